@@ -1,0 +1,123 @@
+/* All that anything above knows of a device.
+ *
+ * A backend is {ops, self}. One backend is compiled in (-DBACKEND=cpu|cuda|hip) and opened with tt_backend_open().
+ * Work is enqueued on streams and runs in stream order; only stream_sync, event_sync and an `elapsed` wait. Slots
+ * marked optional may be NULL: then the device does not offer them, and the caller goes without. */
+#ifndef TT_BACKEND_H
+#define TT_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/kernels.h"
+#include "backend/status.h"
+
+/* Every device allocation, and every buffer a plan places, starts on such a boundary. */
+enum { TT_ALIGN = 256 };
+
+enum tt_direction { TT_TO_DEVICE, TT_TO_HOST, TT_ON_DEVICE };
+
+/* C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, all row-major, ld* in elements between rows.
+ * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on. */
+enum tt_epilogue {
+    TT_EPILOGUE_NONE,
+    TT_EPILOGUE_ADD, /* C = alpha·A·B + addend; addend has C's shape, ldc and stride; beta is 0 */
+};
+
+struct tt_gemm {
+    const void *a, *b, *addend;
+    void *c;
+    int64_t m, n, k;
+    int64_t lda, ldb, ldc;
+    int64_t batch, stride_a, stride_b, stride_c;
+    float alpha, beta;
+    bool trans_a, trans_b;
+    enum tt_dtype type_a, type_b, type_c;
+    enum tt_epilogue epilogue;
+};
+
+struct tt_device_info {
+    char name[128];       /* "Neoverse-N1, 2 threads", "NVIDIA H200" */
+    char arch[32];        /* "aarch64", "sm_90", "gfx942" */
+    char library[128];    /* who multiplies matrices: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
+    int wave_width;       /* threads in lockstep; 1 on a CPU */
+    int units;            /* cores, SMs, CUs */
+    size_t shared_bytes;  /* shared memory a block may ask for; 0 on a CPU */
+    size_t memory_total, memory_free;
+    size_t memory_used, memory_peak; /* through this backend, since it was opened or since reset_peak */
+    double peak_flops[TT_DTYPES];    /* published FLOP/s of a matrix multiply by type; 0 when unknown */
+    double peak_bandwidth;           /* published bytes/s; 0 when unknown */
+    bool has[TT_PRECISIONS];         /* which precisions run here */
+};
+
+typedef struct tt_stream_s *tt_stream; /* NULL is the stream that computes */
+typedef struct tt_event_s *tt_event;
+typedef struct tt_graph_s *tt_graph;
+
+struct tt_backend_ops {
+    const char *name; /* "cpu", "cuda", "hip" */
+
+    /* device */
+    void (*close)(void *self);
+    tt_status (*info)(void *self, struct tt_device_info *out);
+    void (*reset_peak)(void *self);
+
+    /* memory: alloc gives TT_ALIGN-aligned device memory with undefined contents; host_alloc gives memory the device
+     * copies from at full speed (pinned). copy and fill are enqueued; a host buffer must live until they are done. */
+    tt_status (*alloc)(void *self, size_t bytes, void **out);
+    void (*free)(void *self, void *p);
+    tt_status (*host_alloc)(void *self, size_t bytes, void **out);
+    void (*host_free)(void *self, void *p);
+    tt_status (*copy)(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s);
+    tt_status (*fill)(void *self, void *dst, int byte, size_t bytes, tt_stream s);
+
+    /* work: args points to the struct of that kernel (kernels.h) and is copied before launch returns. gemm may answer
+     * TT_UNSUPPORTED for an epilogue; the caller then runs the separate kernel. */
+    tt_status (*gemm)(void *self, const struct tt_gemm *g, tt_stream s);
+    tt_status (*launch)(void *self, enum tt_kernel kernel, const void *args, tt_stream s);
+
+    /* order */
+    tt_status (*stream_create)(void *self, tt_stream *out);
+    void (*stream_destroy)(void *self, tt_stream s);
+    tt_status (*stream_sync)(void *self, tt_stream s);
+    tt_status (*stream_wait)(void *self, tt_stream s, tt_event e); /* later work on s starts after e */
+    tt_status (*event_create)(void *self, tt_event *out);
+    void (*event_destroy)(void *self, tt_event e);
+    tt_status (*event_record)(void *self, tt_event e, tt_stream s);
+    tt_status (*event_query)(void *self, tt_event e, bool *done); /* never waits */
+    tt_status (*event_sync)(void *self, tt_event e);
+    tt_status (*event_elapsed)(void *self, tt_event from, tt_event to, double *seconds); /* waits for `to` */
+
+    /* marks: nested named ranges for the vendor's profiler; they cost nothing when none is attached */
+    void (*range_push)(void *self, const char *name);
+    void (*range_pop)(void *self);
+
+    /* optional: record what is enqueued on s between begin and end, then replay it whole */
+    tt_status (*graph_begin)(void *self, tt_stream s);
+    tt_status (*graph_end)(void *self, tt_stream s, tt_graph *out);
+    tt_status (*graph_replay)(void *self, tt_graph g, tt_stream s);
+    void (*graph_destroy)(void *self, tt_graph g);
+
+    /* optional: collectives over the ranks of a job, in place on `count` elements of `type` */
+    tt_status (*all_reduce)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
+    tt_status (*reduce_scatter)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
+    tt_status (*all_gather)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
+};
+
+struct tt_backend {
+    const struct tt_backend_ops *ops;
+    void *self;
+};
+
+struct tt_backend_options {
+    int threads; /* CPU threads; 0 means as many as the machine (or OMP_NUM_THREADS) gives */
+    int device;  /* which GPU; 0 is the first */
+};
+
+/* The backend this program was built with. */
+tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out);
+void tt_backend_close(struct tt_backend *b);
+const char *tt_backend_name(void);
+
+#endif

@@ -1,0 +1,593 @@
+/* The argument struct of every kernel, with its mathematics beside it. Plain C, so that hosts, tests and device code
+ * share it. The list of kernels with their operands and costs is kernels.def.
+ *
+ * Letters: B sequences of S tokens, T = B·S rows, C hidden, H query heads of D, KV key/value heads, G = H/KV,
+ * F ffn, V vocabulary. Pointers to void hold activations of `dtype`; pointers to float are always float32.
+ * Matrices are row-major; ld* is the distance between rows in elements, so that a kernel can work on a view. Where a
+ * kernel's output may be one of its inputs, "in place" says so. An operand marked "or NULL" may be left out. */
+#ifndef TT_KERNELS_H
+#define TT_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/types.h"
+
+/* ---- what the device itself knows of the run ---- */
+
+/* One per run, in device memory: everything that changes from step to step and that a captured step must see. */
+struct tt_state {
+    int64_t step;       /* steps begun; 1 during the first */
+    int32_t slot;       /* which part of the token buffer this step reads */
+    int32_t apply;      /* 0 when loss or gradients are not finite: the optimiser then changes nothing */
+    float lr;           /* learning rate of this step */
+    float bias1, bias2; /* 1 - beta^step */
+    float loss;         /* mean loss of this step, summed over its micro-batches */
+    float grad_norm;    /* before clipping */
+    float clip;         /* factor on every gradient: clipping and the inverse loss scale */
+    float loss_scale;   /* fp16 only; 1 otherwise */
+    int32_t skipped;    /* steps that changed nothing, so far */
+};
+
+/* One entry of the ring that the host reads late. */
+struct tt_metrics {
+    int64_t step;
+    float loss, grad_norm, lr, loss_scale;
+    int32_t apply, skipped;
+};
+
+enum tt_decay { TT_DECAY_CONSTANT, TT_DECAY_LINEAR, TT_DECAY_COSINE };
+
+struct tt_schedule {
+    enum tt_decay decay;
+    int64_t warmup, total; /* steps */
+    float peak, floor;     /* learning rates */
+};
+
+/* step += 1; slot = (step-1) % slots; lr from the schedule: peak·step/warmup while step <= warmup, then from peak to
+ * floor over the remaining steps, reached at step == total, constant beyond; bias1, bias2; loss = 0; apply = 1. */
+struct tt_step_begin_args {
+    enum tt_dtype dtype;
+    struct tt_state *state;
+    struct tt_schedule schedule;
+    int32_t slots;
+    float beta1, beta2;
+};
+
+/* grad_norm = sqrt(sum of partial[0..count)) / loss_scale; apply = loss and norm are finite; clip = min(1, max_norm /
+ * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply. */
+struct tt_clip_scale_args {
+    enum tt_dtype dtype;
+    struct tt_state *state;
+    const float *partial;
+    int64_t count;
+    float max_norm;
+};
+
+/* ring[(step-1) % entries] = this step's metrics. */
+struct tt_record_args {
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    struct tt_metrics *ring;
+    int64_t entries;
+};
+
+/* ---- tokens ---- */
+
+/* y[t,:] = weight[token(t),:]. Tokens lie in rows of S+1: token(t) = base[(t/S)·(S+1) + t%S], its target is the next
+ * one; base = tokens + (state ? state->slot·slot_stride : 0). */
+struct tt_embedding_args {
+    enum tt_dtype dtype;
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    const void *weight;           /* (V, C) */
+    void *y;                      /* (T, C) */
+    int64_t T, S, C, V, slot_stride;
+};
+
+/* dweight[token(t),:] += dy[t,:], always in the order of t. */
+struct tt_embedding_backward_args {
+    enum tt_dtype dtype;
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    const void *dy;               /* (T, C) */
+    float *dweight;               /* (V, C) */
+    int64_t T, S, C, V, slot_stride;
+};
+
+/* ---- one mathematical step each, as an eager framework runs them ---- */
+
+/* out = x + y; in place on either. */
+struct tt_add_args {
+    enum tt_dtype dtype;
+    const void *x, *y;
+    void *out;
+    int64_t rows, cols, ldx, ldy, ldo;
+};
+
+/* out = x · y; in place on either. */
+struct tt_mul_args {
+    enum tt_dtype dtype;
+    const void *x, *y;
+    void *out;
+    int64_t rows, cols, ldx, ldy, ldo;
+};
+
+/* x *= factor. */
+struct tt_scale_args {
+    enum tt_dtype dtype;
+    void *x;
+    int64_t n;
+    float factor;
+};
+
+/* x = 0. */
+struct tt_zero_args {
+    enum tt_dtype dtype;
+    float *x;
+    int64_t n;
+};
+
+/* out = x². */
+struct tt_square_args {
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    int64_t n;
+};
+
+/* out[r] = factor · sum over the row of x (factor 1/cols makes it the mean). */
+struct tt_row_sum_args {
+    enum tt_dtype dtype;
+    const void *x;
+    float *out;
+    int64_t rows, cols;
+    float factor;
+};
+
+/* out[c] = (accumulate ? out[c] : 0) + sum over the column of x. */
+struct tt_col_sum_args {
+    enum tt_dtype dtype;
+    const void *x;
+    float *out;
+    int64_t rows, cols;
+    bool accumulate;
+};
+
+/* rstd = 1/sqrt(mean + eps). */
+struct tt_rsqrt_args {
+    enum tt_dtype dtype;
+    const float *mean;
+    float *rstd;
+    int64_t n;
+    float eps;
+};
+
+/* coef = -drstd · rstd³ / cols: what x is multiplied by when the gradient goes back through rstd(mean(x²)). */
+struct tt_rsqrt_backward_args {
+    enum tt_dtype dtype;
+    const float *drstd, *rstd;
+    float *coef; /* may be drstd */
+    int64_t n, cols;
+};
+
+/* out[r,c] = x[r,c] · s[r]; in place. */
+struct tt_mul_rows_args {
+    enum tt_dtype dtype;
+    const void *x;
+    const float *s; /* (rows) */
+    void *out;
+    int64_t rows, cols;
+};
+
+/* out[r,c] = x[r,c] · w[c]; in place. */
+struct tt_mul_cols_args {
+    enum tt_dtype dtype;
+    const void *x, *w; /* w: (cols) */
+    void *out;
+    int64_t rows, cols;
+};
+
+/* out = silu(x) = x·sigmoid(x). */
+struct tt_silu_args {
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    int64_t rows, cols, ldx, ldo;
+};
+
+/* dx = dy · silu'(x). */
+struct tt_silu_backward_args {
+    enum tt_dtype dtype;
+    const void *x, *dy;
+    void *dx; /* may be dy */
+    int64_t rows, cols, ldx, lddy, lddx;
+};
+
+/* ---- RMSNorm ---- */
+
+/* sum = x + delta (when delta is given); y = sum · rstd · weight with rstd = 1/sqrt(mean(sum²) + eps). */
+struct tt_rmsnorm_args {
+    enum tt_dtype dtype;
+    const void *x, *delta; /* delta or NULL */
+    const void *weight;
+    void *sum; /* with delta; NULL without; may be x or delta */
+    void *y;
+    float *rstd;
+    int64_t rows, cols;
+    float eps;
+};
+
+/* dx = (dres ? dres : 0) + the gradient through the norm; dx may be dres. The weight's gradient is left as `parts`
+ * partial sums: partial[p,:] sums dy·x·rstd over the p-th of `parts` equal runs of ceil(rows/parts) rows. */
+struct tt_rmsnorm_backward_args {
+    enum tt_dtype dtype;
+    const void *dy, *x, *weight;
+    const float *rstd;
+    const void *dres; /* or NULL */
+    void *dx;
+    float *partial; /* (parts, cols) */
+    int64_t rows, cols, parts;
+};
+
+/* out[c] = (accumulate ? out[c] : 0) + sum over p of partial[p,c]. */
+struct tt_reduce_parts_args {
+    enum tt_dtype dtype;
+    const float *partial; /* (parts, cols) */
+    float *out;
+    int64_t parts, cols;
+    bool accumulate;
+};
+
+/* ---- RoPE: pairs (2i, 2i+1) of a head turned by angle position·theta^(-2i/D); cos, sin are tables (S, D/2) ----
+ * A view x has T rows of `heads` heads of D; the position of row t is t % S + (pos ? *pos : 0). `inverse` turns back,
+ * which is the backward pass. */
+
+/* In place on q (heads) and k (kv_heads), which share ld. */
+struct tt_rope_args {
+    enum tt_dtype dtype;
+    void *q, *k;
+    const float *cos, *sin;
+    const int32_t *pos; /* or NULL */
+    int64_t T, S, heads, kv_heads, D, ld;
+    bool inverse;
+};
+
+/* The same in the steps x·cos + rotate(x)·sin, rotate(a,b) = (-b,a). The inverse is x·cos + rotate_back(x·sin) with
+ * rotate_back(a,b) = (b,-a), in the order the gradient needs. */
+struct tt_rope_cos_args { /* out = x·cos */
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    const float *table;
+    int64_t T, S, heads, D, ldx, ldo;
+};
+struct tt_rope_sin_args { /* out = x·sin; in place */
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    const float *table;
+    int64_t T, S, heads, D, ldx, ldo;
+};
+struct tt_rope_rotate_args { /* out = rotate(x), or rotate_back with inverse; out is not x */
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    int64_t T, heads, D, ldx, ldo;
+    bool inverse;
+};
+
+/* ---- attention with S×S in memory; "heads" layout is (B, heads, S, D) ---- */
+
+/* out (B, heads, S, D) = x, a view of T rows of heads·D. */
+struct tt_heads_split_args {
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    int64_t B, S, heads, D, ldx;
+};
+
+/* out, a view of T rows of heads·D, = x (B, heads, S, D). */
+struct tt_heads_merge_args {
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    int64_t B, S, heads, D, ldo;
+};
+
+/* rope on q and k and split of q, k, v in one pass; qkv has T rows of (heads + 2·kv_heads)·D. */
+struct tt_rope_split_args {
+    enum tt_dtype dtype;
+    const void *qkv;
+    const float *cos, *sin;
+    void *q, *k, *v; /* (B, heads, S, D), (B, kv_heads, S, D) twice */
+    int64_t B, S, heads, kv_heads, D;
+};
+
+/* Its backward: dqkv from dq, dk, dv. */
+struct tt_rope_merge_args {
+    enum tt_dtype dtype;
+    const void *dq, *dk, *dv;
+    const float *cos, *sin;
+    void *dqkv;
+    int64_t B, S, heads, kv_heads, D;
+};
+
+/* out (B, H, n) = x (B, KV, n), each repeated G times; n = S·D. */
+struct tt_repeat_kv_args {
+    enum tt_dtype dtype;
+    const void *x;
+    void *out;
+    int64_t B, heads, kv_heads, n;
+};
+
+/* dx (B, KV, n) = sum of the G repeats in dy (B, H, n). */
+struct tt_repeat_kv_backward_args {
+    enum tt_dtype dtype;
+    const void *dy;
+    void *dx;
+    int64_t B, heads, kv_heads, n;
+};
+
+/* x[i,j] = -inf where j > i; x is (count, S, S). */
+struct tt_causal_mask_args {
+    enum tt_dtype dtype;
+    void *x;
+    int64_t count, S;
+};
+
+/* Each row of x becomes its softmax; -inf gives 0. */
+struct tt_softmax_args {
+    enum tt_dtype dtype;
+    void *x;
+    int64_t rows, cols;
+};
+
+/* dx = y·(dy - sum(dy·y)), row by row; dx may be dy. */
+struct tt_softmax_backward_args {
+    enum tt_dtype dtype;
+    const void *y, *dy;
+    void *dx;
+    int64_t rows, cols;
+};
+
+/* x = softmax(scale·x) over j <= i and 0 elsewhere; x is (count, S, S). What is above the diagonal is not read. */
+struct tt_causal_softmax_args {
+    enum tt_dtype dtype;
+    void *x;
+    int64_t count, S;
+    float scale;
+};
+
+/* dx = scale · the softmax backward, 0 above the diagonal; dx may be dy. */
+struct tt_causal_softmax_backward_args {
+    enum tt_dtype dtype;
+    const void *y, *dy;
+    void *dx;
+    int64_t count, S;
+    float scale;
+};
+
+/* ---- attention without S×S ----
+ * q, k, v are views of T rows with distance ld (one packed qkv, usually), o has T rows of H·D. Query head h uses
+ * key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k). */
+struct tt_flash_args {
+    enum tt_dtype dtype;
+    const void *q, *k, *v;
+    void *o;
+    float *lse; /* (B, H, S) */
+    int64_t B, S, heads, kv_heads, D, ld;
+    float scale;
+};
+
+/* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse.
+ * delta (B, H, S) is scratch: the row sums of do·o. */
+struct tt_flash_backward_args {
+    enum tt_dtype dtype;
+    const void *q, *k, *v, *o, *dout;
+    const float *lse;
+    float *delta;
+    void *dq, *dk, *dv;
+    int64_t B, S, heads, kv_heads, D, ld;
+    float scale;
+};
+
+/* One new token of one sequence. cache_append: row *pos of the caches = k, v of qkv (one row); the caches are
+ * (length, kv_heads·D). attention_decode: o (H·D) = attention of q over rows 0..*pos. */
+struct tt_cache_append_args {
+    enum tt_dtype dtype;
+    const void *k, *v;
+    void *k_cache, *v_cache;
+    const int32_t *pos;
+    int64_t kv_heads, D, length;
+};
+struct tt_attention_decode_args {
+    enum tt_dtype dtype;
+    const void *q, *k_cache, *v_cache;
+    const int32_t *pos;
+    void *o;
+    float *scores; /* scratch (H, length) */
+    int64_t heads, kv_heads, D, length;
+    float scale;
+};
+
+/* ---- SwiGLU: gu has rows of gate (F) then up (F) ---- */
+
+/* h = silu(gate)·up. */
+struct tt_swiglu_args {
+    enum tt_dtype dtype;
+    const void *gu;
+    void *h;
+    int64_t rows, F;
+};
+
+/* dgu from dh; dgu may be gu. */
+struct tt_swiglu_backward_args {
+    enum tt_dtype dtype;
+    const void *gu, *dh;
+    void *dgu;
+    int64_t rows, F;
+};
+
+/* ---- loss: targets are the tokens one further (see tt_embedding_args); rows may be a part of the T tokens,
+ * starting at row `first` ---- */
+
+/* lse[r] = log sum exp of row r. */
+struct tt_row_logsumexp_args {
+    enum tt_dtype dtype;
+    const void *x;
+    float *lse;
+    int64_t rows, cols;
+};
+
+/* x[r,:] -= s[r]. */
+struct tt_sub_rows_args {
+    enum tt_dtype dtype;
+    void *x;
+    const float *s;
+    int64_t rows, cols;
+};
+
+/* losses[r] = -x[r, target(r)], x log-probabilities. */
+struct tt_gather_nll_args {
+    enum tt_dtype dtype;
+    const void *x;
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    float *losses;
+    int64_t rows, cols, first, S, slot_stride;
+};
+
+/* x = exp(x). */
+struct tt_exp_args {
+    enum tt_dtype dtype;
+    void *x;
+    int64_t n;
+};
+
+/* x[r, target(r)] -= 1. */
+struct tt_sub_target_args {
+    enum tt_dtype dtype;
+    void *x;
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    int64_t rows, cols, first, S, slot_stride;
+};
+
+/* The five above in one: losses[r] (row r of these rows) and, with grad, x becomes (softmax(x) - onehot)·factor·(state
+ * ? loss_scale : 1). Without grad x is left as it was. */
+struct tt_cross_entropy_args {
+    enum tt_dtype dtype;
+    void *x;
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    float *losses;
+    int64_t rows, cols, first, S, slot_stride;
+    float factor;
+    bool grad;
+};
+
+/* *out += factor · sum of losses. */
+struct tt_loss_sum_args {
+    enum tt_dtype dtype;
+    const float *losses;
+    float *out;
+    int64_t n;
+    float factor;
+};
+
+/* ---- optimiser: AdamW with decoupled decay, clip and learning rate read from the state ---- */
+
+/* partial[0..parts) = sums of squares of the p-th of `parts` equal runs of ceil(n/parts) elements. */
+struct tt_sum_squares_args {
+    enum tt_dtype dtype;
+    const float *x;
+    float *partial;
+    int64_t n, parts;
+};
+
+/* The whole of it over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
+ * for elements below decay_end. Nothing when !state->apply. */
+struct tt_adamw_args {
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *w, *m, *v;
+    const float *grad;
+    int64_t n, decay_end;
+    float beta1, beta2, eps, decay;
+};
+
+/* The same, a kernel per step and tensor; each does nothing when !state->apply. */
+struct tt_clip_grad_args { /* g *= clip */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *g;
+    int64_t n;
+};
+struct tt_adam_m_args { /* m = beta1·m + (1-beta1)·g */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *m;
+    const float *g;
+    int64_t n;
+    float beta1;
+};
+struct tt_adam_v_args { /* v = beta2·v + (1-beta2)·g² */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *v;
+    const float *g;
+    int64_t n;
+    float beta2;
+};
+struct tt_weight_decay_args { /* w -= lr·decay·w */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *w;
+    int64_t n;
+    float decay;
+};
+struct tt_adam_update_args { /* w -= lr·m/bias1 / (sqrt(v/bias2) + eps) */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *w;
+    const float *m, *v;
+    int64_t n;
+    float eps;
+};
+
+/* ---- the list ---- */
+
+enum tt_kernel {
+#define TT_KERNEL(name, flops, operands) TT_K_##name,
+#include "backend/kernels.def"
+#undef TT_KERNEL
+    TT_KERNELS
+};
+
+/* Groups of the profile; the names that learners look for. */
+#define TT_GROUPS(X)                                                                               \
+    X(EMBEDDING, "embedding")                                                                      \
+    X(QKV, "qkv_projection")                                                                       \
+    X(ROPE, "rope_embedding")                                                                      \
+    X(SCORES, "attention_scores")                                                                  \
+    X(SOFTMAX, "attention_softmax")                                                                \
+    X(ATTENTION, "attention_output")                                                               \
+    X(NORM, "rms_norm")                                                                            \
+    X(RESIDUAL, "residual")                                                                        \
+    X(GATE_UP, "swiglu_gate_up")                                                                   \
+    X(ACTIVATION, "swiglu_activation")                                                             \
+    X(DOWN, "swiglu_down")                                                                         \
+    X(LOSS, "loss_calculation")                                                                    \
+    X(CLIP, "gradient_clip")                                                                       \
+    X(OPTIMIZER, "optimizer")                                                                      \
+    X(CONTROL, "control")
+
+enum tt_group {
+#define X(id, name) TT_G_##id,
+    TT_GROUPS(X)
+#undef X
+    TT_GROUP_COUNT
+};
+
+#endif

@@ -1,0 +1,40 @@
+#include "backend/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Handed out when there is no memory left even for the message. */
+static struct tt_error out_of_memory = {TT_FAILED, "out of memory"};
+
+tt_status tt_fail(enum tt_code code, const char *format, ...)
+{
+    struct tt_error *e = malloc(sizeof *e);
+    if (!e) return &out_of_memory;
+    e->code = code;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(e->text, sizeof e->text, format, ap);
+    va_end(ap);
+    return e;
+}
+
+tt_status tt_context(tt_status st, const char *format, ...)
+{
+    if (!st || st == &out_of_memory) return st;
+    char before[sizeof st->text];
+    memcpy(before, st->text, sizeof before);
+    va_list ap;
+    va_start(ap, format);
+    int n = vsnprintf(st->text, sizeof st->text, format, ap);
+    va_end(ap);
+    if (n >= 0 && (size_t)n < sizeof st->text)
+        snprintf(st->text + n, sizeof st->text - (size_t)n, ": %s", before);
+    return st;
+}
+
+void tt_status_free(tt_status st)
+{
+    if (st != &out_of_memory) free(st);
+}

@@ -1,0 +1,48 @@
+/* The one status type. NULL is success; anything else is an error with a code and a message.
+ *
+ *     TT_TRY(tt_file_read(path, &buf));                    // pass a failure on
+ *     return tt_fail(TT_FAILED, "%s: %s; free some space", path, strerror(errno));
+ *
+ * A message names what was done, what went wrong and what to do about it, in one line. Nothing below main() exits. */
+#ifndef TT_STATUS_H
+#define TT_STATUS_H
+
+/* The codes up to TT_NO_DEVICE are also the exit codes of `tt`. */
+enum tt_code {
+    TT_FAILED = 1,      /* the work could not be done: I/O, memory, damaged input */
+    TT_USAGE = 2,       /* the command line or the configuration is wrong; nothing was written */
+    TT_NO_DEVICE = 3,   /* no usable GPU, driver or runtime */
+    TT_UNSUPPORTED = 4, /* this backend does not offer that; the caller has another way */
+};
+
+struct tt_error {
+    enum tt_code code;
+    char text[1000];
+};
+
+typedef struct tt_error *tt_status;
+
+#define TT_OK ((tt_status)0)
+
+#define TT_TRY(expr)                                                                               \
+    do {                                                                                           \
+        tt_status tt_try_ = (expr);                                                                \
+        if (tt_try_) return tt_try_;                                                               \
+    } while (0)
+
+/* Like TT_TRY, but leaves through a label that cleans up; `st` is a tt_status of the function. */
+#define TT_GOTO(st, label, expr)                                                                   \
+    do {                                                                                           \
+        (st) = (expr);                                                                             \
+        if (st) goto label;                                                                        \
+    } while (0)
+
+tt_status tt_fail(enum tt_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Puts "format: " before the message of st (which may be TT_OK) and returns it. */
+tt_status tt_context(tt_status st, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A status that was handled instead of passed on. TT_OK is fine. */
+void tt_status_free(tt_status st);
+
+#endif

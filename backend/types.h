@@ -1,0 +1,14 @@
+/* Number formats, shared by hosts and device kernels. */
+#ifndef TT_TYPES_H
+#define TT_TYPES_H
+
+#include <stddef.h>
+
+enum tt_dtype { TT_F32, TT_BF16, TT_F16, TT_DTYPES };
+
+/* What a run computes in. tf32 stores fp32 and rounds inside the multiply. */
+enum tt_precision { TT_FP32, TT_TF32, TT_PREC_BF16, TT_PREC_FP16, TT_PRECISIONS };
+
+static inline size_t tt_dtype_size(enum tt_dtype t) { return t == TT_F32 ? 4 : 2; }
+
+#endif

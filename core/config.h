@@ -1,0 +1,94 @@
+/* Everything a run is told: filled by the option table (cli/options.c) from defaults, a preset, a YAML file and flags. */
+#ifndef TT_CONFIG_H
+#define TT_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+
+enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
+enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
+enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
+
+/* The single fusions. A version is a set of them; --fuse adds and removes. */
+#define TT_FUSIONS(X)                                                                              \
+    X(QKV, "qkv", "one GEMM for Q, K and V")                                                       \
+    X(GATE_UP, "gate-up", "one GEMM for gate and up")                                              \
+    X(ROPE, "rope", "RoPE (and the split into heads) in one kernel")                               \
+    X(NORM, "norm", "residual and RMSNorm in one kernel")                                          \
+    X(SWIGLU, "swiglu", "SiLU and product in one kernel")                                          \
+    X(SOFTMAX, "softmax", "scale, mask and softmax in one kernel, K and V not repeated")           \
+    X(LOSS, "loss", "cross-entropy and its gradient in one kernel")                                \
+    X(OPTIMIZER, "optimizer", "clip and AdamW in one kernel over all parameters")                  \
+    X(GRAPH, "graph", "the step captured once and replayed (where the backend can)")               \
+    X(ATTENTION, "attention", "flash attention: no S x S in memory")                               \
+    X(HEAD, "head", "head and loss in chunks: logits never exist whole")
+
+enum tt_fusion {
+#define X(id, name, what) TT_FUSE_##id,
+    TT_FUSIONS(X)
+#undef X
+    TT_FUSION_COUNT
+};
+
+struct tt_config {
+    /* model */
+    char preset[32];
+    int64_t hidden_dim, num_layers, num_heads, num_kv_heads, ffn_dim, vocab_size;
+    int64_t seq_len, batch_size;
+    double rope_theta, norm_eps, init_std;
+    bool tie_embeddings;
+
+    /* how it is computed */
+    enum tt_version version;
+    char fuse[256]; /* "qkv,no-norm": changes to the version's set */
+    enum tt_precision precision;
+    enum tt_recompute recompute;
+    int64_t head_chunk; /* rows of logits at a time; 0 = chosen */
+    int64_t threads, device;
+
+    /* training */
+    int64_t num_steps, grad_accum, seed;
+    double learning_rate, min_lr_ratio, weight_decay, beta1, beta2, adam_eps, clip_norm;
+    int64_t warmup_steps;
+    enum tt_decay lr_schedule;
+    enum tt_on_nan on_nan;
+    int64_t val_interval, val_batches, patience;
+
+    /* data */
+    char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
+    char val_data[1024];  /* "" = held out from data */
+    char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
+    double val_fraction;
+
+    /* output */
+    char out[1024]; /* directory of the run; "" = write nothing */
+    char resume[1024];
+    int64_t log_interval, save_interval, keep;
+    bool quiet, json;
+
+    /* generate */
+    char checkpoint[1024], prompt[4096];
+    double temperature, top_p;
+    int64_t top_k, max_tokens;
+    bool no_cache;
+
+    /* data (the command) */
+    char input[1024];
+    char inspect[1024];
+    int64_t shard_tokens;
+
+    /* info */
+    bool plan;
+
+    /* bench */
+    char versions[128], sizes[256], profile_dir[1024];
+    int64_t warmup, repeats;
+
+    /* every command */
+    char config[1024];
+    bool print_config, help;
+};
+
+#endif

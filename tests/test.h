@@ -1,0 +1,57 @@
+/* What a test program needs: checks that count, say where, and go on.
+ *
+ *     int main(void) { TEST(parses_numbers); TEST(refuses_rubbish); return test_end(); } */
+#ifndef TT_TEST_H
+#define TT_TEST_H
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/status.h"
+
+static int test_checks, test_failures;
+
+#define CHECK(cond, ...)                                                                           \
+    do {                                                                                           \
+        test_checks++;                                                                             \
+        if (!(cond)) {                                                                             \
+            test_failures++;                                                                       \
+            printf("%s:%d: %s: failed: %s", __FILE__, __LINE__, __func__, #cond);                  \
+            printf("  " __VA_ARGS__);                                                              \
+            printf("\n");                                                                          \
+        }                                                                                          \
+    } while (0)
+
+/* The status is TT_OK. */
+#define CHECK_OK(expr)                                                                             \
+    do {                                                                                           \
+        tt_status st_ = (expr);                                                                    \
+        CHECK(!st_, "%s", st_->text);                                                              \
+        tt_status_free(st_);                                                                       \
+    } while (0)
+
+/* The status is an error whose message contains the words. */
+#define CHECK_FAILS(expr, words)                                                                   \
+    do {                                                                                           \
+        tt_status st_ = (expr);                                                                    \
+        CHECK(st_ && strstr(st_->text, words), "wanted \"%s\", got %s", words, st_ ? st_->text : "success"); \
+        tt_status_free(st_);                                                                       \
+    } while (0)
+
+#define TEST(name)                                                                                 \
+    do {                                                                                           \
+        int before_ = test_failures;                                                               \
+        name();                                                                                    \
+        printf("%s %s\n", test_failures == before_ ? "ok  " : "FAIL", #name);                      \
+        fflush(stdout);                                                                            \
+    } while (0)
+
+static inline int test_end(void)
+{
+    printf("%d checks, %d failed\n", test_checks, test_failures);
+    return test_failures || !test_checks;
+}
+
+#endif
