@@ -1,0 +1,66 @@
+/* A checkpoint is a folder step-00000100 with
+ *   model.safetensors   the weights, under the names of the parameter table
+ *   state.safetensors   AdamW's moments, as m.<name> and v.<name>
+ *   tokenizer.json      when the data has one
+ *   checkpoint.json     step, position in the data, configuration, and size and CRC-32 of each of the files, then its
+ *                       own CRC-32
+ * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. */
+#ifndef TT_CHECKPOINT_H
+#define TT_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/status.h"
+#include "core/tokenizer.h"
+
+/* One tensor of the parameter arena. */
+struct tt_param {
+    char name[96];     /* "layers.0.attention.wq.weight" */
+    int64_t shape[2];  /* vectors have shape[1] == 0 */
+    int64_t offset, count; /* in floats from the start of the arena */
+};
+
+struct tt_params {
+    struct tt_param *items;
+    int n;
+    int64_t total;     /* floats in the arena, padding included */
+    int64_t decay_end; /* matrices lie below, norm weights above */
+};
+
+/* What a run needs beside the tensors to go on with the same bits. */
+struct tt_progress {
+    int64_t step;      /* steps done */
+    int64_t skipped;   /* of them, steps that changed nothing */
+    uint64_t position; /* samples taken from the training data */
+    uint64_t seed;
+    double best_val;   /* +inf before the first validation */
+    int64_t best_step, bad_vals; /* for early stopping */
+    float loss_scale;
+    int64_t good_steps;
+};
+
+struct tt_checkpoint {
+    struct tt_progress progress;
+    const char *config; /* YAML as --print-config writes it; on load malloc'd, free it */
+    const struct tt_tokenizer *tokenizer; /* or NULL; not loaded */
+    const struct tt_params *params;
+    float *w, *m, *v; /* host copies of the arenas; m, v may be NULL on load: weights only */
+};
+
+/* Saves as <dir>/step-<step>, then removes all but the `keep` newest complete ones (keep <= 0: none removed). On error
+ * nothing that was there before is touched. */
+tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep);
+
+/* The newest undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all; an error when
+ * there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. */
+tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path);
+
+/* Progress and configuration alone (path: a checkpoint folder). */
+tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, char **config);
+
+/* Fills w (and m, v when given) for c->params, and progress and config. Names, shapes, sizes and checksums are checked
+ * before anything is written into the arenas. */
+tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c);
+
+#endif
