@@ -41,6 +41,7 @@ struct tt_device_info {
     char name[128];       /* "Neoverse-N1, 2 threads", "NVIDIA H200" */
     char arch[32];        /* "aarch64", "sm_90", "gfx942" */
     char library[128];    /* who multiplies matrices: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
+    bool shares_memory;   /* the host reads and writes device memory in place */
     int wave_width;       /* threads in lockstep; 1 on a CPU */
     int units;            /* cores, SMs, CUs */
     size_t shared_bytes;  /* shared memory a block may ask for; 0 on a CPU */
@@ -89,7 +90,7 @@ struct tt_backend_ops {
     tt_status (*event_sync)(void *self, tt_event e);
     tt_status (*event_elapsed)(void *self, tt_event from, tt_event to, double *seconds); /* waits for `to` */
 
-    /* marks: nested named ranges for the vendor's profiler; they cost nothing when none is attached */
+    /* optional marks: nested named ranges for the vendor's profiler (both or neither) */
     void (*range_push)(void *self, const char *name);
     void (*range_pop)(void *self);
 

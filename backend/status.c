@@ -29,8 +29,12 @@ tt_status tt_context(tt_status st, const char *format, ...)
     va_start(ap, format);
     int n = vsnprintf(st->text, sizeof st->text, format, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof st->text)
-        snprintf(st->text + n, sizeof st->text - (size_t)n, ": %s", before);
+    if (n < 0 || (size_t)n >= sizeof st->text - 3) return st;
+    memcpy(st->text + n, ": ", 2);
+    size_t room = sizeof st->text - (size_t)n - 3, length = strnlen(before, sizeof before);
+    if (length > room) length = room;
+    memcpy(st->text + n + 2, before, length);
+    st->text[(size_t)n + 2 + length] = 0;
     return st;
 }
 

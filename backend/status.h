@@ -7,12 +7,13 @@
 #ifndef TT_STATUS_H
 #define TT_STATUS_H
 
-/* The codes up to TT_NO_DEVICE are also the exit codes of `tt`. */
+/* Also the exit codes of `tt`, but for the last. */
 enum tt_code {
     TT_FAILED = 1,      /* the work could not be done: I/O, memory, damaged input */
     TT_USAGE = 2,       /* the command line or the configuration is wrong; nothing was written */
     TT_NO_DEVICE = 3,   /* no usable GPU, driver or runtime */
-    TT_UNSUPPORTED = 4, /* this backend does not offer that; the caller has another way */
+    TT_INTERRUPTED = 130, /* stopped by a signal after saving */
+    TT_UNSUPPORTED = 1000, /* this backend does not offer that; the caller has another way */
 };
 
 struct tt_error {
@@ -37,7 +38,7 @@ typedef struct tt_error *tt_status;
         if (st) goto label;                                                                        \
     } while (0)
 
-tt_status tt_fail(enum tt_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tt_status tt_fail(enum tt_code code, const char *format, ...) __attribute__((format(printf, 2, 3), returns_nonnull));
 
 /* Puts "format: " before the message of st (which may be TT_OK) and returns it. */
 tt_status tt_context(tt_status st, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -4,7 +4,8 @@
  *   tokenizer.json      when the data has one
  *   checkpoint.json     step, position in the data, configuration, and size and CRC-32 of each of the files, then its
  *                       own CRC-32
- * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. */
+ * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. The same state
+ * gives the same bytes. */
 #ifndef TT_CHECKPOINT_H
 #define TT_CHECKPOINT_H
 
@@ -48,19 +49,21 @@ struct tt_checkpoint {
     float *w, *m, *v; /* host copies of the arenas; m, v may be NULL on load: weights only */
 };
 
-/* Saves as <dir>/step-<step>, then removes all but the `keep` newest complete ones (keep <= 0: none removed). On error
- * nothing that was there before is touched. */
+/* Saves as <dir>/step-<step>, then removes all but the `keep` newest complete ones (keep <= 0: none removed) and what
+ * crashes left behind; what cannot be removed now is no error, the next save tries again. On error nothing that was
+ * there before is touched. One of the same step is replaced, and remains until the new one is in place. */
 tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep);
 
-/* The newest undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all; an error when
- * there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. */
+/* The newest (by step) undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all; an
+ * error when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. */
 tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path);
 
 /* Progress and configuration alone (path: a checkpoint folder). */
 tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, char **config);
 
 /* Fills w (and m, v when given) for c->params, and progress and config. Names, shapes, sizes and checksums are checked
- * before anything is written into the arenas. */
+ * before anything is written into the arenas; floats between the tensors become 0. For weights only, state.safetensors
+ * is not read. */
 tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* Everything a run is told: filled by the option table (cli/options.c) from defaults, a preset, a YAML file and flags. */
+/* Everything a run is told: filled by the option table (cli/options.c) from defaults, a preset, files and flags. */
 #ifndef TT_CONFIG_H
 #define TT_CONFIG_H
 
@@ -75,12 +75,16 @@ struct tt_config {
     bool no_cache;
 
     /* data (the command) */
-    char input[1024];
+    char input[16384]; /* text files, one a line */
     char inspect[1024];
     int64_t shard_tokens;
 
     /* info */
     bool plan;
+
+    /* help */
+    char topic[32]; /* a command; "" = all of them */
+    bool markdown;
 
     /* bench */
     char versions[128], sizes[256], profile_dir[1024];
@@ -90,5 +94,30 @@ struct tt_config {
     char config[1024];
     bool print_config, help;
 };
+
+/* The words of the enums, in their order, NULL at the end. */
+extern const char *const tt_version_names[];
+extern const char *const tt_precision_names[];
+extern const char *const tt_recompute_names[];
+extern const char *const tt_schedule_names[]; /* enum tt_decay */
+extern const char *const tt_on_nan_names[];
+
+extern const char *const tt_fusion_names[];
+extern const char *const tt_fusion_texts[]; /* what each does, in a line */
+
+/* Which fusions the version has (`enum tt_fusion`), before --fuse changes them. */
+bool tt_version_has(enum tt_version version, enum tt_fusion fusion);
+
+/* The version's fusions with the changes of c->fuse: names with or without "no-" before them, after an optional first
+ * "all" or "none". */
+tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT]);
+
+/* Everything that depends on more than one field, and every size against overflow. To be called when the configuration
+ * is final, that is after a checkpoint's was taken over; errors are TT_USAGE and say which option to change. */
+tt_status tt_config_check(const struct tt_config *c);
+
+/* The next item of a list in a text field: cuts at `separator` (one at the end is ignored); around commas it drops
+ * spaces. *at starts as the text and moves on; false when there is no further item. An item too long is cut. */
+bool tt_list_next(const char **at, char separator, char *item, size_t size);
 
 #endif

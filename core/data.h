@@ -19,7 +19,7 @@ struct tt_data_options {
     const char *tokenizer;  /* for text files: "bytes", "chars", "bpe" or a tokenizer file; "" = bytes */
     double val_fraction;
     int64_t seq_len;
-    int64_t vocab_size; /* of the model; 0 = not known yet: take the data's own */
+    int64_t vocab_size; /* of the model; 0 = not known yet: take the data's own ("bpe": 1024) */
     uint64_t seed;
 };
 
@@ -28,13 +28,14 @@ struct tt_data_options {
 tt_status tt_data_open(const struct tt_data_options *options, struct tt_data **out);
 void tt_data_close(struct tt_data *d);
 
-/* Tokens of the sample at `position` (0, 1, 2, …; epochs follow each other, each in its own order) into out[0..S]. */
+/* Tokens of the sample at `position` (0, 1, 2, …; epochs follow each other, each in its own order) into out[0..S].
+ * Several threads may ask at once. The order of held-out windows does not depend on the seed, so that runs compare. */
 tt_status tt_data_sample(struct tt_data *d, enum tt_split split, uint64_t position, int32_t *out);
 
-int64_t tt_data_vocab(const struct tt_data *d);                         /* tokens are below this */
-int64_t tt_data_samples(const struct tt_data *d, enum tt_split split);  /* in one epoch; 0 = endless */
-double tt_data_floor(const struct tt_data *d);     /* exact mean entropy per token in nats; negative = unknown */
-bool tt_data_learnable(const struct tt_data *d);   /* false for random tokens */
+int64_t tt_data_vocab(const struct tt_data *d); /* tokens are below this: options.vocab_size, or the data's own */
+int64_t tt_data_samples(const struct tt_data *d, enum tt_split split); /* in one epoch; 0 = endless */
+double tt_data_floor(const struct tt_data *d);         /* exact mean entropy per token in nats; negative = unknown */
+bool tt_data_learnable(const struct tt_data *d);       /* false for random tokens */
 const char *tt_data_describe(const struct tt_data *d); /* one line for the log */
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d); /* to turn tokens into text; NULL = unknown */
 

@@ -19,6 +19,9 @@ void tt_text_printf(struct tt_text *t, const char *format, ...) __attribute__((f
 tt_status tt_text_status(const struct tt_text *t); /* an error when memory ran out on the way */
 void tt_text_free(struct tt_text *t);
 
+/* Length of the valid UTF-8 sequence at p (p < end), 0 when it is none. */
+int tt_utf8_length(const char *p, const char *end);
+
 /* Edit distance, for "did you mean"; and the nearest of n names, NULL when none is near enough to suggest. */
 int tt_edit_distance(const char *a, const char *b);
 const char *tt_nearest(const char *word, const char *const *names, int n);

@@ -15,7 +15,8 @@ tt_status tt_tokenizer_words(const char *const *words, int n, struct tt_tokenize
 tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **out);
 /* Byte-pair encoding of vocab_size tokens (256 bytes and the merges), trained on text. `progress` may be NULL. */
 tt_status tt_tokenizer_train(const char *text, int64_t n, int64_t vocab_size,
-                             void (*progress)(int64_t done, int64_t total, void *), void *arg, struct tt_tokenizer **out);
+                             void (*progress)(int64_t done, int64_t total, void *), void *arg,
+                             struct tt_tokenizer **out);
 
 tt_status tt_tokenizer_load(const char *path, struct tt_tokenizer **out);
 tt_status tt_tokenizer_save(const struct tt_tokenizer *t, const char *path);
@@ -25,7 +26,8 @@ const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words"
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
 
 /* *tokens is malloc'd. A word or character the tokenizer does not know is an error that names it and its place. */
-tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens, int64_t *count);
+tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,
+                              int64_t *count);
 /* Appends. A token out of range becomes U+FFFD. */
 void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, int64_t n, struct tt_text *out);
 

@@ -2,7 +2,7 @@
 # binary built on a login node runs on every compute node and still uses what each has.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/cpu)
-target_sources(tt_core PRIVATE ${dir}/cpu.c)
+target_sources(tt_core PRIVATE ${dir}/cpu.c ${dir}/machine.c ${dir}/blas.c)
 
 if(TT_OPENMP)
   find_package(OpenMP COMPONENTS C)
@@ -37,7 +37,8 @@ foreach(isa ${isas})
   add_library(tt_cpu_${isa} OBJECT ${dir}/kernels.c)
   target_include_directories(tt_cpu_${isa} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(tt_cpu_${isa} PRIVATE TT_ISA=${isa} _GNU_SOURCE)
-  target_compile_options(tt_cpu_${isa} PRIVATE -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math ${flags_${isa}})
+  target_compile_options(tt_cpu_${isa} PRIVATE
+    -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -fopenmp-simd ${flags_${isa}})
   if(OpenMP_C_FOUND)
     target_link_libraries(tt_cpu_${isa} PRIVATE OpenMP::OpenMP_C)
   endif()

@@ -1,0 +1,86 @@
+/* Matrix multiplies through a CBLAS. The library runs on one thread and we share out tiles of C ourselves: which tiles
+ * there are depends on the shape alone, so the result has the same bits on any number of threads. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/kernels/parallel.h"
+
+#ifdef TT_HAVE_CBLAS
+#include <cblas.h>
+
+/* Not every CBLAS has these. */
+void openblas_set_num_threads(int n) __attribute__((weak));
+char *openblas_get_config(void) __attribute__((weak));
+void bli_thread_set_num_threads(int64_t n) __attribute__((weak));
+const char *bli_info_get_version_str(void) __attribute__((weak));
+
+bool tt_cpu_blas_open(char *name, size_t size)
+{
+    if (openblas_set_num_threads) openblas_set_num_threads(1);
+    if (bli_thread_set_num_threads) bli_thread_set_num_threads(1);
+    char version[64] = "CBLAS";
+    if (openblas_get_config) {
+        char vendor[32] = "", number[28] = "";
+        sscanf(openblas_get_config(), "%31s %27s", vendor, number);
+        snprintf(version, sizeof version, "%s %s", vendor, number);
+    } else if (bli_info_get_version_str) {
+        snprintf(version, sizeof version, "BLIS %s", bli_info_get_version_str());
+    }
+    snprintf(name, size, "%s", version);
+    return true;
+}
+
+/* Its integers are int. */
+bool tt_cpu_blas_can(const struct tt_gemm *g)
+{
+    int64_t most = INT_MAX;
+    return g->m <= most && g->n <= most && g->k <= most && g->lda <= most && g->ldb <= most && g->ldc <= most;
+}
+
+/* C[i.., j..] of one matrix of the batch. */
+static void multiply_tile(const struct tt_gemm *g, int64_t batch, int64_t i, int64_t j, int64_t m, int64_t n)
+{
+    const float *a = (const float *)g->a + batch * g->stride_a + (g->trans_a ? i : i * g->lda);
+    const float *b = (const float *)g->b + batch * g->stride_b + (g->trans_b ? j * g->ldb : j);
+    int64_t at = batch * g->stride_c + i * g->ldc + j;
+    float *c = (float *)g->c + at, beta = g->beta;
+    if (g->epilogue == TT_EPILOGUE_ADD) {
+        const float *addend = (const float *)g->addend + at;
+        for (int64_t r = 0; addend != c && r < m; r++)
+            memcpy(c + r * g->ldc, addend + r * g->ldc, (size_t)n * sizeof *c);
+        beta = 1.0f;
+    }
+    cblas_sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans, g->trans_b ? CblasTrans : CblasNoTrans, (int)m,
+                (int)n, (int)g->k, g->alpha, a, (int)g->lda, b, (int)g->ldb, beta, c, (int)g->ldc);
+}
+
+void tt_cpu_blas_gemm(const struct cpu_team *team, const struct tt_gemm *g)
+{
+    enum { TILE_M = 256, TILE_N = 512 };
+    int64_t rows = divide_up(g->m, TILE_M), columns = divide_up(g->n, TILE_N), tiles = rows * columns;
+    PARALLEL_FOR_UNEVEN(team, g->batch * g->m * g->n * g->k / 16)
+    for (int64_t t = 0; t < g->batch * tiles; t++) {
+        int64_t i = t % tiles / columns * TILE_M, j = t % columns * TILE_N;
+        multiply_tile(g, t / tiles, i, j, smaller(TILE_M, g->m - i), smaller(TILE_N, g->n - j));
+    }
+}
+
+#else
+
+bool tt_cpu_blas_open(char *name, size_t size)
+{
+    (void)name, (void)size;
+    return false;
+}
+
+bool tt_cpu_blas_can(const struct tt_gemm *g)
+{
+    (void)g;
+    return false;
+}
+
+void tt_cpu_blas_gemm(const struct cpu_team *team, const struct tt_gemm *g) { (void)team, (void)g; }
+
+#endif

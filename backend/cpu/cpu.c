@@ -1,0 +1,352 @@
+/* The vtable on the CPU. Everything is done before a call returns, so streams and events are there for form: an event
+ * is the time it was recorded. Two environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS unused, and
+ * TT_CPU_ISA=base|v3|v4 takes other kernels than the best. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/kernels/parallel.h"
+#include "backend/kernel_info.h"
+
+struct cpu {
+    const struct cpu_kernels *kernels;
+    struct cpu_team team;
+    bool blas;
+    char blas_name[64];
+    atomic_size_t used, peak; /* atomic, because a loader thread may allocate too */
+};
+
+struct tt_stream_s {
+    char unused;
+};
+
+struct tt_event_s {
+    bool recorded;
+    struct timespec at;
+};
+
+/* ---- memory ---- */
+
+enum {
+    HEADER = TT_ALIGN, /* before each allocation, to know its size again */
+    HUGE_PAGE = 2 << 20,
+    COPY_PIECE = 1 << 20,
+};
+
+static void count_bytes(struct cpu *cpu, size_t bytes)
+{
+    size_t used = atomic_fetch_add(&cpu->used, bytes) + bytes, peak = atomic_load(&cpu->peak);
+    while (used > peak && !atomic_compare_exchange_weak(&cpu->peak, &peak, used)) {}
+}
+
+static void *aligned_bytes(size_t bytes)
+{
+    bool big = bytes >= HUGE_PAGE;
+    size_t align = big ? HUGE_PAGE : TT_ALIGN;
+    void *p = NULL;
+    if (bytes > SIZE_MAX - 2 * (size_t)HUGE_PAGE || posix_memalign(&p, align, bytes)) return NULL;
+    if (big) madvise(p, bytes, MADV_HUGEPAGE); /* a hint; without it there are only more page faults */
+    return p;
+}
+
+static tt_status cpu_alloc(void *self, size_t bytes, void **out)
+{
+    struct cpu *cpu = self;
+    char *p = bytes <= SIZE_MAX - HEADER ? aligned_bytes(bytes + HEADER) : NULL;
+    if (!p)
+        return tt_fail(TT_FAILED, "alloc: no memory for %.1f MiB; %.1f MiB are in use: reduce batch, seq_len or the model",
+                       (double)bytes / 1048576, (double)atomic_load(&cpu->used) / 1048576);
+    memcpy(p, &bytes, sizeof bytes);
+    count_bytes(cpu, bytes);
+    *out = p + HEADER;
+    return TT_OK;
+}
+
+static void cpu_free(void *self, void *p)
+{
+    struct cpu *cpu = self;
+    if (!p) return;
+    size_t bytes;
+    memcpy(&bytes, (char *)p - HEADER, sizeof bytes);
+    atomic_fetch_sub(&cpu->used, bytes);
+    free((char *)p - HEADER);
+}
+
+static tt_status cpu_host_alloc(void *self, size_t bytes, void **out)
+{
+    (void)self;
+    *out = bytes <= SIZE_MAX - TT_ALIGN ? aligned_bytes(bytes ? bytes : 1) : NULL;
+    return *out ? TT_OK : tt_fail(TT_FAILED, "host_alloc: no memory for %.1f MiB", (double)bytes / 1048576);
+}
+
+static void cpu_host_free(void *self, void *p)
+{
+    (void)self;
+    free(p);
+}
+
+static tt_status cpu_copy(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s)
+{
+    (void)dir, (void)s;
+    struct cpu *cpu = self;
+    PARALLEL_FOR(&cpu->team, bytes >= 4 * (size_t)COPY_PIECE ? SERIAL_BELOW : 0)
+    for (size_t at = 0; at < bytes; at += COPY_PIECE)
+        memmove((char *)dst + at, (const char *)src + at, bytes - at < COPY_PIECE ? bytes - at : COPY_PIECE);
+    return TT_OK;
+}
+
+static tt_status cpu_fill(void *self, void *dst, int byte, size_t bytes, tt_stream s)
+{
+    (void)s;
+    struct cpu *cpu = self;
+    PARALLEL_FOR(&cpu->team, bytes >= 4 * (size_t)COPY_PIECE ? SERIAL_BELOW : 0)
+    for (size_t at = 0; at < bytes; at += COPY_PIECE)
+        memset((char *)dst + at, byte, bytes - at < COPY_PIECE ? bytes - at : COPY_PIECE);
+    return TT_OK;
+}
+
+/* ---- work ---- */
+
+/* Scratch only grows, so after the first step nothing is allocated. */
+static tt_status need_scratch(struct cpu *cpu, size_t floats)
+{
+    struct cpu_team *team = &cpu->team;
+    if (floats <= team->scratch_floats) return TT_OK;
+    floats = (floats + 1023) / 1024 * 1024; /* threads keep to their own pages */
+    free(team->scratch);
+    team->scratch_floats = 0;
+    team->scratch = aligned_bytes(floats * sizeof(float) * (size_t)team->threads);
+    if (!team->scratch)
+        return tt_fail(TT_FAILED, "no memory for %.1f MiB of scratch on each of %d threads; use fewer threads",
+                       (double)floats * sizeof(float) / 1048576, team->threads);
+    team->scratch_floats = floats;
+    return TT_OK;
+}
+
+static tt_status cpu_launch(void *self, enum tt_kernel kernel, const void *args, tt_stream s)
+{
+    (void)s;
+    struct cpu *cpu = self;
+    if ((unsigned)kernel >= TT_KERNELS) return tt_fail(TT_FAILED, "launch: there is no kernel %d", (int)kernel);
+    if (*(const enum tt_dtype *)args != TT_F32)
+        return tt_fail(TT_UNSUPPORTED, "%s: the CPU computes in fp32 only; use precision: fp32", tt_kernel_name(kernel));
+    TT_TRY(need_scratch(cpu, cpu->kernels->launch_scratch(kernel, args)));
+    cpu->kernels->launch[kernel](&cpu->team, args);
+    return TT_OK;
+}
+
+/* C without the product: k == 0 or alpha == 0. BLAS libraries disagree about those. */
+static void gemm_without_product(const struct tt_gemm *g)
+{
+    for (int64_t r = 0; r < g->batch * g->m; r++) {
+        int64_t at = r / g->m * g->stride_c + r % g->m * g->ldc;
+        float *c = (float *)g->c + at;
+        const float *addend = g->epilogue == TT_EPILOGUE_ADD ? (const float *)g->addend + at : NULL;
+        for (int64_t j = 0; j < g->n; j++) c[j] = addend ? addend[j] : g->beta == 0 ? 0 : g->beta * c[j];
+    }
+}
+
+static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
+{
+    (void)s;
+    struct cpu *cpu = self;
+    if (g->type_a != TT_F32 || g->type_b != TT_F32 || g->type_c != TT_F32)
+        return tt_fail(TT_UNSUPPORTED, "gemm: the CPU multiplies fp32 only; use precision: fp32");
+    if (g->epilogue != TT_EPILOGUE_NONE && g->epilogue != TT_EPILOGUE_ADD)
+        return tt_fail(TT_UNSUPPORTED, "gemm: the CPU has no epilogue %d; run it as a kernel", (int)g->epilogue);
+    if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return TT_OK;
+    if (g->k <= 0 || g->alpha == 0) {
+        gemm_without_product(g);
+    } else if (cpu->blas && tt_cpu_blas_can(g)) {
+        tt_cpu_blas_gemm(&cpu->team, g);
+    } else {
+        TT_TRY(need_scratch(cpu, cpu->kernels->gemm_scratch));
+        cpu->kernels->gemm(&cpu->team, g);
+    }
+    return TT_OK;
+}
+
+/* ---- order ---- */
+
+static tt_status cpu_stream_create(void *self, tt_stream *out)
+{
+    (void)self;
+    *out = malloc(sizeof **out);
+    return *out ? TT_OK : tt_fail(TT_FAILED, "stream_create: out of memory");
+}
+
+static void cpu_stream_destroy(void *self, tt_stream s)
+{
+    (void)self;
+    free(s);
+}
+
+static tt_status cpu_stream_sync(void *self, tt_stream s)
+{
+    (void)self, (void)s;
+    return TT_OK;
+}
+
+static tt_status cpu_stream_wait(void *self, tt_stream s, tt_event e)
+{
+    (void)self, (void)s, (void)e;
+    return TT_OK;
+}
+
+static tt_status cpu_event_create(void *self, tt_event *out)
+{
+    (void)self;
+    *out = calloc(1, sizeof **out);
+    return *out ? TT_OK : tt_fail(TT_FAILED, "event_create: out of memory");
+}
+
+static void cpu_event_destroy(void *self, tt_event e)
+{
+    (void)self;
+    free(e);
+}
+
+static tt_status cpu_event_record(void *self, tt_event e, tt_stream s)
+{
+    (void)self, (void)s;
+    clock_gettime(CLOCK_MONOTONIC, &e->at);
+    e->recorded = true;
+    return TT_OK;
+}
+
+static tt_status cpu_event_query(void *self, tt_event e, bool *done)
+{
+    (void)self, (void)e;
+    *done = true; /* work is over when it was enqueued; an event never recorded has nothing to wait for */
+    return TT_OK;
+}
+
+static tt_status cpu_event_sync(void *self, tt_event e)
+{
+    (void)self, (void)e;
+    return TT_OK;
+}
+
+static tt_status cpu_event_elapsed(void *self, tt_event from, tt_event to, double *seconds)
+{
+    (void)self;
+    if (!from->recorded || !to->recorded)
+        return tt_fail(TT_FAILED, "event_elapsed: both events must be recorded first");
+    *seconds = (double)(to->at.tv_sec - from->at.tv_sec) + 1e-9 * (double)(to->at.tv_nsec - from->at.tv_nsec);
+    return TT_OK;
+}
+
+static void cpu_range_push(void *self, const char *name) { (void)self, (void)name; }
+static void cpu_range_pop(void *self) { (void)self; }
+
+/* ---- device ---- */
+
+static void cpu_close(void *self)
+{
+    struct cpu *cpu = self;
+    free(cpu->team.scratch);
+    free(cpu);
+}
+
+static tt_status cpu_info(void *self, struct tt_device_info *out)
+{
+    struct cpu *cpu = self;
+    struct utsname machine;
+    char model[80];
+    *out = (struct tt_device_info){.wave_width = 1, .units = cpu->team.threads};
+    tt_cpu_model_name(model, sizeof model);
+    snprintf(out->name, sizeof out->name, "%s, %d thread%s", model, cpu->team.threads,
+             cpu->team.threads == 1 ? "" : "s");
+    bool only = !strcmp(cpu->kernels->isa, "base");
+    snprintf(out->arch, sizeof out->arch, "%.20s%s%s", uname(&machine) ? "unknown" : machine.machine, only ? "" : "-",
+             only ? "" : cpu->kernels->isa);
+    snprintf(out->library, sizeof out->library, "%s", cpu->blas ? cpu->blas_name : "built-in GEMM");
+    tt_cpu_memory(&out->memory_total, &out->memory_free);
+    out->memory_used = atomic_load(&cpu->used);
+    out->memory_peak = atomic_load(&cpu->peak);
+    out->has[TT_FP32] = true;
+    return TT_OK;
+}
+
+static void cpu_reset_peak(void *self)
+{
+    struct cpu *cpu = self;
+    atomic_store(&cpu->peak, atomic_load(&cpu->used));
+}
+
+static const struct tt_backend_ops ops = {
+    .name = "cpu",
+    .close = cpu_close,
+    .info = cpu_info,
+    .reset_peak = cpu_reset_peak,
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
+    .copy = cpu_copy,
+    .fill = cpu_fill,
+    .gemm = cpu_gemm,
+    .launch = cpu_launch,
+    .stream_create = cpu_stream_create,
+    .stream_destroy = cpu_stream_destroy,
+    .stream_sync = cpu_stream_sync,
+    .stream_wait = cpu_stream_wait,
+    .event_create = cpu_event_create,
+    .event_destroy = cpu_event_destroy,
+    .event_record = cpu_event_record,
+    .event_query = cpu_event_query,
+    .event_sync = cpu_event_sync,
+    .event_elapsed = cpu_event_elapsed,
+    .range_push = cpu_range_push,
+    .range_pop = cpu_range_pop,
+};
+
+/* The best kernels this processor runs, or the ones asked for when it runs them. */
+static const struct cpu_kernels *choose_kernels(void)
+{
+    const struct cpu_kernels *able[3] = {&tt_cpu_kernels_base};
+    int count = 1;
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+        able[count++] = &tt_cpu_kernels_v3;
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+            __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+            __builtin_cpu_supports("avx512vl"))
+            able[count++] = &tt_cpu_kernels_v4;
+    }
+#endif
+    const char *wanted = getenv("TT_CPU_ISA");
+    for (int i = 0; wanted && i < count; i++)
+        if (!strcmp(able[i]->isa, wanted)) return able[i];
+    return able[count - 1];
+}
+
+tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out)
+{
+    struct cpu *cpu = calloc(1, sizeof *cpu);
+    if (!cpu) return tt_fail(TT_FAILED, "no memory to open the CPU backend");
+    int asked = options ? options->threads : 0;
+    cpu->team.threads = asked > 0 ? asked : tt_cpu_thread_count();
+#ifndef _OPENMP
+    cpu->team.threads = 1;
+#endif
+    cpu->kernels = choose_kernels();
+    const char *gemm = getenv("TT_CPU_GEMM");
+    cpu->blas = !(gemm && !strcmp(gemm, "builtin")) && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);
+    *out = (struct tt_backend){&ops, cpu};
+    return TT_OK;
+}
+
+void tt_backend_close(struct tt_backend *b)
+{
+    if (b->ops) b->ops->close(b->self);
+    *b = (struct tt_backend){0};
+}
+
+const char *tt_backend_name(void) { return ops.name; }

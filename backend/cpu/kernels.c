@@ -1,0 +1,61 @@
+/* Every kernel of the list for one instruction set. CMake compiles this file once per set, with TT_ISA naming it; the
+ * files it includes hold one subject each. A kernel that is in kernels.def and not here does not compile. */
+#include <math.h>
+#include <string.h>
+
+#include "backend/cpu/cpu.h"
+
+#include "backend/cpu/kernels/parallel.h"
+#include "backend/cpu/kernels/simd.h"
+
+#include "backend/cpu/kernels/elementwise.h"
+#include "backend/cpu/kernels/loss.h"
+#include "backend/cpu/kernels/norm.h"
+#include "backend/cpu/kernels/optimizer.h"
+#include "backend/cpu/kernels/rope.h"
+#include "backend/cpu/kernels/softmax.h"
+#include "backend/cpu/kernels/state.h"
+#include "backend/cpu/kernels/swiglu.h"
+#include "backend/cpu/kernels/tokens.h"
+
+#include "backend/cpu/kernels/gemm.h"
+
+#include "backend/cpu/kernels/decode.h"
+#include "backend/cpu/kernels/flash.h"
+#include "backend/cpu/kernels/flash_backward.h"
+
+/* Typed calls, so that no function is called through a pointer of another type. */
+#define TT_KERNEL(name, flops, operands)                                                           \
+    static void call_##name(const struct cpu_team *team, const void *args)                         \
+    {                                                                                              \
+        const struct tt_##name##_args *a = args;                                                   \
+        k_##name(team, a);                                                                         \
+    }
+#include "backend/kernels.def"
+#undef TT_KERNEL
+
+static size_t launch_scratch(enum tt_kernel kernel, const void *args)
+{
+    switch (kernel) {
+    case TT_K_flash: return flash_scratch(args);
+    case TT_K_flash_backward: return flash_backward_scratch(args);
+    default: return 0;
+    }
+}
+
+#define TEXT(x) #x
+#define NAME_TEXT(x) TEXT(x)
+#define JOIN(a, b) a##b
+#define TABLE(isa) JOIN(tt_cpu_kernels_, isa)
+
+const struct cpu_kernels TABLE(TT_ISA) = {
+    .isa = NAME_TEXT(TT_ISA),
+    .launch = {
+#define TT_KERNEL(name, flops, operands) [TT_K_##name] = call_##name,
+#include "backend/kernels.def"
+#undef TT_KERNEL
+    },
+    .launch_scratch = launch_scratch,
+    .gemm = gemm_builtin,
+    .gemm_scratch = GEMM_SCRATCH,
+};

@@ -1,0 +1,141 @@
+/* Causal attention without S×S, forward: online softmax over tiles of keys.
+ *
+ * Queries are the lanes. A panel is NR queries of one head, held as (D, NR); the scores of a tile of keys against it are
+ * (keys, NR), which is at once what the softmax wants (its maximum and sum run down the keys, lane by lane) and what the
+ * second product takes as its right operand: O (D, NR) = V^T · P. A task is all panels of one key/value head over a
+ * range of queries, so that a tile of K and V is fetched once for every query head that shares it. */
+#ifndef TT_CPU_FLASH_H
+#define TT_CPU_FLASH_H
+
+#include "backend/cpu/kernels/tile.h"
+
+enum {
+    FLASH_KEYS = 64,     /* in a tile */
+    FLASH_QUERIES = 256, /* in a task, over all heads that share keys; at least a panel of each */
+};
+
+static int64_t flash_queries_per_head(const struct tt_flash_args *a)
+{
+    int64_t G = a->heads / a->kv_heads, wanted = smaller(a->S, larger(FLASH_QUERIES / G, 1));
+    return round_up(wanted, NR);
+}
+
+struct flash_panel {
+    float *q, *o;       /* (D, NR): scale·Q, and the output before it is divided by the sum */
+    float *top, *sum;   /* (NR): running maximum and sum of each query */
+    int64_t head, first; /* which queries these are */
+};
+
+static size_t flash_panel_floats(int64_t D) { return (size_t)(2 * D + 2) * NR; }
+
+static size_t flash_scratch(const struct tt_flash_args *a)
+{
+    int64_t G = a->heads / a->kv_heads, panels = G * flash_queries_per_head(a) / NR;
+    return (size_t)panels * flash_panel_floats(a->D) + (size_t)(2 * FLASH_KEYS * a->D + (FLASH_KEYS + 1) * NR);
+}
+
+static struct flash_panel flash_panel_at(float *scratch, int64_t index, int64_t D)
+{
+    float *p = scratch + (size_t)index * flash_panel_floats(D);
+    return (struct flash_panel){.q = p, .o = p + D * NR, .top = p + 2 * D * NR, .sum = p + (2 * D + 1) * NR};
+}
+
+/* The panel's queries, scaled and transposed; those beyond the end of the sequence are 0. */
+static void flash_panel_start(const struct tt_flash_args *a, int64_t b, const struct flash_panel *p)
+{
+    for (int64_t l = 0; l < NR; l++) {
+        int64_t i = p->first + l;
+        const float *q = (const float *)a->q + (b * a->S + i) * a->ld + p->head * a->D;
+        for (int64_t d = 0; d < a->D; d++) p->q[d * NR + l] = i < a->S ? a->scale * q[d] : 0;
+        p->top[l] = -INFINITY;
+        p->sum[l] = 0;
+    }
+}
+
+static void flash_panel_end(const struct tt_flash_args *a, int64_t b, const struct flash_panel *p)
+{
+    int64_t n = smaller(NR, a->S - p->first);
+    for (int64_t l = 0; l < n; l++) {
+        int64_t i = p->first + l;
+        float *o = (float *)a->o + ((b * a->S + i) * a->heads + p->head) * a->D, factor = 1.0f / p->sum[l];
+        for (int64_t d = 0; d < a->D; d++) o[d] = factor * p->o[d * NR + l];
+        a->lse[(b * a->heads + p->head) * a->S + i] = p->top[l] + logf(p->sum[l]);
+    }
+}
+
+/* Scores become e^(score - maximum) with the new running maximum; correction is what earlier sums are multiplied by. */
+static void flash_softmax(float *scores, int64_t keys, const struct flash_panel *p, float *correction)
+{
+    vec top[NV], sum[NV];
+    UNROLL for (int v = 0; v < NV; v++) {
+        top[v] = load(p->top + v * LANES);
+        sum[v] = (vec){0};
+    }
+    for (int64_t j = 0; j < keys; j++)
+        UNROLL for (int v = 0; v < NV; v++) top[v] = larger_of(load(scores + j * NR + v * LANES), top[v]);
+    for (int64_t j = 0; j < keys; j++)
+        UNROLL for (int v = 0; v < NV; v++) {
+            vec e = exp_most_vec(load(scores + j * NR + v * LANES) - top[v]);
+            store(scores + j * NR + v * LANES, e);
+            sum[v] += e;
+        }
+    UNROLL for (int v = 0; v < NV; v++) {
+        vec factor = exp_most_vec(load(p->top + v * LANES) - top[v]);
+        store(correction + v * LANES, factor);
+        store(p->sum + v * LANES, load(p->sum + v * LANES) * factor + sum[v]);
+        store(p->top + v * LANES, top[v]);
+    }
+}
+
+/* A tile of keys first_key .. first_key+count, against one panel. */
+static void flash_panel_keys(const struct flash_panel *p, const float *k, const float *v, int64_t first_key,
+                             int64_t count, int64_t D, float *scores, float *correction)
+{
+    int64_t keys = smaller(count, p->first + NR - first_key); /* later ones are in the future of every query */
+    if (keys <= 0) return;
+    for (int64_t j = 0; j < keys; j += MR)
+        tile(smaller(MR, keys - j), D, (struct tile_a){k + j * D, D, 1}, p->q, NR, scores + j * NR, NR, TILE_ZERO, NULL);
+    for (int64_t j = larger(0, p->first + 1 - first_key); j < keys; j++)
+        for (int64_t l = 0; l < first_key + j - p->first; l++) scores[j * NR + l] = -INFINITY;
+    flash_softmax(scores, keys, p, correction);
+    for (int64_t d = 0; d < D; d += MR)
+        tile(smaller(MR, D - d), keys, (struct tile_a){v + d, 1, D}, scores, NR, p->o + d * NR, NR,
+             first_key ? TILE_RESCALE : TILE_ZERO, correction);
+}
+
+static void flash_task(const struct tt_flash_args *a, int64_t b, int64_t kv, int64_t from, int64_t to, float *scratch)
+{
+    int64_t D = a->D, G = a->heads / a->kv_heads, per_head = divide_up(to - from, NR), panels = G * per_head;
+    float *k = scratch + (size_t)panels * flash_panel_floats(D), *v = k + FLASH_KEYS * D;
+    float *scores = v + FLASH_KEYS * D, *correction = scores + FLASH_KEYS * NR;
+    const float *k_rows = (const float *)a->k + b * a->S * a->ld + kv * D;
+    const float *v_rows = (const float *)a->v + b * a->S * a->ld + kv * D;
+    struct flash_panel p;
+#define EACH_PANEL(i)                                                                              \
+    for (int64_t i = 0; i < panels && (p = flash_panel_at(scratch, i, D), p.head = kv * G + i / per_head, \
+                                       p.first = from + i % per_head * NR, true); i++)
+
+    EACH_PANEL(i) flash_panel_start(a, b, &p);
+    for (int64_t key = 0; key < to; key += FLASH_KEYS) {
+        int64_t count = smaller(FLASH_KEYS, to - key);
+        for (int64_t j = 0; j < count; j++) { /* close together: rows a power of two apart share few cache sets */
+            row_copy(k + j * D, k_rows + (key + j) * a->ld, D);
+            row_copy(v + j * D, v_rows + (key + j) * a->ld, D);
+        }
+        EACH_PANEL(i) flash_panel_keys(&p, k, v, key, count, D, scores, correction);
+    }
+    EACH_PANEL(i) flash_panel_end(a, b, &p);
+#undef EACH_PANEL
+}
+
+static void k_flash(const struct cpu_team *team, const struct tt_flash_args *a)
+{
+    int64_t run = flash_queries_per_head(a), runs = divide_up(a->S, run);
+    PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
+    for (int64_t t = 0; t < a->B * a->kv_heads * runs; t++) {
+        int64_t unit = t % (a->B * a->kv_heads), from = (runs - 1 - t / (a->B * a->kv_heads)) * run; /* longest first */
+        flash_task(a, unit / a->kv_heads, unit % a->kv_heads, from, smaller(a->S, from + run), thread_scratch(team));
+    }
+}
+
+#endif

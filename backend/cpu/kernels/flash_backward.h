@@ -1,0 +1,193 @@
+/* Causal attention without S×S, backward: for each tile of keys and block of queries P is computed again from q, k and
+ * lse, then dP = dO·V^T, dS = scale·P·(dP - delta), dV += P^T·dO, dK += dS^T·Q, dQ += dS·K. A task is one key/value head
+ * of one sequence: it alone writes its dK, dV and the dQ of the query heads that share it. */
+#ifndef TT_CPU_FLASH_BACKWARD_H
+#define TT_CPU_FLASH_BACKWARD_H
+
+#include "backend/cpu/kernels/tile.h"
+
+enum { BACK_KEYS = 64, BACK_QUERIES = 64 }; /* BACK_KEYS is a multiple of every NR */
+
+/* One tile of keys and one block of queries, in the scratch of a thread; W is D rounded up to NR. */
+struct back {
+    const struct tt_flash_backward_args *a;
+    int64_t b, kv, W;
+    int64_t key, keys;      /* the tile: first and count */
+    int64_t query, queries; /* the block */
+    float *kt, *vt;         /* (D, BACK_KEYS): scale·K and V, transposed; 0 beyond the end */
+    float *k, *dk, *dv;     /* (BACK_KEYS, W) */
+    float *q, *dout, *dq;   /* (BACK_QUERIES, W) */
+    float *p, *ds;          /* (BACK_QUERIES, BACK_KEYS) */
+};
+
+static size_t flash_backward_scratch(const struct tt_flash_backward_args *a)
+{
+    int64_t W = round_up(a->D, NR);
+    return (size_t)(2 * a->D * BACK_KEYS + 3 * BACK_KEYS * W + 3 * BACK_QUERIES * W + 2 * BACK_QUERIES * BACK_KEYS);
+}
+
+static struct back back_start(const struct tt_flash_backward_args *a, int64_t b, int64_t kv, float *s)
+{
+    struct back t = {.a = a, .b = b, .kv = kv, .W = round_up(a->D, NR)};
+    t.kt = s;
+    t.vt = t.kt + a->D * BACK_KEYS;
+    t.k = t.vt + a->D * BACK_KEYS;
+    t.dk = t.k + BACK_KEYS * t.W;
+    t.dv = t.dk + BACK_KEYS * t.W;
+    t.q = t.dv + BACK_KEYS * t.W;
+    t.dout = t.q + BACK_QUERIES * t.W;
+    t.dq = t.dout + BACK_QUERIES * t.W;
+    t.p = t.dq + BACK_QUERIES * t.W;
+    t.ds = t.p + BACK_QUERIES * BACK_KEYS;
+    return t;
+}
+
+/* rows of D, ld apart, into rows of W. */
+static void back_gather(float *out, const float *x, int64_t rows, int64_t ld, int64_t D, int64_t W)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        row_copy(out + r * W, x + r * ld, D);
+        row_zero(out + r * W + D, W - D);
+    }
+}
+
+static void back_transpose(float *out, const float *x, int64_t rows, int64_t ld, int64_t D, float factor)
+{
+    if (rows < BACK_KEYS) row_zero(out, D * BACK_KEYS);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t d = 0; d < D; d++) out[d * BACK_KEYS + r] = factor * x[r * ld + d];
+}
+
+static void back_keys_begin(struct back *t)
+{
+    const struct tt_flash_backward_args *a = t->a;
+    int64_t at = (t->b * a->S + t->key) * a->ld + t->kv * a->D;
+    back_gather(t->k, (const float *)a->k + at, t->keys, a->ld, a->D, t->W);
+    back_transpose(t->kt, t->k, t->keys, t->W, a->D, a->scale);
+    back_transpose(t->vt, (const float *)a->v + at, t->keys, a->ld, a->D, 1.0f);
+    row_zero(t->dk, BACK_KEYS * t->W);
+    row_zero(t->dv, BACK_KEYS * t->W);
+}
+
+static void back_keys_end(const struct back *t)
+{
+    const struct tt_flash_backward_args *a = t->a;
+    int64_t at = (t->b * a->S + t->key) * a->ld + t->kv * a->D;
+    for (int64_t j = 0; j < t->keys; j++) {
+        row_copy((float *)a->dk + at + j * a->ld, t->dk + j * t->W, a->D);
+        row_copy((float *)a->dv + at + j * a->ld, t->dv + j * t->W, a->D);
+    }
+}
+
+/* Keys that query row r of the block may see, within the tile. */
+static inline int64_t back_visible(const struct back *t, int64_t r)
+{
+    return smaller(t->keys, t->query + r + 1 - t->key);
+}
+
+/* out (queries, keys) = x · yt, left out where every query of a row of tiles is before the keys. */
+static void back_scores(const struct back *t, const float *x, const float *yt, float *out)
+{
+    for (int64_t r = 0; r < t->queries; r += MR) {
+        int64_t rows = smaller(MR, t->queries - r), visible = back_visible(t, r + rows - 1);
+        for (int64_t j = 0; j < visible; j += NR)
+            tile(rows, t->a->D, (struct tile_a){x + r * t->W, t->W, 1}, yt + j, BACK_KEYS, out + r * BACK_KEYS + j,
+                 BACK_KEYS, TILE_ZERO, NULL);
+    }
+}
+
+/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key is in a query's future. */
+static void back_softmax(const struct back *t, const float *lse, const float *delta)
+{
+    float scale = t->a->scale;
+    for (int64_t r = 0; r < t->queries; r++) {
+        float *p = t->p + r * BACK_KEYS, *ds = t->ds + r * BACK_KEYS, l = lse[r], d = delta[r];
+        int64_t n = back_visible(t, r);
+        for (int64_t j = 0; j < n; j += LANES) { /* rows are whole vectors; what is too much becomes 0 */
+            vec e = exp_most_vec(load(p + j) - l);
+            store(p + j, e);
+            store(ds + j, scale * e * (load(ds + j) - d));
+        }
+        row_zero(p + n, BACK_KEYS - n);
+        row_zero(ds + n, BACK_KEYS - n);
+    }
+}
+
+/* out (keys, W) += x^T · y with x (queries, keys), y (queries, W). */
+static void back_to_keys(const struct back *t, const float *x, const float *y, float *out)
+{
+    for (int64_t j = 0; j < t->keys; j += MR) {
+        int64_t first = larger(0, t->key + j - t->query); /* earlier queries do not see these keys */
+        if (first >= t->queries) break;
+        for (int64_t c = 0; c < t->W; c += NR)
+            tile(smaller(MR, t->keys - j), t->queries - first, (struct tile_a){x + first * BACK_KEYS + j, 1, BACK_KEYS},
+                 y + first * t->W + c, t->W, out + j * t->W + c, t->W, TILE_ADD, NULL);
+    }
+}
+
+/* dq (queries, W) = ds · k. */
+static void back_to_queries(const struct back *t)
+{
+    for (int64_t r = 0; r < t->queries; r += MR) {
+        int64_t rows = smaller(MR, t->queries - r);
+        for (int64_t c = 0; c < t->W; c += NR)
+            tile(rows, back_visible(t, r + rows - 1), (struct tile_a){t->ds + r * BACK_KEYS, BACK_KEYS, 1}, t->k + c,
+                 t->W, t->dq + r * t->W + c, t->W, TILE_ZERO, NULL);
+    }
+}
+
+static void back_block(const struct back *t, int64_t head)
+{
+    const struct tt_flash_backward_args *a = t->a;
+    int64_t D = a->D, row = t->b * a->S + t->query, stat = (t->b * a->heads + head) * a->S + t->query;
+    back_gather(t->q, (const float *)a->q + row * a->ld + head * D, t->queries, a->ld, D, t->W);
+    back_gather(t->dout, (const float *)a->dout + (row * a->heads + head) * D, t->queries, a->heads * D, D, t->W);
+    back_scores(t, t->q, t->kt, t->p);
+    back_scores(t, t->dout, t->vt, t->ds);
+    back_softmax(t, a->lse + stat, a->delta + stat);
+    back_to_keys(t, t->p, t->dout, t->dv);
+    back_to_keys(t, t->ds, t->q, t->dk);
+    back_to_queries(t);
+    for (int64_t r = 0; r < t->queries; r++) {
+        float *dq = (float *)a->dq + (row + r) * a->ld + head * D;
+        const float *part = t->dq + r * t->W;
+        if (t->key == 0) row_zero(dq, D); /* the first tile of keys is seen by every query */
+        SIMD
+        for (int64_t d = 0; d < D; d++) dq[d] += part[d];
+    }
+}
+
+static void back_delta(const struct tt_flash_backward_args *a, int64_t b, int64_t head)
+{
+    for (int64_t i = 0; i < a->S; i++) {
+        int64_t at = ((b * a->S + i) * a->heads + head) * a->D;
+        a->delta[(b * a->heads + head) * a->S + i] =
+            (float)row_dot((const float *)a->o + at, (const float *)a->dout + at, a->D);
+    }
+}
+
+static void back_task(const struct tt_flash_backward_args *a, int64_t b, int64_t kv, float *scratch)
+{
+    struct back t = back_start(a, b, kv, scratch);
+    int64_t G = a->heads / a->kv_heads;
+    for (int64_t head = kv * G; head < (kv + 1) * G; head++) back_delta(a, b, head);
+    for (t.key = 0; t.key < a->S; t.key += BACK_KEYS) {
+        t.keys = smaller(BACK_KEYS, a->S - t.key);
+        back_keys_begin(&t);
+        for (int64_t head = kv * G; head < (kv + 1) * G; head++)
+            for (t.query = t.key; t.query < a->S; t.query += BACK_QUERIES) {
+                t.queries = smaller(BACK_QUERIES, a->S - t.query);
+                back_block(&t, head);
+            }
+        back_keys_end(&t);
+    }
+}
+
+static void k_flash_backward(const struct cpu_team *team, const struct tt_flash_backward_args *a)
+{
+    PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
+    for (int64_t t = 0; t < a->B * a->kv_heads; t++)
+        back_task(a, t / a->kv_heads, t % a->kv_heads, thread_scratch(team));
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* RMSNorm, with the residual addition before it, and its gradient. */
+#ifndef TT_CPU_NORM_H
+#define TT_CPU_NORM_H
+
+static void k_rmsnorm(const struct cpu_team *team, const struct tt_rmsnorm_args *a)
+{
+    const float *w = a->weight;
+    PARALLEL_FOR(team, a->rows * a->cols)
+    for (int64_t r = 0; r < a->rows; r++) {
+        const float *x = (const float *)a->x + r * a->cols;
+        float *y = (float *)a->y + r * a->cols;
+        if (a->delta) {
+            const float *delta = (const float *)a->delta + r * a->cols;
+            float *sum = (float *)a->sum + r * a->cols;
+            SIMD
+            for (int64_t c = 0; c < a->cols; c++) sum[c] = x[c] + delta[c];
+            x = sum;
+        }
+        float rstd = (float)(1.0 / sqrt(row_dot(x, x, a->cols) / (double)a->cols + a->eps));
+        SIMD
+        for (int64_t c = 0; c < a->cols; c++) y[c] = x[c] * rstd * w[c];
+        a->rstd[r] = rstd;
+    }
+}
+
+/* dx = rstd·(w·dy) - x·rstd³·mean(w·dy·x), and the row's part of the weight's gradient. */
+static inline void rmsnorm_backward_row(const struct tt_rmsnorm_backward_args *a, int64_t r, float *dweight)
+{
+    const float *w = a->weight, *dy = (const float *)a->dy + r * a->cols, *x = (const float *)a->x + r * a->cols;
+    float *dx = (float *)a->dx + r * a->cols, rstd = a->rstd[r];
+    float back = (float)(-row_dot3(w, dy, x, a->cols) / (double)a->cols) * rstd * rstd * rstd;
+    if (a->dres) {
+        const float *dres = (const float *)a->dres + r * a->cols;
+        SIMD
+        for (int64_t c = 0; c < a->cols; c++) {
+            float d = dy[c], v = x[c];
+            dweight[c] += d * v * rstd;
+            dx[c] = dres[c] + rstd * w[c] * d + back * v;
+        }
+    } else {
+        SIMD
+        for (int64_t c = 0; c < a->cols; c++) {
+            float d = dy[c], v = x[c];
+            dweight[c] += d * v * rstd;
+            dx[c] = rstd * w[c] * d + back * v;
+        }
+    }
+}
+
+static void k_rmsnorm_backward(const struct cpu_team *team, const struct tt_rmsnorm_backward_args *a)
+{
+    int64_t run = divide_up(a->rows, a->parts);
+    PARALLEL_FOR(team, a->rows * a->cols)
+    for (int64_t p = 0; p < a->parts; p++) {
+        float *dweight = a->partial + p * a->cols;
+        row_zero(dweight, a->cols);
+        int64_t end = smaller(a->rows, (p + 1) * run);
+        for (int64_t r = p * run; r < end; r++) rmsnorm_backward_row(a, r, dweight);
+    }
+}
+
+#endif

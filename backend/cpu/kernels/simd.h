@@ -1,0 +1,215 @@
+/* Vectors of the width this compilation has, and the few functions of rows that the kernels are made of. Sums use
+ * several accumulators in an order fixed at compile time. */
+#ifndef TT_CPU_SIMD_H
+#define TT_CPU_SIMD_H
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#elif defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+enum { LANES = VECTOR_BYTES / 4 };
+
+typedef float vec __attribute__((vector_size(VECTOR_BYTES)));
+typedef uint32_t bits __attribute__((vector_size(VECTOR_BYTES)));
+typedef float vec_unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+INLINE vec load(const float *p) { return *(const vec_unaligned *)p; }
+INLINE void store(float *p, vec v) { *(vec_unaligned *)p = v; }
+
+/* Lane by lane; C has no conditional on vectors. Which one a NaN gives differs, and no caller may depend on it. */
+INLINE vec larger_of(vec a, vec b)
+{
+#if defined(__aarch64__)
+    return vmaxnmq_f32(a, b);
+#elif defined(__AVX512F__)
+    return _mm512_max_ps(a, b);
+#elif defined(__AVX__)
+    return _mm256_max_ps(a, b);
+#elif defined(__SSE2__)
+    return _mm_max_ps(a, b);
+#else
+    bits greater = (bits)(a > b);
+    return (vec)((greater & (bits)a) | (~greater & (bits)b));
+#endif
+}
+
+INLINE float lanes_sum(vec v)
+{
+    float s[LANES];
+    store(s, v);
+    for (int w = LANES / 2; w; w /= 2)
+        for (int i = 0; i < w; i++) s[i] += s[i + w];
+    return s[0];
+}
+
+/* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a polynomial to 2 ulp, without branches. Adding 1.5·2^23 leaves n, rounded
+ * to nearest, in the low bits of the sum. The macros serve floats and vectors. */
+#define EXP_ROUND 12582912.0f
+#define EXP_REST(x, n) ((x - n * 0.693359375f) + n * 2.12194440e-4f)
+#define EXP_POLYNOMIAL(r)                                                                          \
+    ((((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r + \
+       1.6666665459e-1f) * r + 5.0000001201e-1f) * (r * r) + r + 1.0f)
+
+union float_bits {
+    float f;
+    uint32_t u;
+};
+
+/* For any x: down to the smallest subnormal, up to infinity, which takes 2^n in two factors. NaN stays NaN. */
+INLINE float exp_any(float x)
+{
+    x = -104.0f > x ? -104.0f : x; /* e^-104 rounds to 0 */
+    x = 89.0f < x ? 89.0f : x;     /* e^89 overflows to infinity */
+    union float_bits t = {x * 1.44269504f + EXP_ROUND}, zero = {EXP_ROUND}, s1, s2;
+    float n = t.f - EXP_ROUND, r = EXP_REST(x, n);
+    uint32_t k = t.u - zero.u, half = (uint32_t)((int32_t)k >> 1);
+    s1.u = (half + 127u) << 23;
+    s2.u = (k - half + 127u) << 23;
+    return EXP_POLYNOMIAL(r) * s1.f * s2.f;
+}
+
+/* For x <= 88, where softmax and sigmoid live: n goes straight into the exponent. Below e^-86.5, where that would be
+ * subnormal, the result is 0. NaN stays NaN. */
+INLINE float exp_most(float x)
+{
+    union float_bits t = {x * 1.44269504f + EXP_ROUND}, p;
+    float n = t.f - EXP_ROUND, r = EXP_REST(x, n);
+    p.f = EXP_POLYNOMIAL(r);
+    p.u += t.u << 23;
+    return x < -86.5f ? 0.0f : p.f;
+}
+
+INLINE vec exp_most_vec(vec x)
+{
+    vec t = x * 1.44269504f + EXP_ROUND, n = t - EXP_ROUND, r = EXP_REST(x, n), p = EXP_POLYNOMIAL(r);
+    return (vec)(((bits)p + ((bits)t << 23)) & ~(bits)(x < -86.5f));
+}
+
+INLINE float sigmoid(float x)
+{
+    float y = x < -88.0f ? 88.0f : -x;
+    return 1.0f / (1.0f + exp_most(y));
+}
+
+/* Long sums go through double every SUM_RUN elements. */
+enum { SUM_RUN = 2048 };
+
+#define SUM_OVER(n, vector_term, scalar_term)                                                      \
+    double total = 0;                                                                              \
+    for (int64_t from = 0; from < (n); from += SUM_RUN) {                                          \
+        int64_t to = smaller((n), from + SUM_RUN), i = from;                                       \
+        vec s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};                                                \
+        for (; i + 4 * LANES <= to; i += 4 * LANES) {                                              \
+            s0 += vector_term(i);                                                                  \
+            s1 += vector_term(i + LANES);                                                          \
+            s2 += vector_term(i + 2 * LANES);                                                      \
+            s3 += vector_term(i + 3 * LANES);                                                      \
+        }                                                                                          \
+        float s = lanes_sum((s0 + s1) + (s2 + s3));                                                \
+        for (; i < to; i++) s += scalar_term(i);                                                   \
+        total += s;                                                                                \
+    }                                                                                              \
+    return total;
+
+INLINE double row_sum(const float *x, int64_t n)
+{
+#define VECTOR(i) load(x + (i))
+#define SCALAR(i) x[i]
+    SUM_OVER(n, VECTOR, SCALAR)
+#undef VECTOR
+#undef SCALAR
+}
+
+INLINE double row_dot(const float *x, const float *y, int64_t n)
+{
+#define VECTOR(i) (load(x + (i)) * load(y + (i)))
+#define SCALAR(i) x[i] * y[i]
+    SUM_OVER(n, VECTOR, SCALAR)
+#undef VECTOR
+#undef SCALAR
+}
+
+INLINE double row_dot3(const float *x, const float *y, const float *z, int64_t n)
+{
+#define VECTOR(i) (load(x + (i)) * load(y + (i)) * load(z + (i)))
+#define SCALAR(i) x[i] * y[i] * z[i]
+    SUM_OVER(n, VECTOR, SCALAR)
+#undef VECTOR
+#undef SCALAR
+}
+
+/* A NaN is passed over here; the sum that follows finds it. */
+INLINE float row_max(const float *x, int64_t n)
+{
+    vec none = (vec){0} - INFINITY, m0 = none, m1 = none, m2 = none, m3 = none;
+    float lanes[LANES], m = -INFINITY;
+    int64_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES) {
+        m0 = larger_of(load(x + i), m0);
+        m1 = larger_of(load(x + i + LANES), m1);
+        m2 = larger_of(load(x + i + 2 * LANES), m2);
+        m3 = larger_of(load(x + i + 3 * LANES), m3);
+    }
+    store(lanes, larger_of(larger_of(m0, m1), larger_of(m2, m3)));
+    for (int l = 0; l < LANES; l++) m = lanes[l] > m ? lanes[l] : m;
+    for (; i < n; i++) m = x[i] > m ? x[i] : m;
+    return m;
+}
+
+/* The sum of e^(factor·(x - shift)); shift is the maximum of x, factor is positive. out, when given, takes the terms; it
+ * may be x. */
+INLINE double row_exp(float *out, const float *x, int64_t n, float shift, float factor)
+{
+    double total = 0;
+    for (int64_t from = 0; from < n; from += SUM_RUN) {
+        int64_t to = smaller(n, from + SUM_RUN), i = from;
+        vec s0 = {0}, s1 = {0};
+        for (; i + 2 * LANES <= to; i += 2 * LANES) {
+            vec e0 = exp_most_vec(factor * (load(x + i) - shift));
+            vec e1 = exp_most_vec(factor * (load(x + i + LANES) - shift));
+            if (out) {
+                store(out + i, e0);
+                store(out + i + LANES, e1);
+            }
+            s0 += e0;
+            s1 += e1;
+        }
+        float s = lanes_sum(s0 + s1);
+        for (; i < to; i++) {
+            float e = exp_most(factor * (x[i] - shift));
+            if (out) out[i] = e;
+            s += e;
+        }
+        total += s;
+    }
+    return total;
+}
+
+INLINE void row_scale(float *x, int64_t n, float factor)
+{
+    SIMD
+    for (int64_t i = 0; i < n; i++) x[i] *= factor;
+}
+
+INLINE void row_zero(float *x, int64_t n)
+{
+    if (n > 0) memset(x, 0, (size_t)n * sizeof *x);
+}
+
+INLINE void row_copy(float *out, const float *x, int64_t n)
+{
+    if (n > 0) memcpy(out, x, (size_t)n * sizeof *x);
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* The run's own state: what changes from step to step. */
+#ifndef TT_CPU_STATE_H
+#define TT_CPU_STATE_H
+
+static float learning_rate(const struct tt_schedule *s, int64_t step)
+{
+    if (step <= s->warmup) return (float)(s->peak * (double)step / (double)s->warmup);
+    if (s->decay == TT_DECAY_CONSTANT) return s->peak;
+    if (step >= s->total) return s->floor;
+    double done = (double)(step - s->warmup) / (double)(s->total - s->warmup);
+    double left = s->decay == TT_DECAY_LINEAR ? 1.0 - done : 0.5 * (1.0 + cos(M_PI * done));
+    return (float)(s->floor + ((double)s->peak - s->floor) * left);
+}
+
+static void k_step_begin(const struct cpu_team *team, const struct tt_step_begin_args *a)
+{
+    (void)team;
+    struct tt_state *s = a->state;
+    s->step++;
+    s->slot = a->slots > 0 ? (int32_t)((s->step - 1) % a->slots) : 0;
+    s->apply = 1;
+    s->lr = learning_rate(&a->schedule, s->step);
+    s->bias1 = (float)(1.0 - pow(a->beta1, (double)s->step));
+    s->bias2 = (float)(1.0 - pow(a->beta2, (double)s->step));
+    s->loss = 0;
+}
+
+static void k_clip_scale(const struct cpu_team *team, const struct tt_clip_scale_args *a)
+{
+    (void)team;
+    struct tt_state *s = a->state;
+    double sum = 0;
+    for (int64_t i = 0; i < a->count; i++) sum += a->partial[i];
+    float norm = (float)(sqrt(sum) / s->loss_scale);
+    float clip = a->max_norm > 0 && norm > a->max_norm ? a->max_norm / norm : 1.0f;
+    s->grad_norm = norm;
+    s->apply = isfinite(s->loss) && isfinite(norm);
+    s->clip = s->apply ? clip / s->loss_scale : 0;
+    s->skipped += !s->apply;
+}
+
+static void k_record(const struct cpu_team *team, const struct tt_record_args *a)
+{
+    (void)team;
+    const struct tt_state *s = a->state;
+    a->ring[(s->step - 1) % a->entries] = (struct tt_metrics){
+        .step = s->step,
+        .loss = s->loss,
+        .grad_norm = s->grad_norm,
+        .lr = s->lr,
+        .loss_scale = s->loss_scale,
+        .apply = s->apply,
+        .skipped = s->skipped,
+    };
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* The register tile that the built-in GEMM and flash attention are made of: up to MR rows of C, NR columns wide, stay in
+ * registers while k runs. Elements of A are broadcast, so A may have any strides; rows of B and C are contiguous. */
+#ifndef TT_CPU_TILE_H
+#define TT_CPU_TILE_H
+
+#if defined(__AVX512F__)
+enum { MR = 12, NV = 2 }; /* 24 of 32 registers accumulate */
+#elif defined(__AVX__)
+enum { MR = 6, NV = 2 }; /* 12 of 16 */
+#elif defined(__aarch64__)
+enum { MR = 8, NV = 2 }; /* 16 of 32 */
+#else
+enum { MR = 4, NV = 2 }; /* 8 of 16, which leaves room for products where there is no fused multiply-add */
+#endif
+enum { NR = NV * LANES };
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+enum tile_start {
+    TILE_ZERO,   /* C = A·B */
+    TILE_ADD,    /* C += A·B */
+    TILE_RESCALE /* C = C·factor + A·B, with a factor per column */
+};
+
+struct tile_a {
+    const float *p;
+    int64_t row, k; /* distances */
+};
+
+/* rows (a constant where this is inlined) × NR of C. */
+INLINE void tile_rows(const int rows, int64_t K, struct tile_a a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                      enum tile_start start, const float *factor)
+{
+    vec s[MR][NV];
+    if (start == TILE_ZERO) {
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int v = 0; v < NV; v++) s[i][v] = (vec){0};
+    } else {
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int v = 0; v < NV; v++) s[i][v] = load(c + i * ldc + v * LANES);
+    }
+    if (start == TILE_RESCALE) {
+        UNROLL for (int v = 0; v < NV; v++) {
+            vec f = load(factor + v * LANES);
+            UNROLL for (int i = 0; i < rows; i++) s[i][v] *= f;
+        }
+    }
+    for (int64_t k = 0; k < K; k++) {
+        vec bk[NV];
+        UNROLL for (int v = 0; v < NV; v++) bk[v] = load(b + k * ldb + v * LANES);
+        UNROLL for (int i = 0; i < rows; i++) {
+            float x = a.p[i * a.row + k * a.k];
+            UNROLL for (int v = 0; v < NV; v++) s[i][v] += x * bk[v];
+        }
+    }
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int v = 0; v < NV; v++) store(c + i * ldc + v * LANES, s[i][v]);
+}
+
+/* 1 to MR rows. */
+static void tile(int64_t rows, int64_t K, struct tile_a a, const float *b, int64_t ldb, float *c, int64_t ldc,
+                 enum tile_start start, const float *factor)
+{
+#define ROWS(n) case n: tile_rows(n, K, a, b, ldb, c, ldc, start, factor); break;
+    switch (rows) {
+    ROWS(1) ROWS(2) ROWS(3) ROWS(4)
+#if defined(__AVX__) || defined(__aarch64__)
+    ROWS(5) ROWS(6)
+#endif
+#if defined(__AVX512F__) || defined(__aarch64__)
+    ROWS(7) ROWS(8)
+#endif
+#if defined(__AVX512F__)
+    ROWS(9) ROWS(10) ROWS(11) ROWS(12)
+#endif
+    }
+#undef ROWS
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* What this computer is: the processor's name, how many threads this process may run, and how much memory there is. */
+#include <ctype.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/cpu/cpu.h"
+
+/* ---- threads ---- */
+
+static int threads_of_environment(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    if (!text) return 0;
+    long n = strtol(text, NULL, 10); /* "4,2" is for nested teams; the first level counts */
+    return n > 0 && n < 65536 ? (int)n : 0;
+}
+
+static int threads_of_affinity(void)
+{
+    /* A fixed cpu_set_t has 1024 bits; larger machines need a larger set. */
+    for (int bits = 1024; bits <= 65536; bits *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)bits);
+        if (!set) break;
+        size_t bytes = CPU_ALLOC_SIZE((size_t)bits);
+        int count = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (count > 0) return count;
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+static bool read_numbers(const char *path, const char *format, double *a, double *b)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) return false;
+    int n = fscanf(f, format, a, b);
+    fclose(f);
+    return n == (b ? 2 : 1);
+}
+
+/* A container may own 64 cores' affinity and yet be given the time of four. */
+static int threads_of_quota(void)
+{
+    double quota = 0, period = 0;
+    bool known = read_numbers("/sys/fs/cgroup/cpu.max", "%lf %lf", &quota, &period) ||
+                 (read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "%lf", &quota, NULL) &&
+                  read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "%lf", &period, NULL));
+    if (!known || !(quota > 0) || !(period > 0) || quota / period > 65536) return 0;
+    int n = (int)ceil(quota / period);
+    return n > 0 ? n : 1;
+}
+
+int tt_cpu_thread_count(void)
+{
+    int n = threads_of_environment();
+    if (n) return n;
+    n = threads_of_affinity();
+    int quota = threads_of_quota();
+    return quota && quota < n ? quota : n;
+}
+
+/* ---- name ---- */
+
+struct arm_part {
+    unsigned implementer, part;
+    const char *name;
+};
+
+/* arm64 kernels give numbers where x86 gives a name. */
+static const struct arm_part arm_parts[] = {
+    {0x41, 0xd03, "Cortex-A53"},     {0x41, 0xd07, "Cortex-A57"},     {0x41, 0xd08, "Cortex-A72"},
+    {0x41, 0xd0b, "Cortex-A76"},     {0x41, 0xd0c, "Neoverse-N1"},    {0x41, 0xd40, "Neoverse-V1"},
+    {0x41, 0xd49, "Neoverse-N2"},    {0x41, 0xd4f, "Neoverse-V2"},    {0x41, 0xd84, "Neoverse-V3"},
+    {0x41, 0xd8e, "Neoverse-N3"},    {0x42, 0x516, "ThunderX2"},      {0x43, 0x0af, "ThunderX2"},
+    {0x46, 0x001, "A64FX"},          {0x48, 0xd01, "Kunpeng-920"},    {0x4e, 0x004, "NVIDIA Carmel"},
+    {0xc0, 0xac3, "Ampere-1"},       {0xc0, 0xac4, "Ampere-1A"},      {0x61, 0x022, "Apple M1"},
+    {0x61, 0x023, "Apple M1"},       {0x61, 0x032, "Apple M2"},       {0x61, 0x033, "Apple M2"},
+};
+
+static const char *arm_name(unsigned implementer, unsigned part)
+{
+    for (size_t i = 0; i < sizeof arm_parts / sizeof *arm_parts; i++)
+        if (arm_parts[i].implementer == implementer && arm_parts[i].part == part) return arm_parts[i].name;
+    return NULL;
+}
+
+/* The value of a "key : value" line, or NULL when the line has another key. */
+static char *value_of(char *line, const char *key)
+{
+    size_t n = strlen(key);
+    if (strncmp(line, key, n)) return NULL;
+    char *colon = line + n + strspn(line + n, " \t");
+    if (*colon != ':') return NULL;
+    char *value = colon + 1 + strspn(colon + 1, " \t");
+    size_t len = strlen(value);
+    while (len && isspace((unsigned char)value[len - 1])) value[--len] = 0;
+    return value;
+}
+
+void tt_cpu_model_name(char *name, size_t size)
+{
+    unsigned implementer = 0, part = 0;
+    char line[512];
+    name[0] = 0;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && !name[0] && fgets(line, sizeof line, f)) {
+        char *value;
+        if ((value = value_of(line, "model name"))) snprintf(name, size, "%s", value);
+        if ((value = value_of(line, "CPU implementer"))) implementer = (unsigned)strtoul(value, NULL, 0);
+        if ((value = value_of(line, "CPU part"))) {
+            part = (unsigned)strtoul(value, NULL, 0);
+            break; /* of the first core; big.LITTLE has more than one answer */
+        }
+    }
+    if (f) fclose(f);
+    if (name[0]) return;
+    const char *known = arm_name(implementer, part);
+    if (known)
+        snprintf(name, size, "%s", known);
+    else if (part)
+        snprintf(name, size, "arm64 0x%02x/0x%03x", implementer, part);
+    else
+        snprintf(name, size, "CPU");
+}
+
+/* ---- memory ---- */
+
+void tt_cpu_memory(size_t *total, size_t *free)
+{
+    *total = *free = 0;
+    FILE *f = fopen("/proc/meminfo", "r");
+    if (!f) return;
+    char line[256];
+    while (fgets(line, sizeof line, f)) {
+        char *value;
+        if ((value = value_of(line, "MemTotal"))) *total = strtoull(value, NULL, 10) * 1024;
+        if ((value = value_of(line, "MemAvailable"))) *free = strtoull(value, NULL, 10) * 1024;
+    }
+    fclose(f);
+}

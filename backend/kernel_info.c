@@ -1,0 +1,82 @@
+#include "backend/kernel_info.h"
+
+/* The words of kernels.def, in terms of `a`, the arguments of the kernel at hand. */
+#define E ((double)tt_dtype_size(a->dtype))
+#define F4 4.0
+#define RC ((double)a->rows * (double)a->cols)
+#define BSD ((double)a->B * (double)a->S * (double)a->D)
+#define CAUSAL ((double)a->S * (double)(a->S + 1) / 2)
+
+#define PUT(f, n, how)                                                                             \
+    if (a->f)                                                                                      \
+        out[count++] = (struct tt_operand){(size_t)((const char *)&a->f - (const char *)a), (double)(n), how, #f};
+#define IN(f, n) PUT(f, n, TT_READ)
+#define IN_OPT(f, n) PUT(f, n, TT_READ)
+#define OUT(f, n) PUT(f, n, TT_WRITE)
+#define OUT_OPT(f, n) PUT(f, n, TT_WRITE)
+#define INOUT(f, n) PUT(f, n, TT_READ_WRITE)
+#define SCRATCH(f, n) PUT(f, n, TT_SCRATCH)
+
+#define TT_KERNEL(name, flops, operands)                                                           \
+    static int operands_##name(const void *args, struct tt_operand *out)                           \
+    {                                                                                              \
+        const struct tt_##name##_args *a = args;                                                   \
+        int count = 0;                                                                             \
+        operands return count;                                                                     \
+    }                                                                                              \
+    static double flops_##name(const void *args)                                                   \
+    {                                                                                              \
+        const struct tt_##name##_args *a = args;                                                   \
+        (void)a;                                                                                   \
+        return (double)(flops);                                                                    \
+    }
+#include "backend/kernels.def"
+#undef TT_KERNEL
+
+static const struct {
+    const char *name;
+    size_t size;
+    int (*operands)(const void *, struct tt_operand *);
+    double (*flops)(const void *);
+} kernels[TT_KERNELS] = {
+#define TT_KERNEL(name, flops, operands) {#name, sizeof(struct tt_##name##_args), operands_##name, flops_##name},
+#include "backend/kernels.def"
+#undef TT_KERNEL
+};
+
+const char *tt_kernel_name(enum tt_kernel k) { return kernels[k].name; }
+size_t tt_kernel_args_size(enum tt_kernel k) { return kernels[k].size; }
+int tt_kernel_operands(enum tt_kernel k, const void *args, struct tt_operand out[TT_MAX_OPERANDS])
+{
+    return kernels[k].operands(args, out);
+}
+
+
+double tt_kernel_flops(enum tt_kernel k, const void *args) { return kernels[k].flops(args); }
+
+const char *tt_group_name(enum tt_group g)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        TT_GROUPS(X)
+#undef X
+    };
+    return names[g];
+}
+
+int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERANDS])
+{
+    double batch = (double)g->batch, m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    double bytes_c = batch * m * n * (double)tt_dtype_size(g->type_c);
+    int count = 0;
+    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, a), batch * m * k * (double)tt_dtype_size(g->type_a), TT_READ, "a"};
+    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, b), batch * k * n * (double)tt_dtype_size(g->type_b), TT_READ, "b"};
+    if (g->addend) out[count++] = (struct tt_operand){offsetof(struct tt_gemm, addend), bytes_c, TT_READ, "addend"};
+    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, c), bytes_c, g->beta != 0 ? TT_READ_WRITE : TT_WRITE, "c"};
+    return count;
+}
+
+double tt_gemm_flops(const struct tt_gemm *g)
+{
+    return 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+}

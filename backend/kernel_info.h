@@ -1,0 +1,31 @@
+/* What kernels.def says of a kernel, as functions: its name, what it reads and writes, what it costs. */
+#ifndef TT_KERNEL_INFO_H
+#define TT_KERNEL_INFO_H
+
+#include <stddef.h>
+
+#include "backend/backend.h"
+
+enum tt_access { TT_READ = 1, TT_WRITE = 2, TT_READ_WRITE = 3, TT_SCRATCH = 4 };
+
+struct tt_operand {
+    size_t field;   /* where the pointer lies in the argument struct */
+    double bytes;   /* moved once, one way */
+    enum tt_access access;
+    const char *name;
+};
+
+enum { TT_MAX_OPERANDS = 12 };
+
+const char *tt_kernel_name(enum tt_kernel k);
+size_t tt_kernel_args_size(enum tt_kernel k);
+const char *tt_group_name(enum tt_group g);
+
+/* Operands whose pointer is NULL are left out. Returns how many. */
+int tt_kernel_operands(enum tt_kernel k, const void *args, struct tt_operand out[TT_MAX_OPERANDS]);
+double tt_kernel_flops(enum tt_kernel k, const void *args);
+
+int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERANDS]);
+double tt_gemm_flops(const struct tt_gemm *g);
+
+#endif

@@ -1,0 +1,229 @@
+/* tt bench: time training steps of versions and sizes against each other, on the same tokens. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "profiling/cost.h"
+#include "profiling/stats.h"
+
+struct row {
+    char size[32], version[16];
+    double median, p95, fastest; /* seconds */
+    double samples, tokens;      /* of a step */
+    double flops;                /* of a step, as the model counts them */
+    double memory;               /* peak bytes through the backend */
+    int operations;
+};
+
+struct bench {
+    const struct tt_options *o;
+    struct tt_backend backend;
+    struct tt_event_s **events; /* repeats + 1 */
+    double *times;
+    struct row *rows;
+    int count;
+};
+
+static tt_status upload_tokens(struct tt_session *s, struct tt_data *data)
+{
+    const struct tt_config *c = &s->model->config;
+    int64_t rows = c->batch_size * c->grad_accum, width = c->seq_len + 1;
+    int32_t *tokens = malloc((size_t)(rows * width) * sizeof *tokens);
+    if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
+    size_t bytes = (size_t)(rows * width) * sizeof *tokens;
+    tt_status st = TT_OK;
+    for (int slot = 0; slot < TT_TOKEN_SLOTS && !st; slot++) {
+        for (int64_t r = 0; r < rows && !st; r++)
+            st = tt_data_sample(data, TT_TRAIN, (uint64_t)(slot * rows + r), tokens + r * width);
+        if (!st) st = tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)slot * bytes, tokens, bytes);
+    }
+    free(tokens);
+    return st;
+}
+
+/* Events between the steps; nothing waits until the last is enqueued. */
+static tt_status time_steps(struct bench *b, const struct tt_session *s)
+{
+    const struct tt_backend_ops *ops = b->backend.ops;
+    void *self = b->backend.self;
+    int64_t n = b->o->c.repeats;
+    for (int64_t i = 0; i < b->o->c.warmup; i++) TT_TRY(tt_plan_run(s->step, &b->backend, NULL));
+    TT_TRY(ops->event_record(self, b->events[0], NULL));
+    for (int64_t i = 0; i < n; i++) {
+        TT_TRY(tt_plan_run(s->step, &b->backend, NULL));
+        TT_TRY(ops->event_record(self, b->events[i + 1], NULL));
+    }
+    for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(self, b->events[i], b->events[i + 1], &b->times[i]));
+    return TT_OK;
+}
+
+/* A speed is worth nothing when the numbers are wrong. */
+static tt_status check_finite(struct tt_session *s, const struct row *r)
+{
+    struct tt_state state;
+    TT_TRY(tt_engine_download(&s->engine, TT_X_STATE, 0, &state, sizeof state));
+    if (isfinite(state.loss) && state.loss > 0 && state.skipped == 0) return TT_OK;
+    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", r->size, r->version, (double)state.loss);
+}
+
+static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)
+{
+    struct tt_device_info info;
+    struct tt_state state = {.loss_scale = 1};
+    int n = (int)b->o->c.repeats;
+    b->backend.ops->reset_peak(b->backend.self);
+    TT_TRY(tt_session_open(s, &b->backend, c, TT_USE_TRAIN));
+    TT_TRY(tt_session_init_weights(s));
+    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
+    struct tt_data *data;
+    TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
+    tt_status st = upload_tokens(s, data);
+    tt_data_close(data);
+    TT_TRY(st);
+    TT_TRY(time_steps(b, s));
+    TT_TRY(check_finite(s, r));
+    TT_TRY(b->backend.ops->info(b->backend.self, &info));
+    r->samples = (double)(c->batch_size * c->grad_accum);
+    r->tokens = r->samples * (double)c->seq_len;
+    r->flops = tt_model_step_flops(s->model);
+    r->memory = (double)info.memory_peak;
+    r->operations = s->step->count;
+    r->median = tt_quantile(b->times, n, 0.5);
+    r->p95 = tt_quantile(b->times, n, 0.95);
+    r->fastest = tt_quantile(b->times, n, 0);
+    return TT_OK;
+}
+
+static tt_status one(struct bench *b, const char *size, const char *version)
+{
+    struct tt_options o = *b->o;
+    struct row *r = &b->rows[b->count];
+    struct tt_session s = {0};
+    snprintf(r->size, sizeof r->size, "%s", size);
+    snprintf(r->version, sizeof r->version, "%s", version);
+    TT_TRY(tt_options_apply_preset(&o, size));
+    for (int v = 0; v < TT_VERSIONS; v++)
+        if (!strcmp(version, tt_version_names[v])) o.c.version = (enum tt_version)v;
+    TT_TRY(tt_config_check(&o.c));
+    if (!o.c.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[Ktiming %s %s", size, version);
+    tt_status st = measure(b, &s, &o.c, r);
+    if (!o.c.quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    tt_session_close(&s);
+    if (!st) b->count++;
+    return st;
+}
+
+static void print_header(struct bench *b)
+{
+    if (b->o->c.json) return;
+    if (!b->o->c.quiet) tt_print_device(&b->backend);
+    printf("%-8s %-9s %10s %10s %11s %10s %9s %10s %9s\n", "size", "version", "median ms", "p95 ms", "samples/s", "tokens/s",
+           "GFLOP/s", "peak MiB", "ops/step");
+}
+
+static void print_row(const struct bench *b, const struct row *r)
+{
+    if (b->o->c.json) return;
+    printf("%-8s %-9s %10.2f %10.2f %11.2f %10.0f %9.1f %10.1f %9d\n", r->size, r->version, 1e3 * r->median, 1e3 * r->p95,
+           r->samples / r->median, r->tokens / r->median, r->flops / r->median / 1e9, r->memory / 0x1p20, r->operations);
+    fflush(stdout);
+}
+
+static tt_status run_all(struct bench *b)
+{
+    const struct tt_config *c = &b->o->c;
+    char size[32], version[16];
+    print_header(b);
+    for (const char *at = c->sizes; tt_list_next(&at, ',', size, sizeof size);)
+        for (const char *v = c->versions; tt_list_next(&v, ',', version, sizeof version);) {
+            TT_TRY(one(b, size, version));
+            print_row(b, &b->rows[b->count - 1]);
+        }
+    return TT_OK;
+}
+
+static void put_row(struct tt_json_writer *w, const struct row *r)
+{
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "size", r->size);
+    tt_json_put_string(w, "version", r->version);
+    tt_json_put_number(w, "median_ms", 1e3 * r->median);
+    tt_json_put_number(w, "p95_ms", 1e3 * r->p95);
+    tt_json_put_number(w, "min_ms", 1e3 * r->fastest);
+    tt_json_put_number(w, "samples_per_second", r->samples / r->median);
+    tt_json_put_number(w, "tokens_per_second", r->tokens / r->median);
+    tt_json_put_number(w, "flops_per_step", r->flops);
+    tt_json_put_number(w, "flops_per_second", r->flops / r->median);
+    tt_json_put_number(w, "peak_memory_bytes", r->memory);
+    tt_json_put_int(w, "operations_per_step", r->operations);
+    tt_json_end(w, '}');
+}
+
+static tt_status write_json(struct bench *b)
+{
+    const struct tt_config *c = &b->o->c;
+    struct tt_json_writer w = {.pretty = true};
+    struct tt_device_info info;
+    if (!c->json && !c->profile_dir[0]) return TT_OK;
+    TT_TRY(b->backend.ops->info(b->backend.self, &info));
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "backend", b->backend.ops->name);
+    tt_json_put_string(&w, "device", info.name);
+    tt_json_put_string(&w, "library", info.library);
+    tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
+    tt_json_put_int(&w, "repeats", c->repeats);
+    tt_json_begin(&w, "rows", '[');
+    for (int i = 0; i < b->count; i++) put_row(&w, &b->rows[i]);
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    tt_status st = tt_text_status(&w.text);
+    if (!st && c->json) puts(w.text.s);
+    if (!st && c->profile_dir[0]) {
+        char path[1200];
+        snprintf(path, sizeof path, "%s/bench.json", c->profile_dir);
+        st = tt_make_dirs(c->profile_dir);
+        if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
+    }
+    tt_text_free(&w.text);
+    return st;
+}
+
+static int list_length(const char *text)
+{
+    int n = 1;
+    for (; *text; text++) n += *text == ',';
+    return n;
+}
+
+static tt_status open_bench(struct bench *b)
+{
+    const struct tt_config *c = &b->o->c;
+    b->rows = calloc((size_t)(list_length(c->sizes) * list_length(c->versions)), sizeof *b->rows);
+    b->times = calloc((size_t)c->repeats, sizeof *b->times);
+    b->events = calloc((size_t)c->repeats + 1, sizeof *b->events);
+    if (!b->rows || !b->times || !b->events) return tt_fail(TT_FAILED, "out of memory for %lld repeats", (long long)c->repeats);
+    TT_TRY(tt_open_backend(c, &b->backend));
+    for (int64_t i = 0; i <= c->repeats; i++) TT_TRY(b->backend.ops->event_create(b->backend.self, &b->events[i]));
+    return TT_OK;
+}
+
+tt_status tt_cmd_bench(const struct tt_options *o)
+{
+    struct bench b = {.o = o};
+    tt_status st = open_bench(&b);
+    if (!st) st = run_all(&b);
+    if (!st) st = write_json(&b);
+    for (int64_t i = 0; b.events && i <= o->c.repeats; i++)
+        if (b.events[i]) b.backend.ops->event_destroy(b.backend.self, b.events[i]);
+    if (b.backend.ops) tt_backend_close(&b.backend);
+    free(b.rows);
+    free(b.times);
+    free(b.events);
+    return st;
+}

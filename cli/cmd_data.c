@@ -1,0 +1,246 @@
+/* tt data: turn text into token files and a tokenizer, or look into a token file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/meter.h"
+#include "core/token_file.h"
+
+/* ---- making ---- */
+
+struct making {
+    const struct tt_config *c;
+    struct tt_text text;
+    struct tt_tokenizer *tokenizer;
+    int32_t *tokens;
+    int64_t count;
+    double last_paint;
+    int files;
+};
+
+static tt_status read_inputs(struct making *m)
+{
+    enum { LIMIT_BITS = 36 };
+    char path[1024];
+    for (const char *at = m->c->input; tt_list_next(&at, '\n', path, sizeof path);) {
+        char *data;
+        size_t size;
+        bool is_tokens;
+        TT_TRY(tt_token_file_sniff(path, &is_tokens));
+        if (is_tokens) return tt_fail(TT_USAGE, "%s is a token file already; look into it with: tt data --inspect %s", path, path);
+        TT_TRY(tt_file_read(path, (size_t)1 << LIMIT_BITS, &data, &size));
+        tt_text_add(&m->text, data, size);
+        free(data);
+        TT_TRY(tt_text_status(&m->text));
+    }
+    if (m->text.n) return TT_OK;
+    return tt_fail(TT_USAGE, "no text to read; name one or more files: tt data book.txt --out data/book");
+}
+
+static void paint(int64_t done, int64_t total, void *arg)
+{
+    struct making *m = arg;
+    double now = tt_seconds();
+    if (m->c->quiet || !isatty(STDERR_FILENO) || (now - m->last_paint < 0.2 && done < total)) return;
+    m->last_paint = now;
+    fprintf(stderr, "\r\033[Klearning the vocabulary: %lld of %lld tokens%s", (long long)done, (long long)total, done < total ? "" : "\r\033[K");
+}
+
+static tt_status make_tokenizer(struct making *m)
+{
+    const char *kind = m->c->tokenizer;
+    int64_t n = (int64_t)m->text.n;
+    if (!kind[0] || !strcmp(kind, "bytes")) return tt_tokenizer_bytes(&m->tokenizer);
+    if (!strcmp(kind, "chars")) return tt_tokenizer_chars(m->text.s, n, &m->tokenizer);
+    if (!strcmp(kind, "bpe")) return tt_tokenizer_train(m->text.s, n, m->c->vocab_size, paint, m, &m->tokenizer);
+    return tt_tokenizer_load(kind, &m->tokenizer);
+}
+
+static tt_status write_shards(struct making *m, const char *split, int64_t first, int64_t end)
+{
+    for (int shard = 0; first < end; shard++, m->files++) {
+        char path[1200];
+        int64_t n = end - first < m->c->shard_tokens ? end - first : m->c->shard_tokens;
+        snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
+        TT_TRY(tt_tokens_write(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer)));
+        first += n;
+    }
+    return TT_OK;
+}
+
+/* Shards of an earlier, longer text would be read along with the new ones. */
+static tt_status refuse_old_shards(const struct making *m)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/train_000000.bin", m->c->out);
+    if (!tt_is_file(path)) return TT_OK;
+    return tt_fail(TT_USAGE, "%s holds token files already; remove them, or choose another --out", m->c->out);
+}
+
+static tt_status make(struct making *m)
+{
+    char path[1200];
+    TT_TRY(refuse_old_shards(m));
+    TT_TRY(read_inputs(m));
+    TT_TRY(make_tokenizer(m));
+    TT_TRY(tt_tokenizer_encode(m->tokenizer, m->text.s, (int64_t)m->text.n, &m->tokens, &m->count));
+    int64_t held_out = (int64_t)((double)m->count * m->c->val_fraction);
+    TT_TRY(tt_make_dirs(m->c->out));
+    snprintf(path, sizeof path, "%s/tokenizer.json", m->c->out);
+    TT_TRY(tt_tokenizer_save(m->tokenizer, path));
+    TT_TRY(write_shards(m, "train", 0, m->count - held_out));
+    return write_shards(m, "val", m->count - held_out, m->count);
+}
+
+static void report(const struct making *m)
+{
+    int64_t held_out = (int64_t)((double)m->count * m->c->val_fraction);
+    const char *out = m->c->out;
+    if (m->c->json) {
+        struct tt_json_writer w = {0};
+        tt_json_begin(&w, NULL, '{');
+        tt_json_put_string(&w, "out", out);
+        tt_json_put_int(&w, "bytes", (int64_t)m->text.n);
+        tt_json_put_int(&w, "tokens", m->count);
+        tt_json_put_int(&w, "validation_tokens", held_out);
+        tt_json_put_int(&w, "vocabulary", tt_tokenizer_size(m->tokenizer));
+        tt_json_put_int(&w, "files", m->files);
+        tt_json_end(&w, '}');
+        puts(w.text.s ? w.text.s : "");
+        tt_text_free(&w.text);
+        return;
+    }
+    printf("%zu bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; vocabulary %lld (%s); %d files in %s\n",
+           m->text.n, (long long)m->count, (double)m->text.n / (double)m->count, (long long)held_out,
+           (long long)tt_tokenizer_size(m->tokenizer), tt_tokenizer_kind(m->tokenizer), m->files, out);
+    printf("train on them: tt train --data '%s/train_*.bin' %s%s%s--tokenizer %s/tokenizer.json\n", out, held_out ? "--val-data '" : "",
+           held_out ? out : "", held_out ? "/val_*.bin' " : "", out);
+}
+
+/* ---- looking ---- */
+
+struct looking {
+    struct tt_token_file file;
+    int32_t *tokens;
+    int64_t *counts;
+    int32_t largest;
+    int64_t distinct;
+};
+
+static tt_status count_tokens(struct looking *l)
+{
+    enum { PIECE = 1 << 20, MOST = 1 << 24 };
+    TT_TRY(tt_token_file_scan(&l->file, 0, &l->largest));
+    if (l->largest >= MOST)
+        return tt_fail(TT_FAILED, "%s holds token %d, more than any vocabulary has; it is damaged, or no file of uint32 tokens",
+                       l->file.path, l->largest);
+    l->tokens = malloc(PIECE * sizeof *l->tokens);
+    l->counts = calloc((size_t)l->largest + 1, sizeof *l->counts);
+    if (!l->tokens || !l->counts) return tt_fail(TT_FAILED, "out of memory for counting %d kinds of tokens", l->largest + 1);
+    for (int64_t at = 0; at < l->file.count; at += PIECE) {
+        int64_t n = l->file.count - at < PIECE ? l->file.count - at : PIECE;
+        TT_TRY(tt_token_file_read(&l->file, at, n, l->tokens));
+        for (int64_t i = 0; i < n; i++) {
+            if (l->tokens[i] < 0 || l->tokens[i] > l->largest) return tt_fail(TT_FAILED, "%s changed while it was read", l->file.path);
+            l->distinct += l->counts[l->tokens[i]]++ == 0;
+        }
+    }
+    return TT_OK;
+}
+
+/* The tokenizer named, or the one beside the file. */
+static tt_status find_tokenizer(const struct tt_config *c, struct tt_tokenizer **out)
+{
+    char path[1200];
+    const char *slash = strrchr(c->inspect, '/');
+    snprintf(path, sizeof path, "%.*stokenizer.json", slash ? (int)(slash - c->inspect) + 1 : 0, c->inspect);
+    const char *kinds[] = {"", "bytes", "chars", "bpe"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(c->tokenizer, kinds[i])) return tt_is_file(path) ? tt_tokenizer_load(path, out) : TT_OK;
+    return tt_tokenizer_load(c->tokenizer, out);
+}
+
+static void print_frequent(const struct looking *l, const struct tt_tokenizer *t)
+{
+    printf("frequent    ");
+    for (int k = 0; k < 8 && k < l->distinct; k++) {
+        int32_t best = 0;
+        for (int32_t i = 1; i <= l->largest; i++)
+            if (l->counts[i] > l->counts[best]) best = i;
+        struct tt_text text = {0};
+        if (t) tt_tokenizer_decode(t, &best, 1, &text);
+        printf("%s%d", k ? ", " : "", best);
+        if (text.s) printf(" \"%s\"", strcmp(text.s, "\n") ? text.s : "\\n");
+        printf(" %.1f %%", 100 * (double)l->counts[best] / (double)l->file.count);
+        l->counts[best] = 0;
+        tt_text_free(&text);
+    }
+    putchar('\n');
+}
+
+static tt_status print_start(const struct looking *l, const struct tt_tokenizer *t)
+{
+    int64_t n = l->file.count < 40 ? l->file.count : 40;
+    struct tt_text text = {0};
+    TT_TRY(tt_token_file_read(&l->file, 0, n, l->tokens));
+    printf("begins      ");
+    for (int64_t i = 0; i < n && !t; i++) printf("%d ", l->tokens[i]);
+    if (t) tt_tokenizer_decode(t, l->tokens, n, &text);
+    for (size_t i = 0; i < text.n; i++) putchar(text.s[i] == '\n' ? ' ' : text.s[i]);
+    putchar('\n');
+    tt_text_free(&text);
+    return TT_OK;
+}
+
+static tt_status look(const struct tt_config *c, struct looking *l, struct tt_tokenizer **tokenizer)
+{
+    TT_TRY(tt_token_file_open(c->inspect, true, &l->file));
+    TT_TRY(count_tokens(l));
+    TT_TRY(find_tokenizer(c, tokenizer));
+    if (c->json) {
+        struct tt_json_writer w = {0};
+        tt_json_begin(&w, NULL, '{');
+        tt_json_put_string(&w, "file", c->inspect);
+        tt_json_put_int(&w, "tokens", l->file.count);
+        tt_json_put_int(&w, "bytes_per_token", l->file.width);
+        tt_json_put_int(&w, "largest_token", l->largest);
+        tt_json_put_int(&w, "distinct_tokens", l->distinct);
+        tt_json_end(&w, '}');
+        puts(w.text.s ? w.text.s : "");
+        tt_text_free(&w.text);
+        return TT_OK;
+    }
+    printf("file        %s\ntokens      %lld of %d bytes\nlargest     %d, so the vocabulary is at least %d; %lld different ones occur\n",
+           c->inspect, (long long)l->file.count, l->file.width, l->largest, l->largest + 1, (long long)l->distinct);
+    print_frequent(l, *tokenizer);
+    return print_start(l, *tokenizer);
+}
+
+static tt_status inspect(const struct tt_config *c)
+{
+    struct looking l = {.file.fd = -1};
+    struct tt_tokenizer *tokenizer = NULL;
+    tt_status st = look(c, &l, &tokenizer);
+    tt_token_file_close(&l.file);
+    tt_tokenizer_free(tokenizer);
+    free(l.tokens);
+    free(l.counts);
+    return st;
+}
+
+tt_status tt_cmd_data(const struct tt_options *o)
+{
+    if (o->c.inspect[0]) return inspect(&o->c);
+    struct making m = {.c = &o->c};
+    tt_status st = make(&m);
+    if (!st) report(&m);
+    tt_text_free(&m.text);
+    tt_tokenizer_free(m.tokenizer);
+    free(m.tokens);
+    return st;
+}

@@ -1,0 +1,161 @@
+/* tt generate: continue a text with a checkpoint. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/sampling.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/meter.h"
+
+struct generation {
+    struct tt_options o;
+    char *checkpoint;
+    struct tt_backend backend;
+    struct tt_tokenizer *tokenizer; /* NULL: tokens are printed as numbers */
+    struct tt_session session;
+    int32_t *prompt, *tokens;
+    int64_t prompt_count;
+    struct tt_text printed; /* continuation so far, to print only what is new */
+    int64_t count;
+};
+
+static tt_status load_tokenizer(struct generation *g)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/tokenizer.json", g->checkpoint);
+    return tt_is_file(path) ? tt_tokenizer_load(path, &g->tokenizer) : TT_OK;
+}
+
+/* Without a tokenizer the prompt is a list of token numbers. */
+static tt_status parse_numbers(struct generation *g, const char *text)
+{
+    g->prompt = malloc((strlen(text) + 1) * sizeof *g->prompt);
+    if (!g->prompt) return tt_fail(TT_FAILED, "out of memory");
+    for (const char *at = text; *at;) {
+        char *end;
+        long n = strtol(at, &end, 10);
+        if (end == at || n < 0 || n >= g->o.c.vocab_size)
+            return tt_fail(TT_USAGE, "--prompt: this checkpoint has no tokenizer, so the prompt is a list of token numbers below %lld, "
+                           "like \"12 7 101\"", (long long)g->o.c.vocab_size);
+        g->prompt[g->prompt_count++] = (int32_t)n;
+        at = end + strspn(end, " ,\t\n");
+    }
+    return TT_OK;
+}
+
+static bool is_builtin(const struct generation *g) { return g->tokenizer && !strcmp(tt_tokenizer_kind(g->tokenizer), "words"); }
+
+/* An empty prompt starts where the data starts: at a sentence's end, or a line's. */
+static tt_status encode_prompt(struct generation *g)
+{
+    const char *text = g->o.c.prompt;
+    if (!g->tokenizer) return parse_numbers(g, text[0] ? text : "0");
+    if (text[0]) {
+        TT_TRY(tt_tokenizer_encode(g->tokenizer, text, (int64_t)strlen(text), &g->prompt, &g->prompt_count));
+        if (!is_builtin(g)) return TT_OK;
+        /* sequences of the built-in language begin after a full stop */
+        int32_t *longer = realloc(g->prompt, (size_t)(g->prompt_count + 1) * sizeof *longer);
+        if (!longer) return tt_fail(TT_FAILED, "out of memory");
+        g->prompt = longer;
+        memmove(longer + 1, longer, (size_t)g->prompt_count++ * sizeof *longer);
+        longer[0] = 0;
+        return TT_OK;
+    }
+    if (!is_builtin(g)) {
+        tt_status st = tt_tokenizer_encode(g->tokenizer, "\n", 1, &g->prompt, &g->prompt_count);
+        if (!st && g->prompt_count > 0) return TT_OK;
+        tt_status_free(st);
+    }
+    free(g->prompt);
+    g->prompt = calloc(1, sizeof *g->prompt);
+    g->prompt_count = 1;
+    return g->prompt ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+}
+
+/* Decodes all of it each time, since a token may end in the middle of a character; prints what has been added. */
+static void print_token(int32_t token, void *arg)
+{
+    struct generation *g = arg;
+    g->tokens[g->prompt_count + g->count++] = token;
+    if (g->o.c.json) return;
+    if (!g->tokenizer) {
+        printf("%d ", token);
+    } else {
+        size_t before = g->printed.n;
+        g->printed.n = 0;
+        int64_t skip = is_builtin(g) ? 1 : 0;
+        tt_tokenizer_decode(g->tokenizer, g->tokens + skip, g->prompt_count - skip + g->count, &g->printed);
+        if (g->printed.n > before) fwrite(g->printed.s + before, 1, g->printed.n - before, stdout);
+    }
+    fflush(stdout);
+}
+
+static void print_json(const struct generation *g)
+{
+    struct tt_json_writer w = {0};
+    struct tt_text text = {0};
+    int64_t n = g->prompt_count + g->count;
+    if (g->tokenizer) tt_tokenizer_decode(g->tokenizer, g->tokens, n, &text);
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "checkpoint", g->checkpoint);
+    if (text.s) tt_json_put_string(&w, "text", text.s);
+    tt_json_put_int(&w, "prompt_tokens", g->prompt_count);
+    tt_json_begin(&w, "tokens", '[');
+    for (int64_t i = 0; i < n; i++) tt_json_put_int(&w, NULL, g->tokens[i]);
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    puts(w.text.s ? w.text.s : "");
+    tt_text_free(&w.text);
+    tt_text_free(&text);
+}
+
+static tt_status run(struct generation *g)
+{
+    struct tt_config *c = &g->o.c;
+    struct tt_progress progress;
+    TT_TRY(tt_use_checkpoint(&g->o, c->checkpoint, &g->checkpoint));
+    TT_TRY(tt_config_check(c));
+    TT_TRY(load_tokenizer(g));
+    TT_TRY(encode_prompt(g));
+    TT_TRY(tt_open_backend(c, &g->backend));
+    TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));
+    TT_TRY(tt_session_load(&g->session, g->checkpoint, &progress));
+    g->tokens = malloc((size_t)(g->prompt_count + c->max_tokens) * sizeof *g->tokens);
+    int32_t *out = malloc((size_t)(g->prompt_count + c->max_tokens) * sizeof *out);
+    if (!g->tokens || !out) return tt_fail(TT_FAILED, "out of memory for %lld tokens", (long long)c->max_tokens);
+    memcpy(g->tokens, g->prompt, (size_t)g->prompt_count * sizeof *g->tokens);
+    struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count, .max_tokens = c->max_tokens,
+                                   .how = {c->temperature, c->top_k, c->top_p}, .seed = (uint64_t)c->seed, .cached = !c->no_cache,
+                                   .on_token = print_token, .arg = g};
+    double start = tt_seconds();
+    tt_status st = tt_continue(&g->session, &what, out);
+    free(out);
+    TT_TRY(st);
+    if (c->json) {
+        print_json(g);
+        return TT_OK;
+    }
+    putchar('\n');
+    if (!c->quiet) fprintf(stderr, "%lld tokens, %.0f tokens/s\n", (long long)g->count, (double)g->count / (tt_seconds() - start));
+    return TT_OK;
+}
+
+tt_status tt_cmd_generate(const struct tt_options *o)
+{
+    struct generation *g = calloc(1, sizeof *g);
+    if (!g) return tt_fail(TT_FAILED, "out of memory");
+    g->o = *o;
+    tt_status st = run(g);
+    tt_session_close(&g->session);
+    tt_tokenizer_free(g->tokenizer);
+    if (g->backend.ops) tt_backend_close(&g->backend);
+    tt_text_free(&g->printed);
+    free(g->prompt);
+    free(g->tokens);
+    free(g->checkpoint);
+    free(g);
+    return st;
+}

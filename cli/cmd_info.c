@@ -1,0 +1,236 @@
+/* tt info: what this build and machine can do, and what a run would be, before it takes any memory. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "core/feed.h"
+#include "core/json.h"
+#include "profiling/cost.h"
+
+/* Beside what is allocated: the program, its libraries and their buffers, as measured on an idle `tt`. */
+static const double process_bytes = 24 << 20;
+
+struct info {
+    const struct tt_config *c;
+    struct tt_backend backend;
+    struct tt_device_info device;
+    struct tt_session session;
+    struct tt_plan_cost cost;
+    double total; /* bytes of memory that training will take */
+};
+
+static double host_bytes(const struct info *n)
+{
+    const struct tt_config *c = n->c;
+    double tokens = (double)(c->batch_size * c->grad_accum * (c->seq_len + 1)) * sizeof(int32_t);
+    return tokens * TT_FEED_BUFFERS + (double)n->session.engine.bytes[TT_X_RING];
+}
+
+static tt_status gather(struct info *n)
+{
+    TT_TRY(tt_config_check(n->c));
+    TT_TRY(tt_open_backend(n->c, &n->backend));
+    TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
+    TT_TRY(tt_session_plan(&n->session, n->c, TT_USE_TRAIN | TT_USE_EVAL));
+    n->cost = tt_cost_of_plan(n->session.step);
+    n->total = (double)tt_engine_total(&n->session.engine) + host_bytes(n) + process_bytes;
+    return TT_OK;
+}
+
+/* ---- text ---- */
+
+static void line(const char *what, double bytes)
+{
+    char text[32];
+    tt_format_bytes(bytes, text);
+    if (bytes > 0) printf("  %-22s %12s\n", what, text);
+}
+
+static void print_device(const struct info *n)
+{
+    char total[32], available[32];
+    tt_format_bytes((double)n->device.memory_total, total);
+    tt_format_bytes((double)n->device.memory_free, available);
+    printf("build       tt %s, backend %s, precisions", TT_VERSION_STRING, n->backend.ops->name);
+    for (int p = 0; p < TT_PRECISIONS; p++)
+        if (n->device.has[p]) printf(" %s", tt_precision_names[p]);
+    printf("\ndevice      %s (%s), %d cores\n", n->device.name, n->device.arch, n->device.units);
+    printf("matrices    %s\n", n->device.library);
+    printf("memory      %s, %s free\n", total, available);
+    printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n", n->backend.ops->graph_begin ? "yes" : "no",
+           n->backend.ops->range_push ? "yes" : "no", n->backend.ops->all_reduce ? "yes" : "no");
+}
+
+static void print_step(const struct info *n)
+{
+    char model_flops[32], flops[32], bytes[32];
+    tt_format_count(tt_model_step_flops(n->session.model), model_flops);
+    tt_format_count(n->cost.total.flops, flops);
+    tt_format_bytes(n->cost.total.bytes, bytes);
+    printf("a step      %d operations (%d matrix products), %sFLOP, %s moved, %.1f FLOP/byte\n", n->cost.total.count,
+           n->cost.gemm.count, flops, bytes, n->cost.total.flops / n->cost.total.bytes);
+    printf("            tokens x (6 x parameters + 6 x layers x S x hidden) = %sFLOP\n", model_flops);
+    printf("\n  %-20s %6s %12s %12s %10s\n", "group", "ops", "FLOP", "bytes", "FLOP/byte");
+    for (int g = 0; g < TT_GROUP_COUNT; g++) {
+        const struct tt_cost *c = &n->cost.group[g];
+        if (!c->count) continue;
+        tt_format_count(c->flops, flops);
+        tt_format_bytes(c->bytes, bytes);
+        printf("  %-20s %6d %12s %12s %10.2f\n", tt_group_name((enum tt_group)g), c->count, flops, bytes, c->flops / c->bytes);
+    }
+}
+
+static void print_memory(const struct info *n)
+{
+    const struct tt_engine *e = &n->session.engine;
+    char total[32];
+    tt_format_bytes(n->total, total);
+    printf("\nmemory that training takes: %s\n", total);
+    for (int x = 0; x < TT_EXTERNAL_COUNT; x++) line(tt_external_name((enum tt_external)x), (double)e->bytes[x]);
+    line("activations", (double)e->arena_bytes);
+    line("batches ahead", host_bytes(n));
+    line("program, libraries", process_bytes);
+    if (n->device.memory_free && n->total > (double)n->device.memory_free)
+        printf("That is more than is free here; a smaller --batch-size, --recompute block or --version flash needs less.\n");
+}
+
+/* ---- the plan ---- */
+
+static const char *owner_name(const struct tt_plan *p, const void *address)
+{
+    size_t offset;
+    int owner = tt_plan_owner(address, &offset);
+    return owner < 0 ? tt_external_name((enum tt_external)(-1 - owner)) : p->buffers[owner].name;
+}
+
+static void list_operands(const struct tt_plan *p, const struct tt_op *op, enum tt_access which)
+{
+    struct tt_operand operands[TT_MAX_OPERANDS];
+    int n = tt_op_operands(op, operands);
+    for (int i = 0; i < n; i++)
+        if (operands[i].access & which) printf(" %s", owner_name(p, tt_op_pointer(op, &operands[i])));
+}
+
+static void print_shape(const struct tt_op *op)
+{
+    char shape[64] = "";
+    const struct tt_gemm *g = &op->args.gemm;
+    if (op->is_gemm && g->batch > 1)
+        snprintf(shape, sizeof shape, "%lldx(%lldx%lldx%lld)", (long long)g->batch, (long long)g->m, (long long)g->n, (long long)g->k);
+    else if (op->is_gemm)
+        snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)g->m, (long long)g->n, (long long)g->k);
+    printf(" %-20s", shape);
+}
+
+static void print_plan(const struct tt_plan *p)
+{
+    printf("\n%5s %-14s %5s %-24s %-20s %10s %11s  reads -> writes\n", "op", "phase", "layer", "kernel", "m x n x k", "FLOP", "bytes");
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_op *op = &p->ops[i];
+        char flops[32], bytes[32], layer[16] = "-";
+        tt_format_count(tt_op_flops(op), flops);
+        tt_format_bytes(tt_op_bytes(op), bytes);
+        if (op->layer >= 0) snprintf(layer, sizeof layer, "%d", op->layer);
+        printf("%5d %-14s %5s %-24s", i, tt_phase_name(op->phase), layer, tt_op_name(op));
+        print_shape(op);
+        printf(" %10s %11s ", flops, bytes);
+        list_operands(p, op, TT_READ);
+        printf(" ->");
+        list_operands(p, op, TT_WRITE);
+        putchar('\n');
+    }
+}
+
+/* ---- JSON ---- */
+
+static void put_cost(struct tt_json_writer *w, const char *key, const struct tt_cost *c)
+{
+    tt_json_begin(w, key, '{');
+    tt_json_put_int(w, "operations", c->count);
+    tt_json_put_number(w, "flops", c->flops);
+    tt_json_put_number(w, "bytes", c->bytes);
+    tt_json_end(w, '}');
+}
+
+static void put_plan(struct tt_json_writer *w, const struct tt_plan *p)
+{
+    tt_json_begin(w, "plan", '[');
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_op *op = &p->ops[i];
+        tt_json_begin(w, NULL, '{');
+        tt_json_put_string(w, "kernel", tt_op_name(op));
+        tt_json_put_string(w, "phase", tt_phase_name(op->phase));
+        tt_json_put_string(w, "group", tt_group_name(op->group));
+        tt_json_put_int(w, "layer", op->layer);
+        if (op->is_gemm) {
+            tt_json_put_int(w, "m", op->args.gemm.m);
+            tt_json_put_int(w, "n", op->args.gemm.n);
+            tt_json_put_int(w, "k", op->args.gemm.k);
+            tt_json_put_int(w, "batch", op->args.gemm.batch);
+        }
+        tt_json_put_number(w, "flops", tt_op_flops(op));
+        tt_json_put_number(w, "bytes", tt_op_bytes(op));
+        tt_json_end(w, '}');
+    }
+    tt_json_end(w, ']');
+}
+
+static void put_memory(struct tt_json_writer *w, const struct info *n)
+{
+    const struct tt_engine *e = &n->session.engine;
+    tt_json_begin(w, "memory", '{');
+    tt_json_put_number(w, "total", n->total);
+    tt_json_put_number(w, "device", (double)tt_engine_total(e));
+    for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
+        if (e->bytes[x]) tt_json_put_number(w, tt_external_name((enum tt_external)x), (double)e->bytes[x]);
+    tt_json_put_number(w, "activations", (double)e->arena_bytes);
+    tt_json_end(w, '}');
+}
+
+static tt_status print_json(const struct info *n)
+{
+    struct tt_json_writer w = {.pretty = true};
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "tt", TT_VERSION_STRING);
+    tt_json_put_string(&w, "backend", n->backend.ops->name);
+    tt_json_put_string(&w, "device", n->device.name);
+    tt_json_put_string(&w, "library", n->device.library);
+    tt_json_put_int(&w, "parameters", tt_model_param_count(n->session.model));
+    tt_json_put_number(&w, "model_flops_per_step", tt_model_step_flops(n->session.model));
+    put_cost(&w, "step", &n->cost.total);
+    tt_json_begin(&w, "groups", '{');
+    for (int g = 0; g < TT_GROUP_COUNT; g++)
+        if (n->cost.group[g].count) put_cost(&w, tt_group_name((enum tt_group)g), &n->cost.group[g]);
+    tt_json_end(&w, '}');
+    put_memory(&w, n);
+    if (n->c->plan) put_plan(&w, n->session.step);
+    tt_json_end(&w, '}');
+    tt_status st = tt_text_status(&w.text);
+    if (!st) puts(w.text.s);
+    tt_text_free(&w.text);
+    return st;
+}
+
+static tt_status run(struct info *n)
+{
+    TT_TRY(gather(n));
+    if (n->c->json) return print_json(n);
+    print_device(n);
+    putchar('\n');
+    tt_print_model(&n->session);
+    print_step(n);
+    print_memory(n);
+    if (n->c->plan) print_plan(n->session.step);
+    return TT_OK;
+}
+
+tt_status tt_cmd_info(const struct tt_options *o)
+{
+    struct info n = {.c = &o->c};
+    tt_status st = run(&n);
+    tt_session_close(&n.session);
+    if (n.backend.ops) tt_backend_close(&n.backend);
+    return st;
+}

@@ -1,0 +1,247 @@
+/* tt train: a model from its first weights, or from a checkpoint, to num-steps; then what came of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/sampling.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/meter.h"
+#include "core/train.h"
+
+struct training {
+    struct tt_options o; /* with what a resumed checkpoint adds */
+    struct tt_config *c;
+    char *checkpoint; /* resumed from; NULL: a new run */
+    int lock;         /* open while this process owns the run's folder */
+    struct tt_backend backend;
+    struct tt_data *data;
+    struct tt_session session;
+    struct tt_text config_text;
+    struct tt_progress progress;
+    struct tt_train_result result;
+};
+
+/* ---- the folder of the run ---- */
+
+/* A new run never mixes with an old one: that is moved to the first free of out.1, out.2, … */
+static tt_status set_aside(const char *out)
+{
+    char old[1200];
+    for (int i = 1;; i++) {
+        snprintf(old, sizeof old, "%s.%d", out, i);
+        if (access(old, F_OK)) break;
+    }
+    if (rename(out, old)) return tt_fail(TT_FAILED, "%s: cannot be moved to %s: %s", out, old, strerror(errno));
+    fprintf(stderr, "tt: %s held an earlier run; it is now %s (--resume auto would have continued it)\n", out, old);
+    return TT_OK;
+}
+
+static tt_status lock_folder(struct training *t)
+{
+    t->lock = open(t->c->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (t->lock < 0) return tt_fail(TT_FAILED, "%s: %s", t->c->out, strerror(errno));
+    if (flock(t->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return TT_OK; /* some file systems cannot lock */
+    return tt_fail(TT_FAILED, "%s: another tt is training there; wait for it, or choose another --out", t->c->out);
+}
+
+static void unlock_folder(struct training *t)
+{
+    if (t->lock >= 0) close(t->lock);
+    t->lock = -1;
+}
+
+static tt_status writable(const char *dir)
+{
+    if (access(dir, W_OK) == 0) return TT_OK;
+    return tt_fail(TT_FAILED, "%s: %s; choose another --out, or --out \"\" to write nothing", dir, strerror(errno));
+}
+
+static tt_status own_folder(struct training *t)
+{
+    char metrics[1200];
+    if (!t->c->out[0]) return TT_OK;
+    TT_TRY(tt_make_dirs(t->c->out));
+    TT_TRY(lock_folder(t));
+    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->c->out);
+    if (!t->checkpoint && tt_is_file(metrics)) {
+        TT_TRY(set_aside(t->c->out));
+        unlock_folder(t);
+        TT_TRY(tt_make_dirs(t->c->out));
+        TT_TRY(lock_folder(t));
+    }
+    return writable(t->c->out);
+}
+
+/* ---- set-up ---- */
+
+static tt_status choose_start(struct training *t)
+{
+    const char *resume = t->c->resume;
+    if (!strcmp(resume, "none") || !resume[0]) return TT_OK;
+    if (strcmp(resume, "auto")) return tt_use_checkpoint(&t->o, resume, &t->checkpoint);
+    return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
+}
+
+/* A model for files takes their vocabulary, unless one was asked for or a checkpoint has one. */
+static tt_status open_data(struct training *t)
+{
+    bool fixed = t->checkpoint || tt_option_given(&t->o, "vocab-size") || !strcmp(t->c->data, "builtin") ||
+                 !strcmp(t->c->data, "random");
+    TT_TRY(tt_open_data(t->c, fixed ? t->c->vocab_size : 0, t->checkpoint, &t->data));
+    t->c->vocab_size = tt_data_vocab(t->data);
+    return TT_OK;
+}
+
+static tt_status open_weights(struct training *t)
+{
+    t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = 1};
+    if (t->checkpoint) return tt_session_load(&t->session, t->checkpoint, &t->progress);
+    return tt_session_init_weights(&t->session);
+}
+
+static void announce(struct training *t)
+{
+    if (t->c->quiet || t->c->json) return;
+    tt_print_device(&t->backend);
+    tt_print_model(&t->session);
+    printf("data    %s\n", tt_data_describe(t->data));
+    if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
+    fflush(stdout);
+}
+
+/* Everything that can be refused is refused before anything is written. */
+static tt_status prepare(struct training *t)
+{
+    TT_TRY(choose_start(t));
+    TT_TRY(tt_config_check(t->c));
+    TT_TRY(open_data(t));
+    TT_TRY(tt_config_check(t->c));
+    TT_TRY(tt_open_backend(t->c, &t->backend));
+    TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
+    TT_TRY(open_weights(t));
+    tt_options_print(&t->o, &t->config_text);
+    TT_TRY(tt_text_status(&t->config_text));
+    return own_folder(t);
+}
+
+/* ---- the end ---- */
+
+static void print_gap(double loss, double floor)
+{
+    printf("loss    %.4f, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, floor, loss - floor,
+           100 * (loss - floor) / floor);
+}
+
+static double final_loss(const struct training *t) { return isnan(t->result.val_loss) ? t->result.loss : t->result.val_loss; }
+
+static tt_status print_sample(struct training *t)
+{
+    struct tt_text text = {0};
+    struct tt_grammar_check check;
+    TT_TRY(tt_sample_builtin(&t->session, t->c, t->data, &text, &check));
+    printf("sample  %s\n", text.s ? text.s : "");
+    printf("grammar %lld of %lld sentences follow the source's grammar\n", (long long)check.grammatical, (long long)check.sentences);
+    tt_text_free(&text);
+    return TT_OK;
+}
+
+static void print_summary(const struct training *t)
+{
+    char duration[32], rate[32];
+    double floor = tt_data_floor(t->data), loss = final_loss(t);
+    tt_format_duration(t->result.seconds, duration);
+    tt_format_count(t->result.tokens_per_second, rate);
+    printf("done    %lld steps in %s, %s%stokens/s, %.1f %% of the time waiting for data%s\n", (long long)t->result.steps, duration,
+           rate, strchr(rate, ' ') ? "" : " ", t->result.seconds > 0 ? 100 * t->result.data_seconds / t->result.seconds : 0.0,
+           t->result.early_stop ? "; stopped early, validation no longer improves" : "");
+    if (!tt_data_learnable(t->data))
+        printf("loss    %.4f; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, floor);
+    else if (floor > 0)
+        print_gap(loss, floor);
+    else
+        printf("loss    %.4f (perplexity %.2f)\n", loss, exp(loss));
+}
+
+static void print_how_to_go_on(const struct training *t)
+{
+    if (!t->c->out[0]) return;
+    printf("saved   %s/step-%08lld\n", t->c->out, (long long)t->progress.step);
+    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld\n", t->c->out, t->c->out,
+           2 * (long long)t->c->num_steps);
+}
+
+static void print_json(const struct training *t)
+{
+    struct tt_json_writer w = {0};
+    double floor = tt_data_floor(t->data);
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_int(&w, "step", t->progress.step);
+    tt_json_put_number(&w, "loss", t->result.loss);
+    tt_json_put_number(&w, "val_loss", t->result.val_loss);
+    tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
+    tt_json_put_number(&w, "seconds", t->result.seconds);
+    tt_json_put_number(&w, "tokens_per_second", t->result.tokens_per_second);
+    tt_json_put_bool(&w, "early_stop", t->result.early_stop);
+    tt_json_put_string(&w, "out", t->c->out);
+    tt_json_end(&w, '}');
+    puts(w.text.s ? w.text.s : "");
+    tt_text_free(&w.text);
+}
+
+static tt_status report(struct training *t)
+{
+    if (t->c->json) {
+        print_json(t);
+        return TT_OK;
+    }
+    print_summary(t);
+    if (!strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
+    print_how_to_go_on(t);
+    return TT_OK;
+}
+
+static tt_status run(struct training *t)
+{
+    char command[2200];
+    TT_TRY(prepare(t));
+    announce(t);
+    if (t->progress.step >= t->c->num_steps)
+        return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
+                       (long long)t->c->num_steps);
+    snprintf(command, sizeof command, "tt train --resume auto --out %s", t->c->out);
+    struct tt_config loop = *t->c;
+    loop.quiet = t->c->quiet || t->c->json;
+    struct tt_train train = {.config = &loop, .params = &t->session.model->params, .engine = &t->session.engine,
+                             .step_plan = t->session.step, .eval_plan = t->session.eval, .data = t->data,
+                             .config_text = t->config_text.s, .command = command, .progress = t->progress,
+                             .graph = t->session.model->fuse[TT_FUSE_GRAPH]};
+    TT_TRY(tt_train_run(&train, &t->result));
+    t->progress = train.progress;
+    return report(t);
+}
+
+tt_status tt_cmd_train(const struct tt_options *o)
+{
+    struct training *t = calloc(1, sizeof *t);
+    if (!t) return tt_fail(TT_FAILED, "out of memory");
+    t->o = *o;
+    t->c = &t->o.c;
+    t->lock = -1;
+    tt_status st = run(t);
+    tt_session_close(&t->session);
+    if (t->data) tt_data_close(t->data);
+    if (t->backend.ops) tt_backend_close(&t->backend);
+    unlock_folder(t);
+    tt_text_free(&t->config_text);
+    free(t->checkpoint);
+    free(t);
+    return st;
+}

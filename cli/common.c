@@ -1,0 +1,119 @@
+#include "cli/common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+
+tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
+{
+    return tt_backend_open(&(struct tt_backend_options){.threads = (int)c->threads, .device = (int)c->device}, out);
+}
+
+tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
+{
+    char tokenizer[1100];
+    snprintf(tokenizer, sizeof tokenizer, "%s", c->tokenizer);
+    if (tokenizer_dir) {
+        char path[1100];
+        snprintf(path, sizeof path, "%s/tokenizer.json", tokenizer_dir);
+        if (tt_is_file(path)) memcpy(tokenizer, path, sizeof tokenizer);
+    }
+    struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
+                                      .val_fraction = c->val_fraction, .seq_len = c->seq_len, .vocab_size = vocab_size,
+                                      .seed = (uint64_t)c->seed};
+    return tt_data_open(&options, out);
+}
+
+static void warn(const char *line, void *arg)
+{
+    (void)arg;
+    fprintf(stderr, "tt: %s\n", line);
+}
+
+static tt_status take_config(struct tt_options *o, const char *checkpoint)
+{
+    struct tt_progress progress;
+    char *config = NULL;
+    TT_TRY(tt_checkpoint_peek(checkpoint, &progress, &config));
+    tt_status st = config ? tt_options_apply_yaml(o, config, TT_FROM_CHECKPOINT) : TT_OK;
+    free(config);
+    return tt_context(st, "%s", checkpoint);
+}
+
+tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint)
+{
+    *checkpoint = NULL;
+    if (!tt_is_dir(dir)) return TT_OK;
+    TT_TRY(tt_checkpoint_find(dir, warn, NULL, checkpoint));
+    if (!*checkpoint) return TT_OK;
+    tt_status st = take_config(o, *checkpoint);
+    if (!st) return TT_OK;
+    free(*checkpoint);
+    *checkpoint = NULL;
+    return st;
+}
+
+tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint)
+{
+    char manifest[1200];
+    snprintf(manifest, sizeof manifest, "%s/checkpoint.json", path);
+    *checkpoint = NULL;
+    if (tt_is_file(manifest)) {
+        TT_TRY(take_config(o, path));
+        *checkpoint = strdup(path);
+        return *checkpoint ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+    }
+    TT_TRY(tt_use_newest(o, path, checkpoint));
+    if (*checkpoint) return TT_OK;
+    return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", path, path);
+}
+
+void tt_format_count(double n, char out[32])
+{
+    if (n >= 1e12)
+        snprintf(out, 32, "%.2f T", n / 1e12);
+    else if (n >= 1e9)
+        snprintf(out, 32, "%.2f G", n / 1e9);
+    else if (n >= 1e6)
+        snprintf(out, 32, "%.2f M", n / 1e6);
+    else if (n >= 1e3)
+        snprintf(out, 32, "%.1f k", n / 1e3);
+    else
+        snprintf(out, 32, "%.0f", n);
+}
+
+void tt_format_bytes(double n, char out[32])
+{
+    if (n >= 0x1p30)
+        snprintf(out, 32, "%.2f GiB", n / 0x1p30);
+    else if (n >= 0x1p20)
+        snprintf(out, 32, "%.1f MiB", n / 0x1p20);
+    else
+        snprintf(out, 32, "%.1f KiB", n / 0x1p10);
+}
+
+void tt_print_device(const struct tt_backend *b)
+{
+    struct tt_device_info info;
+    tt_status st = b->ops->info(b->self, &info);
+    if (!st) printf("device  %s: %s; %s\n", b->ops->name, info.name, info.library);
+    tt_status_free(st);
+}
+
+void tt_print_model(const struct tt_session *s)
+{
+    const struct tt_config *c = &s->model->config;
+    char params[32], flops[32], memory[32];
+    tt_format_count((double)tt_model_param_count(s->model), params);
+    printf("model   %lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: %sparameters\n",
+           (long long)c->num_layers, (long long)c->hidden_dim, (long long)c->num_heads, (long long)c->num_kv_heads,
+           (long long)s->model->head_dim, (long long)c->ffn_dim, (long long)c->vocab_size, strcat(params, " "));
+    if (!s->step) return;
+    tt_format_count(tt_model_step_flops(s->model), flops);
+    tt_format_bytes((double)tt_engine_total(&s->engine), memory);
+    printf("step    %s, %s, %lld x %lld tokens%s, %d operations, %sFLOP, %s of device memory\n", tt_version_names[c->version],
+           tt_precision_names[c->precision], (long long)c->batch_size, (long long)c->seq_len,
+           c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, strcat(flops, ""), memory);
+}

@@ -1,0 +1,27 @@
+/* What several commands do: open the device and the data, find a checkpoint, describe a model. */
+#ifndef TT_COMMON_H
+#define TT_COMMON_H
+
+#include "cli/options.h"
+#include "core/data.h"
+#include "model/session.h"
+
+tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
+
+/* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */
+tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
+
+/* A checkpoint folder, or the newest good one of a run's folder: malloc'd. Takes its configuration into o. */
+tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint);
+/* The same for a run's folder that may have none yet: then *checkpoint is NULL. */
+tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint);
+
+/* "0.87 M", "31.98 M", "1.03 B" */
+void tt_format_count(double n, char out[32]);
+void tt_format_bytes(double n, char out[32]);
+
+/* Lines that say what will run, for the log. */
+void tt_print_device(const struct tt_backend *b);
+void tt_print_model(const struct tt_session *s);
+
+#endif

@@ -1,0 +1,340 @@
+/* Help for the terminal and the reference page, from the tables. */
+#include "cli/help.h"
+
+#include <string.h>
+
+#include "cli/presets.h"
+
+enum { WIDTH = 100, INDENT = 30 };
+
+static const char precedence[] =
+    "A value comes from the option's default, the preset, the configuration of the checkpoint that is continued or "
+    "read, the --config file, and the flags; what stands later in this list wins.";
+
+/* ---- one option ---- */
+
+static bool takes(enum tt_command command, const struct tt_option *row) { return row->commands >> command & 1; }
+
+const char *tt_help_default(const struct tt_option *row)
+{
+    if (row->value) return *row->value ? row->value : "\"\"";
+    for (int i = 0; i < TT_PRESET_COLUMNS; i++)
+        if (strcmp(tt_preset_columns[i], row->name) == 0) return tt_preset_find("default")->value[i];
+    return "";
+}
+
+/* "--batch-size N", "--recompute none|attention|block", "--[no-]tie-embeddings"; true when all values are in it. */
+static bool put_label(const struct tt_option *row, struct tt_text *out)
+{
+    if (row->type == TT_OPTION_BOOL) {
+        tt_text_printf(out, row->flag_only ? "--%s" : "--[no-]%s", row->name);
+        return true;
+    }
+    tt_text_printf(out, "--%s ", row->name);
+    struct tt_text choices = {0};
+    if (!row->metavar) tt_join(&choices, row->choices, "|");
+    bool few = choices.s && choices.n <= 24;
+    tt_text_puts(out, row->metavar ? row->metavar : few ? choices.s : "NAME");
+    tt_text_free(&choices);
+    return few;
+}
+
+/* What values it takes: "[1, 64]" or "a, b, c"; nothing for a text. */
+static void put_values(const struct tt_option *row, struct tt_text *out)
+{
+    if (row->range) tt_text_printf(out, "in %s", row->range);
+    if (row->choices) tt_join(out, row->choices, ", ");
+    if (row->list == ',') tt_text_puts(out, row->choices ? "; a comma between" : "a comma between");
+}
+
+/* "sequences in a batch (in [1, 65536]; default by preset: 32)" */
+static void put_meaning(enum tt_command command, const struct tt_option *row, bool values_shown, struct tt_text *out)
+{
+    tt_text_puts(out, row->help);
+    if (row->flag_only) return;
+    struct tt_text values = {0};
+    if (!values_shown) put_values(row, &values);
+    struct tt_options nothing_given = {.command = command};
+    const char *given = row->value ? "" : " by preset:", *value = tt_help_default(row);
+    if (tt_option_left_open(&nothing_given, row, &value)) given = ":";
+    tt_text_printf(out, " (%s%sdefault%s %s)", values.s ? values.s : "", values.s ? "; " : "", given, value);
+    tt_text_free(&values);
+}
+
+/* Words of text in lines up to WIDTH; the first line has `column` characters already, the others begin at indent. */
+static void put_wrapped(struct tt_text *out, const char *text, int column, int indent)
+{
+    for (bool first = true; *text; first = false) {
+        int n = (int)strcspn(text, " ");
+        if (!first && column + 1 + n > WIDTH) {
+            tt_text_printf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            tt_text_puts(out, " ");
+            column++;
+        }
+        tt_text_add(out, text, (size_t)n);
+        column += n;
+        text += n + (text[n] == ' ');
+    }
+    tt_text_puts(out, "\n");
+}
+
+static void put_option(enum tt_command command, const struct tt_option *row, struct tt_text *out)
+{
+    struct tt_text label = {0}, meaning = {0};
+    bool values_shown = put_label(row, &label);
+    put_meaning(command, row, values_shown, &meaning);
+    if (label.failed || meaning.failed) {
+        out->failed = true;
+    } else {
+        tt_text_printf(out, "  %-*s", label.n + 2 < INDENT ? INDENT - 2 : 0, label.s);
+        if (label.n + 2 >= INDENT) tt_text_printf(out, "\n%*s", INDENT, "");
+        put_wrapped(out, meaning.s, INDENT, INDENT);
+    }
+    tt_text_free(&label);
+    tt_text_free(&meaning);
+}
+
+/* ---- commands ---- */
+
+static void put_usage(enum tt_command command, struct tt_text *out)
+{
+    const struct tt_command_info *info = &tt_commands[command];
+    const struct tt_option *words = info->words ? tt_option_find(command, info->words) : NULL;
+    tt_text_printf(out, "tt %s", info->name);
+    if (words) tt_text_printf(out, " [%s%s]", words->metavar ? words->metavar : "COMMAND", words->list ? "..." : "");
+    tt_text_puts(out, " [options]");
+}
+
+static void put_summaries(struct tt_text *out)
+{
+    for (int i = 0; i < TT_COMMANDS; i++)
+        tt_text_printf(out, "  %-10s %s\n", tt_commands[i].name, tt_commands[i].summary);
+}
+
+void tt_help_start(struct tt_text *out)
+{
+    tt_text_puts(out,
+                 "tt trains a tiny LLaMA, in three versions that compute the same, and shows where the time goes.\n\n"
+                 "  tt train               train a model on the built-in language\n"
+                 "  tt generate            write with the model that was trained\n"
+                 "  tt bench               time the three versions against each other\n\n"
+                 "tt help lists all commands, tt help COMMAND the options of one.\n");
+}
+
+void tt_help_all(struct tt_text *out)
+{
+    tt_text_puts(out, "usage: tt COMMAND [options]\n\n");
+    put_summaries(out);
+    tt_text_puts(out, "\n  tt help COMMAND    explains a command and its options; so does tt COMMAND --help\n"
+                      "  tt help --markdown prints the whole reference\n"
+                      "  tt --version       prints the version of this program and its backend\n\n");
+    put_wrapped(out, precedence, 0, 0);
+}
+
+static void put_presets(struct tt_text *out)
+{
+    tt_text_puts(out, "\nPresets\n");
+    for (int i = 0; i < tt_preset_count; i++) {
+        const struct tt_preset *p = &tt_presets[i];
+        tt_text_printf(out, "  %-8s %s\n          ", p->name, p->about);
+        for (int j = 0; j < TT_PRESET_COLUMNS; j++) {
+            if (j == 6) tt_text_puts(out, "\n          ");
+            tt_text_printf(out, " %s %s%s", tt_preset_columns[j], p->value[j], j < TT_PRESET_COLUMNS - 1 ? "," : "\n");
+        }
+    }
+}
+
+static void put_fusions(struct tt_text *out)
+{
+    tt_text_puts(out, "\nFusions (* = in the version fused, all are in flash, none in baseline)\n");
+    for (int i = 0; i < TT_FUSION_COUNT; i++)
+        tt_text_printf(out, "  %-12s%s %s\n", tt_fusion_names[i],
+                       tt_version_has(TT_FUSED, (enum tt_fusion)i) ? "*" : " ", tt_fusion_texts[i]);
+}
+
+void tt_help_command(enum tt_command command, struct tt_text *out)
+{
+    const struct tt_command_info *info = &tt_commands[command];
+    tt_text_puts(out, "usage: ");
+    put_usage(command, out);
+    tt_text_printf(out, "\n\n%s\n", info->about);
+    if (info->words && strcmp(info->words, "topic") != 0)
+        tt_text_printf(out, "A word without dashes is the same as --%s.\n", info->words);
+    int section = -1;
+    for (int i = 0; i < tt_option_count; i++) {
+        const struct tt_option *row = &tt_option_table[i];
+        if (!takes(command, row)) continue;
+        if (section != (int)row->section) tt_text_printf(out, "\n%s\n", tt_section_names[row->section]);
+        section = (int)row->section;
+        put_option(command, row, out);
+    }
+    if (tt_option_find(command, "preset") || tt_option_find(command, "sizes")) put_presets(out);
+    if (tt_option_find(command, "fuse")) put_fusions(out);
+    tt_text_puts(out, "\nExamples\n");
+    for (int i = 0; i < 3 && info->example[i]; i++) tt_text_printf(out, "  %s\n", info->example[i]);
+}
+
+/* ---- the reference page ---- */
+
+/* Text in a cell of a table: bars would end it. */
+static void put_cell(struct tt_text *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|') tt_text_puts(out, "\\");
+        tt_text_add(out, text, 1);
+    }
+}
+
+static void markdown_commands(struct tt_text *out)
+{
+    for (int i = 0; i < TT_COMMANDS; i++) {
+        const struct tt_command_info *info = &tt_commands[i];
+        tt_text_printf(out, "\n## tt %s\n\n%s\n\n```\n", info->name, info->about);
+        put_usage((enum tt_command)i, out);
+        tt_text_puts(out, "\n```\n\n");
+        if (info->words && strcmp(info->words, "topic") != 0)
+            tt_text_printf(out, "A word without dashes is the same as `--%s`. ", info->words);
+        tt_text_puts(out, "Options:");
+        const char *before = " ";
+        for (int j = 0; j < tt_option_count; j++) {
+            if (!takes((enum tt_command)i, &tt_option_table[j])) continue;
+            tt_text_printf(out, "%s`--%s`", before, tt_option_table[j].name);
+            before = ", ";
+        }
+        tt_text_puts(out, ".\n\nExamples:\n\n```\n");
+        for (int j = 0; j < 3 && info->example[j]; j++) tt_text_printf(out, "%s\n", info->example[j]);
+        tt_text_puts(out, "```\n");
+    }
+}
+
+static void markdown_option(const struct tt_option *row, struct tt_text *out)
+{
+    struct tt_text label = {0}, values = {0};
+    put_label(row, &label);
+    put_values(row, &values);
+    tt_text_puts(out, "| `");
+    put_cell(out, label.s ? label.s : "");
+    tt_text_puts(out, "` | ");
+    for (int i = 0, n = 0; i < TT_COMMANDS; i++)
+        if (takes((enum tt_command)i, row)) tt_text_printf(out, "%s%s", n++ ? ", " : "", tt_commands[i].name);
+    tt_text_puts(out, " | ");
+    if (!row->flag_only) tt_text_printf(out, "%s`%s`", row->value ? "" : "by preset: ", tt_help_default(row));
+    tt_text_puts(out, " | ");
+    put_cell(out, values.s ? values.s : "");
+    tt_text_puts(out, " | ");
+    put_cell(out, row->help);
+    tt_text_puts(out, " |\n");
+    out->failed |= label.failed || values.failed;
+    tt_text_free(&label);
+    tt_text_free(&values);
+}
+
+static const char markdown_rules[] =
+    "\n# Options\n\n"
+    "An option means the same in every command that takes it. A value is the next word or stands behind `=`. A truth\n"
+    "value is switched on with `--name` and off with `--no-name`. An option given twice counts the last time; a list\n"
+    "grows. A next word that is itself an option, or looks like a mistyped one, is not taken as a value; write\n"
+    "`--prompt=--seed` for such a text. After a word `--` nothing is an option.\n\n"
+    "What `eval`, `generate` and a resumed `train` are not told, and `train` was told before, is the checkpoint's "
+    "own;\n"
+    "the shape `bench` is not told is each size's own.\n";
+
+static void markdown_options(struct tt_text *out)
+{
+    tt_text_puts(out, markdown_rules);
+    int section = -1;
+    for (int i = 0; i < tt_option_count; i++) {
+        const struct tt_option *row = &tt_option_table[i];
+        if (section != (int)row->section)
+            tt_text_printf(out,
+                           "\n## %s\n\n| option | commands | default | values | meaning |\n|---|---|---|---|---|\n",
+                           tt_section_names[row->section]);
+        section = (int)row->section;
+        markdown_option(row, out);
+    }
+}
+
+static void markdown_presets(struct tt_text *out)
+{
+    tt_text_puts(out, "\n# Presets\n\n| preset |");
+    for (int i = 0; i < TT_PRESET_COLUMNS; i++) tt_text_printf(out, " %s |", tt_preset_columns[i]);
+    tt_text_puts(out, " |\n|---|");
+    for (int i = 0; i < TT_PRESET_COLUMNS; i++) tt_text_puts(out, "---:|");
+    tt_text_puts(out, "---|\n");
+    for (int i = 0; i < tt_preset_count; i++) {
+        tt_text_printf(out, "| `%s` |", tt_presets[i].name);
+        for (int j = 0; j < TT_PRESET_COLUMNS; j++) tt_text_printf(out, " %s |", tt_presets[i].value[j]);
+        tt_text_printf(out, " %s |\n", tt_presets[i].about);
+    }
+    tt_text_puts(out,
+                 "\nA run shorter than its preset's warm-up warms up for a tenth of its steps, unless `--warmup-steps` "
+                 "says otherwise.\n");
+}
+
+static void markdown_fusions(struct tt_text *out)
+{
+    tt_text_puts(out, "\n# Versions and fusions\n\nA version is a set of fusions. `--fuse` changes the set: `--fuse "
+                      "no-norm,no-swiglu` takes two out, `--fuse none,qkv` leaves one.\n\n| fusion |");
+    for (int v = 0; v < TT_VERSIONS; v++) tt_text_printf(out, " %s |", tt_version_names[v]);
+    tt_text_puts(out, " what it does |\n|---|---|---|---|---|\n");
+    for (int i = 0; i < TT_FUSION_COUNT; i++) {
+        tt_text_printf(out, "| `%s` |", tt_fusion_names[i]);
+        for (int v = 0; v < TT_VERSIONS; v++)
+            tt_text_puts(out, tt_version_has((enum tt_version)v, (enum tt_fusion)i) ? " yes |" : " |");
+        tt_text_printf(out, " %s |\n", tt_fusion_texts[i]);
+    }
+}
+
+static const char markdown_yaml[] =
+    "\n# Configuration files\n\n"
+    "`--config FILE` reads options from a YAML file; `--print-config` prints such a file with every option of the "
+    "command, "
+    "which\nreproduces the run. Keys are option names without the dashes in front; underscores may stand for dashes. "
+    "Lists "
+    "may be\nwritten as YAML lists. Options of other commands may stand in the file, so that one file serves several "
+    "commands; they\nare checked and not used. `--config`, `--print-config` and `--help` cannot stand in a file.\n\n"
+    "```yaml\npreset: small        # a starting point; the lines below override it\nbatch-size: 16\n"
+    "learning-rate: 1e-3\nfuse: [no-norm, no-swiglu]\nout: \"runs/my run\"\n```\n\n"
+    "What is read is a subset of YAML that means the same to every YAML library:\n\n"
+    "- maps `key: value` and lists `- item`, nested by indentation with spaces, also compact (`- key: value`); lists "
+    "on "
+    "one line, `[a, b]`\n"
+    "- values on one line: plain, `'single quoted'` (`''` is a quote), or `\"double quoted\"` with the escapes `\\\\` "
+    "`\\\"` "
+    "`\\/` `\\a` `\\b` `\\t` `\\n` `\\v` `\\f` `\\r` `\\e` `\\xHH` `\\uHHHH` `\\UHHHHHHHH`\n"
+    "- comments: `#` at the start of a line or after a space; one `---` before everything\n"
+    "- at most 1 MiB, 32 levels, 1000 keys in a map, each key once\n\n"
+    "Everything else is refused with its line: tabs outside quotes and comments, anchors, aliases, tags, block scalars "
+    "(`|`, `>`),\nvalues that go on in the next line, maps in braces, `?` keys, directives, several documents. Plain "
+    "values "
+    "that YAML 1.1 and\nYAML 1.2 read differently are refused too, and must be quoted if they are meant as text: "
+    "`yes`, "
+    "`no`, `on`, `off`, `y`, `n`, `012`,\n`0x1f`, `0b1`, `0o17`, `1_000`, `1:30`, `-.5`, `2024-01-31`, `=`, `<<`. A "
+    "text "
+    "that YAML takes for a number, a truth value or\nnothing must be quoted as well (`prompt: \"42\"`).\n";
+
+static const char markdown_codes[] = "\n# Exit codes\n\n"
+                                     "| code | meaning |\n|---|---|\n"
+                                     "| 0 | done |\n"
+                                     "| 1 | failed: files, memory, damaged input, output that could not be written |\n"
+                                     "| 2 | the command line or the configuration is wrong; nothing was written |\n"
+                                     "| 3 | no usable device |\n";
+
+void tt_help_markdown(struct tt_text *out)
+{
+    tt_text_puts(out, "<!-- Made by: tt help --markdown > cli/REFERENCE.md -->\n"
+                      "# tt: the reference\n\n| command | |\n|---|---|\n");
+    for (int i = 0; i < TT_COMMANDS; i++)
+        tt_text_printf(out, "| [`tt %s`](#tt-%s) | %s |\n", tt_commands[i].name, tt_commands[i].name,
+                       tt_commands[i].summary);
+    tt_text_puts(out, "| `tt --version` | print the version of this program and its backend |\n\n");
+    tt_text_printf(out, "%s\n", precedence);
+    markdown_commands(out);
+    markdown_options(out);
+    markdown_presets(out);
+    markdown_fusions(out);
+    tt_text_puts(out, markdown_yaml);
+    tt_text_puts(out, markdown_codes);
+}

@@ -1,0 +1,112 @@
+/* tt: from the words of the command line to a command, and from its status to an exit code. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/help.h"
+
+static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
+    [TT_CMD_TRAIN] = tt_cmd_train, [TT_CMD_EVAL] = tt_cmd_eval, [TT_CMD_GENERATE] = tt_cmd_generate,
+    [TT_CMD_DATA] = tt_cmd_data,   [TT_CMD_INFO] = tt_cmd_info, [TT_CMD_BENCH] = tt_cmd_bench,
+    [TT_CMD_HELP] = tt_cmd_help,
+};
+
+static tt_status print(void (*write)(struct tt_text *))
+{
+    struct tt_text text = {0};
+    write(&text);
+    tt_status st = tt_text_status(&text);
+    if (!st) fputs(text.s, stdout);
+    tt_text_free(&text);
+    return st;
+}
+
+static tt_status print_config(const struct tt_options *o)
+{
+    struct tt_text text = {0};
+    tt_options_print_open(o, &text);
+    tt_status st = tt_text_status(&text);
+    if (!st) fputs(text.s, stdout);
+    tt_text_free(&text);
+    return st;
+}
+
+static tt_status no_such_command(const char *word)
+{
+    const char *near = tt_nearest(word, tt_command_names, TT_COMMANDS);
+    if (near) return tt_fail(TT_USAGE, "there is no command \"%s\"; did you mean tt %s?", word, near);
+    return tt_fail(TT_USAGE, "there is no command \"%s\"; tt help lists them", word);
+}
+
+/* `tt --seed 1 train`, or no command at all. */
+static tt_status option_first(int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++)
+        if (tt_command_find(argv[i]) < TT_COMMANDS)
+            return tt_fail(TT_USAGE, "the command comes first: tt %s %s ...", argv[i], argv[1]);
+    return tt_fail(TT_USAGE, "%s without a command; the command comes first, as in tt train --seed 1; see tt help",
+                   argv[1]);
+}
+
+static tt_status run(int argc, char **argv)
+{
+    if (argc < 2) return print(tt_help_start);
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) return print(tt_help_all);
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        printf("tt %s (%s)\n", TT_VERSION_STRING, tt_backend_name());
+        return TT_OK;
+    }
+    if (argv[1][0] == '-') return option_first(argc, argv);
+    enum tt_command command = tt_command_find(argv[1]);
+    if (command == TT_COMMANDS) return no_such_command(argv[1]);
+
+    struct tt_options o;
+    TT_TRY(tt_options_parse(&o, command, argc - 2, argv + 2));
+    if (o.c.help) {
+        struct tt_options help = {.command = TT_CMD_HELP};
+        strcpy(help.c.topic, tt_commands[command].name);
+        return tt_cmd_help(&help);
+    }
+    if (!o.c.print_config) return commands[command](&o);
+    /* What a checkpoint adds is not known here, so that only a run that takes none can be checked as a whole. */
+    bool whole = strcmp(o.c.resume, "none") == 0 || !o.c.resume[0];
+    if (whole) TT_TRY(tt_config_check(&o.c));
+    return print_config(&o);
+}
+
+/* A standard stream that was closed would give its number to the next file that is opened, and messages would end up in
+ * a checkpoint. Opened the wrong way round, using it fails as it should. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+}
+
+static tt_status finish_output(void)
+{
+    bool failed = ferror(stdout);
+    if (fclose(stdout) == 0 && !failed) return TT_OK;
+    const char *why = errno ? strerror(errno) : "an earlier write failed";
+    return tt_fail(TT_FAILED, "cannot write to standard output: %s", why);
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not a reason to die */
+    tt_status st = run(argc, argv);
+    errno = 0;
+    tt_status late = finish_output();
+    if (st)
+        tt_status_free(late);
+    else
+        st = late;
+    if (!st) return 0;
+    fprintf(stderr, "tt: %s\n", st->text);
+    int code = st->code == TT_UNSUPPORTED ? TT_FAILED : (int)st->code;
+    tt_status_free(st);
+    return code;
+}

@@ -1,0 +1,299 @@
+/* The commands, the table of options, and finding things in them. */
+#include "cli/options.h"
+
+#include <string.h>
+
+#include "cli/presets.h"
+
+// clang-format off
+const struct tt_command_info tt_commands[TT_COMMANDS] = {
+    [TT_CMD_TRAIN] = {"train", "train a model and save checkpoints",
+        "Trains a model of the chosen shape on the chosen data. Without options it trains the default preset on the\n"
+        "built-in language. Checkpoints go into the folder of the run, at the end and when the run is interrupted.",
+        NULL,
+        {"tt train", "tt train --preset small --data corpus.bin --out runs/small --save-interval 100",
+         "tt train --out runs/small --resume auto --num-steps 1000"}},
+    [TT_CMD_EVAL] = {"eval", "measure the loss of a checkpoint on validation data",
+        "Loads a checkpoint and computes its mean loss on validation data. Shape and data are the checkpoint's own,\n"
+        "unless given.", "checkpoint",
+        {"tt eval", "tt eval runs/small --data other.bin --val-batches 100"}},
+    [TT_CMD_GENERATE] = {"generate", "continue a text with a checkpoint",
+        "Loads a checkpoint and continues a prompt with tokens drawn from it. The model is the checkpoint's own.",
+        "checkpoint",
+        {"tt generate", "tt generate runs/small --prompt \"Once upon a time\" --temperature 0.7 --top-k 40"}},
+    [TT_CMD_DATA] = {"data", "turn text into token files, or look into one",
+        "Reads text files, makes or loads a tokenizer, and writes token files and the tokenizer into a folder; or,\n"
+        "with --inspect, says what is in a token file.", "input",
+        {"tt data book.txt --out data/book", "tt data a.txt b.txt --tokenizer bpe --vocab-size 4096 --out data/ab",
+         "tt data --inspect data/book/train_000000.bin"}},
+    [TT_CMD_INFO] = {"info", "say what a run would be: parameters, memory, work, the device",
+        "Describes the model, the device, the memory and the floating-point work of a step without training.", NULL,
+        {"tt info --preset 1b --version flash", "tt info --plan --preset tiny"}},
+    [TT_CMD_BENCH] = {"bench", "time training steps of versions and sizes against each other",
+        "Times whole training steps on random tokens, for each size and version, and prints one table. Options of the\n"
+        "shape override each size's own.", NULL,
+        {"tt bench", "tt bench --sizes tiny,small --versions baseline,flash",
+         "tt bench --versions fused --fuse no-norm"}},
+    [TT_CMD_HELP] = {"help", "explain a command, or all of them",
+        "Without a command it lists the commands.", "topic",
+        {"tt help train", "tt help --markdown"}},
+};
+
+const char *const tt_command_names[TT_COMMANDS + 1] = {"train", "eval",  "generate", "data",
+                                                       "info",  "bench", "help",     NULL};
+
+const char *const tt_section_names[TT_SECTIONS] = {
+    [TT_SECTION_CHECKPOINT] = "Checkpoint",
+    [TT_SECTION_GENERATE] = "Generation", [TT_SECTION_TOKENS] = "Token files", [TT_SECTION_INFO] = "What to show",
+    [TT_SECTION_BENCH] = "What to time", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
+    [TT_SECTION_TRAINING] = "Training", [TT_SECTION_VALIDATION] = "Validation", [TT_SECTION_DATA] = "Data",
+    [TT_SECTION_OUTPUT] = "Output", [TT_SECTION_GENERAL] = "General",
+};
+
+/* --fuse is a list with a grammar of its own. */
+static tt_status check_fuse(const char *text)
+{
+    struct tt_config c = {0};
+    bool fuse[TT_FUSION_COUNT];
+    strncpy(c.fuse, text, sizeof c.fuse - 1);
+    return tt_config_fusions(&c, fuse);
+}
+
+/* Which commands take an option. */
+enum {
+    T = 1 << TT_CMD_TRAIN, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO,
+    B = 1 << TT_CMD_BENCH, H = 1 << TT_CMD_HELP,
+};
+
+/* Where a field lies, and its type as an option: enums are choices. */
+#define AT(field) \
+    offsetof(struct tt_config, field), sizeof((struct tt_config *)0)->field, \
+    _Generic(((struct tt_config *)0)->field, int64_t: TT_OPTION_INT, double: TT_OPTION_NUMBER, bool: TT_OPTION_BOOL, \
+             char *: TT_OPTION_TEXT, default: TT_OPTION_CHOICE)
+
+#define BY_PRESET NULL
+#define CHOICE NULL, NULL /* no range, and the choices instead of a metavar */
+
+const struct tt_option tt_option_table[] = {
+    /* generation */
+    {"checkpoint", AT(checkpoint), TT_SECTION_CHECKPOINT, E | G, "runs/default", NULL, "PATH",
+     .help = "a checkpoint, or the folder of a run: then its newest", .required = true, .here = true},
+    {"prompt", AT(prompt), TT_SECTION_GENERATE, G, "", NULL, "TEXT", .help = "the text to continue"},
+    {"max-tokens", AT(max_tokens), TT_SECTION_GENERATE, G, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
+    {"temperature", AT(temperature), TT_SECTION_GENERATE, G, "0.8", "[0, 100]", "X",
+     .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
+    {"top-k", AT(top_k), TT_SECTION_GENERATE, G, "0", "[0, 4194304]", "N",
+     .help = "draw from the N likeliest tokens; 0 = from all"},
+    {"top-p", AT(top_p), TT_SECTION_GENERATE, G, "1", "(0, 1]", "P",
+     .help = "draw from the likeliest tokens that together have probability P"},
+    {"cache", AT(no_cache), TT_SECTION_GENERATE, G, "true", NULL, NULL,
+     .help = "keep keys and values between tokens; without it every token recomputes all before it", .inverted = true},
+
+    /* token files */
+    {"input", AT(input), TT_SECTION_TOKENS, D, "", NULL, "FILE",
+     .help = "a text file to read; may be given several times", .list = '\n'},
+    {"inspect", AT(inspect), TT_SECTION_TOKENS, D, "", NULL, "FILE",
+     .help = "say what is in this token file, and write nothing"},
+    {"vocab-size", AT(vocab_size), TT_SECTION_TOKENS, D, "1024", "[257, 65536]", "N",
+     .help = "tokens that --tokenizer bpe learns"},
+    {"shard-tokens", AT(shard_tokens), TT_SECTION_TOKENS, D, "100000000", "[1024, 2000000000]", "N",
+     .help = "tokens in a file at most"},
+
+    /* info, bench */
+    {"plan", AT(plan), TT_SECTION_INFO, I, "false", NULL, NULL,
+     .help = "list every operation of a step with its shapes, FLOPs and bytes"},
+    {"sizes", AT(sizes), TT_SECTION_BENCH, B, "small", NULL, "LIST",
+     .help = "presets to time", .choices = tt_preset_names, .list = ',', .required = true},
+    {"versions", AT(versions), TT_SECTION_BENCH, B, "baseline,fused,flash", NULL, "LIST",
+     .help = "versions to time", .choices = tt_version_names, .list = ',', .required = true},
+    {"warmup", AT(warmup), TT_SECTION_BENCH, B, "3", "[0, 100000]", "N", .help = "steps before the clock starts"},
+    {"repeats", AT(repeats), TT_SECTION_BENCH, B, "10", "[1, 100000]", "N", .help = "steps that are timed"},
+    {"profile-dir", AT(profile_dir), TT_SECTION_BENCH, B, "", NULL, "DIR",
+     .help = "folder for the measurements as JSON; \"\" = none", .here = true},
+
+    /* model */
+    {"preset", AT(preset), TT_SECTION_MODEL, T | I, "default", CHOICE,
+     .help = "start from the values of this preset", .choices = tt_preset_names, .required = true},
+    {"hidden-dim", AT(hidden_dim), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[2, 65536]", "N",
+     .help = "width of the residual stream"},
+    {"num-layers", AT(num_layers), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 1024]", "N",
+     .help = "transformer blocks"},
+    {"num-heads", AT(num_heads), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 1024]", "N",
+     .help = "query heads; they divide hidden-dim"},
+    {"num-kv-heads", AT(num_kv_heads), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 1024]", "N",
+     .help = "key/value heads; they divide num-heads"},
+    {"ffn-dim", AT(ffn_dim), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 262144]", "N",
+     .help = "width inside the feed-forward part"},
+    {"vocab-size", AT(vocab_size), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[2, 4194304]", "N",
+     .help = "tokens the model knows"},
+    {"seq-len", AT(seq_len), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 1048576]", "N",
+     .help = "tokens in a sequence"},
+    {"batch-size", AT(batch_size), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 65536]", "N",
+     .help = "sequences in a batch"},
+    {"rope-theta", AT(rope_theta), TT_SECTION_MODEL, T | I | B, "10000", "[1, 1e12]", "X",
+     .help = "base of the rotary position angles"},
+    {"norm-eps", AT(norm_eps), TT_SECTION_MODEL, T | I | B, "1e-6", "(0, 1]", "X",
+     .help = "added to the mean square in RMSNorm"},
+    {"init-std", AT(init_std), TT_SECTION_MODEL, T | I | B, "0.02", "(0, 10]", "X",
+     .help = "standard deviation of the initial weights"},
+    {"tie-embeddings", AT(tie_embeddings), TT_SECTION_MODEL, T | I | B, "true", NULL, NULL,
+     .help = "the head uses the embedding's weights"},
+
+    /* computation */
+    {"version", AT(version), TT_SECTION_COMPUTE, T | E | I, "flash", CHOICE,
+     .help = "how far the step is optimised; all compute the same", .choices = tt_version_names},
+    {"fuse", AT(fuse), TT_SECTION_COMPUTE, T | E | I | B, "", NULL, "LIST",
+     .help = "switch single fusions of the version: all or none, then names, or no-NAME",
+     .check = check_fuse, .list = ','},
+    {"precision", AT(precision), TT_SECTION_COMPUTE, T | E | G | I | B, "fp32", CHOICE,
+     .help = "number format; the CPU has fp32 only", .choices = tt_precision_names},
+    {"recompute", AT(recompute), TT_SECTION_COMPUTE, T | I | B, "none", CHOICE,
+     .help = "compute these activations again in the backward pass instead of keeping them",
+     .choices = tt_recompute_names},
+    {"head-chunk", AT(head_chunk), TT_SECTION_COMPUTE, T | E | I | B, "0", "[0, 1073741824]", "N",
+     .help = "rows of logits at a time with the fusion head; 0 = chosen"},
+    {"threads", AT(threads), TT_SECTION_COMPUTE, T | E | G | I | B, "0", "[0, 1024]", "N",
+     .help = "CPU threads; 0 = all there are", .here = true},
+    {"device", AT(device), TT_SECTION_COMPUTE, T | E | G | I | B, "0", "[0, 63]", "N",
+     .help = "which GPU; 0 is the first", .here = true},
+
+    /* training */
+    {"num-steps", AT(num_steps), TT_SECTION_TRAINING, T, BY_PRESET, "[1, 2147483648]", "N",
+     .help = "optimiser steps in all"},
+    {"grad-accum", AT(grad_accum), TT_SECTION_TRAINING, T | I | B, "1", "[1, 65536]", "N",
+     .help = "batches summed into one step"},
+    {"learning-rate", AT(learning_rate), TT_SECTION_TRAINING, T, BY_PRESET, "(0, 10]", "X",
+     .help = "the peak, after warm-up"},
+    {"warmup-steps", AT(warmup_steps), TT_SECTION_TRAINING, T, BY_PRESET, "[0, 2147483648]", "N",
+     .help = "steps in which the learning rate rises to its peak"},
+    {"lr-schedule", AT(lr_schedule), TT_SECTION_TRAINING, T, "cosine", CHOICE,
+     .help = "how the learning rate falls after warm-up", .choices = tt_schedule_names},
+    {"min-lr-ratio", AT(min_lr_ratio), TT_SECTION_TRAINING, T, "0.1", "[0, 1]", "X",
+     .help = "learning rate at the end, as a part of the peak"},
+    {"weight-decay", AT(weight_decay), TT_SECTION_TRAINING, T, "0.1", "[0, 10]", "X",
+     .help = "AdamW's decay of matrices; norm weights have none"},
+    {"beta1", AT(beta1), TT_SECTION_TRAINING, T, "0.9", "[0, 1)", "X", .help = "AdamW's memory of the gradient"},
+    {"beta2", AT(beta2), TT_SECTION_TRAINING, T, "0.95", "[0, 1)", "X",
+     .help = "AdamW's memory of the squared gradient"},
+    {"adam-eps", AT(adam_eps), TT_SECTION_TRAINING, T, "1e-8", "(0, 1]", "X",
+     .help = "added to the root in AdamW's denominator"},
+    {"clip-norm", AT(clip_norm), TT_SECTION_TRAINING, T, "1", "[0, 1e6]", "X",
+     .help = "largest norm of all gradients together; 0 = no clipping"},
+    {"on-nan", AT(on_nan), TT_SECTION_TRAINING, T, "stop", CHOICE,
+     .help = "what to do when loss or gradients are not finite", .choices = tt_on_nan_names},
+    {"seed", AT(seed), TT_SECTION_TRAINING, T | G | B, "42", "[0, 9223372036854775807]", "N",
+     .help = "start of all random numbers; the same seed gives the same run"},
+
+    /* validation */
+    {"val-interval", AT(val_interval), TT_SECTION_VALIDATION, T, "100", "[0, 2147483648]", "N",
+     .help = "steps between validations; 0 = none"},
+    {"val-batches", AT(val_batches), TT_SECTION_VALIDATION, T | E, "8", "[1, 1048576]", "N",
+     .help = "batches in a validation"},
+    {"patience", AT(patience), TT_SECTION_VALIDATION, T, "0", "[0, 1000000]", "N",
+     .help = "stop after this many validations without a better loss; 0 = never"},
+
+    /* data */
+    {"data", AT(data), TT_SECTION_DATA, T | E, "builtin", NULL, "SOURCE",
+     .help = "builtin (a small language), random, a token file, a glob of them, or a text file", .required = true},
+    {"data", AT(data), TT_SECTION_DATA, B, "random", NULL, "SOURCE",
+     .help = "random, builtin, a token file, a glob of them, or a text file", .required = true},
+    {"val-data", AT(val_data), TT_SECTION_DATA, T | E, "", NULL, "SOURCE",
+     .help = "validation data; \"\" = a part of --data is held out"},
+    {"tokenizer", AT(tokenizer), TT_SECTION_DATA, T | E | D, "bytes", NULL, "NAME",
+     .help = "for text: bytes, chars, bpe, or a tokenizer file", .required = true},
+    {"val-fraction", AT(val_fraction), TT_SECTION_DATA, T | E | D, "0.1", "[0, 0.5]", "X",
+     .help = "part of the data held out for validation"},
+
+    /* output */
+    {"out", AT(out), TT_SECTION_OUTPUT, T, "runs/default", NULL, "DIR",
+     .help = "folder of the run; \"\" = write nothing", .here = true},
+    {"out", AT(out), TT_SECTION_OUTPUT, D, "data", NULL, "DIR",
+     .help = "folder for the token files and the tokenizer", .here = true, .required = true},
+    {"resume", AT(resume), TT_SECTION_OUTPUT, T, "none", NULL, "auto|none|PATH",
+     .help = "go on from the newest checkpoint in --out when there is one (auto), or from this one",
+     .here = true, .required = true},
+    {"save-interval", AT(save_interval), TT_SECTION_OUTPUT, T, "0", "[0, 2147483648]", "N",
+     .help = "steps between checkpoints; 0 = only at the end and when interrupted"},
+    {"keep", AT(keep), TT_SECTION_OUTPUT, T, "3", "[0, 1000000]", "N", .help = "newest checkpoints to keep; 0 = all"},
+    {"log-interval", AT(log_interval), TT_SECTION_OUTPUT, T, "10", "[1, 2147483648]", "N",
+     .help = "steps between lines of the log"},
+    {"quiet", AT(quiet), TT_SECTION_OUTPUT, T | E | G | D | B, "false", NULL, NULL,
+     .help = "print results only", .here = true},
+    {"json", AT(json), TT_SECTION_OUTPUT, T | E | G | D | I | B, "false", NULL, NULL,
+     .help = "print JSON instead of text", .here = true},
+
+    /* general */
+    {"topic", AT(topic), TT_SECTION_GENERAL, H, "", CHOICE,
+     .help = "the command to explain", .choices = tt_command_names, .flag_only = true},
+    {"markdown", AT(markdown), TT_SECTION_GENERAL, H, "false", NULL, NULL,
+     .help = "print the whole reference as Markdown", .flag_only = true},
+    {"config", AT(config), TT_SECTION_GENERAL, T | E | G | D | I | B, "", NULL, "FILE",
+     .help = "read options from this YAML file; flags override it", .flag_only = true},
+    {"print-config", AT(print_config), TT_SECTION_GENERAL, T | E | G | D | I | B, "false", NULL, NULL,
+     .help = "print all options as such a file, and do nothing else", .flag_only = true},
+    {"help", AT(help), TT_SECTION_GENERAL, T | E | G | D | I | B | H, "false", NULL, NULL,
+     .help = "explain the command, and do nothing else", .flag_only = true},
+};
+// clang-format on
+
+const int tt_option_count = sizeof tt_option_table / sizeof *tt_option_table;
+_Static_assert(sizeof tt_option_table / sizeof *tt_option_table <= TT_OPTION_LIMIT, "raise TT_OPTION_LIMIT");
+
+enum tt_command tt_command_find(const char *name)
+{
+    int i = 0;
+    while (i < TT_COMMANDS && strcmp(tt_commands[i].name, name) != 0) i++;
+    return (enum tt_command)i;
+}
+
+const struct tt_option *tt_option_find(enum tt_command command, const char *name)
+{
+    for (int i = 0; i < tt_option_count; i++) {
+        const struct tt_option *row = &tt_option_table[i];
+        if ((row->commands >> command & 1) && strcmp(row->name, name) == 0) return row;
+    }
+    return NULL;
+}
+
+const struct tt_option *tt_option_find_any(enum tt_command command, const char *name)
+{
+    const struct tt_option *row = tt_option_find(command, name);
+    if (!row) row = tt_option_find(TT_CMD_TRAIN, name);
+    for (int i = 0; !row && i < tt_option_count; i++)
+        if (strcmp(tt_option_table[i].name, name) == 0) row = &tt_option_table[i];
+    return row;
+}
+
+/* The nearest among the options of the commands in the bit set. */
+static const char *nearest_of(unsigned commands, const char *name)
+{
+    const char *names[TT_OPTION_LIMIT];
+    int n = 0;
+    for (int i = 0; i < tt_option_count; i++)
+        if (tt_option_table[i].commands & commands) names[n++] = tt_option_table[i].name;
+    return tt_nearest(name, names, n);
+}
+
+const char *tt_option_nearest(enum tt_command command, const char *name)
+{
+    const char *near = nearest_of(1u << command, name);
+    return near ? near : nearest_of(~0u, name);
+}
+
+bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row, const char **whose)
+{
+    if (o->source[row - tt_option_table] >= TT_FROM_CHECKPOINT) return false;
+    bool continues = o->c.resume[0] && strcmp(o->c.resume, "none") != 0;
+    bool reads = continues || tt_option_find(o->command, "checkpoint");
+    bool by_checkpoint = reads && !row->here && tt_option_find(TT_CMD_TRAIN, row->name);
+    bool by_size = !row->value && tt_option_find(o->command, "sizes");
+    if (by_checkpoint) *whose = "the checkpoint's own";
+    if (by_size) *whose = "each size's own";
+    return by_checkpoint || by_size;
+}
+
+bool tt_option_given(const struct tt_options *o, const char *name)
+{
+    const struct tt_option *row = tt_option_find_any(o->command, name);
+    return row && o->source[row - tt_option_table] >= TT_FROM_FILE;
+}

@@ -1,0 +1,368 @@
+/* From defaults, presets, configuration files and the words of the command line to a filled struct tt_options. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/presets.h"
+#include "core/file.h"
+#include "core/yaml.h"
+
+static int index_of(const struct tt_option *row) { return (int)(row - tt_option_table); }
+static bool takes(enum tt_command command, const struct tt_option *row) { return row->commands >> command & 1; }
+
+static tt_status check_only(const struct tt_option *row, const char *text)
+{
+    struct tt_config scratch = {0};
+    return tt_value_set(row, &scratch, text, false);
+}
+
+/* Sets the field unless a stronger source did; the text is checked either way. A second flag adds to a list. */
+static tt_status set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source)
+{
+    unsigned char *had = &o->source[index_of(row)];
+    if (source < *had) return check_only(row, text);
+    TT_TRY(tt_value_set(row, &o->c, text, source == TT_FROM_FLAG && *had == TT_FROM_FLAG));
+    *had = (unsigned char)source;
+    return TT_OK;
+}
+
+/* ---- defaults and presets ---- */
+
+tt_status tt_options_apply_preset(struct tt_options *o, const char *name)
+{
+    const struct tt_option *preset_row = tt_option_find_any(o->command, "preset");
+    TT_TRY(tt_value_set(preset_row, &o->c, name, false));
+    const struct tt_preset *preset = tt_preset_find(name);
+    for (int i = 0; i < TT_PRESET_COLUMNS; i++) {
+        const struct tt_option *row = tt_option_find_any(o->command, tt_preset_columns[i]);
+        bool by_preset = !row->value; /* `data` has a vocab-size of its own */
+        if (by_preset) TT_TRY(set(o, row, preset->value[i], TT_FROM_PRESET));
+    }
+    return TT_OK;
+}
+
+tt_status tt_options_init(struct tt_options *o, enum tt_command command)
+{
+    memset(o, 0, sizeof *o);
+    o->command = command;
+    for (int own = 0; own < 2; own++) { /* the command's own rows last, so that they win */
+        for (int i = 0; i < tt_option_count; i++) {
+            const struct tt_option *row = &tt_option_table[i];
+            if (!row->value || takes(command, row) != own || (!own && row->type == TT_OPTION_TEXT)) continue;
+            if (row->type == TT_OPTION_TEXT && !*row->value) continue;
+            TT_TRY(tt_context(tt_value_set(row, &o->c, row->value, false), "default of --%s", row->name));
+        }
+    }
+    return tt_options_apply_preset(o, "default");
+}
+
+/* ---- configuration files ---- */
+
+static tt_status unknown_key(const struct tt_options *o, const char *name)
+{
+    const char *near = tt_option_nearest(o->command, name);
+    if (near) return tt_fail(TT_USAGE, "there is no option %s; did you mean %s?", name, near);
+    return tt_fail(TT_USAGE, "there is no option %s; tt help %s lists them", name, tt_commands[o->command].name);
+}
+
+/* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
+ * readers of the file see the same. */
+static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y)
+{
+    bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
+    if (y->kind == TT_YAML_LIST || y->kind == TT_YAML_MAP)
+        return tt_fail(TT_USAGE, "takes %s", row->list ? "a value or a flat list of values" : "one value");
+    if (y->kind == TT_YAML_NULL)
+        return tt_fail(TT_USAGE, "has no value; write %s", words ? "\"\" for an empty one" : "one");
+    if (words && y->kind != TT_YAML_STRING)
+        return tt_fail(TT_USAGE, "is a text, but YAML reads %s as something else; write \"%s\"", y->text, y->text);
+    return TT_OK;
+}
+
+/* The value of a key as the text a flag would have: a list is joined. */
+static tt_status value_text(const struct tt_option *row, const struct tt_yaml *y, struct tt_text *out)
+{
+    if (y->kind != TT_YAML_LIST || !row->list) {
+        TT_TRY(check_kind(row, y));
+        tt_text_puts(out, y->text);
+        return TT_OK;
+    }
+    tt_text_puts(out, "");
+    for (const struct tt_yaml *item = y->first; item; item = item->next) {
+        TT_TRY(check_kind(row, item));
+        if (strchr(item->text, row->list))
+            return tt_fail(TT_USAGE, "the item \"%s\" contains the separator of items", item->text);
+        tt_text_puts(out, item->text);
+        if (item->next) tt_text_add(out, &row->list, 1);
+    }
+    return TT_OK;
+}
+
+/* A checkpoint of another shape than the user asked for must not win silently. */
+static tt_status check_preset(const struct tt_options *o, const char *text)
+{
+    if (!tt_option_given(o, "preset") || strcmp(o->c.preset, text) == 0) return TT_OK;
+    return tt_fail(TT_USAGE, "the checkpoint is of preset %s, not %s; leave --preset out, or choose another --out",
+                   text, o->c.preset);
+}
+
+static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, const struct tt_yaml *y,
+                             enum tt_source source)
+{
+    if (row->flag_only) return tt_fail(TT_USAGE, "can only stand on the command line; remove it from the file");
+    bool from_checkpoint = source == TT_FROM_CHECKPOINT;
+    bool wanted = from_checkpoint ? !row->here : takes(o->command, row);
+    struct tt_text text = {0};
+    tt_status st = value_text(row, y, &text);
+    if (!st) st = tt_text_status(&text);
+    if (!st && from_checkpoint && strcmp(row->name, "preset") == 0) st = check_preset(o, text.s);
+    if (!st) st = wanted ? set(o, row, text.s, source) : check_only(row, text.s);
+    tt_text_free(&text);
+    return st;
+}
+
+/* The option a key names, with underscores for dashes if one likes. */
+static const struct tt_option *row_of_key(const struct tt_options *o, const char *key)
+{
+    char name[64];
+    size_t n = strlen(key);
+    if (n >= sizeof name) return NULL;
+    for (size_t i = 0; i <= n; i++) name[i] = key[i] == '_' ? '-' : key[i];
+    return tt_option_find_any(o->command, name);
+}
+
+static tt_status apply_tree(struct tt_options *o, const struct tt_yaml *root, enum tt_source source)
+{
+    int seen[TT_OPTION_LIMIT] = {0};
+    if (root->kind == TT_YAML_NULL) return TT_OK;
+    if (root->kind != TT_YAML_MAP)
+        return tt_fail(TT_USAGE, "line %d: a configuration is made of lines \"option: value\"", root->line);
+    for (const struct tt_yaml *y = root->first; y; y = y->next) {
+        const struct tt_option *row = row_of_key(o, y->key);
+        if (!row) return tt_context(unknown_key(o, y->key), "line %d", y->line);
+        int *line = &seen[index_of(row)];
+        if (*line)
+            return tt_fail(TT_USAGE, "line %d: %s stands here again; it was in line %d", y->line, row->name, *line);
+        *line = y->line;
+        TT_TRY(tt_context(apply_entry(o, row, y, source), "line %d: %s", y->line, row->name));
+    }
+    return TT_OK;
+}
+
+tt_status tt_options_apply_yaml(struct tt_options *o, const char *text, enum tt_source source)
+{
+    struct tt_yaml *root;
+    TT_TRY(tt_yaml_parse(text, strlen(text), &root));
+    tt_status st = apply_tree(o, root, source);
+    tt_yaml_free(root);
+    return st;
+}
+
+static tt_status apply_file(struct tt_options *o, const char *path)
+{
+    char *text;
+    size_t size;
+    TT_TRY(tt_file_read(path, TT_YAML_SIZE, &text, &size));
+    tt_status st = strlen(text) == size ? tt_options_apply_yaml(o, text, TT_FROM_FILE)
+                                        : tt_fail(TT_USAGE, "has a byte 0 in it; it is no text file");
+    free(text);
+    return tt_context(st, "%s", path);
+}
+
+/* ---- the command line ---- */
+
+struct words {
+    int n;
+    char *const *word;
+};
+
+/* An option as a word names it: "--name", "--name=value", or "--no-name" of a truth value. */
+struct flag {
+    char name[64];               /* as written, without value and without "no-" when that was recognised */
+    const struct tt_option *row; /* of this command; NULL when it has none of that name */
+    const char *value;           /* after the =; NULL without one */
+    bool negated;
+};
+
+static struct flag read_flag(enum tt_command command, const char *word)
+{
+    struct flag f = {.value = strchr(word, '=')};
+    size_t n = f.value ? (size_t)(f.value++ - word) : strlen(word);
+    if (n >= 2 + sizeof f.name) n = 1 + sizeof f.name;
+    memcpy(f.name, word + 2, n - 2);
+    f.row = tt_option_find(command, f.name);
+    if (!f.row && strncmp(f.name, "no-", 3) == 0) {
+        const struct tt_option *row = tt_option_find(command, f.name + 3);
+        f.negated = row && row->type == TT_OPTION_BOOL && !row->flag_only;
+        if (f.negated) {
+            f.row = row;
+            memmove(f.name, f.name + 3, strlen(f.name + 3) + 1);
+        }
+    }
+    return f;
+}
+
+/* Whether a word is an option, or looks like one that was mistyped, and so is no value of the option before it. */
+static bool is_option(enum tt_command command, const char *word)
+{
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;
+    if (strncmp(word, "--", 2) != 0) return false;
+    struct flag f = read_flag(command, word);
+    return f.row || tt_option_nearest(command, f.name);
+}
+
+static void list_commands(struct tt_text *out, const char *option)
+{
+    for (int i = 0, n = 0; i < TT_COMMANDS; i++)
+        if (tt_option_find((enum tt_command)i, option))
+            tt_text_printf(out, "%s%s", n++ ? ", " : "", tt_commands[i].name);
+}
+
+static tt_status unknown_option(enum tt_command command, const char *name)
+{
+    const char *here = tt_commands[command].name;
+    struct tt_text others = {0};
+    list_commands(&others, name);
+    const char *near = tt_option_nearest(command, name);
+    tt_status st;
+    if (others.n > 0)
+        st = tt_fail(TT_USAGE, "--%s is no option of %s, but of %s", name, here, others.s);
+    else if (near && tt_option_find(command, near))
+        st = tt_fail(TT_USAGE, "%s has no option --%s; did you mean --%s?", here, name, near);
+    else
+        st = tt_fail(TT_USAGE, "%s has no option --%s; tt help %s lists them", here, name, here);
+    tt_text_free(&others);
+    return st;
+}
+
+static tt_status set_bool_flag(struct tt_options *o, const struct flag *f)
+{
+    if (f->value && f->negated) return tt_fail(TT_USAGE, "--no-%s takes no value", f->name);
+    if (f->value && f->row->flag_only) return tt_fail(TT_USAGE, "--%s takes no value", f->name);
+    const char *text = f->value ? f->value : f->negated ? "false" : "true";
+    return tt_context(set(o, f->row, text, TT_FROM_FLAG), "--%s", f->name);
+}
+
+static tt_status value_missing(const struct flag *f)
+{
+    struct tt_text choices = {0};
+    if (!f->row->metavar) tt_join(&choices, f->row->choices, "|");
+    const char *what = choices.s ? choices.s : f->row->metavar;
+    tt_status st = tt_fail(TT_USAGE, "--%s needs a value after it: --%s %s", f->name, f->name, what);
+    tt_text_free(&choices);
+    return st;
+}
+
+/* Takes the value from behind the = or from the next word, unless that is an option itself. */
+static tt_status set_flag(struct tt_options *o, const struct flag *f, struct words *w)
+{
+    const char *value = f->value;
+    if (!value) {
+        if (w->n == 0) return value_missing(f);
+        if (is_option(o->command, *w->word))
+            return tt_fail(TT_USAGE, "--%s needs a value, but %s follows; if that is the value, write --%s=%s", f->name,
+                           *w->word, f->name, *w->word);
+        value = *w->word++;
+        w->n--;
+    }
+    return tt_context(set(o, f->row, value, TT_FROM_FLAG), "--%s", f->name);
+}
+
+/* A word without dashes. */
+static tt_status set_word(struct tt_options *o, const char *word)
+{
+    const struct tt_command_info *command = &tt_commands[o->command];
+    if (!command->words)
+        return tt_fail(TT_USAGE, "\"%s\" is one word too many; %s takes options only: tt help %s", word, command->name,
+                       command->name);
+    const struct tt_option *row = tt_option_find(o->command, command->words);
+    if (!row->list && o->source[index_of(row)] == TT_FROM_FLAG)
+        return tt_fail(TT_USAGE, "\"%s\" is one word too many; %s takes one %s", word, command->name, row->name);
+    return tt_context(set(o, row, word, TT_FROM_FLAG), "%s", row->name);
+}
+
+static tt_status parse_words(struct tt_options *o, struct words w)
+{
+    bool options_end = false;
+    while (w.n > 0) {
+        const char *word = *w.word++;
+        w.n--;
+        if (options_end || word[0] != '-' || word[1] == 0) {
+            TT_TRY(set_word(o, word));
+        } else if (strcmp(word, "--") == 0) {
+            options_end = true;
+        } else if (word[1] != '-') {
+            return tt_fail(TT_USAGE, "%s: options begin with two dashes; tt help %s lists them", word,
+                           tt_commands[o->command].name);
+        } else {
+            struct flag f = read_flag(o->command, word);
+            if (!f.row) return unknown_option(o->command, f.name);
+            TT_TRY(f.row->type == TT_OPTION_BOOL ? set_bool_flag(o, &f) : set_flag(o, &f, &w));
+        }
+    }
+    return TT_OK;
+}
+
+static bool asks_for_help(int argc, char *const *argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    return false;
+}
+
+tt_status tt_options_parse(struct tt_options *o, enum tt_command command, int argc, char *const *argv)
+{
+    TT_TRY(tt_options_init(o, command));
+    if (asks_for_help(argc, argv)) {
+        o->c.help = true;
+        return TT_OK;
+    }
+    TT_TRY(parse_words(o, (struct words){argc, argv}));
+    if (o->c.config[0]) TT_TRY(apply_file(o, o->c.config));
+    if (tt_option_find(command, "preset")) TT_TRY(tt_options_apply_preset(o, o->c.preset));
+    /* A short run need not say that it wants a short warm-up. */
+    bool asked = tt_option_given(o, "warmup-steps");
+    if (!asked && o->c.warmup_steps > o->c.num_steps) o->c.warmup_steps = o->c.num_steps / 10;
+    return TT_OK;
+}
+
+/* ---- and back ---- */
+
+static void print_value(const struct tt_options *o, const struct tt_option *row, struct tt_text *out)
+{
+    struct tt_text value = {0};
+    tt_value_get(row, &o->c, &value);
+    bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
+    if (value.failed)
+        out->failed = true;
+    else if (words)
+        tt_yaml_put(out, value.s);
+    else
+        tt_text_puts(out, value.s);
+    tt_text_free(&value);
+}
+
+static void print_options(const struct tt_options *o, bool final, struct tt_text *out)
+{
+    int section = -1;
+    tt_text_printf(out, "# tt %s --config FILE, with this as FILE, does this again.\n", tt_commands[o->command].name);
+    for (int i = 0; i < tt_option_count; i++) {
+        const struct tt_option *row = &tt_option_table[i];
+        const char *whose;
+        if (!takes(o->command, row) || row->flag_only) continue;
+        if (section != (int)row->section) tt_text_printf(out, "\n# %s\n", tt_section_names[row->section]);
+        section = (int)row->section;
+        size_t start = out->n;
+        if (!final && tt_option_left_open(o, row, &whose)) {
+            tt_text_printf(out, "# %s: %s", row->name, whose);
+        } else {
+            tt_text_printf(out, "%s: ", row->name);
+            print_value(o, row, out);
+        }
+        int pad = 32 - (int)(out->n - start);
+        tt_text_printf(out, "%*s  # %s\n", pad > 0 ? pad : 0, "", row->help);
+    }
+}
+
+void tt_options_print(const struct tt_options *o, struct tt_text *out) { print_options(o, true, out); }
+void tt_options_print_open(const struct tt_options *o, struct tt_text *out) { print_options(o, false, out); }

@@ -1,0 +1,131 @@
+/* The JSON writer: appends to a text. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/json.h"
+
+static void quote(struct tt_text *t, const char *s)
+{
+    static const char hex[] = "0123456789abcdef";
+    const char *end = s + strlen(s), *plain = s;
+    tt_text_add(t, "\"", 1);
+    while (s < end) {
+        unsigned char c = (unsigned char)*s;
+        int n = tt_utf8_length(s, end);
+        if (n && c >= 0x20 && c != '"' && c != '\\') {
+            s += n;
+            continue;
+        }
+        tt_text_add(t, plain, (size_t)(s - plain));
+        char unicode[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, escaped[] = {'\\', (char)c};
+        if (!n)
+            tt_text_puts(t, "\xef\xbf\xbd"); /* what is no UTF-8 may not be written */
+        else if (c == '"' || c == '\\')
+            tt_text_add(t, escaped, 2);
+        else if (c == '\n')
+            tt_text_puts(t, "\\n");
+        else
+            tt_text_add(t, unicode, sizeof unicode);
+        plain = ++s;
+    }
+    tt_text_add(t, plain, (size_t)(s - plain));
+    tt_text_add(t, "\"", 1);
+}
+
+static void new_line(struct tt_json_writer *w)
+{
+    tt_text_add(&w->text, "\n", 1);
+    for (int i = 0; i < w->depth; i++) tt_text_add(&w->text, "  ", 2);
+}
+
+/* The comma, line break and name before a value. */
+static void before_value(struct tt_json_writer *w, const char *key)
+{
+    if (w->comma[w->depth]) tt_text_add(&w->text, ",", 1);
+    w->comma[w->depth] = true;
+    if (w->pretty && w->depth) new_line(w);
+    if (!key) return;
+    quote(&w->text, key);
+    tt_text_add(&w->text, ": ", w->pretty ? 2 : 1);
+}
+
+void tt_json_begin(struct tt_json_writer *w, const char *key, char open)
+{
+    if (w->depth + 1 >= (int)(sizeof w->comma / sizeof *w->comma)) { /* deeper than the writer can keep count of */
+        w->text.failed = true;
+        return;
+    }
+    before_value(w, key);
+    tt_text_add(&w->text, &open, 1);
+    w->comma[++w->depth] = false;
+}
+
+void tt_json_end(struct tt_json_writer *w, char close)
+{
+    if (w->text.failed || !w->depth) return;
+    bool any = w->comma[w->depth--];
+    if (w->pretty && any) new_line(w);
+    tt_text_add(&w->text, &close, 1);
+}
+
+void tt_json_put_string(struct tt_json_writer *w, const char *key, const char *value)
+{
+    before_value(w, key);
+    if (value)
+        quote(&w->text, value);
+    else
+        tt_text_puts(&w->text, "null");
+}
+
+void tt_json_put_int(struct tt_json_writer *w, const char *key, int64_t value)
+{
+    before_value(w, key);
+    tt_text_printf(&w->text, "%lld", (long long)value);
+}
+
+void tt_json_put_uint(struct tt_json_writer *w, const char *key, uint64_t value)
+{
+    before_value(w, key);
+    tt_text_printf(&w->text, "%llu", (unsigned long long)value);
+}
+
+/* As few digits as read back the same; whole numbers without an exponent. */
+void tt_json_put_number(struct tt_json_writer *w, const char *key, double value)
+{
+    char digits[40] = "null";
+    bool whole = fabs(value) < 1e15 && value == trunc(value);
+    if (whole) snprintf(digits, sizeof digits, "%.0f", value);
+    for (int n = 1; n <= 17 && !whole && isfinite(value); n++) {
+        snprintf(digits, sizeof digits, "%.*g", n, value);
+        if (strtod(digits, NULL) == value) break;
+    }
+    before_value(w, key);
+    tt_text_puts(&w->text, digits);
+}
+
+void tt_json_put_float(struct tt_json_writer *w, const char *key, float value)
+{
+    char digits[40] = "null";
+    bool whole = fabsf(value) < 1e7f && value == truncf(value);
+    if (whole) snprintf(digits, sizeof digits, "%.0f", (double)value);
+    for (int n = 1; n <= 9 && !whole && isfinite(value); n++) {
+        snprintf(digits, sizeof digits, "%.*g", n, (double)value);
+        if (strtof(digits, NULL) == value) break;
+    }
+    before_value(w, key);
+    tt_text_puts(&w->text, digits);
+}
+
+void tt_json_put_bool(struct tt_json_writer *w, const char *key, bool value)
+{
+    before_value(w, key);
+    tt_text_puts(&w->text, value ? "true" : "false");
+}
+
+void tt_json_put_null(struct tt_json_writer *w, const char *key)
+{
+    before_value(w, key);
+    tt_text_puts(&w->text, "null");
+}

@@ -1,0 +1,246 @@
+#include "core/meter.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/file.h"
+
+double tt_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void tt_format_duration(double seconds, char out[32])
+{
+    long s = seconds > 0 && seconds < 1e9 ? lround(seconds) : 0;
+    if (s >= 3600)
+        snprintf(out, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else if (s >= 60)
+        snprintf(out, 32, "%ld:%02ld", s / 60, s % 60);
+    else
+        snprintf(out, 32, "%ld s", s);
+}
+
+static int64_t tokens_per_step(const struct tt_config *c) { return c->batch_size * c->seq_len * c->grad_accum; }
+
+/* A ring holds TT_RING_ENTRIES steps; it is fetched often enough that none is overwritten unseen. */
+static int64_t ring_entries(const struct tt_meter *m) { return (int64_t)(m->engine->bytes[TT_X_RING] / sizeof(struct tt_metrics)); }
+
+static int64_t fetch_interval(const struct tt_meter *m)
+{
+    int64_t most = ring_entries(m) / 4;
+    return m->config->log_interval > 0 && m->config->log_interval < most ? m->config->log_interval : most;
+}
+
+/* ---- metrics.jsonl: on resume, lines of steps that are about to be run again are cut off ---- */
+
+static size_t kept_length(const char *text, size_t size, int64_t first)
+{
+    for (size_t at = 0; at < size;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        long long step;
+        if (!end || sscanf(text + at, "{\"step\":%lld", &step) != 1 || step > first) return at;
+        at = (size_t)(end - text) + 1;
+    }
+    return size;
+}
+
+static tt_status open_lines(struct tt_meter *m)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/metrics.jsonl", m->config->out);
+    if (m->first > 0 && tt_is_file(path)) {
+        char *text;
+        size_t size;
+        TT_TRY(tt_file_read(path, (size_t)1 << 32, &text, &size));
+        size_t keep = kept_length(text, size, m->first);
+        free(text);
+        if (truncate(path, (off_t)keep)) return tt_fail(TT_FAILED, "%s: %s; is it writable?", path, strerror(errno));
+    }
+    m->lines = fopen(path, m->first > 0 ? "a" : "w");
+    if (!m->lines) return tt_fail(TT_FAILED, "%s: %s; choose another --out", path, strerror(errno));
+    setvbuf(m->lines, m->line_buffer, _IOFBF, sizeof m->line_buffer);
+    return TT_OK;
+}
+
+/* JSON has no NaN or infinity. */
+static const char *json_number(char out[32], double x)
+{
+    if (isfinite(x))
+        snprintf(out, 32, "%.9g", x);
+    else
+        strcpy(out, "null");
+    return out;
+}
+
+static void write_line(struct tt_meter *m, const struct tt_metrics *e)
+{
+    char loss[32], norm[32], lr[32], speed[32];
+    if (!m->lines) return;
+    fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s}\n",
+            (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
+            json_number(lr, (double)e->lr), json_number(speed, m->recent), e->apply ? "true" : "false");
+}
+
+tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)
+{
+    *m = (struct tt_meter){.config = c, .engine = e, .first = first, .seen = first, .last_log_step = first, .loss = NAN};
+    struct tt_backend *b = e->backend;
+    TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
+    TT_TRY(b->ops->event_create(b->self, &m->ready));
+    m->terminal = !c->quiet && isatty(STDERR_FILENO);
+    m->start = m->last_log_time = tt_seconds();
+    return c->out[0] ? open_lines(m) : TT_OK;
+}
+
+double tt_meter_speed(const struct tt_meter *m, int64_t step)
+{
+    double seconds = tt_seconds() - m->start;
+    return seconds > 0 ? (double)((step - m->first) * tokens_per_step(m->config)) / seconds : 0;
+}
+
+void tt_meter_clear(struct tt_meter *m)
+{
+    if (m->terminal) fputs("\r\033[K", stderr);
+}
+
+static double eta(const struct tt_meter *m, int64_t step)
+{
+    double speed = m->recent > 0 ? m->recent : tt_meter_speed(m, step);
+    return speed > 0 ? (double)((m->config->num_steps - step) * tokens_per_step(m->config)) / speed : 0;
+}
+
+static void paint(struct tt_meter *m, int64_t step)
+{
+    double now = tt_seconds();
+    if (!m->terminal || now - m->last_paint < 0.2) return;
+    m->last_paint = now;
+    char left[32];
+    tt_format_duration(eta(m, step), left);
+    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %.4f  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
+            (long long)m->config->num_steps, m->loss, m->recent, tt_meter_speed(m, step), left);
+    fflush(stderr);
+}
+
+static void log_line(struct tt_meter *m, const struct tt_metrics *e)
+{
+    double now = tt_seconds(), seconds = now - m->last_log_time;
+    if (seconds > 0) m->recent = (double)((e->step - m->last_log_step) * tokens_per_step(m->config)) / seconds;
+    m->last_log_time = now;
+    m->last_log_step = e->step;
+    m->loss = m->sum_count ? m->sum / (double)m->sum_count : NAN;
+    m->sum = 0;
+    m->sum_count = 0;
+    if (m->config->quiet) return;
+    char left[32];
+    tt_format_duration(eta(m, e->step), left);
+    tt_meter_clear(m);
+    printf("step %5lld/%lld  loss %.4f  norm %.3f  lr %.2e  %8.0f tok/s  eta %s\n", (long long)e->step,
+           (long long)m->config->num_steps, m->loss, (double)e->grad_norm, (double)e->lr, m->recent, left);
+    fflush(stdout);
+}
+
+static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
+{
+    m->skipped++;
+    if (!m->bad_step) m->bad_step = e->step;
+    if (m->config->on_nan != TT_NAN_SKIP || m->warned) return;
+    m->warned = true;
+    tt_meter_clear(m);
+    fprintf(stderr, "tt: step %lld: loss or gradients are not finite; the update was skipped (further ones are counted)\n",
+            (long long)e->step);
+}
+
+static void show(struct tt_meter *m, int64_t upto)
+{
+    for (; m->seen < upto; m->seen++) {
+        const struct tt_metrics *e = &m->ring[m->seen % ring_entries(m)];
+        if (e->apply) {
+            m->sum += (double)e->loss;
+            m->sum_count++;
+        } else {
+            note_bad(m, e);
+        }
+        int64_t interval = m->config->log_interval;
+        if ((interval > 0 && e->step % interval == 0) || e->step == m->config->num_steps) log_line(m, e);
+        write_line(m, e);
+    }
+    if (m->lines) fflush(m->lines);
+}
+
+static tt_status ask(struct tt_meter *m, int64_t step)
+{
+    struct tt_backend *b = m->engine->backend;
+    TT_TRY(b->ops->copy(b->self, m->ring, m->engine->externals[TT_X_RING], m->engine->bytes[TT_X_RING], TT_TO_HOST, NULL));
+    TT_TRY(b->ops->event_record(b->self, m->ready, NULL));
+    m->asked = true;
+    m->asked_step = step;
+    return TT_OK;
+}
+
+static tt_status collect(struct tt_meter *m, bool wait)
+{
+    struct tt_backend *b = m->engine->backend;
+    bool done = true;
+    if (!m->asked) return TT_OK;
+    if (wait)
+        TT_TRY(b->ops->event_sync(b->self, m->ready));
+    else
+        TT_TRY(b->ops->event_query(b->self, m->ready, &done));
+    if (!done) return TT_OK;
+    m->asked = false;
+    show(m, m->asked_step);
+    return TT_OK;
+}
+
+tt_status tt_meter_step(struct tt_meter *m, int64_t step)
+{
+    TT_TRY(collect(m, false));
+    if (step % fetch_interval(m) == 0 || step - m->seen >= ring_entries(m) / 2) {
+        TT_TRY(collect(m, true)); /* only if the device is a whole interval behind */
+        TT_TRY(ask(m, step));
+        TT_TRY(collect(m, false));
+    }
+    paint(m, step);
+    return TT_OK;
+}
+
+tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
+{
+    TT_TRY(collect(m, true));
+    TT_TRY(ask(m, step));
+    TT_TRY(collect(m, true));
+    if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
+    return TT_OK;
+}
+
+void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best)
+{
+    char number[32];
+    if (m->lines) {
+        fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
+        fflush(m->lines);
+    }
+    if (m->config->quiet) return;
+    tt_meter_clear(m);
+    printf("step %5lld/%lld  validation loss %.4f%s\n", (long long)step, (long long)m->config->num_steps, loss,
+           best ? "  (best)" : "");
+    fflush(stdout);
+}
+
+void tt_meter_close(struct tt_meter *m)
+{
+    if (!m->engine) return;
+    struct tt_backend *b = m->engine->backend;
+    tt_meter_clear(m);
+    if (m->lines) fclose(m->lines);
+    if (m->ready) b->ops->event_destroy(b->self, m->ready);
+    if (m->ring) b->ops->host_free(b->self, m->ring);
+    m->engine = NULL;
+}

@@ -1,0 +1,35 @@
+/* One file of tokens as llm.c writes them, read piece by piece. Never mapped: a file that is shortened while a run
+ * reads it must be an error, not a SIGBUS. */
+#ifndef TT_TOKEN_FILE_H
+#define TT_TOKEN_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/status.h"
+
+struct tt_token_file {
+    char *path;
+    int fd;        /* -1: opened for every read, so that any number of files can be in use */
+    int width;     /* bytes of a token: 2 or 4 */
+    int64_t count; /* tokens */
+};
+
+/* Whether the file begins with one of the two magic numbers. An error when it cannot be read, is empty, or is called
+ * .bin and begins with neither. */
+tt_status tt_token_file_sniff(const char *path, bool *is_tokens);
+
+/* Checks the header against the size of the file. */
+tt_status tt_token_file_open(const char *path, bool keep_open, struct tt_token_file *out);
+void tt_token_file_close(struct tt_token_file *f);
+
+/* Reads every token once. An error when one is not below vocab_size (0 = any vocabulary). */
+tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int32_t *largest);
+
+/* Tokens [first, first + n), which the file has. Several threads may read at once. */
+tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out);
+
+/* "token 70 at index 5 of x.bin is not below the vocabulary of 64; …" */
+tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size);
+
+#endif

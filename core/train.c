@@ -1,0 +1,197 @@
+#include "core/train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/feed.h"
+#include "core/meter.h"
+#include "core/stop.h"
+
+struct loop {
+    struct tt_train *t;
+    const struct tt_config *c;
+    struct tt_backend *b;
+    struct tt_feed feed;
+    struct tt_meter meter;
+    tt_graph graph;
+    int64_t first;  /* steps done before this run */
+    int64_t saved;  /* last step that is in a checkpoint */
+    double val_loss;
+    bool stop_early;
+};
+
+/* ---- one step ---- */
+
+/* The first step runs operation by operation, so that libraries set themselves up; the second is captured. */
+static tt_status run_step(struct loop *l, int64_t step)
+{
+    const struct tt_backend_ops *ops = l->b->ops;
+    bool graph = l->t->graph && ops->graph_begin;
+    if (!graph || step == l->first + 1) return tt_plan_run(l->t->step_plan, l->b, NULL);
+    if (!l->graph) {
+        TT_TRY(ops->graph_begin(l->b->self, NULL));
+        tt_status st = tt_plan_run(l->t->step_plan, l->b, NULL);
+        tt_status end = ops->graph_end(l->b->self, NULL, &l->graph);
+        if (st) {
+            tt_status_free(end);
+            return st;
+        }
+        TT_TRY(end);
+    }
+    return ops->graph_replay(l->b->self, l->graph, NULL);
+}
+
+/* ---- validation and early stopping ---- */
+
+static tt_status validate(struct loop *l, int64_t step)
+{
+    struct tt_progress *g = &l->t->progress;
+    int64_t batches;
+    TT_TRY(tt_evaluate(l->t->engine, l->t->eval_plan, l->c, l->t->data, &l->val_loss, &batches));
+    bool best = l->val_loss < g->best_val;
+    if (best) {
+        g->best_val = l->val_loss;
+        g->best_step = step;
+        g->bad_vals = 0;
+    } else {
+        g->bad_vals++;
+    }
+    tt_meter_validation(&l->meter, step, l->val_loss, best);
+    l->stop_early = l->c->patience > 0 && g->bad_vals >= l->c->patience;
+    return TT_OK;
+}
+
+/* ---- checkpoints ---- */
+
+/* Device memory as the host may read it: itself, or a copy. */
+static tt_status on_host(struct loop *l, enum tt_external x, bool shared, float **out)
+{
+    size_t bytes = (size_t)l->t->params->total * sizeof(float);
+    if (shared) {
+        *out = l->t->engine->externals[x];
+        return TT_OK;
+    }
+    *out = malloc(bytes);
+    if (!*out) return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint", (double)bytes / 0x1p20);
+    return tt_engine_download(l->t->engine, x, 0, *out, bytes);
+}
+
+static tt_status read_state(struct loop *l, int64_t step)
+{
+    struct tt_state state;
+    struct tt_progress *g = &l->t->progress;
+    TT_TRY(tt_engine_download(l->t->engine, TT_X_STATE, 0, &state, sizeof state));
+    g->step = step;
+    g->position = (uint64_t)(step * l->c->batch_size * l->c->grad_accum);
+    g->skipped = state.skipped;
+    g->loss_scale = state.loss_scale;
+    return TT_OK;
+}
+
+static tt_status save(struct loop *l, int64_t step)
+{
+    struct tt_device_info info;
+    if (!l->c->out[0] || l->saved == step) return TT_OK;
+    TT_TRY(tt_meter_finish(&l->meter, step));
+    TT_TRY(read_state(l, step));
+    TT_TRY(l->b->ops->info(l->b->self, &info));
+    struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .params = l->t->params,
+                              .tokenizer = tt_data_tokenizer(l->t->data)};
+    float *host[3] = {0};
+    tt_status st = TT_OK;
+    for (int i = 0; i < 3 && !st; i++) {
+        static const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
+        st = on_host(l, which[i], info.shares_memory, &host[i]);
+    }
+    c.w = host[0], c.m = host[1], c.v = host[2];
+    if (!st) st = tt_checkpoint_save(l->c->out, &c, l->c->keep);
+    for (int i = 0; i < 3 && !info.shares_memory; i++) free(host[i]);
+    if (!st) l->saved = step;
+    return st;
+}
+
+/* ---- the loop ---- */
+
+static tt_status not_finite(const struct loop *l)
+{
+    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied and nothing was saved "
+                   "after it. Lower --learning-rate, or go on past such steps with --on-nan skip", (long long)l->meter.bad_step);
+}
+
+static bool due(int64_t step, int64_t interval) { return interval > 0 && step % interval == 0; }
+
+static tt_status after_step(struct loop *l, int64_t step)
+{
+    bool last = step == l->c->num_steps;
+    TT_TRY(tt_meter_step(&l->meter, step));
+    if (l->meter.bad_step && l->c->on_nan == TT_NAN_STOP) return not_finite(l);
+    if (l->c->val_interval > 0 && (due(step, l->c->val_interval) || last)) {
+        TT_TRY(tt_meter_finish(&l->meter, step));
+        TT_TRY(validate(l, step));
+    }
+    if (due(step, l->c->save_interval)) TT_TRY(save(l, step));
+    return l->meter.bad_step && l->c->on_nan == TT_NAN_STOP ? not_finite(l) : TT_OK;
+}
+
+static tt_status run_loop(struct loop *l, int64_t *step)
+{
+    while (*step < l->c->num_steps) {
+        TT_TRY(tt_feed_begin(&l->feed));
+        TT_TRY(run_step(l, *step + 1));
+        TT_TRY(tt_feed_end(&l->feed));
+        ++*step;
+        TT_TRY(after_step(l, *step));
+        if (tt_stop_signal() || l->stop_early) break;
+    }
+    TT_TRY(tt_meter_finish(&l->meter, *step));
+    if (l->meter.bad_step && l->c->on_nan == TT_NAN_STOP) return not_finite(l);
+    return save(l, *step);
+}
+
+static tt_status open_loop(struct loop *l)
+{
+    struct tt_train *t = l->t;
+    const struct tt_config *c = l->c;
+    struct tt_state state = {.step = t->progress.step, .loss_scale = t->progress.loss_scale > 0 ? t->progress.loss_scale : 1,
+                             .skipped = (int32_t)t->progress.skipped};
+    TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
+    TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
+    return tt_feed_open(&l->feed, t->engine, t->data, c->batch_size * c->grad_accum, c->seq_len, t->progress.position,
+                        t->progress.step);
+}
+
+static void close_loop(struct loop *l)
+{
+    tt_feed_close(&l->feed);
+    tt_meter_close(&l->meter);
+    if (l->graph) l->b->ops->graph_destroy(l->b->self, l->graph);
+}
+
+static tt_status interrupted(const struct loop *l, int64_t step)
+{
+    int number = tt_stop_signal();
+    const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
+    return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", strsignal(number),
+                   (long long)step, (long long)l->c->num_steps, kept, l->t->command ? l->t->command : "--resume auto");
+}
+
+tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
+{
+    struct loop l = {.t = t, .c = t->config, .b = t->engine->backend, .first = t->progress.step, .val_loss = NAN};
+    int64_t step = l.first;
+    l.saved = l.first > 0 ? l.first : -1;
+    tt_stop_catch();
+    double start = tt_seconds();
+    tt_status st = open_loop(&l);
+    if (!st) st = run_loop(&l, &step);
+    double seconds = tt_seconds() - start;
+    *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .seconds = seconds,
+                                       .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
+                                       .data_seconds = tt_feed_waited(&l.feed), .early_stop = l.stop_early};
+    close_loop(&l);
+    t->progress.step = step;
+    if (!st && tt_stop_signal() && step < t->config->num_steps) st = interrupted(&l, step);
+    tt_stop_restore();
+    return st;
+}

@@ -1,0 +1,172 @@
+/* YAML's characters, what a plain scalar is, and how a string is written as a scalar. */
+#include "core/yaml_scalar.h"
+
+#include <string.h>
+
+/* ---- characters ---- */
+
+int tt_yaml_decode(const unsigned char *s, size_t n, uint32_t *out)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (n == 0) return 0;
+    int length = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+    if (length == 0 || (size_t)length > n) return 0;
+    uint32_t code = length == 1 ? s[0] : s[0] & (0xffu >> (length + 1));
+    for (int i = 1; i < length; i++) {
+        if (s[i] >> 6 != 2) return 0;
+        code = code << 6 | (s[i] & 63u);
+    }
+    if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return 0;
+    *out = code;
+    return length;
+}
+
+char *tt_yaml_encode(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        *to++ = (char)code;
+        return to;
+    }
+    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    *to++ = (char)((0xf00u >> (more + 1) & 0xff) | code >> (6 * more));
+    while (more-- > 0) *to++ = (char)(0x80 | (code >> (6 * more) & 63));
+    return to;
+}
+
+bool tt_utf8_valid(const char *s, size_t n)
+{
+    uint32_t code;
+    while (n > 0) {
+        int length = tt_yaml_decode((const unsigned char *)s, n, &code);
+        if (length == 0 || code == 0) return false;
+        s += length;
+        n -= (size_t)length;
+    }
+    return true;
+}
+
+bool tt_yaml_printable(uint32_t c)
+{
+    if (c < 0x80) return c == '\t' || (c >= 0x20 && c != 0x7f);
+    return c >= 0xa0 && c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
+}
+
+/* ---- what a plain scalar is ---- */
+
+static const char *skip_digits(const char *s) { return s + strspn(s, "0123456789"); }
+static bool digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool one_of(const char *s, const char *words)
+{
+    size_t n = strlen(s);
+    for (const char *w = words; *w;) {
+        size_t length = strcspn(w, " ");
+        if (length == n && memcmp(s, w, n) == 0) return true;
+        w += length + (w[length] == ' ');
+    }
+    return false;
+}
+
+/* [0-9]* (. [0-9]*)? ([eE] [-+]? [0-9]+)? with at least one digit before the exponent. */
+static bool decimal(const char *s)
+{
+    const char *p = skip_digits(s);
+    bool digits = p > s;
+    if (*p == '.') {
+        const char *fraction = p + 1;
+        p = skip_digits(fraction);
+        digits |= p > fraction;
+    }
+    if (!digits) return false;
+    if (*p == 'e' || *p == 'E') {
+        const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
+        p = skip_digits(exponent);
+        if (p == exponent) return false;
+    }
+    return *p == 0;
+}
+
+/* 1:30, 190:20:30.15: base 60 in YAML 1.1. */
+static bool sexagesimal(const char *s) { return digit(*s) && strchr(s, ':') && s[strspn(s, "0123456789_:.")] == 0; }
+
+/* 2024-01-31, with or without a time: a date in YAML 1.1. */
+static bool date(const char *s)
+{
+    const char *month = skip_digits(s), *day, *end;
+    if (month - s != 4 || *month++ != '-') return false;
+    day = skip_digits(month);
+    if (day == month || day - month > 2 || *day++ != '-') return false;
+    end = skip_digits(day);
+    return end > day && end - day <= 2 && (*end == 0 || *end == ' ' || *end == 'T' || *end == 't');
+}
+
+/* Number-like in one version of YAML, and a string or another number in the other. */
+static bool odd_number(const char *s)
+{
+    const char *u = s + (*s == '-' || *s == '+');
+    if (u[0] == '0' && digit(u[1]) && *skip_digits(u) == 0) return true;
+    if (u[0] == '0' && strchr("xXbBoO", u[1]) && u[1]) return u[2] && u[strspn(u, "0123456789abcdefABCDEFxXoO_")] == 0;
+    bool underscores = strchr(u, '_') && (digit(*u) || *u == '.');
+    if (underscores && u[strspn(u, "0123456789_.eE+-")] == 0) return true;
+    bool signed_fraction = u > s && u[0] == '.' && decimal(u); /* -.5, a number by the rules but not to every reader */
+    return signed_fraction || sexagesimal(u) || date(s);
+}
+
+bool tt_yaml_resolve(const char *s, enum tt_yaml_kind *kind)
+{
+    static const char unsure[] = "y Y n N yes Yes YES no No NO on On ON off Off OFF = <<";
+    if (one_of(s, unsure) || odd_number(s)) return false;
+    const char *u = s + (*s == '-' || *s == '+');
+    if (*s == 0 || one_of(s, "~ null Null NULL"))
+        *kind = TT_YAML_NULL;
+    else if (one_of(s, "true True TRUE false False FALSE"))
+        *kind = TT_YAML_BOOL;
+    else if (digit(*u) && *skip_digits(u) == 0)
+        *kind = TT_YAML_INT;
+    else if (decimal(u) || one_of(u, ".inf .Inf .INF") || one_of(s, ".nan .NaN .NAN"))
+        *kind = TT_YAML_FLOAT;
+    else
+        *kind = TT_YAML_STRING;
+    return true;
+}
+
+/* ---- writing ---- */
+
+static bool plain_is_safe(const char *s)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/";
+    enum tt_yaml_kind kind;
+    if (!*s || !strchr(letters, *s)) return false;
+    for (const char *p = s; *p; p++)
+        if (!strchr(letters, *p) && !strchr(".-+", *p)) return false;
+    return tt_yaml_resolve(s, &kind) && kind == TT_YAML_STRING;
+}
+
+void tt_yaml_put(struct tt_text *out, const char *s)
+{
+    if (plain_is_safe(s)) {
+        tt_text_puts(out, s);
+        return;
+    }
+    tt_text_puts(out, "\"");
+    for (size_t left = strlen(s); left > 0;) {
+        uint32_t code = 0xfffd; /* what is no UTF-8 cannot be said in YAML */
+        int length = tt_yaml_decode((const unsigned char *)s, left, &code);
+        if (code == '"' || code == '\\')
+            tt_text_printf(out, "\\%c", (char)code);
+        else if (code == '\n')
+            tt_text_puts(out, "\\n");
+        else if (code == '\t')
+            tt_text_puts(out, "\\t");
+        else if (!tt_yaml_printable(code))
+            tt_text_printf(out, code > 0xffff ? "\\U%08X" : "\\u%04X", code);
+        else if (length == 0)
+            tt_text_puts(out, "\xef\xbf\xbd");
+        else
+            tt_text_add(out, s, (size_t)length);
+        length += length == 0;
+        s += length;
+        left -= (size_t)length;
+    }
+    tt_text_puts(out, "\"");
+}

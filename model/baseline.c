@@ -1,0 +1,214 @@
+/* Baseline: one kernel per mathematical step, as an eager framework runs it. Every intermediate goes through memory,
+ * and most of the step's kernels do a single multiplication or addition per number they load. */
+#include <math.h>
+
+#include "model/build.h"
+
+/* ---- RMSNorm: x·w / sqrt(mean(x²) + eps) ---- */
+
+static void residual_add(struct build *b, struct residual *r)
+{
+    if (!r->delta) return;
+    void *sum = activation(b, "residual", b->T, b->C);
+    b->p->group = TT_G_RESIDUAL;
+    LAUNCH(b->p, add, .x = r->x, .y = r->delta, .out = sum, .rows = b->T, .cols = b->C, .ldx = b->C, .ldy = b->C, .ldo = b->C);
+    *r = (struct residual){sum, NULL};
+}
+
+void norm_steps(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
+{
+    int64_t T = b->T, C = b->C;
+    residual_add(b, r);
+    b->p->group = TT_G_NORM;
+    void *square = activation(b, "norm_square", T, C);
+    float *mean = floats(b, "norm_mean", T);
+    *n = (struct norm_acts){.x = r->x, .xhat = activation(b, "norm_xhat", T, C), .y = activation(b, "norm", T, C),
+                            .rstd = floats(b, "norm_rstd", T)};
+    LAUNCH(b->p, square, .x = r->x, .out = square, .n = T * C);
+    LAUNCH(b->p, row_sum, .x = square, .out = mean, .rows = T, .cols = C, .factor = 1.0f / (float)C);
+    LAUNCH(b->p, rsqrt, .mean = mean, .rstd = n->rstd, .n = T, .eps = (float)b->c->norm_eps);
+    LAUNCH(b->p, mul_rows, .x = r->x, .s = n->rstd, .out = n->xhat, .rows = T, .cols = C);
+    LAUNCH(b->p, mul_cols, .x = n->xhat, .w = weight(b, w), .out = n->y, .rows = T, .cols = C);
+}
+
+void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first)
+{
+    int64_t T = b->T, C = b->C;
+    b->p->group = TT_G_NORM;
+    void *t = activation(b, "norm_temp", T, C), *dxhat = activation(b, "norm_dxhat", T, C);
+    void *dx = first ? dr : activation(b, "norm_dx", T, C);
+    float *coef = floats(b, "norm_coef", T);
+    /* y = xhat·w */
+    LAUNCH(b->p, mul, .x = dy, .y = n->xhat, .out = t, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
+    LAUNCH(b->p, col_sum, .x = t, .out = gradient(b, w), .rows = T, .cols = C, .accumulate = b->accumulate);
+    LAUNCH(b->p, mul_cols, .x = dy, .w = weight(b, w), .out = dxhat, .rows = T, .cols = C);
+    /* xhat = x·rstd, by rstd and then by x */
+    LAUNCH(b->p, mul, .x = dxhat, .y = n->x, .out = t, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
+    LAUNCH(b->p, row_sum, .x = t, .out = coef, .rows = T, .cols = C, .factor = 1);
+    LAUNCH(b->p, rsqrt_backward, .drstd = coef, .rstd = n->rstd, .coef = coef, .n = T, .cols = C);
+    LAUNCH(b->p, mul_rows, .x = n->x, .s = coef, .out = t, .rows = T, .cols = C);
+    LAUNCH(b->p, mul_rows, .x = dxhat, .s = n->rstd, .out = dxhat, .rows = T, .cols = C);
+    LAUNCH(b->p, add, .x = dxhat, .y = t, .out = dx, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
+    if (first) return;
+    b->p->group = TT_G_RESIDUAL;
+    LAUNCH(b->p, add, .x = dr, .y = dx, .out = dr, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
+}
+
+/* ---- RoPE: x·cos + rotate(x)·sin ---- */
+
+static void rope_one(struct build *b, void *x, int64_t heads, bool inverse)
+{
+    int64_t T = b->T, S = b->S, D = b->D, width = heads * D, ld = b->P;
+    void *c = activation(b, "rope_cos", T, width), *s = activation(b, "rope_sin", T, width);
+    LAUNCH(b->p, rope_cos, .x = x, .out = c, .table = b->cos, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld, .ldo = width);
+    if (inverse) { /* the gradient of rotate comes after that of ·sin */
+        void *t = activation(b, "rope_turned", T, width);
+        LAUNCH(b->p, rope_sin, .x = x, .out = t, .table = b->sin, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld, .ldo = width);
+        LAUNCH(b->p, rope_rotate, .x = t, .out = s, .T = T, .heads = heads, .D = D, .ldx = width, .ldo = width, .inverse = true);
+    } else {
+        LAUNCH(b->p, rope_rotate, .x = x, .out = s, .T = T, .heads = heads, .D = D, .ldx = ld, .ldo = width);
+        LAUNCH(b->p, rope_sin, .x = s, .out = s, .table = b->sin, .T = T, .S = S, .heads = heads, .D = D, .ldx = width, .ldo = width);
+    }
+    LAUNCH(b->p, add, .x = c, .y = s, .out = x, .rows = T, .cols = width, .ldx = width, .ldy = width, .ldo = ld);
+}
+
+void rope_steps(struct build *b, void *qkv, bool inverse)
+{
+    b->p->group = TT_G_ROPE;
+    rope_one(b, qkv, b->H, inverse);
+    rope_one(b, view(b, qkv, b->H * b->D), b->KV, inverse);
+}
+
+/* ---- attention with K and V repeated, and S×S in memory ---- */
+
+static void *repeat(struct build *b, const void *x, const char *name)
+{
+    if (b->H == b->KV) return (void *)x;
+    void *all = activation(b, name, b->T, b->H * b->D);
+    LAUNCH(b->p, repeat_kv, .x = x, .out = all, .B = b->B, .heads = b->H, .kv_heads = b->KV, .n = b->S * b->D);
+    return all;
+}
+
+static void *repeat_backward(struct build *b, void *d_all, const char *name)
+{
+    if (b->H == b->KV) return d_all;
+    void *d = activation(b, name, b->T, b->KV * b->D);
+    LAUNCH(b->p, repeat_kv_backward, .dy = d_all, .dx = d, .B = b->B, .heads = b->H, .kv_heads = b->KV, .n = b->S * b->D);
+    return d;
+}
+
+void attention_steps(struct build *b, struct attention_acts *a)
+{
+    int64_t S = b->S, D = b->D, heads = b->B * b->H;
+    split_heads(b, a);
+    b->p->group = TT_G_SCORES;
+    a->k_all = repeat(b, a->k, "k_repeated");
+    a->v_all = repeat(b, a->v, "v_repeated");
+    a->prob = activation(b, "attention_prob", heads * S, S);
+    batched(b, a->q, false, a->k_all, true, a->prob, heads, S, S, D);
+    LAUNCH(b->p, scale, .x = a->prob, .n = heads * S * S, .factor = 1.0f / sqrtf((float)D));
+    b->p->group = TT_G_SOFTMAX;
+    LAUNCH(b->p, causal_mask, .x = a->prob, .count = heads, .S = S);
+    LAUNCH(b->p, softmax, .x = a->prob, .rows = heads * S, .cols = S);
+    b->p->group = TT_G_ATTENTION;
+    void *oh = activation(b, "attention_heads", b->T, b->H * D);
+    a->o = activation(b, "attention_out", b->T, b->H * D);
+    batched(b, a->prob, false, a->v_all, false, oh, heads, S, D, S);
+    LAUNCH(b->p, heads_merge, .x = oh, .out = a->o, .B = b->B, .S = S, .heads = b->H, .D = D, .ldo = b->H * D);
+}
+
+void attention_steps_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv)
+{
+    int64_t S = b->S, D = b->D, heads = b->B * b->H;
+    void *doh = activation(b, "d_attention_heads", b->T, b->H * D), *ds = activation(b, "d_scores", heads * S, S);
+    void *dq = activation(b, "dq", b->T, b->H * D);
+    void *dk = activation(b, "dk_repeated", b->T, b->H * D), *dv = activation(b, "dv_repeated", b->T, b->H * D);
+    b->p->group = TT_G_ATTENTION;
+    LAUNCH(b->p, heads_split, .x = dout, .out = doh, .B = b->B, .S = S, .heads = b->H, .D = D, .ldx = b->H * D);
+    batched(b, a->prob, true, doh, false, dv, heads, S, D, S);
+    batched(b, doh, false, a->v_all, true, ds, heads, S, S, D);
+    b->p->group = TT_G_SOFTMAX;
+    LAUNCH(b->p, softmax_backward, .y = a->prob, .dy = ds, .dx = ds, .rows = heads * S, .cols = S);
+    b->p->group = TT_G_SCORES;
+    LAUNCH(b->p, scale, .x = ds, .n = heads * S * S, .factor = 1.0f / sqrtf((float)D));
+    batched(b, ds, false, a->k_all, false, dq, heads, S, D, S);
+    batched(b, ds, true, a->q, false, dk, heads, S, D, S);
+    dk = repeat_backward(b, dk, "dk");
+    dv = repeat_backward(b, dv, "dv");
+    merge_heads_backward(b, dq, dk, dv, dqkv);
+}
+
+/* ---- SwiGLU: silu(gate)·up ---- */
+
+void swiglu_steps(struct build *b, struct ffn_acts *f)
+{
+    int64_t T = b->T, F = b->F;
+    b->p->group = TT_G_ACTIVATION;
+    f->silu = activation(b, "ffn_silu", T, F);
+    f->h = activation(b, "ffn_hidden", T, F);
+    LAUNCH(b->p, silu, .x = f->gu, .out = f->silu, .rows = T, .cols = F, .ldx = 2 * F, .ldo = F);
+    LAUNCH(b->p, mul, .x = f->silu, .y = view(b, f->gu, F), .out = f->h, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F, .ldo = F);
+}
+
+void swiglu_steps_backward(struct build *b, const struct ffn_acts *f, const void *dh, void *dgu)
+{
+    int64_t T = b->T, F = b->F;
+    void *ds = activation(b, "d_silu", T, F);
+    b->p->group = TT_G_ACTIVATION;
+    LAUNCH(b->p, mul, .x = dh, .y = view(b, f->gu, F), .out = ds, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F, .ldo = F);
+    LAUNCH(b->p, mul, .x = dh, .y = f->silu, .out = view(b, dgu, F), .rows = T, .cols = F, .ldx = F, .ldy = F, .ldo = 2 * F);
+    LAUNCH(b->p, silu_backward, .x = f->gu, .dy = ds, .dx = dgu, .rows = T, .cols = F, .ldx = 2 * F, .lddy = F, .lddx = 2 * F);
+}
+
+/* ---- loss: log-softmax, gather, mean. The logarithm is x - logsumexp(x), since log(softmax(x)) loses what is small ---- */
+
+void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int64_t first)
+{
+    int64_t V = b->V;
+    float *lse = floats(b, "loss_logsumexp", rows);
+    b->p->group = TT_G_LOSS;
+    LAUNCH(b->p, row_logsumexp, .x = logits, .lse = lse, .rows = rows, .cols = V);
+    LAUNCH(b->p, sub_rows, .x = logits, .s = lse, .rows = rows, .cols = V);
+    LAUNCH(b->p, gather_nll, .x = logits, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows, .cols = V,
+           .first = first, .S = b->S, .slot_stride = b->slot_stride);
+    if (!b->train) return;
+    b->p->phase = TT_BACKWARD;
+    LAUNCH(b->p, exp, .x = logits, .n = rows * V);
+    LAUNCH(b->p, sub_target, .x = logits, .tokens = b->tokens, .state = b->state, .rows = rows, .cols = V, .first = first,
+           .S = b->S, .slot_stride = b->slot_stride);
+    LAUNCH(b->p, scale, .x = logits, .n = rows * V, .factor = b->loss_factor);
+}
+
+/* ---- optimiser: every step of every tensor a kernel of its own ---- */
+
+enum { PARTS_PER_TENSOR = 16 };
+
+static void adamw_steps(struct build *b, const struct tt_param *t)
+{
+    const struct tt_config *c = b->c;
+    float *w = (float *)b->weights + t->offset, *g = (float *)b->grads + t->offset;
+    size_t bytes = (size_t)b->m->params.total * sizeof(float);
+    float *m = (float *)tt_plan_external(b->p, TT_X_MOMENT1, bytes) + t->offset;
+    float *v = (float *)tt_plan_external(b->p, TT_X_MOMENT2, bytes) + t->offset;
+    LAUNCH(b->p, clip_grad, .state = b->state, .g = g, .n = t->count);
+    LAUNCH(b->p, adam_m, .state = b->state, .m = m, .g = g, .n = t->count, .beta1 = (float)c->beta1);
+    LAUNCH(b->p, adam_v, .state = b->state, .v = v, .g = g, .n = t->count, .beta2 = (float)c->beta2);
+    if (t->offset < b->m->params.decay_end)
+        LAUNCH(b->p, weight_decay, .state = b->state, .w = w, .n = t->count, .decay = (float)c->weight_decay);
+    LAUNCH(b->p, adam_update, .state = b->state, .w = w, .m = m, .v = v, .n = t->count, .eps = (float)c->adam_eps);
+}
+
+void optimizer_steps(struct build *b)
+{
+    const struct tt_params *params = &b->m->params;
+    int64_t parts = (int64_t)params->n * PARTS_PER_TENSOR;
+    float *partial = floats(b, "grad_norm_partial", parts);
+    b->p->group = TT_G_CLIP;
+    for (int i = 0; i < params->n; i++)
+        LAUNCH(b->p, sum_squares, .x = (float *)b->grads + params->items[i].offset, .partial = partial + i * PARTS_PER_TENSOR,
+               .n = params->items[i].count, .parts = PARTS_PER_TENSOR);
+    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = parts,
+           .max_norm = (float)b->c->clip_norm);
+    b->p->group = TT_G_OPTIMIZER;
+    for (int i = 0; i < params->n; i++) adamw_steps(b, &params->items[i]);
+}

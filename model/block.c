@@ -1,0 +1,162 @@
+/* One block, forward and backward: which of the pieces of baseline.c, fused.c and flash.c it is made of is what the
+ * version and --fuse say. */
+#include "model/build.h"
+
+void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
+{
+    (fused(b, TT_FUSE_NORM) ? norm_fused : norm_steps)(b, r, w, n);
+}
+
+void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first)
+{
+    (fused(b, TT_FUSE_NORM) ? norm_fused_backward : norm_steps_backward)(b, dy, n, w, dr, first);
+}
+
+/* Several matrices that lie behind each other in the arena and whose results lie side by side in a row: as one product,
+ * or as one each. */
+struct bundle {
+    int n;
+    enum tt_weight w[3];
+    int64_t out[3];
+    int64_t width; /* of a row: the sum of out */
+    bool whole;
+};
+
+static struct bundle qkv_bundle(const struct build *b)
+{
+    return (struct bundle){3, {TT_W_Q, TT_W_K, TT_W_V}, {b->H * b->D, b->KV * b->D, b->KV * b->D}, b->P, fused(b, TT_FUSE_QKV)};
+}
+
+static struct bundle gate_up_bundle(const struct build *b)
+{
+    return (struct bundle){2, {TT_W_GATE, TT_W_UP}, {b->F, b->F}, 2 * b->F, fused(b, TT_FUSE_GATE_UP)};
+}
+
+static void bundle_forward(struct build *b, const struct bundle *s, const void *x, void *y)
+{
+    if (s->whole) {
+        linear(b, x, weight(b, s->w[0]), y, b->T, b->C, s->width, s->width);
+        return;
+    }
+    for (int64_t i = 0, at = 0; i < s->n; at += s->out[i++])
+        linear(b, x, weight(b, s->w[i]), view(b, y, at), b->T, b->C, s->out[i], s->width);
+}
+
+static void bundle_backward(struct build *b, const struct bundle *s, const void *dy, const void *x, void *dx)
+{
+    if (s->whole) {
+        linear_dw(b, dy, s->width, x, gradient(b, s->w[0]), b->T, b->C, s->width, b->accumulate);
+        linear_dx(b, dy, s->width, weight(b, s->w[0]), dx, b->T, b->C, s->width, false);
+        return;
+    }
+    for (int64_t i = 0, at = 0; i < s->n; at += s->out[i++]) {
+        linear_dw(b, view(b, dy, at), s->width, x, gradient(b, s->w[i]), b->T, b->C, s->out[i], b->accumulate);
+        linear_dx(b, view(b, dy, at), s->width, weight(b, s->w[i]), dx, b->T, b->C, s->out[i], i > 0);
+    }
+}
+
+/* RoPE works in place on packed rows, unless it is fused with the split into heads. */
+static bool rope_in_place(const struct build *b) { return fused(b, TT_FUSE_ATTENTION) || !fused(b, TT_FUSE_ROPE); }
+
+static void rope(struct build *b, void *qkv, bool inverse)
+{
+    if (rope_in_place(b)) (fused(b, TT_FUSE_ROPE) ? rope_fused : rope_steps)(b, qkv, inverse);
+}
+
+static void attention_core(struct build *b, struct attention_acts *a)
+{
+    if (fused(b, TT_FUSE_ATTENTION))
+        attention_flash(b, a);
+    else
+        (fused(b, TT_FUSE_SOFTMAX) ? attention_fused : attention_steps)(b, a);
+}
+
+static void attention_core_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv)
+{
+    if (fused(b, TT_FUSE_ATTENTION))
+        attention_flash_backward(b, a, dout, dqkv);
+    else
+        (fused(b, TT_FUSE_SOFTMAX) ? attention_fused_backward : attention_steps_backward)(b, a, dout, dqkv);
+}
+
+static void attention_forward(struct build *b, struct residual *r, struct block_acts *a)
+{
+    struct bundle qkv = qkv_bundle(b);
+    norm(b, r, TT_W_ATTENTION_NORM, &a->norm1);
+    b->p->group = TT_G_QKV;
+    a->attn.qkv = activation(b, "qkv", b->T, b->P);
+    bundle_forward(b, &qkv, a->norm1.y, a->attn.qkv);
+    if (b->decode) {
+        attention_decode(b, &a->attn);
+        return;
+    }
+    rope(b, a->attn.qkv, false);
+    attention_core(b, &a->attn);
+}
+
+/* Everything the backward pass needs: up to what the down projection multiplies. */
+static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
+{
+    struct bundle gate_up = gate_up_bundle(b);
+    attention_forward(b, r, a);
+    b->p->group = TT_G_ATTENTION;
+    r->delta = activation(b, "attention_delta", b->T, b->C);
+    linear(b, a->attn.o, weight(b, TT_W_O), r->delta, b->T, b->H * b->D, b->C, b->C);
+
+    norm(b, r, TT_W_FFN_NORM, &a->norm2);
+    b->p->group = TT_G_GATE_UP;
+    a->ffn.gu = activation(b, "ffn_gate_up", b->T, 2 * b->F);
+    bundle_forward(b, &gate_up, a->norm2.y, a->ffn.gu);
+    (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
+}
+
+void block_forward(struct build *b, struct residual *r, struct block_acts *a)
+{
+    block_inner(b, r, a);
+    b->p->group = TT_G_DOWN;
+    r->delta = activation(b, "ffn_delta", b->T, b->C);
+    linear(b, a->ffn.h, weight(b, TT_W_DOWN), r->delta, b->T, b->F, b->C, b->C);
+}
+
+static void ffn_backward(struct build *b, const struct block_acts *a, void *dr)
+{
+    struct bundle gate_up = gate_up_bundle(b);
+    void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dgu = activation(b, "d_gate_up", b->T, 2 * b->F);
+    void *dy = activation(b, "d_norm", b->T, b->C);
+    b->p->group = TT_G_DOWN;
+    linear_dw(b, dr, b->C, a->ffn.h, gradient(b, TT_W_DOWN), b->T, b->F, b->C, b->accumulate);
+    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
+    (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh, dgu);
+    b->p->group = TT_G_GATE_UP;
+    bundle_backward(b, &gate_up, dgu, a->norm2.y, dy);
+    norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false);
+}
+
+static void attention_backward(struct build *b, const struct block_acts *a, void *dr)
+{
+    struct bundle qkv = qkv_bundle(b);
+    int64_t width = b->H * b->D;
+    void *dout = activation(b, "d_attention_out", b->T, width), *dqkv = activation(b, "d_qkv", b->T, b->P);
+    void *dy = activation(b, "d_norm", b->T, b->C);
+    b->p->group = TT_G_ATTENTION;
+    linear_dw(b, dr, b->C, a->attn.o, gradient(b, TT_W_O), b->T, width, b->C, b->accumulate);
+    linear_dx(b, dr, b->C, weight(b, TT_W_O), dout, b->T, width, b->C, false);
+    attention_core_backward(b, &a->attn, dout, dqkv);
+    rope(b, dqkv, true);
+    b->p->group = TT_G_QKV;
+    bundle_backward(b, &qkv, dqkv, a->norm1.y, dy);
+    norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false);
+}
+
+/* With recomputation, what the backward pass needs is computed once more just before it: the whole block from its input,
+ * or the attention from q, k, v. What the forward pass left then dies early, and the planner reuses its bytes. */
+void block_backward(struct build *b, struct block_acts *a, void *dr)
+{
+    if (b->c->recompute == TT_RECOMPUTE_BLOCK) {
+        struct residual again = {a->norm1.x, NULL};
+        block_inner(b, &again, a);
+    }
+    ffn_backward(b, a, dr);
+    if (b->c->recompute == TT_RECOMPUTE_ATTENTION) attention_core(b, &a->attn);
+    attention_backward(b, a, dr);
+}

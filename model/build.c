@@ -1,0 +1,76 @@
+#include "model/build.h"
+
+void *activation(struct build *b, const char *name, int64_t rows, int64_t cols)
+{
+    return tt_plan_buffer(b->p, name, (size_t)(rows * cols) * tt_dtype_size(b->p->dtype));
+}
+
+float *floats(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n * sizeof(float)); }
+
+void *view(const struct build *b, const void *base, int64_t elements)
+{
+    return (char *)base + elements * (int64_t)tt_dtype_size(b->p->dtype);
+}
+
+void *weight(const struct build *b, enum tt_weight w)
+{
+    return view(b, b->weights, tt_param_offset(&b->m->params, b->c, b->p->layer, w));
+}
+
+float *gradient(const struct build *b, enum tt_weight w)
+{
+    return (float *)b->grads + tt_param_offset(&b->m->params, b->c, b->p->layer, w);
+}
+
+static struct tt_gemm plain(const struct build *b)
+{
+    enum tt_dtype t = b->p->dtype;
+    return (struct tt_gemm){.batch = 1, .alpha = 1, .type_a = t, .type_b = t, .type_c = t};
+}
+
+void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy)
+{
+    struct tt_gemm g = plain(b);
+    g.a = x, g.b = w, g.c = y;
+    g.m = rows, g.n = out, g.k = in;
+    g.lda = in, g.ldb = in, g.ldc = ldy;
+    g.trans_b = true;
+    tt_plan_gemm(b->p, &g);
+}
+
+void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
+               int64_t out, bool add)
+{
+    struct tt_gemm g = plain(b);
+    g.a = dy, g.b = w, g.c = dx;
+    g.m = rows, g.n = in, g.k = out;
+    g.lda = lddy, g.ldb = in, g.ldc = in;
+    g.beta = add;
+    tt_plan_gemm(b->p, &g);
+}
+
+void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, float *dw, int64_t rows, int64_t in,
+               int64_t out, bool add)
+{
+    struct tt_gemm g = plain(b);
+    g.a = dy, g.b = x, g.c = dw;
+    g.m = out, g.n = in, g.k = rows;
+    g.lda = lddy, g.ldb = in, g.ldc = in;
+    g.trans_a = true;
+    g.beta = add;
+    g.type_c = TT_F32;
+    tt_plan_gemm(b->p, &g);
+}
+
+void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool trans_b, void *c, int64_t batch,
+             int64_t m, int64_t n, int64_t k)
+{
+    struct tt_gemm g = plain(b);
+    g.a = a, g.b = bb, g.c = c;
+    g.m = m, g.n = n, g.k = k;
+    g.trans_a = trans_a, g.trans_b = trans_b;
+    g.lda = trans_a ? m : k, g.ldb = trans_b ? k : n, g.ldc = n;
+    g.batch = batch;
+    g.stride_a = m * k, g.stride_b = n * k, g.stride_c = m * n;
+    tt_plan_gemm(b->p, &g);
+}

@@ -1,0 +1,136 @@
+/* The words in which the versions write their plans. Shared by the files of model/, known to nobody else.
+ *
+ * B sequences of S tokens make T rows; C hidden, H query heads and KV key/value heads of size D, F ffn, V vocabulary,
+ * P = (H + 2·KV)·D the width of a packed q|k|v row. */
+#ifndef TT_BUILD_H
+#define TT_BUILD_H
+
+#include "model/model.h"
+#include "model/params.h"
+
+struct build {
+    struct tt_plan *p;
+    const struct tt_model *m;
+    const struct tt_config *c;
+    bool train;      /* a backward pass follows */
+    bool accumulate; /* it adds to the gradients instead of overwriting them */
+    bool decode;     /* one token of one sequence, against a cache of `positions` */
+    int64_t B, S, T, C, H, KV, D, F, V, P, positions;
+    char *weights, *grads;        /* the arenas */
+    const int32_t *tokens;        /* B rows of S+1 */
+    const struct tt_state *state; /* NULL: no slots */
+    int64_t slot_stride;
+    const float *cos, *sin; /* (positions, D/2) */
+    float loss_factor;      /* 1 / tokens of the step */
+    float *loss;            /* where the mean loss is summed up */
+};
+
+/* What a norm leaves for its backward pass. */
+struct norm_acts {
+    void *x;    /* (T, C) the residual stream it normalised */
+    void *y;    /* (T, C) result */
+    void *xhat; /* (T, C) before the weight; only when in single steps */
+    float *rstd; /* (T) */
+};
+
+struct attention_acts {
+    void *qkv;                 /* (T, P) */
+    void *q, *k, *v;           /* (B, H or KV, S, D) */
+    void *k_all, *v_all;       /* repeated to H heads; k, v themselves when not */
+    void *prob;                /* (B, H, S, S) */
+    float *lse;                /* (B, H, S), flash */
+    void *o;                   /* (T, H·D) */
+};
+
+struct ffn_acts {
+    void *gu;   /* (T, 2F) */
+    void *silu; /* (T, F) only when in single steps */
+    void *h;    /* (T, F) */
+};
+
+struct block_acts {
+    struct norm_acts norm1, norm2;
+    struct attention_acts attn;
+    struct ffn_acts ffn;
+};
+
+/* The residual stream between operations: x, and what is still to be added to it (or NULL). */
+struct residual {
+    void *x, *delta;
+};
+
+/* ---- build.c: buffers, views and matrix products ---- */
+
+static inline bool fused(const struct build *b, enum tt_fusion f) { return b->m->fuse[f]; }
+
+void *activation(struct build *b, const char *name, int64_t rows, int64_t cols);
+float *floats(struct build *b, const char *name, int64_t n);
+void *view(const struct build *b, const void *base, int64_t elements); /* base + elements of the activation type */
+void *weight(const struct build *b, enum tt_weight w);                 /* of the plan's current layer */
+float *gradient(const struct build *b, enum tt_weight w);
+
+/* y (rows, out) = x (rows, in) · Wᵀ, W stored (out, in); ld* are row distances. */
+void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy);
+/* dx (rows, in) = dy·W (+ dx when add). */
+void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
+               int64_t out, bool add);
+/* dW (out, in) = dyᵀ·x (+ dW when add). */
+void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, float *dw, int64_t rows, int64_t in,
+               int64_t out, bool add);
+/* C (m, n) = op(A)·op(B) for `batch` matrices that follow each other in memory. */
+void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool trans_b, void *c, int64_t batch,
+             int64_t m, int64_t n, int64_t k);
+
+/* ---- one kernel per mathematical step (baseline.c), and fused (fused.c); same arguments, same result ---- */
+
+void norm_steps(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
+void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
+/* dr (T, C) += the gradient through the norm of dy. */
+void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
+void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
+
+/* In place on the q and k of packed rows. */
+void rope_steps(struct build *b, void *qkv, bool inverse);
+void rope_fused(struct build *b, void *qkv, bool inverse);
+
+/* qkv to o, and do to dqkv. */
+void attention_steps(struct build *b, struct attention_acts *a);
+void attention_fused(struct build *b, struct attention_acts *a);
+void attention_flash(struct build *b, struct attention_acts *a);
+void attention_steps_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv);
+void attention_fused_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv);
+void attention_flash_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv);
+/* The parts that the first two share: heads apart and together again. */
+void split_heads(struct build *b, struct attention_acts *a);
+void merge_heads_backward(struct build *b, const void *dq, const void *dk, const void *dv, void *dqkv);
+
+void swiglu_steps(struct build *b, struct ffn_acts *f);
+void swiglu_fused(struct build *b, struct ffn_acts *f);
+void swiglu_steps_backward(struct build *b, const struct ffn_acts *f, const void *dh, void *dgu);
+void swiglu_fused_backward(struct build *b, const struct ffn_acts *f, const void *dh, void *dgu);
+
+/* Losses of `rows` rows of logits from row `first`; the gradient replaces the logits (the second half of it in the
+ * backward phase when in single steps). */
+void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int64_t first);
+void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int64_t first);
+
+void optimizer_steps(struct build *b);
+void optimizer_fused(struct build *b);
+
+/* ---- block.c: the pieces chosen by the switches ---- */
+
+void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
+void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
+void block_forward(struct build *b, struct residual *r, struct block_acts *a);
+void block_backward(struct build *b, struct block_acts *a, void *dr);
+
+/* ---- decode.c ---- */
+
+void attention_decode(struct build *b, struct attention_acts *a);
+
+/* ---- head.c: the last norm's output to losses and back ---- */
+
+/* Writes losses; with train also dy and the head's gradient. */
+void head_and_loss(struct build *b, const void *y, void *dy);
+
+#endif

@@ -1,0 +1,155 @@
+/* Fused: what the baseline does in several passes over memory, in one kernel each. The mathematics is the same. */
+#include <math.h>
+
+#include "model/build.h"
+
+/* ---- residual + RMSNorm ---- */
+
+/* Runs of rows whose weight gradients are summed apart: enough of them to keep a GPU busy. */
+enum { NORM_PARTS = 64 };
+
+void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
+{
+    void *sum = r->delta ? activation(b, "residual", b->T, b->C) : NULL;
+    *n = (struct norm_acts){.x = sum ? sum : r->x, .y = activation(b, "norm", b->T, b->C), .rstd = floats(b, "norm_rstd", b->T)};
+    b->p->group = TT_G_NORM;
+    LAUNCH(b->p, rmsnorm, .x = r->x, .delta = r->delta, .weight = weight(b, w), .sum = sum, .y = n->y, .rstd = n->rstd,
+           .rows = b->T, .cols = b->C, .eps = (float)b->c->norm_eps);
+    *r = (struct residual){n->x, NULL};
+}
+
+void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first)
+{
+    float *partial = floats(b, "norm_partial", NORM_PARTS * b->C);
+    b->p->group = TT_G_NORM;
+    LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd, .dres = first ? NULL : dr,
+           .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = NORM_PARTS);
+    LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = NORM_PARTS, .cols = b->C,
+           .accumulate = b->accumulate);
+}
+
+/* ---- RoPE ---- */
+
+void rope_fused(struct build *b, void *qkv, bool inverse)
+{
+    b->p->group = TT_G_ROPE;
+    LAUNCH(b->p, rope, .q = qkv, .k = view(b, qkv, b->H * b->D), .cos = b->cos, .sin = b->sin, .T = b->T, .S = b->S,
+           .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .inverse = inverse);
+}
+
+/* With the rope fusion the split into heads turns q and k on the way; without it they have been turned already. */
+void split_heads(struct build *b, struct attention_acts *a)
+{
+    int64_t B = b->B, S = b->S, D = b->D, P = b->P;
+    a->q = activation(b, "q", b->T, b->H * D);
+    a->k = activation(b, "k", b->T, b->KV * D);
+    a->v = activation(b, "v", b->T, b->KV * D);
+    b->p->group = TT_G_ROPE;
+    if (fused(b, TT_FUSE_ROPE)) {
+        LAUNCH(b->p, rope_split, .qkv = a->qkv, .cos = b->cos, .sin = b->sin, .q = a->q, .k = a->k, .v = a->v, .B = B, .S = S,
+               .heads = b->H, .kv_heads = b->KV, .D = D);
+        return;
+    }
+    void *k = view(b, a->qkv, b->H * D), *v = view(b, k, b->KV * D);
+    LAUNCH(b->p, heads_split, .x = a->qkv, .out = a->q, .B = B, .S = S, .heads = b->H, .D = D, .ldx = P);
+    LAUNCH(b->p, heads_split, .x = k, .out = a->k, .B = B, .S = S, .heads = b->KV, .D = D, .ldx = P);
+    LAUNCH(b->p, heads_split, .x = v, .out = a->v, .B = B, .S = S, .heads = b->KV, .D = D, .ldx = P);
+}
+
+void merge_heads_backward(struct build *b, const void *dq, const void *dk, const void *dv, void *dqkv)
+{
+    int64_t B = b->B, S = b->S, D = b->D, P = b->P;
+    b->p->group = TT_G_ROPE;
+    if (fused(b, TT_FUSE_ROPE)) {
+        LAUNCH(b->p, rope_merge, .dq = dq, .dk = dk, .dv = dv, .cos = b->cos, .sin = b->sin, .dqkv = dqkv, .B = B, .S = S,
+               .heads = b->H, .kv_heads = b->KV, .D = D);
+        return;
+    }
+    void *dk_view = view(b, dqkv, b->H * D), *dv_view = view(b, dk_view, b->KV * D);
+    LAUNCH(b->p, heads_merge, .x = dq, .out = dqkv, .B = B, .S = S, .heads = b->H, .D = D, .ldo = P);
+    LAUNCH(b->p, heads_merge, .x = dk, .out = dk_view, .B = B, .S = S, .heads = b->KV, .D = D, .ldo = P);
+    LAUNCH(b->p, heads_merge, .x = dv, .out = dv_view, .B = B, .S = S, .heads = b->KV, .D = D, .ldo = P);
+}
+
+/* ---- attention: scale + mask + softmax in one kernel. The G query heads that share a key head lie behind each other,
+ * so one product of G·S rows serves them all and nothing is repeated ---- */
+
+void attention_fused(struct build *b, struct attention_acts *a)
+{
+    int64_t S = b->S, D = b->D, groups = b->B * b->KV, rows = b->H / b->KV * S;
+    split_heads(b, a);
+    b->p->group = TT_G_SCORES;
+    a->prob = activation(b, "attention_prob", b->B * b->H * S, S);
+    batched(b, a->q, false, a->k, true, a->prob, groups, rows, S, D);
+    b->p->group = TT_G_SOFTMAX;
+    LAUNCH(b->p, causal_softmax, .x = a->prob, .count = b->B * b->H, .S = S, .scale = 1.0f / sqrtf((float)D));
+    b->p->group = TT_G_ATTENTION;
+    void *oh = activation(b, "attention_heads", b->T, b->H * D);
+    a->o = activation(b, "attention_out", b->T, b->H * D);
+    batched(b, a->prob, false, a->v, false, oh, groups, rows, D, S);
+    LAUNCH(b->p, heads_merge, .x = oh, .out = a->o, .B = b->B, .S = S, .heads = b->H, .D = D, .ldo = b->H * D);
+}
+
+void attention_fused_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv)
+{
+    int64_t S = b->S, D = b->D, groups = b->B * b->KV, rows = b->H / b->KV * S;
+    void *doh = activation(b, "d_attention_heads", b->T, b->H * D), *ds = activation(b, "d_scores", b->B * b->H * S, S);
+    void *dq = activation(b, "dq", b->T, b->H * D);
+    void *dk = activation(b, "dk", b->T, b->KV * D), *dv = activation(b, "dv", b->T, b->KV * D);
+    b->p->group = TT_G_ATTENTION;
+    LAUNCH(b->p, heads_split, .x = dout, .out = doh, .B = b->B, .S = S, .heads = b->H, .D = D, .ldx = b->H * D);
+    batched(b, a->prob, true, doh, false, dv, groups, S, D, rows);
+    batched(b, doh, false, a->v, true, ds, groups, rows, S, D);
+    b->p->group = TT_G_SOFTMAX;
+    LAUNCH(b->p, causal_softmax_backward, .y = a->prob, .dy = ds, .dx = ds, .count = b->B * b->H, .S = S,
+           .scale = 1.0f / sqrtf((float)D));
+    b->p->group = TT_G_SCORES;
+    batched(b, ds, false, a->k, false, dq, groups, rows, D, S);
+    batched(b, ds, true, a->q, false, dk, groups, S, D, rows);
+    merge_heads_backward(b, dq, dk, dv, dqkv);
+}
+
+/* ---- SwiGLU ---- */
+
+void swiglu_fused(struct build *b, struct ffn_acts *f)
+{
+    b->p->group = TT_G_ACTIVATION;
+    f->h = activation(b, "ffn_hidden", b->T, b->F);
+    LAUNCH(b->p, swiglu, .gu = f->gu, .h = f->h, .rows = b->T, .F = b->F);
+}
+
+void swiglu_fused_backward(struct build *b, const struct ffn_acts *f, const void *dh, void *dgu)
+{
+    b->p->group = TT_G_ACTIVATION;
+    LAUNCH(b->p, swiglu_backward, .gu = f->gu, .dh = dh, .dgu = dgu, .rows = b->T, .F = b->F);
+}
+
+/* ---- loss, the gradient written over the logits ---- */
+
+void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int64_t first)
+{
+    b->p->group = TT_G_LOSS;
+    LAUNCH(b->p, cross_entropy, .x = logits, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows,
+           .cols = b->V, .first = first, .S = b->S, .slot_stride = b->slot_stride, .factor = b->loss_factor, .grad = b->train);
+}
+
+/* ---- optimiser: one pass over the arena for the norm, one for clip + AdamW ---- */
+
+enum { NORM_PARTIALS = 1024 };
+
+void optimizer_fused(struct build *b)
+{
+    const struct tt_config *c = b->c;
+    int64_t n = b->m->params.total;
+    float *partial = floats(b, "grad_norm_partial", NORM_PARTIALS);
+    float *m = tt_plan_external(b->p, TT_X_MOMENT1, (size_t)n * sizeof(float));
+    float *v = tt_plan_external(b->p, TT_X_MOMENT2, (size_t)n * sizeof(float));
+    b->p->group = TT_G_CLIP;
+    LAUNCH(b->p, sum_squares, .x = (float *)b->grads, .partial = partial, .n = n, .parts = NORM_PARTIALS);
+    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = NORM_PARTIALS,
+           .max_norm = (float)c->clip_norm);
+    b->p->group = TT_G_OPTIMIZER;
+    LAUNCH(b->p, adamw, .state = b->state, .w = (float *)b->weights, .m = m, .v = v, .grad = (float *)b->grads, .n = n,
+           .decay_end = b->m->params.decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2, .eps = (float)c->adam_eps,
+           .decay = (float)c->weight_decay);
+}

@@ -1,0 +1,25 @@
+/* Next-token logits of one sequence, token by token: with a key/value cache, or by computing everything anew each time
+ * (slow, and the yardstick for the cache). */
+#ifndef TT_GENERATE_H
+#define TT_GENERATE_H
+
+#include "core/engine.h"
+#include "model/model.h"
+
+struct tt_generator {
+    struct tt_model *model; /* the shape for one sequence of `length` */
+    struct tt_engine engine;
+    struct tt_plan *plan;
+    int64_t length, at; /* room for, and number of tokens fed */
+    bool cached;
+    int32_t *tokens; /* when not cached */
+};
+
+/* Weights are taken from `weights`, an engine on the same backend that outlives the generator. */
+tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights, int64_t length,
+                            bool cached);
+/* The next token of the sequence; logits (vocab_size) of what follows it. An error when the room is used up. */
+tt_status tt_generator_feed(struct tt_generator *g, int32_t token, float *logits);
+void tt_generator_close(struct tt_generator *g);
+
+#endif

@@ -1,0 +1,41 @@
+/* Head and loss. Whole, the logits are the largest buffer of a small model (T × V); in chunks of rows, forward and
+ * backward of a chunk follow each other and only one chunk of logits exists. */
+#include "model/build.h"
+
+static int64_t chunk_rows(const struct build *b)
+{
+    enum { CHUNK_BYTES = 16 << 20, ROWS = 128 };
+    if (!fused(b, TT_FUSE_HEAD)) return b->T;
+    int64_t rows = b->c->head_chunk;
+    if (rows <= 0) {
+        rows = CHUNK_BYTES / (b->V * (int64_t)sizeof(float)) / ROWS * ROWS;
+        if (rows < ROWS) rows = ROWS;
+    }
+    return rows < b->T ? rows : b->T;
+}
+
+static void one_chunk(struct build *b, const void *y, void *dy, float *losses, int64_t first, int64_t rows)
+{
+    int64_t C = b->C, V = b->V;
+    const void *y_rows = view(b, y, first * C);
+    void *logits = activation(b, "logits", rows, V);
+    b->p->phase = TT_FORWARD;
+    b->p->group = TT_G_LOSS;
+    linear(b, y_rows, weight(b, TT_W_HEAD), logits, rows, C, V, V);
+    (fused(b, TT_FUSE_LOSS) ? loss_fused : loss_steps)(b, logits, losses + first, rows, first);
+    if (!b->train) return;
+    b->p->phase = TT_BACKWARD;
+    linear_dw(b, logits, V, y_rows, gradient(b, TT_W_HEAD), rows, C, V, b->accumulate || first > 0);
+    linear_dx(b, logits, V, weight(b, TT_W_HEAD), view(b, dy, first * C), rows, C, V, false);
+}
+
+void head_and_loss(struct build *b, const void *y, void *dy)
+{
+    float *losses = floats(b, "losses", b->T);
+    int64_t step = chunk_rows(b);
+    for (int64_t first = 0; first < b->T; first += step)
+        one_chunk(b, y, dy, losses, first, first + step < b->T ? step : b->T - first);
+    b->p->phase = TT_FORWARD;
+    b->p->group = TT_G_LOSS;
+    LAUNCH(b->p, loss_sum, .losses = losses, .out = b->loss, .n = b->T, .factor = b->loss_factor);
+}

@@ -1,0 +1,217 @@
+/* The whole model put together: blocks forward, head and loss, blocks backward, optimiser. */
+#include "model/model.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "model/build.h"
+
+tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
+{
+    TT_TRY(tt_config_check(c));
+    struct tt_model *m = calloc(1, sizeof *m);
+    if (!m) return tt_fail(TT_FAILED, "out of memory for the model");
+    m->config = *c;
+    m->head_dim = c->hidden_dim / c->num_heads;
+    tt_status st = tt_config_fusions(c, m->fuse);
+    if (!st) st = tt_params_create(c, &m->params);
+    if (st) {
+        tt_model_free(m);
+        return st;
+    }
+    *out = m;
+    return TT_OK;
+}
+
+void tt_model_free(struct tt_model *m)
+{
+    if (!m) return;
+    free(m->params.items);
+    free(m);
+}
+
+/* ---- all of it ---- */
+
+static struct build begin(const struct tt_model *m, struct tt_plan *p, int64_t B, int64_t S, int64_t positions)
+{
+    const struct tt_config *c = &m->config;
+    size_t arena = (size_t)m->params.total;
+    struct build b = {.p = p, .m = m, .c = c, .B = B, .S = S, .T = B * S, .C = c->hidden_dim, .H = c->num_heads,
+                      .KV = c->num_kv_heads, .D = m->head_dim, .F = c->ffn_dim, .V = c->vocab_size, .positions = positions};
+    b.P = (b.H + 2 * b.KV) * b.D;
+    b.weights = tt_plan_external(p, TT_X_WEIGHTS, arena * tt_dtype_size(p->dtype));
+    size_t table = (size_t)(positions * (b.D / 2));
+    b.cos = tt_plan_external(p, TT_X_ROPE, 2 * table * sizeof(float));
+    b.sin = b.cos + table;
+    return b;
+}
+
+static struct residual embed(struct build *b)
+{
+    struct residual r = {activation(b, "embedding", b->T, b->C), NULL};
+    b->p->phase = TT_FORWARD;
+    b->p->group = TT_G_EMBEDDING;
+    LAUNCH(b->p, embedding, .tokens = b->tokens, .state = b->state, .weight = weight(b, TT_W_EMBEDDING), .y = r.x, .T = b->T,
+           .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
+    return r;
+}
+
+static void embed_backward(struct build *b, const void *dr)
+{
+    float *dweight = gradient(b, TT_W_EMBEDDING);
+    b->p->group = TT_G_EMBEDDING;
+    if (!b->c->tie_embeddings && !b->accumulate) LAUNCH(b->p, zero, .x = dweight, .n = b->V * b->C);
+    LAUNCH(b->p, embedding_backward, .tokens = b->tokens, .state = b->state, .dy = dr, .dweight = dweight, .T = b->T, .S = b->S,
+           .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
+}
+
+/* Tokens to the output of the last norm. */
+static void body_forward(struct build *b, struct block_acts *blocks, struct norm_acts *last)
+{
+    struct residual r = embed(b);
+    for (int i = 0; i < b->c->num_layers; i++) {
+        b->p->layer = i;
+        block_forward(b, &r, &blocks[i]);
+    }
+    b->p->layer = -1;
+    norm(b, &r, TT_W_NORM, last);
+}
+
+static void body_backward(struct build *b, struct block_acts *blocks, const struct norm_acts *last, const void *dy)
+{
+    void *dr = activation(b, "d_residual", b->T, b->C);
+    b->p->phase = TT_BACKWARD;
+    norm_backward(b, dy, last, TT_W_NORM, dr, true);
+    for (int i = (int)b->c->num_layers - 1; i >= 0; i--) {
+        b->p->layer = i;
+        block_backward(b, &blocks[i], dr);
+    }
+    b->p->layer = -1;
+    embed_backward(b, dr);
+}
+
+static void step_begin(struct build *b, struct tt_state *state)
+{
+    const struct tt_config *c = b->c;
+    struct tt_schedule schedule = {.decay = c->lr_schedule, .warmup = c->warmup_steps, .total = c->num_steps,
+                                   .peak = (float)c->learning_rate, .floor = (float)(c->learning_rate * c->min_lr_ratio)};
+    b->p->group = TT_G_CONTROL;
+    LAUNCH(b->p, step_begin, .state = state, .schedule = schedule, .slots = TT_TOKEN_SLOTS, .beta1 = (float)c->beta1,
+           .beta2 = (float)c->beta2);
+}
+
+static void step_end(struct build *b)
+{
+    struct tt_metrics *ring = tt_plan_external(b->p, TT_X_RING, TT_RING_ENTRIES * sizeof *ring);
+    b->p->phase = TT_OPTIMIZE;
+    (fused(b, TT_FUSE_OPTIMIZER) ? optimizer_fused : optimizer_steps)(b);
+    b->p->group = TT_G_CONTROL;
+    LAUNCH(b->p, record, .state = b->state, .ring = ring, .entries = TT_RING_ENTRIES);
+}
+
+static void micro_batch(struct build *b, int i, const int32_t *tokens, struct block_acts *blocks)
+{
+    struct norm_acts last;
+    tt_plan_micro(b->p, i);
+    b->accumulate = i > 0;
+    b->tokens = tokens + i * b->B * (b->S + 1);
+    body_forward(b, blocks, &last);
+    void *dy = activation(b, "d_norm", b->T, b->C);
+    head_and_loss(b, last.y, dy);
+    body_backward(b, blocks, &last, dy);
+}
+
+/* Every plan is written by a function of this kind; `blocks` has room for the layers. */
+typedef void (*writer)(struct build *b, struct block_acts *blocks);
+
+static void write_train(struct build *b, struct block_acts *blocks)
+{
+    int64_t micros = b->c->grad_accum, row = b->S + 1;
+    struct tt_state *state = tt_plan_external(b->p, TT_X_STATE, sizeof *state);
+    b->train = true;
+    b->state = state;
+    b->slot_stride = micros * b->B * row;
+    b->loss_factor = 1.0f / (float)(b->T * micros);
+    b->loss = (float *)((char *)state + offsetof(struct tt_state, loss));
+    b->grads = tt_plan_external(b->p, TT_X_GRADS, (size_t)b->m->params.total * sizeof(float));
+    const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS, TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
+    step_begin(b, state);
+    for (int i = 0; i < micros; i++) micro_batch(b, i, tokens, blocks);
+    tt_plan_micro(b->p, 0);
+    step_end(b);
+}
+
+static void batch_tokens(struct build *b)
+{
+    b->tokens = tt_plan_external(b->p, TT_X_VAL_TOKENS, (size_t)(b->B * (b->S + 1)) * sizeof *b->tokens);
+}
+
+static void write_eval(struct build *b, struct block_acts *blocks)
+{
+    struct norm_acts last;
+    batch_tokens(b);
+    b->loss_factor = 1.0f / (float)b->T;
+    b->loss = tt_plan_external(b->p, TT_X_VAL_LOSS, sizeof *b->loss);
+    body_forward(b, blocks, &last);
+    head_and_loss(b, last.y, NULL);
+}
+
+static void logits_out(struct build *b, const void *y)
+{
+    void *logits = tt_plan_external(b->p, TT_X_LOGITS, (size_t)(b->T * b->V) * tt_dtype_size(b->p->dtype));
+    b->p->group = TT_G_LOSS;
+    linear(b, y, weight(b, TT_W_HEAD), logits, b->T, b->C, b->V, b->V);
+}
+
+static void write_logits(struct build *b, struct block_acts *blocks)
+{
+    struct norm_acts last;
+    batch_tokens(b);
+    body_forward(b, blocks, &last);
+    logits_out(b, last.y);
+}
+
+static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, int64_t S, int64_t positions, struct tt_plan **out)
+{
+    struct tt_plan *p;
+    struct block_acts *blocks = calloc((size_t)m->config.num_layers + 1, sizeof *blocks);
+    if (!blocks) return tt_fail(TT_FAILED, "out of memory for the plan of %d layers", (int)m->config.num_layers);
+    tt_status st = tt_plan_create(TT_F32, &p);
+    if (!st) {
+        struct build b = begin(m, p, B, S, positions);
+        write(&b, blocks);
+        st = tt_plan_finish(p);
+        if (st)
+            tt_plan_free(p);
+        else
+            *out = p;
+    }
+    free(blocks);
+    return st;
+}
+
+tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out)
+{
+    return write_plan(m, write_train, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+}
+
+tt_status tt_model_plan_eval(const struct tt_model *m, struct tt_plan **out)
+{
+    return write_plan(m, write_eval, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+}
+
+tt_status tt_model_plan_logits(const struct tt_model *m, struct tt_plan **out)
+{
+    return write_plan(m, write_logits, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+}
+
+static void write_decode(struct build *b, struct block_acts *blocks)
+{
+    b->decode = true;
+    write_logits(b, blocks);
+}
+
+tt_status tt_model_plan_decode(const struct tt_model *m, int64_t length, struct tt_plan **out)
+{
+    return write_plan(m, write_decode, 1, 1, length, out);
+}

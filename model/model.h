@@ -1,0 +1,49 @@
+/* The TinyTransformer: LLaMA in a few sizes. A model is its shape, its parameter table and the plans it writes.
+ *
+ *   x = embedding(tokens)
+ *   for each layer:  x += attention(rmsnorm(x));  x += swiglu(rmsnorm(x))
+ *   loss = cross_entropy(rmsnorm(x) · headᵀ, next token)
+ *
+ * The versions compute the same thing. What differs is which kernels do it: baseline.c, fused.c and flash.c hold the
+ * pieces, model.c puts them together as the switches say. */
+#ifndef TT_MODEL_H
+#define TT_MODEL_H
+
+#include "core/checkpoint.h"
+#include "core/config.h"
+#include "core/plan.h"
+
+struct tt_model {
+    struct tt_config config;
+    bool fuse[TT_FUSION_COUNT];
+    struct tt_params params;
+    int64_t head_dim;
+};
+
+tt_status tt_model_create(const struct tt_config *c, struct tt_model **out);
+void tt_model_free(struct tt_model *m);
+
+/* N(0, init_std) for matrices, 1 for norms; the same for a seed on every backend and in every version. */
+void tt_model_init_weights(const struct tt_model *m, float *weights);
+
+int64_t tt_model_param_count(const struct tt_model *m); /* without padding */
+
+/* tokens × (6·params + 6·layers·S·hidden): the tied head counted once, causal attention halved. */
+double tt_model_step_flops(const struct tt_model *m);
+
+/* cos and sin for `positions` positions: (positions, D/2) each, cos first. */
+void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables);
+
+/* One optimiser step over grad_accum micro-batches. */
+tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out);
+/* Forward and loss over one batch of the validation tokens, added to the validation loss. */
+tt_status tt_model_plan_eval(const struct tt_model *m, struct tt_plan **out);
+/* Forward over one batch of the validation tokens; all logits into TT_X_LOGITS. */
+tt_status tt_model_plan_logits(const struct tt_model *m, struct tt_plan **out);
+/* One new token of one sequence against a cache of `length` positions; its logits into TT_X_LOGITS. */
+tt_status tt_model_plan_decode(const struct tt_model *m, int64_t length, struct tt_plan **out);
+
+/* Entries in the metrics ring, slots for token batches. */
+enum { TT_RING_ENTRIES = 1024, TT_TOKEN_SLOTS = 2 };
+
+#endif

@@ -1,0 +1,126 @@
+/* The parameter table: one flat arena. Matrices first (they decay), then the norms. Wq|Wk|Wv of a layer are adjacent,
+ * and so are Wgate|Wup (w1|w3), so that one version multiplies the views and another the whole. Names are those of the
+ * original LLaMA release, which has the same interleaved RoPE. */
+#include "model/params.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/rng.h"
+
+/* Groups start on a 256-byte boundary; the gaps stay zero. */
+enum { PAD = TT_ALIGN / sizeof(float) };
+
+static void pad(struct tt_params *p) { p->total = (p->total + PAD - 1) / PAD * PAD; }
+
+static void add(struct tt_params *p, int layer, const char *name, int64_t rows, int64_t cols)
+{
+    struct tt_param *t = &p->items[p->n++];
+    if (layer < 0)
+        snprintf(t->name, sizeof t->name, "%s.weight", name);
+    else
+        snprintf(t->name, sizeof t->name, "layers.%d.%s.weight", layer, name);
+    t->shape[0] = rows;
+    t->shape[1] = cols;
+    t->count = rows * (cols ? cols : 1);
+    t->offset = p->total;
+    p->total += t->count;
+}
+
+static void add_matrices(struct tt_params *p, const struct tt_config *c, int layer, int64_t D)
+{
+    int64_t C = c->hidden_dim, F = c->ffn_dim, Hq = c->num_heads * D, Hk = c->num_kv_heads * D;
+    pad(p);
+    add(p, layer, "attention.wq", Hq, C);
+    add(p, layer, "attention.wk", Hk, C);
+    add(p, layer, "attention.wv", Hk, C);
+    pad(p);
+    add(p, layer, "attention.wo", C, Hq);
+    pad(p);
+    add(p, layer, "feed_forward.w1", F, C);
+    add(p, layer, "feed_forward.w3", F, C);
+    pad(p);
+    add(p, layer, "feed_forward.w2", C, F);
+}
+
+tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
+{
+    int layers = (int)c->num_layers;
+    *p = (struct tt_params){.items = calloc(3 + 9 * (size_t)layers, sizeof *p->items)};
+    if (!p->items) return tt_fail(TT_FAILED, "out of memory for the parameter table of %d layers", layers);
+    add(p, -1, "tok_embeddings", c->vocab_size, c->hidden_dim);
+    if (!c->tie_embeddings) {
+        pad(p);
+        add(p, -1, "output", c->vocab_size, c->hidden_dim);
+    }
+    for (int i = 0; i < layers; i++) add_matrices(p, c, i, c->hidden_dim / c->num_heads);
+    pad(p);
+    p->decay_end = p->total;
+    for (int i = 0; i < layers; i++) {
+        add(p, i, "attention_norm", c->hidden_dim, 0);
+        pad(p);
+        add(p, i, "ffn_norm", c->hidden_dim, 0);
+        pad(p);
+    }
+    add(p, -1, "norm", c->hidden_dim, 0);
+    pad(p);
+    return TT_OK;
+}
+
+int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, int layer, enum tt_weight w)
+{
+    int first = c->tie_embeddings ? 1 : 2, layers = (int)c->num_layers;
+    int index;
+    if (w == TT_W_EMBEDDING)
+        index = 0;
+    else if (w == TT_W_HEAD)
+        index = first - 1;
+    else if (w == TT_W_NORM)
+        index = p->n - 1;
+    else if (w >= TT_W_ATTENTION_NORM)
+        index = first + 7 * layers + 2 * layer + (w == TT_W_FFN_NORM);
+    else
+        index = first + 7 * layer + (int)w;
+    return p->items[index].offset;
+}
+
+void tt_model_init_weights(const struct tt_model *m, float *weights)
+{
+    for (int64_t i = 0; i < m->params.total; i++) weights[i] = 0;
+    uint64_t seed = (uint64_t)m->config.seed;
+    for (int i = 0; i < m->params.n; i++) {
+        const struct tt_param *t = &m->params.items[i];
+        float *w = weights + t->offset;
+        for (int64_t j = 0; j < t->count; j++)
+            w[j] = t->shape[1] ? (float)(m->config.init_std * tt_normal(seed, (uint64_t)i, (uint64_t)j)) : 1.0f;
+    }
+}
+
+int64_t tt_model_param_count(const struct tt_model *m)
+{
+    int64_t n = 0;
+    for (int i = 0; i < m->params.n; i++) n += m->params.items[i].count;
+    return n;
+}
+
+double tt_model_step_flops(const struct tt_model *m)
+{
+    const struct tt_config *c = &m->config;
+    double tokens = (double)(c->batch_size * c->seq_len * c->grad_accum);
+    double params = (double)tt_model_param_count(m);
+    if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim); /* looking up an embedding multiplies nothing */
+    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->hidden_dim));
+}
+
+void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables)
+{
+    int64_t half = m->head_dim / 2;
+    float *cos_table = tables, *sin_table = tables + positions * half;
+    for (int64_t t = 0; t < positions; t++)
+        for (int64_t i = 0; i < half; i++) {
+            double angle = (double)t * pow(m->config.rope_theta, -2.0 * (double)i / (double)m->head_dim);
+            cos_table[t * half + i] = (float)cos(angle);
+            sin_table[t * half + i] = (float)sin(angle);
+        }
+}

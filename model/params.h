@@ -1,0 +1,26 @@
+/* Where each weight lies in the arena. */
+#ifndef TT_PARAMS_H
+#define TT_PARAMS_H
+
+#include "model/model.h"
+
+/* Of a layer first, in the order of the table; W1 is the gate, W3 up, W2 down. */
+enum tt_weight {
+    TT_W_Q,
+    TT_W_K,
+    TT_W_V,
+    TT_W_O,
+    TT_W_GATE,
+    TT_W_UP,
+    TT_W_DOWN,
+    TT_W_ATTENTION_NORM,
+    TT_W_FFN_NORM,
+    TT_W_EMBEDDING,
+    TT_W_HEAD, /* the embedding itself when tied */
+    TT_W_NORM,
+};
+
+tt_status tt_params_create(const struct tt_config *c, struct tt_params *p);
+int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, int layer, enum tt_weight w);
+
+#endif

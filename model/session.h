@@ -1,0 +1,29 @@
+/* A model on a device: its plans, its memory, its weights. What train, eval, generate and bench begin with. */
+#ifndef TT_SESSION_H
+#define TT_SESSION_H
+
+#include "core/checkpoint.h"
+#include "core/engine.h"
+#include "model/model.h"
+
+struct tt_session {
+    struct tt_backend *backend;
+    struct tt_model *model;
+    struct tt_engine engine;
+    struct tt_plan *step, *eval; /* NULL when not asked for */
+};
+
+enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2 };
+
+/* Writes the plans and allocates; the weights are still zero. With no plan asked for, there is room for weights only. */
+tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
+
+/* Plans and sizes, and nothing allocated: `engine` then says what would be. */
+tt_status tt_session_plan(struct tt_session *s, const struct tt_config *c, unsigned use);
+
+tt_status tt_session_init_weights(struct tt_session *s);
+/* From a checkpoint folder; the moments too when the session trains. */
+tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress);
+void tt_session_close(struct tt_session *s);
+
+#endif

@@ -1,0 +1,45 @@
+/* Which test program covers which kernel. A kernel in no list, or in two, does not compile; a program that did not
+ * launch all of its own fails. */
+#ifndef TT_TEST_COVERAGE_H
+#define TT_TEST_COVERAGE_H
+
+#include "backend/kernels.h"
+
+#define COVER_ELEMENTWISE(X)                                                                       \
+    X(add) X(mul) X(scale) X(zero) X(square) X(row_sum) X(col_sum) X(mul_rows) X(mul_cols)         \
+    X(silu) X(silu_backward) X(swiglu) X(swiglu_backward) X(exp) X(sub_rows)
+
+#define COVER_NORM(X) X(rsqrt) X(rsqrt_backward) X(rmsnorm) X(rmsnorm_backward) X(reduce_parts)
+
+#define COVER_ROPE(X)                                                                              \
+    X(rope) X(rope_cos) X(rope_sin) X(rope_rotate) X(rope_split) X(rope_merge)                     \
+    X(heads_split) X(heads_merge) X(repeat_kv) X(repeat_kv_backward)
+
+#define COVER_ATTENTION(X)                                                                         \
+    X(causal_mask) X(softmax) X(softmax_backward) X(causal_softmax) X(causal_softmax_backward)     \
+    X(flash) X(flash_backward) X(cache_append) X(attention_decode)
+
+#define COVER_LOSS(X)                                                                              \
+    X(embedding) X(embedding_backward) X(row_logsumexp) X(gather_nll) X(sub_target)                \
+    X(cross_entropy) X(loss_sum)
+
+#define COVER_OPTIMIZER(X)                                                                         \
+    X(step_begin) X(clip_scale) X(record) X(sum_squares) X(adamw) X(clip_grad) X(adam_m)           \
+    X(adam_v) X(weight_decay) X(adam_update)
+
+#define COVERED(name) covered_##name,
+enum kernels_covered {
+    COVER_ELEMENTWISE(COVERED)
+    COVER_NORM(COVERED)
+    COVER_ROPE(COVERED)
+    COVER_ATTENTION(COVERED)
+    COVER_LOSS(COVERED)
+    COVER_OPTIMIZER(COVERED)
+};
+#undef COVERED
+
+#define TT_KERNEL(name, flops, operands) _Static_assert(covered_##name >= 0, "no test for " #name);
+#include "backend/kernels.def"
+#undef TT_KERNEL
+
+#endif

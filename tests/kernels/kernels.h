@@ -1,0 +1,94 @@
+/* The harness of the kernel tests: a kernel is launched through the vtable alone and its outputs are compared with a
+ * plain float64 reference, so that the same tests run on every backend.
+ *
+ *     static void check_doubling(int64_t rows, int64_t cols)
+ *     {
+ *         new_case("%" PRId64 " x %" PRId64, rows, cols);
+ *         struct tensor *x = input("x", kt.dtype, rows, cols, 0, 1.0);
+ *         double *want = doubles(rows * cols);
+ *         for (int64_t i = 0; i < rows * cols; i++) want[i] = 2 * x->v[i];
+ *         LAUNCH(scale, .x = x->data, .n = rows * cols, .factor = 2);
+ *         close_to(x, want, 1e-6, 0);
+ *     }
+ *
+ * The pointers in an argument struct are those of host images. LAUNCH carries every image to the device, puts device
+ * pointers in their place (kernels.def says which fields are pointers), launches, and carries the images back. It does
+ * so on several backends with different numbers of threads, and checks each time that
+ *   - nothing outside a buffer, and no gap between the rows of a view, was written;
+ *   - what kernels.def calls an input was not changed;
+ *   - every backend wrote the same bits. */
+#ifndef TT_TEST_KERNELS_H
+#define TT_TEST_KERNELS_H
+
+#include "tests/kernels/compare.h"
+#include "tests/kernels/coverage.h"
+#include "tests/kernels/launch.h"
+
+/* ---- many shapes ---- */
+
+/* for EACH(n, 1, 3, 7) use(*n); */
+#define EACH(x, ...)                                                                               \
+    (const int64_t *x = (const int64_t[]){__VA_ARGS__},                                            \
+                   *x##_end = x + sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t);        \
+     x < x##_end; x++)
+
+typedef void (*shape_test)(int64_t rows, int64_t cols, int64_t gap);
+
+static inline void for_shapes_and_gaps(shape_test test)
+{
+    for EACH (rows, 1, 3, 17, 70)
+        for EACH (cols, 1, 3, 7, 65, 100, 1000)
+            for EACH (gap, 0, 3) test(*rows, *cols, *gap);
+}
+
+static inline void for_shapes(void (*test)(int64_t rows, int64_t cols))
+{
+    for EACH (rows, 1, 3, 17, 70)
+        for EACH (cols, 1, 3, 7, 65, 100, 1000) test(*rows, *cols);
+}
+
+static inline void for_lengths(void (*test)(int64_t n))
+{
+    for EACH (n, 1, 3, 7, 16, 65, 1000, 4099, 70001) test(*n);
+}
+
+/* ---- programs ---- */
+
+static inline tt_status open_backends(void)
+{
+    struct tt_device_info info;
+    for (int i = 0; i < MAX_BACKENDS; i++) {
+        TT_TRY(tt_backend_open(&(struct tt_backend_options){.threads = i + 1}, &kt.backends[i]));
+        kt.backend_count = i + 1;
+    }
+    TT_TRY(kt.backends[0].ops->info(kt.backends[0].self, &info));
+    kt.has[TT_F32] = true;
+    kt.has[TT_BF16] = info.has[TT_PREC_BF16];
+    kt.has[TT_F16] = info.has[TT_PREC_FP16];
+    return TT_OK;
+}
+
+/* Once for every type of activations that this device computes in. */
+#define TEST_TYPES(name)                                                                           \
+    do {                                                                                           \
+        for (kt.dtype = TT_F32; kt.dtype < TT_DTYPES; kt.dtype++)                                  \
+            if (kt.has[kt.dtype]) TEST(name);                                                      \
+        kt.dtype = TT_F32;                                                                         \
+    } while (0)
+
+static inline void close_backends(void)
+{
+    forget_case();
+    for (int i = 0; i < kt.backend_count; i++) tt_backend_close(&kt.backends[i]);
+}
+
+#define LAUNCHED(name) CHECK(kt.launches[TT_K_##name] > 0, "no test launched " #name);
+
+/* The end of main(), with the list of coverage.h that is this program's. */
+#define END_KERNEL_TESTS(cover)                                                                    \
+    do {                                                                                           \
+        cover(LAUNCHED) close_backends();                                                          \
+        return test_end();                                                                         \
+    } while (0)
+
+#endif

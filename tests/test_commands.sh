@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# The commands as a user types them: train, stop, resume, eval, generate, data, info, bench, and what they refuse.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+root=$PWD
+cd "$dir" || exit 1
+failed=0
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
+
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+    [ -f out ] && tail -n 5 out | sed 's/^/     out: /'
+    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
+}
+# expect CODE "words in the output" command…
+expect() {
+    local code=$1 words=$2 got
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
+    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+}
+same() { cmp -s "$1" "$2" || fail "$3"; }
+passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+
+# ---- train, and go on ----
+expect 0 "grammar" "$TT" train $tiny --num-steps 12 --out whole
+[ -f whole/step-00000012/model.safetensors ] || fail "no checkpoint"
+grep -q '"step":12' whole/metrics.jsonl || fail "no metrics of the last step"
+expect 0 "floor" "$TT" train $tiny --num-steps 12 --out parts --save-interval 5
+rm -rf parts/step-00000012
+expect 0 "resume" "$TT" train --resume auto --out parts
+same whole/step-00000012/model.safetensors parts/step-00000012/model.safetensors "resumed weights differ"
+same whole/step-00000012/state.safetensors parts/step-00000012/state.safetensors "resumed moments differ"
+[ "$(grep -c '"loss"' parts/metrics.jsonl)" = 12 ] || fail "metrics of a resumed run have gaps or doubles"
+expect 2 "has all 12 steps" "$TT" train --resume auto --out parts
+expect 0 "now whole.1" "$TT" train $tiny --num-steps 2 --out whole
+[ -d whole.1/step-00000012 ] || fail "an earlier run was lost"
+for version in baseline fused; do
+    expect 0 "resume" "$TT" train --resume parts/step-00000005 --version $version --num-steps 14 --out "on-$version"
+done
+passed "train and resume"
+
+# ---- damage ----
+"$TT" train $tiny --num-steps 6 --save-interval 2 --out hurt >out 2>err || fail "train for damage"
+printf 'x' | dd of=hurt/step-00000006/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+expect 0 "step-00000004" "$TT" train --resume auto --out hurt
+grep -q "step-00000006" err || fail "no warning about the damaged checkpoint"
+passed "a damaged checkpoint is skipped"
+
+# ---- signals ----
+for signal in INT TERM USR1; do
+    "$TT" train $tiny --num-steps 100000 --val-interval 0 --log-interval 5 --out "sig-$signal" >out 2>err &
+    pid=$!
+    for _ in $(seq 200); do grep -q "step" "sig-$signal/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
+    kill -$signal $pid
+    wait $pid
+    code=$?
+    [ $code = 130 ] || fail "SIG$signal: exit $code"
+    grep -q -- "--resume auto" err || fail "SIG$signal: does not say how to go on"
+    ls -d "sig-$signal"/step-* >/dev/null 2>&1 || fail "SIG$signal: saved nothing"
+done
+passed "signals save and stop"
+
+# ---- nothing half-done ----
+expect 1 "in the way" "$TT" train $tiny --num-steps 2 --out whole/metrics.jsonl/x
+expect 2 "--val-interval" "$TT" train $tiny --num-steps 2 --val-intervall 3 --out never
+expect 2 "did you mean" "$TT" train --preset smal --out never
+expect 2 "hidden" "$TT" train $tiny --hidden-dim 33 --out never
+expect 2 "kv" "$TT" train $tiny --num-kv-heads 3 --out never
+expect 2 "cuda" "$TT" train $tiny --precision bf16 --out never
+expect 2 "missing.bin" "$TT" train $tiny --data missing.bin --out never
+: >empty.txt
+expect 2 "empty" "$TT" train $tiny --data empty.txt --out never
+expect 2 "no checkpoint" "$TT" eval whole/nothing
+expect 2 "no checkpoint" "$TT" generate .
+expect 2 "64" "$TT" train $tiny --vocab-size 30 --out never
+[ -e never ] && fail "a refused run wrote something"
+(ulimit -f 8; "$TT" train $tiny --num-steps 2 --out full >out 2>err)
+[ $? = 1 ] || fail "a full disk: exit $?"
+ls full/step-* >/dev/null 2>&1 && fail "a full disk left a checkpoint"
+passed "bad input is refused"
+
+# ---- eval and generate ----
+expect 0 "gap" "$TT" eval parts
+expect 0 '"loss"' "$TT" eval parts --json
+"$TT" generate parts --max-tokens 30 --seed 3 --quiet >a 2>/dev/null || fail "generate"
+"$TT" generate parts --max-tokens 30 --seed 3 --quiet --no-cache >b 2>/dev/null || fail "generate without cache"
+"$TT" generate parts --max-tokens 30 --seed 4 --quiet >c 2>/dev/null
+same a b "cached and uncached text differ"
+cmp -s a c && fail "another seed gives the same text"
+expect 0 "the" "$TT" generate parts --prompt "the small cat" --temperature 0 --max-tokens 5
+expect 2 "zebra" "$TT" generate parts --prompt "the zebra"
+passed "eval and generate"
+
+# ---- data ----
+for i in $(seq 400); do echo "line $i of a text that has some words, and some of them again and again"; done >text.txt
+for kind in bytes chars bpe; do
+    expect 0 "train on them" "$TT" data text.txt --tokenizer $kind --vocab-size 300 --out "data-$kind"
+    expect 0 "tokens" "$TT" data --inspect "data-$kind/train_000000.bin"
+    expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-$kind/train_*.bin" --val-data "data-$kind/val_*.bin" \
+        --tokenizer "data-$kind/tokenizer.json" --out "run-$kind"
+    expect 0 "line" "$TT" generate "run-$kind" --prompt "line" --max-tokens 5
+    expect 0 "loss" "$TT" eval "run-$kind" --data text.txt
+done
+expect 2 "already" "$TT" data text.txt --out data-bytes
+expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data text.txt --tokenizer chars --out run-text
+expect 0 "cannot be learned" "$TT" train $tiny --num-steps 3 --data random --vocab-size 100 --out run-random
+head -c 1500 data-bytes/train_000000.bin >short.bin
+expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
+passed "data"
+
+# ---- info and bench ----
+expect 0 "memory that training takes" "$TT" info --preset 1b
+expect 0 "adamw" "$TT" info --plan
+expect 0 '"parameters": 31977984' "$TT" info --preset small --json
+expect 0 "ops/step" "$TT" bench --sizes tiny --versions fused $tiny --repeats 3 --warmup 1 --profile-dir prof
+grep -q '"median_ms"' prof/bench.json || fail "no bench.json"
+expect 0 '"tokens_per_second"' "$TT" bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --json
+passed "info and bench"
+
+# ---- a configuration reproduces a run ----
+"$TT" train $tiny --num-steps 3 --learning-rate 0.002 --seed 5 --print-config >run.yaml || fail "print-config"
+expect 0 "loss" "$TT" train --config run.yaml --out from-config
+expect 0 "loss" "$TT" train $tiny --num-steps 3 --learning-rate 0.002 --seed 5 --out from-flags
+same from-config/step-00000003/model.safetensors from-flags/step-00000003/model.safetensors "the printed configuration is another run"
+passed "configuration"
+
+cd "$root" || exit 1
+exit "$failed"

@@ -1,0 +1,201 @@
+/* The loop as a whole: stopping anywhere and going on gives the same bits as never stopping, in every version; any version
+ * takes over from any other; nothing is allocated after the first step; what cannot be finite stops or is skipped. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/train.h"
+#include "tests/model_fixture.h"
+
+static struct tt_backend backend;
+static char root[] = "/tmp/tt-test-train-XXXXXX";
+
+static struct tt_config loop_config(enum tt_version v, const char *name)
+{
+    struct tt_config c = tiny_config();
+    c.version = v;
+    c.vocab_size = 64;
+    c.clip_norm = 1;
+    c.grad_accum = 2;
+    c.num_steps = 7;
+    c.val_interval = 3;
+    c.quiet = true;
+    c.keep = 2;
+    snprintf(c.out, sizeof c.out, "%s/%s", root, name);
+    CHECK_OK(tt_make_dirs(c.out));
+    return c;
+}
+
+static struct tt_data *open_data(const struct tt_config *c)
+{
+    struct tt_data *d = NULL;
+    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = c->data, .val_fraction = 0.1, .seq_len = c->seq_len,
+                                                    .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed}, &d));
+    return d;
+}
+
+/* Trains from `from` (a checkpoint, or NULL) until step `until`; weights and moments afterwards, malloc'd. */
+static float *train(const struct tt_config *c, const char *from, int64_t until, struct tt_train_result *result, tt_status *status)
+{
+    struct tt_session s;
+    struct tt_config run = *c;
+    struct tt_data *data = open_data(c);
+    struct tt_progress progress = {.best_val = INFINITY, .loss_scale = 1};
+    CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL)); /* the schedule is that of the whole run */
+    if (from)
+        CHECK_OK(tt_session_load(&s, from, &progress));
+    else
+        CHECK_OK(tt_session_init_weights(&s));
+    run.num_steps = until;
+    struct tt_train t = {.config = &run, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step, .eval_plan = s.eval,
+                         .data = data, .config_text = "seed: 1\n", .progress = progress};
+    tt_status st = tt_train_run(&t, result);
+    if (status)
+        *status = st;
+    else
+        CHECK_OK(st);
+    int64_t n = s.model->params.total;
+    float *all = malloc((size_t)(3 * n) * sizeof *all);
+    static const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
+    for (int i = 0; i < 3; i++) CHECK_OK(tt_engine_download(&s.engine, which[i], 0, all + i * n, (size_t)n * sizeof *all));
+    tt_session_close(&s);
+    tt_data_close(data);
+    return all;
+}
+
+static int64_t arena_floats(const struct tt_config *c)
+{
+    struct tt_model *m;
+    CHECK_OK(tt_model_create(c, &m));
+    int64_t n = 3 * m->params.total;
+    tt_model_free(m);
+    return n;
+}
+
+static void resume_gives_the_same_bits(void)
+{
+    for (int v = 0; v < TT_VERSIONS; v++)
+        for (int stop = 1; stop < 7; stop += 2) {
+            struct tt_config a = loop_config((enum tt_version)v, "straight"), b = loop_config((enum tt_version)v, "stopped");
+            struct tt_train_result one, two;
+            char from[1200];
+            float *x = train(&a, NULL, 7, &one, NULL);
+            free(train(&b, NULL, stop, &two, NULL));
+            snprintf(from, sizeof from, "%s/step-%08d", b.out, stop);
+            float *y = train(&b, from, 7, &two, NULL);
+            CHECK(!memcmp(x, y, (size_t)arena_floats(&a) * sizeof *x), "version %d stopped at %d", v, stop);
+            CHECK(one.val_loss == two.val_loss, "validation %.9g against %.9g", one.val_loss, two.val_loss);
+            free(x);
+            free(y);
+        }
+}
+
+static void two_runs_give_the_same_bits(void)
+{
+    for (int v = 0; v < TT_VERSIONS; v++) {
+        struct tt_config c = loop_config((enum tt_version)v, "again");
+        struct tt_train_result r;
+        float *x = train(&c, NULL, 7, &r, NULL), *y = train(&c, NULL, 7, &r, NULL);
+        CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "version %d", v);
+        free(x);
+        free(y);
+    }
+}
+
+static void versions_take_over_from_each_other(void)
+{
+    struct tt_config start = loop_config(TT_BASELINE, "relay");
+    struct tt_train_result r;
+    char from[1200];
+    free(train(&start, NULL, 3, &r, NULL));
+    snprintf(from, sizeof from, "%s/step-%08d", start.out, 3);
+    double val[TT_VERSIONS];
+    for (int v = 0; v < TT_VERSIONS; v++) {
+        struct tt_config c = loop_config((enum tt_version)v, "relay-on");
+        free(train(&c, from, 6, &r, NULL));
+        val[v] = r.val_loss;
+        CHECK(fabs(val[v] - val[0]) < 1e-5 * val[0], "version %d: %.7f against %.7f", v, val[v], val[0]);
+    }
+}
+
+static void losses_fall_and_are_written(void)
+{
+    struct tt_config c = loop_config(TT_FLASH, "falls");
+    struct tt_train_result r;
+    c.num_steps = 60;
+    c.val_interval = 20;
+    free(train(&c, NULL, 60, &r, NULL));
+    CHECK(r.val_loss < 3.6, "validation loss %.4f after 60 steps, ln 64 = 4.16", r.val_loss);
+    CHECK(r.steps == 60 && r.tokens_per_second > 0, "%lld steps", (long long)r.steps);
+    char path[1200], *text;
+    size_t n;
+    int lines = 0, val = 0;
+    snprintf(path, sizeof path, "%s/metrics.jsonl", c.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &text, &n));
+    for (char *at = text; (at = strchr(at, '\n')); at++) lines++;
+    for (char *at = text; (at = strstr(at, "val_loss")); at++) val++;
+    CHECK(lines == 63 && val == 3, "%d lines, %d validations", lines, val);
+    free(text);
+}
+
+static void early_stop(void)
+{
+    struct tt_config c = loop_config(TT_FUSED, "patience");
+    struct tt_train_result r;
+    c.num_steps = 100;
+    c.learning_rate = 1e-12; /* never gets better */
+    c.val_interval = 1;
+    c.patience = 3;
+    strcpy(c.data, "random");
+    free(train(&c, NULL, 100, &r, NULL));
+    CHECK(r.early_stop && r.steps < 100, "stopped %d after %lld steps", r.early_stop, (long long)r.steps);
+}
+
+static void not_finite_stops_or_skips(void)
+{
+    for (int skip = 0; skip < 2; skip++) {
+        struct tt_config c = loop_config(TT_FLASH, skip ? "skip" : "stop");
+        struct tt_train_result r;
+        tt_status st;
+        c.learning_rate = 1e30; /* the first step throws the weights out of range */
+        c.warmup_steps = 0;
+        c.val_interval = 0;
+        c.on_nan = skip ? TT_NAN_SKIP : TT_NAN_STOP;
+        float *all = train(&c, NULL, 7, &r, &st);
+        if (skip)
+            CHECK(!st, "%s", st->text);
+        else
+            CHECK(st && st->code == TT_FAILED && strstr(st->text, "not finite"), "%s", st ? st->text : "went on");
+        tt_status_free(st);
+        free(all);
+    }
+}
+
+static void keeps_the_last_two(void)
+{
+    struct tt_config c = loop_config(TT_FUSED, "kept");
+    struct tt_train_result r;
+    int found = 0;
+    c.save_interval = 1;
+    free(train(&c, NULL, 5, &r, NULL));
+    DIR *d = opendir(c.out);
+    for (struct dirent *e; d && (e = readdir(d));) found += !strncmp(e->d_name, "step-", 5);
+    if (d) closedir(d);
+    CHECK(found == 2, "%d checkpoints", found);
+}
+
+int main(void)
+{
+    CHECK(mkdtemp(root) != NULL, "no folder for the test");
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){0}, &backend));
+    TEST(resume_gives_the_same_bits);
+    TEST(two_runs_give_the_same_bits);
+    TEST(versions_take_over_from_each_other);
+    TEST(losses_fall_and_are_written);
+    TEST(early_stop);
+    TEST(not_finite_stops_or_skips);
+    TEST(keeps_the_last_two);
+    tt_backend_close(&backend);
+    CHECK_OK(tt_remove_tree(root));
+    return test_end();
+}
