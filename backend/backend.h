@@ -45,6 +45,7 @@ struct tt_device_info {
     int wave_width;       /* threads in lockstep; 1 on a CPU */
     int units;            /* cores, SMs, CUs */
     size_t shared_bytes;  /* shared memory a block may ask for; 0 on a CPU */
+    int flash_head;       /* largest head of its flash attention; 0 = any */
     size_t memory_total, memory_free;
     size_t memory_used, memory_peak; /* through this backend, since it was opened or since reset_peak */
     double peak_flops[TT_DTYPES];    /* published FLOP/s of a matrix multiply by type; 0 when unknown */
@@ -114,6 +115,7 @@ struct tt_backend {
 struct tt_backend_options {
     int threads; /* CPU threads; 0 means as many as the machine (or OMP_NUM_THREADS) gives */
     int device;  /* which GPU; 0 is the first */
+    enum tt_precision precision; /* tf32 changes how fp32 matrices are multiplied */
 };
 
 /* The backend this program was built with. */

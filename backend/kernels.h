@@ -26,6 +26,7 @@ struct tt_state {
     float grad_norm;    /* before clipping */
     float clip;         /* factor on every gradient: clipping and the inverse loss scale */
     float loss_scale;   /* fp16 only; 1 otherwise */
+    int32_t good;       /* steps since the loss scale last changed */
     int32_t skipped;    /* steps that changed nothing, so far */
 };
 
@@ -55,13 +56,16 @@ struct tt_step_begin_args {
 };
 
 /* grad_norm = sqrt(sum of partial[0..count)) / loss_scale; apply = loss and norm are finite; clip = min(1, max_norm /
- * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply. */
+ * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply. Then, with grow_after > 0, the next
+ * step's loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches grow_after, twice
+ * (at most 2^24) and good = 0. */
 struct tt_clip_scale_args {
     enum tt_dtype dtype;
     struct tt_state *state;
     const float *partial;
     int64_t count;
     float max_norm;
+    int32_t grow_after; /* 0: the loss scale stays as it is */
 };
 
 /* ring[(step-1) % entries] = this step's metrics. */
@@ -86,12 +90,14 @@ struct tt_embedding_args {
 };
 
 /* dweight[token(t),:] += dy[t,:], always in the order of t. */
+#define TT_EMBEDDING_WORK(T, V) (2 * ((T) + (V)) + 1024) /* ints */
 struct tt_embedding_backward_args {
     enum tt_dtype dtype;
     const int32_t *tokens;
     const struct tt_state *state; /* or NULL */
     const void *dy;               /* (T, C) */
     float *dweight;               /* (V, C) */
+    int32_t *work;                /* scratch for a device that sorts the tokens first */
     int64_t T, S, C, V, slot_stride;
 };
 
@@ -113,12 +119,21 @@ struct tt_mul_args {
     int64_t rows, cols, ldx, ldy, ldo;
 };
 
-/* x *= factor. */
+/* x *= factor · (state ? loss_scale : 1). */
 struct tt_scale_args {
     enum tt_dtype dtype;
     void *x;
+    const struct tt_state *state; /* or NULL */
     int64_t n;
     float factor;
+};
+
+/* out = x in the activation type. */
+struct tt_cast_args {
+    enum tt_dtype dtype;
+    const float *x;
+    void *out;
+    int64_t n;
 };
 
 /* x = 0. */
@@ -507,12 +522,13 @@ struct tt_sum_squares_args {
 };
 
 /* The whole of it over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
- * for elements below decay_end. Nothing when !state->apply. */
+ * for elements below decay_end; copy = w in the activation type. Nothing when !state->apply. */
 struct tt_adamw_args {
     enum tt_dtype dtype;
     const struct tt_state *state;
     float *w, *m, *v;
     const float *grad;
+    void *copy; /* or NULL */
     int64_t n, decay_end;
     float beta1, beta2, eps, decay;
 };

@@ -33,7 +33,7 @@ static tt_status gather(struct info *n)
     TT_TRY(tt_config_check(n->c));
     TT_TRY(tt_open_backend(n->c, &n->backend));
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
-    TT_TRY(tt_session_plan(&n->session, n->c, TT_USE_TRAIN | TT_USE_EVAL));
+    TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL));
     n->cost = tt_cost_of_plan(n->session.step);
     n->total = (double)tt_engine_total(&n->session.engine) + host_bytes(n) + process_bytes;
     return TT_OK;

@@ -102,7 +102,7 @@ static tt_status open_data(struct training *t)
 
 static tt_status open_weights(struct training *t)
 {
-    t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = 1};
+    t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(t->c)};
     if (t->checkpoint) return tt_session_load(&t->session, t->checkpoint, &t->progress);
     return tt_session_init_weights(&t->session);
 }
@@ -112,6 +112,9 @@ static void announce(struct training *t)
     if (t->c->quiet || t->c->json) return;
     tt_print_device(&t->backend);
     tt_print_model(&t->session);
+    if (t->session.flash_refused)
+        printf("note    heads of %lld are too large for this device's flash attention; the fused one runs\n",
+               (long long)t->session.model->head_dim);
     printf("data    %s\n", tt_data_describe(t->data));
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
     fflush(stdout);

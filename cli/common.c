@@ -8,7 +8,8 @@
 
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
 {
-    return tt_backend_open(&(struct tt_backend_options){.threads = (int)c->threads, .device = (int)c->device}, out);
+    return tt_backend_open(&(struct tt_backend_options){.threads = (int)c->threads, .device = (int)c->device,
+                                                        .precision = c->precision}, out);
 }
 
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
@@ -69,6 +70,8 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
     if (*checkpoint) return TT_OK;
     return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", path, path);
 }
+
+float tt_first_loss_scale(const struct tt_config *c) { return c->precision == TT_PREC_FP16 ? 0x1p16f : 1.0f; }
 
 void tt_format_count(double n, char out[32])
 {

@@ -16,6 +16,9 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
 /* The same for a run's folder that may have none yet: then *checkpoint is NULL. */
 tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint);
 
+/* fp16 starts high and halves the scale until nothing overflows; the others need none. */
+float tt_first_loss_scale(const struct tt_config *c);
+
 /* "0.87 M", "31.98 M", "1.03 B" */
 void tt_format_count(double n, char out[32]);
 void tt_format_bytes(double n, char out[32]);

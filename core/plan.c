@@ -144,7 +144,7 @@ double tt_op_bytes(const struct tt_op *op)
     double sum = 0;
     int n = tt_op_operands(op, operands);
     for (int i = 0; i < n; i++)
-        sum += operands[i].access == TT_READ_WRITE ? 2 * operands[i].bytes : operands[i].bytes;
+        if (operands[i].access != TT_SCRATCH) sum += operands[i].access == TT_READ_WRITE ? 2 * operands[i].bytes : operands[i].bytes;
     return sum;
 }
 

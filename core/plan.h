@@ -15,6 +15,7 @@ enum tt_phase { TT_FORWARD, TT_BACKWARD, TT_OPTIMIZE, TT_PHASES };
 /* Memory that outlives a step and is the same for all plans of a run. */
 #define TT_EXTERNALS(X)                                                                            \
     X(WEIGHTS, "weights")                                                                          \
+    X(MASTER, "master weights")                                                                    \
     X(GRADS, "gradients")                                                                          \
     X(MOMENT1, "first moments")                                                                    \
     X(MOMENT2, "second moments")                                                                   \

@@ -86,6 +86,7 @@ static tt_status read_state(struct loop *l, int64_t step)
     g->position = (uint64_t)(step * l->c->batch_size * l->c->grad_accum);
     g->skipped = state.skipped;
     g->loss_scale = state.loss_scale;
+    g->good_steps = state.good;
     return TT_OK;
 }
 
@@ -98,12 +99,11 @@ static tt_status save(struct loop *l, int64_t step)
     TT_TRY(l->b->ops->info(l->b->self, &info));
     struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .params = l->t->params,
                               .tokenizer = tt_data_tokenizer(l->t->data)};
+    enum tt_external weights = l->t->engine->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS;
+    enum tt_external which[] = {weights, TT_X_MOMENT1, TT_X_MOMENT2};
     float *host[3] = {0};
     tt_status st = TT_OK;
-    for (int i = 0; i < 3 && !st; i++) {
-        static const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
-        st = on_host(l, which[i], info.shares_memory, &host[i]);
-    }
+    for (int i = 0; i < 3 && !st; i++) st = on_host(l, which[i], info.shares_memory, &host[i]);
     c.w = host[0], c.m = host[1], c.v = host[2];
     if (!st) st = tt_checkpoint_save(l->c->out, &c, l->c->keep);
     for (int i = 0; i < 3 && !info.shares_memory; i++) free(host[i]);
@@ -154,7 +154,7 @@ static tt_status open_loop(struct loop *l)
     struct tt_train *t = l->t;
     const struct tt_config *c = l->c;
     struct tt_state state = {.step = t->progress.step, .loss_scale = t->progress.loss_scale > 0 ? t->progress.loss_scale : 1,
-                             .skipped = (int32_t)t->progress.skipped};
+                             .good = (int32_t)t->progress.good_steps, .skipped = (int32_t)t->progress.skipped};
     TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
     return tt_feed_open(&l->feed, t->engine, t->data, c->batch_size * c->grad_accum, c->seq_len, t->progress.position,

@@ -176,7 +176,7 @@ void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int6
     LAUNCH(b->p, exp, .x = logits, .n = rows * V);
     LAUNCH(b->p, sub_target, .x = logits, .tokens = b->tokens, .state = b->state, .rows = rows, .cols = V, .first = first,
            .S = b->S, .slot_stride = b->slot_stride);
-    LAUNCH(b->p, scale, .x = logits, .n = rows * V, .factor = b->loss_factor);
+    LAUNCH(b->p, scale, .x = logits, .state = b->state, .n = rows * V, .factor = b->loss_factor);
 }
 
 /* ---- optimiser: every step of every tensor a kernel of its own ---- */
@@ -186,7 +186,7 @@ enum { PARTS_PER_TENSOR = 16 };
 static void adamw_steps(struct build *b, const struct tt_param *t)
 {
     const struct tt_config *c = b->c;
-    float *w = (float *)b->weights + t->offset, *g = (float *)b->grads + t->offset;
+    float *w = b->master + t->offset, *g = (float *)b->grads + t->offset;
     size_t bytes = (size_t)b->m->params.total * sizeof(float);
     float *m = (float *)tt_plan_external(b->p, TT_X_MOMENT1, bytes) + t->offset;
     float *v = (float *)tt_plan_external(b->p, TT_X_MOMENT2, bytes) + t->offset;
@@ -196,6 +196,7 @@ static void adamw_steps(struct build *b, const struct tt_param *t)
     if (t->offset < b->m->params.decay_end)
         LAUNCH(b->p, weight_decay, .state = b->state, .w = w, .n = t->count, .decay = (float)c->weight_decay);
     LAUNCH(b->p, adam_update, .state = b->state, .w = w, .m = m, .v = v, .n = t->count, .eps = (float)c->adam_eps);
+    if (b->p->dtype != TT_F32) LAUNCH(b->p, cast, .x = w, .out = view(b, b->weights, t->offset), .n = t->count);
 }
 
 void optimizer_steps(struct build *b)
@@ -208,7 +209,7 @@ void optimizer_steps(struct build *b)
         LAUNCH(b->p, sum_squares, .x = (float *)b->grads + params->items[i].offset, .partial = partial + i * PARTS_PER_TENSOR,
                .n = params->items[i].count, .parts = PARTS_PER_TENSOR);
     LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = parts,
-           .max_norm = (float)b->c->clip_norm);
+           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
     b->p->group = TT_G_OPTIMIZER;
     for (int i = 0; i < params->n; i++) adamw_steps(b, &params->items[i]);
 }

@@ -28,14 +28,21 @@ static struct tt_gemm plain(const struct build *b)
     return (struct tt_gemm){.batch = 1, .alpha = 1, .type_a = t, .type_b = t, .type_c = t};
 }
 
-void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy)
+void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in, int64_t out,
+               int64_t ldy)
 {
     struct tt_gemm g = plain(b);
+    g.type_c = type;
     g.a = x, g.b = w, g.c = y;
     g.m = rows, g.n = out, g.k = in;
     g.lda = in, g.ldb = in, g.ldc = ldy;
     g.trans_b = true;
     tt_plan_gemm(b->p, &g);
+}
+
+void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy)
+{
+    linear_as(b, x, w, y, b->p->dtype, rows, in, out, ldy);
 }
 
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,

@@ -16,7 +16,8 @@ struct build {
     bool accumulate; /* it adds to the gradients instead of overwriting them */
     bool decode;     /* one token of one sequence, against a cache of `positions` */
     int64_t B, S, T, C, H, KV, D, F, V, P, positions;
-    char *weights, *grads;        /* the arenas */
+    char *weights, *grads;        /* the arenas; weights in the activation type */
+    float *master;                /* the weights the optimiser changes: the same arena in fp32, else one beside it */
     const int32_t *tokens;        /* B rows of S+1 */
     const struct tt_state *state; /* NULL: no slots */
     int64_t slot_stride;
@@ -71,6 +72,9 @@ float *gradient(const struct build *b, enum tt_weight w);
 
 /* y (rows, out) = x (rows, in) · Wᵀ, W stored (out, in); ld* are row distances. */
 void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy);
+/* The same with y of another type. */
+void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in, int64_t out,
+               int64_t ldy);
 /* dx (rows, in) = dy·W (+ dx when add). */
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add);
@@ -113,6 +117,9 @@ void swiglu_fused_backward(struct build *b, const struct ffn_acts *f, const void
  * backward phase when in single steps). */
 void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int64_t first);
 void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int64_t first);
+
+/* fp16 alone scales its loss, and doubles the scale after so many good steps. */
+static inline int32_t loss_scale_interval(const struct build *b) { return b->p->dtype == TT_F16 ? 1000 : 0; }
 
 void optimizer_steps(struct build *b);
 void optimizer_fused(struct build *b);

@@ -6,7 +6,7 @@
 /* ---- residual + RMSNorm ---- */
 
 /* Runs of rows whose weight gradients are summed apart: enough of them to keep a GPU busy. */
-enum { NORM_PARTS = 64 };
+static int64_t norm_parts(const struct build *b) { return b->T < 512 ? b->T : 512; }
 
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
 {
@@ -20,11 +20,12 @@ void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct no
 
 void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first)
 {
-    float *partial = floats(b, "norm_partial", NORM_PARTS * b->C);
+    int64_t parts = norm_parts(b);
+    float *partial = floats(b, "norm_partial", parts * b->C);
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd, .dres = first ? NULL : dr,
-           .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = NORM_PARTS);
-    LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = NORM_PARTS, .cols = b->C,
+           .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = parts);
+    LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = parts, .cols = b->C,
            .accumulate = b->accumulate);
 }
 
@@ -147,9 +148,10 @@ void optimizer_fused(struct build *b)
     b->p->group = TT_G_CLIP;
     LAUNCH(b->p, sum_squares, .x = (float *)b->grads, .partial = partial, .n = n, .parts = NORM_PARTIALS);
     LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = NORM_PARTIALS,
-           .max_norm = (float)c->clip_norm);
+           .max_norm = (float)c->clip_norm, .grow_after = loss_scale_interval(b));
     b->p->group = TT_G_OPTIMIZER;
-    LAUNCH(b->p, adamw, .state = b->state, .w = (float *)b->weights, .m = m, .v = v, .grad = (float *)b->grads, .n = n,
+    LAUNCH(b->p, adamw, .state = b->state, .w = b->master, .m = m, .v = v, .grad = (float *)b->grads, .n = n,
+           .copy = b->p->dtype == TT_F32 ? NULL : b->weights,
            .decay_end = b->m->params.decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2, .eps = (float)c->adam_eps,
            .decay = (float)c->weight_decay);
 }

@@ -61,8 +61,9 @@ static void embed_backward(struct build *b, const void *dr)
     float *dweight = gradient(b, TT_W_EMBEDDING);
     b->p->group = TT_G_EMBEDDING;
     if (!b->c->tie_embeddings && !b->accumulate) LAUNCH(b->p, zero, .x = dweight, .n = b->V * b->C);
-    LAUNCH(b->p, embedding_backward, .tokens = b->tokens, .state = b->state, .dy = dr, .dweight = dweight, .T = b->T, .S = b->S,
-           .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
+    int32_t *work = tt_plan_buffer(b->p, "embedding_work", (size_t)TT_EMBEDDING_WORK(b->T, b->V) * sizeof *work);
+    LAUNCH(b->p, embedding_backward, .tokens = b->tokens, .state = b->state, .dy = dr, .dweight = dweight, .work = work, .T = b->T,
+           .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
 }
 
 /* Tokens to the output of the last norm. */
@@ -134,6 +135,8 @@ static void write_train(struct build *b, struct block_acts *blocks)
     b->loss_factor = 1.0f / (float)(b->T * micros);
     b->loss = (float *)((char *)state + offsetof(struct tt_state, loss));
     b->grads = tt_plan_external(b->p, TT_X_GRADS, (size_t)b->m->params.total * sizeof(float));
+    b->master = b->p->dtype == TT_F32 ? (float *)b->weights
+                                      : tt_plan_external(b->p, TT_X_MASTER, (size_t)b->m->params.total * sizeof(float));
     const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS, TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
     step_begin(b, state);
     for (int i = 0; i < micros; i++) micro_batch(b, i, tokens, blocks);
@@ -156,11 +159,12 @@ static void write_eval(struct build *b, struct block_acts *blocks)
     head_and_loss(b, last.y, NULL);
 }
 
+/* To the host, so in fp32 whatever the activations are. */
 static void logits_out(struct build *b, const void *y)
 {
-    void *logits = tt_plan_external(b->p, TT_X_LOGITS, (size_t)(b->T * b->V) * tt_dtype_size(b->p->dtype));
+    float *logits = tt_plan_external(b->p, TT_X_LOGITS, (size_t)(b->T * b->V) * sizeof *logits);
     b->p->group = TT_G_LOSS;
-    linear(b, y, weight(b, TT_W_HEAD), logits, b->T, b->C, b->V, b->V);
+    linear_as(b, y, weight(b, TT_W_HEAD), logits, TT_F32, b->T, b->C, b->V, b->V);
 }
 
 static void write_logits(struct build *b, struct block_acts *blocks)
@@ -176,7 +180,7 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
     struct tt_plan *p;
     struct block_acts *blocks = calloc((size_t)m->config.num_layers + 1, sizeof *blocks);
     if (!blocks) return tt_fail(TT_FAILED, "out of memory for the plan of %d layers", (int)m->config.num_layers);
-    tt_status st = tt_plan_create(TT_F32, &p);
+    tt_status st = tt_plan_create(tt_model_dtype(m), &p);
     if (!st) {
         struct build b = begin(m, p, B, S, positions);
         write(&b, blocks);

@@ -28,6 +28,9 @@ void tt_model_init_weights(const struct tt_model *m, float *weights);
 
 int64_t tt_model_param_count(const struct tt_model *m); /* without padding */
 
+/* What activations and their copy of the weights are stored in. */
+enum tt_dtype tt_model_dtype(const struct tt_model *m);
+
 /* tokens × (6·params + 6·layers·S·hidden): the tied head counted once, causal attention halved. */
 double tt_model_step_flops(const struct tt_model *m);
 

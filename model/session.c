@@ -2,80 +2,125 @@
 
 #include <stdlib.h>
 
-tt_status tt_session_plan(struct tt_session *s, const struct tt_config *c, unsigned use)
+#include "core/half.h"
+
+/* Heads too large for the device's flash attention get the fused one. */
+static tt_status limit_flash(struct tt_session *s, struct tt_backend *backend)
 {
-    *s = (struct tt_session){0};
+    struct tt_device_info info;
+    TT_TRY(backend->ops->info(backend->self, &info));
+    s->flash_refused = info.flash_head > 0 && s->model->head_dim > info.flash_head && s->model->fuse[TT_FUSE_ATTENTION];
+    if (!s->flash_refused) return TT_OK;
+    s->model->fuse[TT_FUSE_ATTENTION] = false;
+    s->model->fuse[TT_FUSE_SOFTMAX] = true;
+    return TT_OK;
+}
+
+tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use)
+{
+    *s = (struct tt_session){.backend = backend};
     TT_TRY(tt_model_create(c, &s->model));
+    TT_TRY(limit_flash(s, backend));
     if (use & TT_USE_TRAIN) TT_TRY(tt_model_plan_train(s->model, &s->step));
     if (use & TT_USE_EVAL) TT_TRY(tt_model_plan_eval(s->model, &s->eval));
     if (s->step) tt_engine_require(&s->engine, s->step);
     if (s->eval) tt_engine_require(&s->engine, s->eval);
-    s->engine.bytes[TT_X_WEIGHTS] = (size_t)s->model->params.total * sizeof(float);
+    s->engine.bytes[TT_X_WEIGHTS] = (size_t)s->model->params.total * tt_dtype_size(tt_model_dtype(s->model));
     return TT_OK;
 }
 
-/* Host memory for a device array: itself when the two share, else a buffer that put() copies and frees. */
-static tt_status host_view(struct tt_session *s, enum tt_external x, size_t bytes, float **out)
+/* ---- floats on the host for an array of the device: the array itself when the two share memory and type ---- */
+
+static bool in_place(const struct tt_session *s, enum tt_external x)
 {
-    struct tt_device_info info;
-    TT_TRY(s->backend->ops->info(s->backend->self, &info));
-    *out = info.shares_memory ? s->engine.externals[x] : malloc(bytes);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights", (double)bytes / 0x1p20);
+    return s->shares_memory && (x != TT_X_WEIGHTS || tt_model_dtype(s->model) == TT_F32);
 }
 
-static tt_status put(struct tt_session *s, enum tt_external x, size_t bytes, float *host, bool keep)
+static tt_status host_floats(struct tt_session *s, enum tt_external x, int64_t n, float **out)
 {
-    if (!host || host == s->engine.externals[x]) return TT_OK;
-    tt_status st = keep ? tt_engine_upload(&s->engine, x, 0, host, bytes) : TT_OK;
-    free(host);
+    *out = in_place(s, x) ? s->engine.externals[x] : malloc((size_t)n * sizeof **out);
+    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights", (double)n * sizeof **out / 0x1p20);
+}
+
+static void drop(struct tt_session *s, enum tt_external x, float *host)
+{
+    if (host && host != s->engine.externals[x]) free(host);
+}
+
+static tt_status upload(struct tt_session *s, enum tt_external x, const float *host, int64_t n)
+{
+    enum tt_dtype type = tt_model_dtype(s->model);
+    if (host == s->engine.externals[x]) return TT_OK;
+    if (x != TT_X_WEIGHTS || type == TT_F32) return tt_engine_upload(&s->engine, x, 0, host, (size_t)n * sizeof *host);
+    uint16_t *narrow = malloc((size_t)n * sizeof *narrow);
+    if (!narrow) return tt_fail(TT_FAILED, "no host memory to narrow the weights");
+    tt_narrow(host, narrow, n, type);
+    tt_status st = tt_engine_upload(&s->engine, x, 0, narrow, (size_t)n * sizeof *narrow);
+    free(narrow);
     return st;
+}
+
+/* The weights in full precision and, in 16 bits, the copy that the model computes with. */
+static tt_status upload_weights(struct tt_session *s, const float *weights)
+{
+    enum tt_external home = tt_session_weights(s);
+    TT_TRY(upload(s, home, weights, s->model->params.total));
+    return home == TT_X_WEIGHTS ? TT_OK : upload(s, TT_X_WEIGHTS, weights, s->model->params.total);
 }
 
 static tt_status upload_rope(struct tt_session *s)
 {
-    size_t bytes = s->engine.bytes[TT_X_ROPE];
+    int64_t n = (int64_t)(s->engine.bytes[TT_X_ROPE] / sizeof(float));
     float *tables;
-    if (!bytes) return TT_OK;
-    TT_TRY(host_view(s, TT_X_ROPE, bytes, &tables));
+    if (!n) return TT_OK;
+    TT_TRY(host_floats(s, TT_X_ROPE, n, &tables));
     tt_model_rope_tables(s->model, s->model->config.seq_len, tables);
-    return put(s, TT_X_ROPE, bytes, tables, true);
+    tt_status st = upload(s, TT_X_ROPE, tables, n);
+    drop(s, TT_X_ROPE, tables);
+    return st;
 }
 
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use)
 {
-    TT_TRY(tt_session_plan(s, c, use));
-    s->backend = backend;
+    struct tt_device_info info;
+    TT_TRY(tt_session_plan(s, backend, c, use));
+    TT_TRY(backend->ops->info(backend->self, &info));
+    s->shares_memory = info.shares_memory;
     TT_TRY(tt_engine_alloc(&s->engine, backend));
     if (s->step) tt_engine_bind(&s->engine, s->step);
     if (s->eval) tt_engine_bind(&s->engine, s->eval);
     return upload_rope(s);
 }
 
+enum tt_external tt_session_weights(const struct tt_session *s)
+{
+    return s->engine.bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS;
+}
+
 tt_status tt_session_init_weights(struct tt_session *s)
 {
+    enum tt_external home = tt_session_weights(s);
     float *weights;
-    TT_TRY(host_view(s, TT_X_WEIGHTS, s->engine.bytes[TT_X_WEIGHTS], &weights));
+    TT_TRY(host_floats(s, home, s->model->params.total, &weights));
     tt_model_init_weights(s->model, weights);
-    return put(s, TT_X_WEIGHTS, s->engine.bytes[TT_X_WEIGHTS], weights, true);
+    tt_status st = upload_weights(s, weights);
+    drop(s, home, weights);
+    return st;
 }
 
 tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress)
 {
-    static const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
-    size_t bytes = s->engine.bytes[TT_X_WEIGHTS];
+    enum tt_external which[] = {tt_session_weights(s), TT_X_MOMENT1, TT_X_MOMENT2};
+    int64_t total = s->model->params.total;
     int n = s->step ? 3 : 1;
     float *host[3] = {0};
     tt_status st = TT_OK;
-    for (int i = 0; i < n && !st; i++) st = host_view(s, which[i], bytes, &host[i]);
+    for (int i = 0; i < n && !st; i++) st = host_floats(s, which[i], total, &host[i]);
     struct tt_checkpoint c = {.params = &s->model->params, .w = host[0], .m = host[1], .v = host[2]};
     if (!st) st = tt_checkpoint_load(path, &c);
-    for (int i = 0; i < n; i++) {
-        tt_status copied = put(s, which[i], bytes, host[i], !st);
-        if (!st)
-            st = copied;
-        else
-            tt_status_free(copied);
-    }
+    if (!st) st = upload_weights(s, host[0]);
+    for (int i = 1; i < n && !st; i++) st = upload(s, which[i], host[i], total);
+    for (int i = 0; i < n; i++) drop(s, which[i], host[i]);
     if (!st && progress) *progress = c.progress;
     free((char *)c.config);
     return st;

@@ -11,6 +11,8 @@ struct tt_session {
     struct tt_model *model;
     struct tt_engine engine;
     struct tt_plan *step, *eval; /* NULL when not asked for */
+    bool shares_memory;          /* with the host */
+    bool flash_refused;          /* the heads are too large for this device's flash attention; the fused one runs */
 };
 
 enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2 };
@@ -19,7 +21,10 @@ enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2 };
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
 /* Plans and sizes, and nothing allocated: `engine` then says what would be. */
-tt_status tt_session_plan(struct tt_session *s, const struct tt_config *c, unsigned use);
+tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
+
+/* Where the weights are in full precision. */
+enum tt_external tt_session_weights(const struct tt_session *s);
 
 tt_status tt_session_init_weights(struct tt_session *s);
 /* From a checkpoint folder; the moments too when the session trains. */

@@ -45,14 +45,34 @@ static void adds_and_multiplies(void) { for_shapes_and_gaps(binary); }
 
 /* ---- one operand of any length ---- */
 
+static void check_scale(int64_t n, bool with_state)
+{
+    new_case("%" PRId64 ", state %d", n, with_state);
+    struct tt_state loss_scaled = {.step = 1, .loss_scale = 512};
+    struct tensor *x = input("x", kt.dtype, 1, n, 0, 1);
+    struct tensor *state = with_state ? structure("state", &loss_scaled, sizeof loss_scaled) : NULL;
+    double *want = doubles(n), factor = (float)-0.37;
+    for (int64_t i = 0; i < n; i++) want[i] = x->v[i] * factor * (with_state ? 512 : 1);
+    LAUNCH(scale, .x = x->data, .state = data_or_null(state), .n = n, .factor = (float)factor);
+    close_to(x, want, 1e-7, 0);
+}
+
 static void scale(int64_t n)
 {
+    check_scale(n, false);
+    check_scale(n, true);
+}
+
+/* Rounded to the nearest, ties to even, as the test's own formats do. */
+static void cast(int64_t n)
+{
     new_case("%" PRId64, n);
-    struct tensor *x = input("x", kt.dtype, 1, n, 0, 1);
-    double *want = doubles(n), factor = (float)-0.37;
-    for (int64_t i = 0; i < n; i++) want[i] = x->v[i] * factor;
-    LAUNCH(scale, .x = x->data, .n = n, .factor = (float)factor);
-    close_to(x, want, 1e-7, 0);
+    struct tensor *x = input("x", TT_F32, 1, n, 0, 1), *out = output("out", kt.dtype, 1, n, 0);
+    for (int64_t i = 0; i < n; i++)
+        x->v[i] = i % 7 == 6 ? 1 + (double)(i % 64) * 0x1p-12 : ldexp(x->v[i], (int)(i % 40) - 30);
+    encode(x);
+    LAUNCH(cast, .x = (float *)x->data, .out = out->data, .n = n);
+    exactly(out, given("rounded", kt.dtype, 1, n, 0, x->v)->v);
 }
 
 static void zero(int64_t n)
@@ -95,6 +115,7 @@ static void exponential(int64_t n)
 }
 
 static void scales(void) { for_lengths(scale); }
+static void casts(void) { for_lengths(cast); }
 static void zeroes(void) { for_lengths(zero); }
 static void squares(void) { for_lengths(square); }
 static void exponentials(void) { for_lengths(exponential); }
@@ -315,6 +336,7 @@ int main(void)
     TEST(references_differentiate);
     TEST_TYPES(adds_and_multiplies);
     TEST_TYPES(scales);
+    TEST_TYPES(casts);
     TEST(zeroes);
     TEST_TYPES(squares);
     TEST_TYPES(exponentials);

@@ -51,10 +51,12 @@ static void check_embedding_backward(int64_t B, int64_t S, int64_t V, int64_t C,
     new_case(TEXT ", C %" PRId64, B, S, V, slot, C);
     struct text t = make_text(B, S, V, (int)slot, 1);
     struct tensor *dy = input("dy", kt.dtype, B * S, C, 0, 1), *dweight = input("dweight", TT_F32, V, C, 0, 1);
+    struct tensor *work = new_tensor("work", INT32, 1, TT_EMBEDDING_WORK(B * S, V), 0);
     double *want = copy_doubles(dweight->v, V * C);
     for (int64_t i = 0; i < B * S * C; i++) want[token(&t, i / C) * C + i % C] += dy->v[i];
     LAUNCH(embedding_backward, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state), .dy = dy->data,
-           .dweight = (float *)dweight->data, .T = B * S, .S = S, .C = C, .V = V, .slot_stride = t.slot_stride);
+           .dweight = (float *)dweight->data, .work = (int32_t *)work->data, .T = B * S, .S = S, .C = C, .V = V,
+           .slot_stride = t.slot_stride);
     close_to(dweight, want, 2e-6, 1e-5);
 }
 

@@ -28,7 +28,7 @@ static double scheduled(const struct tt_schedule *s, int64_t step)
 static struct tt_state worn_state(int64_t step)
 {
     return (struct tt_state){.step = step, .slot = 77, .apply = 0, .lr = 9, .bias1 = 9, .bias2 = 9, .loss = 9,
-                             .grad_norm = 5, .clip = 0.5f, .loss_scale = 64, .skipped = 3};
+                             .grad_norm = 5, .clip = 0.5f, .loss_scale = 64, .good = 11, .skipped = 3};
 }
 
 static void check_step_begin(const struct tt_schedule *schedule, int64_t before, int32_t slots)
@@ -48,8 +48,8 @@ static void check_step_begin(const struct tt_schedule *schedule, int64_t before,
           want);
     CHECK(NEAR(s.bias1, 1 - pow((double)0.9f, (double)step)) && NEAR(s.bias2, 1 - pow((double)0.95f, (double)step)),
           "[%s] bias %g, %g", kt.label, s.bias1, s.bias2);
-    CHECK(s.grad_norm == 5 && s.clip == 0.5f && s.loss_scale == 64 && s.skipped == 3, "[%s] changed what it must not",
-          kt.label);
+    CHECK(s.grad_norm == 5 && s.clip == 0.5f && s.loss_scale == 64 && s.good == 11 && s.skipped == 3,
+          "[%s] changed what it must not", kt.label);
 }
 
 static void begins_steps(void)
@@ -89,8 +89,9 @@ static struct tt_state clipped(struct tensor *partial, float loss, float loss_sc
     LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data,
            .count = partial->cols, .max_norm = max_norm);
     struct tt_state s = state_of(state);
-    CHECK(s.step == 4 && s.slot == 77 && s.lr == 9 && s.bias1 == 9 && s.bias2 == 9 && s.loss_scale == loss_scale,
-          "[%s] changed what it must not", kt.label);
+    CHECK(s.step == 4 && s.slot == 77 && s.lr == 9 && s.bias1 == 9 && s.bias2 == 9, "[%s] changed what it must not",
+          kt.label);
+    CHECK(s.loss_scale == loss_scale && s.good == 11, "[%s] loss scale %g, good %d", kt.label, s.loss_scale, s.good);
     return s;
 }
 
@@ -151,6 +152,36 @@ static void skips_what_is_not_finite(void)
         struct tt_state s = clipped(positive(7), loss, 1, 1);
         CHECK(s.apply == 0 && s.clip == 0 && s.skipped == 4, "[%s] apply %d, clip %g", kt.label, s.apply, s.clip);
     }
+}
+
+/* The loss scale that the next step finds, and how many good steps it has seen. */
+static void check_loss_scale(float scale, int32_t good, bool finite, float want, int32_t want_good)
+{
+    new_case("loss scale %g after %d good steps, finite %d", scale, good, finite);
+    struct tt_state before = worn_state(4);
+    before.loss = finite ? 1 : INFINITY;
+    before.loss_scale = scale;
+    before.good = good;
+    struct tensor *state = structure("state", &before, sizeof before), *partial = positive(7);
+    double sum = 0;
+    for (int64_t i = 0; i < 7; i++) sum += partial->v[i];
+    LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data, .count = 7,
+           .grow_after = 20);
+    struct tt_state s = state_of(state);
+    CHECK(s.loss_scale == want && s.good == want_good, "[%s] loss scale %g, good %d", kt.label, s.loss_scale, s.good);
+    CHECK(NEAR(s.grad_norm, sqrt(sum) / scale) && NEAR(s.clip, finite ? 1 / scale : 0),
+          "[%s] norm %g, clip %g: not by the scale of this step", kt.label, s.grad_norm, s.clip);
+}
+
+static void adapts_the_loss_scale(void)
+{
+    check_loss_scale(1024, 0, true, 1024, 1);
+    check_loss_scale(1024, 18, true, 1024, 19);
+    check_loss_scale(1024, 19, true, 2048, 0);
+    check_loss_scale(1024, 19, false, 512, 0);
+    check_loss_scale(1024, 3, false, 512, 0);
+    check_loss_scale(1, 3, false, 1, 0);
+    check_loss_scale(0x1p24f, 19, true, 0x1p24f, 0);
 }
 
 /* ---- record ---- */
@@ -214,14 +245,14 @@ static const float beta1 = 0.9f, beta2 = 0.95f, adam_eps = 1e-3f, decay = 0.1f; 
 
 struct arena {
     int64_t n;
-    struct tensor *w, *m, *v, *grad, *state;
+    struct tensor *w, *m, *v, *grad, *state, *copy; /* copy or NULL */
 };
 
 /* gap 1 starts every buffer one element off the boundary, as a tensor inside the arena may. */
 static struct arena make_arena(int64_t n, int64_t gap)
 {
     struct arena a = {n, input("w", TT_F32, 1, n, gap, 0.1), input("m", TT_F32, 1, n, gap, 0.01),
-                      input("v", TT_F32, 1, n, gap, 0.01), input("grad", TT_F32, 1, n, gap, 0.1), NULL};
+                      input("v", TT_F32, 1, n, gap, 0.01), input("grad", TT_F32, 1, n, gap, 0.1), NULL, NULL};
     for (int64_t i = 0; i < n; i++) a.v->v[i] = 1e-3 + fabs(a.v->v[i]);
     encode(a.v);
     return a;
@@ -249,8 +280,8 @@ static void reference_adamw(const struct arena *a, const struct tt_state *s, int
 static void launch_adamw(const struct arena *a, int64_t decay_end)
 {
     LAUNCH(adamw, .state = (struct tt_state *)a->state->data, .w = (float *)a->w->data, .m = (float *)a->m->data,
-           .v = (float *)a->v->data, .grad = (float *)a->grad->data, .n = a->n, .decay_end = decay_end, .beta1 = beta1,
-           .beta2 = beta2, .eps = adam_eps, .decay = decay);
+           .v = (float *)a->v->data, .grad = (float *)a->grad->data, .copy = data_or_null(a->copy), .n = a->n,
+           .decay_end = decay_end, .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay);
 }
 
 static void check_adamw(int64_t n, int64_t decay_end, int64_t gap)
@@ -278,6 +309,20 @@ static void adamw(int64_t n)
 }
 
 static void adamw_steps(void) { for_lengths(adamw); }
+
+/* A copy of the weights in the type of the activations. */
+static void adamw_copies(void)
+{
+    for EACH (n, 1, 65, 4099, 70001) {
+        new_case("%" PRId64 " with a copy", *n);
+        struct arena a = make_arena(*n, 0);
+        struct tt_state s = step_state(1, 1);
+        a.state = structure("state", &s, sizeof s);
+        a.copy = output("copy", kt.dtype, 1, *n, 0);
+        launch_adamw(&a, *n / 2);
+        exactly(a.copy, given("rounded", kt.dtype, 1, *n, 0, a.w->v)->v);
+    }
+}
 
 /* A parameter that never had a gradient stays where it is: 0/(0 + eps), not 0/0. */
 static void adamw_leaves_what_has_no_gradient(void)
@@ -310,7 +355,10 @@ static void adamw_skips(void)
     struct tt_state s = step_state(3, 0);
     s.clip = 0;
     a.state = structure("state", &s, sizeof s);
+    a.copy = input("copy", TT_F32, 1, a.n, 0, 1);
+    double *copy = copy_doubles(a.copy->v, a.n);
     launch_adamw(&a, 500);
+    exactly(a.copy, copy);
     exactly(a.w, w);
     exactly(a.m, m);
     exactly(a.v, v);
@@ -415,10 +463,12 @@ int main(void)
     TEST(clips);
     TEST(does_not_clip_no_gradient);
     TEST(skips_what_is_not_finite);
+    TEST(adapts_the_loss_scale);
     TEST(records_in_a_ring);
     TEST(sums_squares);
     TEST(sums_show_what_is_not_finite);
     TEST(adamw_steps);
+    TEST_TYPES(adamw_copies);
     TEST(adamw_leaves_what_has_no_gradient);
     TEST(adamw_skips);
     TEST(adam_in_single_steps);

@@ -185,7 +185,7 @@ static void gradient_is_the_derivative(void)
 static void check_plan(const struct tt_config *c)
 {
     struct tt_session s;
-    CHECK_OK(tt_session_plan(&s, c, TT_USE_TRAIN | TT_USE_EVAL));
+    CHECK_OK(tt_session_plan(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL));
     CHECK_OK(tt_plan_check(s.step, c->recompute == TT_RECOMPUTE_NONE));
     CHECK_OK(tt_plan_check(s.eval, false));
     tt_session_close(&s);
@@ -211,7 +211,7 @@ static size_t arena(enum tt_version v, enum tt_recompute r)
     struct tt_config c = of_version(v, "");
     c.num_layers = 6, c.seq_len = 64, c.recompute = r;
     struct tt_session s;
-    CHECK_OK(tt_session_plan(&s, &c, TT_USE_TRAIN));
+    CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN));
     size_t all = 0, bytes = s.step->arena_bytes;
     for (int i = 0; i < s.step->buffer_count; i++) all += s.step->buffers[i].bytes;
     CHECK(bytes < all * 6 / 10, "arena %zu of %zu", bytes, all);

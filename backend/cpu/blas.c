@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/cpu/cpu.h"
-#include "backend/cpu/kernels/parallel.h"
+#include "backend/cpu/gemm_tiles.h"
 
 #ifdef TT_HAVE_CBLAS
 #include <cblas.h>
@@ -58,12 +58,11 @@ static void multiply_tile(const struct tt_gemm *g, int64_t batch, int64_t i, int
 
 void tt_cpu_blas_gemm(const struct cpu_team *team, const struct tt_gemm *g)
 {
-    enum { TILE_M = 256, TILE_N = 512 };
-    int64_t rows = divide_up(g->m, TILE_M), columns = divide_up(g->n, TILE_N), tiles = rows * columns;
+    struct gemm_tiles tiles = gemm_tiles(g->m, g->n, g->batch);
     PARALLEL_FOR_UNEVEN(team, g->batch * g->m * g->n * g->k / 16)
-    for (int64_t t = 0; t < g->batch * tiles; t++) {
-        int64_t i = t % tiles / columns * TILE_M, j = t % columns * TILE_N;
-        multiply_tile(g, t / tiles, i, j, smaller(TILE_M, g->m - i), smaller(TILE_N, g->n - j));
+    for (int64_t t = 0; t < g->batch * tiles.count; t++) {
+        int64_t i = t % tiles.count / tiles.columns * tiles.m, j = t % tiles.count % tiles.columns * tiles.n;
+        multiply_tile(g, t / tiles.count, i, j, smaller(tiles.m, g->m - i), smaller(tiles.n, g->n - j));
     }
 }
 

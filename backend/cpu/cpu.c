@@ -162,6 +162,8 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return TT_OK;
     if (g->k <= 0 || g->alpha == 0) {
         gemm_without_product(g);
+    } else if (cpu->kernels->gemv_can(g)) {
+        cpu->kernels->gemv(&cpu->team, g);
     } else if (cpu->blas && tt_cpu_blas_can(g)) {
         tt_cpu_blas_gemm(&cpu->team, g);
     } else {

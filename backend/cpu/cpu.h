@@ -22,6 +22,10 @@ struct cpu_kernels {
     /* the built-in matrix multiply, for machines without a BLAS */
     void (*gemm)(const struct cpu_team *team, const struct tt_gemm *g);
     size_t gemm_scratch;
+
+    /* for one row, faster than a BLAS too */
+    void (*gemv)(const struct cpu_team *team, const struct tt_gemm *g);
+    bool (*gemv_can)(const struct tt_gemm *g);
 };
 
 extern const struct cpu_kernels tt_cpu_kernels_base;

@@ -19,6 +19,7 @@
 #include "backend/cpu/kernels/tokens.h"
 
 #include "backend/cpu/kernels/gemm.h"
+#include "backend/cpu/kernels/gemv.h"
 
 #include "backend/cpu/kernels/decode.h"
 #include "backend/cpu/kernels/flash.h"
@@ -58,4 +59,6 @@ const struct cpu_kernels TABLE(TT_ISA) = {
     .launch_scratch = launch_scratch,
     .gemm = gemm_builtin,
     .gemm_scratch = GEMM_SCRATCH,
+    .gemv = gemv,
+    .gemv_can = gemv_can,
 };

@@ -23,9 +23,18 @@ BINARY_KERNEL(mul, *)
 
 static void k_scale(const struct cpu_team *team, const struct tt_scale_args *a)
 {
+    float factor = a->factor * (a->state ? a->state->loss_scale : 1.0f);
     PARALLEL_FOR(team, a->n)
     for (int64_t from = 0; from < a->n; from += BLOCK)
-        row_scale((float *)a->x + from, smaller(BLOCK, a->n - from), a->factor);
+        row_scale((float *)a->x + from, smaller(BLOCK, a->n - from), factor);
+}
+
+/* There is one type here, so a cast is a copy. */
+static void k_cast(const struct cpu_team *team, const struct tt_cast_args *a)
+{
+    PARALLEL_FOR(team, a->n)
+    for (int64_t from = 0; from < a->n; from += BLOCK)
+        memcpy((float *)a->out + from, a->x + from, (size_t)smaller(BLOCK, a->n - from) * sizeof(float));
 }
 
 static void k_zero(const struct cpu_team *team, const struct tt_zero_args *a)

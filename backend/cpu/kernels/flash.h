@@ -43,24 +43,26 @@ static struct flash_panel flash_panel_at(float *scratch, int64_t index, int64_t 
 /* The panel's queries, scaled and transposed; those beyond the end of the sequence are 0. */
 static void flash_panel_start(const struct tt_flash_args *a, int64_t b, const struct flash_panel *p)
 {
-    for (int64_t l = 0; l < NR; l++) {
-        int64_t i = p->first + l;
-        const float *q = (const float *)a->q + (b * a->S + i) * a->ld + p->head * a->D;
-        for (int64_t d = 0; d < a->D; d++) p->q[d * NR + l] = i < a->S ? a->scale * q[d] : 0;
-        p->top[l] = -INFINITY;
-        p->sum[l] = 0;
-    }
+    int64_t n = smaller(NR, a->S - p->first);
+    const float *q = (const float *)a->q + (b * a->S + p->first) * a->ld + p->head * a->D;
+    if (n < NR) row_zero(p->q, a->D * NR);
+    transpose(p->q, NR, q, a->ld, n, a->D, a->scale);
+    for (int l = 0; l < NR; l++) p->top[l] = -INFINITY;
+    row_zero(p->sum, NR);
 }
 
 static void flash_panel_end(const struct tt_flash_args *a, int64_t b, const struct flash_panel *p)
 {
-    int64_t n = smaller(NR, a->S - p->first);
-    for (int64_t l = 0; l < n; l++) {
-        int64_t i = p->first + l;
-        float *o = (float *)a->o + ((b * a->S + i) * a->heads + p->head) * a->D, factor = 1.0f / p->sum[l];
-        for (int64_t d = 0; d < a->D; d++) o[d] = factor * p->o[d * NR + l];
-        a->lse[(b * a->heads + p->head) * a->S + i] = p->top[l] + logf(p->sum[l]);
+    int64_t n = smaller(NR, a->S - p->first), row = b * a->S + p->first;
+    float inverse[NR];
+    for (int l = 0; l < NR; l++) inverse[l] = 1.0f / p->sum[l];
+    for (int64_t d = 0; d < a->D; d++) {
+        SIMD
+        for (int l = 0; l < NR; l++) p->o[d * NR + l] *= inverse[l];
     }
+    transpose((float *)a->o + (row * a->heads + p->head) * a->D, a->heads * a->D, p->o, NR, a->D, n, 1.0f);
+    float *lse = a->lse + (b * a->heads + p->head) * a->S + p->first;
+    for (int64_t l = 0; l < n; l++) lse[l] = p->top[l] + logf(p->sum[l]);
 }
 
 /* Scores become e^(score - maximum) with the new running maximum; correction is what earlier sums are multiplied by. */

@@ -54,8 +54,7 @@ static void back_gather(float *out, const float *x, int64_t rows, int64_t ld, in
 static void back_transpose(float *out, const float *x, int64_t rows, int64_t ld, int64_t D, float factor)
 {
     if (rows < BACK_KEYS) row_zero(out, D * BACK_KEYS);
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t d = 0; d < D; d++) out[d * BACK_KEYS + r] = factor * x[r * ld + d];
+    transpose(out, BACK_KEYS, x, ld, rows, D, factor);
 }
 
 static void back_keys_begin(struct back *t)

@@ -3,13 +3,14 @@
 #ifndef TT_CPU_GEMM_H
 #define TT_CPU_GEMM_H
 
+#include "backend/cpu/gemm_tiles.h"
 #include "backend/cpu/kernels/tile.h"
 
 enum {
-    TILE_M = 96, /* a multiple of every MR; packed A: 96 KiB */
-    TILE_N = 384, /* packed B: 384 KiB */
     KC = 256,
-    GEMM_SCRATCH = (TILE_M + TILE_N) * KC + MR * NR,
+    PACKED_M = TILE_M_MOST + MR, /* panels reach over the end of a tile */
+    PACKED_N = TILE_N_MOST + NR,
+    GEMM_SCRATCH = (PACKED_M + PACKED_N) * KC + MR * NR,
 };
 
 /* Panels of `width` lines, k running slowest inside: out[k·width + i]. Missing lines become 0. */
@@ -25,12 +26,11 @@ INLINE void pack(float *out, const float *x, int64_t lines, int64_t K, int64_t l
                 SIMD
                 for (int i = 0; i < width; i++) out[k * width + i] = factor * from[k * step + i];
             }
-        } else if (n == width) {
-            for (int64_t k = 0; k < K; k++)
-                UNROLL for (int i = 0; i < width; i++) out[k * width + i] = factor * from[i * line + k * step];
+        } else if (step == 1) {
+            transpose(out, width, from, line, n, K, factor);
         } else {
-            for (int64_t i = 0; i < n; i++)
-                for (int64_t k = 0; k < K; k++) out[k * width + i] = factor * from[i * line + k * step];
+            for (int64_t k = 0; k < K; k++)
+                for (int64_t i = 0; i < n; i++) out[k * width + i] = factor * from[i * line + k * step];
         }
     }
 }
@@ -81,16 +81,17 @@ static void gemm_panels(const struct gemm_tile *t, int64_t K, bool add)
 
 static void gemm_builtin(const struct cpu_team *team, const struct tt_gemm *g)
 {
-    int64_t rows = divide_up(g->m, TILE_M), columns = divide_up(g->n, TILE_N), tiles = rows * columns;
+    struct gemm_tiles tiles = gemm_tiles(g->m, g->n, g->batch);
     int64_t a_row = g->trans_a ? 1 : g->lda, a_k = g->trans_a ? g->lda : 1;
     int64_t b_col = g->trans_b ? g->ldb : 1, b_k = g->trans_b ? 1 : g->ldb;
     PARALLEL_FOR_UNEVEN(team, g->batch * g->m * g->n * g->k / 16)
-    for (int64_t task = 0; task < g->batch * tiles; task++) {
-        int64_t batch = task / tiles, i = task % tiles / columns * TILE_M, j = task % columns * TILE_N;
+    for (int64_t task = 0; task < g->batch * tiles.count; task++) {
+        int64_t batch = task / tiles.count, in_matrix = task % tiles.count;
+        int64_t i = in_matrix / tiles.columns * tiles.m, j = in_matrix % tiles.columns * tiles.n;
         int64_t at = batch * g->stride_c + i * g->ldc + j;
         float *scratch = thread_scratch(team);
-        struct gemm_tile t = {(float *)g->c + at, smaller(TILE_M, g->m - i), smaller(TILE_N, g->n - j), g->ldc,
-                              scratch, scratch + TILE_M * KC, scratch + (TILE_M + TILE_N) * KC};
+        struct gemm_tile t = {(float *)g->c + at, smaller(tiles.m, g->m - i), smaller(tiles.n, g->n - j), g->ldc,
+                              scratch, scratch + PACKED_M * KC, scratch + (PACKED_M + PACKED_N) * KC};
         const float *a = (const float *)g->a + batch * g->stride_a + i * a_row;
         const float *b = (const float *)g->b + batch * g->stride_b + j * b_col;
         bool add = gemm_prepare(&t, g->epilogue == TT_EPILOGUE_ADD ? (const float *)g->addend + at : NULL, g->beta);

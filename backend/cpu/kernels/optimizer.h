@@ -32,12 +32,14 @@ static inline void adamw_run(const struct tt_adamw_args *a, int64_t from, int64_
 static void k_adamw(const struct cpu_team *team, const struct tt_adamw_args *a)
 {
     if (!a->state->apply) return;
+    float *copy = a->copy; /* float too, on this backend */
     PARALLEL_FOR(team, a->n)
     for (int64_t from = 0; from < a->n; from += BLOCK) {
         int64_t to = smaller(a->n, from + BLOCK);
         int64_t border = larger(from, smaller(to, a->decay_end));
         adamw_run(a, from, border, a->decay);
         adamw_run(a, border, to, 0.0f);
+        if (copy) memcpy(copy + from, a->w + from, (size_t)(to - from) * sizeof *copy);
     }
 }
 

@@ -196,6 +196,40 @@ INLINE double row_exp(float *out, const float *x, int64_t n, float shift, float 
     return total;
 }
 
+/* out[c,r] = factor · in[r,c] for a 4×4 block. */
+INLINE void transpose_4x4(float *out, int64_t ldo, const float *in, int64_t ldi, float factor)
+{
+#if defined(__aarch64__)
+    float32x4_t a = vld1q_f32(in), b = vld1q_f32(in + ldi), c = vld1q_f32(in + 2 * ldi), d = vld1q_f32(in + 3 * ldi);
+    float32x4_t ac0 = vzip1q_f32(a, c), ac1 = vzip2q_f32(a, c), bd0 = vzip1q_f32(b, d), bd1 = vzip2q_f32(b, d);
+    vst1q_f32(out, factor * vzip1q_f32(ac0, bd0));
+    vst1q_f32(out + ldo, factor * vzip2q_f32(ac0, bd0));
+    vst1q_f32(out + 2 * ldo, factor * vzip1q_f32(ac1, bd1));
+    vst1q_f32(out + 3 * ldo, factor * vzip2q_f32(ac1, bd1));
+#elif defined(__SSE2__)
+    __m128 a = _mm_loadu_ps(in), b = _mm_loadu_ps(in + ldi), c = _mm_loadu_ps(in + 2 * ldi);
+    __m128 d = _mm_loadu_ps(in + 3 * ldi);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(out, factor * a);
+    _mm_storeu_ps(out + ldo, factor * b);
+    _mm_storeu_ps(out + 2 * ldo, factor * c);
+    _mm_storeu_ps(out + 3 * ldo, factor * d);
+#else
+    for (int r = 0; r < 4; r++)
+        for (int c = 0; c < 4; c++) out[c * ldo + r] = factor * in[r * ldi + c];
+#endif
+}
+
+/* out (cols, rows) = factor · in (rows, cols), transposed. */
+INLINE void transpose(float *out, int64_t ldo, const float *in, int64_t ldi, int64_t rows, int64_t cols, float factor)
+{
+    int64_t r4 = rows / 4 * 4, c4 = cols / 4 * 4;
+    for (int64_t c = 0; c < c4; c += 4)
+        for (int64_t r = 0; r < r4; r += 4) transpose_4x4(out + c * ldo + r, ldo, in + r * ldi + c, ldi, factor);
+    for (int64_t c = 0; c < cols; c++)
+        for (int64_t r = c < c4 ? r4 : 0; r < rows; r++) out[c * ldo + r] = factor * in[r * ldi + c];
+}
+
 INLINE void row_scale(float *x, int64_t n, float factor)
 {
     SIMD

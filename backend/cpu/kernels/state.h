@@ -25,6 +25,17 @@ static void k_step_begin(const struct cpu_team *team, const struct tt_step_begin
     s->loss = 0;
 }
 
+static void adapt_loss_scale(struct tt_state *s, int32_t grow_after)
+{
+    if (!s->apply) {
+        s->loss_scale = fmaxf(1.0f, s->loss_scale / 2);
+        s->good = 0;
+    } else if (++s->good >= grow_after) {
+        s->loss_scale = fminf(0x1p24f, s->loss_scale * 2);
+        s->good = 0;
+    }
+}
+
 static void k_clip_scale(const struct cpu_team *team, const struct tt_clip_scale_args *a)
 {
     (void)team;
@@ -37,6 +48,7 @@ static void k_clip_scale(const struct cpu_team *team, const struct tt_clip_scale
     s->apply = isfinite(s->loss) && isfinite(norm);
     s->clip = s->apply ? clip / s->loss_scale : 0;
     s->skipped += !s->apply;
+    if (a->grow_after > 0) adapt_loss_scale(s, a->grow_after);
 }
 
 static void k_record(const struct cpu_team *team, const struct tt_record_args *a)

@@ -1,0 +1,350 @@
+/* What the neutral names of the GPU kernels mean on an NVIDIA chip. The only place that knows the width of a wave,
+ * the layout of a matrix tile over its lanes, and CUDA's own names. */
+#ifndef TT_GPU_PLATFORM_H
+#define TT_GPU_PLATFORM_H
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/gpu/launch.h"
+
+/* ---- qualifiers ---- */
+
+#define GPU_KERNEL static __global__ void
+#define GPU_DEVICE static __device__ __forceinline__
+#define GPU_BOTH static __host__ __device__ __forceinline__ /* host and device */
+#define GPU_SHARED __shared__
+#define GPU_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
+#define GPU_BOUNDS(threads) __launch_bounds__(threads)
+#define GPU_BOUNDS_MIN(threads, blocks) __launch_bounds__(threads, blocks)
+#define GPU_UNROLL _Pragma("unroll")
+
+/* ---- launching (host) ---- */
+
+template <typename P> struct gpu_same {
+    typedef P type;
+};
+
+/* A grid without blocks is no work. */
+template <typename... P>
+static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned block, size_t shared_bytes, gpu_stream s,
+                                   typename gpu_same<P>::type... args)
+{
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return 0;
+    void *list[] = {(void *)&args...};
+    return (gpu_error)cudaLaunchKernel((const void *)kernel, grid, dim3(block), list, shared_bytes, (cudaStream_t)s);
+}
+#define GPU_LAUNCH(...) gpu_launch(__VA_ARGS__) /* kernel, grid, block, shared_bytes, stream, args... */
+
+typedef dim3 gpu_grid; /* gpu_grid(x, y, z): x up to 2^31-1, y and z up to 65535 */
+
+/* A block gets more than 48 KiB of shared memory only after this. */
+template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)
+{
+    return (gpu_error)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           (int)bytes);
+}
+
+static inline int gpu_attribute(enum cudaDeviceAttr which)
+{
+    int device = 0, value = 0;
+    if (cudaGetDevice(&device) || cudaDeviceGetAttribute(&value, which, device)) return 0;
+    return value;
+}
+/* What a block may ask for, and how many processors run blocks. */
+static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
+static inline int gpu_units(void) { return gpu_attribute(cudaDevAttrMultiProcessorCount); }
+/* Does the chip multiply tiles of bf16 (half can everywhere)? */
+static inline bool gpu_has_bf16_tiles(void) { return gpu_attribute(cudaDevAttrComputeCapabilityMajor) >= 8; }
+
+/* ---- threads ---- */
+
+#define GPU_WAVE 32      /* lanes of a wave; device code only, because another vendor has chips of both widths */
+#define GPU_GROUP 32     /* lanes that are within one wave on every chip; for hosts too */
+#define GPU_BLOCK_MAX 1024
+
+#define gpu_thread() ((int)threadIdx.x)
+#define gpu_threads() ((int)blockDim.x)
+#define gpu_block_x() ((int64_t)blockIdx.x)
+#define gpu_block_y() ((int64_t)blockIdx.y)
+#define gpu_block_z() ((int64_t)blockIdx.z)
+#define gpu_blocks_x() ((int64_t)gridDim.x)
+
+GPU_DEVICE int gpu_lane(void) { return (int)(threadIdx.x % GPU_WAVE); }
+GPU_DEVICE int gpu_wave(void) { return (int)(threadIdx.x / GPU_WAVE); }
+
+GPU_DEVICE void gpu_block_sync(void) { __syncthreads(); }
+GPU_DEVICE void gpu_wave_sync(void) { __syncwarp(); }
+GPU_DEVICE int gpu_block_any(int predicate) { return __syncthreads_or(predicate); }
+
+/* All lanes of the wave take part. */
+template <typename T> GPU_DEVICE T gpu_shfl(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane, GPU_WAVE); }
+template <typename T> GPU_DEVICE T gpu_shfl_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask, GPU_WAVE); }
+template <typename T> GPU_DEVICE T gpu_shfl_up(T x, int by) { return __shfl_up_sync(0xffffffffu, x, by, GPU_WAVE); }
+template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by) { return __shfl_down_sync(0xffffffffu, x, by, GPU_WAVE); }
+/* Bit i: lane i's predicate; and how many of a ballot's bits lie below a lane. */
+GPU_DEVICE uint64_t gpu_ballot(int predicate) { return __ballot_sync(0xffffffffu, predicate); }
+GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane) { return __popcll(ballot & ((1ull << lane) - 1)); }
+
+GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */
+
+/* ---- numbers ---- */
+
+typedef __nv_bfloat16 gpu_bf16;
+typedef __half gpu_half;
+
+GPU_DEVICE float gpu_to_float(float x) { return x; }
+GPU_DEVICE float gpu_to_float(gpu_bf16 x) { return __bfloat162float(x); }
+GPU_DEVICE float gpu_to_float(gpu_half x) { return __half2float(x); }
+
+/* Round to nearest even. */
+template <typename T> GPU_DEVICE T gpu_from_float(float x);
+template <> __device__ __forceinline__ float gpu_from_float<float>(float x) { return x; }
+template <> __device__ __forceinline__ gpu_bf16 gpu_from_float<gpu_bf16>(float x) { return __float2bfloat16_rn(x); }
+template <> __device__ __forceinline__ gpu_half gpu_from_float<gpu_half>(float x) { return __float2half_rn(x); }
+
+/* Two 16-bit numbers in a register, `low` at the lower address. */
+template <typename T> GPU_DEVICE uint32_t gpu_pack2(float low, float high);
+template <> __device__ __forceinline__ uint32_t gpu_pack2<gpu_bf16>(float low, float high)
+{
+    __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
+    return *(uint32_t *)&p;
+}
+template <> __device__ __forceinline__ uint32_t gpu_pack2<gpu_half>(float low, float high)
+{
+    __half2 p = __floats2half2_rn(low, high);
+    return *(uint32_t *)&p;
+}
+template <typename T> GPU_DEVICE void gpu_unpack2(uint32_t p, float &low, float &high);
+template <> __device__ __forceinline__ void gpu_unpack2<gpu_bf16>(uint32_t p, float &low, float &high)
+{
+    low = __uint_as_float(p << 16);
+    high = __uint_as_float(p & 0xffff0000u);
+}
+template <> __device__ __forceinline__ void gpu_unpack2<gpu_half>(uint32_t p, float &low, float &high)
+{
+    float2 f = __half22float2(*(__half2 *)&p);
+    low = f.x;
+    high = f.y;
+}
+
+GPU_DEVICE uint32_t gpu_float_bits(float x) { return __float_as_uint(x); }
+GPU_DEVICE float gpu_bits_float(uint32_t bits) { return __uint_as_float(bits); }
+#define GPU_INFINITY __int_as_float(0x7f800000)
+
+/* Within 2 ulp. */
+GPU_DEVICE float gpu_exp(float x) { return expf(x); }
+GPU_DEVICE float gpu_log(float x) { return logf(x); }
+GPU_DEVICE float gpu_sqrt(float x) { return __fsqrt_rn(x); }
+GPU_DEVICE float gpu_rsqrt(float x) { return rsqrtf(x); }
+GPU_DEVICE float gpu_divide(float x, float y) { return __fdiv_rn(x, y); }
+GPU_DEVICE float gpu_fma(float x, float y, float z) { return __fmaf_rn(x, y, z); }
+GPU_DEVICE float gpu_max(float x, float y) { return fmaxf(x, y); } /* the number, when the other is not one */
+GPU_DEVICE float gpu_min(float x, float y) { return fminf(x, y); }
+GPU_DEVICE bool gpu_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
+/* The chip's own instruction, for results that are rounded to 16 bits anyway. */
+GPU_DEVICE float gpu_exp_fast(float x) { return __expf(x); }
+GPU_DEVICE float gpu_divide_fast(float x, float y) { return __fdividef(x, y); }
+GPU_DEVICE float gpu_exp2_fast(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+GPU_DEVICE float gpu_log2_fast(float x) { return __log2f(x); }
+
+/* ---- 16 bytes at a time; pointers are multiples of 16 ---- */
+
+struct alignas(16) gpu_bytes16 {
+    uint32_t w[4];
+};
+
+GPU_DEVICE gpu_bytes16 gpu_from_uint4(uint4 u)
+{
+    gpu_bytes16 b;
+    b.w[0] = u.x, b.w[1] = u.y, b.w[2] = u.z, b.w[3] = u.w;
+    return b;
+}
+GPU_DEVICE uint4 gpu_to_uint4(gpu_bytes16 b) { return make_uint4(b.w[0], b.w[1], b.w[2], b.w[3]); }
+
+GPU_DEVICE gpu_bytes16 gpu_load16(const void *p) { return gpu_from_uint4(*(const uint4 *)p); }
+GPU_DEVICE void gpu_store16(void *p, gpu_bytes16 b) { *(uint4 *)p = gpu_to_uint4(b); }
+/* For bytes that this kernel touches once: they leave the cache first. */
+GPU_DEVICE gpu_bytes16 gpu_load16_stream(const void *p) { return gpu_from_uint4(__ldcs((const uint4 *)p)); }
+GPU_DEVICE void gpu_store16_stream(void *p, gpu_bytes16 b) { __stcs((uint4 *)p, gpu_to_uint4(b)); }
+
+/* Global to shared memory behind the threads' backs where the chip can (sm_80 on), else at once. With !valid the 16
+ * bytes become zero and `from` is not read. Groups are closed by commit; wait<N> leaves the newest N groups under way.
+ * A block_sync must follow the wait before other threads read. */
+GPU_DEVICE void gpu_copy_async16(void *shared, const void *from, bool valid)
+{
+#if __CUDA_ARCH__ >= 800
+    uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+    int bytes = valid ? 16 : 0;
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+#else
+    *(uint4 *)shared = valid ? *(const uint4 *)from : make_uint4(0, 0, 0, 0);
+#endif
+}
+GPU_DEVICE void gpu_copy_commit(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int N> GPU_DEVICE void gpu_copy_wait(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
+
+/* ---- matrix tiles: C[16,16] += A[16,16] · B[16,16], T 16-bit, C float ----
+ * A wave owns a tile. What follows is the lane layout of mma.m16n8k16, g = lane / 4, t = lane % 4:
+ *   A  w[0] (g, 2t..2t+1)  w[1] (g+8, 2t..)  w[2] (g, 2t+8..)  w[3] (g+8, 2t+8..)
+ *   B  w[h][0] (k 2t..2t+1, n 8h+g)  w[h][1] (k 2t+8.., n 8h+g)
+ *   C  v[h][0..1] (g, 8h+2t..)  v[h][2..3] (g+8, 8h+2t..)
+ * Tiles are loaded from shared memory; each row of 8 elements there must start on a multiple of 16 bytes. */
+
+template <typename T> struct gpu_tile_a {
+    uint32_t w[4];
+};
+template <typename T> struct gpu_tile_b {
+    uint32_t w[2][2];
+};
+struct gpu_tile_c {
+    float v[2][4];
+};
+
+/* Four 8x8 matrices; lanes 8i..8i+7 give the addresses of the rows of the i-th. */
+GPU_DEVICE void gpu_ldmatrix4(const void *row, uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d)
+{
+    uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "r"(at)
+                 : "memory");
+}
+GPU_DEVICE void gpu_ldmatrix4_transposed(const void *row, uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d)
+{
+    uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "r"(at)
+                 : "memory");
+}
+
+/* A[m][k] at p[m·ld + k]; transposed: at p[k·ld + m]. */
+template <typename T> GPU_DEVICE void gpu_tile_load(gpu_tile_a<T> &a, const T *p, int ld)
+{
+    int lane = gpu_lane();
+    gpu_ldmatrix4(p + lane % 16 * ld + lane / 16 * 8, a.w[0], a.w[1], a.w[2], a.w[3]);
+}
+template <typename T> GPU_DEVICE void gpu_tile_load_transposed(gpu_tile_a<T> &a, const T *p, int ld)
+{
+    int lane = gpu_lane();
+    gpu_ldmatrix4_transposed(p + (lane % 8 + lane / 16 * 8) * ld + lane / 8 % 2 * 8, a.w[0], a.w[1], a.w[2], a.w[3]);
+}
+/* B[k][n] at p[k·ld + n]; transposed: at p[n·ld + k]. */
+template <typename T> GPU_DEVICE void gpu_tile_load(gpu_tile_b<T> &b, const T *p, int ld)
+{
+    int lane = gpu_lane();
+    gpu_ldmatrix4_transposed(p + lane % 16 * ld + lane / 16 * 8, b.w[0][0], b.w[0][1], b.w[1][0], b.w[1][1]);
+}
+template <typename T> GPU_DEVICE void gpu_tile_load_transposed(gpu_tile_b<T> &b, const T *p, int ld)
+{
+    int lane = gpu_lane();
+    gpu_ldmatrix4(p + (lane % 8 + lane / 16 * 8) * ld + lane / 8 % 2 * 8, b.w[0][0], b.w[0][1], b.w[1][0], b.w[1][1]);
+}
+
+GPU_DEVICE void gpu_tile_fill(gpu_tile_c &c, float x)
+{
+    GPU_UNROLL
+    for (int i = 0; i < 8; i++) c.v[i / 4][i % 4] = x;
+}
+
+#define GPU_MMA_K16(type)                                                                                              \
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type ".f32 "                                                 \
+        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                                                        \
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                               \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+#define GPU_MMA_K8(type, i)                                                                                            \
+    asm("mma.sync.aligned.m16n8k8.row.col.f32." type "." type ".f32 "                                                  \
+        "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"                                                                 \
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                               \
+        : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]))
+
+GPU_DEVICE void gpu_mma_16x8(float *c, const uint32_t *a, const uint32_t *b, gpu_half)
+{
+#if __CUDA_ARCH__ >= 800
+    GPU_MMA_K16("f16");
+#else
+    GPU_MMA_K8("f16", 0);
+    GPU_MMA_K8("f16", 1);
+#endif
+}
+GPU_DEVICE void gpu_mma_16x8(float *c, const uint32_t *a, const uint32_t *b, gpu_bf16)
+{
+#if __CUDA_ARCH__ >= 800
+    GPU_MMA_K16("bf16");
+#else
+    (void)c, (void)a, (void)b;
+    __trap(); /* no such instruction before sm_80; the backend refuses bf16 there */
+#endif
+}
+
+/* c += a·b */
+template <typename T> GPU_DEVICE void gpu_tile_mma(gpu_tile_c &c, const gpu_tile_a<T> &a, const gpu_tile_b<T> &b)
+{
+    gpu_mma_16x8(c.v[0], a.w, b.w[0], T());
+    gpu_mma_16x8(c.v[1], a.w, b.w[1], T());
+}
+
+/* f(row, col, value&) for each element that this lane holds. */
+template <typename F> GPU_DEVICE void gpu_tile_each(gpu_tile_c &c, F f)
+{
+    int g = gpu_lane() / 4, t = gpu_lane() % 4;
+    GPU_UNROLL
+    for (int i = 0; i < 8; i++) f(g + i % 4 / 2 * 8, i / 4 * 8 + 2 * t + i % 2, c.v[i / 4][i % 4]);
+}
+
+/* A lane's elements lie in GPU_TILE_ROWS rows of the tile; row_of(s) is the row of slot s. each_slot is `each` with the
+ * slot before the row, so that a value per row (a maximum, a sum, a scale) is an array of that size. */
+enum { GPU_TILE_ROWS = 2 };
+GPU_DEVICE int gpu_tile_row_of(int slot) { return gpu_lane() / 4 + slot * 8; }
+template <typename F> GPU_DEVICE void gpu_tile_each_slot(gpu_tile_c &c, F f)
+{
+    int t = gpu_lane() % 4;
+    GPU_UNROLL
+    for (int i = 0; i < 8; i++)
+        f(i % 4 / 2, gpu_tile_row_of(i % 4 / 2), i / 4 * 8 + 2 * t + i % 2, c.v[i / 4][i % 4]);
+}
+/* Over the lanes that share a row; every one of them gets the result. */
+GPU_DEVICE float gpu_tile_row_max(float x)
+{
+    x = gpu_max(x, gpu_shfl_xor(x, 1));
+    return gpu_max(x, gpu_shfl_xor(x, 2));
+}
+GPU_DEVICE float gpu_tile_row_sum(float x)
+{
+    x += gpu_shfl_xor(x, 1);
+    return x + gpu_shfl_xor(x, 2);
+}
+
+/* a = c rounded to T: what one product leaves is what the next one reads. */
+template <typename T> GPU_DEVICE void gpu_tile_round(gpu_tile_a<T> &a, const gpu_tile_c &c)
+{
+    GPU_UNROLL
+    for (int i = 0; i < 4; i++) a.w[i] = gpu_pack2<T>(c.v[i / 2][i % 2 * 2], c.v[i / 2][i % 2 * 2 + 1]);
+}
+/* b = the transpose of c, rounded to T. */
+template <typename T> GPU_DEVICE void gpu_tile_round_transposed(gpu_tile_b<T> &b, const gpu_tile_c &c)
+{
+    GPU_UNROLL
+    for (int i = 0; i < 4; i++) b.w[i / 2][i % 2] = gpu_pack2<T>(c.v[i % 2][i / 2 * 2], c.v[i % 2][i / 2 * 2 + 1]);
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* One launcher per kernel of kernels.def, and the table over them. Plain C, no vendor header: a backend that owns a
+ * stream can call it from anywhere. A launcher enqueues and returns; 0 is success, anything else the vendor's code. */
+#ifndef TT_GPU_LAUNCH_H
+#define TT_GPU_LAUNCH_H
+
+#include "backend/kernels.h"
+
+typedef void *gpu_stream; /* the vendor's stream handle */
+typedef int gpu_error;    /* the vendor's error code */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TT_KERNEL(name, flops, operands) gpu_error tt_gpu_##name(const struct tt_##name##_args *a, gpu_stream s);
+#include "backend/kernels.def"
+#undef TT_KERNEL
+
+/* args points to the struct of that kernel. */
+gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
