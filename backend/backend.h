@@ -112,10 +112,15 @@ struct tt_backend {
     void *self;
 };
 
+/* How a GPU's library chooses among its ways to multiply a shape: as it guesses, or by timing a few, or many. */
+enum tt_gemm_tune { TT_TUNE_OFF, TT_TUNE_QUICK, TT_TUNE_FULL };
+
 struct tt_backend_options {
     int threads; /* CPU threads; 0 means as many as the machine (or OMP_NUM_THREADS) gives */
     int device;  /* which GPU; 0 is the first */
     enum tt_precision precision; /* tf32 changes how fp32 matrices are multiplied */
+    enum tt_gemm_tune gemm_tune;
+    const char *gemm_cache; /* file in which timed choices are kept from run to run; NULL: none */
 };
 
 /* The backend this program was built with. */

@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/step.h"
 #include "profiling/cost.h"
 #include "profiling/stats.h"
 
@@ -48,15 +49,15 @@ static tt_status upload_tokens(struct tt_session *s, struct tt_data *data)
 }
 
 /* Events between the steps; nothing waits until the last is enqueued. */
-static tt_status time_steps(struct bench *b, const struct tt_session *s)
+static tt_status time_steps(struct bench *b, struct tt_stepper *stepper)
 {
     const struct tt_backend_ops *ops = b->backend.ops;
     void *self = b->backend.self;
     int64_t n = b->o->c.repeats;
-    for (int64_t i = 0; i < b->o->c.warmup; i++) TT_TRY(tt_plan_run(s->step, &b->backend, NULL));
+    for (int64_t i = 0; i < b->o->c.warmup; i++) TT_TRY(tt_step(stepper));
     TT_TRY(ops->event_record(self, b->events[0], NULL));
     for (int64_t i = 0; i < n; i++) {
-        TT_TRY(tt_plan_run(s->step, &b->backend, NULL));
+        TT_TRY(tt_step(stepper));
         TT_TRY(ops->event_record(self, b->events[i + 1], NULL));
     }
     for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(self, b->events[i], b->events[i + 1], &b->times[i]));
@@ -87,7 +88,11 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     tt_status st = upload_tokens(s, data);
     tt_data_close(data);
     TT_TRY(st);
-    TT_TRY(time_steps(b, s));
+    struct tt_stepper stepper = {.backend = &b->backend, .plan = s->step,
+                                 .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
+    st = time_steps(b, &stepper);
+    tt_stepper_close(&stepper);
+    TT_TRY(st);
     TT_TRY(check_finite(s, r));
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
     r->samples = (double)(c->batch_size * c->grad_accum);

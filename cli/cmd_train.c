@@ -225,7 +225,7 @@ static tt_status run(struct training *t)
     struct tt_train train = {.config = &loop, .params = &t->session.model->params, .engine = &t->session.engine,
                              .step_plan = t->session.step, .eval_plan = t->session.eval, .data = t->data,
                              .config_text = t->config_text.s, .command = command, .progress = t->progress,
-                             .graph = t->session.model->fuse[TT_FUSE_GRAPH]};
+                             .graph = t->session.model->fuse[TT_FUSE_GRAPH] && t->c->graph == TT_SWITCH_ON};
     TT_TRY(tt_train_run(&train, &t->result));
     t->progress = train.progress;
     return report(t);

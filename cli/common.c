@@ -6,10 +6,25 @@
 
 #include "core/file.h"
 
+/* Where tuned choices are kept: $XDG_CACHE_HOME/tt or ~/.cache/tt; NULL when there is no such place. */
+static const char *cache_path(char *out, size_t size)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (base && base[0] == '/')
+        snprintf(out, size, "%s/tt/gemm.txt", base);
+    else if (home && home[0] == '/')
+        snprintf(out, size, "%s/.cache/tt/gemm.txt", home);
+    else
+        return NULL;
+    return out;
+}
+
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
 {
-    return tt_backend_open(&(struct tt_backend_options){.threads = (int)c->threads, .device = (int)c->device,
-                                                        .precision = c->precision}, out);
+    char cache[1200];
+    struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
+                                         .gemm_tune = c->gemm_tune, .gemm_cache = cache_path(cache, sizeof cache)};
+    return tt_backend_open(&options, out);
 }
 
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)

@@ -11,6 +11,8 @@ const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", NULL};
 const char *const tt_recompute_names[] = {"none", "attention", "block", NULL};
 const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
+const char *const tt_switch_names[] = {"off", "on", NULL};
+const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
 
 #define X(id, name, what) name,
 const char *const tt_fusion_names[] = {TT_FUSIONS(X) NULL};

@@ -10,6 +10,7 @@
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
+enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
 
 /* The single fusions. A version is a set of them; --fuse adds and removes. */
 #define TT_FUSIONS(X)                                                                              \
@@ -47,6 +48,8 @@ struct tt_config {
     enum tt_recompute recompute;
     int64_t head_chunk; /* rows of logits at a time; 0 = chosen */
     int64_t threads, device;
+    enum tt_switch graph; /* capture the step, where version and backend can */
+    enum tt_gemm_tune gemm_tune;
 
     /* training */
     int64_t num_steps, grad_accum, seed;
@@ -101,6 +104,8 @@ extern const char *const tt_precision_names[];
 extern const char *const tt_recompute_names[];
 extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
+extern const char *const tt_switch_names[];
+extern const char *const tt_gemm_tune_names[];
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */

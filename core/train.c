@@ -6,6 +6,7 @@
 
 #include "core/feed.h"
 #include "core/meter.h"
+#include "core/step.h"
 #include "core/stop.h"
 
 struct loop {
@@ -14,33 +15,12 @@ struct loop {
     struct tt_backend *b;
     struct tt_feed feed;
     struct tt_meter meter;
-    tt_graph graph;
+    struct tt_stepper stepper;
     int64_t first;  /* steps done before this run */
     int64_t saved;  /* last step that is in a checkpoint */
     double val_loss;
     bool stop_early;
 };
-
-/* ---- one step ---- */
-
-/* The first step runs operation by operation, so that libraries set themselves up; the second is captured. */
-static tt_status run_step(struct loop *l, int64_t step)
-{
-    const struct tt_backend_ops *ops = l->b->ops;
-    bool graph = l->t->graph && ops->graph_begin;
-    if (!graph || step == l->first + 1) return tt_plan_run(l->t->step_plan, l->b, NULL);
-    if (!l->graph) {
-        TT_TRY(ops->graph_begin(l->b->self, NULL));
-        tt_status st = tt_plan_run(l->t->step_plan, l->b, NULL);
-        tt_status end = ops->graph_end(l->b->self, NULL, &l->graph);
-        if (st) {
-            tt_status_free(end);
-            return st;
-        }
-        TT_TRY(end);
-    }
-    return ops->graph_replay(l->b->self, l->graph, NULL);
-}
 
 /* ---- validation and early stopping ---- */
 
@@ -138,7 +118,7 @@ static tt_status run_loop(struct loop *l, int64_t *step)
 {
     while (*step < l->c->num_steps) {
         TT_TRY(tt_feed_begin(&l->feed));
-        TT_TRY(run_step(l, *step + 1));
+        TT_TRY(tt_step(&l->stepper));
         TT_TRY(tt_feed_end(&l->feed));
         ++*step;
         TT_TRY(after_step(l, *step));
@@ -165,7 +145,7 @@ static void close_loop(struct loop *l)
 {
     tt_feed_close(&l->feed);
     tt_meter_close(&l->meter);
-    if (l->graph) l->b->ops->graph_destroy(l->b->self, l->graph);
+    tt_stepper_close(&l->stepper);
 }
 
 static tt_status interrupted(const struct loop *l, int64_t step)
@@ -178,7 +158,8 @@ static tt_status interrupted(const struct loop *l, int64_t step)
 
 tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
 {
-    struct loop l = {.t = t, .c = t->config, .b = t->engine->backend, .first = t->progress.step, .val_loss = NAN};
+    struct loop l = {.t = t, .c = t->config, .b = t->engine->backend, .first = t->progress.step, .val_loss = NAN,
+                     .stepper = {.backend = t->engine->backend, .plan = t->step_plan, .graph_wanted = t->graph}};
     int64_t step = l.first;
     l.saved = l.first > 0 ? l.first : -1;
     tt_stop_catch();

@@ -18,6 +18,7 @@ struct cpu {
     struct cpu_team team;
     bool blas;
     char blas_name[64];
+    size_t memory_total; /* 0 when unknown */
     atomic_size_t used, peak; /* atomic, because a loader thread may allocate too */
 };
 
@@ -49,7 +50,7 @@ static void *aligned_bytes(size_t bytes)
     bool big = bytes >= HUGE_PAGE;
     size_t align = big ? HUGE_PAGE : TT_ALIGN;
     void *p = NULL;
-    if (bytes > SIZE_MAX - 2 * (size_t)HUGE_PAGE || posix_memalign(&p, align, bytes)) return NULL;
+    if (posix_memalign(&p, align, bytes)) return NULL;
     if (big) madvise(p, bytes, MADV_HUGEPAGE); /* a hint; without it there are only more page faults */
     return p;
 }
@@ -57,7 +58,9 @@ static void *aligned_bytes(size_t bytes)
 static tt_status cpu_alloc(void *self, size_t bytes, void **out)
 {
     struct cpu *cpu = self;
-    char *p = bytes <= SIZE_MAX - HEADER ? aligned_bytes(bytes + HEADER) : NULL;
+    /* Linux would promise more than there is and kill the process when it is used. */
+    bool possible = bytes <= (cpu->memory_total ? cpu->memory_total : SIZE_MAX / 2);
+    char *p = possible ? aligned_bytes(bytes + HEADER) : NULL;
     if (!p)
         return tt_fail(TT_FAILED, "alloc: no memory for %.1f MiB; %.1f MiB are in use: reduce batch, seq_len or the model",
                        (double)bytes / 1048576, (double)atomic_load(&cpu->used) / 1048576);
@@ -80,7 +83,7 @@ static void cpu_free(void *self, void *p)
 static tt_status cpu_host_alloc(void *self, size_t bytes, void **out)
 {
     (void)self;
-    *out = bytes <= SIZE_MAX - TT_ALIGN ? aligned_bytes(bytes ? bytes : 1) : NULL;
+    *out = bytes <= SIZE_MAX / 2 ? aligned_bytes(bytes ? bytes : 1) : NULL;
     return *out ? TT_OK : tt_fail(TT_FAILED, "host_alloc: no memory for %.1f MiB", (double)bytes / 1048576);
 }
 
@@ -338,6 +341,8 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
 #ifndef _OPENMP
     cpu->team.threads = 1;
 #endif
+    size_t memory_free;
+    tt_cpu_memory(&cpu->memory_total, &memory_free);
     cpu->kernels = choose_kernels();
     const char *gemm = getenv("TT_CPU_GEMM");
     cpu->blas = !(gemm && !strcmp(gemm, "builtin")) && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);

@@ -87,6 +87,7 @@ template <typename T> GPU_DEVICE T gpu_shfl_up(T x, int by) { return __shfl_up_s
 template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by) { return __shfl_down_sync(0xffffffffu, x, by, GPU_WAVE); }
 /* Bit i: lane i's predicate; and how many of a ballot's bits lie below a lane. */
 GPU_DEVICE uint64_t gpu_ballot(int predicate) { return __ballot_sync(0xffffffffu, predicate); }
+GPU_DEVICE int gpu_count(uint64_t ballot) { return __popcll(ballot); }
 GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane) { return __popcll(ballot & ((1ull << lane) - 1)); }
 
 GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */

@@ -1,0 +1,162 @@
+/* Timed choices, kept in a text file: one line per GPU, library version and shape,
+ *
+ *     NVIDIA H200, 132 units, cuBLASLt 130100|4096x4096x4096 bf16->bf16 nt ...|<the algorithm in hex>|<checksum>
+ *
+ * What does not read as such a line, and what was found on another GPU or with another library, is not used. A file
+ * that cannot be read or written costs only the time to tune again, so nothing here fails. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/cuda/gemm.h"
+
+enum { LINE = 1024, MOST_LINES = 1 << 16, HEX = 2 * sizeof(cublasLtMatmulAlgo_t) };
+
+/* ---- one line ---- */
+
+static uint64_t checksum(const char *text, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return h;
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool from_hex(const char *hex, cublasLtMatmulAlgo_t *out)
+{
+    unsigned char bytes[sizeof *out];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        int high = digit(hex[2 * i]), low = high < 0 ? -1 : digit(hex[2 * i + 1]);
+        if (low < 0) return false;
+        bytes[i] = (unsigned char)(16 * high + low);
+    }
+    memcpy(out, bytes, sizeof bytes);
+    return hex[HEX] == 0;
+}
+
+/* Cuts the line into device, shape and algorithm; false when it is damaged. */
+static bool parse(char *line, char **shape, cublasLtMatmulAlgo_t *algorithm)
+{
+    char *end = strchr(line, '\n'), *sum = strrchr(line, '|');
+    if (!end || !sum || end[1]) return false;
+    *end = 0;
+    char want[24];
+    snprintf(want, sizeof want, "%016llx", (unsigned long long)checksum(line, (size_t)(sum - line)));
+    if (strcmp(sum + 1, want)) return false;
+    *sum = 0;
+    *shape = strchr(line, '|');
+    char *hex = *shape ? strchr(*shape + 1, '|') : NULL;
+    if (!hex) return false;
+    *(*shape)++ = 0;
+    *hex++ = 0;
+    return from_hex(hex, algorithm);
+}
+
+static void print(FILE *out, const char *device, const char *shape, const cublasLtMatmulAlgo_t *algorithm)
+{
+    unsigned char bytes[sizeof *algorithm];
+    char line[LINE];
+    memcpy(bytes, algorithm, sizeof bytes);
+    int n = snprintf(line, sizeof line, "%s|%s|", device, shape);
+    if (n < 0 || n + (int)HEX + 20 > LINE) return;
+    for (size_t i = 0; i < sizeof bytes; i++) n += snprintf(line + n, sizeof line - (size_t)n, "%02x", bytes[i]);
+    fprintf(out, "%s|%016llx\n", line, (unsigned long long)checksum(line, (size_t)n));
+}
+
+/* ---- the list ---- */
+
+static struct gemm_choice *lookup(const struct gemm_file *f, const char *shape)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (!strcmp(f->choices[i].shape, shape)) return &f->choices[i];
+    return NULL;
+}
+
+bool tt_gemm_file_find(const struct gemm_file *f, const char *shape, cublasLtMatmulAlgo_t *out)
+{
+    const struct gemm_choice *c = lookup(f, shape);
+    if (c) *out = c->algorithm;
+    return c != NULL;
+}
+
+static void put(struct gemm_file *f, const char *shape, const cublasLtMatmulAlgo_t *algorithm)
+{
+    struct gemm_choice *c = lookup(f, shape);
+    if (!c) {
+        if (f->count == f->room) {
+            size_t room = f->room ? 2 * f->room : 32;
+            struct gemm_choice *grown = realloc(f->choices, room * sizeof *grown);
+            if (!grown) return;
+            f->choices = grown;
+            f->room = room;
+        }
+        char *copy = strdup(shape);
+        if (!copy) return;
+        c = &f->choices[f->count++];
+        c->shape = copy;
+    }
+    c->algorithm = *algorithm;
+}
+
+void tt_gemm_file_add(struct gemm_file *f, const char *shape, const cublasLtMatmulAlgo_t *algorithm)
+{
+    if (!f->path) return;
+    put(f, shape, algorithm);
+    f->changed = true;
+}
+
+/* ---- the file ---- */
+
+void tt_gemm_file_open(struct gemm_file *f, const char *path, const char *device)
+{
+    *f = (struct gemm_file){.path = path && *path ? strdup(path) : NULL};
+    snprintf(f->device, sizeof f->device, "%s", device);
+    FILE *in = f->path ? fopen(f->path, "r") : NULL;
+    char line[LINE], *shape;
+    cublasLtMatmulAlgo_t algorithm;
+    for (int i = 0; in && i < MOST_LINES && fgets(line, sizeof line, in); i++)
+        if (parse(line, &shape, &algorithm) && !strcmp(line, f->device)) put(f, shape, &algorithm);
+    if (in) fclose(in);
+}
+
+void tt_gemm_file_close(struct gemm_file *f)
+{
+    for (size_t i = 0; i < f->count; i++) free(f->choices[i].shape);
+    free(f->choices);
+    free(f->path);
+    *f = (struct gemm_file){0};
+}
+
+/* What others wrote meanwhile, and for other GPUs, stays. */
+static void copy_others(const struct gemm_file *f, FILE *out)
+{
+    FILE *in = fopen(f->path, "r");
+    char line[LINE], *shape;
+    cublasLtMatmulAlgo_t algorithm;
+    for (int i = 0; in && i < MOST_LINES && fgets(line, sizeof line, in); i++) {
+        if (!parse(line, &shape, &algorithm)) continue;
+        if (strcmp(line, f->device) || !lookup(f, shape)) print(out, line, shape, &algorithm);
+    }
+    if (in) fclose(in);
+}
+
+/* Written beside and renamed, so that a reader sees the old file or the new one. */
+void tt_gemm_file_save(struct gemm_file *f)
+{
+    char beside[4096];
+    if (!f->path || !f->changed) return;
+    f->changed = false;
+    int n = snprintf(beside, sizeof beside, "%s.%ld.tmp", f->path, (long)getpid());
+    if (n < 0 || (size_t)n >= sizeof beside) return;
+    FILE *out = fopen(beside, "w");
+    if (!out) return;
+    copy_others(f, out);
+    for (size_t i = 0; i < f->count; i++) print(out, f->device, f->choices[i].shape, &f->choices[i].algorithm);
+    bool bad = ferror(out);
+    if (fclose(out) || bad || rename(beside, f->path)) unlink(beside);
+}

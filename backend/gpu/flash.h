@@ -1,0 +1,88 @@
+/* What the attention kernels without S×S share.
+ *
+ * A tile is ROWS rows of one head in shared memory. Its rows are padded twice: D is rounded up to DP, one of the sizes
+ * that kernels are compiled for, with zeros, which add nothing to any product; and 16 bytes more, so that eight rows at
+ * the same column lie in different banks. Rows beyond the end of the sequence are zero too. */
+#ifndef TT_GPU_FLASH_H
+#define TT_GPU_FLASH_H
+
+#include "backend/gpu/gpu.h"
+
+#define FLASH_NO_UNROLL _Pragma("unroll 1")
+
+#define FLASH_LOG2E 1.4426950408889634f
+#define FLASH_LN2 0.6931471805599453f
+
+enum {
+    FLASH_UNSUPPORTED = 1, /* "invalid value" of every vendor */
+    FLASH_D_MAX = 256,
+    FLASH_SHARED_PLAIN = 48 << 10, /* a kernel gets this much without asking */
+};
+
+/* The float32 versions (flash_f32.cu). */
+gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s);
+gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s);
+
+/* ---- host ---- */
+
+static inline bool flash_supported(int64_t S, int64_t heads, int64_t kv_heads, int64_t D)
+{
+    return D >= 2 && D <= FLASH_D_MAX && D % 2 == 0 && S <= INT32_MAX / 2 && kv_heads > 0 && heads % kv_heads == 0;
+}
+
+/* May rows of D elements be moved 16 bytes at a time: those of p, ld apart, and each head's within? */
+static inline bool flash_wide(const void *p, int64_t ld, int64_t D, size_t size)
+{
+    return gpu_aligned_rows(p, ld, size) && (size_t)D * size % 16 == 0;
+}
+
+template <typename... P> static inline gpu_error flash_allow(void (*kernel)(P...), size_t bytes)
+{
+    return bytes > FLASH_SHARED_PLAIN ? gpu_allow_shared(kernel, bytes) : 0;
+}
+
+/* ---- device ---- */
+
+template <typename T> GPU_BOTH constexpr int flash_ld(int DP) { return DP + 16 / (int)sizeof(T); }
+
+/* tile (ROWS, DP) = `count` rows of D elements, ld apart; whole block; commit, wait and a barrier are the caller's. */
+template <typename T, int ROWS, int DP, int THREADS>
+GPU_DEVICE void flash_load(T *tile, const T *rows, int64_t ld, int count, int D, bool wide)
+{
+    constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, PIECES = ROWS * PER_ROW, LD = flash_ld<T>(DP);
+    if (wide) {
+        GPU_UNROLL
+        for (int i = 0; i < (PIECES + THREADS - 1) / THREADS; i++) {
+            int piece = gpu_thread() + i * THREADS, r = piece / PER_ROW, x = piece % PER_ROW * N;
+            if (PIECES % THREADS == 0 || piece < PIECES)
+                gpu_copy_async16(tile + r * LD + x, rows + r * ld + x, r < count && x < D);
+        }
+        return;
+    }
+    FLASH_NO_UNROLL
+    for (int i = gpu_thread(); i < ROWS * DP; i += THREADS) {
+        int r = i / DP, x = i % DP;
+        tile[r * LD + x] = r < count && x < D ? rows[r * ld + x] : gpu_from_float<T>(0.0f);
+    }
+}
+
+/* The other way, by one wave: `count` rows of D elements, ld apart, from a tile. */
+template <typename T, int ROWS, int DP>
+GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D, bool wide)
+{
+    constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, LD = flash_ld<T>(DP);
+    if (wide) {
+        for (int piece = gpu_lane(); piece < ROWS * PER_ROW; piece += GPU_WAVE) {
+            int r = piece / PER_ROW, x = piece % PER_ROW * N;
+            if (r < count && x < D) gpu_store16(rows + r * ld + x, gpu_load16(tile + r * LD + x));
+        }
+        return;
+    }
+    FLASH_NO_UNROLL
+    for (int i = gpu_lane(); i < ROWS * DP; i += GPU_WAVE) {
+        int r = i / DP, x = i % DP;
+        if (r < count && x < D) rows[r * ld + x] = tile[r * LD + x];
+    }
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. */
+#include "backend/gpu/flash_backward.h"
+
+enum { DELTA_THREADS = 256 };
+
+/* `lanes` neighbouring lanes, a power of two, have one row of D: o and dout are (T, H, D), delta is (B, H, S). */
+template <typename T, bool WIDE>
+GPU_KERNEL GPU_BOUNDS(DELTA_THREADS) flash_delta(struct tt_flash_backward_args a, int64_t rows, int lanes)
+{
+    int64_t row = (gpu_block_x() * DELTA_THREADS + gpu_thread()) / lanes;
+    int lane = gpu_thread() % lanes;
+    const T *o = (const T *)a.o + row * a.D, *dout = (const T *)a.dout + row * a.D;
+    float sum = 0.0f;
+    if (row < rows) {
+        if constexpr (WIDE) {
+            constexpr int N = gpu_vec<T>::n;
+            for (int64_t d = lane * N; d < a.D; d += lanes * N) {
+                gpu_vec<T> x = gpu_vec_load(o + d), y = gpu_vec_load(dout + d);
+                GPU_UNROLL
+                for (int i = 0; i < N; i++) sum = gpu_fma(x.v[i], y.v[i], sum);
+            }
+        } else {
+            for (int64_t d = lane; d < a.D; d += lanes) sum = gpu_fma(gpu_to_float(o[d]), gpu_to_float(dout[d]), sum);
+        }
+    }
+    for (int mask = lanes / 2; mask > 0; mask /= 2) sum += gpu_shfl_xor(sum, mask);
+    if (row < rows && lane == 0) {
+        int64_t t = row / a.heads, h = row % a.heads, b = t / a.S;
+        a.delta[(b * a.heads + h) * a.S + t % a.S] = sum;
+    }
+}
+
+template <typename T> static gpu_error delta_launch(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    bool wide = flash_wide(a->o, a->D, a->D, sizeof(T)) && gpu_aligned(a->dout);
+    int64_t rows = a->B * a->S * a->heads, pieces = wide ? a->D * (int64_t)sizeof(T) / 16 : a->D;
+    int lanes = 1;
+    while (lanes < pieces && lanes < GPU_GROUP) lanes *= 2;
+    gpu_grid grid = gpu_grid_of(gpu_divide_up(rows * lanes, DELTA_THREADS));
+    if (wide) return GPU_LAUNCH(flash_delta<T, true>, grid, DELTA_THREADS, 0, s, *a, rows, lanes);
+    return GPU_LAUNCH(flash_delta<T, false>, grid, DELTA_THREADS, 0, s, *a, rows, lanes);
+}
+
+gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    if (!flash_supported(a->S, a->heads, a->kv_heads, a->D)) return FLASH_UNSUPPORTED;
+    gpu_error e = GPU_DISPATCH(a->dtype, T, delta_launch<T>(a, s));
+    if (e) return e;
+    if (a->dtype == TT_F32) return flash_backward_f32(a, s);
+    return a->dtype == TT_BF16 ? flash_backward_tiles<gpu_bf16>(a, s) : flash_backward_tiles<gpu_half>(a, s);
+}

@@ -1,0 +1,182 @@
+/* The engine of kernels that compute each element by itself: a thread takes UNROLL vectors of 16 bytes, a block apart,
+ * loads them all, then computes and stores. A matrix is `rows` rows of `cols` elements; a flat array is one row.
+ *
+ * An Op says what happens at (row, col):
+ *   type            the storage type; a vector is N = 16 / sizeof(type) elements
+ *   unroll          vectors per thread
+ *   context begin(go) const    read what lies on the device, once per thread; go = false: do nothing
+ *   in load(r, c) const        the vector at (r, c), as bytes
+ *   store(r, c, in, context) const
+ *   one(r, c, context) const   the element at (r, c) alone
+ * The same thread reads and writes an element, so an output may be an input. */
+#ifndef TT_GPU_MAP_H
+#define TT_GPU_MAP_H
+
+#include "backend/gpu/gpu.h"
+
+enum { MAP_THREADS = 256, MAP_SINGLES = 4 };
+
+struct map_nothing {};
+
+/* Where the offset-th thing after the block's first lies; positions within a block are cheap 32-bit divisions. */
+struct map_place {
+    int64_t row, col;
+};
+GPU_DEVICE map_place map_at(int64_t first_row, int64_t first_col, int64_t offset, int64_t rows, int64_t per_row)
+{
+    int64_t col = first_col + offset;
+    if (rows == 1 || col < per_row) return {first_row, col};
+    uint32_t over = (uint32_t)col / (uint32_t)per_row;
+    return {first_row + over, (int64_t)((uint32_t)col - over * (uint32_t)per_row)};
+}
+
+/* `head` elements come before the first vector, fewer than a vector after the last: a flat array's alone. */
+template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_vectors(Op op, int64_t rows, int64_t cols, int64_t head)
+{
+    constexpr int N = gpu_vec<typename Op::type>::n, U = Op::unroll;
+    bool go = true;
+    typename Op::context context = op.begin(go);
+    if (!go) return;
+    int64_t per_row = (cols - head) / N, total = rows * per_row;
+    int64_t first = gpu_block_x() * (MAP_THREADS * U);
+    if (first < total) {
+        int64_t row = rows == 1 ? 0 : first / per_row, col = first - row * per_row;
+        typename Op::in v[U];
+        GPU_UNROLL
+        for (int u = 0; u < U; u++) {
+            int offset = u * MAP_THREADS + gpu_thread();
+            if (first + offset >= total) continue;
+            map_place at = map_at(row, col, offset, rows, per_row);
+            v[u] = op.load(at.row, head + at.col * N);
+        }
+        GPU_UNROLL
+        for (int u = 0; u < U; u++) {
+            int offset = u * MAP_THREADS + gpu_thread();
+            if (first + offset >= total) continue;
+            map_place at = map_at(row, col, offset, rows, per_row);
+            op.store(at.row, head + at.col * N, v[u], context);
+        }
+    }
+    if (rows > 1) return;
+    int64_t edges = cols - per_row * N;
+    for (int64_t e = gpu_block_x() * MAP_THREADS + gpu_thread(); e < edges; e += gpu_blocks_x() * MAP_THREADS)
+        op.one(0, e < head ? e : e + per_row * N, context);
+}
+
+/* Where operands do not allow 16 bytes at a time. */
+template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_singles(Op op, int64_t rows, int64_t cols)
+{
+    bool go = true;
+    typename Op::context context = op.begin(go);
+    if (!go) return;
+    int64_t first = gpu_block_x() * (MAP_THREADS * MAP_SINGLES), total = rows * cols;
+    int64_t row = rows == 1 ? 0 : first / cols, col = first - row * cols;
+    for (int u = 0; u < MAP_SINGLES; u++) {
+        int offset = u * MAP_THREADS + gpu_thread();
+        if (first + offset >= total) return;
+        map_place at = map_at(row, col, offset, rows, cols);
+        op.one(at.row, at.col, context);
+    }
+}
+
+/* ---- host ---- */
+
+template <typename Op> static inline gpu_error map_launch_singles(const Op &op, int64_t rows, int64_t cols, gpu_stream s)
+{
+    gpu_grid grid = gpu_grid_of(gpu_divide_up(rows * cols, MAP_THREADS * MAP_SINGLES));
+    return GPU_LAUNCH(map_singles<Op>, grid, MAP_THREADS, 0, s, op, rows, cols);
+}
+
+/* `aligned`: every operand can be read 16 bytes at a time at every N-th column. */
+template <typename Op>
+static inline gpu_error map_launch(const Op &op, int64_t rows, int64_t cols, bool aligned, gpu_stream s)
+{
+    constexpr int N = gpu_vec<typename Op::type>::n;
+    if (!aligned || cols % N) return map_launch_singles(op, rows, cols, s);
+    gpu_grid grid = gpu_grid_of(gpu_divide_up(rows * (cols / N), MAP_THREADS * Op::unroll));
+    return GPU_LAUNCH(map_vectors<Op>, grid, MAP_THREADS, 0, s, op, rows, cols, (int64_t)0);
+}
+
+/* Elements of `size` bytes from p to the next multiple of 16 bytes; what a flat array may leave out at its start. */
+static inline int64_t map_head(const void *p, size_t size) { return (int64_t)((16 - (uintptr_t)p % 16) % 16 / size); }
+/* Are p and q equally far from a multiple of 16? */
+static inline bool map_together(const void *p, const void *q) { return (uintptr_t)p % 16 == (uintptr_t)q % 16; }
+
+/* A flat array of n elements whose operands are all `together` with p. */
+template <typename Op>
+static inline gpu_error map_launch_flat(const Op &op, int64_t n, const void *p, bool together, gpu_stream s)
+{
+    constexpr int N = gpu_vec<typename Op::type>::n;
+    int64_t head = gpu_smaller(map_head(p, sizeof(typename Op::type)), n);
+    if (!together) return map_launch_singles(op, 1, n, s);
+    gpu_grid grid = gpu_grid_of(gpu_larger(n > 0, gpu_divide_up((n - head) / N, MAP_THREADS * Op::unroll)));
+    return GPU_LAUNCH(map_vectors<Op>, grid, MAP_THREADS, 0, s, op, (int64_t)1, n, head);
+}
+
+/* ---- out = f(x[0], ..., x[K-1]) with all operands of one type, each with its own distance between rows ----
+ * F: bool begin() reads what it needs from the device, float operator()(const float *x). */
+
+template <typename T, int K, typename F> struct map_function {
+    typedef T type;
+    static constexpr int unroll = K > 2 ? 2 : 4;
+    struct in {
+        gpu_bytes16 b[K];
+    };
+    typedef F context;
+
+    const T *x[K];
+    T *out;
+    int64_t ldx[K], ldo;
+    F f;
+
+    __device__ __forceinline__ F begin(bool &go) const
+    {
+        F g = f;
+        go = g.begin();
+        return g;
+    }
+    __device__ __forceinline__ in load(int64_t r, int64_t c) const
+    {
+        in v;
+        GPU_UNROLL
+        for (int k = 0; k < K; k++) v.b[k] = gpu_load16(x[k] + r * ldx[k] + c);
+        return v;
+    }
+    __device__ __forceinline__ void store(int64_t r, int64_t c, const in &v, const F &g) const
+    {
+        gpu_vec<T> vec[K], result;
+        GPU_UNROLL
+        for (int k = 0; k < K; k++) vec[k] = gpu_vec_from<T>(v.b[k]);
+        GPU_UNROLL
+        for (int i = 0; i < gpu_vec<T>::n; i++) {
+            float a[K];
+            GPU_UNROLL
+            for (int k = 0; k < K; k++) a[k] = vec[k].v[i];
+            result.v[i] = g(a);
+        }
+        gpu_vec_store(out + r * ldo + c, result);
+    }
+    __device__ __forceinline__ void one(int64_t r, int64_t c, const F &g) const
+    {
+        float a[K];
+        GPU_UNROLL
+        for (int k = 0; k < K; k++) a[k] = gpu_to_float(x[k][r * ldx[k] + c]);
+        out[r * ldo + c] = gpu_from_float<T>(g(a));
+    }
+};
+
+/* Flat when no operand has gaps between its rows. */
+template <typename T, int K, typename F>
+static inline gpu_error map_launch_function(const map_function<T, K, F> &op, int64_t rows, int64_t cols, gpu_stream s)
+{
+    bool flat = rows == 1 || op.ldo == cols, aligned = gpu_aligned_rows(op.out, op.ldo, sizeof(T)), together = true;
+    for (int k = 0; k < K; k++) {
+        flat = flat && (rows == 1 || op.ldx[k] == cols);
+        aligned = aligned && gpu_aligned_rows(op.x[k], op.ldx[k], sizeof(T));
+        together = together && map_together(op.x[k], op.out);
+    }
+    if (flat) return map_launch_flat(op, rows * cols, op.out, together, s);
+    return map_launch(op, rows, cols, aligned, s);
+}
+
+#endif

@@ -1,0 +1,178 @@
+/* Kernels that need a whole row before they can finish any of it: a team of threads takes a row, keeps as much of it
+ * as fits in registers, reads the rest a second time (from the cache, as it was just there).
+ *
+ * Rows of odd length start anywhere, so a row is cut into a `head` up to the first multiple of 16 bytes, vectors, and
+ * a tail; head and tail together are its edges. */
+#ifndef TT_GPU_ROWS_H
+#define TT_GPU_ROWS_H
+
+#include "backend/gpu/gpu.h"
+
+struct row_span {
+    int64_t head, vectors, edges; /* elements, vectors, elements */
+};
+
+/* of n elements at p; not `together` (operands disagree about where 16 bytes start): all of it is edges */
+template <typename T> GPU_DEVICE row_span row_span_of(const T *p, int64_t n, bool together)
+{
+    if (!together) return {n, 0, n};
+    int64_t head = (16 - (int)((uintptr_t)p % 16)) % 16 / (int)sizeof(T);
+    if (head > n) head = n;
+    int64_t vectors = (n - head) / gpu_vec<T>::n;
+    return {head, vectors, n - vectors * gpu_vec<T>::n};
+}
+template <typename T> GPU_DEVICE int64_t row_edge(row_span s, int64_t e)
+{
+    return e < s.head ? e : e + s.vectors * gpu_vec<T>::n;
+}
+
+/* LANES threads to a row: GPU_GROUP of them (several rows to a block) or a whole block. */
+template <int LANES> struct row_team {
+    static constexpr int threads = LANES > GPU_GROUP ? LANES : 4 * GPU_GROUP;
+    static constexpr int rows = threads / LANES; /* per block */
+    static __device__ __forceinline__ int64_t row() { return gpu_block_x() * rows + gpu_thread() / LANES; }
+    static __device__ __forceinline__ int lane() { return gpu_thread() % LANES; }
+    template <typename Op> static __device__ __forceinline__ float reduce(float x, Op op)
+    {
+        if constexpr (LANES > GPU_GROUP) return gpu_block_reduce<LANES>(x, op);
+        else return gpu_group_reduce<LANES>(x, op);
+    }
+    static __device__ __forceinline__ float sum(float x) { return reduce(x, gpu_op_sum()); }
+    static __device__ __forceinline__ float max(float x) { return reduce(x, gpu_op_max()); }
+    static __device__ __forceinline__ void sync()
+    {
+        if constexpr (LANES > GPU_GROUP) gpu_block_sync();
+        else gpu_wave_sync();
+    }
+};
+
+/* A power of e good enough for what it is stored as. */
+template <typename T> GPU_DEVICE float row_exp(float x) { return sizeof(T) == 4 ? gpu_exp(x) : gpu_exp_fast(x); }
+
+/* What a team keeps of its row: vector i is kept by lane i % LANES, the first KEEP of each lane. */
+template <typename T, int LANES, int KEEP> struct row_kept {
+    gpu_bytes16 b[KEEP];
+    __device__ __forceinline__ void load(const T *p, const row_span &s)
+    {
+        GPU_UNROLL
+        for (int k = 0; k < KEEP; k++) {
+            int64_t i = k * LANES + row_team<LANES>::lane();
+            if (i < s.vectors) b[k] = gpu_load16(p + s.head + i * gpu_vec<T>::n);
+        }
+    }
+};
+
+/* f(value) for every element of the row that this lane has; kept must be loaded. */
+template <typename T, int LANES, int KEEP, typename F>
+GPU_DEVICE void row_each(const T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, F f)
+{
+    int lane = row_team<LANES>::lane();
+    GPU_UNROLL
+    for (int k = 0; k < KEEP; k++) {
+        if (k * LANES + lane >= s.vectors) continue;
+        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
+        GPU_UNROLL
+        for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
+    }
+    for (int64_t v = (int64_t)KEEP * LANES + lane; v < s.vectors; v += LANES) {
+        gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
+        GPU_UNROLL
+        for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
+    }
+    for (int64_t e = lane; e < s.edges; e += LANES) f(gpu_to_float(p[row_edge<T>(s, e)]));
+}
+
+/* p[i] = f(p[i]) for every element. */
+template <typename T, int LANES, int KEEP, typename F>
+GPU_DEVICE void row_replace(T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, F f)
+{
+    int lane = row_team<LANES>::lane();
+    GPU_UNROLL
+    for (int k = 0; k < KEEP; k++) {
+        int64_t v = k * LANES + lane;
+        if (v >= s.vectors) continue;
+        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
+        GPU_UNROLL
+        for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
+        gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
+    }
+    for (int64_t v = (int64_t)KEEP * LANES + lane; v < s.vectors; v += LANES) {
+        gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
+        GPU_UNROLL
+        for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
+        gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
+    }
+    for (int64_t e = lane; e < s.edges; e += LANES) {
+        int64_t c = row_edge<T>(s, e);
+        p[c] = gpu_from_float<T>(f(gpu_to_float(p[c])));
+    }
+}
+
+/* The maximum of a row and the sum of exp(scale·(x - top)), scale >= 0. What is kept waits for the lane's maximum; the
+ * rest is summed as it passes, with the sum rescaled whenever the maximum grows. A NaN or an infinity above reaches the
+ * sum; a minus infinity counts nothing. */
+struct row_softmax {
+    float top, sum;
+};
+
+template <typename T, int LANES, int KEEP>
+GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, float scale)
+{
+    typedef row_team<LANES> team;
+    constexpr int N = gpu_vec<T>::n;
+    int lane = team::lane();
+    float top = -GPU_INFINITY, sum = 0;
+    GPU_UNROLL
+    for (int k = 0; k < KEEP; k++) {
+        if (k * LANES + lane >= s.vectors) continue;
+        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) top = gpu_max(top, x.v[i]);
+    }
+    float base = top > -GPU_INFINITY ? top : 0.0f;
+    GPU_UNROLL
+    for (int k = 0; k < KEEP; k++) {
+        if (k * LANES + lane >= s.vectors) continue;
+        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
+        float part = 0;
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) part += row_exp<T>(scale * (x.v[i] - base));
+        sum += part;
+    }
+    for (int64_t v = (int64_t)KEEP * LANES + lane; v < s.vectors; v += LANES) {
+        gpu_vec<T> x = gpu_vec_load(p + s.head + v * N);
+        float higher = top, part = 0;
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) higher = gpu_max(higher, x.v[i]);
+        base = higher > -GPU_INFINITY ? higher : 0.0f;
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) part += row_exp<T>(scale * (x.v[i] - base));
+        if (higher > top) sum *= row_exp<T>(scale * (top - base));
+        sum += part;
+        top = higher;
+    }
+    for (int64_t e = lane; e < s.edges; e += LANES) {
+        float x = gpu_to_float(p[row_edge<T>(s, e)]), higher = gpu_max(top, x);
+        base = higher > -GPU_INFINITY ? higher : 0.0f;
+        if (higher > top) sum *= row_exp<T>(scale * (top - base));
+        sum += row_exp<T>(scale * (x - base));
+        top = higher;
+    }
+    row_softmax r;
+    r.top = team::max(top);
+    if (top > -GPU_INFINITY) sum *= row_exp<T>(scale * (top - r.top));
+    r.sum = team::sum(sum);
+    return r;
+}
+
+/* Launches kernel<T, LANES, KEEP> with the smallest team that keeps a row of `cols` elements in its registers. */
+#define ROWS_LAUNCH_AS(kernel, T, LANES, KEEP, row_count, stream, ...)                                                 \
+    GPU_LAUNCH(kernel<T, LANES, KEEP>, gpu_grid_of(gpu_divide_up(row_count, row_team<LANES>::rows)),                   \
+               row_team<LANES>::threads, 0, stream, __VA_ARGS__)
+#define ROWS_LAUNCH(kernel, T, row_count, cols, stream, ...)                                                           \
+    ((cols) <= GPU_GROUP * gpu_vec<T>::n   ? ROWS_LAUNCH_AS(kernel, T, GPU_GROUP, 1, row_count, stream, __VA_ARGS__)   \
+     : (cols) <= GPU_GROUP * 4 * gpu_vec<T>::n                                                                         \
+         ? ROWS_LAUNCH_AS(kernel, T, GPU_GROUP, 4, row_count, stream, __VA_ARGS__)                                     \
+         : ROWS_LAUNCH_AS(kernel, T, 256, 4, row_count, stream, __VA_ARGS__))
+
+#endif

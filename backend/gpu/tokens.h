@@ -1,0 +1,17 @@
+/* Where a step's tokens lie: rows of S+1, so that the target of each token is the next one. */
+#ifndef TT_GPU_TOKENS_H
+#define TT_GPU_TOKENS_H
+
+#include "backend/gpu/gpu.h"
+
+GPU_DEVICE const int32_t *step_tokens(const int32_t *tokens, const struct tt_state *state, int64_t slot_stride)
+{
+    return tokens + (state ? state->slot * slot_stride : 0);
+}
+GPU_DEVICE int32_t token_at(const int32_t *base, int64_t t, int64_t S)
+{
+    return base[(uint32_t)t / (uint32_t)S * (S + 1) + (uint32_t)t % (uint32_t)S];
+}
+GPU_DEVICE int32_t target_at(const int32_t *base, int64_t t, int64_t S) { return token_at(base + 1, t, S); }
+
+#endif

@@ -1,0 +1,28 @@
+#include "core/step.h"
+
+static tt_status capture(struct tt_stepper *s)
+{
+    const struct tt_backend_ops *ops = s->backend->ops;
+    TT_TRY(ops->graph_begin(s->backend->self, NULL));
+    tt_status st = tt_plan_run(s->plan, s->backend, NULL);
+    tt_status end = ops->graph_end(s->backend->self, NULL, &s->graph);
+    if (!st) return end;
+    tt_status_free(end);
+    return st;
+}
+
+tt_status tt_step(struct tt_stepper *s)
+{
+    const struct tt_backend_ops *ops = s->backend->ops;
+    bool first = !s->warm;
+    s->warm = true;
+    if (first || !s->graph_wanted || !ops->graph_begin) return tt_plan_run(s->plan, s->backend, NULL);
+    if (!s->graph) TT_TRY(capture(s));
+    return ops->graph_replay(s->backend->self, s->graph, NULL);
+}
+
+void tt_stepper_close(struct tt_stepper *s)
+{
+    if (s->graph) s->backend->ops->graph_destroy(s->backend->self, s->graph);
+    s->graph = NULL;
+}
