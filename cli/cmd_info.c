@@ -10,7 +10,7 @@
 #include "profiling/cost.h"
 
 /* Beside what is allocated: the program, its libraries and their buffers, as measured on an idle `tt`. */
-static const double process_bytes = 24 << 20;
+static const double process_bytes = 8 << 20;
 
 struct info {
     const struct tt_config *c;

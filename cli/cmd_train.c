@@ -158,12 +158,14 @@ static tt_status print_sample(struct training *t)
 
 static void print_summary(const struct training *t)
 {
-    char duration[32], rate[32];
+    char duration[32], rate[32], memory[32];
     double floor = tt_data_floor(t->data), loss = final_loss(t);
     tt_format_duration(t->result.seconds, duration);
     tt_format_count(t->result.tokens_per_second, rate);
-    printf("done    %lld steps in %s, %s%stokens/s, %.1f %% of the time waiting for data%s\n", (long long)t->result.steps, duration,
-           rate, strchr(rate, ' ') ? "" : " ", t->result.seconds > 0 ? 100 * t->result.data_seconds / t->result.seconds : 0.0,
+    tt_format_bytes(tt_peak_memory(), memory);
+    printf("done    %lld steps in %s, %s%stokens/s, peak memory %s, %.1f %% of the time waiting for data%s\n",
+           (long long)t->result.steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory,
+           t->result.seconds > 0 ? 100 * t->result.data_seconds / t->result.seconds : 0.0,
            t->result.early_stop ? "; stopped early, validation no longer improves" : "");
     if (!tt_data_learnable(t->data))
         printf("loss    %.4f; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, floor);
@@ -192,6 +194,7 @@ static void print_json(const struct training *t)
     tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
     tt_json_put_number(&w, "seconds", t->result.seconds);
     tt_json_put_number(&w, "tokens_per_second", t->result.tokens_per_second);
+    tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
     tt_json_put_bool(&w, "early_stop", t->result.early_stop);
     tt_json_put_string(&w, "out", t->c->out);
     tt_json_end(&w, '}');

@@ -40,7 +40,8 @@ void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printi
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */
 void tt_meter_close(struct tt_meter *m);
 
-double tt_seconds(void); /* a clock that never goes back */
+double tt_seconds(void);    /* a clock that never goes back */
+double tt_peak_memory(void); /* most bytes this process has had in memory at once */
 
 /* "1:02:03", "12:05", "7 s" */
 void tt_format_duration(double seconds, char out[32]);

@@ -263,7 +263,7 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
     struct cpu *cpu = self;
     struct utsname machine;
     char model[80];
-    *out = (struct tt_device_info){.wave_width = 1, .units = cpu->team.threads};
+    *out = (struct tt_device_info){.wave_width = 1, .shares_memory = true, .units = cpu->team.threads};
     tt_cpu_model_name(model, sizeof model);
     snprintf(out->name, sizeof out->name, "%s, %d thread%s", model, cpu->team.threads,
              cpu->team.threads == 1 ? "" : "s");

@@ -16,6 +16,7 @@
 
 static tt_status launch(struct cuda *cuda, enum tt_kernel kernel, const void *args, struct tt_stream_s *s)
 {
+    CHECK(cuda, cudaSetDevice(cuda->device)); /* of this thread; quick when it is already */
     CHECK(cuda, (cudaError_t)tt_gpu_launch(kernel, args, s->cuda));
     if (cuda->sync && !tt_cuda_capturing(s)) CHECK(cuda, cudaStreamSynchronize(s->cuda));
     return TT_OK;
@@ -102,13 +103,23 @@ static tt_status check_precision(const struct cuda *cuda, enum tt_precision prec
                    precision == TT_TF32 ? "tf32" : "bf16");
 }
 
+/* Better now than in the middle of the first step: is there code for this GPU in the program? */
+static tt_status check_kernels(struct cuda *cuda)
+{
+    struct tt_zero_args args = {.dtype = TT_F32, .x = cuda->compute.workspace, .n = 1};
+    tt_status st = launch(cuda, TT_K_zero, &args, &cuda->compute);
+    if (st) st->code = TT_NO_DEVICE;
+    return st;
+}
+
 static tt_status open_device(struct cuda *cuda, const struct tt_backend_options *options)
 {
     TT_TRY(tt_cuda_choose(cuda, options->device));
     TT_TRY(check_precision(cuda, options->precision));
     cuda->tf32 = options->precision == TT_TF32;
     CHECK(cuda, cudaStreamCreateWithFlags(&cuda->compute.cuda, cudaStreamNonBlocking));
-    return tt_cuda_gemms_open(cuda, options);
+    TT_TRY(tt_cuda_gemms_open(cuda, options));
+    return check_kernels(cuda);
 }
 
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out)

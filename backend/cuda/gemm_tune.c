@@ -151,15 +151,17 @@ static int race(struct cuda *cuda, const struct gemm_plan *p, struct gemm_call c
 
 /* ---- choosing ---- */
 
+/* One of many timed is another choice than one of a few. */
 static void name_shape(const struct cuda *cuda, const struct gemm_key *k, char *out, size_t size)
 {
     static const char *types[] = {[TT_F32] = "fp32", [TT_BF16] = "bf16", [TT_F16] = "fp16"};
     snprintf(out, size,
              "%" PRId64 "x%" PRId64 "x%" PRId64 " %s%s->%s %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64 ":%" PRId64
-             ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "%s",
+             ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "%s%s",
              k->m, k->n, k->k, types[k->type_in], cuda->tf32 && k->type_in == TT_F32 ? "(tf32)" : "", types[k->type_out],
              k->trans_a ? 't' : 'n', k->trans_b ? 't' : 'n', k->lda, k->ldb, k->ldc, k->batch, k->stride_a, k->stride_b,
-             k->stride_c, k->align_a, k->align_b, k->align_c, k->align_d, k->reads_c ? " +c" : "");
+             k->stride_c, k->align_a, k->align_b, k->align_c, k->align_d, k->reads_c ? " +c" : "",
+             cuda->gemms->tune == TT_TUNE_FULL ? " full" : "");
 }
 
 /* A remembered choice counts only when this library still takes it. */

@@ -15,12 +15,15 @@
 
 #define GPU_KERNEL static __global__ void
 #define GPU_DEVICE static __device__ __forceinline__
+#define GPU_MEMBER __device__ __forceinline__ /* in a struct, and for specialisations */
 #define GPU_BOTH static __host__ __device__ __forceinline__ /* host and device */
 #define GPU_SHARED __shared__
 #define GPU_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 #define GPU_BOUNDS(threads) __launch_bounds__(threads)
 #define GPU_BOUNDS_MIN(threads, blocks) __launch_bounds__(threads, blocks)
 #define GPU_UNROLL _Pragma("unroll")
+#define GPU_UNROLL_BY(n) GPU_PRAGMA(unroll n)
+#define GPU_PRAGMA(text) _Pragma(#text)
 
 /* ---- launching (host) ---- */
 
@@ -103,29 +106,29 @@ GPU_DEVICE float gpu_to_float(gpu_half x) { return __half2float(x); }
 
 /* Round to nearest even. */
 template <typename T> GPU_DEVICE T gpu_from_float(float x);
-template <> __device__ __forceinline__ float gpu_from_float<float>(float x) { return x; }
-template <> __device__ __forceinline__ gpu_bf16 gpu_from_float<gpu_bf16>(float x) { return __float2bfloat16_rn(x); }
-template <> __device__ __forceinline__ gpu_half gpu_from_float<gpu_half>(float x) { return __float2half_rn(x); }
+template <> GPU_MEMBER float gpu_from_float<float>(float x) { return x; }
+template <> GPU_MEMBER gpu_bf16 gpu_from_float<gpu_bf16>(float x) { return __float2bfloat16_rn(x); }
+template <> GPU_MEMBER gpu_half gpu_from_float<gpu_half>(float x) { return __float2half_rn(x); }
 
 /* Two 16-bit numbers in a register, `low` at the lower address. */
 template <typename T> GPU_DEVICE uint32_t gpu_pack2(float low, float high);
-template <> __device__ __forceinline__ uint32_t gpu_pack2<gpu_bf16>(float low, float high)
+template <> GPU_MEMBER uint32_t gpu_pack2<gpu_bf16>(float low, float high)
 {
     __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
     return *(uint32_t *)&p;
 }
-template <> __device__ __forceinline__ uint32_t gpu_pack2<gpu_half>(float low, float high)
+template <> GPU_MEMBER uint32_t gpu_pack2<gpu_half>(float low, float high)
 {
     __half2 p = __floats2half2_rn(low, high);
     return *(uint32_t *)&p;
 }
 template <typename T> GPU_DEVICE void gpu_unpack2(uint32_t p, float &low, float &high);
-template <> __device__ __forceinline__ void gpu_unpack2<gpu_bf16>(uint32_t p, float &low, float &high)
+template <> GPU_MEMBER void gpu_unpack2<gpu_bf16>(uint32_t p, float &low, float &high)
 {
     low = __uint_as_float(p << 16);
     high = __uint_as_float(p & 0xffff0000u);
 }
-template <> __device__ __forceinline__ void gpu_unpack2<gpu_half>(uint32_t p, float &low, float &high)
+template <> GPU_MEMBER void gpu_unpack2<gpu_half>(uint32_t p, float &low, float &high)
 {
     float2 f = __half22float2(*(__half2 *)&p);
     low = f.x;

@@ -53,10 +53,13 @@ static tt_status no_memory(struct cuda *cuda, size_t bytes)
     size_t available = 0, total = 0;
     cudaGetLastError();
     cudaMemGetInfo(&available, &total);
+    pthread_mutex_lock(&cuda->ledger.lock);
+    size_t used = cuda->ledger.used;
+    pthread_mutex_unlock(&cuda->ledger.lock);
     return tt_fail(TT_FAILED, "alloc: GPU %d, %s, has no memory for %.1f MiB: %.1f of %.1f MiB are free, this program holds "
                    "%.1f; use a smaller --batch-size or model, or free the GPU (nvidia-smi lists who uses it)", cuda->device,
                    cuda->name, (double)bytes / MIB, (double)available / MIB, (double)total / MIB,
-                   (double)cuda->ledger.used / MIB);
+                   (double)used / MIB);
 }
 
 tt_status tt_cuda_alloc(void *self, size_t bytes, void **out)

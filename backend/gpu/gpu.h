@@ -96,12 +96,12 @@ template <typename T> GPU_DEVICE void gpu_vec_store_stream(T *p, const gpu_vec<T
 /* ---- reductions; every participant gets the result, always summed in the same order ---- */
 
 struct gpu_op_sum {
-    template <typename V> __device__ __forceinline__ V operator()(V a, V b) const { return a + b; }
-    static __device__ __forceinline__ float identity() { return 0.0f; }
+    template <typename V> GPU_MEMBER V operator()(V a, V b) const { return a + b; }
+    static GPU_MEMBER float identity() { return 0.0f; }
 };
 struct gpu_op_max {
-    __device__ __forceinline__ float operator()(float a, float b) const { return gpu_max(a, b); }
-    static __device__ __forceinline__ float identity() { return -GPU_INFINITY; }
+    GPU_MEMBER float operator()(float a, float b) const { return gpu_max(a, b); }
+    static GPU_MEMBER float identity() { return -GPU_INFINITY; }
 };
 
 /* Over LANES neighbouring lanes, a power of two up to GPU_WAVE; all lanes of the wave call it. */

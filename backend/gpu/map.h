@@ -129,20 +129,20 @@ template <typename T, int K, typename F> struct map_function {
     int64_t ldx[K], ldo;
     F f;
 
-    __device__ __forceinline__ F begin(bool &go) const
+    GPU_MEMBER F begin(bool &go) const
     {
         F g = f;
         go = g.begin();
         return g;
     }
-    __device__ __forceinline__ in load(int64_t r, int64_t c) const
+    GPU_MEMBER in load(int64_t r, int64_t c) const
     {
         in v;
         GPU_UNROLL
         for (int k = 0; k < K; k++) v.b[k] = gpu_load16(x[k] + r * ldx[k] + c);
         return v;
     }
-    __device__ __forceinline__ void store(int64_t r, int64_t c, const in &v, const F &g) const
+    GPU_MEMBER void store(int64_t r, int64_t c, const in &v, const F &g) const
     {
         gpu_vec<T> vec[K], result;
         GPU_UNROLL
@@ -156,7 +156,7 @@ template <typename T, int K, typename F> struct map_function {
         }
         gpu_vec_store(out + r * ldo + c, result);
     }
-    __device__ __forceinline__ void one(int64_t r, int64_t c, const F &g) const
+    GPU_MEMBER void one(int64_t r, int64_t c, const F &g) const
     {
         float a[K];
         GPU_UNROLL

@@ -9,19 +9,19 @@
 #include "backend/gpu/gpu.h"
 
 struct row_span {
-    int64_t head, vectors, edges; /* elements, vectors, elements */
+    int head, vectors, edges; /* elements, vectors, elements; a row is shorter than 2^31 */
 };
 
 /* of n elements at p; not `together` (operands disagree about where 16 bytes start): all of it is edges */
-template <typename T> GPU_DEVICE row_span row_span_of(const T *p, int64_t n, bool together)
+template <typename T> GPU_DEVICE row_span row_span_of(const T *p, int n, bool together)
 {
     if (!together) return {n, 0, n};
-    int64_t head = (16 - (int)((uintptr_t)p % 16)) % 16 / (int)sizeof(T);
+    int head = (16 - (int)((uintptr_t)p % 16)) % 16 / (int)sizeof(T);
     if (head > n) head = n;
-    int64_t vectors = (n - head) / gpu_vec<T>::n;
+    int vectors = (n - head) / gpu_vec<T>::n;
     return {head, vectors, n - vectors * gpu_vec<T>::n};
 }
-template <typename T> GPU_DEVICE int64_t row_edge(row_span s, int64_t e)
+template <typename T> GPU_DEVICE int row_edge(const row_span &s, int e)
 {
     return e < s.head ? e : e + s.vectors * gpu_vec<T>::n;
 }
@@ -30,16 +30,16 @@ template <typename T> GPU_DEVICE int64_t row_edge(row_span s, int64_t e)
 template <int LANES> struct row_team {
     static constexpr int threads = LANES > GPU_GROUP ? LANES : 4 * GPU_GROUP;
     static constexpr int rows = threads / LANES; /* per block */
-    static __device__ __forceinline__ int64_t row() { return gpu_block_x() * rows + gpu_thread() / LANES; }
-    static __device__ __forceinline__ int lane() { return gpu_thread() % LANES; }
-    template <typename Op> static __device__ __forceinline__ float reduce(float x, Op op)
+    static GPU_MEMBER int64_t row() { return gpu_block_x() * rows + gpu_thread() / LANES; }
+    static GPU_MEMBER int lane() { return gpu_thread() % LANES; }
+    template <typename Op> static GPU_MEMBER float reduce(float x, Op op)
     {
         if constexpr (LANES > GPU_GROUP) return gpu_block_reduce<LANES>(x, op);
         else return gpu_group_reduce<LANES>(x, op);
     }
-    static __device__ __forceinline__ float sum(float x) { return reduce(x, gpu_op_sum()); }
-    static __device__ __forceinline__ float max(float x) { return reduce(x, gpu_op_max()); }
-    static __device__ __forceinline__ void sync()
+    static GPU_MEMBER float sum(float x) { return reduce(x, gpu_op_sum()); }
+    static GPU_MEMBER float max(float x) { return reduce(x, gpu_op_max()); }
+    static GPU_MEMBER void sync()
     {
         if constexpr (LANES > GPU_GROUP) gpu_block_sync();
         else gpu_wave_sync();
@@ -52,11 +52,11 @@ template <typename T> GPU_DEVICE float row_exp(float x) { return sizeof(T) == 4 
 /* What a team keeps of its row: vector i is kept by lane i % LANES, the first KEEP of each lane. */
 template <typename T, int LANES, int KEEP> struct row_kept {
     gpu_bytes16 b[KEEP];
-    __device__ __forceinline__ void load(const T *p, const row_span &s)
+    GPU_MEMBER void load(const T *p, const row_span &s)
     {
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++) {
-            int64_t i = k * LANES + row_team<LANES>::lane();
+            int i = k * LANES + row_team<LANES>::lane();
             if (i < s.vectors) b[k] = gpu_load16(p + s.head + i * gpu_vec<T>::n);
         }
     }
@@ -74,12 +74,12 @@ GPU_DEVICE void row_each(const T *p, const row_span &s, const row_kept<T, LANES,
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
     }
-    for (int64_t v = (int64_t)KEEP * LANES + lane; v < s.vectors; v += LANES) {
+    for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
         gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
     }
-    for (int64_t e = lane; e < s.edges; e += LANES) f(gpu_to_float(p[row_edge<T>(s, e)]));
+    for (int e = lane; e < s.edges; e += LANES) f(gpu_to_float(p[row_edge<T>(s, e)]));
 }
 
 /* p[i] = f(p[i]) for every element. */
@@ -89,21 +89,21 @@ GPU_DEVICE void row_replace(T *p, const row_span &s, const row_kept<T, LANES, KE
     int lane = row_team<LANES>::lane();
     GPU_UNROLL
     for (int k = 0; k < KEEP; k++) {
-        int64_t v = k * LANES + lane;
+        int v = k * LANES + lane;
         if (v >= s.vectors) continue;
         gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
         gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
     }
-    for (int64_t v = (int64_t)KEEP * LANES + lane; v < s.vectors; v += LANES) {
+    for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
         gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
         gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
     }
-    for (int64_t e = lane; e < s.edges; e += LANES) {
-        int64_t c = row_edge<T>(s, e);
+    for (int e = lane; e < s.edges; e += LANES) {
+        int c = row_edge<T>(s, e);
         p[c] = gpu_from_float<T>(f(gpu_to_float(p[c])));
     }
 }
@@ -139,7 +139,7 @@ GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept
         for (int i = 0; i < N; i++) part += row_exp<T>(scale * (x.v[i] - base));
         sum += part;
     }
-    for (int64_t v = (int64_t)KEEP * LANES + lane; v < s.vectors; v += LANES) {
+    for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
         gpu_vec<T> x = gpu_vec_load(p + s.head + v * N);
         float higher = top, part = 0;
         GPU_UNROLL
@@ -147,14 +147,14 @@ GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept
         base = higher > -GPU_INFINITY ? higher : 0.0f;
         GPU_UNROLL
         for (int i = 0; i < N; i++) part += row_exp<T>(scale * (x.v[i] - base));
-        if (higher > top) sum *= row_exp<T>(scale * (top - base));
+        if (higher > top && top > -GPU_INFINITY) sum *= row_exp<T>(scale * (top - higher));
         sum += part;
         top = higher;
     }
-    for (int64_t e = lane; e < s.edges; e += LANES) {
+    for (int e = lane; e < s.edges; e += LANES) {
         float x = gpu_to_float(p[row_edge<T>(s, e)]), higher = gpu_max(top, x);
         base = higher > -GPU_INFINITY ? higher : 0.0f;
-        if (higher > top) sum *= row_exp<T>(scale * (top - base));
+        if (higher > top && top > -GPU_INFINITY) sum *= row_exp<T>(scale * (top - higher));
         sum += row_exp<T>(scale * (x - base));
         top = higher;
     }

@@ -1,0 +1,67 @@
+/* A matrix and a vector: one number per row or per column. */
+#include "backend/gpu/map.h"
+
+/* out[r,c] = x[r,c]·s[r], or x[r,c] - s[r]. The matrix is flat, so a vector may begin in one row and end in the next
+ * (rows are at least a vector long here). */
+template <typename T, bool SUBTRACT> struct by_row_op {
+    typedef T type;
+    typedef map_nothing context;
+    typedef gpu_bytes16 in;
+    static constexpr int unroll = 4;
+    const T *x;
+    const float *s;
+    T *out;
+    int64_t rows, cols;
+
+    static GPU_MEMBER float with(float x, float s) { return SUBTRACT ? x - s : x * s; }
+    GPU_MEMBER context begin(bool &) const { return context(); }
+    GPU_MEMBER in load(int64_t, int64_t i) const { return gpu_load16(x + i); }
+    GPU_MEMBER void store(int64_t, int64_t i, in b, context) const
+    {
+        int64_t r = i / cols, left = (r + 1) * cols - i; /* elements of this vector that are still in row r */
+        float here = s[r], next = left < gpu_vec<T>::n && r + 1 < rows ? s[r + 1] : 0.0f;
+        gpu_vec<T> v = gpu_vec_from<T>(b);
+        GPU_UNROLL
+        for (int k = 0; k < gpu_vec<T>::n; k++) v.v[k] = with(v.v[k], k < left ? here : next);
+        gpu_vec_store(out + i, v);
+    }
+    GPU_MEMBER void one(int64_t, int64_t i, context) const
+    {
+        out[i] = gpu_from_float<T>(with(gpu_to_float(x[i]), s[i / cols]));
+    }
+};
+
+template <typename T, bool SUBTRACT>
+static gpu_error by_row(const void *x, const float *s, void *out, int64_t rows, int64_t cols, gpu_stream stream)
+{
+    by_row_op<T, SUBTRACT> op = {(const T *)x, s, (T *)out, rows, cols};
+    bool vectors = map_together(x, out) && cols >= gpu_vec<T>::n;
+    return map_launch_flat(op, rows * cols, out, vectors, stream);
+}
+
+gpu_error tt_gpu_mul_rows(const struct tt_mul_rows_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, by_row<T, false>(a->x, a->s, a->out, a->rows, a->cols, s));
+}
+gpu_error tt_gpu_sub_rows(const struct tt_sub_rows_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, by_row<T, true>(a->x, a->s, a->x, a->rows, a->cols, s));
+}
+
+struct f_by_column {
+    GPU_MEMBER bool begin() { return true; }
+    GPU_MEMBER float operator()(const float *x) const { return x[0] * x[1]; }
+};
+
+/* w is a matrix whose rows are all the same one: the distance between them is 0. */
+template <typename T> static gpu_error by_column(const struct tt_mul_cols_args *a, gpu_stream s)
+{
+    map_function<T, 2, f_by_column> op = {
+        {(const T *)a->x, (const T *)a->w}, (T *)a->out, {a->cols, 0}, a->cols, f_by_column()};
+    return map_launch_function(op, a->rows, a->cols, s);
+}
+
+gpu_error tt_gpu_mul_cols(const struct tt_mul_cols_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, by_column<T>(a, s));
+}

@@ -1,0 +1,324 @@
+/* Causal attention without S×S in float32, forward and backward, without matrix tiles.
+ *
+ * A block is 16 threads wide and THREADS/16 high. Of a product whose result has R rows and C columns, thread (x, y) has
+ * rows y, y + high, … and columns in runs of V: (x + 16·j)·V. Operands come from shared memory four floats at a time;
+ * probabilities go through shared memory between the two products. The names, and the two sides of the backward, are
+ * those of flash_backward.h. */
+#include "backend/gpu/flash.h"
+
+enum { WIDE_16 = 16, THREADS = 128, HIGH = THREADS / WIDE_16 };
+
+template <int DP> GPU_BOTH constexpr int run_of() { return DP % 64 == 0 ? 4 : 2; }
+
+template <int N> struct alignas(4 * N) floats {
+    float v[N];
+};
+template <int N> GPU_DEVICE floats<N> read(const float *p) { return *(const floats<N> *)p; }
+
+/* s[i][j] = row y + HIGH·i of a, times row x + 16·j of b; both tiles with rows of DP. */
+template <int R, int C, int DP> GPU_DEVICE void products(float (&s)[R][C], const float *a, const float *b)
+{
+    constexpr int LD = flash_ld<float>(DP);
+    a += gpu_thread() / WIDE_16 * LD, b += gpu_thread() % WIDE_16 * LD;
+    GPU_UNROLL
+    for (int i = 0; i < R; i++)
+        GPU_UNROLL
+        for (int j = 0; j < C; j++) s[i][j] = 0.0f;
+    FLASH_NO_UNROLL
+    for (int d = 0; d < DP; d += 4) {
+        floats<4> u[R], w[C];
+        GPU_UNROLL
+        for (int i = 0; i < R; i++) u[i] = read<4>(a + i * HIGH * LD + d);
+        GPU_UNROLL
+        for (int j = 0; j < C; j++) w[j] = read<4>(b + j * WIDE_16 * LD + d);
+        GPU_UNROLL
+        for (int i = 0; i < R; i++)
+            GPU_UNROLL
+            for (int j = 0; j < C; j++)
+                GPU_UNROLL
+                for (int e = 0; e < 4; e++) s[i][j] = gpu_fma(u[i].v[e], w[j].v[e], s[i][j]);
+    }
+}
+
+/* sum (rows y + HIGH·i, DP/16 columns) += p (rows, COLS) · w (COLS, DP). */
+template <int R, int COLS, int DP>
+GPU_DEVICE void accumulate(float (&sum)[R][DP / WIDE_16], const float *p, const float *w)
+{
+    constexpr int LD = flash_ld<float>(DP), P_LD = flash_ld<float>(COLS), V = run_of<DP>();
+    p += gpu_thread() / WIDE_16 * P_LD, w += gpu_thread() % WIDE_16 * V;
+    FLASH_NO_UNROLL
+    for (int k = 0; k < COLS; k += 4) {
+        floats<4> u[R];
+        GPU_UNROLL
+        for (int i = 0; i < R; i++) u[i] = read<4>(p + i * HIGH * P_LD + k);
+        GPU_UNROLL
+        for (int e = 0; e < 4; e++)
+            GPU_UNROLL
+            for (int j = 0; j < DP / WIDE_16 / V; j++) {
+                floats<V> x = read<V>(w + (k + e) * LD + j * WIDE_16 * V);
+                GPU_UNROLL
+                for (int i = 0; i < R; i++)
+                    GPU_UNROLL
+                    for (int v = 0; v < V; v++)
+                        sum[i][j * V + v] = gpu_fma(u[i].v[e], x.v[v], sum[i][j * V + v]);
+            }
+    }
+}
+
+/* Row y + HIGH·i of out = factor[i] · sum[i], for rows below count and columns below D. */
+template <int R, int DP>
+GPU_DEVICE void emit(const float (&sum)[R][DP / WIDE_16], const float (&factor)[R], float *out, int64_t ld, int count,
+                     int D, bool wide)
+{
+    constexpr int V = run_of<DP>();
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) {
+        int r = gpu_thread() / WIDE_16 + i * HIGH;
+        GPU_UNROLL
+        for (int j = 0; j < DP / WIDE_16 / V; j++) {
+            int x = (gpu_thread() % WIDE_16 + j * WIDE_16) * V;
+            if (r >= count || x >= D) continue;
+            floats<V> y;
+            GPU_UNROLL
+            for (int v = 0; v < V; v++) y.v[v] = sum[i][j * V + v] * factor[i];
+            if (wide) {
+                *(floats<V> *)(out + r * ld + x) = y;
+                continue;
+            }
+            GPU_UNROLL
+            for (int v = 0; v < V; v++)
+                if (x + v < D) out[r * ld + x + v] = y.v[v];
+        }
+    }
+}
+
+/* Element (i, j) of a thread's part of a (rows, COLS) tile. */
+template <int COLS> GPU_DEVICE int place(int i, int j)
+{
+    return (gpu_thread() / WIDE_16 + i * HIGH) * flash_ld<float>(COLS) + gpu_thread() % WIDE_16 + j * WIDE_16;
+}
+
+/* ---- forward ---- */
+
+template <int DP, int ROWS, int KEYS> GPU_BOTH constexpr size_t forward_bytes()
+{
+    return ((size_t)(ROWS + KEYS) * flash_ld<float>(DP) + (size_t)ROWS * flash_ld<float>(KEYS)) * sizeof(float);
+}
+
+/* Scores become e^(scale·(score - maximum)) in p; sums and outputs follow the new maximum. c = scale·log2(e). */
+template <int R, int C, int N, int COLS>
+GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R], float (&o)[R][N], float *p, float c)
+{
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) {
+        float new_top = top[i];
+        GPU_UNROLL
+        for (int j = 0; j < C; j++) new_top = gpu_max(new_top, s[i][j]);
+        new_top = gpu_group_max<WIDE_16>(new_top);
+        float shift = new_top * c, factor = gpu_exp2_fast(top[i] * c - shift), part = 0.0f;
+        top[i] = new_top;
+        GPU_UNROLL
+        for (int j = 0; j < C; j++) {
+            float e = gpu_exp2_fast(gpu_fma(s[i][j], c, -shift));
+            p[place<COLS>(i, j)] = e;
+            part += e;
+        }
+        sum[i] = sum[i] * factor + part;
+        GPU_UNROLL
+        for (int n = 0; n < N; n++) o[i][n] *= factor;
+    }
+}
+
+template <int DP, int ROWS, int KEYS>
+GPU_KERNEL GPU_BOUNDS(THREADS) forward(struct tt_flash_args a, bool wide)
+{
+    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = KEYS / WIDE_16, N = DP / WIDE_16;
+    GPU_DYNAMIC_SHARED(shared);
+    float *q = (float *)shared, *kv = q + ROWS * LD, *p = kv + KEYS * LD; /* keys, then values, of a tile */
+
+    int S = (int)a.S, D = (int)a.D, first = (int)((a.S - 1) / ROWS - gpu_block_y()) * ROWS;
+    int64_t b = gpu_block_x() / a.heads, h = gpu_block_x() % a.heads, at = b * S * a.ld + h / (a.heads / a.kv_heads) * D;
+    const float *k_rows = (const float *)a.k + at, *v_rows = (const float *)a.v + at;
+    int end = first + ROWS < S ? first + ROWS : S;
+    flash_load<float, ROWS, DP, THREADS>(q, (const float *)a.q + (b * S + first) * a.ld + h * D, a.ld, S - first, D, wide);
+
+    float top[R], sum[R], o[R][N], c = a.scale * FLASH_LOG2E;
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) {
+        top[i] = -GPU_INFINITY, sum[i] = 0.0f;
+        GPU_UNROLL
+        for (int n = 0; n < N; n++) o[i][n] = 0.0f;
+    }
+    auto fetch = [&](const float *rows, int key) {
+        flash_load<float, KEYS, DP, THREADS>(kv, rows + key * a.ld, a.ld, S - key, D, wide);
+        gpu_copy_commit();
+        gpu_copy_wait<0>();
+        gpu_block_sync();
+    };
+    for (int key = 0; key < end; key += KEYS) {
+        float s[R][C];
+        fetch(k_rows, key);
+        products<R, C, DP>(s, q, kv);
+        GPU_UNROLL
+        for (int i = 0; i < R; i++)
+            GPU_UNROLL
+            for (int j = 0; j < C; j++)
+                if (key + gpu_thread() % WIDE_16 + j * WIDE_16 > first + gpu_thread() / WIDE_16 + i * HIGH)
+                    s[i][j] = -GPU_INFINITY;
+        softmax_tile<R, C, N, KEYS>(s, top, sum, o, p, c);
+        gpu_block_sync();
+        fetch(v_rows, key);
+        accumulate<R, KEYS, DP>(o, p, kv);
+        gpu_block_sync();
+    }
+    float inverse[R];
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) {
+        int row = first + gpu_thread() / WIDE_16 + i * HIGH;
+        sum[i] = gpu_group_sum<WIDE_16>(sum[i]);
+        inverse[i] = gpu_divide(1.0f, sum[i]);
+        if (row < S && gpu_thread() % WIDE_16 == 0)
+            a.lse[(b * a.heads + h) * S + row] = top[i] * c * FLASH_LN2 + gpu_log(sum[i]);
+    }
+    emit<R, DP>(o, inverse, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide);
+}
+
+template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
+{
+    bool wide = flash_wide(a->q, a->ld, a->D, sizeof(float)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
+                gpu_aligned(a->o);
+    size_t bytes = forward_bytes<DP, ROWS, KEYS>();
+    gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, ROWS));
+    gpu_error e = flash_allow(forward<DP, ROWS, KEYS>, bytes);
+    return e ? e : GPU_LAUNCH(forward<DP, ROWS, KEYS>, grid, THREADS, bytes, s, *a, wide);
+}
+
+gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s)
+{
+    if (a->D <= 32) return forward_launch<32, 64, 64>(a, s);
+    if (a->D <= 64) return forward_launch<64, 64, 64>(a, s);
+    if (a->D <= 96) return forward_launch<96, 64, 32>(a, s);
+    if (a->D <= 128) return forward_launch<128, 64, 32>(a, s);
+    return forward_launch<256, 32, 16>(a, s);
+}
+
+/* ---- backward ---- */
+
+/* Large heads stream both operands through one buffer, and one of them twice. */
+template <int DP> GPU_BOTH constexpr bool one_buffer() { return DP >= 128; }
+
+template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
+{
+    return ((size_t)(2 * ROWS + (one_buffer<DP>() ? 1 : 2) * COLS) * flash_ld<float>(DP) +
+            (size_t)2 * ROWS * flash_ld<float>(COLS)) * sizeof(float);
+}
+
+template <int DP, int ROWS, int COLS, bool KEYS>
+GPU_KERNEL GPU_BOUNDS(THREADS) gradients(struct tt_flash_backward_args a, bool wide)
+{
+    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = COLS / WIDE_16, N = DP / WIDE_16;
+    constexpr bool ONE = one_buffer<DP>();
+    static_assert(ROWS % COLS == 0, "tiles of keys and of queries begin together");
+    GPU_DYNAMIC_SHARED(shared);
+    float *x = (float *)shared, *y = x + ROWS * LD, *u = y + ROWS * LD, *w = ONE ? u : u + COLS * LD;
+    float *p = w + COLS * LD, *ds = p + ROWS * flash_ld<float>(COLS);
+
+    int S = (int)a.S, D = (int)a.D, G = (int)(a.heads / a.kv_heads);
+    int64_t owners = KEYS ? a.kv_heads : a.heads, b = gpu_block_x() / owners, h = gpu_block_x() % owners;
+    int64_t kv = KEYS ? h : h / G, o_ld = a.heads * a.D;
+    int first = (int)(KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS;
+    int end = KEYS || first + ROWS > S ? S : first + ROWS;
+    const float *q = (const float *)a.q + b * S * a.ld, *k = (const float *)a.k + b * S * a.ld + kv * D;
+    const float *v = (const float *)a.v + b * S * a.ld + kv * D, *dout = (const float *)a.dout + b * S * o_ld;
+
+    const float *own_x = KEYS ? k + first * a.ld : q + first * a.ld + h * D;
+    const float *own_y = KEYS ? v + first * a.ld : dout + first * o_ld + h * D;
+    flash_load<float, ROWS, DP, THREADS>(x, own_x, a.ld, S - first, D, wide);
+    flash_load<float, ROWS, DP, THREADS>(y, own_y, KEYS ? a.ld : o_ld, S - first, D, wide);
+
+    float sum_p[R][N], sum_ds[R][N], c = a.scale * FLASH_LOG2E;
+    GPU_UNROLL
+    for (int i = 0; i < R; i++)
+        GPU_UNROLL
+        for (int n = 0; n < N; n++) sum_p[i][n] = sum_ds[i][n] = 0.0f;
+    auto settle = [&]() {
+        gpu_copy_commit();
+        gpu_copy_wait<0>();
+        gpu_block_sync();
+    };
+    for (int64_t head = KEYS ? kv * G : h; head < (KEYS ? (kv + 1) * G : h + 1); head++) {
+        const float *lse = a.lse + (b * a.heads + head) * S, *delta = a.delta + (b * a.heads + head) * S;
+        auto fetch_u = [&](int col) {
+            flash_load<float, COLS, DP, THREADS>(u, KEYS ? q + col * a.ld + head * D : k + col * a.ld, a.ld, S - col, D,
+                                                 wide);
+        };
+        auto fetch_w = [&](int col) {
+            flash_load<float, COLS, DP, THREADS>(w, KEYS ? dout + col * o_ld + head * D : v + col * a.ld,
+                                                 KEYS ? o_ld : a.ld, S - col, D, wide);
+        };
+        for (int col = KEYS ? first : 0; col < end; col += COLS) {
+            float s[R][C], dp[R][C];
+            fetch_u(col);
+            if (!ONE) fetch_w(col);
+            settle();
+            products<R, C, DP>(s, x, u);
+            if (ONE) {
+                gpu_block_sync();
+                fetch_w(col);
+                settle();
+            }
+            products<R, C, DP>(dp, y, w);
+            GPU_UNROLL
+            for (int i = 0; i < R; i++)
+                GPU_UNROLL
+                for (int j = 0; j < C; j++) {
+                    int mine = first + gpu_thread() / WIDE_16 + i * HIGH, other = col + gpu_thread() % WIDE_16 + j * WIDE_16;
+                    int query = KEYS ? other : mine, key = KEYS ? mine : other;
+                    float e = 0.0f, g = 0.0f;
+                    if (query < S && key <= query) {
+                        e = gpu_exp2_fast(gpu_fma(s[i][j], c, -lse[query] * FLASH_LOG2E));
+                        g = e * (dp[i][j] - delta[query]);
+                    }
+                    p[place<COLS>(i, j)] = e, ds[place<COLS>(i, j)] = g;
+                }
+            gpu_block_sync();
+            if (KEYS) accumulate<R, COLS, DP>(sum_p, p, w);
+            if (ONE) {
+                gpu_block_sync();
+                fetch_u(col);
+                settle();
+            }
+            accumulate<R, COLS, DP>(sum_ds, ds, u);
+            gpu_block_sync();
+        }
+    }
+    float one[R], scale[R];
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) one[i] = 1.0f, scale[i] = a.scale;
+    int64_t at = (b * S + first) * a.ld + h * D;
+    emit<R, DP>(sum_ds, scale, (float *)(KEYS ? a.dk : a.dq) + at, a.ld, S - first, D, wide);
+    if (KEYS) emit<R, DP>(sum_p, one, (float *)a.dv + at, a.ld, S - first, D, wide);
+}
+
+template <int DP, int ROWS, int COLS>
+static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    bool wide = flash_wide(a->q, a->ld, a->D, sizeof(float)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
+                gpu_aligned(a->dout) && gpu_aligned(a->dq) && gpu_aligned(a->dk) && gpu_aligned(a->dv);
+    size_t bytes = backward_bytes<DP, ROWS, COLS>();
+    unsigned tiles = (unsigned)gpu_divide_up(a->S, ROWS);
+    gpu_grid keys((unsigned)(a->B * a->kv_heads), tiles), queries((unsigned)(a->B * a->heads), tiles);
+    gpu_error e = flash_allow(gradients<DP, ROWS, COLS, true>, bytes);
+    if (!e) e = flash_allow(gradients<DP, ROWS, COLS, false>, bytes);
+    if (!e) e = GPU_LAUNCH(gradients<DP, ROWS, COLS, true>, keys, THREADS, bytes, s, *a, wide);
+    return e ? e : GPU_LAUNCH(gradients<DP, ROWS, COLS, false>, queries, THREADS, bytes, s, *a, wide);
+}
+
+gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    if (a->D <= 32) return backward_launch<32, 32, 32>(a, s);
+    if (a->D <= 64) return backward_launch<64, 32, 32>(a, s);
+    if (a->D <= 96) return backward_launch<96, 32, 32>(a, s);
+    if (a->D <= 128) return backward_launch<128, 32, 32>(a, s);
+    return backward_launch<256, 16, 16>(a, s);
+}

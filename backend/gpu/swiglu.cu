@@ -1,0 +1,99 @@
+/* SwiGLU: rows of gate (F) then up (F). A thread has the same columns of both, so the backward can overwrite them. */
+#include "backend/gpu/activation.h"
+#include "backend/gpu/map.h"
+
+template <typename T> struct swiglu_op {
+    typedef T type;
+    typedef map_nothing context;
+    static constexpr int unroll = 2;
+    struct in {
+        gpu_bytes16 gate, up;
+    };
+    const T *gu;
+    T *h;
+    int64_t F;
+
+    static GPU_MEMBER float glu(float gate, float up) { return gate * sigmoid<T>(gate) * up; }
+    GPU_MEMBER context begin(bool &) const { return context(); }
+    GPU_MEMBER in load(int64_t r, int64_t c) const
+    {
+        const T *gate = gu + r * 2 * F + c;
+        return {gpu_load16(gate), gpu_load16(gate + F)};
+    }
+    GPU_MEMBER void store(int64_t r, int64_t c, const in &v, context) const
+    {
+        gpu_vec<T> gate = gpu_vec_from<T>(v.gate), up = gpu_vec_from<T>(v.up);
+        GPU_UNROLL
+        for (int i = 0; i < gpu_vec<T>::n; i++) up.v[i] = glu(gate.v[i], up.v[i]);
+        gpu_vec_store(h + r * F + c, up);
+    }
+    GPU_MEMBER void one(int64_t r, int64_t c, context) const
+    {
+        const T *gate = gu + r * 2 * F + c;
+        h[r * F + c] = gpu_from_float<T>(glu(gpu_to_float(gate[0]), gpu_to_float(gate[F])));
+    }
+};
+
+template <typename T> static gpu_error swiglu(const struct tt_swiglu_args *a, gpu_stream s)
+{
+    swiglu_op<T> op = {(const T *)a->gu, (T *)a->h, a->F};
+    return map_launch(op, a->rows, a->F, gpu_aligned(a->gu) && gpu_aligned(a->h), s);
+}
+
+gpu_error tt_gpu_swiglu(const struct tt_swiglu_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, swiglu<T>(a, s));
+}
+
+template <typename T> struct swiglu_backward_op {
+    typedef T type;
+    typedef map_nothing context;
+    static constexpr int unroll = 2;
+    struct in {
+        gpu_bytes16 gate, up, dh;
+    };
+    const T *gu, *dh;
+    T *dgu; /* may be gu */
+    int64_t F;
+
+    static GPU_MEMBER void back(float x, float up, float d, float &dgate, float &dup)
+    {
+        float g = sigmoid<T>(x);
+        dgate = d * up * silu_slope(x, g);
+        dup = d * (x * g);
+    }
+    GPU_MEMBER context begin(bool &) const { return context(); }
+    GPU_MEMBER in load(int64_t r, int64_t c) const
+    {
+        const T *gate = gu + r * 2 * F + c;
+        return {gpu_load16(gate), gpu_load16(gate + F), gpu_load16(dh + r * F + c)};
+    }
+    GPU_MEMBER void store(int64_t r, int64_t c, const in &v, context) const
+    {
+        gpu_vec<T> gate = gpu_vec_from<T>(v.gate), up = gpu_vec_from<T>(v.up), d = gpu_vec_from<T>(v.dh);
+        GPU_UNROLL
+        for (int i = 0; i < gpu_vec<T>::n; i++) back(gate.v[i], up.v[i], d.v[i], gate.v[i], up.v[i]);
+        T *dgate = dgu + r * 2 * F + c;
+        gpu_vec_store(dgate, gate);
+        gpu_vec_store(dgate + F, up);
+    }
+    GPU_MEMBER void one(int64_t r, int64_t c, context) const
+    {
+        int64_t at = r * 2 * F + c;
+        float dgate, dup;
+        back(gpu_to_float(gu[at]), gpu_to_float(gu[at + F]), gpu_to_float(dh[r * F + c]), dgate, dup);
+        dgu[at] = gpu_from_float<T>(dgate);
+        dgu[at + F] = gpu_from_float<T>(dup);
+    }
+};
+
+template <typename T> static gpu_error swiglu_backward(const struct tt_swiglu_backward_args *a, gpu_stream s)
+{
+    swiglu_backward_op<T> op = {(const T *)a->gu, (const T *)a->dh, (T *)a->dgu, a->F};
+    return map_launch(op, a->rows, a->F, gpu_aligned(a->gu) && gpu_aligned(a->dh) && gpu_aligned(a->dgu), s);
+}
+
+gpu_error tt_gpu_swiglu_backward(const struct tt_swiglu_backward_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, swiglu_backward<T>(a, s));
+}

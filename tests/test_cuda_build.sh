@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Builds the CUDA tt where there is an nvcc, GPU or not: no warning, no kernel that spills registers, and on a machine
+# that shows no GPU a tt that says so in one line. What was built is kept, so that a second run only looks.
+set -uo pipefail
+
+# As nvcc's launcher: what ptxas says of a file is kept beside its object, for the runs that do not compile it again.
+if [ "${1:-}" = --compile ]; then
+    shift
+    object=
+    for ((i = 1; i < $#; i++)); do [ "${!i}" = -o ] && j=$((i + 1)) && object=${!j}; done
+    "$@" >"${object:=nvcc}.ptxas" 2>&1
+    status=$?
+    [ $status = 0 ] || cat "$object.ptxas"
+    exit $status
+fi
+
+skip() { # skip WHY...
+    echo "skipped: $*"
+    exit 77
+}
+fail() { # fail WHAT...
+    failures=$((failures + 1))
+    echo "FAIL $*"
+}
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$TT_BUILD/CMakeCache.txt"; } # cached NAME: its value in the build we test
+
+: "${TT_BUILD:?is the build folder of the program to test}"
+[ "$(cached BACKEND)" = cpu ] || skip "this build is not for the CPU, so it has compiled its own kernels"
+[ "$(cached TT_SANITIZE)" != ON ] || skip "under sanitizers; the plain build does it"
+[ "$(cached TT_BLAS)" != OFF ] || skip "without BLAS; the plain build does it"
+PATH=$PATH:/usr/local/cuda/bin
+command -v nvcc >/dev/null || skip "there is no nvcc here; with a CUDA toolkit this test compiles the GPU kernels"
+
+self=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)/$(basename -- "${BASH_SOURCE[0]}")
+source_dir=$(dirname -- "$(dirname -- "$self")")
+build=$TT_BUILD/cuda
+log=$build/build.log
+failures=0
+unset MAKEFLAGS MAKELEVEL CUDAARCHS CUDACXX CUDAFLAGS
+mkdir -p "$build" || exit 1
+
+# ---- it builds, without a warning ----
+generator=()
+if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
+if ! cmake -S "$source_dir" -B "$build" "${generator[@]}" -DBACKEND=cuda -DTT_WERROR=ON -DBUILD_TESTING=OFF \
+    "-DCMAKE_CUDA_ARCHITECTURES=80;90a" -DCMAKE_CUDA_FLAGS=-Xptxas=-v \
+    "-DCMAKE_CUDA_COMPILER_LAUNCHER=bash;$self;--compile" >"$log" 2>&1; then
+    tail -n 30 "$log"
+    fail "the CUDA backend cannot be configured"
+    exit 1
+fi
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}
+if ! cmake --build "$build" -j "$jobs" --target tt >"$log" 2>&1; then
+    grep -A 20 -iE 'error|FAILED' "$log" | head -n 60
+    fail "the CUDA backend does not compile"
+    exit 1
+fi
+
+# ---- no kernel spills ----
+# Lines of ptxas: "... Compiling entry function 'NAME' for 'sm_80'", then "N bytes stack frame, N bytes spill stores, ...".
+usage=$build/usage
+find "$build" -name '*.cu.o' | while read -r object; do cat "$object.ptxas"; done |
+    awk -F"'" '/Compiling entry function/ { kernel = $2; arch = $4 }
+               /bytes stack frame/ && kernel { split($0, w, " "); print arch, w[5] + w[9], kernel; kernel = "" }' >"$usage"
+for arch in sm_80 sm_90a; do
+    count=$(grep -c "^$arch " "$usage")
+    [ "$count" -ge 60 ] || fail "ptxas spoke of $count kernels for $arch only"
+done
+spilled=$(awk '$2 > 0' "$usage" | { c++filt 2>/dev/null || cat; })
+[ -z "$spilled" ] || fail "kernels that spill (architecture, bytes, kernel):"$'\n'"$spilled"
+
+# ---- it starts, and says that there is no GPU ----
+CUDA_VISIBLE_DEVICES='' "$build/tt" info >"$build/out" 2>"$build/err"
+status=$?
+[ $status = 3 ] || fail "tt info without a GPU exits $status, not 3: $(cat "$build/err")"
+[ "$(wc -l <"$build/err")" = 1 ] && grep -q 'no NVIDIA GPU' "$build/err" || fail "tt info without a GPU says: $(cat "$build/err")"
+[ -s "$build/out" ] && fail "tt info without a GPU prints: $(cat "$build/out")"
+"$build/tt" --version | grep -q '(cuda)' || fail "tt --version does not name its backend"
+
+[ $failures = 0 ] && echo "ok   $(wc -l <"$usage") kernels compiled, none spills"
+exit $((failures > 0))
