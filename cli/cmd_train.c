@@ -1,4 +1,5 @@
 /* tt train: a model from its first weights, or from a checkpoint, to num-steps; then what came of it. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -64,14 +66,32 @@ static tt_status writable(const char *dir)
     return tt_fail(TT_FAILED, "%s: %s; choose another --out, or --out \"\" to write nothing", dir, strerror(errno));
 }
 
+static bool holds_a_run(const char *out)
+{
+    DIR *d = opendir(out);
+    bool found = false;
+    for (struct dirent *e; d && !found && (e = readdir(d));)
+        found = !strcmp(e->d_name, "metrics.jsonl") || !strncmp(e->d_name, "step-", 5);
+    if (d) closedir(d);
+    return found;
+}
+
+/* The checkpoint to go on from lies in the folder of this run, and not in another's. */
+static bool continues_here(const struct training *t)
+{
+    if (!t->checkpoint) return false;
+    char path[1200];
+    struct stat parent, out;
+    snprintf(path, sizeof path, "%s/..", t->checkpoint);
+    return !stat(path, &parent) && !stat(t->c->out, &out) && parent.st_dev == out.st_dev && parent.st_ino == out.st_ino;
+}
+
 static tt_status own_folder(struct training *t)
 {
-    char metrics[1200];
     if (!t->c->out[0]) return TT_OK;
     TT_TRY(tt_make_dirs(t->c->out));
     TT_TRY(lock_folder(t));
-    snprintf(metrics, sizeof metrics, "%s/metrics.jsonl", t->c->out);
-    if (!t->checkpoint && tt_is_file(metrics)) {
+    if (!continues_here(t) && holds_a_run(t->c->out)) {
         TT_TRY(set_aside(t->c->out));
         unlock_folder(t);
         TT_TRY(tt_make_dirs(t->c->out));

@@ -128,10 +128,11 @@ static void paint(struct tt_meter *m, int64_t step)
     double now = tt_seconds();
     if (!m->terminal || now - m->last_paint < 0.2) return;
     m->last_paint = now;
-    char left[32];
+    char left[32], loss[32] = "-";
     tt_format_duration(eta(m, step), left);
-    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %.4f  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
-            (long long)m->config->num_steps, m->loss, m->recent, tt_meter_speed(m, step), left);
+    if (!isnan(m->loss)) snprintf(loss, sizeof loss, "%.4f", m->loss);
+    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
+            (long long)m->config->num_steps, loss, m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
     fflush(stderr);
 }
 

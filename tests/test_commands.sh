@@ -39,6 +39,8 @@ same whole/step-00000012/state.safetensors parts/step-00000012/state.safetensors
 expect 2 "has all 12 steps" "$TT" train --resume auto --out parts
 expect 0 "now whole.1" "$TT" train $tiny --num-steps 2 --out whole
 [ -d whole.1/step-00000012 ] || fail "an earlier run was lost"
+expect 0 "now whole.2" "$TT" train --resume parts/step-00000005 --num-steps 6 --out whole
+[ -d whole.2/step-00000002 ] || fail "an earlier run was lost to another's checkpoint"
 for version in baseline fused; do
     expect 0 "resume" "$TT" train --resume parts/step-00000005 --version $version --num-steps 14 --out "on-$version"
 done

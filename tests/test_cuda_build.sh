@@ -73,7 +73,8 @@ spilled=$(awk '$2 > 0' "$usage" | { c++filt 2>/dev/null || cat; })
 CUDA_VISIBLE_DEVICES='' "$build/tt" info >"$build/out" 2>"$build/err"
 status=$?
 [ $status = 3 ] || fail "tt info without a GPU exits $status, not 3: $(cat "$build/err")"
-[ "$(wc -l <"$build/err")" = 1 ] && grep -q 'no NVIDIA GPU' "$build/err" || fail "tt info without a GPU says: $(cat "$build/err")"
+[ "$(wc -l <"$build/err")" = 1 ] || fail "tt info without a GPU does not say one line: $(cat "$build/err")"
+grep -q 'no NVIDIA GPU' "$build/err" || fail "tt info without a GPU says: $(cat "$build/err")"
 [ -s "$build/out" ] && fail "tt info without a GPU prints: $(cat "$build/out")"
 "$build/tt" --version | grep -q '(cuda)' || fail "tt --version does not name its backend"
 

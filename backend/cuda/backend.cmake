@@ -74,6 +74,7 @@ endif()
 # ---- host ----
 file(GLOB host CONFIGURE_DEPENDS ${dir}/*.c)
 target_sources(tt_core PRIVATE ${host})
+set_property(TARGET tt_core PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # it was there before they were known
 string(REPLACE ";" ", " architectures "${CMAKE_CUDA_ARCHITECTURES}")
 set_property(SOURCE ${dir}/error.c APPEND PROPERTY COMPILE_DEFINITIONS "TT_CUDA_ARCHITECTURES=\"${architectures}\"")
 target_include_directories(tt_core SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
