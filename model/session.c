@@ -74,7 +74,7 @@ static tt_status upload(struct tt_session *s, enum tt_external x, const float *h
 }
 
 /* The weights in full precision and, in 16 bits, the copy that the model computes with. */
-static tt_status upload_weights(struct tt_session *s, const float *weights)
+tt_status tt_session_set_weights(struct tt_session *s, const float *weights)
 {
     enum tt_external home = tt_session_weights(s);
     TT_TRY(upload(s, home, weights, s->model->params.total));
@@ -116,7 +116,7 @@ tt_status tt_session_init_weights(struct tt_session *s)
     float *weights;
     TT_TRY(host_floats(s, home, s->model->params.total, &weights));
     tt_model_init_weights(s->model, weights);
-    tt_status st = upload_weights(s, weights);
+    tt_status st = tt_session_set_weights(s, weights);
     drop(s, home, weights);
     return st;
 }
@@ -131,7 +131,7 @@ tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_prog
     for (int i = 0; i < n && !st; i++) st = host_floats(s, which[i], total, &host[i]);
     struct tt_checkpoint c = {.params = &s->model->params, .w = host[0], .m = host[1], .v = host[2]};
     if (!st) st = tt_checkpoint_load(path, &c);
-    if (!st) st = upload_weights(s, host[0]);
+    if (!st) st = tt_session_set_weights(s, host[0]);
     for (int i = 1; i < n && !st; i++) st = upload(s, which[i], host[i], total);
     for (int i = 0; i < n; i++) drop(s, which[i], host[i]);
     if (!st && progress) *progress = c.progress;

@@ -27,6 +27,7 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
 enum tt_external tt_session_weights(const struct tt_session *s);
 
 tt_status tt_session_init_weights(struct tt_session *s);
+tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena */
 /* From a checkpoint folder; the moments too when the session trains. */
 tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress);
 void tt_session_close(struct tt_session *s);

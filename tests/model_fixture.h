@@ -40,7 +40,7 @@ static inline void fixture_weights(struct tt_session *s)
     tt_model_init_weights(s->model, w);
     for (int64_t i = s->model->params.decay_end; i < n; i++)
         if (w[i] != 0) w[i] += 0.2f * (float)tt_normal(5, 1, (uint64_t)i);
-    CHECK_OK(tt_engine_upload(&s->engine, TT_X_WEIGHTS, 0, w, (size_t)n * sizeof *w));
+    CHECK_OK(tt_session_set_weights(s, w));
     struct tt_state state = {.loss_scale = 1};
     CHECK_OK(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     free(w);

@@ -9,7 +9,7 @@
 enum {
     TILE_M_MOST = 256, TILE_N_MOST = 512, /* enough that packing is a few per cent of the work */
     TILE_M_LEAST = 64, TILE_N_LEAST = 128,
-    TILES_WANTED = 32,
+    TILES_WANTED = 16,
     TILE_STEP = 16, /* tiles end where vectors and register tiles do */
 };
 

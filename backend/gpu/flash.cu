@@ -123,7 +123,7 @@ GPU_DEVICE void flash_finish(flash_rows<M, DP> &w, T *tile, T *o, float *lse, co
 }
 
 template <typename T, int DP, int ROWS, int KEYS, int THREADS>
-GPU_KERNEL GPU_BOUNDS(THREADS) flash_forward(struct tt_flash_args a, bool wide)
+GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 256 / THREADS) flash_forward(struct tt_flash_args a, bool wide)
 {
     constexpr int LD = flash_ld<T>(DP), M = ROWS / 16 / (THREADS / GPU_WAVE), TILES = KEYS / 16;
     GPU_DYNAMIC_SHARED(shared);

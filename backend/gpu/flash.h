@@ -19,9 +19,11 @@ enum {
     FLASH_SHARED_PLAIN = 48 << 10, /* a kernel gets this much without asking */
 };
 
-/* The float32 versions (flash_f32.cu). */
+/* What tt_gpu_flash and tt_gpu_flash_backward choose from; a file each, because they are long to compile. */
 gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s);
-gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s);
+gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s); /* these after delta is there */
+gpu_error flash_backward_bf16(const struct tt_flash_backward_args *a, gpu_stream s);
+gpu_error flash_backward_f16(const struct tt_flash_backward_args *a, gpu_stream s);
 
 /* ---- host ---- */
 

@@ -1,5 +1,5 @@
 /* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. */
-#include "backend/gpu/flash_backward.h"
+#include "backend/gpu/flash.h"
 
 enum { DELTA_THREADS = 256 };
 
@@ -47,5 +47,5 @@ gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stre
     gpu_error e = GPU_DISPATCH(a->dtype, T, delta_launch<T>(a, s));
     if (e) return e;
     if (a->dtype == TT_F32) return flash_backward_f32(a, s);
-    return a->dtype == TT_BF16 ? flash_backward_tiles<gpu_bf16>(a, s) : flash_backward_tiles<gpu_half>(a, s);
+    return a->dtype == TT_BF16 ? flash_backward_bf16(a, s) : flash_backward_f16(a, s);
 }

@@ -106,6 +106,24 @@ GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::STEP / 16], gpu_tile_c
         }
 }
 
+/* Sums of 0; lse and delta of the wave's rows, if these are queries, from the row `at` of (B, H, S) on. */
+template <typename C, int M>
+GPU_DEVICE void flash_begin(flash_sums<M, C::DP> &sums, flash_stats<M> &q, const struct tt_flash_backward_args &a,
+                            int64_t at, int row)
+{
+    GPU_UNROLL
+    for (int m = 0; m < M; m++) {
+        GPU_UNROLL
+        for (int r = 0; !C::KEYS && r < GPU_TILE_ROWS; r++) {
+            int i = row + m * 16 + gpu_tile_row_of(r);
+            q.lse[m][r] = i < a.S ? a.lse[at + i] * FLASH_LOG2E : GPU_INFINITY;
+            q.delta[m][r] = i < a.S ? a.delta[at + i] : 0.0f;
+        }
+        GPU_UNROLL
+        for (int d = 0; d < C::DP / 16; d++) gpu_tile_fill(sums.p[m][d], 0.0f), gpu_tile_fill(sums.ds[m][d], 0.0f);
+    }
+}
+
 /* STEP streamed columns against the wave's rows. */
 template <typename C, int M>
 GPU_DEVICE void flash_step(flash_sums<M, C::DP> &sums, const typename C::T *x, const typename C::T *y,
@@ -137,115 +155,98 @@ GPU_DEVICE void flash_emit(gpu_tile_c (&sum)[M][C::DP / 16], float factor, typen
     flash_store<typename C::T, M * 16, C::DP>(out, ld, tile, count, D, wide);
 }
 
-template <typename C> GPU_KERNEL GPU_BOUNDS(C::THREADS) flash_gradients(struct tt_flash_backward_args a, bool wide)
+/* The streamed tile at `col` of query head `head`, to a stage; lse and delta of its queries stay in a register of the
+ * threads that will put them beside it. */
+template <typename C>
+GPU_DEVICE void flash_fetch(typename C::T *u, const struct tt_flash_backward_args &a, int64_t b, int64_t head, int col,
+                            float &lse, float &delta, bool wide)
 {
     typedef typename C::T T;
-    constexpr int LD = C::LD, ROWS = C::ROWS, COLS = C::COLS, STEP = C::STEP;
+    int64_t row = b * a.S + col, ld = C::KEYS ? a.heads * a.D : a.ld;
+    int64_t kv = head / (a.heads / a.kv_heads), at = row * a.ld + (C::KEYS ? head : kv) * a.D;
+    const T *from_u = (const T *)(C::KEYS ? a.q : a.k) + at;
+    const T *from_w = C::KEYS ? (const T *)a.dout + (row * a.heads + head) * a.D : (const T *)a.v + at;
+    int rows = (int)a.S - col, D = (int)a.D;
+    flash_load<T, C::COLS, C::DP, C::THREADS>(u, from_u, a.ld, rows, D, wide);
+    flash_load<T, C::COLS, C::DP, C::THREADS>(u + C::COLS * C::LD, from_w, ld, rows, D, wide);
+    gpu_copy_commit();
+    if (C::KEYS && gpu_thread() < C::COLS) {
+        int64_t stat = (b * a.heads + head) * a.S + col + gpu_thread();
+        bool inside = gpu_thread() < rows; /* a query beyond the end has P = 0 */
+        lse = inside ? a.lse[stat] * FLASH_LOG2E : GPU_INFINITY;
+        delta = inside ? a.delta[stat] : 0.0f;
+    }
+}
+
+template <typename C>
+GPU_KERNEL GPU_BOUNDS_MIN(C::THREADS, 256 / C::THREADS) flash_gradients(struct tt_flash_backward_args a, bool wide)
+{
+    typedef typename C::T T;
+    constexpr int LD = C::LD, ROWS = C::ROWS, COLS = C::COLS;
     constexpr int M = ROWS / 16 / (C::THREADS / GPU_WAVE), STAGE = 2 * COLS * LD;
-    static_assert(COLS <= C::THREADS && ROWS % COLS == 0, "one thread per streamed row; tiles begin together");
+    static_assert(COLS <= C::THREADS && ROWS % COLS == 0, "a thread for each streamed row; tiles begin together");
     GPU_DYNAMIC_SHARED(shared);
     T *x = (T *)shared, *y = x + ROWS * LD, *stages = y + ROWS * LD;
     float *stats = (float *)(stages + C::STAGES * STAGE); /* (STAGES, 2, COLS): lse·log2(e) and delta of the queries */
 
-    int S = (int)a.S, D = (int)a.D, G = (int)(a.heads / a.kv_heads);
+    int S = (int)a.S, D = (int)a.D, G = C::KEYS ? (int)(a.heads / a.kv_heads) : 1;
     int64_t owners = C::KEYS ? a.kv_heads : a.heads, b = gpu_block_x() / owners, h = gpu_block_x() % owners;
-    int64_t kv = C::KEYS ? h : h / G, o_ld = a.heads * a.D;
     int first = (int)(C::KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS; /* the longest first */
-    /* the streamed tiles: from the diagonal to the end for each head of the group, or from 0 to the diagonal */
-    int from = C::KEYS ? first / COLS : 0;
-    int per_head = ((C::KEYS || first + ROWS > S ? S : first + ROWS) + COLS - 1) / COLS - from;
-    int count = C::KEYS ? G * per_head : per_head;
-
-    const T *q = (const T *)a.q + b * S * a.ld, *k = (const T *)a.k + b * S * a.ld + kv * D;
-    const T *v = (const T *)a.v + b * S * a.ld + kv * D, *dout = (const T *)a.dout + b * S * o_ld;
-    auto column = [&](int i) { return (from + i % per_head) * COLS; };
-    auto head = [&](int i) { return C::KEYS ? kv * G + i / per_head : h; };
-    float next_lse = GPU_INFINITY, next_delta = 0.0f; /* a query beyond the end: P is 0 */
-    auto fetch = [&](int i) {
-        T *u = stages + i % C::STAGES * STAGE, *w = u + COLS * LD;
-        int64_t at = column(i), qh = head(i);
-        int rows = S - (int)at;
-        if (C::KEYS) {
-            flash_load<T, COLS, C::DP, C::THREADS>(u, q + at * a.ld + qh * D, a.ld, rows, D, wide);
-            flash_load<T, COLS, C::DP, C::THREADS>(w, dout + at * o_ld + qh * D, o_ld, rows, D, wide);
-            if (gpu_thread() < COLS) {
-                int64_t stat = (b * a.heads + qh) * S + at + gpu_thread();
-                bool inside = gpu_thread() < rows;
-                next_lse = inside ? a.lse[stat] * FLASH_LOG2E : GPU_INFINITY;
-                next_delta = inside && C::DS_SUM ? a.delta[stat] : 0.0f;
-            }
-        } else {
-            flash_load<T, COLS, C::DP, C::THREADS>(u, k + at * a.ld, a.ld, rows, D, wide);
-            flash_load<T, COLS, C::DP, C::THREADS>(w, v + at * a.ld, a.ld, rows, D, wide);
-        }
-        gpu_copy_commit();
-    };
-    auto put_stats = [&](int i) {
-        float *to = stats + i % C::STAGES * 2 * COLS;
-        if (C::KEYS && gpu_thread() < COLS) to[gpu_thread()] = next_lse, to[COLS + gpu_thread()] = next_delta;
-    };
-
-    const T *own_x = C::KEYS ? k + first * a.ld : q + first * a.ld + h * D;
-    const T *own_y = C::KEYS ? v + first * a.ld : dout + first * o_ld + h * D;
-    flash_load<T, ROWS, C::DP, C::THREADS>(x, own_x, a.ld, S - first, D, wide);
-    if (C::DS_SUM) flash_load<T, ROWS, C::DP, C::THREADS>(y, own_y, C::KEYS ? a.ld : o_ld, S - first, D, wide);
-    if (C::STAGES > 1) {
-        fetch(0);
-        put_stats(0);
-        gpu_copy_wait<0>();
-        gpu_block_sync();
-    }
-
     int wave_row = gpu_wave() * M * 16, row = first + wave_row;
-    T *wave_x = x + wave_row * LD, *wave_y = y + wave_row * LD;
-    float c = a.scale * FLASH_LOG2E;
+
+    /* the streamed tiles: from the diagonal to the end, for each head of the group; or from 0 to the diagonal */
+    int begin = C::KEYS ? first : 0, end = C::KEYS || first + ROWS > S ? S : first + ROWS;
+    int64_t head = h * G, heads_end = head + G;
+    int col = begin, stage = 0;
+    float lse, delta;
+    auto fetch = [&](int to, int64_t of_head, int at) {
+        flash_fetch<C>(stages + to * STAGE, a, b, of_head, at, lse, delta, wide);
+    };
+    auto put_stats = [&](int to) {
+        float *p = stats + to * 2 * COLS + gpu_thread();
+        if (C::KEYS && gpu_thread() < COLS) p[0] = lse, p[COLS] = delta;
+    };
+
+    int64_t at = (b * S + first) * a.ld + h * D, at_o = ((b * S + first) * a.heads + h) * D;
+    flash_load<T, ROWS, C::DP, C::THREADS>(x, (const T *)(C::KEYS ? a.k : a.q) + at, a.ld, S - first, D, wide);
+    if (C::DS_SUM)
+        flash_load<T, ROWS, C::DP, C::THREADS>(y, C::KEYS ? (const T *)a.v + at : (const T *)a.dout + at_o,
+                                               C::KEYS ? a.ld : a.heads * a.D, S - first, D, wide);
     flash_stats<M> stat;
     flash_sums<M, C::DP> sums;
-    GPU_UNROLL
-    for (int m = 0; m < M; m++) {
-        GPU_UNROLL
-        for (int r = 0; !C::KEYS && r < GPU_TILE_ROWS; r++) {
-            int at = row + m * 16 + gpu_tile_row_of(r);
-            int64_t from_stat = (b * a.heads + h) * S + at;
-            stat.lse[m][r] = at < S ? a.lse[from_stat] * FLASH_LOG2E : GPU_INFINITY;
-            stat.delta[m][r] = at < S ? a.delta[from_stat] : 0.0f;
-        }
-        GPU_UNROLL
-        for (int d = 0; d < C::DP / 16; d++) gpu_tile_fill(sums.p[m][d], 0.0f), gpu_tile_fill(sums.ds[m][d], 0.0f);
-    }
-
-    for (int i = 0; i < count; i++) {
-        if (C::STAGES > 1) {
-            if (i + 1 < count) fetch(i + 1);
-        } else {
-            fetch(i);
-            put_stats(i);
-            gpu_copy_wait<0>();
-            gpu_block_sync();
-        }
-        const T *u = stages + i % C::STAGES * STAGE, *w = u + COLS * LD;
-        FLASH_NO_UNROLL
-        for (int n = 0; n < COLS; n += STEP) {
-            int col = column(i) + n;
-            bool future = C::KEYS ? col + STEP <= row : col >= row + M * 16; /* of every query, for every key */
-            if (future) continue;
-            stat.col_lse = stats + i % C::STAGES * 2 * COLS + n;
-            stat.col_delta = stat.col_lse + COLS;
-            flash_step<C, M>(sums, wave_x, wave_y, u + n * LD, w + n * LD, row, col, stat, c);
-        }
-        if (C::STAGES > 1) {
-            if (i + 1 < count) put_stats(i + 1);
-            gpu_copy_wait<0>();
-        }
+    flash_begin<C, M>(sums, stat, a, (b * a.heads + h) * S, row);
+    if (C::STAGES > 1) fetch(0, head, col), put_stats(0);
+    while (head < heads_end) {
+        if (C::STAGES == 1) fetch(0, head, col), put_stats(0);
+        gpu_copy_wait<0>();
         gpu_block_sync();
+        int next_col = col + COLS < end ? col + COLS : begin;
+        int64_t next_head = next_col == begin ? head + 1 : head;
+        bool more = C::STAGES > 1 && next_head < heads_end;
+        if (more) fetch(stage ^ 1, next_head, next_col);
+        const T *u = stages + stage * STAGE;
+        FLASH_NO_UNROLL
+        for (int n = 0; n < COLS; n += C::STEP) {
+            bool future = C::KEYS ? col + n + C::STEP <= row : col + n >= row + M * 16; /* for every query, every key */
+            if (future) continue;
+            stat.col_lse = stats + stage * 2 * COLS + n;
+            stat.col_delta = stat.col_lse + COLS;
+            flash_step<C, M>(sums, x + wave_row * LD, y + wave_row * LD, u + n * LD, u + (COLS + n) * LD, row, col + n,
+                             stat, a.scale * FLASH_LOG2E);
+        }
+        if (more) put_stats(stage ^ 1);
+        if (C::STAGES == 1) gpu_block_sync();
+        if (C::STAGES > 1) stage ^= 1;
+        col = next_col, head = next_head;
     }
+    gpu_block_sync();
 
     int rows = S - row;
     if (rows <= 0) return;
-    int64_t at = (b * S + row) * a.ld;
-    if (C::DS_SUM)
-        flash_emit<C, M>(sums.ds, a.scale, wave_x, (T *)(C::KEYS ? a.dk : a.dq) + at + h * D, a.ld, rows, D, wide);
-    if (C::P_SUM) flash_emit<C, M>(sums.p, 1.0f, wave_x, (T *)a.dv + at + h * D, a.ld, rows, D, wide);
+    at += wave_row * a.ld;
+    T *tile = x + wave_row * LD;
+    if (C::DS_SUM) flash_emit<C, M>(sums.ds, a.scale, tile, (T *)(C::KEYS ? a.dk : a.dq) + at, a.ld, rows, D, wide);
+    if (C::P_SUM) flash_emit<C, M>(sums.p, 1.0f, tile, (T *)a.dv + at, a.ld, rows, D, wide);
 }
 
 template <typename C> static gpu_error flash_gradients_launch(const struct tt_flash_backward_args *a, gpu_stream s)

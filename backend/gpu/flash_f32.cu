@@ -130,7 +130,7 @@ GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R],
 }
 
 template <int DP, int ROWS, int KEYS>
-GPU_KERNEL GPU_BOUNDS(THREADS) forward(struct tt_flash_args a, bool wide)
+GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
 {
     constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = KEYS / WIDE_16, N = DP / WIDE_16;
     GPU_DYNAMIC_SHARED(shared);
@@ -214,7 +214,7 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
 }
 
 template <int DP, int ROWS, int COLS, bool KEYS>
-GPU_KERNEL GPU_BOUNDS(THREADS) gradients(struct tt_flash_backward_args a, bool wide)
+GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a, bool wide)
 {
     constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = COLS / WIDE_16, N = DP / WIDE_16;
     constexpr bool ONE = one_buffer<DP>();

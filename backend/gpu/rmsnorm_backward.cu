@@ -2,7 +2,8 @@
  *
  * A block takes a run. Its teams take the run's rows in turn, a row's columns over the team's threads, so that every
  * thread meets the same columns in each of its rows: the weight stays in registers, and so do the sums for the weight's
- * gradient, which are added over the teams at the end. The next row is loaded while this one is reduced. */
+ * gradient, which are added over the teams at the end. The next row is loaded while this one is reduced. Wide rows leave
+ * no registers for the weight and the next row. */
 #include "backend/gpu/rows.h"
 
 enum { THREADS = 256 };
@@ -35,7 +36,7 @@ template <int LANES> GPU_DEVICE float team_sum(float x)
 }
 
 template <typename T, int LANES, int KEEP>
-GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward(struct tt_rmsnorm_backward_args a, int64_t run)
+GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backward_args a, int64_t run)
 {
     typedef norm_rows<T, LANES, KEEP> rows;
     constexpr int N = rows::N, TEAMS = rows::TEAMS;
@@ -44,24 +45,28 @@ GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward(struct tt_rmsnorm_backward_args 
     int team = gpu_thread() / LANES, lane = gpu_thread() % LANES, cols = (int)a.cols, vectors = cols / N;
     int64_t from = gpu_block_x() * run, to = gpu_smaller(a.rows, from + run);
 
-    gpu_bytes16 weight[KEEP];
+    constexpr bool ROOM = KEEP <= 2; /* in the registers, for the weight and for the next row */
+    const T *weight = (const T *)a.weight + lane * N;
+    gpu_bytes16 kept[KEEP];
     gpu_vec<T> dweight[KEEP];
     GPU_UNROLL
     for (int k = 0; k < KEEP; k++) {
-        if (k * LANES + lane < vectors) weight[k] = gpu_load16((const T *)a.weight + (k * LANES + lane) * N);
+        if (ROOM && k * LANES + lane < vectors) kept[k] = gpu_load16(weight + k * LANES * N);
         GPU_UNROLL
         for (int i = 0; i < N; i++) dweight[k].v[i] = 0;
     }
 
     rows now, next;
-    if (from + team < to) next.load(a, from + team, lane, vectors);
+    if (ROOM && from + team < to) next.load(a, from + team, lane, vectors);
     for (int64_t r = from + team; r < to; r += TEAMS) {
-        now = next;
+        if (ROOM) now = next;
+        else now.load(a, r, lane, vectors);
         float rstd = now.rstd, dot = 0;
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++) {
             if (k * LANES + lane >= vectors) continue;
-            gpu_vec<T> w = gpu_vec_from<T>(weight[k]), dy = gpu_vec_from<T>(now.dy[k]), x = gpu_vec_from<T>(now.x[k]);
+            gpu_vec<T> w = gpu_vec_from<T>(ROOM ? kept[k] : gpu_load16(weight + k * LANES * N));
+            gpu_vec<T> dy = gpu_vec_from<T>(now.dy[k]), x = gpu_vec_from<T>(now.x[k]);
             GPU_UNROLL
             for (int i = 0; i < N; i++) {
                 float product = dy.v[i] * x.v[i];
@@ -69,14 +74,15 @@ GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward(struct tt_rmsnorm_backward_args 
                 dweight[k].v[i] += product * rstd;
             }
         }
-        if (r + TEAMS < to) next.load(a, r + TEAMS, lane, vectors);
+        if (ROOM && r + TEAMS < to) next.load(a, r + TEAMS, lane, vectors);
         dot = team_sum<LANES>(dot);
         float back = -gpu_divide(dot, (float)cols) * rstd * rstd * rstd;
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++) {
             int v = k * LANES + lane;
             if (v >= vectors) continue;
-            gpu_vec<T> w = gpu_vec_from<T>(weight[k]), dy = gpu_vec_from<T>(now.dy[k]), x = gpu_vec_from<T>(now.x[k]);
+            gpu_vec<T> w = gpu_vec_from<T>(ROOM ? kept[k] : gpu_load16(weight + k * LANES * N));
+            gpu_vec<T> dy = gpu_vec_from<T>(now.dy[k]), x = gpu_vec_from<T>(now.x[k]);
             gpu_vec<T> dx = gpu_vec_from<T>(now.dres[k]);
             GPU_UNROLL
             for (int i = 0; i < N; i++) {
@@ -148,6 +154,7 @@ template <typename T> static gpu_error launch(const struct tt_rmsnorm_backward_a
     if (aligned && vectors <= 2 * GPU_GROUP) return launch_as<T, GPU_GROUP, 2>(a, run, s);
     if (aligned && vectors <= 4 * GPU_GROUP) return launch_as<T, GPU_GROUP, 4>(a, run, s);
     if (aligned && vectors <= THREADS) return launch_as<T, THREADS, 1>(a, run, s);
+    if (aligned && vectors <= 2 * THREADS) return launch_as<T, THREADS, 2>(a, run, s);
     if (aligned && vectors <= 4 * THREADS) return launch_as<T, THREADS, 4>(a, run, s);
     return GPU_LAUNCH(rmsnorm_backward_any<T>, gpu_grid_of(a->parts), THREADS, 0, s, *a, run);
 }

@@ -46,8 +46,18 @@ template <int LANES> struct row_team {
     }
 };
 
-/* A power of e good enough for what it is stored as. */
-template <typename T> GPU_DEVICE float row_exp(float x) { return sizeof(T) == 4 ? gpu_exp(x) : gpu_exp_fast(x); }
+/* exp(scale·x - top·unit) with unit = row_unit<T>(): natural for float; 16-bit results are good enough in powers of two,
+ * one instruction each. `factor` is scale / unit, so that factor·x is in the units of top. */
+template <typename T> GPU_DEVICE float row_unit() { return sizeof(T) == 4 ? 1.0f : 0.693147180559945f; }
+template <typename T> GPU_DEVICE float row_factor(float scale)
+{
+    return sizeof(T) == 4 ? scale : scale * 1.44269504088896f;
+}
+template <typename T> GPU_DEVICE float row_power(float x) { return sizeof(T) == 4 ? gpu_exp(x) : gpu_exp2_fast(x); }
+template <typename T> GPU_DEVICE float row_exp(float factor, float x, float top)
+{
+    return row_power<T>(gpu_fma(factor, x, -top));
+}
 
 /* What a team keeps of its row: vector i is kept by lane i % LANES, the first KEEP of each lane. */
 template <typename T, int LANES, int KEEP> struct row_kept {
@@ -108,60 +118,63 @@ GPU_DEVICE void row_replace(T *p, const row_span &s, const row_kept<T, LANES, KE
     }
 }
 
-/* The maximum of a row and the sum of exp(scale·(x - top)), scale >= 0. What is kept waits for the lane's maximum; the
- * rest is summed as it passes, with the sum rescaled whenever the maximum grows. A NaN or an infinity above reaches the
- * sum; a minus infinity counts nothing. */
+/* top, the maximum of factor·x over a row, and sum, that of row_exp(factor, x, top). What is kept waits for the lane's
+ * maximum; the rest is summed as it passes, with the sum rescaled whenever the maximum grows. A NaN or an infinity above
+ * reaches the sum; a minus infinity counts nothing. */
 struct row_softmax {
     float top, sum;
+
+    /* A maximum of minus infinity must not be subtracted from minus infinity. */
+    static GPU_MEMBER float base(float top) { return top > -GPU_INFINITY ? top : 0.0f; }
+    template <typename T> GPU_MEMBER void raise(float higher)
+    {
+        if (higher > top && top > -GPU_INFINITY) sum *= row_power<T>(top - higher);
+        top = higher;
+    }
 };
 
 template <typename T, int LANES, int KEEP>
-GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, float scale)
+GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, float factor)
 {
     typedef row_team<LANES> team;
     constexpr int N = gpu_vec<T>::n;
     int lane = team::lane();
-    float top = -GPU_INFINITY, sum = 0;
+    row_softmax r = {-GPU_INFINITY, 0};
     GPU_UNROLL
     for (int k = 0; k < KEEP; k++) {
         if (k * LANES + lane >= s.vectors) continue;
         gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
         GPU_UNROLL
-        for (int i = 0; i < N; i++) top = gpu_max(top, x.v[i]);
+        for (int i = 0; i < N; i++) r.top = gpu_max(r.top, factor * x.v[i]);
     }
-    float base = top > -GPU_INFINITY ? top : 0.0f;
+    float base = row_softmax::base(r.top);
     GPU_UNROLL
     for (int k = 0; k < KEEP; k++) {
         if (k * LANES + lane >= s.vectors) continue;
         gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
         float part = 0;
         GPU_UNROLL
-        for (int i = 0; i < N; i++) part += row_exp<T>(scale * (x.v[i] - base));
-        sum += part;
+        for (int i = 0; i < N; i++) part += row_exp<T>(factor, x.v[i], base);
+        r.sum += part;
     }
     for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
         gpu_vec<T> x = gpu_vec_load(p + s.head + v * N);
-        float higher = top, part = 0;
+        float higher = r.top, part = 0;
         GPU_UNROLL
-        for (int i = 0; i < N; i++) higher = gpu_max(higher, x.v[i]);
-        base = higher > -GPU_INFINITY ? higher : 0.0f;
+        for (int i = 0; i < N; i++) higher = gpu_max(higher, factor * x.v[i]);
+        base = row_softmax::base(higher);
         GPU_UNROLL
-        for (int i = 0; i < N; i++) part += row_exp<T>(scale * (x.v[i] - base));
-        if (higher > top && top > -GPU_INFINITY) sum *= row_exp<T>(scale * (top - higher));
-        sum += part;
-        top = higher;
+        for (int i = 0; i < N; i++) part += row_exp<T>(factor, x.v[i], base);
+        r.raise<T>(higher);
+        r.sum += part;
     }
     for (int e = lane; e < s.edges; e += LANES) {
-        float x = gpu_to_float(p[row_edge<T>(s, e)]), higher = gpu_max(top, x);
-        base = higher > -GPU_INFINITY ? higher : 0.0f;
-        if (higher > top && top > -GPU_INFINITY) sum *= row_exp<T>(scale * (top - higher));
-        sum += row_exp<T>(scale * (x - base));
-        top = higher;
+        float x = gpu_to_float(p[row_edge<T>(s, e)]), higher = gpu_max(r.top, factor * x);
+        r.raise<T>(higher);
+        r.sum += row_exp<T>(factor, x, row_softmax::base(higher));
     }
-    row_softmax r;
-    r.top = team::max(top);
-    if (top > -GPU_INFINITY) sum *= row_exp<T>(scale * (top - r.top));
-    r.sum = team::sum(sum);
+    r.raise<T>(team::max(r.top));
+    r.sum = team::sum(r.sum);
     return r;
 }
 

@@ -5,16 +5,16 @@
 
 /* ---- forward ---- */
 
-/* x = softmax(scale·x) of n elements; minus x instead of x when the scale is negative. */
+/* x = softmax(scale·x) of n elements. */
 template <typename T, int LANES, int KEEP> GPU_DEVICE void softmax_row(T *x, int n, float scale)
 {
     row_span span = row_span_of(x, n, true);
     row_kept<T, LANES, KEEP> kept;
     kept.load(x, span);
-    row_softmax stats = row_exp_sum(x, span, kept, scale);
-    row_team<LANES>::sync(); /* nobody reads an edge that somebody already wrote */
+    float factor = row_factor<T>(scale);
+    row_softmax stats = row_exp_sum(x, span, kept, factor);
     float part = gpu_divide(1.0f, stats.sum), top = stats.top;
-    row_replace(x, span, kept, [=](float v) { return row_exp<T>(scale * (v - top)) * part; });
+    row_replace(x, span, kept, [=](float v) { return row_exp<T>(factor, v, top) * part; });
 }
 
 template <typename T, int LANES, int KEEP>
@@ -47,4 +47,130 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) causal_softmax(struct tt_causal_
     int n = (int)(r % a.S) + 1;
     softmax_row<T, LANES, KEEP>(x, n, a.scale);
     zero_row<T, LANES>(x + n, (int)a.S - n);
+}
+
+gpu_error tt_gpu_causal_softmax(const struct tt_causal_softmax_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(causal_softmax, T, a->count * a->S, a->S, s, *a));
+}
+
+/* ---- backward ---- */
+
+/* dx = scale·y·(dy - sum(dy·y)) of n elements. */
+template <typename T, int LANES, int KEEP>
+GPU_DEVICE void softmax_backward_row(T *dx, const T *y, const T *dy, int n, float scale, bool together)
+{
+    typedef row_team<LANES> team;
+    constexpr int N = gpu_vec<T>::n;
+    row_span span = row_span_of(dx, n, together);
+    row_kept<T, LANES, KEEP> ys, dys;
+    ys.load(y, span);
+    dys.load(dy, span);
+    int lane = team::lane();
+    float dot = 0;
+    GPU_UNROLL
+    for (int k = 0; k < KEEP; k++) {
+        if (k * LANES + lane >= span.vectors) continue;
+        gpu_vec<T> p = gpu_vec_from<T>(ys.b[k]), d = gpu_vec_from<T>(dys.b[k]);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) dot += p.v[i] * d.v[i];
+    }
+    for (int v = KEEP * LANES + lane; v < span.vectors; v += LANES) {
+        gpu_vec<T> p = gpu_vec_load(y + span.head + v * N), d = gpu_vec_load(dy + span.head + v * N);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) dot += p.v[i] * d.v[i];
+    }
+    for (int e = lane; e < span.edges; e += LANES) {
+        int c = row_edge<T>(span, e);
+        dot += gpu_to_float(y[c]) * gpu_to_float(dy[c]);
+    }
+    dot = team::sum(dot);
+    GPU_UNROLL
+    for (int k = 0; k < KEEP; k++) {
+        int v = k * LANES + lane;
+        if (v >= span.vectors) continue;
+        gpu_vec<T> p = gpu_vec_from<T>(ys.b[k]), d = gpu_vec_from<T>(dys.b[k]);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) d.v[i] = scale * p.v[i] * (d.v[i] - dot);
+        gpu_vec_store(dx + span.head + v * N, d);
+    }
+    for (int v = KEEP * LANES + lane; v < span.vectors; v += LANES) {
+        gpu_vec<T> p = gpu_vec_load(y + span.head + v * N), d = gpu_vec_load(dy + span.head + v * N);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) d.v[i] = scale * p.v[i] * (d.v[i] - dot);
+        gpu_vec_store(dx + span.head + v * N, d);
+    }
+    for (int e = lane; e < span.edges; e += LANES) {
+        int c = row_edge<T>(span, e);
+        dx[c] = gpu_from_float<T>(scale * gpu_to_float(y[c]) * (gpu_to_float(dy[c]) - dot));
+    }
+}
+
+template <typename T, int LANES, int KEEP>
+GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) softmax_backward(struct tt_softmax_backward_args a, bool together)
+{
+    int64_t r = row_team<LANES>::row(), at = r * a.cols;
+    if (r >= a.rows) return;
+    softmax_backward_row<T, LANES, KEEP>((T *)a.dx + at, (const T *)a.y + at, (const T *)a.dy + at, (int)a.cols, 1.0f,
+                                         together);
+}
+
+gpu_error tt_gpu_softmax_backward(const struct tt_softmax_backward_args *a, gpu_stream s)
+{
+    bool together = map_together(a->dx, a->y) && map_together(a->dx, a->dy);
+    return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(softmax_backward, T, a->rows, a->cols, s, *a, together));
+}
+
+template <typename T, int LANES, int KEEP>
+GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads)
+causal_softmax_backward(struct tt_causal_softmax_backward_args a, bool together)
+{
+    int64_t r = row_team<LANES>::row(), at = r * a.S;
+    if (r >= a.count * a.S) return;
+    int n = (int)(r % a.S) + 1;
+    T *dx = (T *)a.dx + at;
+    softmax_backward_row<T, LANES, KEEP>(dx, (const T *)a.y + at, (const T *)a.dy + at, n, a.scale, together);
+    zero_row<T, LANES>(dx + n, (int)a.S - n);
+}
+
+gpu_error tt_gpu_causal_softmax_backward(const struct tt_causal_softmax_backward_args *a, gpu_stream s)
+{
+    bool together = map_together(a->dx, a->y) && map_together(a->dx, a->dy);
+    return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(causal_softmax_backward, T, a->count * a->S, a->S, s, *a, together));
+}
+
+/* ---- the mask alone: only what lies above the diagonal is touched ---- */
+
+template <typename T> struct causal_mask_op {
+    typedef T type;
+    typedef map_nothing context, in;
+    static constexpr int unroll = 4;
+    T *x;
+    int64_t S;
+
+    GPU_MEMBER context begin(bool &) const { return context(); }
+    GPU_MEMBER in load(int64_t, int64_t) const { return in(); }
+    GPU_MEMBER void store(int64_t r, int64_t c, in, context) const
+    {
+        int64_t i = r % S;
+        if (c + gpu_vec<T>::n - 1 <= i) return;
+        if (c > i) {
+            gpu_vec<T> v;
+            GPU_UNROLL
+            for (int k = 0; k < gpu_vec<T>::n; k++) v.v[k] = -GPU_INFINITY;
+            gpu_vec_store(x + r * S + c, v);
+        } else {
+            for (int64_t j = i + 1; j < c + gpu_vec<T>::n; j++) x[r * S + j] = gpu_from_float<T>(-GPU_INFINITY);
+        }
+    }
+    GPU_MEMBER void one(int64_t r, int64_t c, context) const
+    {
+        if (c > r % S) x[r * S + c] = gpu_from_float<T>(-GPU_INFINITY);
+    }
+};
+
+gpu_error tt_gpu_causal_mask(const struct tt_causal_mask_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T,
+                        map_launch(causal_mask_op<T>{(T *)a->x, a->S}, a->count * a->S, a->S, gpu_aligned(a->x), s));
 }

@@ -32,7 +32,7 @@ struct tensor {
 };
 
 static struct {
-    struct tt_backend backends[MAX_BACKENDS]; /* the same, with 1, 2, 3 and 4 threads */
+    struct tt_backend backends[MAX_BACKENDS]; /* the same device, with 1, 4, 2 and 3 threads */
     int backend_count;
     bool has[TT_DTYPES];
     enum tt_dtype dtype; /* of activations, in the test that runs now */

@@ -1,0 +1,7 @@
+/* The attention backward of f16. */
+#include "backend/gpu/flash_backward.h"
+
+gpu_error flash_backward_f16(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    return flash_backward_tiles<gpu_half>(a, s);
+}

@@ -1,0 +1,201 @@
+/* AdamW, whole and in steps, and the gradient's norm: all of it is bytes, 28 to 30 per parameter for the whole. The
+ * arena is far larger than any cache, so its bytes are read and written as ones that will not be used again soon. */
+#include "backend/gpu/map.h"
+
+/* ---- the whole: a thread has 8 parameters, two vectors of each array and one of the copy ---- */
+
+enum { ADAM_THREADS = 256, ADAM_EACH = 8 };
+
+struct adam_step {
+    float clip, rate, unbias2, shrink, beta1, beta2, eps;
+    GPU_MEMBER void operator()(float grad, float &w, float &m, float &v, bool decays) const
+    {
+        float g = clip * grad;
+        m = beta1 * m + (1.0f - beta1) * g;
+        v = beta2 * v + (1.0f - beta2) * g * g;
+        float move = gpu_divide(rate * m, gpu_sqrt(v * unbias2) + eps);
+        w -= move + (decays ? shrink * w : 0.0f);
+    }
+};
+
+template <typename T> GPU_DEVICE void adam_one(const struct tt_adamw_args &a, const adam_step &step, int64_t i)
+{
+    float w = a.w[i], m = a.m[i], v = a.v[i];
+    step(a.grad[i], w, m, v, i < a.decay_end);
+    a.w[i] = w;
+    a.m[i] = m;
+    a.v[i] = v;
+    if (a.copy) ((T *)a.copy)[i] = gpu_from_float<T>(w);
+}
+
+template <typename T> GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const adam_step &step, int64_t i)
+{
+    gpu_vec<float> w[2], m[2], v[2], g[2];
+    GPU_UNROLL
+    for (int k = 0; k < 2; k++) {
+        g[k] = gpu_vec_load_stream(a.grad + i + 4 * k);
+        w[k] = gpu_vec_load_stream(a.w + i + 4 * k);
+        m[k] = gpu_vec_load_stream(a.m + i + 4 * k);
+        v[k] = gpu_vec_load_stream(a.v + i + 4 * k);
+    }
+    GPU_UNROLL
+    for (int k = 0; k < ADAM_EACH; k++)
+        step(g[k / 4].v[k % 4], w[k / 4].v[k % 4], m[k / 4].v[k % 4], v[k / 4].v[k % 4], i + k < a.decay_end);
+    GPU_UNROLL
+    for (int k = 0; k < 2; k++) {
+        gpu_vec_store_stream(a.w + i + 4 * k, w[k]);
+        gpu_vec_store_stream(a.m + i + 4 * k, m[k]);
+        gpu_vec_store_stream(a.v + i + 4 * k, v[k]);
+    }
+    if (!a.copy) return;
+    constexpr int N = gpu_vec<T>::n;
+    GPU_UNROLL
+    for (int k = 0; k < ADAM_EACH; k += N) { /* the weights that the next step reads */
+        gpu_vec<T> c;
+        GPU_UNROLL
+        for (int j = 0; j < N; j++) c.v[j] = w[(k + j) / 4].v[(k + j) % 4];
+        gpu_vec_store((T *)a.copy + i + k, c);
+    }
+}
+
+/* `vectors` times ADAM_EACH parameters after the first `head`; the others one by one. */
+template <typename T> GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw(struct tt_adamw_args a, int64_t head, int64_t vectors)
+{
+    const struct tt_state *s = a.state;
+    if (!s->apply) return;
+    adam_step step = {s->clip, s->lr / s->bias1, 1.0f / s->bias2, s->lr * a.decay, a.beta1, a.beta2, a.eps};
+    int64_t i = gpu_block_x() * ADAM_THREADS + gpu_thread();
+    if (i < vectors) adam_each<T>(a, step, head + i * ADAM_EACH);
+    int64_t edges = a.n - vectors * ADAM_EACH;
+    for (int64_t e = i; e < edges; e += gpu_blocks_x() * ADAM_THREADS)
+        adam_one<T>(a, step, e < head ? e : e + vectors * ADAM_EACH);
+}
+
+template <typename T> static gpu_error launch_adamw(const struct tt_adamw_args *a, gpu_stream s)
+{
+    int64_t head = gpu_smaller(map_head(a->w, sizeof(float)), a->n), vectors = (a->n - head) / ADAM_EACH;
+    bool together = map_together(a->w, a->m) && map_together(a->w, a->v) && map_together(a->w, a->grad);
+    if (!together || (a->copy && !gpu_aligned((const T *)a->copy + head))) head = a->n, vectors = 0;
+    int64_t threads = vectors ? vectors : gpu_smaller(a->n, (int64_t)GPU_GRID_MAX * ADAM_THREADS);
+    gpu_grid grid = gpu_grid_of(gpu_divide_up(gpu_larger(threads, a->n > 0), ADAM_THREADS));
+    return GPU_LAUNCH(adamw<T>, grid, ADAM_THREADS, 0, s, *a, head, vectors);
+}
+
+gpu_error tt_gpu_adamw(const struct tt_adamw_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, launch_adamw<T>(a, s));
+}
+
+/* ---- in steps ---- */
+
+struct stepwise {
+    const struct tt_state *state;
+    GPU_MEMBER bool begin() { return state->apply != 0; }
+};
+struct f_clip_grad : stepwise {
+    float clip;
+    GPU_MEMBER bool begin()
+    {
+        clip = state->clip;
+        return state->apply != 0;
+    }
+    GPU_MEMBER float operator()(const float *x) const { return x[0] * clip; }
+};
+struct f_adam_m : stepwise {
+    float beta;
+    GPU_MEMBER float operator()(const float *x) const { return beta * x[0] + (1.0f - beta) * x[1]; }
+};
+struct f_adam_v : stepwise {
+    float beta;
+    GPU_MEMBER float operator()(const float *x) const { return beta * x[0] + (1.0f - beta) * x[1] * x[1]; }
+};
+struct f_weight_decay : stepwise {
+    float decay, shrink;
+    GPU_MEMBER bool begin()
+    {
+        shrink = state->lr * decay;
+        return state->apply != 0;
+    }
+    GPU_MEMBER float operator()(const float *x) const { return x[0] - shrink * x[0]; }
+};
+struct f_adam_update : stepwise {
+    float eps, lr, bias1, bias2;
+    GPU_MEMBER bool begin()
+    {
+        lr = state->lr, bias1 = state->bias1, bias2 = state->bias2;
+        return state->apply != 0;
+    }
+    GPU_MEMBER float operator()(const float *x) const
+    {
+        return x[0] - gpu_divide(lr * gpu_divide(x[1], bias1), gpu_sqrt(gpu_divide(x[2], bias2)) + eps);
+    }
+};
+
+gpu_error tt_gpu_clip_grad(const struct tt_clip_grad_args *a, gpu_stream s)
+{
+    f_clip_grad f = {{a->state}, 0};
+    map_function<float, 1, f_clip_grad> op = {{a->g}, a->g, {a->n}, a->n, f};
+    return map_launch_function(op, 1, a->n, s);
+}
+gpu_error tt_gpu_adam_m(const struct tt_adam_m_args *a, gpu_stream s)
+{
+    f_adam_m f = {{a->state}, a->beta1};
+    map_function<float, 2, f_adam_m> op = {{a->m, a->g}, a->m, {a->n, a->n}, a->n, f};
+    return map_launch_function(op, 1, a->n, s);
+}
+gpu_error tt_gpu_adam_v(const struct tt_adam_v_args *a, gpu_stream s)
+{
+    f_adam_v f = {{a->state}, a->beta2};
+    map_function<float, 2, f_adam_v> op = {{a->v, a->g}, a->v, {a->n, a->n}, a->n, f};
+    return map_launch_function(op, 1, a->n, s);
+}
+gpu_error tt_gpu_weight_decay(const struct tt_weight_decay_args *a, gpu_stream s)
+{
+    f_weight_decay f = {{a->state}, a->decay, 0};
+    map_function<float, 1, f_weight_decay> op = {{a->w}, a->w, {a->n}, a->n, f};
+    return map_launch_function(op, 1, a->n, s);
+}
+gpu_error tt_gpu_adam_update(const struct tt_adam_update_args *a, gpu_stream s)
+{
+    f_adam_update f = {{a->state}, a->eps, 0, 0, 0};
+    map_function<float, 3, f_adam_update> op = {{a->w, a->m, a->v}, a->w, {a->n, a->n, a->n}, a->n, f};
+    return map_launch_function(op, 1, a->n, s);
+}
+
+/* ---- sums of squares: a block per part, float within a thread's few loads, double over them ---- */
+
+enum { SQUARE_THREADS = 512, SQUARE_LOADS = 8 };
+
+GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) sum_squares(struct tt_sum_squares_args a, int64_t run)
+{
+    int64_t from = gpu_smaller(gpu_block_x() * run, a.n), n = gpu_smaller(run, a.n - from);
+    const float *x = a.x + from;
+    int64_t head = gpu_smaller((16 - (int)((uintptr_t)x % 16)) % 16 / 4, n), vectors = (n - head) / 4;
+    int64_t edges = n - 4 * vectors;
+    double sum = 0;
+    for (int64_t v = gpu_thread(); v < vectors; v += SQUARE_THREADS * SQUARE_LOADS) {
+        float part = 0;
+        gpu_vec<float> y[SQUARE_LOADS];
+        GPU_UNROLL
+        for (int k = 0; k < SQUARE_LOADS; k++) {
+            bool in = v + k * SQUARE_THREADS < vectors;
+            if (in) y[k] = gpu_vec_load_stream(x + head + 4 * (v + k * SQUARE_THREADS));
+            else y[k].v[0] = y[k].v[1] = y[k].v[2] = y[k].v[3] = 0;
+        }
+        GPU_UNROLL
+        for (int k = 0; k < SQUARE_LOADS; k++)
+            part += (y[k].v[0] * y[k].v[0] + y[k].v[1] * y[k].v[1]) + (y[k].v[2] * y[k].v[2] + y[k].v[3] * y[k].v[3]);
+        sum += part;
+    }
+    for (int64_t e = gpu_thread(); e < edges; e += SQUARE_THREADS) {
+        float v = x[e < head ? e : e + 4 * vectors];
+        sum += v * v;
+    }
+    sum = gpu_block_sum<SQUARE_THREADS>(sum);
+    if (gpu_thread() == 0) a.partial[gpu_block_x()] = (float)sum;
+}
+
+gpu_error tt_gpu_sum_squares(const struct tt_sum_squares_args *a, gpu_stream s)
+{
+    return GPU_LAUNCH(sum_squares, gpu_grid_of(a->parts), SQUARE_THREADS, 0, s, *a, gpu_divide_up(a->n, a->parts));
+}
