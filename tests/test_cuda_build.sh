@@ -57,11 +57,13 @@ if ! cmake --build "$build" -j "$jobs" --target tt >"$log" 2>&1; then
 fi
 
 # ---- no kernel spills ----
-# Lines of ptxas: "... Compiling entry function 'NAME' for 'sm_80'", then "N bytes stack frame, N bytes spill stores, ...".
+# ptxas says "... Compiling entry function 'NAME' for 'sm_80'", then "N bytes stack frame, N bytes spill stores, ...".
 usage=$build/usage
-find "$build" -name '*.cu.o' | while read -r object; do cat "$object.ptxas"; done |
+(cd "$source_dir" && find backend/gpu backend/cuda -name '*.cu') |
+    while read -r source; do cat "$build/CMakeFiles/tt_gpu.dir/$source.o.ptxas"; done |
     awk -F"'" '/Compiling entry function/ { kernel = $2; arch = $4 }
-               /bytes stack frame/ && kernel { split($0, w, " "); print arch, w[5] + w[9], kernel; kernel = "" }' >"$usage"
+               /bytes stack frame/ && kernel { split($0, w, " "); print arch, w[5] + w[9], kernel; kernel = "" }' \
+        >"$usage"
 for arch in sm_80 sm_90a; do
     count=$(grep -c "^$arch " "$usage")
     [ "$count" -ge 60 ] || fail "ptxas spoke of $count kernels for $arch only"

@@ -1,5 +1,6 @@
 # The CUDA backend: host code in C against the CUDA runtime and cuBLASLt, kernels of backend/gpu by nvcc.
-# CUDA 12.2 and later. -DCMAKE_CUDA_COMPILER=, -DCMAKE_CUDA_ARCHITECTURES= and -DCMAKE_CUDA_HOST_COMPILER= override.
+# CUDA 12.2 and later, GPUs from Turing (sm_75) on. -DCMAKE_CUDA_COMPILER=, -DCMAKE_CUDA_HOST_COMPILER= and
+# -DCMAKE_CUDA_ARCHITECTURES= override what is found here.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/cuda)
 
@@ -35,7 +36,7 @@ function(tt_cuda_architectures result)
     endif()
   endforeach()
   if(NOT here)
-    foreach(sm 70 75 80 90 100 120)
+    foreach(sm 75 80 90 100 120)
       if(known MATCHES "sm_${sm}([^0-9]|$)")
         list(APPEND here ${sm})
       endif()
@@ -56,7 +57,7 @@ endif()
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 if(CUDAToolkit_VERSION VERSION_LESS 12.2)
-  message(FATAL_ERROR "CUDA ${CUDAToolkit_VERSION} is too old; tt needs 12.2 or later (on a cluster: module load cuda/12.4)")
+  message(FATAL_ERROR "CUDA ${CUDAToolkit_VERSION} is too old; tt needs 12.2 or later (on a cluster: module load cuda)")
 endif()
 
 # ---- kernels ----
@@ -64,8 +65,8 @@ file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.cu ${dir
 add_library(tt_gpu STATIC ${kernels})
 target_include_directories(tt_gpu PRIVATE ${PROJECT_SOURCE_DIR} ${dir})
 set_target_properties(tt_gpu PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
-# In place of the options meant for C, which nvcc does not take. -lineinfo lets a profiler show source lines; the code is
-# the same.
+# In place of the options meant for C, which nvcc does not take. -lineinfo lets a profiler show source lines and changes
+# no code.
 set_property(TARGET tt_gpu PROPERTY COMPILE_OPTIONS -lineinfo -Xcompiler=-Wall,-Wextra)
 if(TT_WERROR)
   target_compile_options(tt_gpu PRIVATE "SHELL:-Werror all-warnings")
@@ -74,7 +75,7 @@ endif()
 # ---- host ----
 file(GLOB host CONFIGURE_DEPENDS ${dir}/*.c)
 target_sources(tt_core PRIVATE ${host})
-set_property(TARGET tt_core PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # it was there before they were known
+set_property(TARGET tt_core PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made
 string(REPLACE ";" ", " architectures "${CMAKE_CUDA_ARCHITECTURES}")
 set_property(SOURCE ${dir}/error.c APPEND PROPERTY COMPILE_DEFINITIONS "TT_CUDA_ARCHITECTURES=\"${architectures}\"")
 target_include_directories(tt_core SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})

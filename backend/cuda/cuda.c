@@ -27,7 +27,8 @@ static tt_status cuda_launch(void *self, enum tt_kernel kernel, const void *args
     struct cuda *cuda = self;
     if ((unsigned)kernel >= TT_KERNELS) return tt_fail(TT_FAILED, "launch: there is no kernel %d", (int)kernel);
     if (!cuda_has_type(cuda, *(const enum tt_dtype *)args))
-        return tt_fail(TT_UNSUPPORTED, "%s: sm_%d has no bf16; use --precision fp16 or fp32", tt_kernel_name(kernel), cuda->sm);
+        return tt_fail(TT_UNSUPPORTED, "%s: sm_%d has no bf16; use --precision fp16 or fp32", tt_kernel_name(kernel),
+                       cuda->sm);
     tt_status st = launch(cuda, kernel, args, cuda_stream(cuda, s));
     return st ? tt_context(st, "kernel %s", tt_kernel_name(kernel)) : TT_OK;
 }
@@ -99,8 +100,8 @@ static tt_status check_precision(const struct cuda *cuda, enum tt_precision prec
 {
     bool ampere = cuda->sm >= 80;
     if (ampere || (precision != TT_TF32 && precision != TT_PREC_BF16)) return TT_OK;
-    return tt_fail(TT_USAGE, "%s is sm_%d and has no %s, which needs sm_80; use --precision fp16 or fp32", cuda->name, cuda->sm,
-                   precision == TT_TF32 ? "tf32" : "bf16");
+    return tt_fail(TT_USAGE, "%s is sm_%d and has no %s, which needs sm_80; use --precision fp16 or fp32", cuda->name,
+                   cuda->sm, precision == TT_TF32 ? "tf32" : "bf16");
 }
 
 /* Better now than in the middle of the first step: is there code for this GPU in the program? */

@@ -12,16 +12,18 @@ static tt_status no_device(cudaError_t e)
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     if (e == cudaErrorInsufficientDriver && driver > 0)
-        return tt_fail(TT_NO_DEVICE, "the NVIDIA driver is too old: it knows CUDA %d.%d and this tt needs %d.%d; update the "
-                       "driver, or build with an older CUDA toolkit", driver / 1000, driver % 1000 / 10, runtime / 1000,
-                       runtime % 1000 / 10);
+        return tt_fail(TT_NO_DEVICE,
+                       "the NVIDIA driver is too old: it knows CUDA %d.%d and this tt needs %d.%d; update the "
+                       "driver, or build with an older CUDA toolkit",
+                       driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     if (e == cudaErrorInsufficientDriver)
         return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU: there is no NVIDIA driver on this machine; %s", instead);
     if (e == cudaErrorNoDevice)
-        return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU is visible (nvidia-smi lists them, CUDA_VISIBLE_DEVICES hides them); %s",
+        return tt_fail(TT_NO_DEVICE,
+                       "no NVIDIA GPU is visible (nvidia-smi lists them, CUDA_VISIBLE_DEVICES hides them); %s",
                        instead);
-    return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU can be used: %s (%s); nvidia-smi shows its state", cudaGetErrorString(e),
-                   cudaGetErrorName(e));
+    return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU can be used: %s (%s); nvidia-smi shows its state",
+                   cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
 /* cudaSetDevice alone may leave the work to the first call that needs the GPU. */
@@ -35,13 +37,16 @@ static tt_status cannot_use(int device, cudaError_t e)
 {
     cudaGetLastError();
     if (e == cudaErrorDevicesUnavailable)
-        return tt_fail(TT_NO_DEVICE, "GPU %d is busy: another program has it to itself; choose another with --device, or see "
-                       "nvidia-smi", device);
-    if (e == cudaErrorMemoryAllocation)
-        return tt_fail(TT_NO_DEVICE, "GPU %d has no memory left even to start; choose another with --device, or see nvidia-smi",
+        return tt_fail(TT_NO_DEVICE,
+                       "GPU %d is busy: another program has it to itself; choose another with --device, or see "
+                       "nvidia-smi",
                        device);
-    return tt_fail(TT_NO_DEVICE, "GPU %d cannot be used: %s (%s); choose another with --device, or see nvidia-smi", device,
-                   cudaGetErrorString(e), cudaGetErrorName(e));
+    if (e == cudaErrorMemoryAllocation)
+        return tt_fail(TT_NO_DEVICE,
+                       "GPU %d has no memory left even to start; choose another with --device, or see nvidia-smi",
+                       device);
+    return tt_fail(TT_NO_DEVICE, "GPU %d cannot be used: %s (%s); choose another with --device, or see nvidia-smi",
+                   device, cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
 static int attribute(const struct cuda *cuda, enum cudaDeviceAttr which)
@@ -83,12 +88,12 @@ tt_status tt_cuda_info(void *self, struct tt_device_info *out)
 {
     struct cuda *cuda = self;
     size_t version = cublasLtGetVersion();
-    *out = (struct tt_device_info){.wave_width = attribute(cuda, cudaDevAttrWarpSize), .units = cuda->units,
-                                   .flash_head = TT_CUDA_FLASH_HEAD};
+    *out = (struct tt_device_info){
+        .wave_width = attribute(cuda, cudaDevAttrWarpSize), .units = cuda->units, .flash_head = TT_CUDA_FLASH_HEAD};
     snprintf(out->name, sizeof out->name, "%s", cuda->name);
     snprintf(out->arch, sizeof out->arch, "sm_%d", cuda->sm);
-    snprintf(out->library, sizeof out->library, "cuBLASLt %zu.%zu.%zu%s", version / 10000, version / 100 % 100, version % 100,
-             cuda->tf32 ? ", fp32 as tf32" : "");
+    snprintf(out->library, sizeof out->library, "cuBLASLt %zu.%zu.%zu%s", version / 10000, version / 100 % 100,
+             version % 100, cuda->tf32 ? ", fp32 as tf32" : "");
     out->shared_bytes = (size_t)attribute(cuda, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     CHECK(cuda, cudaSetDevice(cuda->device));
     CHECK(cuda, cudaMemGetInfo(&out->memory_free, &out->memory_total));

@@ -17,14 +17,14 @@ static const char *cuda_hint(cudaError_t e)
     case cudaErrorLaunchFailure:
     case cudaErrorMisalignedAddress:
     case cudaErrorIllegalInstruction:
-        return "a kernel went wrong; TT_CUDA_SYNC=1 with --no-graph names it, compute-sanitizer finds the line";
+        return "a kernel went wrong; TT_CUDA_SYNC=1 with --graph off names it, compute-sanitizer finds the line";
     case cudaErrorInvalidConfiguration:
     case cudaErrorLaunchOutOfResources:
         return "this shape does not fit the kernel on this GPU";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureImplicit:
-        return "something in the step cannot be captured; go without with --no-graph";
+        return "something in the step cannot be captured; go without: --graph off";
     case cudaErrorDevicesUnavailable:
         return "another program holds the GPU; nvidia-smi lists who uses it";
     case cudaErrorECCUncorrectable:
@@ -52,7 +52,7 @@ static const char *cublas_hint(cublasStatus_t e)
     case CUBLAS_STATUS_NOT_SUPPORTED:
         return "this GPU or this cuBLASLt cannot multiply that; try --precision fp32";
     case CUBLAS_STATUS_EXECUTION_FAILED:
-        return "an earlier kernel may have gone wrong; TT_CUDA_SYNC=1 with --no-graph names it";
+        return "an earlier kernel may have gone wrong; TT_CUDA_SYNC=1 with --graph off names it";
     default:
         return "CUBLASLT_LOG_LEVEL=5 in the environment shows what cuBLASLt was asked";
     }

@@ -1,5 +1,6 @@
 /* C = alpha · op(A) · op(B) + beta · C for row-major matrices. cuBLASLt is column-major: what it sees of a row-major
- * matrix is the transpose, and since Cᵀ = op(B)ᵀ · op(A)ᵀ it is given B on the left and A on the right. No byte moves. */
+ * matrix is the transpose, and since Cᵀ = op(B)ᵀ · op(A)ᵀ it is given B on the left and A on the right. No byte moves.
+ */
 #include <limits.h>
 #include <string.h>
 
@@ -27,7 +28,8 @@ static tt_status empty_product(struct cuda *cuda, const struct tt_gemm *g, struc
         char *c = (char *)g->c + offset;
         const char *addend = g->epilogue == TT_EPILOGUE_ADD ? (const char *)g->addend + offset : c;
         if (addend != c)
-            CHECK(cuda, cudaMemcpy2DAsync(c, pitch, addend, pitch, width, (size_t)g->m, cudaMemcpyDeviceToDevice, s->cuda));
+            CHECK(cuda,
+                  cudaMemcpy2DAsync(c, pitch, addend, pitch, width, (size_t)g->m, cudaMemcpyDeviceToDevice, s->cuda));
         else if (g->epilogue == TT_EPILOGUE_ADD || g->beta == 1)
             continue;
         else if (g->beta == 0)
@@ -67,12 +69,25 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
 {
     bool reads_c = call->beta != 0, many = g->batch > 1;
     return (struct gemm_key){
-        .m = g->m, .n = g->n, .k = g->k, .batch = g->batch,
-        .stride_a = many ? g->stride_a : 0, .stride_b = many ? g->stride_b : 0, .stride_c = many ? g->stride_c : 0,
-        .lda = g->lda, .ldb = g->ldb, .ldc = g->ldc, .trans_a = g->trans_a, .trans_b = g->trans_b,
-        .type_in = g->type_a, .type_out = g->type_c,
-        .align_a = alignment(call->a), .align_b = alignment(call->b), .align_c = alignment(call->c),
-        .align_d = alignment(call->d), .reads_c = reads_c,
+        .m = g->m,
+        .n = g->n,
+        .k = g->k,
+        .batch = g->batch,
+        .stride_a = many ? g->stride_a : 0,
+        .stride_b = many ? g->stride_b : 0,
+        .stride_c = many ? g->stride_c : 0,
+        .lda = g->lda,
+        .ldb = g->ldb,
+        .ldc = g->ldc,
+        .trans_a = g->trans_a,
+        .trans_b = g->trans_b,
+        .type_in = g->type_a,
+        .type_out = g->type_c,
+        .align_a = alignment(call->a),
+        .align_b = alignment(call->b),
+        .align_c = alignment(call->c),
+        .align_d = alignment(call->d),
+        .reads_c = reads_c,
     };
 }
 
@@ -84,15 +99,21 @@ static tt_status need_workspace(struct cuda *cuda, struct tt_stream_s *s)
 cublasStatus_t tt_cuda_multiply(struct cuda *cuda, const struct gemm_plan *p, const cublasLtMatmulAlgo_t *algorithm,
                                 const struct gemm_call *call)
 {
-    return cublasLtMatmul(cuda->lt, p->product, &call->alpha, call->b, p->left, call->a, p->right, &call->beta, call->c, p->out,
-                          call->d, p->out, algorithm, call->stream->workspace, cuda->workspace_bytes, call->stream->cuda);
+    return cublasLtMatmul(cuda->lt, p->product, &call->alpha, call->b, p->left, call->a, p->right, &call->beta, call->c,
+                          p->out, call->d, p->out, algorithm, call->stream->workspace, cuda->workspace_bytes,
+                          call->stream->cuda);
 }
 
 static tt_status multiply(struct cuda *cuda, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     bool add = g->epilogue == TT_EPILOGUE_ADD;
-    struct gemm_call call = {.a = g->a, .b = g->b, .c = add ? g->addend : g->c, .d = g->c, .alpha = g->alpha,
-                             .beta = add ? 1.0f : g->beta, .stream = s};
+    struct gemm_call call = {.a = g->a,
+                             .b = g->b,
+                             .c = add ? g->addend : g->c,
+                             .d = g->c,
+                             .alpha = g->alpha,
+                             .beta = add ? 1.0f : g->beta,
+                             .stream = s};
     struct gemm_key key = key_of(g, &call);
     struct gemm_plan *plan;
     CHECK(cuda, cudaSetDevice(cuda->device));
@@ -111,5 +132,6 @@ tt_status tt_cuda_gemm(void *self, const struct tt_gemm *g, tt_stream s)
     if (g->m == 0 || g->n == 0 || g->batch == 0) return TT_OK;
     tt_status st = g->k == 0 ? empty_product(cuda, g, cuda_stream(cuda, s)) : multiply(cuda, g, cuda_stream(cuda, s));
     return st ? tt_context(st, "gemm %lldx%lldx%lld, batch %lld", (long long)g->m, (long long)g->n, (long long)g->k,
-                           (long long)g->batch) : TT_OK;
+                           (long long)g->batch)
+              : TT_OK;
 }

@@ -24,22 +24,25 @@ static void plan_free(struct gemm_plan *p)
 static tt_status make_product(struct cuda *cuda, struct gemm_plan *p)
 {
     bool fast = cuda->tf32 && p->key.type_in == TT_F32;
-    cublasOperation_t left = p->key.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, right = p->key.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-    CHECK(cuda, cublasLtMatmulDescCreate(&p->product, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    cublasOperation_t left = p->key.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+                      right = p->key.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    CHECK(cuda,
+          cublasLtMatmulDescCreate(&p->product, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
     CHECK(cuda, cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_TRANSA, &left, sizeof left));
     CHECK(cuda, cublasLtMatmulDescSetAttribute(p->product, CUBLASLT_MATMUL_DESC_TRANSB, &right, sizeof right));
     return TT_OK;
 }
 
 /* A row-major matrix of `rows` rows, `ld` apart, is a column-major one of `rows` columns. */
-static tt_status make_layout(struct cuda *cuda, const struct gemm_plan *p, int64_t type, int64_t rows, int64_t cols, int64_t ld,
-                             int64_t stride, cublasLtMatrixLayout_t *out)
+static tt_status make_layout(struct cuda *cuda, const struct gemm_plan *p, int64_t type, int64_t rows, int64_t cols,
+                             int64_t ld, int64_t stride, cublasLtMatrixLayout_t *out)
 {
     int32_t batch = (int32_t)p->key.batch;
     CHECK(cuda, cublasLtMatrixLayoutCreate(out, cuda_type(type), (uint64_t)cols, (uint64_t)rows, ld));
     if (batch == 1) return TT_OK;
     CHECK(cuda, cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
-    CHECK(cuda, cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride));
+    CHECK(cuda,
+          cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride));
     return TT_OK;
 }
 
@@ -47,8 +50,10 @@ static tt_status describe(struct cuda *cuda, struct gemm_plan *p)
 {
     const struct gemm_key *k = &p->key;
     TT_TRY(make_product(cuda, p));
-    TT_TRY(make_layout(cuda, p, k->type_in, k->trans_b ? k->n : k->k, k->trans_b ? k->k : k->n, k->ldb, k->stride_b, &p->left));
-    TT_TRY(make_layout(cuda, p, k->type_in, k->trans_a ? k->k : k->m, k->trans_a ? k->m : k->k, k->lda, k->stride_a, &p->right));
+    TT_TRY(make_layout(cuda, p, k->type_in, k->trans_b ? k->n : k->k, k->trans_b ? k->k : k->n, k->ldb, k->stride_b,
+                       &p->left));
+    TT_TRY(make_layout(cuda, p, k->type_in, k->trans_a ? k->k : k->m, k->trans_a ? k->m : k->k, k->lda, k->stride_a,
+                       &p->right));
     return make_layout(cuda, p, k->type_out, k->m, k->n, k->ldc, k->stride_c, &p->out);
 }
 

@@ -22,10 +22,7 @@ static uint64_t checksum(const char *text, size_t n)
     return h;
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
 static bool from_hex(const char *hex, cublasLtMatmulAlgo_t *out)
 {

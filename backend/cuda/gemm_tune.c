@@ -1,5 +1,6 @@
 /* Which algorithm multiplies a shape. The library ranks some by a model of its own; tuning times them on the buffers of
- * the first multiply. That waits for the GPU, so it happens once per shape, in the first step, and never in a capture. */
+ * the first multiply. That waits for the GPU, so it happens once per shape, in the first step, and never in a capture.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -32,8 +33,8 @@ static tt_status prefer(struct cuda *cuda, const struct gemm_key *k, cublasLtMat
     size_t workspace = cuda->workspace_bytes;
     CHECK(cuda, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
                                                      sizeof workspace));
-    CHECK(cuda, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &fixed_order,
-                                                     sizeof fixed_order));
+    CHECK(cuda, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                                     &fixed_order, sizeof fixed_order));
     for (int i = 0; i < 4; i++) {
         uint32_t bytes = (uint32_t)alignments[i].bytes;
         CHECK(cuda, cublasLtMatmulPreferenceSetAttribute(preference, alignments[i].name, &bytes, sizeof bytes));
@@ -46,8 +47,8 @@ static tt_status ask(struct cuda *cuda, const struct gemm_plan *p, cublasLtMatmu
 {
     TT_TRY(prefer(cuda, &p->key, preference));
     int returned = 0;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda->lt, p->product, p->left, p->right, p->out, p->out, preference,
-                                                           most, out->found, &returned);
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda->lt, p->product, p->left, p->right, p->out, p->out,
+                                                           preference, most, out->found, &returned);
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) CHECK(cuda, status);
     out->count = 0;
     for (int i = 0; i < returned; i++)
@@ -97,8 +98,8 @@ static double time_runs(struct cuda *cuda, const struct gemm_plan *p, const cubl
 }
 
 /* The best of some rounds, in turns, so that a clock that speeds up favours none. */
-static void time_all(struct cuda *cuda, const struct gemm_plan *p, const struct gemm_call *call, const struct stopwatch *w,
-                     double budget, struct candidates *c)
+static void time_all(struct cuda *cuda, const struct gemm_plan *p, const struct gemm_call *call,
+                     const struct stopwatch *w, double budget, struct candidates *c)
 {
     for (int i = 0; i < c->count; i++) c->seconds[i] = time_runs(cuda, p, &c->found[i].algo, call, w, 1);
     for (int round = 0; round < ROUNDS; round++)
@@ -156,12 +157,12 @@ static void name_shape(const struct cuda *cuda, const struct gemm_key *k, char *
 {
     static const char *types[] = {[TT_F32] = "fp32", [TT_BF16] = "bf16", [TT_F16] = "fp16"};
     snprintf(out, size,
-             "%" PRId64 "x%" PRId64 "x%" PRId64 " %s%s->%s %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64 ":%" PRId64
-             ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "%s%s",
-             k->m, k->n, k->k, types[k->type_in], cuda->tf32 && k->type_in == TT_F32 ? "(tf32)" : "", types[k->type_out],
-             k->trans_a ? 't' : 'n', k->trans_b ? 't' : 'n', k->lda, k->ldb, k->ldc, k->batch, k->stride_a, k->stride_b,
-             k->stride_c, k->align_a, k->align_b, k->align_c, k->align_d, k->reads_c ? " +c" : "",
-             cuda->gemms->tune == TT_TUNE_FULL ? " full" : "");
+             "%" PRId64 "x%" PRId64 "x%" PRId64 " %s%s->%s %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64
+             ":%" PRId64 ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "%s%s",
+             k->m, k->n, k->k, types[k->type_in], cuda->tf32 && k->type_in == TT_F32 ? "(tf32)" : "",
+             types[k->type_out], k->trans_a ? 't' : 'n', k->trans_b ? 't' : 'n', k->lda, k->ldb, k->ldc, k->batch,
+             k->stride_a, k->stride_b, k->stride_c, k->align_a, k->align_b, k->align_c, k->align_d,
+             k->reads_c ? " +c" : "", cuda->gemms->tune == TT_TUNE_FULL ? " full" : "");
 }
 
 /* A remembered choice counts only when this library still takes it. */
@@ -170,7 +171,8 @@ static bool recall(struct cuda *cuda, struct gemm_plan *p, const char *shape)
     cublasLtMatmulAlgo_t algorithm;
     cublasLtMatmulHeuristicResult_t result;
     if (!tt_gemm_file_find(&cuda->gemms->file, shape, &algorithm)) return false;
-    cublasStatus_t status = cublasLtMatmulAlgoCheck(cuda->lt, p->product, p->left, p->right, p->out, p->out, &algorithm, &result);
+    cublasStatus_t status =
+        cublasLtMatmulAlgoCheck(cuda->lt, p->product, p->left, p->right, p->out, p->out, &algorithm, &result);
     if (status != CUBLAS_STATUS_SUCCESS || result.workspaceSize > cuda->workspace_bytes) return false;
     p->algorithm = algorithm;
     return true;
@@ -185,7 +187,8 @@ tt_status tt_cuda_gemm_choose(struct cuda *cuda, struct gemm_plan *p, const stru
     if (tune != TT_TUNE_OFF && recall(cuda, p, shape)) return TT_OK;
     TT_TRY(propose(cuda, p, tune == TT_TUNE_FULL ? MOST : QUICK, &c));
     if (c.count == 0)
-        return tt_fail(TT_FAILED, "cuBLASLt has no algorithm for %s on %s; CUBLASLT_LOG_LEVEL=5 shows what it was asked", shape,
+        return tt_fail(TT_FAILED,
+                       "cuBLASLt has no algorithm for %s on %s; CUBLASLT_LOG_LEVEL=5 shows what it was asked", shape,
                        cuda->name);
     p->algorithm = c.found[0].algo;
     if (tune == TT_TUNE_OFF || tt_cuda_capturing(call->stream)) return TT_OK;

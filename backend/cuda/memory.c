@@ -56,9 +56,10 @@ static tt_status no_memory(struct cuda *cuda, size_t bytes)
     pthread_mutex_lock(&cuda->ledger.lock);
     size_t used = cuda->ledger.used;
     pthread_mutex_unlock(&cuda->ledger.lock);
-    return tt_fail(TT_FAILED, "alloc: GPU %d, %s, has no memory for %.1f MiB: %.1f of %.1f MiB are free, this program holds "
-                   "%.1f; use a smaller --batch-size or model, or free the GPU (nvidia-smi lists who uses it)", cuda->device,
-                   cuda->name, (double)bytes / MIB, (double)available / MIB, (double)total / MIB,
+    return tt_fail(TT_FAILED,
+                   "alloc: GPU %d, %s, has no memory for %.1f MiB: %.1f of %.1f MiB are free, this program holds "
+                   "%.1f; use a smaller --batch-size or model, or free the GPU (nvidia-smi lists who uses it)",
+                   cuda->device, cuda->name, (double)bytes / MIB, (double)available / MIB, (double)total / MIB,
                    (double)used / MIB);
 }
 
@@ -98,7 +99,8 @@ tt_status tt_cuda_host_alloc(void *self, size_t bytes, void **out)
     if (e != cudaErrorMemoryAllocation) CHECK(cuda, e);
     if (!e) return TT_OK;
     cudaGetLastError();
-    return tt_fail(TT_FAILED, "host_alloc: no %.1f MiB of pinned host memory; free some, or raise the limit (ulimit -l)",
+    return tt_fail(TT_FAILED,
+                   "host_alloc: no %.1f MiB of pinned host memory; free some, or raise the limit (ulimit -l)",
                    (double)bytes / MIB);
 }
 

@@ -1,5 +1,5 @@
 /* Published peak rates of common GPUs, from NVIDIA's datasheets and architecture papers: dense matrix multiplies with
- * fp32 sums, at boost clock. A GPU that runs slower than its datasheet (power, clocks) is compared with it all the same. */
+ * fp32 sums, at boost clock. A GPU held below its datasheet by power or clocks is compared with it all the same. */
 #include <ctype.h>
 #include <string.h>
 

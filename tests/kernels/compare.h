@@ -38,7 +38,7 @@ static inline struct difference compare(const double *got, const double *want, i
 /* The unit roundoff of a number format. */
 static inline double roundoff(int type)
 {
-    return type == TT_BF16 ? 0x1p-9 : type == TT_F16 ? 0x1p-11 : 0x1p-24;
+    return type == TT_BF16 ? 0x1p-8 : type == TT_F16 ? 0x1p-11 : 0x1p-24;
 }
 
 /* Every element within abs + rel·|want|, and the error's norm within half of what that allows. A 16-bit output may be

@@ -1,12 +1,17 @@
 /* Causal attention without S×S, backward: for each tile of keys and block of queries P is computed again from q, k and
- * lse, then dP = dO·V^T, dS = scale·P·(dP - delta), dV += P^T·dO, dK += dS^T·Q, dQ += dS·K. A task is one key/value head
- * of one sequence: it alone writes its dK, dV and the dQ of the query heads that share it. */
+ * lse, then dP = dO·V^T, dS = scale·P·(dP - delta), dV += P^T·dO, dK += dS^T·Q, dQ += dS·K.
+ *
+ * One walk does it all: a task is a key/value head of a sequence and alone writes its dK, dV and the dQ of the query
+ * heads that share it. That is B·KV tasks; when they are too few for the threads there are two walks instead, one task
+ * per tile of keys and then one per block of queries, which compute P and dS twice. Each sum is made of the same pieces in
+ * the same order either way, so the bits do not tell which it was. */
 #ifndef TT_CPU_FLASH_BACKWARD_H
 #define TT_CPU_FLASH_BACKWARD_H
 
 #include "backend/cpu/kernels/tile.h"
 
-enum { BACK_KEYS = 64, BACK_QUERIES = 64 }; /* BACK_KEYS is a multiple of every NR */
+enum { BACK_KEYS = 64, BACK_QUERIES = 64 }; /* a multiple of every NR; equal, so that both walks see the same blocks */
+_Static_assert(BACK_KEYS % NR == 0 && BACK_KEYS == BACK_QUERIES, "tiles of the flash backward pass");
 
 /* One tile of keys and one block of queries, in the scratch of a thread; W is D rounded up to NR. */
 struct back {
@@ -18,6 +23,7 @@ struct back {
     float *k, *dk, *dv;     /* (BACK_KEYS, W) */
     float *q, *dout, *dq;   /* (BACK_QUERIES, W) */
     float *p, *ds;          /* (BACK_QUERIES, BACK_KEYS) */
+    bool to_keys, to_queries; /* which gradients this walk is for */
 };
 
 static size_t flash_backward_scratch(const struct tt_flash_backward_args *a)
@@ -64,6 +70,7 @@ static void back_keys_begin(struct back *t)
     back_gather(t->k, (const float *)a->k + at, t->keys, a->ld, a->D, t->W);
     back_transpose(t->kt, t->k, t->keys, t->W, a->D, a->scale);
     back_transpose(t->vt, (const float *)a->v + at, t->keys, a->ld, a->D, 1.0f);
+    if (!t->to_keys) return;
     row_zero(t->dk, BACK_KEYS * t->W);
     row_zero(t->dv, BACK_KEYS * t->W);
 }
@@ -144,8 +151,11 @@ static void back_block(const struct back *t, int64_t head)
     back_scores(t, t->q, t->kt, t->p);
     back_scores(t, t->dout, t->vt, t->ds);
     back_softmax(t, a->lse + stat, a->delta + stat);
-    back_to_keys(t, t->p, t->dout, t->dv);
-    back_to_keys(t, t->ds, t->q, t->dk);
+    if (t->to_keys) {
+        back_to_keys(t, t->p, t->dout, t->dv);
+        back_to_keys(t, t->ds, t->q, t->dk);
+    }
+    if (!t->to_queries) return;
     back_to_queries(t);
     for (int64_t r = 0; r < t->queries; r++) {
         float *dq = (float *)a->dq + (row + r) * a->ld + head * D;
@@ -156,37 +166,73 @@ static void back_block(const struct back *t, int64_t head)
     }
 }
 
-static void back_delta(const struct tt_flash_backward_args *a, int64_t b, int64_t head)
+/* The row sums of dO·O of the heads that share a key/value head, for some queries. */
+static void back_delta(const struct tt_flash_backward_args *a, int64_t b, int64_t kv, int64_t from, int64_t to)
 {
-    for (int64_t i = 0; i < a->S; i++) {
-        int64_t at = ((b * a->S + i) * a->heads + head) * a->D;
-        a->delta[(b * a->heads + head) * a->S + i] =
-            (float)row_dot((const float *)a->o + at, (const float *)a->dout + at, a->D);
+    int64_t G = a->heads / a->kv_heads;
+    for (int64_t head = kv * G; head < (kv + 1) * G; head++)
+        for (int64_t i = from; i < to; i++) {
+            int64_t at = ((b * a->S + i) * a->heads + head) * a->D;
+            a->delta[(b * a->heads + head) * a->S + i] =
+                (float)row_dot((const float *)a->o + at, (const float *)a->dout + at, a->D);
+        }
+}
+
+/* A tile of keys against the queries from .. to that see it. */
+static void back_tile(struct back *t, int64_t key, int64_t from, int64_t to)
+{
+    const struct tt_flash_backward_args *a = t->a;
+    int64_t G = a->heads / a->kv_heads;
+    t->key = key;
+    t->keys = smaller(BACK_KEYS, a->S - key);
+    back_keys_begin(t);
+    for (int64_t head = t->kv * G; head < (t->kv + 1) * G; head++)
+        for (t->query = larger(key, from); t->query < to; t->query += BACK_QUERIES) {
+            t->queries = smaller(BACK_QUERIES, to - t->query);
+            back_block(t, head);
+        }
+    if (t->to_keys) back_keys_end(t);
+}
+
+static void back_one_walk(const struct cpu_team *team, const struct tt_flash_backward_args *a)
+{
+    PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
+    for (int64_t u = 0; u < a->B * a->kv_heads; u++) {
+        struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
+        t.to_keys = t.to_queries = true;
+        back_delta(a, t.b, t.kv, 0, a->S);
+        for (int64_t key = 0; key < a->S; key += BACK_KEYS) back_tile(&t, key, 0, a->S);
     }
 }
 
-static void back_task(const struct tt_flash_backward_args *a, int64_t b, int64_t kv, float *scratch)
+static void back_two_walks(const struct cpu_team *team, const struct tt_flash_backward_args *a)
 {
-    struct back t = back_start(a, b, kv, scratch);
-    int64_t G = a->heads / a->kv_heads;
-    for (int64_t head = kv * G; head < (kv + 1) * G; head++) back_delta(a, b, head);
-    for (t.key = 0; t.key < a->S; t.key += BACK_KEYS) {
-        t.keys = smaller(BACK_KEYS, a->S - t.key);
-        back_keys_begin(&t);
-        for (int64_t head = kv * G; head < (kv + 1) * G; head++)
-            for (t.query = t.key; t.query < a->S; t.query += BACK_QUERIES) {
-                t.queries = smaller(BACK_QUERIES, a->S - t.query);
-                back_block(&t, head);
-            }
-        back_keys_end(&t);
+    int64_t units = a->B * a->kv_heads, blocks = divide_up(a->S, BACK_QUERIES), tiles = divide_up(a->S, BACK_KEYS);
+    PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
+    for (int64_t i = 0; i < units * blocks; i++) { /* the last queries see most keys: longest first */
+        int64_t u = i % units, from = (blocks - 1 - i / units) * BACK_QUERIES, to = smaller(a->S, from + BACK_QUERIES);
+        struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
+        t.to_queries = true;
+        back_delta(a, t.b, t.kv, from, to);
+        for (int64_t key = 0; key < to; key += BACK_KEYS) back_tile(&t, key, from, to);
+    }
+    PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
+    for (int64_t i = 0; i < units * tiles; i++) { /* the first keys are seen by most queries */
+        int64_t u = i % units;
+        struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
+        t.to_keys = true;
+        back_tile(&t, i / units * BACK_KEYS, 0, a->S);
     }
 }
 
 static void k_flash_backward(const struct cpu_team *team, const struct tt_flash_backward_args *a)
 {
-    PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
-    for (int64_t t = 0; t < a->B * a->kv_heads; t++)
-        back_task(a, t / a->kv_heads, t % a->kv_heads, thread_scratch(team));
+    /* Five products in turns of one task per thread, or seven shared evenly. */
+    int64_t units = a->B * a->kv_heads, threads = threads_for(team, a->B * a->heads * a->S * a->S);
+    if (5 * divide_up(units, threads) * threads <= 7 * units)
+        back_one_walk(team, a);
+    else
+        back_two_walks(team, a);
 }
 
 #endif

@@ -61,6 +61,18 @@ OPTIMIZER_STEP(clip_grad, a->g[i] *= s->clip)
 OPTIMIZER_STEP(adam_m, a->m[i] = a->beta1 * a->m[i] + (1.0f - a->beta1) * a->g[i])
 OPTIMIZER_STEP(adam_v, a->v[i] = a->beta2 * a->v[i] + (1.0f - a->beta2) * a->g[i] * a->g[i])
 OPTIMIZER_STEP(weight_decay, a->w[i] -= s->lr * a->decay * a->w[i])
-OPTIMIZER_STEP(adam_update, a->w[i] -= s->lr * (a->m[i] / s->bias1) / (sqrtf(a->v[i] / s->bias2) + a->eps))
+
+static void k_adam_update(const struct cpu_team *team, const struct tt_adam_update_args *a)
+{
+    const struct tt_state *s = a->state;
+    if (!s->apply) return;
+    float rate = s->lr / s->bias1, unbias2 = 1.0f / s->bias2; /* outside the loop: a division costs a dozen products */
+    PARALLEL_FOR(team, a->n)
+    for (int64_t from = 0; from < a->n; from += BLOCK) {
+        int64_t to = smaller(a->n, from + BLOCK);
+        SIMD
+        for (int64_t i = from; i < to; i++) a->w[i] -= rate * a->m[i] / (sqrtf(a->v[i] * unbias2) + a->eps);
+    }
+}
 
 #endif

@@ -53,31 +53,18 @@ INLINE float lanes_sum(vec v)
     return s[0];
 }
 
-/* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a polynomial to 2 ulp, without branches. Adding 1.5·2^23 leaves n, rounded
+/* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a minimax polynomial (1 ulp), without branches. Adding 1.5·2^23 leaves n, rounded
  * to nearest, in the low bits of the sum. The macros serve floats and vectors. */
 #define EXP_ROUND 12582912.0f
 #define EXP_REST(x, n) ((x - n * 0.693359375f) + n * 2.12194440e-4f)
 #define EXP_POLYNOMIAL(r)                                                                          \
-    ((((((1.9875691500e-4f * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f) * r + \
-       1.6666665459e-1f) * r + 5.0000001201e-1f) * (r * r) + r + 1.0f)
+    ((((((1.383679337e-3f * r + 8.374856785e-3f) * r + 4.166822881e-2f) * r + 1.666641980e-1f) * r + \
+       4.999999106e-1f) * r + 1.0f) * r + 1.0f)
 
 union float_bits {
     float f;
     uint32_t u;
 };
-
-/* For any x: down to the smallest subnormal, up to infinity, which takes 2^n in two factors. NaN stays NaN. */
-INLINE float exp_any(float x)
-{
-    x = -104.0f > x ? -104.0f : x; /* e^-104 rounds to 0 */
-    x = 89.0f < x ? 89.0f : x;     /* e^89 overflows to infinity */
-    union float_bits t = {x * 1.44269504f + EXP_ROUND}, zero = {EXP_ROUND}, s1, s2;
-    float n = t.f - EXP_ROUND, r = EXP_REST(x, n);
-    uint32_t k = t.u - zero.u, half = (uint32_t)((int32_t)k >> 1);
-    s1.u = (half + 127u) << 23;
-    s2.u = (k - half + 127u) << 23;
-    return EXP_POLYNOMIAL(r) * s1.f * s2.f;
-}
 
 /* For x <= 88, where softmax and sigmoid live: n goes straight into the exponent. Below e^-86.5, where that would be
  * subnormal, the result is 0. NaN stays NaN. */
@@ -96,11 +83,33 @@ INLINE vec exp_most_vec(vec x)
     return (vec)(((bits)p + ((bits)t << 23)) & ~(bits)(x < -86.5f));
 }
 
-INLINE float sigmoid(float x)
+/* For any x: down to the smallest subnormal, up to infinity, which takes 2^n in two factors. NaN stays NaN. */
+INLINE float exp_any(float x)
 {
-    float y = x < -88.0f ? 88.0f : -x;
-    return 1.0f / (1.0f + exp_most(y));
+    x = -104.0f > x ? -104.0f : x; /* e^-104 rounds to 0 */
+    x = 89.0f < x ? 89.0f : x;     /* e^89 overflows to infinity */
+    union float_bits t = {x * 1.44269504f + EXP_ROUND}, zero = {EXP_ROUND}, s1, s2;
+    float n = t.f - EXP_ROUND, r = EXP_REST(x, n);
+    uint32_t k = t.u - zero.u, half = (uint32_t)((int32_t)k >> 1);
+    s1.u = (half + 127u) << 23;
+    s2.u = (k - half + 127u) << 23;
+    return EXP_POLYNOMIAL(r) * s1.f * s2.f;
 }
+
+/* A NaN may come out as a number: who multiplies by x has it back. */
+INLINE float sigmoid(float x) { return 1.0f / (1.0f + exp_most(x > -88.0f ? -x : 88.0f)); }
+INLINE vec sigmoid_vec(vec x) { return 1.0f / (1.0f + exp_most_vec(-larger_of(x, (vec){0} - 88.0f))); }
+
+/* LOOP(n, BODY) runs BODY(type, get, put, sigmoid) over i = 0..n, in vectors and then one by one, so that a formula is
+ * written once for both. */
+#define GET_ONE(p) (*(p))
+#define PUT_ONE(p, value) (*(p) = (value))
+#define LOOP(n, BODY)                                                                              \
+    do {                                                                                           \
+        int64_t i = 0;                                                                             \
+        for (; i + LANES <= (n); i += LANES) BODY(vec, load, store, sigmoid_vec)                   \
+        for (; i < (n); i++) BODY(float, GET_ONE, PUT_ONE, sigmoid)                                \
+    } while (0)
 
 /* Long sums go through double every SUM_RUN elements. */
 enum { SUM_RUN = 2048 };

@@ -9,9 +9,12 @@ static void k_silu(const struct cpu_team *team, const struct tt_silu_args *a)
     for (int64_t p = 0; p < s.count; p++) {
         const float *x = (const float *)a->x + piece_start(s, p, a->ldx);
         float *out = (float *)a->out + piece_start(s, p, a->ldo);
-        int64_t n = piece_length(s, p);
-        SIMD
-        for (int64_t i = 0; i < n; i++) out[i] = x[i] * sigmoid(x[i]);
+#define SILU(type, get, put, sigmoid)                                                              \
+    {                                                                                              \
+        type v = get(x + i);                                                                       \
+        put(out + i, v * sigmoid(v));                                                              \
+    }
+        LOOP(piece_length(s, p), SILU);
     }
 }
 
@@ -24,12 +27,12 @@ static void k_silu_backward(const struct cpu_team *team, const struct tt_silu_ba
         const float *x = (const float *)a->x + piece_start(s, p, a->ldx);
         const float *dy = (const float *)a->dy + piece_start(s, p, a->lddy);
         float *dx = (float *)a->dx + piece_start(s, p, a->lddx);
-        int64_t n = piece_length(s, p);
-        SIMD
-        for (int64_t i = 0; i < n; i++) {
-            float g = sigmoid(x[i]);
-            dx[i] = dy[i] * g * (1.0f + x[i] * (1.0f - g));
-        }
+#define SILU_BACKWARD(type, get, put, sigmoid)                                                     \
+    {                                                                                              \
+        type v = get(x + i), g = sigmoid(v);                                                       \
+        put(dx + i, get(dy + i) * g * (1.0f + v * (1.0f - g)));                                    \
+    }
+        LOOP(piece_length(s, p), SILU_BACKWARD);
     }
 }
 
@@ -39,8 +42,12 @@ static void k_swiglu(const struct cpu_team *team, const struct tt_swiglu_args *a
     for (int64_t r = 0; r < a->rows; r++) {
         const float *gate = (const float *)a->gu + r * 2 * a->F, *up = gate + a->F;
         float *h = (float *)a->h + r * a->F;
-        SIMD
-        for (int64_t i = 0; i < a->F; i++) h[i] = gate[i] * sigmoid(gate[i]) * up[i];
+#define SWIGLU(type, get, put, sigmoid)                                                            \
+    {                                                                                              \
+        type v = get(gate + i);                                                                    \
+        put(h + i, v * sigmoid(v) * get(up + i));                                                  \
+    }
+        LOOP(a->F, SWIGLU);
     }
 }
 
@@ -51,12 +58,13 @@ static void k_swiglu_backward(const struct cpu_team *team, const struct tt_swigl
         const float *gate = (const float *)a->gu + r * 2 * a->F, *up = gate + a->F;
         const float *dh = (const float *)a->dh + r * a->F;
         float *dgate = (float *)a->dgu + r * 2 * a->F, *dup = dgate + a->F;
-        SIMD
-        for (int64_t i = 0; i < a->F; i++) {
-            float x = gate[i], u = up[i], d = dh[i], g = sigmoid(x);
-            dgate[i] = d * u * g * (1.0f + x * (1.0f - g));
-            dup[i] = d * x * g;
-        }
+#define SWIGLU_BACKWARD(type, get, put, sigmoid)                                                   \
+    {                                                                                              \
+        type v = get(gate + i), u = get(up + i), d = get(dh + i), g = sigmoid(v);                  \
+        put(dgate + i, d * u * g * (1.0f + v * (1.0f - g)));                                       \
+        put(dup + i, d * v * g);                                                                   \
+    }
+        LOOP(a->F, SWIGLU_BACKWARD);
     }
 }
 
