@@ -18,9 +18,10 @@ static const char *cuda_hint(cudaError_t e)
     case cudaErrorMisalignedAddress:
     case cudaErrorIllegalInstruction:
         return "a kernel went wrong; TT_CUDA_SYNC=1 with --graph off names it, compute-sanitizer finds the line";
+    case cudaErrorInvalidValue:
     case cudaErrorInvalidConfiguration:
     case cudaErrorLaunchOutOfResources:
-        return "this shape does not fit the kernel on this GPU";
+        return "such a shape or pointer is not for this call on this GPU; another --version may take it";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureImplicit:

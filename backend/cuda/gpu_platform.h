@@ -149,9 +149,15 @@ GPU_DEVICE float gpu_fma(float x, float y, float z) { return __fmaf_rn(x, y, z);
 GPU_DEVICE float gpu_max(float x, float y) { return fmaxf(x, y); } /* the number, when the other is not one */
 GPU_DEVICE float gpu_min(float x, float y) { return fminf(x, y); }
 GPU_DEVICE bool gpu_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
-/* The chip's own instruction, for results that are rounded to 16 bits anyway. */
+/* The chip's own instruction, a few ulp off: for results that are rounded to 16 bits anyway, or are small parts of a sum. */
 GPU_DEVICE float gpu_exp_fast(float x) { return __expf(x); }
-GPU_DEVICE float gpu_divide_fast(float x, float y) { return __fdividef(x, y); }
+GPU_DEVICE float gpu_divide_fast(float x, float y) { return __fdividef(x, y); } /* 0 when y is above 2^126 */
+GPU_DEVICE float gpu_sqrt_fast(float x)
+{
+    float y;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
 GPU_DEVICE float gpu_exp2_fast(float x)
 {
     float y;

@@ -87,12 +87,13 @@ GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode(struct tt_attention_decod
     int64_t h = gpu_block_x(), D = a.D, ld = a.kv_heads * D, at = h / (a.heads / a.kv_heads) * D;
     int64_t n = gpu_smaller(*a.pos + (int64_t)1, a.length);
     float *scores = a.scores + h * a.length;
-    float top = decode_scores<T, WIDE>(scores, (const T *)a.q + h * D, (const T *)a.k_cache + at, ld, n, D, a.scale, lanes);
+    const T *q = (const T *)a.q + h * D, *k = (const T *)a.k_cache + at, *v = (const T *)a.v_cache + at;
+    float top = decode_scores<T, WIDE>(scores, q, k, ld, n, D, a.scale, lanes);
     top = gpu_block_max<DECODE_THREADS>(top); /* its barriers also show every thread the scores */
     float sum = 0.0f;
     for (int64_t j = gpu_thread(); j < n; j += DECODE_THREADS) sum += scores[j] = gpu_exp(scores[j] - top);
     sum = gpu_block_sum<DECODE_THREADS>(sum);
-    decode_values<T, WIDE>((T *)a.o + h * D, scores, (const T *)a.v_cache + at, ld, n, D, gpu_divide(1.0f, sum));
+    decode_values<T, WIDE>((T *)a.o + h * D, scores, v, ld, n, D, gpu_divide(1.0f, sum));
 }
 
 template <typename T> static gpu_error decode_launch(const struct tt_attention_decode_args *a, gpu_stream s)

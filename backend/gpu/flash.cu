@@ -131,17 +131,18 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 256 / THREADS) flash_forward(struct tt_flash_
 
     int S = (int)a.S, D = (int)a.D, first = (int)((a.S - 1) / ROWS - gpu_block_y()) * ROWS;
     int64_t b = gpu_block_x() / a.heads, h = gpu_block_x() % a.heads, kv = h / (a.heads / a.kv_heads);
-    const T *k = (const T *)a.k + b * S * a.ld + kv * D, *v = (const T *)a.v + b * S * a.ld + kv * D;
+    int64_t kv_rows = b * S * a.ld + kv * D;
     int tiles = ((first + ROWS < S ? first + ROWS : S) + KEYS - 1) / KEYS;
     auto fetch = [&](int t) {
         T *to = stages + t % 2 * 2 * KEYS * LD;
-        int64_t from = (int64_t)t * KEYS * a.ld;
-        flash_load<T, KEYS, DP, THREADS>(to, k + from, a.ld, S - t * KEYS, D, wide);
-        flash_load<T, KEYS, DP, THREADS>(to + KEYS * LD, v + from, a.ld, S - t * KEYS, D, wide);
+        int64_t at = kv_rows + (int64_t)t * KEYS * a.ld;
+        flash_load<T, KEYS, DP, THREADS>(to, (const T *)a.k + at, a.ld, S - t * KEYS, D, wide);
+        flash_load<T, KEYS, DP, THREADS>(to + KEYS * LD, (const T *)a.v + at, a.ld, S - t * KEYS, D, wide);
         gpu_copy_commit();
     };
 
-    flash_load<T, ROWS, DP, THREADS>(queries, (const T *)a.q + (b * S + first) * a.ld + h * D, a.ld, S - first, D, wide);
+    const T *q_rows = (const T *)a.q + (b * S + first) * a.ld + h * D;
+    flash_load<T, ROWS, DP, THREADS>(queries, q_rows, a.ld, S - first, D, wide);
     fetch(0);
     int wave_row = gpu_wave() * M * 16, row = first + wave_row;
     T *q = queries + wave_row * LD;

@@ -6,7 +6,7 @@
  * those of flash_backward.h. */
 #include "backend/gpu/flash.h"
 
-enum { WIDE_16 = 16, THREADS = 128, HIGH = THREADS / WIDE_16 };
+enum { ACROSS = 16, THREADS = 128, HIGH = THREADS / ACROSS };
 
 template <int DP> GPU_BOTH constexpr int run_of() { return DP % 64 == 0 ? 4 : 2; }
 
@@ -19,7 +19,7 @@ template <int N> GPU_DEVICE floats<N> read(const float *p) { return *(const floa
 template <int R, int C, int DP> GPU_DEVICE void products(float (&s)[R][C], const float *a, const float *b)
 {
     constexpr int LD = flash_ld<float>(DP);
-    a += gpu_thread() / WIDE_16 * LD, b += gpu_thread() % WIDE_16 * LD;
+    a += gpu_thread() / ACROSS * LD, b += gpu_thread() % ACROSS * LD;
     GPU_UNROLL
     for (int i = 0; i < R; i++)
         GPU_UNROLL
@@ -30,7 +30,7 @@ template <int R, int C, int DP> GPU_DEVICE void products(float (&s)[R][C], const
         GPU_UNROLL
         for (int i = 0; i < R; i++) u[i] = read<4>(a + i * HIGH * LD + d);
         GPU_UNROLL
-        for (int j = 0; j < C; j++) w[j] = read<4>(b + j * WIDE_16 * LD + d);
+        for (int j = 0; j < C; j++) w[j] = read<4>(b + j * ACROSS * LD + d);
         GPU_UNROLL
         for (int i = 0; i < R; i++)
             GPU_UNROLL
@@ -42,10 +42,10 @@ template <int R, int C, int DP> GPU_DEVICE void products(float (&s)[R][C], const
 
 /* sum (rows y + HIGH·i, DP/16 columns) += p (rows, COLS) · w (COLS, DP). */
 template <int R, int COLS, int DP>
-GPU_DEVICE void accumulate(float (&sum)[R][DP / WIDE_16], const float *p, const float *w)
+GPU_DEVICE void accumulate(float (&sum)[R][DP / ACROSS], const float *p, const float *w)
 {
     constexpr int LD = flash_ld<float>(DP), P_LD = flash_ld<float>(COLS), V = run_of<DP>();
-    p += gpu_thread() / WIDE_16 * P_LD, w += gpu_thread() % WIDE_16 * V;
+    p += gpu_thread() / ACROSS * P_LD, w += gpu_thread() % ACROSS * V;
     FLASH_NO_UNROLL
     for (int k = 0; k < COLS; k += 4) {
         floats<4> u[R];
@@ -54,8 +54,8 @@ GPU_DEVICE void accumulate(float (&sum)[R][DP / WIDE_16], const float *p, const 
         GPU_UNROLL
         for (int e = 0; e < 4; e++)
             GPU_UNROLL
-            for (int j = 0; j < DP / WIDE_16 / V; j++) {
-                floats<V> x = read<V>(w + (k + e) * LD + j * WIDE_16 * V);
+            for (int j = 0; j < DP / ACROSS / V; j++) {
+                floats<V> x = read<V>(w + (k + e) * LD + j * ACROSS * V);
                 GPU_UNROLL
                 for (int i = 0; i < R; i++)
                     GPU_UNROLL
@@ -67,16 +67,16 @@ GPU_DEVICE void accumulate(float (&sum)[R][DP / WIDE_16], const float *p, const 
 
 /* Row y + HIGH·i of out = factor[i] · sum[i], for rows below count and columns below D. */
 template <int R, int DP>
-GPU_DEVICE void emit(const float (&sum)[R][DP / WIDE_16], const float (&factor)[R], float *out, int64_t ld, int count,
+GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], const float (&factor)[R], float *out, int64_t ld, int count,
                      int D, bool wide)
 {
     constexpr int V = run_of<DP>();
     GPU_UNROLL
     for (int i = 0; i < R; i++) {
-        int r = gpu_thread() / WIDE_16 + i * HIGH;
+        int r = gpu_thread() / ACROSS + i * HIGH;
         GPU_UNROLL
-        for (int j = 0; j < DP / WIDE_16 / V; j++) {
-            int x = (gpu_thread() % WIDE_16 + j * WIDE_16) * V;
+        for (int j = 0; j < DP / ACROSS / V; j++) {
+            int x = (gpu_thread() % ACROSS + j * ACROSS) * V;
             if (r >= count || x >= D) continue;
             floats<V> y;
             GPU_UNROLL
@@ -95,7 +95,7 @@ GPU_DEVICE void emit(const float (&sum)[R][DP / WIDE_16], const float (&factor)[
 /* Element (i, j) of a thread's part of a (rows, COLS) tile. */
 template <int COLS> GPU_DEVICE int place(int i, int j)
 {
-    return (gpu_thread() / WIDE_16 + i * HIGH) * flash_ld<float>(COLS) + gpu_thread() % WIDE_16 + j * WIDE_16;
+    return (gpu_thread() / ACROSS + i * HIGH) * flash_ld<float>(COLS) + gpu_thread() % ACROSS + j * ACROSS;
 }
 
 /* ---- forward ---- */
@@ -114,7 +114,7 @@ GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R],
         float new_top = top[i];
         GPU_UNROLL
         for (int j = 0; j < C; j++) new_top = gpu_max(new_top, s[i][j]);
-        new_top = gpu_group_max<WIDE_16>(new_top);
+        new_top = gpu_group_max<ACROSS>(new_top);
         float shift = new_top * c, factor = gpu_exp2_fast(top[i] * c - shift), part = 0.0f;
         top[i] = new_top;
         GPU_UNROLL
@@ -132,15 +132,17 @@ GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R],
 template <int DP, int ROWS, int KEYS>
 GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
 {
-    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = KEYS / WIDE_16, N = DP / WIDE_16;
+    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = KEYS / ACROSS, N = DP / ACROSS;
     GPU_DYNAMIC_SHARED(shared);
     float *q = (float *)shared, *kv = q + ROWS * LD, *p = kv + KEYS * LD; /* keys, then values, of a tile */
 
     int S = (int)a.S, D = (int)a.D, first = (int)((a.S - 1) / ROWS - gpu_block_y()) * ROWS;
-    int64_t b = gpu_block_x() / a.heads, h = gpu_block_x() % a.heads, at = b * S * a.ld + h / (a.heads / a.kv_heads) * D;
+    int64_t b = gpu_block_x() / a.heads, h = gpu_block_x() % a.heads;
+    int64_t at = b * S * a.ld + h / (a.heads / a.kv_heads) * D;
     const float *k_rows = (const float *)a.k + at, *v_rows = (const float *)a.v + at;
     int end = first + ROWS < S ? first + ROWS : S;
-    flash_load<float, ROWS, DP, THREADS>(q, (const float *)a.q + (b * S + first) * a.ld + h * D, a.ld, S - first, D, wide);
+    const float *q_rows = (const float *)a.q + (b * S + first) * a.ld + h * D;
+    flash_load<float, ROWS, DP, THREADS>(q, q_rows, a.ld, S - first, D, wide);
 
     float top[R], sum[R], o[R][N], c = a.scale * FLASH_LOG2E;
     GPU_UNROLL
@@ -163,7 +165,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
         for (int i = 0; i < R; i++)
             GPU_UNROLL
             for (int j = 0; j < C; j++)
-                if (key + gpu_thread() % WIDE_16 + j * WIDE_16 > first + gpu_thread() / WIDE_16 + i * HIGH)
+                if (key + gpu_thread() % ACROSS + j * ACROSS > first + gpu_thread() / ACROSS + i * HIGH)
                     s[i][j] = -GPU_INFINITY;
         softmax_tile<R, C, N, KEYS>(s, top, sum, o, p, c);
         gpu_block_sync();
@@ -174,10 +176,10 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
     float inverse[R];
     GPU_UNROLL
     for (int i = 0; i < R; i++) {
-        int row = first + gpu_thread() / WIDE_16 + i * HIGH;
-        sum[i] = gpu_group_sum<WIDE_16>(sum[i]);
+        int row = first + gpu_thread() / ACROSS + i * HIGH;
+        sum[i] = gpu_group_sum<ACROSS>(sum[i]);
         inverse[i] = gpu_divide(1.0f, sum[i]);
-        if (row < S && gpu_thread() % WIDE_16 == 0)
+        if (row < S && gpu_thread() % ACROSS == 0)
             a.lse[(b * a.heads + h) * S + row] = top[i] * c * FLASH_LN2 + gpu_log(sum[i]);
     }
     emit<R, DP>(o, inverse, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide);
@@ -216,7 +218,7 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
 template <int DP, int ROWS, int COLS, bool KEYS>
 GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a, bool wide)
 {
-    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = COLS / WIDE_16, N = DP / WIDE_16;
+    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = COLS / ACROSS, N = DP / ACROSS;
     constexpr bool ONE = one_buffer<DP>();
     static_assert(ROWS % COLS == 0, "tiles of keys and of queries begin together");
     GPU_DYNAMIC_SHARED(shared);
@@ -272,7 +274,8 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
             for (int i = 0; i < R; i++)
                 GPU_UNROLL
                 for (int j = 0; j < C; j++) {
-                    int mine = first + gpu_thread() / WIDE_16 + i * HIGH, other = col + gpu_thread() % WIDE_16 + j * WIDE_16;
+                    int mine = first + gpu_thread() / ACROSS + i * HIGH;
+                    int other = col + gpu_thread() % ACROSS + j * ACROSS;
                     int query = KEYS ? other : mine, key = KEYS ? mine : other;
                     float e = 0.0f, g = 0.0f;
                     if (query < S && key <= query) {

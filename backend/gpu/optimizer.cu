@@ -13,7 +13,7 @@ struct adam_step {
         float g = clip * grad;
         m = beta1 * m + (1.0f - beta1) * g;
         v = beta2 * v + (1.0f - beta2) * g * g;
-        float move = gpu_divide(rate * m, gpu_sqrt(v * unbias2) + eps);
+        float move = gpu_divide_fast(rate * m, gpu_sqrt_fast(v * unbias2) + eps); /* far smaller than w */
         w -= move + (decays ? shrink * w : 0.0f);
     }
 };
@@ -166,6 +166,12 @@ gpu_error tt_gpu_adam_update(const struct tt_adam_update_args *a, gpu_stream s)
 
 enum { SQUARE_THREADS = 512, SQUARE_LOADS = 8 };
 
+GPU_DEVICE float vector_squares(gpu_bytes16 b)
+{
+    gpu_vec<float> x = gpu_vec_from<float>(b);
+    return (x.v[0] * x.v[0] + x.v[1] * x.v[1]) + (x.v[2] * x.v[2] + x.v[3] * x.v[3]);
+}
+
 GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) sum_squares(struct tt_sum_squares_args a, int64_t run)
 {
     int64_t from = gpu_smaller(gpu_block_x() * run, a.n), n = gpu_smaller(run, a.n - from);
@@ -173,20 +179,17 @@ GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) sum_squares(struct tt_sum_squares_args a, 
     int64_t head = gpu_smaller((16 - (int)((uintptr_t)x % 16)) % 16 / 4, n), vectors = (n - head) / 4;
     int64_t edges = n - 4 * vectors;
     double sum = 0;
-    for (int64_t v = gpu_thread(); v < vectors; v += SQUARE_THREADS * SQUARE_LOADS) {
+    int64_t v = gpu_thread();
+    for (; v + (SQUARE_LOADS - 1) * SQUARE_THREADS < vectors; v += SQUARE_THREADS * SQUARE_LOADS) {
         float part = 0;
-        gpu_vec<float> y[SQUARE_LOADS];
+        gpu_bytes16 b[SQUARE_LOADS];
         GPU_UNROLL
-        for (int k = 0; k < SQUARE_LOADS; k++) {
-            bool in = v + k * SQUARE_THREADS < vectors;
-            if (in) y[k] = gpu_vec_load_stream(x + head + 4 * (v + k * SQUARE_THREADS));
-            else y[k].v[0] = y[k].v[1] = y[k].v[2] = y[k].v[3] = 0;
-        }
+        for (int k = 0; k < SQUARE_LOADS; k++) b[k] = gpu_load16_stream(x + head + 4 * (v + k * SQUARE_THREADS));
         GPU_UNROLL
-        for (int k = 0; k < SQUARE_LOADS; k++)
-            part += (y[k].v[0] * y[k].v[0] + y[k].v[1] * y[k].v[1]) + (y[k].v[2] * y[k].v[2] + y[k].v[3] * y[k].v[3]);
+        for (int k = 0; k < SQUARE_LOADS; k++) part += vector_squares(b[k]);
         sum += part;
     }
+    for (; v < vectors; v += SQUARE_THREADS) sum += vector_squares(gpu_load16_stream(x + head + 4 * v));
     for (int64_t e = gpu_thread(); e < edges; e += SQUARE_THREADS) {
         float v = x[e < head ? e : e + 4 * vectors];
         sum += v * v;

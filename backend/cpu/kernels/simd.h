@@ -53,8 +53,8 @@ INLINE float lanes_sum(vec v)
     return s[0];
 }
 
-/* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a minimax polynomial (1 ulp), without branches. Adding 1.5·2^23 leaves n, rounded
- * to nearest, in the low bits of the sum. The macros serve floats and vectors. */
+/* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a minimax polynomial, without branches, to 1 ulp. Adding 1.5·2^23 leaves n,
+ * rounded to nearest, in the low bits of the sum. The macros serve floats and vectors. */
 #define EXP_ROUND 12582912.0f
 #define EXP_REST(x, n) ((x - n * 0.693359375f) + n * 2.12194440e-4f)
 #define EXP_POLYNOMIAL(r)                                                                          \
