@@ -16,7 +16,13 @@ static const char *cache_path(char *out, size_t size)
         snprintf(out, size, "%s/.cache/tt/gemm.txt", home);
     else
         return NULL;
-    return out;
+    char *slash = strrchr(out, '/');
+    *slash = 0;
+    tt_status st = strcmp(tt_backend_name(), "cpu") ? tt_make_dirs(out) : TT_OK; /* only GPUs have choices to keep */
+    *slash = '/';
+    bool usable = !st;
+    tt_status_free(st);
+    return usable ? out : NULL;
 }
 
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)

@@ -4,11 +4,11 @@
 
 static int64_t chunk_rows(const struct build *b)
 {
-    enum { CHUNK_BYTES = 16 << 20, ROWS = 128 };
+    enum { CHUNK_BYTES = 256 << 20, ROWS = 128 }; /* large enough for a GPU's GEMM, small beside the activations */
     if (!fused(b, TT_FUSE_HEAD)) return b->T;
     int64_t rows = b->c->head_chunk;
     if (rows <= 0) {
-        rows = CHUNK_BYTES / (b->V * (int64_t)sizeof(float)) / ROWS * ROWS;
+        rows = CHUNK_BYTES / (b->V * (int64_t)tt_dtype_size(b->p->dtype)) / ROWS * ROWS;
         if (rows < ROWS) rows = ROWS;
     }
     return rows < b->T ? rows : b->T;

@@ -246,8 +246,6 @@ static tt_status cpu_event_elapsed(void *self, tt_event from, tt_event to, doubl
     return TT_OK;
 }
 
-static void cpu_range_push(void *self, const char *name) { (void)self, (void)name; }
-static void cpu_range_pop(void *self) { (void)self; }
 
 /* ---- device ---- */
 
@@ -307,8 +305,6 @@ static const struct tt_backend_ops ops = {
     .event_query = cpu_event_query,
     .event_sync = cpu_event_sync,
     .event_elapsed = cpu_event_elapsed,
-    .range_push = cpu_range_push,
-    .range_pop = cpu_range_pop,
 };
 
 /* The best kernels this processor runs, or the ones asked for when it runs them. */

@@ -1,4 +1,4 @@
-/* Published peak rates of common GPUs, from NVIDIA's datasheets and architecture papers: dense matrix multiplies with
+/* Published peak rates of common GPUs, as datasheets and reviews give them: dense matrix multiplies with
  * fp32 sums, at boost clock. A GPU held below its datasheet by power or clocks is compared with it all the same. */
 #include <ctype.h>
 #include <string.h>
