@@ -10,7 +10,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/step.h"
-#include "profiling/cost.h"
+#include "profiling/ceiling.h"
 #include "profiling/stats.h"
 
 struct row {
@@ -29,6 +29,7 @@ struct bench {
     double *times;
     struct row *rows;
     int count;
+    double ceiling, datasheet; /* FLOP/s of a matrix product: measured; published, 0 = unknown */
 };
 
 static tt_status upload_tokens(struct tt_session *s, struct tt_data *data)
@@ -125,19 +126,42 @@ static tt_status one(struct bench *b, const char *size, const char *version)
     return st;
 }
 
+static enum tt_dtype compute_type(const struct tt_config *c)
+{
+    return c->precision == TT_PREC_BF16 ? TT_BF16 : c->precision == TT_PREC_FP16 ? TT_F16 : TT_F32;
+}
+
+static tt_status find_ceilings(struct bench *b)
+{
+    enum tt_dtype type = compute_type(&b->o->c);
+    struct tt_device_info info;
+    TT_TRY(b->backend.ops->info(b->backend.self, &info));
+    b->datasheet = info.peak_flops[type];
+    return tt_measure_gemm(&b->backend, type, &b->ceiling);
+}
+
 static void print_header(struct bench *b)
 {
     if (b->o->c.json) return;
-    if (!b->o->c.quiet) tt_print_device(&b->backend);
-    printf("%-8s %-9s %10s %10s %11s %10s %9s %10s %9s\n", "size", "version", "median ms", "p95 ms", "samples/s", "tokens/s",
-           "GFLOP/s", "peak MiB", "ops/step");
+    if (!b->o->c.quiet) {
+        tt_print_device(&b->backend);
+        printf("ceiling %.2f TFLOP/s measured in %s on a large matrix product", b->ceiling / 1e12, tt_precision_names[b->o->c.precision]);
+        if (b->datasheet > 0) printf("; the datasheet says %.0f", b->datasheet / 1e12);
+        putchar('\n');
+    }
+    printf("%-7s %-9s %10s %10s %10s %9s %9s %6s %6s %9s %8s\n", "size", "version", "median ms", "p95 ms", "samples/s", "tokens/s",
+           "TFLOP/s", "MFU %", "sheet%", "peak MiB", "ops/step");
 }
 
 static void print_row(const struct bench *b, const struct row *r)
 {
     if (b->o->c.json) return;
-    printf("%-8s %-9s %10.2f %10.2f %11.2f %10.0f %9.1f %10.1f %9d\n", r->size, r->version, 1e3 * r->median, 1e3 * r->p95,
-           r->samples / r->median, r->tokens / r->median, r->flops / r->median / 1e9, r->memory / 0x1p20, r->operations);
+    char sheet[16] = "n/a";
+    double rate = r->flops / r->median;
+    if (b->datasheet > 0) snprintf(sheet, sizeof sheet, "%.1f", 100 * rate / b->datasheet);
+    printf("%-7s %-9s %10.2f %10.2f %10.2f %9.0f %9.3f %6.1f %6s %9.1f %8d\n", r->size, r->version, 1e3 * r->median, 1e3 * r->p95,
+           r->samples / r->median, r->tokens / r->median, rate / 1e12, 100 * rate / b->ceiling, sheet, r->memory / 0x1p20,
+           r->operations);
     fflush(stdout);
 }
 
@@ -145,6 +169,7 @@ static tt_status run_all(struct bench *b)
 {
     const struct tt_config *c = &b->o->c;
     char size[32], version[16];
+    TT_TRY(find_ceilings(b));
     print_header(b);
     for (const char *at = c->sizes; tt_list_next(&at, ',', size, sizeof size);)
         for (const char *v = c->versions; tt_list_next(&v, ',', version, sizeof version);) {
@@ -154,8 +179,9 @@ static tt_status run_all(struct bench *b)
     return TT_OK;
 }
 
-static void put_row(struct tt_json_writer *w, const struct row *r)
+static void put_row(struct tt_json_writer *w, const struct bench *b, const struct row *r)
 {
+    double rate = r->flops / r->median;
     tt_json_begin(w, NULL, '{');
     tt_json_put_string(w, "size", r->size);
     tt_json_put_string(w, "version", r->version);
@@ -165,7 +191,9 @@ static void put_row(struct tt_json_writer *w, const struct row *r)
     tt_json_put_number(w, "samples_per_second", r->samples / r->median);
     tt_json_put_number(w, "tokens_per_second", r->tokens / r->median);
     tt_json_put_number(w, "flops_per_step", r->flops);
-    tt_json_put_number(w, "flops_per_second", r->flops / r->median);
+    tt_json_put_number(w, "flops_per_second", rate);
+    tt_json_put_number(w, "mfu_percent", 100 * rate / b->ceiling);
+    tt_json_put_number(w, "mfu_datasheet_percent", b->datasheet > 0 ? 100 * rate / b->datasheet : NAN);
     tt_json_put_number(w, "peak_memory_bytes", r->memory);
     tt_json_put_int(w, "operations_per_step", r->operations);
     tt_json_end(w, '}');
@@ -184,8 +212,10 @@ static tt_status write_json(struct bench *b)
     tt_json_put_string(&w, "library", info.library);
     tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
     tt_json_put_int(&w, "repeats", c->repeats);
+    tt_json_put_number(&w, "gemm_flops_per_second", b->ceiling);
+    tt_json_put_number(&w, "datasheet_flops_per_second", b->datasheet > 0 ? b->datasheet : NAN);
     tt_json_begin(&w, "rows", '[');
-    for (int i = 0; i < b->count; i++) put_row(&w, &b->rows[i]);
+    for (int i = 0; i < b->count; i++) put_row(&w, b, &b->rows[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
     tt_status st = tt_text_status(&w.text);

@@ -1,7 +1,5 @@
 #include "core/engine.h"
 
-#include "core/text.h"
-
 void tt_engine_require(struct tt_engine *e, const struct tt_plan *p)
 {
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
@@ -24,13 +22,18 @@ size_t tt_engine_total(const struct tt_engine *e)
     return sum;
 }
 
+void tt_engine_list(const struct tt_engine *e, struct tt_text *out)
+{
+    for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
+        if (e->bytes[x] >> 20 && !e->borrowed[x])
+            tt_text_printf(out, "%s %.1f MiB, ", tt_external_name((enum tt_external)x), (double)e->bytes[x] / 0x1p20);
+    tt_text_printf(out, "activations %.1f MiB", (double)e->arena_bytes / 0x1p20);
+}
+
 static tt_status too_much(struct tt_engine *e, tt_status st)
 {
     struct tt_text list = {0};
-    for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
-        if (e->bytes[x] >> 20 && !e->borrowed[x])
-            tt_text_printf(&list, "%s %.1f MiB, ", tt_external_name((enum tt_external)x), (double)e->bytes[x] / 0x1p20);
-    tt_text_printf(&list, "activations %.1f MiB", (double)e->arena_bytes / 0x1p20);
+    tt_engine_list(e, &list);
     st = tt_context(st, "the run needs %.1f MiB of device memory (%s); a smaller --batch-size or --recompute block needs less",
                     (double)tt_engine_total(e) / 0x1p20, list.s ? list.s : "");
     tt_text_free(&list);

@@ -3,6 +3,7 @@
 #define TT_ENGINE_H
 
 #include "core/plan.h"
+#include "core/text.h"
 
 struct tt_engine {
     struct tt_backend *backend;
@@ -19,6 +20,9 @@ void tt_engine_require(struct tt_engine *e, const struct tt_plan *p);
 
 /* Use another engine's memory for one external instead of allocating it. */
 void tt_engine_borrow(struct tt_engine *e, const struct tt_engine *from, enum tt_external x);
+
+/* "weights 15.2 MiB, …, activations 80.0 MiB": what it consists of, for messages. */
+void tt_engine_list(const struct tt_engine *e, struct tt_text *out);
 
 size_t tt_engine_total(const struct tt_engine *e); /* bytes it will allocate or has allocated */
 

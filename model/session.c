@@ -93,12 +93,54 @@ static tt_status upload_rope(struct tt_session *s)
     return st;
 }
 
+/* ---- too large for the device ---- */
+
+static bool fits(struct tt_backend *backend, const struct tt_config *c, unsigned use, double room)
+{
+    struct tt_session trial;
+    tt_status st = tt_session_plan(&trial, backend, c, use);
+    bool good = !st && (double)tt_engine_total(&trial.engine) <= room;
+    tt_status_free(st);
+    tt_session_close(&trial);
+    return good;
+}
+
+/* The largest batch size that fits, by halving the interval; 0: none. */
+static int64_t largest_batch(struct tt_backend *backend, const struct tt_config *c, unsigned use, double room)
+{
+    struct tt_config trial = *c;
+    int64_t low = 0, high = c->batch_size;
+    while (high - low > 1) {
+        trial.batch_size = low + (high - low) / 2;
+        *(fits(backend, &trial, use, room) ? &low : &high) = trial.batch_size;
+    }
+    return low;
+}
+
+/* Device memory that is free, or all of the host's: what is free there changes from moment to moment. */
+static tt_status check_room(struct tt_session *s, const struct tt_config *c, unsigned use, const struct tt_device_info *info)
+{
+    double room = (double)(info->shares_memory ? info->memory_total : info->memory_free), need = (double)tt_engine_total(&s->engine);
+    if (room <= 0 || need <= room) return TT_OK;
+    struct tt_text list = {0};
+    tt_engine_list(&s->engine, &list);
+    int64_t batch = largest_batch(s->backend, c, use, room);
+    tt_status st = batch > 0 ? tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; --batch-size %lld fits, and "
+                                       "--recompute block or --version flash may leave room for more", need / 0x1p20, list.s,
+                                       info->name, room / 0x1p20, (long long)batch)
+                             : tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; not even --batch-size 1 fits: "
+                                       "choose a smaller model", need / 0x1p20, list.s, info->name, room / 0x1p20);
+    tt_text_free(&list);
+    return st;
+}
+
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use)
 {
     struct tt_device_info info;
     TT_TRY(tt_session_plan(s, backend, c, use));
     TT_TRY(backend->ops->info(backend->self, &info));
     s->shares_memory = info.shares_memory;
+    TT_TRY(check_room(s, c, use, &info));
     TT_TRY(tt_engine_alloc(&s->engine, backend));
     if (s->step) tt_engine_bind(&s->engine, s->step);
     if (s->eval) tt_engine_bind(&s->engine, s->eval);

@@ -80,6 +80,8 @@ expect 2 "empty" "$TT" train $tiny --data empty.txt --out never
 expect 2 "no checkpoint" "$TT" eval whole/nothing
 expect 2 "no checkpoint" "$TT" generate .
 expect 2 "64" "$TT" train $tiny --vocab-size 30 --out never
+expect 1 "fits" "$TT" train --preset medium --batch-size 4000 --out never
+expect 1 "choose a smaller model" "$TT" train --preset xl --num-layers 400 --out never
 [ -e never ] && fail "a refused run wrote something"
 (ulimit -f 8; "$TT" train $tiny --num-steps 2 --out full >out 2>err)
 [ $? = 1 ] || fail "a full disk: exit $?"
