@@ -96,7 +96,7 @@ static void compare(const struct shape *s, const struct matrix *a, const struct 
     for (int64_t bt = 0; bt < s->batch; bt++)
         for (int64_t i = 0; i < s->m; i++)
             for (int64_t j = 0; j < s->n; j++) {
-                double old = s->add ? *at(before, bt, i, j) : s->beta == 0 ? 0 : s->beta * (double)*at(before, bt, i, j);
+                double factor = s->add ? 1 : s->beta, old = factor == 0 ? 0 : factor * *at(before, bt, i, j);
                 double size, want = wanted(s, a, b, old, bt, i, j, &size), got = *at(c, bt, i, j);
                 double error = fabs(got - want) / (size + 1e-30);
                 if (!(error <= worst)) worst = error;

@@ -56,7 +56,7 @@ static float *train(const struct tt_config *c, const char *from, int64_t until, 
         CHECK_OK(st);
     int64_t n = s.model->params.total;
     float *all = malloc((size_t)(3 * n) * sizeof *all);
-    static const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
+    const enum tt_external which[] = {tt_session_weights(&s), TT_X_MOMENT1, TT_X_MOMENT2};
     for (int i = 0; i < 3; i++) CHECK_OK(tt_engine_download(&s.engine, which[i], 0, all + i * n, (size_t)n * sizeof *all));
     tt_session_close(&s);
     tt_data_close(data);
@@ -90,16 +90,30 @@ static void resume_gives_the_same_bits(void)
         }
 }
 
+static void check_twice(enum tt_version v, enum tt_precision p)
+{
+    struct tt_config c = loop_config(v, "again");
+    struct tt_train_result r;
+    char from[1200];
+    c.precision = p;
+    float *x = train(&c, NULL, 7, &r, NULL), *y = train(&c, NULL, 7, &r, NULL);
+    CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s in %s", tt_version_names[v], tt_precision_names[p]);
+    free(y);
+    free(train(&c, NULL, 3, &r, NULL));
+    snprintf(from, sizeof from, "%s/step-%08d", c.out, 3);
+    y = train(&c, from, 7, &r, NULL);
+    CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s in %s, resumed", tt_version_names[v], tt_precision_names[p]);
+    free(x);
+    free(y);
+}
+
 static void two_runs_give_the_same_bits(void)
 {
-    for (int v = 0; v < TT_VERSIONS; v++) {
-        struct tt_config c = loop_config((enum tt_version)v, "again");
-        struct tt_train_result r;
-        float *x = train(&c, NULL, 7, &r, NULL), *y = train(&c, NULL, 7, &r, NULL);
-        CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "version %d", v);
-        free(x);
-        free(y);
-    }
+    struct tt_device_info info;
+    CHECK_OK(backend.ops->info(backend.self, &info));
+    for (int v = 0; v < TT_VERSIONS; v++)
+        for (int p = 0; p < TT_PRECISIONS; p++)
+            if (info.has[p] && p != TT_TF32) check_twice((enum tt_version)v, (enum tt_precision)p);
 }
 
 static void versions_take_over_from_each_other(void)

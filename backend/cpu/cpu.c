@@ -62,7 +62,7 @@ static tt_status cpu_alloc(void *self, size_t bytes, void **out)
     bool possible = bytes <= (cpu->memory_total ? cpu->memory_total : SIZE_MAX / 2);
     char *p = possible ? aligned_bytes(bytes + HEADER) : NULL;
     if (!p)
-        return tt_fail(TT_FAILED, "alloc: no memory for %.1f MiB; %.1f MiB are in use: reduce batch, seq_len or the model",
+        return tt_fail(TT_FAILED, "alloc: no memory for %.1f MiB, %.1f MiB are in use; make batch, seq_len or model smaller",
                        (double)bytes / 1048576, (double)atomic_load(&cpu->used) / 1048576);
     memcpy(p, &bytes, sizeof bytes);
     count_bytes(cpu, bytes);
@@ -137,7 +137,7 @@ static tt_status cpu_launch(void *self, enum tt_kernel kernel, const void *args,
     struct cpu *cpu = self;
     if ((unsigned)kernel >= TT_KERNELS) return tt_fail(TT_FAILED, "launch: there is no kernel %d", (int)kernel);
     if (*(const enum tt_dtype *)args != TT_F32)
-        return tt_fail(TT_UNSUPPORTED, "%s: the CPU computes in fp32 only; use precision: fp32", tt_kernel_name(kernel));
+        return tt_fail(TT_UNSUPPORTED, "%s: the CPU computes in fp32; use precision: fp32", tt_kernel_name(kernel));
     TT_TRY(need_scratch(cpu, cpu->kernels->launch_scratch(kernel, args)));
     cpu->kernels->launch[kernel](&cpu->team, args);
     return TT_OK;

@@ -116,18 +116,23 @@ template <int LANES> GPU_DEVICE float gpu_group_max(float x) { return gpu_group_
 template <typename V> GPU_DEVICE V gpu_wave_sum(V x) { return gpu_group_sum<GPU_WAVE>(x); }
 GPU_DEVICE float gpu_wave_max(float x) { return gpu_group_max<GPU_WAVE>(x); }
 
-/* Over a block of THREADS threads, a multiple of GPU_WAVE. The barrier at the end lets the next call reuse the shared
- * words. */
+/* Over a block of THREADS threads, a multiple of GPU_WAVE and a power of two. The waves' results are few enough to be
+ * read one by one, or are reduced as the lanes' were. The barrier at the end lets the next call reuse the shared words. */
 template <int THREADS, typename V, typename Op> GPU_DEVICE V gpu_block_reduce(V x, Op op)
 {
+    constexpr int WAVES = THREADS / GPU_WAVE;
     x = gpu_group_reduce<GPU_WAVE>(x, op);
-    if constexpr (THREADS > GPU_WAVE) {
-        GPU_SHARED V part[THREADS / GPU_WAVE];
+    if constexpr (WAVES > 1) {
+        GPU_SHARED V part[WAVES];
         if (gpu_lane() == 0) part[gpu_wave()] = x;
         gpu_block_sync();
-        x = part[0];
-        GPU_UNROLL
-        for (int i = 1; i < THREADS / GPU_WAVE; i++) x = op(x, part[i]);
+        if constexpr (WAVES <= 8) {
+            x = part[0];
+            GPU_UNROLL
+            for (int i = 1; i < WAVES; i++) x = op(x, part[i]);
+        } else {
+            x = gpu_group_reduce<WAVES>(part[gpu_lane() % WAVES], op);
+        }
         gpu_block_sync();
     }
     return x;

@@ -58,7 +58,7 @@ gpu_error tt_gpu_sub_target(const struct tt_sub_target_args *a, gpu_stream s)
 /* ---- whole ---- */
 
 template <typename T, int LANES, int KEEP>
-GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) cross_entropy(struct tt_cross_entropy_args a)
+GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::threads) cross_entropy(struct tt_cross_entropy_args a)
 {
     typedef row_team<LANES> team;
     int64_t r = team::row();
@@ -74,7 +74,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) cross_entropy(struct tt_cross_en
     if (team::lane() == 0) a.losses[r] = gpu_fma(-row_unit<T>(), below, gpu_log(stats.sum));
     if (!a.grad) return;
 
-    float weight = a.factor * (a.state ? a.state->loss_scale : 1.0f), part = gpu_divide(weight, stats.sum);
+    float weight = a.factor * (a.state ? a.state->loss_scale : 1.0f), part = gpu_divide_fast(weight, stats.sum);
     team::sync(); /* every thread has read x[target] */
     row_replace(x, span, kept, [=](float v) { return row_exp<T>(factor, v, top) * part; });
     team::sync();

@@ -78,7 +78,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
         sum += x * x;
     }
     sum = team::sum(sum);
-    float rstd = gpu_divide(1.0f, gpu_sqrt(gpu_divide(sum, (float)a.cols) + a.eps));
+    float rstd = gpu_rsqrt(gpu_divide_fast(sum, (float)a.cols) + a.eps);
 
     bool weight_aligned = head == 0 && (uintptr_t)a.weight % 16 == 0;
     const T *again = a.delta ? row.sum : row.x;

@@ -76,7 +76,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
         }
         if (ROOM && r + TEAMS < to) next.load(a, r + TEAMS, lane, vectors);
         dot = team_sum<LANES>(dot);
-        float back = -gpu_divide(dot, (float)cols) * rstd * rstd * rstd;
+        float back = -gpu_divide_fast(dot, (float)cols) * rstd * rstd * rstd;
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++) {
             int v = k * LANES + lane;
@@ -128,7 +128,7 @@ template <typename T> GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward_any(struct
         for (int64_t c = gpu_thread(); c < a.cols; c += THREADS)
             dot += gpu_to_float(w[c]) * (gpu_to_float(dy[c]) * gpu_to_float(x[c]));
         dot = gpu_block_sum<THREADS>(dot);
-        float back = -gpu_divide(dot, (float)a.cols) * rstd * rstd * rstd;
+        float back = -gpu_divide_fast(dot, (float)a.cols) * rstd * rstd * rstd;
         for (int64_t c = gpu_thread(); c < a.cols; c += THREADS) {
             float d = gpu_to_float(dy[c]), v = gpu_to_float(x[c]);
             partial[c] += d * v * rstd;

@@ -84,11 +84,13 @@ GPU_DEVICE void row_each(const T *p, const row_span &s, const row_kept<T, LANES,
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
     }
+    GPU_UNROLL_BY(2)
     for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
         gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
     }
+    GPU_UNROLL_BY(1)
     for (int e = lane; e < s.edges; e += LANES) f(gpu_to_float(p[row_edge<T>(s, e)]));
 }
 
@@ -106,12 +108,14 @@ GPU_DEVICE void row_replace(T *p, const row_span &s, const row_kept<T, LANES, KE
         for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
         gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
     }
+    GPU_UNROLL_BY(2)
     for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
         gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
         gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
     }
+    GPU_UNROLL_BY(1)
     for (int e = lane; e < s.edges; e += LANES) {
         int c = row_edge<T>(s, e);
         p[c] = gpu_from_float<T>(f(gpu_to_float(p[c])));
@@ -157,6 +161,7 @@ GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept
         for (int i = 0; i < N; i++) part += row_exp<T>(factor, x.v[i], base);
         r.sum += part;
     }
+    GPU_UNROLL_BY(2)
     for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
         gpu_vec<T> x = gpu_vec_load(p + s.head + v * N);
         float higher = r.top, part = 0;
@@ -168,6 +173,7 @@ GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept
         r.raise<T>(higher);
         r.sum += part;
     }
+    GPU_UNROLL_BY(1)
     for (int e = lane; e < s.edges; e += LANES) {
         float x = gpu_to_float(p[row_edge<T>(s, e)]), higher = gpu_max(r.top, factor * x);
         r.raise<T>(higher);

@@ -13,7 +13,7 @@ template <typename T, int LANES, int KEEP> GPU_DEVICE void softmax_row(T *x, int
     kept.load(x, span);
     float factor = row_factor<T>(scale);
     row_softmax stats = row_exp_sum(x, span, kept, factor);
-    float part = gpu_divide(1.0f, stats.sum), top = stats.top;
+    float part = gpu_divide_fast(1.0f, stats.sum), top = stats.top;
     row_replace(x, span, kept, [=](float v) { return row_exp<T>(factor, v, top) * part; });
 }
 

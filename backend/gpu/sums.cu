@@ -36,7 +36,7 @@ template <typename T, bool VECTORS> struct column_block {
 };
 
 template <typename T, bool VECTORS>
-GPU_KERNEL GPU_BOUNDS(COLUMN_THREADS) column_sum(const T *x, float *out, int64_t rows, int64_t cols, bool accumulate)
+GPU_KERNEL GPU_BOUNDS_MIN(COLUMN_THREADS, 2) column_sum(const T *x, float *out, int64_t rows, int64_t cols, bool accumulate)
 {
     typedef column_block<T, VECTORS> block;
     GPU_SHARED float sums[COLUMN_THREADS / GPU_WAVE][block::columns];

@@ -1,8 +1,8 @@
 /* Causal attention without S×S, forward: online softmax over tiles of keys.
  *
- * Queries are the lanes. A panel is NR queries of one head, held as (D, NR); the scores of a tile of keys against it are
- * (keys, NR), which is at once what the softmax wants (its maximum and sum run down the keys, lane by lane) and what the
- * second product takes as its right operand: O (D, NR) = V^T · P. A task is all panels of one key/value head over a
+ * Queries are the lanes. A panel is NR queries of one head, held as (D, NR); the scores of a tile of keys against it
+ * are (keys, NR), which is at once what the softmax wants (its maximum and sum run down the keys, lane by lane) and what
+ * the second product takes as its right operand: O (D, NR) = V^T · P. A task is all panels of one key/value head over a
  * range of queries, so that a tile of K and V is fetched once for every query head that shares it. */
 #ifndef TT_CPU_FLASH_H
 #define TT_CPU_FLASH_H
@@ -96,7 +96,8 @@ static void flash_panel_keys(const struct flash_panel *p, const float *k, const 
     int64_t keys = smaller(count, p->first + NR - first_key); /* later ones are in the future of every query */
     if (keys <= 0) return;
     for (int64_t j = 0; j < keys; j += MR)
-        tile(smaller(MR, keys - j), D, (struct tile_a){k + j * D, D, 1}, p->q, NR, scores + j * NR, NR, TILE_ZERO, NULL);
+        tile(smaller(MR, keys - j), D, (struct tile_a){k + j * D, D, 1}, p->q, NR, scores + j * NR, NR, TILE_ZERO,
+             NULL);
     for (int64_t j = larger(0, p->first + 1 - first_key); j < keys; j++)
         for (int64_t l = 0; l < first_key + j - p->first; l++) scores[j * NR + l] = -INFINITY;
     flash_softmax(scores, keys, p, correction);

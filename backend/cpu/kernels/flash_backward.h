@@ -3,8 +3,8 @@
  *
  * One walk does it all: a task is a key/value head of a sequence and alone writes its dK, dV and the dQ of the query
  * heads that share it. That is B·KV tasks; when they are too few for the threads there are two walks instead, one task
- * per tile of keys and then one per block of queries, which compute P and dS twice. Each sum is made of the same pieces in
- * the same order either way, so the bits do not tell which it was. */
+ * per block of queries and then one per tile of keys, which compute P and dS twice. Each sum is made of the same pieces
+ * in the same order either way, so the bits do not tell which it was. */
 #ifndef TT_CPU_FLASH_BACKWARD_H
 #define TT_CPU_FLASH_BACKWARD_H
 

@@ -1,5 +1,5 @@
-/* A matrix multiply whose C is one row, as generating text makes them. It reads each weight once, so it runs at the speed
- * of memory when it does nothing else: no packing, no tiles. */
+/* A matrix multiply whose C is one row, as generating text makes them. It reads each weight once, so it runs at the
+ * speed of memory when it does nothing else: no packing, no tiles. */
 #ifndef TT_CPU_GEMV_H
 #define TT_CPU_GEMV_H
 

@@ -111,7 +111,8 @@ static void k_rope_merge(const struct cpu_team *team, const struct tt_rope_merge
         float *dx = (float *)a->dqkv + t * (H + 2 * KV) * D;
         const float *c = a->cos + i * (D / 2), *s = a->sin + i * (D / 2);
         const float *dq = (const float *)a->dq + (b * H * S + i) * D; /* heads are S·D apart */
-        const float *dk = (const float *)a->dk + (b * KV * S + i) * D, *dv = (const float *)a->dv + (b * KV * S + i) * D;
+        const float *dk = (const float *)a->dk + (b * KV * S + i) * D;
+        const float *dv = (const float *)a->dv + (b * KV * S + i) * D;
         for (int64_t h = 0; h < H; h++) turn(dx + h * D, dq + h * S * D, c, s, D, -1.0f);
         for (int64_t h = 0; h < KV; h++) turn(dx + (H + h) * D, dk + h * S * D, c, s, D, -1.0f);
         for (int64_t h = 0; h < KV; h++) row_copy(dx + (H + KV + h) * D, dv + h * S * D, D);

@@ -53,8 +53,8 @@ INLINE float lanes_sum(vec v)
     return s[0];
 }
 
-/* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a minimax polynomial, without branches, to 1 ulp. Adding 1.5·2^23 leaves n,
- * rounded to nearest, in the low bits of the sum. The macros serve floats and vectors. */
+/* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a minimax polynomial, without branches, to 1 ulp. Adding 1.5·2^23 leaves
+ * n, rounded to nearest, in the low bits of the sum. The macros serve floats and vectors. */
 #define EXP_ROUND 12582912.0f
 #define EXP_REST(x, n) ((x - n * 0.693359375f) + n * 2.12194440e-4f)
 #define EXP_POLYNOMIAL(r)                                                                          \
@@ -176,8 +176,8 @@ INLINE float row_max(const float *x, int64_t n)
     return m;
 }
 
-/* The sum of e^(factor·(x - shift)); shift is the maximum of x, factor is positive. out, when given, takes the terms; it
- * may be x. */
+/* The sum of e^(factor·(x - shift)); shift is the maximum of x, factor is positive. out, when given, takes the terms;
+ * it may be x. */
 INLINE double row_exp(float *out, const float *x, int64_t n, float shift, float factor)
 {
     double total = 0;

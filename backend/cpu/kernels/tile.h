@@ -1,5 +1,5 @@
-/* The register tile that the built-in GEMM and flash attention are made of: up to MR rows of C, NR columns wide, stay in
- * registers while k runs. Elements of A are broadcast, so A may have any strides; rows of B and C are contiguous. */
+/* The register tile that the built-in GEMM and flash attention are made of: up to MR rows of C, NR columns wide, stay
+ * in registers while k runs. Elements of A are broadcast, so A may have any strides; rows of B and C are contiguous. */
 #ifndef TT_CPU_TILE_H
 #define TT_CPU_TILE_H
 
@@ -61,24 +61,34 @@ INLINE void tile_rows(const int rows, int64_t K, struct tile_a a, const float *b
         UNROLL for (int v = 0; v < NV; v++) store(c + i * ldc + v * LANES, s[i][v]);
 }
 
+/* One function per number of rows, so that each has its accumulators to itself. */
+#define TILE_ROWS(rows)                                                                            \
+    static void tile_##rows(int64_t K, struct tile_a a, const float *b, int64_t ldb, float *c, int64_t ldc, \
+                            enum tile_start start, const float *factor)                            \
+    {                                                                                              \
+        tile_rows(rows, K, a, b, ldb, c, ldc, start, factor);                                      \
+    }
+#define EACH_ROWS_4(X) X(1) X(2) X(3) X(4)
+#if defined(__AVX512F__)
+#define EACH_ROWS(X) EACH_ROWS_4(X) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#elif defined(__AVX__)
+#define EACH_ROWS(X) EACH_ROWS_4(X) X(5) X(6)
+#elif defined(__aarch64__)
+#define EACH_ROWS(X) EACH_ROWS_4(X) X(5) X(6) X(7) X(8)
+#else
+#define EACH_ROWS(X) EACH_ROWS_4(X)
+#endif
+EACH_ROWS(TILE_ROWS)
+
 /* 1 to MR rows. */
 static void tile(int64_t rows, int64_t K, struct tile_a a, const float *b, int64_t ldb, float *c, int64_t ldc,
                  enum tile_start start, const float *factor)
 {
-#define ROWS(n) case n: tile_rows(n, K, a, b, ldb, c, ldc, start, factor); break;
     switch (rows) {
-    ROWS(1) ROWS(2) ROWS(3) ROWS(4)
-#if defined(__AVX__) || defined(__aarch64__)
-    ROWS(5) ROWS(6)
-#endif
-#if defined(__AVX512F__) || defined(__aarch64__)
-    ROWS(7) ROWS(8)
-#endif
-#if defined(__AVX512F__)
-    ROWS(9) ROWS(10) ROWS(11) ROWS(12)
-#endif
+#define CASE(n) case n: tile_##n(K, a, b, ldb, c, ldc, start, factor); break;
+        EACH_ROWS(CASE)
+#undef CASE
     }
-#undef ROWS
 }
 
 #endif
