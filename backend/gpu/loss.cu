@@ -13,9 +13,8 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) row_logsumexp(struct tt_row_logs
     if (r >= a.rows) return;
     const T *x = (const T *)a.x + r * a.cols;
     row_span span = row_span_of(x, (int)a.cols, true);
-    row_kept<T, LANES, KEEP> kept;
-    kept.load(x, span);
-    row_softmax stats = row_exp_sum(x, span, kept, row_factor<T>(1.0f));
+    row_chunk<T, LANES, KEEP> chunk;
+    row_softmax stats = row_exp_sum(x, span, chunk, row_factor<T>(1.0f));
     if (team::lane() == 0) a.lse[r] = gpu_fma(stats.top, row_unit<T>(), gpu_log(stats.sum));
 }
 
@@ -65,18 +64,17 @@ GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::thre
     if (r >= a.rows) return;
     T *x = (T *)a.x + r * a.cols;
     row_span span = row_span_of(x, (int)a.cols, true);
-    row_kept<T, LANES, KEEP> kept;
-    kept.load(x, span);
+    row_chunk<T, LANES, KEEP> chunk;
     int32_t target = target_at(step_tokens(a.tokens, a.state, a.slot_stride), a.first + r, a.S);
     float factor = row_factor<T>(1.0f), wanted = gpu_to_float(x[target]);
-    row_softmax stats = row_exp_sum(x, span, kept, factor);
+    row_softmax stats = row_exp_sum(x, span, chunk, factor);
     float below = gpu_fma(factor, wanted, -stats.top), top = stats.top;
     if (team::lane() == 0) a.losses[r] = gpu_fma(-row_unit<T>(), below, gpu_log(stats.sum));
     if (!a.grad) return;
 
     float weight = a.factor * (a.state ? a.state->loss_scale : 1.0f), part = gpu_divide_fast(weight, stats.sum);
     team::sync(); /* every thread has read x[target] */
-    row_replace(x, span, kept, [=](float v) { return row_exp<T>(factor, v, top) * part; });
+    row_replace(x, span, chunk, [=](float v) { return row_exp<T>(factor, v, top) * part; });
     team::sync();
     if (team::lane() == 0) x[target] = gpu_from_float<T>(row_power<T>(below) * part - weight);
 }

@@ -6,19 +6,24 @@
 template <typename T> struct norm_row {
     const T *x, *delta, *weight; /* delta or NULL */
     T *sum, *y;                  /* sum with delta */
-    row_span span;
 
-    /* The vector or element at c of x, or of x + delta, which is then stored. */
-    GPU_MEMBER gpu_bytes16 first_vector(int c) const
+    /* A chunk of x, or of x + delta, which is then stored. All loads come before the first store, which might be to the
+     * same memory for all the compiler knows. */
+    template <int LANES, int KEEP> GPU_MEMBER void first_chunk(row_chunk<T, LANES, KEEP> &chunk, const row_span &s, int c) const
     {
-        gpu_bytes16 b = gpu_load16(x + c);
-        if (!delta) return b;
-        gpu_vec<T> v = gpu_vec_from<T>(b), d = gpu_vec_load(delta + c);
+        chunk.load(x, s, c);
+        if (!delta) return;
+        row_chunk<T, LANES, KEEP> add;
+        add.load(delta, s, c);
         GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] += d.v[i];
-        b = gpu_vec_bytes(v);
-        gpu_store16(sum + c, b);
-        return b;
+        for (int k = 0; k < KEEP; k++) {
+            if (chunk.vector(c, k) >= s.vectors) continue;
+            gpu_vec<T> v = gpu_vec_from<T>(chunk.b[k]), d = gpu_vec_from<T>(add.b[k]);
+            GPU_UNROLL
+            for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] += d.v[i];
+            chunk.b[k] = gpu_vec_bytes(v);
+            gpu_store16(sum + chunk.column(s, c, k), chunk.b[k]);
+        }
     }
     GPU_MEMBER float first_element(int c) const
     {
@@ -41,57 +46,50 @@ template <typename T> struct norm_row {
     }
 };
 
-template <typename T> GPU_DEVICE float squares(gpu_bytes16 b)
-{
-    gpu_vec<T> v = gpu_vec_from<T>(b);
-    float sum = 0;
-    GPU_UNROLL
-    for (int i = 0; i < gpu_vec<T>::n; i++) sum += v.v[i] * v.v[i];
-    return sum;
-}
-
 template <typename T, int LANES, int KEEP>
 GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a, bool together)
 {
     typedef row_team<LANES> team;
-    constexpr int N = gpu_vec<T>::n;
-    int64_t r = team::row(), at = r * a.cols;
+    int64_t r = team::row(), start = r * a.cols;
     if (r >= a.rows) return;
-    norm_row<T> row = {(const T *)a.x + at, a.delta ? (const T *)a.delta + at : NULL, (const T *)a.weight,
-                       a.delta ? (T *)a.sum + at : NULL, (T *)a.y + at};
-    row.span = row_span_of(row.x, (int)a.cols, together);
-    int lane = team::lane(), head = row.span.head, vectors = row.span.vectors, edges = row.span.edges;
+    norm_row<T> row = {(const T *)a.x + start, a.delta ? (const T *)a.delta + start : NULL, (const T *)a.weight,
+                       a.delta ? (T *)a.sum + start : NULL, (T *)a.y + start};
+    row_span span = row_span_of(row.x, (int)a.cols, together);
+    int lane = team::lane();
 
-    gpu_bytes16 kept[KEEP];
+    row_chunk<T, LANES, KEEP> chunk;
     float sum = 0;
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        int v = k * LANES + lane;
-        if (v < vectors) kept[k] = row.first_vector(head + v * N);
-    }
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++)
-        if (k * LANES + lane < vectors) sum += squares<T>(kept[k]);
-    for (int v = KEEP * LANES + lane; v < vectors; v += LANES) sum += squares<T>(row.first_vector(head + v * N));
-    for (int e = lane; e < edges; e += LANES) {
-        float x = row.first_element(row_edge<T>(row.span, e));
+    GPU_UNROLL_BY(1)
+    for (int e = lane; e < span.edges; e += LANES) {
+        float x = row.first_element(row_edge<T>(span, e));
         sum += x * x;
+    }
+    GPU_UNROLL_BY(1)
+    for (int c = chunk.count(span) - 1; c >= 0; c--) {
+        row.first_chunk(chunk, span, c);
+        chunk.each(span, c, [&](const gpu_vec<T> &x) {
+            GPU_UNROLL
+            for (int i = 0; i < gpu_vec<T>::n; i++) sum += x.v[i] * x.v[i];
+        });
+        chunk.forget();
     }
     sum = team::sum(sum);
     float rstd = gpu_rsqrt(gpu_divide_fast(sum, (float)a.cols) + a.eps);
 
-    bool weight_aligned = head == 0 && (uintptr_t)a.weight % 16 == 0;
+    bool weight_aligned = span.head == 0 && (uintptr_t)a.weight % 16 == 0;
     const T *again = a.delta ? row.sum : row.x;
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        int v = k * LANES + lane;
-        if (v < vectors) row.write_vector(head + v * N, kept[k], rstd, weight_aligned);
+    GPU_UNROLL_BY(1)
+    for (int c = 0; c < chunk.count(span); c++) {
+        if (c > 0) chunk.load(again, span, c);
+        GPU_UNROLL
+        for (int k = 0; k < KEEP; k++)
+            if (chunk.vector(c, k) < span.vectors)
+                row.write_vector(chunk.column(span, c, k), chunk.b[k], rstd, weight_aligned);
     }
-    for (int v = KEEP * LANES + lane; v < vectors; v += LANES)
-        row.write_vector(head + v * N, gpu_load16(again + head + v * N), rstd, weight_aligned);
-    for (int e = lane; e < edges; e += LANES) {
-        int c = row_edge<T>(row.span, e);
-        row.y[c] = gpu_from_float<T>(gpu_to_float(again[c]) * rstd * gpu_to_float(row.weight[c]));
+    GPU_UNROLL_BY(1)
+    for (int e = lane; e < span.edges; e += LANES) {
+        int at = row_edge<T>(span, e);
+        row.y[at] = gpu_from_float<T>(gpu_to_float(again[at]) * rstd * gpu_to_float(row.weight[at]));
     }
     if (lane == 0) a.rstd[r] = rstd;
 }

@@ -1,5 +1,6 @@
-/* Kernels that need a whole row before they can finish any of it: a team of threads takes a row, keeps as much of it
- * as fits in registers, reads the rest a second time (from the cache, as it was just there).
+/* Kernels that need a whole row before they can finish any of it: a team of threads takes a row, chunk by chunk. A chunk
+ * is what the team's registers hold. The first chunk comes last in the first pass and first in the second, so that it is
+ * read once; a longer row's other chunks are read again (from the cache, as they were just there).
  *
  * Rows of odd length start anywhere, so a row is cut into a `head` up to the first multiple of 16 bytes, vectors, and
  * a tail; head and tail together are its edges. */
@@ -59,77 +60,84 @@ template <typename T> GPU_DEVICE float row_exp(float factor, float x, float top)
     return row_power<T>(gpu_fma(factor, x, -top));
 }
 
-/* What a team keeps of its row: vector i is kept by lane i % LANES, the first KEEP of each lane. */
-template <typename T, int LANES, int KEEP> struct row_kept {
+/* A chunk of a row: KEEP vectors of each lane, LANES apart. */
+template <typename T, int LANES, int KEEP> struct row_chunk {
     gpu_bytes16 b[KEEP];
-    GPU_MEMBER void load(const T *p, const row_span &s)
+
+    static GPU_MEMBER int count(const row_span &s) { return (s.vectors + LANES * KEEP - 1) / (LANES * KEEP); }
+    /* the index of this lane's k-th vector */
+    static GPU_MEMBER int vector(int chunk, int k) { return (chunk * KEEP + k) * LANES + row_team<LANES>::lane(); }
+    static GPU_MEMBER int column(const row_span &s, int chunk, int k)
+    {
+        return s.head + vector(chunk, k) * gpu_vec<T>::n;
+    }
+    GPU_MEMBER void load(const T *p, const row_span &s, int chunk)
     {
         GPU_UNROLL
-        for (int k = 0; k < KEEP; k++) {
-            int i = k * LANES + row_team<LANES>::lane();
-            if (i < s.vectors) b[k] = gpu_load16(p + s.head + i * gpu_vec<T>::n);
-        }
+        for (int k = 0; k < KEEP; k++)
+            if (vector(chunk, k) < s.vectors) b[k] = gpu_load16(p + column(s, chunk, k));
+    }
+    /* f(vector) for each that this lane has */
+    template <typename F> GPU_MEMBER void each(const row_span &s, int chunk, F f) const
+    {
+        GPU_UNROLL
+        for (int k = 0; k < KEEP; k++)
+            if (vector(chunk, k) < s.vectors) f(gpu_vec_from<T>(b[k]));
+    }
+    /* Between two passes over it: unpacking again is cheaper than registers for the unpacked. */
+    GPU_MEMBER void forget()
+    {
+        GPU_UNROLL
+        for (int k = 0; k < KEEP; k++) gpu_forget(b[k]);
     }
 };
 
-/* f(value) for every element of the row that this lane has; kept must be loaded. */
-template <typename T, int LANES, int KEEP, typename F>
-GPU_DEVICE void row_each(const T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, F f)
+/* f(value) for every element of the row that this lane has. */
+template <int LANES, int KEEP, typename T, typename F> GPU_DEVICE void row_each(const T *p, const row_span &s, F f)
 {
-    int lane = row_team<LANES>::lane();
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        if (k * LANES + lane >= s.vectors) continue;
-        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
-        GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
-    }
-    GPU_UNROLL_BY(2)
-    for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
-        gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
-        GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
+    row_chunk<T, LANES, KEEP> chunk;
+    GPU_UNROLL_BY(1)
+    for (int c = 0; c < chunk.count(s); c++) {
+        chunk.load(p, s, c);
+        chunk.each(s, c, [&](const gpu_vec<T> &x) {
+            GPU_UNROLL
+            for (int i = 0; i < gpu_vec<T>::n; i++) f(x.v[i]);
+        });
     }
     GPU_UNROLL_BY(1)
-    for (int e = lane; e < s.edges; e += LANES) f(gpu_to_float(p[row_edge<T>(s, e)]));
+    for (int e = row_team<LANES>::lane(); e < s.edges; e += LANES) f(gpu_to_float(p[row_edge<T>(s, e)]));
 }
 
-/* p[i] = f(p[i]) for every element. */
+/* p[i] = f(p[i]) for every element; `chunk` has the first. */
 template <typename T, int LANES, int KEEP, typename F>
-GPU_DEVICE void row_replace(T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, F f)
+GPU_DEVICE void row_replace(T *p, const row_span &s, row_chunk<T, LANES, KEEP> &chunk, F f)
 {
-    int lane = row_team<LANES>::lane();
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        int v = k * LANES + lane;
-        if (v >= s.vectors) continue;
-        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
+    GPU_UNROLL_BY(1)
+    for (int c = 0; c < chunk.count(s); c++) {
+        if (c > 0) chunk.load(p, s, c);
         GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
-        gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
-    }
-    GPU_UNROLL_BY(2)
-    for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
-        gpu_vec<T> x = gpu_vec_load(p + s.head + v * gpu_vec<T>::n);
-        GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
-        gpu_vec_store(p + s.head + v * gpu_vec<T>::n, x);
+        for (int k = 0; k < KEEP; k++) {
+            if (chunk.vector(c, k) >= s.vectors) continue;
+            gpu_vec<T> x = gpu_vec_from<T>(chunk.b[k]);
+            GPU_UNROLL
+            for (int i = 0; i < gpu_vec<T>::n; i++) x.v[i] = f(x.v[i]);
+            gpu_vec_store(p + chunk.column(s, c, k), x);
+        }
     }
     GPU_UNROLL_BY(1)
-    for (int e = lane; e < s.edges; e += LANES) {
+    for (int e = row_team<LANES>::lane(); e < s.edges; e += LANES) {
         int c = row_edge<T>(s, e);
         p[c] = gpu_from_float<T>(f(gpu_to_float(p[c])));
     }
 }
 
-/* top, the maximum of factor·x over a row, and sum, that of row_exp(factor, x, top). What is kept waits for the lane's
- * maximum; the rest is summed as it passes, with the sum rescaled whenever the maximum grows. A NaN or an infinity above
- * reaches the sum; a minus infinity counts nothing. */
+/* top, the maximum of factor·x over a row, and sum, that of row_exp(factor, x, top). Each lane has its own maximum and
+ * rescales its sum when a chunk raises it. A NaN or an infinity above reaches the sum; a minus infinity counts nothing. */
 struct row_softmax {
     float top, sum;
 
     /* A maximum of minus infinity must not be subtracted from minus infinity. */
-    static GPU_MEMBER float base(float top) { return top > -GPU_INFINITY ? top : 0.0f; }
+    GPU_MEMBER float base() const { return top > -GPU_INFINITY ? top : 0.0f; }
     template <typename T> GPU_MEMBER void raise(float higher)
     {
         if (higher > top && top > -GPU_INFINITY) sum *= row_power<T>(top - higher);
@@ -137,47 +145,37 @@ struct row_softmax {
     }
 };
 
+/* Leaves the row's first chunk in `chunk`. */
 template <typename T, int LANES, int KEEP>
-GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, const row_kept<T, LANES, KEEP> &kept, float factor)
+GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, row_chunk<T, LANES, KEEP> &chunk, float factor)
 {
     typedef row_team<LANES> team;
     constexpr int N = gpu_vec<T>::n;
-    int lane = team::lane();
     row_softmax r = {-GPU_INFINITY, 0};
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        if (k * LANES + lane >= s.vectors) continue;
-        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
-        GPU_UNROLL
-        for (int i = 0; i < N; i++) r.top = gpu_max(r.top, factor * x.v[i]);
-    }
-    float base = row_softmax::base(r.top);
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        if (k * LANES + lane >= s.vectors) continue;
-        gpu_vec<T> x = gpu_vec_from<T>(kept.b[k]);
-        float part = 0;
-        GPU_UNROLL
-        for (int i = 0; i < N; i++) part += row_exp<T>(factor, x.v[i], base);
-        r.sum += part;
-    }
-    GPU_UNROLL_BY(2)
-    for (int v = KEEP * LANES + lane; v < s.vectors; v += LANES) {
-        gpu_vec<T> x = gpu_vec_load(p + s.head + v * N);
-        float higher = r.top, part = 0;
-        GPU_UNROLL
-        for (int i = 0; i < N; i++) higher = gpu_max(higher, factor * x.v[i]);
-        base = row_softmax::base(higher);
-        GPU_UNROLL
-        for (int i = 0; i < N; i++) part += row_exp<T>(factor, x.v[i], base);
-        r.raise<T>(higher);
-        r.sum += part;
+    GPU_UNROLL_BY(1)
+    for (int e = team::lane(); e < s.edges; e += LANES) {
+        float x = gpu_to_float(p[row_edge<T>(s, e)]);
+        r.raise<T>(gpu_max(r.top, factor * x));
+        r.sum += row_exp<T>(factor, x, r.base());
     }
     GPU_UNROLL_BY(1)
-    for (int e = lane; e < s.edges; e += LANES) {
-        float x = gpu_to_float(p[row_edge<T>(s, e)]), higher = gpu_max(r.top, factor * x);
+    for (int c = chunk.count(s) - 1; c >= 0; c--) {
+        chunk.load(p, s, c);
+        float higher = r.top;
+        chunk.each(s, c, [&](const gpu_vec<T> &x) {
+            GPU_UNROLL
+            for (int i = 0; i < N; i++) higher = gpu_max(higher, factor * x.v[i]);
+        });
+        chunk.forget();
         r.raise<T>(higher);
-        r.sum += row_exp<T>(factor, x, row_softmax::base(higher));
+        float base = r.base();
+        chunk.each(s, c, [&](const gpu_vec<T> &x) {
+            float part = 0;
+            GPU_UNROLL
+            for (int i = 0; i < N; i++) part += row_exp<T>(factor, x.v[i], base);
+            r.sum += part;
+        });
+        chunk.forget();
     }
     r.raise<T>(team::max(r.top));
     r.sum = team::sum(r.sum);

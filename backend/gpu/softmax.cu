@@ -9,12 +9,11 @@
 template <typename T, int LANES, int KEEP> GPU_DEVICE void softmax_row(T *x, int n, float scale)
 {
     row_span span = row_span_of(x, n, true);
-    row_kept<T, LANES, KEEP> kept;
-    kept.load(x, span);
+    row_chunk<T, LANES, KEEP> chunk;
     float factor = row_factor<T>(scale);
-    row_softmax stats = row_exp_sum(x, span, kept, factor);
+    row_softmax stats = row_exp_sum(x, span, chunk, factor);
     float part = gpu_divide_fast(1.0f, stats.sum), top = stats.top;
-    row_replace(x, span, kept, [=](float v) { return row_exp<T>(factor, v, top) * part; });
+    row_replace(x, span, chunk, [=](float v) { return row_exp<T>(factor, v, top) * part; });
 }
 
 template <typename T, int LANES, int KEEP>
@@ -63,46 +62,47 @@ GPU_DEVICE void softmax_backward_row(T *dx, const T *y, const T *dy, int n, floa
     typedef row_team<LANES> team;
     constexpr int N = gpu_vec<T>::n;
     row_span span = row_span_of(dx, n, together);
-    row_kept<T, LANES, KEEP> ys, dys;
-    ys.load(y, span);
-    dys.load(dy, span);
-    int lane = team::lane();
+    row_chunk<T, LANES, KEEP> ys, dys;
     float dot = 0;
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        if (k * LANES + lane >= span.vectors) continue;
-        gpu_vec<T> p = gpu_vec_from<T>(ys.b[k]), d = gpu_vec_from<T>(dys.b[k]);
-        GPU_UNROLL
-        for (int i = 0; i < N; i++) dot += p.v[i] * d.v[i];
+    GPU_UNROLL_BY(1)
+    for (int e = team::lane(); e < span.edges; e += LANES) {
+        int at = row_edge<T>(span, e);
+        dot += gpu_to_float(y[at]) * gpu_to_float(dy[at]);
     }
-    for (int v = KEEP * LANES + lane; v < span.vectors; v += LANES) {
-        gpu_vec<T> p = gpu_vec_load(y + span.head + v * N), d = gpu_vec_load(dy + span.head + v * N);
+    GPU_UNROLL_BY(1)
+    for (int c = ys.count(span) - 1; c >= 0; c--) {
+        ys.load(y, span, c);
+        dys.load(dy, span, c);
         GPU_UNROLL
-        for (int i = 0; i < N; i++) dot += p.v[i] * d.v[i];
-    }
-    for (int e = lane; e < span.edges; e += LANES) {
-        int c = row_edge<T>(span, e);
-        dot += gpu_to_float(y[c]) * gpu_to_float(dy[c]);
+        for (int k = 0; k < KEEP; k++) {
+            if (ys.vector(c, k) >= span.vectors) continue;
+            gpu_vec<T> p = gpu_vec_from<T>(ys.b[k]), d = gpu_vec_from<T>(dys.b[k]);
+            GPU_UNROLL
+            for (int i = 0; i < N; i++) dot += p.v[i] * d.v[i];
+        }
+        ys.forget();
+        dys.forget();
     }
     dot = team::sum(dot);
-    GPU_UNROLL
-    for (int k = 0; k < KEEP; k++) {
-        int v = k * LANES + lane;
-        if (v >= span.vectors) continue;
-        gpu_vec<T> p = gpu_vec_from<T>(ys.b[k]), d = gpu_vec_from<T>(dys.b[k]);
+    GPU_UNROLL_BY(1)
+    for (int c = 0; c < ys.count(span); c++) {
+        if (c > 0) {
+            ys.load(y, span, c);
+            dys.load(dy, span, c);
+        }
         GPU_UNROLL
-        for (int i = 0; i < N; i++) d.v[i] = scale * p.v[i] * (d.v[i] - dot);
-        gpu_vec_store(dx + span.head + v * N, d);
+        for (int k = 0; k < KEEP; k++) {
+            if (ys.vector(c, k) >= span.vectors) continue;
+            gpu_vec<T> p = gpu_vec_from<T>(ys.b[k]), d = gpu_vec_from<T>(dys.b[k]);
+            GPU_UNROLL
+            for (int i = 0; i < N; i++) d.v[i] = scale * p.v[i] * (d.v[i] - dot);
+            gpu_vec_store(dx + ys.column(span, c, k), d);
+        }
     }
-    for (int v = KEEP * LANES + lane; v < span.vectors; v += LANES) {
-        gpu_vec<T> p = gpu_vec_load(y + span.head + v * N), d = gpu_vec_load(dy + span.head + v * N);
-        GPU_UNROLL
-        for (int i = 0; i < N; i++) d.v[i] = scale * p.v[i] * (d.v[i] - dot);
-        gpu_vec_store(dx + span.head + v * N, d);
-    }
-    for (int e = lane; e < span.edges; e += LANES) {
-        int c = row_edge<T>(span, e);
-        dx[c] = gpu_from_float<T>(scale * gpu_to_float(y[c]) * (gpu_to_float(dy[c]) - dot));
+    GPU_UNROLL_BY(1)
+    for (int e = team::lane(); e < span.edges; e += LANES) {
+        int at = row_edge<T>(span, e);
+        dx[at] = gpu_from_float<T>(scale * gpu_to_float(y[at]) * (gpu_to_float(dy[at]) - dot));
     }
 }
 

@@ -11,10 +11,8 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) row_sum(struct tt_row_sum_args a
     if (r >= a.rows) return;
     const T *x = (const T *)a.x + r * a.cols;
     row_span span = row_span_of(x, (int)a.cols, true);
-    row_kept<T, LANES, KEEP> kept;
-    kept.load(x, span);
     float sum = 0;
-    row_each(x, span, kept, [&](float v) { sum += v; });
+    row_each<LANES, KEEP>(x, span, [&](float v) { sum += v; });
     sum = team::sum(sum);
     if (team::lane() == 0) a.out[r] = a.factor * sum;
 }

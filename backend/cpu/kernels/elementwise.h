@@ -100,7 +100,7 @@ static void k_col_sum(const struct cpu_team *team, const struct tt_col_sum_args 
 
 static void k_reduce_parts(const struct cpu_team *team, const struct tt_reduce_parts_args *a)
 {
-    PARALLEL_FOR(team, a->parts * a->cols)
+    PARALLEL_FOR(team, a->parts * a->cols / 4) /* an addition each: not worth waking threads for little */
     for (int64_t c = 0; c < a->cols; c += COLUMNS)
         columns_sum(a->partial + c, a->parts, smaller(COLUMNS, a->cols - c), a->cols, a->out + c, a->accumulate);
 }
