@@ -107,8 +107,9 @@ static void compare(const struct shape *s, const struct matrix *a, const struct 
 
     int touched = 0;
     for (int64_t n = 0; n < c->total; n++) {
-        int64_t in_batch = n % c->stride, row = in_batch / c->ld, col = in_batch % c->ld;
-        bool inside = n / c->stride < c->batch && row < c->rows && col < c->cols;
+        int64_t stride = c->stride ? c->stride : 1, ld = c->ld ? c->ld : 1; /* an empty C has neither */
+        int64_t in_batch = n % stride, row = in_batch / ld, col = in_batch % ld;
+        bool inside = n / stride < c->batch && row < c->rows && col < c->cols;
         touched += !inside && c->host[n] != GAP;
     }
     CHECK(!touched, "%d elements outside C were written at m %d n %d k %d", touched, (int)s->m, (int)s->n, (int)s->k);
