@@ -15,7 +15,7 @@
 
 #define GPU_KERNEL static __global__ void
 #define GPU_DEVICE static __device__ __forceinline__
-#define GPU_MEMBER __device__ __forceinline__ /* in a struct, and for specialisations */
+#define GPU_MEMBER __device__ __forceinline__               /* in a struct, and for specialisations */
 #define GPU_BOTH static __host__ __device__ __forceinline__ /* host and device */
 #define GPU_SHARED __shared__
 #define GPU_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
@@ -57,17 +57,13 @@ static inline int gpu_attribute(enum cudaDeviceAttr which)
     if (cudaGetDevice(&device) || cudaDeviceGetAttribute(&value, which, device)) return 0;
     return value;
 }
-/* What a block may ask for, and how many processors run blocks. */
+/* What a block may ask for. */
 static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
-static inline int gpu_units(void) { return gpu_attribute(cudaDevAttrMultiProcessorCount); }
-/* Does the chip multiply tiles of bf16 (half can everywhere)? */
-static inline bool gpu_has_bf16_tiles(void) { return gpu_attribute(cudaDevAttrComputeCapabilityMajor) >= 8; }
 
 /* ---- threads ---- */
 
-#define GPU_WAVE 32      /* lanes of a wave; device code only, because another vendor has chips of both widths */
-#define GPU_GROUP 32     /* lanes that are within one wave on every chip; for hosts too */
-#define GPU_BLOCK_MAX 1024
+#define GPU_WAVE 32  /* lanes of a wave; device code only, because another vendor has chips of both widths */
+#define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
 
 #define gpu_thread() ((int)threadIdx.x)
 #define gpu_threads() ((int)blockDim.x)
@@ -81,11 +77,13 @@ GPU_DEVICE int gpu_wave(void) { return (int)(threadIdx.x / GPU_WAVE); }
 
 GPU_DEVICE void gpu_block_sync(void) { __syncthreads(); }
 GPU_DEVICE void gpu_wave_sync(void) { __syncwarp(); }
-GPU_DEVICE int gpu_block_any(int predicate) { return __syncthreads_or(predicate); }
 
 /* All lanes of the wave take part. */
 template <typename T> GPU_DEVICE T gpu_shfl(T x, int lane) { return __shfl_sync(0xffffffffu, x, lane, GPU_WAVE); }
-template <typename T> GPU_DEVICE T gpu_shfl_xor(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask, GPU_WAVE); }
+template <typename T> GPU_DEVICE T gpu_shfl_xor(T x, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, x, mask, GPU_WAVE);
+}
 template <typename T> GPU_DEVICE T gpu_shfl_up(T x, int by) { return __shfl_up_sync(0xffffffffu, x, by, GPU_WAVE); }
 template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by) { return __shfl_down_sync(0xffffffffu, x, by, GPU_WAVE); }
 /* Bit i: lane i's predicate; and how many of a ballot's bits lie below a lane. */
@@ -149,7 +147,7 @@ GPU_DEVICE float gpu_fma(float x, float y, float z) { return __fmaf_rn(x, y, z);
 GPU_DEVICE float gpu_max(float x, float y) { return fmaxf(x, y); } /* the number, when the other is not one */
 GPU_DEVICE float gpu_min(float x, float y) { return fminf(x, y); }
 GPU_DEVICE bool gpu_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
-/* The chip's own instruction, a few ulp off: for results that are rounded to 16 bits anyway, or are small parts of a sum. */
+/* The chip's own instruction, a few ulp off: for results that are rounded to 16 bits, or are small parts of a sum. */
 GPU_DEVICE float gpu_exp_fast(float x) { return __expf(x); }
 GPU_DEVICE float gpu_divide_fast(float x, float y) { return __fdividef(x, y); } /* 0 when y is above 2^126 */
 GPU_DEVICE float gpu_sqrt_fast(float x)
@@ -335,8 +333,7 @@ template <typename F> GPU_DEVICE void gpu_tile_each_slot(gpu_tile_c &c, F f)
 {
     int t = gpu_lane() % 4;
     GPU_UNROLL
-    for (int i = 0; i < 8; i++)
-        f(i % 4 / 2, gpu_tile_row_of(i % 4 / 2), i / 4 * 8 + 2 * t + i % 2, c.v[i / 4][i % 4]);
+    for (int i = 0; i < 8; i++) f(i % 4 / 2, gpu_tile_row_of(i % 4 / 2), i / 4 * 8 + 2 * t + i % 2, c.v[i / 4][i % 4]);
 }
 /* Over the lanes that share a row; every one of them gets the result. */
 GPU_DEVICE float gpu_tile_row_max(float x)

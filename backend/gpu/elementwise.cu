@@ -44,7 +44,8 @@ struct f_rsqrt_backward : always {
 };
 
 template <typename T, typename F>
-static gpu_error unary(const void *x, int64_t ldx, void *out, int64_t ldo, int64_t rows, int64_t cols, F f, gpu_stream s)
+static gpu_error unary(const void *x, int64_t ldx, void *out, int64_t ldo, int64_t rows, int64_t cols, F f,
+                       gpu_stream s)
 {
     map_function<T, 1, F> op = {{(const T *)x}, (T *)out, {ldx}, ldo, f};
     return map_launch_function(op, rows, cols, s);
@@ -73,9 +74,9 @@ gpu_error tt_gpu_silu(const struct tt_silu_args *a, gpu_stream s)
 }
 gpu_error tt_gpu_silu_backward(const struct tt_silu_backward_args *a, gpu_stream s)
 {
-    return GPU_DISPATCH(a->dtype, T,
-                        binary<T>(a->x, a->ldx, a->dy, a->lddy, a->dx, a->lddx, a->rows, a->cols, f_silu_backward<T>(),
-                                  s));
+    return GPU_DISPATCH(
+        a->dtype, T,
+        binary<T>(a->x, a->ldx, a->dy, a->lddy, a->dx, a->lddx, a->rows, a->cols, f_silu_backward<T>(), s));
 }
 gpu_error tt_gpu_square(const struct tt_square_args *a, gpu_stream s)
 {
@@ -137,8 +138,7 @@ template <typename T> struct cast_op {
 gpu_error tt_gpu_cast(const struct tt_cast_args *a, gpu_stream s)
 {
     bool aligned = gpu_aligned(a->x) && gpu_aligned(a->out);
-    return GPU_DISPATCH(a->dtype, T,
-                        map_launch_flat(cast_op<T>{a->x, (T *)a->out}, a->n, a->out, aligned, s));
+    return GPU_DISPATCH(a->dtype, T, map_launch_flat(cast_op<T>{a->x, (T *)a->out}, a->n, a->out, aligned, s));
 }
 
 struct zero_op {

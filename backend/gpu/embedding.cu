@@ -9,7 +9,10 @@ template <typename T> struct embedding_op {
     static constexpr int unroll = 4;
     struct tt_embedding_args a;
 
-    GPU_MEMBER const T *from(int64_t t, context base) const { return (const T *)a.weight + token_at(base, t, a.S) * a.C; }
+    GPU_MEMBER const T *from(int64_t t, context base) const
+    {
+        return (const T *)a.weight + token_at(base, t, a.S) * a.C;
+    }
     GPU_MEMBER context begin(bool &) const { return step_tokens(a.tokens, a.state, a.slot_stride); }
     GPU_MEMBER in load(int64_t t, int64_t c) const
     {

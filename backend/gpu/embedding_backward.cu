@@ -1,16 +1,16 @@
 /* The gradient of the embedding without atomics on floats: positions are sorted by token, stably, and each token's rows
  * are then summed in that order.
  *
- * The sort is a radix sort of positions by the digits of their token. Blocks take consecutive runs of positions; `count`
- * leaves a histogram per block, from which `place` works out where the block's first position with each digit goes.
- * Tokens with up to LONG positions are summed by a group of lanes, the row's columns over the lanes; the few with more
- * by blocks that each take a slice of the columns and let many rows be under way at once. */
+ * The sort is a radix sort of positions by the digits of their token. Blocks take consecutive runs of positions;
+ * `count` leaves a histogram per block, from which `place` works out where the block's first position with each digit
+ * goes. Tokens with up to LONG positions are summed by a group of lanes, the row's columns over the lanes; the few with
+ * more by blocks that each take a slice of the columns and let many rows be under way at once. */
 #include "backend/gpu/tokens.h"
 
-enum { THREADS = 256, DIGITS_MAX = 256, BLOCKS_MAX = 128, LONG = 128, SLICE_BYTES = 128 };
+enum { THREADS = 256, DIGITS_MAX = 256, BLOCKS_MAX = 128, BLOCKS_ENOUGH = 60, LONG = 128, SLICE_BYTES = 128 };
 
 struct sort_pass {
-    const int32_t *from; /* positions; NULL: 0, 1, 2, ... */
+    const int32_t *from;  /* positions; NULL: 0, 1, 2, ... */
     int32_t *to, *counts; /* counts: (blocks, digits) */
     int T, blocks, digits, shift;
 };
@@ -115,13 +115,11 @@ struct op_smaller {
     GPU_MEMBER int operator()(int a, int b) const { return a < b ? a : b; }
 };
 
-GPU_DEVICE int token_of(const sum_args &s, const int32_t *base, int64_t i)
-{
-    return token_at(base, s.order[i], s.a.S);
-}
+GPU_DEVICE int token_of(const sum_args &s, const int32_t *base, int64_t i) { return token_at(base, s.order[i], s.a.S); }
 
 /* dw[0..n) += the rows of dy that `rows` positions name, one after another. */
-template <typename T> GPU_DEVICE void add_rows_vector(float *dw, const T *dy, const int32_t *positions, int rows, int64_t C)
+template <typename T>
+GPU_DEVICE void add_rows_vector(float *dw, const T *dy, const int32_t *positions, int rows, int64_t C)
 {
     constexpr int N = gpu_vec<T>::n;
     gpu_vec<float> sum[N / 4];
@@ -234,7 +232,7 @@ template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) sum_long(sum_
 static gpu_error sort_positions(const struct tt_embedding_backward_args *a, const int32_t **order, gpu_stream s)
 {
     int64_t room = TT_EMBEDDING_WORK(a->T, a->V) - 2 * a->T;
-    int bits = room >= DIGITS_MAX * 64 ? 8 : 4;
+    int bits = room >= DIGITS_MAX * BLOCKS_ENOUGH ? 8 : 4;
     sort_pass p = {NULL, a->work, a->work + 2 * a->T, (int)a->T, 0, 1 << bits, 0};
     p.blocks = (int)gpu_smaller(gpu_smaller(BLOCKS_MAX, room / p.digits), gpu_divide_up(a->T, THREADS));
     do {

@@ -16,14 +16,10 @@ GPU_BOTH int64_t gpu_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 GPU_BOTH int64_t gpu_larger(int64_t a, int64_t b) { return a > b ? a : b; }
 GPU_BOTH int64_t gpu_divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* The largest grid a kernel with a loop over its work asks for: enough blocks to fill any chip several times. */
-enum { GPU_GRID_MAX = 65535 };
-
 static inline gpu_grid gpu_grid_of(int64_t blocks)
 {
     return gpu_grid((unsigned)gpu_smaller(gpu_larger(blocks, 0), INT32_MAX));
 }
-static inline gpu_grid gpu_grid_capped(int64_t blocks) { return gpu_grid_of(gpu_smaller(blocks, GPU_GRID_MAX)); }
 
 /* May p be read 16 bytes at a time, and rows `ld` elements of `size` bytes apart too? */
 static inline bool gpu_aligned(const void *p) { return (uintptr_t)p % 16 == 0; }
@@ -117,7 +113,7 @@ template <typename V> GPU_DEVICE V gpu_wave_sum(V x) { return gpu_group_sum<GPU_
 GPU_DEVICE float gpu_wave_max(float x) { return gpu_group_max<GPU_WAVE>(x); }
 
 /* Over a block of THREADS threads, a multiple of GPU_WAVE and a power of two. The waves' results are few enough to be
- * read one by one, or are reduced as the lanes' were. The barrier at the end lets the next call reuse the shared words. */
+ * read one by one, or are reduced as the lanes' were. The barrier at the end lets the next call reuse the words. */
 template <int THREADS, typename V, typename Op> GPU_DEVICE V gpu_block_reduce(V x, Op op)
 {
     constexpr int WAVES = THREADS / GPU_WAVE;
@@ -137,7 +133,10 @@ template <int THREADS, typename V, typename Op> GPU_DEVICE V gpu_block_reduce(V 
     }
     return x;
 }
-template <int THREADS, typename V> GPU_DEVICE V gpu_block_sum(V x) { return gpu_block_reduce<THREADS>(x, gpu_op_sum()); }
+template <int THREADS, typename V> GPU_DEVICE V gpu_block_sum(V x)
+{
+    return gpu_block_reduce<THREADS>(x, gpu_op_sum());
+}
 template <int THREADS> GPU_DEVICE float gpu_block_max(float x) { return gpu_block_reduce<THREADS>(x, gpu_op_max()); }
 
 #endif

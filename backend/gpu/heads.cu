@@ -101,10 +101,11 @@ template <typename T, bool SPLIT> struct rope_heads_op {
     }
 };
 
-template <typename T, bool SPLIT> static gpu_error rope_heads(const rope_heads_op<T, SPLIT> &op, int64_t B, gpu_stream s)
+template <typename T, bool SPLIT>
+static gpu_error rope_heads(const rope_heads_op<T, SPLIT> &op, int64_t B, gpu_stream s)
 {
     bool vectors = op.D % gpu_vec<T>::n == 0 && gpu_aligned(op.packed) && gpu_aligned(op.q) && gpu_aligned(op.k) &&
-                   gpu_aligned(op.v);
+                   gpu_aligned(op.v) && gpu_aligned(op.cos) && gpu_aligned(op.sin);
     int64_t cols = (op.heads + 2 * op.kv_heads) * op.D;
     if (vectors) return map_launch(op, B * op.S, cols, true, s);
     return map_launch_singles(op, B * op.S, cols / 2, s);
@@ -125,7 +126,8 @@ gpu_error tt_gpu_rope_merge(const struct tt_rope_merge_args *a, gpu_stream s)
                                    a->B, s));
 }
 
-/* ---- repeated heads: rows are the B·KV heads of n elements, each read once and written G times, or the reverse ---- */
+/* ---- repeated heads: rows are the B·KV heads of n elements, each read once and written G times, or the reverse ----
+ */
 
 template <typename T> struct repeat_op {
     typedef T type;
@@ -153,9 +155,9 @@ gpu_error tt_gpu_repeat_kv(const struct tt_repeat_kv_args *a, gpu_stream s)
 {
     int G = (int)(a->heads / a->kv_heads);
     bool aligned = gpu_aligned(a->x) && gpu_aligned(a->out);
-    return GPU_DISPATCH(a->dtype, T,
-                        map_launch(repeat_op<T>{(const T *)a->x, (T *)a->out, a->n, G}, a->B * a->kv_heads, a->n,
-                                   aligned, s));
+    return GPU_DISPATCH(
+        a->dtype, T,
+        map_launch(repeat_op<T>{(const T *)a->x, (T *)a->out, a->n, G}, a->B * a->kv_heads, a->n, aligned, s));
 }
 
 template <typename T> struct repeat_backward_op {
@@ -193,7 +195,7 @@ gpu_error tt_gpu_repeat_kv_backward(const struct tt_repeat_kv_backward_args *a, 
 {
     int G = (int)(a->heads / a->kv_heads);
     bool aligned = gpu_aligned(a->dy) && gpu_aligned(a->dx);
-    return GPU_DISPATCH(a->dtype, T,
-                        map_launch(repeat_backward_op<T>{(const T *)a->dy, (T *)a->dx, a->n, G}, a->B * a->kv_heads,
-                                   a->n, aligned, s));
+    return GPU_DISPATCH(
+        a->dtype, T,
+        map_launch(repeat_backward_op<T>{(const T *)a->dy, (T *)a->dx, a->n, G}, a->B * a->kv_heads, a->n, aligned, s));
 }

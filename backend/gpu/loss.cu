@@ -57,7 +57,8 @@ gpu_error tt_gpu_sub_target(const struct tt_sub_target_args *a, gpu_stream s)
 /* ---- whole ---- */
 
 template <typename T, int LANES, int KEEP>
-GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::threads) cross_entropy(struct tt_cross_entropy_args a)
+GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::threads)
+    cross_entropy(struct tt_cross_entropy_args a)
 {
     typedef row_team<LANES> team;
     int64_t r = team::row();

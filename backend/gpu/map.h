@@ -16,7 +16,8 @@
 
 enum { MAP_THREADS = 256, MAP_SINGLES = 4 };
 
-struct map_nothing {};
+struct map_nothing {
+};
 
 /* Where the offset-th thing after the block's first lies; positions within a block are cheap 32-bit divisions. */
 struct map_place {
@@ -81,7 +82,8 @@ template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_singles(Op op, int
 
 /* ---- host ---- */
 
-template <typename Op> static inline gpu_error map_launch_singles(const Op &op, int64_t rows, int64_t cols, gpu_stream s)
+template <typename Op>
+static inline gpu_error map_launch_singles(const Op &op, int64_t rows, int64_t cols, gpu_stream s)
 {
     gpu_grid grid = gpu_grid_of(gpu_divide_up(rows * cols, MAP_THREADS * MAP_SINGLES));
     return GPU_LAUNCH(map_singles<Op>, grid, MAP_THREADS, 0, s, op, rows, cols);

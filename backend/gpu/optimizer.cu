@@ -4,7 +4,7 @@
 
 /* ---- the whole: a thread has 8 parameters, two vectors of each array and one of the copy ---- */
 
-enum { ADAM_THREADS = 256, ADAM_EACH = 8 };
+enum { ADAM_THREADS = 256, ADAM_EACH = 8, ADAM_BLOCKS = 4096 /* without vectors */ };
 
 struct adam_step {
     float clip, rate, unbias2, shrink, beta1, beta2, eps;
@@ -76,7 +76,7 @@ template <typename T> static gpu_error launch_adamw(const struct tt_adamw_args *
     int64_t head = gpu_smaller(map_head(a->w, sizeof(float)), a->n), vectors = (a->n - head) / ADAM_EACH;
     bool together = map_together(a->w, a->m) && map_together(a->w, a->v) && map_together(a->w, a->grad);
     if (!together || (a->copy && !gpu_aligned((const T *)a->copy + head))) head = a->n, vectors = 0;
-    int64_t threads = vectors ? vectors : gpu_smaller(a->n, (int64_t)GPU_GRID_MAX * ADAM_THREADS);
+    int64_t threads = vectors ? vectors : gpu_smaller(a->n, (int64_t)ADAM_BLOCKS * ADAM_THREADS);
     gpu_grid grid = gpu_grid_of(gpu_divide_up(gpu_larger(threads, a->n > 0), ADAM_THREADS));
     return GPU_LAUNCH(adamw<T>, grid, ADAM_THREADS, 0, s, *a, head, vectors);
 }

@@ -9,7 +9,8 @@ template <typename T> struct norm_row {
 
     /* A chunk of x, or of x + delta, which is then stored. All loads come before the first store, which might be to the
      * same memory for all the compiler knows. */
-    template <int LANES, int KEEP> GPU_MEMBER void first_chunk(row_chunk<T, LANES, KEEP> &chunk, const row_span &s, int c) const
+    template <int LANES, int KEEP>
+    GPU_MEMBER void first_chunk(row_chunk<T, LANES, KEEP> &chunk, const row_span &s, int c) const
     {
         chunk.load(x, s, c);
         if (!delta) return;

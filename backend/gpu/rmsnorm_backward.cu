@@ -2,8 +2,8 @@
  *
  * A block takes a run. Its teams take the run's rows in turn, a row's columns over the team's threads, so that every
  * thread meets the same columns in each of its rows: the weight stays in registers, and so do the sums for the weight's
- * gradient, which are added over the teams at the end. The next row is loaded while this one is reduced. Wide rows leave
- * no registers for the weight and the next row. */
+ * gradient, which are added over the teams at the end. The next row is loaded while this one is reduced. Wide rows
+ * leave no registers for the weight and the next row. */
 #include "backend/gpu/rows.h"
 
 enum { THREADS = 256 };
@@ -31,8 +31,10 @@ template <typename T, int LANES, int KEEP> struct norm_rows {
 /* Sums over a team; a block's only team may be the block. */
 template <int LANES> GPU_DEVICE float team_sum(float x)
 {
-    if constexpr (LANES > GPU_GROUP) return gpu_block_sum<LANES>(x);
-    else return gpu_group_sum<LANES>(x);
+    if constexpr (LANES > GPU_GROUP)
+        return gpu_block_sum<LANES>(x);
+    else
+        return gpu_group_sum<LANES>(x);
 }
 
 template <typename T, int LANES, int KEEP>
@@ -59,8 +61,10 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
     rows now, next;
     if (ROOM && from + team < to) next.load(a, from + team, lane, vectors);
     for (int64_t r = from + team; r < to; r += TEAMS) {
-        if (ROOM) now = next;
-        else now.load(a, r, lane, vectors);
+        if (ROOM)
+            now = next;
+        else
+            now.load(a, r, lane, vectors);
         float rstd = now.rstd, dot = 0;
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++) {
@@ -114,7 +118,8 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
 }
 
 /* Any number of columns, from anywhere: the sums live in `partial`, each element with one thread. */
-template <typename T> GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward_any(struct tt_rmsnorm_backward_args a, int64_t run)
+template <typename T>
+GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward_any(struct tt_rmsnorm_backward_args a, int64_t run)
 {
     const T *w = (const T *)a.weight;
     float *partial = a.partial + gpu_block_x() * a.cols;

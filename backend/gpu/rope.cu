@@ -69,9 +69,9 @@ template <typename T> struct rope_table_op {
     GPU_MEMBER void store(int64_t t, int64_t c, const in &b, context) const
     {
         gpu_vec<T> v = gpu_vec_from<T>(b);
-        const float *entry = angle(t, c);
+        turn_entries<T> entries = turn_load<T>(angle(t, c));
         GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] *= entry[i / 2];
+        for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] *= entries.v[i / 2];
         gpu_vec_store(out + t * ldo + c, v);
     }
     GPU_MEMBER void one(int64_t t, int64_t c, context) const
@@ -84,7 +84,7 @@ template <typename T, typename Args> static gpu_error rope_table(const Args *a, 
 {
     rope_table_op<T> op = {(const T *)a->x, (T *)a->out, a->table, a->S, a->D, a->ldx, a->ldo};
     bool aligned = a->D % gpu_vec<T>::n == 0 && gpu_aligned_rows(a->x, a->ldx, sizeof(T)) &&
-                   gpu_aligned_rows(a->out, a->ldo, sizeof(T));
+                   gpu_aligned_rows(a->out, a->ldo, sizeof(T)) && gpu_aligned(a->table);
     return map_launch(op, a->T, a->heads * a->D, aligned, s);
 }
 

@@ -1,6 +1,6 @@
-/* Kernels that need a whole row before they can finish any of it: a team of threads takes a row, chunk by chunk. A chunk
- * is what the team's registers hold. The first chunk comes last in the first pass and first in the second, so that it is
- * read once; a longer row's other chunks are read again (from the cache, as they were just there).
+/* Kernels that need a whole row before they can finish any of it: a team of threads takes a row, chunk by chunk. A
+ * chunk is what the team's registers hold. The first chunk comes last in the first pass and first in the second, so
+ * that it is read once; a longer row's other chunks are read again (from the cache, as they were just there).
  *
  * Rows of odd length start anywhere, so a row is cut into a `head` up to the first multiple of 16 bytes, vectors, and
  * a tail; head and tail together are its edges. */
@@ -35,20 +35,24 @@ template <int LANES> struct row_team {
     static GPU_MEMBER int lane() { return gpu_thread() % LANES; }
     template <typename Op> static GPU_MEMBER float reduce(float x, Op op)
     {
-        if constexpr (LANES > GPU_GROUP) return gpu_block_reduce<LANES>(x, op);
-        else return gpu_group_reduce<LANES>(x, op);
+        if constexpr (LANES > GPU_GROUP)
+            return gpu_block_reduce<LANES>(x, op);
+        else
+            return gpu_group_reduce<LANES>(x, op);
     }
     static GPU_MEMBER float sum(float x) { return reduce(x, gpu_op_sum()); }
     static GPU_MEMBER float max(float x) { return reduce(x, gpu_op_max()); }
     static GPU_MEMBER void sync()
     {
-        if constexpr (LANES > GPU_GROUP) gpu_block_sync();
-        else gpu_wave_sync();
+        if constexpr (LANES > GPU_GROUP)
+            gpu_block_sync();
+        else
+            gpu_wave_sync();
     }
 };
 
-/* exp(scale·x - top·unit) with unit = row_unit<T>(): natural for float; 16-bit results are good enough in powers of two,
- * one instruction each. `factor` is scale / unit, so that factor·x is in the units of top. */
+/* exp(scale·x - top·unit) with unit = row_unit<T>(): natural for float; 16-bit results are good enough in powers of
+ * two, one instruction each. `factor` is scale / unit, so that factor·x is in the units of top. */
 template <typename T> GPU_DEVICE float row_unit() { return sizeof(T) == 4 ? 1.0f : 0.693147180559945f; }
 template <typename T> GPU_DEVICE float row_factor(float scale)
 {
@@ -132,7 +136,7 @@ GPU_DEVICE void row_replace(T *p, const row_span &s, row_chunk<T, LANES, KEEP> &
 }
 
 /* top, the maximum of factor·x over a row, and sum, that of row_exp(factor, x, top). Each lane has its own maximum and
- * rescales its sum when a chunk raises it. A NaN or an infinity above reaches the sum; a minus infinity counts nothing. */
+ * rescales its sum when a chunk raises it. A NaN or an infinity above reaches the sum. */
 struct row_softmax {
     float top, sum;
 
@@ -187,7 +191,7 @@ GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, row_chunk<T, L
     GPU_LAUNCH(kernel<T, LANES, KEEP>, gpu_grid_of(gpu_divide_up(row_count, row_team<LANES>::rows)),                   \
                row_team<LANES>::threads, 0, stream, __VA_ARGS__)
 #define ROWS_LAUNCH(kernel, T, row_count, cols, stream, ...)                                                           \
-    ((cols) <= GPU_GROUP * gpu_vec<T>::n   ? ROWS_LAUNCH_AS(kernel, T, GPU_GROUP, 1, row_count, stream, __VA_ARGS__)   \
+    ((cols) <= GPU_GROUP * gpu_vec<T>::n ? ROWS_LAUNCH_AS(kernel, T, GPU_GROUP, 1, row_count, stream, __VA_ARGS__)     \
      : (cols) <= GPU_GROUP * 4 * gpu_vec<T>::n                                                                         \
          ? ROWS_LAUNCH_AS(kernel, T, GPU_GROUP, 4, row_count, stream, __VA_ARGS__)                                     \
          : ROWS_LAUNCH_AS(kernel, T, 256, 4, row_count, stream, __VA_ARGS__))

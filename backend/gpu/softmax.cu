@@ -123,7 +123,7 @@ gpu_error tt_gpu_softmax_backward(const struct tt_softmax_backward_args *a, gpu_
 
 template <typename T, int LANES, int KEEP>
 GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads)
-causal_softmax_backward(struct tt_causal_softmax_backward_args a, bool together)
+    causal_softmax_backward(struct tt_causal_softmax_backward_args a, bool together)
 {
     int64_t r = row_team<LANES>::row(), at = r * a.S;
     if (r >= a.count * a.S) return;

@@ -22,19 +22,20 @@ gpu_error tt_gpu_row_sum(const struct tt_row_sum_args *a, gpu_stream s)
     return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(row_sum, T, a->rows, a->cols, s, *a));
 }
 
-/* ---- a block per 32 bytes of columns, its threads over the rows ---- */
+/* ---- a block per SECTOR of columns, its threads over the rows ---- */
 
-enum { COLUMN_THREADS = 512, SECTOR = 32 /* bytes: the least that memory gives */ };
+enum { COLUMN_THREADS = 512, SECTOR = 2 * 16 /* bytes: the least that memory gives */ };
 
 template <typename T, bool VECTORS> struct column_block {
-    static constexpr int n = VECTORS ? gpu_vec<T>::n : 1;     /* columns of a thread */
-    static constexpr int columns = SECTOR / (int)sizeof(T);   /* of a block */
-    static constexpr int across = columns / n;                /* threads to a row */
-    static constexpr int rows = COLUMN_THREADS / across;      /* at a time */
+    static constexpr int n = VECTORS ? gpu_vec<T>::n : 1;   /* columns of a thread */
+    static constexpr int columns = SECTOR / (int)sizeof(T); /* of a block */
+    static constexpr int across = columns / n;              /* threads to a row */
+    static constexpr int rows = COLUMN_THREADS / across;    /* at a time */
 };
 
 template <typename T, bool VECTORS>
-GPU_KERNEL GPU_BOUNDS_MIN(COLUMN_THREADS, 2) column_sum(const T *x, float *out, int64_t rows, int64_t cols, bool accumulate)
+GPU_KERNEL GPU_BOUNDS_MIN(COLUMN_THREADS, 2)
+    column_sum(const T *x, float *out, int64_t rows, int64_t cols, bool accumulate)
 {
     typedef column_block<T, VECTORS> block;
     GPU_SHARED float sums[COLUMN_THREADS / GPU_WAVE][block::columns];

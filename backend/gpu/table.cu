@@ -4,11 +4,13 @@
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
 {
     switch (kernel) {
-#define TT_KERNEL(name, flops, operands) \
-    case TT_K_##name: return tt_gpu_##name((const struct tt_##name##_args *)args, s);
+#define TT_KERNEL(name, flops, operands)                                                                               \
+    case TT_K_##name:                                                                                                  \
+        return tt_gpu_##name((const struct tt_##name##_args *)args, s);
 #include "backend/kernels.def"
 #undef TT_KERNEL
-    case TT_KERNELS: break;
+    case TT_KERNELS:
+        break;
     }
     return -1;
 }

@@ -4,12 +4,29 @@
 
 #include "backend/gpu/gpu.h"
 
-/* The pairs of a vector by one entry of the tables each; cos and sin are as aligned as the vector is long. */
+/* A table's entries for the pairs of a vector of T: two, or four on a multiple of 16 bytes. */
+template <typename T> struct turn_entries {
+    float v[gpu_vec<T>::n / 2];
+};
+template <typename T> GPU_DEVICE turn_entries<T> turn_load(const float *table)
+{
+    turn_entries<T> e;
+    if constexpr (sizeof(T) == 4) {
+        e.v[0] = table[0], e.v[1] = table[1];
+    } else {
+        gpu_vec<float> four = gpu_vec_load(table);
+        GPU_UNROLL
+        for (int i = 0; i < 4; i++) e.v[i] = four.v[i];
+    }
+    return e;
+}
+
 template <typename T> GPU_DEVICE void turn_vector(gpu_vec<T> &v, const float *cosine, const float *sine, bool inverse)
 {
+    turn_entries<T> cs = turn_load<T>(cosine), sn = turn_load<T>(sine);
     GPU_UNROLL
     for (int i = 0; i < gpu_vec<T>::n; i += 2) {
-        float p = v.v[i], q = v.v[i + 1], c = cosine[i / 2], s = inverse ? -sine[i / 2] : sine[i / 2];
+        float p = v.v[i], q = v.v[i + 1], c = cs.v[i / 2], s = inverse ? -sn.v[i / 2] : sn.v[i / 2];
         v.v[i] = p * c - q * s;
         v.v[i + 1] = p * s + q * c;
     }
