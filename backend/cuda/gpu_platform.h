@@ -184,12 +184,6 @@ GPU_DEVICE void gpu_store16(void *p, gpu_bytes16 b) { *(uint4 *)p = gpu_to_uint4
 GPU_DEVICE gpu_bytes16 gpu_load16_stream(const void *p) { return gpu_from_uint4(__ldcs((const uint4 *)p)); }
 GPU_DEVICE void gpu_store16_stream(void *p, gpu_bytes16 b) { __stcs((uint4 *)p, gpu_to_uint4(b)); }
 
-/* The compiler forgets what it computed from b, so that it keeps the packed bytes in registers and not that. */
-GPU_DEVICE void gpu_forget(gpu_bytes16 &b)
-{
-    asm volatile("" : "+r"(b.w[0]), "+r"(b.w[1]), "+r"(b.w[2]), "+r"(b.w[3]));
-}
-
 /* Global to shared memory behind the threads' backs where the chip can (sm_80 on), else at once. With !valid the 16
  * bytes become zero and `from` is not read. Groups are closed by commit; wait<N> leaves the newest N groups under way.
  * A block_sync must follow the wait before other threads read. */

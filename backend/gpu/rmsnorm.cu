@@ -72,7 +72,6 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
             GPU_UNROLL
             for (int i = 0; i < gpu_vec<T>::n; i++) sum += x.v[i] * x.v[i];
         });
-        chunk.forget();
     }
     sum = team::sum(sum);
     float rstd = gpu_rsqrt(gpu_divide_fast(sum, (float)a.cols) + a.eps);

@@ -26,12 +26,6 @@ template <typename T, int LANES, int KEEP> struct norm_rows {
         }
         rstd = a.rstd[r];
     }
-    /* so that what was unpacked for the sum is unpacked again for dx, not kept */
-    GPU_MEMBER void forget()
-    {
-        GPU_UNROLL
-        for (int k = 0; k < KEEP; k++) gpu_forget(dy[k]), gpu_forget(x[k]);
-    }
 };
 
 /* Sums over a team; a block's only team may be the block. */
@@ -85,7 +79,6 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
             }
         }
         if (ROOM && r + TEAMS < to) next.load(a, r + TEAMS, lane, vectors);
-        now.forget();
         dot = team_sum<LANES>(dot);
         float back = -gpu_divide_fast(dot, (float)cols) * rstd * rstd * rstd;
         GPU_UNROLL

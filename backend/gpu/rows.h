@@ -88,12 +88,6 @@ template <typename T, int LANES, int KEEP> struct row_chunk {
         for (int k = 0; k < KEEP; k++)
             if (vector(chunk, k) < s.vectors) f(gpu_vec_from<T>(b[k]));
     }
-    /* Between two passes over it: unpacking again is cheaper than registers for the unpacked. */
-    GPU_MEMBER void forget()
-    {
-        GPU_UNROLL
-        for (int k = 0; k < KEEP; k++) gpu_forget(b[k]);
-    }
 };
 
 /* f(value) for every element of the row that this lane has. */
@@ -170,7 +164,6 @@ GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, row_chunk<T, L
             GPU_UNROLL
             for (int i = 0; i < N; i++) higher = gpu_max(higher, factor * x.v[i]);
         });
-        chunk.forget();
         r.raise<T>(higher);
         float base = r.base();
         chunk.each(s, c, [&](const gpu_vec<T> &x) {
@@ -179,7 +172,6 @@ GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, row_chunk<T, L
             for (int i = 0; i < N; i++) part += row_exp<T>(factor, x.v[i], base);
             r.sum += part;
         });
-        chunk.forget();
     }
     r.raise<T>(team::max(r.top));
     r.sum = team::sum(r.sum);

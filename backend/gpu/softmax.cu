@@ -80,8 +80,6 @@ GPU_DEVICE void softmax_backward_row(T *dx, const T *y, const T *dy, int n, floa
             GPU_UNROLL
             for (int i = 0; i < N; i++) dot += p.v[i] * d.v[i];
         }
-        ys.forget();
-        dys.forget();
     }
     dot = team::sum(dot);
     GPU_UNROLL_BY(1)
