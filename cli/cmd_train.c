@@ -137,6 +137,9 @@ static void announce(struct training *t)
                (long long)t->session.model->head_dim);
     printf("data    %s\n", tt_data_describe(t->data));
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
+    if (t->checkpoint && tt_option_given(&t->o, "num-steps"))
+        printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the same bits\n",
+               (long long)t->c->num_steps);
     fflush(stdout);
 }
 

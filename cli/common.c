@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/text.h"
 
 /* Where tuned choices are kept: $XDG_CACHE_HOME/tt or ~/.cache/tt; NULL when there is no such place. */
 static const char *cache_path(char *out, size_t size)
@@ -33,15 +34,47 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
     return tt_backend_open(&options, out);
 }
 
+/* ---- which tokenizer: the one named, the one a checkpoint has, or the one that lies beside token files ---- */
+
+static const char *const tokenizer_kinds[] = {"bytes", "chars", "bpe"};
+
+static bool is_kind(const char *name)
+{
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, tokenizer_kinds[i])) return true;
+    return !name[0];
+}
+
+static void take_if_there(const char *dir, int length, char *tokenizer, size_t size)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%.*s/tokenizer.json", length, dir);
+    if (tt_is_file(path)) snprintf(tokenizer, size, "%s", path);
+}
+
+static void beside_tokens(const char *data, char *tokenizer, size_t size)
+{
+    size_t n = strlen(data);
+    if (n < 4 || strcmp(data + n - 4, ".bin")) return;
+    const char *slash = strrchr(data, '/');
+    take_if_there(slash ? data : ".", slash ? (int)(slash - data) : 1, tokenizer, size);
+}
+
+static tt_status check_tokenizer(const char *name)
+{
+    if (is_kind(name) || tt_is_file(name)) return TT_OK;
+    const char *near = tt_nearest(name, tokenizer_kinds, 3);
+    return tt_fail(TT_USAGE, "--tokenizer %s is neither bytes, chars or bpe nor a tokenizer file%s%s%s", name,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
 {
     char tokenizer[1100];
     snprintf(tokenizer, sizeof tokenizer, "%s", c->tokenizer);
-    if (tokenizer_dir) {
-        char path[1100];
-        snprintf(path, sizeof path, "%s/tokenizer.json", tokenizer_dir);
-        if (tt_is_file(path)) memcpy(tokenizer, path, sizeof tokenizer);
-    }
+    if (is_kind(tokenizer)) beside_tokens(c->data, tokenizer, sizeof tokenizer);
+    if (tokenizer_dir) take_if_there(tokenizer_dir, (int)strlen(tokenizer_dir), tokenizer, sizeof tokenizer);
+    TT_TRY(check_tokenizer(tokenizer));
     struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
                                       .val_fraction = c->val_fraction, .seq_len = c->seq_len, .vocab_size = vocab_size,
                                       .seed = (uint64_t)c->seed};

@@ -125,7 +125,7 @@ const struct tt_option tt_option_table[] = {
     {"ffn-dim", AT(ffn_dim), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 262144]", "N",
      .help = "width inside the feed-forward part"},
     {"vocab-size", AT(vocab_size), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[2, 4194304]", "N",
-     .help = "tokens the model knows"},
+     .help = "tokens the model knows; data in files bring their own number"},
     {"seq-len", AT(seq_len), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 1048576]", "N",
      .help = "tokens in a sequence"},
     {"batch-size", AT(batch_size), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 65536]", "N",
@@ -170,7 +170,7 @@ const struct tt_option tt_option_table[] = {
     {"learning-rate", AT(learning_rate), TT_SECTION_TRAINING, T, BY_PRESET, "(0, 10]", "X",
      .help = "the peak, after warm-up"},
     {"warmup-steps", AT(warmup_steps), TT_SECTION_TRAINING, T, BY_PRESET, "[0, 2147483648]", "N",
-     .help = "steps in which the learning rate rises to its peak"},
+     .help = "steps in which the learning rate rises to its peak; in a shorter run, a tenth of it"},
     {"lr-schedule", AT(lr_schedule), TT_SECTION_TRAINING, T, "cosine", CHOICE,
      .help = "how the learning rate falls after warm-up", .choices = tt_schedule_names},
     {"min-lr-ratio", AT(min_lr_ratio), TT_SECTION_TRAINING, T, "0.1", "[0, 1]", "X",
@@ -292,9 +292,12 @@ bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row
     bool reads = continues || tt_option_find(o->command, "checkpoint");
     bool by_checkpoint = reads && !row->here && tt_option_find(TT_CMD_TRAIN, row->name);
     bool by_size = !row->value && tt_option_find(o->command, "sizes");
+    bool files = strcmp(o->c.data, "builtin") != 0 && strcmp(o->c.data, "random") != 0;
+    bool by_data = o->command == TT_CMD_TRAIN && files && strcmp(row->name, "vocab-size") == 0;
+    if (by_data) *whose = "the data's own";
     if (by_checkpoint) *whose = "the checkpoint's own";
     if (by_size) *whose = "each size's own";
-    return by_checkpoint || by_size;
+    return by_checkpoint || by_size || by_data;
 }
 
 bool tt_option_given(const struct tt_options *o, const char *name)

@@ -92,7 +92,7 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
     if (!m->lines) return;
     fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s}\n",
             (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
-            json_number(lr, (double)e->lr), json_number(speed, m->recent), e->apply ? "true" : "false");
+            json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN), e->apply ? "true" : "false");
 }
 
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)

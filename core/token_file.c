@@ -22,7 +22,7 @@ static const struct format {
 static tt_status check_regular(const char *path, const struct stat *st)
 {
     if (S_ISDIR(st->st_mode))
-        return tt_fail(TT_USAGE, "%s is a folder; give a file, or a pattern such as '%s/*.bin'", path, path);
+        return tt_fail(TT_USAGE, "%s is a folder; give a file, or a pattern such as '%s/train_*.bin'", path, path);
     if (!S_ISREG(st->st_mode))
         return tt_fail(TT_USAGE, "%s is no regular file and cannot be read at random; copy it to a file first", path);
     if (!st->st_size) return tt_fail(TT_USAGE, "%s is empty; give a file with text or tokens in it", path);
@@ -33,7 +33,7 @@ static tt_status open_regular(const char *path, int *out, int64_t *size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait for its writer */
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return tt_fail(TT_USAGE, "there is no data file %s; check the path, or use \"builtin\" to train without a file",
+        return tt_fail(TT_USAGE, "there is no data file %s; check the path (to train, --data builtin needs none)",
                        path);
     if (fd < 0) return tt_file_error(errno, "open", path);
     struct stat st;

@@ -113,6 +113,9 @@ done
 expect 2 "already" "$TT" data text.txt --out data-bytes
 expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data text.txt --tokenizer chars --out run-text
 expect 0 "cannot be learned" "$TT" train $tiny --num-steps 3 --data random --vocab-size 100 --out run-random
+expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-bpe/train_*.bin" --out run-beside
+expect 0 "line" "$TT" generate run-beside --prompt "line" --max-tokens 5
+expect 2 "did you mean bpe" "$TT" train $tiny --data text.txt --tokenizer bep --out never
 head -c 1500 data-bytes/train_000000.bin >short.bin
 expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
 passed "data"
@@ -131,6 +134,9 @@ passed "info and bench"
 expect 0 "loss" "$TT" train --config run.yaml --out from-config
 expect 0 "loss" "$TT" train $tiny --num-steps 3 --learning-rate 0.002 --seed 5 --out from-flags
 same from-config/step-00000003/model.safetensors from-flags/step-00000003/model.safetensors "the printed configuration is another run"
+"$TT" train $tiny --num-steps 3 --data text.txt --tokenizer chars --print-config >text.yaml || fail "print-config of a text run"
+expect 0 "loss" "$TT" train --config text.yaml --out text-config
+same run-text/step-00000003/model.safetensors text-config/step-00000003/model.safetensors "the printed configuration is another run"
 passed "configuration"
 
 cd "$root" || exit 1
