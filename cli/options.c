@@ -125,7 +125,7 @@ const struct tt_option tt_option_table[] = {
     {"ffn-dim", AT(ffn_dim), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 262144]", "N",
      .help = "width inside the feed-forward part"},
     {"vocab-size", AT(vocab_size), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[2, 4194304]", "N",
-     .help = "tokens the model knows; data in files bring their own number"},
+     .help = "tokens the model knows; files bring theirs"},
     {"seq-len", AT(seq_len), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 1048576]", "N",
      .help = "tokens in a sequence"},
     {"batch-size", AT(batch_size), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 65536]", "N",
@@ -292,7 +292,7 @@ bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row
     bool reads = continues || tt_option_find(o->command, "checkpoint");
     bool by_checkpoint = reads && !row->here && tt_option_find(TT_CMD_TRAIN, row->name);
     bool by_size = !row->value && tt_option_find(o->command, "sizes");
-    bool files = strcmp(o->c.data, "builtin") != 0 && strcmp(o->c.data, "random") != 0;
+    bool files = o->c.data[0] && strcmp(o->c.data, "builtin") != 0 && strcmp(o->c.data, "random") != 0;
     bool by_data = o->command == TT_CMD_TRAIN && files && strcmp(row->name, "vocab-size") == 0;
     if (by_data) *whose = "the data's own";
     if (by_checkpoint) *whose = "the checkpoint's own";
