@@ -18,6 +18,7 @@ struct evaluation {
     struct tt_progress progress;
     double loss;
     int64_t batches;
+    bool whole_file; /* named for this call, and measured from beginning to end */
 };
 
 static void print_text(const struct evaluation *e)
@@ -27,7 +28,7 @@ static void print_text(const struct evaluation *e)
     if (!c->quiet) {
         tt_print_device(&e->backend);
         tt_print_model(&e->session);
-        printf("data    %s\n", tt_data_describe(e->data));
+        printf("data    %s\n", e->whole_file ? c->data : tt_data_describe(e->data));
         printf("from    %s\n", e->checkpoint);
     }
     printf("loss    %.4f (perplexity %.2f) over %lld tokens", e->loss, exp(e->loss),
@@ -58,7 +59,8 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_use_checkpoint(&e->o, c->checkpoint, &e->checkpoint));
     /* files named for this call are measured whole; those of the training, only where they were held out */
     bool file = strcmp(c->data, "builtin") && strcmp(c->data, "random");
-    if (file && tt_option_given(&e->o, "data") && !c->val_data[0]) memcpy(c->val_data, c->data, sizeof c->val_data);
+    e->whole_file = file && tt_option_given(&e->o, "data") && !tt_option_given(&e->o, "val-data");
+    if (e->whole_file) memcpy(c->val_data, c->data, sizeof c->val_data);
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_data(c, c->vocab_size, e->checkpoint, &e->data));
     TT_TRY(tt_open_backend(c, &e->backend));

@@ -241,10 +241,10 @@ static tt_status run(struct training *t)
 {
     char command[2200];
     TT_TRY(prepare(t));
-    announce(t);
     if (t->progress.step >= t->c->num_steps)
         return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
                        (long long)t->c->num_steps);
+    announce(t);
     snprintf(command, sizeof command, "tt train --resume auto --out %s", t->c->out);
     struct tt_config loop = *t->c;
     loop.quiet = t->c->quiet || t->c->json;

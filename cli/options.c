@@ -204,7 +204,7 @@ const struct tt_option tt_option_table[] = {
      .help = "random, builtin, a token file, a glob of them, or a text file", .required = true},
     {"val-data", AT(val_data), TT_SECTION_DATA, T | E, "", NULL, "SOURCE",
      .help = "validation data; \"\" = a part of --data is held out"},
-    {"tokenizer", AT(tokenizer), TT_SECTION_DATA, T | E | D, "bytes", NULL, "NAME",
+    {"tokenizer", AT(tokenizer), TT_SECTION_DATA, T | D, "bytes", NULL, "NAME",
      .help = "for text: bytes, chars, bpe, or a tokenizer file", .required = true},
     {"val-fraction", AT(val_fraction), TT_SECTION_DATA, T | E | D, "0.1", "[0, 0.5]", "X",
      .help = "part of the data held out for validation"},
