@@ -43,13 +43,13 @@ static int test_checks, test_failures;
 /* In main(): a program that needs a device is skipped where there is none, and never counted as passed. */
 #define OPEN_OR_SKIP(expr)                                                                         \
     do {                                                                                           \
-        tt_status opened_ = (expr);                                                                    \
-        if (opened_ && opened_->code == TT_NO_DEVICE) {                                                    \
-            printf("skipped: %s\n", opened_->text);                                                    \
-            tt_status_free(opened_);                                                                   \
+        tt_status opened_ = (expr);                                                                \
+        if (opened_ && opened_->code == TT_NO_DEVICE) {                                            \
+            printf("skipped: %s\n", opened_->text);                                                \
+            tt_status_free(opened_);                                                               \
             return 77;                                                                             \
         }                                                                                          \
-        CHECK_OK(opened_);                                                                             \
+        CHECK_OK(opened_);                                                                         \
     } while (0)
 
 #define TEST(name)                                                                                 \
