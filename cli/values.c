@@ -50,25 +50,7 @@ static int choice_index(const char *text, const char *const *choices)
 
 static const char *skip_digits(const char *s) { return s + strspn(s, "0123456789"); }
 
-/* [-+]? digits (. digits)? ([eE] [-+]? digits)?, with a digit before or after the point: no hexadecimal, no inf. */
-static bool is_decimal(const char *s)
-{
-    s += *s == '-' || *s == '+';
-    const char *p = skip_digits(s);
-    bool digits = p > s;
-    if (*p == '.') {
-        const char *fraction = p + 1;
-        p = skip_digits(fraction);
-        digits |= p > fraction;
-    }
-    if (!digits) return false;
-    if (*p == 'e' || *p == 'E') {
-        const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
-        p = skip_digits(exponent);
-        if (p == exponent) return false;
-    }
-    return *p == 0;
-}
+static bool is_decimal(const char *s) { return tt_is_decimal(s + (*s == '-' || *s == '+')); }
 
 static tt_status out_of_range(const char *text, const char *range)
 {

@@ -166,5 +166,4 @@ static void bind_op(struct tt_plan *p, struct tt_op *op, char *arena, void *cons
 void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTERNAL_COUNT])
 {
     for (int i = 0; i < p->count; i++) bind_op(p, &p->ops[i], arena, externals);
-    p->bound = true;
 }

@@ -72,7 +72,6 @@ struct tt_plan {
     size_t external_bytes[TT_EXTERNAL_COUNT]; /* what the plan needs of each; 0 = not used */
     size_t arena_bytes;                       /* peak of what lives at once, after finish */
     enum tt_dtype dtype;                      /* of activations */
-    bool bound;
 
     /* where the writer is: goes into the operations that follow */
     enum tt_phase phase;

@@ -138,3 +138,25 @@ const char *tt_nearest(const char *word, const char *const *names, int n)
     }
     return near ? near : part;
 }
+
+/* ---- numbers ---- */
+
+static const char *skip_digits(const char *s) { return s + strspn(s, "0123456789"); }
+
+bool tt_is_decimal(const char *s)
+{
+    const char *p = skip_digits(s);
+    bool digits = p > s;
+    if (*p == '.') {
+        const char *fraction = p + 1;
+        p = skip_digits(fraction);
+        digits |= p > fraction;
+    }
+    if (!digits) return false;
+    if (*p == 'e' || *p == 'E') {
+        const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
+        p = skip_digits(exponent);
+        if (p == exponent) return false;
+    }
+    return *p == 0;
+}

@@ -22,6 +22,9 @@ void tt_text_free(struct tt_text *t);
 /* Length of the valid UTF-8 sequence at p (p < end), 0 when it is none. */
 int tt_utf8_length(const char *p, const char *end);
 
+/* digits (. digits)? ([eE] [-+]? digits)?, with a digit before or after the point and no sign: no hexadecimal, no inf. */
+bool tt_is_decimal(const char *s);
+
 /* Edit distance, for "did you mean"; and the nearest of n names, NULL when none is near enough to suggest. */
 int tt_edit_distance(const char *a, const char *b);
 const char *tt_nearest(const char *word, const char *const *names, int n);

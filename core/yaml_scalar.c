@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/text.h"
+
 /* ---- characters ---- */
 
 int tt_yaml_decode(const unsigned char *s, size_t n, uint32_t *out)
@@ -67,25 +69,6 @@ static bool one_of(const char *s, const char *words)
     return false;
 }
 
-/* [0-9]* (. [0-9]*)? ([eE] [-+]? [0-9]+)? with at least one digit before the exponent. */
-static bool decimal(const char *s)
-{
-    const char *p = skip_digits(s);
-    bool digits = p > s;
-    if (*p == '.') {
-        const char *fraction = p + 1;
-        p = skip_digits(fraction);
-        digits |= p > fraction;
-    }
-    if (!digits) return false;
-    if (*p == 'e' || *p == 'E') {
-        const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
-        p = skip_digits(exponent);
-        if (p == exponent) return false;
-    }
-    return *p == 0;
-}
-
 /* 1:30, 190:20:30.15: base 60 in YAML 1.1. */
 static bool sexagesimal(const char *s) { return digit(*s) && strchr(s, ':') && s[strspn(s, "0123456789_:.")] == 0; }
 
@@ -108,7 +91,7 @@ static bool odd_number(const char *s)
     if (u[0] == '0' && strchr("xXbBoO", u[1]) && u[1]) return u[2] && u[strspn(u, "0123456789abcdefABCDEFxXoO_")] == 0;
     bool underscores = strchr(u, '_') && (digit(*u) || *u == '.');
     if (underscores && u[strspn(u, "0123456789_.eE+-")] == 0) return true;
-    bool signed_fraction = u > s && u[0] == '.' && decimal(u); /* -.5, a number by the rules but not to every reader */
+    bool signed_fraction = u > s && u[0] == '.' && tt_is_decimal(u); /* -.5, a number by the rules but not to every reader */
     return signed_fraction || sexagesimal(u) || date(s);
 }
 
@@ -123,7 +106,7 @@ bool tt_yaml_resolve(const char *s, enum tt_yaml_kind *kind)
         *kind = TT_YAML_BOOL;
     else if (digit(*u) && *skip_digits(u) == 0)
         *kind = TT_YAML_INT;
-    else if (decimal(u) || one_of(u, ".inf .Inf .INF") || one_of(s, ".nan .NaN .NAN"))
+    else if (tt_is_decimal(u) || one_of(u, ".inf .Inf .INF") || one_of(s, ".nan .NaN .NAN"))
         *kind = TT_YAML_FLOAT;
     else
         *kind = TT_YAML_STRING;

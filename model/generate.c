@@ -2,17 +2,6 @@
 
 #include <stdlib.h>
 
-static tt_status upload_rope(struct tt_generator *g)
-{
-    size_t bytes = g->engine.bytes[TT_X_ROPE];
-    float *tables = malloc(bytes);
-    if (!tables) return tt_fail(TT_FAILED, "out of memory for a sequence of %lld tokens", (long long)g->length);
-    tt_model_rope_tables(g->model, g->length, tables);
-    tt_status st = tt_engine_upload(&g->engine, TT_X_ROPE, 0, tables, bytes);
-    free(tables);
-    return st;
-}
-
 tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights, int64_t length,
                             bool cached)
 {
@@ -29,7 +18,7 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
     tt_engine_require(&g->engine, g->plan);
     TT_TRY(tt_engine_alloc(&g->engine, weights->backend));
     tt_engine_bind(&g->engine, g->plan);
-    return upload_rope(g);
+    return tt_model_upload_rope(g->model, &g->engine, length);
 }
 
 tt_status tt_generator_feed(struct tt_generator *g, int32_t token, float *logits)

@@ -11,7 +11,7 @@
 
 #include "core/checkpoint.h"
 #include "core/config.h"
-#include "core/plan.h"
+#include "core/engine.h"
 
 struct tt_model {
     struct tt_config config;
@@ -36,6 +36,8 @@ double tt_model_step_flops(const struct tt_model *m);
 
 /* cos and sin for `positions` positions: (positions, D/2) each, cos first. */
 void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables);
+/* The same into an engine's TT_X_ROPE, when its plans have one. */
+tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions);
 
 /* One optimiser step over grad_accum micro-batches. */
 tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out);

@@ -133,3 +133,15 @@ void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *ta
             sin_table[t * half + i] = (float)sin(angle);
         }
 }
+
+tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions)
+{
+    size_t bytes = e->bytes[TT_X_ROPE];
+    if (!bytes) return TT_OK;
+    float *tables = malloc(bytes);
+    if (!tables) return tt_fail(TT_FAILED, "out of memory for the rope tables of %lld positions", (long long)positions);
+    tt_model_rope_tables(m, positions, tables);
+    tt_status st = tt_engine_upload(e, TT_X_ROPE, 0, tables, bytes);
+    free(tables);
+    return st;
+}

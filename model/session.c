@@ -81,18 +81,6 @@ tt_status tt_session_set_weights(struct tt_session *s, const float *weights)
     return home == TT_X_WEIGHTS ? TT_OK : upload(s, TT_X_WEIGHTS, weights, s->model->params.total);
 }
 
-static tt_status upload_rope(struct tt_session *s)
-{
-    int64_t n = (int64_t)(s->engine.bytes[TT_X_ROPE] / sizeof(float));
-    float *tables;
-    if (!n) return TT_OK;
-    TT_TRY(host_floats(s, TT_X_ROPE, n, &tables));
-    tt_model_rope_tables(s->model, s->model->config.seq_len, tables);
-    tt_status st = upload(s, TT_X_ROPE, tables, n);
-    drop(s, TT_X_ROPE, tables);
-    return st;
-}
-
 /* ---- too large for the device ---- */
 
 static bool fits(struct tt_backend *backend, const struct tt_config *c, unsigned use, double room)
@@ -144,7 +132,7 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     TT_TRY(tt_engine_alloc(&s->engine, backend));
     if (s->step) tt_engine_bind(&s->engine, s->step);
     if (s->eval) tt_engine_bind(&s->engine, s->eval);
-    return upload_rope(s);
+    return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
 
 enum tt_external tt_session_weights(const struct tt_session *s)

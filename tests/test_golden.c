@@ -113,15 +113,13 @@ static void check_logits(const struct golden *g, const struct tt_session *weight
     int64_t n = c->batch_size * c->seq_len * c->vocab_size;
     struct tt_engine e = {0};
     struct tt_plan *p;
-    float *tables = malloc((size_t)(c->seq_len * weights->model->head_dim) * sizeof *tables), *ours = malloc((size_t)n * sizeof *ours);
-    float *theirs = tensor(g, "", "logits", n);
+    float *ours = malloc((size_t)n * sizeof *ours), *theirs = tensor(g, "", "logits", n);
     CHECK_OK(tt_model_plan_logits(weights->model, &p));
     tt_engine_borrow(&e, &weights->engine, TT_X_WEIGHTS);
     tt_engine_require(&e, p);
     CHECK_OK(tt_engine_alloc(&e, &backend));
     tt_engine_bind(&e, p);
-    tt_model_rope_tables(weights->model, c->seq_len, tables);
-    CHECK_OK(tt_engine_upload(&e, TT_X_ROPE, 0, tables, e.bytes[TT_X_ROPE]));
+    CHECK_OK(tt_model_upload_rope(weights->model, &e, c->seq_len));
     CHECK_OK(tt_engine_upload(&e, TT_X_VAL_TOKENS, 0, g->tokens, (size_t)g->batch * sizeof *g->tokens));
     CHECK_OK(tt_plan_run(p, &backend, NULL));
     CHECK_OK(tt_engine_download(&e, TT_X_LOGITS, 0, ours, (size_t)n * sizeof *ours));
@@ -129,7 +127,6 @@ static void check_logits(const struct golden *g, const struct tt_session *weight
     CHECK(error < 2e-6, "logits differ by %g", error);
     tt_engine_free(&e);
     tt_plan_free(p);
-    free(tables);
     free(ours);
     free(theirs);
 }
