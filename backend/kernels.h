@@ -436,11 +436,11 @@ struct tt_swiglu_args {
     int64_t rows, F;
 };
 
-/* dgu from dh; dgu may be gu. */
+/* dgu from dh, and h once more, so that the forward pass need not keep it; dgu may be gu, and h may be dh or NULL. */
 struct tt_swiglu_backward_args {
     enum tt_dtype dtype;
     const void *gu, *dh;
-    void *dgu;
+    void *dgu, *h;
     int64_t rows, F;
 };
 

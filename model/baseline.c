@@ -150,14 +150,15 @@ void swiglu_steps(struct build *b, struct ffn_acts *f)
     LAUNCH(b->p, mul, .x = f->silu, .y = view(b, f->gu, F), .out = f->h, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F, .ldo = F);
 }
 
-void swiglu_steps_backward(struct build *b, const struct ffn_acts *f, const void *dh, void *dgu)
+void *swiglu_steps_backward(struct build *b, struct ffn_acts *f, void *dh)
 {
     int64_t T = b->T, F = b->F;
-    void *ds = activation(b, "d_silu", T, F);
+    void *ds = activation(b, "d_silu", T, F), *dgu = activation(b, "d_gate_up", T, 2 * F);
     b->p->group = TT_G_ACTIVATION;
     LAUNCH(b->p, mul, .x = dh, .y = view(b, f->gu, F), .out = ds, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F, .ldo = F);
     LAUNCH(b->p, mul, .x = dh, .y = f->silu, .out = view(b, dgu, F), .rows = T, .cols = F, .ldx = F, .ldy = F, .ldo = 2 * F);
     LAUNCH(b->p, silu_backward, .x = f->gu, .dy = ds, .dx = dgu, .rows = T, .cols = F, .ldx = 2 * F, .lddy = F, .lddx = 2 * F);
+    return dgu;
 }
 
 /* ---- loss: log-softmax, gather, mean. The logarithm is x - logsumexp(x), since log(softmax(x)) loses what is small ---- */

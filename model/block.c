@@ -118,15 +118,15 @@ void block_forward(struct build *b, struct residual *r, struct block_acts *a)
     linear(b, a->ffn.h, weight(b, TT_W_DOWN), r->delta, b->T, b->F, b->C, b->C);
 }
 
-static void ffn_backward(struct build *b, const struct block_acts *a, void *dr)
+static void ffn_backward(struct build *b, struct block_acts *a, void *dr)
 {
     struct bundle gate_up = gate_up_bundle(b);
-    void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dgu = activation(b, "d_gate_up", b->T, 2 * b->F);
-    void *dy = activation(b, "d_norm", b->T, b->C);
+    void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dy = activation(b, "d_norm", b->T, b->C);
+    b->p->group = TT_G_DOWN;
+    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
+    void *dgu = (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
     b->p->group = TT_G_DOWN;
     linear_dw(b, dr, b->C, a->ffn.h, gradient(b, TT_W_DOWN), b->T, b->F, b->C, b->accumulate);
-    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
-    (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh, dgu);
     b->p->group = TT_G_GATE_UP;
     bundle_backward(b, &gate_up, dgu, a->norm2.y, dy);
     norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false);

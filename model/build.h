@@ -110,8 +110,9 @@ void merge_heads_backward(struct build *b, const void *dq, const void *dk, const
 
 void swiglu_steps(struct build *b, struct ffn_acts *f);
 void swiglu_fused(struct build *b, struct ffn_acts *f);
-void swiglu_steps_backward(struct build *b, const struct ffn_acts *f, const void *dh, void *dgu);
-void swiglu_fused_backward(struct build *b, const struct ffn_acts *f, const void *dh, void *dgu);
+/* Returns dgu; f->h then is where h lies. */
+void *swiglu_steps_backward(struct build *b, struct ffn_acts *f, void *dh);
+void *swiglu_fused_backward(struct build *b, struct ffn_acts *f, void *dh);
 
 /* Losses of `rows` rows of logits from row `first`; the gradient replaces the logits (the second half of it in the
  * backward phase when in single steps). */

@@ -268,24 +268,27 @@ static void check_swiglu(int64_t rows, int64_t F, bool extreme)
     close_to(h, want, 1e-6, 1e-25);
 }
 
-static void check_swiglu_backward(int64_t rows, int64_t F, bool extreme, bool in_place)
+static void check_swiglu_backward(int64_t rows, int64_t F, bool extreme, bool in_place, bool again)
 {
-    new_case("%" PRId64 " x %" PRId64 ", extreme %d, in place %d", rows, F, extreme, in_place);
+    new_case("%" PRId64 " x %" PRId64 ", extreme %d, in place %d, h again %d", rows, F, extreme, in_place, again);
     struct tensor *gu = input("gu", kt.dtype, rows, 2 * F, 0, 2), *dh = input("dh", kt.dtype, rows, F, 0, 1);
     struct tensor *dgu = in_place ? gu : output("dgu", kt.dtype, rows, 2 * F, 0);
     if (extreme) make_extreme(gu);
-    double *want = doubles(2 * rows * F);
+    struct tensor *h = !again ? NULL : in_place ? dh : output("h", kt.dtype, rows, F, 0);
+    double *want = doubles(2 * rows * F), *want_h = doubles(rows * F);
     swiglu_backward(&(struct glu){rows, F}, gu->v, dh->v, want);
-    LAUNCH(swiglu_backward, .gu = gu->data, .dh = dh->data, .dgu = dgu->data, .rows = rows, .F = F);
+    swiglu_forward(gu->v, want_h, &(struct glu){rows, F});
+    LAUNCH(swiglu_backward, .gu = gu->data, .dh = dh->data, .dgu = dgu->data, .h = h ? h->data : NULL, .rows = rows,
+           .F = F);
     close_to(dgu, want, 1e-6, extreme ? 1e-2 : 1e-6);
+    if (h) close_to(h, want_h, 1e-6, 1e-25);
 }
 
 static void swiglu_both_ways(int64_t rows, int64_t F)
 {
     for (int extreme = 0; extreme < 2; extreme++) {
         check_swiglu(rows, F, extreme);
-        check_swiglu_backward(rows, F, extreme, false);
-        check_swiglu_backward(rows, F, extreme, true);
+        for (int way = 0; way < 4; way++) check_swiglu_backward(rows, F, extreme, way % 2, way / 2);
     }
 }
 

@@ -47,6 +47,12 @@ static inline bool gpu_aligned_rows(const void *p, int64_t ld, size_t size)
         }                                                                                                              \
     }()
 
+/* ---- 8 bytes at a time; pointers are multiples of 8 ---- */
+
+struct alignas(8) gpu_bytes8 {
+    uint32_t w[2];
+};
+
 /* ---- 16 bytes of T as floats: gpu_vec<T>::n of them ---- */
 
 template <typename T> struct gpu_vec {

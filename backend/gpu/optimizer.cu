@@ -2,9 +2,10 @@
  * arena is far larger than any cache, so its bytes are read and written as ones that will not be used again soon. */
 #include "backend/gpu/map.h"
 
-/* ---- the whole: a thread has 8 parameters, two vectors of each array and one of the copy ---- */
+/* ---- the whole: a thread has two vectors of each array, a block apart, so that the lanes of a wave read and write
+ * whole lines ---- */
 
-enum { ADAM_THREADS = 256, ADAM_EACH = 8, ADAM_BLOCKS = 4096 /* without vectors */ };
+enum { ADAM_THREADS = 256, ADAM_VECTORS = 2, ADAM_BLOCKS = 4096 /* without vectors */ };
 
 struct adam_step {
     float clip, rate, unbias2, shrink, beta1, beta2, eps;
@@ -28,57 +29,62 @@ template <typename T> GPU_DEVICE void adam_one(const struct tt_adamw_args &a, co
     if (a.copy) ((T *)a.copy)[i] = gpu_from_float<T>(w);
 }
 
-template <typename T> GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const adam_step &step, int64_t i)
+/* The weights that the next step reads, so not as a stream. */
+template <typename T> GPU_DEVICE void store_copy(T *to, const gpu_vec<float> &w)
 {
-    gpu_vec<float> w[2], m[2], v[2], g[2];
+    gpu_bytes8 b = {{gpu_pack2<T>(w.v[0], w.v[1]), gpu_pack2<T>(w.v[2], w.v[3])}};
+    *(gpu_bytes8 *)to = b;
+}
+template <> GPU_MEMBER void store_copy<float>(float *to, const gpu_vec<float> &w) { gpu_vec_store(to, w); }
+
+/* The vectors first, first + ADAM_THREADS, ... of those below `vectors`, after `head` parameters. */
+template <typename T>
+GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const adam_step &step, int64_t head, int64_t first,
+                          int64_t vectors)
+{
+    gpu_vec<float> w[ADAM_VECTORS], m[ADAM_VECTORS], v[ADAM_VECTORS], g[ADAM_VECTORS];
     GPU_UNROLL
-    for (int k = 0; k < 2; k++) {
-        g[k] = gpu_vec_load_stream(a.grad + i + 4 * k);
-        w[k] = gpu_vec_load_stream(a.w + i + 4 * k);
-        m[k] = gpu_vec_load_stream(a.m + i + 4 * k);
-        v[k] = gpu_vec_load_stream(a.v + i + 4 * k);
+    for (int k = 0; k < ADAM_VECTORS; k++) {
+        int64_t i = head + 4 * (first + k * ADAM_THREADS);
+        if (first + k * ADAM_THREADS >= vectors) continue;
+        g[k] = gpu_vec_load_stream(a.grad + i);
+        w[k] = gpu_vec_load_stream(a.w + i);
+        m[k] = gpu_vec_load_stream(a.m + i);
+        v[k] = gpu_vec_load_stream(a.v + i);
     }
     GPU_UNROLL
-    for (int k = 0; k < ADAM_EACH; k++)
-        step(g[k / 4].v[k % 4], w[k / 4].v[k % 4], m[k / 4].v[k % 4], v[k / 4].v[k % 4], i + k < a.decay_end);
-    GPU_UNROLL
-    for (int k = 0; k < 2; k++) {
-        gpu_vec_store_stream(a.w + i + 4 * k, w[k]);
-        gpu_vec_store_stream(a.m + i + 4 * k, m[k]);
-        gpu_vec_store_stream(a.v + i + 4 * k, v[k]);
-    }
-    if (!a.copy) return;
-    constexpr int N = gpu_vec<T>::n;
-    GPU_UNROLL
-    for (int k = 0; k < ADAM_EACH; k += N) { /* the weights that the next step reads */
-        gpu_vec<T> c;
+    for (int k = 0; k < ADAM_VECTORS; k++) {
+        int64_t i = head + 4 * (first + k * ADAM_THREADS);
+        if (first + k * ADAM_THREADS >= vectors) continue;
         GPU_UNROLL
-        for (int j = 0; j < N; j++) c.v[j] = w[(k + j) / 4].v[(k + j) % 4];
-        gpu_vec_store((T *)a.copy + i + k, c);
+        for (int j = 0; j < 4; j++) step(g[k].v[j], w[k].v[j], m[k].v[j], v[k].v[j], i + j < a.decay_end);
+        gpu_vec_store_stream(a.w + i, w[k]);
+        gpu_vec_store_stream(a.m + i, m[k]);
+        gpu_vec_store_stream(a.v + i, v[k]);
+        if (a.copy) store_copy((T *)a.copy + i, w[k]);
     }
 }
 
-/* `vectors` times ADAM_EACH parameters after the first `head`; the others one by one. */
+/* `vectors` times four parameters after the first `head`; the others one by one. */
 template <typename T> GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw(struct tt_adamw_args a, int64_t head, int64_t vectors)
 {
     const struct tt_state *s = a.state;
     if (!s->apply) return;
     adam_step step = {s->clip, s->lr / s->bias1, 1.0f / s->bias2, s->lr * a.decay, a.beta1, a.beta2, a.eps};
-    int64_t i = gpu_block_x() * ADAM_THREADS + gpu_thread();
-    if (i < vectors) adam_each<T>(a, step, head + i * ADAM_EACH);
-    int64_t edges = a.n - vectors * ADAM_EACH;
-    for (int64_t e = i; e < edges; e += gpu_blocks_x() * ADAM_THREADS)
-        adam_one<T>(a, step, e < head ? e : e + vectors * ADAM_EACH);
+    adam_each<T>(a, step, head, gpu_block_x() * (ADAM_VECTORS * ADAM_THREADS) + gpu_thread(), vectors);
+    int64_t edges = a.n - vectors * 4;
+    for (int64_t e = gpu_block_x() * ADAM_THREADS + gpu_thread(); e < edges; e += gpu_blocks_x() * ADAM_THREADS)
+        adam_one<T>(a, step, e < head ? e : e + vectors * 4);
 }
 
 template <typename T> static gpu_error launch_adamw(const struct tt_adamw_args *a, gpu_stream s)
 {
-    int64_t head = gpu_smaller(map_head(a->w, sizeof(float)), a->n), vectors = (a->n - head) / ADAM_EACH;
+    int64_t head = gpu_smaller(map_head(a->w, sizeof(float)), a->n), vectors = (a->n - head) / 4;
     bool together = map_together(a->w, a->m) && map_together(a->w, a->v) && map_together(a->w, a->grad);
-    if (!together || (a->copy && !gpu_aligned((const T *)a->copy + head))) head = a->n, vectors = 0;
-    int64_t threads = vectors ? vectors : gpu_smaller(a->n, (int64_t)ADAM_BLOCKS * ADAM_THREADS);
-    gpu_grid grid = gpu_grid_of(gpu_divide_up(gpu_larger(threads, a->n > 0), ADAM_THREADS));
-    return GPU_LAUNCH(adamw<T>, grid, ADAM_THREADS, 0, s, *a, head, vectors);
+    if (!together || (a->copy && (uintptr_t)((const T *)a->copy + head) % (4 * sizeof(T)))) head = a->n, vectors = 0;
+    int64_t blocks = vectors ? gpu_divide_up(vectors, ADAM_VECTORS * ADAM_THREADS)
+                             : gpu_smaller(gpu_divide_up(a->n, ADAM_THREADS), ADAM_BLOCKS);
+    return GPU_LAUNCH(adamw<T>, gpu_grid_of(blocks), ADAM_THREADS, 0, s, *a, head, vectors);
 }
 
 gpu_error tt_gpu_adamw(const struct tt_adamw_args *a, gpu_stream s)

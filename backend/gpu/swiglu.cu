@@ -1,4 +1,5 @@
-/* SwiGLU: rows of gate (F) then up (F). A thread has the same columns of both, so the backward can overwrite them. */
+/* SwiGLU: rows of gate (F) then up (F). A thread has the same columns of both and of h, so the backward can overwrite
+ * all of them. */
 #include "backend/gpu/activation.h"
 #include "backend/gpu/map.h"
 
@@ -53,14 +54,16 @@ template <typename T> struct swiglu_backward_op {
         gpu_bytes16 gate, up, dh;
     };
     const T *gu, *dh;
-    T *dgu; /* may be gu */
+    T *dgu, *h; /* may be gu and dh; h may be NULL */
     int64_t F;
 
-    static GPU_MEMBER void back(float x, float up, float d, float &dgate, float &dup)
+    /* gate, up and dh become dgate, dup and h */
+    static GPU_MEMBER void back(float &gate, float &up, float &dh)
     {
-        float g = sigmoid<T>(x);
-        dgate = d * up * silu_slope(x, g);
-        dup = d * (x * g);
+        float x = gate, g = sigmoid<T>(x), u = up;
+        gate = dh * u * silu_slope(x, g);
+        up = dh * (x * g);
+        dh = x * g * u;
     }
     GPU_MEMBER context begin(bool &) const { return context(); }
     GPU_MEMBER in load(int64_t r, int64_t c) const
@@ -72,25 +75,28 @@ template <typename T> struct swiglu_backward_op {
     {
         gpu_vec<T> gate = gpu_vec_from<T>(v.gate), up = gpu_vec_from<T>(v.up), d = gpu_vec_from<T>(v.dh);
         GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) back(gate.v[i], up.v[i], d.v[i], gate.v[i], up.v[i]);
+        for (int i = 0; i < gpu_vec<T>::n; i++) back(gate.v[i], up.v[i], d.v[i]);
         T *dgate = dgu + r * 2 * F + c;
         gpu_vec_store(dgate, gate);
         gpu_vec_store(dgate + F, up);
+        if (h) gpu_vec_store(h + r * F + c, d);
     }
     GPU_MEMBER void one(int64_t r, int64_t c, context) const
     {
         int64_t at = r * 2 * F + c;
-        float dgate, dup;
-        back(gpu_to_float(gu[at]), gpu_to_float(gu[at + F]), gpu_to_float(dh[r * F + c]), dgate, dup);
-        dgu[at] = gpu_from_float<T>(dgate);
-        dgu[at + F] = gpu_from_float<T>(dup);
+        float gate = gpu_to_float(gu[at]), up = gpu_to_float(gu[at + F]), d = gpu_to_float(dh[r * F + c]);
+        back(gate, up, d);
+        dgu[at] = gpu_from_float<T>(gate);
+        dgu[at + F] = gpu_from_float<T>(up);
+        if (h) h[r * F + c] = gpu_from_float<T>(d);
     }
 };
 
 template <typename T> static gpu_error swiglu_backward(const struct tt_swiglu_backward_args *a, gpu_stream s)
 {
-    swiglu_backward_op<T> op = {(const T *)a->gu, (const T *)a->dh, (T *)a->dgu, a->F};
-    return map_launch(op, a->rows, a->F, gpu_aligned(a->gu) && gpu_aligned(a->dh) && gpu_aligned(a->dgu), s);
+    swiglu_backward_op<T> op = {(const T *)a->gu, (const T *)a->dh, (T *)a->dgu, (T *)a->h, a->F};
+    bool aligned = gpu_aligned(a->gu) && gpu_aligned(a->dh) && gpu_aligned(a->dgu) && gpu_aligned(a->h);
+    return map_launch(op, a->rows, a->F, aligned, s);
 }
 
 gpu_error tt_gpu_swiglu_backward(const struct tt_swiglu_backward_args *a, gpu_stream s)

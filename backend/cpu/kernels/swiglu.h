@@ -58,13 +58,24 @@ static void k_swiglu_backward(const struct cpu_team *team, const struct tt_swigl
         const float *gate = (const float *)a->gu + r * 2 * a->F, *up = gate + a->F;
         const float *dh = (const float *)a->dh + r * a->F;
         float *dgate = (float *)a->dgu + r * 2 * a->F, *dup = dgate + a->F;
+        float *h = a->h ? (float *)a->h + r * a->F : NULL;
 #define SWIGLU_BACKWARD(type, get, put, sigmoid)                                                   \
     {                                                                                              \
         type v = get(gate + i), u = get(up + i), d = get(dh + i), g = sigmoid(v);                  \
         put(dgate + i, d * u * g * (1.0f + v * (1.0f - g)));                                       \
         put(dup + i, d * v * g);                                                                   \
     }
-        LOOP(a->F, SWIGLU_BACKWARD);
+#define SWIGLU_BACKWARD_AND_H(type, get, put, sigmoid)                                             \
+    {                                                                                              \
+        type v = get(gate + i), u = get(up + i), d = get(dh + i), g = sigmoid(v);                  \
+        put(dgate + i, d * u * g * (1.0f + v * (1.0f - g)));                                       \
+        put(dup + i, d * v * g);                                                                   \
+        put(h + i, v * g * u);                                                                     \
+    }
+        if (h)
+            LOOP(a->F, SWIGLU_BACKWARD_AND_H);
+        else
+            LOOP(a->F, SWIGLU_BACKWARD);
     }
 }
 
