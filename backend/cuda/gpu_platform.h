@@ -85,6 +85,7 @@ template <> GPU_MEMBER uint32_t gpu_pack2<gpu_half>(float low, float high)
     __half2 p = __floats2half2_rn(low, high);
     return *(uint32_t *)&p;
 }
+GPU_DEVICE float2 gpu_half_pair(uint32_t p) { return __half22float2(*(__half2 *)&p); }
 template <typename T> GPU_DEVICE void gpu_unpack2(uint32_t p, float &low, float &high);
 template <> GPU_MEMBER void gpu_unpack2<gpu_bf16>(uint32_t p, float &low, float &high)
 {
@@ -93,7 +94,7 @@ template <> GPU_MEMBER void gpu_unpack2<gpu_bf16>(uint32_t p, float &low, float 
 }
 template <> GPU_MEMBER void gpu_unpack2<gpu_half>(uint32_t p, float &low, float &high)
 {
-    float2 f = __half22float2(*(__half2 *)&p);
+    float2 f = gpu_half_pair(p);
     low = f.x;
     high = f.y;
 }
@@ -192,22 +193,45 @@ struct gpu_tile_c {
     float v[2][4];
 };
 
-/* Four 8x8 matrices; lanes 8i..8i+7 give the addresses of the rows of the i-th. */
+/* Four 8x8 matrices; lanes 8i..8i+7 give the addresses of the rows of the i-th. Before sm_75, without the instruction:
+ * a lane asks those lanes for the addresses of the rows that it has a part of. */
+GPU_DEVICE uint32_t gpu_matrix_part(const void *row, int i)
+{
+    uint64_t at = gpu_shfl((uint64_t)row, 8 * i + gpu_lane() / 4);
+    return ((const uint32_t *)at)[gpu_lane() % 4];
+}
+GPU_DEVICE uint32_t gpu_matrix_part_transposed(const void *row, int i)
+{
+    uint64_t low = gpu_shfl((uint64_t)row, 8 * i + gpu_lane() % 4 * 2);
+    uint64_t high = gpu_shfl((uint64_t)row, 8 * i + gpu_lane() % 4 * 2 + 1);
+    return ((const uint16_t *)low)[gpu_lane() / 4] | (uint32_t)((const uint16_t *)high)[gpu_lane() / 4] << 16;
+}
+
 GPU_DEVICE void gpu_ldmatrix4(const void *row, uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d)
 {
+#if __CUDA_ARCH__ < 750
+    a = gpu_matrix_part(row, 0), b = gpu_matrix_part(row, 1);
+    c = gpu_matrix_part(row, 2), d = gpu_matrix_part(row, 3);
+#else
     uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
                  : "r"(at)
                  : "memory");
+#endif
 }
 GPU_DEVICE void gpu_ldmatrix4_transposed(const void *row, uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d)
 {
+#if __CUDA_ARCH__ < 750
+    a = gpu_matrix_part_transposed(row, 0), b = gpu_matrix_part_transposed(row, 1);
+    c = gpu_matrix_part_transposed(row, 2), d = gpu_matrix_part_transposed(row, 3);
+#else
     uint32_t at = (uint32_t)__cvta_generic_to_shared(row);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
                  : "r"(at)
                  : "memory");
+#endif
 }
 
 /* A[m][k] at p[m·ld + k]; transposed: at p[k·ld + m]. */
@@ -250,10 +274,36 @@ GPU_DEVICE void gpu_tile_fill(gpu_tile_c &c, float x)
         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                               \
         : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]))
 
+#if __CUDA_ARCH__ < 750
+/* Before sm_75, without the instruction: a lane asks the lanes that hold its rows of A and its columns of B. Right, and
+ * slow; not unrolled, so that at least the compiler is quick. */
+static __device__ __noinline__ float4 gpu_mma_by_shuffles(float4 c, uint2 a, uint32_t b)
+{
+    int g = gpu_lane() / 4 * 4, t = gpu_lane() % 4 * 8;
+    GPU_UNROLL_BY(1)
+    for (int k = 0; k < 4; k++) { /* of each four neighbouring lanes the k-th holds the k-th pair */
+        float2 x = gpu_half_pair(gpu_shfl(a.x, g + k)), y = gpu_half_pair(gpu_shfl(a.y, g + k));
+        float2 u = gpu_half_pair(gpu_shfl(b, t + k)), v = gpu_half_pair(gpu_shfl(b, t + 4 + k));
+        c.x += x.x * u.x + x.y * u.y, c.y += x.x * v.x + x.y * v.y;
+        c.z += y.x * u.x + y.y * u.y, c.w += y.x * v.x + y.y * v.y;
+    }
+    return c;
+}
+GPU_DEVICE void gpu_mma_16x8_without(float *c, const uint32_t *a, const uint32_t *b)
+{
+    float4 sum = make_float4(c[0], c[1], c[2], c[3]);
+    sum = gpu_mma_by_shuffles(sum, make_uint2(a[0], a[1]), b[0]);
+    sum = gpu_mma_by_shuffles(sum, make_uint2(a[2], a[3]), b[1]);
+    c[0] = sum.x, c[1] = sum.y, c[2] = sum.z, c[3] = sum.w;
+}
+#endif
+
 GPU_DEVICE void gpu_mma_16x8(float *c, const uint32_t *a, const uint32_t *b, gpu_half)
 {
 #if __CUDA_ARCH__ >= 800
     GPU_MMA_K16("f16");
+#elif __CUDA_ARCH__ < 750
+    gpu_mma_16x8_without(c, a, b);
 #else
     GPU_MMA_K8("f16", 0);
     GPU_MMA_K8("f16", 1);
