@@ -1,12 +1,14 @@
 /* Published peak rates of common GPUs, as datasheets and reviews give them: dense matrix multiplies with
  * fp32 sums, at boost clock. A GPU held below its datasheet by power or clocks is compared with it all the same. */
 #include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "backend/cuda/cuda.h"
+#include "backend/peaks.h"
 
 /* The first whose name is a word of the device's name counts, so the particular come before the general. */
-static const struct cuda_peaks table[] = {
+static const struct tt_peaks table[] = {
     /* a part of a GPU, or a slower sibling whose name goes on: not known */
     {"MIG", 0, 0, 0, 0},
     {"Laptop", 0, 0, 0, 0},
@@ -52,9 +54,9 @@ static bool is_word_of(const char *name, const char *word)
     return false;
 }
 
-struct cuda_peaks tt_cuda_peaks(const char *name)
+struct tt_peaks tt_peaks_of(const char *name)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (is_word_of(name, table[i].name)) return table[i];
-    return (struct cuda_peaks){0};
+    return (struct tt_peaks){0};
 }
