@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/gpu/launch.h"
+#include "gpu_launcher.h"
 
 /* ---- qualifiers ---- */
 
@@ -24,41 +24,6 @@
 #define GPU_UNROLL _Pragma("unroll")
 #define GPU_UNROLL_BY(n) GPU_PRAGMA(unroll n)
 #define GPU_PRAGMA(text) _Pragma(#text)
-
-/* ---- launching (host) ---- */
-
-template <typename P> struct gpu_same {
-    typedef P type;
-};
-
-/* A grid without blocks is no work. */
-template <typename... P>
-static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned block, size_t shared_bytes, gpu_stream s,
-                                   typename gpu_same<P>::type... args)
-{
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return 0;
-    void *list[] = {(void *)&args...};
-    return (gpu_error)cudaLaunchKernel((const void *)kernel, grid, dim3(block), list, shared_bytes, (cudaStream_t)s);
-}
-#define GPU_LAUNCH(...) gpu_launch(__VA_ARGS__) /* kernel, grid, block, shared_bytes, stream, args... */
-
-typedef dim3 gpu_grid; /* gpu_grid(x, y, z): x up to 2^31-1, y and z up to 65535 */
-
-/* A block gets more than 48 KiB of shared memory only after this. */
-template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)
-{
-    return (gpu_error)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)bytes);
-}
-
-static inline int gpu_attribute(enum cudaDeviceAttr which)
-{
-    int device = 0, value = 0;
-    if (cudaGetDevice(&device) || cudaDeviceGetAttribute(&value, which, device)) return 0;
-    return value;
-}
-/* What a block may ask for. */
-static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
 
 /* ---- threads ---- */
 

@@ -191,7 +191,7 @@ static gpu_error flash_launch(const struct tt_flash_args *a, gpu_stream s)
 {
     bool wide = flash_wide(a->q, a->ld, a->D, sizeof(T)) && gpu_aligned(a->k) && gpu_aligned(a->v) && gpu_aligned(a->o);
     size_t bytes = flash_bytes<T, DP, ROWS, KEYS>();
-    gpu_error e = flash_allow(flash_forward<T, DP, ROWS, KEYS, THREADS>, bytes);
+    gpu_error e = gpu_allow_shared(flash_forward<T, DP, ROWS, KEYS, THREADS>, bytes);
     gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, ROWS));
     return e ? e : GPU_LAUNCH(flash_forward<T, DP, ROWS, KEYS, THREADS>, grid, THREADS, bytes, s, *a, wide);
 }

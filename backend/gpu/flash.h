@@ -16,7 +16,6 @@
 enum {
     FLASH_UNSUPPORTED = 1, /* "invalid value" of every vendor */
     FLASH_D_MAX = 256,
-    FLASH_SHARED_PLAIN = 48 << 10, /* a kernel gets this much without asking */
 };
 
 /* What tt_gpu_flash and tt_gpu_flash_backward choose from; a file each, because they are long to compile. */
@@ -36,11 +35,6 @@ static inline bool flash_supported(int64_t S, int64_t heads, int64_t kv_heads, i
 static inline bool flash_wide(const void *p, int64_t ld, int64_t D, size_t size)
 {
     return gpu_aligned_rows(p, ld, size) && (size_t)D * size % 16 == 0;
-}
-
-template <typename... P> static inline gpu_error flash_allow(void (*kernel)(P...), size_t bytes)
-{
-    return bytes > FLASH_SHARED_PLAIN ? gpu_allow_shared(kernel, bytes) : 0;
 }
 
 /* ---- device ---- */

@@ -255,7 +255,7 @@ template <typename C> static gpu_error flash_gradients_launch(const struct tt_fl
     bool wide = flash_wide(a->q, a->ld, a->D, size) && gpu_aligned(a->k) && gpu_aligned(a->v) && gpu_aligned(a->dout) &&
                 gpu_aligned(a->dq) && gpu_aligned(a->dk) && gpu_aligned(a->dv);
     gpu_grid grid((unsigned)(a->B * (C::KEYS ? a->kv_heads : a->heads)), (unsigned)gpu_divide_up(a->S, C::ROWS));
-    gpu_error e = flash_allow(flash_gradients<C>, C::bytes);
+    gpu_error e = gpu_allow_shared(flash_gradients<C>, C::bytes);
     return e ? e : GPU_LAUNCH(flash_gradients<C>, grid, C::THREADS, C::bytes, s, *a, wide);
 }
 
