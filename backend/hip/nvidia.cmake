@@ -10,7 +10,7 @@ include(${PROJECT_SOURCE_DIR}/backend/cuda/compiler.cmake)
 
 set(TT_HIP_INCLUDES ${TT_HIP_NVIDIA_HEADERS} ${CUDAToolkit_INCLUDE_DIRS})
 set(TT_HIP_DEFINITIONS __HIP_PLATFORM_NVIDIA__)
-set(TT_HIP_LIBRARIES CUDA::cublas CUDA::cudart_static CUDA::cuda_driver ${CMAKE_DL_LIBS})
+set(TT_HIP_LIBRARIES CUDA::cublas CUDA::cudart_static ${CMAKE_DL_LIBS})
 set(TT_HIP_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
 set(TT_HIP_BLAS "hipBLAS over cuBLAS")
 set(TT_HIP_VERSION "over CUDA ${CUDAToolkit_VERSION}")
