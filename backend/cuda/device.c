@@ -43,7 +43,7 @@ gpu_rt_error tt_gpu_describe(struct gpu *gpu)
     gpu->shared_bytes = (size_t)attribute(gpu, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     gpu->has[TT_FP32] = true;
     gpu->has[TT_TF32] = gpu->has[TT_PREC_BF16] = sm >= 80;
-    gpu->has[TT_PREC_FP16] = sm >= 75;
+    gpu->has[TT_PREC_FP16] = sm >= 70;
     return cudaSuccess;
 }
 

@@ -32,22 +32,22 @@ MODES = ("eager", "compile")
 
 # ---- PyTorch: this part runs in a process of its own ----
 
-def make_model(shape):
+def make_model(shape, device="cpu"):
     import torch
     import torch.nn as nn
     import torch.nn.functional as F
     C, layers, H, KV, ffn, V, S, _ = shape
     D = C // H
     angle = torch.outer(torch.arange(S), 10000.0 ** (-torch.arange(0, D, 2) / D))
-    turn = torch.polar(torch.ones_like(angle), angle)[None, :, None]  # (1, S, 1, D/2)
-    cos, sin = turn.real.contiguous(), turn.imag.contiguous()
+    cos, sin = (t[None, :, None].to(device) for t in (angle.cos(), angle.sin()))  # (1, S, 1, D/2)
 
     def linear(inputs, outputs):
         return nn.Linear(inputs, outputs, bias=False)
 
     def rope(x):  # (B, S, heads, D), pairs (2i, 2i+1)
         even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
-        return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+        c, s = cos.to(x.dtype), sin.to(x.dtype)
+        return torch.stack((even * c - odd * s, even * s + odd * c), -1).flatten(-2)
 
     class Block(nn.Module):
         def __init__(self):
@@ -74,10 +74,13 @@ def make_model(shape):
                     nn.init.normal_(p, std=0.02)
 
         def forward(self, x, y):
-            h = self.norm(self.blocks(self.embedding(x)))
-            return F.cross_entropy(F.linear(h, self.embedding.weight).flatten(0, 1), y.flatten())
+            h = self.embedding(x)
+            if torch.is_autocast_enabled(device):
+                h = h.to(torch.get_autocast_dtype(device))
+            h = self.norm(self.blocks(h))
+            return F.cross_entropy(F.linear(h, self.embedding.weight).flatten(0, 1).float(), y.flatten())
 
-    return Model()
+    return Model().to(device)
 
 
 def fastest_adamw(model):

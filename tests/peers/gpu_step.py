@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""A training step of PyTorch, and of JAX where it is installed, on a GPU beside one of tt: same model, same batch.
+
+    python3 tests/peers/gpu_step.py --tt build/cuda/tt [--sizes small,medium,gpt2,1b] [--precision bf16] [--rounds 2]
+
+A step is forward, backward, clipping by the global norm and AdamW over fp32 weights. The programs take turns, each in a
+process of its own; the host does not wait inside a block of ten steps, and a block is one measurement. "ms" is the
+median over the rounds of each round's median, "from ... to" the range of these, "peak MiB" what the program's own
+allocator counted. The last column is the best peer's time over this program's.
+
+PyTorch is written as fast as it ordinarily gets: fused QKV and gate/up, SDPA attention (by cuDNN with --attention
+cudnn), autocast for bf16, AdamW with fused=True; eager, under torch.compile, and with its CUDA graphs.
+"""
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import sys
+import time
+
+from cpu_step import SHAPE, check_same_model, fastest_adamw, make_model, run_json
+
+SIZES = {  # hidden, layers, heads, kv heads, ffn, vocab, S, B
+    "tiny": (256, 4, 8, 4, 1024, 1000, 128, 8),
+    "small": (512, 8, 8, 4, 2048, 1000, 128, 8),
+    "medium": (1024, 12, 8, 4, 4096, 1000, 512, 16),
+    "gpt2": (768, 12, 12, 12, 2048, 50304, 1024, 32),
+    "1b": (2048, 22, 32, 4, 5632, 32000, 2048, 8),
+}
+MODES = {"eager": None, "compile": "default", "graphs": "reduce-overhead"}
+BLOCK = 10  # steps between two looks at the clock
+
+
+# ---- PyTorch: this part runs in a process of its own ----
+
+def torch_times(mode, shape, args):
+    import contextlib
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = args.precision != "fp32"
+    model = make_model(shape, "cuda")
+    optimizer, kind = fastest_adamw(model)
+    tokens = torch.randint(shape[5], (shape[7], shape[6] + 1), device="cuda")
+    x, y = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+    forward = torch.compile(model, mode=MODES[mode]) if MODES[mode] else model
+
+    def step():
+        with torch.autocast("cuda", torch.bfloat16, enabled=args.precision == "bf16"):
+            loss = forward(x, y)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss
+
+    backend = sdpa_kernel(SDPBackend.CUDNN_ATTENTION) if args.attention == "cudnn" else contextlib.nullcontext()
+    times = []
+    with backend:
+        for i in range(args.warmup + args.repeats):
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(BLOCK):
+                loss = step()
+            torch.cuda.synchronize()
+            times.append((time.perf_counter() - begin) * 1e3 / BLOCK)
+    return dict(ms=times[args.warmup:], loss=loss.item(), torch=torch.__version__, adamw=kind,
+                peak_bytes=torch.cuda.max_memory_allocated(), params=sum(p.numel() for p in model.parameters()),
+                device=torch.cuda.get_device_name())
+
+
+# ---- taking turns ----
+
+def run_torch(mode, size, shape, args):
+    result = run_json([sys.executable, os.path.abspath(__file__), "--worker", mode, "--sizes", size, "--precision",
+                       args.precision, "--attention", args.attention, "--warmup", str(args.warmup),
+                       "--repeats", str(args.repeats)], os.environ)
+    return result
+
+
+def run_jax(shape, args):
+    here = os.path.dirname(os.path.abspath(__file__))
+    return run_json([sys.executable, os.path.join(here, "jax_step.py"), ",".join(map(str, shape)), str(args.warmup),
+                     str(args.repeats)], dict(os.environ, XLA_PYTHON_CLIENT_PREALLOCATE="false"))
+
+
+def run_tt(version, size, args):
+    row = run_json([args.tt, "bench", "--sizes", size, "--versions", version, "--precision", args.precision,
+                    "--warmup", str(BLOCK * args.warmup), "--repeats", str(BLOCK * args.repeats), "--json"],
+                   os.environ)["rows"][0]
+    return dict(row, ms=[row["median_ms"]], peak_bytes=row["peak_memory_bytes"])
+
+
+def programs(size, shape, args):
+    """{name: a function that measures it once}"""
+    found = {"PyTorch " + mode: lambda mode=mode: run_torch(mode, size, shape, args)
+             for mode in args.modes.split(",") if mode}
+    if args.precision == "bf16" and args.jax and importlib.util.find_spec("jax"):
+        found["JAX"] = lambda: run_jax(shape, args)
+    for version in args.versions.split(","):
+        found["tt " + version] = lambda version=version: run_tt(version, size, args)
+    return found
+
+
+def measure(size, shape, args):
+    """{name: results of its rounds}"""
+    results, broken = {}, set()
+    for _ in range(args.rounds):
+        for name, program in programs(size, shape, args).items():
+            if name in broken:
+                continue
+            try:
+                results.setdefault(name, []).append(program())
+            except (RuntimeError, ValueError) as error:
+                print(f"{size}: {name} does not run here: {error}", file=sys.stderr)
+                broken.add(name)
+                results.pop(name, None)
+    about = next((r[0] for name, r in results.items() if name.startswith("PyTorch")), None)
+    for name, rounds in results.items():
+        if about and name.startswith("tt"):
+            check_same_model(rounds[0], shape, about)
+    return results, about
+
+
+def print_table(size, shape, results, about, args):
+    print(f"\n{size}: {', '.join(f'{n} {v}' for n, v in zip(SHAPE, shape))}; {args.precision}")
+    if about:
+        print(f"{about['device']}, PyTorch {about['torch']}, AdamW {about['adamw']}, {about['params']} parameters")
+    middle = {name: statistics.median(statistics.median(r["ms"]) for r in rounds) for name, rounds in results.items()}
+    peers = [ms for name, ms in middle.items() if not name.startswith("tt")]
+    print(f"{'':16}{'ms':>10}{'from':>10}{'to':>10}{'tokens/s':>12}{'peak MiB':>10}{'peer/this':>11}")
+    for name, rounds in results.items():
+        medians = [statistics.median(r["ms"]) for r in rounds]
+        ratio = f"{min(peers) / middle[name]:.2f}" if peers else "-"
+        print(f"{name:16}{middle[name]:10.3f}{min(medians):10.3f}{max(medians):10.3f}"
+              f"{shape[6] * shape[7] / middle[name] * 1e3:12.0f}"
+              f"{max(r['peak_bytes'] for r in rounds) / 2**20:10.0f}{ratio:>11}", flush=True)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tt", default="build/cuda/tt", help="the tt to compare with")
+    parser.add_argument("--sizes", default="small,medium,gpt2", help="of " + ", ".join(SIZES))
+    parser.add_argument("--modes", default="compile,graphs", help="of " + ", ".join(MODES) + '; "" for none')
+    parser.add_argument("--versions", default="flash", help="of tt")
+    parser.add_argument("--precision", default="bf16", choices=("fp32", "tf32", "bf16"))
+    parser.add_argument("--attention", default="sdpa", choices=("sdpa", "cudnn"), help="of PyTorch")
+    parser.add_argument("--no-jax", dest="jax", action="store_false", help="without JAX even where it is installed")
+    parser.add_argument("--rounds", type=int, default=2, help="each runs every program once")
+    parser.add_argument("--warmup", type=int, default=2, help=f"blocks of {BLOCK} steps before those that count")
+    parser.add_argument("--repeats", type=int, default=5, help="blocks that count")
+    parser.add_argument("--json", metavar="FILE", help="write all rounds there too")
+    parser.add_argument("--worker", choices=MODES, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if set(args.sizes.split(",")) - set(SIZES):
+        parser.error("--sizes takes " + ", ".join(SIZES))
+    if args.modes and set(args.modes.split(",")) - set(MODES):
+        parser.error("--modes takes " + ", ".join(MODES))
+    return args
+
+
+def main():
+    args = parse()
+    if args.worker:
+        print(json.dumps(torch_times(args.worker, SIZES[args.sizes], args)))
+        return
+    rows = []
+    for size in args.sizes.split(","):
+        results, about = measure(size, SIZES[size], args)
+        print_table(size, SIZES[size], results, about, args)
+        rows += [dict(size=size, name=name, rounds=rounds) for name, rounds in results.items()]
+    if args.json:
+        with open(args.json, "w") as file:
+            json.dump(dict(precision=args.precision, rows=rows), file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
