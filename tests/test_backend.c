@@ -178,6 +178,20 @@ static void refuses_what_it_cannot_do(void)
     CHECK_FAILS(b.ops->launch(b.self, TT_KERNELS, &half, NULL), "kernel");
 }
 
+/* Where tf32 is taken and fp32 runs, the device says so; where it is had, the device says that it is used. */
+static void says_what_became_of_tf32(void)
+{
+    struct tt_device_info plain = info(), asked;
+    struct tt_backend other;
+    CHECK(!strstr(plain.library, "tf32"), "%s", plain.library);
+    if (!plain.has[TT_TF32] && !plain.tf32_as_fp32) return;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.precision = TT_TF32}, &other));
+    CHECK_OK(other.ops->info(other.self, &asked));
+    const char *words = plain.has[TT_TF32] ? "fp32 as " : "tf32 asked, fp32 runs";
+    CHECK(strstr(asked.library, words), "%s", asked.library);
+    tt_backend_close(&other);
+}
+
 /* Optional, but both or neither; and they nest. */
 static void marks_come_in_pairs(void)
 {
@@ -203,6 +217,7 @@ int main(void)
     TEST(orders_streams_with_events);
     TEST(measures_time);
     TEST(refuses_what_it_cannot_do);
+    TEST(says_what_became_of_tf32);
     TEST(marks_come_in_pairs);
     tt_backend_close(&b);
     return test_end();

@@ -1,6 +1,8 @@
 /* Matrix multiplies of the backend against a triple loop in float64: awkward sizes, transposes, views, batches, alpha
- * and beta, the epilogue, and nothing written outside C. On the CPU both the BLAS and the built-in multiply are run. */
+ * and beta, the epilogue, and nothing written outside C. On the CPU both the BLAS and the built-in multiply are run, on an
+ * AMD GPU hipBLASLt and hipBLAS. */
 #include <stdint.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "core/rng.h"
@@ -295,6 +297,62 @@ static void refuses_other_types(void)
     tt_status_free(st);
 }
 
+/* ---- timed choices: a GPU's library has many ways to multiply, and the file says which was the fastest ---- */
+
+static void multiply_tuned(const char *cache, struct matrix *c)
+{
+    struct matrix a, b;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.gemm_tune = TT_TUNE_QUICK, .gemm_cache = cache}, &backend));
+    a = matrix_new(1, 96, 64, 0);
+    b = matrix_new(1, 64, 80, 0);
+    *c = matrix_new(1, 96, 80, 0);
+    matrix_random(&a, 1);
+    matrix_random(&b, 2);
+    matrix_set(c, 1);
+    struct tt_gemm g = {.a = a.device, .b = b.device, .c = c->device, .m = 96, .n = 80, .k = 64, .lda = a.ld, .ldb = b.ld,
+                        .ldc = c->ld, .batch = 1, .alpha = 1, .beta = 1, .type_a = TT_F32, .type_b = TT_F32, .type_c = TT_F32};
+    CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
+    matrix_download(c);
+    struct shape s = {.m = 96, .n = 80, .k = 64, .batch = 1, .alpha = 1, .beta = 1};
+    struct matrix ones = matrix_new(1, 96, 80, 0);
+    matrix_set(&ones, 1);
+    compare(&s, &a, &b, &ones, c); /* timing has not added to C more than once */
+    matrix_free(&a);
+    matrix_free(&b);
+    matrix_free(&ones);
+}
+
+static int lines_of(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    int lines = 0;
+    for (int c; f && (c = getc(f)) != EOF;) lines += c == '\n';
+    if (f) fclose(f);
+    return lines;
+}
+
+static void remembers_the_fastest(void)
+{
+    char path[] = "/tmp/tt-gemm-XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    close(fd);
+    struct matrix c[2];
+    int kept[2];
+    for (int i = 0; i < 2; i++) {
+        multiply_tuned(path, &c[i]);
+        backend.ops->free(backend.self, c[i].device);
+        tt_backend_close(&backend);
+        kept[i] = lines_of(path);
+    }
+    CHECK(kept[0] == (strcmp(tt_backend_name(), "cpu") != 0), "%d choices are kept", kept[0]);
+    CHECK(kept[1] == kept[0], "a choice is kept twice");
+    CHECK(!memcmp(c[0].host, c[1].host, (size_t)c[0].total * sizeof(float)), "the same choice gives other bits");
+    free(c[0].host);
+    free(c[1].host);
+    unlink(path);
+}
+
 static void everything(void)
 {
     CHECK_OK(tt_backend_open(&(struct tt_backend_options){0}, &backend));
@@ -311,6 +369,7 @@ static void everything(void)
     TEST(same_bits_on_any_number_of_threads);
     TEST(refuses_other_types);
     tt_backend_close(&backend);
+    TEST(remembers_the_fastest);
 }
 
 int main(void)
@@ -318,8 +377,10 @@ int main(void)
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     tt_backend_close(&backend);
     unsetenv("TT_CPU_GEMM");
+    unsetenv("TT_HIPBLASLT");
     everything();
     setenv("TT_CPU_GEMM", "builtin", 1);
+    setenv("TT_HIPBLASLT", "0", 1);
     everything();
     return test_end();
 }

@@ -22,7 +22,7 @@ show() { # show COMMAND...: what it prints, when there is such a command
 # ---- who takes part ----
 say "versions"
 {
-    echo "tt $("$tt" --version)"
+    "$tt" --version
     git -C "$root" log -1 --format='commit %H %cs' 2>/dev/null && git -C "$root" status --short 2>/dev/null | head -n 20
     uname -srm
     sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null
@@ -47,6 +47,7 @@ if ! "$tt" info >"$out/info.txt" 2>"$out/info.err"; then
     exit 3
 fi
 "$tt" info --json >"$out/info.json" 2>>"$out/info.err"
+[ -s "$out/info.err" ] || rm -f "$out/info.err"
 
 # ---- tests ----
 say "tests"
@@ -63,7 +64,7 @@ for precision in $precisions; do
         name=$out/bench-$size-$precision
         timeout 600 "$tt" bench --sizes "$size" --precision "$precision" --quiet --json >"$name.json" 2>"$name.err" </dev/null ||
             echo "did not run: $(tail -n 1 "$name.err")" >>"$name.err"
-        [ -s "$name.err" ] || rm -f "$name.err"
+        find "$name.json" "$name.err" -empty -delete
     done
 done
 
@@ -71,11 +72,11 @@ done
 {
     echo "# tt on $(sed -n 's/^device  *//p' "$out/info.txt")"
     echo
-    sed -n '1,/^$/s/^/    /p' "$out/info.txt"
+    sed -n '1,/^$/s/^./    &/p' "$out/info.txt"
     echo
     echo "## Tests (ctest -L gpu)"
     echo
-    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [. ]*(\**[A-Za-z ]+) +([0-9.]+ sec).*/| \1 | \2 | \3 |/p' "$out/tests.log" |
+    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [. ]*\**([A-Za-z]+) +([0-9.]+ sec).*/| \1 | \2 | \3 |/p' "$out/tests.log" |
         sed '1i | test | result | time |\n|---|---|---|'
     echo
     grep -E 'tests passed|tests failed' "$out/tests.log"
@@ -85,6 +86,7 @@ done
     echo "| precision | size | version | median ms | tokens/s | MFU % |"
     echo "|---|---|---|---|---|---|"
     for file in "$out"/bench-*.json; do
+        [ -e "$file" ] || continue
         name=${file##*/bench-}
         awk -v precision="$(sed 's/.*-//; s/.json//' <<<"$name")" '
             function value(line) { sub(/^[^:]*: */, "", line); gsub(/[",]/, "", line); return line }

@@ -26,11 +26,13 @@ static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned blo
 
 typedef dim3 gpu_grid; /* gpu_grid(x, y, z): x up to 2^31-1, y and z up to 65535 */
 
+/* Lanes of a wave of this chip. */
+static inline int gpu_wave_width(void) { return 32; }
+
 /* ---- shared memory ---- */
 
-/* Of a block: what no chip has more of (kernels that need more are not compiled), what must be asked for by kernel, and
- * what this chip has. */
-enum { GPU_SHARED_MOST = 227 << 10, GPU_SHARED_UNASKED = 48 << 10 };
+/* A kernel gets this much without asking; and what a block may have on this chip. */
+enum { GPU_SHARED_UNASKED = 48 << 10 };
 
 template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)
 {

@@ -56,6 +56,9 @@ GPU_DEVICE uint64_t gpu_ballot(int predicate) { return __ballot_sync(0xffffffffu
 GPU_DEVICE int gpu_count(uint64_t ballot) { return __popcll(ballot); }
 GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane) { return __popcll(ballot & ((1ull << lane) - 1)); }
 
+/* What is loaded after this is not fetched before it, where the compiler would fetch more than registers can hold. */
+GPU_DEVICE void gpu_fetch_fence(void) {}
+
 GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */
 
 /* ---- numbers ---- */
@@ -163,6 +166,12 @@ GPU_DEVICE void gpu_copy_async16(void *shared, const void *from, bool valid)
     *(uint4 *)shared = valid ? *(const uint4 *)from : make_uint4(0, 0, 0, 0);
 #endif
 }
+/* One such copy, in two halves. GPU_COPY_HELD: in between its bytes are in a register, and only `end` writes them. */
+enum { GPU_COPY_HELD = 0 };
+struct gpu_copy16 {
+    GPU_MEMBER void begin(void *shared, const void *from, bool valid) { gpu_copy_async16(shared, from, valid); }
+    GPU_MEMBER void end(void *) {}
+};
 GPU_DEVICE void gpu_copy_commit(void)
 {
 #if __CUDA_ARCH__ >= 800

@@ -24,29 +24,31 @@ static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned blo
 
 typedef dim3 gpu_grid; /* gpu_grid(x, y, z): x up to 2^31-1, y and z up to 65535 */
 
+static inline int gpu_attribute(hipDeviceAttribute_t which)
+{
+    int device = 0, value = 0;
+    if (hipGetDevice(&device) || hipDeviceGetAttribute(&value, which, device)) return 0;
+    return value;
+}
+
+/* Lanes of a wave of this chip. */
+static inline int gpu_wave_width(void) { return gpu_attribute(hipDeviceAttributeWarpSize); }
+
 /* ---- shared memory ---- */
 
-/* Of a block: what no chip has more of (kernels that need more are not compiled), what must be asked for by kernel, and
- * what this chip has. An AMD chip gives all of its 64 KiB unasked; what a few have beyond that is left to more blocks. */
+/* A kernel gets this much without asking; and what a block may have on this chip. AMD's give all that they have. */
 #ifdef __HIP_PLATFORM_NVIDIA__
-enum { GPU_SHARED_MOST = 227 << 10, GPU_SHARED_UNASKED = 48 << 10 };
-#define GPU_SHARED_ATTRIBUTE hipDeviceAttributeSharedMemPerBlockOptin
+enum { GPU_SHARED_UNASKED = 48 << 10 };
+static inline int gpu_shared_limit(void) { return gpu_attribute(hipDeviceAttributeSharedMemPerBlockOptin); }
 #else
-enum { GPU_SHARED_MOST = 64 << 10, GPU_SHARED_UNASKED = GPU_SHARED_MOST };
-#define GPU_SHARED_ATTRIBUTE hipDeviceAttributeMaxSharedMemoryPerBlock
+enum { GPU_SHARED_UNASKED = 64 << 10 };
+static inline int gpu_shared_limit(void) { return gpu_attribute(hipDeviceAttributeMaxSharedMemoryPerBlock); }
 #endif
 
 template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)
 {
     if (bytes <= GPU_SHARED_UNASKED) return 0;
     return (gpu_error)hipFuncSetAttribute((const void *)kernel, hipFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
-}
-
-static inline int gpu_shared_limit(void)
-{
-    int device = 0, value = 0;
-    if (hipGetDevice(&device) || hipDeviceGetAttribute(&value, GPU_SHARED_ATTRIBUTE, device)) return 0;
-    return value < GPU_SHARED_MOST ? value : GPU_SHARED_MOST;
 }
 
 #endif

@@ -77,6 +77,12 @@ GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane)
     return __builtin_popcountll(ballot & (((uint64_t)1 << lane) - 1));
 }
 
+/* What is loaded after this is not fetched before it, where the compiler would fetch more than registers can hold. */
+GPU_DEVICE void gpu_fetch_fence(void)
+{
+    if (GPU_WAVE == 32) __builtin_amdgcn_sched_barrier(0); /* 256 registers, not 512 */
+}
+
 GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */
 
 /* ---- numbers ---- */
@@ -184,14 +190,19 @@ GPU_DEVICE void gpu_store16_stream(void *p, gpu_bytes16 b)
     __builtin_nontemporal_store(gpu_to_words(b), (gpu_words4 *)p);
 }
 
-/* Global to shared memory, at once: these chips copy in the background only 4 bytes at a time. With !valid the 16 bytes
- * become zero and `from` is not read. A block_sync must follow the wait before other threads read. */
-GPU_DEVICE void gpu_copy_async16(void *shared, const void *from, bool valid)
-{
-    gpu_words4 words = {0, 0, 0, 0};
-    if (valid) words = *(const gpu_words4 *)from;
-    *(gpu_words4 *)shared = words;
-}
+/* From global to shared memory, in two halves: most of these chips copy in the background only 4 bytes at a time.
+ * GPU_COPY_HELD: in between the bytes are in a register, and only `end` writes them. With !valid the 16 bytes become
+ * zero and `from` is not read. A block_sync must follow before other threads read. */
+enum { GPU_COPY_HELD = 1 };
+struct gpu_copy16 {
+    gpu_words4 words;
+    GPU_MEMBER void begin(void *, const void *from, bool valid)
+    {
+        words = 0;
+        if (valid) words = *(const gpu_words4 *)from;
+    }
+    GPU_MEMBER void end(void *shared) { *(gpu_words4 *)shared = words; }
+};
 GPU_DEVICE void gpu_copy_commit(void) {}
 template <int N> GPU_DEVICE void gpu_copy_wait(void) {}
 
