@@ -29,6 +29,7 @@
 
 #define GPU_WAVE 32  /* lanes of a wave; device code only, because another vendor has chips of both widths */
 #define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
+#define GPU_FULL_BLOCK (4 * GPU_GROUP) /* threads that make a wave for each part of a multiprocessor; for hosts too */
 
 #define gpu_thread() ((int)threadIdx.x)
 #define gpu_threads() ((int)blockDim.x)

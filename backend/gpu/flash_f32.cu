@@ -6,7 +6,7 @@
  * those of flash_backward.h. */
 #include "backend/gpu/flash.h"
 
-enum { ACROSS = 16, THREADS = 128, HIGH = THREADS / ACROSS };
+enum { ACROSS = 16, THREADS = GPU_FULL_BLOCK, HIGH = THREADS / ACROSS };
 
 template <int DP> GPU_BOTH constexpr int run_of() { return DP % 64 == 0 ? 4 : 2; }
 

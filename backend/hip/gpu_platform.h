@@ -38,6 +38,7 @@
 #define GPU_WAVE 32
 #endif
 #define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
+#define GPU_FULL_BLOCK (4 * 64) /* threads that make a wave for each SIMD of a compute unit, whichever its width; for hosts too */
 
 /* Waves that each of the four SIMDs of a compute unit (gfx9) or of a pair of them (gfx10 on) must have room for. */
 GPU_BOTH constexpr int gpu_waves_of(int threads, int blocks)
