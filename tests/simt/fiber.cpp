@@ -4,10 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #if defined __x86_64__
-enum { SAVED = 6, ENTRY = 6, FRAME = 8 }; /* words: callee-saved registers, then the address to return to */
+enum { ENTRY = 6, FRAME = 8 }; /* words: callee-saved registers, then the address to return to */
 asm(R"(
     .text
     .globl simt_switch
@@ -31,7 +30,7 @@ simt_switch:
     .size simt_switch, .-simt_switch
 )");
 #elif defined __aarch64__
-enum { SAVED = 20, ENTRY = 11, FRAME = 20 }; /* x19 to x30, where x30 is the address to return to, and d8 to d15 */
+enum { ENTRY = 11, FRAME = 20 }; /* x19 to x30, where x30 is the address to return to, and d8 to d15 */
 asm(R"(
     .text
     .globl simt_switch
@@ -69,17 +68,20 @@ simt_switch:
 #error "the switch between stacks is written for x86-64 and arm64"
 #endif
 
-enum { STACK = 128 << 10 };
-
-static size_t stride(void) { return STACK + (size_t)sysconf(_SC_PAGESIZE); }
+enum {
+    STACK = 128 << 10,
+    GUARD = 64 << 10, /* a multiple of every size that pages have */
+    STRIDE = GUARD + STACK,
+    COLOURS = 64, /* tops lie at different places of a page, to spread over the cache */
+    COLOUR = 256,
+};
 
 unsigned char *fiber_stacks(int count)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)count * stride();
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, (size_t)count * STRIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return NULL;
     unsigned char *stacks = (unsigned char *)p;
-    for (int i = 0; i < count; i++) mprotect(stacks + (size_t)i * stride(), page, PROT_NONE);
+    for (int i = 0; i < count; i++) mprotect(stacks + (size_t)i * STRIDE, GUARD, PROT_NONE);
     return stacks;
 }
 
@@ -87,7 +89,7 @@ void *fiber_begin(unsigned char *stacks, int index, void (*entry)(void))
 {
     uintptr_t words[FRAME] = {0};
     words[ENTRY] = (uintptr_t)entry;
-    unsigned char *top = stacks + (size_t)(index + 1) * stride() - 64, *at = top - sizeof words;
+    unsigned char *top = stacks + (size_t)(index + 1) * STRIDE - index % COLOURS * COLOUR - 64, *at = top - sizeof words;
     memcpy(at, words, sizeof words);
     return at;
 }

@@ -112,32 +112,31 @@ template <typename T> struct simt_tiles {
 
 template <typename T> GPU_DEVICE void simt_multiply(void *const *operands)
 {
-    float a[16][16], b[16][16]; /* [k][m], [k][n] */
+    float matrices[3 * 256], *a = matrices, *b = a + 256, *c = b + 256; /* a[k][m], b[k][n], c[m][n] */
     for (int lane = 0; lane < GPU_WAVE; lane++) {
         const simt_tiles<T> *t = (const simt_tiles<T> *)operands[lane];
+        const T *av = t->a->v, *bv = t->b->v;
         for (int i = 0; i < SIMT_TILE_K; i++) {
-            float x = gpu_to_float(t->a->v[i]), y = gpu_to_float(t->b->v[i]);
-            int k = simt_tile_k(lane, i), at = simt_tile_across(lane);
-            if (SIMT_TILE_K == 16 && lane >= 16 && (memcmp(&a[k][at], &x, 4) || memcmp(&b[k][at], &y, 4)))
+            float x = gpu_to_float(av[i]), y = gpu_to_float(bv[i]);
+            int at = simt_tile_k(lane, i) * 16 + simt_tile_across(lane);
+            if (SIMT_TILE_K == 16 && lane >= 16 && (memcmp(a + at, &x, 4) || memcmp(b + at, &y, 4)))
                 return simt_fault("the two halves of a wave hold different operands of a matrix instruction");
-            a[k][at] = x;
-            b[k][at] = y;
+            a[at] = x;
+            b[at] = y;
         }
     }
-    float sum[16][16] = {{0}};
-    for (int k = 0; k < 16; k++)
-        for (int m = 0; m < 16; m++)
-            for (int n = 0; n < 16; n++) sum[m][n] += a[k][m] * b[k][n];
+    memset(c, 0, 256 * sizeof *c);
+    simt_product(a, b, c);
     for (int lane = 0; lane < GPU_WAVE; lane++) {
-        gpu_tile_c *c = ((const simt_tiles<T> *)operands[lane])->c;
-        for (int i = 0; i < GPU_TILE_ROWS; i++) c->v[i] += sum[simt_tile_row(lane, i)][simt_tile_across(lane)];
+        float *v = ((const simt_tiles<T> *)operands[lane])->c->v;
+        for (int i = 0; i < GPU_TILE_ROWS; i++) v[i] += c[simt_tile_row(lane, i) * 16 + simt_tile_across(lane)];
     }
 }
 template <typename T>
-GPU_DEVICE void gpu_tile_mma(gpu_tile_c &c, const gpu_tile_a<T> &a, const gpu_tile_b<T> &b, simt_site site = SIMT_SITE)
+GPU_DEVICE void gpu_tile_mma(gpu_tile_c &c, const gpu_tile_a<T> &a, const gpu_tile_b<T> &b, SIMT_CALLER)
 {
     simt_tiles<T> t = {&a, &b, &c};
-    simt_meet(SIMT_FULL_WAVE, site, simt_multiply<T>, &t);
+    simt_meet(SIMT_FULL_WAVE, SIMT_SITE, simt_multiply<T>, &t);
 }
 
 /* To (k, across) of A or B from an element of C: (across, k) for A, which has m across and k along; the same for B
@@ -158,17 +157,17 @@ template <typename T> GPU_DEVICE void simt_round(void *const *operands)
                 gpu_from_float<T>(c[simt_tile_across(lane)][simt_tile_k(lane, i)]);
 }
 /* a = c rounded to T. */
-template <typename T> GPU_DEVICE void gpu_tile_round(gpu_tile_a<T> &a, const gpu_tile_c &c, simt_site site = SIMT_SITE)
+template <typename T> GPU_DEVICE void gpu_tile_round(gpu_tile_a<T> &a, const gpu_tile_c &c, SIMT_CALLER)
 {
     simt_rounding<T> r = {&c, a.v};
-    simt_meet(SIMT_FULL_WAVE, site, simt_round<T>, &r);
+    simt_meet(SIMT_FULL_WAVE, SIMT_SITE, simt_round<T>, &r);
 }
 /* b = the transpose of c, rounded to T. */
 template <typename T>
-GPU_DEVICE void gpu_tile_round_transposed(gpu_tile_b<T> &b, const gpu_tile_c &c, simt_site site = SIMT_SITE)
+GPU_DEVICE void gpu_tile_round_transposed(gpu_tile_b<T> &b, const gpu_tile_c &c, SIMT_CALLER)
 {
     simt_rounding<T> r = {&c, b.v};
-    simt_meet(SIMT_FULL_WAVE, site, simt_round<T>, &r);
+    simt_meet(SIMT_FULL_WAVE, SIMT_SITE, simt_round<T>, &r);
 }
 
 #endif

@@ -18,7 +18,7 @@
 #define GPU_DEVICE static inline
 #define GPU_MEMBER inline
 #define GPU_BOTH static inline
-#define GPU_SHARED static __attribute__((section("simt_shared")))
+#define GPU_SHARED static thread_local /* so that the machine finds it */
 #define GPU_DYNAMIC_SHARED(name) unsigned char *name = simt_dynamic_shared()
 #define GPU_BOUNDS(threads)
 #define GPU_BOUNDS_MIN(threads, blocks)
@@ -65,8 +65,8 @@ static inline int gpu_shared_limit(void) { return simt_shared_limit(); }
 GPU_DEVICE int gpu_lane(void) { return gpu_thread() % GPU_WAVE; }
 GPU_DEVICE int gpu_wave(void) { return gpu_thread() / GPU_WAVE; }
 
-GPU_DEVICE void gpu_block_sync(simt_site site = SIMT_SITE) { simt_meet(SIMT_BLOCK, site, NULL, NULL); }
-GPU_DEVICE void gpu_wave_sync(simt_site site = SIMT_SITE) { simt_meet(SIMT_GROUP, site, NULL, NULL); }
+GPU_DEVICE void gpu_block_sync(SIMT_CALLER) { simt_meet(SIMT_BLOCK, SIMT_SITE, NULL, NULL); }
+GPU_DEVICE void gpu_wave_sync(SIMT_CALLER) { simt_meet(SIMT_GROUP, SIMT_SITE, NULL, NULL); }
 
 struct simt_exchange {
     uint64_t given, taken;
@@ -91,21 +91,21 @@ template <typename T> GPU_DEVICE T simt_from(T x, int source, simt_site site)
     memcpy(&x, &e.taken, sizeof x);
     return x;
 }
-template <typename T> GPU_DEVICE T gpu_shfl(T x, int lane, simt_site site = SIMT_SITE)
+template <typename T> GPU_DEVICE T gpu_shfl(T x, int lane, SIMT_CALLER)
 {
-    return simt_from(x, (int)((unsigned)lane % GPU_WAVE), site);
+    return simt_from(x, (int)((unsigned)lane % GPU_WAVE), SIMT_SITE);
 }
-template <typename T> GPU_DEVICE T gpu_shfl_xor(T x, int mask, simt_site site = SIMT_SITE)
+template <typename T> GPU_DEVICE T gpu_shfl_xor(T x, int mask, SIMT_CALLER)
 {
-    return simt_from(x, (gpu_lane() ^ mask) % GPU_WAVE, site);
+    return simt_from(x, (gpu_lane() ^ mask) % GPU_WAVE, SIMT_SITE);
 }
-template <typename T> GPU_DEVICE T gpu_shfl_up(T x, int by, simt_site site = SIMT_SITE)
+template <typename T> GPU_DEVICE T gpu_shfl_up(T x, int by, SIMT_CALLER)
 {
-    return simt_from(x, gpu_lane() >= by ? gpu_lane() - by : gpu_lane(), site);
+    return simt_from(x, gpu_lane() >= by ? gpu_lane() - by : gpu_lane(), SIMT_SITE);
 }
-template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by, simt_site site = SIMT_SITE)
+template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by, SIMT_CALLER)
 {
-    return simt_from(x, gpu_lane() + by < GPU_WAVE ? gpu_lane() + by : gpu_lane(), site);
+    return simt_from(x, gpu_lane() + by < GPU_WAVE ? gpu_lane() + by : gpu_lane(), SIMT_SITE);
 }
 
 struct simt_vote {
@@ -120,10 +120,10 @@ GPU_DEVICE void simt_vote_work(void *const *operands)
     for (int i = 0; i < GPU_WAVE; i++)
         if (operands[i]) ((simt_vote *)operands[i])->ballot = ballot;
 }
-GPU_DEVICE uint64_t gpu_ballot(int predicate, simt_site site = SIMT_SITE)
+GPU_DEVICE uint64_t gpu_ballot(int predicate, SIMT_CALLER)
 {
     simt_vote v = {predicate != 0, 0};
-    simt_meet(SIMT_WAVE, site, simt_vote_work, &v);
+    simt_meet(SIMT_WAVE, SIMT_SITE, simt_vote_work, &v);
     return v.ballot;
 }
 GPU_DEVICE int gpu_count(uint64_t ballot) { return __builtin_popcountll(ballot); }

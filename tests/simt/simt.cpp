@@ -2,6 +2,7 @@
  * block or have ended; of a wave, lane after lane, each until it must meet others. */
 #include "tests/simt/simt.h"
 
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,6 @@ struct lane {
     simt_work work;
     void *operand;
     int copies, group; /* copies under way; the number of the group that the next one joins */
-    struct copy copy[COPIES_MAX];
 };
 
 struct allowance {
@@ -51,14 +51,17 @@ struct machine {
     const simt_launch_args *launch;
     unsigned char *stacks, *shared; /* shared: with its guards */
     size_t shared_room;
+    unsigned char *statics; /* static shared memory */
+    size_t statics_bytes;
     void *scheduler; /* where to go on */
     struct lane *running, *lanes;
+    struct copy (*copies)[COPIES_MAX]; /* of each lane */
     struct allowance allowed[KERNELS_MAX];
     int allowed_count;
 };
 
-static thread_local struct machine m;
-thread_local struct simt_place simt_here;
+static struct machine m;
+struct simt_place simt_here;
 
 int simt_wave_width(void) { return WAVE; }
 int simt_shared_limit(void) { return SHARED_LIMIT; }
@@ -147,7 +150,7 @@ void simt_copy(void *to, const void *from, bool valid)
     struct copy c = {to, from, valid, lane->group};
     if (!late) return do_copy(c);
     if (lane->copies == COPIES_MAX) simt_fault("a thread has more than %d copies under way", COPIES_MAX);
-    lane->copy[lane->copies++] = c;
+    m.copies[lane - m.lanes][lane->copies++] = c;
 }
 
 void simt_copy_commit(void) { m.running->group++; }
@@ -155,14 +158,24 @@ void simt_copy_commit(void) { m.running->group++; }
 void simt_copy_wait(int newest)
 {
     struct lane *lane = m.running;
+    struct copy *copies = m.copies[lane - m.lanes];
     int kept = 0;
     for (int i = 0; i < lane->copies; i++) {
-        if (lane->copy[i].group < lane->group - newest)
-            do_copy(lane->copy[i]);
+        if (copies[i].group < lane->group - newest)
+            do_copy(copies[i]);
         else
-            lane->copy[kept++] = lane->copy[i];
+            copies[kept++] = copies[i];
     }
     lane->copies = kept;
+}
+
+/* ---- matrix instructions ---- */
+
+void simt_product(const float *a, const float *b, float *c)
+{
+    for (int k = 0; k < 16; k++)
+        for (int i = 0; i < 16; i++)
+            for (int j = 0; j < 16; j++) c[i * 16 + j] += a[k * 16 + i] * b[k * 16 + j];
 }
 
 /* ---- lanes ---- */
@@ -195,7 +208,8 @@ static void run_lane(int thread)
 static bool waits(const struct lane &l) { return !l.ended && l.scope != SIMT_NONE; }
 static bool together(const struct lane &a, const struct lane &b)
 {
-    return a.scope == b.scope && a.site.line == b.site.line && !strcmp(a.site.file, b.site.file);
+    bool same_file = a.site.file == b.site.file || !strcmp(a.site.file, b.site.file);
+    return a.scope == b.scope && a.site.line == b.site.line && same_file;
 }
 
 /* The first of n lanes that has not ended, or NULL; *uniform: all such wait for the same. */
@@ -297,16 +311,24 @@ static void run_wave(int wave, int n)
 
 /* ---- shared memory ---- */
 
-/* Static arrays of shared memory lie together in a section of the program (GPU_SHARED). */
-extern "C" unsigned char __start_simt_shared[] __attribute__((weak, visibility("hidden")));
-extern "C" unsigned char __stop_simt_shared[] __attribute__((weak, visibility("hidden")));
+/* Static arrays of shared memory are thread-local (GPU_SHARED), and nothing else of these programs is; but for the
+ * sanitizers, which then have to do without. */
+static int find_static_shared(struct dl_phdr_info *program, size_t, void *)
+{
+    for (int i = 0; i < program->dlpi_phnum; i++) {
+        if (program->dlpi_phdr[i].p_type != PT_TLS || !program->dlpi_tls_data) continue;
+        m.statics = (unsigned char *)program->dlpi_tls_data;
+        m.statics_bytes = program->dlpi_phdr[i].p_memsz;
+    }
+    return 1; /* the first is the program itself */
+}
 
 unsigned char *simt_dynamic_shared(void) { return m.shared + GUARD; }
 
 static void poison_shared(void)
 {
     memset(m.shared, POISON, m.launch->shared_bytes + 2 * GUARD);
-    if (__start_simt_shared) memset(__start_simt_shared, POISON, (size_t)(__stop_simt_shared - __start_simt_shared));
+    if (m.statics) memset(m.statics, POISON, m.statics_bytes);
 }
 
 static void check_guards(void)
@@ -372,14 +394,18 @@ static void run_grid(void)
 static bool ready(size_t shared_bytes)
 {
     if (!m.stacks) m.stacks = fiber_stacks(THREADS_MAX);
+#ifndef TT_SANITIZE
+    if (!m.statics) dl_iterate_phdr(find_static_shared, NULL);
+#endif
     if (!m.lanes) m.lanes = (struct lane *)calloc(THREADS_MAX, sizeof *m.lanes);
+    if (!m.copies) m.copies = (struct copy(*)[COPIES_MAX])calloc(THREADS_MAX, sizeof *m.copies);
     if (m.shared_room < shared_bytes + 2 * GUARD) {
         free(m.shared);
         m.shared_room = shared_bytes + 2 * GUARD;
         m.shared = (unsigned char *)aligned_alloc(GUARD, (m.shared_room + GUARD - 1) / GUARD * GUARD);
         if (!m.shared) m.shared_room = 0;
     }
-    return m.stacks && m.lanes && m.shared;
+    return m.stacks && m.lanes && m.copies && m.shared;
 }
 
 static size_t allowed_shared(const void *kernel)

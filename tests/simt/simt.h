@@ -61,7 +61,7 @@ struct simt_place {
     int thread, threads;
     unsigned block[3], blocks[3];
 };
-extern thread_local struct simt_place simt_here; /* of the thread that runs now */
+extern struct simt_place simt_here; /* of the thread that runs now */
 
 unsigned char *simt_dynamic_shared(void);
 
@@ -84,9 +84,14 @@ struct simt_site {
     const char *file;
     int line;
 };
-#define SIMT_SITE simt_site{__builtin_FILE(), __builtin_LINE()}
+/* Parameters of a function whose callers are sites, and the site. */
+#define SIMT_CALLER const char *file = __builtin_FILE(), int line = __builtin_LINE()
+#define SIMT_SITE (simt_site{file, line})
 
 void simt_meet(simt_scope scope, simt_site site, simt_work work, void *operand);
+
+/* c[i][j] += the sum over k of a[k][i]·b[k][j]; all 16 x 16. */
+void simt_product(const float *a, const float *b, float *c);
 
 /* ---- copies under way ---- */
 
