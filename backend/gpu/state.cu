@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static __device__ float learning_rate(const struct tt_schedule &s, int64_t step)
+GPU_DEVICE float learning_rate(const struct tt_schedule &s, int64_t step)
 {
     if (step <= s.warmup) return (float)(s.peak * (double)step / (double)s.warmup);
     if (s.decay == TT_DECAY_CONSTANT) return s.peak;
@@ -31,7 +31,7 @@ gpu_error tt_gpu_step_begin(const struct tt_step_begin_args *a, gpu_stream s)
     return GPU_LAUNCH(step_begin, gpu_grid_of(1), 1, 0, s, *a);
 }
 
-static __device__ void adapt_loss_scale(struct tt_state *s, int32_t grow_after)
+GPU_DEVICE void adapt_loss_scale(struct tt_state *s, int32_t grow_after)
 {
     if (!s->apply) {
         s->loss_scale = gpu_max(1.0f, s->loss_scale / 2);
