@@ -11,6 +11,7 @@ tt_status tt_cmd_generate(const struct tt_options *o);
 tt_status tt_cmd_data(const struct tt_options *o);
 tt_status tt_cmd_info(const struct tt_options *o);
 tt_status tt_cmd_bench(const struct tt_options *o);
+tt_status tt_cmd_profile(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
 
 #endif

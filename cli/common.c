@@ -7,22 +7,20 @@
 #include "core/file.h"
 #include "core/text.h"
 
-/* Where tuned choices are kept: $XDG_CACHE_HOME/tt or ~/.cache/tt; NULL when there is no such place. */
-static const char *cache_path(char *out, size_t size)
+const char *tt_cache_path(const char *name, char *out, size_t size)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (base && base[0] == '/')
-        snprintf(out, size, "%s/tt/gemm.txt", base);
+        snprintf(out, size, "%s/tt", base);
     else if (home && home[0] == '/')
-        snprintf(out, size, "%s/.cache/tt/gemm.txt", home);
+        snprintf(out, size, "%s/.cache/tt", home);
     else
         return NULL;
-    char *slash = strrchr(out, '/');
-    *slash = 0;
-    tt_status st = strcmp(tt_backend_name(), "cpu") ? tt_make_dirs(out) : TT_OK; /* only GPUs have choices to keep */
-    *slash = '/';
-    bool usable = !st;
+    size_t n = strlen(out);
+    tt_status st = tt_make_dirs(out);
+    bool usable = !st && n + strlen(name) + 2 <= size;
     tt_status_free(st);
+    if (usable) snprintf(out + n, size - n, "/%s", name);
     return usable ? out : NULL;
 }
 
@@ -30,7 +28,8 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
 {
     char cache[1200];
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
-                                         .gemm_tune = c->gemm_tune, .gemm_cache = cache_path(cache, sizeof cache)};
+                                         .gemm_tune = c->gemm_tune};
+    if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache); /* only GPUs choose */
     return tt_backend_open(&options, out);
 }
 

@@ -6,6 +6,9 @@
 #include "core/data.h"
 #include "model/session.h"
 
+/* $XDG_CACHE_HOME/tt/name or ~/.cache/tt/name, its folder made: for what is kept from run to run. NULL: no such place. */
+const char *tt_cache_path(const char *name, char *out, size_t size);
+
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */

@@ -93,6 +93,10 @@ struct tt_config {
     char versions[128], sizes[256], profile_dir[1024];
     int64_t warmup, repeats;
 
+    /* profile */
+    char sweep[32];
+    bool remeasure;
+
     /* every command */
     char config[1024];
     bool print_config, help;
@@ -106,6 +110,7 @@ extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_gemm_tune_names[];
+extern const char *const tt_sweep_names[]; /* axes of tt profile --sweep */
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */

@@ -34,7 +34,7 @@ struct tt_profile_step {
     double seconds, p95, fastest, mean, deviation; /* as configured; deviation: of a sample, of single steps */
     double launched_seconds;  /* without a graph; the same as seconds where there is none */
     double wall_seconds;      /* of the host: all measured steps by the clock, over their number */
-    double kernel_seconds;    /* sum of the operators */
+    double kernel_seconds;    /* sum of the operators: median over the steps with an event after each operation */
     double gap_seconds;       /* seconds - kernel_seconds (and copies where they are not beside it); below 0: the sum is larger */
     double gap_fraction;      /* gap_seconds / seconds */
     double samples_per_second, tokens_per_second;
@@ -50,7 +50,7 @@ struct tt_profile_launch {
     double recorded_overhead;    /* recorded_seconds / launched_seconds - 1 */
     double launch_seconds;       /* host: to enqueue an empty kernel */
     double empty_kernel_seconds; /* device: an empty kernel among empty kernels */
-    double graph_replay_seconds; /* host: to enqueue this step as a graph; NaN: none */
+    double graph_replay_seconds; /* host: to enqueue a graph of as many empty kernels; NaN: none */
     double graph_kernel_seconds; /* device: an empty kernel in a graph of them; NaN: none */
     double total_seconds;        /* kernels per step x launch_seconds */
     double idle_seconds;         /* launched_seconds - kernel_seconds: the device waits */
@@ -63,8 +63,8 @@ struct tt_profile_row {
     char shape[64]; /* of a GEMM, "1024x512x2048" or "32x(128x128x64)"; else "" */
     char group[32], phase[32]; /* as in backend/kernels.h and core/plan.h; phase of a group: "" */
     int64_t count;             /* per step */
-    double seconds;            /* per step */
-    double median;             /* of one launch */
+    double seconds;            /* per step: medians of its operations, scaled so that all operators add up to kernel_seconds */
+    double median;             /* of one launch, as measured */
     double share;              /* of the sum of all groups: those of groups add up to 1, and so do those of operators, "copies" and "gaps" */
     double flops, bytes;       /* per step, from backend/kernels.def */
     double intensity;          /* flops / bytes */
@@ -98,7 +98,8 @@ struct tt_profile_efficiency {
     double mfu_full_percent, mfu_full_datasheet_percent; /* step_flops_full */
     double bandwidth_percent;                            /* bytes_per_second over copy_bytes_per_second */
     double ridge, ridge_datasheet;                       /* FLOP/byte where the roofs meet */
-    char mfu_class[48];  /* of mfu_percent: "severely underused", "memory-bound", "mixed", "compute-bound" */
+    char mfu_class[48];  /* of mfu_percent, below 20, 40, to 60, above: "severely underused (launch overhead)", "memory-bound",
+                          * "mixed", "compute-bound" */
     char bound[16];      /* "memory" or "compute": intensity against the ridge */
 };
 
@@ -110,7 +111,7 @@ struct tt_profile_roof {
 };
 
 struct tt_profile_point {
-    char name[112];
+    char name[128];
     char kind[16]; /* "operator", "group", "step" */
     double intensity, flops_per_second, seconds;
     double roof;   /* FLOP/s that the measured roofs allow there */
@@ -129,7 +130,8 @@ struct tt_profile_memory {
 };
 
 struct tt_profile_memory_kind {
-    char kind[32];     /* "weights", "gradients", …, "activations", "logits", "workspace", "graph pool" */
+    char kind[32];     /* "weights", "gradients", …; of the arena when most is alive "logits" and the other "activations";
+                        * "workspace", "graph pool" */
     double predicted;  /* NaN: the plan knows nothing of it */
     double measured;   /* NaN: not told apart by the device */
 };
@@ -160,12 +162,13 @@ struct tt_profile_sweep {
 
 /* ---- parts, steps, gradients, events ---- */
 
-/* embedding, block, block attention, block ffn, head + loss, forward, forward + backward, full step. */
+/* embedding, block (the mean of the layers), block attention, block ffn, block norms, head + loss, forward, forward +
+ * backward, full step (with its gaps). */
 struct tt_profile_component {
     char name[32];
     int64_t kernels;
     double forward, backward, seconds; /* of one such; backward NaN where there is none */
-    double share;                      /* seconds over kernel_seconds */
+    double share;                      /* seconds over step.seconds */
     double flops, bytes;
 };
 
@@ -176,7 +179,7 @@ struct tt_profile_sample {
 };
 
 struct tt_profile_gradient {
-    char name[64];
+    char name[96];
     int64_t count, zeros, nonfinite;
     double norm; /* before clipping, without the loss scale; NaN when nonfinite */
 };
@@ -184,7 +187,7 @@ struct tt_profile_gradient {
 struct tt_profile_event {
     char track[16]; /* "host", "copy", "compute" */
     char name[64];
-    char kind[16];  /* "step", "phase", "layer", "kernel", "copy", "range", "wait" */
+    char kind[16];  /* "step", "phase", "layer", "kernel", "copy"; of the host also "range", "launch", "wait" */
     char group[32];
     int64_t step, layer;
     double start, seconds; /* start: since the first traced step began */
@@ -229,7 +232,9 @@ tt_status tt_profile_write_memory(const struct tt_profile *p, const char *path);
 tt_status tt_profile_write_roofline(const struct tt_profile *p, const char *path);  /* JSON */
 tt_status tt_profile_write_summary(const struct tt_profile *p, const char *path);   /* Markdown */
 
-/* All of these into a folder, which is made. A folder that holds anything but an earlier profile is refused. */
+/* Makes the folder and sees that it can be written to. One that holds other things and no profile is refused. */
+tt_status tt_profile_prepare(const char *dir);
+/* All of these into that folder, and report.html (html.h). */
 tt_status tt_profile_write(const struct tt_profile *p, const char *dir);
 
 #endif

@@ -107,10 +107,19 @@ static tt_status want_events(struct tt_recorder *r, int64_t wanted)
     return TT_OK;
 }
 
+static int64_t events_of(const struct tt_recorder *r, enum tt_record_mode mode)
+{
+    switch (mode) {
+    case TT_RECORD_PHASES: return r->segments + 1;
+    case TT_RECORD_OPS: return r->plan->count + 1;
+    case TT_RECORD_TRACE: return 2 * r->plan->count;
+    default: return 1; /* the caller's own */
+    }
+}
+
 tt_status tt_recorder_mode(struct tt_recorder *r, enum tt_record_mode mode, int steps)
 {
-    int64_t per_step = mode == TT_RECORD_PHASES ? r->segments + 1 : mode == TT_RECORD_OPS ? r->plan->count + 1 : 2 * r->plan->count;
-    int64_t wanted = mode == TT_RECORD_NOTHING ? 0 : per_step * steps;
+    int64_t wanted = events_of(r, mode) * steps;
     TT_TRY(want_events(r, wanted));
     free(r->clock);
     r->clock = NULL;

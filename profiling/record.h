@@ -8,7 +8,7 @@
 #include "profiling/relay.h"
 
 enum tt_record_mode {
-    TT_RECORD_NOTHING,
+    TT_RECORD_NOTHING, /* `events` has one for each step, for whoever wants to record it */
     TT_RECORD_PHASES, /* an event and a clock reading where the phase changes; many steps before they are read */
     TT_RECORD_OPS,    /* an event after each operation, the host running ahead of the device */
     TT_RECORD_TRACE,  /* events before and after each operation, in the order and at the pace of the host */
