@@ -14,4 +14,7 @@ tt_status tt_cmd_bench(const struct tt_options *o);
 tt_status tt_cmd_profile(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
 
+/* tt info --predict; needs no device. */
+tt_status tt_info_predict(const struct tt_config *c);
+
 #endif

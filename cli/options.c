@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/presets.h"
+#include "profiling/chips.h"
 
 // clang-format off
 const struct tt_command_info tt_commands[TT_COMMANDS] = {
@@ -28,7 +29,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt data --inspect data/book/train_000000.bin"}},
     [TT_CMD_INFO] = {"info", "say what a run would be: parameters, memory, work, the device",
         "Describes the model, the device, the memory and the floating-point work of a step without training.", NULL,
-        {"tt info --preset 1b --version flash", "tt info --plan --preset tiny"}},
+        {"tt info --preset 1b --version flash", "tt info --plan --preset tiny",
+         "tt info --preset medium --precision bf16 --predict mi300x,h200"}},
     [TT_CMD_BENCH] = {"bench", "time training steps of versions and sizes against each other",
         "Times whole training steps on random tokens, for each size and version, and prints one table. Options of the\n"
         "shape override each size's own.", NULL,
@@ -107,6 +109,11 @@ const struct tt_option tt_option_table[] = {
     /* info, bench */
     {"plan", AT(plan), TT_SECTION_INFO, I, "false", NULL, NULL,
      .help = "list every operation of a step with its shapes, FLOPs and bytes"},
+    {"predict", AT(predict), TT_SECTION_INFO, I, "", NULL, "LIST",
+     .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates",
+     .choices = tt_chip_names, .list = ','},
+    {"measured", AT(measured), TT_SECTION_INFO, I, "", NULL, "DIR",
+     .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
     {"sizes", AT(sizes), TT_SECTION_BENCH, B, "small", NULL, "LIST",
      .help = "presets to time", .choices = tt_preset_names, .list = ',', .required = true},
     {"versions", AT(versions), TT_SECTION_BENCH, B, "baseline,fused,flash", NULL, "LIST",

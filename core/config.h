@@ -84,6 +84,7 @@ struct tt_config {
 
     /* info */
     bool plan;
+    char predict[128], measured[1024];
 
     /* help */
     char topic[32]; /* a command; "" = all of them */
