@@ -38,6 +38,7 @@ static void head(struct tt_text *t, const struct tt_profile *p)
                    (long long)r->head_dim, (long long)r->ffn_dim, (long long)r->vocab_size, (long long)r->parameters);
     tt_text_printf(t, "A step is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n", (long long)r->grad_accum,
                    (long long)r->batch_size, (long long)r->seq_len, r->graph ? "replayed as a graph" : "launched operation by operation");
+    if (r->flash_refused) tt_text_puts(t, "Its heads are too large for this device's flash attention; the fused one ran.\n\n");
 }
 
 static void step(struct tt_text *t, const struct tt_profile *p)
