@@ -68,6 +68,7 @@ struct tt_config {
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
     char resume[1024];
+    char tensorboard[1024];
     int64_t log_interval, save_interval, keep;
     bool quiet, json;
 
@@ -95,8 +96,13 @@ struct tt_config {
     int64_t warmup, repeats;
 
     /* profile */
-    char sweep[32];
+    char sweep[32], with[32];
     bool remeasure;
+
+    /* report, compare, check */
+    char runs[16384]; /* one a line; what is imported is in `input` */
+    char fail_if[256], what[16], against[1024];
+    double tolerance;
 
     /* every command */
     char config[1024];
@@ -112,6 +118,7 @@ extern const char *const tt_on_nan_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_gemm_tune_names[];
 extern const char *const tt_sweep_names[]; /* axes of tt profile --sweep */
+extern const char *const tt_check_names[]; /* what tt check audits */
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */

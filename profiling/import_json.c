@@ -20,6 +20,9 @@ struct chrome {
     struct tt_recording *out;
     struct call *operators; /* of the CPU, in case there is no device */
     int count, cap, events, steps;
+    bool ours; /* written by tt */
+    double step_threads[16];
+    int step_counts[16], step_tracks;
 };
 
 static bool one_of(const char *word, const char *const *list)
@@ -42,12 +45,32 @@ static tt_status keep_operator(struct chrome *t, const char *name, double start,
     return TT_OK;
 }
 
-static tt_status keep_range(struct chrome *t, const char *name, double seconds)
+/* A step may stand on several tracks: the one with most of them counts. */
+static void count_step(struct chrome *t, double thread)
+{
+    int i = 0, most = sizeof t->step_counts / sizeof *t->step_counts;
+    while (i < t->step_tracks && t->step_threads[i] != thread) i++;
+    if (i == most) return;
+    if (i == t->step_tracks) t->step_threads[t->step_tracks++] = thread;
+    if (++t->step_counts[i] > t->steps) t->steps = t->step_counts[i];
+}
+
+static tt_status keep_range(struct chrome *t, const char *name, double seconds, double thread)
 {
     bool step = strncmp(name, "ProfilerStep", 12) == 0 || strcmp(name, "step") == 0;
-    t->steps += step;
     t->out->ranges.traced = true;
-    return step ? TT_OK : tt_tally_add(&t->out->ranges, name, seconds, NULL);
+    if (!step) return tt_tally_add(&t->out->ranges, name, seconds, NULL);
+    count_step(t, thread);
+    return TT_OK;
+}
+
+/* A trace of our own says which group it is: then the same kernel in two groups is two rows. */
+static tt_status device_event(struct chrome *t, const struct tt_json *e, const char *name, double start, double length)
+{
+    const char *group = tt_json_string(tt_json_get(e, "args"), "group", "");
+    char both[200];
+    snprintf(both, sizeof both, "%.120s\t%.60s", name, group[0] ? group : strcasecmp(tt_json_string(e, "cat", ""), "copy") ? "other" : "copies");
+    return tt_recording_span(t->out, t->ours ? both : name, start, length, NULL);
 }
 
 static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
@@ -62,8 +85,8 @@ static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
     t->events++;
     if (!name || !isfinite(start) || !(seconds >= 0))
         return tt_fail(TT_FAILED, "event %d (\"%.60s\"): a complete event needs a name, ts and a dur of at least 0", t->events, name ? name : "");
-    if (one_of(cat, device)) return tt_recording_span(t->out, name, 1e3 * ts, 1e9 * seconds, NULL);
-    if (one_of(cat, ranges)) return keep_range(t, strcmp(cat, "step") == 0 ? "step" : name, seconds);
+    if (one_of(cat, device)) return device_event(t, e, name, 1e3 * ts, 1e9 * seconds);
+    if (one_of(cat, ranges)) return keep_range(t, strcmp(cat, "step") == 0 ? "step" : name, seconds, tt_json_number(e, "tid", 0));
     if (one_of(cat, operators)) return keep_operator(t, name, start, start + seconds, tt_json_number(e, "tid", 0));
     if (!one_of(cat, calls)) return TT_OK;
     t->out->calls.traced = true;
@@ -109,10 +132,10 @@ static void name_device(const struct tt_json *root, struct tt_recording *out)
 tt_status tt_import_chrome(const struct tt_json *root, struct tt_recording *out, struct tt_text *what)
 {
     const struct tt_json *events = root->type == TT_JSON_ARRAY ? root : tt_json_get(root, "traceEvents");
-    struct chrome t = {.out = out};
+    bool ours = strncmp(tt_json_string(tt_json_get(root, "otherData"), "producer", ""), "tt ", 3) == 0;
+    struct chrome t = {.out = out, .ours = ours};
     tt_status st = TT_OK;
     if (events->type != TT_JSON_ARRAY) return tt_fail(TT_FAILED, "traceEvents is no array");
-    bool ours = tt_json_get(tt_json_get(root, "otherData"), "tt") != NULL;
     strcpy(out->tool, ours ? "tt" : "PyTorch");
     name_device(root, out);
     for (const struct tt_json *e = events->first; e && !st; e = e->next) st = chrome_event(&t, e);

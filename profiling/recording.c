@@ -115,9 +115,15 @@ static tt_status add_busy(struct tt_recording *r, struct tt_interval interval)
     return TT_OK;
 }
 
+const char *tt_tally_group(const char *name)
+{
+    const char *tab = strchr(name, '\t');
+    return tab ? tab + 1 : tt_kernel_group_of(name);
+}
+
 tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length, struct tt_tally **out)
 {
-    bool copy = strcmp(tt_kernel_group_of(name), "copies") == 0;
+    bool copy = strcmp(tt_tally_group(name), "copies") == 0;
     struct tt_tallies *t = copy ? &r->copies : &r->kernels;
     struct tt_tally *row;
     TT_TRY(tt_tally_add(t, name, 1e-9 * length, &row));

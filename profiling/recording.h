@@ -9,7 +9,7 @@
 #include "profiling/profile.h"
 
 struct tt_tally {
-    char *name;
+    char *name; /* as the tool wrote it; after a tab the group, where the tool tells */
     double count, total; /* seconds */
     double median;       /* of one; NaN: from `times`, or unknown */
     double flops, bytes; /* of all that were counted; NaN: not counted */
@@ -48,6 +48,9 @@ void tt_recording_free(struct tt_recording *r);
 tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **out);
 /* One call of `seconds`. */
 tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, struct tt_tally **out);
+
+/* The group of that row: as told, or by the rules of names.h. */
+const char *tt_tally_group(const char *name);
 
 /* A kernel, or a copy when its name says so, in nanoseconds of the tool's clock; out may be NULL. */
 tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length, struct tt_tally **out);

@@ -76,7 +76,8 @@ static struct tt_profile_row row_of(struct tt_tally *t, double steps, double all
                                  .share = all > 0 ? t->total / all : NAN, .flops = t->flops / steps, .bytes = t->bytes / steps,
                                  .roof_percent = NAN};
     tt_kernel_short_name(t->name, row.name, sizeof row.name);
-    snprintf(row.group, sizeof row.group, "%s", tt_kernel_group_of(t->name));
+    row.name[strcspn(row.name, "\t")] = 0;
+    snprintf(row.group, sizeof row.group, "%.31s", tt_tally_group(t->name));
     if (isnan(row.median) && t->time_count) row.median = tt_quantile(t->times, (int)t->time_count, 0.5);
     if (isnan(row.median) && t->count > 0) row.median = t->total / t->count;
     set_rates(&row);
@@ -166,7 +167,8 @@ static tt_status make_events(const struct tt_recording *r, struct tt_profile *p)
             strcpy(e->track, copies ? "copy" : "compute");
             strcpy(e->kind, copies ? "copy" : "kernel");
             tt_kernel_short_name(name, e->name, sizeof e->name);
-            snprintf(e->group, sizeof e->group, "%s", copies ? "copies" : tt_kernel_group_of(name));
+            e->name[strcspn(e->name, "\t")] = 0;
+            snprintf(e->group, sizeof e->group, "%.31s", tt_tally_group(name));
         }
     return TT_OK;
 }

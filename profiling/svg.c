@@ -168,6 +168,17 @@ double svg_tick_step(double span, int most)
     return power * (scaled <= 1 ? 1 : scaled <= 2 ? 2 : scaled <= 5 ? 5 : 10);
 }
 
+const char *svg_tick_label(double value, char out[32])
+{
+    tt_si(value, out);
+    char *point = strchr(out, '.'), *unit = strchr(out, ' '), *end = unit ? unit : out + strlen(out), *last = end;
+    if (!point || strchr(out, 'e')) return out;
+    while (last[-1] == '0') last--;
+    if (last - 1 == point) last--;
+    memmove(last, end, strlen(end) + 1);
+    return out;
+}
+
 void tt_legend(struct tt_text *out, const char *const *names, const int *colors, int n)
 {
     tt_text_puts(out, "<ul class=\"legend\">");

@@ -35,7 +35,7 @@ static void value_axis(struct tt_text *out, double most, double room, double bot
     for (int i = 0; i * step <= most * 1.0001; i++) {
         double x = LABEL + i * step / most * room;
         svg_line(out, x, SVG_TOP - 4, x, bottom, i ? "grid" : "axis");
-        svg_text(out, x, bottom + 15, SVG_MIDDLE | SVG_SOFT, "%s", tt_si(i * step, number));
+        svg_text(out, x, bottom + 15, SVG_MIDDLE | SVG_SOFT, "%s", svg_tick_label(i * step, number));
     }
     svg_text(out, LABEL + room, bottom + 32, SVG_RIGHT | SVG_SOFT, "%s", unit);
 }
@@ -85,7 +85,7 @@ void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s)
 
 void tt_svg_grouped(struct tt_text *out, const struct tt_stack *s)
 {
-    enum { THICK = 11 };
+    enum { THICK = 14 };
     double most = 0, room = SVG_WIDTH - LABEL - 90, row = s->series_count * THICK + 10, bottom = SVG_TOP + s->row_count * row;
     char words[220], label[80], number[32];
     for (int i = 0; i < s->row_count * s->series_count; i++) most = fmax(most, positive(s->values[i]));
@@ -98,7 +98,7 @@ void tt_svg_grouped(struct tt_text *out, const struct tt_stack *s)
             double w = most > 0 ? positive(value_of(s, r, i)) / most * room : 0;
             words_of(s, r, i, words, sizeof words);
             svg_rect(out, LABEL, y + i * THICK, w, THICK - 1, i, words);
-            svg_text(out, LABEL + w + 5, y + i * THICK + 10, SVG_SOFT, "%s", tt_si(value_of(s, r, i), number));
+            svg_text(out, LABEL + w + 5, y + i * THICK + 11, SVG_SOFT, "%s", tt_si(value_of(s, r, i), number));
         }
     }
     svg_end(out);

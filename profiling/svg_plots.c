@@ -26,13 +26,26 @@ static void widen(struct axis *a, double value)
     if (isnan(a->high) || value > a->high) a->high = value;
 }
 
+/* The next 1, 2 or 5 times a power of ten, up or down; the number itself when it is one. */
+static double round_number(double x, bool up)
+{
+    static const double steps[] = {1, 2, 5, 10};
+    double power = pow(10, floor(log10(x) + 1e-9)), best = power;
+    for (int i = 3; i >= 0; i--)
+        if (up ? steps[i] * power >= x * (1 - 1e-9) : steps[i] * power <= x * (1 + 1e-9)) {
+            best = steps[i] * power;
+            if (!up) break;
+        }
+    return best;
+}
+
 /* A span that can be divided by, with room for the first and last mark. */
 static void settle(struct axis *a, bool from_zero)
 {
     if (isnan(a->low)) a->low = 1, a->high = a->log ? 10 : 2;
     if (a->log) {
-        a->low = pow(10, floor(log10(a->low) + 1e-9));
-        a->high = pow(10, ceil(log10(a->high) - 1e-9));
+        a->low = round_number(a->low, false);
+        a->high = round_number(a->high, true);
         if (a->high <= a->low) a->high = a->low * 10;
         return;
     }
@@ -45,8 +58,13 @@ static int ticks(const struct axis *a, double *at, int most)
 {
     int n = 0;
     if (a->log) {
-        int from = (int)lround(log10(a->low)), to = (int)lround(log10(a->high)), step = (to - from) / most + 1;
-        for (int p = from; p <= to && n < most + 1; p += step) at[n++] = pow(10, p);
+        int from = (int)floor(log10(a->low) + 1e-9), to = (int)floor(log10(a->high) + 1e-9), step = (to - from) / most + 1;
+        bool few = to - from <= 2; /* then 2 and 5 between the powers */
+        for (int p = from; p <= to; p += step)
+            for (int k = 0; k < (few ? 3 : 1) && n < most + 1; k++) {
+                double v = (k == 0 ? 1 : k == 1 ? 2 : 5) * pow(10, p);
+                if (v >= a->low * (1 - 1e-9) && v <= a->high * (1 + 1e-9)) at[n++] = v;
+            }
         return n;
     }
     double step = svg_tick_step(a->high - a->low, most - 1);
@@ -62,12 +80,12 @@ static void draw_axes(struct tt_text *out, const struct axis *x, const struct ax
     for (int i = 0, n = ticks(x, at, 8); i < n; i++) {
         double p = place(x, at[i]);
         svg_line(out, p, y->from, p, y->to, "grid");
-        svg_text(out, p, y->from + 16, SVG_MIDDLE | SVG_SOFT, "%s", tt_si(at[i], number));
+        svg_text(out, p, y->from + 16, SVG_MIDDLE | SVG_SOFT, "%s", svg_tick_label(at[i], number));
     }
     for (int i = 0, n = ticks(y, at, 7); i < n; i++) {
         double p = place(y, at[i]);
         svg_line(out, x->from, p, x->to, p, "grid");
-        svg_text(out, x->from - 6, p + 4, SVG_RIGHT | SVG_SOFT, "%s", tt_si(at[i], number));
+        svg_text(out, x->from - 6, p + 4, SVG_RIGHT | SVG_SOFT, "%s", svg_tick_label(at[i], number));
     }
     svg_line(out, x->from, y->from, x->to, y->from, "axis");
     svg_line(out, x->from, y->from, x->from, y->to, "axis");
@@ -101,7 +119,7 @@ static void draw_line(struct tt_text *out, const struct tt_lines *l, int which, 
 void tt_svg_lines(struct tt_text *out, const struct tt_lines *l)
 {
     enum { HEIGHT = 300 };
-    struct axis x = {NAN, NAN, 70, SVG_WIDTH - 12, l->log_x}, y = {NAN, NAN, HEIGHT - 45, SVG_TOP, l->log_y};
+    struct axis x = {NAN, NAN, 70, SVG_WIDTH - 24, l->log_x}, y = {NAN, NAN, HEIGHT - 45, SVG_TOP, l->log_y};
     const char *names[32];
     int colors[32], n = l->n < 32 ? l->n : 32;
     for (int k = 0; k < n; k++) {
@@ -145,7 +163,7 @@ static void name_roof(struct tt_text *out, const struct axis *x, const struct ax
 void tt_svg_roofline(struct tt_text *out, const struct tt_roof *r)
 {
     enum { HEIGHT = 380 };
-    struct axis x = {NAN, NAN, 70, SVG_WIDTH - 12, true}, y = {NAN, NAN, HEIGHT - 45, SVG_TOP, true};
+    struct axis x = {NAN, NAN, 70, SVG_WIDTH - 24, true}, y = {NAN, NAN, HEIGHT - 45, SVG_TOP, true};
     char words[220], a[32], b[32];
     for (int i = 0; i < r->n; i++) {
         widen(&x, r->points[i].intensity);
@@ -179,7 +197,7 @@ void tt_svg_timeline(struct tt_text *out, const struct tt_timeline *t)
 {
     enum { TRACK = 34, LABEL = 80 };
     double bottom = SVG_TOP + t->track_count * TRACK;
-    struct axis x = {NAN, NAN, LABEL, SVG_WIDTH - 8, false};
+    struct axis x = {NAN, NAN, LABEL, SVG_WIDTH - 24, false};
     char words[220], time[32], from[32];
     double at[16];
     for (int i = 0; i < t->n; i++) {
