@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/profile_with.h"
 #include "core/file.h"
 #include "profiling/measure.h"
 #include "profiling/profile_write.h"
@@ -110,6 +111,8 @@ tt_status tt_cmd_profile(const struct tt_options *o)
 {
     struct tt_profile p = {0};
     TT_TRY(tt_config_check(&o->c));
+    if (o->c.with[0]) return tt_profile_with_tool(o);
+    if (o->c.bare) return tt_profile_bare(&o->c);
     TT_TRY(tt_profile_prepare(o->c.out));
     tt_status st = measure(&o->c, &p);
     if (!st) st = tt_profile_write(&p, o->c.out);

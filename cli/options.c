@@ -40,7 +40,7 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt bench --versions fused --fuse no-norm"}},
     [TT_CMD_PROFILE] = {"profile", "measure where the time and the memory of a step go",
         "Trains for a few steps, with and without events around every operation, and writes a folder: profile.json with\n"
-        "everything, operators.csv, trace.json (opens in Perfetto), memory.json, roofline.json, summary.md.", NULL,
+        "everything, operators.csv, trace.json (opens in Perfetto), memory.json, roofline.json, summary.md, report.html.", NULL,
         {"tt profile --preset small --out profiles/small", "tt profile --version baseline --sweep batch,seq",
          "tt profile --preset medium --precision bf16 --num-steps 20"}},
     [TT_CMD_REPORT] = {"report", "show a profile again, or read what another profiler exported",
@@ -152,7 +152,9 @@ const struct tt_option tt_option_table[] = {
 
     {"with", AT(with), TT_SECTION_PROFILE, P, "", CHOICE,
      .help = "run this profiler of the vendor over the steps instead; its files go into --out",
-     .choices = tt_tool_names, .here = true},
+     .choices = tt_tool_names, .flag_only = true},
+    {"bare", AT(bare), TT_SECTION_PROFILE, P, "false", NULL, NULL,
+     .help = "only run the steps, marked as the range " TT_TOOL_RANGE ": for a profiler around it", .flag_only = true},
 
     /* report, compare, check */
     {"run", AT(runs), TT_SECTION_REPORT, R, "", NULL, "DIR",

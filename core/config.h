@@ -97,7 +97,7 @@ struct tt_config {
 
     /* profile */
     char sweep[32], with[32];
-    bool remeasure;
+    bool remeasure, bare;
 
     /* report, compare, check */
     char runs[16384]; /* one a line; what is imported is in `input` */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "profiling/html.h"
 #include "profiling/profile_write.h"
 
 /* ---- operators.csv ---- */
@@ -98,13 +99,16 @@ tt_status tt_profile_prepare(const char *dir)
     return TT_OK;
 }
 
+static tt_status write_report(const struct tt_profile *p, const char *path) { return tt_profile_write_html(p, NULL, path); }
+
 static const struct {
     const char *name;
     tt_status (*write)(const struct tt_profile *p, const char *path);
 } files[] = {
     {"operators.csv", tt_profile_write_operators}, {"trace.json", tt_profile_write_trace},
     {"memory.json", tt_profile_write_memory},      {"roofline.json", tt_profile_write_roofline},
-    {"summary.md", tt_profile_write_summary},      {"profile.json", tt_profile_write_json},
+    {"summary.md", tt_profile_write_summary},      {"report.html", write_report},
+    {"profile.json", tt_profile_write_json},
 };
 
 tt_status tt_profile_write(const struct tt_profile *p, const char *dir)

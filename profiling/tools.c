@@ -41,8 +41,8 @@ bool tt_find_program(const char *name, char *path, size_t size)
 
 /* ---- the commands of each tool ---- */
 
-/* {out} is the folder, {range} the marked range; a line without either branch is for both. `ranged` and `whole` stand
- * for what is recorded; `export` makes text of it; `reads` is what tt report --import takes. */
+/* {out} stands for the folder. A tool that can record a range alone has words for that; `reads` is what tt report
+ * --import takes of what it leaves. */
 struct tool {
     const char *name, *program;
     const char *ranged[16], *whole[16]; /* words before the program that is profiled */
@@ -55,9 +55,9 @@ struct tool {
 
 static const struct tool tools[] = {
     {.name = "nsys", .program = "nsys",
-     .ranged = {"profile", "--trace=cuda,nvtx,cublas", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--capture-range=nvtx",
+     .ranged = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--capture-range=nvtx",
                 "--nvtx-capture=" TT_TOOL_RANGE, "--capture-range-end=stop", "--force-overwrite=true", "--output={out}/nsys", NULL},
-     .whole = {"profile", "--trace=cuda,nvtx,cublas", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true",
+     .whole = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true",
                "--output={out}/nsys", NULL},
      .environment = "NSYS_NVTX_PROFILER_REGISTER_ONLY=0", /* our ranges are plain strings */
      .exports = {"stats", "--report=cuda_gpu_trace,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum,nvtx_sum", "--format=csv",
@@ -65,11 +65,11 @@ static const struct tool tools[] = {
      .reads = "{out}/nsys_cuda_gpu_trace.csv {out}/nsys_cuda_api_sum.csv {out}/nsys_nvtx_sum.csv",
      .get = "Nsight Systems comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-systems; on a cluster try: module load cuda"},
     {.name = "ncu", .program = "ncu",
-     .ranged = {"--nvtx", "--nvtx-include=" TT_TOOL_RANGE "/", "--graph-profiling=node", "--set=none",
+     .ranged = {"--nvtx", "--nvtx-include=" TT_TOOL_RANGE "/",
                 "--metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,"
                 "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
                 "--force-overwrite", "--export={out}/ncu", NULL},
-     .whole = {"--graph-profiling=node", "--set=none", "--launch-count=2000",
+     .whole = {"--launch-count=2000",
                "--metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,"
                "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
                "--force-overwrite", "--export={out}/ncu", NULL},
