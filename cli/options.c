@@ -39,8 +39,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         {"tt bench", "tt bench --sizes tiny,small --versions baseline,flash",
          "tt bench --versions fused --fuse no-norm"}},
     [TT_CMD_PROFILE] = {"profile", "measure where the time and the memory of a step go",
-        "Trains for a few steps, with and without events around every operation, and writes a folder: profile.json with\n"
-        "everything, operators.csv, trace.json (opens in Perfetto), memory.json, roofline.json, summary.md, report.html.", NULL,
+        "Trains for a few steps, with and without events around every operation, and writes a folder: report.html,\n"
+        "summary.md, profile.json with everything, operators.csv, trace.json, memory.json, roofline.json.", NULL,
         {"tt profile --preset small --out profiles/small", "tt profile --version baseline --sweep batch,seq",
          "tt profile --preset medium --precision bf16 --num-steps 20"}},
     [TT_CMD_REPORT] = {"report", "show a profile again, or read what another profiler exported",
