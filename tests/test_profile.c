@@ -103,7 +103,7 @@ static void check_rows(const struct tt_profile *p)
     for (int i = 0; i < p->operators_count; i++) {
         const struct tt_profile_row *r = &p->operators[i];
         double least = fmax(r->flops / GEMM_RATE, r->bytes / COPY_RATE);
-        CHECK(near(r->roof_percent, 100 * least / r->seconds), "%s", r->name);
+        CHECK(r->seconds > 0 ? near(r->roof_percent, 100 * least / r->seconds) : isnan(r->roof_percent), "%s", r->name);
         CHECK(near(r->intensity, r->flops / r->bytes));
         CHECK(!strcmp(r->bound, "launch") || !strcmp(r->bound, r->flops / GEMM_RATE >= r->bytes / COPY_RATE ? "compute" : "memory"));
         CHECK(!strcmp(r->name, "gemm") == !!r->shape[0], "%s has shape \"%s\"", r->name, r->shape);
