@@ -229,6 +229,8 @@ static tt_status run(struct info *n)
 tt_status tt_cmd_info(const struct tt_options *o)
 {
     struct info n = {.c = &o->c};
+    if (o->c.predict[0]) return tt_info_predict(&o->c);
+    if (o->c.measured[0]) return tt_fail(TT_USAGE, "--measured stands beside a prediction; add --predict with the chip's name");
     tt_status st = run(&n);
     tt_session_close(&n.session);
     if (n.backend.ops) tt_backend_close(&n.backend);

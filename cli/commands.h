@@ -11,6 +11,13 @@ tt_status tt_cmd_generate(const struct tt_options *o);
 tt_status tt_cmd_data(const struct tt_options *o);
 tt_status tt_cmd_info(const struct tt_options *o);
 tt_status tt_cmd_bench(const struct tt_options *o);
+tt_status tt_cmd_profile(const struct tt_options *o);
+tt_status tt_cmd_report(const struct tt_options *o);
+tt_status tt_cmd_compare(const struct tt_options *o);
+tt_status tt_cmd_check(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
+
+/* tt info --predict; needs no device. */
+tt_status tt_info_predict(const struct tt_config *c);
 
 #endif

@@ -7,22 +7,20 @@
 #include "core/file.h"
 #include "core/text.h"
 
-/* Where tuned choices are kept: $XDG_CACHE_HOME/tt or ~/.cache/tt; NULL when there is no such place. */
-static const char *cache_path(char *out, size_t size)
+const char *tt_cache_path(const char *name, char *out, size_t size)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (base && base[0] == '/')
-        snprintf(out, size, "%s/tt/gemm.txt", base);
+        snprintf(out, size, "%s/tt", base);
     else if (home && home[0] == '/')
-        snprintf(out, size, "%s/.cache/tt/gemm.txt", home);
+        snprintf(out, size, "%s/.cache/tt", home);
     else
         return NULL;
-    char *slash = strrchr(out, '/');
-    *slash = 0;
-    tt_status st = strcmp(tt_backend_name(), "cpu") ? tt_make_dirs(out) : TT_OK; /* only GPUs have choices to keep */
-    *slash = '/';
-    bool usable = !st;
+    size_t n = strlen(out);
+    tt_status st = tt_make_dirs(out);
+    bool usable = !st && n + strlen(name) + 2 <= size;
     tt_status_free(st);
+    if (usable) snprintf(out + n, size - n, "/%s", name);
     return usable ? out : NULL;
 }
 
@@ -30,7 +28,8 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
 {
     char cache[1200];
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
-                                         .gemm_tune = c->gemm_tune, .gemm_cache = cache_path(cache, sizeof cache)};
+                                         .gemm_tune = c->gemm_tune};
+    if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache); /* only GPUs choose */
     return tt_backend_open(&options, out);
 }
 
@@ -173,4 +172,21 @@ void tt_print_model(const struct tt_session *s)
     printf("step    %s, %s, %lld x %lld tokens%s, %d operations, %sFLOP, %s of device memory\n", tt_version_names[c->version],
            tt_precision_names[c->precision], (long long)c->batch_size, (long long)c->seq_len,
            c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, strcat(flops, ""), memory);
+}
+
+tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data)
+{
+    const struct tt_config *c = &s->model->config;
+    int64_t rows = c->batch_size * c->grad_accum, width = c->seq_len + 1;
+    int32_t *tokens = malloc((size_t)(rows * width) * sizeof *tokens);
+    if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
+    size_t bytes = (size_t)(rows * width) * sizeof *tokens;
+    tt_status st = TT_OK;
+    for (int slot = 0; slot < TT_TOKEN_SLOTS && !st; slot++) {
+        for (int64_t r = 0; r < rows && !st; r++)
+            st = tt_data_sample(data, TT_TRAIN, (uint64_t)(slot * rows + r), tokens + r * width);
+        if (!st) st = tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)slot * bytes, tokens, bytes);
+    }
+    free(tokens);
+    return st;
 }

@@ -6,10 +6,16 @@
 #include "core/data.h"
 #include "model/session.h"
 
+/* $XDG_CACHE_HOME/tt/name or ~/.cache/tt/name, its folder made: for what is kept from run to run. NULL: no such place. */
+const char *tt_cache_path(const char *name, char *out, size_t size);
+
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
+
+/* The first sequences of the data into every slot for the tokens of a step. */
+tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data);
 
 /* A checkpoint folder, or the newest good one of a run's folder: malloc'd. Takes its configuration into o. */
 tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint);

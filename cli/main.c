@@ -11,7 +11,8 @@
 static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
     [TT_CMD_TRAIN] = tt_cmd_train, [TT_CMD_EVAL] = tt_cmd_eval, [TT_CMD_GENERATE] = tt_cmd_generate,
     [TT_CMD_DATA] = tt_cmd_data,   [TT_CMD_INFO] = tt_cmd_info, [TT_CMD_BENCH] = tt_cmd_bench,
-    [TT_CMD_HELP] = tt_cmd_help,
+    [TT_CMD_PROFILE] = tt_cmd_profile, [TT_CMD_REPORT] = tt_cmd_report,
+    [TT_CMD_COMPARE] = tt_cmd_compare, [TT_CMD_CHECK] = tt_cmd_check, [TT_CMD_HELP] = tt_cmd_help,
 };
 
 static tt_status print(void (*write)(struct tt_text *))

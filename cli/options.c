@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "cli/presets.h"
+#include "profiling/chips.h"
+#include "profiling/compare.h"
+#include "profiling/tools.h"
 
 // clang-format off
 const struct tt_command_info tt_commands[TT_COMMANDS] = {
@@ -28,24 +31,45 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt data --inspect data/book/train_000000.bin"}},
     [TT_CMD_INFO] = {"info", "say what a run would be: parameters, memory, work, the device",
         "Describes the model, the device, the memory and the floating-point work of a step without training.", NULL,
-        {"tt info --preset 1b --version flash", "tt info --plan --preset tiny"}},
+        {"tt info --preset 1b --version flash", "tt info --plan --preset tiny",
+         "tt info --preset medium --precision bf16 --predict mi300x,h200"}},
     [TT_CMD_BENCH] = {"bench", "time training steps of versions and sizes against each other",
         "Times whole training steps on random tokens, for each size and version, and prints one table. Options of the\n"
         "shape override each size's own.", NULL,
         {"tt bench", "tt bench --sizes tiny,small --versions baseline,flash",
          "tt bench --versions fused --fuse no-norm"}},
+    [TT_CMD_PROFILE] = {"profile", "measure where the time and the memory of a step go",
+        "Trains for a few steps, with and without events around every operation, and writes a folder: report.html,\n"
+        "summary.md, profile.json with everything, operators.csv, trace.json, memory.json, roofline.json.", NULL,
+        {"tt profile --preset small --out profiles/small", "tt profile --version baseline --sweep batch,seq",
+         "tt profile --preset medium --precision bf16 --num-steps 20"}},
+    [TT_CMD_REPORT] = {"report", "show a profile again, or read what another profiler exported",
+        "Makes summary.md and report.html of a profile anew; or reads exports of nsys (stats as csv), ncu (csv),\n"
+        "rocprofv3 (csv, json) and PyTorch (Chrome trace) into the same tables. With both it makes one report.", "run",
+        {"tt report profiles/small", "tt report --import kernels.csv ncu.csv --out profiles/nsys",
+         "tt report profiles/small --import run_kernel_trace.csv"}},
+    [TT_CMD_COMPARE] = {"compare", "put runs side by side: speed-ups, memory, what changed, accuracy",
+        "Compares profiles (folders of tt profile or tt report), bench.json files or training runs with the first.\n"
+        "With --fail-if it is a gate: exit code 5 when a condition holds.", "run",
+        {"tt compare profiles/baseline profiles/flash", "tt compare old new --fail-if slower:5%,gradients",
+         "tt compare a b c --out comparison"}},
+    [TT_CMD_CHECK] = {"check", "audit the gradients of a step",
+        "grads: runs one step and looks at the gradient of every tensor: norm, zeros, what is not finite, and against\n"
+        "another version. Fails when any tensor got no gradient.", "what",
+        {"tt check grads", "tt check grads --preset tiny --version flash --against baseline"}},
     [TT_CMD_HELP] = {"help", "explain a command, or all of them",
         "Without a command it lists the commands.", "topic",
         {"tt help train", "tt help --markdown"}},
 };
 
 const char *const tt_command_names[TT_COMMANDS + 1] = {"train", "eval",  "generate", "data",
-                                                       "info",  "bench", "help",     NULL};
+                                                       "info",  "bench", "profile",  "report",
+                                                       "compare", "check", "help", NULL};
 
 const char *const tt_section_names[TT_SECTIONS] = {
     [TT_SECTION_CHECKPOINT] = "Checkpoint",
     [TT_SECTION_GENERATE] = "Generation", [TT_SECTION_TOKENS] = "Token files", [TT_SECTION_INFO] = "What to show",
-    [TT_SECTION_BENCH] = "What to time", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
+    [TT_SECTION_BENCH] = "What to time", [TT_SECTION_PROFILE] = "What to measure", [TT_SECTION_REPORT] = "What to read", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
     [TT_SECTION_TRAINING] = "Training", [TT_SECTION_VALIDATION] = "Validation", [TT_SECTION_DATA] = "Data",
     [TT_SECTION_OUTPUT] = "Output", [TT_SECTION_GENERAL] = "General",
 };
@@ -62,7 +86,8 @@ static tt_status check_fuse(const char *text)
 /* Which commands take an option. */
 enum {
     T = 1 << TT_CMD_TRAIN, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO,
-    B = 1 << TT_CMD_BENCH, H = 1 << TT_CMD_HELP,
+    B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE, R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, K = 1 << TT_CMD_CHECK,
+    H = 1 << TT_CMD_HELP,
 };
 
 /* Where a field lies, and its type as an option: enums are choices. */
@@ -102,70 +127,108 @@ const struct tt_option tt_option_table[] = {
     /* info, bench */
     {"plan", AT(plan), TT_SECTION_INFO, I, "false", NULL, NULL,
      .help = "list every operation of a step with its shapes, FLOPs and bytes"},
+    {"predict", AT(predict), TT_SECTION_INFO, I, "", NULL, "LIST",
+     .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates",
+     .choices = tt_chip_names, .list = ','},
+    {"measured", AT(measured), TT_SECTION_INFO, I, "", NULL, "DIR",
+     .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
     {"sizes", AT(sizes), TT_SECTION_BENCH, B, "small", NULL, "LIST",
      .help = "presets to time", .choices = tt_preset_names, .list = ',', .required = true},
     {"versions", AT(versions), TT_SECTION_BENCH, B, "baseline,fused,flash", NULL, "LIST",
      .help = "versions to time", .choices = tt_version_names, .list = ',', .required = true},
     {"warmup", AT(warmup), TT_SECTION_BENCH, B, "3", "[0, 100000]", "N", .help = "steps before the clock starts"},
+    {"warmup", AT(warmup), TT_SECTION_PROFILE, P, "3", "[1, 1000]", "N",
+     .help = "steps before anything is measured; with a graph at least 2 are run"},
+    {"num-steps", AT(num_steps), TT_SECTION_PROFILE, P, "10", "[1, 1000]", "N",
+     .help = "steps measured in each of three passes: undisturbed, by phase, by operation"},
+    {"sweep", AT(sweep), TT_SECTION_PROFILE, P, "", NULL, "LIST",
+     .help = "run other batch sizes and lengths too; their memory is predicted in any case",
+     .choices = tt_sweep_names, .list = ','},
+    {"remeasure", AT(remeasure), TT_SECTION_PROFILE, P, "false", NULL, NULL,
+     .help = "measure the rates of the device again, though an earlier run left them in ~/.cache/tt", .here = true},
     {"repeats", AT(repeats), TT_SECTION_BENCH, B, "10", "[1, 100000]", "N", .help = "steps that are timed"},
     {"profile-dir", AT(profile_dir), TT_SECTION_BENCH, B, "", NULL, "DIR",
      .help = "folder for the measurements as JSON; \"\" = none", .here = true},
 
+    {"with", AT(with), TT_SECTION_PROFILE, P, "", CHOICE,
+     .help = "run this profiler of the vendor over the steps instead; its files go into --out",
+     .choices = tt_tool_names, .flag_only = true},
+    {"bare", AT(bare), TT_SECTION_PROFILE, P, "false", NULL, NULL,
+     .help = "only run the steps, marked as the range " TT_TOOL_RANGE ": for a profiler around it", .flag_only = true},
+
+    /* report, compare, check */
+    {"run", AT(runs), TT_SECTION_REPORT, R, "", NULL, "DIR",
+     .help = "the folder of a profile, or its profile.json", .list = '\n', .here = true},
+    {"run", AT(runs), TT_SECTION_REPORT, C, "", NULL, "PATH",
+     .help = "the folder of a profile or of a training run, or a bench.json; several may follow", .list = '\n', .here = true},
+    {"import", AT(input), TT_SECTION_REPORT, R, "", NULL, "FILE",
+     .help = "what another profiler exported; several files may follow", .list = '\n', .here = true},
+    {"num-steps", AT(repeats), TT_SECTION_REPORT, R, "0", "[0, 1000000000]", "N",
+     .help = "steps in what is imported; 0 = as the file says, or all of it as one"},
+    {"fail-if", AT(fail_if), TT_SECTION_REPORT, C, "", NULL, "LIST",
+     .help = "conditions that fail: slower:5%, memory:10%, loss:0.02, gradients", .check = tt_compare_gate_check},
+    {"what", AT(what), TT_SECTION_REPORT, K, "grads", CHOICE,
+     .help = "what to audit", .choices = tt_check_names, .required = true, .here = true},
+    {"against", AT(against), TT_SECTION_REPORT, K, "", NULL, "VERSION|FILE",
+     .help = "compare with another version, or with gradients that --out saved, say on the CPU", .here = true},
+    {"tolerance", AT(tolerance), TT_SECTION_REPORT, K, "0", "[0, 1]", "X",
+     .help = "largest relative difference of a tensor with --against; 0 = what the precision allows"},
+
     /* model */
-    {"preset", AT(preset), TT_SECTION_MODEL, T | I, "default", CHOICE,
+    {"preset", AT(preset), TT_SECTION_MODEL, T | I | P | K, "default", CHOICE,
      .help = "start from the values of this preset", .choices = tt_preset_names, .required = true},
-    {"hidden-dim", AT(hidden_dim), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[2, 65536]", "N",
+    {"hidden-dim", AT(hidden_dim), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[2, 65536]", "N",
      .help = "width of the residual stream"},
-    {"num-layers", AT(num_layers), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 1024]", "N",
+    {"num-layers", AT(num_layers), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[1, 1024]", "N",
      .help = "transformer blocks"},
-    {"num-heads", AT(num_heads), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 1024]", "N",
+    {"num-heads", AT(num_heads), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[1, 1024]", "N",
      .help = "query heads; they divide hidden-dim"},
-    {"num-kv-heads", AT(num_kv_heads), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 1024]", "N",
+    {"num-kv-heads", AT(num_kv_heads), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[1, 1024]", "N",
      .help = "key/value heads; they divide num-heads"},
-    {"ffn-dim", AT(ffn_dim), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[1, 262144]", "N",
+    {"ffn-dim", AT(ffn_dim), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[1, 262144]", "N",
      .help = "width inside the feed-forward part"},
-    {"vocab-size", AT(vocab_size), TT_SECTION_MODEL, T | I | B, BY_PRESET, "[2, 4194304]", "N",
+    {"vocab-size", AT(vocab_size), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[2, 4194304]", "N",
      .help = "tokens the model knows; files bring theirs"},
-    {"seq-len", AT(seq_len), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 1048576]", "N",
+    {"seq-len", AT(seq_len), TT_SECTION_MODEL, T | E | I | B | P | K, BY_PRESET, "[1, 1048576]", "N",
      .help = "tokens in a sequence"},
-    {"batch-size", AT(batch_size), TT_SECTION_MODEL, T | E | I | B, BY_PRESET, "[1, 65536]", "N",
+    {"batch-size", AT(batch_size), TT_SECTION_MODEL, T | E | I | B | P | K, BY_PRESET, "[1, 65536]", "N",
      .help = "sequences in a batch"},
-    {"rope-theta", AT(rope_theta), TT_SECTION_MODEL, T | I | B, "10000", "[1, 1e12]", "X",
+    {"rope-theta", AT(rope_theta), TT_SECTION_MODEL, T | I | B | P | K, "10000", "[1, 1e12]", "X",
      .help = "base of the rotary position angles"},
-    {"norm-eps", AT(norm_eps), TT_SECTION_MODEL, T | I | B, "1e-6", "(0, 1]", "X",
+    {"norm-eps", AT(norm_eps), TT_SECTION_MODEL, T | I | B | P | K, "1e-6", "(0, 1]", "X",
      .help = "added to the mean square in RMSNorm"},
-    {"init-std", AT(init_std), TT_SECTION_MODEL, T | I | B, "0.02", "(0, 10]", "X",
+    {"init-std", AT(init_std), TT_SECTION_MODEL, T | I | B | P | K, "0.02", "(0, 10]", "X",
      .help = "standard deviation of the initial weights"},
-    {"tie-embeddings", AT(tie_embeddings), TT_SECTION_MODEL, T | I | B, "true", NULL, NULL,
+    {"tie-embeddings", AT(tie_embeddings), TT_SECTION_MODEL, T | I | B | P | K, "true", NULL, NULL,
      .help = "the head uses the embedding's weights"},
 
     /* computation */
-    {"version", AT(version), TT_SECTION_COMPUTE, T | E | I, "flash", CHOICE,
+    {"version", AT(version), TT_SECTION_COMPUTE, T | E | I | P | K, "flash", CHOICE,
      .help = "how far the step is optimised; all compute the same", .choices = tt_version_names},
-    {"fuse", AT(fuse), TT_SECTION_COMPUTE, T | E | I | B, "", NULL, "LIST",
+    {"fuse", AT(fuse), TT_SECTION_COMPUTE, T | E | I | B | P | K, "", NULL, "LIST",
      .help = "switch single fusions of the version: all or none, then names, or no-NAME",
      .check = check_fuse, .list = ','},
-    {"precision", AT(precision), TT_SECTION_COMPUTE, T | E | G | I | B, "fp32", CHOICE,
+    {"precision", AT(precision), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "fp32", CHOICE,
      .help = "number format; the CPU has fp32 only", .choices = tt_precision_names},
-    {"graph", AT(graph), TT_SECTION_COMPUTE, T | B, "on", CHOICE,
+    {"graph", AT(graph), TT_SECTION_COMPUTE, T | B | P, "on", CHOICE,
      .help = "capture the step once and replay it, in fused and flash on a GPU", .choices = tt_switch_names},
-    {"gemm-tune", AT(gemm_tune), TT_SECTION_COMPUTE, T | E | G | B, "quick", CHOICE,
+    {"gemm-tune", AT(gemm_tune), TT_SECTION_COMPUTE, T | E | G | B | P | K, "quick", CHOICE,
      .help = "how a GPU's matrix products are chosen: as guessed, or the fastest of a few or of many",
      .choices = tt_gemm_tune_names, .here = true},
-    {"recompute", AT(recompute), TT_SECTION_COMPUTE, T | I | B, "none", CHOICE,
+    {"recompute", AT(recompute), TT_SECTION_COMPUTE, T | I | B | P | K, "none", CHOICE,
      .help = "compute these activations again in the backward pass instead of keeping them",
      .choices = tt_recompute_names},
-    {"head-chunk", AT(head_chunk), TT_SECTION_COMPUTE, T | E | I | B, "0", "[0, 1073741824]", "N",
+    {"head-chunk", AT(head_chunk), TT_SECTION_COMPUTE, T | E | I | B | P | K, "0", "[0, 1073741824]", "N",
      .help = "rows of logits at a time with the fusion head; 0 = chosen"},
-    {"threads", AT(threads), TT_SECTION_COMPUTE, T | E | G | I | B, "0", "[0, 1024]", "N",
+    {"threads", AT(threads), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 1024]", "N",
      .help = "CPU threads; 0 = all there are", .here = true},
-    {"device", AT(device), TT_SECTION_COMPUTE, T | E | G | I | B, "0", "[0, 63]", "N",
+    {"device", AT(device), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true},
 
     /* training */
     {"num-steps", AT(num_steps), TT_SECTION_TRAINING, T, BY_PRESET, "[1, 2147483648]", "N",
      .help = "optimiser steps in all"},
-    {"grad-accum", AT(grad_accum), TT_SECTION_TRAINING, T | I | B, "1", "[1, 65536]", "N",
+    {"grad-accum", AT(grad_accum), TT_SECTION_TRAINING, T | I | B | P | K, "1", "[1, 65536]", "N",
      .help = "batches summed into one step"},
     {"learning-rate", AT(learning_rate), TT_SECTION_TRAINING, T, BY_PRESET, "(0, 10]", "X",
      .help = "the peak, after warm-up"},
@@ -186,7 +249,7 @@ const struct tt_option tt_option_table[] = {
      .help = "largest norm of all gradients together; 0 = no clipping"},
     {"on-nan", AT(on_nan), TT_SECTION_TRAINING, T, "stop", CHOICE,
      .help = "what to do when loss or gradients are not finite", .choices = tt_on_nan_names},
-    {"seed", AT(seed), TT_SECTION_TRAINING, T | G | B, "42", "[0, 9223372036854775807]", "N",
+    {"seed", AT(seed), TT_SECTION_TRAINING, T | G | B | P | K, "42", "[0, 9223372036854775807]", "N",
      .help = "start of all random numbers; the same seed gives the same run"},
 
     /* validation */
@@ -200,7 +263,7 @@ const struct tt_option tt_option_table[] = {
     /* data */
     {"data", AT(data), TT_SECTION_DATA, T | E, "builtin", NULL, "SOURCE",
      .help = "builtin (a small language), random, a token file, a glob of them, or a text file", .required = true},
-    {"data", AT(data), TT_SECTION_DATA, B, "random", NULL, "SOURCE",
+    {"data", AT(data), TT_SECTION_DATA, B | P | K, "random", NULL, "SOURCE",
      .help = "random, builtin, a token file, a glob of them, or a text file", .required = true},
     {"val-data", AT(val_data), TT_SECTION_DATA, T | E, "", NULL, "SOURCE",
      .help = "validation data; \"\" = a part of --data is held out"},
@@ -214,6 +277,16 @@ const struct tt_option tt_option_table[] = {
      .help = "folder of the run; \"\" = write nothing", .here = true},
     {"out", AT(out), TT_SECTION_OUTPUT, D, "data", NULL, "DIR",
      .help = "folder for the token files and the tokenizer", .here = true, .required = true},
+    {"out", AT(out), TT_SECTION_OUTPUT, P, "profile", NULL, "DIR",
+     .help = "folder for the profile; an earlier profile in it is replaced", .here = true, .required = true},
+    {"out", AT(out), TT_SECTION_OUTPUT, R, "", NULL, "DIR",
+     .help = "folder for the report; \"\" = that of the profile, or \"imported\"", .here = true},
+    {"out", AT(out), TT_SECTION_OUTPUT, C, "", NULL, "DIR",
+     .help = "folder for compare.html, compare.json and compare.txt; \"\" = print only", .here = true},
+    {"out", AT(out), TT_SECTION_OUTPUT, K, "", NULL, "FILE",
+     .help = "save the gradients as safetensors; \"\" = do not", .here = true},
+    {"tensorboard", AT(tensorboard), TT_SECTION_OUTPUT, T, "", NULL, "DIR",
+     .help = "folder for TensorBoard event files: scalars, gradient norms, the configuration; \"\" = none", .here = true},
     {"resume", AT(resume), TT_SECTION_OUTPUT, T, "none", NULL, "auto|none|PATH",
      .help = "go on from the newest checkpoint in --out when there is one (auto), or from this one",
      .here = true, .required = true},
@@ -222,9 +295,9 @@ const struct tt_option tt_option_table[] = {
     {"keep", AT(keep), TT_SECTION_OUTPUT, T, "3", "[0, 1000000]", "N", .help = "newest checkpoints to keep; 0 = all"},
     {"log-interval", AT(log_interval), TT_SECTION_OUTPUT, T, "10", "[1, 2147483648]", "N",
      .help = "steps between lines of the log"},
-    {"quiet", AT(quiet), TT_SECTION_OUTPUT, T | E | G | D | B, "false", NULL, NULL,
+    {"quiet", AT(quiet), TT_SECTION_OUTPUT, T | E | G | D | B | P | R | C | K, "false", NULL, NULL,
      .help = "print results only", .here = true},
-    {"json", AT(json), TT_SECTION_OUTPUT, T | E | G | D | I | B, "false", NULL, NULL,
+    {"json", AT(json), TT_SECTION_OUTPUT, T | E | G | D | I | B | P | C | K, "false", NULL, NULL,
      .help = "print JSON instead of text", .here = true},
 
     /* general */
@@ -232,11 +305,11 @@ const struct tt_option tt_option_table[] = {
      .help = "the command to explain", .choices = tt_command_names, .flag_only = true},
     {"markdown", AT(markdown), TT_SECTION_GENERAL, H, "false", NULL, NULL,
      .help = "print the whole reference as Markdown", .flag_only = true},
-    {"config", AT(config), TT_SECTION_GENERAL, T | E | G | D | I | B, "", NULL, "FILE",
+    {"config", AT(config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K, "", NULL, "FILE",
      .help = "read options from this YAML file; flags override it", .flag_only = true},
-    {"print-config", AT(print_config), TT_SECTION_GENERAL, T | E | G | D | I | B, "false", NULL, NULL,
+    {"print-config", AT(print_config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K, "false", NULL, NULL,
      .help = "print all options as such a file, and do nothing else", .flag_only = true},
-    {"help", AT(help), TT_SECTION_GENERAL, T | E | G | D | I | B | H, "false", NULL, NULL,
+    {"help", AT(help), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | H, "false", NULL, NULL,
      .help = "explain the command, and do nothing else", .flag_only = true},
 };
 // clang-format on

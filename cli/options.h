@@ -21,6 +21,10 @@ enum tt_command {
     TT_CMD_DATA,
     TT_CMD_INFO,
     TT_CMD_BENCH,
+    TT_CMD_PROFILE,
+    TT_CMD_REPORT,
+    TT_CMD_COMPARE,
+    TT_CMD_CHECK,
     TT_CMD_HELP,
     TT_COMMANDS
 };
@@ -41,6 +45,8 @@ enum tt_section {
     TT_SECTION_TOKENS,
     TT_SECTION_INFO,
     TT_SECTION_BENCH,
+    TT_SECTION_PROFILE,
+    TT_SECTION_REPORT,
     TT_SECTION_MODEL,
     TT_SECTION_COMPUTE,
     TT_SECTION_TRAINING,
@@ -74,7 +80,7 @@ struct tt_option {
     bool flag_only;                   /* makes no sense in a file */
 };
 
-enum { TT_OPTION_LIMIT = 96 };
+enum { TT_OPTION_LIMIT = 128 };
 extern const struct tt_option tt_option_table[];
 extern const int tt_option_count;
 

@@ -41,6 +41,13 @@ tt_status tt_options_apply_preset(struct tt_options *o, const char *name)
     return TT_OK;
 }
 
+/* A short run need not say that it wants a short warm-up. */
+static void fit_warmup(struct tt_options *o)
+{
+    bool asked = tt_option_given(o, "warmup-steps");
+    if (!asked && o->c.warmup_steps > o->c.num_steps) o->c.warmup_steps = o->c.num_steps / 10;
+}
+
 tt_status tt_options_init(struct tt_options *o, enum tt_command command)
 {
     memset(o, 0, sizeof *o);
@@ -53,7 +60,9 @@ tt_status tt_options_init(struct tt_options *o, enum tt_command command)
             TT_TRY(tt_context(tt_value_set(row, &o->c, row->value, false), "default of --%s", row->name));
         }
     }
-    return tt_options_apply_preset(o, "default");
+    TT_TRY(tt_options_apply_preset(o, "default"));
+    fit_warmup(o);
+    return TT_OK;
 }
 
 /* ---- configuration files ---- */
@@ -320,9 +329,7 @@ tt_status tt_options_parse(struct tt_options *o, enum tt_command command, int ar
     TT_TRY(parse_words(o, (struct words){argc, argv}));
     if (o->c.config[0]) TT_TRY(apply_file(o, o->c.config));
     if (tt_option_find(command, "preset")) TT_TRY(tt_options_apply_preset(o, o->c.preset));
-    /* A short run need not say that it wants a short warm-up. */
-    bool asked = tt_option_given(o, "warmup-steps");
-    if (!asked && o->c.warmup_steps > o->c.num_steps) o->c.warmup_steps = o->c.num_steps / 10;
+    fit_warmup(o);
     return TT_OK;
 }
 

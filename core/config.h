@@ -68,6 +68,7 @@ struct tt_config {
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
     char resume[1024];
+    char tensorboard[1024];
     int64_t log_interval, save_interval, keep;
     bool quiet, json;
 
@@ -84,6 +85,7 @@ struct tt_config {
 
     /* info */
     bool plan;
+    char predict[128], measured[1024];
 
     /* help */
     char topic[32]; /* a command; "" = all of them */
@@ -92,6 +94,15 @@ struct tt_config {
     /* bench */
     char versions[128], sizes[256], profile_dir[1024];
     int64_t warmup, repeats;
+
+    /* profile */
+    char sweep[32], with[32];
+    bool remeasure, bare;
+
+    /* report, compare, check */
+    char runs[16384]; /* one a line; what is imported is in `input` */
+    char fail_if[256], what[16], against[1024];
+    double tolerance;
 
     /* every command */
     char config[1024];
@@ -106,6 +117,8 @@ extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_gemm_tune_names[];
+extern const char *const tt_sweep_names[]; /* axes of tt profile --sweep */
+extern const char *const tt_check_names[]; /* what tt check audits */
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */

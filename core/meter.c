@@ -103,6 +103,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     TT_TRY(b->ops->event_create(b->self, &m->ready));
     m->terminal = !c->quiet && isatty(STDERR_FILENO);
     m->start = m->last_log_time = tt_seconds();
+    if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, &m->events));
     return c->out[0] ? open_lines(m) : TT_OK;
 }
 
@@ -154,6 +155,15 @@ static void log_line(struct tt_meter *m, const struct tt_metrics *e)
     fflush(stdout);
 }
 
+static void write_events(struct tt_meter *m, const struct tt_metrics *e)
+{
+    if (!m->events) return;
+    tt_events_scalar(m->events, e->step, "train/loss", (double)e->loss);
+    tt_events_scalar(m->events, e->step, "train/grad_norm", (double)e->grad_norm);
+    tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
+    if (m->recent > 0) tt_events_scalar(m->events, e->step, "train/tokens_per_second", m->recent);
+}
+
 static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
 {
     m->skipped++;
@@ -178,8 +188,10 @@ static void show(struct tt_meter *m, int64_t upto)
         int64_t interval = m->config->log_interval;
         if ((interval > 0 && e->step % interval == 0) || e->step == m->config->num_steps) log_line(m, e);
         write_line(m, e);
+        write_events(m, e);
     }
     if (m->lines) fflush(m->lines);
+    if (m->events) tt_status_free(tt_events_flush(m->events)); /* told again when it is closed */
 }
 
 static tt_status ask(struct tt_meter *m, int64_t step)
@@ -235,6 +247,7 @@ void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool bes
         fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
         fflush(m->lines);
     }
+    if (m->events) tt_events_scalar(m->events, step, "validation/loss", loss);
     if (m->config->quiet) return;
     tt_meter_clear(m);
     printf("step %5lld/%lld  validation loss %.4f%s\n", (long long)step, (long long)m->config->num_steps, loss,
@@ -242,13 +255,16 @@ void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool bes
     fflush(stdout);
 }
 
-void tt_meter_close(struct tt_meter *m)
+double tt_meter_norm(const struct tt_meter *m, int64_t step) { return (double)m->ring[(step - 1) % ring_entries(m)].grad_norm; }
+
+tt_status tt_meter_close(struct tt_meter *m)
 {
-    if (!m->engine) return;
+    if (!m->engine) return TT_OK;
     struct tt_backend *b = m->engine->backend;
     tt_meter_clear(m);
     if (m->lines) fclose(m->lines);
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
     m->engine = NULL;
+    return tt_events_close(m->events);
 }

@@ -7,6 +7,7 @@
 
 #include "core/config.h"
 #include "core/engine.h"
+#include "core/events.h"
 
 struct tt_meter {
     const struct tt_config *config;
@@ -19,6 +20,7 @@ struct tt_meter {
     int64_t first;      /* steps done before this run */
     FILE *lines;        /* metrics.jsonl; NULL: none */
     char line_buffer[1 << 14];
+    struct tt_events *events; /* TensorBoard's; NULL: none */
     bool terminal;      /* stderr shows a progress line */
     double start, last_log_time, last_paint;
     int64_t last_log_step;
@@ -38,7 +40,9 @@ tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everyt
 void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */
-void tt_meter_close(struct tt_meter *m);
+/* The norm of all gradients before clipping, of a step that was collected. */
+double tt_meter_norm(const struct tt_meter *m, int64_t step);
+tt_status tt_meter_close(struct tt_meter *m); /* whether TensorBoard's file is whole */
 
 double tt_seconds(void);    /* a clock that never goes back */
 double tt_peak_memory(void); /* most bytes this process has had in memory at once */

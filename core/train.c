@@ -42,6 +42,44 @@ static tt_status validate(struct loop *l, int64_t step)
     return TT_OK;
 }
 
+/* ---- for TensorBoard ---- */
+
+static tt_status note_config(struct loop *l)
+{
+    struct tt_text text = {0};
+    if (!l->meter.events || !l->t->config_text) return TT_OK;
+    tt_text_printf(&text, "```\n%s```\n", l->t->config_text);
+    tt_status st = tt_text_status(&text);
+    if (!st) tt_events_text(l->meter.events, l->first, "config", text.s);
+    tt_text_free(&text);
+    return st;
+}
+
+/* The norm of every tensor's gradient, where the host waits for the device anyway. Some versions clip in place and some
+ * on the way; the norm of all of them before clipping tells by how much. */
+static tt_status note_gradients(struct loop *l, int64_t step)
+{
+    const struct tt_params *params = l->t->params;
+    if (!l->meter.events) return TT_OK;
+    float *g = malloc((size_t)params->total * sizeof *g);
+    double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
+    tt_status st = g && norms ? tt_engine_download(l->t->engine, TT_X_GRADS, 0, g, (size_t)params->total * sizeof *g)
+                              : tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
+    for (int i = 0; i < params->n && !st; i++) {
+        const struct tt_param *p = &params->items[i];
+        double squares = 0;
+        for (int64_t k = 0; k < p->count; k++) squares += (double)g[p->offset + k] * (double)g[p->offset + k];
+        norms[i] = sqrt(squares);
+        sum += squares;
+    }
+    double factor = tt_meter_norm(&l->meter, step) / sqrt(sum);
+    for (int i = 0; i < params->n && !st; i++) norms[i] *= isfinite(factor) ? factor : 1;
+    if (!st) tt_events_histogram(l->meter.events, step, "gradients/norm_by_tensor", norms, params->n);
+    free(g);
+    free(norms);
+    return st;
+}
+
 /* ---- checkpoints ---- */
 
 /* Device memory as the host may read it: itself, or a copy. */
@@ -108,6 +146,7 @@ static tt_status after_step(struct loop *l, int64_t step)
     if (l->meter.bad_step && l->c->on_nan == TT_NAN_STOP) return not_finite(l);
     if (l->c->val_interval > 0 && (due(step, l->c->val_interval) || last)) {
         TT_TRY(tt_meter_finish(&l->meter, step));
+        TT_TRY(note_gradients(l, step));
         TT_TRY(validate(l, step));
     }
     if (due(step, l->c->save_interval)) TT_TRY(save(l, step));
@@ -125,6 +164,7 @@ static tt_status run_loop(struct loop *l, int64_t *step)
         if (tt_stop_signal() || l->stop_early) break;
     }
     TT_TRY(tt_meter_finish(&l->meter, *step));
+    if (l->c->val_interval <= 0) TT_TRY(note_gradients(l, *step));
     if (l->meter.bad_step && l->c->on_nan == TT_NAN_STOP) return not_finite(l);
     return save(l, *step);
 }
@@ -137,15 +177,17 @@ static tt_status open_loop(struct loop *l)
                              .good = (int32_t)t->progress.good_steps, .skipped = (int32_t)t->progress.skipped};
     TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
+    TT_TRY(note_config(l));
     return tt_feed_open(&l->feed, t->engine, t->data, c->batch_size * c->grad_accum, c->seq_len, t->progress.position,
                         t->progress.step);
 }
 
-static void close_loop(struct loop *l)
+static tt_status close_loop(struct loop *l)
 {
     tt_feed_close(&l->feed);
-    tt_meter_close(&l->meter);
+    tt_status st = tt_meter_close(&l->meter);
     tt_stepper_close(&l->stepper);
+    return st;
 }
 
 static tt_status interrupted(const struct loop *l, int64_t step)
@@ -170,7 +212,11 @@ tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
     *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
                                        .data_seconds = tt_feed_waited(&l.feed), .early_stop = l.stop_early};
-    close_loop(&l);
+    tt_status closed = close_loop(&l);
+    if (st)
+        tt_status_free(closed);
+    else
+        st = closed;
     t->progress.step = step;
     if (!st && tt_stop_signal() && step < t->config->num_steps) st = interrupted(&l, step);
     tt_stop_restore();

@@ -72,14 +72,57 @@ static tt_status measure(struct product *p, double *best)
     return TT_OK;
 }
 
+static void release(struct product *p)
+{
+    const struct tt_backend_ops *ops = p->b->ops;
+    for (int i = 0; i < 3; i++)
+        if (p->memory[i]) ops->free(p->b->self, p->memory[i]);
+    if (p->from) ops->event_destroy(p->b->self, p->from);
+    if (p->to) ops->event_destroy(p->b->self, p->to);
+}
+
 tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, double *flops_per_second)
 {
     struct product p = {.b = b};
     tt_status st = prepare(&p, type);
     if (!st) st = measure(&p, flops_per_second);
-    for (int i = 0; i < 3; i++)
-        if (p.memory[i]) b->ops->free(b->self, p.memory[i]);
-    if (p.from) b->ops->event_destroy(b->self, p.from);
-    if (p.to) b->ops->event_destroy(b->self, p.to);
+    release(&p);
+    return st;
+}
+
+/* Larger than any cache, where there is room. */
+static size_t copy_bytes(const struct tt_device_info *info)
+{
+    size_t bytes = (size_t)(info->shares_memory ? 64 : 512) << 20;
+    while (info->memory_free && bytes > info->memory_free / 8 && bytes > 1 << 20) bytes /= 2;
+    return bytes;
+}
+
+static tt_status time_copies(struct product *p, size_t bytes, double *best)
+{
+    const struct tt_backend_ops *ops = p->b->ops;
+    double seconds;
+    *best = 0;
+    for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, bytes, &p->memory[i]));
+    TT_TRY(ops->event_create(p->b->self, &p->from));
+    TT_TRY(ops->event_create(p->b->self, &p->to));
+    for (int i = 0; i < 2; i++) TT_TRY(ops->fill(p->b->self, p->memory[i], 1, bytes, NULL)); /* so that its pages exist */
+    for (int round = 0; round < ROUNDS; round++) {
+        TT_TRY(ops->event_record(p->b->self, p->from, NULL));
+        TT_TRY(ops->copy(p->b->self, p->memory[1], p->memory[0], bytes, TT_ON_DEVICE, NULL));
+        TT_TRY(ops->event_record(p->b->self, p->to, NULL));
+        TT_TRY(ops->event_elapsed(p->b->self, p->from, p->to, &seconds));
+        if (seconds > 0 && 2 * (double)bytes / seconds > *best) *best = 2 * (double)bytes / seconds;
+    }
+    return TT_OK;
+}
+
+tt_status tt_measure_copy(struct tt_backend *b, double *bytes_per_second)
+{
+    struct tt_device_info info;
+    struct product p = {.b = b};
+    TT_TRY(b->ops->info(b->self, &info));
+    tt_status st = time_copies(&p, copy_bytes(&info), bytes_per_second);
+    release(&p);
     return st;
 }

@@ -1,4 +1,4 @@
-/* What a device can do at best, measured: the rate of a large matrix product on random numbers. */
+/* What a device can do at best, measured: the rate of a large matrix product on random numbers, and of a large copy. */
 #ifndef TT_CEILING_H
 #define TT_CEILING_H
 
@@ -6,5 +6,17 @@
 
 /* FLOP/s, the best of a few. Takes a second or less and up to half a gigabyte. */
 tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, double *flops_per_second);
+
+/* Bytes/s of a copy within the device's memory, each byte counted as read and as written; the best of a few. */
+tt_status tt_measure_copy(struct tt_backend *b, double *bytes_per_second);
+
+struct tt_ceilings {
+    double flops, bandwidth; /* measured */
+};
+
+/* Both, from the file of earlier measurements when it has this device, library and precision; else measured, and kept
+ * there. A file that cannot be read or written costs only the time. cache: NULL for none; again: measure all the same. */
+tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache, bool again,
+                           struct tt_ceilings *out);
 
 #endif

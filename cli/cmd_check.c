@@ -1,0 +1,182 @@
+/* tt check grads: one step from the same weights and tokens, and a look at the gradient of every tensor. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "core/json.h"
+#include "core/step.h"
+#include "profiling/grads.h"
+
+struct audit {
+    const struct tt_config *c;
+    struct tt_backend backend;
+    struct tt_grads grads, other;
+    bool compares;
+    double tolerance;
+    int missing, different;
+};
+
+/* What rounding alone may do to a gradient, as a part of its norm. */
+static double tolerance_of(const struct tt_config *c)
+{
+    static const double usual[] = {[TT_FP32] = 1e-3, [TT_TF32] = 0.02, [TT_PREC_BF16] = 0.15, [TT_PREC_FP16] = 0.05};
+    return c->tolerance > 0 ? c->tolerance : usual[c->precision];
+}
+
+/* In fp16 the first steps may overflow until the loss scale fits; they change no weight. */
+static tt_status first_applied_step(struct tt_session *s, struct tt_metrics *metrics)
+{
+    enum { MOST = 40 };
+    struct tt_stepper stepper = {.backend = s->backend, .plan = s->step};
+    tt_status st = TT_OK;
+    *metrics = (struct tt_metrics){0};
+    for (int i = 0; i < MOST && !metrics->apply && !st; i++) {
+        st = tt_step(&stepper);
+        if (!st) st = tt_engine_download(&s->engine, TT_X_RING, (size_t)i * sizeof *metrics, metrics, sizeof *metrics);
+        if (s->model->config.precision != TT_PREC_FP16) break;
+    }
+    tt_stepper_close(&stepper);
+    return st;
+}
+
+static tt_status step_of(struct tt_session *s, struct audit *a, const struct tt_config *c, struct tt_grads *out)
+{
+    struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
+    struct tt_metrics metrics;
+    struct tt_data *data;
+    TT_TRY(tt_session_open(s, &a->backend, c, TT_USE_TRAIN));
+    TT_TRY(tt_session_init_weights(s));
+    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
+    TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
+    tt_status st = tt_upload_tokens(s, data);
+    tt_data_close(data);
+    if (!st) st = first_applied_step(s, &metrics);
+    return st ? st : tt_grads_take(s, &metrics, out);
+}
+
+static tt_status run_version(struct audit *a, enum tt_version version, struct tt_grads *out)
+{
+    struct tt_config c = *a->c;
+    struct tt_session s = {0};
+    c.version = version;
+    if (version != a->c->version) c.fuse[0] = 0; /* the other version as it is */
+    tt_status st = tt_config_check(&c);
+    if (!st) st = step_of(&s, a, &c, out);
+    tt_session_close(&s);
+    return st;
+}
+
+static tt_status read_other(struct audit *a)
+{
+    const char *against = a->c->against;
+    a->compares = against[0] != 0;
+    if (!a->compares) return TT_OK;
+    for (int v = 0; v < TT_VERSIONS; v++)
+        if (strcmp(against, tt_version_names[v]) == 0) return run_version(a, (enum tt_version)v, &a->other);
+    return tt_context(tt_grads_load(against, &a->other), "--against");
+}
+
+/* ---- what is shown ---- */
+
+static double difference(const struct audit *a, const struct tt_grad *g)
+{
+    const struct tt_grad *other = tt_grads_find(&a->other, g->name);
+    return other ? tt_grad_difference(g, other) : INFINITY;
+}
+
+static void judge(struct audit *a)
+{
+    for (int i = 0; i < a->grads.n; i++) {
+        a->missing += tt_grad_missing(&a->grads.rows[i]);
+        a->different += a->compares && difference(a, &a->grads.rows[i]) > a->tolerance;
+    }
+}
+
+static void print_table(const struct audit *a)
+{
+    printf("%-40s %12s %12s %10s %10s%s\n", "tensor", "elements", "norm", "zeros", "not finite", a->compares ? "   difference" : "");
+    for (int i = 0; i < a->grads.n; i++) {
+        const struct tt_grad *g = &a->grads.rows[i];
+        double apart = a->compares ? difference(a, g) : 0;
+        printf("%-40s %12lld %12.6g %10lld %10lld", g->name, (long long)g->count, g->norm, (long long)g->zeros, (long long)g->nonfinite);
+        if (a->compares) printf(" %12.3g", apart);
+        printf("%s%s\n", tt_grad_missing(g) ? "  no gradient" : "", apart > a->tolerance ? "  differs" : "");
+    }
+}
+
+static void print_summary(const struct audit *a)
+{
+    printf("loss    %.6f\n", a->grads.loss);
+    printf("grads   %d of %d tensors have a gradient\n", a->grads.n - a->missing, a->grads.n);
+    if (a->compares)
+        printf("against %s: loss %.6f, %d of %d tensors within %.3g\n", a->c->against, a->other.loss, a->grads.n - a->different, a->grads.n, a->tolerance);
+}
+
+static tt_status print_json(const struct audit *a)
+{
+    struct tt_json_writer w = {.pretty = true};
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_number(&w, "loss", a->grads.loss);
+    tt_json_put_int(&w, "missing", a->missing);
+    if (a->compares) tt_json_put_int(&w, "different", a->different);
+    tt_json_begin(&w, "tensors", '[');
+    for (int i = 0; i < a->grads.n; i++) {
+        const struct tt_grad *g = &a->grads.rows[i];
+        tt_json_begin(&w, NULL, '{');
+        tt_json_put_string(&w, "name", g->name);
+        tt_json_put_int(&w, "count", g->count);
+        tt_json_put_number(&w, "norm", g->norm);
+        tt_json_put_int(&w, "zeros", g->zeros);
+        tt_json_put_int(&w, "nonfinite", g->nonfinite);
+        if (a->compares) tt_json_put_number(&w, "difference", difference(a, g));
+        tt_json_end(&w, '}');
+    }
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    tt_status st = tt_text_status(&w.text);
+    if (!st) puts(w.text.s);
+    tt_text_free(&w.text);
+    return st;
+}
+
+static tt_status verdict(const struct audit *a)
+{
+    if (a->missing)
+        return tt_fail(TT_FAILED, "%d of %d tensors got no gradient, or one that is not finite", a->missing, a->grads.n);
+    if (a->different)
+        return tt_fail(TT_FAILED, "%d of %d tensors differ from %s by more than %.3g of their norm", a->different, a->grads.n, a->c->against, a->tolerance);
+    return TT_OK;
+}
+
+static tt_status run(struct audit *a)
+{
+    TT_TRY(tt_config_check(a->c));
+    if (a->c->out[0] && access(a->c->out, F_OK) == 0)
+        return tt_fail(TT_USAGE, "--out %s exists; choose a new file", a->c->out);
+    TT_TRY(tt_open_backend(a->c, &a->backend));
+    TT_TRY(run_version(a, a->c->version, &a->grads));
+    TT_TRY(read_other(a));
+    judge(a);
+    if (a->c->out[0]) TT_TRY(tt_grads_save(&a->grads, a->c->out));
+    if (a->c->json) {
+        TT_TRY(print_json(a));
+    } else {
+        if (!a->c->quiet) print_table(a);
+        print_summary(a);
+    }
+    return verdict(a);
+}
+
+tt_status tt_cmd_check(const struct tt_options *o)
+{
+    struct audit a = {.c = &o->c, .tolerance = tolerance_of(&o->c)};
+    tt_status st = run(&a);
+    tt_grads_free(&a.grads);
+    tt_grads_free(&a.other);
+    if (a.backend.ops) tt_backend_close(&a.backend);
+    return st;
+}

@@ -1,0 +1,58 @@
+/* tt compare: runs side by side, and a gate for regressions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "core/file.h"
+#include "profiling/html.h"
+
+static tt_status write_text(const char *folder, const char *name, const struct tt_text *text)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return tt_file_replace(path, text->s, text->n);
+}
+
+static tt_status write_folder(const struct tt_comparison *c, const char *folder, const struct tt_text *text, const struct tt_text *json)
+{
+    char path[1200];
+    TT_TRY(tt_make_dirs(folder));
+    TT_TRY(write_text(folder, "compare.txt", text));
+    TT_TRY(write_text(folder, "compare.json", json));
+    snprintf(path, sizeof path, "%s/compare.html", folder);
+    return tt_compare_write_html(c, path);
+}
+
+static tt_status show(const struct tt_comparison *c, const struct tt_config *config)
+{
+    struct tt_text text = {0}, json = {0};
+    tt_compare_text(c, &text);
+    tt_compare_json(c, &json);
+    tt_status st = tt_text_status(&text);
+    if (!st) st = tt_text_status(&json);
+    if (!st && config->out[0]) st = write_folder(c, config->out, &text, &json);
+    if (!st && config->json) puts(json.s);
+    if (!st && !config->json && !config->quiet) fputs(text.s, stdout);
+    if (!st && config->out[0] && !config->json) printf("saved    %s/compare.html\n", config->out);
+    tt_text_free(&text);
+    tt_text_free(&json);
+    return st;
+}
+
+tt_status tt_cmd_compare(const struct tt_options *o)
+{
+    char paths[TT_COMPARE_LIMIT][1024];
+    const char *list[TT_COMPARE_LIMIT];
+    int n = 0;
+    for (const char *at = o->c.runs; n < TT_COMPARE_LIMIT && tt_list_next(&at, '\n', paths[n], sizeof paths[n]); n++) list[n] = paths[n];
+    if (!n) return tt_fail(TT_USAGE, "nothing to compare; name the folders of two profiles: tt compare profiles/baseline profiles/flash");
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    if (!c) return tt_fail(TT_FAILED, "out of memory");
+    tt_status st = tt_compare(list, n, c);
+    if (!st) st = show(c, &o->c);
+    if (!st) st = tt_compare_gate(c, o->c.fail_if);
+    tt_compare_free(c);
+    free(c);
+    return st;
+}

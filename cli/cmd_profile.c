@@ -1,0 +1,122 @@
+/* tt profile: measure a training step and write the profile as a folder. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/profile_with.h"
+#include "core/file.h"
+#include "profiling/measure.h"
+#include "profiling/profile_write.h"
+
+static tt_status open_data(const struct tt_config *c, struct tt_data **out) { return tt_open_data(c, c->vocab_size, NULL, out); }
+
+static void say(const char *what) { fprintf(stderr, "\r\033[K%s ...", what); }
+
+static bool in_list(const char *list, const char *word)
+{
+    char item[32];
+    for (const char *at = list; tt_list_next(&at, ',', item, sizeof item);)
+        if (!strcmp(item, word)) return true;
+    return false;
+}
+
+static tt_status measure(const struct tt_config *c, struct tt_profile *p)
+{
+    char cache[1200];
+    struct tt_backend backend;
+    bool terminal = !c->quiet && isatty(STDERR_FILENO);
+    TT_TRY(tt_open_backend(c, &backend));
+    struct tt_profile_options options = {
+        .backend = &backend, .config = c, .open_data = open_data, .steps = c->num_steps, .warmup = c->warmup,
+        .ceilings = tt_cache_path("ceilings.json", cache, sizeof cache), .measure_ceilings = c->remeasure,
+        .sweep_batch = in_list(c->sweep, "batch"), .sweep_seq = in_list(c->sweep, "seq"), .say = terminal ? say : NULL};
+    tt_status st = tt_profile_measure(&options, p);
+    if (terminal) fputs("\r\033[K", stderr);
+    tt_backend_close(&backend);
+    return st;
+}
+
+/* ---- what is shown ---- */
+
+static void print_rows(const struct tt_profile *p)
+{
+    printf("\n%-18s %6s %10s %7s %9s %9s %8s %7s  %s\n", "group", "ops", "ms", "share", "FLOP/B", "TFLOP/s", "TB/s", "roof %", "bound by");
+    for (int i = 0; i < p->groups_count; i++) {
+        const struct tt_profile_row *r = &p->groups[i];
+        printf("%-18s %6lld %10.3f %6.1f%%", r->name, (long long)r->count, 1e3 * r->seconds, 100 * r->share);
+        if (isfinite(r->roof_percent))
+            printf(" %9.2f %9.4g %8.3g %7.1f  %s\n", r->intensity, r->flops_per_second / 1e12, r->bytes_per_second / 1e12,
+                   r->roof_percent, r->bound);
+        else
+            putchar('\n');
+    }
+}
+
+static void print_phases(const struct tt_profile *p)
+{
+    printf("\n%-18s %6s %10s %10s\n", "phase", "ops", "wall ms", "device ms");
+    for (int i = 0; i < p->phases_count; i++)
+        printf("%-18s %6lld %10.3f %10.3f\n", p->phases[i].name, (long long)p->phases[i].kernels, 1e3 * p->phases[i].wall,
+               1e3 * p->phases[i].device);
+}
+
+static void print_head(const struct tt_profile *p)
+{
+    const struct tt_profile_step *s = &p->step;
+    const struct tt_profile_efficiency *e = &p->efficiency;
+    const struct tt_profile_launch *l = &p->launch;
+    printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
+    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n", 1e3 * s->seconds,
+           p->run.preset, p->run.version, p->run.precision, (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len,
+           (long long)s->kernels, p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+    printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds, 1e3 * s->gap_seconds,
+           100 * s->gap_fraction);
+    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, %.1f %% of the step\n", 1e6 * l->launch_seconds,
+           1e3 * l->total_seconds, 1e6 * l->event_seconds, 100 * l->recorded_overhead);
+    printf("MFU     %.1f %% of %.3f TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12, e->mfu_class);
+    if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);
+    printf("\nmemory  %.1f MiB, predicted %.1f; most activations in the %s pass\n", p->memory.measured_bytes / 0x1p20,
+           p->memory.predicted_bytes / 0x1p20, p->memory.peak_phase);
+}
+
+static tt_status print_json(const struct tt_profile *p)
+{
+    static const char *const keys[] = {"run", "step", "launch", "efficiency", "memory", "phases", "groups"};
+    struct tt_json_writer w = {.pretty = true};
+    tt_json_begin(&w, NULL, '{');
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) tt_profile_put(&w, p, keys[i]);
+    tt_json_end(&w, '}');
+    tt_status st = tt_text_status(&w.text);
+    if (!st) puts(w.text.s);
+    tt_text_free(&w.text);
+    return st;
+}
+
+static tt_status show(const struct tt_config *c, const struct tt_profile *p)
+{
+    if (c->json) return print_json(p);
+    print_head(p);
+    if (!c->quiet) {
+        print_rows(p);
+        print_phases(p);
+    }
+    printf("saved   %s\n", c->out);
+    return TT_OK;
+}
+
+tt_status tt_cmd_profile(const struct tt_options *o)
+{
+    struct tt_profile p = {0};
+    TT_TRY(tt_config_check(&o->c));
+    if (o->c.with[0]) return tt_profile_with_tool(o);
+    if (o->c.bare) return tt_profile_bare(&o->c);
+    TT_TRY(tt_profile_prepare(o->c.out));
+    tt_status st = measure(&o->c, &p);
+    if (!st) st = tt_profile_write(&p, o->c.out);
+    if (!st) st = show(&o->c, &p);
+    tt_profile_free(&p);
+    return st;
+}

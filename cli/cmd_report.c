@@ -1,0 +1,130 @@
+/* tt report: shows a profile again, or reads what another profiler exported into the same tables. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "core/file.h"
+#include "profiling/advice.h"
+#include "profiling/html.h"
+#include "profiling/import.h"
+#include "profiling/svg.h"
+
+enum { PATHS = 64 };
+
+struct report {
+    const struct tt_config *c;
+    char profile[1024]; /* the folder or file of a profile; "" = none */
+    char imports[PATHS][1024];
+    const char *import_list[PATHS];
+    int import_count;
+};
+
+static bool is_profile(const char *path)
+{
+    char inside[1100];
+    snprintf(inside, sizeof inside, "%s/profile.json", path);
+    size_t n = strlen(path);
+    return tt_is_dir(path) || (n >= 12 && strcmp(path + n - 12, "profile.json") == 0);
+}
+
+static tt_status add_import(struct report *r, const char *path)
+{
+    if (r->import_count == PATHS) return tt_fail(TT_USAGE, "more than %d files to import; leave some out", PATHS);
+    snprintf(r->imports[r->import_count], sizeof r->imports[0], "%s", path);
+    r->import_list[r->import_count] = r->imports[r->import_count];
+    r->import_count++;
+    return TT_OK;
+}
+
+/* Words without dashes are the profile, and the files after the first of --import. */
+static tt_status sort_words(struct report *r)
+{
+    char word[1024];
+    for (const char *at = r->c->input; tt_list_next(&at, '\n', word, sizeof word);) TT_TRY(add_import(r, word));
+    for (const char *at = r->c->runs; tt_list_next(&at, '\n', word, sizeof word);) {
+        if (!is_profile(word))
+            TT_TRY(add_import(r, word));
+        else if (r->profile[0])
+            return tt_fail(TT_USAGE, "a report is of one profile; put %s and %s side by side with tt compare", r->profile, word);
+        else
+            snprintf(r->profile, sizeof r->profile, "%s", word);
+    }
+    if (r->profile[0] || r->import_count) return TT_OK;
+    return tt_fail(TT_USAGE, "nothing to report; name the folder of a profile, or give files of other profilers with --import");
+}
+
+/* The folder that the report goes to. */
+static void choose_folder(const struct report *r, char out[1024])
+{
+    size_t n = strlen(r->profile);
+    if (r->c->out[0])
+        snprintf(out, 1024, "%s", r->c->out);
+    else if (!r->profile[0])
+        strcpy(out, "imported");
+    else if (tt_is_dir(r->profile))
+        snprintf(out, 1024, "%s", r->profile);
+    else if (n > 13)
+        snprintf(out, 1024, "%.*s", (int)(n - 13), r->profile); /* without /profile.json */
+    else
+        strcpy(out, ".");
+}
+
+static void print(const struct tt_profile *p, const char *log, const char *folder, bool quiet)
+{
+    struct tt_advice advice[TT_ADVICE_LIMIT];
+    char line[400], time[32];
+    int n = tt_advise(p, advice);
+    if (log && !quiet) fputs(log, stdout);
+    tt_headline(p, line);
+    printf("%s\n", line);
+    for (int i = 0; i < p->operators_count && i < 10 && !quiet; i++)
+        printf("%5.1f %%  %10s  %6lld x  %-40.40s %s\n", 100 * p->operators[i].share, tt_si_time(p->operators[i].seconds, time),
+               (long long)p->operators[i].count, p->operators[i].name, p->operators[i].group);
+    for (int i = 0; i < n && i < 3 && !quiet; i++) printf("try     %s: %s\n", advice[i].what, advice[i].reason);
+    printf("saved   %s/report.html\n", folder);
+}
+
+static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported, bool fresh)
+{
+    char folder[1024], path[1100];
+    choose_folder(r, folder);
+    if (fresh) TT_TRY(tt_profile_prepare(folder));
+    if (fresh)
+        TT_TRY(tt_profile_write(p, folder));
+    else
+        TT_TRY(tt_make_dirs(folder));
+    snprintf(path, sizeof path, "%s/summary.md", folder);
+    TT_TRY(tt_profile_write_summary(p, path));
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    return tt_profile_write_html(p, imported, path);
+}
+
+static tt_status run(struct report *r)
+{
+    struct tt_profile profile = {0}, imported = {0};
+    struct tt_text log = {0};
+    char folder[1024];
+    TT_TRY(sort_words(r));
+    tt_status st = TT_OK;
+    if (r->import_count) st = tt_import(r->import_list, r->import_count, (double)r->c->repeats, &imported, &log);
+    if (!st && r->profile[0]) st = tt_profile_read(r->profile, &profile);
+    const struct tt_profile *shown = r->profile[0] ? &profile : &imported;
+    if (!st) st = write_report(r, shown, r->profile[0] && r->import_count ? &imported : NULL, !r->profile[0]);
+    choose_folder(r, folder);
+    if (!st) print(shown, log.s, folder, r->c->quiet);
+    tt_profile_free(&profile);
+    tt_profile_free(&imported);
+    tt_text_free(&log);
+    return st;
+}
+
+tt_status tt_cmd_report(const struct tt_options *o)
+{
+    struct report *r = calloc(1, sizeof *r);
+    if (!r) return tt_fail(TT_FAILED, "out of memory");
+    r->c = &o->c;
+    tt_status st = run(r);
+    free(r);
+    return st;
+}

@@ -1,0 +1,90 @@
+#include "cli/profile_with.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "core/file.h"
+#include "core/step.h"
+#include "profiling/tools.h"
+
+/* ---- the tool around us ---- */
+
+/* The options as a file: the tool's command stays short and can be run again by hand. */
+static tt_status write_config(const struct tt_options *o, const char *path)
+{
+    struct tt_text text = {0};
+    tt_options_print(o, &text);
+    tt_status st = tt_make_dirs(o->c.out);
+    if (!st) st = tt_text_status(&text);
+    if (!st) st = tt_file_replace(path, text.s, text.n);
+    tt_text_free(&text);
+    return st;
+}
+
+static tt_status own_path(char *out, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", out, size - 1);
+    if (n < 0) return tt_fail(TT_FAILED, "cannot find this program's own file: %s", strerror(errno));
+    out[n] = 0;
+    return TT_OK;
+}
+
+tt_status tt_profile_with_tool(const struct tt_options *o)
+{
+    char config[1200], self[4096];
+    struct tt_options few = *o;
+    /* It replays every kernel several times: one step is enough unless more are asked for. */
+    if (strcmp(o->c.with, "ncu") == 0 && !tt_option_given(o, "num-steps")) few.c.num_steps = 1;
+    snprintf(config, sizeof config, "%s/%s.yaml", o->c.out, o->c.with);
+    TT_TRY(own_path(self, sizeof self));
+    TT_TRY(write_config(&few, config));
+    const char *command[] = {self, "profile", "--bare", "--config", config, NULL};
+    return tt_profile_with(&(struct tt_tool_run){.tool = o->c.with, .out = o->c.out, .command = command, .marks_range = true});
+}
+
+/* ---- inside the tool ---- */
+
+static tt_status run_steps(struct tt_session *s, const struct tt_config *c)
+{
+    const struct tt_backend_ops *ops = s->backend->ops;
+    struct tt_stepper stepper = {.backend = s->backend, .plan = s->step,
+                                 .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
+    int64_t before = c->warmup < 2 ? 2 : c->warmup; /* one sets the libraries up, one is captured */
+    tt_status st = TT_OK;
+    for (int64_t i = 0; i < before && !st; i++) st = tt_step(&stepper);
+    if (!st) st = ops->stream_sync(s->backend->self, NULL);
+    if (ops->range_push) ops->range_push(s->backend->self, TT_TOOL_RANGE);
+    for (int64_t i = 0; i < c->num_steps && !st; i++) st = tt_step(&stepper);
+    if (!st) st = ops->stream_sync(s->backend->self, NULL);
+    if (ops->range_push) ops->range_pop(s->backend->self);
+    tt_stepper_close(&stepper);
+    return st;
+}
+
+static tt_status bare_session(struct tt_session *s, struct tt_backend *b, const struct tt_config *c)
+{
+    struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
+    struct tt_data *data;
+    TT_TRY(tt_session_open(s, b, c, TT_USE_TRAIN));
+    TT_TRY(tt_session_init_weights(s));
+    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
+    TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
+    tt_status st = tt_upload_tokens(s, data);
+    tt_data_close(data);
+    return st ? st : run_steps(s, c);
+}
+
+tt_status tt_profile_bare(const struct tt_config *c)
+{
+    struct tt_backend backend;
+    struct tt_session session = {0};
+    TT_TRY(tt_open_backend(c, &backend));
+    tt_status st = bare_session(&session, &backend, c);
+    tt_session_close(&session);
+    tt_backend_close(&backend);
+    if (!st && !c->quiet) printf("ran     %lld steps\n", (long long)c->num_steps);
+    return st;
+}

@@ -1,0 +1,13 @@
+/* tt profile --with and --bare: the steps under a vendor's profiler. */
+#ifndef TT_PROFILE_WITH_H
+#define TT_PROFILE_WITH_H
+
+#include "cli/options.h"
+
+/* Runs the profiler over this program with --bare and the same options. */
+tt_status tt_profile_with_tool(const struct tt_options *o);
+
+/* Steps and nothing else, the measured ones inside the range that tools look for. */
+tt_status tt_profile_bare(const struct tt_config *c);
+
+#endif

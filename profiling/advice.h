@@ -1,0 +1,41 @@
+/* What a profile says in words: where the time goes, and what to try next, each with the measured reason. */
+#ifndef TT_ADVICE_H
+#define TT_ADVICE_H
+
+#include "profiling/profile.h"
+
+/* Groups that belong together, each with a colour of its own. */
+enum tt_family {
+    TT_FAMILY_PROJECTION,
+    TT_FAMILY_FFN,
+    TT_FAMILY_HEAD,
+    TT_FAMILY_OTHER,
+    TT_FAMILY_ATTENTION,
+    TT_FAMILY_NORM,
+    TT_FAMILY_COPY,
+    TT_FAMILY_GAP,
+    TT_FAMILY_GEMM,
+    TT_FAMILY_OPTIMIZER,
+    TT_FAMILIES
+};
+extern const char *const tt_family_names[TT_FAMILIES];
+enum tt_family tt_family_of(const char *group);
+
+/* Their share of the step, 0 to 1. */
+double tt_family_share(const struct tt_profile *p, enum tt_family family);
+
+struct tt_advice {
+    char what[120];   /* "use flash attention: --version flash" */
+    char reason[300]; /* the measurement behind it */
+    double gain;      /* times faster at most, by Amdahl's law; NaN: not a matter of speed */
+};
+
+enum { TT_ADVICE_LIMIT = 12 };
+
+/* The most promising first. Returns how many. */
+int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT]);
+
+/* "The step takes 12.3 ms: 41 % in feed-forward, 30 % in attention, ...; the device idles 3 %." */
+void tt_headline(const struct tt_profile *p, char out[400]);
+
+#endif

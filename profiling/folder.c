@@ -1,0 +1,123 @@
+/* The folder of a profile: the tables as CSV and JSON, and the files together. */
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "profiling/html.h"
+#include "profiling/profile_write.h"
+
+/* ---- operators.csv ---- */
+
+/* Seconds and the like as a spreadsheet reads them; what is not known stays empty. */
+static void cell(struct tt_text *t, double x)
+{
+    if (isfinite(x))
+        tt_text_printf(t, ",%.9g", x);
+    else
+        tt_text_puts(t, ",");
+}
+
+static void put_row(struct tt_text *t, const char *kind, const struct tt_profile_row *r)
+{
+    tt_text_printf(t, "%s,%s,%s,%s,%s,%lld", kind, r->name, r->shape, r->group, r->phase, (long long)r->count);
+    cell(t, 1e3 * r->seconds);
+    cell(t, 1e6 * r->median);
+    cell(t, 100 * r->share);
+    cell(t, r->flops);
+    cell(t, r->bytes);
+    cell(t, r->intensity);
+    cell(t, r->flops_per_second / 1e12);
+    cell(t, r->bytes_per_second / 1e12);
+    cell(t, r->roof_percent);
+    tt_text_printf(t, ",%s\n", r->bound);
+}
+
+tt_status tt_profile_write_operators(const struct tt_profile *p, const char *path)
+{
+    struct tt_text t = {0};
+    tt_text_puts(&t, "kind,name,shape,group,phase,count,total_ms,median_us,share_percent,flops,bytes,flop_per_byte,tflop_per_s,"
+                     "tb_per_s,roof_percent,bound\n");
+    for (int i = 0; i < p->operators_count; i++) put_row(&t, "operator", &p->operators[i]);
+    for (int i = 0; i < p->groups_count; i++) put_row(&t, "group", &p->groups[i]);
+    if (t.n) t.s[--t.n] = 0; /* the newline at the end comes with saving */
+    return tt_profile_save(&t, path);
+}
+
+/* ---- memory.json, roofline.json: parts of profile.json in the same words ---- */
+
+static tt_status write_parts(const struct tt_profile *p, const char *const *keys, const char *path)
+{
+    struct tt_json_writer w = {.pretty = true};
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_int(&w, "schema", TT_PROFILE_SCHEMA);
+    for (; *keys; keys++) tt_profile_put(&w, p, *keys);
+    tt_json_end(&w, '}');
+    return tt_profile_save(&w.text, path);
+}
+
+tt_status tt_profile_write_memory(const struct tt_profile *p, const char *path)
+{
+    static const char *const keys[] = {"run", "memory", "memory_kinds", "memory_phases", "activations", "sweeps", NULL};
+    return write_parts(p, keys, path);
+}
+
+tt_status tt_profile_write_roofline(const struct tt_profile *p, const char *path)
+{
+    static const char *const keys[] = {"run", "efficiency", "roofs", "points", NULL};
+    return write_parts(p, keys, path);
+}
+
+/* ---- the folder ---- */
+
+static bool holds_things(const char *dir)
+{
+    DIR *d = opendir(dir);
+    bool found = false;
+    for (struct dirent *e; d && !found && (e = readdir(d));) found = strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+    if (d) closedir(d);
+    return found;
+}
+
+static tt_status path_in(const char *dir, const char *name, char *out, size_t size)
+{
+    if (snprintf(out, size, "%s/%s", dir, name) < (int)size) return TT_OK;
+    return tt_fail(TT_USAGE, "%s: the path is too long", dir);
+}
+
+tt_status tt_profile_prepare(const char *dir)
+{
+    char path[4096];
+    TT_TRY(path_in(dir, "profile.json", path, sizeof path));
+    TT_TRY(tt_make_dirs(dir));
+    if (access(dir, W_OK | X_OK)) return tt_file_error(errno, "write into", dir);
+    if (holds_things(dir) && !tt_is_file(path))
+        return tt_fail(TT_USAGE, "%s holds other things and no profile; choose another folder with --out, or empty it", dir);
+    return TT_OK;
+}
+
+static tt_status write_report(const struct tt_profile *p, const char *path) { return tt_profile_write_html(p, NULL, path); }
+
+static const struct {
+    const char *name;
+    tt_status (*write)(const struct tt_profile *p, const char *path);
+} files[] = {
+    {"operators.csv", tt_profile_write_operators}, {"trace.json", tt_profile_write_trace},
+    {"memory.json", tt_profile_write_memory},      {"roofline.json", tt_profile_write_roofline},
+    {"summary.md", tt_profile_write_summary},      {"report.html", write_report},
+    {"profile.json", tt_profile_write_json},
+};
+
+tt_status tt_profile_write(const struct tt_profile *p, const char *dir)
+{
+    char path[4096];
+    TT_TRY(tt_profile_prepare(dir));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        TT_TRY(path_in(dir, files[i].name, path, sizeof path));
+        TT_TRY(files[i].write(p, path));
+    }
+    return TT_OK;
+}

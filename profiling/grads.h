@@ -1,0 +1,40 @@
+/* The gradients of one step, tensor by tensor: what has none, and how two sets of them differ. */
+#ifndef TT_GRADS_H
+#define TT_GRADS_H
+
+#include "core/safetensors.h"
+#include "core/text.h"
+#include "model/session.h"
+
+struct tt_grad {
+    char name[96];
+    int rank;
+    int64_t shape[TT_TENSOR_RANK], count, zeros, nonfinite;
+    double norm;
+    const float *data;
+};
+
+struct tt_grads {
+    struct tt_grad *rows;
+    int n;
+    float *data; /* all of them, unclipped and without the loss scale */
+    double loss;
+};
+
+/* From a session after its first step that was applied. */
+tt_status tt_grads_take(struct tt_session *s, const struct tt_metrics *step, struct tt_grads *out);
+
+/* A file of theirs, and back. */
+tt_status tt_grads_save(const struct tt_grads *g, const char *path);
+tt_status tt_grads_load(const char *path, struct tt_grads *out);
+void tt_grads_free(struct tt_grads *g);
+
+const struct tt_grad *tt_grads_find(const struct tt_grads *g, const char *name); /* NULL when absent */
+
+/* Only zeros, or anything that is not finite. */
+bool tt_grad_missing(const struct tt_grad *g);
+
+/* |a - b| / |b|; infinite when shapes differ or b is zero and a is not. */
+double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b);
+
+#endif

@@ -1,0 +1,139 @@
+#include "profiling/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "profiling/derive.h"
+#include "profiling/trace.h"
+
+static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, const struct tt_model *m)
+{
+    run->hidden_dim = c->hidden_dim;
+    run->num_layers = c->num_layers;
+    run->num_heads = c->num_heads;
+    run->num_kv_heads = c->num_kv_heads;
+    run->head_dim = m->head_dim;
+    run->ffn_dim = c->ffn_dim;
+    run->vocab_size = c->vocab_size;
+    run->seq_len = c->seq_len;
+    run->batch_size = c->batch_size;
+    run->grad_accum = c->grad_accum;
+    run->tie_embeddings = c->tie_embeddings;
+    run->parameters = tt_model_param_count(m);
+}
+
+static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
+{
+    const struct tt_config *c = &r->config;
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(run->created, sizeof run->created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    snprintf(run->tt, sizeof run->tt, "%s", TT_VERSION_STRING);
+    snprintf(run->source, sizeof run->source, "tt profile");
+    snprintf(run->backend, sizeof run->backend, "%s", r->o->backend->ops->name);
+    snprintf(run->device, sizeof run->device, "%s", r->before.name);
+    snprintf(run->arch, sizeof run->arch, "%s", r->before.arch);
+    snprintf(run->library, sizeof run->library, "%s", r->before.library);
+    snprintf(run->preset, sizeof run->preset, "%s", c->preset);
+    snprintf(run->version, sizeof run->version, "%s", tt_version_names[c->version]);
+    snprintf(run->fuse, sizeof run->fuse, "%s", c->fuse);
+    snprintf(run->precision, sizeof run->precision, "%s", tt_precision_names[c->precision]);
+    snprintf(run->recompute, sizeof run->recompute, "%s", tt_recompute_names[c->recompute]);
+    snprintf(run->data, sizeof run->data, "%.127s", c->data);
+    run->seed = c->seed;
+    run->steps = r->t.steps;
+    run->warmup = r->warmed;
+    run->graph = r->graph;
+    run->flash_refused = r->session.flash_refused;
+    fill_shape(run, c, r->session.model);
+}
+
+static void take_trace(struct tt_run *r, struct tt_profile *out)
+{
+    out->events = r->recorder.trace;
+    out->events_count = r->recorder.trace_count;
+    r->recorder.trace = NULL;
+    r->recorder.trace_count = r->recorder.trace_room = 0;
+    tt_trace_sort(out->events, out->events_count);
+}
+
+static tt_status run_all(struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out)
+{
+    TT_TRY(tt_run_open(r));
+    TT_TRY(tt_run_passes(r, true));
+    fill_run(r, &out->run);
+    take_trace(r, out);
+    TT_TRY(tt_derive_training(r, out));
+    TT_TRY(tt_derive_times(r, c, out));
+    TT_TRY(tt_derive_efficiency(r, c, out));
+    TT_TRY(tt_derive_memory(r, out));
+    return tt_derive_sweeps(r, out);
+}
+
+/* ---- the points of a sweep, where they fit ---- */
+
+static tt_status run_point(const struct tt_profile_options *o, struct tt_profile_sweep *w)
+{
+    struct tt_profile_options few = *o;
+    struct tt_config c = *o->config;
+    *(strcmp(w->axis, "batch") ? &c.seq_len : &c.batch_size) = w->value;
+    few.config = &c;
+    few.steps = 3;
+    few.warmup = 1;
+    few.say = NULL;
+    struct tt_run r = {.o = &few, .config = c};
+    tt_status st = tt_run_open(&r);
+    if (!st) st = tt_run_passes(&r, false);
+    if (!st) {
+        w->measured = (double)r.after.memory_peak;
+        w->seconds = tt_run_median(&r, r.t.step);
+    }
+    tt_run_close(&r);
+    return st;
+}
+
+static bool fits(const struct tt_profile *p, const struct tt_profile_sweep *w)
+{
+    return !(p->memory.device_free_bytes > 0) || w->predicted < 0.9 * p->memory.device_free_bytes;
+}
+
+static tt_status run_sweeps(const struct tt_profile_options *o, struct tt_profile *out)
+{
+    for (int i = 0; i < out->sweeps_count; i++) {
+        struct tt_profile_sweep *w = &out->sweeps[i];
+        bool batch = !strcmp(w->axis, "batch");
+        bool here = w->value == (batch ? o->config->batch_size : o->config->seq_len);
+        if (here) {
+            w->measured = out->memory.measured_bytes;
+            w->seconds = out->step.seconds;
+        } else if ((batch ? o->sweep_batch : o->sweep_seq) && fits(out, w)) {
+            char what[64];
+            snprintf(what, sizeof what, "running %s %lld", w->axis, (long long)w->value);
+            if (o->say) o->say(what);
+            TT_TRY(tt_context(run_point(o, w), "--sweep %s, at %lld", w->axis, (long long)w->value));
+        }
+    }
+    return TT_OK;
+}
+
+/* Every pass is a stretch of one training run; the schedule is that of the whole. */
+static struct tt_config config_of(const struct tt_profile_options *o)
+{
+    struct tt_config c = *o->config;
+    c.num_steps = 3 * o->steps + o->warmup + 5;
+    return c;
+}
+
+tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profile *out)
+{
+    struct tt_ceilings ceilings;
+    struct tt_run r = {.o = o, .config = config_of(o)};
+    *out = (struct tt_profile){0};
+    if (o->say) o->say("measuring what the device can do");
+    TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings, o->measure_ceilings, &ceilings));
+    tt_status st = run_all(&r, &ceilings, out);
+    tt_run_close(&r);
+    return st ? st : run_sweeps(o, out);
+}
