@@ -37,8 +37,10 @@ struct training {
 static tt_status set_aside(const char *out, bool wanted_to_resume)
 {
     char old[1200];
+    int length = (int)strlen(out);
+    while (length > 1 && out[length - 1] == '/') length--;
     for (int i = 1;; i++) {
-        snprintf(old, sizeof old, "%s.%d", out, i);
+        snprintf(old, sizeof old, "%.*s.%d", length, out, i);
         if (access(old, F_OK)) break;
     }
     if (rename(out, old)) return tt_fail(TT_FAILED, "%s: cannot be moved to %s: %s", out, old, strerror(errno));

@@ -55,12 +55,15 @@ while [ "$done" -lt "$kills" ]; do
     { wait $pid; } 2>/dev/null
     code=$?
     round=$((round + 1))
-    [ "$(ls -d "$out"/step-*.tmp 2>/dev/null)" = "$half" ] || in_save=$((in_save + 1))
     after=$(newest "$out")
     [ "$after" -ge "$before" ] || die "round $round: the newest checkpoint was step $before, now it is $after"
     [ "$after" -gt "$longest" ] && longest=$after
     case $code in
-    137) done=$((done + 1)) ;;
+    137)
+        done=$((done + 1))
+        now=$(ls -d "$out"/step-*.tmp 2>/dev/null)
+        [ -n "$now" ] && [ "$now" != "$half" ] && in_save=$((in_save + 1))
+        ;;
     0 | 2) # finished before the blow, or had finished before this round
         [ "$after" = 300 ] || die "round $round: exit $code at step $after"
         compare "$out"
