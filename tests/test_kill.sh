@@ -39,7 +39,8 @@ start=$(now_ms)
 "$TT" train $words --out whole --save-interval 12 >out 2>err || die "the undisturbed run"
 span=$(($(now_ms) - start + 20))
 
-echo "     undisturbed: $span ms"
+# On a machine too busy for so many there are fewer, for about two minutes of them.
+[ $((kills * span)) -le 120000 ] || kills=$((120000 / span + 5))
 done=0 round=0 runs=0 in_save=0 longest=0
 while [ "$done" -lt "$kills" ]; do
     out=run-$runs
@@ -81,6 +82,6 @@ if [ "$(newest "$out")" != 300 ]; then
 fi
 compare "$out"
 [ "$longest" -gt 0 ] || die "no killed run ever got as far as a checkpoint"
-[ "$kills" -lt 100 ] || [ "$in_save" -gt 0 ] || die "no kill fell into a save"
+[ "$done" -lt 100 ] || [ "$in_save" -gt 0 ] || die "no kill fell into a save"
 [ -z "$(find "$out" -name '*.tmp')" ] || die "something half-written was left behind"
 echo "ok   $done kills ($in_save while saving), $((runs + 1)) runs, all with the bits of the undisturbed one"
