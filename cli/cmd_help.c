@@ -9,6 +9,10 @@ tt_status tt_cmd_help(const struct tt_options *o)
     struct tt_text text = {0};
     if (o->c.markdown)
         tt_help_markdown(&text);
+    else if (o->c.man)
+        tt_help_man(&text);
+    else if (o->c.completion[0])
+        tt_help_completion(o->c.completion, &text);
     else if (o->c.topic[0])
         tt_help_command(tt_command_find(o->c.topic), &text);
     else

@@ -34,30 +34,48 @@ struct training {
 /* ---- the folder of the run ---- */
 
 /* A new run never mixes with an old one: that is moved to the first free of out.1, out.2, … */
-static tt_status set_aside(const char *out)
+static tt_status set_aside(const char *out, bool wanted_to_resume)
 {
     char old[1200];
+    int length = (int)strlen(out);
+    while (length > 1 && out[length - 1] == '/') length--;
     for (int i = 1;; i++) {
-        snprintf(old, sizeof old, "%s.%d", out, i);
+        snprintf(old, sizeof old, "%.*s.%d", length, out, i);
         if (access(old, F_OK)) break;
     }
     if (rename(out, old)) return tt_fail(TT_FAILED, "%s: cannot be moved to %s: %s", out, old, strerror(errno));
-    fprintf(stderr, "tt: %s held an earlier run; it is now %s (--resume auto would have continued it)\n", out, old);
+    fprintf(stderr, "tt: %s held an earlier run; it is now %s (%s)\n", out, old,
+            wanted_to_resume ? "no checkpoint of it can be continued here" : "--resume auto would have continued it");
     return TT_OK;
-}
-
-static tt_status lock_folder(struct training *t)
-{
-    t->lock = open(t->c->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (t->lock < 0) return tt_fail(TT_FAILED, "%s: %s", t->c->out, strerror(errno));
-    if (flock(t->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return TT_OK; /* some file systems cannot lock */
-    return tt_fail(TT_FAILED, "%s: another tt is training there; wait for it, or choose another --out", t->c->out);
 }
 
 static void unlock_folder(struct training *t)
 {
     if (t->lock >= 0) close(t->lock);
     t->lock = -1;
+}
+
+static bool same_folder(int fd, const char *path)
+{
+    struct stat opened, named;
+    return !fstat(fd, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/* The lock is on the folder itself, so that a killed process leaves none. Another run may move the folder aside between
+ * its opening and its locking; then the one that now has the name is the one to lock. */
+static tt_status lock_folder(struct training *t)
+{
+    const char *out = t->c->out;
+    for (int attempt = 0; attempt < 10; attempt++) {
+        TT_TRY(tt_make_dirs(out));
+        t->lock = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (t->lock < 0 && errno != ENOENT) return tt_fail(TT_FAILED, "%s: %s", out, strerror(errno));
+        bool taken = t->lock >= 0 && flock(t->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; /* some cannot lock at all */
+        if (taken) break;
+        if (t->lock >= 0 && same_folder(t->lock, out)) return TT_OK;
+        unlock_folder(t);
+    }
+    return tt_fail(TT_FAILED, "%s: another tt is training there; wait for it, or choose another --out", out);
 }
 
 static tt_status writable(const char *dir)
@@ -89,12 +107,10 @@ static bool continues_here(const struct training *t)
 static tt_status own_folder(struct training *t)
 {
     if (!t->c->out[0]) return TT_OK;
-    TT_TRY(tt_make_dirs(t->c->out));
     TT_TRY(lock_folder(t));
     if (!continues_here(t) && holds_a_run(t->c->out)) {
-        TT_TRY(set_aside(t->c->out));
+        TT_TRY(set_aside(t->c->out, !strcmp(t->c->resume, "auto")));
         unlock_folder(t);
-        TT_TRY(tt_make_dirs(t->c->out));
         TT_TRY(lock_folder(t));
     }
     return writable(t->c->out);

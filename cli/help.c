@@ -24,7 +24,7 @@ const char *tt_help_default(const struct tt_option *row)
 }
 
 /* "--batch-size N", "--recompute none|attention|block", "--[no-]tie-embeddings"; true when all values are in it. */
-static bool put_label(const struct tt_option *row, struct tt_text *out)
+bool tt_help_label(const struct tt_option *row, struct tt_text *out)
 {
     if (row->type == TT_OPTION_BOOL) {
         tt_text_printf(out, row->flag_only ? "--%s" : "--[no-]%s", row->name);
@@ -48,7 +48,7 @@ static void put_values(const struct tt_option *row, struct tt_text *out)
 }
 
 /* "sequences in a batch (in [1, 65536]; default by preset: 32)" */
-static void put_meaning(enum tt_command command, const struct tt_option *row, bool values_shown, struct tt_text *out)
+void tt_help_meaning(enum tt_command command, const struct tt_option *row, bool values_shown, struct tt_text *out)
 {
     tt_text_puts(out, row->help);
     if (row->flag_only) return;
@@ -83,8 +83,8 @@ static void put_wrapped(struct tt_text *out, const char *text, int column, int i
 static void put_option(enum tt_command command, const struct tt_option *row, struct tt_text *out)
 {
     struct tt_text label = {0}, meaning = {0};
-    bool values_shown = put_label(row, &label);
-    put_meaning(command, row, values_shown, &meaning);
+    bool values_shown = tt_help_label(row, &label);
+    tt_help_meaning(command, row, values_shown, &meaning);
     if (label.failed || meaning.failed) {
         out->failed = true;
     } else {
@@ -98,7 +98,7 @@ static void put_option(enum tt_command command, const struct tt_option *row, str
 
 /* ---- commands ---- */
 
-static void put_usage(enum tt_command command, struct tt_text *out)
+void tt_help_usage(enum tt_command command, struct tt_text *out)
 {
     const struct tt_command_info *info = &tt_commands[command];
     const struct tt_option *words = info->words ? tt_option_find(command, info->words) : NULL;
@@ -128,7 +128,7 @@ void tt_help_all(struct tt_text *out)
     tt_text_puts(out, "usage: tt COMMAND [options]\n\n");
     put_summaries(out);
     tt_text_puts(out, "\n  tt help COMMAND    explains a command and its options; so does tt COMMAND --help\n"
-                      "  tt help --markdown prints the whole reference\n"
+                      "  tt help --markdown prints the whole reference; --man the manual page\n"
                       "  tt --version       prints the version of this program and its backend\n\n");
     put_wrapped(out, precedence, 0, 0);
 }
@@ -158,7 +158,7 @@ void tt_help_command(enum tt_command command, struct tt_text *out)
 {
     const struct tt_command_info *info = &tt_commands[command];
     tt_text_puts(out, "usage: ");
-    put_usage(command, out);
+    tt_help_usage(command, out);
     tt_text_printf(out, "\n\n%s\n", info->about);
     if (info->words && strcmp(info->words, "topic") != 0)
         tt_text_printf(out, "A word without dashes is the same as --%s.\n", info->words);
@@ -192,7 +192,7 @@ static void markdown_commands(struct tt_text *out)
     for (int i = 0; i < TT_COMMANDS; i++) {
         const struct tt_command_info *info = &tt_commands[i];
         tt_text_printf(out, "\n## tt %s\n\n%s\n\n```\n", info->name, info->about);
-        put_usage((enum tt_command)i, out);
+        tt_help_usage((enum tt_command)i, out);
         tt_text_puts(out, "\n```\n\n");
         if (info->words && strcmp(info->words, "topic") != 0)
             tt_text_printf(out, "A word without dashes is the same as `--%s`. ", info->words);
@@ -212,7 +212,7 @@ static void markdown_commands(struct tt_text *out)
 static void markdown_option(const struct tt_option *row, struct tt_text *out)
 {
     struct tt_text label = {0}, values = {0};
-    put_label(row, &label);
+    tt_help_label(row, &label);
     put_values(row, &values);
     tt_text_puts(out, "| `");
     put_cell(out, label.s ? label.s : "");
@@ -315,12 +315,21 @@ static const char markdown_yaml[] =
     "text "
     "that YAML takes for a number, a truth value or\nnothing must be quoted as well (`prompt: \"42\"`).\n";
 
-static const char markdown_codes[] = "\n# Exit codes\n\n"
-                                     "| code | meaning |\n|---|---|\n"
-                                     "| 0 | done |\n"
-                                     "| 1 | failed: files, memory, damaged input, output that could not be written |\n"
-                                     "| 2 | the command line or the configuration is wrong; nothing was written |\n"
-                                     "| 3 | no usable device |\n";
+const struct tt_exit_code tt_exit_codes[] = {
+    {0, "done"},
+    {1, "failed: files, memory, damaged input, output that could not be written"},
+    {2, "the command line or the configuration is wrong; nothing was written"},
+    {3, "no usable device"},
+    {130, "stopped by a signal, after saving"},
+};
+const int tt_exit_code_count = sizeof tt_exit_codes / sizeof *tt_exit_codes;
+
+static void markdown_codes(struct tt_text *out)
+{
+    tt_text_puts(out, "\n# Exit codes\n\n| code | meaning |\n|---|---|\n");
+    for (int i = 0; i < tt_exit_code_count; i++)
+        tt_text_printf(out, "| %d | %s |\n", tt_exit_codes[i].code, tt_exit_codes[i].meaning);
+}
 
 void tt_help_markdown(struct tt_text *out)
 {
@@ -336,5 +345,5 @@ void tt_help_markdown(struct tt_text *out)
     markdown_presets(out);
     markdown_fusions(out);
     tt_text_puts(out, markdown_yaml);
-    tt_text_puts(out, markdown_codes);
+    markdown_codes(out);
 }

@@ -9,6 +9,24 @@ void tt_help_all(struct tt_text *out);                              /* `tt help`
 void tt_help_command(enum tt_command command, struct tt_text *out); /* `tt help train` */
 void tt_help_markdown(struct tt_text *out);                         /* the page cli/REFERENCE.md */
 
+void tt_help_man(struct tt_text *out);                              /* the manual page tt.1 */
+void tt_help_completion(const char *shell, struct tt_text *out);    /* for bash, zsh or fish */
+extern const char *const tt_shell_names[];                          /* of those; NULL at the end */
+
+/* One option, for whoever lists them. The label is "--batch-size N"; true when it shows all values there are. The
+ * meaning is "sequences in a batch (in [1, 65536]; default by preset: 32)". */
+bool tt_help_label(const struct tt_option *row, struct tt_text *out);
+void tt_help_meaning(enum tt_command command, const struct tt_option *row, bool values_shown, struct tt_text *out);
+void tt_help_usage(enum tt_command command, struct tt_text *out); /* "tt eval [PATH] [options]" */
+
+/* How tt ends: the code and what it means. */
+struct tt_exit_code {
+    int code;
+    const char *meaning;
+};
+extern const struct tt_exit_code tt_exit_codes[];
+extern const int tt_exit_code_count;
+
 /* The default as it is shown: of the row or of the default preset; "" for an empty text. */
 const char *tt_help_default(const struct tt_option *row);
 

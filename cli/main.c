@@ -99,6 +99,7 @@ int main(int argc, char **argv)
     hold_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not a reason to die */
     tt_status st = run(argc, argv);
+    if (st) signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not keep the message from stderr */
     errno = 0;
     tt_status late = finish_output();
     if (st)

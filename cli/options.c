@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli/help.h"
 #include "cli/presets.h"
 #include "profiling/chips.h"
 #include "profiling/compare.h"
@@ -305,6 +306,10 @@ const struct tt_option tt_option_table[] = {
      .help = "the command to explain", .choices = tt_command_names, .flag_only = true},
     {"markdown", AT(markdown), TT_SECTION_GENERAL, H, "false", NULL, NULL,
      .help = "print the whole reference as Markdown", .flag_only = true},
+    {"man", AT(man), TT_SECTION_GENERAL, H, "false", NULL, NULL,
+     .help = "print the manual page, for man -l", .flag_only = true},
+    {"completion", AT(completion), TT_SECTION_GENERAL, H, "", CHOICE,
+     .help = "print what makes this shell complete the words of tt", .choices = tt_shell_names, .flag_only = true},
     {"config", AT(config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K, "", NULL, "FILE",
      .help = "read options from this YAML file; flags override it", .flag_only = true},
     {"print-config", AT(print_config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K, "false", NULL, NULL,

@@ -89,7 +89,8 @@ struct tt_config {
 
     /* help */
     char topic[32]; /* a command; "" = all of them */
-    bool markdown;
+    bool markdown, man;
+    char completion[8]; /* a shell; "" = none */
 
     /* bench */
     char versions[128], sizes[256], profile_dir[1024];

@@ -161,6 +161,23 @@ tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how
 }
 
 /* ---- the order ---- */
+
+/* A file that is written over while a run reads it may hold any number: one above all that were there when it was opened
+ * could lie outside the embedding. */
+static tt_status read_window(const struct tt_corpus *c, const struct tt_shard *s, int64_t first, int32_t *out)
+{
+    tt_status st = tt_token_file_read(&s->file, first, c->seq_len + 1, out);
+    if (st) {
+        st->code = TT_FAILED; /* also when it is gone: the words of the command were right */
+        return st;
+    }
+    uint32_t most = 0;
+    for (int64_t i = 0; i <= c->seq_len; i++) most = (uint32_t)out[i] > most ? (uint32_t)out[i] : most;
+    if (most <= (uint32_t)c->largest) return TT_OK;
+    return tt_fail(TT_FAILED, "%s has changed since it was opened: token %u was not in it; leave data alone while it is being used",
+                   s->file.path, most);
+}
+
 tt_status tt_corpus_sample(const struct tt_corpus *c, enum tt_split split, uint64_t position, int32_t *out)
 {
     const struct tt_part_list *l = &c->splits[split];
@@ -175,7 +192,7 @@ tt_status tt_corpus_sample(const struct tt_corpus *c, enum tt_split split, uint6
     uint64_t stream = 1 + (uint64_t)(part - l->parts);
     int64_t first = (part->first + (int64_t)tt_permute(key, stream, (uint64_t)part->count, i)) * c->seq_len;
     const struct tt_shard *s = &c->shards[part->shard];
-    if (!s->tokens) return tt_token_file_read(&s->file, first, c->seq_len + 1, out);
+    if (!s->tokens) return read_window(c, s, first, out);
     memcpy(out, s->tokens + first, (size_t)(c->seq_len + 1) * sizeof *out);
     return TT_OK;
 }

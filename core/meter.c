@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,13 +48,32 @@ static int64_t fetch_interval(const struct tt_meter *m)
 
 /* ---- metrics.jsonl: on resume, lines of steps that are about to be run again are cut off ---- */
 
-static size_t kept_length(const char *text, size_t size, int64_t first)
+static void lines_path(const struct tt_meter *m, char path[1100]) { snprintf(path, 1100, "%s/metrics.jsonl", m->config->out); }
+
+/* Losses since the last log line count again, so that the next one shows what it would have shown. */
+static void count_again(struct tt_meter *m, long long step, const char *line)
 {
+    double loss;
+    int64_t interval = m->config->log_interval > 0 ? m->config->log_interval : 1;
+    if (step <= m->first - m->first % interval || !strstr(line, "\"applied\":true")) return;
+    if (sscanf(line, "{\"step\":%*d,\"loss\":%lf", &loss) != 1) return;
+    m->sum += loss;
+    m->sum_count++;
+}
+
+static size_t kept_length(struct tt_meter *m, const char *text, size_t size)
+{
+    char line[512];
     for (size_t at = 0; at < size;) {
         const char *end = memchr(text + at, '\n', size - at);
+        size_t n = end ? (size_t)(end - text) - at : 0;
         long long step;
-        if (!end || sscanf(text + at, "{\"step\":%lld", &step) != 1 || step > first) return at;
-        at = (size_t)(end - text) + 1;
+        if (!end || n >= sizeof line) return at;
+        memcpy(line, text + at, n);
+        line[n] = 0;
+        if (sscanf(line, "{\"step\":%lld", &step) != 1 || step > m->first) return at;
+        count_again(m, step, line);
+        at += n + 1;
     }
     return size;
 }
@@ -61,19 +81,56 @@ static size_t kept_length(const char *text, size_t size, int64_t first)
 static tt_status open_lines(struct tt_meter *m)
 {
     char path[1100];
-    snprintf(path, sizeof path, "%s/metrics.jsonl", m->config->out);
+    lines_path(m, path);
     if (m->first > 0 && tt_is_file(path)) {
         char *text;
         size_t size;
         TT_TRY(tt_file_read(path, (size_t)1 << 32, &text, &size));
-        size_t keep = kept_length(text, size, m->first);
+        m->whole_bytes = (int64_t)kept_length(m, text, size);
         free(text);
-        if (truncate(path, (off_t)keep)) return tt_fail(TT_FAILED, "%s: %s; is it writable?", path, strerror(errno));
+        if (truncate(path, (off_t)m->whole_bytes)) return tt_fail(TT_FAILED, "%s: %s; is it writable?", path, strerror(errno));
     }
+    m->whole_step = m->first;
     m->lines = fopen(path, m->first > 0 ? "a" : "w");
     if (!m->lines) return tt_fail(TT_FAILED, "%s: %s; choose another --out", path, strerror(errno));
     setvbuf(m->lines, m->line_buffer, _IOFBF, sizeof m->line_buffer);
     return TT_OK;
+}
+
+/* A full disk is no reason to throw a run away. The file ends with its last whole line, and the end of the run says so. */
+static void give_up_lines(struct tt_meter *m, int error)
+{
+    char path[1100];
+    lines_path(m, path);
+    m->lines_error = error;
+    fclose(m->lines);
+    m->lines = NULL;
+    (void)!truncate(path, (off_t)m->whole_bytes);
+    tt_meter_clear(m);
+    fprintf(stderr, "tt: %s cannot be written: %s; training goes on without it\n", path, strerror(error));
+}
+
+static void flush_lines(struct tt_meter *m)
+{
+    if (!m->lines) return;
+    errno = 0;
+    bool failed = fflush(m->lines) || ferror(m->lines);
+    if (failed) {
+        give_up_lines(m, errno ? errno : EIO);
+        return;
+    }
+    struct stat st;
+    if (!fstat(fileno(m->lines), &st)) m->whole_bytes = (int64_t)st.st_size;
+    m->whole_step = m->seen;
+}
+
+tt_status tt_meter_status(const struct tt_meter *m)
+{
+    char path[1100];
+    if (!m->lines_error) return TT_OK;
+    lines_path(m, path);
+    return tt_fail(TT_FAILED, "the run is done and saved, but %s ends at step %lld: %s; free some space before the next run",
+                   path, (long long)m->whole_step, strerror(m->lines_error));
 }
 
 /* JSON has no NaN or infinity. */
@@ -164,9 +221,16 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
     if (m->recent > 0) tt_events_scalar(m->events, e->step, "train/tokens_per_second", m->recent);
 }
 
+/* In fp16 a step that overflowed is part of the search for the largest loss scale; without one to lower it is not. */
+static bool only_overflowed(const struct tt_meter *m, const struct tt_metrics *e)
+{
+    return m->config->precision == TT_PREC_FP16 && isfinite(e->loss) && e->loss_scale > 1;
+}
+
 static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
 {
     m->skipped++;
+    if (only_overflowed(m, e)) return;
     if (!m->bad_step) m->bad_step = e->step;
     if (m->config->on_nan != TT_NAN_SKIP || m->warned) return;
     m->warned = true;
@@ -190,7 +254,7 @@ static void show(struct tt_meter *m, int64_t upto)
         write_line(m, e);
         write_events(m, e);
     }
-    if (m->lines) fflush(m->lines);
+    flush_lines(m);
     if (m->events) tt_status_free(tt_events_flush(m->events)); /* told again when it is closed */
 }
 
@@ -243,10 +307,8 @@ tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
 void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best)
 {
     char number[32];
-    if (m->lines) {
-        fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
-        fflush(m->lines);
-    }
+    if (m->lines) fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
+    flush_lines(m);
     if (m->events) tt_events_scalar(m->events, step, "validation/loss", loss);
     if (m->config->quiet) return;
     tt_meter_clear(m);

@@ -18,7 +18,9 @@ struct tt_meter {
     int64_t asked_step; /* the newest step in it */
     int64_t seen;       /* steps shown so far */
     int64_t first;      /* steps done before this run */
-    FILE *lines;        /* metrics.jsonl; NULL: none */
+    FILE *lines;        /* metrics.jsonl; NULL: none, or it could not be written any more */
+    int64_t whole_bytes, whole_step; /* of it, written for certain */
+    int lines_error;    /* errno of the first line that could not be written */
     char line_buffer[1 << 14];
     struct tt_events *events; /* TensorBoard's; NULL: none */
     bool terminal;      /* stderr shows a progress line */
@@ -39,6 +41,7 @@ tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */
 void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
+tt_status tt_meter_status(const struct tt_meter *m); /* an error when lines of metrics.jsonl are missing */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */
 /* The norm of all gradients before clipping, of a step that was collected. */
 double tt_meter_norm(const struct tt_meter *m, int64_t step);

@@ -1,6 +1,7 @@
 #include "core/train.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,12 +109,17 @@ static tt_status read_state(struct loop *l, int64_t step)
     return TT_OK;
 }
 
-static tt_status save(struct loop *l, int64_t step)
+static tt_status not_finite(const struct loop *l)
+{
+    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied and nothing was saved "
+                   "after it. Lower --learning-rate, or go on past such steps with --on-nan skip", (long long)l->meter.bad_step);
+}
+
+static bool gone_bad(const struct loop *l) { return l->meter.bad_step && l->c->on_nan == TT_NAN_STOP; }
+
+static tt_status write_checkpoint(struct loop *l, int64_t step)
 {
     struct tt_device_info info;
-    if (!l->c->out[0] || l->saved == step) return TT_OK;
-    TT_TRY(tt_meter_finish(&l->meter, step));
-    TT_TRY(read_state(l, step));
     TT_TRY(l->b->ops->info(l->b->self, &info));
     struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .params = l->t->params,
                               .tokenizer = tt_data_tokenizer(l->t->data)};
@@ -129,13 +135,44 @@ static tt_status save(struct loop *l, int64_t step)
     return st;
 }
 
-/* ---- the loop ---- */
-
-static tt_status not_finite(const struct loop *l)
+/* Metrics come late: only when all of them are here is it known whether the weights are worth keeping. */
+static tt_status save(struct loop *l, int64_t step)
 {
-    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied and nothing was saved "
-                   "after it. Lower --learning-rate, or go on past such steps with --on-nan skip", (long long)l->meter.bad_step);
+    if (!l->c->out[0] || l->saved == step) return TT_OK;
+    TT_TRY(tt_meter_finish(&l->meter, step));
+    if (gone_bad(l)) return not_finite(l);
+    TT_TRY(read_state(l, step));
+    tt_status st = write_checkpoint(l, step);
+    return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
 }
+
+/* What cannot be saved now may be next time: stopping here would lose the steps since the last checkpoint for certain.
+ * The checkpoint at the end has no next time. */
+static tt_status save_on_the_way(struct loop *l, int64_t step)
+{
+    tt_status st = save(l, step);
+    if (!st || gone_bad(l)) return st;
+    tt_meter_clear(&l->meter);
+    fprintf(stderr, "tt: %s; training goes on and tries again at the next checkpoint\n", st->text);
+    tt_status_free(st);
+    return TT_OK;
+}
+
+/* The data gave out, but the steps before are good. */
+static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
+{
+    if (!l->c->out[0] || step == l->first) return why;
+    tt_status st = save(l, step);
+    if (gone_bad(l)) {
+        tt_status_free(why);
+        return st;
+    }
+    bool saved = !st;
+    tt_status_free(st);
+    return saved ? tt_context(why, "stopped after step %lld, which is saved", (long long)step) : why;
+}
+
+/* ---- the loop ---- */
 
 static bool due(int64_t step, int64_t interval) { return interval > 0 && step % interval == 0; }
 
@@ -143,20 +180,22 @@ static tt_status after_step(struct loop *l, int64_t step)
 {
     bool last = step == l->c->num_steps;
     TT_TRY(tt_meter_step(&l->meter, step));
-    if (l->meter.bad_step && l->c->on_nan == TT_NAN_STOP) return not_finite(l);
+    if (gone_bad(l)) return not_finite(l);
     if (l->c->val_interval > 0 && (due(step, l->c->val_interval) || last)) {
         TT_TRY(tt_meter_finish(&l->meter, step));
         TT_TRY(note_gradients(l, step));
-        TT_TRY(validate(l, step));
+        tt_status st = gone_bad(l) ? TT_OK : validate(l, step);
+        if (st) return save_and_fail(l, step, st);
     }
-    if (due(step, l->c->save_interval)) TT_TRY(save(l, step));
-    return l->meter.bad_step && l->c->on_nan == TT_NAN_STOP ? not_finite(l) : TT_OK;
+    if (!last && due(step, l->c->save_interval)) TT_TRY(save_on_the_way(l, step));
+    return gone_bad(l) ? not_finite(l) : TT_OK;
 }
 
 static tt_status run_loop(struct loop *l, int64_t *step)
 {
     while (*step < l->c->num_steps) {
-        TT_TRY(tt_feed_begin(&l->feed));
+        tt_status st = tt_feed_begin(&l->feed);
+        if (st) return save_and_fail(l, *step, st);
         TT_TRY(tt_step(&l->stepper));
         TT_TRY(tt_feed_end(&l->feed));
         ++*step;
@@ -165,8 +204,7 @@ static tt_status run_loop(struct loop *l, int64_t *step)
     }
     TT_TRY(tt_meter_finish(&l->meter, *step));
     if (l->c->val_interval <= 0) TT_TRY(note_gradients(l, *step));
-    if (l->meter.bad_step && l->c->on_nan == TT_NAN_STOP) return not_finite(l);
-    return save(l, *step);
+    return gone_bad(l) ? not_finite(l) : save(l, *step);
 }
 
 static tt_status open_loop(struct loop *l)
@@ -212,6 +250,7 @@ tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
     *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
                                        .data_seconds = tt_feed_waited(&l.feed), .early_stop = l.stop_early};
+    if (!st) st = tt_meter_status(&l.meter);
     tt_status closed = close_loop(&l);
     if (st)
         tt_status_free(closed);

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/gemm_tiles.h"
@@ -30,6 +31,26 @@ bool tt_cpu_blas_open(char *name, size_t size)
     }
     snprintf(name, size, "%s", version);
     return true;
+}
+
+tt_status tt_cpu_blas_hold(int threads, struct cpu_room *room)
+{
+    const size_t buffer = (size_t)34 << 20; /* 32 MiB, and alignment */
+    *room = (struct cpu_room){0};
+    if (!openblas_set_num_threads) return TT_OK;
+    size_t bytes = (size_t)threads * buffer;
+    void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return tt_fail(TT_FAILED, "no %zu MiB of address space for OpenBLAS on %d threads; use fewer --threads, raise 'ulimit -v', "
+                       "or go without it: TT_CPU_GEMM=builtin", bytes >> 20, threads);
+    *room = (struct cpu_room){at, bytes};
+    return TT_OK;
+}
+
+void tt_cpu_blas_let_go(struct cpu_room *room)
+{
+    if (room->at) munmap(room->at, room->bytes);
+    *room = (struct cpu_room){0};
 }
 
 /* Its integers are int. */
@@ -73,6 +94,14 @@ bool tt_cpu_blas_open(char *name, size_t size)
     (void)name, (void)size;
     return false;
 }
+
+tt_status tt_cpu_blas_hold(int threads, struct cpu_room *room)
+{
+    (void)threads, (void)room;
+    return TT_OK;
+}
+
+void tt_cpu_blas_let_go(struct cpu_room *room) { (void)room; }
 
 bool tt_cpu_blas_can(const struct tt_gemm *g)
 {

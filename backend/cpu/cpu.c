@@ -18,6 +18,7 @@ struct cpu {
     struct cpu_team team;
     bool blas;
     char blas_name[64];
+    struct cpu_room blas_room;
     size_t memory_total; /* 0 when unknown */
     atomic_size_t used, peak; /* atomic, because a loader thread may allocate too */
 };
@@ -168,6 +169,7 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
     } else if (cpu->kernels->gemv_can(g)) {
         cpu->kernels->gemv(&cpu->team, g);
     } else if (cpu->blas && tt_cpu_blas_can(g)) {
+        tt_cpu_blas_let_go(&cpu->blas_room);
         tt_cpu_blas_gemm(&cpu->team, g);
     } else {
         TT_TRY(need_scratch(cpu, cpu->kernels->gemm_scratch));
@@ -252,6 +254,7 @@ static tt_status cpu_event_elapsed(void *self, tt_event from, tt_event to, doubl
 static void cpu_close(void *self)
 {
     struct cpu *cpu = self;
+    tt_cpu_blas_let_go(&cpu->blas_room);
     free(cpu->team.scratch);
     free(cpu);
 }
@@ -342,6 +345,11 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
     cpu->kernels = choose_kernels();
     const char *gemm = getenv("TT_CPU_GEMM");
     cpu->blas = !(gemm && !strcmp(gemm, "builtin")) && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);
+    tt_status st = cpu->blas ? tt_cpu_blas_hold(cpu->team.threads, &cpu->blas_room) : TT_OK;
+    if (st) {
+        free(cpu);
+        return st;
+    }
     *out = (struct tt_backend){&ops, cpu};
     return TT_OK;
 }

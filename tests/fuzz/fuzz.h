@@ -1,0 +1,60 @@
+/* What the fuzz targets share. Each is a file fuzz_<name>.c with one LLVMFuzzerTestOneInput, and a folder corpus/<name>.
+ * A target does more than parse: what was accepted is used, and where there is a way back, it must lead to the same. */
+#ifndef TT_FUZZ_H
+#define TT_FUZZ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/status.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* A promise that was broken: stops, so that the input is kept. */
+#define PROMISE(cond)                                                                              \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #cond);                     \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* An error has a message of one line; returns whether there was one. */
+static inline bool fuzz_refused(tt_status st)
+{
+    if (!st) return false;
+    PROMISE(st->text[0] && !strchr(st->text, '\n'));
+    tt_status_free(st);
+    return true;
+}
+
+/* The bytes as a regular file; its path stays the same from call to call. */
+static inline const char *fuzz_file(const uint8_t *data, size_t n)
+{
+    static int fd = -1;
+    static char path[64];
+    if (fd < 0) {
+        fd = memfd_create("fuzz", 0);
+        PROMISE(fd >= 0);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    PROMISE(!ftruncate(fd, 0) && pwrite(fd, data, n, 0) == (ssize_t)n);
+    return path;
+}
+
+/* The bytes as a 0-terminated text. */
+static inline char *fuzz_text(const uint8_t *data, size_t n)
+{
+    char *text = malloc(n + 1);
+    PROMISE(text);
+    memcpy(text, data, n);
+    text[n] = 0;
+    return text;
+}
+
+#endif

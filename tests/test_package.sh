@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# What is installed works wherever it is moved to, the packages hold it, the manual page is sound, and bash completes.
+set -u
+: "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+source=$PWD
+failed=0
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+}
+passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# ---- the manual page ----
+"$TT" help --man >"$dir/tt.1" || fail "no manual page"
+sed 's/\\-/-/g; s/\[no-\]//g' "$dir/tt.1" >"$dir/plain"
+for option in $("$TT" help --completion fish | sed -n 's/.* -l \([a-z0-9-]*\).*/\1/p' | sort -u | grep -v '^no-'); do
+    grep -q -- "--$option" "$dir/plain" || fail "the manual page does not know --$option"
+done
+if has groff; then
+    LC_ALL=C groff -man -ww -z "$dir/tt.1" 2>"$dir/warnings"
+    [ -s "$dir/warnings" ] && fail "groff: $(head -n 3 "$dir/warnings")"
+elif has mandoc; then
+    mandoc -T lint -W warning "$dir/tt.1" >"$dir/warnings" || fail "mandoc: $(head -n 3 "$dir/warnings")"
+fi
+if has man && has groff; then
+    MANWIDTH=100 man -l "$dir/tt.1" 2>"$dir/warnings" | grep -q -- "--batch-size N" || fail "man does not show --batch-size"
+fi
+passed "manual page"
+
+# ---- completion ----
+"$TT" help --completion bash >"$dir/tt.bash" || fail "no completion for bash"
+complete_words() { # complete_words WORDS...: what bash would offer for the last of them, in a line
+    (
+        # shellcheck disable=SC1091
+        source "$dir/tt.bash"
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        _tt
+        printf '%s ' "${COMPREPLY[@]}"
+    )
+}
+offers() { # offers "what is offered" WORDS...
+    local want=$1 got
+    shift
+    got=$(complete_words "$@")
+    [ "$got" = "$want " ] || fail "tt ${*:2}: offers \"$got\", not \"$want\""
+}
+cd "$dir" || exit 1
+mkdir files && touch files/one.txt files/two.bin "files/with space"
+offers "train" tt tr
+offers "--help" tt --h
+offers "--batch-size" tt train --bat
+offers "--tie-embeddings" tt train --tie
+offers "--no-tie-embeddings" tt train --no-t
+offers "baseline" tt train --version b
+offers "baseline" tt train --version = b
+offers "fp32 tf32 bf16 fp16" tt train --precision =
+offers "tiny" tt train --preset ti
+offers "baseline,flash" tt bench --versions baseline,fl
+offers "auto" tt train --resume a
+offers "files/one.txt" tt data files/o
+offers "files/two.bin" tt train --data files/t
+offers "files/with space" tt train --out files/w
+offers "generate" tt help g
+offers "" tt generate --bat
+offers "" tt nonsense --
+[ "$(complete_words tt train --seed "")" = " " ] || fail "a number has nothing to offer"
+count=$(complete_words tt train -- | wc -w)
+[ "$count" -gt 40 ] || fail "tt train -- offers only $count words"
+"$TT" help --completion zsh >_tt && "$TT" help --completion fish >tt.fish || fail "no completion for zsh or fish"
+grep -q "'--batch-size=\[sequences in a batch\]" _tt || fail "zsh: no --batch-size"
+grep -q "seen_subcommand_from train' -l version -x -a 'baseline fused flash'" tt.fish || fail "fish: no --version"
+if has zsh; then zsh -n _tt || fail "zsh cannot read its completion"; fi
+if has fish; then fish -n tt.fish || fail "fish cannot read its completion"; fi
+"$TT" help --completion tcsh >/dev/null 2>err && fail "tcsh?"
+grep -q "bash" err || fail "an unknown shell: $(cat err)"
+passed "completion"
+
+# ---- install, move, run ----
+has cmake || exit "$failed"
+cmake --install "$TT_BUILD" --prefix "$dir/first" >log 2>&1 || fail "cmake --install: $(tail -n 3 log)"
+mkdir elsewhere && mv first "elsewhere/moved here"
+tree="elsewhere/moved here"
+[ "$("$tree/bin/tt" --version)" = "$("$TT" --version)" ] || fail "the installed tt does not start"
+for file in share/man/man1/tt.1 share/bash-completion/completions/tt share/zsh/site-functions/_tt \
+    share/fish/vendor_completions.d/tt.fish; do
+    [ -s "$tree/$file" ] || fail "not installed: $file"
+done
+cmp -s "$tree/share/man/man1/tt.1" tt.1 || fail "the installed manual page is another one"
+for file in LICENSE CHANGELOG.md README.md; do find "$tree/share/doc" -name $file | grep -q . || fail "not installed: $file"; done
+grep -rqlF -e "$source" -e "$TT_BUILD" "$tree/share" && fail "the tree knows where it was made"
+passed "install"
+
+# ---- packages ----
+if has cpack; then
+    cpack --config "$TT_BUILD/CPackConfig.cmake" -G TGZ -B "$dir/packed" >log 2>&1 || fail "cpack: $(tail -n 3 log)"
+    tar tzf packed/tinytransformer-*.tar.gz >list || fail "no .tar.gz"
+    grep -q 'bin/tt$' list && grep -q 'man1/tt.1$' list || fail "the .tar.gz has no bin/tt or no manual page"
+    mkdir unpacked && tar xzf packed/tinytransformer-*.tar.gz -C unpacked
+    unpacked/*/bin/tt --version >/dev/null || fail "tt of the .tar.gz does not start"
+    if has dpkg-deb; then
+        cpack --config "$TT_BUILD/CPackConfig.cmake" -G DEB -B "$dir/packed" >log 2>&1 || fail "cpack: $(tail -n 3 log)"
+        dpkg-deb -c packed/*.deb >list || fail "no .deb"
+        grep -q './usr/bin/tt$' list && grep -q './usr/share/man/man1/tt.1$' list || fail "the .deb puts things elsewhere: $(head -n 5 list)"
+        dpkg-deb -f packed/*.deb Depends | grep -q libc6 || fail "the .deb depends on nothing"
+    fi
+    passed "packages"
+fi
+
+# ---- the files for clusters ----
+cd "$source" || exit 1
+for file in packaging/slurm/*.sbatch; do
+    bash -n "$file" || fail "$file"
+    words=$(sed -n '/srun \$tt/,/out$/p' "$file" | tr -d '\\\n' | sed 's/.*\$tt //')
+    # shellcheck disable=SC2086
+    "$TT" ${words//\$out/x} --precision fp32 --resume none --print-config >/dev/null 2>"$dir/err" || fail "$file: $(cat "$dir/err")"
+done
+if has python3; then python3 -c "import ast; ast.parse(open('packaging/spack/package.py').read())" || fail "package.py"; fi
+passed "cluster files"
+exit "$failed"
