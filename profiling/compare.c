@@ -344,11 +344,25 @@ static tt_status find_rows(struct tt_comparison *c)
     return TT_OK;
 }
 
+/* The last part of the paths alone, where that tells them apart. */
+static void shorten_labels(struct tt_comparison *c)
+{
+    const char *last[TT_COMPARE_LIMIT];
+    for (int i = 0; i < c->n; i++) {
+        const char *slash = strchr(c->runs[i].label, '/');
+        last[i] = slash ? slash + 1 : c->runs[i].label;
+        for (int k = 0; k < i; k++)
+            if (strcmp(last[i], last[k]) == 0) return;
+    }
+    for (int i = 0; i < c->n; i++) memmove(c->runs[i].label, last[i], strlen(last[i]) + 1);
+}
+
 tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out)
 {
     *out = (struct tt_comparison){0};
     for (int i = 0; i < n; i++) TT_TRY(add_path(out, paths[i]));
     if (out->n < 2) return tt_fail(TT_USAGE, "a comparison needs two runs; name the folders of two profiles");
+    shorten_labels(out);
     TT_TRY(find_speedups(out));
     find_accuracy(out);
     return find_rows(out);

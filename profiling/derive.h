@@ -9,8 +9,9 @@
 double tt_roof_at(const struct tt_ceilings *c, double intensity);
 double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes);
 
-/* step, launch, operators, groups, phases, components. */
+/* step, launch, operators, groups; also r->t.median. Then phases and components. */
 tt_status tt_derive_times(struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out);
+tt_status tt_derive_parts(struct tt_run *r, struct tt_profile *out);
 
 /* FLOPs of the mathematics of a step, over the matrix products alone. */
 struct tt_model_work {

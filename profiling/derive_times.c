@@ -1,4 +1,4 @@
-/* Operators, groups, phases and components. The time of an operation is its median over the steps. What disturbs a machine
+/* The step, its operators and groups. The time of an operation is its median over the steps. What disturbs a machine
  * hits now this operation and now that, so that a step takes longer than all its medians together: they are scaled, all
  * alike, to add up to the median of the steps' sums. Every table is made of these, so that all add up to the same. */
 #include <math.h>
@@ -14,10 +14,8 @@ struct times {
     const struct tt_plan *plan;
     const struct tt_ceilings *ceilings;
     struct tt_profile *out;
-    double *op;      /* median seconds of each operation */
     double *values;  /* as many as ops x steps, for medians */
     int *row;        /* which operator each operation belongs to */
-    double copy;     /* seconds per step */
 };
 
 double tt_roof_at(const struct tt_ceilings *c, double intensity) { return fmin(c->flops, intensity * c->bandwidth); }
@@ -113,7 +111,7 @@ static void make_operators(struct times *t)
     struct tt_profile *out = t->out;
     for (int i = 0; i < t->plan->count; i++) {
         t->row[i] = row_of(out, &t->plan->ops[i]);
-        add_op(&out->operators[t->row[i]], &t->plan->ops[i], t->op[i]);
+        add_op(&out->operators[t->row[i]], &t->plan->ops[i], t->r->t.median[i]);
     }
     for (int i = 0; i < out->operators_count; i++) {
         out->operators[i].median = median_launch(t, in_row, i);
@@ -137,7 +135,7 @@ static void make_groups(struct times *t)
         for (int i = 0; i < t->plan->count; i++) {
             if ((int)t->plan->ops[i].group != g) continue;
             if (!row) row = add_group(t->out, tt_group_name((enum tt_group)g));
-            add_op(row, &t->plan->ops[i], t->op[i]);
+            add_op(row, &t->plan->ops[i], t->r->t.median[i]);
         }
         if (!row) continue;
         row->median = median_launch(t, in_group, g);
@@ -149,10 +147,10 @@ static void make_groups(struct times *t)
 static void add_copies_and_gaps(struct times *t)
 {
     struct tt_profile_row *copies = add_group(t->out, "copies");
-    *copies = (struct tt_profile_row){.name = "copies", .group = "copies", .count = t->r->t.copy_count, .seconds = t->copy,
-                                      .median = t->r->t.copy_count ? t->copy / t->r->t.copy_count : NAN,
+    *copies = (struct tt_profile_row){.name = "copies", .group = "copies", .count = t->r->t.copy_count, .seconds = t->r->t.copy_median,
+                                      .median = t->r->t.copy_count ? t->r->t.copy_median / t->r->t.copy_count : NAN,
                                       .bytes = t->r->t.copy_bytes, .intensity = 0, .flops_per_second = 0,
-                                      .bytes_per_second = t->copy > 0 ? t->r->t.copy_bytes / t->copy : NAN, .roof_percent = NAN};
+                                      .bytes_per_second = t->r->t.copy_median > 0 ? t->r->t.copy_bytes / t->r->t.copy_median : NAN, .roof_percent = NAN};
     struct tt_profile_row *gaps = add_group(t->out, "gaps");
     *gaps = (struct tt_profile_row){.name = "gaps", .group = "gaps", .seconds = fmax(0, t->out->step.gap_seconds), .median = NAN,
                                     .intensity = NAN, .flops_per_second = NAN, .bytes_per_second = NAN, .roof_percent = NAN};
@@ -201,8 +199,8 @@ static void make_step(struct times *t)
     s->deviation = deviation(r->t.step, r->t.steps, s->mean);
     s->launched_seconds = r->graph ? tt_run_median(r, r->t.launched) : s->seconds;
     s->wall_seconds = r->t.wall;
-    for (int i = 0; i < t->plan->count; i++) s->kernel_seconds += t->op[i];
-    s->gap_seconds = s->seconds - s->kernel_seconds - (r->serial ? t->copy : 0);
+    for (int i = 0; i < t->plan->count; i++) s->kernel_seconds += t->r->t.median[i];
+    s->gap_seconds = s->seconds - s->kernel_seconds - (r->serial ? t->r->t.copy_median : 0);
     s->gap_fraction = s->gap_seconds / s->seconds;
     s->samples_per_second = samples / s->seconds;
     s->tokens_per_second = samples * (double)c->seq_len / s->seconds;
@@ -222,121 +220,17 @@ static void make_launch(struct times *t)
     l->waits = t->r->t.waits;
 }
 
-/* ---- phases ---- */
-
-static double phase_median(struct times *t, int phase, bool host)
-{
-    struct tt_times *times = &t->r->t;
-    for (int i = 0; i < times->steps; i++) times->scratch[i] = host ? times->phase[i].host[phase] : times->phase[i].wall[phase];
-    return tt_quantile(times->scratch, times->steps, 0.5);
-}
-
-static struct tt_profile_phase *add_phase(struct tt_profile *out, const char *name)
-{
-    struct tt_profile_phase *p = &out->phases[out->phases_count++];
-    snprintf(p->name, sizeof p->name, "%s", name);
-    return p;
-}
-
-static void make_phases(struct times *t)
-{
-    static const char *const names[TT_PHASES] = {"forward", "backward", "optimizer"};
-    double data = tt_run_median(t->r, t->r->t.data_host), walls = t->r->serial ? data : 0;
-    struct tt_profile_phase *p = add_phase(t->out, "data");
-    p->wall = p->host = data;
-    p->device = t->copy;
-    p->bytes = t->r->t.copy_bytes;
-    for (int phase = 0; phase < TT_PHASES; phase++) {
-        p = add_phase(t->out, names[phase]);
-        p->wall = phase_median(t, phase, false);
-        p->host = phase_median(t, phase, true);
-        walls += p->wall;
-        for (int i = 0; i < t->plan->count; i++) {
-            const struct tt_op *op = &t->plan->ops[i];
-            if ((int)op->phase != phase) continue;
-            p->kernels++;
-            p->device += t->op[i];
-            p->flops += tt_op_flops(op);
-            p->bytes += tt_op_bytes(op);
-        }
-    }
-    p = add_phase(t->out, "other");
-    p->wall = fmax(0, tt_run_median(t->r, t->r->t.launched) - walls);
-    p->host = NAN;
-}
-
-/* ---- components ---- */
-
-typedef bool (*chooser)(const struct tt_op *op);
-
-static bool is_embedding(const struct tt_op *op) { return op->group == TT_G_EMBEDDING; }
-static bool in_block(const struct tt_op *op) { return op->layer >= 0; }
-static bool is_attention(const struct tt_op *op)
-{
-    return in_block(op) && (op->group == TT_G_QKV || op->group == TT_G_ROPE || op->group == TT_G_SCORES || op->group == TT_G_SOFTMAX ||
-                            op->group == TT_G_ATTENTION);
-}
-static bool is_ffn(const struct tt_op *op)
-{
-    return in_block(op) && (op->group == TT_G_GATE_UP || op->group == TT_G_ACTIVATION || op->group == TT_G_DOWN);
-}
-static bool is_norm(const struct tt_op *op) { return in_block(op) && !is_attention(op) && !is_ffn(op); }
-static bool is_head(const struct tt_op *op) { return op->group == TT_G_LOSS; }
-static bool is_forward(const struct tt_op *op) { return op->phase == TT_FORWARD; }
-static bool is_pass(const struct tt_op *op) { return op->phase != TT_OPTIMIZE; }
-static bool is_any(const struct tt_op *op)
-{
-    (void)op;
-    return true;
-}
-
-static const struct {
-    const char *name;
-    chooser is;
-    bool per_layer;
-} components[] = {
-    {"embedding", is_embedding, false}, {"block", in_block, true},        {"block attention", is_attention, true},
-    {"block ffn", is_ffn, true},        {"block norms", is_norm, true},   {"head + loss", is_head, false},
-    {"forward", is_forward, false},     {"forward + backward", is_pass, false}, {"full step", is_any, false},
-};
-enum { COMPONENTS = sizeof components / sizeof *components };
-
-static void make_component(struct times *t, int which)
-{
-    struct tt_profile_component *c = &t->out->components[t->out->components_count++];
-    double part = components[which].per_layer ? 1.0 / (double)t->r->config.num_layers : 1, kernels = 0;
-    snprintf(c->name, sizeof c->name, "%s", components[which].name);
-    for (int i = 0; i < t->plan->count; i++) {
-        const struct tt_op *op = &t->plan->ops[i];
-        if (!components[which].is(op)) continue;
-        double seconds = part * t->op[i];
-        kernels += part;
-        c->flops += part * tt_op_flops(op);
-        c->bytes += part * tt_op_bytes(op);
-        c->seconds += seconds;
-        if (op->phase == TT_FORWARD) c->forward += seconds;
-        if (op->phase == TT_BACKWARD) c->backward += seconds;
-    }
-    c->kernels = (int64_t)round(kernels);
-    if (components[which].is == is_forward) c->backward = NAN;
-    if (components[which].is == is_any) c->seconds = t->out->step.seconds;
-    c->share = c->seconds / t->out->step.seconds;
-}
-
 /* ---- all ---- */
 
 static tt_status make_room(struct times *t)
 {
     size_t n = (size_t)t->plan->count;
     struct tt_profile *out = t->out;
-    t->op = calloc(n, sizeof *t->op);
     t->values = calloc(n * (size_t)t->r->t.steps, sizeof *t->values);
     t->row = calloc(n, sizeof *t->row);
     out->operators = calloc(n, sizeof *out->operators);
     out->groups = calloc(TT_GROUP_COUNT + 2, sizeof *out->groups);
-    out->phases = calloc(TT_PHASES + 2, sizeof *out->phases);
-    out->components = calloc(COMPONENTS, sizeof *out->components);
-    bool whole = t->op && t->values && t->row && out->operators && out->groups && out->phases && out->components;
+    bool whole = t->values && t->row && out->operators && out->groups;
     return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the tables of a profile");
 }
 
@@ -344,28 +238,25 @@ static void make_operation_times(struct times *t)
 {
     struct tt_times *times = &t->r->t;
     double sum = 0;
-    for (int i = 0; i < t->plan->count; i++) sum += t->op[i] = tt_run_median(t->r, times->op + (size_t)i * (size_t)times->steps);
+    for (int i = 0; i < t->plan->count; i++) sum += times->median[i] = tt_run_median(t->r, times->op + (size_t)i * (size_t)times->steps);
     for (int step = 0; step < times->steps; step++) {
         times->scratch[step] = 0;
         for (int i = 0; i < t->plan->count; i++) times->scratch[step] += times->op[i * times->steps + step];
     }
     double whole = tt_quantile(times->scratch, times->steps, 0.5);
-    for (int i = 0; i < t->plan->count && sum > 0; i++) t->op[i] *= whole / sum;
+    for (int i = 0; i < t->plan->count && sum > 0; i++) times->median[i] *= whole / sum;
 }
 
 static void make_all(struct times *t)
 {
-    struct tt_times *times = &t->r->t;
     make_operation_times(t);
-    t->copy = tt_run_median(t->r, times->copy);
+    t->r->t.copy_median = tt_run_median(t->r, t->r->t.copy);
     make_step(t);
     make_launch(t);
     make_operators(t);
     make_groups(t);
     add_copies_and_gaps(t);
     make_shares(t->out);
-    make_phases(t);
-    for (int i = 0; i < COMPONENTS; i++) make_component(t, i);
 }
 
 tt_status tt_derive_times(struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out)
@@ -373,7 +264,6 @@ tt_status tt_derive_times(struct tt_run *r, const struct tt_ceilings *c, struct 
     struct times t = {.r = r, .plan = r->session.step, .ceilings = c, .out = out};
     tt_status st = make_room(&t);
     if (!st) make_all(&t);
-    free(t.op);
     free(t.values);
     free(t.row);
     return st;

@@ -89,7 +89,7 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
     tt_svg_grouped(t, &(struct tt_stack){heading, "ms a step", names, series, n, c->n, values});
     tt_text_puts(&columns, "name");
     for (int i = 0; i < c->n; i++) tt_text_printf(&columns, "|#%s", c->runs[i].label);
-    for (int i = 1; i < c->n; i++) tt_text_puts(&columns, "|#speed-up");
+    for (int i = 1; i < c->n; i++) tt_text_printf(&columns, "|#speed-up of %s", c->runs[i].label);
     html_table(t, columns.s ? columns.s : "name");
     for (int k = 0; k < n; k++) {
         html_row(t);

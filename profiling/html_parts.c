@@ -21,7 +21,7 @@ static const char page_css[] =
     ".facts div{background:var(--card);border-radius:6px;padding:8px 12px}.facts dt{color:var(--soft);font-size:.8rem}"
     ".facts .wide{grid-column:span 2}.facts dd{margin:0;font-weight:600;overflow-wrap:anywhere}dl{margin:0}"
     "table{border-collapse:collapse;font-size:.87rem;margin:6px 0}th,td{padding:4px 10px;text-align:left;border-bottom:1px solid var(--rule);vertical-align:top}"
-    "th{white-space:nowrap;color:var(--soft);font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+    "th{white-space:nowrap;color:var(--soft);font-weight:600}td:first-child{white-space:nowrap}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
     ".js th{cursor:pointer}.js th:focus-visible{outline:2px solid var(--soft)}th[aria-sort=ascending]::after{content:' \\25B2'}th[aria-sort=descending]::after{content:' \\25BC'}"
     "summary{cursor:pointer;color:var(--soft)}ol.try li{margin:8px 0;max-width:80ch}"
     "#tip{position:fixed;pointer-events:none;background:var(--ink);color:var(--page);padding:4px 9px;border-radius:5px;font-size:.85rem;max-width:300px;display:none;z-index:9}"

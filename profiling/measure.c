@@ -67,6 +67,7 @@ static tt_status run_all(struct tt_run *r, const struct tt_ceilings *c, struct t
     take_trace(r, out);
     TT_TRY(tt_derive_training(r, out));
     TT_TRY(tt_derive_times(r, c, out));
+    TT_TRY(tt_derive_parts(r, out));
     TT_TRY(tt_derive_efficiency(r, c, out));
     TT_TRY(tt_derive_memory(r, out));
     return tt_derive_sweeps(r, out);

@@ -24,9 +24,10 @@ static tt_status make_room(struct tt_times *t, int steps, int ops)
     t->scratch = calloc(n, sizeof *t->scratch);
     t->number = calloc(n, sizeof *t->number);
     t->one = calloc((size_t)ops, sizeof *t->one);
+    t->median = calloc((size_t)ops, sizeof *t->median);
     t->phase = calloc(n, sizeof *t->phase);
     bool whole = t->step && t->launched && t->op && t->recorded && t->copy && t->data_host && t->scratch && t->number &&
-                 t->one && t->phase;
+                 t->one && t->median && t->phase;
     return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the times of %d steps of %d operations", steps, ops);
 }
 
@@ -69,6 +70,7 @@ void tt_run_close(struct tt_run *r)
     free(t->scratch);
     free(t->number);
     free(t->one);
+    free(t->median);
     free(t->phase);
     *t = (struct tt_times){0};
 }

@@ -19,6 +19,8 @@ struct tt_times {
     double *scratch;          /* steps */
     int64_t *number;          /* of the undisturbed steps in the run */
     double *one;              /* ops: of one step */
+    double *median;           /* ops: derived from op, so that all add up */
+    double copy_median;
     struct tt_phase_times *phase; /* steps of them */
     double wall;              /* of the undisturbed steps, per step */
     double copy_bytes;

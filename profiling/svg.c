@@ -144,6 +144,13 @@ void svg_circle(struct tt_text *out, double x, double y, double r, int color, co
                    color % TT_SVG_COLORS);
 }
 
+int svg_letters(const char *s)
+{
+    int n = 0;
+    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
 /* As many whole characters as fit, the last one an ellipsis when some had to go. */
 const char *svg_shorten(const char *s, int most, char *out, size_t size)
 {

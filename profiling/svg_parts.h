@@ -18,6 +18,7 @@ void svg_text(struct tt_text *out, double x, double y, unsigned how, const char 
 void svg_line(struct tt_text *out, double x1, double y1, double x2, double y2, const char *class);
 void svg_rect(struct tt_text *out, double x, double y, double w, double h, int color, const char *words);
 void svg_circle(struct tt_text *out, double x, double y, double r, int color, const char *words);
+int svg_letters(const char *s);
 const char *svg_shorten(const char *s, int most, char *out, size_t size);
 
 /* 1, 2 or 5 times a power of ten, so that at most about `most` steps lie in the span. */

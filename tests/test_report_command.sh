@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# tt report, tt compare and tt check as they are typed.
+set -u
+: "${TT:?is the program to test}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+profiles=$PWD/tests/profiles
+cd "$work" || exit 1
+checks=0 failures=0
+fail() { failures=$((failures + 1)); echo "FAIL $*"; }
+run() { # run CODE WORDS...
+    local want=$1 got
+    shift
+    checks=$((checks + 1))
+    "$TT" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$want" ] || fail "tt $*: exit code $got, not $want: $(head -c 500 err)"
+}
+says() { checks=$((checks + 1)); grep -qF -- "$2" "$1" || fail "expected \"$2\" in: $(head -c 800 "$1")"; }
+small="--num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 64 --batch-size 2 --seq-len 16"
+
+# imports
+for file in nsys_kern_sum.csv nsys_stats.csv nsys_gpu_trace.csv ncu_raw.csv ncu_details.csv rocprofv3_kernel_trace.csv \
+    rocprofv3_kernel_stats.csv rocprofv3_results.json pytorch_trace.json pytorch_cpu_trace.json; do
+    run 0 report --import "$profiles/$file" --out "import/$file"
+    for made in report.html summary.md operators.csv profile.json; do
+        checks=$((checks + 1))
+        [ -s "import/$file/$made" ] || fail "$file: no $made"
+    done
+done
+run 0 report --import "$profiles/rocprofv3_kernel_trace.csv" "$profiles/rocprofv3_memory_copy_trace.csv" "$profiles/rocprofv3_hip_api_trace.csv" --out roc --num-steps 1
+says out "rocprofv3 trace of 2 copies"
+says out "gemm"
+run 0 report roc
+says out "saved   roc/report.html"
+run 0 report --import "$profiles/ncu_raw.csv"
+checks=$((checks + 1))
+[ -s imported/report.html ] || fail "no imported/report.html"
+
+# mistakes: one line, no folder
+run 2 report
+says err "nothing to report"
+run 1 report nowhere
+says err "nowhere"
+run 1 report --import "$profiles/README.md" --out never
+says err "README.md: this is no export"
+run 2 report roc imported
+says err "tt compare"
+run 2 report --import "$profiles/nsys_stats.csv" "$profiles/pytorch_trace.json" --out never
+says err "two profiles"
+mkdir full && echo x >full/mine
+run 2 report --import "$profiles/ncu_raw.csv" --out full
+says err "other things"
+[ -e never ] && fail "a failed report left a folder"
+echo '{"schema": 1' >broken.json
+mkdir broken && mv broken.json broken/profile.json
+run 1 report broken
+says err "broken"
+
+# a real profile, its report with an import, and comparisons
+run 0 profile $small --num-steps 4 --version baseline --out base --quiet
+run 0 profile $small --num-steps 4 --version flash --out flash --quiet
+says base/report.html "<svg class=\"chart\""
+rm base/report.html base/summary.md
+run 0 report base --import "$profiles/nsys_gpu_trace.csv"
+says base/report.html 'id="imported"'
+[ -s base/summary.md ] || fail "no summary.md"
+run 0 report --import base/trace.json --out again
+says out "Chrome trace of tt"
+says again/operators.csv "gemm"
+run 0 compare base flash
+says out "version baseline -> flash"
+says out "tensors have a gradient"
+run 0 compare base flash --json
+says out '"speedup":'
+run 0 compare base flash --out side
+for made in compare.html compare.json compare.txt; do [ -s side/$made ] || fail "no side/$made"; done
+run 0 compare base flash --fail-if slower:100000%,memory:1000%,loss:0.1,gradients
+mkdir bad && awk '/"gradients": \[/ { g = 1 } g && /"count":/ { split($0, a, /[:,]/); n = a[2] } g && /"zeros":/ { sub(/[0-9]+/, n + 0); g = 0 } { print }' flash/profile.json >bad/profile.json
+run 0 compare base bad
+says out "tensors got no gradient"
+run 5 compare base bad --fail-if gradients
+says err "got no gradient"
+run 2 compare base flash --fail-if slower:fast
+says err "the conditions are"
+run 2 compare
+run 2 compare base
+says err "two runs"
+run 1 compare base nowhere
+
+# the audit
+run 0 check grads $small
+says out "tensors have a gradient"
+run 0 check grads $small --against baseline --json
+says out '"different": 0'
+run 0 check grads $small --out g.safetensors --quiet
+run 0 check grads $small --version fused --against g.safetensors --quiet
+says out "11 of 11 tensors within"
+run 1 check grads $small --seed 7 --against g.safetensors
+says err "differ from g.safetensors"
+run 2 check grads $small --out g.safetensors
+says err "exists"
+run 1 check grads $small --against nothing.safetensors
+run 2 check weights
+head -c 100 g.safetensors >cut.safetensors
+run 1 check grads $small --against cut.safetensors
+
+echo "$checks checks, $failures failed"
+[ "$failures" -eq 0 ]
