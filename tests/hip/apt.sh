@@ -37,7 +37,7 @@ Dir::Etc "$dir/etc"; Dir::Etc::main "none"; Dir::Etc::parts "parts"; Dir::Etc::s
 CONF
     apt-config dump 2>/dev/null | grep -iE '^Acquire::https?::.*proxy' >>"$dir/apt.conf" || : # the machine's proxy, if any
     apt_in "$dir" get -qq update >"$dir/log" 2>&1 && [ -n "$(ls "$dir"/lists/*Packages* 2>/dev/null)" ] ||
-        apt_skip "no Debian mirror can be reached for $2: $(tail -n 1 "$dir/log")"
+        apt_skip "no Debian mirror can be reached for $2: $(grep -m 1 -oE "(Failed|Could not|Unable).*" "$dir/log")"
 }
 
 apt_in() { # apt_in DIR get|cache WORDS...

@@ -27,7 +27,7 @@ dir=${1:-$hip_cache/rocm-$suite-$arch}
 mkdir -p "$dir"
 dir=$(cd -- "$dir" && pwd -P)
 case $dir in *[!A-Za-z0-9/._+-]*) apt_skip "the folder for ROCm has odd characters: $dir (TT_HIP_CACHE moves it)" ;; esac
-stamp="$suite $dir $(cat "$here"/sysroot.sh "$here"/apt.sh | cksum)"
+stamp="$suite $dir $(cksum <"$here/sysroot.sh")"
 
 if command -v flock >/dev/null; then # tests may ask for it side by side
     exec 9>"$dir/.lock"
