@@ -174,7 +174,7 @@ static void reduces_parts(void) { for_shapes(reduce_parts); }
 
 /* ---- in single steps ---- */
 
-static void rsqrt(int64_t n)
+static void inverse_root(int64_t n)
 {
     new_case("%" PRId64, n);
     struct tensor *mean = input("mean", TT_F32, 1, n, 0, 1), *rstd = output("rstd", TT_F32, 1, n, 0);
@@ -207,7 +207,7 @@ static void rsqrt_backward(int64_t n)
 
 static void takes_roots(void)
 {
-    for_lengths(rsqrt);
+    for_lengths(inverse_root);
     for_lengths(rsqrt_backward);
 }
 
