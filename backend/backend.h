@@ -51,6 +51,7 @@ struct tt_device_info {
     double peak_flops[TT_DTYPES];    /* published FLOP/s of a matrix multiply by type; 0 when unknown */
     double peak_bandwidth;           /* published bytes/s; 0 when unknown */
     bool has[TT_PRECISIONS];         /* which precisions run here */
+    bool tf32_as_fp32;               /* without tf32, who asks for it gets fp32, and `library` says so */
 };
 
 typedef struct tt_stream_s *tt_stream; /* NULL is the stream that computes */

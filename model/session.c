@@ -21,7 +21,8 @@ static tt_status fit_device(struct tt_session *s, struct tt_backend *backend)
 {
     struct tt_device_info info;
     TT_TRY(backend->ops->info(backend->self, &info));
-    if (!info.has[s->model->config.precision]) return refuse_precision(s->model->config.precision, &info);
+    enum tt_precision wanted = s->model->config.precision;
+    if (!info.has[wanted] && !(wanted == TT_TF32 && info.tf32_as_fp32)) return refuse_precision(wanted, &info);
     s->flash_refused = info.flash_head > 0 && s->model->head_dim > info.flash_head && s->model->fuse[TT_FUSE_ATTENTION];
     if (!s->flash_refused) return TT_OK;
     s->model->fuse[TT_FUSE_ATTENTION] = false;

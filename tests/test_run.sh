@@ -146,7 +146,10 @@ backends() {
     check "and is named" says "no cuda backend yet"
     call env BACKEND=abacus "$project/run" train
     check "an unknown backend exits 2" exits 2
-    check "nothing was built for either" absent "$project/build"
+    call env BACKEND=cpu "$project/run" verify
+    check "verify without a GPU exits 3" exits 3
+    check "and says so" says "no GPU to verify"
+    check "nothing was built for any of them" absent "$project/build"
 }
 
 testing() {

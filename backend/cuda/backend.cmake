@@ -1,90 +1,29 @@
 # The CUDA backend: host code in C against the CUDA runtime and cuBLASLt, kernels of backend/gpu by nvcc.
-# CUDA 12.2 and later, GPUs from Turing (sm_75) on. -DCMAKE_CUDA_COMPILER=, -DCMAKE_CUDA_HOST_COMPILER= and
-# -DCMAKE_CUDA_ARCHITECTURES= override what is found here.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/cuda)
-
-# ---- the compiler ----
-if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-  find_program(TT_NVCC nvcc HINTS /usr/local/cuda/bin $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin)
-  if(NOT TT_NVCC)
-    message(FATAL_ERROR "BACKEND=cuda needs nvcc, and there is none on PATH or in /usr/local/cuda/bin.\n"
-      "On a cluster try `module load cuda`; or name it with -DCMAKE_CUDA_COMPILER=.../bin/nvcc; or use -DBACKEND=cpu")
-  endif()
-  set(CMAKE_CUDA_COMPILER ${TT_NVCC} CACHE FILEPATH "nvcc")
-endif()
-
-# ---- the architectures: those of the GPUs here, else one of each generation that this nvcc knows ----
-# Hopper's matrix instructions exist in code for 90a only, which CMake's "native" does not choose.
-function(tt_cuda_architectures result)
-  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET)
-  set(here "")
-  find_program(TT_NVIDIA_SMI nvidia-smi)
-  mark_as_advanced(TT_NVIDIA_SMI)
-  if(TT_NVIDIA_SMI)
-    execute_process(COMMAND ${TT_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
-      OUTPUT_VARIABLE text RESULT_VARIABLE code ERROR_QUIET)
-    if(code EQUAL 0)
-      string(REGEX MATCHALL "[0-9]+\\.[0-9]" here "${text}")
-      list(REMOVE_DUPLICATES here)
-      list(TRANSFORM here REPLACE "\\." "")
-    endif()
-  endif()
-  foreach(sm ${here})
-    if(NOT known MATCHES "sm_${sm}([^0-9]|$)")
-      set(here "") # newer than this nvcc: the driver compiles what is generic
-    endif()
-  endforeach()
-  if(NOT here)
-    foreach(sm 75 80 90 100 120)
-      if(known MATCHES "sm_${sm}([^0-9]|$)")
-        list(APPEND here ${sm})
-      endif()
-    endforeach()
-  endif()
-  if(NOT here)
-    set(here 80 90)
-  endif()
-  list(TRANSFORM here REPLACE "^90$" "90a")
-  set(${result} "${here}" PARENT_SCOPE)
-endfunction()
-
-if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-  tt_cuda_architectures(TT_CUDA_FOUND)
-  set(CMAKE_CUDA_ARCHITECTURES "${TT_CUDA_FOUND}" CACHE STRING "GPU architectures to build for, such as 80;90a")
-endif()
-
-enable_language(CUDA)
-find_package(CUDAToolkit REQUIRED)
-if(CUDAToolkit_VERSION VERSION_LESS 12.2)
-  message(FATAL_ERROR "CUDA ${CUDAToolkit_VERSION} is too old; tt needs 12.2 or later (on a cluster: module load cuda)")
-endif()
+include(${dir}/compiler.cmake)
 
 # ---- kernels ----
 file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.cu ${dir}/*.cu)
-add_library(tt_gpu STATIC ${kernels})
-target_include_directories(tt_gpu PRIVATE ${PROJECT_SOURCE_DIR} ${dir})
-set_target_properties(tt_gpu PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
-# In place of the options meant for C, which nvcc does not take. -lineinfo lets a profiler show source lines and changes
-# no code.
-set_property(TARGET tt_gpu PROPERTY COMPILE_OPTIONS -lineinfo -Xcompiler=-Wall,-Wextra)
-if(TT_WERROR)
-  target_compile_options(tt_gpu PRIVATE "SHELL:-Werror all-warnings")
-endif()
+tt_cuda_kernels(${kernels})
+target_include_directories(tt_gpu PRIVATE ${dir})
 
-# ---- host ----
-file(GLOB host CONFIGURE_DEPENDS ${dir}/*.c)
+# ---- host: C of backend/gpu in neutral names, and what is CUDA's own ----
+file(GLOB host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.c ${dir}/*.c)
+list(REMOVE_ITEM host ${dir}/marks.c)
 target_sources(tt_core PRIVATE ${host})
 set_property(TARGET tt_core PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made
 string(REPLACE ";" ", " architectures "${CMAKE_CUDA_ARCHITECTURES}")
 set_property(SOURCE ${dir}/error.c APPEND PROPERTY COMPILE_DEFINITIONS "TT_CUDA_ARCHITECTURES=\"${architectures}\"")
+target_include_directories(tt_core PRIVATE ${dir}) # gpu_runtime.h
 target_include_directories(tt_core SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(tt_core PUBLIC tt_gpu CUDA::cublasLt CUDA::cudart_static ${CMAKE_DL_LIBS})
 
 find_file(TT_NVTX_HEADER nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 mark_as_advanced(TT_NVTX_HEADER)
 if(TT_NVTX_HEADER)
-  set_property(SOURCE ${dir}/cuda.c APPEND PROPERTY COMPILE_DEFINITIONS TT_HAVE_NVTX)
+  target_sources(tt_core PRIVATE ${dir}/marks.c)
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/backend/gpu/vtable.c APPEND PROPERTY COMPILE_DEFINITIONS TT_GPU_MARKS)
 else()
   message(STATUS "tt: no nvtx3/nvToolsExt.h; profilers will show kernels without the names of their phases")
 endif()

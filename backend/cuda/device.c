@@ -1,13 +1,11 @@
-/* Which GPU, and what it is. */
+/* What an NVIDIA GPU is, what it computes in, and why there is none. */
 #include <stdio.h>
-#include <string.h>
 
-#include "backend/cuda/cuda.h"
+#include "backend/gpu/host.h"
 
-static const char *instead = "build for the CPU with -DBACKEND=cpu, or run where there is one";
-
-static tt_status no_device(cudaError_t e)
+tt_status tt_gpu_none(gpu_rt_error e)
 {
+    static const char *instead = "build for the CPU with -DBACKEND=cpu, or run where there is one";
     int driver = 0, runtime = 0;
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
@@ -26,85 +24,35 @@ static tt_status no_device(cudaError_t e)
                    cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
-/* cudaSetDevice alone may leave the work to the first call that needs the GPU. */
-static cudaError_t make_current(int device)
-{
-    cudaError_t e = cudaSetDevice(device);
-    return e ? e : cudaFree(NULL);
-}
-
-static tt_status cannot_use(int device, cudaError_t e)
-{
-    cudaGetLastError();
-    if (e == cudaErrorDevicesUnavailable)
-        return tt_fail(TT_NO_DEVICE,
-                       "GPU %d is busy: another program has it to itself; choose another with --device, or see "
-                       "nvidia-smi",
-                       device);
-    if (e == cudaErrorMemoryAllocation)
-        return tt_fail(TT_NO_DEVICE,
-                       "GPU %d has no memory left even to start; choose another with --device, or see nvidia-smi",
-                       device);
-    return tt_fail(TT_NO_DEVICE, "GPU %d cannot be used: %s (%s); choose another with --device, or see nvidia-smi",
-                   device, cudaGetErrorString(e), cudaGetErrorName(e));
-}
-
-static int attribute(const struct cuda *cuda, enum cudaDeviceAttr which)
+static int attribute(const struct gpu *gpu, enum cudaDeviceAttr which)
 {
     int value = 0;
-    return cudaDeviceGetAttribute(&value, which, cuda->device) ? 0 : value;
+    return cudaDeviceGetAttribute(&value, which, gpu->device) ? 0 : value;
 }
 
-tt_status tt_cuda_choose(struct cuda *cuda, int device)
+gpu_rt_error tt_gpu_describe(struct gpu *gpu)
 {
-    int count = 0;
-    cudaError_t e = cudaGetDeviceCount(&count);
-    if (!e && count == 0) e = cudaErrorNoDevice;
-    if (e) return no_device(e);
-    if (device < 0 || device >= count)
-        return tt_fail(TT_NO_DEVICE, "--device %d: this machine shows %d GPU%s, numbered from 0", device, count,
-                       count == 1 ? "" : "s");
-    cuda->device = device;
     struct cudaDeviceProp properties;
-    e = make_current(device);
-    if (!e) e = cudaGetDeviceProperties(&properties, device);
-    if (e) return cannot_use(device, e);
-    snprintf(cuda->name, sizeof cuda->name, "%.*s", (int)sizeof cuda->name - 1, properties.name);
-    cuda->sm = 10 * properties.major + properties.minor;
-    cuda->units = properties.multiProcessorCount;
-    return TT_OK;
+    cudaError_t e = cudaGetDeviceProperties(&properties, gpu->device);
+    if (e) return e;
+    int sm = 10 * properties.major + properties.minor;
+    snprintf(gpu->name, sizeof gpu->name, "%.*s", (int)sizeof gpu->name - 1, properties.name);
+    snprintf(gpu->arch, sizeof gpu->arch, "sm_%d", sm);
+    gpu->units = properties.multiProcessorCount;
+    gpu->wave = attribute(gpu, cudaDevAttrWarpSize);
+    gpu->shared_bytes = (size_t)attribute(gpu, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    gpu->has[TT_FP32] = true;
+    gpu->has[TT_TF32] = gpu->has[TT_PREC_BF16] = sm >= 80;
+    gpu->has[TT_PREC_FP16] = sm >= 75;
+    return cudaSuccess;
 }
 
-static void fill_peaks(const struct cuda *cuda, struct tt_device_info *out)
+tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
 {
-    struct cuda_peaks peaks = tt_cuda_peaks(cuda->name);
-    out->peak_flops[TT_F32] = 1e12 * (cuda->tf32 ? peaks.tf32 : peaks.fp32);
-    out->peak_flops[TT_BF16] = cuda_has_bf16(cuda) ? 1e12 * peaks.half : 0;
-    out->peak_flops[TT_F16] = 1e12 * peaks.half;
-    out->peak_bandwidth = 1e9 * peaks.bandwidth;
-}
-
-tt_status tt_cuda_info(void *self, struct tt_device_info *out)
-{
-    struct cuda *cuda = self;
-    size_t version = cublasLtGetVersion();
-    *out = (struct tt_device_info){
-        .wave_width = attribute(cuda, cudaDevAttrWarpSize), .units = cuda->units, .flash_head = TT_CUDA_FLASH_HEAD};
-    snprintf(out->name, sizeof out->name, "%s", cuda->name);
-    snprintf(out->arch, sizeof out->arch, "sm_%d", cuda->sm);
-    snprintf(out->library, sizeof out->library, "cuBLASLt %zu.%zu.%zu%s", version / 10000, version / 100 % 100,
-             version % 100, cuda->tf32 ? ", fp32 as tf32" : "");
-    out->shared_bytes = (size_t)attribute(cuda, cudaDevAttrMaxSharedMemoryPerBlockOptin);
-    CHECK(cuda, cudaSetDevice(cuda->device));
-    CHECK(cuda, cudaMemGetInfo(&out->memory_free, &out->memory_total));
-    pthread_mutex_lock(&cuda->ledger.lock);
-    out->memory_used = cuda->ledger.used;
-    out->memory_peak = cuda->ledger.peak;
-    pthread_mutex_unlock(&cuda->ledger.lock);
-    fill_peaks(cuda, out);
-    out->has[TT_FP32] = true;
-    out->has[TT_TF32] = cuda->sm >= 80;
-    out->has[TT_PREC_BF16] = cuda_has_bf16(cuda);
-    out->has[TT_PREC_FP16] = cuda->sm >= 75;
+    if ((precision == TT_TF32 || precision == TT_PREC_BF16) && !gpu->has[precision])
+        return tt_fail(TT_USAGE, "%s is %s and has no %s, which needs sm_80; use --precision fp16 or fp32", gpu->name,
+                       gpu->arch, precision == TT_TF32 ? "tf32" : "bf16");
+    gpu->tf32 = precision == TT_TF32;
+    if (gpu->tf32) snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 as tf32");
     return TT_OK;
 }

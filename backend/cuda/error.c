@@ -1,7 +1,7 @@
-/* What CUDA and cuBLASLt answer when a call fails, as one line with a hint of what to do. */
-#include "backend/cuda/cuda.h"
+/* What CUDA answers when a call fails, as one line with a hint of what to do. */
+#include "backend/gpu/host.h"
 
-static const char *cuda_hint(cudaError_t e)
+static const char *hint(cudaError_t e)
 {
     switch (e) {
     case cudaErrorMemoryAllocation:
@@ -17,7 +17,7 @@ static const char *cuda_hint(cudaError_t e)
     case cudaErrorLaunchFailure:
     case cudaErrorMisalignedAddress:
     case cudaErrorIllegalInstruction:
-        return "a kernel went wrong; TT_CUDA_SYNC=1 with --graph off names it, compute-sanitizer finds the line";
+        return "a kernel went wrong; TT_GPU_SYNC=1 with --graph off names it, compute-sanitizer finds the line";
     case cudaErrorInvalidValue:
     case cudaErrorInvalidConfiguration:
     case cudaErrorLaunchOutOfResources:
@@ -35,33 +35,9 @@ static const char *cuda_hint(cudaError_t e)
     }
 }
 
-tt_status tt_cuda_failed(const struct cuda *cuda, const char *function, const char *expression, cudaError_t e)
+tt_status tt_gpu_failed(const struct gpu *gpu, const char *function, const char *expression, gpu_rt_error e)
 {
     cudaGetLastError(); /* or the next call would report this one again */
     return tt_fail(TT_FAILED, "%s: %s: %s (%s) on GPU %d, %s; %s", function, expression, cudaGetErrorString(e),
-                   cudaGetErrorName(e), cuda->device, cuda->name, cuda_hint(e));
-}
-
-static const char *cublas_hint(cublasStatus_t e)
-{
-    switch (e) {
-    case CUBLAS_STATUS_ALLOC_FAILED:
-        return "use a smaller --batch-size, or free the GPU (nvidia-smi lists who uses it)";
-    case CUBLAS_STATUS_NOT_INITIALIZED:
-        return "the cuBLASLt that was found does not fit the driver or the CUDA runtime; check LD_LIBRARY_PATH";
-    case CUBLAS_STATUS_ARCH_MISMATCH:
-    case CUBLAS_STATUS_NOT_SUPPORTED:
-        return "this GPU or this cuBLASLt cannot multiply that; try --precision fp32";
-    case CUBLAS_STATUS_EXECUTION_FAILED:
-        return "an earlier kernel may have gone wrong; TT_CUDA_SYNC=1 with --graph off names it";
-    default:
-        return "CUBLASLT_LOG_LEVEL=5 in the environment shows what cuBLASLt was asked";
-    }
-}
-
-tt_status tt_cublas_failed(const struct cuda *cuda, const char *function, const char *expression, cublasStatus_t e)
-{
-    cudaGetLastError();
-    return tt_fail(TT_FAILED, "%s: %s: %s (%s) on GPU %d, %s; %s", function, expression, cublasLtGetStatusString(e),
-                   cublasLtGetStatusName(e), cuda->device, cuda->name, cublas_hint(e));
+                   cudaGetErrorName(e), gpu->device, gpu->name, hint(e));
 }

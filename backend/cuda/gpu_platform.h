@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/gpu/launch.h"
+#include "gpu_launcher.h"
 
 /* ---- qualifiers ---- */
 
@@ -25,45 +25,11 @@
 #define GPU_UNROLL_BY(n) GPU_PRAGMA(unroll n)
 #define GPU_PRAGMA(text) _Pragma(#text)
 
-/* ---- launching (host) ---- */
-
-template <typename P> struct gpu_same {
-    typedef P type;
-};
-
-/* A grid without blocks is no work. */
-template <typename... P>
-static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned block, size_t shared_bytes, gpu_stream s,
-                                   typename gpu_same<P>::type... args)
-{
-    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return 0;
-    void *list[] = {(void *)&args...};
-    return (gpu_error)cudaLaunchKernel((const void *)kernel, grid, dim3(block), list, shared_bytes, (cudaStream_t)s);
-}
-#define GPU_LAUNCH(...) gpu_launch(__VA_ARGS__) /* kernel, grid, block, shared_bytes, stream, args... */
-
-typedef dim3 gpu_grid; /* gpu_grid(x, y, z): x up to 2^31-1, y and z up to 65535 */
-
-/* A block gets more than 48 KiB of shared memory only after this. */
-template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)
-{
-    return (gpu_error)cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)bytes);
-}
-
-static inline int gpu_attribute(enum cudaDeviceAttr which)
-{
-    int device = 0, value = 0;
-    if (cudaGetDevice(&device) || cudaDeviceGetAttribute(&value, which, device)) return 0;
-    return value;
-}
-/* What a block may ask for. */
-static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
-
 /* ---- threads ---- */
 
 #define GPU_WAVE 32  /* lanes of a wave; device code only, because another vendor has chips of both widths */
 #define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
+#define GPU_FULL_BLOCK (4 * GPU_GROUP) /* threads that make a wave for each part of a multiprocessor; for hosts too */
 
 #define gpu_thread() ((int)threadIdx.x)
 #define gpu_threads() ((int)blockDim.x)
@@ -90,6 +56,9 @@ template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by) { return __shfl_do
 GPU_DEVICE uint64_t gpu_ballot(int predicate) { return __ballot_sync(0xffffffffu, predicate); }
 GPU_DEVICE int gpu_count(uint64_t ballot) { return __popcll(ballot); }
 GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane) { return __popcll(ballot & ((1ull << lane) - 1)); }
+
+/* What is loaded after this is not fetched before it, where the compiler would fetch more than registers can hold. */
+GPU_DEVICE void gpu_fetch_fence(void) {}
 
 GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */
 
@@ -197,6 +166,12 @@ GPU_DEVICE void gpu_copy_async16(void *shared, const void *from, bool valid)
     *(uint4 *)shared = valid ? *(const uint4 *)from : make_uint4(0, 0, 0, 0);
 #endif
 }
+/* One such copy, in two halves. GPU_COPY_HELD: in between its bytes are in a register, and only `end` writes them. */
+enum { GPU_COPY_HELD = 0 };
+struct gpu_copy16 {
+    GPU_MEMBER void begin(void *shared, const void *from, bool valid) { gpu_copy_async16(shared, from, valid); }
+    GPU_MEMBER void end(void *) {}
+};
 GPU_DEVICE void gpu_copy_commit(void)
 {
 #if __CUDA_ARCH__ >= 800

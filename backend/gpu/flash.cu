@@ -1,16 +1,18 @@
 /* Causal attention without S×S, forward, 16-bit types on matrix tiles.
  *
- * A block owns ROWS queries of one head, a wave 16·M of them. Tiles of KEYS keys and values stream through two buffers
- * of shared memory: while one is worked on, the copies of the next are under way. Scores stay in registers: S = Q·K^T
- * leaves in the layout in which P enters O += P·V. The running maximum and the sum of each query are kept by the lanes
- * that hold its row; what the sum was before a new maximum is rescaled. Exponentials are of base 2, with
- * scale·log2(e) folded into the argument. The blocks with the most keys start first. */
-#include "backend/gpu/flash.h"
-#include "gpu_mma.h"
+ * A block owns ROWS queries of one head, a wave 16·M of them. Tiles of COLS keys and values stream through shared
+ * memory: while one is worked on, the next is under way. Scores stay in registers: S = Q·K^T leaves in the layout in
+ * which P enters O += P·V. The running maximum and the sum of each query are kept by the lanes that hold its row; what
+ * the sum was before a new maximum is rescaled. Exponentials are of base 2, with scale·log2(e) folded into the
+ * argument. The blocks with the most keys start first. */
+#include "backend/gpu/flash_tiles.h"
 
-template <typename T, int DP, int ROWS, int KEYS> GPU_BOTH constexpr size_t flash_bytes()
+/* The waves' rows, also those of the output; then the buffers, unless the waves hold their rows. */
+template <typename C> GPU_BOTH constexpr size_t flash_bytes()
 {
-    return (size_t)(ROWS + 4 * KEYS) * flash_ld<T>(DP) * sizeof(T);
+    constexpr int buffers = 2 * C::STAGES * C::COLS;
+    return (size_t)(C::HOLD ? (buffers > C::ROWS ? buffers : C::ROWS) : C::ROWS + buffers) * C::LD *
+           sizeof(typename C::T);
 }
 
 /* What a wave knows of its queries. */
@@ -18,29 +20,6 @@ template <int M, int DP> struct flash_rows {
     gpu_tile_c o[M][DP / 16];
     float top[M][GPU_TILE_ROWS], sum[M][GPU_TILE_ROWS]; /* of scores before scaling; this lane's part */
 };
-
-template <typename T, int M, int DP, int KEYS>
-GPU_DEVICE void flash_scores(gpu_tile_c (&s)[M][KEYS / 16], const T *q, const T *k)
-{
-    constexpr int LD = flash_ld<T>(DP);
-    GPU_UNROLL
-    for (int m = 0; m < M; m++)
-        GPU_UNROLL
-        for (int n = 0; n < KEYS / 16; n++) gpu_tile_fill(s[m][n], 0.0f);
-    GPU_UNROLL
-    for (int d = 0; d < DP; d += 16) {
-        gpu_tile_a<T> a[M];
-        GPU_UNROLL
-        for (int m = 0; m < M; m++) gpu_tile_load(a[m], q + m * 16 * LD + d, LD);
-        GPU_UNROLL
-        for (int n = 0; n < KEYS / 16; n++) {
-            gpu_tile_b<T> b;
-            gpu_tile_load_transposed(b, k + n * 16 * LD + d, LD);
-            GPU_UNROLL
-            for (int m = 0; m < M; m++) gpu_tile_mma(s[m][n], a[m], b);
-        }
-    }
-}
 
 /* Scores become e^(scale·(score - maximum)); sums and outputs follow the new maximum. c = scale·log2(e). */
 template <int M, int DP, int TILES>
@@ -74,25 +53,6 @@ GPU_DEVICE void flash_softmax(gpu_tile_c (&s)[M][TILES], flash_rows<M, DP> &w, f
     }
 }
 
-template <typename T, int M, int DP, int KEYS>
-GPU_DEVICE void flash_values(flash_rows<M, DP> &w, const gpu_tile_c (&p)[M][KEYS / 16], const T *v)
-{
-    constexpr int LD = flash_ld<T>(DP);
-    GPU_UNROLL
-    for (int n = 0; n < KEYS / 16; n++) {
-        gpu_tile_a<T> a[M];
-        GPU_UNROLL
-        for (int m = 0; m < M; m++) gpu_tile_round(a[m], p[m][n]);
-        GPU_UNROLL
-        for (int d = 0; d < DP / 16; d++) {
-            gpu_tile_b<T> b;
-            gpu_tile_load(b, v + n * 16 * LD + d * 16, LD);
-            GPU_UNROLL
-            for (int m = 0; m < M; m++) gpu_tile_mma(w.o[m][d], a[m], b);
-        }
-    }
-}
-
 /* Divides by the sums and writes the wave's rows, through its own rows of the tile of queries. */
 template <typename T, int M, int DP>
 GPU_DEVICE void flash_finish(flash_rows<M, DP> &w, T *tile, T *o, float *lse, const struct tt_flash_args &a, int count,
@@ -122,92 +82,162 @@ GPU_DEVICE void flash_finish(flash_rows<M, DP> &w, T *tile, T *o, float *lse, co
     flash_store<T, M * 16, DP>(o, a.heads * a.D, tile, count, (int)a.D, wide);
 }
 
-template <typename T, int DP, int ROWS, int KEYS, int THREADS>
-GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 256 / THREADS) flash_forward(struct tt_flash_args a, bool wide)
+/* Keys and values of the tile at `key`, on their way to a stage. */
+template <typename C> struct flash_stream {
+    typedef typename C::T T;
+    flash_copy<T, C::COLS, C::DP, C::THREADS> k, v;
+    const T *k_rows, *v_rows; /* of the sequence and head */
+    int64_t ld;
+    int S, D;
+    bool wide;
+
+    GPU_MEMBER void begin(T *stage, int key)
+    {
+        k.begin(stage, k_rows + key * ld, ld, S - key, D, wide);
+        v.begin(stage + C::COLS * C::LD, v_rows + key * ld, ld, S - key, D, wide);
+        gpu_copy_commit();
+    }
+    GPU_MEMBER void end(T *stage, int key)
+    {
+        k.end(stage, k_rows + key * ld, ld, S - key, D, wide);
+        v.end(stage + C::COLS * C::LD, v_rows + key * ld, ld, S - key, D, wide);
+        gpu_copy_wait<0>();
+    }
+};
+
+/* A tile of keys and values against the wave's queries, which begin at `row`. */
+template <typename C>
+GPU_DEVICE void flash_tile(flash_rows<C::M, C::DP> &w, const flash_own<C> &q, const typename C::T *stage, int key,
+                           int row, float c)
 {
-    constexpr int LD = flash_ld<T>(DP), M = ROWS / 16 / (THREADS / GPU_WAVE), TILES = KEYS / 16;
+    constexpr int M = C::M, TILES = C::COLS / 16;
+    gpu_tile_c s[M][TILES];
+    flash_product<C, TILES>(s, q, stage);
+    if (key + C::COLS - 1 > row) {
+        GPU_UNROLL
+        for (int m = 0; m < M; m++)
+            GPU_UNROLL
+            for (int n = 0; n < TILES; n++)
+                gpu_tile_each(s[m][n], [&](int i, int j, float &x) {
+                    if (key + n * 16 + j > row + m * 16 + i) x = -GPU_INFINITY;
+                });
+    }
+    flash_softmax<M, C::DP, TILES>(s, w, c);
+    flash_accumulate<C, TILES>(w.o, s, stage + C::COLS * C::LD);
+}
+
+template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_args &a, bool wide)
+{
+    typedef typename C::T T;
+    constexpr int LD = C::LD, M = C::M, ROWS = C::ROWS, COLS = C::COLS;
+    static_assert(C::EARLY, "the next tile is under way");
     GPU_DYNAMIC_SHARED(shared);
-    T *queries = (T *)shared, *stages = queries + ROWS * LD;
+    T *queries = (T *)shared, *stages = C::HOLD ? queries : queries + ROWS * LD;
 
     int S = (int)a.S, D = (int)a.D, first = (int)((a.S - 1) / ROWS - gpu_block_y()) * ROWS;
     int64_t b = gpu_block_x() / a.heads, h = gpu_block_x() % a.heads, kv = h / (a.heads / a.kv_heads);
     int64_t kv_rows = b * S * a.ld + kv * D;
-    int tiles = ((first + ROWS < S ? first + ROWS : S) + KEYS - 1) / KEYS;
-    auto fetch = [&](int t) {
-        T *to = stages + t % 2 * 2 * KEYS * LD;
-        int64_t at = kv_rows + (int64_t)t * KEYS * a.ld;
-        flash_load<T, KEYS, DP, THREADS>(to, (const T *)a.k + at, a.ld, S - t * KEYS, D, wide);
-        flash_load<T, KEYS, DP, THREADS>(to + KEYS * LD, (const T *)a.v + at, a.ld, S - t * KEYS, D, wide);
-        gpu_copy_commit();
-    };
+    int tiles = ((first + ROWS < S ? first + ROWS : S) + COLS - 1) / COLS;
+    flash_stream<C> next;
+    next.k_rows = (const T *)a.k + kv_rows, next.v_rows = (const T *)a.v + kv_rows;
+    next.ld = a.ld, next.S = S, next.D = D, next.wide = wide;
 
     const T *q_rows = (const T *)a.q + (b * S + first) * a.ld + h * D;
-    flash_load<T, ROWS, DP, THREADS>(queries, q_rows, a.ld, S - first, D, wide);
-    fetch(0);
+    flash_load<T, ROWS, C::DP, C::THREADS>(queries, q_rows, a.ld, S - first, D, wide);
     int wave_row = gpu_wave() * M * 16, row = first + wave_row;
-    T *q = queries + wave_row * LD;
+    flash_own<C> q;
+    if (C::HOLD) gpu_copy_commit(), gpu_copy_wait<0>(), gpu_block_sync();
+    q.take(queries + wave_row * LD);
+    if (C::HOLD) gpu_block_sync();
+    next.begin(stages, 0);
     float c = a.scale * FLASH_LOG2E;
-    flash_rows<M, DP> w;
+    flash_rows<M, C::DP> w;
     GPU_UNROLL
     for (int m = 0; m < M; m++) {
         GPU_UNROLL
         for (int r = 0; r < GPU_TILE_ROWS; r++) w.top[m][r] = -GPU_INFINITY, w.sum[m][r] = 0.0f;
         GPU_UNROLL
-        for (int d = 0; d < DP / 16; d++) gpu_tile_fill(w.o[m][d], 0.0f);
+        for (int d = 0; d < C::DP / 16; d++) gpu_tile_fill(w.o[m][d], 0.0f);
     }
-    gpu_copy_wait<0>();
+    next.end(stages, 0);
     gpu_block_sync();
 
     for (int t = 0; t < tiles; t++) {
-        if (t + 1 < tiles) fetch(t + 1);
-        int key = t * KEYS;
-        const T *stage = stages + t % 2 * 2 * KEYS * LD;
-        if (key < row + M * 16) { /* the first tile is seen by every row: no maximum stays infinite */
-            gpu_tile_c s[M][TILES];
-            flash_scores<T, M, DP, KEYS>(s, q, stage);
-            if (key + KEYS - 1 > row) {
-                GPU_UNROLL
-                for (int m = 0; m < M; m++)
-                    GPU_UNROLL
-                    for (int n = 0; n < TILES; n++)
-                        gpu_tile_each(s[m][n], [&](int i, int j, float &x) {
-                            if (key + n * 16 + j > row + m * 16 + i) x = -GPU_INFINITY;
-                        });
-            }
-            flash_softmax<M, DP, TILES>(s, w, c);
-            flash_values<T, M, DP, KEYS>(w, s, stage + KEYS * LD);
-        }
-        gpu_copy_wait<0>();
+        int key = t * COLS;
+        bool more = t + 1 < tiles;
+        const T *stage = stages + t % C::STAGES * C::STAGE;
+        T *next_stage = stages + (t + 1) % C::STAGES * C::STAGE;
+        if (more) next.begin(next_stage, key + COLS);
+        if (key < row + M * 16) /* the first tile is seen by every row: no maximum stays infinite */
+            flash_tile<C>(w, q, stage, key, row, c);
+        if (C::STAGES == 1) gpu_block_sync();
+        if (more) next.end(next_stage, key + COLS);
         gpu_block_sync();
     }
     int count = S - row;
     if (count <= 0) return;
-    flash_finish<T, M, DP>(w, q, (T *)a.o + ((b * S + row) * a.heads + h) * D, a.lse + (b * a.heads + h) * S + row, a,
-                           count, wide);
+    flash_finish<T, M, C::DP>(w, queries + wave_row * LD, (T *)a.o + ((b * S + row) * a.heads + h) * D,
+                              a.lse + (b * a.heads + h) * S + row, a, count, wide);
 }
 
-template <typename T, int DP, int ROWS, int KEYS, int THREADS>
-static gpu_error flash_launch(const struct tt_flash_args *a, gpu_stream s)
+template <typename C>
+GPU_KERNEL GPU_BOUNDS_MIN(C::THREADS, C::BLOCKS) flash_forward(struct tt_flash_args a, bool wide)
 {
-    bool wide = flash_wide(a->q, a->ld, a->D, sizeof(T)) && gpu_aligned(a->k) && gpu_aligned(a->v) && gpu_aligned(a->o);
-    size_t bytes = flash_bytes<T, DP, ROWS, KEYS>();
-    gpu_error e = flash_allow(flash_forward<T, DP, ROWS, KEYS, THREADS>, bytes);
-    gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, ROWS));
-    return e ? e : GPU_LAUNCH(flash_forward<T, DP, ROWS, KEYS, THREADS>, grid, THREADS, bytes, s, *a, wide);
+    if constexpr (C::WAVE == GPU_WAVE) flash_forward_block<C>(a, wide);
 }
 
-/* Tile sizes fill the registers; the second of a size is for chips with 64 KiB of shared memory. */
+template <typename C> static gpu_error flash_launch(const struct tt_flash_args *a, gpu_stream s)
+{
+    bool wide = flash_wide(a->q, a->ld, a->D, sizeof(typename C::T)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
+                gpu_aligned(a->o);
+    size_t bytes = flash_bytes<C>();
+    gpu_error e = gpu_allow_shared(flash_forward<C>, bytes);
+    gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, C::ROWS));
+    return e ? e : GPU_LAUNCH(flash_forward<C>, grid, C::THREADS, bytes, s, *a, wide);
+}
+
+/* ---- shapes: they fill the registers ---- */
+
+/* Copies go through registers, and shared memory is 64 KiB. Waves of 64 lanes have 512 registers. */
+template <typename T> static gpu_error flash_by_64(const struct tt_flash_args *a, gpu_stream s)
+{
+    if (a->D <= 32) return flash_launch<flash_registers<T, 32, 64, 128, 64, 256, true, 3>>(a, s);
+    if (a->D <= 64) return flash_launch<flash_registers<T, 64, 64, 128, 64, 256, true, 2>>(a, s);
+    if (a->D <= 96) return flash_launch<flash_registers<T, 96, 64, 128, 64, 256, true, 2>>(a, s);
+    if (a->D <= 128) return flash_launch<flash_registers<T, 128, 64, 64, 32, 128, true, 4>>(a, s);
+    return flash_launch<flash_registers<T, 256, 64, 32, 16, 128, true, 4>>(a, s);
+}
+template <typename T> static gpu_error flash_by_32(const struct tt_flash_args *a, gpu_stream s)
+{
+    if (a->D <= 32) return flash_launch<flash_registers<T, 32, 32, 128, 64, 256, true, 1>>(a, s);
+    if (a->D <= 64) return flash_launch<flash_registers<T, 64, 32, 128, 64, 256, true, 1>>(a, s);
+    if (a->D <= 96) return flash_launch<flash_registers<T, 96, 32, 64, 32, 128, false, 2>>(a, s);
+    if (a->D <= 128) return flash_launch<flash_registers<T, 128, 32, 64, 32, 128, false, 2>>(a, s);
+    return flash_launch<flash_registers<T, 256, 32, 64, 16, 128, false, 2>>(a, s);
+}
+/* Copies go in the background; the second shape of a size is for chips with 64 KiB of shared memory. */
+template <typename T> static gpu_error flash_by_background(const struct tt_flash_args *a, gpu_stream s)
+{
+    typedef flash_background<T, 128, 128, 32> large;
+    typedef flash_background<T, 256, 64, 32> largest;
+    size_t limit = (size_t)gpu_shared_limit();
+    if (a->D <= 32) return flash_launch<flash_background<T, 32, 128, 64>>(a, s);
+    if (a->D <= 64) return flash_launch<flash_background<T, 64, 128, 64>>(a, s);
+    if (a->D <= 96) return flash_launch<flash_background<T, 96, 128, 32>>(a, s);
+    if (a->D <= 128)
+        return flash_bytes<large>() <= limit ? flash_launch<large>(a, s)
+                                             : flash_launch<flash_background<T, 128, 64, 32>>(a, s);
+    return flash_bytes<largest>() <= limit
+               ? flash_launch<largest>(a, s)
+               : flash_launch<flash_shape<T, 256, GPU_GROUP, 32, 16, 64, 2, false, true, 4>>(a, s);
+}
+
 template <typename T> static gpu_error flash_choose(const struct tt_flash_args *a, gpu_stream s)
 {
-    size_t limit = (size_t)gpu_shared_limit();
-    if (a->D <= 32) return flash_launch<T, 32, 128, 64, 128>(a, s);
-    if (a->D <= 64) return flash_launch<T, 64, 128, 64, 128>(a, s);
-    if (a->D <= 96) return flash_launch<T, 96, 128, 32, 128>(a, s);
-    if (a->D <= 128)
-        return flash_bytes<T, 128, 128, 32>() <= limit ? flash_launch<T, 128, 128, 32, 128>(a, s)
-                                                       : flash_launch<T, 128, 64, 32, 128>(a, s);
-    return flash_bytes<T, 256, 64, 32>() <= limit ? flash_launch<T, 256, 64, 32, 128>(a, s)
-                                                  : flash_launch<T, 256, 32, 16, 64>(a, s);
+    if constexpr (GPU_COPY_HELD)
+        return gpu_wave_width() > GPU_GROUP ? flash_by_64<T>(a, s) : flash_by_32<T>(a, s);
+    else
+        return flash_by_background<T>(a, s);
 }
 
 gpu_error tt_gpu_flash(const struct tt_flash_args *a, gpu_stream s)

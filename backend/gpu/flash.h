@@ -16,7 +16,6 @@
 enum {
     FLASH_UNSUPPORTED = 1, /* "invalid value" of every vendor */
     FLASH_D_MAX = 256,
-    FLASH_SHARED_PLAIN = 48 << 10, /* a kernel gets this much without asking */
 };
 
 /* What tt_gpu_flash and tt_gpu_flash_backward choose from; a file each, because they are long to compile. */
@@ -38,34 +37,78 @@ static inline bool flash_wide(const void *p, int64_t ld, int64_t D, size_t size)
     return gpu_aligned_rows(p, ld, size) && (size_t)D * size % 16 == 0;
 }
 
-template <typename... P> static inline gpu_error flash_allow(void (*kernel)(P...), size_t bytes)
-{
-    return bytes > FLASH_SHARED_PLAIN ? gpu_allow_shared(kernel, bytes) : 0;
-}
-
 /* ---- device ---- */
 
 template <typename T> GPU_BOTH constexpr int flash_ld(int DP) { return DP + 16 / (int)sizeof(T); }
 
-/* tile (ROWS, DP) = `count` rows of D elements, ld apart; whole block; commit, wait and a barrier are the caller's. */
+/* tile (ROWS, DP) = `count` rows of D elements, ld apart, by the whole block, in two halves: in between, the bytes are
+ * on their way. `begin` needs the tile's memory only where copies are not held in registers, `end` always. The wait and
+ * a barrier are the caller's. */
+template <typename T, int ROWS, int DP, int THREADS> struct flash_copy {
+    static constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, PIECES = ROWS * PER_ROW, LD = flash_ld<T>(DP);
+    static constexpr int EACH = (PIECES + THREADS - 1) / THREADS;
+    gpu_copy16 copies[EACH];
+
+    GPU_MEMBER void begin(T *tile, const T *rows, int64_t ld, int count, int D, bool wide)
+    {
+        if (!wide && !GPU_COPY_HELD) singly(tile, rows, ld, count, D);
+        if (wide) begin_some<0, EACH>(tile, rows, ld, count, D);
+    }
+    GPU_MEMBER void end(T *tile, const T *rows, int64_t ld, int count, int D, bool wide)
+    {
+        if (!wide && GPU_COPY_HELD) singly(tile, rows, ld, count, D);
+        if (wide && GPU_COPY_HELD) end_some<0, EACH>(tile);
+    }
+    /* Both at once, in few registers. */
+    static GPU_MEMBER void load(T *tile, const T *rows, int64_t ld, int count, int D, bool wide)
+    {
+        if (!wide) return singly(tile, rows, ld, count, D);
+        load_from<0>(tile, rows, ld, count, D);
+    }
+
+  private:
+    /* f(i, row, column) for the i-th pieces of this thread from FROM to TO */
+    template <int FROM, int TO, typename F> static GPU_MEMBER void pieces(F f)
+    {
+        GPU_UNROLL
+        for (int i = FROM; i < TO; i++) {
+            int piece = gpu_thread() + i * THREADS;
+            if (PIECES % THREADS == 0 || piece < PIECES) f(i, piece / PER_ROW, piece % PER_ROW * N);
+        }
+    }
+    template <int FROM, int TO>
+    GPU_MEMBER void begin_some(T *tile, const T *rows, int64_t ld, int count, int D)
+    {
+        pieces<FROM, TO>([&](int i, int r, int x) {
+            copies[i].begin(tile + r * LD + x, rows + r * ld + x, r < count && x < D);
+        });
+    }
+    template <int FROM, int TO> GPU_MEMBER void end_some(T *tile)
+    {
+        pieces<FROM, TO>([&](int i, int r, int x) { copies[i].end(tile + r * LD + x); });
+    }
+    template <int FROM> static GPU_MEMBER void load_from(T *tile, const T *rows, int64_t ld, int count, int D)
+    {
+        constexpr int TO = FROM + 4 < EACH ? FROM + 4 : EACH;
+        flash_copy copy;
+        copy.template begin_some<FROM, TO>(tile, rows, ld, count, D);
+        copy.template end_some<FROM, TO>(tile);
+        gpu_fetch_fence();
+        if constexpr (TO < EACH) load_from<TO>(tile, rows, ld, count, D);
+    }
+    static GPU_MEMBER void singly(T *tile, const T *rows, int64_t ld, int count, int D)
+    {
+        FLASH_NO_UNROLL
+        for (int i = gpu_thread(); i < ROWS * DP; i += THREADS) {
+            int r = i / DP, x = i % DP;
+            tile[r * LD + x] = r < count && x < D ? rows[r * ld + x] : gpu_from_float<T>(0.0f);
+        }
+    }
+};
 template <typename T, int ROWS, int DP, int THREADS>
 GPU_DEVICE void flash_load(T *tile, const T *rows, int64_t ld, int count, int D, bool wide)
 {
-    constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, PIECES = ROWS * PER_ROW, LD = flash_ld<T>(DP);
-    if (wide) {
-        GPU_UNROLL
-        for (int i = 0; i < (PIECES + THREADS - 1) / THREADS; i++) {
-            int piece = gpu_thread() + i * THREADS, r = piece / PER_ROW, x = piece % PER_ROW * N;
-            if (PIECES % THREADS == 0 || piece < PIECES)
-                gpu_copy_async16(tile + r * LD + x, rows + r * ld + x, r < count && x < D);
-        }
-        return;
-    }
-    FLASH_NO_UNROLL
-    for (int i = gpu_thread(); i < ROWS * DP; i += THREADS) {
-        int r = i / DP, x = i % DP;
-        tile[r * LD + x] = r < count && x < D ? rows[r * ld + x] : gpu_from_float<T>(0.0f);
-    }
+    flash_copy<T, ROWS, DP, THREADS>::load(tile, rows, ld, count, D, wide);
 }
 
 /* The other way, by one wave: `count` rows of D elements, ld apart, from a tile. */

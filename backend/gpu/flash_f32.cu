@@ -6,7 +6,7 @@
  * those of flash_backward.h. */
 #include "backend/gpu/flash.h"
 
-enum { ACROSS = 16, THREADS = 128, HIGH = THREADS / ACROSS };
+enum { ACROSS = 16, THREADS = GPU_FULL_BLOCK, HIGH = THREADS / ACROSS };
 
 template <int DP> GPU_BOTH constexpr int run_of() { return DP % 64 == 0 ? 4 : 2; }
 
@@ -191,7 +191,7 @@ template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const stru
                 gpu_aligned(a->o);
     size_t bytes = forward_bytes<DP, ROWS, KEYS>();
     gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, ROWS));
-    gpu_error e = flash_allow(forward<DP, ROWS, KEYS>, bytes);
+    gpu_error e = gpu_allow_shared(forward<DP, ROWS, KEYS>, bytes);
     return e ? e : GPU_LAUNCH(forward<DP, ROWS, KEYS>, grid, THREADS, bytes, s, *a, wide);
 }
 
@@ -311,8 +311,8 @@ static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_str
     size_t bytes = backward_bytes<DP, ROWS, COLS>();
     unsigned tiles = (unsigned)gpu_divide_up(a->S, ROWS);
     gpu_grid keys((unsigned)(a->B * a->kv_heads), tiles), queries((unsigned)(a->B * a->heads), tiles);
-    gpu_error e = flash_allow(gradients<DP, ROWS, COLS, true>, bytes);
-    if (!e) e = flash_allow(gradients<DP, ROWS, COLS, false>, bytes);
+    gpu_error e = gpu_allow_shared(gradients<DP, ROWS, COLS, true>, bytes);
+    if (!e) e = gpu_allow_shared(gradients<DP, ROWS, COLS, false>, bytes);
     if (!e) e = GPU_LAUNCH(gradients<DP, ROWS, COLS, true>, keys, THREADS, bytes, s, *a, wide);
     return e ? e : GPU_LAUNCH(gradients<DP, ROWS, COLS, false>, queries, THREADS, bytes, s, *a, wide);
 }

@@ -1,12 +1,14 @@
 /* Published peak rates of common GPUs, as datasheets and reviews give them: dense matrix multiplies with
  * fp32 sums, at boost clock. A GPU held below its datasheet by power or clocks is compared with it all the same. */
 #include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "backend/cuda/cuda.h"
+#include "backend/peaks.h"
 
 /* The first whose name is a word of the device's name counts, so the particular come before the general. */
-static const struct cuda_peaks table[] = {
+static const struct tt_peaks table[] = {
     /* a part of a GPU, or a slower sibling whose name goes on: not known */
     {"MIG", 0, 0, 0, 0},
     {"Laptop", 0, 0, 0, 0},
@@ -40,6 +42,26 @@ static const struct cuda_peaks table[] = {
     {"RTX 3090", 71, 35.6, 35.6, 936},
     {"RTX 4090", 165.2, 82.6, 82.6, 1008},
     {"RTX 5090", 209.5, 104.8, 104.8, 1792},
+
+    /* AMD. tf32 is xf32, which CDNA 3 alone has; fp32 is that of the matrix cores where there are such. A MI250 is two
+     * devices, so half of what its card is sold for. */
+    {"MI100", 184.6, 0, 46.1, 1229},
+    {"MI210", 181, 0, 45.3, 1638},
+    {"MI250X", 191.5, 0, 47.9, 1638},
+    {"MI250", 181, 0, 45.3, 1638},
+    {"MI300A", 980.6, 490.3, 122.6, 5300},
+    {"MI300X", 1307.4, 653.7, 163.4, 5300},
+    {"MI325X", 1307.4, 653.7, 163.4, 6000},
+    {"MI350X", 2306.9, 0, 144.2, 8000},
+    {"MI355X", 2516.6, 0, 157.3, 8000},
+    {"RX 7900 XTX", 122.8, 0, 61.4, 960},
+    {"RX 7900 XT", 103, 0, 51.5, 800},
+    {"RX 7900 GRE", 91.9, 0, 46, 576},
+    {"W7900", 122.6, 0, 61.3, 864},
+    {"W7800", 90.5, 0, 45.2, 576},
+    {"RX 9070 XT", 194.6, 0, 48.7, 640},
+    {"RX 9070", 144.5, 0, 36.1, 640},
+    {"R9700", 191.4, 0, 47.8, 640},
 };
 
 /* "L4" is in "NVIDIA L4" but not in "NVIDIA L40S". */
@@ -52,9 +74,9 @@ static bool is_word_of(const char *name, const char *word)
     return false;
 }
 
-struct cuda_peaks tt_cuda_peaks(const char *name)
+struct tt_peaks tt_peaks_of(const char *name)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (is_word_of(name, table[i].name)) return table[i];
-    return (struct cuda_peaks){0};
+    return (struct tt_peaks){0};
 }

@@ -1,6 +1,6 @@
 /* Timed choices, kept in a text file: one line per GPU, library version and shape,
  *
- *     NVIDIA H200, 132 units, cuBLASLt 130100|4096x4096x4096 bf16->bf16 nt ...|<the algorithm in hex>|<checksum>
+ *     NVIDIA H200, 132 units, cuBLASLt 13.1.0|4096x4096x4096 bf16->bf16 nt ...|<the algorithm in hex>|<checksum>
  *
  * What does not read as such a line, and what was found on another GPU or with another library, is not used. A file
  * that cannot be read or written costs only the time to tune again, so nothing here fails. */
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/cuda/gemm.h"
+#include "backend/gpu/gemm.h"
 
-enum { LINE = 1024, MOST_LINES = 1 << 16, HEX = 2 * sizeof(cublasLtMatmulAlgo_t) };
+enum { LINE = 1024, MOST_LINES = 1 << 16, HEX = 2 * sizeof(struct gemm_algorithm) };
 
 /* ---- one line ---- */
 
@@ -24,7 +24,7 @@ static uint64_t checksum(const char *text, size_t n)
 
 static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-static bool from_hex(const char *hex, cublasLtMatmulAlgo_t *out)
+static bool from_hex(const char *hex, struct gemm_algorithm *out)
 {
     unsigned char bytes[sizeof *out];
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -37,7 +37,7 @@ static bool from_hex(const char *hex, cublasLtMatmulAlgo_t *out)
 }
 
 /* Cuts the line into device, shape and algorithm; false when it is damaged. */
-static bool parse(char *line, char **shape, cublasLtMatmulAlgo_t *algorithm)
+static bool parse(char *line, char **shape, struct gemm_algorithm *algorithm)
 {
     char *end = strchr(line, '\n'), *sum = strrchr(line, '|');
     if (!end || !sum || end[1]) return false;
@@ -54,7 +54,7 @@ static bool parse(char *line, char **shape, cublasLtMatmulAlgo_t *algorithm)
     return from_hex(hex, algorithm);
 }
 
-static void print(FILE *out, const char *device, const char *shape, const cublasLtMatmulAlgo_t *algorithm)
+static void print(FILE *out, const char *device, const char *shape, const struct gemm_algorithm *algorithm)
 {
     unsigned char bytes[sizeof *algorithm];
     char line[LINE];
@@ -74,14 +74,14 @@ static struct gemm_choice *lookup(const struct gemm_file *f, const char *shape)
     return NULL;
 }
 
-bool tt_gemm_file_find(const struct gemm_file *f, const char *shape, cublasLtMatmulAlgo_t *out)
+bool tt_gemm_file_find(const struct gemm_file *f, const char *shape, struct gemm_algorithm *out)
 {
     const struct gemm_choice *c = lookup(f, shape);
     if (c) *out = c->algorithm;
     return c != NULL;
 }
 
-static void put(struct gemm_file *f, const char *shape, const cublasLtMatmulAlgo_t *algorithm)
+static void put(struct gemm_file *f, const char *shape, const struct gemm_algorithm *algorithm)
 {
     struct gemm_choice *c = lookup(f, shape);
     if (!c) {
@@ -100,7 +100,7 @@ static void put(struct gemm_file *f, const char *shape, const cublasLtMatmulAlgo
     c->algorithm = *algorithm;
 }
 
-void tt_gemm_file_add(struct gemm_file *f, const char *shape, const cublasLtMatmulAlgo_t *algorithm)
+void tt_gemm_file_add(struct gemm_file *f, const char *shape, const struct gemm_algorithm *algorithm)
 {
     if (!f->path) return;
     put(f, shape, algorithm);
@@ -115,7 +115,7 @@ void tt_gemm_file_open(struct gemm_file *f, const char *path, const char *device
     snprintf(f->device, sizeof f->device, "%s", device);
     FILE *in = f->path ? fopen(f->path, "r") : NULL;
     char line[LINE], *shape;
-    cublasLtMatmulAlgo_t algorithm;
+    struct gemm_algorithm algorithm;
     for (int i = 0; in && i < MOST_LINES && fgets(line, sizeof line, in); i++)
         if (parse(line, &shape, &algorithm) && !strcmp(line, f->device)) put(f, shape, &algorithm);
     if (in) fclose(in);
@@ -134,7 +134,7 @@ static void copy_others(const struct gemm_file *f, FILE *out)
 {
     FILE *in = fopen(f->path, "r");
     char line[LINE], *shape;
-    cublasLtMatmulAlgo_t algorithm;
+    struct gemm_algorithm algorithm;
     for (int i = 0; in && i < MOST_LINES && fgets(line, sizeof line, in); i++) {
         if (!parse(line, &shape, &algorithm)) continue;
         if (strcmp(line, f->device) || !lookup(f, shape)) print(out, line, shape, &algorithm);

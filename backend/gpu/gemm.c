@@ -1,26 +1,27 @@
-/* C = alpha · op(A) · op(B) + beta · C for row-major matrices. cuBLASLt is column-major: what it sees of a row-major
- * matrix is the transpose, and since Cᵀ = op(B)ᵀ · op(A)ᵀ it is given B on the left and A on the right. No byte moves.
+/* C = alpha · op(A) · op(B) + beta · C for row-major matrices. The libraries are column-major: what they see of a
+ * row-major matrix is the transpose, and since Cᵀ = op(B)ᵀ · op(A)ᵀ they are given B on the left and A on the right. No
+ * byte moves.
  */
 #include <limits.h>
 #include <string.h>
 
-#include "backend/cuda/gemm.h"
+#include "backend/gpu/gemm.h"
 #include "backend/gpu/launch.h"
 
 /* ---- products of nothing: k = 0 leaves beta · C, or the addend ---- */
 
-static tt_status scale_rows(struct cuda *cuda, const struct tt_gemm *g, char *c, struct tt_stream_s *s)
+static tt_status scale_rows(struct gpu *gpu, const struct tt_gemm *g, char *c, struct tt_stream_s *s)
 {
     bool dense = g->ldc == g->n;
     struct tt_scale_args args = {.dtype = g->type_c, .x = c, .n = dense ? g->m * g->n : g->n, .factor = g->beta};
     for (int64_t row = 0; row < (dense ? 1 : g->m); row++) {
         args.x = c + (size_t)(row * g->ldc) * tt_dtype_size(g->type_c);
-        CHECK(cuda, (cudaError_t)tt_gpu_launch(TT_K_scale, &args, s->cuda));
+        CHECK(gpu, (gpu_rt_error)tt_gpu_launch(TT_K_scale, &args, s->rt));
     }
     return TT_OK;
 }
 
-static tt_status empty_product(struct cuda *cuda, const struct tt_gemm *g, struct tt_stream_s *s)
+static tt_status empty_product(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     size_t size = tt_dtype_size(g->type_c), pitch = (size_t)g->ldc * size, width = (size_t)g->n * size;
     for (int64_t i = 0; i < g->batch; i++) {
@@ -28,26 +29,25 @@ static tt_status empty_product(struct cuda *cuda, const struct tt_gemm *g, struc
         char *c = (char *)g->c + offset;
         const char *addend = g->epilogue == TT_EPILOGUE_ADD ? (const char *)g->addend + offset : c;
         if (addend != c)
-            CHECK(cuda,
-                  cudaMemcpy2DAsync(c, pitch, addend, pitch, width, (size_t)g->m, cudaMemcpyDeviceToDevice, s->cuda));
+            CHECK(gpu, gpu_rt_copy_rows(c, addend, pitch, width, (size_t)g->m, s->rt));
         else if (g->epilogue == TT_EPILOGUE_ADD || g->beta == 1)
             continue;
         else if (g->beta == 0)
-            CHECK(cuda, cudaMemset2DAsync(c, pitch, 0, width, (size_t)g->m, s->cuda));
+            CHECK(gpu, gpu_rt_fill_rows(c, pitch, 0, width, (size_t)g->m, s->rt));
         else
-            TT_TRY(scale_rows(cuda, g, c, s));
+            TT_TRY(scale_rows(gpu, g, c, s));
     }
     return TT_OK;
 }
 
 /* ---- products ---- */
 
-static tt_status check_types(const struct cuda *cuda, const struct tt_gemm *g)
+static tt_status check_types(const struct gpu *gpu, const struct tt_gemm *g)
 {
     static const char *names[] = {[TT_F32] = "fp32", [TT_BF16] = "bf16", [TT_F16] = "fp16"};
     bool known = g->type_a == g->type_b && (g->type_c == g->type_a || g->type_c == TT_F32);
-    if (known && cuda_has_type(cuda, g->type_a)) return TT_OK;
-    return tt_fail(TT_UNSUPPORTED, "gemm: sm_%d does not multiply %s by %s into %s", cuda->sm, names[g->type_a],
+    if (known && gpu_has_type(gpu, g->type_a)) return TT_OK;
+    return tt_fail(TT_UNSUPPORTED, "gemm: %s does not multiply %s by %s into %s", gpu->arch, names[g->type_a],
                    names[g->type_b], names[g->type_c]);
 }
 
@@ -58,7 +58,7 @@ static tt_status check_sizes(const struct tt_gemm *g)
                    (long long)g->k, (long long)g->batch);
 }
 
-/* The largest power of two, up to what cudaMalloc gives, that divides an address. */
+/* The largest power of two, up to what every allocation starts on, that divides an address. */
 static int64_t alignment(const void *p)
 {
     uintptr_t bits = (uintptr_t)p | TT_ALIGN;
@@ -91,20 +91,12 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
     };
 }
 
-static tt_status need_workspace(struct cuda *cuda, struct tt_stream_s *s)
+static tt_status need_workspace(struct gpu *gpu, struct tt_stream_s *s)
 {
-    return s->workspace ? TT_OK : tt_cuda_alloc(cuda, cuda->workspace_bytes, &s->workspace);
+    return s->workspace ? TT_OK : tt_gpu_alloc(gpu, gpu->workspace_bytes, &s->workspace);
 }
 
-cublasStatus_t tt_cuda_multiply(struct cuda *cuda, const struct gemm_plan *p, const cublasLtMatmulAlgo_t *algorithm,
-                                const struct gemm_call *call)
-{
-    return cublasLtMatmul(cuda->lt, p->product, &call->alpha, call->b, p->left, call->a, p->right, &call->beta, call->c,
-                          p->out, call->d, p->out, algorithm, call->stream->workspace, cuda->workspace_bytes,
-                          call->stream->cuda);
-}
-
-static tt_status multiply(struct cuda *cuda, const struct tt_gemm *g, struct tt_stream_s *s)
+static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     bool add = g->epilogue == TT_EPILOGUE_ADD;
     struct gemm_call call = {.a = g->a,
@@ -116,21 +108,21 @@ static tt_status multiply(struct cuda *cuda, const struct tt_gemm *g, struct tt_
                              .stream = s};
     struct gemm_key key = key_of(g, &call);
     struct gemm_plan *plan;
-    CHECK(cuda, cudaSetDevice(cuda->device));
-    TT_TRY(need_workspace(cuda, s));
-    TT_TRY(tt_cuda_gemm_plan(cuda, &key, &call, &plan));
-    CHECK(cuda, tt_cuda_multiply(cuda, plan, &plan->algorithm, &call));
-    if (cuda->sync && !tt_cuda_capturing(s)) CHECK(cuda, cudaStreamSynchronize(s->cuda));
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
+    TT_TRY(need_workspace(gpu, s));
+    TT_TRY(tt_gpu_gemm_plan(gpu, &key, &call, &plan));
+    TT_TRY(tt_blas_multiply(gpu, plan, &plan->algorithm, &call));
+    if (gpu->sync && !gpu_rt_capturing(s->rt)) CHECK(gpu, gpu_rt_stream_sync(s->rt));
     return TT_OK;
 }
 
-tt_status tt_cuda_gemm(void *self, const struct tt_gemm *g, tt_stream s)
+tt_status tt_gpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
-    struct cuda *cuda = self;
-    TT_TRY(check_types(cuda, g));
+    struct gpu *gpu = self;
+    TT_TRY(check_types(gpu, g));
     TT_TRY(check_sizes(g));
     if (g->m == 0 || g->n == 0 || g->batch == 0) return TT_OK;
-    tt_status st = g->k == 0 ? empty_product(cuda, g, cuda_stream(cuda, s)) : multiply(cuda, g, cuda_stream(cuda, s));
+    tt_status st = g->k == 0 ? empty_product(gpu, g, gpu_stream_of(gpu, s)) : multiply(gpu, g, gpu_stream_of(gpu, s));
     return st ? tt_context(st, "gemm %lldx%lldx%lld, batch %lld", (long long)g->m, (long long)g->n, (long long)g->k,
                            (long long)g->batch)
               : TT_OK;

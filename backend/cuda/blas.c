@@ -1,0 +1,213 @@
+/* cuBLASLt, as the shared code of matrix multiplies wants it: descriptors, candidates, a multiply. */
+#include <cublasLt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/gpu/gemm.h"
+
+struct gpu_blas {
+    cublasLtHandle_t lt;
+};
+
+struct shape {
+    cublasLtMatmulDesc_t product;
+    cublasLtMatrixLayout_t left, right, out; /* as cuBLASLt sees them: left is our B, right our A */
+};
+
+_Static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(struct gemm_algorithm), "an algorithm's bytes are all of them");
+
+/* ---- errors ---- */
+
+static const char *hint(cublasStatus_t e)
+{
+    switch (e) {
+    case CUBLAS_STATUS_ALLOC_FAILED:
+        return "use a smaller --batch-size, or free the GPU (nvidia-smi lists who uses it)";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+        return "the cuBLASLt that was found does not fit the driver or the CUDA runtime; check LD_LIBRARY_PATH";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+        return "this GPU or this cuBLASLt cannot multiply that; try --precision fp32";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+        return "an earlier kernel may have gone wrong; TT_GPU_SYNC=1 with --graph off names it";
+    default:
+        return "CUBLASLT_LOG_LEVEL=5 in the environment shows what cuBLASLt was asked";
+    }
+}
+
+static tt_status failed(const struct gpu *gpu, const char *function, const char *expression, cublasStatus_t e)
+{
+    gpu_rt_clear_error();
+    return tt_fail(TT_FAILED, "%s: %s: %s (%s) on GPU %d, %s; %s", function, expression, cublasLtGetStatusString(e),
+                   cublasLtGetStatusName(e), gpu->device, gpu->name, hint(e));
+}
+
+#define BLAS(gpu, call)                                                                                                \
+    do {                                                                                                               \
+        cublasStatus_t blas_ = (call);                                                                                 \
+        if (blas_ != CUBLAS_STATUS_SUCCESS) return failed(gpu, __func__, #call, blas_);                                \
+    } while (0)
+
+/* ---- the library ---- */
+
+/* Large tiles of the newer chips want more room for partial sums. */
+size_t tt_blas_workspace(const struct gpu *gpu) { return (size_t)(atoi(gpu->arch + 3) >= 90 ? 64 : 32) << 20; }
+
+tt_status tt_blas_open(struct gpu *gpu)
+{
+    gpu->blas = calloc(1, sizeof *gpu->blas);
+    if (!gpu->blas) return tt_fail(TT_FAILED, "no host memory for cuBLASLt");
+    BLAS(gpu, cublasLtCreate(&gpu->blas->lt));
+    return TT_OK;
+}
+
+void tt_blas_close(struct gpu *gpu)
+{
+    if (gpu->blas && gpu->blas->lt) cublasLtDestroy(gpu->blas->lt);
+    free(gpu->blas);
+    gpu->blas = NULL;
+}
+
+void tt_blas_name(const struct gpu *gpu, char *out, size_t size)
+{
+    size_t version = cublasLtGetVersion();
+    (void)gpu;
+    snprintf(out, size, "cuBLASLt %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+}
+
+/* ---- one shape ---- */
+
+static cudaDataType_t cuda_type(int64_t type)
+{
+    return type == TT_F32 ? CUDA_R_32F : type == TT_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+}
+
+static tt_status make_product(struct gpu *gpu, const struct gemm_key *k, cublasLtMatmulDesc_t *out)
+{
+    bool fast = gpu->tf32 && k->type_in == TT_F32;
+    cublasOperation_t left = k->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, right = k->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+    BLAS(gpu, cublasLtMatmulDescCreate(out, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(*out, CUBLASLT_MATMUL_DESC_TRANSA, &left, sizeof left));
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(*out, CUBLASLT_MATMUL_DESC_TRANSB, &right, sizeof right));
+    return TT_OK;
+}
+
+/* A row-major matrix of `rows` rows, `ld` apart, is a column-major one of `rows` columns. */
+static tt_status make_layout(struct gpu *gpu, int64_t many, int64_t type, int64_t rows, int64_t cols, int64_t ld,
+                             int64_t stride, cublasLtMatrixLayout_t *out)
+{
+    int32_t batch = (int32_t)many;
+    BLAS(gpu, cublasLtMatrixLayoutCreate(out, cuda_type(type), (uint64_t)cols, (uint64_t)rows, ld));
+    if (batch == 1) return TT_OK;
+    BLAS(gpu, cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch));
+    BLAS(gpu,
+         cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride));
+    return TT_OK;
+}
+
+tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p)
+{
+    const struct gemm_key *k = &p->key;
+    struct shape *s = p->library = calloc(1, sizeof *s);
+    if (!s) return tt_fail(TT_FAILED, "no host memory for a matrix shape");
+    TT_TRY(make_product(gpu, k, &s->product));
+    TT_TRY(make_layout(gpu, k->batch, k->type_in, k->trans_b ? k->n : k->k, k->trans_b ? k->k : k->n, k->ldb,
+                       k->stride_b, &s->left));
+    TT_TRY(make_layout(gpu, k->batch, k->type_in, k->trans_a ? k->k : k->m, k->trans_a ? k->m : k->k, k->lda,
+                       k->stride_a, &s->right));
+    return make_layout(gpu, k->batch, k->type_out, k->m, k->n, k->ldc, k->stride_c, &s->out);
+}
+
+void tt_blas_plan_free(struct gemm_plan *p)
+{
+    struct shape *s = p->library;
+    if (!s) return;
+    if (s->product) cublasLtMatmulDescDestroy(s->product);
+    if (s->left) cublasLtMatrixLayoutDestroy(s->left);
+    if (s->right) cublasLtMatrixLayoutDestroy(s->right);
+    if (s->out) cublasLtMatrixLayoutDestroy(s->out);
+    free(s);
+}
+
+/* ---- what the library proposes ---- */
+
+/* In place, blocks add to C as they finish, in no order; in the output's type, partial sums would be rounded. */
+static const uint32_t fixed_order = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+
+static tt_status prefer(struct gpu *gpu, const struct gemm_key *k, cublasLtMatmulPreference_t preference)
+{
+    const struct {
+        cublasLtMatmulPreferenceAttributes_t name;
+        int64_t bytes;
+    } alignments[] = {
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, k->align_b}, /* cuBLASLt's A is our B */
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, k->align_a},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, k->align_c},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, k->align_d},
+    };
+    size_t workspace = gpu->workspace_bytes;
+    BLAS(gpu, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                                   sizeof workspace));
+    BLAS(gpu, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &fixed_order,
+                                                   sizeof fixed_order));
+    for (int i = 0; i < 4; i++) {
+        uint32_t bytes = (uint32_t)alignments[i].bytes;
+        BLAS(gpu, cublasLtMatmulPreferenceSetAttribute(preference, alignments[i].name, &bytes, sizeof bytes));
+    }
+    return TT_OK;
+}
+
+static tt_status ask(struct gpu *gpu, const struct gemm_plan *p, cublasLtMatmulPreference_t preference, int most,
+                     cublasLtMatmulHeuristicResult_t *results, int *returned)
+{
+    const struct shape *s = p->library;
+    TT_TRY(prefer(gpu, &p->key, preference));
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(gpu->blas->lt, s->product, s->left, s->right, s->out, s->out,
+                                                           preference, most, results, returned);
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) BLAS(gpu, status);
+    return TT_OK;
+}
+
+tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
+                          int *count)
+{
+    cublasLtMatmulHeuristicResult_t results[64];
+    cublasLtMatmulPreference_t preference;
+    int returned = 0;
+    *count = 0;
+    BLAS(gpu, cublasLtMatmulPreferenceCreate(&preference));
+    tt_status st = ask(gpu, p, preference, most < 64 ? most : 64, results, &returned);
+    cublasLtMatmulPreferenceDestroy(preference);
+    for (int i = 0; i < returned && !st; i++)
+        if (results[i].state == CUBLAS_STATUS_SUCCESS && results[i].workspaceSize <= gpu->workspace_bytes)
+            memcpy(&found[(*count)++], &results[i].algo, sizeof *found);
+    return st;
+}
+
+tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape)
+{
+    return tt_fail(TT_FAILED, "cuBLASLt has no algorithm for %s on %s; CUBLASLT_LOG_LEVEL=5 shows what it was asked",
+                   shape, gpu->name);
+}
+
+bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered)
+{
+    const struct shape *s = p->library;
+    cublasLtMatmulAlgo_t algorithm;
+    cublasLtMatmulHeuristicResult_t result;
+    memcpy(&algorithm, remembered, sizeof algorithm);
+    cublasStatus_t status =
+        cublasLtMatmulAlgoCheck(gpu->blas->lt, s->product, s->left, s->right, s->out, s->out, &algorithm, &result);
+    return status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= gpu->workspace_bytes;
+}
+
+tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
+                           const struct gemm_call *call)
+{
+    const struct shape *s = p->library;
+    BLAS(gpu, cublasLtMatmul(gpu->blas->lt, s->product, &call->alpha, call->b, s->left, call->a, s->right, &call->beta,
+                             call->c, s->out, call->d, s->out, (const cublasLtMatmulAlgo_t *)algorithm,
+                             call->stream->workspace, gpu->workspace_bytes, call->stream->rt));
+    return TT_OK;
+}

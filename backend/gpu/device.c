@@ -1,0 +1,82 @@
+/* Which GPU, and what it is. */
+#include <stdio.h>
+
+#include "backend/gpu/gemm.h"
+#include "backend/gpu/host.h"
+#include "backend/peaks.h"
+
+/* Setting a device may leave the work to the first call that needs the GPU. */
+static gpu_rt_error make_current(int device)
+{
+    gpu_rt_error e = gpu_rt_set_device(device);
+    return e ? e : gpu_rt_free(NULL);
+}
+
+static tt_status cannot_use(int device, gpu_rt_error e)
+{
+    gpu_rt_clear_error();
+    if (e == GPU_RT_BUSY)
+        return tt_fail(TT_NO_DEVICE,
+                       "GPU %d is busy: another program has it to itself; choose another with --device, or "
+                       "see " GPU_RT_MONITOR,
+                       device);
+    if (e == GPU_RT_OUT_OF_MEMORY)
+        return tt_fail(TT_NO_DEVICE,
+                       "GPU %d has no memory left even to start; choose another with --device, or see " GPU_RT_MONITOR,
+                       device);
+    return tt_fail(TT_NO_DEVICE, "GPU %d cannot be used: %s (%s); choose another with --device, or see " GPU_RT_MONITOR,
+                   device, gpu_rt_error_text(e), gpu_rt_error_name(e));
+}
+
+tt_status tt_gpu_choose(struct gpu *gpu, int device)
+{
+    int count = 0;
+    gpu_rt_error e = gpu_rt_device_count(&count);
+    if (!e && count == 0) e = GPU_RT_NO_DEVICE;
+    if (e) return tt_gpu_none(e);
+    if (device < 0 || device >= count)
+        return tt_fail(TT_NO_DEVICE, "--device %d: this machine shows %d GPU%s, numbered from 0", device, count,
+                       count == 1 ? "" : "s");
+    gpu->device = device;
+    e = make_current(device);
+    if (!e) e = tt_gpu_describe(gpu);
+    return e ? cannot_use(device, e) : TT_OK;
+}
+
+static void fill_peaks(const struct gpu *gpu, struct tt_device_info *out)
+{
+    struct tt_peaks peaks = tt_peaks_of(gpu->name);
+    out->peak_flops[TT_F32] = 1e12 * (gpu->tf32 ? peaks.tf32 : peaks.fp32);
+    out->peak_flops[TT_BF16] = gpu->has[TT_PREC_BF16] ? 1e12 * peaks.half : 0;
+    out->peak_flops[TT_F16] = 1e12 * peaks.half;
+    out->peak_bandwidth = 1e9 * peaks.bandwidth;
+}
+
+static void fill_memory(struct gpu *gpu, struct tt_device_info *out)
+{
+    pthread_mutex_lock(&gpu->ledger.lock);
+    out->memory_used = gpu->ledger.used;
+    out->memory_peak = gpu->ledger.peak;
+    pthread_mutex_unlock(&gpu->ledger.lock);
+}
+
+tt_status tt_gpu_info(void *self, struct tt_device_info *out)
+{
+    struct gpu *gpu = self;
+    char library[64];
+    *out = (struct tt_device_info){.wave_width = gpu->wave,
+                                   .units = gpu->units,
+                                   .shared_bytes = gpu->shared_bytes,
+                                   .flash_head = TT_GPU_FLASH_HEAD,
+                                   .tf32_as_fp32 = gpu->tf32_as_fp32};
+    tt_blas_name(gpu, library, sizeof library);
+    snprintf(out->name, sizeof out->name, "%s", gpu->name);
+    snprintf(out->arch, sizeof out->arch, "%s", gpu->arch);
+    snprintf(out->library, sizeof out->library, "%s%s%s", library, gpu->arithmetic[0] ? ", " : "", gpu->arithmetic);
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
+    CHECK(gpu, gpu_rt_memory_info(&out->memory_free, &out->memory_total));
+    fill_memory(gpu, out);
+    fill_peaks(gpu, out);
+    for (int p = 0; p < TT_PRECISIONS; p++) out->has[p] = gpu->has[p];
+    return TT_OK;
+}

@@ -1,0 +1,111 @@
+/* Matrix multiplies through the vendor's library, in five files:
+ *   gemm.c        the slot of the vtable: row-major onto column-major, products that are empty
+ *   gemm_cache.c  one plan (descriptors, algorithm) per shape, found again by hash, never rebuilt
+ *   gemm_tune.c   which of the library's algorithms a new plan gets
+ *   gemm_file.c   the text file in which timed choices are kept from run to run
+ *   blas.c        in the vendor's folder: the library itself, behind the tt_blas_ functions below
+ *
+ * Bits: an algorithm is chosen once per shape and run. Without tuning it is the library's first answer, the same in
+ * every run on the same GPU, driver and library. With tuning it is the fastest as measured, and a measurement may come
+ * out differently next time: runs that must agree to the bit share a cache file, which gives every shape in it the same
+ * algorithm again. Algorithms that sum partial products in the order in which blocks happen to finish are never taken.
+ */
+#ifndef TT_GPU_GEMM_H
+#define TT_GPU_GEMM_H
+
+#include "backend/gpu/host.h"
+
+/* All that the choice of an algorithm depends on. Integers of one size only, so that keys compare as bytes. */
+struct gemm_key {
+    int64_t m, n, k;
+    int64_t batch, stride_a, stride_b, stride_c; /* strides are 0 when batch is 1 */
+    int64_t lda, ldb, ldc;
+    int64_t trans_a, trans_b;
+    int64_t type_in, type_out;                  /* enum tt_dtype */
+    int64_t align_a, align_b, align_c, align_d; /* bytes, a power of two */
+    int64_t reads_c;                            /* beta is not 0, or there is an addend */
+};
+
+/* A way to multiply, in bytes that only the library reads; unused ones are 0. */
+struct gemm_algorithm {
+    _Alignas(8) unsigned char bytes[64];
+};
+
+struct gemm_plan {
+    struct gemm_key key;
+    uint64_t hash;
+    struct gemm_algorithm algorithm;
+    void *library; /* descriptors of blas.c */
+};
+
+/* The pointers of one multiply: d = alpha · a · b + beta · c. */
+struct gemm_call {
+    const void *a, *b, *c;
+    void *d;
+    float alpha, beta;
+    struct tt_stream_s *stream;
+};
+
+/* ---- blas.c of the vendor ---- */
+
+size_t tt_blas_workspace(const struct gpu *gpu); /* bytes that a stream needs to multiply at full speed */
+tt_status tt_blas_open(struct gpu *gpu);         /* the workspace of gpu->compute is there */
+void tt_blas_close(struct gpu *gpu);             /* also what was not opened */
+void tt_blas_name(const struct gpu *gpu, char *out, size_t size); /* "cuBLASLt 13.1.0" */
+
+tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p); /* sets p->library from p->key */
+void tt_blas_plan_free(struct gemm_plan *p);
+
+/* Up to `most` algorithms that fit the workspace and always sum in the same order, the most promising first. None is
+ * no failure: then no_algorithm says what to tell the user. */
+tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
+                          int *count);
+tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape);
+bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered);
+tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
+                           const struct gemm_call *call);
+
+/* ---- gemm_file.c ---- */
+
+struct gemm_choice {
+    char *shape;
+    struct gemm_algorithm algorithm;
+};
+
+struct gemm_file {
+    char *path; /* NULL: nothing is kept */
+    char device[200];
+    struct gemm_choice *choices;
+    size_t count, room;
+    bool changed;
+};
+
+void tt_gemm_file_open(struct gemm_file *f, const char *path, const char *device);
+void tt_gemm_file_close(struct gemm_file *f); /* does not save */
+bool tt_gemm_file_find(const struct gemm_file *f, const char *shape, struct gemm_algorithm *out);
+void tt_gemm_file_add(struct gemm_file *f, const char *shape, const struct gemm_algorithm *algorithm);
+void tt_gemm_file_save(struct gemm_file *f);
+
+/* ---- gemm_cache.c ---- */
+
+struct gpu_gemms {
+    enum tt_gemm_tune tune;
+    struct gemm_file file;
+    struct gemm_plan **slots; /* open addressing; a power of two of them */
+    size_t count, room;
+};
+
+tt_status tt_gpu_gemms_open(struct gpu *gpu, const struct tt_backend_options *options);
+void tt_gpu_gemms_save(struct gpu *gpu); /* the file of choices, when there are new ones */
+void tt_gpu_gemms_close(struct gpu *gpu);
+
+/* The plan of a shape; a new one when it is the first of its kind. */
+tt_status tt_gpu_gemm_plan(struct gpu *gpu, const struct gemm_key *key, const struct gemm_call *call,
+                           struct gemm_plan **out);
+
+/* ---- gemm_tune.c ---- */
+
+/* Sets p->algorithm. */
+tt_status tt_gpu_gemm_choose(struct gpu *gpu, struct gemm_plan *p, const struct gemm_call *call);
+
+#endif

@@ -1,0 +1,150 @@
+/* Which algorithm multiplies a shape. The library ranks some by a model of its own; tuning times them on the buffers of
+ * the first multiply. That waits for the GPU, so it happens once per shape, in the first step, and never in a capture.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "backend/gpu/gemm.h"
+
+enum { MOST = 64, QUICK = 8, ROUNDS = 3 };
+
+struct candidates {
+    struct gemm_algorithm found[MOST];
+    double seconds[MOST];
+    int count;
+};
+
+/* ---- timing ---- */
+
+struct stopwatch {
+    gpu_rt_event start, stop;
+};
+
+static gpu_rt_error stopwatch_open(struct stopwatch *w)
+{
+    gpu_rt_error e = gpu_rt_event_create(&w->start);
+    return e ? e : gpu_rt_event_create(&w->stop);
+}
+
+static void stopwatch_close(struct stopwatch *w)
+{
+    if (w->start) (void)gpu_rt_event_destroy(w->start);
+    if (w->stop) (void)gpu_rt_event_destroy(w->stop);
+}
+
+static bool multiplies(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
+                       const struct gemm_call *call)
+{
+    tt_status st = tt_blas_multiply(gpu, p, algorithm, call);
+    bool ok = !st;
+    tt_status_free(st);
+    return ok;
+}
+
+/* Seconds of one of `times` multiplies in a row; negative when the algorithm does not run. */
+static double time_runs(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
+                        const struct gemm_call *call, const struct stopwatch *w, int times)
+{
+    float ms = 0;
+    bool ok = !gpu_rt_event_record(w->start, call->stream->rt);
+    for (int i = 0; i < times && ok; i++) ok = multiplies(gpu, p, algorithm, call);
+    ok = ok && !gpu_rt_event_record(w->stop, call->stream->rt) && !gpu_rt_event_sync(w->stop) &&
+         !gpu_rt_event_elapsed(&ms, w->start, w->stop);
+    if (!ok) gpu_rt_clear_error();
+    return ok ? 1e-3 * (double)ms / times : -1;
+}
+
+/* The best of some rounds, in turns, so that a clock that speeds up favours none. */
+static void time_all(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_call *call,
+                     const struct stopwatch *w, double budget, struct candidates *c)
+{
+    for (int i = 0; i < c->count; i++) c->seconds[i] = time_runs(gpu, p, &c->found[i], call, w, 1);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < c->count; i++) {
+            if (c->seconds[i] < 0) continue;
+            double fit = budget / (c->seconds[i] + 1e-6);
+            double t = time_runs(gpu, p, &c->found[i], call, w, fit < 1 ? 1 : fit > 20 ? 20 : (int)fit);
+            if (t < c->seconds[i]) c->seconds[i] = t; /* also when it fails now */
+        }
+}
+
+/* The library's order stands unless another is clearly faster. */
+static int fastest(const struct candidates *c)
+{
+    int best = -1;
+    for (int i = 0; i < c->count; i++)
+        if (c->seconds[i] >= 0 && (best < 0 || c->seconds[i] < 0.98 * c->seconds[best])) best = i;
+    return best;
+}
+
+/* What is added to is not overwritten while timing: the sums then go to a scratch copy of C's shape. */
+static tt_status scratch_for(struct gpu *gpu, const struct gemm_key *k, struct gemm_call *call, void **scratch)
+{
+    *scratch = NULL;
+    if (!k->reads_c || call->c != call->d) return TT_OK;
+    int64_t elements = (k->batch - 1) * k->stride_c + (k->m - 1) * k->ldc + k->n;
+    TT_TRY(tt_gpu_alloc(gpu, (size_t)elements * tt_dtype_size((enum tt_dtype)k->type_out), scratch));
+    call->d = *scratch;
+    return TT_OK;
+}
+
+/* Which candidate is the fastest; -1 when that cannot be found out. */
+static int race(struct gpu *gpu, const struct gemm_plan *p, struct gemm_call call, struct candidates *c)
+{
+    double budget = gpu->gemms->tune == TT_TUNE_FULL ? 20e-3 : 2e-3;
+    struct stopwatch watch = {0};
+    void *scratch;
+    int best = -1;
+    tt_status st = scratch_for(gpu, &p->key, &call, &scratch);
+    if (!st && !stopwatch_open(&watch)) {
+        time_all(gpu, p, &call, &watch, budget, c);
+        best = fastest(c);
+    }
+    tt_status_free(st); /* no memory for the copy: then the library's own first choice it is */
+    stopwatch_close(&watch);
+    (void)gpu_rt_stream_sync(call.stream->rt);
+    tt_gpu_free(gpu, scratch);
+    return best;
+}
+
+/* ---- choosing ---- */
+
+/* One of many timed is another choice than one of a few. */
+static void name_shape(const struct gpu *gpu, const struct gemm_key *k, char *out, size_t size)
+{
+    static const char *types[] = {[TT_F32] = "fp32", [TT_BF16] = "bf16", [TT_F16] = "fp16"};
+    snprintf(out, size,
+             "%" PRId64 "x%" PRId64 "x%" PRId64 " %s%s->%s %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64
+             ":%" PRId64 ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "%s%s",
+             k->m, k->n, k->k, types[k->type_in], gpu->tf32 && k->type_in == TT_F32 ? "(tf32)" : "", types[k->type_out],
+             k->trans_a ? 't' : 'n', k->trans_b ? 't' : 'n', k->lda, k->ldb, k->ldc, k->batch, k->stride_a, k->stride_b,
+             k->stride_c, k->align_a, k->align_b, k->align_c, k->align_d, k->reads_c ? " +c" : "",
+             gpu->gemms->tune == TT_TUNE_FULL ? " full" : "");
+}
+
+/* A remembered choice counts only when this library still takes it. */
+static bool recall(struct gpu *gpu, struct gemm_plan *p, const char *shape)
+{
+    struct gemm_algorithm algorithm;
+    if (!tt_gemm_file_find(&gpu->gemms->file, shape, &algorithm) || !tt_blas_takes(gpu, p, &algorithm)) return false;
+    p->algorithm = algorithm;
+    return true;
+}
+
+tt_status tt_gpu_gemm_choose(struct gpu *gpu, struct gemm_plan *p, const struct gemm_call *call)
+{
+    enum tt_gemm_tune tune = gpu->gemms->tune;
+    char shape[400];
+    struct candidates c;
+    name_shape(gpu, &p->key, shape, sizeof shape);
+    if (tune != TT_TUNE_OFF && recall(gpu, p, shape)) return TT_OK;
+    TT_TRY(tt_blas_propose(gpu, p, tune == TT_TUNE_FULL ? MOST : QUICK, c.found, &c.count));
+    if (c.count == 0) return tt_blas_no_algorithm(gpu, shape);
+    p->algorithm = c.found[0];
+    if (tune == TT_TUNE_OFF || gpu_rt_capturing(call->stream->rt)) return TT_OK;
+    int best = c.count > 1 ? race(gpu, p, *call, &c) : 0;
+    if (best < 0) return TT_OK;
+    p->algorithm = c.found[best];
+    tt_gemm_file_add(&gpu->gemms->file, shape, &p->algorithm);
+    return TT_OK;
+}

@@ -1,0 +1,39 @@
+/* Graphs: a step recorded once from its stream, then launched whole. A tt_graph is the runtime's executable graph. */
+#include "backend/gpu/gemm.h"
+#include "backend/gpu/host.h"
+
+tt_status tt_gpu_graph_begin(void *self, tt_stream s)
+{
+    struct gpu *gpu = self;
+    tt_gpu_gemms_save(gpu); /* what the first step found out, should this run not end in peace */
+    CHECK(gpu, gpu_rt_capture_begin(gpu_stream_of(gpu, s)->rt));
+    return TT_OK;
+}
+
+tt_status tt_gpu_graph_end(void *self, tt_stream s, tt_graph *out)
+{
+    struct gpu *gpu = self;
+    gpu_rt_recording recording = NULL;
+    gpu_rt_graph graph = NULL;
+    *out = NULL;
+    CHECK(gpu, gpu_rt_capture_end(gpu_stream_of(gpu, s)->rt, &recording));
+    gpu_rt_error e = gpu_rt_graph_create(&graph, recording);
+    (void)gpu_rt_recording_destroy(recording);
+    CHECK(gpu, e);
+    *out = (tt_graph)graph;
+    CHECK(gpu, gpu_rt_graph_upload(graph, gpu_stream_of(gpu, s)->rt));
+    return TT_OK;
+}
+
+tt_status tt_gpu_graph_replay(void *self, tt_graph g, tt_stream s)
+{
+    struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_graph_launch((gpu_rt_graph)g, gpu_stream_of(gpu, s)->rt));
+    return TT_OK;
+}
+
+void tt_gpu_graph_destroy(void *self, tt_graph g)
+{
+    (void)self;
+    if (g) (void)gpu_rt_graph_destroy((gpu_rt_graph)g);
+}

@@ -1,0 +1,296 @@
+/* Matrix products on AMD: hipBLASLt where it was found and works on this chip, hipBLAS for what it does not multiply.
+ * An algorithm is a byte that says which of the two, and hipBLASLt's own bytes. TT_HIPBLASLT=0 in the environment goes
+ * without hipBLASLt. */
+#include <hipblas/hipblas.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/gpu/gemm.h"
+#include "backend/hip/blaslt.h"
+
+enum { BY_HIPBLAS = 1, BY_LT = 2 };
+
+struct gpu_blas {
+    hipblasHandle_t hipblas;
+    void *lt; /* NULL: goes without */
+};
+
+struct way {
+    unsigned char by;
+    unsigned char lt[LT_ALGORITHM];
+};
+_Static_assert(sizeof(struct way) <= sizeof(struct gemm_algorithm), "a way to multiply fits an algorithm");
+
+/* ---- errors ---- */
+
+static const char *hint(hipblasStatus_t e)
+{
+    switch (e) {
+    case HIPBLAS_STATUS_ALLOC_FAILED:
+        return "use a smaller --batch-size, or free the GPU (" GPU_RT_MONITOR " lists who uses it)";
+    case HIPBLAS_STATUS_NOT_INITIALIZED:
+        return "the hipBLAS that was found does not fit the driver or the HIP runtime; check LD_LIBRARY_PATH and "
+               "ROCM_PATH";
+    case HIPBLAS_STATUS_ARCH_MISMATCH:
+    case HIPBLAS_STATUS_NOT_SUPPORTED:
+        return "this GPU or this hipBLAS cannot multiply that; try --precision fp32";
+    case HIPBLAS_STATUS_EXECUTION_FAILED:
+        return "an earlier kernel may have gone wrong; TT_GPU_SYNC=1 with --graph off names it";
+    default:
+        return "ROCBLAS_LAYER=1 or HIPBLASLT_LOG_LEVEL=2 in the environment shows what the library was asked; "
+               "TT_HIPBLASLT=0 goes without hipBLASLt";
+    }
+}
+
+static tt_status failed(const struct gpu *gpu, const char *function, const char *expression, hipblasStatus_t e)
+{
+    gpu_rt_clear_error();
+    return tt_fail(TT_FAILED, "%s: %s: %s on GPU %d, %s; %s", function, expression, hipblasStatusToString(e),
+                   gpu->device, gpu->name, hint(e));
+}
+
+#define BLAS(gpu, call)                                                                                                \
+    do {                                                                                                               \
+        hipblasStatus_t blas_ = (hipblasStatus_t)(call);                                                               \
+        if (blas_ != HIPBLAS_STATUS_SUCCESS) return failed(gpu, __func__, #call, blas_);                               \
+    } while (0)
+
+/* ---- shapes for hipBLASLt ---- */
+
+static int hip_type(int64_t type) { return type == TT_F32 ? HIP_R_32F : type == TT_BF16 ? HIP_R_16BF : HIP_R_16F; }
+
+/* A row-major matrix of `rows` rows, `ld` apart, is a column-major one of `rows` columns. */
+static struct lt_matrix seen(int64_t rows, int64_t cols, int64_t ld, int64_t stride)
+{
+    return (struct lt_matrix){.rows = cols, .cols = rows, .ld = ld, .stride = stride};
+}
+
+static struct lt_shape lt_shape_of(const struct gpu *gpu, const struct gemm_key *k)
+{
+    return (struct lt_shape){
+        .left = seen(k->trans_b ? k->n : k->k, k->trans_b ? k->k : k->n, k->ldb, k->stride_b),
+        .right = seen(k->trans_a ? k->k : k->m, k->trans_a ? k->m : k->k, k->lda, k->stride_a),
+        .out = seen(k->m, k->n, k->ldc, k->stride_c),
+        .batch = (int32_t)k->batch,
+        .transpose_left = k->trans_b != 0,
+        .transpose_right = k->trans_a != 0,
+        .type_in = hip_type(k->type_in),
+        .type_out = hip_type(k->type_out),
+        .compute = gpu->tf32 && k->type_in == TT_F32 ? HIPBLAS_COMPUTE_32F_FAST_TF32 : HIPBLAS_COMPUTE_32F,
+    };
+}
+
+static struct lt_call lt_call_of(const struct gpu *gpu, const struct gemm_call *c)
+{
+    return (struct lt_call){.left = c->b,
+                            .right = c->a,
+                            .c = c->c,
+                            .d = c->d,
+                            .alpha = c->alpha,
+                            .beta = c->beta,
+                            .workspace = c->stream->workspace,
+                            .workspace_bytes = gpu->workspace_bytes,
+                            .stream = c->stream->rt};
+}
+
+tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p)
+{
+    if (!gpu->blas->lt) return TT_OK;
+    struct lt_shape shape = lt_shape_of(gpu, &p->key);
+    if (!tt_lt_plan(&shape, &p->library)) return TT_OK;
+    tt_blas_plan_free(p); /* what hipBLASLt cannot even describe is for hipBLAS */
+    return TT_OK;
+}
+
+void tt_blas_plan_free(struct gemm_plan *p)
+{
+    tt_lt_plan_free(p->library);
+    p->library = NULL;
+}
+
+/* ---- candidates ---- */
+
+static bool fits_hipblas(const struct gemm_key *k)
+{
+    return k->m <= INT_MAX && k->n <= INT_MAX && k->k <= INT_MAX && k->lda <= INT_MAX && k->ldb <= INT_MAX &&
+           k->ldc <= INT_MAX;
+}
+
+static void put_way(struct gemm_algorithm *out, int by, const unsigned char *lt)
+{
+    struct way way = {.by = (unsigned char)by};
+    if (lt) memcpy(way.lt, lt, sizeof way.lt);
+    memset(out, 0, sizeof *out);
+    memcpy(out, &way, sizeof way);
+}
+
+/* hipBLAS comes last, so that it runs untimed only where hipBLASLt has nothing. */
+tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
+                          int *count)
+{
+    unsigned char lt[64][LT_ALGORITHM];
+    int returned = 0;
+    *count = 0;
+    if (p->library &&
+        tt_lt_propose(gpu->blas->lt, p->library, gpu->workspace_bytes, most < 64 ? most : 64, lt, &returned))
+        returned = 0;
+    for (int i = 0; i < returned && *count < most - 1; i++) put_way(&found[(*count)++], BY_LT, lt[i]);
+    if (fits_hipblas(&p->key)) put_way(&found[(*count)++], BY_HIPBLAS, NULL);
+    return TT_OK;
+}
+
+tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape)
+{
+    return tt_fail(TT_FAILED, "neither hipBLASLt nor hipBLAS multiplies %s on %s; make batch-size or seq-len smaller",
+                   shape, gpu->name);
+}
+
+/* hipBLASLt's plain interface cannot be asked, but it says what it would propose. */
+bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered)
+{
+    struct gemm_algorithm found[64];
+    int count = 0;
+    tt_status st = tt_blas_propose(gpu, p, 64, found, &count);
+    tt_status_free(st);
+    for (int i = 0; i < count; i++)
+        if (!memcmp(&found[i], remembered, sizeof *remembered)) return true;
+    return false;
+}
+
+/* ---- multiplying ---- */
+
+/* hipBLAS adds to what is in the output. */
+static tt_status copy_addend(struct gpu *gpu, const struct gemm_key *k, const struct gemm_call *c)
+{
+    size_t size = tt_dtype_size((enum tt_dtype)k->type_out);
+    for (int64_t i = 0; i < k->batch; i++) {
+        size_t offset = (size_t)(i * k->stride_c) * size;
+        CHECK(gpu, gpu_rt_copy_rows((char *)c->d + offset, (const char *)c->c + offset, (size_t)k->ldc * size,
+                                    (size_t)k->n * size, (size_t)k->m, c->stream->rt));
+    }
+    return TT_OK;
+}
+
+static tt_status by_hipblas(struct gpu *gpu, const struct gemm_key *k, const struct gemm_call *c)
+{
+    hipblasHandle_t h = gpu->blas->hipblas;
+    hipblasOperation_t left = k->trans_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
+                       right = k->trans_a ? HIPBLAS_OP_T : HIPBLAS_OP_N;
+    hipDataType in = (hipDataType)hip_type(k->type_in), out = (hipDataType)hip_type(k->type_out);
+    if (c->beta != 0 && c->c != c->d) TT_TRY(copy_addend(gpu, k, c));
+    BLAS(gpu, hipblasSetStream(h, c->stream->rt));
+    BLAS(gpu,
+         hipblasGemmStridedBatchedEx(h, left, right, (int)k->n, (int)k->m, (int)k->k, &c->alpha, c->b, in, (int)k->ldb,
+                                     k->stride_b, c->a, in, (int)k->lda, k->stride_a, &c->beta, c->d, out, (int)k->ldc,
+                                     k->stride_c, (int)k->batch, HIPBLAS_COMPUTE_32F, HIPBLAS_GEMM_DEFAULT));
+    return TT_OK;
+}
+
+tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
+                           const struct gemm_call *call)
+{
+    struct way way;
+    memcpy(&way, algorithm, sizeof way);
+    if (way.by == BY_HIPBLAS) return by_hipblas(gpu, &p->key, call);
+    struct lt_call c = lt_call_of(gpu, call);
+    BLAS(gpu, tt_lt_multiply(gpu->blas->lt, p->library, way.lt, &c));
+    return TT_OK;
+}
+
+/* ---- opening ---- */
+
+/* Large tiles of the newer chips want more room for partial sums. */
+size_t tt_blas_workspace(const struct gpu *gpu)
+{
+    bool large = !strncmp(gpu->arch, "gfx94", 5) || !strncmp(gpu->arch, "gfx95", 5);
+    return (size_t)(large ? 64 : 32) << 20;
+}
+
+/* On chips without kernels in it, hipBLASLt opens, and fails when it multiplies. So one small product is tried, on
+ * numbers that do not matter, in the workspace. */
+static bool lt_works(struct gpu *gpu)
+{
+    enum { SIDE = 128 };
+    char *at = gpu->compute.workspace;
+    size_t bytes = SIDE * SIDE * sizeof(uint16_t);
+    struct gemm_plan p = {.key = {.m = SIDE,
+                                  .n = SIDE,
+                                  .k = SIDE,
+                                  .batch = 1,
+                                  .lda = SIDE,
+                                  .ldb = SIDE,
+                                  .ldc = SIDE,
+                                  .type_in = TT_F16,
+                                  .type_out = TT_F16}};
+    struct lt_shape shape = lt_shape_of(gpu, &p.key);
+    struct lt_call call = {.left = at,
+                           .right = at + bytes,
+                           .c = at + 2 * bytes,
+                           .d = at + 2 * bytes,
+                           .alpha = 1,
+                           .workspace = at + 4 * bytes,
+                           .workspace_bytes = gpu->workspace_bytes - 4 * bytes,
+                           .stream = gpu->compute.rt};
+    unsigned char way[1][LT_ALGORITHM];
+    int count = 0;
+    bool works = hipMemsetAsync(at, 0, 4 * bytes, gpu->compute.rt) == hipSuccess && !tt_lt_plan(&shape, &p.library) &&
+                 !tt_lt_propose(gpu->blas->lt, p.library, call.workspace_bytes, 1, way, &count) && count == 1 &&
+                 !tt_lt_multiply(gpu->blas->lt, p.library, way[0], &call);
+    works = hipStreamSynchronize(gpu->compute.rt) == hipSuccess && works;
+    if (!works) gpu_rt_clear_error();
+    tt_lt_plan_free(p.library);
+    return works;
+}
+
+static void open_lt(struct gpu *gpu)
+{
+    const char *wish = getenv("TT_HIPBLASLT");
+    struct gpu_blas *b = gpu->blas;
+    if (wish && !strcmp(wish, "0")) return;
+    if (tt_lt_open(&b->lt)) {
+        b->lt = NULL;
+    } else if (!lt_works(gpu)) {
+        tt_lt_close(b->lt);
+        b->lt = NULL;
+    }
+}
+
+/* A product that both libraries would do in fp32 is not to be called tf32. */
+static void use_tf32(struct gpu *gpu)
+{
+    if (!gpu->tf32 || hipblasSetMathMode(gpu->blas->hipblas, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS) return;
+    if (gpu->blas->lt) return;
+    gpu->tf32 = false;
+    snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "tf32 asked, fp32 runs: this hipBLAS has none");
+}
+
+tt_status tt_blas_open(struct gpu *gpu)
+{
+    gpu->blas = calloc(1, sizeof *gpu->blas);
+    if (!gpu->blas) return tt_fail(TT_FAILED, "no host memory for hipBLAS");
+    BLAS(gpu, hipblasCreate(&gpu->blas->hipblas));
+    /* sums in one fixed order */
+    BLAS(gpu, hipblasSetAtomicsMode(gpu->blas->hipblas, HIPBLAS_ATOMICS_NOT_ALLOWED));
+    open_lt(gpu);
+    use_tf32(gpu);
+    return TT_OK;
+}
+
+void tt_blas_close(struct gpu *gpu)
+{
+    if (gpu->blas && gpu->blas->lt) tt_lt_close(gpu->blas->lt);
+    if (gpu->blas && gpu->blas->hipblas) (void)hipblasDestroy(gpu->blas->hipblas);
+    free(gpu->blas);
+    gpu->blas = NULL;
+}
+
+void tt_blas_name(const struct gpu *gpu, char *out, size_t size)
+{
+    int lt = gpu->blas && gpu->blas->lt ? tt_lt_version(gpu->blas->lt) : 0;
+    if (gpu->blas && gpu->blas->lt)
+        snprintf(out, size, "hipBLASLt %d.%d.%d", lt / 100000, lt / 100 % 1000, lt % 100);
+    else
+        snprintf(out, size, "hipBLAS %d.%d.%d", hipblasVersionMajor, hipblasVersionMinor, hipblasVersionPatch);
+}

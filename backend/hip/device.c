@@ -1,0 +1,96 @@
+/* What an AMD GPU is, what it computes in, and why there is none. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/gpu/host.h"
+
+/* ---- no GPU ---- */
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL;
+}
+
+/* The driver is /dev/kfd; who may open it is a matter of groups. */
+static const char *reason(void)
+{
+    if (access("/dev/kfd", F_OK))
+        return "there is no /dev/kfd, so no amdgpu driver is loaded here (in a container: --device=/dev/kfd "
+               "--device=/dev/dri)";
+    if (access("/dev/kfd", R_OK | W_OK) && errno == EACCES)
+        return "/dev/kfd may not be opened by this user; join its group: sudo usermod -aG render,video $USER, then log "
+               "in again";
+    if (is_set("HIP_VISIBLE_DEVICES") || is_set("ROCR_VISIBLE_DEVICES") || is_set("CUDA_VISIBLE_DEVICES"))
+        return "HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES hides them";
+    return "rocminfo shows what the runtime finds; a chip it does not know may need HSA_OVERRIDE_GFX_VERSION";
+}
+
+tt_status tt_gpu_none(gpu_rt_error e)
+{
+    static const char *instead = "build for the CPU with -DBACKEND=cpu, or run where there is one";
+    if (strcmp(GPU_RT_MAKER, "AMD"))
+        return tt_fail(TT_NO_DEVICE, "no " GPU_RT_MAKER " GPU for HIP: %s (%s); %s", hipGetErrorString(e),
+                       hipGetErrorName(e), instead);
+    if (e == hipErrorNoDevice || e == hipErrorInsufficientDriver || e == hipErrorNotInitialized ||
+        access("/dev/kfd", R_OK | W_OK))
+        return tt_fail(TT_NO_DEVICE, "no AMD GPU: %s; %s", reason(), instead);
+    return tt_fail(TT_NO_DEVICE, "no AMD GPU can be used: %s (%s); " GPU_RT_MONITOR " shows its state",
+                   hipGetErrorString(e), hipGetErrorName(e));
+}
+
+/* ---- what it is ---- */
+
+/* "gfx90a:sramecc+:xnack-" is 0x90a; 0 for what is no gfx. */
+static unsigned long chip(const char *arch) { return strncmp(arch, "gfx", 3) ? 0 : strtoul(arch + 3, NULL, 16); }
+
+/* bf16 in the matrix cores that the kernels use: CDNA 2 and later, RDNA 3 and later. */
+static bool has_bf16(unsigned long gfx) { return gfx == 0x90a || (gfx >= 0x940 && gfx < 0xa00) || gfx >= 0x1100; }
+
+static void name_arch(const hipDeviceProp_t *p, char *out, size_t size)
+{
+    int length = (int)strcspn(p->gcnArchName, ":");
+    if (chip(p->gcnArchName))
+        snprintf(out, size, "%.*s", length < 31 ? length : 31, p->gcnArchName);
+    else
+        snprintf(out, size, "sm_%d", 10 * p->major + p->minor); /* HIP on an NVIDIA GPU */
+}
+
+gpu_rt_error tt_gpu_describe(struct gpu *gpu)
+{
+    hipDeviceProp_t p;
+    memset(&p, 0, sizeof p);
+    hipError_t e = hipGetDeviceProperties(&p, gpu->device);
+    if (e != hipSuccess) return e;
+    name_arch(&p, gpu->arch, sizeof gpu->arch);
+    snprintf(gpu->name, sizeof gpu->name, "%.*s", (int)sizeof gpu->name - 1, p.name[0] ? p.name : gpu->arch);
+    gpu->units = p.multiProcessorCount;
+    gpu->wave = p.warpSize;
+    gpu->shared_bytes = p.sharedMemPerBlock;
+    unsigned long gfx = chip(gpu->arch);
+    bool ampere = !gfx && p.major >= 8;
+    gpu->has[TT_FP32] = gpu->has[TT_PREC_FP16] = true;
+    gpu->has[TT_TF32] = gfx == 0x942 || ampere; /* gfx942 calls it xf32 */
+    gpu->has[TT_PREC_BF16] = has_bf16(gfx) || ampere;
+    gpu->tf32_as_fp32 = true;
+    return hipSuccess;
+}
+
+/* tf32 promises no less than fp32 keeps, so a chip without it computes in fp32 and says so. */
+tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
+{
+    if (precision == TT_PREC_BF16 && !gpu->has[precision])
+        return tt_fail(TT_USAGE,
+                       "%s is %s and has no bf16, which needs gfx90a, gfx942, gfx950, gfx11 or gfx12; use --precision "
+                       "fp16 or fp32",
+                       gpu->name, gpu->arch);
+    gpu->tf32 = precision == TT_TF32 && gpu->has[TT_TF32];
+    if (gpu->tf32)
+        snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 as %s", chip(gpu->arch) ? "xf32" : "tf32");
+    else if (precision == TT_TF32)
+        snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "tf32 asked, fp32 runs: %.12s has none", gpu->arch);
+    return TT_OK;
+}

@@ -1,0 +1,16 @@
+/* Ranges by rocTX: rocprofv3 shows them. Compiled where one of its libraries is found. */
+#include TT_ROCTX_HEADER
+
+#include "backend/gpu/host.h"
+
+void tt_gpu_range_push(void *self, const char *name)
+{
+    (void)self;
+    (void)roctxRangePushA(name);
+}
+
+void tt_gpu_range_pop(void *self)
+{
+    (void)self;
+    (void)roctxRangePop();
+}

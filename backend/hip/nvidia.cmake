@@ -1,0 +1,25 @@
+# HIP on NVIDIA: the same files by nvcc, HIP's headers over the CUDA runtime, hipBLAS and rocTX as thin headers over
+# cuBLAS and NVTX. The kernels take what an NVIDIA chip needs from backend/cuda, through backend/hip's own headers.
+
+set(TT_HIP_NVIDIA_HEADERS "" CACHE PATH "HIP's headers for NVIDIA, as `tests/hip/nvidia.sh headers DIR` makes them")
+if(NOT EXISTS ${TT_HIP_NVIDIA_HEADERS}/hip/hip_runtime_api.h)
+  message(FATAL_ERROR "HIP_PLATFORM=nvidia needs HIP's headers for NVIDIA: run `tests/hip/nvidia.sh headers DIR`, then "
+    "give -DTT_HIP_NVIDIA_HEADERS=DIR")
+endif()
+include(${PROJECT_SOURCE_DIR}/backend/cuda/compiler.cmake)
+
+set(TT_HIP_INCLUDES ${TT_HIP_NVIDIA_HEADERS} ${CUDAToolkit_INCLUDE_DIRS})
+set(TT_HIP_DEFINITIONS __HIP_PLATFORM_NVIDIA__)
+set(TT_HIP_LIBRARIES CUDA::cublas CUDA::cudart_static ${CMAKE_DL_LIBS})
+set(TT_HIP_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
+set(TT_HIP_BLAS "hipBLAS over cuBLAS")
+set(TT_HIP_VERSION "over CUDA ${CUDAToolkit_VERSION}")
+set(TT_ROCTX_HEADER roctracer/roctx.h)
+list(APPEND host ${dir}/blaslt_none.c)
+
+file(GLOB nvidia_kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/cuda/*.cu)
+tt_cuda_kernels(${kernels} ${nvidia_kernels})
+target_include_directories(tt_gpu PRIVATE ${dir})
+target_include_directories(tt_gpu SYSTEM PRIVATE ${TT_HIP_INCLUDES})
+target_compile_definitions(tt_gpu PRIVATE ${TT_HIP_DEFINITIONS})
+set_property(TARGET tt_core PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# What `./run verify` does with a GPU build: every GPU test, tt info, tt bench, and one folder to send back, with a
+# report, the logs and the versions of everything that took part. No name of the machine or of a user goes into it.
+#
+#   tests/verify.sh BUILD OUT    BUILD is the build folder; OUT is made, and OUT.tar.gz
+#
+# SIZES lists what to time (tiny,small,medium,gpt2). Exit code 1 when a test failed.
+set -uo pipefail
+export LC_ALL=C
+build=$1
+out=$2
+root=$(dirname -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")")
+tt=$build/tt
+mkdir -p "$out" || exit 1
+say() { printf 'verify: %s\n' "$*" >&2; }
+show() { # show COMMAND...: what it prints, when there is such a command
+    command -v "$1" >/dev/null 2>&1 || return 0
+    printf '\n$ %s\n' "$*"
+    timeout 60 "$@" 2>&1 | head -n 200
+}
+
+# ---- who takes part ----
+say "versions"
+{
+    echo "tt $("$tt" --version)"
+    git -C "$root" log -1 --format='commit %H %cs' 2>/dev/null && git -C "$root" status --short 2>/dev/null | head -n 20
+    uname -srm
+    sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null
+    cat "${ROCM_PATH:-/opt/rocm}/.info/version" 2>/dev/null
+    env | grep -E '^(HIP|HSA|ROCR|ROCM|AMD|CUDA|NVIDIA|TT)_' | grep -v PATH
+    show hipconfig --full
+    show rocminfo
+    show rocm-smi --showproductname --showdriverversion --showmeminfo vram
+    show amd-smi version
+    show nvidia-smi
+    show nvcc --version
+    show cmake --version
+    grep -E '^(BACKEND|GPU_TARGETS|CMAKE_(HIP|CUDA|C)_(COMPILER|ARCHITECTURES)|CMAKE_BUILD_TYPE|TT_HIP.*(LIBRARY|INCLUDE)|TT_ROCTX.*LIBRARY):' \
+        "$build/CMakeCache.txt"
+} >"$out/versions.txt" 2>&1
+cp "$build/configure.log" "$build/build.log" "$out/" 2>/dev/null
+
+# ---- what the device is; a GPU that cannot be opened ends it here ----
+if ! "$tt" info >"$out/info.txt" 2>"$out/info.err"; then
+    cat "$out/info.err" >&2
+    cp "$out/info.err" "$out/report.md"
+    exit 3
+fi
+"$tt" info --json >"$out/info.json" 2>>"$out/info.err"
+
+# ---- tests ----
+say "tests"
+ctest --test-dir "$build" -L gpu --no-tests=error --output-on-failure --timeout 900 --output-junit "$out/tests.xml" \
+    >"$out/tests.log" 2>&1 </dev/null
+tests=$?
+grep -E 'tests passed|tests failed' "$out/tests.log" >&2
+
+# ---- speed ----
+precisions=$(sed -n 's/^build .*precisions *//p' "$out/info.txt")
+for precision in $precisions; do
+    for size in $(tr , ' ' <<<"${SIZES:-tiny,small,medium,gpt2}"); do
+        say "bench $size $precision"
+        name=$out/bench-$size-$precision
+        timeout 600 "$tt" bench --sizes "$size" --precision "$precision" --quiet --json >"$name.json" 2>"$name.err" </dev/null ||
+            echo "did not run: $(tail -n 1 "$name.err")" >>"$name.err"
+        [ -s "$name.err" ] || rm -f "$name.err"
+    done
+done
+
+# ---- the report ----
+{
+    echo "# tt on $(sed -n 's/^device  *//p' "$out/info.txt")"
+    echo
+    sed -n '1,/^$/s/^/    /p' "$out/info.txt"
+    echo
+    echo "## Tests (ctest -L gpu)"
+    echo
+    sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [. ]*(\**[A-Za-z ]+) +([0-9.]+ sec).*/| \1 | \2 | \3 |/p' "$out/tests.log" |
+        sed '1i | test | result | time |\n|---|---|---|'
+    echo
+    grep -E 'tests passed|tests failed' "$out/tests.log"
+    echo
+    echo "## Bench (tt bench)"
+    echo
+    echo "| precision | size | version | median ms | tokens/s | MFU % |"
+    echo "|---|---|---|---|---|---|"
+    for file in "$out"/bench-*.json; do
+        name=${file##*/bench-}
+        awk -v precision="$(sed 's/.*-//; s/.json//' <<<"$name")" '
+            function value(line) { sub(/^[^:]*: */, "", line); gsub(/[",]/, "", line); return line }
+            /"size":/ { size = value($0) }
+            /"version":/ { version = value($0) }
+            /"median_ms":/ { median = value($0) }
+            /"tokens_per_second":/ { tokens = value($0) }
+            /"mfu_percent":/ { printf "| %s | %s | %s | %.2f | %.0f | %.1f |\n", precision, size, version, median, tokens, value($0) }' "$file"
+    done
+    for file in "$out"/bench-*.err; do [ -e "$file" ] && printf '\n%s: %s\n' "$(basename "$file" .err)" "$(tail -n 1 "$file")"; done
+    echo
+    echo "versions.txt has the driver, the libraries and the compilers; tests.log what every test printed."
+} >"$out/report.md"
+tar -czf "$out.tar.gz" -C "$(dirname -- "$out")" "$(basename -- "$out")"
+say "report: $out/report.md"
+say "to send back: $out.tar.gz"
+exit $((tests != 0))
