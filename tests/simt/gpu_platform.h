@@ -1,5 +1,6 @@
 /* What the neutral names of the GPU kernels mean on the SIMT machine of simt.h, for waves of GPU_WAVE lanes (32 or 64,
- * given to the compiler). */
+ * given to the compiler). With SIMT_BACKGROUND the chip copies to shared memory in the background, as NVIDIA's do;
+ * else through registers, as AMD's. */
 #ifndef TT_GPU_PLATFORM_H
 #define TT_GPU_PLATFORM_H
 
@@ -45,15 +46,22 @@ static inline gpu_error gpu_launch(void (*kernel)(P...), gpu_grid grid, unsigned
 }
 #define GPU_LAUNCH(...) gpu_launch(__VA_ARGS__)
 
+#ifdef SIMT_BACKGROUND
+enum { GPU_COPY_HELD = 0, SIMT_SHARED = 227 << 10 };
+#else
+enum { GPU_COPY_HELD = 1, SIMT_SHARED = 64 << 10 };
+#endif
+static inline int gpu_wave_width(void) { return simt_wave_width(); }
+static inline int gpu_shared_limit(void) { return SIMT_SHARED; }
 template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)
 {
-    return simt_allow_shared((const void *)kernel, bytes);
+    return bytes <= SIMT_SHARED ? simt_allow_shared((const void *)kernel, bytes) : SIMT_INVALID;
 }
-static inline int gpu_shared_limit(void) { return simt_shared_limit(); }
 
 /* ---- threads ---- */
 
 #define GPU_GROUP 32
+#define GPU_FULL_BLOCK (GPU_COPY_HELD ? 256 : 128)
 
 #define gpu_thread() (simt_here.thread)
 #define gpu_threads() (simt_here.threads)
@@ -132,6 +140,8 @@ GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane)
     return __builtin_popcountll(ballot & (((uint64_t)1 << lane) - 1));
 }
 
+GPU_DEVICE void gpu_fetch_fence(void) {}
+
 GPU_DEVICE int gpu_atomic_add(int *p, int x)
 {
     int old = *p;
@@ -204,8 +214,21 @@ GPU_DEVICE void gpu_store16(void *p, gpu_bytes16 b)
 GPU_DEVICE gpu_bytes16 gpu_load16_stream(const void *p) { return gpu_load16(p); }
 GPU_DEVICE void gpu_store16_stream(void *p, gpu_bytes16 b) { gpu_store16(p, b); }
 
-GPU_DEVICE void gpu_copy_async16(void *shared, const void *from, bool valid) { simt_copy(shared, from, valid); }
+#ifdef SIMT_BACKGROUND
+struct gpu_copy16 {
+    GPU_MEMBER void begin(void *shared, const void *from, bool valid) { simt_copy(shared, from, valid); }
+    GPU_MEMBER void end(void *) {}
+};
 GPU_DEVICE void gpu_copy_commit(void) { simt_copy_commit(); }
 template <int N> GPU_DEVICE void gpu_copy_wait(void) { simt_copy_wait(N); }
+#else
+struct gpu_copy16 {
+    gpu_bytes16 bytes;
+    GPU_MEMBER void begin(void *, const void *from, bool valid) { bytes = valid ? gpu_load16(from) : gpu_bytes16(); }
+    GPU_MEMBER void end(void *shared) { gpu_store16(shared, bytes); }
+};
+GPU_DEVICE void gpu_copy_commit(void) {}
+template <int N> GPU_DEVICE void gpu_copy_wait(void) {}
+#endif
 
 #endif

@@ -18,7 +18,6 @@ enum {
     COPIES_MAX = 256,
     GUARD = 1024,            /* bytes on either side of a block's shared memory */
     SHARED_PLAIN = 48 << 10, /* what a kernel gets without asking */
-    SHARED_LIMIT = (WAVE == 64 ? 64 : 227) << 10, /* MI300; H200 */
     KERNELS_MAX = 256,
     POISON = 0xff,
 };
@@ -64,7 +63,6 @@ static struct machine m;
 struct simt_place simt_here;
 
 int simt_wave_width(void) { return WAVE; }
-int simt_shared_limit(void) { return SHARED_LIMIT; }
 
 /* ---- faults ---- */
 
@@ -411,13 +409,12 @@ static bool ready(size_t shared_bytes)
 static size_t allowed_shared(const void *kernel)
 {
     for (int i = 0; i < m.allowed_count; i++)
-        if (m.allowed[i].kernel == kernel) return m.allowed[i].bytes;
+        if (m.allowed[i].kernel == kernel && m.allowed[i].bytes > SHARED_PLAIN) return m.allowed[i].bytes;
     return SHARED_PLAIN;
 }
 
 int simt_allow_shared(const void *kernel, size_t bytes)
 {
-    if (bytes > SHARED_LIMIT) return SIMT_INVALID;
     int i = 0;
     while (i < m.allowed_count && m.allowed[i].kernel != kernel) i++;
     if (i == KERNELS_MAX) return SIMT_INVALID;

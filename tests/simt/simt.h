@@ -28,7 +28,6 @@ enum {
 extern "C" {
 #endif
 int simt_wave_width(void);
-int simt_shared_limit(void);
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,5 @@
 /* The SIMT machine finds what it is there to find: kernels with the classic faults, which must be reported or compute
  * something wrong, each beside one without the fault, which must be right in every order. */
-#include "backend/gpu/gpu.h"
 #include "gpu_mma.h"
 #include "tests/test.h"
 
@@ -148,13 +147,15 @@ KERNEL(nobody_wrote_static)
 
 alignas(16) static const float numbers[4] = {1, 2, 3, 4};
 
-template <bool COMMIT, bool WAIT> KERNEL(copied)
+template <bool COMMIT, bool WAIT, bool END> KERNEL(copied)
 {
     GPU_DYNAMIC_SHARED(shared);
     float *x = (float *)shared;
-    if (gpu_thread() == 0) gpu_copy_async16(x, numbers, true);
+    gpu_copy16 copy;
+    if (gpu_thread() == 0) copy.begin(x, numbers, true);
     if (COMMIT) gpu_copy_commit();
     if (WAIT) gpu_copy_wait<0>();
+    if (gpu_thread() == 0 && END) copy.end(x);
     gpu_block_sync();
     out[gpu_thread()] = x[gpu_thread() % 4];
 }
@@ -189,12 +190,12 @@ KERNEL(tile_by_its_names)
     gpu_tile_each(c, [&](int row, int col, float &x) { good = good && x == (row == col ? 1.0f : 0.0f); });
     out[gpu_thread()] = good ? value(gpu_thread()) : 0;
 }
-/* As if element 0 of a lane were where NVIDIA's instruction has it. */
-KERNEL(tile_by_nvidia)
+/* As if element 0 of a lane were where another chip's instruction has it. */
+KERNEL(tile_of_another_chip)
 {
     gpu_tile_c c;
     square_of_unit(c);
-    int row = gpu_lane() % 32 / 4, col = gpu_lane() % 4 * 2;
+    int row = GPU_COPY_HELD ? gpu_lane() % 32 / 4 : gpu_lane() % 16, col = GPU_COPY_HELD ? gpu_lane() % 4 * 2 : 0;
     out[gpu_thread()] = c.v[0] == (row == col ? 1.0f : 0.0f) ? value(gpu_thread()) : 0;
 }
 KERNEL(tile_after_some_ended)
@@ -293,16 +294,20 @@ static void finds_faults_of_shared_memory(void)
 
 static void finds_faults_of_copies(void)
 {
-    RIGHT((copied<true, true>), want_copied);
-    WRONG((copied<true, false>), want_copied);
-    WRONG((copied<false, true>), want_copied);
+    RIGHT((copied<true, true, true>), want_copied);
+    if (GPU_COPY_HELD) {
+        WRONG((copied<true, true, false>), want_copied);
+    } else {
+        WRONG((copied<true, false, true>), want_copied);
+        WRONG((copied<false, true, true>), want_copied);
+    }
     FAULT(unaligned_load, "multiple of 16");
 }
 
 static void finds_who_knows_the_layout_of_tiles(void)
 {
     RIGHT(tile_by_its_names, value);
-    WRONG(tile_by_nvidia, value);
+    WRONG(tile_of_another_chip, value);
     FAULT(tile_after_some_ended, "needs all lanes");
 }
 
