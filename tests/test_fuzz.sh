@@ -31,7 +31,7 @@ done
 cmake --build "$build" --parallel 2 --target "${targets[@]}" >>"$build.log" 2>&1 || { tail -n 20 "$build.log"; exit 1; }
 
 failed=0
-export ASAN_OPTIONS=detect_leaks=0:max_allocation_size_mb=16:allocator_may_return_null=0
+export ASAN_OPTIONS=detect_leaks=0
 for name in "${targets[@]}"; do
     mkdir -p "$dir/$name"
     if "$build/tests/fuzz/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=16 -max_len=8192 \
