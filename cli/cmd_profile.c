@@ -11,7 +11,10 @@
 #include "profiling/measure.h"
 #include "profiling/profile_write.h"
 
-static tt_status open_data(const struct tt_config *c, struct tt_data **out) { return tt_open_data(c, c->vocab_size, NULL, out); }
+static tt_status open_data(const struct tt_config *c, struct tt_data **out)
+{
+    return tt_open_data(c, c->vocab_size, NULL, out);
+}
 
 static void say(const char *what) { fprintf(stderr, "\r\033[K%s ...", what); }
 
@@ -29,10 +32,16 @@ static tt_status measure(const struct tt_config *c, struct tt_profile *p)
     struct tt_backend backend;
     bool terminal = !c->quiet && isatty(STDERR_FILENO);
     TT_TRY(tt_open_backend(c, &backend));
-    struct tt_profile_options options = {
-        .backend = &backend, .config = c, .open_data = open_data, .steps = c->num_steps, .warmup = c->warmup,
-        .ceilings = tt_cache_path("ceilings.json", cache, sizeof cache), .measure_ceilings = c->remeasure,
-        .sweep_batch = in_list(c->sweep, "batch"), .sweep_seq = in_list(c->sweep, "seq"), .say = terminal ? say : NULL};
+    struct tt_profile_options options = {.backend = &backend,
+                                         .config = c,
+                                         .open_data = open_data,
+                                         .steps = c->num_steps,
+                                         .warmup = c->warmup,
+                                         .ceilings = tt_cache_path("ceilings.json", cache, sizeof cache),
+                                         .measure_ceilings = c->remeasure,
+                                         .sweep_batch = in_list(c->sweep, "batch"),
+                                         .sweep_seq = in_list(c->sweep, "seq"),
+                                         .say = terminal ? say : NULL};
     tt_status st = tt_profile_measure(&options, p);
     if (terminal) fputs("\r\033[K", stderr);
     tt_backend_close(&backend);
@@ -43,13 +52,14 @@ static tt_status measure(const struct tt_config *c, struct tt_profile *p)
 
 static void print_rows(const struct tt_profile *p)
 {
-    printf("\n%-18s %6s %10s %7s %9s %9s %8s %7s  %s\n", "group", "ops", "ms", "share", "FLOP/B", "TFLOP/s", "TB/s", "roof %", "bound by");
+    printf("\n%-18s %6s %10s %7s %9s %9s %8s %7s  %s\n", "group", "ops", "ms", "share", "FLOP/B", "TFLOP/s", "TB/s",
+           "roof %", "bound by");
     for (int i = 0; i < p->groups_count; i++) {
         const struct tt_profile_row *r = &p->groups[i];
         printf("%-18s %6lld %10.3f %6.1f%%", r->name, (long long)r->count, 1e3 * r->seconds, 100 * r->share);
         if (isfinite(r->roof_percent))
-            printf(" %9.2f %9.4g %8.3g %7.1f  %s\n", r->intensity, r->flops_per_second / 1e12, r->bytes_per_second / 1e12,
-                   r->roof_percent, r->bound);
+            printf(" %9.2f %9.4g %8.3g %7.1f  %s\n", r->intensity, r->flops_per_second / 1e12,
+                   r->bytes_per_second / 1e12, r->roof_percent, r->bound);
         else
             putchar('\n');
     }
@@ -59,8 +69,8 @@ static void print_phases(const struct tt_profile *p)
 {
     printf("\n%-18s %6s %10s %10s\n", "phase", "ops", "wall ms", "device ms");
     for (int i = 0; i < p->phases_count; i++)
-        printf("%-18s %6lld %10.3f %10.3f\n", p->phases[i].name, (long long)p->phases[i].kernels, 1e3 * p->phases[i].wall,
-               1e3 * p->phases[i].device);
+        printf("%-18s %6lld %10.3f %10.3f\n", p->phases[i].name, (long long)p->phases[i].kernels,
+               1e3 * p->phases[i].wall, 1e3 * p->phases[i].device);
 }
 
 static void print_head(const struct tt_profile *p)
@@ -69,14 +79,16 @@ static void print_head(const struct tt_profile *p)
     const struct tt_profile_efficiency *e = &p->efficiency;
     const struct tt_profile_launch *l = &p->launch;
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
-    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n", 1e3 * s->seconds,
-           p->run.preset, p->run.version, p->run.precision, (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len,
-           (long long)s->kernels, p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
-    printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds, 1e3 * s->gap_seconds,
-           100 * s->gap_fraction);
-    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, %.1f %% of the step\n", 1e6 * l->launch_seconds,
-           1e3 * l->total_seconds, 1e6 * l->event_seconds, 100 * l->recorded_overhead);
-    printf("MFU     %.1f %% of %.3f TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12, e->mfu_class);
+    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
+           1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
+           (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len, (long long)s->kernels,
+           p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+    printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
+           1e3 * s->gap_seconds, 100 * s->gap_fraction);
+    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, %.1f %% of the step\n",
+           1e6 * l->launch_seconds, 1e3 * l->total_seconds, 1e6 * l->event_seconds, 100 * l->recorded_overhead);
+    printf("MFU     %.1f %% of %.3f TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
+           e->mfu_class);
     if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);
     printf("\nmemory  %.1f MiB, predicted %.1f; most activations in the %s pass\n", p->memory.measured_bytes / 0x1p20,
            p->memory.predicted_bytes / 0x1p20, p->memory.peak_phase);

@@ -57,7 +57,9 @@ static tt_status plan_step(struct paper *a)
 
 static tt_status other(const char *what, const char *there, const char *here)
 {
-    return tt_fail(TT_USAGE, "--measured: that profile is of %s %s and this prediction of %s; give the same options to both", what, there, here);
+    return tt_fail(TT_USAGE,
+                   "--measured: that profile is of %s %s and this prediction of %s; give the same options to both",
+                   what, there, here);
 }
 
 static tt_status same_number(const char *what, int64_t there, int64_t here)
@@ -95,13 +97,15 @@ static tt_status take_measured(struct paper *a)
     for (int i = 0; i < a->count; i++)
         if (tt_chip_is(a->p[i].chip, a->measured.run.device)) a->measured_on = a->p[i].chip;
     if (a->measured_on) return TT_OK;
-    return tt_fail(TT_USAGE, "--measured: %s is none of the chips in --predict %s", a->measured.run.device, a->c->predict);
+    return tt_fail(TT_USAGE, "--measured: %s is none of the chips in --predict %s", a->measured.run.device,
+                   a->c->predict);
 }
 
 static double measured_group(const struct paper *a, int group)
 {
     for (int i = 0; i < a->measured.groups_count; i++)
-        if (!strcmp(a->measured.groups[i].name, tt_group_name((enum tt_group)group))) return a->measured.groups[i].seconds;
+        if (!strcmp(a->measured.groups[i].name, tt_group_name((enum tt_group)group)))
+            return a->measured.groups[i].seconds;
     return NAN;
 }
 
@@ -111,16 +115,17 @@ static void print_chips(const struct paper *a)
 {
     const struct tt_config *c = a->c;
     double tokens = (double)(c->batch_size * c->grad_accum * c->seq_len);
-    printf("%-8s %9s %6s %13s %13s %11s %7s %9s  %s\n", "chip", "TFLOP/s", "TB/s", "predicted ms", a->measured_on ? "measured ms" : "",
-           "tokens/s", "MFU %", "memory %", "fits");
+    printf("%-8s %9s %6s %13s %13s %11s %7s %9s  %s\n", "chip", "TFLOP/s", "TB/s", "predicted ms",
+           a->measured_on ? "measured ms" : "", "tokens/s", "MFU %", "memory %", "fits");
     for (int i = 0; i < a->count; i++) {
         const struct tt_prediction *p = &a->p[i];
         double peak = p->chip->matrix[c->precision];
         char measured[32] = "";
         if (p->chip == a->measured_on) snprintf(measured, sizeof measured, "%.3f", 1e3 * a->measured.step.seconds);
-        printf("%-8s %9.1f %6.2f %13.3f %13s %11.0f %7.1f %9.1f  %s\n", p->chip->name, peak / 1e12, p->chip->bandwidth / 1e12,
-               1e3 * p->seconds, measured, tokens / p->seconds, 100 * a->step_flops / p->seconds / peak,
-               100 * p->memory_seconds / p->seconds, a->memory < p->chip->memory ? "yes" : "no");
+        printf("%-8s %9.1f %6.2f %13.3f %13s %11.0f %7.1f %9.1f  %s\n", p->chip->name, peak / 1e12,
+               p->chip->bandwidth / 1e12, 1e3 * p->seconds, measured, tokens / p->seconds,
+               100 * a->step_flops / p->seconds / peak, 100 * p->memory_seconds / p->seconds,
+               a->memory < p->chip->memory ? "yes" : "no");
     }
 }
 
@@ -151,10 +156,11 @@ static void print_text(const struct paper *a)
     tt_format_count(a->cost.total.flops, flops);
     tt_format_bytes(a->cost.total.bytes, bytes);
     tt_format_bytes(a->memory, memory);
-    printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, and nothing for launching.\n");
-    printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory\n\n", c->preset, tt_version_names[c->version],
-           tt_precision_names[c->precision], (long long)(c->batch_size * c->grad_accum), (long long)c->seq_len, a->cost.total.count, flops,
-           bytes, memory);
+    printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, and nothing "
+           "for launching.\n");
+    printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory\n\n", c->preset,
+           tt_version_names[c->version], tt_precision_names[c->precision], (long long)(c->batch_size * c->grad_accum),
+           (long long)c->seq_len, a->cost.total.count, flops, bytes, memory);
     print_chips(a);
     print_groups(a);
     if (a->measured_on) printf("\nmeasured on %s, %s\n", a->measured.run.device, a->measured.run.created);

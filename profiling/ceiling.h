@@ -15,7 +15,8 @@ struct tt_ceilings {
 };
 
 /* Both, from the file of earlier measurements when it has this device, library and precision; else measured, and kept
- * there. A file that cannot be read or written costs only the time. cache: NULL for none; again: measure all the same. */
+ * there. A file that cannot be read or written costs only the time. cache: NULL for none; again: measure all the same.
+ */
 tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache, bool again,
                            struct tt_ceilings *out);
 

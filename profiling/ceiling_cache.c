@@ -89,13 +89,18 @@ static void keep(struct file *f, const struct entry *e)
             f->entries[i] = *e;
             return;
         }
-    if (f->count == MOST) memmove(f->entries, f->entries + 1, (size_t)--f->count * sizeof *f->entries); /* the oldest goes */
+    if (f->count == MOST)
+        memmove(f->entries, f->entries + 1, (size_t)--f->count * sizeof *f->entries); /* the oldest goes */
     f->entries[f->count++] = *e;
 }
 
-static enum tt_dtype type_of(enum tt_precision p) { return p == TT_PREC_BF16 ? TT_BF16 : p == TT_PREC_FP16 ? TT_F16 : TT_F32; }
+static enum tt_dtype type_of(enum tt_precision p)
+{
+    return p == TT_PREC_BF16 ? TT_BF16 : p == TT_PREC_FP16 ? TT_F16 : TT_F32;
+}
 
-static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache, bool again)
+static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache,
+                      bool again)
 {
     if (cache) load(cache, f);
     for (int i = 0; i < f->count && !again; i++)

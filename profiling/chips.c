@@ -1,25 +1,33 @@
-/* Dense rates at boost clock, as the vendors' datasheets and architecture papers give them. A program sees one of the two
- * dies of an MI250X as a device, so that is what stands here. */
+/* Dense rates at boost clock, as the vendors' datasheets and architecture papers give them. A program sees one of the
+ * two dies of an MI250X as a device, so that is what stands here. */
 #include "profiling/chips.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
-#define T(x) ((x) * 1e12)
-#define GB(x) ((x) * 1e9)
+#define T(x) ((x)*1e12)
+#define GB(x) ((x)*1e9)
 
 // clang-format off
 const struct tt_chip tt_chips[] = {
-    /*                                                               fp32      tf32      bf16       fp16        vector    memory */
-    {"mi300x",  "AMD Instinct MI300X",               "MI300X",  {T(163.4), T(653.7), T(1307.4), T(1307.4)}, T(163.4), T(5.3),    GB(192), 304, 64, 64},
-    {"mi300a",  "AMD Instinct MI300A",               "MI300A",  {T(122.6), T(490.3), T(980.6),  T(980.6)},  T(122.6), T(5.3),    GB(128), 228, 64, 64},
-    {"mi325x",  "AMD Instinct MI325X",               "MI325X",  {T(163.4), T(653.7), T(1307.4), T(1307.4)}, T(163.4), T(6.0),    GB(256), 304, 64, 64},
-    {"mi250x",  "AMD Instinct MI250X, one of 2 dies", "MI250X", {T(47.9),  T(47.9),  T(191.5),  T(191.5)},  T(23.9),  T(1.6384), GB(64),  110, 64, 64},
-    {"7900xtx", "AMD Radeon RX 7900 XTX",            "7900 XTX", {T(61.4),  T(61.4),  T(122.8),  T(122.8)},  T(61.4),  T(0.96),   GB(24),  96,  32, 64},
-    {"a100",    "NVIDIA A100 SXM 80 GB",             "A100-SXM4-80GB", {T(19.5), T(156), T(312), T(312)},    T(19.5),  T(2.039),  GB(80),  108, 32, 163},
-    {"h100",    "NVIDIA H100 SXM",                   "H100 80GB HBM3", {T(67), T(494), T(989), T(989)},      T(67),    T(3.35),   GB(80),  132, 32, 227},
-    {"h200",    "NVIDIA H200",                       "H200",    {T(67),    T(494),   T(989),    T(989)},    T(67),    T(4.8),    GB(141), 132, 32, 227},
+    /* name, title, words;  {fp32, tf32, bf16, fp16}, vector, bandwidth, memory, units, wave, KiB */
+    {"mi300x", "AMD Instinct MI300X", "MI300X",
+     {T(163.4), T(653.7), T(1307.4), T(1307.4)}, T(163.4), T(5.3), GB(192), 304, 64, 64},
+    {"mi300a", "AMD Instinct MI300A", "MI300A",
+     {T(122.6), T(490.3), T(980.6), T(980.6)}, T(122.6), T(5.3), GB(128), 228, 64, 64},
+    {"mi325x", "AMD Instinct MI325X", "MI325X",
+     {T(163.4), T(653.7), T(1307.4), T(1307.4)}, T(163.4), T(6.0), GB(256), 304, 64, 64},
+    {"mi250x", "AMD Instinct MI250X, one of 2 dies", "MI250X",
+     {T(47.9), T(47.9), T(191.5), T(191.5)}, T(23.9), T(1.6384), GB(64), 110, 64, 64},
+    {"7900xtx", "AMD Radeon RX 7900 XTX", "7900 XTX",
+     {T(61.4), T(61.4), T(122.8), T(122.8)}, T(61.4), T(0.96), GB(24), 96, 32, 64},
+    {"a100", "NVIDIA A100 SXM 80 GB", "A100-SXM4-80GB",
+     {T(19.5), T(156), T(312), T(312)}, T(19.5), T(2.039), GB(80), 108, 32, 163},
+    {"h100", "NVIDIA H100 SXM", "H100 80GB HBM3",
+     {T(67), T(494), T(989), T(989)}, T(67), T(3.35), GB(80), 132, 32, 227},
+    {"h200", "NVIDIA H200", "H200",
+     {T(67), T(494), T(989), T(989)}, T(67), T(4.8), GB(141), 132, 32, 227},
 };
 // clang-format on
 

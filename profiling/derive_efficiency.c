@@ -86,8 +86,8 @@ static void add_roof(struct tt_profile *out, const char *name, const char *kind,
     roof->rate = rate;
 }
 
-static void add_point(struct tt_profile *out, const struct tt_ceilings *c, const char *name, const char *kind, double flops,
-                      double bytes, double seconds)
+static void add_point(struct tt_profile *out, const struct tt_ceilings *c, const char *name, const char *kind,
+                      double flops, double bytes, double seconds)
 {
     if (!(flops > 0) || !(bytes > 0) || !(seconds > 0)) return;
     struct tt_profile_point *p = &out->points[out->points_count++];

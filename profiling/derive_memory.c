@@ -48,10 +48,13 @@ static int make_peaks(const struct tt_plan *p, const double *live, struct tt_pro
     return peak;
 }
 
-static struct tt_profile_activation *activation_of(const struct tt_plan *p, const struct tt_buffer *b, struct tt_profile *out)
+static struct tt_profile_activation *activation_of(const struct tt_plan *p, const struct tt_buffer *b,
+                                                   struct tt_profile *out)
 {
     int i = 0;
-    while (i < out->activations_count && (out->activations[i].layer != b->layer || strcmp(out->activations[i].name, b->name))) i++;
+    while (i < out->activations_count &&
+           (out->activations[i].layer != b->layer || strcmp(out->activations[i].name, b->name)))
+        i++;
     struct tt_profile_activation *a = &out->activations[i];
     if (i < out->activations_count) return a;
     out->activations_count++;
@@ -94,13 +97,15 @@ static double logits_at_peak(const struct tt_profile *out)
     return sum;
 }
 
-/* Externals and activations are one allocation each, of just these sizes; the rest is what the device has beside them. */
+/* Externals and activations are one allocation each, of just these sizes; the rest is what the device has beside them.
+ */
 static void make_kinds(const struct tt_run *r, struct tt_profile *out)
 {
     const struct tt_engine *e = &r->session.engine;
     double logits = logits_at_peak(out), total = (double)tt_engine_total(e);
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
-        if (e->bytes[x] && !e->borrowed[x]) add_kind(out, tt_external_name((enum tt_external)x), (double)e->bytes[x], (double)e->bytes[x]);
+        if (e->bytes[x] && !e->borrowed[x])
+            add_kind(out, tt_external_name((enum tt_external)x), (double)e->bytes[x], (double)e->bytes[x]);
     add_kind(out, "activations", (double)e->arena_bytes - logits, (double)e->arena_bytes - logits);
     add_kind(out, "logits", logits, logits);
     add_kind(out, "workspace", NAN, fmax(0, (double)r->after.memory_peak - total));
@@ -143,8 +148,11 @@ static tt_status plan_point(const struct tt_run *r, const char *axis, int64_t va
     tt_status st = tt_session_plan(&s, r->o->backend, &c, TT_USE_TRAIN);
     if (!st) {
         struct tt_profile_sweep *w = &out->sweeps[out->sweeps_count++];
-        *w = (struct tt_profile_sweep){.value = value, .predicted = (double)tt_engine_total(&s.engine),
-                                       .activations = (double)s.engine.arena_bytes, .measured = NAN, .seconds = NAN};
+        *w = (struct tt_profile_sweep){.value = value,
+                                       .predicted = (double)tt_engine_total(&s.engine),
+                                       .activations = (double)s.engine.arena_bytes,
+                                       .measured = NAN,
+                                       .seconds = NAN};
         snprintf(w->axis, sizeof w->axis, "%s", axis);
     }
     tt_session_close(&s);

@@ -17,7 +17,8 @@ struct parts {
 static double phase_median(struct parts *t, int phase, bool host)
 {
     struct tt_times *times = &t->r->t;
-    for (int i = 0; i < times->steps; i++) times->scratch[i] = host ? times->phase[i].host[phase] : times->phase[i].wall[phase];
+    for (int i = 0; i < times->steps; i++)
+        times->scratch[i] = host ? times->phase[i].host[phase] : times->phase[i].wall[phase];
     return tt_quantile(times->scratch, times->steps, 0.5);
 }
 
@@ -63,8 +64,8 @@ static bool is_embedding(const struct tt_op *op) { return op->group == TT_G_EMBE
 static bool in_block(const struct tt_op *op) { return op->layer >= 0; }
 static bool is_attention(const struct tt_op *op)
 {
-    return in_block(op) && (op->group == TT_G_QKV || op->group == TT_G_ROPE || op->group == TT_G_SCORES || op->group == TT_G_SOFTMAX ||
-                            op->group == TT_G_ATTENTION);
+    return in_block(op) && (op->group == TT_G_QKV || op->group == TT_G_ROPE || op->group == TT_G_SCORES ||
+                            op->group == TT_G_SOFTMAX || op->group == TT_G_ATTENTION);
 }
 static bool is_ffn(const struct tt_op *op)
 {
@@ -85,9 +86,15 @@ static const struct {
     chooser is;
     bool per_layer;
 } components[] = {
-    {"embedding", is_embedding, false}, {"block", in_block, true},        {"block attention", is_attention, true},
-    {"block ffn", is_ffn, true},        {"block norms", is_norm, true},   {"head + loss", is_head, false},
-    {"forward", is_forward, false},     {"forward + backward", is_pass, false}, {"full step", is_any, false},
+    {"embedding", is_embedding, false},
+    {"block", in_block, true},
+    {"block attention", is_attention, true},
+    {"block ffn", is_ffn, true},
+    {"block norms", is_norm, true},
+    {"head + loss", is_head, false},
+    {"forward", is_forward, false},
+    {"forward + backward", is_pass, false},
+    {"full step", is_any, false},
 };
 enum { COMPONENTS = sizeof components / sizeof *components };
 

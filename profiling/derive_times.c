@@ -14,8 +14,8 @@ struct times {
     const struct tt_plan *plan;
     const struct tt_ceilings *ceilings;
     struct tt_profile *out;
-    double *values;  /* as many as ops x steps, for medians */
-    int *row;        /* which operator each operation belongs to */
+    double *values; /* as many as ops x steps, for medians */
+    int *row;       /* which operator each operation belongs to */
 };
 
 double tt_roof_at(const struct tt_ceilings *c, double intensity) { return fmin(c->flops, intensity * c->bandwidth); }
@@ -31,7 +31,8 @@ void tt_op_shape(const struct tt_op *op, char out[64])
     out[0] = 0;
     if (!op->is_gemm) return;
     int n = g->batch > 1 ? snprintf(out, 64, "%lldx(", (long long)g->batch) : 0;
-    snprintf(out + n, 64 - (size_t)n, "%lldx%lldx%lld%s", (long long)g->m, (long long)g->n, (long long)g->k, g->batch > 1 ? ")" : "");
+    snprintf(out + n, 64 - (size_t)n, "%lldx%lldx%lld%s", (long long)g->m, (long long)g->n, (long long)g->k,
+             g->batch > 1 ? ")" : "");
 }
 
 /* ---- rows ---- */
@@ -51,7 +52,8 @@ static void finish_row(const struct times *t, struct tt_profile_row *row)
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : NAN;
     row->flops_per_second = row->seconds > 0 ? row->flops / row->seconds : NAN;
     row->bytes_per_second = row->seconds > 0 ? row->bytes / row->seconds : NAN;
-    row->roof_percent = row->seconds > 0 ? 100 * tt_roof_seconds(t->ceilings, row->flops, row->bytes) / row->seconds : NAN;
+    row->roof_percent =
+        row->seconds > 0 ? 100 * tt_roof_seconds(t->ceilings, row->flops, row->bytes) / row->seconds : NAN;
     snprintf(row->bound, sizeof row->bound, "%s", bound_of(t, row));
 }
 
@@ -65,8 +67,8 @@ static void add_op(struct tt_profile_row *row, const struct tt_op *op, double se
 
 static bool same(const struct tt_profile_row *row, const struct tt_op *op, const char *shape)
 {
-    return !strcmp(row->name, tt_op_name(op)) && !strcmp(row->shape, shape) && !strcmp(row->group, tt_group_name(op->group)) &&
-           !strcmp(row->phase, tt_phase_name(op->phase));
+    return !strcmp(row->name, tt_op_name(op)) && !strcmp(row->shape, shape) &&
+           !strcmp(row->group, tt_group_name(op->group)) && !strcmp(row->phase, tt_phase_name(op->phase));
 }
 
 static int row_of(struct tt_profile *out, const struct tt_op *op)
@@ -147,13 +149,26 @@ static void make_groups(struct times *t)
 static void add_copies_and_gaps(struct times *t)
 {
     struct tt_profile_row *copies = add_group(t->out, "copies");
-    *copies = (struct tt_profile_row){.name = "copies", .group = "copies", .count = t->r->t.copy_count, .seconds = t->r->t.copy_median,
+    *copies = (struct tt_profile_row){.name = "copies",
+                                      .group = "copies",
+                                      .count = t->r->t.copy_count,
+                                      .seconds = t->r->t.copy_median,
                                       .median = t->r->t.copy_count ? t->r->t.copy_median / t->r->t.copy_count : NAN,
-                                      .bytes = t->r->t.copy_bytes, .intensity = 0, .flops_per_second = 0,
-                                      .bytes_per_second = t->r->t.copy_median > 0 ? t->r->t.copy_bytes / t->r->t.copy_median : NAN, .roof_percent = NAN};
+                                      .bytes = t->r->t.copy_bytes,
+                                      .intensity = 0,
+                                      .flops_per_second = 0,
+                                      .bytes_per_second =
+                                          t->r->t.copy_median > 0 ? t->r->t.copy_bytes / t->r->t.copy_median : NAN,
+                                      .roof_percent = NAN};
     struct tt_profile_row *gaps = add_group(t->out, "gaps");
-    *gaps = (struct tt_profile_row){.name = "gaps", .group = "gaps", .seconds = fmax(0, t->out->step.gap_seconds), .median = NAN,
-                                    .intensity = NAN, .flops_per_second = NAN, .bytes_per_second = NAN, .roof_percent = NAN};
+    *gaps = (struct tt_profile_row){.name = "gaps",
+                                    .group = "gaps",
+                                    .seconds = fmax(0, t->out->step.gap_seconds),
+                                    .median = NAN,
+                                    .intensity = NAN,
+                                    .flops_per_second = NAN,
+                                    .bytes_per_second = NAN,
+                                    .roof_percent = NAN};
 }
 
 static void make_shares(struct tt_profile *out)
@@ -238,7 +253,8 @@ static void make_operation_times(struct times *t)
 {
     struct tt_times *times = &t->r->t;
     double sum = 0;
-    for (int i = 0; i < t->plan->count; i++) sum += times->median[i] = tt_run_median(t->r, times->op + (size_t)i * (size_t)times->steps);
+    for (int i = 0; i < t->plan->count; i++)
+        sum += times->median[i] = tt_run_median(t->r, times->op + (size_t)i * (size_t)times->steps);
     for (int step = 0; step < times->steps; step++) {
         times->scratch[step] = 0;
         for (int i = 0; i < t->plan->count; i++) times->scratch[step] += times->op[i * times->steps + step];

@@ -25,9 +25,10 @@ static tt_status take_samples(struct tt_run *r, struct tt_profile *out)
     if (!st) st = tt_engine_download(&r->session.engine, TT_X_RING, 0, ring, bytes);
     for (int64_t step = r->step - n; step < r->step && !st; step++) {
         const struct tt_metrics *m = &ring[step % TT_RING_ENTRIES];
-        out->samples[out->samples_count++] = (struct tt_profile_sample){
-            .step = m->step, .loss = (double)m->loss, .grad_norm = (double)m->grad_norm,
-            .seconds = seconds_of(&r->t, step)};
+        out->samples[out->samples_count++] = (struct tt_profile_sample){.step = m->step,
+                                                                        .loss = (double)m->loss,
+                                                                        .grad_norm = (double)m->grad_norm,
+                                                                        .seconds = seconds_of(&r->t, step)};
     }
     free(ring);
     return st;
@@ -72,7 +73,8 @@ static tt_status take_gradients(struct tt_run *r, struct tt_profile *out)
     tt_status st = g && out->gradients ? TT_OK : tt_fail(TT_FAILED, "out of memory for the gradients");
     for (int i = 0; i < params->n && !st; i++) {
         const struct tt_param *t = &params->items[i];
-        st = tt_engine_download(&r->session.engine, TT_X_GRADS, (size_t)t->offset * sizeof *g, g, (size_t)t->count * sizeof *g);
+        st = tt_engine_download(&r->session.engine, TT_X_GRADS, (size_t)t->offset * sizeof *g, g,
+                                (size_t)t->count * sizeof *g);
         if (st) break;
         struct tt_profile_gradient *row = &out->gradients[out->gradients_count++];
         row->count = t->count;
@@ -90,7 +92,8 @@ tt_status tt_derive_training(struct tt_run *r, struct tt_profile *out)
     const struct tt_profile_sample *last = &out->samples[out->samples_count - 1];
     bool may_skip = r->config.precision == TT_PREC_FP16; /* until the loss scale fits */
     if (!isfinite(last->loss) || (!isfinite(last->grad_norm) && !may_skip))
-        return tt_fail(TT_FAILED, "the loss became %g and the gradients' norm %g while profiling; the figures would mean nothing",
+        return tt_fail(TT_FAILED,
+                       "the loss became %g and the gradients' norm %g while profiling; the figures would mean nothing",
                        last->loss, last->grad_norm);
     out->step.loss = last->loss;
     out->step.grad_norm = last->grad_norm;

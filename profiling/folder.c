@@ -39,8 +39,9 @@ static void put_row(struct tt_text *t, const char *kind, const struct tt_profile
 tt_status tt_profile_write_operators(const struct tt_profile *p, const char *path)
 {
     struct tt_text t = {0};
-    tt_text_puts(&t, "kind,name,shape,group,phase,count,total_ms,median_us,share_percent,flops,bytes,flop_per_byte,tflop_per_s,"
-                     "tb_per_s,roof_percent,bound\n");
+    tt_text_puts(
+        &t, "kind,name,shape,group,phase,count,total_ms,median_us,share_percent,flops,bytes,flop_per_byte,tflop_per_s,"
+            "tb_per_s,roof_percent,bound\n");
     for (int i = 0; i < p->operators_count; i++) put_row(&t, "operator", &p->operators[i]);
     for (int i = 0; i < p->groups_count; i++) put_row(&t, "group", &p->groups[i]);
     if (t.n) t.s[--t.n] = 0; /* the newline at the end comes with saving */
@@ -95,11 +96,15 @@ tt_status tt_profile_prepare(const char *dir)
     TT_TRY(tt_make_dirs(dir));
     if (access(dir, W_OK | X_OK)) return tt_file_error(errno, "write into", dir);
     if (holds_things(dir) && !tt_is_file(path))
-        return tt_fail(TT_USAGE, "%s holds other things and no profile; choose another folder with --out, or empty it", dir);
+        return tt_fail(TT_USAGE, "%s holds other things and no profile; choose another folder with --out, or empty it",
+                       dir);
     return TT_OK;
 }
 
-static tt_status write_report(const struct tt_profile *p, const char *path) { return tt_profile_write_html(p, NULL, path); }
+static tt_status write_report(const struct tt_profile *p, const char *path)
+{
+    return tt_profile_write_html(p, NULL, path);
+}
 
 static const struct {
     const char *name;

@@ -9,17 +9,17 @@
 /* Work that keeps the device busy while the host enqueues what is to be measured behind it. */
 struct tt_hold {
     struct tt_backend *backend;
-    void *memory;       /* NULL: not needed, since the device does everything at once */
+    void *memory; /* NULL: not needed, since the device does everything at once */
     size_t bytes;
-    double seconds;     /* that one fill of it takes */
+    double seconds; /* that one fill of it takes */
 };
 
 tt_status tt_hold_open(struct tt_hold *h, struct tt_backend *b);
 tt_status tt_hold_enqueue(struct tt_hold *h, double seconds); /* on the stream that computes */
 void tt_hold_close(struct tt_hold *h);
 
-/* Fills event_seconds, launch_seconds, empty_kernel_seconds, graph_replay_seconds and graph_kernel_seconds; the graph has
- * `kernels` kernels. */
+/* Fills event_seconds, launch_seconds, empty_kernel_seconds, graph_replay_seconds and graph_kernel_seconds; the graph
+ * has `kernels` kernels. */
 tt_status tt_measure_launch(struct tt_hold *h, int kernels, struct tt_profile_launch *out);
 
 #endif

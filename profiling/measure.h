@@ -10,10 +10,10 @@ struct tt_profile_options {
     struct tt_backend *backend;
     const struct tt_config *config; /* checked; the step, its shape and precision */
     tt_status (*open_data)(const struct tt_config *c, struct tt_data **out); /* of that shape */
-    int64_t steps, warmup;      /* measured in each pass; before them */
-    const char *ceilings;       /* file of measured ceilings; NULL: none */
-    bool measure_ceilings;      /* again, though the file has them */
-    bool sweep_batch, sweep_seq; /* run the points of these sweeps, where they fit */
+    int64_t steps, warmup;                                                   /* measured in each pass; before them */
+    const char *ceilings;                                                    /* file of measured ceilings; NULL: none */
+    bool measure_ceilings;                                                   /* again, though the file has them */
+    bool sweep_batch, sweep_seq;   /* run the points of these sweeps, where they fit */
     void (*say)(const char *what); /* what is being done now; NULL: nobody wants to know */
 };
 

@@ -151,7 +151,8 @@ static tt_status time_undisturbed(struct tt_run *r, struct tt_stepper *s, struct
     TT_TRY(real_sync(r));
     r->t.wall += tt_seconds() - start;
     for (int i = 0; i < span.count; i++)
-        TT_TRY(b->ops->event_elapsed(b->self, i ? events[i - 1] : r->recorder.origin, events[i], &r->t.step[span.from + i]));
+        TT_TRY(b->ops->event_elapsed(b->self, i ? events[i - 1] : r->recorder.origin, events[i],
+                                     &r->t.step[span.from + i]));
     return TT_OK;
 }
 

@@ -10,23 +10,23 @@
 /* Raw times; a row of `steps` for each operation. */
 struct tt_times {
     int steps, ops;
-    double *step;             /* undisturbed, as configured */
-    double *launched;         /* undisturbed, operation by operation */
-    double *op;               /* [ops][steps], without the cost of events */
-    double *recorded;         /* steps with an event after each operation */
-    double *copy;             /* copies of a step */
-    double *data_host;        /* in which the host made the next batch ready */
-    double *scratch;          /* steps */
-    int64_t *number;          /* of the undisturbed steps in the run */
-    double *one;              /* ops: of one step */
-    double *median;           /* ops: derived from op, so that all add up */
+    double *step;      /* undisturbed, as configured */
+    double *launched;  /* undisturbed, operation by operation */
+    double *op;        /* [ops][steps], without the cost of events */
+    double *recorded;  /* steps with an event after each operation */
+    double *copy;      /* copies of a step */
+    double *data_host; /* in which the host made the next batch ready */
+    double *scratch;   /* steps */
+    int64_t *number;   /* of the undisturbed steps in the run */
+    double *one;       /* ops: of one step */
+    double *median;    /* ops: derived from op, so that all add up */
     double copy_median;
     struct tt_phase_times *phase; /* steps of them */
-    double wall;              /* of the undisturbed steps, per step */
+    double wall;                  /* of the undisturbed steps, per step */
     double copy_bytes;
     int copy_count;
     double waits;
-    double graph_pool;        /* bytes; NaN: no graph */
+    double graph_pool; /* bytes; NaN: no graph */
 };
 
 struct tt_run {
@@ -43,7 +43,7 @@ struct tt_run {
     struct tt_hold hold;
     struct tt_recorder recorder;
     struct tt_profile_launch launch;
-    int64_t step;  /* begun so far */
+    int64_t step;   /* begun so far */
     int64_t warmed; /* of them before anything was measured */
     bool graph;
     int traced; /* steps of the trace */

@@ -1,5 +1,6 @@
-/* A step on paper: each kernel takes as long as its bytes or its FLOPs need at a chip's published rates. Nothing is added
- * for launching, latency or imperfect kernels, so a real step takes longer; how much longer is what one looks for. */
+/* A step on paper: each kernel takes as long as its bytes or its FLOPs need at a chip's published rates. Nothing is
+ * added for launching, latency or imperfect kernels, so a real step takes longer; how much longer is what one looks
+ * for. */
 #ifndef TT_PREDICT_H
 #define TT_PREDICT_H
 

@@ -18,6 +18,7 @@ struct field {
     size_t offset, size;
 };
 
+// clang-format off
 #define F(s, f)                                                                                    \
     {#f, _Generic(((struct s *)0)->f, int64_t: INTEGER, double: NUMBER, bool: FLAG, char *: TEXT), \
      offsetof(struct s, f), sizeof(((struct s *)0)->f)}
@@ -140,6 +141,7 @@ static const struct part parts[] = {
     LIST(activations, activation_fields), LIST(memory_phases, memory_phase_fields), LIST(sweeps, sweep_fields),
     LIST(samples, sample_fields), LIST(gradients, gradient_fields), LIST(events, event_fields),
 };
+// clang-format on
 enum { PARTS = sizeof parts / sizeof *parts };
 
 /* ---- writing ---- */
@@ -151,10 +153,18 @@ static void put_struct(struct tt_json_writer *w, const char *key, const struct p
         const struct field *f = &part->fields[i];
         const void *at = base + f->offset;
         switch (f->kind) {
-        case TEXT: tt_json_put_string(w, f->key, at); break;
-        case INTEGER: tt_json_put_int(w, f->key, *(const int64_t *)at); break;
-        case NUMBER: tt_json_put_number(w, f->key, *(const double *)at); break;
-        case FLAG: tt_json_put_bool(w, f->key, *(const bool *)at); break;
+        case TEXT:
+            tt_json_put_string(w, f->key, at);
+            break;
+        case INTEGER:
+            tt_json_put_int(w, f->key, *(const int64_t *)at);
+            break;
+        case NUMBER:
+            tt_json_put_number(w, f->key, *(const double *)at);
+            break;
+        case FLAG:
+            tt_json_put_bool(w, f->key, *(const bool *)at);
+            break;
         }
     }
     tt_json_end(w, '}');
@@ -217,8 +227,10 @@ static tt_status take_field(const struct part *part, const struct field *f, cons
         snprintf(at, f->size, "%s", absent ? "" : value->string);
         break;
     case INTEGER:
-        if (absent) *(int64_t *)at = 0;
-        else if (!tt_json_as_int(value, INT64_MIN, INT64_MAX, at)) return wrong(part, f, "an integer");
+        if (absent)
+            *(int64_t *)at = 0;
+        else if (!tt_json_as_int(value, INT64_MIN, INT64_MAX, at))
+            return wrong(part, f, "an integer");
         break;
     case NUMBER:
         if (!absent && value->type != TT_JSON_NUMBER) return wrong(part, f, "a number");
@@ -247,7 +259,8 @@ static tt_status take_list(const struct part *part, const struct tt_json *list, 
     if (!list || list->type == TT_JSON_NULL) return TT_OK;
     if (list->type != TT_JSON_ARRAY) return tt_fail(TT_FAILED, "%s is not a list", part->key);
     if (!list->count) return TT_OK;
-    if (list->count > LONGEST) return tt_fail(TT_FAILED, "%s has %d entries; more than %d is no profile", part->key, list->count, LONGEST);
+    if (list->count > LONGEST)
+        return tt_fail(TT_FAILED, "%s has %d entries; more than %d is no profile", part->key, list->count, LONGEST);
     char *items = calloc((size_t)list->count, part->size);
     if (!items) return tt_fail(TT_FAILED, "out of memory for %d entries of %s", list->count, part->key);
     *(char **)((char *)out + part->offset) = items;

@@ -35,13 +35,16 @@ static bool phase_begins(const struct tt_recorder *r)
 static tt_status before_work(struct tt_recorder *r, tt_stream s)
 {
     switch (r->mode) {
-    case TT_RECORD_PHASES: return phase_begins(r) ? next_event(r, s) : TT_OK;
+    case TT_RECORD_PHASES:
+        return phase_begins(r) ? next_event(r, s) : TT_OK;
     case TT_RECORD_OPS:
         if (r->at > 0) return TT_OK;
         TT_TRY(tt_hold_enqueue(r->hold, r->hold_seconds));
         return next_event(r, s);
-    case TT_RECORD_TRACE: return next_event(r, s);
-    default: return TT_OK;
+    case TT_RECORD_TRACE:
+        return next_event(r, s);
+    default:
+        return TT_OK;
     }
 }
 
@@ -49,10 +52,13 @@ static tt_status after_work(struct tt_recorder *r, tt_stream s)
 {
     r->at++;
     switch (r->mode) {
-    case TT_RECORD_PHASES: return r->at == r->plan->count ? next_event(r, s) : TT_OK;
+    case TT_RECORD_PHASES:
+        return r->at == r->plan->count ? next_event(r, s) : TT_OK;
     case TT_RECORD_OPS:
-    case TT_RECORD_TRACE: return next_event(r, s);
-    default: return TT_OK;
+    case TT_RECORD_TRACE:
+        return next_event(r, s);
+    default:
+        return TT_OK;
     }
 }
 
@@ -84,7 +90,8 @@ static void pop(void *user) { tt_recorder_pop(user); }
 
 /* ---- opening ---- */
 
-tt_status tt_recorder_open(struct tt_recorder *r, struct tt_relay *relay, const struct tt_plan *plan, struct tt_hold *hold)
+tt_status tt_recorder_open(struct tt_recorder *r, struct tt_relay *relay, const struct tt_plan *plan,
+                           struct tt_hold *hold)
 {
     const struct tt_backend *b = &relay->real;
     *r = (struct tt_recorder){.relay = relay, .plan = plan, .hold = hold, .segments = 1};
@@ -99,7 +106,8 @@ static tt_status want_events(struct tt_recorder *r, int64_t wanted)
 {
     const struct tt_backend *b = &r->relay->real;
     if (wanted <= r->event_room) return TT_OK;
-    if (wanted > 1 << 20) return tt_fail(TT_USAGE, "%lld events are too many; use fewer --num-steps", (long long)wanted);
+    if (wanted > 1 << 20)
+        return tt_fail(TT_USAGE, "%lld events are too many; use fewer --num-steps", (long long)wanted);
     tt_event *events = realloc(r->events, (size_t)wanted * sizeof *events);
     if (!events) return tt_fail(TT_FAILED, "out of memory for %lld events", (long long)wanted);
     r->events = events;
@@ -110,10 +118,14 @@ static tt_status want_events(struct tt_recorder *r, int64_t wanted)
 static int64_t events_of(const struct tt_recorder *r, enum tt_record_mode mode)
 {
     switch (mode) {
-    case TT_RECORD_PHASES: return r->segments + 1;
-    case TT_RECORD_OPS: return r->plan->count + 1;
-    case TT_RECORD_TRACE: return 2 * r->plan->count;
-    default: return 1; /* the caller's own */
+    case TT_RECORD_PHASES:
+        return r->segments + 1;
+    case TT_RECORD_OPS:
+        return r->plan->count + 1;
+    case TT_RECORD_TRACE:
+        return 2 * r->plan->count;
+    default:
+        return 1; /* the caller's own */
     }
 }
 
@@ -164,7 +176,10 @@ void tt_recorder_step(struct tt_recorder *r, int index, int64_t step)
 
 /* ---- reading ---- */
 
-tt_event tt_recorder_last_event(const struct tt_recorder *r, int index) { return r->events[(index + 1) * (r->segments + 1) - 1]; }
+tt_event tt_recorder_last_event(const struct tt_recorder *r, int index)
+{
+    return r->events[(index + 1) * (r->segments + 1) - 1];
+}
 
 tt_status tt_recorder_phases(struct tt_recorder *r, int index, struct tt_phase_times *out)
 {
@@ -229,7 +244,10 @@ void tt_recorder_pop(struct tt_recorder *r)
     tt_trace_add(r, "host", name, kind, "", layer, r->open[r->depth].start, tt_seconds() - r->zero);
 }
 
-static tt_status since_origin(struct tt_recorder *r, tt_event e, double *seconds) { return elapsed(r, r->origin, e, seconds); }
+static tt_status since_origin(struct tt_recorder *r, tt_event e, double *seconds)
+{
+    return elapsed(r, r->origin, e, seconds);
+}
 
 tt_status tt_recorder_trace(struct tt_recorder *r)
 {

@@ -9,9 +9,9 @@
 
 enum tt_record_mode {
     TT_RECORD_NOTHING, /* `events` has one for each step, for whoever wants to record it */
-    TT_RECORD_PHASES, /* an event and a clock reading where the phase changes; many steps before they are read */
-    TT_RECORD_OPS,    /* an event after each operation, the host running ahead of the device */
-    TT_RECORD_TRACE,  /* events before and after each operation, in the order and at the pace of the host */
+    TT_RECORD_PHASES,  /* an event and a clock reading where the phase changes; many steps before they are read */
+    TT_RECORD_OPS,     /* an event after each operation, the host running ahead of the device */
+    TT_RECORD_TRACE,   /* events before and after each operation, in the order and at the pace of the host */
 };
 
 /* Times of one step in seconds. Phases: on the device's clock from first to last operation, and of the host. */
@@ -31,17 +31,17 @@ struct tt_recorder {
     tt_event origin;
     tt_event copy_events[8];
     double copy_bytes[4];
-    int copies;         /* of this step */
-    int at;             /* operations of this step so far */
-    int used;           /* events of this step */
-    int first;          /* index of this step's first event */
-    int segments;       /* phase changes in a step, + 1 */
-    double *clock;      /* as many as events: the host's time at each, for TT_RECORD_PHASES */
+    int copies;    /* of this step */
+    int at;        /* operations of this step so far */
+    int used;      /* events of this step */
+    int first;     /* index of this step's first event */
+    int segments;  /* phase changes in a step, + 1 */
+    double *clock; /* as many as events: the host's time at each, for TT_RECORD_PHASES */
 
     /* TT_RECORD_TRACE */
     struct tt_profile_event *trace;
     int trace_count, trace_room;
-    double zero;        /* the clock at the origin */
+    double zero; /* the clock at the origin */
     int64_t step;
     struct {
         char name[64];
@@ -49,10 +49,11 @@ struct tt_recorder {
     } open[16];
     int depth;
     double wait_start;
-    bool failed;        /* out of memory for the trace */
+    bool failed; /* out of memory for the trace */
 };
 
-tt_status tt_recorder_open(struct tt_recorder *r, struct tt_relay *relay, const struct tt_plan *plan, struct tt_hold *hold);
+tt_status tt_recorder_open(struct tt_recorder *r, struct tt_relay *relay, const struct tt_plan *plan,
+                           struct tt_hold *hold);
 void tt_recorder_close(struct tt_recorder *r); /* the trace is the caller's when it took it */
 
 /* From here on, and with events for that many steps when none is read in between. */

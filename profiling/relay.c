@@ -84,6 +84,7 @@ static void relay_range_pop(void *self)
 
 /* ---- what is only handed on ---- */
 
+// clang-format off
 static void relay_close(void *self) { (void)self; }
 static tt_status relay_info(void *self, struct tt_device_info *out) { REAL; return b->ops->info(b->self, out); }
 static void relay_reset_peak(void *self) { REAL; b->ops->reset_peak(b->self); }
@@ -107,19 +108,37 @@ static tt_status relay_graph_begin(void *self, tt_stream s) { REAL; return b->op
 static tt_status relay_graph_end(void *self, tt_stream s, tt_graph *out) { REAL; return b->ops->graph_end(b->self, s, out); }
 static tt_status relay_graph_replay(void *self, tt_graph g, tt_stream s) { REAL; return b->ops->graph_replay(b->self, g, s); }
 static void relay_graph_destroy(void *self, tt_graph g) { REAL; b->ops->graph_destroy(b->self, g); }
+// clang-format on
 
 struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *real)
 {
     bool graphs = real->ops->graph_begin != NULL;
     *r = (struct tt_relay){.real = *real};
     r->ops = (struct tt_backend_ops){
-        .name = real->ops->name, .close = relay_close, .info = relay_info, .reset_peak = relay_reset_peak,
-        .alloc = relay_alloc, .free = relay_free, .host_alloc = relay_host_alloc, .host_free = relay_host_free,
-        .copy = relay_copy, .fill = relay_fill, .gemm = relay_gemm, .launch = relay_launch,
-        .stream_create = relay_stream_create, .stream_destroy = relay_stream_destroy, .stream_sync = relay_stream_sync,
-        .stream_wait = relay_stream_wait, .event_create = relay_event_create, .event_destroy = relay_event_destroy,
-        .event_record = relay_event_record, .event_query = relay_event_query, .event_sync = relay_event_sync,
-        .event_elapsed = relay_event_elapsed, .range_push = relay_range_push, .range_pop = relay_range_pop,
+        .name = real->ops->name,
+        .close = relay_close,
+        .info = relay_info,
+        .reset_peak = relay_reset_peak,
+        .alloc = relay_alloc,
+        .free = relay_free,
+        .host_alloc = relay_host_alloc,
+        .host_free = relay_host_free,
+        .copy = relay_copy,
+        .fill = relay_fill,
+        .gemm = relay_gemm,
+        .launch = relay_launch,
+        .stream_create = relay_stream_create,
+        .stream_destroy = relay_stream_destroy,
+        .stream_sync = relay_stream_sync,
+        .stream_wait = relay_stream_wait,
+        .event_create = relay_event_create,
+        .event_destroy = relay_event_destroy,
+        .event_record = relay_event_record,
+        .event_query = relay_event_query,
+        .event_sync = relay_event_sync,
+        .event_elapsed = relay_event_elapsed,
+        .range_push = relay_range_push,
+        .range_pop = relay_range_pop,
     };
     if (graphs) {
         r->ops.graph_begin = relay_graph_begin;

@@ -23,7 +23,8 @@ struct tt_relay {
     int64_t work, copies, waits; /* calls so far: gemm and launch; copy; stream_sync, event_sync, event_elapsed */
 };
 
-/* *r must stay where it is as long as the returned backend is used. Closing that closes nothing: the real one has an owner. */
+/* *r must stay where it is as long as the returned backend is used. Closing that closes nothing: the real one has an
+ * owner. */
 struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *real);
 
 #endif

@@ -1,6 +1,5 @@
 /* summary.md: the profile as a page of text. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,13 +31,18 @@ static void head(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_run *r = &p->run;
     tt_text_printf(t, "# Profile: %s, %s, %s\n\n", r->preset, r->version, r->precision);
-    tt_text_printf(t, "%s (%s), %s; tt %s with backend %s, %s.\n\n", r->device, r->arch, r->library, r->tt, r->backend, r->created);
-    tt_text_printf(t, "%lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: %lld parameters. ",
-                   (long long)r->num_layers, (long long)r->hidden_dim, (long long)r->num_heads, (long long)r->num_kv_heads,
-                   (long long)r->head_dim, (long long)r->ffn_dim, (long long)r->vocab_size, (long long)r->parameters);
-    tt_text_printf(t, "A step is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n", (long long)r->grad_accum,
-                   (long long)r->batch_size, (long long)r->seq_len, r->graph ? "replayed as a graph" : "launched operation by operation");
-    if (r->flash_refused) tt_text_puts(t, "Its heads are too large for this device's flash attention; the fused one ran.\n\n");
+    tt_text_printf(t, "%s (%s), %s; tt %s with backend %s, %s.\n\n", r->device, r->arch, r->library, r->tt, r->backend,
+                   r->created);
+    tt_text_printf(
+        t,
+        "%lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: %lld parameters. ",
+        (long long)r->num_layers, (long long)r->hidden_dim, (long long)r->num_heads, (long long)r->num_kv_heads,
+        (long long)r->head_dim, (long long)r->ffn_dim, (long long)r->vocab_size, (long long)r->parameters);
+    tt_text_printf(t, "A step is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n",
+                   (long long)r->grad_accum, (long long)r->batch_size, (long long)r->seq_len,
+                   r->graph ? "replayed as a graph" : "launched operation by operation");
+    if (r->flash_refused)
+        tt_text_puts(t, "Its heads are too large for this device's flash attention; the fused one ran.\n\n");
 }
 
 static void step(struct tt_text *t, const struct tt_profile *p)
@@ -46,21 +50,25 @@ static void step(struct tt_text *t, const struct tt_profile *p)
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_launch *l = &p->launch;
     tt_text_printf(t, "## The step\n\n| | |\n|---|---|\n");
-    tt_text_printf(t, "| step, undisturbed (median of %lld) | %s ms, p95 %s, fastest %s |\n", (long long)p->run.steps, ms(s->seconds).s,
-                   ms(s->p95).s, ms(s->fastest).s);
+    tt_text_printf(t, "| step, undisturbed (median of %lld) | %s ms, p95 %s, fastest %s |\n", (long long)p->run.steps,
+                   ms(s->seconds).s, ms(s->p95).s, ms(s->fastest).s);
     if (p->run.graph) tt_text_printf(t, "| without a graph | %s ms |\n", ms(s->launched_seconds).s);
-    tt_text_printf(t, "| sum of the kernels | %s ms; gaps %s ms, %s %% of the step |\n", ms(s->kernel_seconds).s, ms(s->gap_seconds).s,
-                   percent(s->gap_fraction).s);
-    tt_text_printf(t, "| samples/s, tokens/s | %s, %s |\n", plain(s->samples_per_second).s, number(s->tokens_per_second, "%.0f", 1).s);
+    tt_text_printf(t, "| sum of the kernels | %s ms; gaps %s ms, %s %% of the step |\n", ms(s->kernel_seconds).s,
+                   ms(s->gap_seconds).s, percent(s->gap_fraction).s);
+    tt_text_printf(t, "| samples/s, tokens/s | %s, %s |\n", plain(s->samples_per_second).s,
+                   number(s->tokens_per_second, "%.0f", 1).s);
     tt_text_printf(t, "| kernels per step | %lld |\n", (long long)s->kernels);
-    tt_text_printf(t, "| launch cost | %s us on the host, %s us an empty kernel on the device; %lld kernels: %s ms of the host |\n",
-                   us(l->launch_seconds).s, us(l->empty_kernel_seconds).s, (long long)s->kernels, ms(l->total_seconds).s);
+    tt_text_printf(
+        t,
+        "| launch cost | %s us on the host, %s us an empty kernel on the device; %lld kernels: %s ms of the host |\n",
+        us(l->launch_seconds).s, us(l->empty_kernel_seconds).s, (long long)s->kernels, ms(l->total_seconds).s);
     if (isfinite(l->graph_replay_seconds))
-        tt_text_printf(t, "| the same as a graph | %s us to start, %s us an empty kernel |\n", us(l->graph_replay_seconds).s,
-                       us(l->graph_kernel_seconds).s);
+        tt_text_printf(t, "| the same as a graph | %s us to start, %s us an empty kernel |\n",
+                       us(l->graph_replay_seconds).s, us(l->graph_kernel_seconds).s);
     tt_text_printf(t, "| device idle when launched one by one | %s ms |\n", ms(l->idle_seconds).s);
     tt_text_printf(t, "| host waits per step | %s |\n", plain(l->waits).s);
-    tt_text_printf(t, "| overhead of recording | %s us per event, subtracted; the recorded step took %s ms, %s %% %s |\n",
+    tt_text_printf(t,
+                   "| overhead of recording | %s us per event, subtracted; the recorded step took %s ms, %s %% %s |\n",
                    us(l->event_seconds).s, ms(l->recorded_seconds).s, percent(fabs(l->recorded_overhead)).s,
                    l->recorded_overhead < 0 ? "less" : "more");
     tt_text_printf(t, "| loss, norm of the gradients after %lld steps | %.4f, %.4f |\n\n",
@@ -74,31 +82,41 @@ static void efficiency(struct tt_text *t, const struct tt_profile *p)
     tt_text_printf(t, "| forward GFLOP | %s | %s |\n", giga(e->forward_flops).s, giga(e->forward_flops_full).s);
     tt_text_printf(t, "| backward GFLOP | %s | %s |\n", giga(e->backward_flops).s, giga(e->backward_flops_full).s);
     tt_text_printf(t, "| step GFLOP | %s | %s |\n", giga(e->step_flops).s, giga(e->step_flops_full).s);
-    tt_text_printf(t, "| FLOP per parameter | %s | %s |\n", plain(e->flops_per_parameter).s, plain(e->flops_per_parameter_full).s);
-    tt_text_printf(t, "| MFU against the measured matrix product, %% | %s | %s |\n", plain(e->mfu_percent).s, plain(e->mfu_full_percent).s);
+    tt_text_printf(t, "| FLOP per parameter | %s | %s |\n", plain(e->flops_per_parameter).s,
+                   plain(e->flops_per_parameter_full).s);
+    tt_text_printf(t, "| MFU against the measured matrix product, %% | %s | %s |\n", plain(e->mfu_percent).s,
+                   plain(e->mfu_full_percent).s);
     tt_text_printf(t, "| MFU against the datasheet, %% | %s | %s |\n\n", plain(e->mfu_datasheet_percent).s,
                    plain(e->mfu_full_datasheet_percent).s);
-    tt_text_printf(t, "Class: **%s** (below 20 %% severely underused, 20 to 40 memory-bound, 40 to 60 mixed, above compute-bound).\n\n",
+    tt_text_printf(t,
+                   "Class: **%s** (below 20 %% severely underused, 20 to 40 memory-bound, 40 to 60 mixed, above "
+                   "compute-bound).\n\n",
                    e->mfu_class);
-    tt_text_printf(t, "The kernels do %s GFLOP and move %s GB: %s FLOP/byte, and the roofs meet at %s (datasheet %s), so the step "
-                      "is bound by %s. Measured roofs: %s TFLOP/s, %s TB/s; datasheet %s, %s. The step moves %s TB/s, %s %% of the copy.\n\n",
-                   giga(e->plan_flops).s, giga(e->plan_bytes).s, plain(e->intensity).s, plain(e->ridge).s, plain(e->ridge_datasheet).s,
-                   e->bound, tera(e->gemm_flops_per_second).s, tera(e->copy_bytes_per_second).s, tera(e->datasheet_flops_per_second).s,
-                   tera(e->datasheet_bytes_per_second).s, tera(e->bytes_per_second).s, plain(e->bandwidth_percent).s);
+    tt_text_printf(
+        t,
+        "The kernels do %s GFLOP and move %s GB: %s FLOP/byte, and the roofs meet at %s (datasheet %s), so the step "
+        "is bound by %s. Measured roofs: %s TFLOP/s, %s TB/s; datasheet %s, %s. The step moves %s TB/s, %s %% of the "
+        "copy.\n\n",
+        giga(e->plan_flops).s, giga(e->plan_bytes).s, plain(e->intensity).s, plain(e->ridge).s,
+        plain(e->ridge_datasheet).s, e->bound, tera(e->gemm_flops_per_second).s, tera(e->copy_bytes_per_second).s,
+        tera(e->datasheet_flops_per_second).s, tera(e->datasheet_bytes_per_second).s, tera(e->bytes_per_second).s,
+        plain(e->bandwidth_percent).s);
 }
 
 static void rows(struct tt_text *t, const struct tt_profile_row *rows, int n, bool operators)
 {
-    tt_text_printf(t, "| %s | count | total ms | median us | share %% | FLOP/byte | TFLOP/s | TB/s | roof %% | bound |\n",
+    tt_text_printf(t,
+                   "| %s | count | total ms | median us | share %% | FLOP/byte | TFLOP/s | TB/s | roof %% | bound |\n",
                    operators ? "operator | group | phase" : "group");
     tt_text_printf(t, "|%s---|---|---|---|---|---|---|---|---|---|\n", operators ? "---|---|" : "");
     for (int i = 0; i < n; i++) {
         const struct tt_profile_row *r = &rows[i];
         tt_text_printf(t, "| %s%s%s |", r->name, r->shape[0] ? " " : "", r->shape);
         if (operators) tt_text_printf(t, " %s | %s |", r->group, r->phase);
-        tt_text_printf(t, " %lld | %s | %s | %s | %s | %s | %s | %s | %s |\n", (long long)r->count, ms(r->seconds).s, us(r->median).s,
-                       percent(r->share).s, plain(r->intensity).s, tera(r->flops_per_second).s, tera(r->bytes_per_second).s,
-                       number(r->roof_percent, "%.1f", 1).s, r->bound[0] ? r->bound : "n/a");
+        tt_text_printf(t, " %lld | %s | %s | %s | %s | %s | %s | %s | %s |\n", (long long)r->count, ms(r->seconds).s,
+                       us(r->median).s, percent(r->share).s, plain(r->intensity).s, tera(r->flops_per_second).s,
+                       tera(r->bytes_per_second).s, number(r->roof_percent, "%.1f", 1).s,
+                       r->bound[0] ? r->bound : "n/a");
     }
     tt_text_puts(t, "\n");
 }
@@ -108,14 +126,16 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     tt_text_puts(t, "## Phases\n\n| phase | kernels | wall ms | host ms | device ms |\n|---|---|---|---|---|\n");
     for (int i = 0; i < p->phases_count; i++) {
         const struct tt_profile_phase *f = &p->phases[i];
-        tt_text_printf(t, "| %s | %lld | %s | %s | %s |\n", f->name, (long long)f->kernels, ms(f->wall).s, ms(f->host).s, ms(f->device).s);
+        tt_text_printf(t, "| %s | %lld | %s | %s | %s |\n", f->name, (long long)f->kernels, ms(f->wall).s,
+                       ms(f->host).s, ms(f->device).s);
     }
-    tt_text_puts(t, "\n## Components\n\n| component | kernels | forward ms | backward ms | total ms | share % | GFLOP |\n"
-                    "|---|---|---|---|---|---|---|\n");
+    tt_text_puts(t,
+                 "\n## Components\n\n| component | kernels | forward ms | backward ms | total ms | share % | GFLOP |\n"
+                 "|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < p->components_count; i++) {
         const struct tt_profile_component *c = &p->components[i];
-        tt_text_printf(t, "| %s | %lld | %s | %s | %s | %s | %s |\n", c->name, (long long)c->kernels, ms(c->forward).s, ms(c->backward).s,
-                       ms(c->seconds).s, percent(c->share).s, giga(c->flops).s);
+        tt_text_printf(t, "| %s | %lld | %s | %s | %s | %s | %s |\n", c->name, (long long)c->kernels, ms(c->forward).s,
+                       ms(c->backward).s, ms(c->seconds).s, percent(c->share).s, giga(c->flops).s);
     }
     tt_text_puts(t, "\n");
 }
@@ -123,19 +143,22 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
 static void memory(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_memory *m = &p->memory;
-    tt_text_printf(t, "## Memory\n\nPredicted %s MiB, measured %s MiB. Most activations are alive in the %s pass, at `%s`", mib(m->predicted_bytes).s,
-                   mib(m->measured_bytes).s, m->peak_phase, m->peak_operation);
+    tt_text_printf(t,
+                   "## Memory\n\nPredicted %s MiB, measured %s MiB. Most activations are alive in the %s pass, at `%s`",
+                   mib(m->predicted_bytes).s, mib(m->measured_bytes).s, m->peak_phase, m->peak_operation);
     if (m->peak_layer >= 0) tt_text_printf(t, " of layer %lld", (long long)m->peak_layer);
-    tt_text_printf(t, ": %s MiB in an arena of %s MiB.\n\n| kind | predicted MiB | measured MiB |\n|---|---|---|\n", mib(m->live_bytes).s,
-                   mib(m->arena_bytes).s);
+    tt_text_printf(t, ": %s MiB in an arena of %s MiB.\n\n| kind | predicted MiB | measured MiB |\n|---|---|---|\n",
+                   mib(m->live_bytes).s, mib(m->arena_bytes).s);
     for (int i = 0; i < p->memory_kinds_count; i++)
         tt_text_printf(t, "| %s | %s | %s |\n", p->memory_kinds[i].kind, mib(p->memory_kinds[i].predicted).s,
                        mib(p->memory_kinds[i].measured).s);
-    tt_text_puts(t, "\n| sweep | value | predicted MiB | activations MiB | measured MiB | step ms |\n|---|---|---|---|---|---|\n");
+    tt_text_puts(
+        t,
+        "\n| sweep | value | predicted MiB | activations MiB | measured MiB | step ms |\n|---|---|---|---|---|---|\n");
     for (int i = 0; i < p->sweeps_count; i++) {
         const struct tt_profile_sweep *w = &p->sweeps[i];
-        tt_text_printf(t, "| %s | %lld | %s | %s | %s | %s |\n", w->axis, (long long)w->value, mib(w->predicted).s, mib(w->activations).s,
-                       mib(w->measured).s, ms(w->seconds).s);
+        tt_text_printf(t, "| %s | %lld | %s | %s | %s | %s |\n", w->axis, (long long)w->value, mib(w->predicted).s,
+                       mib(w->activations).s, mib(w->measured).s, ms(w->seconds).s);
     }
 }
 

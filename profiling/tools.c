@@ -15,7 +15,11 @@ const char *const tt_tool_names[] = {"nsys", "ncu", "rocprofv3", "rocprof-sys", 
 
 static bool executable(const char *folder, size_t n, const char *name, char *path, size_t size)
 {
-    if (snprintf(path, size, "%.*s/%s", (int)n, folder, name) >= (int)size) return false;
+    size_t length = strlen(name);
+    if (n + length + 2 > size) return false;
+    memcpy(path, folder, n);
+    path[n] = '/';
+    memcpy(path + n + 1, name, length + 1);
     return tt_is_file(path) && access(path, X_OK) == 0;
 }
 

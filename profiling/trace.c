@@ -9,8 +9,8 @@
 
 /* ---- gathering ---- */
 
-void tt_trace_add(struct tt_recorder *r, const char *track, const char *name, const char *kind, const char *group, int layer,
-                  double start, double end)
+void tt_trace_add(struct tt_recorder *r, const char *track, const char *name, const char *kind, const char *group,
+                  int layer, double start, double end)
 {
     if (r->trace_count == r->trace_room) {
         int room = r->trace_room ? 2 * r->trace_room : 1024;
@@ -21,7 +21,8 @@ void tt_trace_add(struct tt_recorder *r, const char *track, const char *name, co
         r->trace_room = room;
     }
     struct tt_profile_event *e = &r->trace[r->trace_count++];
-    *e = (struct tt_profile_event){.step = r->step, .layer = layer, .start = start, .seconds = end > start ? end - start : 0};
+    *e = (struct tt_profile_event){
+        .step = r->step, .layer = layer, .start = start, .seconds = end > start ? end - start : 0};
     snprintf(e->track, sizeof e->track, "%s", track);
     snprintf(e->name, sizeof e->name, "%s", name);
     snprintf(e->kind, sizeof e->kind, "%s", kind);
@@ -39,7 +40,8 @@ static void end_layer(struct tt_recorder *r, struct tt_trace_ranges *g)
 static void end_phase(struct tt_recorder *r, struct tt_trace_ranges *g)
 {
     end_layer(r, g);
-    if (g->phase >= 0) tt_trace_add(r, "compute", tt_phase_name((enum tt_phase)g->phase), "phase", "", -1, g->phase_start, g->end);
+    if (g->phase >= 0)
+        tt_trace_add(r, "compute", tt_phase_name((enum tt_phase)g->phase), "phase", "", -1, g->phase_start, g->end);
     g->phase = -1;
 }
 

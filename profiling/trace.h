@@ -12,10 +12,11 @@ struct tt_trace_ranges {
     bool begun;
 };
 
-void tt_trace_add(struct tt_recorder *r, const char *track, const char *name, const char *kind, const char *group, int layer,
-                  double start, double end);
+void tt_trace_add(struct tt_recorder *r, const char *track, const char *name, const char *kind, const char *group,
+                  int layer, double start, double end);
 /* A kernel, and the ranges that end or begin with it. */
-void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start, double end);
+void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start,
+                     double end);
 void tt_trace_close(struct tt_recorder *r, struct tt_trace_ranges *g);
 
 /* By track, start, longest first. */

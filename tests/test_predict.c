@@ -1,9 +1,10 @@
 /* A step on paper: against sums by hand, and against the order that the chips' rates demand. */
-#include "profiling/predict.h"
 #include "model/model.h"
+#include "profiling/predict.h"
 #include "tests/model_fixture.h"
 
-static struct tt_chip even = {.name = "even", .words = "even", .matrix = {1e12, 2e12, 4e12, 4e12}, .vector = 1e12, .bandwidth = 1e11};
+static struct tt_chip even = {
+    .name = "even", .words = "even", .matrix = {1e12, 2e12, 4e12, 4e12}, .vector = 1e12, .bandwidth = 1e11};
 
 static struct tt_plan *plan_of(enum tt_version version, enum tt_precision precision)
 {
@@ -44,8 +45,10 @@ static void rates_make_sense(void)
 {
     for (int i = 0; i < tt_chip_count; i++) {
         const struct tt_chip *c = &tt_chips[i];
-        CHECK(c->matrix[TT_FP32] > 1e13 && c->matrix[TT_FP32] <= c->matrix[TT_TF32] && c->matrix[TT_TF32] < c->matrix[TT_PREC_BF16]);
-        CHECK(c->vector > 1e13 && c->vector <= c->matrix[TT_FP32] && c->bandwidth > 5e11 && c->bandwidth < 1e13, "%s", c->name);
+        CHECK(c->matrix[TT_FP32] > 1e13 && c->matrix[TT_FP32] <= c->matrix[TT_TF32] &&
+              c->matrix[TT_TF32] < c->matrix[TT_PREC_BF16]);
+        CHECK(c->vector > 1e13 && c->vector <= c->matrix[TT_FP32] && c->bandwidth > 5e11 && c->bandwidth < 1e13, "%s",
+              c->name);
         CHECK((c->wave == 32 || c->wave == 64) && c->shared_kib >= 48 && c->units > 50 && c->memory > 2e10);
     }
 }
@@ -77,7 +80,8 @@ static void sums_by_hand(void)
 static void one_product(void)
 {
     bool by_memory;
-    struct tt_op op = {.is_gemm = true, .args.gemm = {.m = 1000, .n = 2000, .k = 500, .batch = 1, .a = &op, .b = &op, .c = &op}};
+    struct tt_op op = {.is_gemm = true,
+                       .args.gemm = {.m = 1000, .n = 2000, .k = 500, .batch = 1, .a = &op, .b = &op, .c = &op}};
     struct tt_chip chip = even;
     CHECK(fabs(tt_predict_op(&op, TT_FP32, &chip, &by_memory) - 2e9 / 1e12) < 1e-15 && !by_memory);
     chip.bandwidth = 1e9;
@@ -87,8 +91,10 @@ static void one_product(void)
 static void faster_chips_are_faster(void)
 {
     struct tt_plan *flash = plan_of(TT_FLASH, TT_PREC_BF16), *baseline = plan_of(TT_BASELINE, TT_PREC_BF16);
-    double h100 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("h100")).seconds, h200 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("h200")).seconds;
-    double mi300 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("mi300x")).seconds, mi325 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("mi325x")).seconds;
+    double h100 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("h100")).seconds,
+           h200 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("h200")).seconds;
+    double mi300 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("mi300x")).seconds,
+           mi325 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("mi325x")).seconds;
     CHECK(h200 < h100 && mi325 < mi300 && mi300 < h200);
     CHECK(tt_predict(baseline, TT_PREC_BF16, tt_chip_find("h200")).seconds > h200);
     tt_plan_free(flash);
