@@ -22,6 +22,7 @@ struct training {
     struct tt_options o; /* with what a resumed checkpoint adds */
     struct tt_config *c;
     char *checkpoint; /* resumed from; NULL: a new run */
+    char *origin;     /* of a new run's first weights; NULL: random ones */
     int lock;         /* open while this process owns the run's folder */
     struct tt_backend backend;
     struct tt_data *data;
@@ -104,18 +105,30 @@ static tt_status own_folder(struct training *t)
 
 static tt_status choose_start(struct training *t)
 {
-    const char *resume = t->c->resume;
-    if (!strcmp(resume, "none") || !resume[0]) return TT_OK;
+    const char *resume = t->c->resume, *init = t->c->init_from;
+    bool resumes = strcmp(resume, "none") && resume[0];
+    if (init[0] && resumes)
+        return tt_fail(TT_USAGE, "--init-from begins a new run and --resume goes on with one; give one of them, not both");
+    if (init[0]) return tt_use_checkpoint(&t->o, init, &t->origin);
+    if (!resumes) return TT_OK;
     if (strcmp(resume, "auto")) return tt_use_checkpoint(&t->o, resume, &t->checkpoint);
     return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
+}
+
+/* A checkpoint's warm-up may be longer than the run that is asked for now. */
+static void fit_warmup(struct training *t)
+{
+    if (!tt_option_given(&t->o, "warmup-steps") && t->c->warmup_steps > t->c->num_steps)
+        t->c->warmup_steps = t->c->num_steps / 10;
 }
 
 /* A model for files takes their vocabulary, unless one was asked for or a checkpoint has one. */
 static tt_status open_data(struct training *t)
 {
-    bool fixed = t->checkpoint || tt_option_given(&t->o, "vocab-size") || !strcmp(t->c->data, "builtin") ||
+    const char *from = t->checkpoint ? t->checkpoint : t->origin;
+    bool fixed = from || tt_option_given(&t->o, "vocab-size") || !strcmp(t->c->data, "builtin") ||
                  !strcmp(t->c->data, "random");
-    TT_TRY(tt_open_data(t->c, fixed ? t->c->vocab_size : 0, t->checkpoint, &t->data));
+    TT_TRY(tt_open_data(t->c, fixed ? t->c->vocab_size : 0, from, &t->data));
     t->c->vocab_size = tt_data_vocab(t->data);
     return TT_OK;
 }
@@ -124,6 +137,7 @@ static tt_status open_weights(struct training *t)
 {
     t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(t->c)};
     if (t->checkpoint) return tt_session_load(&t->session, t->checkpoint, &t->progress);
+    if (t->origin) return tt_session_load_weights(&t->session, t->origin);
     return tt_session_init_weights(&t->session);
 }
 
@@ -136,6 +150,7 @@ static void announce(struct training *t)
         printf("note    heads of %lld are too large for this device's flash attention; the fused one runs\n",
                (long long)t->session.model->head_dim);
     printf("data    %s\n", tt_data_describe(t->data));
+    if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
     if (t->checkpoint && tt_option_given(&t->o, "num-steps"))
         printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the same bits\n",
@@ -143,18 +158,28 @@ static void announce(struct training *t)
     fflush(stdout);
 }
 
+static tt_status check_left(const struct training *t)
+{
+    if (t->progress.step < t->c->num_steps) return TT_OK;
+    return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
+                   (long long)t->c->num_steps);
+}
+
 /* Everything that can be refused is refused before anything is written. */
 static tt_status prepare(struct training *t)
 {
     TT_TRY(choose_start(t));
+    fit_warmup(t);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(open_data(t));
     TT_TRY(tt_config_check(t->c));
+    if (t->c->val_interval > 0) TT_TRY(tt_evaluate_check(t->c, t->data));
     TT_TRY(tt_open_backend(t->c, &t->backend));
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(open_weights(t));
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
+    TT_TRY(check_left(t));
     return own_folder(t);
 }
 
@@ -241,9 +266,6 @@ static tt_status run(struct training *t)
 {
     char command[2200];
     TT_TRY(prepare(t));
-    if (t->progress.step >= t->c->num_steps)
-        return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
-                       (long long)t->c->num_steps);
     announce(t);
     snprintf(command, sizeof command, "tt train --resume auto --out %s", t->c->out);
     struct tt_config loop = *t->c;
@@ -271,6 +293,7 @@ tt_status tt_cmd_train(const struct tt_options *o)
     unlock_folder(t);
     tt_text_free(&t->config_text);
     free(t->checkpoint);
+    free(t->origin);
     free(t);
     return st;
 }

@@ -11,6 +11,9 @@ tt_status tt_cmd_generate(const struct tt_options *o);
 tt_status tt_cmd_data(const struct tt_options *o);
 tt_status tt_cmd_info(const struct tt_options *o);
 tt_status tt_cmd_bench(const struct tt_options *o);
+tt_status tt_cmd_diagnose(const struct tt_options *o);
+tt_status tt_cmd_export(const struct tt_options *o);
+tt_status tt_cmd_import(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
 
 #endif

@@ -71,6 +71,8 @@ static tt_status check_tokenizer(const char *name)
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
 {
     char tokenizer[1100];
+    if (!strcmp(c->data, TT_NO_DATA))
+        return tt_fail(TT_USAGE, "this model was imported and has no data of its own; name some with --data");
     snprintf(tokenizer, sizeof tokenizer, "%s", c->tokenizer);
     if (is_kind(tokenizer)) beside_tokens(c->data, tokenizer, sizeof tokenizer);
     if (tokenizer_dir) take_if_there(tokenizer_dir, (int)strlen(tokenizer_dir), tokenizer, sizeof tokenizer);

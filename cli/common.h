@@ -6,6 +6,9 @@
 #include "core/data.h"
 #include "model/session.h"
 
+/* The data of a model that was imported: it brings none. */
+#define TT_NO_DATA "none"
+
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */

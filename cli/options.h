@@ -21,6 +21,9 @@ enum tt_command {
     TT_CMD_DATA,
     TT_CMD_INFO,
     TT_CMD_BENCH,
+    TT_CMD_DIAGNOSE,
+    TT_CMD_EXPORT,
+    TT_CMD_IMPORT,
     TT_CMD_HELP,
     TT_COMMANDS
 };
@@ -41,6 +44,8 @@ enum tt_section {
     TT_SECTION_TOKENS,
     TT_SECTION_INFO,
     TT_SECTION_BENCH,
+    TT_SECTION_DIAGNOSE,
+    TT_SECTION_EXCHANGE,
     TT_SECTION_MODEL,
     TT_SECTION_COMPUTE,
     TT_SECTION_TRAINING,
@@ -74,7 +79,7 @@ struct tt_option {
     bool flag_only;                   /* makes no sense in a file */
 };
 
-enum { TT_OPTION_LIMIT = 96 };
+enum { TT_OPTION_LIMIT = 128 };
 extern const struct tt_option tt_option_table[];
 extern const int tt_option_count;
 

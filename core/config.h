@@ -11,6 +11,8 @@ enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
+enum tt_exchange { TT_EXCHANGE_HF };
+enum tt_token_type { TT_TOKEN_AUTO, TT_TOKEN_UINT16, TT_TOKEN_UINT32 };
 
 /* The single fusions. A version is a set of them; --fuse adds and removes. */
 #define TT_FUSIONS(X)                                                                              \
@@ -67,9 +69,20 @@ struct tt_config {
 
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
-    char resume[1024];
+    char resume[1024], init_from[1024], tensorboard[1024];
     int64_t log_interval, save_interval, keep;
     bool quiet, json;
+
+    /* eval */
+    char logits[1024]; /* a file for them; "" = none */
+
+    /* export, import */
+    enum tt_exchange format;
+    enum tt_dtype dtype;
+    char from[1024];
+
+    /* diagnose */
+    bool quick;
 
     /* generate */
     char checkpoint[1024], prompt[4096];
@@ -81,6 +94,7 @@ struct tt_config {
     char input[16384]; /* text files, one a line */
     char inspect[1024];
     int64_t shard_tokens;
+    enum tt_token_type token_type;
 
     /* info */
     bool plan;
@@ -106,6 +120,9 @@ extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_gemm_tune_names[];
+extern const char *const tt_exchange_names[];
+extern const char *const tt_dtype_names[]; /* enum tt_dtype */
+extern const char *const tt_token_type_names[];
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */

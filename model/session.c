@@ -151,11 +151,11 @@ tt_status tt_session_init_weights(struct tt_session *s)
     return st;
 }
 
-tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress)
+/* The first n of weights and moments. */
+static tt_status load(struct tt_session *s, const char *path, int n, struct tt_progress *progress)
 {
     enum tt_external which[] = {tt_session_weights(s), TT_X_MOMENT1, TT_X_MOMENT2};
     int64_t total = s->model->params.total;
-    int n = s->step ? 3 : 1;
     float *host[3] = {0};
     tt_status st = TT_OK;
     for (int i = 0; i < n && !st; i++) st = host_floats(s, which[i], total, &host[i]);
@@ -168,6 +168,13 @@ tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_prog
     free((char *)c.config);
     return st;
 }
+
+tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress)
+{
+    return load(s, path, s->step ? 3 : 1, progress);
+}
+
+tt_status tt_session_load_weights(struct tt_session *s, const char *path) { return load(s, path, 1, NULL); }
 
 void tt_session_close(struct tt_session *s)
 {

@@ -30,6 +30,8 @@ tt_status tt_session_init_weights(struct tt_session *s);
 tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena */
 /* From a checkpoint folder; the moments too when the session trains. */
 tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress);
+/* The weights alone, to begin anew with: moments stay zero. */
+tt_status tt_session_load_weights(struct tt_session *s, const char *path);
 void tt_session_close(struct tt_session *s);
 
 #endif

@@ -37,7 +37,7 @@ says() {
     grep -qF -- "$2" "$1" || fail "expected \"$2\" in: $(head -c 500 "$1")"
 }
 
-commands="train eval generate data info bench"
+commands="train eval generate data info bench diagnose export import"
 
 # help
 run 0
