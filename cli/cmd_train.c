@@ -264,7 +264,7 @@ static tt_status report(struct training *t)
 
 static tt_status run(struct training *t)
 {
-    char command[2200];
+    char command[2200], folder[4096];
     TT_TRY(prepare(t));
     announce(t);
     snprintf(command, sizeof command, "tt train --resume auto --out %s", t->c->out);
@@ -272,7 +272,8 @@ static tt_status run(struct training *t)
     loop.quiet = t->c->quiet || t->c->json;
     struct tt_train train = {.config = &loop, .params = &t->session.model->params, .engine = &t->session.engine,
                              .step_plan = t->session.step, .eval_plan = t->session.eval, .data = t->data,
-                             .config_text = t->config_text.s, .command = command, .progress = t->progress,
+                             .config_text = t->config_text.s,
+                             .folder = getcwd(folder, sizeof folder), .command = command, .progress = t->progress,
                              .graph = t->session.model->fuse[TT_FUSE_GRAPH] && t->c->graph == TT_SWITCH_ON};
     TT_TRY(tt_train_run(&train, &t->result));
     t->progress = train.progress;

@@ -1,5 +1,6 @@
 #include "cli/common.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ static const char *cache_path(char *out, size_t size)
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
 {
     char cache[1200];
+    if (c->device > 0 && !strcmp(tt_backend_name(), "cpu"))
+        fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n", (long long)c->device);
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
                                          .gemm_tune = c->gemm_tune, .gemm_cache = cache_path(cache, sizeof cache)};
     return tt_backend_open(&options, out);
@@ -89,6 +92,38 @@ static void warn(const char *line, void *arg)
     fprintf(stderr, "tt: %s\n", line);
 }
 
+/* ---- checkpoints ---- */
+
+static bool matches(const char *pattern)
+{
+    glob_t found = {0};
+    bool any = tt_is_file(pattern) || glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return any;
+}
+
+/* A relative path of a checkpoint is looked for from here, as after the whole tree was moved; when it leads nowhere, from
+ * where the run was started. */
+static void find_again(struct tt_options *o, const char *option, char *path, size_t size, const char *folder)
+{
+    char there[4096];
+    if (tt_option_given(o, option) || !path[0] || path[0] == '/' || matches(path)) return;
+    int n = snprintf(there, sizeof there, "%s/%s", folder, path);
+    if (n > 0 && (size_t)n < size && matches(there)) memcpy(path, there, (size_t)n + 1);
+}
+
+static tt_status find_files(struct tt_options *o, const char *checkpoint)
+{
+    char *folder;
+    TT_TRY(tt_checkpoint_folder(checkpoint, &folder));
+    if (!folder) return TT_OK;
+    find_again(o, "data", o->c.data, sizeof o->c.data, folder);
+    find_again(o, "val-data", o->c.val_data, sizeof o->c.val_data, folder);
+    find_again(o, "tokenizer", o->c.tokenizer, sizeof o->c.tokenizer, folder);
+    free(folder);
+    return TT_OK;
+}
+
 static tt_status take_config(struct tt_options *o, const char *checkpoint)
 {
     struct tt_progress progress;
@@ -96,6 +131,7 @@ static tt_status take_config(struct tt_options *o, const char *checkpoint)
     TT_TRY(tt_checkpoint_peek(checkpoint, &progress, &config));
     tt_status st = config ? tt_options_apply_yaml(o, config, TT_FROM_CHECKPOINT) : TT_OK;
     free(config);
+    if (!st) st = find_files(o, checkpoint);
     return tt_context(st, "%s", checkpoint);
 }
 

@@ -131,6 +131,9 @@ void tt_help_all(struct tt_text *out)
                       "  tt help --markdown prints the whole reference\n"
                       "  tt --version       prints the version of this program and its backend\n\n");
     put_wrapped(out, precedence, 0, 0);
+    tt_text_puts(out, "\nExit codes: 0 done; 1 asked rightly, but it could not be done (a damaged file, no permission, space or\n"
+                      "memory); 2 asked wrongly, and nothing was written (an option or value, a name of something that is not\n"
+                      "there or is of another kind); 3 no usable device; 4 diagnose has warnings; 130 stopped by a signal.\n");
 }
 
 static void put_presets(struct tt_text *out)
@@ -318,9 +321,14 @@ static const char markdown_yaml[] =
 static const char markdown_codes[] = "\n# Exit codes\n\n"
                                      "| code | meaning |\n|---|---|\n"
                                      "| 0 | done |\n"
-                                     "| 1 | failed: files, memory, damaged input, output that could not be written |\n"
-                                     "| 2 | the command line or the configuration is wrong; nothing was written |\n"
-                                     "| 3 | no usable device |\n";
+                                     "| 1 | asked rightly, but it could not be done: a damaged file, no permission, no "
+                                     "space, no memory, a model too large for the device |\n"
+                                     "| 2 | asked wrongly, and nothing was written: an option, a value, a configuration, "
+                                     "a name of something that is not there or is of another kind, data that do not fit "
+                                     "the model |\n"
+                                     "| 3 | no usable device |\n"
+                                     "| 4 | `tt diagnose`: the run would work, but there are warnings |\n"
+                                     "| 130 | stopped by a signal, after saving |\n";
 
 void tt_help_markdown(struct tt_text *out)
 {

@@ -74,7 +74,7 @@ static tt_status run(int argc, char **argv)
     if (!o.c.print_config) return commands[command](&o);
     /* What a checkpoint adds is not known here, so that only a run that takes none can be checked as a whole. */
     bool whole = strcmp(o.c.resume, "none") == 0 || !o.c.resume[0];
-    if (whole) TT_TRY(tt_config_check(&o.c));
+    if (whole) TT_TRY((command == TT_CMD_INFO ? tt_config_check_shape : tt_config_check)(&o.c));
     return print_config(&o);
 }
 
@@ -94,6 +94,16 @@ static tt_status finish_output(void)
     return tt_fail(TT_FAILED, "cannot write to standard output: %s", why);
 }
 
+/* The last word. Where Ctrl-C has ended the reader of our pipe as well, the terminal is told instead. */
+static void complain(const char *text)
+{
+    if (fprintf(stderr, "tt: %s\n", text) >= 0 && !ferror(stderr)) return;
+    FILE *terminal = fopen("/dev/tty", "w");
+    if (!terminal) return;
+    fprintf(terminal, "tt: %s\n", text);
+    fclose(terminal);
+}
+
 int main(int argc, char **argv)
 {
     hold_standard_streams();
@@ -106,7 +116,7 @@ int main(int argc, char **argv)
     else
         st = late;
     if (!st) return 0;
-    fprintf(stderr, "tt: %s\n", st->text);
+    complain(st->text);
     int code = st->code == TT_UNSUPPORTED ? TT_FAILED : (int)st->code;
     tt_status_free(st);
     return code;

@@ -209,8 +209,13 @@ static tt_status check_training(const struct tt_config *c)
 
 tt_status tt_config_check(const struct tt_config *c)
 {
-    bool fuse[TT_FUSION_COUNT];
     TT_TRY(check_precision(c));
+    return tt_config_check_shape(c);
+}
+
+tt_status tt_config_check_shape(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
     TT_TRY(tt_config_fusions(c, fuse));
     TT_TRY(check_positive(c));
     TT_TRY(check_heads(c));

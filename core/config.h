@@ -137,6 +137,8 @@ tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT
 /* Everything that depends on more than one field, and every size against overflow. To be called when the configuration
  * is final, that is after a checkpoint's was taken over; errors are TT_USAGE and say which option to change. */
 tt_status tt_config_check(const struct tt_config *c);
+/* The same without what this build can run: for what is only predicted. */
+tt_status tt_config_check_shape(const struct tt_config *c);
 
 /* The next item of a list in a text field: cuts at `separator` (one at the end is ignored); around commas it drops
  * spaces. *at starts as the text and moves on; false when there is no further item. An item too long is cut. */

@@ -46,7 +46,7 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
 
 static tt_status refuse(const char *key, const char *value, const char *what)
 {
-    return tt_fail(TT_FAILED, "config.json has \"%s\": %s, which this program does not compute; %s", key, value, what);
+    return tt_fail(TT_USAGE, "config.json has \"%s\": %s, which this program does not compute; %s", key, value, what);
 }
 
 /* A value as text for a message. */

@@ -6,15 +6,19 @@
 /* A signal handler has nothing else to write to. */
 static volatile sig_atomic_t caught;
 
-static const int signals[] = {SIGINT, SIGTERM, SIGUSR1};
-static struct sigaction before[3];
+enum { SIGNALS = 5 };
+static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE};
+static struct sigaction before[SIGNALS];
 
-static void note(int number) { caught = number; }
+static void note(int number)
+{
+    if (!caught) caught = number; /* the first says why: a pipe breaks because Ctrl-C also ended its reader */
+}
 
 void tt_stop_catch(void)
 {
     caught = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < SIGNALS; i++) {
         struct sigaction a = {.sa_handler = note};
         sigemptyset(&a.sa_mask);
         a.sa_flags = SA_RESTART | (signals[i] == SIGINT ? (int)SA_RESETHAND : 0);
@@ -24,7 +28,8 @@ void tt_stop_catch(void)
 
 void tt_stop_restore(void)
 {
-    for (int i = 0; i < 3; i++) sigaction(signals[i], &before[i], NULL);
+    for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
+    if (caught) signal(SIGPIPE, SIG_IGN); /* what is still to be said must not end the program before its exit code */
 }
 
 int tt_stop_signal(void) { return caught; }

@@ -88,7 +88,7 @@ static tt_status truncated_header(const char *path, int64_t size)
 
 static tt_status wrong_magic(const char *path, int32_t magic)
 {
-    return tt_fail(TT_FAILED,
+    return tt_fail(TT_USAGE,
                    "%s begins with %d, not with the magic number of a token file (%d: uint16, %d: uint32); make "
                    "it with 'tt data', or rename it if it is text",
                    path, magic, formats[0].magic, formats[1].magic);

@@ -77,7 +77,8 @@ static tt_status save(struct loop *l, int64_t step)
     TT_TRY(tt_meter_finish(&l->meter, step));
     TT_TRY(read_state(l, step));
     TT_TRY(l->b->ops->info(l->b->self, &info));
-    struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .params = l->t->params,
+    struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .folder = l->t->folder,
+                              .params = l->t->params,
                               .tokenizer = tt_data_tokenizer(l->t->data)};
     enum tt_external weights = l->t->engine->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS;
     enum tt_external which[] = {weights, TT_X_MOMENT1, TT_X_MOMENT2};

@@ -16,6 +16,7 @@ struct tt_train {
     const struct tt_plan *eval_plan;
     struct tt_data *data;
     const char *config_text;     /* kept in the checkpoints; NULL: none */
+    const char *folder;          /* against which paths in config_text are meant; NULL: not kept */
     const char *command;         /* how to go on, for the message after a signal */
     struct tt_progress progress; /* where to begin; where it ended afterwards */
     bool graph;                  /* capture the step where the backend can */

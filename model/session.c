@@ -17,11 +17,11 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
 }
 
 /* Heads too large for the device's flash attention get the fused one. */
-static tt_status fit_device(struct tt_session *s, struct tt_backend *backend)
+static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
     struct tt_device_info info;
     TT_TRY(backend->ops->info(backend->self, &info));
-    if (!info.has[s->model->config.precision]) return refuse_precision(s->model->config.precision, &info);
+    if (!info.has[s->model->config.precision] && !(use & TT_USE_PREDICT)) return refuse_precision(s->model->config.precision, &info);
     s->flash_refused = info.flash_head > 0 && s->model->head_dim > info.flash_head && s->model->fuse[TT_FUSE_ATTENTION];
     if (!s->flash_refused) return TT_OK;
     s->model->fuse[TT_FUSE_ATTENTION] = false;
@@ -33,7 +33,7 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
 {
     *s = (struct tt_session){.backend = backend};
     TT_TRY(tt_model_create(c, &s->model));
-    TT_TRY(fit_device(s, backend));
+    TT_TRY(fit_device(s, backend, use));
     if (use & TT_USE_TRAIN) TT_TRY(tt_model_plan_train(s->model, &s->step));
     if (use & TT_USE_EVAL) TT_TRY(tt_model_plan_eval(s->model, &s->eval));
     if (s->step) tt_engine_require(&s->engine, s->step);

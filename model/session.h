@@ -15,7 +15,8 @@ struct tt_session {
     bool flash_refused;          /* the heads are too large for this device's flash attention; the fused one runs */
 };
 
-enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2 };
+/* With TT_USE_PREDICT the plans are not meant to run: the precision may be one that this device does not have. */
+enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2, TT_USE_PREDICT = 4 };
 
 /* Writes the plans and allocates; the weights are still zero. With no plan asked for, there is room for weights only. */
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);

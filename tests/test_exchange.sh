@@ -55,7 +55,7 @@ expect 2 "there is no folder" "$TT" import nothing --out new
 expect 2 "Name its folder" "$TT" import --out new
 sed 's/"rope_scaling": null/"rope_scaling": {"rope_type": "llama3"}/' hf-bpe/config.json >c && mkdir odd && cp hf-bpe/model.safetensors odd &&
     mv c odd/config.json
-expect 1 "llama3" "$TT" import odd --out new
+expect 2 "llama3" "$TT" import odd --out new
 [ -e new ] && fail "what was refused left something behind"
 
 # training goes on from what was imported
