@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/meter.h"
+#include "core/terminal.h"
 #include "core/token_file.h"
 
 /* ---- making ---- */
@@ -48,7 +48,7 @@ static void paint(int64_t done, int64_t total, void *arg)
 {
     struct making *m = arg;
     double now = tt_seconds();
-    if (m->c->quiet || !isatty(STDERR_FILENO) || (now - m->last_paint < 0.2 && done < total)) return;
+    if (m->c->quiet || !tt_is_terminal(stderr) || (now - m->last_paint < 0.2 && done < total)) return;
     m->last_paint = now;
     fprintf(stderr, "\r\033[Klearning the vocabulary: %lld of %lld tokens%s", (long long)done, (long long)total, done < total ? "" : "\r\033[K");
 }

@@ -13,9 +13,8 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/sampling.h"
+#include "cli/summary.h"
 #include "core/file.h"
-#include "core/json.h"
-#include "core/meter.h"
 #include "core/train.h"
 
 struct training {
@@ -185,14 +184,6 @@ static tt_status prepare(struct training *t)
 
 /* ---- the end ---- */
 
-static void print_gap(double loss, double floor)
-{
-    printf("loss    %.4f, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, floor, loss - floor,
-           100 * (loss - floor) / floor);
-}
-
-static double final_loss(const struct training *t) { return isnan(t->result.val_loss) ? t->result.loss : t->result.val_loss; }
-
 static tt_status print_sample(struct training *t)
 {
     struct tt_text text = {0};
@@ -204,61 +195,20 @@ static tt_status print_sample(struct training *t)
     return TT_OK;
 }
 
-static void print_summary(const struct training *t)
+/* The end of the run as numbers; when it was interrupted, before the message that says so. */
+static tt_status report(struct training *t, bool interrupted)
 {
-    char duration[32], rate[32], memory[32];
-    double floor = tt_data_floor(t->data), loss = final_loss(t);
-    tt_format_duration(t->result.seconds, duration);
-    tt_format_count(t->result.tokens_per_second, rate);
-    tt_format_bytes(tt_peak_memory(), memory);
-    printf("done    %lld steps in %s, %s%stokens/s, peak memory %s, %.1f %% of the time waiting for data%s\n",
-           (long long)t->result.steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory,
-           t->result.seconds > 0 ? 100 * t->result.data_seconds / t->result.seconds : 0.0,
-           t->result.early_stop ? "; stopped early, validation no longer improves" : "");
-    if (!tt_data_learnable(t->data))
-        printf("loss    %.4f; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, floor);
-    else if (floor > 0)
-        print_gap(loss, floor);
-    else
-        printf("loss    %.4f (perplexity %.2f)\n", loss, exp(loss));
-}
-
-static void print_how_to_go_on(const struct training *t)
-{
-    if (!t->c->out[0]) return;
-    printf("saved   %s/step-%08lld\n", t->c->out, (long long)t->progress.step);
-    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld\n", t->c->out, t->c->out,
-           2 * (long long)t->c->num_steps);
-}
-
-static void print_json(const struct training *t)
-{
-    struct tt_json_writer w = {0};
-    double floor = tt_data_floor(t->data);
-    tt_json_begin(&w, NULL, '{');
-    tt_json_put_int(&w, "step", t->progress.step);
-    tt_json_put_number(&w, "loss", t->result.loss);
-    tt_json_put_number(&w, "val_loss", t->result.val_loss);
-    tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
-    tt_json_put_number(&w, "seconds", t->result.seconds);
-    tt_json_put_number(&w, "tokens_per_second", t->result.tokens_per_second);
-    tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
-    tt_json_put_bool(&w, "early_stop", t->result.early_stop);
-    tt_json_put_string(&w, "out", t->c->out);
-    tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
-}
-
-static tt_status report(struct training *t)
-{
+    struct tt_device_info info;
+    TT_TRY(t->backend.ops->info(t->backend.self, &info));
+    struct tt_summary s = {.config = t->c, .data = t->data, .result = &t->result, .progress = &t->progress,
+                           .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak, .interrupted = interrupted};
     if (t->c->json) {
-        print_json(t);
+        tt_summary_json(&s);
         return TT_OK;
     }
-    print_summary(t);
-    if (!strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
-    print_how_to_go_on(t);
+    tt_summary_text(&s);
+    if (!interrupted && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
+    tt_summary_next(&s);
     return TT_OK;
 }
 
@@ -275,9 +225,14 @@ static tt_status run(struct training *t)
                              .config_text = t->config_text.s,
                              .folder = getcwd(folder, sizeof folder), .command = command, .progress = t->progress,
                              .graph = t->session.model->fuse[TT_FUSE_GRAPH] && t->c->graph == TT_SWITCH_ON};
-    TT_TRY(tt_train_run(&train, &t->result));
+    tt_status st = tt_train_run(&train, &t->result);
     t->progress = train.progress;
-    return report(t);
+    bool interrupted = st && st->code == TT_INTERRUPTED;
+    if (st && !interrupted) return st;
+    tt_status told = report(t, interrupted);
+    if (!st) return told;
+    tt_status_free(told);
+    return st;
 }
 
 tt_status tt_cmd_train(const struct tt_options *o)

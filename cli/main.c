@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "core/terminal.h"
 
 static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
     [TT_CMD_TRAIN] = tt_cmd_train, [TT_CMD_EVAL] = tt_cmd_eval, [TT_CMD_GENERATE] = tt_cmd_generate,
@@ -97,7 +98,7 @@ static tt_status finish_output(void)
 /* The last word. Where Ctrl-C has ended the reader of our pipe as well, the terminal is told instead. */
 static void complain(const char *text)
 {
-    if (fprintf(stderr, "tt: %s\n", text) >= 0 && !ferror(stderr)) return;
+    if (fprintf(stderr, "%stt:%s %s\n", tt_colour(stderr, TT_BAD), tt_colour(stderr, TT_PLAIN), text) >= 0 && !ferror(stderr)) return;
     FILE *terminal = fopen("/dev/tty", "w");
     if (!terminal) return;
     fprintf(terminal, "tt: %s\n", text);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/terminal.h"
 
 double tt_seconds(void)
 {
@@ -95,14 +96,23 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
             json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN), e->apply ? "true" : "false");
 }
 
+static void draw(struct tt_meter *m, const struct tt_metrics *e)
+{
+    const struct tt_scalar scalars[] = {{"loss/train", (double)e->loss}, {"train/grad_norm", (double)e->grad_norm},
+                                        {"train/learning_rate", (double)e->lr}, {"speed/tokens_per_second", m->recent}};
+    if (m->board) tt_tensorboard_add(m->board, e->step, scalars, m->recent > 0 ? 4 : 3);
+}
+
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)
 {
     *m = (struct tt_meter){.config = c, .engine = e, .first = first, .seen = first, .last_log_step = first, .loss = NAN};
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
-    m->terminal = !c->quiet && isatty(STDERR_FILENO);
+    m->terminal = !c->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
+    tt_eta_start(&m->eta, m->start);
+    if (c->tensorboard[0]) TT_TRY(tt_tensorboard_open(c->tensorboard, first, &m->board));
     return c->out[0] ? open_lines(m) : TT_OK;
 }
 
@@ -119,8 +129,12 @@ void tt_meter_clear(struct tt_meter *m)
 
 static double eta(const struct tt_meter *m, int64_t step)
 {
-    double speed = m->recent > 0 ? m->recent : tt_meter_speed(m, step);
-    return speed > 0 ? (double)((m->config->num_steps - step) * tokens_per_step(m->config)) / speed : 0;
+    const struct tt_config *c = m->config;
+    struct tt_eta_work work = {.steps = c->num_steps - step,
+                               .validation_steps = (double)c->val_batches / (double)c->grad_accum / 3}; /* forward only */
+    work.pauses[TT_PAUSE_VALIDATION] = tt_eta_times(step, c->num_steps, c->val_interval);
+    if (c->out[0]) work.pauses[TT_PAUSE_SAVE] = tt_eta_times(step, c->num_steps, c->save_interval > 0 ? c->save_interval : c->num_steps);
+    return tt_eta_left(&m->eta, &work);
 }
 
 static void paint(struct tt_meter *m, int64_t step)
@@ -178,8 +192,10 @@ static void show(struct tt_meter *m, int64_t upto)
         int64_t interval = m->config->log_interval;
         if ((interval > 0 && e->step % interval == 0) || e->step == m->config->num_steps) log_line(m, e);
         write_line(m, e);
+        draw(m, e);
     }
     if (m->lines) fflush(m->lines);
+    if (m->board) tt_tensorboard_flush(m->board);
 }
 
 static tt_status ask(struct tt_meter *m, int64_t step)
@@ -209,6 +225,7 @@ static tt_status collect(struct tt_meter *m, bool wait)
 
 tt_status tt_meter_step(struct tt_meter *m, int64_t step)
 {
+    tt_eta_step(&m->eta, tt_seconds());
     TT_TRY(collect(m, false));
     if (step % fetch_interval(m) == 0 || step - m->seen >= ring_entries(m) / 2) {
         TT_TRY(collect(m, true)); /* only if the device is a whole interval behind */
@@ -225,20 +242,25 @@ tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
     TT_TRY(ask(m, step));
     TT_TRY(collect(m, true));
     if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
+    tt_eta_wait(&m->eta, tt_seconds());
     return TT_OK;
 }
+
+void tt_meter_saved(struct tt_meter *m) { tt_eta_pause(&m->eta, TT_PAUSE_SAVE, tt_seconds()); }
 
 void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best)
 {
     char number[32];
+    tt_eta_pause(&m->eta, TT_PAUSE_VALIDATION, tt_seconds());
+    if (m->board) tt_tensorboard_add(m->board, step, &(struct tt_scalar){"loss/validation", loss}, 1);
     if (m->lines) {
         fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
         fflush(m->lines);
     }
     if (m->config->quiet) return;
     tt_meter_clear(m);
-    printf("step %5lld/%lld  validation loss %.4f%s\n", (long long)step, (long long)m->config->num_steps, loss,
-           best ? "  (best)" : "");
+    printf("step %5lld/%lld  validation loss %.4f%s%s%s\n", (long long)step, (long long)m->config->num_steps, loss,
+           tt_colour(stdout, TT_GOOD), best ? "  (best)" : "", tt_colour(stdout, TT_PLAIN));
     fflush(stdout);
 }
 
@@ -248,6 +270,9 @@ void tt_meter_close(struct tt_meter *m)
     struct tt_backend *b = m->engine->backend;
     tt_meter_clear(m);
     if (m->lines) fclose(m->lines);
+    tt_status st = tt_tensorboard_close(m->board);
+    if (st) fprintf(stderr, "tt: %s\n", st->text);
+    tt_status_free(st);
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
     m->engine = NULL;

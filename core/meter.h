@@ -7,6 +7,8 @@
 
 #include "core/config.h"
 #include "core/engine.h"
+#include "core/eta.h"
+#include "core/tensorboard.h"
 
 struct tt_meter {
     const struct tt_config *config;
@@ -19,6 +21,8 @@ struct tt_meter {
     int64_t first;      /* steps done before this run */
     FILE *lines;        /* metrics.jsonl; NULL: none */
     char line_buffer[1 << 14];
+    struct tt_tensorboard *board; /* NULL: none */
+    struct tt_eta eta;
     bool terminal;      /* stderr shows a progress line */
     double start, last_log_time, last_paint;
     int64_t last_log_step;
@@ -36,6 +40,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
 tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */
 void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
+void tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the last step */
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */
 void tt_meter_close(struct tt_meter *m);

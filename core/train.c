@@ -89,6 +89,7 @@ static tt_status save(struct loop *l, int64_t step)
     if (!st) st = tt_checkpoint_save(l->c->out, &c, l->c->keep);
     for (int i = 0; i < 3 && !info.shares_memory; i++) free(host[i]);
     if (!st) l->saved = step;
+    tt_meter_saved(&l->meter);
     return st;
 }
 
