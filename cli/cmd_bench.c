@@ -32,23 +32,6 @@ struct bench {
     double ceiling, datasheet; /* FLOP/s of a matrix product: measured; published, 0 = unknown */
 };
 
-static tt_status upload_tokens(struct tt_session *s, struct tt_data *data)
-{
-    const struct tt_config *c = &s->model->config;
-    int64_t rows = c->batch_size * c->grad_accum, width = c->seq_len + 1;
-    int32_t *tokens = malloc((size_t)(rows * width) * sizeof *tokens);
-    if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
-    size_t bytes = (size_t)(rows * width) * sizeof *tokens;
-    tt_status st = TT_OK;
-    for (int slot = 0; slot < TT_TOKEN_SLOTS && !st; slot++) {
-        for (int64_t r = 0; r < rows && !st; r++)
-            st = tt_data_sample(data, TT_TRAIN, (uint64_t)(slot * rows + r), tokens + r * width);
-        if (!st) st = tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)slot * bytes, tokens, bytes);
-    }
-    free(tokens);
-    return st;
-}
-
 /* Events between the steps; nothing waits until the last is enqueued. */
 static tt_status time_steps(struct bench *b, struct tt_stepper *stepper)
 {
@@ -86,7 +69,7 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     struct tt_data *data;
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
-    tt_status st = upload_tokens(s, data);
+    tt_status st = tt_upload_tokens(s, data);
     tt_data_close(data);
     TT_TRY(st);
     struct tt_stepper stepper = {.backend = &b->backend, .plan = s->step,

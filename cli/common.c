@@ -212,3 +212,20 @@ void tt_print_model(const struct tt_session *s)
            tt_precision_names[c->precision], (long long)c->batch_size, (long long)c->seq_len,
            c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, strcat(flops, ""), memory);
 }
+
+tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data)
+{
+    const struct tt_config *c = &s->model->config;
+    int64_t rows = c->batch_size * c->grad_accum, width = c->seq_len + 1;
+    int32_t *tokens = malloc((size_t)(rows * width) * sizeof *tokens);
+    if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
+    size_t bytes = (size_t)(rows * width) * sizeof *tokens;
+    tt_status st = TT_OK;
+    for (int slot = 0; slot < TT_TOKEN_SLOTS && !st; slot++) {
+        for (int64_t r = 0; r < rows && !st; r++)
+            st = tt_data_sample(data, TT_TRAIN, (uint64_t)(slot * rows + r), tokens + r * width);
+        if (!st) st = tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)slot * bytes, tokens, bytes);
+    }
+    free(tokens);
+    return st;
+}

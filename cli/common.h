@@ -14,6 +14,9 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
+/* The first sequences of the data into every slot for the tokens of a step. */
+tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data);
+
 /* A checkpoint folder, or the newest good one of a run's folder: malloc'd. Takes its configuration into o. */
 tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint);
 /* The same for a run's folder that may have none yet: then *checkpoint is NULL. */

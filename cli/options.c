@@ -254,8 +254,6 @@ const struct tt_option tt_option_table[] = {
      .here = true, .required = true},
     {"init-from", AT(init_from), TT_SECTION_OUTPUT, T, "", NULL, "PATH",
      .help = "begin a new run with the weights of this checkpoint; \"\" = with random ones", .here = true},
-    {"tensorboard", AT(tensorboard), TT_SECTION_OUTPUT, T, "", NULL, "DIR",
-     .help = "write curves for TensorBoard into this folder; \"\" = none", .here = true},
     {"save-interval", AT(save_interval), TT_SECTION_OUTPUT, T, "0", "[0, 2147483648]", "N",
      .help = "steps between checkpoints; 0 = only at the end and when interrupted"},
     {"keep", AT(keep), TT_SECTION_OUTPUT, T, "3", "[0, 1000000]", "N", .help = "newest checkpoints to keep; 0 = all"},

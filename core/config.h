@@ -69,7 +69,8 @@ struct tt_config {
 
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
-    char resume[1024], init_from[1024], tensorboard[1024];
+    char resume[1024];
+    char init_from[1024];
     int64_t log_interval, save_interval, keep;
     bool quiet, json;
 

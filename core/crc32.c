@@ -65,13 +65,3 @@ uint32_t tt_crc32(uint32_t crc, const void *data, size_t n)
     for (; n; n--) crc = crc >> 8 ^ tables[0][(crc ^ *p++) & 255];
     return ~crc;
 }
-
-uint32_t tt_crc32c(const void *data, size_t n)
-{
-    uint32_t crc = ~0u;
-    for (const unsigned char *p = data; n; n--) {
-        crc ^= *p++;
-        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
-    }
-    return ~crc;
-}

@@ -8,7 +8,4 @@
 /* Start with 0; hand the result back in to go on with the next piece. */
 uint32_t tt_crc32(uint32_t crc, const void *data, size_t n);
 
-/* CRC-32C (Castagnoli), as in iSCSI and TensorFlow's records: for a few bytes at a time. */
-uint32_t tt_crc32c(const void *data, size_t n);
-
 #endif

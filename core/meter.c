@@ -96,13 +96,6 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
             json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN), e->apply ? "true" : "false");
 }
 
-static void draw(struct tt_meter *m, const struct tt_metrics *e)
-{
-    const struct tt_scalar scalars[] = {{"loss/train", (double)e->loss}, {"train/grad_norm", (double)e->grad_norm},
-                                        {"train/learning_rate", (double)e->lr}, {"speed/tokens_per_second", m->recent}};
-    if (m->board) tt_tensorboard_add(m->board, e->step, scalars, m->recent > 0 ? 4 : 3);
-}
-
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)
 {
     *m = (struct tt_meter){.config = c, .engine = e, .first = first, .seen = first, .last_log_step = first, .loss = NAN};
@@ -112,7 +105,6 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     m->terminal = !c->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
     tt_eta_start(&m->eta, m->start);
-    if (c->tensorboard[0]) TT_TRY(tt_tensorboard_open(c->tensorboard, first, &m->board));
     return c->out[0] ? open_lines(m) : TT_OK;
 }
 
@@ -192,10 +184,8 @@ static void show(struct tt_meter *m, int64_t upto)
         int64_t interval = m->config->log_interval;
         if ((interval > 0 && e->step % interval == 0) || e->step == m->config->num_steps) log_line(m, e);
         write_line(m, e);
-        draw(m, e);
     }
     if (m->lines) fflush(m->lines);
-    if (m->board) tt_tensorboard_flush(m->board);
 }
 
 static tt_status ask(struct tt_meter *m, int64_t step)
@@ -252,7 +242,6 @@ void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool bes
 {
     char number[32];
     tt_eta_pause(&m->eta, TT_PAUSE_VALIDATION, tt_seconds());
-    if (m->board) tt_tensorboard_add(m->board, step, &(struct tt_scalar){"loss/validation", loss}, 1);
     if (m->lines) {
         fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
         fflush(m->lines);
@@ -270,9 +259,6 @@ void tt_meter_close(struct tt_meter *m)
     struct tt_backend *b = m->engine->backend;
     tt_meter_clear(m);
     if (m->lines) fclose(m->lines);
-    tt_status st = tt_tensorboard_close(m->board);
-    if (st) fprintf(stderr, "tt: %s\n", st->text);
-    tt_status_free(st);
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
     m->engine = NULL;

@@ -8,7 +8,6 @@
 #include "core/config.h"
 #include "core/engine.h"
 #include "core/eta.h"
-#include "core/tensorboard.h"
 
 struct tt_meter {
     const struct tt_config *config;
@@ -21,7 +20,6 @@ struct tt_meter {
     int64_t first;      /* steps done before this run */
     FILE *lines;        /* metrics.jsonl; NULL: none */
     char line_buffer[1 << 14];
-    struct tt_tensorboard *board; /* NULL: none */
     struct tt_eta eta;
     bool terminal;      /* stderr shows a progress line */
     double start, last_log_time, last_paint;

@@ -1,13 +1,9 @@
-/* What a run shows of itself: the time it still takes, curves for TensorBoard, colours. */
+/* What a run shows of itself: the time it still takes, and colours. */
 #include <fcntl.h>
-#include <glob.h>
 #include <unistd.h>
 
-#include "core/crc32.h"
 #include "core/eta.h"
-#include "core/file.h"
 #include "core/rng.h"
-#include "core/tensorboard.h"
 #include "core/terminal.h"
 #include "tests/test.h"
 
@@ -106,85 +102,6 @@ static void times(void)
     CHECK(tt_eta_left(&e, &work) >= 0);
 }
 
-/* ---- TensorBoard ---- */
-
-static char folder[] = "/tmp/tt-test-progress-XXXXXX";
-
-static char *only_file(const char *dir, size_t *size)
-{
-    char pattern[256], *data = NULL;
-    glob_t found = {0};
-    snprintf(pattern, sizeof pattern, "%s/events.out.tfevents.*", dir);
-    CHECK(!glob(pattern, 0, NULL, &found) && found.gl_pathc == 1);
-    if (found.gl_pathc == 1) CHECK_OK(tt_file_read(found.gl_pathv[0], 1 << 20, &data, size));
-    globfree(&found);
-    return data;
-}
-
-static uint32_t masked(const void *p, size_t n)
-{
-    uint32_t crc = tt_crc32c(p, n);
-    return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-}
-
-/* The data of record k; NULL when there is none. Checks the sums on the way. */
-static const char *record(const char *data, size_t size, int k, size_t *length)
-{
-    for (size_t at = 0; at + 16 <= size;) {
-        uint64_t n;
-        uint32_t sum;
-        memcpy(&n, data + at, 8);
-        memcpy(&sum, data + at + 8, 4);
-        CHECK(sum == masked(data + at, 8));
-        if (n > size - at - 16) break;
-        memcpy(&sum, data + at + 12 + n, 4);
-        CHECK(sum == masked(data + at + 12, (size_t)n));
-        *length = (size_t)n;
-        if (!k--) return data + at + 12;
-        at += 16 + (size_t)n;
-    }
-    return NULL;
-}
-
-static void checksums(void)
-{
-    CHECK(tt_crc32c("123456789", 9) == 0xe3069283);
-    CHECK(tt_crc32c("", 0) == 0);
-    char zeros[32] = {0};
-    CHECK(tt_crc32c(zeros, 32) == 0x8a9136aa);
-}
-
-static void curves(void)
-{
-    struct tt_tensorboard *t;
-    char dir[128];
-    size_t size = 0, n = 0;
-    snprintf(dir, sizeof dir, "%s/a/b", folder);
-    CHECK_OK(tt_tensorboard_open(dir, 0, &t));
-    tt_tensorboard_add(t, 300, (struct tt_scalar[]){{"loss/train", 2.5}, {"x", -1}}, 2);
-    CHECK_OK(tt_tensorboard_close(t));
-    char *data = only_file(dir, &size);
-    const char *first = record(data, size, 0, &n);
-    CHECK(first && n == 9 + 15 && first[0] == 0x09 && !memcmp(first + 9, "\x1a\x0d" "brain.Event:2", 15));
-    const char *second = record(data, size, 1, &n);
-    static const char wanted[] = "\x10\xac\x02"                                     /* step 300 */
-                                 "\x2a\x1d"                                         /* summary */
-                                 "\x0a\x11\x0a\x0aloss/train\x15\x00\x00\x20\x40"   /* 2.5 */
-                                 "\x0a\x08\x0a\x01x\x15\x00\x00\x80\xbf";           /* -1 */
-    CHECK(second && n == 9 + sizeof wanted - 1 && !memcmp(second + 9, wanted, sizeof wanted - 1));
-    CHECK(!record(data, size, 2, &n));
-    free(data);
-
-    snprintf(dir, sizeof dir, "%s/resumed", folder);
-    CHECK_OK(tt_tensorboard_open(dir, 99, &t));
-    CHECK_OK(tt_tensorboard_close(t));
-    data = only_file(dir, &size);
-    second = record(data, size, 1, &n);
-    CHECK(second && n == 9 + 6 && !memcmp(second + 9, "\x10\x64\x3a\x02\x08\x01", 6)); /* from step 100 on, START */
-    free(data);
-    CHECK_FAILS(tt_tensorboard_open("/dev/null/x", 0, &t), "in the way");
-}
-
 /* ---- colours ---- */
 
 static void colours(void)
@@ -213,12 +130,8 @@ static void colours(void)
 
 int main(void)
 {
-    if (!mkdtemp(folder)) return 1;
     TEST(time_left);
     TEST(times);
-    TEST(checksums);
-    TEST(curves);
     TEST(colours);
-    tt_status_free(tt_remove_tree(folder));
     return test_end();
 }
