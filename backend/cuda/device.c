@@ -88,12 +88,16 @@ tt_status tt_cuda_info(void *self, struct tt_device_info *out)
 {
     struct cuda *cuda = self;
     size_t version = cublasLtGetVersion();
+    int driver = 0, runtime = 0;
     *out = (struct tt_device_info){
         .wave_width = attribute(cuda, cudaDevAttrWarpSize), .units = cuda->units, .flash_head = TT_CUDA_FLASH_HEAD};
     snprintf(out->name, sizeof out->name, "%s", cuda->name);
     snprintf(out->arch, sizeof out->arch, "sm_%d", cuda->sm);
     snprintf(out->library, sizeof out->library, "cuBLASLt %zu.%zu.%zu%s", version / 10000, version / 100 % 100,
              version % 100, cuda->tf32 ? ", fp32 as tf32" : "");
+    if (!cudaDriverGetVersion(&driver) && !cudaRuntimeGetVersion(&runtime))
+        snprintf(out->versions, sizeof out->versions, "driver for CUDA %d.%d, runtime %d.%d", driver / 1000, driver % 1000 / 10,
+                 runtime / 1000, runtime % 1000 / 10);
     out->shared_bytes = (size_t)attribute(cuda, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     CHECK(cuda, cudaSetDevice(cuda->device));
     CHECK(cuda, cudaMemGetInfo(&out->memory_free, &out->memory_total));
