@@ -41,6 +41,7 @@ struct tt_device_info {
     char name[128];       /* "Neoverse-N1, 2 threads", "NVIDIA H200" */
     char arch[32];        /* "aarch64", "sm_90", "gfx942" */
     char library[128];    /* who multiplies matrices: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
+    char versions[128];   /* of driver, runtime and system, for reports: "driver for CUDA 13.0, runtime 13.0" */
     bool shares_memory;   /* the host reads and writes device memory in place */
     int wave_width;       /* threads in lockstep; 1 on a CPU */
     int units;            /* cores, SMs, CUs */

@@ -9,11 +9,13 @@
 
 /* Also the exit codes of `tt`, but for the last. */
 enum tt_code {
-    TT_FAILED = 1,      /* the work could not be done: I/O, memory, damaged input */
-    TT_USAGE = 2,       /* the command line or the configuration is wrong; nothing was written */
-    TT_NO_DEVICE = 3,   /* no usable GPU, driver or runtime */
-    TT_NO_TOOL = 4,     /* a program that is needed is not installed; what to do was printed */
-    TT_GATE = 5,        /* the work was done, and a condition of --fail-if holds */
+    TT_FAILED = 1,    /* asked rightly, but it could not be done: a damaged file, no permission, space or memory */
+    TT_USAGE = 2,     /* asked wrongly, and nothing was written: an option, a value, a configuration, a name of something
+                         that is not there or is of another kind, data that do not fit the model */
+    TT_NO_DEVICE = 3, /* no usable GPU, driver or runtime */
+    TT_NO_TOOL = 4,   /* a program that is needed is not installed; what to do was printed */
+    TT_GATE = 5,      /* the work was done, and a condition of --fail-if holds */
+    TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings */
     TT_INTERRUPTED = 130, /* stopped by a signal after saving */
     TT_UNSUPPORTED = 1000, /* this backend does not offer that; the caller has another way */
 };

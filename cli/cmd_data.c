@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/meter.h"
+#include "core/terminal.h"
 #include "core/token_file.h"
 
 /* ---- making ---- */
@@ -34,6 +34,8 @@ static tt_status read_inputs(struct making *m)
         TT_TRY(tt_token_file_sniff(path, &is_tokens));
         if (is_tokens) return tt_fail(TT_USAGE, "%s is a token file already; look into it with: tt data --inspect %s", path, path);
         TT_TRY(tt_file_read(path, (size_t)1 << LIMIT_BITS, &data, &size));
+        if (memchr(data, 0, size))
+            fprintf(stderr, "tt: note: %s has bytes 0 in it, so it is probably no text; they become tokens like any other\n", path);
         tt_text_add(&m->text, data, size);
         free(data);
         TT_TRY(tt_text_status(&m->text));
@@ -46,7 +48,7 @@ static void paint(int64_t done, int64_t total, void *arg)
 {
     struct making *m = arg;
     double now = tt_seconds();
-    if (m->c->quiet || !isatty(STDERR_FILENO) || (now - m->last_paint < 0.2 && done < total)) return;
+    if (m->c->quiet || !tt_is_terminal(stderr) || (now - m->last_paint < 0.2 && done < total)) return;
     m->last_paint = now;
     fprintf(stderr, "\r\033[Klearning the vocabulary: %lld of %lld tokens%s", (long long)done, (long long)total, done < total ? "" : "\r\033[K");
 }
@@ -67,7 +69,7 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
         char path[1200];
         int64_t n = end - first < m->c->shard_tokens ? end - first : m->c->shard_tokens;
         snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
-        TT_TRY(tt_tokens_write(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer)));
+        TT_TRY(tt_tokens_write_as(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer), 2 * (int)m->c->token_type));
         first += n;
     }
     return TT_OK;

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/json.h"
+#include "core/safetensors.h"
 #include "core/train.h"
 
 struct evaluation {
@@ -53,6 +54,49 @@ static void print_json(const struct evaluation *e)
     tt_text_free(&w.text);
 }
 
+/* ---- --logits: for comparing with another program ---- */
+
+static tt_status compute_logits(struct evaluation *e, struct tt_engine *engine, const int32_t *tokens, float *logits)
+{
+    const struct tt_config *c = &e->o.c;
+    struct tt_plan *plan;
+    TT_TRY(tt_model_plan_logits(e->session.model, &plan));
+    tt_engine_borrow(engine, &e->session.engine, TT_X_WEIGHTS);
+    tt_engine_require(engine, plan);
+    tt_status st = tt_engine_alloc(engine, &e->backend);
+    if (!st) {
+        tt_engine_bind(engine, plan);
+        st = tt_model_upload_rope(e->session.model, engine, c->seq_len);
+    }
+    size_t bytes = (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens;
+    if (!st) st = tt_engine_upload(engine, TT_X_VAL_TOKENS, 0, tokens, bytes);
+    if (!st) st = tt_plan_run(plan, &e->backend, NULL);
+    bytes = (size_t)(c->batch_size * c->seq_len * c->vocab_size) * sizeof *logits;
+    if (!st) st = tt_engine_download(engine, TT_X_LOGITS, 0, logits, bytes);
+    tt_plan_free(plan);
+    return st;
+}
+
+static tt_status write_logits(struct evaluation *e)
+{
+    const struct tt_config *c = &e->o.c;
+    int64_t B = c->batch_size, S = c->seq_len, V = c->vocab_size;
+    struct tt_engine engine = {0};
+    int32_t *tokens = malloc((size_t)(B * (S + 1)) * sizeof *tokens);
+    float *logits = malloc((size_t)(B * S * V) * sizeof *logits);
+    tt_status st = tokens && logits ? TT_OK : tt_fail(TT_FAILED, "out of memory for the logits of a batch");
+    for (int64_t r = 0; r < B && !st; r++) st = tt_data_sample(e->data, TT_VAL, (uint64_t)r, tokens + r * (S + 1));
+    if (!st) st = compute_logits(e, &engine, tokens, logits);
+    const struct tt_tensor_source tensors[] = {
+        {.name = "logits", .rank = 3, .shape = {B, S, V}, .data = logits},
+        {.name = "tokens", .rank = 2, .shape = {B, S + 1}, .data = tokens, .type = "I32"}};
+    if (!st) st = tt_safetensors_write(c->logits, tensors, 2, NULL, 0, NULL, NULL);
+    tt_engine_free(&engine);
+    free(tokens);
+    free(logits);
+    return st;
+}
+
 static tt_status run(struct evaluation *e)
 {
     struct tt_config *c = &e->o.c;
@@ -67,6 +111,7 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_session_open(&e->session, &e->backend, c, TT_USE_EVAL));
     TT_TRY(tt_session_load(&e->session, e->checkpoint, &e->progress));
     TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, &e->loss, &e->batches));
+    if (c->logits[0]) TT_TRY(write_logits(e));
     (c->json ? print_json : print_text)(e);
     return TT_OK;
 }

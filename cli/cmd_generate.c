@@ -129,6 +129,7 @@ static tt_status run(struct generation *g)
     memcpy(g->tokens, g->prompt, (size_t)g->prompt_count * sizeof *g->tokens);
     struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count, .max_tokens = c->max_tokens,
                                    .how = {c->temperature, c->top_k, c->top_p}, .seed = (uint64_t)c->seed, .cached = !c->no_cache,
+                                   .known = g->tokenizer ? tt_tokenizer_size(g->tokenizer) : 0,
                                    .on_token = print_token, .arg = g};
     double start = tt_seconds();
     tt_status st = tt_continue(&g->session, &what, out);

@@ -30,10 +30,10 @@ static double host_bytes(const struct info *n)
 
 static tt_status gather(struct info *n)
 {
-    TT_TRY(tt_config_check(n->c));
+    TT_TRY(tt_config_check_shape(n->c));
     TT_TRY(tt_open_backend(n->c, &n->backend));
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
-    TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL));
+    TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
     n->cost = tt_cost_of_plan(n->session.step);
     n->total = (double)tt_engine_total(&n->session.engine) + host_bytes(n) + process_bytes;
     return TT_OK;
@@ -219,6 +219,9 @@ static tt_status run(struct info *n)
     if (n->c->json) return print_json(n);
     print_device(n);
     putchar('\n');
+    if (!n->device.has[n->c->precision])
+        printf("note    this device has no %s; what follows is what a device that has it would take\n",
+               tt_precision_names[n->c->precision]);
     tt_print_model(&n->session);
     print_step(n);
     print_memory(n);

@@ -13,15 +13,15 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/sampling.h"
+#include "cli/summary.h"
 #include "core/file.h"
-#include "core/json.h"
-#include "core/meter.h"
 #include "core/train.h"
 
 struct training {
     struct tt_options o; /* with what a resumed checkpoint adds */
     struct tt_config *c;
     char *checkpoint; /* resumed from; NULL: a new run */
+    char *origin;     /* of a new run's first weights; NULL: random ones */
     int lock;         /* open while this process owns the run's folder */
     struct tt_backend backend;
     struct tt_data *data;
@@ -120,18 +120,30 @@ static tt_status own_folder(struct training *t)
 
 static tt_status choose_start(struct training *t)
 {
-    const char *resume = t->c->resume;
-    if (!strcmp(resume, "none") || !resume[0]) return TT_OK;
+    const char *resume = t->c->resume, *init = t->c->init_from;
+    bool resumes = strcmp(resume, "none") && resume[0];
+    if (init[0] && resumes)
+        return tt_fail(TT_USAGE, "--init-from begins a new run and --resume goes on with one; give one of them, not both");
+    if (init[0]) return tt_use_checkpoint(&t->o, init, &t->origin);
+    if (!resumes) return TT_OK;
     if (strcmp(resume, "auto")) return tt_use_checkpoint(&t->o, resume, &t->checkpoint);
     return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
+}
+
+/* A checkpoint's warm-up may be longer than the run that is asked for now. */
+static void fit_warmup(struct training *t)
+{
+    if (!tt_option_given(&t->o, "warmup-steps") && t->c->warmup_steps > t->c->num_steps)
+        t->c->warmup_steps = t->c->num_steps / 10;
 }
 
 /* A model for files takes their vocabulary, unless one was asked for or a checkpoint has one. */
 static tt_status open_data(struct training *t)
 {
-    bool fixed = t->checkpoint || tt_option_given(&t->o, "vocab-size") || !strcmp(t->c->data, "builtin") ||
+    const char *from = t->checkpoint ? t->checkpoint : t->origin;
+    bool fixed = from || tt_option_given(&t->o, "vocab-size") || !strcmp(t->c->data, "builtin") ||
                  !strcmp(t->c->data, "random");
-    TT_TRY(tt_open_data(t->c, fixed ? t->c->vocab_size : 0, t->checkpoint, &t->data));
+    TT_TRY(tt_open_data(t->c, fixed ? t->c->vocab_size : 0, from, &t->data));
     t->c->vocab_size = tt_data_vocab(t->data);
     return TT_OK;
 }
@@ -140,6 +152,7 @@ static tt_status open_weights(struct training *t)
 {
     t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(t->c)};
     if (t->checkpoint) return tt_session_load(&t->session, t->checkpoint, &t->progress);
+    if (t->origin) return tt_session_load_weights(&t->session, t->origin);
     return tt_session_init_weights(&t->session);
 }
 
@@ -152,6 +165,7 @@ static void announce(struct training *t)
         printf("note    heads of %lld are too large for this device's flash attention; the fused one runs\n",
                (long long)t->session.model->head_dim);
     printf("data    %s\n", tt_data_describe(t->data));
+    if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
     if (t->checkpoint && tt_option_given(&t->o, "num-steps"))
         printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the same bits\n",
@@ -159,30 +173,32 @@ static void announce(struct training *t)
     fflush(stdout);
 }
 
+static tt_status check_left(const struct training *t)
+{
+    if (t->progress.step < t->c->num_steps) return TT_OK;
+    return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
+                   (long long)t->c->num_steps);
+}
+
 /* Everything that can be refused is refused before anything is written. */
 static tt_status prepare(struct training *t)
 {
     TT_TRY(choose_start(t));
+    fit_warmup(t);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(open_data(t));
     TT_TRY(tt_config_check(t->c));
+    if (t->c->val_interval > 0) TT_TRY(tt_evaluate_check(t->c, t->data));
     TT_TRY(tt_open_backend(t->c, &t->backend));
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(open_weights(t));
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
+    TT_TRY(check_left(t));
     return own_folder(t);
 }
 
 /* ---- the end ---- */
-
-static void print_gap(double loss, double floor)
-{
-    printf("loss    %.4f, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, floor, loss - floor,
-           100 * (loss - floor) / floor);
-}
-
-static double final_loss(const struct training *t) { return isnan(t->result.val_loss) ? t->result.loss : t->result.val_loss; }
 
 static tt_status print_sample(struct training *t)
 {
@@ -195,82 +211,44 @@ static tt_status print_sample(struct training *t)
     return TT_OK;
 }
 
-static void print_summary(const struct training *t)
+/* The end of the run as numbers; when it was interrupted, before the message that says so. */
+static tt_status report(struct training *t, bool interrupted)
 {
-    char duration[32], rate[32], memory[32];
-    double floor = tt_data_floor(t->data), loss = final_loss(t);
-    tt_format_duration(t->result.seconds, duration);
-    tt_format_count(t->result.tokens_per_second, rate);
-    tt_format_bytes(tt_peak_memory(), memory);
-    printf("done    %lld steps in %s, %s%stokens/s, peak memory %s, %.1f %% of the time waiting for data%s\n",
-           (long long)t->result.steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory,
-           t->result.seconds > 0 ? 100 * t->result.data_seconds / t->result.seconds : 0.0,
-           t->result.early_stop ? "; stopped early, validation no longer improves" : "");
-    if (!tt_data_learnable(t->data))
-        printf("loss    %.4f; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, floor);
-    else if (floor > 0)
-        print_gap(loss, floor);
-    else
-        printf("loss    %.4f (perplexity %.2f)\n", loss, exp(loss));
-}
-
-static void print_how_to_go_on(const struct training *t)
-{
-    if (!t->c->out[0]) return;
-    printf("saved   %s/step-%08lld\n", t->c->out, (long long)t->progress.step);
-    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld\n", t->c->out, t->c->out,
-           2 * (long long)t->c->num_steps);
-}
-
-static void print_json(const struct training *t)
-{
-    struct tt_json_writer w = {0};
-    double floor = tt_data_floor(t->data);
-    tt_json_begin(&w, NULL, '{');
-    tt_json_put_int(&w, "step", t->progress.step);
-    tt_json_put_number(&w, "loss", t->result.loss);
-    tt_json_put_number(&w, "val_loss", t->result.val_loss);
-    tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
-    tt_json_put_number(&w, "seconds", t->result.seconds);
-    tt_json_put_number(&w, "tokens_per_second", t->result.tokens_per_second);
-    tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
-    tt_json_put_bool(&w, "early_stop", t->result.early_stop);
-    tt_json_put_string(&w, "out", t->c->out);
-    tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
-}
-
-static tt_status report(struct training *t)
-{
+    struct tt_device_info info;
+    TT_TRY(t->backend.ops->info(t->backend.self, &info));
+    struct tt_summary s = {.config = t->c, .data = t->data, .result = &t->result, .progress = &t->progress,
+                           .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak, .interrupted = interrupted};
     if (t->c->json) {
-        print_json(t);
+        tt_summary_json(&s);
         return TT_OK;
     }
-    print_summary(t);
-    if (!strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
-    print_how_to_go_on(t);
+    tt_summary_text(&s);
+    if (!interrupted && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
+    tt_summary_next(&s);
     return TT_OK;
 }
 
 static tt_status run(struct training *t)
 {
-    char command[2200];
+    char command[2200], folder[4096];
     TT_TRY(prepare(t));
-    if (t->progress.step >= t->c->num_steps)
-        return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
-                       (long long)t->c->num_steps);
     announce(t);
     snprintf(command, sizeof command, "tt train --resume auto --out %s", t->c->out);
     struct tt_config loop = *t->c;
     loop.quiet = t->c->quiet || t->c->json;
     struct tt_train train = {.config = &loop, .params = &t->session.model->params, .engine = &t->session.engine,
                              .step_plan = t->session.step, .eval_plan = t->session.eval, .data = t->data,
-                             .config_text = t->config_text.s, .command = command, .progress = t->progress,
+                             .config_text = t->config_text.s,
+                             .folder = getcwd(folder, sizeof folder), .command = command, .progress = t->progress,
                              .graph = t->session.model->fuse[TT_FUSE_GRAPH] && t->c->graph == TT_SWITCH_ON};
-    TT_TRY(tt_train_run(&train, &t->result));
+    tt_status st = tt_train_run(&train, &t->result);
     t->progress = train.progress;
-    return report(t);
+    bool interrupted = st && st->code == TT_INTERRUPTED;
+    if (st && !interrupted) return st;
+    tt_status told = report(t, interrupted);
+    if (!st) return told;
+    tt_status_free(told);
+    return st;
 }
 
 tt_status tt_cmd_train(const struct tt_options *o)
@@ -287,6 +265,7 @@ tt_status tt_cmd_train(const struct tt_options *o)
     unlock_folder(t);
     tt_text_free(&t->config_text);
     free(t->checkpoint);
+    free(t->origin);
     free(t);
     return st;
 }

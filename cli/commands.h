@@ -15,6 +15,9 @@ tt_status tt_cmd_profile(const struct tt_options *o);
 tt_status tt_cmd_report(const struct tt_options *o);
 tt_status tt_cmd_compare(const struct tt_options *o);
 tt_status tt_cmd_check(const struct tt_options *o);
+tt_status tt_cmd_diagnose(const struct tt_options *o);
+tt_status tt_cmd_export(const struct tt_options *o);
+tt_status tt_cmd_import(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
 
 /* tt info --predict; needs no device. */

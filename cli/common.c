@@ -1,5 +1,6 @@
 #include "cli/common.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ const char *tt_cache_path(const char *name, char *out, size_t size)
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
 {
     char cache[1200];
+    if (c->device > 0 && !strcmp(tt_backend_name(), "cpu"))
+        fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n", (long long)c->device);
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
                                          .gemm_tune = c->gemm_tune};
     if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache); /* only GPUs choose */
@@ -70,6 +73,8 @@ static tt_status check_tokenizer(const char *name)
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
 {
     char tokenizer[1100];
+    if (!strcmp(c->data, TT_NO_DATA))
+        return tt_fail(TT_USAGE, "this model was imported and has no data of its own; name some with --data");
     snprintf(tokenizer, sizeof tokenizer, "%s", c->tokenizer);
     if (is_kind(tokenizer)) beside_tokens(c->data, tokenizer, sizeof tokenizer);
     if (tokenizer_dir) take_if_there(tokenizer_dir, (int)strlen(tokenizer_dir), tokenizer, sizeof tokenizer);
@@ -86,6 +91,38 @@ static void warn(const char *line, void *arg)
     fprintf(stderr, "tt: %s\n", line);
 }
 
+/* ---- checkpoints ---- */
+
+static bool matches(const char *pattern)
+{
+    glob_t found = {0};
+    bool any = tt_is_file(pattern) || glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return any;
+}
+
+/* A relative path of a checkpoint is looked for from here, as after the whole tree was moved; when it leads nowhere, from
+ * where the run was started. */
+static void find_again(struct tt_options *o, const char *option, char *path, size_t size, const char *folder)
+{
+    char there[4096];
+    if (tt_option_given(o, option) || !path[0] || path[0] == '/' || matches(path)) return;
+    int n = snprintf(there, sizeof there, "%s/%s", folder, path);
+    if (n > 0 && (size_t)n < size && matches(there)) memcpy(path, there, (size_t)n + 1);
+}
+
+static tt_status find_files(struct tt_options *o, const char *checkpoint)
+{
+    char *folder;
+    TT_TRY(tt_checkpoint_folder(checkpoint, &folder));
+    if (!folder) return TT_OK;
+    find_again(o, "data", o->c.data, sizeof o->c.data, folder);
+    find_again(o, "val-data", o->c.val_data, sizeof o->c.val_data, folder);
+    find_again(o, "tokenizer", o->c.tokenizer, sizeof o->c.tokenizer, folder);
+    free(folder);
+    return TT_OK;
+}
+
 static tt_status take_config(struct tt_options *o, const char *checkpoint)
 {
     struct tt_progress progress;
@@ -93,6 +130,7 @@ static tt_status take_config(struct tt_options *o, const char *checkpoint)
     TT_TRY(tt_checkpoint_peek(checkpoint, &progress, &config));
     tt_status st = config ? tt_options_apply_yaml(o, config, TT_FROM_CHECKPOINT) : TT_OK;
     free(config);
+    if (!st) st = find_files(o, checkpoint);
     return tt_context(st, "%s", checkpoint);
 }
 

@@ -9,6 +9,9 @@
 /* $XDG_CACHE_HOME/tt/name or ~/.cache/tt/name, its folder made: for what is kept from run to run. NULL: no such place. */
 const char *tt_cache_path(const char *name, char *out, size_t size);
 
+/* The data of a model that was imported: it brings none. */
+#define TT_NO_DATA "none"
+
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */

@@ -7,12 +7,15 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "core/terminal.h"
 
 static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
     [TT_CMD_TRAIN] = tt_cmd_train, [TT_CMD_EVAL] = tt_cmd_eval, [TT_CMD_GENERATE] = tt_cmd_generate,
     [TT_CMD_DATA] = tt_cmd_data,   [TT_CMD_INFO] = tt_cmd_info, [TT_CMD_BENCH] = tt_cmd_bench,
     [TT_CMD_PROFILE] = tt_cmd_profile, [TT_CMD_REPORT] = tt_cmd_report,
-    [TT_CMD_COMPARE] = tt_cmd_compare, [TT_CMD_CHECK] = tt_cmd_check, [TT_CMD_HELP] = tt_cmd_help,
+    [TT_CMD_COMPARE] = tt_cmd_compare, [TT_CMD_CHECK] = tt_cmd_check,
+    [TT_CMD_DIAGNOSE] = tt_cmd_diagnose, [TT_CMD_EXPORT] = tt_cmd_export, [TT_CMD_IMPORT] = tt_cmd_import,
+    [TT_CMD_HELP] = tt_cmd_help,
 };
 
 static tt_status print(void (*write)(struct tt_text *))
@@ -74,7 +77,7 @@ static tt_status run(int argc, char **argv)
     if (!o.c.print_config) return commands[command](&o);
     /* What a checkpoint adds is not known here, so that only a run that takes none can be checked as a whole. */
     bool whole = strcmp(o.c.resume, "none") == 0 || !o.c.resume[0];
-    if (whole) TT_TRY(tt_config_check(&o.c));
+    if (whole) TT_TRY((command == TT_CMD_INFO ? tt_config_check_shape : tt_config_check)(&o.c));
     return print_config(&o);
 }
 
@@ -94,6 +97,16 @@ static tt_status finish_output(void)
     return tt_fail(TT_FAILED, "cannot write to standard output: %s", why);
 }
 
+/* The last word. Where Ctrl-C has ended the reader of our pipe as well, the terminal is told instead. */
+static void complain(const char *text)
+{
+    if (fprintf(stderr, "%stt:%s %s\n", tt_colour(stderr, TT_BAD), tt_colour(stderr, TT_PLAIN), text) >= 0 && !ferror(stderr)) return;
+    FILE *terminal = fopen("/dev/tty", "w");
+    if (!terminal) return;
+    fprintf(terminal, "tt: %s\n", text);
+    fclose(terminal);
+}
+
 int main(int argc, char **argv)
 {
     hold_standard_streams();
@@ -107,7 +120,7 @@ int main(int argc, char **argv)
     else
         st = late;
     if (!st) return 0;
-    fprintf(stderr, "tt: %s\n", st->text);
+    complain(st->text);
     int code = st->code == TT_UNSUPPORTED ? TT_FAILED : (int)st->code;
     tt_status_free(st);
     return code;

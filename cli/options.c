@@ -58,19 +58,36 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "grads: runs one step and looks at the gradient of every tensor: norm, zeros, what is not finite, and against\n"
         "another version. Fails when any tensor got no gradient.", "what",
         {"tt check grads", "tt check grads --preset tiny --version flash --against baseline"}},
+    [TT_CMD_DIAGNOSE] = {"diagnose", "say before a run whether it will work, how long it takes, and what to change",
+        "Takes the options of train and tries the run out: device and libraries, memory against what is free, the\n"
+        "speed of data against that of steps, the best batch size, the time of the whole run. Each advice names what\n"
+        "was measured. The exit code is 0 when all is well, 1 when the run would fail, 6 when there are warnings.",
+        "config",
+        {"tt diagnose run.yaml", "tt diagnose --preset small --data 'shards/*.bin' --quick",
+         "tt diagnose run.yaml --json"}},
+    [TT_CMD_EXPORT] = {"export", "write a checkpoint as a model for Hugging Face's transformers",
+        "Writes a folder with model.safetensors, config.json and the tokenizer's files, which\n"
+        "transformers.AutoModelForCausalLM and AutoTokenizer open: a LLaMA with the same logits and the same tokens.",
+        "out",
+        {"tt export --format hf model", "tt export model --checkpoint runs/small --dtype bf16"}},
+    [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers",
+        "Reads the folder of a LLaMA (model.safetensors, or shards with their index; fp32, fp16 or bf16) and writes a\n"
+        "checkpoint of step 0, from which training goes on. What this program does not compute is refused by name.",
+        "from",
+        {"tt import model --out runs/model", "tt train --resume runs/model --data 'shards/*.bin' --out runs/tuned"}},
     [TT_CMD_HELP] = {"help", "explain a command, or all of them",
         "Without a command it lists the commands.", "topic",
         {"tt help train", "tt help --markdown"}},
 };
 
-const char *const tt_command_names[TT_COMMANDS + 1] = {"train", "eval",  "generate", "data",
-                                                       "info",  "bench", "profile",  "report",
-                                                       "compare", "check", "help", NULL};
+const char *const tt_command_names[TT_COMMANDS + 1] = {
+    "train", "eval", "generate", "data", "info", "bench", "profile", "report", "compare", "check", "diagnose", "export", "import", "help", NULL};
 
 const char *const tt_section_names[TT_SECTIONS] = {
     [TT_SECTION_CHECKPOINT] = "Checkpoint",
     [TT_SECTION_GENERATE] = "Generation", [TT_SECTION_TOKENS] = "Token files", [TT_SECTION_INFO] = "What to show",
-    [TT_SECTION_BENCH] = "What to time", [TT_SECTION_PROFILE] = "What to measure", [TT_SECTION_REPORT] = "What to read", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
+    [TT_SECTION_BENCH] = "What to time", [TT_SECTION_PROFILE] = "What to measure", [TT_SECTION_REPORT] = "What to read",
+    [TT_SECTION_DIAGNOSE] = "What to try", [TT_SECTION_EXCHANGE] = "Exchange", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
     [TT_SECTION_TRAINING] = "Training", [TT_SECTION_VALIDATION] = "Validation", [TT_SECTION_DATA] = "Data",
     [TT_SECTION_OUTPUT] = "Output", [TT_SECTION_GENERAL] = "General",
 };
@@ -84,11 +101,11 @@ static tt_status check_fuse(const char *text)
     return tt_config_fusions(&c, fuse);
 }
 
-/* Which commands take an option. */
+/* Which commands take an option. What train takes, diagnose takes too. */
 enum {
-    T = 1 << TT_CMD_TRAIN, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO,
-    B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE, R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, K = 1 << TT_CMD_CHECK,
-    H = 1 << TT_CMD_HELP,
+    N = 1 << TT_CMD_DIAGNOSE, T = 1 << TT_CMD_TRAIN | N, X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT, E = 1 << TT_CMD_EVAL,
+    G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO, B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE,
+    R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, K = 1 << TT_CMD_CHECK, H = 1 << TT_CMD_HELP,
 };
 
 /* Where a field lies, and its type as an option: enums are choices. */
@@ -102,7 +119,7 @@ enum {
 
 const struct tt_option tt_option_table[] = {
     /* generation */
-    {"checkpoint", AT(checkpoint), TT_SECTION_CHECKPOINT, E | G, "runs/default", NULL, "PATH",
+    {"checkpoint", AT(checkpoint), TT_SECTION_CHECKPOINT, E | G | X, "runs/default", NULL, "PATH",
      .help = "a checkpoint, or the folder of a run: then its newest", .required = true, .here = true},
     {"prompt", AT(prompt), TT_SECTION_GENERATE, G, "", NULL, "TEXT", .help = "the text to continue"},
     {"max-tokens", AT(max_tokens), TT_SECTION_GENERATE, G, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
@@ -124,6 +141,8 @@ const struct tt_option tt_option_table[] = {
      .help = "tokens that --tokenizer bpe learns"},
     {"shard-tokens", AT(shard_tokens), TT_SECTION_TOKENS, D, "100000000", "[1024, 2000000000]", "N",
      .help = "tokens in a file at most"},
+    {"token-type", AT(token_type), TT_SECTION_TOKENS, D, "auto", CHOICE,
+     .help = "how tokens are stored; auto: uint16 as long as the vocabulary fits", .choices = tt_token_type_names},
 
     /* info, bench */
     {"plan", AT(plan), TT_SECTION_INFO, I, "false", NULL, NULL,
@@ -175,6 +194,16 @@ const struct tt_option tt_option_table[] = {
     {"tolerance", AT(tolerance), TT_SECTION_REPORT, K, "0", "[0, 1]", "X",
      .help = "largest relative difference of a tensor with --against; 0 = what the precision allows"},
 
+    /* diagnose, export, import */
+    {"quick", AT(quick), TT_SECTION_DIAGNOSE, N, "false", NULL, NULL,
+     .help = "a few steps only, and no other batch sizes", .here = true},
+    {"format", AT(format), TT_SECTION_EXCHANGE, X, "hf", CHOICE,
+     .help = "what to write: hf is for Hugging Face's transformers", .choices = tt_exchange_names},
+    {"dtype", AT(dtype), TT_SECTION_EXCHANGE, X, "fp32", CHOICE,
+     .help = "number format of the weights in the file", .choices = tt_dtype_names},
+    {"from", AT(from), TT_SECTION_EXCHANGE, M, "", NULL, "DIR",
+     .help = "the folder of the model to read"},
+
     /* model */
     {"preset", AT(preset), TT_SECTION_MODEL, T | I | P | K, "default", CHOICE,
      .help = "start from the values of this preset", .choices = tt_preset_names, .required = true},
@@ -192,6 +221,8 @@ const struct tt_option tt_option_table[] = {
      .help = "tokens the model knows; files bring theirs"},
     {"seq-len", AT(seq_len), TT_SECTION_MODEL, T | E | I | B | P | K, BY_PRESET, "[1, 1048576]", "N",
      .help = "tokens in a sequence"},
+    {"seq-len", AT(seq_len), TT_SECTION_MODEL, M, "1024", "[1, 1048576]", "N",
+     .help = "tokens in a sequence when training goes on, or as many as the model was made for"},
     {"batch-size", AT(batch_size), TT_SECTION_MODEL, T | E | I | B | P | K, BY_PRESET, "[1, 65536]", "N",
      .help = "sequences in a batch"},
     {"rope-theta", AT(rope_theta), TT_SECTION_MODEL, T | I | B | P | K, "10000", "[1, 1e12]", "X",
@@ -288,17 +319,25 @@ const struct tt_option tt_option_table[] = {
      .help = "save the gradients as safetensors; \"\" = do not", .here = true},
     {"tensorboard", AT(tensorboard), TT_SECTION_OUTPUT, T, "", NULL, "DIR",
      .help = "folder for TensorBoard event files: scalars, gradient norms, the configuration; \"\" = none", .here = true},
+    {"out", AT(out), TT_SECTION_OUTPUT, X, "exported", NULL, "DIR",
+     .help = "folder for the model; a new or empty one", .here = true, .required = true},
+    {"out", AT(out), TT_SECTION_OUTPUT, M, "runs/imported", NULL, "DIR",
+     .help = "folder of the run that begins with this model", .here = true, .required = true},
     {"resume", AT(resume), TT_SECTION_OUTPUT, T, "none", NULL, "auto|none|PATH",
      .help = "go on from the newest checkpoint in --out when there is one (auto), or from this one",
      .here = true, .required = true},
+    {"init-from", AT(init_from), TT_SECTION_OUTPUT, T, "", NULL, "PATH",
+     .help = "begin a new run with the weights of this checkpoint; \"\" = with random ones", .here = true},
     {"save-interval", AT(save_interval), TT_SECTION_OUTPUT, T, "0", "[0, 2147483648]", "N",
      .help = "steps between checkpoints; 0 = only at the end and when interrupted"},
     {"keep", AT(keep), TT_SECTION_OUTPUT, T, "3", "[0, 1000000]", "N", .help = "newest checkpoints to keep; 0 = all"},
     {"log-interval", AT(log_interval), TT_SECTION_OUTPUT, T, "10", "[1, 2147483648]", "N",
      .help = "steps between lines of the log"},
-    {"quiet", AT(quiet), TT_SECTION_OUTPUT, T | E | G | D | B | P | R | C | K, "false", NULL, NULL,
+    {"logits", AT(logits), TT_SECTION_OUTPUT, E, "", NULL, "FILE",
+     .help = "write tokens and logits of the first batch into this safetensors file; \"\" = none", .here = true},
+    {"quiet", AT(quiet), TT_SECTION_OUTPUT, T | E | G | D | B | P | R | C | K | X | M, "false", NULL, NULL,
      .help = "print results only", .here = true},
-    {"json", AT(json), TT_SECTION_OUTPUT, T | E | G | D | I | B | P | C | K, "false", NULL, NULL,
+    {"json", AT(json), TT_SECTION_OUTPUT, T | E | G | D | I | B | P | C | K | X | M, "false", NULL, NULL,
      .help = "print JSON instead of text", .here = true},
 
     /* general */
@@ -310,11 +349,11 @@ const struct tt_option tt_option_table[] = {
      .help = "print the manual page, for man -l", .flag_only = true},
     {"completion", AT(completion), TT_SECTION_GENERAL, H, "", CHOICE,
      .help = "print what makes this shell complete the words of tt", .choices = tt_shell_names, .flag_only = true},
-    {"config", AT(config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K, "", NULL, "FILE",
+    {"config", AT(config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | X | M, "", NULL, "FILE",
      .help = "read options from this YAML file; flags override it", .flag_only = true},
-    {"print-config", AT(print_config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K, "false", NULL, NULL,
+    {"print-config", AT(print_config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | X | M, "false", NULL, NULL,
      .help = "print all options as such a file, and do nothing else", .flag_only = true},
-    {"help", AT(help), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | H, "false", NULL, NULL,
+    {"help", AT(help), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | X | M | H, "false", NULL, NULL,
      .help = "explain the command, and do nothing else", .flag_only = true},
 };
 // clang-format on
@@ -371,7 +410,8 @@ bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row
     bool by_checkpoint = reads && !row->here && tt_option_find(TT_CMD_TRAIN, row->name);
     bool by_size = !row->value && tt_option_find(o->command, "sizes");
     bool files = o->c.data[0] && strcmp(o->c.data, "builtin") != 0 && strcmp(o->c.data, "random") != 0;
-    bool by_data = o->command == TT_CMD_TRAIN && files && strcmp(row->name, "vocab-size") == 0;
+    bool trains = o->command == TT_CMD_TRAIN || o->command == TT_CMD_DIAGNOSE;
+    bool by_data = trains && files && strcmp(row->name, "vocab-size") == 0;
     if (by_data) *whose = "the data's own";
     if (by_checkpoint) *whose = "the checkpoint's own";
     if (by_size) *whose = "each size's own";

@@ -1,6 +1,7 @@
 /* From defaults, presets, configuration files and the words of the command line to a filled struct tt_options. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/options.h"
 #include "cli/presets.h"
@@ -171,6 +172,7 @@ static tt_status apply_file(struct tt_options *o, const char *path)
 {
     char *text;
     size_t size;
+    if (access(path, F_OK)) return tt_fail(TT_USAGE, "there is no configuration file %s; check the path", path);
     TT_TRY(tt_file_read(path, TT_YAML_SIZE, &text, &size));
     tt_status st = strlen(text) == size ? tt_options_apply_yaml(o, text, TT_FROM_FILE)
                                         : tt_fail(TT_USAGE, "has a byte 0 in it; it is no text file");

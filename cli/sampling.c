@@ -17,7 +17,7 @@ static tt_status loop(struct tt_generator *g, const struct tt_continuation *w, i
         TT_TRY(tt_generator_feed(g, tokens[i], logits));
         if (i + 1 < w->prompt_count) continue;
         double u = tt_uniform(w->seed, STREAM_SAMPLE, (uint64_t)i);
-        tokens[i + 1] = tt_sample(logits, vocab, &w->how, u, scratch);
+        tokens[i + 1] = tt_sample(logits, w->known > 0 && w->known < vocab ? w->known : vocab, &w->how, u, scratch);
         if (w->on_token) w->on_token(tokens[i + 1], w->arg);
     }
     return TT_OK;
@@ -46,6 +46,7 @@ tt_status tt_sample_builtin(const struct tt_session *s, const struct tt_config *
     int32_t start = 0, tokens[SAMPLE + 1]; /* a sequence starts where a sentence has just ended */
     struct tt_continuation what = {.prompt = &start, .prompt_count = 1, .max_tokens = c->seq_len < SAMPLE ? c->seq_len : SAMPLE,
                                    .how = {.temperature = 0.8, .top_p = 1}, .seed = (uint64_t)c->seed, .cached = true};
+    if (tt_data_tokenizer(data)) what.known = tt_tokenizer_size(tt_data_tokenizer(data));
     TT_TRY(tt_continue(s, &what, tokens));
     *check = tt_builtin_check(tokens + 1, what.max_tokens);
     if (tt_data_tokenizer(data)) tt_tokenizer_decode(tt_data_tokenizer(data), tokens + 1, what.max_tokens, text);

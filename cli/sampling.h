@@ -11,6 +11,7 @@ struct tt_continuation {
     int64_t prompt_count, max_tokens;
     struct tt_sampling how;
     uint64_t seed;
+    int64_t known; /* only tokens below are drawn: those the tokenizer knows; 0 = all */
     bool cached;
     /* Called with each new token; may be NULL. */
     void (*on_token)(int32_t token, void *arg);

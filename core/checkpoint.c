@@ -145,7 +145,7 @@ static tt_status write_tokenizer(const char *folder, const struct tt_tokenizer *
 
 static tt_status write_folder(const char *folder, const struct tt_checkpoint *c)
 {
-    struct tt_manifest m = {.progress = c->progress, .config = (char *)c->config};
+    struct tt_manifest m = {.progress = c->progress, .config = (char *)c->config, .folder = (char *)c->folder};
     TT_TRY(tt_make_dirs(folder));
     TT_TRY(write_tensors(folder, "model.safetensors", c, (const float *[]){c->w}, (const char *[]){""}, 1, &m));
     TT_TRY(write_tensors(folder, "state.safetensors", c, (const float *[]){c->m, c->v}, (const char *[]){"m.", "v."}, 2,

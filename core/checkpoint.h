@@ -44,6 +44,7 @@ struct tt_progress {
 struct tt_checkpoint {
     struct tt_progress progress;
     const char *config; /* YAML as --print-config writes it; on load malloc'd, free it */
+    const char *folder; /* against which paths in config are meant; or NULL. Not loaded: tt_checkpoint_folder */
     const struct tt_tokenizer *tokenizer; /* or NULL; not loaded */
     const struct tt_params *params;
     float *w, *m, *v; /* host copies of the arenas; m, v may be NULL on load: weights only */
@@ -60,6 +61,9 @@ tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, voi
 
 /* Progress and configuration alone (path: a checkpoint folder). */
 tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, char **config);
+
+/* The folder in which the run was started, malloc'd; NULL when it is not known. */
+tt_status tt_checkpoint_folder(const char *path, char **folder);
 
 /* Fills w (and m, v when given) for c->params, and progress and config. Names, shapes, sizes and checksums are checked
  * before anything is written into the arenas; floats between the tensors become 0. For weights only, state.safetensors

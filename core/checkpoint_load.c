@@ -121,6 +121,17 @@ tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, cha
     TT_TRY(tt_context(tt_manifest_read(path, &m), "%s cannot be used", path));
     *progress = m.progress;
     *config = m.config;
+    free(m.folder);
+    return TT_OK;
+}
+
+tt_status tt_checkpoint_folder(const char *path, char **folder)
+{
+    struct tt_manifest m;
+    *folder = NULL;
+    TT_TRY(tt_context(tt_manifest_read(path, &m), "%s cannot be used", path));
+    *folder = m.folder;
+    free(m.config);
     return TT_OK;
 }
 
@@ -137,5 +148,6 @@ tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c)
     }
     c->progress = m.progress;
     c->config = m.config;
+    free(m.folder);
     return TT_OK;
 }

@@ -15,6 +15,9 @@ const char *const tt_switch_names[] = {"off", "on", NULL};
 const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
 const char *const tt_sweep_names[] = {"batch", "seq", NULL};
 const char *const tt_check_names[] = {"grads", NULL};
+const char *const tt_exchange_names[] = {"hf", NULL};
+const char *const tt_dtype_names[] = {"fp32", "bf16", "fp16", NULL};
+const char *const tt_token_type_names[] = {"auto", "uint16", "uint32", NULL};
 
 #define X(id, name, what) name,
 const char *const tt_fusion_names[] = {TT_FUSIONS(X) NULL};
@@ -208,8 +211,13 @@ static tt_status check_training(const struct tt_config *c)
 
 tt_status tt_config_check(const struct tt_config *c)
 {
-    bool fuse[TT_FUSION_COUNT];
     TT_TRY(check_precision(c));
+    return tt_config_check_shape(c);
+}
+
+tt_status tt_config_check_shape(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
     TT_TRY(tt_config_fusions(c, fuse));
     TT_TRY(check_positive(c));
     TT_TRY(check_heads(c));

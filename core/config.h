@@ -11,6 +11,8 @@ enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
+enum tt_exchange { TT_EXCHANGE_HF };
+enum tt_token_type { TT_TOKEN_AUTO, TT_TOKEN_UINT16, TT_TOKEN_UINT32 };
 
 /* The single fusions. A version is a set of them; --fuse adds and removes. */
 #define TT_FUSIONS(X)                                                                              \
@@ -69,8 +71,20 @@ struct tt_config {
     char out[1024]; /* directory of the run; "" = write nothing */
     char resume[1024];
     char tensorboard[1024];
+    char init_from[1024];
     int64_t log_interval, save_interval, keep;
     bool quiet, json;
+
+    /* eval */
+    char logits[1024]; /* a file for them; "" = none */
+
+    /* export, import */
+    enum tt_exchange format;
+    enum tt_dtype dtype;
+    char from[1024];
+
+    /* diagnose */
+    bool quick;
 
     /* generate */
     char checkpoint[1024], prompt[4096];
@@ -82,6 +96,7 @@ struct tt_config {
     char input[16384]; /* text files, one a line */
     char inspect[1024];
     int64_t shard_tokens;
+    enum tt_token_type token_type;
 
     /* info */
     bool plan;
@@ -120,6 +135,9 @@ extern const char *const tt_switch_names[];
 extern const char *const tt_gemm_tune_names[];
 extern const char *const tt_sweep_names[]; /* axes of tt profile --sweep */
 extern const char *const tt_check_names[]; /* what tt check audits */
+extern const char *const tt_exchange_names[];
+extern const char *const tt_dtype_names[]; /* enum tt_dtype */
+extern const char *const tt_token_type_names[];
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */
@@ -134,6 +152,8 @@ tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT
 /* Everything that depends on more than one field, and every size against overflow. To be called when the configuration
  * is final, that is after a checkpoint's was taken over; errors are TT_USAGE and say which option to change. */
 tt_status tt_config_check(const struct tt_config *c);
+/* The same without what this build can run: for what is only predicted. */
+tt_status tt_config_check_shape(const struct tt_config *c);
 
 /* The next item of a list in a text field: cuts at `separator` (one at the end is ignored); around commas it drops
  * spaces. *at starts as the text and moves on; false when there is no further item. An item too long is cut. */

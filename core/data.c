@@ -18,6 +18,7 @@ struct tt_data {
     int64_t seq_len, vocab;
     uint64_t key; /* of the builtin and random streams */
     double floor;
+    bool has_zeros; /* a text with bytes 0 in it */
     struct tt_text describe;
     struct tt_tokenizer *tokenizer;
     struct tt_builtin *builtin;
@@ -91,6 +92,7 @@ static tt_status add_text(struct tt_data *d, const struct tt_data_options *o, co
                        "with --tokenizer",
                        path);
     TT_TRY(tt_file_read(path, limit, &text, &size));
+    d->has_zeros |= memchr(text, 0, size) != NULL;
     tt_status st = d->tokenizer ? TT_OK : make_tokenizer(o, text, (int64_t)size, &d->tokenizer);
     if (!st) st = tt_tokenizer_encode(d->tokenizer, text, (int64_t)size, &tokens, &count);
     free(text);
@@ -131,6 +133,7 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
     tt_text_printf(&d->describe, ", %lld windows of %lld to train, %lld to validate",
                    (long long)d->corpus.splits[TT_TRAIN].windows, (long long)d->seq_len,
                    (long long)d->corpus.splits[TT_VAL].windows);
+    if (d->has_zeros) tt_text_puts(&d->describe, "; there are bytes 0 in it, so it is probably no text");
 }
 
 static tt_status open_files(struct tt_data *d, const struct tt_data_options *o)

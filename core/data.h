@@ -67,5 +67,7 @@ void tt_loader_close(struct tt_loader *l);          /* does not hang, whatever t
 /* Token files of llm.c: a header of 256 int32 (magic 20240520, version 1: uint16; magic 20240801, version 7: uint32;
  * then the count), then the tokens. */
 tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size);
+/* With `width` bytes a token: 2, 4, or 0 for 2 as long as the vocabulary fits. */
+tt_status tt_tokens_write_as(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width);
 
 #endif

@@ -12,6 +12,12 @@ static tt_status count_batches(const struct tt_config *c, const struct tt_data *
                    "larger --val-fraction or --val-interval 0", (long long)samples, (long long)c->batch_size);
 }
 
+tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data)
+{
+    int64_t batches;
+    return count_batches(c, data, &batches);
+}
+
 static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data, int64_t batch)
 {
     int32_t *tokens = e->val_tokens;

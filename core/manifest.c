@@ -70,6 +70,7 @@ tt_status tt_manifest_write(const char *folder, const struct tt_manifest *m)
     tt_json_put_int(&w, "version", MANIFEST_VERSION);
     put_progress(&w, &m->progress);
     tt_json_put_string(&w, "config", m->config ? m->config : "");
+    if (m->folder) tt_json_put_string(&w, "folder", m->folder);
     put_files(&w, m);
     char tail[TAIL + 1], *path = NULL;
     tail_for(tt_crc32(0, w.text.s, w.text.n), tail);
@@ -150,8 +151,10 @@ static tt_status get_manifest(const struct tt_json *j, struct tt_manifest *m)
     TT_TRY(get_files(tt_json_get(j, "files"), m));
     const char *config = tt_json_string(j, "config", NULL);
     if (!config) return damaged("it has no configuration");
+    const char *folder = tt_json_string(j, "folder", NULL);
     m->config = strdup(config);
-    return m->config ? TT_OK : no_memory();
+    m->folder = folder ? strdup(folder) : NULL;
+    return m->config && (m->folder || !folder) ? TT_OK : no_memory();
 }
 
 static tt_status parse(const char *text, size_t n, struct tt_manifest *m)
@@ -186,6 +189,7 @@ tt_status tt_manifest_read(const char *folder, struct tt_manifest *m)
 void tt_manifest_free(struct tt_manifest *m)
 {
     free(m->config);
+    free(m->folder);
     *m = (struct tt_manifest){0};
 }
 

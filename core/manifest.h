@@ -16,6 +16,7 @@ struct tt_manifest_file {
 struct tt_manifest {
     struct tt_progress progress;
     char *config; /* malloc'd by read */
+    char *folder; /* against which its relative paths are meant; NULL: not known. malloc'd by read */
     struct tt_manifest_file files[8];
     int n;
 };

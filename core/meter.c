@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/terminal.h"
 
 double tt_seconds(void)
 {
@@ -158,9 +159,10 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
-    m->terminal = !c->quiet && isatty(STDERR_FILENO);
+    m->terminal = !c->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
     if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, &m->events));
+    tt_eta_start(&m->eta, m->start);
     return c->out[0] ? open_lines(m) : TT_OK;
 }
 
@@ -177,8 +179,12 @@ void tt_meter_clear(struct tt_meter *m)
 
 static double eta(const struct tt_meter *m, int64_t step)
 {
-    double speed = m->recent > 0 ? m->recent : tt_meter_speed(m, step);
-    return speed > 0 ? (double)((m->config->num_steps - step) * tokens_per_step(m->config)) / speed : 0;
+    const struct tt_config *c = m->config;
+    struct tt_eta_work work = {.steps = c->num_steps - step,
+                               .validation_steps = (double)c->val_batches / (double)c->grad_accum / 3}; /* forward only */
+    work.pauses[TT_PAUSE_VALIDATION] = tt_eta_times(step, c->num_steps, c->val_interval);
+    if (c->out[0]) work.pauses[TT_PAUSE_SAVE] = tt_eta_times(step, c->num_steps, c->save_interval > 0 ? c->save_interval : c->num_steps);
+    return tt_eta_left(&m->eta, &work);
 }
 
 static void paint(struct tt_meter *m, int64_t step)
@@ -285,6 +291,7 @@ static tt_status collect(struct tt_meter *m, bool wait)
 
 tt_status tt_meter_step(struct tt_meter *m, int64_t step)
 {
+    tt_eta_step(&m->eta, tt_seconds());
     TT_TRY(collect(m, false));
     if (step % fetch_interval(m) == 0 || step - m->seen >= ring_entries(m) / 2) {
         TT_TRY(collect(m, true)); /* only if the device is a whole interval behind */
@@ -301,19 +308,23 @@ tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
     TT_TRY(ask(m, step));
     TT_TRY(collect(m, true));
     if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
+    tt_eta_wait(&m->eta, tt_seconds());
     return TT_OK;
 }
+
+void tt_meter_saved(struct tt_meter *m) { tt_eta_pause(&m->eta, TT_PAUSE_SAVE, tt_seconds()); }
 
 void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best)
 {
     char number[32];
+    tt_eta_pause(&m->eta, TT_PAUSE_VALIDATION, tt_seconds());
     if (m->lines) fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
     flush_lines(m);
     if (m->events) tt_events_scalar(m->events, step, "validation/loss", loss);
     if (m->config->quiet) return;
     tt_meter_clear(m);
-    printf("step %5lld/%lld  validation loss %.4f%s\n", (long long)step, (long long)m->config->num_steps, loss,
-           best ? "  (best)" : "");
+    printf("step %5lld/%lld  validation loss %.4f%s%s%s\n", (long long)step, (long long)m->config->num_steps, loss,
+           tt_colour(stdout, TT_GOOD), best ? "  (best)" : "", tt_colour(stdout, TT_PLAIN));
     fflush(stdout);
 }
 

@@ -8,6 +8,7 @@
 #include "core/config.h"
 #include "core/engine.h"
 #include "core/events.h"
+#include "core/eta.h"
 
 struct tt_meter {
     const struct tt_config *config;
@@ -23,6 +24,7 @@ struct tt_meter {
     int lines_error;    /* errno of the first line that could not be written */
     char line_buffer[1 << 14];
     struct tt_events *events; /* TensorBoard's; NULL: none */
+    struct tt_eta eta;
     bool terminal;      /* stderr shows a progress line */
     double start, last_log_time, last_paint;
     int64_t last_log_step;
@@ -40,6 +42,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
 tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */
 void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
+void tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the last step */
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
 tt_status tt_meter_status(const struct tt_meter *m); /* an error when lines of metrics.jsonl are missing */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */

@@ -1,4 +1,4 @@
-/* Reading safetensors files without trusting them, and writing them in one pass. */
+/* Reading safetensors files without trusting them. Writing is in safetensors_write.c. */
 #include "core/safetensors.h"
 
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/crc32.h"
 #include "core/file.h"
 #include "core/json.h"
 
@@ -304,109 +303,4 @@ void tt_tensor_shape_text(int rank, const int64_t *shape, char *out, int size)
     for (int i = 0; i < rank && n < size; i++)
         n += snprintf(out + n, (size_t)(size - n), "%s%lld", i ? ", " : "", (long long)shape[i]);
     if (n < size) snprintf(out + n, (size_t)(size - n), "]");
-}
-
-/* ---- writing ---- */
-
-static tt_status count_of(const struct tt_tensor_source *t, uint64_t *count)
-{
-    *count = 1;
-    bool fits = t->rank >= 0 && t->rank <= TT_TENSOR_RANK;
-    for (int i = 0; i < t->rank && fits; i++)
-        fits = t->shape[i] >= 0 && !__builtin_mul_overflow(*count, (uint64_t)t->shape[i], count);
-    if (fits && *count <= INT64_MAX / sizeof(float)) return TT_OK;
-    return tt_fail(TT_FAILED, "tensor '%.200s' has a shape that cannot be written", t->name);
-}
-
-static tt_status describe(struct tt_json_writer *w, const struct tt_tensor_source *t, uint64_t *offset)
-{
-    uint64_t count;
-    TT_TRY(count_of(t, &count));
-    tt_json_begin(w, t->name, '{');
-    tt_json_put_string(w, "dtype", "F32");
-    tt_json_begin(w, "shape", '[');
-    for (int i = 0; i < t->rank; i++) tt_json_put_int(w, NULL, t->shape[i]);
-    tt_json_end(w, ']');
-    tt_json_begin(w, "data_offsets", '[');
-    tt_json_put_uint(w, NULL, *offset);
-    *offset += count * sizeof(float); /* of what lies in memory: it cannot overflow */
-    tt_json_put_uint(w, NULL, *offset);
-    tt_json_end(w, ']');
-    tt_json_end(w, '}');
-    return TT_OK;
-}
-
-/* The header, padded so that the data start on a multiple of 8. */
-static tt_status make_header(const struct tt_tensor_source *tensors, int n, const struct tt_metadata *metadata,
-                             int n_metadata, struct tt_text *out)
-{
-    struct tt_json_writer w = {0};
-    tt_json_begin(&w, NULL, '{');
-    if (n_metadata) {
-        tt_json_begin(&w, "__metadata__", '{');
-        for (int i = 0; i < n_metadata; i++) tt_json_put_string(&w, metadata[i].key, metadata[i].value);
-        tt_json_end(&w, '}');
-    }
-    uint64_t offset = 0;
-    tt_status st = TT_OK;
-    for (int i = 0; i < n && !st; i++) st = describe(&w, &tensors[i], &offset);
-    tt_json_end(&w, '}');
-    while (w.text.n % 8 && !w.text.failed) tt_text_add(&w.text, " ", 1);
-    *out = w.text;
-    return st ? st : tt_text_status(out);
-}
-
-struct sink {
-    int fd;
-    const char *path;
-    uint64_t size;
-    uint32_t crc;
-};
-
-/* Piece by piece, so that the checksum reads what the write then finds in the cache. */
-static tt_status put(struct sink *s, const void *data, uint64_t n)
-{
-    for (const char *p = data; n;) {
-        size_t piece = n < PIECE ? (size_t)n : PIECE;
-        s->crc = tt_crc32(s->crc, p, piece);
-        TT_TRY(tt_write_all(s->fd, p, piece, s->path));
-        s->size += piece;
-        p += piece;
-        n -= piece;
-    }
-    return TT_OK;
-}
-
-static tt_status put_all(struct sink *s, const struct tt_text *header, const struct tt_tensor_source *tensors, int n)
-{
-    uint64_t length = header->n, count;
-    TT_TRY(put(s, &length, sizeof length));
-    TT_TRY(put(s, header->s, length));
-    for (int i = 0; i < n; i++) {
-        TT_TRY(count_of(&tensors[i], &count));
-        TT_TRY(put(s, tensors[i].data, count * sizeof(float)));
-    }
-    return fsync(s->fd) ? tt_file_error(errno, "write", s->path) : TT_OK;
-}
-
-tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,
-                               const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc)
-{
-    struct tt_text header = {0};
-    struct sink s = {.fd = -1, .path = path};
-    tt_status st;
-    TT_GOTO(st, done, make_header(tensors, n, metadata, n_metadata, &header));
-    s.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (s.fd < 0) {
-        st = tt_file_error(errno, "write", path);
-        goto done;
-    }
-    st = put_all(&s, &header, tensors, n);
-    if (close(s.fd) && !st) st = tt_file_error(errno, "write", path);
-    if (st) unlink(path);
-    *size = s.size;
-    *crc = s.crc;
-done:
-    tt_text_free(&header);
-    return st;
 }

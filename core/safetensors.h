@@ -48,14 +48,15 @@ struct tt_tensor_source {
     const char *name;
     int rank;
     int64_t shape[TT_TENSOR_RANK];
-    const float *data; /* written as F32 */
+    const void *data;
+    const char *type; /* "F32" (also NULL), "BF16", "F16": data are floats, rounded to that; "I32": data are int32_t */
 };
 
 struct tt_metadata {
     const char *key, *value;
 };
 
-/* Writes a new file (it may not exist yet) and syncs it. Size and CRC-32 of the whole file come back. */
+/* Writes a new file (it may not exist yet) and syncs it. Size and CRC-32 of the whole file come back (NULL: not asked). */
 tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,
                                const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc);
 

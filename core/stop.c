@@ -12,7 +12,10 @@ static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction before[SIGNALS];
 
-static void note(int number) { caught = number; }
+static void note(int number)
+{
+    if (!caught) caught = number; /* the first says why: a pipe breaks because Ctrl-C also ended its reader */
+}
 
 void tt_stop_catch(void)
 {
@@ -30,6 +33,7 @@ void tt_stop_catch(void)
 void tt_stop_restore(void)
 {
     for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
+    if (caught) signal(SIGPIPE, SIG_IGN); /* what is still to be said must not end the program before its exit code */
 }
 
 int tt_stop_signal(void) { return caught; }

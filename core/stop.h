@@ -1,4 +1,5 @@
-/* SIGINT, SIGTERM and SIGUSR1 ask a run to finish its step, save and stop. A second SIGINT stops at once. */
+/* SIGINT, SIGTERM, SIGHUP and SIGUSR1 ask a run to finish its step, save and stop; so does the end of whoever reads its
+ * output (SIGPIPE), which would otherwise end the run before it has saved. A second SIGINT stops at once. */
 #ifndef TT_STOP_H
 #define TT_STOP_H
 

@@ -88,7 +88,7 @@ static tt_status truncated_header(const char *path, int64_t size)
 
 static tt_status wrong_magic(const char *path, int32_t magic)
 {
-    return tt_fail(TT_FAILED,
+    return tt_fail(TT_USAGE,
                    "%s begins with %d, not with the magic number of a token file (%d: uint16, %d: uint32); make "
                    "it with 'tt data', or rename it if it is text",
                    path, magic, formats[0].magic, formats[1].magic);
@@ -221,12 +221,20 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
 /* ---- writing ---- */
 tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size)
 {
+    return tt_tokens_write_as(path, tokens, n, vocab_size, 0);
+}
+
+tt_status tt_tokens_write_as(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width)
+{
     if (n < 0 || n > INT32_MAX)
         return tt_fail(TT_USAGE, "a token file holds at most %d tokens, not %lld; write several", INT32_MAX,
                        (long long)n);
     if (vocab_size < 1 || vocab_size > INT32_MAX)
         return tt_fail(TT_USAGE, "a vocabulary has 1 to %d tokens, not %lld", INT32_MAX, (long long)vocab_size);
-    const struct format *format = &formats[vocab_size > 65536];
+    if (width == 2 && vocab_size > 65536)
+        return tt_fail(TT_USAGE, "a vocabulary of %lld does not fit into uint16; use --token-type uint32 or auto",
+                       (long long)vocab_size);
+    const struct format *format = &formats[width ? width == 4 : vocab_size > 65536];
     size_t size = HEADER_BYTES + (size_t)n * (size_t)format->width;
     char *file = calloc(1, size);
     if (!file) return tt_fail(TT_FAILED, "not enough memory to write %s; write several smaller files", path);

@@ -71,7 +71,7 @@ static void add_utf8(struct tt_text *out, uint32_t c)
 
 static tt_status not_utf8(const char *text, int64_t at)
 {
-    return tt_fail(TT_FAILED,
+    return tt_fail(TT_USAGE,
                    "byte 0x%02x at offset %lld is not UTF-8; convert the text to UTF-8, or use the bytes tokenizer",
                    (unsigned char)text[at], (long long)at);
 }

@@ -109,7 +109,7 @@ static tt_status from_json(const struct tt_json *j, struct tt_tokenizer **out)
 {
     int64_t version;
     if (strcmp(tt_json_string(j, "format", ""), format_name))
-        return tt_fail(TT_FAILED, "no \"format\": \"%s\" in it; give a file that tt wrote", format_name);
+        return tt_fail(TT_USAGE, "no \"format\": \"%s\" in it; give a file that tt wrote", format_name);
     if (!tt_json_int(j, "version", 1, 1, &version))
         return tt_fail(TT_FAILED, "its version is not 1; a newer tt may have written it");
     const char *kind = tt_json_string(j, "kind", "");

@@ -121,7 +121,8 @@ static tt_status write_checkpoint(struct loop *l, int64_t step)
 {
     struct tt_device_info info;
     TT_TRY(l->b->ops->info(l->b->self, &info));
-    struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .params = l->t->params,
+    struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .folder = l->t->folder,
+                              .params = l->t->params,
                               .tokenizer = tt_data_tokenizer(l->t->data)};
     enum tt_external weights = l->t->engine->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS;
     enum tt_external which[] = {weights, TT_X_MOMENT1, TT_X_MOMENT2};
@@ -132,6 +133,7 @@ static tt_status write_checkpoint(struct loop *l, int64_t step)
     if (!st) st = tt_checkpoint_save(l->c->out, &c, l->c->keep);
     for (int i = 0; i < 3 && !info.shares_memory; i++) free(host[i]);
     if (!st) l->saved = step;
+    tt_meter_saved(&l->meter);
     return st;
 }
 

@@ -16,6 +16,7 @@ struct tt_train {
     const struct tt_plan *eval_plan;
     struct tt_data *data;
     const char *config_text;     /* kept in the checkpoints; NULL: none */
+    const char *folder;          /* against which paths in config_text are meant; NULL: not kept */
     const char *command;         /* how to go on, for the message after a signal */
     struct tt_progress progress; /* where to begin; where it ended afterwards */
     bool graph;                  /* capture the step where the backend can */
@@ -31,6 +32,9 @@ struct tt_train_result {
 };
 
 tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result);
+
+/* An error when the validation data are less than a batch. */
+tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data);
 
 /* Mean loss over whole batches of the validation data. */
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *eval_plan, const struct tt_config *c, struct tt_data *data,

@@ -8,7 +8,7 @@
 
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
 {
-    TT_TRY(tt_config_check(c));
+    TT_TRY(tt_config_check_shape(c));
     struct tt_model *m = calloc(1, sizeof *m);
     if (!m) return tt_fail(TT_FAILED, "out of memory for the model");
     m->config = *c;

@@ -17,12 +17,13 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
 }
 
 /* Heads too large for the device's flash attention get the fused one. */
-static tt_status fit_device(struct tt_session *s, struct tt_backend *backend)
+static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
     struct tt_device_info info;
     TT_TRY(backend->ops->info(backend->self, &info));
     enum tt_precision wanted = s->model->config.precision;
-    if (!info.has[wanted] && !(wanted == TT_TF32 && info.tf32_as_fp32)) return refuse_precision(wanted, &info);
+    bool runs = info.has[wanted] || (wanted == TT_TF32 && info.tf32_as_fp32);
+    if (!runs && !(use & TT_USE_PREDICT)) return refuse_precision(wanted, &info);
     s->flash_refused = info.flash_head > 0 && s->model->head_dim > info.flash_head && s->model->fuse[TT_FUSE_ATTENTION];
     if (!s->flash_refused) return TT_OK;
     s->model->fuse[TT_FUSE_ATTENTION] = false;
@@ -34,7 +35,7 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
 {
     *s = (struct tt_session){.backend = backend};
     TT_TRY(tt_model_create(c, &s->model));
-    TT_TRY(fit_device(s, backend));
+    TT_TRY(fit_device(s, backend, use));
     if (use & TT_USE_TRAIN) TT_TRY(tt_model_plan_train(s->model, &s->step));
     if (use & TT_USE_EVAL) TT_TRY(tt_model_plan_eval(s->model, &s->eval));
     if (s->step) tt_engine_require(&s->engine, s->step);
@@ -152,11 +153,11 @@ tt_status tt_session_init_weights(struct tt_session *s)
     return st;
 }
 
-tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress)
+/* The first n of weights and moments. */
+static tt_status load(struct tt_session *s, const char *path, int n, struct tt_progress *progress)
 {
     enum tt_external which[] = {tt_session_weights(s), TT_X_MOMENT1, TT_X_MOMENT2};
     int64_t total = s->model->params.total;
-    int n = s->step ? 3 : 1;
     float *host[3] = {0};
     tt_status st = TT_OK;
     for (int i = 0; i < n && !st; i++) st = host_floats(s, which[i], total, &host[i]);
@@ -169,6 +170,13 @@ tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_prog
     free((char *)c.config);
     return st;
 }
+
+tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress)
+{
+    return load(s, path, s->step ? 3 : 1, progress);
+}
+
+tt_status tt_session_load_weights(struct tt_session *s, const char *path) { return load(s, path, 1, NULL); }
 
 void tt_session_close(struct tt_session *s)
 {

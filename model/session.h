@@ -15,7 +15,8 @@ struct tt_session {
     bool flash_refused;          /* the heads are too large for this device's flash attention; the fused one runs */
 };
 
-enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2 };
+/* With TT_USE_PREDICT the plans are not meant to run: the precision may be one that this device does not have. */
+enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2, TT_USE_PREDICT = 4 };
 
 /* Writes the plans and allocates; the weights are still zero. With no plan asked for, there is room for weights only. */
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
@@ -30,6 +31,8 @@ tt_status tt_session_init_weights(struct tt_session *s);
 tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena */
 /* From a checkpoint folder; the moments too when the session trains. */
 tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress);
+/* The weights alone, to begin anew with: moments stay zero. */
+tt_status tt_session_load_weights(struct tt_session *s, const char *path);
 void tt_session_close(struct tt_session *s);
 
 #endif

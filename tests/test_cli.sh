@@ -37,7 +37,7 @@ says() {
     grep -qF -- "$2" "$1" || fail "expected \"$2\" in: $(head -c 500 "$1")"
 }
 
-commands="train eval generate data info bench profile report compare check"
+commands="train eval generate data info bench profile report compare check diagnose export import"
 
 # help
 run 0
@@ -100,7 +100,7 @@ run 2 train --seed
 run 2 train extra
 run 2 train --hidden-dim 100 --num-heads 3 --print-config
 says err "hidden-dim 100 cannot be split into 3 heads"
-run 1 train --config missing.yaml
+run 2 train --config missing.yaml
 says err "missing.yaml"
 if "$TT" --version | grep -q "(cpu)"; then
     run 2 train --precision bf16 --print-config

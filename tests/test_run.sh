@@ -99,9 +99,9 @@ the_words() {
     for word in train test build help; do check "help names $word" prints "./run $word"; done
     call "$source_dir/run"
     check "no word exits 2" exits 2
-    call "$source_dir/run" fly
+    call "$source_dir/run" --fly
     check "an unknown word exits 2" exits 2
-    check "an unknown word is named" says "unknown word 'fly'"
+    check "an unknown word is named" says "unknown word '--fly'"
 }
 
 training() {
@@ -115,6 +115,8 @@ training() {
     call "$project/run" train 7
     check "train exits as tt does when tt fails" exits 7
     check "a second call builds nothing and says nothing" silent
+    call "$project/run" generate --prompt 'the cat'
+    check "any command of tt is handed on" prints "<generate><--prompt><the cat>"
     call env -i PATH=/usr/bin:/bin "$project/run" train
     check "a bare PATH will do" exits 0
     ln -s "$project/run" "$scratch/link"

@@ -73,10 +73,10 @@ static void round_trips(void)
     float *big = malloc(BIG * sizeof *big);
     for (int i = 0; i < BIG; i++) big[i] = (float)tt_normal(2, 3, (uint64_t)i);
     float vector[3] = {1, -0.0f, 1e-45f}, scalar[1] = {42};
-    struct tt_tensor_source tensors[] = {{"layers.0.w", 2, {1, BIG}, big},
-                                         {"norm", 1, {3}, vector},
-                                         {"scalar", 0, {0}, scalar},
-                                         {"empty", 2, {0, 5}, NULL}};
+    struct tt_tensor_source tensors[] = {{"layers.0.w", 2, {1, BIG}, big, NULL},
+                                         {"norm", 1, {3}, vector, NULL},
+                                         {"scalar", 0, {0}, scalar, NULL},
+                                         {"empty", 2, {0, 5}, NULL, NULL}};
     struct tt_metadata metadata[] = {{"format", "tt"}, {"step", "12"}};
     uint64_t size;
     uint32_t crc;
@@ -295,7 +295,7 @@ static void survives_mutations(void)
 static void leaves_nothing_when_writing_fails(void)
 {
     float data[5000] = {0};
-    struct tt_tensor_source t = {"a", 1, {5000}, data};
+    struct tt_tensor_source t = {.name = "a", .rank = 1, .shape = {5000}, .data = data};
     uint64_t size;
     uint32_t crc;
     struct rlimit before, small;

@@ -272,6 +272,9 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
     snprintf(out->arch, sizeof out->arch, "%.20s%s%s", uname(&machine) ? "unknown" : machine.machine, only ? "" : "-",
              only ? "" : cpu->kernels->isa);
     snprintf(out->library, sizeof out->library, "%s", cpu->blas ? cpu->blas_name : "built-in GEMM");
+    bool known = uname(&machine) == 0;
+    snprintf(out->versions, sizeof out->versions, "%.20s %.60s, %s", known ? machine.sysname : "", known ? machine.release : "",
+             cpu->team.threads > 1 ? "OpenMP" : "one thread");
     tt_cpu_memory(&out->memory_total, &out->memory_free);
     out->memory_used = atomic_load(&cpu->used);
     out->memory_peak = atomic_load(&cpu->peak);

@@ -47,6 +47,14 @@ gpu_rt_error tt_gpu_describe(struct gpu *gpu)
     return cudaSuccess;
 }
 
+void tt_gpu_versions(char *out, size_t size)
+{
+    int driver = 0, runtime = 0;
+    if (cudaDriverGetVersion(&driver) || cudaRuntimeGetVersion(&runtime)) return;
+    snprintf(out, size, "driver for CUDA %d.%d, runtime %d.%d", driver / 1000, driver % 1000 / 10, runtime / 1000,
+             runtime % 1000 / 10);
+}
+
 tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
 {
     if ((precision == TT_TF32 || precision == TT_PREC_BF16) && !gpu->has[precision])

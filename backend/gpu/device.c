@@ -73,6 +73,7 @@ tt_status tt_gpu_info(void *self, struct tt_device_info *out)
     snprintf(out->name, sizeof out->name, "%s", gpu->name);
     snprintf(out->arch, sizeof out->arch, "%s", gpu->arch);
     snprintf(out->library, sizeof out->library, "%s%s%s", library, gpu->arithmetic[0] ? ", " : "", gpu->arithmetic);
+    tt_gpu_versions(out->versions, sizeof out->versions);
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     CHECK(gpu, gpu_rt_memory_info(&out->memory_free, &out->memory_total));
     fill_memory(gpu, out);

@@ -79,6 +79,9 @@ tt_status tt_gpu_none(gpu_rt_error e);
 /* Fills name, arch, units, wave, shared_bytes and has of gpu->device, which is the current one. */
 gpu_rt_error tt_gpu_describe(struct gpu *gpu);
 
+/* "driver for CUDA 13.0, runtime 13.0" */
+void tt_gpu_versions(char *out, size_t size);
+
 /* Takes the precision of a run, or says why not: sets tf32, tf32_as_fp32 and arithmetic. */
 tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision);
 

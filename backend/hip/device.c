@@ -79,6 +79,14 @@ gpu_rt_error tt_gpu_describe(struct gpu *gpu)
     return hipSuccess;
 }
 
+/* Two numbers as the runtime packs them: 60443484 is HIP 6.4. */
+void tt_gpu_versions(char *out, size_t size)
+{
+    int driver = 0, runtime = 0;
+    if (hipDriverGetVersion(&driver) != hipSuccess || hipRuntimeGetVersion(&runtime) != hipSuccess) return;
+    snprintf(out, size, "driver %d, HIP runtime %d.%d", driver, runtime / 10000000, runtime / 100000 % 100);
+}
+
 /* tf32 promises no less than fp32 keeps, so a chip without it computes in fp32 and says so. */
 tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
 {

@@ -1,0 +1,86 @@
+/* tt diagnose: try a run out before it is started, and say what to expect and what to change. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/diagnose.h"
+#include "core/terminal.h"
+#include "core/train.h"
+
+/* What train would take from a checkpoint. */
+static tt_status choose_start(struct tt_diagnosis *d)
+{
+    const char *from = d->c->init_from[0] ? d->c->init_from : d->c->resume;
+    struct tt_progress progress = {0};
+    char *config = NULL;
+    if (!from[0] || !strcmp(from, "none")) return TT_OK;
+    TT_TRY(strcmp(from, "auto") ? tt_use_checkpoint(&d->o, from, &d->checkpoint) : tt_use_newest(&d->o, d->c->out, &d->checkpoint));
+    if (!d->checkpoint || d->c->init_from[0]) return TT_OK;
+    TT_TRY(tt_checkpoint_peek(d->checkpoint, &progress, &config));
+    free(config);
+    d->done = progress.step < d->c->num_steps ? progress.step : d->c->num_steps;
+    return TT_OK;
+}
+
+/* What train refuses is refused here in the same words, with the same exit code. */
+static tt_status prepare(struct tt_diagnosis *d)
+{
+    struct tt_config *c = d->c;
+    TT_TRY(choose_start(d));
+    TT_TRY(tt_config_check(c));
+    bool fixed = d->checkpoint || tt_option_given(&d->o, "vocab-size") || !strcmp(c->data, "builtin") || !strcmp(c->data, "random");
+    TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, d->checkpoint, &d->data));
+    c->vocab_size = tt_data_vocab(d->data);
+    TT_TRY(tt_config_check(c));
+    if (c->val_interval > 0) TT_TRY(tt_evaluate_check(c, d->data));
+    TT_TRY(tt_open_backend(c, &d->backend));
+    return d->backend.ops->info(d->backend.self, &d->device);
+}
+
+static void busy(const struct tt_diagnosis *d, const char *what)
+{
+    if (!d->c->quiet && !d->c->json && tt_is_terminal(stderr)) fprintf(stderr, "\r\033[K%s", what);
+}
+
+static tt_status verdict(const struct tt_diagnosis *d)
+{
+    int warnings = 0;
+    for (int i = 0; i < d->count; i++) {
+        if (d->findings[i].level == TT_FATAL) return tt_fail(TT_FAILED, "the run would fail: %s", d->findings[i].what);
+        warnings += d->findings[i].level == TT_WARN;
+    }
+    return warnings ? tt_fail(TT_WARNED, "the run would work, with %d warning%s", warnings, warnings == 1 ? "" : "s") : TT_OK;
+}
+
+static tt_status run(struct tt_diagnosis *d)
+{
+    TT_TRY(prepare(d));
+    TT_TRY(tt_diagnose_sizes(d));
+    tt_diagnose_judge_sizes(d);
+    d->sweet = -1;
+    if (tt_diagnose_worst(d) < TT_FATAL) {
+        busy(d, "timing steps");
+        TT_TRY(tt_diagnose_speed(d));
+        busy(d, "timing other batch sizes");
+        TT_TRY(tt_diagnose_sweep(d));
+        TT_TRY(tt_diagnose_judge_speed(d));
+        busy(d, "");
+    }
+    (d->c->json ? tt_diagnose_json : tt_diagnose_text)(d);
+    return verdict(d);
+}
+
+tt_status tt_cmd_diagnose(const struct tt_options *o)
+{
+    struct tt_diagnosis *d = calloc(1, sizeof *d);
+    if (!d) return tt_fail(TT_FAILED, "out of memory");
+    d->o = *o;
+    d->c = &d->o.c;
+    tt_status st = run(d);
+    if (d->data) tt_data_close(d->data);
+    if (d->backend.ops) tt_backend_close(&d->backend);
+    free(d->checkpoint);
+    free(d);
+    return st;
+}

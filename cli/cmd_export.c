@@ -1,0 +1,94 @@
+/* tt export: a checkpoint as a model that transformers opens. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "model/hf.h"
+#include "model/params.h"
+
+struct export {
+    struct tt_options o;
+    char *checkpoint;
+    struct tt_params params;
+    float *weights;
+    struct tt_tokenizer *tokenizer;
+    struct tt_progress progress;
+    struct tt_text note; /* what could not be written */
+    int64_t count;
+};
+
+static tt_status load(struct export *x)
+{
+    struct tt_config *c = &x->o.c;
+    char path[1200];
+    TT_TRY(tt_params_create(c, &x->params));
+    x->weights = malloc((size_t)x->params.total * sizeof *x->weights);
+    if (!x->weights) return tt_fail(TT_FAILED, "no %.0f MiB of memory for the weights", (double)x->params.total * 4 / 0x1p20);
+    struct tt_checkpoint from = {.params = &x->params, .w = x->weights};
+    TT_TRY(tt_checkpoint_load(x->checkpoint, &from));
+    free((char *)from.config);
+    x->progress = from.progress;
+    for (int i = 0; i < x->params.n; i++) x->count += x->params.items[i].count;
+    snprintf(path, sizeof path, "%s/tokenizer.json", x->checkpoint);
+    return tt_is_file(path) ? tt_tokenizer_load(path, &x->tokenizer) : TT_OK;
+}
+
+static void print_text(const struct export *x)
+{
+    const struct tt_config *c = &x->o.c;
+    char count[32];
+    tt_format_count((double)x->count, count);
+    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count,
+           tt_dtype_names[c->dtype], (long long)x->progress.step, x->checkpoint);
+    if (!x->tokenizer) printf("note    the checkpoint has no tokenizer, so none was written\n");
+    if (x->note.n) printf("note    %s\n", x->note.s);
+    if (!c->quiet) printf("next    python3 -c \"import transformers as t; t.AutoModelForCausalLM.from_pretrained('%s')\"\n", c->out);
+}
+
+static void print_json(const struct export *x)
+{
+    struct tt_json_writer w = {0};
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "checkpoint", x->checkpoint);
+    tt_json_put_int(&w, "step", x->progress.step);
+    tt_json_put_string(&w, "out", x->o.c.out);
+    tt_json_put_string(&w, "dtype", tt_dtype_names[x->o.c.dtype]);
+    tt_json_put_int(&w, "parameters", x->count);
+    tt_json_put_bool(&w, "tokenizer", x->tokenizer && !x->note.n);
+    tt_json_end(&w, '}');
+    puts(w.text.s ? w.text.s : "");
+    tt_text_free(&w.text);
+}
+
+static tt_status run(struct export *x)
+{
+    struct tt_config *c = &x->o.c;
+    TT_TRY(tt_use_checkpoint(&x->o, c->checkpoint, &x->checkpoint));
+    c->precision = TT_FP32; /* weights are kept in full precision, whatever the run computed in */
+    TT_TRY(tt_config_check(c));
+    TT_TRY(load(x));
+    struct tt_hf_export how = {.config = c, .params = &x->params, .weights = x->weights, .tokenizer = x->tokenizer,
+                               .type = c->dtype};
+    TT_TRY(tt_hf_export(c->out, &how, &x->note));
+    (c->json ? print_json : print_text)(x);
+    return TT_OK;
+}
+
+tt_status tt_cmd_export(const struct tt_options *o)
+{
+    struct export *x = calloc(1, sizeof *x);
+    if (!x) return tt_fail(TT_FAILED, "out of memory");
+    x->o = *o;
+    tt_status st = run(x);
+    tt_tokenizer_free(x->tokenizer);
+    tt_text_free(&x->note);
+    free(x->params.items);
+    free(x->weights);
+    free(x->checkpoint);
+    free(x);
+    return st;
+}

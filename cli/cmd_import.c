@@ -1,0 +1,122 @@
+/* tt import: a LLaMA of transformers as a checkpoint of step 0. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "model/hf.h"
+#include "model/params.h"
+
+struct import {
+    const struct tt_config *c;
+    struct tt_options train; /* what the checkpoint will tell a training */
+    struct tt_params params;
+    float *weights, *zeros;
+    struct tt_tokenizer *tokenizer;
+    struct tt_text config, note;
+    int64_t count;
+};
+
+static tt_status describe(struct import *m)
+{
+    struct tt_config *t = &m->train.c;
+    TT_TRY(tt_options_init(&m->train, TT_CMD_TRAIN));
+    TT_TRY(tt_hf_import_config(m->c->from, t));
+    if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
+    t->learning_rate = 1e-4; /* gentle: these weights are worth keeping */
+    strcpy(t->data, TT_NO_DATA);
+    TT_TRY(tt_context(tt_config_check(t), "%s", m->c->from));
+    tt_options_print(&m->train, &m->config);
+    return tt_text_status(&m->config);
+}
+
+static tt_status refuse_old_run(const char *out)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/metrics.jsonl", out);
+    char *newest = NULL;
+    tt_status st = tt_is_dir(out) ? tt_checkpoint_find(out, NULL, NULL, &newest) : TT_OK;
+    bool used = st || newest || tt_is_file(path);
+    tt_status_free(st);
+    free(newest);
+    return used ? tt_fail(TT_USAGE, "%s holds a run already; choose another --out", out) : TT_OK;
+}
+
+static tt_status convert(struct import *m)
+{
+    TT_TRY(tt_params_create(&m->train.c, &m->params));
+    TT_TRY(tt_hf_import_weights(m->c->from, &m->train.c, &m->params, &m->weights));
+    TT_TRY(tt_hf_import_tokenizer(m->c->from, &m->tokenizer, &m->note));
+    for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
+    m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
+    return m->zeros ? TT_OK : tt_fail(TT_FAILED, "out of memory for the state of the optimiser");
+}
+
+static tt_status save(struct import *m)
+{
+    struct tt_checkpoint c = {.config = m->config.s, .tokenizer = m->tokenizer, .params = &m->params, .w = m->weights,
+                              .m = m->zeros, .v = m->zeros};
+    c.progress = (struct tt_progress){.seed = (uint64_t)m->train.c.seed, .best_val = INFINITY, .loss_scale = 1};
+    return tt_checkpoint_save(m->c->out, &c, 0);
+}
+
+static void print_text(const struct import *m)
+{
+    const struct tt_config *t = &m->train.c;
+    char count[32];
+    tt_format_count((double)m->count, count);
+    printf("read    %s: %lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld, %s head: %s parameters\n",
+           m->c->from, (long long)t->num_layers, (long long)t->hidden_dim, (long long)t->num_heads, (long long)t->num_kv_heads,
+           (long long)t->ffn_dim, (long long)t->vocab_size, t->tie_embeddings ? "tied" : "untied", count);
+    if (m->note.n)
+        printf("note    no tokenizer: %s. Train on token files made with its own; prompts are token numbers\n", m->note.s);
+    printf("saved   %s/step-00000000\n", m->c->out);
+    if (!m->c->quiet)
+        printf("next    tt train --resume %s --data SOURCE --out DIR        tt generate %s\n", m->c->out, m->c->out);
+}
+
+static void print_json(const struct import *m)
+{
+    struct tt_json_writer w = {0};
+    char path[1200];
+    snprintf(path, sizeof path, "%s/step-00000000", m->c->out);
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "from", m->c->from);
+    tt_json_put_string(&w, "checkpoint", path);
+    tt_json_put_int(&w, "parameters", m->count);
+    tt_json_put_bool(&w, "tokenizer", m->tokenizer != NULL);
+    tt_json_end(&w, '}');
+    puts(w.text.s ? w.text.s : "");
+    tt_text_free(&w.text);
+}
+
+static tt_status run(struct import *m)
+{
+    if (!m->c->from[0]) return tt_fail(TT_USAGE, "which model? Name its folder: tt import DIR --out runs/model");
+    TT_TRY(describe(m));
+    TT_TRY(refuse_old_run(m->c->out));
+    TT_TRY(convert(m));
+    TT_TRY(save(m));
+    (m->c->json ? print_json : print_text)(m);
+    return TT_OK;
+}
+
+tt_status tt_cmd_import(const struct tt_options *o)
+{
+    struct import *m = calloc(1, sizeof *m);
+    if (!m) return tt_fail(TT_FAILED, "out of memory");
+    m->c = &o->c;
+    tt_status st = run(m);
+    tt_tokenizer_free(m->tokenizer);
+    tt_text_free(&m->config);
+    tt_text_free(&m->note);
+    free(m->params.items);
+    free(m->weights);
+    free(m->zeros);
+    free(m);
+    return st;
+}

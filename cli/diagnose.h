@@ -1,0 +1,76 @@
+/* What tt diagnose finds out before a run: measurements, and what follows from them. */
+#ifndef TT_DIAGNOSE_H
+#define TT_DIAGNOSE_H
+
+#include "cli/common.h"
+
+enum tt_level { TT_ADVICE, TT_WARN, TT_FATAL };
+
+struct tt_finding {
+    enum tt_level level;
+    char what[320];   /* with the number that was measured */
+    char change[160]; /* what to do about it */
+};
+
+struct tt_timing {
+    double median, slow; /* seconds of a step; `slow`: 19 of 20 are faster */
+    double tokens_per_second;
+    double memory; /* bytes of device memory */
+    int steps;     /* that were timed */
+};
+
+enum { TT_SWEEP_ROWS = 5, TT_FINDINGS = 32 };
+
+struct tt_sweep_row {
+    int64_t batch_size;
+    bool fits;
+    struct tt_timing t;
+};
+
+struct tt_diagnosis {
+    struct tt_options o;
+    struct tt_config *c;
+    char *checkpoint; /* resumed from, or NULL */
+    int64_t done;     /* steps of it */
+    struct tt_backend backend;
+    struct tt_device_info device;
+    struct tt_data *data;
+
+    double need, room;             /* bytes of device memory: of the run, and there */
+    double pinned, pinned_limit;   /* bytes; no limit: INFINITY */
+    double checkpoint_bytes, disk_need, disk_free; /* disk_free < 0: not known */
+    int64_t parameters;
+    double epochs;                 /* 0: endless data */
+
+    struct tt_timing step;
+    double data_seconds;           /* to gather the data of a step */
+    double validation_seconds;     /* of one validation */
+    double step_time, validation_time, total_time; /* of the whole run */
+    struct tt_sweep_row rows[TT_SWEEP_ROWS];
+    int row_count, sweet; /* sweet: the smallest batch within 5 % of the best; -1: none */
+    double load;          /* runnable processes per processor; < 0: not known */
+
+    struct tt_finding findings[TT_FINDINGS];
+    int count;
+};
+
+/* ---- measuring (diagnose_measure.c) ---- */
+
+/* At most `most` steps of this configuration after a few to warm up, for about `seconds`. */
+tt_status tt_time_steps(struct tt_diagnosis *d, const struct tt_config *c, int most, double seconds, struct tt_timing *out);
+tt_status tt_diagnose_sizes(struct tt_diagnosis *d);  /* memory, disk, limits */
+tt_status tt_diagnose_speed(struct tt_diagnosis *d);  /* step, data, validation, the whole run */
+tt_status tt_diagnose_sweep(struct tt_diagnosis *d);  /* other batch sizes */
+
+/* ---- judging (diagnose_judge.c) ---- */
+
+void tt_diagnose_judge_sizes(struct tt_diagnosis *d); /* before anything is allocated */
+tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d);
+enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d); /* TT_ADVICE when there is nothing worse */
+
+/* ---- saying (diagnose_print.c) ---- */
+
+void tt_diagnose_text(const struct tt_diagnosis *d);
+void tt_diagnose_json(const struct tt_diagnosis *d);
+
+#endif

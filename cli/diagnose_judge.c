@@ -1,0 +1,211 @@
+/* What follows from the measurements of tt diagnose: each finding says what was measured, and what to change. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/diagnose.h"
+#include "core/file.h"
+
+static void find(struct tt_diagnosis *d, enum tt_level level, const char *change, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void find(struct tt_diagnosis *d, enum tt_level level, const char *change, const char *format, ...)
+{
+    if (d->count == TT_FINDINGS) return;
+    struct tt_finding *f = &d->findings[d->count++];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f->what, sizeof f->what, format, args);
+    va_end(args);
+    f->level = level;
+    snprintf(f->change, sizeof f->change, "%s", change);
+}
+
+enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d)
+{
+    enum tt_level worst = TT_ADVICE;
+    for (int i = 0; i < d->count; i++)
+        if (d->findings[i].level > worst) worst = d->findings[i].level;
+    return worst;
+}
+
+/* ---- sizes ---- */
+
+static bool fits(struct tt_diagnosis *d, int64_t batch, double room)
+{
+    struct tt_config c = *d->c;
+    struct tt_session s = {0};
+    c.batch_size = batch;
+    tt_status st = tt_session_plan(&s, &d->backend, &c, TT_USE_TRAIN | TT_USE_EVAL);
+    bool good = !st && (double)tt_engine_total(&s.engine) <= room;
+    tt_session_close(&s);
+    tt_status_free(st);
+    return good;
+}
+
+static void judge_memory(struct tt_diagnosis *d)
+{
+    char need[32], room[32], change[160];
+    /* on the host, what is free now may be given back by others; on a GPU it is what there is */
+    double most = d->device.shares_memory ? (double)d->device.memory_total : d->room;
+    if (d->room <= 0 || d->need <= 0.9 * d->room) return;
+    int64_t low = 0, high = d->c->batch_size;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(fits(d, middle, 0.9 * d->room) ? &low : &high) = middle;
+    }
+    if (low > 0)
+        snprintf(change, sizeof change, "--batch-size %lld fits; --grad-accum keeps the tokens of a step, --recompute block saves more",
+                 (long long)low);
+    else
+        snprintf(change, sizeof change, "--recompute block, or a smaller model: not even --batch-size 1 fits");
+    tt_format_bytes(d->need, need);
+    tt_format_bytes(d->room, room);
+    find(d, d->need > most ? TT_FATAL : TT_WARN, change, "the run takes %s of device memory, of which %s are free", need, room);
+}
+
+static void judge_others(struct tt_diagnosis *d)
+{
+    char used[32];
+    double taken = (double)d->device.memory_total - (double)d->device.memory_free - (double)d->device.memory_used;
+    if (d->device.shares_memory || taken < 0.1 * (double)d->device.memory_total) return;
+    tt_format_bytes(taken, used);
+    find(d, TT_WARN, "look who it is (nvidia-smi, rocm-smi), or choose another --device", "others hold %s of the device's memory", used);
+}
+
+static void judge_pinned(struct tt_diagnosis *d)
+{
+    char need[32], limit[32];
+    if (d->device.shares_memory || d->pinned <= d->pinned_limit) return;
+    tt_format_bytes(d->pinned, need);
+    tt_format_bytes(d->pinned_limit, limit);
+    find(d, TT_WARN, "raise it: ulimit -l unlimited, or ask the administrator; copies from ordinary memory are slower",
+         "the run pins %s of host memory, and the limit (ulimit -l) is %s", need, limit);
+}
+
+static void judge_disk(struct tt_diagnosis *d)
+{
+    char need[32], room[32], parent[1100];
+    const char *out = d->c->out;
+    if (!out[0]) {
+        find(d, TT_WARN, "give --out", "there is no --out: %lld steps would be lost at their end", (long long)d->c->num_steps);
+        return;
+    }
+    if (d->disk_free >= 0 && d->disk_need > d->disk_free) {
+        tt_format_bytes(d->disk_need, need);
+        tt_format_bytes(d->disk_free, room);
+        find(d, TT_FATAL, "free some space, choose another --out, or a smaller --keep", "checkpoints take %s, and %s are free at %s", need,
+             room, out);
+    }
+    snprintf(parent, sizeof parent, "%s", out);
+    while (access(parent, F_OK) && strrchr(parent, '/') > parent) *strrchr(parent, '/') = 0;
+    if (access(parent, F_OK)) strcpy(parent, ".");
+    if (!tt_is_dir(parent))
+        find(d, TT_FATAL, "choose another --out", "%s is a file, and the run needs a folder there", parent);
+    else if (access(parent, W_OK))
+        find(d, TT_FATAL, "choose another --out", "%s cannot be written to", parent);
+}
+
+static void judge_data(struct tt_diagnosis *d)
+{
+    char change[160];
+    if (d->epochs > 4) {
+        snprintf(change, sizeof change, "more data, or --num-steps %lld for four times through", (long long)(4 * (double)d->c->num_steps / d->epochs));
+        find(d, TT_WARN, change, "the run goes %.1f times through the %lld sequences of the data", d->epochs,
+             (long long)tt_data_samples(d->data, TT_TRAIN));
+    }
+    int64_t there = tt_data_samples(d->data, TT_VAL) / d->c->batch_size;
+    if (d->c->val_interval > 0 && there > 0 && there < d->c->val_batches)
+        find(d, TT_ADVICE, "a larger --val-fraction, or more --val-data", "validation asks for %lld batches, and the data have %lld",
+             (long long)d->c->val_batches, (long long)there);
+    if (!tt_data_learnable(d->data)) find(d, TT_WARN, "give --data", "random tokens: there is nothing to learn");
+}
+
+void tt_diagnose_judge_sizes(struct tt_diagnosis *d)
+{
+    judge_memory(d);
+    judge_others(d);
+    judge_pinned(d);
+    judge_disk(d);
+    judge_data(d);
+}
+
+/* ---- speed ---- */
+
+static void judge_feeding(struct tt_diagnosis *d)
+{
+    double part = d->data_seconds / d->step.median;
+    if (part < 0.5) return;
+    find(d, part > 1 ? TT_WARN : TT_ADVICE, "token files instead of text, a faster disk (copy the data to a local one), or fewer, larger files",
+         "data for a step take %.2f ms to gather, the step itself %.2f ms%s", 1e3 * d->data_seconds, 1e3 * d->step.median,
+         part > 1 ? ": the device would wait" : "");
+}
+
+static void judge_batch(struct tt_diagnosis *d)
+{
+    char change[160], now[32], then[32];
+    if (d->sweet < 0) return;
+    const struct tt_sweep_row *best = &d->rows[d->sweet];
+    double gain = best->t.tokens_per_second / d->step.tokens_per_second;
+    if (best->batch_size <= d->c->batch_size || gain < 1.1) return;
+    int64_t times = best->batch_size / d->c->batch_size;
+    if (d->c->grad_accum % times == 0)
+        snprintf(change, sizeof change, "--batch-size %lld --grad-accum %lld: the same training", (long long)best->batch_size,
+                 (long long)(d->c->grad_accum / times));
+    else
+        snprintf(change, sizeof change, "--batch-size %lld, with fewer --num-steps and perhaps a larger --learning-rate",
+                 (long long)best->batch_size);
+    tt_format_count(d->step.tokens_per_second, now);
+    tt_format_count(best->t.tokens_per_second, then);
+    find(d, TT_ADVICE, change, "batches of %lld give %s tokens/s, batches of %lld %s: %.2f times as many", (long long)d->c->batch_size, now,
+         (long long)best->batch_size, then, gain);
+}
+
+static void judge_validation(struct tt_diagnosis *d)
+{
+    if (d->validation_time < 0.2 * d->total_time) return;
+    find(d, TT_ADVICE, "a larger --val-interval, or fewer --val-batches", "validation takes %.0f %% of the time (%.2f s each)",
+         100 * d->validation_time / d->total_time, d->validation_seconds);
+}
+
+static void judge_spread(struct tt_diagnosis *d)
+{
+    if (d->load > 1.5)
+        find(d, TT_ADVICE, "measure again when it is quiet", "the machine is busy: %.1f processes wait for each processor", d->load);
+    else if (d->step.steps >= 5 && d->step.slow > 1.5 * d->step.median)
+        find(d, TT_ADVICE, "look what else runs here", "steps vary: the median is %.2f ms, one in twenty takes more than %.2f ms",
+             1e3 * d->step.median, 1e3 * d->step.slow);
+}
+
+/* Another version or precision, tried out: worth saying when it is clearly faster. */
+static tt_status try_instead(struct tt_diagnosis *d, const struct tt_config *c, const char *change)
+{
+    struct tt_timing t;
+    TT_TRY(tt_time_steps(d, c, 10, 1.5, &t));
+    double gain = d->step.median / t.median;
+    if (gain > 1.1) find(d, TT_ADVICE, change, "a step takes %.2f ms, and with that %.2f ms: %.2f times as fast", 1e3 * d->step.median, 1e3 * t.median, gain);
+    return TT_OK;
+}
+
+static tt_status judge_alternatives(struct tt_diagnosis *d)
+{
+    struct tt_config c = *d->c;
+    if (c.quick) return TT_OK;
+    c.version = TT_FLASH;
+    if (d->c->version != TT_FLASH && !c.fuse[0]) TT_TRY(try_instead(d, &c, "--version flash"));
+    c = *d->c;
+    c.precision = TT_PREC_BF16;
+    bool wider = d->c->precision == TT_FP32 || d->c->precision == TT_TF32;
+    return wider && d->device.has[TT_PREC_BF16] ? try_instead(d, &c, "--precision bf16 (master weights stay fp32)") : TT_OK;
+}
+
+tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d)
+{
+    judge_feeding(d);
+    judge_batch(d);
+    judge_validation(d);
+    judge_spread(d);
+    return judge_alternatives(d);
+}

@@ -1,0 +1,210 @@
+/* The measurements of tt diagnose. Nothing is written anywhere. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cli/diagnose.h"
+#include "core/feed.h"
+#include "core/meter.h"
+#include "core/step.h"
+#include "core/train.h"
+#include "profiling/stats.h"
+
+/* ---- sizes ---- */
+
+static double free_space(const char *out)
+{
+    char path[1100];
+    struct statvfs disk;
+    snprintf(path, sizeof path, "%s", out);
+    while (statvfs(path, &disk)) { /* the folder is made later: the nearest that exists */
+        char *slash = strrchr(path, '/');
+        if (slash == path || !strcmp(path, ".")) return -1;
+        if (slash)
+            *slash = 0;
+        else
+            strcpy(path, ".");
+    }
+    return (double)disk.f_bavail * (double)disk.f_frsize;
+}
+
+static void measure_disk(struct tt_diagnosis *d)
+{
+    const struct tt_config *c = d->c;
+    d->checkpoint_bytes = 12 * (double)d->parameters; /* weights and two moments, in fp32 */
+    double saves = c->save_interval > 0 ? (double)(c->num_steps / c->save_interval + 1) : 1;
+    double kept = c->keep > 0 && (double)c->keep < saves ? (double)c->keep : saves;
+    d->disk_need = d->checkpoint_bytes * (kept + (saves > kept)); /* an old one goes when the new one is there */
+    d->disk_free = c->out[0] ? free_space(c->out) : -1;
+}
+
+tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
+{
+    const struct tt_config *c = d->c;
+    struct tt_session s;
+    struct rlimit limit;
+    tt_status st = tt_session_plan(&s, &d->backend, c, TT_USE_TRAIN | TT_USE_EVAL);
+    if (!st) {
+        d->need = (double)tt_engine_total(&s.engine);
+        d->parameters = tt_model_param_count(s.model);
+        double tokens = (double)(c->batch_size * (c->seq_len + 1)) * sizeof(int32_t);
+        d->pinned = tokens * (double)(c->grad_accum * TT_FEED_BUFFERS + 1) + (double)s.engine.bytes[TT_X_RING];
+    }
+    tt_session_close(&s);
+    TT_TRY(st);
+    d->room = (double)d->device.memory_free;
+    d->pinned_limit = getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ? INFINITY : (double)limit.rlim_cur;
+    double each = (double)tt_data_samples(d->data, TT_TRAIN), wanted = (double)c->num_steps * (double)(c->batch_size * c->grad_accum);
+    d->epochs = each > 0 ? wanted / each : 0;
+    measure_disk(d);
+    double load[1];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    d->load = getloadavg(load, 1) == 1 && processors > 0 ? load[0] / (double)processors : -1;
+    return TT_OK;
+}
+
+/* ---- steps ---- */
+
+static tt_status one_step(struct tt_diagnosis *d, struct tt_stepper *stepper, double *seconds)
+{
+    double start = tt_seconds();
+    TT_TRY(tt_step(stepper));
+    TT_TRY(d->backend.ops->stream_sync(d->backend.self, NULL));
+    *seconds = tt_seconds() - start;
+    return TT_OK;
+}
+
+/* The first steps set libraries up and are captured; then as many as fit the time, at least two. */
+static tt_status run_steps(struct tt_diagnosis *d, struct tt_stepper *stepper, int most, double seconds, struct tt_timing *out)
+{
+    enum { WARM = 2, MOST = 64 };
+    double times[MOST], start = 0, ignored;
+    if (most > MOST) most = MOST;
+    for (int i = 0; i < WARM; i++) TT_TRY(one_step(d, stepper, &ignored));
+    start = tt_seconds();
+    for (out->steps = 0; out->steps < most && (out->steps < 2 || tt_seconds() - start < seconds); out->steps++)
+        TT_TRY(one_step(d, stepper, &times[out->steps]));
+    out->median = tt_quantile(times, out->steps, 0.5);
+    out->slow = tt_quantile(times, out->steps, 0.95);
+    return TT_OK;
+}
+
+static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, const struct tt_config *c, int most, double seconds,
+                              struct tt_timing *out)
+{
+    struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
+    TT_TRY(tt_session_open(s, &d->backend, c, TT_USE_TRAIN));
+    out->memory = (double)tt_engine_total(&s->engine);
+    TT_TRY(tt_session_init_weights(s));
+    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
+    TT_TRY(tt_upload_tokens(s, d->data));
+    struct tt_stepper stepper = {.backend = &d->backend, .plan = s->step,
+                                 .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
+    tt_status st = run_steps(d, &stepper, most, seconds, out);
+    tt_stepper_close(&stepper);
+    TT_TRY(st);
+    out->tokens_per_second = (double)(c->batch_size * c->grad_accum * c->seq_len) / out->median;
+    return TT_OK;
+}
+
+tt_status tt_time_steps(struct tt_diagnosis *d, const struct tt_config *c, int most, double seconds, struct tt_timing *out)
+{
+    struct tt_session s = {0};
+    *out = (struct tt_timing){0};
+    tt_status st = time_session(d, &s, c, most, seconds, out);
+    tt_session_close(&s);
+    return st;
+}
+
+/* ---- data and validation ---- */
+
+static tt_status measure_data(struct tt_diagnosis *d)
+{
+    const struct tt_config *c = d->c;
+    int32_t *tokens = malloc((size_t)(c->seq_len + 1) * sizeof *tokens);
+    if (!tokens) return tt_fail(TT_FAILED, "out of memory for a sequence of %lld tokens", (long long)c->seq_len);
+    double start = tt_seconds(), seconds = 0;
+    uint64_t samples = 0;
+    tt_status st = TT_OK;
+    for (; !st && (samples < 4 || seconds < 0.2); seconds = tt_seconds() - start)
+        st = tt_data_sample(d->data, TT_TRAIN, samples++, tokens);
+    free(tokens);
+    d->data_seconds = seconds / (double)samples * (double)(c->batch_size * c->grad_accum);
+    return st;
+}
+
+static tt_status measure_validation(struct tt_diagnosis *d)
+{
+    struct tt_session s = {0};
+    struct tt_config c = *d->c;
+    double loss;
+    int64_t batches, wanted = c.val_batches, there = tt_data_samples(d->data, TT_VAL) / c.batch_size;
+    if (there > 0 && there < wanted) wanted = there;
+    if (c.val_interval == 0) return TT_OK;
+    c.val_batches = 2;
+    tt_status st = tt_session_open(&s, &d->backend, &c, TT_USE_EVAL);
+    if (!st) st = tt_session_init_weights(&s);
+    if (!st) st = tt_evaluate(&s.engine, s.eval, &c, d->data, &loss, &batches); /* to warm up */
+    double start = tt_seconds();
+    if (!st) st = tt_evaluate(&s.engine, s.eval, &c, d->data, &loss, &batches);
+    if (!st) d->validation_seconds = (tt_seconds() - start) / (double)batches * (double)wanted;
+    tt_session_close(&s);
+    return st;
+}
+
+tt_status tt_diagnose_speed(struct tt_diagnosis *d)
+{
+    const struct tt_config *c = d->c;
+    TT_TRY(tt_time_steps(d, c, c->quick ? 3 : 20, c->quick ? 0.5 : 3, &d->step));
+    TT_TRY(measure_data(d));
+    TT_TRY(measure_validation(d));
+    int64_t validations = tt_eta_times(d->done, c->num_steps, c->val_interval);
+    double each = fmax(d->step.median, d->data_seconds); /* they overlap; the slower one counts */
+    d->step_time = each * (double)(c->num_steps - d->done);
+    d->validation_time = d->validation_seconds * (double)validations;
+    d->total_time = d->step_time + d->validation_time;
+    return TT_OK;
+}
+
+/* ---- other batch sizes ---- */
+
+static tt_status sweep_one(struct tt_diagnosis *d, struct tt_sweep_row *row)
+{
+    struct tt_config c = *d->c;
+    struct tt_session s = {0};
+    c.batch_size = row->batch_size;
+    tt_status st = tt_config_check(&c);
+    if (!st) st = tt_session_plan(&s, &d->backend, &c, TT_USE_TRAIN | TT_USE_EVAL);
+    row->t.memory = st ? 0 : (double)tt_engine_total(&s.engine);
+    row->fits = !st && row->t.memory < 0.9 * d->room;
+    tt_session_close(&s);
+    tt_status_free(st); /* a size that is not possible is a row that does not fit */
+    return row->fits ? tt_time_steps(d, &c, 10, 1.5, &row->t) : TT_OK;
+}
+
+static void find_sweet_spot(struct tt_diagnosis *d)
+{
+    double best = 0;
+    d->sweet = -1;
+    for (int i = 0; i < d->row_count; i++) best = fmax(best, d->rows[i].t.tokens_per_second);
+    for (int i = d->row_count; i-- > 0;)
+        if (d->rows[i].fits && d->rows[i].t.tokens_per_second >= 0.95 * best) d->sweet = i;
+}
+
+tt_status tt_diagnose_sweep(struct tt_diagnosis *d)
+{
+    d->sweet = -1;
+    if (d->c->quick) return TT_OK;
+    for (int64_t quarters = 1; quarters <= 16; quarters *= 2) {
+        int64_t batch = d->c->batch_size * quarters / 4;
+        if (batch < 1 || batch > 65536) continue;
+        struct tt_sweep_row *row = &d->rows[d->row_count++];
+        *row = (struct tt_sweep_row){.batch_size = batch, .fits = true, .t = d->step};
+        if (quarters != 4) TT_TRY(sweep_one(d, row));
+    }
+    find_sweet_spot(d);
+    return TT_OK;
+}

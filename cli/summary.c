@@ -1,0 +1,95 @@
+#include "cli/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/common.h"
+#include "core/json.h"
+#include "core/meter.h"
+
+static bool validated(const struct tt_summary *s) { return isfinite(s->progress->best_val); }
+
+static double final_loss(const struct tt_summary *s)
+{
+    return isnan(s->result->val_loss) ? s->result->loss : s->result->val_loss;
+}
+
+static int64_t tokens(const struct tt_summary *s)
+{
+    const struct tt_config *c = s->config;
+    return s->result->steps * c->batch_size * c->grad_accum * c->seq_len;
+}
+
+static void print_loss(const struct tt_summary *s)
+{
+    double floor = tt_data_floor(s->data), loss = final_loss(s);
+    if (!tt_data_learnable(s->data))
+        printf("loss    %.4f; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, floor);
+    else if (floor > 0)
+        printf("loss    %.4f, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, floor, loss - floor,
+               100 * (loss - floor) / floor);
+    else
+        printf("loss    %.4f (perplexity %.2f)\n", loss, exp(loss));
+    if (validated(s) && s->progress->best_step != s->progress->step)
+        printf("best    validation loss %.4f after step %lld\n", s->progress->best_val, (long long)s->progress->best_step);
+}
+
+void tt_summary_text(const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    char duration[32], rate[32], memory[32], device[80] = "";
+    tt_format_duration(r->seconds, duration);
+    tt_format_count(r->tokens_per_second, rate);
+    tt_format_bytes(tt_peak_memory(), memory);
+    if (s->device_bytes > 0) {
+        char bytes[32];
+        tt_format_bytes(s->device_bytes, bytes);
+        snprintf(device, sizeof device, " and %s on the device", bytes);
+    }
+    printf("%s    %lld steps in %s, %s%stokens/s, peak memory %s%s, %.1f %% of the time waiting for data%s\n",
+           s->interrupted ? "stop" : "done", (long long)r->steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory, device,
+           r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
+           r->early_stop ? "; stopped early, validation no longer improves" : "");
+    if (!isnan(final_loss(s))) print_loss(s);
+}
+
+void tt_summary_next(const struct tt_summary *s)
+{
+    const struct tt_config *c = s->config;
+    if (!c->out[0]) return;
+    printf("saved   %s/step-%08lld\n", c->out, (long long)s->progress->step);
+    if (s->interrupted) return; /* the message that follows says how to go on */
+    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld\n", c->out, c->out,
+           2 * (long long)c->num_steps);
+}
+
+void tt_summary_json(const struct tt_summary *s)
+{
+    struct tt_json_writer w = {0};
+    const struct tt_train_result *r = s->result;
+    char path[1200] = "";
+    double floor = tt_data_floor(s->data);
+    if (s->config->out[0]) snprintf(path, sizeof path, "%s/step-%08lld", s->config->out, (long long)s->progress->step);
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_int(&w, "step", s->progress->step);
+    tt_json_put_int(&w, "steps", r->steps);
+    tt_json_put_int(&w, "tokens", tokens(s));
+    tt_json_put_number(&w, "loss", r->loss);
+    tt_json_put_number(&w, "val_loss", r->val_loss);
+    tt_json_put_number(&w, "best_val_loss", s->progress->best_val);
+    tt_json_put_int(&w, "best_step", s->progress->best_step);
+    tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
+    tt_json_put_number(&w, "seconds", r->seconds);
+    tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
+    tt_json_put_number(&w, "data_wait_seconds", r->data_seconds);
+    tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
+    tt_json_put_number(&w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
+    tt_json_put_bool(&w, "early_stop", r->early_stop);
+    tt_json_put_bool(&w, "interrupted", s->interrupted);
+    tt_json_put_string(&w, "out", s->config->out);
+    tt_json_put_string(&w, "checkpoint", path);
+    tt_json_end(&w, '}');
+    puts(w.text.s ? w.text.s : "");
+    tt_text_free(&w.text);
+}

@@ -1,0 +1,22 @@
+/* What came of a run: its end as text and as JSON. */
+#ifndef TT_SUMMARY_H
+#define TT_SUMMARY_H
+
+#include "core/config.h"
+#include "core/data.h"
+#include "core/train.h"
+
+struct tt_summary {
+    const struct tt_config *config;
+    const struct tt_data *data;
+    const struct tt_train_result *result;
+    const struct tt_progress *progress;
+    double device_bytes; /* most at once, where the device has memory of its own; else 0 */
+    bool interrupted;
+};
+
+void tt_summary_text(const struct tt_summary *s);  /* time, speed, memory, losses */
+void tt_summary_next(const struct tt_summary *s);  /* where it was saved, and how to go on */
+void tt_summary_json(const struct tt_summary *s);
+
+#endif

@@ -1,0 +1,45 @@
+/* How long a run still takes. Steps, validations and saves are timed apart, so that a pause does not make the steps look
+ * slow; the first steps, in which libraries set themselves up, do not count. The clock is the caller's. */
+#ifndef TT_ETA_H
+#define TT_ETA_H
+
+#include <stdint.h>
+
+enum { TT_ETA_MARKS = 64 };
+
+enum tt_pause { TT_PAUSE_VALIDATION, TT_PAUSE_SAVE, TT_PAUSES };
+
+struct tt_eta {
+    double last;    /* when the newest thing ended */
+    double busy;    /* seconds spent in steps */
+    int64_t steps;  /* that ended */
+    struct tt_eta_mark {
+        int64_t step;
+        double busy;
+    } marks[TT_ETA_MARKS]; /* every `apart` steps; twice as far apart whenever the list is full */
+    int count;
+    int64_t apart;
+    struct {
+        double seconds;
+        int64_t count;
+    } pauses[TT_PAUSES];
+};
+
+/* What is still to be done. */
+struct tt_eta_work {
+    int64_t steps, pauses[TT_PAUSES];
+    double validation_steps; /* a validation in steps, as a guess before the first was timed */
+};
+
+void tt_eta_start(struct tt_eta *e, double now);
+void tt_eta_step(struct tt_eta *e, double now);                      /* a step has ended */
+void tt_eta_wait(struct tt_eta *e, double now);                      /* the time since the newest belongs to the steps */
+void tt_eta_pause(struct tt_eta *e, enum tt_pause what, double now); /* a pause has ended */
+
+/* Seconds; 0 as long as no step has ended. */
+double tt_eta_left(const struct tt_eta *e, const struct tt_eta_work *work);
+
+/* How many multiples of `interval` lie in (done, end], and one more for an end that is none: what the loop will do. */
+int64_t tt_eta_times(int64_t done, int64_t end, int64_t interval);
+
+#endif

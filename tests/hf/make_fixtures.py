@@ -1,0 +1,45 @@
+"""Writes the small models of tests/fixtures/hf with the real transformers, and the logits it computes for them.
+
+    python3 tests/hf/make_fixtures.py tests/fixtures/hf"""
+import json
+import os
+import shutil
+import sys
+
+import numpy as np
+import torch
+import transformers
+from safetensors.numpy import save_file
+
+MODELS = {
+    "gqa_tied_fp32": dict(heads=4, kv=2, tied=True, dtype=torch.float32, shard="1GB", theta=10000.0),
+    "mha_untied_bf16_sharded": dict(heads=4, kv=4, tied=False, dtype=torch.bfloat16, shard="3KB", theta=500000.0),
+    "mqa_untied_fp16": dict(heads=2, kv=1, tied=False, dtype=torch.float16, shard="1GB", theta=10000.0),
+}
+
+
+def make(folder, heads, kv, tied, dtype, shard, theta):
+    shutil.rmtree(folder, ignore_errors=True)
+    config = transformers.LlamaConfig(
+        vocab_size=24, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=heads,
+        num_key_value_heads=kv, max_position_embeddings=32, rms_norm_eps=1e-5, tie_word_embeddings=tied,
+        rope_parameters={"rope_type": "default", "rope_theta": theta}, bos_token_id=None, eos_token_id=None)
+    torch.manual_seed(len(folder))
+    model = transformers.LlamaForCausalLM(config)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            p.copy_(torch.randn_like(p) * 0.3 + ("norm" in name))
+    model.to(dtype).save_pretrained(folder, max_shard_size=shard)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    tokens = torch.randint(0, 24, (2, 10))
+    with torch.no_grad():
+        logits = model(tokens[:, :-1]).logits.numpy()
+    save_file({"tokens": tokens.numpy().astype(np.int32), "logits": logits}, os.path.join(folder, "golden.safetensors"),
+              metadata={"transformers": transformers.__version__, "torch": torch.__version__})
+    for name in ("config.json", "generation_config.json"):
+        json.load(open(os.path.join(folder, name)))
+    print(folder, sorted(os.listdir(folder)), float(np.abs(logits).max()))
+
+
+for name, how in MODELS.items():
+    make(os.path.join(sys.argv[1], name), **how)

@@ -1,0 +1,93 @@
+/* What tt diagnose makes of its measurements, on measurements of our own. */
+#include <math.h>
+
+#include "cli/diagnose.h"
+#include "tests/test.h"
+
+static struct tt_diagnosis healthy(struct tt_config *c)
+{
+    *c = (struct tt_config){.batch_size = 8, .grad_accum = 1, .seq_len = 64, .num_steps = 100, .val_interval = 10, .quick = true};
+    struct tt_diagnosis d = {.c = c, .sweet = -1, .load = 0.1};
+    d.step = (struct tt_timing){.median = 0.1, .slow = 0.11, .tokens_per_second = 5120, .steps = 20};
+    d.data_seconds = 0.001;
+    d.step_time = 10;
+    d.validation_time = 0.5;
+    d.total_time = 10.5;
+    return d;
+}
+
+/* The one finding is of this level, and its two halves contain these words. */
+static void expect(struct tt_diagnosis *d, enum tt_level level, const char *what, const char *change)
+{
+    d->count = 0;
+    CHECK_OK(tt_diagnose_judge_speed(d));
+    CHECK(d->count == 1, "%d findings", d->count);
+    const struct tt_finding *f = &d->findings[0];
+    CHECK(f->level == level && strstr(f->what, what) && strstr(f->change, change), "%s -> %s", f->what, f->change);
+    CHECK(tt_diagnose_worst(d) == level);
+}
+
+static void a_healthy_run_has_none(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    CHECK_OK(tt_diagnose_judge_speed(&d));
+    CHECK(d.count == 0 && tt_diagnose_worst(&d) == TT_ADVICE);
+}
+
+static void slow_data(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    d.data_seconds = 0.2;
+    expect(&d, TT_WARN, "data for a step take 200.00 ms to gather, the step itself 100.00 ms: the device would wait", "token files");
+    d.data_seconds = 0.06;
+    expect(&d, TT_ADVICE, "60.00 ms", "token files");
+}
+
+static void a_better_batch(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    d.rows[0] = (struct tt_sweep_row){.batch_size = 8, .fits = true, .t = d.step};
+    d.rows[1] = (struct tt_sweep_row){.batch_size = 16, .fits = true, .t = {.tokens_per_second = 9000, .median = 0.11}};
+    d.row_count = 2;
+    d.sweet = 1;
+    expect(&d, TT_ADVICE, "batches of 8 give 5.1 k tokens/s, batches of 16 9.0 k: 1.76 times", "--batch-size 16, with fewer");
+    c.grad_accum = 4;
+    expect(&d, TT_ADVICE, "1.76 times", "--batch-size 16 --grad-accum 2: the same training");
+    d.rows[1].t.tokens_per_second = 5200; /* not worth a word */
+    d.count = 0;
+    CHECK_OK(tt_diagnose_judge_speed(&d));
+    CHECK(d.count == 0);
+}
+
+static void much_validation(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    d.validation_time = 10;
+    d.total_time = 20;
+    d.validation_seconds = 1;
+    expect(&d, TT_ADVICE, "validation takes 50 % of the time (1.00 s each)", "--val-interval");
+}
+
+static void unsteady_steps(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    d.step.slow = 0.2;
+    expect(&d, TT_ADVICE, "the median is 100.00 ms, one in twenty takes more than 200.00 ms", "what else runs");
+    d.load = 4;
+    expect(&d, TT_ADVICE, "4.0 processes", "quiet");
+}
+
+int main(void)
+{
+    TEST(a_healthy_run_has_none);
+    TEST(slow_data);
+    TEST(a_better_batch);
+    TEST(much_validation);
+    TEST(unsteady_steps);
+    return test_end();
+}

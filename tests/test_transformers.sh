@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Hugging Face's transformers opens what we export, with our logits and our tokens, and we open what it saves. Skipped where
+# it is not installed; PYTHON names another python3.
+set -u
+case ${TT_BUILD:-} in
+*/build/test-sanitize | */build/test-plain)
+    echo "skipped: what transformers reads does not depend on how tt was built"
+    exit 77
+    ;;
+esac
+python=${PYTHON:-python3}
+if ! "$python" -c 'import transformers, torch, safetensors, numpy' 2>/dev/null; then
+    echo "skipped: transformers is not installed"
+    exit 77
+fi
+: "${TT:?is the program to test}"
+root=$PWD
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failed=0
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
+
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+    tail -n 5 out err 2>/dev/null | sed 's/^/     /'
+}
+# Text with everything that cuts pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the cut.
+text() {
+    local i k run
+    for i in $(seq 60); do echo "line $i: some wörds, \"quoted\" & again  and — 日本 again 😀 $((i * i * i))"; done
+    for k in 122 124 125 126 127 128 129 130; do
+        run=$(printf '%*s' $k '')
+        printf '%sé日 %s😀x\n%s!%sb' "${run// /a}" "${run// /b}" "${run// /9}" "$run"
+        printf ' %s日日 %s\t \n' "${run// /c}" "${run// /?}"
+    done
+}
+text >text.txt
+
+for kind in words bytes chars bpe; do
+    if [ $kind = words ]; then data="--data builtin"; else data="--data text.txt --tokenizer $kind"; fi
+    [ $kind = bpe ] && data="$data --vocab-size 600"
+    [ $kind = chars ] && tie=--no-tie-embeddings || tie=
+    "$TT" train $tiny $data $tie --num-steps 6 --rope-theta 20000 --norm-eps 1e-5 --out run-$kind >out 2>err || fail "train $kind"
+    "$TT" export hf-$kind --checkpoint run-$kind >out 2>err || fail "export $kind"
+    "$TT" eval run-$kind --logits $kind.safetensors >out 2>err || fail "logits of $kind"
+done
+for type in bf16 fp16; do "$TT" export hf-bpe-$type --checkpoint run-bpe --dtype $type >out 2>err || fail "export $type"; done
+
+export HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
+"$TT" generate run-words --max-tokens 300 --quiet --prompt "the small cat" >words.txt 2>err
+checks=()
+for kind in words bytes chars bpe; do
+    source=text.txt
+    [ $kind = words ] && source=words.txt
+    "$TT" data $source --tokenizer run-$kind/step-00000006/tokenizer.json --val-fraction 0 --out tokens-$kind >out 2>err || fail "data $kind"
+    checks+=(hf-$kind $kind.safetensors 1e-5 tokens-$kind/train_000000.bin $source)
+done
+for type in bf16 fp16; do checks+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
+"$python" "$root/tests/hf/check.py" "${checks[@]}" >out 2>err || fail "transformers reads another model"
+cat out
+"$python" "$root/tests/hf/make_fixtures.py" fresh >out 2>err || fail "transformers writes models"
+for f in fresh/*; do "$TT" import "$f" --out "imported/$(basename "$f")" >out 2>err || fail "import $f"; done
+exit "$failed"
