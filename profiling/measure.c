@@ -136,5 +136,7 @@ tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profi
     TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings, o->measure_ceilings, &ceilings));
     tt_status st = run_all(&r, &ceilings, out);
     tt_run_close(&r);
-    return st ? st : run_sweeps(o, out);
+    if (!st) st = run_sweeps(o, out);
+    out->sealed = !st;
+    return st;
 }

@@ -22,6 +22,7 @@ struct tt_profile_run {
     char source[32];  /* "tt profile"; an importer writes the tool's name */
     char backend[16], device[128], arch[32], library[128];
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
+    char fault[24];   /* --fault: its name, "hidden", or "" */
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, head_dim, ffn_dim, vocab_size;
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
     int64_t steps, warmup; /* measured, and before them */
@@ -201,6 +202,7 @@ struct tt_profile_event {
     int name##_count
 
 struct tt_profile {
+    bool sealed; /* as `tt profile` measured it (seal.h): reading tells, and writing keeps it */
     struct tt_profile_run run;
     struct tt_profile_step step;
     struct tt_profile_launch launch;

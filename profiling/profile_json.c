@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "profiling/profile.h"
 #include "profiling/profile_write.h"
+#include "profiling/seal.h"
 
 enum kind { TEXT, INTEGER, NUMBER, FLAG };
 
@@ -26,7 +27,7 @@ struct field {
 #define R(f) F(tt_profile_run, f)
 static const struct field run_fields[] = {
     R(created), R(tt), R(source), R(backend), R(device), R(arch), R(library), R(preset), R(version), R(fuse), R(precision),
-    R(recompute), R(data), R(hidden_dim), R(num_layers), R(num_heads), R(num_kv_heads), R(head_dim), R(ffn_dim),
+    R(recompute), R(data), R(fault), R(hidden_dim), R(num_layers), R(num_heads), R(num_kv_heads), R(head_dim), R(ffn_dim),
     R(vocab_size), R(seq_len), R(batch_size), R(grad_accum), R(seed), R(parameters), R(steps), R(warmup),
     R(tie_embeddings), R(graph), R(flash_refused),
 };
@@ -196,6 +197,7 @@ tt_status tt_profile_write_json(const struct tt_profile *p, const char *path)
     tt_json_begin(&w, NULL, '{');
     tt_json_put_int(&w, "schema", TT_PROFILE_SCHEMA);
     for (int i = 0; i < PARTS; i++) put_part(&w, p, &parts[i]);
+    if (p->sealed) tt_seal_put(&w);
     tt_json_end(&w, '}');
     return tt_profile_save(&w.text, path);
 }
@@ -294,7 +296,7 @@ static tt_status take(const struct tt_json *root, struct tt_profile *out)
 tt_status tt_profile_read(const char *path, struct tt_profile *out)
 {
     enum { LIMIT = 1 << 28 };
-    char inside[4096], *data;
+    char inside[4096], seal[TT_SHA256_DIGITS + 1], *data;
     size_t size;
     struct tt_json *root;
     *out = (struct tt_profile){0};
@@ -305,9 +307,11 @@ tt_status tt_profile_read(const char *path, struct tt_profile *out)
     }
     TT_TRY(tt_file_read(path, LIMIT, &data, &size));
     tt_status st = tt_json_parse(data, size, &root);
+    bool sealed = tt_seal_read(data, size, seal);
     free(data);
     if (st) return tt_context(st, "%s", path);
     st = take(root, out);
+    out->sealed = sealed;
     tt_json_free(root);
     return st ? tt_context(st, "%s", path) : TT_OK;
 }

@@ -1,0 +1,18 @@
+/* The seal of a profile: the last key of profile.json, a SHA-256 over everything before it. It tells a profile as `tt profile`
+ * wrote it from one that was changed afterwards; it is no secret, and no proof against somebody who wants to cheat. */
+#ifndef TT_SEAL_H
+#define TT_SEAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/json.h"
+#include "core/sha256.h"
+
+/* Seals what was written so far, inside the outermost object. */
+void tt_seal_put(struct tt_json_writer *w);
+
+/* Whether the text of a profile.json has an unbroken seal; `out` then is that seal, else empty. */
+bool tt_seal_read(const char *text, size_t n, char out[TT_SHA256_DIGITS + 1]);
+
+#endif
