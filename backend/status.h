@@ -15,7 +15,7 @@ enum tt_code {
     TT_NO_DEVICE = 3, /* no usable GPU, driver or runtime */
     TT_NO_TOOL = 4,   /* a program that is needed is not installed; what to do was printed */
     TT_GATE = 5,      /* the work was done, and a condition of --fail-if holds */
-    TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings */
+    TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings; `tt exercise check`: not all is right yet */
     TT_INTERRUPTED = 130, /* stopped by a signal after saving */
     TT_UNSUPPORTED = 1000, /* this backend does not offer that; the caller has another way */
 };

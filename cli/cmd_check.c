@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "core/fault.h"
 #include "core/json.h"
 #include "core/step.h"
 #include "profiling/grads.h"
@@ -64,6 +65,8 @@ static tt_status run_version(struct audit *a, enum tt_version version, struct tt
     struct tt_session s = {0};
     c.version = version;
     if (version != a->c->version) c.fuse[0] = 0; /* the other version as it is */
+    if (out == &a->other) c.fault[0] = 0;        /* and nothing wrong with it */
+    tt_fault_configure(&c);
     tt_status st = tt_config_check(&c);
     if (!st) st = step_of(&s, a, &c, out);
     tt_session_close(&s);

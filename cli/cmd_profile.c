@@ -1,15 +1,18 @@
 /* tt profile: measure a training step and write the profile as a folder. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/profile_with.h"
+#include "core/fault.h"
 #include "core/file.h"
 #include "profiling/measure.h"
 #include "profiling/profile_write.h"
+#include "profiling/seal.h"
 
 static tt_status open_data(const struct tt_config *c, struct tt_data **out)
 {
@@ -107,6 +110,19 @@ static tt_status print_json(const struct tt_profile *p)
     return st;
 }
 
+/* The seal names the profile; a worksheet of an exercise asks for it. */
+static tt_status print_saved(const char *folder)
+{
+    char path[1200], seal[TT_SHA256_DIGITS + 1], *text;
+    size_t size;
+    snprintf(path, sizeof path, "%s/profile.json", folder);
+    TT_TRY(tt_file_read(path, (size_t)1 << 28, &text, &size));
+    tt_seal_read(text, size, seal);
+    free(text);
+    printf("saved   %s, seal %.8s\n", folder, seal);
+    return TT_OK;
+}
+
 static tt_status show(const struct tt_config *c, const struct tt_profile *p)
 {
     if (c->json) return print_json(p);
@@ -115,18 +131,19 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p)
         print_rows(p);
         print_phases(p);
     }
-    printf("saved   %s\n", c->out);
-    return TT_OK;
+    return print_saved(c->out);
 }
 
 tt_status tt_cmd_profile(const struct tt_options *o)
 {
     struct tt_profile p = {0};
-    TT_TRY(tt_config_check(&o->c));
-    if (o->c.with[0]) return tt_profile_with_tool(o);
-    if (o->c.bare) return tt_profile_bare(&o->c);
-    TT_TRY(tt_profile_prepare(o->c.out));
-    tt_status st = measure(&o->c, &p);
+    struct tt_config c = o->c;
+    tt_fault_configure(&c);
+    TT_TRY(tt_config_check(&c));
+    if (c.with[0]) return tt_profile_with_tool(o);
+    if (c.bare) return tt_profile_bare(&c);
+    TT_TRY(tt_profile_prepare(c.out));
+    tt_status st = measure(&c, &p);
     if (!st) st = tt_profile_write(&p, o->c.out);
     if (!st) st = show(&o->c, &p);
     tt_profile_free(&p);

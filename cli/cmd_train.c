@@ -14,6 +14,7 @@
 #include "cli/common.h"
 #include "cli/sampling.h"
 #include "cli/summary.h"
+#include "core/fault.h"
 #include "core/file.h"
 #include "core/train.h"
 
@@ -165,6 +166,7 @@ static void announce(struct training *t)
         printf("note    heads of %lld are too large for this device's flash attention; the fused one runs\n",
                (long long)t->session.model->head_dim);
     printf("data    %s\n", tt_data_describe(t->data));
+    if (t->c->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
     if (t->checkpoint && tt_option_given(&t->o, "num-steps"))
@@ -185,6 +187,7 @@ static tt_status prepare(struct training *t)
 {
     TT_TRY(choose_start(t));
     fit_warmup(t);
+    tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(open_data(t));
     TT_TRY(tt_config_check(t->c));

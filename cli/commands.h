@@ -18,6 +18,7 @@ tt_status tt_cmd_check(const struct tt_options *o);
 tt_status tt_cmd_diagnose(const struct tt_options *o);
 tt_status tt_cmd_export(const struct tt_options *o);
 tt_status tt_cmd_import(const struct tt_options *o);
+tt_status tt_cmd_exercise(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
 
 /* tt info --predict; needs no device. */

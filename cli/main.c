@@ -15,7 +15,7 @@ static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
     [TT_CMD_PROFILE] = tt_cmd_profile, [TT_CMD_REPORT] = tt_cmd_report,
     [TT_CMD_COMPARE] = tt_cmd_compare, [TT_CMD_CHECK] = tt_cmd_check,
     [TT_CMD_DIAGNOSE] = tt_cmd_diagnose, [TT_CMD_EXPORT] = tt_cmd_export, [TT_CMD_IMPORT] = tt_cmd_import,
-    [TT_CMD_HELP] = tt_cmd_help,
+    [TT_CMD_EXERCISE] = tt_cmd_exercise, [TT_CMD_HELP] = tt_cmd_help,
 };
 
 static tt_status print(void (*write)(struct tt_text *))

@@ -5,6 +5,7 @@
 
 #include "cli/help.h"
 #include "cli/presets.h"
+#include "core/fault.h"
 #include "profiling/chips.h"
 #include "profiling/compare.h"
 #include "profiling/tools.h"
@@ -75,19 +76,24 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "checkpoint of step 0, from which training goes on. What this program does not compute is refused by name.",
         "from",
         {"tt import model --out runs/model", "tt train --resume runs/model --data 'shards/*.bin' --out runs/tuned"}},
+    [TT_CMD_EXERCISE] = {"exercise", "the course: start an exercise, get hints, have the worksheet checked",
+        "list: the exercises. start N DIR: a folder with the walkthrough and a worksheet. hint N, hint N K: the first, the\n"
+        "Kth hint. check N DIR: recomputes every answer from your own profiles in DIR; exit code 6 while some are not\n"
+        "right. solution N. class DIR...: the results of many learners. roadmap DIR: predicted against measured.", "do",
+        {"tt exercise start 1 my-first", "tt exercise check 1 my-first", "tt exercise class learners/* --csv class.csv"}},
     [TT_CMD_HELP] = {"help", "explain a command, or all of them",
         "Without a command it lists the commands.", "topic",
         {"tt help train", "tt help --markdown"}},
 };
 
 const char *const tt_command_names[TT_COMMANDS + 1] = {
-    "train", "eval", "generate", "data", "info", "bench", "profile", "report", "compare", "check", "diagnose", "export", "import", "help", NULL};
+    "train", "eval", "generate", "data", "info", "bench", "profile", "report", "compare", "check", "diagnose", "export", "import", "exercise", "help", NULL};
 
 const char *const tt_section_names[TT_SECTIONS] = {
     [TT_SECTION_CHECKPOINT] = "Checkpoint",
     [TT_SECTION_GENERATE] = "Generation", [TT_SECTION_TOKENS] = "Token files", [TT_SECTION_INFO] = "What to show",
     [TT_SECTION_BENCH] = "What to time", [TT_SECTION_PROFILE] = "What to measure", [TT_SECTION_REPORT] = "What to read",
-    [TT_SECTION_DIAGNOSE] = "What to try", [TT_SECTION_EXCHANGE] = "Exchange", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
+    [TT_SECTION_DIAGNOSE] = "What to try", [TT_SECTION_EXCHANGE] = "Exchange", [TT_SECTION_EXERCISE] = "Exercise", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
     [TT_SECTION_TRAINING] = "Training", [TT_SECTION_VALIDATION] = "Validation", [TT_SECTION_DATA] = "Data",
     [TT_SECTION_OUTPUT] = "Output", [TT_SECTION_GENERAL] = "General",
 };
@@ -105,7 +111,7 @@ static tt_status check_fuse(const char *text)
 enum {
     N = 1 << TT_CMD_DIAGNOSE, T = 1 << TT_CMD_TRAIN | N, X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT, E = 1 << TT_CMD_EVAL,
     G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO, B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE,
-    R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, K = 1 << TT_CMD_CHECK, H = 1 << TT_CMD_HELP,
+    R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, K = 1 << TT_CMD_CHECK, L = 1 << TT_CMD_EXERCISE, H = 1 << TT_CMD_HELP,
 };
 
 /* Where a field lies, and its type as an option: enums are choices. */
@@ -204,6 +210,18 @@ const struct tt_option tt_option_table[] = {
     {"from", AT(from), TT_SECTION_EXCHANGE, M, "", NULL, "DIR",
      .help = "the folder of the model to read"},
 
+    /* exercise */
+    {"do", AT(runs), TT_SECTION_EXERCISE, L, "", NULL, "WORDS",
+     .help = "list, start N DIR, hint N [K], check N DIR, solution N, class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
+    {"recorded", AT(recorded), TT_SECTION_EXERCISE, L, "false", NULL, NULL,
+     .help = "start with the profiles recorded on an H200 instead of your own, where the exercise has them", .flag_only = true},
+    {"reveal", AT(reveal), TT_SECTION_EXERCISE, L, "false", NULL, NULL,
+     .help = "show what would have been right", .flag_only = true},
+    {"csv", AT(csv), TT_SECTION_EXERCISE, L, "", NULL, "FILE",
+     .help = "write the table of the class as CSV too; \"\" = do not", .flag_only = true},
+    {"fault", AT(fault), TT_SECTION_EXERCISE, L, "", NULL, "NAME|random:SEED",
+     .help = "with solution: say which fault this is", .check = tt_fault_check, .flag_only = true},
+
     /* model */
     {"preset", AT(preset), TT_SECTION_MODEL, T | I | P | K, "default", CHOICE,
      .help = "start from the values of this preset", .choices = tt_preset_names, .required = true},
@@ -252,6 +270,8 @@ const struct tt_option tt_option_table[] = {
      .choices = tt_recompute_names},
     {"head-chunk", AT(head_chunk), TT_SECTION_COMPUTE, T | E | I | B | P | K, "0", "[0, 1073741824]", "N",
      .help = "rows of logits at a time with the fusion head; 0 = chosen"},
+    {"fault", AT(fault), TT_SECTION_COMPUTE, T | P | K, "", NULL, "NAME|random:SEED",
+     .help = "break the run on purpose, for exercise 9: a fault by name, or one that is not told; \"\" = none", .check = tt_fault_check},
     {"threads", AT(threads), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 1024]", "N",
      .help = "CPU threads; 0 = all there are", .here = true},
     {"device", AT(device), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
@@ -337,7 +357,7 @@ const struct tt_option tt_option_table[] = {
      .help = "write tokens and logits of the first batch into this safetensors file; \"\" = none", .here = true},
     {"quiet", AT(quiet), TT_SECTION_OUTPUT, T | E | G | D | B | P | R | C | K | X | M, "false", NULL, NULL,
      .help = "print results only", .here = true},
-    {"json", AT(json), TT_SECTION_OUTPUT, T | E | G | D | I | B | P | C | K | X | M, "false", NULL, NULL,
+    {"json", AT(json), TT_SECTION_OUTPUT, T | E | G | D | I | B | P | C | K | X | M | L, "false", NULL, NULL,
      .help = "print JSON instead of text", .here = true},
 
     /* general */
@@ -353,7 +373,7 @@ const struct tt_option tt_option_table[] = {
      .help = "read options from this YAML file; flags override it", .flag_only = true},
     {"print-config", AT(print_config), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | X | M, "false", NULL, NULL,
      .help = "print all options as such a file, and do nothing else", .flag_only = true},
-    {"help", AT(help), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | X | M | H, "false", NULL, NULL,
+    {"help", AT(help), TT_SECTION_GENERAL, T | E | G | D | I | B | P | R | C | K | X | M | L | H, "false", NULL, NULL,
      .help = "explain the command, and do nothing else", .flag_only = true},
 };
 // clang-format on

@@ -52,6 +52,7 @@ struct tt_config {
     int64_t threads, device;
     enum tt_switch graph; /* capture the step, where version and backend can */
     enum tt_gemm_tune gemm_tune;
+    char fault[32]; /* core/fault.h; "" = none */
 
     /* training */
     int64_t num_steps, grad_accum, seed;
@@ -119,6 +120,10 @@ struct tt_config {
     char runs[16384]; /* one a line; what is imported is in `input` */
     char fail_if[256], what[16], against[1024];
     double tolerance;
+
+    /* exercise; its words are in `runs` */
+    bool reveal, recorded;
+    char csv[1024];
 
     /* every command */
     char config[1024];

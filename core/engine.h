@@ -12,6 +12,7 @@ struct tt_engine {
     bool borrowed[TT_EXTERNAL_COUNT];
     void *arena;
     size_t arena_bytes;
+    bool pageable;       /* batches for it are gathered in memory that is not pinned (core/fault.h) */
     int32_t *val_tokens; /* pinned, on the host: where a batch for TT_X_VAL_TOKENS is gathered */
 };
 

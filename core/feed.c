@@ -1,11 +1,30 @@
 #include "core/feed.h"
 
+#include <stdlib.h>
+
+static tt_status make_buffer(const struct tt_feed *f, int32_t **out)
+{
+    struct tt_backend *b = f->engine->backend;
+    if (!f->engine->pageable) return b->ops->host_alloc(b->self, f->bytes, (void **)out);
+    *out = malloc(f->bytes);
+    return *out ? TT_OK : tt_fail(TT_FAILED, "out of memory for a batch");
+}
+
+static void drop_buffer(const struct tt_feed *f, int32_t *buffer)
+{
+    struct tt_backend *b = f->engine->backend;
+    if (f->engine->pageable)
+        free(buffer);
+    else if (buffer)
+        b->ops->host_free(b->self, buffer);
+}
+
 tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, int64_t rows, int64_t seq_len,
                        uint64_t position, int64_t first)
 {
     *f = (struct tt_feed){.engine = e, .bytes = (size_t)(rows * (seq_len + 1)) * sizeof(int32_t), .first = first};
     struct tt_backend *b = e->backend;
-    for (int i = 0; i < TT_FEED_BUFFERS; i++) TT_TRY(b->ops->host_alloc(b->self, f->bytes, (void **)&f->buffers[i]));
+    for (int i = 0; i < TT_FEED_BUFFERS; i++) TT_TRY(make_buffer(f, &f->buffers[i]));
     TT_TRY(b->ops->stream_create(b->self, &f->copy_stream));
     for (int i = 0; i < TT_FEED_SLOTS; i++) {
         TT_TRY(b->ops->event_create(b->self, &f->copied[i]));
@@ -63,7 +82,6 @@ void tt_feed_close(struct tt_feed *f)
         if (f->consumed[i]) b->ops->event_destroy(b->self, f->consumed[i]);
     }
     if (f->copy_stream) b->ops->stream_destroy(b->self, f->copy_stream);
-    for (int i = 0; i < TT_FEED_BUFFERS; i++)
-        if (f->buffers[i]) b->ops->host_free(b->self, f->buffers[i]);
+    for (int i = 0; i < TT_FEED_BUFFERS; i++) drop_buffer(f, f->buffers[i]);
     *f = (struct tt_feed){0};
 }

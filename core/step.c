@@ -11,7 +11,7 @@ static tt_status capture(struct tt_stepper *s)
     return st;
 }
 
-tt_status tt_step(struct tt_stepper *s)
+static tt_status run(struct tt_stepper *s)
 {
     const struct tt_backend_ops *ops = s->backend->ops;
     bool first = !s->warm;
@@ -19,6 +19,12 @@ tt_status tt_step(struct tt_stepper *s)
     if (first || !s->graph_wanted || !ops->graph_begin) return tt_plan_run(s->plan, s->backend, NULL);
     if (!s->graph) TT_TRY(capture(s));
     return ops->graph_replay(s->backend->self, s->graph, NULL);
+}
+
+tt_status tt_step(struct tt_stepper *s)
+{
+    TT_TRY(run(s));
+    return s->fault ? tt_fault_step(s->fault, s->backend) : TT_OK;
 }
 
 void tt_stepper_close(struct tt_stepper *s)

@@ -2,13 +2,14 @@
 #ifndef TT_STEP_H
 #define TT_STEP_H
 
-#include "core/plan.h"
+#include "core/fault.h"
 
 struct tt_stepper {
     struct tt_backend *backend;
     const struct tt_plan *plan; /* bound */
     bool graph_wanted;
     bool warm; /* the first step has run */
+    struct tt_fault_work *fault; /* NULL: nothing is wrong */
     tt_graph graph;
 };
 

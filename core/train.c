@@ -17,6 +17,7 @@ struct loop {
     struct tt_feed feed;
     struct tt_meter meter;
     struct tt_stepper stepper;
+    struct tt_fault_work fault;
     int64_t first;  /* steps done before this run */
     int64_t saved;  /* last step that is in a checkpoint */
     double val_loss;
@@ -209,6 +210,16 @@ static tt_status run_loop(struct loop *l, int64_t *step)
     return gone_bad(l) ? not_finite(l) : save(l, *step);
 }
 
+static tt_status open_fault(struct loop *l)
+{
+    enum tt_fault fault = tt_fault_of(l->c);
+    l->t->engine->pageable = fault == TT_FAULT_UNPINNED_COPIES;
+    if (!fault) return TT_OK;
+    l->fault = (struct tt_fault_work){.fault = fault, .config = l->c, .params = l->t->params, .engine = *l->t->engine};
+    l->stepper.fault = &l->fault;
+    return tt_fault_open(&l->fault);
+}
+
 static tt_status open_loop(struct loop *l)
 {
     struct tt_train *t = l->t;
@@ -218,6 +229,7 @@ static tt_status open_loop(struct loop *l)
     TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
     TT_TRY(note_config(l));
+    TT_TRY(open_fault(l));
     return tt_feed_open(&l->feed, t->engine, t->data, c->batch_size * c->grad_accum, c->seq_len, t->progress.position,
                         t->progress.step);
 }
@@ -225,6 +237,7 @@ static tt_status open_loop(struct loop *l)
 static tt_status close_loop(struct loop *l)
 {
     tt_feed_close(&l->feed);
+    if (l->stepper.fault) tt_fault_close(&l->fault);
     tt_status st = tt_meter_close(&l->meter);
     tt_stepper_close(&l->stepper);
     return st;

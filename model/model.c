@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "core/fault.h"
 #include "model/build.h"
 
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
@@ -184,7 +185,8 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
     if (!st) {
         struct build b = begin(m, p, B, S, positions);
         write(&b, blocks);
-        st = tt_plan_finish(p);
+        if (b.train) st = tt_fault_edit(tt_fault_of(&m->config), p);
+        if (!st) st = tt_plan_finish(p);
         if (st)
             tt_plan_free(p);
         else

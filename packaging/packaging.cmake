@@ -5,6 +5,7 @@ set_target_properties(tt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON) # a BLAS or 
 install(TARGETS tt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md cli/REFERENCE.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY packaging/slurm DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY exercises DESTINATION ${CMAKE_INSTALL_DATADIR}/tt)
 
 # ---- the manual page and the completions are the program's own words ----
 if(NOT CMAKE_CROSSCOMPILING)

@@ -38,7 +38,7 @@ struct tt_formula_scope {
     int count;
     const char *run;     /* of paths that name none; NULL: the first */
     double closeness;    /* how near to the largest a row has to be, relatively, to count as the largest too */
-    const char *lacking; /* set by evaluating: a run that was needed and is NULL */
+    const char *lacking; /* evaluating sets it to a run that was needed and is NULL; clear it before */
 };
 
 /* Errors are TT_USAGE and say what in the formula cannot be. Free the value, also after a failure. */

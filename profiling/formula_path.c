@@ -193,7 +193,7 @@ static tt_status follow(struct tt_formula_parser *p, struct place *at)
 tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out)
 {
     char key[64];
-    const struct tt_formula_run *run;
+    const struct tt_formula_run *run = NULL;
     bool names_run = *p->at == ':';
     TT_TRY(find_run(p, names_run ? first : NULL, &run));
     snprintf(key, sizeof key, "%s", first);

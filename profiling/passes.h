@@ -2,6 +2,7 @@
 #ifndef TT_PASSES_H
 #define TT_PASSES_H
 
+#include "core/fault.h"
 #include "core/feed.h"
 #include "model/session.h"
 #include "profiling/measure.h"
@@ -40,6 +41,7 @@ struct tt_run {
     struct tt_session session;
     struct tt_data *data;
     struct tt_feed feed;
+    struct tt_fault_work fault;
     struct tt_hold hold;
     struct tt_recorder recorder;
     struct tt_profile_launch launch;

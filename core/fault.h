@@ -1,0 +1,70 @@
+/* Faults to find: ways in which a training goes wrong or slow in practice, switched on by --fault for the course. Without
+ * it nothing here runs but a test for an empty name.
+ *
+ * A fault changes the configuration, the plan of a step before memory is placed, what the host does after a step, or how
+ * batches reach the device. Nobody else knows of them. */
+#ifndef TT_FAULT_H
+#define TT_FAULT_H
+
+#include "core/checkpoint.h"
+#include "core/config.h"
+#include "core/data.h"
+#include "core/engine.h"
+
+#define TT_FAULTS(X)                                                                               \
+    X(NONE, "", "nothing is wrong")                                                                \
+    X(NO_INIT, "no-init", "the weights keep unit variance: nobody scaled them down")               \
+    X(WRONG_STRIDE, "wrong-stride", "the attention's output projection exchanges the strides of its weights, in the forward pass only") \
+    X(HOST_WAIT, "host-wait", "the host waits for the device after every step")                    \
+    X(NAIVE_MATMUL, "naive-matmul", "the products of the SwiGLU are made a few rows at a time, and read their weights again for each") \
+    X(DROPPED_GRADIENT, "dropped-gradient", "the gradient of one down projection is never computed") \
+    X(DOUBLE_SHIFT, "double-shift", "the targets are shifted twice: two tokens ahead instead of one") \
+    X(NO_CLIP, "no-clip", "gradients are not clipped, and the learning rate is far too high")      \
+    X(TINY_BATCH, "tiny-batch", "a batch is taken one sequence at a time and accumulated")         \
+    X(UNPINNED_COPIES, "unpinned-copies", "batches lie in pageable memory")                        \
+    X(MASK_REBUILD, "mask-rebuild", "the host builds the causal mask and copies it to the device every step") \
+    X(EVAL_EVERY_STEP, "eval-every-step", "a validation follows every step")                       \
+    X(HOST_NORM, "host-norm", "the host computes the norm of the gradients, tensor by tensor, every step")
+
+enum tt_fault {
+#define X(id, name, text) TT_FAULT_##id,
+    TT_FAULTS(X)
+#undef X
+    TT_FAULT_COUNT
+};
+
+extern const char *const tt_fault_names[TT_FAULT_COUNT];
+extern const char *const tt_fault_texts[TT_FAULT_COUNT];
+
+/* A name, "random:SEED", or "". On the CPU a random one is never unpinned-copies, which only a GPU feels. */
+tt_status tt_fault_find(const char *text, enum tt_fault *out);
+tt_status tt_fault_check(const char *text); /* whether it can be found */
+enum tt_fault tt_fault_of(const struct tt_config *c); /* of a configuration that was checked */
+
+/* What may be told of it: its name, "hidden" when it was drawn, "" when there is none. */
+const char *tt_fault_shown(const struct tt_config *c);
+
+/* The configuration as the fault has it; the same when done twice. */
+void tt_fault_configure(struct tt_config *c);
+
+/* The operations of a training step, before their memory is placed. */
+tt_status tt_fault_edit(enum tt_fault fault, struct tt_plan *p);
+
+/* What the host does after each step. */
+struct tt_fault_work {
+    enum tt_fault fault;
+    const struct tt_config *config;
+    const struct tt_params *params;
+    struct tt_engine engine;         /* the caller's, not owned */
+    const struct tt_plan *eval_plan; /* eval-every-step: in a profile, where nobody else validates; else NULL */
+    struct tt_data *data;
+    float *host;
+    void *device;
+};
+
+tt_status tt_fault_open(struct tt_fault_work *w); /* the fields before `host` are set */
+/* `b` is where the step went; a validation goes through the engine's backend. */
+tt_status tt_fault_step(struct tt_fault_work *w, struct tt_backend *b);
+void tt_fault_close(struct tt_fault_work *w);
+
+#endif

@@ -1,0 +1,111 @@
+/* Faults that are mistakes in the plan of a step. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fault.h"
+
+static bool belongs_to(const void *address, enum tt_external x)
+{
+    size_t offset;
+    return tt_plan_owner(address, &offset) == -1 - (int)x;
+}
+
+static bool is_gemm_of(const struct tt_op *op, enum tt_phase phase, enum tt_group group)
+{
+    return op->is_gemm && op->phase == phase && op->group == group && op->args.gemm.batch == 1;
+}
+
+/* ---- wrong-stride ---- */
+
+/* The matrix is square, so that row and column strides may be exchanged without anybody noticing. */
+static void exchange_strides(struct tt_plan *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct tt_gemm *g = &p->ops[i].args.gemm;
+        if (is_gemm_of(&p->ops[i], TT_FORWARD, TT_G_ATTENTION) && g->n == g->k && belongs_to(g->b, TT_X_WEIGHTS)) g->trans_b = !g->trans_b;
+    }
+}
+
+/* ---- double-shift ---- */
+
+static void shift_again(struct tt_plan *p)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct tt_op *op = &p->ops[i];
+        if (op->is_gemm) continue;
+        if (op->kernel == TT_K_cross_entropy) op->args.cross_entropy.tokens++;
+        if (op->kernel == TT_K_gather_nll) op->args.gather_nll.tokens++;
+        if (op->kernel == TT_K_sub_target) op->args.sub_target.tokens++;
+    }
+    p->external_bytes[TT_X_TOKENS] += sizeof(int32_t); /* the last target of all lies behind the last token */
+}
+
+/* ---- dropped-gradient ---- */
+
+static int middle_layer(const struct tt_plan *p)
+{
+    int last = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->ops[i].layer > last) last = p->ops[i].layer;
+    return (last + 1) / 2;
+}
+
+static void drop_gradient(struct tt_plan *p)
+{
+    int kept = 0, layer = middle_layer(p);
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_op *op = &p->ops[i];
+        bool dropped = is_gemm_of(op, TT_BACKWARD, TT_G_DOWN) && op->layer == layer && belongs_to(op->args.gemm.c, TT_X_GRADS);
+        if (!dropped) p->ops[kept++] = *op;
+    }
+    p->count = kept;
+}
+
+/* ---- naive-matmul ---- */
+
+enum { ROWS_AT_A_TIME = 16 };
+
+static int64_t parts_of(const struct tt_op *op)
+{
+    const struct tt_gemm *g = &op->args.gemm;
+    bool ffn = op->is_gemm && (op->group == TT_G_GATE_UP || op->group == TT_G_DOWN);
+    bool by_rows = ffn && !g->trans_a && g->batch == 1 && !g->addend && g->epilogue == TT_EPILOGUE_NONE;
+    return by_rows ? (g->m + ROWS_AT_A_TIME - 1) / ROWS_AT_A_TIME : 1;
+}
+
+static struct tt_op part(const struct tt_op *whole, int64_t i)
+{
+    struct tt_op op = *whole;
+    struct tt_gemm *g = &op.args.gemm;
+    int64_t first = i * ROWS_AT_A_TIME, rest = g->m - first;
+    g->a = (const char *)g->a + (size_t)(first * g->lda) * tt_dtype_size(g->type_a);
+    g->c = (char *)g->c + (size_t)(first * g->ldc) * tt_dtype_size(g->type_c);
+    g->m = rest < ROWS_AT_A_TIME ? rest : ROWS_AT_A_TIME;
+    return op;
+}
+
+static tt_status split_products(struct tt_plan *p)
+{
+    int64_t total = 0;
+    for (int i = 0; i < p->count; i++) total += parts_of(&p->ops[i]);
+    if (total > 1 << 20) return tt_fail(TT_USAGE, "--fault naive-matmul makes too many operations of this shape; choose a smaller one");
+    struct tt_op *ops = malloc((size_t)total * sizeof *ops);
+    if (!ops) return tt_fail(TT_FAILED, "out of memory for a plan of %lld operations", (long long)total);
+    int n = 0;
+    for (int i = 0; i < p->count; i++) {
+        int64_t parts = parts_of(&p->ops[i]);
+        for (int64_t k = 0; k < parts; k++) ops[n++] = parts > 1 ? part(&p->ops[i], k) : p->ops[i];
+    }
+    free(p->ops);
+    p->ops = ops;
+    p->count = p->op_cap = n;
+    return TT_OK;
+}
+
+tt_status tt_fault_edit(enum tt_fault fault, struct tt_plan *p)
+{
+    if (fault == TT_FAULT_WRONG_STRIDE) exchange_strides(p);
+    if (fault == TT_FAULT_DOUBLE_SHIFT) shift_again(p);
+    if (fault == TT_FAULT_DROPPED_GRADIENT) drop_gradient(p);
+    return fault == TT_FAULT_NAIVE_MATMUL ? split_products(p) : TT_OK;
+}
