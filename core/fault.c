@@ -78,7 +78,7 @@ void tt_fault_configure(struct tt_config *c)
         break;
     case TT_FAULT_NO_CLIP:
         c->clip_norm = 0;
-        c->learning_rate = 0.1;
+        c->learning_rate = 1;
         c->warmup_steps = 0;
         break;
     case TT_FAULT_TINY_BATCH:

@@ -86,7 +86,8 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
         because(m, TT_MARK_PASSED, "the profile has no such figure");
         return TT_OK;
     }
-    snprintf(m->right, sizeof m->right, "%.6g%s%s", right, q->unit ? " " : "", q->unit ? q->unit : "");
+    bool whole = fabs(right) < 1e15 && right == trunc(right);
+    snprintf(m->right, sizeof m->right, "%.*g%s%s", whole ? 15 : 6, right, q->unit ? " " : "", q->unit ? q->unit : "");
     if (m->given[0] && read_number(q, m, &x)) right_or_wrong(m, near(q, x, right), slip(q, x, right));
     return TT_OK;
 }
