@@ -1,9 +1,10 @@
-/* Causal attention of one head in tiles with online softmax, as flash attention does it, in plain C: to try tile sizes out.
+/* Causal attention of one head in tiles with online softmax, as flash attention does it, in plain C: to try tile sizes
+ * out.
  *
  *     cc -O2 -o tiles tiles.c -lm && ./tiles LENGTH HEAD_DIM ROWS COLS
  *
- * ROWS rows of Q meet COLS rows of K and V at a time. What a GPU would hold on chip, and the bytes it would read and write in
- * memory, follow from the loops and are counted as they run. */
+ * ROWS rows of Q meet COLS rows of K and V at a time. What a GPU would hold on chip, and the bytes it would read and
+ * write in memory, follow from the loops and are counted as they run. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,10 @@ static float dot(const float *a, const float *b, int n)
     return sum;
 }
 
-/* Columns [c0, c1) for row i: m is the largest score so far, l the sum of exp(score - m), o the sum of exp(score - m) v.
- * When a larger score comes, what was summed is scaled down; it is never read again. */
-static void row_meets_tile(struct shape s, int i, int c0, int c1, const float *q, const float *K, const float *V, float *m,
-                           float *l, float *o)
+/* Columns [c0, c1) for row i: m is the largest score so far, l the sum of exp(score - m), o the sum of exp(score - m)
+ * v. When a larger score comes, what was summed is scaled down; it is never read again. */
+static void row_meets_tile(struct shape s, int i, int c0, int c1, const float *q, const float *K, const float *V,
+                           float *m, float *l, float *o)
 {
     float scale = 1 / sqrtf((float)s.D), top = *m;
     float score[c1 - c0];
@@ -118,8 +119,8 @@ int main(int argc, char **argv)
     double moved = flash(s, Q, K, V, O);
     double ms = 1e3 * (double)(clock() - start) / CLOCKS_PER_SEC, error = largest_error(s, Q, K, V, O);
     double chip = 4.0 * ((double)s.D * (2 * s.rows + 2 * s.cols) + (double)s.rows * s.cols + 2 * s.rows);
-    printf("S %d D %d tile %dx%d: %.1f KiB on chip, %.2f MiB moved, %.1f ms on this CPU, largest error %.1e\n", s.S, s.D, s.rows,
-           s.cols, chip / 1024, moved / 1048576, ms, error);
+    printf("S %d D %d tile %dx%d: %.1f KiB on chip, %.2f MiB moved, %.1f ms on this CPU, largest error %.1e\n", s.S,
+           s.D, s.rows, s.cols, chip / 1024, moved / 1048576, ms, error);
     free(Q);
     free(K);
     free(V);
