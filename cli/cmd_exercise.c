@@ -392,7 +392,7 @@ tt_status tt_cmd_exercise(const struct tt_options *o)
 {
     struct call k = {.c = &o->c, .words = calloc(WORDS, sizeof *k.words)};
     if (!k.words) return tt_fail(TT_FAILED, "out of memory");
-    for (const char *at = o->c.runs; k.n < WORDS && tt_list_next(&at, '\n', k.words[k.n], sizeof k.words[k.n]);) k.n++;
+    for (const char *at = o->c.words; k.n < WORDS && tt_list_next(&at, '\n', k.words[k.n], sizeof k.words[k.n]);) k.n++;
     if (!k.n) snprintf(k.words[k.n++], sizeof *k.words, "list");
     tt_status st = act(&k);
     free(k.words);

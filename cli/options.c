@@ -211,7 +211,7 @@ const struct tt_option tt_option_table[] = {
      .help = "the folder of the model to read"},
 
     /* exercise */
-    {"do", AT(runs), TT_SECTION_EXERCISE, L, "", NULL, "WORDS",
+    {"do", AT(words), TT_SECTION_EXERCISE, L, "", NULL, "WORDS",
      .help = "list, start N DIR, hint N [K], check N DIR, solution N, class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
     {"recorded", AT(recorded), TT_SECTION_EXERCISE, L, "false", NULL, NULL,
      .help = "start with the profiles recorded on an H200 instead of your own, where the exercise has them", .flag_only = true},

@@ -121,7 +121,8 @@ struct tt_config {
     char fail_if[256], what[16], against[1024];
     double tolerance;
 
-    /* exercise; its words are in `runs` */
+    /* exercise */
+    char words[16384]; /* what to do, and with what; one a line */
     bool reveal, recorded;
     char csv[1024];
 

@@ -68,7 +68,7 @@ struct tt_marked_run {
 
 struct tt_marked {
     const struct tt_exercise *exercise;
-    char folder[1024], learner[128];
+    char folder[1024], learner[128], started[32];
     struct tt_marked_run runs[TT_EXERCISE_RUNS];
     struct tt_mark *marks; /* one for each question */
     double points, most, extra; /* reached, of the questions that count, and of optional ones */
@@ -79,6 +79,8 @@ struct tt_marked {
 tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, const char *recorded, struct tt_marked *out);
 void tt_marked_free(struct tt_marked *m);
 
+/* Reads when the exercise was started in the folder; an error where it was not. */
+tt_status tt_exercise_started(struct tt_marked *m);
 /* Opens the run or says in `refusal` why not; an error is one of the exercise itself. */
 tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded);
 /* One question, with the answer as it stands in the worksheet (NULL: not there). */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "profiling/exercise.h"
 
 const char *const tt_mark_names[TT_MARK_KINDS] = {"right", "wrong", "empty", "unknown", "passed over", "refused"};
@@ -86,6 +87,8 @@ tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, cons
     *out = (struct tt_marked){.exercise = e};
     snprintf(out->folder, sizeof out->folder, "%s", folder);
     snprintf(path, sizeof path, "%s/worksheet.yaml", folder);
+    TT_TRY(tt_exercise_started(out));
+    if (!tt_is_file(path)) return tt_fail(TT_USAGE, "%s is not there; tt exercise start makes one in a new folder", path);
     TT_TRY(tt_exercise_yaml(path, &sheet));
     tt_status st = mark_sheet(out, sheet, path, recorded);
     tt_yaml_free(sheet);

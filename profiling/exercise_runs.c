@@ -156,8 +156,8 @@ static void check_same(struct tt_marked *m, int i)
     }
 }
 
-/* When the exercise was started; it has to be this one. */
-static tt_status read_start(const struct tt_marked *m, char *started, size_t size)
+/* It has to be this exercise. */
+tt_status tt_exercise_started(struct tt_marked *m)
 {
     char path[1400], *text;
     size_t n;
@@ -172,7 +172,7 @@ static tt_status read_start(const struct tt_marked *m, char *started, size_t siz
     free(text);
     if (st) return tt_context(st, "%s", path);
     tt_json_int(root, "exercise", 0, 1000, &number);
-    snprintf(started, size, "%s", tt_json_string(root, "started", ""));
+    snprintf(m->started, sizeof m->started, "%s", tt_json_string(root, "started", ""));
     tt_json_free(root);
     if (number == m->exercise->number) return TT_OK;
     return tt_fail(TT_USAGE, "%s is a folder of exercise %lld, not of %lld", m->folder, (long long)number,
@@ -181,11 +181,9 @@ static tt_status read_start(const struct tt_marked *m, char *started, size_t siz
 
 tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded)
 {
-    char started[64];
-    TT_TRY(read_start(m, started, sizeof started));
     for (int i = 0; i < m->exercise->run_count; i++) {
         open_run(&m->exercise->runs[i], m->folder, recorded, &m->runs[i]);
-        check_time(started, &m->runs[i]);
+        check_time(m->started, &m->runs[i]);
         check_sheet(sheet, m->exercise->runs[i].name, &m->runs[i]);
         check_distinct(m, i);
         check_same(m, i);

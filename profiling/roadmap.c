@@ -142,8 +142,9 @@ static tt_status determinism_gate(const struct roadmap *r, const struct tt_compa
     }
     snprintf(path, sizeof path, "%s/%s", r->folder, last->again);
     tt_status st = tt_profile_read(path, &again);
-    bool same = !st && same_losses(&c->runs[c->n - 1].profile, &again);
-    bool twice = !st && strcmp(c->runs[c->n - 1].profile.run.created, again.run.created);
+    const struct tt_profile *own = &c->runs[c->n - 1].profile;
+    bool twice = !st && (strcmp(own->run.created, again.run.created) || own->step.mean != again.step.mean);
+    bool same = !st && same_losses(own, &again);
     if (!st && !twice)
         put_gate(out, passed, "deterministic", UNKNOWN, "again: is the same profile; measure a second one");
     else if (!st)

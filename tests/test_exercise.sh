@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# tt exercise as a learner and an instructor type it: right answers, wrong ones, and what is refused. The right answers are read
+# from the files a learner reads, not from the checker.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$PWD/exercises
+cd "$dir" || exit 1
+failed=0
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --vocab-size 50 --seq-len 16 --batch-size 4"
+quick="--num-steps 2 --warmup 1 --quiet"
+
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+    [ -f out ] && tail -n 40 out | sed 's/^/     out: /'
+    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
+}
+# expect CODE "words in the output" command…
+expect() {
+    local code=$1 words=$2 got
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
+    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+}
+marked() { grep -qE "^  $1 +$2 " out || fail "$2 is not $1"; }
+answer() { sed -i "s|^  $2: .*|  $2: $3|" "$1/worksheet.yaml"; }
+passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+
+"$TT" profile $tiny $quick --out nothing >out 2>err
+[ $? = 3 ] && { cat err; exit 77; }
+
+expect 0 "Baseline analysis" "$TT" exercise
+expect 0 "questions" "$TT" exercise list
+expect 2 "did you mean check" "$TT" exercise chek 1 one
+expect 2 "no exercise 99" "$TT" exercise start 99 one
+expect 2 "no exercise x" "$TT" exercise hint x
+expect 2 "a number and a new folder" "$TT" exercise start 1
+expect 2 "nothing is no folder of an exercise" "$TT" exercise check 1 nothing --json
+[ -e nothing/result.json ] && fail "a result in a folder of no exercise"
+expect 2 "is no folder" "$TT" exercise check 1 nobody
+expect 2 "CHECKS.md" env TT_EXERCISES=/nowhere "$TT" exercise list
+expect 0 "worksheet.yaml" "$TT" exercise start 1 ada
+[ "$(ls ada | tr '\n' ' ')" = "README.md exercise.json worksheet.yaml " ] || fail "start left: $(ls ada)"
+expect 2 "not empty" "$TT" exercise start 1 ada
+expect 0 "hint 1" "$TT" exercise hint 1
+expect 0 "hint 2" "$TT" exercise hint 1 2
+expect 2 "has the hints 1 to" "$TT" exercise hint 1 99
+expect 0 "solution" "$TT" exercise solution 1
+expect 2 "of exercise 1, not of 2" "$TT" exercise check 2 ada
+passed "list, start, hint, solution"
+
+expect 6 "refused: it is not there" "$TT" exercise check 1 ada
+marked refused step_ms
+cp -r nothing ada/baseline
+expect 6 'asks for "baseline"' "$TT" exercise check 1 ada
+rm -r ada/baseline
+"$TT" profile $tiny $quick --version baseline --out ada/baseline >out 2>err || fail "no profile"
+seal=$(sed -n 's/^saved .*seal //p' out)
+[ ${#seal} = 8 ] || fail "tt profile printed no seal"
+expect 6 "score 0 of" "$TT" exercise check 1 ada
+marked empty step_ms
+
+# what a learner reads
+summary=ada/baseline/summary.md csv=ada/baseline/operators.csv
+sed -i 's/^learner: ""/learner: "Ada"/' ada/worksheet.yaml
+answer ada baseline "\"$seal\""
+answer ada parameters "$(sed -n 's/.* vocabulary [0-9]*: \([0-9]*\) parameters.*/\1/p' $summary)"
+answer ada chance_loss "$(awk 'BEGIN {printf "%.3f", log(50)}')"
+answer ada starts_at_chance true
+answer ada step_ms "\"$(sed -n 's/^| step, undisturbed .* | \([0-9.]*\) ms.*/\1/p' $summary) ms\""
+answer ada tokens_per_second "$(sed -n 's/^| samples.s, tokens.s | [0-9.]*, \([0-9]*\) |/\1/p' $summary)"
+answer ada kernels "$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)"
+answer ada largest_group "$(awk -F, '$1 == "group" && $9 > best {best = $9; name = $2} END {print name}' $csv)"
+answer ada top_groups "[$(awk -F, '$1 == "group" {print $9, $2}' $csv | sort -rg | awk 'NR < 4 {printf "%s%s", sep, $2; sep = ", "}')]"
+answer ada gemm_percent "$(awk -F, '$2 == "gemm" {s += $9} END {print s}' $csv)"
+answer ada mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "true" : "false"}' $csv)"
+answer ada first_idea '"the largest group, since its share is largest"'
+expect 6 "Ada" "$TT" exercise check 1 ada
+for question in parameters chance_loss starts_at_chance step_ms tokens_per_second kernels largest_group top_groups gemm_percent mostly_gemm first_idea; do
+    marked right $question
+done
+marked empty longest_phase
+grep -q '"mark": "right"' ada/result.json || fail "result.json has no marks"
+passed "right answers"
+
+cp -r ada wrong
+answer wrong kernels 7
+answer wrong step_ms 1e9
+answer wrong tokens_per_second lots
+answer wrong largest_group nobody
+answer wrong mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "false" : "true"}' $csv)"
+answer wrong top_groups "[a, b, c]"
+answer wrong first_idea '"no"'
+expect 6 "too small for this run" "$TT" exercise check 1 wrong
+for question in kernels step_ms largest_group mostly_gemm top_groups; do marked wrong $question; done
+marked unknown tokens_per_second
+marked unknown first_idea
+marked right parameters
+expect 6 "right: " "$TT" exercise check 1 wrong --reveal
+"$TT" exercise check 1 wrong 2>/dev/null | grep -q "right: " && fail "the right answers are shown without --reveal"
+expect 6 '"mark": "wrong"' "$TT" exercise check 1 wrong --json
+answer wrong kernels "7 # twice"
+sed -i 's/^  kernels:/  kernles:/' wrong/worksheet.yaml
+expect 2 "no question \"kernles\"" "$TT" exercise check 1 wrong
+printf 'answers: [\n' >wrong/worksheet.yaml
+expect 2 "worksheet.yaml: line" "$TT" exercise check 1 wrong
+rm wrong/worksheet.yaml
+expect 2 "worksheet.yaml" "$TT" exercise check 1 wrong
+passed "wrong answers"
+
+# answers that do not come from that run
+cp -r ada forged && sed -i 's/"kernels": [0-9]*,/"kernels": 7,/' forged/baseline/profile.json
+expect 6 "seal is broken" "$TT" exercise check 1 forged
+marked refused kernels
+"$TT" report forged/baseline >out 2>err || fail "no report of a changed profile"
+expect 6 "seal is broken or missing" "$TT" exercise check 1 forged
+"$TT" report ada/baseline >out 2>err && expect 6 "right" "$TT" exercise check 1 ada
+cp -r ada early && sed -i 's/"started": ".*"/"started": "2999-01-01T00:00:00Z"/' early/exercise.json
+expect 6 "before this exercise was started" "$TT" exercise check 1 early
+cp -r ada again && "$TT" profile $tiny $quick --version baseline --out again/baseline >out 2>err
+expect 6 "filled in from a run with the seal" "$TT" exercise check 1 again
+cp -r ada broken && echo "{" >broken/baseline/profile.json
+expect 6 "cannot be read" "$TT" exercise check 1 broken
+"$TT" exercise start 4 four >out 2>err
+cp -r ada/baseline four/baseline
+cp -r ada/baseline four/qkv
+sed -i 's/"started": ".*"/"started": "2000-01-01T00:00:00Z"/' four/exercise.json
+expect 6 'its run.fuse is ""' "$TT" exercise check 4 four
+passed "refused runs"
+
+"$TT" exercise start 3 three --recorded >out 2>err || fail "no recorded profiles"
+expect 6 ", recorded" "$TT" exercise check 3 three
+passed "recorded profiles"
+
+mkdir -p class/bob && cp -r ada class/ada && cp -r ada class/bob/first
+sed -i 's/"Ada"/"=Bob"/' class/bob/first/worksheet.yaml
+answer class/bob/first kernels 1
+"$TT" exercise check 1 class/ada >out 2>err
+"$TT" exercise check 1 class/bob/first >out 2>err
+expect 0 "has a run of Ada" "$TT" exercise class class --csv class.csv
+grep -qE '^  kernels +right: 1 of 2' out || fail "the class does not count"
+grep -q "^\"'=Bob\",1,kernels,wrong,0,\"1\"" class.csv || fail "class.csv: $(grep kernels class.csv)"
+expect 2 "no result.json" "$TT" exercise class nothing
+expect 2 "no folder" "$TT" exercise class nobody
+expect 2 "needs the learners" "$TT" exercise class
+passed "class"
+
+mkdir road && cp -r ada/baseline road/baseline
+"$TT" profile $tiny $quick --version fused --out road/fused >out 2>err
+"$TT" profile $tiny $quick --version fused --out road/again >out 2>err
+printf 'steps:\n  - run: baseline\n  - run: fused\n    predicted: 1.5\n    again: again\ngates:\n  throughput: -0.999\n  loss: 0.02\n  memory: 0\n' >road/roadmap.yaml
+expect 0 "gate deterministic  holds" "$TT" exercise roadmap road
+for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || fail "the gate $gate does not hold"; done
+grep -qE '^fused +1\.50 ' out || fail "the prediction is not shown"
+sed -i 's/throughput: .*/throughput: 1000/' road/roadmap.yaml
+expect 6 "gate throughput     fails" "$TT" exercise roadmap road
+sed -i 's/again: again/again: fused/' road/roadmap.yaml
+expect 6 "measure a second one" "$TT" exercise roadmap road
+printf 'steps: []\n' >road/roadmap.yaml
+expect 2 "steps" "$TT" exercise roadmap road
+passed "roadmap"
+
+expect 2 "did you mean no-init" "$TT" train $tiny --fault no-inti --out ""
+expect 0 "fault   hidden" "$TT" train $tiny --vocab-size 64 --num-steps 2 --val-interval 0 --fault random:5 --out ""
+expect 0 ":" "$TT" exercise solution 9 --fault random:5
+name=$(sed 's/:.*//' out)
+"$TT" train $tiny --vocab-size 64 --num-steps 2 --val-interval 0 --fault random:5 --out "" 2>&1 | grep -q "$name" && fail "a hidden fault is named"
+expect 1 "differ" "$TT" check grads $tiny --fault wrong-stride --against baseline
+expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
+passed "faults"
+exit $failed
