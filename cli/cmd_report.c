@@ -14,6 +14,7 @@ enum { PATHS = 64 };
 
 struct report {
     const struct tt_config *c;
+    double steps;       /* in what is imported; 0 = as the files say */
     char profile[1024]; /* the folder or file of a profile; "" = none */
     char imports[PATHS][1024];
     const char *import_list[PATHS];
@@ -41,7 +42,7 @@ static tt_status add_import(struct report *r, const char *path)
 static tt_status sort_words(struct report *r)
 {
     char word[1024];
-    for (const char *at = r->c->input; tt_list_next(&at, '\n', word, sizeof word);) TT_TRY(add_import(r, word));
+    for (const char *at = r->c->import; tt_list_next(&at, '\n', word, sizeof word);) TT_TRY(add_import(r, word));
     for (const char *at = r->c->runs; tt_list_next(&at, '\n', word, sizeof word);) {
         if (!is_profile(word))
             TT_TRY(add_import(r, word));
@@ -107,7 +108,7 @@ static tt_status run(struct report *r)
     char folder[1024];
     TT_TRY(sort_words(r));
     tt_status st = TT_OK;
-    if (r->import_count) st = tt_import(r->import_list, r->import_count, (double)r->c->repeats, &imported, &log);
+    if (r->import_count) st = tt_import(r->import_list, r->import_count, r->steps, &imported, &log);
     if (!st && r->profile[0]) st = tt_profile_read(r->profile, &profile);
     const struct tt_profile *shown = r->profile[0] ? &profile : &imported;
     if (!st) st = write_report(r, shown, r->profile[0] && r->import_count ? &imported : NULL, !r->profile[0]);
@@ -124,6 +125,7 @@ tt_status tt_cmd_report(const struct tt_options *o)
     struct report *r = calloc(1, sizeof *r);
     if (!r) return tt_fail(TT_FAILED, "out of memory");
     r->c = &o->c;
+    r->steps = tt_option_given(o, "num-steps") ? (double)o->c.num_steps : 0;
     tt_status st = run(r);
     free(r);
     return st;
