@@ -47,12 +47,14 @@ static tt_status sort_words(struct report *r)
         if (!is_profile(word))
             TT_TRY(add_import(r, word));
         else if (r->profile[0])
-            return tt_fail(TT_USAGE, "a report is of one profile; put %s and %s side by side with tt compare", r->profile, word);
+            return tt_fail(TT_USAGE, "a report is of one profile; put %s and %s side by side with tt compare",
+                           r->profile, word);
         else
             snprintf(r->profile, sizeof r->profile, "%s", word);
     }
     if (r->profile[0] || r->import_count) return TT_OK;
-    return tt_fail(TT_USAGE, "nothing to report; name the folder of a profile, or give files of other profilers with --import");
+    return tt_fail(TT_USAGE,
+                   "nothing to report; name the folder of a profile, or give files of other profilers with --import");
 }
 
 /* The folder that the report goes to. */
@@ -80,13 +82,15 @@ static void print(const struct tt_profile *p, const char *log, const char *folde
     tt_headline(p, line);
     printf("%s\n", line);
     for (int i = 0; i < p->operators_count && i < 10 && !quiet; i++)
-        printf("%5.1f %%  %10s  %6lld x  %-40.40s %s\n", 100 * p->operators[i].share, tt_si_time(p->operators[i].seconds, time),
-               (long long)p->operators[i].count, p->operators[i].name, p->operators[i].group);
+        printf("%5.1f %%  %10s  %6lld x  %-40.40s %s\n", 100 * p->operators[i].share,
+               tt_si_time(p->operators[i].seconds, time), (long long)p->operators[i].count, p->operators[i].name,
+               p->operators[i].group);
     for (int i = 0; i < n && i < 3 && !quiet; i++) printf("try     %s: %s\n", advice[i].what, advice[i].reason);
     printf("saved   %s/report.html\n", folder);
 }
 
-static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported, bool fresh)
+static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported,
+                              bool fresh)
 {
     char folder[1024], path[1100];
     choose_folder(r, folder);
