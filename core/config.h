@@ -116,7 +116,7 @@ struct tt_config {
     bool remeasure, bare;
 
     /* report, compare, check */
-    char runs[16384]; /* one a line; what is imported is in `input` */
+    char runs[16384], import[16384]; /* one a line */
     char fail_if[256], what[16], against[1024];
     double tolerance;
 
