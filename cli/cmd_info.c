@@ -35,7 +35,7 @@ static tt_status gather(struct info *n)
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
     TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
     n->cost = tt_cost_of_plan(n->session.step);
-    n->total = (double)tt_engine_total(&n->session.engine) + host_bytes(n) + process_bytes;
+    n->total = (double)tt_engine_total(&n->session.engine) + (double)n->device.memory_used + host_bytes(n) + process_bytes;
     return TT_OK;
 }
 
@@ -90,6 +90,7 @@ static void print_memory(const struct info *n)
     printf("\nmemory that training takes: %s\n", total);
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++) line(tt_external_name((enum tt_external)x), (double)e->bytes[x]);
     line("activations", (double)e->arena_bytes);
+    line("workspace", (double)n->device.memory_used);
     line("batches ahead", host_bytes(n));
     line("program, libraries", process_bytes);
     if (n->device.memory_free && n->total > (double)n->device.memory_free)
