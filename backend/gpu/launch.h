@@ -18,6 +18,8 @@ extern "C" {
 
 /* args points to the struct of that kernel. */
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
+/* The same; where the vendor's folder has a kernel of its own for this chip and these arguments, by that one. */
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* From a kernel's id to its launcher; a kernel without one does not link. */
-#include "backend/gpu/launch.h"
+#include "gpu_platform.h"
 
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
 {
@@ -13,4 +13,13 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
         break;
     }
     return -1;
+}
+
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
+{
+#ifdef GPU_NATIVE
+    gpu_error e;
+    if (GPU_NATIVE(kernel, args, s, &e)) return e;
+#endif
+    return tt_gpu_launch(kernel, args, s);
 }
