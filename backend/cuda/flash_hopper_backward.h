@@ -13,10 +13,14 @@
 
 #include "backend/cuda/flash_hopper.h"
 
+#ifndef BK_DRAIN
+#define BK_DRAIN 0
+#endif
 template <typename T_, int D_, int GROUPS_, int COLS_, int STAGES_, bool KEYS_> struct backward_shape {
     typedef T_ T;
     static constexpr int D = D_, GROUPS = GROUPS_, COLS = COLS_, STAGES = STAGES_;
     static constexpr bool KEYS = KEYS_;
+    static constexpr bool DRAIN = KEYS && (D > 64 || BK_DRAIN); /* registers are too few to begin the next step early */
     static constexpr int ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int X_BYTES = ROWS * D * 2, U_BYTES = COLS * D * 2;
     static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE;
@@ -221,7 +225,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             hopper_mma_begin();
             hopper_accumulate<T, C::COLS, C::D>(dx, p, u, true);
             hopper_mma_commit();
-            if constexpr (C::KEYS && C::D > 64) hopper_mma_wait<0>(), hopper_hold(dx); /* else registers run out */
+            if constexpr (C::DRAIN) hopper_mma_wait<0>(), hopper_hold(dx);
             held = stage;
         }
         hopper_mma_wait<0>();

@@ -5,9 +5,10 @@
  * The scores of a tile are under way while the values of the one before are added up: P stays in registers. */
 #include "backend/cuda/flash_hopper.h"
 
-template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_> struct forward_shape {
+template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_, bool TURNS_> struct forward_shape {
     typedef T_ T;
     static constexpr int D = D_, GROUPS = GROUPS_, KEYS = KEYS_, STAGES = STAGES_;
+    static constexpr bool TURNS = TURNS_; /* a group multiplies while the others compute exponentials */
     static constexpr int ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int Q_BYTES = ROWS * D * 2, KV_BYTES = KEYS * D * 2;
     static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* that read what is copied */
@@ -126,6 +127,14 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     auto leave = [&](uint64_t *empty) {
         if (speaks) hopper_arrive(empty);
     };
+    /* every group has as many turns in an item */
+    auto turn = [&]() {
+        if (C::TURNS) hopper_sync(1 + group, 2 * HOPPER_GROUP);
+    };
+    auto pass = [&]() {
+        if (C::TURNS) hopper_sync_arrive(1 + (group + 1) % C::GROUPS, 2 * HOPPER_GROUP);
+    };
+    if (group == C::GROUPS - 1) pass();
 
     FLASH_NO_UNROLL
     for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
@@ -134,6 +143,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
         bool seen = row / C::KEYS < tiles; /* else all its queries are beyond S */
         int j = seen ? row / C::KEYS : -1;
         for (int skip = tiles - 1; skip > j; skip--) { /* the other groups' only */
+            if (skip > 0) turn(), pass();
             hopper_wait(m.k_full + at_k.stage, at_k.parity), leave(m.k_empty + at_k.stage), at_k.next();
             hopper_wait(m.v_full + at_v.stage, at_v.parity), leave(m.v_empty + at_v.stage), at_v.next();
         }
@@ -168,8 +178,10 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
             hopper_round<T>(p, s);
             FLASH_NO_UNROLL
             while (--j >= 0) {
+                turn();
                 scores();
                 values();
+                pass();
                 hopper_mma_wait<1>();
                 hopper_hold(s);
                 leave(m.k_empty + at_k.stage), at_k.next();
@@ -248,10 +260,14 @@ template <typename C> static gpu_error forward_launch(const struct tt_flash_args
     return e ? e : GPU_LAUNCH(forward_kernel<C>, gpu_grid(hopper_blocks(&f.work)), C::THREADS, C::bytes, s, f);
 }
 
+#ifndef FWD_G
+#define FWD_G 2
+#define FWD_T true
+#endif
 template <typename T> static gpu_error forward_choose(const struct tt_flash_args *a, gpu_stream s, bool *mine)
 {
-    if (a->D == 64) return forward_launch<forward_shape<T, 64, 2, 128, 2>>(a, s, mine);
-    return forward_launch<forward_shape<T, 128, 2, 128, 2>>(a, s, mine);
+    if (a->D == 64) return forward_launch<forward_shape<T, 64, FWD_G, 128, 2, FWD_T>>(a, s, mine);
+    return forward_launch<forward_shape<T, 128, 2, 128, 2, FWD_T>>(a, s, mine);
 }
 
 bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e)
