@@ -13,6 +13,9 @@
 
 #include "backend/cuda/flash_hopper.h"
 
+#ifndef BTURN
+#define BTURN 1
+#endif
 #ifndef BK_DRAIN
 #define BK_DRAIN 0
 #endif
@@ -154,7 +157,7 @@ GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS /
 template <typename C> GPU_DEVICE void backward_products(const struct backward_args &a, const backward_shared<C> &m)
 {
     typedef typename C::T T;
-    int group = gpu_wave() / 4 - 1, own_parity = 0;
+    int group = hopper_group() - 1, own_parity = 0;
     uint32_t below = group * HOPPER_ROWS * HOPPER_ROW_BYTES, x = hopper_address(m.x) + below;
     uint32_t y = hopper_address(m.y) + below, stages = hopper_address(m.stages);
     hopper_ring<C::STAGES> ring = {0, 0};
@@ -162,6 +165,14 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
     auto leave = [&](uint64_t *empty) {
         if (gpu_lane() == 0) hopper_arrive(empty);
     };
+    /* A group multiplies while the other computes exponentials; every group has as many turns in an item. */
+    auto turn = [&]() {
+        if (BTURN) hopper_sync(1 + group, 2 * HOPPER_GROUP);
+    };
+    auto pass = [&]() {
+        if (BTURN) hopper_sync_arrive(1 + (group + 1) % C::GROUPS, 2 * HOPPER_GROUP);
+    };
+    if (group == C::GROUPS - 1) pass();
 
     FLASH_NO_UNROLL
     for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
@@ -189,7 +200,9 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             int stage = ring.stage;
             hopper_wait(m.full + stage, ring.parity);
             ring.next();
+            turn();
             if (C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS) { /* every key is after every query */
+                pass();
                 leave(m.empty + stage);
                 if (r.steps == 1) leave(m.own_empty);
                 continue;
@@ -203,6 +216,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             hopper_mma_commit();
             hopper_product<T, C::COLS, C::D, C::ROWS>(dp, y, w);
             hopper_mma_commit();
+            pass();
             hopper_mma_wait<1>();
             hopper_hold(s);
             if (held >= 0) leave(m.empty + held);

@@ -64,28 +64,49 @@ struct forward_rows {
     float top[2], sum[2];
 };
 
-/* Scores become e^(scale·(score - maximum)), c = scale·log2(e); `factor` is what sums and outputs so far shrink by. */
-template <int N>
-GPU_DEVICE void forward_softmax(float (&s)[N], struct forward_rows &w, float (&factor)[2], float c)
+/* The maxima of the rows of a tile. */
+template <int N> GPU_DEVICE void forward_maxima(const float (&s)[N], float (&top)[2])
 {
+    float part[2][4];
     GPU_UNROLL
-    for (int r = 0; r < 2; r++) {
-        float top = w.top[r], sums[2] = {0.0f, 0.0f};
-        GPU_UNROLL
-        for (int i = 2 * r; i < N; i += 4) top = gpu_max(top, gpu_max(s[i], s[i + 1]));
-        top = gpu_tile_row_max(top);
-        factor[r] = gpu_exp2_fast((w.top[r] - top) * c);
-        w.top[r] = top;
-        float shift = top * c;
-        GPU_UNROLL
-        for (int i = 2 * r; i < N; i += 4)
-            GPU_UNROLL
-            for (int e = 0; e < 2; e++) {
-                s[i + e] = gpu_exp2_fast(gpu_fma(s[i + e], c, -shift));
-                sums[e] += s[i + e];
-            }
-        w.sum[r] = gpu_fma(w.sum[r], factor[r], sums[0] + sums[1]);
+    for (int i = 0; i < N; i++) {
+        float &x = part[i % 4 / 2][i / 4 % 2 * 2 + i % 2];
+        x = i < 8 ? s[i] : gpu_max(x, s[i]);
     }
+    GPU_UNROLL
+    for (int r = 0; r < 2; r++)
+        top[r] = gpu_tile_row_max(gpu_max(gpu_max(part[r][0], part[r][1]), gpu_max(part[r][2], part[r][3])));
+}
+
+/* Scores become e^(scale·(score - w.top)), c = scale·log2(e). w.top is a maximum of scores seen before, and stays while
+ * no score is far above it: P is then no number that T does not hold. If it rises, outputs and sums so far have to
+ * shrink by `factor`: true. */
+template <int N>
+GPU_DEVICE bool forward_softmax(float (&s)[N], struct forward_rows &w, float (&factor)[2], float c)
+{
+    const float far = 8.0f; /* P is at most 2^8 */
+    float top[2];
+    forward_maxima(s, top);
+    bool rises = (top[0] - w.top[0]) * c > far || (top[1] - w.top[1]) * c > far;
+    rises = gpu_ballot(rises) != 0;
+    if (rises) {
+        GPU_UNROLL
+        for (int r = 0; r < 2; r++) {
+            top[r] = gpu_max(top[r], w.top[r]);
+            factor[r] = gpu_exp2_fast((w.top[r] - top[r]) * c);
+            w.top[r] = top[r];
+            w.sum[r] *= factor[r];
+        }
+    }
+    float shift[2] = {w.top[0] * c, w.top[1] * c}, sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    GPU_UNROLL
+    for (int i = 0; i < N; i++) {
+        s[i] = gpu_exp2_fast(gpu_fma(s[i], c, -shift[i % 4 / 2]));
+        sums[i % 4] += s[i];
+    }
+    w.sum[0] += sums[0] + sums[1];
+    w.sum[1] += sums[2] + sums[3];
+    return rises;
 }
 
 /* Keys after their query: `ahead` is the first row's query minus the first key. */
@@ -117,7 +138,7 @@ GPU_DEVICE void forward_finish(const struct forward_args &a, struct forward_rows
 template <typename C> GPU_DEVICE void forward_products(const struct forward_args &a, const forward_shared<C> &m)
 {
     typedef typename C::T T;
-    int group = gpu_wave() / 4 - 1;
+    int group = hopper_group() - 1;
     bool speaks = gpu_lane() == 0; /* for its warp */
     uint32_t q = hopper_address(m.q) + group * HOPPER_ROWS * HOPPER_ROW_BYTES;
     uint32_t k = hopper_address(m.k), v = hopper_address(m.v);
@@ -186,13 +207,16 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
                 hopper_hold(s);
                 leave(m.k_empty + at_k.stage), at_k.next();
                 if (j == 0) leave(m.q_empty);
-                forward_softmax(s, w, factor, c);
+                bool rises = forward_softmax(s, w, factor, c);
+                hopper_hold(s);
                 hopper_mma_wait<0>();
                 hopper_hold(o);
                 hopper_hold(p);
                 leave(m.v_empty + at_v.stage), at_v.next();
-                GPU_UNROLL
-                for (int i = 0; i < C::D / 2; i++) o[i] *= factor[i % 4 / 2];
+                if (rises) {
+                    GPU_UNROLL
+                    for (int i = 0; i < C::D / 2; i++) o[i] *= factor[i % 4 / 2];
+                }
                 hopper_round<T>(p, s);
             }
             values();

@@ -21,6 +21,9 @@ enum {
     HOPPER_ALIGN = 1024,
 };
 
+/* The number of this thread's warpgroup. Lanes of a warp agree on it, which the compiler does not see by itself. */
+GPU_DEVICE int hopper_group(void) { return gpu_shfl(gpu_thread() / HOPPER_GROUP, 0); }
+
 GPU_DEVICE uint32_t hopper_address(const void *shared) { return (uint32_t)__cvta_generic_to_shared(shared); }
 
 /* ---- barriers: a phase ends when `count` arrivals and the announced bytes are in ---- */
