@@ -30,7 +30,8 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
 {
     char cache[1200];
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
-                                         .gemm_tune = c->gemm_tune, .gemm_cache = cache_path(cache, sizeof cache)};
+                                         .kernels = c->kernels, .gemm_tune = c->gemm_tune,
+                                         .gemm_cache = cache_path(cache, sizeof cache)};
     return tt_backend_open(&options, out);
 }
 

@@ -13,6 +13,7 @@ const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
 const char *const tt_switch_names[] = {"off", "on", NULL};
 const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
+const char *const tt_kernel_set_names[] = {"native", "portable", NULL};
 
 #define X(id, name, what) name,
 const char *const tt_fusion_names[] = {TT_FUSIONS(X) NULL};

@@ -49,6 +49,7 @@ struct tt_config {
     int64_t head_chunk; /* rows of logits at a time; 0 = chosen */
     int64_t threads, device;
     enum tt_switch graph; /* capture the step, where version and backend can */
+    enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
 
     /* training */
@@ -106,6 +107,7 @@ extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_gemm_tune_names[];
+extern const char *const tt_kernel_set_names[];
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */

@@ -17,7 +17,7 @@
 static tt_status launch(struct cuda *cuda, enum tt_kernel kernel, const void *args, struct tt_stream_s *s)
 {
     CHECK(cuda, cudaSetDevice(cuda->device)); /* of this thread; quick when it is already */
-    CHECK(cuda, (cudaError_t)tt_gpu_launch(kernel, args, s->cuda));
+    CHECK(cuda, (cudaError_t)(cuda->portable ? tt_gpu_launch : tt_gpu_launch_native)(kernel, args, s->cuda));
     if (cuda->sync && !tt_cuda_capturing(s)) CHECK(cuda, cudaStreamSynchronize(s->cuda));
     return TT_OK;
 }
@@ -117,6 +117,7 @@ static tt_status open_device(struct cuda *cuda, const struct tt_backend_options 
 {
     TT_TRY(tt_cuda_choose(cuda, options->device));
     TT_TRY(check_precision(cuda, options->precision));
+    cuda->portable = options->kernels == TT_PORTABLE;
     cuda->tf32 = options->precision == TT_TF32;
     CHECK(cuda, cudaStreamCreateWithFlags(&cuda->compute.cuda, cudaStreamNonBlocking));
     TT_TRY(tt_cuda_gemms_open(cuda, options));

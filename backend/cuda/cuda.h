@@ -37,6 +37,7 @@ struct cuda {
     char name[96];   /* "NVIDIA H200" */
     int sm;          /* 90 for compute capability 9.0 */
     int units;       /* multiprocessors */
+    bool portable;   /* none of the kernels that only some chips can run */
     bool tf32;       /* fp32 matrices are multiplied in tf32 */
     bool sync;       /* wait after every launch, so that an error names its kernel: TT_CUDA_SYNC=1 */
     struct tt_stream_s compute; /* the stream that NULL means */

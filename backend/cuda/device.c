@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backend/cuda/cuda.h"
+#include "backend/gpu/launch.h"
 
 static const char *instead = "build for the CPU with -DBACKEND=cpu, or run where there is one";
 
@@ -94,6 +95,9 @@ tt_status tt_cuda_info(void *self, struct tt_device_info *out)
     snprintf(out->arch, sizeof out->arch, "sm_%d", cuda->sm);
     snprintf(out->library, sizeof out->library, "cuBLASLt %zu.%zu.%zu%s", version / 10000, version / 100 % 100,
              version % 100, cuda->tf32 ? ", fp32 as tf32" : "");
+    const char *native = cuda->portable ? NULL : tt_gpu_native();
+    if (native) snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);
+    else snprintf(out->kernels, sizeof out->kernels, "portable");
     out->shared_bytes = (size_t)attribute(cuda, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     CHECK(cuda, cudaSetDevice(cuda->device));
     CHECK(cuda, cudaMemGetInfo(&out->memory_free, &out->memory_total));

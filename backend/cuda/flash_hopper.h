@@ -9,6 +9,7 @@
 /* Each launches its kernels, and says false without having done so when these shapes or this chip are not for them. */
 bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e);
 bool flash_hopper_backward(const struct tt_flash_backward_args *a, gpu_stream s, gpu_error *e);
+bool flash_hopper_here(void); /* is their code for this chip in the program? */
 
 static inline bool hopper_flash_supported(enum tt_dtype dtype, int64_t B, int64_t S, int64_t heads, int64_t kv_heads,
                                           int64_t D)

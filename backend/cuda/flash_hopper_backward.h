@@ -13,17 +13,13 @@
 
 #include "backend/cuda/flash_hopper.h"
 
-#ifndef BTURN
-#define BTURN 1
-#endif
-#ifndef BK_DRAIN
-#define BK_DRAIN 0
-#endif
-template <typename T_, int D_, int GROUPS_, int COLS_, int STAGES_, bool KEYS_> struct backward_shape {
+template <typename T_, int D_, int GROUPS_, int COLS_, int STAGES_, bool KEYS_, bool TURNS_> struct backward_shape {
     typedef T_ T;
     static constexpr int D = D_, GROUPS = GROUPS_, COLS = COLS_, STAGES = STAGES_;
     static constexpr bool KEYS = KEYS_;
-    static constexpr bool DRAIN = KEYS && (D > 64 || BK_DRAIN); /* registers are too few to begin the next step early */
+    static constexpr bool TURNS = TURNS_; /* one group at a time computes exponentials */
+    static constexpr bool AHEAD = GROUPS == 2; /* statistics are in registers before they are needed */
+    static constexpr bool DRAIN = KEYS && D > 64; /* registers are too few to begin the next step early */
     static constexpr int ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int X_BYTES = ROWS * D * 2, U_BYTES = COLS * D * 2;
     static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE;
@@ -108,15 +104,24 @@ template <typename C> GPU_DEVICE void backward_copies(const struct backward_args
     }
 }
 
-/* lse·log2(e) and delta of a lane's two rows, if these are queries. */
-struct backward_stats {
-    float lse[2], delta[2];
+/* lse·log2(e) or delta of the queries of a lane: of its two rows, or of its columns, two in every eight. */
+template <typename C> struct backward_stats {
+    float of[C::KEYS ? C::COLS / 4 : 2];
+    GPU_MEMBER void load(const float *cols)
+    {
+        GPU_UNROLL
+        for (int j = 0; C::KEYS && j < C::COLS / 8; j++) {
+            float2 two = *(const float2 *)(cols + 8 * j + gpu_lane() % 4 * 2);
+            of[2 * j] = two.x, of[2 * j + 1] = two.y;
+        }
+    }
+    GPU_MEMBER float at(int i) const { return of[C::KEYS ? i / 4 * 2 + i % 2 : i % 4 / 2]; } /* of element i */
 };
 
 /* Scores become P: of rows from `row` (the warp's first), columns from `col`; 0 where a key is after its query. */
 template <typename C>
-GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const struct backward_stats &mine, const float *cols, int row,
-                           int col, bool diagonal, float c)
+GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const backward_stats<C> &lse, int row, int col, bool diagonal,
+                           float c)
 {
     int g = gpu_lane() / 4, t = gpu_lane() % 4;
     if (diagonal) {
@@ -127,31 +132,15 @@ GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const struct backward_stats 
         }
     }
     GPU_UNROLL
-    for (int j = 0; j < C::COLS / 8; j++) {
-        float2 of_col = C::KEYS ? *(const float2 *)(cols + 8 * j + 2 * t) : make_float2(0.0f, 0.0f);
-        GPU_UNROLL
-        for (int i = 0; i < 4; i++) {
-            float lse = C::KEYS ? (i % 2 ? of_col.y : of_col.x) : mine.lse[i / 2];
-            s[4 * j + i] = gpu_exp2_fast(gpu_fma(s[4 * j + i], c, -lse));
-        }
-    }
+    for (int i = 0; i < C::COLS / 2; i++) s[i] = gpu_exp2_fast(gpu_fma(s[i], c, -lse.at(i)));
 }
 
 /* dP becomes dS = P·(dP - delta). */
 template <typename C>
-GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2], const struct backward_stats &mine,
-                            const float *cols)
+GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2], const backward_stats<C> &delta)
 {
-    int t = gpu_lane() % 4;
     GPU_UNROLL
-    for (int j = 0; j < C::COLS / 8; j++) {
-        float2 of_col = C::KEYS ? *(const float2 *)(cols + C::COLS + 8 * j + 2 * t) : make_float2(0.0f, 0.0f);
-        GPU_UNROLL
-        for (int i = 0; i < 4; i++) {
-            float delta = C::KEYS ? (i % 2 ? of_col.y : of_col.x) : mine.delta[i / 2];
-            dp[4 * j + i] = p[4 * j + i] * (dp[4 * j + i] - delta);
-        }
-    }
+    for (int i = 0; i < C::COLS / 2; i++) dp[i] = p[i] * (dp[i] - delta.at(i));
 }
 
 template <typename C> GPU_DEVICE void backward_products(const struct backward_args &a, const backward_shared<C> &m)
@@ -165,12 +154,12 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
     auto leave = [&](uint64_t *empty) {
         if (gpu_lane() == 0) hopper_arrive(empty);
     };
-    /* A group multiplies while the other computes exponentials; every group has as many turns in an item. */
+    /* every group has as many turns in an item */
     auto turn = [&]() {
-        if (BTURN) hopper_sync(1 + group, 2 * HOPPER_GROUP);
+        if (C::TURNS) hopper_sync(1 + group, 2 * HOPPER_GROUP);
     };
     auto pass = [&]() {
-        if (BTURN) hopper_sync_arrive(1 + (group + 1) % C::GROUPS, 2 * HOPPER_GROUP);
+        if (C::TURNS) hopper_sync_arrive(1 + (group + 1) % C::GROUPS, 2 * HOPPER_GROUP);
     };
     if (group == C::GROUPS - 1) pass();
 
@@ -178,15 +167,15 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
     for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         struct backward_range r = backward_range_of<C>(a, hopper_item_of(a.work, n).tile);
         int row = hopper_item_of(a.work, n).tile * C::ROWS + group * HOPPER_ROWS, warp_row = row + gpu_wave() % 4 * 16;
-        struct backward_stats mine;
+        backward_stats<C> lse, delta;
         if (!C::KEYS) {
             struct hopper_item at = hopper_item_of(a.work, n);
             GPU_UNROLL
             for (int r = 0; r < 2; r++) {
                 int i = warp_row + gpu_lane() / 4 + 8 * r;
                 int64_t q = ((int64_t)at.b * a.heads + at.h) * a.S + i;
-                mine.lse[r] = i < a.S ? a.lse[q] * FLASH_LOG2E : GPU_INFINITY;
-                mine.delta[r] = i < a.S ? a.delta[q] : 0.0f;
+                lse.of[r] = i < a.S ? a.lse[q] * FLASH_LOG2E : GPU_INFINITY;
+                delta.of[r] = i < a.S ? a.delta[q] : 0.0f;
             }
         }
         float dx[C::D / 2], dy[C::KEYS ? C::D / 2 : 1];
@@ -197,12 +186,12 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
         own_parity ^= 1;
         FLASH_NO_UNROLL
         for (int col = r.begin; r.steps > 0; r.steps--, col = col + C::COLS < r.end ? col + C::COLS : r.begin) {
-            int stage = ring.stage;
+            int stage = hopper_uniform(ring.stage);
             hopper_wait(m.full + stage, ring.parity);
             ring.next();
-            turn();
             if (C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS) { /* every key is after every query */
-                pass();
+                turn(), pass();
+                if (held >= 0) hopper_mma_wait<0>(), leave(m.empty + held), held = -1; /* or the ring might close on it */
                 leave(m.empty + stage);
                 if (r.steps == 1) leave(m.own_empty);
                 continue;
@@ -216,29 +205,35 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             hopper_mma_commit();
             hopper_product<T, C::COLS, C::D, C::ROWS>(dp, y, w);
             hopper_mma_commit();
-            pass();
+            if (C::AHEAD) lse.load(cols);
             hopper_mma_wait<1>();
             hopper_hold(s);
+            if (!C::AHEAD) lse.load(cols);
             if (held >= 0) leave(m.empty + held);
             bool diagonal = C::KEYS ? col < row + HOPPER_ROWS - 1 : col + C::COLS - 1 > row;
-            backward_p<C>(s, mine, cols, warp_row, col, diagonal, c);
+            turn();
+            backward_p<C>(s, lse, warp_row, col, diagonal, c);
             if constexpr (C::KEYS) {
                 hopper_round<T>(p, s);
+                if (C::AHEAD) delta.load(cols + C::COLS);
                 hopper_mma_begin();
                 hopper_accumulate<T, C::COLS, C::D>(dy, p, w, true);
                 hopper_mma_commit();
+                pass();
                 hopper_mma_wait<1>();
             } else {
                 hopper_mma_wait<0>();
             }
             hopper_hold(dp);
             if (r.steps == 1) leave(m.own_empty);
-            backward_ds<C>(dp, s, mine, cols);
+            if (!C::AHEAD) delta.load(cols + C::COLS);
+            backward_ds<C>(dp, s, delta);
             if constexpr (C::KEYS) hopper_mma_wait<0>(), hopper_hold(p), hopper_hold(dy);
             hopper_round<T>(p, dp);
             hopper_mma_begin();
             hopper_accumulate<T, C::COLS, C::D>(dx, p, u, true);
             hopper_mma_commit();
+            if (!C::KEYS) pass();
             if constexpr (C::DRAIN) hopper_mma_wait<0>(), hopper_hold(dx);
             held = stage;
         }

@@ -144,7 +144,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     uint32_t k = hopper_address(m.k), v = hopper_address(m.v);
     float c = a.scale * FLASH_LOG2E;
     int q_parity = 0;
-    hopper_ring<C::STAGES> at_k = {0, 0}, at_v = {0, 0};
+    hopper_ring<C::STAGES> at_k = {0, 0}, at_v = {0, 0}; /* values follow their keys by a tile */
     auto leave = [&](uint64_t *empty) {
         if (speaks) hopper_arrive(empty);
     };
@@ -175,13 +175,13 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
         auto scores = [&]() {
             hopper_wait(m.k_full + at_k.stage, at_k.parity);
             hopper_mma_begin();
-            hopper_product<T, C::KEYS, C::D, C::ROWS>(s, q, k + at_k.stage * C::KV_BYTES);
+            hopper_product<T, C::KEYS, C::D, C::ROWS>(s, q, k + hopper_uniform(at_k.stage) * C::KV_BYTES);
             hopper_mma_commit();
         };
         auto values = [&]() {
             hopper_wait(m.v_full + at_v.stage, at_v.parity);
             hopper_mma_begin();
-            hopper_accumulate<T, C::KEYS, C::D>(o, p, v + at_v.stage * C::KV_BYTES, begun);
+            hopper_accumulate<T, C::KEYS, C::D>(o, p, v + hopper_uniform(at_v.stage) * C::KV_BYTES, begun);
             hopper_mma_commit();
             begun = true;
         };
@@ -284,14 +284,10 @@ template <typename C> static gpu_error forward_launch(const struct tt_flash_args
     return e ? e : GPU_LAUNCH(forward_kernel<C>, gpu_grid(hopper_blocks(&f.work)), C::THREADS, C::bytes, s, f);
 }
 
-#ifndef FWD_G
-#define FWD_G 2
-#define FWD_T true
-#endif
 template <typename T> static gpu_error forward_choose(const struct tt_flash_args *a, gpu_stream s, bool *mine)
 {
-    if (a->D == 64) return forward_launch<forward_shape<T, 64, FWD_G, 128, 2, FWD_T>>(a, s, mine);
-    return forward_launch<forward_shape<T, 128, 2, 128, 2, FWD_T>>(a, s, mine);
+    if (a->D == 64) return forward_launch<forward_shape<T, 64, 3, 128, 2, true>>(a, s, mine);
+    return forward_launch<forward_shape<T, 128, 2, 128, 2, true>>(a, s, mine);
 }
 
 bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e)
@@ -301,3 +297,5 @@ bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e)
     *e = a->dtype == TT_BF16 ? forward_choose<gpu_bf16>(a, s, &mine) : forward_choose<gpu_half>(a, s, &mine);
     return mine;
 }
+
+bool flash_hopper_here(void) { return hopper_has(forward_kernel<forward_shape<gpu_bf16, 128, 2, 128, 2, true>>); }

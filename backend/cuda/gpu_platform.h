@@ -44,10 +44,11 @@ static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned blo
 
 typedef dim3 gpu_grid; /* gpu_grid(x, y, z): x up to 2^31-1, y and z up to 65535 */
 
-/* native.cu: launches a kernel that only NVIDIA chips can run, if there is one for these arguments. A platform without
- * any does not define GPU_NATIVE. */
-bool tt_cuda_native(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e);
-#define GPU_NATIVE tt_cuda_native
+/* native.cu: launches a kernel that only some NVIDIA chips can run, if there is one for this chip and these arguments;
+ * and says which there are, NULL when none. A platform without any does not define GPU_HAS_NATIVE. */
+#define GPU_HAS_NATIVE 1
+bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e);
+const char *gpu_native_name(void);
 
 /* A block gets more than 48 KiB of shared memory only after this. */
 template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)

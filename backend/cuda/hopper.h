@@ -21,8 +21,9 @@ enum {
     HOPPER_ALIGN = 1024,
 };
 
-/* The number of this thread's warpgroup. Lanes of a warp agree on it, which the compiler does not see by itself. */
-GPU_DEVICE int hopper_group(void) { return gpu_shfl(gpu_thread() / HOPPER_GROUP, 0); }
+/* A number that all lanes have: so the compiler knows it, and computes what follows from it once for the warp. */
+GPU_DEVICE int hopper_uniform(int x) { return gpu_shfl(x, 0); }
+GPU_DEVICE int hopper_group(void) { return hopper_uniform(gpu_thread() / HOPPER_GROUP); }
 
 GPU_DEVICE uint32_t hopper_address(const void *shared) { return (uint32_t)__cvta_generic_to_shared(shared); }
 
@@ -130,11 +131,10 @@ template <int N> GPU_DEVICE void hopper_hold(uint32_t (&a)[N])
     for (int i = 0; i < N; i++) asm volatile("" : "+r"(a[i])::"memory");
 }
 
-/* What the matrix units are told of a swizzled tile: where it is; 8 rows of 128 bytes to the next 8; to the next slab. */
-GPU_DEVICE uint64_t hopper_operand(uint32_t address, int slab_bytes)
-{
-    return (uint64_t)1 << 62 | (uint64_t)(1024 >> 4) << 32 | (uint64_t)(slab_bytes >> 4) << 16 | address >> 4;
-}
+/* What the matrix units are told of a swizzled tile. Above: the swizzle, and 1024 bytes from 8 rows to the next 8.
+ * Below: bytes to the next slab, and where it is; 16 are one, so that a tile within is a sum. */
+GPU_DEVICE uint32_t hopper_low(uint32_t address, int slab_bytes) { return slab_bytes >> 4 << 16 | address >> 4; }
+GPU_DEVICE uint64_t hopper_operand(uint32_t low) { return (uint64_t)(1u << 30 | 1024 >> 4) << 32 | low; }
 
 #define HOPPER_C8(c, i)                                                                                                \
     "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3]), "+f"(c[i + 4]), "+f"(c[i + 5]), "+f"(c[i + 6]),        \
@@ -191,11 +191,12 @@ template <int N> GPU_DEVICE void hopper_mma_rs(float (&c)[N / 2], const uint32_t
 template <typename T, int N, int D, int A_ROWS>
 GPU_DEVICE void hopper_product(float (&c)[N / 2], uint32_t a, uint32_t b)
 {
+    uint32_t low_a = hopper_low(a, 16), low_b = hopper_low(b, 16);
     GPU_UNROLL
     for (int k = 0; k < D / 16; k++) {
-        int slab = k / 4, inside = k % 4 * 32;
-        hopper_mma_ss<N>(c, hopper_operand(a + slab * A_ROWS * HOPPER_ROW_BYTES + inside, 16),
-                         hopper_operand(b + slab * N * HOPPER_ROW_BYTES + inside, 16), k > 0, T());
+        int slab = k / 4 * HOPPER_ROW_BYTES >> 4, inside = k % 4 * 32 >> 4;
+        hopper_mma_ss<N>(c, hopper_operand(low_a + slab * A_ROWS + inside), hopper_operand(low_b + slab * N + inside),
+                         k > 0, T());
     }
 }
 
@@ -203,10 +204,10 @@ GPU_DEVICE void hopper_product(float (&c)[N / 2], uint32_t a, uint32_t b)
 template <typename T, int K, int D>
 GPU_DEVICE void hopper_accumulate(float (&c)[D / 2], const uint32_t (&p)[K / 4], uint32_t b, bool add)
 {
+    uint32_t low = hopper_low(b, K * HOPPER_ROW_BYTES);
     GPU_UNROLL
     for (int k = 0; k < K / 16; k++)
-        hopper_mma_rs<D>(c, p + 4 * k, hopper_operand(b + k * 16 * HOPPER_ROW_BYTES, K * HOPPER_ROW_BYTES),
-                         add || k > 0, T());
+        hopper_mma_rs<D>(c, p + 4 * k, hopper_operand(low + (k * 16 * HOPPER_ROW_BYTES >> 4)), add || k > 0, T());
 }
 
 /* p = c rounded to T: what one product leaves is what the next one reads. */

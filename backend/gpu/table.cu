@@ -15,11 +15,19 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
     return -1;
 }
 
+#ifdef GPU_HAS_NATIVE
 gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
 {
-#ifdef GPU_NATIVE
-    gpu_error e;
-    if (GPU_NATIVE(kernel, args, s, &e)) return e;
-#endif
+    gpu_error e = 0;
+    return gpu_native_launch(kernel, args, s, &e) ? e : tt_gpu_launch(kernel, args, s);
+}
+
+const char *tt_gpu_native(void) { return gpu_native_name(); }
+#else
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
+{
     return tt_gpu_launch(kernel, args, s);
 }
+
+const char *tt_gpu_native(void) { return NULL; }
+#endif

@@ -148,6 +148,7 @@ def error(got, want):
 
 
 def check_one(kernels, shape, dtype, gap, spread):
+    S = shape[3]
     p = Problem(shape, dtype, gap, spread, seed=hash((shape, gap)) & 0xffff)
     p.poison()
     p.forward(kernels)
@@ -165,8 +166,8 @@ def check_one(kernels, shape, dtype, gap, spread):
         torch.cuda.synchronize()
         same &= all(torch.equal(a.nan_to_num(7), b.nan_to_num(7)) for a, b in zip(first, (p.o, p.lse, p.dqkv)))
     inside = gap == 0 or p.dqkv[:, p.cols:].isnan().all().item()
-    limit = (1e-2 if dtype == torch.bfloat16 else 2e-3) * max(1.0, spread * spread / 4)
-    if shape[3] == 1:  # a single key: dq and dk are 0, and what o was rounded by remains
+    limit = (1e-2 if dtype == torch.bfloat16 else 2e-3) * (1.0 if S > 8 else 10.0) * max(1.0, spread * spread / 4)
+    if S == 1:  # a single key: dq and dk are 0, and what o was rounded by remains
         errors[2] = errors[3] = 0.0
     good = same and inside and all(e < limit for e in errors) and errors[1] < 1e-4
     if not good:
