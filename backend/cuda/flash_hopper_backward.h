@@ -5,25 +5,22 @@
  *   keys       x = k, y = v   u = q, w = dout, G heads  S^T = x·u^T  dP^T = y·w^T  dK += dS^T·u, dV += P^T·w
  *   queries    x = q, y = dout  u = k, w = v            S = x·u^T    dP = y·w^T    dQ += dS·u
  *
- * One warp copies; each of GROUPS warpgroups owns 64 rows. P and dS leave one product in the registers in which they
- * enter the next. While P is computed dP is under way, while dS is computed P^T·w is, and over the end of a step the
- * last product of it runs on beside the first of the next. */
+ * One warp copies; each of two warpgroups owns 64 rows. P and dS leave one product in the registers in which they enter
+ * the next. While P is computed dP is under way, while dS is computed P^T·w is, and over the end of a step its last
+ * product runs on beside the first of the next. The groups take turns at the exponentials: the one multiplies then. */
 #ifndef TT_CUDA_FLASH_HOPPER_BACKWARD_H
 #define TT_CUDA_FLASH_HOPPER_BACKWARD_H
 
 #include "backend/cuda/flash_hopper.h"
 
-template <typename T_, int D_, int GROUPS_, int COLS_, int STAGES_, bool KEYS_, bool TURNS_> struct backward_shape {
+template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backward_shape {
     typedef T_ T;
-    static constexpr int D = D_, GROUPS = GROUPS_, COLS = COLS_, STAGES = STAGES_;
+    static constexpr int D = D_, COLS = COLS_, STAGES = STAGES_;
     static constexpr bool KEYS = KEYS_;
-    static constexpr bool TURNS = TURNS_; /* one group at a time computes exponentials */
-    static constexpr bool AHEAD = GROUPS == 2; /* statistics are in registers before they are needed */
     static constexpr bool DRAIN = KEYS && D > 64; /* registers are too few to begin the next step early */
-    static constexpr int ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
+    static constexpr int GROUPS = 2, ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int X_BYTES = ROWS * D * 2, U_BYTES = COLS * D * 2;
-    static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE;
-    static constexpr int TAKE = GROUPS == 2 ? 240 : 160, GIVE = GROUPS == 2 ? 24 : 32;
+    static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* that read what is copied */
     static constexpr size_t bytes = 2 * X_BYTES + 2 * STAGES * U_BYTES + HOPPER_ALIGN;
 };
 
@@ -118,6 +115,20 @@ template <typename C> struct backward_stats {
     GPU_MEMBER float at(int i) const { return of[C::KEYS ? i / 4 * 2 + i % 2 : i % 4 / 2]; } /* of element i */
 };
 
+/* Of the rows of a lane, which are queries. */
+template <typename C>
+GPU_DEVICE void backward_own(const struct backward_args &a, struct hopper_item at, int warp_row, backward_stats<C> &lse,
+                             backward_stats<C> &delta)
+{
+    GPU_UNROLL
+    for (int r = 0; r < 2; r++) {
+        int i = warp_row + gpu_lane() / 4 + 8 * r;
+        int64_t q = ((int64_t)at.b * a.heads + at.h) * a.S + i;
+        lse.of[r] = i < a.S ? a.lse[q] * FLASH_LOG2E : GPU_INFINITY;
+        delta.of[r] = i < a.S ? a.delta[q] : 0.0f;
+    }
+}
+
 /* Scores become P: of rows from `row` (the warp's first), columns from `col`; 0 where a key is after its query. */
 template <typename C>
 GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const backward_stats<C> &lse, int row, int col, bool diagonal,
@@ -143,6 +154,17 @@ GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS /
     for (int i = 0; i < C::COLS / 2; i++) dp[i] = p[i] * (dp[i] - delta.at(i));
 }
 
+template <typename C>
+GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item at, int warp_row,
+                              const float (&dx)[C::D / 2], const float (&dy)[C::KEYS ? C::D / 2 : 1])
+{
+    typedef typename C::T T;
+    const float scales[2] = {a.scale, a.scale}, ones[2] = {1.0f, 1.0f};
+    int64_t to = ((int64_t)at.b * a.S + warp_row) * a.ld + at.h * C::D;
+    hopper_store<T, C::D>((T *)a.dx + to, a.ld, dx, scales, a.S - warp_row);
+    if constexpr (C::KEYS) hopper_store<T, C::D>((T *)a.dy + to, a.ld, dy, ones, a.S - warp_row);
+}
+
 template <typename C> GPU_DEVICE void backward_products(const struct backward_args &a, const backward_shared<C> &m)
 {
     typedef typename C::T T;
@@ -154,30 +176,14 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
     auto leave = [&](uint64_t *empty) {
         if (gpu_lane() == 0) hopper_arrive(empty);
     };
-    /* every group has as many turns in an item */
-    auto turn = [&]() {
-        if (C::TURNS) hopper_sync(1 + group, 2 * HOPPER_GROUP);
-    };
-    auto pass = [&]() {
-        if (C::TURNS) hopper_sync_arrive(1 + (group + 1) % C::GROUPS, 2 * HOPPER_GROUP);
-    };
-    if (group == C::GROUPS - 1) pass();
+    hopper_turns<C::GROUPS> turns(group);
 
     FLASH_NO_UNROLL
     for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         struct backward_range r = backward_range_of<C>(a, hopper_item_of(a.work, n).tile);
         int row = hopper_item_of(a.work, n).tile * C::ROWS + group * HOPPER_ROWS, warp_row = row + gpu_wave() % 4 * 16;
         backward_stats<C> lse, delta;
-        if (!C::KEYS) {
-            struct hopper_item at = hopper_item_of(a.work, n);
-            GPU_UNROLL
-            for (int r = 0; r < 2; r++) {
-                int i = warp_row + gpu_lane() / 4 + 8 * r;
-                int64_t q = ((int64_t)at.b * a.heads + at.h) * a.S + i;
-                lse.of[r] = i < a.S ? a.lse[q] * FLASH_LOG2E : GPU_INFINITY;
-                delta.of[r] = i < a.S ? a.delta[q] : 0.0f;
-            }
-        }
+        if (!C::KEYS) backward_own(a, hopper_item_of(a.work, n), warp_row, lse, delta);
         float dx[C::D / 2], dy[C::KEYS ? C::D / 2 : 1];
         GPU_UNROLL
         for (int i = 0; i < C::D / 2; i++) dx[i] = dy[C::KEYS ? i : 0] = 0.0f;
@@ -190,8 +196,8 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             hopper_wait(m.full + stage, ring.parity);
             ring.next();
             if (C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS) { /* every key is after every query */
-                turn(), pass();
-                if (held >= 0) hopper_mma_wait<0>(), leave(m.empty + held), held = -1; /* or the ring might close on it */
+                turns.take(), turns.pass();
+                if (held >= 0) hopper_mma_wait<0>(), leave(m.empty + held), held = -1; /* the ring may be short */
                 leave(m.empty + stage);
                 if (r.steps == 1) leave(m.own_empty);
                 continue;
@@ -205,35 +211,33 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             hopper_mma_commit();
             hopper_product<T, C::COLS, C::D, C::ROWS>(dp, y, w);
             hopper_mma_commit();
-            if (C::AHEAD) lse.load(cols);
+            lse.load(cols);
             hopper_mma_wait<1>();
             hopper_hold(s);
-            if (!C::AHEAD) lse.load(cols);
             if (held >= 0) leave(m.empty + held);
             bool diagonal = C::KEYS ? col < row + HOPPER_ROWS - 1 : col + C::COLS - 1 > row;
-            turn();
+            turns.take();
             backward_p<C>(s, lse, warp_row, col, diagonal, c);
             if constexpr (C::KEYS) {
                 hopper_round<T>(p, s);
-                if (C::AHEAD) delta.load(cols + C::COLS);
+                delta.load(cols + C::COLS);
                 hopper_mma_begin();
                 hopper_accumulate<T, C::COLS, C::D>(dy, p, w, true);
                 hopper_mma_commit();
-                pass();
+                turns.pass();
                 hopper_mma_wait<1>();
             } else {
                 hopper_mma_wait<0>();
             }
             hopper_hold(dp);
             if (r.steps == 1) leave(m.own_empty);
-            if (!C::AHEAD) delta.load(cols + C::COLS);
             backward_ds<C>(dp, s, delta);
             if constexpr (C::KEYS) hopper_mma_wait<0>(), hopper_hold(p), hopper_hold(dy);
             hopper_round<T>(p, dp);
             hopper_mma_begin();
             hopper_accumulate<T, C::COLS, C::D>(dx, p, u, true);
             hopper_mma_commit();
-            if (!C::KEYS) pass();
+            if (!C::KEYS) turns.pass();
             if constexpr (C::DRAIN) hopper_mma_wait<0>(), hopper_hold(dx);
             held = stage;
         }
@@ -241,11 +245,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
         hopper_hold(dx);
         hopper_hold(dy);
         if (held >= 0) leave(m.empty + held);
-        const float scales[2] = {a.scale, a.scale}, ones[2] = {1.0f, 1.0f};
-        struct hopper_item at = hopper_item_of(a.work, n);
-        int64_t to = ((int64_t)at.b * a.S + warp_row) * a.ld + at.h * C::D;
-        hopper_store<T, C::D>((T *)a.dx + to, a.ld, dx, scales, a.S - warp_row);
-        if constexpr (C::KEYS) hopper_store<T, C::D>((T *)a.dy + to, a.ld, dy, ones, a.S - warp_row);
+        backward_emit<C>(a, hopper_item_of(a.work, n), warp_row, dx, dy);
     }
 }
 
@@ -268,18 +268,17 @@ static __global__ void __launch_bounds__(C::THREADS, 1) backward_kernel(const __
     }
     gpu_block_sync();
     if (gpu_wave() < 4) {
-        hopper_registers_give<C::GIVE>();
+        hopper_registers_give<24>();
         if (gpu_wave() == 0) backward_copies<C>(a, m);
     } else {
-        hopper_registers_take<C::TAKE>();
+        hopper_registers_take<240>();
         backward_products<C>(a, m);
     }
 #endif
 }
 
 /* dK and dV, or dQ; delta is there when it runs. */
-template <typename C>
-static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
+template <typename C> static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
 {
     struct backward_args f;
     int64_t heads = C::KEYS ? a->kv_heads : a->heads, others = C::KEYS ? a->heads : a->kv_heads, o_ld = a->heads * a->D;

@@ -1,14 +1,14 @@
 /* Causal attention without S×S on Hopper, forward.
  *
- * One warp copies; each of GROUPS warpgroups owns 64 queries. Q is read from shared memory, tiles of KEYS keys and values
- * come through rings of STAGES buffers. A warpgroup goes from the diagonal down, so that only its first tile has a mask.
- * The scores of a tile are under way while the values of the one before are added up: P stays in registers. */
+ * One warp copies; each of GROUPS warpgroups owns 64 queries. Q is read from shared memory, tiles of KEYS keys and
+ * values come through rings of STAGES buffers. A warpgroup goes from the diagonal down, so that only its first tile has
+ * a mask. The scores of a tile are under way while the values of the one before are added up: P stays in registers. The
+ * groups take turns at multiplying, so that one computes exponentials while another's products run. */
 #include "backend/cuda/flash_hopper.h"
 
-template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_, bool TURNS_> struct forward_shape {
+template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_> struct forward_shape {
     typedef T_ T;
     static constexpr int D = D_, GROUPS = GROUPS_, KEYS = KEYS_, STAGES = STAGES_;
-    static constexpr bool TURNS = TURNS_; /* a group multiplies while the others compute exponentials */
     static constexpr int ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int Q_BYTES = ROWS * D * 2, KV_BYTES = KEYS * D * 2;
     static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* that read what is copied */
@@ -81,8 +81,7 @@ template <int N> GPU_DEVICE void forward_maxima(const float (&s)[N], float (&top
 /* Scores become e^(scale·(score - w.top)), c = scale·log2(e). w.top is a maximum of scores seen before, and stays while
  * no score is far above it: P is then no number that T does not hold. If it rises, outputs and sums so far have to
  * shrink by `factor`: true. */
-template <int N>
-GPU_DEVICE bool forward_softmax(float (&s)[N], struct forward_rows &w, float (&factor)[2], float c)
+template <int N> GPU_DEVICE bool forward_softmax(float (&s)[N], struct forward_rows &w, float (&factor)[2], float c)
 {
     const float far = 8.0f; /* P is at most 2^8 */
     float top[2];
@@ -148,14 +147,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     auto leave = [&](uint64_t *empty) {
         if (speaks) hopper_arrive(empty);
     };
-    /* every group has as many turns in an item */
-    auto turn = [&]() {
-        if (C::TURNS) hopper_sync(1 + group, 2 * HOPPER_GROUP);
-    };
-    auto pass = [&]() {
-        if (C::TURNS) hopper_sync_arrive(1 + (group + 1) % C::GROUPS, 2 * HOPPER_GROUP);
-    };
-    if (group == C::GROUPS - 1) pass();
+    hopper_turns<C::GROUPS> turns(group);
 
     FLASH_NO_UNROLL
     for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
@@ -164,7 +156,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
         bool seen = row / C::KEYS < tiles; /* else all its queries are beyond S */
         int j = seen ? row / C::KEYS : -1;
         for (int skip = tiles - 1; skip > j; skip--) { /* the other groups' only */
-            if (skip > 0) turn(), pass();
+            if (skip > 0) turns.take(), turns.pass();
             hopper_wait(m.k_full + at_k.stage, at_k.parity), leave(m.k_empty + at_k.stage), at_k.next();
             hopper_wait(m.v_full + at_v.stage, at_v.parity), leave(m.v_empty + at_v.stage), at_v.next();
         }
@@ -199,10 +191,10 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
             hopper_round<T>(p, s);
             FLASH_NO_UNROLL
             while (--j >= 0) {
-                turn();
+                turns.take();
                 scores();
                 values();
-                pass();
+                turns.pass();
                 hopper_mma_wait<1>();
                 hopper_hold(s);
                 leave(m.k_empty + at_k.stage), at_k.next();
@@ -286,8 +278,8 @@ template <typename C> static gpu_error forward_launch(const struct tt_flash_args
 
 template <typename T> static gpu_error forward_choose(const struct tt_flash_args *a, gpu_stream s, bool *mine)
 {
-    if (a->D == 64) return forward_launch<forward_shape<T, 64, 3, 128, 2, true>>(a, s, mine);
-    return forward_launch<forward_shape<T, 128, 2, 128, 2, true>>(a, s, mine);
+    if (a->D == 64) return forward_launch<forward_shape<T, 64, 3, 128, 2>>(a, s, mine);
+    return forward_launch<forward_shape<T, 128, 2, 128, 2>>(a, s, mine);
 }
 
 bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e)
@@ -298,4 +290,4 @@ bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e)
     return mine;
 }
 
-bool flash_hopper_here(void) { return hopper_has(forward_kernel<forward_shape<gpu_bf16, 128, 2, 128, 2, true>>); }
+bool flash_hopper_here(void) { return hopper_has(forward_kernel<forward_shape<gpu_bf16, 128, 2, 128, 2>>); }

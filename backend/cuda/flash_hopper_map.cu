@@ -2,7 +2,8 @@
  * the program starts where there is no driver. */
 #include "backend/cuda/flash_hopper.h"
 
-enum { /* of cuda.h */
+/* Of the driver's header. */
+enum {
     MAP_F16 = 6,
     MAP_BF16 = 9,
     MAP_NOT_INTERLEAVED = 0,

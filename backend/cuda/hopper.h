@@ -66,6 +66,16 @@ GPU_DEVICE void hopper_sync_arrive(int id, int threads)
 {
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
+/* GROUPS warpgroups, one after the other and round again: each calls take and pass as often as the others. */
+template <int GROUPS> struct hopper_turns {
+    int group;
+    GPU_MEMBER hopper_turns(int of) : group(of)
+    {
+        if (group == GROUPS - 1) pass();
+    }
+    GPU_MEMBER void take(void) { hopper_sync(1 + group, 2 * HOPPER_GROUP); }
+    GPU_MEMBER void pass(void) { hopper_sync_arrive(1 + (group + 1) % GROUPS, 2 * HOPPER_GROUP); }
+};
 
 /* A ring of STAGES buffers: use number n of it is of buffer n % STAGES. */
 template <int STAGES> struct hopper_ring {
@@ -224,11 +234,15 @@ GPU_DEVICE void hopper_transpose4(uint32_t (&x)[4])
 {
     bool high = gpu_lane() & 2, odd = gpu_lane() & 1;
     uint32_t a = gpu_shfl_xor(high ? x[0] : x[2], 2), b = gpu_shfl_xor(high ? x[1] : x[3], 2);
-    if (high) x[0] = a, x[1] = b;
-    else x[2] = a, x[3] = b;
+    if (high)
+        x[0] = a, x[1] = b;
+    else
+        x[2] = a, x[3] = b;
     a = gpu_shfl_xor(odd ? x[0] : x[1], 1), b = gpu_shfl_xor(odd ? x[2] : x[3], 1);
-    if (odd) x[0] = a, x[2] = b;
-    else x[1] = a, x[3] = b;
+    if (odd)
+        x[0] = a, x[2] = b;
+    else
+        x[1] = a, x[3] = b;
 }
 
 /* c's rows g and g+8, times their factors, to those rows of `out`, ld elements apart; only the first `count` of 16. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Causal attention alone on an NVIDIA GPU, forward and backward: tt's native and portable kernels beside PyTorch's SDPA.
+"""Causal attention alone on an NVIDIA GPU, forward and backward: tt's native and portable kernels and SDPA.
 
     python3 tests/peers/attention.py [--check] [--bench] [--lib FILE] [--shapes B,H,KV,S,D ...] [--arch 90a]
 
