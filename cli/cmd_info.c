@@ -58,6 +58,7 @@ static void print_device(const struct info *n)
         if (n->device.has[p]) printf(" %s", tt_precision_names[p]);
     printf("\ndevice      %s (%s), %d cores\n", n->device.name, n->device.arch, n->device.units);
     printf("matrices    %s\n", n->device.library);
+    if (n->device.kernels[0]) printf("kernels     %s\n", n->device.kernels);
     printf("memory      %s, %s free\n", total, available);
     printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n", n->backend.ops->graph_begin ? "yes" : "no",
            n->backend.ops->range_push ? "yes" : "no", n->backend.ops->all_reduce ? "yes" : "no");
@@ -198,6 +199,7 @@ static tt_status print_json(const struct info *n)
     tt_json_put_string(&w, "backend", n->backend.ops->name);
     tt_json_put_string(&w, "device", n->device.name);
     tt_json_put_string(&w, "library", n->device.library);
+    if (n->device.kernels[0]) tt_json_put_string(&w, "kernels", n->device.kernels);
     tt_json_put_int(&w, "parameters", tt_model_param_count(n->session.model));
     tt_json_put_number(&w, "model_flops_per_step", tt_model_step_flops(n->session.model));
     put_cost(&w, "step", &n->cost.total);

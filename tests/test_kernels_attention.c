@@ -272,6 +272,15 @@ static void flash_attends(void)
     flash_both_ways(1, 130, 3, 1, 32, 1, 1);
 }
 
+/* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
+static void flash_attends_in_large_tiles(void)
+{
+    for EACH (D, 64, 128)
+        for EACH (S, 1, 64, 129, 257) flash_both_ways(1, *S, 4, 2, *D, 8 * (*S % 2), 1);
+    flash_both_ways(1, 400, 3, 1, 128, 0, 1);
+    flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
+}
+
 static void flash_attends_with_large_scores(void)
 {
     for EACH (S, 1, 17, 130)
@@ -393,8 +402,14 @@ int main(void)
     TEST_TYPES(softmaxes);
     TEST_TYPES(causal_softmaxes);
     TEST_TYPES(flash_attends);
+    TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
     TEST_TYPES(appends_to_the_cache);
     TEST_TYPES(decodes);
+    if (reopen_portable()) {
+        TEST_TYPES(flash_attends);
+        TEST_TYPES(flash_attends_in_large_tiles);
+        TEST_TYPES(flash_attends_with_large_scores);
+    }
     END_KERNEL_TESTS(COVER_ATTENTION);
 }
