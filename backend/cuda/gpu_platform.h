@@ -25,14 +25,6 @@
 #define GPU_UNROLL_BY(n) GPU_PRAGMA(unroll n)
 #define GPU_PRAGMA(text) _Pragma(#text)
 
-/* ---- kernels of some chips (host) ---- */
-
-/* native.cu: launches a kernel that only some NVIDIA chips can run, if there is one for this chip and these arguments;
- * and says which there are, NULL when none. A platform without any does not define GPU_HAS_NATIVE. */
-#define GPU_HAS_NATIVE 1
-bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e);
-const char *gpu_native_name(void);
-
 /* ---- threads ---- */
 
 #define GPU_WAVE 32  /* lanes of a wave; device code only, because another vendor has chips of both widths */
