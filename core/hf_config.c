@@ -149,7 +149,7 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
     }
     int64_t head = 0;
     const struct tt_json *given = value_of(j, "head_dim");
-    if (given && (!tt_json_as_int(given, 1, INT64_MAX, &head) || head * c->num_heads != c->hidden_dim))
+    if (given && (!tt_json_as_int(given, 1, (int64_t)1 << 31, &head) || head * c->num_heads != c->hidden_dim))
         return refuse("head_dim", shown(given), "a head has hidden_size / num_attention_heads numbers here");
     return TT_OK;
 }
