@@ -62,7 +62,8 @@ const char *const tt_command_names[TT_COMMANDS + 1] = {
 const char *const tt_section_names[TT_SECTIONS] = {
     [TT_SECTION_CHECKPOINT] = "Checkpoint",
     [TT_SECTION_GENERATE] = "Generation", [TT_SECTION_TOKENS] = "Token files", [TT_SECTION_INFO] = "What to show",
-    [TT_SECTION_BENCH] = "What to time", [TT_SECTION_DIAGNOSE] = "What to try", [TT_SECTION_EXCHANGE] = "Exchange", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
+    [TT_SECTION_DIAGNOSE] = "What to try", [TT_SECTION_EXCHANGE] = "Exchange",
+    [TT_SECTION_BENCH] = "What to time", [TT_SECTION_MODEL] = "Model", [TT_SECTION_COMPUTE] = "Computation",
     [TT_SECTION_TRAINING] = "Training", [TT_SECTION_VALIDATION] = "Validation", [TT_SECTION_DATA] = "Data",
     [TT_SECTION_OUTPUT] = "Output", [TT_SECTION_GENERAL] = "General",
 };
@@ -78,7 +79,8 @@ static tt_status check_fuse(const char *text)
 
 /* Which commands take an option. What train takes, diagnose takes too. */
 enum {
-    N = 1 << TT_CMD_DIAGNOSE, T = 1 << TT_CMD_TRAIN | N, X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO,
+    N = 1 << TT_CMD_DIAGNOSE, T = 1 << TT_CMD_TRAIN | N, X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT,
+    E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO,
     B = 1 << TT_CMD_BENCH, H = 1 << TT_CMD_HELP,
 };
 

@@ -53,12 +53,17 @@ static tt_status refuse(const char *key, const char *value, const char *what)
 static const char *shown(const struct tt_json *j)
 {
     switch (j->type) {
-    case TT_JSON_NULL: return "null";
-    case TT_JSON_BOOL: return j->boolean ? "true" : "false";
+    case TT_JSON_NULL:
+        return "null";
+    case TT_JSON_BOOL:
+        return j->boolean ? "true" : "false";
     case TT_JSON_NUMBER:
-    case TT_JSON_STRING: return j->string;
-    case TT_JSON_ARRAY: return "[...]";
-    case TT_JSON_OBJECT: break;
+    case TT_JSON_STRING:
+        return j->string;
+    case TT_JSON_ARRAY:
+        return "[...]";
+    case TT_JSON_OBJECT:
+        break;
     }
     return "{...}";
 }
@@ -134,9 +139,12 @@ struct field {
 static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
 {
     const struct field fields[] = {
-        {"hidden_size", &c->hidden_dim, 0},       {"num_hidden_layers", &c->num_layers, 0},
-        {"num_attention_heads", &c->num_heads, 0}, {"num_key_value_heads", &c->num_kv_heads, -1},
-        {"intermediate_size", &c->ffn_dim, 0},    {"vocab_size", &c->vocab_size, 0},
+        {"hidden_size", &c->hidden_dim, 0},
+        {"num_hidden_layers", &c->num_layers, 0},
+        {"num_attention_heads", &c->num_heads, 0},
+        {"num_key_value_heads", &c->num_kv_heads, -1},
+        {"intermediate_size", &c->ffn_dim, 0},
+        {"vocab_size", &c->vocab_size, 0},
         {"max_position_embeddings", &c->seq_len, 2048},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
