@@ -13,7 +13,7 @@ enum tt_code {
     TT_USAGE = 2,     /* asked wrongly, and nothing was written: an option, a value, a configuration, a name of something
                          that is not there or is of another kind, data that do not fit the model */
     TT_NO_DEVICE = 3, /* no usable GPU, driver or runtime */
-    TT_WARNED = 4,    /* `tt diagnose`: the run would work, but there are warnings */
+    TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings */
     TT_INTERRUPTED = 130, /* stopped by a signal after saving */
     TT_UNSUPPORTED = 1000, /* this backend does not offer that; the caller has another way */
 };

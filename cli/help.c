@@ -133,7 +133,7 @@ void tt_help_all(struct tt_text *out)
     put_wrapped(out, precedence, 0, 0);
     tt_text_puts(out, "\nExit codes: 0 done; 1 asked rightly, but it could not be done (a damaged file, no permission, space or\n"
                       "memory); 2 asked wrongly, and nothing was written (an option or value, a name of something that is not\n"
-                      "there or is of another kind); 3 no usable device; 4 diagnose has warnings; 130 stopped by a signal.\n");
+                      "there or is of another kind); 3 no usable device; 6 diagnose has warnings; 130 stopped by a signal.\n");
 }
 
 static void put_presets(struct tt_text *out)
@@ -327,7 +327,7 @@ static const char markdown_codes[] = "\n# Exit codes\n\n"
                                      "a name of something that is not there or is of another kind, data that do not fit "
                                      "the model |\n"
                                      "| 3 | no usable device |\n"
-                                     "| 4 | `tt diagnose`: the run would work, but there are warnings |\n"
+                                     "| 6 | `tt diagnose`: the run would work, but there are warnings |\n"
                                      "| 130 | stopped by a signal, after saving |\n";
 
 void tt_help_markdown(struct tt_text *out)

@@ -37,7 +37,7 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
     [TT_CMD_DIAGNOSE] = {"diagnose", "say before a run whether it will work, how long it takes, and what to change",
         "Takes the options of train and tries the run out: device and libraries, memory against what is free, the\n"
         "speed of data against that of steps, the best batch size, the time of the whole run. Each advice names what\n"
-        "was measured. The exit code is 0 when all is well, 1 when the run would fail, 4 when there are warnings.",
+        "was measured. The exit code is 0 when all is well, 1 when the run would fail, 6 when there are warnings.",
         "config",
         {"tt diagnose run.yaml", "tt diagnose --preset small --data 'shards/*.bin' --quick",
          "tt diagnose run.yaml --json"}},

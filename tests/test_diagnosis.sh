@@ -40,11 +40,11 @@ expect 0 "77 steps see" ../run.yaml --quick
 
 # ---- what it concludes ----
 for i in $(seq 60); do echo "line $i of a short text"; done >../text.txt
-expect 4 "goes [0-9.]+ times through" $tiny --data ../text.txt --num-steps 1000 --quick
+expect 6 "goes [0-9.]+ times through" $tiny --data ../text.txt --num-steps 1000 --quick
 shows "warning .*times through"
 grep -q "1 warning" ../err || fail "the warnings are not counted"
-expect 4 "nothing to learn" $tiny --data random --quick
-expect 4 "would be lost" $tiny --out "" --quick
+expect 6 "nothing to learn" $tiny --data random --quick
+expect 6 "would be lost" $tiny --out "" --quick
 expect 1 "would fail: the run takes .* of device memory" --preset medium --batch-size 20000 --quick
 shows "--batch-size [0-9]+ fits"
 shows '^failure'
