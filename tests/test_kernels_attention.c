@@ -265,9 +265,10 @@ static void flash_attends(void)
             if (*S != 65) flash_both_ways(1, *S, 2, 2, *D, 0, 1);
         }
     for EACH (S, 8, 16, 31, 32, 33, 63, 64, 127, 128, 129, 300) flash_both_ways(2, *S, 2, 1, 16, 0, 1);
-    flash_both_ways(1, 70, 2, 1, 96, 0, 1); /* heads for which a GPU has kernels of their own */
-    flash_both_ways(1, 70, 2, 1, 128, 0, 1);
-    flash_both_ways(1, 70, 1, 1, 256, 0, 1);
+    for EACH (D, 96, 104, 128, 200, 256) { /* the largest heads have blocks of their own shapes */
+        flash_both_ways(1, 67, 2, 1, *D, 0, 1);
+        flash_both_ways(1, 35, 2, 2, *D, 3, 1);
+    }
     flash_both_ways(3, 33, 8, 2, 16, 0, 1);
     flash_both_ways(1, 130, 3, 1, 32, 1, 1);
 }
