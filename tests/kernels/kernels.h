@@ -50,6 +50,15 @@ static inline void for_shapes(void (*test)(int64_t rows, int64_t cols))
         for EACH (cols, 1, 3, 7, 65, 100, 1000) test(*rows, *cols);
 }
 
+/* Rows of every length for which a GPU deals a row to its threads in another way; few of them, and never left out. */
+static const int64_t row_widths[] = {64, 256, 512, 520, 1032, 2064, 4104, 8200};
+enum { ROW_WIDTHS = sizeof row_widths / sizeof *row_widths };
+
+static inline void for_row_widths(void (*test)(int64_t rows, int64_t cols))
+{
+    for (int i = 0; i < ROW_WIDTHS; i++) test(5, row_widths[i]);
+}
+
 static inline void for_lengths(void (*test)(int64_t n))
 {
     for EACH (n, 1, 3, 7, 16, 65, 1000, 4099, 70001) test(*n);
