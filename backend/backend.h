@@ -42,6 +42,7 @@ struct tt_device_info {
     char arch[32];        /* "aarch64", "sm_90", "gfx942" */
     char library[128];    /* who multiplies matrices: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
     char versions[128];   /* of driver, runtime and system, for reports: "driver for CUDA 13.0, runtime 13.0" */
+    char kernels[64];     /* "native (flash: sm_90a), else portable"; "" where there is no choice */
     bool shares_memory;   /* the host reads and writes device memory in place */
     int wave_width;       /* threads in lockstep; 1 on a CPU */
     int units;            /* cores, SMs, CUs */
@@ -116,11 +117,13 @@ struct tt_backend {
 
 /* How a GPU's library chooses among its ways to multiply a shape: as it guesses, or by timing a few, or many. */
 enum tt_gemm_tune { TT_TUNE_OFF, TT_TUNE_QUICK, TT_TUNE_FULL };
+enum tt_kernel_set { TT_NATIVE, TT_PORTABLE }; /* with what only this chip can run, or without */
 
 struct tt_backend_options {
     int threads; /* CPU threads; 0 means as many as the machine (or OMP_NUM_THREADS) gives */
     int device;  /* which GPU; 0 is the first */
     enum tt_precision precision; /* tf32 changes how fp32 matrices are multiplied */
+    enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
     const char *gemm_cache; /* file in which timed choices are kept from run to run; NULL: none */
 };

@@ -101,11 +101,13 @@ static void judge(struct audit *a)
 
 static void print_table(const struct audit *a)
 {
-    printf("%-40s %12s %12s %10s %10s%s\n", "tensor", "elements", "norm", "zeros", "not finite", a->compares ? "   difference" : "");
+    printf("%-40s %12s %12s %10s %10s%s\n", "tensor", "elements", "norm", "zeros", "not finite",
+           a->compares ? "   difference" : "");
     for (int i = 0; i < a->grads.n; i++) {
         const struct tt_grad *g = &a->grads.rows[i];
         double apart = a->compares ? difference(a, g) : 0;
-        printf("%-40s %12lld %12.6g %10lld %10lld", g->name, (long long)g->count, g->norm, (long long)g->zeros, (long long)g->nonfinite);
+        printf("%-40s %12lld %12.6g %10lld %10lld", g->name, (long long)g->count, g->norm, (long long)g->zeros,
+               (long long)g->nonfinite);
         if (a->compares) printf(" %12.3g", apart);
         printf("%s%s\n", tt_grad_missing(g) ? "  no gradient" : "", apart > a->tolerance ? "  differs" : "");
     }
@@ -116,7 +118,8 @@ static void print_summary(const struct audit *a)
     printf("loss    %.6f\n", a->grads.loss);
     printf("grads   %d of %d tensors have a gradient\n", a->grads.n - a->missing, a->grads.n);
     if (a->compares)
-        printf("against %s: loss %.6f, %d of %d tensors within %.3g\n", a->c->against, a->other.loss, a->grads.n - a->different, a->grads.n, a->tolerance);
+        printf("against %s: loss %.6f, %d of %d tensors within %.3g\n", a->c->against, a->other.loss,
+               a->grads.n - a->different, a->grads.n, a->tolerance);
 }
 
 static tt_status print_json(const struct audit *a)
@@ -149,9 +152,11 @@ static tt_status print_json(const struct audit *a)
 static tt_status verdict(const struct audit *a)
 {
     if (a->missing)
-        return tt_fail(TT_FAILED, "%d of %d tensors got no gradient, or one that is not finite", a->missing, a->grads.n);
+        return tt_fail(TT_FAILED, "%d of %d tensors got no gradient, or one that is not finite", a->missing,
+                       a->grads.n);
     if (a->different)
-        return tt_fail(TT_FAILED, "%d of %d tensors differ from %s by more than %.3g of their norm", a->different, a->grads.n, a->c->against, a->tolerance);
+        return tt_fail(TT_FAILED, "%d of %d tensors differ from %s by more than %.3g of their norm", a->different,
+                       a->grads.n, a->c->against, a->tolerance);
     return TT_OK;
 }
 

@@ -14,7 +14,8 @@ static tt_status write_text(const char *folder, const char *name, const struct t
     return tt_file_replace(path, text->s, text->n);
 }
 
-static tt_status write_folder(const struct tt_comparison *c, const char *folder, const struct tt_text *text, const struct tt_text *json)
+static tt_status write_folder(const struct tt_comparison *c, const char *folder, const struct tt_text *text,
+                              const struct tt_text *json)
 {
     char path[1200];
     TT_TRY(tt_make_dirs(folder));
@@ -45,8 +46,12 @@ tt_status tt_cmd_compare(const struct tt_options *o)
     char paths[TT_COMPARE_LIMIT][1024];
     const char *list[TT_COMPARE_LIMIT];
     int n = 0;
-    for (const char *at = o->c.runs; n < TT_COMPARE_LIMIT && tt_list_next(&at, '\n', paths[n], sizeof paths[n]); n++) list[n] = paths[n];
-    if (!n) return tt_fail(TT_USAGE, "nothing to compare; name the folders of two profiles: tt compare profiles/baseline profiles/flash");
+    for (const char *at = o->c.runs; n < TT_COMPARE_LIMIT && tt_list_next(&at, '\n', paths[n], sizeof paths[n]); n++)
+        list[n] = paths[n];
+    if (!n)
+        return tt_fail(
+            TT_USAGE,
+            "nothing to compare; name the folders of two profiles: tt compare profiles/baseline profiles/flash");
     struct tt_comparison *c = calloc(1, sizeof *c);
     if (!c) return tt_fail(TT_FAILED, "out of memory");
     tt_status st = tt_compare(list, n, c);

@@ -15,7 +15,8 @@ static tt_status choose_start(struct tt_diagnosis *d)
     struct tt_progress progress = {0};
     char *config = NULL;
     if (!from[0] || !strcmp(from, "none")) return TT_OK;
-    TT_TRY(strcmp(from, "auto") ? tt_use_checkpoint(&d->o, from, &d->checkpoint) : tt_use_newest(&d->o, d->c->out, &d->checkpoint));
+    TT_TRY(strcmp(from, "auto") ? tt_use_checkpoint(&d->o, from, &d->checkpoint)
+                                : tt_use_newest(&d->o, d->c->out, &d->checkpoint));
     if (!d->checkpoint || d->c->init_from[0]) return TT_OK;
     TT_TRY(tt_checkpoint_peek(d->checkpoint, &progress, &config));
     free(config);
@@ -29,7 +30,8 @@ static tt_status prepare(struct tt_diagnosis *d)
     struct tt_config *c = d->c;
     TT_TRY(choose_start(d));
     TT_TRY(tt_config_check(c));
-    bool fixed = d->checkpoint || tt_option_given(&d->o, "vocab-size") || !strcmp(c->data, "builtin") || !strcmp(c->data, "random");
+    bool fixed = d->checkpoint || tt_option_given(&d->o, "vocab-size") || !strcmp(c->data, "builtin") ||
+                 !strcmp(c->data, "random");
     TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, d->checkpoint, &d->data));
     c->vocab_size = tt_data_vocab(d->data);
     TT_TRY(tt_config_check(c));
@@ -50,7 +52,8 @@ static tt_status verdict(const struct tt_diagnosis *d)
         if (d->findings[i].level == TT_FATAL) return tt_fail(TT_FAILED, "the run would fail: %s", d->findings[i].what);
         warnings += d->findings[i].level == TT_WARN;
     }
-    return warnings ? tt_fail(TT_WARNED, "the run would work, with %d warning%s", warnings, warnings == 1 ? "" : "s") : TT_OK;
+    return warnings ? tt_fail(TT_WARNED, "the run would work, with %d warning%s", warnings, warnings == 1 ? "" : "s")
+                    : TT_OK;
 }
 
 static tt_status run(struct tt_diagnosis *d)

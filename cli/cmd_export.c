@@ -10,7 +10,8 @@
 #include "model/hf.h"
 #include "model/params.h"
 
-struct export {
+struct export
+{
     struct tt_options o;
     char *checkpoint;
     struct tt_params params;
@@ -27,7 +28,8 @@ static tt_status load(struct export *x)
     char path[1200];
     TT_TRY(tt_params_create(c, &x->params));
     x->weights = malloc((size_t)x->params.total * sizeof *x->weights);
-    if (!x->weights) return tt_fail(TT_FAILED, "no %.0f MiB of memory for the weights", (double)x->params.total * 4 / 0x1p20);
+    if (!x->weights)
+        return tt_fail(TT_FAILED, "no %.0f MiB of memory for the weights", (double)x->params.total * 4 / 0x1p20);
     struct tt_checkpoint from = {.params = &x->params, .w = x->weights};
     TT_TRY(tt_checkpoint_load(x->checkpoint, &from));
     free((char *)from.config);
@@ -42,11 +44,13 @@ static void print_text(const struct export *x)
     const struct tt_config *c = &x->o.c;
     char count[32];
     tt_format_count((double)x->count, count);
-    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count,
-           tt_dtype_names[c->dtype], (long long)x->progress.step, x->checkpoint);
+    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count, tt_dtype_names[c->dtype],
+           (long long)x->progress.step, x->checkpoint);
     if (!x->tokenizer) printf("note    the checkpoint has no tokenizer, so none was written\n");
     if (x->note.n) printf("note    %s\n", x->note.s);
-    if (!c->quiet) printf("next    python3 -c \"import transformers as t; t.AutoModelForCausalLM.from_pretrained('%s')\"\n", c->out);
+    if (!c->quiet)
+        printf("next    python3 -c \"import transformers as t; t.AutoModelForCausalLM.from_pretrained('%s')\"\n",
+               c->out);
 }
 
 static void print_json(const struct export *x)
@@ -71,8 +75,8 @@ static tt_status run(struct export *x)
     c->precision = TT_FP32; /* weights are kept in full precision, whatever the run computed in */
     TT_TRY(tt_config_check(c));
     TT_TRY(load(x));
-    struct tt_hf_export how = {.config = c, .params = &x->params, .weights = x->weights, .tokenizer = x->tokenizer,
-                               .type = c->dtype};
+    struct tt_hf_export how = {
+        .config = c, .params = &x->params, .weights = x->weights, .tokenizer = x->tokenizer, .type = c->dtype};
     TT_TRY(tt_hf_export(c->out, &how, &x->note));
     (c->json ? print_json : print_text)(x);
     return TT_OK;

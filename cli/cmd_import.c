@@ -27,7 +27,7 @@ static tt_status describe(struct import *m)
     TT_TRY(tt_options_init(&m->train, TT_CMD_TRAIN));
     TT_TRY(tt_hf_import_config(m->c->from, t));
     if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
-    t->learning_rate = 1e-4; /* gentle: these weights are worth keeping */
+    t->learning_rate = 1e-4;                                    /* gentle: these weights are worth keeping */
     strcpy(t->data, TT_NO_DATA);
     TT_TRY(tt_context(tt_config_check(t), "%s", m->c->from));
     tt_options_print(&m->train, &m->config);
@@ -58,8 +58,12 @@ static tt_status convert(struct import *m)
 
 static tt_status save(struct import *m)
 {
-    struct tt_checkpoint c = {.config = m->config.s, .tokenizer = m->tokenizer, .params = &m->params, .w = m->weights,
-                              .m = m->zeros, .v = m->zeros};
+    struct tt_checkpoint c = {.config = m->config.s,
+                              .tokenizer = m->tokenizer,
+                              .params = &m->params,
+                              .w = m->weights,
+                              .m = m->zeros,
+                              .v = m->zeros};
     c.progress = (struct tt_progress){.seed = (uint64_t)m->train.c.seed, .best_val = INFINITY, .loss_scale = 1};
     return tt_checkpoint_save(m->c->out, &c, 0);
 }
@@ -69,11 +73,14 @@ static void print_text(const struct import *m)
     const struct tt_config *t = &m->train.c;
     char count[32];
     tt_format_count((double)m->count, count);
-    printf("read    %s: %lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld, %s head: %s parameters\n",
-           m->c->from, (long long)t->num_layers, (long long)t->hidden_dim, (long long)t->num_heads, (long long)t->num_kv_heads,
-           (long long)t->ffn_dim, (long long)t->vocab_size, t->tie_embeddings ? "tied" : "untied", count);
+    printf("read    %s: %lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld, %s head: %s "
+           "parameters\n",
+           m->c->from, (long long)t->num_layers, (long long)t->hidden_dim, (long long)t->num_heads,
+           (long long)t->num_kv_heads, (long long)t->ffn_dim, (long long)t->vocab_size,
+           t->tie_embeddings ? "tied" : "untied", count);
     if (m->note.n)
-        printf("note    no tokenizer: %s. Train on token files made with its own; prompts are token numbers\n", m->note.s);
+        printf("note    no tokenizer: %s. Train on token files made with its own; prompts are token numbers\n",
+               m->note.s);
     printf("saved   %s/step-00000000\n", m->c->out);
     if (!m->c->quiet)
         printf("next    tt train --resume %s --data SOURCE --out DIR        tt generate %s\n", m->c->out, m->c->out);

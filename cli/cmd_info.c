@@ -35,7 +35,7 @@ static tt_status gather(struct info *n)
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
     TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
     n->cost = tt_cost_of_plan(n->session.step);
-    n->total = (double)tt_engine_total(&n->session.engine) + host_bytes(n) + process_bytes;
+    n->total = (double)tt_engine_total(&n->session.engine) + (double)n->device.memory_used + host_bytes(n) + process_bytes;
     return TT_OK;
 }
 
@@ -58,6 +58,7 @@ static void print_device(const struct info *n)
         if (n->device.has[p]) printf(" %s", tt_precision_names[p]);
     printf("\ndevice      %s (%s), %d cores\n", n->device.name, n->device.arch, n->device.units);
     printf("matrices    %s\n", n->device.library);
+    if (n->device.kernels[0]) printf("kernels     %s\n", n->device.kernels);
     printf("memory      %s, %s free\n", total, available);
     printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n", n->backend.ops->graph_begin ? "yes" : "no",
            n->backend.ops->range_push ? "yes" : "no", n->backend.ops->all_reduce ? "yes" : "no");
@@ -90,6 +91,7 @@ static void print_memory(const struct info *n)
     printf("\nmemory that training takes: %s\n", total);
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++) line(tt_external_name((enum tt_external)x), (double)e->bytes[x]);
     line("activations", (double)e->arena_bytes);
+    line("workspace", (double)n->device.memory_used);
     line("batches ahead", host_bytes(n));
     line("program, libraries", process_bytes);
     if (n->device.memory_free && n->total > (double)n->device.memory_free)
@@ -197,6 +199,7 @@ static tt_status print_json(const struct info *n)
     tt_json_put_string(&w, "backend", n->backend.ops->name);
     tt_json_put_string(&w, "device", n->device.name);
     tt_json_put_string(&w, "library", n->device.library);
+    if (n->device.kernels[0]) tt_json_put_string(&w, "kernels", n->device.kernels);
     tt_json_put_int(&w, "parameters", tt_model_param_count(n->session.model));
     tt_json_put_number(&w, "model_flops_per_step", tt_model_step_flops(n->session.model));
     put_cost(&w, "step", &n->cost.total);

@@ -14,6 +14,7 @@ enum { PATHS = 64 };
 
 struct report {
     const struct tt_config *c;
+    double steps;       /* in what is imported; 0 = as the files say */
     char profile[1024]; /* the folder or file of a profile; "" = none */
     char imports[PATHS][1024];
     const char *import_list[PATHS];
@@ -41,17 +42,19 @@ static tt_status add_import(struct report *r, const char *path)
 static tt_status sort_words(struct report *r)
 {
     char word[1024];
-    for (const char *at = r->c->input; tt_list_next(&at, '\n', word, sizeof word);) TT_TRY(add_import(r, word));
+    for (const char *at = r->c->import; tt_list_next(&at, '\n', word, sizeof word);) TT_TRY(add_import(r, word));
     for (const char *at = r->c->runs; tt_list_next(&at, '\n', word, sizeof word);) {
         if (!is_profile(word))
             TT_TRY(add_import(r, word));
         else if (r->profile[0])
-            return tt_fail(TT_USAGE, "a report is of one profile; put %s and %s side by side with tt compare", r->profile, word);
+            return tt_fail(TT_USAGE, "a report is of one profile; put %s and %s side by side with tt compare",
+                           r->profile, word);
         else
             snprintf(r->profile, sizeof r->profile, "%s", word);
     }
     if (r->profile[0] || r->import_count) return TT_OK;
-    return tt_fail(TT_USAGE, "nothing to report; name the folder of a profile, or give files of other profilers with --import");
+    return tt_fail(TT_USAGE,
+                   "nothing to report; name the folder of a profile, or give files of other profilers with --import");
 }
 
 /* The folder that the report goes to. */
@@ -79,13 +82,15 @@ static void print(const struct tt_profile *p, const char *log, const char *folde
     tt_headline(p, line);
     printf("%s\n", line);
     for (int i = 0; i < p->operators_count && i < 10 && !quiet; i++)
-        printf("%5.1f %%  %10s  %6lld x  %-40.40s %s\n", 100 * p->operators[i].share, tt_si_time(p->operators[i].seconds, time),
-               (long long)p->operators[i].count, p->operators[i].name, p->operators[i].group);
+        printf("%5.1f %%  %10s  %6lld x  %-40.40s %s\n", 100 * p->operators[i].share,
+               tt_si_time(p->operators[i].seconds, time), (long long)p->operators[i].count, p->operators[i].name,
+               p->operators[i].group);
     for (int i = 0; i < n && i < 3 && !quiet; i++) printf("try     %s: %s\n", advice[i].what, advice[i].reason);
     printf("saved   %s/report.html\n", folder);
 }
 
-static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported, bool fresh)
+static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported,
+                              bool fresh)
 {
     char folder[1024], path[1100];
     choose_folder(r, folder);
@@ -107,7 +112,7 @@ static tt_status run(struct report *r)
     char folder[1024];
     TT_TRY(sort_words(r));
     tt_status st = TT_OK;
-    if (r->import_count) st = tt_import(r->import_list, r->import_count, (double)r->c->repeats, &imported, &log);
+    if (r->import_count) st = tt_import(r->import_list, r->import_count, r->steps, &imported, &log);
     if (!st && r->profile[0]) st = tt_profile_read(r->profile, &profile);
     const struct tt_profile *shown = r->profile[0] ? &profile : &imported;
     if (!st) st = write_report(r, shown, r->profile[0] && r->import_count ? &imported : NULL, !r->profile[0]);
@@ -124,6 +129,7 @@ tt_status tt_cmd_report(const struct tt_options *o)
     struct report *r = calloc(1, sizeof *r);
     if (!r) return tt_fail(TT_FAILED, "out of memory");
     r->c = &o->c;
+    r->steps = tt_option_given(o, "num-steps") ? (double)o->c.num_steps : 0;
     tt_status st = run(r);
     free(r);
     return st;

@@ -37,36 +37,34 @@ static bool can_be_negated(const struct tt_option *row) { return row->type == TT
 
 /* ---- bash ---- */
 
-static const char bash_head[] =
-    "# bash completion for tt. Made by: tt help --completion bash\n"
-    "_tt()\n"
-    "{\n"
-    "    local cur=${COMP_WORDS[COMP_CWORD]} option= words= files= list= IFS=$' \\t\\n'\n"
-    "    COMPREPLY=()\n"
-    "    if [ \"$COMP_CWORD\" -gt 1 ]; then option=${COMP_WORDS[COMP_CWORD - 1]}; fi\n"
-    "    # bash takes --name=value apart at the =\n"
-    "    if [ \"$cur\" = = ]; then\n"
-    "        cur=\n"
-    "    elif [ \"$option\" = = ]; then\n"
-    "        option=${COMP_WORDS[COMP_CWORD - 2]}\n"
-    "    fi\n";
+static const char bash_head[] = "# bash completion for tt. Made by: tt help --completion bash\n"
+                                "_tt()\n"
+                                "{\n"
+                                "    local cur=${COMP_WORDS[COMP_CWORD]} option= words= files= list= IFS=$' \\t\\n'\n"
+                                "    COMPREPLY=()\n"
+                                "    if [ \"$COMP_CWORD\" -gt 1 ]; then option=${COMP_WORDS[COMP_CWORD - 1]}; fi\n"
+                                "    # bash takes --name=value apart at the =\n"
+                                "    if [ \"$cur\" = = ]; then\n"
+                                "        cur=\n"
+                                "    elif [ \"$option\" = = ]; then\n"
+                                "        option=${COMP_WORDS[COMP_CWORD - 2]}\n"
+                                "    fi\n";
 
-static const char bash_tail[] =
-    "    if [ -n \"$list\" ]; then # the last of several with a comma between\n"
-    "        local before=\n"
-    "        [ \"$cur\" = \"${cur##*,}\" ] || before=${cur%,*},\n"
-    "        COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"${cur##*,}\"))\n"
-    "        compopt -o nospace 2>/dev/null\n"
-    "        return\n"
-    "    fi\n"
-    "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-    "    if [ -n \"$files\" ]; then\n"
-    "        IFS=$'\\n'\n"
-    "        COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
-    "        compopt -o filenames 2>/dev/null\n"
-    "    fi\n"
-    "}\n"
-    "complete -F _tt tt\n";
+static const char bash_tail[] = "    if [ -n \"$list\" ]; then # the last of several with a comma between\n"
+                                "        local before=\n"
+                                "        [ \"$cur\" = \"${cur##*,}\" ] || before=${cur%,*},\n"
+                                "        COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"${cur##*,}\"))\n"
+                                "        compopt -o nospace 2>/dev/null\n"
+                                "        return\n"
+                                "    fi\n"
+                                "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                                "    if [ -n \"$files\" ]; then\n"
+                                "        IFS=$'\\n'\n"
+                                "        COMPREPLY+=($(compgen -f -- \"$cur\"))\n"
+                                "        compopt -o filenames 2>/dev/null\n"
+                                "    fi\n"
+                                "}\n"
+                                "complete -F _tt tt\n";
 
 static void bash_value(const struct tt_option *row, struct tt_text *out)
 {
@@ -219,7 +217,8 @@ static void fish_option(int command, const char *no, const struct tt_option *row
 {
     struct tt_text words = {0};
     put_words(row, &words);
-    tt_text_printf(out, "complete -c tt -n '__fish_seen_subcommand_from %s' -l %s%s ", tt_commands[command].name, no, row->name);
+    tt_text_printf(out, "complete -c tt -n '__fish_seen_subcommand_from %s' -l %s%s ", tt_commands[command].name, no,
+                   row->name);
     if (row->type != TT_OPTION_BOOL) tt_text_puts(out, names_a_file(row) ? "-r -F " : "-x ");
     if (words.n) tt_text_printf(out, "-a '%s' ", words.s);
     tt_text_puts(out, "-d ");

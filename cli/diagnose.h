@@ -36,15 +36,15 @@ struct tt_diagnosis {
     struct tt_device_info device;
     struct tt_data *data;
 
-    double need, room;             /* bytes of device memory: of the run, and there */
-    double pinned, pinned_limit;   /* bytes; no limit: INFINITY */
+    double need, room;                             /* bytes of device memory: of the run, and there */
+    double pinned, pinned_limit;                   /* bytes; no limit: INFINITY */
     double checkpoint_bytes, disk_need, disk_free; /* disk_free < 0: not known */
     int64_t parameters;
-    double epochs;                 /* 0: endless data */
+    double epochs; /* 0: endless data */
 
     struct tt_timing step;
-    double data_seconds;           /* to gather the data of a step */
-    double validation_seconds;     /* of one validation */
+    double data_seconds;                           /* to gather the data of a step */
+    double validation_seconds;                     /* of one validation */
     double step_time, validation_time, total_time; /* of the whole run */
     struct tt_sweep_row rows[TT_SWEEP_ROWS];
     int row_count, sweet; /* sweet: the smallest batch within 5 % of the best; -1: none */
@@ -57,10 +57,11 @@ struct tt_diagnosis {
 /* ---- measuring (diagnose_measure.c) ---- */
 
 /* At most `most` steps of this configuration after a few to warm up, for about `seconds`. */
-tt_status tt_time_steps(struct tt_diagnosis *d, const struct tt_config *c, int most, double seconds, struct tt_timing *out);
-tt_status tt_diagnose_sizes(struct tt_diagnosis *d);  /* memory, disk, limits */
-tt_status tt_diagnose_speed(struct tt_diagnosis *d);  /* step, data, validation, the whole run */
-tt_status tt_diagnose_sweep(struct tt_diagnosis *d);  /* other batch sizes */
+tt_status tt_time_steps(struct tt_diagnosis *d, const struct tt_config *c, int most, double seconds,
+                        struct tt_timing *out);
+tt_status tt_diagnose_sizes(struct tt_diagnosis *d); /* memory, disk, limits */
+tt_status tt_diagnose_speed(struct tt_diagnosis *d); /* step, data, validation, the whole run */
+tt_status tt_diagnose_sweep(struct tt_diagnosis *d); /* other batch sizes */
 
 /* ---- judging (diagnose_judge.c) ---- */
 

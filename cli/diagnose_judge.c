@@ -57,13 +57,15 @@ static void judge_memory(struct tt_diagnosis *d)
         *(fits(d, middle, 0.9 * d->room) ? &low : &high) = middle;
     }
     if (low > 0)
-        snprintf(change, sizeof change, "--batch-size %lld fits; --grad-accum keeps the tokens of a step, --recompute block saves more",
+        snprintf(change, sizeof change,
+                 "--batch-size %lld fits; --grad-accum keeps the tokens of a step, --recompute block saves more",
                  (long long)low);
     else
         snprintf(change, sizeof change, "--recompute block, or a smaller model: not even --batch-size 1 fits");
     tt_format_bytes(d->need, need);
     tt_format_bytes(d->room, room);
-    find(d, d->need > most ? TT_FATAL : TT_WARN, change, "the run takes %s of device memory, of which %s are free", need, room);
+    find(d, d->need > most ? TT_FATAL : TT_WARN, change, "the run takes %s of device memory, of which %s are free",
+         need, room);
 }
 
 static void judge_others(struct tt_diagnosis *d)
@@ -72,7 +74,8 @@ static void judge_others(struct tt_diagnosis *d)
     double taken = (double)d->device.memory_total - (double)d->device.memory_free - (double)d->device.memory_used;
     if (d->device.shares_memory || taken < 0.1 * (double)d->device.memory_total) return;
     tt_format_bytes(taken, used);
-    find(d, TT_WARN, "look who it is (nvidia-smi, rocm-smi), or choose another --device", "others hold %s of the device's memory", used);
+    find(d, TT_WARN, "look who it is (nvidia-smi, rocm-smi), or choose another --device",
+         "others hold %s of the device's memory", used);
 }
 
 static void judge_pinned(struct tt_diagnosis *d)
@@ -90,14 +93,15 @@ static void judge_disk(struct tt_diagnosis *d)
     char need[32], room[32], parent[1100];
     const char *out = d->c->out;
     if (!out[0]) {
-        find(d, TT_WARN, "give --out", "there is no --out: %lld steps would be lost at their end", (long long)d->c->num_steps);
+        find(d, TT_WARN, "give --out", "there is no --out: %lld steps would be lost at their end",
+             (long long)d->c->num_steps);
         return;
     }
     if (d->disk_free >= 0 && d->disk_need > d->disk_free) {
         tt_format_bytes(d->disk_need, need);
         tt_format_bytes(d->disk_free, room);
-        find(d, TT_FATAL, "free some space, choose another --out, or a smaller --keep", "checkpoints take %s, and %s are free at %s", need,
-             room, out);
+        find(d, TT_FATAL, "free some space, choose another --out, or a smaller --keep",
+             "checkpoints take %s, and %s are free at %s", need, room, out);
     }
     snprintf(parent, sizeof parent, "%s", out);
     while (access(parent, F_OK) && strrchr(parent, '/') > parent) *strrchr(parent, '/') = 0;
@@ -112,14 +116,16 @@ static void judge_data(struct tt_diagnosis *d)
 {
     char change[160];
     if (d->epochs > 4) {
-        snprintf(change, sizeof change, "more data, or --num-steps %lld for four times through", (long long)(4 * (double)d->c->num_steps / d->epochs));
+        snprintf(change, sizeof change, "more data, or --num-steps %lld for four times through",
+                 (long long)(4 * (double)d->c->num_steps / d->epochs));
         find(d, TT_WARN, change, "the run goes %.1f times through the %lld sequences of the data", d->epochs,
              (long long)tt_data_samples(d->data, TT_TRAIN));
     }
     int64_t there = tt_data_samples(d->data, TT_VAL) / d->c->batch_size;
     if (d->c->val_interval > 0 && there > 0 && there < d->c->val_batches)
-        find(d, TT_ADVICE, "a larger --val-fraction, or more --val-data", "validation asks for %lld batches, and the data have %lld",
-             (long long)d->c->val_batches, (long long)there);
+        find(d, TT_ADVICE, "a larger --val-fraction, or more --val-data",
+             "validation asks for %lld batches, and the data have %lld", (long long)d->c->val_batches,
+             (long long)there);
     if (!tt_data_learnable(d->data)) find(d, TT_WARN, "give --data", "random tokens: there is nothing to learn");
 }
 
@@ -138,9 +144,10 @@ static void judge_feeding(struct tt_diagnosis *d)
 {
     double part = d->data_seconds / d->step.median;
     if (part < 0.5) return;
-    find(d, part > 1 ? TT_WARN : TT_ADVICE, "token files instead of text, a faster disk (copy the data to a local one), or fewer, larger files",
-         "data for a step take %.2f ms to gather, the step itself %.2f ms%s", 1e3 * d->data_seconds, 1e3 * d->step.median,
-         part > 1 ? ": the device would wait" : "");
+    find(d, part > 1 ? TT_WARN : TT_ADVICE,
+         "token files instead of text, a faster disk (copy the data to a local one), or fewer, larger files",
+         "data for a step take %.2f ms to gather, the step itself %.2f ms%s", 1e3 * d->data_seconds,
+         1e3 * d->step.median, part > 1 ? ": the device would wait" : "");
 }
 
 static void judge_batch(struct tt_diagnosis *d)
@@ -152,31 +159,35 @@ static void judge_batch(struct tt_diagnosis *d)
     if (best->batch_size <= d->c->batch_size || gain < 1.1) return;
     int64_t times = best->batch_size / d->c->batch_size;
     if (d->c->grad_accum % times == 0)
-        snprintf(change, sizeof change, "--batch-size %lld --grad-accum %lld: the same training", (long long)best->batch_size,
-                 (long long)(d->c->grad_accum / times));
+        snprintf(change, sizeof change, "--batch-size %lld --grad-accum %lld: the same training",
+                 (long long)best->batch_size, (long long)(d->c->grad_accum / times));
     else
-        snprintf(change, sizeof change, "--batch-size %lld, with fewer --num-steps and perhaps a larger --learning-rate",
+        snprintf(change, sizeof change,
+                 "--batch-size %lld, with fewer --num-steps and perhaps a larger --learning-rate",
                  (long long)best->batch_size);
     tt_format_count(d->step.tokens_per_second, now);
     tt_format_count(best->t.tokens_per_second, then);
-    find(d, TT_ADVICE, change, "batches of %lld give %s tokens/s, batches of %lld %s: %.2f times as many", (long long)d->c->batch_size, now,
-         (long long)best->batch_size, then, gain);
+    find(d, TT_ADVICE, change, "batches of %lld give %s tokens/s, batches of %lld %s: %.2f times as many",
+         (long long)d->c->batch_size, now, (long long)best->batch_size, then, gain);
 }
 
 static void judge_validation(struct tt_diagnosis *d)
 {
     if (d->validation_time < 0.2 * d->total_time) return;
-    find(d, TT_ADVICE, "a larger --val-interval, or fewer --val-batches", "validation takes %.0f %% of the time (%.2f s each)",
-         100 * d->validation_time / d->total_time, d->validation_seconds);
+    find(d, TT_ADVICE, "a larger --val-interval, or fewer --val-batches",
+         "validation takes %.0f %% of the time (%.2f s each)", 100 * d->validation_time / d->total_time,
+         d->validation_seconds);
 }
 
 static void judge_spread(struct tt_diagnosis *d)
 {
     if (d->load > 1.5)
-        find(d, TT_ADVICE, "measure again when it is quiet", "the machine is busy: %.1f processes wait for each processor", d->load);
+        find(d, TT_ADVICE, "measure again when it is quiet",
+             "the machine is busy: %.1f processes wait for each processor", d->load);
     else if (d->step.steps >= 5 && d->step.slow > 1.5 * d->step.median)
-        find(d, TT_ADVICE, "look what else runs here", "steps vary: the median is %.2f ms, one in twenty takes more than %.2f ms",
-             1e3 * d->step.median, 1e3 * d->step.slow);
+        find(d, TT_ADVICE, "look what else runs here",
+             "steps vary: the median is %.2f ms, one in twenty takes more than %.2f ms", 1e3 * d->step.median,
+             1e3 * d->step.slow);
 }
 
 /* Another version or precision, tried out: worth saying when it is clearly faster. */
@@ -185,7 +196,9 @@ static tt_status try_instead(struct tt_diagnosis *d, const struct tt_config *c, 
     struct tt_timing t;
     TT_TRY(tt_time_steps(d, c, 10, 1.5, &t));
     double gain = d->step.median / t.median;
-    if (gain > 1.1) find(d, TT_ADVICE, change, "a step takes %.2f ms, and with that %.2f ms: %.2f times as fast", 1e3 * d->step.median, 1e3 * t.median, gain);
+    if (gain > 1.1)
+        find(d, TT_ADVICE, change, "a step takes %.2f ms, and with that %.2f ms: %.2f times as fast",
+             1e3 * d->step.median, 1e3 * t.median, gain);
     return TT_OK;
 }
 
@@ -198,7 +211,8 @@ static tt_status judge_alternatives(struct tt_diagnosis *d)
     c = *d->c;
     c.precision = TT_PREC_BF16;
     bool wider = d->c->precision == TT_FP32 || d->c->precision == TT_TF32;
-    return wider && d->device.has[TT_PREC_BF16] ? try_instead(d, &c, "--precision bf16 (master weights stay fp32)") : TT_OK;
+    return wider && d->device.has[TT_PREC_BF16] ? try_instead(d, &c, "--precision bf16 (master weights stay fp32)")
+                                                : TT_OK;
 }
 
 tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d)

@@ -56,8 +56,10 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
     tt_session_close(&s);
     TT_TRY(st);
     d->room = (double)d->device.memory_free;
-    d->pinned_limit = getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ? INFINITY : (double)limit.rlim_cur;
-    double each = (double)tt_data_samples(d->data, TT_TRAIN), wanted = (double)c->num_steps * (double)(c->batch_size * c->grad_accum);
+    d->pinned_limit =
+        getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ? INFINITY : (double)limit.rlim_cur;
+    double each = (double)tt_data_samples(d->data, TT_TRAIN),
+           wanted = (double)c->num_steps * (double)(c->batch_size * c->grad_accum);
     d->epochs = each > 0 ? wanted / each : 0;
     measure_disk(d);
     double load[1];
@@ -78,7 +80,8 @@ static tt_status one_step(struct tt_diagnosis *d, struct tt_stepper *stepper, do
 }
 
 /* The first steps set libraries up and are captured; then as many as fit the time, at least two. */
-static tt_status run_steps(struct tt_diagnosis *d, struct tt_stepper *stepper, int most, double seconds, struct tt_timing *out)
+static tt_status run_steps(struct tt_diagnosis *d, struct tt_stepper *stepper, int most, double seconds,
+                           struct tt_timing *out)
 {
     enum { WARM = 2, MOST = 64 };
     double times[MOST], start = 0, ignored;
@@ -92,8 +95,8 @@ static tt_status run_steps(struct tt_diagnosis *d, struct tt_stepper *stepper, i
     return TT_OK;
 }
 
-static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, const struct tt_config *c, int most, double seconds,
-                              struct tt_timing *out)
+static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, const struct tt_config *c, int most,
+                              double seconds, struct tt_timing *out)
 {
     struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
     TT_TRY(tt_session_open(s, &d->backend, c, TT_USE_TRAIN));
@@ -101,7 +104,8 @@ static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, cons
     TT_TRY(tt_session_init_weights(s));
     TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_upload_tokens(s, d->data));
-    struct tt_stepper stepper = {.backend = &d->backend, .plan = s->step,
+    struct tt_stepper stepper = {.backend = &d->backend,
+                                 .plan = s->step,
                                  .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
     tt_status st = run_steps(d, &stepper, most, seconds, out);
     tt_stepper_close(&stepper);
@@ -110,7 +114,8 @@ static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, cons
     return TT_OK;
 }
 
-tt_status tt_time_steps(struct tt_diagnosis *d, const struct tt_config *c, int most, double seconds, struct tt_timing *out)
+tt_status tt_time_steps(struct tt_diagnosis *d, const struct tt_config *c, int most, double seconds,
+                        struct tt_timing *out)
 {
     struct tt_session s = {0};
     *out = (struct tt_timing){0};

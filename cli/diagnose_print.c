@@ -24,7 +24,8 @@ static void print_device(const struct tt_diagnosis *d)
     char driver[64];
     printf("device    %s: %s (%s)\n", d->backend.ops->name, d->device.name, d->device.arch);
     printf("software  tt %s, %s, %s", TT_VERSION_STRING, d->device.library, d->device.versions);
-    driver_version(strcmp(d->backend.ops->name, "cuda") ? "/sys/module/amdgpu/version" : "/sys/module/nvidia/version", driver, sizeof driver);
+    driver_version(strcmp(d->backend.ops->name, "cuda") ? "/sys/module/amdgpu/version" : "/sys/module/nvidia/version",
+                   driver, sizeof driver);
     if (strcmp(d->backend.ops->name, "cpu") && driver[0]) printf(", kernel driver %s", driver);
     printf("\nprecision this run computes in %s; the device has", tt_precision_names[d->c->precision]);
     for (int p = 0; p < TT_PRECISIONS; p++) printf(" %s%s", d->device.has[p] ? "" : "no ", tt_precision_names[p]);
@@ -36,8 +37,8 @@ static void print_sizes(const struct tt_diagnosis *d)
     const struct tt_config *c = d->c;
     char a[32], b[32], n[32];
     tt_format_count((double)d->parameters, n);
-    printf("model     %s parameters, %lld x %lld tokens%s, version %s\n", n, (long long)c->batch_size, (long long)c->seq_len,
-           c->grad_accum > 1 ? " a micro-batch" : " a step", tt_version_names[c->version]);
+    printf("model     %s parameters, %lld x %lld tokens%s, version %s\n", n, (long long)c->batch_size,
+           (long long)c->seq_len, c->grad_accum > 1 ? " a micro-batch" : " a step", tt_version_names[c->version]);
     tt_format_bytes(d->need, a);
     tt_format_bytes(d->room, b);
     printf("memory    the run takes %s, %s are free\n", a, b);
@@ -66,8 +67,9 @@ static void print_sweep(const struct tt_diagnosis *d)
         char memory[32];
         tt_format_bytes(r->t.memory, memory);
         if (r->fits)
-            printf("  %10lld %10.2f %10.0f %12s%s%s\n", (long long)r->batch_size, 1e3 * r->t.median, r->t.tokens_per_second, memory,
-                   r->batch_size == d->c->batch_size ? "  this run" : "", i == d->sweet ? "  sweet spot" : "");
+            printf("  %10lld %10.2f %10.0f %12s%s%s\n", (long long)r->batch_size, 1e3 * r->t.median,
+                   r->t.tokens_per_second, memory, r->batch_size == d->c->batch_size ? "  this run" : "",
+                   i == d->sweet ? "  sweet spot" : "");
         else
             printf("  %10lld %10s %10s %12s  does not fit\n", (long long)r->batch_size, "-", "-", memory);
     }
@@ -79,8 +81,8 @@ static void print_speed(const struct tt_diagnosis *d)
     char total[32], steps[32], validation[32], rate[32];
     if (!d->step.steps) return;
     tt_format_count(d->step.tokens_per_second, rate);
-    printf("speed     %.2f ms a step (median of %d), %s tokens/s; its data take %.2f ms, %.1f %% of that\n", 1e3 * d->step.median,
-           d->step.steps, rate, 1e3 * d->data_seconds, 100 * d->data_seconds / d->step.median);
+    printf("speed     %.2f ms a step (median of %d), %s tokens/s; its data take %.2f ms, %.1f %% of that\n",
+           1e3 * d->step.median, d->step.steps, rate, 1e3 * d->data_seconds, 100 * d->data_seconds / d->step.median);
     print_sweep(d);
     tt_format_duration(d->total_time, total);
     tt_format_duration(d->step_time, steps);
@@ -96,8 +98,8 @@ static void print_findings(const struct tt_diagnosis *d)
         for (int i = 0; i < d->count; i++) {
             const struct tt_finding *f = &d->findings[i];
             if ((int)f->level != level) continue;
-            printf("%s%-9s%s %s\n          -> %s\n", tt_colour(stdout, colours[level]), level_names[level], tt_colour(stdout, TT_PLAIN),
-                   f->what, f->change);
+            printf("%s%-9s%s %s\n          -> %s\n", tt_colour(stdout, colours[level]), level_names[level],
+                   tt_colour(stdout, TT_PLAIN), f->what, f->change);
         }
     if (!d->count) printf("%sfine%s      nothing to change\n", tt_colour(stdout, TT_GOOD), tt_colour(stdout, TT_PLAIN));
 }

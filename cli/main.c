@@ -100,7 +100,8 @@ static tt_status finish_output(void)
 /* The last word. Where Ctrl-C has ended the reader of our pipe as well, the terminal is told instead. */
 static void complain(const char *text)
 {
-    if (fprintf(stderr, "%stt:%s %s\n", tt_colour(stderr, TT_BAD), tt_colour(stderr, TT_PLAIN), text) >= 0 && !ferror(stderr)) return;
+    const char *red = tt_colour(stderr, TT_BAD), *plain = tt_colour(stderr, TT_PLAIN);
+    if (fprintf(stderr, "%stt:%s %s\n", red, plain, text) >= 0 && !ferror(stderr)) return;
     FILE *terminal = fopen("/dev/tty", "w");
     if (!terminal) return;
     fprintf(terminal, "tt: %s\n", text);

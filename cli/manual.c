@@ -81,8 +81,10 @@ static void put_option(struct tt_text *out, const struct tt_option *row)
 static void put_options(struct tt_text *out)
 {
     int section = -1;
-    tt_text_puts(out, ".SH OPTIONS\nA value is the next word or stands behind an equals sign. A truth value is switched on with "
-                      "its name and off with \\fBno\\-\\fR before it. An option given twice counts the last time; a list grows.\n");
+    tt_text_puts(
+        out,
+        ".SH OPTIONS\nA value is the next word or stands behind an equals sign. A truth value is switched on with "
+        "its name and off with \\fBno\\-\\fR before it. An option given twice counts the last time; a list grows.\n");
     for (int i = 0; i < tt_option_count; i++) {
         const struct tt_option *row = &tt_option_table[i];
         if (section != (int)row->section) tt_text_printf(out, ".SS %s\n", tt_section_names[row->section]);
@@ -100,24 +102,28 @@ static void put_presets(struct tt_text *out)
     }
 }
 
-static const char around[] =
-    ".SH ENVIRONMENT\n"
-    ".TP\n.B OMP_NUM_THREADS\nCPU threads, where \\fB\\-\\-threads\\fR does not say.\n"
-    ".TP\n.B XDG_CACHE_HOME\nWhere a GPU's timed matrix products are kept, in \\fItt/gemm.txt\\fR; else in \\fI~/.cache\\fR.\n"
-    ".TP\n.B TT_CPU_GEMM\n\\fBbuiltin\\fR multiplies matrices without the BLAS.\n"
-    ".TP\n.B TT_CPU_ISA\nThe instruction set of the CPU kernels, where the processor has it: \\fBbase\\fR, \\fBv3\\fR, \\fBv4\\fR.\n"
-    ".SH FILES\n"
-    ".TP\n.I runs/default\nThe folder of a run: \\fImetrics.jsonl\\fR, a line per step, and checkpoints \\fIstep\\-00000100\\fR with "
-    "\\fImodel.safetensors\\fR, \\fIstate.safetensors\\fR and \\fIcheckpoint.json\\fR.\n";
+static const char around[] = ".SH ENVIRONMENT\n"
+                             ".TP\n.B OMP_NUM_THREADS\nCPU threads, where \\fB\\-\\-threads\\fR does not say.\n"
+                             ".TP\n.B XDG_CACHE_HOME\nWhere a GPU's timed matrix products are kept, in "
+                             "\\fItt/gemm.txt\\fR; else in \\fI~/.cache\\fR.\n"
+                             ".TP\n.B TT_CPU_GEMM\n\\fBbuiltin\\fR multiplies matrices without the BLAS.\n"
+                             ".TP\n.B TT_CPU_ISA\nThe instruction set of the CPU kernels, where the processor has it: "
+                             "\\fBbase\\fR, \\fBv3\\fR, \\fBv4\\fR.\n"
+                             ".SH FILES\n"
+                             ".TP\n.I runs/default\nThe folder of a run: \\fImetrics.jsonl\\fR, a line per step, and "
+                             "checkpoints \\fIstep\\-00000100\\fR with "
+                             "\\fImodel.safetensors\\fR, \\fIstate.safetensors\\fR and \\fIcheckpoint.json\\fR.\n";
 
 void tt_help_man(struct tt_text *out)
 {
-    tt_text_puts(out, ".\\\" Made by: tt help --man\n.TH TT 1 \"\" \"TinyTransformer " TT_VERSION_STRING "\" \"User Commands\"\n"
-                      ".SH NAME\ntt \\- train a tiny LLaMA, and show where the time goes\n"
-                      ".SH SYNOPSIS\n.B tt\n.I COMMAND\n.RI [ options ]\n.br\n.B tt \\-\\-version\n"
-                      ".SH DESCRIPTION\n"
-                      "tt trains a tiny LLaMA on a GPU or on the CPU, in three versions that compute the same at three levels of "
-                      "optimisation.\n");
+    tt_text_puts(
+        out,
+        ".\\\" Made by: tt help --man\n.TH TT 1 \"\" \"TinyTransformer " TT_VERSION_STRING "\" \"User Commands\"\n"
+        ".SH NAME\ntt \\- train a tiny LLaMA, and show where the time goes\n"
+        ".SH SYNOPSIS\n.B tt\n.I COMMAND\n.RI [ options ]\n.br\n.B tt \\-\\-version\n"
+        ".SH DESCRIPTION\n"
+        "tt trains a tiny LLaMA on a GPU or on the CPU, in three versions that compute the same at three levels of "
+        "optimisation.\n");
     put_commands(out);
     put_options(out);
     put_presets(out);

@@ -42,7 +42,8 @@ tt_status tt_profile_with_tool(const struct tt_options *o)
     TT_TRY(own_path(self, sizeof self));
     TT_TRY(write_config(&few, config));
     const char *command[] = {self, "profile", "--bare", "--config", config, NULL};
-    return tt_profile_with(&(struct tt_tool_run){.tool = o->c.with, .out = o->c.out, .command = command, .marks_range = true});
+    return tt_profile_with(
+        &(struct tt_tool_run){.tool = o->c.with, .out = o->c.out, .command = command, .marks_range = true});
 }
 
 /* ---- inside the tool ---- */
@@ -50,7 +51,8 @@ tt_status tt_profile_with_tool(const struct tt_options *o)
 static tt_status run_steps(struct tt_session *s, const struct tt_config *c)
 {
     const struct tt_backend_ops *ops = s->backend->ops;
-    struct tt_stepper stepper = {.backend = s->backend, .plan = s->step,
+    struct tt_stepper stepper = {.backend = s->backend,
+                                 .plan = s->step,
                                  .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
     int64_t before = c->warmup < 2 ? 2 : c->warmup; /* one sets the libraries up, one is captured */
     tt_status st = TT_OK;

@@ -27,12 +27,13 @@ static void print_loss(const struct tt_summary *s)
     if (!tt_data_learnable(s->data))
         printf("loss    %.4f; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, floor);
     else if (floor > 0)
-        printf("loss    %.4f, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, floor, loss - floor,
-               100 * (loss - floor) / floor);
+        printf("loss    %.4f, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, floor,
+               loss - floor, 100 * (loss - floor) / floor);
     else
         printf("loss    %.4f (perplexity %.2f)\n", loss, exp(loss));
     if (validated(s) && s->progress->best_step != s->progress->step)
-        printf("best    validation loss %.4f after step %lld\n", s->progress->best_val, (long long)s->progress->best_step);
+        printf("best    validation loss %.4f after step %lld\n", s->progress->best_val,
+               (long long)s->progress->best_step);
 }
 
 void tt_summary_text(const struct tt_summary *s)
@@ -48,8 +49,8 @@ void tt_summary_text(const struct tt_summary *s)
         snprintf(device, sizeof device, " and %s on the device", bytes);
     }
     printf("%s    %lld steps in %s, %s%stokens/s, peak memory %s%s, %.1f %% of the time waiting for data%s\n",
-           s->interrupted ? "stop" : "done", (long long)r->steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory, device,
-           r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
+           s->interrupted ? "stop" : "done", (long long)r->steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory,
+           device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (!isnan(final_loss(s))) print_loss(s);
 }

@@ -15,8 +15,8 @@ struct tt_summary {
     bool interrupted;
 };
 
-void tt_summary_text(const struct tt_summary *s);  /* time, speed, memory, losses */
-void tt_summary_next(const struct tt_summary *s);  /* where it was saved, and how to go on */
+void tt_summary_text(const struct tt_summary *s); /* time, speed, memory, losses */
+void tt_summary_next(const struct tt_summary *s); /* where it was saved, and how to go on */
 void tt_summary_json(const struct tt_summary *s);
 
 #endif

@@ -18,6 +18,7 @@ const char *const tt_check_names[] = {"grads", NULL};
 const char *const tt_exchange_names[] = {"hf", NULL};
 const char *const tt_dtype_names[] = {"fp32", "bf16", "fp16", NULL};
 const char *const tt_token_type_names[] = {"auto", "uint16", "uint32", NULL};
+const char *const tt_kernel_set_names[] = {"native", "portable", NULL};
 
 #define X(id, name, what) name,
 const char *const tt_fusion_names[] = {TT_FUSIONS(X) NULL};

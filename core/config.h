@@ -51,6 +51,7 @@ struct tt_config {
     int64_t head_chunk; /* rows of logits at a time; 0 = chosen */
     int64_t threads, device;
     enum tt_switch graph; /* capture the step, where version and backend can */
+    enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
     char fault[32]; /* core/fault.h; "" = none */
 
@@ -117,7 +118,7 @@ struct tt_config {
     bool remeasure, bare;
 
     /* report, compare, check */
-    char runs[16384]; /* one a line; what is imported is in `input` */
+    char runs[16384], import[16384]; /* one a line */
     char fail_if[256], what[16], against[1024];
     double tolerance;
 
@@ -144,6 +145,7 @@ extern const char *const tt_check_names[]; /* what tt check audits */
 extern const char *const tt_exchange_names[];
 extern const char *const tt_dtype_names[]; /* enum tt_dtype */
 extern const char *const tt_token_type_names[];
+extern const char *const tt_kernel_set_names[];
 
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */

@@ -1,5 +1,5 @@
-/* How long a run still takes. Steps, validations and saves are timed apart, so that a pause does not make the steps look
- * slow; the first steps, in which libraries set themselves up, do not count. The clock is the caller's. */
+/* How long a run still takes. Steps, validations and saves are timed apart, so that a pause does not make the steps
+ * look slow; the first steps, in which libraries set themselves up, do not count. The clock is the caller's. */
 #ifndef TT_ETA_H
 #define TT_ETA_H
 
@@ -10,9 +10,9 @@ enum { TT_ETA_MARKS = 64 };
 enum tt_pause { TT_PAUSE_VALIDATION, TT_PAUSE_SAVE, TT_PAUSES };
 
 struct tt_eta {
-    double last;    /* when the newest thing ended */
-    double busy;    /* seconds spent in steps */
-    int64_t steps;  /* that ended */
+    double last;   /* when the newest thing ended */
+    double busy;   /* seconds spent in steps */
+    int64_t steps; /* that ended */
     struct tt_eta_mark {
         int64_t step;
         double busy;
@@ -32,8 +32,8 @@ struct tt_eta_work {
 };
 
 void tt_eta_start(struct tt_eta *e, double now);
-void tt_eta_step(struct tt_eta *e, double now);                      /* a step has ended */
-void tt_eta_wait(struct tt_eta *e, double now);                      /* the time since the newest belongs to the steps */
+void tt_eta_step(struct tt_eta *e, double now); /* a step has ended */
+void tt_eta_wait(struct tt_eta *e, double now); /* the time since the newest belongs to the steps */
 void tt_eta_pause(struct tt_eta *e, enum tt_pause what, double now); /* a pause has ended */
 
 /* Seconds; 0 as long as no step has ended. */

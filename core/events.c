@@ -47,7 +47,8 @@ static void write_record(struct tt_events *e, const struct tt_text *data)
     little_endian(head, data->n, 8);
     little_endian(head + 8, tt_events_checksum(head, 8), 4);
     little_endian(tail, tt_events_checksum(data->s, data->n), 4);
-    bool written = fwrite(head, 1, 12, e->file) == 12 && fwrite(data->s, 1, data->n, e->file) == data->n && fwrite(tail, 1, 4, e->file) == 4;
+    bool written = fwrite(head, 1, 12, e->file) == 12 && fwrite(data->s, 1, data->n, e->file) == data->n &&
+                   fwrite(tail, 1, 4, e->file) == 4;
     if (!written) e->error = errno ? errno : EIO;
 }
 
@@ -113,7 +114,15 @@ static void put_message(struct tt_text *t, int field, struct tt_text *message)
 enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5 };
 enum { SUMMARY_VALUE = 1 };
 enum { VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_HISTOGRAM = 5, VALUE_TENSOR = 8, VALUE_METADATA = 9 };
-enum { HISTOGRAM_MIN = 1, HISTOGRAM_MAX = 2, HISTOGRAM_COUNT = 3, HISTOGRAM_SUM = 4, HISTOGRAM_SQUARES = 5, HISTOGRAM_LIMITS = 6, HISTOGRAM_BUCKETS = 7 };
+enum {
+    HISTOGRAM_MIN = 1,
+    HISTOGRAM_MAX = 2,
+    HISTOGRAM_COUNT = 3,
+    HISTOGRAM_SUM = 4,
+    HISTOGRAM_SQUARES = 5,
+    HISTOGRAM_LIMITS = 6,
+    HISTOGRAM_BUCKETS = 7
+};
 enum { TENSOR_TYPE = 1, TENSOR_SHAPE = 2, TENSOR_STRINGS = 8, TYPE_STRING = 7 };
 enum { METADATA_PLUGIN = 1, PLUGIN_NAME = 1 };
 
@@ -227,7 +236,8 @@ tt_status tt_events_open(const char *folder, struct tt_events **out)
     struct tt_events *e = calloc(1, sizeof *e);
     if (!e) return tt_fail(TT_FAILED, "out of memory");
     gethostname(host, sizeof host - 1);
-    snprintf(e->path, sizeof e->path, "%.1000s/events.out.tfevents.%lld.%s.%ld", folder, (long long)now(), host[0] ? host : "host", (long)getpid());
+    snprintf(e->path, sizeof e->path, "%.1000s/events.out.tfevents.%lld.%s.%ld", folder, (long long)now(),
+             host[0] ? host : "host", (long)getpid());
     e->file = fopen(e->path, "wb");
     if (!e->file) {
         tt_status st = tt_file_error(errno, "write", e->path);

@@ -53,12 +53,17 @@ static tt_status refuse(const char *key, const char *value, const char *what)
 static const char *shown(const struct tt_json *j)
 {
     switch (j->type) {
-    case TT_JSON_NULL: return "null";
-    case TT_JSON_BOOL: return j->boolean ? "true" : "false";
+    case TT_JSON_NULL:
+        return "null";
+    case TT_JSON_BOOL:
+        return j->boolean ? "true" : "false";
     case TT_JSON_NUMBER:
-    case TT_JSON_STRING: return j->string;
-    case TT_JSON_ARRAY: return "[...]";
-    case TT_JSON_OBJECT: break;
+    case TT_JSON_STRING:
+        return j->string;
+    case TT_JSON_ARRAY:
+        return "[...]";
+    case TT_JSON_OBJECT:
+        break;
     }
     return "{...}";
 }
@@ -134,9 +139,12 @@ struct field {
 static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
 {
     const struct field fields[] = {
-        {"hidden_size", &c->hidden_dim, 0},       {"num_hidden_layers", &c->num_layers, 0},
-        {"num_attention_heads", &c->num_heads, 0}, {"num_key_value_heads", &c->num_kv_heads, -1},
-        {"intermediate_size", &c->ffn_dim, 0},    {"vocab_size", &c->vocab_size, 0},
+        {"hidden_size", &c->hidden_dim, 0},
+        {"num_hidden_layers", &c->num_layers, 0},
+        {"num_attention_heads", &c->num_heads, 0},
+        {"num_key_value_heads", &c->num_kv_heads, -1},
+        {"intermediate_size", &c->ffn_dim, 0},
+        {"vocab_size", &c->vocab_size, 0},
         {"max_position_embeddings", &c->seq_len, 2048},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -149,7 +157,7 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
     }
     int64_t head = 0;
     const struct tt_json *given = value_of(j, "head_dim");
-    if (given && (!tt_json_as_int(given, 1, INT64_MAX, &head) || head * c->num_heads != c->hidden_dim))
+    if (given && (!tt_json_as_int(given, 1, (int64_t)1 << 31, &head) || head * c->num_heads != c->hidden_dim))
         return refuse("head_dim", shown(given), "a head has hidden_size / num_attention_heads numbers here");
     return TT_OK;
 }

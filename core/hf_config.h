@@ -9,8 +9,8 @@
 void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_json_writer *w);
 
 /* Sets the shape in `c`, seq_len to the longest sequence the model was made for. What this program does not compute
- * (scaled RoPE, biases, another activation, sliding windows, ...) is refused by name: a model that were read and computed
- * otherwise would be wrong without a word. */
+ * (scaled RoPE, biases, another activation, sliding windows, ...) is refused by name: a model that were read and
+ * computed otherwise would be wrong without a word. */
 tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c);
 
 #endif

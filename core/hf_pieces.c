@@ -19,7 +19,7 @@ void tt_hf_put_byte(struct tt_text *out, unsigned char byte)
 
 /* ---- cutting a text into pieces ---- */
 
-/* Classes of that alphabet, as in kind_of() of bpe.c; HIGH and FOLLOWS are the bytes of UTF-8 above ASCII. */
+/* Classes of that alphabet, as in kind_of() of bpe.c; LEADS and FOLLOWS are the bytes of UTF-8 above ASCII. */
 #define SPACES "\u0120\u0109-\u010d"
 #define LEADS "\u00c0-\u00ff"
 #define FOLLOWS "\u00a1-\u00ac\u00ae-\u00bf\u0122-\u0143"
@@ -36,10 +36,14 @@ void tt_hf_put_byte(struct tt_text *out, unsigned char byte)
 
 _Static_assert(TT_BPE_PIECE == 128, "the numbers below are 128 and one less, for the space before");
 
+// clang-format off
 static const char pieces_pattern[] =
-    "\u0120(?:" LETTERS("127", "126", "125", "124", "123") ")|" LETTERS("128", "127", "126", "125", "124")
-    "|\u0120[0-9]{1,127}|[0-9]{1,128}|\u0120" MARK "{1,127}|" MARK "{1,128}"
+    "\u0120(?:" LETTERS("127", "126", "125", "124", "123") ")|"
+    LETTERS("128", "127", "126", "125", "124")
+    "|\u0120[0-9]{1,127}|[0-9]{1,128}"
+    "|\u0120" MARK "{1,127}|" MARK "{1,128}"
     "|[" SPACES "]{128}|[" SPACES "]{1,127}(?=\u0120[^" SPACES "])|[" SPACES "]{1,127}";
+// clang-format on
 
 static void put_split(struct tt_json_writer *w, const char *pattern)
 {

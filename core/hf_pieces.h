@@ -1,5 +1,5 @@
-/* The characters that stand for bytes in byte-level tokenizers since GPT-2, and how the kinds of tokenizers cut a text into
- * pieces, as a tokenizer.json says it. */
+/* The characters that stand for bytes in byte-level tokenizers since GPT-2, and how the kinds of tokenizers cut a text
+ * into pieces, as a tokenizer.json says it. */
 #ifndef TT_HF_PIECES_H
 #define TT_HF_PIECES_H
 

@@ -99,7 +99,8 @@ static void put_model(struct tt_json_writer *w, const struct tt_tokenizer *t, ch
         }
         tt_json_end(w, ']');
     } else {
-        tt_json_put_string(w, "unk_token", "<unk>"); /* no such token: an unknown word is an error there as it is here */
+        tt_json_put_string(w, "unk_token",
+                           "<unk>"); /* no such token: an unknown word is an error there as it is here */
     }
     tt_json_end(w, '}');
 }

@@ -5,8 +5,8 @@
 #include "core/json.h"
 #include "core/tokenizer.h"
 
-/* TT_UNSUPPORTED, with the reason, for one that cannot be said there: two tokens of the same spelling, or words that end
- * in a mark. */
+/* TT_UNSUPPORTED, with the reason, for one that cannot be said there: two tokens of the same spelling, or words that
+ * end in a mark. */
 tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w);
 
 /* One that tt_hf_tokenizer_write could have written. TT_UNSUPPORTED, with the reason, for any other. */

@@ -45,7 +45,8 @@ static tt_status other_kind(void)
 static tt_status list_words(const struct tt_json *vocab, const char ***out)
 {
     int64_t id;
-    if (!vocab || vocab->type != TT_JSON_OBJECT || vocab->count < 1 || vocab->count > TT_TOKENIZER_MOST) return other_kind();
+    if (!vocab || vocab->type != TT_JSON_OBJECT || vocab->count < 1 || vocab->count > TT_TOKENIZER_MOST)
+        return other_kind();
     const char **words = calloc((size_t)vocab->count, sizeof *words);
     if (!words) return tt_fail(TT_FAILED, "not enough memory for the tokenizer");
     *out = words;

@@ -2,15 +2,22 @@
  * backward of a chunk follow each other and only one chunk of logits exists. */
 #include "model/build.h"
 
+/* Each chunk after the first reads and writes the whole gradient of the head once more, so there should be few; but
+ * their logits should be little beside what the blocks keep for the backward pass. All are of one size, but the last. */
+static int64_t chosen_rows(const struct build *b)
+{
+    enum { LEAST = 256 << 20, MOST = 1 << 30, ROWS = 128 }; /* bytes; and rows in one of a GPU's tiles */
+    int64_t size = (int64_t)tt_dtype_size(b->p->dtype);
+    int64_t kept = b->c->num_layers * b->T * (4 * b->C + b->P + 2 * b->F) * size, bytes = kept / 8;
+    bytes = bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
+    int64_t chunks = (b->T * b->V * size + bytes - 1) / bytes, rows = (b->T + chunks - 1) / chunks;
+    return (rows + ROWS - 1) / ROWS * ROWS;
+}
+
 static int64_t chunk_rows(const struct build *b)
 {
-    enum { CHUNK_BYTES = 256 << 20, ROWS = 128 }; /* large enough for a GPU's GEMM, small beside the activations */
     if (!fused(b, TT_FUSE_HEAD)) return b->T;
-    int64_t rows = b->c->head_chunk;
-    if (rows <= 0) {
-        rows = CHUNK_BYTES / (b->V * (int64_t)tt_dtype_size(b->p->dtype)) / ROWS * ROWS;
-        if (rows < ROWS) rows = ROWS;
-    }
+    int64_t rows = b->c->head_chunk > 0 ? b->c->head_chunk : chosen_rows(b);
     return rows < b->T ? rows : b->T;
 }
 

@@ -1,8 +1,8 @@
-/* A model as Hugging Face's transformers keeps it: a folder with config.json, model.safetensors (or shards and an index)
- * and the tokenizer's files.
+/* A model as Hugging Face's transformers keeps it: a folder with config.json, model.safetensors (or shards and an
+ * index) and the tokenizer's files.
  *
- * Two things differ from a checkpoint: the names of the tensors, and the order of the rows of Wq and Wk. RoPE turns pairs
- * of numbers; here a pair is two neighbours (0,1), (2,3), …, there it is (0, D/2), (1, D/2 + 1), …. */
+ * Two things differ from a checkpoint: the names of the tensors, and the order of the rows of Wq and Wk. RoPE turns
+ * pairs of numbers; here a pair is two neighbours (0,1), (2,3), …, there it is (0, D/2), (1, D/2 + 1), …. */
 #ifndef TT_HF_H
 #define TT_HF_H
 
@@ -25,8 +25,8 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
 /* The shape alone; see tt_hf_config_read. */
 tt_status tt_hf_import_config(const char *dir, struct tt_config *c);
 
-/* The weights as an arena of that shape, malloc'd. Names, shapes and types are checked against the files before memory is
- * taken, so a config.json that promises more than there is costs nothing. */
+/* The weights as an arena of that shape, malloc'd. Names, shapes and types are checked against the files before memory
+ * is taken, so a config.json that promises more than there is costs nothing. */
 tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const struct tt_params *params,
                                float **weights);
 

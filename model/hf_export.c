@@ -44,8 +44,8 @@ static tt_status check_range(const struct tt_hf_export *x)
         const struct tt_param *p = &x->params->items[i];
         for (int64_t j = 0; j < p->count; j++)
             if ((tt_to_f16(x->weights[p->offset + j]) & 0x7fff) >= 0x7c00 && isfinite(x->weights[p->offset + j]))
-                return tt_fail(TT_FAILED, "%s holds %g, beyond the range of fp16; export with --dtype bf16 or fp32", p->name,
-                               (double)x->weights[p->offset + j]);
+                return tt_fail(TT_FAILED, "%s holds %g, beyond the range of fp16; export with --dtype bf16 or fp32",
+                               p->name, (double)x->weights[p->offset + j]);
     }
     return TT_OK;
 }
@@ -56,7 +56,8 @@ static tt_status write_weights(const char *path, const struct tt_hf_export *x)
     int n = x->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
-    tt_status st = tensors && names ? check_range(x) : tt_fail(TT_FAILED, "out of memory for the names of %d tensors", n);
+    tt_status st =
+        tensors && names ? check_range(x) : tt_fail(TT_FAILED, "out of memory for the names of %d tensors", n);
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         float *data = x->weights + p->offset;
@@ -64,8 +65,11 @@ static tt_status write_weights(const char *path, const struct tt_hf_export *x)
         int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
         if (rotary) st = tt_hf_turn_rows(data, heads, c->hidden_dim / c->num_heads, c->hidden_dim, true);
         tt_hf_name(p->name, false, names[i], sizeof names[i]);
-        tensors[i] = (struct tt_tensor_source){.name = names[i], .rank = p->shape[1] ? 2 : 1, .data = data,
-                                               .shape = {p->shape[0], p->shape[1]}, .type = types[x->type].tensor};
+        tensors[i] = (struct tt_tensor_source){.name = names[i],
+                                               .rank = p->shape[1] ? 2 : 1,
+                                               .data = data,
+                                               .shape = {p->shape[0], p->shape[1]},
+                                               .type = types[x->type].tensor};
     }
     const struct tt_metadata metadata = {"format", "pt"}; /* without it transformers refuses the file */
     if (!st) st = tt_safetensors_write(path, tensors, n, &metadata, 1, NULL, NULL);

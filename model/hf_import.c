@@ -166,8 +166,9 @@ static tt_status check_others(const struct model_files *m, const struct tt_param
         for (int i = 0; i < tt_safetensors_count(m->files[f]); i++) {
             const char *name = tt_safetensors_at(m->files[f], i)->name;
             if (!is_expected(m, params, name))
-                return tt_fail(TT_FAILED, "%s: tensor %.200s has no place in a LLaMA of this shape; it cannot be imported",
-                               m->dir, name);
+                return tt_fail(TT_FAILED,
+                               "%s: tensor %.200s has no place in a LLaMA of this shape; it cannot be imported", m->dir,
+                               name);
         }
     return TT_OK;
 }
@@ -182,7 +183,8 @@ static tt_status check_all(const struct model_files *m, const struct tt_params *
     return check_others(m, params);
 }
 
-static tt_status read_all(const struct model_files *m, const struct tt_config *c, const struct tt_params *params, float *w)
+static tt_status read_all(const struct model_files *m, const struct tt_config *c, const struct tt_params *params,
+                          float *w)
 {
     for (int i = 0; i < params->n; i++) {
         const struct tt_param *p = &params->items[i];
@@ -192,8 +194,7 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
         tt_hf_name(p->name, m->bare, name, sizeof name);
         const struct tt_tensor *t = find(m, name, &file);
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
-        if (rotary)
-            TT_TRY(tt_hf_turn_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
+        if (rotary) TT_TRY(tt_hf_turn_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
     }
     return TT_OK;
 }

@@ -9,7 +9,7 @@
  * without its head is kept. */
 void tt_hf_name(const char *ours, bool bare, char *out, size_t size);
 
-/* How many heads' rows have to be turned: 'q', 'k', or 0 for a tensor that is the same there. */
+/* Whose rows RoPE has to find in another order there: 'q' and 'k'; 0 for a tensor that is the same. */
 char tt_hf_rotary(const char *ours);
 
 #endif

@@ -7,20 +7,24 @@ install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md cli/REFERENCE.md DE
 install(DIRECTORY packaging/slurm DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(DIRECTORY exercises DESTINATION ${CMAKE_INSTALL_DATADIR}/tt)
 
-# ---- the manual page and the completions are the program's own words ----
-if(NOT CMAKE_CROSSCOMPILING)
-  set(made ${PROJECT_BINARY_DIR}/made)
-  file(MAKE_DIRECTORY ${made})
-  function(tt_made name destination)
-    add_custom_command(OUTPUT ${made}/${name} COMMAND tt help ${ARGN} > ${made}/${name} DEPENDS tt VERBATIM)
-    install(FILES ${made}/${name} DESTINATION ${destination})
-  endfunction()
-  tt_made(tt.1 ${CMAKE_INSTALL_MANDIR}/man1 --man)
-  tt_made(tt ${CMAKE_INSTALL_DATADIR}/bash-completion/completions --completion bash)
-  tt_made(_tt ${CMAKE_INSTALL_DATADIR}/zsh/site-functions --completion zsh)
-  tt_made(tt.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d --completion fish)
-  add_custom_target(tt_made ALL DEPENDS ${made}/tt.1 ${made}/tt ${made}/_tt ${made}/tt.fish)
-endif()
+# ---- the manual page and the completions are the program's own words, asked for when it is installed; a program for another
+# machine cannot be asked and goes without ----
+function(tt_install_words name destination)
+  set(made ${PROJECT_BINARY_DIR}/made/${name})
+  list(JOIN ARGN " " words)
+  install(CODE "
+    file(MAKE_DIRECTORY \"${PROJECT_BINARY_DIR}/made\")
+    execute_process(COMMAND \"$<TARGET_FILE:tt>\" help ${words} OUTPUT_FILE \"${made}\" RESULT_VARIABLE result)
+    if(NOT result EQUAL 0)
+      message(WARNING \"tt does not run here; it is installed without ${name}\")
+      file(REMOVE \"${made}\")
+    endif()")
+  install(FILES ${made} DESTINATION ${destination} OPTIONAL)
+endfunction()
+tt_install_words(tt.1 ${CMAKE_INSTALL_MANDIR}/man1 --man)
+tt_install_words(tt ${CMAKE_INSTALL_DATADIR}/bash-completion/completions --completion bash)
+tt_install_words(_tt ${CMAKE_INSTALL_DATADIR}/zsh/site-functions --completion zsh)
+tt_install_words(tt.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d --completion fish)
 
 # ---- packages ----
 set(CPACK_GENERATOR TGZ)

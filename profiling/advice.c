@@ -9,9 +9,15 @@
 #include "profiling/svg.h"
 
 const char *const tt_family_names[TT_FAMILIES] = {
-    [TT_FAMILY_PROJECTION] = "QKV projections", [TT_FAMILY_FFN] = "feed-forward", [TT_FAMILY_HEAD] = "embedding, head and loss",
-    [TT_FAMILY_OTHER] = "other", [TT_FAMILY_ATTENTION] = "attention", [TT_FAMILY_NORM] = "norms and residuals",
-    [TT_FAMILY_COPY] = "copies", [TT_FAMILY_GAP] = "gaps", [TT_FAMILY_GEMM] = "matrix products",
+    [TT_FAMILY_PROJECTION] = "QKV projections",
+    [TT_FAMILY_FFN] = "feed-forward",
+    [TT_FAMILY_HEAD] = "embedding, head and loss",
+    [TT_FAMILY_OTHER] = "other",
+    [TT_FAMILY_ATTENTION] = "attention",
+    [TT_FAMILY_NORM] = "norms and residuals",
+    [TT_FAMILY_COPY] = "copies",
+    [TT_FAMILY_GAP] = "gaps",
+    [TT_FAMILY_GEMM] = "matrix products",
     [TT_FAMILY_OPTIMIZER] = "clip and optimiser",
 };
 
@@ -21,12 +27,22 @@ enum tt_family tt_family_of(const char *group)
         const char *group;
         enum tt_family family;
     } families[] = {
-        {"qkv_projection", TT_FAMILY_PROJECTION}, {"swiglu_gate_up", TT_FAMILY_FFN},      {"swiglu_activation", TT_FAMILY_FFN},
-        {"swiglu_down", TT_FAMILY_FFN},           {"embedding", TT_FAMILY_HEAD},          {"loss_calculation", TT_FAMILY_HEAD},
-        {"rope_embedding", TT_FAMILY_ATTENTION},  {"attention_scores", TT_FAMILY_ATTENTION},
-        {"attention_softmax", TT_FAMILY_ATTENTION}, {"attention_output", TT_FAMILY_ATTENTION},
-        {"rms_norm", TT_FAMILY_NORM},             {"residual", TT_FAMILY_NORM},           {"gradient_clip", TT_FAMILY_OPTIMIZER},
-        {"optimizer", TT_FAMILY_OPTIMIZER},       {"copies", TT_FAMILY_COPY},             {"gaps", TT_FAMILY_GAP},
+        {"qkv_projection", TT_FAMILY_PROJECTION},
+        {"swiglu_gate_up", TT_FAMILY_FFN},
+        {"swiglu_activation", TT_FAMILY_FFN},
+        {"swiglu_down", TT_FAMILY_FFN},
+        {"embedding", TT_FAMILY_HEAD},
+        {"loss_calculation", TT_FAMILY_HEAD},
+        {"rope_embedding", TT_FAMILY_ATTENTION},
+        {"attention_scores", TT_FAMILY_ATTENTION},
+        {"attention_softmax", TT_FAMILY_ATTENTION},
+        {"attention_output", TT_FAMILY_ATTENTION},
+        {"rms_norm", TT_FAMILY_NORM},
+        {"residual", TT_FAMILY_NORM},
+        {"gradient_clip", TT_FAMILY_OPTIMIZER},
+        {"optimizer", TT_FAMILY_OPTIMIZER},
+        {"copies", TT_FAMILY_COPY},
+        {"gaps", TT_FAMILY_GAP},
         {"gemm", TT_FAMILY_GEMM},
     };
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -65,8 +81,10 @@ void tt_headline(const struct tt_profile *p, char out[400])
         order[at] = (enum tt_family)f;
     }
     double seconds = isnan(p->step.seconds) ? p->step.kernel_seconds : p->step.seconds;
-    size_t used = (size_t)snprintf(out, 400, "%s takes %s", p->run.steps > 1 || strncmp(p->run.source, "tt", 2) == 0 ? "A step" : "What was recorded",
-                                   tt_si_time(seconds, time));
+    size_t used =
+        (size_t)snprintf(out, 400, "%s takes %s",
+                         p->run.steps > 1 || strncmp(p->run.source, "tt", 2) == 0 ? "A step" : "What was recorded",
+                         tt_si_time(seconds, time));
     for (int i = 0; i < n && i < 4 && used < 300; i++)
         used += (size_t)snprintf(out + used, 400 - used, "%s%.0f %% %s%s", i ? ", " : ": ", 100 * share[order[i]],
                                  i ? "" : "of it in ", tt_family_names[order[i]]);
@@ -86,7 +104,8 @@ struct list {
 /* What the whole gains when a part of it, `share`, becomes `times` as fast. */
 static double amdahl(double share, double times) { return 1 / (1 - share + share / times); }
 
-static void advise(struct list *l, double gain, const char *what, const char *reason, ...) __attribute__((format(printf, 4, 5)));
+static void advise(struct list *l, double gain, const char *what, const char *reason, ...)
+    __attribute__((format(printf, 4, 5)));
 static void advise(struct list *l, double gain, const char *what, const char *reason, ...)
 {
     if (l->n == TT_ADVICE_LIMIT) return;
@@ -105,29 +124,36 @@ static void about_gaps(struct list *l)
     double gaps = tt_family_share(p, TT_FAMILY_GAP);
     char launch[32];
     if (gaps < 0.08) return;
-    const char *what = p->run.graph                                ? "give each kernel more work: a larger --batch-size or --seq-len"
-                       : strcmp(p->run.version, "baseline") == 0 ? "launch fewer kernels, and as a graph: --version fused"
-                                                                   : "capture the step as a graph (--graph on), or give kernels more work";
-    advise(l, amdahl(gaps, INFINITY), what, "the device waits %.0f %% of the step; %lld kernels a step, %s each to launch", 100 * gaps,
+    const char *what = p->run.graph ? "give each kernel more work: a larger --batch-size or --seq-len"
+                       : strcmp(p->run.version, "baseline") == 0
+                           ? "launch fewer kernels, and as a graph: --version fused"
+                           : "capture the step as a graph (--graph on), or give kernels more work";
+    advise(l, amdahl(gaps, INFINITY), what,
+           "the device waits %.0f %% of the step; %lld kernels a step, %s each to launch", 100 * gaps,
            (long long)p->step.kernels, tt_si_time(p->launch.launch_seconds, launch));
 }
 
 static void about_attention(struct list *l)
 {
-    double share = group_share(l->p, "attention_scores") + group_share(l->p, "attention_softmax") + group_share(l->p, "attention_output");
+    double share = group_share(l->p, "attention_scores") + group_share(l->p, "attention_softmax") +
+                   group_share(l->p, "attention_output");
     double softmax = group_share(l->p, "attention_softmax");
     if (share < 0.1 || softmax == 0) return; /* without a softmax of its own it is in tiles already */
     advise(l, amdahl(share, INFINITY), "compute attention in tiles, without S×S in memory: --version flash",
-           "scores, softmax and output take %.0f %% of the step, %.0f %% of that in softmax, which does little but read and write S×S",
+           "scores, softmax and output take %.0f %% of the step, %.0f %% of that in softmax, which does little but "
+           "read and write S×S",
            100 * share, 100 * softmax / share);
 }
 
 static void about_small_kernels(struct list *l)
 {
-    double share = tt_family_share(l->p, TT_FAMILY_NORM) + group_share(l->p, "rope_embedding") + group_share(l->p, "swiglu_activation");
+    double share = tt_family_share(l->p, TT_FAMILY_NORM) + group_share(l->p, "rope_embedding") +
+                   group_share(l->p, "swiglu_activation");
     if (share < 0.1 || strcmp(l->p->run.version, "baseline") != 0) return;
     advise(l, amdahl(share, 3), "fuse the small kernels: --version fused",
-           "norms, residuals, RoPE and SiLU take %.0f %% of the step and are bound by memory; fused they read and write about a third", 100 * share);
+           "norms, residuals, RoPE and SiLU take %.0f %% of the step and are bound by memory; fused they read and "
+           "write about a third",
+           100 * share);
 }
 
 static void about_optimizer(struct list *l)
@@ -135,8 +161,9 @@ static void about_optimizer(struct list *l)
     double share = tt_family_share(l->p, TT_FAMILY_OPTIMIZER);
     if (share < 0.12) return;
     bool baseline = strcmp(l->p->run.version, "baseline") == 0;
-    advise(l, amdahl(share, baseline ? 3 : 2), baseline ? "clip and update all parameters in one kernel: --fuse optimizer"
-                                                        : "more tokens for each update: --grad-accum 2, or a larger --batch-size",
+    advise(l, amdahl(share, baseline ? 3 : 2),
+           baseline ? "clip and update all parameters in one kernel: --fuse optimizer"
+                    : "more tokens for each update: --grad-accum 2, or a larger --batch-size",
            "clipping and AdamW take %.0f %% of the step, however many tokens it has", 100 * share);
 }
 
@@ -155,9 +182,11 @@ static void about_products(struct list *l)
     reached /= share;
     bool fp32 = strcmp(p->run.precision, "fp32") == 0 && strcmp(p->run.backend, "cpu") != 0;
     if (fp32)
-        advise(l, amdahl(share, 4), "multiply on matrix cores: --precision bf16 (or tf32)", "matrix products take %.0f %% of the step, in fp32", 100 * share);
+        advise(l, amdahl(share, 4), "multiply on matrix cores: --precision bf16 (or tf32)",
+               "matrix products take %.0f %% of the step, in fp32", 100 * share);
     if (reached < 70)
-        advise(l, amdahl(share, 100 / reached), "larger matrix products: a larger --batch-size, or fused projections (--fuse qkv,gate-up)",
+        advise(l, amdahl(share, 100 / reached),
+               "larger matrix products: a larger --batch-size, or fused projections (--fuse qkv,gate-up)",
                "matrix products take %.0f %% of the step and reach %.0f %% of their roof", 100 * share, reached);
 }
 
@@ -165,9 +194,11 @@ static void about_data(struct list *l)
 {
     for (int i = 0; i < l->p->phases_count; i++) {
         const struct tt_profile_phase *f = &l->p->phases[i];
-        double share = strcmp(f->name, "data") == 0 && l->p->step.wall_seconds > 0 ? f->wall / l->p->step.wall_seconds : 0;
+        double share =
+            strcmp(f->name, "data") == 0 && l->p->step.wall_seconds > 0 ? f->wall / l->p->step.wall_seconds : 0;
         if (share > 0.05)
-            advise(l, amdahl(fmin(share, 0.99), INFINITY), "read data faster: token files instead of text, on a local disk",
+            advise(l, amdahl(fmin(share, 0.99), INFINITY),
+                   "read data faster: token files instead of text, on a local disk",
                    "the host spends %.0f %% of the step on data", 100 * share);
     }
 }
@@ -190,14 +221,18 @@ static double memory_of(const struct tt_profile *p, const char *kind)
 static void about_memory(struct list *l)
 {
     const struct tt_profile *p = l->p;
-    double all = p->memory.predicted_bytes, activations = memory_of(p, "activations") / all, logits = memory_of(p, "logits") / all;
+    double all = p->memory.predicted_bytes, activations = memory_of(p, "activations") / all,
+           logits = memory_of(p, "logits") / all;
     char free_text[32];
     if (logits > 0.2)
-        advise(l, NAN, "never hold all logits: --fuse head (flash has it)", "logits are %.0f %% of the memory", 100 * logits);
+        advise(l, NAN, "never hold all logits: --fuse head (flash has it)", "logits are %.0f %% of the memory",
+               100 * logits);
     if (activations > 0.6 && strcmp(p->run.recompute, "none") == 0)
-        advise(l, NAN, "if memory is short: --recompute attention, or block", "activations are %.0f %% of the memory", 100 * activations);
+        advise(l, NAN, "if memory is short: --recompute attention, or block", "activations are %.0f %% of the memory",
+               100 * activations);
     if (p->memory.device_free_bytes > 4 * p->memory.measured_bytes && strcmp(p->run.backend, "cpu") != 0)
-        advise(l, NAN, "a larger --batch-size fits", "%s of the device's memory were free before the run, and it took less than a quarter",
+        advise(l, NAN, "a larger --batch-size fits",
+               "%s of the device's memory were free before the run, and it took less than a quarter",
                tt_si_bytes(p->memory.device_free_bytes, free_text));
 }
 
@@ -208,7 +243,8 @@ static void about_gradients(struct list *l)
         empty += l->p->gradients[i].zeros == l->p->gradients[i].count || l->p->gradients[i].nonfinite > 0;
     if (empty)
         advise(l, INFINITY, "first of all, look at the gradients: tt check grads",
-               "%d of %d tensors got no gradient or one that is not finite; speed means nothing until they do", empty, l->p->gradients_count);
+               "%d of %d tensors got no gradient or one that is not finite; speed means nothing until they do", empty,
+               l->p->gradients_count);
 }
 
 /* Gains first, those without a figure last. */

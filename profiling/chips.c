@@ -1,4 +1,4 @@
-/* Dense rates at boost clock, as the vendors' datasheets and architecture papers give them. A program sees one of the
+/* Dense rates at boost clock, as the vendors give them; those of backend/peaks.c, as a test sees to. A program sees one of the
  * two dies of an MI250X as a device, so that is what stands here. */
 #include "profiling/chips.h"
 
@@ -20,7 +20,7 @@ const struct tt_chip tt_chips[] = {
      {T(163.4), T(653.7), T(1307.4), T(1307.4)}, T(163.4), T(6.0), GB(256), 304, 64, 64},
     {"mi250x", "AMD Instinct MI250X, one of 2 dies", "MI250X",
      {T(47.9), T(47.9), T(191.5), T(191.5)}, T(23.9), T(1.6384), GB(64), 110, 64, 64},
-    {"7900xtx", "AMD Radeon RX 7900 XTX", "7900 XTX",
+    {"7900xtx", "AMD Radeon RX 7900 XTX", "RX 7900 XTX",
      {T(61.4), T(61.4), T(122.8), T(122.8)}, T(61.4), T(0.96), GB(24), 96, 32, 64},
     {"a100", "NVIDIA A100 SXM 80 GB", "A100-SXM4-80GB",
      {T(19.5), T(156), T(312), T(312)}, T(19.5), T(2.039), GB(80), 108, 32, 163},

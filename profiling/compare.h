@@ -12,12 +12,12 @@ struct tt_compared {
     struct tt_profile profile; /* lists are empty where it is no profile */
     double seconds;            /* of a step; NaN here and below: not known */
     double tokens_per_second, mfu_percent, memory_bytes, kernels;
-    double loss;               /* the last */
+    double loss;                               /* the last */
     double speedup, speedup_low, speedup_high; /* against the first; the 95 % interval of a bootstrap of the medians */
-    bool same_task;            /* shape, data and seed as in the first, so that losses may be compared */
-    double loss_difference;    /* largest against the first, over the steps that both have */
+    bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */
+    double loss_difference;           /* largest against the first, over the steps that both have */
     int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */
-    double gradient_difference; /* largest relative difference of a tensor's norm against the first */
+    double gradient_difference;       /* largest relative difference of a tensor's norm against the first */
 };
 
 struct tt_compare_row {
@@ -37,6 +37,9 @@ struct tt_comparison {
  * training run. Free with tt_compare_free, also after a failure. */
 tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out);
 void tt_compare_free(struct tt_comparison *c);
+
+/* The runs of one path to those there are; for tt_compare. */
+tt_status tt_compare_add(struct tt_comparison *c, const char *path);
 
 void tt_compare_text(const struct tt_comparison *c, struct tt_text *out); /* for a terminal */
 void tt_compare_json(const struct tt_comparison *c, struct tt_text *out);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
 #include "core/config.h"
+#include "core/json.h"
 #include "profiling/compare.h"
 #include "profiling/csv.h"
 #include "profiling/svg.h"
@@ -23,11 +23,12 @@ static const char *cell(char out[32], const char *format, double value)
 static void run_lines(const struct tt_comparison *c, struct tt_text *out)
 {
     char a[32], b[32], d[32], e[32], f[32], low[32], high[32], range[80];
-    tt_text_printf(out, "%-32s %10s %9s %-15s %11s %7s %9s %11s %9s\n", "run", "step ms", "speed-up", "95 % interval", "tokens/s", "MFU %",
-                   "kernels", "memory MiB", "loss");
+    tt_text_printf(out, "%-32s %10s %9s %-15s %11s %7s %9s %11s %9s\n", "run", "step ms", "speed-up", "95 % interval",
+                   "tokens/s", "MFU %", "kernels", "memory MiB", "loss");
     for (int i = 0; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
-        snprintf(range, sizeof range, "%s to %s", cell(low, "%.2f", r->speedup_low), cell(high, "%.2f", r->speedup_high));
+        snprintf(range, sizeof range, "%s to %s", cell(low, "%.2f", r->speedup_low),
+                 cell(high, "%.2f", r->speedup_high));
         if (!i) strcpy(range, "the first");
         if (i && isnan(r->speedup_low)) strcpy(range, "n/a");
         tt_text_printf(out, "%-32.32s %10s", r->label, cell(a, "%.3f", 1e3 * r->seconds));
@@ -38,7 +39,8 @@ static void run_lines(const struct tt_comparison *c, struct tt_text *out)
     }
 }
 
-static void row_lines(const struct tt_comparison *c, const char *title, const struct tt_compare_row *rows, int n, struct tt_text *out)
+static void row_lines(const struct tt_comparison *c, const char *title, const struct tt_compare_row *rows, int n,
+                      struct tt_text *out)
 {
     char number[32];
     if (!n) return;
@@ -51,7 +53,8 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
         for (int i = 0; i < c->n; i++) tt_text_printf(out, " %11s ms", cell(number, "%.4f", 1e3 * rows[k].seconds[i]));
         for (int i = 1; i < c->n; i++) {
             double ratio = rows[k].seconds[0] / rows[k].seconds[i];
-            bool gone = rows[k].seconds[i] == 0 && rows[k].seconds[0] > 0, new_row = rows[k].seconds[0] == 0 && rows[k].seconds[i] > 0;
+            bool gone = rows[k].seconds[i] == 0 && rows[k].seconds[0] > 0,
+                 new_row = rows[k].seconds[0] == 0 && rows[k].seconds[i] > 0;
             tt_text_printf(out, " %9s", gone ? "gone" : new_row ? "new" : cell(number, "%.2fx", ratio));
         }
         tt_text_puts(out, "\n");
@@ -78,20 +81,27 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
         const struct tt_profile_run *b = &c->runs[i].profile.run;
         const struct {
             const char *name, *from, *to;
-        } words[] = {{"device", a->device, b->device}, {"version", a->version, b->version}, {"precision", a->precision, b->precision},
-                     {"fuse", a->fuse, b->fuse},       {"preset", a->preset, b->preset},    {"recompute", a->recompute, b->recompute},
-                     {"library", a->library, b->library}, {"data", a->data, b->data}};
+        } words[] = {{"device", a->device, b->device},          {"version", a->version, b->version},
+                     {"precision", a->precision, b->precision}, {"fuse", a->fuse, b->fuse},
+                     {"preset", a->preset, b->preset},          {"recompute", a->recompute, b->recompute},
+                     {"library", a->library, b->library},       {"data", a->data, b->data}};
         const char *sep = ": ";
         struct tt_text line = {0};
         for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
             bool unknown = (!words[k].from[0] || !words[k].to[0]) && strcmp(words[k].name, "fuse") != 0;
             if (unknown || strcmp(words[k].from, words[k].to) == 0) continue;
-            tt_text_printf(&line, "%s%s %s -> %s", sep, words[k].name, words[k].from[0] ? words[k].from : "-", words[k].to[0] ? words[k].to : "-");
+            tt_text_printf(&line, "%s%s %s -> %s", sep, words[k].name, words[k].from[0] ? words[k].from : "-",
+                           words[k].to[0] ? words[k].to : "-");
             sep = ", ";
         }
-        if (a->batch_size != b->batch_size && a->batch_size && b->batch_size) tt_text_printf(&line, "%sbatch %lld -> %lld", sep, (long long)a->batch_size, (long long)b->batch_size), sep = ", ";
-        if (a->seq_len != b->seq_len && a->seq_len && b->seq_len) tt_text_printf(&line, "%sseq-len %lld -> %lld", sep, (long long)a->seq_len, (long long)b->seq_len), sep = ", ";
-        if (a->graph != b->graph) tt_text_printf(&line, "%sgraph %s -> %s", sep, a->graph ? "on" : "off", b->graph ? "on" : "off");
+        if (a->batch_size != b->batch_size && a->batch_size && b->batch_size)
+            tt_text_printf(&line, "%sbatch %lld -> %lld", sep, (long long)a->batch_size, (long long)b->batch_size),
+                sep = ", ";
+        if (a->seq_len != b->seq_len && a->seq_len && b->seq_len)
+            tt_text_printf(&line, "%sseq-len %lld -> %lld", sep, (long long)a->seq_len, (long long)b->seq_len),
+                sep = ", ";
+        if (a->graph != b->graph)
+            tt_text_printf(&line, "%sgraph %s -> %s", sep, a->graph ? "on" : "off", b->graph ? "on" : "off");
         if (line.n) tt_text_printf(out, "changed  %s%s\n", c->runs[i].label, line.s);
         tt_text_free(&line);
     }
@@ -104,8 +114,8 @@ static void accuracy(const struct tt_comparison *c, struct tt_text *out)
         if (isnan(r->loss_difference) && isnan(r->gradient_difference)) continue;
         tt_text_printf(out, "accuracy %s: losses differ by at most %.3g", r->label, r->loss_difference);
         if (!isnan(r->gradient_difference))
-            tt_text_printf(out, ", norms of gradients by at most %.2g %%; %d of %d tensors have a gradient", 100 * r->gradient_difference,
-                           r->gradients - r->missing_gradients, r->gradients);
+            tt_text_printf(out, ", norms of gradients by at most %.2g %%; %d of %d tensors have a gradient",
+                           100 * r->gradient_difference, r->gradients - r->missing_gradients, r->gradients);
         tt_text_puts(out, "\n");
     }
 }
@@ -129,7 +139,8 @@ void tt_compare_text(const struct tt_comparison *c, struct tt_text *out)
 
 /* ---- JSON ---- */
 
-static void put_rows(struct tt_json_writer *w, const char *key, const struct tt_comparison *c, const struct tt_compare_row *rows, int n)
+static void put_rows(struct tt_json_writer *w, const char *key, const struct tt_comparison *c,
+                     const struct tt_compare_row *rows, int n)
 {
     tt_json_begin(w, key, '[');
     for (int k = 0; k < n; k++) {
@@ -176,7 +187,8 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
     put_rows(&w, "operators", c, c->operators, c->operator_count);
     tt_json_begin(&w, "warnings", '[');
     char line[400];
-    for (const char *at = c->warnings.s; at && tt_list_next(&at, '\n', line, sizeof line);) tt_json_put_string(&w, NULL, line);
+    for (const char *at = c->warnings.s; at && tt_list_next(&at, '\n', line, sizeof line);)
+        tt_json_put_string(&w, NULL, line);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
     if (w.text.failed) out->failed = true;
@@ -208,7 +220,8 @@ static tt_status read_condition(const char *text, enum condition *what, double *
         if (!percent && i != LOSS) break;
         return TT_OK;
     }
-    return tt_fail(TT_USAGE, "--fail-if %.60s: the conditions are slower:5%%, memory:10%%, loss:0.02 and gradients", text);
+    return tt_fail(TT_USAGE, "--fail-if %.60s: the conditions are slower:5%%, memory:10%%, loss:0.02 and gradients",
+                   text);
 }
 
 tt_status tt_compare_gate_check(const char *conditions)
@@ -224,16 +237,23 @@ static tt_status gate(const struct tt_comparison *c, const struct tt_compared *r
 {
     const struct tt_compared *base = &c->runs[0];
     double slower = 1 / r->speedup - 1, more = r->memory_bytes / base->memory_bytes - 1;
-    if (what == SLOWER && isnan(slower)) return tt_fail(TT_FAILED, "%s: its speed is not known, so that the gate cannot judge it", r->label);
+    if (what == SLOWER && isnan(slower))
+        return tt_fail(TT_FAILED, "%s: its speed is not known, so that the gate cannot judge it", r->label);
     if (what == SLOWER && slower > limit && !(r->speedup_high >= 1))
-        return tt_fail(TT_GATE, "%s is %.1f %% slower than %s; the limit is %.3g %%", r->label, 100 * slower, base->label, 100 * limit);
-    if (what == MEMORY && isnan(more)) return tt_fail(TT_FAILED, "%s: its memory is not known, so that the gate cannot judge it", r->label);
+        return tt_fail(TT_GATE, "%s is %.1f %% slower than %s; the limit is %.3g %%", r->label, 100 * slower,
+                       base->label, 100 * limit);
+    if (what == MEMORY && isnan(more))
+        return tt_fail(TT_FAILED, "%s: its memory is not known, so that the gate cannot judge it", r->label);
     if (what == MEMORY && more > limit)
-        return tt_fail(TT_GATE, "%s takes %.1f %% more memory than %s; the limit is %.3g %%", r->label, 100 * more, base->label, 100 * limit);
+        return tt_fail(TT_GATE, "%s takes %.1f %% more memory than %s; the limit is %.3g %%", r->label, 100 * more,
+                       base->label, 100 * limit);
     if (what == LOSS && isnan(r->loss_difference))
-        return tt_fail(TT_FAILED, "%s: its losses cannot be compared with those of %s, so that the gate cannot judge them", r->label, base->label);
+        return tt_fail(TT_FAILED,
+                       "%s: its losses cannot be compared with those of %s, so that the gate cannot judge them",
+                       r->label, base->label);
     if (what == LOSS && r->loss_difference > limit)
-        return tt_fail(TT_GATE, "%s: its loss differs from that of %s by %.3g; the limit is %.3g", r->label, base->label, r->loss_difference, limit);
+        return tt_fail(TT_GATE, "%s: its loss differs from that of %s by %.3g; the limit is %.3g", r->label,
+                       base->label, r->loss_difference, limit);
     if (what == GRADIENTS && r->missing_gradients)
         return tt_fail(TT_GATE, "%s: %d of %d tensors got no gradient", r->label, r->missing_gradients, r->gradients);
     return TT_OK;

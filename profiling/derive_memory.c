@@ -108,7 +108,7 @@ static void make_kinds(const struct tt_run *r, struct tt_profile *out)
             add_kind(out, tt_external_name((enum tt_external)x), (double)e->bytes[x], (double)e->bytes[x]);
     add_kind(out, "activations", (double)e->arena_bytes - logits, (double)e->arena_bytes - logits);
     add_kind(out, "logits", logits, logits);
-    add_kind(out, "workspace", NAN, fmax(0, (double)r->after.memory_peak - total));
+    add_kind(out, "workspace", (double)r->before.memory_used, fmax(0, (double)r->after.memory_peak - total));
     add_kind(out, "graph pool", NAN, r->t.graph_pool);
 }
 
@@ -124,7 +124,7 @@ tt_status tt_derive_memory(const struct tt_run *r, struct tt_profile *out)
         free(live);
         return tt_fail(TT_FAILED, "out of memory for the memory ledger");
     }
-    m->predicted_bytes = (double)tt_engine_total(&r->session.engine);
+    m->predicted_bytes = (double)tt_engine_total(&r->session.engine) + (double)r->before.memory_used;
     m->measured_bytes = (double)r->after.memory_peak;
     m->arena_bytes = (double)r->session.engine.arena_bytes;
     m->device_total_bytes = (double)r->before.memory_total;

@@ -52,7 +52,10 @@ tt_status tt_grads_take(struct tt_session *s, const struct tt_metrics *step, str
     for (int i = 0; i < params->n; i++) {
         const struct tt_param *p = &params->items[i];
         struct tt_grad *g = &out->rows[out->n++];
-        *g = (struct tt_grad){.rank = p->shape[1] ? 2 : 1, .shape = {p->shape[0], p->shape[1]}, .count = p->count, .data = out->data + p->offset};
+        *g = (struct tt_grad){.rank = p->shape[1] ? 2 : 1,
+                              .shape = {p->shape[0], p->shape[1]},
+                              .count = p->count,
+                              .data = out->data + p->offset};
         snprintf(g->name, sizeof g->name, "%s", p->name);
         look_at(g);
     }
@@ -70,7 +73,8 @@ tt_status tt_grads_save(const struct tt_grads *g, const char *path)
     struct tt_tensor_source *tensors = calloc((size_t)g->n + 1, sizeof *tensors);
     if (!tensors) return no_memory();
     for (int i = 0; i < g->n; i++) {
-        tensors[i] = (struct tt_tensor_source){.name = g->rows[i].name, .rank = g->rows[i].rank, .data = g->rows[i].data};
+        tensors[i] =
+            (struct tt_tensor_source){.name = g->rows[i].name, .rank = g->rows[i].rank, .data = g->rows[i].data};
         memcpy(tensors[i].shape, g->rows[i].shape, sizeof tensors[i].shape);
     }
     snprintf(loss, sizeof loss, "%.9g", g->loss);
@@ -127,7 +131,9 @@ bool tt_grad_missing(const struct tt_grad *g) { return g->zeros == g->count || g
 double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b)
 {
     double difference = 0, size = 0;
-    if (a->count != b->count || a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0) return INFINITY;
+    if (a->count != b->count || a->rank != b->rank ||
+        memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
+        return INFINITY;
     for (int64_t i = 0; i < a->count; i++) {
         double x = (double)a->data[i], y = (double)b->data[i];
         difference += (x - y) * (x - y);

@@ -11,7 +11,7 @@
 #include "profiling/html_sections.h"
 #include "profiling/svg.h"
 
-enum { TOP = 10, ROWS_SHOWN = 300, SPANS_SHOWN = 1500 };
+enum { TOP = 10, ROWS_SHOWN = 300 };
 
 /* ---- the head of the page ---- */
 
@@ -31,7 +31,8 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
     char line[400], a[32], b[32];
     tt_text_puts(t, "<dl class=\"facts\">\n");
     fact(t, "step", tt_si_time(p->step.seconds, a));
-    snprintf(line, sizeof line, "%s tokens/s, %s samples/s", tt_si(p->step.tokens_per_second, a), tt_si(p->step.samples_per_second, b));
+    snprintf(line, sizeof line, "%s tokens/s, %s samples/s", tt_si(p->step.tokens_per_second, a),
+             tt_si(p->step.samples_per_second, b));
     if (isfinite(p->step.tokens_per_second)) fact(t, "speed", line);
     snprintf(line, sizeof line, "%s %% (%s)", html_fixed(p->efficiency.mfu_percent, 1, a), p->efficiency.mfu_class);
     if (isfinite(p->efficiency.mfu_percent)) fact(t, "model FLOP utilisation", line);
@@ -40,13 +41,16 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
     fact(t, "kernels a step", line);
     fact(t, "device", r->device);
     fact(t, "library", r->library);
-    snprintf(line, sizeof line, "%s%s%s, %s%s", r->version, r->fuse[0] ? " " : "", r->fuse, r->precision, r->graph ? ", as a graph" : "");
+    snprintf(line, sizeof line, "%s%s%s, %s%s", r->version, r->fuse[0] ? " " : "", r->fuse, r->precision,
+             r->graph ? ", as a graph" : "");
     if (r->version[0]) fact(t, "version", line);
-    snprintf(line, sizeof line, "%lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld: %s parameters",
-             (long long)r->num_layers, (long long)r->hidden_dim, (long long)r->num_heads, (long long)r->num_kv_heads, (long long)r->ffn_dim,
-             (long long)r->vocab_size, tt_si((double)r->parameters, a));
+    snprintf(line, sizeof line,
+             "%lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld: %s parameters",
+             (long long)r->num_layers, (long long)r->hidden_dim, (long long)r->num_heads, (long long)r->num_kv_heads,
+             (long long)r->ffn_dim, (long long)r->vocab_size, tt_si((double)r->parameters, a));
     if (r->num_layers) fact(t, r->preset[0] ? r->preset : "model", line);
-    snprintf(line, sizeof line, "%lld × %lld tokens%s", (long long)r->batch_size, (long long)r->seq_len, r->grad_accum > 1 ? ", accumulated" : "");
+    snprintf(line, sizeof line, "%lld × %lld tokens%s", (long long)r->batch_size, (long long)r->seq_len,
+             r->grad_accum > 1 ? ", accumulated" : "");
     if (r->batch_size) fact(t, "batch", line);
     snprintf(line, sizeof line, "%lld measured, %lld before", (long long)r->steps, (long long)r->warmup);
     fact(t, "steps", line);
@@ -58,18 +62,20 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
 static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
 {
     char title[200], line[400];
-    snprintf(title, sizeof title, "Profile: %s%s%s%s%s", p->run.preset[0] ? p->run.preset : p->run.source, p->run.version[0] ? ", " : "", p->run.version,
-             p->run.device[0] ? " on " : "", p->run.device);
+    snprintf(title, sizeof title, "Profile: %s%s%s%s%s", p->run.preset[0] ? p->run.preset : p->run.source,
+             p->run.version[0] ? ", " : "", p->run.version, p->run.device[0] ? " on " : "", p->run.device);
     html_begin(t, title);
     tt_text_puts(t, "<header><h1>");
     tt_escape(t, title);
     tt_headline(p, line);
     tt_text_puts(t, "</h1>\n<p class=\"lead\">");
     tt_escape(t, line);
-    tt_text_puts(t, "</p>\n<nav><a href=\"#time\">Time</a> <a href=\"#operators\">Operators</a> <a href=\"#phases\">Phases</a> "
-                    "<a href=\"#timeline\">Timeline</a> <a href=\"#roofline\">Roofline</a> <a href=\"#efficiency\">Efficiency</a> "
-                    "<a href=\"#memory\">Memory</a> <a href=\"#components\">Components</a> <a href=\"#training\">Training</a> "
-                    "<a href=\"#next\">What to try next</a>");
+    tt_text_puts(
+        t,
+        "</p>\n<nav><a href=\"#time\">Time</a> <a href=\"#operators\">Operators</a> <a href=\"#phases\">Phases</a> "
+        "<a href=\"#timeline\">Timeline</a> <a href=\"#roofline\">Roofline</a> <a href=\"#efficiency\">Efficiency</a> "
+        "<a href=\"#memory\">Memory</a> <a href=\"#components\">Components</a> <a href=\"#training\">Training</a> "
+        "<a href=\"#next\">What to try next</a>");
     if (imported) tt_text_puts(t, " <a href=\"#imported\">Imported</a>");
     tt_text_puts(t, "</nav></header>\n");
     facts(t, p);
@@ -115,7 +121,9 @@ static void groups(struct tt_text *t, const struct tt_profile *p)
 {
     html_section(t, "time", "Where the time goes");
     group_bars(t, p);
-    html_note(t, "Device time of one step; gaps are the time in which the device had nothing to do. Shares add up to 100 %%.");
+    html_note(
+        t,
+        "Device time of one step; gaps are the time in which the device had nothing to do. Shares add up to 100 %%.");
     html_fold(t, "The same as a table", true);
     html_table(t, "group|" ROW_COLUMNS);
     for (int i = 0; i < p->groups_count; i++) {
@@ -160,12 +168,15 @@ static void operator_bars(struct tt_text *t, const struct tt_profile *p, int n)
 
 static void operators(struct tt_text *t, const struct tt_profile *p)
 {
-    int top = p->operators_count < TOP ? p->operators_count : TOP, shown = p->operators_count < ROWS_SHOWN ? p->operators_count : ROWS_SHOWN;
+    int top = p->operators_count < TOP ? p->operators_count : TOP,
+        shown = p->operators_count < ROWS_SHOWN ? p->operators_count : ROWS_SHOWN;
     double share = 0;
     char summary[100];
     for (int i = 0; i < top; i++) share += p->operators[i].share > 0 ? p->operators[i].share : 0;
     html_section(t, "operators", "Top operators");
-    html_paragraph(t, "The first %d of %d operators take %.0f %% of the step. An operator is all launches of a kernel with the same shape, group and phase.",
+    html_paragraph(t,
+                   "The first %d of %d operators take %.0f %% of the step. An operator is all launches of a kernel "
+                   "with the same shape, group and phase.",
                    top, p->operators_count, 100 * share);
     operator_bars(t, p, top);
     operator_table(t, p, 0, top);
@@ -219,17 +230,23 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
             html_row_end(t);
         }
         html_table_end(t);
-        html_note(t, "Wall: from the first to the last operation of the phase. Host: the time to enqueue it. Device: the sum of its kernels.");
+        html_note(t, "Wall: from the first to the last operation of the phase. Host: the time to enqueue it. Device: "
+                     "the sum of its kernels.");
     }
     html_table(t, "launches and gaps|#figure");
     const struct {
         const char *name;
         double seconds;
-    } rows[] = {{"to launch a kernel, on the host", l->launch_seconds}, {"an empty kernel, on the device", l->empty_kernel_seconds},
-                {"kernels a step × launch", l->total_seconds}, {"device waits, launched one by one", l->idle_seconds},
-                {"gaps in the step as configured", p->step.gap_seconds}, {"step as configured", p->step.seconds},
-                {"step launched one by one", p->step.launched_seconds}, {"to enqueue the step as a graph", l->graph_replay_seconds},
-                {"an empty kernel in a graph", l->graph_kernel_seconds}, {"an event, subtracted from every operation", l->event_seconds}};
+    } rows[] = {{"to launch a kernel, on the host", l->launch_seconds},
+                {"an empty kernel, on the device", l->empty_kernel_seconds},
+                {"kernels a step × launch", l->total_seconds},
+                {"device waits, launched one by one", l->idle_seconds},
+                {"gaps in the step as configured", p->step.gap_seconds},
+                {"step as configured", p->step.seconds},
+                {"step launched one by one", p->step.launched_seconds},
+                {"to enqueue the step as a graph", l->graph_replay_seconds},
+                {"an empty kernel in a graph", l->graph_kernel_seconds},
+                {"an event, subtracted from every operation", l->event_seconds}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         html_row(t);
         html_cell(t, "%s", rows[i].name);
@@ -248,61 +265,6 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     html_section_end(t);
 }
 
-/* ---- timeline ---- */
-
-static int track_of(const char *track) { return strcmp(track, "host") == 0 ? 0 : strcmp(track, "copy") == 0 ? 1 : 2; }
-
-/* Only what lies innermost is drawn: kernels, copies and what the host waits for. */
-static bool drawn(const struct tt_profile_event *e)
-{
-    return strcmp(e->kind, "kernel") == 0 || strcmp(e->kind, "copy") == 0 || strcmp(e->kind, "wait") == 0 ||
-           (strcmp(e->track, "host") == 0 && strcmp(e->kind, "range") == 0);
-}
-
-static void timeline(struct tt_text *t, const struct tt_profile *p)
-{
-    static const char *const tracks[] = {"host", "copy", "compute"};
-    struct tt_span *spans = calloc(SPANS_SHOWN, sizeof *spans);
-    int64_t step = -1;
-    int n = 0, colors[TT_FAMILIES];
-    double end = 0;
-    for (int i = 0; spans && i < p->events_count && n < SPANS_SHOWN; i++) {
-        const struct tt_profile_event *e = &p->events[i];
-        if (step < 0) step = e->step;
-        if (e->step != step || !drawn(e)) continue;
-        spans[n++] = (struct tt_span){e->name, e->start, e->start + e->seconds, track_of(e->track), (int)tt_family_of(e->group)};
-        end = fmax(end, e->start + e->seconds);
-    }
-    html_section(t, "timeline", "Timeline");
-    if (n) {
-        char time[32];
-        tt_svg_timeline(t, &(struct tt_timeline){"One step", tracks, 3, spans, n});
-        for (int i = 0; i < TT_FAMILIES; i++) colors[i] = i;
-        tt_legend(t, tt_family_names, colors, TT_FAMILIES);
-        html_note(t, "%d spans over %s. trace.json has all of them with layers and phases around them; open it in ui.perfetto.dev.", n, tt_si_time(end, time));
-        html_fold(t, "The same as a table", false);
-        html_table(t, "track|name|group|#start|#length");
-        for (int i = 0, k = 0; i < p->events_count && k < n; i++) {
-            const struct tt_profile_event *e = &p->events[i];
-            if (e->step != step || !drawn(e)) continue;
-            k++;
-            html_row(t);
-            html_cell(t, "%s", e->track);
-            html_cell(t, "%s", e->name);
-            html_cell(t, "%s", e->group);
-            html_number(t, e->start, tt_si_time(e->start, time));
-            html_number(t, e->seconds, tt_si_time(e->seconds, time));
-            html_row_end(t);
-        }
-        html_table_end(t);
-        html_fold_end(t);
-    } else {
-        html_paragraph(t, "n/a: no single launches were recorded.");
-    }
-    html_section_end(t);
-    free(spans);
-}
-
 /* ---- what to try ---- */
 
 static void next_steps(struct tt_text *t, const struct tt_profile *p)
@@ -310,7 +272,8 @@ static void next_steps(struct tt_text *t, const struct tt_profile *p)
     struct tt_advice advice[TT_ADVICE_LIMIT];
     int n = tt_advise(p, advice);
     html_section(t, "next", "What to try next");
-    if (!n) html_paragraph(t, "Nothing stands out: no part of the step is large, slow for its kind and easy to change.");
+    if (!n)
+        html_paragraph(t, "Nothing stands out: no part of the step is large, slow for its kind and easy to change.");
     tt_text_puts(t, n ? "<ol class=\"try\">\n" : "");
     for (int i = 0; i < n; i++) {
         tt_text_puts(t, "<li><strong>");
@@ -344,14 +307,16 @@ tt_status tt_profile_write_html(const struct tt_profile *p, const struct tt_prof
     groups(&t, p);
     operators(&t, p);
     phases(&t, p);
-    timeline(&t, p);
+    html_timeline(&t, p);
     html_roofline(&t, p);
     html_efficiency(&t, p);
     html_memory(&t, p);
     html_components(&t, p);
     html_training(&t, p);
     if (imported) imported_section(&t, imported);
-    html_note(&t, "Made by tt %s. FLOPs and bytes come from the formulas of backend/kernels.def; times from device events; n/a is a figure that could not be had.",
+    html_note(&t,
+              "Made by tt %s. FLOPs and bytes come from the formulas of backend/kernels.def; times from device events; "
+              "n/a is a figure that could not be had.",
               p->run.tt);
     return html_end(&t, path);
 }

@@ -30,21 +30,25 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         speed[i] = (struct tt_bar){.label = r->label, .value = r->speedup, .color = i};
         memory[i] = (struct tt_bar){.label = r->label, .value = r->memory_bytes, .color = i};
         if (isfinite(r->speedup_low))
-            snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s)", times(r->speedup, a), times(r->speedup_low, b), times(r->speedup_high, d));
+            snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s)", times(r->speedup, a),
+                     times(r->speedup_low, b), times(r->speedup_high, d));
         else
             snprintf(speed[i].note, sizeof speed[i].note, "%s", times(r->speedup, a));
         snprintf(memory[i].note, sizeof memory[i].note, "%s", tt_si_bytes(r->memory_bytes, a));
         any |= isfinite(r->memory_bytes);
     }
     tt_svg_bars(t, "Speed against the first", speed, c->n);
-    html_note(t, "In tokens a second. In brackets the 95 %% interval, from a bootstrap of the medians of the measured steps.");
+    html_note(
+        t,
+        "In tokens a second. In brackets the 95 %% interval, from a bootstrap of the medians of the measured steps.");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 
 static void run_table(struct tt_text *t, const struct tt_comparison *c)
 {
     char a[32];
-    html_table(t, "run|device|version|precision|#step|#speed-up|#tokens/s|#MFU %|#kernels|#memory|#loss|#loss differs by|#gradients differ by %|tensors without gradient");
+    html_table(t, "run|device|version|precision|#step|#speed-up|#tokens/s|#MFU %|#kernels|#memory|#loss|#loss differs "
+                  "by|#gradients differ by %|tensors without gradient");
     for (int i = 0; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
         html_row(t);
@@ -70,7 +74,8 @@ static void run_table(struct tt_text *t, const struct tt_comparison *c)
     html_table_end(t);
 }
 
-static void rows_section(struct tt_text *t, const struct tt_comparison *c, const char *id, const char *heading, const struct tt_compare_row *rows, int n)
+static void rows_section(struct tt_text *t, const struct tt_comparison *c, const char *id, const char *heading,
+                         const struct tt_compare_row *rows, int n)
 {
     const char *names[OPERATORS_SHOWN * 2], *series[TT_COMPARE_LIMIT];
     double *values = calloc((size_t)n * (size_t)c->n + 1, sizeof *values);
@@ -122,7 +127,8 @@ static void loss_curves(struct tt_text *t, const struct tt_comparison *c)
     }
     if (n) {
         html_section(t, "loss", "Loss");
-        tt_svg_lines(t, &(struct tt_lines){"Loss of the runs", "step", "nats per token", lines, n, false, false, false});
+        tt_svg_lines(t,
+                     &(struct tt_lines){"Loss of the runs", "step", "nats per token", lines, n, false, false, false});
         html_note(t, "Curves that lie on each other compute the same. The table above has the largest difference.");
         html_section_end(t);
     }

@@ -93,7 +93,8 @@ static void sweep(struct tt_text *t, const struct tt_profile *p, const char *axi
     bool any = false;
     for (int k = 0; columns && k <= LINES; k++)
         for (int i = 0; i < n; i++) columns[k * n + i] = at[i * (LINES + 1) + k];
-    for (int k = 0; columns && k < LINES; k++) lines[k] = (struct tt_line){names[k], columns, columns + (k + 1) * n, n, true};
+    for (int k = 0; columns && k < LINES; k++)
+        lines[k] = (struct tt_line){names[k], columns, columns + (k + 1) * n, n, true};
     for (int i = 0; columns && i < n; i++) any |= isfinite(columns[(MEASURED + 1) * n + i]);
     if (n && columns) {
         tt_svg_lines(t, &(struct tt_lines){title, label, "MiB", lines, any ? LINES : LINES - 1, true, true, false});
@@ -121,11 +122,13 @@ void html_memory(struct tt_text *t, const struct tt_profile *p)
     char a[32], b[32], c[32], where[48] = "";
     html_section(t, "memory", "Memory");
     if (isfinite(m->predicted_bytes)) {
-        html_paragraph(t, "The plan predicts %s; the device was asked for %s at most. Activations live in one arena of %s.", tt_si_bytes(m->predicted_bytes, a),
-                       tt_si_bytes(m->measured_bytes, b), tt_si_bytes(m->arena_bytes, c));
+        html_paragraph(
+            t, "The plan predicts %s; the device was asked for %s at most. Activations live in one arena of %s.",
+            tt_si_bytes(m->predicted_bytes, a), tt_si_bytes(m->measured_bytes, b), tt_si_bytes(m->arena_bytes, c));
         if (m->peak_layer >= 0) snprintf(where, sizeof where, " of layer %lld", (long long)m->peak_layer);
         if (m->peak_phase[0])
-            html_paragraph(t, "Most activations, %s, are alive in %s, at %s%s.", tt_si_bytes(m->live_bytes, a), m->peak_phase, m->peak_operation, where);
+            html_paragraph(t, "Most activations, %s, are alive in %s, at %s%s.", tt_si_bytes(m->live_bytes, a),
+                           m->peak_phase, m->peak_operation, where);
         memory_kinds(t, p);
         activations(t, p);
         sweep(t, p, "batch", "Memory over batch size", "sequences in a batch");
@@ -169,7 +172,9 @@ static void gradients(struct tt_text *t, const struct tt_profile *p)
     for (int i = 0; i < p->gradients_count; i++)
         missing += p->gradients[i].zeros == p->gradients[i].count || p->gradients[i].nonfinite > 0;
     if (missing)
-        tt_text_printf(t, "<p class=\"warn\">%d of %d tensors got no gradient, or one that is not finite. The speed of this run is that of missing work.</p>\n",
+        tt_text_printf(t,
+                       "<p class=\"warn\">%d of %d tensors got no gradient, or one that is not finite. The speed of "
+                       "this run is that of missing work.</p>\n",
                        missing, p->gradients_count);
     else
         html_paragraph(t, "All %d tensors got a gradient.", p->gradients_count);

@@ -12,7 +12,8 @@
 static int color_of_point(const struct tt_profile *p, const struct tt_profile_point *point)
 {
     for (int i = 0; i < p->operators_count; i++)
-        if (strncmp(point->name, p->operators[i].name, strlen(p->operators[i].name)) == 0) return (int)tt_family_of(p->operators[i].group);
+        if (strncmp(point->name, p->operators[i].name, strlen(p->operators[i].name)) == 0)
+            return (int)tt_family_of(p->operators[i].group);
     return (int)tt_family_of(point->name);
 }
 
@@ -29,7 +30,8 @@ static int operator_points(const struct tt_profile *p, struct tt_roof_point *out
     for (int i = 0; !p->points_count && i < p->operators_count; i++) {
         const struct tt_profile_row *r = &p->operators[i];
         if (r->intensity > 0 && r->flops_per_second > 0)
-            out[n++] = (struct tt_roof_point){r->name, r->intensity, r->flops_per_second, r->share, (int)tt_family_of(r->group)};
+            out[n++] = (struct tt_roof_point){r->name, r->intensity, r->flops_per_second, r->share,
+                                              (int)tt_family_of(r->group)};
     }
     return n;
 }
@@ -42,12 +44,15 @@ void html_roofline(struct tt_text *t, const struct tt_profile *p)
     char a[32], b[32];
     html_section(t, "roofline", "Roofline");
     if (n) {
-        tt_svg_roofline(t, &(struct tt_roof){"FLOP/s of every operator under the roofs of the device", e->gemm_flops_per_second, e->copy_bytes_per_second,
+        tt_svg_roofline(t, &(struct tt_roof){"FLOP/s of every operator under the roofs of the device",
+                                             e->gemm_flops_per_second, e->copy_bytes_per_second,
                                              e->datasheet_flops_per_second, e->datasheet_bytes_per_second, points, n});
         for (int i = 0; i < TT_FAMILIES; i++) colors[i] = i;
         tt_legend(t, tt_family_names, colors, TT_FAMILIES);
-        html_note(t, "Each circle is an operator, as large as its time. Under the slope memory limits, under the flat the arithmetic does; "
-                     "what lies far below both waits for something else. Bytes are those a perfect kernel moves, so that caches can lift a "
+        html_note(t, "Each circle is an operator, as large as its time. Under the slope memory limits, under the flat "
+                     "the arithmetic does; "
+                     "what lies far below both waits for something else. Bytes are those a perfect kernel moves, so "
+                     "that caches can lift a "
                      "circle above the slope. The broken line is the datasheet's, where one is published.");
         html_fold(t, "The same as a table", false);
         html_table(t, "operator|#FLOP/byte|#FLOP/s|#share %");
@@ -100,7 +105,9 @@ void html_efficiency(struct tt_text *t, const struct tt_profile *p)
     const struct tt_profile_efficiency *e = &p->efficiency;
     html_section(t, "efficiency", "Efficiency");
     if (isfinite(e->mfu_percent))
-        html_paragraph(t, "The step reaches %.1f %% of what the device was measured to multiply: %s. By its intensity the step as a whole is bound by %s.",
+        html_paragraph(t,
+                       "The step reaches %.1f %% of what the device was measured to multiply: %s. By its intensity the "
+                       "step as a whole is bound by %s.",
                        e->mfu_percent, e->mfu_class, e->bound[0] ? e->bound : "n/a");
     html_table(t, "figure|#causal attention counted as half|#counted in full");
     figure(t, "forward FLOPs", e->forward_flops, "", &e->forward_flops_full);
@@ -137,7 +144,8 @@ void html_components(struct tt_text *t, const struct tt_profile *p)
         values[2 * i] = 1e3 * p->components[i].forward;
         values[2 * i + 1] = 1e3 * p->components[i].backward;
     }
-    if (n && rows && values) tt_svg_stacked(t, &(struct tt_stack){"Parts of the model", "ms", rows, series, n, 2, values});
+    if (n && rows && values)
+        tt_svg_stacked(t, &(struct tt_stack){"Parts of the model", "ms", rows, series, n, 2, values});
     if (!n) html_paragraph(t, "n/a");
     if (n) html_table(t, "component|#kernels|#forward|#backward|#together|#share %|#FLOPs|#bytes");
     for (int i = 0; i < n; i++) {

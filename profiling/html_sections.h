@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "profiling/profile.h"
 
+void html_timeline(struct tt_text *t, const struct tt_profile *p);
 void html_roofline(struct tt_text *t, const struct tt_profile *p);
 void html_efficiency(struct tt_text *t, const struct tt_profile *p);
 void html_memory(struct tt_text *t, const struct tt_profile *p);

@@ -1,5 +1,5 @@
-/* Reading what other profilers export: nsys stats (csv), ncu (csv), rocprofv3 (csv and json), PyTorch's Chrome traces and
- * our own. What a file is, its contents tell; nothing depends on its name. */
+/* Reading what other profilers export: nsys stats (csv), ncu (csv), rocprofv3 (csv and json), PyTorch's Chrome traces
+ * and our own. What a file is, its contents tell; nothing depends on its name. */
 #ifndef TT_IMPORT_H
 #define TT_IMPORT_H
 

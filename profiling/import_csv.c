@@ -76,7 +76,8 @@ bool tt_import_table_ends(const struct tt_csv *c, int columns)
     return (c->count == 1 && columns > 1) || strncmp(c->fields[0], "==", 2) == 0;
 }
 
-/* The next row of the table; *more is false after the last. A row that ends a table is left for who looks for the next. */
+/* The next row of the table; *more is false after the last. A row that ends a table is left for who looks for the next.
+ */
 static tt_status next_row(struct table *t, bool *more)
 {
     struct tt_csv before = *t->c;
@@ -89,18 +90,19 @@ static tt_status next_row(struct table *t, bool *more)
         return TT_OK;
     }
     if (t->c->count < t->columns)
-        return tt_fail(TT_FAILED, "line %d: %d columns where the header has %d; is the file cut off?", t->c->record_line, t->c->count,
-                       t->columns);
+        return tt_fail(TT_FAILED, "line %d: %d columns where the header has %d; is the file cut off?",
+                       t->c->record_line, t->c->count, t->columns);
     t->rows++;
     return TT_OK;
 }
 
 /* ---- sums: name, how often, how long ---- */
 
-static tt_status read_sums(struct tt_csv *c, struct tt_tallies *into, struct tt_tallies *copies, const char *name_column,
-                           const char *count_column, const char *time_column, int *rows)
+static tt_status read_sums(struct tt_csv *c, struct tt_tallies *into, struct tt_tallies *copies,
+                           const char *name_column, const char *count_column, const char *time_column, int *rows)
 {
-    struct column_of name = find(c, name_column), count = find(c, count_column), total = find(c, time_column), median = find(c, "Med");
+    struct column_of name = find(c, name_column), count = find(c, count_column), total = find(c, time_column),
+                     median = find(c, "Med");
     struct table t = {.c = c, .columns = c->count};
     bool more;
     for (;;) {
@@ -120,8 +122,8 @@ static tt_status read_sums(struct tt_csv *c, struct tt_tallies *into, struct tt_
     }
 }
 
-#define SUMS(function, table, copies, name, count, time, words)                                                      \
-    static tt_status function(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)                         \
+#define SUMS(function, table, copies, name, count, time, words)                                                        \
+    static tt_status function(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)                        \
     {                                                                                                                  \
         int rows = 0;                                                                                                  \
         tt_status st = read_sums(c, &out->table, copies, name, count, time, &rows);                                    \
@@ -129,7 +131,8 @@ static tt_status read_sums(struct tt_csv *c, struct tt_tallies *into, struct tt_
         return st;                                                                                                     \
     }
 SUMS(nsys_kernels, kernels, &out->copies, "Name", "Instances", "Total Time", "nsys kernel summary, %d kernels")
-SUMS(nsys_gpu, kernels, &out->copies, "Operation", "Instances", "Total Time", "nsys summary of kernels and copies, %d rows")
+SUMS(nsys_gpu, kernels, &out->copies, "Operation", "Instances", "Total Time",
+     "nsys summary of kernels and copies, %d rows")
 SUMS(nsys_copies, copies, NULL, "Operation", "Count", "Total Time", "nsys copy summary, %d rows")
 SUMS(nsys_calls, calls, NULL, "Name", "Num Calls", "Total Time", "nsys summary of CUDA calls, %d functions")
 SUMS(nsys_ranges, ranges, NULL, "Range", "Instances", "Total Time", "nsys summary of ranges, %d ranges")
@@ -140,7 +143,8 @@ SUMS(nsys_range_kernels, ranges, NULL, "NVTX Range", "Kern Inst", "Total Time", 
 
 static tt_status nsys_trace(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
 {
-    struct column_of start = find(c, "Start"), length = find(c, "Duration"), name = find(c, "Name"), device = find(c, "Device");
+    struct column_of start = find(c, "Start"), length = find(c, "Duration"), name = find(c, "Name"),
+                     device = find(c, "Device");
     struct table t = {.c = c, .columns = c->count};
     for (bool more;;) {
         double from, lasts;
@@ -149,7 +153,8 @@ static tt_status nsys_trace(struct tt_csv *c, struct tt_recording *out, struct t
         TT_TRY(duration(c, &start, &from));
         TT_TRY(duration(c, &length, &lasts));
         if (!out->device[0]) strncpy(out->device, tt_csv_field(c, device.at), sizeof out->device - 1);
-        TT_TRY(tt_recording_span(out, tt_csv_field(c, name.at), 1e9 * start.unit * from, 1e9 * length.unit * lasts, NULL));
+        TT_TRY(
+            tt_recording_span(out, tt_csv_field(c, name.at), 1e9 * start.unit * from, 1e9 * length.unit * lasts, NULL));
     }
     tt_text_printf(what, "nsys GPU trace, %d kernels and copies", t.rows);
     return TT_OK;
@@ -171,7 +176,8 @@ static tt_status nsys_call_trace(struct tt_csv *c, struct tt_recording *out, str
     return TT_OK;
 }
 
-static tt_status roc_times(const struct tt_csv *c, const struct column_of *start, const struct column_of *end, double *from, double *to)
+static tt_status roc_times(const struct tt_csv *c, const struct column_of *start, const struct column_of *end,
+                           double *from, double *to)
 {
     TT_TRY(duration(c, start, from));
     TT_TRY(duration(c, end, to));
@@ -219,7 +225,8 @@ static tt_status roc_copies(struct tt_csv *c, struct tt_recording *out, struct t
 /* hip_api_trace and marker_api_trace look alike: the domain tells. */
 static tt_status roc_calls(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
 {
-    struct column_of start = find(c, "Start_Timestamp"), end = find(c, "End_Timestamp"), name = find(c, "Function"), domain = find(c, "Domain");
+    struct column_of start = find(c, "Start_Timestamp"), end = find(c, "End_Timestamp"), name = find(c, "Function"),
+                     domain = find(c, "Domain");
     struct table t = {.c = c, .columns = c->count};
     int marks = 0;
     for (bool more;;) {
@@ -240,7 +247,8 @@ static tt_status roc_calls(struct tt_csv *c, struct tt_recording *out, struct tt
 /* kernel_stats, hip_api_stats, memory_copy_stats and domain_stats: the names tell. */
 static tt_status roc_stats(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
 {
-    static const char *const domains[] = {"KERNEL_DISPATCH", "HIP_API", "HIP_RUNTIME_API", "HIP_COMPILER_API", "HSA_API", "MEMORY_COPY", "MARKER_API"};
+    static const char *const domains[] = {"KERNEL_DISPATCH", "HIP_API",     "HIP_RUNTIME_API", "HIP_COMPILER_API",
+                                          "HSA_API",         "MEMORY_COPY", "MARKER_API"};
     struct column_of name = find(c, "Name"), count = find(c, "Calls"), total = find(c, "TotalDurationNs");
     struct table t = {.c = c, .columns = c->count};
     for (bool more;;) {
@@ -254,7 +262,8 @@ static tt_status roc_stats(struct tt_csv *c, struct tt_recording *out, struct tt
         const char *words = tt_csv_field(c, name.at);
         for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) domain |= strcmp(words, domains[i]) == 0;
         if (domain) continue; /* a sum of what other files list */
-        bool call = (!strncmp(words, "hip", 3) && isupper((unsigned char)words[3])) || !strncmp(words, "hsa_", 4) || !strncmp(words, "__hip", 5);
+        bool call = (!strncmp(words, "hip", 3) && isupper((unsigned char)words[3])) || !strncmp(words, "hsa_", 4) ||
+                    !strncmp(words, "__hip", 5);
         bool copy = strncmp(words, "MEMORY_COPY_", 12) == 0;
         TT_TRY(tt_tally_of(call ? &out->calls : copy ? &out->copies : &out->kernels, words, &row));
         row->count += n;

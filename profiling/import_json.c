@@ -69,7 +69,10 @@ static tt_status device_event(struct chrome *t, const struct tt_json *e, const c
 {
     const char *group = tt_json_string(tt_json_get(e, "args"), "group", "");
     char both[200];
-    snprintf(both, sizeof both, "%.120s\t%.60s", name, group[0] ? group : strcasecmp(tt_json_string(e, "cat", ""), "copy") ? "other" : "copies");
+    snprintf(both, sizeof both, "%.120s\t%.60s", name,
+             group[0]                                           ? group
+             : strcasecmp(tt_json_string(e, "cat", ""), "copy") ? "other"
+                                                                : "copies");
     return tt_recording_span(t->out, t->ours ? both : name, start, length, NULL);
 }
 
@@ -84,9 +87,11 @@ static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
     if (strcmp(tt_json_string(e, "ph", ""), "X") != 0) return TT_OK;
     t->events++;
     if (!name || !isfinite(start) || !(seconds >= 0))
-        return tt_fail(TT_FAILED, "event %d (\"%.60s\"): a complete event needs a name, ts and a dur of at least 0", t->events, name ? name : "");
+        return tt_fail(TT_FAILED, "event %d (\"%.60s\"): a complete event needs a name, ts and a dur of at least 0",
+                       t->events, name ? name : "");
     if (one_of(cat, device)) return device_event(t, e, name, 1e3 * ts, 1e9 * seconds);
-    if (one_of(cat, ranges)) return keep_range(t, strcmp(cat, "step") == 0 ? "step" : name, seconds, tt_json_number(e, "tid", 0));
+    if (one_of(cat, ranges))
+        return keep_range(t, strcmp(cat, "step") == 0 ? "step" : name, seconds, tt_json_number(e, "tid", 0));
     if (one_of(cat, operators)) return keep_operator(t, name, start, start + seconds, tt_json_number(e, "tid", 0));
     if (!one_of(cat, calls)) return TT_OK;
     t->out->calls.traced = true;
@@ -110,7 +115,8 @@ static tt_status self_times(struct chrome *t)
     if (!open) return tt_fail(TT_FAILED, "out of memory for the operators of the trace");
     qsort(ops, (size_t)t->count, sizeof *ops, by_nesting);
     for (int i = 0; i < t->count; i++) {
-        while (depth && (ops[open[depth - 1]].thread != ops[i].thread || ops[open[depth - 1]].end <= ops[i].start)) depth--;
+        while (depth && (ops[open[depth - 1]].thread != ops[i].thread || ops[open[depth - 1]].end <= ops[i].start))
+            depth--;
         if (depth) ops[open[depth - 1]].inside += ops[i].end - ops[i].start;
         open[depth++] = i;
     }
@@ -239,7 +245,8 @@ static tt_status times_of(const struct tt_json *record, const char *list, int in
     *start = tt_json_number(record, "start_timestamp", NAN);
     *length = tt_json_number(record, "end_timestamp", NAN) - *start;
     if (*length >= 0) return TT_OK;
-    return tt_fail(TT_FAILED, "%s[%d]: start_timestamp and end_timestamp must be numbers, the end not before the start", list, index);
+    return tt_fail(TT_FAILED, "%s[%d]: start_timestamp and end_timestamp must be numbers, the end not before the start",
+                   list, index);
 }
 
 static const struct tt_json *records_of(const struct tt_json *tool, const char *list)
@@ -248,7 +255,8 @@ static const struct tt_json *records_of(const struct tt_json *tool, const char *
     return records && records->type == TT_JSON_ARRAY ? records->first : NULL;
 }
 
-static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out, int *count)
+static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+                                int *count)
 {
     int i = 0;
     for (const struct tt_json *e = records_of(tool, "kernel_dispatch"); e; e = e->next, i++) {
@@ -264,7 +272,8 @@ static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_nam
     return TT_OK;
 }
 
-static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out, int *count)
+static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+                            int *count)
 {
     int i = 0;
     for (const struct tt_json *e = records_of(tool, "memory_copy"); e; e = e->next, i++) {
@@ -278,7 +287,8 @@ static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *
     return TT_OK;
 }
 
-static tt_status roc_api(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out, int *count)
+static tt_status roc_api(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+                         int *count)
 {
     int i = 0;
     for (const struct tt_json *e = records_of(tool, "hip_api"); e; e = e->next, i++) {
@@ -296,7 +306,8 @@ static void name_gpu(const struct tt_json *agents, struct tt_recording *out)
     enum { GPU = 2 };
     for (const struct tt_json *a = agents ? agents->first : NULL; a && !out->device[0]; a = a->next)
         if (tt_json_number(a, "type", 0) == GPU)
-            strncpy(out->device, tt_json_string(a, "product_name", tt_json_string(a, "name", "")), sizeof out->device - 1);
+            strncpy(out->device, tt_json_string(a, "product_name", tt_json_string(a, "name", "")),
+                    sizeof out->device - 1);
 }
 
 static tt_status roc_process(const struct tt_json *tool, struct tt_recording *out, int counts[3])

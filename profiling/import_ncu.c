@@ -20,9 +20,9 @@ static double unit_factor(const char *unit)
     static const struct {
         const char *name;
         double factor;
-    } units[] = {{"nsecond", 1e-9}, {"ns", 1e-9},   {"usecond", 1e-6}, {"us", 1e-6},   {"msecond", 1e-3}, {"ms", 1e-3},
-                 {"second", 1},     {"s", 1},       {"byte", 1},       {"Kbyte", 1e3}, {"Mbyte", 1e6},    {"Gbyte", 1e9},
-                 {"Tbyte", 1e12}};
+    } units[] = {{"nsecond", 1e-9}, {"ns", 1e-9},   {"usecond", 1e-6}, {"us", 1e-6}, {"msecond", 1e-3},
+                 {"ms", 1e-3},      {"second", 1},  {"s", 1},          {"byte", 1},  {"Kbyte", 1e3},
+                 {"Mbyte", 1e6},    {"Gbyte", 1e9}, {"Tbyte", 1e12}};
     size_t n = strcspn(unit, "/");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strlen(units[i].name) == n && strncmp(units[i].name, unit, n) == 0) return units[i].factor;
@@ -42,7 +42,8 @@ static bool ends(const char *s, const char *with)
 /* Instructions that are one operation a thread, and those that are two. */
 static double flops_of(const char *metric)
 {
-    static const char *const one[] = {"fadd", "fmul", "hadd", "hmul", "dadd", "dmul"}, *const two[] = {"ffma", "hfma", "dfma"};
+    static const char *const one[] = {"fadd", "fmul", "hadd", "hmul", "dadd", "dmul"}, *const two[] = {"ffma", "hfma",
+                                                                                                       "dfma"};
     if (begins(metric, "sm__ops_path_tensor_") && ends(metric, ".sum")) return 1;
     const char *op = strstr(metric, "sass_thread_inst_executed_op_");
     if (!op || !ends(metric, "_pred_on.sum")) return 0;
@@ -59,11 +60,13 @@ static void take(struct launch *l, const char *metric, const char *unit, double 
     double flops = flops_of(metric);
     if (!strcmp(metric, "gpu__time_duration.sum") || !strcmp(metric, "Duration"))
         l->seconds = value * unit_factor(unit);
-    else if (!strcmp(metric, "dram__bytes.sum") || !strcmp(metric, "dram__bytes_read.sum") || !strcmp(metric, "dram__bytes_write.sum"))
+    else if (!strcmp(metric, "dram__bytes.sum") || !strcmp(metric, "dram__bytes_read.sum") ||
+             !strcmp(metric, "dram__bytes_write.sum"))
         add(&l->bytes, value * unit_factor(unit));
     else if (begins(metric, "sm__throughput.avg.pct_of_peak") || !strcmp(metric, "Compute (SM) Throughput"))
         l->compute_percent = value;
-    else if (begins(metric, "gpu__compute_memory_throughput.avg.pct_of_peak") || (!strcmp(metric, "Memory Throughput") && !strcmp(unit, "%")))
+    else if (begins(metric, "gpu__compute_memory_throughput.avg.pct_of_peak") ||
+             (!strcmp(metric, "Memory Throughput") && !strcmp(unit, "%")))
         l->memory_percent = value;
     else if (!strcmp(metric, "Memory Throughput") && strchr(unit, '/'))
         l->byte_rate = value * unit_factor(unit);
@@ -83,7 +86,10 @@ static tt_status keep(struct tt_recording *out, const char *kernel, const struct
     struct tt_tally *row;
     double bytes = isnan(l->bytes) ? l->byte_rate * l->seconds : l->bytes;
     if (isnan(l->seconds))
-        return tt_fail(TT_FAILED, "line %d: kernel \"%.60s\" has no gpu__time_duration.sum; collect it with --metrics gpu__time_duration.sum", line, kernel);
+        return tt_fail(
+            TT_FAILED,
+            "line %d: kernel \"%.60s\" has no gpu__time_duration.sum; collect it with --metrics gpu__time_duration.sum",
+            line, kernel);
     TT_TRY(tt_tally_of(&out->kernels, kernel, &row));
     double before = row->total;
     TT_TRY(tt_tally_add(&out->kernels, kernel, l->seconds, &row));
@@ -126,14 +132,16 @@ static tt_status raw_row(const struct tt_csv *c, const struct header *h, int ker
 {
     struct launch l = nothing;
     if (c->count < h->count)
-        return tt_fail(TT_FAILED, "line %d: %d columns where the header has %d; is the file cut off?", c->record_line, c->count, h->count);
+        return tt_fail(TT_FAILED, "line %d: %d columns where the header has %d; is the file cut off?", c->record_line,
+                       c->count, h->count);
     for (int i = 0; i < h->count; i++) {
         double value;
         bool duration = strcmp(h->names[i], "gpu__time_duration.sum") == 0;
         if (tt_csv_number(c->fields[i], &value))
             take(&l, h->names[i], h->units[i], value);
         else if (duration)
-            return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is no number", c->record_line, h->names[i], c->fields[i]);
+            return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is no number", c->record_line, h->names[i],
+                           c->fields[i]);
     }
     return keep(out, tt_csv_field(c, kernel), &l, c->record_line);
 }
@@ -145,7 +153,8 @@ static tt_status read_raw(struct tt_csv *c, struct header *h, struct tt_recordin
     TT_TRY(copy_fields(c, c->count, &h->names));
     h->count = c->count;
     TT_TRY(tt_csv_next(c, &more));
-    if (!more) return tt_fail(TT_FAILED, "line %d: the table ends after its header; is the file cut off?", c->record_line);
+    if (!more)
+        return tt_fail(TT_FAILED, "line %d: the table ends after its header; is the file cut off?", c->record_line);
     bool units = !tt_csv_field(c, id)[0]; /* the line under the header has no ID */
     struct tt_csv none = {0};
     TT_TRY(copy_fields(units ? c : &none, h->count, &h->units));
@@ -198,7 +207,8 @@ static tt_status read_details(struct tt_csv *c, struct details *d, struct tt_rec
         TT_TRY(tt_csv_next(c, &more));
         if (!more || tt_import_table_ends(c, columns)) return finish_launch(d, out);
         if (c->count <= value) /* rules, after the figures, leave columns away */
-            return tt_fail(TT_FAILED, "line %d: %d columns where the header has %d; is the file cut off?", c->record_line, c->count, columns);
+            return tt_fail(TT_FAILED, "line %d: %d columns where the header has %d; is the file cut off?",
+                           c->record_line, c->count, columns);
         if (!d->kernel || strcmp(tt_csv_field(c, id), d->id) != 0) {
             TT_TRY(finish_launch(d, out));
             strncpy(d->id, tt_csv_field(c, id), sizeof d->id - 1);
@@ -206,7 +216,8 @@ static tt_status read_details(struct tt_csv *c, struct details *d, struct tt_rec
             d->line = c->record_line;
             if (!d->kernel) return tt_fail(TT_FAILED, "out of memory for a kernel's name");
         }
-        if (tt_csv_number(tt_csv_field(c, value), &number)) take(&d->launch, tt_csv_field(c, name), tt_csv_field(c, unit), number);
+        if (tt_csv_number(tt_csv_field(c, value), &number))
+            take(&d->launch, tt_csv_field(c, name), tt_csv_field(c, unit), number);
     }
 }
 

@@ -8,6 +8,7 @@ struct rule {
     const char *word, *group;
 };
 
+// clang-format off
 /* Functions of backend/gpu and names of kernels.def, as they are; one that serves several groups stands with the one
  * that uses it most. */
 static const struct rule own[] = {
@@ -94,6 +95,7 @@ static const struct rule others[] = {
     {"aten::pow", "elementwise"},    {"aten::cat", "elementwise"},
     {"aten::fill_", "elementwise"},  {"aten::zero_", "elementwise"},
 };
+// clang-format on
 
 static const char *skip_word(const char *name, const char *word)
 {

@@ -71,8 +71,8 @@ tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **
     if (!*slot) {
         char *copy = strdup(name);
         if (!copy) return no_memory();
-        t->rows[t->count] = (struct tt_tally){.name = copy, .median = NAN, .flops = NAN, .bytes = NAN, .compute_percent = NAN,
-                                              .memory_percent = NAN};
+        t->rows[t->count] = (struct tt_tally){
+            .name = copy, .median = NAN, .flops = NAN, .bytes = NAN, .compute_percent = NAN, .memory_percent = NAN};
         *slot = ++t->count;
     }
     *out = &t->rows[*slot - 1];
@@ -121,7 +121,8 @@ const char *tt_tally_group(const char *name)
     return tab ? tab + 1 : tt_kernel_group_of(name);
 }
 
-tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length, struct tt_tally **out)
+tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length,
+                            struct tt_tally **out)
 {
     bool copy = strcmp(tt_tally_group(name), "copies") == 0;
     struct tt_tallies *t = copy ? &r->copies : &r->kernels;
@@ -131,7 +132,8 @@ tt_status tt_recording_span(struct tt_recording *r, const char *name, double sta
     if (!r->busy_count) r->origin = start;
     if (out) *out = row;
     int index = (int)(row - t->rows);
-    return add_busy(r, (struct tt_interval){1e-9 * (start - r->origin), 1e-9 * (start - r->origin + length), copy ? -1 - index : index});
+    return add_busy(r, (struct tt_interval){1e-9 * (start - r->origin), 1e-9 * (start - r->origin + length),
+                                            copy ? -1 - index : index});
 }
 
 /* ---- joining ---- */
@@ -188,7 +190,8 @@ static void swap(struct tt_recording *a, struct tt_recording *b)
 }
 
 /* Kernels or copies: one source only, a trace before a summary. */
-static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int *map, const char *what, char *note, size_t size)
+static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int *map, const char *what, char *note,
+                            size_t size)
 {
     for (int i = 0; i < from->count; i++) map[i] = -1;
     if (!from->count) return TT_OK;
@@ -239,8 +242,10 @@ tt_status tt_recording_join(struct tt_recording *r, struct tt_recording *from, c
     if (strcmp(r->tool, from->tool) == 0) return join_same_tool(r, from, note, note_size);
     if (strcmp(r->tool, "ncu") == 0) swap(r, from);
     if (strcmp(from->tool, "ncu") != 0)
-        return tt_fail(TT_USAGE, "recordings of %s and %s are two profiles; import each into a folder of its own (--out) and put "
-                       "them side by side with tt compare", r->tool, from->tool);
+        return tt_fail(TT_USAGE,
+                       "recordings of %s and %s are two profiles; import each into a folder of its own (--out) and put "
+                       "them side by side with tt compare",
+                       r->tool, from->tool);
     take_counters(&r->kernels, &from->kernels);
     snprintf(note, note_size, "FLOPs and bytes are ncu's, times are %s's", r->tool);
     return TT_OK;

@@ -9,11 +9,11 @@
 #include "profiling/profile.h"
 
 struct tt_tally {
-    char *name; /* as the tool wrote it; after a tab the group, where the tool tells */
-    double count, total; /* seconds */
-    double median;       /* of one; NaN: from `times`, or unknown */
-    double flops, bytes; /* of all that were counted; NaN: not counted */
-    double counted;      /* for how many flops and bytes stand */
+    char *name;                             /* as the tool wrote it; after a tab the group, where the tool tells */
+    double count, total;                    /* seconds */
+    double median;                          /* of one; NaN: from `times`, or unknown */
+    double flops, bytes;                    /* of all that were counted; NaN: not counted */
+    double counted;                         /* for how many flops and bytes stand */
     double compute_percent, memory_percent; /* of the chip's speed of light, weighted by time; NaN: unknown */
     double *times;
     size_t time_count, time_cap;
@@ -29,7 +29,7 @@ struct tt_tallies {
 
 struct tt_interval {
     double start, end; /* seconds since the recording's origin */
-    int kernel; /* index into kernels, or -1 - index into copies */
+    int kernel;        /* index into kernels, or -1 - index into copies */
 };
 
 struct tt_recording {
@@ -38,7 +38,8 @@ struct tt_recording {
     struct tt_tallies kernels, copies, calls, ranges;
     struct tt_interval *busy; /* of kernels and copies, where start and end are known */
     size_t busy_count, busy_cap;
-    double origin; /* nanoseconds of the tool's clock; clocks count from the boot, so that their seconds have no digits left */
+    double origin; /* nanoseconds of the tool's clock; clocks count from the boot, so that their seconds have no digits
+                      left */
     double steps;  /* 0: the file does not tell */
 };
 
@@ -53,7 +54,8 @@ tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, s
 const char *tt_tally_group(const char *name);
 
 /* A kernel, or a copy when its name says so, in nanoseconds of the tool's clock; out may be NULL. */
-tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length, struct tt_tally **out);
+tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length,
+                            struct tt_tally **out);
 
 /* Takes over what `from` has. What is there twice, as a trace and as a summary, is counted once, from the trace; what
  * ncu counted is added to the kernels of the same name. `note` gets a line on what was left out, "" when nothing. */

@@ -20,12 +20,30 @@ static void clear_figures(struct tt_profile *p)
     p->step = (struct tt_profile_step){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN, NAN, NAN};
     p->launch = (struct tt_profile_launch){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     struct tt_profile_efficiency *e = &p->efficiency;
-    double *figures[] = {&e->forward_flops, &e->backward_flops, &e->step_flops, &e->forward_flops_full, &e->backward_flops_full,
-                         &e->step_flops_full, &e->flops_per_parameter, &e->flops_per_parameter_full, &e->plan_flops, &e->plan_bytes,
-                         &e->intensity, &e->flops_per_second, &e->bytes_per_second, &e->gemm_flops_per_second,
-                         &e->datasheet_flops_per_second, &e->copy_bytes_per_second, &e->datasheet_bytes_per_second, &e->mfu_percent,
-                         &e->mfu_datasheet_percent, &e->mfu_full_percent, &e->mfu_full_datasheet_percent, &e->bandwidth_percent,
-                         &e->ridge, &e->ridge_datasheet};
+    double *figures[] = {&e->forward_flops,
+                         &e->backward_flops,
+                         &e->step_flops,
+                         &e->forward_flops_full,
+                         &e->backward_flops_full,
+                         &e->step_flops_full,
+                         &e->flops_per_parameter,
+                         &e->flops_per_parameter_full,
+                         &e->plan_flops,
+                         &e->plan_bytes,
+                         &e->intensity,
+                         &e->flops_per_second,
+                         &e->bytes_per_second,
+                         &e->gemm_flops_per_second,
+                         &e->datasheet_flops_per_second,
+                         &e->copy_bytes_per_second,
+                         &e->datasheet_bytes_per_second,
+                         &e->mfu_percent,
+                         &e->mfu_datasheet_percent,
+                         &e->mfu_full_percent,
+                         &e->mfu_full_datasheet_percent,
+                         &e->bandwidth_percent,
+                         &e->ridge,
+                         &e->ridge_datasheet};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) *figures[i] = NAN;
     p->memory = (struct tt_profile_memory){NAN, NAN, NAN, NAN, NAN, NAN, NAN, "", "", -1};
 }
@@ -72,8 +90,12 @@ static void set_bound(struct tt_profile_row *row, const struct tt_tally *t)
 
 static struct tt_profile_row row_of(struct tt_tally *t, double steps, double all)
 {
-    struct tt_profile_row row = {.count = llround(t->count / steps), .seconds = t->total / steps, .median = t->median,
-                                 .share = all > 0 ? t->total / all : NAN, .flops = t->flops / steps, .bytes = t->bytes / steps,
+    struct tt_profile_row row = {.count = llround(t->count / steps),
+                                 .seconds = t->total / steps,
+                                 .median = t->median,
+                                 .share = all > 0 ? t->total / all : NAN,
+                                 .flops = t->flops / steps,
+                                 .bytes = t->bytes / steps,
                                  .roof_percent = NAN};
     tt_kernel_short_name(t->name, row.name, sizeof row.name);
     row.name[strcspn(row.name, "\t")] = 0;
@@ -121,7 +143,8 @@ static tt_status make_rows(struct tt_recording *r, double steps, double gap, str
     if (!p->operators || !p->groups) return no_memory();
     for (int i = 0; i < r->kernels.count; i++) all += r->kernels.rows[i].total;
     for (int i = 0; i < r->copies.count; i++) all += r->copies.rows[i].total;
-    for (int i = 0; i < r->kernels.count; i++) p->operators[p->operators_count++] = row_of(&r->kernels.rows[i], steps, all);
+    for (int i = 0; i < r->kernels.count; i++)
+        p->operators[p->operators_count++] = row_of(&r->kernels.rows[i], steps, all);
     for (int i = 0; i < r->copies.count; i++) {
         struct tt_profile_row *row = &p->operators[p->operators_count++];
         *row = row_of(&r->copies.rows[i], steps, all);
@@ -146,7 +169,8 @@ static tt_status make_phases(const struct tt_recording *r, double steps, struct 
     for (int i = 0; i < r->ranges.count; i++) {
         const struct tt_tally *t = &r->ranges.rows[i];
         struct tt_profile_phase *phase = &p->phases[p->phases_count++];
-        *phase = (struct tt_profile_phase){.wall = t->total / steps, .host = NAN, .device = NAN, .flops = NAN, .bytes = NAN};
+        *phase =
+            (struct tt_profile_phase){.wall = t->total / steps, .host = NAN, .device = NAN, .flops = NAN, .bytes = NAN};
         snprintf(phase->name, sizeof phase->name, "%.31s", t->name);
     }
     return TT_OK;
@@ -163,7 +187,8 @@ static tt_status make_events(const struct tt_recording *r, struct tt_profile *p)
             if ((b->kernel < 0) != copies) continue;
             const char *name = copies ? r->copies.rows[-1 - b->kernel].name : r->kernels.rows[b->kernel].name;
             struct tt_profile_event *e = &p->events[p->events_count++];
-            *e = (struct tt_profile_event){.layer = -1, .start = b->start - r->busy[0].start, .seconds = b->end - b->start};
+            *e = (struct tt_profile_event){
+                .layer = -1, .start = b->start - r->busy[0].start, .seconds = b->end - b->start};
             strcpy(e->track, copies ? "copy" : "compute");
             strcpy(e->kind, copies ? "copy" : "kernel");
             tt_kernel_short_name(name, e->name, sizeof e->name);

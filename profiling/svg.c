@@ -93,7 +93,9 @@ const char *tt_si_bytes(double bytes, char out[32])
 
 void svg_begin(struct tt_text *out, const char *title, double width, double height)
 {
-    tt_text_printf(out, "<div class=\"scroll\"><svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", width, height);
+    tt_text_printf(out,
+                   "<div class=\"scroll\"><svg class=\"chart\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
+                   width, height);
     tt_escape(out, title);
     tt_text_puts(out, "\" xmlns=\"http://www.w3.org/2000/svg\">\n");
     svg_text(out, 0, 14, SVG_HEAD, "%s", title);
@@ -120,7 +122,8 @@ void svg_text(struct tt_text *out, double x, double y, unsigned how, const char 
 
 void svg_line(struct tt_text *out, double x1, double y1, double x2, double y2, const char *class)
 {
-    tt_text_printf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", x1, y1, x2, y2, class);
+    tt_text_printf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\"/>\n", x1, y1, x2, y2,
+                   class);
 }
 
 static void title(struct tt_text *out, const char *words)
@@ -140,8 +143,8 @@ void svg_rect(struct tt_text *out, double x, double y, double w, double h, int c
 void svg_circle(struct tt_text *out, double x, double y, double r, int color, const char *words)
 {
     title(out, words);
-    tt_text_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" class=\"f%d\" fill-opacity=\"0.8\"/></g>\n", x, y, r,
-                   color % TT_SVG_COLORS);
+    tt_text_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" class=\"f%d\" fill-opacity=\"0.8\"/></g>\n", x, y,
+                   r, color % TT_SVG_COLORS);
 }
 
 int svg_letters(const char *s)
@@ -190,7 +193,9 @@ void tt_legend(struct tt_text *out, const char *const *names, const int *colors,
 {
     tt_text_puts(out, "<ul class=\"legend\">");
     for (int i = 0; i < n; i++) {
-        tt_text_printf(out, "<li><svg width=\"11\" height=\"11\" aria-hidden=\"true\"><rect width=\"11\" height=\"11\" class=\"f%d\"/></svg> ",
+        tt_text_printf(out,
+                       "<li><svg width=\"11\" height=\"11\" aria-hidden=\"true\"><rect width=\"11\" height=\"11\" "
+                       "class=\"f%d\"/></svg> ",
                        colors[i] % TT_SVG_COLORS);
         tt_escape(out, names[i]);
         tt_text_puts(out, "</li>");

@@ -62,18 +62,23 @@ static void legend_of(struct tt_text *out, const struct tt_stack *s)
     tt_legend(out, s->series, colors, n);
 }
 
-static double value_of(const struct tt_stack *s, int row, int series) { return s->values[row * s->series_count + series]; }
+static double value_of(const struct tt_stack *s, int row, int series)
+{
+    return s->values[row * s->series_count + series];
+}
 
 static void words_of(const struct tt_stack *s, int row, int series, char *words, size_t size)
 {
     char number[32];
-    snprintf(words, size, "%.60s, %.60s: %s %.30s", s->rows[row], s->series[series], tt_si(value_of(s, row, series), number), s->unit);
+    snprintf(words, size, "%.60s, %.60s: %s %.30s", s->rows[row], s->series[series],
+             tt_si(value_of(s, row, series), number), s->unit);
 }
 
 void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s)
 {
     enum { LINE = 30 };
-    double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 60, bottom = SVG_TOP + s->row_count * LINE;
+    double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 60,
+           bottom = SVG_TOP + s->row_count * LINE;
     char words[220], label[120];
     for (int r = 0; r < s->row_count; r++) {
         double sum = 0;
@@ -100,14 +105,16 @@ void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s)
 void tt_svg_grouped(struct tt_text *out, const struct tt_stack *s)
 {
     enum { THICK = 14 };
-    double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 90, row = s->series_count * THICK + 10, bottom = SVG_TOP + s->row_count * row;
+    double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 90,
+           row = s->series_count * THICK + 10, bottom = SVG_TOP + s->row_count * row;
     char words[220], label[120], number[32];
     for (int i = 0; i < s->row_count * s->series_count; i++) most = fmax(most, positive(s->values[i]));
     svg_begin(out, s->title, SVG_WIDTH, bottom + 38);
     value_axis(out, most, left, room, bottom, s->unit);
     for (int r = 0; r < s->row_count; r++) {
         double y = SVG_TOP + r * row;
-        svg_text(out, left - 6, y + (row - 10) / 2 + 4, SVG_RIGHT, "%s", svg_shorten(s->rows[r], LETTERS, label, sizeof label));
+        svg_text(out, left - 6, y + (row - 10) / 2 + 4, SVG_RIGHT, "%s",
+                 svg_shorten(s->rows[r], LETTERS, label, sizeof label));
         for (int i = 0; i < s->series_count; i++) {
             double w = most > 0 ? positive(value_of(s, r, i)) / most * room : 0;
             words_of(s, r, i, words, sizeof words);

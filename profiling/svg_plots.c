@@ -13,7 +13,8 @@ struct axis {
 
 static double place(const struct axis *a, double value)
 {
-    double v = a->log ? log10(value) : value, low = a->log ? log10(a->low) : a->low, high = a->log ? log10(a->high) : a->high;
+    double v = a->log ? log10(value) : value, low = a->log ? log10(a->low) : a->low,
+           high = a->log ? log10(a->high) : a->high;
     return a->from + (v - low) / (high - low) * (a->to - a->from);
 }
 
@@ -58,7 +59,8 @@ static int ticks(const struct axis *a, double *at, int most)
 {
     int n = 0;
     if (a->log) {
-        int from = (int)floor(log10(a->low) + 1e-9), to = (int)floor(log10(a->high) + 1e-9), step = (to - from) / most + 1;
+        int from = (int)floor(log10(a->low) + 1e-9), to = (int)floor(log10(a->high) + 1e-9),
+            step = (to - from) / most + 1;
         bool few = to - from <= 2; /* then 2 and 5 between the powers */
         for (int p = from; p <= to; p += step)
             for (int k = 0; k < (few ? 3 : 1) && n < most + 1; k++) {
@@ -73,7 +75,8 @@ static int ticks(const struct axis *a, double *at, int most)
     return n;
 }
 
-static void draw_axes(struct tt_text *out, const struct axis *x, const struct axis *y, const char *x_label, const char *y_label)
+static void draw_axes(struct tt_text *out, const struct axis *x, const struct axis *y, const char *x_label,
+                      const char *y_label)
 {
     double at[16];
     char number[32];
@@ -95,7 +98,8 @@ static void draw_axes(struct tt_text *out, const struct axis *x, const struct ax
 
 /* ---- lines ---- */
 
-static void draw_line(struct tt_text *out, const struct tt_lines *l, int which, const struct axis *x, const struct axis *y)
+static void draw_line(struct tt_text *out, const struct tt_lines *l, int which, const struct axis *x,
+                      const struct axis *y)
 {
     const struct tt_line *line = &l->lines[which];
     const char *sep = "";
@@ -142,11 +146,13 @@ void tt_svg_lines(struct tt_text *out, const struct tt_lines *l)
 /* ---- roofline ---- */
 
 /* The slope of memory up to the ridge, and the flat of compute from there. */
-static void draw_roof(struct tt_text *out, const struct axis *x, const struct axis *y, double flops, double bandwidth, const char *class)
+static void draw_roof(struct tt_text *out, const struct axis *x, const struct axis *y, double flops, double bandwidth,
+                      const char *class)
 {
     if (!(flops > 0) || !(bandwidth > 0)) return;
     double ridge = flops / bandwidth, first = fmax(x->low, y->low / bandwidth);
-    tt_text_printf(out, "<polyline class=\"%s\" points=\"%.1f,%.1f", class, place(x, first), place(y, fmin(first * bandwidth, flops)));
+    tt_text_printf(out, "<polyline class=\"%s\" points=\"%.1f,%.1f", class, place(x, first),
+                   place(y, fmin(first * bandwidth, flops)));
     if (ridge > first && ridge < x->high) tt_text_printf(out, " %.1f,%.1f", place(x, ridge), place(y, flops));
     tt_text_printf(out, " %.1f,%.1f\"/>\n", place(x, x->high), place(y, fmin(x->high * bandwidth, flops)));
 }
@@ -156,8 +162,8 @@ static void name_roof(struct tt_text *out, const struct axis *x, const struct ax
     char a[32], b[32], c[32];
     if (!(r->flops > 0) || !(r->bandwidth > 0)) return;
     svg_text(out, x->to, place(y, r->flops) - 6, SVG_RIGHT | SVG_SOFT, "%sFLOP/s measured", tt_si(r->flops, a));
-    svg_text(out, x->from + 8, y->to + 14, SVG_SOFT, "slope: %sB/s measured; ridge at %s FLOP/byte", tt_si(r->bandwidth, b),
-             tt_si(r->flops / r->bandwidth, c));
+    svg_text(out, x->from + 8, y->to + 14, SVG_SOFT, "slope: %sB/s measured; ridge at %s FLOP/byte",
+             tt_si(r->bandwidth, b), tt_si(r->flops / r->bandwidth, c));
 }
 
 void tt_svg_roofline(struct tt_text *out, const struct tt_roof *r)
@@ -184,8 +190,8 @@ void tt_svg_roofline(struct tt_text *out, const struct tt_roof *r)
         const struct tt_roof_point *p = &r->points[i];
         if (!drawable(&x, p->intensity) || !drawable(&y, p->rate)) continue;
         double share = isfinite(p->weight) && p->weight > 0 ? p->weight : 0;
-        snprintf(words, sizeof words, "%.80s: %sFLOP/s at %s FLOP/byte, %.1f %% of device time", p->name, tt_si(p->rate, a),
-                 tt_si(p->intensity, b), 100 * share);
+        snprintf(words, sizeof words, "%.80s: %sFLOP/s at %s FLOP/byte, %.1f %% of device time", p->name,
+                 tt_si(p->rate, a), tt_si(p->intensity, b), 100 * share);
         svg_circle(out, place(&x, p->intensity), place(&y, p->rate), 3.5 + 13 * sqrt(share), p->color, words);
     }
     svg_end(out);
@@ -214,9 +220,11 @@ void tt_svg_timeline(struct tt_text *out, const struct tt_timeline *t)
         svg_text(out, LABEL - 6, SVG_TOP + k * TRACK + 18, SVG_RIGHT, "%s", t->tracks[k]);
     for (int i = 0; i < t->n; i++) {
         const struct tt_span *s = &t->spans[i];
-        if (!isfinite(s->start) || !isfinite(s->end) || s->end < s->start || s->track < 0 || s->track >= t->track_count) continue;
+        if (!isfinite(s->start) || !isfinite(s->end) || s->end < s->start || s->track < 0 || s->track >= t->track_count)
+            continue;
         double w = fmax(place(&x, s->end) - place(&x, s->start), 0.2);
-        snprintf(words, sizeof words, "%.90s: %s, from %s", s->name, tt_si_time(s->end - s->start, time), tt_si_time(s->start, from));
+        snprintf(words, sizeof words, "%.90s: %s, from %s", s->name, tt_si_time(s->end - s->start, time),
+                 tt_si_time(s->start, from));
         svg_rect(out, place(&x, s->start), SVG_TOP + s->track * TRACK + 3, w, TRACK - 9, s->color, words);
     }
     svg_end(out);

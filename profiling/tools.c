@@ -36,7 +36,9 @@ bool tt_find_program(const char *name, char *path, size_t size)
     for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
         char folder[1024];
         const char *home = getenv(homes[i]);
-        if (home && snprintf(folder, sizeof folder, "%s/bin", home) < (int)sizeof folder && executable(folder, strlen(folder), name, path, size)) return true;
+        if (home && snprintf(folder, sizeof folder, "%s/bin", home) < (int)sizeof folder &&
+            executable(folder, strlen(folder), name, path, size))
+            return true;
     }
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (executable(usual[i], strlen(usual[i]), name, path, size)) return true;
@@ -58,43 +60,58 @@ struct tool {
 };
 
 static const struct tool tools[] = {
-    {.name = "nsys", .program = "nsys",
-     .ranged = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--capture-range=nvtx",
-                "--nvtx-capture=" TT_TOOL_RANGE, "--capture-range-end=stop", "--force-overwrite=true", "--output={out}/nsys", NULL},
-     .whole = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true",
-               "--output={out}/nsys", NULL},
+    {.name = "nsys",
+     .program = "nsys",
+     .ranged = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none",
+                "--capture-range=nvtx", "--nvtx-capture=" TT_TOOL_RANGE, "--capture-range-end=stop",
+                "--force-overwrite=true", "--output={out}/nsys", NULL},
+     .whole = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none",
+               "--force-overwrite=true", "--output={out}/nsys", NULL},
      .environment = "NSYS_NVTX_PROFILER_REGISTER_ONLY=0", /* our ranges are plain strings */
-     .exports = {"stats", "--report=cuda_gpu_trace,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum,nvtx_sum", "--format=csv",
-                 "--force-export=true", "--output={out}/nsys", "{out}/nsys.nsys-rep", NULL},
+     .exports = {"stats", "--report=cuda_gpu_trace,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum,nvtx_sum",
+                 "--format=csv", "--force-export=true", "--output={out}/nsys", "{out}/nsys.nsys-rep", NULL},
      .reads = "{out}/nsys_cuda_gpu_trace.csv {out}/nsys_cuda_api_sum.csv {out}/nsys_nvtx_sum.csv",
-     .get = "Nsight Systems comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-systems; on a cluster try: module load cuda"},
-    {.name = "ncu", .program = "ncu",
+     .get = "Nsight Systems comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-systems; on a "
+            "cluster try: module load cuda"},
+    {.name = "ncu",
+     .program = "ncu",
      .ranged = {"--nvtx", "--nvtx-include=" TT_TOOL_RANGE "/",
                 "--metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,"
-                "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+                "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_"
+                "sustained_elapsed",
                 "--force-overwrite", "--export={out}/ncu", NULL},
      .whole = {"--launch-count=2000",
                "--metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,"
-               "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+               "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_"
+               "sustained_elapsed",
                "--force-overwrite", "--export={out}/ncu", NULL},
-     .exports = {"--import={out}/ncu.ncu-rep", "--csv", "--page=raw", NULL}, .output = "{out}/ncu.csv",
+     .exports = {"--import={out}/ncu.ncu-rep", "--csv", "--page=raw", NULL},
+     .output = "{out}/ncu.csv",
      .reads = "{out}/ncu.csv",
-     .get = "Nsight Compute comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-compute; reading counters may need "
+     .get = "Nsight Compute comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-compute; reading "
+            "counters may need "
             "the administrator's leave (ERR_NVGPUCTRPERM)"},
-    {.name = "rocprofv3", .program = "rocprofv3",
-     .whole = {"--kernel-trace", "--memory-copy-trace", "--hip-trace", "--marker-trace", "--stats", "--output-format", "csv", "json",
-               "--output-directory", "{out}", "--output-file", "rocprofv3", "--", NULL},
-     .reads = "{out}/rocprofv3_kernel_trace.csv {out}/rocprofv3_memory_copy_trace.csv {out}/rocprofv3_hip_api_trace.csv {out}/rocprofv3_marker_api_trace.csv",
+    {.name = "rocprofv3",
+     .program = "rocprofv3",
+     .whole = {"--kernel-trace", "--memory-copy-trace", "--hip-trace", "--marker-trace", "--stats", "--output-format",
+               "csv", "json", "--output-directory", "{out}", "--output-file", "rocprofv3", "--", NULL},
+     .reads = "{out}/rocprofv3_kernel_trace.csv {out}/rocprofv3_memory_copy_trace.csv "
+              "{out}/rocprofv3_hip_api_trace.csv {out}/rocprofv3_marker_api_trace.csv",
      .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk; on a cluster try: module load rocm"},
-    {.name = "rocprof-sys", .program = "rocprof-sys-sample",
+    {.name = "rocprof-sys",
+     .program = "rocprof-sys-sample",
      .whole = {"--trace", "--output", "{out}", "rocprof-sys", "--", NULL},
      .reads = "",
-     .get = "rocprof-sys (once Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems; its trace opens in ui.perfetto.dev"},
-    {.name = "rocprof-compute", .program = "rocprof-compute",
+     .get = "rocprof-sys (once Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems; its trace opens "
+            "in ui.perfetto.dev"},
+    {.name = "rocprof-compute",
+     .program = "rocprof-compute",
      .whole = {"profile", "--name", "tt", "--path", "{out}/rocprof-compute", "--", NULL},
-     .exports = {"analyze", "--path", "{out}/rocprof-compute", NULL}, .output = "{out}/rocprof-compute.txt",
+     .exports = {"analyze", "--path", "{out}/rocprof-compute", NULL},
+     .output = "{out}/rocprof-compute.txt",
      .reads = "",
-     .get = "rocprof-compute (once Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute, and needs its Python requirements"},
+     .get = "rocprof-compute (once Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute, and needs its "
+            "Python requirements"},
 };
 
 static const struct tool *find_tool(const char *name)
@@ -141,7 +158,8 @@ static void add_words(struct command *c, const char *const *words, const char *o
     for (; *words; words++) add_word(c, *words, out);
 }
 
-static tt_status record_command(const struct tool *tool, const struct tt_tool_run *r, const char *program, struct command *c)
+static tt_status record_command(const struct tool *tool, const struct tt_tool_run *r, const char *program,
+                                struct command *c)
 {
     bool ranged = r->marks_range && tool->ranged[0];
     add_word(c, program, "");
@@ -157,7 +175,8 @@ static tt_status record_command(const struct tool *tool, const struct tt_tool_ru
     return TT_OK;
 }
 
-static tt_status export_command(const struct tool *tool, const struct tt_tool_run *r, const char *program, struct command *c)
+static tt_status export_command(const struct tool *tool, const struct tt_tool_run *r, const char *program,
+                                struct command *c)
 {
     add_word(c, program, "");
     add_words(c, tool->exports, r->out);
@@ -245,7 +264,8 @@ static tt_status execute(const struct command *c, const char *environment, const
         if (errno != EINTR) return tt_fail(TT_FAILED, "cannot wait for %s: %s", c->words[0], strerror(errno));
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return TT_OK;
     if (WIFSIGNALED(state)) return tt_fail(TT_FAILED, "%s was ended by signal %d", c->words[0], WTERMSIG(state));
-    return tt_fail(TT_FAILED, "%s failed with exit code %d; what it said stands above", c->words[0], WEXITSTATUS(state));
+    return tt_fail(TT_FAILED, "%s failed with exit code %d; what it said stands above", c->words[0],
+                   WEXITSTATUS(state));
 }
 
 /* Those of the files to import that are there, as a command. */
@@ -296,5 +316,6 @@ tt_status tt_profile_with(const struct tt_tool_run *r)
     tt_status st = tt_tool_script(r, &script);
     if (!st) printf("# %s is not installed here. %s.\n# Then, or where it is:\n%s", tool->program, tool->get, script.s);
     tt_text_free(&script);
-    return st ? st : tt_fail(TT_NO_TOOL, "%s is not installed; the commands to run where it is were printed", tool->program);
+    return st ? st
+              : tt_fail(TT_NO_TOOL, "%s is not installed; the commands to run where it is were printed", tool->program);
 }

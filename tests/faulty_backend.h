@@ -18,19 +18,16 @@ struct faulty {
 
 static bool faulty_refuses(struct faulty *f) { return ++f->made == f->fail_at; }
 
-static tt_status faulty_no(const char *what)
-{
-    return tt_fail(TT_FAILED, "no %s left; the test says so", what);
-}
+static tt_status faulty_no(const char *what) { return tt_fail(TT_FAILED, "no %s left; the test says so", what); }
 
-#define FAULTY_MAKE(slot, type, what)                                                              \
-    static tt_status faulty_##slot(void *self, type **out)                                         \
-    {                                                                                              \
-        struct faulty *f = self;                                                                   \
-        if (faulty_refuses(f)) return faulty_no(what);                                             \
-        tt_status st = f->real.ops->slot(f->real.self, out);                                       \
-        f->live += !st;                                                                            \
-        return st;                                                                                 \
+#define FAULTY_MAKE(slot, type, what)                                                                                  \
+    static tt_status faulty_##slot(void *self, type **out)                                                             \
+    {                                                                                                                  \
+        struct faulty *f = self;                                                                                       \
+        if (faulty_refuses(f)) return faulty_no(what);                                                                 \
+        tt_status st = f->real.ops->slot(f->real.self, out);                                                           \
+        f->live += !st;                                                                                                \
+        return st;                                                                                                     \
     }
 FAULTY_MAKE(stream_create, struct tt_stream_s, "stream")
 FAULTY_MAKE(event_create, struct tt_event_s, "event")
@@ -53,26 +50,27 @@ static tt_status faulty_host_alloc(void *self, size_t bytes, void **out)
     return st;
 }
 
-#define FAULTY_GIVE_BACK(slot, type)                                                               \
-    static void faulty_##slot(void *self, type p)                                                  \
-    {                                                                                              \
-        struct faulty *f = self;                                                                   \
-        f->live -= p != NULL;                                                                      \
-        f->real.ops->slot(f->real.self, p);                                                        \
+#define FAULTY_GIVE_BACK(slot, type)                                                                                   \
+    static void faulty_##slot(void *self, type p)                                                                      \
+    {                                                                                                                  \
+        struct faulty *f = self;                                                                                       \
+        f->live -= p != NULL;                                                                                          \
+        f->real.ops->slot(f->real.self, p);                                                                            \
     }
 FAULTY_GIVE_BACK(free, void *)
 FAULTY_GIVE_BACK(host_free, void *)
 FAULTY_GIVE_BACK(stream_destroy, tt_stream)
 FAULTY_GIVE_BACK(event_destroy, tt_event)
 
-#define FAULTY_PASS(slot, params, ...)                                                             \
-    static tt_status faulty_##slot params                                                          \
-    {                                                                                              \
-        struct faulty *f = self;                                                                   \
-        return f->real.ops->slot(f->real.self, __VA_ARGS__);                                       \
+#define FAULTY_PASS(slot, params, ...)                                                                                 \
+    static tt_status faulty_##slot params                                                                              \
+    {                                                                                                                  \
+        struct faulty *f = self;                                                                                       \
+        return f->real.ops->slot(f->real.self, __VA_ARGS__);                                                           \
     }
 FAULTY_PASS(info, (void *self, struct tt_device_info *out), out)
-FAULTY_PASS(copy, (void *self, void *dst, const void *src, size_t n, enum tt_direction d, tt_stream s), dst, src, n, d, s)
+FAULTY_PASS(copy, (void *self, void *dst, const void *src, size_t n, enum tt_direction d, tt_stream s), dst, src, n, d,
+            s)
 FAULTY_PASS(fill, (void *self, void *dst, int byte, size_t n, tt_stream s), dst, byte, n, s)
 FAULTY_PASS(gemm, (void *self, const struct tt_gemm *g, tt_stream s), g, s)
 FAULTY_PASS(stream_sync, (void *self, tt_stream s), s)
@@ -105,7 +103,10 @@ static tt_status faulty_launch(void *self, enum tt_kernel kernel, const void *ar
     return faulty_write(f, &a->ring[(f->step - 1) % a->entries], &m, sizeof m, s);
 }
 
-static void faulty_reset_peak(void *self) { ((struct faulty *)self)->real.ops->reset_peak(((struct faulty *)self)->real.self); }
+static void faulty_reset_peak(void *self)
+{
+    ((struct faulty *)self)->real.ops->reset_peak(((struct faulty *)self)->real.self);
+}
 static void faulty_close(void *self) { (void)self; }
 
 /* Graphs are left out: a captured step cannot be looked into. */
@@ -113,12 +114,27 @@ static inline struct tt_backend faulty_wrap(struct faulty *f, struct tt_backend 
 {
     *f = (struct faulty){.real = real};
     f->ops = (struct tt_backend_ops){
-        .name = real.ops->name, .close = faulty_close, .info = faulty_info, .reset_peak = faulty_reset_peak,
-        .alloc = faulty_alloc, .free = faulty_free, .host_alloc = faulty_host_alloc, .host_free = faulty_host_free,
-        .copy = faulty_copy, .fill = faulty_fill, .gemm = faulty_gemm, .launch = faulty_launch,
-        .stream_create = faulty_stream_create, .stream_destroy = faulty_stream_destroy, .stream_sync = faulty_stream_sync,
-        .stream_wait = faulty_stream_wait, .event_create = faulty_event_create, .event_destroy = faulty_event_destroy,
-        .event_record = faulty_event_record, .event_query = faulty_event_query, .event_sync = faulty_event_sync,
+        .name = real.ops->name,
+        .close = faulty_close,
+        .info = faulty_info,
+        .reset_peak = faulty_reset_peak,
+        .alloc = faulty_alloc,
+        .free = faulty_free,
+        .host_alloc = faulty_host_alloc,
+        .host_free = faulty_host_free,
+        .copy = faulty_copy,
+        .fill = faulty_fill,
+        .gemm = faulty_gemm,
+        .launch = faulty_launch,
+        .stream_create = faulty_stream_create,
+        .stream_destroy = faulty_stream_destroy,
+        .stream_sync = faulty_stream_sync,
+        .stream_wait = faulty_stream_wait,
+        .event_create = faulty_event_create,
+        .event_destroy = faulty_event_destroy,
+        .event_record = faulty_event_record,
+        .event_query = faulty_event_query,
+        .event_sync = faulty_event_sync,
         .event_elapsed = faulty_event_elapsed,
     };
     return (struct tt_backend){&f->ops, f};

@@ -32,7 +32,8 @@ static inline const char *markup_fault(const char *page, int *marks)
         size_t n = strcspn(word, " \n/>");
         snprintf(name, sizeof name, "%.*s", (int)n, word);
         const char *end = word + n;
-        if (!isalpha((unsigned char)name[0]) && name[0] != '!') return snprintf(fault, sizeof fault, "a bare < at: %.40s", at), fault;
+        if (!isalpha((unsigned char)name[0]) && name[0] != '!')
+            return snprintf(fault, sizeof fault, "a bare < at: %.40s", at), fault;
         while (*end && *end != '>') { /* attributes */
             if (*end == '"') {
                 end = strchr(end + 1, '"');
@@ -48,7 +49,8 @@ static inline const char *markup_fault(const char *page, int *marks)
         for (int i = 0; empty[i]; i++) single |= strcmp(name, empty[i]) == 0;
         if (closing) {
             if (!depth || strcmp(open[depth - 1], name) != 0)
-                return snprintf(fault, sizeof fault, "</%s> closes <%s>", name, depth ? open[depth - 1] : "nothing"), fault;
+                return snprintf(fault, sizeof fault, "</%s> closes <%s>", name, depth ? open[depth - 1] : "nothing"),
+                       fault;
             depth--;
         } else if (!single) {
             if (depth == 64) return "deeper than any page of ours";

@@ -72,6 +72,8 @@ run 2 trian
 says err "did you mean tt train?"
 run 2 xyzzy
 says err "tt help"
+run 2 $'two\nlines \033[1m' # a message stays one line, and sends nothing to a terminal
+grep -q $'\033' err && fail "an escape went through"
 run 2 --seed 1 train
 says err "the command comes first: tt train --seed"
 run 2 --seed 1

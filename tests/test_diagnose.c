@@ -6,7 +6,8 @@
 
 static struct tt_diagnosis healthy(struct tt_config *c)
 {
-    *c = (struct tt_config){.batch_size = 8, .grad_accum = 1, .seq_len = 64, .num_steps = 100, .val_interval = 10, .quick = true};
+    *c = (struct tt_config){
+        .batch_size = 8, .grad_accum = 1, .seq_len = 64, .num_steps = 100, .val_interval = 10, .quick = true};
     struct tt_diagnosis d = {.c = c, .sweet = -1, .load = 0.1};
     d.step = (struct tt_timing){.median = 0.1, .slow = 0.11, .tokens_per_second = 5120, .steps = 20};
     d.data_seconds = 0.001;
@@ -40,7 +41,8 @@ static void slow_data(void)
     struct tt_config c;
     struct tt_diagnosis d = healthy(&c);
     d.data_seconds = 0.2;
-    expect(&d, TT_WARN, "data for a step take 200.00 ms to gather, the step itself 100.00 ms: the device would wait", "token files");
+    expect(&d, TT_WARN, "data for a step take 200.00 ms to gather, the step itself 100.00 ms: the device would wait",
+           "token files");
     d.data_seconds = 0.06;
     expect(&d, TT_ADVICE, "60.00 ms", "token files");
 }
@@ -53,7 +55,8 @@ static void a_better_batch(void)
     d.rows[1] = (struct tt_sweep_row){.batch_size = 16, .fits = true, .t = {.tokens_per_second = 9000, .median = 0.11}};
     d.row_count = 2;
     d.sweet = 1;
-    expect(&d, TT_ADVICE, "batches of 8 give 5.1 k tokens/s, batches of 16 9.0 k: 1.76 times", "--batch-size 16, with fewer");
+    expect(&d, TT_ADVICE, "batches of 8 give 5.1 k tokens/s, batches of 16 9.0 k: 1.76 times",
+           "--batch-size 16, with fewer");
     c.grad_accum = 4;
     expect(&d, TT_ADVICE, "1.76 times", "--batch-size 16 --grad-accum 2: the same training");
     d.rows[1].t.tokens_per_second = 5200; /* not worth a word */

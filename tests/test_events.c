@@ -113,7 +113,8 @@ static void values_come_back(void)
     CHECK_OK(tt_events_flush(e));
     CHECK_OK(tt_events_close(e));
     char *data = only_file(folder, &n);
-    struct bytes file = {(unsigned char *)data, (unsigned char *)data + n}, r, summary, value, tag, inner, more;
+    struct bytes file = {(unsigned char *)data, (unsigned char *)data + n};
+    struct bytes r = {0}, summary = {0}, value = {0}, tag = {0}, inner = {0}, more = {0}, limits = {0}, counts = {0};
 
     CHECK(record(&file, &r) && field(r, 3, &tag, NULL) && is_text(tag, "brain.Event:2"));
     CHECK(field(r, 1, NULL, &x) && x > 1.6e9);
@@ -130,7 +131,6 @@ static void values_come_back(void)
     CHECK(field(inner, 3, NULL, &x) && x == 4);
     CHECK(field(inner, 4, NULL, &x) && x == 9);
     CHECK(field(inner, 5, NULL, &x) && x == 25);
-    struct bytes limits, counts;
     CHECK(field(inner, 6, &limits, NULL) && field(inner, 7, &counts, NULL));
     CHECK(limits.end - limits.at == counts.end - counts.at && limits.end > limits.at);
     double sum = 0;
@@ -143,7 +143,8 @@ static void values_come_back(void)
 
     CHECK(record(&file, &r) && field(r, 5, &summary, NULL) && field(summary, 1, &value, NULL));
     CHECK(field(value, 8, &inner, NULL) && field(inner, 8, &more, NULL) && is_text(more, "seed: 1\n"));
-    CHECK(field(value, 9, &inner, NULL) && field(inner, 1, &more, NULL) && field(more, 1, &tag, NULL) && is_text(tag, "text"));
+    CHECK(field(value, 9, &inner, NULL) && field(inner, 1, &more, NULL) && field(more, 1, &tag, NULL) &&
+          is_text(tag, "text"));
     CHECK(!record(&file, &r) && file.at == file.end);
     free(data);
     CHECK_OK(tt_remove_tree(folder));

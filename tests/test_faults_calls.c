@@ -1,6 +1,7 @@
 /* Every call that a run makes of the system fails once: the n-th write, fsync, rename, open, mkdir, read, for every n,
- * and the n-th malloc, alone or with all that follow; and the clocks go backwards. Whatever fails, the process ends by itself with a line that says
- * why, or goes on and gives the right bits; and the checkpoint from before is never lost.
+ * and the n-th malloc, alone or with all that follow. The clocks go backwards, and a SIGTERM comes before every write.
+ * Whatever happens, the process ends by itself with a line that says why, or goes on and gives the right bits; and the
+ * checkpoint from before is never lost.
  *
  * The program defines these functions itself, so that tt's calls of them come here. Each run is a child, for a process
  * that has begun threads cannot be copied. */
@@ -29,13 +30,39 @@
 #endif
 #endif
 
-enum call { NONE, WRITE, FSYNC, RENAME, OPEN, MKDIR, UNLINK, READ, TRUNCATE, MALLOC, MALLOC_AND_ON, CLOCK, CALLS };
-static const char *const names[CALLS] = {"none", "write",  "fsync", "rename",   "open",  "mkdir",
-                                         "unlink", "read", "truncate", "malloc", "malloc and all after it", "clock"};
-static const int reasons[CALLS] = {0, ENOSPC, EIO, EIO, EMFILE, ENOSPC, EACCES, EIO, EIO, ENOMEM, ENOMEM, 0};
+enum call {
+    NONE,
+    WRITE,
+    FSYNC,
+    RENAME,
+    OPEN,
+    MKDIR,
+    UNLINK,
+    READ,
+    TRUNCATE,
+    MALLOC,
+    MALLOC_AND_ON,
+    CLOCK,
+    SIGNAL,
+    CALLS
+};
+static const char *const names[CALLS] = {"none",
+                                         "write",
+                                         "fsync",
+                                         "rename",
+                                         "open",
+                                         "mkdir",
+                                         "unlink",
+                                         "read",
+                                         "truncate",
+                                         "malloc",
+                                         "malloc and all after it",
+                                         "clock",
+                                         "SIGTERM"};
+static const int reasons[CALLS] = {0, ENOSPC, EIO, EIO, EMFILE, ENOSPC, EACCES, EIO, EIO, ENOMEM, ENOMEM, 0, 0};
 
 static char root[] = "/tmp/tt-test-calls-XXXXXX";
-static enum call failing;      /* in a child: which call */
+static enum call failing;       /* in a child: which call */
 static long countdown, counted; /* how many of them pass before it fails; how many there were */
 
 static bool fails(enum call kind)
@@ -54,6 +81,7 @@ static bool ours(const char *path) { return !strncmp(path, root, sizeof root - 1
 
 ssize_t write(int fd, const void *data, size_t n)
 {
+    if (fd > 2 && fails(SIGNAL)) raise(SIGTERM);
     return fd > 2 && fails(WRITE) ? -1 : syscall(SYS_write, fd, data, n);
 }
 
@@ -137,9 +165,9 @@ enum { CAN_FAIL_MALLOC = 0 };
 /* ---- a run in a child ---- */
 
 struct outcome {
-    int code;      /* of tt; -1: the child was killed */
+    int code; /* of tt; -1: the child was killed */
     int signal;
-    long counted;  /* calls of the kind */
+    long counted; /* calls of the kind */
     char text[1000];
 };
 
@@ -147,9 +175,10 @@ static void become_tt(enum call kind, long n, const char *out, int tell)
 {
     struct tt_options o;
     struct outcome result = {0};
-    char *words[] = {"--hidden-dim", "16", "--num-layers", "1", "--num-heads", "2", "--num-kv-heads", "1", "--ffn-dim", "24",
-                     "--seq-len", "8", "--batch-size", "2", "--num-steps", "4", "--save-interval", "1", "--keep", "3",
-                     "--val-batches", "1", "--threads", "1", "--resume", "auto", "--out", (char *)out};
+    char *words[] = {"--hidden-dim",    "16",   "--num-layers", "1",        "--num-heads",   "2", "--num-kv-heads", "1",
+                     "--ffn-dim",       "24",   "--seq-len",    "8",        "--batch-size",  "2", "--num-steps",    "4",
+                     "--save-interval", "1",    "--keep",       "3",        "--val-batches", "1", "--threads",      "1",
+                     "--resume",        "auto", "--out",        (char *)out};
     int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY, 0);
     dup2(null, 1);
     dup2(null, 2);
@@ -217,7 +246,8 @@ static void begin_again(const char *run_dir)
 {
     char command[3000];
     snprintf(command, sizeof command,
-             "rm -rf '%s' '%s'.* && mkdir '%s' && cp -r '%s/whole/step-00000002' '%s/' && head -n 2 '%s/whole/metrics.jsonl' "
+             "rm -rf '%s' '%s'.* && mkdir '%s' && cp -r '%s/whole/step-00000002' '%s/' && head -n 2 "
+             "'%s/whole/metrics.jsonl' "
              ">'%s/metrics.jsonl'",
              run_dir, run_dir, run_dir, root, run_dir, root, run_dir);
     CHECK(!system(command));
@@ -243,7 +273,8 @@ static void check_outcome(enum call kind, long n, const struct outcome *r, const
         CHECK(has_right_bits(dir), "%s %ld: done, but with other bits", names[kind], n);
     else
         CHECK(strlen(r->text) > 10, "%s %ld: fails without a word", names[kind], n);
-    CHECK(newest(dir) >= 2, "%s %ld: the checkpoint from before is lost (%ld): %s", names[kind], n, newest(dir), r->text);
+    CHECK(newest(dir) >= 2, "%s %ld: the checkpoint from before is lost (%ld): %s", names[kind], n, newest(dir),
+          r->text);
 }
 
 static void fail_each(enum call kind, long most)
@@ -304,6 +335,27 @@ static void a_clock_may_go_backwards(void)
     free(text);
 }
 
+/* Every write of a run belongs to a checkpoint; before each of them comes a SIGTERM. */
+static void a_signal_may_come_during_a_save(void)
+{
+    char dir[300];
+    path_in(dir, "run");
+    long n = 0, stopped = 0;
+    for (; n < 2000; n += 3) {
+        begin_again(dir);
+        struct outcome r = run(SIGNAL, n, dir);
+        if (r.code >= 0 && r.counted <= n) break;
+        stopped += r.code == 130;
+        CHECK(!r.signal && (r.code == 130 || (r.code == 0 && newest(dir) == 4)), "SIGTERM at write %ld: exit %d: %s", n,
+              r.code, r.text);
+        CHECK(r.code == 0 || strstr(r.text, "saved. Go on with"), "%s", r.text);
+        CHECK(newest(dir) >= 3, "SIGTERM at write %ld: the step is not saved", n);
+        if (r.code) r = run(NONE, 0, dir);
+        CHECK(r.code == 0 && has_right_bits(dir), "SIGTERM at write %ld, afterwards: %s", n, r.text);
+    }
+    CHECK(n > 10 && n < 2000 && stopped > 2, "%ld signals, %ld stops", n / 3, stopped);
+}
+
 int main(void)
 {
     if (!mkdtemp(root)) return 1;
@@ -312,6 +364,7 @@ int main(void)
     TEST(every_system_call_may_fail);
     TEST(every_malloc_may_fail);
     TEST(a_clock_may_go_backwards);
+    TEST(a_signal_may_come_during_a_save);
     CHECK_OK(tt_remove_tree(root));
     return test_end();
 }

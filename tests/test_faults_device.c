@@ -32,14 +32,20 @@ static tt_status run(struct faulty *f, struct tt_backend *b, const struct tt_con
 {
     struct tt_session s = {0};
     struct tt_data *data = NULL;
-    tt_status st = tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c->seq_len, .vocab_size = 64}, &data);
+    tt_status st =
+        tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c->seq_len, .vocab_size = 64}, &data);
     if (!st) st = tt_session_open(&s, b, c, TT_USE_TRAIN | TT_USE_EVAL);
     if (!st) st = tt_session_init_weights(&s);
     if (!st) st = loop->out[0] ? tt_make_dirs(loop->out) : TT_OK;
     if (!st) {
         f->victim = (float *)s.engine.externals[TT_X_GRADS] + 5;
-        struct tt_train t = {.config = loop, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step,
-                             .eval_plan = s.eval, .data = data, .config_text = "seed: 1\n",
+        struct tt_train t = {.config = loop,
+                             .params = &s.model->params,
+                             .engine = &s.engine,
+                             .step_plan = s.step,
+                             .eval_plan = s.eval,
+                             .data = data,
+                             .config_text = "seed: 1\n",
                              .progress = {.best_val = INFINITY, .loss_scale = 1}};
         st = tt_train_run(&t, result);
     }
@@ -77,9 +83,11 @@ static void every_allocation_may_fail(void)
             f.fail_at = ++n;
             tt_status st = run(&f, &b, &c, &c, &r);
             failed = f.made >= n;
-            if (failed) CHECK(st && st->code == TT_FAILED && strstr(st->text, "the test says so"), "allocation %lld: %s",
-                              (long long)n, st ? st->text : "went on");
-            else CHECK(!st, "%s", st->text);
+            if (failed)
+                CHECK(st && st->code == TT_FAILED && strstr(st->text, "the test says so"), "allocation %lld: %s",
+                      (long long)n, st ? st->text : "went on");
+            else
+                CHECK(!st, "%s", st->text);
             CHECK(!f.live, "allocation %lld: %lld things were not given back", (long long)n, (long long)f.live);
             if (failed) CHECK(saved(c.out) == -1);
             tt_status_free(st);
@@ -144,7 +152,8 @@ static void a_nan_changes_no_weight(void)
 {
     struct faulty f;
     for (int v = 0; v < TT_VERSIONS; v++) {
-        float *before = weights_after(&f, (enum tt_version)v, 3, 0), *after = weights_after(&f, (enum tt_version)v, 4, 4);
+        float *before = weights_after(&f, (enum tt_version)v, 3, 0),
+              *after = weights_after(&f, (enum tt_version)v, 4, 4);
         float *further = weights_after(&f, (enum tt_version)v, 4, 0);
         CHECK(!memcmp(before, after, 1000 * sizeof *before), "version %d: a NaN reached the weights", v);
         CHECK(memcmp(before, further, 1000 * sizeof *before), "version %d: the weights do not move at all", v);

@@ -1,5 +1,5 @@
-/* Exchange with Hugging Face's transformers: models that it wrote give its logits, what we write comes back bit by bit, and
- * what we do not compute is refused. tests/hf/make_fixtures.py made the models. */
+/* Exchange with Hugging Face's transformers: models that it wrote give its logits, what we write comes back bit by bit,
+ * and what we do not compute is refused. tests/hf/make_fixtures.py made the models. */
 #include <unistd.h>
 
 #include "core/file.h"
@@ -25,7 +25,10 @@ static const char *in_folder(const char *name)
     return p;
 }
 
-static void write_file(const char *name, const char *text) { CHECK_OK(tt_file_replace(in_folder(name), text, strlen(text))); }
+static void write_file(const char *name, const char *text)
+{
+    CHECK_OK(tt_file_replace(in_folder(name), text, strlen(text)));
+}
 
 struct imported {
     struct tt_config c;
@@ -56,7 +59,8 @@ static void compare_logits(struct imported *m, const char *golden_path)
     struct tt_engine e = {0};
     struct tt_plan *p;
     CHECK_OK(tt_safetensors_open(golden_path, &golden));
-    const struct tt_tensor *logits = tt_safetensors_find(golden, "logits"), *tokens = tt_safetensors_find(golden, "tokens");
+    const struct tt_tensor *logits = tt_safetensors_find(golden, "logits"),
+                           *tokens = tt_safetensors_find(golden, "tokens");
     m->c.batch_size = logits->shape[0], m->c.seq_len = logits->shape[1];
     CHECK(logits->shape[2] == m->c.vocab_size && tokens->shape[1] == m->c.seq_len + 1);
     float *theirs = malloc(logits->size), *ours = malloc(logits->size);
@@ -122,7 +126,8 @@ static void comes_back(void)
         export_again(dir, TT_F32, in_folder("back"));
         CHECK_OK(import(dir, &first));
         CHECK_OK(import(in_folder("back"), &again));
-        CHECK(first.params.total == again.params.total && !memcmp(first.weights, again.weights, (size_t)first.params.total * 4));
+        CHECK(first.params.total == again.params.total &&
+              !memcmp(first.weights, again.weights, (size_t)first.params.total * 4));
         CHECK(first.c.rope_theta == again.c.rope_theta && first.c.norm_eps == again.c.norm_eps &&
               first.c.tie_embeddings == again.c.tie_embeddings && first.c.num_kv_heads == again.c.num_kv_heads);
         CHECK(!tt_is_dir(in_folder("back.tmp")));
@@ -176,7 +181,8 @@ static void pairs_and_halves(void)
     CHECK_OK(tt_hf_turn_rows(w, 2, 6, 3, true));
     static const int order[] = {0, 2, 4, 1, 3, 5};
     for (int h = 0; h < 2; h++)
-        for (int r = 0; r < 6; r++) CHECK(w[(h * 6 + r) * 3] == (float)((h * 6 + order[r]) * 3), "head %d row %d", h, r);
+        for (int r = 0; r < 6; r++)
+            CHECK(w[(h * 6 + r) * 3] == (float)((h * 6 + order[r]) * 3), "head %d row %d", h, r);
     CHECK_OK(tt_hf_turn_rows(w, 2, 6, 3, false));
     CHECK(!memcmp(w, before, sizeof w));
 }
@@ -189,7 +195,8 @@ static tt_status read_config(const char *more, struct tt_config *c)
     struct tt_json *j;
     snprintf(text, sizeof text,
              "{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
-             "\"intermediate_size\": 96, \"vocab_size\": 100%s%s}", *more ? ", " : "", more);
+             "\"intermediate_size\": 96, \"vocab_size\": 100%s%s}",
+             *more ? ", " : "", more);
     TT_TRY(tt_json_parse(text, strlen(text), &j));
     tt_status st = tt_hf_config_read(j, c);
     tt_json_free(j);
@@ -201,10 +208,13 @@ static void configs(void)
     struct tt_config c = {0};
     CHECK_OK(read_config("", &c));
     CHECK(c.num_kv_heads == 4 && c.seq_len == 2048 && !c.tie_embeddings && c.rope_theta == 10000 && c.norm_eps == 1e-6);
-    CHECK_OK(read_config("\"rope_theta\": 5e5, \"rope_scaling\": null, \"num_key_value_heads\": 2, \"rms_norm_eps\": 1e-5, "
-                         "\"tie_word_embeddings\": true, \"attention_bias\": false, \"sliding_window\": null, \"head_dim\": 16", &c));
+    CHECK_OK(read_config(
+        "\"rope_theta\": 5e5, \"rope_scaling\": null, \"num_key_value_heads\": 2, \"rms_norm_eps\": 1e-5, "
+        "\"tie_word_embeddings\": true, \"attention_bias\": false, \"sliding_window\": null, \"head_dim\": 16",
+        &c));
     CHECK(c.rope_theta == 5e5 && c.num_kv_heads == 2 && c.norm_eps == 1e-5 && c.tie_embeddings);
-    CHECK_OK(read_config("\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 1e6}, \"rope_theta\": 1", &c));
+    CHECK_OK(
+        read_config("\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 1e6}, \"rope_theta\": 1", &c));
     CHECK(c.rope_theta == 1e6);
     CHECK_OK(read_config("\"model_type\": \"mistral\", \"sliding_window\": 4096", &c));
 
@@ -229,7 +239,8 @@ static void configs(void)
         {"\"hidden_size\": 64.5", "hidden_size"},
         {"\"vocab_size\": null", "vocab_size"},
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) CHECK_FAILS(read_config(refused[i][0], &c), refused[i][1]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        CHECK_FAILS(read_config(refused[i][0], &c), refused[i][1]);
 }
 
 /* ---- folders that are wrong ---- */
@@ -318,8 +329,9 @@ static void promises(void)
 {
     struct imported m;
     write_small(NULL, NULL, 0, NULL, NULL);
-    write_file("small/config.json", "{\"model_type\": \"llama\", \"hidden_size\": 65536, \"num_hidden_layers\": 1, "
-                                    "\"num_attention_heads\": 1, \"intermediate_size\": 200000, \"vocab_size\": 4000000}");
+    write_file("small/config.json",
+               "{\"model_type\": \"llama\", \"hidden_size\": 65536, \"num_hidden_layers\": 1, "
+               "\"num_attention_heads\": 1, \"intermediate_size\": 200000, \"vocab_size\": 4000000}");
     CHECK_FAILS(import(in_folder("small"), &m), "config.json says");
     drop(&m);
 }
@@ -341,7 +353,8 @@ static struct tt_tokenizer *through_json(const struct tt_tokenizer *t)
 
 static void tokenizers(void)
 {
-    static const char text[] = "A caf\xc3\xa9 \xe6\x97\xa5 is a caf\xc3\xa9,\n\tand \\ \"quotes\" stay. caf\xc3\xa9 caf\xc3\xa9";
+    static const char text[] =
+        "A caf\xc3\xa9 \xe6\x97\xa5 is a caf\xc3\xa9,\n\tand \\ \"quotes\" stay. caf\xc3\xa9 caf\xc3\xa9";
     static const char *const words[] = {".", "?", ",", "the", "dog"};
     struct tt_tokenizer *t[4] = {0};
     CHECK_OK(tt_tokenizer_bytes(&t[0]));
@@ -354,7 +367,8 @@ static void tokenizers(void)
         int32_t *tokens, *tokens_back;
         struct tt_tokenizer *back = through_json(t[i]);
         if (!back) continue;
-        CHECK(!strcmp(tt_tokenizer_kind(back), tt_tokenizer_kind(t[i])) && tt_tokenizer_size(back) == tt_tokenizer_size(t[i]));
+        CHECK(!strcmp(tt_tokenizer_kind(back), tt_tokenizer_kind(t[i])) &&
+              tt_tokenizer_size(back) == tt_tokenizer_size(t[i]));
         CHECK_OK(tt_tokenizer_encode(t[i], said, n, &tokens, &count));
         CHECK_OK(tt_tokenizer_encode(back, said, n, &tokens_back, &count_back));
         CHECK(count == count_back && !memcmp(tokens, tokens_back, (size_t)count * sizeof *tokens));
@@ -369,9 +383,11 @@ static void other_tokenizers(void)
 {
     static const char *const texts[] = {
         "{}", "[]", "{\"pre_tokenizer\": null, \"model\": {\"type\": \"BPE\", \"vocab\": {}, \"merges\": []}}",
-        "{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
+        "{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"ByteLevel\", "
+        "\"add_prefix_space\": false, "
         "\"trim_offsets\": true, \"use_regex\": false}]}, \"model\": {\"vocab\": {\"a\": 0}}}",
-        "{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
+        "{\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"ByteLevel\", "
+        "\"add_prefix_space\": false, "
         "\"trim_offsets\": true, \"use_regex\": false}]}, \"model\": {\"vocab\": {\"a\": 5}}}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct tt_json *j;

@@ -81,7 +81,9 @@ static void reads_several_reports_in_one_file(void)
 {
     char log[500];
     struct tt_profile p = import_one("nsys_stats.csv", 2, log, sizeof log);
-    CHECK(strstr(log, "2 ranges") && strstr(log, "2 functions") && strstr(log, "1 kernels") && strstr(log, "copy summary"), "%s", log);
+    CHECK(strstr(log, "2 ranges") && strstr(log, "2 functions") && strstr(log, "1 kernels") &&
+              strstr(log, "copy summary"),
+          "%s", log);
     NEAR(row(&p, "rmsnorm")->seconds, 1e-3); /* microseconds, as the header says */
     NEAR(group(&p, "copies")->seconds, 20e-6);
     NEAR(p.launch.launch_seconds, 5e-6);
@@ -138,8 +140,8 @@ static void reads_ncu(void)
 static void reads_rocprofv3(void)
 {
     char log[900];
-    const char *files[] = {"rocprofv3_kernel_trace.csv", "rocprofv3_memory_copy_trace.csv", "rocprofv3_hip_api_trace.csv",
-                           "rocprofv3_marker_api_trace.csv"};
+    const char *files[] = {"rocprofv3_kernel_trace.csv", "rocprofv3_memory_copy_trace.csv",
+                           "rocprofv3_hip_api_trace.csv", "rocprofv3_marker_api_trace.csv"};
     struct tt_profile p = import_all(4, files, 0, log, sizeof log);
     CHECK(strstr(log, "4 dispatches") && strstr(log, "2 copies") && strstr(log, "0 calls and 2 ranges"), "%s", log);
     NEAR(group(&p, "gemm")->seconds, 500e-6);
@@ -202,8 +204,8 @@ static void joins_ncu_with_nsys(void)
     for (int i = 0; i < 2; i++) {
         struct tt_profile p = import_all(2, i ? turned : both, 0, log, sizeof log);
         CHECK(strcmp(p.run.source, "nsys") == 0);
-        NEAR(row(&p, "rmsnorm")->seconds, 2e-3);         /* nsys's eight calls */
-        NEAR(row(&p, "rmsnorm")->bytes, 8 * 10e6);       /* at what ncu counted of one */
+        NEAR(row(&p, "rmsnorm")->seconds, 2e-3);   /* nsys's eight calls */
+        NEAR(row(&p, "rmsnorm")->bytes, 8 * 10e6); /* at what ncu counted of one */
         NEAR(row(&p, "rmsnorm")->flops, 8 * 5e6);
         tt_profile_free(&p);
     }
@@ -256,8 +258,10 @@ static void says_what_is_wrong_and_where(void)
     fails("Total Time (ns),Instances,Name\n", "nothing was recorded");
     fails("Total Time (ns),Instances,Name\n1e400,1,k\n", "no number");
     fails("Kernel_Name,Start_Timestamp,End_Timestamp\nk,20,10\n", "line 2: it ends before it starts");
-    fails("ID,Process ID,Kernel Name,sm__cycles.sum\n,,,cycle\n0,1,k,5\n", "line 3: kernel \"k\" has no gpu__time_duration.sum");
-    fails("ID,Process ID,Kernel Name,gpu__time_duration.sum\n,,,ns\n0,1,k,n/a\n", "line 3: column gpu__time_duration.sum");
+    fails("ID,Process ID,Kernel Name,sm__cycles.sum\n,,,cycle\n0,1,k,5\n",
+          "line 3: kernel \"k\" has no gpu__time_duration.sum");
+    fails("ID,Process ID,Kernel Name,gpu__time_duration.sum\n,,,ns\n0,1,k,n/a\n",
+          "line 3: column gpu__time_duration.sum");
     fails("ID,Process ID,Kernel Name,gpu__time_duration.sum\n", "cut off");
     fails("{\"traceEvents\": 3}", "no array");
     fails("{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"k\", \"ts\": 1}]}", "event 1");
@@ -266,9 +270,12 @@ static void says_what_is_wrong_and_where(void)
     fails("{\"traceEvents\": []}", "nothing was recorded");
     fails("{\"a\": 1}", "no export");
     fails("{\"schema\": 1, \"operators\": []}", "tt report");
-    fails("{\"rocprofiler-sdk-tool\": [{\"buffer_records\": {\"kernel_dispatch\": [{\"start_timestamp\": 1, \"end_timestamp\": 2}]}}]}",
+    fails("{\"rocprofiler-sdk-tool\": [{\"buffer_records\": {\"kernel_dispatch\": [{\"start_timestamp\": 1, "
+          "\"end_timestamp\": 2}]}}]}",
           "kernel_dispatch[0]: its kernel_id");
-    fails("{\"rocprofiler-sdk-tool\": {\"buffer_records\": {\"memory_copy\": [{\"start_timestamp\": 3, \"end_timestamp\": 2}]}}}", "memory_copy[0]");
+    fails("{\"rocprofiler-sdk-tool\": {\"buffer_records\": {\"memory_copy\": [{\"start_timestamp\": 3, "
+          "\"end_timestamp\": 2}]}}}",
+          "memory_copy[0]");
     fails("{\"rocprofiler-sdk-tool\": 7}", "nothing was recorded");
     struct tt_profile p;
     CHECK_FAILS(import_bytes("SQLite format 3\0abc", 19, &p), "SQLite");
@@ -280,8 +287,9 @@ static void says_what_is_wrong_and_where(void)
 /* Cut anywhere, or with any byte changed: an answer or an error, and nothing read beyond the end. */
 static void survives_damage(void)
 {
-    static const char *const files[] = {"nsys_stats.csv", "nsys_gpu_trace.csv", "ncu_raw.csv", "ncu_details.csv",
-                                        "rocprofv3_kernel_trace.csv", "rocprofv3_results.json", "pytorch_trace.json"};
+    static const char *const files[] = {"nsys_stats.csv",    "nsys_gpu_trace.csv",         "ncu_raw.csv",
+                                        "ncu_details.csv",   "rocprofv3_kernel_trace.csv", "rocprofv3_results.json",
+                                        "pytorch_trace.json"};
     int answered = 0, refused = 0;
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         char path[200], *text;
@@ -316,7 +324,8 @@ static void reads_csv_as_written(void)
     double x;
     tt_csv_open(&c, text, sizeof text - 1);
     CHECK_OK(tt_csv_next(&c, &more));
-    CHECK(more && c.count == 3 && !strcmp(c.fields[1], "b \"c\", d") && !strcmp(c.fields[2], "e"), "%s|%s", c.fields[1], c.fields[2]);
+    CHECK(more && c.count == 3 && !strcmp(c.fields[1], "b \"c\", d") && !strcmp(c.fields[2], "e"), "%s|%s", c.fields[1],
+          c.fields[2]);
     CHECK_OK(tt_csv_next(&c, &more));
     CHECK(more && c.count == 3 && !strcmp(c.fields[0], "two\nlines") && !c.fields[1][0] && c.record_line == 3);
     CHECK_OK(tt_csv_next(&c, &more));
@@ -326,7 +335,8 @@ static void reads_csv_as_written(void)
     tt_csv_free(&c);
     CHECK(tt_csv_number(" 1,234,567.5 ", &x) && x == 1234567.5);
     CHECK(tt_csv_number("-3e2", &x) && x == -300);
-    CHECK(!tt_csv_number("", &x) && !tt_csv_number("nan", &x) && !tt_csv_number("0x10", &x) && !tt_csv_number("1 2", &x));
+    CHECK(!tt_csv_number("", &x) && !tt_csv_number("nan", &x) && !tt_csv_number("0x10", &x) &&
+          !tt_csv_number("1 2", &x));
 }
 
 static void names_kernels(void)
@@ -342,8 +352,10 @@ static void names_kernels(void)
         {"Cijk_Ailk_Bljk_HHS_BH_MT128x64x32", "Cijk_Ailk_Bljk_HHS_BH_MT128x64x32", "gemm"},
         {"aten::_log_softmax", "aten::_log_softmax", "loss_calculation"},
         {"aten::_softmax", "aten::_softmax", "attention_softmax"},
-        {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<int>(int)", "multi_tensor_apply_kernel", "optimizer"},
-        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "communication"},
+        {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<int>(int)", "multi_tensor_apply_kernel",
+         "optimizer"},
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+         "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "communication"},
         {"[CUDA memcpy Device-to-Host]", "[CUDA memcpy Device-to-Host]", "copies"},
         {"something_new", "something_new", "other"},
         {"", "", "other"},
@@ -353,7 +365,8 @@ static void names_kernels(void)
         char name[64];
         tt_kernel_short_name(cases[i].full, name, sizeof name);
         CHECK(strcmp(name, cases[i].name) == 0, "%s: %s", cases[i].full, name);
-        CHECK(strcmp(tt_kernel_group_of(cases[i].full), cases[i].group) == 0, "%s: %s", cases[i].full, tt_kernel_group_of(cases[i].full));
+        CHECK(strcmp(tt_kernel_group_of(cases[i].full), cases[i].group) == 0, "%s: %s", cases[i].full,
+              tt_kernel_group_of(cases[i].full));
     }
 }
 

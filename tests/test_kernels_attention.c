@@ -59,7 +59,11 @@ static void softmax(int64_t rows, int64_t cols)
     check_softmax_backward(rows, cols, true);
 }
 
-static void softmaxes(void) { for_shapes(softmax); }
+static void softmaxes(void)
+{
+    for_shapes(softmax);
+    for_row_widths(softmax);
+}
 
 /* ---- causal: (count, S, S) ---- */
 
@@ -115,6 +119,11 @@ static void causal_softmaxes(void)
             check_causal_softmax_backward(*count, *S, false);
             check_causal_softmax_backward(*count, *S, true);
         }
+    for (int64_t S = 264; S <= 520; S += 256) { /* longer rows than the others', dealt to threads in another way */
+        check_causal_mask(1, S);
+        check_causal_softmax(1, S, 1);
+        check_causal_softmax_backward(1, S, false);
+    }
 }
 
 /* ---- attention: T rows of q (H·D), k and v (KV·D each) ---- */
@@ -265,11 +274,21 @@ static void flash_attends(void)
             if (*S != 65) flash_both_ways(1, *S, 2, 2, *D, 0, 1);
         }
     for EACH (S, 8, 16, 31, 32, 33, 63, 64, 127, 128, 129, 300) flash_both_ways(2, *S, 2, 1, 16, 0, 1);
-    flash_both_ways(1, 70, 2, 1, 96, 0, 1); /* heads for which a GPU has kernels of their own */
-    flash_both_ways(1, 70, 2, 1, 128, 0, 1);
-    flash_both_ways(1, 70, 1, 1, 256, 0, 1);
+    for EACH (D, 96, 104, 128, 200, 256) { /* the largest heads have blocks of their own shapes */
+        flash_both_ways(1, 67, 2, 1, *D, 0, 1);
+        flash_both_ways(1, 35, 2, 2, *D, 3, 1);
+    }
     flash_both_ways(3, 33, 8, 2, 16, 0, 1);
     flash_both_ways(1, 130, 3, 1, 32, 1, 1);
+}
+
+/* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
+static void flash_attends_in_large_tiles(void)
+{
+    for EACH (D, 64, 128)
+        for EACH (S, 1, 64, 129, 257) flash_both_ways(1, *S, 4, 2, *D, 8 * (*S % 2), 1);
+    flash_both_ways(1, 400, 3, 1, 128, 0, 1);
+    flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
 }
 
 static void flash_attends_with_large_scores(void)
@@ -393,8 +412,14 @@ int main(void)
     TEST_TYPES(softmaxes);
     TEST_TYPES(causal_softmaxes);
     TEST_TYPES(flash_attends);
+    TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
     TEST_TYPES(appends_to_the_cache);
     TEST_TYPES(decodes);
+    if (reopen_portable()) {
+        TEST_TYPES(flash_attends);
+        TEST_TYPES(flash_attends_in_large_tiles);
+        TEST_TYPES(flash_attends_with_large_scores);
+    }
     END_KERNEL_TESTS(COVER_ATTENTION);
 }

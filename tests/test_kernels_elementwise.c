@@ -191,7 +191,11 @@ static void sub_rows(int64_t rows, int64_t cols)
     close_to(x, want, 1e-7, 0);
 }
 
-static void sums_rows(void) { for_shapes(row_sum); }
+static void sums_rows(void)
+{
+    for_shapes(row_sum);
+    for_row_widths(row_sum);
+}
 static void sums_columns(void) { for_shapes(col_sum); }
 static void multiplies_rows_and_columns(void) { for_shapes(mul_rows_and_cols); }
 static void subtracts_from_rows(void) { for_shapes(sub_rows); }

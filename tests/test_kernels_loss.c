@@ -72,6 +72,7 @@ static void embeds(void)
             }
     check_embedding(4, 130, 1000, 256, 1);
     check_embedding_backward(4, 130, 50, 256, 1);
+    check_embedding_backward(4, 130, 3, 65, 1); /* tokens with long runs of positions, rows that are not vectors */
 }
 
 /* ---- the reference ---- */
@@ -201,6 +202,7 @@ static void for_loss_cases(void (*check)(const struct loss_case *))
         for EACH (V, 1, 7, 65, 1000)
             for EACH (rows, 1, 3, 17, 70)
                 for EACH (first, 0, 7) check(&(struct loss_case){*rows, *V, *first, *slot, 2, *first == 0});
+    for (int i = 0; i < ROW_WIDTHS; i++) check(&(struct loss_case){5, row_widths[i], 0, 1, 2, true});
     for EACH (V, 1, 7, 1000)
         for EACH (spread, 80, 10000)
             for (int grad = 0; grad < 2; grad++)

@@ -97,7 +97,11 @@ static void rmsnorm(int64_t rows, int64_t cols)
     for (int place = NO_DELTA; place <= SUM_ON_DELTA; place++) check_rmsnorm(rows, cols, 1, (enum sum_place)place);
 }
 
-static void normalises(void) { for_shapes(rmsnorm); }
+static void normalises(void)
+{
+    for_shapes(rmsnorm);
+    for_row_widths(rmsnorm);
+}
 
 /* eps rules when x is tiny; squares must not overflow when it is large. */
 static void normalises_extremes(void)
@@ -148,6 +152,7 @@ static void rmsnorm_backward(int64_t rows, int64_t cols)
 static void goes_back(void)
 {
     for_shapes(rmsnorm_backward);
+    for_row_widths(rmsnorm_backward);
     check_rmsnorm_backward(5, 7, 64, NO_DRES);
     check_rmsnorm_backward(130, 65, 64, DRES_IS_DX);
 }

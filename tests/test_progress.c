@@ -30,8 +30,8 @@ static void remaining(const struct simulated *r, double *left)
     }
 }
 
-/* The worst error of the estimate from a tenth of the run on, until a tenth of it is left, as a part of what is left. The
- * estimate is that of a log line: after the step, before what may pause it. */
+/* The worst error of the estimate from a tenth of the run on, until a tenth of it is left, as a part of what is left.
+ * The estimate is that of a log line: after the step, before what may pause it. */
 static double worst_error(const struct simulated *r)
 {
     static double left[MOST_STEPS + 1];
@@ -75,9 +75,11 @@ static double recorded(int64_t i)
 static void time_left(void)
 {
     const struct simulated runs[] = {
-        {300, 0, 0, recorded, 0, 0},        {300, 100, 0, recorded, 0.015, 0.004}, {300, 0, 0, steady, 0, 0},
-        {1000, 100, 50, steady, 0.15, 3},     {1000, 50, 0, noisy, 0.1, 0},          {1000, 0, 0, hiccups, 0, 0},
-        {4000, 100, 1000, slower, 0.1, 0},  {40, 0, 0, steady, 0, 0},              {1000, 90, 90, steady, 1, 1},
+        {300, 0, 0, recorded, 0, 0},       {300, 100, 0, recorded, 0.015, 0.004},
+        {300, 0, 0, steady, 0, 0},         {1000, 100, 50, steady, 0.15, 3},
+        {1000, 50, 0, noisy, 0.1, 0},      {1000, 0, 0, hiccups, 0, 0},
+        {4000, 100, 1000, slower, 0.1, 0}, {40, 0, 0, steady, 0, 0},
+        {1000, 90, 90, steady, 1, 1},
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         double error = worst_error(&runs[i]);

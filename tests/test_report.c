@@ -28,8 +28,17 @@ static void well_formed(const char *page, const char *what)
 static void add_group(struct tt_profile *p, const char *name, double ms)
 {
     struct tt_profile_row *g = &p->groups[p->groups_count++], *op = &p->operators[p->operators_count++];
-    *g = (struct tt_profile_row){.count = 4, .seconds = 1e-3 * ms, .median = 0.25e-3 * ms, .share = ms / 10, .flops = 1e9 * ms, .bytes = 1e8,
-                                 .intensity = 10 * ms, .flops_per_second = 1e12, .bytes_per_second = 1e11 / ms, .roof_percent = 40, .bound = "memory"};
+    *g = (struct tt_profile_row){.count = 4,
+                                 .seconds = 1e-3 * ms,
+                                 .median = 0.25e-3 * ms,
+                                 .share = ms / 10,
+                                 .flops = 1e9 * ms,
+                                 .bytes = 1e8,
+                                 .intensity = 10 * ms,
+                                 .flops_per_second = 1e12,
+                                 .bytes_per_second = 1e11 / ms,
+                                 .roof_percent = 40,
+                                 .bound = "memory"};
     snprintf(g->name, sizeof g->name, "%s", name);
     snprintf(g->group, sizeof g->group, "%s", name);
     *op = *g;
@@ -63,30 +72,58 @@ static struct tt_profile by_hand(double scale)
     add_group(&p, "attention_scores", 2);
     add_group(&p, "attention_softmax", 3);
     add_group(&p, "swiglu_gate_up", 2);
-    p.groups[p.groups_count] = (struct tt_profile_row){.name = "gaps", .group = "gaps", .seconds = 1e-3, .share = 0.1, .median = NAN, .flops = NAN,
-                                                        .bytes = NAN, .intensity = NAN, .flops_per_second = NAN, .bytes_per_second = NAN, .roof_percent = NAN};
+    p.groups[p.groups_count] = (struct tt_profile_row){.name = "gaps",
+                                                       .group = "gaps",
+                                                       .seconds = 1e-3,
+                                                       .share = 0.1,
+                                                       .median = NAN,
+                                                       .flops = NAN,
+                                                       .bytes = NAN,
+                                                       .intensity = NAN,
+                                                       .flops_per_second = NAN,
+                                                       .bytes_per_second = NAN,
+                                                       .roof_percent = NAN};
     p.groups_count++;
     for (int i = 0; i < 4; i++) p.operators[i].seconds *= scale, p.groups[i].seconds *= scale;
-    p.step = (struct tt_profile_step){.seconds = 10e-3 * scale, .mean = 10e-3 * scale, .kernel_seconds = 9e-3 * scale, .gap_seconds = 1e-3,
-                                      .tokens_per_second = 102400 / scale, .samples_per_second = 800 / scale, .kernels = 40, .loss = 4, .grad_norm = 1,
-                                      .peak_memory_bytes = 1e9, .p95 = NAN, .fastest = NAN, .wall_seconds = NAN};
+    p.step = (struct tt_profile_step){.seconds = 10e-3 * scale,
+                                      .mean = 10e-3 * scale,
+                                      .kernel_seconds = 9e-3 * scale,
+                                      .gap_seconds = 1e-3,
+                                      .tokens_per_second = 102400 / scale,
+                                      .samples_per_second = 800 / scale,
+                                      .kernels = 40,
+                                      .loss = 4,
+                                      .grad_norm = 1,
+                                      .peak_memory_bytes = 1e9,
+                                      .p95 = NAN,
+                                      .fastest = NAN,
+                                      .wall_seconds = NAN};
     p.efficiency.mfu_percent = 30;
     strcpy(p.efficiency.mfu_class, "memory-bound");
     p.efficiency.gemm_flops_per_second = 5e12;
     p.efficiency.copy_bytes_per_second = 1e12;
     p.efficiency.datasheet_flops_per_second = NAN;
     p.launch.launch_seconds = 5e-6;
-    p.memory = (struct tt_profile_memory){.predicted_bytes = 1e9, .measured_bytes = 1e9, .arena_bytes = 8e8, .live_bytes = 8e8, .device_free_bytes = 1.1e9,
-                                          .peak_phase = "backward", .peak_operation = "softmax_backward", .peak_layer = 1};
+    p.memory = (struct tt_profile_memory){.predicted_bytes = 1e9,
+                                          .measured_bytes = 1e9,
+                                          .arena_bytes = 8e8,
+                                          .live_bytes = 8e8,
+                                          .device_free_bytes = 1.1e9,
+                                          .peak_phase = "backward",
+                                          .peak_operation = "softmax_backward",
+                                          .peak_layer = 1};
     p.memory_kinds[p.memory_kinds_count++] = (struct tt_profile_memory_kind){"activations", 8e8, 8e8};
     p.memory_kinds[p.memory_kinds_count++] = (struct tt_profile_memory_kind){"workspace", NAN, 1e8};
     p.sweeps[p.sweeps_count++] = (struct tt_profile_sweep){"batch", 8, 1e9, 8e8, 1e9, 1e-2};
     p.sweeps[p.sweeps_count++] = (struct tt_profile_sweep){"batch", 16, 1.8e9, 1.6e9, NAN, NAN};
     p.phases[p.phases_count++] = (struct tt_profile_phase){"forward", 40, 9e-3, 1e-3, 8e-3, 1e9, 1e8};
-    p.events[p.events_count++] = (struct tt_profile_event){"compute", "gemm", "kernel", "qkv_projection", 0, 0, 0, 2e-3};
-    p.events[p.events_count++] = (struct tt_profile_event){"compute", "softmax", "kernel", "attention_softmax", 0, 0, 2e-3, 3e-3};
+    p.events[p.events_count++] =
+        (struct tt_profile_event){"compute", "gemm", "kernel", "qkv_projection", 0, 0, 0, 2e-3};
+    p.events[p.events_count++] =
+        (struct tt_profile_event){"compute", "softmax", "kernel", "attention_softmax", 0, 0, 2e-3, 3e-3};
     for (int i = 0; i < 20; i++)
-        p.samples[p.samples_count++] = (struct tt_profile_sample){i + 1, 10e-3 * scale * (1 + 0.01 * (i % 3 - 1)), 4 - 0.01 * i, 1};
+        p.samples[p.samples_count++] =
+            (struct tt_profile_sample){i + 1, 10e-3 * scale * (1 + 0.01 * (i % 3 - 1)), 4 - 0.01 * i, 1};
     for (int i = 0; i < 3; i++) {
         p.gradients[i] = (struct tt_profile_gradient){.count = 100, .norm = 1 + i};
         snprintf(p.gradients[i].name, sizeof p.gradients[i].name, "layers.%d.weight", i);
@@ -108,7 +145,9 @@ static void escapes_what_markup_would_take(void)
 static void says_numbers(void)
 {
     char s[32];
-    CHECK(strcmp(tt_si(0, s), "0") == 0 && strcmp(tt_si(1234, s), "1.23 k") == 0 && strcmp(tt_si(999.6, s), "1.00 k") == 0, "%s", s);
+    CHECK(strcmp(tt_si(0, s), "0") == 0 && strcmp(tt_si(1234, s), "1.23 k") == 0 &&
+              strcmp(tt_si(999.6, s), "1.00 k") == 0,
+          "%s", s);
     CHECK(strcmp(tt_si(-45.6e12, s), "-45.6 T") == 0, "%s", s);
     CHECK(strcmp(tt_si(NAN, s), "n/a") == 0 && strcmp(tt_si(INFINITY, s), "n/a") == 0);
     CHECK(strcmp(tt_si_time(0.0123, s), "12.3 ms") == 0, "%s", s);
@@ -135,12 +174,14 @@ static void draws_odd_values(void)
         tt_svg_bars(&t, "bars", bars, n);
         tt_svg_stacked(&t, &(struct tt_stack){"stacked", "ms", names, names, n, 1, odd});
         tt_svg_grouped(&t, &(struct tt_stack){"grouped", "ms", names, names, n, 1, odd});
-        for (int log = 0; log < 2; log++) tt_svg_lines(&t, &(struct tt_lines){"lines", "x", "y", &line, 1, log, log, !log});
+        for (int log = 0; log < 2; log++)
+            tt_svg_lines(&t, &(struct tt_lines){"lines", "x", "y", &line, 1, log, log, !log});
         tt_svg_roofline(&t, &(struct tt_roof){"roof", n ? 1e12 : NAN, 1e11, NAN, NAN, points, n});
         tt_svg_timeline(&t, &(struct tt_timeline){"timeline", names, 3, spans, n});
         well_formed(t.s, "odd values");
-        CHECK(!strstr(t.s, "\"nan") && !strstr(t.s, "\"-nan") && !strstr(t.s, "\"inf") && !strstr(t.s, "\"-inf") && !strstr(t.s, ",nan") &&
-                  !strstr(t.s, " nan") && !strstr(t.s, ",inf"), "%d values: a coordinate is no number", n);
+        CHECK(!strstr(t.s, "\"nan") && !strstr(t.s, "\"-nan") && !strstr(t.s, "\"inf") && !strstr(t.s, "\"-inf") &&
+                  !strstr(t.s, ",nan") && !strstr(t.s, " nan") && !strstr(t.s, ",inf"),
+              "%d values: a coordinate is no number", n);
         tt_text_free(&t);
     }
 }
@@ -152,7 +193,8 @@ static void bars_are_as_long_as_their_values(void)
     double a, b;
     tt_svg_bars(&t, "bars", bars, 2);
     const char *first = strstr(t.s, "<rect"), *second = strstr(first + 1, "<rect");
-    CHECK(sscanf(strstr(first, "width=\"") + 7, "%lf", &a) == 1 && sscanf(strstr(second, "width=\"") + 7, "%lf", &b) == 1);
+    CHECK(sscanf(strstr(first, "width=\"") + 7, "%lf", &a) == 1 &&
+          sscanf(strstr(second, "width=\"") + 7, "%lf", &b) == 1);
     CHECK(a > 100 && fabs(a - 2 * b) < 0.02, "%g %g", a, b);
     tt_text_free(&t);
 }
@@ -177,13 +219,26 @@ static void writes_a_whole_page(void)
     const char *fault = markup_fault(page, &marks);
     CHECK(!fault[0], "%s", fault);
     CHECK(marks > 20, "%d marks", marks);
-    static const char *const parts[] = {"id=\"time\"", "id=\"operators\"", "id=\"phases\"", "id=\"timeline\"", "id=\"roofline\"", "id=\"efficiency\"",
-                                        "id=\"memory\"", "id=\"components\"", "id=\"training\"", "id=\"next\"", "prefers-color-scheme:dark", "@media print",
-                                        "n/a", "&lt;GPU&gt; &amp; &quot;friends&quot;", "name=\"viewport\""};
+    static const char *const parts[] = {"id=\"time\"",
+                                        "id=\"operators\"",
+                                        "id=\"phases\"",
+                                        "id=\"timeline\"",
+                                        "id=\"roofline\"",
+                                        "id=\"efficiency\"",
+                                        "id=\"memory\"",
+                                        "id=\"components\"",
+                                        "id=\"training\"",
+                                        "id=\"next\"",
+                                        "prefers-color-scheme:dark",
+                                        "@media print",
+                                        "n/a",
+                                        "&lt;GPU&gt; &amp; &quot;friends&quot;",
+                                        "name=\"viewport\""};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) CHECK(strstr(page, parts[i]), "no %s", parts[i]);
     /* no network: nothing is fetched, and the only address is the name of SVG */
     CHECK(!strstr(page, "src=") && !strstr(page, "@import") && !strstr(page, "url("));
-    for (const char *at = page; (at = strstr(at, "http")); at++) CHECK(strncmp(at, "http://www.w3.org/2000/svg", 26) == 0, "%.40s", at);
+    for (const char *at = page; (at = strstr(at, "http")); at++)
+        CHECK(strncmp(at, "http://www.w3.org/2000/svg", 26) == 0, "%.40s", at);
     CHECK(!strstr(page, "nan") && !strstr(page, ">inf"), "a figure that could not be had is not n/a");
     free(page);
 
@@ -268,13 +323,18 @@ static void compares_profiles(void)
 
     CHECK_OK(compare("slow", "fast", c));
     CHECK(c->n == 2 && fabs(c->runs[1].speedup - 2) < 1e-9, "%g", c->runs[1].speedup);
-    CHECK(c->runs[1].speedup_low > 1.9 && c->runs[1].speedup_low <= 2 && c->runs[1].speedup_high >= 2 && c->runs[1].speedup_high < 2.1, "%g to %g",
-          c->runs[1].speedup_low, c->runs[1].speedup_high);
-    CHECK(c->runs[1].same_task && c->runs[1].loss_difference == 0 && c->runs[1].gradient_difference == 0 && !c->warnings.n);
-    CHECK(c->group_count == 5 && fabs(c->groups[2].seconds[0] - 3e-3) < 1e-12 && fabs(c->groups[2].seconds[1] - 1.5e-3) < 1e-12);
+    CHECK(c->runs[1].speedup_low > 1.9 && c->runs[1].speedup_low <= 2 && c->runs[1].speedup_high >= 2 &&
+              c->runs[1].speedup_high < 2.1,
+          "%g to %g", c->runs[1].speedup_low, c->runs[1].speedup_high);
+    CHECK(c->runs[1].same_task && c->runs[1].loss_difference == 0 && c->runs[1].gradient_difference == 0 &&
+          !c->warnings.n);
+    CHECK(c->group_count == 5 && fabs(c->groups[2].seconds[0] - 3e-3) < 1e-12 &&
+          fabs(c->groups[2].seconds[1] - 1.5e-3) < 1e-12);
     CHECK(strncmp(c->operators[0].name, "softmax", 7) == 0, "%s changed most", c->operators[0].name);
     tt_compare_text(c, &text);
-    CHECK(strstr(text.s, "2.00x") && strstr(text.s, "version baseline -> fused") && strstr(text.s, "3 of 3 tensors have a gradient"), "%s", text.s);
+    CHECK(strstr(text.s, "2.00x") && strstr(text.s, "version baseline -> fused") &&
+              strstr(text.s, "3 of 3 tensors have a gradient"),
+          "%s", text.s);
     tt_text_free(&text);
     tt_compare_json(c, &text);
     CHECK(strstr(text.s, "\"speedup\": 2,"), "%s", text.s);
@@ -297,7 +357,8 @@ static void compares_profiles(void)
     tt_compare_free(c);
 
     CHECK_OK(compare("slow", "broken", c));
-    CHECK(strstr(c->warnings.s, "1 of 3 tensors got no gradient") && strstr(c->warnings.s, "do not compute the same"), "%s", c->warnings.s);
+    CHECK(strstr(c->warnings.s, "1 of 3 tensors got no gradient") && strstr(c->warnings.s, "do not compute the same"),
+          "%s", c->warnings.s);
     CHECK_FAILS(tt_compare_gate(c, "gradients"), "1 of 3");
     CHECK_FAILS(tt_compare_gate(c, "loss:0.5"), "differs");
     tt_compare_free(c);
@@ -316,7 +377,8 @@ static void noise_is_no_regression(void)
     save(&a, "a");
     save(&b, "b");
     CHECK_OK(compare("a", "b", c));
-    CHECK(c->runs[1].speedup_low < 1 && c->runs[1].speedup_high > 1, "%g to %g", c->runs[1].speedup_low, c->runs[1].speedup_high);
+    CHECK(c->runs[1].speedup_low < 1 && c->runs[1].speedup_high > 1, "%g to %g", c->runs[1].speedup_low,
+          c->runs[1].speedup_high);
     CHECK_OK(tt_compare_gate(c, "slower:5%"));
     tt_compare_free(c);
     free(c);
@@ -329,20 +391,26 @@ static void compares_benchmarks_and_training_runs(void)
     struct tt_comparison *c = calloc(1, sizeof *c);
     char bench[200];
     const char *paths[] = {bench};
-    write_text("bench.json", "{\"device\": \"d\", \"precision\": \"bf16\", \"rows\": [{\"size\": \"small\", \"version\": \"baseline\", \"median_ms\": 8, "
-                             "\"tokens_per_second\": 1000, \"peak_memory_bytes\": 100, \"operations_per_step\": 50}, {\"size\": \"small\", \"version\": "
+    write_text("bench.json", "{\"device\": \"d\", \"precision\": \"bf16\", \"rows\": [{\"size\": \"small\", "
+                             "\"version\": \"baseline\", \"median_ms\": 8, "
+                             "\"tokens_per_second\": 1000, \"peak_memory_bytes\": 100, \"operations_per_step\": 50}, "
+                             "{\"size\": \"small\", \"version\": "
                              "\"flash\", \"median_ms\": 2, \"tokens_per_second\": 4000, \"peak_memory_bytes\": 40}]}");
     snprintf(bench, sizeof bench, "%s", in("bench.json"));
     CHECK_OK(tt_compare(paths, 1, c));
-    CHECK(c->n == 2 && c->runs[1].speedup == 4 && isnan(c->runs[1].speedup_low) && c->runs[0].kernels == 50 && isnan(c->runs[1].kernels));
+    CHECK(c->n == 2 && c->runs[1].speedup == 4 && isnan(c->runs[1].speedup_low) && c->runs[0].kernels == 50 &&
+          isnan(c->runs[1].kernels));
     CHECK_OK(tt_compare_gate(c, "memory:0%"));
     CHECK_FAILS(tt_compare_gate(c, "loss:1"), "cannot judge");
     tt_compare_free(c);
 
     CHECK_OK(tt_make_dirs(in("run1")));
     CHECK_OK(tt_make_dirs(in("run2")));
-    write_text("run1/metrics.jsonl", "{\"step\":1,\"loss\":4.0,\"tokens_per_second\":100}\n{\"step\":1,\"val_loss\":3}\n{\"step\":2,\"loss\":3.5,\"tokens_per_second\":100}\n");
-    write_text("run2/metrics.jsonl", "{\"step\":1,\"loss\":4.0,\"tokens_per_second\":150}\n{\"step\":2,\"loss\":3.25,\"tokens_per_second\":150}\n");
+    write_text("run1/metrics.jsonl", "{\"step\":1,\"loss\":4.0,\"tokens_per_second\":100}\n{\"step\":1,\"val_loss\":3}"
+                                     "\n{\"step\":2,\"loss\":3.5,\"tokens_per_second\":100}\n");
+    write_text(
+        "run2/metrics.jsonl",
+        "{\"step\":1,\"loss\":4.0,\"tokens_per_second\":150}\n{\"step\":2,\"loss\":3.25,\"tokens_per_second\":150}\n");
     CHECK_OK(compare("run1", "run2", c));
     CHECK(c->runs[1].speedup == 1.5 && c->runs[1].loss_difference == 0.25 && c->runs[1].loss == 3.25);
     tt_compare_free(c);
@@ -364,7 +432,8 @@ static void compares_benchmarks_and_training_runs(void)
 static void reads_conditions(void)
 {
     CHECK_OK(tt_compare_gate_check("slower:5%, memory:2.5%,loss:0.1,gradients"));
-    static const char *const bad[] = {"slower", "slower:", "slower:5", "slower:x%", "faster:5%", "gradients:1", "loss:-1", "slower:-5%"};
+    static const char *const bad[] = {"slower",    "slower:",     "slower:5", "slower:x%",
+                                      "faster:5%", "gradients:1", "loss:-1",  "slower:-5%"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_FAILS(tt_compare_gate_check(bad[i]), "conditions are");
 }
 

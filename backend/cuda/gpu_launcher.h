@@ -49,4 +49,12 @@ static inline int gpu_attribute(enum cudaDeviceAttr which)
 }
 static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
 
+/* ---- kernels of some chips ---- */
+
+/* native.cu: launches a kernel that only some NVIDIA chips can run, if there is one for this chip and these arguments;
+ * and says which there are, NULL when none. A platform without any does not define GPU_HAS_NATIVE. */
+#define GPU_HAS_NATIVE 1
+bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e);
+const char *gpu_native_name(void);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "backend/gpu/gemm.h"
 #include "backend/gpu/host.h"
+#include "backend/gpu/launch.h"
 #include "backend/peaks.h"
 
 /* Setting a device may leave the work to the first call that needs the GPU. */
@@ -73,6 +74,11 @@ tt_status tt_gpu_info(void *self, struct tt_device_info *out)
     snprintf(out->name, sizeof out->name, "%s", gpu->name);
     snprintf(out->arch, sizeof out->arch, "%s", gpu->arch);
     snprintf(out->library, sizeof out->library, "%s%s%s", library, gpu->arithmetic[0] ? ", " : "", gpu->arithmetic);
+    const char *native = gpu->portable ? NULL : tt_gpu_native();
+    if (native)
+        snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);
+    else
+        snprintf(out->kernels, sizeof out->kernels, "portable");
     tt_gpu_versions(out->versions, sizeof out->versions);
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     CHECK(gpu, gpu_rt_memory_info(&out->memory_free, &out->memory_total));

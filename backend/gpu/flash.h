@@ -23,6 +23,8 @@ gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s);
 gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s); /* these after delta is there */
 gpu_error flash_backward_bf16(const struct tt_flash_backward_args *a, gpu_stream s);
 gpu_error flash_backward_f16(const struct tt_flash_backward_args *a, gpu_stream s);
+/* The first kernel of every backward: the row sums of do·o. */
+gpu_error flash_backward_delta(const struct tt_flash_backward_args *a, gpu_stream s);
 
 /* ---- host ---- */
 

@@ -41,10 +41,15 @@ template <typename T> static gpu_error delta_launch(const struct tt_flash_backwa
     return GPU_LAUNCH(flash_delta<T, false>, grid, DELTA_THREADS, 0, s, *a, rows, lanes);
 }
 
+gpu_error flash_backward_delta(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, delta_launch<T>(a, s));
+}
+
 gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stream s)
 {
     if (!flash_supported(a->S, a->heads, a->kv_heads, a->D)) return FLASH_UNSUPPORTED;
-    gpu_error e = GPU_DISPATCH(a->dtype, T, delta_launch<T>(a, s));
+    gpu_error e = flash_backward_delta(a, s);
     if (e) return e;
     if (a->dtype == TT_F32) return flash_backward_f32(a, s);
     return a->dtype == TT_BF16 ? flash_backward_bf16(a, s) : flash_backward_f16(a, s);

@@ -45,6 +45,7 @@ struct gpu {
     bool tf32;                  /* fp32 matrices are multiplied in tf32 */
     bool tf32_as_fp32;          /* tf32 may be asked for where it is not had */
     char arithmetic[60];        /* what was made of the precision asked for, when that is worth saying */
+    bool portable;              /* no kernels of this chip alone */
     bool sync;                  /* wait after every launch, so that an error names its kernel: TT_GPU_SYNC=1 */
     struct tt_stream_s compute; /* the stream that NULL means */
     struct gpu_ledger ledger;

@@ -18,6 +18,10 @@ extern "C" {
 
 /* args points to the struct of that kernel. */
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
+/* The same; where the vendor's folder has a kernel of its own for this chip and these arguments, by that one. */
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s);
+/* Which kernels of its own the vendor's folder has for this chip, in words; NULL: none. */
+const char *tt_gpu_native(void);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* From a kernel's id to its launcher; a kernel without one does not link. */
-#include "backend/gpu/launch.h"
+#include "gpu_platform.h"
 
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
 {
@@ -14,3 +14,20 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
     }
     return -1;
 }
+
+#ifdef GPU_HAS_NATIVE
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
+{
+    gpu_error e = 0;
+    return gpu_native_launch(kernel, args, s, &e) ? e : tt_gpu_launch(kernel, args, s);
+}
+
+const char *tt_gpu_native(void) { return gpu_native_name(); }
+#else
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
+{
+    return tt_gpu_launch(kernel, args, s);
+}
+
+const char *tt_gpu_native(void) { return NULL; }
+#endif

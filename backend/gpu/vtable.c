@@ -13,7 +13,7 @@
 static tt_status launch(struct gpu *gpu, enum tt_kernel kernel, const void *args, struct tt_stream_s *s)
 {
     CHECK(gpu, gpu_rt_set_device(gpu->device)); /* of this thread; quick when it is already */
-    CHECK(gpu, (gpu_rt_error)tt_gpu_launch(kernel, args, s->rt));
+    CHECK(gpu, (gpu_rt_error)(gpu->portable ? tt_gpu_launch : tt_gpu_launch_native)(kernel, args, s->rt));
     if (gpu->sync && !gpu_rt_capturing(s->rt)) CHECK(gpu, gpu_rt_stream_sync(s->rt));
     return TT_OK;
 }
@@ -89,6 +89,7 @@ static tt_status open_device(struct gpu *gpu, const struct tt_backend_options *o
 {
     TT_TRY(tt_gpu_choose(gpu, options->device));
     TT_TRY(tt_gpu_accept(gpu, options->precision));
+    gpu->portable = options->kernels == TT_PORTABLE;
     CHECK(gpu, gpu_rt_stream_create(&gpu->compute.rt));
     TT_TRY(tt_gpu_gemms_open(gpu, options));
     return check_kernels(gpu);

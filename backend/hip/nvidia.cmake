@@ -1,5 +1,6 @@
 # HIP on NVIDIA: the same files by nvcc, HIP's headers over the CUDA runtime, hipBLAS and rocTX as thin headers over
-# cuBLAS and NVTX. The kernels take what an NVIDIA chip needs from backend/cuda, through backend/hip's own headers.
+# cuBLAS and NVTX. The kernels take what an NVIDIA chip needs from backend/cuda, through backend/hip's own headers; those
+# of backend/cuda that only some NVIDIA chips can run are not for HIP.
 
 set(TT_HIP_NVIDIA_HEADERS "" CACHE PATH "HIP's headers for NVIDIA, as `tests/hip/nvidia.sh headers DIR` makes them")
 if(NOT EXISTS ${TT_HIP_NVIDIA_HEADERS}/hip/hip_runtime_api.h)
@@ -17,8 +18,7 @@ set(TT_HIP_VERSION "over CUDA ${CUDAToolkit_VERSION}")
 set(TT_ROCTX_HEADER roctracer/roctx.h)
 list(APPEND host ${dir}/blaslt_none.c)
 
-file(GLOB nvidia_kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/cuda/*.cu)
-tt_cuda_kernels(${kernels} ${nvidia_kernels})
+tt_cuda_kernels(${kernels})
 target_include_directories(tt_gpu PRIVATE ${dir})
 target_include_directories(tt_gpu SYSTEM PRIVATE ${TT_HIP_INCLUDES})
 target_compile_definitions(tt_gpu PRIVATE ${TT_HIP_DEFINITIONS})

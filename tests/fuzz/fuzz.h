@@ -1,5 +1,6 @@
-/* What the fuzz targets share. Each is a file fuzz_<name>.c with one LLVMFuzzerTestOneInput, and a folder corpus/<name>.
- * A target does more than parse: what was accepted is used, and where there is a way back, it must lead to the same. */
+/* What the fuzz targets share. Each is a file fuzz_<name>.c with one LLVMFuzzerTestOneInput, and a folder
+ * corpus/<name>. A target does more than parse: what was accepted is used, and where there is a way back, it must lead
+ * to the same. */
 #ifndef TT_FUZZ_H
 #define TT_FUZZ_H
 
@@ -16,12 +17,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* A promise that was broken: stops, so that the input is kept. */
-#define PROMISE(cond)                                                                              \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #cond);                     \
-            abort();                                                                               \
-        }                                                                                          \
+#define PROMISE(cond)                                                                                                  \
+    do {                                                                                                               \
+        if (!(cond)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #cond);                                         \
+            abort();                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 /* An error has a message of one line; returns whether there was one. */

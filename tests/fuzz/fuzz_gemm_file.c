@@ -1,5 +1,5 @@
-/* The file in which a GPU's timed matrix products are kept. Each line has a checksum, so the input is also tried with the
- * right ones. The reader is compiled in here, against empty headers in place of the vendor's (fake/). */
+/* The file in which a GPU's timed matrix products are kept. Each line has a checksum, so the input is also tried with
+ * the right ones. The reader is compiled in here, against empty headers in place of the vendor's (fake/). */
 #if __has_include("backend/gpu/gemm_file.c")
 #include "backend/gpu/gemm_file.c"
 typedef struct gemm_algorithm algorithm;

@@ -6,10 +6,18 @@ static void copy(struct tt_json_writer *w, const struct tt_json *j)
 {
     const char *key = w->depth ? j->key : NULL;
     switch (j->type) {
-    case TT_JSON_NULL: tt_json_put_null(w, key); break;
-    case TT_JSON_BOOL: tt_json_put_bool(w, key, j->boolean); break;
-    case TT_JSON_NUMBER: tt_json_put_number(w, key, j->number); break;
-    case TT_JSON_STRING: tt_json_put_string(w, key, j->string); break;
+    case TT_JSON_NULL:
+        tt_json_put_null(w, key);
+        break;
+    case TT_JSON_BOOL:
+        tt_json_put_bool(w, key, j->boolean);
+        break;
+    case TT_JSON_NUMBER:
+        tt_json_put_number(w, key, j->number);
+        break;
+    case TT_JSON_STRING:
+        tt_json_put_string(w, key, j->string);
+        break;
     case TT_JSON_ARRAY:
     case TT_JSON_OBJECT:
         tt_json_begin(w, key, j->type == TT_JSON_ARRAY ? '[' : '{');
@@ -27,7 +35,8 @@ static bool same(const struct tt_json *a, const struct tt_json *b)
     if (a->type == TT_JSON_STRING) return !strcmp(a->string, b->string);
     if (a->type == TT_JSON_BOOL) return a->boolean == b->boolean;
     const struct tt_json *x = a->first, *y = b->first;
-    for (; x && y && same(x, y); x = x->next, y = y->next) {}
+    for (; x && y && same(x, y); x = x->next, y = y->next) {
+    }
     return !x && !y;
 }
 

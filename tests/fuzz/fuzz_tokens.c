@@ -16,7 +16,8 @@ static void read_all(struct tt_data *d, enum tt_split split)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct tt_data_options options = {.source = fuzz_file(data, n), .tokenizer = "bytes", .val_fraction = 0.2, .seq_len = SEQ};
+    struct tt_data_options options = {
+        .source = fuzz_file(data, n), .tokenizer = "bytes", .val_fraction = 0.2, .seq_len = SEQ};
     for (int vocab = 0; vocab < 2; vocab++) {
         struct tt_data *d;
         options.vocab_size = vocab ? 300 : 0;

@@ -25,7 +25,8 @@ static void check_options(enum tt_command command, const char *text)
 {
     struct tt_options o, again;
     struct tt_text first = {0}, second = {0};
-    if (fuzz_refused(tt_options_init(&o, command)) || fuzz_refused(tt_options_apply_yaml(&o, text, TT_FROM_FILE))) return;
+    if (fuzz_refused(tt_options_init(&o, command)) || fuzz_refused(tt_options_apply_yaml(&o, text, TT_FROM_FILE)))
+        return;
     tt_options_print(&o, &first);
     PROMISE(!fuzz_refused(tt_options_init(&again, command)));
     PROMISE(!fuzz_refused(tt_options_apply_yaml(&again, first.s, TT_FROM_FILE)));
@@ -45,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     char *text = fuzz_text(data, n);
     for (int c = 0; c < TT_COMMANDS; c++) check_options((enum tt_command)c, text);
     struct tt_options o;
-    if (!fuzz_refused(tt_options_init(&o, TT_CMD_TRAIN))) fuzz_refused(tt_options_apply_yaml(&o, text, TT_FROM_CHECKPOINT));
+    if (!fuzz_refused(tt_options_init(&o, TT_CMD_TRAIN)))
+        fuzz_refused(tt_options_apply_yaml(&o, text, TT_FROM_CHECKPOINT));
     free(text);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Runs a fuzz target without libFuzzer: each file of a corpus as it is, cut at every length, and with bytes changed by a
- * seeded sequence. So every compiler and every sanitizer sees the targets; the search for new inputs is libFuzzer's.
+/* Runs a fuzz target without libFuzzer: each file of a corpus as it is, cut at every length, and with bytes changed by
+ * a seeded sequence. So every compiler and every sanitizer sees the targets; the search for new inputs is libFuzzer's.
  *
  *     fuzz_json tests/fuzz/corpus/json [SECONDS] */
 #include <dirent.h>

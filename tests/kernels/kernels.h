@@ -50,6 +50,15 @@ static inline void for_shapes(void (*test)(int64_t rows, int64_t cols))
         for EACH (cols, 1, 3, 7, 65, 100, 1000) test(*rows, *cols);
 }
 
+/* Rows of every length for which a GPU deals a row to its threads in another way; few of them, and never left out. */
+static const int64_t row_widths[] = {64, 256, 512, 520, 1032, 2064, 4104, 8200};
+enum { ROW_WIDTHS = sizeof row_widths / sizeof *row_widths };
+
+static inline void for_row_widths(void (*test)(int64_t rows, int64_t cols))
+{
+    for (int i = 0; i < ROW_WIDTHS; i++) test(5, row_widths[i]);
+}
+
 static inline void for_lengths(void (*test)(int64_t n))
 {
     for EACH (n, 1, 3, 7, 16, 65, 1000, 4099, 70001) test(*n);
@@ -57,12 +66,13 @@ static inline void for_lengths(void (*test)(int64_t n))
 
 /* ---- programs ---- */
 
-static inline tt_status open_backends(void)
+static inline tt_status open_backends_with(enum tt_kernel_set kernels)
 {
     static const int threads[MAX_BACKENDS] = {1, 4, 2, 3};
     struct tt_device_info info;
     for (int i = 0; i < MAX_BACKENDS; i++) {
-        TT_TRY(tt_backend_open(&(struct tt_backend_options){.threads = threads[i]}, &kt.backends[i]));
+        struct tt_backend_options options = {.threads = threads[i], .kernels = kernels};
+        TT_TRY(tt_backend_open(&options, &kt.backends[i]));
         kt.backend_count = i + 1;
     }
     TT_TRY(kt.backends[0].ops->info(kt.backends[0].self, &info));
@@ -71,6 +81,8 @@ static inline tt_status open_backends(void)
     kt.has[TT_F16] = info.has[TT_PREC_FP16];
     return TT_OK;
 }
+
+static inline tt_status open_backends(void) { return open_backends_with(TT_NATIVE); }
 
 /* Once for every type of activations that this device computes in. */
 #define TEST_TYPES(name)                                                                           \
@@ -84,6 +96,21 @@ static inline void close_backends(void)
 {
     forget_case();
     for (int i = 0; i < kt.backend_count; i++) tt_backend_close(&kt.backends[i]);
+}
+
+/* On a device with kernels of its own: the same backends without them, for the tests that come. */
+static inline bool reopen_portable(void)
+{
+    struct tt_device_info info = {0};
+    tt_status st = kt.backends[0].ops->info(kt.backends[0].self, &info);
+    bool native = !st && !strncmp(info.kernels, "native", 6);
+    if (native) {
+        close_backends();
+        st = open_backends_with(TT_PORTABLE);
+    }
+    CHECK(!st, "portable kernels: %s", st->text);
+    tt_status_free(st);
+    return native;
 }
 
 #define LAUNCHED(name) CHECK(kt.launches[TT_K_##name] > 0, "no test launched " #name);

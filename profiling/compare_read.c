@@ -1,0 +1,168 @@
+/* The runs of a comparison, from what tt profile, tt bench and tt train leave. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "profiling/compare.h"
+
+static const size_t largest = (size_t)1 << 28;
+
+static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for the comparison"); }
+
+static tt_status new_run(struct tt_comparison *c, struct tt_compared **out)
+{
+    if (c->n == TT_COMPARE_LIMIT)
+        return tt_fail(TT_USAGE, "more than %d runs to compare; leave some out", TT_COMPARE_LIMIT);
+    *out = &c->runs[c->n++];
+    **out = (struct tt_compared){.seconds = NAN,
+                                 .tokens_per_second = NAN,
+                                 .mfu_percent = NAN,
+                                 .memory_bytes = NAN,
+                                 .kernels = NAN,
+                                 .loss = NAN,
+                                 .speedup = NAN,
+                                 .speedup_low = NAN,
+                                 .speedup_high = NAN,
+                                 .loss_difference = NAN,
+                                 .gradient_difference = NAN};
+    return TT_OK;
+}
+
+/* ---- the three kinds of run ---- */
+
+/* The last two parts of a path name it well enough. */
+static void label_by_path(struct tt_compared *r, const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (n > 13 && strncmp(path + n - 13, "/profile.json", 13) == 0) n -= 13;
+    const char *begin = path + n;
+    for (int parts = 0; begin > path; begin--)
+        if (begin[-1] == '/' && ++parts == 2) break;
+    snprintf(r->label, sizeof r->label, "%.*s", (int)(path + n - begin), begin);
+}
+
+static tt_status add_profile(struct tt_comparison *c, const char *path)
+{
+    struct tt_compared *r;
+    TT_TRY(new_run(c, &r));
+    TT_TRY(tt_profile_read(path, &r->profile));
+    const struct tt_profile *p = &r->profile;
+    label_by_path(r, path);
+    r->seconds = p->step.seconds;
+    r->tokens_per_second = p->step.tokens_per_second;
+    r->mfu_percent = p->efficiency.mfu_percent;
+    r->memory_bytes = p->step.peak_memory_bytes;
+    r->kernels = p->step.kernels > 0 ? (double)p->step.kernels : NAN;
+    r->loss = p->step.loss;
+    r->gradients = p->gradients_count;
+    for (int i = 0; i < p->gradients_count; i++)
+        r->missing_gradients += p->gradients[i].zeros == p->gradients[i].count || p->gradients[i].nonfinite > 0;
+    return TT_OK;
+}
+
+static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *root)
+{
+    const struct tt_json *rows = tt_json_get(root, "rows");
+    if (!rows || rows->type != TT_JSON_ARRAY || !rows->first) return tt_fail(TT_FAILED, "it has no rows");
+    for (const struct tt_json *row = rows->first; row; row = row->next) {
+        struct tt_compared *r;
+        TT_TRY(new_run(c, &r));
+        snprintf(r->label, sizeof r->label, "%.30s %.30s %.20s", tt_json_string(row, "size", "?"),
+                 tt_json_string(row, "version", "?"), tt_json_string(root, "precision", ""));
+        snprintf(r->profile.run.device, sizeof r->profile.run.device, "%.127s", tt_json_string(root, "device", ""));
+        snprintf(r->profile.run.backend, sizeof r->profile.run.backend, "%.15s", tt_json_string(root, "backend", ""));
+        snprintf(r->profile.run.precision, sizeof r->profile.run.precision, "%.15s",
+                 tt_json_string(root, "precision", ""));
+        snprintf(r->profile.run.version, sizeof r->profile.run.version, "%.15s", tt_json_string(row, "version", ""));
+        snprintf(r->profile.run.preset, sizeof r->profile.run.preset, "%.31s", tt_json_string(row, "size", ""));
+        r->seconds = 1e-3 * tt_json_number(row, "median_ms", NAN);
+        r->tokens_per_second = tt_json_number(row, "tokens_per_second", NAN);
+        r->mfu_percent = tt_json_number(row, "mfu_percent", NAN);
+        r->memory_bytes = tt_json_number(row, "peak_memory_bytes", NAN);
+        r->kernels = tt_json_number(row, "operations_per_step", NAN);
+    }
+    return TT_OK;
+}
+
+static tt_status add_sample(struct tt_profile *p, int *cap, const struct tt_json *line)
+{
+    struct tt_profile_sample s = {.seconds = NAN};
+    if (!tt_json_get(line, "loss") || !tt_json_int(line, "step", 0, INT64_MAX, &s.step))
+        return TT_OK; /* a validation */
+    s.loss = tt_json_number(line, "loss", NAN);
+    s.grad_norm = tt_json_number(line, "grad_norm", NAN);
+    if (p->samples_count == *cap) {
+        *cap = *cap ? 2 * *cap : 256;
+        struct tt_profile_sample *grown = realloc(p->samples, (size_t)*cap * sizeof *grown);
+        if (!grown) return no_memory();
+        p->samples = grown;
+    }
+    p->samples[p->samples_count++] = s;
+    return TT_OK;
+}
+
+/* metrics.jsonl of a training run: a line per step. */
+static tt_status add_training(struct tt_comparison *c, const char *folder, const char *text, size_t n)
+{
+    struct tt_compared *r;
+    int cap = 0, number = 0;
+    double speed = 0, speeds = 0;
+    TT_TRY(new_run(c, &r));
+    label_by_path(r, folder);
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t length = end ? (size_t)(end - text) - at : n - at;
+        struct tt_json *line;
+        number++;
+        if (length) {
+            tt_status st = tt_json_parse(text + at, length, &line);
+            if (st) return tt_context(st, "line %d of metrics.jsonl", number);
+            st = add_sample(&r->profile, &cap, line);
+            double here = tt_json_number(line, "tokens_per_second", NAN);
+            if (here > 0) speed += here, speeds++;
+            tt_json_free(line);
+            TT_TRY(st);
+        }
+        at += length + 1;
+    }
+    if (!r->profile.samples_count) return tt_fail(TT_FAILED, "metrics.jsonl has no step");
+    r->tokens_per_second = speeds > 0 ? speed / speeds : NAN;
+    r->loss = r->profile.samples[r->profile.samples_count - 1].loss;
+    return TT_OK;
+}
+
+tt_status tt_compare_add(struct tt_comparison *c, const char *path)
+{
+    char inside[1200], *text = NULL;
+    size_t n;
+    tt_status st;
+    bool folder = tt_is_dir(path);
+    snprintf(inside, sizeof inside, "%s/profile.json", path);
+    if (folder && tt_is_file(inside)) return add_profile(c, inside);
+    snprintf(inside, sizeof inside, "%s/%s", path, "metrics.jsonl");
+    bool training = folder && tt_is_file(inside);
+    if (folder && !training) snprintf(inside, sizeof inside, "%s/bench.json", path);
+    if (folder && !training && !tt_is_file(inside))
+        return tt_fail(
+            TT_FAILED,
+            "%s holds neither profile.json nor bench.json nor metrics.jsonl; make one with tt profile --out %s", path,
+            path);
+    TT_TRY(tt_file_read(folder ? inside : path, largest, &text, &n));
+    if (training) {
+        st = add_training(c, path, text, n);
+    } else {
+        struct tt_json *root = NULL;
+        st = tt_json_parse(text, n, &root);
+        if (!st && tt_json_get(root, "operators"))
+            st = add_profile(c, path);
+        else if (!st)
+            st = add_bench_rows(c, root);
+        if (root) tt_json_free(root);
+    }
+    free(text);
+    return st ? tt_context(st, "%s", path) : TT_OK;
+}
