@@ -188,9 +188,13 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
                                         "it's \"so\"", "\xc3\xa9",   "1e-3", "~",   "[a]",      "\\n",
                                         "tab\there",   "line\nline", "true", "--x"};
     struct tt_options o;
-    if (row->check) { /* a grammar of its own */
-        check_value(command, row, strcmp(row->name, "fuse") ? "slower:5%,gradients" : "all,no-norm");
-        CHECK_FAILS(parse(&o, command, strcmp(row->name, "fuse") ? "--fail-if=fatter:5%" : "--fuse=no-such"), row->name);
+    static const char *const grammars[][3] = {{"fuse", "all,no-norm", "--fuse=no-such"},
+                                              {"fail-if", "slower:5%,gradients", "--fail-if=fatter:5%"},
+                                              {"fault", "random:7", "--fault=random:x"}};
+    for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
+        if (strcmp(row->name, grammars[i][0]) != 0) continue;
+        check_value(command, row, grammars[i][1]);
+        CHECK_FAILS(parse(&o, command, grammars[i][2]), row->name);
         return;
     }
     for (int i = 0; row->choices && row->choices[i]; i++) check_value(command, row, row->choices[i]);
