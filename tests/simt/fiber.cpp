@@ -78,7 +78,8 @@ enum {
 
 unsigned char *fiber_stacks(int count)
 {
-    void *p = mmap(NULL, (size_t)count * STRIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p =
+        mmap(NULL, (size_t)count * STRIDE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return NULL;
     unsigned char *stacks = (unsigned char *)p;
     for (int i = 0; i < count; i++) mprotect(stacks + (size_t)i * STRIDE, GUARD, PROT_NONE);
@@ -89,7 +90,8 @@ void *fiber_begin(unsigned char *stacks, int index, void (*entry)(void))
 {
     uintptr_t words[FRAME] = {0};
     words[ENTRY] = (uintptr_t)entry;
-    unsigned char *top = stacks + (size_t)(index + 1) * STRIDE - index % COLOURS * COLOUR - 64, *at = top - sizeof words;
+    unsigned char *top = stacks + (size_t)(index + 1) * STRIDE - index % COLOURS * COLOUR - 64,
+                  *at = top - sizeof words;
     memcpy(at, words, sizeof words);
     return at;
 }

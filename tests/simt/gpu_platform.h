@@ -41,8 +41,8 @@ static inline gpu_error gpu_launch(void (*kernel)(P...), gpu_grid grid, unsigned
                                    gpu_stream s, typename gpu_same<P>::type... args)
 {
     auto thread = [&]() { kernel(args...); };
-    return simt_launch((struct simt_device *)s, {(const void *)kernel, simt_call<decltype(thread)>, &thread, grid,
-                                                 block, shared_bytes});
+    return simt_launch((struct simt_device *)s,
+                       {(const void *)kernel, simt_call<decltype(thread)>, &thread, grid, block, shared_bytes});
 }
 #define GPU_LAUNCH(...) gpu_launch(__VA_ARGS__)
 

@@ -1,5 +1,5 @@
-/* The machine: blocks one after another; of a block, wave after wave, each until all its threads are at a barrier of the
- * block or have ended; of a wave, lane after lane, each until it must meet others. */
+/* The machine: blocks one after another; of a block, wave after wave, each until all its threads are at a barrier of
+ * the block or have ended; of a wave, lane after lane, each until it must meet others. */
 #include "tests/simt/simt.h"
 
 #include <link.h>
@@ -20,6 +20,11 @@ enum {
     SHARED_PLAIN = 48 << 10, /* what a kernel gets without asking */
     KERNELS_MAX = 256,
     POISON = 0xff,
+#ifdef TT_SANITIZE
+    SANITIZED = 1,
+#else
+    SANITIZED = 0,
+#endif
 };
 static_assert(WAVE == 32 || WAVE == 64, "GPU_WAVE is 32 or 64");
 
@@ -143,7 +148,8 @@ static void do_copy(const struct copy &c)
 void simt_copy(void *to, const void *from, bool valid)
 {
     struct lane *lane = m.running;
-    if ((uintptr_t)to % 16 || (valid && (uintptr_t)from % 16)) simt_fault("a copy of 16 bytes is not on a multiple of 16");
+    if ((uintptr_t)to % 16 || (valid && (uintptr_t)from % 16))
+        simt_fault("a copy of 16 bytes is not on a multiple of 16");
     bool late = m.device->order == SIMT_REVERSE || (m.device->order == SIMT_SHUFFLED && next_random() % 2);
     struct copy c = {to, from, valid, lane->group};
     if (!late) return do_copy(c);
@@ -226,11 +232,16 @@ static struct lane *first_waiting(struct lane *lanes, int n, bool *uniform)
 static const char *scope_name(simt_scope scope)
 {
     switch (scope) {
-    case SIMT_GROUP: return "an exchange between lanes";
-    case SIMT_WAVE: return "a ballot";
-    case SIMT_FULL_WAVE: return "a matrix instruction";
-    case SIMT_BLOCK: return "a barrier of the block";
-    default: return "nothing";
+    case SIMT_GROUP:
+        return "an exchange between lanes";
+    case SIMT_WAVE:
+        return "a ballot";
+    case SIMT_FULL_WAVE:
+        return "a matrix instruction";
+    case SIMT_BLOCK:
+        return "a barrier of the block";
+    default:
+        return "nothing";
     }
 }
 
@@ -392,9 +403,7 @@ static void run_grid(void)
 static bool ready(size_t shared_bytes)
 {
     if (!m.stacks) m.stacks = fiber_stacks(THREADS_MAX);
-#ifndef TT_SANITIZE
-    if (!m.statics) dl_iterate_phdr(find_static_shared, NULL);
-#endif
+    if (!m.statics && !SANITIZED) dl_iterate_phdr(find_static_shared, NULL);
     if (!m.lanes) m.lanes = (struct lane *)calloc(THREADS_MAX, sizeof *m.lanes);
     if (!m.copies) m.copies = (struct copy(*)[COPIES_MAX])calloc(THREADS_MAX, sizeof *m.copies);
     if (m.shared_room < shared_bytes + 2 * GUARD) {

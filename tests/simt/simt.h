@@ -15,7 +15,7 @@ enum simt_order { SIMT_FORWARD, SIMT_REVERSE, SIMT_SHUFFLED };
 /* What a gpu_stream leads to. */
 struct simt_device {
     enum simt_order order;
-    uint64_t random;  /* state of the order */
+    uint64_t random; /* state of the order */
     char fault[600]; /* empty, or what went wrong in a launch; it stays until it is read */
 };
 
