@@ -262,6 +262,8 @@ const struct tt_option tt_option_table[] = {
      .help = "number format; the CPU has fp32 only", .choices = tt_precision_names},
     {"graph", AT(graph), TT_SECTION_COMPUTE, T | B | P, "on", CHOICE,
      .help = "capture the step once and replay it, in fused and flash on a GPU", .choices = tt_switch_names},
+    {"prefetch", AT(prefetch), TT_SECTION_COMPUTE, T | P, "on", CHOICE,
+     .help = "gather batches ahead of time, in a thread of its own; off: only when a step asks for one", .choices = tt_switch_names},
     {"kernels", AT(kernels), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "native", CHOICE,
      .help = "use kernels written for this GPU's own instructions where there are any, or none of them",
      .choices = tt_kernel_set_names, .here = true},

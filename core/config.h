@@ -51,6 +51,7 @@ struct tt_config {
     int64_t head_chunk; /* rows of logits at a time; 0 = chosen */
     int64_t threads, device;
     enum tt_switch graph; /* capture the step, where version and backend can */
+    enum tt_switch prefetch; /* gather batches ahead of time */
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
     char fault[32]; /* core/fault.h; "" = none */

@@ -57,6 +57,7 @@ struct tt_loader_options {
     uint64_t position; /* first sample */
     int32_t **buffers; /* count pointers to rows·(seq_len+1) tokens */
     int count;
+    bool on_demand; /* gather a step only when next() asks for it: without prefetch, to see what prefetching is worth */
 };
 tt_status tt_loader_open(const struct tt_loader_options *options, struct tt_loader **out);
 tt_status tt_loader_next(struct tt_loader *l, int32_t **buffer); /* an error of the thread comes out here */

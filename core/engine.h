@@ -13,6 +13,7 @@ struct tt_engine {
     void *arena;
     size_t arena_bytes;
     bool pageable;       /* batches for it are gathered in memory that is not pinned (core/fault.h) */
+    bool no_prefetch;    /* and only when a step asks for one */
     int32_t *val_tokens; /* pinned, on the host: where a batch for TT_X_VAL_TOKENS is gathered */
 };
 

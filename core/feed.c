@@ -31,7 +31,8 @@ tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *d
         TT_TRY(b->ops->event_create(b->self, &f->consumed[i]));
     }
     struct tt_loader_options options = {.data = data, .split = TT_TRAIN, .rows = rows, .seq_len = seq_len,
-                                        .position = position, .buffers = f->buffers, .count = TT_FEED_BUFFERS};
+                                        .position = position, .buffers = f->buffers, .count = TT_FEED_BUFFERS,
+                                        .on_demand = e->no_prefetch};
     return tt_loader_open(&options, &f->loader);
 }
 

@@ -18,6 +18,7 @@ struct tt_loader {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int64_t filled, taken, released;
+    int64_t asked; /* steps that next() has asked for */
     bool stop;
     tt_status error; /* of the thread, which has then ended */
     double waited;
@@ -46,7 +47,7 @@ static void *work(void *arg)
     struct tt_loader *l = arg;
     pthread_mutex_lock(&l->lock);
     while (!l->stop && !l->error) {
-        if (l->filled - l->released == l->o.count) {
+        if (l->filled - l->released == l->o.count || (l->o.on_demand && l->filled == l->asked)) {
             pthread_cond_wait(&l->changed, &l->lock);
             continue;
         }
@@ -126,6 +127,8 @@ tt_status tt_loader_next(struct tt_loader *l, int32_t **buffer)
                      l->o.count);
     } else if (l->filled == l->taken && !l->error) {
         double since = now();
+        l->asked = l->taken + 1;
+        pthread_cond_broadcast(&l->changed);
         while (l->filled == l->taken && !l->error) pthread_cond_wait(&l->changed, &l->lock);
         l->waited += now() - since;
     }

@@ -214,6 +214,7 @@ static tt_status open_fault(struct loop *l)
 {
     enum tt_fault fault = tt_fault_of(l->c);
     l->t->engine->pageable = fault == TT_FAULT_UNPINNED_COPIES;
+    l->t->engine->no_prefetch = l->c->prefetch == TT_SWITCH_OFF;
     if (!fault) return TT_OK;
     l->fault = (struct tt_fault_work){.fault = fault, .config = l->c, .params = l->t->params, .engine = *l->t->engine};
     l->stepper.fault = &l->fault;

@@ -200,6 +200,8 @@ tt_status tt_formula(const char *text, struct tt_formula_scope *scope, struct tt
 {
     struct tt_formula_parser p = {.text = text, .at = text, .scope = scope};
     *out = (struct tt_formula_value){0};
+    for (const char *s = text; *s; s++)
+        if (iscntrl((unsigned char)*s)) return tt_fail(TT_USAGE, "a formula holds no control characters");
     TT_TRY(comparison(&p, out));
     tt_formula_skip(&p);
     return *p.at ? tt_formula_error(&p, "it should end here") : TT_OK;

@@ -47,6 +47,7 @@ static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
     run->steps = r->t.steps;
     run->warmup = r->warmed;
     run->graph = r->graph;
+    run->prefetch = c->prefetch == TT_SWITCH_ON;
     run->flash_refused = r->session.flash_refused;
     fill_shape(run, c, r->session.model);
 }

@@ -55,6 +55,7 @@ tt_status tt_run_open(struct tt_run *r)
     bool validates = fault == TT_FAULT_EVAL_EVERY_STEP;
     TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (validates ? TT_USE_EVAL : 0)));
     r->session.engine.pageable = fault == TT_FAULT_UNPINNED_COPIES;
+    r->session.engine.no_prefetch = c->prefetch == TT_SWITCH_OFF;
     TT_TRY(tt_session_init_weights(&r->session));
     TT_TRY(tt_engine_upload(&r->session.engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(r->o->open_data(c, &r->data));

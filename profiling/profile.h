@@ -28,6 +28,7 @@ struct tt_profile_run {
     int64_t steps, warmup; /* measured, and before them */
     bool tie_embeddings;
     bool graph;            /* the step was captured and replayed */
+    bool prefetch;         /* batches were gathered ahead of time */
     bool flash_refused;    /* the heads are too large for this device's flash attention; the fused one ran */
 };
 

@@ -287,6 +287,31 @@ static void unpinned_copies(void)
     tt_profile_free(&p);
 }
 
+/* No fault, but a switch of exercise 6: --prefetch off. */
+static void gathers_on_demand(void)
+{
+    enum { ROWS = 2, S = 24 };
+    struct tt_config c = shape("");
+    struct tt_data *data;
+    struct tt_loader *l;
+    int32_t room[2][ROWS * (S + 1)], *buffers[2] = {room[0], room[1]}, *got = NULL;
+    memset(room, 0xff, sizeof room);
+    CHECK_OK(open_data(&c, &data));
+    struct tt_loader_options o = {.data = data, .split = TT_TRAIN, .rows = ROWS, .seq_len = S, .buffers = buffers, .count = 2, .on_demand = true};
+    CHECK_OK(tt_loader_open(&o, &l));
+    usleep(20000);
+    CHECK(room[0][0] == -1, "nobody asked yet");
+    CHECK_OK(tt_loader_next(l, &got));
+    CHECK(got == room[0] && room[0][0] >= 0 && room[0][ROWS * (S + 1) - 1] >= 0);
+    usleep(20000);
+    CHECK(room[1][0] == -1, "the second step was not asked for");
+    tt_loader_release(l);
+    CHECK_OK(tt_loader_next(l, &got));
+    CHECK(got == room[1] && room[1][0] >= 0 && tt_loader_waited(l) > 0);
+    tt_loader_close(l);
+    tt_data_close(data);
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 2}, &backend));
@@ -309,6 +334,7 @@ int main(void)
     TEST(eval_every_step);
     TEST(host_norm);
     TEST(hidden);
+    TEST(gathers_on_demand);
     tt_profile_free(&clean);
     remove(ceilings);
     tt_backend_close(&backend);

@@ -88,6 +88,7 @@ for file in share/man/man1/tt.1 share/bash-completion/completions/tt share/zsh/s
     share/fish/vendor_completions.d/tt.fish; do
     [ -s "$tree/$file" ] || fail "not installed: $file"
 done
+env -u TT_EXERCISES "$tree/bin/tt" exercise list | grep -q "moved here" || fail "the installed tt does not find its exercises"
 cmp -s "$tree/share/man/man1/tt.1" tt.1 || fail "the installed manual page is another one"
 for file in LICENSE CHANGELOG.md README.md; do find "$tree/share/doc" -name $file | grep -q . || fail "not installed: $file"; done
 grep -rqlF -e "$source" -e "$TT_BUILD" "$tree/share" && fail "the tree knows where it was made"
