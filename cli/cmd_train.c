@@ -187,6 +187,8 @@ static tt_status prepare(struct training *t)
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
     TT_TRY(check_left(t));
+    if (access(t->c->tensorboard, F_OK) == 0 && !tt_is_dir(t->c->tensorboard))
+        return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", t->c->tensorboard);
     return own_folder(t);
 }
 
