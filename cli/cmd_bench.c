@@ -101,6 +101,8 @@ static tt_status one(struct bench *b, const char *size, const char *version)
     for (int v = 0; v < TT_VERSIONS; v++)
         if (!strcmp(version, tt_version_names[v])) o.c.version = (enum tt_version)v;
     TT_TRY(tt_config_check(&o.c));
+    TT_TRY(tt_take_vocabulary(&o));
+    TT_TRY(tt_config_check(&o.c));
     if (!o.c.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[Ktiming %s %s", size, version);
     tt_status st = measure(b, &s, &o.c, r);
     if (!o.c.quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);

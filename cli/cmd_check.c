@@ -181,7 +181,10 @@ static tt_status run(struct audit *a)
 
 tt_status tt_cmd_check(const struct tt_options *o)
 {
-    struct audit a = {.c = &o->c, .tolerance = tolerance_of(&o->c)};
+    struct tt_options mine = *o;
+    TT_TRY(tt_config_check(&mine.c));
+    TT_TRY(tt_take_vocabulary(&mine));
+    struct audit a = {.c = &mine.c, .tolerance = tolerance_of(&o->c)};
     tt_status st = run(&a);
     tt_grads_free(&a.grads);
     tt_grads_free(&a.other);

@@ -30,10 +30,7 @@ static tt_status prepare(struct tt_diagnosis *d)
     struct tt_config *c = d->c;
     TT_TRY(choose_start(d));
     TT_TRY(tt_config_check(c));
-    bool fixed = d->checkpoint || tt_option_given(&d->o, "vocab-size") || !strcmp(c->data, "builtin") ||
-                 !strcmp(c->data, "random");
-    TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, d->checkpoint, &d->data));
-    c->vocab_size = tt_data_vocab(d->data);
+    TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
     TT_TRY(tt_config_check(c));
     if (c->val_interval > 0) TT_TRY(tt_evaluate_check(c, d->data));
     TT_TRY(tt_open_backend(c, &d->backend));

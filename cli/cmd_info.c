@@ -83,6 +83,20 @@ static void print_step(const struct info *n)
     }
 }
 
+/* Only what is not chosen already. */
+static void print_smaller(const struct tt_config *c)
+{
+    const char *changes[4];
+    int n = 0;
+    if (c->batch_size > 1) changes[n++] = "a smaller --batch-size";
+    if (c->recompute != TT_RECOMPUTE_BLOCK) changes[n++] = "--recompute block";
+    if (c->version != TT_FLASH) changes[n++] = "--version flash";
+    changes[n++] = "a smaller model";
+    printf("That is more than is free here; ");
+    for (int i = 0; i < n; i++) printf("%s%s", i == 0 ? "" : i < n - 1 ? ", " : " or ", changes[i]);
+    printf(" needs less.\n");
+}
+
 static void print_memory(const struct info *n)
 {
     const struct tt_engine *e = &n->session.engine;
@@ -95,7 +109,7 @@ static void print_memory(const struct info *n)
     line("batches ahead", host_bytes(n));
     line("program, libraries", process_bytes);
     if (n->device.memory_free && n->total > (double)n->device.memory_free)
-        printf("That is more than is free here; a smaller --batch-size, --recompute block or --version flash needs less.\n");
+        print_smaller(&n->session.model->config);
 }
 
 /* ---- the plan ---- */

@@ -10,6 +10,7 @@
 #include "cli/profile_with.h"
 #include "core/fault.h"
 #include "core/file.h"
+#include "profiling/advice.h"
 #include "profiling/measure.h"
 #include "profiling/profile_write.h"
 #include "profiling/seal.h"
@@ -76,25 +77,41 @@ static void print_phases(const struct tt_profile *p)
                1e3 * p->phases[i].wall, 1e3 * p->phases[i].device);
 }
 
+static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_profile *, char *))
+{
+    char words[400];
+    of(p, words);
+    if (words[0]) printf("note    %s\n", words);
+}
+
 static void print_head(const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_efficiency *e = &p->efficiency;
     const struct tt_profile_launch *l = &p->launch;
+    char measured[32], predicted[32];
+    tt_format_bytes(p->memory.measured_bytes, measured);
+    tt_format_bytes(p->memory.predicted_bytes, predicted);
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
     printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
            1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
            (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len, (long long)s->kernels,
            p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
     printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
-           1e3 * s->gap_seconds, 100 * s->gap_fraction);
-    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, %.1f %% of the step\n",
-           1e6 * l->launch_seconds, 1e3 * l->total_seconds, 1e6 * l->event_seconds, 100 * l->recorded_overhead);
+           1e3 * fmax(0, s->gap_seconds), 100 * fmax(0, s->gap_fraction));
+    print_remark(p, tt_gap_remark);
+    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, ", 1e6 * l->launch_seconds,
+           1e3 * l->total_seconds, 1e6 * l->event_seconds);
+    if (l->recorded_overhead > 0)
+        printf("%.1f %% of the step\n", 100 * l->recorded_overhead);
+    else
+        printf("within the noise of the step\n");
     printf("MFU     %.1f %% of %.3f TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
            e->mfu_class);
     if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);
-    printf("\nmemory  %.1f MiB, predicted %.1f; most activations in the %s pass\n", p->memory.measured_bytes / 0x1p20,
-           p->memory.predicted_bytes / 0x1p20, p->memory.peak_phase);
+    putchar('\n');
+    print_remark(p, tt_roof_remark);
+    printf("memory  %s, predicted %s; most activations in the %s pass\n", measured, predicted, p->memory.peak_phase);
 }
 
 static tt_status print_json(const struct tt_profile *p)
@@ -137,12 +154,16 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p)
 tt_status tt_cmd_profile(const struct tt_options *o)
 {
     struct tt_profile p = {0};
+    struct tt_options mine = *o;
     struct tt_config c = o->c;
     tt_fault_configure(&c);
     TT_TRY(tt_config_check(&c));
-    if (c.with[0]) return tt_profile_with_tool(o);
+    TT_TRY(tt_take_vocabulary(&mine));
+    c.vocab_size = mine.c.vocab_size;
+    TT_TRY(tt_config_check(&c));
+    if (c.with[0]) return tt_profile_with_tool(&mine);
     if (c.bare) return tt_profile_bare(&c);
-    TT_TRY(tt_profile_prepare(c.out));
+    TT_TRY(tt_profile_check_folder(c.out)); /* what is refused or stopped leaves none behind */
     tt_status st = measure(&c, &p);
     if (!st) st = tt_profile_write(&p, o->c.out);
     if (!st) st = show(&o->c, &p);

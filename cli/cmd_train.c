@@ -138,17 +138,6 @@ static void fit_warmup(struct training *t)
         t->c->warmup_steps = t->c->num_steps / 10;
 }
 
-/* A model for files takes their vocabulary, unless one was asked for or a checkpoint has one. */
-static tt_status open_data(struct training *t)
-{
-    const char *from = t->checkpoint ? t->checkpoint : t->origin;
-    bool fixed = from || tt_option_given(&t->o, "vocab-size") || !strcmp(t->c->data, "builtin") ||
-                 !strcmp(t->c->data, "random");
-    TT_TRY(tt_open_data(t->c, fixed ? t->c->vocab_size : 0, from, &t->data));
-    t->c->vocab_size = tt_data_vocab(t->data);
-    return TT_OK;
-}
-
 static tt_status open_weights(struct training *t)
 {
     t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(t->c)};
@@ -189,7 +178,7 @@ static tt_status prepare(struct training *t)
     fit_warmup(t);
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
-    TT_TRY(open_data(t));
+    TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
     TT_TRY(tt_config_check(t->c));
     if (t->c->val_interval > 0) TT_TRY(tt_evaluate_check(t->c, t->data));
     TT_TRY(tt_open_backend(t->c, &t->backend));
@@ -198,6 +187,8 @@ static tt_status prepare(struct training *t)
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
     TT_TRY(check_left(t));
+    if (access(t->c->tensorboard, F_OK) == 0 && !tt_is_dir(t->c->tensorboard))
+        return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", t->c->tensorboard);
     return own_folder(t);
 }
 

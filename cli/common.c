@@ -85,6 +85,23 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
     return tt_data_open(&options, out);
 }
 
+tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
+{
+    struct tt_config *c = &o->c;
+    bool fixed = from || tt_option_given(o, "vocab-size") || !strcmp(c->data, "builtin") || !strcmp(c->data, "random");
+    TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, from, out));
+    c->vocab_size = tt_data_vocab(*out);
+    return TT_OK;
+}
+
+tt_status tt_take_vocabulary(struct tt_options *o)
+{
+    struct tt_data *data;
+    TT_TRY(tt_open_training_data(o, NULL, &data));
+    tt_data_close(data);
+    return TT_OK;
+}
+
 static void warn(const char *line, void *arg)
 {
     (void)arg;

@@ -17,6 +17,12 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
+/* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a checkpoint
+ * `from`, which may be NULL, has one. */
+tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out);
+/* The same for what opens its data later: only the vocabulary is taken. */
+tt_status tt_take_vocabulary(struct tt_options *o);
+
 /* The first sequences of the data into every slot for the tokens of a step. */
 tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data);
 

@@ -56,12 +56,13 @@ static void judge_memory(struct tt_diagnosis *d)
         int64_t middle = low + (high - low) / 2;
         *(fits(d, middle, 0.9 * d->room) ? &low : &high) = middle;
     }
+    bool recomputes = d->c->recompute == TT_RECOMPUTE_BLOCK;
     if (low > 0)
-        snprintf(change, sizeof change,
-                 "--batch-size %lld fits; --grad-accum keeps the tokens of a step, --recompute block saves more",
-                 (long long)low);
+        snprintf(change, sizeof change, "--batch-size %lld fits; --grad-accum keeps the tokens of a step%s",
+                 (long long)low, recomputes ? "" : ", --recompute block saves more");
     else
-        snprintf(change, sizeof change, "--recompute block, or a smaller model: not even --batch-size 1 fits");
+        snprintf(change, sizeof change, "%sa smaller model: not even --batch-size 1 fits",
+                 recomputes ? "" : "--recompute block, or ");
     tt_format_bytes(d->need, need);
     tt_format_bytes(d->room, room);
     find(d, d->need > most ? TT_FATAL : TT_WARN, change, "the run takes %s of device memory, of which %s are free",
@@ -100,7 +101,9 @@ static void judge_disk(struct tt_diagnosis *d)
     if (d->disk_free >= 0 && d->disk_need > d->disk_free) {
         tt_format_bytes(d->disk_need, need);
         tt_format_bytes(d->disk_free, room);
-        find(d, TT_FATAL, "free some space, choose another --out, or a smaller --keep",
+        find(d, TT_FATAL,
+             2 * d->checkpoint_bytes <= d->disk_free ? "free some space, choose another --out, or a smaller --keep"
+                                                     : "free some space, or choose another --out",
              "checkpoints take %s, and %s are free at %s", need, room, out);
     }
     snprintf(parent, sizeof parent, "%s", out);

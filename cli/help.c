@@ -329,7 +329,7 @@ const struct tt_exit_code tt_exit_codes[] = {
     {4, "`tt profile --with`: that profiler is not installed"},
     {5, "`tt compare --fail-if`: a condition holds"},
     {6, "`tt diagnose`: the run would work, but there are warnings"},
-    {130, "stopped by a signal, after saving"},
+    {130, "stopped by a signal; `tt train` saves its run first"},
 };
 const int tt_exit_code_count = sizeof tt_exit_codes / sizeof *tt_exit_codes;
 

@@ -104,8 +104,9 @@ static void put_presets(struct tt_text *out)
 
 static const char around[] = ".SH ENVIRONMENT\n"
                              ".TP\n.B OMP_NUM_THREADS\nCPU threads, where \\fB\\-\\-threads\\fR does not say.\n"
-                             ".TP\n.B XDG_CACHE_HOME\nWhere a GPU's timed matrix products are kept, in "
-                             "\\fItt/gemm.txt\\fR; else in \\fI~/.cache\\fR.\n"
+                             ".TP\n.B XDG_CACHE_HOME\nIts folder \\fItt\\fR keeps what was measured of a device: "
+                             "\\fIceilings.json\\fR, the roofs of a profile, and \\fIgemm.txt\\fR, a GPU's timed matrix "
+                             "products. Without it they are in \\fI~/.cache/tt\\fR.\n"
                              ".TP\n.B TT_CPU_GEMM\n\\fBbuiltin\\fR multiplies matrices without the BLAS.\n"
                              ".TP\n.B TT_CPU_ISA\nThe instruction set of the CPU kernels, where the processor has it: "
                              "\\fBbase\\fR, \\fBv3\\fR, \\fBv4\\fR.\n"

@@ -435,7 +435,8 @@ bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row
     bool by_checkpoint = reads && !row->here && tt_option_find(TT_CMD_TRAIN, row->name);
     bool by_size = !row->value && tt_option_find(o->command, "sizes");
     bool files = o->c.data[0] && strcmp(o->c.data, "builtin") != 0 && strcmp(o->c.data, "random") != 0;
-    bool trains = o->command == TT_CMD_TRAIN || o->command == TT_CMD_DIAGNOSE;
+    bool trains = o->command == TT_CMD_TRAIN || o->command == TT_CMD_DIAGNOSE || o->command == TT_CMD_PROFILE ||
+                  o->command == TT_CMD_CHECK || o->command == TT_CMD_BENCH;
     bool by_data = trains && files && strcmp(row->name, "vocab-size") == 0;
     if (by_data) *whose = "the data's own";
     if (by_checkpoint) *whose = "the checkpoint's own";

@@ -99,6 +99,7 @@ struct list {
     const struct tt_profile *p;
     struct tt_advice *out;
     int n;
+    bool own; /* a run of tt, which its options change; else what another profiler saw of any program */
 };
 
 /* What the whole gains when a part of it, `share`, becomes `times` as fast. */
@@ -124,7 +125,8 @@ static void about_gaps(struct list *l)
     double gaps = tt_family_share(p, TT_FAMILY_GAP);
     char launch[32];
     if (gaps < 0.08) return;
-    const char *what = p->run.graph ? "give each kernel more work: a larger --batch-size or --seq-len"
+    const char *what = !l->own        ? "capture the step as a graph, or give each kernel more work: larger batches"
+                       : p->run.graph ? "give each kernel more work: a larger --batch-size or --seq-len"
                        : strcmp(p->run.version, "baseline") == 0
                            ? "launch fewer kernels, and as a graph: --version fused"
                            : "capture the step as a graph (--graph on), or give kernels more work";
@@ -139,7 +141,8 @@ static void about_attention(struct list *l)
                    group_share(l->p, "attention_output");
     double softmax = group_share(l->p, "attention_softmax");
     if (share < 0.1 || softmax == 0) return; /* without a softmax of its own it is in tiles already */
-    advise(l, amdahl(share, INFINITY), "compute attention in tiles, without S×S in memory: --version flash",
+    advise(l, amdahl(share, INFINITY), l->own ? "compute attention in tiles, without S×S in memory: --version flash"
+                  : "compute attention in tiles, without S×S in memory: flash attention",
            "scores, softmax and output take %.0f %% of the step, %.0f %% of that in softmax, which does little but "
            "read and write S×S",
            100 * share, 100 * softmax / share);
@@ -162,9 +165,10 @@ static void about_optimizer(struct list *l)
     if (share < 0.12) return;
     bool baseline = strcmp(l->p->run.version, "baseline") == 0;
     advise(l, amdahl(share, baseline ? 3 : 2),
-           baseline ? "clip and update all parameters in one kernel: --fuse optimizer"
+           !l->own    ? "update all parameters in one kernel, or give each update more tokens"
+           : baseline ? "clip and update all parameters in one kernel: --fuse optimizer"
                     : "more tokens for each update: --grad-accum 2, or a larger --batch-size",
-           "clipping and AdamW take %.0f %% of the step, however many tokens it has", 100 * share);
+           "clipping and the optimiser take %.0f %% of the step, however many tokens it has", 100 * share);
 }
 
 /* Matrix products, by what they reach of the roof. */
@@ -186,7 +190,8 @@ static void about_products(struct list *l)
                "matrix products take %.0f %% of the step, in fp32", 100 * share);
     if (reached < 70)
         advise(l, amdahl(share, 100 / reached),
-               "larger matrix products: a larger --batch-size, or fused projections (--fuse qkv,gate-up)",
+               l->own ? "larger matrix products: a larger --batch-size, or fused projections (--fuse qkv,gate-up)"
+                      : "larger matrix products: larger batches, or several products as one",
                "matrix products take %.0f %% of the step and reach %.0f %% of their roof", 100 * share, reached);
 }
 
@@ -257,7 +262,7 @@ static int most_first(const void *x, const void *y)
 
 int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])
 {
-    struct list l = {p, out, 0};
+    struct list l = {p, out, 0, p->run.version[0] != 0};
     about_gradients(&l);
     about_gaps(&l);
     about_attention(&l);

@@ -12,6 +12,8 @@ tt_status tt_measure_copy(struct tt_backend *b, double *bytes_per_second);
 
 struct tt_ceilings {
     double flops, bandwidth; /* measured */
+    char measured[32];       /* when: 2025-01-31T12:00:00Z; "" where an older file does not tell */
+    bool kept;               /* they come from the file: another day's load may have been another */
 };
 
 /* Both, from the file of earlier measurements when it has this device, library and precision; else measured, and kept

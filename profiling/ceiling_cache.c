@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/config.h"
 #include "core/file.h"
@@ -28,7 +29,10 @@ static bool same(const struct entry *a, const struct entry *b)
 
 static void take(struct file *f, const struct tt_json *j)
 {
-    struct entry e = {.c = {tt_json_number(j, "flops_per_second", 0), tt_json_number(j, "bytes_per_second", 0)}};
+    struct entry e = {.c = {.flops = tt_json_number(j, "flops_per_second", 0),
+                            .bandwidth = tt_json_number(j, "bytes_per_second", 0),
+                            .kept = true}};
+    snprintf(e.c.measured, sizeof e.c.measured, "%s", tt_json_string(j, "measured", ""));
     snprintf(e.backend, sizeof e.backend, "%s", tt_json_string(j, "backend", ""));
     snprintf(e.device, sizeof e.device, "%s", tt_json_string(j, "device", ""));
     snprintf(e.library, sizeof e.library, "%s", tt_json_string(j, "library", ""));
@@ -65,6 +69,7 @@ static void put_entry(struct tt_json_writer *w, const struct entry *e)
     tt_json_put_string(w, "precision", e->precision);
     tt_json_put_number(w, "flops_per_second", e->c.flops);
     tt_json_put_number(w, "bytes_per_second", e->c.bandwidth);
+    tt_json_put_string(w, "measured", e->c.measured);
     tt_json_end(w, '}');
 }
 
@@ -99,6 +104,13 @@ static enum tt_dtype type_of(enum tt_precision p)
     return p == TT_PREC_BF16 ? TT_BF16 : p == TT_PREC_FP16 ? TT_F16 : TT_F32;
 }
 
+static void note_time(struct tt_ceilings *c)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(c->measured, sizeof c->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+}
+
 static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache,
                       bool again)
 {
@@ -110,6 +122,7 @@ static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, 
         }
     TT_TRY(tt_measure_gemm(b, type, &e->c.flops));
     TT_TRY(tt_measure_copy(b, &e->c.bandwidth));
+    note_time(&e->c);
     keep(f, e);
     if (cache) save(cache, f);
     return TT_OK;

@@ -68,6 +68,8 @@ static void make_efficiency(const struct tt_run *r, const struct tt_ceilings *c,
     e->bandwidth_percent = 100 * e->bytes_per_second / c->bandwidth;
     e->ridge = c->flops / c->bandwidth;
     e->ridge_datasheet = e->datasheet_flops_per_second / e->datasheet_bytes_per_second;
+    snprintf(e->roofs_measured, sizeof e->roofs_measured, "%s", c->measured);
+    e->roofs_kept = c->kept;
     snprintf(e->mfu_class, sizeof e->mfu_class, "%s", tt_mfu_class(e->mfu_percent));
     snprintf(e->bound, sizeof e->bound, "%s", e->intensity >= e->ridge ? "compute" : "memory");
 }

@@ -116,8 +116,9 @@ static void make_component(struct parts *t, int which)
     }
     c->kernels = (int64_t)round(kernels);
     if (components[which].is == is_forward) c->backward = NAN;
-    if (components[which].is == is_any) c->seconds = t->out->step.seconds;
-    c->share = c->seconds / t->out->step.seconds;
+    double whole = t->out->step.seconds + fmax(0, -t->out->step.gap_seconds); /* no part is more than all of it */
+    if (components[which].is == is_any) c->seconds = whole;
+    c->share = c->seconds / whole;
 }
 
 tt_status tt_derive_parts(struct tt_run *r, struct tt_profile *out)

@@ -89,16 +89,45 @@ static tt_status path_in(const char *dir, const char *name, char *out, size_t si
     return tt_fail(TT_USAGE, "%s: the path is too long", dir);
 }
 
-tt_status tt_profile_prepare(const char *dir)
+static tt_status other_things(const char *dir)
 {
     char path[4096];
     TT_TRY(path_in(dir, "profile.json", path, sizeof path));
+    if (!holds_things(dir) || tt_is_file(path)) return TT_OK;
+    return tt_fail(TT_USAGE, "%s holds other things and no profile; choose another folder with --out, or empty it", dir);
+}
+
+/* The folder itself, or the nearest one above it that is there. */
+static tt_status nearest_folder(const char *dir, char *out, size_t size)
+{
+    TT_TRY(path_in(dir, "", out, size));
+    while (access(out, F_OK) && errno == ENOENT) {
+        char *slash = strrchr(out, '/');
+        if (slash && slash > out)
+            *slash = 0;
+        else
+            strcpy(out, slash ? "/" : ".");
+    }
+    return TT_OK;
+}
+
+tt_status tt_profile_check_folder(const char *dir)
+{
+    char path[4096];
+    TT_TRY(nearest_folder(dir, path, sizeof path));
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') path[--n] = 0;
+    if (access(path, F_OK) == 0 && !tt_is_dir(path))
+        return tt_fail(TT_USAGE, "%s is a file; --out names a folder", path);
+    if (access(path, W_OK | X_OK)) return tt_file_error(errno, "write into", path);
+    return other_things(dir);
+}
+
+tt_status tt_profile_prepare(const char *dir)
+{
     TT_TRY(tt_make_dirs(dir));
     if (access(dir, W_OK | X_OK)) return tt_file_error(errno, "write into", dir);
-    if (holds_things(dir) && !tt_is_file(path))
-        return tt_fail(TT_USAGE, "%s holds other things and no profile; choose another folder with --out, or empty it",
-                       dir);
-    return TT_OK;
+    return other_things(dir);
 }
 
 static tt_status write_report(const struct tt_profile *p, const char *path)

@@ -119,11 +119,14 @@ static void group_bars(struct tt_text *t, const struct tt_profile *p)
 
 static void groups(struct tt_text *t, const struct tt_profile *p)
 {
+    char words[400];
     html_section(t, "time", "Where the time goes");
     group_bars(t, p);
     html_note(
         t,
         "Device time of one step; gaps are the time in which the device had nothing to do. Shares add up to 100 %%.");
+    tt_gap_remark(p, words);
+    if (words[0]) html_paragraph(t, "%s", words);
     html_fold(t, "The same as a table", true);
     html_table(t, "group|" ROW_COLUMNS);
     for (int i = 0; i < p->groups_count; i++) {
@@ -259,7 +262,8 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     html_row_end(t);
     html_row(t);
     html_cell(t, "overhead of recording, %%");
-    html_number(t, l->recorded_overhead, html_fixed(100 * l->recorded_overhead, 1, b));
+    html_number(t, l->recorded_overhead,
+                l->recorded_overhead < 0 ? "within the noise" : html_fixed(100 * l->recorded_overhead, 1, b));
     html_row_end(t);
     html_table_end(t);
     html_section_end(t);

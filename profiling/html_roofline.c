@@ -102,13 +102,18 @@ static void figure(struct tt_text *t, const char *name, double value, const char
 
 void html_efficiency(struct tt_text *t, const struct tt_profile *p)
 {
+    char words[400];
     const struct tt_profile_efficiency *e = &p->efficiency;
     html_section(t, "efficiency", "Efficiency");
     if (isfinite(e->mfu_percent))
         html_paragraph(t,
-                       "The step reaches %.1f %% of what the device was measured to multiply: %s. By its intensity the "
-                       "step as a whole is bound by %s.",
-                       e->mfu_percent, e->mfu_class, e->bound[0] ? e->bound : "n/a");
+                       "The step reaches %.1f %% of what the device was measured to multiply; the class of such a "
+                       "utilisation is called %s.",
+                       e->mfu_percent, e->mfu_class);
+    tt_bound_remark(p, words);
+    if (isfinite(e->mfu_percent) && words[0]) html_paragraph(t, "%s", words);
+    tt_roof_remark(p, words);
+    if (words[0]) html_paragraph(t, "%s", words);
     html_table(t, "figure|#causal attention counted as half|#counted in full");
     figure(t, "forward FLOPs", e->forward_flops, "", &e->forward_flops_full);
     figure(t, "backward FLOPs", e->backward_flops, "", &e->backward_flops_full);

@@ -104,6 +104,8 @@ struct tt_profile_efficiency {
     char mfu_class[48];  /* of mfu_percent, below 20, 40, to 60, above: "severely underused (launch overhead)", "memory-bound",
                           * "mixed", "compute-bound" */
     char bound[16];      /* "memory" or "compute": intensity against the ridge */
+    char roofs_measured[32]; /* when the two rates were, as run.created; "": not known */
+    bool roofs_kept;         /* by an earlier run */
 };
 
 struct tt_profile_roof {
@@ -166,12 +168,12 @@ struct tt_profile_sweep {
 /* ---- parts, steps, gradients, events ---- */
 
 /* embedding, block (the mean of the layers), block attention, block ffn, block norms, head + loss, forward, forward +
- * backward, full step (with its gaps). */
+ * backward, full step (with its gaps; where the kernels add up to more than the step, what they add up to). */
 struct tt_profile_component {
     char name[32];
     int64_t kernels;
     double forward, backward, seconds; /* of one such; backward NaN where there is none */
-    double share;                      /* seconds over step.seconds */
+    double share;                      /* seconds over those of the full step */
     double flops, bytes;
 };
 
@@ -236,6 +238,8 @@ tt_status tt_profile_write_memory(const struct tt_profile *p, const char *path);
 tt_status tt_profile_write_roofline(const struct tt_profile *p, const char *path);  /* JSON */
 tt_status tt_profile_write_summary(const struct tt_profile *p, const char *path);   /* Markdown */
 
+/* Only sees whether a profile could be written there; makes nothing. */
+tt_status tt_profile_check_folder(const char *dir);
 /* Makes the folder and sees that it can be written to. One that holds other things and no profile is refused. */
 tt_status tt_profile_prepare(const char *dir);
 /* All of these into that folder, and report.html (html.h). */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profiling/advice.h"
 #include "profiling/profile_write.h"
 
 enum { TOP = 15 };
@@ -22,14 +23,42 @@ static struct cell number(double x, const char *format, double scale)
 static struct cell ms(double seconds) { return number(seconds, "%.3f", 1e3); }
 static struct cell us(double seconds) { return number(seconds, "%.2f", 1e6); }
 static struct cell percent(double fraction) { return number(fraction, "%.1f", 100); }
-static struct cell mib(double bytes) { return number(bytes, "%.1f", 0x1p-20); }
-static struct cell giga(double x) { return number(x, "%.3f", 1e-9); }
+/* A tiny model's figures keep their digits: 0.0312 and not 0.0. */
+static struct cell scaled(double x, const char *format, double scale)
+{
+    return number(x, fabs(x * scale) < 1 ? "%.3g" : format, scale);
+}
+static struct cell mib(double bytes) { return scaled(bytes, "%.1f", 0x1p-20); }
+static struct cell giga(double x) { return scaled(x, "%.3f", 1e-9); }
 static struct cell tera(double x) { return number(x, "%.4g", 1e-12); }
 static struct cell plain(double x) { return number(x, "%.2f", 1); }
+
+/* What another profiler recorded tells nothing of the model, its FLOPs or its memory. */
+static bool knows_model(const struct tt_profile *p) { return p->run.num_layers > 0; }
+
+static void remark(struct tt_text *t, void (*of)(const struct tt_profile *, char *), const struct tt_profile *p)
+{
+    char words[400];
+    of(p, words);
+    if (words[0]) tt_text_printf(t, "%s\n\n", words);
+}
+
+static void head_of_import(struct tt_text *t, const struct tt_profile *p)
+{
+    const struct tt_profile_run *r = &p->run;
+    tt_text_printf(t, "# Profile: %s\n\n", r->source[0] ? r->source : "imported");
+    if (r->device[0]) tt_text_printf(t, "%s; ", r->device);
+    tt_text_printf(t, "read by tt %s, %s.\n\n", r->tt, r->created);
+    remark(t, tt_headline, p);
+}
 
 static void head(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_run *r = &p->run;
+    if (!knows_model(p)) {
+        head_of_import(t, p);
+        return;
+    }
     tt_text_printf(t, "# Profile: %s, %s, %s\n\n", r->preset, r->version, r->precision);
     tt_text_printf(t, "%s (%s), %s; tt %s with backend %s, %s.\n\n", r->device, r->arch, r->library, r->tt, r->backend,
                    r->created);
@@ -45,8 +74,29 @@ static void head(struct tt_text *t, const struct tt_profile *p)
         tt_text_puts(t, "Its heads are too large for this device's flash attention; the fused one ran.\n\n");
 }
 
+/* Of a recording only what its tool saw. */
+static void recorded_step(struct tt_text *t, const struct tt_profile *p)
+{
+    const struct tt_profile_step *s = &p->step;
+    tt_text_printf(t, "## %s\n\n| | |\n|---|---|\n", p->run.steps > 1 ? "The step" : "What was recorded");
+    if (isfinite(s->seconds)) tt_text_printf(t, "| from the first to the last | %s ms |\n", ms(s->seconds).s);
+    tt_text_printf(t, "| sum of the kernels | %s ms |\n", ms(s->kernel_seconds).s);
+    if (isfinite(s->gap_seconds))
+        tt_text_printf(t, "| nothing ran | %s ms, %s %% |\n", ms(s->gap_seconds).s, percent(s->gap_fraction).s);
+    tt_text_printf(t, "| kernels | %lld |\n", (long long)s->kernels);
+    if (isfinite(p->launch.launch_seconds))
+        tt_text_printf(t, "| launch cost | %s us each, %s ms together |\n", us(p->launch.launch_seconds).s,
+                       ms(p->launch.total_seconds).s);
+    if (isfinite(p->launch.waits)) tt_text_printf(t, "| host waits | %s |\n", plain(p->launch.waits).s);
+    tt_text_puts(t, "\n");
+}
+
 static void step(struct tt_text *t, const struct tt_profile *p)
 {
+    if (!knows_model(p)) {
+        recorded_step(t, p);
+        return;
+    }
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_launch *l = &p->launch;
     tt_text_printf(t, "## The step\n\n| | |\n|---|---|\n");
@@ -70,14 +120,17 @@ static void step(struct tt_text *t, const struct tt_profile *p)
     tt_text_printf(t,
                    "| overhead of recording | %s us per event, subtracted; the recorded step took %s ms, %s %% %s |\n",
                    us(l->event_seconds).s, ms(l->recorded_seconds).s, percent(fabs(l->recorded_overhead)).s,
-                   l->recorded_overhead < 0 ? "less" : "more");
-    tt_text_printf(t, "| loss, norm of the gradients after %lld steps | %.4f, %.4f |\n\n",
-                   (long long)(p->samples_count ? p->samples[p->samples_count - 1].step : 0), s->loss, s->grad_norm);
+                   l->recorded_overhead < 0 ? "less: within the noise" : "more");
+    tt_text_printf(t, "| loss, norm of the gradients after %lld steps | %s, %s |\n\n",
+                   (long long)(p->samples_count ? p->samples[p->samples_count - 1].step : 0),
+                   number(s->loss, "%.4f", 1).s, number(s->grad_norm, "%.4f", 1).s);
+    remark(t, tt_gap_remark, p);
 }
 
 static void efficiency(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
+    if (!isfinite(e->mfu_percent)) return;
     tt_text_printf(t, "## Efficiency\n\n| | causal | full |\n|---|---|---|\n");
     tt_text_printf(t, "| forward GFLOP | %s | %s |\n", giga(e->forward_flops).s, giga(e->forward_flops_full).s);
     tt_text_printf(t, "| backward GFLOP | %s | %s |\n", giga(e->backward_flops).s, giga(e->backward_flops_full).s);
@@ -94,13 +147,14 @@ static void efficiency(struct tt_text *t, const struct tt_profile *p)
                    e->mfu_class);
     tt_text_printf(
         t,
-        "The kernels do %s GFLOP and move %s GB: %s FLOP/byte, and the roofs meet at %s (datasheet %s), so the step "
-        "is bound by %s. Measured roofs: %s TFLOP/s, %s TB/s; datasheet %s, %s. The step moves %s TB/s, %s %% of the "
-        "copy.\n\n",
+        "The kernels do %s GFLOP and move %s GB: %s FLOP/byte, and the roofs meet at %s (datasheet %s). Measured "
+        "roofs: %s TFLOP/s, %s TB/s; datasheet %s, %s. The step moves %s TB/s, %s %% of the copy.\n\n",
         giga(e->plan_flops).s, giga(e->plan_bytes).s, plain(e->intensity).s, plain(e->ridge).s,
-        plain(e->ridge_datasheet).s, e->bound, tera(e->gemm_flops_per_second).s, tera(e->copy_bytes_per_second).s,
+        plain(e->ridge_datasheet).s, tera(e->gemm_flops_per_second).s, tera(e->copy_bytes_per_second).s,
         tera(e->datasheet_flops_per_second).s, tera(e->datasheet_bytes_per_second).s, tera(e->bytes_per_second).s,
         plain(e->bandwidth_percent).s);
+    remark(t, tt_bound_remark, p);
+    remark(t, tt_roof_remark, p);
 }
 
 static void rows(struct tt_text *t, const struct tt_profile_row *rows, int n, bool operators)
@@ -123,14 +177,21 @@ static void rows(struct tt_text *t, const struct tt_profile_row *rows, int n, bo
 
 static void phases(struct tt_text *t, const struct tt_profile *p)
 {
+    if (!p->phases_count) return;
     tt_text_puts(t, "## Phases\n\n| phase | kernels | wall ms | host ms | device ms |\n|---|---|---|---|---|\n");
     for (int i = 0; i < p->phases_count; i++) {
         const struct tt_profile_phase *f = &p->phases[i];
         tt_text_printf(t, "| %s | %lld | %s | %s | %s |\n", f->name, (long long)f->kernels, ms(f->wall).s,
                        ms(f->host).s, ms(f->device).s);
     }
+    tt_text_puts(t, "\n");
+}
+
+static void components(struct tt_text *t, const struct tt_profile *p)
+{
+    if (!p->components_count) return;
     tt_text_puts(t,
-                 "\n## Components\n\n| component | kernels | forward ms | backward ms | total ms | share % | GFLOP |\n"
+                 "## Components\n\n| component | kernels | forward ms | backward ms | total ms | share % | GFLOP |\n"
                  "|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < p->components_count; i++) {
         const struct tt_profile_component *c = &p->components[i];
@@ -143,6 +204,7 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
 static void memory(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_memory *m = &p->memory;
+    if (!p->memory_kinds_count) return;
     tt_text_printf(t,
                    "## Memory\n\nPredicted %s MiB, measured %s MiB. Most activations are alive in the %s pass, at `%s`",
                    mib(m->predicted_bytes).s, mib(m->measured_bytes).s, m->peak_phase, m->peak_operation);
@@ -152,6 +214,7 @@ static void memory(struct tt_text *t, const struct tt_profile *p)
     for (int i = 0; i < p->memory_kinds_count; i++)
         tt_text_printf(t, "| %s | %s | %s |\n", p->memory_kinds[i].kind, mib(p->memory_kinds[i].predicted).s,
                        mib(p->memory_kinds[i].measured).s);
+    if (!p->sweeps_count) return;
     tt_text_puts(
         t,
         "\n| sweep | value | predicted MiB | activations MiB | measured MiB | step ms |\n|---|---|---|---|---|---|\n");
@@ -173,8 +236,9 @@ tt_status tt_profile_write_summary(const struct tt_profile *p, const char *path)
                    p->operators_count < TOP ? p->operators_count : TOP, p->operators_count);
     rows(&t, p->operators, p->operators_count < TOP ? p->operators_count : TOP, true);
     phases(&t, p);
+    components(&t, p);
     efficiency(&t, p);
     memory(&t, p);
-    if (t.n) t.s[--t.n] = 0;
+    while (t.n && t.s[t.n - 1] == '\n') t.s[--t.n] = 0; /* the newline at the end comes with saving */
     return tt_profile_save(&t, path);
 }

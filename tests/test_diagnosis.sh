@@ -47,6 +47,8 @@ expect 6 "nothing to learn" $tiny --data random --quick
 expect 6 "would be lost" $tiny --out "" --quick
 expect 1 "would fail: the run takes .* of device memory" --preset medium --batch-size 20000 --quick
 shows "--batch-size [0-9]+ fits"
+expect 1 "would fail: the run takes .* of device memory" --preset medium --batch-size 20000 --recompute block --quick
+grep -q -- "--recompute block saves" ../out && fail "advises --recompute block, which is on already"
 shows '^failure'
 expect 1 "is a file" $tiny --quick --out ../text.txt/run
 if [ "$(id -u)" != 0 ]; then

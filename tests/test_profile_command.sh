@@ -35,10 +35,18 @@ for file in profile.json operators.csv trace.json memory.json roofline.json summ
     [ -s "first/$file" ] || fail "no $file"
 done
 [ -s cache/tt/ceilings.json ] || fail "the measured rates are not kept"
+rate() { sed -i "s/\"flops_per_second\": [^,]*/\"flops_per_second\": $1/" cache/tt/ceilings.json; }
+grep -qF "by this run" out || fail "it does not say when the rates were measured"
+rate 1e15 # one that nothing beats
 before=$(cksum <cache/tt/ceilings.json)
 expect 0 "saved   first" "$TT" profile $tiny $quick --out first --quiet
 grep -q "swiglu_gate_up" out && fail "--quiet prints tables"
 [ "$before" = "$(cksum <cache/tt/ceilings.json)" ] || fail "the rates were measured again"
+grep -qF -- "--remeasure" out || fail "it does not say that the rates were kept"
+grep -qF -- "--remeasure" first/summary.md && grep -qF -- "--remeasure" first/report.html || fail "kept rates are not told in the folder"
+rate 1e3 # one that every step beats
+expect 0 "by this run" "$TT" profile $tiny $quick --out first
+grep -qF '"flops_per_second": 1000,' cache/tt/ceilings.json && fail "rates that a step beats stay"
 expect 0 '"mfu_percent"' "$TT" profile $tiny $quick --out first --json
 expect 0 "saved   deep/down/here" "$TT" profile $tiny $quick --version baseline --sweep batch --out deep/down/here
 [ "$(grep -c '^operator,' deep/down/here/operators.csv)" -gt "$(grep -c '^operator,' first/operators.csv)" ] ||
@@ -49,13 +57,20 @@ passed "profiles"
 mkdir thesis && echo precious >thesis/chapter1.tex
 expect 2 "holds other things" "$TT" profile $tiny $quick --out thesis
 [ "$(ls thesis)" = chapter1.tex ] || fail "something was written into a folder of other things"
-expect 1 "chapter1.tex" "$TT" profile $tiny $quick --out thesis/chapter1.tex
+expect 2 "chapter1.tex" "$TT" profile $tiny $quick --out thesis/chapter1.tex
 expect 2 "out" "$TT" profile $tiny $quick --out ""
 expect 2 "num-steps" "$TT" profile --num-steps 0
 expect 2 "sweep" "$TT" profile --sweep depth
 expect 2 "did you mean" "$TT" profile --num-step 3
 expect 2 "num-heads" "$TT" profile --hidden-dim 30 --num-heads 4 --out nothing
 [ -e nothing ] && fail "a wrong shape left a folder"
+expect 2 "missing.txt" "$TT" profile $tiny $quick --data missing.txt --out nothing
+[ -e nothing ] && fail "missing data left a folder"
+seq 1 2000 >numbers.txt
+texts=${tiny/--vocab-size 50/}
+expect 0 "saved   of_text" "$TT" profile $texts $quick --data numbers.txt --out of_text --quiet
+expect 0 "tensors have a gradient" "$TT" check grads $texts --data numbers.txt --quiet
+expect 2 "vocab-size" "$TT" profile $tiny $quick --data numbers.txt --out nothing
 if [ "$(id -u)" != 0 ]; then
     mkdir locked && chmod a-w locked
     expect 1 "locked" "$TT" profile $tiny $quick --out locked

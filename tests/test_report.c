@@ -290,6 +290,42 @@ static void advises_by_what_was_measured(void)
 
 /* ---- comparisons ---- */
 
+static void says_what_the_figures_hide(void)
+{
+    struct tt_profile p = by_hand(1);
+    struct tt_advice advice[TT_ADVICE_LIMIT];
+    char words[400];
+    tt_gap_remark(&p, words);
+    CHECK(!words[0], "%s", words);
+    p.step.gap_seconds = -2e-3;
+    p.step.gap_fraction = -0.2;
+    tt_gap_remark(&p, words);
+    CHECK(strstr(words, "2.00 ms (20.0 %) more") && strstr(words, "shares are of the recorded sum"), "%s", words);
+    for (int i = 0; i < p.groups_count; i++) p.groups[i].flops_per_second = 1e12;
+    p.efficiency.flops_per_second = 1.5e12;
+    tt_roof_remark(&p, words);
+    CHECK(!words[0], "an older profile does not tell: %s", words);
+    p.efficiency.roofs_kept = true;
+    strcpy(p.efficiency.roofs_measured, "2025-01-31T12:00:00Z");
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "at 2025-01-31T12:00:00Z and kept; --remeasure") && !strstr(words, "busy"), "%s", words);
+    p.groups[0].flops_per_second = 6e12;
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "busy"), "a group beats the roof: %s", words);
+    strcpy(p.efficiency.bound, "memory");
+    tt_bound_remark(&p, words);
+    CHECK(strstr(words, "as its class says"), "%s", words);
+    strcpy(p.efficiency.bound, "compute");
+    tt_bound_remark(&p, words);
+    CHECK(strstr(words, "not what limits it"), "%s", words);
+    p.run.version[0] = 0; /* another program */
+    int n = tt_advise(&p, advice);
+    for (int i = 0; i < n; i++)
+        CHECK(!strstr(advice[i].what, "--version") && !strstr(advice[i].what, "--graph"), "%s", advice[i].what);
+    CHECK(n > 0);
+    tt_profile_free(&p);
+}
+
 static void save(struct tt_profile *p, const char *name)
 {
     CHECK_OK(tt_make_dirs(in(name)));
@@ -448,6 +484,7 @@ int main(void)
     TEST(writes_a_whole_page);
     TEST(an_empty_profile_is_a_page_too);
     TEST(advises_by_what_was_measured);
+    TEST(says_what_the_figures_hide);
     TEST(compares_profiles);
     TEST(noise_is_no_regression);
     TEST(compares_benchmarks_and_training_runs);

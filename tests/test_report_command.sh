@@ -27,6 +27,12 @@ for file in nsys_kern_sum.csv nsys_stats.csv nsys_gpu_trace.csv ncu_raw.csv ncu_
         checks=$((checks + 1))
         [ -s "import/$file/$made" ] || fail "$file: no $made"
     done
+    for wrong in nan ' 0 layers' '****' ', , ' 'by .' '## Memory' '## Components' '## Efficiency'; do
+        checks=$((checks + 1))
+        grep -qF -- "$wrong" "import/$file/summary.md" && fail "$file: summary.md has \"$wrong\", which no tool told"
+    done
+    checks=$((checks + 1))
+    grep -qE -- '--(version|graph|fuse|batch-size|grad-accum) ' out "import/$file/report.html" && fail "$file: advises options of tt"
 done
 run 0 report --import "$profiles/rocprofv3_kernel_trace.csv" "$profiles/rocprofv3_memory_copy_trace.csv" "$profiles/rocprofv3_hip_api_trace.csv" --out roc --num-steps 1
 says out "rocprofv3 trace of 2 copies"

@@ -10,6 +10,9 @@ small="--num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 3
 [ "$(ls board | wc -l)" -eq 1 ] || { echo "FAIL not one event file: $(ls board)"; exit 1; }
 "$TT" train $small --num-steps 2 --out '' --tensorboard /proc/none --quiet >log 2>err && { echo "FAIL wrote into /proc"; exit 1; }
 grep -q /proc/none err || { echo "FAIL the error does not name the folder: $(cat err)"; exit 1; }
+echo mine >note
+"$TT" train $small --num-steps 2 --out beside --tensorboard note --quiet >log 2>err
+[ $? -eq 2 ] && [ ! -e beside ] || { echo "FAIL a file as --tensorboard is not refused before anything is written: $(cat err)"; exit 1; }
 
 python=python3
 "$python" -c 'import tensorboard' 2>/dev/null || { echo "skipped: python3 has no tensorboard"; exit 77; }
