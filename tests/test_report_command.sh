@@ -76,6 +76,19 @@ says out '"speedup":'
 run 0 compare base flash --out side
 for made in compare.html compare.json compare.txt; do [ -s side/$made ] || fail "no side/$made"; done
 run 0 compare base flash --fail-if slower:100000%,memory:1000%,loss:0.1,gradients
+says out "gate     gradients passed: flash: all"
+run 0 compare base flash --quiet
+says out "speed-up"
+grep -q "operators that changed" out && fail "--quiet prints more than the result"
+run 0 profile $small --ffn-dim 96 --num-steps 4 --out wide --quiet
+run 1 compare base wide --fail-if slower:0%
+says out "ffn 64 -> 96"
+says out "another model than base"
+says err "cannot judge"
+for v in baseline flash; do run 0 train $small --num-steps 2 --version $v --out run-$v --quiet; done
+run 1 compare run-baseline run-flash --fail-if gradients
+says out "version baseline -> flash"
+says err "cannot judge"
 mkdir bad && awk '/"gradients": \[/ { g = 1 } g && /"count":/ { split($0, a, /[:,]/); n = a[2] } g && /"zeros":/ { sub(/[0-9]+/, n + 0); g = 0 } { print }' flash/profile.json >bad/profile.json
 run 0 compare base bad
 says out "tensors got no gradient"
