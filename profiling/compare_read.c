@@ -109,7 +109,8 @@ static tt_status take_bench_steps(struct tt_profile *p, const struct tt_json *ro
 static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *root)
 {
     const struct tt_json *rows = tt_json_get(root, "rows");
-    if (!rows || rows->type != TT_JSON_ARRAY || !rows->first) return tt_fail(TT_FAILED, "it has no rows");
+    if (!rows) return tt_fail(TT_USAGE, "this is neither a profile.json nor a bench.json");
+    if (rows->type != TT_JSON_ARRAY || !rows->first) return tt_fail(TT_FAILED, "it has no rows");
     for (const struct tt_json *row = rows->first; row; row = row->next) {
         struct tt_compared *r;
         TT_TRY(new_run(c, &r));
@@ -232,10 +233,14 @@ tt_status tt_compare_add(struct tt_comparison *c, const char *path)
     if (folder && !training) snprintf(inside, sizeof inside, "%s/bench.json", path);
     if (folder && !training && !tt_is_file(inside))
         return tt_fail(
-            TT_FAILED,
+            TT_USAGE,
             "%s holds neither profile.json nor bench.json nor metrics.jsonl; make one with tt profile --out %s", path,
             path);
     TT_TRY(tt_file_read(folder ? inside : path, largest, &text, &n));
+    if (!training && text[strspn(text, " \t\r\n")] != '{') {
+        free(text);
+        return tt_fail(TT_USAGE, "%s is neither a profile.json nor a bench.json; name the folder or file of one", path);
+    }
     if (training) {
         st = add_training(c, path, text, n);
     } else {

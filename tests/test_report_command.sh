@@ -40,9 +40,9 @@ checks=$((checks + 1))
 # mistakes: one line, no folder
 run 2 report
 says err "nothing to report"
-run 1 report nowhere
+run 2 report nowhere
 says err "nowhere"
-run 1 report --import "$profiles/README.md" --out never
+run 2 report --import "$profiles/README.md" --out never
 says err "README.md: this is no export"
 run 2 report roc imported
 says err "tt compare"
@@ -99,7 +99,14 @@ says err "the conditions are"
 run 2 compare
 run 2 compare base
 says err "two runs"
-run 1 compare base nowhere
+run 2 compare base nowhere
+run 2 compare base full
+says err "neither profile.json"
+run 2 compare base full/mine
+says err "neither a profile.json"
+run 2 report full
+says err "full holds no profile"
+run 2 report --import full
 
 # the audit
 run 0 check grads $small
@@ -113,7 +120,7 @@ run 1 check grads $small --seed 7 --against g.safetensors
 says err "differ from g.safetensors"
 run 2 check grads $small --out g.safetensors
 says err "exists"
-run 1 check grads $small --against nothing.safetensors
+run 2 check grads $small --against nothing.safetensors
 run 2 check weights
 head -c 100 g.safetensors >cut.safetensors
 run 1 check grads $small --against cut.safetensors
