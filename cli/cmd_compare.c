@@ -18,7 +18,7 @@ static tt_status write_folder(const struct tt_comparison *c, const char *folder,
                               const struct tt_text *json)
 {
     char path[1200];
-    TT_TRY(tt_make_dirs(folder));
+    TT_TRY(tt_folder_prepare(folder, "compare.json", "comparison"));
     TT_TRY(write_text(folder, "compare.txt", text));
     TT_TRY(write_text(folder, "compare.json", json));
     snprintf(path, sizeof path, "%s/compare.html", folder);

@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "core/yaml.h"
 #include "profiling/compare.h"
+#include "profiling/grads.h"
 
 static const size_t largest = (size_t)1 << 28;
 
@@ -62,7 +63,9 @@ static tt_status add_profile(struct tt_comparison *c, const char *path)
     r->loss = p->step.loss;
     r->gradients = p->gradients_count;
     for (int i = 0; i < p->gradients_count; i++)
-        r->missing_gradients += p->gradients[i].zeros == p->gradients[i].count || p->gradients[i].nonfinite > 0;
+        r->missing_gradients +=
+            p->gradients[i].nonfinite > 0 || (p->gradients[i].zeros == p->gradients[i].count &&
+                                              !tt_grad_vanishes(p->gradients[i].name, p->run.seq_len));
     return TT_OK;
 }
 

@@ -89,17 +89,19 @@ static tt_status path_in(const char *dir, const char *name, char *out, size_t si
     return tt_fail(TT_USAGE, "%s: the path is too long", dir);
 }
 
-tt_status tt_profile_prepare(const char *dir)
+tt_status tt_folder_prepare(const char *dir, const char *file, const char *what)
 {
     char path[4096];
-    TT_TRY(path_in(dir, "profile.json", path, sizeof path));
+    TT_TRY(path_in(dir, file, path, sizeof path));
     TT_TRY(tt_make_dirs(dir));
     if (access(dir, W_OK | X_OK)) return tt_file_error(errno, "write into", dir);
     if (holds_things(dir) && !tt_is_file(path))
-        return tt_fail(TT_USAGE, "%s holds other things and no profile; choose another folder with --out, or empty it",
-                       dir);
+        return tt_fail(TT_USAGE, "%s holds other things and no %s; choose another folder with --out, or empty it", dir,
+                       what);
     return TT_OK;
 }
+
+tt_status tt_profile_prepare(const char *dir) { return tt_folder_prepare(dir, "profile.json", "profile"); }
 
 static tt_status write_report(const struct tt_profile *p, const char *path)
 {

@@ -64,6 +64,8 @@ says base/report.html "<svg class=\"chart\""
 rm base/report.html base/summary.md
 run 0 report base --import "$profiles/nsys_gpu_trace.csv"
 says base/report.html 'id="imported"'
+says base/summary.md "## What another profiler saw"
+says out "nsys: What was recorded"
 [ -s base/summary.md ] || fail "no summary.md"
 run 0 report --import base/trace.json --out again
 says out "Chrome trace of tt"
@@ -74,6 +76,10 @@ says out "tensors have a gradient"
 run 0 compare base flash --json
 says out '"speedup":'
 run 0 compare base flash --out side
+run 0 compare base flash --out side
+run 2 compare base flash --out full
+says err "full holds other things and no comparison"
+[ "$(ls full)" = mine ] || fail "a comparison was written among other things"
 for made in compare.html compare.json compare.txt; do [ -s side/$made ] || fail "no side/$made"; done
 run 0 compare base flash --fail-if slower:100000%,memory:1000%,loss:0.1,gradients
 says out "gate     gradients passed: flash: all"
@@ -121,6 +127,12 @@ says err "differ from g.safetensors"
 run 2 check grads $small --out g.safetensors
 says err "exists"
 run 2 check grads $small --against nothing.safetensors
+run 2 check grads $small --hidden-dim 64 --against g.safetensors
+says err "it is of other shapes"
+run 2 check grads $small --num-layers 2 --against g.safetensors
+says err "another model"
+for v in baseline flash; do run 0 check grads $small --seq-len 1 --version $v --against fused; done
+says out "0 at a length of 1"
 run 2 check weights
 head -c 100 g.safetensors >cut.safetensors
 run 1 check grads $small --against cut.safetensors
