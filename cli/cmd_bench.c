@@ -18,6 +18,8 @@ struct row {
     double median, p95, fastest; /* seconds */
     double samples, tokens;      /* of a step */
     double flops;                /* of a step, as the model counts them */
+    struct tt_config config;     /* as it ran */
+    double *times;               /* of the steps, `repeats` of them */
     double memory;               /* peak bytes through the backend */
     int operations;
 };
@@ -26,14 +28,14 @@ struct bench {
     const struct tt_options *o;
     struct tt_backend backend;
     struct tt_event_s **events; /* repeats + 1 */
-    double *times;
+    double *times; /* of all rows */
     struct row *rows;
     int count;
     double ceiling, datasheet; /* FLOP/s of a matrix product: measured; published, 0 = unknown */
 };
 
 /* Events between the steps; nothing waits until the last is enqueued. */
-static tt_status time_steps(struct bench *b, struct tt_stepper *stepper)
+static tt_status time_steps(struct bench *b, struct tt_stepper *stepper, double *times)
 {
     const struct tt_backend_ops *ops = b->backend.ops;
     void *self = b->backend.self;
@@ -44,7 +46,7 @@ static tt_status time_steps(struct bench *b, struct tt_stepper *stepper)
         TT_TRY(tt_step(stepper));
         TT_TRY(ops->event_record(self, b->events[i + 1], NULL));
     }
-    for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(self, b->events[i], b->events[i + 1], &b->times[i]));
+    for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(self, b->events[i], b->events[i + 1], &times[i]));
     return TT_OK;
 }
 
@@ -74,7 +76,7 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     TT_TRY(st);
     struct tt_stepper stepper = {.backend = &b->backend, .plan = s->step,
                                  .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
-    st = time_steps(b, &stepper);
+    st = time_steps(b, &stepper, r->times);
     tt_stepper_close(&stepper);
     TT_TRY(st);
     TT_TRY(check_finite(s, r));
@@ -84,9 +86,9 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     r->flops = tt_model_step_flops(s->model);
     r->memory = (double)info.memory_peak;
     r->operations = s->step->count;
-    r->median = tt_quantile(b->times, n, 0.5);
-    r->p95 = tt_quantile(b->times, n, 0.95);
-    r->fastest = tt_quantile(b->times, n, 0);
+    r->median = tt_quantile(r->times, n, 0.5);
+    r->p95 = tt_quantile(r->times, n, 0.95);
+    r->fastest = tt_quantile(r->times, n, 0);
     return TT_OK;
 }
 
@@ -103,6 +105,8 @@ static tt_status one(struct bench *b, const char *size, const char *version)
     TT_TRY(tt_config_check(&o.c));
     TT_TRY(tt_take_vocabulary(&o));
     TT_TRY(tt_config_check(&o.c));
+    r->config = o.c;
+    r->times = b->times + (size_t)b->count * (size_t)o.c.repeats;
     if (!o.c.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[Ktiming %s %s", size, version);
     tt_status st = measure(b, &s, &o.c, r);
     if (!o.c.quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
@@ -164,6 +168,22 @@ static tt_status run_all(struct bench *b)
     return TT_OK;
 }
 
+/* In the words of profile.json; tt compare tells by them what may be compared. */
+static void put_shape(struct tt_json_writer *w, const struct tt_config *c)
+{
+    tt_json_put_int(w, "hidden_dim", c->hidden_dim);
+    tt_json_put_int(w, "num_layers", c->num_layers);
+    tt_json_put_int(w, "num_heads", c->num_heads);
+    tt_json_put_int(w, "num_kv_heads", c->num_kv_heads);
+    tt_json_put_int(w, "ffn_dim", c->ffn_dim);
+    tt_json_put_int(w, "vocab_size", c->vocab_size);
+    tt_json_put_int(w, "seq_len", c->seq_len);
+    tt_json_put_int(w, "batch_size", c->batch_size);
+    tt_json_put_int(w, "grad_accum", c->grad_accum);
+    tt_json_put_int(w, "seed", c->seed);
+    tt_json_put_string(w, "data", c->data);
+}
+
 static void put_row(struct tt_json_writer *w, const struct bench *b, const struct row *r)
 {
     double rate = r->flops / r->median;
@@ -181,6 +201,10 @@ static void put_row(struct tt_json_writer *w, const struct bench *b, const struc
     tt_json_put_number(w, "mfu_datasheet_percent", b->datasheet > 0 ? 100 * rate / b->datasheet : NAN);
     tt_json_put_number(w, "peak_memory_bytes", r->memory);
     tt_json_put_int(w, "operations_per_step", r->operations);
+    put_shape(w, &r->config);
+    tt_json_begin(w, "steps_ms", '[');
+    for (int64_t i = 0; i < b->o->c.repeats; i++) tt_json_put_number(w, NULL, 1e3 * r->times[i]);
+    tt_json_end(w, ']');
     tt_json_end(w, '}');
 }
 
@@ -225,8 +249,9 @@ static int list_length(const char *text)
 static tt_status open_bench(struct bench *b)
 {
     const struct tt_config *c = &b->o->c;
-    b->rows = calloc((size_t)(list_length(c->sizes) * list_length(c->versions)), sizeof *b->rows);
-    b->times = calloc((size_t)c->repeats, sizeof *b->times);
+    size_t rows = (size_t)(list_length(c->sizes) * list_length(c->versions));
+    b->rows = calloc(rows, sizeof *b->rows);
+    b->times = calloc(rows * (size_t)c->repeats, sizeof *b->times);
     b->events = calloc((size_t)c->repeats + 1, sizeof *b->events);
     if (!b->rows || !b->times || !b->events) return tt_fail(TT_FAILED, "out of memory for %lld repeats", (long long)c->repeats);
     TT_TRY(tt_open_backend(c, &b->backend));

@@ -18,6 +18,7 @@ struct audit {
     struct tt_grads grads, other;
     bool compares;
     double tolerance;
+    double floor; /* differences are not taken against a smaller norm */
     int missing, different;
 };
 
@@ -80,7 +81,8 @@ static tt_status read_other(struct audit *a)
     if (!a->compares) return TT_OK;
     for (int v = 0; v < TT_VERSIONS; v++)
         if (strcmp(against, tt_version_names[v]) == 0) return run_version(a, (enum tt_version)v, &a->other);
-    return tt_context(tt_grads_load(against, &a->other), "--against");
+    TT_TRY(tt_context(tt_grads_load(against, &a->other), "--against"));
+    return tt_context(tt_grads_fit(&a->grads, &a->other), "--against %s", against);
 }
 
 /* ---- what is shown ---- */
@@ -88,13 +90,20 @@ static tt_status read_other(struct audit *a)
 static double difference(const struct audit *a, const struct tt_grad *g)
 {
     const struct tt_grad *other = tt_grads_find(&a->other, g->name);
-    return other ? tt_grad_difference(g, other) : INFINITY;
+    if (other && tt_grad_vanishes(g->name, a->c->seq_len) && !g->nonfinite && !other->nonfinite) return 0;
+    return other ? tt_grad_difference(g, other, a->floor) : INFINITY;
+}
+
+static bool is_missing(const struct audit *a, const struct tt_grad *g)
+{
+    return tt_grad_missing(g) && (g->nonfinite || !tt_grad_vanishes(g->name, a->c->seq_len));
 }
 
 static void judge(struct audit *a)
 {
+    a->floor = tt_grads_floor(&a->grads);
     for (int i = 0; i < a->grads.n; i++) {
-        a->missing += tt_grad_missing(&a->grads.rows[i]);
+        a->missing += is_missing(a, &a->grads.rows[i]);
         a->different += a->compares && difference(a, &a->grads.rows[i]) > a->tolerance;
     }
 }
@@ -109,7 +118,8 @@ static void print_table(const struct audit *a)
         printf("%-40s %12lld %12.6g %10lld %10lld", g->name, (long long)g->count, g->norm, (long long)g->zeros,
                (long long)g->nonfinite);
         if (a->compares) printf(" %12.3g", apart);
-        printf("%s%s\n", tt_grad_missing(g) ? "  no gradient" : "", apart > a->tolerance ? "  differs" : "");
+        printf("%s%s%s\n", is_missing(a, g) ? "  no gradient" : "", apart > a->tolerance ? "  differs" : "",
+               tt_grad_vanishes(g->name, a->c->seq_len) ? "  0 at a length of 1" : "");
     }
 }
 

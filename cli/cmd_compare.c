@@ -18,7 +18,7 @@ static tt_status write_folder(const struct tt_comparison *c, const char *folder,
                               const struct tt_text *json)
 {
     char path[1200];
-    TT_TRY(tt_make_dirs(folder));
+    TT_TRY(tt_folder_prepare(folder, "compare.json", "comparison"));
     TT_TRY(write_text(folder, "compare.txt", text));
     TT_TRY(write_text(folder, "compare.json", json));
     snprintf(path, sizeof path, "%s/compare.html", folder);
@@ -27,17 +27,30 @@ static tt_status write_folder(const struct tt_comparison *c, const char *folder,
 
 static tt_status show(const struct tt_comparison *c, const struct tt_config *config)
 {
-    struct tt_text text = {0}, json = {0};
+    struct tt_text text = {0}, brief = {0}, json = {0};
     tt_compare_text(c, &text);
+    tt_compare_brief(c, &brief);
     tt_compare_json(c, &json);
     tt_status st = tt_text_status(&text);
+    if (!st) st = tt_text_status(&brief);
     if (!st) st = tt_text_status(&json);
     if (!st && config->out[0]) st = write_folder(c, config->out, &text, &json);
     if (!st && config->json) puts(json.s);
-    if (!st && !config->json && !config->quiet) fputs(text.s, stdout);
+    if (!st && !config->json) fputs(config->quiet ? brief.s : text.s, stdout);
     if (!st && config->out[0] && !config->json) printf("saved    %s/compare.html\n", config->out);
     tt_text_free(&text);
+    tt_text_free(&brief);
     tt_text_free(&json);
+    return st;
+}
+
+/* Also what passed is said: a gate that is silent may not have judged. */
+static tt_status judge(const struct tt_comparison *c, const struct tt_config *config)
+{
+    struct tt_text said = {0};
+    tt_status st = tt_compare_gate(c, config->fail_if, &said);
+    if (said.n && !config->json) fputs(said.s, stdout);
+    tt_text_free(&said);
     return st;
 }
 
@@ -56,7 +69,7 @@ tt_status tt_cmd_compare(const struct tt_options *o)
     if (!c) return tt_fail(TT_FAILED, "out of memory");
     tt_status st = tt_compare(list, n, c);
     if (!st) st = show(c, &o->c);
-    if (!st) st = tt_compare_gate(c, o->c.fail_if);
+    if (!st) st = judge(c, &o->c);
     tt_compare_free(c);
     free(c);
     return st;

@@ -23,8 +23,6 @@ struct report {
 
 static bool is_profile(const char *path)
 {
-    char inside[1100];
-    snprintf(inside, sizeof inside, "%s/profile.json", path);
     size_t n = strlen(path);
     return tt_is_dir(path) || (n >= 12 && strcmp(path + n - 12, "profile.json") == 0);
 }
@@ -73,20 +71,68 @@ static void choose_folder(const struct report *r, char out[1024])
         strcpy(out, ".");
 }
 
-static void print(const struct tt_profile *p, const char *log, const char *folder, bool quiet)
+static void print_operators(const struct tt_profile *p)
+{
+    char time[32];
+    for (int i = 0; i < p->operators_count && i < 10; i++)
+        printf("%5.1f %%  %10s  %6lld x  %-40.40s %s\n", 100 * p->operators[i].share,
+               tt_si_time(p->operators[i].seconds, time), (long long)p->operators[i].count, p->operators[i].name,
+               p->operators[i].group);
+}
+
+/* `imported` beside a profile of tt; NULL: there is none. */
+static void print(const struct tt_profile *p, const struct tt_profile *imported, const char *log, const char *folder,
+                  bool quiet)
 {
     struct tt_advice advice[TT_ADVICE_LIMIT];
-    char line[400], time[32];
+    char line[400];
     int n = tt_advise(p, advice);
     if (log && !quiet) fputs(log, stdout);
     tt_headline(p, line);
     printf("%s\n", line);
-    for (int i = 0; i < p->operators_count && i < 10 && !quiet; i++)
-        printf("%5.1f %%  %10s  %6lld x  %-40.40s %s\n", 100 * p->operators[i].share,
-               tt_si_time(p->operators[i].seconds, time), (long long)p->operators[i].count, p->operators[i].name,
-               p->operators[i].group);
+    if (!quiet) print_operators(p);
+    if (imported && !quiet) {
+        tt_headline(imported, line);
+        printf("\n%s: %s\n", imported->run.source, line);
+        print_operators(imported);
+        putchar('\n');
+    }
     for (int i = 0; i < n && i < 3 && !quiet; i++) printf("try     %s: %s\n", advice[i].what, advice[i].reason);
     printf("saved   %s/report.html\n", folder);
+}
+
+/* A cell of a Markdown table must not end early. */
+static void put_cell(struct tt_text *t, const char *text)
+{
+    tt_text_puts(t, " ");
+    for (; *text; text++) tt_text_printf(t, "%s%c", *text == '|' || *text == '\\' ? "\\" : "", *text);
+    tt_text_puts(t, " |");
+}
+
+/* What another profiler saw, after the summary of the profile. */
+static tt_status add_to_summary(const struct tt_profile *imported, const char *path)
+{
+    enum { LIMIT = 1 << 26, SHOWN = 20 };
+    struct tt_text t = {0};
+    char *summary, line[400], time[32];
+    size_t n;
+    TT_TRY(tt_file_read(path, LIMIT, &summary, &n));
+    tt_headline(imported, line);
+    tt_text_printf(&t, "%s\n## What another profiler saw: %s\n\n%s\n\n", summary, imported->run.source, line);
+    tt_text_puts(&t, "| operator | group | a step | time | share % |\n|---|---|--:|--:|--:|\n");
+    for (int i = 0; i < imported->operators_count && i < SHOWN; i++) {
+        const struct tt_profile_row *row = &imported->operators[i];
+        tt_text_puts(&t, "|");
+        put_cell(&t, row->name);
+        put_cell(&t, row->group);
+        tt_text_printf(&t, " %lld | %s | %.1f |\n", (long long)row->count, tt_si_time(row->seconds, time),
+                       100 * row->share);
+    }
+    free(summary);
+    tt_status st = tt_text_status(&t);
+    if (!st) st = tt_file_replace(path, t.s, t.n);
+    tt_text_free(&t);
+    return st;
 }
 
 static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported,
@@ -101,6 +147,7 @@ static tt_status write_report(const struct report *r, const struct tt_profile *p
         TT_TRY(tt_make_dirs(folder));
     snprintf(path, sizeof path, "%s/summary.md", folder);
     TT_TRY(tt_profile_write_summary(p, path));
+    if (imported) TT_TRY(add_to_summary(imported, path));
     snprintf(path, sizeof path, "%s/report.html", folder);
     return tt_profile_write_html(p, imported, path);
 }
@@ -115,9 +162,10 @@ static tt_status run(struct report *r)
     if (r->import_count) st = tt_import(r->import_list, r->import_count, r->steps, &imported, &log);
     if (!st && r->profile[0]) st = tt_profile_read(r->profile, &profile);
     const struct tt_profile *shown = r->profile[0] ? &profile : &imported;
-    if (!st) st = write_report(r, shown, r->profile[0] && r->import_count ? &imported : NULL, !r->profile[0]);
+    const struct tt_profile *beside = r->profile[0] && r->import_count ? &imported : NULL;
+    if (!st) st = write_report(r, shown, beside, !r->profile[0]);
     choose_folder(r, folder);
-    if (!st) print(shown, log.s, folder, r->c->quiet);
+    if (!st) print(shown, beside, log.s, folder, r->c->quiet);
     tt_profile_free(&profile);
     tt_profile_free(&imported);
     tt_text_free(&log);

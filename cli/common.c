@@ -176,6 +176,8 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
     }
     TT_TRY(tt_use_newest(o, path, checkpoint));
     if (*checkpoint) return TT_OK;
+    if (tt_is_file(path))
+        return tt_fail(TT_USAGE, "%s is a file; name the folder of a run, or one of its checkpoints", path);
     return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", path, path);
 }
 

@@ -289,7 +289,7 @@ static tt_status set_word(struct tt_options *o, const char *word)
     const struct tt_option *row = tt_option_find(o->command, command->words);
     if (!row->list && o->source[index_of(row)] == TT_FROM_FLAG)
         return tt_fail(TT_USAGE, "\"%s\" is one word too many; %s takes one %s", word, command->name, row->name);
-    return tt_context(set(o, row, word, TT_FROM_FLAG), "%s", row->name);
+    return tt_context(set(o, row, word, TT_FROM_FLAG), "tt %s", command->name);
 }
 
 static tt_status parse_words(struct tt_options *o, struct words w)

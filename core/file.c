@@ -48,9 +48,27 @@ static const char *hint(int error)
     }
 }
 
+/* A name of something that is not there or is of another kind was given wrongly. What was there and is gone when it is
+ * written to was given rightly. */
+static bool is_wrong_name(int error, const char *verb)
+{
+    switch (error) {
+    case ENOENT:
+        return strcmp(verb, "open") == 0 || strcmp(verb, "read") == 0 || strcmp(verb, "make the folder") == 0;
+    case ENOTDIR:
+    case EISDIR:
+    case EEXIST:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return true;
+    default:
+        return false;
+    }
+}
+
 tt_status tt_file_error(int error, const char *verb, const char *path)
 {
-    return tt_fail(TT_FAILED, "cannot %s %s: %s; %s", verb, path, strerror(error), hint(error));
+    return tt_fail(is_wrong_name(error, verb) ? TT_USAGE : TT_FAILED, "cannot %s %s: %s; %s", verb, path, strerror(error), hint(error));
 }
 
 static tt_status too_large(const char *path, size_t limit)

@@ -24,7 +24,7 @@ tt_status tt_sync_dir(const char *path); /* fsync a folder, so that a rename in 
 /* All n bytes, whatever the sizes the system takes them in. `path` is for the message. */
 tt_status tt_write_all(int fd, const void *data, size_t n, const char *path);
 
-/* "cannot <verb> <path>: <reason>; <what to do>" for an errno. */
+/* "cannot <verb> <path>: <reason>; <what to do>" for an errno; TT_USAGE for a name that is wrong, else TT_FAILED. */
 tt_status tt_file_error(int error, const char *verb, const char *path);
 
 #endif

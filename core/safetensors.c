@@ -209,7 +209,7 @@ tt_status tt_safetensors_open(const char *path, struct tt_safetensors **out)
     if (s->fd < 0 || fstat(s->fd, &st))
         result = tt_file_error(errno, "open", path);
     else if (!S_ISREG(st.st_mode))
-        result = tt_fail(TT_FAILED, "%s is no regular file; give a safetensors file", path);
+        result = tt_fail(TT_USAGE, "%s is no regular file; give a safetensors file", path);
     else
         result = read_header(s, (uint64_t)st.st_size);
     if (result)

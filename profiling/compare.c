@@ -78,11 +78,18 @@ static tt_status find_speedups(struct tt_comparison *c)
 
 /* ---- accuracy ---- */
 
+/* Where neither knows its shape, the name of a preset tells. */
+static bool same_model(const struct tt_profile_run *a, const struct tt_profile_run *b)
+{
+    if (!a->num_layers && !b->num_layers) return strcmp(a->preset, b->preset) == 0;
+    return a->hidden_dim == b->hidden_dim && a->num_layers == b->num_layers && a->num_heads == b->num_heads &&
+           a->num_kv_heads == b->num_kv_heads && a->ffn_dim == b->ffn_dim && a->vocab_size == b->vocab_size &&
+           a->seq_len == b->seq_len;
+}
+
 static bool same_task(const struct tt_profile_run *a, const struct tt_profile_run *b)
 {
-    return a->seed == b->seed && a->hidden_dim == b->hidden_dim && a->num_layers == b->num_layers &&
-           a->num_heads == b->num_heads && a->num_kv_heads == b->num_kv_heads && a->ffn_dim == b->ffn_dim &&
-           a->vocab_size == b->vocab_size && a->seq_len == b->seq_len && a->batch_size == b->batch_size &&
+    return same_model(a, b) && a->seed == b->seed && a->batch_size == b->batch_size &&
            a->grad_accum == b->grad_accum && strcmp(a->data, b->data) == 0;
 }
 
@@ -124,10 +131,19 @@ static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const 
             "%s: %d of %d tensors got no gradient, or one that is not finite: its speed is that of missing work\n",
             r->label, r->missing_gradients, r->gradients);
     if (r == base) return;
-    if (r->profile.operators_count && base->profile.operators_count && !r->same_task)
+    bool known = r->profile.run.num_layers && base->profile.run.num_layers;
+    if (!r->same_model && !known && (r->profile.run.num_layers || base->profile.run.num_layers))
         tt_text_printf(&c->warnings,
-                       "%s: another shape, data or seed than %s: losses and times per step do not compare\n", r->label,
-                       base->label);
+                       "%s: the shape of the model is not recorded in %s: whether the two compare is not known\n",
+                       r->label, r->profile.run.num_layers ? base->label : "it");
+    else if (!r->same_model)
+        tt_text_printf(&c->warnings, "%s: another model than %s: losses, speeds and times per step do not compare\n",
+                       r->label, base->label);
+    else if (!r->same_task)
+        tt_text_printf(&c->warnings,
+                       "%s: another batch, data or seed than %s: losses and times per step do not compare, tokens a "
+                       "second do\n",
+                       r->label, base->label);
     else if (r->loss_difference > 0.1)
         tt_text_printf(&c->warnings,
                        "%s: its loss differs from that of %s by up to %.3g: they do not compute the same\n", r->label,
@@ -142,6 +158,7 @@ static void find_accuracy(struct tt_comparison *c)
     struct tt_compared *base = &c->runs[0];
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
+        r->same_model = same_model(&base->profile.run, &r->profile.run);
         r->same_task = same_task(&base->profile.run, &r->profile.run);
         if (i && r->same_task) compare_losses(base, r);
         if (i && r->same_task) compare_gradients(base, r);

@@ -14,6 +14,7 @@ struct tt_compared {
     double tokens_per_second, mfu_percent, memory_bytes, kernels;
     double loss;                               /* the last */
     double speedup, speedup_low, speedup_high; /* against the first; the 95 % interval of a bootstrap of the medians */
+    bool same_model;                  /* shape as in the first, so that speeds may be compared */
     bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */
     double loss_difference;           /* largest against the first, over the steps that both have */
     int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */
@@ -41,13 +42,15 @@ void tt_compare_free(struct tt_comparison *c);
 /* The runs of one path to those there are; for tt_compare. */
 tt_status tt_compare_add(struct tt_comparison *c, const char *path);
 
-void tt_compare_text(const struct tt_comparison *c, struct tt_text *out); /* for a terminal */
+void tt_compare_text(const struct tt_comparison *c, struct tt_text *out);  /* for a terminal */
+void tt_compare_brief(const struct tt_comparison *c, struct tt_text *out); /* the runs and the warnings alone */
 void tt_compare_json(const struct tt_comparison *c, struct tt_text *out);
 
 /* `conditions`, separated by commas: slower:5%, memory:10%, loss:0.02, gradients. tt_compare_gate_check says whether
- * they can be read. The gate fails with TT_GATE when one holds for any run against the first; a slowdown counts when
- * it exceeds the limit and its interval excludes none at all. */
+ * they can be read. The gate fails with TT_GATE when one holds for any run against the first, and with TT_FAILED when
+ * one cannot be judged; a slowdown counts when it exceeds the limit and its interval excludes none at all. `said` gets
+ * a line for each condition and run that passed; it may be NULL. */
 tt_status tt_compare_gate_check(const char *conditions);
-tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions);
+tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions, struct tt_text *said);
 
 #endif

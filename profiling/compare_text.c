@@ -1,4 +1,4 @@
-/* A comparison in words: for a terminal, for programs, and as a gate. */
+/* A comparison in words: for a terminal and for programs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include "core/config.h"
 #include "core/json.h"
 #include "profiling/compare.h"
-#include "profiling/csv.h"
 #include "profiling/svg.h"
 
 enum { OPERATORS_SHOWN = 10 };
@@ -94,13 +93,23 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                            words[k].to[0] ? words[k].to : "-");
             sep = ", ";
         }
-        if (a->batch_size != b->batch_size && a->batch_size && b->batch_size)
-            tt_text_printf(&line, "%sbatch %lld -> %lld", sep, (long long)a->batch_size, (long long)b->batch_size),
-                sep = ", ";
-        if (a->seq_len != b->seq_len && a->seq_len && b->seq_len)
-            tt_text_printf(&line, "%sseq-len %lld -> %lld", sep, (long long)a->seq_len, (long long)b->seq_len),
-                sep = ", ";
-        if (a->graph != b->graph)
+        const struct {
+            const char *name;
+            int64_t from, to;
+        } numbers[] = {{"layers", a->num_layers, b->num_layers},   {"hidden", a->hidden_dim, b->hidden_dim},
+                       {"heads", a->num_heads, b->num_heads},      {"kv-heads", a->num_kv_heads, b->num_kv_heads},
+                       {"ffn", a->ffn_dim, b->ffn_dim},            {"vocab", a->vocab_size, b->vocab_size},
+                       {"seq-len", a->seq_len, b->seq_len},        {"batch", a->batch_size, b->batch_size},
+                       {"grad-accum", a->grad_accum, b->grad_accum}, {"seed", a->seed, b->seed}};
+        bool known = a->num_layers && b->num_layers;
+        for (size_t k = 0; known && k < sizeof numbers / sizeof *numbers; k++) {
+            if (numbers[k].from == numbers[k].to) continue;
+            tt_text_printf(&line, "%s%s %lld -> %lld", sep, numbers[k].name, (long long)numbers[k].from,
+                           (long long)numbers[k].to);
+            sep = ", ";
+        }
+        bool profiles = c->runs[0].profile.operators_count && c->runs[i].profile.operators_count;
+        if (profiles && a->graph != b->graph)
             tt_text_printf(&line, "%sgraph %s -> %s", sep, a->graph ? "on" : "off", b->graph ? "on" : "off");
         if (line.n) tt_text_printf(out, "changed  %s%s\n", c->runs[i].label, line.s);
         tt_text_free(&line);
@@ -120,6 +129,22 @@ static void accuracy(const struct tt_comparison *c, struct tt_text *out)
     }
 }
 
+static void warnings(const struct tt_comparison *c, struct tt_text *out)
+{
+    for (const char *at = c->warnings.s; at && *at;) {
+        const char *end = strchr(at, '\n');
+        tt_text_printf(out, "warning  %.*s\n", (int)(end - at), at);
+        at = end + 1;
+    }
+}
+
+void tt_compare_brief(const struct tt_comparison *c, struct tt_text *out)
+{
+    run_lines(c, out);
+    warnings(c, out);
+    trim_lines(out);
+}
+
 void tt_compare_text(const struct tt_comparison *c, struct tt_text *out)
 {
     int shown = c->operator_count < OPERATORS_SHOWN ? c->operator_count : OPERATORS_SHOWN;
@@ -129,11 +154,7 @@ void tt_compare_text(const struct tt_comparison *c, struct tt_text *out)
     tt_text_puts(out, "\n");
     differences(c, out);
     accuracy(c, out);
-    for (const char *at = c->warnings.s; at && *at;) {
-        const char *end = strchr(at, '\n');
-        tt_text_printf(out, "warning  %.*s\n", (int)(end - at), at);
-        at = end + 1;
-    }
+    warnings(c, out);
     trim_lines(out);
 }
 
@@ -175,6 +196,7 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_number(&w, "kernels", r->kernels);
         tt_json_put_number(&w, "memory_bytes", r->memory_bytes);
         tt_json_put_number(&w, "loss", r->loss);
+        tt_json_put_bool(&w, "same_model", r->same_model);
         tt_json_put_bool(&w, "same_task", r->same_task);
         tt_json_put_number(&w, "loss_difference", r->loss_difference);
         tt_json_put_number(&w, "gradient_difference", r->gradient_difference);
@@ -194,79 +216,4 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
     if (w.text.failed) out->failed = true;
     if (w.text.s) tt_text_puts(out, w.text.s);
     tt_text_free(&w.text);
-}
-
-/* ---- the gate ---- */
-
-enum condition { SLOWER, MEMORY, LOSS, GRADIENTS };
-
-static tt_status read_condition(const char *text, enum condition *what, double *limit)
-{
-    static const char *const names[] = {"slower", "memory", "loss", "gradients"};
-    char number[40];
-    size_t word = strcspn(text, ":");
-    *limit = 0;
-    for (int i = 0; i < 4; i++) {
-        if (strlen(names[i]) != word || strncmp(names[i], text, word) != 0) continue;
-        *what = (enum condition)i;
-        if (i == GRADIENTS && !text[word]) return TT_OK;
-        if (i == GRADIENTS || text[word] != ':') break;
-        snprintf(number, sizeof number, "%s", text + word + 1);
-        size_t n = strlen(number);
-        bool percent = n && number[n - 1] == '%';
-        if (percent) number[n - 1] = 0;
-        if (!tt_csv_number(number, limit) || *limit < 0) break;
-        if (percent) *limit /= 100;
-        if (!percent && i != LOSS) break;
-        return TT_OK;
-    }
-    return tt_fail(TT_USAGE, "--fail-if %.60s: the conditions are slower:5%%, memory:10%%, loss:0.02 and gradients",
-                   text);
-}
-
-tt_status tt_compare_gate_check(const char *conditions)
-{
-    char one[80];
-    enum condition what;
-    double limit;
-    while (tt_list_next(&conditions, ',', one, sizeof one)) TT_TRY(read_condition(one, &what, &limit));
-    return TT_OK;
-}
-
-static tt_status gate(const struct tt_comparison *c, const struct tt_compared *r, enum condition what, double limit)
-{
-    const struct tt_compared *base = &c->runs[0];
-    double slower = 1 / r->speedup - 1, more = r->memory_bytes / base->memory_bytes - 1;
-    if (what == SLOWER && isnan(slower))
-        return tt_fail(TT_FAILED, "%s: its speed is not known, so that the gate cannot judge it", r->label);
-    if (what == SLOWER && slower > limit && !(r->speedup_high >= 1))
-        return tt_fail(TT_GATE, "%s is %.1f %% slower than %s; the limit is %.3g %%", r->label, 100 * slower,
-                       base->label, 100 * limit);
-    if (what == MEMORY && isnan(more))
-        return tt_fail(TT_FAILED, "%s: its memory is not known, so that the gate cannot judge it", r->label);
-    if (what == MEMORY && more > limit)
-        return tt_fail(TT_GATE, "%s takes %.1f %% more memory than %s; the limit is %.3g %%", r->label, 100 * more,
-                       base->label, 100 * limit);
-    if (what == LOSS && isnan(r->loss_difference))
-        return tt_fail(TT_FAILED,
-                       "%s: its losses cannot be compared with those of %s, so that the gate cannot judge them",
-                       r->label, base->label);
-    if (what == LOSS && r->loss_difference > limit)
-        return tt_fail(TT_GATE, "%s: its loss differs from that of %s by %.3g; the limit is %.3g", r->label,
-                       base->label, r->loss_difference, limit);
-    if (what == GRADIENTS && r->missing_gradients)
-        return tt_fail(TT_GATE, "%s: %d of %d tensors got no gradient", r->label, r->missing_gradients, r->gradients);
-    return TT_OK;
-}
-
-tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions)
-{
-    char one[80];
-    while (tt_list_next(&conditions, ',', one, sizeof one)) {
-        enum condition what;
-        double limit;
-        TT_TRY(read_condition(one, &what, &limit));
-        for (int i = 1; i < c->n; i++) TT_TRY(gate(c, &c->runs[i], what, limit));
-    }
-    return TT_OK;
 }

@@ -89,12 +89,13 @@ static tt_status path_in(const char *dir, const char *name, char *out, size_t si
     return tt_fail(TT_USAGE, "%s: the path is too long", dir);
 }
 
-static tt_status other_things(const char *dir)
+/* A folder that holds other things than what goes there, of which `file` is one, is left alone. */
+static tt_status other_things(const char *dir, const char *file, const char *what)
 {
     char path[4096];
-    TT_TRY(path_in(dir, "profile.json", path, sizeof path));
+    TT_TRY(path_in(dir, file, path, sizeof path));
     if (!holds_things(dir) || tt_is_file(path)) return TT_OK;
-    return tt_fail(TT_USAGE, "%s holds other things and no profile; choose another folder with --out, or empty it", dir);
+    return tt_fail(TT_USAGE, "%s holds other things and no %s; choose another folder with --out, or empty it", dir, what);
 }
 
 /* The folder itself, or the nearest one above it that is there. */
@@ -120,15 +121,17 @@ tt_status tt_profile_check_folder(const char *dir)
     if (access(path, F_OK) == 0 && !tt_is_dir(path))
         return tt_fail(TT_USAGE, "%s is a file; --out names a folder", path);
     if (access(path, W_OK | X_OK)) return tt_file_error(errno, "write into", path);
-    return other_things(dir);
+    return other_things(dir, "profile.json", "profile");
 }
 
-tt_status tt_profile_prepare(const char *dir)
+tt_status tt_folder_prepare(const char *dir, const char *file, const char *what)
 {
     TT_TRY(tt_make_dirs(dir));
     if (access(dir, W_OK | X_OK)) return tt_file_error(errno, "write into", dir);
-    return other_things(dir);
+    return other_things(dir, file, what);
 }
+
+tt_status tt_profile_prepare(const char *dir) { return tt_folder_prepare(dir, "profile.json", "profile"); }
 
 static tt_status write_report(const struct tt_profile *p, const char *path)
 {

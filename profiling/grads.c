@@ -128,17 +128,57 @@ const struct tt_grad *tt_grads_find(const struct tt_grads *g, const char *name)
 
 bool tt_grad_missing(const struct tt_grad *g) { return g->zeros == g->count || g->nonfinite > 0; }
 
-double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b)
+bool tt_grad_vanishes(const char *name, int64_t seq_len)
+{
+    return seq_len == 1 && (strstr(name, "attention.wq") || strstr(name, "attention.wk"));
+}
+
+static bool same_shape(const struct tt_grad *a, const struct tt_grad *b)
+{
+    return a->count == b->count && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b, double floor)
 {
     double difference = 0, size = 0;
-    if (a->count != b->count || a->rank != b->rank ||
-        memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) != 0)
-        return INFINITY;
+    if (!same_shape(a, b)) return INFINITY;
     for (int64_t i = 0; i < a->count; i++) {
         double x = (double)a->data[i], y = (double)b->data[i];
         difference += (x - y) * (x - y);
         size += y * y;
     }
     if (!isfinite(difference) || !isfinite(size)) return INFINITY;
-    return difference == 0 ? 0 : size > 0 ? sqrt(difference / size) : INFINITY;
+    return difference == 0 ? 0 : sqrt(difference) / fmax(sqrt(size), floor);
+}
+
+double tt_grads_floor(const struct tt_grads *g)
+{
+    double sum = 0;
+    for (int i = 0; i < g->n; i++) sum += isfinite(g->rows[i].norm) ? g->rows[i].norm * g->rows[i].norm : 0;
+    return 1e-5 * sqrt(sum);
+}
+
+static void put_shape(const struct tt_grad *g, struct tt_text *out)
+{
+    for (int i = 0; i < g->rank; i++) tt_text_printf(out, "%s%lld", i ? "x" : "", (long long)g->shape[i]);
+}
+
+tt_status tt_grads_fit(const struct tt_grads *here, const struct tt_grads *other)
+{
+    for (int i = 0; i < here->n; i++) {
+        const struct tt_grad *a = &here->rows[i], *b = tt_grads_find(other, a->name);
+        if (!b) return tt_fail(TT_USAGE, "it has no %s, so it is of another model; give both the same options", a->name);
+        if (same_shape(a, b)) continue;
+        struct tt_text there = {0}, mine = {0};
+        put_shape(b, &there);
+        put_shape(a, &mine);
+        tt_status st = tt_fail(TT_USAGE, "it is of other shapes: %s is %s there and %s here; give both the same options",
+                               a->name, there.s ? there.s : "?", mine.s ? mine.s : "?");
+        tt_text_free(&there);
+        tt_text_free(&mine);
+        return st;
+    }
+    if (other->n == here->n) return TT_OK;
+    return tt_fail(TT_USAGE, "it has %d tensors, and this model has %d; give both the same options", other->n, here->n);
 }

@@ -34,7 +34,17 @@ const struct tt_grad *tt_grads_find(const struct tt_grads *g, const char *name);
 /* Only zeros, or anything that is not finite. */
 bool tt_grad_missing(const struct tt_grad *g);
 
-/* |a - b| / |b|; infinite when shapes differ or b is zero and a is not. */
-double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b);
+/* Over a single position attention is always 1, whatever queries and keys are: their gradient is zero, or rounding. */
+bool tt_grad_vanishes(const char *name, int64_t seq_len);
+
+/* |a - b| / |b|, or over `floor` where b is smaller; infinite when shapes differ. */
+double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b, double floor);
+
+/* A norm that is small beside the gradient of the whole model: what a tensor loses by rounding does not become less when
+ * its gradient cancels out. */
+double tt_grads_floor(const struct tt_grads *g);
+
+/* Fails with the first tensor that only one has, or that has another shape there. */
+tt_status tt_grads_fit(const struct tt_grads *here, const struct tt_grads *other);
 
 #endif

@@ -10,7 +10,7 @@ static const size_t largest = (size_t)1 << 30;
 
 static tt_status unknown(void)
 {
-    return tt_fail(TT_FAILED,
+    return tt_fail(TT_USAGE,
                    "this is no export that can be read: nsys stats (--format csv), ncu (--csv), rocprofv3 (csv, json) "
                    "or a Chrome trace of PyTorch or tt");
 }
@@ -43,13 +43,13 @@ static tt_status refuse_binary(const char *text, size_t n)
 {
     if (n >= 15 && memcmp(text, "SQLite format 3", 15) == 0)
         return tt_fail(
-            TT_FAILED,
+            TT_USAGE,
             "this is an SQLite database; export it as text: nsys stats --format csv, or rocprofv3 --output-format csv");
     if (n >= 2 && memcmp(text, "\x1f\x8b", 2) == 0)
-        return tt_fail(TT_FAILED, "this file is compressed; gunzip it first");
+        return tt_fail(TT_USAGE, "this file is compressed; gunzip it first");
     if (memchr(text, 0, n))
-        return tt_fail(TT_FAILED, "this is a binary file; export it as csv or json first: nsys stats, ncu --import, "
-                                  "rocprofv3 --output-format");
+        return tt_fail(TT_USAGE, "this is a binary file; export it as csv or json first: nsys stats, ncu --import, "
+                                 "rocprofv3 --output-format");
     return TT_OK;
 }
 

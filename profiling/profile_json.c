@@ -304,9 +304,15 @@ tt_status tt_profile_read(const char *path, struct tt_profile *out)
     if (tt_is_dir(path)) {
         if (snprintf(inside, sizeof inside, "%s/profile.json", path) >= (int)sizeof inside)
             return tt_fail(TT_USAGE, "%s: the path is too long", path);
+        if (!tt_is_file(inside))
+            return tt_fail(TT_USAGE, "%s holds no profile; make one with: tt profile --out %s", path, path);
         path = inside;
     }
     TT_TRY(tt_file_read(path, LIMIT, &data, &size));
+    if (data[strspn(data, " \t\r\n")] != '{') {
+        free(data);
+        return tt_fail(TT_USAGE, "%s is no profile; give the folder or the profile.json of one", path);
+    }
     tt_status st = tt_json_parse(data, size, &root);
     bool sealed = tt_seal_read(data, size, seal);
     free(data);

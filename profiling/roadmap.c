@@ -108,7 +108,7 @@ static enum verdict gate(const struct tt_comparison *c, const char *condition, d
     two->runs[1] = c->runs[c->n - 1];
     two->n = 2;
     snprintf(text, sizeof text, "%s:%g%s", condition, limit, unit);
-    tt_status st = tt_compare_gate(two, text);
+    tt_status st = tt_compare_gate(two, text, NULL);
     free(two);
     snprintf(why, size, "tt compare --fail-if %s%s%.200s", text, st ? ": " : "", st ? st->text : "");
     enum verdict v = !st ? HOLDS : st->code == TT_GATE ? FAILS : UNKNOWN;

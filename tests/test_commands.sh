@@ -68,7 +68,7 @@ done
 passed "signals save and stop"
 
 # ---- nothing half-done ----
-expect 1 "in the way" "$TT" train $tiny --num-steps 2 --out whole/metrics.jsonl/x
+expect 2 "in the way" "$TT" train $tiny --num-steps 2 --out whole/metrics.jsonl/x
 expect 2 "--val-interval" "$TT" train $tiny --num-steps 2 --val-intervall 3 --out never
 expect 2 "did you mean" "$TT" train --preset smal --out never
 expect 2 "hidden" "$TT" train $tiny --hidden-dim 33 --out never

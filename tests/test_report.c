@@ -344,6 +344,15 @@ static tt_status compare(const char *a, const char *b, struct tt_comparison *c)
     return tt_compare(paths, 2, c);
 }
 
+static tt_status gate(const struct tt_comparison *c, const char *conditions)
+{
+    struct tt_text said = {0};
+    tt_status st = tt_compare_gate(c, conditions, &said);
+    CHECK(st || strstr(said.s, "passed"), "%s: a gate that passes says so", conditions);
+    tt_text_free(&said);
+    return st;
+}
+
 static void compares_profiles(void)
 {
     struct tt_profile slow = by_hand(1), fast = by_hand(0.5), broken = by_hand(0.25);
@@ -381,13 +390,13 @@ static void compares_profiles(void)
     CHECK_OK(tt_file_read(in("compare.html"), 1 << 24, &page, &n));
     well_formed(page, "compare.html");
     free(page);
-    CHECK_OK(tt_compare_gate(c, "slower:5%,memory:10%,loss:0.01,gradients"));
+    CHECK_OK(gate(c, "slower:5%,memory:10%,loss:0.01,gradients"));
     tt_compare_free(c);
 
     CHECK_OK(compare("fast", "slow", c));
-    CHECK_FAILS(tt_compare_gate(c, "slower:5%"), "100.0 % slower");
-    CHECK_OK(tt_compare_gate(c, "slower:101%"));
-    tt_status st = tt_compare_gate(c, "slower:5%");
+    CHECK_FAILS(gate(c, "slower:5%"), "100.0 % slower");
+    CHECK_OK(gate(c, "slower:101%"));
+    tt_status st = gate(c, "slower:5%");
     CHECK(st && st->code == TT_GATE);
     tt_status_free(st);
     tt_compare_free(c);
@@ -395,8 +404,19 @@ static void compares_profiles(void)
     CHECK_OK(compare("slow", "broken", c));
     CHECK(strstr(c->warnings.s, "1 of 3 tensors got no gradient") && strstr(c->warnings.s, "do not compute the same"),
           "%s", c->warnings.s);
-    CHECK_FAILS(tt_compare_gate(c, "gradients"), "1 of 3");
-    CHECK_FAILS(tt_compare_gate(c, "loss:0.5"), "differs");
+    CHECK_FAILS(gate(c, "gradients"), "1 of 3");
+    CHECK_FAILS(gate(c, "loss:0.5"), "differs");
+    tt_compare_free(c);
+
+    struct tt_profile wide = by_hand(4);
+    wide.run.hidden_dim = 64;
+    save(&wide, "wide");
+    CHECK_OK(compare("slow", "wide", c));
+    CHECK(!c->runs[1].same_model && strstr(c->warnings.s, "another model"), "%s", c->warnings.s);
+    CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "hidden 0 -> 64"), "%s", text.s);
+    tt_text_free(&text);
     tt_compare_free(c);
     free(c);
 }
@@ -415,7 +435,7 @@ static void noise_is_no_regression(void)
     CHECK_OK(compare("a", "b", c));
     CHECK(c->runs[1].speedup_low < 1 && c->runs[1].speedup_high > 1, "%g to %g", c->runs[1].speedup_low,
           c->runs[1].speedup_high);
-    CHECK_OK(tt_compare_gate(c, "slower:5%"));
+    CHECK_OK(gate(c, "slower:5%"));
     tt_compare_free(c);
     free(c);
 }
@@ -436,8 +456,29 @@ static void compares_benchmarks_and_training_runs(void)
     CHECK_OK(tt_compare(paths, 1, c));
     CHECK(c->n == 2 && c->runs[1].speedup == 4 && isnan(c->runs[1].speedup_low) && c->runs[0].kernels == 50 &&
           isnan(c->runs[1].kernels));
-    CHECK_OK(tt_compare_gate(c, "memory:0%"));
-    CHECK_FAILS(tt_compare_gate(c, "loss:1"), "cannot judge");
+    CHECK_OK(gate(c, "memory:0%"));
+    CHECK_FAILS(gate(c, "loss:1"), "cannot judge");
+    CHECK_FAILS(gate(c, "gradients"), "cannot judge");
+    tt_compare_free(c);
+
+    /* Other sizes do not compare; without single steps there is no telling a slowdown from noise. */
+    write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"tokens_per_second\": 1000}, "
+                             "{\"size\": \"large\", \"tokens_per_second\": 500}]}");
+    CHECK_OK(tt_compare(paths, 1, c));
+    CHECK(c->warnings.s && strstr(c->warnings.s, "another model"));
+    CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
+    tt_compare_free(c);
+    write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"tokens_per_second\": 1000}, "
+                             "{\"size\": \"small\", \"tokens_per_second\": 500}]}");
+    CHECK_OK(tt_compare(paths, 1, c));
+    CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
+    tt_compare_free(c);
+    write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"median_ms\": 1, \"tokens_per_second\": 1000, "
+                             "\"num_layers\": 2, \"steps_ms\": [1, 1, 1.1, 1]}, {\"size\": \"small\", \"median_ms\": 2, "
+                             "\"tokens_per_second\": 500, \"num_layers\": 2, \"steps_ms\": [2, 2, 2.1, 2]}]}");
+    CHECK_OK(tt_compare(paths, 1, c));
+    CHECK_FAILS(gate(c, "slower:5%"), "100.0 % slower");
+    CHECK(isnan(c->runs[1].loss_difference));
     tt_compare_free(c);
 
     CHECK_OK(tt_make_dirs(in("run1")));
@@ -468,9 +509,10 @@ static void compares_benchmarks_and_training_runs(void)
 static void reads_conditions(void)
 {
     CHECK_OK(tt_compare_gate_check("slower:5%, memory:2.5%,loss:0.1,gradients"));
-    static const char *const bad[] = {"slower",    "slower:",     "slower:5", "slower:x%",
-                                      "faster:5%", "gradients:1", "loss:-1",  "slower:-5%"};
+    static const char *const bad[] = {"slower",    "slower:",     "slower:x%", "faster:5%",
+                                      "gradients:1", "loss:-1",  "slower:-5%"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_FAILS(tt_compare_gate_check(bad[i]), "conditions are");
+    CHECK_FAILS(tt_compare_gate_check("slower:5"), "write slower:5%");
 }
 
 int main(void)

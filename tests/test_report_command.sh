@@ -46,9 +46,9 @@ checks=$((checks + 1))
 # mistakes: one line, no folder
 run 2 report
 says err "nothing to report"
-run 1 report nowhere
+run 2 report nowhere
 says err "nowhere"
-run 1 report --import "$profiles/README.md" --out never
+run 2 report --import "$profiles/README.md" --out never
 says err "README.md: this is no export"
 run 2 report roc imported
 says err "tt compare"
@@ -70,6 +70,8 @@ says base/report.html "<svg class=\"chart\""
 rm base/report.html base/summary.md
 run 0 report base --import "$profiles/nsys_gpu_trace.csv"
 says base/report.html 'id="imported"'
+says base/summary.md "## What another profiler saw"
+says out "nsys: What was recorded"
 [ -s base/summary.md ] || fail "no summary.md"
 run 0 report --import base/trace.json --out again
 says out "Chrome trace of tt"
@@ -80,8 +82,25 @@ says out "tensors have a gradient"
 run 0 compare base flash --json
 says out '"speedup":'
 run 0 compare base flash --out side
+run 0 compare base flash --out side
+run 2 compare base flash --out full
+says err "full holds other things and no comparison"
+[ "$(ls full)" = mine ] || fail "a comparison was written among other things"
 for made in compare.html compare.json compare.txt; do [ -s side/$made ] || fail "no side/$made"; done
 run 0 compare base flash --fail-if slower:100000%,memory:1000%,loss:0.1,gradients
+says out "gate     gradients passed: flash: all"
+run 0 compare base flash --quiet
+says out "speed-up"
+grep -q "operators that changed" out && fail "--quiet prints more than the result"
+run 0 profile $small --ffn-dim 96 --num-steps 4 --out wide --quiet
+run 1 compare base wide --fail-if slower:0%
+says out "ffn 64 -> 96"
+says out "another model than base"
+says err "cannot judge"
+for v in baseline flash; do run 0 train $small --num-steps 2 --version $v --out run-$v --quiet; done
+run 1 compare run-baseline run-flash --fail-if gradients
+says out "version baseline -> flash"
+says err "cannot judge"
 mkdir bad && awk '/"gradients": \[/ { g = 1 } g && /"count":/ { split($0, a, /[:,]/); n = a[2] } g && /"zeros":/ { sub(/[0-9]+/, n + 0); g = 0 } { print }' flash/profile.json >bad/profile.json
 run 0 compare base bad
 says out "tensors got no gradient"
@@ -92,7 +111,14 @@ says err "the conditions are"
 run 2 compare
 run 2 compare base
 says err "two runs"
-run 1 compare base nowhere
+run 2 compare base nowhere
+run 2 compare base full
+says err "neither profile.json"
+run 2 compare base full/mine
+says err "neither a profile.json"
+run 2 report full
+says err "full holds no profile"
+run 2 report --import full
 
 # the audit
 run 0 check grads $small
@@ -106,7 +132,13 @@ run 1 check grads $small --seed 7 --against g.safetensors
 says err "differ from g.safetensors"
 run 2 check grads $small --out g.safetensors
 says err "exists"
-run 1 check grads $small --against nothing.safetensors
+run 2 check grads $small --against nothing.safetensors
+run 2 check grads $small --hidden-dim 64 --against g.safetensors
+says err "it is of other shapes"
+run 2 check grads $small --num-layers 2 --against g.safetensors
+says err "another model"
+for v in baseline flash; do run 0 check grads $small --seq-len 1 --version $v --against fused; done
+says out "0 at a length of 1"
 run 2 check weights
 head -c 100 g.safetensors >cut.safetensors
 run 1 check grads $small --against cut.safetensors
