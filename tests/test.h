@@ -5,6 +5,7 @@
 #define TT_TEST_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,9 @@ static int test_checks, test_failures;
         }                                                                                          \
         CHECK_OK(opened_);                                                                         \
     } while (0)
+
+/* With TT_TEST_FEW set: fewer sizes and shorter runs, for tools that make a GPU a thousand times slower. */
+static inline bool test_few(void) { return getenv("TT_TEST_FEW") != NULL; }
 
 #define TEST(name)                                                                                 \
     do {                                                                                           \

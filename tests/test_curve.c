@@ -20,8 +20,7 @@ static struct tt_config curve_config(enum tt_version v, enum tt_precision p)
     return c;
 }
 
-/* With TT_TEST_FEW set the first steps only: for tools that make a GPU a thousand times slower. */
-static int steps(void) { return getenv("TT_TEST_FEW") ? 10 : STEPS; }
+static int steps(void) { return test_few() ? 10 : STEPS; }
 
 static void upload_batch(struct tt_session *s, struct tt_data *data, int step)
 {

@@ -26,8 +26,7 @@
 
 /* ---- many shapes ---- */
 
-/* With TT_TEST_FEW set every second value is left out: for tools that make a GPU a thousand times slower. */
-static inline int64_t value_stride(void) { return getenv("TT_TEST_FEW") ? 2 : 1; }
+static inline int64_t value_stride(void) { return test_few() ? 2 : 1; } /* few: every second value is left out */
 
 /* for EACH(n, 1, 3, 7) use(*n); */
 #define EACH(x, ...)                                                                               \
