@@ -68,7 +68,8 @@ static bool is_wrong_name(int error, const char *verb)
 
 tt_status tt_file_error(int error, const char *verb, const char *path)
 {
-    return tt_fail(is_wrong_name(error, verb) ? TT_USAGE : TT_FAILED, "cannot %s %s: %s; %s", verb, path, strerror(error), hint(error));
+    return tt_fail(is_wrong_name(error, verb) ? TT_USAGE : TT_FAILED, "cannot %s %s: %s; %s", verb, path,
+                   strerror(error), hint(error));
 }
 
 static tt_status too_large(const char *path, size_t limit)

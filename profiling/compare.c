@@ -89,8 +89,8 @@ static bool same_model(const struct tt_profile_run *a, const struct tt_profile_r
 
 static bool same_task(const struct tt_profile_run *a, const struct tt_profile_run *b)
 {
-    return same_model(a, b) && a->seed == b->seed && a->batch_size == b->batch_size &&
-           a->grad_accum == b->grad_accum && strcmp(a->data, b->data) == 0;
+    return same_model(a, b) && a->seed == b->seed && a->batch_size == b->batch_size && a->grad_accum == b->grad_accum &&
+           strcmp(a->data, b->data) == 0;
 }
 
 static double loss_at(const struct tt_profile *p, int64_t step, int *from)

@@ -14,7 +14,7 @@ struct tt_compared {
     double tokens_per_second, mfu_percent, memory_bytes, kernels;
     double loss;                               /* the last */
     double speedup, speedup_low, speedup_high; /* against the first; the 95 % interval of a bootstrap of the medians */
-    bool same_model;                  /* shape as in the first, so that speeds may be compared */
+    bool same_model;                           /* shape as in the first, so that speeds may be compared */
     bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */
     double loss_difference;           /* largest against the first, over the steps that both have */
     int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */

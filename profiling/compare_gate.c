@@ -54,8 +54,10 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
     if (isnan(slower))
         return tt_fail(TT_FAILED, "%s: its speed is not known, so that the gate cannot judge it", r->label);
     if (!r->same_model)
-        return tt_fail(TT_FAILED, "%s: its model is another than that of %s, or not known, so that the gate cannot judge its speed",
-                       r->label, base->label);
+        return tt_fail(
+            TT_FAILED,
+            "%s: its model is another than that of %s, or not known, so that the gate cannot judge its speed", r->label,
+            base->label);
     if (slower > limit && isnan(r->speedup_high))
         return tt_fail(TT_FAILED,
                        "%s is %.1f %% slower than %s, but single steps are not known, so that the gate cannot judge "

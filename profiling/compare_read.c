@@ -64,8 +64,8 @@ static tt_status add_profile(struct tt_comparison *c, const char *path)
     r->gradients = p->gradients_count;
     for (int i = 0; i < p->gradients_count; i++)
         r->missing_gradients +=
-            p->gradients[i].nonfinite > 0 || (p->gradients[i].zeros == p->gradients[i].count &&
-                                              !tt_grad_vanishes(p->gradients[i].name, p->run.seq_len));
+            p->gradients[i].nonfinite > 0 ||
+            (p->gradients[i].zeros == p->gradients[i].count && !tt_grad_vanishes(p->gradients[i].name, p->run.seq_len));
     return TT_OK;
 }
 
@@ -86,11 +86,11 @@ static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *r
     const struct {
         const char *key;
         int64_t *to;
-    } numbers[] = {{"hidden_dim", &run->hidden_dim},     {"num_layers", &run->num_layers},
-                   {"num_heads", &run->num_heads},       {"num_kv_heads", &run->num_kv_heads},
-                   {"ffn_dim", &run->ffn_dim},           {"vocab_size", &run->vocab_size},
-                   {"seq_len", &run->seq_len},           {"batch_size", &run->batch_size},
-                   {"grad_accum", &run->grad_accum},     {"seed", &run->seed}};
+    } numbers[] = {{"hidden_dim", &run->hidden_dim}, {"num_layers", &run->num_layers},
+                   {"num_heads", &run->num_heads},   {"num_kv_heads", &run->num_kv_heads},
+                   {"ffn_dim", &run->ffn_dim},       {"vocab_size", &run->vocab_size},
+                   {"seq_len", &run->seq_len},       {"batch_size", &run->batch_size},
+                   {"grad_accum", &run->grad_accum}, {"seed", &run->seed}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         tt_json_int(row, numbers[i].key, 0, INT64_MAX, numbers[i].to);
     snprintf(run->data, sizeof run->data, "%.127s", tt_json_string(row, "data", ""));
@@ -151,11 +151,11 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
     const struct {
         const char *key;
         int64_t *to;
-    } numbers[] = {{"hidden-dim", &run->hidden_dim},     {"num-layers", &run->num_layers},
-                   {"num-heads", &run->num_heads},       {"num-kv-heads", &run->num_kv_heads},
-                   {"ffn-dim", &run->ffn_dim},           {"vocab-size", &run->vocab_size},
-                   {"seq-len", &run->seq_len},           {"batch-size", &run->batch_size},
-                   {"grad-accum", &run->grad_accum},     {"seed", &run->seed}};
+    } numbers[] = {{"hidden-dim", &run->hidden_dim}, {"num-layers", &run->num_layers},
+                   {"num-heads", &run->num_heads},   {"num-kv-heads", &run->num_kv_heads},
+                   {"ffn-dim", &run->ffn_dim},       {"vocab-size", &run->vocab_size},
+                   {"seq-len", &run->seq_len},       {"batch-size", &run->batch_size},
+                   {"grad-accum", &run->grad_accum}, {"seed", &run->seed}};
     const struct {
         const char *key;
         char *to;
@@ -235,10 +235,10 @@ tt_status tt_compare_add(struct tt_comparison *c, const char *path)
     bool training = folder && tt_is_file(inside);
     if (folder && !training) snprintf(inside, sizeof inside, "%s/bench.json", path);
     if (folder && !training && !tt_is_file(inside))
-        return tt_fail(
-            TT_USAGE,
-            "%s holds neither profile.json nor bench.json nor metrics.jsonl; make one with tt profile --out %s", path,
-            path);
+        return tt_fail(TT_USAGE,
+                       "%s holds neither profile.json nor bench.json nor metrics.jsonl; name the folder of a profile, "
+                       "a bench or a run",
+                       path);
     TT_TRY(tt_file_read(folder ? inside : path, largest, &text, &n));
     if (!training && text[strspn(text, " \t\r\n")] != '{') {
         free(text);

@@ -96,11 +96,16 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
         const struct {
             const char *name;
             int64_t from, to;
-        } numbers[] = {{"layers", a->num_layers, b->num_layers},   {"hidden", a->hidden_dim, b->hidden_dim},
-                       {"heads", a->num_heads, b->num_heads},      {"kv-heads", a->num_kv_heads, b->num_kv_heads},
-                       {"ffn", a->ffn_dim, b->ffn_dim},            {"vocab", a->vocab_size, b->vocab_size},
-                       {"seq-len", a->seq_len, b->seq_len},        {"batch", a->batch_size, b->batch_size},
-                       {"grad-accum", a->grad_accum, b->grad_accum}, {"seed", a->seed, b->seed}};
+        } numbers[] = {{"layers", a->num_layers, b->num_layers},
+                       {"hidden", a->hidden_dim, b->hidden_dim},
+                       {"heads", a->num_heads, b->num_heads},
+                       {"kv-heads", a->num_kv_heads, b->num_kv_heads},
+                       {"ffn", a->ffn_dim, b->ffn_dim},
+                       {"vocab", a->vocab_size, b->vocab_size},
+                       {"seq-len", a->seq_len, b->seq_len},
+                       {"batch", a->batch_size, b->batch_size},
+                       {"grad-accum", a->grad_accum, b->grad_accum},
+                       {"seed", a->seed, b->seed}};
         bool known = a->num_layers && b->num_layers;
         for (size_t k = 0; known && k < sizeof numbers / sizeof *numbers; k++) {
             if (numbers[k].from == numbers[k].to) continue;

@@ -168,13 +168,15 @@ tt_status tt_grads_fit(const struct tt_grads *here, const struct tt_grads *other
 {
     for (int i = 0; i < here->n; i++) {
         const struct tt_grad *a = &here->rows[i], *b = tt_grads_find(other, a->name);
-        if (!b) return tt_fail(TT_USAGE, "it has no %s, so it is of another model; give both the same options", a->name);
+        if (!b)
+            return tt_fail(TT_USAGE, "it has no %s, so it is of another model; give both the same options", a->name);
         if (same_shape(a, b)) continue;
         struct tt_text there = {0}, mine = {0};
         put_shape(b, &there);
         put_shape(a, &mine);
-        tt_status st = tt_fail(TT_USAGE, "it is of other shapes: %s is %s there and %s here; give both the same options",
-                               a->name, there.s ? there.s : "?", mine.s ? mine.s : "?");
+        tt_status st =
+            tt_fail(TT_USAGE, "it is of other shapes: %s is %s there and %s here; give both the same options", a->name,
+                    there.s ? there.s : "?", mine.s ? mine.s : "?");
         tt_text_free(&there);
         tt_text_free(&mine);
         return st;

@@ -40,8 +40,8 @@ bool tt_grad_vanishes(const char *name, int64_t seq_len);
 /* |a - b| / |b|, or over `floor` where b is smaller; infinite when shapes differ. */
 double tt_grad_difference(const struct tt_grad *a, const struct tt_grad *b, double floor);
 
-/* A norm that is small beside the gradient of the whole model: what a tensor loses by rounding does not become less when
- * its gradient cancels out. */
+/* A norm that is small beside the gradient of the whole model: what a tensor loses by rounding does not become less
+ * when its gradient cancels out. */
 double tt_grads_floor(const struct tt_grads *g);
 
 /* Fails with the first tensor that only one has, or that has another shape there. */

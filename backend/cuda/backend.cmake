@@ -2,6 +2,10 @@
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/cuda)
 include(${dir}/compiler.cmake)
+if(NOT TARGET CUDA::cublasLt OR NOT TARGET CUDA::cudart_static)
+  message(FATAL_ERROR "The CUDA toolkit of ${CMAKE_CUDA_COMPILER} has no cuBLASLt or no static runtime.\n"
+    "Install the packages with the libraries and headers of cuBLAS and cudart; or use -DBACKEND=cpu")
+endif()
 
 # ---- kernels ----
 file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.cu ${dir}/*.cu)

@@ -52,8 +52,33 @@ if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   set(CMAKE_CUDA_ARCHITECTURES "${TT_CUDA_FOUND}" CACHE STRING "GPU architectures to build for, such as 80;90a")
 endif()
 
+# ---- the toolkit: an nvcc alone, as some packages bring it, compiles nothing, and CMake says so at length ----
+if(CMAKE_CUDA_COMPILER AND NOT TT_CUDA_TOOLKIT_SEEN)
+  file(WRITE ${PROJECT_BINARY_DIR}/toolkit.cu "#include <cuda_runtime.h>\n")
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CUDA_FLAGS}")
+  if(CMAKE_CUDA_HOST_COMPILER)
+    list(APPEND flags -ccbin ${CMAKE_CUDA_HOST_COMPILER})
+  endif()
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} ${flags} -c ${PROJECT_BINARY_DIR}/toolkit.cu
+    -o ${PROJECT_BINARY_DIR}/toolkit.o
+    OUTPUT_QUIET ERROR_VARIABLE why RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    string(STRIP "${why}" why)
+    string(REGEX REPLACE "\n.*" "" why "${why}")
+    message(FATAL_ERROR "${CMAKE_CUDA_COMPILER} cannot compile: ${why}\n"
+      "Install the whole CUDA toolkit, 12.2 or later (on a cluster: module load cuda); or name the nvcc of one with "
+      "-DCMAKE_CUDA_COMPILER=.../bin/nvcc; or use -DBACKEND=cpu")
+  endif()
+  set(TT_CUDA_TOOLKIT_SEEN TRUE CACHE INTERNAL "nvcc compiles with its toolkit")
+endif()
+
 enable_language(CUDA)
-find_package(CUDAToolkit REQUIRED)
+find_package(CUDAToolkit QUIET)
+if(NOT CUDAToolkit_FOUND)
+  message(FATAL_ERROR "There is nvcc (${CMAKE_CUDA_COMPILER}), but no CUDA toolkit that belongs to it.\n"
+    "Install the whole toolkit, 12.2 or later (on a cluster: module load cuda); or name its folder with "
+    "-DCUDAToolkit_ROOT=; or use -DBACKEND=cpu")
+endif()
 if(CUDAToolkit_VERSION VERSION_LESS 12.2)
   message(FATAL_ERROR "CUDA ${CUDAToolkit_VERSION} is too old; tt needs 12.2 or later (on a cluster: module load cuda)")
 endif()
