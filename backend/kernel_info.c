@@ -15,6 +15,7 @@
 #define OUT(f, n) PUT(f, n, TT_WRITE)
 #define OUT_OPT(f, n) PUT(f, n, TT_WRITE)
 #define INOUT(f, n) PUT(f, n, TT_READ_WRITE)
+#define INOUT_OPT(f, n) PUT(f, n, TT_READ_WRITE)
 #define SCRATCH(f, n) PUT(f, n, TT_SCRATCH)
 
 #define TT_KERNEL(name, flops, operands)                                                           \

@@ -522,13 +522,15 @@ struct tt_sum_squares_args {
 };
 
 /* The whole of it over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
- * for elements below decay_end; copy = w in the activation type. Nothing when !state->apply. */
+ * for elements below decay_end; copy = w in the activation type. Nothing when !state->apply. With `low` there is no w:
+ * copy, in bf16, and low are the two halves of a float (core/half.h), which are read and written instead. */
 struct tt_adamw_args {
     enum tt_dtype dtype;
     const struct tt_state *state;
     float *w, *m, *v;
     const float *grad;
-    void *copy; /* or NULL */
+    void *copy;    /* or NULL */
+    uint16_t *low; /* or NULL; GPUs only */
     int64_t n, decay_end;
     float beta1, beta2, eps, decay;
 };

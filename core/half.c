@@ -9,6 +9,13 @@ static uint32_t bits_of(float x)
     return u;
 }
 
+static float float_of(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
 uint16_t tt_to_bf16(float x)
 {
     uint32_t u = bits_of(x);
@@ -33,4 +40,20 @@ uint16_t tt_to_f16(float x)
 void tt_narrow(const float *x, uint16_t *out, int64_t n, enum tt_dtype type)
 {
     for (int64_t i = 0; i < n; i++) out[i] = type == TT_BF16 ? tt_to_bf16(x[i]) : tt_to_f16(x[i]);
+}
+
+void tt_split_halves(const float *x, uint16_t *high, uint16_t *low, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u = bits_of(x[i]);
+        u |= (u & 0xffff) == 0x8000;
+        high[i] = tt_to_bf16(float_of(u));
+        low[i] = (uint16_t)u;
+    }
+}
+
+void tt_join_halves(const uint16_t *high, const uint16_t *low, float *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = float_of((((uint32_t)high[i] << 16) - ((uint32_t)(low[i] & 0x8000) << 1)) | low[i]);
 }

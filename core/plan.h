@@ -16,6 +16,7 @@ enum tt_phase { TT_FORWARD, TT_BACKWARD, TT_OPTIMIZE, TT_PHASES };
 #define TT_EXTERNALS(X)                                                                            \
     X(WEIGHTS, "weights")                                                                          \
     X(MASTER, "master weights")                                                                    \
+    X(LOW, "lower halves of weights")                                                              \
     X(GRADS, "gradients")                                                                          \
     X(MOMENT1, "first moments")                                                                    \
     X(MOMENT2, "second moments")                                                                   \

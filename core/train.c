@@ -9,6 +9,7 @@
 #include "core/meter.h"
 #include "core/step.h"
 #include "core/stop.h"
+#include "core/weights.h"
 
 struct loop {
     struct tt_train *t;
@@ -84,17 +85,22 @@ static tt_status note_gradients(struct loop *l, int64_t step)
 
 /* ---- checkpoints ---- */
 
-/* Device memory as the host may read it: itself, or a copy. */
+/* Weights and moments as the host may read them: themselves, or a copy. */
+static float *in_place(const struct loop *l, enum tt_external x, bool shared)
+{
+    if (x == TT_X_WEIGHTS) return tt_weights_in_place(l->t->engine, shared);
+    return shared ? l->t->engine->externals[x] : NULL;
+}
+
 static tt_status on_host(struct loop *l, enum tt_external x, bool shared, float **out)
 {
-    size_t bytes = (size_t)l->t->params->total * sizeof(float);
-    if (shared) {
-        *out = l->t->engine->externals[x];
-        return TT_OK;
-    }
-    *out = malloc(bytes);
-    if (!*out) return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint", (double)bytes / 0x1p20);
-    return tt_engine_download(l->t->engine, x, 0, *out, bytes);
+    int64_t n = l->t->params->total;
+    *out = in_place(l, x, shared);
+    if (*out) return TT_OK;
+    *out = malloc((size_t)n * sizeof **out);
+    if (!*out) return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint", (double)n * sizeof **out / 0x1p20);
+    if (x == TT_X_WEIGHTS) return tt_weights_read(l->t->engine, n, *out);
+    return tt_engine_download(l->t->engine, x, 0, *out, (size_t)n * sizeof **out);
 }
 
 static tt_status read_state(struct loop *l, int64_t step)
@@ -125,14 +131,14 @@ static tt_status write_checkpoint(struct loop *l, int64_t step)
     struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .folder = l->t->folder,
                               .params = l->t->params,
                               .tokenizer = tt_data_tokenizer(l->t->data)};
-    enum tt_external weights = l->t->engine->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS;
-    enum tt_external which[] = {weights, TT_X_MOMENT1, TT_X_MOMENT2};
+    const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
     float *host[3] = {0};
     tt_status st = TT_OK;
     for (int i = 0; i < 3 && !st; i++) st = on_host(l, which[i], info.shares_memory, &host[i]);
     c.w = host[0], c.m = host[1], c.v = host[2];
     if (!st) st = tt_checkpoint_save(l->c->out, &c, l->c->keep);
-    for (int i = 0; i < 3 && !info.shares_memory; i++) free(host[i]);
+    for (int i = 0; i < 3; i++)
+        if (host[i] != in_place(l, which[i], info.shares_memory)) free(host[i]);
     if (!st) l->saved = step;
     tt_meter_saved(&l->meter);
     return st;

@@ -155,7 +155,7 @@ void optimizer_fused(struct build *b)
            .max_norm = (float)c->clip_norm, .grow_after = loss_scale_interval(b));
     b->p->group = TT_G_OPTIMIZER;
     LAUNCH(b->p, adamw, .state = b->state, .w = b->master, .m = m, .v = v, .grad = (float *)b->grads, .n = n,
-           .copy = b->p->dtype == TT_F32 ? NULL : b->weights,
+           .copy = b->p->dtype == TT_F32 ? NULL : b->weights, .low = b->low,
            .decay_end = b->m->params.decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2, .eps = (float)c->adam_eps,
            .decay = (float)c->weight_decay);
 }

@@ -126,6 +126,18 @@ static void micro_batch(struct build *b, int i, const int32_t *tokens, struct bl
 /* Every plan is written by a function of this kind; `blocks` has room for the layers. */
 typedef void (*writer)(struct build *b, struct block_acts *blocks);
 
+/* The one kernel of the optimiser can put a bf16 weight and its lower half together, the single steps cannot. */
+static void weights_to_change(struct build *b)
+{
+    size_t n = (size_t)b->m->params.total;
+    if (b->p->dtype == TT_F32)
+        b->master = (float *)b->weights;
+    else if (b->p->dtype == TT_BF16 && fused(b, TT_FUSE_OPTIMIZER))
+        b->low = tt_plan_external(b->p, TT_X_LOW, n * sizeof *b->low);
+    else
+        b->master = tt_plan_external(b->p, TT_X_MASTER, n * sizeof *b->master);
+}
+
 static void write_train(struct build *b, struct block_acts *blocks)
 {
     int64_t micros = b->c->grad_accum, row = b->S + 1;
@@ -136,8 +148,7 @@ static void write_train(struct build *b, struct block_acts *blocks)
     b->loss_factor = 1.0f / (float)(b->T * micros);
     b->loss = (float *)((char *)state + offsetof(struct tt_state, loss));
     b->grads = tt_plan_external(b->p, TT_X_GRADS, (size_t)b->m->params.total * sizeof(float));
-    b->master = b->p->dtype == TT_F32 ? (float *)b->weights
-                                      : tt_plan_external(b->p, TT_X_MASTER, (size_t)b->m->params.total * sizeof(float));
+    weights_to_change(b);
     const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS, TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
     step_begin(b, state);
     for (int i = 0; i < micros; i++) micro_batch(b, i, tokens, blocks);

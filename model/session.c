@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "core/half.h"
 #include "core/text.h"
+#include "core/weights.h"
 
 static tt_status refuse_precision(enum tt_precision wanted, const struct tt_device_info *info)
 {
@@ -44,44 +44,35 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
     return TT_OK;
 }
 
-/* ---- floats on the host for an array of the device: the array itself when the two share memory and type ---- */
+/* ---- floats on the host for an array of the device: the array itself where the two share it ---- */
 
-static bool in_place(const struct tt_session *s, enum tt_external x)
+static float *in_place(const struct tt_session *s, enum tt_external x)
 {
-    return s->shares_memory && (x != TT_X_WEIGHTS || tt_model_dtype(s->model) == TT_F32);
+    if (x == TT_X_WEIGHTS) return tt_model_dtype(s->model) == TT_F32 ? tt_weights_in_place(&s->engine, s->shares_memory) : NULL;
+    return s->shares_memory ? s->engine.externals[x] : NULL;
 }
 
 static tt_status host_floats(struct tt_session *s, enum tt_external x, int64_t n, float **out)
 {
-    *out = in_place(s, x) ? s->engine.externals[x] : malloc((size_t)n * sizeof **out);
+    float *shared = in_place(s, x);
+    *out = shared ? shared : malloc((size_t)n * sizeof **out);
     return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights", (double)n * sizeof **out / 0x1p20);
 }
 
 static void drop(struct tt_session *s, enum tt_external x, float *host)
 {
-    if (host && host != s->engine.externals[x]) free(host);
+    if (host != in_place(s, x)) free(host);
 }
 
-static tt_status upload(struct tt_session *s, enum tt_external x, const float *host, int64_t n)
+static tt_status upload(struct tt_session *s, enum tt_external x, const float *host)
 {
-    enum tt_dtype type = tt_model_dtype(s->model);
-    if (host == s->engine.externals[x]) return TT_OK;
-    if (x != TT_X_WEIGHTS || type == TT_F32) return tt_engine_upload(&s->engine, x, 0, host, (size_t)n * sizeof *host);
-    uint16_t *narrow = malloc((size_t)n * sizeof *narrow);
-    if (!narrow) return tt_fail(TT_FAILED, "no host memory to narrow the weights");
-    tt_narrow(host, narrow, n, type);
-    tt_status st = tt_engine_upload(&s->engine, x, 0, narrow, (size_t)n * sizeof *narrow);
-    free(narrow);
-    return st;
+    int64_t n = s->model->params.total;
+    if (host == in_place(s, x)) return TT_OK;
+    if (x == TT_X_WEIGHTS) return tt_weights_write(&s->engine, n, tt_model_dtype(s->model), host);
+    return tt_engine_upload(&s->engine, x, 0, host, (size_t)n * sizeof *host);
 }
 
-/* The weights in full precision and, in 16 bits, the copy that the model computes with. */
-tt_status tt_session_set_weights(struct tt_session *s, const float *weights)
-{
-    enum tt_external home = tt_session_weights(s);
-    TT_TRY(upload(s, home, weights, s->model->params.total));
-    return home == TT_X_WEIGHTS ? TT_OK : upload(s, TT_X_WEIGHTS, weights, s->model->params.total);
-}
+tt_status tt_session_set_weights(struct tt_session *s, const float *weights) { return upload(s, TT_X_WEIGHTS, weights); }
 
 /* ---- too large for the device ---- */
 
@@ -137,34 +128,27 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
 
-enum tt_external tt_session_weights(const struct tt_session *s)
-{
-    return s->engine.bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS;
-}
-
 tt_status tt_session_init_weights(struct tt_session *s)
 {
-    enum tt_external home = tt_session_weights(s);
     float *weights;
-    TT_TRY(host_floats(s, home, s->model->params.total, &weights));
+    TT_TRY(host_floats(s, TT_X_WEIGHTS, s->model->params.total, &weights));
     tt_model_init_weights(s->model, weights);
     tt_status st = tt_session_set_weights(s, weights);
-    drop(s, home, weights);
+    drop(s, TT_X_WEIGHTS, weights);
     return st;
 }
 
 /* The first n of weights and moments. */
 static tt_status load(struct tt_session *s, const char *path, int n, struct tt_progress *progress)
 {
-    enum tt_external which[] = {tt_session_weights(s), TT_X_MOMENT1, TT_X_MOMENT2};
+    const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
     int64_t total = s->model->params.total;
     float *host[3] = {0};
     tt_status st = TT_OK;
     for (int i = 0; i < n && !st; i++) st = host_floats(s, which[i], total, &host[i]);
     struct tt_checkpoint c = {.params = &s->model->params, .w = host[0], .m = host[1], .v = host[2]};
     if (!st) st = tt_checkpoint_load(path, &c);
-    if (!st) st = tt_session_set_weights(s, host[0]);
-    for (int i = 1; i < n && !st; i++) st = upload(s, which[i], host[i], total);
+    for (int i = 0; i < n && !st; i++) st = upload(s, which[i], host[i]);
     for (int i = 0; i < n; i++) drop(s, which[i], host[i]);
     if (!st && progress) *progress = c.progress;
     free((char *)c.config);

@@ -24,9 +24,6 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
 /* Plans and sizes, and nothing allocated: `engine` then says what would be. */
 tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
-/* Where the weights are in full precision. */
-enum tt_external tt_session_weights(const struct tt_session *s);
-
 tt_status tt_session_init_weights(struct tt_session *s);
 tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena */
 /* From a checkpoint folder; the moments too when the session trains. */

@@ -3,6 +3,7 @@
 #define TT_MODEL_FIXTURE_H
 
 #include "core/rng.h"
+#include "core/weights.h"
 #include "model/session.h"
 #include "tests/test.h"
 
@@ -51,7 +52,10 @@ static inline float *fixture_read(struct tt_session *s, enum tt_external x)
 {
     size_t bytes = (size_t)s->model->params.total * sizeof(float);
     float *host = malloc(bytes);
-    CHECK_OK(tt_engine_download(&s->engine, x, 0, host, bytes));
+    if (x == TT_X_WEIGHTS)
+        CHECK_OK(tt_weights_read(&s->engine, s->model->params.total, host));
+    else
+        CHECK_OK(tt_engine_download(&s->engine, x, 0, host, bytes));
     return host;
 }
 

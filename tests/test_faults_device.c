@@ -141,7 +141,7 @@ static float *weights_after(struct faulty *f, enum tt_version v, int64_t steps, 
         fixture_tokens(&s, (int)i);
         CHECK_OK(tt_plan_run(s.step, &b, NULL));
     }
-    float *w = fixture_read(&s, tt_session_weights(&s));
+    float *w = fixture_read(&s, TT_X_WEIGHTS);
     CHECK(s.model->params.total > 1000);
     tt_session_close(&s);
     return w;

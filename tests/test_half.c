@@ -47,9 +47,35 @@ static void values_round_to_the_nearest(void)
     }
 }
 
+/* Every float comes back from its halves, but for those in the middle of two bf16, which move by a bit once. */
+static void check_halves(uint32_t bits)
+{
+    float x, back;
+    uint16_t high, low;
+    memcpy(&x, &bits, sizeof x);
+    tt_split_halves(&x, &high, &low, 1);
+    tt_join_halves(&high, &low, &back, 1);
+    if (isnan(x)) {
+        CHECK(isnan(back) && isnan(value(high, 8, 7)), "NaN %08x did not stay one", bits);
+        return;
+    }
+    uint32_t want = bits | ((bits & 0xffff) == 0x8000), got;
+    memcpy(&got, &back, sizeof got);
+    CHECK(got == want, "%08x became %08x", bits, got);
+    CHECK(high == tt_to_bf16(back), "%08x: the high half is not the rounded value", bits);
+}
+
+static void halves_are_the_whole(void)
+{
+    for (uint32_t high = 0; high < 0x10000; high++)
+        for (int i = 0; i < 6; i++) check_halves(high << 16 | (const uint32_t[]){0, 1, 0x7fff, 0x8000, 0x8001, 0xffff}[i]);
+    for (uint64_t i = 0; i < 200000; i++) check_halves((uint32_t)tt_random(1, 4, i));
+}
+
 int main(void)
 {
     TEST(patterns_round_trip);
     TEST(values_round_to_the_nearest);
+    TEST(halves_are_the_whole);
     return test_end();
 }

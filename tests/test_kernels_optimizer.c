@@ -1,5 +1,6 @@
 /* What the device knows of the run (step, schedule, clipping, the ring of metrics), and AdamW, in one kernel and in
  * single steps. */
+#include "core/half.h"
 #include "tests/kernels/kernels.h"
 
 static struct tt_state state_of(const struct tensor *t)
@@ -324,6 +325,50 @@ static void adamw_copies(void)
     }
 }
 
+/* Weights in two halves, in bf16, move as whole ones do, to the last bit. */
+static void move_whole(struct arena *a, int64_t decay_end)
+{
+    enum tt_dtype type = kt.dtype;
+    kt.dtype = TT_F32;
+    launch_adamw(a, decay_end);
+    kt.dtype = type;
+}
+
+static void check_split(int64_t n, int64_t gap)
+{
+    new_case("%" PRId64 " in halves, gap %" PRId64, n, gap);
+    struct arena split = make_arena(n, gap), whole = split;
+    whole.w = given("whole", TT_F32, 1, n, gap, split.w->v);
+    whole.m = given("m of whole", TT_F32, 1, n, gap, split.m->v);
+    whole.v = given("v of whole", TT_F32, 1, n, gap, split.v->v);
+    struct tensor *high = new_tensor("high", TT_BF16, 1, n, gap), *low = new_tensor("low", TT_F16, 1, n, gap);
+    uint16_t *parts = must(malloc(2 * (size_t)n * sizeof *parts));
+    for (int64_t step = 1; step <= 3; step++) {
+        struct tt_state s = step_state(step, 1);
+        split.state = whole.state = structure("state", &s, sizeof s);
+        tt_split_halves((float *)whole.w->data, parts, parts + n, n);
+        tt_join_halves(parts, parts + n, (float *)whole.w->data, n); /* none in the middle */
+        if (step == 1) memcpy(high->data, parts, (size_t)n * 2), memcpy(low->data, parts + n, (size_t)n * 2);
+        LAUNCH(adamw, .state = (struct tt_state *)split.state->data, .m = (float *)split.m->data, .v = (float *)split.v->data,
+               .grad = (float *)split.grad->data, .copy = high->data, .low = (uint16_t *)low->data, .n = n,
+               .decay_end = n / 2, .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay);
+        move_whole(&whole, n / 2);
+        tt_split_halves((float *)whole.w->data, parts, parts + n, n);
+        CHECK(!memcmp(high->data, parts, (size_t)n * 2) && !memcmp(low->data, parts + n, (size_t)n * 2),
+              "[%s] step %" PRId64 ": the halves are not those of the whole", kt.label, step);
+    }
+    exactly(split.m, whole.m->v);
+    exactly(split.v, whole.v->v);
+    free(parts);
+}
+
+static void adamw_in_halves(void)
+{
+    if (kt.dtype != TT_BF16) return;
+    for EACH (n, 1, 65, 4099, 70001)
+        for EACH (gap, 0, 1) check_split(*n, *gap);
+}
+
 /* A parameter that never had a gradient stays where it is: 0/(0 + eps), not 0/0. */
 static void adamw_leaves_what_has_no_gradient(void)
 {
@@ -469,6 +514,7 @@ int main(void)
     TEST(sums_show_what_is_not_finite);
     TEST(adamw_steps);
     TEST_TYPES(adamw_copies);
+    TEST_TYPES(adamw_in_halves);
     TEST(adamw_leaves_what_has_no_gradient);
     TEST(adamw_skips);
     TEST(adam_in_single_steps);

@@ -1,4 +1,4 @@
-/* AdamW, whole and in steps, and the gradient's norm: all of it is bytes, 28 to 30 per parameter for the whole. The
+/* AdamW, whole and in steps, and the gradient's norm: all of it is bytes, 28 per parameter for the whole (30 in fp16). The
  * arena is far larger than any cache, so its bytes are read and written as ones that will not be used again soon. */
 #include "backend/gpu/map.h"
 
@@ -19,28 +19,100 @@ struct adam_step {
     }
 };
 
-template <typename T> GPU_DEVICE void adam_one(const struct tt_adamw_args &a, const adam_step &step, int64_t i)
+/* ---- where the weights lie: four() and one() read, put() writes; together() says whether vectors of four of them and of
+ * the floats p start at the same element `head` ---- */
+
+/* Floats, and maybe a copy of them, which the next step reads: so not as a stream. */
+template <typename T> struct whole_weights {
+    float *w;
+    T *copy;
+    bool together(const float *p, int64_t head) const
+    {
+        return map_together(p, w) && (!copy || (uintptr_t)(copy + head) % (4 * sizeof(T)) == 0);
+    }
+    GPU_MEMBER gpu_vec<float> four(int64_t i) const { return gpu_vec_load_stream(w + i); }
+    GPU_MEMBER float one(int64_t i) const { return w[i]; }
+    GPU_MEMBER void put(int64_t i, const gpu_vec<float> &x) const
+    {
+        gpu_vec_store_stream(w + i, x);
+        if (!copy) return;
+        if constexpr (sizeof(T) == 4)
+            gpu_vec_store(copy + i, x);
+        else
+            *(gpu_bytes8 *)(copy + i) = {{gpu_pack2<T>(x.v[0], x.v[1]), gpu_pack2<T>(x.v[2], x.v[3])}};
+    }
+    GPU_MEMBER void put(int64_t i, float x) const
+    {
+        w[i] = x;
+        if (copy) copy[i] = gpu_from_float<T>(x);
+    }
+};
+
+/* Halfway between two bf16 a float could not be had again from its halves (core/half.h). */
+GPU_DEVICE uint32_t off_the_middle(float x)
 {
-    float w = a.w[i], m = a.m[i], v = a.v[i];
+    uint32_t u = gpu_float_bits(x);
+    return u | ((u & 0xffff) == 0x8000);
+}
+
+/* A bf16 and the 16 bits that it lacks. */
+struct split_weights {
+    gpu_bf16 *high;
+    uint16_t *low;
+    bool together(const float *, int64_t head) const
+    {
+        return (uintptr_t)(high + head) % 8 == 0 && (uintptr_t)(low + head) % 8 == 0;
+    }
+    GPU_MEMBER gpu_vec<float> four(int64_t i) const
+    {
+        gpu_bytes8 h = *(const gpu_bytes8 *)(high + i), l = *(const gpu_bytes8 *)(low + i);
+        gpu_vec<float> x;
+        GPU_UNROLL
+        for (int k = 0; k < 2; k++) {
+            x.v[2 * k] = gpu_bits_float(((h.w[k] << 16) - ((l.w[k] & 0x8000) << 1)) | (l.w[k] & 0xffff));
+            x.v[2 * k + 1] = gpu_bits_float(((h.w[k] & 0xffff0000) - (l.w[k] >> 31 << 16)) | l.w[k] >> 16);
+        }
+        return x;
+    }
+    GPU_MEMBER float one(int64_t i) const
+    {
+        uint32_t l = low[i], h = gpu_float_bits(gpu_to_float(high[i]));
+        return gpu_bits_float((h - ((l & 0x8000) << 1)) | l);
+    }
+    GPU_MEMBER void put(int64_t i, const gpu_vec<float> &x) const
+    {
+        gpu_bytes8 h, l;
+        GPU_UNROLL
+        for (int k = 0; k < 2; k++) {
+            uint32_t a = off_the_middle(x.v[2 * k]), b = off_the_middle(x.v[2 * k + 1]);
+            h.w[k] = gpu_pack2<gpu_bf16>(gpu_bits_float(a), gpu_bits_float(b));
+            l.w[k] = (a & 0xffff) | b << 16;
+        }
+        *(gpu_bytes8 *)(high + i) = h;
+        *(gpu_bytes8 *)(low + i) = l;
+    }
+    GPU_MEMBER void put(int64_t i, float x) const
+    {
+        uint32_t u = off_the_middle(x);
+        high[i] = gpu_from_float<gpu_bf16>(gpu_bits_float(u));
+        low[i] = (uint16_t)u;
+    }
+};
+
+template <typename W>
+GPU_DEVICE void adam_one(const struct tt_adamw_args &a, const W &weights, const adam_step &step, int64_t i)
+{
+    float w = weights.one(i), m = a.m[i], v = a.v[i];
     step(a.grad[i], w, m, v, i < a.decay_end);
-    a.w[i] = w;
+    weights.put(i, w);
     a.m[i] = m;
     a.v[i] = v;
-    if (a.copy) ((T *)a.copy)[i] = gpu_from_float<T>(w);
 }
-
-/* The weights that the next step reads, so not as a stream. */
-template <typename T> GPU_DEVICE void store_copy(T *to, const gpu_vec<float> &w)
-{
-    gpu_bytes8 b = {{gpu_pack2<T>(w.v[0], w.v[1]), gpu_pack2<T>(w.v[2], w.v[3])}};
-    *(gpu_bytes8 *)to = b;
-}
-template <> GPU_MEMBER void store_copy<float>(float *to, const gpu_vec<float> &w) { gpu_vec_store(to, w); }
 
 /* The vectors first, first + ADAM_THREADS, ... of those below `vectors`, after `head` parameters. */
-template <typename T>
-GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const adam_step &step, int64_t head, int64_t first,
-                          int64_t vectors)
+template <typename W>
+GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const W &weights, const adam_step &step, int64_t head,
+                          int64_t first, int64_t vectors)
 {
     gpu_vec<float> w[ADAM_VECTORS], m[ADAM_VECTORS], v[ADAM_VECTORS], g[ADAM_VECTORS];
     GPU_UNROLL
@@ -48,7 +120,7 @@ GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const adam_step &step, 
         int64_t i = head + 4 * (first + k * ADAM_THREADS);
         if (first + k * ADAM_THREADS >= vectors) continue;
         g[k] = gpu_vec_load_stream(a.grad + i);
-        w[k] = gpu_vec_load_stream(a.w + i);
+        w[k] = weights.four(i);
         m[k] = gpu_vec_load_stream(a.m + i);
         v[k] = gpu_vec_load_stream(a.v + i);
     }
@@ -58,38 +130,38 @@ GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const adam_step &step, 
         if (first + k * ADAM_THREADS >= vectors) continue;
         GPU_UNROLL
         for (int j = 0; j < 4; j++) step(g[k].v[j], w[k].v[j], m[k].v[j], v[k].v[j], i + j < a.decay_end);
-        gpu_vec_store_stream(a.w + i, w[k]);
+        weights.put(i, w[k]);
         gpu_vec_store_stream(a.m + i, m[k]);
         gpu_vec_store_stream(a.v + i, v[k]);
-        if (a.copy) store_copy((T *)a.copy + i, w[k]);
     }
 }
 
 /* `vectors` times four parameters after the first `head`; the others one by one. */
-template <typename T> GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw(struct tt_adamw_args a, int64_t head, int64_t vectors)
+template <typename W>
+GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw(struct tt_adamw_args a, W weights, int64_t head, int64_t vectors)
 {
     const struct tt_state *s = a.state;
     if (!s->apply) return;
     adam_step step = {s->clip, s->lr / s->bias1, 1.0f / s->bias2, s->lr * a.decay, a.beta1, a.beta2, a.eps};
-    adam_each<T>(a, step, head, gpu_block_x() * (ADAM_VECTORS * ADAM_THREADS) + gpu_thread(), vectors);
+    adam_each(a, weights, step, head, gpu_block_x() * (ADAM_VECTORS * ADAM_THREADS) + gpu_thread(), vectors);
     int64_t edges = a.n - vectors * 4;
     for (int64_t e = gpu_block_x() * ADAM_THREADS + gpu_thread(); e < edges; e += gpu_blocks_x() * ADAM_THREADS)
-        adam_one<T>(a, step, e < head ? e : e + vectors * 4);
+        adam_one(a, weights, step, e < head ? e : e + vectors * 4);
 }
 
-template <typename T> static gpu_error launch_adamw(const struct tt_adamw_args *a, gpu_stream s)
+template <typename W> static gpu_error launch_adamw(const struct tt_adamw_args *a, W weights, gpu_stream s)
 {
-    int64_t head = gpu_smaller(map_head(a->w, sizeof(float)), a->n), vectors = (a->n - head) / 4;
-    bool together = map_together(a->w, a->m) && map_together(a->w, a->v) && map_together(a->w, a->grad);
-    if (!together || (a->copy && (uintptr_t)((const T *)a->copy + head) % (4 * sizeof(T)))) head = a->n, vectors = 0;
+    int64_t head = gpu_smaller(map_head(a->m, sizeof(float)), a->n), vectors = (a->n - head) / 4;
+    if (!map_together(a->m, a->v) || !map_together(a->m, a->grad) || !weights.together(a->m, head)) head = a->n, vectors = 0;
     int64_t blocks = vectors ? gpu_divide_up(vectors, ADAM_VECTORS * ADAM_THREADS)
                              : gpu_smaller(gpu_divide_up(a->n, ADAM_THREADS), ADAM_BLOCKS);
-    return GPU_LAUNCH(adamw<T>, gpu_grid_of(blocks), ADAM_THREADS, 0, s, *a, head, vectors);
+    return GPU_LAUNCH(adamw<W>, gpu_grid_of(blocks), ADAM_THREADS, 0, s, *a, weights, head, vectors);
 }
 
 gpu_error tt_gpu_adamw(const struct tt_adamw_args *a, gpu_stream s)
 {
-    return GPU_DISPATCH(a->dtype, T, launch_adamw<T>(a, s));
+    if (a->low) return launch_adamw(a, split_weights{(gpu_bf16 *)a->copy, a->low}, s);
+    return GPU_DISPATCH(a->dtype, T, launch_adamw(a, whole_weights<T>{a->w, (T *)a->copy}, s));
 }
 
 /* ---- in steps ---- */
