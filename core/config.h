@@ -25,6 +25,7 @@ enum tt_token_type { TT_TOKEN_AUTO, TT_TOKEN_UINT16, TT_TOKEN_UINT32 };
     X(LOSS, "loss", "cross-entropy and its gradient in one kernel")                                \
     X(OPTIMIZER, "optimizer", "clip and AdamW in one kernel over all parameters")                  \
     X(GRAPH, "graph", "the step captured once and replayed (where the backend can)")               \
+    X(OVERLAP, "overlap", "in a graph, small weight gradients beside the rest of the backward pass") \
     X(ATTENTION, "attention", "flash attention: no S x S in memory")                               \
     X(HEAD, "head", "head and loss in chunks: logits never exist whole")
 

@@ -100,6 +100,8 @@ static struct tt_op *append(struct tt_plan *p)
     op->group = p->group;
     op->layer = p->layer;
     op->micro = p->micro;
+    op->stream = p->stream;
+    op->wait = op->signal = -1;
     return op;
 }
 

@@ -54,7 +54,9 @@ struct tt_op {
     enum tt_group group;
     int layer;    /* -1 outside the layers */
     int micro;    /* which micro-batch */
-    int stream;   /* 0 computes */
+    int stream;   /* 0 computes; 1 may run beside it, where there is such a stream */
+    int wait;     /* signal of the other stream to wait for first; -1: none */
+    int signal;   /* to give when done; -1: none */
     union tt_args args;
 };
 
@@ -72,12 +74,13 @@ struct tt_plan {
     int buffer_count;
     size_t external_bytes[TT_EXTERNAL_COUNT]; /* what the plan needs of each; 0 = not used */
     size_t arena_bytes;                       /* peak of what lives at once, after finish */
+    int signals, join;                        /* how many there are; the one to wait for at the end, or -1 */
     enum tt_dtype dtype;                      /* of activations */
 
     /* where the writer is: goes into the operations that follow */
     enum tt_phase phase;
     enum tt_group group;
-    int layer, micro;
+    int layer, micro, stream;
 
     int op_cap, buffer_cap;
     int micro_begin, micro_buffers; /* buffers of the current and of the first micro-batch */
@@ -106,11 +109,13 @@ void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args);
 /* ---- finishing ---- */
 
 tt_status tt_plan_finish(struct tt_plan *p);
+tt_status tt_plan_order(struct tt_plan *p); /* its part for two streams: plan_order.c */
 
 /* That nothing is read before it is written, that every operand fits its buffer, that no two buffers that live at once
- * share a byte, and with all_read that nothing written is left unread (a forward pass alone leaves some). For tests;
- * before tt_plan_bind. */
+ * share a byte, that no two operations run at once of which one writes what the other touches, and with all_read that
+ * nothing written is left unread (a forward pass alone leaves some). For tests; before tt_plan_bind. */
 tt_status tt_plan_check(const struct tt_plan *p, bool all_read);
+tt_status tt_plan_check_order(const struct tt_plan *p);
 
 void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTERNAL_COUNT]);
 
@@ -127,5 +132,18 @@ int tt_plan_owner(const void *address, size_t *offset);
 
 /* Hands every operation to the backend, with ranges around phases, layers and kernels where the backend marks. */
 tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s);
+
+/* A stream beside the one that computes, and an event for each of a plan's signals. */
+struct tt_aside {
+    tt_stream stream;
+    tt_event *events; /* NULL: there is nothing of it */
+    int count;
+};
+
+tt_status tt_aside_open(struct tt_aside *a, const struct tt_plan *p, struct tt_backend *b);
+void tt_aside_close(struct tt_aside *a, struct tt_backend *b);
+
+/* The same with the operations of stream 1 on that of `a`, all of them done before what follows on `s`. */
+tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_aside *a);
 
 #endif

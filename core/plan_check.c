@@ -108,6 +108,7 @@ tt_status tt_plan_check(const struct tt_plan *p, bool all_read)
     }
     if (!st && all_read) st = check_unread(&c);
     if (!st) st = check_places(p);
+    if (!st) st = tt_plan_check_order(p);
     free(c.written);
     free(c.unread);
     free(c.grads);

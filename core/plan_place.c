@@ -6,11 +6,23 @@
 
 #include "core/plan.h"
 
-static void touch(struct tt_plan *p, int buffer, int op)
+enum { ASIDE_SLACK = 8 }; /* about half a block's backward pass */
+
+static void touch(struct tt_plan *p, int buffer, int op, int until)
 {
     struct tt_buffer *b = &p->buffers[buffer];
     if (b->first < 0) b->first = op;
-    b->last = op;
+    if (b->last < until) b->last = until;
+}
+
+/* What runs aside may run later than its place in the list says. If another buffer took the place of one of its operands
+ * at once, the other stream would have to wait for it at once. */
+static int used_until(const struct tt_plan *p, int op)
+{
+    int last = op;
+    if (!p->ops[op].stream) return op;
+    while (last < op + ASIDE_SLACK && last + 1 < p->count && p->ops[last + 1].micro == p->ops[op].micro) last++;
+    return last;
 }
 
 static void find_lifetimes(struct tt_plan *p)
@@ -21,7 +33,7 @@ static void find_lifetimes(struct tt_plan *p)
         for (int j = 0; j < n; j++) {
             size_t offset;
             int owner = tt_plan_owner(tt_op_pointer(&p->ops[i], &operands[j]), &offset);
-            if (owner >= 0) touch(p, owner, i);
+            if (owner >= 0) touch(p, owner, i, used_until(p, i));
         }
     }
 }
@@ -96,5 +108,6 @@ tt_status tt_plan_finish(struct tt_plan *p)
     if (st) return st;
     find_lifetimes(p);
     TT_TRY(check_twins(p));
-    return place(p);
+    TT_TRY(place(p));
+    return tt_plan_order(p);
 }

@@ -11,6 +11,7 @@ struct tt_stepper {
     bool warm; /* the first step has run */
     struct tt_fault_work *fault; /* NULL: nothing is wrong */
     tt_graph graph;
+    struct tt_aside aside; /* while there is a graph of two streams: what it multiplies with belongs to them */
 };
 
 /* Enqueues the next step. The first runs operation by operation, so that libraries set themselves up; the second is

@@ -80,6 +80,10 @@ void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_d
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add);
 /* dW (out, in) = dyᵀ·x (+ dW when add). */
+/* What is written in between runs beside the rest when it is small enough (fusion overlap). */
+void begin_aside(struct build *b, double flops);
+void end_aside(struct build *b);
+
 void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, float *dw, int64_t rows, int64_t in,
                int64_t out, bool add);
 /* C (m, n) = op(A)·op(B) for `batch` matrices that follow each other in memory. */

@@ -25,8 +25,10 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd, .dres = first ? NULL : dr,
            .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = parts);
+    begin_aside(b, (double)(b->T * b->C));
     LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = parts, .cols = b->C,
            .accumulate = b->accumulate);
+    end_aside(b);
 }
 
 /* ---- RoPE ---- */

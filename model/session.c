@@ -16,14 +16,17 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
-/* Heads too large for the device's flash attention get the fused one. */
+/* Heads too large for the device's flash attention get the fused one; two streams are for a graph alone. */
 static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
+    const struct tt_config *c = &s->model->config;
     struct tt_device_info info;
     TT_TRY(backend->ops->info(backend->self, &info));
-    enum tt_precision wanted = s->model->config.precision;
+    enum tt_precision wanted = c->precision;
     bool runs = info.has[wanted] || (wanted == TT_TF32 && info.tf32_as_fp32);
     if (!runs && !(use & TT_USE_PREDICT)) return refuse_precision(wanted, &info);
+    if (!backend->ops->graph_begin || !s->model->fuse[TT_FUSE_GRAPH] || c->graph != TT_SWITCH_ON)
+        s->model->fuse[TT_FUSE_OVERLAP] = false;
     s->flash_refused = info.flash_head > 0 && s->model->head_dim > info.flash_head && s->model->fuse[TT_FUSE_ATTENTION];
     if (!s->flash_refused) return TT_OK;
     s->model->fuse[TT_FUSE_ATTENTION] = false;

@@ -55,7 +55,9 @@ static tt_status failed(const struct gpu *gpu, const char *function, const char 
 size_t tt_blas_workspace(const struct gpu *gpu)
 {
     (void)gpu;
-    return (size_t)32 << 20; /* what cuBLAS takes for itself on Hopper; with 64 MiB steps took as long */
+    const char *e = getenv("TT_WS");
+    if (e) return (size_t)atoi(e) << 20;
+    return (size_t)16 << 20; /* what cuBLAS takes for itself on Hopper; with 64 MiB steps took as long */
 }
 
 tt_status tt_blas_open(struct gpu *gpu)

@@ -91,9 +91,15 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
     };
 }
 
+/* The first stream beside the one that computes finds its scratch there already: it may be in a capture, where nothing
+ * can be allocated. */
 static tt_status need_workspace(struct gpu *gpu, struct tt_stream_s *s)
 {
-    return s->workspace ? TT_OK : tt_gpu_alloc(gpu, gpu->workspace_bytes, &s->workspace);
+    if (s->workspace) return TT_OK;
+    if (gpu->second) return tt_gpu_alloc(gpu, gpu->workspace_bytes, &s->workspace);
+    gpu->second = s;
+    s->workspace = (char *)gpu->compute.workspace + gpu->workspace_bytes;
+    return TT_OK;
 }
 
 static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)

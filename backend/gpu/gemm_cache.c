@@ -80,7 +80,7 @@ tt_status tt_gpu_gemms_open(struct gpu *gpu, const struct tt_backend_options *op
     struct gpu_gemms *t = gpu->gemms = calloc(1, sizeof *t);
     if (!t) return tt_fail(TT_FAILED, "no host memory for the table of matrix shapes");
     gpu->workspace_bytes = tt_blas_workspace(gpu);
-    TT_TRY(tt_gpu_alloc(gpu, gpu->workspace_bytes, &gpu->compute.workspace));
+    TT_TRY(tt_gpu_alloc(gpu, 2 * gpu->workspace_bytes, &gpu->compute.workspace));
     TT_TRY(tt_blas_open(gpu));
     t->tune = options->gemm_tune;
     tt_blas_name(gpu, library, sizeof library);

@@ -49,7 +49,8 @@ struct gpu {
     bool sync;                  /* wait after every launch, so that an error names its kernel: TT_GPU_SYNC=1 */
     struct tt_stream_s compute; /* the stream that NULL means */
     struct gpu_ledger ledger;
-    size_t workspace_bytes; /* of each stream that multiplies */
+    size_t workspace_bytes; /* of each stream that multiplies; compute has twice as much */
+    struct tt_stream_s *second; /* the stream that multiplies in the second half of it, or NULL */
     struct gpu_gemms *gemms;
     struct gpu_blas *blas;
 };

@@ -22,9 +22,13 @@ tt_status tt_gpu_stream_create(void *self, tt_stream *out)
 
 void tt_gpu_stream_destroy(void *self, tt_stream s)
 {
+    struct gpu *gpu = self;
     if (!s) return;
     if (s->workspace) (void)gpu_rt_stream_sync(s->rt);
-    tt_gpu_free(self, s->workspace);
+    if (gpu->second == s)
+        gpu->second = NULL;
+    else
+        tt_gpu_free(self, s->workspace);
     (void)gpu_rt_stream_destroy(s->rt);
     free(s);
 }

@@ -205,7 +205,7 @@ tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const str
 size_t tt_blas_workspace(const struct gpu *gpu)
 {
     bool large = !strncmp(gpu->arch, "gfx94", 5) || !strncmp(gpu->arch, "gfx95", 5);
-    return (size_t)(large ? 64 : 32) << 20;
+    return (size_t)(large ? 32 : 16) << 20;
 }
 
 /* On chips without kernels in it, hipBLASLt opens, and fails when it multiplies. So one small product is tried, on
