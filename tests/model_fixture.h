@@ -20,6 +20,9 @@ static inline struct tt_config tiny_config(void)
     return c;
 }
 
+/* for (int v = first_version(); v < TT_VERSIONS; v++): all of them, or the last alone. */
+static inline int first_version(void) { return test_few() ? TT_FLASH : 0; }
+
 /* Tokens of step `step` (from 0) of the training: random, the same for all versions. */
 static inline void fixture_tokens(struct tt_session *s, int step)
 {

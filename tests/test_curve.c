@@ -20,7 +20,7 @@ static struct tt_config curve_config(enum tt_version v, enum tt_precision p)
     return c;
 }
 
-static int steps(void) { return test_few() ? 10 : STEPS; }
+static int steps(void) { return test_few() ? 4 : STEPS; }
 
 static void upload_batch(struct tt_session *s, struct tt_data *data, int step)
 {

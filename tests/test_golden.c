@@ -159,7 +159,7 @@ int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     TEST(gqa_tied);
-    if (!getenv("TT_TEST_FEW")) {
+    if (!test_few()) {
         TEST(mha_untied);
         TEST(mqa_tied);
     }

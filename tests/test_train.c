@@ -75,7 +75,7 @@ static int64_t arena_floats(const struct tt_config *c)
 
 static void resume_gives_the_same_bits(void)
 {
-    for (int v = 0; v < TT_VERSIONS; v++)
+    for (int v = first_version(); v < TT_VERSIONS; v++)
         for (int stop = test_few() ? 3 : 1; stop < 7; stop += test_few() ? 6 : 2) {
             struct tt_config a = loop_config((enum tt_version)v, "straight"), b = loop_config((enum tt_version)v, "stopped");
             struct tt_train_result one, two;
@@ -112,7 +112,7 @@ static void two_runs_give_the_same_bits(void)
 {
     struct tt_device_info info;
     CHECK_OK(backend.ops->info(backend.self, &info));
-    for (int v = test_few() ? TT_FLASH : 0; v < TT_VERSIONS; v++)
+    for (int v = first_version(); v < TT_VERSIONS; v++)
         for (int p = 0; p < TT_PRECISIONS; p++)
             if (info.has[p] && p != TT_TF32) check_twice((enum tt_version)v, (enum tt_precision)p);
 }
@@ -137,11 +137,12 @@ static void losses_fall_and_are_written(void)
 {
     struct tt_config c = loop_config(TT_FLASH, "falls");
     struct tt_train_result r;
-    c.num_steps = 60;
-    c.val_interval = 20;
-    free(train(&c, NULL, 60, &r, NULL));
-    CHECK(r.val_loss < 3.6, "validation loss %.4f after 60 steps, ln 64 = 4.16", r.val_loss);
-    CHECK(r.steps == 60 && r.tokens_per_second > 0, "%lld steps", (long long)r.steps);
+    int steps = test_few() ? 9 : 60; /* nine are too few to say how much is learned */
+    c.num_steps = steps;
+    c.val_interval = steps / 3;
+    free(train(&c, NULL, steps, &r, NULL));
+    CHECK(r.val_loss < (test_few() ? 4.3 : 3.6), "validation loss %.4f after %d steps, ln 64 = 4.16", r.val_loss, steps);
+    CHECK(r.steps == steps && r.tokens_per_second > 0, "%lld steps", (long long)r.steps);
     char path[1200], *text;
     size_t n;
     int lines = 0, val = 0;
@@ -149,7 +150,7 @@ static void losses_fall_and_are_written(void)
     CHECK_OK(tt_file_read(path, 1 << 20, &text, &n));
     for (char *at = text; (at = strchr(at, '\n')); at++) lines++;
     for (char *at = text; (at = strstr(at, "val_loss")); at++) val++;
-    CHECK(lines == 63 && val == 3, "%d lines, %d validations", lines, val);
+    CHECK(lines == steps + 3 && val == 3, "%d lines, %d validations", lines, val);
     free(text);
 }
 

@@ -65,11 +65,15 @@ static inline void for_lengths(void (*test)(int64_t n))
 
 /* ---- programs ---- */
 
+/* Where the number of threads asked for changes nothing. */
+static inline bool on_a_gpu(void) { return !strcmp(tt_backend_name(), "cuda") || !strcmp(tt_backend_name(), "hip"); }
+
 static inline tt_status open_backends_with(enum tt_kernel_set kernels)
 {
     static const int threads[MAX_BACKENDS] = {1, 4, 2, 3};
     struct tt_device_info info;
-    for (int i = 0; i < MAX_BACKENDS; i++) {
+    int count = test_few() && on_a_gpu() ? 1 : MAX_BACKENDS;
+    for (int i = 0; i < count; i++) {
         struct tt_backend_options options = {.threads = threads[i], .kernels = kernels};
         TT_TRY(tt_backend_open(&options, &kt.backends[i]));
         kt.backend_count = i + 1;
