@@ -219,11 +219,14 @@ static tt_status time_operations(struct tt_run *r, struct tt_stepper *s, struct 
     return TT_OK;
 }
 
+enum { TRACE_STEPS = 2 };
+
+/* A long step is in the trace once. All profiles run as many steps, so that their losses compare. */
 static tt_status trace(struct tt_run *r, struct tt_stepper *s)
 {
     struct tt_recorder *rec = &r->recorder;
     say(r, "tracing");
-    r->traced = r->t.ops <= 500 ? 2 : 1;
+    r->traced = r->t.ops <= 500 ? TRACE_STEPS : 1;
     TT_TRY(tt_recorder_mode(rec, TT_RECORD_TRACE, 1));
     for (int i = 0; i < r->traced; i++) {
         tt_recorder_step(rec, 0, r->step);
@@ -234,7 +237,9 @@ static tt_status trace(struct tt_run *r, struct tt_stepper *s)
         TT_TRY(real_sync(r));
         TT_TRY(tt_recorder_trace(rec));
     }
-    return tt_recorder_mode(rec, TT_RECORD_NOTHING, 0);
+    TT_TRY(tt_recorder_mode(rec, TT_RECORD_NOTHING, 0));
+    for (int i = r->traced; i < TRACE_STEPS; i++) TT_TRY(one_step(r, s, NULL));
+    return real_sync(r);
 }
 
 /* A device that runs beside the host is fed many steps in a row. One that does not takes the passes in turns, so that a

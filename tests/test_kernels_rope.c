@@ -79,6 +79,13 @@ static void turns(void)
                     check_rope(&shapes[i], *gap, (int32_t)*pos, inverse);
 }
 
+/* Enough of them that a GPU's thread turns several rows, with sequences that end among these. */
+static void turns_many_rows(void)
+{
+    struct dims many = {9, 123, 12, 4, 64};
+    for (int inverse = 0; inverse < 2; inverse++) check_rope(&many, 0, NO_POS, inverse);
+}
+
 static void turns_one_new_token(void)
 {
     struct dims one = {1, 1, 4, 1, 16};
@@ -336,6 +343,7 @@ int main(void)
     OPEN_OR_SKIP(open_backends());
     TEST(references_differentiate);
     TEST_TYPES(turns);
+    TEST_TYPES(turns_many_rows);
     TEST_TYPES(turns_one_new_token);
     TEST_TYPES(takes_single_steps);
     TEST(steps_equal_the_one_kernel);

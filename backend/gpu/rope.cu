@@ -1,48 +1,65 @@
 /* RoPE on interleaved pairs: every element is read once and written once, with its angle's cosine and sine from the
- * cache. A 16-byte vector is whole pairs of one head; where rows allow no vectors a thread takes a pair. */
+ * cache. A 16-byte vector is whole pairs of one head. */
 #include "backend/gpu/map.h"
 #include "backend/gpu/turn.h"
 
-/* q and k in place: columns of q, then of k. */
-template <typename T> struct rope_op {
-    typedef T type;
-    typedef int64_t context; /* the first position */
-    typedef gpu_bytes16 in;
-    static constexpr int unroll = 4;
-    struct tt_rope_args a;
+/* ---- q and k in place: columns of q, then of k ---- */
 
-    GPU_MEMBER T *place(int64_t t, int64_t c) const
-    {
-        int64_t width = a.heads * a.D;
-        return c < width ? (T *)a.q + t * a.ld + c : (T *)a.k + t * a.ld + (c - width);
+enum { ROPE_THREADS = 256, ROPE_ROWS = 4, ROPE_FEW = 1 << 17 /* vectors below which more blocks beat longer ones */ };
+
+/* A thread turns the same vector of ROWS rows that follow each other: where it lies in a row, which costs divisions, is
+ * worked out once for them. */
+template <typename T, int ROWS>
+GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t vectors)
+{
+    constexpr int N = gpu_vec<T>::n;
+    uint32_t i = (uint32_t)gpu_block_x() * ROPE_THREADS + gpu_thread(), group = i / vectors;
+    int64_t first = (int64_t)group * ROWS, c = (int64_t)(i - group * vectors) * N, width = a.heads * a.D;
+    T *column = c < width ? (T *)a.q + c : (T *)a.k + (c - width);
+    gpu_bytes16 b[ROWS];
+    GPU_UNROLL
+    for (int r = 0; r < ROWS; r++)
+        if (first + r < a.T) b[r] = gpu_load16(column + (first + r) * a.ld);
+    int64_t start = a.pos ? *a.pos : 0, half = a.D / 2, pair = (uint32_t)c % (uint32_t)a.D / 2;
+    uint32_t at = (uint32_t)first % (uint32_t)a.S;
+    GPU_UNROLL
+    for (int r = 0; r < ROWS; r++) {
+        if (first + r >= a.T) return;
+        gpu_vec<T> v = gpu_vec_from<T>(b[r]);
+        int64_t angle = (start + at) * half + pair;
+        turn_vector(v, a.cos + angle, a.sin + angle, a.inverse);
+        gpu_vec_store(column + (first + r) * a.ld, v);
+        at = at + 1 < (uint32_t)a.S ? at + 1 : 0;
     }
-    GPU_MEMBER int64_t angle(int64_t t, int64_t c, int64_t first) const
-    {
-        return ((uint32_t)t % (uint32_t)a.S + first) * (a.D / 2) + (uint32_t)c % (uint32_t)a.D / 2;
-    }
+}
+
+/* Where rows allow no vectors: a pair. */
+template <typename T> struct rope_pairs {
+    typedef int64_t context; /* the first position */
+    struct tt_rope_args a;
     GPU_MEMBER context begin(bool &) const { return a.pos ? *a.pos : 0; }
-    GPU_MEMBER in load(int64_t t, int64_t c) const { return gpu_load16(place(t, c)); }
-    GPU_MEMBER void store(int64_t t, int64_t c, const in &b, context first) const
-    {
-        gpu_vec<T> v = gpu_vec_from<T>(b);
-        int64_t at = angle(t, c, first);
-        turn_vector(v, a.cos + at, a.sin + at, a.inverse);
-        gpu_vec_store(place(t, c), v);
-    }
     GPU_MEMBER void one(int64_t t, int64_t pair, context first) const
     {
-        int64_t at = angle(t, 2 * pair, first);
-        turn_pair(place(t, 2 * pair), place(t, 2 * pair), a.cos[at], a.sin[at], a.inverse);
+        int64_t c = 2 * pair, width = a.heads * a.D;
+        T *place = c < width ? (T *)a.q + t * a.ld + c : (T *)a.k + t * a.ld + (c - width);
+        int64_t at = ((uint32_t)t % (uint32_t)a.S + first) * (a.D / 2) + (uint32_t)c % (uint32_t)a.D / 2;
+        turn_pair(place, place, a.cos[at], a.sin[at], a.inverse);
     }
 };
 
+template <typename T, int ROWS> static gpu_error rope_by_vectors(const struct tt_rope_args *a, int64_t vectors, gpu_stream s)
+{
+    gpu_grid grid = gpu_grid_of(gpu_divide_up(gpu_divide_up(a->T, ROWS) * vectors, ROPE_THREADS));
+    return GPU_LAUNCH(rope_vectors<T, ROWS>, grid, ROPE_THREADS, 0, s, *a, (uint32_t)vectors);
+}
+
 template <typename T> static gpu_error rope(const struct tt_rope_args *a, gpu_stream s)
 {
-    bool vectors = a->D % gpu_vec<T>::n == 0 && gpu_aligned_rows(a->q, a->ld, sizeof(T)) && gpu_aligned(a->k) &&
+    bool aligned = a->D % gpu_vec<T>::n == 0 && gpu_aligned_rows(a->q, a->ld, sizeof(T)) && gpu_aligned(a->k) &&
                    gpu_aligned(a->cos) && gpu_aligned(a->sin);
-    int64_t cols = (a->heads + a->kv_heads) * a->D;
-    if (vectors) return map_launch(rope_op<T>{*a}, a->T, cols, true, s);
-    return map_launch_singles(rope_op<T>{*a}, a->T, cols / 2, s);
+    int64_t cols = (a->heads + a->kv_heads) * a->D, vectors = cols / gpu_vec<T>::n, all = a->T * vectors;
+    if (!aligned || all > UINT32_MAX / 2) return map_launch_singles(rope_pairs<T>{*a}, a->T, cols / 2, s);
+    return all < ROPE_FEW ? rope_by_vectors<T, 1>(a, vectors, s) : rope_by_vectors<T, ROPE_ROWS>(a, vectors, s);
 }
 
 gpu_error tt_gpu_rope(const struct tt_rope_args *a, gpu_stream s) { return GPU_DISPATCH(a->dtype, T, rope<T>(a, s)); }
