@@ -23,6 +23,8 @@ const char *tt_gpu_reason(gpu_rt_error e)
     case cudaErrorUnknown:
         return "the NVIDIA driver does not start; see whether nvidia-smi works, and whether this user may open "
                "/dev/nvidiactl and /dev/nvidia-uvm (nvidia-modprobe -u makes the latter)";
+    case cudaErrorDevicesUnavailable:
+        return "they are busy: other programs have them to themselves; nvidia-smi lists who uses them";
     case cudaErrorMpsConnectionFailed:
     case cudaErrorMpsRpcFailure:
         return "MPS does not answer; start nvidia-cuda-mps-control -d, or unset CUDA_MPS_PIPE_DIRECTORY to go without";
