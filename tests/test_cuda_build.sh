@@ -71,13 +71,40 @@ done
 spilled=$(awk '$2 > 0' "$usage" | { c++filt 2>/dev/null || cat; })
 [ -z "$spilled" ] || fail "kernels that spill (architecture, bytes, kernel):"$'\n'"$spilled"
 
-# ---- it starts, and says that there is no GPU ----
-CUDA_VISIBLE_DEVICES='' "$build/tt" info >"$build/out" 2>"$build/err"
-status=$?
-[ $status = 3 ] || fail "tt info without a GPU exits $status, not 3: $(cat "$build/err")"
-[ "$(wc -l <"$build/err")" = 1 ] || fail "tt info without a GPU does not say one line: $(cat "$build/err")"
-grep -q 'no NVIDIA GPU' "$build/err" || fail "tt info without a GPU says: $(cat "$build/err")"
-[ -s "$build/out" ] && fail "tt info without a GPU prints: $(cat "$build/out")"
+# ---- it starts, and says in one line why there is no GPU ----
+refuses() { # refuses WORDS [NAME=VALUE...]: tt info in this environment
+    local words=$1 status
+    shift
+    env "$@" "$build/tt" info >"$build/out" 2>"$build/err"
+    status=$?
+    [ $status = 3 ] || fail "tt info ($*) exits $status, not 3: $(cat "$build/err")"
+    [ "$(wc -l <"$build/err")" = 1 ] || fail "tt info ($*) does not say one line: $(cat "$build/err")"
+    grep -q -- "$words" "$build/err" || fail "tt info ($*) does not say '$words': $(cat "$build/err")"
+    [ -s "$build/out" ] && fail "tt info ($*) prints: $(cat "$build/out")"
+}
+refuses 'no NVIDIA GPU' CUDA_VISIBLE_DEVICES=
+
+# The real runtime on a driver of ours, which it finds first; the numbers are those of CUDA's driver.
+driver=$build/driver
+mkdir -p "$driver"
+if ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC "$source_dir/tests/cuda/fake_driver.c" -o "$driver/libcuda.so.1" >"$log" 2>&1; then
+    on_driver() { refuses "$1" LD_LIBRARY_PATH="$driver:${LD_LIBRARY_PATH:-}" FAKE_CUDA_VERSION="$2" FAKE_CUDA_INIT="$3"; }
+    unset CUDA_VISIBLE_DEVICES
+    on_driver 'driver is too old: it knows CUDA 11.0 and' 11000 0
+    on_driver 'no NVIDIA GPU is visible (nvidia-smi' 99000 100
+    on_driver 'other programs have them to themselves' 99000 46
+    on_driver 'not ready; .*nvidia-fabricmanager' 99000 802
+    on_driver 'another version than its kernel module, .* reboot' 99000 803
+    on_driver 'cuda-compat.* LD_LIBRARY_PATH' 99000 804
+    on_driver 'MPS does not answer' 99000 805
+    on_driver 'MPS has as many programs as it takes' 99000 808
+    on_driver 'driver does not start; see whether nvidia-smi works' 99000 999
+    export CUDA_VISIBLE_DEVICES=7
+    on_driver 'CUDA_VISIBLE_DEVICES is "7"; unset it' 99000 100
+else
+    cat "$log"
+    fail "the test's own driver does not compile"
+fi
 "$build/tt" --version | grep -q '(cuda)' || fail "tt --version does not name its backend"
 
 [ $failures = 0 ] && echo "ok   $(wc -l <"$usage") kernels compiled, none spills"

@@ -168,8 +168,8 @@ static tt_status ask(struct gpu *gpu, const struct gemm_plan *p, cublasLtMatmulP
     TT_TRY(prefer(gpu, &p->key, preference));
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(gpu->blas->lt, s->product, s->left, s->right, s->out, s->out,
                                                            preference, most, results, returned);
-    if (status != CUBLAS_STATUS_NOT_SUPPORTED) BLAS(gpu, status);
-    return TT_OK;
+    if (status == CUBLAS_STATUS_SUCCESS || status == CUBLAS_STATUS_NOT_SUPPORTED) return TT_OK;
+    return failed(gpu, __func__, "cublasLtMatmulAlgoGetHeuristic", status);
 }
 
 tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,

@@ -1,28 +1,81 @@
 /* What an NVIDIA GPU is, what it computes in, and why there is none. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "backend/gpu/host.h"
+
+/* ---- no GPU ---- */
+
+const char *tt_gpu_reason(gpu_rt_error e)
+{
+    switch (e) {
+    case cudaErrorSystemDriverMismatch:
+        return "the NVIDIA driver's library is of another version than its kernel module, as after an update; reboot the "
+               "machine, or restart the container";
+    case cudaErrorCompatNotSupportedOnDevice:
+        return "the driver library found first is one for forward compatibility (cuda-compat), which this GPU does not "
+               "take; remove its folder from LD_LIBRARY_PATH";
+    case cudaErrorSystemNotReady:
+        return "the system is not ready yet; where GPUs share an NVSwitch, the administrator must start "
+               "nvidia-fabricmanager";
+    case cudaErrorInitializationError:
+    case cudaErrorOperatingSystem:
+    case cudaErrorUnknown:
+        return "the NVIDIA driver does not start; see whether nvidia-smi works, and whether this user may open "
+               "/dev/nvidiactl and /dev/nvidia-uvm (nvidia-modprobe -u makes the latter)";
+    case cudaErrorDevicesUnavailable:
+        return "they are busy: other programs have them to themselves; nvidia-smi lists who uses them";
+    case cudaErrorMpsConnectionFailed:
+    case cudaErrorMpsRpcFailure:
+        return "MPS does not answer; start nvidia-cuda-mps-control -d, or unset CUDA_MPS_PIPE_DIRECTORY to go without";
+    case cudaErrorMpsServerNotReady:
+        return "MPS is not ready to take another program; try again in a moment";
+    case cudaErrorMpsMaxClientsReached:
+    case cudaErrorMpsMaxConnectionsReached:
+        return "it is busy: MPS has as many programs as it takes; wait until one ends, or choose another GPU";
+    default:
+        return NULL;
+    }
+}
+
+static tt_status driver_too_old(int driver, int runtime)
+{
+    return tt_fail(TT_NO_DEVICE,
+                   "the NVIDIA driver is too old: it knows CUDA %d.%d and this tt needs %d.%d; update the driver, or "
+                   "build with a CUDA toolkit not newer than the driver",
+                   driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+}
+
+static tt_status none_visible(const char *instead)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible)
+        return tt_fail(TT_NO_DEVICE,
+                       "no NVIDIA GPU is visible: CUDA_VISIBLE_DEVICES is \"%.60s\"; unset it, or name GPUs that "
+                       "nvidia-smi -L lists",
+                       visible);
+    return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU is visible (nvidia-smi -L lists them); %s", instead);
+}
 
 tt_status tt_gpu_none(gpu_rt_error e)
 {
     static const char *instead = "build for the CPU with -DBACKEND=cpu, or run where there is one";
     int driver = 0, runtime = 0;
+    const char *reason = tt_gpu_reason(e);
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
-    if (e == cudaErrorInsufficientDriver && driver > 0)
+    if (e == cudaErrorInsufficientDriver && driver == 0)
         return tt_fail(TT_NO_DEVICE,
-                       "the NVIDIA driver is too old: it knows CUDA %d.%d and this tt needs %d.%d; update the "
-                       "driver, or build with an older CUDA toolkit",
-                       driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    if (e == cudaErrorInsufficientDriver)
-        return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU: there is no NVIDIA driver on this machine; %s", instead);
-    if (e == cudaErrorNoDevice)
-        return tt_fail(TT_NO_DEVICE,
-                       "no NVIDIA GPU is visible (nvidia-smi lists them, CUDA_VISIBLE_DEVICES hides them); %s",
+                       "no NVIDIA GPU: there is no NVIDIA driver on this machine (a container gets it with --gpus all); %s",
                        instead);
+    if (e == cudaErrorInsufficientDriver && driver < runtime) return driver_too_old(driver, runtime);
+    if (e == cudaErrorNoDevice) return none_visible(instead);
+    if (reason) return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU can be used: %s", reason);
     return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU can be used: %s (%s); nvidia-smi shows its state",
                    cudaGetErrorString(e), cudaGetErrorName(e));
 }
+
+/* ---- what it is ---- */
 
 static int attribute(const struct gpu *gpu, enum cudaDeviceAttr which)
 {

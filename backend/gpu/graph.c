@@ -19,9 +19,11 @@ tt_status tt_gpu_graph_end(void *self, tt_stream s, tt_graph *out)
     CHECK(gpu, gpu_rt_capture_end(gpu_stream_of(gpu, s)->rt, &recording));
     gpu_rt_error e = gpu_rt_graph_create(&graph, recording);
     (void)gpu_rt_recording_destroy(recording);
-    CHECK(gpu, e);
+    CHECK_OF(gpu, e, gpu_rt_graph_create(&graph, recording));
+    e = gpu_rt_graph_upload(graph, gpu_stream_of(gpu, s)->rt);
+    if (e) (void)gpu_rt_graph_destroy(graph);
+    CHECK_OF(gpu, e, gpu_rt_graph_upload(graph, s));
     *out = (tt_graph)graph;
-    CHECK(gpu, gpu_rt_graph_upload(graph, gpu_stream_of(gpu, s)->rt));
     return TT_OK;
 }
 

@@ -1,6 +1,7 @@
 /* What the host files of a GPU backend share: C, in neutral names. gpu_runtime.h comes from the backend's own folder
  * (backend/cuda or backend/hip) and says what they mean there; kernels are launched through launch.h. One thread works
- * through a backend; memory, copies and events may also be used by a loader thread. */
+ * through a backend; memory, copies and events may also be used by a loader thread, which begins on GPU 0: before it is
+ * given the right one, any call would take memory there. */
 #ifndef TT_GPU_HOST_H
 #define TT_GPU_HOST_H
 
@@ -63,6 +64,7 @@ static inline bool gpu_has_type(const struct gpu *gpu, enum tt_dtype type)
 
 /* Returns from the function with a status when a call of the runtime fails. */
 #define CHECK(gpu, call) CHECK_AS_(gpu, call, GPU_TEXT_(call))
+#define CHECK_OF(gpu, error, call) CHECK_AS_(gpu, error, GPU_TEXT_(call)) /* what the call answered before */
 #define GPU_TEXT_(...) #__VA_ARGS__
 #define CHECK_AS_(gpu, call, text)                                                                                     \
     do {                                                                                                               \
@@ -77,6 +79,9 @@ tt_status tt_gpu_failed(const struct gpu *gpu, const char *function, const char 
 
 /* The runtime finds no GPU: why, and what to do. */
 tt_status tt_gpu_none(gpu_rt_error e);
+
+/* Why GPUs cannot be used, and what to do; NULL when the runtime's own words must do. */
+const char *tt_gpu_reason(gpu_rt_error e);
 
 /* Fills name, arch, units, wave, shared_bytes and has of gpu->device, which is the current one. */
 gpu_rt_error tt_gpu_describe(struct gpu *gpu);

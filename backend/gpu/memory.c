@@ -71,7 +71,7 @@ tt_status tt_gpu_alloc(void *self, size_t bytes, void **out)
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     gpu_rt_error e = gpu_rt_malloc(&p, bytes ? bytes : 1); /* of nothing it would give NULL */
     if (e == GPU_RT_OUT_OF_MEMORY) return no_memory(gpu, bytes);
-    CHECK(gpu, e);
+    CHECK_OF(gpu, e, gpu_rt_malloc(&p, bytes));
     if (!remember(&gpu->ledger, p, bytes)) {
         (void)gpu_rt_free(p);
         return tt_fail(TT_FAILED, "alloc: no host memory to note an allocation");
@@ -96,7 +96,7 @@ tt_status tt_gpu_host_alloc(void *self, size_t bytes, void **out)
     *out = NULL;
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     gpu_rt_error e = gpu_rt_host_alloc(out, bytes ? bytes : 1);
-    if (e != GPU_RT_OUT_OF_MEMORY) CHECK(gpu, e);
+    if (e != GPU_RT_OUT_OF_MEMORY) CHECK_OF(gpu, e, gpu_rt_host_alloc(out, bytes));
     if (!e) return TT_OK;
     gpu_rt_clear_error();
     return tt_fail(TT_FAILED,
@@ -115,6 +115,7 @@ void tt_gpu_host_free(void *self, void *p)
 tt_status tt_gpu_copy(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s)
 {
     struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
     if (bytes) CHECK(gpu, gpu_rt_copy(dst, src, bytes, dir, gpu_stream_of(gpu, s)->rt));
     return TT_OK;
 }
@@ -122,6 +123,7 @@ tt_status tt_gpu_copy(void *self, void *dst, const void *src, size_t bytes, enum
 tt_status tt_gpu_fill(void *self, void *dst, int byte, size_t bytes, tt_stream s)
 {
     struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
     if (bytes) CHECK(gpu, gpu_rt_fill(dst, byte, bytes, gpu_stream_of(gpu, s)->rt));
     return TT_OK;
 }

@@ -36,6 +36,7 @@ void tt_gpu_stream_destroy(void *self, tt_stream s)
 tt_status tt_gpu_stream_sync(void *self, tt_stream s)
 {
     struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
     CHECK(gpu, gpu_rt_stream_sync(gpu_stream_of(gpu, s)->rt));
     return TT_OK;
 }
@@ -43,6 +44,7 @@ tt_status tt_gpu_stream_sync(void *self, tt_stream s)
 tt_status tt_gpu_stream_wait(void *self, tt_stream s, tt_event e)
 {
     struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
     CHECK(gpu, gpu_rt_stream_wait(gpu_stream_of(gpu, s)->rt, (gpu_rt_event)e));
     return TT_OK;
 }
@@ -65,6 +67,7 @@ void tt_gpu_event_destroy(void *self, tt_event e)
 tt_status tt_gpu_event_record(void *self, tt_event e, tt_stream s)
 {
     struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
     CHECK(gpu, gpu_rt_event_record((gpu_rt_event)e, gpu_stream_of(gpu, s)->rt));
     return TT_OK;
 }
@@ -72,18 +75,20 @@ tt_status tt_gpu_event_record(void *self, tt_event e, tt_stream s)
 tt_status tt_gpu_event_query(void *self, tt_event e, bool *done)
 {
     struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
     gpu_rt_error answer = gpu_rt_event_query((gpu_rt_event)e);
     *done = answer == GPU_RT_SUCCESS;
     if (answer == GPU_RT_NOT_READY)
         gpu_rt_clear_error();
     else
-        CHECK(gpu, answer);
+        CHECK_OF(gpu, answer, gpu_rt_event_query(e));
     return TT_OK;
 }
 
 tt_status tt_gpu_event_sync(void *self, tt_event e)
 {
     struct gpu *gpu = self;
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
     CHECK(gpu, gpu_rt_event_sync((gpu_rt_event)e));
     return TT_OK;
 }
@@ -98,7 +103,7 @@ tt_status tt_gpu_event_elapsed(void *self, tt_event from, tt_event to, double *s
         gpu_rt_clear_error();
         return tt_fail(TT_FAILED, "event_elapsed: both events must be recorded first");
     }
-    CHECK(gpu, e);
+    CHECK_OF(gpu, e, gpu_rt_event_elapsed(&ms, from, to));
     *seconds = 1e-3 * (double)ms;
     return TT_OK;
 }

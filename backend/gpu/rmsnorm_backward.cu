@@ -10,7 +10,7 @@ enum { THREADS = 256 };
 
 template <typename T, int LANES, int KEEP> struct norm_rows {
     static constexpr int N = gpu_vec<T>::n, TEAMS = THREADS / LANES;
-    gpu_bytes16 dy[KEEP], x[KEEP], dres[KEEP];
+    gpu_bytes16 dy[KEEP], x[KEEP], dres[KEEP]; /* dres of zeros when there is none: it spares a choice per element */
     float rstd;
 
     GPU_MEMBER void load(const struct tt_rmsnorm_backward_args &a, int64_t r, int lane, int vectors)
@@ -22,7 +22,7 @@ template <typename T, int LANES, int KEEP> struct norm_rows {
             if (v >= vectors) continue;
             dy[k] = gpu_load16((const T *)a.dy + at + v * N);
             x[k] = gpu_load16((const T *)a.x + at + v * N);
-            if (a.dres) dres[k] = gpu_load16((const T *)a.dres + at + v * N);
+            dres[k] = a.dres ? gpu_load16((const T *)a.dres + at + v * N) : gpu_bytes16{};
         }
         rstd = a.rstd[r];
     }
@@ -89,10 +89,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
             gpu_vec<T> dy = gpu_vec_from<T>(now.dy[k]), x = gpu_vec_from<T>(now.x[k]);
             gpu_vec<T> dx = gpu_vec_from<T>(now.dres[k]);
             GPU_UNROLL
-            for (int i = 0; i < N; i++) {
-                float d = rstd * w.v[i] * dy.v[i] + back * x.v[i];
-                dx.v[i] = a.dres ? dx.v[i] + d : d;
-            }
+            for (int i = 0; i < N; i++) dx.v[i] += rstd * w.v[i] * dy.v[i] + back * x.v[i];
             gpu_vec_store((T *)a.dx + r * cols + v * N, dx);
         }
     }

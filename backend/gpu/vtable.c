@@ -80,9 +80,14 @@ static const struct tt_backend_ops ops = {
 static tt_status check_kernels(struct gpu *gpu)
 {
     struct tt_zero_args args = {.dtype = TT_F32, .x = gpu->compute.workspace, .n = 1};
-    tt_status st = launch(gpu, TT_K_zero, &args, &gpu->compute);
-    if (st) st->code = TT_NO_DEVICE;
-    return st;
+    return launch(gpu, TT_K_zero, &args, &gpu->compute);
+}
+
+static tt_status prepare(struct gpu *gpu, const struct tt_backend_options *options)
+{
+    CHECK(gpu, gpu_rt_stream_create(&gpu->compute.rt));
+    TT_TRY(tt_gpu_gemms_open(gpu, options));
+    return check_kernels(gpu);
 }
 
 static tt_status open_device(struct gpu *gpu, const struct tt_backend_options *options)
@@ -90,9 +95,9 @@ static tt_status open_device(struct gpu *gpu, const struct tt_backend_options *o
     TT_TRY(tt_gpu_choose(gpu, options->device));
     TT_TRY(tt_gpu_accept(gpu, options->precision));
     gpu->portable = options->kernels == TT_PORTABLE;
-    CHECK(gpu, gpu_rt_stream_create(&gpu->compute.rt));
-    TT_TRY(tt_gpu_gemms_open(gpu, options));
-    return check_kernels(gpu);
+    tt_status st = prepare(gpu, options);
+    if (st) st->code = TT_NO_DEVICE; /* as when others have all its memory */
+    return st;
 }
 
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out)

@@ -29,6 +29,12 @@ static const char *reason(void)
     return "rocminfo shows what the runtime finds; a chip it does not know may need HSA_OVERRIDE_GFX_VERSION";
 }
 
+const char *tt_gpu_reason(gpu_rt_error e)
+{
+    (void)e;
+    return NULL; /* HIP has no errors of their own for a driver that does not start */
+}
+
 tt_status tt_gpu_none(gpu_rt_error e)
 {
     static const char *instead = "build for the CPU with -DBACKEND=cpu, or run where there is one";
