@@ -3,6 +3,9 @@
 #
 #   tests/sanitize_gpu.sh BUILD [OUT]    BUILD is a build folder with -DBACKEND=cuda; OUT gets what every run printed
 #
+# On Hopper, racecheck wants a BUILD of its own with -DCMAKE_CUDA_FLAGS=-DTT_RACECHECK: without it, it ends with an
+# "Internal Sanitizer Error" in the kernels whose warps give registers to each other (backend/cuda/hopper.h).
+#
 #   TOOLS   memcheck racecheck initcheck synccheck, or fewer of them
 #   TESTS   a regular expression of names of tests, as for ctest -R
 #   LIMIT   seconds for one test under one tool (300); one that takes longer is "timed out", never clean
@@ -13,7 +16,7 @@
 # is clean, 77 when all were skipped, else 1.
 set -uo pipefail
 export LC_ALL=C
-usage() { sed -n '2,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+usage() { sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 die() { echo "sanitize: $*" >&2; exit 3; }
 
 [ $# -ge 1 ] && [ $# -le 2 ] || usage

@@ -49,6 +49,7 @@ static void run(const uint16_t *a, const uint16_t *b, float *results, uint16_t *
     tt_stream s;
     CHECK_OK(ops->stream_create(backend.self, &s));
     for (int i = 0; i < BUFFERS; i++) CHECK_OK(ops->alloc(backend.self, bytes[i], &p[i]));
+    CHECK_OK(ops->fill(backend.self, p[RESULTS], 0, bytes[RESULTS], s)); /* not all of it is written */
     CHECK_OK(ops->copy(backend.self, p[A], a, bytes[A], TT_TO_DEVICE, s));
     CHECK_OK(ops->copy(backend.self, p[B], b, bytes[B], TT_TO_DEVICE, s));
     gpu_stream rt = *(gpu_stream *)s; /* a stream of a GPU backend begins with the vendor's */
