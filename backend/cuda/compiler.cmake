@@ -1,6 +1,6 @@
 # nvcc and the architectures it compiles for; shared with HIP on an NVIDIA GPU. CUDA 12.2 and later, GPUs from Turing
 # (sm_75) on. -DCMAKE_CUDA_COMPILER=, -DCMAKE_CUDA_HOST_COMPILER= and -DCMAKE_CUDA_ARCHITECTURES= override what is
-# found here.
+# found here; -DTT_CUDA_RELEASE=ON builds for one of each generation, whatever is here.
 
 # ---- the compiler ----
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
@@ -14,12 +14,13 @@ endif()
 
 # ---- the architectures: those of the GPUs here, else one of each generation that this nvcc knows ----
 # Hopper's matrix instructions exist in code for 90a only, which CMake's "native" does not choose.
+option(TT_CUDA_RELEASE "Build for one GPU of each generation that nvcc knows, whichever GPUs are here" OFF)
 function(tt_cuda_architectures result)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET)
   set(here "")
   find_program(TT_NVIDIA_SMI nvidia-smi)
   mark_as_advanced(TT_NVIDIA_SMI)
-  if(TT_NVIDIA_SMI)
+  if(TT_NVIDIA_SMI AND NOT TT_CUDA_RELEASE)
     execute_process(COMMAND ${TT_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
       OUTPUT_VARIABLE text RESULT_VARIABLE code ERROR_QUIET)
     if(code EQUAL 0)
@@ -47,9 +48,9 @@ function(tt_cuda_architectures result)
   set(${result} "${here}" PARENT_SCOPE)
 endfunction()
 
-if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+if(TT_CUDA_RELEASE OR (NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS}))
   tt_cuda_architectures(TT_CUDA_FOUND)
-  set(CMAKE_CUDA_ARCHITECTURES "${TT_CUDA_FOUND}" CACHE STRING "GPU architectures to build for, such as 80;90a")
+  set(CMAKE_CUDA_ARCHITECTURES "${TT_CUDA_FOUND}" CACHE STRING "GPU architectures to build for, such as 80;90a" FORCE)
 endif()
 
 # ---- the toolkit: an nvcc alone, as some packages bring it, compiles nothing, and CMake says so at length ----
