@@ -1,4 +1,4 @@
-/* Published peak rates of common GPUs, as datasheets and reviews give them: dense matrix multiplies with
+/* Published peak rates of common GPUs, as data sheets and reviews give them: dense matrix multiplies with
  * fp32 sums, at boost clock. A GPU held below its datasheet by power or clocks is compared with it all the same. */
 #include <ctype.h>
 #include <stdbool.h>
@@ -44,7 +44,19 @@ static const struct tt_peaks table[] = {
     {"RTX 5090", 209.5, 104.8, 104.8, 1792},
 
     /* AMD. tf32 is xf32, which CDNA 3 alone has; fp32 is that of the matrix cores where there are such. A MI250 is two
-     * devices, so half of what its card is sold for. */
+     * devices, so half of what its card is sold for. A rate is operations per clock of a compute unit × units × highest
+     * clock. Where each stands:
+     * - MI100, MI250, MI300X: ROCm documentation, "AMD Instinct MI100 microarchitecture", "... MI250 ...", "... MI300
+     *   Series ...", tables of peak TFLOPS, and their text on memory. Half of a MI100 is its fp16; bf16 is 92.3.
+     * - MI210, MI250X, MI300A, MI325X: the same operations per clock, with the units of ROCm's "GPU hardware
+     *   specifications" (104, 110 to a device, 228, 304) at 1.7 GHz (CDNA 2) and 2.1 GHz (CDNA 3); the data sheets of
+     *   MI300A and MI325X have these rates, and 6 TB/s for the latter.
+     * - MI350X, MI355X: 16 times fp32 (ROCm blog "Matrix Core Programming on AMD CDNA3 and CDNA4"), 256 units at 2.2 and
+     *   2.4 GHz with 8 TB/s (AMD at Hot Chips 2025).
+     * - Radeon: 512 operations per clock on RDNA 3, 1024 on RDNA 4 (GPUOpen, "Using the Matrix Cores of AMD RDNA 4
+     *   architecture GPUs"), with the units, boost clocks and bandwidths of the cards' specifications: 96 at 2.5 GHz, 84
+     *   at 2.4, 80 at 2.245, 64 at 2.97, 56 at 2.52. Fp32 counts both instructions that a SIMD issues at once.
+     * Cards whose specification was not at hand (Radeon PRO, Radeon AI PRO) are not here. */
     {"MI100", 184.6, 0, 46.1, 1229},
     {"MI210", 181, 0, 45.3, 1638},
     {"MI250X", 191.5, 0, 47.9, 1638},
@@ -57,11 +69,8 @@ static const struct tt_peaks table[] = {
     {"RX 7900 XTX", 122.8, 0, 61.4, 960},
     {"RX 7900 XT", 103, 0, 51.5, 800},
     {"RX 7900 GRE", 91.9, 0, 46, 576},
-    {"W7900", 122.6, 0, 61.3, 864},
-    {"W7800", 90.5, 0, 45.2, 576},
     {"RX 9070 XT", 194.6, 0, 48.7, 640},
     {"RX 9070", 144.5, 0, 36.1, 640},
-    {"R9700", 191.4, 0, 47.8, 640},
 };
 
 /* "L4" is in "NVIDIA L4" but not in "NVIDIA L40S". */
