@@ -1,7 +1,7 @@
 /* After its first step a run allocates nothing: more steps (and validations, and log lines) make no more calls of malloc
  * and its kin anywhere in the process, libraries included. Two exceptions: OpenMP's runtime makes a small object of its
- * own whenever the size of a team changes, and AMD's runtime may make some for every launch, so their calls are left out:
- * with HIP only those of the program itself count. */
+ * own whenever the size of a team changes, and AMD's runtime may make some for every launch, so their calls are left
+ * out: with HIP only those of the program itself count. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>

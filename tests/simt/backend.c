@@ -18,7 +18,7 @@ struct simt {
 };
 
 struct tt_stream_s {
-    struct simt_device *device; /* first, as a GPU's stream begins with the vendor's: what a test launches kernels of its own on */
+    struct simt_device *device; /* first, as a GPU's stream begins with the vendor's */
 };
 
 struct tt_event_s {
