@@ -49,13 +49,13 @@ static const struct tt_peaks table[] = {
      * - MI100, MI250, MI300X: ROCm documentation, "AMD Instinct MI100 microarchitecture", "... MI250 ...", "... MI300
      *   Series ...", tables of peak TFLOPS, and their text on memory. Half of a MI100 is its fp16; bf16 is 92.3.
      * - MI210, MI250X, MI300A, MI325X: the same operations per clock, with the units of ROCm's "GPU hardware
-     *   specifications" (104, 110 to a device, 228, 304) at 1.7 GHz (CDNA 2) and 2.1 GHz (CDNA 3); the data sheets of
-     *   MI300A and MI325X have these rates, and 6 TB/s for the latter.
-     * - MI350X, MI355X: 16 times fp32 (ROCm blog "Matrix Core Programming on AMD CDNA3 and CDNA4"), 256 units at 2.2 and
-     *   2.4 GHz with 8 TB/s (AMD at Hot Chips 2025).
+     *   specifications" (104, 110 to a device, 228, 304) at 1.7 GHz (CDNA 2) and 2.1 GHz (CDNA 3). They agree with
+     *   what is quoted from AMD's data sheet of the MI300A and product page of the MI325X, 6 TB/s of the latter too.
+     * - MI350X, MI355X: fp32 as on CDNA 3, half 16 times that (ROCm blog "Matrix Core Programming on AMD CDNA3 and
+     *   CDNA4 Architecture"), 256 units at 2.2 and 2.4 GHz with 8 TB/s (AMD at Hot Chips 2025, as reported).
      * - Radeon: 512 operations per clock on RDNA 3, 1024 on RDNA 4 (GPUOpen, "Using the Matrix Cores of AMD RDNA 4
-     *   architecture GPUs"), with the units, boost clocks and bandwidths of the cards' specifications: 96 at 2.5 GHz, 84
-     *   at 2.4, 80 at 2.245, 64 at 2.97, 56 at 2.52. Fp32 counts both instructions that a SIMD issues at once.
+     *   architecture GPUs"), with units, boost clocks and bandwidths as reviews of the cards print them: 96 at 2.5
+     *   GHz, 84 at 2.4, 80 at 2.245, 64 at 2.97, 56 at 2.52. Fp32 counts both instructions that a SIMD issues at once.
      * A CDNA 3 or 4 GPU in a compute partition mode shows as several devices, each with its name and some of its units.
      * Cards whose specification was not at hand (Radeon PRO, Radeon AI PRO) are not here. */
     {"MI100", 184.6, 0, 46.1, 1229, 0},
