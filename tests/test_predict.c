@@ -50,12 +50,14 @@ static void rates_make_sense(void)
               c->matrix[TT_TF32] < c->matrix[TT_PREC_BF16]);
         CHECK(c->vector > 1e13 && c->vector <= c->matrix[TT_FP32] && c->bandwidth > 5e11 && c->bandwidth < 1e13, "%s",
               c->name);
-        struct tt_peaks peaks = tt_peaks_of(c->words); /* what tt bench compares with on such a device */
+        struct tt_peaks peaks = tt_peaks_of(c->words, 0); /* what tt bench compares with on such a device */
         CHECK(c->matrix[TT_PREC_BF16] == 1e12 * peaks.half && c->matrix[TT_FP32] == 1e12 * peaks.fp32, "%s", c->name);
         CHECK(c->matrix[TT_TF32] == 1e12 * (peaks.tf32 > 0 ? peaks.tf32 : peaks.fp32), "%s", c->name);
         CHECK(fabs(c->bandwidth / (1e9 * peaks.bandwidth) - 1) < 1e-3, "%s", c->name);
         CHECK((c->wave == 32 || c->wave == 64) && c->shared_kib >= 48 && c->units > 50 && c->memory > 2e10);
+        CHECK(!peaks.units || peaks.units == c->units, "%s", c->name);
     }
+    CHECK(tt_peaks_of("AMD Instinct MI300X VF", 304).half > 1307 && tt_peaks_of("AMD Instinct MI300X", 38).half == 0);
 }
 
 /* Every kernel once more, by its own numbers. */

@@ -28,7 +28,7 @@ say "versions"
     sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null
     cat "${ROCM_PATH:-/opt/rocm}/.info/version" 2>/dev/null
     env | grep -E '^(HIP|HSA|ROCR|ROCM|AMD|CUDA|NVIDIA|TT)_' | grep -v PATH
-    show hipconfig --full
+    for what in version platform compiler runtime; do show hipconfig --$what; done # --full tells the machine's name
     show rocminfo
     show rocm-smi --showproductname --showdriverversion --showmeminfo vram
     show amd-smi version
@@ -100,6 +100,7 @@ done
     echo
     echo "versions.txt has the driver, the libraries and the compilers; tests.log what every test printed."
 } >"$out/report.md"
+case ${HOME:-/} in /?*) find "$out" -type f -exec sed -i "s|$HOME|~|g" {} + ;; esac # which is often a user's name
 tar -czf "$out.tar.gz" -C "$(dirname -- "$out")" "$(basename -- "$out")"
 say "report: $out/report.md"
 say "to send back: $out.tar.gz"

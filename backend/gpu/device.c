@@ -48,7 +48,7 @@ tt_status tt_gpu_choose(struct gpu *gpu, int device)
 
 static void fill_peaks(const struct gpu *gpu, struct tt_device_info *out)
 {
-    struct tt_peaks peaks = tt_peaks_of(gpu->name);
+    struct tt_peaks peaks = tt_peaks_of(gpu->name, gpu->units);
     out->peak_flops[TT_F32] = 1e12 * (gpu->tf32 ? peaks.tf32 : peaks.fp32);
     out->peak_flops[TT_BF16] = gpu->has[TT_PREC_BF16] ? 1e12 * peaks.half : 0;
     out->peak_flops[TT_F16] = 1e12 * peaks.half;

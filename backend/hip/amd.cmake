@@ -1,21 +1,23 @@
 # HIP on AMD: ROCm's clang++, its libraries, the chips to build for.
 
 # ---- where ROCm is ----
-find_program(TT_HIPCONFIG hipconfig HINTS ${ROCM_PATH}/bin $ENV{ROCM_PATH}/bin /opt/rocm/bin)
+set(rocm ${ROCM_PATH} $ENV{ROCM_PATH} ${HIP_PATH} $ENV{HIP_PATH})
+find_program(TT_HIPCONFIG hipconfig HINTS ${rocm} /opt/rocm PATH_SUFFIXES bin)
 mark_as_advanced(TT_HIPCONFIG)
-set(rocm ${ROCM_PATH} $ENV{ROCM_PATH})
 if(TT_HIPCONFIG)
   execute_process(COMMAND ${TT_HIPCONFIG} --rocmpath OUTPUT_VARIABLE path ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+  execute_process(COMMAND ${TT_HIPCONFIG} --hipclangpath OUTPUT_VARIABLE clang ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
   list(APPEND rocm ${path})
 endif()
 list(APPEND rocm /opt/rocm)
+list(REMOVE_DUPLICATES rocm)
 
 # ---- the compiler: a clang++, as CMake does not take hipcc ----
 if(NOT CMAKE_HIP_COMPILER AND NOT DEFINED ENV{HIPCXX})
   set(places ${rocm})
   list(TRANSFORM places APPEND /lib/llvm/bin OUTPUT_VARIABLE new)
   list(TRANSFORM places APPEND /llvm/bin)
-  find_program(TT_HIP_CLANG NAMES amdclang++ clang++ HINTS ${new} ${places} NO_DEFAULT_PATH)
+  find_program(TT_HIP_CLANG NAMES amdclang++ clang++ HINTS ${new} ${places} ${clang} NO_DEFAULT_PATH)
   if(NOT TT_HIP_CLANG)
     find_program(TT_HIP_CLANG NAMES amdclang++)
   endif()
@@ -28,45 +30,7 @@ if(NOT CMAKE_HIP_COMPILER AND NOT DEFINED ENV{HIPCXX})
   set(CMAKE_HIP_COMPILER ${TT_HIP_CLANG} CACHE FILEPATH "clang++ of ROCm")
 endif()
 
-# ---- the chips: those asked for, those here, else one of each kind that this compiler knows ----
-function(tt_hip_architectures result)
-  set(here "")
-  find_program(TT_AGENTS rocm_agent_enumerator HINTS ${rocm} PATH_SUFFIXES bin)
-  mark_as_advanced(TT_AGENTS)
-  if(TT_AGENTS AND EXISTS /dev/kfd)
-    execute_process(COMMAND ${TT_AGENTS} OUTPUT_VARIABLE text ERROR_QUIET)
-    string(REGEX MATCHALL "gfx[0-9a-f]+" here "${text}")
-    list(REMOVE_ITEM here gfx000)
-    list(REMOVE_DUPLICATES here)
-  endif()
-  if(NOT here)
-    execute_process(COMMAND ${CMAKE_HIP_COMPILER} --target=amdgcn-amd-amdhsa --print-supported-cpus -x c /dev/null
-      OUTPUT_VARIABLE text ERROR_VARIABLE more)
-    foreach(chip gfx90a gfx942 gfx950 gfx1100 gfx1201)
-      if("${text}${more}" MATCHES "${chip}[^0-9a-f]")
-        list(APPEND here ${chip})
-      endif()
-    endforeach()
-  endif()
-  if(NOT here)
-    set(here gfx90a gfx942 gfx1100)
-  endif()
-  set(${result} "${here}" PARENT_SCOPE)
-endfunction()
-
-if(GPU_TARGETS)
-  set(CMAKE_HIP_ARCHITECTURES "${GPU_TARGETS}" CACHE STRING "AMD chips to build for" FORCE)
-elseif(NOT CMAKE_HIP_ARCHITECTURES)
-  tt_hip_architectures(TT_HIP_FOUND)
-  set(CMAKE_HIP_ARCHITECTURES "${TT_HIP_FOUND}" CACHE STRING "AMD chips to build for")
-endif()
-foreach(chip ${CMAKE_HIP_ARCHITECTURES})
-  if(NOT chip MATCHES "^gfx[0-9a-f]+([-:].*)?$")
-    message(FATAL_ERROR "'${chip}' is no AMD chip; GPU_TARGETS is a list such as \"gfx90a;gfx942;gfx1100\" "
-      "(rocminfo names the chip of a machine)")
-  endif()
-endforeach()
-
+include(${dir}/chips.cmake) # sets CMAKE_HIP_ARCHITECTURES
 enable_language(HIP)
 list(INSERT rocm 0 ${CMAKE_HIP_COMPILER_ROCM_ROOT})
 

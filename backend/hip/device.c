@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "backend/gpu/host.h"
@@ -85,12 +86,35 @@ gpu_rt_error tt_gpu_describe(struct gpu *gpu)
     return hipSuccess;
 }
 
-/* Two numbers as the runtime packs them: 60443484 is HIP 6.4. */
+/* The amdgpu driver has a version of its own where it was installed apart from the kernel. What HIP calls the driver's
+ * version is the runtime's once more. */
+static void name_driver(char *out, size_t size)
+{
+    struct utsname system;
+    char text[32] = "";
+    FILE *f = fopen("/sys/module/amdgpu/version", "r");
+    bool own = f && fscanf(f, "%31s", text) == 1;
+    if (f) fclose(f);
+    if (!own && uname(&system) == 0)
+        snprintf(out, size, "driver of Linux %.40s", system.release);
+    else
+        snprintf(out, size, "driver amdgpu %s", own ? text : "unknown");
+}
+
+/* 60443484 is HIP 6.4. */
 void tt_gpu_versions(char *out, size_t size)
 {
-    int driver = 0, runtime = 0;
-    if (hipDriverGetVersion(&driver) != hipSuccess || hipRuntimeGetVersion(&runtime) != hipSuccess) return;
-    snprintf(out, size, "driver %d, HIP runtime %d.%d", driver, runtime / 10000000, runtime / 100000 % 100);
+    int runtime = 0;
+    char driver[80] = "";
+    if (hipRuntimeGetVersion(&runtime) != hipSuccess) return;
+    if (strcmp(GPU_RT_MAKER, "AMD"))
+        snprintf(driver, sizeof driver, "over CUDA %d.%d", runtime / 1000, runtime % 1000 / 10);
+    else
+        name_driver(driver, sizeof driver);
+    if (runtime >= 10000000)
+        snprintf(out, size, "HIP runtime %d.%d, %s", runtime / 10000000, runtime / 100000 % 100, driver);
+    else
+        snprintf(out, size, "HIP %s", driver);
 }
 
 /* tf32 promises no less than fp32 keeps, so a chip without it computes in fp32 and says so. */

@@ -21,7 +21,8 @@
 #else
 
 #if defined(TT_GPU_PLAIN_TILES) /* for tests of what the other chips run */
-#elif defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
+#elif defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) ||                      \
+    defined(__gfx950__) || defined(__gfx9_4_generic__)
 #define GPU_MFMA 1
 #elif defined(__GFX11__)
 #define GPU_WMMA11 1

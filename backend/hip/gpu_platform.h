@@ -34,8 +34,10 @@
 /* lanes of a wave; device code only (the host's pass merely parses kernels, for which any width will do) */
 #if defined(__GFX9__) || !defined(__HIP_DEVICE_COMPILE__)
 #define GPU_WAVE 64
-#else
+#elif defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
 #define GPU_WAVE 32
+#else
+#error "the kernels do not know how wide a wave of this chip is: they are for gfx9 to gfx12"
 #endif
 #define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
 #define GPU_FULL_BLOCK (4 * 64) /* threads that make a wave for each SIMD of a compute unit, whichever its width; for hosts too */

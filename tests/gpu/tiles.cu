@@ -7,7 +7,9 @@ enum { THREADS = 64, LD = 24 };
 
 template <typename T> GPU_KERNEL GPU_BOUNDS(THREADS) tiles(const T *a, const T *b, float *results, T *stored)
 {
-    GPU_SHARED T left[16 * LD], right[16 * LD], out[16 * LD];
+    alignas(16) GPU_SHARED T left[16 * LD]; /* lines are read and written 16 bytes at a time */
+    alignas(16) GPU_SHARED T right[16 * LD];
+    alignas(16) GPU_SHARED T out[16 * LD];
     for (int i = gpu_thread(); i < 256; i += THREADS) {
         int at = i / 16 * LD + i % 16;
         left[at] = a[i], right[at] = b[i], out[at] = gpu_from_float<T>(99.0f);

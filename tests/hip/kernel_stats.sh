@@ -2,7 +2,8 @@
 # kernel_stats.sh BUILD [--write]: what every kernel in the HIP build at BUILD needs on every chip it was built for,
 # read from the machine code: registers, shared memory (LDS), scratch, spills, matrix instructions, and the waves that
 # fit. Fails where a kernel spills or uses scratch, where attention is without matrix instructions, where a
-# compare-and-swap loop stands for an addition, and where backend/hip/KERNELS.md lists other kernels; --write makes it.
+# compare-and-swap loop stands for an addition, and where backend/hip/KERNELS.md is not of this tree: it lists other
+# kernels, or other numbers although the compiler is the same; --write makes it.
 set -eu
 export LC_ALL=C
 here=$(cd -- "$(dirname -- "$0")" && pwd -P)
@@ -185,10 +186,19 @@ TEXT
     exit 0
 fi
 names_of() { sed -n 's/^| \(`[^`]*`\) .*/\1/p' "$1" | sort; }
+stale() { # stale WHAT: < is the page, > the build
+    head -n 20 "$work/diff"
+    echo "FAIL backend/hip/KERNELS.md $1 (<) than were built (>): tests/hip/kernel_stats.sh $build --write"
+    exit 1
+}
 names_of "$page" >"$work/listed"
 names_of "$work/table" >"$work/built"
-if ! diff "$work/listed" "$work/built" >"$work/diff"; then
-    head -n 20 "$work/diff"
-    echo "FAIL backend/hip/KERNELS.md lists other kernels (<) than were built (>): tests/hip/kernel_stats.sh $build --write"
-    exit 1
+diff "$work/listed" "$work/built" >"$work/diff" || stale "lists other kernels"
+# what they need is the compiler's choice, so another compiler or fewer chips say nothing of it
+chips=$(cut -d ' ' -f 1 "$work/kernels" | sort -u | grep -c .)
+if [ "$chips" = 5 ] && grep -qxF "$("$clang" --version | head -n 1)" "$page"; then
+    grep '^|' "$page" | diff - "$work/table" >"$work/diff" || stale "has other numbers"
+    echo "ok   backend/hip/KERNELS.md is of these kernels and this compiler"
+else
+    echo "note: backend/hip/KERNELS.md is of another compiler or of other chips; the names of the kernels agree"
 fi

@@ -18,7 +18,7 @@ struct simt {
 };
 
 struct tt_stream_s {
-    char unused;
+    struct simt_device *device; /* first, as a GPU's stream begins with the vendor's */
 };
 
 struct tt_event_s {
@@ -140,9 +140,10 @@ static tt_status simt_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 
 static tt_status simt_stream_create(void *self, tt_stream *out)
 {
-    (void)self;
     *out = malloc(sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "stream_create: out of memory");
+    if (!*out) return tt_fail(TT_FAILED, "stream_create: out of memory");
+    (*out)->device = &((struct simt *)self)->device;
+    return TT_OK;
 }
 
 static void simt_stream_destroy(void *self, tt_stream s)

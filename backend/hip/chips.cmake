@@ -1,0 +1,75 @@
+# The AMD chips to build for, as CMAKE_HIP_ARCHITECTURES: those asked for, those of this machine, else one of each kind that
+# the compiler knows. What the kernels cannot run on is refused here, what they run on slowly is said.
+
+set(compiler ${CMAKE_HIP_COMPILER})
+if(NOT compiler)
+  set(compiler $ENV{HIPCXX})
+endif()
+
+# ---- what the compiler knows ----
+execute_process(COMMAND ${compiler} --target=amdgcn-amd-amdhsa --print-supported-cpus -x c /dev/null
+  OUTPUT_VARIABLE text ERROR_VARIABLE more)
+string(REGEX MATCHALL "gfx[0-9][0-9a-z-]+" known "${text}${more}")
+
+# ---- what is here: two programs can say, one a script of Python and one a part of the compiler ----
+function(tt_hip_chips_here result)
+  set(here "")
+  get_filename_component(beside "${compiler}" DIRECTORY)
+  foreach(name rocm_agent_enumerator amdgpu-arch)
+    find_program(TT_HIP_${name} ${name} HINTS ${rocm} ${beside} PATH_SUFFIXES bin)
+    mark_as_advanced(TT_HIP_${name})
+    if(TT_HIP_${name} AND EXISTS /dev/kfd AND NOT here)
+      execute_process(COMMAND ${TT_HIP_${name}} OUTPUT_VARIABLE text ERROR_QUIET)
+      string(REGEX MATCHALL "gfx[^ \t\r\n]+" here "${text}")
+      list(TRANSFORM here REPLACE ":.*" "")
+      list(FILTER here INCLUDE REGEX "^gfx[0-9a-f][0-9a-f][0-9a-f]+$") # not generic ones, which some also name
+      list(REMOVE_ITEM here gfx000) # is the CPU
+      list(REMOVE_DUPLICATES here)
+    endif()
+  endforeach()
+  set(${result} "${here}" PARENT_SCOPE)
+endfunction()
+
+if(GPU_TARGETS AND NOT GPU_TARGETS STREQUAL "native")
+  set(CMAKE_HIP_ARCHITECTURES "${GPU_TARGETS}" CACHE STRING "AMD chips to build for" FORCE)
+elseif(GPU_TARGETS OR NOT CMAKE_HIP_ARCHITECTURES)
+  tt_hip_chips_here(found)
+  if(GPU_TARGETS AND NOT found)
+    message(FATAL_ERROR "GPU_TARGETS=native, but no AMD GPU is found here; name the chip (rocminfo does), such as gfx942")
+  endif()
+  if(NOT found)
+    set(found gfx90a gfx942 gfx950 gfx1100 gfx1201)
+    if(known)
+      foreach(chip ${found})
+        if(NOT chip IN_LIST known)
+          list(REMOVE_ITEM found ${chip})
+        endif()
+      endforeach()
+    endif()
+  endif()
+  set(CMAKE_HIP_ARCHITECTURES "${found}" CACHE STRING "AMD chips to build for" FORCE)
+endif()
+
+# ---- what is refused, and what is slow ----
+set(slow "")
+foreach(chip ${CMAKE_HIP_ARCHITECTURES})
+  if(NOT chip MATCHES "^gfx[0-9a-f]+(-[0-9]+)?(-generic)?(:(sramecc|xnack)[-+])*$")
+    message(FATAL_ERROR "'${chip}' is no AMD chip; GPU_TARGETS is a list such as \"gfx90a;gfx942;gfx1100\" "
+      "(rocminfo names the chip of a machine)")
+  endif()
+  string(REGEX REPLACE ":.*" "" name ${chip})
+  if(NOT name MATCHES "^gfx(9|1[0-2])")
+    message(FATAL_ERROR "The kernels are not for ${name}: they need gfx9 (Vega, CDNA) to gfx12 (RDNA 4)")
+  endif()
+  if(known AND NOT name IN_LIST known)
+    message(FATAL_ERROR "This compiler makes no code for ${name}: ${compiler}\nTake a ROCm that knows the chip, or another "
+      "chip; it knows ${known}")
+  endif()
+  if(NOT name MATCHES "^gfx(90a|94.|950|9-4-generic|11..|11-generic|120.|12-generic)$")
+    list(APPEND slow ${name})
+  endif()
+endforeach()
+if(slow)
+  string(REPLACE ";" ", " slow "${slow}")
+  message(STATUS "tt: the kernels use no matrix instructions on ${slow}; attention is right there, and slow")
+endif()
