@@ -75,7 +75,6 @@ set_target_properties(libtt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS libtt LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${static} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${dir}/libtt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES ${dir}/example.c DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES ${PROJECT_BINARY_DIR}/made/libtt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_BINARY_DIR}/made/libttConfig.cmake ${PROJECT_BINARY_DIR}/made/libttConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/libtt)

@@ -53,7 +53,7 @@ else
 fi
 [[ ${how[*]} == *"$tree/"* || ${how[*]} == *"pkgconfig/../.."* ]] || fail "pkg-config leads elsewhere: ${how[*]}"
 read -ra rest < <(sed -n 's/^Libs.private: //p' "$pc")
-example=$(find "$tree/share/doc" -name example.c)
+example=$tree/share/tt/lib/example.c
 "$cc" "${flags[@]}" "$example" -o example "${how[@]}" || fail "the example does not build"
 "$cc" "${flags[@]}" "$source/tests/library/check.c" -o shared-check "${how[@]}" -lm || fail "shared: no build"
 "$cc" "${flags[@]}" "$source/tests/library/check.c" -o static-check -I"$tree/include" "$lib/libtt.a" "${rest[@]}" || fail "static: no build"

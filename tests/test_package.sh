@@ -91,6 +91,16 @@ done
 env -u TT_EXERCISES "$tree/bin/tt" exercise list | grep -q "moved here" || fail "the installed tt does not find its exercises"
 cmp -s "$tree/share/man/man1/tt.1" tt.1 || fail "the installed manual page is another one"
 for file in LICENSE CHANGELOG.md README.md; do find "$tree/share/doc" -name $file | grep -q . || fail "not installed: $file"; done
+links() { # links FOLDER: the relative links of its documents that lead nowhere
+    find "$1" -name '*.md' | while read -r file; do
+        sed '/^```/,/^```/d' "$file" | grep -oE '\]\([^)# ]+' | cut -c 3- | grep -vE '^[a-z]+:' | while read -r to; do
+            [ -e "$(dirname "$file")/$to" ] || echo "${file#"$1"/}: $to"
+        done
+    done
+}
+broken=$(links "$tree/share")
+[ -z "$broken" ] || fail "links that lead nowhere: $broken"
+[ "$(find "$tree/share" -name '*.md' -exec cat {} + | grep -cE '\]\([a-z.]')" -gt 40 ] || fail "there were hardly any links to follow"
 grep -rqlF -e "$source" -e "$TT_BUILD" "$tree/share" && fail "the tree knows where it was made"
 passed "install"
 
