@@ -72,8 +72,36 @@ count=$(complete_words tt train -- | wc -w)
 "$TT" help --completion zsh >_tt && "$TT" help --completion fish >tt.fish || fail "no completion for zsh or fish"
 grep -q "'--batch-size=\[sequences in a batch\]" _tt || fail "zsh: no --batch-size"
 grep -q "seen_subcommand_from train' -l version -x -a 'baseline fused flash'" tt.fish || fail "fish: no --version"
-if has zsh; then zsh -n _tt || fail "zsh cannot read its completion"; fi
-if has fish; then fish -n tt.fish || fail "fish cannot read its completion"; fi
+in_zsh() { # in_zsh "words, the last unfinished": what a zsh with a terminal makes of them with Tab
+    cat >tab.zsh <<'END'
+zmodload zsh/zpty
+zpty shell "zsh -f -i"
+zpty -w shell "PS1=; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; tt() { print -r -- \"<\$*>\" }"
+for i in {1..100}; do
+    (( i == 5 )) && zpty -w -n shell "$2"$'\t'
+    (( i == 10 )) && zpty -w -n shell $'\r'
+    while zpty -r -t shell line; do text+=$line; done
+    [[ $text == *"<"[a-z]*">"* ]] && break
+    sleep 0.2
+done
+print -r -- "${${text##*<}%%>*}"
+END
+    timeout 60 zsh -f tab.zsh "$dir" "$1" | sed 's/ *$//'
+}
+if has zsh; then
+    zsh -n _tt || fail "zsh cannot read its completion"
+    for pair in "tt exer:exercise" "tt train --batch-s:train --batch-size" "tt train --version fl:train --version flash"; do
+        got=$(in_zsh "${pair%%:*}")
+        [ "$got" = "${pair##*:}" ] || fail "zsh makes \"$got\" of ${pair%%:*}"
+    done
+fi
+if has fish; then
+    fish -n tt.fish || fail "fish cannot read its completion"
+    for pair in "tt exer:exercise" "tt train --batch-s:--batch-size" "tt train --version fl:flash"; do
+        got=$(HOME=$dir fish -c "source tt.fish; complete -C '${pair%%:*}'" 2>/dev/null | cut -f 1)
+        [ "$got" = "${pair##*:}" ] || fail "fish offers \"$got\" for ${pair%%:*}"
+    done
+fi
 "$TT" help --completion tcsh >/dev/null 2>err && fail "tcsh?"
 grep -q "bash" err || fail "an unknown shell: $(cat err)"
 passed "completion"
