@@ -17,6 +17,7 @@
 #include "core/fault.h"
 #include "core/file.h"
 #include "core/train.h"
+#include "core/yaml.h"
 
 struct training {
     struct tt_options o; /* with what a resumed checkpoint adds */
@@ -146,6 +147,22 @@ static tt_status open_weights(struct training *t)
     return tt_session_init_weights(&t->session);
 }
 
+/* Whether the run was begun with as many steps as now: the learning rate depends on them. */
+static bool same_length(const struct training *t)
+{
+    struct tt_progress progress;
+    struct tt_yaml *before = NULL;
+    char *text = NULL;
+    tt_status st = tt_checkpoint_peek(t->checkpoint, &progress, &text);
+    if (!st && text) st = tt_yaml_parse(text, strlen(text), &before);
+    const struct tt_yaml *steps = before ? tt_yaml_get(before, "num-steps") : NULL;
+    bool same = !st && steps && steps->text && atoll(steps->text) == t->c->num_steps;
+    if (before) tt_yaml_free(before);
+    tt_status_free(st);
+    free(text);
+    return same;
+}
+
 static void announce(struct training *t)
 {
     if (t->c->quiet || t->c->json) return;
@@ -158,7 +175,7 @@ static void announce(struct training *t)
     if (t->c->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
-    if (t->checkpoint && tt_option_given(&t->o, "num-steps"))
+    if (t->checkpoint && !same_length(t))
         printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the same bits\n",
                (long long)t->c->num_steps);
     fflush(stdout);

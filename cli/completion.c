@@ -175,20 +175,18 @@ static void zsh_command(int command, struct tt_text *out)
     if (word && word->choices) {
         tt_text_printf(out, "            '1:%s:(", word->name);
         tt_join(out, word->choices, " ");
-        tt_text_puts(out, ")'\n");
+        tt_text_puts(out, ")' \\\n");
     } else if (word) {
-        tt_text_printf(out, "            '%s:%s:_files'\n", word->list ? "*" : "1", word->name);
-    } else {
-        tt_text_puts(out, "            '*: : '\n");
-    }
-    tt_text_puts(out, "        ;;\n");
+        tt_text_printf(out, "            '%s:%s:_files' \\\n", word->list ? "*" : "1", word->name);
+    } /* a message in the place of words would keep options from being inserted */
+    tt_text_puts(out, "            && return\n        ;;\n");
 }
 
 static void zsh(struct tt_text *out)
 {
     tt_text_puts(out, "#compdef tt\n# zsh completion for tt. Made by: tt help --completion zsh\n"
                       "_tt() {\n    local line state curcontext=$curcontext\n"
-                      "    _arguments -C '(- *)--help[list the commands]' '(- *)--version[print the version]' \\\n"
+                      "    _arguments -C -A '-*' '(- *)--help[list the commands]' '(- *)--version[print the version]' \\\n"
                       "        '1:command:->command' '*::word:->words'\n"
                       "    if [[ $state == command ]]; then\n        local -a commands=(\n");
     for (int i = 0; i < TT_COMMANDS; i++) {

@@ -125,6 +125,9 @@ tt_status tt_options_init(struct tt_options *o, enum tt_command command);
  * with c.help set. */
 tt_status tt_options_parse(struct tt_options *o, enum tt_command command, int argc, char *const *argv);
 
+/* The same from a configuration file's text alone. */
+tt_status tt_options_read(struct tt_options *o, enum tt_command command, const char *yaml);
+
 /* What --print-config prints, before any checkpoint is read: like tt_options_print, but what is left open stands there
  * as a comment, since a value in the file would override the checkpoint's. */
 void tt_options_print_open(const struct tt_options *o, struct tt_text *out);

@@ -335,6 +335,15 @@ tt_status tt_options_parse(struct tt_options *o, enum tt_command command, int ar
     return TT_OK;
 }
 
+tt_status tt_options_read(struct tt_options *o, enum tt_command command, const char *yaml)
+{
+    TT_TRY(tt_options_init(o, command));
+    TT_TRY(tt_options_apply_yaml(o, yaml, TT_FROM_FILE));
+    TT_TRY(tt_options_apply_preset(o, o->c.preset));
+    fit_warmup(o);
+    return TT_OK;
+}
+
 /* ---- and back ---- */
 
 static void print_value(const struct tt_options *o, const struct tt_option *row, struct tt_text *out)

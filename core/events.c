@@ -1,5 +1,6 @@
 #include "core/events.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -111,7 +112,8 @@ static void put_message(struct tt_text *t, int field, struct tt_text *message)
 }
 
 /* Numbers of fields in TensorFlow's event.proto, summary.proto and tensor.proto. */
-enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5 };
+enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5, EVENT_SESSION = 7 };
+enum { SESSION_STATUS = 1, SESSION_START = 1 };
 enum { SUMMARY_VALUE = 1 };
 enum { VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_HISTOGRAM = 5, VALUE_TENSOR = 8, VALUE_METADATA = 9 };
 enum {
@@ -228,26 +230,53 @@ void tt_events_text(struct tt_events *e, int64_t step, const char *tag, const ch
 
 /* ---- the file ---- */
 
-tt_status tt_events_open(const char *folder, struct tt_events **out)
+static const char prefix[] = "events.out.tfevents.";
+
+/* TensorBoard reads files in the order of their names, so that a clock that was put back must not put this one first. */
+static double after_others(const char *folder)
+{
+    double time = now();
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));)
+        if (!strncmp(f->d_name, prefix, sizeof prefix - 1)) {
+            double other = strtod(f->d_name + sizeof prefix - 1, NULL);
+            if (other >= time && other < 1e10) time = other + 1;
+        }
+    if (d) closedir(d);
+    return time;
+}
+
+static void write_head(struct tt_events *e, int64_t done)
+{
+    struct tt_text version = {0}, start = {0}, session = {0};
+    put_double(&version, EVENT_WALL_TIME, now());
+    put_string(&version, EVENT_FILE_VERSION, "brain.Event:2");
+    write_record(e, &version);
+    put_int(&session, SESSION_STATUS, SESSION_START);
+    put_double(&start, EVENT_WALL_TIME, now());
+    put_int(&start, EVENT_STEP, done > 0 ? done + 1 : 0);
+    put_message(&start, EVENT_SESSION, &session);
+    write_record(e, &start);
+    tt_text_free(&version);
+    tt_text_free(&start);
+}
+
+tt_status tt_events_open(const char *folder, int64_t done, struct tt_events **out)
 {
     char host[64] = "";
-    struct tt_text first = {0};
     TT_TRY(tt_make_dirs(folder));
     struct tt_events *e = calloc(1, sizeof *e);
     if (!e) return tt_fail(TT_FAILED, "out of memory");
     gethostname(host, sizeof host - 1);
-    snprintf(e->path, sizeof e->path, "%.1000s/events.out.tfevents.%lld.%s.%ld", folder, (long long)now(),
-             host[0] ? host : "host", (long)getpid());
+    snprintf(e->path, sizeof e->path, "%.1000s/%s%.6f.%s.%ld", folder, prefix, after_others(folder), host[0] ? host : "host",
+             (long)getpid());
     e->file = fopen(e->path, "wb");
     if (!e->file) {
         tt_status st = tt_file_error(errno, "write", e->path);
         free(e);
         return st;
     }
-    put_double(&first, EVENT_WALL_TIME, now());
-    put_string(&first, EVENT_FILE_VERSION, "brain.Event:2");
-    write_record(e, &first);
-    tt_text_free(&first);
+    write_head(e, done);
     *out = e;
     return TT_OK;
 }

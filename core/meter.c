@@ -161,7 +161,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     TT_TRY(b->ops->event_create(b->self, &m->ready));
     m->terminal = !c->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
-    if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, &m->events));
+    if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, first, &m->events));
     tt_eta_start(&m->eta, m->start);
     return c->out[0] ? open_lines(m) : TT_OK;
 }

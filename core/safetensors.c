@@ -269,7 +269,7 @@ static float from_f16(uint16_t h)
 static tt_status read_halves(const struct tt_safetensors *s, const struct tt_tensor *t, float (*convert)(uint16_t),
                              float *out)
 {
-    uint16_t *half = malloc(PIECE);
+    uint16_t *half = malloc(t->size < PIECE ? (size_t)t->size + 1 : PIECE);
     if (!half) return tt_fail(TT_FAILED, "%s: out of memory; free some memory", s->path);
     tt_status st = TT_OK;
     for (int64_t done = 0; done < t->count && !st;) {

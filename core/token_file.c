@@ -202,7 +202,7 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
 {
     enum { AT_ONCE = 1 << 20 };
     int64_t limit = vocab_size > 0 && vocab_size < INT32_MAX ? vocab_size : INT32_MAX;
-    int32_t *tokens = malloc(AT_ONCE * sizeof *tokens);
+    int32_t *tokens = malloc((size_t)(f->count < AT_ONCE ? f->count + 1 : AT_ONCE) * sizeof *tokens);
     tt_status st = tokens ? TT_OK : tt_fail(TT_FAILED, "not enough memory to read %s", f->path);
     *largest = -1;
     for (int64_t first = 0; first < f->count && !st; first += AT_ONCE) {

@@ -7,9 +7,9 @@
 
 #include "core/feed.h"
 #include "core/meter.h"
+#include "core/save.h"
 #include "core/step.h"
 #include "core/stop.h"
-#include "core/weights.h"
 
 struct loop {
     struct tt_train *t;
@@ -85,37 +85,6 @@ static tt_status note_gradients(struct loop *l, int64_t step)
 
 /* ---- checkpoints ---- */
 
-/* Weights and moments as the host may read them: themselves, or a copy. */
-static float *in_place(const struct loop *l, enum tt_external x, bool shared)
-{
-    if (x == TT_X_WEIGHTS) return tt_weights_in_place(l->t->engine, shared);
-    return shared ? l->t->engine->externals[x] : NULL;
-}
-
-static tt_status on_host(struct loop *l, enum tt_external x, bool shared, float **out)
-{
-    int64_t n = l->t->params->total;
-    *out = in_place(l, x, shared);
-    if (*out) return TT_OK;
-    *out = malloc((size_t)n * sizeof **out);
-    if (!*out) return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint", (double)n * sizeof **out / 0x1p20);
-    if (x == TT_X_WEIGHTS) return tt_weights_read(l->t->engine, n, *out);
-    return tt_engine_download(l->t->engine, x, 0, *out, (size_t)n * sizeof **out);
-}
-
-static tt_status read_state(struct loop *l, int64_t step)
-{
-    struct tt_state state;
-    struct tt_progress *g = &l->t->progress;
-    TT_TRY(tt_engine_download(l->t->engine, TT_X_STATE, 0, &state, sizeof state));
-    g->step = step;
-    g->position = (uint64_t)(step * l->c->batch_size * l->c->grad_accum);
-    g->skipped = state.skipped;
-    g->loss_scale = state.loss_scale;
-    g->good_steps = state.good;
-    return TT_OK;
-}
-
 static tt_status not_finite(const struct loop *l)
 {
     return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied and nothing was saved "
@@ -126,19 +95,9 @@ static bool gone_bad(const struct loop *l) { return l->meter.bad_step && l->c->o
 
 static tt_status write_checkpoint(struct loop *l, int64_t step)
 {
-    struct tt_device_info info;
-    TT_TRY(l->b->ops->info(l->b->self, &info));
     struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .folder = l->t->folder,
-                              .params = l->t->params,
-                              .tokenizer = tt_data_tokenizer(l->t->data)};
-    const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
-    float *host[3] = {0};
-    tt_status st = TT_OK;
-    for (int i = 0; i < 3 && !st; i++) st = on_host(l, which[i], info.shares_memory, &host[i]);
-    c.w = host[0], c.m = host[1], c.v = host[2];
-    if (!st) st = tt_checkpoint_save(l->c->out, &c, l->c->keep);
-    for (int i = 0; i < 3; i++)
-        if (host[i] != in_place(l, which[i], info.shares_memory)) free(host[i]);
+                              .params = l->t->params, .tokenizer = tt_data_tokenizer(l->t->data)};
+    tt_status st = tt_save(l->t->engine, l->c->out, &c, l->c->keep);
     if (!st) l->saved = step;
     tt_meter_saved(&l->meter);
     return st;
@@ -150,7 +109,7 @@ static tt_status save(struct loop *l, int64_t step)
     if (!l->c->out[0] || l->saved == step) return TT_OK;
     TT_TRY(tt_meter_finish(&l->meter, step));
     if (gone_bad(l)) return not_finite(l);
-    TT_TRY(read_state(l, step));
+    TT_TRY(tt_save_progress(l->t->engine, step, l->c->batch_size * l->c->grad_accum, &l->t->progress));
     tt_status st = write_checkpoint(l, step);
     return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
 }

@@ -199,6 +199,25 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
     return TT_OK;
 }
 
+/* A head that the file has beside a tied embedding must be that embedding: some programs keep it twice, and some write a head of
+ * its own under a config.json that says otherwise. Then transformers computes with the head. */
+static tt_status check_tied(const struct model_files *m, const struct tt_params *params, const float *w)
+{
+    int file = 0;
+    const struct tt_tensor *head = find(m, "lm_head.weight", &file);
+    const struct tt_param *p = &params->items[0]; /* the embedding */
+    if (!head) return TT_OK;
+    TT_TRY(check_tensor(m, p, "lm_head.weight"));
+    float *own = malloc((size_t)head->count * sizeof *own);
+    if (!own) return no_memory();
+    tt_status st = tt_safetensors_read(m->files[file], head, own);
+    bool same = !st && !memcmp(own, w + p->offset, (size_t)head->count * sizeof *own);
+    free(own);
+    if (st || same) return st;
+    return tt_fail(TT_FAILED, "%s: config.json says that head and embedding are one, but lm_head.weight differs from "
+                   "embed_tokens.weight; set \"tie_word_embeddings\": false in it", m->dir);
+}
+
 tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const struct tt_params *params,
                                float **weights)
 {
@@ -208,6 +227,7 @@ tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const
     if (!st) st = check_all(&m, params);
     if (!st && !(*weights = calloc((size_t)params->total, sizeof **weights))) st = no_memory();
     if (!st) st = read_all(&m, c, params, *weights);
+    if (!st && c->tie_embeddings) st = check_tied(&m, params, *weights);
     close_files(&m);
     if (!st) return TT_OK;
     free(*weights);

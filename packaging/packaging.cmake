@@ -3,9 +3,22 @@
 include(GNUInstallDirs)
 set_target_properties(tt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON) # a BLAS or a toolkit of a module stays found
 install(TARGETS tt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md cli/REFERENCE.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY packaging/slurm DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
-install(DIRECTORY exercises DESTINATION ${CMAKE_INSTALL_DATADIR}/tt)
+
+# ---- the course and all documents, in the places they have in the repository, so that their links lead somewhere ----
+set(share ${CMAKE_INSTALL_DATADIR}/tt)
+install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY exercises DESTINATION ${share})
+install(DIRECTORY packaging DESTINATION ${share} PATTERN packaging.cmake EXCLUDE)
+install(FILES LICENSE DESTINATION ${share})
+file(GLOB documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS *.md cli/*.md core/*.md profiling/*.md backend/*/*.md tests/*/README.md
+  lib/libtt.h lib/example.c)
+foreach(file ${documents})
+  get_filename_component(folder ${file} DIRECTORY)
+  install(FILES ${file} DESTINATION ${share}/${folder})
+endforeach()
+file(RELATIVE_PATH up /p/${CMAKE_INSTALL_DOCDIR} /p/${share})
+file(WRITE ${PROJECT_BINARY_DIR}/made/README.md "The manual begins with [README.md](${up}/README.md); the options are in tt(1).\n")
+install(FILES ${PROJECT_BINARY_DIR}/made/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # ---- the manual page and the completions are the program's own words, asked for when it is installed; a program for another
 # machine cannot be asked and goes without ----

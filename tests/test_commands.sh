@@ -36,6 +36,12 @@ expect 0 "resume" "$TT" train --resume auto --out parts
 same whole/step-00000012/model.safetensors parts/step-00000012/model.safetensors "resumed weights differ"
 same whole/step-00000012/state.safetensors parts/step-00000012/state.safetensors "resumed moments differ"
 [ "$(grep -c '"loss"' parts/metrics.jsonl)" = 12 ] || fail "metrics of a resumed run have gaps or doubles"
+for steps in 12 13; do # of 12 it is the run as it was begun
+    rm -rf "on-$steps" && mkdir "on-$steps" && cp -r parts/step-00000005 "on-$steps"
+    expect 0 "resume" "$TT" train --resume auto --num-steps $steps --out "on-$steps"
+    [ $steps = "$(grep -q 'learning rate now falls until step 13' out && echo 13 || echo 12)" ] || fail "resumed to $steps steps: says otherwise of the bits"
+done
+same whole/step-00000012/model.safetensors on-12/step-00000012/model.safetensors "a run resumed with the steps it had differs"
 expect 2 "has all 12 steps" "$TT" train --resume auto --out parts
 expect 0 "now whole.1" "$TT" train $tiny --num-steps 2 --out whole
 [ -d whole.1/step-00000012 ] || fail "an earlier run was lost"

@@ -105,7 +105,7 @@ static void values_come_back(void)
     double norms[] = {1, 2, 2, 4, NAN}, x, step;
     size_t n;
     CHECK(mkdtemp(folder));
-    CHECK_OK(tt_events_open(folder, &e));
+    CHECK_OK(tt_events_open(folder, 299, &e));
     tt_events_scalar(e, 300, "train/loss", 1.5);
     tt_events_histogram(e, 7, "norms", norms, 5);
     tt_events_histogram(e, 8, "nothing", norms + 4, 1);
@@ -118,6 +118,9 @@ static void values_come_back(void)
 
     CHECK(record(&file, &r) && field(r, 3, &tag, NULL) && is_text(tag, "brain.Event:2"));
     CHECK(field(r, 1, NULL, &x) && x > 1.6e9);
+
+    CHECK(record(&file, &r) && field(r, 2, NULL, &step) && step == 300); /* what is there from here on is taken back */
+    CHECK(field(r, 7, &inner, NULL) && field(inner, 1, NULL, &x) && x == 1);
 
     CHECK(record(&file, &r) && field(r, 2, NULL, &step) && step == 300);
     CHECK(field(r, 5, &summary, NULL) && field(summary, 1, &value, NULL));
@@ -150,16 +153,49 @@ static void values_come_back(void)
     CHECK_OK(tt_remove_tree(folder));
 }
 
+/* TensorBoard takes names in order; a second file of the same second, or after the clock was put back, comes after the first. */
+static void later_files_come_later(void)
+{
+    char folder[] = "/tmp/tt_events_XXXXXX", future[128];
+    struct tt_events *e;
+    struct dirent **names;
+    CHECK(mkdtemp(folder));
+    snprintf(future, sizeof future, "%s/events.out.tfevents.4000000000.host.1", folder);
+    CHECK_OK(tt_file_replace(future, "x", 1));
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(tt_events_open(folder, i, &e));
+        tt_events_scalar(e, i, "x", i);
+        CHECK_OK(tt_events_close(e));
+    }
+    int n = scandir(folder, &names, NULL, alphasort);
+    CHECK(n == 5 && !strcmp(names[2]->d_name, strrchr(future, '/') + 1), "%d files", n);
+    struct bytes file, r = {0};
+    for (int i = 3; i < n; i++) {
+        char path[600], *data;
+        size_t size;
+        double step = -1;
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+        CHECK_OK(tt_file_read(path, 1 << 20, &data, &size));
+        file = (struct bytes){(unsigned char *)data, (unsigned char *)data + size};
+        CHECK(record(&file, &r) && record(&file, &r) && field(r, 2, NULL, &step) && step == (i == 3 ? 0 : 2), "file %d: step %g", i, step);
+        free(data);
+    }
+    for (int i = 0; i < n; i++) free(names[i]);
+    free(names);
+    CHECK_OK(tt_remove_tree(folder));
+}
+
 static void says_when_it_cannot_write(void)
 {
     struct tt_events *e;
-    CHECK_FAILS(tt_events_open("/proc/none", &e), "/proc/none");
+    CHECK_FAILS(tt_events_open("/proc/none", 0, &e), "/proc/none");
 }
 
 int main(void)
 {
     TEST(checksums_are_those_of_tensorflow);
     TEST(values_come_back);
+    TEST(later_files_come_later);
     TEST(says_when_it_cannot_write);
     return test_end();
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every fuzz target under libFuzzer with address and undefined-behaviour sanitizers, TT_FUZZ_SECONDS (5) each, starting from
-# the corpus in the tree. No allocation may be larger than 16 MiB: inputs are small, and a size in a header is not to be
+# the corpus in the tree. No allocation may be larger than 1 MiB: inputs are small, and a size in a header is not to be
 # trusted. Where clang or libFuzzer is missing the targets are still tests of their own, driven by tests/fuzz/replay.c.
 set -u
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
@@ -34,7 +34,7 @@ failed=0
 export ASAN_OPTIONS=detect_leaks=0
 for name in "${targets[@]}"; do
     mkdir -p "$dir/$name"
-    if "$build/tests/fuzz/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=16 -max_len=8192 \
+    if "$build/tests/fuzz/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=1 -max_len=8192 \
         -seed=1 -print_final_stats=1 -artifact_prefix="$dir/" "$dir/$name" "tests/fuzz/corpus/${name#fuzz_}" >"$dir/log" 2>&1; then
         echo "ok   $name: $(sed -n 's/stat::number_of_executed_units: *//p' "$dir/log") inputs"
     else

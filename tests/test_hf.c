@@ -324,6 +324,26 @@ static void wrong_folders(void)
     drop(&m);
 }
 
+/* Beside a tied embedding, in a file of its own: the same numbers again, or others. */
+static void tied_heads(void)
+{
+    struct imported m;
+    float data[12] = {0};
+    for (int i = 0; i < 3; i++) {
+        const struct tt_tensor_source head = {"lm_head.weight", 2, {i == 2 ? 2 : 3, 4}, data, NULL};
+        data[7] = i == 1 ? 0.5f : 0;
+        write_small(NULL, NULL, 0, NULL, NULL);
+        CHECK(!rename(in_folder("small/model.safetensors"), in_folder("small/a.safetensors")));
+        CHECK_OK(tt_safetensors_write(in_folder("small/b.safetensors"), &head, 1, NULL, 0, NULL, NULL));
+        write_file("small/model.safetensors.index.json", "{\"weight_map\": {\"x\": \"a.safetensors\", \"y\": \"b.safetensors\"}}");
+        if (i == 1) refused("lm_head.weight differs from embed_tokens.weight");
+        if (i == 2) refused("lm_head.weight is [2, 4], but config.json says [3, 4]");
+        if (i) continue;
+        CHECK_OK(import(in_folder("small"), &m));
+        drop(&m);
+    }
+}
+
 /* A config.json may promise anything; no memory is taken before the files were seen to keep it. */
 static void promises(void)
 {
@@ -418,6 +438,7 @@ int main(void)
     TEST(pairs_and_halves);
     TEST(configs);
     TEST(wrong_folders);
+    TEST(tied_heads);
     TEST(promises);
     TEST(tokenizers);
     TEST(other_tokenizers);

@@ -72,8 +72,36 @@ count=$(complete_words tt train -- | wc -w)
 "$TT" help --completion zsh >_tt && "$TT" help --completion fish >tt.fish || fail "no completion for zsh or fish"
 grep -q "'--batch-size=\[sequences in a batch\]" _tt || fail "zsh: no --batch-size"
 grep -q "seen_subcommand_from train' -l version -x -a 'baseline fused flash'" tt.fish || fail "fish: no --version"
-if has zsh; then zsh -n _tt || fail "zsh cannot read its completion"; fi
-if has fish; then fish -n tt.fish || fail "fish cannot read its completion"; fi
+in_zsh() { # in_zsh "words, the last unfinished": what a zsh with a terminal makes of them with Tab
+    cat >tab.zsh <<'END'
+zmodload zsh/zpty
+zpty shell "zsh -f -i"
+zpty -w shell "PS1=; fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; tt() { print -r -- \"<\$*>\" }"
+for i in {1..100}; do
+    (( i == 5 )) && zpty -w -n shell "$2"$'\t'
+    (( i == 10 )) && zpty -w -n shell $'\r'
+    while zpty -r -t shell line; do text+=$line; done
+    [[ $text == *"<"[a-z]*">"* ]] && break
+    sleep 0.2
+done
+print -r -- "${${text##*<}%%>*}"
+END
+    timeout 60 zsh -f tab.zsh "$dir" "$1" | sed 's/ *$//'
+}
+if has zsh; then
+    zsh -n _tt || fail "zsh cannot read its completion"
+    for pair in "tt exer:exercise" "tt train --batch-s:train --batch-size" "tt train --version fl:train --version flash"; do
+        got=$(in_zsh "${pair%%:*}")
+        [ "$got" = "${pair##*:}" ] || fail "zsh makes \"$got\" of ${pair%%:*}"
+    done
+fi
+if has fish; then
+    fish -n tt.fish || fail "fish cannot read its completion"
+    for pair in "tt exer:exercise" "tt train --batch-s:--batch-size" "tt train --version fl:flash"; do
+        got=$(HOME=$dir fish -c "source tt.fish; complete -C '${pair%%:*}'" 2>/dev/null | cut -f 1)
+        [ "$got" = "${pair##*:}" ] || fail "fish offers \"$got\" for ${pair%%:*}"
+    done
+fi
 "$TT" help --completion tcsh >/dev/null 2>err && fail "tcsh?"
 grep -q "bash" err || fail "an unknown shell: $(cat err)"
 passed "completion"
@@ -91,6 +119,16 @@ done
 env -u TT_EXERCISES "$tree/bin/tt" exercise list | grep -q "moved here" || fail "the installed tt does not find its exercises"
 cmp -s "$tree/share/man/man1/tt.1" tt.1 || fail "the installed manual page is another one"
 for file in LICENSE CHANGELOG.md README.md; do find "$tree/share/doc" -name $file | grep -q . || fail "not installed: $file"; done
+links() { # links FOLDER: the relative links of its documents that lead nowhere
+    find "$1" -name '*.md' | while read -r file; do
+        sed '/^```/,/^```/d' "$file" | grep -oE '\]\([^)# ]+' | cut -c 3- | grep -vE '^[a-z]+:' | while read -r to; do
+            [ -e "$(dirname "$file")/$to" ] || echo "${file#"$1"/}: $to"
+        done
+    done
+}
+broken=$(links "$tree/share")
+[ -z "$broken" ] || fail "links that lead nowhere: $broken"
+[ "$(find "$tree/share" -name '*.md' -exec cat {} + | grep -cE '\]\([a-z.]')" -gt 40 ] || fail "there were hardly any links to follow"
 grep -rqlF -e "$source" -e "$TT_BUILD" "$tree/share" && fail "the tree knows where it was made"
 passed "install"
 

@@ -14,7 +14,17 @@ echo mine >note
 "$TT" train $small --num-steps 2 --out beside --tensorboard note --quiet >log 2>err
 [ $? -eq 2 ] && [ ! -e beside ] || { echo "FAIL a file as --tensorboard is not refused before anything is written: $(cat err)"; exit 1; }
 
-python=python3
+# A run that was killed after step 12, with a checkpoint of step 8, and goes on: the steps that are done again appear once. So
+# does a new run in the place of another.
+"$TT" train $small --num-steps 12 --save-interval 4 --val-interval 4 --out again --tensorboard resumed --quiet >log 2>&1 || { echo "FAIL $(cat log)"; exit 1; }
+rm -r again/step-00000012
+"$TT" train --resume auto --out again --tensorboard resumed --quiet >log 2>&1 || { echo "FAIL $(cat log)"; exit 1; }
+for seed in 1 2; do
+    "$TT" train $small --num-steps 3 --seed $seed --out "new-$seed" --tensorboard replaced --quiet >log 2>&1 || { echo "FAIL $(cat log)"; exit 1; }
+done
+[ "$(ls resumed | wc -l)" -eq 2 ] || { echo "FAIL a resumed run writes a file of its own: $(ls resumed)"; exit 1; }
+
+python=${PYTHON:-python3}
 "$python" -c 'import tensorboard' 2>/dev/null || { echo "skipped: python3 has no tensorboard"; exit 77; }
 "$python" - <<'PYTHON'
 import json
@@ -35,5 +45,15 @@ for e in h:  # the squares of the tensors' norms sum to that of the whole
     assert abs(e.histogram_value.sum_squares ** 0.5 - norms[e.step]) < 1e-3 * norms[e.step]
     assert sum(e.histogram_value.bucket) == e.histogram_value.num == 11, e
 assert b"hidden-dim: 32" in board.Tensors("config")[0].tensor_proto.string_val[0]
+
+def losses_of(folder, tag="train/loss"):
+    board = EventAccumulator(folder, size_guidance={"scalars": 0})
+    board.Reload()
+    return [(e.step, e.value) for e in board.Scalars(tag)]
+
+for tag, steps in (("train/loss", range(1, 13)), ("validation/loss", (4, 8, 12))):
+    assert [s for s, _ in losses_of("resumed", tag)] == list(steps), losses_of("resumed", tag)
+second = {s["step"]: s["loss"] for s in map(json.loads, open("new-2/metrics.jsonl")) if "loss" in s}
+assert [s for s, _ in losses_of("replaced")] == [1, 2, 3] and all(abs(v - second[s]) < 1e-5 for s, v in losses_of("replaced"))
 print("ok   TensorBoard reads what was written")
 PYTHON

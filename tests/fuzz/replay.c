@@ -13,7 +13,7 @@ enum { LARGEST = 1 << 16 };
 
 /* Under AddressSanitizer: no input is larger than a corpus file, so no allocation has a reason to be large. */
 const char *__asan_default_options(void);
-const char *__asan_default_options(void) { return "max_allocation_size_mb=16:allocator_may_return_null=0"; }
+const char *__asan_default_options(void) { return "max_allocation_size_mb=1:allocator_may_return_null=0"; }
 
 static double now(void)
 {

@@ -1,0 +1,80 @@
+# libtt: the program's own parts behind libtt.h, as a shared library and as a static one. In both only libtt_* can be seen
+# from outside: the shared one by a version script, the static one by joining all its parts into one object and making
+# every other name local.
+option(TT_LIBRARY "Build libtt, the library" ON)
+if(NOT TT_LIBRARY)
+  return()
+endif()
+set(dir ${PROJECT_SOURCE_DIR}/lib)
+
+add_library(tt_library OBJECT ${dir}/libtt.c)
+target_link_libraries(tt_library PRIVATE tt_cli)
+
+add_library(libtt SHARED $<TARGET_OBJECTS:tt_library>)
+target_link_libraries(libtt PRIVATE tt_cli)
+target_link_options(libtt PRIVATE -Wl,--version-script=${dir}/libtt.map)
+if(NOT TT_SANITIZE AND NOT TT_FUZZ) # there the program brings the sanitizer
+  target_link_options(libtt PRIVATE -Wl,--no-undefined)
+endif()
+set_target_properties(libtt PROPERTIES OUTPUT_NAME tt VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  LINK_DEPENDS ${dir}/libtt.map)
+
+# ---- static ----
+set(archives $<TARGET_FILE:tt_cli> $<TARGET_FILE:tt_core>)
+if(TARGET tt_gpu)
+  list(APPEND archives $<TARGET_FILE:tt_gpu>)
+endif()
+set(joined ${PROJECT_BINARY_DIR}/libtt.o)
+set(static ${PROJECT_BINARY_DIR}/libtt.a)
+add_custom_command(OUTPUT ${static}
+  COMMAND ${CMAKE_LINKER} -r -o ${joined} $<TARGET_OBJECTS:tt_library> --start-group ${archives} --end-group
+  COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=libtt_* ${joined}
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${static}
+  COMMAND ${CMAKE_AR} qc ${static} ${joined}
+  COMMAND ${CMAKE_RANLIB} ${static}
+  DEPENDS tt_library $<TARGET_OBJECTS:tt_library> tt_cli tt_core
+  COMMAND_EXPAND_LISTS VERBATIM COMMENT "Linking libtt.a")
+add_custom_target(libtt_static ALL DEPENDS ${static})
+
+# ---- what a program needs beside the static library: for pkg-config --static, and for find_package ----
+function(tt_link_names result target)
+  get_target_property(items ${target} INTERFACE_LINK_LIBRARIES)
+  get_target_property(file ${target} IMPORTED_LOCATION)
+  get_target_property(options ${target} INTERFACE_LINK_OPTIONS)
+  set(names ${${result}})
+  foreach(item ${items} ${options} ${file})
+    if(TARGET ${item})
+      get_target_property(imported ${item} IMPORTED)
+      set(${result} ${names})
+      if(imported OR item STREQUAL tt_gpu)
+        tt_link_names(${result} ${item})
+      endif()
+      set(names ${${result}})
+    elseif(item MATCHES "^(/|-)")
+      list(APPEND names ${item})
+    elseif(item MATCHES "^[a-z][A-Za-z0-9_+]*$")
+      list(APPEND names -l${item})
+    endif()
+  endforeach()
+  set(${result} ${names} PARENT_SCOPE)
+endfunction()
+set(TT_PRIVATE_LIBRARIES -lpthread)
+tt_link_names(TT_PRIVATE_LIBRARIES tt_core)
+list(FILTER TT_PRIVATE_LIBRARIES EXCLUDE REGEX "/libpthread\\.")
+list(REMOVE_DUPLICATES TT_PRIVATE_LIBRARIES)
+string(REPLACE ";" " " TT_PRIVATE_LINE "${TT_PRIVATE_LIBRARIES}")
+
+# ---- installed: found from where the tree is, so that it can be moved ----
+file(RELATIVE_PATH TT_UP /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
+string(REGEX REPLACE "/$" "" TT_UP ${TT_UP})
+configure_file(${dir}/libtt.pc.in ${PROJECT_BINARY_DIR}/made/libtt.pc @ONLY)
+configure_file(${dir}/libttConfig.cmake.in ${PROJECT_BINARY_DIR}/made/libttConfig.cmake @ONLY)
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/made/libttConfigVersion.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+set_target_properties(libtt PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS libtt LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${static} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${dir}/libtt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_BINARY_DIR}/made/libtt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/made/libttConfig.cmake ${PROJECT_BINARY_DIR}/made/libttConfigVersion.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/libtt)

@@ -1,0 +1,241 @@
+/* The library: libtt.h in terms of options, sessions and checkpoints, as `tt train` uses them. */
+#include "lib/libtt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "core/save.h"
+#include "core/step.h"
+#include "core/train.h"
+
+struct libtt_backend {
+    struct tt_backend b;
+    char name[128];
+};
+
+struct libtt_model {
+    struct tt_options o;
+    struct tt_session session;
+    struct tt_data *data; /* NULL: the caller gives the tokens */
+    struct tt_stepper stepper;
+    struct tt_text config_text;
+    struct tt_progress progress;
+    int32_t *tokens; /* of a step */
+};
+
+/* ---- errors ---- */
+
+static bool done(tt_status st, struct libtt_error *error)
+{
+    if (error) {
+        error->code = !st ? 0 : st->code > 0 && st->code <= TT_NO_DEVICE ? (int)st->code : LIBTT_FAILED;
+        snprintf(error->text, sizeof error->text, "%s", st ? st->text : "");
+    }
+    bool good = !st;
+    tt_status_free(st);
+    return good;
+}
+
+static tt_status out_of_memory(void) { return tt_fail(TT_FAILED, "out of memory"); }
+
+const char *libtt_version(void)
+{
+    const char *name = tt_backend_name();
+    return !strcmp(name, "cuda") ? TT_VERSION_STRING " (cuda)" : !strcmp(name, "hip") ? TT_VERSION_STRING " (hip)" : TT_VERSION_STRING " (cpu)";
+}
+
+/* ---- a device ---- */
+
+static tt_status open_backend(const char *settings, libtt_backend *b)
+{
+    struct tt_options o;
+    struct tt_device_info info;
+    TT_TRY(tt_options_read(&o, TT_CMD_TRAIN, settings ? settings : ""));
+    TT_TRY(tt_open_backend(&o.c, &b->b));
+    TT_TRY(b->b.ops->info(b->b.self, &info));
+    memcpy(b->name, info.name, sizeof b->name);
+    return TT_OK;
+}
+
+libtt_backend *libtt_open(const char *settings, struct libtt_error *error)
+{
+    libtt_backend *b = calloc(1, sizeof *b);
+    if (done(b ? open_backend(settings, b) : out_of_memory(), error)) return b;
+    libtt_close(b);
+    return NULL;
+}
+
+const char *libtt_device(const libtt_backend *b) { return b->name; }
+
+void libtt_close(libtt_backend *b)
+{
+    if (b && b->b.ops) tt_backend_close(&b->b);
+    free(b);
+}
+
+/* ---- a model ---- */
+
+static int64_t rows_of(const libtt_model *m) { return m->o.c.batch_size * m->o.c.grad_accum; }
+
+static tt_status open_data(libtt_model *m, const char *from)
+{
+    TT_TRY(tt_config_check(&m->o.c));
+    if (!strcmp(m->o.c.data, TT_NO_DATA)) return TT_OK;
+    TT_TRY(tt_open_training_data(&m->o, from, &m->data));
+    return tt_config_check(&m->o.c);
+}
+
+static tt_status open_weights(libtt_model *m, const char *from)
+{
+    const struct tt_config *c = &m->o.c;
+    m->progress = (struct tt_progress){.seed = (uint64_t)c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(c)};
+    TT_TRY(from ? tt_session_load(&m->session, from, &m->progress) : tt_session_init_weights(&m->session));
+    struct tt_state state = {.step = m->progress.step, .loss_scale = m->progress.loss_scale > 0 ? m->progress.loss_scale : 1,
+                             .good = (int32_t)m->progress.good_steps, .skipped = (int32_t)m->progress.skipped};
+    return tt_engine_upload(&m->session.engine, TT_X_STATE, 0, &state, sizeof state);
+}
+
+static tt_status open_session(libtt_model *m, struct tt_backend *b, const char *from)
+{
+    TT_TRY(open_data(m, from));
+    TT_TRY(tt_session_open(&m->session, b, &m->o.c, TT_USE_TRAIN | TT_USE_EVAL));
+    TT_TRY(open_weights(m, from));
+    m->tokens = malloc((size_t)(rows_of(m) * (m->o.c.seq_len + 1)) * sizeof *m->tokens);
+    if (!m->tokens) return out_of_memory();
+    m->stepper = (struct tt_stepper){.backend = b, .plan = m->session.step,
+                                     .graph_wanted = m->session.model->fuse[TT_FUSE_GRAPH] && m->o.c.graph == TT_SWITCH_ON};
+    tt_options_print(&m->o, &m->config_text);
+    return tt_text_status(&m->config_text);
+}
+
+static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, const char *settings)
+{
+    char *checkpoint = NULL;
+    TT_TRY(tt_options_read(&m->o, TT_CMD_TRAIN, settings ? settings : ""));
+    if (m->o.c.fault[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
+    if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
+    tt_status st = open_session(m, &b->b, checkpoint);
+    free(checkpoint);
+    return st;
+}
+
+libtt_model *libtt_load(libtt_backend *b, const char *path, const char *settings, struct libtt_error *error)
+{
+    libtt_model *m = calloc(1, sizeof *m);
+    if (done(m ? open_model(m, b, path, settings) : out_of_memory(), error)) return m;
+    libtt_free(m);
+    return NULL;
+}
+
+libtt_model *libtt_create(libtt_backend *b, const char *settings, struct libtt_error *error)
+{
+    return libtt_load(b, NULL, settings, error);
+}
+
+void libtt_free(libtt_model *m)
+{
+    if (!m) return;
+    if (m->stepper.plan) tt_stepper_close(&m->stepper);
+    tt_session_close(&m->session);
+    if (m->data) tt_data_close(m->data);
+    tt_text_free(&m->config_text);
+    free(m->tokens);
+    free(m);
+}
+
+struct libtt_shape libtt_shape(const libtt_model *m)
+{
+    const struct tt_config *c = &m->o.c;
+    return (struct libtt_shape){.parameters = tt_model_param_count(m->session.model), .layers = c->num_layers, .hidden = c->hidden_dim,
+                                .heads = c->num_heads, .kv_heads = c->num_kv_heads, .vocabulary = c->vocab_size, .rows = rows_of(m),
+                                .eval_rows = c->batch_size, .length = c->seq_len, .step = m->progress.step, .steps = c->num_steps,
+                                .device_bytes = tt_engine_total(&m->session.engine)};
+}
+
+/* ---- work ---- */
+
+static tt_status check_tokens(const libtt_model *m, const int32_t *tokens, int64_t rows)
+{
+    int64_t width = m->o.c.seq_len + 1;
+    for (int64_t i = 0; i < rows * width; i++)
+        if (tokens[i] < 0 || tokens[i] >= m->o.c.vocab_size)
+            return tt_fail(TT_USAGE, "token %lld of sequence %lld is %d; tokens of this model are 0 to %lld", (long long)(i % width),
+                           (long long)(i / width), (int)tokens[i], (long long)m->o.c.vocab_size - 1);
+    return TT_OK;
+}
+
+static tt_status no_data(void) { return tt_fail(TT_USAGE, "the model was made with data: none; give it tokens"); }
+
+/* The step after n steps reads the samples from n times `rows` on, as `tt train` has it. */
+static tt_status next_tokens(libtt_model *m)
+{
+    int64_t rows = rows_of(m), width = m->o.c.seq_len + 1;
+    if (!m->data) return no_data();
+    for (int64_t r = 0; r < rows; r++)
+        TT_TRY(tt_data_sample(m->data, TT_TRAIN, (uint64_t)(m->progress.step * rows + r), m->tokens + r * width));
+    return TT_OK;
+}
+
+static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out)
+{
+    struct tt_engine *e = &m->session.engine;
+    size_t bytes = (size_t)(rows_of(m) * (m->o.c.seq_len + 1)) * sizeof *tokens;
+    TT_TRY(tokens ? check_tokens(m, tokens, rows_of(m)) : next_tokens(m));
+    size_t slot = (size_t)(m->progress.step % TT_TOKEN_SLOTS);
+    TT_TRY(tt_engine_upload(e, TT_X_TOKENS, slot * bytes, tokens ? tokens : m->tokens, bytes));
+    TT_TRY(tt_step(&m->stepper));
+    m->progress.step++;
+    if (!out) return TT_OK;
+    struct tt_state state;
+    TT_TRY(tt_engine_download(e, TT_X_STATE, 0, &state, sizeof state));
+    *out = (struct libtt_metrics){.step = state.step, .loss = state.loss, .grad_norm = state.grad_norm,
+                                  .learning_rate = state.lr, .applied = state.apply != 0};
+    return TT_OK;
+}
+
+bool libtt_step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out, struct libtt_error *error)
+{
+    return done(step(m, tokens, out), error);
+}
+
+static tt_status evaluate_tokens(libtt_model *m, const int32_t *tokens, double *loss)
+{
+    struct tt_engine *e = &m->session.engine;
+    const struct tt_config *c = &m->o.c;
+    float sum = 0;
+    TT_TRY(check_tokens(m, tokens, c->batch_size));
+    TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
+    TT_TRY(tt_engine_upload(e, TT_X_VAL_TOKENS, 0, tokens, (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens));
+    TT_TRY(tt_plan_run(m->session.eval, e->backend, NULL));
+    TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
+    *loss = (double)sum;
+    return TT_OK;
+}
+
+static tt_status evaluate(libtt_model *m, const int32_t *tokens, double *loss)
+{
+    int64_t batches;
+    if (tokens) return evaluate_tokens(m, tokens, loss);
+    if (!m->data) return no_data();
+    return tt_evaluate(&m->session.engine, m->session.eval, &m->o.c, m->data, loss, &batches);
+}
+
+bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct libtt_error *error)
+{
+    return done(evaluate(m, tokens, loss), error);
+}
+
+static tt_status save(libtt_model *m, const char *dir)
+{
+    char folder[4096];
+    TT_TRY(tt_save_progress(&m->session.engine, m->progress.step, rows_of(m), &m->progress));
+    struct tt_checkpoint c = {.progress = m->progress, .config = m->config_text.s, .folder = getcwd(folder, sizeof folder),
+                              .params = &m->session.model->params, .tokenizer = m->data ? tt_data_tokenizer(m->data) : NULL};
+    return tt_save(&m->session.engine, dir, &c, m->o.c.keep);
+}
+
+bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error) { return done(save(m, dir), error); }

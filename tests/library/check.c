@@ -1,0 +1,117 @@
+/* Uses libtt as a program outside would, and checks what it answers. Leaves checkpoints in the folder it is given, for
+ * test_library.sh to compare with those of tt train. */
+#include <libtt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+#define CHECK(cond)                                                                                \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            failures++;                                                                            \
+            printf("FAIL %s:%d: %s\n", __FILE__, __LINE__, #cond);                                 \
+        }                                                                                          \
+    } while (0)
+
+/* The same as in test_library.sh. */
+static const char settings[] = "hidden-dim: 32\nnum-layers: 2\nbatch-size: 4\nseq-len: 16\ngrad-accum: 2\nnum-steps: 6\nthreads: 1\n";
+
+static libtt_backend *open_backend(void)
+{
+    struct libtt_error e;
+    libtt_backend *b = libtt_open("threads: 1\n", &e);
+    CHECK(b && e.code == 0 && !e.text[0]);
+    if (!b) exit(1);
+    CHECK(libtt_device(b)[0] && strchr(libtt_version(), '('));
+    return b;
+}
+
+static void steps(libtt_model *m, int n, bool look)
+{
+    struct libtt_error e;
+    struct libtt_metrics now;
+    for (int i = 0; i < n; i++) {
+        int64_t before = libtt_shape(m).step;
+        CHECK(libtt_step(m, NULL, look ? &now : NULL, &e) && !e.code);
+        CHECK(libtt_shape(m).step == before + 1);
+        if (look) CHECK(now.step == before + 1 && isfinite(now.loss) && now.grad_norm > 0 && now.learning_rate > 0 && now.applied);
+    }
+}
+
+/* Half of a run, saved; the other half by another model that is loaded from there. */
+static void go_on(libtt_backend *b, const char *folder)
+{
+    struct libtt_error e;
+    double loss = 0, again = -1;
+    libtt_model *m = libtt_create(b, settings, &e);
+    CHECK(m && libtt_shape(m).rows == 8 && libtt_shape(m).eval_rows == 4 && libtt_shape(m).length == 16 && libtt_shape(m).steps == 6);
+    CHECK(libtt_shape(m).hidden == 32 && libtt_shape(m).parameters > 0 && libtt_shape(m).device_bytes > 4 * (size_t)libtt_shape(m).parameters);
+    steps(m, 3, true);
+    CHECK(libtt_evaluate(m, NULL, &loss, &e) && isfinite(loss));
+    CHECK(libtt_save(m, folder, &e));
+    libtt_free(m);
+    m = libtt_load(b, folder, "threads: 1\n", &e);
+    CHECK(m && libtt_shape(m).step == 3 && libtt_shape(m).hidden == 32);
+    CHECK(libtt_evaluate(m, NULL, &again, &e) && loss == again);
+    steps(m, 3, false);
+    CHECK(libtt_save(m, folder, &e));
+    libtt_free(m);
+}
+
+static void own_tokens(libtt_backend *b)
+{
+    struct libtt_error e;
+    struct libtt_metrics first, last;
+    int32_t tokens[4 * 17];
+    double loss;
+    libtt_model *m = libtt_create(b, "data: none\nvocab-size: 11\nhidden-dim: 32\nnum-layers: 1\nbatch-size: 4\nseq-len: 16\nlearning-rate: 0.01\n"
+                                     "warmup-steps: 0\n", &e);
+    CHECK(m && libtt_shape(m).vocabulary == 11);
+    if (!m) return;
+    for (int i = 0; i < 4 * 17; i++) tokens[i] = i % 11;
+    CHECK(libtt_evaluate(m, tokens, &loss, &e) && libtt_step(m, tokens, &first, &e));
+    CHECK(fabs(loss - (double)first.loss) < 1e-5); /* of the same weights and tokens */
+    for (int i = 0; i < 30; i++) CHECK(libtt_step(m, tokens, &last, &e));
+    CHECK(last.loss < 0.5f * first.loss);
+
+    tokens[40] = 11;
+    CHECK(!libtt_step(m, tokens, &last, &e) && e.code == LIBTT_USAGE && strstr(e.text, "token 6 of sequence 2 is 11"));
+    tokens[40] = -1;
+    CHECK(!libtt_evaluate(m, tokens, &loss, &e) && e.code == LIBTT_USAGE);
+    CHECK(!libtt_step(m, NULL, NULL, &e) && e.code == LIBTT_USAGE && strstr(e.text, "data: none"));
+    CHECK(!libtt_evaluate(m, NULL, &loss, NULL));
+    CHECK(libtt_shape(m).step == 31);
+    CHECK(!libtt_save(m, "/dev/null/x", &e) && e.code && e.text[0] && !strchr(e.text, '\n'));
+    libtt_free(m);
+}
+
+static void refusals(libtt_backend *b)
+{
+    static const char *const wrong[] = {"hidden-dim: much\n", "hidden_dim: 33\n", "no-such: 1\n", "fault: random-access\n", "data: /no/such/file\n",
+                                        "preset: [1]\n", "- a\n", "num-heads: 0\n", "batch-size: 4000000000\n"};
+    struct libtt_error e;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK(!libtt_create(b, wrong[i], &e));
+        CHECK(e.code == LIBTT_USAGE && e.text[0] && !strchr(e.text, '\n'));
+        if (e.code != LIBTT_USAGE) printf("%s -> %d %s\n", wrong[i], e.code, e.text);
+        CHECK(!libtt_create(b, wrong[i], NULL));
+    }
+    CHECK(!libtt_load(b, "/no/such/run", NULL, &e) && e.code == LIBTT_USAGE);
+    CHECK(!libtt_open("threads: -3\n", &e) && e.code == LIBTT_USAGE);
+    libtt_free(NULL);
+    libtt_close(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return 2;
+    libtt_backend *b = open_backend();
+    go_on(b, argv[1]);
+    own_tokens(b);
+    refusals(b);
+    libtt_close(b);
+    if (!failures) printf("ok   the library answers\n");
+    return failures != 0;
+}
