@@ -275,6 +275,8 @@ const struct tt_option tt_option_table[] = {
      .choices = tt_recompute_names},
     {"head-chunk", AT(head_chunk), TT_SECTION_COMPUTE, T | E | I | B | P | K, "0", "[0, 1073741824]", "N",
      .help = "rows of logits at a time with the fusion head; 0 = chosen"},
+    {"own-kernel", AT(own_kernel), TT_SECTION_COMPUTE, T | I | P | K, "", NULL, "FILE",
+     .help = "a shared library whose residual_norm() does residual + RMSNorm, for exercise 10; \"\" = none", .here = true},
     {"fault", AT(fault), TT_SECTION_COMPUTE, T | P | K, "", NULL, "NAME|random:SEED",
      .help = "break the run on purpose, for exercise 9: a fault by name, or one that is not told; \"\" = none", .check = tt_fault_check},
     {"threads", AT(threads), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 1024]", "N",

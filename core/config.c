@@ -210,9 +210,23 @@ static tt_status check_training(const struct tt_config *c)
     return TT_OK;
 }
 
+static tt_status check_own_kernel(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
+    if (!c->own_kernel[0]) return TT_OK;
+    if (strcmp(tt_backend_name(), "cpu"))
+        return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one with: cmake -B build-cpu -DBACKEND=cpu",
+                       tt_backend_name());
+    TT_TRY(tt_config_fusions(c, fuse));
+    if (fuse[TT_FUSE_NORM]) return TT_OK;
+    return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or --fuse norm with --version %s",
+                   tt_version_names[c->version]);
+}
+
 tt_status tt_config_check(const struct tt_config *c)
 {
     TT_TRY(check_precision(c));
+    TT_TRY(check_own_kernel(c));
     return tt_config_check_shape(c);
 }
 

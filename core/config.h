@@ -54,6 +54,7 @@ struct tt_config {
     enum tt_switch prefetch; /* gather batches ahead of time */
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
+    char own_kernel[1024]; /* a library with a function for residual + RMSNorm; "" = none */
     char fault[32]; /* core/fault.h; "" = none */
 
     /* training */

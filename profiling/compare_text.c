@@ -83,11 +83,13 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
         } words[] = {{"device", a->device, b->device},          {"version", a->version, b->version},
                      {"precision", a->precision, b->precision}, {"fuse", a->fuse, b->fuse},
                      {"preset", a->preset, b->preset},          {"recompute", a->recompute, b->recompute},
-                     {"library", a->library, b->library},       {"data", a->data, b->data}};
+                     {"library", a->library, b->library},       {"data", a->data, b->data},
+                     {"own-kernel", a->own_kernel, b->own_kernel}};
         const char *sep = ": ";
         struct tt_text line = {0};
         for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
-            bool unknown = (!words[k].from[0] || !words[k].to[0]) && strcmp(words[k].name, "fuse") != 0;
+            bool optional = !strcmp(words[k].name, "fuse") || !strcmp(words[k].name, "own-kernel");
+            bool unknown = (!words[k].from[0] || !words[k].to[0]) && !optional;
             if (unknown || strcmp(words[k].from, words[k].to) == 0) continue;
             tt_text_printf(&line, "%s%s %s -> %s", sep, words[k].name, words[k].from[0] ? words[k].from : "-",
                            words[k].to[0] ? words[k].to : "-");

@@ -313,6 +313,19 @@ static void take_answer(const struct tt_yaml *answer, struct tt_mark *m)
         if (y->text) n += (size_t)snprintf(m->given + n, sizeof m->given - n, "%s%s", n ? ", " : "", y->text);
 }
 
+/* Reading a figure rightly is not enough where the run itself has to be so. */
+static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_formula_value v;
+    if (!q->must || m->kind != TT_MARK_RIGHT) return TT_OK;
+    tt_status st = tt_formula(q->must, scope, &v);
+    if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
+    if (!st && v.kind == TT_FORMULA_TRUTH && v.number == 0)
+        because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, and measure it again");
+    tt_formula_free(&v);
+    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
+}
+
 tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     static tt_status (*const judges[TT_ASK_KINDS])(const struct tt_question *, struct tt_formula_scope *, struct tt_mark *) = {
@@ -321,7 +334,7 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
     take_answer(answer, m);
     scope->run = q->run;
     scope->lacking = NULL;
-    if (judges[q->kind]) return judges[q->kind](q, scope, m);
-    judge_text(q, m);
-    return TT_OK;
+    if (judges[q->kind]) TT_TRY(judges[q->kind](q, scope, m));
+    if (!judges[q->kind]) judge_text(q, m);
+    return demand(q, scope, m);
 }

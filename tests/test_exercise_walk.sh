@@ -36,8 +36,15 @@ code=$?
 case "$1 ${2-} $code" in "exercise check 6" | "exercise roadmap 6") code=0 ;; esac
 exit $code
 SHIM
-chmod +x "$dir/bin/tt"
-export PATH=$dir/bin:$PATH
+# The learner's editor, where a walkthrough asks to write something: what is written is the C of the worked solution.
+cat >"$dir/bin/learner" <<'EDIT'
+#!/usr/bin/env bash
+number=$(sed -n 's/.*"exercise": *\([0-9]*\).*/\1/p' exercise.json)
+"$REAL_TT" exercise solution "$number" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$1"
+grep -q . "$1"
+EDIT
+chmod +x "$dir/bin/tt" "$dir/bin/learner"
+export PATH=$dir/bin:$PATH EDITOR=learner
 
 commands_of() { awk '/^ *```sh$/ {on = 1; next} /^ *```/ {on = 0} on' "$1"; }
 
