@@ -67,7 +67,7 @@ static tt_status run_version(struct audit *a, enum tt_version version, struct tt
     bool plain = out == &a->other && c.own_kernel[0];
     c.version = version;
     if (version != a->c->version) c.fuse[0] = 0; /* the other version as it is */
-    if (out == &a->other) c.fault[0] = c.own_kernel[0] = 0; /* and nothing foreign in it */
+    if (out == &a->other) c.fault[0] = c.own_kernel[0] = c.flash_tile[0] = 0; /* and nothing foreign in it */
     tt_fault_configure(&c);
     tt_status st = tt_config_check(&c);
     if (!st && plain) st = tt_open_backend(&c, &a->plain);

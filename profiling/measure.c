@@ -60,6 +60,7 @@ static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
     snprintf(run->precision, sizeof run->precision, "%s", tt_precision_names[c->precision]);
     snprintf(run->recompute, sizeof run->recompute, "%s", tt_recompute_names[c->recompute]);
     snprintf(run->data, sizeof run->data, "%.127s", c->data);
+    snprintf(run->flash_tile, sizeof run->flash_tile, "%s", c->flash_tile);
     snprintf(run->fault, sizeof run->fault, "%s", tt_fault_shown(c));
     run->seed = c->seed;
     run->steps = r->t.steps;

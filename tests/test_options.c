@@ -190,7 +190,8 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
     struct tt_options o;
     static const char *const grammars[][3] = {{"fuse", "all,no-norm", "--fuse=no-such"},
                                               {"fail-if", "slower:5%,gradients", "--fail-if=fatter:5%"},
-                                              {"fault", "random:7", "--fault=random:x"}};
+                                              {"fault", "random:7", "--fault=random:x"},
+                                              {"flash-tile", "256x64", "--flash-tile=256x0"}};
     for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
         if (strcmp(row->name, grammars[i][0]) != 0) continue;
         check_value(command, row, grammars[i][1]);
