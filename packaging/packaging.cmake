@@ -6,6 +6,10 @@ install(TARGETS tt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md cli/REFERENCE.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY packaging/slurm DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(DIRECTORY exercises DESTINATION ${CMAKE_INSTALL_DATADIR}/tt)
+# The course has links to these, from where it lies.
+install(FILES README.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DATADIR}/tt)
+install(DIRECTORY packaging/slurm DESTINATION ${CMAKE_INSTALL_DATADIR}/tt/packaging)
+install(FILES packaging/Containerfile.cuda packaging/Containerfile.rocm DESTINATION ${CMAKE_INSTALL_DATADIR}/tt/packaging)
 
 # ---- the manual page and the completions are the program's own words, asked for when it is installed; a program for another
 # machine cannot be asked and goes without ----

@@ -105,20 +105,11 @@ walk() {
     grep -E '^  (right|empty)' out && fail "exercise $n takes a wrong answer"
     "$TT" exercise hint $n >/dev/null || fail "no hint in exercise $n"
     "$TT" exercise solution $n | grep -q . || fail "no solution of exercise $n"
+    broken_links README.md | grep . && fail "links of the copy of exercise $n"
     [ "$failed" = 0 ] && echo "ok   exercise $n"
 }
 
-# Files that a text of the course refers to are there; its links are relative or https.
-links_of() {
-    local file=$1 target path
-    grep -oE '\]\([^)]+\)' "$file" | sed 's/^](//; s/)$//' | while read -r target; do
-        case $target in
-        https://* | '#'*) continue ;;
-        esac
-        path=$(dirname "$file")/${target%%#*}
-        [ -e "$path" ] || echo "$file links to $target, which is not there"
-    done
-}
+source tests/links.sh
 
 for exercise in "$source"/exercises/[0-9]*; do
     [ -f "$exercise/check.yaml" ] || continue
@@ -126,6 +117,5 @@ for exercise in "$source"/exercises/[0-9]*; do
     (walk "$exercise"; exit $failed) || failed=1
 done
 cd "$source" || exit 1
-broken=$(for file in exercises/*.md exercises/*/*.md; do links_of "$file"; done)
-[ -z "$broken" ] || fail "$broken"
+for file in exercises/*.md exercises/*/*.md; do broken_links "$file"; done | grep . && fail "links of the course"
 exit $failed
