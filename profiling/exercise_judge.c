@@ -28,15 +28,23 @@ static void right_or_wrong(struct tt_mark *m, bool right, const char *reason)
 
 /* ---- numbers ---- */
 
-/* A number, then nothing or the unit. */
+/* Nothing, the unit, or of a plain number that it is so many times. */
+static bool is_unit(const struct tt_question *q, const char *text)
+{
+    return !*text || (q->unit ? !strcmp(text, q->unit) : !strcmp(text, "x") || !strcmp(text, "×") || !strcmp(text, "times"));
+}
+
+/* A decimal number, then perhaps its unit. */
 static bool read_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
     char *end, reason[300];
     *out = strtod(m->given, &end);
-    bool number = end > m->given && isfinite(*out) && !strpbrk(m->given, "xXpP");
+    bool number = end > m->given && isfinite(*out) && !memchr(m->given, 'x', (size_t)(end - m->given)) && !memchr(m->given, 'X', (size_t)(end - m->given));
     while (*end == ' ') end++;
-    if (number && (!*end || (q->unit && !strcmp(end, q->unit)))) return true;
-    if (number && q->unit && *end != ',')
+    if (number && is_unit(q, end)) return true;
+    if (number && *end == ',')
+        snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark", m->given);
+    else if (number && q->unit)
         snprintf(reason, sizeof reason, "\"%.80s\": give it in %s", m->given, q->unit);
     else
         snprintf(reason, sizeof reason, "\"%.80s\" is no number; write it like 12.5", m->given);
@@ -307,7 +315,8 @@ static void judge_text(const struct tt_question *q, struct tt_mark *m)
 static void take_answer(const struct tt_yaml *answer, struct tt_mark *m)
 {
     size_t n = 0;
-    if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text);
+    if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text + strspn(answer->text, " "));
+    for (size_t end = strlen(m->given); end > 0 && m->given[end - 1] == ' ';) m->given[--end] = 0;
     if (!answer || answer->kind != TT_YAML_LIST) return;
     for (const struct tt_yaml *y = answer->first; y && n < sizeof m->given; y = y->next)
         if (y->text) n += (size_t)snprintf(m->given + n, sizeof m->given - n, "%s%s", n ? ", " : "", y->text);
