@@ -9,12 +9,15 @@
 static tt_status open_library(const char *path, void **out)
 {
     char *whole = realpath(path, NULL);
-    if (!whole) return tt_fail(TT_USAGE, "--own-kernel %s: %s; build it with: cc -O3 -shared -fPIC -o mine.so kernel.c -lm", path, strerror(errno));
+    if (!whole)
+        return tt_fail(TT_USAGE, "--own-kernel %s: %s; build it with: cc -O3 -shared -fPIC -o mine.so kernel.c -lm",
+                       path, strerror(errno));
     *out = dlopen(whole, RTLD_NOW | RTLD_LOCAL);
     free(whole);
     if (*out) return TT_OK;
     const char *why = dlerror();
-    return tt_fail(TT_USAGE, "--own-kernel %s is no library that can be opened (%.600s); build it with -shared -fPIC", path, why ? why : "no reason given");
+    return tt_fail(TT_USAGE, "--own-kernel %s is no library that can be opened (%.600s); build it with -shared -fPIC",
+                   path, why ? why : "no reason given");
 }
 
 tt_status tt_own_kernel_open(const char *path, struct tt_own_kernel *out)
@@ -24,7 +27,8 @@ tt_status tt_own_kernel_open(const char *path, struct tt_own_kernel *out)
     memcpy(&out->run, &function, sizeof function); /* C has no cast from an object's pointer to a function's */
     if (function) return TT_OK;
     tt_own_kernel_close(out);
-    return tt_fail(TT_USAGE, "--own-kernel %s has no function " TT_OWN_KERNEL "(); kernel.h of exercise 10 declares it", path);
+    return tt_fail(TT_USAGE, "--own-kernel %s has no function " TT_OWN_KERNEL "(); kernel.h of exercise 10 declares it",
+                   path);
 }
 
 void tt_own_kernel_close(struct tt_own_kernel *k)
@@ -42,7 +46,13 @@ bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args)
 struct residual_norm tt_own_kernel_args(const struct tt_rmsnorm_args *a, int64_t first, int64_t count)
 {
     int64_t at = first * a->cols;
-    return (struct residual_norm){.x = (const float *)a->x + at, .delta = (const float *)a->delta + at, .weight = a->weight,
-                                  .sum = (float *)a->sum + at, .y = (float *)a->y + at, .rstd = a->rstd + first,
-                                  .rows = (long)count, .cols = (long)a->cols, .eps = a->eps};
+    return (struct residual_norm){.x = (const float *)a->x + at,
+                                  .delta = (const float *)a->delta + at,
+                                  .weight = a->weight,
+                                  .sum = (float *)a->sum + at,
+                                  .y = (float *)a->y + at,
+                                  .rstd = a->rstd + first,
+                                  .rows = (long)count,
+                                  .cols = (long)a->cols,
+                                  .eps = a->eps};
 }

@@ -1,5 +1,5 @@
-/* --own-kernel: a function of a shared library in the place of the kernel rmsnorm, where that adds a residual first. The
- * library is built against one small header, the one of exercise 10, and opened only when it is asked for. */
+/* --own-kernel: a function of a shared library in the place of the kernel rmsnorm, where that adds a residual first.
+ * The library is built against one small header, the one of exercise 10, and opened only when it is asked for. */
 #ifndef TT_OWN_KERNEL_H
 #define TT_OWN_KERNEL_H
 
@@ -12,7 +12,8 @@
 struct tt_own_kernel {
     void *library; /* NULL: none was asked for */
     void (*run)(const struct residual_norm *a);
-    bool looked, writes_scratch; /* whether it was seen how it treats its scratch, and that it wrote there: it is not fused */
+    bool looked,
+        writes_scratch; /* whether it was seen how it treats its scratch, and that it wrote there: it is not fused */
 };
 
 /* Closing one that was never opened is fine. */

@@ -28,9 +28,10 @@ tt_status tt_exercise_solution(const struct tt_exercise_call *k);
 /* exercise_start.c */
 tt_status tt_exercise_start(const struct tt_exercise_call *k);
 
-/* exercise_links.c: the text of a file of `folder`, for a copy of it that lies elsewhere: links that leave the folder, or
- * lead to what `left_behind` names, become absolute. */
-void tt_exercise_links(const char *text, const char *folder, bool (*left_behind)(const char *name), struct tt_text *out);
+/* exercise_links.c: the text of a file of `folder`, for a copy of it that lies elsewhere: links that leave the folder,
+ * or lead to what `left_behind` names, become absolute. */
+void tt_exercise_links(const char *text, const char *folder, bool (*left_behind)(const char *name),
+                       struct tt_text *out);
 
 /* exercise_marks.c */
 tt_status tt_exercise_check(const struct tt_exercise_call *k);

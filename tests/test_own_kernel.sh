@@ -81,6 +81,9 @@ expect 2 "has no function residual_norm" "$TT" check grads $tiny --version fused
 expect 2 "use --version fused" "$TT" check grads $tiny --version baseline --own-kernel mine.so
 expect 2 "use --version fused" "$TT" profile $tiny $quick --version fused --fuse no-norm --own-kernel mine.so --out none
 [ -e none ] && fail "a folder of a profile that was refused"
+printf 'own-kernel: mine.so\n' >asks.yaml
+expect 2 "own-kernel" "$TT" check grads $tiny --version fused --config asks.yaml
+expect 0 "ran     1 steps" "$TT" profile $tiny --num-steps 1 --version fused --own-kernel mine.so --bare
 passed "refused libraries"
 
 # the exercise: a wrong kernel and one that is not fused do not pass, whatever the worksheet says

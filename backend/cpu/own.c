@@ -17,7 +17,8 @@ size_t tt_cpu_own_scratch(const struct cpu_team *team, const struct tt_rmsnorm_a
     return (size_t)(rows_each(team, a) * a->cols);
 }
 
-static void run_rows(const struct tt_own_kernel *own, const struct tt_rmsnorm_args *a, int64_t first, int64_t count, float *scratch)
+static void run_rows(const struct tt_own_kernel *own, const struct tt_rmsnorm_args *a, int64_t first, int64_t count,
+                     float *scratch)
 {
     struct residual_norm part = tt_own_kernel_args(a, first, count);
     part.scratch = scratch;
