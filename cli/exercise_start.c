@@ -112,7 +112,8 @@ static tt_status start_in(const struct tt_exercise_call *k, const struct tt_exer
     printf("exercise %lld: %s, about %lld minutes\n", (long long)e->number, e->title, (long long)e->minutes);
     if (k->c->recorded) TT_TRY(use_recorded(k, e, folder));
     printf("follow  %s/README.md, which has the commands, in that folder\nfill in %s/worksheet.yaml\n", folder, folder);
-    if (tt_is_file("exercise.json")) printf("note    you are in the folder of an exercise already; the new one lies inside it\n");
+    bool below = folder[0] != '/' && strncmp(folder, "../", 3);
+    if (below && tt_is_file("exercise.json")) printf("note    you are in the folder of an exercise already; the new one lies inside it\n");
     printf("then    tt exercise check %lld %s\n", (long long)e->number, folder);
     return TT_OK;
 }
