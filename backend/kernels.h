@@ -386,6 +386,12 @@ struct tt_causal_softmax_backward_args {
 /* ---- attention without S×S ----
  * q, k, v are views of T rows with distance ld (one packed qkv, usually), o has T rows of H·D. Query head h uses
  * key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k). */
+
+/* Queries of a head that meet keys at a time; 0: as the device likes. The tiles of a GPU are compiled in: there it is 0. */
+struct tt_flash_tile {
+    int32_t rows, cols;
+};
+
 struct tt_flash_args {
     enum tt_dtype dtype;
     const void *q, *k, *v;
@@ -393,6 +399,7 @@ struct tt_flash_args {
     float *lse; /* (B, H, S) */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
+    struct tt_flash_tile tile;
 };
 
 /* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse.
@@ -405,6 +412,7 @@ struct tt_flash_backward_args {
     void *dq, *dk, *dv;
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
+    struct tt_flash_tile tile; /* cols x cols; both walks of a backward pass see the same blocks */
 };
 
 /* One new token of one sequence. cache_append: row *pos of the caches = k, v of qkv (one row); the caches are

@@ -14,7 +14,7 @@
 
 struct audit {
     const struct tt_config *c;
-    struct tt_backend backend;
+    struct tt_backend backend, plain; /* plain: without --own-kernel, for what it is compared with */
     struct tt_grads grads, other;
     bool compares;
     double tolerance;
@@ -45,12 +45,12 @@ static tt_status first_applied_step(struct tt_session *s, struct tt_metrics *met
     return st;
 }
 
-static tt_status step_of(struct tt_session *s, struct audit *a, const struct tt_config *c, struct tt_grads *out)
+static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, struct tt_grads *out)
 {
     struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
     struct tt_metrics metrics;
     struct tt_data *data;
-    TT_TRY(tt_session_open(s, &a->backend, c, TT_USE_TRAIN));
+    TT_TRY(tt_session_open(s, backend, c, TT_USE_TRAIN));
     TT_TRY(tt_session_init_weights(s));
     TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
@@ -64,12 +64,14 @@ static tt_status run_version(struct audit *a, enum tt_version version, struct tt
 {
     struct tt_config c = *a->c;
     struct tt_session s = {0};
+    bool plain = out == &a->other && c.own_kernel[0];
     c.version = version;
     if (version != a->c->version) c.fuse[0] = 0; /* the other version as it is */
-    if (out == &a->other) c.fault[0] = 0;        /* and nothing wrong with it */
+    if (out == &a->other) c.fault[0] = c.own_kernel[0] = c.flash_tile[0] = 0; /* and nothing foreign in it */
     tt_fault_configure(&c);
     tt_status st = tt_config_check(&c);
-    if (!st) st = step_of(&s, a, &c, out);
+    if (!st && plain) st = tt_open_backend(&c, &a->plain);
+    if (!st) st = step_of(&s, plain ? &a->plain : &a->backend, &c, out);
     tt_session_close(&s);
     return st;
 }
@@ -198,6 +200,7 @@ tt_status tt_cmd_check(const struct tt_options *o)
     tt_status st = run(&a);
     tt_grads_free(&a.grads);
     tt_grads_free(&a.other);
+    if (a.plain.ops) tt_backend_close(&a.plain);
     if (a.backend.ops) tt_backend_close(&a.backend);
     return st;
 }

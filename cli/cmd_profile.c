@@ -97,6 +97,9 @@ static void print_head(const struct tt_profile *p)
            1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
            (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len, (long long)s->kernels,
            p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+    if (p->run.own_kernel[0])
+        printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel, p->run.own_kernel_sha,
+               p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
            1e3 * fmax(0, s->gap_seconds), 100 * fmax(0, s->gap_fraction));
     print_remark(p, tt_gap_remark);

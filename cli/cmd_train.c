@@ -172,6 +172,7 @@ static void announce(struct training *t)
         printf("note    heads of %lld are too large for this device's flash attention; the fused one runs\n",
                (long long)t->session.model->head_dim);
     printf("data    %s\n", tt_data_describe(t->data));
+    if (t->c->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", t->c->own_kernel);
     if (t->c->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);

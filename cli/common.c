@@ -32,6 +32,7 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
         fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n", (long long)c->device);
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
                                          .kernels = c->kernels, .gemm_tune = c->gemm_tune};
+    if (c->own_kernel[0]) options.own_kernel = c->own_kernel;
     if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache); /* only GPUs choose */
     return tt_backend_open(&options, out);
 }

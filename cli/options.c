@@ -275,6 +275,12 @@ const struct tt_option tt_option_table[] = {
      .choices = tt_recompute_names},
     {"head-chunk", AT(head_chunk), TT_SECTION_COMPUTE, T | E | I | B | P | K, "0", "[0, 1073741824]", "N",
      .help = "rows of logits at a time with the fusion head; 0 = chosen"},
+    {"flash-tile", AT(flash_tile), TT_SECTION_COMPUTE, T | E | I | P | K, "", NULL, "ROWSxCOLS",
+     .help = "queries and keys that meet at a time in the CPU's flash attention; a GPU's tiles are compiled in; \"\" = chosen",
+     .check = tt_flash_tile_check, .here = true},
+    {"own-kernel", AT(own_kernel), TT_SECTION_COMPUTE, T | I | P | K, "", NULL, "FILE",
+     .help = "a shared library whose residual_norm() does residual + RMSNorm, for exercise 10; \"\" = none",
+     .here = true, .flag_only = true}, /* it runs what is in the file, so no other file may ask for it */
     {"fault", AT(fault), TT_SECTION_COMPUTE, T | P | K, "", NULL, "NAME|random:SEED",
      .help = "break the run on purpose, for exercise 9: a fault by name, or one that is not told; \"\" = none", .check = tt_fault_check},
     {"threads", AT(threads), TT_SECTION_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 1024]", "N",

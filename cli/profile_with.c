@@ -41,7 +41,8 @@ tt_status tt_profile_with_tool(const struct tt_options *o)
     snprintf(config, sizeof config, "%s/%s.yaml", o->c.out, o->c.with);
     TT_TRY(own_path(self, sizeof self));
     TT_TRY(write_config(&few, config));
-    const char *command[] = {self, "profile", "--bare", "--config", config, NULL};
+    const char *command[] = {self, "profile", "--bare", "--config", config, NULL, NULL, NULL};
+    if (o->c.own_kernel[0]) command[5] = "--own-kernel", command[6] = o->c.own_kernel;
     return tt_profile_with(
         &(struct tt_tool_run){.tool = o->c.with, .out = o->c.out, .command = command, .marks_range = true});
 }

@@ -95,6 +95,36 @@ tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT
     return TT_OK;
 }
 
+/* ---- tiles ---- */
+
+enum { LARGEST_TILE = 4096 }; /* the backward pass has two of cols x cols floats on each thread */
+
+static bool read_side(const char **at, int32_t *out)
+{
+    *out = 0;
+    const char *start = *at;
+    while (**at >= '0' && **at <= '9' && *out <= LARGEST_TILE) *out = 10 * *out + (*(*at)++ - '0');
+    return *at > start && *out > 0 && *out <= LARGEST_TILE;
+}
+
+static bool read_tile(const char *text, struct tt_flash_tile *out)
+{
+    return read_side(&text, &out->rows) && *text++ == 'x' && read_side(&text, &out->cols) && !*text;
+}
+
+tt_status tt_flash_tile_check(const char *text)
+{
+    struct tt_flash_tile tile;
+    if (!text[0] || read_tile(text, &tile)) return TT_OK;
+    return tt_fail(TT_USAGE, "\"%s\" is no tile; write rows and columns from 1 to %d, like 256x64", text, LARGEST_TILE);
+}
+
+struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)
+{
+    struct tt_flash_tile tile;
+    return read_tile(c->flash_tile, &tile) ? tile : (struct tt_flash_tile){0};
+}
+
 /* ---- sizes ---- */
 
 /* Far above what any machine holds, and low enough that sizes in bytes, and sums of a few of them, fit an int64. */
@@ -210,9 +240,37 @@ static tt_status check_training(const struct tt_config *c)
     return TT_OK;
 }
 
+static tt_status check_flash_tile(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
+    if (!c->flash_tile[0]) return TT_OK;
+    if (strcmp(tt_backend_name(), "cpu"))
+        return tt_fail(TT_USAGE, "--flash-tile is for the CPU; the tiles of a GPU's flash attention are compiled in, and --kernels native or portable "
+                                 "chooses between its sets of them");
+    TT_TRY(tt_config_fusions(c, fuse));
+    if (fuse[TT_FUSE_ATTENTION]) return TT_OK;
+    return tt_fail(TT_USAGE, "--flash-tile is a tile of flash attention, which --version %s does not have; use --version flash, or --fuse attention",
+                   tt_version_names[c->version]);
+}
+
+static tt_status check_own_kernel(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
+    if (!c->own_kernel[0]) return TT_OK;
+    if (strcmp(tt_backend_name(), "cpu"))
+        return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one with: cmake -B build-cpu -DBACKEND=cpu",
+                       tt_backend_name());
+    TT_TRY(tt_config_fusions(c, fuse));
+    if (fuse[TT_FUSE_NORM]) return TT_OK;
+    return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or --fuse norm with --version %s",
+                   tt_version_names[c->version]);
+}
+
 tt_status tt_config_check(const struct tt_config *c)
 {
     TT_TRY(check_precision(c));
+    TT_TRY(check_flash_tile(c));
+    TT_TRY(check_own_kernel(c));
     return tt_config_check_shape(c);
 }
 

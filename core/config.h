@@ -50,11 +50,13 @@ struct tt_config {
     enum tt_precision precision;
     enum tt_recompute recompute;
     int64_t head_chunk; /* rows of logits at a time; 0 = chosen */
+    char flash_tile[24]; /* "256x64": rows and columns of a tile of flash attention; "" = chosen */
     int64_t threads, device;
     enum tt_switch graph; /* capture the step, where version and backend can */
     enum tt_switch prefetch; /* gather batches ahead of time */
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
+    char own_kernel[1024]; /* a library with a function for residual + RMSNorm; "" = none */
     char fault[32]; /* core/fault.h; "" = none */
 
     /* training */
@@ -158,6 +160,10 @@ bool tt_version_has(enum tt_version version, enum tt_fusion fusion);
 /* The version's fusions with the changes of c->fuse: names with or without "no-" before them, after an optional first
  * "all" or "none". */
 tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT]);
+
+/* --flash-tile, as a kernel wants it; what is no tile is 0. */
+struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c);
+tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 
 /* Everything that depends on more than one field, and every size against overflow. To be called when the configuration
  * is final, that is after a checkpoint's was taken over; errors are TT_USAGE and say which option to change. */

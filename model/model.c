@@ -196,6 +196,7 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
     if (!st) {
         struct build b = begin(m, p, B, S, positions);
         write(&b, blocks);
+        if (m->config.own_kernel[0]) tt_plan_own(p);
         if (b.train) st = tt_fault_edit(tt_fault_of(&m->config), p);
         if (!st) st = tt_plan_finish(p);
         if (st)

@@ -80,14 +80,21 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
         const struct tt_profile_run *b = &c->runs[i].profile.run;
         const struct {
             const char *name, *from, *to;
-        } words[] = {{"device", a->device, b->device},          {"version", a->version, b->version},
-                     {"precision", a->precision, b->precision}, {"fuse", a->fuse, b->fuse},
-                     {"preset", a->preset, b->preset},          {"recompute", a->recompute, b->recompute},
-                     {"library", a->library, b->library},       {"data", a->data, b->data}};
+            bool often_empty; /* and then it is known to be so */
+        } words[] = {{"device", a->device, b->device, false},
+                     {"version", a->version, b->version, false},
+                     {"precision", a->precision, b->precision, false},
+                     {"fuse", a->fuse, b->fuse, true},
+                     {"preset", a->preset, b->preset, false},
+                     {"recompute", a->recompute, b->recompute, false},
+                     {"library", a->library, b->library, false},
+                     {"data", a->data, b->data, false},
+                     {"flash-tile", a->flash_tile, b->flash_tile, true},
+                     {"own-kernel", a->own_kernel, b->own_kernel, true}};
         const char *sep = ": ";
         struct tt_text line = {0};
         for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
-            bool unknown = (!words[k].from[0] || !words[k].to[0]) && strcmp(words[k].name, "fuse") != 0;
+            bool unknown = (!words[k].from[0] || !words[k].to[0]) && !words[k].often_empty;
             if (unknown || strcmp(words[k].from, words[k].to) == 0) continue;
             tt_text_printf(&line, "%s%s %s -> %s", sep, words[k].name, words[k].from[0] ? words[k].from : "-",
                            words[k].to[0] ? words[k].to : "-");

@@ -120,7 +120,7 @@ static tt_status check_formulas(const struct tt_question *q)
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
-    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "run", "answer", "at_least", "at_most", "choices", "items",
+    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "run", "answer", "at_least", "at_most", "must", "choices", "items",
                 "tolerance", "slack", "points", "words", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -133,6 +133,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "answer", false, &q->answer));
     TT_TRY(text_of(y, "at_least", false, &q->at_least));
     TT_TRY(text_of(y, "at_most", false, &q->at_most));
+    TT_TRY(text_of(y, "must", false, &q->must));
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));
     for (q->kind = 0; q->kind < TT_ASK_KINDS && strcmp(kind_names[q->kind], kind); q->kind++) continue;

@@ -15,7 +15,7 @@ enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKI
 struct tt_question {
     const char *id, *text, *unit, *look, *why, *run;
     enum tt_question_kind kind;
-    const char *answer, *at_least, *at_most;
+    const char *answer, *at_least, *at_most, *must;
     const struct tt_yaml *choices, *items;
     double tolerance, slack, points;
     int64_t words, count;
@@ -63,7 +63,7 @@ struct tt_marked_run {
     struct tt_json *profile; /* NULL: not there or refused */
     bool absent, recorded;
     char seal[TT_SHA256_DIGITS + 1], created[32], device[128];
-    char refusal[400];
+    char refusal[600];
 };
 
 struct tt_marked {

@@ -28,15 +28,23 @@ static void right_or_wrong(struct tt_mark *m, bool right, const char *reason)
 
 /* ---- numbers ---- */
 
-/* A number, then nothing or the unit. */
+/* Nothing, the unit, or of a plain number that it is so many times. */
+static bool is_unit(const struct tt_question *q, const char *text)
+{
+    return !*text || (q->unit ? !strcmp(text, q->unit) : !strcmp(text, "x") || !strcmp(text, "×") || !strcmp(text, "times"));
+}
+
+/* A decimal number, then perhaps its unit. */
 static bool read_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
     char *end, reason[300];
     *out = strtod(m->given, &end);
-    bool number = end > m->given && isfinite(*out) && !strpbrk(m->given, "xXpP");
+    bool number = end > m->given && isfinite(*out) && !memchr(m->given, 'x', (size_t)(end - m->given)) && !memchr(m->given, 'X', (size_t)(end - m->given));
     while (*end == ' ') end++;
-    if (number && (!*end || (q->unit && !strcmp(end, q->unit)))) return true;
-    if (number && q->unit && *end != ',')
+    if (number && is_unit(q, end)) return true;
+    if (number && *end == ',')
+        snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark", m->given);
+    else if (number && q->unit)
         snprintf(reason, sizeof reason, "\"%.80s\": give it in %s", m->given, q->unit);
     else
         snprintf(reason, sizeof reason, "\"%.80s\" is no number; write it like 12.5", m->given);
@@ -307,10 +315,24 @@ static void judge_text(const struct tt_question *q, struct tt_mark *m)
 static void take_answer(const struct tt_yaml *answer, struct tt_mark *m)
 {
     size_t n = 0;
-    if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text);
+    if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text + strspn(answer->text, " "));
+    for (size_t end = strlen(m->given); end > 0 && m->given[end - 1] == ' ';) m->given[--end] = 0;
     if (!answer || answer->kind != TT_YAML_LIST) return;
     for (const struct tt_yaml *y = answer->first; y && n < sizeof m->given; y = y->next)
         if (y->text) n += (size_t)snprintf(m->given + n, sizeof m->given - n, "%s%s", n ? ", " : "", y->text);
+}
+
+/* Reading a figure rightly is not enough where the run itself has to be so. */
+static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_formula_value v;
+    if (!q->must || m->kind != TT_MARK_RIGHT) return TT_OK;
+    tt_status st = tt_formula(q->must, scope, &v);
+    if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
+    if (!st && v.kind == TT_FORMULA_TRUTH && v.number == 0)
+        because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, and measure it again");
+    tt_formula_free(&v);
+    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }
 
 tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -321,7 +343,7 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
     take_answer(answer, m);
     scope->run = q->run;
     scope->lacking = NULL;
-    if (judges[q->kind]) return judges[q->kind](q, scope, m);
-    judge_text(q, m);
-    return TT_OK;
+    if (judges[q->kind]) TT_TRY(judges[q->kind](q, scope, m));
+    if (!judges[q->kind]) judge_text(q, m);
+    return demand(q, scope, m);
 }

@@ -8,6 +8,16 @@
 
 const char *const tt_mark_names[TT_MARK_KINDS] = {"right", "wrong", "empty", "unknown", "passed over", "refused"};
 
+static tt_status no_such_question(const struct tt_exercise *e, const struct tt_yaml *y, const char *path)
+{
+    const char *names[256];
+    int n = 0;
+    for (; n < e->question_count && n < 256; n++) names[n] = e->questions[n].id;
+    const char *near = tt_nearest(y->key, names, n);
+    return tt_fail(TT_USAGE, "%s: line %d: the exercise has no question \"%s\"%s%s%s", path, y->line, y->key, near ? "; did you mean " : "",
+                   near ? near : "", near ? "?" : "");
+}
+
 static tt_status check_answers(const struct tt_exercise *e, const struct tt_yaml *sheet, const char *path)
 {
     const struct tt_yaml *answers = tt_yaml_get(sheet, "answers");
@@ -15,7 +25,7 @@ static tt_status check_answers(const struct tt_exercise *e, const struct tt_yaml
     for (const struct tt_yaml *y = answers->first; y; y = y->next) {
         bool known = false;
         for (int i = 0; i < e->question_count; i++) known |= !strcmp(e->questions[i].id, y->key);
-        if (!known) return tt_fail(TT_USAGE, "%s: line %d: the exercise has no question \"%s\"", path, y->line, y->key);
+        if (!known) return no_such_question(e, y, path);
     }
     return TT_OK;
 }

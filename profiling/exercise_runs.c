@@ -53,7 +53,7 @@ static void check_required(const struct tt_exercise_run *run, struct tt_marked_r
         text_at(r->profile, y->key, text, sizeof text);
         if (one_of(y, text)) continue;
         const char *wanted = y->kind == TT_YAML_LIST ? y->first ? y->first->text : "" : y->text;
-        refuse(r, "its %s is \"%.80s\", and the exercise asks for \"%.80s\"; measure it with: %.160s", y->key, text,
+        refuse(r, "its %s is \"%.80s\", and the exercise asks for \"%.80s\"; measure it with: %.220s", y->key, text,
                wanted ? wanted : "", run->command);
     }
 }
@@ -156,6 +156,18 @@ static void check_same(struct tt_marked *m, int i)
     }
 }
 
+/* Often it is the folder of a profile, or one below. */
+static tt_status not_started(const struct tt_marked *m)
+{
+    char above[1400];
+    snprintf(above, sizeof above, "%s/../exercise.json", m->folder);
+    if (tt_is_file(above))
+        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but the one above it is: tt exercise check %lld %s/..", m->folder,
+                       (long long)m->exercise->number, m->folder);
+    return tt_fail(TT_USAGE, "%s is no folder of an exercise; make one with: tt exercise start %lld %s", m->folder,
+                   (long long)m->exercise->number, m->folder);
+}
+
 /* It has to be this exercise. */
 tt_status tt_exercise_started(struct tt_marked *m)
 {
@@ -164,9 +176,7 @@ tt_status tt_exercise_started(struct tt_marked *m)
     struct tt_json *root;
     int64_t number = 0;
     snprintf(path, sizeof path, "%s/exercise.json", m->folder);
-    if (!tt_is_file(path))
-        return tt_fail(TT_USAGE, "%s is no folder of an exercise; make one with: tt exercise start %lld %s", m->folder,
-                       (long long)m->exercise->number, m->folder);
+    if (!tt_is_file(path)) return not_started(m);
     TT_TRY(tt_file_read(path, 1 << 16, &text, &n));
     tt_status st = tt_json_parse(text, n, &root);
     free(text);

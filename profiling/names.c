@@ -17,6 +17,7 @@ static const struct rule own[] = {
     {"sum_long", "embedding"},            {"sum_short", "embedding"},
     {"add", "residual"},                  {"rmsnorm", "rms_norm"},
     {"rmsnorm_backward", "rms_norm"},     {"rmsnorm_backward_any", "rms_norm"},
+    {"residual_norm", "rms_norm"},
     {"reduce_parts", "rms_norm"},         {"column_sum", "rms_norm"},
     {"square", "rms_norm"},               {"row_sum", "rms_norm"},
     {"col_sum", "rms_norm"},              {"rsqrt", "rms_norm"},

@@ -22,7 +22,10 @@ struct tt_profile_run {
     char source[32];  /* "tt profile"; an importer writes the tool's name */
     char backend[16], device[128], arch[32], library[128];
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
+    char flash_tile[24]; /* --flash-tile: "256x64", or "" where it was not given */
     char fault[24];   /* --fault: its name, "hidden", or "" */
+    char own_kernel[64], own_kernel_sha[20]; /* --own-kernel: the file's name and the first 16 digits of its SHA-256, or "" */
+    bool own_kernel_scratch; /* it wrote into its scratch: several passes */
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, head_dim, ffn_dim, vocab_size;
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
     int64_t steps, warmup; /* measured, and before them */

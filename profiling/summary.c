@@ -70,6 +70,9 @@ static void head(struct tt_text *t, const struct tt_profile *p)
     tt_text_printf(t, "A step is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n",
                    (long long)r->grad_accum, (long long)r->batch_size, (long long)r->seq_len,
                    r->graph ? "replayed as a graph" : "launched operation by operation");
+    if (r->own_kernel[0])
+        tt_text_printf(t, "`residual_norm` of %s (SHA-256 %s...) stands for the kernel `rmsnorm` where that adds a residual; it %s.\n\n",
+                       r->own_kernel, r->own_kernel_sha, r->own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     if (r->flash_refused)
         tt_text_puts(t, "Its heads are too large for this device's flash attention; the fused one ran.\n\n");
 }

@@ -60,6 +60,7 @@ rm -r ada/baseline
 "$TT" profile $tiny $quick --version baseline --out ada/baseline >out 2>err || fail "no profile"
 seal=$(sed -n 's/^saved .*seal //p' out)
 [ ${#seal} = 8 ] || fail "tt profile printed no seal"
+expect 2 "but the one above it is" "$TT" exercise check 1 ada/baseline
 expect 6 "score 0 of" "$TT" exercise check 1 ada
 marked empty step_ms
 
@@ -104,12 +105,34 @@ expect 6 "right: " "$TT" exercise check 1 wrong --reveal
 expect 6 '"mark": "wrong"' "$TT" exercise check 1 wrong --json
 answer wrong kernels "7 # twice"
 sed -i 's/^  kernels:/  kernles:/' wrong/worksheet.yaml
-expect 2 "no question \"kernles\"" "$TT" exercise check 1 wrong
+expect 2 "no question \"kernles\"; did you mean kernels?" "$TT" exercise check 1 wrong
 printf 'answers: [\n' >wrong/worksheet.yaml
 expect 2 "worksheet.yaml: line" "$TT" exercise check 1 wrong
 rm wrong/worksheet.yaml
 expect 2 "worksheet.yaml" "$TT" exercise check 1 wrong
 passed "wrong answers"
+
+# what worksheets look like in real life: written on Windows, with units, without quotes, with a note behind
+cp -r ada real
+summary=ada/baseline/summary.md
+ms=$(sed -n 's/^| step, undisturbed .* | \([0-9.]*\) ms.*/\1/p' $summary)
+kernels=$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)
+answer real step_ms "${ms}ms"
+answer real kernels "$kernels # counted"
+answer real mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "True" : "False"}' $csv)"
+answer real largest_group "\"$(awk -F, '$1 == "group" && $9 > best {best = $9; name = $2} END {print toupper(name)}' $csv) \""
+sed -i 's/$/\r/; 1s/^/\xef\xbb\xbf/' real/worksheet.yaml
+expect 6 "Ada" "$TT" exercise check 1 real
+for question in parameters step_ms kernels largest_group mostly_gemm gemm_percent; do marked right $question; done
+cp ada/worksheet.yaml real/worksheet.yaml
+answer real step_ms "${ms/./,}"
+answer real kernels "1,000"
+answer real gemm_percent "40 percent"
+expect 6 "has a comma" "$TT" exercise check 1 real
+for question in step_ms kernels gemm_percent; do marked unknown $question; done
+printf 'answers:\n\tkernels: 7\n' >real/worksheet.yaml
+expect 2 "line 2: a tab; indent with spaces" "$TT" exercise check 1 real
+passed "worksheets as they come"
 
 # answers that do not come from that run
 cp -r ada forged && sed -i 's/"kernels": [0-9]*,/"kernels": 7,/' forged/baseline/profile.json
@@ -171,4 +194,15 @@ name=$(sed 's/:.*//' out)
 expect 1 "differ" "$TT" check grads $tiny --fault wrong-stride --against baseline
 expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
 passed "faults"
+
+if "$TT" --version | grep -q "(cpu)"; then
+    expect 0 "20 of 20 tensors within" "$TT" check grads $tiny --flash-tile 5x3 --against baseline
+    expect 0 "seal" "$TT" profile $tiny $quick --flash-tile 5x3 --out tiled
+    grep -q '"flash_tile": "5x3"' tiled/profile.json || fail "the profile does not know its tile"
+    expect 0 "flash-tile - -> 5x3" "$TT" compare nothing tiled
+    expect 2 "does not have" "$TT" check grads $tiny --version fused --flash-tile 5x3
+else
+    expect 2 "compiled in" "$TT" check grads $tiny --flash-tile 5x3
+fi
+passed "tiles"
 exit $failed

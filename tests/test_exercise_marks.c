@@ -1,9 +1,13 @@
 /* Formulas over profiles, the seal, and the judging of single answers. */
+#include "cli/exercise.h"
 #include "core/sha256.h"
 #include "profiling/exercise.h"
 #include "profiling/profile.h"
 #include "profiling/seal.h"
 #include "tests/test.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char first_text[] =
     "{\"run\": {\"version\": \"baseline\", \"graph\": false}, \"step\": {\"seconds\": 0.25, \"kernels\": 40, \"nothing\": null},"
@@ -156,13 +160,23 @@ static void judges_numbers(void)
     CHECK(judge(q, "256", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
     CHECK(judge(q, "0.25", &m) == TT_MARK_WRONG && strstr(m.reason, "1000 times too small"), "%s", m.reason);
     CHECK(judge(q, "0.25 s", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in ms"), "%s", m.reason);
-    CHECK(judge(q, "250,5", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "no number"), "%s", m.reason);
+    CHECK(judge(q, "250,5", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "has a comma"), "%s", m.reason);
+    CHECK(judge(q, "1,250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "without a mark"), "%s", m.reason);
+    CHECK(judge(q, "  250ms ", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "much", &m) == TT_MARK_UNKNOWN);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY);
     CHECK(!strcmp(m.right, "250 ms"), "%s", m.right);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
     CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "percent"), "%s", m.reason);
+    q.answer = "slow:step.seconds / fast:step.seconds";
+    CHECK(judge(q, "2.5x", &m) == TT_MARK_RIGHT && judge(q, "2.5 ×", &m) == TT_MARK_RIGHT && judge(q, "2.5 times", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "0x2", &m) == TT_MARK_UNKNOWN && judge(q, "2.5 ms", &m) == TT_MARK_UNKNOWN && judge(q, "2,5", &m) == TT_MARK_UNKNOWN);
+    q.must = "fast:step.seconds < slow:step.seconds";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT);
+    q.must = "fast:step.seconds > slow:step.seconds";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "should not be so"), "%s", m.reason);
+    CHECK(judge(q, "7", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0};
     CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && judge(q, "41", &m) == TT_MARK_WRONG);
     q.answer = "step.nothing";
@@ -252,6 +266,45 @@ static void seals(void)
     fclose(fdopen(fd, "r"));
 }
 
+/* ---- links of a copy ---- */
+
+static bool is_hidden(const char *name) { return !strcmp(name, "hidden.md"); }
+
+static void links(const char *text, const char *folder, const char *wanted)
+{
+    struct tt_text out = {0};
+    tt_exercise_links(text, folder, is_hidden, &out);
+    CHECK(out.s && !strcmp(out.s, wanted), "%s: %s, not %s", text, out.s ? out.s : "", wanted);
+    tt_text_free(&out);
+}
+
+static void links_lead_back(void)
+{
+    char dir[] = "/tmp/tt test links XXXXXX", folder[200], file[300], wanted[600];
+    CHECK(mkdtemp(dir) != NULL);
+    snprintf(folder, sizeof folder, "%s/one", dir);
+    snprintf(file, sizeof file, "%s/two.md", dir);
+    CHECK(mkdir(folder, 0700) == 0);
+    FILE *f = fopen(file, "w");
+    CHECK(f != NULL);
+    if (f) fclose(f);
+    snprintf(wanted, sizeof wanted, "[a](<%s#part>), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", file);
+    links("[a](../two.md#part), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", folder, wanted);
+    links("no link at all", folder, "no link at all");
+    links("", folder, "");
+    snprintf(file, sizeof file, "%s/hidden.md", folder);
+    f = fopen(file, "w");
+    CHECK(f != NULL);
+    if (f) fclose(f);
+    snprintf(wanted, sizeof wanted, "[h](<%s>)", file);
+    links("[h](hidden.md)", folder, wanted);
+    unlink(file);
+    snprintf(file, sizeof file, "%s/two.md", dir);
+    unlink(file);
+    rmdir(folder);
+    rmdir(dir);
+}
+
 int main(void)
 {
     struct tt_json *first = NULL, *second = NULL;
@@ -267,6 +320,7 @@ int main(void)
     TEST(judges_words);
     TEST(hashes);
     TEST(seals);
+    TEST(links_lead_back);
     tt_json_free(first);
     tt_json_free(second);
     return test_end();

@@ -36,8 +36,15 @@ code=$?
 case "$1 ${2-} $code" in "exercise check 6" | "exercise roadmap 6") code=0 ;; esac
 exit $code
 SHIM
-chmod +x "$dir/bin/tt"
-export PATH=$dir/bin:$PATH
+# The learner's editor, where a walkthrough asks to write something: what is written is the C of the worked solution.
+cat >"$dir/bin/learner" <<'EDIT'
+#!/usr/bin/env bash
+number=$(sed -n 's/.*"exercise": *\([0-9]*\).*/\1/p' exercise.json)
+"$REAL_TT" exercise solution "$number" | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >"$1"
+grep -q . "$1"
+EDIT
+chmod +x "$dir/bin/tt" "$dir/bin/learner"
+export PATH=$dir/bin:$PATH EDITOR=learner
 
 commands_of() { awk '/^ *```sh$/ {on = 1; next} /^ *```/ {on = 0} on' "$1"; }
 
@@ -78,6 +85,10 @@ fill() {
 walk() {
     local exercise=$1 n
     n=$(basename "$exercise") n=${n%%-*} n=$((10#$n))
+    if grep -q -- --own-kernel "$exercise/README.md" && ! "$TT" --version | grep -q "(cpu)"; then
+        echo "ok   exercise $n is for the CPU, and this tt is not"
+        return
+    fi
     mkdir "$dir/walk$n" && cd "$dir/walk$n" || return
     commands_of "$exercise/README.md" >commands.sh
     grep -q . commands.sh || fail "exercise $n has no commands"
@@ -98,20 +109,11 @@ walk() {
     grep -E '^  (right|empty)' out && fail "exercise $n takes a wrong answer"
     "$TT" exercise hint $n >/dev/null || fail "no hint in exercise $n"
     "$TT" exercise solution $n | grep -q . || fail "no solution of exercise $n"
+    broken_links README.md | grep . && fail "links of the copy of exercise $n"
     [ "$failed" = 0 ] && echo "ok   exercise $n"
 }
 
-# Files that a text of the course refers to are there; its links are relative or https.
-links_of() {
-    local file=$1 target path
-    grep -oE '\]\([^)]+\)' "$file" | sed 's/^](//; s/)$//' | while read -r target; do
-        case $target in
-        https://* | '#'*) continue ;;
-        esac
-        path=$(dirname "$file")/${target%%#*}
-        [ -e "$path" ] || echo "$file links to $target, which is not there"
-    done
-}
+source tests/links.sh
 
 for exercise in "$source"/exercises/[0-9]*; do
     [ -f "$exercise/check.yaml" ] || continue
@@ -119,6 +121,5 @@ for exercise in "$source"/exercises/[0-9]*; do
     (walk "$exercise"; exit $failed) || failed=1
 done
 cd "$source" || exit 1
-broken=$(for file in exercises/*.md exercises/*/*.md; do links_of "$file"; done)
-[ -z "$broken" ] || fail "$broken"
+for file in exercises/*.md exercises/*/*.md; do broken_links "$file"; done | grep . && fail "links of the course"
 exit $failed

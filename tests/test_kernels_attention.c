@@ -220,9 +220,11 @@ static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
 /* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. */
 static double score_error(double spread) { return 2e-6 + 16 * 0x1p-24 * spread; }
 
+static struct tt_flash_tile asked; /* by the cases that follow; {0}: none */
+
 static void check_flash(const struct dims *d, int64_t gap, double spread)
 {
-    new_case(DIMS ", gap %" PRId64 ", spread %g", DIMS_OF(*d), gap, spread);
+    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols);
     int64_t T = d->B * d->S;
     struct tensor *qkv = make_qkv(d, gap, spread), *o = output("o", kt.dtype, T, d->H * d->D, 0);
     struct tensor *lse = output("lse", TT_F32, d->B * d->H, d->S, 0);
@@ -230,7 +232,7 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
     attend(d, qkv->v, want, want_lse);
     LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
            .o = o->data, .lse = (float *)lse->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
-           .ld = qkv->ld, .scale = (float)d->scale);
+           .ld = qkv->ld, .scale = (float)d->scale, .tile = asked);
     double size = sqrt(spread / d->scale / sqrt((double)d->D)), slack = kt.dtype == TT_F32 ? 0 : roundoff(kt.dtype);
     close_to(o, want, score_error(spread), size * (score_error(spread) + slack));
     close_to(lse, want_lse, 1e-6, score_error(spread));
@@ -238,7 +240,7 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
 
 static void check_flash_backward(const struct dims *d, int64_t gap, double spread)
 {
-    new_case(DIMS ", gap %" PRId64 ", spread %g", DIMS_OF(*d), gap, spread);
+    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols);
     int64_t T = d->B * d->S, cols = columns(d), k = d->H * d->D, v = (d->H + d->KV) * d->D;
     struct tensor *qkv = make_qkv(d, gap, spread), *dout = input("dout", kt.dtype, T, d->H * d->D, 0, 1);
     double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
@@ -253,7 +255,7 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
     LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
            .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
            .dk = column(dqkv, k), .dv = column(dqkv, v), .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV,
-           .D = d->D, .ld = qkv->ld, .scale = (float)d->scale);
+           .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tile = asked);
     double slack = kt.dtype == TT_F32 ? 0 : 2 * roundoff(kt.dtype);
     /* o comes rounded, and its rounding times dout reaches dq and dk multiplied by k and q: by `spread` in all */
     close_to(dqkv, want, score_error(spread) + slack, (1 + largest) * (score_error(spread) + slack) + 2 * spread * slack);
@@ -289,6 +291,18 @@ static void flash_attends_in_large_tiles(void)
         for EACH (S, 1, 64, 129, 257) flash_both_ways(1, *S, 4, 2, *D, 8 * (*S % 2), 1);
     flash_both_ways(1, 400, 3, 1, 128, 0, 1);
     flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
+}
+
+/* Tiles that fit nothing, one query or key at a time, and larger than everything. */
+static void flash_attends_in_any_tile(void)
+{
+    for EACH (rows, 1, 7, 33, 4096)
+        for EACH (cols, 1, 5, 64, 65, 4096) {
+            asked = (struct tt_flash_tile){(int32_t)*rows, (int32_t)*cols};
+            for EACH (S, 1, 31, 130) flash_both_ways(1, *S, 4, 2, 6, 3, 1);
+            flash_both_ways(2, 67, 3, 1, 16, 0, 80);
+        }
+    asked = (struct tt_flash_tile){0};
 }
 
 static void flash_attends_with_large_scores(void)
@@ -414,6 +428,7 @@ int main(void)
     TEST_TYPES(flash_attends);
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
+    if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
     TEST_TYPES(appends_to_the_cache);
     TEST_TYPES(decodes);
     if (reopen_portable()) {

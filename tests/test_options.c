@@ -182,6 +182,20 @@ static void check_ends(enum tt_command command, const struct tt_option *row)
     CHECK_FAILS(parse(&o, command, line), "must be in");
 }
 
+static void tiles_are_two_sides(void)
+{
+    static const char *const wrong[] = {"5", "5x", "x5", "0x5", "5x0", "5x5x5", "5X5", "-1x3", "4097x4", "4x99999999999999999999", " 5x5", "5x5y"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK_FAILS(tt_flash_tile_check(wrong[i]), "is no tile");
+    CHECK_OK(tt_flash_tile_check(""));
+    CHECK_OK(tt_flash_tile_check("1x4096"));
+    struct tt_config c = {.flash_tile = "4096x1"};
+    struct tt_flash_tile tile = tt_config_flash_tile(&c);
+    CHECK(tile.rows == 4096 && tile.cols == 1, "%d x %d", tile.rows, tile.cols);
+    c.flash_tile[0] = 0;
+    tile = tt_config_flash_tile(&c);
+    CHECK(tile.rows == 0 && tile.cols == 0);
+}
+
 static void check_texts(enum tt_command command, const struct tt_option *row)
 {
     static const char *const texts[] = {"x",           "a b",        "yes",  "012", "a: b # c", "-x",
@@ -190,7 +204,8 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
     struct tt_options o;
     static const char *const grammars[][3] = {{"fuse", "all,no-norm", "--fuse=no-such"},
                                               {"fail-if", "slower:5%,gradients", "--fail-if=fatter:5%"},
-                                              {"fault", "random:7", "--fault=random:x"}};
+                                              {"fault", "random:7", "--fault=random:x"},
+                                              {"flash-tile", "256x64", "--flash-tile=256x0"}};
     for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
         if (strcmp(row->name, grammars[i][0]) != 0) continue;
         check_value(command, row, grammars[i][1]);
@@ -521,6 +536,7 @@ int main(void)
     TEST(names_agree);
     TEST(rows_make_sense);
     TEST(defaults_hold);
+    TEST(tiles_are_two_sides);
     TEST(every_value);
     TEST(words_and_flags);
     TEST(mistakes_are_explained);

@@ -116,6 +116,14 @@ for file in share/man/man1/tt.1 share/bash-completion/completions/tt share/zsh/s
     share/fish/vendor_completions.d/tt.fish; do
     [ -s "$tree/$file" ] || fail "not installed: $file"
 done
+# shellcheck disable=SC1091
+source "$source/tests/links.sh"
+for number in 1 2 3 4 5 6 7 8 9 10; do
+    env -u TT_EXERCISES "$tree/bin/tt" exercise start $number "copy of $number" >/dev/null || fail "exercise $number does not start"
+    broken_links "copy of $number/README.md" | grep . && fail "links of a copied exercise"
+done
+grep -q "moved here/share/tt/exercises/04-fused/README.md" "copy of 10/README.md" || fail "a copy has no link to the course: $(grep 04-fused "copy of 10/README.md")"
+for file in "$tree"/share/tt/exercises/*.md "$tree"/share/tt/exercises/*/*.md; do broken_links "$file"; done | grep . && fail "links of the installed course"
 env -u TT_EXERCISES "$tree/bin/tt" exercise list | grep -q "moved here" || fail "the installed tt does not find its exercises"
 cmp -s "$tree/share/man/man1/tt.1" tt.1 || fail "the installed manual page is another one"
 for file in LICENSE CHANGELOG.md README.md; do find "$tree/share/doc" -name $file | grep -q . || fail "not installed: $file"; done

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/kernels/tile.h"
 
+/* What is taken when no tile is asked for. */
 enum {
     FLASH_KEYS = 64,     /* in a tile */
     FLASH_QUERIES = 256, /* in a task, over all heads that share keys; at least a panel of each */
@@ -16,8 +17,13 @@ enum {
 
 static int64_t flash_queries_per_head(const struct tt_flash_args *a)
 {
-    int64_t G = a->heads / a->kv_heads, wanted = smaller(a->S, larger(FLASH_QUERIES / G, 1));
-    return round_up(wanted, NR);
+    int64_t G = a->heads / a->kv_heads, usual = larger(FLASH_QUERIES / G, 1);
+    return round_up(smaller(a->S, a->tile.rows ? a->tile.rows : usual), NR);
+}
+
+static int64_t flash_keys(const struct tt_flash_args *a)
+{
+    return a->tile.cols ? smaller(a->S, a->tile.cols) : FLASH_KEYS;
 }
 
 struct flash_panel {
@@ -30,8 +36,8 @@ static size_t flash_panel_floats(int64_t D) { return (size_t)(2 * D + 2) * NR; }
 
 static size_t flash_scratch(const struct tt_flash_args *a)
 {
-    int64_t G = a->heads / a->kv_heads, panels = G * flash_queries_per_head(a) / NR;
-    return (size_t)panels * flash_panel_floats(a->D) + (size_t)(2 * FLASH_KEYS * a->D + (FLASH_KEYS + 1) * NR);
+    int64_t G = a->heads / a->kv_heads, panels = G * flash_queries_per_head(a) / NR, keys = flash_keys(a);
+    return (size_t)panels * flash_panel_floats(a->D) + (size_t)(2 * keys * a->D + (keys + 1) * NR);
 }
 
 static struct flash_panel flash_panel_at(float *scratch, int64_t index, int64_t D)
@@ -109,8 +115,9 @@ static void flash_panel_keys(const struct flash_panel *p, const float *k, const 
 static void flash_task(const struct tt_flash_args *a, int64_t b, int64_t kv, int64_t from, int64_t to, float *scratch)
 {
     int64_t D = a->D, G = a->heads / a->kv_heads, per_head = divide_up(to - from, NR), panels = G * per_head;
-    float *k = scratch + (size_t)panels * flash_panel_floats(D), *v = k + FLASH_KEYS * D;
-    float *scores = v + FLASH_KEYS * D, *correction = scores + FLASH_KEYS * NR;
+    int64_t keys = flash_keys(a);
+    float *k = scratch + (size_t)panels * flash_panel_floats(D), *v = k + keys * D;
+    float *scores = v + keys * D, *correction = scores + keys * NR;
     const float *k_rows = (const float *)a->k + b * a->S * a->ld + kv * D;
     const float *v_rows = (const float *)a->v + b * a->S * a->ld + kv * D;
     struct flash_panel p;
@@ -119,8 +126,8 @@ static void flash_task(const struct tt_flash_args *a, int64_t b, int64_t kv, int
                                        p.first = from + i % per_head * NR, true); i++)
 
     EACH_PANEL(i) flash_panel_start(a, b, &p);
-    for (int64_t key = 0; key < to; key += FLASH_KEYS) {
-        int64_t count = smaller(FLASH_KEYS, to - key);
+    for (int64_t key = 0; key < to; key += keys) {
+        int64_t count = smaller(keys, to - key);
         for (int64_t j = 0; j < count; j++) { /* close together: rows a power of two apart share few cache sets */
             row_copy(k + j * D, k_rows + (key + j) * a->ld, D);
             row_copy(v + j * D, v_rows + (key + j) * a->ld, D);

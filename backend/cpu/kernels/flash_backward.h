@@ -10,41 +10,47 @@
 
 #include "backend/cpu/kernels/tile.h"
 
-enum { BACK_KEYS = 64, BACK_QUERIES = 64 }; /* a multiple of every NR; equal, so that both walks see the same blocks */
-_Static_assert(BACK_KEYS % NR == 0 && BACK_KEYS == BACK_QUERIES, "tiles of the flash backward pass");
+enum { BACK_SIDE = 64 }; /* of a tile, when none is asked for; keys and queries alike, so that both walks see the same blocks */
+_Static_assert(BACK_SIDE % NR == 0, "tiles of the flash backward pass are whole vectors");
 
-/* One tile of keys and one block of queries, in the scratch of a thread; W is D rounded up to NR. */
+static int64_t back_side(const struct tt_flash_backward_args *a)
+{
+    return a->tile.cols ? round_up(smaller(a->S, a->tile.cols), NR) : BACK_SIDE;
+}
+
+/* One tile of keys and one block of queries, in the scratch of a thread; N is the side of a tile, W is D rounded up to
+ * NR. */
 struct back {
     const struct tt_flash_backward_args *a;
-    int64_t b, kv, W;
+    int64_t b, kv, N, W;
     int64_t key, keys;      /* the tile: first and count */
     int64_t query, queries; /* the block */
-    float *kt, *vt;         /* (D, BACK_KEYS): scale·K and V, transposed; 0 beyond the end */
-    float *k, *dk, *dv;     /* (BACK_KEYS, W) */
-    float *q, *dout, *dq;   /* (BACK_QUERIES, W) */
-    float *p, *ds;          /* (BACK_QUERIES, BACK_KEYS) */
+    float *kt, *vt;         /* (D, N): scale·K and V, transposed; 0 beyond the end */
+    float *k, *dk, *dv;     /* (N, W) */
+    float *q, *dout, *dq;   /* (N, W) */
+    float *p, *ds;          /* (N, N) */
     bool to_keys, to_queries; /* which gradients this walk is for */
 };
 
 static size_t flash_backward_scratch(const struct tt_flash_backward_args *a)
 {
-    int64_t W = round_up(a->D, NR);
-    return (size_t)(2 * a->D * BACK_KEYS + 3 * BACK_KEYS * W + 3 * BACK_QUERIES * W + 2 * BACK_QUERIES * BACK_KEYS);
+    int64_t W = round_up(a->D, NR), N = back_side(a);
+    return (size_t)(2 * a->D * N + 6 * N * W + 2 * N * N);
 }
 
 static struct back back_start(const struct tt_flash_backward_args *a, int64_t b, int64_t kv, float *s)
 {
-    struct back t = {.a = a, .b = b, .kv = kv, .W = round_up(a->D, NR)};
+    struct back t = {.a = a, .b = b, .kv = kv, .N = back_side(a), .W = round_up(a->D, NR)};
     t.kt = s;
-    t.vt = t.kt + a->D * BACK_KEYS;
-    t.k = t.vt + a->D * BACK_KEYS;
-    t.dk = t.k + BACK_KEYS * t.W;
-    t.dv = t.dk + BACK_KEYS * t.W;
-    t.q = t.dv + BACK_KEYS * t.W;
-    t.dout = t.q + BACK_QUERIES * t.W;
-    t.dq = t.dout + BACK_QUERIES * t.W;
-    t.p = t.dq + BACK_QUERIES * t.W;
-    t.ds = t.p + BACK_QUERIES * BACK_KEYS;
+    t.vt = t.kt + a->D * t.N;
+    t.k = t.vt + a->D * t.N;
+    t.dk = t.k + t.N * t.W;
+    t.dv = t.dk + t.N * t.W;
+    t.q = t.dv + t.N * t.W;
+    t.dout = t.q + t.N * t.W;
+    t.dq = t.dout + t.N * t.W;
+    t.p = t.dq + t.N * t.W;
+    t.ds = t.p + t.N * t.N;
     return t;
 }
 
@@ -57,10 +63,11 @@ static void back_gather(float *out, const float *x, int64_t rows, int64_t ld, in
     }
 }
 
-static void back_transpose(float *out, const float *x, int64_t rows, int64_t ld, int64_t D, float factor)
+/* rows of D, ld apart, into D rows of N. */
+static void back_transpose(float *out, int64_t N, const float *x, int64_t rows, int64_t ld, int64_t D, float factor)
 {
-    if (rows < BACK_KEYS) row_zero(out, D * BACK_KEYS);
-    transpose(out, BACK_KEYS, x, ld, rows, D, factor);
+    if (rows < N) row_zero(out, D * N);
+    transpose(out, N, x, ld, rows, D, factor);
 }
 
 static void back_keys_begin(struct back *t)
@@ -68,11 +75,11 @@ static void back_keys_begin(struct back *t)
     const struct tt_flash_backward_args *a = t->a;
     int64_t at = (t->b * a->S + t->key) * a->ld + t->kv * a->D;
     back_gather(t->k, (const float *)a->k + at, t->keys, a->ld, a->D, t->W);
-    back_transpose(t->kt, t->k, t->keys, t->W, a->D, a->scale);
-    back_transpose(t->vt, (const float *)a->v + at, t->keys, a->ld, a->D, 1.0f);
+    back_transpose(t->kt, t->N, t->k, t->keys, t->W, a->D, a->scale);
+    back_transpose(t->vt, t->N, (const float *)a->v + at, t->keys, a->ld, a->D, 1.0f);
     if (!t->to_keys) return;
-    row_zero(t->dk, BACK_KEYS * t->W);
-    row_zero(t->dv, BACK_KEYS * t->W);
+    row_zero(t->dk, t->N * t->W);
+    row_zero(t->dv, t->N * t->W);
 }
 
 static void back_keys_end(const struct back *t)
@@ -97,8 +104,8 @@ static void back_scores(const struct back *t, const float *x, const float *yt, f
     for (int64_t r = 0; r < t->queries; r += MR) {
         int64_t rows = smaller(MR, t->queries - r), visible = back_visible(t, r + rows - 1);
         for (int64_t j = 0; j < visible; j += NR)
-            tile(rows, t->a->D, (struct tile_a){x + r * t->W, t->W, 1}, yt + j, BACK_KEYS, out + r * BACK_KEYS + j,
-                 BACK_KEYS, TILE_ZERO, NULL);
+            tile(rows, t->a->D, (struct tile_a){x + r * t->W, t->W, 1}, yt + j, t->N, out + r * t->N + j,
+                 t->N, TILE_ZERO, NULL);
     }
 }
 
@@ -107,15 +114,15 @@ static void back_softmax(const struct back *t, const float *lse, const float *de
 {
     float scale = t->a->scale;
     for (int64_t r = 0; r < t->queries; r++) {
-        float *p = t->p + r * BACK_KEYS, *ds = t->ds + r * BACK_KEYS, l = lse[r], d = delta[r];
+        float *p = t->p + r * t->N, *ds = t->ds + r * t->N, l = lse[r], d = delta[r];
         int64_t n = back_visible(t, r);
         for (int64_t j = 0; j < n; j += LANES) { /* rows are whole vectors; what is too much becomes 0 */
             vec e = exp_most_vec(load(p + j) - l);
             store(p + j, e);
             store(ds + j, scale * e * (load(ds + j) - d));
         }
-        row_zero(p + n, BACK_KEYS - n);
-        row_zero(ds + n, BACK_KEYS - n);
+        row_zero(p + n, t->N - n);
+        row_zero(ds + n, t->N - n);
     }
 }
 
@@ -126,7 +133,7 @@ static void back_to_keys(const struct back *t, const float *x, const float *y, f
         int64_t first = larger(0, t->key + j - t->query); /* earlier queries do not see these keys */
         if (first >= t->queries) break;
         for (int64_t c = 0; c < t->W; c += NR)
-            tile(smaller(MR, t->keys - j), t->queries - first, (struct tile_a){x + first * BACK_KEYS + j, 1, BACK_KEYS},
+            tile(smaller(MR, t->keys - j), t->queries - first, (struct tile_a){x + first * t->N + j, 1, t->N},
                  y + first * t->W + c, t->W, out + j * t->W + c, t->W, TILE_ADD, NULL);
     }
 }
@@ -137,7 +144,7 @@ static void back_to_queries(const struct back *t)
     for (int64_t r = 0; r < t->queries; r += MR) {
         int64_t rows = smaller(MR, t->queries - r);
         for (int64_t c = 0; c < t->W; c += NR)
-            tile(rows, back_visible(t, r + rows - 1), (struct tile_a){t->ds + r * BACK_KEYS, BACK_KEYS, 1}, t->k + c,
+            tile(rows, back_visible(t, r + rows - 1), (struct tile_a){t->ds + r * t->N, t->N, 1}, t->k + c,
                  t->W, t->dq + r * t->W + c, t->W, TILE_ZERO, NULL);
     }
 }
@@ -184,11 +191,11 @@ static void back_tile(struct back *t, int64_t key, int64_t from, int64_t to)
     const struct tt_flash_backward_args *a = t->a;
     int64_t G = a->heads / a->kv_heads;
     t->key = key;
-    t->keys = smaller(BACK_KEYS, a->S - key);
+    t->keys = smaller(t->N, a->S - key);
     back_keys_begin(t);
     for (int64_t head = t->kv * G; head < (t->kv + 1) * G; head++)
-        for (t->query = larger(key, from); t->query < to; t->query += BACK_QUERIES) {
-            t->queries = smaller(BACK_QUERIES, to - t->query);
+        for (t->query = larger(key, from); t->query < to; t->query += t->N) {
+            t->queries = smaller(t->N, to - t->query);
             back_block(t, head);
         }
     if (t->to_keys) back_keys_end(t);
@@ -201,27 +208,27 @@ static void back_one_walk(const struct cpu_team *team, const struct tt_flash_bac
         struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
         t.to_keys = t.to_queries = true;
         back_delta(a, t.b, t.kv, 0, a->S);
-        for (int64_t key = 0; key < a->S; key += BACK_KEYS) back_tile(&t, key, 0, a->S);
+        for (int64_t key = 0; key < a->S; key += t.N) back_tile(&t, key, 0, a->S);
     }
 }
 
 static void back_two_walks(const struct cpu_team *team, const struct tt_flash_backward_args *a)
 {
-    int64_t units = a->B * a->kv_heads, blocks = divide_up(a->S, BACK_QUERIES), tiles = divide_up(a->S, BACK_KEYS);
+    int64_t units = a->B * a->kv_heads, N = back_side(a), blocks = divide_up(a->S, N);
     PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
     for (int64_t i = 0; i < units * blocks; i++) { /* the last queries see most keys: longest first */
-        int64_t u = i % units, from = (blocks - 1 - i / units) * BACK_QUERIES, to = smaller(a->S, from + BACK_QUERIES);
+        int64_t u = i % units, from = (blocks - 1 - i / units) * N, to = smaller(a->S, from + N);
         struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
         t.to_queries = true;
         back_delta(a, t.b, t.kv, from, to);
-        for (int64_t key = 0; key < to; key += BACK_KEYS) back_tile(&t, key, from, to);
+        for (int64_t key = 0; key < to; key += N) back_tile(&t, key, from, to);
     }
     PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
-    for (int64_t i = 0; i < units * tiles; i++) { /* the first keys are seen by most queries */
+    for (int64_t i = 0; i < units * blocks; i++) { /* the first keys are seen by most queries */
         int64_t u = i % units;
         struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
         t.to_keys = true;
-        back_tile(&t, i / units * BACK_KEYS, 0, a->S);
+        back_tile(&t, i / units * N, 0, a->S);
     }
 }
 

@@ -1,0 +1,41 @@
+/* What the files of tt exercise share: the words of the call and the folder of the course, and an action per word. */
+#ifndef TT_CLI_EXERCISE_H
+#define TT_CLI_EXERCISE_H
+
+#include "core/config.h"
+#include "profiling/exercise.h"
+
+enum {
+    TT_EXERCISE_WORDS = 256,
+    TT_EXERCISE_TEXT = 1 << 26, /* largest file of the course, in bytes */
+};
+
+struct tt_exercise_call {
+    const struct tt_config *c;
+    char (*words)[1024];
+    int n;
+    char root[1024]; /* the folder exercises */
+};
+
+/* exercise_course.c */
+tt_status tt_exercise_find_course(char out[1024]);
+/* The exercise that the second word numbers. Free it, also after a failure. */
+tt_status tt_exercise_open(const struct tt_exercise_call *k, struct tt_exercise *e);
+tt_status tt_exercise_list(const struct tt_exercise_call *k);
+tt_status tt_exercise_hint(const struct tt_exercise_call *k);
+tt_status tt_exercise_solution(const struct tt_exercise_call *k);
+
+/* exercise_start.c */
+tt_status tt_exercise_start(const struct tt_exercise_call *k);
+
+/* exercise_links.c: the text of a file of `folder`, for a copy of it that lies elsewhere: links that leave the folder,
+ * or lead to what `left_behind` names, become absolute. */
+void tt_exercise_links(const char *text, const char *folder, bool (*left_behind)(const char *name),
+                       struct tt_text *out);
+
+/* exercise_marks.c */
+tt_status tt_exercise_check(const struct tt_exercise_call *k);
+tt_status tt_exercise_whole_class(const struct tt_exercise_call *k);
+tt_status tt_exercise_roadmap(const struct tt_exercise_call *k);
+
+#endif

@@ -1,0 +1,168 @@
+/* tt exercise list, hint, solution: where the course lies, and what it says. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exercise.h"
+#include "core/fault.h"
+#include "core/file.h"
+
+/* ---- where the course lies ---- */
+
+static bool holds_course(const char *path)
+{
+    char file[1200];
+    snprintf(file, sizeof file, "%s/CHECKS.md", path);
+    return tt_is_file(file);
+}
+
+tt_status tt_exercise_find_course(char out[1024])
+{
+    char self[512];
+    const char *own = getenv("TT_EXERCISES");
+    if (own && own[0]) {
+        snprintf(out, 1024, "%s", own);
+        return holds_course(out) ? TT_OK : tt_fail(TT_USAGE, "TT_EXERCISES=%s is not the folder of the exercises: it has no CHECKS.md", own);
+    }
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash = n > 0 ? (self[n] = 0, strrchr(self, '/')) : NULL;
+    if (slash) {
+        *slash = 0;
+        snprintf(out, 1024, "%s/../share/tt/exercises", self);
+        if (holds_course(out)) return TT_OK;
+    }
+    snprintf(out, 1024, "%s", TT_SOURCE_EXERCISES);
+    if (holds_course(out)) return TT_OK;
+    return tt_fail(TT_FAILED, "the exercises are not where they were installed; set TT_EXERCISES to their folder");
+}
+
+/* The folder of exercise `number`: the one whose name begins with it. */
+static tt_status find_exercise(const struct tt_exercise_call *k, const char *word, char *out, size_t size)
+{
+    char *end;
+    long number = strtol(word, &end, 10);
+    DIR *d = *end || end == word ? NULL : opendir(k->root);
+    bool found = false;
+    for (struct dirent *e; d && !found && (e = readdir(d));) {
+        char *rest;
+        found = strtol(e->d_name, &rest, 10) == number && rest > e->d_name && *rest == '-';
+        if (found) snprintf(out, size, "%s/%s", k->root, e->d_name);
+    }
+    if (d) closedir(d);
+    return found ? TT_OK : tt_fail(TT_USAGE, "there is no exercise %.40s; tt exercise list shows them", word);
+}
+
+tt_status tt_exercise_open(const struct tt_exercise_call *k, struct tt_exercise *e)
+{
+    char folder[1300];
+    if (k->n < 2) return tt_fail(TT_USAGE, "tt exercise %s needs the number of an exercise; tt exercise list shows them", k->words[0]);
+    TT_TRY(find_exercise(k, k->words[1], folder, sizeof folder));
+    return tt_exercise_read(folder, e);
+}
+
+/* ---- list ---- */
+
+static tt_status list_one(const char *root, const char *name)
+{
+    char folder[1300];
+    struct tt_exercise e;
+    snprintf(folder, sizeof folder, "%s/%s", root, name);
+    tt_status st = tt_exercise_read(folder, &e);
+    if (!st) printf("%4lld  %-44s %4lld min  %2d questions\n", (long long)e.number, e.title, (long long)e.minutes, e.question_count);
+    tt_exercise_free(&e);
+    return st;
+}
+
+tt_status tt_exercise_list(const struct tt_exercise_call *k)
+{
+    struct dirent **names;
+    tt_status st = TT_OK;
+    int n = scandir(k->root, &names, NULL, alphasort);
+    if (n < 0) return tt_file_error(errno, "read", k->root);
+    for (int i = 0; i < n; i++) {
+        char path[1600];
+        snprintf(path, sizeof path, "%s/%s/check.yaml", k->root, names[i]->d_name);
+        if (!st && tt_is_file(path)) st = list_one(k->root, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    if (!st) printf("\nBegin with: tt exercise start 1 my-first\nThe walkthroughs lie in %s\n", k->root);
+    return st;
+}
+
+/* ---- hint, solution ---- */
+
+static tt_status read_text(const struct tt_exercise *e, const char *name, char **out)
+{
+    char path[1200];
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", e->folder, name);
+    return tt_file_read(path, TT_EXERCISE_TEXT, out, &size);
+}
+
+/* The text under "## number". */
+static bool print_hint(const char *text, long number)
+{
+    char heading[32];
+    snprintf(heading, sizeof heading, "## %ld\n", number);
+    const char *at = !strncmp(text, heading, strlen(heading)) ? text : NULL;
+    for (const char *p = text; !at && (p = strstr(p, heading)); p++)
+        if (p[-1] == '\n') at = p;
+    if (!at) return false;
+    at += strlen(heading);
+    const char *end = strstr(at, "\n## ");
+    printf("hint %ld\n%.*s\n", number, (int)(end ? end - at : (ptrdiff_t)strlen(at)), at);
+    return true;
+}
+
+static int count_hints(const char *text)
+{
+    int n = !strncmp(text, "## ", 3);
+    for (const char *p = text; (p = strstr(p, "\n## ")); p++) n++;
+    return n;
+}
+
+static tt_status hint_of(const struct tt_exercise_call *k, const struct tt_exercise *e)
+{
+    char *text, *end = "";
+    long number = k->n > 2 ? strtol(k->words[2], &end, 10) : 1;
+    TT_TRY(read_text(e, "hints.md", &text));
+    int all = count_hints(text);
+    tt_status st = TT_OK;
+    if (*end || number < 1 || !print_hint(text, number))
+        st = tt_fail(TT_USAGE, "exercise %lld has the hints 1 to %d", (long long)e->number, all);
+    else if (number < all)
+        printf("The next of %d: tt exercise hint %lld %ld\n", all, (long long)e->number, number + 1);
+    free(text);
+    return st;
+}
+
+tt_status tt_exercise_hint(const struct tt_exercise_call *k)
+{
+    struct tt_exercise e = {0};
+    tt_status st = tt_exercise_open(k, &e);
+    if (!st) st = hint_of(k, &e);
+    tt_exercise_free(&e);
+    return st;
+}
+
+tt_status tt_exercise_solution(const struct tt_exercise_call *k)
+{
+    struct tt_exercise e = {0};
+    char *text = NULL;
+    if (k->c->fault[0]) {
+        enum tt_fault f;
+        TT_TRY(tt_fault_find(k->c->fault, &f));
+        printf("%s: %s\n", tt_fault_names[f], tt_fault_texts[f]);
+        return TT_OK;
+    }
+    tt_status st = tt_exercise_open(k, &e);
+    if (!st) st = read_text(&e, "solution.md", &text);
+    if (!st) fputs(text, stdout);
+    free(text);
+    tt_exercise_free(&e);
+    return st;
+}

@@ -1,0 +1,88 @@
+/* tt exercise check, class, roadmap: what learners did. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exercise.h"
+#include "core/file.h"
+
+enum { RESULTS = 4096 };
+
+static tt_status show_marked(const struct tt_exercise_call *k, const struct tt_marked *m)
+{
+    char path[1200];
+    struct tt_text text = {0}, json = {0};
+    tt_marked_text(m, k->c->reveal, &text);
+    tt_marked_json(m, k->c->reveal, &json);
+    tt_text_puts(&json, "\n");
+    tt_status st = tt_text_status(&text);
+    if (!st) st = tt_text_status(&json);
+    snprintf(path, sizeof path, "%s/result.json", m->folder);
+    if (!st) st = tt_file_replace(path, json.s, json.n);
+    if (!st) fputs(k->c->json ? json.s : text.s, stdout);
+    tt_text_free(&text);
+    tt_text_free(&json);
+    if (st || m->passed) return st;
+    return tt_fail(TT_WARNED, "exercise %lld is not solved yet: %g of %g points; tt exercise hint %lld helps", (long long)m->exercise->number,
+                   m->points, m->most, (long long)m->exercise->number);
+}
+
+tt_status tt_exercise_check(const struct tt_exercise_call *k)
+{
+    struct tt_exercise e = {0};
+    struct tt_marked *m = calloc(1, sizeof *m);
+    char recorded[1200];
+    if (!m) return tt_fail(TT_FAILED, "out of memory");
+    snprintf(recorded, sizeof recorded, "%s/recorded", k->root);
+    tt_status st = k->n == 3 ? tt_exercise_open(k, &e)
+                             : tt_fail(TT_USAGE, "tt exercise check needs a number and your folder: tt exercise check 1 my-first");
+    if (!st && !tt_is_dir(k->words[2]))
+        st = tt_fail(TT_USAGE, "%s is no folder; make it with: tt exercise start %s %s", k->words[2], k->words[1], k->words[2]);
+    if (!st) st = tt_exercise_mark(&e, k->words[2], recorded, m);
+    if (!st) st = show_marked(k, m);
+    tt_marked_free(m);
+    free(m);
+    tt_exercise_free(&e);
+    return st;
+}
+
+static tt_status show_class(const struct tt_exercise_call *k, struct tt_json *const *results, int n)
+{
+    struct tt_text text = {0}, csv = {0};
+    tt_class_text(results, n, &text);
+    tt_class_csv(results, n, &csv);
+    tt_status st = tt_text_status(&text);
+    if (!st) st = tt_text_status(&csv);
+    if (!st && k->c->csv[0]) st = tt_file_replace(k->c->csv, csv.s, csv.n);
+    if (!st) fputs(text.s, stdout);
+    tt_text_free(&text);
+    tt_text_free(&csv);
+    return st;
+}
+
+tt_status tt_exercise_whole_class(const struct tt_exercise_call *k)
+{
+    const char *paths[TT_EXERCISE_WORDS];
+    int count = 0;
+    if (k->n < 2) return tt_fail(TT_USAGE, "tt exercise class needs the learners' folders: tt exercise class learners/*");
+    for (int i = 1; i < k->n; i++) paths[i - 1] = k->words[i];
+    struct tt_json **results = calloc(RESULTS, sizeof *results);
+    if (!results) return tt_fail(TT_FAILED, "out of memory");
+    tt_status st = tt_class_read(paths, k->n - 1, results, RESULTS, &count);
+    if (!st) st = show_class(k, results, count);
+    for (int i = 0; i < count; i++) tt_json_free(results[i]);
+    free(results);
+    return st;
+}
+
+tt_status tt_exercise_roadmap(const struct tt_exercise_call *k)
+{
+    struct tt_text text = {0};
+    bool passed = false;
+    if (k->n != 2) return tt_fail(TT_USAGE, "tt exercise roadmap needs the folder with roadmap.yaml in it");
+    tt_status st = tt_roadmap(k->words[1], &text, &passed);
+    if (!st) st = tt_text_status(&text);
+    if (!st) fputs(text.s, stdout);
+    tt_text_free(&text);
+    return st || passed ? st : tt_fail(TT_WARNED, "not every gate holds");
+}
