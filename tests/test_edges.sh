@@ -105,7 +105,7 @@ expect 0 "probably no text" "$TT" train $tiny --data binary --num-steps 1 --val-
 if [ "$cpu" = 1 ]; then
     expect 0 "--device 1 chooses a GPU" "$TT" train $tiny --num-steps 1 --device 1 --out device-run
     expect 0 "this device has no bf16" "$TT" info --precision bf16
-    expect 0 "master weights" "$TT" info --precision bf16 --preset small
+    expect 0 "lower halves of weights" "$TT" info --precision bf16 --preset small
     expect 2 "needs a GPU build" "$TT" train --precision bf16 --out never
 fi
 "$TT" train $tiny --vocab-size 500 --num-steps 3 --out wide >out 2>err || fail "train a wide vocabulary"
