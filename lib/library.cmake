@@ -62,6 +62,9 @@ set(TT_PRIVATE_LIBRARIES -lpthread)
 tt_link_names(TT_PRIVATE_LIBRARIES tt_core)
 list(FILTER TT_PRIVATE_LIBRARIES EXCLUDE REGEX "/libpthread\\.")
 list(REMOVE_DUPLICATES TT_PRIVATE_LIBRARIES)
+if(TARGET tt_gpu)
+  list(APPEND TT_PRIVATE_LIBRARIES -lstdc++) # kernels are C++
+endif()
 string(REPLACE ";" " " TT_PRIVATE_LINE "${TT_PRIVATE_LIBRARIES}")
 
 # ---- installed: found from where the tree is, so that it can be moved ----

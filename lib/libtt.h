@@ -10,9 +10,9 @@
  * Weights, order of the data and learning rate are those of `tt train` with the same settings, and so are the bits: what
  * one saved, the other goes on with.
  *
- * What can fail returns false or NULL and says why in *error, which may be NULL; a model is then as it was before. Nothing
- * exits or prints, but for a line on stderr about a damaged checkpoint that is passed over. A backend and its models belong
- * to one thread at a time; different backends may be used at once. */
+ * What can fail returns false or NULL and says why in *error, which may be NULL. What was asked wrongly leaves a model as it
+ * was; after a failure of the device, load it again. Nothing exits or prints, but for a line on stderr about a damaged
+ * checkpoint that is passed over, or a device number where there is only the CPU. Use it from one thread at a time. */
 #ifndef LIBTT_H
 #define LIBTT_H
 

@@ -60,6 +60,7 @@ if(TT_DPKG)
  three levels of optimisation, and shows where the time goes. Built for: ${BACKEND}.")
   if(TT_SHLIBDEPS)
     set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # and that ldconfig is told of libtt
   else()
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6, libgomp1")
   endif()

@@ -2,6 +2,13 @@
 #   spack dev-build --source-path PATH-OF-THE-CLONE tinytransformer@main +cuda cuda_arch=90a
 from spack.package import *
 
+try:  # where the build systems are since Spack 1.0; before, spack.package had them
+    from spack_repo.builtin.build_systems.cmake import CMakePackage, generator
+    from spack_repo.builtin.build_systems.cuda import CudaPackage
+    from spack_repo.builtin.build_systems.rocm import ROCmPackage
+except ImportError:
+    pass
+
 
 class Tinytransformer(CMakePackage, CudaPackage, ROCmPackage):
     """One C program that trains a tiny LLaMA on NVIDIA, AMD and CPU, in three versions that compute the same at three
