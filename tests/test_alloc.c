@@ -69,7 +69,12 @@ static long long calls_of_run(enum tt_version v, int64_t steps)
     struct tt_data *data;
     struct tt_train_result r;
     CHECK_OK(tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c.seq_len, .vocab_size = 64}, &data));
-    CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN | TT_USE_EVAL));
+    tt_status opened = tt_session_open(&s, &backend, &c, TT_USE_TRAIN | TT_USE_EVAL);
+    if (opened) {
+        CHECK_OK(opened);
+        tt_data_close(data);
+        return 0;
+    }
     CHECK_OK(tt_session_init_weights(&s));
     struct tt_train t = {.config = &c, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step, .eval_plan = s.eval,
                          .data = data, .progress = {.best_val = INFINITY, .loss_scale = 1}};
@@ -103,7 +108,11 @@ static void memory_is_what_the_plan_says(void)
         backend.ops->reset_peak(backend.self);
         CHECK_OK(backend.ops->info(backend.self, &info));
         size_t before = info.memory_used;
-        CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
+        tt_status opened = tt_session_open(&s, &backend, &c, TT_USE_TRAIN);
+        if (opened) {
+            CHECK_OK(opened);
+            continue;
+        }
         fixture_weights(&s);
         fixture_tokens(&s, 0);
         CHECK_OK(tt_plan_run(s.step, &backend, NULL));
