@@ -61,6 +61,7 @@ if has c++; then echo '#include <libtt.h>' | c++ -x c++ -Wall -Wextra -Werror -f
 passed "build"
 
 # ---- use it ----
+export XDG_CACHE_HOME=$dir/cache # the same choices among a GPU's ways to multiply, whatever else runs meanwhile
 export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMP_NUM_THREADS=1
 ./shared-check by-shared || fail "shared"
 ./static-check by-static || fail "static"
