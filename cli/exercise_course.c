@@ -55,10 +55,22 @@ static tt_status find_exercise(const struct tt_exercise_call *k, const char *wor
     return found ? TT_OK : tt_fail(TT_USAGE, "there is no exercise %.40s; tt exercise list shows them", word);
 }
 
+tt_status tt_exercise_open_in(const struct tt_exercise_call *k, const char *folder, struct tt_exercise *e)
+{
+    int64_t number;
+    char found[1300], word[24];
+    TT_TRY(tt_exercise_noted(folder, &number));
+    if (!number)
+        return tt_fail(TT_USAGE, "tt exercise %s needs the number of an exercise, or the folder of one; tt exercise list shows them", k->words[0]);
+    snprintf(word, sizeof word, "%lld", (long long)number);
+    TT_TRY(find_exercise(k, word, found, sizeof found));
+    return tt_exercise_read(found, e);
+}
+
 tt_status tt_exercise_open(const struct tt_exercise_call *k, struct tt_exercise *e)
 {
     char folder[1300];
-    if (k->n < 2) return tt_fail(TT_USAGE, "tt exercise %s needs the number of an exercise; tt exercise list shows them", k->words[0]);
+    if (k->n < 2) return tt_exercise_open_in(k, ".", e);
     TT_TRY(find_exercise(k, k->words[1], folder, sizeof folder));
     return tt_exercise_read(folder, e);
 }

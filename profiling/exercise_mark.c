@@ -108,11 +108,21 @@ tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, cons
 void tt_marked_free(struct tt_marked *m)
 {
     for (int i = 0; i < TT_EXERCISE_RUNS; i++) tt_json_free(m->runs[i].profile);
+    tt_json_free(m->note);
     free(m->marks);
     *m = (struct tt_marked){0};
 }
 
 /* ---- what is shown ---- */
+
+static void show_absent(const struct tt_marked *m, const struct tt_exercise_run *run, struct tt_text *out)
+{
+    char command[400];
+    tt_exercise_expand(m, run->command, command, sizeof command);
+    tt_text_printf(out, "run %-18s not there: what is asked about it is passed over", run->name);
+    if (run->recorded) tt_text_printf(out, "; to have it: %s", command);
+    tt_text_puts(out, "\n");
+}
 
 static void show_runs(const struct tt_marked *m, struct tt_text *out)
 {
@@ -122,7 +132,7 @@ static void show_runs(const struct tt_marked *m, struct tt_text *out)
         if (r->profile)
             tt_text_printf(out, "run %-18s %s, %s, seal %.8s%s\n", name, r->device, r->created, r->seal, r->recorded ? ", recorded" : "");
         else if (r->absent && m->exercise->runs[i].optional)
-            tt_text_printf(out, "run %-18s not there, and not needed\n", name);
+            show_absent(m, &m->exercise->runs[i], out);
         else
             tt_text_printf(out, "run %-18s refused: %s\n", name, r->refusal);
     }

@@ -155,6 +155,35 @@ sed -i 's/"started": ".*"/"started": "2000-01-01T00:00:00Z"/' four/exercise.json
 expect 6 'its run.fuse is ""' "$TT" exercise check 4 four
 passed "refused runs"
 
+# what the folder was started for: sizes of other runs are refused, and commands are printed with them
+expect 0 "then    tt exercise check" env PRESET=tiny STEPS=2 LONG=32 SMALL=2 LARGE=4 "$TT" exercise start 6 six
+grep -q '"LARGE": "4"' six/exercise.json || fail "start does not note the sizes"
+grep -q LONG six/exercise.json && fail "start notes what no command of the exercise takes"
+expect 6 "make it with: tt profile --preset tiny --version fused --graph off --num-steps 2 --out plain" "$TT" exercise check 6 six
+expect 6 "passed over; to have it: tt exercise start 6 six --recorded" "$TT" exercise check six
+expect 0 "run     h200 is h200-small, recorded" "$TT" exercise start 6 six --recorded
+expect 2 "not empty" "$TT" exercise start 5 six --recorded
+expect 6 "run h200 " "$TT" exercise check 6 six
+"$TT" profile --preset tiny $tiny $quick --version fused --graph off --out six/plain >out 2>err || fail "no profile plain"
+"$TT" profile --preset small $tiny $quick --version fused --out six/graph >out 2>err || fail "no profile graph"
+"$TT" profile --preset tiny $tiny $quick --version fused --batch-size 3 --fault host-wait --out six/wait >out 2>err || fail "no profile wait"
+"$TT" profile --preset tiny $tiny $quick --version fused --fuse no-norm --batch-size 2 --out six/small_batch >out 2>err || fail "no profile small_batch"
+"$TT" profile --preset tiny $tiny $quick --version fused --batch-size 2 --out six/large_batch >out 2>err || fail "no profile large_batch"
+expect 6 'run plain ' "$TT" exercise check 6 six
+for words in 'run graph .*its run.preset is "small", and this folder was started for "tiny"' 'run wait .*its run.batch_size is "3", and that of plain is "4"' \
+    'run small_batch .*its run.fuse is "no-norm"' 'run large_batch .*its run.batch_size is "2", and this folder was started for "4"'; do
+    grep -qE "$words" out || fail "not refused: $words"
+done
+cd six || exit 1
+expect 6 "exercise 6: The host" "$TT" exercise check
+expect 6 "exercise 6: The host" "$TT" exercise check 6
+expect 0 "hint 1" "$TT" exercise hint
+rm -f out err
+cd .. || exit 1
+expect 2 "or the folder of one" "$TT" exercise check
+expect 2 "or the folder of one" "$TT" exercise check nothing
+passed "the sizes of the folder"
+
 "$TT" exercise start 3 three --recorded >out 2>err || fail "no recorded profiles"
 expect 6 ", recorded" "$TT" exercise check 3 three
 passed "recorded profiles"

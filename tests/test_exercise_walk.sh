@@ -5,7 +5,9 @@ set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 source=$PWD
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$source/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 REAL_TT=$TT
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$source/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 SEED=7 REAL_TT=$TT
+SUSPECT=$("$TT" exercise solution 9 --fault random:$SEED | cut -d: -f1)
+export SUSPECT
 failed=0
 fail() { failed=1; printf 'FAIL %s\n' "$*"; }
 
