@@ -225,6 +225,22 @@ expect 1 "differ" "$TT" check grads $tiny --fault wrong-stride --against baselin
 expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
 passed "faults"
 
+# right for every fault: does it compute something else, or the same more slowly?
+"$TT" exercise start 9 nine >out 2>err
+learn="$tiny $quick --vocab-size 64 --data builtin --version fused"
+"$TT" profile $learn --out nine/healthy >out 2>err || fail "no healthy profile"
+kind_of() {
+    local seed=0
+    until "$TT" exercise solution 9 --fault random:$seed | grep -q "^$1:"; do seed=$((seed + 1)); done
+    "$TT" profile $learn --fault random:$seed --out nine/patient >out 2>err || fail "no patient with $1"
+    answer nine kind_of_fault "$2"
+    "$TT" exercise check 9 nine >out 2>err
+    marked right kind_of_fault
+}
+for fault in host-wait naive-matmul tiny-batch mask-rebuild eval-every-step host-norm; do kind_of $fault slow; done
+for fault in no-init wrong-stride dropped-gradient double-shift no-clip; do kind_of $fault wrong; done
+passed "kinds of faults"
+
 if "$TT" --version | grep -q "(cpu)"; then
     expect 0 "20 of 20 tensors within" "$TT" check grads $tiny --flash-tile 5x3 --against baseline
     expect 0 "seal" "$TT" profile $tiny $quick --flash-tile 5x3 --out tiled
