@@ -83,7 +83,10 @@ static tt_status list_one(const char *root, const char *name)
     struct tt_exercise e;
     snprintf(folder, sizeof folder, "%s/%s", root, name);
     tt_status st = tt_exercise_read(folder, &e);
-    if (!st) printf("%4lld  %-44s %4lld min  %2d questions\n", (long long)e.number, e.title, (long long)e.minutes, e.question_count);
+    double points = 0;
+    for (int i = 0; i < e.question_count; i++) points += e.questions[i].optional ? 0 : e.questions[i].points;
+    if (!st)
+        printf("%4lld  %-44s %4lld min  %2d questions, %g points\n", (long long)e.number, e.title, (long long)e.minutes, e.question_count, points);
     tt_exercise_free(&e);
     return st;
 }

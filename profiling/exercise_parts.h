@@ -15,4 +15,7 @@ bool tt_exercise_near(const struct tt_question *q, double x, double right);
 const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured);
 const char *tt_exercise_outside(bool below, bool measured);
 
+/* exercise_noise.c: a line about the right answers that are speed-ups within the noise of their runs; nothing where none is. */
+void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
+
 #endif

@@ -81,6 +81,10 @@ static void check_sheet(const struct tt_yaml *sheet, const char *name, struct tt
     if (!r->profile || !noted || !noted->text || !noted->text[0]) return;
     size_t n = strlen(noted->text);
     if (n >= 6 && n <= TT_SHA256_DIGITS && !strncmp(noted->text, r->seal, n)) return;
+    if (n < 6) {
+        refuse(r, "the worksheet has \"%s\" for its seal; write at least 6 characters of it, best the 8 that tt profile printed", noted->text);
+        return;
+    }
     refuse(r, "the worksheet was filled in from a run with the seal \"%.16s\", and this one has %.8s; read its figures anew", noted->text,
            r->seal);
 }

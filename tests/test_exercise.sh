@@ -107,6 +107,9 @@ expect 6 '"mark": "wrong"' "$TT" exercise check 1 wrong --json
 answer wrong kernels "7 # twice"
 sed -i 's/^  kernels:/  kernles:/' wrong/worksheet.yaml
 expect 2 "no question \"kernles\"; did you mean kernels?" "$TT" exercise check 1 wrong
+sed -i 's/^  kernles:/  kernels:/' wrong/worksheet.yaml
+echo "kernels: 7" >>wrong/worksheet.yaml
+expect 2 '"kernels" stands outside of answers:' "$TT" exercise check 1 wrong
 printf 'answers: [\n' >wrong/worksheet.yaml
 expect 2 "worksheet.yaml: line" "$TT" exercise check 1 wrong
 rm wrong/worksheet.yaml
@@ -146,6 +149,8 @@ cp -r ada early && sed -i 's/"started": ".*"/"started": "2999-01-01T00:00:00Z"/'
 expect 6 "before this exercise was started" "$TT" exercise check 1 early
 cp -r ada again && "$TT" profile $tiny $quick --version baseline --out again/baseline >out 2>err
 expect 6 "filled in from a run with the seal" "$TT" exercise check 1 again
+cp -r ada short && answer short baseline '"abc"'
+expect 6 "at least 6 characters" "$TT" exercise check 1 short
 cp -r ada broken && echo "{" >broken/baseline/profile.json
 expect 6 "cannot be read" "$TT" exercise check 1 broken
 "$TT" exercise start 4 four >out 2>err
@@ -193,7 +198,7 @@ sed -i 's/"Ada"/"=Bob"/' class/bob/first/worksheet.yaml
 answer class/bob/first kernels 1
 "$TT" exercise check 1 class/ada >out 2>err
 "$TT" exercise check 1 class/bob/first >out 2>err
-expect 0 "has a run of Ada" "$TT" exercise class class --csv class.csv
+expect 0 "shares a run with Ada" "$TT" exercise class class --csv class.csv
 grep -qE '^  kernels +right: 1 of 2' out || fail "the class does not count"
 grep -q "^\"'=Bob\",1,kernels,wrong,0,\"1\"" class.csv || fail "class.csv: $(grep kernels class.csv)"
 expect 2 "no result.json" "$TT" exercise class nothing
@@ -212,6 +217,10 @@ sed -i 's/throughput: .*/throughput: 1000/' road/roadmap.yaml
 expect 6 "gate throughput     fails" "$TT" exercise roadmap road
 sed -i 's/again: again/again: fused/' road/roadmap.yaml
 expect 6 "measure a second one" "$TT" exercise roadmap road
+sed -i 's/predicted: .*/predicted: 20/' road/roadmap.yaml
+expect 2 "1.2 is 20 % faster" "$TT" exercise roadmap road
+sed -i 's/predicted: .*/predicted: 1.2/; s/run: fused/run: nobody/' road/roadmap.yaml
+expect 2 "nobody is not there yet" "$TT" exercise roadmap road
 printf 'steps: []\n' >road/roadmap.yaml
 expect 2 "steps" "$TT" exercise roadmap road
 passed "roadmap"
