@@ -1,7 +1,7 @@
 /* Formulas over profiles, the seal, and the judging of single answers. */
 #include "cli/exercise.h"
 #include "core/sha256.h"
-#include "profiling/exercise.h"
+#include "profiling/exercise_parts.h"
 #include "profiling/profile.h"
 #include "profiling/seal.h"
 #include "tests/test.h"
@@ -249,6 +249,46 @@ static void judges_words(void)
     tt_yaml_free(items);
 }
 
+/* ---- noise ---- */
+
+static struct tt_json *timed(double seconds, double deviation, int steps)
+{
+    char text[200];
+    struct tt_json *j = NULL;
+    snprintf(text, sizeof text, "{\"run\": {\"steps\": %d}, \"step\": {\"seconds\": %g, \"deviation\": %g}}", steps, seconds, deviation);
+    CHECK_OK(tt_json_parse(text, strlen(text), &j));
+    return j;
+}
+
+static void noise(double seconds, double deviation, int steps, const char *answer, enum tt_mark_kind kind, const char *words)
+{
+    struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER, .answer = answer};
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
+    struct tt_mark mark = {.kind = kind};
+    struct tt_marked m = {.exercise = &e, .marks = &mark};
+    struct tt_text out = {0};
+    m.runs[0].profile = timed(1, deviation, steps);
+    m.runs[1].profile = timed(seconds, deviation, steps);
+    tt_exercise_noise(&m, &out);
+    CHECK(words ? out.s && strstr(out.s, words) : !out.n, "%g, %g, %d: %s", seconds, deviation, steps, out.s ? out.s : "");
+    tt_text_free(&out);
+    tt_json_free(m.runs[0].profile);
+    tt_json_free(m.runs[1].profile);
+}
+
+static void tells_noise(void)
+{
+    const char *gain = "slow:step.seconds / fast:step.seconds";
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: your steps");
+    noise(0.98, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.5, 0.1, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1000, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, gain, TT_MARK_EMPTY, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / fast:step.seconds - 1", TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / gone:step.seconds", TT_MARK_RIGHT, NULL);
+}
+
 /* ---- the seal ---- */
 
 static void hashes(void)
@@ -346,6 +386,7 @@ int main(void)
     TEST(judges_numbers);
     TEST(judges_units);
     TEST(judges_words);
+    TEST(tells_noise);
     TEST(hashes);
     TEST(seals);
     TEST(links_lead_back);
