@@ -1,4 +1,4 @@
-/* tt exercise: the course. list, start N DIR, hint N [K], check N DIR, solution N, class DIR..., roadmap DIR. */
+/* tt exercise: the course. list, start N DIR, hint [N [K]], check [N] [DIR], solution [N], class DIR..., roadmap DIR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

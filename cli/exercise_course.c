@@ -55,10 +55,22 @@ static tt_status find_exercise(const struct tt_exercise_call *k, const char *wor
     return found ? TT_OK : tt_fail(TT_USAGE, "there is no exercise %.40s; tt exercise list shows them", word);
 }
 
+tt_status tt_exercise_open_in(const struct tt_exercise_call *k, const char *folder, struct tt_exercise *e)
+{
+    int64_t number;
+    char found[1300], word[24];
+    TT_TRY(tt_exercise_noted(folder, &number));
+    if (!number)
+        return tt_fail(TT_USAGE, "tt exercise %s needs the number of an exercise, or the folder of one; tt exercise list shows them", k->words[0]);
+    snprintf(word, sizeof word, "%lld", (long long)number);
+    TT_TRY(find_exercise(k, word, found, sizeof found));
+    return tt_exercise_read(found, e);
+}
+
 tt_status tt_exercise_open(const struct tt_exercise_call *k, struct tt_exercise *e)
 {
     char folder[1300];
-    if (k->n < 2) return tt_fail(TT_USAGE, "tt exercise %s needs the number of an exercise; tt exercise list shows them", k->words[0]);
+    if (k->n < 2) return tt_exercise_open_in(k, ".", e);
     TT_TRY(find_exercise(k, k->words[1], folder, sizeof folder));
     return tt_exercise_read(folder, e);
 }
@@ -71,7 +83,10 @@ static tt_status list_one(const char *root, const char *name)
     struct tt_exercise e;
     snprintf(folder, sizeof folder, "%s/%s", root, name);
     tt_status st = tt_exercise_read(folder, &e);
-    if (!st) printf("%4lld  %-44s %4lld min  %2d questions\n", (long long)e.number, e.title, (long long)e.minutes, e.question_count);
+    double points = 0;
+    for (int i = 0; i < e.question_count; i++) points += e.questions[i].optional ? 0 : e.questions[i].points;
+    if (!st)
+        printf("%4lld  %-44s %4lld min  %2d questions, %g points\n", (long long)e.number, e.title, (long long)e.minutes, e.question_count, points);
     tt_exercise_free(&e);
     return st;
 }

@@ -27,18 +27,27 @@ static tt_status show_marked(const struct tt_exercise_call *k, const struct tt_m
                    m->points, m->most, (long long)m->exercise->number);
 }
 
+/* check N DIR; check DIR, which knows its number; check N and check alone, in the folder. */
+static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercise *e, const char **folder)
+{
+    bool only_folder = k->n == 2 && tt_is_dir(k->words[1]);
+    *folder = only_folder ? k->words[1] : k->n > 2 ? k->words[2] : ".";
+    if (k->n > 3) return tt_fail(TT_USAGE, "tt exercise check takes a number and your folder: tt exercise check 1 my-first");
+    TT_TRY(only_folder ? tt_exercise_open_in(k, *folder, e) : tt_exercise_open(k, e));
+    if (tt_is_dir(*folder)) return TT_OK;
+    return tt_fail(TT_USAGE, "%s is no folder; make it with: tt exercise start %s %s", *folder, k->words[1], *folder);
+}
+
 tt_status tt_exercise_check(const struct tt_exercise_call *k)
 {
     struct tt_exercise e = {0};
     struct tt_marked *m = calloc(1, sizeof *m);
     char recorded[1200];
+    const char *folder;
     if (!m) return tt_fail(TT_FAILED, "out of memory");
     snprintf(recorded, sizeof recorded, "%s/recorded", k->root);
-    tt_status st = k->n == 3 ? tt_exercise_open(k, &e)
-                             : tt_fail(TT_USAGE, "tt exercise check needs a number and your folder: tt exercise check 1 my-first");
-    if (!st && !tt_is_dir(k->words[2]))
-        st = tt_fail(TT_USAGE, "%s is no folder; make it with: tt exercise start %s %s", k->words[2], k->words[1], k->words[2]);
-    if (!st) st = tt_exercise_mark(&e, k->words[2], recorded, m);
+    tt_status st = open_folder(k, &e, &folder);
+    if (!st) st = tt_exercise_mark(&e, folder, recorded, m);
     if (!st) st = show_marked(k, m);
     tt_marked_free(m);
     free(m);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/exercise.h"
 #include "core/file.h"
@@ -68,26 +67,6 @@ static bool taken(const char *folder)
     return any;
 }
 
-static tt_status note_start(const struct tt_exercise *e, const char *folder)
-{
-    char path[1200], now[32];
-    time_t t = time(NULL);
-    struct tm utc;
-    struct tt_json_writer w = {.pretty = true};
-    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
-    tt_json_begin(&w, NULL, '{');
-    tt_json_put_int(&w, "exercise", e->number);
-    tt_json_put_string(&w, "tt", TT_VERSION_STRING);
-    tt_json_put_string(&w, "started", now);
-    tt_json_end(&w, '}');
-    tt_text_puts(&w.text, "\n");
-    snprintf(path, sizeof path, "%s/exercise.json", folder);
-    tt_status st = tt_text_status(&w.text);
-    if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
-    tt_text_free(&w.text);
-    return st;
-}
-
 static tt_status use_recorded(const struct tt_exercise_call *k, const struct tt_exercise *e, const char *folder)
 {
     int used = 0;
@@ -96,7 +75,7 @@ static tt_status use_recorded(const struct tt_exercise_call *k, const struct tt_
         if (!e->runs[i].recorded) continue;
         snprintf(from, sizeof from, "%s/recorded/%s", k->root, e->runs[i].recorded);
         snprintf(to, sizeof to, "%s/%s", folder, e->runs[i].name);
-        TT_TRY(copy_folder(from, to));
+        if (!taken(to)) TT_TRY(copy_folder(from, to));
         printf("run     %s is %s, recorded\n", e->runs[i].name, e->runs[i].recorded);
         used++;
     }
@@ -106,15 +85,17 @@ static tt_status use_recorded(const struct tt_exercise_call *k, const struct tt_
 
 static tt_status start_in(const struct tt_exercise_call *k, const struct tt_exercise *e, const char *folder)
 {
+    int64_t begun = 0;
+    if (k->c->recorded) TT_TRY(tt_exercise_noted(folder, &begun));
+    if (begun == e->number) return use_recorded(k, e, folder);
     if (taken(folder)) return tt_fail(TT_USAGE, "%s is there already and not empty; name a new folder", folder);
     TT_TRY(copy_folder(e->folder, folder));
-    TT_TRY(note_start(e, folder));
+    TT_TRY(tt_exercise_note(e, folder));
     printf("exercise %lld: %s, about %lld minutes\n", (long long)e->number, e->title, (long long)e->minutes);
     if (k->c->recorded) TT_TRY(use_recorded(k, e, folder));
-    printf("follow  %s/README.md, which has the commands, in that folder\nfill in %s/worksheet.yaml\n", folder, folder);
     bool below = folder[0] != '/' && strncmp(folder, "../", 3);
     if (below && tt_is_file("exercise.json")) printf("note    you are in the folder of an exercise already; the new one lies inside it\n");
-    printf("then    tt exercise check %lld %s\n", (long long)e->number, folder);
+    printf("go      cd %s\nfollow  README.md, which has the commands\nfill in worksheet.yaml\nthen    tt exercise check\n", folder);
     return TT_OK;
 }
 

@@ -79,7 +79,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
     [TT_CMD_EXERCISE] = {"exercise", "the course: start an exercise, get hints, have the worksheet checked",
         "list: the exercises. start N DIR: a folder with the walkthrough and a worksheet. hint N, hint N K: the first, the\n"
         "Kth hint. check N DIR: recomputes every answer from your own profiles in DIR; exit code 6 while some are not\n"
-        "right. solution N. class DIR...: the results of many learners. roadmap DIR: predicted against measured.", "do",
+        "right. solution N. In the folder of an exercise check, hint and solution need no number. class DIR...: the\n"
+        "results of many learners. roadmap DIR: predicted against measured.", "do",
         {"tt exercise start 1 my-first", "tt exercise check 1 my-first", "tt exercise class learners/* --csv class.csv"}},
     [TT_CMD_HELP] = {"help", "explain a command, or all of them",
         "Without a command it lists the commands.", "topic",
@@ -212,9 +213,9 @@ const struct tt_option tt_option_table[] = {
 
     /* exercise */
     {"do", AT(words), TT_SECTION_EXERCISE, L, "", NULL, "WORDS",
-     .help = "list, start N DIR, hint N [K], check N DIR, solution N, class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
+     .help = "list, start N DIR, hint [N [K]], check [N] [DIR], solution [N], class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
     {"recorded", AT(recorded), TT_SECTION_EXERCISE, L, "false", NULL, NULL,
-     .help = "start with the profiles recorded on an H200 instead of your own, where the exercise has them", .flag_only = true},
+     .help = "with start: put the profiles recorded on an H200 into the folder too, also later, where the exercise has them", .flag_only = true},
     {"reveal", AT(reveal), TT_SECTION_EXERCISE, L, "false", NULL, NULL,
      .help = "show what would have been right", .flag_only = true},
     {"csv", AT(csv), TT_SECTION_EXERCISE, L, "", NULL, "FILE",

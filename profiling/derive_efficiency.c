@@ -24,10 +24,10 @@ struct tt_model_work tt_model_work(const struct tt_model *m)
 const char *tt_mfu_class(double percent)
 {
     if (!isfinite(percent)) return "n/a";
-    if (percent < 20) return "severely underused (launch overhead)";
-    if (percent < 40) return "memory-bound";
-    if (percent <= 60) return "mixed";
-    return "compute-bound";
+    if (percent < 20) return "low";
+    if (percent < 40) return "moderate";
+    if (percent <= 60) return "good";
+    return "high";
 }
 
 static double or_unknown(double x) { return x > 0 ? x : NAN; }

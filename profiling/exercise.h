@@ -25,7 +25,7 @@ struct tt_question {
 
 struct tt_exercise_run {
     const char *name, *command, *recorded;
-    const struct tt_yaml *require;
+    const struct tt_yaml *require, *same;
     bool optional;
 };
 
@@ -69,6 +69,7 @@ struct tt_marked_run {
 struct tt_marked {
     const struct tt_exercise *exercise;
     char folder[1024], learner[128], started[32];
+    struct tt_json *note; /* exercise.json */
     struct tt_marked_run runs[TT_EXERCISE_RUNS];
     struct tt_mark *marks; /* one for each question */
     double points, most, extra; /* reached, of the questions that count, and of optional ones */
@@ -79,8 +80,15 @@ struct tt_marked {
 tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, const char *recorded, struct tt_marked *out);
 void tt_marked_free(struct tt_marked *m);
 
-/* Reads when the exercise was started in the folder; an error where it was not. */
+/* exercise.json, which tt exercise start leaves: the exercise, the time, and those of the course's variables (PRESET, LONG, ...)
+ * that its commands name and that were set. */
+tt_status tt_exercise_note(const struct tt_exercise *e, const char *folder);
+/* The exercise that was started in the folder; 0 where there is no note. */
+tt_status tt_exercise_noted(const char *folder, int64_t *number);
+/* Reads the note; an error where this exercise was not started in the folder. */
 tt_status tt_exercise_started(struct tt_marked *m);
+/* ${NAME} and ${NAME:-otherwise} as the folder was started; DIR is the folder. Unknown names without otherwise stay. */
+void tt_exercise_expand(const struct tt_marked *m, const char *text, char *out, size_t size);
 /* Opens the run or says in `refusal` why not; an error is one of the exercise itself. */
 tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded);
 /* One question, with the answer as it stands in the worksheet (NULL: not there). */

@@ -96,6 +96,12 @@ static const char *sign_of(const struct tt_json *q)
     return " ";
 }
 
+static bool taken(const struct tt_json *run)
+{
+    const struct tt_json *t = tt_json_get(run, "taken");
+    return t && t->boolean;
+}
+
 /* Another learner whose run is the very same profile; NULL: none. Recorded profiles are everybody's. */
 static const char *shares_run(struct tt_json *const *results, int n, int own)
 {
@@ -103,12 +109,12 @@ static const char *shares_run(struct tt_json *const *results, int n, int own)
     for (const struct tt_json *r = runs ? runs->first : NULL; r; r = r->next) {
         const char *seal = tt_json_string(r, "seal", "");
         const struct tt_json *recorded = tt_json_get(r, "recorded");
-        if (!seal[0] || (recorded && recorded->boolean)) continue;
+        if (!seal[0] || !taken(r) || (recorded && recorded->boolean)) continue;
         for (int i = 0; i < n; i++) {
             if (i == own || !strcmp(learner_of(results[i]), learner_of(results[own]))) continue;
             const struct tt_json *others = tt_json_get(results[i], "runs");
             for (const struct tt_json *o = others ? others->first : NULL; o; o = o->next)
-                if (!strcmp(tt_json_string(o, "seal", ""), seal)) return learner_of(results[i]);
+                if (taken(o) && !strcmp(tt_json_string(o, "seal", ""), seal)) return learner_of(results[i]);
         }
     }
     return NULL;
@@ -121,7 +127,7 @@ static void learner_line(struct tt_json *const *results, int n, int i, const str
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next)
         tt_text_printf(out, " %s", sign_of(question(r, tt_json_string(q, "id", ""))));
     const char *other = shares_run(results, n, i);
-    if (other) tt_text_printf(out, "  has a run of %s", other);
+    if (other) tt_text_printf(out, "  shares a run with %s", other);
     tt_text_puts(out, "\n");
 }
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "profiling/exercise.h"
+#include "profiling/exercise_parts.h"
 
 enum { CANDIDATES = 256, PLACES = 16 };
 
@@ -15,7 +16,7 @@ struct candidate {
     double value;
 };
 
-static void because(struct tt_mark *m, enum tt_mark_kind kind, const char *reason)
+void tt_exercise_because(struct tt_mark *m, enum tt_mark_kind kind, const char *reason)
 {
     m->kind = kind;
     snprintf(m->reason, sizeof m->reason, "%s", reason);
@@ -23,58 +24,10 @@ static void because(struct tt_mark *m, enum tt_mark_kind kind, const char *reaso
 
 static void right_or_wrong(struct tt_mark *m, bool right, const char *reason)
 {
-    because(m, right ? TT_MARK_RIGHT : TT_MARK_WRONG, right ? "" : reason);
+    tt_exercise_because(m, right ? TT_MARK_RIGHT : TT_MARK_WRONG, right ? "" : reason);
 }
 
 /* ---- numbers ---- */
-
-/* Nothing, the unit, or of a plain number that it is so many times. */
-static bool is_unit(const struct tt_question *q, const char *text)
-{
-    return !*text || (q->unit ? !strcmp(text, q->unit) : !strcmp(text, "x") || !strcmp(text, "×") || !strcmp(text, "times"));
-}
-
-/* A decimal number, then perhaps its unit. */
-static bool read_number(const struct tt_question *q, struct tt_mark *m, double *out)
-{
-    char *end, reason[300];
-    *out = strtod(m->given, &end);
-    bool number = end > m->given && isfinite(*out) && !memchr(m->given, 'x', (size_t)(end - m->given)) && !memchr(m->given, 'X', (size_t)(end - m->given));
-    while (*end == ' ') end++;
-    if (number && is_unit(q, end)) return true;
-    if (number && *end == ',')
-        snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark", m->given);
-    else if (number && q->unit)
-        snprintf(reason, sizeof reason, "\"%.80s\": give it in %s", m->given, q->unit);
-    else
-        snprintf(reason, sizeof reason, "\"%.80s\" is no number; write it like 12.5", m->given);
-    because(m, TT_MARK_UNKNOWN, reason);
-    return false;
-}
-
-static bool near(const struct tt_question *q, double x, double right)
-{
-    return fabs(x - right) <= q->tolerance * fabs(right) + q->slack;
-}
-
-/* What a wrong number looks like. */
-static const char *slip(const struct tt_question *q, double x, double right)
-{
-    static const struct {
-        double factor;
-        const char *what;
-    } slips[] = {{1e3, "1000 times too large: is it in the right unit?"},   {1e-3, "1000 times too small: is it in the right unit?"},
-                 {1e6, "1000000 times too large: is it in the right unit?"}, {1e-6, "1000000 times too small: is it in the right unit?"},
-                 {1e2, "100 times too large: a fraction is wanted, not a percentage"},
-                 {1e-2, "100 times too small: a percentage is wanted, not a fraction"},
-                 {1e9, "1e9 times too large: is it in the right unit?"},      {1e-9, "1e9 times too small: is it in the right unit?"},
-                 {0x1p20 / 1e6, "MiB (1048576 bytes) or MB (1000000)?"},       {1e6 / 0x1p20, "MiB (1048576 bytes) or MB (1000000)?"}};
-    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
-        if (near(q, x / slips[i].factor, right)) return slips[i].what;
-    if (x != 0 && right != 0 && near(q, 1 / x, right)) return "the reciprocal of what is wanted";
-    if (near(q, -x, right)) return "the sign is the other way round";
-    return x > right ? "too large for this run" : "too small for this run";
-}
 
 static tt_status formula_number(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope, double *out)
 {
@@ -91,12 +44,13 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
     double right, x;
     TT_TRY(formula_number(q, q->answer, scope, &right));
     if (!isfinite(right)) {
-        because(m, TT_MARK_PASSED, "the profile has no such figure");
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
         return TT_OK;
     }
     bool whole = fabs(right) < 1e15 && right == trunc(right);
     snprintf(m->right, sizeof m->right, "%.*g%s%s", whole ? 15 : 6, right, q->unit ? " " : "", q->unit ? q->unit : "");
-    if (m->given[0] && read_number(q, m, &x)) right_or_wrong(m, near(q, x, right), slip(q, x, right));
+    if (m->given[0] && tt_exercise_number(q, m, &x))
+        right_or_wrong(m, tt_exercise_near(q, x, right), tt_exercise_slip(q, x, right, m->given, scope->used));
     return TT_OK;
 }
 
@@ -106,12 +60,12 @@ static tt_status judge_range(const struct tt_question *q, struct tt_formula_scop
     if (q->at_least) TT_TRY(formula_number(q, q->at_least, scope, &low));
     if (q->at_most) TT_TRY(formula_number(q, q->at_most, scope, &high));
     if (isnan(low) || isnan(high)) {
-        because(m, TT_MARK_PASSED, "the profile has no such figure");
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
         return TT_OK;
     }
     snprintf(m->right, sizeof m->right, "from %.6g to %.6g", low, high);
-    if (m->given[0] && read_number(q, m, &x))
-        right_or_wrong(m, x >= low && x <= high, x < low ? "smaller than this run allows" : "larger than this run allows");
+    if (m->given[0] && tt_exercise_number(q, m, &x))
+        right_or_wrong(m, x >= low && x <= high, tt_exercise_outside(x < low, scope->used));
     return TT_OK;
 }
 
@@ -126,16 +80,37 @@ static bool listed(const struct tt_yaml *list, const char *word)
     return false;
 }
 
+static void none_of(struct tt_mark *m, const char *word)
+{
+    m->kind = TT_MARK_UNKNOWN;
+    snprintf(m->reason, sizeof m->reason, "\"%.60s\" is none of:", word);
+}
+
+static void or_of(struct tt_mark *m, const char *name)
+{
+    size_t n = strlen(m->reason);
+    bool room = n + strlen(name) + 8 < sizeof m->reason;
+    if (room || m->reason[n - 1] != '.')
+        snprintf(m->reason + n, sizeof m->reason - n, "%s %s", m->reason[n - 1] == ':' ? "" : ",", room ? name : "...");
+}
+
+static int by_letters(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* The names in the order of the alphabet: that of a profile would tell the answer. */
+static void or_any(struct tt_mark *m, const char **names, int n)
+{
+    qsort(names, (size_t)n, sizeof *names, by_letters);
+    for (int i = 0; i < n; i++)
+        if (!i || strcmp(names[i], names[i - 1])) or_of(m, names[i]);
+}
+
 /* Whether it is one of the words that may be chosen; when not, says so. */
 static bool allowed(const struct tt_question *q, struct tt_mark *m, const char *word)
 {
     const struct tt_yaml *list = q->items ? q->items : q->choices;
     if (!list || listed(list, word)) return true;
-    size_t n = (size_t)snprintf(m->reason, sizeof m->reason, "\"%.60s\" is none of:", word);
-    for (const struct tt_yaml *y = list->first; y && n < sizeof m->reason; y = y->next)
-        n += (size_t)snprintf(m->reason + n, sizeof m->reason - n, "%s %s", y == list->first ? "" : ",",
-                              list->kind == TT_YAML_MAP ? y->key : y->text);
-    m->kind = TT_MARK_UNKNOWN;
+    none_of(m, word);
+    for (const struct tt_yaml *y = list->first; y; y = y->next) or_of(m, list->kind == TT_YAML_MAP ? y->key : y->text ? y->text : "");
     return false;
 }
 
@@ -175,7 +150,7 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
     int n;
     TT_TRY(from_items(q, scope, c, &n));
     if (!n) {
-        because(m, TT_MARK_PASSED, "the profile has no such figures");
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figures");
         return TT_OK;
     }
     qsort(c, (size_t)n, sizeof *c, descending);
@@ -186,12 +161,37 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
     return TT_OK;
 }
 
-static bool among(const struct tt_formula_value *v, const char *word)
+/* "gemm 1024x256x1024", as tables print a product: its name without its shape. */
+static void without_shape(char *word)
+{
+    char *space = strrchr(word, ' ');
+    if (space && space > word && isdigit((unsigned char)space[1]) && strspn(space + 1, "0123456789x") == strlen(space + 1)) *space = 0;
+}
+
+static bool among(const struct tt_formula_value *v, int n, const char *word)
 {
     if (!strcasecmp(v->word, word)) return true;
-    for (int i = 0; i < v->count; i++)
+    for (int i = 0; i < n; i++)
         if (!strcasecmp(tt_formula_row_name(v->cells[i].row), word)) return true;
     return false;
+}
+
+/* Against the right word, or the names of the rows it was taken from. */
+static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, struct tt_mark *m)
+{
+    char word[600];
+    snprintf(word, sizeof word, "%s", m->given);
+    without_shape(word);
+    if (!allowed(q, m, word)) return;
+    if (v->compared && !among(v, v->compared, word)) {
+        const char *names[CANDIDATES];
+        int n = v->compared < CANDIDATES ? v->compared : CANDIDATES;
+        for (int i = 0; i < n; i++) names[i] = tt_formula_row_name(v->cells[i].row);
+        none_of(m, word);
+        or_any(m, names, n);
+        return;
+    }
+    right_or_wrong(m, among(v, v->count, word), "your run says otherwise");
 }
 
 static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -203,10 +203,10 @@ static tt_status judge_choice(const struct tt_question *q, struct tt_formula_sco
     scope->closeness = 0;
     if (!st && v.kind != TT_FORMULA_WORD && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s gives no word", q->answer);
     if (!st && (v.kind == TT_FORMULA_MISSING || !v.word[0])) {
-        because(m, TT_MARK_PASSED, "the profile does not say");
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile does not say");
     } else if (!st) {
         snprintf(m->right, sizeof m->right, "%s", v.word);
-        if (m->given[0] && allowed(q, m, m->given)) right_or_wrong(m, among(&v, m->given), "your run says otherwise");
+        if (m->given[0]) choose_word(q, &v, m);
     }
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
@@ -217,14 +217,14 @@ static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scop
     struct tt_formula_value v;
     tt_status st = tt_formula(q->answer, scope, &v);
     if (!st && v.kind == TT_FORMULA_MISSING) {
-        because(m, TT_MARK_PASSED, "the profile does not say");
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile does not say");
     } else if (!st && v.kind != TT_FORMULA_TRUTH) {
         st = tt_fail(TT_USAGE, "%s is neither true nor false", q->answer);
     } else if (!st) {
         const char *right = v.number != 0 ? "true" : "false";
         snprintf(m->right, sizeof m->right, "%s", right);
         if (m->given[0] && strcasecmp(m->given, "true") && strcasecmp(m->given, "false"))
-            because(m, TT_MARK_UNKNOWN, "write true or false");
+            tt_exercise_because(m, TT_MARK_UNKNOWN, "write true or false");
         else if (m->given[0])
             right_or_wrong(m, !strcasecmp(m->given, right), "in your run it is the other way round");
     }
@@ -266,20 +266,27 @@ static void judge_places(const struct tt_question *q, const struct candidate *c,
     int given = split(m->given, words), wanted = q->count < n ? (int)q->count : n;
     if (given != wanted) {
         snprintf(reason, sizeof reason, "%d names are wanted, largest first, and %d are there", wanted, given);
-        because(m, TT_MARK_UNKNOWN, reason);
+        tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
         return;
     }
     for (int i = 0; i < wanted; i++) {
         const struct candidate *own = named(c, n, words[i]);
         bool twice = false;
         if (!own && !allowed(q, m, words[i])) return;
+        if (!own && !q->items && !q->choices) {
+            const char *names[CANDIDATES];
+            for (int j = 0; j < n; j++) names[j] = c[j].name;
+            none_of(m, words[i]);
+            or_any(m, names, n);
+            return;
+        }
         for (int j = 0; j < i; j++) twice |= !strcasecmp(words[i], words[j]);
         if (own && !twice && close_to(q, own->value, c[i].value)) continue;
         snprintf(reason, sizeof reason, "%.60s is not number %d in your run", words[i], i + 1);
-        because(m, TT_MARK_WRONG, reason);
+        tt_exercise_because(m, TT_MARK_WRONG, reason);
         return;
     }
-    because(m, TT_MARK_RIGHT, "");
+    tt_exercise_because(m, TT_MARK_RIGHT, "");
 }
 
 static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -289,7 +296,7 @@ static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_sc
     int n = 0;
     tt_status st = q->items ? from_items(q, scope, c, &n) : tt_formula(q->answer, scope, &v);
     if (!st && !q->items) st = from_rows(q, &v, c, &n);
-    if (!st && !n) because(m, TT_MARK_PASSED, "the profile has no such figures");
+    if (!st && !n) tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figures");
     if (!st && n) {
         qsort(c, (size_t)n, sizeof *c, descending);
         size_t at = 0;
@@ -307,7 +314,7 @@ static void judge_text(const struct tt_question *q, struct tt_mark *m)
     char reason[100];
     for (const char *s = m->given; *s; s++) words += !isspace((unsigned char)*s) && (s == m->given || isspace((unsigned char)s[-1]));
     snprintf(reason, sizeof reason, "a sentence of at least %lld words is wanted", (long long)q->words);
-    if (words) because(m, words >= q->words ? TT_MARK_RIGHT : TT_MARK_UNKNOWN, words >= q->words ? "" : reason);
+    if (words) tt_exercise_because(m, words >= q->words ? TT_MARK_RIGHT : TT_MARK_UNKNOWN, words >= q->words ? "" : reason);
 }
 
 /* ---- all kinds ---- */
@@ -330,7 +337,7 @@ static tt_status demand(const struct tt_question *q, struct tt_formula_scope *sc
     tt_status st = tt_formula(q->must, scope, &v);
     if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
     if (!st && v.kind == TT_FORMULA_TRUTH && v.number == 0)
-        because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, and measure it again");
+        tt_exercise_because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, and measure it again");
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }
@@ -343,6 +350,7 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
     take_answer(answer, m);
     scope->run = q->run;
     scope->lacking = NULL;
+    scope->used = false;
     if (judges[q->kind]) TT_TRY(judges[q->kind](q, scope, m));
     if (!judges[q->kind]) judge_text(q, m);
     return demand(q, scope, m);

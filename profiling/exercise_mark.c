@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "profiling/exercise.h"
+#include "profiling/exercise_parts.h"
 
 const char *const tt_mark_names[TT_MARK_KINDS] = {"right", "wrong", "empty", "unknown", "passed over", "refused"};
 
@@ -21,6 +21,10 @@ static tt_status no_such_question(const struct tt_exercise *e, const struct tt_y
 static tt_status check_answers(const struct tt_exercise *e, const struct tt_yaml *sheet, const char *path)
 {
     const struct tt_yaml *answers = tt_yaml_get(sheet, "answers");
+    for (const struct tt_yaml *y = sheet->kind == TT_YAML_MAP ? sheet->first : NULL; y; y = y->next)
+        if (strcmp(y->key, "exercise") && strcmp(y->key, "learner") && strcmp(y->key, "runs") && strcmp(y->key, "answers"))
+            return tt_fail(TT_USAGE, "%s: line %d: \"%s\" stands outside of answers:, where nobody reads it; indent it by two spaces", path,
+                           y->line, y->key);
     if (!answers || answers->kind != TT_YAML_MAP) return tt_fail(TT_USAGE, "%s: there are no answers: in it", path);
     for (const struct tt_yaml *y = answers->first; y; y = y->next) {
         bool known = false;
@@ -108,11 +112,21 @@ tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, cons
 void tt_marked_free(struct tt_marked *m)
 {
     for (int i = 0; i < TT_EXERCISE_RUNS; i++) tt_json_free(m->runs[i].profile);
+    tt_json_free(m->note);
     free(m->marks);
     *m = (struct tt_marked){0};
 }
 
 /* ---- what is shown ---- */
+
+static void show_absent(const struct tt_marked *m, const struct tt_exercise_run *run, struct tt_text *out)
+{
+    char command[400];
+    tt_exercise_expand(m, run->command, command, sizeof command);
+    tt_text_printf(out, "run %-18s not there: what is asked about it is passed over", run->name);
+    if (run->recorded) tt_text_printf(out, "; to have it: %s", command);
+    tt_text_puts(out, "\n");
+}
 
 static void show_runs(const struct tt_marked *m, struct tt_text *out)
 {
@@ -122,7 +136,7 @@ static void show_runs(const struct tt_marked *m, struct tt_text *out)
         if (r->profile)
             tt_text_printf(out, "run %-18s %s, %s, seal %.8s%s\n", name, r->device, r->created, r->seal, r->recorded ? ", recorded" : "");
         else if (r->absent && m->exercise->runs[i].optional)
-            tt_text_printf(out, "run %-18s not there, and not needed\n", name);
+            show_absent(m, &m->exercise->runs[i], out);
         else
             tt_text_printf(out, "run %-18s refused: %s\n", name, r->refusal);
     }
@@ -146,6 +160,7 @@ void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_text_printf(out, "exercise %lld: %s%s%s\n", (long long)m->exercise->number, m->exercise->title, m->learner[0] ? ", " : "", m->learner);
     show_runs(m, out);
     for (int i = 0; i < m->exercise->question_count; i++) show_mark(&m->exercise->questions[i], &m->marks[i], reveal, out);
+    tt_exercise_noise(m, out);
     tt_text_printf(out, "score %g of %g", m->points, m->most);
     if (m->extra > 0) tt_text_printf(out, ", and %g more", m->extra);
     tt_text_printf(out, "%s\n", m->passed ? ": all right" : "");

@@ -46,15 +46,26 @@ static bool one_of(const struct tt_yaml *wanted, const char *text)
     return false;
 }
 
-static void check_required(const struct tt_exercise_run *run, struct tt_marked_run *r)
+/* "${LONG}" is the size that the exercise was started with; where none was noted, nothing is asked. */
+static bool as_started(const struct tt_marked *m, const struct tt_yaml *y, const char *text, char wanted[160])
 {
+    bool size = y->text && y->text[0] == '$';
+    snprintf(wanted, 160, "%s", y->kind != TT_YAML_LIST ? y->text ? y->text : "" : y->first && y->first->text ? y->first->text : "");
+    if (!size) return one_of(y, text);
+    tt_exercise_expand(m, y->text, wanted, 160);
+    return wanted[0] == '$' || !strcmp(wanted, text);
+}
+
+static void check_required(const struct tt_marked *m, const struct tt_exercise_run *run, struct tt_marked_run *r)
+{
+    char text[160], wanted[160], command[400];
+    tt_exercise_expand(m, run->command, command, sizeof command);
     for (const struct tt_yaml *y = run->require ? run->require->first : NULL; y && r->profile; y = y->next) {
-        char text[160];
         text_at(r->profile, y->key, text, sizeof text);
-        if (one_of(y, text)) continue;
-        const char *wanted = y->kind == TT_YAML_LIST ? y->first ? y->first->text : "" : y->text;
-        refuse(r, "its %s is \"%.80s\", and the exercise asks for \"%.80s\"; measure it with: %.220s", y->key, text,
-               wanted ? wanted : "", run->command);
+        if (as_started(m, y, text, wanted)) continue;
+        bool size = y->text && y->text[0] == '$';
+        refuse(r, "its %.60s is \"%.80s\", and %s \"%.80s\"%s; measure it with: %.260s", y->key, text,
+               size ? "this folder was started for" : "the exercise asks for", wanted, size ? " (see exercise.json)" : "", command);
     }
 }
 
@@ -70,6 +81,10 @@ static void check_sheet(const struct tt_yaml *sheet, const char *name, struct tt
     if (!r->profile || !noted || !noted->text || !noted->text[0]) return;
     size_t n = strlen(noted->text);
     if (n >= 6 && n <= TT_SHA256_DIGITS && !strncmp(noted->text, r->seal, n)) return;
+    if (n < 6) {
+        refuse(r, "the worksheet has \"%s\" for its seal; write at least 6 characters of it, best the 8 that tt profile printed", noted->text);
+        return;
+    }
     refuse(r, "the worksheet was filled in from a run with the seal \"%.16s\", and this one has %.8s; read its figures anew", noted->text,
            r->seal);
 }
@@ -112,13 +127,14 @@ static tt_status open_file(const char *path, struct tt_marked_run *r)
     return st;
 }
 
-static void open_run(const struct tt_exercise_run *run, const char *folder, const char *recorded, struct tt_marked_run *r)
+static void open_run(const struct tt_marked *m, const struct tt_exercise_run *run, const char *recorded, struct tt_marked_run *r)
 {
-    char path[1400];
-    snprintf(path, sizeof path, "%s/%s/profile.json", folder, run->name);
+    char path[1400], command[400];
+    snprintf(path, sizeof path, "%s/%s/profile.json", m->folder, run->name);
     r->absent = !tt_is_file(path);
     if (r->absent) {
-        refuse(r, "it is not there; make it with: %.300s", run->command);
+        tt_exercise_expand(m, run->command, command, sizeof command);
+        refuse(r, "it is not there; make it with: %s", command);
         return;
     }
     tt_status st = open_file(path, r);
@@ -128,7 +144,7 @@ static void open_run(const struct tt_exercise_run *run, const char *folder, cons
     text_at(r->profile, "run.created", r->created, sizeof r->created);
     text_at(r->profile, "run.device", r->device, sizeof r->device);
     r->recorded = is_recorded(run, recorded, r->seal);
-    check_required(run, r);
+    check_required(m, run, r);
 }
 
 /* ---- together ---- */
@@ -141,12 +157,14 @@ static void check_distinct(struct tt_marked *m, int i)
             refuse(r, "it is the same profile as %s; measure each of them", m->exercise->runs[j].name);
 }
 
-static void check_same(struct tt_marked *m, int i)
+/* With the first of the learner's own runs; a recorded one is of another machine. */
+static void check_same(struct tt_marked *m, const struct tt_yaml *paths, int i)
 {
     char first[160], own[160];
     int j = 0;
-    while (j < i && !m->runs[j].profile) j++;
-    for (const struct tt_yaml *y = m->exercise->same ? m->exercise->same->first : NULL; y && j < i && m->runs[i].profile; y = y->next) {
+    while (j < i && (!m->runs[j].profile || m->runs[j].recorded)) j++;
+    if (m->runs[i].recorded) return;
+    for (const struct tt_yaml *y = paths ? paths->first : NULL; y && j < i && m->runs[i].profile; y = y->next) {
         if (!y->text) continue;
         text_at(m->runs[j].profile, y->text, first, sizeof first);
         text_at(m->runs[i].profile, y->text, own, sizeof own);
@@ -156,47 +174,15 @@ static void check_same(struct tt_marked *m, int i)
     }
 }
 
-/* Often it is the folder of a profile, or one below. */
-static tt_status not_started(const struct tt_marked *m)
-{
-    char above[1400];
-    snprintf(above, sizeof above, "%s/../exercise.json", m->folder);
-    if (tt_is_file(above))
-        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but the one above it is: tt exercise check %lld %s/..", m->folder,
-                       (long long)m->exercise->number, m->folder);
-    return tt_fail(TT_USAGE, "%s is no folder of an exercise; make one with: tt exercise start %lld %s", m->folder,
-                   (long long)m->exercise->number, m->folder);
-}
-
-/* It has to be this exercise. */
-tt_status tt_exercise_started(struct tt_marked *m)
-{
-    char path[1400], *text;
-    size_t n;
-    struct tt_json *root;
-    int64_t number = 0;
-    snprintf(path, sizeof path, "%s/exercise.json", m->folder);
-    if (!tt_is_file(path)) return not_started(m);
-    TT_TRY(tt_file_read(path, 1 << 16, &text, &n));
-    tt_status st = tt_json_parse(text, n, &root);
-    free(text);
-    if (st) return tt_context(st, "%s", path);
-    tt_json_int(root, "exercise", 0, 1000, &number);
-    snprintf(m->started, sizeof m->started, "%s", tt_json_string(root, "started", ""));
-    tt_json_free(root);
-    if (number == m->exercise->number) return TT_OK;
-    return tt_fail(TT_USAGE, "%s is a folder of exercise %lld, not of %lld", m->folder, (long long)number,
-                   (long long)m->exercise->number);
-}
-
 tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded)
 {
     for (int i = 0; i < m->exercise->run_count; i++) {
-        open_run(&m->exercise->runs[i], m->folder, recorded, &m->runs[i]);
+        open_run(m, &m->exercise->runs[i], recorded, &m->runs[i]);
         check_time(m->started, &m->runs[i]);
         check_sheet(sheet, m->exercise->runs[i].name, &m->runs[i]);
         check_distinct(m, i);
-        check_same(m, i);
+        check_same(m, m->exercise->same, i);
+        check_same(m, m->exercise->runs[i].same, i);
     }
     return TT_OK;
 }

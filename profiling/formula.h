@@ -26,6 +26,7 @@ struct tt_formula_value {
     char word[128];
     struct tt_formula_cell *cells; /* of rows; of a word from argmax or argmin the rows that came close, best first */
     int count;
+    int compared; /* of a word from argmax or argmin: as many of the cells there are in all, also those that did not come close */
 };
 
 struct tt_formula_run {
@@ -39,6 +40,7 @@ struct tt_formula_scope {
     const char *run;     /* of paths that name none; NULL: the first */
     double closeness;    /* how near to the largest a row has to be, relatively, to count as the largest too */
     const char *lacking; /* evaluating sets it to a run that was needed and is NULL; clear it before */
+    bool used;           /* evaluating sets it when a profile was read at all; clear it before */
 };
 
 /* Errors are TT_USAGE and say what in the formula cannot be. Free the value, also after a failure. */

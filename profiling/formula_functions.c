@@ -108,7 +108,7 @@ static tt_status extreme(struct tt_formula_parser *p, const char *name, const va
     double best = tt_formula_cell_number(&cells[0]), room = fabs(best) * p->scope->closeness;
     int close = 1;
     while (close < n && fabs(tt_formula_cell_number(&cells[close]) - best) <= room) close++;
-    *out = (value){.kind = TT_FORMULA_WORD, .cells = cells, .count = close};
+    *out = (value){.kind = TT_FORMULA_WORD, .cells = cells, .count = close, .compared = n};
     snprintf(out->word, sizeof out->word, "%s", tt_formula_row_name(cells[0].row));
     return TT_OK;
 }
@@ -160,7 +160,7 @@ static tt_status choose(struct tt_formula_parser *p, const char *name, const val
     if (chosen->kind == TT_FORMULA_ROWS) return tt_formula_error(p, "if gives no lists; take its sum, max, ...");
     *out = *chosen;
     out->cells = NULL;
-    out->count = 0;
+    out->count = out->compared = 0;
     return TT_OK;
 }
 

@@ -104,8 +104,7 @@ struct tt_profile_efficiency {
     double mfu_full_percent, mfu_full_datasheet_percent; /* step_flops_full */
     double bandwidth_percent;                            /* bytes_per_second over copy_bytes_per_second */
     double ridge, ridge_datasheet;                       /* FLOP/byte where the roofs meet */
-    char mfu_class[48];  /* of mfu_percent, below 20, 40, to 60, above: "severely underused (launch overhead)", "memory-bound",
-                          * "mixed", "compute-bound" */
+    char mfu_class[48];  /* of mfu_percent, below 20, 40, to 60, above: "low", "moderate", "good", "high" */
     char bound[16];      /* "memory" or "compute": intensity against the ridge */
     char roofs_measured[32]; /* when the two rates were, as run.created; "": not known */
     bool roofs_kept;         /* by an earlier run */

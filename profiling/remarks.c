@@ -44,16 +44,14 @@ void tt_gap_remark(const struct tt_profile *p, char out[400])
              tt_si_time(-p->step.gap_seconds, more), -100 * p->step.gap_fraction);
 }
 
-/* The class goes by the rate alone and the roof by the intensity alone; they may name different things. */
+/* The class goes by the rate alone and the roof by the intensity alone. */
 void tt_bound_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
-    bool agree = strncmp(e->mfu_class, e->bound, strlen(e->bound)) == 0;
     out[0] = 0;
     if (!e->bound[0]) return;
-    int n = snprintf(out, 400, "By its intensity the roof over the step is that of %s", e->bound);
-    snprintf(out + n, 400 - (size_t)n, "%s",
-             agree ? ", as its class says."
-                   : "; the class goes by the utilisation alone, and says how far below that roof the step is, not "
-                     "what limits it. What limits each group stands in its column bound.");
+    snprintf(out, 400,
+             "By its intensity the roof over the step is that of %s; the class goes by the utilisation alone, and does not say "
+             "what limits the step. What limits each group stands in its column bound.",
+             e->bound);
 }

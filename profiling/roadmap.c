@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "profiling/compare.h"
 #include "profiling/exercise.h"
 
@@ -45,7 +46,10 @@ static tt_status read_step(const struct tt_yaml *y, struct step *s)
     if (!s->run) return tt_fail(TT_USAGE, "line %d: run, the folder of a profile, is missing", y->line);
     s->name = text(y, "name", s->run);
     s->again = text(y, "again", NULL);
-    return number(y, "predicted", NAN, &s->predicted);
+    TT_TRY(number(y, "predicted", NAN, &s->predicted));
+    if (s->predicted <= 0 || s->predicted > 10)
+        return tt_fail(TT_USAGE, "line %d: predicted is how many times as fast as the step before, 0 to 10: 1.2 is 20 %% faster", y->line);
+    return TT_OK;
 }
 
 static tt_status read_steps(const struct tt_yaml *tree, struct roadmap *r)
@@ -177,6 +181,8 @@ static tt_status measure(const struct roadmap *r, struct tt_text *out, bool *pas
     for (int i = 0; i < r->n && !st; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/%s", r->folder, r->steps[i].run);
         list[i] = paths[i];
+        if (!tt_is_dir(paths[i]))
+            st = tt_fail(TT_USAGE, "the run %s is not there yet: tt profile ... --out %s; or take the step out of roadmap.yaml", r->steps[i].run, paths[i]);
     }
     if (!st) st = tt_compare(list, r->n, c);
     if (!st && c->n != r->n) st = tt_fail(TT_USAGE, "every run has to be the folder of one profile");

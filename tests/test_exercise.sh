@@ -96,7 +96,8 @@ answer wrong mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) 
 answer wrong top_groups "[a, b, c]"
 answer wrong first_idea '"no"'
 expect 6 "too small for this run" "$TT" exercise check 1 wrong
-for question in kernels step_ms largest_group mostly_gemm top_groups; do marked wrong $question; done
+for question in kernels step_ms mostly_gemm; do marked wrong $question; done
+for question in largest_group top_groups; do marked unknown $question; done
 marked unknown tokens_per_second
 marked unknown first_idea
 marked right parameters
@@ -106,6 +107,9 @@ expect 6 '"mark": "wrong"' "$TT" exercise check 1 wrong --json
 answer wrong kernels "7 # twice"
 sed -i 's/^  kernels:/  kernles:/' wrong/worksheet.yaml
 expect 2 "no question \"kernles\"; did you mean kernels?" "$TT" exercise check 1 wrong
+sed -i 's/^  kernles:/  kernels:/' wrong/worksheet.yaml
+echo "kernels: 7" >>wrong/worksheet.yaml
+expect 2 '"kernels" stands outside of answers:' "$TT" exercise check 1 wrong
 printf 'answers: [\n' >wrong/worksheet.yaml
 expect 2 "worksheet.yaml: line" "$TT" exercise check 1 wrong
 rm wrong/worksheet.yaml
@@ -145,6 +149,8 @@ cp -r ada early && sed -i 's/"started": ".*"/"started": "2999-01-01T00:00:00Z"/'
 expect 6 "before this exercise was started" "$TT" exercise check 1 early
 cp -r ada again && "$TT" profile $tiny $quick --version baseline --out again/baseline >out 2>err
 expect 6 "filled in from a run with the seal" "$TT" exercise check 1 again
+cp -r ada short && answer short baseline '"abc"'
+expect 6 "at least 6 characters" "$TT" exercise check 1 short
 cp -r ada broken && echo "{" >broken/baseline/profile.json
 expect 6 "cannot be read" "$TT" exercise check 1 broken
 "$TT" exercise start 4 four >out 2>err
@@ -153,6 +159,35 @@ cp -r ada/baseline four/qkv
 sed -i 's/"started": ".*"/"started": "2000-01-01T00:00:00Z"/' four/exercise.json
 expect 6 'its run.fuse is ""' "$TT" exercise check 4 four
 passed "refused runs"
+
+# what the folder was started for: sizes of other runs are refused, and commands are printed with them
+expect 0 "then    tt exercise check" env PRESET=tiny STEPS=2 LONG=32 SMALL=2 LARGE=4 "$TT" exercise start 6 six
+grep -q '"LARGE": "4"' six/exercise.json || fail "start does not note the sizes"
+grep -q LONG six/exercise.json && fail "start notes what no command of the exercise takes"
+expect 6 "make it with: tt profile --preset tiny --version fused --graph off --num-steps 2 --out plain" "$TT" exercise check 6 six
+expect 6 "passed over; to have it: tt exercise start 6 six --recorded" "$TT" exercise check six
+expect 0 "run     h200 is h200-small, recorded" "$TT" exercise start 6 six --recorded
+expect 2 "not empty" "$TT" exercise start 5 six --recorded
+expect 6 "run h200 " "$TT" exercise check 6 six
+"$TT" profile --preset tiny $tiny $quick --version fused --graph off --out six/plain >out 2>err || fail "no profile plain"
+"$TT" profile --preset small $tiny $quick --version fused --out six/graph >out 2>err || fail "no profile graph"
+"$TT" profile --preset tiny $tiny $quick --version fused --batch-size 3 --fault host-wait --out six/wait >out 2>err || fail "no profile wait"
+"$TT" profile --preset tiny $tiny $quick --version fused --fuse no-norm --batch-size 2 --out six/small_batch >out 2>err || fail "no profile small_batch"
+"$TT" profile --preset tiny $tiny $quick --version fused --batch-size 2 --out six/large_batch >out 2>err || fail "no profile large_batch"
+expect 6 'run plain ' "$TT" exercise check 6 six
+for words in 'run graph .*its run.preset is "small", and this folder was started for "tiny"' 'run wait .*its run.batch_size is "3", and that of plain is "4"' \
+    'run small_batch .*its run.fuse is "no-norm"' 'run large_batch .*its run.batch_size is "2", and this folder was started for "4"'; do
+    grep -qE "$words" out || fail "not refused: $words"
+done
+cd six || exit 1
+expect 6 "exercise 6: The host" "$TT" exercise check
+expect 6 "exercise 6: The host" "$TT" exercise check 6
+expect 0 "hint 1" "$TT" exercise hint
+rm -f out err
+cd .. || exit 1
+expect 2 "or the folder of one" "$TT" exercise check
+expect 2 "or the folder of one" "$TT" exercise check nothing
+passed "the sizes of the folder"
 
 "$TT" exercise start 3 three --recorded >out 2>err || fail "no recorded profiles"
 expect 6 ", recorded" "$TT" exercise check 3 three
@@ -163,7 +198,7 @@ sed -i 's/"Ada"/"=Bob"/' class/bob/first/worksheet.yaml
 answer class/bob/first kernels 1
 "$TT" exercise check 1 class/ada >out 2>err
 "$TT" exercise check 1 class/bob/first >out 2>err
-expect 0 "has a run of Ada" "$TT" exercise class class --csv class.csv
+expect 0 "shares a run with Ada" "$TT" exercise class class --csv class.csv
 grep -qE '^  kernels +right: 1 of 2' out || fail "the class does not count"
 grep -q "^\"'=Bob\",1,kernels,wrong,0,\"1\"" class.csv || fail "class.csv: $(grep kernels class.csv)"
 expect 2 "no result.json" "$TT" exercise class nothing
@@ -182,6 +217,10 @@ sed -i 's/throughput: .*/throughput: 1000/' road/roadmap.yaml
 expect 6 "gate throughput     fails" "$TT" exercise roadmap road
 sed -i 's/again: again/again: fused/' road/roadmap.yaml
 expect 6 "measure a second one" "$TT" exercise roadmap road
+sed -i 's/predicted: .*/predicted: 20/' road/roadmap.yaml
+expect 2 "1.2 is 20 % faster" "$TT" exercise roadmap road
+sed -i 's/predicted: .*/predicted: 1.2/; s/run: fused/run: nobody/' road/roadmap.yaml
+expect 2 "nobody is not there yet" "$TT" exercise roadmap road
 printf 'steps: []\n' >road/roadmap.yaml
 expect 2 "steps" "$TT" exercise roadmap road
 passed "roadmap"
@@ -194,6 +233,23 @@ name=$(sed 's/:.*//' out)
 expect 1 "differ" "$TT" check grads $tiny --fault wrong-stride --against baseline
 expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
 passed "faults"
+
+# right for every fault: does it compute something else, or the same more slowly? Once is enough: not under sanitizers.
+kind_of() {
+    "$TT" exercise solution 9 --fault random:$1 | grep -q "^$2:" || return # on a GPU some seeds draw another
+    "$TT" profile $learn --fault random:$1 --out nine/patient >out 2>err || fail "no patient with $2"
+    answer nine kind_of_fault "$3"
+    "$TT" exercise check 9 nine >out 2>err
+    marked right kind_of_fault
+}
+if ! grep -q __asan_init "$TT"; then
+    "$TT" exercise start 9 nine >out 2>err
+    learn="$tiny $quick --vocab-size 64 --data builtin --version fused"
+    "$TT" profile $learn --out nine/healthy >out 2>err || fail "no healthy profile"
+    for patient in "36 host-wait" "1 naive-matmul" "21 tiny-batch" "7 mask-rebuild" "27 eval-every-step" "3 host-norm"; do kind_of $patient slow; done
+    for patient in "12 no-init" "8 wrong-stride" "2 dropped-gradient" "4 double-shift" "6 no-clip"; do kind_of $patient wrong; done
+fi
+passed "kinds of faults"
 
 if "$TT" --version | grep -q "(cpu)"; then
     expect 0 "20 of 20 tensors within" "$TT" check grads $tiny --flash-tile 5x3 --against baseline

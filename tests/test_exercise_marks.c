@@ -1,7 +1,7 @@
 /* Formulas over profiles, the seal, and the judging of single answers. */
 #include "cli/exercise.h"
 #include "core/sha256.h"
-#include "profiling/exercise.h"
+#include "profiling/exercise_parts.h"
 #include "profiling/profile.h"
 #include "profiling/seal.h"
 #include "tests/test.h"
@@ -172,6 +172,8 @@ static void judges_numbers(void)
     q.answer = "slow:step.seconds / fast:step.seconds";
     CHECK(judge(q, "2.5x", &m) == TT_MARK_RIGHT && judge(q, "2.5 ×", &m) == TT_MARK_RIGHT && judge(q, "2.5 times", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "0x2", &m) == TT_MARK_UNKNOWN && judge(q, "2.5 ms", &m) == TT_MARK_UNKNOWN && judge(q, "2,5", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "2.5 of them", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"of them\" after the number"), "%s", m.reason);
+    CHECK(judge(q, "2.622", &m) == TT_MARK_WRONG && !strstr(m.reason, "MiB"), "5 %% off is no slip of units here: %s", m.reason);
     q.must = "fast:step.seconds < slow:step.seconds";
     CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT);
     q.must = "fast:step.seconds > slow:step.seconds";
@@ -183,6 +185,27 @@ static void judges_numbers(void)
     CHECK(judge(q, "5", &m) == TT_MARK_PASSED);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "1", .at_most = "amdahl(0.5, 0)"};
     CHECK(judge(q, "1.5", &m) == TT_MARK_RIGHT && judge(q, "2.1", &m) == TT_MARK_WRONG && judge(q, "0.9", &m) == TT_MARK_WRONG);
+}
+
+static void judges_units(void)
+{
+    struct tt_mark m;
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "1e6 * step.seconds", .unit = "us", .tolerance = 0.02};
+    CHECK(judge(q, "250000 us", &m) == TT_MARK_RIGHT && judge(q, "250000 \xc2\xb5s", &m) == TT_MARK_RIGHT && judge(q, "250000\xce\xbcs", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "250 ms", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in us"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .unit = "MiB", .tolerance = 0.01};
+    CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "1048576"), "%s", m.reason);
+    q.unit = "%";
+    CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "too large for this run"), "%s", m.reason);
+    CHECK(judge(q, "40 % less", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "negative"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "1 + pow(2.718281828459045, -2)", .tolerance = 0.001};
+    CHECK(judge(q, "1.1353", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "1.14", &m) == TT_MARK_WRONG && strstr(m.reason, "more digits"), "%s", m.reason);
+    CHECK(judge(q, "1.2", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
+    q.slack = 0.01;
+    CHECK(judge(q, "1.14", &m) == TT_MARK_RIGHT);
+    q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "3", .at_most = "4"};
+    CHECK(judge(q, "5", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
 }
 
 static struct tt_yaml *yaml(const char *text)
@@ -197,6 +220,9 @@ static void judges_words(void)
     struct tt_mark m;
     struct tt_question q = {.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)"};
     CHECK(judge(q, "ffn", &m) == TT_MARK_RIGHT && judge(q, "FFN", &m) == TT_MARK_RIGHT && judge(q, "norm", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "nrom", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "none of: ffn, gaps, norm, rope"), "%s", m.reason);
+    q.answer = "groups[1].name";
+    CHECK(judge(q, "ffn 128x64x3", &m) == TT_MARK_RIGHT && judge(q, "ffn twice", &m) == TT_MARK_WRONG && judge(q, "norm 1x2", &m) == TT_MARK_WRONG);
     q.answer = "argmin(groups[share>0.15].share)";
     CHECK(judge(q, "norm", &m) == TT_MARK_WRONG);
     q.tolerance = 0.05;
@@ -215,11 +241,52 @@ static void judges_words(void)
     CHECK(judge(q, "ffn, norm, gaps", &m) == TT_MARK_RIGHT && judge(q, "ffn, gaps, norm", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "norm, ffn, gaps", &m) == TT_MARK_WRONG && strstr(m.reason, "number 1"), "%s", m.reason);
     CHECK(judge(q, "ffn, norm, norm", &m) == TT_MARK_WRONG, "one name twice");
-    CHECK(judge(q, "ffn, norm", &m) == TT_MARK_UNKNOWN && judge(q, "ffn, norm, nobody", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "ffn, norm", &m) == TT_MARK_UNKNOWN && judge(q, "ffn, norm, nobody", &m) == TT_MARK_UNKNOWN);
+    CHECK(strstr(m.reason, "none of: ffn, gaps, norm, rope"), "by the alphabet, which tells nothing: %s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_TEXT, .words = 3};
     CHECK(judge(q, "fuse the norms", &m) == TT_MARK_RIGHT && judge(q, "fuse", &m) == TT_MARK_UNKNOWN && judge(q, "", &m) == TT_MARK_EMPTY);
     tt_yaml_free(choices);
     tt_yaml_free(items);
+}
+
+/* ---- noise ---- */
+
+static struct tt_json *timed(double seconds, double deviation, int steps)
+{
+    char text[200];
+    struct tt_json *j = NULL;
+    snprintf(text, sizeof text, "{\"run\": {\"steps\": %d}, \"step\": {\"seconds\": %g, \"deviation\": %g}}", steps, seconds, deviation);
+    CHECK_OK(tt_json_parse(text, strlen(text), &j));
+    return j;
+}
+
+static void noise(double seconds, double deviation, int steps, const char *answer, enum tt_mark_kind kind, const char *words)
+{
+    struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER, .answer = answer};
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
+    struct tt_mark mark = {.kind = kind};
+    struct tt_marked m = {.exercise = &e, .marks = &mark};
+    struct tt_text out = {0};
+    m.runs[0].profile = timed(1, deviation, steps);
+    m.runs[1].profile = timed(seconds, deviation, steps);
+    tt_exercise_noise(&m, &out);
+    CHECK(words ? out.s && strstr(out.s, words) : !out.n, "%g, %g, %d: %s", seconds, deviation, steps, out.s ? out.s : "");
+    tt_text_free(&out);
+    tt_json_free(m.runs[0].profile);
+    tt_json_free(m.runs[1].profile);
+}
+
+static void tells_noise(void)
+{
+    const char *gain = "slow:step.seconds / fast:step.seconds";
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: your steps");
+    noise(0.98, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.5, 0.1, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1000, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, gain, TT_MARK_EMPTY, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / fast:step.seconds - 1", TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / gone:step.seconds", TT_MARK_RIGHT, NULL);
 }
 
 /* ---- the seal ---- */
@@ -317,7 +384,9 @@ int main(void)
     TEST(misses);
     TEST(finds_mistakes);
     TEST(judges_numbers);
+    TEST(judges_units);
     TEST(judges_words);
+    TEST(tells_noise);
     TEST(hashes);
     TEST(seals);
     TEST(links_lead_back);

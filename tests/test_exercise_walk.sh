@@ -5,7 +5,9 @@ set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 source=$PWD
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$source/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 REAL_TT=$TT
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$source/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 SEED=7 REAL_TT=$TT
+SUSPECT=$("$TT" exercise solution 9 --fault random:$SEED | cut -d: -f1)
+export SUSPECT
 failed=0
 fail() { failed=1; printf 'FAIL %s\n' "$*"; }
 
@@ -82,6 +84,24 @@ fill() {
     done <revealed
 }
 
+# id<TAB>answer of what the worked solution states outright: "**same_accuracy**: true." or "**ideal** 2.5."
+stated() {
+    tr '\n' ' ' <"$1/solution.md" | grep -oE '\*\*[a-z0-9_]+\*\*:?( is)? +[A-Za-z0-9_().-]+[,;:. ]' |
+        sed -nE 's/^\*\*([a-z0-9_]+)\*\*:?( is)? +([A-Za-z0-9_().-]*[A-Za-z0-9_)])[.]?[.,;:]? ?$/\1\t\3\t&/p' |
+        awk -F'\t' '$3 !~ /[A-Za-z0-9_)] $/ {print $1 "\t" $2}'
+}
+
+# The learner who answers what the solution says: the check has to agree with it.
+follow_solution() {
+    local id value
+    while IFS=$'\t' read -r id value; do
+        cut -f 1 revealed | grep -qx "$id" || fail "the solution answers $id, which exercise $2 does not ask"
+        set_answer "$id" "$value"
+        echo "$id" >>"$dir/followed"
+    done < <(stated "$1")
+    "$TT" exercise check "$2" . >out 2>&1 || fail "the solution of exercise $2: $(grep -vE '^  (right|passed)' out)"
+}
+
 walk() {
     local exercise=$1 n
     n=$(basename "$exercise") n=${n%%-*} n=$((10#$n))
@@ -103,6 +123,7 @@ walk() {
     fill right "$exercise"
     "$TT" exercise check $n . >out 2>&1 || fail "right answers of exercise $n: $(grep -vE '^  (right|passed)' out)"
     grep -q ": all right" out || fail "right answers of exercise $n do not score full"
+    follow_solution "$exercise" $n
     fill wrong "$exercise"
     "$TT" exercise check $n . >out 2>&1
     [ $? = 6 ] || fail "wrong answers of exercise $n pass"
@@ -120,6 +141,7 @@ for exercise in "$source"/exercises/[0-9]*; do
     for file in README.md worksheet.yaml hints.md solution.md; do [ -s "$exercise/$file" ] || fail "$exercise has no $file"; done
     (walk "$exercise"; exit $failed) || failed=1
 done
+[ "$(grep -cE '^(same_accuracy|naive_same|flops_fewer|memory_not_larger|only_probabilities)$' "$dir/followed")" = 5 ] || fail "the solutions state too little"
 cd "$source" || exit 1
 for file in exercises/*.md exercises/*/*.md; do broken_links "$file"; done | grep . && fail "links of the course"
 exit $failed

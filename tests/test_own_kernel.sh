@@ -41,6 +41,26 @@ library template.so ten/kernel.c
 "$TT" exercise solution 10 | sed -n '/^```c$/,/^```$/p' | sed '/^```/d' >mine.c
 library mine.so mine.c
 
+# the harness: what is right passes, and each mistake has its name
+harness() { $cc -O2 -I ten -o "$1.test" "$2" ten/harness.c -lm 2>err || { cat err; exit 77; }; }
+harness template ten/kernel.c
+expect 0 "time" ./template.test
+expect 1 "touches scratch" ./template.test fused
+harness mine mine.c
+expect 0 "one pass over the rows" ./mine.test fused
+sed 's/r = 0; r < a->rows; r++/r = a->rows - 1; r >= 0; r--/' mine.c >backwards.c && harness backwards backwards.c
+cmp -s mine.c backwards.c && fail "the solution has another loop over the rows"
+expect 0 "one pass over the rows" ./backwards.test fused
+sed 's/a->scratch/a->y/g' ten/kernel.c >six.c && harness six six.c
+expect 0 "time" ./six.test
+expect 1 "several passes" ./six.test fused
+sed 's/ + a->eps//' mine.c >no_eps.c && harness no_eps no_eps.c
+expect 1 "differs from the formula" ./no_eps.test
+grep -qE '^     (y|rstd)\[[0-9]+, [0-9]+\] is .*, and should be ' out || fail "the harness does not say where"
+sed 's|c + CHAINS <= cols; c += CHAINS|c < cols; c += CHAINS|' mine.c >over.c && harness over over.c
+expect 1 "wrote outside of its buffers" ./over.test
+passed "harness"
+
 for kernel in template mine; do
     for threads in 1 2 5; do
         expect 0 "29 of 29 tensors within" "$TT" check grads $tiny --version fused --own-kernel $kernel.so --against fused \

@@ -297,8 +297,8 @@ static void classes(void)
     const struct {
         double percent;
         const char *words;
-    } cases[] = {{0, "severely underused"}, {19.9, "severely underused"}, {20, "memory-bound"}, {39.9, "memory-bound"}, {40, "mixed"},
-                 {60, "mixed"}, {60.1, "compute-bound"}, {140, "compute-bound"}, {NAN, "n/a"}};
+    } cases[] = {{0, "low"},  {19.9, "low"},  {20, "moderate"}, {39.9, "moderate"}, {40, "good"},
+                 {60, "good"}, {60.1, "high"}, {140, "high"},    {NAN, "n/a"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         CHECK(!strncmp(tt_mfu_class(cases[i].percent), cases[i].words, strlen(cases[i].words)), "%g", cases[i].percent);
 }
