@@ -145,7 +145,8 @@ static void efficiency(struct tt_text *t, const struct tt_profile *p)
     tt_text_printf(t, "| MFU against the datasheet, %% | %s | %s |\n\n", plain(e->mfu_datasheet_percent).s,
                    plain(e->mfu_full_datasheet_percent).s);
     tt_text_printf(t,
-                   "Class: **%s** (below 20 %% low, 20 to 40 moderate, 40 to 60 good, above high).\n\n",
+                   "Class: **%s** (below 20 %% low, 20 to 40 moderate, 40 to 60 good, above high: the workshop's four, which it "
+                   "calls severely underused, memory-bound, mixed and compute-bound after what is often behind them).\n\n",
                    e->mfu_class);
     tt_text_printf(
         t,

@@ -7,15 +7,16 @@
 
 enum { ADAM_THREADS = 256, ADAM_VECTORS = 2, ADAM_BLOCKS = 4096 /* without vectors */ };
 
+/* What is rounded when is written out, so that every form of the kernel gives the same bits. */
 struct adam_step {
     float clip, rate, unbias2, shrink, beta1, beta2, eps;
     GPU_MEMBER void operator()(float grad, float &w, float &m, float &v, bool decays) const
     {
         float g = clip * grad;
-        m = beta1 * m + (1.0f - beta1) * g;
-        v = beta2 * v + (1.0f - beta2) * g * g;
+        m = gpu_fma(beta1, m, (1.0f - beta1) * g);
+        v = gpu_fma(beta2, v, (1.0f - beta2) * g * g);
         float move = gpu_divide_fast(rate * m, gpu_sqrt_fast(v * unbias2) + eps); /* far smaller than w */
-        w -= move + (decays ? shrink * w : 0.0f);
+        w -= decays ? gpu_fma(shrink, w, move) : move;
     }
 };
 
