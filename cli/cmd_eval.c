@@ -106,6 +106,7 @@ static tt_status run(struct evaluation *e)
     e->whole_file = file && tt_option_given(&e->o, "data") && !tt_option_given(&e->o, "val-data");
     if (e->whole_file) memcpy(c->val_data, c->data, sizeof c->val_data);
     TT_TRY(tt_config_check(c));
+    TT_TRY(tt_need_tokenizer(c, e->checkpoint));
     TT_TRY(tt_open_data(c, c->vocab_size, e->checkpoint, &e->data));
     TT_TRY(tt_open_backend(c, &e->backend));
     TT_TRY(tt_session_open(&e->session, &e->backend, c, TT_USE_EVAL));

@@ -55,10 +55,15 @@ static void take_if_there(const char *dir, int length, char *tokenizer, size_t s
     if (tt_is_file(path)) snprintf(tokenizer, size, "%s", path);
 }
 
-static void beside_tokens(const char *data, char *tokenizer, size_t size)
+static bool are_tokens(const char *data)
 {
     size_t n = strlen(data);
-    if (n < 4 || strcmp(data + n - 4, ".bin")) return;
+    return n >= 4 && !strcmp(data + n - 4, ".bin");
+}
+
+static void beside_tokens(const char *data, char *tokenizer, size_t size)
+{
+    if (!are_tokens(data)) return;
     const char *slash = strrchr(data, '/');
     take_if_there(slash ? data : ".", slash ? (int)(slash - data) : 1, tokenizer, size);
 }
@@ -86,10 +91,21 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
     return tt_data_open(&options, out);
 }
 
+tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
+{
+    char path[1100] = "";
+    bool no_text = are_tokens(c->data) || !strcmp(c->data, "builtin") || !strcmp(c->data, "random") || !strcmp(c->data, TT_NO_DATA);
+    take_if_there(checkpoint, (int)strlen(checkpoint), path, sizeof path);
+    if (no_text || path[0]) return TT_OK;
+    return tt_fail(TT_USAGE, "%s is text, and %s has no tokenizer to turn it into the model's tokens; give token files (.bin) that were "
+                   "made with the model's own, or train with a tokenizer named by --tokenizer", c->data, checkpoint);
+}
+
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
 {
     struct tt_config *c = &o->c;
     bool fixed = from || tt_option_given(o, "vocab-size") || !strcmp(c->data, "builtin") || !strcmp(c->data, "random");
+    if (from && !tt_option_given(o, "tokenizer")) TT_TRY(tt_need_tokenizer(c, from));
     TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, from, out));
     c->vocab_size = tt_data_vocab(*out);
     return TT_OK;

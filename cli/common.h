@@ -17,6 +17,9 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
+/* Text is no data for a checkpoint that has no tokenizer: bytes would be other tokens than those it knows. */
+tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
+
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a checkpoint
  * `from`, which may be NULL, has one. */
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out);

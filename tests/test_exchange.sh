@@ -67,6 +67,8 @@ for f in gqa_tied_fp32 mha_untied_bf16_sharded mqa_untied_fp16; do
     expect 0 "note    no tokenizer" "$TT" import "$root/tests/fixtures/hf/$f" --out fixture-$f
     expect 0 "resume" "$TT" train --resume fixture-$f --data random --num-steps 3 --out fixture-on-$f
     expect 0 "3" "$TT" generate fixture-$f --prompt "3 4" --max-tokens 3
+    expect 2 "has no tokenizer" "$TT" train --resume fixture-$f --data text.txt --num-steps 3 --out never
+    expect 2 "has no tokenizer" "$TT" eval fixture-$f --data text.txt
 done
 grep -q "seq-len: 32 " <("$TT" import "$root/tests/fixtures/hf/mqa_untied_fp16" --out seq >/dev/null && sed 's/\\n/\n/g' seq/step-00000000/checkpoint.json) ||
     fail "the length of sequences is not the model's"
