@@ -403,11 +403,12 @@ struct tt_flash_args {
 };
 
 /* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse.
- * delta (B, H, S) is scratch: the row sums of do·o. */
+ * delta (B, H, S) is scratch: the row sums of do·o. With cos and sin (both, or neither), dq and dk are turned back in the
+ * end, as rope with `inverse` does. */
 struct tt_flash_backward_args {
     enum tt_dtype dtype;
     const void *q, *k, *v, *o, *dout;
-    const float *lse;
+    const float *lse, *cos, *sin;
     float *delta;
     void *dq, *dk, *dv;
     int64_t B, S, heads, kv_heads, D, ld;

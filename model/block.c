@@ -55,12 +55,19 @@ static void bundle_backward(struct build *b, const struct bundle *s, const void 
     }
 }
 
-/* RoPE works in place on packed rows, unless it is fused with the split into heads. */
-static bool rope_in_place(const struct build *b) { return fused(b, TT_FUSE_ATTENTION) || !fused(b, TT_FUSE_ROPE); }
-
-static void rope(struct build *b, void *qkv, bool inverse)
+/* RoPE works in place on packed rows, unless it is fused with what comes next: the split into heads, and backward their
+ * merging or flash's last kernel. */
+static void rope(struct build *b, void *qkv)
 {
-    if (rope_in_place(b)) (fused(b, TT_FUSE_ROPE) ? rope_fused : rope_steps)(b, qkv, inverse);
+    if (!fused(b, TT_FUSE_ROPE))
+        rope_steps(b, qkv, false);
+    else if (fused(b, TT_FUSE_ATTENTION))
+        rope_fused(b, qkv);
+}
+
+static void rope_backward(struct build *b, void *dqkv)
+{
+    if (!fused(b, TT_FUSE_ROPE)) rope_steps(b, dqkv, true);
 }
 
 static void attention_core(struct build *b, struct attention_acts *a)
@@ -90,7 +97,7 @@ static void attention_forward(struct build *b, struct residual *r, struct block_
         attention_decode(b, &a->attn);
         return;
     }
-    rope(b, a->attn.qkv, false);
+    rope(b, a->attn.qkv);
     attention_core(b, &a->attn);
 }
 
@@ -142,7 +149,7 @@ static void attention_backward(struct build *b, const struct block_acts *a, void
     linear_dw(b, dr, b->C, a->attn.o, gradient(b, TT_W_O), b->T, width, b->C, b->accumulate);
     linear_dx(b, dr, b->C, weight(b, TT_W_O), dout, b->T, width, b->C, false);
     attention_core_backward(b, &a->attn, dout, dqkv);
-    rope(b, dqkv, true);
+    rope_backward(b, dqkv);
     b->p->group = TT_G_QKV;
     bundle_backward(b, &qkv, dqkv, a->norm1.y, dy);
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false);

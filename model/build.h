@@ -100,7 +100,7 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
 
 /* In place on the q and k of packed rows. */
 void rope_steps(struct build *b, void *qkv, bool inverse);
-void rope_fused(struct build *b, void *qkv, bool inverse);
+void rope_fused(struct build *b, void *qkv);
 
 /* qkv to o, and do to dqkv. */
 void attention_steps(struct build *b, struct attention_acts *a);

@@ -33,11 +33,11 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
 
 /* ---- RoPE ---- */
 
-void rope_fused(struct build *b, void *qkv, bool inverse)
+void rope_fused(struct build *b, void *qkv)
 {
     b->p->group = TT_G_ROPE;
     LAUNCH(b->p, rope, .q = qkv, .k = view(b, qkv, b->H * b->D), .cos = b->cos, .sin = b->sin, .T = b->T, .S = b->S,
-           .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .inverse = inverse);
+           .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P);
 }
 
 /* With the rope fusion the split into heads turns q and k on the way; without it they have been turned already. */

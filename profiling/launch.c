@@ -5,8 +5,9 @@
 #include "core/meter.h"
 #include "profiling/stats.h"
 
-/* Fewer than a device queues before the host has to wait. */
-enum { LAUNCHES = 400, ROUNDS = 9, MOST_IN_GRAPH = 4000, MOST_FILLS = 400 };
+/* MOST: fewer than a device queues before the host has to wait. BUSY: bytes of which a kernel writes for as long as one
+ * of a step may last. */
+enum { MOST = 400, ROUNDS = 9, MOST_IN_GRAPH = 4000, MOST_FILLS = 400, BUSY = 16 << 20 };
 
 /* ---- running ahead ---- */
 
@@ -55,7 +56,8 @@ struct bench {
     struct tt_hold *hold;
     struct tt_backend *b;
     struct tt_zero_args args;
-    tt_event events[LAUNCHES + 1];
+    int launches;
+    tt_event events[MOST + 1];
     double host; /* seconds to enqueue one, with its event */
 };
 
@@ -67,29 +69,40 @@ static tt_status row_of_launches(struct bench *m, bool events, double *host, dou
 {
     const struct tt_backend_ops *ops = m->b->ops;
     TT_TRY(sync(m));
-    TT_TRY(tt_hold_enqueue(m->hold, 2 * m->host * LAUNCHES));
+    TT_TRY(tt_hold_enqueue(m->hold, 2 * m->host * m->launches));
     TT_TRY(ops->event_record(m->b->self, m->events[0], NULL));
     double start = tt_seconds();
-    for (int i = 1; i <= LAUNCHES; i++) {
+    for (int i = 1; i <= m->launches; i++) {
         TT_TRY(launch(m));
-        if (events || i == LAUNCHES) TT_TRY(ops->event_record(m->b->self, m->events[i], NULL));
+        if (events || i == m->launches) TT_TRY(ops->event_record(m->b->self, m->events[i], NULL));
     }
-    *host = (tt_seconds() - start) / LAUNCHES;
-    TT_TRY(ops->event_elapsed(m->b->self, m->events[0], m->events[LAUNCHES], device));
-    *device /= LAUNCHES;
+    *host = (tt_seconds() - start) / m->launches;
+    TT_TRY(ops->event_elapsed(m->b->self, m->events[0], m->events[m->launches], device));
+    *device /= m->launches;
     return TT_OK;
 }
 
 static tt_status measure_launches(struct bench *m, struct tt_profile_launch *out)
 {
-    double host[ROUNDS], plain[ROUNDS], with_events[ROUNDS];
-    TT_TRY(row_of_launches(m, true, &m->host, &with_events[0]));
+    double host[ROUNDS], device[ROUNDS];
+    TT_TRY(row_of_launches(m, true, &m->host, &device[0]));
+    for (int i = 0; i < ROUNDS; i++) TT_TRY(row_of_launches(m, false, &host[i], &device[i]));
+    out->launch_seconds = tt_quantile(host, ROUNDS, 0.5);
+    out->empty_kernel_seconds = tt_quantile(device, ROUNDS, 0.5);
+    return TT_OK;
+}
+
+/* Behind kernels that last: the device has the next one ready by then, and what an event delays it by is less than what
+ * it costs a row of empty ones. */
+static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
+{
+    double host, plain[ROUNDS], with_events[ROUNDS];
+    m->args.n = m->hold->memory ? BUSY / (int64_t)sizeof(float) : 1;
     for (int i = 0; i < ROUNDS; i++) {
         TT_TRY(row_of_launches(m, true, &m->host, &with_events[i]));
-        TT_TRY(row_of_launches(m, false, &host[i], &plain[i]));
+        TT_TRY(row_of_launches(m, false, &host, &plain[i]));
     }
-    out->launch_seconds = tt_quantile(host, ROUNDS, 0.5);
-    out->empty_kernel_seconds = tt_quantile(plain, ROUNDS, 0.5);
+    m->args.n = 1;
     /* of the quietest rounds, since what disturbed one of them would be taken off every operation */
     out->event_seconds = fmax(0, tt_quantile(with_events, ROUNDS, 0) - tt_quantile(plain, ROUNDS, 0));
     return TT_OK;
@@ -135,17 +148,19 @@ static tt_status measure_graph(struct bench *m, int kernels, struct tt_profile_l
     return st;
 }
 
-tt_status tt_measure_launch(struct tt_hold *h, int kernels, struct tt_profile_launch *out)
+tt_status tt_measure_launch(struct tt_hold *h, int kernels, int launches, struct tt_profile_launch *out)
 {
     const struct tt_backend_ops *ops = h->backend->ops;
     struct bench m = {.hold = h, .b = h->backend, .args = {.n = 1}, .host = 1e-5};
+    m.launches = launches > 0 && launches < MOST ? launches : MOST;
     void *memory = NULL;
-    tt_status st = ops->alloc(m.b->self, TT_ALIGN, &memory);
+    tt_status st = ops->alloc(m.b->self, h->memory ? BUSY : TT_ALIGN, &memory);
     m.args.x = memory;
-    for (int i = 0; i <= LAUNCHES && !st; i++) st = ops->event_create(m.b->self, &m.events[i]);
+    for (int i = 0; i <= m.launches && !st; i++) st = ops->event_create(m.b->self, &m.events[i]);
     if (!st) st = measure_launches(&m, out);
-    if (!st) st = measure_graph(&m, kernels, out);
-    for (int i = 0; i <= LAUNCHES; i++)
+    if (!st) st = measure_events(&m, out);
+    if (!st) st = measure_graph(&m, launches > 0 && kernels > launches ? launches : kernels, out);
+    for (int i = 0; i <= m.launches; i++)
         if (m.events[i]) ops->event_destroy(m.b->self, m.events[i]);
     if (memory) ops->free(m.b->self, memory);
     return st;

@@ -1,5 +1,5 @@
-/* What it costs to start a kernel and to record an event, measured with kernels that do nothing; and a way to let the
- * host run ahead, so that a device which is measured never waits for it. */
+/* What it costs to start a kernel, measured with kernels that do nothing, and to record an event behind one that does
+ * something; and a way to let the host run ahead, so that a device which is measured never waits for it. */
 #ifndef TT_LAUNCH_H
 #define TT_LAUNCH_H
 
@@ -19,7 +19,7 @@ tt_status tt_hold_enqueue(struct tt_hold *h, double seconds); /* on the stream t
 void tt_hold_close(struct tt_hold *h);
 
 /* Fills event_seconds, launch_seconds, empty_kernel_seconds, graph_replay_seconds and graph_kernel_seconds; the graph
- * has `kernels` kernels. */
-tt_status tt_measure_launch(struct tt_hold *h, int kernels, struct tt_profile_launch *out);
+ * has `kernels` kernels. `launches`: in a row; 0 for as many as a device queues. */
+tt_status tt_measure_launch(struct tt_hold *h, int kernels, int launches, struct tt_profile_launch *out);
 
 #endif

@@ -13,6 +13,7 @@ struct tt_profile_options {
     int64_t steps, warmup;                                                   /* measured in each pass; before them */
     const char *ceilings;                                                    /* file of measured ceilings; NULL: none */
     bool measure_ceilings;                                                   /* again, though the file has them */
+    int launches;                  /* of an empty kernel, to time one; 0: as many as it takes */
     bool sweep_batch, sweep_seq;   /* run the points of these sweeps, where they fit */
     void (*say)(const char *what); /* what is being done now; NULL: nobody wants to know */
 };

@@ -272,7 +272,7 @@ tt_status tt_run_passes(struct tt_run *r, bool record)
     if (!st && record) {
         say(r, "timing launches");
         st = tt_hold_open(&r->hold, &r->relay.real);
-        if (!st) st = tt_measure_launch(&r->hold, r->session.step->count, &r->launch);
+        if (!st) st = tt_measure_launch(&r->hold, r->session.step->count, r->o->launches, &r->launch);
     }
     if (!st) st = time_all(r, &configured, record ? &launched : NULL);
     if (!st && record) st = trace(r, &launched);

@@ -7,6 +7,7 @@
 #include "core/train.h"
 #include "profiling/measure.h"
 #include "profiling/relay.h"
+#include "tests/ceilings_fixture.h"
 #include "tests/model_fixture.h"
 
 static struct tt_backend backend;
@@ -34,7 +35,8 @@ static struct tt_profile profile(const char *fault)
 {
     struct tt_config c = shape(fault);
     struct tt_profile p = {0};
-    struct tt_profile_options o = {.backend = &backend, .config = &c, .open_data = open_data, .steps = 2, .warmup = 2, .ceilings = ceilings};
+    struct tt_profile_options o = {.backend = &backend, .config = &c, .open_data = open_data, .steps = 2, .warmup = 2, .ceilings = ceilings,
+                                   .launches = test_few() ? 20 : 0};
     CHECK_OK(tt_profile_measure(&o, &p));
     return p;
 }
@@ -318,7 +320,7 @@ int main(void)
     int fd = mkstemp(ceilings);
     CHECK(fd >= 0);
     close(fd);
-    remove(ceilings);
+    fixture_ceilings(&backend, ceilings);
     clean = profile("");
     TEST(nothing_is_wrong);
     if (!test_few()) { /* whose kernels are those of any run */

@@ -238,9 +238,22 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
     close_to(lse, want_lse, 1e-6, score_error(spread));
 }
 
-static void check_flash_backward(const struct dims *d, int64_t gap, double spread)
+/* The gradients of q and k, turned back by the angles of their rows. */
+static void turn_back(const struct dims *d, const double *cosines, const double *sines, double *dqkv)
 {
-    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols);
+    int64_t pairs = d->D / 2;
+    for (int64_t t = 0; t < d->B * d->S; t++)
+        for (int64_t i = 0; i < (d->H + d->KV) * pairs; i++) {
+            double *pair = dqkv + t * columns(d) + 2 * i, x = pair[0], y = pair[1];
+            double c = cosines[t % d->S * pairs + i % pairs], s = sines[t % d->S * pairs + i % pairs];
+            pair[0] = c * x + s * y;
+            pair[1] = c * y - s * x;
+        }
+}
+
+static void check_flash_backward(const struct dims *d, int64_t gap, double spread, bool turned)
+{
+    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, turned %d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols, turned);
     int64_t T = d->B * d->S, cols = columns(d), k = d->H * d->D, v = (d->H + d->KV) * d->D;
     struct tensor *qkv = make_qkv(d, gap, spread), *dout = input("dout", kt.dtype, T, d->H * d->D, 0, 1);
     double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
@@ -250,11 +263,14 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
     struct tensor *delta = output("delta", TT_F32, d->B * d->H, d->S, 0);
     struct tensor *dqkv = output("dqkv", kt.dtype, T, cols, gap);
     double *want = doubles(T * cols), largest = 0;
+    struct tensor *cosines = input("cos", TT_F32, d->S, d->D / 2, 0, 1), *sines = input("sin", TT_F32, d->S, d->D / 2, 0, 1);
     attend_backward(d, qkv->v, dout->v, want);
+    if (turned) turn_back(d, cosines->v, sines->v, want);
     for (int64_t i = 0; i < T * cols; i++) largest = fmax(largest, fabs(want[i]));
     LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
            .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
-           .dk = column(dqkv, k), .dv = column(dqkv, v), .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV,
+           .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = turned ? (float *)cosines->data : NULL,
+           .sin = turned ? (float *)sines->data : NULL, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV,
            .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tile = asked);
     double slack = kt.dtype == TT_F32 ? 0 : 2 * roundoff(kt.dtype);
     /* o comes rounded, and its rounding times dout reaches dq and dk multiplied by k and q: by `spread` in all */
@@ -265,7 +281,7 @@ static void flash_both_ways(int64_t B, int64_t S, int64_t H, int64_t KV, int64_t
 {
     struct dims d = {B, S, H, KV, D, (float)(1 / sqrt((double)D))};
     check_flash(&d, gap, spread);
-    check_flash_backward(&d, gap, spread);
+    check_flash_backward(&d, gap, spread, (S + H + D / 2) % 2); /* some so, some so: each costs as much as all else here */
 }
 
 static void flash_attends(void)
@@ -287,8 +303,11 @@ static void flash_attends(void)
 /* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
 static void flash_attends_in_large_tiles(void)
 {
-    for EACH (D, 64, 128)
-        for EACH (S, 1, 64, 129, 257) flash_both_ways(1, *S, 4, 2, *D, 8 * (*S % 2), 1);
+    for (int64_t D = 64; D <= 128; D += 64)
+        for EACH (S, 1, 64, 129, 257) {
+            flash_both_ways(1, *S, 4, 2, D, 8 * (*S % 2), 1);
+            flash_both_ways(1, *S, 3, 1, D, 8 * (*S % 2), 1); /* the other way about RoPE */
+        }
     flash_both_ways(1, 400, 3, 1, 128, 0, 1);
     flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
 }

@@ -35,21 +35,23 @@ bool hopper_map_rows(struct hopper_map *map, const void *view, enum tt_dtype dty
  * the blocks that run at once are on the same heads, whose tiles they find in the cache. */
 struct hopper_work {
     int tiles, owners, heads; /* of a head; b·heads; heads that have such tiles */
+    int first, blocks;        /* of the grid, that this list is for */
 };
 
 struct hopper_item {
     int b, h, tile;
 };
 
-static inline unsigned hopper_blocks(const struct hopper_work *w)
+static inline struct hopper_work hopper_work_of(int64_t S, int rows, int64_t B, int64_t heads, int first)
 {
-    return (unsigned)gpu_smaller((int64_t)w->owners * ((w->tiles + 1) / 2),
-                                 gpu_attribute(cudaDevAttrMultiProcessorCount));
+    int64_t tiles = gpu_divide_up(S, rows), pairs = B * heads * ((tiles + 1) / 2);
+    int64_t blocks = gpu_smaller(pairs, gpu_attribute(cudaDevAttrMultiProcessorCount));
+    return {(int)tiles, (int)(B * heads), (int)heads, first, (int)blocks};
 }
 
-/* for (int n = hopper_first(); hopper_in(w, n); n = hopper_next(w, n)): an item is one number, for it costs a register
+/* for (int n = hopper_first(w); hopper_in(w, n); n = hopper_next(w, n)): an item is one number, for it costs a register
  * while the item is worked on. */
-GPU_DEVICE int hopper_first(void) { return 2 * (int)blockIdx.x; }
+GPU_DEVICE int hopper_first(const struct hopper_work &w) { return 2 * ((int)blockIdx.x - w.first); }
 GPU_DEVICE bool hopper_in(const struct hopper_work &w, int n) { return n < w.owners * ((w.tiles + 1) / 2) * 2; }
 GPU_DEVICE struct hopper_item hopper_item_of(const struct hopper_work &w, int n)
 {
@@ -60,7 +62,7 @@ GPU_DEVICE int hopper_next(const struct hopper_work &w, int n)
 {
     int pairs = (w.tiles + 1) / 2, pair = n / 2 % pairs;
     bool alone = 2 * pair + 1 == w.tiles;
-    return n % 2 || alone ? n / 2 * 2 + 2 * (int)gridDim.x : n + 1;
+    return n % 2 || alone ? n / 2 * 2 + 2 * w.blocks : n + 1;
 }
 
 /* The dynamic shared memory from its first multiple of HOPPER_ALIGN on. */

@@ -1,19 +1,11 @@
 /* The launcher of the attention backward on Hopper. */
 #include "backend/cuda/flash_hopper_backward.h"
 
-template <typename Keys, typename Queries>
-static gpu_error backward_both(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
-{
-    gpu_error e = flash_backward_delta(a, s);
-    if (!e) e = backward_launch<Keys>(a, s, mine);
-    return e || !*mine ? e : backward_launch<Queries>(a, s, mine);
-}
-
 template <typename T> static gpu_error backward_choose(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
 {
     if (a->D == 64)
-        return backward_both<backward_shape<T, 64, 64, 3, true>, backward_shape<T, 64, 128, 2, false>>(a, s, mine);
-    return backward_both<backward_shape<T, 128, 64, 3, true>, backward_shape<T, 128, 64, 3, false>>(a, s, mine);
+        return backward_launch<backward_shape<T, 64, 64, 3, true>, backward_shape<T, 64, 128, 2, false>>(a, s, mine);
+    return backward_launch<backward_shape<T, 128, 64, 3, true>, backward_shape<T, 128, 64, 3, false>>(a, s, mine);
 }
 
 bool flash_hopper_backward(const struct tt_flash_backward_args *a, gpu_stream s, gpu_error *e)

@@ -1,5 +1,6 @@
 /* Causal attention without S×S on Hopper, backward: the two kernels of backend/gpu/flash_backward.h, one template seen
- * from two sides, in the words of Hopper.
+ * from two sides, in the words of Hopper. Both are one launch: some blocks are on keys, some on queries, and where the
+ * one side's do not fill the chip, or no longer, the other's do.
  *
  *              owns ROWS of   streams COLS of           scores     dP         adds up
  *   keys       x = k, y = v   u = q, w = dout, G heads  S^T = x·u^T  dP^T = y·w^T  dK += dS^T·u, dV += P^T·w
@@ -7,7 +8,8 @@
  *
  * One warp copies; each of two warpgroups owns 64 rows. P and dS leave one product in the registers in which they enter
  * the next. While P is computed dP is under way, while dS is computed P^T·w is, and over the end of a step its last
- * product runs on beside the first of the next. The groups take turns at the exponentials: the one multiplies then. */
+ * product runs on beside the first of the next. The groups take turns at the exponentials: the one multiplies then.
+ * RoPE is undone on the way out: a lane has its pairs. */
 #ifndef TT_CUDA_FLASH_HOPPER_BACKWARD_H
 #define TT_CUDA_FLASH_HOPPER_BACKWARD_H
 
@@ -27,8 +29,8 @@ template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backwa
 struct backward_args {
     struct hopper_map x, y, u, w;
     struct hopper_work work;
-    const float *lse, *delta;
-    void *dx, *dy; /* dK and dV, or dQ and nothing */
+    const float *lse, *delta, *cos, *sin; /* the last two or NULL */
+    void *dx, *dy;                        /* dK and dV, or dQ and nothing */
     int64_t ld;
     int S, heads, group;
     float scale;
@@ -60,7 +62,7 @@ template <typename C> GPU_DEVICE void backward_copies(const struct backward_args
     hopper_ring<1> own = {0, 0};
     hopper_ring<C::STAGES> ring = {0, 0};
     bool copies = gpu_lane() == 0;
-    for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
+    for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         struct hopper_item at = hopper_item_of(a.work, n);
         if (copies) {
             hopper_wait(m.own_empty, own.parity ^ 1);
@@ -86,11 +88,10 @@ template <typename C> GPU_DEVICE void backward_copies(const struct backward_args
             GPU_UNROLL
             for (int i = 0; C::KEYS && i < EACH; i++)
                 stats[i * GPU_WAVE] = lse[i], stats[C::COLS + i * GPU_WAVE] = delta[i];
-            gpu_wave_sync();
+            uint64_t *full = m.full + ring.stage;
+            hopper_arrive_warp_bytes(full, 2 * C::U_BYTES);
             if (copies) {
-                uint64_t *full = m.full + ring.stage;
                 unsigned char *u = m.stages + ring.stage * 2 * C::U_BYTES;
-                hopper_arrive_bytes(full, 2 * C::U_BYTES);
                 hopper_copy(u, &a.u, col, head, at.b, full);
                 hopper_copy(u + C::U_BYTES, &a.w, col, head, at.b, full);
             }
@@ -154,11 +155,27 @@ GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS /
     for (int i = 0; i < C::COLS / 2; i++) dp[i] = p[i] * (dp[i] - delta.at(i));
 }
 
+/* The pairs of a lane in its two rows, turned back. */
+template <typename C> GPU_DEVICE void backward_turn(const struct backward_args &a, int warp_row, float (&dx)[C::D / 2])
+{
+    GPU_UNROLL
+    for (int r = 0; r < 2; r++) {
+        int row = warp_row + gpu_lane() / 4 + 8 * r, at = (row < a.S ? row : 0) * (C::D / 2) + gpu_lane() % 4;
+        GPU_UNROLL
+        for (int j = 0; j < C::D / 8; j++) {
+            float c = a.cos[at + 4 * j], s = a.sin[at + 4 * j], p = dx[4 * j + 2 * r], q = dx[4 * j + 2 * r + 1];
+            dx[4 * j + 2 * r] = p * c + q * s;
+            dx[4 * j + 2 * r + 1] = q * c - p * s;
+        }
+    }
+}
+
 template <typename C>
-GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item at, int warp_row,
-                              const float (&dx)[C::D / 2], const float (&dy)[C::KEYS ? C::D / 2 : 1])
+GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item at, int warp_row, float (&dx)[C::D / 2],
+                              const float (&dy)[C::KEYS ? C::D / 2 : 1])
 {
     typedef typename C::T T;
+    if (a.cos) backward_turn<C>(a, warp_row, dx);
     const float scales[2] = {a.scale, a.scale}, ones[2] = {1.0f, 1.0f};
     int64_t to = ((int64_t)at.b * a.S + warp_row) * a.ld + at.h * C::D;
     hopper_store<T, C::D>((T *)a.dx + to, a.ld, dx, scales, a.S - warp_row);
@@ -173,13 +190,10 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
     uint32_t y = hopper_address(m.y) + below, stages = hopper_address(m.stages);
     hopper_ring<C::STAGES> ring = {0, 0};
     float c = a.scale * FLASH_LOG2E;
-    auto leave = [&](uint64_t *empty) {
-        if (gpu_lane() == 0) hopper_arrive(empty);
-    };
     hopper_turns<C::GROUPS> turns(group);
 
     FLASH_NO_UNROLL
-    for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
+    for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         struct backward_range r = backward_range_of<C>(a, hopper_item_of(a.work, n).tile);
         int row = hopper_item_of(a.work, n).tile * C::ROWS + group * HOPPER_ROWS, warp_row = row + gpu_wave() % 4 * 16;
         backward_stats<C> lse, delta;
@@ -197,9 +211,10 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             ring.next();
             if (C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS) { /* every key is after every query */
                 turns.take(), turns.pass();
-                if (held >= 0) hopper_mma_wait<0>(), leave(m.empty + held), held = -1; /* the ring may be short */
-                leave(m.empty + stage);
-                if (r.steps == 1) leave(m.own_empty);
+                if (held >= 0)
+                    hopper_mma_wait<0>(), hopper_arrive_warp(m.empty + held), held = -1; /* the ring may be short */
+                hopper_arrive_warp(m.empty + stage);
+                if (r.steps == 1) hopper_arrive_warp(m.own_empty);
                 continue;
             }
             float s[C::COLS / 2], dp[C::COLS / 2];
@@ -214,7 +229,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             lse.load(cols);
             hopper_mma_wait<1>();
             hopper_hold(s);
-            if (held >= 0) leave(m.empty + held);
+            if (held >= 0) hopper_arrive_warp(m.empty + held);
             bool diagonal = C::KEYS ? col < row + HOPPER_ROWS - 1 : col + C::COLS - 1 > row;
             turns.take();
             backward_p<C>(s, lse, warp_row, col, diagonal, c);
@@ -230,7 +245,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
                 hopper_mma_wait<0>();
             }
             hopper_hold(dp);
-            if (r.steps == 1) leave(m.own_empty);
+            if (r.steps == 1) hopper_arrive_warp(m.own_empty);
             backward_ds<C>(dp, s, delta);
             if constexpr (C::KEYS) hopper_mma_wait<0>(), hopper_hold(p), hopper_hold(dy);
             hopper_round<T>(p, dp);
@@ -244,26 +259,23 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
         hopper_mma_wait<0>();
         hopper_hold(dx);
         hopper_hold(dy);
-        if (held >= 0) leave(m.empty + held);
+        if (held >= 0) hopper_arrive_warp(m.empty + held);
         backward_emit<C>(a, hopper_item_of(a.work, n), warp_row, dx, dy);
     }
 }
 
-template <typename C>
-static __global__ void __launch_bounds__(C::THREADS, 1) backward_kernel(const __grid_constant__ struct backward_args a)
+template <typename C> GPU_DEVICE void backward_block(const struct backward_args &a, unsigned char *tiles)
 {
-#ifdef HOPPER_CODE
-    GPU_DYNAMIC_SHARED(shared);
     GPU_SHARED uint64_t barriers[2 + 2 * C::STAGES];
     GPU_SHARED __align__(16) float stats[C::KEYS ? C::STAGES * 2 * C::COLS : 1];
-    unsigned char *tiles = hopper_tiles(shared);
     backward_shared<C> m = {tiles,    tiles + C::X_BYTES, tiles + 2 * C::X_BYTES, stats,
                             barriers, barriers + 1,       barriers + 2,           barriers + 2 + C::STAGES};
     if (gpu_thread() == 0) {
+        constexpr int ARRIVALS = C::WARPS * HOPPER_ARRIVALS;
         hopper_map_prefetch(&a.x), hopper_map_prefetch(&a.y), hopper_map_prefetch(&a.u), hopper_map_prefetch(&a.w);
-        hopper_barrier_init(m.own_full, 1), hopper_barrier_init(m.own_empty, C::WARPS);
+        hopper_barrier_init(m.own_full, 1), hopper_barrier_init(m.own_empty, ARRIVALS);
         for (int s = 0; s < C::STAGES; s++)
-            hopper_barrier_init(m.full + s, 1), hopper_barrier_init(m.empty + s, C::WARPS);
+            hopper_barrier_init(m.full + s, HOPPER_ARRIVALS), hopper_barrier_init(m.empty + s, ARRIVALS);
         hopper_barrier_publish();
     }
     gpu_block_sync();
@@ -274,31 +286,59 @@ static __global__ void __launch_bounds__(C::THREADS, 1) backward_kernel(const __
         hopper_registers_take<240>();
         backward_products<C>(a, m);
     }
+}
+
+struct backward_sides {
+    struct backward_args keys, queries;
+};
+
+template <typename Keys, typename Queries>
+static __global__ void __launch_bounds__(Keys::THREADS, 1)
+    backward_kernel(const __grid_constant__ struct backward_sides a)
+{
+#ifdef HOPPER_CODE
+    GPU_DYNAMIC_SHARED(shared);
+    unsigned char *tiles = hopper_tiles(shared);
+    if ((int)blockIdx.x < a.queries.work.first)
+        backward_block<Keys>(a.keys, tiles);
+    else
+        backward_block<Queries>(a.queries, tiles);
 #endif
 }
 
-/* dK and dV, or dQ; delta is there when it runs. */
-template <typename C> static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
+/* One side's arguments; its blocks are those from `first` on. False when the copy engine cannot read what it must. */
+template <typename C>
+static bool backward_side(struct backward_args *f, const struct tt_flash_backward_args *a, int first)
 {
-    struct backward_args f;
     int64_t heads = C::KEYS ? a->kv_heads : a->heads, others = C::KEYS ? a->heads : a->kv_heads, o_ld = a->heads * a->D;
-    f.work.tiles = (int)gpu_divide_up(a->S, C::ROWS);
-    f.work.owners = (int)(a->B * heads);
-    f.work.heads = (int)heads;
-    f.lse = a->lse, f.delta = a->delta, f.ld = a->ld;
-    f.dx = C::KEYS ? a->dk : a->dq, f.dy = C::KEYS ? a->dv : NULL;
-    f.S = (int)a->S, f.heads = (int)a->heads, f.group = (int)(a->heads / a->kv_heads), f.scale = a->scale;
+    f->work = hopper_work_of(a->S, C::ROWS, a->B, heads, first);
+    f->lse = a->lse, f->delta = a->delta, f->cos = a->cos, f->sin = a->sin, f->ld = a->ld;
+    f->dx = C::KEYS ? a->dk : a->dq, f->dy = C::KEYS ? a->dv : NULL;
+    f->S = (int)a->S, f->heads = (int)a->heads, f->group = (int)(a->heads / a->kv_heads), f->scale = a->scale;
     auto map = [&](struct hopper_map *to, const void *view, int64_t of, int64_t ld, int rows) {
         return hopper_map_rows(to, view, a->dtype, a->B, a->S, of, a->D, ld, rows);
     };
-    *mine = hopper_has(backward_kernel<C>) && gpu_aligned(f.dx) && gpu_aligned(f.dy) &&
-            map(&f.x, C::KEYS ? a->k : a->q, heads, a->ld, C::ROWS) &&
-            map(&f.y, C::KEYS ? a->v : a->dout, heads, C::KEYS ? a->ld : o_ld, C::ROWS) &&
-            map(&f.u, C::KEYS ? a->q : a->k, others, a->ld, C::COLS) &&
-            map(&f.w, C::KEYS ? a->dout : a->v, others, C::KEYS ? o_ld : a->ld, C::COLS);
+    return gpu_aligned(f->dx) && gpu_aligned(f->dy) && map(&f->x, C::KEYS ? a->k : a->q, heads, a->ld, C::ROWS) &&
+           map(&f->y, C::KEYS ? a->v : a->dout, heads, C::KEYS ? a->ld : o_ld, C::ROWS) &&
+           map(&f->u, C::KEYS ? a->q : a->k, others, a->ld, C::COLS) &&
+           map(&f->w, C::KEYS ? a->dout : a->v, others, C::KEYS ? o_ld : a->ld, C::COLS);
+}
+
+/* dK, dV and dQ; delta is there when it runs. */
+template <typename Keys, typename Queries>
+static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
+{
+    static_assert(Keys::THREADS == Queries::THREADS, "a block is either");
+    constexpr size_t bytes = Keys::bytes > Queries::bytes ? Keys::bytes : Queries::bytes;
+    void (*kernel)(struct backward_sides) = backward_kernel<Keys, Queries>;
+    struct backward_sides f;
+    *mine = hopper_has(kernel) && backward_side<Keys>(&f.keys, a, 0) &&
+            backward_side<Queries>(&f.queries, a, f.keys.work.blocks);
     if (!*mine) return 0;
-    gpu_error e = gpu_allow_shared(backward_kernel<C>, C::bytes);
-    return e ? e : GPU_LAUNCH(backward_kernel<C>, gpu_grid(hopper_blocks(&f.work)), C::THREADS, C::bytes, s, f);
+    gpu_error e = flash_backward_delta(a, s);
+    if (!e) e = gpu_allow_shared(kernel, bytes);
+    unsigned blocks = (unsigned)(f.keys.work.blocks + f.queries.work.blocks);
+    return e ? e : GPU_LAUNCH(kernel, gpu_grid(blocks), Keys::THREADS, bytes, s, f);
 }
 
 #endif

@@ -40,7 +40,7 @@ template <typename C> GPU_DEVICE void forward_copies(const struct forward_args &
 {
     hopper_ring<1> q = {0, 0};
     hopper_ring<C::STAGES> kv = {0, 0};
-    for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
+    for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         struct hopper_item at = hopper_item_of(a.work, n);
         hopper_wait(m.q_empty, q.parity ^ 1);
         hopper_arrive_bytes(m.q_full, C::Q_BYTES);
@@ -150,7 +150,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     hopper_turns<C::GROUPS> turns(group);
 
     FLASH_NO_UNROLL
-    for (int n = hopper_first(); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
+    for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         int tile = hopper_item_of(a.work, n).tile;
         int row = tile * C::ROWS + group * HOPPER_ROWS, tiles = forward_tiles<C>(a.S, tile);
         bool seen = row / C::KEYS < tiles; /* else all its queries are beyond S */
@@ -262,9 +262,8 @@ static __global__ void __launch_bounds__(C::THREADS, 1) forward_kernel(const __g
 template <typename C> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s, bool *mine)
 {
     struct forward_args f;
-    f.work.tiles = (int)gpu_divide_up(a->S, C::ROWS);
-    f.work.owners = (int)(a->B * a->heads);
-    f.work.heads = f.heads = (int)a->heads;
+    f.work = hopper_work_of(a->S, C::ROWS, a->B, a->heads, 0);
+    f.heads = (int)a->heads;
     f.group = (int)(a->heads / a->kv_heads);
     f.o = a->o, f.lse = a->lse, f.S = (int)a->S, f.scale = a->scale;
     *mine = hopper_has(forward_kernel<C>) && gpu_aligned(a->o) &&
@@ -273,7 +272,7 @@ template <typename C> static gpu_error forward_launch(const struct tt_flash_args
             hopper_map_rows(&f.v, a->v, a->dtype, a->B, a->S, a->kv_heads, a->D, a->ld, C::KEYS);
     if (!*mine) return 0;
     gpu_error e = gpu_allow_shared(forward_kernel<C>, C::bytes);
-    return e ? e : GPU_LAUNCH(forward_kernel<C>, gpu_grid(hopper_blocks(&f.work)), C::THREADS, C::bytes, s, f);
+    return e ? e : GPU_LAUNCH(forward_kernel<C>, gpu_grid((unsigned)f.work.blocks), C::THREADS, C::bytes, s, f);
 }
 
 template <typename T> static gpu_error forward_choose(const struct tt_flash_args *a, gpu_stream s, bool *mine)

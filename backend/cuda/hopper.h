@@ -47,6 +47,27 @@ GPU_DEVICE void hopper_arrive_bytes(uint64_t *b, int bytes)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(hopper_address(b)), "r"(bytes)
                  : "memory");
 }
+/* A whole warp arrives, as one: what its lanes read and wrote before is done for whoever waits. racecheck trusts a
+ * thread that arrives and no other, so with TT_RACECHECK each lane does. */
+#ifdef TT_RACECHECK
+enum { HOPPER_ARRIVALS = GPU_WAVE };
+#else
+enum { HOPPER_ARRIVALS = 1 };
+#endif
+GPU_DEVICE void hopper_arrive_warp(uint64_t *b)
+{
+    gpu_wave_sync();
+    if (gpu_lane() < HOPPER_ARRIVALS) hopper_arrive(b);
+}
+/* The same, and the first lane announces bytes. */
+GPU_DEVICE void hopper_arrive_warp_bytes(uint64_t *b, int bytes)
+{
+    gpu_wave_sync();
+    if (gpu_lane() == 0)
+        hopper_arrive_bytes(b, bytes);
+    else if (gpu_lane() < HOPPER_ARRIVALS)
+        hopper_arrive(b);
+}
 /* Until the phase of that parity has ended. */
 GPU_DEVICE void hopper_wait(uint64_t *b, int parity)
 {

@@ -1,5 +1,7 @@
-/* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. */
+/* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. Its last is RoPE's, if dq
+ * and dk are to be turned. */
 #include "backend/gpu/flash.h"
+#include "backend/gpu/launch.h"
 
 enum { DELTA_THREADS = 256 };
 
@@ -46,11 +48,23 @@ gpu_error flash_backward_delta(const struct tt_flash_backward_args *a, gpu_strea
     return GPU_DISPATCH(a->dtype, T, delta_launch<T>(a, s));
 }
 
+static gpu_error turn_back(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    struct tt_rope_args turn = {};
+    turn.dtype = a->dtype;
+    turn.q = a->dq, turn.k = a->dk, turn.cos = a->cos, turn.sin = a->sin;
+    turn.T = a->B * a->S, turn.S = a->S, turn.heads = a->heads, turn.kv_heads = a->kv_heads, turn.D = a->D;
+    turn.ld = a->ld, turn.inverse = true;
+    return tt_gpu_rope(&turn, s);
+}
+
 gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stream s)
 {
     if (!flash_supported(a->S, a->heads, a->kv_heads, a->D)) return FLASH_UNSUPPORTED;
     gpu_error e = flash_backward_delta(a, s);
     if (e) return e;
-    if (a->dtype == TT_F32) return flash_backward_f32(a, s);
-    return a->dtype == TT_BF16 ? flash_backward_bf16(a, s) : flash_backward_f16(a, s);
+    e = a->dtype == TT_F32    ? flash_backward_f32(a, s)
+        : a->dtype == TT_BF16 ? flash_backward_bf16(a, s)
+                              : flash_backward_f16(a, s);
+    return e || !a->cos ? e : turn_back(a, s);
 }

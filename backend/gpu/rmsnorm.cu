@@ -94,10 +94,18 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
     if (lane == 0) a.rstd[r] = rstd;
 }
 
+/* A row for each of 256 threads to have one vector of: with the registers of four, half as many blocks would run. */
+template <typename T> static gpu_error launch(const struct tt_rmsnorm_args *a, bool together, gpu_stream s)
+{
+    int64_t vectors = gpu_divide_up(a->cols, gpu_vec<T>::n);
+    if (vectors > 4 * GPU_GROUP && vectors <= 256) return ROWS_LAUNCH_AS(rmsnorm, T, 256, 1, a->rows, s, *a, together);
+    return ROWS_LAUNCH(rmsnorm, T, a->rows, a->cols, s, *a, together);
+}
+
 gpu_error tt_gpu_rmsnorm(const struct tt_rmsnorm_args *a, gpu_stream s)
 {
     uintptr_t off = (uintptr_t)a->x % 16;
     bool together = (uintptr_t)a->y % 16 == off;
     if (a->delta) together = together && (uintptr_t)a->delta % 16 == off && (uintptr_t)a->sum % 16 == off;
-    return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(rmsnorm, T, a->rows, a->cols, s, *a, together));
+    return GPU_DISPATCH(a->dtype, T, launch<T>(a, together, s));
 }

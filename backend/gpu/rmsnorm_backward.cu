@@ -2,14 +2,15 @@
  *
  * A block takes a run. Its teams take the run's rows in turn, a row's columns over the team's threads, so that every
  * thread meets the same columns in each of its rows: the weight stays in registers, and so do the sums for the weight's
- * gradient, which are added over the teams at the end. The next row is loaded while this one is reduced. Wide rows
- * leave no registers for the weight and the next row. */
+ * gradient, which are added over the teams at the end. A team is as wide as lets a thread have one vector of a row: few
+ * registers, so that all blocks run at once, and the next row is loaded while this one is reduced. Rows that are wider
+ * than a block leave no registers for the weight and the next row. */
 #include "backend/gpu/rows.h"
 
 enum { THREADS = 256 };
 
 template <typename T, int LANES, int KEEP> struct norm_rows {
-    static constexpr int N = gpu_vec<T>::n, TEAMS = THREADS / LANES;
+    static constexpr int N = gpu_vec<T>::n;
     gpu_bytes16 dy[KEEP], x[KEEP], dres[KEEP]; /* dres of zeros when there is none: it spares a choice per element */
     float rstd;
 
@@ -28,26 +29,36 @@ template <typename T, int LANES, int KEEP> struct norm_rows {
     }
 };
 
-/* Sums over a team; a block's only team may be the block. */
-template <int LANES> GPU_DEVICE float team_sum(float x)
-{
-    if constexpr (LANES > GPU_GROUP)
-        return gpu_block_sum<LANES>(x);
-    else
-        return gpu_group_sum<LANES>(x);
-}
+/* Sums over each team of a block, all of which are here. One barrier: the next turn has words of its own. */
+template <int LANES> struct team_sums {
+    float (*parts)[THREADS / GPU_GROUP]; /* two turns of them */
+    int turn;
+    GPU_MEMBER float sum(float x)
+    {
+        x = gpu_group_sum<GPU_GROUP>(x);
+        if constexpr (LANES > GPU_GROUP) {
+            float *words = parts[turn ^= 1];
+            if (gpu_thread() % GPU_GROUP == 0) words[gpu_thread() / GPU_GROUP] = x;
+            gpu_block_sync();
+            x = 0;
+            GPU_UNROLL
+            for (int g = 0; g < LANES / GPU_GROUP; g++) x += words[gpu_thread() / LANES * (LANES / GPU_GROUP) + g];
+        }
+        return x;
+    }
+};
 
 template <typename T, int LANES, int KEEP>
-GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backward_args a, int64_t run)
+GPU_KERNEL GPU_BOUNDS_MIN(THREADS, KEEP > 1 ? 2 : 4) rmsnorm_backward(struct tt_rmsnorm_backward_args a, int64_t run)
 {
     typedef norm_rows<T, LANES, KEEP> rows;
-    constexpr int N = rows::N, TEAMS = rows::TEAMS;
-    GPU_DYNAMIC_SHARED(shared);
-    float *sums = (float *)shared; /* (TEAMS, cols), with several teams */
+    constexpr int N = rows::N, TEAMS = THREADS / LANES;
+    constexpr bool ROOM = KEEP <= 2; /* in the registers, for the weight and for the next row */
+    GPU_SHARED float parts[2][THREADS / GPU_GROUP], sums[TEAMS > 1 ? THREADS * N : 1]; /* (TEAMS, LANES·N) */
     int team = gpu_thread() / LANES, lane = gpu_thread() % LANES, cols = (int)a.cols, vectors = cols / N;
     int64_t from = gpu_block_x() * run, to = gpu_smaller(a.rows, from + run);
+    team_sums<LANES> over = {parts, 0};
 
-    constexpr bool ROOM = KEEP <= 2; /* in the registers, for the weight and for the next row */
     const T *weight = (const T *)a.weight + lane * N;
     gpu_bytes16 kept[KEEP];
     gpu_vec<T> dweight[KEEP];
@@ -60,15 +71,17 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
 
     rows now, next;
     if (ROOM && from + team < to) next.load(a, from + team, lane, vectors);
-    for (int64_t r = from + team; r < to; r += TEAMS) {
+    for (int64_t first = from; first < to; first += TEAMS) {
+        int64_t r = first + team;
+        int mine = r < to ? vectors : 0; /* of this team's row, if there is one */
         if (ROOM)
             now = next;
-        else
+        else if (mine)
             now.load(a, r, lane, vectors);
         float rstd = now.rstd, dot = 0;
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++) {
-            if (k * LANES + lane >= vectors) continue;
+            if (k * LANES + lane >= mine) continue;
             gpu_vec<T> w = gpu_vec_from<T>(ROOM ? kept[k] : gpu_load16(weight + k * LANES * N));
             gpu_vec<T> dy = gpu_vec_from<T>(now.dy[k]), x = gpu_vec_from<T>(now.x[k]);
             GPU_UNROLL
@@ -79,12 +92,12 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
             }
         }
         if (ROOM && r + TEAMS < to) next.load(a, r + TEAMS, lane, vectors);
-        dot = team_sum<LANES>(dot);
+        dot = over.sum(dot);
         float back = -gpu_divide_fast(dot, (float)cols) * rstd * rstd * rstd;
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++) {
             int v = k * LANES + lane;
-            if (v >= vectors) continue;
+            if (v >= mine) continue;
             gpu_vec<T> w = gpu_vec_from<T>(ROOM ? kept[k] : gpu_load16(weight + k * LANES * N));
             gpu_vec<T> dy = gpu_vec_from<T>(now.dy[k]), x = gpu_vec_from<T>(now.x[k]);
             gpu_vec<T> dx = gpu_vec_from<T>(now.dres[k]);
@@ -95,7 +108,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
     }
 
     float *partial = a.partial + gpu_block_x() * cols;
-    float *out = TEAMS > 1 ? sums + team * cols : partial;
+    float *out = TEAMS > 1 ? sums + team * LANES * N : partial;
     GPU_UNROLL
     for (int k = 0; k < KEEP; k++) {
         int v = k * LANES + lane;
@@ -108,7 +121,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) rmsnorm_backward(struct tt_rmsnorm_backwar
         for (int c = gpu_thread(); c < cols; c += THREADS) {
             float sum = 0;
             GPU_UNROLL
-            for (int k = 0; k < TEAMS; k++) sum += sums[k * cols + c];
+            for (int k = 0; k < TEAMS; k++) sum += sums[k * LANES * N + c];
             partial[c] = sum;
         }
     }
@@ -140,25 +153,19 @@ GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward_any(struct tt_rmsnorm_backward_a
     }
 }
 
-template <typename T, int LANES, int KEEP>
-static gpu_error launch_as(const struct tt_rmsnorm_backward_args *a, int64_t run, gpu_stream s)
-{
-    size_t shared = LANES < THREADS ? (size_t)(THREADS / LANES * a->cols) * sizeof(float) : 0;
-    return GPU_LAUNCH(rmsnorm_backward<T, LANES, KEEP>, gpu_grid_of(a->parts), THREADS, shared, s, *a, run);
-}
-
 template <typename T> static gpu_error launch(const struct tt_rmsnorm_backward_args *a, gpu_stream s)
 {
     int64_t run = gpu_divide_up(a->rows, a->parts), vectors = a->cols / gpu_vec<T>::n;
+    gpu_grid grid = gpu_grid_of(a->parts);
     bool aligned = gpu_aligned_rows(a->dy, a->cols, sizeof(T)) && gpu_aligned(a->x) && gpu_aligned(a->weight) &&
                    gpu_aligned(a->dx) && gpu_aligned(a->dres);
-    if (aligned && vectors <= GPU_GROUP) return launch_as<T, GPU_GROUP, 1>(a, run, s);
-    if (aligned && vectors <= 2 * GPU_GROUP) return launch_as<T, GPU_GROUP, 2>(a, run, s);
-    if (aligned && vectors <= 4 * GPU_GROUP) return launch_as<T, GPU_GROUP, 4>(a, run, s);
-    if (aligned && vectors <= THREADS) return launch_as<T, THREADS, 1>(a, run, s);
-    if (aligned && vectors <= 2 * THREADS) return launch_as<T, THREADS, 2>(a, run, s);
-    if (aligned && vectors <= 4 * THREADS) return launch_as<T, THREADS, 4>(a, run, s);
-    return GPU_LAUNCH(rmsnorm_backward_any<T>, gpu_grid_of(a->parts), THREADS, 0, s, *a, run);
+    if (!aligned || vectors > 4 * THREADS) return GPU_LAUNCH(rmsnorm_backward_any<T>, grid, THREADS, 0, s, *a, run);
+    if (vectors <= 32) return GPU_LAUNCH((rmsnorm_backward<T, 32, 1>), grid, THREADS, 0, s, *a, run);
+    if (vectors <= 64) return GPU_LAUNCH((rmsnorm_backward<T, 64, 1>), grid, THREADS, 0, s, *a, run);
+    if (vectors <= 128) return GPU_LAUNCH((rmsnorm_backward<T, 128, 1>), grid, THREADS, 0, s, *a, run);
+    if (vectors <= 256) return GPU_LAUNCH((rmsnorm_backward<T, 256, 1>), grid, THREADS, 0, s, *a, run);
+    if (vectors <= 512) return GPU_LAUNCH((rmsnorm_backward<T, 256, 2>), grid, THREADS, 0, s, *a, run);
+    return GPU_LAUNCH((rmsnorm_backward<T, 256, 4>), grid, THREADS, 0, s, *a, run);
 }
 
 gpu_error tt_gpu_rmsnorm_backward(const struct tt_rmsnorm_backward_args *a, gpu_stream s)

@@ -240,6 +240,10 @@ static void k_flash_backward(const struct cpu_team *team, const struct tt_flash_
         back_one_walk(team, a);
     else
         back_two_walks(team, a);
+    if (a->cos)
+        k_rope(team, &(struct tt_rope_args){.dtype = a->dtype, .q = a->dq, .k = a->dk, .cos = a->cos, .sin = a->sin,
+                                            .T = a->B * a->S, .S = a->S, .heads = a->heads, .kv_heads = a->kv_heads,
+                                            .D = a->D, .ld = a->ld, .inverse = true});
 }
 
 #endif
