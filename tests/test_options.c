@@ -384,6 +384,7 @@ static void files_are_checked(void)
         {"config: a.yaml", "command line"},
         {"help: true", "command line"},
         {"- a", "option: value"},
+        {"seed: 1\ntrain:\n  seed: 2", "line 2: "},
         {"prompt: [a]", "takes one value"}, /* of another command: not used, but checked */
         {"temperature: 1000", "out of range"},
         {"fuse: [qkv, [norm]]", "flat list"},
