@@ -134,6 +134,30 @@ answer real kernels "1,000"
 answer real gemm_percent "40 percent"
 expect 6 "has a comma" "$TT" exercise check 1 real
 for question in step_ms kernels gemm_percent; do marked unknown $question; done
+# what is no YAML is marked, and the rest is checked: a colon in a sentence, yes, quotes, two lines, another encoding
+cp ada/worksheet.yaml real/worksheet.yaml
+answer real first_idea 'the largest group: its "share" is largest # I think'
+answer real mostly_gemm yes
+answer real step_ms '"12.5'
+answer real top_groups "[ffn, norm"
+answer real longest_phase '>\n    backward\n    : or so'
+answer real chance_loss "$(printf '3.9 \351')"
+expect 6 'first_idea             write it in quotes: "the largest group: its \"share\" is largest"' "$TT" exercise check 1 real
+for words in 'mostly_gemm +write true or false' 'step_ms +it cannot be read: the quote " is not closed in this line' \
+    'top_groups +it cannot be read: expected , or ] in the list' 'longest_phase +write it on one line, in quotes' \
+    'chance_loss +it cannot be read: not valid UTF-8'; do
+    grep -qE "^  unknown +$words" out || fail "not marked: $words"
+done
+for question in parameters starts_at_chance kernels largest_group gemm_percent; do marked right $question; done
+answer real first_idea '"the largest group: its share is largest"'
+"$TT" exercise check 1 real >out 2>err
+marked right first_idea
+sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
+expect 2 "neighbours align" "$TT" exercise check 1 real
+sed 's/^learner: .*/learner: Ada: me/' ada/worksheet.yaml >real/worksheet.yaml
+expect 2 'line 4: a second ": "' "$TT" exercise check 1 real
+printf 'answers:\n  kernels: a: b\n  kernels: c: d\n' >real/worksheet.yaml
+expect 2 "line 3: the key kernels stands here again" "$TT" exercise check 1 real
 printf 'answers:\n\tkernels: 7\n' >real/worksheet.yaml
 expect 2 "line 2: a tab; indent with spaces" "$TT" exercise check 1 real
 passed "worksheets as they come"
