@@ -193,6 +193,8 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
         tt_json_put_bool(&w, "taken", r->profile != NULL);
         tt_json_put_bool(&w, "recorded", r->recorded);
         tt_json_put_string(&w, "seal", r->seal);
+        tt_json_put_string(&w, "created", r->created);
+        tt_json_put_string(&w, "written", r->written);
         tt_json_put_string(&w, "device", r->device);
         tt_json_put_string(&w, "refusal", r->refusal);
         tt_json_end(&w, '}');

@@ -40,4 +40,12 @@ void tt_sheet_free(struct tt_sheet *sheet);
 /* exercise_noise.c: a line about the right answers that are speed-ups within the noise of their runs; nothing where none is. */
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 
+/* exercise_class.c, exercise_shared.c */
+
+const char *tt_class_learner(const struct tt_json *result);
+/* After a learner's marks: with whom a run is shared, and whose file is older. */
+void tt_class_shares(struct tt_json *const *results, int n, int own, struct tt_text *out);
+/* A line for each run that several learners have. */
+void tt_class_shared(struct tt_json *const *results, int n, struct tt_text *out);
+
 #endif

@@ -217,14 +217,24 @@ passed "the sizes of the folder"
 expect 6 ", recorded" "$TT" exercise check 3 three
 passed "recorded profiles"
 
-mkdir -p class/bob && cp -r ada class/ada && cp -r ada class/bob/first
+mkdir -p class/bob && cp -rp ada class/ada && cp -r ada class/bob/first
+touch -d 2037-01-02T03:04:05Z class/bob/first/baseline/profile.json # a copy is younger than what it was made from
 sed -i 's/"Ada"/"=Bob"/' class/bob/first/worksheet.yaml
 answer class/bob/first kernels 1
 "$TT" exercise check 1 class/ada >out 2>err
 "$TT" exercise check 1 class/bob/first >out 2>err
-expect 0 "shares a run with Ada" "$TT" exercise class class --csv class.csv
+expect 0 "shares a run with Ada, who had it first" "$TT" exercise class class --csv class.csv
+grep -q "^Ada .* shares a run with =Bob, who had it later$" out || fail "the copied is not told from the copier"
+written=$(date -u -r class/ada/baseline/profile.json +%Y-%m-%dT%H:%M:%SZ)
+measured=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' ada/baseline/profile.json)
+grep -qF "shared: baseline, seal $seal, measured $measured; its file is of $written at Ada, of 2037-01-02T03:04:05Z at =Bob" out || fail "not told who measured first"
+[ "$(grep -c '^shared' out)" = 1 ] || fail "a shared run is told more than once"
 grep -qE '^  kernels +right: 1 of 2' out || fail "the class does not count"
 grep -q "^\"'=Bob\",1,kernels,wrong,0,\"1\"" class.csv || fail "class.csv: $(grep kernels class.csv)"
+touch -r class/ada/baseline/profile.json class/bob/first/baseline/profile.json # of the same time: nobody is first
+"$TT" exercise check 1 class/bob/first >out 2>err
+expect 0 "shares a run with Ada" "$TT" exercise class class
+grep -q "who had it" out && fail "one of two files of the same time is first"
 expect 2 "no result.json" "$TT" exercise class nothing
 expect 2 "no folder" "$TT" exercise class nobody
 expect 2 "needs the learners" "$TT" exercise class
