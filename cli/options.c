@@ -356,7 +356,8 @@ const struct tt_option tt_option_table[] = {
     {"out", AT(out), TT_SECTION_OUTPUT, M, "runs/imported", NULL, "DIR",
      .help = "folder of the run that begins with this model", .here = true, .required = true},
     {"resume", AT(resume), TT_SECTION_OUTPUT, T, "none", NULL, "auto|none|PATH",
-     .help = "go on from the newest checkpoint in --out when there is one (auto), or from this one",
+     .help = "go on from the newest checkpoint in --out when there is one (auto); or from this checkpoint or run, in its own folder "
+             "unless --out is given",
      .here = true, .required = true},
     {"init-from", AT(init_from), TT_SECTION_OUTPUT, T, "", NULL, "PATH",
      .help = "begin a new run with the weights of this checkpoint; \"\" = with random ones", .here = true},
@@ -445,10 +446,12 @@ bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row
     bool trains = o->command == TT_CMD_TRAIN || o->command == TT_CMD_DIAGNOSE || o->command == TT_CMD_PROFILE ||
                   o->command == TT_CMD_CHECK || o->command == TT_CMD_BENCH;
     bool by_data = trains && files && strcmp(row->name, "vocab-size") == 0;
+    bool by_run = continues && strcmp(o->c.resume, "auto") != 0 && strcmp(row->name, "out") == 0;
     if (by_data) *whose = "the data's own";
     if (by_checkpoint) *whose = "the checkpoint's own";
+    if (by_run) *whose = "the folder of the resumed run";
     if (by_size) *whose = "each size's own";
-    return by_checkpoint || by_size || by_data;
+    return by_checkpoint || by_size || by_data || by_run;
 }
 
 bool tt_option_given(const struct tt_options *o, const char *name)
