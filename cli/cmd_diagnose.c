@@ -18,6 +18,7 @@ static tt_status choose_start(struct tt_diagnosis *d)
     TT_TRY(strcmp(from, "auto") ? tt_use_checkpoint(&d->o, from, &d->checkpoint)
                                 : tt_use_newest(&d->o, d->c->out, &d->checkpoint));
     if (!d->checkpoint || d->c->init_from[0]) return TT_OK;
+    if (strcmp(from, "auto")) tt_stay_in_run(&d->o, d->checkpoint);
     TT_TRY(tt_checkpoint_peek(d->checkpoint, &progress, &config));
     free(config);
     d->done = progress.step < d->c->num_steps ? progress.step : d->c->num_steps;

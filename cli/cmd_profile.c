@@ -130,27 +130,52 @@ static tt_status print_json(const struct tt_profile *p)
     return st;
 }
 
-/* The seal names the profile; a worksheet of an exercise asks for it. */
-static tt_status print_saved(const char *folder)
+/* The seal names the profile; a worksheet of an exercise asks for it. `when` may be NULL. */
+static tt_status read_seal(const char *folder, char seal[TT_SHA256_DIGITS + 1], char when[32])
 {
-    char path[1200], seal[TT_SHA256_DIGITS + 1], *text;
+    char path[1200], *text;
     size_t size;
+    struct tt_json *profile;
     snprintf(path, sizeof path, "%s/profile.json", folder);
     TT_TRY(tt_file_read(path, (size_t)1 << 28, &text, &size));
     tt_seal_read(text, size, seal);
+    tt_status st = when ? tt_json_parse(text, size, &profile) : TT_OK;
     free(text);
+    if (st || !when) return st;
+    snprintf(when, 32, "%s", tt_json_string(tt_json_get(profile, "run"), "created", ""));
+    tt_json_free(profile);
+    return TT_OK;
+}
+
+static tt_status print_saved(const char *folder)
+{
+    char seal[TT_SHA256_DIGITS + 1];
+    TT_TRY(read_seal(folder, seal, NULL));
     printf("saved   %s, seal %.8s\n", folder, seal);
     return TT_OK;
 }
 
-static tt_status show(const struct tt_config *c, const struct tt_profile *p)
+/* A line about the profile that lies where the new one goes; empty where there is none. */
+static void describe_earlier(const char *folder, char out[160])
 {
+    char path[1200], seal[TT_SHA256_DIGITS + 1] = "", when[32] = "";
+    out[0] = 0;
+    snprintf(path, sizeof path, "%s/profile.json", folder);
+    if (!tt_is_file(path)) return;
+    tt_status_free(read_seal(folder, seal, when)); /* what cannot be read is replaced as well */
+    snprintf(out, 160, "note    an earlier profile was replaced%s%s%s%.8s", when[0] ? ": " : "", when, seal[0] ? ", seal " : "", seal);
+}
+
+static tt_status show(const struct tt_config *c, const struct tt_profile *p, const char *earlier)
+{
+    if (c->json && earlier[0]) fprintf(stderr, "%s\n", earlier);
     if (c->json) return print_json(p);
     print_head(p);
     if (!c->quiet) {
         print_rows(p);
         print_phases(p);
     }
+    if (earlier[0]) printf("%s\n", earlier);
     return print_saved(c->out);
 }
 
@@ -159,6 +184,7 @@ tt_status tt_cmd_profile(const struct tt_options *o)
     struct tt_profile p = {0};
     struct tt_options mine = *o;
     struct tt_config c = o->c;
+    char earlier[160];
     tt_fault_configure(&c);
     TT_TRY(tt_config_check(&c));
     TT_TRY(tt_take_vocabulary(&mine));
@@ -168,8 +194,9 @@ tt_status tt_cmd_profile(const struct tt_options *o)
     if (c.bare) return tt_profile_bare(&c);
     TT_TRY(tt_profile_check_folder(c.out)); /* what is refused or stopped leaves none behind */
     tt_status st = measure(&c, &p);
+    if (!st) describe_earlier(o->c.out, earlier);
     if (!st) st = tt_profile_write(&p, o->c.out);
-    if (!st) st = show(&o->c, &p);
+    if (!st) st = show(&o->c, &p, earlier);
     tt_profile_free(&p);
     return st;
 }

@@ -120,6 +120,25 @@ static tt_status own_folder(struct training *t)
 
 /* ---- set-up ---- */
 
+/* A run goes on in its own folder; one that goes back to an earlier checkpoint would mix with the later ones there. */
+static tt_status choose_folder(struct training *t)
+{
+    char *newest = NULL;
+    struct stat own, other;
+    if (tt_option_given(&t->o, "out")) return TT_OK;
+    tt_stay_in_run(&t->o, t->checkpoint);
+    if (!continues_here(t) || strcmp(t->c->resume, t->checkpoint)) return TT_OK; /* of a run the newest was taken */
+    tt_status_free(tt_checkpoint_find(t->c->out, NULL, NULL, &newest)); /* what is damaged is found when it is loaded */
+    bool later = newest && !stat(newest, &other) && !stat(t->checkpoint, &own) && own.st_ino != other.st_ino;
+    tt_status st = TT_OK;
+    if (later)
+        st = tt_fail(TT_USAGE,
+                     "%s is not the newest checkpoint of its run, %s is; go on from that one, or give --out for a run that branches off",
+                     t->checkpoint, newest);
+    free(newest);
+    return st;
+}
+
 static tt_status choose_start(struct training *t)
 {
     const char *resume = t->c->resume, *init = t->c->init_from;
@@ -128,8 +147,9 @@ static tt_status choose_start(struct training *t)
         return tt_fail(TT_USAGE, "--init-from begins a new run and --resume goes on with one; give one of them, not both");
     if (init[0]) return tt_use_checkpoint(&t->o, init, &t->origin);
     if (!resumes) return TT_OK;
-    if (strcmp(resume, "auto")) return tt_use_checkpoint(&t->o, resume, &t->checkpoint);
-    return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
+    if (!strcmp(resume, "auto")) return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
+    TT_TRY(tt_use_checkpoint(&t->o, resume, &t->checkpoint));
+    return choose_folder(t);
 }
 
 /* A checkpoint's warm-up may be longer than the run that is asked for now. */

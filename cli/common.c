@@ -198,6 +198,16 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
     return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", path, path);
 }
 
+void tt_stay_in_run(struct tt_options *o, const char *checkpoint)
+{
+    size_t n = strlen(checkpoint), name;
+    while (n > 1 && checkpoint[n - 1] == '/') n--;
+    for (name = n; name > 0 && checkpoint[name - 1] != '/';) name--;
+    if (tt_option_given(o, "out") || n - name < 5 || strncmp(checkpoint + name, "step-", 5)) return;
+    while (name > 1 && checkpoint[name - 1] == '/') name--;
+    snprintf(o->c.out, sizeof o->c.out, "%.*s", name ? (int)name : 1, name ? checkpoint : ".");
+}
+
 float tt_first_loss_scale(const struct tt_config *c) { return c->precision == TT_PREC_FP16 ? 0x1p16f : 1.0f; }
 
 void tt_format_count(double n, char out[32])

@@ -182,6 +182,16 @@ static void judge_validation(struct tt_diagnosis *d)
          d->validation_seconds);
 }
 
+/* What the clock saved stays until the next one, or that of the end, is written. */
+static void judge_saving(struct tt_diagnosis *d)
+{
+    const struct tt_config *c = d->c;
+    bool by_clock = c->out[0] && c->save_interval == 0 && c->save_minutes > 0 && d->total_time > 60 * c->save_minutes;
+    if (!by_clock || d->disk_free < 0 || 2 * d->checkpoint_bytes <= d->disk_free) return;
+    find(d, TT_WARN, "free some space, or --save-minutes 0",
+         "%s has room for one checkpoint, and a run of this length saves on the way: the last one would not fit", c->out);
+}
+
 static void judge_spread(struct tt_diagnosis *d)
 {
     if (d->load > 1.5)
@@ -223,6 +233,7 @@ tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d)
     judge_feeding(d);
     judge_batch(d);
     judge_validation(d);
+    judge_saving(d);
     judge_spread(d);
     return judge_alternatives(d);
 }

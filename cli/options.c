@@ -356,12 +356,15 @@ const struct tt_option tt_option_table[] = {
     {"out", AT(out), TT_SECTION_OUTPUT, M, "runs/imported", NULL, "DIR",
      .help = "folder of the run that begins with this model", .here = true, .required = true},
     {"resume", AT(resume), TT_SECTION_OUTPUT, T, "none", NULL, "auto|none|PATH",
-     .help = "go on from the newest checkpoint in --out when there is one (auto), or from this one",
+     .help = "go on from the newest checkpoint in --out when there is one (auto); or from this checkpoint or run, in its own folder "
+             "unless --out is given",
      .here = true, .required = true},
     {"init-from", AT(init_from), TT_SECTION_OUTPUT, T, "", NULL, "PATH",
      .help = "begin a new run with the weights of this checkpoint; \"\" = with random ones", .here = true},
     {"save-interval", AT(save_interval), TT_SECTION_OUTPUT, T, "0", "[0, 2147483648]", "N",
-     .help = "steps between checkpoints; 0 = only at the end and when interrupted"},
+     .help = "steps between checkpoints; 0 = by the clock (--save-minutes), at the end and when interrupted"},
+    {"save-minutes", AT(save_minutes), TT_SECTION_OUTPUT, T, "10", "[0, 1e6]", "X",
+     .help = "without --save-interval: minutes between checkpoints, of which one is kept until the next; 0 = none on the way"},
     {"keep", AT(keep), TT_SECTION_OUTPUT, T, "3", "[0, 1000000]", "N", .help = "newest checkpoints to keep; 0 = all"},
     {"log-interval", AT(log_interval), TT_SECTION_OUTPUT, T, "10", "[1, 2147483648]", "N",
      .help = "steps between lines of the log"},
@@ -445,10 +448,12 @@ bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row
     bool trains = o->command == TT_CMD_TRAIN || o->command == TT_CMD_DIAGNOSE || o->command == TT_CMD_PROFILE ||
                   o->command == TT_CMD_CHECK || o->command == TT_CMD_BENCH;
     bool by_data = trains && files && strcmp(row->name, "vocab-size") == 0;
+    bool by_run = continues && strcmp(o->c.resume, "auto") != 0 && strcmp(row->name, "out") == 0;
     if (by_data) *whose = "the data's own";
     if (by_checkpoint) *whose = "the checkpoint's own";
+    if (by_run) *whose = "the folder of the resumed run";
     if (by_size) *whose = "each size's own";
-    return by_checkpoint || by_size || by_data;
+    return by_checkpoint || by_size || by_data || by_run;
 }
 
 bool tt_option_given(const struct tt_options *o, const char *name)

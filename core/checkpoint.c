@@ -194,6 +194,8 @@ static void discard(const char *dir, int64_t step, enum kind kind)
     free(to);
 }
 
+void tt_checkpoint_remove(const char *dir, int64_t step) { discard(dir, step, COMPLETE); }
+
 /* Where a crash left only the old one of a step, it gets its name back. */
 static void settle_old(const char *dir, int64_t step)
 {

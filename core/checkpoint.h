@@ -55,6 +55,9 @@ struct tt_checkpoint {
  * there before is touched. One of the same step is replaced, and remains until the new one is in place. */
 tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep);
 
+/* The checkpoint of that step, if there is one; after a crash in between there is either all of it or nothing. */
+void tt_checkpoint_remove(const char *dir, int64_t step);
+
 /* The newest (by step) undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all; an
  * error when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. */
 tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path);

@@ -78,6 +78,7 @@ static tt_status no_such_fusion(const char *item, const char *name)
 tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT])
 {
     for (int i = 0; i < TT_FUSION_COUNT; i++) fuse[i] = tt_version_has(c->version, (enum tt_fusion)i);
+    bool named[TT_FUSION_COUNT] = {0};
     char item[64];
     const char *at = c->fuse;
     for (bool first = true; tt_list_next(&at, ',', item, sizeof item); first = false) {
@@ -90,6 +91,9 @@ tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT
         int i = 0;
         while (i < TT_FUSION_COUNT && strcmp(name, tt_fusion_names[i]) != 0) i++;
         if (i == TT_FUSION_COUNT) return no_such_fusion(item, name);
+        if (named[i] && fuse[i] != on)
+            return tt_fail(TT_USAGE, "\"%s\" and \"no-%s\" contradict each other; name one of them", name, name);
+        named[i] = true;
         fuse[i] = on;
     }
     return TT_OK;

@@ -79,6 +79,7 @@ struct tt_config {
     char tensorboard[1024];
     char init_from[1024];
     int64_t log_interval, save_interval, keep;
+    double save_minutes; /* where there is no save_interval */
     bool quiet, json;
 
     /* eval */

@@ -19,8 +19,10 @@ struct loop {
     struct tt_meter meter;
     struct tt_stepper stepper;
     struct tt_fault_work fault;
-    int64_t first;  /* steps done before this run */
-    int64_t saved;  /* last step that is in a checkpoint */
+    int64_t first;    /* steps done before this run */
+    int64_t saved;    /* last step that is in a checkpoint */
+    int64_t by_clock; /* step of the checkpoint that goes when there is a newer one; -1: none */
+    double save_due;  /* the time for the next such one */
     double val_loss;
     bool stop_early;
 };
@@ -93,12 +95,36 @@ static tt_status not_finite(const struct loop *l)
 
 static bool gone_bad(const struct loop *l) { return l->meter.bad_step && l->c->on_nan == TT_NAN_STOP; }
 
+/* By the clock, where no interval was given: when the power fails, minutes are lost and not the whole run. */
+
+enum { SAVE_SHARE = 50 }; /* saving takes no more than one part in so many of the time */
+
+static void wind_clock(struct loop *l, double save_seconds)
+{
+    l->save_due = tt_seconds() + fmax(60 * l->c->save_minutes, SAVE_SHARE * save_seconds);
+}
+
+static bool clock_strikes(const struct loop *l)
+{
+    return l->c->save_interval == 0 && l->c->save_minutes > 0 && l->c->out[0] && tt_seconds() >= l->save_due;
+}
+
+/* What was saved by the clock was worth keeping only until now. */
+static void drop_former(struct loop *l, int64_t step)
+{
+    if (l->by_clock >= 0 && l->by_clock != step) tt_checkpoint_remove(l->c->out, l->by_clock);
+    l->by_clock = -1;
+}
+
 static tt_status write_checkpoint(struct loop *l, int64_t step)
 {
     struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .folder = l->t->folder,
                               .params = l->t->params, .tokenizer = tt_data_tokenizer(l->t->data)};
     tt_status st = tt_save(l->t->engine, l->c->out, &c, l->c->keep);
-    if (!st) l->saved = step;
+    if (!st) {
+        l->saved = step;
+        drop_former(l, step);
+    }
     tt_meter_saved(&l->meter);
     return st;
 }
@@ -123,6 +149,15 @@ static tt_status save_on_the_way(struct loop *l, int64_t step)
     tt_meter_clear(&l->meter);
     fprintf(stderr, "tt: %s; training goes on and tries again at the next checkpoint\n", st->text);
     tt_status_free(st);
+    return TT_OK;
+}
+
+static tt_status save_by_clock(struct loop *l, int64_t step)
+{
+    double begun = tt_seconds();
+    TT_TRY(save_on_the_way(l, step));
+    if (l->saved == step) l->by_clock = step;
+    wind_clock(l, tt_seconds() - begun);
     return TT_OK;
 }
 
@@ -156,6 +191,7 @@ static tt_status after_step(struct loop *l, int64_t step)
         if (st) return save_and_fail(l, step, st);
     }
     if (!last && due(step, l->c->save_interval)) TT_TRY(save_on_the_way(l, step));
+    if (!last && clock_strikes(l)) TT_TRY(save_by_clock(l, step));
     return gone_bad(l) ? not_finite(l) : TT_OK;
 }
 
@@ -223,6 +259,8 @@ tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
                      .stepper = {.backend = t->engine->backend, .plan = t->step_plan, .graph_wanted = t->graph}};
     int64_t step = l.first;
     l.saved = l.first > 0 ? l.first : -1;
+    l.by_clock = -1;
+    wind_clock(&l, 0);
     tt_stop_catch();
     double start = tt_seconds();
     tt_status st = open_loop(&l);

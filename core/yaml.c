@@ -405,7 +405,6 @@ static tt_status block(struct reader *r, struct tt_yaml *y)
 {
     TT_TRY(enter(r));
     int col = column(r);
-    y->line = r->line;
     if (at_dash(r)) {
         TT_TRY(block_list(r, y, col));
     } else if (*r->p == '[') {
@@ -431,6 +430,7 @@ static tt_status document(const char *text, struct tt_yaml *root)
     struct reader r = {.p = text, .line_start = text, .line = 1};
     TT_TRY(find_content(&r));
     if (*r.p == 0) return TT_OK;
+    root->line = r.line;
     TT_TRY(block(&r, root));
     if (*r.p)
         return fail_at(&r, "\"%.*s\" does not fit what stands before it; check the indentation", excerpt(r.p), r.p);

@@ -38,7 +38,7 @@ enum tt_yaml_kind {
 
 struct tt_yaml {
     enum tt_yaml_kind kind;
-    int line;
+    int line;   /* of its key or dash, also when the value stands below it */
     char *key;  /* when inside a map */
     char *text; /* of a scalar: quotes and escapes removed, UTF-8, ends with 0; of a bool "true" or "false" */
     struct tt_yaml *first, *last, *next; /* children of a list or map, in order */

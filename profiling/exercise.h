@@ -63,6 +63,7 @@ struct tt_marked_run {
     struct tt_json *profile; /* NULL: not there or refused */
     bool absent, recorded;
     char seal[TT_SHA256_DIGITS + 1], created[32], device[128];
+    char written[32]; /* the time of the file: of a copy later than `created` */
     char refusal[600];
 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "profiling/exercise.h"
+#include "profiling/exercise_parts.h"
 
 static tt_status read_result(const char *path, struct tt_json **out)
 {
@@ -75,7 +75,7 @@ tt_status tt_class_read(const char *const *paths, int n, struct tt_json **result
 
 static double exercise_of(const struct tt_json *r) { return tt_json_number(r, "exercise", 0); }
 
-static const char *learner_of(const struct tt_json *r)
+const char *tt_class_learner(const struct tt_json *r)
 {
     const char *name = tt_json_string(r, "learner", "");
     return name[0] ? name : "(no name)";
@@ -96,38 +96,13 @@ static const char *sign_of(const struct tt_json *q)
     return " ";
 }
 
-static bool taken(const struct tt_json *run)
-{
-    const struct tt_json *t = tt_json_get(run, "taken");
-    return t && t->boolean;
-}
-
-/* Another learner whose run is the very same profile; NULL: none. Recorded profiles are everybody's. */
-static const char *shares_run(struct tt_json *const *results, int n, int own)
-{
-    const struct tt_json *runs = tt_json_get(results[own], "runs");
-    for (const struct tt_json *r = runs ? runs->first : NULL; r; r = r->next) {
-        const char *seal = tt_json_string(r, "seal", "");
-        const struct tt_json *recorded = tt_json_get(r, "recorded");
-        if (!seal[0] || !taken(r) || (recorded && recorded->boolean)) continue;
-        for (int i = 0; i < n; i++) {
-            if (i == own || !strcmp(learner_of(results[i]), learner_of(results[own]))) continue;
-            const struct tt_json *others = tt_json_get(results[i], "runs");
-            for (const struct tt_json *o = others ? others->first : NULL; o; o = o->next)
-                if (taken(o) && !strcmp(tt_json_string(o, "seal", ""), seal)) return learner_of(results[i]);
-        }
-    }
-    return NULL;
-}
-
 static void learner_line(struct tt_json *const *results, int n, int i, const struct tt_json *model, struct tt_text *out)
 {
     const struct tt_json *r = results[i];
-    tt_text_printf(out, "%-24s %4g of %-4g", learner_of(r), tt_json_number(r, "points", 0), tt_json_number(r, "most", 0));
+    tt_text_printf(out, "%-24s %4g of %-4g", tt_class_learner(r), tt_json_number(r, "points", 0), tt_json_number(r, "most", 0));
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next)
         tt_text_printf(out, " %s", sign_of(question(r, tt_json_string(q, "id", ""))));
-    const char *other = shares_run(results, n, i);
-    if (other) tt_text_printf(out, "  shares a run with %s", other);
+    tt_class_shares(results, n, i, out);
     tt_text_puts(out, "\n");
 }
 
@@ -156,6 +131,7 @@ void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out)
         for (int j = 0; j < i; j++) seen |= exercise_of(results[j]) == exercise_of(results[i]);
         if (!seen) exercise_table(results, n, i, out);
     }
+    tt_class_shared(results, n, out);
     tt_text_puts(out, "+ right, - wrong, . empty, ? unknown, / passed over, ! refused\n");
 }
 
@@ -172,7 +148,7 @@ void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out)
     tt_text_puts(out, "learner,exercise,question,mark,points,given,reason\n");
     for (int i = 0; i < n; i++)
         for (const struct tt_json *q = tt_json_get(results[i], "questions")->first; q; q = q->next) {
-            csv_cell(out, learner_of(results[i]));
+            csv_cell(out, tt_class_learner(results[i]));
             tt_text_printf(out, ",%g,%s,%s,%g,", exercise_of(results[i]), tt_json_string(q, "id", ""), tt_json_string(q, "mark", ""),
                            tt_json_number(q, "points", 0));
             csv_cell(out, tt_json_string(q, "given", ""));

@@ -65,7 +65,14 @@ static void add_up(struct tt_marked *m)
     }
 }
 
-static tt_status judge_all(struct tt_marked *m, const struct tt_yaml *sheet)
+/* What could not be read as it stands is never right; where its kind was wrong as well, that is the better reason. */
+static void as_written(const struct tt_slip *slip, struct tt_mark *mark)
+{
+    if (!slip || mark->kind == TT_MARK_PASSED || (mark->kind == TT_MARK_UNKNOWN && !slip->broken)) return;
+    tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
+}
+
+static tt_status judge_all(struct tt_marked *m, const struct tt_sheet *sheet)
 {
     const struct tt_exercise *e = m->exercise;
     struct tt_formula_run runs[TT_EXERCISE_RUNS];
@@ -75,37 +82,38 @@ static tt_status judge_all(struct tt_marked *m, const struct tt_yaml *sheet)
     if (!m->marks) return tt_fail(TT_FAILED, "out of memory");
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_question *q = &e->questions[i];
-        TT_TRY(tt_context(tt_exercise_judge(q, tt_yaml_get(tt_yaml_get(sheet, "answers"), q->id), &scope, &m->marks[i]),
-                          "%s/check.yaml", e->folder));
+        const struct tt_yaml *answer = tt_yaml_get(tt_yaml_get(sheet->tree, "answers"), q->id);
+        TT_TRY(tt_context(tt_exercise_judge(q, answer, &scope, &m->marks[i]), "%s/check.yaml", e->folder));
+        as_written(tt_sheet_slip(sheet, answer), &m->marks[i]);
         if (scope.lacking) for_lack_of(m, scope.lacking, &m->marks[i]);
     }
     add_up(m);
     return TT_OK;
 }
 
-static tt_status mark_sheet(struct tt_marked *m, const struct tt_yaml *sheet, const char *path, const char *recorded)
+static tt_status mark_sheet(struct tt_marked *m, const struct tt_sheet *sheet, const char *path, const char *recorded)
 {
-    const struct tt_yaml *number = tt_yaml_get(sheet, "exercise"), *learner = tt_yaml_get(sheet, "learner");
+    const struct tt_yaml *number = tt_yaml_get(sheet->tree, "exercise"), *learner = tt_yaml_get(sheet->tree, "learner");
     if (number && number->text && atoll(number->text) != m->exercise->number)
         return tt_fail(TT_USAGE, "%s is of exercise %s, not of %lld", path, number->text, (long long)m->exercise->number);
     if (learner && learner->text) snprintf(m->learner, sizeof m->learner, "%s", learner->text);
-    TT_TRY(check_answers(m->exercise, sheet, path));
-    TT_TRY(tt_exercise_open_runs(m, sheet, recorded));
+    TT_TRY(check_answers(m->exercise, sheet->tree, path));
+    TT_TRY(tt_exercise_open_runs(m, sheet->tree, recorded));
     return judge_all(m, sheet);
 }
 
 tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, const char *recorded, struct tt_marked *out)
 {
     char path[1200];
-    struct tt_yaml *sheet;
+    struct tt_sheet sheet;
     *out = (struct tt_marked){.exercise = e};
     snprintf(out->folder, sizeof out->folder, "%s", folder);
     snprintf(path, sizeof path, "%s/worksheet.yaml", folder);
     TT_TRY(tt_exercise_started(out));
     if (!tt_is_file(path)) return tt_fail(TT_USAGE, "%s is not there; tt exercise start makes one in a new folder", path);
-    TT_TRY(tt_exercise_yaml(path, &sheet));
-    tt_status st = mark_sheet(out, sheet, path, recorded);
-    tt_yaml_free(sheet);
+    tt_status st = tt_sheet_read(path, &sheet);
+    if (!st) st = mark_sheet(out, &sheet, path, recorded);
+    tt_sheet_free(&sheet);
     return st;
 }
 
@@ -185,6 +193,8 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
         tt_json_put_bool(&w, "taken", r->profile != NULL);
         tt_json_put_bool(&w, "recorded", r->recorded);
         tt_json_put_string(&w, "seal", r->seal);
+        tt_json_put_string(&w, "created", r->created);
+        tt_json_put_string(&w, "written", r->written);
         tt_json_put_string(&w, "device", r->device);
         tt_json_put_string(&w, "refusal", r->refusal);
         tt_json_end(&w, '}');

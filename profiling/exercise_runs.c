@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "core/file.h"
 #include "profiling/exercise.h"
@@ -114,10 +116,18 @@ static bool is_recorded(const struct tt_exercise_run *run, const char *folder, c
     return same;
 }
 
+static void note_time(const char *path, struct tt_marked_run *r)
+{
+    struct stat file;
+    struct tm utc;
+    if (!stat(path, &file) && gmtime_r(&file.st_mtime, &utc)) strftime(r->written, sizeof r->written, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
 static tt_status open_file(const char *path, struct tt_marked_run *r)
 {
     char *text;
     size_t size;
+    note_time(path, r);
     TT_TRY(tt_file_read(path, LARGEST, &text, &size));
     bool sealed = tt_seal_read(text, size, r->seal);
     tt_status st = tt_json_parse(text, size, &r->profile);

@@ -52,6 +52,27 @@ for version in baseline fused; do
 done
 passed "train and resume"
 
+# ---- a run goes on in its own folder, and no other run is touched ----
+mkdir -p away/runs && cp -r parts/step-00000005 away/runs
+echo '{"step":5}' >away/runs/metrics.jsonl
+"$TT" train $tiny --num-steps 2 --quiet >out 2>err || fail "a run in runs/default"
+before=$(find runs -type f | sort | xargs cksum)
+expect 0 "saved   away/runs/step-00000007" "$TT" train --resume away/runs --num-steps 7
+expect 0 "saved   away/runs/step-00000008" "$TT" train --resume away/runs/step-00000007/ --num-steps 8
+expect 2 "not the newest checkpoint of its run, away/runs/step-00000008 is" "$TT" train --resume away/runs/step-00000005 --num-steps 9
+expect 0 "saved   branch/step-00000009" "$TT" train --resume away/runs/step-00000005 --num-steps 9 --out branch
+[ "$(ls away/runs)" = "$(printf 'metrics.jsonl\nstep-00000005\nstep-00000007\nstep-00000008')" ] || fail "the run holds: $(ls away/runs)"
+printf 'x' | dd of=away/runs/step-00000008/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+expect 0 "saved   away/runs/step-00000009" "$TT" train --resume away/runs/step-00000007 --num-steps 9
+(cd away/runs && "$TT" train --resume step-00000009 --num-steps 10 --quiet >/dev/null) && [ -d away/runs/step-00000010 ] || fail "not gone on from inside its folder"
+expect 0 "# out: the folder of the resumed run" "$TT" train --resume away/runs --print-config
+[ "$before" = "$(find runs -type f | sort | xargs cksum)" ] && [ "$(ls runs)" = default ] || fail "another run was touched"
+cp -r away/runs/step-00000010 best # belongs to no run: a new one begins, and the earlier one is moved aside
+expect 0 "now runs/default.1" "$TT" train --resume best --num-steps 11
+[ -d runs/default/step-00000011 ] && [ -d runs/default.1/step-00000002 ] || fail "a checkpoint of no run goes on in $(ls)"
+rm -rf runs
+passed "a run goes on in its own folder"
+
 # ---- damage ----
 "$TT" train $tiny --num-steps 6 --save-interval 2 --out hurt >out 2>err || fail "train for damage"
 printf 'x' | dd of=hurt/step-00000006/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null

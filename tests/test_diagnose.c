@@ -28,12 +28,18 @@ static void expect(struct tt_diagnosis *d, enum tt_level level, const char *what
     CHECK(tt_diagnose_worst(d) == level);
 }
 
+static void a_run_without(struct tt_diagnosis *d)
+{
+    d->count = 0;
+    CHECK_OK(tt_diagnose_judge_speed(d));
+    CHECK(d->count == 0 && tt_diagnose_worst(d) == TT_ADVICE, "%d findings", d->count);
+}
+
 static void a_healthy_run_has_none(void)
 {
     struct tt_config c;
     struct tt_diagnosis d = healthy(&c);
-    CHECK_OK(tt_diagnose_judge_speed(&d));
-    CHECK(d.count == 0 && tt_diagnose_worst(&d) == TT_ADVICE);
+    a_run_without(&d);
 }
 
 static void slow_data(void)
@@ -65,6 +71,27 @@ static void a_better_batch(void)
     CHECK(d.count == 0);
 }
 
+static void room_for_one_checkpoint(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    strcpy(c.out, "runs/long");
+    c.save_minutes = 0.1;
+    d.checkpoint_bytes = 10;
+    d.disk_free = 19;
+    expect(&d, TT_WARN, "runs/long has room for one checkpoint", "--save-minutes 0");
+    d.disk_free = 20;
+    a_run_without(&d);
+    d.disk_free = 19;
+    c.save_minutes = 1; /* longer than the run */
+    a_run_without(&d);
+    c.save_minutes = 0;
+    a_run_without(&d);
+    c.save_minutes = 0.1;
+    c.save_interval = 50;
+    a_run_without(&d);
+}
+
 static void much_validation(void)
 {
     struct tt_config c;
@@ -90,6 +117,7 @@ int main(void)
     TEST(a_healthy_run_has_none);
     TEST(slow_data);
     TEST(a_better_batch);
+    TEST(room_for_one_checkpoint);
     TEST(much_validation);
     TEST(unsteady_steps);
     return test_end();

@@ -134,6 +134,30 @@ answer real kernels "1,000"
 answer real gemm_percent "40 percent"
 expect 6 "has a comma" "$TT" exercise check 1 real
 for question in step_ms kernels gemm_percent; do marked unknown $question; done
+# what is no YAML is marked, and the rest is checked: a colon in a sentence, yes, quotes, two lines, another encoding
+cp ada/worksheet.yaml real/worksheet.yaml
+answer real first_idea 'the largest group: its "share" is largest # I think'
+answer real mostly_gemm yes
+answer real step_ms '"12.5'
+answer real top_groups "[ffn, norm"
+answer real longest_phase '>\n    backward\n    : or so'
+answer real chance_loss "$(printf '3.9 \351')"
+expect 6 'first_idea             write it in quotes: "the largest group: its \"share\" is largest"' "$TT" exercise check 1 real
+for words in 'mostly_gemm +write true or false' 'step_ms +it cannot be read: the quote " is not closed in this line' \
+    'top_groups +it cannot be read: expected , or ] in the list' 'longest_phase +write it on one line, in quotes' \
+    'chance_loss +it cannot be read: not valid UTF-8'; do
+    grep -qE "^  unknown +$words" out || fail "not marked: $words"
+done
+for question in parameters starts_at_chance kernels largest_group gemm_percent; do marked right $question; done
+answer real first_idea '"the largest group: its share is largest"'
+"$TT" exercise check 1 real >out 2>err
+marked right first_idea
+sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
+expect 2 "neighbours align" "$TT" exercise check 1 real
+sed 's/^learner: .*/learner: Ada: me/' ada/worksheet.yaml >real/worksheet.yaml
+expect 2 'line 4: a second ": "' "$TT" exercise check 1 real
+printf 'answers:\n  kernels: a: b\n  kernels: c: d\n' >real/worksheet.yaml
+expect 2 "line 3: the key kernels stands here again" "$TT" exercise check 1 real
 printf 'answers:\n\tkernels: 7\n' >real/worksheet.yaml
 expect 2 "line 2: a tab; indent with spaces" "$TT" exercise check 1 real
 passed "worksheets as they come"
@@ -193,14 +217,24 @@ passed "the sizes of the folder"
 expect 6 ", recorded" "$TT" exercise check 3 three
 passed "recorded profiles"
 
-mkdir -p class/bob && cp -r ada class/ada && cp -r ada class/bob/first
+mkdir -p class/bob && cp -rp ada class/ada && cp -r ada class/bob/first
+touch -d 2037-01-02T03:04:05Z class/bob/first/baseline/profile.json # a copy is younger than what it was made from
 sed -i 's/"Ada"/"=Bob"/' class/bob/first/worksheet.yaml
 answer class/bob/first kernels 1
 "$TT" exercise check 1 class/ada >out 2>err
 "$TT" exercise check 1 class/bob/first >out 2>err
-expect 0 "shares a run with Ada" "$TT" exercise class class --csv class.csv
+expect 0 "shares a run with Ada, who had it first" "$TT" exercise class class --csv class.csv
+grep -q "^Ada .* shares a run with =Bob, who had it later$" out || fail "the copied is not told from the copier"
+written=$(date -u -r class/ada/baseline/profile.json +%Y-%m-%dT%H:%M:%SZ)
+measured=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' ada/baseline/profile.json)
+grep -qF "shared: baseline, seal $seal, measured $measured; its file is of $written at Ada, of 2037-01-02T03:04:05Z at =Bob" out || fail "not told who measured first"
+[ "$(grep -c '^shared' out)" = 1 ] || fail "a shared run is told more than once"
 grep -qE '^  kernels +right: 1 of 2' out || fail "the class does not count"
 grep -q "^\"'=Bob\",1,kernels,wrong,0,\"1\"" class.csv || fail "class.csv: $(grep kernels class.csv)"
+touch -r class/ada/baseline/profile.json class/bob/first/baseline/profile.json # of the same time: nobody is first
+"$TT" exercise check 1 class/bob/first >out 2>err
+expect 0 "shares a run with Ada" "$TT" exercise class class
+grep -q "who had it" out && fail "one of two files of the same time is first"
 expect 2 "no result.json" "$TT" exercise class nothing
 expect 2 "no folder" "$TT" exercise class nobody
 expect 2 "needs the learners" "$TT" exercise class

@@ -232,6 +232,40 @@ grep -q "Broken pipe after step" err || fail "a reader that goes away is not nam
 ls -d pipe/step-* >/dev/null 2>&1 || fail "a reader that went away cost the run"
 passed "signals while saving"
 
+# ---- kill -9 where nothing was said about saving: the clock has saved, one checkpoint at a time ----
+by_clock() { ls "$1" 2>/dev/null | grep -E '^step-[0-9]+$'; }
+wait_until() { # 30 s for a condition
+    for _ in $(seq 300); do eval "$1" && return; sleep 0.1; done
+    fail "never: $1"
+}
+"$TT" train $endless --save-minutes 0.0001 --out clock >out 2>err &
+pid=$!
+wait_until '[ -n "$(by_clock clock)" ]'
+first=$(by_clock clock | head -n 1)
+wait_until '[ -n "$(by_clock clock)" ] && [ "$(by_clock clock)" != "$first" ] && [ "$(by_clock clock | wc -l)" = 1 ]'
+kill -9 $pid
+{ wait $pid; } 2>/dev/null
+last=$(by_clock clock | tail -n 1)
+step=$((10#${last#step-}))
+"$TT" train $endless --save-interval $step --keep 0 --out interval >out 2>err &
+pid=$!
+wait_until '[ -d interval/$last ]'
+kill -TERM $pid
+end 130 "saved"
+same_run interval clock "${last#step-}" "saved by the clock"
+expect 0 "" "$TT" train --resume auto --out clock --num-steps $((step + 3))
+grep -q "^resume  clock/$last, $step of" out || fail "not resumed from what the clock saved"
+[ "$(by_clock clock | tail -n 1)" = "step-$(printf %08d $((step + 3)))" ] || fail "the clock: not gone on after kill -9"
+"$TT" train $tiny --num-steps 40 --save-minutes 0.0001 --out ended >out 2>err || fail "a run with a clock"
+[ "$(by_clock ended)" = step-00000040 ] || fail "the clock left $(by_clock ended)"
+"$TT" train $endless --save-minutes 0 --out unsaved >out 2>err &
+pid=$!
+wait_for 300 '"step":50' unsaved/metrics.jsonl
+[ -z "$(by_clock unsaved)" ] || fail "--save-minutes 0 saves on the way"
+kill -9 $pid
+{ wait $pid; } 2>/dev/null
+passed "kill -9 after the clock has saved"
+
 # ---- too little memory ----
 # Whatever the limit, tt ends by itself: no signal, and a line. Where even the libraries do not start, they say so. (With
 # threads of its own OpenBLAS tries for ever to get memory for them.)

@@ -384,6 +384,7 @@ static void files_are_checked(void)
         {"config: a.yaml", "command line"},
         {"help: true", "command line"},
         {"- a", "option: value"},
+        {"seed: 1\ntrain:\n  seed: 2", "line 2: "},
         {"prompt: [a]", "takes one value"}, /* of another command: not used, but checked */
         {"temperature: 1000", "out of range"},
         {"fuse: [qkv, [norm]]", "flat list"},
@@ -473,6 +474,8 @@ static void fusions(void)
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version fused --fuse all,no-graph"));
     CHECK_OK(tt_config_fusions(&o.c, fuse));
     for (int i = 0; i < TT_FUSION_COUNT; i++) CHECK(fuse[i] == (i != TT_FUSE_GRAPH));
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--fuse norm,no-norm"), "\"norm\" and \"no-norm\" contradict each other");
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version baseline --fuse all,norm,norm")); /* says the same again */
 }
 
 static void fails_together(const char *line, const char *words)
@@ -491,6 +494,7 @@ static void sizes_fit_together(void)
     fails_together("--num-heads 4 --num-kv-heads 3", "set num-kv-heads to 4");
     fails_together("--num-heads 2 --num-kv-heads 4", "num-heads a multiple of num-kv-heads");
     fails_together("--warmup-steps 400", "make warmup-steps smaller");
+    fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
     fails_together("--patience 2 --val-interval 0", "set val-interval");
     fails_together("--hidden-dim 65536 --num-layers 1024 --ffn-dim 262144", "parameters is too large");
     fails_together("--seq-len 1048576 --batch-size 65536", "is too large");

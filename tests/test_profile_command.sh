@@ -39,7 +39,10 @@ rate() { sed -i "s/\"flops_per_second\": [^,]*/\"flops_per_second\": $1/" cache/
 grep -qF "by this run" out || fail "it does not say when the rates were measured"
 rate 1e15 # one that nothing beats
 before=$(cksum <cache/tt/ceilings.json)
+grep -q "replaced" out && fail "a profile in a new folder replaces one"
+when=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' first/profile.json) seal=$(sed -n 's/^saved .*seal //p' out)
 expect 0 "saved   first" "$TT" profile $tiny $quick --out first --quiet
+grep -qF "note    an earlier profile was replaced: $when, seal $seal" out || fail "it does not say which profile it replaced"
 grep -q "swiglu_gate_up" out && fail "--quiet prints tables"
 [ "$before" = "$(cksum <cache/tt/ceilings.json)" ] || fail "the rates were measured again"
 grep -qF -- "--remeasure" out || fail "it does not say that the rates were kept"
@@ -47,7 +50,10 @@ grep -qF -- "--remeasure" first/summary.md && grep -qF -- "--remeasure" first/re
 rate 1e3 # one that every step beats
 expect 0 "by this run" "$TT" profile $tiny $quick --out first
 grep -qF '"flops_per_second": 1000,' cache/tt/ceilings.json && fail "rates that a step beats stay"
+echo "{" >first/profile.json
 expect 0 '"mfu_percent"' "$TT" profile $tiny $quick --out first --json
+grep -q replaced out && fail "a note in the JSON"
+[ "$(cat err)" = "note    an earlier profile was replaced" ] || fail "with --json it does not say that it replaced one"
 expect 0 "saved   deep/down/here" "$TT" profile $tiny $quick --version baseline --sweep batch --out deep/down/here
 [ "$(grep -c '^operator,' deep/down/here/operators.csv)" -gt "$(grep -c '^operator,' first/operators.csv)" ] ||
     fail "the baseline has no more kinds of operators than flash"

@@ -23,7 +23,7 @@ grep -q $'\033' out err && fail "colours without a terminal"
 says "^best +validation loss [0-9.]+ after step [1-5]0"
 "$TT" train $tiny --num-steps 4 --quiet --out c >out 2>err || fail "quiet"
 says "^done"
-grep -q "^step\|^device\|^model" out && fail "--quiet says more than results"
+grep -q "^step\|^device\|^model\|^next" out && fail "--quiet says more than results"
 
 # ---- JSON: one object, with the same ----
 "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out d >out 2>err || fail "json"
