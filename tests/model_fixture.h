@@ -15,6 +15,7 @@ static inline struct tt_config tiny_config(void)
                           .min_lr_ratio = 0.1, .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.95, .adam_eps = 1e-8,
                           .clip_norm = 0, .warmup_steps = 2, .lr_schedule = TT_DECAY_COSINE, .log_interval = 1, .prefetch = TT_SWITCH_ON,
                           .val_batches = 2, .val_fraction = 0.1};
+    if (test_few()) c.num_layers = 2;
     strcpy(c.preset, "default");
     strcpy(c.data, "builtin");
     return c;

@@ -92,7 +92,8 @@ static void check_rows(const struct tt_profile *p)
 /* By hand: 2 FLOPs per weight of each matrix and token, two products of S x S for each head. */
 static void check_efficiency(const struct tt_profile *p, const struct tt_config *c)
 {
-    double C = 48, D = 8, H = 6, KV = 2, F = 76, V = 61, L = 3, S = 19, B = 3, micros = (double)c->grad_accum;
+    double C = 48, D = 8, H = 6, KV = 2, F = 76, V = 61, L = (double)c->num_layers, S = 19, B = 3;
+    double micros = (double)c->grad_accum;
     double matrices = L * (C * H * D + 2 * C * KV * D + H * D * C + 3 * C * F) + V * C;
     double norms = L * 2 * C + C;
     double full = micros * B * (2 * S * matrices + L * H * 2 * 2 * S * S * D);
