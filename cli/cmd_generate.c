@@ -48,6 +48,16 @@ static tt_status parse_numbers(struct generation *g, const char *text)
 
 static bool is_builtin(const struct generation *g) { return g->tokenizer && !strcmp(tt_tokenizer_kind(g->tokenizer), "words"); }
 
+/* A tokenizer may know more tokens than the model. */
+static tt_status check_prompt(const struct generation *g)
+{
+    for (int64_t i = 0; i < g->prompt_count; i++)
+        if (g->prompt[i] >= g->o.c.vocab_size)
+            return tt_fail(TT_USAGE, "--prompt: its tokenizer gives it token %d, and the model has %lld", g->prompt[i],
+                           (long long)g->o.c.vocab_size);
+    return TT_OK;
+}
+
 /* An empty prompt starts where the data starts: at a sentence's end, or a line's. */
 static tt_status encode_prompt(struct generation *g)
 {
@@ -120,6 +130,7 @@ static tt_status run(struct generation *g)
     TT_TRY(tt_config_check(c));
     TT_TRY(load_tokenizer(g));
     TT_TRY(encode_prompt(g));
+    TT_TRY(check_prompt(g));
     TT_TRY(tt_open_backend(c, &g->backend));
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));
     TT_TRY(tt_session_load(&g->session, g->checkpoint, &progress));

@@ -46,11 +46,22 @@ static tt_status refuse_old_run(const char *out)
     return used ? tt_fail(TT_USAGE, "%s holds a run already; choose another --out", out) : TT_OK;
 }
 
+/* One that knows more tokens than the model has rows for is that of another model. */
+static void check_tokenizer(struct import *m)
+{
+    int64_t size = m->tokenizer ? tt_tokenizer_size(m->tokenizer) : 0;
+    if (size <= m->train.c.vocab_size) return;
+    tt_text_printf(&m->note, "its tokenizer has %lld tokens, and the model %lld", (long long)size, (long long)m->train.c.vocab_size);
+    tt_tokenizer_free(m->tokenizer);
+    m->tokenizer = NULL;
+}
+
 static tt_status convert(struct import *m)
 {
     TT_TRY(tt_params_create(&m->train.c, &m->params));
     TT_TRY(tt_hf_import_weights(m->c->from, &m->train.c, &m->params, &m->weights));
     TT_TRY(tt_hf_import_tokenizer(m->c->from, &m->tokenizer, &m->note));
+    check_tokenizer(m);
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
     m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
     return m->zeros ? TT_OK : tt_fail(TT_FAILED, "out of memory for the state of the optimiser");

@@ -73,7 +73,9 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         {"tt export --format hf model", "tt export model --checkpoint runs/small --dtype bf16"}},
     [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers",
         "Reads the folder of a LLaMA (model.safetensors, or shards with their index; fp32, fp16 or bf16) and writes a\n"
-        "checkpoint of step 0, from which training goes on. What this program does not compute is refused by name.",
+        "checkpoint of step 0, from which training goes on. What this program does not compute is refused by name.\n"
+        "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"
+        "the same tokens for every text, but no token is put before or behind it.",
         "from",
         {"tt import model --out runs/model", "tt train --resume runs/model --data 'shards/*.bin' --out runs/tuned"}},
     [TT_CMD_EXERCISE] = {"exercise", "the course: start an exercise, get hints, have the worksheet checked",
@@ -332,7 +334,7 @@ const struct tt_option tt_option_table[] = {
     {"val-data", AT(val_data), TT_SECTION_DATA, T | E, "", NULL, "SOURCE",
      .help = "validation data; \"\" = a part of --data is held out"},
     {"tokenizer", AT(tokenizer), TT_SECTION_DATA, T | D, "bytes", NULL, "NAME",
-     .help = "for text: bytes, chars, bpe, or a tokenizer file", .required = true},
+     .help = "for text: bytes, chars, bpe, or a tokenizer file: of tt, or a byte-level tokenizer.json of transformers", .required = true},
     {"val-fraction", AT(val_fraction), TT_SECTION_DATA, T | E | D, "0.1", "[0, 0.5]", "X",
      .help = "part of the data held out for validation"},
 

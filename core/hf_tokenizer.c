@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hf_bpe.h"
 #include "core/hf_pieces.h"
 
 /* ---- back to text ---- */
@@ -123,6 +124,10 @@ static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, char
 
 tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w)
 {
+    if (t->kind == TT_BYTE_LEVEL) { /* as it came */
+        tt_text_puts(&w->text, t->hf->source);
+        return tt_text_status(&w->text);
+    }
     TT_TRY(check_words(t));
     char **spelling = calloc((size_t)t->size, sizeof *spelling);
     tt_status st = spelling ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the tokenizer");

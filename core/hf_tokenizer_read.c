@@ -1,7 +1,8 @@
-/* Reading a tokenizer.json, as far as it is one that hf_tokenizer.c writes. */
+/* Reading a tokenizer.json: one that hf_tokenizer.c writes, or a byte-level BPE. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hf_bpe.h"
 #include "core/hf_pieces.h"
 #include "core/hf_tokenizer.h"
 
@@ -150,11 +151,26 @@ static tt_status check_back(const struct tt_tokenizer *t, const struct tt_json *
     return st;
 }
 
+/* Of another program. */
+static tt_status read_byte_level(const struct tt_json *j, struct tt_tokenizer **out)
+{
+    struct tt_hf_bpe *hf = NULL;
+    TT_TRY(tt_hf_bpe_read(j, &hf));
+    struct tt_tokenizer *t = calloc(1, sizeof *t);
+    if (!t) {
+        tt_hf_bpe_free(hf);
+        return tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    }
+    *t = (struct tt_tokenizer){.kind = TT_BYTE_LEVEL, .size = hf->size, .hf = hf};
+    *out = t;
+    return TT_OK;
+}
+
 tt_status tt_hf_tokenizer_read(const struct tt_json *j, struct tt_tokenizer **out)
 {
     int kind = kind_of_pieces(tt_json_get(j, "pre_tokenizer"));
     struct tt_tokenizer *t = NULL;
-    if (kind < 0) return other_kind();
+    if (kind < 0) return read_byte_level(j, out);
     tt_status st = read_kind((enum tt_tokenizer_kind)kind, tt_json_get(j, "model"), &t);
     if (!st) st = check_back(t, j);
     if (st)

@@ -55,5 +55,6 @@ void tt_json_put_number(struct tt_json_writer *w, const char *key, double value)
 void tt_json_put_float(struct tt_json_writer *w, const char *key, float value); /* shortest that reads back as float */
 void tt_json_put_bool(struct tt_json_writer *w, const char *key, bool value);
 void tt_json_put_null(struct tt_json_writer *w, const char *key);
+void tt_json_put_value(struct tt_json_writer *w, const char *key, const struct tt_json *value); /* all of a tree */
 
 #endif

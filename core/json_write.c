@@ -129,3 +129,19 @@ void tt_json_put_null(struct tt_json_writer *w, const char *key)
     before_value(w, key);
     tt_text_puts(&w->text, "null");
 }
+
+void tt_json_put_value(struct tt_json_writer *w, const char *key, const struct tt_json *value)
+{
+    bool object = value->type == TT_JSON_OBJECT;
+    if (value->type == TT_JSON_NULL) tt_json_put_null(w, key);
+    if (value->type == TT_JSON_BOOL) tt_json_put_bool(w, key, value->boolean);
+    if (value->type == TT_JSON_STRING) tt_json_put_string(w, key, value->string);
+    if (value->type == TT_JSON_NUMBER) {
+        before_value(w, key);
+        tt_text_puts(&w->text, value->string);
+    }
+    if (!object && value->type != TT_JSON_ARRAY) return;
+    tt_json_begin(w, key, object ? '{' : '[');
+    for (const struct tt_json *e = value->first; e; e = e->next) tt_json_put_value(w, object ? e->key : NULL, e);
+    tt_json_end(w, object ? '}' : ']');
+}

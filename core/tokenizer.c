@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hf_bpe.h"
 #include "core/tokenizer_kinds.h"
 
 static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the tokenizer"); }
@@ -30,12 +31,13 @@ void tt_tokenizer_free(struct tt_tokenizer *t)
     free(t->points);
     free(t->merges);
     free(t->pairs.slots);
+    tt_hf_bpe_free(t->hf);
     free(t);
 }
 
 const char *tt_tokenizer_kind(const struct tt_tokenizer *t)
 {
-    return (const char *[]){"bytes", "words", "chars", "bpe"}[t->kind];
+    return (const char *[]){"bytes", "words", "chars", "bpe", "byte-level"}[t->kind];
 }
 
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t) { return t->size; }
@@ -289,6 +291,8 @@ static tt_status encode(const struct tt_tokenizer *t, const char *text, int64_t 
         for (int64_t i = 0; i < n; i++) tokens[i] = (unsigned char)text[i];
         *count = n;
         return TT_OK;
+    case TT_BYTE_LEVEL:
+        return tt_hf_bpe_encode(t->hf, text, n, tokens, count);
     case TT_BPE:
         for (int64_t at = 0; at < n;) {
             int piece = tt_bpe_piece(text + at, n - at);
@@ -328,6 +332,8 @@ void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, in
             decode_word(t->words[tokens[i]], out);
         else if (t->kind == TT_CHARS)
             add_utf8(out, t->points[tokens[i]]);
+        else if (t->kind == TT_BYTE_LEVEL)
+            tt_text_add(out, t->hf->bytes[tokens[i]] ? t->hf->bytes[tokens[i]] : "", (size_t)t->hf->length[tokens[i]]);
         else
             tt_bpe_decode(t, tokens[i], out);
     }

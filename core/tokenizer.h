@@ -1,5 +1,5 @@
-/* Text to tokens and back: bytes, the characters of a text, byte-pair encoding, or a list of words (the built-in
- * language). Kept as a JSON file. */
+/* Text to tokens and back: bytes, the characters of a text, byte-pair encoding, a list of words (the built-in language), or
+ * a byte-level BPE of another program. Kept as a JSON file. */
 #ifndef TT_TOKENIZER_H
 #define TT_TOKENIZER_H
 
@@ -22,7 +22,7 @@ tt_status tt_tokenizer_load(const char *path, struct tt_tokenizer **out);
 tt_status tt_tokenizer_save(const struct tt_tokenizer *t, const char *path);
 void tt_tokenizer_free(struct tt_tokenizer *t);
 
-const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words", "chars", "bpe" */
+const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words", "chars", "bpe", "byte-level" */
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
 
 /* *tokens is malloc'd. A word or character the tokenizer does not know is an error that names it and its place. */

@@ -5,37 +5,49 @@
  *     {"format": "tt-tokenizer", "version": 1, "kind": "chars", "chars": [10, 32, 97]}          code points, ascending
  *     {"format": "tt-tokenizer", "version": 1, "kind": "bpe", "merges": [[104, 101], [116, 256]]}
  *
+ * or the tokenizer.json of another program, which is kept as it came.
+ *
  * Tokens are numbered in the order given. Tokens 0 to 255 of "bpe" are the bytes; the i-th merge joins two earlier
  * tokens to token 256 + i. Numbers instead of strings, because a piece of a token need not be valid UTF-8. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/file.h"
+#include "core/hf_tokenizer.h"
 #include "core/json.h"
 #include "core/tokenizer_kinds.h"
 
 static const char format_name[] = "tt-tokenizer";
 
+static void put_own(const struct tt_tokenizer *t, struct tt_json_writer *w)
+{
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "format", format_name);
+    tt_json_put_int(w, "version", 1);
+    tt_json_put_string(w, "kind", tt_tokenizer_kind(t));
+    if (t->kind != TT_BYTES) tt_json_begin(w, t->kind == TT_BPE ? "merges" : tt_tokenizer_kind(t), '[');
+    for (int64_t i = 0; t->kind == TT_WORDS && i < t->size; i++) tt_json_put_string(w, NULL, t->words[i]);
+    for (int64_t i = 0; t->kind == TT_CHARS && i < t->size; i++) tt_json_put_int(w, NULL, t->points[i]);
+    for (int64_t i = 0; t->kind == TT_BPE && i < t->size - 256; i++) {
+        tt_json_begin(w, NULL, '[');
+        tt_json_put_int(w, NULL, t->merges[i].left);
+        tt_json_put_int(w, NULL, t->merges[i].right);
+        tt_json_end(w, ']');
+    }
+    if (t->kind != TT_BYTES) tt_json_end(w, ']');
+    tt_json_end(w, '}');
+}
+
 tt_status tt_tokenizer_save(const struct tt_tokenizer *t, const char *path)
 {
     struct tt_json_writer w = {0};
-    tt_json_begin(&w, NULL, '{');
-    tt_json_put_string(&w, "format", format_name);
-    tt_json_put_int(&w, "version", 1);
-    tt_json_put_string(&w, "kind", tt_tokenizer_kind(t));
-    if (t->kind != TT_BYTES) tt_json_begin(&w, t->kind == TT_BPE ? "merges" : tt_tokenizer_kind(t), '[');
-    for (int64_t i = 0; t->kind == TT_WORDS && i < t->size; i++) tt_json_put_string(&w, NULL, t->words[i]);
-    for (int64_t i = 0; t->kind == TT_CHARS && i < t->size; i++) tt_json_put_int(&w, NULL, t->points[i]);
-    for (int64_t i = 0; t->kind == TT_BPE && i < t->size - 256; i++) {
-        tt_json_begin(&w, NULL, '[');
-        tt_json_put_int(&w, NULL, t->merges[i].left);
-        tt_json_put_int(&w, NULL, t->merges[i].right);
-        tt_json_end(&w, ']');
-    }
-    if (t->kind != TT_BYTES) tt_json_end(&w, ']');
-    tt_json_end(&w, '}');
+    tt_status st = TT_OK;
+    if (t->kind == TT_BYTE_LEVEL)
+        st = tt_hf_tokenizer_write(t, &w);
+    else
+        put_own(t, &w);
     tt_text_puts(&w.text, "\n");
-    tt_status st = tt_text_status(&w.text);
+    if (!st) st = tt_text_status(&w.text);
     if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
     tt_text_free(&w.text);
     return st;
@@ -105,11 +117,19 @@ static tt_status merges_from(const struct tt_json *j, struct tt_tokenizer **out)
     return st;
 }
 
+static tt_status of_others(const struct tt_json *j, struct tt_tokenizer **out)
+{
+    tt_status st = tt_hf_tokenizer_read(j, out);
+    if (st && st->code == TT_UNSUPPORTED) st->code = TT_USAGE;
+    return st;
+}
+
 static tt_status from_json(const struct tt_json *j, struct tt_tokenizer **out)
 {
     int64_t version;
+    if (tt_json_get(j, "model") && !tt_json_get(j, "format")) return of_others(j, out);
     if (strcmp(tt_json_string(j, "format", ""), format_name))
-        return tt_fail(TT_USAGE, "no \"format\": \"%s\" in it; give a file that tt wrote", format_name);
+        return tt_fail(TT_USAGE, "no \"format\": \"%s\" in it; give a file that tt wrote, or a tokenizer.json", format_name);
     if (!tt_json_int(j, "version", 1, 1, &version))
         return tt_fail(TT_FAILED, "its version is not 1; a newer tt may have written it");
     const char *kind = tt_json_string(j, "kind", "");

@@ -6,7 +6,7 @@
 
 #include "core/tokenizer.h"
 
-enum tt_tokenizer_kind { TT_BYTES, TT_WORDS, TT_CHARS, TT_BPE };
+enum tt_tokenizer_kind { TT_BYTES, TT_WORDS, TT_CHARS, TT_BPE, TT_BYTE_LEVEL };
 enum { TT_TOKENIZER_MOST = 1 << 20, TT_BPE_PIECE = 128 }; /* tokens of a tokenizer; bytes of a piece, so of a token */
 
 struct tt_merge {
@@ -29,6 +29,7 @@ struct tt_tokenizer {
     uint32_t *points;        /* chars: (size) code points, ascending */
     struct tt_merge *merges; /* bpe: (size - 256) */
     struct tt_pair_table pairs;
+    struct tt_hf_bpe *hf; /* byte-level: hf_bpe.h */
 };
 
 /* The code point at p, and how many bytes it has; 0 bytes = not UTF-8. n >= 1 bytes are there. */

@@ -1,5 +1,5 @@
-/* Learners of a class who handed in the very same profile: a copy has the seal and the time of what it was made from, but its
- * file is younger. */
+/* Learners of a class who handed in the very same profile: a copy has the seal and the time of what it was made from,
+ * but its file is younger. */
 #include <string.h>
 
 #include "profiling/exercise_parts.h"
@@ -27,7 +27,10 @@ static const struct tt_json *first_run(const struct tt_json *result)
 }
 
 /* Recorded profiles are everybody's, and refused ones are nobody's. */
-static bool is_own(const struct tt_json *run) { return seal_of(run)[0] && is_true(run, "taken") && !is_true(run, "recorded"); }
+static bool is_own(const struct tt_json *run)
+{
+    return seal_of(run)[0] && is_true(run, "taken") && !is_true(run, "recorded");
+}
 
 static bool earlier(const struct tt_json *a, const struct tt_json *b)
 {
@@ -63,7 +66,9 @@ void tt_class_shares(struct tt_json *const *results, int n, int own, struct tt_t
     for (const struct tt_json *r = first_run(results[own]); r; r = r->next) {
         if (!is_own(r) || find_holders(results, n, seal_of(r), h) < 2) continue;
         const struct holder *other = strcmp(h[0].learner, self) ? &h[0] : &h[1];
-        const char *when = earlier(other->run, r) ? ", who had it first" : earlier(r, other->run) ? ", who had it later" : "";
+        const char *when = earlier(other->run, r)   ? ", who had it first"
+                           : earlier(r, other->run) ? ", who had it later"
+                                                    : "";
         tt_text_printf(out, "  shares a run with %s%s", other->learner, when);
         return;
     }
@@ -86,10 +91,11 @@ void tt_class_shared(struct tt_json *const *results, int n, struct tt_text *out)
         for (const struct tt_json *r = first_run(results[i]); r; r = r->next) {
             int count = is_own(r) && !seen_before(results, i, r) ? find_holders(results, n, seal_of(r), h) : 0;
             if (count < 2) continue;
-            tt_text_printf(out, "shared: %s, seal %.8s, measured %s; its file is", tt_json_string(r, "name", ""), seal_of(r),
-                           tt_json_string(r, "created", "at an unknown time"));
+            tt_text_printf(out, "shared: %s, seal %.8s, measured %s; its file is", tt_json_string(r, "name", ""),
+                           seal_of(r), tt_json_string(r, "created", "at an unknown time"));
             for (int k = 0; k < count; k++)
-                tt_text_printf(out, "%s of %s at %s", k ? "," : "", since(h[k].run)[0] ? since(h[k].run) : "an unknown time", h[k].learner);
+                tt_text_printf(out, "%s of %s at %s", k ? "," : "",
+                               since(h[k].run)[0] ? since(h[k].run) : "an unknown time", h[k].learner);
             tt_text_puts(out, "\n");
         }
 }

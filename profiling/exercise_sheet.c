@@ -1,5 +1,5 @@
-/* A worksheet as people write it. The YAML reader is strict and stops at the first slip; here an answer that it cannot read
- * is put into quotes and remembered, so that it is marked and all the others are checked. */
+/* A worksheet as people write it. The YAML reader is strict and stops at the first slip; here an answer that it cannot
+ * read is put into quotes and remembered, so that it is marked and all the others are checked. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,9 @@ static bool says_nothing(const struct line *l) { return l->indent == l->n || l->
 static size_t key_length(const struct line *l)
 {
     size_t i = l->indent;
-    while (i < l->n && (l->s[i] == '_' || (l->s[i] >= '0' && l->s[i] <= '9') || ((l->s[i] | 32) >= 'a' && (l->s[i] | 32) <= 'z'))) i++;
+    while (i < l->n &&
+           (l->s[i] == '_' || (l->s[i] >= '0' && l->s[i] <= '9') || ((l->s[i] | 32) >= 'a' && (l->s[i] | 32) <= 'z')))
+        i++;
     bool key = i > l->indent && i < l->n && l->s[i] == ':' && (i + 1 == l->n || l->s[i + 1] == ' ');
     return key ? i + 1 : 0;
 }

@@ -74,6 +74,18 @@ grep -q "seq-len: 32 " <("$TT" import "$root/tests/fixtures/hf/mqa_untied_fp16" 
     fail "the length of sequences is not the model's"
 expect 0 "begin" "$TT" train --init-from run-bpe --num-steps 4 --data text.txt --out tuned
 grep -q '"step":4' tuned/metrics.jsonl || fail "--init-from did not start anew"
+# a tokenizer of another program comes along, is used, kept and exported; one that does not fit the model does not
+cp -r "$root/tests/fixtures/hf/gqa_tied_fp32" foreign && cp "$root/tests/fixtures/tokenizers/llama3/tokenizer.json" foreign
+expect 0 "its tokenizer has 362 tokens, and the model 24" "$TT" import foreign --out foreign-small
+expect 0 "vocabulary 362 (byte-level)" "$TT" data "$root/tests/fixtures/tokenizers/llama3/text.txt" --tokenizer foreign/tokenizer.json --val-fraction 0 --out foreign-data
+expect 0 "byte-level" "$TT" train --data text.txt --tokenizer foreign/tokenizer.json --hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 2 --num-steps 2 --out foreign-run
+expect 0 "" "$TT" export foreign-hf --checkpoint foreign-run
+expect 0 "saved" "$TT" import foreign-hf --out foreign-again
+grep -q "no tokenizer" out && fail "a tokenizer that was exported again is not read"
+cmp -s foreign-run/step-00000002/tokenizer.json foreign-again/step-00000000/tokenizer.json || fail "the tokenizer of another program changed on the way"
+expect 0 "the cat" "$TT" generate foreign-again --prompt "the cat" --max-tokens 2
+cp foreign/tokenizer.json fixture-gqa_tied_fp32/step-00000000
+expect 2 "its tokenizer gives it token" "$TT" generate fixture-gqa_tied_fp32 --prompt "the cat"
 expect 2 "not both" "$TT" train --init-from run-bpe --resume run-bpe --out tuned
 for type in bf16 fp16; do expect 0 "$type" "$TT" export hf-bpe-$type --checkpoint run-bpe --dtype $type; done
 [ "$failed" = 0 ] && echo "ok   export, import, train on"

@@ -62,4 +62,26 @@ for type in bf16 fp16; do checks+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
 cat out
 "$python" "$root/tests/hf/make_fixtures.py" fresh >out 2>err || fail "transformers writes models"
 for f in fresh/*; do "$TT" import "$f" --out "imported/$(basename "$f")" >out 2>err || fail "import $f"; done
+
+# tokenizers of other programs: the same tokens, from the text and through a model that was imported with one and exported again
+"$python" "$root/tests/hf/make_tokenizers.py" foreign 2 3000 >out 2>err || fail "tokenizers are not trained"
+for kind in gpt2 gpt2_split llama3 qwen2 smollm; do
+    "$TT" data foreign/$kind/text.txt --tokenizer foreign/$kind/tokenizer.json --val-fraction 0 --out foreign/$kind/ours >out 2>err || fail "data with $kind"
+    cp -r fresh/gqa_tied_fp32 foreign/$kind/model && cp foreign/$kind/tokenizer.json foreign/$kind/model
+    "$TT" import foreign/$kind/model --out foreign/$kind/run >out 2>err || fail "import with $kind"
+    grep -q "no tokenizer" out && fail "$kind is not read"
+    "$TT" export foreign/$kind/back --checkpoint foreign/$kind/run >out 2>err || fail "export with $kind"
+done
+"$python" - foreign/* >out 2>err <<'END' || fail "other tokens than those of the library"
+import sys, numpy, transformers
+for folder in sys.argv[1:]:
+    wanted = list(map(int, open(folder + "/tokens.txt").read().split()))
+    ours = numpy.fromfile(folder + "/ours/train_000000.bin", dtype="<u2", offset=1024).tolist()
+    text = open(folder + "/text.txt", encoding="utf-8", newline="").read()
+    back = transformers.PreTrainedTokenizerFast(tokenizer_file=folder + "/back/tokenizer.json")
+    assert ours == wanted, folder
+    assert back(text, add_special_tokens=False)["input_ids"] == wanted, folder
+    print(f"{folder}: the same {len(ours)} tokens")
+END
+cat out
 exit "$failed"

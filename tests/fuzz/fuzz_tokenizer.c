@@ -2,9 +2,10 @@
 #include "core/tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Text that the tokenizer takes comes back; `exact` when nothing may be refused or changed. */
+/* Text that the tokenizer takes comes back; `exact` when nothing may be refused or changed, `faithful` when nothing may be changed. */
 static void round_trip(const struct tt_tokenizer *t, const char *text, size_t n, bool exact)
 {
+    bool faithful = exact || !strcmp(tt_tokenizer_kind(t), "byte-level");
     int32_t *tokens = NULL;
     int64_t count;
     if (fuzz_refused(tt_tokenizer_encode(t, text, (int64_t)n, &tokens, &count))) {
@@ -14,7 +15,7 @@ static void round_trip(const struct tt_tokenizer *t, const char *text, size_t n,
     struct tt_text back = {0};
     for (int64_t i = 0; i < count; i++) PROMISE(tokens[i] >= 0 && tokens[i] < tt_tokenizer_size(t));
     tt_tokenizer_decode(t, tokens, count, &back);
-    PROMISE(!exact || (back.n == n && !memcmp(back.s ? back.s : "", text, n)));
+    PROMISE(!faithful || (back.n == n && !memcmp(back.s ? back.s : "", text, n)));
     tt_text_free(&back);
     free(tokens);
 }

@@ -1,0 +1,11 @@
+/* Classes of characters, by code point, for the patterns of other programs' tokenizers. */
+#ifndef TT_UNICODE_H
+#define TT_UNICODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool tt_is_letter(uint32_t point);
+bool tt_is_number(uint32_t point);
+
+#endif
