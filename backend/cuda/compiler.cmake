@@ -84,6 +84,13 @@ if(CUDAToolkit_VERSION VERSION_LESS 12.2)
   message(FATAL_ERROR "CUDA ${CUDAToolkit_VERSION} is too old; tt needs 12.2 or later (on a cluster: module load cuda)")
 endif()
 
+# CMake takes the folder of the toolkit's libraries for one that the system knows, and leaves it out of the programs. So
+# that they start, installed too, in a shell that has not loaded the toolkit's module:
+if(CUDAToolkit_LIBRARY_DIR AND NOT CUDAToolkit_LIBRARY_DIR IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+  list(APPEND CMAKE_BUILD_RPATH ${CUDAToolkit_LIBRARY_DIR})
+  list(APPEND CMAKE_INSTALL_RPATH ${CUDAToolkit_LIBRARY_DIR})
+endif()
+
 # tt_cuda_kernels(FILES...): the library tt_gpu
 function(tt_cuda_kernels)
   add_library(tt_gpu STATIC ${ARGN})

@@ -15,6 +15,9 @@ const char *tt_gpu_reason(gpu_rt_error e)
     case cudaErrorCompatNotSupportedOnDevice:
         return "the driver library found first is one for forward compatibility (cuda-compat), which this GPU does not "
                "take; remove its folder from LD_LIBRARY_PATH";
+    case cudaErrorStubLibrary:
+        return "the driver library found first is the toolkit's stub, which is there to link with; remove the folder "
+               "\"stubs\" from LD_LIBRARY_PATH";
     case cudaErrorSystemNotReady:
         return "the system is not ready yet; where GPUs share an NVSwitch, the administrator must start "
                "nvidia-fabricmanager";
@@ -25,6 +28,8 @@ const char *tt_gpu_reason(gpu_rt_error e)
                "/dev/nvidiactl and /dev/nvidia-uvm (nvidia-modprobe -u makes the latter)";
     case cudaErrorDevicesUnavailable:
         return "they are busy: other programs have them to themselves; nvidia-smi lists who uses them";
+    case cudaErrorDeviceNotLicensed:
+        return "this virtual GPU has no licence; ask the administrator (nvidia-smi -q shows the licence's state)";
     case cudaErrorMpsConnectionFailed:
     case cudaErrorMpsRpcFailure:
         return "MPS does not answer; start nvidia-cuda-mps-control -d, or unset CUDA_MPS_PIPE_DIRECTORY to go without";

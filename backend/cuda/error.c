@@ -17,6 +17,9 @@ static const char *hint(cudaError_t e)
     case cudaErrorLaunchFailure:
     case cudaErrorMisalignedAddress:
     case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
         return "a kernel went wrong; TT_GPU_SYNC=1 with --graph off names it, compute-sanitizer finds the line";
     case cudaErrorInvalidValue:
     case cudaErrorInvalidConfiguration:
@@ -24,8 +27,16 @@ static const char *hint(cudaError_t e)
         return "such a shape or pointer is not for this call on this GPU; another --version may take it";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
     case cudaErrorStreamCaptureImplicit:
+    case cudaErrorCapturedEvent:
         return "something in the step cannot be captured; go without: --graph off";
+    case cudaErrorLaunchTimeout:
+        return "this GPU also drives a display, which stops kernels that take seconds; use a smaller --batch-size, or a "
+               "GPU without a display";
     case cudaErrorDevicesUnavailable:
         return "another program holds the GPU; nvidia-smi lists who uses it";
     case cudaErrorECCUncorrectable:

@@ -5,7 +5,9 @@
  * (rows are at least a vector long here). */
 template <typename T, bool SUBTRACT> struct by_row_op {
     typedef T type;
-    typedef map_nothing context;
+    struct context {
+        int64_t row, start; /* of the block's first element; and where this row begins */
+    };
     typedef gpu_bytes16 in;
     static constexpr int unroll = 4;
     const T *x;
@@ -14,18 +16,23 @@ template <typename T, bool SUBTRACT> struct by_row_op {
     int64_t rows, cols;
 
     static GPU_MEMBER float with(float x, float s) { return SUBTRACT ? x - s : x * s; }
-    GPU_MEMBER context begin(bool &) const { return context(); }
-    GPU_MEMBER in load(int64_t, int64_t i) const { return gpu_load16(x + i); }
-    GPU_MEMBER void store(int64_t, int64_t i, in b, context) const
+    GPU_MEMBER context begin(bool &) const
     {
-        int64_t r = i / cols, left = (r + 1) * cols - i; /* elements of this vector that are still in row r */
+        int64_t row = gpu_block_x() * (MAP_THREADS * unroll * gpu_vec<T>::n) / cols;
+        return {row, row * cols};
+    }
+    GPU_MEMBER in load(int64_t, int64_t i) const { return gpu_load16(x + i); }
+    GPU_MEMBER void store(int64_t, int64_t i, in b, const context &block) const
+    {
+        int64_t r = block.row + (uint32_t)(i - block.start) / (uint32_t)cols; /* cheap: within a block */
+        int64_t left = (r + 1) * cols - i; /* elements of this vector that are still in row r */
         float here = s[r], next = left < gpu_vec<T>::n && r + 1 < rows ? s[r + 1] : 0.0f;
         gpu_vec<T> v = gpu_vec_from<T>(b);
         GPU_UNROLL
         for (int k = 0; k < gpu_vec<T>::n; k++) v.v[k] = with(v.v[k], k < left ? here : next);
         gpu_vec_store(out + i, v);
     }
-    GPU_MEMBER void one(int64_t, int64_t i, context) const
+    GPU_MEMBER void one(int64_t, int64_t i, const context &) const
     {
         out[i] = gpu_from_float<T>(with(gpu_to_float(x[i]), s[i / cols]));
     }

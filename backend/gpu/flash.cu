@@ -135,14 +135,14 @@ template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_
     T *queries = (T *)shared, *stages = C::HOLD ? queries : queries + ROWS * LD;
 
     int S = (int)a.S, D = (int)a.D, first = (int)((a.S - 1) / ROWS - gpu_block_y()) * ROWS;
-    int64_t b = gpu_block_x() / a.heads, h = gpu_block_x() % a.heads, kv = h / (a.heads / a.kv_heads);
-    int64_t kv_rows = b * S * a.ld + kv * D;
-    int tiles = ((first + ROWS < S ? first + ROWS : S) + COLS - 1) / COLS;
+    int heads = (int)a.heads, b = (int)gpu_block_x() / heads, h = (int)gpu_block_x() % heads; /* a grid fits an int */
+    int64_t kv_rows = (int64_t)b * S * a.ld + h / (heads / (int)a.kv_heads) * D;
+    int end = first + ROWS < S ? first + ROWS : S;
     flash_stream<C> next;
     next.k_rows = (const T *)a.k + kv_rows, next.v_rows = (const T *)a.v + kv_rows;
     next.ld = a.ld, next.S = S, next.D = D, next.wide = wide;
 
-    const T *q_rows = (const T *)a.q + (b * S + first) * a.ld + h * D;
+    const T *q_rows = (const T *)a.q + ((int64_t)b * S + first) * a.ld + h * D;
     flash_load<T, ROWS, C::DP, C::THREADS>(queries, q_rows, a.ld, S - first, D, wide);
     int wave_row = gpu_wave() * M * 16, row = first + wave_row;
     flash_own<C> q;
@@ -162,11 +162,11 @@ template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_
     next.end(stages, 0);
     gpu_block_sync();
 
-    for (int t = 0; t < tiles; t++) {
-        int key = t * COLS;
-        bool more = t + 1 < tiles;
-        const T *stage = stages + t % C::STAGES * C::STAGE;
-        T *next_stage = stages + (t + 1) % C::STAGES * C::STAGE;
+    for (int key = 0, now = 0; key < end; key += COLS) {
+        bool more = key + COLS < end;
+        const T *stage = stages + now * C::STAGE;
+        now = C::STAGES > 1 ? now ^ 1 : 0;
+        T *next_stage = stages + now * C::STAGE;
         if (more) next.begin(next_stage, key + COLS);
         if (key < row + M * 16) /* the first tile is seen by every row: no maximum stays infinite */
             flash_tile<C>(w, q, stage, key, row, c);
@@ -176,8 +176,8 @@ template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_
     }
     int count = S - row;
     if (count <= 0) return;
-    flash_finish<T, M, C::DP>(w, queries + wave_row * LD, (T *)a.o + ((b * S + row) * a.heads + h) * D,
-                              a.lse + (b * a.heads + h) * S + row, a, count, wide);
+    flash_finish<T, M, C::DP>(w, queries + wave_row * LD, (T *)a.o + (((int64_t)b * S + row) * heads + h) * D,
+                              a.lse + gpu_block_x() * S + row, a, count, wide);
 }
 
 template <typename C>

@@ -49,6 +49,8 @@ template <typename T> GPU_BOTH constexpr int flash_ld(int DP) { return DP + 16 /
 template <typename T, int ROWS, int DP, int THREADS> struct flash_copy {
     static constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, PIECES = ROWS * PER_ROW, LD = flash_ld<T>(DP);
     static constexpr int EACH = (PIECES + THREADS - 1) / THREADS;
+    static constexpr bool STRAIGHT = THREADS % PER_ROW == 0; /* a thread's pieces lie in one column, STEP rows apart */
+    static constexpr int STEP = THREADS / PER_ROW;
     gpu_copy16 copies[EACH];
 
     GPU_MEMBER void begin(T *tile, const T *rows, int64_t ld, int count, int D, bool wide)
@@ -74,16 +76,26 @@ template <typename T, int ROWS, int DP, int THREADS> struct flash_copy {
     {
         GPU_UNROLL
         for (int i = FROM; i < TO; i++) {
-            int piece = gpu_thread() + i * THREADS;
-            if (PIECES % THREADS == 0 || piece < PIECES) f(i, piece / PER_ROW, piece % PER_ROW * N);
+            int piece = gpu_thread() + i * THREADS, r = STRAIGHT ? gpu_thread() / PER_ROW + i * STEP : piece / PER_ROW;
+            if (PIECES % THREADS == 0 || piece < PIECES) f(i, r, (STRAIGHT ? gpu_thread() : piece) % PER_ROW * N);
         }
     }
     template <int FROM, int TO>
     GPU_MEMBER void begin_some(T *tile, const T *rows, int64_t ld, int count, int D)
     {
-        pieces<FROM, TO>([&](int i, int r, int x) {
-            copies[i].begin(tile + r * LD + x, rows + r * ld + x, r < count && x < D);
-        });
+        if constexpr (STRAIGHT) { /* a pointer that goes down: a product for each row would take more registers */
+            int first = gpu_thread() / PER_ROW + FROM * STEP, column = gpu_thread() % PER_ROW * N;
+            int left = column < D ? count - first : 0;
+            tile += first * LD + column, rows += first * ld + column;
+            pieces<FROM, TO>([&](int i, int, int) {
+                copies[i].begin(tile + (i - FROM) * STEP * LD, rows, (i - FROM) * STEP < left);
+                rows += STEP * ld;
+            });
+        } else {
+            pieces<FROM, TO>([&](int i, int r, int x) {
+                copies[i].begin(tile + r * LD + x, rows + r * ld + x, r < count && x < D);
+            });
+        }
     }
     template <int FROM, int TO> GPU_MEMBER void end_some(T *tile)
     {

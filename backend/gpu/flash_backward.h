@@ -118,14 +118,15 @@ template <typename C> struct flash_fetch {
 
     /* f(from_u, from_w, distance of rows of w, rows) of the tile at `col` of query head `head` */
     template <typename F>
-    static GPU_MEMBER void with(const struct tt_flash_backward_args &a, int64_t b, int64_t head, int col, F f)
+    static GPU_MEMBER void with(const struct tt_flash_backward_args &a, int b, int head, int col, F f)
     {
-        int64_t row = b * a.S + col, ld = C::KEYS ? a.heads * a.D : a.ld;
-        int64_t kv = head / (a.heads / a.kv_heads), at = row * a.ld + (C::KEYS ? head : kv) * a.D;
+        int64_t row = (int64_t)b * a.S + col, ld = C::KEYS ? a.heads * a.D : a.ld;
+        int kv = head / ((int)a.heads / (int)a.kv_heads);
+        int64_t at = row * a.ld + (C::KEYS ? head : kv) * a.D;
         f((const T *)(C::KEYS ? a.q : a.k) + at,
           C::KEYS ? (const T *)a.dout + (row * a.heads + head) * a.D : (const T *)a.v + at, ld, (int)a.S - col);
     }
-    GPU_MEMBER void begin(T *stage, const struct tt_flash_backward_args &a, int64_t b, int64_t head, int col, bool wide)
+    GPU_MEMBER void begin(T *stage, const struct tt_flash_backward_args &a, int b, int head, int col, bool wide)
     {
         with(a, b, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
             u.begin(stage, from_u, a.ld, rows, (int)a.D, wide);
@@ -134,7 +135,7 @@ template <typename C> struct flash_fetch {
         gpu_copy_commit();
         begin_stats(a, b, head, col);
     }
-    GPU_MEMBER void end(T *stage, float *stats, const struct tt_flash_backward_args &a, int64_t b, int64_t head,
+    GPU_MEMBER void end(T *stage, float *stats, const struct tt_flash_backward_args &a, int b, int head,
                         int col, bool wide)
     {
         with(a, b, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
@@ -144,7 +145,7 @@ template <typename C> struct flash_fetch {
         end_stats(stats);
     }
     /* Both at once, in few registers. */
-    GPU_MEMBER void load(T *stage, float *stats, const struct tt_flash_backward_args &a, int64_t b, int64_t head,
+    GPU_MEMBER void load(T *stage, float *stats, const struct tt_flash_backward_args &a, int b, int head,
                          int col, bool wide)
     {
         with(a, b, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
@@ -157,7 +158,7 @@ template <typename C> struct flash_fetch {
     }
 
   private:
-    GPU_MEMBER void begin_stats(const struct tt_flash_backward_args &a, int64_t b, int64_t head, int col)
+    GPU_MEMBER void begin_stats(const struct tt_flash_backward_args &a, int b, int head, int col)
     {
         if (!C::KEYS || gpu_thread() >= C::COLS) return;
         int64_t stat = (b * a.heads + head) * a.S + col + gpu_thread();
@@ -176,7 +177,7 @@ template <typename C> struct flash_fetch {
  * in registers. */
 template <typename C>
 GPU_DEVICE void flash_take(flash_own<C> &x, flash_own<C> &y, typename C::T *tile, const struct tt_flash_backward_args &a,
-                           int64_t b, int64_t h, int first, int wave_row, bool wide)
+                           int b, int h, int first, int wave_row, bool wide)
 {
     typedef typename C::T T;
     int rows = (int)a.S - first, D = (int)a.D;
@@ -203,14 +204,15 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
     T *tile = (T *)shared, *stages = C::HOLD ? tile : tile + 2 * ROWS * LD;
     float *stats = (float *)(tile + C::TILE_ROWS * LD); /* (STAGES, 2, COLS): lse·log2(e) and delta of the queries */
 
-    int S = (int)a.S, D = (int)a.D, G = C::KEYS ? (int)(a.heads / a.kv_heads) : 1;
-    int64_t owners = C::KEYS ? a.kv_heads : a.heads, b = gpu_block_x() / owners, h = gpu_block_x() % owners;
+    int S = (int)a.S, D = (int)a.D, G = C::KEYS ? (int)a.heads / (int)a.kv_heads : 1;
+    int owners = (int)(C::KEYS ? a.kv_heads : a.heads), block = (int)gpu_block_x(); /* a grid fits an int */
+    int b = block / owners, h = block % owners;
     int first = (int)(C::KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS; /* the longest first */
     int wave_row = gpu_wave() * M * 16, row = first + wave_row;
 
     /* the streamed tiles: from the diagonal to the end, for each head of the group; or from 0 to the diagonal */
     int begin = C::KEYS ? first : 0, end = C::KEYS || first + ROWS > S ? S : first + ROWS;
-    int64_t head = h * G, heads_end = head + G;
+    int head = h * G, heads_end = head + G;
     int col = begin, stage = 0;
     flash_own<C> x, y;
     flash_take<C>(x, y, tile, a, b, h, first, wave_row, wide);
@@ -225,7 +227,7 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
         gpu_copy_wait<0>();
         gpu_block_sync();
         int next_col = col + COLS < end ? col + COLS : begin, to = C::STAGES > 1 ? stage ^ 1 : 0;
-        int64_t next_head = next_col == begin ? head + 1 : head;
+        int next_head = next_col == begin ? head + 1 : head;
         bool more = next_head < heads_end;
         if (more && C::EARLY) next.begin(stages + to * STAGE, a, b, next_head, next_col, wide);
         const T *u = stages + stage * STAGE;
@@ -246,7 +248,7 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
 
     int rows = S - row;
     if (rows <= 0) return;
-    int64_t at = (b * S + row) * a.ld + h * D;
+    int64_t at = ((int64_t)b * S + row) * a.ld + h * D;
     tile += wave_row * LD;
     if (C::DS_SUM) flash_emit<C, M>(sums.ds, a.scale, tile, (T *)(C::KEYS ? a.dk : a.dq) + at, a.ld, rows, D, wide);
     if (C::P_SUM) flash_emit<C, M>(sums.p, 1.0f, tile, (T *)a.dv + at, a.ld, rows, D, wide);
