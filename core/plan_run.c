@@ -10,20 +10,29 @@ struct marks {
     int phase, layer;
 };
 
-static void leave(struct marks *m)
+static void leave_layer(struct marks *m)
 {
     if (m->layer >= 0) m->b->ops->range_pop(m->b->self);
+    m->layer = -1;
+}
+
+static void leave(struct marks *m)
+{
+    leave_layer(m);
     if (m->phase >= 0) m->b->ops->range_pop(m->b->self);
-    m->phase = m->layer = -1;
+    m->phase = -1;
 }
 
 static void enter(struct marks *m, const struct tt_op *op)
 {
-    if (m->phase == (int)op->phase && m->layer == op->layer) return;
-    leave(m);
-    m->phase = (int)op->phase;
+    if (m->phase != (int)op->phase) {
+        leave(m);
+        m->phase = (int)op->phase;
+        m->b->ops->range_push(m->b->self, tt_phase_name(op->phase));
+    }
+    if (m->layer == op->layer) return;
+    leave_layer(m);
     m->layer = op->layer;
-    m->b->ops->range_push(m->b->self, tt_phase_name(op->phase));
     if (op->layer < 0) return;
     char name[32];
     snprintf(name, sizeof name, "layer_%d", op->layer);

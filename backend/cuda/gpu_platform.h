@@ -286,8 +286,8 @@ GPU_DEVICE void gpu_tile_fill(gpu_tile_c &c, float x)
 
 #if __CUDA_ARCH__ < 750
 /* Before sm_75, without the instruction: a lane asks the lanes that hold its rows of A and its columns of B. Right, and
- * slow; not unrolled, so that at least the compiler is quick. */
-static __device__ __noinline__ float4 gpu_mma_by_shuffles(float4 c, uint2 a, uint32_t b)
+ * slow; not unrolled, so that at least the compiler is quick. As a call it would cost the caller its registers. */
+GPU_DEVICE float4 gpu_mma_by_shuffles(float4 c, uint2 a, uint32_t b)
 {
     int g = gpu_lane() / 4 * 4, t = gpu_lane() % 4 * 8;
     GPU_UNROLL_BY(1)

@@ -84,7 +84,8 @@ GPU_DEVICE void decode_values(T *o, const float *p, const T *v, int64_t ld, int6
 template <typename T, bool WIDE>
 GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode(struct tt_attention_decode_args a, int lanes)
 {
-    int64_t h = gpu_block_x(), D = a.D, ld = a.kv_heads * D, at = h / (a.heads / a.kv_heads) * D;
+    int h = (int)gpu_block_x();
+    int64_t D = a.D, ld = a.kv_heads * D, at = h / ((int)a.heads / (int)a.kv_heads) * D;
     int64_t n = gpu_smaller(*a.pos + (int64_t)1, a.length);
     float *scores = a.scores + h * a.length;
     const T *q = (const T *)a.q + h * D, *k = (const T *)a.k_cache + at, *v = (const T *)a.v_cache + at;
