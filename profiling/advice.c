@@ -126,7 +126,8 @@ static void about_gaps(struct list *l)
     char launch[32];
     if (gaps < 0.08) return;
     const char *what = !l->own        ? "capture the step as a graph, or give each kernel more work: larger batches"
-                       : p->run.graph ? "give each kernel more work: a larger --batch-size or --seq-len"
+                       : p->run.graph || isnan(p->launch.graph_kernel_seconds)
+                           ? "give each kernel more work: a larger --batch-size or --seq-len"
                        : strcmp(p->run.version, "baseline") == 0
                            ? "launch fewer kernels, and as a graph: --version fused"
                            : "capture the step as a graph (--graph on), or give kernels more work";
@@ -171,6 +172,14 @@ static void about_optimizer(struct list *l)
            "clipping and the optimiser take %.0f %% of the step, however many tokens it has", 100 * share);
 }
 
+/* The versions but the first have every fusion that is not switched off by name. */
+static bool is_fused(const struct tt_profile_run *run, const char *name)
+{
+    char off[32];
+    snprintf(off, sizeof off, "no-%s", name);
+    return !strstr(run->fuse, off) && (strstr(run->fuse, name) || strcmp(run->version, "baseline") != 0);
+}
+
 /* Matrix products, by what they reach of the roof. */
 static void about_products(struct list *l)
 {
@@ -190,13 +199,16 @@ static void about_products(struct list *l)
                "matrix products take %.0f %% of the step, in fp32", 100 * share);
     if (reached < 70)
         advise(l, amdahl(share, 100 / reached),
-               l->own ? "larger matrix products: a larger --batch-size, or fused projections (--fuse qkv,gate-up)"
-                      : "larger matrix products: larger batches, or several products as one",
+               !l->own ? "larger matrix products: larger batches, or several products as one"
+               : is_fused(&p->run, "qkv") && is_fused(&p->run, "gate-up")
+                   ? "larger matrix products: a larger --batch-size"
+                   : "larger matrix products: a larger --batch-size, or fused projections (--fuse qkv,gate-up)",
                "matrix products take %.0f %% of the step and reach %.0f %% of their roof", 100 * share, reached);
 }
 
 static void about_data(struct list *l)
 {
+    if (l->own && !strcmp(l->p->run.data, "random")) return; /* which is read from nowhere */
     for (int i = 0; i < l->p->phases_count; i++) {
         const struct tt_profile_phase *f = &l->p->phases[i];
         double share =

@@ -17,9 +17,11 @@ struct tt_ceilings {
 };
 
 /* Both, from the file of earlier measurements when it has this device, library and precision; else measured, and kept
- * there. A file that cannot be read or written costs only the time. cache: NULL for none; again: measure all the same.
- */
-tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache, bool again,
-                           struct tt_ceilings *out);
+ * there. A file that cannot be read or written costs only the time. cache: NULL for none. AGAIN: measured all the same;
+ * RAISE: so too, but what the file has stays where it is higher, since a busy machine measures too little, never too
+ * much. */
+enum tt_ceilings_how { TT_CEILINGS_KEPT, TT_CEILINGS_AGAIN, TT_CEILINGS_RAISE };
+tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache,
+                           enum tt_ceilings_how how, struct tt_ceilings *out);
 
 #endif

@@ -1,4 +1,5 @@
 /* Ceilings are measured once per device, library and precision, and kept in a small JSON file. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,24 +113,29 @@ static void note_time(struct tt_ceilings *c)
 }
 
 static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache,
-                      bool again)
+                      enum tt_ceilings_how how)
 {
+    struct tt_ceilings least = {0};
     if (cache) load(cache, f);
-    for (int i = 0; i < f->count && !again; i++)
-        if (same(&f->entries[i], e)) {
-            *e = f->entries[i];
-            return TT_OK;
-        }
+    for (int i = 0; i < f->count; i++) {
+        if (!same(&f->entries[i], e)) continue;
+        if (how == TT_CEILINGS_RAISE) least = f->entries[i].c;
+        if (how != TT_CEILINGS_KEPT) continue;
+        *e = f->entries[i];
+        return TT_OK;
+    }
     TT_TRY(tt_measure_gemm(b, type, &e->c.flops));
     TT_TRY(tt_measure_copy(b, &e->c.bandwidth));
+    e->c.flops = fmax(e->c.flops, least.flops);
+    e->c.bandwidth = fmax(e->c.bandwidth, least.bandwidth);
     note_time(&e->c);
     keep(f, e);
     if (cache) save(cache, f);
     return TT_OK;
 }
 
-tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache, bool again,
-                           struct tt_ceilings *out)
+tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache,
+                           enum tt_ceilings_how how, struct tt_ceilings *out)
 {
     struct tt_device_info info;
     TT_TRY(b->ops->info(b->self, &info));
@@ -140,7 +146,7 @@ tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, co
     snprintf(e.precision, sizeof e.precision, "%s", tt_precision_names[precision]);
     struct file *f = calloc(1, sizeof *f);
     if (!f) return tt_fail(TT_FAILED, "out of memory");
-    tt_status st = find(f, b, type_of(precision), &e, cache, again);
+    tt_status st = find(f, b, type_of(precision), &e, cache, how);
     free(f);
     *out = e.c;
     return st;

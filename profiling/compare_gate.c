@@ -60,14 +60,14 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
             base->label);
     if (slower > limit && isnan(r->speedup_high))
         return tt_fail(TT_FAILED,
-                       "%s is %.1f %% slower than %s, but single steps are not known, so that the gate cannot judge "
+                       "%s takes %.1f %% more time than %s, but single steps are not known, so that the gate cannot judge "
                        "whether that is noise",
                        r->label, 100 * slower, base->label);
     if (slower > limit && r->speedup_high < 1)
-        return tt_fail(TT_GATE, "%s is %.1f %% slower than %s; the limit is %.3g %%", r->label, 100 * slower,
+        return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%", r->label, 100 * slower,
                        base->label, 100 * limit);
     tt_text_printf(why, "%.1f %% %s than %s", 100 * (slower > 0 ? slower : r->speedup - 1),
-                   slower > 0 ? "slower" : "faster", base->label);
+                   slower > 0 ? "more time" : "faster", base->label);
     if (slower > limit)
         tt_text_printf(why, ", but the interval %.2f to %.2f includes no change", r->speedup_low, r->speedup_high);
     return TT_OK;

@@ -192,12 +192,27 @@ static void take_training_config(struct tt_profile_run *run, const char *folder)
     free(checkpoint);
 }
 
+/* Tokens over time: of every line as many as steps are behind it, so that a fast moment counts for no more than it was. */
+struct pace {
+    double steps, seconds, last; /* seconds in units of a step's tokens */
+};
+
+static void add_pace(struct pace *p, const struct tt_json *line)
+{
+    double rate = tt_json_number(line, "tokens_per_second", NAN), step = tt_json_number(line, "step", NAN);
+    if (!(rate > 0)) return;
+    double steps = step > p->last ? step - p->last : 1;
+    if (step > 0) p->last = step;
+    p->steps += steps;
+    p->seconds += steps / rate;
+}
+
 /* metrics.jsonl of a training run: a line per step. */
 static tt_status add_training(struct tt_comparison *c, const char *folder, const char *text, size_t n)
 {
     struct tt_compared *r;
     int cap = 0, number = 0;
-    double speed = 0, speeds = 0;
+    struct pace pace = {0};
     TT_TRY(new_run(c, &r));
     label_by_path(r, folder);
     take_training_config(&r->profile.run, folder);
@@ -210,15 +225,14 @@ static tt_status add_training(struct tt_comparison *c, const char *folder, const
             tt_status st = tt_json_parse(text + at, length, &line);
             if (st) return tt_context(st, "line %d of metrics.jsonl", number);
             st = add_line(&r->profile, &cap, line);
-            double here = tt_json_number(line, "tokens_per_second", NAN);
-            if (here > 0) speed += here, speeds++;
+            add_pace(&pace, line);
             tt_json_free(line);
             TT_TRY(st);
         }
         at += length + 1;
     }
     if (!r->profile.samples_count) return tt_fail(TT_FAILED, "metrics.jsonl has no step");
-    r->tokens_per_second = speeds > 0 ? speed / speeds : NAN;
+    r->tokens_per_second = pace.steps > 0 ? pace.steps / pace.seconds : NAN;
     r->loss = r->profile.samples[r->profile.samples_count - 1].loss;
     return TT_OK;
 }

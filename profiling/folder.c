@@ -148,13 +148,38 @@ static const struct {
     {"profile.json", tt_profile_write_json},
 };
 
-tt_status tt_profile_write(const struct tt_profile *p, const char *dir)
+enum { FILES = sizeof files / sizeof *files };
+
+/* The i-th file while it is written, beside the one that it will replace. */
+static tt_status new_path(const char *dir, int i, char *out, size_t size)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.new", files[i].name);
+    return path_in(dir, name, out, size);
+}
+
+static tt_status write_beside(const struct tt_profile *p, const char *dir)
 {
     char path[4096];
-    TT_TRY(tt_profile_prepare(dir));
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        TT_TRY(path_in(dir, files[i].name, path, sizeof path));
+    for (int i = 0; i < FILES; i++) {
+        TT_TRY(new_path(dir, i, path, sizeof path));
         TT_TRY(files[i].write(p, path));
     }
     return TT_OK;
+}
+
+/* All of them or, where one cannot be written, none: files of two profiles would pass for one. */
+tt_status tt_profile_write(const struct tt_profile *p, const char *dir)
+{
+    char from[4096], to[4096];
+    TT_TRY(tt_profile_prepare(dir));
+    tt_status st = write_beside(p, dir);
+    for (int i = 0; i < FILES; i++) {
+        tt_status none = new_path(dir, i, from, sizeof from);
+        if (!none && st) remove(from);
+        if (!none && !st) none = path_in(dir, files[i].name, to, sizeof to);
+        if (!none && !st && rename(from, to)) st = tt_file_error(errno, "write", to);
+        tt_status_free(none);
+    }
+    return st;
 }

@@ -102,7 +102,8 @@ static void measure_again(struct tt_run *r, struct tt_ceilings *c)
     if (!c->kept || !beaten(r, c)) return;
     if (r->o->say) r->o->say("the step beats the kept rates of the device; measuring them again");
     struct tt_ceilings now;
-    tt_status st = tt_ceilings_find(r->o->backend, r->o->config->precision, r->o->ceilings, true, &now);
+    tt_status st = tt_ceilings_find(r->o->backend, r->o->config->precision, r->o->ceilings,
+                                    TT_CEILINGS_RAISE, &now);
     if (!st) *c = now;
     tt_status_free(st); /* without room for the products beside the model the kept rates stay, and the profile tells */
 }
@@ -183,7 +184,8 @@ tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profi
     struct tt_run r = {.o = o, .config = config_of(o)};
     *out = (struct tt_profile){0};
     if (o->say) o->say("measuring what the device can do");
-    TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings, o->measure_ceilings, &ceilings));
+    TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings,
+                            o->measure_ceilings ? TT_CEILINGS_AGAIN : TT_CEILINGS_KEPT, &ceilings));
     tt_status st = run_all(&r, &ceilings, out);
     tt_run_close(&r);
     if (!st) st = run_sweeps(o, out);

@@ -527,6 +527,38 @@ static void folder_reads_back(void)
 
 static void write_as(const char *path, const char *text) { CHECK_OK(tt_file_replace(path, text, strlen(text))); }
 
+/* The last file of a second profile cannot be written: the first stays as it is, whole. */
+static void nothing_is_mixed(void)
+{
+    struct tt_profile first, read;
+    char path[600], *before, *after;
+    size_t n, m;
+    struct tt_config c = tiny_config();
+    struct tt_profile_options o = options_for(&c);
+    CHECK_OK(tt_profile_measure(&o, &first));
+    snprintf(path, sizeof path, "%s/whole", dir);
+    CHECK_OK(tt_profile_write(&first, path));
+    snprintf(path, sizeof path, "%s/whole/summary.md", dir);
+    CHECK_OK(tt_file_read(path, 1 << 20, &before, &n));
+    snprintf(path, sizeof path, "%s/whole/profile.json.new/in-the-way", dir);
+    CHECK_OK(tt_make_dirs(path));
+    snprintf(first.run.preset, sizeof first.run.preset, "another");
+    snprintf(path, sizeof path, "%s/whole", dir);
+    CHECK_FAILS(tt_profile_write(&first, path), "profile.json");
+    snprintf(path, sizeof path, "%s/whole/summary.md", dir);
+    CHECK_OK(tt_file_read(path, 1 << 20, &after, &m));
+    CHECK(n == m && !memcmp(before, after, n), "a summary of another profile");
+    snprintf(path, sizeof path, "%s/whole/summary.md.new", dir);
+    CHECK(access(path, F_OK) != 0, "%s is left", path);
+    snprintf(path, sizeof path, "%s/whole", dir);
+    CHECK_OK(tt_profile_read(path, &read));
+    CHECK(strcmp(read.run.preset, "another") != 0);
+    tt_profile_free(&read);
+    tt_profile_free(&first);
+    free(before);
+    free(after);
+}
+
 static void reading_refuses(void)
 {
     struct tt_profile p;
@@ -572,15 +604,19 @@ static void ceilings_are_kept(void)
 {
     struct tt_ceilings c;
     char path[600];
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, false, &c));
+    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_KEPT, &c));
     CHECK(c.flops == GEMM_RATE && c.bandwidth == COPY_RATE);
     snprintf(path, sizeof path, "%s/rubbish.json", dir);
     write_as(path, "{\"ceilings\": [7, {}, {\"device\": 3}]");
     struct tt_ceilings first, second;
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, false, &first));
+    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, TT_CEILINGS_KEPT, &first));
     CHECK(first.flops > 0 && first.bandwidth > 0 && first.flops != GEMM_RATE);
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, false, &second));
+    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, TT_CEILINGS_KEPT, &second));
     CHECK(second.flops == first.flops && second.bandwidth == first.bandwidth, "measured only once");
+    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_RAISE, &c));
+    CHECK(c.flops >= GEMM_RATE && c.bandwidth >= COPY_RATE, "%g and %g: lower than they were", c.flops, c.bandwidth);
+    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_KEPT, &second));
+    CHECK(second.flops == c.flops && second.bandwidth == c.bandwidth, "kept");
 }
 
 int main(void)
@@ -598,6 +634,7 @@ int main(void)
     if (!test_few()) TEST(sweeps_are_run);
     if (!strcmp(backend.ops->name, "cpu")) TEST(graphs_and_running_ahead);
     TEST(folder_reads_back);
+    TEST(nothing_is_mixed);
     TEST(reading_refuses);
     TEST(folders_are_respected);
     if (!test_few()) TEST(ceilings_are_kept); /* it measures large products */
