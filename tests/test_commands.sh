@@ -139,6 +139,16 @@ for kind in bytes chars bpe; do
 done
 expect 2 "already" "$TT" data text.txt --out data-bytes
 expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data text.txt --tokenizer chars --out run-text
+loss_of() { "$TT" eval "$@" --val-batches 10000 --json 2>err | sed 's/.*"loss":\([^,]*\),.*"tokens":\([0-9]*\).*/\1 \2/'; }
+own=$(loss_of run-text)
+[ -n "$own" ] && [ "$own" = "$(loss_of run-text --data text.txt)" ] || fail "eval --data on the run's own file: not what was held out"
+[ "$own" = "$(loss_of run-text --data text.txt --val-fraction 0.3)" ] && fail "eval --data: --val-fraction changes nothing"
+[ "$(loss_of run-text --data text.txt --val-data text.txt)" = "$(loss_of run-text --val-data text.txt)" ] || fail "eval --val-data: not the whole file"
+expect 0 "windows held out of its" "$TT" eval run-text --data text.txt
+expect 0 "data    text.txt: 40 of its" "$TT" eval run-text --val-data text.txt --val-batches 10
+grep -q "held out" out && fail "eval --val-data: says that a part was held out"
+expect 0 "windows held out of its" "$TT" eval run-bytes --data text.txt # whose own validation data are others
+expect 0 "data    random tokens" "$TT" eval parts --val-data random # which is no data for the validation of its own
 expect 0 "cannot be learned" "$TT" train $tiny --num-steps 3 --data random --vocab-size 100 --out run-random
 expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-bpe/train_*.bin" --out run-beside
 expect 0 "line" "$TT" generate run-beside --prompt "line" --max-tokens 5
