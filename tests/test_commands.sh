@@ -157,6 +157,17 @@ head -c 1500 data-bytes/train_000000.bin >short.bin
 expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
 passed "data"
 
+# ---- resumed with other data: the best validation loss of the former ones is no measure ----
+for i in $(seq 300); do printf 'aa'; done >easy.txt
+head -c 20000 "$root/README.md" >hard.txt
+expect 0 "loss" "$TT" train $tiny --num-steps 40 --val-interval 20 --learning-rate 0.01 --data easy.txt --batch-size 1 --out other
+expect 0 "begin anew" "$TT" train --resume auto --num-steps 44 --val-interval 1 --patience 2 --data hard.txt --out other
+[ -d other/step-00000044 ] || fail "patience counted from the best loss of other data"
+expect 0 "resume" "$TT" train --resume auto --num-steps 45 --patience 0 --data "$PWD/hard.txt" --out other
+grep -q "begin anew" out && fail "the same file under another name is taken for other data"
+expect 0 "begin anew" "$TT" train --resume auto --num-steps 46 --val-fraction 0.3 --out other
+passed "resumed with other data"
+
 # ---- info and bench ----
 expect 0 "memory that training takes" "$TT" info --preset 1b
 expect 0 "adamw" "$TT" info --plan
