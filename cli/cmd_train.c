@@ -116,7 +116,9 @@ static tt_status own_folder(struct training *t)
         unlock_folder(t);
         TT_TRY(lock_folder(t));
     }
-    return writable(t->c->out);
+    TT_TRY(writable(t->c->out));
+    if (continues_here(t)) tt_checkpoint_set_aside(t->c->out, t->progress.step, tt_warn, NULL);
+    return TT_OK;
 }
 
 /* ---- set-up ---- */

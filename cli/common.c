@@ -119,7 +119,7 @@ tt_status tt_take_vocabulary(struct tt_options *o)
     return TT_OK;
 }
 
-static void warn(const char *line, void *arg)
+void tt_warn(const char *line, void *arg)
 {
     (void)arg;
     fprintf(stderr, "tt: %s\n", line);
@@ -172,7 +172,7 @@ tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint
 {
     *checkpoint = NULL;
     if (!tt_is_dir(dir)) return TT_OK;
-    TT_TRY(tt_checkpoint_find(dir, warn, NULL, checkpoint));
+    TT_TRY(tt_checkpoint_find(dir, tt_warn, NULL, checkpoint));
     if (!*checkpoint) return TT_OK;
     tt_status st = take_config(o, *checkpoint);
     if (!st) return TT_OK;

@@ -29,6 +29,9 @@ tt_status tt_take_vocabulary(struct tt_options *o);
 /* The first sequences of the data into every slot for the tokens of a step. */
 tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data);
 
+/* The line, behind the program's name, on stderr. */
+void tt_warn(const char *line, void *arg);
+
 /* A checkpoint folder, or the newest good one of a run's folder: malloc'd. Takes its configuration into o. */
 tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint);
 /* The same for a run's folder that may have none yet: then *checkpoint is NULL. */
