@@ -158,6 +158,11 @@ expect 0 "cannot be learned" "$TT" train $tiny --num-steps 3 --data random --voc
 expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-bpe/train_*.bin" --out run-beside
 expect 0 "line" "$TT" generate run-beside --prompt "line" --max-tokens 5
 expect 2 "did you mean bpe" "$TT" train $tiny --data text.txt --tokenizer bep --out never
+expect 2 "a --vocab-size of at least 300," "$TT" train $tiny --data text.txt --tokenizer data-bpe/tokenizer.json --vocab-size 33 --out never
+expect 2 "a --vocab-size of at least 300," "$TT" train $tiny --data "data-bpe/train_*.bin" --vocab-size 33 --out never
+cp data-bpe/train_000000.bin alone.bin
+largest=$("$TT" data --inspect alone.bin --json | sed 's/.*"largest[^:]*":\([0-9]*\).*/\1/')
+expect 2 "a --vocab-size of at least $((largest + 1))," "$TT" train $tiny --data alone.bin --vocab-size 33 --out never
 head -c 1500 data-bytes/train_000000.bin >short.bin
 expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
 passed "data"
