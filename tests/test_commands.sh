@@ -31,6 +31,7 @@ expect 0 "grammar" "$TT" train $tiny --num-steps 12 --out whole
 [ -f whole/step-00000012/model.safetensors ] || fail "no checkpoint"
 grep -q '"step":12' whole/metrics.jsonl || fail "no metrics of the last step"
 expect 0 "floor" "$TT" train $tiny --num-steps 12 --out parts --save-interval 5
+grep -q "^loss    [0-9.]*, floor" out || fail "the loss of a run that was validated at its end needs no label"
 rm -rf parts/step-00000012
 expect 0 "resume" "$TT" train --resume auto --out parts
 same whole/step-00000012/model.safetensors parts/step-00000012/model.safetensors "resumed weights differ"
@@ -96,6 +97,18 @@ for signal in INT TERM USR1; do
     [ $code = 130 ] || fail "SIG$signal: exit $code"
     grep -q -- "--resume auto" err || fail "SIG$signal: does not say how to go on"
     ls -d "sig-$signal"/step-* >/dev/null 2>&1 || fail "SIG$signal: saved nothing"
+done
+for interval in 50 1000000; do # stopped after a validation, and before the first
+    "$TT" train $tiny --num-steps 1000000 --val-interval $interval --val-batches 1 --log-interval 5 --out "loss-$interval" >out 2>err &
+    pid=$!
+    for _ in $(seq 200); do grep -q '"step":[0-9]*55,' "loss-$interval/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
+    kill -INT $pid
+    wait $pid
+    step=$(sed -n 's/.*after step \([0-9]*\) of.*/\1/p' err)
+    validated=$((step - step % interval))
+    words="of the validation after step $validated,"
+    [ $validated = 0 ] && words="of training, not validated,"
+    [ $validated = "$step" ] || grep -q "^loss    [0-9.]* $words" out || fail "stopped after step $step: the loss is not said to be $words"
 done
 passed "signals save and stop"
 
