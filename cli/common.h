@@ -14,7 +14,8 @@ const char *tt_cache_path(const char *name, char *out, size_t size);
 
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 
-/* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */
+/* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL; data that
+ * are known to be of another than this are warned of. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
 /* Text is no data for a checkpoint that has no tokenizer: bytes would be other tokens than those it knows. */

@@ -191,6 +191,21 @@ grep -q "begin anew" out && fail "the same file under another name is taken for 
 expect 0 "begin anew" "$TT" train --resume auto --num-steps 46 --val-fraction 0.3 --out other
 passed "resumed with other data"
 
+# ---- data of another tokenizer: what the model learned of an id is not what it means there ----
+other="of another tokenizer"
+expect 0 "$other than run-bpe/step-00000003: their ids mean other tokens" "$TT" eval run-bpe --data builtin
+expect 0 "$other" "$TT" eval run-bpe --data "data-chars/train_*.bin"
+expect 0 "$other" "$TT" eval run-bpe --val-data "data-chars/val_*.bin"
+expect 0 "$other" "$TT" train --resume run-bpe/step-00000003 --num-steps 4 --data "data-chars/train_*.bin" --out run-mixed
+expect 0 "$other" "$TT" train --resume run-bpe/step-00000003 --num-steps 4 --data builtin --val-data "" --out run-mixed
+for same in "" "--data data-bpe/train_000000.bin" "--data text.txt" "--data alone.bin" "--data random"; do
+    expect 0 "loss" "$TT" eval run-bpe $same
+    grep -q "$other" err && fail "warns of its own tokenizer: eval run-bpe $same"
+done
+expect 0 "loss" "$TT" eval parts
+grep -q "$other" err && fail "the built-in language is warned of as its own"
+passed "data of another tokenizer"
+
 # ---- info and bench ----
 expect 0 "memory that training takes" "$TT" info --preset 1b
 expect 0 "adamw" "$TT" info --plan
