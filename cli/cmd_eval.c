@@ -19,8 +19,23 @@ struct evaluation {
     struct tt_progress progress;
     double loss;
     int64_t batches;
-    bool whole_file; /* named for this call, and measured from beginning to end */
+    char measured[2200]; /* which data, and which part of them, in words */
 };
+
+/* The same part that training holds out, or all of what was named as validation data. */
+static void describe(struct evaluation *e)
+{
+    const struct tt_config *c = &e->o.c;
+    long long held = tt_data_samples(e->data, TT_VAL), all = held + tt_data_samples(e->data, TT_TRAIN), seq = c->seq_len;
+    long long windows = e->batches * c->batch_size;
+    if (!held)
+        snprintf(e->measured, sizeof e->measured, "%s", tt_data_describe(e->data));
+    else if (c->val_data[0])
+        snprintf(e->measured, sizeof e->measured, "%s: %lld of its %lld windows of %lld tokens", c->val_data, windows, held, seq);
+    else
+        snprintf(e->measured, sizeof e->measured, "%s: %lld of the %lld windows held out of its %lld, each of %lld tokens", c->data,
+                 windows, held, all, seq);
+}
 
 static void print_text(const struct evaluation *e)
 {
@@ -29,7 +44,7 @@ static void print_text(const struct evaluation *e)
     if (!c->quiet) {
         tt_print_device(&e->backend);
         tt_print_model(&e->session);
-        printf("data    %s\n", e->whole_file ? c->data : tt_data_describe(e->data));
+        printf("data    %s\n", e->measured);
         printf("from    %s\n", e->checkpoint);
     }
     printf("loss    %.4f (perplexity %.2f) over %lld tokens", e->loss, exp(e->loss),
@@ -45,6 +60,7 @@ static void print_json(const struct evaluation *e)
     tt_json_begin(&w, NULL, '{');
     tt_json_put_string(&w, "checkpoint", e->checkpoint);
     tt_json_put_int(&w, "step", e->progress.step);
+    tt_json_put_string(&w, "data", e->measured);
     tt_json_put_number(&w, "loss", e->loss);
     tt_json_put_number(&w, "perplexity", exp(e->loss));
     tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
@@ -97,14 +113,19 @@ static tt_status write_logits(struct evaluation *e)
     return st;
 }
 
+/* The checkpoint's --val-data belong to its own --data, and data to validate on need none to train on. */
+static void choose_data(struct tt_options *o)
+{
+    bool data = tt_option_given(o, "data"), val_data = tt_option_given(o, "val-data") && o->c.val_data[0];
+    if (data && !val_data) o->c.val_data[0] = 0;
+    if (val_data && !data) memcpy(o->c.data, o->c.val_data, sizeof o->c.data);
+}
+
 static tt_status run(struct evaluation *e)
 {
     struct tt_config *c = &e->o.c;
     TT_TRY(tt_use_checkpoint(&e->o, c->checkpoint, &e->checkpoint));
-    /* files named for this call are measured whole; those of the training, only where they were held out */
-    bool file = strcmp(c->data, "builtin") && strcmp(c->data, "random");
-    e->whole_file = file && tt_option_given(&e->o, "data") && !tt_option_given(&e->o, "val-data");
-    if (e->whole_file) memcpy(c->val_data, c->data, sizeof c->val_data);
+    choose_data(&e->o);
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_need_tokenizer(c, e->checkpoint));
     TT_TRY(tt_open_data(c, c->vocab_size, e->checkpoint, &e->data));
@@ -112,6 +133,7 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_session_open(&e->session, &e->backend, c, TT_USE_EVAL));
     TT_TRY(tt_session_load(&e->session, e->checkpoint, &e->progress));
     TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, &e->loss, &e->batches));
+    describe(e);
     if (c->logits[0]) TT_TRY(write_logits(e));
     (c->json ? print_json : print_text)(e);
     return TT_OK;

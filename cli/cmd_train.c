@@ -17,12 +17,13 @@
 #include "core/fault.h"
 #include "core/file.h"
 #include "core/train.h"
-#include "core/yaml.h"
 
 struct training {
     struct tt_options o; /* with what a resumed checkpoint adds */
     struct tt_config *c;
     char *checkpoint; /* resumed from; NULL: a new run */
+    struct tt_options before; /* those the resumed run had */
+    bool other_data;          /* than the resumed run had */
     char *origin;     /* of a new run's first weights; NULL: random ones */
     int lock;         /* open while this process owns the run's folder */
     struct tt_backend backend;
@@ -115,7 +116,9 @@ static tt_status own_folder(struct training *t)
         unlock_folder(t);
         TT_TRY(lock_folder(t));
     }
-    return writable(t->c->out);
+    TT_TRY(writable(t->c->out));
+    if (continues_here(t)) tt_checkpoint_set_aside(t->c->out, t->progress.step, tt_warn, NULL);
+    return TT_OK;
 }
 
 /* ---- set-up ---- */
@@ -159,28 +162,43 @@ static void fit_warmup(struct training *t)
         t->c->warmup_steps = t->c->num_steps / 10;
 }
 
+/* ---- a resumed run that is not continued as it was ---- */
+
+static bool same_source(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* A loss on other data is neither better nor worse than the best so far: they begin anew, and patience with them. */
+static void forget_best(struct training *t)
+{
+    const struct tt_config *now = t->c, *then = &t->before.c;
+    bool fraction = now->val_data[0] || now->val_fraction == then->val_fraction;
+    bool same = same_source(now->data, then->data) && same_source(now->val_data, then->val_data) && fraction;
+    t->other_data = !same && isfinite(t->progress.best_val);
+    if (!t->other_data) return;
+    t->progress.best_val = INFINITY;
+    t->progress.best_step = t->progress.bad_vals = 0;
+}
+
+static tt_status look_back(struct training *t)
+{
+    char *path = NULL;
+    if (!t->checkpoint) return TT_OK;
+    TT_TRY(tt_options_init(&t->before, TT_CMD_TRAIN));
+    TT_TRY(tt_use_checkpoint(&t->before, t->checkpoint, &path));
+    free(path);
+    forget_best(t);
+    return TT_OK;
+}
+
 static tt_status open_weights(struct training *t)
 {
     t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(t->c)};
     if (t->checkpoint) return tt_session_load(&t->session, t->checkpoint, &t->progress);
     if (t->origin) return tt_session_load_weights(&t->session, t->origin);
     return tt_session_init_weights(&t->session);
-}
-
-/* Whether the run was begun with as many steps as now: the learning rate depends on them. */
-static bool same_length(const struct training *t)
-{
-    struct tt_progress progress;
-    struct tt_yaml *before = NULL;
-    char *text = NULL;
-    tt_status st = tt_checkpoint_peek(t->checkpoint, &progress, &text);
-    if (!st && text) st = tt_yaml_parse(text, strlen(text), &before);
-    const struct tt_yaml *steps = before ? tt_yaml_get(before, "num-steps") : NULL;
-    bool same = !st && steps && steps->text && atoll(steps->text) == t->c->num_steps;
-    if (before) tt_yaml_free(before);
-    tt_status_free(st);
-    free(text);
-    return same;
 }
 
 static void announce(struct training *t)
@@ -196,7 +214,8 @@ static void announce(struct training *t)
     if (t->c->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
-    if (t->checkpoint && !same_length(t))
+    if (t->other_data) puts("note    these are other data than before: the best validation loss and patience begin anew");
+    if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
         printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the same bits\n",
                (long long)t->c->num_steps);
     fflush(stdout);
@@ -222,6 +241,7 @@ static tt_status prepare(struct training *t)
     TT_TRY(tt_open_backend(t->c, &t->backend));
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(open_weights(t));
+    TT_TRY(look_back(t));
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
     TT_TRY(check_left(t));

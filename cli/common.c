@@ -37,6 +37,12 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
     return tt_backend_open(&options, out);
 }
 
+void tt_warn(const char *line, void *arg)
+{
+    (void)arg;
+    fprintf(stderr, "tt: %s\n", line);
+}
+
 /* ---- which tokenizer: the one named, the one a checkpoint has, or the one that lies beside token files ---- */
 
 static const char *const tokenizer_kinds[] = {"bytes", "chars", "bpe"};
@@ -76,6 +82,33 @@ static tt_status check_tokenizer(const char *name)
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+/* Token files tell of their tokenizer only by the one beside them, if there is one. */
+static bool other_tokenizer_beside(const struct tt_tokenizer *own, const char *data)
+{
+    char path[1100] = "";
+    struct tt_tokenizer *theirs = NULL;
+    beside_tokens(data, path, sizeof path);
+    if (path[0]) tt_status_free(tt_tokenizer_load(path, &theirs)); /* it is not used: it need not be good */
+    bool other = theirs && !tt_tokenizers_agree(own, theirs);
+    tt_tokenizer_free(theirs);
+    return other;
+}
+
+static void warn_of_other_tokens(const struct tt_config *c, const char *checkpoint, const struct tt_data *data)
+{
+    char path[1100] = "", line[1300];
+    struct tt_tokenizer *own = NULL;
+    const struct tt_tokenizer *now = tt_data_tokenizer(data);
+    take_if_there(checkpoint, (int)strlen(checkpoint), path, sizeof path);
+    if (path[0]) tt_status_free(tt_tokenizer_load(path, &own));
+    if (own && ((now && !tt_tokenizers_agree(own, now)) || other_tokenizer_beside(own, c->data) ||
+                other_tokenizer_beside(own, c->val_data))) {
+        snprintf(line, sizeof line, "warning: the data are of another tokenizer than %s: their ids mean other tokens to it", checkpoint);
+        tt_warn(line, NULL);
+    }
+    tt_tokenizer_free(own);
+}
+
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
 {
     char tokenizer[1100];
@@ -88,7 +121,9 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
     struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
                                       .val_fraction = c->val_fraction, .seq_len = c->seq_len, .vocab_size = vocab_size,
                                       .seed = (uint64_t)c->seed};
-    return tt_data_open(&options, out);
+    TT_TRY(tt_data_open(&options, out));
+    if (tokenizer_dir) warn_of_other_tokens(c, tokenizer_dir, *out);
+    return TT_OK;
 }
 
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
@@ -117,12 +152,6 @@ tt_status tt_take_vocabulary(struct tt_options *o)
     TT_TRY(tt_open_training_data(o, NULL, &data));
     tt_data_close(data);
     return TT_OK;
-}
-
-static void warn(const char *line, void *arg)
-{
-    (void)arg;
-    fprintf(stderr, "tt: %s\n", line);
 }
 
 /* ---- checkpoints ---- */
@@ -172,7 +201,7 @@ tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint
 {
     *checkpoint = NULL;
     if (!tt_is_dir(dir)) return TT_OK;
-    TT_TRY(tt_checkpoint_find(dir, warn, NULL, checkpoint));
+    TT_TRY(tt_checkpoint_find(dir, tt_warn, NULL, checkpoint));
     if (!*checkpoint) return TT_OK;
     tt_status st = take_config(o, *checkpoint);
     if (!st) return TT_OK;

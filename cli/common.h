@@ -14,7 +14,8 @@ const char *tt_cache_path(const char *name, char *out, size_t size);
 
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 
-/* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL. */
+/* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL; data that
+ * are known to be of another than this are warned of. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
 /* Text is no data for a checkpoint that has no tokenizer: bytes would be other tokens than those it knows. */
@@ -28,6 +29,9 @@ tt_status tt_take_vocabulary(struct tt_options *o);
 
 /* The first sequences of the data into every slot for the tokens of a step. */
 tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data);
+
+/* The line, behind the program's name, on stderr. */
+void tt_warn(const char *line, void *arg);
 
 /* A checkpoint folder, or the newest good one of a run's folder: malloc'd. Takes its configuration into o. */
 tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint);

@@ -20,8 +20,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt train --out runs/small --resume auto --num-steps 1000"}},
     [TT_CMD_EVAL] = {"eval", "measure the loss of a checkpoint on validation data",
         "Loads a checkpoint and computes its mean loss on validation data. Shape and data are the checkpoint's own,\n"
-        "unless given.", "checkpoint",
-        {"tt eval", "tt eval runs/small --data other.bin --val-batches 100"}},
+        "unless given: of --data the part that training would hold out, of --val-data all.", "checkpoint",
+        {"tt eval", "tt eval runs/small --val-data other.bin --val-batches 100"}},
     [TT_CMD_GENERATE] = {"generate", "continue a text with a checkpoint",
         "Loads a checkpoint and continues a prompt with tokens drawn from it. The model is the checkpoint's own.",
         "checkpoint",

@@ -21,16 +21,28 @@ static int64_t tokens(const struct tt_summary *s)
     return s->result->steps * c->batch_size * c->grad_accum * c->seq_len;
 }
 
+/* A run that was stopped between two validations has no loss of its last step but that of training. */
+static void which_loss(const struct tt_summary *s, char out[80])
+{
+    out[0] = 0;
+    if (isnan(s->result->val_loss) && s->config->val_interval > 0)
+        snprintf(out, 80, " of training, not validated");
+    else if (!isnan(s->result->val_loss) && s->result->val_step != s->progress->step)
+        snprintf(out, 80, " of the validation after step %lld", (long long)s->result->val_step);
+}
+
 static void print_loss(const struct tt_summary *s)
 {
+    char which[80];
     double floor = tt_data_floor(s->data), loss = final_loss(s);
+    which_loss(s, which);
     if (!tt_data_learnable(s->data))
-        printf("loss    %.4f; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, floor);
+        printf("loss    %.4f%s; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, which, floor);
     else if (floor > 0)
-        printf("loss    %.4f, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, floor,
+        printf("loss    %.4f%s, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, which, floor,
                loss - floor, 100 * (loss - floor) / floor);
     else
-        printf("loss    %.4f (perplexity %.2f)\n", loss, exp(loss));
+        printf("loss    %.4f%s (perplexity %.2f)\n", loss, which, exp(loss));
     if (validated(s) && s->progress->best_step != s->progress->step)
         printf("best    validation loss %.4f after step %lld\n", s->progress->best_val,
                (long long)s->progress->best_step);
@@ -78,6 +90,7 @@ void tt_summary_json(const struct tt_summary *s)
     tt_json_put_int(&w, "tokens", tokens(s));
     tt_json_put_number(&w, "loss", r->loss);
     tt_json_put_number(&w, "val_loss", r->val_loss);
+    tt_json_put_number(&w, "val_step", isnan(r->val_loss) ? NAN : (double)r->val_step);
     tt_json_put_number(&w, "best_val_loss", s->progress->best_val);
     tt_json_put_int(&w, "best_step", s->progress->best_step);
     tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);

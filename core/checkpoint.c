@@ -3,7 +3,8 @@
  * Names in the folder of a run:
  *   step-00000100        complete
  *   step-00000100.tmp    being written or being removed; worth nothing after a crash
- *   step-00000100.old    complete, while another of the same step takes its place; only a crash in between leaves it */
+ *   step-00000100.old    complete, while another of the same step takes its place; only a crash in between leaves it
+ *   step-00000100.damaged, .damaged.1, …   set aside for their owner, and no checkpoint of the run any more */
 #include "core/checkpoint.h"
 
 #include <dirent.h>
@@ -320,4 +321,35 @@ tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, voi
         st =
             tt_fail(TT_FAILED, "every checkpoint in %s is damaged; restore one, or start anew with another --out", dir);
     return st;
+}
+
+/* ---- setting aside ---- */
+
+static void rename_damaged(const char *path, void (*warn)(const char *, void *), void *arg)
+{
+    char line[1500], number[24] = "", *to = NULL;
+    for (int i = 1;; i++) {
+        if (asprintf(&to, "%s.damaged%s", path, number) < 0) return;
+        if (access(to, F_OK)) break;
+        free(to);
+        snprintf(number, sizeof number, ".%d", i);
+    }
+    snprintf(line, sizeof line, "the damaged checkpoint %s is now %s; remove it when it is of no use", path, to);
+    if (!rename(path, to) && warn) warn(line, arg);
+    free(to);
+}
+
+void tt_checkpoint_set_aside(const char *dir, int64_t after, void (*warn)(const char *line, void *arg), void *arg)
+{
+    struct listing l;
+    tt_status_free(list(dir, &l));
+    for (int i = 0; i < l.n && l.items[i].step > after; i++) {
+        if (l.items[i].kind != COMPLETE) continue;
+        char *path = path_of(dir, l.items[i].step, COMPLETE);
+        tt_status bad = path ? verify(path, l.items[i].step) : TT_OK;
+        if (bad) rename_damaged(path, warn, arg);
+        tt_status_free(bad);
+        free(path);
+    }
+    free(l.items);
 }

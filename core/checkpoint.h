@@ -62,6 +62,10 @@ void tt_checkpoint_remove(const char *dir, int64_t step);
  * error when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. */
 tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path);
 
+/* Gives the damaged ones of steps after `after`, where a run is about to go on, another name: saving neither counts nor
+ * removes them. `warn` is called with one line for each. */
+void tt_checkpoint_set_aside(const char *dir, int64_t after, void (*warn)(const char *line, void *arg), void *arg);
+
 /* Progress and configuration alone (path: a checkpoint folder). */
 tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, char **config);
 

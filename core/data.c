@@ -97,6 +97,7 @@ static tt_status add_text(struct tt_data *d, const struct tt_data_options *o, co
     if (!st) st = tt_tokenizer_encode(d->tokenizer, text, (int64_t)size, &tokens, &count);
     free(text);
     if (st) return tt_context(st, "%s", path);
+    d->corpus.known = tt_tokenizer_size(d->tokenizer);
     return tt_corpus_add_tokens(&d->corpus, path, tokens, count, o->vocab_size);
 }
 
@@ -142,6 +143,7 @@ static tt_status open_files(struct tt_data *d, const struct tt_data_options *o)
     d->corpus.seq_len = o->seq_len;
     d->corpus.largest = -1;
     if (is_tokenizer_file(o->tokenizer)) TT_TRY(tt_tokenizer_load(o->tokenizer, &d->tokenizer));
+    d->corpus.known = d->tokenizer ? tt_tokenizer_size(d->tokenizer) : 0;
     TT_TRY(add_source(d, o, o->source));
     struct tt_corpus_split how = {d->corpus.shard_count, o->val_fraction, o->seed, o->source, o->val_source};
     if (given(o->val_source)) TT_TRY(add_source(d, o, o->val_source));

@@ -36,7 +36,7 @@ tt_status tt_corpus_add_file(struct tt_corpus *c, const char *path, int64_t voca
     TT_TRY(add_shard(c, &s));
     TT_TRY(tt_token_file_open(path, keep_open, &s->file));
     s->count = s->file.count;
-    TT_TRY(tt_token_file_scan(&s->file, vocab_size, &largest));
+    TT_TRY(tt_token_file_scan(&s->file, vocab_size, c->known, &largest));
     if (largest > c->largest) c->largest = largest;
     return TT_OK;
 }
@@ -82,7 +82,7 @@ tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *t
     s->tokens = tokens;
     s->count = count;
     for (int64_t i = 0; i < count; i++) {
-        if (vocab_size && tokens[i] >= vocab_size) return tt_token_too_large(tokens[i], i, name, vocab_size);
+        if (vocab_size && tokens[i] >= vocab_size) return tt_token_too_large(tokens[i], i, name, vocab_size, c->known);
         if (tokens[i] > c->largest) c->largest = tokens[i];
     }
     return TT_OK;

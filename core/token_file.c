@@ -190,31 +190,34 @@ tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64
     return st;
 }
 
-tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size)
+tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size, int64_t enough)
 {
     return tt_fail(TT_USAGE,
                    "token %lld at index %lld of %s is not below the vocabulary of %lld; use a --vocab-size of at least "
                    "%lld, or other data",
-                   (long long)token, (long long)index, path, (long long)vocab_size, (long long)token + 1);
+                   (long long)token, (long long)index, path, (long long)vocab_size,
+                   (long long)(enough > token ? enough : token + 1));
 }
 
-tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int32_t *largest)
+tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough, int32_t *largest)
 {
     enum { AT_ONCE = 1 << 20 };
     int64_t limit = vocab_size > 0 && vocab_size < INT32_MAX ? vocab_size : INT32_MAX;
     int32_t *tokens = malloc((size_t)(f->count < AT_ONCE ? f->count + 1 : AT_ONCE) * sizeof *tokens);
     tt_status st = tokens ? TT_OK : tt_fail(TT_FAILED, "not enough memory to read %s", f->path);
-    *largest = -1;
+    int64_t top = -1, bad = -1, bad_token = 0;
     for (int64_t first = 0; first < f->count && !st; first += AT_ONCE) {
         int64_t n = f->count - first < AT_ONCE ? f->count - first : AT_ONCE;
         st = tt_token_file_read(f, first, n, tokens);
         uint32_t most = 0; /* unsigned: what a damaged file has above the range of int32 is too large as well */
         for (int64_t i = 0; i < n && !st; i++) most = (uint32_t)tokens[i] > most ? (uint32_t)tokens[i] : most;
-        for (int64_t i = 0; most >= limit && i < n && !st; i++)
-            if ((uint32_t)tokens[i] >= limit) st = tt_token_too_large((uint32_t)tokens[i], first + i, f->path, limit);
-        if (!st && (int32_t)most > *largest) *largest = (int32_t)most;
+        for (int64_t i = 0; most >= limit && i < n && !st && bad < 0; i++)
+            if ((uint32_t)tokens[i] >= limit) bad = first + i, bad_token = (uint32_t)tokens[i];
+        if (!st && most > top) top = most;
     }
     free(tokens);
+    *largest = bad < 0 ? (int32_t)top : -1;
+    if (!st && bad >= 0) st = tt_token_too_large(bad_token, bad, f->path, limit, enough > top ? enough : top + 1);
     return st;
 }
 
@@ -241,7 +244,7 @@ tt_status tt_tokens_write_as(const char *path, const int32_t *tokens, int64_t n,
     memcpy(file, (int32_t[]){format->magic, format->version, (int32_t)n}, 3 * sizeof(int32_t));
     tt_status st = TT_OK;
     for (int64_t i = 0; i < n && !st; i++) {
-        if (tokens[i] < 0 || tokens[i] >= vocab_size) st = tt_token_too_large(tokens[i], i, path, vocab_size);
+        if (tokens[i] < 0 || tokens[i] >= vocab_size) st = tt_token_too_large(tokens[i], i, path, vocab_size, 0);
         uint16_t narrow = (uint16_t)tokens[i];
         memcpy(file + HEADER_BYTES + i * format->width, format->width == 2 ? (void *)&narrow : (void *)&tokens[i],
                (size_t)format->width);

@@ -23,13 +23,14 @@ tt_status tt_token_file_sniff(const char *path, bool *is_tokens);
 tt_status tt_token_file_open(const char *path, bool keep_open, struct tt_token_file *out);
 void tt_token_file_close(struct tt_token_file *f);
 
-/* Reads every token once. An error when one is not below vocab_size (0 = any vocabulary). */
-tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int32_t *largest);
+/* Reads every token once. An error when one is not below vocab_size (0 = any vocabulary), which proposes one that is large
+ * enough for all of the file and not below `enough`. */
+tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough, int32_t *largest);
 
 /* Tokens [first, first + n), which the file has. Several threads may read at once. */
 tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out);
 
-/* "token 70 at index 5 of x.bin is not below the vocabulary of 64; …" */
-tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size);
+/* "token 70 at index 5 of x.bin is not below the vocabulary of 64; …", with `enough` proposed where the token needs no more. */
+tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size, int64_t enough);
 
 #endif

@@ -338,3 +338,18 @@ void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, in
             tt_bpe_decode(t, tokens[i], out);
     }
 }
+
+bool tt_tokenizers_agree(const struct tt_tokenizer *a, const struct tt_tokenizer *b)
+{
+    struct tt_text x = {0}, y = {0};
+    bool same = true;
+    for (int32_t i = 0; i < a->size && i < b->size && same; i++) {
+        x.n = y.n = 0;
+        tt_tokenizer_decode(a, &i, 1, &x);
+        tt_tokenizer_decode(b, &i, 1, &y);
+        same = x.n == y.n && (!x.n || !memcmp(x.s, y.s, x.n));
+    }
+    tt_text_free(&x);
+    tt_text_free(&y);
+    return same;
+}

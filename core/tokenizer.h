@@ -3,6 +3,7 @@
 #ifndef TT_TOKENIZER_H
 #define TT_TOKENIZER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "backend/status.h"
@@ -30,5 +31,7 @@ tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, in
                               int64_t *count);
 /* Appends. A token out of range becomes U+FFFD. */
 void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, int64_t n, struct tt_text *out);
+/* Whether every token that both have means the same text in both. */
+bool tt_tokenizers_agree(const struct tt_tokenizer *a, const struct tt_tokenizer *b);
 
 #endif

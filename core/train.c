@@ -24,6 +24,7 @@ struct loop {
     int64_t by_clock; /* step of the checkpoint that goes when there is a newer one; -1: none */
     double save_due;  /* the time for the next such one */
     double val_loss;
+    int64_t val_step;
     bool stop_early;
 };
 
@@ -34,6 +35,7 @@ static tt_status validate(struct loop *l, int64_t step)
     struct tt_progress *g = &l->t->progress;
     int64_t batches;
     TT_TRY(tt_evaluate(l->t->engine, l->t->eval_plan, l->c, l->t->data, &l->val_loss, &batches));
+    l->val_step = step;
     bool best = l->val_loss < g->best_val;
     if (best) {
         g->best_val = l->val_loss;
@@ -266,7 +268,7 @@ tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
     tt_status st = open_loop(&l);
     if (!st) st = run_loop(&l, &step);
     double seconds = tt_seconds() - start;
-    *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .seconds = seconds,
+    *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step, .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
                                        .data_seconds = tt_feed_waited(&l.feed), .early_stop = l.stop_early};
     if (!st) st = tt_meter_status(&l.meter);

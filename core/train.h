@@ -25,6 +25,7 @@ struct tt_train {
 struct tt_train_result {
     double loss;          /* mean of the last log interval's training losses */
     double val_loss;      /* of the last validation; NaN: none */
+    int64_t val_step;     /* after which it was */
     double tokens_per_second, seconds;
     double data_seconds;  /* the loop waited for data */
     int64_t steps;        /* run now, not counting those before a resume */

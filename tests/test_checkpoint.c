@@ -463,6 +463,30 @@ static void never_removes_the_one_just_saved(void)
     CHECK(!tt_is_dir(at(1, "back/step-00000010")) && tt_is_dir(at(1, "back/step-00000040")));
 }
 
+/* One bit of a float tells nothing to a look at the sizes. */
+static void sets_damaged_ones_aside(void)
+{
+    struct warnings w = {0};
+    for (int64_t step = 1; step <= 4; step++) CHECK_OK(save(at(0, "aside"), step, (uint64_t)step, 0));
+    for (int step = 1; step <= 3; step += 2) {
+        size_t n;
+        char *data = slurp(at(0, "aside/step-%08d/model.safetensors", step), &n);
+        data[n - 1] ^= 1;
+        spit(at(0, "aside/step-%08d/model.safetensors", step), data, n);
+        free(data);
+    }
+    tt_checkpoint_set_aside(at(0, "aside"), 2, count_warning, &w);
+    CHECK(w.n == 1 && tt_is_dir(at(0, "aside/step-00000003.damaged")) && !tt_is_dir(at(1, "aside/step-00000003")));
+    CHECK(tt_is_dir(at(0, "aside/step-00000001")) && holds(at(1, "aside/step-00000004"), 4));
+    CHECK_OK(save(at(0, "aside"), 5, 5, 3));
+    CHECK(holds(at(0, "aside/step-00000002"), 2) && tt_is_dir(at(1, "aside/step-00000003.damaged")));
+
+    CHECK_OK(save(at(0, "aside"), 3, 3, 0));
+    spit(at(0, "aside/step-00000003/checkpoint.json"), "x", 1);
+    tt_checkpoint_set_aside(at(0, "aside"), 2, NULL, NULL);
+    CHECK(tt_is_dir(at(0, "aside/step-00000003.damaged")) && tt_is_dir(at(1, "aside/step-00000003.damaged.1")));
+}
+
 static void replaces_the_same_step(void)
 {
     CHECK_OK(save(at(0, "twice"), 7, 1, 2));
@@ -601,6 +625,7 @@ int main(void)
     TEST(distrusts_manifests);
     TEST(keeps_the_newest);
     TEST(never_removes_the_one_just_saved);
+    TEST(sets_damaged_ones_aside);
     TEST(replaces_the_same_step);
     TEST(clears_up_after_crashes);
     TEST(survives_a_full_disk);

@@ -31,6 +31,7 @@ expect 0 "grammar" "$TT" train $tiny --num-steps 12 --out whole
 [ -f whole/step-00000012/model.safetensors ] || fail "no checkpoint"
 grep -q '"step":12' whole/metrics.jsonl || fail "no metrics of the last step"
 expect 0 "floor" "$TT" train $tiny --num-steps 12 --out parts --save-interval 5
+grep -q "^loss    [0-9.]*, floor" out || fail "the loss of a run that was validated at its end needs no label"
 rm -rf parts/step-00000012
 expect 0 "resume" "$TT" train --resume auto --out parts
 same whole/step-00000012/model.safetensors parts/step-00000012/model.safetensors "resumed weights differ"
@@ -78,7 +79,12 @@ passed "a run goes on in its own folder"
 printf 'x' | dd of=hurt/step-00000006/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
 expect 0 "step-00000004" "$TT" train --resume auto --out hurt
 grep -q "step-00000006" err || fail "no warning about the damaged checkpoint"
-passed "a damaged checkpoint is skipped"
+[ -d hurt/step-00000006.damaged ] || fail "a damaged checkpoint was lost"
+printf 'x' | dd of=hurt/step-00000006/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+expect 0 "now hurt/step-00000006.damaged.1" "$TT" train --resume auto --num-steps 8 --save-interval 7 --keep 3 --out hurt
+[ "$(cd hurt && echo step-*[0-9])" = "step-00000004 step-00000006.damaged.1 step-00000007 step-00000008" ] ||
+    fail "--keep 3 counted a damaged checkpoint: $(ls hurt)"
+passed "a damaged checkpoint is skipped, and --keep does not count it"
 
 # ---- signals ----
 for signal in INT TERM USR1; do
@@ -91,6 +97,18 @@ for signal in INT TERM USR1; do
     [ $code = 130 ] || fail "SIG$signal: exit $code"
     grep -q -- "--resume auto" err || fail "SIG$signal: does not say how to go on"
     ls -d "sig-$signal"/step-* >/dev/null 2>&1 || fail "SIG$signal: saved nothing"
+done
+for interval in 50 1000000; do # stopped after a validation, and before the first
+    "$TT" train $tiny --num-steps 1000000 --val-interval $interval --val-batches 1 --log-interval 5 --out "loss-$interval" >out 2>err &
+    pid=$!
+    for _ in $(seq 200); do grep -q '"step":[0-9]*55,' "loss-$interval/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
+    kill -INT $pid
+    wait $pid
+    step=$(sed -n 's/.*after step \([0-9]*\) of.*/\1/p' err)
+    validated=$((step - step % interval))
+    words="of the validation after step $validated,"
+    [ $validated = 0 ] && words="of training, not validated,"
+    [ $validated = "$step" ] || grep -q "^loss    [0-9.]* $words" out || fail "stopped after step $step: the loss is not said to be $words"
 done
 passed "signals save and stop"
 
@@ -139,13 +157,54 @@ for kind in bytes chars bpe; do
 done
 expect 2 "already" "$TT" data text.txt --out data-bytes
 expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data text.txt --tokenizer chars --out run-text
+loss_of() { "$TT" eval "$@" --val-batches 10000 --json 2>err | sed 's/.*"loss":\([^,]*\),.*"tokens":\([0-9]*\).*/\1 \2/'; }
+own=$(loss_of run-text)
+[ -n "$own" ] && [ "$own" = "$(loss_of run-text --data text.txt)" ] || fail "eval --data on the run's own file: not what was held out"
+[ "$own" = "$(loss_of run-text --data text.txt --val-fraction 0.3)" ] && fail "eval --data: --val-fraction changes nothing"
+[ "$(loss_of run-text --data text.txt --val-data text.txt)" = "$(loss_of run-text --val-data text.txt)" ] || fail "eval --val-data: not the whole file"
+expect 0 "windows held out of its" "$TT" eval run-text --data text.txt
+expect 0 "data    text.txt: 40 of its" "$TT" eval run-text --val-data text.txt --val-batches 10
+grep -q "held out" out && fail "eval --val-data: says that a part was held out"
+expect 0 "windows held out of its" "$TT" eval run-bytes --data text.txt # whose own validation data are others
+expect 0 "data    random tokens" "$TT" eval parts --val-data random # which is no data for the validation of its own
 expect 0 "cannot be learned" "$TT" train $tiny --num-steps 3 --data random --vocab-size 100 --out run-random
 expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-bpe/train_*.bin" --out run-beside
 expect 0 "line" "$TT" generate run-beside --prompt "line" --max-tokens 5
 expect 2 "did you mean bpe" "$TT" train $tiny --data text.txt --tokenizer bep --out never
+expect 2 "a --vocab-size of at least 300," "$TT" train $tiny --data text.txt --tokenizer data-bpe/tokenizer.json --vocab-size 33 --out never
+expect 2 "a --vocab-size of at least 300," "$TT" train $tiny --data "data-bpe/train_*.bin" --vocab-size 33 --out never
+cp data-bpe/train_000000.bin alone.bin
+largest=$("$TT" data --inspect alone.bin --json | sed 's/.*"largest[^:]*":\([0-9]*\).*/\1/')
+expect 2 "a --vocab-size of at least $((largest + 1))," "$TT" train $tiny --data alone.bin --vocab-size 33 --out never
 head -c 1500 data-bytes/train_000000.bin >short.bin
 expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
 passed "data"
+
+# ---- resumed with other data: the best validation loss of the former ones is no measure ----
+for i in $(seq 300); do printf 'aa'; done >easy.txt
+head -c 20000 "$root/README.md" >hard.txt
+expect 0 "loss" "$TT" train $tiny --num-steps 40 --val-interval 20 --learning-rate 0.01 --data easy.txt --batch-size 1 --out other
+expect 0 "begin anew" "$TT" train --resume auto --num-steps 44 --val-interval 1 --patience 2 --data hard.txt --out other
+[ -d other/step-00000044 ] || fail "patience counted from the best loss of other data"
+expect 0 "resume" "$TT" train --resume auto --num-steps 45 --patience 0 --data "$PWD/hard.txt" --out other
+grep -q "begin anew" out && fail "the same file under another name is taken for other data"
+expect 0 "begin anew" "$TT" train --resume auto --num-steps 46 --val-fraction 0.3 --out other
+passed "resumed with other data"
+
+# ---- data of another tokenizer: what the model learned of an id is not what it means there ----
+other="of another tokenizer"
+expect 0 "$other than run-bpe/step-00000003: their ids mean other tokens" "$TT" eval run-bpe --data builtin
+expect 0 "$other" "$TT" eval run-bpe --data "data-chars/train_*.bin"
+expect 0 "$other" "$TT" eval run-bpe --val-data "data-chars/val_*.bin"
+expect 0 "$other" "$TT" train --resume run-bpe/step-00000003 --num-steps 4 --data "data-chars/train_*.bin" --out run-mixed
+expect 0 "$other" "$TT" train --resume run-bpe/step-00000003 --num-steps 4 --data builtin --val-data "" --out run-mixed
+for same in "" "--data data-bpe/train_000000.bin" "--data text.txt" "--data alone.bin" "--data random"; do
+    expect 0 "loss" "$TT" eval run-bpe $same
+    grep -q "$other" err && fail "warns of its own tokenizer: eval run-bpe $same"
+done
+expect 0 "loss" "$TT" eval parts
+grep -q "$other" err && fail "the built-in language is warned of as its own"
+passed "data of another tokenizer"
 
 # ---- info and bench ----
 expect 0 "memory that training takes" "$TT" info --preset 1b

@@ -108,7 +108,7 @@ static void both_formats_come_back(void)
         CHECK(f.count == 100 && f.width == (i ? 4 : 2));
         CHECK_OK(tt_token_file_read(&f, 10, 90, out));
         for (int k = 0; k < 90; k++) CHECK(out[k] == vocabs[i] - 90 + k, "%d", out[k]);
-        CHECK_OK(tt_token_file_scan(&f, 0, &largest));
+        CHECK_OK(tt_token_file_scan(&f, 0, 0, &largest));
         CHECK(largest == vocabs[i] - 1);
         tt_token_file_close(&f);
     }

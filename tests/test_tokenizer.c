@@ -258,6 +258,22 @@ static void training_is_quick(void)
     tt_text_free(&text);
 }
 
+static void agree_on_what_tokens_mean(void)
+{
+    struct tt_tokenizer *bytes, *chars, *longer, *bpe, *words;
+    const char text[] = "abababab cdcdcdcd";
+    CHECK_OK(tt_tokenizer_bytes(&bytes));
+    CHECK_OK(tt_tokenizer_chars("abc", 3, &chars));
+    CHECK_OK(tt_tokenizer_chars("abcd", 4, &longer));
+    CHECK_OK(tt_tokenizer_train(text, sizeof text - 1, 258, NULL, NULL, &bpe));
+    CHECK_OK(tt_tokenizer_words((const char *const[]){".", "a", "b"}, 3, &words));
+    CHECK(tt_tokenizers_agree(bytes, bytes) && tt_tokenizers_agree(chars, longer) && tt_tokenizers_agree(longer, chars));
+    CHECK(tt_tokenizers_agree(bytes, bpe)); /* whose first 256 are the bytes */
+    CHECK(!tt_tokenizers_agree(bytes, chars) && !tt_tokenizers_agree(words, bpe) && !tt_tokenizers_agree(words, chars));
+    struct tt_tokenizer *all[] = {bytes, chars, longer, bpe, words};
+    for (int i = 0; i < 5; i++) tt_tokenizer_free(all[i]);
+}
+
 static void files_come_back(void)
 {
     struct tt_tokenizer *kinds[4] = {0};
@@ -375,6 +391,7 @@ int main(void)
     TEST(bpe_round_trips_anything);
     TEST(bpe_training_knows_its_limits);
     TEST(training_is_quick);
+    TEST(agree_on_what_tokens_mean);
     TEST(files_come_back);
     TEST(bad_files_are_refused);
     TEST(damaged_files_do_no_harm);
