@@ -86,7 +86,7 @@ for i in {1..100}; do
 done
 print -r -- "${${text##*<}%%>*}"
 END
-    timeout 60 zsh -f tab.zsh "$dir" "$1" | sed 's/ *$//'
+    TERM=xterm timeout 60 zsh -f tab.zsh "$dir" "$1" | sed 's/ *$//'
 }
 if has zsh; then
     zsh -n _tt || fail "zsh cannot read its completion"
