@@ -8,8 +8,8 @@ static tt_status count_batches(const struct tt_config *c, const struct tt_data *
     *batches = c->val_batches > 0 ? c->val_batches : 1;
     if (samples > 0 && samples / c->batch_size < *batches) *batches = samples / c->batch_size;
     if (*batches > 0) return TT_OK;
-    return tt_fail(TT_USAGE, "the validation data has %lld samples, less than one batch of %lld; use a smaller --batch-size, a "
-                   "larger --val-fraction or --val-interval 0", (long long)samples, (long long)c->batch_size);
+    return tt_fail(TT_USAGE, "the validation data has %lld samples, less than one batch of %lld; use a smaller --batch-size or more "
+                   "data (--val-data, --val-fraction), or train without validation (--val-interval 0)", (long long)samples, (long long)c->batch_size);
 }
 
 tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data)

@@ -168,18 +168,28 @@ static tt_status write_beside(const struct tt_profile *p, const char *dir)
     return TT_OK;
 }
 
+static tt_status take_over(const char *dir, int i)
+{
+    char from[4096], to[4096];
+    TT_TRY(new_path(dir, i, from, sizeof from));
+    TT_TRY(path_in(dir, files[i].name, to, sizeof to));
+    return rename(from, to) ? tt_file_error(errno, "write", to) : TT_OK;
+}
+
+static void forget(const char *dir, int i)
+{
+    char path[4096];
+    tt_status st = new_path(dir, i, path, sizeof path);
+    if (!st) remove(path);
+    tt_status_free(st);
+}
+
 /* All of them or, where one cannot be written, none: files of two profiles would pass for one. */
 tt_status tt_profile_write(const struct tt_profile *p, const char *dir)
 {
-    char from[4096], to[4096];
     TT_TRY(tt_profile_prepare(dir));
     tt_status st = write_beside(p, dir);
-    for (int i = 0; i < FILES; i++) {
-        tt_status none = new_path(dir, i, from, sizeof from);
-        if (!none && st) remove(from);
-        if (!none && !st) none = path_in(dir, files[i].name, to, sizeof to);
-        if (!none && !st && rename(from, to)) st = tt_file_error(errno, "write", to);
-        tt_status_free(none);
-    }
+    for (int i = 0; i < FILES && !st; i++) st = take_over(dir, i);
+    for (int i = 0; i < FILES && st; i++) forget(dir, i);
     return st;
 }

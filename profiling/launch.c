@@ -92,8 +92,8 @@ static tt_status measure_launches(struct bench *m, struct tt_profile_launch *out
     return TT_OK;
 }
 
-/* Behind kernels that last: the device has the next one ready by then, and what an event delays it by is less than what
- * it costs a row of empty ones. */
+/* Behind kernels that last, as those of a step do: by their end the device has the next one ready, which in a row of empty
+ * ones it has not. */
 static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
 {
     double host, plain[ROUNDS], with_events[ROUNDS];

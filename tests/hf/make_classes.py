@@ -1,38 +1,11 @@
-"""Writes core/unicode_classes.c: which characters are letters and which are numbers to the patterns of tokenizer.json files, as the
+"""Writes core/unicode_tables.h: which characters are letters and which are numbers to the patterns of tokenizer.json files, as the
 library tokenizers sees them.
 
-    make_classes.py > core/unicode_classes.c"""
+    make_classes.py > core/unicode_tables.h"""
 from tokenizers import Regex, pre_tokenizers
 
 HEAD = """/* Letters and numbers (the general categories L and N) of Unicode 16, from and to of each range. Written by
- * tests/hf/make_classes.py. */
-#include "core/unicode.h"
-
-#include <stddef.h>
-
-struct range {
-    uint32_t from, to;
-};
-"""
-
-TAIL = """
-static bool within(uint32_t point, const struct range *ranges, size_t n)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (point < ranges[middle].from)
-            high = middle;
-        else if (point > ranges[middle].to)
-            low = middle + 1;
-        else
-            return true;
-    }
-    return false;
-}
-
-bool tt_is_letter(uint32_t point) { return within(point, letters, sizeof letters / sizeof *letters); }
-bool tt_is_number(uint32_t point) { return within(point, numbers, sizeof numbers / sizeof *numbers); }"""
+ * tests/hf/make_classes.py, read by unicode_classes.c. */"""
 
 
 def members(pattern):
@@ -67,4 +40,3 @@ def print_ranges(name, points):
 print(HEAD, end="")
 print_ranges("letters", members(r"\p{L}"))
 print_ranges("numbers", members(r"\p{N}"))
-print(TAIL)
