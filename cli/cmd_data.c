@@ -137,7 +137,9 @@ struct looking {
 static tt_status count_tokens(struct looking *l)
 {
     enum { PIECE = 1 << 20, MOST = 1 << 24 };
-    TT_TRY(tt_token_file_scan(&l->file, 0, 0, &l->largest));
+    struct tt_token_census census;
+    TT_TRY(tt_token_file_scan(&l->file, 0, 0, &census));
+    l->largest = census.largest;
     if (l->largest >= MOST)
         return tt_fail(TT_FAILED, "%s holds token %d, more than any vocabulary has; it is damaged, or no file of uint32 tokens",
                        l->file.path, l->largest);

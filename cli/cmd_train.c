@@ -24,6 +24,7 @@ struct training {
     char *checkpoint; /* resumed from; NULL: a new run */
     struct tt_options before; /* those the resumed run had */
     bool other_data;          /* than the resumed run had */
+    bool changed_data;        /* they have the same names */
     char *origin;     /* of a new run's first weights; NULL: random ones */
     int lock;         /* open while this process owns the run's folder */
     struct tt_backend backend;
@@ -170,13 +171,17 @@ static bool same_source(const char *a, const char *b)
     return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
+/* Files of the same names with other tokens in them. */
+static bool changed(uint64_t then, uint64_t now) { return then && now && then != now; }
+
 /* A loss on other data is neither better nor worse than the best so far: they begin anew, and patience with them. */
 static void forget_best(struct training *t)
 {
     const struct tt_config *now = t->c, *then = &t->before.c;
     bool fraction = now->val_data[0] || now->val_fraction == then->val_fraction;
-    bool same = same_source(now->data, then->data) && same_source(now->val_data, then->val_data) && fraction;
-    t->other_data = !same && isfinite(t->progress.best_val);
+    bool names = same_source(now->data, then->data) && same_source(now->val_data, then->val_data);
+    t->changed_data = names && changed(t->progress.data_mark, tt_data_mark(t->data));
+    t->other_data = (!names || !fraction || t->changed_data) && isfinite(t->progress.best_val);
     if (!t->other_data) return;
     t->progress.best_val = INFINITY;
     t->progress.best_step = t->progress.bad_vals = 0;
@@ -214,6 +219,7 @@ static void announce(struct training *t)
     if (t->c->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
+    if (t->changed_data) puts("note    the files of the data hold other tokens than when the checkpoint was written");
     if (t->other_data) puts("note    these are other data than before: the best validation loss and patience begin anew");
     if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
         printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the same bits\n",
@@ -242,6 +248,7 @@ static tt_status prepare(struct training *t)
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(open_weights(t));
     TT_TRY(look_back(t));
+    t->progress.data_mark = tt_data_mark(t->data);
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
     TT_TRY(check_left(t));

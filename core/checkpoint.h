@@ -39,6 +39,7 @@ struct tt_progress {
     int64_t best_step, bad_vals; /* for early stopping */
     float loss_scale;
     int64_t good_steps;
+    uint64_t data_mark; /* tt_data_mark of the data; 0: not known */
 };
 
 struct tt_checkpoint {

@@ -224,6 +224,8 @@ int64_t tt_data_vocab(const struct tt_data *d) { return d->vocab; }
 
 int64_t tt_data_samples(const struct tt_data *d, enum tt_split split) { return d->corpus.splits[split].windows; }
 
+uint64_t tt_data_mark(const struct tt_data *d) { return d->corpus.mark; }
+
 double tt_data_floor(const struct tt_data *d) { return d->floor; }
 
 bool tt_data_learnable(const struct tt_data *d) { return d->kind != RANDOM; }

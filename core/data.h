@@ -34,6 +34,8 @@ tt_status tt_data_sample(struct tt_data *d, enum tt_split split, uint64_t positi
 
 int64_t tt_data_vocab(const struct tt_data *d); /* tokens are below this: options.vocab_size, or the data's own */
 int64_t tt_data_samples(const struct tt_data *d, enum tt_split split); /* in one epoch; 0 = endless */
+/* A number that files of other tokens would hardly give; 0 of data that come from no file. */
+uint64_t tt_data_mark(const struct tt_data *d);
 double tt_data_floor(const struct tt_data *d);         /* exact mean entropy per token in nats; negative = unknown */
 bool tt_data_learnable(const struct tt_data *d);       /* false for random tokens */
 const char *tt_data_describe(const struct tt_data *d); /* one line for the log */

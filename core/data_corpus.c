@@ -32,12 +32,13 @@ tt_status tt_corpus_add_file(struct tt_corpus *c, const char *path, int64_t voca
 {
     struct tt_shard *s = NULL;
     bool keep_open = c->shard_count < FILES_KEPT_OPEN;
-    int32_t largest = -1;
+    struct tt_token_census census;
     TT_TRY(add_shard(c, &s));
     TT_TRY(tt_token_file_open(path, keep_open, &s->file));
     s->count = s->file.count;
-    TT_TRY(tt_token_file_scan(&s->file, vocab_size, c->known, &largest));
-    if (largest > c->largest) c->largest = largest;
+    TT_TRY(tt_token_file_scan(&s->file, vocab_size, c->known, &census));
+    if (census.largest > c->largest) c->largest = census.largest;
+    c->mark = tt_random(c->mark, census.mark, (uint64_t)s->count);
     return TT_OK;
 }
 
@@ -85,6 +86,7 @@ tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *t
         if (vocab_size && tokens[i] >= vocab_size) return tt_token_too_large(tokens[i], i, name, vocab_size, c->known);
         if (tokens[i] > c->largest) c->largest = tokens[i];
     }
+    c->mark = tt_random(c->mark, tt_token_mark(0, tokens, count), (uint64_t)count);
     return TT_OK;
 }
 

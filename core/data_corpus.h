@@ -23,6 +23,7 @@ struct tt_corpus {
     int shard_count, shard_cap;
     int64_t seq_len;
     int32_t largest; /* token found */
+    uint64_t mark;   /* of the tokens of all shards: tt_data_mark */
     int64_t known;   /* vocabulary of the tokenizer, for messages; 0: there is none */
     struct tt_part_list {
         struct tt_part *parts;

@@ -199,13 +199,21 @@ tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int
                    (long long)(enough > token ? enough : token + 1));
 }
 
-tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough, int32_t *largest)
+uint64_t tt_token_mark(uint64_t before, const int32_t *tokens, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) before = (before + (uint32_t)tokens[i] + 1) * 0x9e3779b97f4a7c15;
+    return before;
+}
+
+tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough,
+                             struct tt_token_census *out)
 {
     enum { AT_ONCE = 1 << 20 };
     int64_t limit = vocab_size > 0 && vocab_size < INT32_MAX ? vocab_size : INT32_MAX;
     int32_t *tokens = malloc((size_t)(f->count < AT_ONCE ? f->count + 1 : AT_ONCE) * sizeof *tokens);
     tt_status st = tokens ? TT_OK : tt_fail(TT_FAILED, "not enough memory to read %s", f->path);
     int64_t top = -1, bad = -1, bad_token = 0;
+    out->mark = 0;
     for (int64_t first = 0; first < f->count && !st; first += AT_ONCE) {
         int64_t n = f->count - first < AT_ONCE ? f->count - first : AT_ONCE;
         st = tt_token_file_read(f, first, n, tokens);
@@ -214,9 +222,10 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
         for (int64_t i = 0; most >= limit && i < n && !st && bad < 0; i++)
             if ((uint32_t)tokens[i] >= limit) bad = first + i, bad_token = (uint32_t)tokens[i];
         if (!st && most > top) top = most;
+        if (!st) out->mark = tt_token_mark(out->mark, tokens, n);
     }
     free(tokens);
-    *largest = bad < 0 ? (int32_t)top : -1;
+    out->largest = bad < 0 ? (int32_t)top : -1;
     if (!st && bad >= 0) st = tt_token_too_large(bad_token, bad, f->path, limit, enough > top ? enough : top + 1);
     return st;
 }

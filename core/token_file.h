@@ -23,9 +23,18 @@ tt_status tt_token_file_sniff(const char *path, bool *is_tokens);
 tt_status tt_token_file_open(const char *path, bool keep_open, struct tt_token_file *out);
 void tt_token_file_close(struct tt_token_file *f);
 
+/* What reading all of the tokens shows. */
+struct tt_token_census {
+    int32_t largest;
+    uint64_t mark; /* tt_token_mark of them all, from 0 */
+};
+
+/* A number that other tokens, or these in another order, would hardly give; goes on from that of those before. */
+uint64_t tt_token_mark(uint64_t before, const int32_t *tokens, int64_t n);
+
 /* Reads every token once. An error when one is not below vocab_size (0 = any vocabulary), which proposes one that is large
  * enough for all of the file and not below `enough`. */
-tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough, int32_t *largest);
+tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough, struct tt_token_census *out);
 
 /* Tokens [first, first + n), which the file has. Several threads may read at once. */
 tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out);

@@ -189,6 +189,11 @@ expect 0 "begin anew" "$TT" train --resume auto --num-steps 44 --val-interval 1 
 expect 0 "resume" "$TT" train --resume auto --num-steps 45 --patience 0 --data "$PWD/hard.txt" --out other
 grep -q "begin anew" out && fail "the same file under another name is taken for other data"
 expect 0 "begin anew" "$TT" train --resume auto --num-steps 46 --val-fraction 0.3 --out other
+tr a-m n-z <hard.txt >new.txt && mv new.txt hard.txt
+expect 0 "hold other tokens than" "$TT" train --resume auto --num-steps 47 --out other
+grep -q "begin anew" out || fail "the best loss of a file that has changed is kept"
+expect 0 "resume" "$TT" train --resume auto --num-steps 48 --out other
+grep -q "hold other tokens\|begin anew" out && fail "a file that has not changed is taken for another"
 passed "resumed with other data"
 
 # ---- data of another tokenizer: what the model learned of an id is not what it means there ----

@@ -99,7 +99,8 @@ static void both_formats_come_back(void)
         struct tt_token_file f;
         struct stat st;
         bool is_tokens = false;
-        int32_t out[100], largest = 0;
+        int32_t out[100];
+        struct tt_token_census census;
         const char *path = write_tokens("both.bin", 100, (int)vocabs[i] - 100, (int)vocabs[i], vocabs[i]);
         CHECK(!stat(path, &st) && st.st_size == 1024 + 100 * (i ? 4 : 2));
         CHECK_OK(tt_token_file_sniff(path, &is_tokens));
@@ -108,8 +109,13 @@ static void both_formats_come_back(void)
         CHECK(f.count == 100 && f.width == (i ? 4 : 2));
         CHECK_OK(tt_token_file_read(&f, 10, 90, out));
         for (int k = 0; k < 90; k++) CHECK(out[k] == vocabs[i] - 90 + k, "%d", out[k]);
-        CHECK_OK(tt_token_file_scan(&f, 0, 0, &largest));
-        CHECK(largest == vocabs[i] - 1);
+        CHECK_OK(tt_token_file_scan(&f, 0, 0, &census));
+        CHECK(census.largest == vocabs[i] - 1);
+        CHECK_OK(tt_token_file_read(&f, 0, 100, out));
+        CHECK(census.mark == tt_token_mark(tt_token_mark(0, out, 37), out + 37, 63));
+        int32_t first = out[0];
+        out[0] = out[1], out[1] = first;
+        CHECK(census.mark != tt_token_mark(0, out, 100), "in another order");
         tt_token_file_close(&f);
     }
     int32_t bad[] = {1, 2, 64};
