@@ -399,6 +399,7 @@ struct tt_flash_args {
     float *lse; /* (B, H, S) */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
+    bool tf32; /* of floats: factors of products may be rounded so */
     struct tt_flash_tile tile;
 };
 
@@ -413,6 +414,7 @@ struct tt_flash_backward_args {
     void *dq, *dk, *dv;
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
+    bool tf32;                 /* as above */
     struct tt_flash_tile tile; /* cols x cols; both walks of a backward pass see the same blocks */
 };
 

@@ -167,7 +167,7 @@ const struct tt_option tt_option_table[] = {
      .help = "versions to time", .choices = tt_version_names, .list = ',', .required = true},
     {"warmup", AT(warmup), TT_SECTION_BENCH, B, "3", "[0, 100000]", "N", .help = "steps before the clock starts"},
     {"warmup", AT(warmup), TT_SECTION_PROFILE, P, "3", "[1, 1000]", "N",
-     .help = "steps before anything is measured; with a graph at least 2 are run"},
+     .help = "steps before anything is measured; at least 2 are run"},
     {"num-steps", AT(num_steps), TT_SECTION_PROFILE, P, "10", "[1, 1000]", "N",
      .help = "steps measured in each of three passes: undisturbed, by phase, by operation"},
     {"sweep", AT(sweep), TT_SECTION_PROFILE, P, "", NULL, "LIST",

@@ -5,9 +5,9 @@
 #include "core/meter.h"
 #include "profiling/stats.h"
 
-/* MOST: fewer than a device queues before the host has to wait. BUSY: bytes of which a kernel writes for as long as one
- * of a step may last. */
-enum { MOST = 400, ROUNDS = 9, MOST_IN_GRAPH = 4000, MOST_FILLS = 400, BUSY = 16 << 20 };
+/* MOST: fewer than a device queues before the host has to wait. */
+enum { MOST = 400, ROUNDS = 9, MOST_IN_GRAPH = 4000, MOST_FILLS = 400, SHORTEST = 1 << 18 };
+static const double LASTING = 30e-6; /* seconds of a kernel behind which the next one is ready, as in most of a step */
 
 /* ---- running ahead ---- */
 
@@ -92,12 +92,22 @@ static tt_status measure_launches(struct bench *m, struct tt_profile_launch *out
     return TT_OK;
 }
 
+/* Makes the kernels write so much that one lasts. */
+static tt_status last(struct bench *m)
+{
+    int64_t most = (int64_t)(m->hold->bytes / sizeof(float));
+    double host, device = 0;
+    for (m->args.n = SHORTEST; device < LASTING && 2 * m->args.n <= most; m->args.n *= 2)
+        TT_TRY(row_of_launches(m, false, &host, &device));
+    return TT_OK;
+}
+
 /* Behind kernels that last, as those of a step do: by their end the device has the next one ready, which in a row of empty
  * ones it has not. */
 static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
 {
     double host, plain[ROUNDS], with_events[ROUNDS];
-    m->args.n = m->hold->memory ? BUSY / (int64_t)sizeof(float) : 1;
+    if (m->hold->memory) TT_TRY(last(m));
     for (int i = 0; i < ROUNDS; i++) {
         TT_TRY(row_of_launches(m, true, &m->host, &with_events[i]));
         TT_TRY(row_of_launches(m, false, &host, &plain[i]));
@@ -154,8 +164,8 @@ tt_status tt_measure_launch(struct tt_hold *h, int kernels, int launches, struct
     struct bench m = {.hold = h, .b = h->backend, .args = {.n = 1}, .host = 1e-5};
     m.launches = launches > 0 && launches < MOST ? launches : MOST;
     void *memory = NULL;
-    tt_status st = ops->alloc(m.b->self, h->memory ? BUSY : TT_ALIGN, &memory);
-    m.args.x = memory;
+    tt_status st = h->memory ? TT_OK : ops->alloc(m.b->self, TT_ALIGN, &memory);
+    m.args.x = h->memory ? h->memory : memory;
     for (int i = 0; i <= m.launches && !st; i++) st = ops->event_create(m.b->self, &m.events[i]);
     if (!st) st = measure_launches(&m, out);
     if (!st) st = measure_events(&m, out);

@@ -126,11 +126,12 @@ static tt_status free_memory(struct tt_run *r, double *bytes)
     return TT_OK;
 }
 
-/* The first step runs operation by operation and the second is captured; what that takes of the device is its pool. */
+/* The first step runs operation by operation and the second is captured; what that takes of the device is its pool. Without
+ * a graph there are as many, or the losses of two profiles would be of different steps. */
 static tt_status warm_up(struct tt_run *r, struct tt_stepper *s)
 {
     double before, after;
-    int64_t least = r->graph ? 2 : 1, n = r->o->warmup > least ? r->o->warmup : least;
+    int64_t least = 2, n = r->o->warmup > least ? r->o->warmup : least;
     say(r, "warming up");
     TT_TRY(one_step(r, s, NULL));
     r->t.graph_pool = NAN;
@@ -242,12 +243,15 @@ static tt_status trace(struct tt_run *r, struct tt_stepper *s)
     return real_sync(r);
 }
 
-/* A device that runs beside the host is fed many steps in a row. One that does not takes the passes in turns, so that a
- * machine that grows busier slows all of them alike. */
+enum { TURN = 5 };
+
+/* The passes take turns, so that a machine that grows busier, or a clock that falls when the device is hot, slows all of
+ * them alike. A device that runs beside the host is fed some steps in a row. */
 static tt_status time_all(struct tt_run *r, struct tt_stepper *configured, struct tt_stepper *launched)
 {
-    int n = r->t.steps, chunk = r->serial ? 1 : n;
-    for (struct span span = {0, chunk}; span.from < n; span.from += chunk) {
+    int n = r->t.steps, turn = r->serial ? 1 : TURN;
+    for (struct span span = {0}; span.from < n; span.from += span.count) {
+        span.count = n - span.from < turn ? n - span.from : turn;
         say(r, "timing steps");
         TT_TRY(time_undisturbed(r, configured, span));
         if (!launched) continue;

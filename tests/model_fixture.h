@@ -21,6 +21,12 @@ static inline struct tt_config tiny_config(void)
     return c;
 }
 
+/* Whether models are tested in this precision, on a device with these. */
+static inline bool tested_in(const struct tt_device_info *info, int precision)
+{
+    return info->has[precision] && (precision == TT_FP32 || !test_fp32());
+}
+
 /* for (int v = first_version(); v < TT_VERSIONS; v++): all of them, or the last alone. */
 static inline int first_version(void) { return test_few() ? TT_FLASH : 0; }
 

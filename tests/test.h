@@ -56,6 +56,9 @@ static int test_checks, test_failures;
 /* With TT_TEST_FEW set: fewer sizes and shorter runs, for tools that make a GPU a thousand times slower. */
 static inline bool test_few(void) { return getenv("TT_TEST_FEW") != NULL; }
 
+/* With TT_TEST_FP32 set: whole models in fp32 only, for a tool that breaks in the library's products of other types. */
+static inline bool test_fp32(void) { return getenv("TT_TEST_FP32") != NULL; }
+
 #define TEST(name)                                                                                 \
     do {                                                                                           \
         int before_ = test_failures;                                                               \

@@ -93,10 +93,10 @@ int main(int argc, char **argv)
     CHECK_OK(backend.ops->info(backend.self, &info));
     TEST(read_curve);
     TEST(fp32_follows);
-    if (info.has[TT_PREC_BF16]) TEST(bf16_follows);
-    if (info.has[TT_PREC_FP16]) TEST(fp16_follows);
+    if (tested_in(&info, TT_PREC_BF16)) TEST(bf16_follows);
+    if (tested_in(&info, TT_PREC_FP16)) TEST(fp16_follows);
     tt_backend_close(&backend);
-    if (!info.has[TT_TF32]) return test_end();
+    if (!tested_in(&info, TT_TF32)) return test_end();
     CHECK_OK(tt_backend_open(&(struct tt_backend_options){.precision = TT_TF32}, &backend));
     TEST(tf32_follows);
     tt_backend_close(&backend);

@@ -4,7 +4,7 @@
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$PWD/exercises
+export LC_ALL=C OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$PWD/exercises
 cd "$dir" || exit 1
 failed=0
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --vocab-size 50 --seq-len 16 --batch-size 4"
@@ -274,7 +274,7 @@ kind_of() {
     "$TT" profile $learn --fault random:$1 --out nine/patient >out 2>err || fail "no patient with $2"
     answer nine kind_of_fault "$3"
     "$TT" exercise check 9 nine >out 2>err
-    marked right kind_of_fault
+    grep -qE "^  right +kind_of_fault " out || fail "kind_of_fault is not right of $2"
 }
 if ! grep -q __asan_init "$TT"; then
     "$TT" exercise start 9 nine >out 2>err

@@ -211,10 +211,28 @@ static void attend_backward(const struct dims *d, const double *qkv, const doubl
 }
 
 /* Random q, k, v whose scores have the given spread. */
+static bool tf32; /* of the cases that follow: floats whose products may be rounded */
+
+/* What a factor that is computed on the way may lose. */
+static double loss(void) { return tf32 ? 0x1p-10 : kt.dtype == TT_F32 ? 0 : roundoff(kt.dtype); }
+
+/* Factors that are given lose nothing: in tf32 they have no more digits than that has. */
+static struct tensor *factors(const char *name, int64_t rows, int64_t cols, int64_t gap, double size)
+{
+    struct tensor *t = input(name, kt.dtype, rows, cols, gap, size);
+    for (int64_t i = 0; i < rows * cols && tf32; i++) {
+        int exponent;
+        double digits = frexp(t->v[i], &exponent);
+        t->v[i] = ldexp(nearbyint(ldexp(digits, 11)), exponent - 11);
+    }
+    if (tf32) encode(t);
+    return t;
+}
+
 static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
 {
     double size = sqrt(spread / d->scale / sqrt((double)d->D));
-    return input("qkv", kt.dtype, d->B * d->S, columns(d), gap, size);
+    return factors("qkv", d->B * d->S, columns(d), gap, size);
 }
 
 /* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. */
@@ -232,8 +250,8 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
     attend(d, qkv->v, want, want_lse);
     LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
            .o = o->data, .lse = (float *)lse->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
-           .ld = qkv->ld, .scale = (float)d->scale, .tile = asked);
-    double size = sqrt(spread / d->scale / sqrt((double)d->D)), slack = kt.dtype == TT_F32 ? 0 : roundoff(kt.dtype);
+           .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    double size = sqrt(spread / d->scale / sqrt((double)d->D)), slack = loss();
     close_to(o, want, score_error(spread), size * (score_error(spread) + slack));
     close_to(lse, want_lse, 1e-6, score_error(spread));
 }
@@ -255,7 +273,7 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
 {
     new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, turned %d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols, turned);
     int64_t T = d->B * d->S, cols = columns(d), k = d->H * d->D, v = (d->H + d->KV) * d->D;
-    struct tensor *qkv = make_qkv(d, gap, spread), *dout = input("dout", kt.dtype, T, d->H * d->D, 0, 1);
+    struct tensor *qkv = make_qkv(d, gap, spread), *dout = factors("dout", T, d->H * d->D, 0, 1);
     double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
     attend(d, qkv->v, o_values, lse_values);
     struct tensor *o = given("o", kt.dtype, T, d->H * d->D, 0, o_values);
@@ -271,8 +289,8 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
            .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
            .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = turned ? (float *)cosines->data : NULL,
            .sin = turned ? (float *)sines->data : NULL, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV,
-           .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tile = asked);
-    double slack = kt.dtype == TT_F32 ? 0 : 2 * roundoff(kt.dtype);
+           .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    double slack = 2 * loss();
     /* o comes rounded, and its rounding times dout reaches dq and dk multiplied by k and q: by `spread` in all */
     close_to(dqkv, want, score_error(spread) + slack, (1 + largest) * (score_error(spread) + slack) + 2 * spread * slack);
 }
@@ -322,6 +340,17 @@ static void flash_attends_in_any_tile(void)
             flash_both_ways(2, 67, 3, 1, 16, 0, 80);
         }
     asked = (struct tt_flash_tile){0};
+}
+
+static void flash_attends_with_large_scores(void);
+
+static void flash_attends_in_tf32(void)
+{
+    tf32 = true;
+    flash_attends();
+    flash_attends_in_large_tiles();
+    flash_attends_with_large_scores();
+    tf32 = false;
 }
 
 static void flash_attends_with_large_scores(void)
@@ -438,6 +467,13 @@ static void references_differentiate(void)
     }
 }
 
+static bool has_tf32(void)
+{
+    struct tt_device_info info;
+    CHECK_OK(kt.backends[0].ops->info(kt.backends[0].self, &info));
+    return info.has[TT_TF32];
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(open_backends());
@@ -447,6 +483,7 @@ int main(void)
     TEST_TYPES(flash_attends);
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
+    if (has_tf32()) TEST(flash_attends_in_tf32);
     if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
     TEST_TYPES(appends_to_the_cache);
     TEST_TYPES(decodes);

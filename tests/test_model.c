@@ -124,8 +124,8 @@ static void narrow_precisions_agree(void)
     struct tt_device_info info;
     CHECK_OK(backend.ops->info(backend.self, &info));
     for (int v = first_version(); v < TT_VERSIONS; v++) {
-        if (info.has[TT_PREC_BF16]) check_narrow((enum tt_version)v, TT_PREC_BF16, 1e-2);
-        if (info.has[TT_PREC_FP16]) check_narrow((enum tt_version)v, TT_PREC_FP16, 2e-3);
+        if (tested_in(&info, TT_PREC_BF16)) check_narrow((enum tt_version)v, TT_PREC_BF16, 1e-2);
+        if (tested_in(&info, TT_PREC_FP16)) check_narrow((enum tt_version)v, TT_PREC_FP16, 2e-3);
     }
 }
 

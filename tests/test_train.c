@@ -114,8 +114,8 @@ static void two_runs_give_the_same_bits(void)
     CHECK_OK(backend.ops->info(backend.self, &info));
     for (int v = first_version(); v < TT_VERSIONS; v++)
         for (int p = 0; p < TT_PRECISIONS; p++) {
-            bool spared = test_few() && info.has[TT_PREC_BF16] && p != TT_PREC_BF16;
-            if (info.has[p] && p != TT_TF32 && !spared) check_twice((enum tt_version)v, (enum tt_precision)p);
+            bool spared = test_few() && tested_in(&info, TT_PREC_BF16) && p != TT_PREC_BF16;
+            if (tested_in(&info, p) && p != TT_TF32 && !spared) check_twice((enum tt_version)v, (enum tt_precision)p);
         }
 }
 

@@ -16,6 +16,16 @@ template <typename T> GPU_DEVICE void gpu_tile_store(T *p, int ld, const gpu_til
     }
 }
 
+GPU_DEVICE void gpu_tile_store(float *p, int ld, const gpu_tile_c &c)
+{
+    p += gpu_lane() / 4 * ld + gpu_lane() % 4 * 2;
+    GPU_UNROLL
+    for (int h = 0; h < 2; h++) {
+        *(float2 *)(p + 8 * h) = make_float2(c.v[h][0], c.v[h][1]);
+        *(float2 *)(p + 8 * h + 8 * ld) = make_float2(c.v[h][2], c.v[h][3]);
+    }
+}
+
 /* f(slot, row, col, x&, y) for each element that this lane holds of two tiles. */
 template <typename F> GPU_DEVICE void gpu_tile_each_pair(gpu_tile_c &x, const gpu_tile_c &y, F f)
 {

@@ -267,6 +267,49 @@ template <typename T> GPU_DEVICE void gpu_tile_load_transposed(gpu_tile_b<T> &b,
     gpu_ldmatrix4(p + (lane % 8 + lane / 16 * 8) * ld + lane / 8 % 2 * 8, b.w[0][0], b.w[0][1], b.w[1][0], b.w[1][1]);
 }
 
+/* Floats as factors: two products of 8 deep. What is loaded as A multiplies what is loaded transposed as B: there lane t
+ * has the t-th and the t+4-th of the eight, as a row of four floats is one of eight 16-bit numbers to ldmatrix. What C
+ * became as A multiplies what is loaded as B in rows: there it has the 2t-th and the one after it, as C does. */
+enum { GPU_TILE_FLOATS = 1 };
+template <> struct gpu_tile_a<float> {
+    uint32_t w[2][4]; /* of each eight: rows g and g+8 of the first, of the second */
+};
+template <> struct gpu_tile_b<float> {
+    uint32_t w[2][2][2]; /* of each eight columns and each eight deep */
+};
+
+/* Products cut off the last 13 bits. A factor is made larger by 2^-11.5 before, half of what that takes from it on
+ * average: at most 0.71 of the last digit is lost, what has no such bits stays as it is, and so does a NaN. */
+GPU_DEVICE uint32_t gpu_tf32(float x) { return __float_as_uint(x * 1.00034527f); }
+GPU_DEVICE uint32_t gpu_tf32(uint32_t x) { return gpu_tf32(__uint_as_float(x)); }
+
+GPU_DEVICE void gpu_tile_load(gpu_tile_a<float> &a, const float *p, int ld)
+{
+    p += gpu_lane() % 16 * ld + gpu_lane() / 16 * 4;
+    GPU_UNROLL
+    for (int k = 0; k < 2; k++) {
+        gpu_ldmatrix4(p + 8 * k, a.w[k][0], a.w[k][1], a.w[k][2], a.w[k][3]);
+        GPU_UNROLL
+        for (int i = 0; i < 4; i++) a.w[k][i] = gpu_tf32(a.w[k][i]);
+    }
+}
+GPU_DEVICE void gpu_tile_load_transposed(gpu_tile_b<float> &b, const float *p, int ld)
+{
+    p += gpu_lane() % 8 * ld + gpu_lane() / 8 * 4;
+    GPU_UNROLL
+    for (int n = 0; n < 2; n++) {
+        gpu_ldmatrix4(p + n * 8 * ld, b.w[n][0][0], b.w[n][0][1], b.w[n][1][0], b.w[n][1][1]);
+        GPU_UNROLL
+        for (int i = 0; i < 4; i++) b.w[n][i / 2][i % 2] = gpu_tf32(b.w[n][i / 2][i % 2]);
+    }
+}
+GPU_DEVICE void gpu_tile_load(gpu_tile_b<float> &b, const float *p, int ld)
+{
+    p += gpu_lane() % 4 * 2 * ld + gpu_lane() / 4;
+    GPU_UNROLL
+    for (int i = 0; i < 8; i++) b.w[i / 4][i / 2 % 2][i % 2] = gpu_tf32(p[(i / 2 % 2 * 8 + i % 2) * ld + i / 4 * 8]);
+}
+
 GPU_DEVICE void gpu_tile_fill(gpu_tile_c &c, float x)
 {
     GPU_UNROLL
@@ -336,6 +379,23 @@ template <typename T> GPU_DEVICE void gpu_tile_mma(gpu_tile_c &c, const gpu_tile
     gpu_mma_16x8(c.v[1], a.w, b.w[1], T());
 }
 
+GPU_DEVICE void gpu_mma_16x8x8(float *c, const uint32_t *a, const uint32_t *b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+    (void)c, (void)a, (void)b;
+    __trap(); /* no such instruction before sm_80; the backend refuses tf32 there */
+#endif
+}
+GPU_DEVICE void gpu_tile_mma(gpu_tile_c &c, const gpu_tile_a<float> &a, const gpu_tile_b<float> &b)
+{
+    GPU_UNROLL
+    for (int i = 0; i < 4; i++) gpu_mma_16x8x8(c.v[i / 2], a.w[i % 2], b.w[i / 2][i % 2]);
+}
+
 /* f(row, col, value&) for each element that this lane holds. */
 template <typename F> GPU_DEVICE void gpu_tile_each(gpu_tile_c &c, F f)
 {
@@ -371,6 +431,11 @@ template <typename T> GPU_DEVICE void gpu_tile_round(gpu_tile_a<T> &a, const gpu
 {
     GPU_UNROLL
     for (int i = 0; i < 4; i++) a.w[i] = gpu_pack2<T>(c.v[i / 2][i % 2 * 2], c.v[i / 2][i % 2 * 2 + 1]);
+}
+GPU_DEVICE void gpu_tile_round(gpu_tile_a<float> &a, const gpu_tile_c &c)
+{
+    GPU_UNROLL
+    for (int i = 0; i < 8; i++) a.w[i / 4][i % 4] = gpu_tf32(c.v[i / 4][i % 2 * 2 + i % 4 / 2]);
 }
 /* b = the transpose of c, rounded to T. */
 template <typename T> GPU_DEVICE void gpu_tile_round_transposed(gpu_tile_b<T> &b, const gpu_tile_c &c)

@@ -20,7 +20,9 @@ enum {
 
 /* What tt_gpu_flash and tt_gpu_flash_backward choose from; a file each, because they are long to compile. */
 gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s);
+gpu_error flash_tf32(const struct tt_flash_args *a, gpu_stream s); /* floats on matrix tiles where these take them */
 gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s); /* these after delta is there */
+gpu_error flash_backward_tf32(const struct tt_flash_backward_args *a, gpu_stream s);
 gpu_error flash_backward_bf16(const struct tt_flash_backward_args *a, gpu_stream s);
 gpu_error flash_backward_f16(const struct tt_flash_backward_args *a, gpu_stream s);
 /* The first kernel of every backward: the row sums of do·o. */

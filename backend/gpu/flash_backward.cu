@@ -63,8 +63,9 @@ gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stre
     if (!flash_supported(a->S, a->heads, a->kv_heads, a->D)) return FLASH_UNSUPPORTED;
     gpu_error e = flash_backward_delta(a, s);
     if (e) return e;
-    e = a->dtype == TT_F32    ? flash_backward_f32(a, s)
-        : a->dtype == TT_BF16 ? flash_backward_bf16(a, s)
-                              : flash_backward_f16(a, s);
+    if (a->dtype == TT_F32)
+        e = a->tf32 ? flash_backward_tf32(a, s) : flash_backward_f32(a, s);
+    else
+        e = a->dtype == TT_BF16 ? flash_backward_bf16(a, s) : flash_backward_f16(a, s);
     return e || !a->cos ? e : turn_back(a, s);
 }

@@ -1,4 +1,4 @@
-/* Causal attention without S×S, backward, 16-bit types on matrix tiles.
+/* Causal attention without S×S, backward, on matrix tiles.
  *
  * P = exp(scale·Q·K^T - lse) is computed again, then dP = dO·V^T, dS = P·(dP - delta), and from them
  * dV = P^T·dO, dK = scale·dS^T·Q, dQ = scale·dS·K. Two kernels, which are one template seen from two sides:

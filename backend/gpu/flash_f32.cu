@@ -195,12 +195,21 @@ template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const stru
     return e ? e : GPU_LAUNCH(forward<DP, ROWS, KEYS>, grid, THREADS, bytes, s, *a, wide);
 }
 
+/* A thread that has more of a tile reads less for each product: FULL keys where they fit, which only chips that copy in
+ * the background have room for. */
+template <int DP, int ROWS, int FULL, int KEYS> static gpu_error forward_fitting(const struct tt_flash_args *a, gpu_stream s)
+{
+    if constexpr (!GPU_COPY_HELD)
+        if (forward_bytes<DP, ROWS, FULL>() <= (size_t)gpu_shared_limit()) return forward_launch<DP, ROWS, FULL>(a, s);
+    return forward_launch<DP, ROWS, KEYS>(a, s);
+}
+
 gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s)
 {
     if (a->D <= 32) return forward_launch<32, 64, 64>(a, s);
     if (a->D <= 64) return forward_launch<64, 64, 64>(a, s);
     if (a->D <= 96) return forward_launch<96, 64, 32>(a, s);
-    if (a->D <= 128) return forward_launch<128, 64, 32>(a, s);
+    if (a->D <= 128) return forward_fitting<128, 64, 64, 32>(a, s);
     return forward_launch<256, 32, 16>(a, s);
 }
 
@@ -317,11 +326,19 @@ static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_str
     return e ? e : GPU_LAUNCH(gradients<DP, ROWS, COLS, false>, queries, THREADS, bytes, s, *a, wide);
 }
 
+template <int DP, int FULL, int ROWS, int COLS>
+static gpu_error backward_fitting(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    if constexpr (!GPU_COPY_HELD)
+        if (backward_bytes<DP, FULL, COLS>() <= (size_t)gpu_shared_limit()) return backward_launch<DP, FULL, COLS>(a, s);
+    return backward_launch<DP, ROWS, COLS>(a, s);
+}
+
 gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s)
 {
     if (a->D <= 32) return backward_launch<32, 32, 32>(a, s);
-    if (a->D <= 64) return backward_launch<64, 32, 32>(a, s);
+    if (a->D <= 64) return backward_fitting<64, 64, 32, 32>(a, s);
     if (a->D <= 96) return backward_launch<96, 32, 32>(a, s);
-    if (a->D <= 128) return backward_launch<128, 32, 32>(a, s);
+    if (a->D <= 128) return backward_fitting<128, 64, 32, 32>(a, s);
     return backward_launch<256, 16, 16>(a, s);
 }

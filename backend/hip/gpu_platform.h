@@ -196,7 +196,7 @@ GPU_DEVICE void gpu_store16_stream(void *p, gpu_bytes16 b)
 /* From global to shared memory, in two halves: most of these chips copy in the background only 4 bytes at a time.
  * GPU_COPY_HELD: in between the bytes are in a register, and only `end` writes them. With !valid the 16 bytes become
  * zero and `from` is not read. A block_sync must follow before other threads read. */
-enum { GPU_COPY_HELD = 1 };
+enum { GPU_COPY_HELD = 1, GPU_TILE_FLOATS = 0 };
 struct gpu_copy16 {
     gpu_words4 words;
     GPU_MEMBER void begin(void *, const void *from, bool valid)

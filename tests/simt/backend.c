@@ -218,7 +218,7 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .flash_head = 256,
         .memory_total = (size_t)1 << 30,
         .memory_free = (size_t)1 << 30,
-        .has = {[TT_FP32] = true, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true},
+        .has = {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true},
     };
     snprintf(out->name, sizeof out->name, "SIMT machine, waves of %d", out->wave_width);
     return TT_OK;

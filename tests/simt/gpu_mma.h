@@ -1,5 +1,6 @@
-/* Matrix tiles on the SIMT machine: C[16,16] += A[16,16] · B[16,16], T 16-bit, C float, a wave to a tile. Which lane
- * holds what is nothing that a kernel may know, so here are three layouts, those of instructions of three chips:
+/* Matrix tiles on the SIMT machine: C[16,16] += A[16,16] · B[16,16], T 16-bit, or float and
+ * rounded to tf32; C float, a wave to a tile. Which lane holds what is nothing that a kernel may know, so here are three
+ * layouts, those of instructions of three chips:
  *
  *   v_mfma_f32_16x16x16  waves of 64; part = lane / 16
  *                        A  row lane % 16, k = 4·part + i            C  rows 4·part + i, column lane % 16
@@ -141,6 +142,17 @@ GPU_DEVICE void simt_gather(float *matrix, uint64_t *placed, int at, float x)
     matrix[at] = x;
 }
 
+/* What the instruction makes of a factor. */
+template <typename T> GPU_DEVICE float simt_factor(T x) { return gpu_to_float(x); }
+GPU_DEVICE float simt_factor(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (bits + 0x1000) & ~0x1fffu;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 template <typename T> GPU_DEVICE void simt_multiply(void *const *operands)
 {
     float matrices[3 * 256], *a = matrices, *b = a + 256, *c = b + 256; /* a[k][m], b[k][n], c[m][n] */
@@ -150,8 +162,8 @@ template <typename T> GPU_DEVICE void simt_multiply(void *const *operands)
         const T *av = t->a->v, *bv = t->b->v;
         for (int i = 0; i < SIMT_TILE_K; i++) {
             simt_at x = simt_a_at(lane, i), y = simt_b_at(lane, i);
-            simt_gather(a, placed, x.col * 16 + x.row, gpu_to_float(av[i]));
-            simt_gather(b, placed + 4, y.row * 16 + y.col, gpu_to_float(bv[i]));
+            simt_gather(a, placed, x.col * 16 + x.row, simt_factor(av[i]));
+            simt_gather(b, placed + 4, y.row * 16 + y.col, simt_factor(bv[i]));
         }
     }
     memset(c, 0, 256 * sizeof *c);

@@ -47,9 +47,9 @@ static inline gpu_error gpu_launch(void (*kernel)(P...), gpu_grid grid, unsigned
 #define GPU_LAUNCH(...) gpu_launch(__VA_ARGS__)
 
 #ifdef SIMT_BACKGROUND
-enum { GPU_COPY_HELD = 0, SIMT_SHARED = 227 << 10 };
+enum { GPU_COPY_HELD = 0, GPU_TILE_FLOATS = 1, SIMT_SHARED = 227 << 10 };
 #else
-enum { GPU_COPY_HELD = 1, SIMT_SHARED = 64 << 10 };
+enum { GPU_COPY_HELD = 1, GPU_TILE_FLOATS = 0, SIMT_SHARED = 64 << 10 };
 #endif
 static inline int gpu_wave_width(void) { return simt_wave_width(); }
 static inline int gpu_shared_limit(void) { return SIMT_SHARED; }
