@@ -404,6 +404,13 @@ static void graphs_and_running_ahead(void)
     CHECK(isfinite(p.launch.graph_replay_seconds) && isfinite(p.launch.graph_kernel_seconds) && p.step.launched_seconds > 0);
     CHECK(p.samples_count == 2 + 3 * STEPS + 1 + 2, "%d", p.samples_count);
     CHECK(p.samples[p.samples_count - 1].step == p.samples_count, "a replayed step counts as one");
+    double loss = p.step.loss;
+    int samples = p.samples_count;
+    tt_profile_free(&p);
+    c.version = TT_BASELINE;
+    CHECK_OK(tt_profile_measure(&o, &p));
+    CHECK(!p.run.graph && p.samples_count == samples, "%d steps without a graph, %d with one", p.samples_count, samples);
+    CHECK(fabs(p.step.loss - loss) < 1e-3 * loss, "of the same step: %g and %g", p.step.loss, loss);
     tt_profile_free(&p);
     backend = real;
     free(d);
