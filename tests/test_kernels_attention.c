@@ -210,7 +210,6 @@ static void attend_backward(const struct dims *d, const double *qkv, const doubl
     free(dp);
 }
 
-/* Random q, k, v whose scores have the given spread. */
 static bool tf32; /* of the cases that follow: floats whose products may be rounded */
 
 /* What a factor that is computed on the way may lose. */
@@ -229,6 +228,7 @@ static struct tensor *factors(const char *name, int64_t rows, int64_t cols, int6
     return t;
 }
 
+/* Random q, k, v whose scores have the given spread. */
 static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
 {
     double size = sqrt(spread / d->scale / sqrt((double)d->D));
@@ -342,7 +342,12 @@ static void flash_attends_in_any_tile(void)
     asked = (struct tt_flash_tile){0};
 }
 
-static void flash_attends_with_large_scores(void);
+static void flash_attends_with_large_scores(void)
+{
+    for EACH (S, 1, 17, 130)
+        for EACH (spread, 10, 80, 10000)
+            if (kt.dtype != TT_F16 || *spread < 1000) flash_both_ways(1, *S, 4, 2, 16, 0, (double)*spread);
+}
 
 static void flash_attends_in_tf32(void)
 {
@@ -351,13 +356,6 @@ static void flash_attends_in_tf32(void)
     flash_attends_in_large_tiles();
     flash_attends_with_large_scores();
     tf32 = false;
-}
-
-static void flash_attends_with_large_scores(void)
-{
-    for EACH (S, 1, 17, 130)
-        for EACH (spread, 10, 80, 10000)
-            if (kt.dtype != TT_F16 || *spread < 1000) flash_both_ways(1, *S, 4, 2, 16, 0, (double)*spread);
 }
 
 /* ---- one token at a time ---- */

@@ -278,8 +278,8 @@ template <> struct gpu_tile_b<float> {
     uint32_t w[2][2][2]; /* of each eight columns and each eight deep */
 };
 
-/* Products cut off the last 13 bits. A factor is made larger by 2^-11.5 before, half of what that takes from it on
- * average: at most 0.71 of the last digit is lost, what has no such bits stays as it is, and so does a NaN. */
+/* Products cut off the last 13 bits. A factor is multiplied by 1 + 2^-11.5 before, which gives back on average what that
+ * takes: at most 0.71 of the last digit is lost, what has no such bits stays as it is, and a NaN stays one. */
 GPU_DEVICE uint32_t gpu_tf32(float x) { return __float_as_uint(x * 1.00034527f); }
 GPU_DEVICE uint32_t gpu_tf32(uint32_t x) { return gpu_tf32(__uint_as_float(x)); }
 
