@@ -77,8 +77,12 @@ tt_status tt_exercise_whole_class(const struct tt_exercise_call *k)
     for (int i = 1; i < k->n; i++) paths[i - 1] = k->words[i];
     struct tt_json **results = calloc(RESULTS, sizeof *results);
     if (!results) return tt_fail(TT_FAILED, "out of memory");
-    tt_status st = tt_class_read(paths, k->n - 1, results, RESULTS, &count);
+    struct tt_text notes = {0};
+    tt_status st = tt_class_read(paths, k->n - 1, results, RESULTS, &count, &notes);
+    if (!st) st = tt_text_status(&notes);
     if (!st) st = show_class(k, results, count);
+    if (!st && notes.s) fputs(notes.s, stdout);
+    tt_text_free(&notes);
     for (int i = 0; i < count; i++) tt_json_free(results[i]);
     free(results);
     return st;

@@ -64,7 +64,7 @@ struct tt_marked_run {
     bool absent, recorded;
     char seal[TT_SHA256_DIGITS + 1], created[32], device[128];
     char written[32]; /* the time of the file: of a copy later than `created` */
-    char refusal[600];
+    char refusal[800];
 };
 
 struct tt_marked {
@@ -100,8 +100,9 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
 
 /* ---- many learners ---- */
 
-/* Each path is a folder with a result.json, or one of such folders. */
-tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count);
+/* Each path is a folder with a result.json, or one of such folders. `notes` gets a line for each that has none, and for each
+ * worksheet that has changed since. */
+tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count, struct tt_text *notes);
 void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out);
 void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out);
 

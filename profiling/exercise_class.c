@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/file.h"
 #include "profiling/exercise_parts.h"
@@ -24,7 +25,19 @@ static tt_status read_result(const char *path, struct tt_json **out)
 struct gathering {
     struct tt_json **results;
     int limit, count, depth;
+    struct tt_text *notes;
 };
+
+/* A worksheet that was written after its result: the table would show what it was. */
+static void note_stale(struct gathering *g, const char *folder, const char *result)
+{
+    char sheet[2100];
+    struct stat a, b;
+    snprintf(sheet, sizeof sheet, "%s/worksheet.yaml", folder);
+    if (stat(sheet, &a) || stat(result, &b)) return;
+    if (a.st_mtim.tv_sec > b.st_mtim.tv_sec || (a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec > b.st_mtim.tv_nsec))
+        tt_text_printf(g->notes, "note    %s has changed since its last check: tt exercise check %s\n", sheet, folder);
+}
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
@@ -39,6 +52,7 @@ static tt_status gather(struct gathering *g, const char *folder)
         if (g->count == g->limit) return tt_fail(TT_USAGE, "more than %d results; give fewer folders at a time", g->limit);
         TT_TRY(read_result(path, &g->results[g->count]));
         g->count++;
+        note_stale(g, folder, path);
         return TT_OK;
     }
     if (++g->depth > 3) {
@@ -56,18 +70,19 @@ static tt_status gather(struct gathering *g, const char *folder)
     return st;
 }
 
-tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count)
+tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count, struct tt_text *notes)
 {
-    struct gathering g = {.results = results, .limit = limit};
+    struct gathering g = {.results = results, .limit = limit, .notes = notes};
     tt_status st = TT_OK;
     for (int i = 0; i < n && !st; i++) {
         int before = g.count;
         if (!tt_is_dir(paths[i])) st = tt_fail(TT_USAGE, "%s is no folder", paths[i]);
         if (!st) st = gather(&g, paths[i]);
         if (!st && g.count == before)
-            st = tt_fail(TT_USAGE, "%s holds no result.json; tt exercise check N DIR leaves one in DIR", paths[i]);
+            tt_text_printf(notes, "note    %s holds no result.json; tt exercise check N DIR leaves one in DIR\n", paths[i]);
     }
     *count = g.count;
+    if (!st && !g.count) st = tt_fail(TT_USAGE, "%s holds no result.json; tt exercise check N DIR leaves one in DIR", paths[0]);
     return st;
 }
 
@@ -77,8 +92,8 @@ static double exercise_of(const struct tt_json *r) { return tt_json_number(r, "e
 
 const char *tt_class_learner(const struct tt_json *r)
 {
-    const char *name = tt_json_string(r, "learner", "");
-    return name[0] ? name : "(no name)";
+    const char *name = tt_json_string(r, "learner", ""), *folder = tt_json_string(r, "folder", "");
+    return name[0] ? name : folder[0] ? folder : "(no name)";
 }
 
 static const struct tt_json *question(const struct tt_json *result, const char *id)

@@ -174,6 +174,14 @@ void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_text_printf(out, "%s\n", m->passed ? ": all right" : "");
 }
 
+/* Its name, for a learner who gave none. */
+static void put_folder(struct tt_json_writer *w, const char *folder)
+{
+    char *whole = realpath(folder, NULL), *name = whole ? strrchr(whole, '/') : NULL;
+    tt_json_put_string(w, "folder", name ? name + 1 : "");
+    free(whole);
+}
+
 void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
 {
     struct tt_json_writer w = {.pretty = true};
@@ -181,6 +189,7 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_json_put_int(&w, "exercise", m->exercise->number);
     tt_json_put_string(&w, "title", m->exercise->title);
     tt_json_put_string(&w, "learner", m->learner);
+    put_folder(&w, m->folder);
     tt_json_put_number(&w, "points", m->points);
     tt_json_put_number(&w, "most", m->most);
     tt_json_put_number(&w, "extra", m->extra);

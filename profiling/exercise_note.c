@@ -1,4 +1,5 @@
 /* exercise.json: what an exercise was started with, and what that means for its commands. */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,14 +79,33 @@ tt_status tt_exercise_noted(const char *folder, int64_t *number)
     return TT_OK;
 }
 
-/* Often it is the folder of a profile, or one below. */
+/* A folder in this one that was started for the exercise: its path; or nothing. */
+static void below(const struct tt_marked *m, char *out, size_t size)
+{
+    DIR *d = opendir(m->folder);
+    out[0] = 0;
+    for (struct dirent *e = d ? readdir(d) : NULL; e && !out[0]; e = readdir(d)) {
+        int64_t number = 0;
+        char path[1300];
+        snprintf(path, sizeof path, "%s%s%s", strcmp(m->folder, ".") ? m->folder : "", strcmp(m->folder, ".") ? "/" : "", e->d_name);
+        if (e->d_name[0] != '.') tt_status_free(tt_exercise_noted(path, &number));
+        if (number == m->exercise->number) snprintf(out, size, "%s", path);
+    }
+    if (d) closedir(d);
+}
+
+/* Often it is the folder of a profile, or the one above. */
 static tt_status not_started(const struct tt_marked *m)
 {
-    char above[1400];
+    char above[1400], inside[1300];
     snprintf(above, sizeof above, "%s/../exercise.json", m->folder);
     if (tt_is_file(above))
         return tt_fail(TT_USAGE, "%s is no folder of an exercise, but the one above it is: tt exercise check %lld %s/..", m->folder,
                        (long long)m->exercise->number, m->folder);
+    below(m, inside, sizeof inside);
+    if (inside[0])
+        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but %s is: tt exercise check %lld %s", m->folder, inside,
+                       (long long)m->exercise->number, inside);
     return tt_fail(TT_USAGE, "%s is no folder of an exercise; make one with: tt exercise start %lld %s", m->folder,
                    (long long)m->exercise->number, strcmp(m->folder, ".") ? m->folder : "DIR");
 }

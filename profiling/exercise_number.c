@@ -62,6 +62,12 @@ bool tt_exercise_near(const struct tt_question *q, double x, double right)
     return fabs(x - right) <= q->tolerance * fabs(right) + q->slack;
 }
 
+/* The same without what is allowed beside the tolerance: of a small number a thousandth would be as near. */
+static bool equals(const struct tt_question *q, double x, double right)
+{
+    return fabs(x - right) <= (q->tolerance + 1e-9) * fabs(right);
+}
+
 /* Digits as they were written, without zeros in front: of 0.0140 three. */
 static int digits_of(const char *given)
 {
@@ -94,11 +100,11 @@ const char *tt_exercise_slip(const struct tt_question *q, double x, double right
     double mib = 0x1p20 / 1e6;
     if (only_rounded(given, x, right)) return "rounded too far: give more digits";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
-        if (tt_exercise_near(q, x / slips[i].factor, right)) return slips[i].what;
-    if (q->unit && !strcmp(q->unit, "MiB") && (tt_exercise_near(q, x / mib, right) || tt_exercise_near(q, x * mib, right)))
+        if (equals(q, x / slips[i].factor, right)) return slips[i].what;
+    if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
-    if (x != 0 && right != 0 && tt_exercise_near(q, 1 / x, right)) return "the reciprocal of what is wanted";
-    if (tt_exercise_near(q, -x, right)) return "the sign is the other way round";
+    if (x != 0 && right != 0 && equals(q, 1 / x, right)) return "the reciprocal of what is wanted";
+    if (equals(q, -x, right)) return "the sign is the other way round";
     if (!measured) return x > right ? "too large" : "too small";
     return x > right ? "too large for this run" : "too small for this run";
 }

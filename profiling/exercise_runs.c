@@ -48,25 +48,36 @@ static bool one_of(const struct tt_yaml *wanted, const char *text)
     return false;
 }
 
+/* "fp32", or of a list "fp32" or "tf32". */
+static void name_wanted(const struct tt_yaml *y, char *out, size_t size)
+{
+    size_t n = 0;
+    snprintf(out, size, "\"%s\"", y->text ? y->text : "");
+    for (const struct tt_yaml *one = y->kind == TT_YAML_LIST ? y->first : NULL; one && n < size; one = one->next)
+        n += (size_t)snprintf(out + n, size - n, "%s\"%s\"", n ? " or " : "", one->text ? one->text : "");
+}
+
 /* "${LONG}" is the size that the exercise was started with; where none was noted, nothing is asked. */
-static bool as_started(const struct tt_marked *m, const struct tt_yaml *y, const char *text, char wanted[160])
+static bool as_started(const struct tt_marked *m, const struct tt_yaml *y, const char *text, char wanted[300])
 {
     bool size = y->text && y->text[0] == '$';
-    snprintf(wanted, 160, "%s", y->kind != TT_YAML_LIST ? y->text ? y->text : "" : y->first && y->first->text ? y->first->text : "");
+    name_wanted(y, wanted, 300);
     if (!size) return one_of(y, text);
-    tt_exercise_expand(m, y->text, wanted, 160);
-    return wanted[0] == '$' || !strcmp(wanted, text);
+    char noted[160];
+    tt_exercise_expand(m, y->text, noted, sizeof noted);
+    snprintf(wanted, 300, "\"%s\"", noted);
+    return noted[0] == '$' || !strcmp(noted, text);
 }
 
 static void check_required(const struct tt_marked *m, const struct tt_exercise_run *run, struct tt_marked_run *r)
 {
-    char text[160], wanted[160], command[400];
+    char text[160], wanted[300], command[400];
     tt_exercise_expand(m, run->command, command, sizeof command);
     for (const struct tt_yaml *y = run->require ? run->require->first : NULL; y && r->profile; y = y->next) {
         text_at(r->profile, y->key, text, sizeof text);
         if (as_started(m, y, text, wanted)) continue;
         bool size = y->text && y->text[0] == '$';
-        refuse(r, "its %.60s is \"%.80s\", and %s \"%.80s\"%s; measure it with: %.260s", y->key, text,
+        refuse(r, "its %.60s is \"%.80s\", and %s %.299s%s; measure it with: %.260s", y->key, text,
                size ? "this folder was started for" : "the exercise asks for", wanted, size ? " (see exercise.json)" : "", command);
     }
 }
@@ -179,7 +190,7 @@ static void check_same(struct tt_marked *m, const struct tt_yaml *paths, int i)
         text_at(m->runs[j].profile, y->text, first, sizeof first);
         text_at(m->runs[i].profile, y->text, own, sizeof own);
         if (strcmp(first, own))
-            refuse(&m->runs[i], "its %.60s is \"%.80s\", and that of %.60s is \"%.80s\"; only runs that agree in it can be compared", y->text,
+            refuse(&m->runs[i], "its %.60s is \"%.80s\", and that of %.60s is \"%.80s\"; only runs that agree in it can be compared, so measure one of them again", y->text,
                    own, m->exercise->runs[j].name, first);
     }
 }

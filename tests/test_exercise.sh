@@ -236,6 +236,17 @@ touch -r class/ada/baseline/profile.json class/bob/first/baseline/profile.json #
 expect 0 "shares a run with Ada" "$TT" exercise class class
 grep -q "who had it" out && fail "one of two files of the same time is first"
 expect 2 "no result.json" "$TT" exercise class nothing
+expect 0 "note    nothing holds no result.json" "$TT" exercise class class nothing
+sed -i 's/^learner: .*/learner: ""/' class/bob/first/worksheet.yaml
+expect 0 "first/worksheet.yaml has changed since its last check" "$TT" exercise class class
+"$TT" exercise check 1 class/bob/first >out 2>err
+expect 0 "exercise 1" "$TT" exercise class class
+grep -qE '^first +[0-9]+ of' out || fail "a learner without a name is not named by the folder"
+grep -q "has changed since" out && fail "a worksheet that was checked counts as changed"
+mkdir beside && cp -r ada beside/mine
+cd beside || exit 1
+expect 2 ". is no folder of an exercise, but mine is: tt exercise check 1 mine" "$TT" exercise check 1
+cd .. || exit 1
 expect 2 "no folder" "$TT" exercise class nobody
 expect 2 "needs the learners" "$TT" exercise class
 passed "class"
@@ -249,7 +260,9 @@ for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || f
 grep -qE '^fused +1\.50 ' out || fail "the prediction is not shown"
 sed -i 's/throughput: .*/throughput: 1000/' road/roadmap.yaml
 expect 6 "gate throughput     fails" "$TT" exercise roadmap road
-sed -i 's/again: again/again: fused/' road/roadmap.yaml
+sed -i 's/again: again/again: third/' road/roadmap.yaml
+expect 6 "third is not there yet: measure fused a second time, with --out third" "$TT" exercise roadmap road
+sed -i 's/again: third/again: fused/' road/roadmap.yaml
 expect 6 "measure a second one" "$TT" exercise roadmap road
 sed -i 's/predicted: .*/predicted: 20/' road/roadmap.yaml
 expect 2 "1.2 is 20 % faster" "$TT" exercise roadmap road
@@ -281,6 +294,16 @@ if ! grep -q __asan_init "$TT"; then
     learn="$tiny $quick --vocab-size 64 --data builtin --version fused"
     "$TT" profile $learn --out nine/healthy >out 2>err || fail "no healthy profile"
     for patient in "36 host-wait" "1 naive-matmul" "21 tiny-batch" "7 mask-rebuild" "27 eval-every-step" "3 host-norm"; do kind_of $patient slow; done
+    # the patient of the last one, host-norm: a suspicion that its figures do not bear out is no diagnosis
+    for suspect in host-wait host-norm; do
+        "$TT" profile $learn --fault $suspect --out nine/suspect >out 2>err || fail "no suspect"
+        answer nine diagnosis $suspect
+        "$TT" exercise check 9 nine >out 2>err
+        [ $suspect = host-norm ] && mark=right || mark=wrong
+        marked $mark diagnosis
+    done
+    "$TT" profile $learn --fault random:3 --out nine/suspect >out 2>err || fail "no hidden suspect"
+    expect 6 'its run.fault is "hidden", and the exercise asks for "no-init" or "wrong-stride" or' "$TT" exercise check 9 nine
     for patient in "12 no-init" "8 wrong-stride" "2 dropped-gradient" "4 double-shift" "6 no-clip"; do kind_of $patient wrong; done
 fi
 passed "kinds of faults"

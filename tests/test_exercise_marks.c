@@ -179,6 +179,8 @@ static void judges_numbers(void)
     q.must = "fast:step.seconds > slow:step.seconds";
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "should not be so"), "%s", m.reason);
     CHECK(judge(q, "7", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds", .tolerance = 0.05, .slack = 0.2};
+    CHECK(judge(q, "0.6", &m) == TT_MARK_WRONG && !strstr(m.reason, "times"), "what is allowed beside the tolerance is no unit: %s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0};
     CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && judge(q, "41", &m) == TT_MARK_WRONG);
     q.answer = "step.nothing";

@@ -74,20 +74,21 @@ static size_t part(const char **text, const char *end)
 static void check_result(const struct tt_marked *m)
 {
     const char *path = folder;
-    struct tt_text text = {0}, json = {0}, table = {0};
+    struct tt_text text = {0}, json = {0}, table = {0}, notes = {0};
     struct tt_json *result;
     int n;
     PROMISE(m->points <= m->most && !(m->passed && m->points < m->most && m->most < INFINITY));
     tt_marked_text(m, true, &text);
     tt_marked_json(m, true, &json);
     write_file("result.json", json.s, json.n);
-    PROMISE(!fuzz_refused(tt_class_read(&path, 1, &result, 1, &n)) && n == 1);
+    PROMISE(!fuzz_refused(tt_class_read(&path, 1, &result, 1, &n, &notes)) && n == 1);
     tt_class_text(&result, 1, &table);
     tt_class_csv(&result, 1, &table);
     tt_json_free(result);
     tt_text_free(&text);
     tt_text_free(&json);
     tt_text_free(&table);
+    tt_text_free(&notes);
 }
 
 static void mark(void)
