@@ -33,6 +33,8 @@ static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercis
     bool only_folder = k->n == 2 && tt_is_dir(k->words[1]);
     *folder = only_folder ? k->words[1] : k->n > 2 ? k->words[2] : ".";
     if (k->n > 3) return tt_fail(TT_USAGE, "tt exercise check takes a number and your folder: tt exercise check 1 my-first");
+    if (k->n == 2 && !only_folder && !strspn(k->words[1], "0123456789"))
+        return tt_fail(TT_USAGE, "%s is neither a folder here nor the number of an exercise; give one of them", k->words[1]);
     TT_TRY(only_folder ? tt_exercise_open_in(k, *folder, e) : tt_exercise_open(k, e));
     if (tt_is_dir(*folder)) return TT_OK;
     return tt_fail(TT_USAGE, "%s is no folder; make it with: tt exercise start %s %s", *folder, k->words[1], *folder);

@@ -18,13 +18,23 @@ static tt_status no_such_question(const struct tt_exercise *e, const struct tt_y
                    near ? near : "", near ? "?" : "");
 }
 
+/* What stands at the left margin: one of the four parts, or else a part misspelt or an answer that is not indented. */
+static tt_status check_part(const struct tt_yaml *y, const char *path)
+{
+    static const char *const parts[] = {"exercise", "learner", "runs", "answers"};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    for (int i = 0; i < PARTS; i++)
+        if (!strcmp(y->key, parts[i])) return TT_OK;
+    const char *near = tt_nearest(y->key, parts, PARTS);
+    if (near) return tt_fail(TT_USAGE, "%s: line %d: \"%s\" is no part of a worksheet; did you mean %s?", path, y->line, y->key, near);
+    return tt_fail(TT_USAGE, "%s: line %d: \"%s\" stands outside of answers:, where nobody reads it; indent it by two spaces", path,
+                   y->line, y->key);
+}
+
 static tt_status check_answers(const struct tt_exercise *e, const struct tt_yaml *sheet, const char *path)
 {
     const struct tt_yaml *answers = tt_yaml_get(sheet, "answers");
-    for (const struct tt_yaml *y = sheet->kind == TT_YAML_MAP ? sheet->first : NULL; y; y = y->next)
-        if (strcmp(y->key, "exercise") && strcmp(y->key, "learner") && strcmp(y->key, "runs") && strcmp(y->key, "answers"))
-            return tt_fail(TT_USAGE, "%s: line %d: \"%s\" stands outside of answers:, where nobody reads it; indent it by two spaces", path,
-                           y->line, y->key);
+    for (const struct tt_yaml *y = sheet->kind == TT_YAML_MAP ? sheet->first : NULL; y; y = y->next) TT_TRY(check_part(y, path));
     if (!answers || answers->kind != TT_YAML_MAP) return tt_fail(TT_USAGE, "%s: there are no answers: in it", path);
     for (const struct tt_yaml *y = answers->first; y; y = y->next) {
         bool known = false;

@@ -110,6 +110,9 @@ expect 2 "no question \"kernles\"; did you mean kernels?" "$TT" exercise check 1
 sed -i 's/^  kernles:/  kernels:/' wrong/worksheet.yaml
 echo "kernels: 7" >>wrong/worksheet.yaml
 expect 2 '"kernels" stands outside of answers:' "$TT" exercise check 1 wrong
+sed 's/^answers:/answer:/' ada/worksheet.yaml >wrong/worksheet.yaml
+expect 2 '"answer" is no part of a worksheet; did you mean answers?' "$TT" exercise check 1 wrong
+expect 2 "nope is neither a folder here nor the number of an exercise" "$TT" exercise check nope
 printf 'answers: [\n' >wrong/worksheet.yaml
 expect 2 "worksheet.yaml: line" "$TT" exercise check 1 wrong
 rm wrong/worksheet.yaml
