@@ -16,7 +16,21 @@ static bool is_set(const char *name)
     return value != NULL;
 }
 
-/* The driver is /dev/kfd; who may open it is a matter of groups. */
+/* Which of the variables that choose among devices is set; NULL: none. */
+static const char *chosen(void)
+{
+    static const char *const names[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"};
+    static char text[160];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_set(names[i])) {
+            snprintf(text, sizeof text, "%s is \"%.40s\" here, which may hide them; try without: unset %s", names[i], getenv(names[i]),
+                     names[i]);
+            return text;
+        }
+    return NULL;
+}
+
+/* The driver is /dev/kfd, a GPU one of /dev/dri; who may open them is a matter of groups. */
 static const char *reason(void)
 {
     if (access("/dev/kfd", F_OK))
@@ -25,8 +39,11 @@ static const char *reason(void)
     if (access("/dev/kfd", R_OK | W_OK) && errno == EACCES)
         return "/dev/kfd may not be opened by this user; join its group: sudo usermod -aG render,video $USER, then log "
                "in again";
-    if (is_set("HIP_VISIBLE_DEVICES") || is_set("ROCR_VISIBLE_DEVICES") || is_set("CUDA_VISIBLE_DEVICES"))
-        return "HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES hides them";
+    if (access("/dev/dri", F_OK)) return "there is /dev/kfd but no /dev/dri (in a container: --device=/dev/dri too)";
+    if (access("/dev/dri/renderD128", R_OK | W_OK) && errno == EACCES)
+        return "/dev/dri/renderD128 may not be opened by this user; join its group: sudo usermod -aG render,video $USER, then "
+               "log in again";
+    if (chosen()) return chosen();
     return "rocminfo shows what the runtime finds; a chip it does not know may need HSA_OVERRIDE_GFX_VERSION";
 }
 
