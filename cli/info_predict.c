@@ -127,6 +127,8 @@ static void print_chips(const struct paper *a)
                100 * a->step_flops / p->seconds / peak, 100 * p->memory_seconds / p->seconds,
                a->memory < p->chip->memory ? "yes" : "no");
     }
+    for (int i = 0; i < a->count; i++)
+        if (strchr(a->p[i].chip->title, ',')) printf("note    %s is the %s\n", a->p[i].chip->name, a->p[i].chip->title);
 }
 
 static void print_groups(const struct paper *a)
