@@ -43,8 +43,8 @@ static const char *reason(void)
     if (access("/dev/dri/renderD128", R_OK | W_OK) && errno == EACCES)
         return "/dev/dri/renderD128 may not be opened by this user; join its group: sudo usermod -aG render,video $USER, then "
                "log in again";
-    if (chosen()) return chosen();
-    return "rocminfo shows what the runtime finds; a chip it does not know may need HSA_OVERRIDE_GFX_VERSION";
+    const char *hidden = chosen();
+    return hidden ? hidden : "rocminfo shows what the runtime finds; a chip it does not know may need HSA_OVERRIDE_GFX_VERSION";
 }
 
 const char *tt_gpu_reason(gpu_rt_error e)
