@@ -25,7 +25,8 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd, .dres = first ? NULL : dr,
            .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = parts);
-    begin_aside(b, (double)(b->T * b->C));
+    /* Beside products that fill the device it would take a multiprocessor from one and delay a whole round of its tiles. */
+    begin_aside(b, 2.0 * (double)b->T * (double)b->C * (double)b->C);
     LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = parts, .cols = b->C,
            .accumulate = b->accumulate);
     end_aside(b);
