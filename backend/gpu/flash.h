@@ -9,6 +9,7 @@
 #include "backend/gpu/gpu.h"
 
 #define FLASH_NO_UNROLL _Pragma("unroll 1")
+#define FLASH_UNROLL_TWICE _Pragma("unroll 2")
 
 #define FLASH_LOG2E 1.4426950408889634f
 #define FLASH_LN2 0.6931471805599453f

@@ -1,9 +1,10 @@
 /* Causal attention without S×S in float32, forward and backward, without matrix tiles.
  *
  * A block is 16 threads wide and THREADS/16 high. Of a product whose result has R rows and C columns, thread (x, y) has
- * rows y, y + high, … and columns in runs of V: (x + 16·j)·V. Operands come from shared memory four floats at a time;
- * probabilities go through shared memory between the two products. The names, and the two sides of the backward, are
- * those of flash_backward.h. */
+ * rows y, y + high, … and columns in runs of V: (x + 16·j)·V. Operands come from shared memory four floats at a time,
+ * and that bounds the speed: R + C reads for R·C products, fewest when a thread's part is a square. So the scores of a
+ * tall tile see the block 8 threads wide; they go through shared memory between the two products anyway. The names, and
+ * the two sides of the backward, are those of flash_backward.h. */
 #include "backend/gpu/flash.h"
 
 enum { ACROSS = 16, THREADS = GPU_FULL_BLOCK, HIGH = THREADS / ACROSS };
@@ -15,22 +16,22 @@ template <int N> struct alignas(4 * N) floats {
 };
 template <int N> GPU_DEVICE floats<N> read(const float *p) { return *(const floats<N> *)p; }
 
-/* s[i][j] = row y + HIGH·i of a, times row x + 16·j of b; both tiles with rows of DP. */
-template <int R, int C, int DP> GPU_DEVICE void products(float (&s)[R][C], const float *a, const float *b)
+/* s[i][j] = row y + i·THREADS/X of a, times row x + X·j of b, in a block X threads wide; both tiles with rows of DP. */
+template <int R, int C, int DP, int X = ACROSS> GPU_DEVICE void products(float (&s)[R][C], const float *a, const float *b)
 {
     constexpr int LD = flash_ld<float>(DP);
-    a += gpu_thread() / ACROSS * LD, b += gpu_thread() % ACROSS * LD;
+    a += gpu_thread() / X * LD, b += gpu_thread() % X * LD;
     GPU_UNROLL
     for (int i = 0; i < R; i++)
         GPU_UNROLL
         for (int j = 0; j < C; j++) s[i][j] = 0.0f;
-    FLASH_NO_UNROLL
+    FLASH_UNROLL_TWICE
     for (int d = 0; d < DP; d += 4) {
         floats<4> u[R], w[C];
         GPU_UNROLL
-        for (int i = 0; i < R; i++) u[i] = read<4>(a + i * HIGH * LD + d);
+        for (int i = 0; i < R; i++) u[i] = read<4>(a + i * (THREADS / X) * LD + d);
         GPU_UNROLL
-        for (int j = 0; j < C; j++) w[j] = read<4>(b + j * ACROSS * LD + d);
+        for (int j = 0; j < C; j++) w[j] = read<4>(b + j * X * LD + d);
         GPU_UNROLL
         for (int i = 0; i < R; i++)
             GPU_UNROLL
@@ -46,7 +47,7 @@ GPU_DEVICE void accumulate(float (&sum)[R][DP / ACROSS], const float *p, const f
 {
     constexpr int LD = flash_ld<float>(DP), P_LD = flash_ld<float>(COLS), V = run_of<DP>();
     p += gpu_thread() / ACROSS * P_LD, w += gpu_thread() % ACROSS * V;
-    FLASH_NO_UNROLL
+    FLASH_UNROLL_TWICE
     for (int k = 0; k < COLS; k += 4) {
         floats<4> u[R];
         GPU_UNROLL
@@ -65,10 +66,9 @@ GPU_DEVICE void accumulate(float (&sum)[R][DP / ACROSS], const float *p, const f
     }
 }
 
-/* Row y + HIGH·i of out = factor[i] · sum[i], for rows below count and columns below D. */
+/* Row y + HIGH·i of out = sum[i], for rows below count and columns below D. */
 template <int R, int DP>
-GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], const float (&factor)[R], float *out, int64_t ld, int count,
-                     int D, bool wide)
+GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], float *out, int64_t ld, int count, int D, bool wide)
 {
     constexpr int V = run_of<DP>();
     GPU_UNROLL
@@ -80,7 +80,7 @@ GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], const float (&factor)[R
             if (r >= count || x >= D) continue;
             floats<V> y;
             GPU_UNROLL
-            for (int v = 0; v < V; v++) y.v[v] = sum[i][j * V + v] * factor[i];
+            for (int v = 0; v < V; v++) y.v[v] = sum[i][j * V + v];
             if (wide) {
                 *(floats<V> *)(out + r * ld + x) = y;
                 continue;
@@ -93,9 +93,17 @@ GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], const float (&factor)[R
 }
 
 /* Element (i, j) of a thread's part of a (rows, COLS) tile. */
-template <int COLS> GPU_DEVICE int place(int i, int j)
+template <int COLS, int X = ACROSS> GPU_DEVICE int place(int i, int j)
 {
-    return (gpu_thread() / ACROSS + i * HIGH) * flash_ld<float>(COLS) + gpu_thread() % ACROSS + j * ACROSS;
+    return (gpu_thread() / X + i * (THREADS / X)) * flash_ld<float>(COLS) + gpu_thread() % X + j * X;
+}
+
+/* Until all that the block's threads have begun to copy is there. */
+GPU_DEVICE void settle()
+{
+    gpu_copy_commit();
+    gpu_copy_wait<0>();
+    gpu_block_sync();
 }
 
 /* ---- forward ---- */
@@ -153,9 +161,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
     }
     auto fetch = [&](const float *rows, int key) {
         flash_load<float, KEYS, DP, THREADS>(kv, rows + key * a.ld, a.ld, S - key, D, wide);
-        gpu_copy_commit();
-        gpu_copy_wait<0>();
-        gpu_block_sync();
+        settle();
     };
     for (int key = 0; key < end; key += KEYS) {
         float s[R][C];
@@ -173,16 +179,17 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
         accumulate<R, KEYS, DP>(o, p, kv);
         gpu_block_sync();
     }
-    float inverse[R];
     GPU_UNROLL
     for (int i = 0; i < R; i++) {
         int row = first + gpu_thread() / ACROSS + i * HIGH;
         sum[i] = gpu_group_sum<ACROSS>(sum[i]);
-        inverse[i] = gpu_divide(1.0f, sum[i]);
+        float inverse = gpu_divide(1.0f, sum[i]);
+        GPU_UNROLL
+        for (int n = 0; n < N; n++) o[i][n] *= inverse;
         if (row < S && gpu_thread() % ACROSS == 0)
             a.lse[(b * a.heads + h) * S + row] = top[i] * c * FLASH_LN2 + gpu_log(sum[i]);
     }
-    emit<R, DP>(o, inverse, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide);
+    emit<R, DP>(o, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide);
 }
 
 template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
@@ -215,101 +222,137 @@ gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s)
 
 /* ---- backward ---- */
 
-/* Large heads stream both operands through one buffer, and one of them twice. */
-template <int DP> GPU_BOTH constexpr bool one_buffer() { return DP >= 128; }
+/* Where a tall tile does not fit, large heads stream both operands through one buffer, and one of them twice. */
+template <int DP, int ROWS, int COLS> GPU_BOTH constexpr bool one_buffer() { return DP >= 128 && ROWS == COLS; }
 
 template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
 {
-    return ((size_t)(2 * ROWS + (one_buffer<DP>() ? 1 : 2) * COLS) * flash_ld<float>(DP) +
-            (size_t)2 * ROWS * flash_ld<float>(COLS)) * sizeof(float);
+    return ((size_t)(2 * ROWS + (one_buffer<DP, ROWS, COLS>() ? 1 : 2) * COLS) * flash_ld<float>(DP) +
+            (size_t)ROWS * flash_ld<float>(COLS)) * sizeof(float);
 }
+
+/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future. lse
+ * and delta are those of the queries: of a thread's columns if it owns KEYS, else of its rows. */
+template <bool KEYS, int X, int R, int C, int Q>
+GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int col, int S, const float (&lse)[Q],
+                              const float (&delta)[Q], float c)
+{
+    row += gpu_thread() / X, col += gpu_thread() % X;
+    GPU_UNROLL
+    for (int i = 0; i < R; i++)
+        GPU_UNROLL
+        for (int j = 0; j < C; j++) {
+            int mine = row + i * (THREADS / X), other = col + j * X, n = KEYS ? j : i;
+            int query = KEYS ? other : mine, key = KEYS ? mine : other;
+            bool seen = query < S && key <= query;
+            s[i][j] = seen ? gpu_exp2_fast(gpu_fma(s[i][j], c, -lse[n] * FLASH_LOG2E)) : 0.0f;
+            dp[i][j] = seen ? s[i][j] * (dp[i][j] - delta[n]) : 0.0f;
+        }
+}
+
+template <int COLS, int X, int R, int C> GPU_DEVICE void put(float *p, const float (&s)[R][C])
+{
+    GPU_UNROLL
+    for (int i = 0; i < R; i++)
+        GPU_UNROLL
+        for (int j = 0; j < C; j++) p[place<COLS, X>(i, j)] = s[i][j];
+}
+
+/* The tiles that a block streams: `each` of them from one head, then those of the next. */
+template <int DP, int COLS, bool KEYS> struct streamed {
+    const struct tt_flash_backward_args &a;
+    int b, head, kv, begin, each; /* `head` of the queries is the first of several if KEYS */
+    bool wide;
+
+    GPU_MEMBER int col(int t) const { return begin + t % each * COLS; }
+    GPU_MEMBER void fetch(float *tile, const void *base, int64_t ld, int h, int t) const
+    {
+        const float *from = (const float *)base + (b * a.S + col(t)) * ld + h * a.D;
+        flash_load<float, COLS, DP, THREADS>(tile, from, ld, (int)a.S - col(t), (int)a.D, wide);
+    }
+    GPU_MEMBER void fetch_u(float *u, int t) const { fetch(u, KEYS ? a.q : a.k, a.ld, KEYS ? head + t / each : kv, t); }
+    GPU_MEMBER void fetch_w(float *w, int t) const
+    {
+        if (KEYS) fetch(w, a.dout, a.heads * a.D, head + t / each, t);
+        else fetch(w, a.v, a.ld, kv, t);
+    }
+    /* lse and delta of N queries from `first` on, `step` apart; 0 beyond the end. */
+    template <int N> GPU_MEMBER void stats(float (&lse)[N], float (&delta)[N], int first, int step, int t) const
+    {
+        int64_t row = (b * a.heads + head + t / each) * a.S;
+        GPU_UNROLL
+        for (int n = 0; n < N; n++) {
+            int q = first + n * step;
+            lse[n] = q < a.S ? a.lse[row + q] : 0.0f, delta[n] = q < a.S ? a.delta[row + q] : 0.0f;
+        }
+    }
+};
 
 template <int DP, int ROWS, int COLS, bool KEYS>
 GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a, bool wide)
 {
-    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = COLS / ACROSS, N = DP / ACROSS;
-    constexpr bool ONE = one_buffer<DP>();
+    constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, N = DP / ACROSS;
+    constexpr int X = ROWS > COLS ? 8 : ACROSS, Y = THREADS / X, SR = ROWS / Y, SC = COLS / X;
+    constexpr bool ONE = one_buffer<DP, ROWS, COLS>();
     static_assert(ROWS % COLS == 0, "tiles of keys and of queries begin together");
     GPU_DYNAMIC_SHARED(shared);
-    float *x = (float *)shared, *y = x + ROWS * LD, *u = y + ROWS * LD, *w = ONE ? u : u + COLS * LD;
-    float *p = w + COLS * LD, *ds = p + ROWS * flash_ld<float>(COLS);
+    float *x = (float *)shared, *y = x + ROWS * LD, *u = y + ROWS * LD, *w = ONE ? u : u + COLS * LD, *p = w + COLS * LD;
 
-    int S = (int)a.S, D = (int)a.D, G = (int)(a.heads / a.kv_heads);
-    int64_t owners = KEYS ? a.kv_heads : a.heads, b = gpu_block_x() / owners, h = gpu_block_x() % owners;
-    int64_t kv = KEYS ? h : h / G, o_ld = a.heads * a.D;
+    int S = (int)a.S, D = (int)a.D, G = (int)(a.heads / a.kv_heads), owners = (int)(KEYS ? a.kv_heads : a.heads);
+    int b = (int)gpu_block_x() / owners, h = (int)gpu_block_x() % owners, kv = KEYS ? h : h / G;
     int first = (int)(KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS;
-    int end = KEYS || first + ROWS > S ? S : first + ROWS;
-    const float *q = (const float *)a.q + b * S * a.ld, *k = (const float *)a.k + b * S * a.ld + kv * D;
-    const float *v = (const float *)a.v + b * S * a.ld + kv * D, *dout = (const float *)a.dout + b * S * o_ld;
+    int begin = KEYS ? first : 0, end = KEYS || first + ROWS > S ? S : first + ROWS;
+    int each = (end - begin + COLS - 1) / COLS, tiles = KEYS ? each * G : each;
+    streamed<DP, COLS, KEYS> from = {a, b, KEYS ? h * G : h, kv, begin, each, wide};
 
-    const float *own_x = KEYS ? k + first * a.ld : q + first * a.ld + h * D;
-    const float *own_y = KEYS ? v + first * a.ld : dout + first * o_ld + h * D;
-    flash_load<float, ROWS, DP, THREADS>(x, own_x, a.ld, S - first, D, wide);
+    int64_t row = (int64_t)b * S + first, at = row * a.ld + h * D, o_ld = a.heads * a.D;
+    const float *own_y = KEYS ? (const float *)a.v + at : (const float *)a.dout + row * o_ld + h * D;
+    flash_load<float, ROWS, DP, THREADS>(x, (const float *)(KEYS ? a.k : a.q) + at, a.ld, S - first, D, wide);
     flash_load<float, ROWS, DP, THREADS>(y, own_y, KEYS ? a.ld : o_ld, S - first, D, wide);
-
-    float sum_p[R][N], sum_ds[R][N], c = a.scale * FLASH_LOG2E;
+    from.fetch_u(u, 0);
+    if (!ONE) from.fetch_w(w, 0);
+    float sum_p[R][N], sum_ds[R][N], lse[KEYS ? SC : SR], delta[KEYS ? SC : SR], c = a.scale * FLASH_LOG2E;
     GPU_UNROLL
     for (int i = 0; i < R; i++)
         GPU_UNROLL
         for (int n = 0; n < N; n++) sum_p[i][n] = sum_ds[i][n] = 0.0f;
-    auto settle = [&]() {
-        gpu_copy_commit();
-        gpu_copy_wait<0>();
-        gpu_block_sync();
-    };
-    for (int64_t head = KEYS ? kv * G : h; head < (KEYS ? (kv + 1) * G : h + 1); head++) {
-        const float *lse = a.lse + (b * a.heads + head) * S, *delta = a.delta + (b * a.heads + head) * S;
-        auto fetch_u = [&](int col) {
-            flash_load<float, COLS, DP, THREADS>(u, KEYS ? q + col * a.ld + head * D : k + col * a.ld, a.ld, S - col, D,
-                                                 wide);
-        };
-        auto fetch_w = [&](int col) {
-            flash_load<float, COLS, DP, THREADS>(w, KEYS ? dout + col * o_ld + head * D : v + col * a.ld,
-                                                 KEYS ? o_ld : a.ld, S - col, D, wide);
-        };
-        for (int col = KEYS ? first : 0; col < end; col += COLS) {
-            float s[R][C], dp[R][C];
-            fetch_u(col);
-            if (!ONE) fetch_w(col);
-            settle();
-            products<R, C, DP>(s, x, u);
-            if (ONE) {
-                gpu_block_sync();
-                fetch_w(col);
-                settle();
-            }
-            products<R, C, DP>(dp, y, w);
-            GPU_UNROLL
-            for (int i = 0; i < R; i++)
-                GPU_UNROLL
-                for (int j = 0; j < C; j++) {
-                    int mine = first + gpu_thread() / ACROSS + i * HIGH;
-                    int other = col + gpu_thread() % ACROSS + j * ACROSS;
-                    int query = KEYS ? other : mine, key = KEYS ? mine : other;
-                    float e = 0.0f, g = 0.0f;
-                    if (query < S && key <= query) {
-                        e = gpu_exp2_fast(gpu_fma(s[i][j], c, -lse[query] * FLASH_LOG2E));
-                        g = e * (dp[i][j] - delta[query]);
-                    }
-                    p[place<COLS>(i, j)] = e, ds[place<COLS>(i, j)] = g;
-                }
+    if (!KEYS) from.stats(lse, delta, first + gpu_thread() / X, Y, 0);
+    for (int t = 0; t < tiles; t++) {
+        float s[SR][SC], dp[SR][SC];
+        bool more = t + 1 < tiles;
+        if (KEYS) from.stats(lse, delta, from.col(t) + gpu_thread() % X, X, t);
+        settle();
+        products<SR, SC, DP, X>(s, x, u);
+        if (ONE) {
             gpu_block_sync();
-            if (KEYS) accumulate<R, COLS, DP>(sum_p, p, w);
-            if (ONE) {
-                gpu_block_sync();
-                fetch_u(col);
-                settle();
-            }
-            accumulate<R, COLS, DP>(sum_ds, ds, u);
+            from.fetch_w(w, t);
+            settle();
+        }
+        products<SR, SC, DP, X>(dp, y, w);
+        probabilities<KEYS, X>(s, dp, first, from.col(t), S, lse, delta, c);
+        if (KEYS) {
+            put<COLS, X>(p, s);
+            gpu_block_sync();
+            accumulate<R, COLS, DP>(sum_p, p, w);
             gpu_block_sync();
         }
+        put<COLS, X>(p, dp);
+        gpu_block_sync();
+        if (!ONE && more) from.fetch_w(w, t + 1); /* on its way during the next product */
+        if (ONE) {
+            from.fetch_u(u, t);
+            settle();
+        }
+        accumulate<R, COLS, DP>(sum_ds, p, u);
+        gpu_block_sync();
+        if (more) from.fetch_u(u, t + 1);
     }
-    float one[R], scale[R];
     GPU_UNROLL
-    for (int i = 0; i < R; i++) one[i] = 1.0f, scale[i] = a.scale;
-    int64_t at = (b * S + first) * a.ld + h * D;
-    emit<R, DP>(sum_ds, scale, (float *)(KEYS ? a.dk : a.dq) + at, a.ld, S - first, D, wide);
-    if (KEYS) emit<R, DP>(sum_p, one, (float *)a.dv + at, a.ld, S - first, D, wide);
+    for (int i = 0; i < R; i++)
+        GPU_UNROLL
+        for (int n = 0; n < N; n++) sum_ds[i][n] *= a.scale;
+    emit<R, DP>(sum_ds, (float *)(KEYS ? a.dk : a.dq) + at, a.ld, S - first, D, wide);
+    if (KEYS) emit<R, DP>(sum_p, (float *)a.dv + at, a.ld, S - first, D, wide);
 }
 
 template <int DP, int ROWS, int COLS>

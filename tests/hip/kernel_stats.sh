@@ -82,7 +82,7 @@ function dynamic(name,   p, n, rows, buffers) {
         return rows * (p[n + 2] + 8) * 2 + (p[1] == "flash_forward" ? 0 : buffers * 4)
     }
     if (p[1] == "forward") return ((p[3] + p[4]) * (p[2] + 4) + p[3] * (p[4] + 4)) * 4
-    if (p[1] == "gradients") return ((2 * p[3] + (p[2] >= 128 ? 1 : 2) * p[4]) * (p[2] + 4) + 2 * p[3] * (p[4] + 4)) * 4
+    if (p[1] == "gradients") return ((2 * p[3] + (p[2] >= 128 && p[3] == p[4] ? 1 : 2) * p[4]) * (p[2] + 4) + p[3] * (p[4] + 4)) * 4
     if (p[1] == "rmsnorm_backward" && p[3] == 32) return 8 * 32 * p[4] * (p[2] == "float" ? 4 : 8) * 4 # widest rows
     return 0
 }
