@@ -18,6 +18,8 @@ const struct tt_chip tt_chips[] = {
      {T(122.6), T(490.3), T(980.6), T(980.6)}, T(122.6), T(5.3), GB(128), 228, 64, 64},
     {"mi325x", "AMD Instinct MI325X", "MI325X",
      {T(163.4), T(653.7), T(1307.4), T(1307.4)}, T(163.4), T(6.0), GB(256), 304, 64, 64},
+    {"mi355x", "AMD Instinct MI355X", "MI355X",
+     {T(157.3), T(157.3), T(2516.6), T(2516.6)}, T(157.3), T(8.0), GB(288), 256, 64, 160},
     {"mi250x", "AMD Instinct MI250X, one of 2 dies", "MI250X",
      {T(47.9), T(47.9), T(191.5), T(191.5)}, T(23.9), T(1.6384), GB(64), 110, 64, 64},
     {"7900xtx", "AMD Radeon RX 7900 XTX", "RX 7900 XTX",
@@ -34,7 +36,7 @@ const struct tt_chip tt_chips[] = {
 const int tt_chip_count = sizeof tt_chips / sizeof *tt_chips;
 
 /* Beside the table because an array of names must be a constant; a test compares the two. */
-const char *const tt_chip_names[] = {"mi300x", "mi300a", "mi325x", "mi250x", "7900xtx", "a100", "h100", "h200", NULL};
+const char *const tt_chip_names[] = {"mi300x", "mi300a", "mi325x", "mi355x", "mi250x", "7900xtx", "a100", "h100", "h200", NULL};
 
 const struct tt_chip *tt_chip_find(const char *name)
 {

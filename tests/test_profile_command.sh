@@ -84,9 +84,9 @@ if [ "$(id -u)" != 0 ]; then
 fi
 passed "what is refused"
 
-expect 0 "PREDICTION" "$TT" info --preset small --precision bf16 --predict mi300x,mi325x,mi250x,7900xtx,h100,h200
+expect 0 "PREDICTION" "$TT" info --preset small --precision bf16 --predict mi300x,mi325x,mi355x,mi250x,7900xtx,h100,h200
 grep -q "note    mi250x is the AMD Instinct MI250X, one of 2 dies" out || fail "a prediction of half a card is not called so"
-[ "$(grep -cE '^(mi300x|mi325x|mi250x|7900xtx|h100|h200) ' out)" = 6 ] || fail "not a row for each chip"
+[ "$(grep -cE '^(mi300x|mi325x|mi355x|mi250x|7900xtx|h100|h200) ' out)" = 7 ] || fail "not a row for each chip"
 for preset in medium gpt2 1b; do expect 0 "tokens/s" "$TT" info --preset $preset --precision bf16 --predict mi300x; done
 expect 0 '"prediction": true' "$TT" info $tiny --predict h200 --json
 expect 2 "did you mean" "$TT" info --predict mi300
