@@ -129,15 +129,14 @@ static tt_status choose_folder(struct training *t)
 {
     char *newest = NULL;
     struct stat own, other;
-    if (tt_option_given(&t->o, "out")) return TT_OK;
-    tt_stay_in_run(&t->o, t->checkpoint);
+    if (!tt_option_given(&t->o, "out")) tt_stay_in_run(&t->o, t->checkpoint);
     if (!continues_here(t) || strcmp(t->c->resume, t->checkpoint)) return TT_OK; /* of a run the newest was taken */
     tt_status_free(tt_checkpoint_find(t->c->out, NULL, NULL, &newest)); /* what is damaged is found when it is loaded */
     bool later = newest && !stat(newest, &other) && !stat(t->checkpoint, &own) && own.st_ino != other.st_ino;
     tt_status st = TT_OK;
     if (later)
         st = tt_fail(TT_USAGE,
-                     "%s is not the newest checkpoint of its run, %s is; go on from that one, or give --out for a run that branches off",
+                     "%s is not the newest checkpoint of its run, %s is; go on from that one, or give another --out for a run that branches off",
                      t->checkpoint, newest);
     free(newest);
     return st;

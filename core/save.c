@@ -4,12 +4,17 @@
 
 #include "core/weights.h"
 
+void tt_progress_to(struct tt_progress *progress, int64_t step, int64_t rows)
+{
+    progress->position += (uint64_t)((step - progress->step) * rows);
+    progress->step = step;
+}
+
 tt_status tt_save_progress(struct tt_engine *e, int64_t step, int64_t rows, struct tt_progress *progress)
 {
     struct tt_state state;
     TT_TRY(tt_engine_download(e, TT_X_STATE, 0, &state, sizeof state));
-    progress->step = step;
-    progress->position = (uint64_t)(step * rows);
+    tt_progress_to(progress, step, rows);
     progress->skipped = state.skipped;
     progress->loss_scale = state.loss_scale;
     progress->good_steps = state.good;

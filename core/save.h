@@ -5,7 +5,11 @@
 #include "core/checkpoint.h"
 #include "core/engine.h"
 
-/* `step` steps of `rows` samples are done: takes where that is, and what the optimiser has counted, into `progress`. */
+/* Steps of `rows` samples are done, until `step`. Those before may have had more or fewer: the position is counted, not
+ * computed from the step. */
+void tt_progress_to(struct tt_progress *progress, int64_t step, int64_t rows);
+
+/* The same, and what the optimiser has counted. */
 tt_status tt_save_progress(struct tt_engine *e, int64_t step, int64_t rows, struct tt_progress *progress);
 
 /* tt_checkpoint_save with the weights and moments that are on the device; c->w, c->m and c->v are ignored. */

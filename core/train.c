@@ -277,7 +277,7 @@ tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
         tt_status_free(closed);
     else
         st = closed;
-    t->progress.step = step;
+    tt_progress_to(&t->progress, step, t->config->batch_size * t->config->grad_accum);
     if (!st && tt_stop_signal() && step < t->config->num_steps) st = interrupted(&l, step);
     tt_stop_restore();
     return st;

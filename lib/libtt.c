@@ -170,13 +170,13 @@ static tt_status check_tokens(const libtt_model *m, const int32_t *tokens, int64
 
 static tt_status no_data(void) { return tt_fail(TT_USAGE, "the model was made with data: none; give it tokens"); }
 
-/* The step after n steps reads the samples from n times `rows` on, as `tt train` has it. */
+/* The samples after those of the steps before, as `tt train` has it. */
 static tt_status next_tokens(libtt_model *m)
 {
     int64_t rows = rows_of(m), width = m->o.c.seq_len + 1;
     if (!m->data) return no_data();
     for (int64_t r = 0; r < rows; r++)
-        TT_TRY(tt_data_sample(m->data, TT_TRAIN, (uint64_t)(m->progress.step * rows + r), m->tokens + r * width));
+        TT_TRY(tt_data_sample(m->data, TT_TRAIN, m->progress.position + (uint64_t)r, m->tokens + r * width));
     return TT_OK;
 }
 
@@ -188,7 +188,7 @@ static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metric
     size_t slot = (size_t)(m->progress.step % TT_TOKEN_SLOTS);
     TT_TRY(tt_engine_upload(e, TT_X_TOKENS, slot * bytes, tokens ? tokens : m->tokens, bytes));
     TT_TRY(tt_step(&m->stepper));
-    m->progress.step++;
+    tt_progress_to(&m->progress, m->progress.step + 1, rows_of(m));
     if (!out) return TT_OK;
     struct tt_state state;
     TT_TRY(tt_engine_download(e, TT_X_STATE, 0, &state, sizeof state));

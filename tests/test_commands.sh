@@ -51,6 +51,13 @@ expect 0 "now whole.2" "$TT" train --resume parts/step-00000005 --num-steps 6 --
 for version in baseline fused; do
     expect 0 "resume" "$TT" train --resume parts/step-00000005 --version $version --num-steps 14 --out "on-$version"
 done
+# Samples are counted, also when a run goes on with more of them in a step.
+mkdir other-rows again && cp -r parts/step-00000005 other-rows
+expect 0 "resume" "$TT" train --resume auto --batch-size 7 --num-steps 12 --save-interval 4 --out other-rows
+cp -r other-rows/step-00000008 again
+expect 0 "resume" "$TT" train --resume auto --num-steps 12 --out again
+same other-rows/step-00000012/model.safetensors again/step-00000012/model.safetensors "a run whose batch-size changed does not resume to its bits"
+grep -q '"position": *41\b' again/step-00000008/checkpoint.json || fail "5 steps of 4 and 3 of 7 samples are not at $(grep -o '"position": *[0-9]*' again/step-00000008/checkpoint.json)"
 passed "train and resume"
 
 # ---- a run goes on in its own folder, and no other run is touched ----
@@ -61,6 +68,7 @@ before=$(find runs -type f | sort | xargs cksum)
 expect 0 "saved   away/runs/step-00000007" "$TT" train --resume away/runs --num-steps 7
 expect 0 "saved   away/runs/step-00000008" "$TT" train --resume away/runs/step-00000007/ --num-steps 8
 expect 2 "not the newest checkpoint of its run, away/runs/step-00000008 is" "$TT" train --resume away/runs/step-00000005 --num-steps 9
+expect 2 "give another --out" "$TT" train --resume away/runs/step-00000005 --num-steps 9 --out away/runs
 expect 0 "saved   branch/step-00000009" "$TT" train --resume away/runs/step-00000005 --num-steps 9 --out branch
 [ "$(ls away/runs)" = "$(printf 'metrics.jsonl\nstep-00000005\nstep-00000007\nstep-00000008')" ] || fail "the run holds: $(ls away/runs)"
 printf 'x' | dd of=away/runs/step-00000008/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
