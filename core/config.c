@@ -131,8 +131,11 @@ struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)
 
 /* ---- sizes ---- */
 
-/* Far above what any machine holds, and low enough that sizes in bytes, and sums of a few of them, fit an int64. */
-static const int64_t most_params = (int64_t)1 << 40, most_elements = (int64_t)1 << 46, most_rows = (int64_t)1 << 30;
+/* Above what any machine holds, and low enough that each array's bytes fit the offset of a plan's address (core/plan.c). */
+static const int64_t most_params = (int64_t)1 << 39, most_elements = (int64_t)1 << 39, most_rows = (int64_t)1 << 30;
+
+/* A GPU's grid has 65535 rows of blocks, and attention's smallest tiles 16 rows. */
+enum { most_seq_len = 16 * 65535 };
 
 struct size {
     const char *option;
@@ -145,7 +148,7 @@ static tt_status check_positive(const struct tt_config *c)
         {"hidden-dim", c->hidden_dim, 1 << 16}, {"num-layers", c->num_layers, 1 << 10},
         {"num-heads", c->num_heads, 1 << 10},   {"num-kv-heads", c->num_kv_heads, 1 << 10},
         {"ffn-dim", c->ffn_dim, 1 << 18},       {"vocab-size", c->vocab_size, 1 << 22},
-        {"seq-len", c->seq_len, 1 << 20},       {"batch-size", c->batch_size, 1 << 16},
+        {"seq-len", c->seq_len, most_seq_len},  {"batch-size", c->batch_size, 1 << 16},
         {"grad-accum", c->grad_accum, 1 << 16}, {"num-steps", c->num_steps, (int64_t)1 << 31},
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -146,13 +146,12 @@ tt_status tt_write_all(int fd, const void *data, size_t n, const char *path)
     return TT_OK;
 }
 
-/* Syncing a pipe or some network file systems is not possible, and no error. */
-static bool sync_fd(int fd) { return !fsync(fd) || errno == EINVAL || errno == EROFS || errno == ENOTSUP; }
+bool tt_sync_fd(int fd) { return !fsync(fd) || errno == EINVAL || errno == EROFS || errno == ENOTSUP; }
 
 static tt_status write_and_close(int fd, const char *path, const void *data, size_t size)
 {
     tt_status st = tt_write_all(fd, data, size, path);
-    if (!st && !sync_fd(fd)) st = tt_file_error(errno, "write", path);
+    if (!st && !tt_sync_fd(fd)) st = tt_file_error(errno, "write", path);
     if (close(fd) && !st) st = tt_file_error(errno, "write", path);
     return st;
 }
@@ -283,7 +282,7 @@ tt_status tt_sync_dir(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return tt_file_error(errno, "open", path);
-    tt_status st = sync_fd(fd) ? TT_OK : tt_file_error(errno, "sync", path);
+    tt_status st = tt_sync_fd(fd) ? TT_OK : tt_file_error(errno, "sync", path);
     close(fd);
     return st;
 }

@@ -19,6 +19,7 @@ tt_status tt_make_dirs(const char *path);   /* like mkdir -p */
 tt_status tt_remove_tree(const char *path); /* like rm -r; links are removed, not followed; nothing there is fine */
 bool tt_is_dir(const char *path);
 bool tt_is_file(const char *path);
+bool tt_sync_fd(int fd); /* false with errno; a pipe or a file system that cannot be synced is no error */
 tt_status tt_sync_dir(const char *path); /* fsync a folder, so that a rename in it lasts */
 
 /* All n bytes, whatever the sizes the system takes them in. `path` is for the message. */

@@ -7,7 +7,7 @@
 
 /* A provisional address is the owner's number in the high bits and the offset in the low ones. Owners count from 1, so
  * that NULL is nobody's: first the externals, then the buffers. */
-enum { OFFSET_BITS = 42 };
+enum { OFFSET_BITS = 42, OWNERS = 1 << (63 - OFFSET_BITS) };
 
 static void *provisional(int owner) { return (void *)((uintptr_t)(owner + TT_EXTERNAL_COUNT + 1) << OFFSET_BITS); }
 
@@ -67,8 +67,20 @@ static bool grow(struct tt_plan *p, void **array, int count, int *cap, size_t si
     return true;
 }
 
+/* What has no place among the provisional addresses would be taken for a part of another. */
+static bool addressable(struct tt_plan *p, const char *name, size_t bytes)
+{
+    bool fits = !(bytes >> OFFSET_BITS), few = p->buffer_count < OWNERS - TT_EXTERNAL_COUNT - 1;
+    if (!fits && !p->status)
+        p->status = tt_fail(TT_USAGE, "%s alone would take %.0f TiB; make batch-size, seq-len or head-chunk smaller", name,
+                            (double)bytes / 0x1p40);
+    if (!few && !p->status) p->status = tt_fail(TT_USAGE, "a step of so many parts is too large; make grad-accum or num-layers smaller");
+    return fits && few;
+}
+
 void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
 {
+    if (!addressable(p, name, bytes)) bytes = 0;
     if (!grow(p, (void **)&p->buffers, p->buffer_count, &p->buffer_cap, sizeof *p->buffers)) return NULL;
     int id = p->buffer_count++;
     int twin = p->micro ? id - p->micro_begin : -1;
@@ -82,6 +94,7 @@ void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
 
 void *tt_plan_external(struct tt_plan *p, enum tt_external x, size_t bytes)
 {
+    if (!addressable(p, tt_external_name(x), bytes)) bytes = 0;
     if (bytes > p->external_bytes[x]) p->external_bytes[x] = bytes;
     return provisional(-1 - (int)x);
 }

@@ -117,7 +117,7 @@ static tt_status put_all(struct sink *s, const struct tt_text *header, const str
         TT_TRY(count_of(&tensors[i], &count));
         TT_TRY(is_half(&tensors[i]) ? put_halves(s, &tensors[i], count) : put(s, tensors[i].data, count * 4));
     }
-    return fsync(s->fd) ? tt_file_error(errno, "write", s->path) : TT_OK;
+    return tt_sync_fd(s->fd) ? TT_OK : tt_file_error(errno, "write", s->path);
 }
 
 tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,

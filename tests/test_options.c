@@ -497,9 +497,11 @@ static void sizes_fit_together(void)
     fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
     fails_together("--patience 2 --val-interval 0", "set val-interval");
     fails_together("--hidden-dim 65536 --num-layers 1024 --ffn-dim 262144", "parameters is too large");
-    fails_together("--seq-len 1048576 --batch-size 65536", "is too large");
-    fails_together("--seq-len 1048576 --batch-size 64 --version fused --num-heads 64", "use version flash");
-    fails_together("--seq-len 1048576 --batch-size 1024 --vocab-size 4194304 --version fused", "too large");
+    fails_together("--seq-len 1048560 --batch-size 65536", "is too large");
+    fails_together("--seq-len 1048560 --batch-size 64 --version fused --num-heads 64", "use version flash");
+    fails_together("--seq-len 1048560 --batch-size 1024 --vocab-size 4194304 --version fused", "too large");
+    fails_together("--seq-len 1048561", "from 1 to 1048560");
+    fails_together("--hidden-dim 65536 --num-heads 512 --seq-len 65536 --batch-size 256", "too large");
     fails_together("--num-steps 2147483648 --batch-size 65536 --grad-accum 65536", "more tokens than can be counted");
     if (strcmp(tt_backend_name(), "cpu") == 0)
         fails_together("--precision bf16", "bf16 needs a GPU build: cmake -B build -DBACKEND=cuda or hip");
