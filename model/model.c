@@ -14,6 +14,7 @@ tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
     if (!m) return tt_fail(TT_FAILED, "out of memory for the model");
     m->config = *c;
     m->head_dim = c->hidden_dim / c->num_heads;
+    m->tf32 = c->precision == TT_TF32;
     tt_status st = tt_config_fusions(c, m->fuse);
     if (!st) st = tt_params_create(c, &m->params);
     if (st) {

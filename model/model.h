@@ -16,6 +16,7 @@
 struct tt_model {
     struct tt_config config;
     bool fuse[TT_FUSION_COUNT];
+    bool tf32; /* asked for, and not fp32 on the device in its place */
     struct tt_params params;
     int64_t head_dim;
 };

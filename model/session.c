@@ -16,7 +16,8 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
-/* Heads too large for the device's flash attention get the fused one; two streams are for a graph alone. */
+/* Heads too large for the device's flash attention get the fused one; two streams are for a graph alone; a device that
+ * computes in fp32 where tf32 is asked for does so in attention too. */
 static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
     const struct tt_config *c = &s->model->config;
@@ -25,6 +26,7 @@ static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, un
     enum tt_precision wanted = c->precision;
     bool runs = info.has[wanted] || (wanted == TT_TF32 && info.tf32_as_fp32);
     if (!runs && !(use & TT_USE_PREDICT)) return refuse_precision(wanted, &info);
+    s->model->tf32 = s->model->tf32 && (info.has[TT_TF32] || (use & TT_USE_PREDICT));
     if (!backend->ops->graph_begin || !s->model->fuse[TT_FUSE_GRAPH] || c->graph != TT_SWITCH_ON)
         s->model->fuse[TT_FUSE_OVERLAP] = false;
     s->flash_refused = info.flash_head > 0 && s->model->head_dim > info.flash_head && s->model->fuse[TT_FUSE_ATTENTION];

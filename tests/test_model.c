@@ -249,6 +249,42 @@ static size_t arena(enum tt_version v, enum tt_recompute r)
     return bytes;
 }
 
+/* ---- a device that computes in fp32 where tf32 is asked for ---- */
+
+static bool told_tf32;
+
+static tt_status told_info(void *self, struct tt_device_info *out)
+{
+    TT_TRY(backend.ops->info(self, out));
+    out->has[TT_TF32] = told_tf32;
+    out->tf32_as_fp32 = true;
+    return TT_OK;
+}
+
+static void attention_follows_the_device(void)
+{
+    struct tt_backend_ops ops = *backend.ops;
+    struct tt_backend told = {&ops, backend.self};
+    struct tt_config c = of_version(TT_FLASH, "");
+    struct tt_session s;
+    ops.info = told_info;
+    c.precision = TT_TF32;
+    for (int has = 0; has < 2; has++) {
+        told_tf32 = has;
+        CHECK_OK(tt_session_plan(&s, &told, &c, TT_USE_TRAIN));
+        int seen = 0;
+        for (int i = 0; i < s.step->count; i++) {
+            const struct tt_op *op = &s.step->ops[i];
+            if (op->is_gemm || (op->kernel != TT_K_flash && op->kernel != TT_K_flash_backward)) continue;
+            int64_t tf32 = op->kernel == TT_K_flash ? op->args.flash.tf32 : op->args.flash_backward.tf32;
+            CHECK(tf32 == has, "operation %d takes %s", i, tf32 ? "tf32" : "fp32");
+            seen++;
+        }
+        CHECK(seen == 2 * c.num_layers, "%d kernels of attention", seen);
+        tt_session_close(&s);
+    }
+}
+
 static void memory_is_shared(void)
 {
     for (int v = 0; v < TT_VERSIONS; v++) {
@@ -272,6 +308,7 @@ int main(void)
     TEST(accumulating_twice_doubles);
     TEST(gradient_is_the_derivative);
     TEST(memory_is_shared);
+    TEST(attention_follows_the_device);
     tt_backend_close(&backend);
     return test_end();
 }
