@@ -12,9 +12,15 @@
 
 enum { BY_HIPBLAS = 1, BY_LT = 2 };
 
-struct gpu_blas {
+/* A handle keeps memory of its own on the device (rocBLAS's workspace, hipBLASLt's flags between blocks), so each of the
+ * two streams that multiply at the same time has its own. */
+struct handles {
     hipblasHandle_t hipblas;
-    void *lt; /* NULL: goes without */
+    void *lt; /* NULL: goes without, in both */
+};
+
+struct gpu_blas {
+    struct handles compute, second;
 };
 
 struct way {
@@ -22,6 +28,11 @@ struct way {
     unsigned char lt[LT_ALGORITHM];
 };
 _Static_assert(sizeof(struct way) <= sizeof(struct gemm_algorithm), "a way to multiply fits an algorithm");
+
+static struct handles *handles_of(struct gpu *gpu, const struct tt_stream_s *s)
+{
+    return s == gpu->second ? &gpu->blas->second : &gpu->blas->compute;
+}
 
 /* ---- errors ---- */
 
@@ -97,7 +108,7 @@ static struct lt_call lt_call_of(const struct gpu *gpu, const struct gemm_call *
 
 tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p)
 {
-    if (!gpu->blas->lt) return TT_OK;
+    if (!gpu->blas->compute.lt) return TT_OK;
     struct lt_shape shape = lt_shape_of(gpu, &p->key);
     if (!tt_lt_plan(&shape, &p->library)) return TT_OK;
     tt_blas_plan_free(p); /* what hipBLASLt cannot even describe is for hipBLAS */
@@ -134,7 +145,7 @@ tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, 
     int returned = 0;
     *count = 0;
     if (p->library &&
-        tt_lt_propose(gpu->blas->lt, p->library, gpu->workspace_bytes, most < 64 ? most : 64, lt, &returned))
+        tt_lt_propose(gpu->blas->compute.lt, p->library, gpu->workspace_bytes, most < 64 ? most : 64, lt, &returned))
         returned = 0;
     for (int i = 0; i < returned && *count < most - 1; i++) put_way(&found[(*count)++], BY_LT, lt[i]);
     if (fits_hipblas(&p->key)) put_way(&found[(*count)++], BY_HIPBLAS, NULL);
@@ -175,7 +186,7 @@ static tt_status copy_addend(struct gpu *gpu, const struct gemm_key *k, const st
 
 static tt_status by_hipblas(struct gpu *gpu, const struct gemm_key *k, const struct gemm_call *c)
 {
-    hipblasHandle_t h = gpu->blas->hipblas;
+    hipblasHandle_t h = handles_of(gpu, c->stream)->hipblas;
     hipblasOperation_t left = k->trans_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
                        right = k->trans_a ? HIPBLAS_OP_T : HIPBLAS_OP_N;
     hipDataType in = (hipDataType)hip_type(k->type_in), out = (hipDataType)hip_type(k->type_out);
@@ -195,7 +206,7 @@ tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const str
     memcpy(&way, algorithm, sizeof way);
     if (way.by == BY_HIPBLAS) return by_hipblas(gpu, &p->key, call);
     struct lt_call c = lt_call_of(gpu, call);
-    BLAS(gpu, tt_lt_multiply(gpu->blas->lt, p->library, way.lt, &c));
+    BLAS(gpu, tt_lt_multiply(handles_of(gpu, call->stream)->lt, p->library, way.lt, &c));
     return TT_OK;
 }
 
@@ -236,12 +247,19 @@ static bool lt_works(struct gpu *gpu)
     unsigned char way[1][LT_ALGORITHM];
     int count = 0;
     bool works = hipMemsetAsync(at, 0, 4 * bytes, gpu->compute.rt) == hipSuccess && !tt_lt_plan(&shape, &p.library) &&
-                 !tt_lt_propose(gpu->blas->lt, p.library, call.workspace_bytes, 1, way, &count) && count == 1 &&
-                 !tt_lt_multiply(gpu->blas->lt, p.library, way[0], &call);
+                 !tt_lt_propose(gpu->blas->compute.lt, p.library, call.workspace_bytes, 1, way, &count) && count == 1 &&
+                 !tt_lt_multiply(gpu->blas->compute.lt, p.library, way[0], &call);
     works = hipStreamSynchronize(gpu->compute.rt) == hipSuccess && works;
     if (!works) gpu_rt_clear_error();
     tt_lt_plan_free(p.library);
     return works;
+}
+
+static void close_lt(struct gpu_blas *b)
+{
+    if (b->compute.lt) tt_lt_close(b->compute.lt);
+    if (b->second.lt) tt_lt_close(b->second.lt);
+    b->compute.lt = b->second.lt = NULL;
 }
 
 static void open_lt(struct gpu *gpu)
@@ -249,20 +267,28 @@ static void open_lt(struct gpu *gpu)
     const char *wish = getenv("TT_HIPBLASLT");
     struct gpu_blas *b = gpu->blas;
     if (wish && !strcmp(wish, "0")) return;
-    if (tt_lt_open(&b->lt)) {
-        b->lt = NULL;
-    } else if (!lt_works(gpu)) {
-        tt_lt_close(b->lt);
-        b->lt = NULL;
-    }
+    if (tt_lt_open(&b->compute.lt)) b->compute.lt = NULL;
+    if (b->compute.lt && tt_lt_open(&b->second.lt)) b->second.lt = NULL;
+    if (!b->second.lt || !lt_works(gpu)) close_lt(b);
+}
+
+static tt_status open_hipblas(struct gpu *gpu, struct handles *h)
+{
+    BLAS(gpu, hipblasCreate(&h->hipblas));
+    /* sums in one fixed order */
+    BLAS(gpu, hipblasSetAtomicsMode(h->hipblas, HIPBLAS_ATOMICS_NOT_ALLOWED));
+    return TT_OK;
 }
 
 /* A product that both libraries would do in fp32 is not to be called tf32. */
 static void use_tf32(struct gpu *gpu)
 {
-    if (!gpu->tf32 || hipblasSetMathMode(gpu->blas->hipblas, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS) return;
-    if (gpu->blas->lt) return;
-    gpu->tf32 = false;
+    struct gpu_blas *b = gpu->blas;
+    if (!gpu->tf32) return;
+    bool both = hipblasSetMathMode(b->compute.hipblas, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS &&
+                hipblasSetMathMode(b->second.hipblas, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS;
+    if (both || b->compute.lt) return;
+    gpu->tf32 = gpu->has[TT_TF32] = false;
     snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "tf32 asked, fp32 runs: this hipBLAS has none");
 }
 
@@ -270,9 +296,8 @@ tt_status tt_blas_open(struct gpu *gpu)
 {
     gpu->blas = calloc(1, sizeof *gpu->blas);
     if (!gpu->blas) return tt_fail(TT_FAILED, "no host memory for hipBLAS");
-    BLAS(gpu, hipblasCreate(&gpu->blas->hipblas));
-    /* sums in one fixed order */
-    BLAS(gpu, hipblasSetAtomicsMode(gpu->blas->hipblas, HIPBLAS_ATOMICS_NOT_ALLOWED));
+    TT_TRY(open_hipblas(gpu, &gpu->blas->compute));
+    TT_TRY(open_hipblas(gpu, &gpu->blas->second));
     open_lt(gpu);
     use_tf32(gpu);
     return TT_OK;
@@ -280,16 +305,20 @@ tt_status tt_blas_open(struct gpu *gpu)
 
 void tt_blas_close(struct gpu *gpu)
 {
-    if (gpu->blas && gpu->blas->lt) tt_lt_close(gpu->blas->lt);
-    if (gpu->blas && gpu->blas->hipblas) (void)hipblasDestroy(gpu->blas->hipblas);
-    free(gpu->blas);
+    struct gpu_blas *b = gpu->blas;
+    if (!b) return;
+    close_lt(b);
+    if (b->compute.hipblas) (void)hipblasDestroy(b->compute.hipblas);
+    if (b->second.hipblas) (void)hipblasDestroy(b->second.hipblas);
+    free(b);
     gpu->blas = NULL;
 }
 
 void tt_blas_name(const struct gpu *gpu, char *out, size_t size)
 {
-    int lt = gpu->blas && gpu->blas->lt ? tt_lt_version(gpu->blas->lt) : 0;
-    if (gpu->blas && gpu->blas->lt)
+    void *handle = gpu->blas ? gpu->blas->compute.lt : NULL;
+    int lt = handle ? tt_lt_version(handle) : 0;
+    if (handle)
         snprintf(out, size, "hipBLASLt %d.%d.%d", lt / 100000, lt / 100 % 1000, lt % 100);
     else
         snprintf(out, size, "hipBLAS %d.%d.%d", hipblasVersionMajor, hipblasVersionMinor, hipblasVersionPatch);
