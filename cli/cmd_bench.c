@@ -92,17 +92,23 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     return TT_OK;
 }
 
+static tt_status options_of(const struct bench *b, const char *size, const char *version, struct tt_options *o)
+{
+    *o = *b->o;
+    TT_TRY(tt_options_apply_preset(o, size));
+    for (int v = 0; v < TT_VERSIONS; v++)
+        if (!strcmp(version, tt_version_names[v])) o->c.version = (enum tt_version)v;
+    return tt_config_check(&o->c);
+}
+
 static tt_status one(struct bench *b, const char *size, const char *version)
 {
-    struct tt_options o = *b->o;
+    struct tt_options o;
     struct row *r = &b->rows[b->count];
     struct tt_session s = {0};
     snprintf(r->size, sizeof r->size, "%s", size);
     snprintf(r->version, sizeof r->version, "%s", version);
-    TT_TRY(tt_options_apply_preset(&o, size));
-    for (int v = 0; v < TT_VERSIONS; v++)
-        if (!strcmp(version, tt_version_names[v])) o.c.version = (enum tt_version)v;
-    TT_TRY(tt_config_check(&o.c));
+    TT_TRY(options_of(b, size, version, &o));
     TT_TRY(tt_take_vocabulary(&o));
     TT_TRY(tt_config_check(&o.c));
     r->config = o.c;
@@ -154,18 +160,32 @@ static void print_row(const struct bench *b, const struct row *r)
     fflush(stdout);
 }
 
+static tt_status check_one(struct bench *b, const char *size, const char *version)
+{
+    struct tt_options o;
+    return options_of(b, size, version, &o);
+}
+
+static tt_status time_one(struct bench *b, const char *size, const char *version)
+{
+    TT_TRY(one(b, size, version));
+    print_row(b, &b->rows[b->count - 1]);
+    return TT_OK;
+}
+
+static tt_status each(struct bench *b, tt_status (*f)(struct bench *, const char *, const char *))
+{
+    char size[32], version[16];
+    for (const char *at = b->o->c.sizes; tt_list_next(&at, ',', size, sizeof size);)
+        for (const char *v = b->o->c.versions; tt_list_next(&v, ',', version, sizeof version);) TT_TRY(f(b, size, version));
+    return TT_OK;
+}
+
 static tt_status run_all(struct bench *b)
 {
-    const struct tt_config *c = &b->o->c;
-    char size[32], version[16];
     TT_TRY(find_ceilings(b));
     print_header(b);
-    for (const char *at = c->sizes; tt_list_next(&at, ',', size, sizeof size);)
-        for (const char *v = c->versions; tt_list_next(&v, ',', version, sizeof version);) {
-            TT_TRY(one(b, size, version));
-            print_row(b, &b->rows[b->count - 1]);
-        }
-    return TT_OK;
+    return each(b, time_one);
 }
 
 /* In the words of profile.json; tt compare tells by them what may be compared. */
@@ -262,7 +282,8 @@ static tt_status open_bench(struct bench *b)
 tt_status tt_cmd_bench(const struct tt_options *o)
 {
     struct bench b = {.o = o};
-    tt_status st = open_bench(&b);
+    tt_status st = each(&b, check_one); /* better now than after the first rows */
+    if (!st) st = open_bench(&b);
     if (!st) st = run_all(&b);
     if (!st) st = write_json(&b);
     for (int64_t i = 0; b.events && i <= o->c.repeats; i++)

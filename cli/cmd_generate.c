@@ -151,6 +151,7 @@ static tt_status run(struct generation *g)
         return TT_OK;
     }
     putchar('\n');
+    fflush(stdout); /* before what goes to the other stream */
     if (!c->quiet) fprintf(stderr, "%lld tokens, %.0f tokens/s\n", (long long)g->count, (double)g->count / (tt_seconds() - start));
     return TT_OK;
 }

@@ -237,7 +237,7 @@ static tt_status run(struct info *n)
     print_device(n);
     putchar('\n');
     if (!n->device.has[n->c->precision])
-        printf("note    this device has no %s; what follows is what a device that has it would take\n",
+        printf("note    this device has no %s; what follows is the plan of a step in it, without the workspace and the second stream of a GPU\n",
                tt_precision_names[n->c->precision]);
     tt_print_model(&n->session);
     print_step(n);

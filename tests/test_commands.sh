@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The commands as a user types them: train, stop, resume, eval, generate, data, info, bench, and what they refuse.
 set -u
+. tests/device.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 root=$PWD

@@ -3,6 +3,7 @@
 # predictions for another machine, options that mean nothing here.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -103,6 +104,8 @@ passed "a reader that goes away"
 printf 'abc\0def %.0s' $(seq 200) >binary
 expect 0 "probably no text" "$TT" train $tiny --data binary --num-steps 1 --val-interval 0 --out binary-run
 if [ "$cpu" = 1 ]; then
+    expect 2 "bf16 needs a GPU build" "$TT" bench --sizes tiny --precision bf16
+    [ -s out ] && fail "bench prints before it refuses: $(cat out)"
     expect 0 "--device 1 chooses a GPU" "$TT" train $tiny --num-steps 1 --device 1 --out device-run
     expect 0 "this device has no bf16" "$TT" info --precision bf16
     expect 0 "lower halves of weights" "$TT" info --precision bf16 --preset small

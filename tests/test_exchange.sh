@@ -3,6 +3,7 @@
 # test_transformers.sh has transformers itself open what was exported.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 root=$PWD
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

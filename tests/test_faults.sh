@@ -4,6 +4,7 @@
 # away. Nothing may be lost, no number wrong, and there is an exit code and a line that says what happened.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 dir=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null; chmod -R u+w "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

@@ -4,6 +4,7 @@
 # sequence; TT_KILLS and TT_KILL_SEED change how many and which.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 kills=${TT_KILLS:-100}
 RANDOM=${TT_KILL_SEED:-7}
 dir=$(mktemp -d)

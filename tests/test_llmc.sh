@@ -3,6 +3,7 @@
 # what the trainer makes of them.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

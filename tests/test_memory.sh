@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The memory a run takes is within a tenth of what `tt info` said before it took any.
 set -u
+. tests/device.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 if grep -q '^TT_SANITIZE:BOOL=ON' "$TT_BUILD/CMakeCache.txt" 2>/dev/null; then

@@ -2,6 +2,7 @@
 # tt report, tt compare and tt check as they are typed.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 profiles=$PWD/tests/profiles

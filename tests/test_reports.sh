@@ -2,6 +2,7 @@
 # What a run says at its end, as text and as JSON.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

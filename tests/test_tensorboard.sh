@@ -2,6 +2,7 @@
 # tt train --tensorboard, read by TensorBoard's own reader where Python has it.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1

@@ -2,6 +2,7 @@
 # tt profile --with: the vendors' profilers, played by scripts that write down their words and leave small files.
 set -u
 : "${TT:?is the program to test}"
+. tests/device.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 profiles=$PWD/tests/profiles

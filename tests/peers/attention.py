@@ -16,31 +16,40 @@ import concurrent.futures
 import ctypes
 import glob
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
-import torch
-import torch.nn.functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError:  # --help and the layout below go without
+    torch = None
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DTYPES = {torch.bfloat16: 1, torch.float16: 2}  # enum tt_dtype
+DTYPES = {torch.bfloat16: 1, torch.float16: 2} if torch else {}  # enum tt_dtype
 SHAPES = [(32, 12, 12, 1024, 64), (8, 32, 4, 2048, 64), (16, 8, 4, 512, 128), (4, 16, 16, 4096, 128),
           (2, 16, 16, 8192, 128), (4, 32, 32, 4096, 64), (8, 8, 4, 128, 64)]
-P, I64 = ctypes.c_void_p, ctypes.c_int64
+P = ctypes.c_void_p
+KINDS = {"enum tt_dtype": ctypes.c_int, "int64_t": ctypes.c_int64, "float": ctypes.c_float, "bool": ctypes.c_bool,
+         "struct tt_flash_tile": ctypes.c_int32 * 2}
 
 
-class Flash(ctypes.Structure):
-    _fields_ = [("dtype", ctypes.c_int), ("q", P), ("k", P), ("v", P), ("o", P), ("lse", P), ("B", I64), ("S", I64),
-                ("heads", I64), ("kv_heads", I64), ("D", I64), ("ld", I64), ("scale", ctypes.c_float)]
+def arguments_of(kernel):
+    """struct tt_KERNEL_args, as backend/kernels.h has it now; what is not given is 0."""
+    with open(os.path.join(ROOT, "backend/kernels.h")) as f:
+        body = re.search(r"struct tt_%s_args \{(.*?)\n\};" % kernel, f.read(), re.S).group(1)
+    fields = []
+    for line in re.sub(r"/\*.*?\*/", "", body, flags=re.S).split(";"):
+        kind, names = re.match(r"\s*(?:const )?((?:(?:enum|struct) )?\w*) ?(.*)", line, re.S).groups()
+        fields += [(n.strip(" *"), P if "*" in n else KINDS[kind]) for n in names.split(",") if n.strip()]
+    return type(kernel, (ctypes.Structure,), {"_fields_": fields})
 
 
-class FlashBackward(ctypes.Structure):
-    _fields_ = [("dtype", ctypes.c_int), ("q", P), ("k", P), ("v", P), ("o", P), ("dout", P), ("lse", P),
-                ("delta", P), ("dq", P), ("dk", P), ("dv", P), ("B", I64), ("S", I64), ("heads", I64),
-                ("kv_heads", I64), ("D", I64), ("ld", I64), ("scale", ctypes.c_float)]
+Flash, FlashBackward = arguments_of("flash"), arguments_of("flash_backward")
 
 
 # ---- the library ----
@@ -106,19 +115,21 @@ class Problem:
     def at(self, t, column):
         return t.data_ptr() + column * t.element_size()
 
-    def forward(self, kernels):
+    def problem(self):
+        """What both passes are told."""
         B, H, KV, S, D = self.shape
-        kernels.launch("flash", Flash(DTYPES[self.dtype], self.at(self.qkv, 0), self.at(self.qkv, H * D),
-                                      self.at(self.qkv, (H + KV) * D), self.at(self.o, 0), self.lse.data_ptr(), B, S,
-                                      H, KV, D, self.ld, self.scale))
+        q, k, v = (self.at(self.qkv, c * D) for c in (0, H, H + KV))
+        return dict(dtype=DTYPES[self.dtype], q=q, k=k, v=v, o=self.at(self.o, 0), lse=self.lse.data_ptr(), B=B, S=S,
+                    heads=H, kv_heads=KV, D=D, ld=self.ld, scale=self.scale)
+
+    def forward(self, kernels):
+        kernels.launch("flash", Flash(**self.problem()))
 
     def backward(self, kernels):
         B, H, KV, S, D = self.shape
-        views = [self.at(self.dqkv, c * D) for c in (0, H, H + KV)]
-        kernels.launch("flash_backward", FlashBackward(
-            DTYPES[self.dtype], self.at(self.qkv, 0), self.at(self.qkv, H * D), self.at(self.qkv, (H + KV) * D),
-            self.at(self.o, 0), self.at(self.dout, 0), self.lse.data_ptr(), self.delta.data_ptr(), *views, B, S, H,
-            KV, D, self.ld, self.scale))
+        dq, dk, dv = (self.at(self.dqkv, c * D) for c in (0, H, H + KV))
+        kernels.launch("flash_backward", FlashBackward(**self.problem(), dout=self.at(self.dout, 0), dq=dq, dk=dk, dv=dv,
+                                                       delta=self.delta.data_ptr()))
 
     def split(self, t):
         """(B, heads, S, D) of q, k and v, or their gradients."""
@@ -273,6 +284,9 @@ def main():
     ap.add_argument("--rounds", type=int, default=9)
     ap.add_argument("--who", default="native,portable,flash,cudnn")
     args = ap.parse_args()
+    if not torch or not torch.cuda.is_available():
+        sys.exit("attention.py compares with PyTorch's attention on an NVIDIA GPU: " +
+                 ("PyTorch sees none here" if torch else "PyTorch is not installed (pip install torch)"))
     lib = os.path.abspath(args.lib) if args.lib else os.path.join(tempfile.mkdtemp(), "attention.so")
     if not os.path.exists(lib):
         build(lib, args.arch)

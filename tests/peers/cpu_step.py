@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -125,6 +126,8 @@ def torch_times(mode, shape, threads, warmup, repeats):
 # ---- taking turns ----
 
 def run_json(command, env):
+    if not shutil.which(command[0]):
+        raise RuntimeError(f"{command[0]} is not there or is no program; build it first, or name another")
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         lines = done.stderr.strip().splitlines() or ["no message"]
@@ -170,7 +173,10 @@ def measure(size, shape, args, env):
             about = result
             found.setdefault("PyTorch " + mode, []).append((statistics.median(result["ms"]), min(result["ms"])))
         for version in args.versions.split(",") if args.tt else ():
-            row = run_tt(version, size, args, env)
+            try:
+                row = run_tt(version, size, args, env)
+            except (RuntimeError, ValueError) as error:
+                sys.exit(f"tt {version} does not run here: {error}")
             if about:
                 check_same_model(row, shape, about)
             found.setdefault("tt " + version, []).append((row["median_ms"], row["min_ms"]))
@@ -215,6 +221,8 @@ def parse():
         parser.error("--modes takes " + ", ".join(MODES))
     if set(args.sizes.split(",")) - set(SIZES):
         parser.error("--sizes takes " + ", ".join(SIZES))
+    if min(args.rounds, args.repeats, args.threads) < 1 or args.warmup < 0:
+        parser.error("--rounds, --repeats and --threads are at least 1, --warmup is at least 0")
     if args.shape and len(args.shape.split(",")) != len(SHAPE):
         parser.error("--shape takes " + ",".join(SHAPE))
     return args
@@ -230,6 +238,8 @@ def main():
     rows = []
     for size, shape in [("own", own)] if own else [(s, SIZES[s]) for s in args.sizes.split(",")]:
         found, about = measure(size, shape, args, env)
+        if not found:
+            sys.exit("none of the programs runs here")
         print_table(size, shape, found, about, args)
         rows += [dict(size=size, name=name, median_ms=[m for m, _ in rounds], min_ms=[f for _, f in rounds])
                  for name, rounds in found.items()]

@@ -155,6 +155,8 @@ def parse():
     args = parser.parse_args()
     if set(args.sizes.split(",")) - set(SIZES):
         parser.error("--sizes takes " + ", ".join(SIZES))
+    if min(args.rounds, args.repeats) < 1 or args.warmup < 0:
+        parser.error("--rounds and --repeats are at least 1, --warmup is at least 0")
     if args.modes and set(args.modes.split(",")) - set(MODES):
         parser.error("--modes takes " + ", ".join(MODES))
     return args
@@ -168,6 +170,8 @@ def main():
     rows = []
     for size in args.sizes.split(","):
         results, about = measure(size, SIZES[size], args)
+        if not any(name.startswith("tt") for name in results):
+            sys.exit(f"{size}: tt does not run here, so there is nothing to compare")
         print_table(size, SIZES[size], results, about, args)
         rows += [dict(size=size, name=name, rounds=rounds) for name, rounds in results.items()]
     if args.json:

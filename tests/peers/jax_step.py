@@ -7,6 +7,9 @@ import json
 import sys
 import time
 
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
+
 import jax
 import jax.numpy as jnp
 

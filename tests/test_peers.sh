@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# The programs that measure peers, without any peer: they say in a line what is missing, never print an empty table as a result,
+# and hand tt's kernels their arguments as backend/kernels.h lays them out.
+set -u
+: "${TT:?is the program to test}"
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+export PYTHONDONTWRITEBYTECODE=1 CUDA_VISIBLE_DEVICES=
+root=$PWD peers=$PWD/tests/peers
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+checks=0 failures=0
+fail() { failures=$((failures + 1)); echo "FAIL $*"; tail -n 5 out err; }
+run() { # run CODE WORDS command...
+    local code=$1 words=$2 got
+    shift 2
+    checks=$((checks + 1))
+    "$@" >out 2>err
+    got=$?
+    [ $got = "$code" ] || fail "exit $got, not $code: $*"
+    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+    grep -q Traceback err && fail "a traceback from: $*"
+}
+
+for p in attention gpu_step cpu_step; do run 0 "usage:" python3 "$peers/$p.py" --help; done
+run 1 "WARMUP REPEATS" python3 "$peers/jax_step.py"
+run 1 "on an NVIDIA GPU" python3 "$peers/attention.py"
+run 1 "tt does not run here" python3 "$peers/gpu_step.py" --tt ./nowhere --sizes small --modes "" --no-jax --rounds 1
+grep -q "./nowhere is not there" err || fail "gpu_step.py does not name the program that is missing"
+run 2 "at least 1" python3 "$peers/gpu_step.py" --rounds 0
+run 1 "./nowhere is not there" python3 "$peers/cpu_step.py" --tt ./nowhere --sizes default --rounds 1 --warmup 0 --repeats 1 --modes eager
+run 2 "at least 1" python3 "$peers/cpu_step.py" --rounds 0
+
+# ---- the arguments of attention, as Python and as C see them ----
+fields() { # fields python|c
+    PYTHONPATH=$peers python3 - "$1" <<'PYTHON'
+import ctypes, sys
+import attention
+for kernel, kind in ("flash", attention.Flash), ("flash_backward", attention.FlashBackward):
+    for name, _ in kind._fields_:
+        if sys.argv[1] == "c":
+            print(f'printf("{kernel} {name} %zu\\n", offsetof(struct tt_{kernel}_args, {name}));')
+        else:
+            print(kernel, name, getattr(kind, name).offset)
+    print(f'printf("{kernel} %zu\\n", sizeof(struct tt_{kernel}_args));' if sys.argv[1] == "c" else f"{kernel} {ctypes.sizeof(kind)}")
+PYTHON
+}
+{ echo '#include <stddef.h>'; echo '#include <stdio.h>'; echo '#include "backend/kernels.h"'; echo 'int main(void) {'; fields c; echo 'return 0; }'; } >layout.c
+fields python >python.txt
+checks=$((checks + 1))
+if ${CC:-cc} -std=c17 -I "$root" layout.c -o layout 2>err; then
+    ./layout >c.txt
+    [ "$(wc -l <c.txt)" -gt 30 ] && cmp -s c.txt python.txt || fail "the arguments differ: $(diff c.txt python.txt | head -n 4)"
+else
+    fail "layout.c does not compile"
+fi
+
+echo "$checks checks, $failures failed"
+[ $failures = 0 ]
