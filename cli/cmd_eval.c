@@ -133,6 +133,9 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_session_open(&e->session, &e->backend, c, TT_USE_EVAL));
     TT_TRY(tt_session_load(&e->session, e->checkpoint, &e->progress));
     TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, &e->loss, &e->batches));
+    if (!isfinite(e->loss))
+        return tt_fail(TT_FAILED, "the loss of %s is %g: its weights hold NaN or Inf, or numbers overflow in %s", e->checkpoint, e->loss,
+                       tt_precision_names[c->precision]);
     describe(e);
     if (c->logits[0]) TT_TRY(write_logits(e));
     (c->json ? print_json : print_text)(e);

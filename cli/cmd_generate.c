@@ -39,7 +39,7 @@ static tt_status parse_numbers(struct generation *g, const char *text)
         long n = strtol(at, &end, 10);
         if (end == at || n < 0 || n >= g->o.c.vocab_size)
             return tt_fail(TT_USAGE, "--prompt: this checkpoint has no tokenizer, so the prompt is a list of token numbers below %lld, "
-                           "like \"12 7 101\"", (long long)g->o.c.vocab_size);
+                           "like \"0 1 %lld\"", (long long)g->o.c.vocab_size, (long long)g->o.c.vocab_size - 1);
         g->prompt[g->prompt_count++] = (int32_t)n;
         at = end + strspn(end, " ,\t\n");
     }

@@ -288,10 +288,11 @@ static tt_status report(struct training *t, bool interrupted)
 
 static tt_status run(struct training *t)
 {
-    char command[2200], folder[4096];
+    char command[3300], folder[4096];
     TT_TRY(prepare(t));
     announce(t);
-    snprintf(command, sizeof command, "tt train --resume auto --out %s", t->c->out);
+    const char *board = t->c->tensorboard;
+    snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out, board[0] ? " --tensorboard " : "", board);
     struct tt_config loop = *t->c;
     loop.quiet = t->c->quiet || t->c->json;
     struct tt_train train = {.config = &loop, .params = &t->session.model->params, .engine = &t->session.engine,

@@ -1,5 +1,6 @@
 #include "cli/sampling.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ static tt_status loop(struct tt_generator *g, const struct tt_continuation *w, i
     for (int64_t i = 0; i + 1 < total; i++) {
         TT_TRY(tt_generator_feed(g, tokens[i], logits));
         if (i + 1 < w->prompt_count) continue;
+        for (int64_t v = 0; v < vocab; v++)
+            if (!isfinite(logits[v])) return tt_fail(TT_FAILED, "the logits are not finite: the weights hold NaN or Inf, or numbers overflow");
         double u = tt_uniform(w->seed, STREAM_SAMPLE, (uint64_t)i);
         tokens[i + 1] = tt_sample(logits, w->known > 0 && w->known < vocab ? w->known : vocab, &w->how, u, scratch);
         if (w->on_token) w->on_token(tokens[i + 1], w->arg);

@@ -2,20 +2,20 @@
 #include "core/train.h"
 
 /* As many batches as asked for, as far as the data has them. */
-static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, int64_t *batches)
+static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out, int64_t *batches)
 {
     int64_t samples = tt_data_samples(data, TT_VAL);
     *batches = c->val_batches > 0 ? c->val_batches : 1;
     if (samples > 0 && samples / c->batch_size < *batches) *batches = samples / c->batch_size;
     if (*batches > 0) return TT_OK;
     return tt_fail(TT_USAGE, "the validation data has %lld samples, less than one batch of %lld; use a smaller --batch-size or more "
-                   "data (--val-data, --val-fraction), or train without validation (--val-interval 0)", (long long)samples, (long long)c->batch_size);
+                   "data (--val-data, --val-fraction)%s", (long long)samples, (long long)c->batch_size, way_out);
 }
 
 tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data)
 {
     int64_t batches;
-    return count_batches(c, data, &batches);
+    return count_batches(c, data, ", or train without validation (--val-interval 0)", &batches);
 }
 
 static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data, int64_t batch)
@@ -31,7 +31,7 @@ tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *p, const struct
                       double *loss, int64_t *batches)
 {
     float sum = 0;
-    TT_TRY(count_batches(c, data, batches));
+    TT_TRY(count_batches(c, data, "", batches));
     TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
     for (int64_t i = 0; i < *batches; i++) TT_TRY(one_batch(e, p, c, data, i));
     TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));

@@ -102,11 +102,16 @@ static tt_status check_switches(const struct tt_json *j)
     return TT_OK;
 }
 
-/* A window as long as the longest sequence is none. */
+/* A window as long as the longest sequence is none. To transformers a Mistral that does not say has one of 4096, and may be
+ * longer than that where it does not say either. */
 static tt_status check_window(const struct tt_json *j, int64_t longest)
 {
     const struct tt_json *window = value_of(j, "sliding_window");
+    bool mistral = !strcmp(tt_json_string(j, "model_type", ""), "mistral");
     int64_t size;
+    if (mistral && !tt_json_get(j, "sliding_window") && (longest > 4096 || !value_of(j, "max_position_embeddings")))
+        return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which to a mistral is one of 4096 and this program does not "
+                       "compute; if the model has none, write \"sliding_window\": null");
     if (!window || (tt_json_as_int(window, 1, INT64_MAX, &size) && size >= longest)) return TT_OK;
     return refuse("sliding_window", shown(window), "every token sees all before it here");
 }
@@ -123,7 +128,10 @@ static tt_status read_rope(const struct tt_json *j, struct tt_config *c)
     const struct tt_json *scaling = value_of(j, "rope_scaling"), *newer = value_of(j, "rope_parameters");
     if (scaling) TT_TRY(check_rope_type(scaling, "rope_scaling"));
     if (newer) TT_TRY(check_rope_type(newer, "rope_parameters"));
-    const struct tt_json *theta = value_of(newer, "rope_theta");
+    const struct tt_json *theta = value_of(newer, "rope_theta"), *other = value_of(scaling, "rope_theta");
+    if (newer && scaling && (!theta != !other || (theta && theta->number != other->number)))
+        return refuse("rope_theta", "one value in rope_scaling and another in rope_parameters", "keep one of the two");
+    if (!theta) theta = other;
     if (!theta) theta = value_of(j, "rope_theta");
     c->rope_theta = theta ? (theta->type == TT_JSON_NUMBER ? theta->number : 0) : 10000;
     if (c->rope_theta >= 1 && c->rope_theta <= 1e12) return TT_OK;

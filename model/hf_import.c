@@ -1,4 +1,5 @@
 /* A folder of transformers into a parameter arena. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,10 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
         tt_hf_name(p->name, m->bare, name, sizeof name);
         const struct tt_tensor *t = find(m, name, &file);
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
+        for (int64_t j = 0; j < p->count; j++)
+            if (!isfinite(w[p->offset + j]))
+                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; a model with such weights computes nothing", m->dir, name,
+                               (double)w[p->offset + j]);
         if (rotary) TT_TRY(tt_hf_turn_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
     }
     return TT_OK;

@@ -39,6 +39,8 @@ cd ../elsewhere || exit 1
 expect 0 "loss" "$TT" eval ../home/runs/text --json
 [ "$(sed 's/.*"loss"://; s/,.*//' ../out)" = "$(sed 's/.*"loss"://; s/,.*//' ../here)" ] || fail "another loss from another folder"
 expect 0 "perplexity" "$TT" eval ../home/runs/tokens
+expect 2 "less than one batch" "$TT" eval ../home/runs/tokens --batch-size 1000
+grep -q -- "--val-interval" ../err && fail "eval proposes an option that it does not have"
 expect 0 "resume" "$TT" train --resume ../home/runs/tokens --num-steps 5 --out on
 mv ../home ../moved
 cd ../moved || exit 1
@@ -73,6 +75,7 @@ expect 2 "no checkpoint" "$TT" train --resume nowhere --out never
 expect 2 "no checkpoint" "$TT" eval folder
 expect 2 "no checkpoint" "$TT" generate missing
 expect 2 "less than one batch" "$TT" train $tiny --data $text --batch-size 1000 --out never
+grep -q -- "--val-interval 0" "$dir/err" || fail "train: not said that it can go without validation"
 expect 1 "cut off" "$TT" train --data cut.bin --out never
 expect 1 "cut off" "$TT" data --inspect cut.bin
 expect 1 "cut.json" "$TT" train --data $text --tokenizer cut.json --out never

@@ -57,6 +57,9 @@ expect 2 "Name its folder" "$TT" import --out new
 sed 's/"rope_scaling": null/"rope_scaling": {"rope_type": "llama3"}/' hf-bpe/config.json >c && mkdir odd && cp hf-bpe/model.safetensors odd &&
     mv c odd/config.json
 expect 2 "llama3" "$TT" import odd --out new
+mkdir nan && cp hf-bpe/config.json hf-bpe/model.safetensors nan
+printf '\0\0\300\177' | dd of=nan/model.safetensors bs=1 seek=$(($(wc -c <nan/model.safetensors) - 4)) conv=notrunc 2>/dev/null
+expect 1 "holds nan" "$TT" import nan --out new
 [ -e new ] && fail "what was refused left something behind"
 
 # training goes on from what was imported
@@ -68,6 +71,9 @@ for f in gqa_tied_fp32 mha_untied_bf16_sharded mqa_untied_fp16; do
     expect 0 "note    no tokenizer" "$TT" import "$root/tests/fixtures/hf/$f" --out fixture-$f
     expect 0 "resume" "$TT" train --resume fixture-$f --data random --num-steps 3 --out fixture-on-$f
     expect 0 "3" "$TT" generate fixture-$f --prompt "3 4" --max-tokens 3
+    expect 2 "token numbers below" "$TT" generate fixture-$f --prompt "words"
+    example=$(sed -n 's/.*like "\(.*\)".*/\1/p' err)
+    expect 0 "tokens/s" "$TT" generate fixture-$f --prompt "$example" --max-tokens 1
     expect 2 "has no tokenizer" "$TT" train --resume fixture-$f --data text.txt --num-steps 3 --out never
     expect 2 "has no tokenizer" "$TT" eval fixture-$f --data text.txt
 done

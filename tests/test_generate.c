@@ -1,5 +1,6 @@
 /* Generation: the cache gives the logits of computing everything anew, at every position, in every version; and sampling
  * draws what it says. */
+#include "cli/sampling.h"
 #include "core/sample.h"
 #include "model/generate.h"
 #include "tests/model_fixture.h"
@@ -68,12 +69,28 @@ static void sampling_cuts(void)
     CHECK(counts[1] == 20000, "one candidate is left");
 }
 
+static void weights_that_are_none_are_named(void)
+{
+    struct tt_config c = tiny_config();
+    struct tt_session s;
+    int32_t prompt = 3, tokens[3];
+    struct tt_continuation what = {.prompt = &prompt, .prompt_count = 1, .max_tokens = 2, .how = {0, 0, 1}};
+    CHECK_OK(tt_session_open(&s, &backend, &c, 0));
+    float *weights = calloc((size_t)s.model->params.total, sizeof *weights);
+    weights[3 * c.hidden_dim] = NAN; /* in the embedding of the prompt */
+    CHECK_OK(tt_session_set_weights(&s, weights));
+    CHECK_FAILS(tt_continue(&s, &what, tokens), "not finite");
+    free(weights);
+    tt_session_close(&s);
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     TEST(cached_equals_uncached);
     TEST(sampling_follows_the_softmax);
     TEST(sampling_cuts);
+    TEST(weights_that_are_none_are_named);
     tt_backend_close(&backend);
     return test_end();
 }

@@ -217,10 +217,20 @@ static void configs(void)
         read_config("\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 1e6}, \"rope_theta\": 1", &c));
     CHECK(c.rope_theta == 1e6);
     CHECK_OK(read_config("\"model_type\": \"mistral\", \"sliding_window\": 4096", &c));
+    CHECK_OK(read_config("\"model_type\": \"mistral\", \"sliding_window\": null", &c));
+    CHECK_OK(read_config("\"model_type\": \"mistral\", \"max_position_embeddings\": 4096", &c));
+    CHECK_OK(read_config("\"rope_scaling\": {\"rope_type\": \"default\", \"rope_theta\": 55}, \"rope_theta\": 2", &c));
+    CHECK(c.rope_theta == 55);
+    CHECK_OK(read_config("\"rope_scaling\": {\"rope_type\": \"default\"}, \"rope_theta\": 2", &c));
+    CHECK(c.rope_theta == 2);
 
     static const char *const refused[][2] = {
         {"\"model_type\": \"gpt2\"", "gpt2"},
         {"\"model_type\": \"mistral\", \"sliding_window\": 1024", "sliding_window"},
+        {"\"model_type\": \"mistral\"", "\"sliding_window\": null"},
+        {"\"model_type\": \"mistral\", \"max_position_embeddings\": 8192", "one of 4096"},
+        {"\"rope_scaling\": {\"rope_theta\": 99}, \"rope_parameters\": {\"rope_theta\": 20}", "keep one of the two"},
+        {"\"rope_scaling\": {\"type\": \"default\"}, \"rope_parameters\": {\"rope_theta\": 20}", "keep one of the two"},
         {"\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0}", "llama3"},
         {"\"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.0}", "linear"},
         {"\"rope_parameters\": {\"rope_type\": \"yarn\", \"rope_theta\": 1e4}", "yarn"},

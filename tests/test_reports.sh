@@ -44,6 +44,15 @@ wait $pid
 says "^stop +[0-9]+ steps in "
 says "^saved +e/step-"
 grep -q "Go on with: tt train --resume auto --out e" err || fail "interrupted: not said how to go on"
+"$TT" train $tiny --num-steps 2 --val-interval 0 --out f --tensorboard board >out 2>err || fail "train with a board"
+says "^next .*--resume auto --out f --num-steps 4 --tensorboard board"
+if command -v python3 >/dev/null && [ -d /proc/self ]; then
+    memory() { sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p' "$1"; }
+    python3 -c 'import subprocess, sys; x = bytearray(1 << 29); sys.exit(subprocess.run(sys.argv[1:]).returncode)' \
+        "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out g >large 2>err || fail "train from a large program"
+    "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out h >out 2>err || fail "json"
+    [ "$(memory large)" -lt $(($(memory out) + (1 << 28))) ] || fail "peak memory $(memory large) is that of the program that started it"
+fi
 [ "$failed" = 0 ] && echo "ok   summaries"
 
 exit "$failed"
