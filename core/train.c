@@ -91,8 +91,11 @@ static tt_status note_gradients(struct loop *l, int64_t step)
 
 static tt_status not_finite(const struct loop *l)
 {
-    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied and nothing was saved "
-                   "after it. Lower --learning-rate, or go on past such steps with --on-nan skip", (long long)l->meter.bad_step);
+    bool first = l->meter.bad_step == l->first + 1; /* no update of this run came before */
+    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied and nothing was saved after it. %s",
+                   (long long)l->meter.bad_step,
+                   first ? "It is the first step of this run, so look at what it began with: weights (tt eval), --init-std, --precision"
+                         : "Lower --learning-rate, or go on past such steps with --on-nan skip");
 }
 
 static bool gone_bad(const struct loop *l) { return l->meter.bad_step && l->c->on_nan == TT_NAN_STOP; }

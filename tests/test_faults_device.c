@@ -204,6 +204,22 @@ static void an_overflow_in_fp16_is_no_nan(void)
     }
 }
 
+/* Before the first step of a run there was no update that could be too large. */
+static void advice_fits_the_step(void)
+{
+    struct faulty f;
+    struct tt_train_result r;
+    for (int bad = 1; bad <= 2; bad++) {
+        struct tt_backend b = faulty_wrap(&f, real);
+        struct tt_config c = run_config(name_of("advice", bad, 0)), loop = c;
+        f.bad_step = bad;
+        f.overflow = true;
+        tt_status st = run(&f, &b, &c, &loop, &r);
+        CHECK(st && strstr(st->text, bad == 1 ? "what it began with" : "Lower --learning-rate"), "%s", st ? st->text : "went on");
+        tt_status_free(st);
+    }
+}
+
 int main(void)
 {
     CHECK(mkdtemp(root) != NULL, "no folder for the test");
@@ -213,6 +229,7 @@ int main(void)
     TEST(a_nan_changes_no_weight);
     TEST(a_nan_can_be_skipped);
     TEST(an_overflow_in_fp16_is_no_nan);
+    TEST(advice_fits_the_step);
     tt_backend_close(&real);
     CHECK_OK(tt_remove_tree(root));
     return test_end();
