@@ -55,11 +55,12 @@ void tt_plan_free(struct tt_plan *p)
 
 static bool grow(struct tt_plan *p, void **array, int count, int *cap, size_t size)
 {
+    if (p->status) return false; /* what has failed need not be built to its end */
     if (count < *cap) return true;
     int more = *cap ? 2 * *cap : 256;
     void *bigger = realloc(*array, (size_t)more * size);
     if (!bigger) {
-        if (!p->status) p->status = tt_fail(TT_FAILED, "out of memory for a plan of %d operations", p->count);
+        p->status = tt_fail(TT_FAILED, "out of memory for a plan of %d operations", p->count);
         return false;
     }
     *array = bigger;
@@ -80,12 +81,12 @@ static bool addressable(struct tt_plan *p, const char *name, size_t bytes)
 
 void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
 {
-    if (!addressable(p, name, bytes)) bytes = 0;
+    if (!addressable(p, name, bytes)) return NULL;
     if (!grow(p, (void **)&p->buffers, p->buffer_count, &p->buffer_cap, sizeof *p->buffers)) return NULL;
     int id = p->buffer_count++;
     int twin = p->micro ? id - p->micro_begin : -1;
     if (twin >= p->micro_buffers || (twin >= 0 && p->buffers[twin].bytes != bytes)) {
-        if (!p->status) p->status = tt_fail(TT_FAILED, "plan: micro-batch %d asks for other buffers than the first", p->micro);
+        p->status = tt_fail(TT_FAILED, "plan: micro-batch %d asks for other buffers than the first", p->micro);
         twin = -1;
     }
     p->buffers[id] = (struct tt_buffer){.name = name, .bytes = bytes, .first = -1, .last = -1, .layer = p->layer, .twin = twin};
@@ -94,7 +95,7 @@ void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
 
 void *tt_plan_external(struct tt_plan *p, enum tt_external x, size_t bytes)
 {
-    if (!addressable(p, tt_external_name(x), bytes)) bytes = 0;
+    if (!addressable(p, tt_external_name(x), bytes)) return NULL;
     if (bytes > p->external_bytes[x]) p->external_bytes[x] = bytes;
     return provisional(-1 - (int)x);
 }

@@ -2,6 +2,7 @@
 # tt exercise as a learner and an instructor type it: right answers, wrong ones, and what is refused. The right answers are read
 # from the files a learner reads, not from the checker.
 set -u
+. tests/device.sh
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export LC_ALL=C OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$PWD/exercises
@@ -29,8 +30,7 @@ marked() { grep -qE "^  $1 +$2 " out || fail "$2 is not $1"; }
 answer() { sed -i "s|^  $2: .*|  $2: $3|" "$1/worksheet.yaml"; }
 passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 
-"$TT" profile $tiny $quick --out nothing >out 2>err
-[ $? = 3 ] && { cat err; exit 77; }
+"$TT" profile $tiny $quick --out nothing >out 2>err || fail "profile"
 
 expect 0 "Baseline analysis" "$TT" exercise
 expect 0 "questions" "$TT" exercise list

@@ -35,7 +35,7 @@ for key in '"step":20' '"steps":20' '"tokens":1280' '"loss":[0-9]' '"val_loss":[
 done
 
 # ---- an interrupted run ends with its numbers as well ----
-"$TT" train $tiny --num-steps 1000000 --val-interval 0 --log-interval 5 --out e >out 2>err &
+"$TT" train $tiny --num-steps 1000000 --val-interval 0 --log-interval 5 --out e --tensorboard board >out 2>err &
 pid=$!
 for _ in $(seq 200); do grep -q step e/metrics.jsonl 2>/dev/null && break; sleep 0.05; done
 kill -INT $pid
@@ -43,9 +43,9 @@ wait $pid
 [ $? = 130 ] || fail "interrupted: another exit code"
 says "^stop +[0-9]+ steps in "
 says "^saved +e/step-"
-grep -q "Go on with: tt train --resume auto --out e" err || fail "interrupted: not said how to go on"
-"$TT" train $tiny --num-steps 2 --val-interval 0 --out f --tensorboard board >out 2>err || fail "train with a board"
-says "^next .*--resume auto --out f --num-steps 4 --tensorboard board"
+grep -q "Go on with: tt train --resume auto --out e --tensorboard board" err || fail "interrupted: not said how to go on"
+"$TT" train $tiny --num-steps 2 --val-interval 0 --out f --tensorboard other >out 2>err || fail "train with a board"
+says "^next .*--resume auto --out f --num-steps 4 --tensorboard other"
 if command -v python3 >/dev/null && [ -d /proc/self ]; then
     memory() { sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p' "$1"; }
     python3 -c 'import subprocess, sys; x = bytearray(1 << 29); sys.exit(subprocess.run(sys.argv[1:]).returncode)' \

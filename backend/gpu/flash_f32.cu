@@ -1,10 +1,10 @@
 /* Causal attention without S×S in float32, forward and backward, without matrix tiles.
  *
  * A block is 16 threads wide and THREADS/16 high. Of a product whose result has R rows and C columns, thread (x, y) has
- * rows y, y + high, … and columns in runs of V: (x + 16·j)·V. Operands come from shared memory four floats at a time,
- * and that bounds the speed: R + C reads for R·C products, fewest when a thread's part is a square. So the scores of a
- * tall tile see the block 8 threads wide; they go through shared memory between the two products anyway. The names, and
- * the two sides of the backward, are those of flash_backward.h. */
+ * rows y, y + high, … and columns in runs of V: (x + 16·j)·V. Operands come from shared memory four floats at a time:
+ * R + C reads for R·C products, fewest when a thread's part is a square. So the scores of a tall tile see the block 8
+ * threads wide; they go through shared memory between the two products anyway. The names, and the two sides of the
+ * backward, are those of flash_backward.h. */
 #include "backend/gpu/flash.h"
 
 enum { ACROSS = 16, THREADS = GPU_FULL_BLOCK, HIGH = THREADS / ACROSS };
