@@ -18,23 +18,29 @@
 /* One per run, in device memory: everything that changes from step to step and that a captured step must see. */
 struct tt_state {
     int64_t step;       /* steps begun; 1 during the first */
+    int64_t skipped;    /* of them, those that changed nothing */
     int32_t slot;       /* which part of the token buffer this step reads */
     int32_t apply;      /* 0 when loss or gradients are not finite: the optimiser then changes nothing */
+    int32_t overflowed; /* not finite at a loss scale that can be lowered: no fault, but the search for the largest */
+    int32_t stops;      /* 1: a step that is not finite otherwise stops the run */
+    int32_t stopped;    /* 1: one has. The host learns of it later; until then no step changes anything */
     float lr;           /* learning rate of this step */
-    float bias1, bias2; /* 1 - beta^step */
+    float bias1, bias2; /* 1 - beta^updates, counting this step and those before it that were applied */
     float loss;         /* mean loss of this step, summed over its micro-batches */
     float grad_norm;    /* before clipping */
     float clip;         /* factor on every gradient: clipping and the inverse loss scale */
-    float loss_scale;   /* fp16 only; 1 otherwise */
+    float loss_scale;   /* fp16 only; 1 otherwise. From clip_scale on it is the next step's */
+    float used_scale;   /* this step's, when it has come to clip_scale */
     int32_t good;       /* steps since the loss scale last changed */
-    int32_t skipped;    /* steps that changed nothing, so far */
 };
+
+#define TT_LOSS_SCALE_MAX 16777216.0f /* 2^24; the least is 1 */
 
 /* One entry of the ring that the host reads late. */
 struct tt_metrics {
-    int64_t step;
-    float loss, grad_norm, lr, loss_scale;
-    int32_t apply, skipped;
+    int64_t step, skipped;
+    float loss, grad_norm, lr, loss_scale; /* all of them what the step was computed with */
+    int32_t apply, overflowed;
 };
 
 enum tt_decay { TT_DECAY_CONSTANT, TT_DECAY_LINEAR, TT_DECAY_COSINE };
@@ -46,7 +52,9 @@ struct tt_schedule {
 };
 
 /* step += 1; slot = (step-1) % slots; lr from the schedule: peak·step/warmup while step <= warmup, then from peak to
- * floor over the remaining steps, reached at step == total, constant beyond; bias1, bias2; loss = 0; apply = 1. */
+ * floor over the remaining steps, reached at step == total, constant beyond; loss = 0; apply = 1. The schedule goes by
+ * steps, skipped or not, so that it ends with the run; bias1 and bias2 are those of update step - skipped, since the
+ * moments have seen no other. */
 struct tt_step_begin_args {
     enum tt_dtype dtype;
     struct tt_state *state;
@@ -56,9 +64,12 @@ struct tt_step_begin_args {
 };
 
 /* grad_norm = sqrt(sum of partial[0..count)) / loss_scale; apply = loss and norm are finite; clip = min(1, max_norm /
- * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply. Then, with grow_after > 0, the next
- * step's loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches grow_after, twice
- * (at most 2^24) and good = 0. */
+ * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply; used_scale = loss_scale; overflowed
+ * when the loss is finite, the norm is not, grow_after > 0 and loss_scale > 1. Then, with grow_after > 0, the next step's
+ * loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches grow_after, twice (at
+ * most TT_LOSS_SCALE_MAX) and good = 0.
+ * With stops, a step that is neither finite nor overflowed sets stopped. From then on, with that step, apply and clip are
+ * 0, and skipped, loss_scale and good stay what they were: all that a checkpoint holds is as after the step before. */
 struct tt_clip_scale_args {
     enum tt_dtype dtype;
     struct tt_state *state;
@@ -386,6 +397,8 @@ struct tt_causal_softmax_backward_args {
 /* ---- attention without S×S ----
  * q, k, v are views of T rows with distance ld (one packed qkv, usually), o has T rows of H·D. Query head h uses
  * key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k). */
+
+enum { TT_GPU_FLASH_HEAD = 256 }; /* the largest head of the GPUs' kernels */
 
 /* Queries of a head that meet keys at a time; 0: as the device likes. The tiles of a GPU are compiled in: there it is 0. */
 struct tt_flash_tile {

@@ -7,7 +7,7 @@
 #ifndef TT_STATUS_H
 #define TT_STATUS_H
 
-/* Also the exit codes of `tt`, but for the last. */
+/* Also the exit codes of `tt`; those from 1000 on are for callers inside and end as TT_FAILED. */
 enum tt_code {
     TT_FAILED = 1,    /* asked rightly, but it could not be done: a damaged file, no permission, space or memory */
     TT_USAGE = 2,     /* asked wrongly, and nothing was written: an option, a value, a configuration, a name of something
@@ -18,6 +18,7 @@ enum tt_code {
     TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings; `tt exercise check`: not all is right yet */
     TT_INTERRUPTED = 130, /* stopped by a signal after saving */
     TT_UNSUPPORTED = 1000, /* this backend does not offer that; the caller has another way */
+    TT_DAMAGED = 1001,     /* a file was read, and is not what was once written */
 };
 
 struct tt_error {

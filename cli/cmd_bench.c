@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/state.h"
 #include "core/step.h"
 #include "profiling/ceiling.h"
 #include "profiling/stats.h"
@@ -22,10 +23,12 @@ struct row {
     double *times;               /* of the steps, `repeats` of them */
     double memory;               /* peak bytes through the backend */
     int operations;
+    int64_t refused_head; /* too large for the device's flash attention, so that the fused one ran; 0: none was */
 };
 
 struct bench {
     const struct tt_options *o;
+    struct tt_options trial; /* those of one size and version */
     struct tt_backend backend;
     struct tt_event_s **events; /* repeats + 1 */
     double *times; /* of all rows */
@@ -55,7 +58,7 @@ static tt_status check_finite(struct tt_session *s, const struct row *r)
 {
     struct tt_state state;
     TT_TRY(tt_engine_download(&s->engine, TT_X_STATE, 0, &state, sizeof state));
-    bool may_skip = s->model->config.precision == TT_PREC_FP16; /* until the loss scale fits */
+    bool may_skip = tt_scales_loss(s->model->config.precision); /* until the loss scale fits */
     if (isfinite(state.loss) && state.loss > 0 && (state.skipped == 0 || may_skip)) return TT_OK;
     return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", r->size, r->version, (double)state.loss);
 }
@@ -63,12 +66,10 @@ static tt_status check_finite(struct tt_session *s, const struct row *r)
 static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)
 {
     struct tt_device_info info;
-    struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
     int n = (int)b->o->c.repeats;
     b->backend.ops->reset_peak(b->backend.self);
     TT_TRY(tt_session_open(s, &b->backend, c, TT_USE_TRAIN));
     TT_TRY(tt_session_init_weights(s));
-    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     struct tt_data *data;
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = tt_upload_tokens(s, data);
@@ -86,14 +87,16 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     r->flops = tt_model_step_flops(s->model);
     r->memory = (double)info.memory_peak;
     r->operations = s->step->count;
+    r->refused_head = s->model->flash_refused ? s->model->head_dim : 0;
     r->median = tt_quantile(r->times, n, 0.5);
     r->p95 = tt_quantile(r->times, n, 0.95);
     r->fastest = tt_quantile(r->times, n, 0);
     return TT_OK;
 }
 
-static tt_status options_of(const struct bench *b, const char *size, const char *version, struct tt_options *o)
+static tt_status choose(struct bench *b, const char *size, const char *version)
 {
+    struct tt_options *o = &b->trial;
     *o = *b->o;
     TT_TRY(tt_options_apply_preset(o, size));
     for (int v = 0; v < TT_VERSIONS; v++)
@@ -103,19 +106,19 @@ static tt_status options_of(const struct bench *b, const char *size, const char 
 
 static tt_status one(struct bench *b, const char *size, const char *version)
 {
-    struct tt_options o;
+    struct tt_options *o = &b->trial;
     struct row *r = &b->rows[b->count];
     struct tt_session s = {0};
     snprintf(r->size, sizeof r->size, "%s", size);
     snprintf(r->version, sizeof r->version, "%s", version);
-    TT_TRY(options_of(b, size, version, &o));
-    TT_TRY(tt_take_vocabulary(&o));
-    TT_TRY(tt_config_check(&o.c));
-    r->config = o.c;
-    r->times = b->times + (size_t)b->count * (size_t)o.c.repeats;
-    if (!o.c.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[Ktiming %s %s", size, version);
-    tt_status st = measure(b, &s, &o.c, r);
-    if (!o.c.quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    TT_TRY(choose(b, size, version));
+    TT_TRY(tt_take_vocabulary(o));
+    TT_TRY(tt_config_check(&o->c));
+    r->config = o->c;
+    r->times = b->times + (size_t)b->count * (size_t)o->c.repeats;
+    if (!o->c.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[Ktiming %s %s", size, version);
+    tt_status st = measure(b, &s, &o->c, r);
+    if (!o->c.quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
     tt_session_close(&s);
     if (!st) b->count++;
     return st;
@@ -154,16 +157,12 @@ static void print_row(const struct bench *b, const struct row *r)
     char sheet[16] = "n/a";
     double rate = r->flops / r->median;
     if (b->datasheet > 0) snprintf(sheet, sizeof sheet, "%.1f", 100 * rate / b->datasheet);
-    printf("%-7s %-9s %10.2f %10.2f %10.2f %9.0f %9.3f %6.1f %6s %9.1f %8d\n", r->size, r->version, 1e3 * r->median, 1e3 * r->p95,
+    printf("%-7s %-9s %10.2f %10.2f %10.2f %9.0f %9.3f %6.1f %6s %9.1f %8d", r->size, r->version, 1e3 * r->median, 1e3 * r->p95,
            r->samples / r->median, r->tokens / r->median, rate / 1e12, 100 * rate / b->ceiling, sheet, r->memory / 0x1p20,
            r->operations);
+    if (r->refused_head) printf("  fused attention: heads of %lld", (long long)r->refused_head);
+    putchar('\n');
     fflush(stdout);
-}
-
-static tt_status check_one(struct bench *b, const char *size, const char *version)
-{
-    struct tt_options o;
-    return options_of(b, size, version, &o);
 }
 
 static tt_status time_one(struct bench *b, const char *size, const char *version)
@@ -210,6 +209,7 @@ static void put_row(struct tt_json_writer *w, const struct bench *b, const struc
     tt_json_begin(w, NULL, '{');
     tt_json_put_string(w, "size", r->size);
     tt_json_put_string(w, "version", r->version);
+    tt_json_put_bool(w, "flash_refused", r->refused_head > 0);
     tt_json_put_number(w, "median_ms", 1e3 * r->median);
     tt_json_put_number(w, "p95_ms", 1e3 * r->p95);
     tt_json_put_number(w, "min_ms", 1e3 * r->fastest);
@@ -281,16 +281,19 @@ static tt_status open_bench(struct bench *b)
 
 tt_status tt_cmd_bench(const struct tt_options *o)
 {
-    struct bench b = {.o = o};
-    tt_status st = each(&b, check_one); /* better now than after the first rows */
-    if (!st) st = open_bench(&b);
-    if (!st) st = run_all(&b);
-    if (!st) st = write_json(&b);
-    for (int64_t i = 0; b.events && i <= o->c.repeats; i++)
-        if (b.events[i]) b.backend.ops->event_destroy(b.backend.self, b.events[i]);
-    if (b.backend.ops) tt_backend_close(&b.backend);
-    free(b.rows);
-    free(b.times);
-    free(b.events);
+    struct bench *b = calloc(1, sizeof *b);
+    if (!b) return tt_fail(TT_FAILED, "out of memory");
+    b->o = o;
+    tt_status st = each(b, choose); /* better refused now than after the first rows */
+    if (!st) st = open_bench(b);
+    if (!st) st = run_all(b);
+    if (!st) st = write_json(b);
+    for (int64_t i = 0; b->events && i <= o->c.repeats; i++)
+        if (b->events[i]) b->backend.ops->event_destroy(b->backend.self, b->events[i]);
+    if (b->backend.ops) tt_backend_close(&b->backend);
+    free(b->rows);
+    free(b->times);
+    free(b->events);
+    free(b);
     return st;
 }

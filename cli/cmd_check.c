@@ -9,17 +9,21 @@
 #include "cli/common.h"
 #include "core/fault.h"
 #include "core/json.h"
+#include "core/state.h"
 #include "core/step.h"
 #include "profiling/grads.h"
 
 struct audit {
+    struct tt_options o;
     const struct tt_config *c;
+    struct tt_config trial; /* that of the version that runs */
     struct tt_backend backend, plain; /* plain: without --own-kernel, for what it is compared with */
     struct tt_grads grads, other;
     bool compares;
     double tolerance;
     double floor; /* differences are not taken against a smaller norm */
     int missing, different;
+    char note[160]; /* what one of the two does not compute as asked for */
 };
 
 /* What rounding alone may do to a gradient, as a part of its norm. */
@@ -39,7 +43,7 @@ static tt_status first_applied_step(struct tt_session *s, struct tt_metrics *met
     for (int i = 0; i < MOST && !metrics->apply && !st; i++) {
         st = tt_step(&stepper);
         if (!st) st = tt_engine_download(&s->engine, TT_X_RING, (size_t)i * sizeof *metrics, metrics, sizeof *metrics);
-        if (s->model->config.precision != TT_PREC_FP16) break;
+        if (!tt_scales_loss(s->model->config.precision)) break;
     }
     tt_stepper_close(&stepper);
     return st;
@@ -47,12 +51,10 @@ static tt_status first_applied_step(struct tt_session *s, struct tt_metrics *met
 
 static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, struct tt_grads *out)
 {
-    struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
     struct tt_metrics metrics;
     struct tt_data *data;
     TT_TRY(tt_session_open(s, backend, c, TT_USE_TRAIN));
     TT_TRY(tt_session_init_weights(s));
-    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = tt_upload_tokens(s, data);
     tt_data_close(data);
@@ -62,16 +64,18 @@ static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const
 
 static tt_status run_version(struct audit *a, enum tt_version version, struct tt_grads *out)
 {
-    struct tt_config c = *a->c;
+    struct tt_config *c = &a->trial;
     struct tt_session s = {0};
-    bool plain = out == &a->other && c.own_kernel[0];
-    c.version = version;
-    if (version != a->c->version) c.fuse[0] = 0; /* the other version as it is */
-    if (out == &a->other) c.fault[0] = c.own_kernel[0] = c.flash_tile[0] = 0; /* and nothing foreign in it */
-    tt_fault_configure(&c);
-    tt_status st = tt_config_check(&c);
-    if (!st && plain) st = tt_open_backend(&c, &a->plain);
-    if (!st) st = step_of(&s, plain ? &a->plain : &a->backend, &c, out);
+    *c = *a->c;
+    bool plain = out == &a->other && c->own_kernel[0];
+    c->version = version;
+    if (version != a->c->version) c->fuse[0] = 0; /* the other version as it is */
+    if (out == &a->other) c->fault[0] = c->own_kernel[0] = c->flash_tile[0] = 0; /* and nothing foreign in it */
+    tt_fault_configure(c);
+    tt_status st = tt_config_check(c);
+    if (!st && plain) st = tt_open_backend(c, &a->plain);
+    if (!st) st = step_of(&s, plain ? &a->plain : &a->backend, c, out);
+    if (!st && !a->note[0]) tt_model_note(s.model, a->note);
     tt_session_close(&s);
     return st;
 }
@@ -127,6 +131,7 @@ static void print_table(const struct audit *a)
 
 static void print_summary(const struct audit *a)
 {
+    if (a->note[0]) printf("note    %s\n", a->note);
     printf("loss    %.6f\n", a->grads.loss);
     printf("grads   %d of %d tensors have a gradient\n", a->grads.n - a->missing, a->grads.n);
     if (a->compares)
@@ -141,6 +146,7 @@ static tt_status print_json(const struct audit *a)
     tt_json_put_number(&w, "loss", a->grads.loss);
     tt_json_put_int(&w, "missing", a->missing);
     if (a->compares) tt_json_put_int(&w, "different", a->different);
+    tt_json_put_bool(&w, "flash_refused", a->note[0] != 0);
     tt_json_begin(&w, "tensors", '[');
     for (int i = 0; i < a->grads.n; i++) {
         const struct tt_grad *g = &a->grads.rows[i];
@@ -175,6 +181,8 @@ static tt_status verdict(const struct audit *a)
 static tt_status run(struct audit *a)
 {
     TT_TRY(tt_config_check(a->c));
+    TT_TRY(tt_take_vocabulary(&a->o));
+    TT_TRY(tt_config_check(a->c));
     if (a->c->out[0] && access(a->c->out, F_OK) == 0)
         return tt_fail(TT_USAGE, "--out %s exists; choose a new file", a->c->out);
     TT_TRY(tt_open_backend(a->c, &a->backend));
@@ -193,14 +201,16 @@ static tt_status run(struct audit *a)
 
 tt_status tt_cmd_check(const struct tt_options *o)
 {
-    struct tt_options mine = *o;
-    TT_TRY(tt_config_check(&mine.c));
-    TT_TRY(tt_take_vocabulary(&mine));
-    struct audit a = {.c = &mine.c, .tolerance = tolerance_of(&o->c)};
-    tt_status st = run(&a);
-    tt_grads_free(&a.grads);
-    tt_grads_free(&a.other);
-    if (a.plain.ops) tt_backend_close(&a.plain);
-    if (a.backend.ops) tt_backend_close(&a.backend);
+    struct audit *a = calloc(1, sizeof *a);
+    if (!a) return tt_fail(TT_FAILED, "out of memory");
+    a->o = *o;
+    a->c = &a->o.c;
+    a->tolerance = tolerance_of(&o->c);
+    tt_status st = run(a);
+    tt_grads_free(&a->grads);
+    tt_grads_free(&a->other);
+    if (a->plain.ops) tt_backend_close(&a->plain);
+    if (a->backend.ops) tt_backend_close(&a->backend);
+    free(a);
     return st;
 }

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
 #include "profiling/html.h"
 
 static tt_status write_text(const char *folder, const char *name, const struct tt_text *text)
@@ -14,8 +15,8 @@ static tt_status write_text(const char *folder, const char *name, const struct t
     return tt_file_replace(path, text->s, text->n);
 }
 
-static tt_status write_folder(const struct tt_comparison *c, const char *folder, const struct tt_text *text,
-                              const struct tt_text *json)
+static tt_status write_files(const struct tt_comparison *c, const char *folder, const struct tt_text *text,
+                             const struct tt_text *json)
 {
     char path[1200];
     TT_TRY(tt_folder_prepare(folder, "compare.json", "comparison"));
@@ -23,6 +24,16 @@ static tt_status write_folder(const struct tt_comparison *c, const char *folder,
     TT_TRY(write_text(folder, "compare.json", json));
     snprintf(path, sizeof path, "%s/compare.html", folder);
     return tt_compare_write_html(c, path);
+}
+
+static tt_status write_folder(const struct tt_comparison *c, const char *folder, const struct tt_text *text,
+                              const struct tt_text *json)
+{
+    int lock;
+    TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock));
+    tt_status st = write_files(c, folder, text, json);
+    tt_folder_unlock(&lock);
+    return st;
 }
 
 static tt_status show(const struct tt_comparison *c, const struct tt_config *config)

@@ -6,10 +6,12 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
 #include "core/json.h"
 #include "core/meter.h"
 #include "core/terminal.h"
 #include "core/token_file.h"
+#include "core/utf8.h"
 
 /* ---- making ---- */
 
@@ -84,19 +86,29 @@ static tt_status refuse_old_shards(const struct making *m)
     return tt_fail(TT_USAGE, "%s holds token files already; remove them, or choose another --out", m->c->out);
 }
 
-static tt_status make(struct making *m)
+static tt_status write_files(struct making *m)
 {
     char path[1200];
-    TT_TRY(refuse_old_shards(m));
-    TT_TRY(read_inputs(m));
-    TT_TRY(make_tokenizer(m));
-    TT_TRY(tt_tokenizer_encode(m->tokenizer, m->text.s, (int64_t)m->text.n, &m->tokens, &m->count));
     int64_t held_out = (int64_t)((double)m->count * m->c->val_fraction);
-    TT_TRY(tt_make_dirs(m->c->out));
     snprintf(path, sizeof path, "%s/tokenizer.json", m->c->out);
     TT_TRY(tt_tokenizer_save(m->tokenizer, path));
     TT_TRY(write_shards(m, "train", 0, m->count - held_out));
     return write_shards(m, "val", m->count - held_out, m->count);
+}
+
+static tt_status make(struct making *m)
+{
+    int lock;
+    TT_TRY(refuse_old_shards(m));
+    TT_TRY(read_inputs(m));
+    TT_TRY(make_tokenizer(m));
+    TT_TRY(tt_tokenizer_encode(m->tokenizer, m->text.s, (int64_t)m->text.n, &m->tokens, &m->count));
+    TT_TRY(tt_folder_lock(m->c->out, 0, &lock));
+    tt_status st = refuse_old_shards(m);
+    if (st) st->code = TT_FAILED; /* they were not there when the command began */
+    if (!st) st = write_files(m);
+    tt_folder_unlock(&lock);
+    return st;
 }
 
 static void report(const struct making *m)
@@ -176,13 +188,15 @@ static void print_frequent(const struct looking *l, const struct tt_tokenizer *t
         int32_t best = 0;
         for (int32_t i = 1; i <= l->largest; i++)
             if (l->counts[i] > l->counts[best]) best = i;
-        struct tt_text text = {0};
+        struct tt_text text = {0}, quoted = {0};
         if (t) tt_tokenizer_decode(t, &best, 1, &text);
+        if (text.s) tt_json_quote(&quoted, text.s, text.n);
         printf("%s%d", k ? ", " : "", best);
-        if (text.s) printf(" \"%s\"", strcmp(text.s, "\n") ? text.s : "\\n");
+        if (quoted.s) printf(" %s", quoted.s);
         printf(" %.1f %%", 100 * (double)l->counts[best] / (double)l->file.count);
         l->counts[best] = 0;
         tt_text_free(&text);
+        tt_text_free(&quoted);
     }
     putchar('\n');
 }
@@ -190,14 +204,16 @@ static void print_frequent(const struct looking *l, const struct tt_tokenizer *t
 static tt_status print_start(const struct looking *l, const struct tt_tokenizer *t)
 {
     int64_t n = l->file.count < 40 ? l->file.count : 40;
-    struct tt_text text = {0};
+    struct tt_text text = {0}, shown = {0};
     TT_TRY(tt_token_file_read(&l->file, 0, n, l->tokens));
     printf("begins      ");
     for (int64_t i = 0; i < n && !t; i++) printf("%d ", l->tokens[i]);
     if (t) tt_tokenizer_decode(t, l->tokens, n, &text);
-    for (size_t i = 0; i < text.n; i++) putchar(text.s[i] == '\n' ? ' ' : text.s[i]);
+    if (text.n) tt_utf8_put_text(&shown, text.s, text.n, l->file.count > n);
+    for (size_t i = 0; i < shown.n; i++) putchar(shown.s[i] == '\n' ? ' ' : shown.s[i]);
     putchar('\n');
     tt_text_free(&text);
+    tt_text_free(&shown);
     return TT_OK;
 }
 

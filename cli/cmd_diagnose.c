@@ -29,11 +29,13 @@ static tt_status choose_start(struct tt_diagnosis *d)
 static tt_status prepare(struct tt_diagnosis *d)
 {
     struct tt_config *c = d->c;
+    bool validates;
     TT_TRY(choose_start(d));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
     TT_TRY(tt_config_check(c));
-    if (c->val_interval > 0) TT_TRY(tt_evaluate_check(c, d->data));
+    TT_TRY(tt_check_validation(&d->o, d->data, &validates));
+    if (!validates) c->val_interval = 0;
     TT_TRY(tt_open_backend(c, &d->backend));
     return d->backend.ops->info(d->backend.self, &d->device);
 }

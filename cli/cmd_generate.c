@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/meter.h"
+#include "core/utf8.h"
 
 struct generation {
     struct tt_options o;
@@ -18,7 +19,8 @@ struct generation {
     struct tt_session session;
     int32_t *prompt, *tokens;
     int64_t prompt_count;
-    struct tt_text printed; /* continuation so far, to print only what is new */
+    struct tt_text text; /* of all tokens so far */
+    size_t shown;        /* bytes of it that are printed */
     int64_t count;
 };
 
@@ -85,25 +87,32 @@ static tt_status encode_prompt(struct generation *g)
     return g->prompt ? TT_OK : tt_fail(TT_FAILED, "out of memory");
 }
 
-/* Decodes all of it each time, since a token may end in the middle of a character; prints what has been added. */
+/* A token may end in the middle of a character, which then waits for the next one. */
+static void print_new(struct generation *g, bool more_follows)
+{
+    struct tt_text out = {0};
+    if (!g->text.n) return;
+    g->shown += tt_utf8_put_text(&out, g->text.s + g->shown, g->text.n - g->shown, more_follows);
+    if (out.n) fwrite(out.s, 1, out.n, stdout);
+    tt_text_free(&out);
+}
+
 static void print_token(int32_t token, void *arg)
 {
     struct generation *g = arg;
+    int64_t skip = is_builtin(g) ? 1 : 0, from = g->count ? g->prompt_count + g->count : skip;
     g->tokens[g->prompt_count + g->count++] = token;
     if (g->o.c.json) return;
-    if (!g->tokenizer) {
-        printf("%d ", token);
+    if (g->tokenizer) {
+        tt_tokenizer_decode(g->tokenizer, g->tokens + from, g->prompt_count + g->count - from, &g->text);
+        print_new(g, true);
     } else {
-        size_t before = g->printed.n;
-        g->printed.n = 0;
-        int64_t skip = is_builtin(g) ? 1 : 0;
-        tt_tokenizer_decode(g->tokenizer, g->tokens + skip, g->prompt_count - skip + g->count, &g->printed);
-        if (g->printed.n > before) fwrite(g->printed.s + before, 1, g->printed.n - before, stdout);
+        printf("%d ", token);
     }
     fflush(stdout);
 }
 
-static void print_json(const struct generation *g)
+static tt_status print_json(const struct generation *g)
 {
     struct tt_json_writer w = {0};
     struct tt_text text = {0};
@@ -111,15 +120,17 @@ static void print_json(const struct generation *g)
     if (g->tokenizer) tt_tokenizer_decode(g->tokenizer, g->tokens, n, &text);
     tt_json_begin(&w, NULL, '{');
     tt_json_put_string(&w, "checkpoint", g->checkpoint);
-    if (text.s) tt_json_put_string(&w, "text", text.s);
+    if (text.s) tt_json_put_text(&w, "text", text.s, text.n);
     tt_json_put_int(&w, "prompt_tokens", g->prompt_count);
     tt_json_begin(&w, "tokens", '[');
     for (int64_t i = 0; i < n; i++) tt_json_put_int(&w, NULL, g->tokens[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
+    tt_status st = tt_text_status(text.failed ? &text : &w.text);
+    if (!st) puts(w.text.s);
     tt_text_free(&w.text);
     tt_text_free(&text);
+    return st;
 }
 
 static tt_status run(struct generation *g)
@@ -146,10 +157,8 @@ static tt_status run(struct generation *g)
     tt_status st = tt_continue(&g->session, &what, out);
     free(out);
     TT_TRY(st);
-    if (c->json) {
-        print_json(g);
-        return TT_OK;
-    }
+    if (c->json) return print_json(g);
+    print_new(g, false);
     putchar('\n');
     fflush(stdout); /* before what goes to the other stream */
     if (!c->quiet) fprintf(stderr, "%lld tokens, %.0f tokens/s\n", (long long)g->count, (double)g->count / (tt_seconds() - start));
@@ -165,7 +174,7 @@ tt_status tt_cmd_generate(const struct tt_options *o)
     tt_session_close(&g->session);
     tt_tokenizer_free(g->tokenizer);
     if (g->backend.ops) tt_backend_close(&g->backend);
-    tt_text_free(&g->printed);
+    tt_text_free(&g->text);
     free(g->prompt);
     free(g->tokens);
     free(g->checkpoint);

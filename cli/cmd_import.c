@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
 #include "core/json.h"
 #include "model/hf.h"
 #include "model/params.h"
@@ -40,6 +41,7 @@ static tt_status refuse_old_run(const char *out)
     snprintf(path, sizeof path, "%s/metrics.jsonl", out);
     char *newest = NULL;
     tt_status st = tt_is_dir(out) ? tt_checkpoint_find(out, NULL, NULL, &newest) : TT_OK;
+    if (st && st->code != TT_DAMAGED) return st;
     bool used = st || newest || tt_is_file(path);
     tt_status_free(st);
     free(newest);
@@ -67,6 +69,18 @@ static tt_status convert(struct import *m)
     return m->zeros ? TT_OK : tt_fail(TT_FAILED, "out of memory for the state of the optimiser");
 }
 
+/* What was free when the command began may hold a run by now. */
+static tt_status save_in_folder(struct import *m, const struct tt_checkpoint *c)
+{
+    int lock;
+    TT_TRY(tt_folder_lock(m->c->out, 0, &lock));
+    tt_status st = refuse_old_run(m->c->out);
+    if (st) st->code = TT_FAILED;
+    if (!st) st = tt_checkpoint_save(m->c->out, c, 0);
+    tt_folder_unlock(&lock);
+    return st;
+}
+
 static tt_status save(struct import *m)
 {
     struct tt_checkpoint c = {.config = m->config.s,
@@ -76,7 +90,7 @@ static tt_status save(struct import *m)
                               .m = m->zeros,
                               .v = m->zeros};
     c.progress = (struct tt_progress){.seed = (uint64_t)m->train.c.seed, .best_val = INFINITY, .loss_scale = 1};
-    return tt_checkpoint_save(m->c->out, &c, 0);
+    return save_in_folder(m, &c);
 }
 
 static void print_text(const struct import *m)

@@ -215,6 +215,7 @@ static tt_status print_json(const struct info *n)
     tt_json_put_string(&w, "library", n->device.library);
     if (n->device.kernels[0]) tt_json_put_string(&w, "kernels", n->device.kernels);
     tt_json_put_int(&w, "parameters", tt_model_param_count(n->session.model));
+    tt_json_put_bool(&w, "flash_refused", n->session.model->flash_refused);
     tt_json_put_number(&w, "model_flops_per_step", tt_model_step_flops(n->session.model));
     put_cost(&w, "step", &n->cost.total);
     tt_json_begin(&w, "groups", '{');

@@ -10,6 +10,7 @@
 #include "cli/profile_with.h"
 #include "core/fault.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
 #include "profiling/advice.h"
 #include "profiling/measure.h"
 #include "profiling/profile_write.h"
@@ -100,6 +101,7 @@ static void print_head(const struct tt_profile *p)
     if (p->run.own_kernel[0])
         printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel, p->run.own_kernel_sha,
                p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
+    print_remark(p, tt_attention_remark);
     printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
            1e3 * fmax(0, s->gap_seconds), 100 * fmax(0, s->gap_fraction));
     print_remark(p, tt_gap_remark);
@@ -166,6 +168,16 @@ static void describe_earlier(const char *folder, char out[160])
     snprintf(out, 160, "note    an earlier profile was replaced%s%s%s%.8s", when[0] ? ": " : "", when, seal[0] ? ", seal " : "", seal);
 }
 
+static tt_status write_profile(const struct tt_profile *p, const char *folder, char earlier[160])
+{
+    int lock;
+    TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock));
+    describe_earlier(folder, earlier);
+    tt_status st = tt_profile_write(p, folder);
+    tt_folder_unlock(&lock);
+    return st;
+}
+
 static tt_status show(const struct tt_config *c, const struct tt_profile *p, const char *earlier)
 {
     if (c->json && earlier[0]) fprintf(stderr, "%s\n", earlier);
@@ -179,24 +191,50 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     return print_saved(c->out);
 }
 
+/* What is in the way may be the first half of another profile: then there is a whole one as soon as nobody writes. */
+static tt_status check_folder(const char *folder)
+{
+    int lock;
+    tt_status st = tt_profile_check_folder(folder);
+    if (!st || !tt_is_dir(folder)) return st;
+    tt_status_free(st);
+    TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock));
+    st = tt_profile_check_folder(folder);
+    tt_folder_unlock(&lock);
+    return st;
+}
+
+struct profiling {
+    struct tt_options o;   /* as given, with the data's vocabulary */
+    struct tt_config runs; /* with what a fault changes */
+    struct tt_profile profile;
+    char earlier[160];
+};
+
+static tt_status run(struct profiling *p)
+{
+    const char *out = p->o.c.out;
+    tt_fault_configure(&p->runs);
+    TT_TRY(tt_config_check(&p->runs));
+    TT_TRY(tt_take_vocabulary(&p->o));
+    p->runs.vocab_size = p->o.c.vocab_size;
+    TT_TRY(tt_config_check(&p->runs));
+    if (p->runs.with[0]) return tt_profile_with_tool(&p->o);
+    if (p->runs.bare) return tt_profile_bare(&p->runs);
+    TT_TRY(check_folder(out)); /* what is refused or stopped leaves none behind */
+    TT_TRY(measure(&p->runs, &p->profile));
+    TT_TRY(write_profile(&p->profile, out, p->earlier));
+    return show(&p->o.c, &p->profile, p->earlier);
+}
+
 tt_status tt_cmd_profile(const struct tt_options *o)
 {
-    struct tt_profile p = {0};
-    struct tt_options mine = *o;
-    struct tt_config c = o->c;
-    char earlier[160];
-    tt_fault_configure(&c);
-    TT_TRY(tt_config_check(&c));
-    TT_TRY(tt_take_vocabulary(&mine));
-    c.vocab_size = mine.c.vocab_size;
-    TT_TRY(tt_config_check(&c));
-    if (c.with[0]) return tt_profile_with_tool(&mine);
-    if (c.bare) return tt_profile_bare(&c);
-    TT_TRY(tt_profile_check_folder(c.out)); /* what is refused or stopped leaves none behind */
-    tt_status st = measure(&c, &p);
-    if (!st) describe_earlier(o->c.out, earlier);
-    if (!st) st = tt_profile_write(&p, o->c.out);
-    if (!st) st = show(&o->c, &p, earlier);
-    tt_profile_free(&p);
+    struct profiling *p = calloc(1, sizeof *p);
+    if (!p) return tt_fail(TT_FAILED, "out of memory");
+    p->o = *o;
+    p->runs = o->c;
+    tt_status st = run(p);
+    tt_profile_free(&p->profile);
+    free(p);
     return st;
 }

@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
+#include "core/markdown.h"
 #include "profiling/advice.h"
 #include "profiling/html.h"
 #include "profiling/import.h"
@@ -101,14 +103,6 @@ static void print(const struct tt_profile *p, const struct tt_profile *imported,
     printf("saved   %s/report.html\n", folder);
 }
 
-/* A cell of a Markdown table must not end early. */
-static void put_cell(struct tt_text *t, const char *text)
-{
-    tt_text_puts(t, " ");
-    for (; *text; text++) tt_text_printf(t, "%s%c", *text == '|' || *text == '\\' ? "\\" : "", *text);
-    tt_text_puts(t, " |");
-}
-
 /* What another profiler saw, after the summary of the profile. */
 static tt_status add_to_summary(const struct tt_profile *imported, const char *path)
 {
@@ -118,15 +112,19 @@ static tt_status add_to_summary(const struct tt_profile *imported, const char *p
     size_t n;
     TT_TRY(tt_file_read(path, LIMIT, &summary, &n));
     tt_headline(imported, line);
-    tt_text_printf(&t, "%s\n## What another profiler saw: %s\n\n%s\n\n", summary, imported->run.source, line);
-    tt_text_puts(&t, "| operator | group | a step | time | share % |\n|---|---|--:|--:|--:|\n");
+    tt_text_puts(&t, summary);
+    tt_text_puts(&t, "\n## What another profiler saw: ");
+    tt_md_text(&t, imported->run.source);
+    tt_text_printf(&t, "\n\n%s\n\n", line);
+    tt_md_head(&t, "operator|group|a step:|time:|share %:");
     for (int i = 0; i < imported->operators_count && i < SHOWN; i++) {
         const struct tt_profile_row *row = &imported->operators[i];
-        tt_text_puts(&t, "|");
-        put_cell(&t, row->name);
-        put_cell(&t, row->group);
-        tt_text_printf(&t, " %lld | %s | %.1f |\n", (long long)row->count, tt_si_time(row->seconds, time),
-                       100 * row->share);
+        tt_md_cell(&t, row->name);
+        tt_md_cell(&t, row->group);
+        tt_md_cellf(&t, "%lld", (long long)row->count);
+        tt_md_cell(&t, tt_si_time(row->seconds, time));
+        tt_md_cellf(&t, "%.1f", 100 * row->share);
+        tt_md_end(&t);
     }
     free(summary);
     tt_status st = tt_text_status(&t);
@@ -135,21 +133,27 @@ static tt_status add_to_summary(const struct tt_profile *imported, const char *p
     return st;
 }
 
-static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported,
-                              bool fresh)
+static tt_status write_files(const char *folder, const struct tt_profile *p, const struct tt_profile *imported, bool fresh)
 {
-    char folder[1024], path[1100];
-    choose_folder(r, folder);
-    if (fresh) TT_TRY(tt_profile_prepare(folder));
-    if (fresh)
-        TT_TRY(tt_profile_write(p, folder));
-    else
-        TT_TRY(tt_make_dirs(folder));
+    char path[1100];
+    if (fresh) TT_TRY(tt_profile_write(p, folder));
     snprintf(path, sizeof path, "%s/summary.md", folder);
     TT_TRY(tt_profile_write_summary(p, path));
     if (imported) TT_TRY(add_to_summary(imported, path));
     snprintf(path, sizeof path, "%s/report.html", folder);
     return tt_profile_write_html(p, imported, path);
+}
+
+static tt_status write_report(const struct report *r, const struct tt_profile *p, const struct tt_profile *imported,
+                              bool fresh)
+{
+    char folder[1024];
+    int lock;
+    choose_folder(r, folder);
+    TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock));
+    tt_status st = write_files(folder, p, imported, fresh);
+    tt_folder_unlock(&lock);
+    return st;
 }
 
 static tt_status run(struct report *r)

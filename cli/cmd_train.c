@@ -1,12 +1,10 @@
 /* tt train: a model from its first weights, or from a checkpoint, to num-steps; then what came of it. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "cli/summary.h"
 #include "core/fault.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
 #include "core/train.h"
 
 struct training {
@@ -25,6 +24,8 @@ struct training {
     struct tt_options before; /* those the resumed run had */
     bool other_data;          /* than the resumed run had */
     bool changed_data;        /* they have the same names */
+    bool validates;
+    struct tt_config loop;    /* what the loop is told: the options, but for what it need not say or do */
     char *origin;     /* of a new run's first weights; NULL: random ones */
     int lock;         /* open while this process owns the run's folder */
     struct tt_backend backend;
@@ -53,72 +54,53 @@ static tt_status set_aside(const char *out, bool wanted_to_resume)
     return TT_OK;
 }
 
-static void unlock_folder(struct training *t)
-{
-    if (t->lock >= 0) close(t->lock);
-    t->lock = -1;
-}
-
-static bool same_folder(int fd, const char *path)
-{
-    struct stat opened, named;
-    return !fstat(fd, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
-
-/* The lock is on the folder itself, so that a killed process leaves none. Another run may move the folder aside between
- * its opening and its locking; then the one that now has the name is the one to lock. */
-static tt_status lock_folder(struct training *t)
-{
-    const char *out = t->c->out;
-    for (int attempt = 0; attempt < 10; attempt++) {
-        TT_TRY(tt_make_dirs(out));
-        t->lock = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (t->lock < 0 && errno != ENOENT) return tt_fail(TT_FAILED, "%s: %s", out, strerror(errno));
-        bool taken = t->lock >= 0 && flock(t->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; /* some cannot lock at all */
-        if (taken) break;
-        if (t->lock >= 0 && same_folder(t->lock, out)) return TT_OK;
-        unlock_folder(t);
-    }
-    return tt_fail(TT_FAILED, "%s: another tt is training there; wait for it, or choose another --out", out);
-}
-
 static tt_status writable(const char *dir)
 {
     if (access(dir, W_OK) == 0) return TT_OK;
     return tt_fail(TT_FAILED, "%s: %s; choose another --out, or --out \"\" to write nothing", dir, strerror(errno));
 }
 
-static bool holds_a_run(const char *out)
+static tt_status look_for_a_run(const char *out, bool *found)
 {
     DIR *d = opendir(out);
-    bool found = false;
-    for (struct dirent *e; d && !found && (e = readdir(d));)
-        found = !strcmp(e->d_name, "metrics.jsonl") || !strncmp(e->d_name, "step-", 5);
-    if (d) closedir(d);
-    return found;
+    *found = false;
+    if (!d) return tt_file_error(errno, "read", out);
+    errno = 0;
+    for (struct dirent *e; !*found && (e = readdir(d)); errno = 0)
+        *found = !strcmp(e->d_name, "metrics.jsonl") || !strncmp(e->d_name, "step-", 5);
+    tt_status st = *found || !errno ? TT_OK : tt_file_error(errno, "read", out);
+    closedir(d);
+    return st;
 }
 
 /* The checkpoint to go on from lies in the folder of this run, and not in another's. */
-static bool continues_here(const struct training *t)
+static tt_status continues_here(const struct training *t, bool *here)
 {
-    if (!t->checkpoint) return false;
     char path[1200];
     struct stat parent, out;
+    *here = false;
+    if (!t->checkpoint) return TT_OK;
     snprintf(path, sizeof path, "%s/..", t->checkpoint);
-    return !stat(path, &parent) && !stat(t->c->out, &out) && parent.st_dev == out.st_dev && parent.st_ino == out.st_ino;
+    if (stat(path, &parent)) return tt_file_error(errno, "read", path);
+    if (stat(t->c->out, &out)) return errno == ENOENT ? TT_OK : tt_file_error(errno, "read", t->c->out);
+    *here = parent.st_dev == out.st_dev && parent.st_ino == out.st_ino;
+    return TT_OK;
 }
 
 static tt_status own_folder(struct training *t)
 {
     if (!t->c->out[0]) return TT_OK;
-    TT_TRY(lock_folder(t));
-    if (!continues_here(t) && holds_a_run(t->c->out)) {
+    bool here, used = false;
+    TT_TRY(tt_folder_lock(t->c->out, 0, &t->lock));
+    TT_TRY(continues_here(t, &here));
+    if (!here) TT_TRY(look_for_a_run(t->c->out, &used));
+    if (used) {
         TT_TRY(set_aside(t->c->out, !strcmp(t->c->resume, "auto")));
-        unlock_folder(t);
-        TT_TRY(lock_folder(t));
+        tt_folder_unlock(&t->lock);
+        TT_TRY(tt_folder_lock(t->c->out, 0, &t->lock));
     }
     TT_TRY(writable(t->c->out));
-    if (continues_here(t)) tt_checkpoint_set_aside(t->c->out, t->progress.step, tt_warn, NULL);
+    if (here) tt_checkpoint_set_aside(t->c->out, t->progress.step, tt_warn, NULL);
     return TT_OK;
 }
 
@@ -128,12 +110,16 @@ static tt_status own_folder(struct training *t)
 static tt_status choose_folder(struct training *t)
 {
     char *newest = NULL;
+    bool here;
     struct stat own, other;
     if (!tt_option_given(&t->o, "out")) tt_stay_in_run(&t->o, t->checkpoint);
-    if (!continues_here(t) || strcmp(t->c->resume, t->checkpoint)) return TT_OK; /* of a run the newest was taken */
-    tt_status_free(tt_checkpoint_find(t->c->out, NULL, NULL, &newest)); /* what is damaged is found when it is loaded */
+    TT_TRY(continues_here(t, &here));
+    if (!here || strcmp(t->c->resume, t->checkpoint)) return TT_OK; /* of a run the newest was taken */
+    tt_status st = tt_checkpoint_find(t->c->out, NULL, NULL, &newest);
+    if (st && st->code != TT_DAMAGED) return st;
+    tt_status_free(st); /* what is damaged is found when it is loaded */
     bool later = newest && !stat(newest, &other) && !stat(t->checkpoint, &own) && own.st_ino != other.st_ino;
-    tt_status st = TT_OK;
+    st = TT_OK;
     if (later)
         st = tt_fail(TT_USAGE,
                      "%s is not the newest checkpoint of its run, %s is; go on from that one, or give another --out for a run that branches off",
@@ -199,7 +185,7 @@ static tt_status look_back(struct training *t)
 
 static tt_status open_weights(struct training *t)
 {
-    t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(t->c)};
+    t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY};
     if (t->checkpoint) return tt_session_load(&t->session, t->checkpoint, &t->progress);
     if (t->origin) return tt_session_load_weights(&t->session, t->origin);
     return tt_session_init_weights(&t->session);
@@ -210,9 +196,6 @@ static void announce(struct training *t)
     if (t->c->quiet || t->c->json) return;
     tt_print_device(&t->backend);
     tt_print_model(&t->session);
-    if (t->session.flash_refused)
-        printf("note    heads of %lld are too large for this device's flash attention; the fused one runs\n",
-               (long long)t->session.model->head_dim);
     printf("data    %s\n", tt_data_describe(t->data));
     if (t->c->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", t->c->own_kernel);
     if (t->c->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
@@ -242,7 +225,7 @@ static tt_status prepare(struct training *t)
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
     TT_TRY(tt_config_check(t->c));
-    if (t->c->val_interval > 0) TT_TRY(tt_evaluate_check(t->c, t->data));
+    TT_TRY(tt_check_validation(&t->o, t->data, &t->validates));
     TT_TRY(tt_open_backend(t->c, &t->backend));
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(open_weights(t));
@@ -274,8 +257,9 @@ static tt_status report(struct training *t, bool interrupted)
 {
     struct tt_device_info info;
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
-    struct tt_summary s = {.config = t->c, .data = t->data, .result = &t->result, .progress = &t->progress,
-                           .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak, .interrupted = interrupted};
+    struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->progress,
+                           .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
+                           .flash_refused = t->session.model->flash_refused, .interrupted = interrupted};
     if (t->c->json) {
         tt_summary_json(&s);
         return TT_OK;
@@ -293,9 +277,10 @@ static tt_status run(struct training *t)
     announce(t);
     const char *board = t->c->tensorboard;
     snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out, board[0] ? " --tensorboard " : "", board);
-    struct tt_config loop = *t->c;
-    loop.quiet = t->c->quiet || t->c->json;
-    struct tt_train train = {.config = &loop, .params = &t->session.model->params, .engine = &t->session.engine,
+    t->loop = *t->c;
+    t->loop.quiet = t->c->quiet || t->c->json;
+    if (!t->validates) t->loop.val_interval = 0;
+    struct tt_train train = {.config = &t->loop, .params = &t->session.model->params, .engine = &t->session.engine,
                              .step_plan = t->session.step, .eval_plan = t->session.eval, .data = t->data,
                              .config_text = t->config_text.s,
                              .folder = getcwd(folder, sizeof folder), .command = command, .progress = t->progress,
@@ -321,7 +306,7 @@ tt_status tt_cmd_train(const struct tt_options *o)
     tt_session_close(&t->session);
     if (t->data) tt_data_close(t->data);
     if (t->backend.ops) tt_backend_close(&t->backend);
-    unlock_folder(t);
+    tt_folder_unlock(&t->lock);
     tt_text_free(&t->config_text);
     free(t->checkpoint);
     free(t->origin);

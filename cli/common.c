@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fault.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "core/train.h"
 
 const char *tt_cache_path(const char *name, char *out, size_t size)
 {
@@ -154,6 +156,21 @@ tt_status tt_take_vocabulary(struct tt_options *o)
     return TT_OK;
 }
 
+tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates)
+{
+    const struct tt_config *c = &o->c;
+    *validates = c->val_interval > 0 && tt_data_validates(data);
+    if (*validates || tt_fault_of(c) == TT_FAULT_EVAL_EVERY_STEP) return tt_evaluate_check(c, data);
+    if (!c->val_interval) return TT_OK;
+    if (c->patience > 0)
+        return tt_fail(TT_USAGE, "--patience %lld counts validations, but with --val-fraction 0 there is nothing to validate on; name data for "
+                       "it with --val-data, or set --patience 0", (long long)c->patience);
+    if (tt_option_given(o, "val-interval"))
+        fprintf(stderr, "tt: note: --val-interval %lld does nothing: with --val-fraction 0 and no --val-data there is nothing to validate on\n",
+                (long long)c->val_interval);
+    return TT_OK;
+}
+
 /* ---- checkpoints ---- */
 
 static bool matches(const char *pattern)
@@ -199,8 +216,10 @@ static tt_status take_config(struct tt_options *o, const char *checkpoint)
 
 tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint)
 {
+    enum tt_file_kind kind;
     *checkpoint = NULL;
-    if (!tt_is_dir(dir)) return TT_OK;
+    TT_TRY(tt_file_kind(dir, &kind));
+    if (kind != TT_FOLDER) return TT_OK;
     TT_TRY(tt_checkpoint_find(dir, tt_warn, NULL, checkpoint));
     if (!*checkpoint) return TT_OK;
     tt_status st = take_config(o, *checkpoint);
@@ -213,9 +232,11 @@ tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint
 tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint)
 {
     char manifest[1200];
+    enum tt_file_kind kind;
     snprintf(manifest, sizeof manifest, "%s/checkpoint.json", path);
     *checkpoint = NULL;
-    if (tt_is_file(manifest)) {
+    TT_TRY(tt_file_kind(manifest, &kind));
+    if (kind == TT_REGULAR_FILE) {
         TT_TRY(take_config(o, path));
         *checkpoint = strdup(path);
         return *checkpoint ? TT_OK : tt_fail(TT_FAILED, "out of memory");
@@ -236,8 +257,6 @@ void tt_stay_in_run(struct tt_options *o, const char *checkpoint)
     while (name > 1 && checkpoint[name - 1] == '/') name--;
     snprintf(o->c.out, sizeof o->c.out, "%.*s", name ? (int)name : 1, name ? checkpoint : ".");
 }
-
-float tt_first_loss_scale(const struct tt_config *c) { return c->precision == TT_PREC_FP16 ? 0x1p16f : 1.0f; }
 
 void tt_format_count(double n, char out[32])
 {
@@ -274,17 +293,19 @@ void tt_print_device(const struct tt_backend *b)
 void tt_print_model(const struct tt_session *s)
 {
     const struct tt_config *c = &s->model->config;
-    char params[32], flops[32], memory[32];
+    char params[32], flops[32], memory[32], note[160];
     tt_format_count((double)tt_model_param_count(s->model), params);
     printf("model   %lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: %sparameters\n",
            (long long)c->num_layers, (long long)c->hidden_dim, (long long)c->num_heads, (long long)c->num_kv_heads,
            (long long)s->model->head_dim, (long long)c->ffn_dim, (long long)c->vocab_size, strcat(params, " "));
-    if (!s->step) return;
     tt_format_count(tt_model_step_flops(s->model), flops);
     tt_format_bytes((double)tt_engine_total(&s->engine), memory);
-    printf("step    %s, %s, %lld x %lld tokens%s, %d operations, %sFLOP, %s of device memory\n", tt_version_names[c->version],
-           tt_precision_names[c->precision], (long long)c->batch_size, (long long)c->seq_len,
-           c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, strcat(flops, ""), memory);
+    if (s->step)
+        printf("step    %s, %s, %lld x %lld tokens%s, %d operations, %sFLOP, %s of device memory\n", tt_version_names[c->version],
+               tt_precision_names[c->precision], (long long)c->batch_size, (long long)c->seq_len,
+               c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, flops, memory);
+    tt_model_note(s->model, note);
+    if (note[0]) printf("note    %s\n", note);
 }
 
 tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data)

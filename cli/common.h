@@ -27,6 +27,10 @@ tt_status tt_open_training_data(struct tt_options *o, const char *from, struct t
 /* The same for what opens its data later: only the vocabulary is taken. */
 tt_status tt_take_vocabulary(struct tt_options *o);
 
+/* Whether training validates, and an error where it is asked for what it cannot do. Where the data hold out nothing to validate
+ * on there is no validation; a note says so to whom set --val-interval. */
+tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates);
+
 /* The first sequences of the data into every slot for the tokens of a step. */
 tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data);
 
@@ -41,9 +45,6 @@ tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint
 /* Where --out was not given, the folder of the run that the resumed checkpoint belongs to: runs/a of runs/a/step-00000100. One
  * under another name belongs to none. */
 void tt_stay_in_run(struct tt_options *o, const char *checkpoint);
-
-/* fp16 starts high and halves the scale until nothing overflows; the others need none. */
-float tt_first_loss_scale(const struct tt_config *c);
 
 /* "0.87 M", "31.98 M", "1.03 B" */
 void tt_format_count(double n, char out[32]);

@@ -30,6 +30,7 @@ struct tt_sweep_row {
 struct tt_diagnosis {
     struct tt_options o;
     struct tt_config *c;
+    struct tt_config trial; /* another one that is tried out */
     char *checkpoint; /* resumed from, or NULL */
     int64_t done;     /* steps of it */
     struct tt_backend backend;
@@ -40,6 +41,7 @@ struct tt_diagnosis {
     double pinned, pinned_limit;                   /* bytes; no limit: INFINITY */
     double checkpoint_bytes, disk_need, disk_free; /* disk_free < 0: not known */
     int64_t parameters;
+    char note[160]; /* what the device does not compute as asked for */
     double epochs; /* 0: endless data */
 
     struct tt_timing step;

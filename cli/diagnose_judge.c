@@ -35,10 +35,10 @@ enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d)
 
 static bool fits(struct tt_diagnosis *d, int64_t batch, double room)
 {
-    struct tt_config c = *d->c;
     struct tt_session s = {0};
-    c.batch_size = batch;
-    tt_status st = tt_session_plan(&s, &d->backend, &c, TT_USE_TRAIN | TT_USE_EVAL);
+    d->trial = *d->c;
+    d->trial.batch_size = batch;
+    tt_status st = tt_session_plan(&s, &d->backend, &d->trial, TT_USE_TRAIN | TT_USE_EVAL);
     bool good = !st && (double)tt_engine_total(&s.engine) <= room;
     tt_session_close(&s);
     tt_status_free(st);
@@ -134,6 +134,7 @@ static void judge_data(struct tt_diagnosis *d)
 
 void tt_diagnose_judge_sizes(struct tt_diagnosis *d)
 {
+    if (d->note[0]) find(d, TT_ADVICE, "smaller heads: a larger --num-heads", "%s", d->note);
     judge_memory(d);
     judge_others(d);
     judge_pinned(d);
@@ -217,14 +218,15 @@ static tt_status try_instead(struct tt_diagnosis *d, const struct tt_config *c, 
 
 static tt_status judge_alternatives(struct tt_diagnosis *d)
 {
-    struct tt_config c = *d->c;
-    if (c.quick) return TT_OK;
-    c.version = TT_FLASH;
-    if (d->c->version != TT_FLASH && !c.fuse[0]) TT_TRY(try_instead(d, &c, "--version flash"));
-    c = *d->c;
-    c.precision = TT_PREC_BF16;
+    struct tt_config *c = &d->trial;
+    if (d->c->quick) return TT_OK;
+    *c = *d->c;
+    c->version = TT_FLASH;
+    if (d->c->version != TT_FLASH && !c->fuse[0]) TT_TRY(try_instead(d, c, "--version flash"));
+    *c = *d->c;
+    c->precision = TT_PREC_BF16;
     bool wider = d->c->precision == TT_FP32 || d->c->precision == TT_TF32;
-    return wider && d->device.has[TT_PREC_BF16] ? try_instead(d, &c, "--precision bf16 (master weights stay fp32)")
+    return wider && d->device.has[TT_PREC_BF16] ? try_instead(d, c, "--precision bf16 (master weights stay fp32)")
                                                 : TT_OK;
 }
 

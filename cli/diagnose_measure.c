@@ -50,6 +50,7 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
     if (!st) {
         d->need = (double)tt_engine_total(&s.engine);
         d->parameters = tt_model_param_count(s.model);
+        tt_model_note(s.model, d->note);
         double tokens = (double)(c->batch_size * (c->seq_len + 1)) * sizeof(int32_t);
         d->pinned = tokens * (double)(c->grad_accum * TT_FEED_BUFFERS + 1) + (double)s.engine.bytes[TT_X_RING];
     }
@@ -98,11 +99,9 @@ static tt_status run_steps(struct tt_diagnosis *d, struct tt_stepper *stepper, i
 static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, const struct tt_config *c, int most,
                               double seconds, struct tt_timing *out)
 {
-    struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
     TT_TRY(tt_session_open(s, &d->backend, c, TT_USE_TRAIN));
     out->memory = (double)tt_engine_total(&s->engine);
     TT_TRY(tt_session_init_weights(s));
-    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_upload_tokens(s, d->data));
     struct tt_stepper stepper = {.backend = &d->backend,
                                  .plan = s->step,
@@ -144,17 +143,18 @@ static tt_status measure_data(struct tt_diagnosis *d)
 static tt_status measure_validation(struct tt_diagnosis *d)
 {
     struct tt_session s = {0};
-    struct tt_config c = *d->c;
+    struct tt_config *c = &d->trial;
+    *c = *d->c;
     double loss;
-    int64_t batches, wanted = c.val_batches, there = tt_data_samples(d->data, TT_VAL) / c.batch_size;
+    int64_t batches, wanted = c->val_batches, there = tt_data_samples(d->data, TT_VAL) / c->batch_size;
     if (there > 0 && there < wanted) wanted = there;
-    if (c.val_interval == 0) return TT_OK;
-    c.val_batches = 2;
-    tt_status st = tt_session_open(&s, &d->backend, &c, TT_USE_EVAL);
+    if (c->val_interval == 0) return TT_OK;
+    c->val_batches = 2;
+    tt_status st = tt_session_open(&s, &d->backend, c, TT_USE_EVAL);
     if (!st) st = tt_session_init_weights(&s);
-    if (!st) st = tt_evaluate(&s.engine, s.eval, &c, d->data, &loss, &batches); /* to warm up */
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, &loss, &batches); /* to warm up */
     double start = tt_seconds();
-    if (!st) st = tt_evaluate(&s.engine, s.eval, &c, d->data, &loss, &batches);
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, &loss, &batches);
     if (!st) d->validation_seconds = (tt_seconds() - start) / (double)batches * (double)wanted;
     tt_session_close(&s);
     return st;
@@ -178,16 +178,17 @@ tt_status tt_diagnose_speed(struct tt_diagnosis *d)
 
 static tt_status sweep_one(struct tt_diagnosis *d, struct tt_sweep_row *row)
 {
-    struct tt_config c = *d->c;
+    struct tt_config *c = &d->trial;
     struct tt_session s = {0};
-    c.batch_size = row->batch_size;
-    tt_status st = tt_config_check(&c);
-    if (!st) st = tt_session_plan(&s, &d->backend, &c, TT_USE_TRAIN | TT_USE_EVAL);
+    *c = *d->c;
+    c->batch_size = row->batch_size;
+    tt_status st = tt_config_check(c);
+    if (!st) st = tt_session_plan(&s, &d->backend, c, TT_USE_TRAIN | TT_USE_EVAL);
     row->t.memory = st ? 0 : (double)tt_engine_total(&s.engine);
     row->fits = !st && row->t.memory < 0.9 * d->room;
     tt_session_close(&s);
     tt_status_free(st); /* a size that is not possible is a row that does not fit */
-    return row->fits ? tt_time_steps(d, &c, 10, 1.5, &row->t) : TT_OK;
+    return row->fits ? tt_time_steps(d, c, 10, 1.5, &row->t) : TT_OK;
 }
 
 static void find_sweet_spot(struct tt_diagnosis *d)

@@ -7,6 +7,7 @@
 
 #include "cli/exercise.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
 
 static bool kept_back(const char *name)
 {
@@ -99,12 +100,21 @@ static tt_status start_in(const struct tt_exercise_call *k, const struct tt_exer
     return TT_OK;
 }
 
+static tt_status start(const struct tt_exercise_call *k, const struct tt_exercise *e, const char *folder)
+{
+    int lock;
+    TT_TRY(tt_folder_lock(folder, 0, &lock));
+    tt_status st = start_in(k, e, folder);
+    tt_folder_unlock(&lock);
+    return st;
+}
+
 tt_status tt_exercise_start(const struct tt_exercise_call *k)
 {
     struct tt_exercise e = {0};
     if (k->n != 3) return tt_fail(TT_USAGE, "tt exercise start needs a number and a new folder: tt exercise start 1 my-first");
     tt_status st = tt_exercise_open(k, &e);
-    if (!st) st = start_in(k, &e, k->words[2]);
+    if (!st) st = start(k, &e, k->words[2]);
     tt_exercise_free(&e);
     return st;
 }

@@ -1,9 +1,11 @@
 /* Help for the terminal and the reference page, from the tables. */
 #include "cli/help.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/presets.h"
+#include "core/markdown.h"
 
 enum { WIDTH = 100, INDENT = 30 };
 
@@ -54,9 +56,8 @@ void tt_help_meaning(enum tt_command command, const struct tt_option *row, bool 
     if (row->flag_only) return;
     struct tt_text values = {0};
     if (!values_shown) put_values(row, &values);
-    struct tt_options nothing_given = {.command = command};
     const char *given = row->value ? "" : " by preset:", *value = tt_help_default(row);
-    if (tt_option_left_open(&nothing_given, row, &value)) given = ":";
+    if (tt_option_open_by_default(command, row, &value)) given = ":";
     tt_text_printf(out, " (%s%sdefault%s %s)", values.s ? values.s : "", values.s ? "; " : "", given, value);
     tt_text_free(&values);
 }
@@ -182,15 +183,6 @@ void tt_help_command(enum tt_command command, struct tt_text *out)
 
 /* ---- the reference page ---- */
 
-/* Text in a cell of a table: bars would end it. */
-static void put_cell(struct tt_text *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '|') tt_text_puts(out, "\\");
-        tt_text_add(out, text, 1);
-    }
-}
-
 static void markdown_commands(struct tt_text *out)
 {
     for (int i = 0; i < TT_COMMANDS; i++) {
@@ -215,24 +207,21 @@ static void markdown_commands(struct tt_text *out)
 
 static void markdown_option(const struct tt_option *row, struct tt_text *out)
 {
-    struct tt_text label = {0}, values = {0};
-    tt_help_label(row, &label);
-    put_values(row, &values);
-    tt_text_puts(out, "| `");
-    put_cell(out, label.s ? label.s : "");
-    tt_text_puts(out, "` | ");
-    for (int i = 0, n = 0; i < TT_COMMANDS; i++)
-        if (takes((enum tt_command)i, row)) tt_text_printf(out, "%s%s", n++ ? ", " : "", tt_commands[i].name);
-    tt_text_puts(out, " | ");
-    if (!row->flag_only) tt_text_printf(out, "%s`%s`", row->value ? "" : "by preset: ", tt_help_default(row));
-    tt_text_puts(out, " | ");
-    put_cell(out, values.s ? values.s : "");
-    tt_text_puts(out, " | ");
-    put_cell(out, row->help);
-    tt_text_puts(out, " |\n");
-    out->failed |= label.failed || values.failed;
-    tt_text_free(&label);
-    tt_text_free(&values);
+    struct tt_text cells[4] = {0}; /* option, commands, default, values */
+    tt_text_puts(&cells[0], "`");
+    tt_help_label(row, &cells[0]);
+    tt_text_puts(&cells[0], "`");
+    for (int i = 0; i < TT_COMMANDS; i++)
+        if (takes((enum tt_command)i, row)) tt_text_printf(&cells[1], "%s%s", cells[1].n ? ", " : "", tt_commands[i].name);
+    if (!row->flag_only) tt_text_printf(&cells[2], "%s`%s`", row->value ? "" : "by preset: ", tt_help_default(row));
+    put_values(row, &cells[3]);
+    for (int i = 0; i < 4; i++) {
+        tt_md_markup_cell(out, cells[i].s ? cells[i].s : "");
+        out->failed |= cells[i].failed;
+        tt_text_free(&cells[i]);
+    }
+    tt_md_markup_cell(out, row->help);
+    tt_md_end(out);
 }
 
 static const char markdown_rules[] =
@@ -251,26 +240,44 @@ static void markdown_options(struct tt_text *out)
     int section = -1;
     for (int i = 0; i < tt_option_count; i++) {
         const struct tt_option *row = &tt_option_table[i];
-        if (section != (int)row->section)
-            tt_text_printf(out,
-                           "\n## %s\n\n| option | commands | default | values | meaning |\n|---|---|---|---|---|\n",
-                           tt_section_names[row->section]);
+        if (section != (int)row->section) {
+            tt_text_printf(out, "\n## %s\n\n", tt_section_names[row->section]);
+            tt_md_head(out, "option|commands|default|values|meaning");
+        }
         section = (int)row->section;
         markdown_option(row, out);
     }
 }
 
+/* `middle` is freed. */
+static void put_head(struct tt_text *out, const char *first, struct tt_text *middle, const char *last)
+{
+    struct tt_text columns = {0};
+    tt_text_printf(&columns, "%s|%s%s", first, middle->s ? middle->s : "", last);
+    tt_md_head(out, columns.s ? columns.s : "");
+    out->failed |= columns.failed || middle->failed;
+    tt_text_free(&columns);
+    tt_text_free(middle);
+}
+
+static void put_code_cell(struct tt_text *out, const char *name)
+{
+    char code[64];
+    snprintf(code, sizeof code, "`%s`", name);
+    tt_md_markup_cell(out, code);
+}
+
 static void markdown_presets(struct tt_text *out)
 {
-    tt_text_puts(out, "\n# Presets\n\n| preset |");
-    for (int i = 0; i < TT_PRESET_COLUMNS; i++) tt_text_printf(out, " %s |", tt_preset_columns[i]);
-    tt_text_puts(out, " |\n|---|");
-    for (int i = 0; i < TT_PRESET_COLUMNS; i++) tt_text_puts(out, "---:|");
-    tt_text_puts(out, "---|\n");
+    struct tt_text columns = {0};
+    for (int i = 0; i < TT_PRESET_COLUMNS; i++) tt_text_printf(&columns, "%s:|", tt_preset_columns[i]);
+    tt_text_puts(out, "\n# Presets\n\n");
+    put_head(out, "preset", &columns, "");
     for (int i = 0; i < tt_preset_count; i++) {
-        tt_text_printf(out, "| `%s` |", tt_presets[i].name);
-        for (int j = 0; j < TT_PRESET_COLUMNS; j++) tt_text_printf(out, " %s |", tt_presets[i].value[j]);
-        tt_text_printf(out, " %s |\n", tt_presets[i].about);
+        put_code_cell(out, tt_presets[i].name);
+        for (int j = 0; j < TT_PRESET_COLUMNS; j++) tt_md_cell(out, tt_presets[i].value[j]);
+        tt_md_markup_cell(out, tt_presets[i].about);
+        tt_md_end(out);
     }
     tt_text_puts(out,
                  "\nA run shorter than its preset's warm-up warms up for a tenth of its steps, unless `--warmup-steps` "
@@ -279,15 +286,17 @@ static void markdown_presets(struct tt_text *out)
 
 static void markdown_fusions(struct tt_text *out)
 {
+    struct tt_text versions = {0};
+    for (int v = 0; v < TT_VERSIONS; v++) tt_text_printf(&versions, "%s|", tt_version_names[v]);
     tt_text_puts(out, "\n# Versions and fusions\n\nA version is a set of fusions. `--fuse` changes the set: `--fuse "
-                      "no-norm,no-swiglu` takes two out, `--fuse none,qkv` leaves one.\n\n| fusion |");
-    for (int v = 0; v < TT_VERSIONS; v++) tt_text_printf(out, " %s |", tt_version_names[v]);
-    tt_text_puts(out, " what it does |\n|---|---|---|---|---|\n");
+                      "no-norm,no-swiglu` takes two out, `--fuse none,qkv` leaves one.\n\n");
+    put_head(out, "fusion", &versions, "what it does");
     for (int i = 0; i < TT_FUSION_COUNT; i++) {
-        tt_text_printf(out, "| `%s` |", tt_fusion_names[i]);
+        put_code_cell(out, tt_fusion_names[i]);
         for (int v = 0; v < TT_VERSIONS; v++)
-            tt_text_puts(out, tt_version_has((enum tt_version)v, (enum tt_fusion)i) ? " yes |" : " |");
-        tt_text_printf(out, " %s |\n", tt_fusion_texts[i]);
+            tt_md_cell(out, tt_version_has((enum tt_version)v, (enum tt_fusion)i) ? "yes" : "");
+        tt_md_markup_cell(out, tt_fusion_texts[i]);
+        tt_md_end(out);
     }
 }
 
@@ -335,20 +344,31 @@ const int tt_exit_code_count = sizeof tt_exit_codes / sizeof *tt_exit_codes;
 
 static void markdown_codes(struct tt_text *out)
 {
-    tt_text_puts(out, "\n# Exit codes\n\n| code | meaning |\n|---|---|\n");
-    for (int i = 0; i < tt_exit_code_count; i++)
-        tt_text_printf(out, "| %d | %s |\n", tt_exit_codes[i].code, tt_exit_codes[i].meaning);
+    tt_text_puts(out, "\n# Exit codes\n\n");
+    tt_md_head(out, "code|meaning");
+    for (int i = 0; i < tt_exit_code_count; i++) {
+        tt_md_cellf(out, "%d", tt_exit_codes[i].code);
+        tt_md_markup_cell(out, tt_exit_codes[i].meaning);
+        tt_md_end(out);
+    }
 }
 
 void tt_help_markdown(struct tt_text *out)
 {
     tt_text_puts(out, "<!-- Made by: tt help --markdown > cli/REFERENCE.md -->\n"
-                      "# tt: the reference\n\n| command | |\n|---|---|\n");
-    for (int i = 0; i < TT_COMMANDS; i++)
-        tt_text_printf(out, "| [`tt %s`](#tt-%s) | %s |\n", tt_commands[i].name, tt_commands[i].name,
-                       tt_commands[i].summary);
-    tt_text_puts(out, "| `tt --version` | print the version of this program and its backend |\n\n");
-    tt_text_printf(out, "%s\n", precedence);
+                      "# tt: the reference\n\n");
+    tt_md_head(out, "command|");
+    for (int i = 0; i < TT_COMMANDS; i++) {
+        char link[80];
+        snprintf(link, sizeof link, "[`tt %s`](#tt-%s)", tt_commands[i].name, tt_commands[i].name);
+        tt_md_markup_cell(out, link);
+        tt_md_markup_cell(out, tt_commands[i].summary);
+        tt_md_end(out);
+    }
+    put_code_cell(out, "tt --version");
+    tt_md_cell(out, "print the version of this program and its backend");
+    tt_md_end(out);
+    tt_text_printf(out, "\n%s\n", precedence);
     markdown_commands(out);
     markdown_options(out);
     markdown_presets(out);

@@ -11,7 +11,7 @@
 #include "profiling/derive.h"
 #include "profiling/predict.h"
 
-enum { MOST_CHIPS = 16, GPU_FLASH_HEAD = 256 }; /* largest head of the GPU kernels' flash attention */
+enum { MOST_CHIPS = 16 };
 
 struct paper {
     const struct tt_config *c;
@@ -38,14 +38,14 @@ static double plan_memory(const struct paper *a)
 /* On paper every precision can be had, whatever this build computes in. */
 static tt_status plan_step(struct paper *a)
 {
-    struct tt_config here = *a->c;
-    here.precision = TT_FP32;
-    TT_TRY(tt_model_create(&here, &a->model));
+    struct tt_config *here;
+    TT_TRY(tt_config_copy(a->c, &here));
+    here->precision = TT_FP32;
+    tt_status st = tt_model_create(here, &a->model);
+    free(here);
+    TT_TRY(st);
     a->model->config.precision = a->c->precision;
-    if (a->model->head_dim > GPU_FLASH_HEAD && a->model->fuse[TT_FUSE_ATTENTION]) {
-        a->model->fuse[TT_FUSE_ATTENTION] = false;
-        a->model->fuse[TT_FUSE_SOFTMAX] = true;
-    }
+    tt_model_fit(a->model, &(struct tt_device_info){.flash_head = TT_GPU_FLASH_HEAD});
     TT_TRY(tt_model_plan_train(a->model, &a->plan));
     a->cost = tt_cost_of_plan(a->plan);
     a->step_flops = 3 * tt_model_work(a->model).forward;
@@ -154,15 +154,18 @@ static void print_groups(const struct paper *a)
 static void print_text(const struct paper *a)
 {
     const struct tt_config *c = a->c;
-    char flops[32], bytes[32], memory[32];
+    char flops[32], bytes[32], memory[32], note[160];
+    tt_model_note(a->model, note);
     tt_format_count(a->cost.total.flops, flops);
     tt_format_bytes(a->cost.total.bytes, bytes);
     tt_format_bytes(a->memory, memory);
     printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, and nothing "
            "for launching.\n");
-    printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory\n\n", c->preset,
+    printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory\n", c->preset,
            tt_version_names[c->version], tt_precision_names[c->precision], (long long)(c->batch_size * c->grad_accum),
            (long long)c->seq_len, a->cost.total.count, flops, bytes, memory);
+    if (note[0]) printf("note    %s\n", note);
+    putchar('\n');
     print_chips(a);
     print_groups(a);
     if (a->measured_on) printf("\nmeasured on %s, %s\n", a->measured.run.device, a->measured.run.created);
@@ -206,6 +209,7 @@ static tt_status print_json(const struct paper *a)
     tt_json_put_string(&w, "preset", a->c->preset);
     tt_json_put_string(&w, "version", tt_version_names[a->c->version]);
     tt_json_put_string(&w, "precision", tt_precision_names[a->c->precision]);
+    tt_json_put_bool(&w, "flash_refused", a->model->flash_refused);
     tt_json_put_int(&w, "operations", a->cost.total.count);
     tt_json_put_number(&w, "flops", a->cost.total.flops);
     tt_json_put_number(&w, "bytes", a->cost.total.bytes);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -55,6 +56,22 @@ static tt_status option_first(int argc, char **argv)
                    argv[1]);
 }
 
+static tt_status run_command(struct tt_options *o, enum tt_command command, int argc, char **argv)
+{
+    TT_TRY(tt_options_parse(o, command, argc, argv));
+    if (o->c.help) {
+        memset(o, 0, sizeof *o);
+        o->command = TT_CMD_HELP;
+        strcpy(o->c.topic, tt_commands[command].name);
+        return tt_cmd_help(o);
+    }
+    if (!o->c.print_config) return commands[command](o);
+    /* What a checkpoint adds is not known here, so that only a run that takes none can be checked as a whole. */
+    bool whole = strcmp(o->c.resume, "none") == 0 || !o->c.resume[0];
+    if (whole) TT_TRY((command == TT_CMD_INFO ? tt_config_check_shape : tt_config_check)(&o->c));
+    return print_config(o);
+}
+
 static tt_status run(int argc, char **argv)
 {
     if (argc < 2) return print(tt_help_start);
@@ -67,18 +84,11 @@ static tt_status run(int argc, char **argv)
     enum tt_command command = tt_command_find(argv[1]);
     if (command == TT_COMMANDS) return no_such_command(argv[1]);
 
-    struct tt_options o;
-    TT_TRY(tt_options_parse(&o, command, argc - 2, argv + 2));
-    if (o.c.help) {
-        struct tt_options help = {.command = TT_CMD_HELP};
-        strcpy(help.c.topic, tt_commands[command].name);
-        return tt_cmd_help(&help);
-    }
-    if (!o.c.print_config) return commands[command](&o);
-    /* What a checkpoint adds is not known here, so that only a run that takes none can be checked as a whole. */
-    bool whole = strcmp(o.c.resume, "none") == 0 || !o.c.resume[0];
-    if (whole) TT_TRY((command == TT_CMD_INFO ? tt_config_check_shape : tt_config_check)(&o.c));
-    return print_config(&o);
+    struct tt_options *o = calloc(1, sizeof *o);
+    if (!o) return tt_fail(TT_FAILED, "out of memory");
+    tt_status st = run_command(o, command, argc - 2, argv + 2);
+    free(o);
+    return st;
 }
 
 /* A standard stream that was closed would give its number to the next file that is opened, and messages would end up in
@@ -122,7 +132,7 @@ int main(int argc, char **argv)
         st = late;
     if (!st) return 0;
     complain(st->text);
-    int code = st->code == TT_UNSUPPORTED ? TT_FAILED : (int)st->code;
+    int code = st->code >= TT_UNSUPPORTED ? TT_FAILED : (int)st->code;
     tt_status_free(st);
     return code;
 }

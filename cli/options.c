@@ -104,10 +104,8 @@ const char *const tt_section_names[TT_SECTIONS] = {
 /* --fuse is a list with a grammar of its own. */
 static tt_status check_fuse(const char *text)
 {
-    struct tt_config c = {0};
     bool fuse[TT_FUSION_COUNT];
-    strncpy(c.fuse, text, sizeof c.fuse - 1);
-    return tt_config_fusions(&c, fuse);
+    return tt_fusions_of(TT_BASELINE, text, fuse);
 }
 
 /* Which commands take an option. What train takes, diagnose takes too. */
@@ -123,6 +121,8 @@ enum {
     _Generic(((struct tt_config *)0)->field, int64_t: TT_OPTION_INT, double: TT_OPTION_NUMBER, bool: TT_OPTION_BOOL, \
              char *: TT_OPTION_TEXT, default: TT_OPTION_CHOICE)
 
+#define WORD_OF(number) WORD_OF_(number)
+#define WORD_OF_(number) #number
 #define BY_PRESET NULL
 #define CHOICE NULL, NULL /* no range, and the choices instead of a metavar */
 
@@ -134,7 +134,7 @@ const struct tt_option tt_option_table[] = {
     {"max-tokens", AT(max_tokens), TT_SECTION_GENERATE, G, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
     {"temperature", AT(temperature), TT_SECTION_GENERATE, G, "0.8", "[0, 100]", "X",
      .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
-    {"top-k", AT(top_k), TT_SECTION_GENERATE, G, "0", "[0, 4194304]", "N",
+    {"top-k", AT(top_k), TT_SECTION_GENERATE, G, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
      .help = "draw from the N likeliest tokens; 0 = from all"},
     {"top-p", AT(top_p), TT_SECTION_GENERATE, G, "1", "(0, 1]", "P",
      .help = "draw from the likeliest tokens that together have probability P"},
@@ -238,7 +238,7 @@ const struct tt_option tt_option_table[] = {
      .help = "key/value heads; they divide num-heads"},
     {"ffn-dim", AT(ffn_dim), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[1, 262144]", "N",
      .help = "width inside the feed-forward part"},
-    {"vocab-size", AT(vocab_size), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[2, 4194304]", "N",
+    {"vocab-size", AT(vocab_size), TT_SECTION_MODEL, T | I | B | P | K, BY_PRESET, "[2, " WORD_OF(TT_VOCAB_MOST) "]", "N",
      .help = "tokens the model knows; files bring theirs"},
     {"seq-len", AT(seq_len), TT_SECTION_MODEL, T | E | I | B | P | K, BY_PRESET, "[1, 1048576]", "N",
      .help = "tokens in a sequence"},
@@ -314,7 +314,7 @@ const struct tt_option tt_option_table[] = {
     {"clip-norm", AT(clip_norm), TT_SECTION_TRAINING, T, "1", "[0, 1e6]", "X",
      .help = "largest norm of all gradients together; 0 = no clipping"},
     {"on-nan", AT(on_nan), TT_SECTION_TRAINING, T, "stop", CHOICE,
-     .help = "what to do when loss or gradients are not finite", .choices = tt_on_nan_names},
+     .help = "when loss or gradients are not finite: save the run before that step and stop, or skip it", .choices = tt_on_nan_names},
     {"seed", AT(seed), TT_SECTION_TRAINING, T | G | B | P | K, "42", "[0, 9223372036854775807]", "N",
      .help = "start of all random numbers; the same seed gives the same run"},
 
@@ -336,7 +336,7 @@ const struct tt_option tt_option_table[] = {
     {"tokenizer", AT(tokenizer), TT_SECTION_DATA, T | D, "bytes", NULL, "NAME",
      .help = "for text: bytes, chars, bpe, or a tokenizer file: of tt, or a byte-level tokenizer.json of transformers", .required = true},
     {"val-fraction", AT(val_fraction), TT_SECTION_DATA, T | E | D, "0.1", "[0, 0.5]", "X",
-     .help = "part of the data held out for validation"},
+     .help = "part of the data held out for validation; 0 = none"},
 
     /* output */
     {"out", AT(out), TT_SECTION_OUTPUT, T, "runs/default", NULL, "DIR",
@@ -439,23 +439,34 @@ const char *tt_option_nearest(enum tt_command command, const char *name)
     return near ? near : nearest_of(~0u, name);
 }
 
-bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row, const char **whose)
+static bool left_open(enum tt_command command, const char *resume, const char *data, const struct tt_option *row,
+                      const char **whose)
 {
-    if (o->source[row - tt_option_table] >= TT_FROM_CHECKPOINT) return false;
-    bool continues = o->c.resume[0] && strcmp(o->c.resume, "none") != 0;
-    bool reads = continues || tt_option_find(o->command, "checkpoint");
+    bool continues = resume[0] && strcmp(resume, "none") != 0;
+    bool reads = continues || tt_option_find(command, "checkpoint");
     bool by_checkpoint = reads && !row->here && tt_option_find(TT_CMD_TRAIN, row->name);
-    bool by_size = !row->value && tt_option_find(o->command, "sizes");
-    bool files = o->c.data[0] && strcmp(o->c.data, "builtin") != 0 && strcmp(o->c.data, "random") != 0;
-    bool trains = o->command == TT_CMD_TRAIN || o->command == TT_CMD_DIAGNOSE || o->command == TT_CMD_PROFILE ||
-                  o->command == TT_CMD_CHECK || o->command == TT_CMD_BENCH;
+    bool by_size = !row->value && tt_option_find(command, "sizes");
+    bool files = data[0] && strcmp(data, "builtin") != 0 && strcmp(data, "random") != 0;
+    bool trains = command == TT_CMD_TRAIN || command == TT_CMD_DIAGNOSE || command == TT_CMD_PROFILE ||
+                  command == TT_CMD_CHECK || command == TT_CMD_BENCH;
     bool by_data = trains && files && strcmp(row->name, "vocab-size") == 0;
-    bool by_run = continues && strcmp(o->c.resume, "auto") != 0 && strcmp(row->name, "out") == 0;
+    bool by_run = continues && strcmp(resume, "auto") != 0 && strcmp(row->name, "out") == 0;
     if (by_data) *whose = "the data's own";
     if (by_checkpoint) *whose = "the checkpoint's own";
     if (by_run) *whose = "the folder of the resumed run";
     if (by_size) *whose = "each size's own";
     return by_checkpoint || by_size || by_data || by_run;
+}
+
+bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row, const char **whose)
+{
+    bool chosen = o->source[row - tt_option_table] >= TT_FROM_CHECKPOINT;
+    return !chosen && left_open(o->command, o->c.resume, o->c.data, row, whose);
+}
+
+bool tt_option_open_by_default(enum tt_command command, const struct tt_option *row, const char **whose)
+{
+    return left_open(command, "", "", row, whose);
 }
 
 bool tt_option_given(const struct tt_options *o, const char *name)

@@ -134,6 +134,8 @@ void tt_options_print_open(const struct tt_options *o, struct tt_text *out);
 
 /* Whether the value is not decided by the command line, but by the checkpoint or the sizes of bench; and by which. */
 bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row, const char **whose);
+/* The same where the command line says nothing. */
+bool tt_option_open_by_default(enum tt_command command, const struct tt_option *row, const char **whose);
 
 /* TT_COMMANDS when there is none of that name. */
 enum tt_command tt_command_find(const char *name);

@@ -13,8 +13,11 @@ static bool takes(enum tt_command command, const struct tt_option *row) { return
 
 static tt_status check_only(const struct tt_option *row, const char *text)
 {
-    struct tt_config scratch = {0};
-    return tt_value_set(row, &scratch, text, false);
+    struct tt_config *scratch = calloc(1, sizeof *scratch);
+    if (!scratch) return tt_fail(TT_FAILED, "out of memory");
+    tt_status st = tt_value_set(row, scratch, text, false);
+    free(scratch);
+    return st;
 }
 
 /* Sets the field unless a stronger source did; the text is checked either way. A second flag adds to a list. */

@@ -7,6 +7,7 @@
 
 #include "cli/common.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
 #include "core/step.h"
 #include "profiling/tools.h"
 
@@ -17,8 +18,7 @@ static tt_status write_config(const struct tt_options *o, const char *path)
 {
     struct tt_text text = {0};
     tt_options_print(o, &text);
-    tt_status st = tt_make_dirs(o->c.out);
-    if (!st) st = tt_text_status(&text);
+    tt_status st = tt_text_status(&text);
     if (!st) st = tt_file_replace(path, text.s, text.n);
     tt_text_free(&text);
     return st;
@@ -32,19 +32,23 @@ static tt_status own_path(char *out, size_t size)
     return TT_OK;
 }
 
-tt_status tt_profile_with_tool(const struct tt_options *o)
+tt_status tt_profile_with_tool(struct tt_options *o)
 {
     char config[1200], self[4096];
-    struct tt_options few = *o;
+    int lock;
     /* It replays every kernel several times: one step is enough unless more are asked for. */
-    if (strcmp(o->c.with, "ncu") == 0 && !tt_option_given(o, "num-steps")) few.c.num_steps = 1;
+    if (strcmp(o->c.with, "ncu") == 0 && !tt_option_given(o, "num-steps")) o->c.num_steps = 1;
     snprintf(config, sizeof config, "%s/%s.yaml", o->c.out, o->c.with);
     TT_TRY(own_path(self, sizeof self));
-    TT_TRY(write_config(&few, config));
+    TT_TRY(tt_folder_lock(o->c.out, 0, &lock));
     const char *command[] = {self, "profile", "--bare", "--config", config, NULL, NULL, NULL};
     if (o->c.own_kernel[0]) command[5] = "--own-kernel", command[6] = o->c.own_kernel;
-    return tt_profile_with(
-        &(struct tt_tool_run){.tool = o->c.with, .out = o->c.out, .command = command, .marks_range = true});
+    tt_status st = write_config(o, config);
+    if (!st)
+        st = tt_profile_with(
+            &(struct tt_tool_run){.tool = o->c.with, .out = o->c.out, .command = command, .marks_range = true});
+    tt_folder_unlock(&lock);
+    return st;
 }
 
 /* ---- inside the tool ---- */
@@ -69,11 +73,9 @@ static tt_status run_steps(struct tt_session *s, const struct tt_config *c)
 
 static tt_status bare_session(struct tt_session *s, struct tt_backend *b, const struct tt_config *c)
 {
-    struct tt_state state = {.loss_scale = tt_first_loss_scale(c)};
     struct tt_data *data;
     TT_TRY(tt_session_open(s, b, c, TT_USE_TRAIN));
     TT_TRY(tt_session_init_weights(s));
-    TT_TRY(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = tt_upload_tokens(s, data);
     tt_data_close(data);

@@ -4,8 +4,8 @@
 
 #include "cli/options.h"
 
-/* Runs the profiler over this program with --bare and the same options. */
-tt_status tt_profile_with_tool(const struct tt_options *o);
+/* Runs the profiler over this program with --bare and the same options, but for the number of steps where it is not set. */
+tt_status tt_profile_with_tool(struct tt_options *o);
 
 /* Steps and nothing else, the measured ones inside the range that tools look for. */
 tt_status tt_profile_bare(const struct tt_config *c);

@@ -64,6 +64,9 @@ void tt_summary_text(const struct tt_summary *s)
            s->interrupted ? "stop" : "done", (long long)r->steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory,
            device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
+    if (r->skipped)
+        printf("skipped %lld of %lld steps: their loss or gradients were not finite, and changed nothing\n", (long long)r->skipped,
+               (long long)s->progress->step);
     if (!isnan(final_loss(s))) print_loss(s);
 }
 
@@ -87,6 +90,7 @@ void tt_summary_json(const struct tt_summary *s)
     tt_json_begin(&w, NULL, '{');
     tt_json_put_int(&w, "step", s->progress->step);
     tt_json_put_int(&w, "steps", r->steps);
+    tt_json_put_int(&w, "skipped", r->skipped);
     tt_json_put_int(&w, "tokens", tokens(s));
     tt_json_put_number(&w, "loss", r->loss);
     tt_json_put_number(&w, "val_loss", r->val_loss);
@@ -99,6 +103,7 @@ void tt_summary_json(const struct tt_summary *s)
     tt_json_put_number(&w, "data_wait_seconds", r->data_seconds);
     tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
     tt_json_put_number(&w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
+    tt_json_put_bool(&w, "flash_refused", s->flash_refused);
     tt_json_put_bool(&w, "early_stop", r->early_stop);
     tt_json_put_bool(&w, "interrupted", s->interrupted);
     tt_json_put_string(&w, "out", s->config->out);

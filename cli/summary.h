@@ -12,6 +12,7 @@ struct tt_summary {
     const struct tt_train_result *result;
     const struct tt_progress *progress;
     double device_bytes; /* most at once, where the device has memory of its own; else 0 */
+    bool flash_refused;  /* the heads were too large for the device's flash attention */
     bool interrupted;
 };
 

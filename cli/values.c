@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "core/utf8.h"
 #include "core/yaml.h"
 
 _Static_assert(sizeof(enum tt_version) == sizeof(int), "choices are read and written as int");

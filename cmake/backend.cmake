@@ -10,7 +10,8 @@ endfunction()
 
 function(tt_detect_backend result)
   find_program(TT_NVCC nvcc HINTS /usr/local/cuda/bin $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin)
-  find_program(TT_HIPCC NAMES hipcc amdclang HINTS /opt/rocm/bin $ENV{ROCM_PATH}/bin)
+  file(GLOB cores /opt/rocm/core* $ENV{ROCM_PATH}/core*) # where packages called amdrocm-* put it
+  find_program(TT_HIPCC NAMES hipcc amdclang HINTS /opt/rocm $ENV{ROCM_PATH} ${cores} PATH_SUFFIXES bin)
   set(found cpu)
   if(TT_NVCC AND EXISTS /dev/nvidiactl)
     set(found cuda)

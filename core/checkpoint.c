@@ -85,8 +85,10 @@ static tt_status list(const char *dir, struct listing *l)
     if (!d) return errno == ENOENT ? TT_OK : tt_file_error(errno, "look for checkpoints in", dir);
     tt_status st = TT_OK;
     struct entry e;
-    for (struct dirent *f; !st && (f = readdir(d));)
+    errno = 0;
+    for (struct dirent *f; !st && (f = readdir(d)); errno = 0)
         if (parse_name(f->d_name, &e) && !append(l, e)) st = no_memory();
+    if (!st && errno) st = tt_file_error(errno, "look for checkpoints in", dir);
     closedir(d);
     if (l->n) qsort(l->items, (size_t)l->n, sizeof *l->items, newest_first);
     return st;
@@ -282,9 +284,9 @@ static tt_status verify(const char *path, int64_t step)
     TT_TRY(tt_manifest_read(path, &m));
     tt_status st = tt_manifest_check_sizes(path, &m);
     if (!st && m.progress.step != step)
-        st = tt_fail(TT_FAILED, "it was saved at step %lld; rename the folder", (long long)m.progress.step);
+        st = tt_fail(TT_DAMAGED, "it was saved at step %lld; rename the folder", (long long)m.progress.step);
     if (!st && !tt_manifest_find(&m, "state.safetensors"))
-        st = tt_fail(TT_FAILED, "checkpoint.json lists no state.safetensors");
+        st = tt_fail(TT_DAMAGED, "checkpoint.json lists no state.safetensors");
     for (int i = 0; i < m.n && !st; i++) st = tt_manifest_check_file(path, &m.files[i]);
     tt_manifest_free(&m);
     return st;
@@ -297,30 +299,85 @@ static void tell(void (*warn)(const char *, void *), void *arg, const char *path
     if (warn) warn(line, arg);
 }
 
+struct search {
+    const char *dir;
+    void (*warn)(const char *line, void *arg);
+    void *arg;
+    int skipped;
+    int64_t gone; /* step of one that was removed while it was read; -1: none */
+};
+
+static bool is_gone(const char *path)
+{
+    enum tt_file_kind kind;
+    tt_status st = tt_file_kind(path, &kind);
+    bool gone = !st && kind == TT_NO_FILE;
+    tt_status_free(st);
+    return gone;
+}
+
+static tt_status disappeared(const struct search *s)
+{
+    return tt_fail(TT_FAILED, "%s/step-%08lld disappeared while it was read; see what removes checkpoints there, and try again",
+                   s->dir, (long long)s->gone);
+}
+
+/* Only what is certainly damaged is passed over: whatever keeps a good one from being read now would cost the steps
+ * since the one before. */
+static tt_status pass_over(struct search *s, const char *path, int64_t step, tt_status why, bool *again)
+{
+    *again = is_gone(path);
+    if (!*again && why->code != TT_DAMAGED) {
+        why->code = TT_FAILED;
+        return tt_context(why, "the checkpoint %s cannot be read, and is left as it is", path);
+    }
+    if (*again)
+        s->gone = step;
+    else
+        tell(s->warn, s->arg, path, why->text), s->skipped++;
+    tt_status_free(why);
+    return TT_OK;
+}
+
+/* A run that is going on removes old ones, but then there are newer ones. */
+static tt_status look_through(struct search *s, const struct listing *l, char **path, bool *again)
+{
+    for (int i = 0; i < l->n; i++) {
+        int64_t step = l->items[i].step;
+        if (l->items[i].kind == TEMPORARY) continue;
+        if (step < s->gone) return disappeared(s);
+        char *candidate = path_of(s->dir, step, l->items[i].kind);
+        if (!candidate) return no_memory();
+        tt_status st = verify(candidate, step);
+        if (!st) {
+            *path = candidate;
+            return TT_OK;
+        }
+        st = pass_over(s, candidate, step, st, again);
+        free(candidate);
+        if (st || *again) return st;
+    }
+    return TT_OK;
+}
+
 tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path)
 {
+    enum { TRIES = 10 };
+    struct search s = {.dir = dir, .warn = warn, .arg = arg, .gone = -1};
+    tt_status st = TT_OK;
+    bool again = true;
     *path = NULL;
-    struct listing l;
-    tt_status st = list(dir, &l);
-    int skipped = 0;
-    for (int i = 0; i < l.n && !st && !*path; i++) {
-        if (l.items[i].kind == TEMPORARY) continue;
-        char *candidate = path_of(dir, l.items[i].step, l.items[i].kind);
-        tt_status bad = candidate ? verify(candidate, l.items[i].step) : no_memory();
-        if (!bad) {
-            *path = candidate;
-            break;
-        }
-        tell(warn, arg, candidate ? candidate : dir, bad->text);
-        skipped++;
-        tt_status_free(bad);
-        free(candidate);
+    for (int i = 0; i < TRIES && again && !st; i++) {
+        struct listing l;
+        again = false;
+        st = list(dir, &l);
+        if (!st) st = look_through(&s, &l, path, &again);
+        free(l.items);
     }
-    free(l.items);
-    if (!st && !*path && skipped)
-        st =
-            tt_fail(TT_FAILED, "every checkpoint in %s is damaged; restore one, or start anew with another --out", dir);
-    return st;
+    if (st || *path) return st;
+    if (s.gone >= 0) return disappeared(&s);
+    if (!s.skipped) return TT_OK;
+    return tt_fail(TT_DAMAGED, "every checkpoint in %s is damaged; restore one, or start anew with another --out", dir);
 }
 
 /* ---- setting aside ---- */
@@ -347,7 +404,7 @@ void tt_checkpoint_set_aside(const char *dir, int64_t after, void (*warn)(const 
         if (l.items[i].kind != COMPLETE) continue;
         char *path = path_of(dir, l.items[i].step, COMPLETE);
         tt_status bad = path ? verify(path, l.items[i].step) : TT_OK;
-        if (bad) rename_damaged(path, warn, arg);
+        if (bad && bad->code == TT_DAMAGED) rename_damaged(path, warn, arg);
         tt_status_free(bad);
         free(path);
     }

@@ -37,8 +37,8 @@ struct tt_progress {
     uint64_t seed;
     double best_val;   /* +inf before the first validation */
     int64_t best_step, bad_vals; /* for early stopping */
-    float loss_scale;
-    int64_t good_steps;
+    float loss_scale;  /* of the next step; 0: none yet */
+    int64_t good_steps; /* since it last changed */
     uint64_t data_mark; /* tt_data_mark of the data; 0: not known */
 };
 
@@ -59,8 +59,9 @@ tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int
 /* The checkpoint of that step, if there is one; after a crash in between there is either all of it or nothing. */
 void tt_checkpoint_remove(const char *dir, int64_t step);
 
-/* The newest (by step) undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all; an
- * error when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. */
+/* The newest (by step) undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all;
+ * TT_DAMAGED when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. One that
+ * cannot be read (no permission, memory or files, a failing disk) is not damaged, but an error. */
 tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path);
 
 /* Gives the damaged ones of steps after `after`, where a run is about to go on, another name: saving neither counts nor

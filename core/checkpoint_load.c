@@ -95,6 +95,7 @@ static tt_status open_checked(const char *path, const struct tt_manifest *m, con
     if (asprintf(&file, "%s/%s", path, name) < 0) return no_memory();
     tt_status st = tt_safetensors_open(file, out);
     free(file);
+    if (st) st->code = TT_FAILED; /* also when it has gone since it was checked */
     return st ? st : check_tensors(path, *out, params, prefixes, n);
 }
 

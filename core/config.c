@@ -2,6 +2,7 @@
 #include "core/config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/text.h"
@@ -53,6 +54,14 @@ bool tt_list_next(const char **at, char separator, char *item, size_t size)
     return true;
 }
 
+tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy)
+{
+    *copy = malloc(sizeof **copy);
+    if (!*copy) return tt_fail(TT_FAILED, "out of memory for a configuration; free some memory");
+    **copy = *c;
+    return TT_OK;
+}
+
 static void set_all(bool fuse[TT_FUSION_COUNT], bool value)
 {
     for (int i = 0; i < TT_FUSION_COUNT; i++) fuse[i] = value;
@@ -77,11 +86,15 @@ static tt_status no_such_fusion(const char *item, const char *name)
 
 tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT])
 {
-    for (int i = 0; i < TT_FUSION_COUNT; i++) fuse[i] = tt_version_has(c->version, (enum tt_fusion)i);
+    return tt_fusions_of(c->version, c->fuse, fuse);
+}
+
+tt_status tt_fusions_of(enum tt_version version, const char *list, bool fuse[TT_FUSION_COUNT])
+{
+    for (int i = 0; i < TT_FUSION_COUNT; i++) fuse[i] = tt_version_has(version, (enum tt_fusion)i);
     bool named[TT_FUSION_COUNT] = {0};
     char item[64];
-    const char *at = c->fuse;
-    for (bool first = true; tt_list_next(&at, ',', item, sizeof item); first = false) {
+    for (bool first = true; tt_list_next(&list, ',', item, sizeof item); first = false) {
         if (first && (strcmp(item, "all") == 0 || strcmp(item, "none") == 0)) {
             set_all(fuse, item[0] == 'a');
             continue;
@@ -147,7 +160,7 @@ static tt_status check_positive(const struct tt_config *c)
     const struct size sizes[] = {
         {"hidden-dim", c->hidden_dim, 1 << 16}, {"num-layers", c->num_layers, 1 << 10},
         {"num-heads", c->num_heads, 1 << 10},   {"num-kv-heads", c->num_kv_heads, 1 << 10},
-        {"ffn-dim", c->ffn_dim, 1 << 18},       {"vocab-size", c->vocab_size, 1 << 22},
+        {"ffn-dim", c->ffn_dim, 1 << 18},       {"vocab-size", c->vocab_size, TT_VOCAB_MOST},
         {"seq-len", c->seq_len, most_seq_len},  {"batch-size", c->batch_size, 1 << 16},
         {"grad-accum", c->grad_accum, 1 << 16}, {"num-steps", c->num_steps, (int64_t)1 << 31},
     };

@@ -7,6 +7,8 @@
 
 #include "backend/backend.h"
 
+#define TT_VOCAB_MOST 4194304 /* tokens that a model can have */
+
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
@@ -158,13 +160,17 @@ extern const char *const tt_fusion_texts[]; /* what each does, in a line */
 /* Which fusions the version has (`enum tt_fusion`), before --fuse changes them. */
 bool tt_version_has(enum tt_version version, enum tt_fusion fusion);
 
-/* The version's fusions with the changes of c->fuse: names with or without "no-" before them, after an optional first
+/* The version's fusions with the changes of the list: names with or without "no-" before them, after an optional first
  * "all" or "none". */
+tt_status tt_fusions_of(enum tt_version version, const char *list, bool fuse[TT_FUSION_COUNT]);
 tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT]);
 
 /* --flash-tile, as a kernel wants it; what is no tile is 0. */
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c);
 tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
+
+/* A copy to change, for free(): the struct is too large for a stack that may be small. */
+tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy);
 
 /* Everything that depends on more than one field, and every size against overflow. To be called when the configuration
  * is final, that is after a checkpoint's was taken over; errors are TT_USAGE and say which option to change. */

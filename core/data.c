@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/builtin.h"
+#include "core/config.h"
 #include "core/data_corpus.h"
 #include "core/file.h"
 #include "core/rng.h"
@@ -118,7 +119,9 @@ static tt_status choose_vocab(struct tt_data *d, const struct tt_data_options *o
             "token %d is in the data, but the %s tokenizer has only %lld tokens; use the one the data were made with",
             d->corpus.largest, tt_tokenizer_kind(d->tokenizer), (long long)known);
     d->vocab = o->vocab_size ? o->vocab_size : known ? known : (int64_t)d->corpus.largest + 1;
-    return TT_OK;
+    if (d->vocab <= TT_VOCAB_MOST) return TT_OK;
+    return tt_fail(TT_USAGE, "%s needs a vocabulary of %lld, and a model has at most %d tokens; make it again, or use other data",
+                   o->source, (long long)d->vocab, TT_VOCAB_MOST);
 }
 
 static void describe_files(struct tt_data *d, const struct tt_data_options *o)
@@ -131,9 +134,12 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
     if (d->tokenizer)
         tt_text_printf(&d->describe, " (%s, vocabulary %lld)", tt_tokenizer_kind(d->tokenizer),
                        (long long)tt_tokenizer_size(d->tokenizer));
-    tt_text_printf(&d->describe, ", %lld windows of %lld to train, %lld to validate",
-                   (long long)d->corpus.splits[TT_TRAIN].windows, (long long)d->seq_len,
-                   (long long)d->corpus.splits[TT_VAL].windows);
+    tt_text_printf(&d->describe, ", %lld windows of %lld to train, ", (long long)d->corpus.splits[TT_TRAIN].windows,
+                   (long long)d->seq_len);
+    if (tt_data_validates(d))
+        tt_text_printf(&d->describe, "%lld to validate", (long long)d->corpus.splits[TT_VAL].windows);
+    else
+        tt_text_puts(&d->describe, "none to validate");
     if (d->has_zeros) tt_text_puts(&d->describe, "; there are bytes 0 in it, so it is probably no text");
 }
 
@@ -217,12 +223,15 @@ tt_status tt_data_sample(struct tt_data *d, enum tt_split split, uint64_t positi
     case FILES:
         break;
     }
+    if (split == TT_VAL && !tt_data_validates(d)) return tt_fail(TT_FAILED, "nothing is held out of the data to validate on");
     return tt_corpus_sample(&d->corpus, split, position, out);
 }
 
 int64_t tt_data_vocab(const struct tt_data *d) { return d->vocab; }
 
 int64_t tt_data_samples(const struct tt_data *d, enum tt_split split) { return d->corpus.splits[split].windows; }
+
+bool tt_data_validates(const struct tt_data *d) { return d->kind != FILES || d->corpus.splits[TT_VAL].windows > 0; }
 
 uint64_t tt_data_mark(const struct tt_data *d) { return d->corpus.mark; }
 

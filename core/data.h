@@ -17,7 +17,7 @@ struct tt_data_options {
     const char *source;     /* "builtin", "random", a token file, a glob of them, or a text file */
     const char *val_source; /* "" or NULL: hold out val_fraction of the source (builtin, random: another stream) */
     const char *tokenizer;  /* for text files: "bytes", "chars", "bpe" or a tokenizer file; "" = bytes */
-    double val_fraction;
+    double val_fraction;    /* 0 = hold out nothing */
     int64_t seq_len;
     int64_t vocab_size; /* of the model; 0 = not known yet: take the data's own ("bpe": 1024) */
     uint64_t seed;
@@ -34,6 +34,7 @@ tt_status tt_data_sample(struct tt_data *d, enum tt_split split, uint64_t positi
 
 int64_t tt_data_vocab(const struct tt_data *d); /* tokens are below this: options.vocab_size, or the data's own */
 int64_t tt_data_samples(const struct tt_data *d, enum tt_split split); /* in one epoch; 0 = endless */
+bool tt_data_validates(const struct tt_data *d); /* false when nothing is held out */
 /* A number that files of other tokens would hardly give; 0 of data that come from no file. */
 uint64_t tt_data_mark(const struct tt_data *d);
 double tt_data_floor(const struct tt_data *d);         /* exact mean entropy per token in nats; negative = unknown */

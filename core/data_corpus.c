@@ -128,21 +128,21 @@ static tt_status too_short(const struct tt_corpus *c, const char *name, int firs
     for (int i = first; i < end; i++) tokens += c->shards[i].count;
     return tt_fail(TT_USAGE,
                    "%s has %lld tokens, too few: with --seq-len %lld %s at least %lld in one file; use a smaller "
-                   "--seq-len, or more data",
+                   "--seq-len, or more data%s",
                    name, (long long)tokens, (long long)c->seq_len,
                    needed > 1 ? "one window to train on and one to validate on take" : "a window takes",
-                   (long long)(needed * c->seq_len + 1));
+                   (long long)(needed * c->seq_len + 1), needed > 1 ? ", or hold out nothing with --val-fraction 0" : "");
 }
 
 tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how)
 {
     struct tt_part_list *train = &c->splits[TT_TRAIN], *val = &c->splits[TT_VAL];
-    bool apart = how->first_val < c->shard_count;
-    int64_t train_windows = windows_between(c, 0, how->first_val);
-    if (train_windows < (apart ? 1 : 2)) return too_short(c, how->name, 0, how->first_val, apart ? 1 : 2);
+    bool apart = how->first_val < c->shard_count, holds_out = !apart && how->fraction > 0;
+    int64_t train_windows = windows_between(c, 0, how->first_val), least = holds_out ? 2 : 1;
+    if (train_windows < least) return too_short(c, how->name, 0, how->first_val, least);
     if (apart && !windows_between(c, how->first_val, c->shard_count))
         return too_short(c, how->val_name, how->first_val, c->shard_count, 1);
-    if (!apart) {
+    if (holds_out) {
         int64_t held_out = llround((double)train_windows * how->fraction);
         if (held_out < 1) held_out = 1;
         train_windows -= held_out < train_windows ? held_out : train_windows - 1;

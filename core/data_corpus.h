@@ -42,7 +42,7 @@ tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *t
 void tt_corpus_free(struct tt_corpus *c);
 
 /* The shards from first_val on validate; when there are none, the last `fraction` of all windows does. At least one
- * window each. `name` and `val_name` are for messages. */
+ * window each, but for a fraction of 0, which holds out none. `name` and `val_name` are for messages. */
 struct tt_corpus_split {
     int first_val;
     double fraction;

@@ -5,6 +5,9 @@
 static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out, int64_t *batches)
 {
     int64_t samples = tt_data_samples(data, TT_VAL);
+    if (!tt_data_validates(data))
+        return tt_fail(TT_USAGE, "with --val-fraction 0 nothing of %s is held out to validate on; name data for it with --val-data, or give "
+                       "a larger --val-fraction%s", c->data, way_out);
     *batches = c->val_batches > 0 ? c->val_batches : 1;
     if (samples > 0 && samples / c->batch_size < *batches) *batches = samples / c->batch_size;
     if (*batches > 0) return TT_OK;

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/beside.h"
+
 static const char *hint(int error)
 {
     switch (error) {
@@ -33,6 +35,8 @@ static const char *hint(int error)
         return "this is a folder; give a file";
     case EEXIST:
         return "a file of this name is in the way; remove it, or choose another path";
+    case ENOTEMPTY:
+        return "something else is in it by now; choose another folder";
     case ENAMETOOLONG:
         return "choose a shorter path";
     case ELOOP:
@@ -156,30 +160,15 @@ static tt_status write_and_close(int fd, const char *path, const void *data, siz
     return st;
 }
 
-static tt_status sync_parent(const char *path)
+static tt_status replace(const char *target, mode_t mode, const void *data, size_t size)
 {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return tt_sync_dir(".");
-    char *parent = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    if (!parent) return tt_fail(TT_FAILED, "cannot write %s: out of memory; free some memory", path);
-    tt_status st = tt_sync_dir(parent);
-    free(parent);
+    struct tt_beside b;
+    TT_TRY(tt_beside_file(target, &b));
+    if (mode) (void)!fchmod(b.fd, mode & 0777); /* where the system refuses, the file is as good without */
+    tt_status st = tt_write_all(b.fd, data, size, target);
+    if (!st) return tt_beside_replace(&b);
+    tt_beside_drop(&b);
     return st;
-}
-
-static tt_status replace_by(const char *path, const char *beside, mode_t mode, const void *data, size_t size)
-{
-    if (unlink(beside) && errno != ENOENT) return tt_file_error(errno, "remove", beside);
-    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) return tt_file_error(errno, "write", beside);
-    if (mode) (void)!fchmod(fd, mode & 0777); /* where the system refuses, the file is as good without */
-    tt_status st = write_and_close(fd, beside, data, size);
-    if (!st && rename(beside, path)) st = tt_file_error(errno, "write", path);
-    if (st) {
-        unlink(beside);
-        return st;
-    }
-    return sync_parent(path);
 }
 
 tt_status tt_file_replace(const char *path, const void *data, size_t size)
@@ -191,15 +180,22 @@ tt_status tt_file_replace(const char *path, const void *data, size_t size)
         int fd = open(path, O_WRONLY | O_CLOEXEC);
         return fd < 0 ? tt_file_error(errno, "write", path) : write_and_close(fd, path, data, size);
     }
-    char *target = exists ? realpath(path, NULL) : strdup(path), *beside = NULL;
-    tt_status result;
-    if (!target || asprintf(&beside, "%s.tmp", target) < 0)
-        result = tt_file_error(errno, "write", path);
-    else
-        result = replace_by(target, beside, exists ? st.st_mode : 0, data, size);
+    char *target = exists ? realpath(path, NULL) : strdup(path);
+    tt_status result = target ? replace(target, exists ? st.st_mode : 0, data, size) : tt_file_error(errno, "write", path);
     free(target);
-    free(beside);
     return result;
+}
+
+tt_status tt_file_kind(const char *path, enum tt_file_kind *kind)
+{
+    struct stat st, link;
+    *kind = TT_NO_FILE;
+    if (stat(path, &st)) {
+        bool certain = errno == ENOTDIR || (errno == ENOENT && lstat(path, &link) && errno == ENOENT);
+        return certain ? TT_OK : tt_file_error(errno, "read", path);
+    }
+    *kind = S_ISREG(st.st_mode) ? TT_REGULAR_FILE : S_ISDIR(st.st_mode) ? TT_FOLDER : TT_OTHER_FILE;
+    return TT_OK;
 }
 
 bool tt_is_dir(const char *path)

@@ -17,6 +17,10 @@ tt_status tt_file_replace(const char *path, const void *data, size_t size);
 
 tt_status tt_make_dirs(const char *path);   /* like mkdir -p */
 tt_status tt_remove_tree(const char *path); /* like rm -r; links are removed, not followed; nothing there is fine */
+
+/* What has this name: nothing only where it is certain that there is nothing. What cannot be looked at is an error. */
+enum tt_file_kind { TT_NO_FILE, TT_REGULAR_FILE, TT_FOLDER, TT_OTHER_FILE };
+tt_status tt_file_kind(const char *path, enum tt_file_kind *kind);
 bool tt_is_dir(const char *path);
 bool tt_is_file(const char *path);
 bool tt_sync_fd(int fd); /* false with errno; a pipe or a file system that cannot be synced is no error */

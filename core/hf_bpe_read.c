@@ -5,6 +5,7 @@
 
 #include "core/hf_bpe.h"
 #include "core/hf_pieces.h"
+#include "core/utf8.h"
 
 struct named {
     const char *word;
@@ -57,7 +58,7 @@ static void list_characters(struct reading *r)
         struct tt_text character = {0};
         uint32_t point = 511;
         tt_hf_put_byte(&character, (unsigned char)byte);
-        if (character.s) tt_utf8_decode(character.s, (int64_t)character.n, &point);
+        if (character.s) tt_utf8_decode(character.s, character.n, &point);
         r->byte_of[point < 512 ? point : 511] = byte;
         tt_text_free(&character);
     }
@@ -69,8 +70,8 @@ static bool to_bytes(const struct reading *r, const char *word, char *out, int32
     uint32_t point = 0;
     *length = 0;
     for (int step; *word; word += step) {
-        step = tt_utf8_decode(word, (int64_t)strlen(word), &point);
-        if (!step || point >= 512 || r->byte_of[point] < 0) return false;
+        step = tt_utf8_decode(word, strlen(word), &point);
+        if (point >= 512 || r->byte_of[point] < 0) return false;
         out[(*length)++] = (char)r->byte_of[point];
     }
     return true;

@@ -5,13 +5,13 @@
  *   Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
  * ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * A byte that is no UTF-8 counts as a mark. */
+ * What is no UTF-8 counts as a mark, as the U+FFFD would that others put in its place. */
 #include "core/hf_cut.h"
 
 #include <string.h>
 
-#include "core/tokenizer_kinds.h"
 #include "core/unicode.h"
+#include "core/utf8.h"
 
 /* ---- characters ---- */
 
@@ -24,9 +24,11 @@ static bool is_space(uint32_t c)
            c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-static enum class class_at(const char *p, int64_t n, int64_t *length) {
-    uint32_t c; *length = tt_utf8_decode(p, n, &c); if (!*length){ *length = 1; return MARK;}
-return is_space(c) ? SPACE : tt_is_letter(c) ? LETTER : tt_is_number(c) ? NUMBER : MARK;
+static enum class class_at(const char *p, int64_t n, int64_t *length)
+{
+    uint32_t c;
+    *length = tt_utf8_decode(p, (size_t)n, &c);
+    return is_space(c) ? SPACE : tt_is_letter(c) ? LETTER : tt_is_number(c) ? NUMBER : MARK;
 }
 
 /* From `at` on, to the end of the characters of a class, `most` of them. */

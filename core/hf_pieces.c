@@ -1,20 +1,19 @@
 #include "core/hf_pieces.h"
 
+#include "core/utf8.h"
+
 /* ---- bytes as characters ---- */
 
 static bool is_plain(int byte) { return (byte > ' ' && byte < 0x7f) || (byte > 0xa0 && byte != 0xad); }
 
 void tt_hf_put_byte(struct tt_text *out, unsigned char byte)
 {
-    int point = byte;
+    uint32_t point = byte;
     if (!is_plain(byte)) {
         point = 0x100;
         for (int b = 0; b < byte; b++) point += !is_plain(b);
     }
-    if (point < 0x80)
-        tt_text_add(out, &(char){(char)point}, 1);
-    else
-        tt_text_add(out, (char[]){(char)(0xc0 | point >> 6), (char)(0x80 | (point & 0x3f))}, 2);
+    tt_utf8_put(out, point);
 }
 
 /* ---- cutting a text into pieces ---- */

@@ -5,6 +5,7 @@
 #include "core/hf_bpe.h"
 #include "core/hf_pieces.h"
 #include "core/hf_tokenizer.h"
+#include "core/utf8.h"
 
 /* Equal as values: the order of keys does not count. */
 static bool same(const struct tt_json *a, const struct tt_json *b)
@@ -112,8 +113,8 @@ static tt_status read_chars(const char **words, int64_t n, struct tt_tokenizer *
     uint32_t *points = calloc((size_t)n, sizeof *points);
     tt_status st = points ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the tokenizer");
     for (int64_t i = 0; i < n && !st; i++) {
-        int64_t length = (int64_t)strlen(words[i]);
-        bool one = length > 0 && tt_utf8_decode(words[i], length, &points[i]) == length;
+        size_t length = strlen(words[i]);
+        bool one = length > 0 && tt_utf8_decode(words[i], length, &points[i]) == (int)length && tt_utf8_is_character(points[i]);
         if (!one || (i && points[i] <= points[i - 1])) st = other_kind();
     }
     if (!st) st = tt_tokenizer_from_points(points, n, out);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/utf8.h"
+
 enum { MAX_DEPTH = 64, MAX_CHUNK = 4096 };
 
 /* ---- the tree: nodes in chunks, all strings in one pool ---- */
@@ -33,16 +35,14 @@ struct parser {
 /* Lines and columns count from 1, columns in characters. */
 static tt_status fail_at(const struct parser *s, const char *at, const char *what)
 {
-    size_t line = 1, column = 1;
+    size_t line = 1;
+    const char *start = s->text;
     for (const char *p = s->text; p < at; p++) {
-        if (*p == '\n') {
-            line++;
-            column = 1;
-        } else if ((*p & 0xc0) != 0x80) {
-            column++;
-        }
+        if (*p != '\n') continue;
+        line++;
+        start = p + 1;
     }
-    return tt_fail(TT_FAILED, "line %zu, column %zu: %s", line, column, what);
+    return tt_fail(TT_DAMAGED, "line %zu, column %zu: %s", line, tt_utf8_count(start, (size_t)(at - start)) + 1, what);
 }
 
 static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for JSON; free some memory"); }
@@ -78,27 +78,6 @@ void tt_json_free(struct tt_json *j)
 
 /* ---- strings ---- */
 
-static char *put_utf8(char *o, unsigned c)
-{
-    if (c < 0x80) {
-        *o++ = (char)c;
-        return o;
-    }
-    if (c < 0x800) {
-        *o++ = (char)(0xc0 | c >> 6);
-    } else {
-        if (c < 0x10000) {
-            *o++ = (char)(0xe0 | c >> 12);
-        } else {
-            *o++ = (char)(0xf0 | c >> 18);
-            *o++ = (char)(0x80 | (c >> 12 & 0x3f));
-        }
-        *o++ = (char)(0x80 | (c >> 6 & 0x3f));
-    }
-    *o++ = (char)(0x80 | (c & 0x3f));
-    return o;
-}
-
 /* Four hexadecimal digits at p, -1 when they are none. */
 static int hex4(const char *p, const char *end)
 {
@@ -128,7 +107,7 @@ static tt_status parse_unicode(struct parser *s, char **o)
         s->p += 6;
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     }
-    *o = put_utf8(*o, (unsigned)c);
+    *o += tt_utf8_encode((uint32_t)c, *o);
     return TT_OK;
 }
 
@@ -159,8 +138,9 @@ static tt_status parse_string(struct parser *s, const char **out)
             TT_TRY(parse_escape(s, &o));
             continue;
         }
-        int n = tt_utf8_length(s->p, s->end);
-        if (!n) return fail_at(s, s->p, "invalid UTF-8");
+        uint32_t point;
+        int n = tt_utf8_decode(s->p, (size_t)(s->end - s->p), &point);
+        if (!tt_utf8_is_character(point)) return fail_at(s, s->p, "invalid UTF-8");
         memcpy(o, s->p, (size_t)n);
         o += n;
         s->p += n;

@@ -48,7 +48,8 @@ struct tt_json_writer {
 };
 void tt_json_begin(struct tt_json_writer *w, const char *key, char open); /* '{' or '[' */
 void tt_json_end(struct tt_json_writer *w, char close);
-void tt_json_put_string(struct tt_json_writer *w, const char *key, const char *value);
+void tt_json_put_string(struct tt_json_writer *w, const char *key, const char *value); /* NULL: null */
+void tt_json_put_text(struct tt_json_writer *w, const char *key, const char *value, size_t n); /* with any bytes in it */
 void tt_json_put_int(struct tt_json_writer *w, const char *key, int64_t value);
 void tt_json_put_uint(struct tt_json_writer *w, const char *key, uint64_t value);
 void tt_json_put_number(struct tt_json_writer *w, const char *key, double value);
@@ -56,5 +57,8 @@ void tt_json_put_float(struct tt_json_writer *w, const char *key, float value); 
 void tt_json_put_bool(struct tt_json_writer *w, const char *key, bool value);
 void tt_json_put_null(struct tt_json_writer *w, const char *key);
 void tt_json_put_value(struct tt_json_writer *w, const char *key, const struct tt_json *value); /* all of a tree */
+
+/* Appends n bytes as a JSON string: a 0 is written \u0000, and what is no UTF-8 becomes U+FFFD. */
+void tt_json_quote(struct tt_text *out, const char *s, size_t n);
 
 #endif

@@ -5,32 +5,28 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/utf8.h"
 
-static void quote(struct tt_text *t, const char *s)
+void tt_json_quote(struct tt_text *t, const char *s, size_t n)
 {
-    static const char hex[] = "0123456789abcdef";
-    const char *end = s + strlen(s), *plain = s;
+    uint32_t c;
+    size_t plain = 0, at = 0, length; /* what lies between them needs no escape and is not yet added */
     tt_text_add(t, "\"", 1);
-    while (s < end) {
-        unsigned char c = (unsigned char)*s;
-        int n = tt_utf8_length(s, end);
-        if (n && c >= 0x20 && c != '"' && c != '\\') {
-            s += n;
-            continue;
-        }
-        tt_text_add(t, plain, (size_t)(s - plain));
-        char unicode[] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, escaped[] = {'\\', (char)c};
-        if (!n)
-            tt_text_puts(t, "\xef\xbf\xbd"); /* what is no UTF-8 may not be written */
+    for (; at < n; at += length) {
+        length = (size_t)tt_utf8_decode(s + at, n - at, &c);
+        if (tt_utf8_is_character(c) && c >= 0x20 && c != '"' && c != '\\') continue;
+        tt_text_add(t, s + plain, at - plain);
+        plain = at + length;
+        if (!tt_utf8_is_character(c))
+            tt_text_puts(t, TT_UTF8_REPLACEMENT); /* what is no UTF-8 may not be written */
         else if (c == '"' || c == '\\')
-            tt_text_add(t, escaped, 2);
+            tt_text_printf(t, "\\%c", (char)c);
         else if (c == '\n')
             tt_text_puts(t, "\\n");
         else
-            tt_text_add(t, unicode, sizeof unicode);
-        plain = ++s;
+            tt_text_printf(t, "\\u%04x", (unsigned)c);
     }
-    tt_text_add(t, plain, (size_t)(s - plain));
+    tt_text_add(t, s + plain, at - plain);
     tt_text_add(t, "\"", 1);
 }
 
@@ -47,7 +43,7 @@ static void before_value(struct tt_json_writer *w, const char *key)
     w->comma[w->depth] = true;
     if (w->pretty && w->depth) new_line(w);
     if (!key) return;
-    quote(&w->text, key);
+    tt_json_quote(&w->text, key, strlen(key));
     tt_text_add(&w->text, ": ", w->pretty ? 2 : 1);
 }
 
@@ -72,11 +68,16 @@ void tt_json_end(struct tt_json_writer *w, char close)
 
 void tt_json_put_string(struct tt_json_writer *w, const char *key, const char *value)
 {
-    before_value(w, key);
     if (value)
-        quote(&w->text, value);
+        tt_json_put_text(w, key, value, strlen(value));
     else
-        tt_text_puts(&w->text, "null");
+        tt_json_put_null(w, key);
+}
+
+void tt_json_put_text(struct tt_json_writer *w, const char *key, const char *value, size_t n)
+{
+    before_value(w, key);
+    tt_json_quote(&w->text, value, n);
 }
 
 void tt_json_put_int(struct tt_json_writer *w, const char *key, int64_t value)

@@ -25,7 +25,7 @@ static const char manifest_name[] = "checkpoint.json";
 
 static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory"); }
 
-static tt_status damaged(const char *what) { return tt_fail(TT_FAILED, "%s is damaged: %s", manifest_name, what); }
+static tt_status damaged(const char *what) { return tt_fail(TT_DAMAGED, "%s is damaged: %s", manifest_name, what); }
 
 static void tail_for(uint32_t crc, char out[TAIL + 1])
 {
@@ -108,13 +108,13 @@ static tt_status get_progress(const struct tt_json *j, struct tt_progress *p)
 {
     bool complete =
         tt_json_int(j, "step", 0, INT64_MAX, &p->step) &&
-        tt_json_int(j, "skipped", INT64_MIN, INT64_MAX, &p->skipped) &&
+        tt_json_int(j, "skipped", 0, p->step, &p->skipped) &&
         tt_json_uint(j, "position", 0, UINT64_MAX, &p->position) && tt_json_uint(j, "seed", 0, UINT64_MAX, &p->seed) &&
         get_double(j, "best_val", &p->best_val) && tt_json_int(j, "best_step", INT64_MIN, INT64_MAX, &p->best_step) &&
         tt_json_int(j, "bad_vals", INT64_MIN, INT64_MAX, &p->bad_vals) && get_float(j, "loss_scale", &p->loss_scale) &&
         tt_json_int(j, "good_steps", INT64_MIN, INT64_MAX, &p->good_steps);
     if (!tt_json_uint(j, "data_mark", 0, UINT64_MAX, &p->data_mark)) p->data_mark = 0; /* older ones have none */
-    return complete ? TT_OK : damaged("its progress is not complete");
+    return complete ? TT_OK : damaged("its progress is not complete, or makes no sense");
 }
 
 /* A plain name that stays inside the folder. */
@@ -166,8 +166,9 @@ static tt_status parse(const char *text, size_t n, struct tt_manifest *m)
     tail_for(tt_crc32(0, text, n - TAIL), tail);
     if (memcmp(tail, text + n - TAIL, TAIL) != 0) return damaged("its checksum is wrong");
     struct tt_json *j;
-    TT_TRY(tt_context(tt_json_parse(text, n, &j), "%s is damaged", manifest_name));
-    tt_status st = get_manifest(j, m);
+    tt_status st = tt_json_parse(text, n, &j);
+    if (st) return st->code == TT_DAMAGED ? tt_context(st, "%s is damaged", manifest_name) : st;
+    st = get_manifest(j, m);
     tt_json_free(j);
     return st;
 }
@@ -178,8 +179,12 @@ tt_status tt_manifest_read(const char *folder, struct tt_manifest *m)
     char *path, *text = NULL;
     size_t n;
     if (asprintf(&path, "%s/%s", folder, manifest_name) < 0) return no_memory();
-    tt_status st = TT_OK;
-    if (!tt_is_file(path)) st = tt_fail(TT_FAILED, "%s is missing; is %s a checkpoint?", manifest_name, folder);
+    enum tt_file_kind kind;
+    tt_status st = tt_file_kind(path, &kind);
+    bool missing = !st && kind != TT_REGULAR_FILE;
+    if (missing) st = tt_file_kind(folder, &kind); /* a link that leads nowhere now */
+    if (missing && !st)
+        st = tt_fail(TT_DAMAGED, "%s is missing; is %s a checkpoint?", manifest_name, folder);
     if (!st) st = tt_file_read(path, MANIFEST_LIMIT, &text, &n);
     if (!st) st = parse(text, n, m);
     free(text);
@@ -206,12 +211,14 @@ const struct tt_manifest_file *tt_manifest_find(const struct tt_manifest *m, con
 
 static tt_status check_size(const char *path, const struct tt_manifest_file *f)
 {
+    enum tt_file_kind kind;
     struct stat st;
-    if (stat(path, &st))
-        return errno == ENOENT ? tt_fail(TT_FAILED, "%s is missing", f->name) : tt_file_error(errno, "read", path);
-    if (!S_ISREG(st.st_mode)) return tt_fail(TT_FAILED, "%s is no regular file", f->name);
+    TT_TRY(tt_file_kind(path, &kind));
+    if (kind == TT_NO_FILE) return tt_fail(TT_DAMAGED, "%s is missing", f->name);
+    if (kind != TT_REGULAR_FILE) return tt_fail(TT_DAMAGED, "%s is no regular file", f->name);
+    if (stat(path, &st)) return tt_file_error(errno, "read", path);
     if ((uint64_t)st.st_size == f->size) return TT_OK;
-    return tt_fail(TT_FAILED, "%s is damaged: it has %lld bytes instead of %llu", f->name, (long long)st.st_size,
+    return tt_fail(TT_DAMAGED, "%s is damaged: it has %lld bytes instead of %llu", f->name, (long long)st.st_size,
                    (unsigned long long)f->size);
 }
 
@@ -262,7 +269,7 @@ static tt_status check_content(const char *path, const struct tt_manifest_file *
     TT_TRY(check_size(path, f));
     TT_TRY(tt_manifest_measure(path, &size, &crc));
     if (size == f->size && crc == f->crc) return TT_OK;
-    return tt_fail(TT_FAILED, "%s is damaged: its checksum is %08x instead of %08x", f->name, crc, f->crc);
+    return tt_fail(TT_DAMAGED, "%s is damaged: its checksum is %08x instead of %08x", f->name, crc, f->crc);
 }
 
 tt_status tt_manifest_check_file(const char *folder, const struct tt_manifest_file *f)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/state.h"
 #include "core/terminal.h"
 
 double tt_seconds(void)
@@ -155,9 +156,12 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 {
     char loss[32], norm[32], lr[32], speed[32];
     if (!m->lines) return;
-    fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s}\n",
+    fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
             (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
             json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN), e->apply ? "true" : "false");
+    if (tt_scales_loss(m->config->precision))
+        fprintf(m->lines, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
+    fputs("}\n", m->lines);
 }
 
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)
@@ -194,16 +198,25 @@ static double eta(const struct tt_meter *m, int64_t step)
     return tt_eta_left(&m->eta, &work);
 }
 
+/* "  scale 65536  skipped 3": of a precision that scales its loss, once a step was seen; else nothing. */
+static const char *scale_text(const struct tt_meter *m, char out[64])
+{
+    out[0] = 0;
+    if (tt_scales_loss(m->config->precision) && m->scale > 0)
+        snprintf(out, 64, "  scale %.0f  skipped %lld", m->scale, (long long)m->skipped);
+    return out;
+}
+
 static void paint(struct tt_meter *m, int64_t step)
 {
     double now = tt_seconds();
     if (!m->terminal || now - m->last_paint < 0.2) return;
     m->last_paint = now;
-    char left[32], loss[32] = "-";
+    char left[32], loss[32] = "-", scale[64];
     tt_format_duration(eta(m, step), left);
     if (!isnan(m->loss)) snprintf(loss, sizeof loss, "%.4f", m->loss);
-    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
-            (long long)m->config->num_steps, loss, m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
+    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s%s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
+            (long long)m->config->num_steps, loss, scale_text(m, scale), m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
     fflush(stderr);
 }
 
@@ -217,11 +230,11 @@ static void log_line(struct tt_meter *m, const struct tt_metrics *e)
     m->sum = 0;
     m->sum_count = 0;
     if (m->config->quiet) return;
-    char left[32];
+    char left[32], scale[64];
     tt_format_duration(eta(m, e->step), left);
     tt_meter_clear(m);
-    printf("step %5lld/%lld  loss %.4f  norm %.3f  lr %.2e  %8.0f tok/s  eta %s\n", (long long)e->step,
-           (long long)m->config->num_steps, m->loss, (double)e->grad_norm, (double)e->lr, m->recent, left);
+    printf("step %5lld/%lld  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s  eta %s\n", (long long)e->step,
+           (long long)m->config->num_steps, m->loss, (double)e->grad_norm, (double)e->lr, scale_text(m, scale), m->recent, left);
     fflush(stdout);
 }
 
@@ -232,18 +245,16 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
     tt_events_scalar(m->events, e->step, "train/grad_norm", (double)e->grad_norm);
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
     if (m->recent > 0) tt_events_scalar(m->events, e->step, "train/tokens_per_second", m->recent);
+    if (!tt_scales_loss(m->config->precision)) return;
+    tt_events_scalar(m->events, e->step, "train/loss_scale", (double)e->loss_scale);
+    tt_events_scalar(m->events, e->step, "train/skipped_steps", (double)e->skipped);
 }
 
-/* In fp16 a step that overflowed is part of the search for the largest loss scale; without one to lower it is not. */
-static bool only_overflowed(const struct tt_meter *m, const struct tt_metrics *e)
-{
-    return m->config->precision == TT_PREC_FP16 && isfinite(e->loss) && e->loss_scale > 1;
-}
+bool tt_meter_stops(const struct tt_meter *m) { return m->bad_step && m->config->on_nan == TT_NAN_STOP; }
 
 static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
 {
-    m->skipped++;
-    if (only_overflowed(m, e)) return;
+    if (e->overflowed) return;
     if (!m->bad_step) m->bad_step = e->step;
     if (m->config->on_nan != TT_NAN_SKIP || m->warned) return;
     m->warned = true;
@@ -254,7 +265,7 @@ static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
 
 static void show(struct tt_meter *m, int64_t upto)
 {
-    for (; m->seen < upto; m->seen++) {
+    for (; m->seen < upto && !tt_meter_stops(m); m->seen++) {
         const struct tt_metrics *e = &m->ring[m->seen % ring_entries(m)];
         if (e->apply) {
             m->sum += (double)e->loss;
@@ -262,6 +273,8 @@ static void show(struct tt_meter *m, int64_t upto)
         } else {
             note_bad(m, e);
         }
+        m->scale = (double)e->loss_scale;
+        m->skipped = e->skipped;
         int64_t interval = m->config->log_interval;
         if ((interval > 0 && e->step % interval == 0) || e->step == m->config->num_steps) log_line(m, e);
         write_line(m, e);

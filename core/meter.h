@@ -32,8 +32,9 @@ struct tt_meter {
     double sum;         /* losses since the last log line */
     int64_t sum_count;
     double loss;        /* mean of the last complete log interval */
+    double scale;       /* the last step's loss scale */
+    int64_t skipped;    /* steps until then that changed nothing */
     int64_t bad_step;   /* first step with a loss or gradients that are not finite; 0 = none */
-    int64_t skipped;
     bool warned;
 };
 
@@ -46,6 +47,8 @@ void tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the l
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
 tt_status tt_meter_status(const struct tt_meter *m); /* an error when lines of metrics.jsonl are missing */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */
+/* A step was not finite and --on-nan is stop. It is the last one shown: those after it change nothing. */
+bool tt_meter_stops(const struct tt_meter *m);
 /* The norm of all gradients before clipping, of a step that was collected. */
 double tt_meter_norm(const struct tt_meter *m, int64_t step);
 tt_status tt_meter_close(struct tt_meter *m); /* whether TensorBoard's file is whole */

@@ -1,10 +1,10 @@
 /* Writing safetensors files in one pass, in the type that is asked for. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/beside.h"
 #include "core/crc32.h"
 #include "core/file.h"
 #include "core/half.h"
@@ -117,27 +117,28 @@ static tt_status put_all(struct sink *s, const struct tt_text *header, const str
         TT_TRY(count_of(&tensors[i], &count));
         TT_TRY(is_half(&tensors[i]) ? put_halves(s, &tensors[i], count) : put(s, tensors[i].data, count * 4));
     }
-    return tt_sync_fd(s->fd) ? TT_OK : tt_file_error(errno, "write", s->path);
+    return TT_OK;
 }
 
 tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,
                                const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc)
 {
     struct tt_text header = {0};
-    struct sink s = {.fd = -1, .path = path};
+    struct tt_beside b = {.fd = -1};
     tt_status st;
     TT_GOTO(st, done, make_header(tensors, n, metadata, n_metadata, &header));
-    s.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (s.fd < 0) {
-        st = tt_file_error(errno, "write", path);
+    if (!access(path, F_OK)) {
+        st = tt_file_error(EEXIST, "write", path);
         goto done;
     }
-    st = put_all(&s, &header, tensors, n);
-    if (close(s.fd) && !st) st = tt_file_error(errno, "write", path);
-    if (st) unlink(path);
+    TT_GOTO(st, done, tt_beside_file(path, &b));
+    struct sink s = {.fd = b.fd, .path = path};
+    TT_GOTO(st, done, put_all(&s, &header, tensors, n));
+    st = tt_beside_add(&b);
     if (size) *size = s.size;
     if (crc) *crc = s.crc;
 done:
+    tt_beside_drop(&b);
     tt_text_free(&header);
     return st;
 }

@@ -1,4 +1,4 @@
-/* A string that grows, characters, and the nearest name to a mistyped word. */
+/* A string that grows, and the nearest name to a mistyped word. */
 #include "core/text.h"
 
 #include <stdarg.h>
@@ -67,21 +67,6 @@ void tt_text_free(struct tt_text *t)
 {
     free(t->s);
     *t = (struct tt_text){0};
-}
-
-int tt_utf8_length(const char *p, const char *end)
-{
-    const unsigned char *u = (const unsigned char *)p;
-    if (u[0] < 0x80) return 1;
-    int n = u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : (u[0] & 0xf0) == 0xe0 ? 3 : u[0] >= 0xf0 && u[0] <= 0xf4 ? 4 : 0;
-    if (!n || end - p < n) return 0;
-    for (int i = 1; i < n; i++)
-        if ((u[i] & 0xc0) != 0x80) return 0;
-    if (u[0] == 0xe0 && u[1] < 0xa0) return 0; /* longer than needed */
-    if (u[0] == 0xed && u[1] > 0x9f) return 0; /* a surrogate */
-    if (u[0] == 0xf0 && u[1] < 0x90) return 0; /* longer than needed */
-    if (u[0] == 0xf4 && u[1] > 0x8f) return 0; /* beyond U+10FFFF */
-    return n;
 }
 
 static int least(int a, int b) { return a < b ? a : b; }

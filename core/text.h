@@ -19,9 +19,6 @@ void tt_text_printf(struct tt_text *t, const char *format, ...) __attribute__((f
 tt_status tt_text_status(const struct tt_text *t); /* an error when memory ran out on the way */
 void tt_text_free(struct tt_text *t);
 
-/* Length of the valid UTF-8 sequence at p (p < end), 0 when it is none. */
-int tt_utf8_length(const char *p, const char *end);
-
 /* digits (. digits)? ([eE] [-+]? digits)?, with a digit before or after the point and no sign: no hexadecimal, no inf. */
 bool tt_is_decimal(const char *s);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/config.h"
 #include "core/data.h"
 #include "core/file.h"
 
@@ -192,11 +193,16 @@ tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64
 
 tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size, int64_t enough)
 {
+    int64_t needed = enough > token ? enough : token + 1;
+    if (needed > TT_VOCAB_MOST)
+        return tt_fail(TT_USAGE,
+                       "token %lld at index %lld of %s is not below the vocabulary of %lld, and no vocabulary is large enough for "
+                       "all of its tokens: they need %lld, and a model has at most %d. Make the file again, or use other data",
+                       (long long)token, (long long)index, path, (long long)vocab_size, (long long)needed, TT_VOCAB_MOST);
     return tt_fail(TT_USAGE,
                    "token %lld at index %lld of %s is not below the vocabulary of %lld; use a --vocab-size of at least "
                    "%lld, or other data",
-                   (long long)token, (long long)index, path, (long long)vocab_size,
-                   (long long)(enough > token ? enough : token + 1));
+                   (long long)token, (long long)index, path, (long long)vocab_size, (long long)needed);
 }
 
 uint64_t tt_token_mark(uint64_t before, const int32_t *tokens, int64_t n)

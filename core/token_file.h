@@ -39,7 +39,8 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
 /* Tokens [first, first + n), which the file has. Several threads may read at once. */
 tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out);
 
-/* "token 70 at index 5 of x.bin is not below the vocabulary of 64; …", with `enough` proposed where the token needs no more. */
+/* "token 70 at index 5 of x.bin is not below the vocabulary of 64; …", with `enough` proposed where the token needs no more, or
+ * that no model has room for them. */
 tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size, int64_t enough);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "core/hf_bpe.h"
 #include "core/tokenizer_kinds.h"
+#include "core/utf8.h"
 
 static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the tokenizer"); }
 
@@ -45,31 +46,6 @@ int64_t tt_tokenizer_size(const struct tt_tokenizer *t) { return t->size; }
 tt_status tt_tokenizer_bytes(struct tt_tokenizer **out) { return new_tokenizer(TT_BYTES, 256, out); }
 
 /* ---- UTF-8 ---- */
-int tt_utf8_decode(const char *p, int64_t n, uint32_t *point)
-{
-    const unsigned char *s = (const unsigned char *)p;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    int length = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-    if (!length || length > n) return 0;
-    uint32_t c = length == 1 ? s[0] : s[0] & (0x7f >> length);
-    for (int i = 1; i < length; i++) {
-        if (s[i] >> 6 != 2) return 0;
-        c = c << 6 | (s[i] & 0x3f);
-    }
-    if (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
-    *point = c;
-    return length;
-}
-
-static void add_utf8(struct tt_text *out, uint32_t c)
-{
-    char b[4];
-    int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (int i = n - 1; i > 0; i--, c >>= 6) b[i] = (char)(0x80 | (c & 0x3f));
-    b[0] = (char)(lead[n] | c);
-    tt_text_add(out, b, (size_t)n);
-}
 
 static tt_status not_utf8(const char *text, int64_t at)
 {
@@ -94,9 +70,9 @@ static tt_status check_word(const char *word, int i)
     int64_t n = (int64_t)strlen(word);
     bool ok = n > 0;
     uint32_t point;
-    for (int64_t at = 0, step; ok && at < n; at += step) {
-        step = tt_utf8_decode(word + at, n - at, &point);
-        ok = step > 0 && point > ' ' && point != 0x7f;
+    for (int64_t at = 0; ok && at < n;) {
+        at += tt_utf8_decode(word + at, (size_t)(n - at), &point);
+        ok = tt_utf8_is_character(point) && point > ' ' && point != 0x7f;
     }
     if (ok) return TT_OK;
     return tt_fail(TT_FAILED, "word %d of the tokenizer is empty, has a space in it, or is not UTF-8", i);
@@ -235,8 +211,8 @@ tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **
     uint32_t *points = calloc(POINTS, sizeof *points), point;
     tt_status st = seen && points ? TT_OK : no_memory();
     for (int64_t at = 0, step; at < n && !st; at += step) {
-        step = tt_utf8_decode(text + at, n - at, &point);
-        if (step)
+        step = tt_utf8_decode(text + at, (size_t)(n - at), &point);
+        if (tt_utf8_is_character(point))
             seen[point] = true;
         else
             st = not_utf8(text, at);
@@ -268,8 +244,8 @@ static tt_status encode_chars(const struct tt_tokenizer *t, const char *text, in
 {
     uint32_t point;
     for (int64_t at = 0, step; at < n; at += step) {
-        step = tt_utf8_decode(text + at, n - at, &point);
-        if (!step) return not_utf8(text, at);
+        step = tt_utf8_decode(text + at, (size_t)(n - at), &point);
+        if (!tt_utf8_is_character(point)) return not_utf8(text, at);
         int32_t token = find_point(t, point);
         if (token < 0)
             return tt_fail(TT_USAGE, "the character U+%04X at byte %lld is not one of the %lld the tokenizer knows",
@@ -325,13 +301,13 @@ void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, in
 {
     for (int64_t i = 0; i < n; i++) {
         if (tokens[i] < 0 || tokens[i] >= t->size)
-            add_utf8(out, 0xfffd);
+            tt_utf8_put(out, 0xfffd);
         else if (t->kind == TT_BYTES)
             tt_text_add(out, &(char){(char)tokens[i]}, 1);
         else if (t->kind == TT_WORDS)
             decode_word(t->words[tokens[i]], out);
         else if (t->kind == TT_CHARS)
-            add_utf8(out, t->points[tokens[i]]);
+            tt_utf8_put(out, t->points[tokens[i]]);
         else if (t->kind == TT_BYTE_LEVEL)
             tt_text_add(out, t->hf->bytes[tokens[i]] ? t->hf->bytes[tokens[i]] : "", (size_t)t->hf->length[tokens[i]]);
         else

@@ -1,4 +1,4 @@
-/* What the files of the tokenizer share: its insides, UTF-8, and byte-pair encoding. */
+/* What the files of the tokenizer share: its insides, and byte-pair encoding. */
 #ifndef TT_TOKENIZER_KINDS_H
 #define TT_TOKENIZER_KINDS_H
 
@@ -31,9 +31,6 @@ struct tt_tokenizer {
     struct tt_pair_table pairs;
     struct tt_hf_bpe *hf; /* byte-level: hf_bpe.h */
 };
-
-/* The code point at p, and how many bytes it has; 0 bytes = not UTF-8. n >= 1 bytes are there. */
-int tt_utf8_decode(const char *p, int64_t n, uint32_t *point);
 
 tt_status tt_tokenizer_from_points(const uint32_t *points, int64_t n, struct tt_tokenizer **out); /* ascending */
 tt_status tt_tokenizer_from_merges(const struct tt_merge *merges, int64_t n, struct tt_tokenizer **out);

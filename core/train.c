@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "core/feed.h"
+#include "core/file.h"
 #include "core/meter.h"
 #include "core/save.h"
+#include "core/state.h"
 #include "core/step.h"
 #include "core/stop.h"
 
@@ -89,17 +91,6 @@ static tt_status note_gradients(struct loop *l, int64_t step)
 
 /* ---- checkpoints ---- */
 
-static tt_status not_finite(const struct loop *l)
-{
-    bool first = l->meter.bad_step == l->first + 1; /* no update of this run came before */
-    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied and nothing was saved after it. %s",
-                   (long long)l->meter.bad_step,
-                   first ? "It is the first step of this run, so look at what it began with: weights (tt eval), --init-std, --precision"
-                         : "Lower --learning-rate, or go on past such steps with --on-nan skip");
-}
-
-static bool gone_bad(const struct loop *l) { return l->meter.bad_step && l->c->on_nan == TT_NAN_STOP; }
-
 /* By the clock, where no interval was given: when the power fails, minutes are lost and not the whole run. */
 
 enum { SAVE_SHARE = 50 }; /* saving takes no more than one part in so many of the time */
@@ -134,15 +125,50 @@ static tt_status write_checkpoint(struct loop *l, int64_t step)
     return st;
 }
 
-/* Metrics come late: only when all of them are here is it known whether the weights are worth keeping. */
+/* The device holds the run as it is after that step. */
+static tt_status save_now(struct loop *l, int64_t step)
+{
+    TT_TRY(tt_save_progress(l->t->engine, step, l->c->batch_size * l->c->grad_accum, &l->t->progress));
+    tt_status st = write_checkpoint(l, step);
+    return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
+}
+
+/* ---- a loss or gradients that are not finite, with --on-nan stop ---- */
+
+static const char *how_to_go_on(const struct loop *l) { return l->t->command ? l->t->command : "--resume auto"; }
+
+static tt_status bad_from_the_start(void)
+{
+    return tt_fail(TT_FAILED, "step 1: loss or gradients are not finite; its update was not applied. It is the first step of this run, so "
+                              "look at what it began with: weights (tt eval), --init-std, --precision");
+}
+
+/* Metrics come late, so the loop is some steps further by now. The device is not: since the bad step it has changed nothing
+ * (tt_clip_scale_args), and what it holds is the run after the last good one. A checkpoint that the run came from may lie in
+ * another folder; then there is one here too, for the command to go on from. */
+static tt_status stop_before_bad(struct loop *l)
+{
+    long long bad = (long long)l->meter.bad_step;
+    char path[1100];
+    if (bad == 1) return bad_from_the_start();
+    if (!l->c->out[0])
+        return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and nothing is saved, since there "
+                                  "is no --out. Lower --learning-rate, or go past such steps with --on-nan skip", bad);
+    snprintf(path, sizeof path, "%s/step-%08lld", l->c->out, bad - 1);
+    if (!tt_is_dir(path))
+        TT_TRY(tt_context(save_now(l, bad - 1), "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
+    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run before it is saved as %s. "
+                              "Lower --learning-rate, or go past such steps: %s --on-nan skip", bad, path, how_to_go_on(l));
+}
+
+/* ---- checkpoints on the way and at the end ---- */
+
+/* Only when all metrics are here is it known whether the weights are worth keeping. */
 static tt_status save(struct loop *l, int64_t step)
 {
     if (!l->c->out[0] || l->saved == step) return TT_OK;
     TT_TRY(tt_meter_finish(&l->meter, step));
-    if (gone_bad(l)) return not_finite(l);
-    TT_TRY(tt_save_progress(l->t->engine, step, l->c->batch_size * l->c->grad_accum, &l->t->progress));
-    tt_status st = write_checkpoint(l, step);
-    return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
+    return tt_meter_stops(&l->meter) ? stop_before_bad(l) : save_now(l, step);
 }
 
 /* What cannot be saved now may be next time: stopping here would lose the steps since the last checkpoint for certain.
@@ -150,7 +176,7 @@ static tt_status save(struct loop *l, int64_t step)
 static tt_status save_on_the_way(struct loop *l, int64_t step)
 {
     tt_status st = save(l, step);
-    if (!st || gone_bad(l)) return st;
+    if (!st || tt_meter_stops(&l->meter)) return st;
     tt_meter_clear(&l->meter);
     fprintf(stderr, "tt: %s; training goes on and tries again at the next checkpoint\n", st->text);
     tt_status_free(st);
@@ -171,7 +197,7 @@ static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
 {
     if (!l->c->out[0] || step == l->first) return why;
     tt_status st = save(l, step);
-    if (gone_bad(l)) {
+    if (tt_meter_stops(&l->meter)) {
         tt_status_free(why);
         return st;
     }
@@ -188,16 +214,16 @@ static tt_status after_step(struct loop *l, int64_t step)
 {
     bool last = step == l->c->num_steps;
     TT_TRY(tt_meter_step(&l->meter, step));
-    if (gone_bad(l)) return not_finite(l);
+    if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
     if (l->c->val_interval > 0 && (due(step, l->c->val_interval) || last)) {
         TT_TRY(tt_meter_finish(&l->meter, step));
+        if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
         TT_TRY(note_gradients(l, step));
-        tt_status st = gone_bad(l) ? TT_OK : validate(l, step);
+        tt_status st = validate(l, step);
         if (st) return save_and_fail(l, step, st);
     }
     if (!last && due(step, l->c->save_interval)) TT_TRY(save_on_the_way(l, step));
-    if (!last && clock_strikes(l)) TT_TRY(save_by_clock(l, step));
-    return gone_bad(l) ? not_finite(l) : TT_OK;
+    return !last && clock_strikes(l) ? save_by_clock(l, step) : TT_OK;
 }
 
 static tt_status run_loop(struct loop *l, int64_t *step)
@@ -212,8 +238,9 @@ static tt_status run_loop(struct loop *l, int64_t *step)
         if (tt_stop_signal() || l->stop_early) break;
     }
     TT_TRY(tt_meter_finish(&l->meter, *step));
+    if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
     if (l->c->val_interval <= 0) TT_TRY(note_gradients(l, *step));
-    return gone_bad(l) ? not_finite(l) : save(l, *step);
+    return save(l, *step);
 }
 
 static tt_status open_fault(struct loop *l)
@@ -231,8 +258,8 @@ static tt_status open_loop(struct loop *l)
 {
     struct tt_train *t = l->t;
     const struct tt_config *c = l->c;
-    struct tt_state state = {.step = t->progress.step, .loss_scale = t->progress.loss_scale > 0 ? t->progress.loss_scale : 1,
-                             .good = (int32_t)t->progress.good_steps, .skipped = (int32_t)t->progress.skipped};
+    struct tt_state state = tt_state_begin(c->precision, &t->progress);
+    state.stops = c->on_nan == TT_NAN_STOP;
     TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
     TT_TRY(note_config(l));
@@ -255,7 +282,7 @@ static tt_status interrupted(const struct loop *l, int64_t step)
     int number = tt_stop_signal();
     const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
     return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", strsignal(number),
-                   (long long)step, (long long)l->c->num_steps, kept, l->t->command ? l->t->command : "--resume auto");
+                   (long long)step, (long long)l->c->num_steps, kept, how_to_go_on(l));
 }
 
 tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
@@ -270,9 +297,10 @@ tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
     double start = tt_seconds();
     tt_status st = open_loop(&l);
     if (!st) st = run_loop(&l, &step);
+    if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* those after it were for nothing */
     double seconds = tt_seconds() - start;
     *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step, .seconds = seconds,
-                                       .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
+                                       .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first, .skipped = l.meter.skipped,
                                        .data_seconds = tt_feed_waited(&l.feed), .early_stop = l.stop_early};
     if (!st) st = tt_meter_status(&l.meter);
     tt_status closed = close_loop(&l);

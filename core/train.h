@@ -17,7 +17,7 @@ struct tt_train {
     struct tt_data *data;
     const char *config_text;     /* kept in the checkpoints; NULL: none */
     const char *folder;          /* against which paths in config_text are meant; NULL: not kept */
-    const char *command;         /* how to go on, for the message after a signal */
+    const char *command;         /* how to go on, for the messages after a signal and a NaN */
     struct tt_progress progress; /* where to begin; where it ended afterwards */
     bool graph;                  /* capture the step where the backend can */
 };
@@ -29,6 +29,7 @@ struct tt_train_result {
     double tokens_per_second, seconds;
     double data_seconds;  /* the loop waited for data */
     int64_t steps;        /* run now, not counting those before a resume */
+    int64_t skipped;      /* changed nothing; of the whole run */
     bool early_stop;
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/utf8.h"
 #include "core/yaml_scalar.h"
 
 struct reader {
@@ -43,8 +44,8 @@ static tt_status check_characters(const char *text, size_t n)
     struct reader at = {.line = 1};
     for (size_t i = 0; i < n;) {
         uint32_t code;
-        int length = tt_yaml_decode((const unsigned char *)text + i, n - i, &code);
-        if (length == 0) return fail_at(&at, "not valid UTF-8; save the file as UTF-8");
+        int length = tt_utf8_decode(text + i, n - i, &code);
+        if (!tt_utf8_is_character(code)) return fail_at(&at, "not valid UTF-8; save the file as UTF-8");
         bool crlf = code == '\r' && i + 1 < n && text[i + 1] == '\n';
         if (code == '\n')
             at.line++;
@@ -158,7 +159,7 @@ static tt_status escape(struct reader *r, char **to)
     }
     if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
         return fail_at(r, "\\%c%0*X is no character", letter, digits, code);
-    *to = tt_yaml_encode(*to, code);
+    *to += tt_utf8_encode(code, *to);
     return TT_OK;
 }
 

@@ -54,7 +54,4 @@ const struct tt_yaml *tt_yaml_get(const struct tt_yaml *map, const char *key); /
 /* Appends a string as a scalar that reads back as that string: plain when that is safe, else double quoted. */
 void tt_yaml_put(struct tt_text *out, const char *s);
 
-/* Whether the bytes are valid UTF-8 (without 0). */
-bool tt_utf8_valid(const char *s, size_t n);
-
 #endif

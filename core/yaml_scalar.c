@@ -4,48 +4,9 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "core/utf8.h"
 
 /* ---- characters ---- */
-
-int tt_yaml_decode(const unsigned char *s, size_t n, uint32_t *out)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (n == 0) return 0;
-    int length = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-    if (length == 0 || (size_t)length > n) return 0;
-    uint32_t code = length == 1 ? s[0] : s[0] & (0xffu >> (length + 1));
-    for (int i = 1; i < length; i++) {
-        if (s[i] >> 6 != 2) return 0;
-        code = code << 6 | (s[i] & 63u);
-    }
-    if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return 0;
-    *out = code;
-    return length;
-}
-
-char *tt_yaml_encode(char *to, uint32_t code)
-{
-    if (code < 0x80) {
-        *to++ = (char)code;
-        return to;
-    }
-    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    *to++ = (char)((0xf00u >> (more + 1) & 0xff) | code >> (6 * more));
-    while (more-- > 0) *to++ = (char)(0x80 | (code >> (6 * more) & 63));
-    return to;
-}
-
-bool tt_utf8_valid(const char *s, size_t n)
-{
-    uint32_t code;
-    while (n > 0) {
-        int length = tt_yaml_decode((const unsigned char *)s, n, &code);
-        if (length == 0 || code == 0) return false;
-        s += length;
-        n -= (size_t)length;
-    }
-    return true;
-}
 
 bool tt_yaml_printable(uint32_t c)
 {
@@ -133,9 +94,11 @@ void tt_yaml_put(struct tt_text *out, const char *s)
     }
     tt_text_puts(out, "\"");
     for (size_t left = strlen(s); left > 0;) {
-        uint32_t code = 0xfffd; /* what is no UTF-8 cannot be said in YAML */
-        int length = tt_yaml_decode((const unsigned char *)s, left, &code);
-        if (code == '"' || code == '\\')
+        uint32_t code;
+        size_t length = (size_t)tt_utf8_decode(s, left, &code);
+        if (!tt_utf8_is_character(code))
+            tt_text_puts(out, TT_UTF8_REPLACEMENT); /* what is no UTF-8 cannot be said in YAML */
+        else if (code == '"' || code == '\\')
             tt_text_printf(out, "\\%c", (char)code);
         else if (code == '\n')
             tt_text_puts(out, "\\n");
@@ -143,13 +106,10 @@ void tt_yaml_put(struct tt_text *out, const char *s)
             tt_text_puts(out, "\\t");
         else if (!tt_yaml_printable(code))
             tt_text_printf(out, code > 0xffff ? "\\U%08X" : "\\u%04X", code);
-        else if (length == 0)
-            tt_text_puts(out, "\xef\xbf\xbd");
         else
-            tt_text_add(out, s, (size_t)length);
-        length += length == 0;
+            tt_text_add(out, s, length);
         s += length;
-        left -= (size_t)length;
+        left -= length;
     }
     tt_text_puts(out, "\"");
 }

@@ -8,10 +8,6 @@
 
 #include "core/yaml.h"
 
-/* The code point at s and its length in bytes; 0 when it is no valid UTF-8. */
-int tt_yaml_decode(const unsigned char *s, size_t n, uint32_t *out);
-char *tt_yaml_encode(char *to, uint32_t code); /* returns the end */
-
 /* Characters every YAML version takes as they are, and none as a line break that another does not know. */
 bool tt_yaml_printable(uint32_t c);
 

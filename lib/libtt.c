@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/common.h"
+#include "core/folder_lock.h"
 #include "core/save.h"
 #include "core/step.h"
 #include "core/train.h"
@@ -52,10 +53,13 @@ const char *libtt_version(void)
 
 static tt_status open_backend(const char *settings, libtt_backend *b)
 {
-    struct tt_options o;
     struct tt_device_info info;
-    TT_TRY(tt_options_read(&o, TT_CMD_TRAIN, settings ? settings : ""));
-    TT_TRY(tt_open_backend(&o.c, &b->b));
+    struct tt_options *o = calloc(1, sizeof *o);
+    if (!o) return out_of_memory();
+    tt_status st = tt_options_read(o, TT_CMD_TRAIN, settings ? settings : "");
+    if (!st) st = tt_open_backend(&o->c, &b->b);
+    free(o);
+    TT_TRY(st);
     TT_TRY(b->b.ops->info(b->b.self, &info));
     memcpy(b->name, info.name, sizeof b->name);
     return TT_OK;
@@ -92,11 +96,8 @@ static tt_status open_data(libtt_model *m, const char *from)
 static tt_status open_weights(libtt_model *m, const char *from)
 {
     const struct tt_config *c = &m->o.c;
-    m->progress = (struct tt_progress){.seed = (uint64_t)c->seed, .best_val = INFINITY, .loss_scale = tt_first_loss_scale(c)};
-    TT_TRY(from ? tt_session_load(&m->session, from, &m->progress) : tt_session_init_weights(&m->session));
-    struct tt_state state = {.step = m->progress.step, .loss_scale = m->progress.loss_scale > 0 ? m->progress.loss_scale : 1,
-                             .good = (int32_t)m->progress.good_steps, .skipped = (int32_t)m->progress.skipped};
-    return tt_engine_upload(&m->session.engine, TT_X_STATE, 0, &state, sizeof state);
+    m->progress = (struct tt_progress){.seed = (uint64_t)c->seed, .best_val = INFINITY};
+    return from ? tt_session_load(&m->session, from, &m->progress) : tt_session_init_weights(&m->session);
 }
 
 static tt_status open_session(libtt_model *m, struct tt_backend *b, const char *from)
@@ -235,7 +236,11 @@ static tt_status save(libtt_model *m, const char *dir)
     TT_TRY(tt_save_progress(&m->session.engine, m->progress.step, rows_of(m), &m->progress));
     struct tt_checkpoint c = {.progress = m->progress, .config = m->config_text.s, .folder = getcwd(folder, sizeof folder),
                               .params = &m->session.model->params, .tokenizer = m->data ? tt_data_tokenizer(m->data) : NULL};
-    return tt_save(&m->session.engine, dir, &c, m->o.c.keep);
+    int lock;
+    TT_TRY(tt_folder_lock(dir, TT_LOCK_WAIT, &lock));
+    tt_status st = tt_save(&m->session.engine, dir, &c, m->o.c.keep);
+    tt_folder_unlock(&lock);
+    return st;
 }
 
 bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error) { return done(save(m, dir), error); }

@@ -12,7 +12,9 @@
  *
  * What can fail returns false or NULL and says why in *error, which may be NULL. What was asked wrongly leaves a model as it
  * was; after a failure of the device, load it again. Nothing exits or prints, but for a line on stderr about a damaged
- * checkpoint that is passed over, or a device number where there is only the CPU. Use it from one thread at a time. */
+ * checkpoint that is passed over, or a device number where there is only the CPU. Use it from one thread at a time. A
+ * program on the CPU whose address space is limited (ulimit -v) needs OPENBLAS_NUM_THREADS=1 in its environment when it
+ * starts: OpenBLAS's own threads would wait for memory for ever. */
 #ifndef LIBTT_H
 #define LIBTT_H
 
@@ -80,7 +82,7 @@ struct libtt_metrics {
     int64_t step; /* this step's number, from 1 */
     float loss;   /* mean over the step's tokens, in nats */
     float grad_norm, learning_rate;
-    bool applied; /* false: loss or gradients were not finite, and the weights are as before */
+    bool applied; /* false: loss or gradients were not finite, and the weights are as before; on-nan is for tt train alone */
 };
 
 /* One step of the optimiser over `rows` sequences of length + 1 tokens, row after row; NULL: the next ones of the data that

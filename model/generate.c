@@ -6,11 +6,17 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
                             bool cached)
 {
     *g = (struct tt_generator){.length = length, .cached = cached};
-    struct tt_config one = *c;
-    one.batch_size = 1;
-    one.seq_len = length;
-    one.grad_accum = 1;
-    TT_TRY(tt_model_create(&one, &g->model));
+    struct tt_config *one;
+    struct tt_device_info device;
+    TT_TRY(tt_config_copy(c, &one));
+    one->batch_size = 1;
+    one->seq_len = length;
+    one->grad_accum = 1;
+    tt_status st = tt_model_create(one, &g->model);
+    free(one);
+    TT_TRY(st);
+    TT_TRY(weights->backend->ops->info(weights->backend->self, &device));
+    tt_model_fit(g->model, &device);
     TT_TRY(cached ? tt_model_plan_decode(g->model, length, &g->plan) : tt_model_plan_logits(g->model, &g->plan));
     g->tokens = calloc((size_t)length + 1, sizeof *g->tokens);
     if (!g->tokens) return tt_fail(TT_FAILED, "out of memory for a sequence of %lld tokens", (long long)length);

@@ -1,11 +1,11 @@
 /* A model into a folder that transformers opens. */
 #include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/beside.h"
 #include "core/file.h"
 #include "core/half.h"
 #include "core/hf_config.h"
@@ -126,14 +126,12 @@ static tt_status write_tokenizer(const char *dir, const struct tt_hf_export *x, 
 static tt_status write_folder(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
 {
     char *weights;
-    TT_TRY(tt_make_dirs(dir));
     if (asprintf(&weights, "%s/model.safetensors", dir) < 0) return tt_fail(TT_FAILED, "out of memory for a path");
     tt_status st = write_weights(weights, x);
     free(weights);
     TT_TRY(st);
     TT_TRY(write_config(dir, x));
-    if (x->tokenizer) TT_TRY(write_tokenizer(dir, x, note));
-    return tt_sync_dir(dir);
+    return x->tokenizer ? write_tokenizer(dir, x, note) : TT_OK;
 }
 
 static bool is_empty(const char *dir)
@@ -145,18 +143,28 @@ static bool is_empty(const char *dir)
     return empty;
 }
 
+static tt_status make_parent(const char *name)
+{
+    char parent[1024];
+    snprintf(parent, sizeof parent, "%s", name);
+    char *slash = strrchr(parent, '/');
+    if (!slash || slash == parent) return TT_OK;
+    *slash = 0;
+    return tt_make_dirs(parent);
+}
+
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
 {
-    char name[1024], *temporary;
+    char name[1024];
+    struct tt_beside b;
     snprintf(name, sizeof name, "%s", dir);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s holds something already; name a new folder", name);
-    if (asprintf(&temporary, "%s.tmp", name) < 0) return tt_fail(TT_FAILED, "out of memory for a path");
-    tt_status st = tt_remove_tree(temporary);
-    if (!st) st = write_folder(temporary, x, note);
-    if (!st && rename(temporary, name)) st = tt_file_error(errno, "write", name);
-    if (st) tt_status_free(tt_remove_tree(temporary));
-    free(temporary);
+    TT_TRY(make_parent(name));
+    TT_TRY(tt_beside_folder(name, &b));
+    tt_status st = write_folder(b.path, x, note);
+    if (!st) return tt_beside_replace(&b);
+    tt_beside_drop(&b);
     return st;
 }

@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/fault.h"
@@ -30,6 +31,26 @@ void tt_model_free(struct tt_model *m)
     if (!m) return;
     free(m->params.items);
     free(m);
+}
+
+void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
+{
+    m->tf32 = m->tf32 && device->has[TT_TF32];
+    m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];
+    if (!m->flash_refused) return;
+    m->fuse[TT_FUSE_ATTENTION] = false;
+    m->fuse[TT_FUSE_SOFTMAX] = true;
+}
+
+void tt_flash_refused_note(int64_t head_dim, char out[160])
+{
+    snprintf(out, 160, "heads of %lld are too large for this device's flash attention; the fused one runs", (long long)head_dim);
+}
+
+void tt_model_note(const struct tt_model *m, char out[160])
+{
+    out[0] = 0;
+    if (m->flash_refused) tt_flash_refused_note(m->head_dim, out);
 }
 
 /* ---- all of it ---- */

@@ -17,12 +17,21 @@ struct tt_model {
     struct tt_config config;
     bool fuse[TT_FUSION_COUNT];
     bool tf32; /* asked for, and not fp32 on the device in its place */
+    bool flash_refused; /* the heads are too large for the device's flash attention; the fused one runs */
     struct tt_params params;
     int64_t head_dim;
 };
 
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out);
 void tt_model_free(struct tt_model *m);
+
+/* To be called before a plan is written: attention as this device computes it. Heads too large for its flash attention get the
+ * fused one; a device that computes in fp32 where tf32 is asked for does so in attention too. */
+void tt_model_fit(struct tt_model *m, const struct tt_device_info *device);
+/* What is not computed as asked for, in words; "" when all is. */
+void tt_model_note(const struct tt_model *m, char out[160]);
+/* The same for heads of that size in a profile. */
+void tt_flash_refused_note(int64_t head_dim, char out[160]);
 
 /* N(0, init_std) for matrices, 1 for norms; the same for a seed on every backend and in every version. */
 void tt_model_init_weights(const struct tt_model *m, float *weights);

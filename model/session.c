@@ -1,9 +1,12 @@
 #include "model/session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/state.h"
 #include "core/text.h"
 #include "core/weights.h"
+#include "core/yaml.h"
 
 static tt_status refuse_precision(enum tt_precision wanted, const struct tt_device_info *info)
 {
@@ -16,8 +19,7 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
-/* Heads too large for the device's flash attention get the fused one; two streams are for a graph alone; a device that
- * computes in fp32 where tf32 is asked for does so in attention too. */
+/* Two streams are for a graph alone. */
 static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
     const struct tt_config *c = &s->model->config;
@@ -26,13 +28,10 @@ static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, un
     enum tt_precision wanted = c->precision;
     bool runs = info.has[wanted] || (wanted == TT_TF32 && info.tf32_as_fp32);
     if (!runs && !(use & TT_USE_PREDICT)) return refuse_precision(wanted, &info);
-    s->model->tf32 = s->model->tf32 && (info.has[TT_TF32] || (use & TT_USE_PREDICT));
     if (!backend->ops->graph_begin || !s->model->fuse[TT_FUSE_GRAPH] || c->graph != TT_SWITCH_ON)
         s->model->fuse[TT_FUSE_OVERLAP] = false;
-    s->flash_refused = info.flash_head > 0 && s->model->head_dim > info.flash_head && s->model->fuse[TT_FUSE_ATTENTION];
-    if (!s->flash_refused) return TT_OK;
-    s->model->fuse[TT_FUSE_ATTENTION] = false;
-    s->model->fuse[TT_FUSE_SOFTMAX] = true;
+    if (use & TT_USE_PREDICT) info.has[wanted] = true;
+    tt_model_fit(s->model, &info);
     return TT_OK;
 }
 
@@ -92,13 +91,12 @@ static bool fits(struct tt_backend *backend, const struct tt_config *c, unsigned
 }
 
 /* The largest batch size that fits, by halving the interval; 0: none. */
-static int64_t largest_batch(struct tt_backend *backend, const struct tt_config *c, unsigned use, double room)
+static int64_t largest_batch(struct tt_backend *backend, struct tt_config *trial, unsigned use, double room)
 {
-    struct tt_config trial = *c;
-    int64_t low = 0, high = c->batch_size;
+    int64_t low = 0, high = trial->batch_size;
     while (high - low > 1) {
-        trial.batch_size = low + (high - low) / 2;
-        *(fits(backend, &trial, use, room) ? &low : &high) = trial.batch_size;
+        trial->batch_size = low + (high - low) / 2;
+        *(fits(backend, trial, use, room) ? &low : &high) = trial->batch_size;
     }
     return low;
 }
@@ -109,8 +107,11 @@ static tt_status check_room(struct tt_session *s, const struct tt_config *c, uns
     double room = (double)(info->shares_memory ? info->memory_total : info->memory_free), need = (double)tt_engine_total(&s->engine);
     if (room <= 0 || need <= room) return TT_OK;
     struct tt_text list = {0};
+    struct tt_config *trial;
+    TT_TRY(tt_config_copy(c, &trial));
+    int64_t batch = largest_batch(s->backend, trial, use, room);
+    free(trial);
     tt_engine_list(&s->engine, &list);
-    int64_t batch = largest_batch(s->backend, c, use, room);
     tt_status st = batch > 0 ? tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; --batch-size %lld fits, and "
                                        "--recompute block or --version flash may leave room for more", need / 0x1p20, list.s,
                                        info->name, room / 0x1p20, (long long)batch)
@@ -133,6 +134,15 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
 
+/* ---- where a run begins ---- */
+
+static tt_status begin(struct tt_session *s, const struct tt_progress *progress)
+{
+    if (!s->step) return TT_OK;
+    struct tt_state state = tt_state_begin(s->model->config.precision, progress);
+    return tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state);
+}
+
 tt_status tt_session_init_weights(struct tt_session *s)
 {
     float *weights;
@@ -140,7 +150,30 @@ tt_status tt_session_init_weights(struct tt_session *s)
     tt_model_init_weights(s->model, weights);
     tt_status st = tt_session_set_weights(s, weights);
     drop(s, TT_X_WEIGHTS, weights);
-    return st;
+    return st ? st : begin(s, NULL);
+}
+
+/* The precision in which a checkpoint was trained, by its configuration; without one in it, the option's default. */
+static tt_status precision_of(const char *config, enum tt_precision *out)
+{
+    struct tt_yaml *y;
+    *out = TT_FP32;
+    TT_TRY(tt_context(tt_yaml_parse(config, strlen(config), &y), "the configuration in the checkpoint"));
+    const struct tt_yaml *word = tt_yaml_get(y, "precision");
+    for (int p = 0; word && word->text && p < TT_PRECISIONS; p++)
+        if (!strcmp(word->text, tt_precision_names[p])) *out = (enum tt_precision)p;
+    tt_yaml_free(y);
+    return TT_OK;
+}
+
+/* A checkpoint of any precision has a number for the loss scale; it means something if that precision scales its loss. */
+static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, struct tt_progress *progress)
+{
+    enum tt_precision then;
+    TT_TRY(precision_of(c->config, &then));
+    *progress = c->progress;
+    if (!tt_scales_loss(then)) progress->loss_scale = 0;
+    return begin(s, progress);
 }
 
 /* The first n of weights and moments. */
@@ -155,7 +188,7 @@ static tt_status load(struct tt_session *s, const char *path, int n, struct tt_p
     if (!st) st = tt_checkpoint_load(path, &c);
     for (int i = 0; i < n && !st; i++) st = upload(s, which[i], host[i]);
     for (int i = 0; i < n; i++) drop(s, which[i], host[i]);
-    if (!st && progress) *progress = c.progress;
+    if (!st) st = progress ? go_on(s, &c, progress) : begin(s, NULL);
     free((char *)c.config);
     return st;
 }

@@ -12,7 +12,6 @@ struct tt_session {
     struct tt_engine engine;
     struct tt_plan *step, *eval; /* NULL when not asked for */
     bool shares_memory;          /* with the host */
-    bool flash_refused;          /* the heads are too large for this device's flash attention; the fused one runs */
 };
 
 /* With TT_USE_PREDICT the plans are not meant to run: the precision may be one that this device does not have. */
@@ -24,8 +23,10 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
 /* Plans and sizes, and nothing allocated: `engine` then says what would be. */
 tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
+/* A session that trains is then at the beginning of a run, or, after tt_session_load, where the checkpoint's run was: what
+ * the device knows of it (tt_state_begin) is in place too. */
 tt_status tt_session_init_weights(struct tt_session *s);
-tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena */
+tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena, and nothing else */
 /* From a checkpoint folder; the moments too when the session trains. */
 tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress);
 /* The weights alone, to begin anew with: moments stay zero. */

@@ -130,6 +130,8 @@ static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *r
         r->mfu_percent = tt_json_number(row, "mfu_percent", NAN);
         r->memory_bytes = tt_json_number(row, "peak_memory_bytes", NAN);
         r->kernels = tt_json_number(row, "operations_per_step", NAN);
+        const struct tt_json *refused = tt_json_get(row, "flash_refused");
+        r->profile.run.flash_refused = refused && refused->type == TT_JSON_BOOL && refused->boolean;
         take_bench_shape(&r->profile.run, row);
         TT_TRY(take_bench_steps(&r->profile, row));
     }

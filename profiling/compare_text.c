@@ -120,6 +120,10 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                            (long long)numbers[k].to);
             sep = ", ";
         }
+        if (a->flash_refused != b->flash_refused) {
+            tt_text_printf(&line, "%sflash attention %srefused", sep, b->flash_refused ? "" : "no longer ");
+            sep = ", ";
+        }
         bool profiles = c->runs[0].profile.operators_count && c->runs[i].profile.operators_count;
         if (profiles && a->graph != b->graph)
             tt_text_printf(&line, "%sgraph %s -> %s", sep, a->graph ? "on" : "off", b->graph ? "on" : "off");

@@ -74,7 +74,7 @@ static tt_status one_field(struct tt_csv *c, bool *last)
         c->at++;
     }
     *stop = 0;
-    return add_field(c, field);
+    return add_field(c, *field == '\'' && tt_csv_is_formula(field) ? field + 1 : field);
 }
 
 tt_status tt_csv_next(struct tt_csv *c, bool *more)

@@ -142,10 +142,11 @@ enum { POINTS = 5 };
 
 static tt_status plan_point(const struct tt_run *r, const char *axis, int64_t value, struct tt_profile *out)
 {
-    struct tt_config c = r->config;
+    struct tt_config *c;
     struct tt_session s;
-    *(strcmp(axis, "batch") ? &c.seq_len : &c.batch_size) = value;
-    tt_status st = tt_session_plan(&s, r->o->backend, &c, TT_USE_TRAIN);
+    TT_TRY(tt_config_copy(&r->config, &c));
+    *(strcmp(axis, "batch") ? &c->seq_len : &c->batch_size) = value;
+    tt_status st = tt_session_plan(&s, r->o->backend, c, TT_USE_TRAIN);
     if (!st) {
         struct tt_profile_sweep *w = &out->sweeps[out->sweeps_count++];
         *w = (struct tt_profile_sweep){.value = value,
@@ -156,6 +157,7 @@ static tt_status plan_point(const struct tt_run *r, const char *axis, int64_t va
         snprintf(w->axis, sizeof w->axis, "%s", axis);
     }
     tt_session_close(&s);
+    free(c);
     if (st && st->code == TT_USAGE) { /* a size beyond what a run may have */
         tt_status_free(st);
         return TT_OK;

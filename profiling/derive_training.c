@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/state.h"
 #include "profiling/derive.h"
 
 /* ---- losses ---- */
@@ -90,7 +91,7 @@ tt_status tt_derive_training(struct tt_run *r, struct tt_profile *out)
 {
     TT_TRY(take_samples(r, out));
     const struct tt_profile_sample *last = &out->samples[out->samples_count - 1];
-    bool may_skip = r->config.precision == TT_PREC_FP16; /* until the loss scale fits */
+    bool may_skip = tt_scales_loss(r->config.precision); /* until the loss scale fits */
     if (!isfinite(last->loss) || (!isfinite(last->grad_norm) && !may_skip))
         return tt_fail(TT_FAILED,
                        "the loss became %g and the gradients' norm %g while profiling; the figures would mean nothing",

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
+#include "profiling/csv.h"
 #include "profiling/exercise_parts.h"
 
 static tt_status read_result(const char *path, struct tt_json **out)
@@ -150,25 +151,18 @@ void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out)
     tt_text_puts(out, "+ right, - wrong, . empty, ? unknown, / passed over, ! refused\n");
 }
 
-static void csv_cell(struct tt_text *out, const char *s)
-{
-    bool formula = s[0] && strchr("=+-@", s[0]); /* a spreadsheet would compute it */
-    tt_text_puts(out, formula ? "\"'" : "\"");
-    for (; *s; s++) tt_text_add(out, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
-    tt_text_puts(out, "\"");
-}
-
 void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out)
 {
     tt_text_puts(out, "learner,exercise,question,mark,points,given,reason\n");
     for (int i = 0; i < n; i++)
         for (const struct tt_json *q = tt_json_get(results[i], "questions")->first; q; q = q->next) {
-            csv_cell(out, tt_class_learner(results[i]));
-            tt_text_printf(out, ",%g,%s,%s,%g,", exercise_of(results[i]), tt_json_string(q, "id", ""), tt_json_string(q, "mark", ""),
-                           tt_json_number(q, "points", 0));
-            csv_cell(out, tt_json_string(q, "given", ""));
-            tt_text_puts(out, ",");
-            csv_cell(out, tt_json_string(q, "reason", ""));
-            tt_text_puts(out, "\n");
+            tt_csv_put(out, tt_class_learner(results[i]));
+            tt_csv_put_number(out, exercise_of(results[i]));
+            tt_csv_put(out, tt_json_string(q, "id", ""));
+            tt_csv_put(out, tt_json_string(q, "mark", ""));
+            tt_csv_put_number(out, tt_json_number(q, "points", 0));
+            tt_csv_put(out, tt_json_string(q, "given", ""));
+            tt_csv_put(out, tt_json_string(q, "reason", ""));
+            tt_csv_end(out);
         }
 }

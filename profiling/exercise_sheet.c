@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/utf8.h"
 #include "profiling/exercise_parts.h"
 
 /* A line of the text, without its end. */
@@ -85,8 +86,8 @@ static void value_of(const struct place *p, char *out, size_t size)
 static size_t beginning(const char *s)
 {
     size_t n = 0;
-    const char *end = s + strlen(s);
-    while (n < 60 && s[n]) n += (size_t)tt_utf8_length(s + n, end);
+    uint32_t point;
+    while (n < 60 && s[n]) n += (size_t)tt_utf8_decode(s + n, strlen(s + n), &point);
     return n;
 }
 

@@ -1,39 +1,27 @@
 /* The folder of a profile: the tables as CSV and JSON, and the files together. */
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/file.h"
+#include "profiling/csv.h"
 #include "profiling/html.h"
 #include "profiling/profile_write.h"
 
 /* ---- operators.csv ---- */
 
-/* Seconds and the like as a spreadsheet reads them; what is not known stays empty. */
-static void cell(struct tt_text *t, double x)
-{
-    if (isfinite(x))
-        tt_text_printf(t, ",%.9g", x);
-    else
-        tt_text_puts(t, ",");
-}
-
 static void put_row(struct tt_text *t, const char *kind, const struct tt_profile_row *r)
 {
-    tt_text_printf(t, "%s,%s,%s,%s,%s,%lld", kind, r->name, r->shape, r->group, r->phase, (long long)r->count);
-    cell(t, 1e3 * r->seconds);
-    cell(t, 1e6 * r->median);
-    cell(t, 100 * r->share);
-    cell(t, r->flops);
-    cell(t, r->bytes);
-    cell(t, r->intensity);
-    cell(t, r->flops_per_second / 1e12);
-    cell(t, r->bytes_per_second / 1e12);
-    cell(t, r->roof_percent);
-    tt_text_printf(t, ",%s\n", r->bound);
+    const char *words[] = {kind, r->name, r->shape, r->group, r->phase};
+    const double figures[] = {1e3 * r->seconds, 1e6 * r->median, 100 * r->share, r->flops, r->bytes, r->intensity,
+                              r->flops_per_second / 1e12, r->bytes_per_second / 1e12, r->roof_percent};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) tt_csv_put(t, words[i]);
+    tt_csv_put_int(t, r->count);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) tt_csv_put_number(t, figures[i]);
+    tt_csv_put(t, r->bound);
+    tt_csv_end(t);
 }
 
 tt_status tt_profile_write_operators(const struct tt_profile *p, const char *path)

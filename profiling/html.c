@@ -79,6 +79,8 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
     if (imported) tt_text_puts(t, " <a href=\"#imported\">Imported</a>");
     tt_text_puts(t, "</nav></header>\n");
     facts(t, p);
+    tt_attention_remark(p, line);
+    if (line[0]) html_paragraph(t, "%s", line);
 }
 
 /* ---- groups and operators ---- */

@@ -68,7 +68,7 @@ static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
     run->graph = r->graph;
     run->prefetch = c->prefetch == TT_SWITCH_ON;
     run->own_kernel_scratch = r->after.own_scratch;
-    run->flash_refused = r->session.flash_refused;
+    run->flash_refused = r->session.model->flash_refused;
     fill_shape(run, c, r->session.model);
 }
 
@@ -124,25 +124,35 @@ static tt_status run_all(struct tt_run *r, struct tt_ceilings *c, struct tt_prof
     return tt_derive_sweeps(r, out);
 }
 
+static tt_status make_run(const struct tt_profile_options *o, struct tt_run **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return tt_fail(TT_FAILED, "out of memory for a profile");
+    (*out)->o = o;
+    (*out)->config = *o->config;
+    return TT_OK;
+}
+
 /* ---- the points of a sweep, where they fit ---- */
 
 static tt_status run_point(const struct tt_profile_options *o, struct tt_profile_sweep *w)
 {
     struct tt_profile_options few = *o;
-    struct tt_config c = *o->config;
-    *(strcmp(w->axis, "batch") ? &c.seq_len : &c.batch_size) = w->value;
-    few.config = &c;
+    struct tt_run *r;
+    TT_TRY(make_run(&few, &r));
+    *(strcmp(w->axis, "batch") ? &r->config.seq_len : &r->config.batch_size) = w->value;
+    few.config = &r->config;
     few.steps = 3;
     few.warmup = 1;
     few.say = NULL;
-    struct tt_run r = {.o = &few, .config = c};
-    tt_status st = tt_run_open(&r);
-    if (!st) st = tt_run_passes(&r, false);
+    tt_status st = tt_run_open(r);
+    if (!st) st = tt_run_passes(r, false);
     if (!st) {
-        w->measured = (double)r.after.memory_peak;
-        w->seconds = tt_run_median(&r, r.t.step);
+        w->measured = (double)r->after.memory_peak;
+        w->seconds = tt_run_median(r, r->t.step);
     }
-    tt_run_close(&r);
+    tt_run_close(r);
+    free(r);
     return st;
 }
 
@@ -170,24 +180,19 @@ static tt_status run_sweeps(const struct tt_profile_options *o, struct tt_profil
     return TT_OK;
 }
 
-/* Every pass is a stretch of one training run; the schedule is that of the whole. */
-static struct tt_config config_of(const struct tt_profile_options *o)
-{
-    struct tt_config c = *o->config;
-    c.num_steps = 3 * o->steps + o->warmup + 5;
-    return c;
-}
-
 tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profile *out)
 {
     struct tt_ceilings ceilings;
-    struct tt_run r = {.o = o, .config = config_of(o)};
+    struct tt_run *r;
     *out = (struct tt_profile){0};
     if (o->say) o->say("measuring what the device can do");
     TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings,
                             o->measure_ceilings ? TT_CEILINGS_AGAIN : TT_CEILINGS_KEPT, &ceilings));
-    tt_status st = run_all(&r, &ceilings, out);
-    tt_run_close(&r);
+    TT_TRY(make_run(o, &r));
+    r->config.num_steps = 3 * o->steps + o->warmup + 5; /* every pass is a stretch of one training run, and has its schedule */
+    tt_status st = run_all(r, &ceilings, out);
+    tt_run_close(r);
+    free(r);
     if (!st) st = run_sweeps(o, out);
     out->sealed = !st;
     return st;

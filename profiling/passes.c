@@ -31,8 +31,6 @@ static tt_status make_room(struct tt_times *t, int steps, int ops)
     return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the times of %d steps of %d operations", steps, ops);
 }
 
-static float first_loss_scale(const struct tt_config *c) { return c->precision == TT_PREC_FP16 ? 0x1p16f : 1.0f; }
-
 /* What a fault does beside the step is no operation of the plan: a validation goes past the recorder. */
 static tt_status open_fault(struct tt_run *r, enum tt_fault fault)
 {
@@ -46,7 +44,6 @@ tt_status tt_run_open(struct tt_run *r)
 {
     const struct tt_backend *real = r->o->backend;
     struct tt_config *c = &r->config;
-    struct tt_state state = {.loss_scale = first_loss_scale(c)};
     r->backend = tt_relay_open(&r->relay, real);
     TT_TRY(real->ops->info(real->self, &r->before));
     r->serial = r->before.shares_memory;
@@ -57,7 +54,6 @@ tt_status tt_run_open(struct tt_run *r)
     r->session.engine.pageable = fault == TT_FAULT_UNPINNED_COPIES;
     r->session.engine.no_prefetch = c->prefetch == TT_SWITCH_OFF;
     TT_TRY(tt_session_init_weights(&r->session));
-    TT_TRY(tt_engine_upload(&r->session.engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(r->o->open_data(c, &r->data));
     TT_TRY(tt_feed_open(&r->feed, &r->session.engine, r->data, c->batch_size * c->grad_accum, c->seq_len, 0, 0));
     if (fault) TT_TRY(open_fault(r, fault));

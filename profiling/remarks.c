@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "profiling/advice.h"
 #include "profiling/svg.h"
 
@@ -31,6 +32,15 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
                  "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with other work when the "
                  "roof was measured. Use --remeasure when it is idle.",
                  n ? " " : "");
+}
+
+void tt_attention_remark(const struct tt_profile *p, char out[400])
+{
+    out[0] = 0;
+    if (!p->run.flash_refused) return;
+    char note[160];
+    tt_flash_refused_note(p->run.head_dim, note);
+    snprintf(out, 400, "Not all was computed as asked for: %s.", note);
 }
 
 void tt_gap_remark(const struct tt_profile *p, char out[400])

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/utf8.h"
 #include "profiling/svg_parts.h"
 
 const char tt_svg_css[] =
@@ -24,10 +25,10 @@ const char tt_svg_css[] =
 void tt_escape(struct tt_text *t, const char *s)
 {
     for (const char *end = s + strlen(s); s < end;) {
-        int n = tt_utf8_length(s, end);
-        unsigned char c = (unsigned char)*s;
-        if (!n || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-            tt_text_puts(t, "\xef\xbf\xbd");
+        uint32_t c;
+        int n = tt_utf8_decode(s, (size_t)(end - s), &c);
+        if (!tt_utf8_is_character(c) || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            tt_text_puts(t, TT_UTF8_REPLACEMENT);
         else if (c == '&')
             tt_text_puts(t, "&amp;");
         else if (c == '<')
@@ -38,7 +39,7 @@ void tt_escape(struct tt_text *t, const char *s)
             tt_text_puts(t, "&quot;");
         else
             tt_text_add(t, s, (size_t)n);
-        s += n ? n : 1;
+        s += n;
     }
 }
 
@@ -147,12 +148,7 @@ void svg_circle(struct tt_text *out, double x, double y, double r, int color, co
                    r, color % TT_SVG_COLORS);
 }
 
-int svg_letters(const char *s)
-{
-    int n = 0;
-    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
-}
+int svg_letters(const char *s) { return (int)tt_utf8_count(s, strlen(s)); }
 
 /* As many whole characters as fit, the last one an ellipsis when some had to go. */
 const char *svg_shorten(const char *s, int most, char *out, size_t size)
@@ -160,8 +156,8 @@ const char *svg_shorten(const char *s, int most, char *out, size_t size)
     const char *end = s + strlen(s), *at = s, *cut = s;
     int count = 0;
     while (at < end && (size_t)(at - s) + 8 < size) {
-        int n = tt_utf8_length(at, end);
-        at += n ? n : 1;
+        uint32_t c;
+        at += tt_utf8_decode(at, (size_t)(end - at), &c);
         if (++count == most - 1) cut = at;
         if (count > most) break;
     }

@@ -25,18 +25,20 @@ static bool executable(const char *folder, size_t n, const char *name, char *pat
 
 bool tt_find_program(const char *name, char *path, size_t size)
 {
-    static const char *const usual[] = {"/usr/local/cuda/bin", "/opt/nvidia/nsight-compute", "/opt/rocm/bin"};
+    static const char *const usual[] = {"/usr/local/cuda/bin", "/opt/nvidia/nsight-compute", "/opt/rocm/bin",
+                                        "/opt/rocm/core/bin"};
     static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH", "ROCM_PATH"};
+    static const char *const below[] = {"bin", "core/bin"}; /* the second from ROCm 7.14 on */
     const char *at = getenv("PATH");
     while (at && *at) {
         size_t n = strcspn(at, ":");
         if (n && executable(at, n, name, path, size)) return true;
         at += n + (at[n] == ':');
     }
-    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+    for (size_t i = 0; i < 2 * sizeof homes / sizeof *homes; i++) {
         char folder[1024];
-        const char *home = getenv(homes[i]);
-        if (home && snprintf(folder, sizeof folder, "%s/bin", home) < (int)sizeof folder &&
+        const char *home = getenv(homes[i / 2]);
+        if (home && snprintf(folder, sizeof folder, "%s/%s", home, below[i % 2]) < (int)sizeof folder &&
             executable(folder, strlen(folder), name, path, size))
             return true;
     }
@@ -97,21 +99,22 @@ static const struct tool tools[] = {
                "csv", "json", "--output-directory", "{out}", "--output-file", "rocprofv3", "--", NULL},
      .reads = "{out}/rocprofv3_kernel_trace.csv {out}/rocprofv3_memory_copy_trace.csv "
               "{out}/rocprofv3_hip_api_trace.csv {out}/rocprofv3_marker_api_trace.csv",
-     .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk; on a cluster try: module load rocm"},
+     .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk (from 7.14 on amdrocm-profiler-base); on a "
+            "cluster try: module load rocm"},
     {.name = "rocprof-sys",
      .program = "rocprof-sys-sample",
      .whole = {"--trace", "--output", "{out}", "rocprof-sys", "--", NULL},
      .reads = "",
-     .get = "rocprof-sys (once Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems; its trace opens "
-            "in ui.perfetto.dev"},
+     .get = "rocprof-sys (once Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems (from 7.14 on "
+            "amdrocm-profiler); its trace opens in ui.perfetto.dev"},
     {.name = "rocprof-compute",
      .program = "rocprof-compute",
      .whole = {"profile", "--name", "tt", "--path", "{out}/rocprof-compute", "--", NULL},
      .exports = {"analyze", "--path", "{out}/rocprof-compute", NULL},
      .output = "{out}/rocprof-compute.txt",
      .reads = "",
-     .get = "rocprof-compute (once Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute, and needs its "
-            "Python requirements"},
+     .get = "rocprof-compute (once Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute (from 7.14 on "
+            "amdrocm-profiler), and needs its Python requirements"},
 };
 
 static const struct tool *find_tool(const char *name)

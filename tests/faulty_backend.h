@@ -1,5 +1,5 @@
 /* A backend around another one that fails when a test says so: the n-th allocation (of device memory, pinned memory,
- * streams or events), or a step whose gradients hold a NaN. */
+ * streams or events), or a step whose gradients hold a NaN or have overflowed. */
 #ifndef TT_FAULTY_BACKEND_H
 #define TT_FAULTY_BACKEND_H
 
@@ -13,7 +13,8 @@ struct faulty {
     int64_t made, live;        /* allocations so far; of them not given back */
     int64_t step, bad_step;    /* steps begun; the one that gets a NaN (0: none) */
     float *victim;             /* an element of the gradients */
-    bool overflow;             /* the bad step instead looks as if fp16 had overflowed */
+    bool overflow;             /* the bad step gets an infinity instead */
+    int32_t grow_after;        /* > 0: the loss scale adapts as in fp16, whatever the plan computes in */
 };
 
 static bool faulty_refuses(struct faulty *f) { return ++f->made == f->fail_at; }
@@ -91,16 +92,14 @@ static tt_status faulty_launch(void *self, enum tt_kernel kernel, const void *ar
 {
     struct faulty *f = self;
     f->step += kernel == TT_K_step_begin;
-    bool now = f->bad_step && f->step == f->bad_step;
-    if (now && !f->overflow && kernel == TT_K_sum_squares) {
-        float nan = NAN;
-        TT_TRY(faulty_write(f, f->victim, &nan, sizeof nan, s));
+    if (f->bad_step && f->step == f->bad_step && kernel == TT_K_sum_squares) {
+        float bad = f->overflow ? INFINITY : NAN;
+        TT_TRY(faulty_write(f, f->victim, &bad, sizeof bad, s));
     }
-    TT_TRY(f->real.ops->launch(f->real.self, kernel, args, s));
-    if (!now || !f->overflow || kernel != TT_K_record) return TT_OK;
-    const struct tt_record_args *a = args;
-    struct tt_metrics m = {.step = f->step, .loss = 1, .grad_norm = INFINITY, .loss_scale = 1024};
-    return faulty_write(f, &a->ring[(f->step - 1) % a->entries], &m, sizeof m, s);
+    if (kernel != TT_K_clip_scale || !f->grow_after) return f->real.ops->launch(f->real.self, kernel, args, s);
+    struct tt_clip_scale_args scaled = *(const struct tt_clip_scale_args *)args;
+    scaled.grow_after = f->grow_after;
+    return f->real.ops->launch(f->real.self, kernel, &scaled, s);
 }
 
 static void faulty_reset_peak(void *self)

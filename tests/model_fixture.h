@@ -30,18 +30,21 @@ static inline bool tested_in(const struct tt_device_info *info, int precision)
 /* for (int v = first_version(); v < TT_VERSIONS; v++): all of them, or the last alone. */
 static inline int first_version(void) { return test_few() ? TT_FLASH : 0; }
 
-/* Tokens of step `step` (from 0) of the training: random, the same for all versions. */
-static inline void fixture_tokens(struct tt_session *s, int step)
+/* Batch number `batch` for step `step` (from 0) of the training: random, the same for all versions. */
+static inline void fixture_batch(struct tt_session *s, int step, int batch)
 {
     const struct tt_config *c = &s->model->config;
     int64_t n = c->batch_size * c->grad_accum * (c->seq_len + 1);
     int32_t *tokens = malloc((size_t)n * sizeof *tokens);
     for (int64_t i = 0; i < n; i++)
-        tokens[i] = (int32_t)(tt_random(99, (uint64_t)step, (uint64_t)i) % (uint64_t)c->vocab_size);
+        tokens[i] = (int32_t)(tt_random(99, (uint64_t)batch, (uint64_t)i) % (uint64_t)c->vocab_size);
     size_t bytes = (size_t)n * sizeof *tokens;
     CHECK_OK(tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)(step % TT_TOKEN_SLOTS) * bytes, tokens, bytes));
     free(tokens);
 }
+
+/* To each step its own. */
+static inline void fixture_tokens(struct tt_session *s, int step) { fixture_batch(s, step, step); }
 
 /* Norm weights are not all one, so that their effect is seen. */
 static inline void fixture_weights(struct tt_session *s)

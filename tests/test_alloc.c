@@ -77,7 +77,7 @@ static long long calls_of_run(enum tt_version v, int64_t steps)
     }
     CHECK_OK(tt_session_init_weights(&s));
     struct tt_train t = {.config = &c, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step, .eval_plan = s.eval,
-                         .data = data, .progress = {.best_val = INFINITY, .loss_scale = 1}};
+                         .data = data, .progress = {.best_val = INFINITY}};
     long long before = calls;
     CHECK_OK(tt_train_run(&t, &r));
     long long made = calls - before;

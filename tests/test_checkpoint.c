@@ -183,7 +183,7 @@ static void round_trips(void)
          .loss_scale = 65536,
          .good_steps = 3},
         {.step = 123456789012,
-         .skipped = INT64_MAX,
+         .skipped = 123456789012,
          .position = UINT64_MAX,
          .seed = 0x8000000000000001,
          .best_val = INFINITY,
@@ -367,6 +367,107 @@ static void says_when_all_are_damaged(void)
     CHECK_FAILS(tt_checkpoint_peek(at(0, "never-made"), &(struct tt_progress){0}, &path), "checkpoint.json is missing");
 }
 
+/* ---- good ones that cannot be read ---- */
+
+/* Nobody is told that step-2 is damaged, nothing is renamed, and the error names what cannot be read, and why. */
+static void check_it_is_left_alone(const char *name, const char *reason)
+{
+    struct warnings w = {0};
+    char *path = NULL;
+    tt_status st = tt_checkpoint_find(at(0, "unreadable"), count_warning, &w, &path);
+    CHECK(st && st->code == TT_FAILED && strstr(st->text, name) && strstr(st->text, reason), "%s: %s", name,
+          st ? st->text : path);
+    CHECK(!path && w.n == 0, "%s: %s", name, w.last);
+    tt_status_free(st);
+    tt_checkpoint_set_aside(at(0, "unreadable"), 1, count_warning, &w);
+    CHECK(w.n == 0 && !tt_is_dir(at(1, "unreadable/step-00000002.damaged")), "%s: %s", name, w.last);
+    free(path);
+}
+
+static void leaves_alone_what_it_may_not_read(void)
+{
+    static const char *const names[] = {"", "/step-00000002", "/step-00000002/checkpoint.json", "/step-00000002/model.safetensors",
+                                        "/step-00000002/state.safetensors", "/step-00000002/tokenizer.json"};
+    bool is_root = !geteuid();
+    CHECK(!chmod(root, 0755));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bool folder = i < 2;
+        at(2, "unreadable%s", names[i]);
+        CHECK(!chmod(buffer[2], 0));
+        if (is_root && seteuid(65534)) return;
+        check_it_is_left_alone(names[i], "Permission denied");
+        if (is_root) CHECK(!seteuid(0));
+        CHECK(!chmod(buffer[2], folder ? 0755 : 0644));
+    }
+}
+
+static void leaves_alone_what_it_has_no_files_for(void)
+{
+    struct rlimit before, few;
+    int fd = open("/dev/null", O_RDONLY);
+    CHECK(!getrlimit(RLIMIT_NOFILE, &before));
+    few = before;
+    few.rlim_cur = (rlim_t)fd + 1; /* none, and then one: the folder can be listed */
+    close(fd);
+    fd = open("/dev/null", O_RDONLY);
+    CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+    check_it_is_left_alone("unreadable", "Too many open files");
+    close(fd);
+    CHECK(!setrlimit(RLIMIT_NOFILE, &before));
+}
+
+static void leaves_alone_what_lies_elsewhere(void)
+{
+    at(2, "unreadable/step-00000002/model.safetensors");
+    at(3, "kept");
+    CHECK(!rename(buffer[2], buffer[3]) && !symlink("/not/mounted/now", buffer[2]));
+    check_it_is_left_alone("step-00000002", "No such file");
+    CHECK(!unlink(buffer[2]) && !symlink(buffer[2], buffer[2]));
+    check_it_is_left_alone("step-00000002", "symbolic links");
+    CHECK(!unlink(buffer[2]) && !rename(buffer[3], buffer[2]));
+    at(2, "unreadable/step-00000002");
+    CHECK(!rename(buffer[2], buffer[3]) && !symlink("/not/mounted/now", buffer[2]));
+    check_it_is_left_alone("step-00000002", "No such file");
+    CHECK(!unlink(buffer[2]) && !rename(buffer[3], buffer[2]));
+}
+
+static void leaves_alone_what_cannot_be_read(void)
+{
+    struct warnings w;
+    CHECK_OK(save(at(0, "unreadable"), 1, 1, 0));
+    CHECK_OK(save(at(0, "unreadable"), 2, 2, 0));
+    leaves_alone_what_it_may_not_read();
+    leaves_alone_what_it_has_no_files_for();
+    leaves_alone_what_lies_elsewhere();
+    CHECK(found(at(0, "unreadable"), &w) == 2 && w.n == 0);
+}
+
+/* Told of the damaged step-3, somebody removes step-2, which is looked at next. */
+static void remove_step_2(const char *line, void *arg)
+{
+    int64_t *instead = arg;
+    (void)line;
+    if (!tt_is_dir(at(4, "vanishing/step-00000002"))) return;
+    CHECK_OK(tt_remove_tree(buffer[4]));
+    if (*instead) CHECK_OK(save(at(4, "vanishing"), *instead, 4, 0));
+}
+
+static void sees_one_disappear(void)
+{
+    for (int64_t instead = 0; instead <= 4; instead += 4) {
+        char *path = NULL;
+        for (int step = 1; step <= 3; step++) CHECK_OK(save(at(0, "vanishing"), step, 1, 0));
+        spit(at(1, "vanishing/step-00000003/model.safetensors"), "x", 1);
+        tt_status st = tt_checkpoint_find(at(0, "vanishing"), remove_step_2, &instead, &path);
+        if (instead)
+            CHECK(!st && path && strstr(path, "step-00000004"), "%s", st ? st->text : path);
+        else
+            CHECK(st && st->code == TT_FAILED && strstr(st->text, "vanishing/step-00000002 disappeared"), "%s", st ? st->text : path);
+        tt_status_free(st);
+        free(path);
+    }
+}
+
 static void ignores_names_that_are_not_its_own(void)
 {
     static const char *const names[] = {
@@ -405,13 +506,15 @@ static void check_manifest(const char *body, const char *words)
 }
 
 #define HEAD "{\"format\":\"tt-checkpoint\",\"version\":1,\"config\":\"\","
-#define PROGRESS(step)                                                                                                 \
-    "\"progress\":{\"step\":" step ",\"skipped\":0,\"position\":0,\"seed\":0,\"best_val\":null,\"best_step\":0,"       \
-    "\"bad_vals\":0,\"loss_scale\":1,\"good_steps\":0},"
+#define PROGRESS(step) PROGRESS_OF(step, "0")
+#define PROGRESS_OF(step, skipped)                                                                                     \
+    "\"progress\":{\"step\":" step ",\"skipped\":" skipped ",\"position\":0,\"seed\":0,\"best_val\":null,"                 \
+    "\"best_step\":0,\"bad_vals\":0,\"loss_scale\":1,\"good_steps\":0},"
 #define FILE_OF(name) "{\"name\":\"" name "\",\"size\":1,\"crc32\":1}"
 
 static void distrusts_manifests(void)
 {
+    struct warnings w;
     CHECK_OK(save(at(0, "manifest"), 1, 1, 0));
     check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "]", NULL);
     check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("../x") "]", "no sense");
@@ -428,9 +531,13 @@ static void distrusts_manifests(void)
     check_manifest(HEAD PROGRESS("1") "\"files\":[]", "no model.safetensors");
     check_manifest(HEAD PROGRESS("1") "\"files\":3", "no files");
     check_manifest(HEAD PROGRESS("-1") "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
+    check_manifest(HEAD PROGRESS_OF("7", "7") "\"files\":[" FILE_OF("model.safetensors") "]", NULL);
+    check_manifest(HEAD PROGRESS_OF("7", "8") "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
+    check_manifest(HEAD PROGRESS_OF("7", "-1") "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
     check_manifest(HEAD PROGRESS("1.5") "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
     check_manifest(HEAD "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
     check_manifest("{\"format\":\"tt-checkpoint\",\"version\":2", "use a newer one");
+    CHECK(found(at(0, "manifest"), &w) == -2 && w.n == 0, "of a newer version is not damaged: %s", w.last);
     check_manifest("{\"format\":\"other\"", "something else");
     check_manifest("{\"format\":", "damaged");
     check_manifest("[", "damaged");
@@ -623,6 +730,8 @@ int main(void)
     TEST(names_what_does_not_fit);
     TEST(sees_damage);
     TEST(says_when_all_are_damaged);
+    TEST(leaves_alone_what_cannot_be_read);
+    TEST(sees_one_disappear);
     TEST(ignores_names_that_are_not_its_own);
     TEST(distrusts_manifests);
     TEST(keeps_the_newest);

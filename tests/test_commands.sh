@@ -189,6 +189,35 @@ head -c 1500 data-bytes/train_000000.bin >short.bin
 expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
 passed "data"
 
+# ---- text is bytes: zeros, halves of characters, what is no UTF-8 ----
+yes 'a\000\000b\303\251\342\202\254\360\237\230\200\377\n' | head -n 400 | while read -r line; do printf "$line"; done >any.txt
+tr -d -c '\000' <any.txt >zeros.txt
+expect 0 "perplexity" "$TT" train $tiny --num-steps 20 --learning-rate 0.1 --data zeros.txt --tokenizer bytes --out run-zeros
+expect 0 '"text":"a\u0000\u0000\u0000\u0000"' "$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --json
+printf 'a\000\000\000\000\n' >want
+"$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --quiet >out 2>err
+same want out "a zero is not printed"
+"$TT" data zeros.txt --tokenizer bytes --out data-zeros >out 2>err
+expect 0 '0 "\u0000" 100.0 %' "$TT" data --inspect data-zeros/train_000000.bin
+for kind in bytes bpe; do
+    "$TT" train $tiny --num-steps 3 --data any.txt --tokenizer $kind --vocab-size 300 --out "run-any-$kind" >out 2>err || fail "train on any bytes"
+    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --json >any.json 2>err || fail "generate --json of any bytes"
+    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --quiet >any.out 2>err || fail "generate of any bytes"
+    ! command -v python3 >/dev/null || python3 - any.json any.out "run-any-$kind"/step-*/tokenizer.json <<'PYTHON' || fail "$kind: not the text of the tokens"
+import json, sys
+said, printed = json.load(open(sys.argv[1])), open(sys.argv[2], "rb").read()
+pieces = [bytes([i]) for i in range(256)]
+for left, right in json.load(open(sys.argv[3])).get("merges", []):
+    pieces.append(pieces[left] + pieces[right])
+whole = b"".join(pieces[token] for token in said["tokens"])
+text = whole.decode("utf-8", "replace")
+assert "\0" in text and "\ufffd" in text and whole != text.encode()
+assert said["text"] == text, "JSON"
+assert printed == (text + "\n").encode(), "printed as it came"
+PYTHON
+done
+passed "text is bytes"
+
 # ---- resumed with other data: the best validation loss of the former ones is no measure ----
 for i in $(seq 300); do printf 'aa'; done >easy.txt
 head -c 20000 "$root/README.md" >hard.txt
@@ -204,6 +233,27 @@ grep -q "begin anew" out || fail "the best loss of a file that has changed is ke
 expect 0 "resume" "$TT" train --resume auto --num-steps 48 --out other
 grep -q "hold other tokens\|begin anew" out && fail "a file that has not changed is taken for another"
 passed "resumed with other data"
+
+# ---- nothing held out ----
+printf 'a window and one token.' >window.txt # 22 + 1 bytes
+whole="$tiny --num-steps 4 --batch-size 1 --seq-len 22 --val-fraction 0"
+expect 0 "1 windows of 22 to train, none to validate" "$TT" train $whole --data window.txt --out unheld
+grep -q "validation" out err unheld/metrics.jsonl && fail "--val-fraction 0: something was validated"
+expect 2 "hold out nothing with --val-fraction 0" "$TT" train $tiny --seq-len 22 --data window.txt --out never
+expect 0 "--val-interval 2 does nothing" "$TT" train $whole --val-interval 2 --data window.txt --out unheld-too
+same unheld/step-00000004/model.safetensors unheld-too/step-00000004/model.safetensors "--val-interval with nothing to validate on"
+expect 0 '"val_loss":null' "$TT" train $whole --data window.txt --json --out unheld-json
+expect 2 "--patience 3 counts validations, but with --val-fraction 0" "$TT" train $whole --patience 3 --data window.txt --out never
+expect 0 "step     4/4  validation loss" "$TT" train $whole --val-data window.txt --val-interval 2 --data window.txt --out unheld-val
+expect 0 "validation loss" "$TT" train $whole --out unheld-stream
+expect 2 "nothing of window.txt is held out to validate on; name data for it with --val-data" "$TT" eval unheld
+expect 0 "window.txt: 1 of its 1 windows of 22 tokens" "$TT" eval unheld --val-data window.txt
+expect 0 "none to validate" "$TT" train --resume auto --num-steps 6 --out unheld
+expect 2 "--patience 3 counts validations" "$TT" diagnose $whole --patience 3 --data window.txt --quick
+"$TT" train $whole --data window.txt --print-config >whole.yaml || fail "print-config of a run that holds out nothing"
+expect 0 "none to validate" "$TT" train --config whole.yaml --out unheld-config
+[ -e never ] && fail "what was refused wrote something"
+passed "nothing held out"
 
 # ---- data of another tokenizer: what the model learned of an id is not what it means there ----
 other="of another tokenizer"

@@ -177,8 +177,6 @@ static double train(const char *fault, int steps, float **gradients)
     c.num_steps = steps, c.learning_rate = 1e-2, c.seed = 3;
     CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
     CHECK_OK(tt_session_init_weights(&s));
-    struct tt_state state = {.loss_scale = 1};
-    CHECK_OK(tt_engine_upload(&s.engine, TT_X_STATE, 0, &state, sizeof state));
     CHECK_OK(open_data(&c, &data));
     CHECK_OK(tt_feed_open(&feed, &s.engine, data, c.batch_size, c.seq_len, 0, 0));
     struct tt_stepper stepper = {.backend = &backend, .plan = s.step};

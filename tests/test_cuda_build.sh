@@ -91,6 +91,22 @@ elif [ -n "$spilled" ]; then
     fail "kernels that spill (architecture, bytes, kernel):"$'\n'"$spilled"
 fi
 
+# ---- `native` is the chip that nvidia-smi shows, with Hopper's own instructions ----
+fake=$build/fake
+mkdir -p "$fake"
+printf '#!/bin/sh\necho 9.0\necho 9.0\n' >"$fake/nvidia-smi"
+chmod +x "$fake/nvidia-smi"
+rm -rf "$build/native"
+PATH=$fake:$PATH cmake -S "$source_dir" -B "$build/native" -DBACKEND=cuda -DBUILD_TESTING=OFF \
+    -DCMAKE_CUDA_ARCHITECTURES=native >"$log" 2>&1 && grep -q 'for architectures 90a$' "$log" ||
+    fail "CMAKE_CUDA_ARCHITECTURES=native on a GPU of 9.0: $(tail -n 20 "$log")"
+rm -rf "$build/native"
+printf '#!/bin/sh\nexit 9\n' >"$fake/nvidia-smi"
+PATH=$fake:$PATH cmake -S "$source_dir" -B "$build/native" -DBACKEND=cuda -DBUILD_TESTING=OFF \
+    -DCMAKE_CUDA_ARCHITECTURES=native >"$log" 2>&1
+grep -q 'nvidia-smi shows no GPU' "$log" || fail "CMAKE_CUDA_ARCHITECTURES=native without a GPU: $(tail -n 20 "$log")"
+rm -rf "$build/native"
+
 # ---- it starts, and says in one line why there is no GPU ----
 refuses() { # refuses WORDS [NAME=VALUE...]: tt info in this environment
     local words=$1 status

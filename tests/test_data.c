@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/config.h"
 #include "core/file.h"
 #include "core/rng.h"
 #include "core/token_file.h"
@@ -197,9 +198,34 @@ static void validation_from_its_own_file(void)
     d = open_data((struct tt_data_options){.source = train, .seq_len = S, .val_fraction = 0.999, .vocab_size = V});
     CHECK(tt_data_samples(d, TT_TRAIN) == 1 && tt_data_samples(d, TT_VAL) == 3 && tt_data_vocab(d) == V);
     tt_data_close(d);
-    d = open_data((struct tt_data_options){.source = train, .seq_len = S});
+    d = open_data((struct tt_data_options){.source = train, .seq_len = S, .val_fraction = 0.001});
     CHECK(tt_data_samples(d, TT_TRAIN) == 3 && tt_data_samples(d, TT_VAL) == 1, "one window at least is held out");
     tt_data_close(d);
+}
+
+static void a_fraction_of_0_holds_out_nothing(void)
+{
+    enum { S = 10, V = 5000 };
+    const char *path = write_tokens("all.bin", 4 * S + 1, 0, V, V), *one = write_tokens("one.bin", S + 1, 0, V, V);
+    int order[4];
+    int32_t sample[S + 1];
+    struct tt_data *d = open_data((struct tt_data_options){.source = path, .seq_len = S});
+    CHECK(tt_data_samples(d, TT_TRAIN) == 4 && tt_data_samples(d, TT_VAL) == 0 && !tt_data_validates(d));
+    CHECK(strstr(tt_data_describe(d), "4 windows of 10 to train, none to validate"), "%s", tt_data_describe(d));
+    order_of(d, TT_TRAIN, S, 0, order);
+    CHECK(all_different(order, 4));
+    CHECK_FAILS(tt_data_sample(d, TT_VAL, 0, sample), "nothing is held out");
+    tt_data_close(d);
+    d = open_data((struct tt_data_options){.source = one, .seq_len = S});
+    CHECK(tt_data_samples(d, TT_TRAIN) == 1 && !tt_data_validates(d), "one window is enough");
+    tt_data_close(d);
+    d = open_data((struct tt_data_options){.source = path, .val_source = one, .seq_len = S});
+    CHECK(tt_data_samples(d, TT_TRAIN) == 4 && tt_data_samples(d, TT_VAL) == 1 && tt_data_validates(d));
+    tt_data_close(d);
+    d = open_data((struct tt_data_options){.source = "builtin", .seq_len = S});
+    CHECK(tt_data_validates(d), "of a stream nothing need be held out");
+    tt_data_close(d);
+    refused((struct tt_data_options){.source = one, .seq_len = S + 1}, "a window takes at least 12 in one file; use a smaller --seq-len, or more data");
 }
 
 static void more_files_than_stay_open(void)
@@ -375,12 +401,13 @@ static void hostile_headers(void)
 static void too_short(void)
 {
     const char *path = write_tokens("short.bin", 16, 0, 10, 10);
-    refused_file(
-        path,
+    refused(
+        (struct tt_data_options){.source = path, .val_fraction = 0.1},
         "has 16 tokens, too few: with --seq-len 8 one window to train on and one to validate on take at least 17");
+    refused((struct tt_data_options){.source = path, .val_fraction = 0.1}, "or hold out nothing with --val-fraction 0");
     refused((struct tt_data_options){.source = path, .val_source = path, .seq_len = 16}, "a window takes at least 17");
     const char *longer = write_tokens("longer.bin", 17, 0, 10, 10);
-    struct tt_data *d = open_data((struct tt_data_options){.source = longer, .seq_len = 8});
+    struct tt_data *d = open_data((struct tt_data_options){.source = longer, .seq_len = 8, .val_fraction = 0.1});
     CHECK(tt_data_samples(d, TT_TRAIN) == 1 && tt_data_samples(d, TT_VAL) == 1);
     tt_data_close(d);
     struct tt_data_options o = {.source = longer, .val_source = path, .seq_len = 16};
@@ -397,6 +424,21 @@ static void tokens_above_the_vocabulary(void)
     struct tt_data_options o = {
         .source = write_tokens("low.bin", 100, 0, 9, 9), .val_source = path, .seq_len = 8, .vocab_size = 64};
     CHECK_FAILS(tt_data_open(&o, &d), "vocab.bin");
+}
+
+/* No --vocab-size is proposed that the option refuses. */
+static void tokens_above_every_vocabulary(void)
+{
+    enum { MOST = TT_VOCAB_MOST };
+    const char *last = write_tokens("last.bin", 100, MOST - 100, MOST, MOST),
+               *beyond = write_tokens("beyond.bin", 100, MOST - 99, MOST + 1, MOST + 1);
+    refused((struct tt_data_options){.source = last, .vocab_size = 64}, "at least 4194304, or other data");
+    struct tt_data *d = open_data((struct tt_data_options){.source = last, .seq_len = 8});
+    CHECK(tt_data_vocab(d) == MOST);
+    tt_data_close(d);
+    refused((struct tt_data_options){.source = beyond, .vocab_size = 64}, "they need 4194305, and a model has at most 4194304");
+    refused((struct tt_data_options){.source = beyond, .vocab_size = MOST}, "token 4194304 at index 99 of");
+    refused((struct tt_data_options){.source = beyond}, "beyond.bin needs a vocabulary of 4194305, and a model has at most 4194304 tokens");
 }
 
 static void shortened_while_in_use(void)
@@ -424,6 +466,7 @@ int main(void)
     TEST(both_formats_come_back);
     TEST(every_window_once_an_epoch);
     TEST(validation_from_its_own_file);
+    TEST(a_fraction_of_0_holds_out_nothing);
     TEST(more_files_than_stay_open);
     TEST(text_files);
     TEST(token_files_with_a_tokenizer);
@@ -433,6 +476,7 @@ int main(void)
     TEST(hostile_headers);
     TEST(too_short);
     TEST(tokens_above_the_vocabulary);
+    TEST(tokens_above_every_vocabulary);
     TEST(shortened_while_in_use);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();

@@ -288,6 +288,22 @@ static void writes_only_valid_utf8(void)
     CHECK(!strcmp(w.text.s, "\"a\xef\xbf\xbd"
                             "b\xef\xbf\xbd\""),
           "%s", w.text.s);
+    w = (struct tt_json_writer){.text = w.text};
+    w.text.n = 0;
+    tt_json_put_text(&w, NULL, "\xe2\x82-\xed\xa0\x80-\xf0\x9f\x98", 10); /* one for each maximal subpart */
+    CHECK(!strcmp(w.text.s, "\"\xef\xbf\xbd-\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd-\xef\xbf\xbd\""), "%s", w.text.s);
+    tt_text_free(&w.text);
+}
+
+static void writes_texts_with_any_bytes(void)
+{
+    struct tt_json_writer w = {0};
+    tt_json_begin(&w, NULL, '[');
+    tt_json_put_text(&w, NULL, "a\0b\0", 4);
+    tt_json_put_text(&w, NULL, "", 0);
+    tt_json_put_text(&w, NULL, "\x01\t\"\\\x7f", 5);
+    tt_json_end(&w, ']');
+    CHECK(!strcmp(w.text.s, "[\"a\\u0000b\\u0000\",\"\",\"\\u0001\\u0009\\\"\\\\\x7f\"]"), "%s", w.text.s);
     tt_text_free(&w.text);
 }
 
@@ -477,6 +493,7 @@ int main(void)
     TEST(reads_exact_integers);
     TEST(writes);
     TEST(writes_only_valid_utf8);
+    TEST(writes_texts_with_any_bytes);
     TEST(refuses_to_write_too_deep);
     TEST(doubles_round_trip);
     TEST(floats_round_trip);

@@ -28,8 +28,9 @@ static double scheduled(const struct tt_schedule *s, int64_t step)
 /* A state none of whose fields is what the kernels under test should leave there. */
 static struct tt_state worn_state(int64_t step)
 {
-    return (struct tt_state){.step = step, .slot = 77, .apply = 0, .lr = 9, .bias1 = 9, .bias2 = 9, .loss = 9,
-                             .grad_norm = 5, .clip = 0.5f, .loss_scale = 64, .good = 11, .skipped = 3};
+    return (struct tt_state){.step = step, .slot = 77, .apply = 0, .overflowed = 7, .lr = 9, .bias1 = 9, .bias2 = 9,
+                             .loss = 9, .grad_norm = 5, .clip = 0.5f, .loss_scale = 64, .used_scale = 33, .good = 11,
+                             .skipped = step < 3 ? step : 3};
 }
 
 static void check_step_begin(const struct tt_schedule *schedule, int64_t before, int32_t slots)
@@ -47,9 +48,10 @@ static void check_step_begin(const struct tt_schedule *schedule, int64_t before,
     double want = scheduled(schedule, step);
     CHECK(NEAR(s.lr, want) || fabs(s.lr - want) < 1e-7 * schedule->peak, "[%s] lr %.9g instead of %.9g", kt.label, s.lr,
           want);
-    CHECK(NEAR(s.bias1, 1 - pow((double)0.9f, (double)step)) && NEAR(s.bias2, 1 - pow((double)0.95f, (double)step)),
+    double updates = (double)(step - worn.skipped); /* that the moments have seen, with this one */
+    CHECK(NEAR(s.bias1, 1 - pow((double)0.9f, updates)) && NEAR(s.bias2, 1 - pow((double)0.95f, updates)),
           "[%s] bias %g, %g", kt.label, s.bias1, s.bias2);
-    CHECK(s.grad_norm == 5 && s.clip == 0.5f && s.loss_scale == 64 && s.good == 11 && s.skipped == 3,
+    CHECK(s.grad_norm == 5 && s.clip == 0.5f && s.loss_scale == 64 && s.good == 11 && s.skipped == worn.skipped,
           "[%s] changed what it must not", kt.label);
 }
 
@@ -93,6 +95,7 @@ static struct tt_state clipped(struct tensor *partial, float loss, float loss_sc
     CHECK(s.step == 4 && s.slot == 77 && s.lr == 9 && s.bias1 == 9 && s.bias2 == 9, "[%s] changed what it must not",
           kt.label);
     CHECK(s.loss_scale == loss_scale && s.good == 11, "[%s] loss scale %g, good %d", kt.label, s.loss_scale, s.good);
+    CHECK(s.used_scale == loss_scale && !s.overflowed, "[%s] overflowed without a search", kt.label);
     return s;
 }
 
@@ -114,8 +117,8 @@ static void check_clip(int64_t count, float loss_scale, float max_norm)
     struct tt_state s = clipped(partial, 2.5f, loss_scale, max_norm);
     CHECK(NEAR(s.grad_norm, norm), "[%s] norm %.9g instead of %.9g", kt.label, s.grad_norm, norm);
     CHECK(NEAR(s.clip, want), "[%s] clip %.9g instead of %.9g", kt.label, s.clip, want);
-    CHECK(s.apply == 1 && s.skipped == 3 && s.loss == 2.5f, "[%s] apply %d, skipped %d, loss %g", kt.label, s.apply,
-          s.skipped, s.loss);
+    CHECK(s.apply == 1 && s.skipped == 3 && s.loss == 2.5f, "[%s] apply %d, skipped %" PRId64 ", loss %g", kt.label,
+          s.apply, s.skipped, s.loss);
 }
 
 static void clips(void)
@@ -143,8 +146,8 @@ static void skips_what_is_not_finite(void)
             partial->v[*where] = bad[i];
             encode(partial);
             struct tt_state s = clipped(partial, 2, 1, (float)i);
-            CHECK(s.apply == 0 && s.clip == 0 && s.skipped == 4, "[%s] apply %d, clip %g, skipped %d", kt.label,
-                  s.apply, s.clip, s.skipped);
+            CHECK(s.apply == 0 && s.clip == 0 && s.skipped == 4, "[%s] apply %d, clip %g, skipped %" PRId64,
+                  kt.label, s.apply, s.clip, s.skipped);
             CHECK(!isfinite(s.grad_norm), "[%s] norm %g", kt.label, s.grad_norm);
         }
     for (int i = 0; i < 3; i++) {
@@ -170,8 +173,38 @@ static void check_loss_scale(float scale, int32_t good, bool finite, float want,
            .grow_after = 20);
     struct tt_state s = state_of(state);
     CHECK(s.loss_scale == want && s.good == want_good, "[%s] loss scale %g, good %d", kt.label, s.loss_scale, s.good);
-    CHECK(NEAR(s.grad_norm, sqrt(sum) / scale) && NEAR(s.clip, finite ? 1 / scale : 0),
+    CHECK(NEAR(s.grad_norm, sqrt(sum) / scale) && NEAR(s.clip, finite ? 1 / scale : 0) && s.used_scale == scale,
           "[%s] norm %g, clip %g: not by the scale of this step", kt.label, s.grad_norm, s.clip);
+    CHECK(!s.overflowed, "[%s] %s", kt.label, finite ? "all was finite" : "a loss that is not finite is more than an overflow");
+}
+
+/* Gradients that are not finite, of a loss that is: an overflow while there is a scale to lower, down to 2; at 1 a fault. */
+static void check_overflow(float scale, int32_t grow_after, bool overflow)
+{
+    new_case("overflow at loss scale %g, grow after %d", scale, grow_after);
+    struct tt_state before = worn_state(4);
+    before.loss = 2;
+    before.loss_scale = scale;
+    struct tensor *state = structure("state", &before, sizeof before), *ring;
+    struct tensor *partial = given("partial", TT_F32, 1, 3, 0, (double[]){1, (double)INFINITY, 2});
+    LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data, .count = 3,
+           .grow_after = grow_after);
+    struct tt_state s = state_of(state);
+    CHECK(!s.apply && s.overflowed == overflow && s.skipped == 4, "[%s] apply %d, overflowed %d", kt.label, s.apply, s.overflowed);
+    struct tt_metrics m = {0};
+    ring = structure("ring", &m, sizeof m);
+    LAUNCH(record, .state = (struct tt_state *)state->data, .ring = (struct tt_metrics *)ring->data, .entries = 1);
+    memcpy(&m, ring->data, sizeof m);
+    CHECK(m.loss_scale == scale && m.overflowed == overflow && !m.apply, "[%s] recorded scale %g, overflowed %d", kt.label,
+          m.loss_scale, m.overflowed);
+}
+
+static void tells_overflows_from_faults(void)
+{
+    check_overflow(65536, 1000, true);
+    check_overflow(2, 1000, true);
+    check_overflow(1, 1000, false);
+    check_overflow(1, 0, false);
 }
 
 static void adapts_the_loss_scale(void)
@@ -183,6 +216,39 @@ static void adapts_the_loss_scale(void)
     check_loss_scale(1024, 3, false, 512, 0);
     check_loss_scale(1, 3, false, 1, 0);
     check_loss_scale(0x1p24f, 19, true, 0x1p24f, 0);
+}
+
+/* A step that is not finite stops a run that is to be stopped: neither it nor those after it change what a checkpoint
+ * holds, finite or not. An overflow that a lower loss scale may mend does not. */
+static void check_stop(bool stops, bool stopped, float scale, float loss, double square)
+{
+    new_case("stops %d, stopped %d, loss scale %g, loss %g, sum of squares %g", stops, stopped, scale, loss, square);
+    struct tt_state before = worn_state(4);
+    before.loss = loss;
+    before.loss_scale = scale;
+    before.stops = stops;
+    before.stopped = stopped;
+    struct tensor *state = structure("state", &before, sizeof before);
+    struct tensor *partial = given("partial", TT_F32, 1, 2, 0, (double[]){square, 1});
+    LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data, .count = 2, .grow_after = 12);
+    struct tt_state s = state_of(state);
+    bool finite = isfinite(loss) && isfinite(square), overflow = isfinite(loss) && !finite && scale > 1;
+    bool ends = stopped || (stops && !finite && !overflow), applied = finite && !ends;
+    CHECK(s.stopped == ends && s.stops == stops && s.apply == applied && s.overflowed == overflow && (s.clip > 0) == applied,
+          "[%s] stopped %d, apply %d, overflowed %d, clip %g", kt.label, s.stopped, s.apply, s.overflowed, s.clip);
+    bool kept = s.skipped == 3 && s.loss_scale == scale && s.good == 11;
+    CHECK(kept == ends, "[%s] skipped %" PRId64 ", loss scale %g, good %d", kt.label, s.skipped, s.loss_scale, s.good);
+}
+
+static void stops_at_what_is_not_finite(void)
+{
+    const float losses[] = {2, NAN, INFINITY};
+    const double squares[] = {3, (double)NAN, (double)INFINITY};
+    for EACH (stops, 0, 1)
+        for EACH (stopped, 0, 1)
+            for EACH (scale, 1, 2, 1024)
+                for (int i = 0; i < 9; i++)
+                    if (*stops || !*stopped) check_stop(*stops, *stopped, (float)*scale, losses[i / 3], squares[i % 3]);
 }
 
 /* ---- record ---- */
@@ -201,7 +267,7 @@ static void records_in_a_ring(void)
         struct tensor *state = structure("state", &s, sizeof s);
         LAUNCH(record, .state = (struct tt_state *)state->data, .ring = (struct tt_metrics *)ring->data,
                .entries = ENTRIES);
-        want[(step - 1) % ENTRIES] = (struct tt_metrics){step, s.loss, 5, 9, 64, s.apply, 3};
+        want[(step - 1) % ENTRIES] = (struct tt_metrics){step, s.skipped, s.loss, 5, 9, 33, s.apply, 7};
         CHECK(!memcmp(ring->data, want, sizeof want), "after step %" PRId64, step);
     }
 }
@@ -509,6 +575,8 @@ int main(void)
     TEST(does_not_clip_no_gradient);
     TEST(skips_what_is_not_finite);
     TEST(adapts_the_loss_scale);
+    TEST(tells_overflows_from_faults);
+    TEST(stops_at_what_is_not_finite);
     TEST(records_in_a_ring);
     TEST(sums_squares);
     TEST(sums_show_what_is_not_finite);

@@ -246,12 +246,42 @@ static void a_graph_of_two_streams_gives_the_same_bits(void)
         }
 }
 
+/* Models of one program take turns, each with a graph and a side stream of its own. */
+static void models_in_turns_give_the_same_bits(void)
+{
+    enum { MODELS = 3 };
+    struct tt_config c = overlapping(TT_FLASH);
+    struct tt_session s[MODELS];
+    struct tt_stepper steppers[MODELS];
+    for (int m = 0; m < MODELS; m++) {
+        CHECK_OK(tt_session_open(&s[m], &real, &c, TT_USE_TRAIN));
+        steppers[m] = (struct tt_stepper){.backend = &real, .plan = s[m].step, .graph_wanted = true};
+        fixture_weights(&s[m]);
+    }
+    for (int i = 0; i < (test_few() ? 3 : 6); i++)
+        for (int m = 0; m < MODELS; m++) {
+            fixture_tokens(&s[m], i);
+            CHECK_OK(tt_step(&steppers[m])); /* nobody waits for it before the next one begins */
+        }
+    CHECK_OK(real.ops->stream_sync(real.self, NULL));
+    for (int m = 0; m < MODELS; m++) {
+        CHECK(steppers[m].aside.events, "the graph has one stream only");
+        struct outcome alone = some_steps(&c, false), beside = read_outcome(&s[m]);
+        same_bits(&alone, &beside, "a model among others");
+        tt_stepper_close(&steppers[m]);
+        tt_session_close(&s[m]);
+    }
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.gemm_tune = TT_TUNE_QUICK}, &real));
     TEST(the_latest_moment_is_early_enough);
     TEST(a_missing_wait_is_found);
-    if (real.ops->graph_begin) TEST(a_graph_of_two_streams_gives_the_same_bits);
+    if (real.ops->graph_begin) {
+        TEST(a_graph_of_two_streams_gives_the_same_bits);
+        TEST(models_in_turns_give_the_same_bits);
+    }
     tt_backend_close(&real);
     return test_end();
 }

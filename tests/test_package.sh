@@ -160,7 +160,7 @@ fi
 cd "$source" || exit 1
 for file in packaging/slurm/*.sbatch; do
     bash -n "$file" || fail "$file"
-    words=$(sed -n '/srun \$tt/,/out$/p' "$file" | tr -d '\\\n' | sed 's/.*\$tt //')
+    words=$(sed -n '/srun "\{0,1\}\$tt/,/out$/p' "$file" | tr -d '\\\n' | sed 's/.*\$tt"\{0,1\} //')
     # shellcheck disable=SC2086
     "$TT" ${words//\$out/x} --precision fp32 --resume none --print-config >/dev/null 2>"$dir/err" || fail "$file: $(cat "$dir/err")"
 done

@@ -44,6 +44,39 @@ run 0 report --import "$profiles/ncu_raw.csv"
 checks=$((checks + 1))
 [ -s imported/report.html ] || fail "no imported/report.html"
 
+# names that mean something to a spreadsheet, a table or a page
+cat >hostile.csv <<'CSV'
+"Kind","Kernel_Name","Start_Timestamp","End_Timestamp"
+"KERNEL_DISPATCH","=cmd|'/C calc'!A1",1000,91000
+"KERNEL_DISPATCH","void a,b|c<float, 128, ""x"">(float*, int)",100000,180000
+"KERNEL_DISPATCH","-split
+row|,""",200000,270000
+"KERNEL_DISPATCH","@<script>alert(1)</script>",300000,360000
+"KERNEL_DISPATCH","`code` *bold* [link](http://a.b)",400000,450000
+"KERNEL_DISPATCH","+1 2",500000,540000
+CSV
+run 0 report --import hostile.csv --out hostile --num-steps 1
+checks=$((checks + 2))
+awk '/^## Operators/ {on = 1} /^## Phases/ {on = 0} on && /^\|/ {gsub(/\\./, ""); if (gsub(/\|/, "") != 13) exit 1; rows++} END {exit rows != 8}' \
+    hostile/summary.md || fail "a row of summary.md is not 12 cells: $(grep '^|' hostile/summary.md)"
+grep -q '<script>alert' hostile/summary.md hostile/report.html && fail "a name is a script"
+if command -v cmark-gfm >/dev/null; then # what GitHub would show
+    cmark-gfm -e table -e autolink --unsafe hostile/summary.md >page.html
+    for words in "<td>=cmd|'/C calc'!A1</td>" '<td>a,b|c</td>' '<td>-split row|,&quot;</td>' '<td>@&lt;script&gt;alert(1)&lt;/script&gt;</td>' \
+        '<td>`code` *bold* [link](http://a.b)</td>'; do says page.html "$words"; done
+fi
+if command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 - hostile/operators.csv <<'PYTHON' || fail "operators.csv is not what was imported: $(cat hostile/operators.csv)"
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline="", encoding="utf-8")))
+assert all(len(row) == 16 for row in rows), [len(row) for row in rows]
+assert not any(cell[:1] in tuple("=+-@\t\r\n") for row in rows for cell in row if cell), rows
+names = [row[1][row[1][:1] == "'":] for row in rows if row[0] == "operator"]
+assert names[:6] == ["=cmd|'/C calc'!A1", "a,b|c", '-split\nrow|,"', "@<script>alert(1)</script>", "`code` *bold* [link](http://a.b)", "+1 2"], names
+PYTHON
+fi
+
 # mistakes: one line, no folder
 run 2 report
 says err "nothing to report"

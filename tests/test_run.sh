@@ -7,7 +7,7 @@ case ${TT_BUILD:-} in
     exit 77
     ;;
 esac
-unset BACKEND CC CMAKE_BUILD_PARALLEL_LEVEL
+unset BACKEND CC CMAKE_BUILD_PARALLEL_LEVEL CUDAARCHS ROCM_PATH
 source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -46,7 +46,7 @@ make_project() {
     cat >"$1/CMakeLists.txt" <<'TEXT'
 cmake_minimum_required(VERSION 3.22)
 project(small LANGUAGES C)
-message(STATUS "tt: backend ${BACKEND}, ${CMAKE_BUILD_TYPE}")
+message(STATUS "tt: backend ${BACKEND}, ${CMAKE_BUILD_TYPE}, GPU_TARGETS '${GPU_TARGETS}'")
 if(TT_WERROR)
   add_compile_options(-Wall -Werror)
 endif()
@@ -151,7 +151,58 @@ backends() {
     call env BACKEND=cpu "$project/run" verify
     check "verify without a GPU exits 3" exits 3
     check "and says so" says "no GPU to verify"
+    call env BACKEND=cpu "$project/run" verify --fast
+    check "verify with another word exits 2" exits 2
+    check "and names it" says "verify takes --full or nothing, not: --fast"
     check "nothing was built for any of them" absent "$project/build"
+}
+
+# Nodes of a cluster have one home and different GPUs. What they have is what these say.
+folders() {
+    local project="$scratch/cluster" tools="$scratch/tools"
+    make_project "$project"
+    mkdir -p "$project"/backend/{cuda,hip} "$tools"
+    touch "$project"/backend/{cuda,hip}/backend.cmake
+    cat >"$tools/nvidia-smi" <<'TEXT'
+#!/bin/sh
+[ -n "$FAKE_GPU" ] || exit 9
+[ "$1" = -L ] || printf '%b\n' "$FAKE_GPU"
+TEXT
+    printf '#!/bin/sh\n' >"$tools/nvcc"
+    printf '#!/bin/sh\nprintf "gfx000\\n%%b\\ngfx9-4-generic\\n" "$FAKE_GPU"\n' >"$tools/rocm_agent_enumerator"
+    chmod +x "$tools"/*
+    on() { # on GPU WORDS...: run with these GPUs
+        call env PATH="$tools:$PATH" FAKE_GPU="$1" "${@:2}"
+    }
+    built() { [ "$status" = 0 ] && [ "$(cat "$scratch/out")" = "$project/build/$1/tt" ]; }
+    on 9.0 "$project/run" build
+    check "a build on one GPU is named after it" built cuda-sm_90
+    check "and says which folder that is" says "configuring build/cuda-sm_90"
+    on 8.0 "$project/run" build
+    check "on a node with another GPU it is another build" built cuda-sm_80
+    on 9.0 "$project/run" train
+    check "back on the first one its own is used" prints "<train>"
+    check "as it is" silent
+    on '9.0\n8.0\n9.0' "$project/run" build
+    check "two kinds of GPU in a node are one build for both" built cuda-sm_80-sm_90
+    on '' env BACKEND=cuda "$project/run" build
+    check "without a GPU the folder is the backend's" built cuda
+    on 9.0 env CUDAARCHS='80;90a' "$project/run" build
+    check "CUDAARCHS names the folder when CMake builds for that" built cuda-sm_80-sm_90a
+    on gfx90a env BACKEND=hip "$project/run" build
+    check "AMD's chip names the folder too" built hip-gfx90a
+    check "and is what is built for" says "GPU_TARGETS 'gfx90a'"
+    on 'gfx942:sramecc+:xnack-\ngfx90a' env BACKEND=hip "$project/run" build
+    check "chips in a fixed order, without features" built hip-gfx90a-gfx942
+    check "and both are built for" says "GPU_TARGETS 'gfx90a;gfx942'"
+    on '' env BACKEND=hip "$project/run" build
+    check "no chip but the CPU is none" built hip
+    on gfx942 env BACKEND=hip "$project/run" test
+    check "tests have a folder for each chip too" test -d "$project/build/test-hip-gfx942"
+    mkdir -p "$scratch/rocm/core-7.14/bin"
+    mv "$tools/rocm_agent_enumerator" "$scratch/rocm/core-7.14/bin/"
+    on gfx1100 env BACKEND=hip ROCM_PATH="$scratch/rocm" "$project/run" build
+    check "ROCm's tools are found in core-7.14 of ROCM_PATH" built hip-gfx1100
 }
 
 testing() {
@@ -206,6 +257,7 @@ missing() {
 the_words
 training
 backends
+folders
 testing
 missing
 echo "$checks checks, $failures failed"

@@ -1,4 +1,4 @@
-/* core/text: the growing string, UTF-8, edit distance and suggestions. */
+/* core/text: the growing string, edit distance and suggestions. */
 #include "core/text.h"
 
 #include "tests/test.h"
@@ -50,22 +50,6 @@ static void remembers_failure(void)
     CHECK(!strcmp(t.s, "kept"));
     CHECK_FAILS(tt_text_status(&t), "out of memory");
     tt_text_free(&t);
-}
-
-static int utf8(const char *s) { return tt_utf8_length(s, s + strlen(s)); }
-
-static void measures_utf8(void)
-{
-    CHECK(utf8("a") == 1 && utf8("\x7f") == 1);
-    CHECK(utf8("\xc2\x80") == 2 && utf8("\xdf\xbf") == 2);
-    CHECK(utf8("\xe0\xa0\x80") == 3 && utf8("\xed\x9f\xbf") == 3 && utf8("\xee\x80\x80") == 3);
-    CHECK(utf8("\xf0\x90\x80\x80") == 4 && utf8("\xf4\x8f\xbf\xbf") == 4);
-    CHECK(!utf8("\x80") && !utf8("\xc0\x80") && !utf8("\xc1\xbf") && !utf8("\xe0\x9f\xbf") && !utf8("\xed\xa0\x80"));
-    CHECK(!utf8("\xf0\x8f\xbf\xbf") && !utf8("\xf4\x90\x80\x80") && !utf8("\xf5\x80\x80\x80") && !utf8("\xff"));
-    CHECK(!utf8("\xc2") && !utf8("\xe2\x82") &&
-          !utf8("\xe2"
-                "a\x80") &&
-          !utf8("\xf0\x9f\x98"));
 }
 
 static void measures_distance(void)
@@ -120,7 +104,6 @@ int main(void)
     TEST(prints_long_lines);
     TEST(keeps_zero_bytes);
     TEST(remembers_failure);
-    TEST(measures_utf8);
     TEST(measures_distance);
     TEST(suggests);
     TEST(does_not_guess_wildly);

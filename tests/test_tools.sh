@@ -16,7 +16,7 @@ small="--preset default --num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-he
 # Without the tool: the commands to run, how to get it, and an exit code of its own.
 mkdir "$work/empty"
 for tool in nsys ncu rocprofv3 rocprof-sys rocprof-compute; do
-    [ -n "$(ls -d /usr/local/cuda/bin/$tool /opt/rocm/bin/$tool* /opt/nvidia/nsight-compute/$tool 2>/dev/null)" ] && continue # found without PATH
+    [ -n "$(ls -d /usr/local/cuda/bin/$tool /opt/rocm/{,core/}bin/$tool* /opt/nvidia/nsight-compute/$tool 2>/dev/null)" ] && continue # found without PATH
     PATH=$work/empty CUDA_HOME='' CUDA_PATH='' ROCM_PATH='' "$TT" profile --with $tool --out "$work/without" $small >"$work/out" 2>"$work/err"
     is $? 4 "$tool missing"
     says "$work/err" "is not installed"
@@ -82,6 +82,14 @@ PATH=$work/bin:$PATH "$TT" profile --with rocprofv3 --num-steps 1 --out "$work/r
 is $? 0 "rocprofv3"
 says "$work/words" "--kernel-trace --memory-copy-trace --hip-trace --marker-trace --stats"
 says "$work/out" "next    tt report --import"
+
+# ... also where ROCm's packages put it from 7.14 on
+mkdir -p "$work/rocm/core/bin" "$work/few"
+mv "$work/bin/rocprofv3" "$work/rocm/core/bin/"
+for name in env cp cat mkdir grep; do ln -s "$(command -v $name)" "$work/few/"; done
+PATH=$work/few CUDA_HOME='' CUDA_PATH='' ROCM_PATH=$work/rocm "$TT" profile --with rocprofv3 --num-steps 1 --out "$work/roc" $small >"$work/out" 2>"$work/err"
+is $? 0 "rocprofv3 in ROCM_PATH/core/bin"
+mv "$work/rocm/core/bin/rocprofv3" "$work/bin/"
 
 PATH=$work/bin:$PATH "$TT" profile --with rocprof-compute --num-steps 1 --out "$work/bad" $small >"$work/out" 2>"$work/err"
 is $? 1 "a tool that fails"

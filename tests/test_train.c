@@ -5,9 +5,11 @@
 
 #include "core/file.h"
 #include "core/train.h"
+#include "tests/faulty_backend.h"
 #include "tests/model_fixture.h"
 
 static struct tt_backend backend;
+static struct faulty *faulty; /* the backend is wrapped in this one; or NULL */
 static char root[] = "/tmp/tt-test-train-XXXXXX";
 
 static struct tt_config loop_config(enum tt_version v, const char *name)
@@ -40,15 +42,18 @@ static float *train(const struct tt_config *c, const char *from, int64_t until, 
     struct tt_session s;
     struct tt_config run = *c;
     struct tt_data *data = open_data(c);
-    struct tt_progress progress = {.best_val = INFINITY, .loss_scale = 1};
+    struct tt_progress progress = {.best_val = INFINITY};
+    char config[64];
+    snprintf(config, sizeof config, "precision: %s\n", tt_precision_names[c->precision]);
     CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL)); /* the schedule is that of the whole run */
     if (from)
         CHECK_OK(tt_session_load(&s, from, &progress));
     else
         CHECK_OK(tt_session_init_weights(&s));
+    if (faulty) faulty->victim = (float *)s.engine.externals[TT_X_GRADS] + 5;
     run.num_steps = until;
     struct tt_train t = {.config = &run, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step, .eval_plan = s.eval,
-                         .data = data, .config_text = "seed: 1\n", .progress = progress};
+                         .data = data, .config_text = config, .progress = progress};
     tt_status st = tt_train_run(&t, result);
     if (status)
         *status = st;
@@ -169,23 +174,125 @@ static void early_stop(void)
     CHECK(r.early_stop && r.steps < 100, "stopped %d after %lld steps", r.early_stop, (long long)r.steps);
 }
 
+/* ---- what is not finite ---- */
+
+static struct tt_progress progress_of(const char *out, int step)
+{
+    struct tt_progress p = {0};
+    char path[1200], *config = NULL;
+    snprintf(path, sizeof path, "%s/step-%08d", out, step);
+    CHECK_OK(tt_checkpoint_peek(path, &p, &config));
+    free(config);
+    return p;
+}
+
+/* Weights and moments in a checkpoint, malloc'd. */
+static float *saved_arenas(const struct tt_config *c, int step)
+{
+    struct tt_model *m;
+    char path[1200];
+    CHECK_OK(tt_model_create(c, &m));
+    int64_t n = m->params.total;
+    float *all = calloc((size_t)(3 * n), sizeof *all);
+    struct tt_checkpoint in = {.params = &m->params, .w = all, .m = all + n, .v = all + 2 * n};
+    snprintf(path, sizeof path, "%s/step-%08d", c->out, step);
+    CHECK_OK(tt_checkpoint_load(path, &in));
+    free((char *)in.config);
+    tt_model_free(m);
+    return all;
+}
+
+static bool same_steps(const struct tt_config *c, int a, int b)
+{
+    float *x = saved_arenas(c, a), *y = saved_arenas(c, b);
+    bool same = !memcmp(x, y, (size_t)arena_floats(c) * sizeof *x);
+    free(x);
+    free(y);
+    return same;
+}
+
+/* 't' and 'f' for each step of metrics.jsonl: whether it was applied. */
+static void applied_steps(const char *out, char steps[64])
+{
+    char path[1200], *text = NULL;
+    size_t n, count = 0;
+    snprintf(path, sizeof path, "%s/metrics.jsonl", out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &text, &n));
+    for (char *at = text; at && (at = strstr(at, "\"applied\":")) && count < 63; at++) steps[count++] = at[strlen("\"applied\":")];
+    steps[count] = 0;
+    free(text);
+}
+
+static struct tt_config bad_config(const char *name, enum tt_on_nan on_nan)
+{
+    struct tt_config c = loop_config(TT_FLASH, name);
+    c.val_interval = 0;
+    c.save_interval = 1;
+    c.keep = 0;
+    c.on_nan = on_nan;
+    return c;
+}
+
+/* The first step throws the weights so far out that nothing is finite any more. Either way they stay where it left them. */
 static void not_finite_stops_or_skips(void)
 {
     for (int skip = 0; skip < 2; skip++) {
-        struct tt_config c = loop_config(TT_FLASH, skip ? "skip" : "stop");
+        struct tt_config c = bad_config(skip ? "skip" : "stop", skip ? TT_NAN_SKIP : TT_NAN_STOP);
         struct tt_train_result r;
         tt_status st;
-        c.learning_rate = 1e30; /* the first step throws the weights out of range */
+        char steps[64];
+        c.learning_rate = 1e30;
         c.warmup_steps = 0;
-        c.val_interval = 0;
-        c.on_nan = skip ? TT_NAN_SKIP : TT_NAN_STOP;
-        float *all = train(&c, NULL, 7, &r, &st);
-        if (skip)
+        float *first = train(&c, NULL, 1, &r, NULL), *all = train(&c, NULL, 7, &r, &st);
+        CHECK(!memcmp(first, all, (size_t)arena_floats(&c) * sizeof *all), "%s: weights or moments moved", c.out);
+        applied_steps(c.out, steps);
+        if (skip) {
             CHECK(!st, "%s", st->text);
-        else
-            CHECK(st && st->code == TT_FAILED && strstr(st->text, "not finite"), "%s", st ? st->text : "went on");
+            CHECK(!strcmp(steps, "tffffff") && r.steps == 7, "applied: %s", steps);
+            for (int step = 2; step <= 7; step++)
+                CHECK(same_steps(&c, 1, step) && progress_of(c.out, step).skipped == step - 1, "step %d", step);
+        } else {
+            CHECK(st && st->code == TT_FAILED && strstr(st->text, "step 2: loss or gradients are not finite"), "%s", st ? st->text : "went on");
+            CHECK(!strcmp(steps, "tf") && r.steps == 1 && progress_of(c.out, 1).skipped == 0, "applied: %s", steps);
+        }
         tt_status_free(st);
+        free(first);
         free(all);
+    }
+}
+
+/* A NaN in the fourth of seven steps, in every version: that step changes nothing, those after it do, and a run that is resumed
+ * between them has the same bits. test_faults_device says that they are those of a run without that step. */
+static void one_bad_step_is_skipped(void)
+{
+    for (int v = first_version(); v < TT_VERSIONS; v++) {
+        struct faulty f;
+        struct tt_backend healthy = backend;
+        struct tt_config c = bad_config("bad-one", TT_NAN_SKIP);
+        struct tt_train_result r;
+        char steps[64], from[1200];
+        c.version = (enum tt_version)v;
+        backend = faulty_wrap(&f, healthy);
+        f.bad_step = 4;
+        faulty = &f;
+        float *x = train(&c, NULL, 7, &r, NULL);
+        faulty = NULL;
+        backend = healthy;
+        applied_steps(c.out, steps);
+        CHECK(!strcmp(steps, "tttfttt"), "%s: applied: %s", tt_version_names[v], steps);
+        CHECK(same_steps(&c, 3, 4), "%s: the bad step moved weights or moments", tt_version_names[v]);
+        for (int step = 1; step <= 7; step++) {
+            CHECK(progress_of(c.out, step).skipped == (step >= 4), "%s: %lld skipped after step %d", tt_version_names[v],
+                  (long long)progress_of(c.out, step).skipped, step);
+            if (step > 1 && step != 4) CHECK(!same_steps(&c, step - 1, step), "%s: step %d moved nothing", tt_version_names[v], step);
+        }
+        for (int stop = 4; stop <= 5; stop++) {
+            snprintf(from, sizeof from, "%s/step-%08d", c.out, stop);
+            float *y = train(&c, from, 7, &r, NULL);
+            CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s: resumed after step %d", tt_version_names[v], stop);
+            free(y);
+        }
+        free(x);
     }
 }
 
@@ -212,6 +319,7 @@ int main(void)
     TEST(losses_fall_and_are_written);
     TEST(early_stop);
     TEST(not_finite_stops_or_skips);
+    TEST(one_bad_step_is_skipped);
     TEST(keeps_the_last_two);
     tt_backend_close(&backend);
     CHECK_OK(tt_remove_tree(root));

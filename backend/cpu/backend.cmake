@@ -20,6 +20,9 @@ if(TT_BLAS)
     target_include_directories(tt_core PRIVATE ${TT_CBLAS_INCLUDE})
     target_link_libraries(tt_core PUBLIC ${TT_CBLAS_LIBRARY})
     target_compile_definitions(tt_core PRIVATE TT_HAVE_CBLAS)
+    if(NOT TT_SANITIZE) # a sanitizer has its own limit, and is not set up when this runs
+      set(TT_START ${dir}/start.c) # for the program alone
+    endif()
     message(STATUS "tt: BLAS ${TT_CBLAS_LIBRARY}")
   else()
     message(STATUS "tt: no CBLAS found; using the built-in GEMM (libopenblas-dev makes training faster)")

@@ -35,7 +35,7 @@ bool tt_cpu_blas_open(char *name, size_t size)
 
 tt_status tt_cpu_blas_hold(int threads, struct cpu_room *room)
 {
-    const size_t buffer = (size_t)34 << 20; /* 32 MiB, and alignment */
+    const size_t buffer = (size_t)130 << 20; /* 128 MiB where it is largest, and alignment */
     *room = (struct cpu_room){0};
     if (!openblas_set_num_threads) return TT_OK;
     size_t bytes = (size_t)threads * buffer;

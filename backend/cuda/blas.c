@@ -65,6 +65,16 @@ tt_status tt_blas_open(struct gpu *gpu)
     return TT_OK;
 }
 
+/* A handle of cuBLASLt keeps nothing that a multiply writes: all streams share it, and only their workspaces differ. */
+tt_status tt_blas_handles_open(struct gpu *gpu, void **out)
+{
+    (void)gpu;
+    *out = NULL;
+    return TT_OK;
+}
+
+void tt_blas_handles_close(void *handles) { (void)handles; }
+
 void tt_blas_close(struct gpu *gpu)
 {
     if (gpu->blas && gpu->blas->lt) cublasLtDestroy(gpu->blas->lt);
@@ -211,6 +221,6 @@ tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const str
     const struct shape *s = p->library;
     BLAS(gpu, cublasLtMatmul(gpu->blas->lt, s->product, &call->alpha, call->b, s->left, call->a, s->right, &call->beta,
                              call->c, s->out, call->d, s->out, (const cublasLtMatmulAlgo_t *)algorithm,
-                             call->stream->workspace, gpu->workspace_bytes, call->stream->rt));
+                             call->stream->scratch.workspace, gpu->workspace_bytes, call->stream->rt));
     return TT_OK;
 }

@@ -34,6 +34,10 @@ function(tt_cuda_architectures result)
       set(here "") # newer than this nvcc: the driver compiles what is generic
     endif()
   endforeach()
+  if(NOT here AND CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
+    message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES=native, but nvidia-smi shows no GPU that this nvcc knows; name the "
+      "architecture, such as 90a")
+  endif()
   if(NOT here)
     foreach(sm 70 75 80 90 100 120)
       if(known MATCHES "sm_${sm}([^0-9]|$)")
@@ -48,7 +52,8 @@ function(tt_cuda_architectures result)
   set(${result} "${here}" PARENT_SCOPE)
 endfunction()
 
-if(TT_CUDA_RELEASE OR (NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS}))
+if(TT_CUDA_RELEASE OR CMAKE_CUDA_ARCHITECTURES STREQUAL "native" OR
+   (NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS}))
   tt_cuda_architectures(TT_CUDA_FOUND)
   set(CMAKE_CUDA_ARCHITECTURES "${TT_CUDA_FOUND}" CACHE STRING "GPU architectures to build for, such as 80;90a" FORCE)
 endif()

@@ -16,7 +16,7 @@
 
 enum {
     FLASH_UNSUPPORTED = 1, /* "invalid value" of every vendor */
-    FLASH_D_MAX = 256,
+    FLASH_D_MAX = TT_GPU_FLASH_HEAD,
 };
 
 /* What tt_gpu_flash and tt_gpu_flash_backward choose from; a file each, because they are long to compile. */

@@ -91,17 +91,6 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
     };
 }
 
-/* The first stream beside the one that computes finds its scratch there already: it may be in a capture, where nothing
- * can be allocated. */
-static tt_status need_workspace(struct gpu *gpu, struct tt_stream_s *s)
-{
-    if (s->workspace) return TT_OK;
-    if (gpu->second) return tt_gpu_alloc(gpu, gpu->workspace_bytes, &s->workspace);
-    gpu->second = s;
-    s->workspace = (char *)gpu->compute.workspace + gpu->workspace_bytes;
-    return TT_OK;
-}
-
 static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     bool add = g->epilogue == TT_EPILOGUE_ADD;
@@ -115,7 +104,7 @@ static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_st
     struct gemm_key key = key_of(g, &call);
     struct gemm_plan *plan;
     CHECK(gpu, gpu_rt_set_device(gpu->device));
-    TT_TRY(need_workspace(gpu, s));
+    TT_TRY(tt_gpu_scratch_take(gpu, s));
     TT_TRY(tt_gpu_gemm_plan(gpu, &key, &call, &plan));
     TT_TRY(tt_blas_multiply(gpu, plan, &plan->algorithm, &call));
     if (gpu->sync && !gpu_rt_capturing(s->rt)) CHECK(gpu, gpu_rt_stream_sync(s->rt));

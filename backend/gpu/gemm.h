@@ -1,5 +1,6 @@
-/* Matrix multiplies through the vendor's library, in five files:
+/* Matrix multiplies through the vendor's library, in six files:
  *   gemm.c        the slot of the vtable: row-major onto column-major, products that are empty
+ *   gemm_scratch.c  what each stream multiplies with
  *   gemm_cache.c  one plan (descriptors, algorithm) per shape, found again by hash, never rebuilt
  *   gemm_tune.c   which of the library's algorithms a new plan gets
  *   gemm_file.c   the text file in which timed choices are kept from run to run
@@ -50,8 +51,10 @@ struct gemm_call {
 /* ---- blas.c of the vendor ---- */
 
 size_t tt_blas_workspace(const struct gpu *gpu); /* bytes that a stream needs to multiply at full speed */
-tt_status tt_blas_open(struct gpu *gpu);         /* the workspace of gpu->compute is there */
+tt_status tt_blas_open(struct gpu *gpu);         /* also the handles of gpu->compute, whose workspace is there */
 void tt_blas_close(struct gpu *gpu);             /* also what was not opened */
+tt_status tt_blas_handles_open(struct gpu *gpu, void **out); /* what the library keeps for one more stream, or NULL */
+void tt_blas_handles_close(void *handles);                   /* NULL is fine */
 void tt_blas_name(const struct gpu *gpu, char *out, size_t size); /* "cuBLASLt 13.1.0" */
 
 tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p); /* sets p->library from p->key */
@@ -65,6 +68,13 @@ tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape);
 bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered);
 tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                            const struct gemm_call *call);
+
+/* ---- gemm_scratch.c ---- */
+
+tt_status tt_gpu_scratch_take(struct gpu *gpu, struct tt_stream_s *s);   /* before s multiplies; it keeps what it has */
+void tt_gpu_scratch_return(struct gpu *gpu, struct tt_stream_s *s);      /* waits for s, and for gpu->compute */
+tt_status tt_gpu_scratch_reserve(struct gpu *gpu); /* one for a stream that first multiplies in the capture to come */
+void tt_gpu_scratch_close(struct gpu *gpu);        /* that of gpu->compute, and the spare one */
 
 /* ---- gemm_file.c ---- */
 

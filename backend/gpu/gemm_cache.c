@@ -80,8 +80,9 @@ tt_status tt_gpu_gemms_open(struct gpu *gpu, const struct tt_backend_options *op
     struct gpu_gemms *t = gpu->gemms = calloc(1, sizeof *t);
     if (!t) return tt_fail(TT_FAILED, "no host memory for the table of matrix shapes");
     gpu->workspace_bytes = tt_blas_workspace(gpu);
-    TT_TRY(tt_gpu_alloc(gpu, 2 * gpu->workspace_bytes, &gpu->compute.workspace));
+    TT_TRY(tt_gpu_alloc(gpu, gpu->workspace_bytes, &gpu->compute.scratch.workspace));
     TT_TRY(tt_blas_open(gpu));
+    TT_TRY(tt_gpu_scratch_reserve(gpu));
     t->tune = options->gemm_tune;
     tt_blas_name(gpu, library, sizeof library);
     snprintf(device, sizeof device, "%s, %d units, %s", gpu->name, gpu->units, library);
@@ -101,5 +102,6 @@ void tt_gpu_gemms_close(struct gpu *gpu)
         if (t->slots[i]) plan_free(t->slots[i]);
     free(t->slots);
     free(t);
+    tt_gpu_scratch_close(gpu);
     tt_blas_close(gpu);
 }

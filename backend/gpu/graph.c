@@ -5,6 +5,7 @@
 tt_status tt_gpu_graph_begin(void *self, tt_stream s)
 {
     struct gpu *gpu = self;
+    TT_TRY(tt_gpu_scratch_reserve(gpu));
     tt_gpu_gemms_save(gpu); /* what the first step found out, should this run not end in peace */
     CHECK(gpu, gpu_rt_capture_begin(gpu_stream_of(gpu, s)->rt));
     return TT_OK;

@@ -11,12 +11,16 @@
 
 #include "backend/backend.h"
 
-enum { TT_GPU_FLASH_HEAD = 256 }; /* FLASH_D_MAX of flash.h */
+/* What a stream multiplies with: memory for partial sums, and what the library keeps for one stream alone. Streams
+ * multiply at the same time, so no two may share it. */
+struct gemm_scratch {
+    void *workspace;
+    void *handles; /* of the vendor's blas.c; NULL when its library keeps nothing for a stream */
+};
 
-/* A stream and the scratch of the matrix multiplies on it: two streams must not share one. */
 struct tt_stream_s {
     gpu_rt_stream rt;
-    void *workspace; /* NULL until the first multiply */
+    struct gemm_scratch scratch; /* without a workspace until the first multiply */
 };
 
 struct gpu_block {
@@ -50,8 +54,8 @@ struct gpu {
     bool sync;                  /* wait after every launch, so that an error names its kernel: TT_GPU_SYNC=1 */
     struct tt_stream_s compute; /* the stream that NULL means */
     struct gpu_ledger ledger;
-    size_t workspace_bytes; /* of each stream that multiplies; compute has twice as much */
-    struct tt_stream_s *second; /* the stream that multiplies in the second half of it, or NULL */
+    size_t workspace_bytes;    /* of each stream that multiplies */
+    struct gemm_scratch spare; /* for the next one, which may be in a capture, where nothing can be allocated */
     struct gpu_gemms *gemms;
     struct gpu_blas *blas;
 };
@@ -111,6 +115,9 @@ void tt_gpu_host_free(void *self, void *p);
 tt_status tt_gpu_copy(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s);
 tt_status tt_gpu_fill(void *self, void *dst, int byte, size_t bytes, tt_stream s);
 void tt_gpu_reset_peak(void *self);
+
+/* Could so much be allocated now? For a library that ends the program when it cannot. */
+tt_status tt_gpu_has_room(struct gpu *gpu, size_t bytes);
 
 /* ---- order.c ---- */
 

@@ -63,15 +63,29 @@ static tt_status no_memory(struct gpu *gpu, size_t bytes)
                    (double)used / MIB);
 }
 
+static tt_status take(struct gpu *gpu, size_t bytes, void **out)
+{
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
+    gpu_rt_error e = gpu_rt_malloc(out, bytes ? bytes : 1); /* of nothing it would give NULL */
+    if (e == GPU_RT_OUT_OF_MEMORY) return no_memory(gpu, bytes);
+    CHECK_OF(gpu, e, gpu_rt_malloc(out, bytes));
+    return TT_OK;
+}
+
+tt_status tt_gpu_has_room(struct gpu *gpu, size_t bytes)
+{
+    void *p = NULL;
+    TT_TRY(take(gpu, bytes, &p));
+    (void)gpu_rt_free(p);
+    return TT_OK;
+}
+
 tt_status tt_gpu_alloc(void *self, size_t bytes, void **out)
 {
     struct gpu *gpu = self;
     void *p = NULL;
     *out = NULL;
-    CHECK(gpu, gpu_rt_set_device(gpu->device));
-    gpu_rt_error e = gpu_rt_malloc(&p, bytes ? bytes : 1); /* of nothing it would give NULL */
-    if (e == GPU_RT_OUT_OF_MEMORY) return no_memory(gpu, bytes);
-    CHECK_OF(gpu, e, gpu_rt_malloc(&p, bytes));
+    TT_TRY(take(gpu, bytes, &p));
     if (!remember(&gpu->ledger, p, bytes)) {
         (void)gpu_rt_free(p);
         return tt_fail(TT_FAILED, "alloc: no host memory to note an allocation");

@@ -1,6 +1,7 @@
 /* Streams and events. An event is the runtime's own handle. */
 #include <stdlib.h>
 
+#include "backend/gpu/gemm.h"
 #include "backend/gpu/host.h"
 
 tt_status tt_gpu_stream_create(void *self, tt_stream *out)
@@ -22,13 +23,8 @@ tt_status tt_gpu_stream_create(void *self, tt_stream *out)
 
 void tt_gpu_stream_destroy(void *self, tt_stream s)
 {
-    struct gpu *gpu = self;
     if (!s) return;
-    if (s->workspace) (void)gpu_rt_stream_sync(s->rt);
-    if (gpu->second == s)
-        gpu->second = NULL;
-    else
-        tt_gpu_free(self, s->workspace);
+    tt_gpu_scratch_return(self, s);
     (void)gpu_rt_stream_destroy(s->rt);
     free(s);
 }

@@ -21,8 +21,9 @@ GPU_KERNEL step_begin(struct tt_step_begin_args a)
     s->slot = a.slots > 0 ? (int32_t)((step - 1) % a.slots) : 0;
     s->apply = 1;
     s->lr = learning_rate(a.schedule, step);
-    s->bias1 = (float)(1.0 - pow((double)a.beta1, (double)step));
-    s->bias2 = (float)(1.0 - pow((double)a.beta2, (double)step));
+    double updates = (double)(step - s->skipped); /* with this one */
+    s->bias1 = (float)(1.0 - pow((double)a.beta1, updates));
+    s->bias2 = (float)(1.0 - pow((double)a.beta2, updates));
     s->loss = 0;
 }
 
@@ -37,7 +38,7 @@ GPU_DEVICE void adapt_loss_scale(struct tt_state *s, int32_t grow_after)
         s->loss_scale = gpu_max(1.0f, s->loss_scale / 2);
         s->good = 0;
     } else if (++s->good >= grow_after) {
-        s->loss_scale = gpu_min(16777216.0f, s->loss_scale * 2);
+        s->loss_scale = gpu_min(TT_LOSS_SCALE_MAX, s->loss_scale * 2);
         s->good = 0;
     }
 }
@@ -54,8 +55,13 @@ GPU_KERNEL GPU_BOUNDS(CLIP_THREADS) clip_scale(struct tt_clip_scale_args a)
     float norm = (float)(sqrt(sum) / s->loss_scale);
     float clip = a.max_norm > 0 && norm > a.max_norm ? a.max_norm / norm : 1.0f;
     s->grad_norm = norm;
-    s->apply = gpu_finite(s->loss) && gpu_finite(norm);
+    s->used_scale = s->loss_scale;
+    bool finite = gpu_finite(s->loss) && gpu_finite(norm);
+    s->overflowed = !finite && gpu_finite(s->loss) && a.grow_after > 0 && s->loss_scale > 1;
+    s->stopped = s->stopped || (s->stops && !finite && !s->overflowed);
+    s->apply = finite && !s->stopped;
     s->clip = s->apply ? clip / s->loss_scale : 0;
+    if (s->stopped) return;
     s->skipped += !s->apply;
     if (a.grow_after > 0) adapt_loss_scale(s, a.grow_after);
 }
@@ -70,12 +76,13 @@ GPU_KERNEL record(struct tt_record_args a)
     const struct tt_state *s = a.state;
     struct tt_metrics m;
     m.step = s->step;
+    m.skipped = s->skipped;
     m.loss = s->loss;
     m.grad_norm = s->grad_norm;
     m.lr = s->lr;
-    m.loss_scale = s->loss_scale;
+    m.loss_scale = s->used_scale;
     m.apply = s->apply;
-    m.skipped = s->skipped;
+    m.overflowed = s->overflowed;
     a.ring[(s->step - 1) % a.entries] = m;
 }
 

@@ -36,7 +36,6 @@ static void gpu_close(void *self)
     struct gpu *gpu = self;
     if (gpu->compute.rt) (void)gpu_rt_stream_sync(gpu->compute.rt);
     tt_gpu_gemms_close(gpu);
-    tt_gpu_free(gpu, gpu->compute.workspace);
     if (gpu->compute.rt) (void)gpu_rt_stream_destroy(gpu->compute.rt);
     pthread_mutex_destroy(&gpu->ledger.lock);
     free(gpu->ledger.blocks);
@@ -79,7 +78,7 @@ static const struct tt_backend_ops ops = {
 /* Better now than in the middle of the first step: is there code for this GPU in the program? */
 static tt_status check_kernels(struct gpu *gpu)
 {
-    struct tt_zero_args args = {.dtype = TT_F32, .x = gpu->compute.workspace, .n = 1};
+    struct tt_zero_args args = {.dtype = TT_F32, .x = gpu->compute.scratch.workspace, .n = 1};
     return launch(gpu, TT_K_zero, &args, &gpu->compute);
 }
 

@@ -1,35 +1,6 @@
 # HIP on AMD: ROCm's clang++, its libraries, the chips to build for.
 
-# ---- where ROCm is ----
-set(rocm ${ROCM_PATH} $ENV{ROCM_PATH} ${HIP_PATH} $ENV{HIP_PATH})
-find_program(TT_HIPCONFIG hipconfig HINTS ${rocm} /opt/rocm PATH_SUFFIXES bin)
-mark_as_advanced(TT_HIPCONFIG)
-if(TT_HIPCONFIG)
-  execute_process(COMMAND ${TT_HIPCONFIG} --rocmpath OUTPUT_VARIABLE path ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
-  execute_process(COMMAND ${TT_HIPCONFIG} --hipclangpath OUTPUT_VARIABLE clang ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
-  list(APPEND rocm ${path})
-endif()
-list(APPEND rocm /opt/rocm)
-list(REMOVE_DUPLICATES rocm)
-
-# ---- the compiler: a clang++, as CMake does not take hipcc ----
-if(NOT CMAKE_HIP_COMPILER AND NOT DEFINED ENV{HIPCXX})
-  set(places ${rocm})
-  list(TRANSFORM places APPEND /lib/llvm/bin OUTPUT_VARIABLE new)
-  list(TRANSFORM places APPEND /llvm/bin)
-  find_program(TT_HIP_CLANG NAMES amdclang++ clang++ HINTS ${new} ${places} ${clang} NO_DEFAULT_PATH)
-  if(NOT TT_HIP_CLANG)
-    find_program(TT_HIP_CLANG NAMES amdclang++)
-  endif()
-  mark_as_advanced(TT_HIP_CLANG)
-  if(NOT TT_HIP_CLANG)
-    message(FATAL_ERROR "BACKEND=hip needs ROCm's clang++, and there is none in ${rocm} or on PATH.\n"
-      "On a cluster try `module load rocm`; or set ROCM_PATH; or name it with -DCMAKE_HIP_COMPILER=.../llvm/bin/clang++; "
-      "or use -DBACKEND=cpu")
-  endif()
-  set(CMAKE_HIP_COMPILER ${TT_HIP_CLANG} CACHE FILEPATH "clang++ of ROCm")
-endif()
-
+include(${dir}/compiler.cmake) # sets rocm, compiler, CMAKE_HIP_COMPILER
 include(${dir}/chips.cmake) # sets CMAKE_HIP_ARCHITECTURES
 enable_language(HIP)
 list(INSERT rocm 0 ${CMAKE_HIP_COMPILER_ROCM_ROOT})
@@ -50,12 +21,13 @@ tt_hip_find(RUNTIME hip/hip_runtime_api.h amdhip64)
 tt_hip_find(HIPBLAS hipblas/hipblas.h hipblas)
 tt_hip_find(HIPBLASLT hipblaslt/hipblaslt.h hipblaslt)
 tt_hip_find(ROCTX_SDK rocprofiler-sdk-roctx/roctx.h rocprofiler-sdk-roctx)
-tt_hip_find(ROCTX_OLD roctracer/roctx.h roctx64)
+tt_hip_find(ROCTX_OLD roctracer/roctx.h roctx64) # at the end of its support
 if(NOT TT_RUNTIME)
   message(FATAL_ERROR "There is a HIP compiler but no hip/hip_runtime_api.h with libamdhip64; set ROCM_PATH (looked in ${rocm})")
 endif()
 if(NOT TT_HIPBLAS)
-  message(FATAL_ERROR "BACKEND=hip needs hipBLAS: install hipblas-dev (hipblas-devel), or set ROCM_PATH (looked in ${rocm})")
+  message(FATAL_ERROR "BACKEND=hip needs hipBLAS: install amdrocm-blas-dev (before ROCm 7.14 hipblas-dev; with rpm "
+    "amdrocm-blas-devel, hipblas-devel), or set ROCM_PATH (looked in ${rocm})")
 endif()
 file(STRINGS ${TT_RUNTIME_INCLUDE}/hip/hip_version.h lines REGEX "define HIP_VERSION_(MAJOR|MINOR)")
 string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]+([0-9]+).*" "\\1.\\2" TT_HIP_VERSION "${lines}")

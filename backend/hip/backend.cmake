@@ -15,7 +15,7 @@ endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.cu ${dir}/*.cu)
 file(GLOB host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.c)
-list(APPEND host ${dir}/device.c ${dir}/error.c ${dir}/blas.c)
+list(APPEND host ${dir}/device.c ${dir}/error.c ${dir}/blas.c ${dir}/rocblas.c)
 
 include(${dir}/${HIP_PLATFORM}.cmake) # makes tt_gpu of the kernels; sets TT_HIP_* for what follows
 

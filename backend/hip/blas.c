@@ -9,18 +9,20 @@
 
 #include "backend/gpu/gemm.h"
 #include "backend/hip/blaslt.h"
+#include "backend/hip/rocblas.h"
 
 enum { BY_HIPBLAS = 1, BY_LT = 2 };
 
-/* A handle keeps memory of its own on the device (rocBLAS's workspace, hipBLASLt's flags between blocks), so each of the
- * two streams that multiply at the same time has its own. */
+/* A handle keeps memory of its own on the device (rocBLAS's workspace, hipBLASLt's flags between blocks), so every
+ * stream that multiplies has its own: on a shared one, blocks of one product wait for flags that another has cleared.
+ */
 struct handles {
-    hipblasHandle_t hipblas;
-    void *lt; /* NULL: goes without, in both */
+    hipblasHandle_t hipblas; /* NULL where rocBLAS has no kernels for the chip */
+    void *lt;                /* NULL where hipBLASLt is not used */
 };
 
 struct gpu_blas {
-    struct handles compute, second;
+    bool hipblas, lt; /* which of the two the streams multiply with */
 };
 
 struct way {
@@ -29,10 +31,7 @@ struct way {
 };
 _Static_assert(sizeof(struct way) <= sizeof(struct gemm_algorithm), "a way to multiply fits an algorithm");
 
-static struct handles *handles_of(struct gpu *gpu, const struct tt_stream_s *s)
-{
-    return s == gpu->second ? &gpu->blas->second : &gpu->blas->compute;
-}
+static const struct handles *handles_of(const struct tt_stream_s *s) { return s->scratch.handles; }
 
 /* ---- errors ---- */
 
@@ -101,14 +100,14 @@ static struct lt_call lt_call_of(const struct gpu *gpu, const struct gemm_call *
                             .d = c->d,
                             .alpha = c->alpha,
                             .beta = c->beta,
-                            .workspace = c->stream->workspace,
+                            .workspace = c->stream->scratch.workspace,
                             .workspace_bytes = gpu->workspace_bytes,
                             .stream = c->stream->rt};
 }
 
 tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p)
 {
-    if (!gpu->blas->compute.lt) return TT_OK;
+    if (!gpu->blas->lt) return TT_OK;
     struct lt_shape shape = lt_shape_of(gpu, &p->key);
     if (!tt_lt_plan(&shape, &p->library)) return TT_OK;
     tt_blas_plan_free(p); /* what hipBLASLt cannot even describe is for hipBLAS */
@@ -144,11 +143,11 @@ tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, 
     unsigned char lt[64][LT_ALGORITHM];
     int returned = 0;
     *count = 0;
-    if (p->library &&
-        tt_lt_propose(gpu->blas->compute.lt, p->library, gpu->workspace_bytes, most < 64 ? most : 64, lt, &returned))
+    if (p->library && tt_lt_propose(handles_of(&gpu->compute)->lt, p->library, gpu->workspace_bytes,
+                                    most < 64 ? most : 64, lt, &returned))
         returned = 0;
     for (int i = 0; i < returned && *count < most - 1; i++) put_way(&found[(*count)++], BY_LT, lt[i]);
-    if (fits_hipblas(&p->key)) put_way(&found[(*count)++], BY_HIPBLAS, NULL);
+    if (gpu->blas->hipblas && fits_hipblas(&p->key)) put_way(&found[(*count)++], BY_HIPBLAS, NULL);
     return TT_OK;
 }
 
@@ -186,7 +185,7 @@ static tt_status copy_addend(struct gpu *gpu, const struct gemm_key *k, const st
 
 static tt_status by_hipblas(struct gpu *gpu, const struct gemm_key *k, const struct gemm_call *c)
 {
-    hipblasHandle_t h = handles_of(gpu, c->stream)->hipblas;
+    hipblasHandle_t h = handles_of(c->stream)->hipblas;
     hipblasOperation_t left = k->trans_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
                        right = k->trans_a ? HIPBLAS_OP_T : HIPBLAS_OP_N;
     hipDataType in = (hipDataType)hip_type(k->type_in), out = (hipDataType)hip_type(k->type_out);
@@ -206,7 +205,7 @@ tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const str
     memcpy(&way, algorithm, sizeof way);
     if (way.by == BY_HIPBLAS) return by_hipblas(gpu, &p->key, call);
     struct lt_call c = lt_call_of(gpu, call);
-    BLAS(gpu, tt_lt_multiply(handles_of(gpu, call->stream)->lt, p->library, way.lt, &c));
+    BLAS(gpu, tt_lt_multiply(handles_of(call->stream)->lt, p->library, way.lt, &c));
     return TT_OK;
 }
 
@@ -219,12 +218,55 @@ size_t tt_blas_workspace(const struct gpu *gpu)
     return (size_t)(large ? 32 : 16) << 20;
 }
 
+static tt_status open_hipblas(struct gpu *gpu, struct handles *h)
+{
+    BLAS(gpu, hipblasCreate(&h->hipblas));
+    /* sums in one fixed order */
+    BLAS(gpu, hipblasSetAtomicsMode(h->hipblas, HIPBLAS_ATOMICS_NOT_ALLOWED));
+    return TT_OK;
+}
+
+/* It takes memory of its own, and ends the program when there is none. */
+static tt_status open_lt(struct gpu *gpu, struct handles *h)
+{
+    TT_TRY(tt_gpu_has_room(gpu, (size_t)32 << 20)); /* for its 25 MiB */
+    hipblasStatus_t e = (hipblasStatus_t)tt_lt_open(&h->lt);
+    if (e == HIPBLAS_STATUS_SUCCESS) return TT_OK;
+    h->lt = NULL;
+    return failed(gpu, __func__, "hipblasLtCreate", e);
+}
+
+static void close_lt(struct handles *h)
+{
+    if (h->lt) tt_lt_close(h->lt);
+    h->lt = NULL;
+}
+
+tt_status tt_blas_handles_open(struct gpu *gpu, void **out)
+{
+    struct handles *h = *out = calloc(1, sizeof *h);
+    if (!h) return tt_fail(TT_FAILED, "no host memory for hipBLAS");
+    if (gpu->blas->hipblas) TT_TRY(open_hipblas(gpu, h));
+    if (gpu->blas->hipblas && gpu->tf32) (void)hipblasSetMathMode(h->hipblas, HIPBLAS_XF32_XDL_MATH);
+    return gpu->blas->lt ? open_lt(gpu, h) : TT_OK;
+}
+
+void tt_blas_handles_close(void *handles)
+{
+    struct handles *h = handles;
+    if (!h) return;
+    close_lt(h);
+    if (h->hipblas) (void)hipblasDestroy(h->hipblas);
+    free(h);
+}
+
 /* On chips without kernels in it, hipBLASLt opens, and fails when it multiplies. So one small product is tried, on
  * numbers that do not matter, in the workspace. */
 static bool lt_works(struct gpu *gpu)
 {
     enum { SIDE = 128 };
-    char *at = gpu->compute.workspace;
+    void *lt = handles_of(&gpu->compute)->lt;
+    char *at = gpu->compute.scratch.workspace;
     size_t bytes = SIDE * SIDE * sizeof(uint16_t);
     struct gemm_plan p = {.key = {.m = SIDE,
                                   .n = SIDE,
@@ -247,78 +289,70 @@ static bool lt_works(struct gpu *gpu)
     unsigned char way[1][LT_ALGORITHM];
     int count = 0;
     bool works = hipMemsetAsync(at, 0, 4 * bytes, gpu->compute.rt) == hipSuccess && !tt_lt_plan(&shape, &p.library) &&
-                 !tt_lt_propose(gpu->blas->compute.lt, p.library, call.workspace_bytes, 1, way, &count) && count == 1 &&
-                 !tt_lt_multiply(gpu->blas->compute.lt, p.library, way[0], &call);
+                 !tt_lt_propose(lt, p.library, call.workspace_bytes, 1, way, &count) && count == 1 &&
+                 !tt_lt_multiply(lt, p.library, way[0], &call);
     works = hipStreamSynchronize(gpu->compute.rt) == hipSuccess && works;
     if (!works) gpu_rt_clear_error();
     tt_lt_plan_free(p.library);
     return works;
 }
 
-static void close_lt(struct gpu_blas *b)
-{
-    if (b->compute.lt) tt_lt_close(b->compute.lt);
-    if (b->second.lt) tt_lt_close(b->second.lt);
-    b->compute.lt = b->second.lt = NULL;
-}
-
-static void open_lt(struct gpu *gpu)
+/* hipBLASLt for the stream that computes, where it works; without it hipBLAS does. */
+static void try_lt(struct gpu *gpu)
 {
     const char *wish = getenv("TT_HIPBLASLT");
-    struct gpu_blas *b = gpu->blas;
+    struct handles *h = gpu->compute.scratch.handles;
     if (wish && !strcmp(wish, "0")) return;
-    if (tt_lt_open(&b->compute.lt)) b->compute.lt = NULL;
-    if (b->compute.lt && tt_lt_open(&b->second.lt)) b->second.lt = NULL;
-    if (!b->second.lt || !lt_works(gpu)) close_lt(b);
-}
-
-static tt_status open_hipblas(struct gpu *gpu, struct handles *h)
-{
-    BLAS(gpu, hipblasCreate(&h->hipblas));
-    /* sums in one fixed order */
-    BLAS(gpu, hipblasSetAtomicsMode(h->hipblas, HIPBLAS_ATOMICS_NOT_ALLOWED));
-    return TT_OK;
+    tt_status st = open_lt(gpu, h);
+    gpu->blas->lt = !st && lt_works(gpu);
+    if (!gpu->blas->lt) close_lt(h);
+    tt_status_free(st);
 }
 
 /* A product that both libraries would do in fp32 is not to be called tf32. */
 static void use_tf32(struct gpu *gpu)
 {
-    struct gpu_blas *b = gpu->blas;
-    if (!gpu->tf32) return;
-    bool both = hipblasSetMathMode(b->compute.hipblas, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS &&
-                hipblasSetMathMode(b->second.hipblas, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS;
-    if (both || b->compute.lt) return;
+    hipblasHandle_t h = handles_of(&gpu->compute)->hipblas;
+    if (!gpu->tf32 || gpu->blas->lt) return; /* without hipBLASLt there is a hipBLAS */
+    if (hipblasSetMathMode(h, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS) return;
     gpu->tf32 = gpu->has[TT_TF32] = false;
     snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "tf32 asked, fp32 runs: this hipBLAS has none");
 }
 
+static tt_status no_kernels(const struct gpu *gpu, const struct rocblas_files *files)
+{
+    return tt_fail(
+        TT_FAILED,
+        "rocBLAS has no kernels for %s, which is %s, in %s (it has %s), and hipBLASLt does not multiply there "
+        "either; install a rocBLAS that has (Debian's has more chips than AMD's), or name the folder of its "
+        "files with ROCBLAS_TENSILE_LIBPATH; or build for the CPU with -DBACKEND=cpu",
+        gpu->name, gpu->arch, files->folder, files->chips);
+}
+
 tt_status tt_blas_open(struct gpu *gpu)
 {
+    struct rocblas_files files;
     gpu->blas = calloc(1, sizeof *gpu->blas);
     if (!gpu->blas) return tt_fail(TT_FAILED, "no host memory for hipBLAS");
-    TT_TRY(open_hipblas(gpu, &gpu->blas->compute));
-    TT_TRY(open_hipblas(gpu, &gpu->blas->second));
-    open_lt(gpu);
+    gpu->blas->hipblas = tt_rocblas_has(gpu->arch, &files);
+    TT_TRY(tt_blas_handles_open(gpu, &gpu->compute.scratch.handles));
+    try_lt(gpu);
+    if (!gpu->blas->hipblas && !gpu->blas->lt) return no_kernels(gpu, &files);
     use_tf32(gpu);
     return TT_OK;
 }
 
 void tt_blas_close(struct gpu *gpu)
 {
-    struct gpu_blas *b = gpu->blas;
-    if (!b) return;
-    close_lt(b);
-    if (b->compute.hipblas) (void)hipblasDestroy(b->compute.hipblas);
-    if (b->second.hipblas) (void)hipblasDestroy(b->second.hipblas);
-    free(b);
+    free(gpu->blas);
     gpu->blas = NULL;
 }
 
 void tt_blas_name(const struct gpu *gpu, char *out, size_t size)
 {
-    void *handle = gpu->blas ? gpu->blas->compute.lt : NULL;
-    int lt = handle ? tt_lt_version(handle) : 0;
-    if (handle)
+    const struct handles *h = handles_of(&gpu->compute);
+    int lt = h && h->lt ? tt_lt_version(h->lt) : 0;
+    if (h && h->lt)
         snprintf(out, size, "hipBLASLt %d.%d.%d", lt / 100000, lt / 100 % 1000, lt % 100);
     else
         snprintf(out, size, "hipBLAS %d.%d.%d", hipblasVersionMajor, hipblasVersionMinor, hipblasVersionPatch);

@@ -1,11 +1,6 @@
 # The AMD chips to build for, as CMAKE_HIP_ARCHITECTURES: those asked for, those of this machine, else one of each kind that
 # the compiler knows. What the kernels cannot run on is refused here, what they run on slowly is said.
 
-set(compiler ${CMAKE_HIP_COMPILER})
-if(NOT compiler)
-  set(compiler $ENV{HIPCXX})
-endif()
-
 # ---- what the compiler knows ----
 execute_process(COMMAND ${compiler} --target=amdgcn-amd-amdhsa --print-supported-cpus -x c /dev/null
   OUTPUT_VARIABLE text ERROR_VARIABLE more)
@@ -18,7 +13,7 @@ function(tt_hip_chips_here result)
   foreach(name rocm_agent_enumerator amdgpu-arch)
     find_program(TT_HIP_${name} ${name} HINTS ${rocm} ${beside} PATH_SUFFIXES bin)
     mark_as_advanced(TT_HIP_${name})
-    if(TT_HIP_${name} AND EXISTS /dev/kfd AND NOT here)
+    if(TT_HIP_${name} AND NOT here)
       execute_process(COMMAND ${TT_HIP_${name}} OUTPUT_VARIABLE text ERROR_QUIET)
       string(REGEX MATCHALL "gfx[^ \t\r\n]+" here "${text}")
       list(TRANSFORM here REPLACE ":.*" "")
@@ -30,12 +25,24 @@ function(tt_hip_chips_here result)
   set(${result} "${here}" PARENT_SCOPE)
 endfunction()
 
-if(GPU_TARGETS AND NOT GPU_TARGETS STREQUAL "native")
+# `native` is the chip of this machine, by either name
+set(native "")
+if(GPU_TARGETS STREQUAL "native")
+  set(native GPU_TARGETS)
+elseif(NOT GPU_TARGETS AND CMAKE_HIP_ARCHITECTURES STREQUAL "native")
+  set(native CMAKE_HIP_ARCHITECTURES)
+endif()
+
+if(GPU_TARGETS AND NOT native)
   set(CMAKE_HIP_ARCHITECTURES "${GPU_TARGETS}" CACHE STRING "AMD chips to build for" FORCE)
-elseif(GPU_TARGETS OR NOT CMAKE_HIP_ARCHITECTURES)
-  tt_hip_chips_here(found)
-  if(GPU_TARGETS AND NOT found)
-    message(FATAL_ERROR "GPU_TARGETS=native, but no AMD GPU is found here; name the chip (rocminfo does), such as gfx942")
+elseif(native OR NOT CMAKE_HIP_ARCHITECTURES)
+  set(found "")
+  if(native OR EXISTS /dev/kfd)
+    tt_hip_chips_here(found)
+  endif()
+  if(native AND NOT found)
+    message(FATAL_ERROR "${native}=native, but no AMD GPU is found here; name the chip (rocminfo does), such as "
+      "-DGPU_TARGETS=gfx942")
   endif()
   if(NOT found)
     set(found gfx90a gfx942 gfx950 gfx1100 gfx1201)
@@ -59,7 +66,8 @@ foreach(chip ${CMAKE_HIP_ARCHITECTURES})
   endif()
   string(REGEX REPLACE ":.*" "" name ${chip})
   if(NOT name MATCHES "^gfx(9|1[0-2])")
-    message(FATAL_ERROR "The kernels are not for ${name}: they need gfx9 (Vega, CDNA) to gfx12 (RDNA 4)")
+    message(FATAL_ERROR "The kernels are not for ${name}: they need gfx9 (Vega, CDNA) to gfx12 (RDNA 4); choose with "
+      "GPU_TARGETS, or use -DBACKEND=cpu")
   endif()
   if(known AND NOT name IN_LIST known)
     message(FATAL_ERROR "This compiler makes no code for ${name}: ${compiler}\nTake a ROCm that knows the chip, or another "

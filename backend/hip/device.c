@@ -19,7 +19,8 @@ static bool is_set(const char *name)
 /* Which of the variables that choose among devices is set; NULL: none. */
 static const char *chosen(void)
 {
-    static const char *const names[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"};
+    static const char *const names[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                        "GPU_DEVICE_ORDINAL"};
     static char text[160];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is_set(names[i])) {

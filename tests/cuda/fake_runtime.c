@@ -1,80 +1,17 @@
-#include "tests/cuda/fake_runtime.h"
+/* A CUDA runtime and a cuBLASLt for tests/gpu/fake.h. */
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define RT(name) cuda##name
+#define RT_ENUM(name) enum cuda##name
+#define FAKE_RUNTIME CUDART_VERSION
+#define FAKE_ERROR cudaErrorUnknown
+#include "tests/gpu/fake_runtime.h"
 
-#include "backend/gpu/launch.h"
-
-struct fake fake;
-static _Thread_local int current; /* a new thread begins on GPU 0, as with CUDA */
-static _Thread_local cudaError_t last;
-
-void fake_reset(void)
-{
-    fake = (struct fake){.devices = 2, .driver = 13000, .runtime = CUDART_VERSION, .error = cudaErrorUnknown};
-    current = 0;
-    last = cudaSuccess;
-}
-
-static bool fails(const char *name)
-{
-    fake.calls++;
-    bool now = fake.calls == fake.fail_at;
-    if (fake.fails && !strcmp(fake.fails, name)) now |= ++fake.seen >= fake.fails_from;
-    if (now) fake.failed = name;
-    return now;
-}
-
-/* Every call but those that end something begins with one of these. */
-#define RUNTIME()                                                                                                      \
-    do {                                                                                                               \
-        if (fails(__func__)) return last = fake.error;                                                                 \
-    } while (0)
-#define WORK() /* of the current device */                                                                             \
-    do {                                                                                                               \
-        fake.used[current] = true;                                                                                     \
-        RUNTIME();                                                                                                     \
-    } while (0)
-#define BLAS()                                                                                                         \
-    do {                                                                                                               \
-        if (fails(__func__)) return CUBLAS_STATUS_INTERNAL_ERROR;                                                      \
-    } while (0)
-
-static void *make(size_t bytes)
-{
-    void *p = calloc(1, bytes ? bytes : 1);
-    if (!p) abort();
-    fake.live++;
-    return p;
-}
-
-static cudaError_t unmake(void *p)
-{
-    if (p) fake.live--;
-    free(p);
-    return cudaSuccess;
-}
-
-/* ---- devices ---- */
+/* ---- what HIP does otherwise ---- */
 
 cudaError_t cudaDriverGetVersion(int *version) { return *version = fake.driver, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *version) { return *version = fake.runtime, cudaSuccess; }
-
-cudaError_t cudaGetDeviceCount(int *count)
-{
-    RUNTIME();
-    *count = fake.devices;
-    return last = fake.count;
-}
-
-cudaError_t cudaSetDevice(int device)
-{
-    RUNTIME();
-    if (device < 0 || device >= fake.devices) return last = cudaErrorInvalidDevice;
-    current = device;
-    return cudaSuccess;
-}
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
@@ -94,45 +31,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int de
     return cudaSuccess;
 }
 
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
-{
-    WORK();
-    *available = (size_t)1 << 30;
-    *total = (size_t)2 << 30;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGetLastError(void)
-{
-    cudaError_t e = last;
-    last = cudaSuccess;
-    return e;
-}
-
-const char *cudaGetErrorName(cudaError_t e)
-{
-    static _Thread_local char name[32];
-    snprintf(name, sizeof name, "cudaError%d", (int)e);
-    return name;
-}
-
-const char *cudaGetErrorString(cudaError_t e) { return e ? "as the test wants" : "no error"; }
-
-/* ---- memory: that of the host ---- */
-
-cudaError_t cudaMalloc(void **out, size_t bytes)
-{
-    WORK();
-    *out = make(bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaFree(void *p)
-{
-    if (!p) WORK(); /* makes the context */
-    return unmake(p);
-}
-
 cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
 {
     (void)flags;
@@ -143,131 +41,6 @@ cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags)
 
 cudaError_t cudaFreeHost(void *p) { return unmake(p); }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t s)
-{
-    (void)kind, (void)s;
-    WORK();
-    memmove(to, from, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t s)
-{
-    (void)s;
-    WORK();
-    memset(to, byte, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy2DAsync(void *to, size_t pitch, const void *from, size_t from_pitch, size_t width, size_t rows,
-                              enum cudaMemcpyKind kind, cudaStream_t s)
-{
-    (void)kind, (void)s;
-    WORK();
-    for (size_t i = 0; i < rows; i++) memmove((char *)to + i * pitch, (const char *)from + i * from_pitch, width);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemset2DAsync(void *to, size_t pitch, int byte, size_t width, size_t rows, cudaStream_t s)
-{
-    (void)s;
-    WORK();
-    for (size_t i = 0; i < rows; i++) memset((char *)to + i * pitch, byte, width);
-    return cudaSuccess;
-}
-
-/* ---- order ---- */
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
-{
-    (void)flags;
-    WORK();
-    *out = make(1);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t s) { return unmake(s); }
-
-cudaError_t cudaStreamSynchronize(cudaStream_t s)
-{
-    (void)s;
-    WORK();
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
-{
-    (void)s, (void)e, (void)flags;
-    WORK();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
-{
-    (void)flags;
-    WORK();
-    *out = make(1);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t e) { return unmake(e); }
-
-cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
-{
-    (void)e, (void)s;
-    WORK();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t e)
-{
-    (void)e;
-    WORK();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t e)
-{
-    (void)e;
-    WORK();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
-{
-    (void)from, (void)to;
-    WORK();
-    *ms = 1;
-    return cudaSuccess;
-}
-
-/* ---- graphs ---- */
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureStatus *status)
-{
-    (void)s;
-    *status = fake.capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mode)
-{
-    (void)s, (void)mode;
-    WORK();
-    fake.capturing = true;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *out)
-{
-    (void)s;
-    fake.capturing = false;
-    *out = NULL;
-    WORK();
-    *out = make(1);
-    return cudaSuccess;
-}
-
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
 {
     (void)graph, (void)flags;
@@ -276,47 +49,12 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphUpload(cudaGraphExec_t graph, cudaStream_t s)
-{
-    (void)graph, (void)s;
-    WORK();
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t s)
-{
-    (void)graph, (void)s;
-    WORK();
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return unmake(graph); }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return unmake(graph); }
-
-/* ---- kernels ---- */
-
-static gpu_error launch(void)
-{
-    if (fails("kernel")) return (int)(last = fake.error);
-    fake.used[current] = true;
-    return 0;
-}
-
-gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
-{
-    (void)kernel, (void)args, (void)s;
-    return launch();
-}
-
-gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
-{
-    (void)kernel, (void)args, (void)s;
-    return launch();
-}
-
-const char *tt_gpu_native(void) { return NULL; }
-
 /* ---- cuBLASLt ---- */
+
+#define BLAS()                                                                                                         \
+    do {                                                                                                               \
+        if (fails(__func__)) return CUBLAS_STATUS_INTERNAL_ERROR;                                                      \
+    } while (0)
 
 static cublasStatus_t give(void **out)
 {
@@ -421,9 +159,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lt, cublasLtMatmulDesc_t d, const
                               const void *c, cublasLtMatrixLayout_t lc, void *out, cublasLtMatrixLayout_t lout,
                               const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t bytes, cudaStream_t s)
 {
-    (void)lt, (void)d, (void)alpha, (void)a, (void)la, (void)b, (void)lb, (void)beta, (void)c, (void)lc, (void)out;
-    (void)lout, (void)algorithm, (void)workspace, (void)bytes, (void)s;
+    (void)d, (void)alpha, (void)a, (void)la, (void)b, (void)lb, (void)beta, (void)c, (void)lc, (void)out;
+    (void)lout, (void)algorithm, (void)bytes;
     BLAS();
+    fake.products[fake.multiplied++ % FAKE_PRODUCTS] = (struct fake_product){lt, workspace, s};
     fake.used[current] = true;
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,25 +1,9 @@
 /* The host code of the CUDA backend on a runtime that fails: what the user is told when there is no GPU or it is taken,
  * and that after a failure of any call nothing is left behind. */
-#include <pthread.h>
-#include <unistd.h>
+#include <cuda_runtime_api.h>
 
-#include "backend/backend.h"
-#include "tests/cuda/fake_runtime.h"
-#include "tests/test.h"
-
-static bool one_line(const char *text) { return text[0] && !strchr(text, '\n'); }
-
-/* Opening fails as "no device", which is exit code 3, in one line with these words, and leaves nothing. */
-static void refused(const struct tt_backend_options *options, const char *words)
-{
-    struct tt_backend b;
-    tt_status st = tt_backend_open(options, &b);
-    CHECK(st && st->code == TT_NO_DEVICE, "%s", st ? st->text : "it opened");
-    CHECK(st && strstr(st->text, words) && one_line(st->text), "wanted \"%s\", got %s", words, st ? st->text : "nothing");
-    CHECK(!b.ops && !b.self && fake.live == 0, "%ld things were left", fake.live);
-    tt_status_free(st);
-    if (b.ops) tt_backend_close(&b);
-}
+#define FAKE_HANDLE_PER_STREAM false /* a handle of cuBLASLt keeps nothing that a multiply writes */
+#include "tests/gpu/host_work.h"
 
 /* ---- no GPU ---- */
 
@@ -116,140 +100,6 @@ static void says_that_it_is_taken(void)
     refused(NULL, "tt was built for test; build it where the GPU is");
 }
 
-/* ---- everything that a run does, once ---- */
-
-struct work {
-    struct tt_backend b;
-    void *device[3], *host;
-    tt_stream stream;
-    tt_event events[2];
-    tt_graph graph;
-};
-
-static tt_status multiply(struct work *w, int64_t k, tt_stream s)
-{
-    struct tt_gemm g = {.a = w->device[0], .b = w->device[1], .c = w->device[2], .m = 4, .n = 4, .k = k, .batch = 2,
-                        .lda = k ? k : 1, .ldb = 4, .ldc = 5, .stride_a = 16, .stride_b = 16, .stride_c = 20,
-                        .alpha = 1, .beta = 0.5f};
-    return w->b.ops->gemm(w->b.self, &g, s);
-}
-
-static tt_status step(struct work *w)
-{
-    struct tt_zero_args zero = {.x = w->device[0], .n = 4};
-    TT_TRY(w->b.ops->launch(w->b.self, TT_K_zero, &zero, NULL));
-    return multiply(w, 4, NULL);
-}
-
-static tt_status capture(struct work *w)
-{
-    const struct tt_backend_ops *ops = w->b.ops;
-    TT_TRY(ops->graph_begin(w->b.self, NULL));
-    tt_status st = step(w), end = ops->graph_end(w->b.self, NULL, &w->graph);
-    if (!st) return end;
-    tt_status_free(end);
-    return st;
-}
-
-static tt_status order(struct work *w)
-{
-    const struct tt_backend_ops *ops = w->b.ops;
-    double seconds;
-    bool done;
-    TT_TRY(ops->stream_create(w->b.self, &w->stream));
-    for (int i = 0; i < 2; i++) TT_TRY(ops->event_create(w->b.self, &w->events[i]));
-    TT_TRY(ops->event_record(w->b.self, w->events[0], w->stream));
-    TT_TRY(multiply(w, 4, w->stream)); /* which takes a workspace of its own */
-    TT_TRY(ops->event_record(w->b.self, w->events[1], w->stream));
-    TT_TRY(ops->stream_wait(w->b.self, NULL, w->events[1]));
-    TT_TRY(ops->event_query(w->b.self, w->events[1], &done));
-    TT_TRY(ops->event_sync(w->b.self, w->events[1]));
-    TT_TRY(ops->event_elapsed(w->b.self, w->events[0], w->events[1], &seconds));
-    return ops->stream_sync(w->b.self, w->stream);
-}
-
-static tt_status do_all(struct work *w, const struct tt_backend_options *options)
-{
-    struct tt_device_info info;
-    TT_TRY(tt_backend_open(options, &w->b));
-    const struct tt_backend_ops *ops = w->b.ops;
-    TT_TRY(ops->info(w->b.self, &info));
-    for (int i = 0; i < 3; i++) TT_TRY(ops->alloc(w->b.self, 1024, &w->device[i]));
-    TT_TRY(ops->host_alloc(w->b.self, 1024, &w->host));
-    TT_TRY(ops->copy(w->b.self, w->device[0], w->host, 1024, TT_TO_DEVICE, NULL));
-    TT_TRY(ops->fill(w->b.self, w->device[1], 1, 1024, NULL));
-    TT_TRY(multiply(w, 0, NULL));
-    TT_TRY(step(w));
-    TT_TRY(order(w));
-    TT_TRY(capture(w));
-    return ops->graph_replay(w->b.self, w->graph, NULL);
-}
-
-static void give_back(struct work *w)
-{
-    const struct tt_backend_ops *ops = w->b.ops;
-    if (!ops) return;
-    if (w->graph) ops->graph_destroy(w->b.self, w->graph);
-    for (int i = 0; i < 2; i++) ops->event_destroy(w->b.self, w->events[i]);
-    ops->stream_destroy(w->b.self, w->stream);
-    ops->host_free(w->b.self, w->host);
-    for (int i = 0; i < 3; i++) ops->free(w->b.self, w->device[i]);
-    tt_backend_close(&w->b);
-}
-
-/* What opening cannot live without is no device; the rest is a failure. What timing may do without, it does without. */
-static void judge(long n, const struct work *w, tt_status st)
-{
-    CHECK(fake.failed != NULL, "call %ld was not made", n);
-    if (st) {
-        CHECK(st->code == (w->b.ops ? TT_FAILED : TT_NO_DEVICE), "%s: code %d: %s", fake.failed, (int)st->code, st->text);
-        CHECK(one_line(st->text), "%s: %s", fake.failed, st->text);
-        CHECK(!w->b.ops || !strcmp(fake.failed, "kernel") || strstr(st->text, fake.failed), "%s is not named: %s",
-              fake.failed, st->text);
-    }
-    tt_status_free(st);
-}
-
-/* The n-th call fails, or none for 0; returns how many calls could have. */
-static long with_failure(long n, const char *cache, int *told)
-{
-    struct work w = {0};
-    remove(cache); /* or the choices of the run before would be taken */
-    fake_reset();
-    fake.fail_at = n;
-    tt_status st = do_all(&w, &(struct tt_backend_options){.gemm_tune = TT_TUNE_QUICK, .gemm_cache = cache});
-    long calls = fake.calls;
-    *told += st != NULL;
-    if (n) judge(n, &w, st);
-    CHECK(!fake.capturing, "%s left a capture open", fake.failed);
-    give_back(&w);
-    CHECK(fake.live == 0, "after %s failed: %ld things were not given back", fake.failed, fake.live);
-    return calls;
-}
-
-static void any_call_may_fail(void)
-{
-    char cache[] = "/tmp/tt-test-cuda-XXXXXX";
-    int fd = mkstemp(cache), told = 0;
-    CHECK(fd >= 0);
-    close(fd);
-    long calls = with_failure(0, cache, &told);
-    CHECK(told == 0 && calls > 100, "%ld calls", calls);
-    for (long n = 1; n <= calls; n++) with_failure(n, cache, &told);
-    CHECK(told > calls / 2, "of %ld failures only %d were told", calls, told);
-    remove(cache);
-}
-
-static void works_when_nothing_fails(void)
-{
-    struct work w = {0};
-    fake_reset();
-    CHECK_OK(do_all(&w, NULL));
-    CHECK(fake.live > 8, "%ld things", fake.live);
-    give_back(&w);
-    CHECK(fake.live == 0 && !fake.capturing, "%ld things were not given back", fake.live);
-}
-
 static void tells_memory_from_other_failures(void)
 {
     struct work w = {0};
@@ -266,32 +116,7 @@ static void tells_memory_from_other_failures(void)
     CHECK(fake.live == 0);
 }
 
-/* ---- several GPUs ---- */
-
-static void *copy_in_a_thread(void *p)
-{
-    struct work *w = p;
-    const struct tt_backend_ops *ops = w->b.ops;
-    CHECK_OK(ops->copy(w->b.self, w->device[0], w->host, 16, TT_TO_DEVICE, w->stream));
-    CHECK_OK(ops->event_record(w->b.self, w->events[0], w->stream));
-    CHECK_OK(ops->event_sync(w->b.self, w->events[0]));
-    CHECK_OK(ops->fill(w->b.self, w->device[0], 0, 16, w->stream));
-    CHECK_OK(ops->stream_sync(w->b.self, w->stream));
-    return NULL;
-}
-
-/* No context on a GPU that was not asked for: it takes hundreds of MB of what others use, or is refused. */
-static void leaves_the_other_gpus_alone(void)
-{
-    struct work w = {0};
-    pthread_t thread;
-    fake_reset();
-    CHECK_OK(do_all(&w, &(struct tt_backend_options){.device = 1}));
-    CHECK(!pthread_create(&thread, NULL, copy_in_a_thread, &w) && !pthread_join(thread, NULL));
-    give_back(&w);
-    CHECK(fake.used[1] && !fake.used[0], "GPU 0 was used");
-    CHECK(fake.live == 0);
-}
+static void any_call_may_fail(void) { fail_every_call(130, 85); }
 
 int main(void)
 {
@@ -304,5 +129,8 @@ int main(void)
     TEST(any_call_may_fail);
     TEST(tells_memory_from_other_failures);
     TEST(leaves_the_other_gpus_alone);
+    TEST(streams_that_multiply_share_nothing);
+    TEST(a_capture_makes_nothing);
+    TEST(two_new_streams_in_a_capture_are_refused);
     return test_end();
 }

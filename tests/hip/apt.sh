@@ -28,6 +28,11 @@ apt_open() { # apt_open DIR SUITE ARCH
     mkdir -p "$dir"/{lists/partial,cache/archives/partial,etc/preferences.d,etc/trusted.gpg.d,etc/parts}
     : >"$dir/status"
     echo "deb [signed-by=$key] $mirror $2 main" >"$dir/etc/sources.list"
+    if [ "$2" = experimental ]; then # which is no whole suite: ROCm's own packages over sid
+        echo "deb [signed-by=$key] $mirror sid main" >>"$dir/etc/sources.list"
+        printf '%s\n' "Package: libamdhip64* libhip* hipcc* libroc* libhsa* libamd-comgr* rocm* libhsakmt*" \
+            "Pin: release a=experimental" "Pin-Priority: 990" >"$dir/etc/preferences"
+    fi
     cat >"$dir/apt.conf" <<CONF
 APT { Architecture "$3"; Architectures { "$3"; }; Install-Recommends "false"; Sandbox::User ""; };
 Acquire { Languages "none"; Retries "2"; Check-Valid-Until "false"; http::Timeout "20"; https::Timeout "20"; };

@@ -3,7 +3,7 @@
 # read from the machine code: registers, shared memory (LDS), scratch, spills, matrix instructions, and the waves that
 # fit. Fails where a kernel spills or uses scratch, where attention is without matrix instructions, where a
 # compare-and-swap loop stands for an addition, and where backend/hip/KERNELS.md is not of this tree: it lists other
-# kernels, or other numbers although the compiler is the same; --write makes it.
+# kernels, or other numbers although the compiler and its host are the same; --write makes it.
 set -eu
 export LC_ALL=C
 here=$(cd -- "$(dirname -- "$0")" && pwd -P)
@@ -132,6 +132,7 @@ done
 awk -f "$work/fits.awk" -f "$work/gate.awk" "$work/kernels" || exit 1
 
 # ---- the page ----
+compiler() { echo "$("$clang" --version | head -n 1), on $(uname -m)"; } # one version allocates registers otherwise on another host
 cat >"$work/page.awk" <<'AWK'
 BEGIN { count = split("gfx90a gfx942 gfx950 gfx1100 gfx1201", order, " ") }
 absent(name, wave) { next }
@@ -178,7 +179,7 @@ A block shape of attention is for one wave width (`flash_shape<type, head size, 
 held in registers, early, blocks, step>`): on the other chips that kernel is empty, and so is its cell.
 
 TEXT
-        "$clang" --version | head -n 1
+        compiler
         echo
         cat "$work/table"
     } >"$page"
@@ -194,11 +195,11 @@ stale() { # stale WHAT: < is the page, > the build
 names_of "$page" >"$work/listed"
 names_of "$work/table" >"$work/built"
 diff "$work/listed" "$work/built" >"$work/diff" || stale "lists other kernels"
-# what they need is the compiler's choice, so another compiler or fewer chips say nothing of it
+# what they need is the compiler's choice, so another compiler, another host or fewer chips say nothing of it
 chips=$(cut -d ' ' -f 1 "$work/kernels" | sort -u | grep -c .)
-if [ "$chips" = 5 ] && grep -qxF "$("$clang" --version | head -n 1)" "$page"; then
+if [ "$chips" = 5 ] && grep -qxF "$(compiler)" "$page"; then
     grep '^|' "$page" | diff - "$work/table" >"$work/diff" || stale "has other numbers"
     echo "ok   backend/hip/KERNELS.md is of these kernels and this compiler"
 else
-    echo "note: backend/hip/KERNELS.md is of another compiler or of other chips; the names of the kernels agree"
+    echo "note: backend/hip/KERNELS.md is of another compiler, host or chips; the names of the kernels agree"
 fi

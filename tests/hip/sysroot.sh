@@ -4,7 +4,7 @@
 # hipBLASLt, of which Debian has no package or a very large one. Prints DIR. About half a minute, once.
 #
 # DIR/toolchain.cmake is for cmake -DCMAKE_TOOLCHAIN_FILE=, DIR/bin has clang++, llvm-objdump and the like. arm64 and
-# amd64. ROCM_SUITE is Debian's suite: forky (HIP 6.4) or sid. Exit code 77 when no Debian mirror can be reached.
+# amd64. ROCM_SUITE is Debian's suite: forky (HIP 6.4), sid or experimental (HIP 7.2). Exit code 77 when no Debian mirror can be reached.
 set -euo pipefail
 export LC_ALL=C
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
@@ -27,7 +27,7 @@ dir=${1:-$hip_cache/rocm-$suite-$arch}
 mkdir -p "$dir"
 dir=$(cd -- "$dir" && pwd -P)
 case $dir in *[!A-Za-z0-9/._+-]*) apt_skip "the folder for ROCm has odd characters: $dir (TT_HIP_CACHE moves it)" ;; esac
-stamp="$suite $dir $(cksum <"$here/sysroot.sh")"
+stamp="$suite $dir $(cat "$here"/{sysroot,apt}.sh | cksum)"
 
 if command -v flock >/dev/null; then # tests may ask for it side by side
     exec 9>"$dir/.lock"
@@ -43,7 +43,7 @@ rocm=$root/opt/rocm        # ROCm apart from /usr/include, which must not come a
 lib=$root/usr/lib/$triplet # Debian's libraries
 rm -rf "$root" "$dir/bin" "$dir/apt" "$dir/.stamp"
 mkdir -p "$root"/usr/{bin,sbin,lib,lib64} "$rocm"/{include,bin,lib/cmake/hip-lang,share/hip,lib/$triplet/cmake} "$dir/bin"
-for name in bin sbin lib lib64; do ln -s usr/$name "$root/$name"; done
+for name in bin sbin lib lib64 include; do ln -s usr/$name "$root/$name"; done # the last for lib/../include, as ninja reads it
 
 # ---- packages ----
 

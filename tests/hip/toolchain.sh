@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Builds and links the whole of tt with a real ROCm, for chips of every kind, and starts it: there is no AMD GPU, and it
-# says so. The ROCm comes from Debian (sysroot.sh) and is cached; what was built is kept too, so a second run only looks.
+# says so. The ROCm comes from Debian (sysroot.sh, where ROCM_SUITE chooses it) and is cached; what was built is kept too,
+# so a second run only looks.
 set -uo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 root=$(dirname -- "$(dirname -- "$here")")
 : "${TT_BUILD:?is the build folder that the program goes into}"
-build=$TT_BUILD/hip
+build=$TT_BUILD/hip${ROCM_SUITE:+-$ROCM_SUITE}
 log=$build/build.log
 chips=${TT_HIP_CHIPS:-gfx90a gfx942 gfx950 gfx1100 gfx1201} # fewer, for who is in a hurry
 failures=0

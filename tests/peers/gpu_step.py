@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A training step of PyTorch, and of JAX where it is installed, on a GPU beside one of tt: same model, same batch.
 
-    python3 tests/peers/gpu_step.py --tt build/cuda/tt [--sizes small,medium,gpt2,1b] [--precision bf16] [--rounds 2]
+    python3 tests/peers/gpu_step.py --tt build/cuda-sm_90/tt [--sizes small,medium,gpt2,1b] [--precision bf16] [--rounds 2]
 
 A step is forward, backward, clipping by the global norm and AdamW over fp32 weights. The programs take turns, each in a
 process of its own; the host does not wait inside a block of ten steps, and a block is one measurement. "ms" is the
@@ -140,7 +140,7 @@ def print_table(size, shape, results, about, args):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tt", default="build/cuda/tt", help="the tt to compare with")
+    parser.add_argument("--tt", default="build/cuda-sm_90/tt", help="the tt to compare with")
     parser.add_argument("--sizes", default="small,medium,gpt2", help="of " + ", ".join(SIZES))
     parser.add_argument("--modes", default="compile,graphs", help="of " + ", ".join(MODES) + '; "" for none')
     parser.add_argument("--versions", default="flash", help="of tt")

@@ -215,7 +215,7 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .wave_width = simt_wave_width(),
         .units = 1,
         .shared_bytes = (size_t)64 << 10,
-        .flash_head = 256,
+        .flash_head = TT_GPU_FLASH_HEAD,
         .memory_total = (size_t)1 << 30,
         .memory_free = (size_t)1 << 30,
         .has = {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true},

@@ -20,8 +20,9 @@ static void k_step_begin(const struct cpu_team *team, const struct tt_step_begin
     s->slot = a->slots > 0 ? (int32_t)((s->step - 1) % a->slots) : 0;
     s->apply = 1;
     s->lr = learning_rate(&a->schedule, s->step);
-    s->bias1 = (float)(1.0 - pow(a->beta1, (double)s->step));
-    s->bias2 = (float)(1.0 - pow(a->beta2, (double)s->step));
+    double updates = (double)(s->step - s->skipped); /* with this one */
+    s->bias1 = (float)(1.0 - pow(a->beta1, updates));
+    s->bias2 = (float)(1.0 - pow(a->beta2, updates));
     s->loss = 0;
 }
 
@@ -31,7 +32,7 @@ static void adapt_loss_scale(struct tt_state *s, int32_t grow_after)
         s->loss_scale = fmaxf(1.0f, s->loss_scale / 2);
         s->good = 0;
     } else if (++s->good >= grow_after) {
-        s->loss_scale = fminf(0x1p24f, s->loss_scale * 2);
+        s->loss_scale = fminf(TT_LOSS_SCALE_MAX, s->loss_scale * 2);
         s->good = 0;
     }
 }
@@ -45,8 +46,13 @@ static void k_clip_scale(const struct cpu_team *team, const struct tt_clip_scale
     float norm = (float)(sqrt(sum) / s->loss_scale);
     float clip = a->max_norm > 0 && norm > a->max_norm ? a->max_norm / norm : 1.0f;
     s->grad_norm = norm;
-    s->apply = isfinite(s->loss) && isfinite(norm);
+    s->used_scale = s->loss_scale;
+    bool finite = isfinite(s->loss) && isfinite(norm);
+    s->overflowed = !finite && isfinite(s->loss) && a->grow_after > 0 && s->loss_scale > 1;
+    s->stopped = s->stopped || (s->stops && !finite && !s->overflowed);
+    s->apply = finite && !s->stopped;
     s->clip = s->apply ? clip / s->loss_scale : 0;
+    if (s->stopped) return;
     s->skipped += !s->apply;
     if (a->grow_after > 0) adapt_loss_scale(s, a->grow_after);
 }
@@ -57,12 +63,13 @@ static void k_record(const struct cpu_team *team, const struct tt_record_args *a
     const struct tt_state *s = a->state;
     a->ring[(s->step - 1) % a->entries] = (struct tt_metrics){
         .step = s->step,
+        .skipped = s->skipped,
         .loss = s->loss,
         .grad_norm = s->grad_norm,
         .lr = s->lr,
-        .loss_scale = s->loss_scale,
+        .loss_scale = s->used_scale,
         .apply = s->apply,
-        .skipped = s->skipped,
+        .overflowed = s->overflowed,
     };
 }
 

@@ -1,0 +1,57 @@
+/* What each stream multiplies with. Any number of streams may multiply: the one that computes, and a side stream for
+ * every captured step, of which a program has one per model. A stream takes its scratch when it first multiplies, and
+ * gives it back when it is destroyed. One is always in reserve when a capture begins, since a side stream first
+ * multiplies inside it, where neither memory nor handles can be made. */
+#include "backend/gpu/gemm.h"
+
+static void scratch_free(struct gpu *gpu, struct gemm_scratch *scratch)
+{
+    tt_blas_handles_close(scratch->handles);
+    tt_gpu_free(gpu, scratch->workspace);
+    *scratch = (struct gemm_scratch){0};
+}
+
+static tt_status scratch_make(struct gpu *gpu, struct gemm_scratch *out)
+{
+    TT_TRY(tt_gpu_alloc(gpu, gpu->workspace_bytes, &out->workspace));
+    tt_status st = tt_blas_handles_open(gpu, &out->handles);
+    if (st) scratch_free(gpu, out);
+    return st;
+}
+
+tt_status tt_gpu_scratch_reserve(struct gpu *gpu)
+{
+    return gpu->spare.workspace ? TT_OK : scratch_make(gpu, &gpu->spare);
+}
+
+tt_status tt_gpu_scratch_take(struct gpu *gpu, struct tt_stream_s *s)
+{
+    if (s->scratch.workspace) return TT_OK;
+    if (!gpu->spare.workspace && gpu_rt_capturing(s->rt))
+        return tt_fail(TT_FAILED, "gemm: two streams multiply for the first time in this capture; let one of them "
+                                  "multiply before it");
+    TT_TRY(tt_gpu_scratch_reserve(gpu));
+    s->scratch = gpu->spare;
+    gpu->spare = (struct gemm_scratch){0};
+    return TT_OK;
+}
+
+/* What s multiplied in a capture runs on the stream that computes, so that one must be done too. One scratch is kept,
+ * so that a program that makes a step after another finds it there again. */
+void tt_gpu_scratch_return(struct gpu *gpu, struct tt_stream_s *s)
+{
+    if (!s->scratch.workspace) return;
+    (void)gpu_rt_stream_sync(s->rt);
+    (void)gpu_rt_stream_sync(gpu->compute.rt);
+    if (gpu->spare.workspace)
+        scratch_free(gpu, &s->scratch);
+    else
+        gpu->spare = s->scratch;
+    s->scratch = (struct gemm_scratch){0};
+}
+
+void tt_gpu_scratch_close(struct gpu *gpu)
+{
+    scratch_free(gpu, &gpu->compute.scratch);
+    scratch_free(gpu, &gpu->spare);
+}
