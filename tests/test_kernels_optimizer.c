@@ -539,7 +539,7 @@ static void check_steps_equal(int64_t n, bool decayed)
         launch_adamw(&one, decayed ? n : 0);
         launch_steps(&many, decayed ? decay : 0);
     }
-    close_to(many.m, one.m->v, 1e-6, 1e-9);
+    close_to(many.m, one.m->v, 1e-6, 3 * 4e-9); /* the terms of a sum cancel: three times what one step may round */
     close_to(many.v, one.v->v, 1e-6, 1e-9);
     close_to(many.w, one.w->v, 1e-6, 1e-7);
 }
