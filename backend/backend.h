@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "backend/kernels.h"
-#include "backend/status.h"
+#include "core/base/status.h"
 
 /* Every device allocation, and every buffer a plan places, starts on such a boundary. */
 enum { TT_ALIGN = 256 };

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend/types.h"
+#include "core/base/types.h"
 
 /* ---- what the device itself knows of the run ---- */
 
@@ -547,7 +547,7 @@ struct tt_sum_squares_args {
 
 /* The whole of it over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
  * for elements below decay_end; copy = w in the activation type. Nothing when !state->apply. With `low` there is no w:
- * copy, in bf16, and low are the two halves of a float (core/half.h), which are read and written instead. */
+ * copy, in bf16, and low are the two halves of a float (core/base/half.h), which are read and written instead. */
 struct tt_adamw_args {
     enum tt_dtype dtype;
     const struct tt_state *state;

@@ -4,7 +4,7 @@
 #define TT_OWN_KERNEL_H
 
 #include "backend/kernels.h"
-#include "backend/status.h"
+#include "core/base/status.h"
 #include "exercises/10-own-kernel/kernel.h"
 
 #define TT_OWN_KERNEL "residual_norm" /* its name in plans and profiles */

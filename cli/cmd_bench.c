@@ -7,12 +7,12 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/state.h"
-#include "core/step.h"
-#include "profiling/ceiling.h"
-#include "profiling/stats.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/train/state.h"
+#include "core/plan/step.h"
+#include "profiling/measure/ceiling.h"
+#include "core/base/stats.h"
 
 struct row {
     char size[32], version[16];

@@ -8,10 +8,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/fault.h"
-#include "core/json.h"
-#include "core/state.h"
-#include "core/step.h"
-#include "profiling/grads.h"
+#include "core/base/json.h"
+#include "core/train/state.h"
+#include "core/plan/step.h"
+#include "profiling/measure/grads.h"
 
 struct audit {
     struct tt_options o;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "core/file.h"
-#include "core/folder_lock.h"
-#include "profiling/html.h"
+#include "core/base/file.h"
+#include "core/base/folder_lock.h"
+#include "profiling/compare/compare.h"
 
 static tt_status write_text(const char *folder, const char *name, const struct tt_text *text)
 {

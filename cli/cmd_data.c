@@ -5,13 +5,13 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/file.h"
-#include "core/folder_lock.h"
-#include "core/json.h"
-#include "core/meter.h"
-#include "core/terminal.h"
-#include "core/token_file.h"
-#include "core/utf8.h"
+#include "core/base/file.h"
+#include "core/base/folder_lock.h"
+#include "core/base/json.h"
+#include "core/train/meter.h"
+#include "core/base/terminal.h"
+#include "core/data/token_file.h"
+#include "core/base/utf8.h"
 
 /* ---- making ---- */
 

@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/diagnose.h"
-#include "core/terminal.h"
-#include "core/train.h"
+#include "core/base/terminal.h"
+#include "core/train/loop.h"
 
 /* What train would take from a checkpoint. */
 static tt_status choose_start(struct tt_diagnosis *d)

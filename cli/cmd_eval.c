@@ -6,9 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/json.h"
-#include "core/safetensors.h"
-#include "core/train.h"
+#include "core/base/json.h"
+#include "core/checkpoint/safetensors.h"
+#include "core/train/loop.h"
 
 struct evaluation {
     struct tt_options o;

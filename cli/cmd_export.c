@@ -5,9 +5,9 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "model/hf.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "model/exchange/hf.h"
 #include "model/params.h"
 
 struct export

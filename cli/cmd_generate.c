@@ -6,10 +6,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/sampling.h"
-#include "core/file.h"
-#include "core/json.h"
-#include "core/meter.h"
-#include "core/utf8.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/train/meter.h"
+#include "core/base/utf8.h"
 
 struct generation {
     struct tt_options o;

@@ -6,10 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/file.h"
-#include "core/folder_lock.h"
-#include "core/json.h"
-#include "model/hf.h"
+#include "core/base/file.h"
+#include "core/base/folder_lock.h"
+#include "core/base/json.h"
+#include "model/exchange/hf.h"
 #include "model/params.h"
 
 struct import {

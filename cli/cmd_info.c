@@ -5,9 +5,9 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/feed.h"
-#include "core/json.h"
-#include "profiling/cost.h"
+#include "core/train/feed.h"
+#include "core/base/json.h"
+#include "profiling/measure/cost.h"
 
 /* Beside what is allocated: the program, its libraries and their buffers, as measured on an idle `tt`. */
 static const double process_bytes = 8 << 20;

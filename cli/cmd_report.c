@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "core/file.h"
-#include "core/folder_lock.h"
-#include "core/markdown.h"
-#include "profiling/advice.h"
-#include "profiling/html.h"
-#include "profiling/import.h"
-#include "profiling/svg.h"
+#include "core/base/file.h"
+#include "core/base/folder_lock.h"
+#include "core/base/markdown.h"
+#include "profiling/report/advice.h"
+#include "profiling/report/html.h"
+#include "profiling/import/import.h"
+#include "profiling/report/svg.h"
 
 enum { PATHS = 64 };
 

@@ -13,9 +13,9 @@
 #include "cli/sampling.h"
 #include "cli/summary.h"
 #include "core/fault.h"
-#include "core/file.h"
-#include "core/folder_lock.h"
-#include "core/train.h"
+#include "core/base/file.h"
+#include "core/base/folder_lock.h"
+#include "core/train/loop.h"
 
 struct training {
     struct tt_options o; /* with what a resumed checkpoint adds */

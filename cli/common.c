@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/fault.h"
-#include "core/file.h"
-#include "core/text.h"
-#include "core/train.h"
+#include "core/base/file.h"
+#include "core/base/text.h"
+#include "core/train/loop.h"
 
 const char *tt_cache_path(const char *name, char *out, size_t size)
 {

@@ -3,7 +3,7 @@
 #define TT_COMMON_H
 
 #include "cli/options.h"
-#include "core/data.h"
+#include "core/data/data.h"
 #include "model/session.h"
 
 /* $XDG_CACHE_HOME/tt/name or ~/.cache/tt/name, its folder made: for what is kept from run to run. NULL: no such place. */

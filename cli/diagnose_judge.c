@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/diagnose.h"
-#include "core/file.h"
+#include "core/base/file.h"
 
 static void find(struct tt_diagnosis *d, enum tt_level level, const char *change, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "cli/diagnose.h"
-#include "core/feed.h"
-#include "core/meter.h"
-#include "core/step.h"
-#include "core/train.h"
-#include "profiling/stats.h"
+#include "core/train/feed.h"
+#include "core/train/meter.h"
+#include "core/plan/step.h"
+#include "core/train/loop.h"
+#include "core/base/stats.h"
 
 /* ---- sizes ---- */
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/diagnose.h"
-#include "core/json.h"
-#include "core/meter.h"
-#include "core/terminal.h"
+#include "core/base/json.h"
+#include "core/train/meter.h"
+#include "core/base/terminal.h"
 
 static const char *const level_names[] = {"advice", "warning", "failure"};
 

@@ -2,8 +2,8 @@
 #ifndef TT_CLI_EXERCISE_H
 #define TT_CLI_EXERCISE_H
 
-#include "core/config.h"
-#include "profiling/exercise.h"
+#include "core/config/config.h"
+#include "exercises/engine/exercise.h"
 
 enum {
     TT_EXERCISE_WORDS = 256,

@@ -8,7 +8,7 @@
 
 #include "cli/exercise.h"
 #include "core/fault.h"
-#include "core/file.h"
+#include "core/base/file.h"
 
 /* ---- where the course lies ---- */
 

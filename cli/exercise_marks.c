@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/exercise.h"
-#include "core/file.h"
+#include "core/base/file.h"
 
 enum { RESULTS = 4096 };
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/exercise.h"
-#include "core/file.h"
-#include "core/folder_lock.h"
+#include "core/base/file.h"
+#include "core/base/folder_lock.h"
 
 static bool kept_back(const char *name)
 {

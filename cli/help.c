@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/presets.h"
-#include "core/markdown.h"
+#include "core/base/markdown.h"
 
 enum { WIDTH = 100, INDENT = 30 };
 

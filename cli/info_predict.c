@@ -6,10 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/json.h"
-#include "profiling/cost.h"
-#include "profiling/derive.h"
-#include "profiling/predict.h"
+#include "core/base/json.h"
+#include "profiling/measure/cost.h"
+#include "profiling/measure/derive.h"
+#include "profiling/measure/predict.h"
 
 enum { MOST_CHIPS = 16 };
 

@@ -8,7 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "core/terminal.h"
+#include "core/base/terminal.h"
 
 static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
     [TT_CMD_TRAIN] = tt_cmd_train, [TT_CMD_EVAL] = tt_cmd_eval, [TT_CMD_GENERATE] = tt_cmd_generate,

@@ -6,9 +6,9 @@
 #include "cli/help.h"
 #include "cli/presets.h"
 #include "core/fault.h"
-#include "profiling/chips.h"
-#include "profiling/compare.h"
-#include "profiling/tools.h"
+#include "profiling/measure/chips.h"
+#include "profiling/compare/compare.h"
+#include "profiling/import/tools.h"
 
 // clang-format off
 const struct tt_command_info tt_commands[TT_COMMANDS] = {

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "backend/status.h"
-#include "core/config.h"
-#include "core/text.h"
+#include "core/base/status.h"
+#include "core/config/config.h"
+#include "core/base/text.h"
 
 enum tt_command {
     TT_CMD_TRAIN,

@@ -5,8 +5,8 @@
 
 #include "cli/options.h"
 #include "cli/presets.h"
-#include "core/file.h"
-#include "core/yaml.h"
+#include "core/base/file.h"
+#include "core/base/yaml.h"
 
 static int index_of(const struct tt_option *row) { return (int)(row - tt_option_table); }
 static bool takes(enum tt_command command, const struct tt_option *row) { return row->commands >> command & 1; }

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "cli/common.h"
-#include "core/file.h"
-#include "core/folder_lock.h"
-#include "core/step.h"
-#include "profiling/tools.h"
+#include "core/base/file.h"
+#include "core/base/folder_lock.h"
+#include "core/plan/step.h"
+#include "profiling/import/tools.h"
 
 /* ---- the tool around us ---- */
 

@@ -2,8 +2,8 @@
 #ifndef TT_SAMPLING_H
 #define TT_SAMPLING_H
 
-#include "core/data.h"
-#include "core/sample.h"
+#include "core/data/data.h"
+#include "core/train/sample.h"
 #include "model/session.h"
 
 struct tt_continuation {

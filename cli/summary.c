@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/common.h"
-#include "core/json.h"
-#include "core/meter.h"
+#include "core/base/json.h"
+#include "core/train/meter.h"
 
 static bool validated(const struct tt_summary *s) { return isfinite(s->progress->best_val); }
 

@@ -2,9 +2,9 @@
 #ifndef TT_SUMMARY_H
 #define TT_SUMMARY_H
 
-#include "core/config.h"
-#include "core/data.h"
-#include "core/train.h"
+#include "core/config/config.h"
+#include "core/data/data.h"
+#include "core/train/loop.h"
 
 struct tt_summary {
     const struct tt_config *config;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/options.h"
-#include "core/utf8.h"
-#include "core/yaml.h"
+#include "core/base/utf8.h"
+#include "core/base/yaml.h"
 
 _Static_assert(sizeof(enum tt_version) == sizeof(int), "choices are read and written as int");
 

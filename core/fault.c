@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/rng.h"
-#include "core/text.h"
-#include "core/train.h"
+#include "core/base/rng.h"
+#include "core/base/text.h"
+#include "core/train/loop.h"
 
 #define X(id, name, text) name,
 const char *const tt_fault_names[TT_FAULT_COUNT] = {TT_FAULTS(X)};

@@ -6,10 +6,10 @@
 #ifndef TT_FAULT_H
 #define TT_FAULT_H
 
-#include "core/checkpoint.h"
-#include "core/config.h"
-#include "core/data.h"
-#include "core/engine.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/config/config.h"
+#include "core/data/data.h"
+#include "core/plan/engine.h"
 
 #define TT_FAULTS(X)                                                                               \
     X(NONE, "", "nothing is wrong")                                                                \

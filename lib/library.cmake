@@ -20,10 +20,12 @@ set_target_properties(libtt PROPERTIES OUTPUT_NAME tt VERSION ${PROJECT_VERSION}
   LINK_DEPENDS ${dir}/libtt.map)
 
 # ---- static ----
-set(archives $<TARGET_FILE:tt_cli> $<TARGET_FILE:tt_core>)
+get_property(rooms GLOBAL PROPERTY TT_ROOMS)
 if(TARGET tt_gpu)
-  list(APPEND archives $<TARGET_FILE:tt_gpu>)
+  list(APPEND rooms tt_gpu)
 endif()
+set(archives ${rooms})
+list(TRANSFORM archives REPLACE "(.+)" "$<TARGET_FILE:\\1>")
 set(joined ${PROJECT_BINARY_DIR}/libtt.o)
 set(static ${PROJECT_BINARY_DIR}/libtt.a)
 add_custom_command(OUTPUT ${static}
@@ -32,7 +34,7 @@ add_custom_command(OUTPUT ${static}
   COMMAND ${CMAKE_COMMAND} -E rm -f ${static}
   COMMAND ${CMAKE_AR} qc ${static} ${joined}
   COMMAND ${CMAKE_RANLIB} ${static}
-  DEPENDS tt_library $<TARGET_OBJECTS:tt_library> tt_cli tt_core
+  DEPENDS tt_library $<TARGET_OBJECTS:tt_library> ${rooms}
   COMMAND_EXPAND_LISTS VERBATIM COMMENT "Linking libtt.a")
 add_custom_target(libtt_static ALL DEPENDS ${static})
 
@@ -59,7 +61,8 @@ function(tt_link_names result target)
   set(${result} ${names} PARENT_SCOPE)
 endfunction()
 set(TT_PRIVATE_LIBRARIES -lpthread)
-tt_link_names(TT_PRIVATE_LIBRARIES tt_core)
+tt_link_names(TT_PRIVATE_LIBRARIES tt_base)
+tt_link_names(TT_PRIVATE_LIBRARIES tt_backend)
 list(FILTER TT_PRIVATE_LIBRARIES EXCLUDE REGEX "/libpthread\\.")
 list(REMOVE_DUPLICATES TT_PRIVATE_LIBRARIES)
 if(TARGET tt_gpu)

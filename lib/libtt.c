@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "cli/common.h"
-#include "core/folder_lock.h"
-#include "core/save.h"
-#include "core/step.h"
-#include "core/train.h"
+#include "core/base/folder_lock.h"
+#include "core/checkpoint/save.h"
+#include "core/plan/step.h"
+#include "core/train/loop.h"
 
 struct libtt_backend {
     struct tt_backend b;

@@ -18,7 +18,7 @@ struct build {
     int64_t B, S, T, C, H, KV, D, F, V, P, positions;
     char *weights, *grads;        /* the arenas; weights in the activation type */
     float *master;                /* the weights the optimiser changes: the same arena in fp32, else one beside it */
-    uint16_t *low;                /* or these halves of them (core/weights.h) */
+    uint16_t *low;                /* or these halves of them (core/checkpoint/weights.h) */
     const int32_t *tokens;        /* B rows of S+1 */
     const struct tt_state *state; /* NULL: no slots */
     int64_t slot_stride;

@@ -3,7 +3,7 @@
 #ifndef TT_GENERATE_H
 #define TT_GENERATE_H
 
-#include "core/engine.h"
+#include "core/plan/engine.h"
 #include "model/model.h"
 
 struct tt_generator {

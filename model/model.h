@@ -9,9 +9,9 @@
 #ifndef TT_MODEL_H
 #define TT_MODEL_H
 
-#include "core/checkpoint.h"
-#include "core/config.h"
-#include "core/engine.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/config/config.h"
+#include "core/plan/engine.h"
 
 struct tt_model {
     struct tt_config config;

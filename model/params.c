@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/rng.h"
+#include "core/base/rng.h"
 
 /* Groups start on a 256-byte boundary; the gaps stay zero. */
 enum { PAD = TT_ALIGN / sizeof(float) };

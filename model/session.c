@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/state.h"
-#include "core/text.h"
-#include "core/weights.h"
-#include "core/yaml.h"
+#include "core/train/state.h"
+#include "core/base/text.h"
+#include "core/checkpoint/weights.h"
+#include "core/base/yaml.h"
 
 static tt_status refuse_precision(enum tt_precision wanted, const struct tt_device_info *info)
 {

@@ -2,8 +2,8 @@
 #ifndef TT_SESSION_H
 #define TT_SESSION_H
 
-#include "core/checkpoint.h"
-#include "core/engine.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/plan/engine.h"
 #include "model/model.h"
 
 struct tt_session {

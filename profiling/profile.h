@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend/status.h"
+#include "core/base/status.h"
 
 /* "schema" in profile.json. A reader refuses a larger one; keys may be added without a new number. */
 enum { TT_PROFILE_SCHEMA = 1 };
@@ -67,7 +67,7 @@ struct tt_profile_launch {
 struct tt_profile_row {
     char name[48];  /* "gemm", "flash_backward"; of a group its name, or "copies", "gaps" */
     char shape[64]; /* of a GEMM, "1024x512x2048" or "32x(128x128x64)"; else "" */
-    char group[32], phase[32]; /* as in backend/kernels.h and core/plan.h; phase of a group: "" */
+    char group[32], phase[32]; /* as in backend/kernels.h and core/plan/plan.h; phase of a group: "" */
     int64_t count;             /* per step */
     double seconds;            /* per step: medians of its operations, scaled so that all operators add up to kernel_seconds */
     double median;             /* of one launch, as measured */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
-#include "core/json.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
 #include "profiling/profile.h"
 #include "profiling/profile_write.h"
 #include "profiling/seal.h"

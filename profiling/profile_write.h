@@ -2,7 +2,7 @@
 #ifndef TT_PROFILE_WRITE_H
 #define TT_PROFILE_WRITE_H
 
-#include "core/json.h"
+#include "core/base/json.h"
 #include "profiling/profile.h"
 
 /* The part of that name, as in profile.json, into an open object. */

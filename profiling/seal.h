@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/json.h"
-#include "core/sha256.h"
+#include "core/base/json.h"
+#include "core/base/sha256.h"
 
 /* Seals what was written so far, inside the outermost object. */
 void tt_seal_put(struct tt_json_writer *w);

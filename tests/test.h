@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/status.h"
+#include "core/base/status.h"
 
 static int test_checks, test_failures;
 

@@ -16,20 +16,42 @@ sources() { find "$@" \( -name '*.c' -o -name '*.h' -o -name '*.def' -o -name '*
 
 vendor='cuda|cublas|cudnn|nccl|nvtx|nvToolsExt|driver_types|vector_types|hip/|hip_|hipblas|roctx|roctracer|rocprofiler|rccl'
 refuse "a vendor's header above backend/cuda and backend/hip" \
-    "$(includes "$vendor" $(sources core model cli profiling lib backend/cpu backend/gpu) backend/*.h backend/*.c backend/*.def)"
+    "$(includes "$vendor" $(sources core model cli profiling exercises/engine lib backend/cpu backend/gpu) backend/*.h backend/*.c backend/*.def)"
 refuse "backend/cuda includes a HIP header" "$(includes 'hip|roc' $(sources backend/cuda))"
 refuse "backend/hip includes a CUDA header" "$(includes 'cuda|cublas|nv' $(sources backend/hip))"
 
-# arrows: lib -> cli -> profiling, model -> core -> backend
-refuse "something includes the library that is made of it" "$(includes 'lib/' $(sources backend core model cli profiling))"
-refuse "backend includes something above it" "$(includes 'core/|model/|profiling/|cli/' $(sources backend))"
-refuse "core includes something above it" "$(includes 'model/|profiling/|cli/' $(sources core))"
-refuse "model includes cli or profiling" "$(includes 'cli/|profiling/' $(sources model))"
-refuse "profiling includes cli" "$(includes 'cli/' $(sources profiling))"
-refuse "a backend's own header is used outside it" "$(includes 'backend/(cpu|cuda|hip|gpu)/' $(sources core model cli profiling lib) backend/*.h backend/*.c)"
+# arrows: a room includes itself and the rooms that it stands on in CMakeLists.txt. The linker sees calls; this sees headers.
+arrows() { # arrows LIST_OF_ROOMS FILE...: includes of a room that theirs does not stand on
+    awk '
+        FILENAME == ARGV[1] {
+            if (!sub(/^tt_room\(/, "")) next
+            sub(/\)$/, "")
+            folder[$1] = $2
+            room[$2] = $1
+            reach[$1, $1] = 1
+            for (i = 3; i <= NF; i++) for (r in folder) if (reach[$i, r]) reach[$1, r] = 1
+            next
+        }
+        !match($0, /^[ \t]*#[ \t]*include[ \t]*"/) { next }
+        {
+            to = substr($0, RLENGTH + 1)
+            sub(/".*/, "", to)
+            from = FILENAME
+            if (!sub(/\/[^\/]*$/, "", to)) next
+            sub(/\/[^\/]*$/, "", from)
+            sub(/^backend\/.*/, "backend", from) # what each backend may include is said above
+            sub(/^backend\/.*/, "backend", to)
+            if (from == "lib" && to == "lib") next
+            if (from == "lib") from = "cli"
+            if (to in room ? !reach[room[from], room[to]] : to ~ /^(core|model|profiling|exercises|cli|lib|tests)(\/|$)/ && to != from)
+                printf "%s:%d: %s\n", FILENAME, FNR, $0
+        }' "$@"
+}
+refuse "a room includes one that it does not stand on" "$(arrows CMakeLists.txt $(sources backend core model profiling exercises/engine cli lib))"
+refuse "a backend's own header is used outside it" "$(includes 'backend/(cpu|cuda|hip|gpu)/' $(sources core model cli profiling exercises/engine lib) backend/*.h backend/*.c)"
 
-refuse "something is unfinished" "$(grep -nE '\b(TODO|FIXME|XXX)\b' $(sources backend core model cli profiling lib tests) /dev/null)"
-refuse "a file is too long for one subject" "$(wc -l $(sources backend core model cli profiling) | awk '$2 != "total" && $1 > 900')"
+refuse "something is unfinished" "$(grep -nE '\b(TODO|FIXME|XXX)\b' $(sources backend core model cli profiling exercises lib tests) /dev/null)"
+refuse "a file is too long for one subject" "$(wc -l $(sources backend core model cli profiling exercises) | awk '$2 != "total" && $1 > 900')"
 
 # the rules can fail: each of these lines must be caught
 for line in '#include <cuda_runtime.h>' '#include <hip/hip_runtime.h>' '#include "cublasLt.h"' '# include <nvtx3/nvToolsExt.h>'; do
@@ -38,6 +60,15 @@ for line in '#include <cuda_runtime.h>' '#include <hip/hip_runtime.h>' '#include
     [ -n "$(includes "$vendor" "$file")" ] || { failed=1; echo "FAIL the rule misses: $line"; }
     rm -f "$file"
 done
+
+upwards=$(mktemp -d)
+mkdir -p "$upwards/core/base" "$upwards/backend/gpu" "$upwards/model"
+echo '#include "core/plan/plan.h"' >"$upwards/core/base/text.h"
+echo '#include "exercises/10-own-kernel/kernel.h"' >"$upwards/backend/gpu/map.h"
+echo '#include "profiling/measure/cost.h"' >"$upwards/model/model.c"
+caught=$(here=$PWD; cd "$upwards" && arrows "$here/CMakeLists.txt" core/base/text.h backend/gpu/map.h model/model.c | wc -l)
+[ "$caught" = 3 ] || { failed=1; echo "FAIL $caught of 3 arrows that point upwards are seen"; }
+rm -rf "$upwards"
 
 [ "$failed" = 0 ] && echo "ok   the layering rules hold"
 exit "$failed"

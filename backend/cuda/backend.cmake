@@ -15,18 +15,18 @@ target_include_directories(tt_gpu PRIVATE ${dir})
 # ---- host: C of backend/gpu in neutral names, and what is CUDA's own ----
 file(GLOB host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.c ${dir}/*.c)
 list(REMOVE_ITEM host ${dir}/marks.c)
-target_sources(tt_core PRIVATE ${host})
-set_property(TARGET tt_core PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made
+target_sources(tt_backend PRIVATE ${host})
+set_property(TARGET tt_backend PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made
 string(REPLACE ";" ", " architectures "${CMAKE_CUDA_ARCHITECTURES}")
 set_property(SOURCE ${dir}/error.c APPEND PROPERTY COMPILE_DEFINITIONS "TT_CUDA_ARCHITECTURES=\"${architectures}\"")
-target_include_directories(tt_core PRIVATE ${dir}) # gpu_runtime.h
-target_include_directories(tt_core SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-target_link_libraries(tt_core PUBLIC tt_gpu CUDA::cublasLt CUDA::cudart_static ${CMAKE_DL_LIBS})
+target_include_directories(tt_backend PRIVATE ${dir}) # gpu_runtime.h
+target_include_directories(tt_backend SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+target_link_libraries(tt_backend PUBLIC tt_gpu CUDA::cublasLt CUDA::cudart_static ${CMAKE_DL_LIBS})
 
 find_file(TT_NVTX_HEADER nvtx3/nvToolsExt.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 mark_as_advanced(TT_NVTX_HEADER)
 if(TT_NVTX_HEADER)
-  target_sources(tt_core PRIVATE ${dir}/marks.c)
+  target_sources(tt_backend PRIVATE ${dir}/marks.c)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/backend/gpu/vtable.c APPEND PROPERTY COMPILE_DEFINITIONS TT_GPU_MARKS)
 else()
   message(STATUS "tt: no nvtx3/nvToolsExt.h; profilers will show kernels without the names of their phases")

@@ -61,7 +61,7 @@ set_property(TARGET tt_gpu PROPERTY COMPILE_OPTIONS -Wall -Wextra)
 if(TT_WERROR)
   target_compile_options(tt_gpu PRIVATE -Werror)
 endif()
-set_property(TARGET tt_core PROPERTY HIP_ARCHITECTURES ${CMAKE_HIP_ARCHITECTURES}) # not known when it was made
+set_property(TARGET tt_backend PROPERTY HIP_ARCHITECTURES ${CMAKE_HIP_ARCHITECTURES}) # not known when it was made
 
 # ---- hipBLASLt: its header is C++ only ----
 if(TT_HIPBLASLT)

@@ -3,7 +3,7 @@
 # -DCMAKE_HIP_COMPILER= the clang++ that compiles for them.
 #
 # -DHIP_PLATFORM=nvidia compiles the same backend with nvcc against HIP's own NVIDIA headers and runs on an NVIDIA GPU:
-# a proof of the host code where there is no AMD GPU. It needs -DTT_HIP_NVIDIA_HEADERS=DIR as tests/hip/nvidia.sh
+# a proof of the host code where there is no AMD GPU. It needs -DTT_HIP_NVIDIA_HEADERS=DIR as tests/backend/hip/nvidia.sh
 # makes it.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/hip)
@@ -20,16 +20,16 @@ list(APPEND host ${dir}/device.c ${dir}/error.c ${dir}/blas.c ${dir}/rocblas.c)
 include(${dir}/${HIP_PLATFORM}.cmake) # makes tt_gpu of the kernels; sets TT_HIP_* for what follows
 
 # ---- host: C of backend/gpu in neutral names, and what is HIP's own ----
-target_sources(tt_core PRIVATE ${host})
-target_include_directories(tt_core PRIVATE ${dir}) # gpu_runtime.h
-target_include_directories(tt_core SYSTEM PRIVATE ${TT_HIP_INCLUDES})
-target_compile_definitions(tt_core PRIVATE ${TT_HIP_DEFINITIONS} HIPBLAS_V2)
-target_link_libraries(tt_core PUBLIC tt_gpu ${TT_HIP_LIBRARIES})
+target_sources(tt_backend PRIVATE ${host})
+target_include_directories(tt_backend PRIVATE ${dir}) # gpu_runtime.h
+target_include_directories(tt_backend SYSTEM PRIVATE ${TT_HIP_INCLUDES})
+target_compile_definitions(tt_backend PRIVATE ${TT_HIP_DEFINITIONS} HIPBLAS_V2)
+target_link_libraries(tt_backend PUBLIC tt_gpu ${TT_HIP_LIBRARIES})
 string(REPLACE ";" ", " architectures "${TT_HIP_ARCHITECTURES}")
 set_property(SOURCE ${dir}/error.c APPEND PROPERTY COMPILE_DEFINITIONS "TT_HIP_ARCHITECTURES=\"${architectures}\"")
 
 if(TT_ROCTX_HEADER)
-  target_sources(tt_core PRIVATE ${dir}/marks.c)
+  target_sources(tt_backend PRIVATE ${dir}/marks.c)
   set_property(SOURCE ${dir}/marks.c APPEND PROPERTY COMPILE_DEFINITIONS "TT_ROCTX_HEADER=<${TT_ROCTX_HEADER}>")
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/backend/gpu/vtable.c APPEND PROPERTY COMPILE_DEFINITIONS TT_GPU_MARKS)
 else()

@@ -2,9 +2,9 @@
 # cuBLAS and NVTX. The kernels take what an NVIDIA chip needs from backend/cuda, through backend/hip's own headers; those
 # of backend/cuda that only some NVIDIA chips can run are not for HIP.
 
-set(TT_HIP_NVIDIA_HEADERS "" CACHE PATH "HIP's headers for NVIDIA, as `tests/hip/nvidia.sh headers DIR` makes them")
+set(TT_HIP_NVIDIA_HEADERS "" CACHE PATH "HIP's headers for NVIDIA, as `tests/backend/hip/nvidia.sh headers DIR` makes them")
 if(NOT EXISTS ${TT_HIP_NVIDIA_HEADERS}/hip/hip_runtime_api.h)
-  message(FATAL_ERROR "HIP_PLATFORM=nvidia needs HIP's headers for NVIDIA: run `tests/hip/nvidia.sh headers DIR`, then "
+  message(FATAL_ERROR "HIP_PLATFORM=nvidia needs HIP's headers for NVIDIA: run `tests/backend/hip/nvidia.sh headers DIR`, then "
     "give -DTT_HIP_NVIDIA_HEADERS=DIR")
 endif()
 include(${PROJECT_SOURCE_DIR}/backend/cuda/compiler.cmake)
@@ -22,4 +22,4 @@ tt_cuda_kernels(${kernels})
 target_include_directories(tt_gpu PRIVATE ${dir})
 target_include_directories(tt_gpu SYSTEM PRIVATE ${TT_HIP_INCLUDES})
 target_compile_definitions(tt_gpu PRIVATE ${TT_HIP_DEFINITIONS})
-set_property(TARGET tt_core PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made
+set_property(TARGET tt_backend PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backend/status.h"
+#include "core/base/status.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,7 +1,7 @@
-/* Formulas of exercises, evaluated over a small profile. needs: profiling/formula.h */
+/* Formulas of exercises, evaluated over a small profile. needs: exercises/engine/formula.h */
 #include <math.h>
 
-#include "profiling/formula.h"
+#include "exercises/engine/formula.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char profile_text[] =

@@ -4,7 +4,7 @@
 #include "backend/gpu/gemm_file.c"
 typedef struct gemm_algorithm algorithm;
 #else
-#include "backend/cuda/gemm_file.c"
+#include "backend/gpu/gemm_file.c"
 typedef cublasLtMatmulAlgo_t algorithm;
 #endif
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,6 @@
 /* Profiles that other programs exported.
- * needs: profiling/import.h */
-#include "profiling/import.h"
+ * needs: profiling/import/import.h */
+#include "profiling/import/import.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

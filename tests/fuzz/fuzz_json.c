@@ -1,5 +1,5 @@
 /* JSON: what was read is written and read again, and is the same. */
-#include "core/json.h"
+#include "core/base/json.h"
 #include "tests/fuzz/fuzz.h"
 
 static void copy(struct tt_json_writer *w, const struct tt_json *j)

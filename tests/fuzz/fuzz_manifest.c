@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "core/crc32.h"
-#include "core/manifest.h"
+#include "core/base/crc32.h"
+#include "core/checkpoint/manifest.h"
 #include "tests/fuzz/fuzz.h"
 
 static char folder[64] = "";

@@ -1,5 +1,5 @@
 /* Safetensors: what is opened can be read, all of it, into as many floats as it says. */
-#include "core/safetensors.h"
+#include "core/checkpoint/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_tensor(const struct tt_safetensors *s, const struct tt_tensor *t, size_t file)

@@ -1,5 +1,5 @@
 /* Tokenizer files, and the training of byte-pair encodings: what was loaded encodes and decodes to the same text. */
-#include "core/tokenizer.h"
+#include "core/data/tokenizers/tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Text that the tokenizer takes comes back; `exact` when nothing may be refused or changed, `faithful` when nothing may be changed. */

@@ -1,5 +1,5 @@
 /* Token files: every window of a dataset that was opened can be read, and its tokens are below the vocabulary. */
-#include "core/data.h"
+#include "core/data/data.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SEQ = 8 };

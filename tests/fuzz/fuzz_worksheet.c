@@ -1,10 +1,10 @@
 /* Worksheets, and what marks them: a check.yaml, then a line "====", a worksheet.yaml, and after another such line a
  * roadmap.yaml. They are marked over two small sealed profiles, and the result goes into the table of a class.
- * needs: profiling/exercise.h */
+ * needs: exercises/engine/exercise.h */
 #include <math.h>
 
-#include "core/file.h"
-#include "profiling/exercise.h"
+#include "core/base/file.h"
+#include "exercises/engine/exercise.h"
 #include "profiling/seal.h"
 #include "tests/fuzz/fuzz.h"
 

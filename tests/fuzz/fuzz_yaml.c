@@ -1,6 +1,6 @@
 /* Configuration files: the YAML reader, and the options of every command from it. */
 #include "cli/options.h"
-#include "core/yaml.h"
+#include "core/base/yaml.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A string that was read is written so that it reads back. */

@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <time.h>
 
-#include "core/file.h"
-#include "core/rng.h"
+#include "core/base/file.h"
+#include "core/base/rng.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { LARGEST = 1 << 16 };

@@ -1,7 +1,7 @@
-"""Writes core/unicode_tables.h: which characters are letters and which are numbers to the patterns of tokenizer.json files, as the
+"""Writes core/data/tokenizers/unicode_tables.h: which characters are letters and which are numbers to the patterns of tokenizer.json files, as the
 library tokenizers sees them.
 
-    make_classes.py > core/unicode_tables.h"""
+    make_classes.py > core/data/tokenizers/unicode_tables.h"""
 from tokenizers import Regex, pre_tokenizers
 
 HEAD = """/* Letters and numbers (the general categories L and N) of Unicode 16, from and to of each range. Written by

@@ -1,0 +1,18 @@
+#include "core/base/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool tt_is_terminal(FILE *f)
+{
+    const char *term = getenv("TERM");
+    return isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
+}
+
+const char *tt_colour(FILE *f, enum tt_colour c)
+{
+    static const char *const codes[] = {"\033[0m", "\033[1m", "\033[32m", "\033[33m", "\033[1;31m"};
+    const char *no_color = getenv("NO_COLOR");
+    return tt_is_terminal(f) && !(no_color && *no_color) ? codes[c] : "";
+}

@@ -1,0 +1,29 @@
+/* A string that grows. Zero-initialise; free with tt_text_free. Running out of memory is remembered in `failed`. */
+#ifndef TT_TEXT_H
+#define TT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/status.h"
+
+struct tt_text {
+    char *s; /* always ends with 0 once anything was added; NULL before */
+    size_t n, cap;
+    bool failed;
+};
+
+void tt_text_add(struct tt_text *t, const char *s, size_t n);
+void tt_text_puts(struct tt_text *t, const char *s);
+void tt_text_printf(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tt_status tt_text_status(const struct tt_text *t); /* an error when memory ran out on the way */
+void tt_text_free(struct tt_text *t);
+
+/* digits (. digits)? ([eE] [-+]? digits)?, with a digit before or after the point and no sign: no hexadecimal, no inf. */
+bool tt_is_decimal(const char *s);
+
+/* Edit distance, for "did you mean"; and the nearest of n names, NULL when none is near enough to suggest. */
+int tt_edit_distance(const char *a, const char *b);
+const char *tt_nearest(const char *word, const char *const *names, int n);
+
+#endif

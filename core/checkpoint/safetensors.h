@@ -1,0 +1,63 @@
+/* Tensors in a file that every framework opens: the length of a JSON header (8 bytes, little-endian), the header (name
+ * to dtype, shape, data_offsets; and __metadata__, a map of strings), then the data.
+ *
+ * The reader trusts nothing: header, offsets, shapes and types are checked against each other and against the size of
+ * the file before it answers. */
+#ifndef TT_SAFETENSORS_H
+#define TT_SAFETENSORS_H
+
+#include <stdint.h>
+
+#include "core/base/status.h"
+
+enum { TT_TENSOR_RANK = 8 };
+
+struct tt_tensor {
+    const char *name;
+    const char *type; /* "F32", "BF16", "I64", ... */
+    int rank;
+    int64_t shape[TT_TENSOR_RANK];
+    int64_t count;         /* elements */
+    uint64_t offset, size; /* bytes, from the start of the data */
+};
+
+/* ---- reading ---- */
+
+struct tt_safetensors;
+
+tt_status tt_safetensors_open(const char *path, struct tt_safetensors **out);
+void tt_safetensors_close(struct tt_safetensors *s); /* NULL is fine */
+
+int tt_safetensors_count(const struct tt_safetensors *s);
+const struct tt_tensor *tt_safetensors_at(const struct tt_safetensors *s, int i); /* in the order of the data */
+const struct tt_tensor *tt_safetensors_find(const struct tt_safetensors *s, const char *name); /* NULL when absent */
+const char *tt_safetensors_metadata(const struct tt_safetensors *s, const char *key);          /* NULL when absent */
+
+/* t->count floats, from F32, F16 or BF16; another type is an error. */
+tt_status tt_safetensors_read(const struct tt_safetensors *s, const struct tt_tensor *t, float *out);
+
+/* t->count integers, from I32; another type is an error. */
+tt_status tt_safetensors_read_i32(const struct tt_safetensors *s, const struct tt_tensor *t, int32_t *out);
+
+/* "[64, 32]", for messages. */
+void tt_tensor_shape_text(int rank, const int64_t *shape, char *out, int size);
+
+/* ---- writing ---- */
+
+struct tt_tensor_source {
+    const char *name;
+    int rank;
+    int64_t shape[TT_TENSOR_RANK];
+    const void *data;
+    const char *type; /* "F32" (also NULL), "BF16", "F16": data are floats, rounded to that; "I32": data are int32_t */
+};
+
+struct tt_metadata {
+    const char *key, *value;
+};
+
+/* Writes a new file (it may not exist yet) and syncs it. Size and CRC-32 of the whole file come back (NULL: not asked). */
+tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,
+                               const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc);
+
+#endif

@@ -1,0 +1,144 @@
+/* Writing safetensors files in one pass, in the type that is asked for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/beside.h"
+#include "core/base/crc32.h"
+#include "core/base/file.h"
+#include "core/base/half.h"
+#include "core/base/json.h"
+#include "core/checkpoint/safetensors.h"
+
+enum { PIECE = 1 << 20 }; /* bytes at a time */
+
+static const char *type_of(const struct tt_tensor_source *t) { return t->type ? t->type : "F32"; }
+
+static bool is_half(const struct tt_tensor_source *t) { return strstr(type_of(t), "F16") != NULL; }
+
+static uint64_t size_of(const struct tt_tensor_source *t) { return is_half(t) ? 2 : 4; }
+
+static tt_status count_of(const struct tt_tensor_source *t, uint64_t *count)
+{
+    *count = 1;
+    bool fits = t->rank >= 0 && t->rank <= TT_TENSOR_RANK;
+    for (int i = 0; i < t->rank && fits; i++)
+        fits = t->shape[i] >= 0 && !__builtin_mul_overflow(*count, (uint64_t)t->shape[i], count);
+    if (fits && *count <= INT64_MAX / sizeof(float)) return TT_OK;
+    return tt_fail(TT_FAILED, "tensor '%.200s' has a shape that cannot be written", t->name);
+}
+
+/* ---- the header ---- */
+
+static tt_status describe(struct tt_json_writer *w, const struct tt_tensor_source *t, uint64_t *offset)
+{
+    uint64_t count;
+    TT_TRY(count_of(t, &count));
+    tt_json_begin(w, t->name, '{');
+    tt_json_put_string(w, "dtype", type_of(t));
+    tt_json_begin(w, "shape", '[');
+    for (int i = 0; i < t->rank; i++) tt_json_put_int(w, NULL, t->shape[i]);
+    tt_json_end(w, ']');
+    tt_json_begin(w, "data_offsets", '[');
+    tt_json_put_uint(w, NULL, *offset);
+    *offset += count * size_of(t); /* of what lies in memory: it cannot overflow */
+    tt_json_put_uint(w, NULL, *offset);
+    tt_json_end(w, ']');
+    tt_json_end(w, '}');
+    return TT_OK;
+}
+
+/* The header, padded so that the data start on a multiple of 8. */
+static tt_status make_header(const struct tt_tensor_source *tensors, int n, const struct tt_metadata *metadata,
+                             int n_metadata, struct tt_text *out)
+{
+    struct tt_json_writer w = {0};
+    tt_json_begin(&w, NULL, '{');
+    if (n_metadata) {
+        tt_json_begin(&w, "__metadata__", '{');
+        for (int i = 0; i < n_metadata; i++) tt_json_put_string(&w, metadata[i].key, metadata[i].value);
+        tt_json_end(&w, '}');
+    }
+    uint64_t offset = 0;
+    tt_status st = TT_OK;
+    for (int i = 0; i < n && !st; i++) st = describe(&w, &tensors[i], &offset);
+    tt_json_end(&w, '}');
+    while (w.text.n % 8 && !w.text.failed) tt_text_add(&w.text, " ", 1);
+    *out = w.text;
+    return st ? st : tt_text_status(out);
+}
+
+/* ---- the bytes ---- */
+
+struct sink {
+    int fd;
+    const char *path;
+    uint64_t size;
+    uint32_t crc;
+};
+
+/* Piece by piece, so that the checksum reads what the write then finds in the cache. */
+static tt_status put(struct sink *s, const void *data, uint64_t n)
+{
+    for (const char *p = data; n;) {
+        size_t piece = n < PIECE ? (size_t)n : PIECE;
+        s->crc = tt_crc32(s->crc, p, piece);
+        TT_TRY(tt_write_all(s->fd, p, piece, s->path));
+        s->size += piece;
+        p += piece;
+        n -= piece;
+    }
+    return TT_OK;
+}
+
+static tt_status put_halves(struct sink *s, const struct tt_tensor_source *t, uint64_t count)
+{
+    enum tt_dtype type = strcmp(type_of(t), "BF16") ? TT_F16 : TT_BF16;
+    uint16_t *half = malloc(PIECE);
+    if (!half) return tt_fail(TT_FAILED, "%s: out of memory; free some memory", s->path);
+    tt_status st = TT_OK;
+    for (uint64_t done = 0; done < count && !st;) {
+        uint64_t n = count - done < PIECE / 2 ? count - done : PIECE / 2;
+        tt_narrow((const float *)t->data + done, half, (int64_t)n, type);
+        st = put(s, half, 2 * n);
+        done += n;
+    }
+    free(half);
+    return st;
+}
+
+static tt_status put_all(struct sink *s, const struct tt_text *header, const struct tt_tensor_source *tensors, int n)
+{
+    uint64_t length = header->n, count;
+    TT_TRY(put(s, &length, sizeof length));
+    TT_TRY(put(s, header->s, length));
+    for (int i = 0; i < n; i++) {
+        TT_TRY(count_of(&tensors[i], &count));
+        TT_TRY(is_half(&tensors[i]) ? put_halves(s, &tensors[i], count) : put(s, tensors[i].data, count * 4));
+    }
+    return TT_OK;
+}
+
+tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,
+                               const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc)
+{
+    struct tt_text header = {0};
+    struct tt_beside b = {.fd = -1};
+    tt_status st;
+    TT_GOTO(st, done, make_header(tensors, n, metadata, n_metadata, &header));
+    if (!access(path, F_OK)) {
+        st = tt_file_error(EEXIST, "write", path);
+        goto done;
+    }
+    TT_GOTO(st, done, tt_beside_file(path, &b));
+    struct sink s = {.fd = b.fd, .path = path};
+    TT_GOTO(st, done, put_all(&s, &header, tensors, n));
+    st = tt_beside_add(&b);
+    if (size) *size = s.size;
+    if (crc) *crc = s.crc;
+done:
+    tt_beside_drop(&b);
+    tt_text_free(&header);
+    return st;
+}

@@ -1,0 +1,305 @@
+/* What the fields of a configuration say together: the fusions of a run, and whether the numbers fit each other. */
+#include "core/config/config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/text.h"
+
+const char *const tt_version_names[] = {"baseline", "fused", "flash", NULL};
+const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", NULL};
+const char *const tt_recompute_names[] = {"none", "attention", "block", NULL};
+const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
+const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
+const char *const tt_switch_names[] = {"off", "on", NULL};
+const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
+const char *const tt_sweep_names[] = {"batch", "seq", NULL};
+const char *const tt_check_names[] = {"grads", NULL};
+const char *const tt_exchange_names[] = {"hf", NULL};
+const char *const tt_dtype_names[] = {"fp32", "bf16", "fp16", NULL};
+const char *const tt_token_type_names[] = {"auto", "uint16", "uint32", NULL};
+const char *const tt_kernel_set_names[] = {"native", "portable", NULL};
+
+#define X(id, name, what) name,
+const char *const tt_fusion_names[] = {TT_FUSIONS(X) NULL};
+#undef X
+#define X(id, name, what) what,
+const char *const tt_fusion_texts[] = {TT_FUSIONS(X) NULL};
+#undef X
+
+/* ---- fusions ---- */
+
+bool tt_version_has(enum tt_version version, enum tt_fusion fusion)
+{
+    bool only_flash = fusion == TT_FUSE_ATTENTION || fusion == TT_FUSE_HEAD;
+    return version == TT_FLASH || (version == TT_FUSED && !only_flash);
+}
+
+bool tt_list_next(const char **at, char separator, char *item, size_t size)
+{
+    const char *start = *at;
+    if (!*start) return false;
+    const char *end = strchr(start, separator);
+    *at = end ? end + 1 : start + strlen(start);
+    if (!end) end = *at;
+    if (separator == ',') {
+        while (start < end && *start == ' ') start++;
+        while (end > start && end[-1] == ' ') end--;
+    }
+    size_t n = (size_t)(end - start);
+    if (n >= size) n = size - 1;
+    memcpy(item, start, n);
+    item[n] = 0;
+    return true;
+}
+
+tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy)
+{
+    *copy = malloc(sizeof **copy);
+    if (!*copy) return tt_fail(TT_FAILED, "out of memory for a configuration; free some memory");
+    **copy = *c;
+    return TT_OK;
+}
+
+static void set_all(bool fuse[TT_FUSION_COUNT], bool value)
+{
+    for (int i = 0; i < TT_FUSION_COUNT; i++) fuse[i] = value;
+}
+
+static tt_status no_such_fusion(const char *item, const char *name)
+{
+    if (strcmp(name, "all") == 0 || strcmp(name, "none") == 0)
+        return tt_fail(TT_USAGE, "\"%s\" can only be the first of the list", item);
+    const char *near = tt_nearest(name, tt_fusion_names, TT_FUSION_COUNT);
+    if (near) {
+        const char *no = name > item ? "no-" : "";
+        return tt_fail(TT_USAGE, "there is no fusion \"%s\"; did you mean \"%s%s\"?", item, no, near);
+    }
+    struct tt_text names = {0};
+    for (int i = 0; i < TT_FUSION_COUNT; i++) tt_text_printf(&names, "%s%s", i ? ", " : "", tt_fusion_names[i]);
+    tt_status st = tt_fail(TT_USAGE, "there is no fusion \"%s\"; there are all, none, %s, and no-NAME for each", item,
+                           names.failed ? "..." : names.s);
+    tt_text_free(&names);
+    return st;
+}
+
+tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT])
+{
+    return tt_fusions_of(c->version, c->fuse, fuse);
+}
+
+tt_status tt_fusions_of(enum tt_version version, const char *list, bool fuse[TT_FUSION_COUNT])
+{
+    for (int i = 0; i < TT_FUSION_COUNT; i++) fuse[i] = tt_version_has(version, (enum tt_fusion)i);
+    bool named[TT_FUSION_COUNT] = {0};
+    char item[64];
+    for (bool first = true; tt_list_next(&list, ',', item, sizeof item); first = false) {
+        if (first && (strcmp(item, "all") == 0 || strcmp(item, "none") == 0)) {
+            set_all(fuse, item[0] == 'a');
+            continue;
+        }
+        bool on = strncmp(item, "no-", 3) != 0;
+        const char *name = on ? item : item + 3;
+        int i = 0;
+        while (i < TT_FUSION_COUNT && strcmp(name, tt_fusion_names[i]) != 0) i++;
+        if (i == TT_FUSION_COUNT) return no_such_fusion(item, name);
+        if (named[i] && fuse[i] != on)
+            return tt_fail(TT_USAGE, "\"%s\" and \"no-%s\" contradict each other; name one of them", name, name);
+        named[i] = true;
+        fuse[i] = on;
+    }
+    return TT_OK;
+}
+
+/* ---- tiles ---- */
+
+enum { LARGEST_TILE = 4096 }; /* the backward pass has two of cols x cols floats on each thread */
+
+static bool read_side(const char **at, int32_t *out)
+{
+    *out = 0;
+    const char *start = *at;
+    while (**at >= '0' && **at <= '9' && *out <= LARGEST_TILE) *out = 10 * *out + (*(*at)++ - '0');
+    return *at > start && *out > 0 && *out <= LARGEST_TILE;
+}
+
+static bool read_tile(const char *text, struct tt_flash_tile *out)
+{
+    return read_side(&text, &out->rows) && *text++ == 'x' && read_side(&text, &out->cols) && !*text;
+}
+
+tt_status tt_flash_tile_check(const char *text)
+{
+    struct tt_flash_tile tile;
+    if (!text[0] || read_tile(text, &tile)) return TT_OK;
+    return tt_fail(TT_USAGE, "\"%s\" is no tile; write rows and columns from 1 to %d, like 256x64", text, LARGEST_TILE);
+}
+
+struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)
+{
+    struct tt_flash_tile tile;
+    return read_tile(c->flash_tile, &tile) ? tile : (struct tt_flash_tile){0};
+}
+
+/* ---- sizes ---- */
+
+/* Above what any machine holds, and low enough that each array's bytes fit the offset of a plan's address (core/plan/plan.c). */
+static const int64_t most_params = (int64_t)1 << 39, most_elements = (int64_t)1 << 39, most_rows = (int64_t)1 << 30;
+
+/* A GPU's grid has 65535 rows of blocks, and attention's smallest tiles 16 rows. */
+enum { most_seq_len = 16 * 65535 };
+
+struct size {
+    const char *option;
+    int64_t value, most;
+};
+
+static tt_status check_positive(const struct tt_config *c)
+{
+    const struct size sizes[] = {
+        {"hidden-dim", c->hidden_dim, 1 << 16}, {"num-layers", c->num_layers, 1 << 10},
+        {"num-heads", c->num_heads, 1 << 10},   {"num-kv-heads", c->num_kv_heads, 1 << 10},
+        {"ffn-dim", c->ffn_dim, 1 << 18},       {"vocab-size", c->vocab_size, TT_VOCAB_MOST},
+        {"seq-len", c->seq_len, most_seq_len},  {"batch-size", c->batch_size, 1 << 16},
+        {"grad-accum", c->grad_accum, 1 << 16}, {"num-steps", c->num_steps, (int64_t)1 << 31},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].value < 1 || sizes[i].value > sizes[i].most)
+            return tt_fail(TT_USAGE, "%s is %" PRId64 "; it must be from 1 to %" PRId64, sizes[i].option,
+                           sizes[i].value, sizes[i].most);
+    return TT_OK;
+}
+
+static tt_status check_heads(const struct tt_config *c)
+{
+    int64_t hidden = c->hidden_dim, heads = c->num_heads, kv = c->num_kv_heads;
+    if (hidden % heads)
+        return tt_fail(TT_USAGE,
+                       "hidden-dim %" PRId64 " cannot be split into %" PRId64
+                       " heads; make hidden-dim a multiple of num-heads, such as %" PRId64,
+                       hidden, heads, 2 * heads * (hidden / (2 * heads) + 1));
+    if (hidden / heads % 2)
+        return tt_fail(TT_USAGE,
+                       "a head of %" PRId64 " numbers cannot be rotated in pairs; hidden-dim / num-heads must "
+                       "be even: try hidden-dim %" PRId64,
+                       hidden / heads, hidden + heads);
+    if (heads % kv)
+        return tt_fail(TT_USAGE,
+                       "%" PRId64 " heads cannot share %" PRId64 " key/value heads; make num-heads a multiple "
+                       "of num-kv-heads, or set num-kv-heads to %" PRId64,
+                       heads, kv, heads);
+    return TT_OK;
+}
+
+/* a·b·c·d, or the largest number when it does not fit. */
+static int64_t product(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    int64_t ab, cd, all;
+    if (__builtin_mul_overflow(a, b, &ab) || __builtin_mul_overflow(c, d, &cd) || __builtin_mul_overflow(ab, cd, &all))
+        return INT64_MAX;
+    return all;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static tt_status check_volume(const struct tt_config *c, const bool fuse[TT_FUSION_COUNT])
+{
+    int64_t kv_dim = c->hidden_dim / c->num_heads * c->num_kv_heads;
+    int64_t layer = c->hidden_dim * (2 * c->hidden_dim + 2 * kv_dim + 3 * c->ffn_dim + 2);
+    int64_t params = layer * c->num_layers + c->hidden_dim * (c->vocab_size * (c->tie_embeddings ? 1 : 2) + 1);
+    if (params > most_params)
+        return tt_fail(TT_USAGE,
+                       "a model of %" PRId64 " parameters is too large; make hidden-dim, ffn-dim, num-layers or "
+                       "vocab-size smaller",
+                       params);
+    int64_t rows = c->batch_size * c->seq_len;
+    if (rows > most_rows)
+        return tt_fail(TT_USAGE,
+                       "batch-size %" PRId64 " times seq-len %" PRId64 " is too large; make one smaller, and "
+                       "grad-accum larger",
+                       c->batch_size, c->seq_len);
+    int64_t widest = larger(larger(c->hidden_dim, 2 * c->ffn_dim), fuse[TT_FUSE_HEAD] ? 0 : c->vocab_size);
+    if (product(rows, widest, 1, 1) > most_elements)
+        return tt_fail(TT_USAGE,
+                       "%" PRId64 " tokens times %" PRId64 " numbers each is too large; make batch-size or "
+                       "seq-len smaller",
+                       rows, widest);
+    if (!fuse[TT_FUSE_ATTENTION] && product(rows, c->seq_len, c->num_heads, 1) > most_elements)
+        return tt_fail(TT_USAGE,
+                       "attention scores of %" PRId64 " x %" PRId64 " per head are too large; make seq-len or "
+                       "batch-size smaller, or use version flash",
+                       c->seq_len, c->seq_len);
+    if (product(c->num_steps, c->batch_size, c->grad_accum, c->seq_len + 1) == INT64_MAX)
+        return tt_fail(TT_USAGE, "num-steps x batch-size x grad-accum x seq-len is more tokens than can be counted");
+    return TT_OK;
+}
+
+/* ---- the rest ---- */
+
+static tt_status check_precision(const struct tt_config *c)
+{
+    if (c->precision == TT_FP32 || strcmp(tt_backend_name(), "cpu") != 0) return TT_OK;
+    return tt_fail(TT_USAGE,
+                   "%s needs a GPU build: cmake -B build -DBACKEND=cuda or hip; this tt was built for cpu, "
+                   "which has --precision fp32",
+                   tt_precision_names[c->precision]);
+}
+
+static tt_status check_training(const struct tt_config *c)
+{
+    if (c->warmup_steps < 0 || c->warmup_steps > c->num_steps)
+        return tt_fail(TT_USAGE,
+                       "warmup-steps %" PRId64 " does not fit into num-steps %" PRId64 "; make warmup-steps smaller",
+                       c->warmup_steps, c->num_steps);
+    if (c->patience > 0 && c->val_interval == 0)
+        return tt_fail(TT_USAGE,
+                       "patience %" PRId64 " counts validations, but val-interval 0 has none; set val-interval, "
+                       "or patience 0",
+                       c->patience);
+    return TT_OK;
+}
+
+static tt_status check_flash_tile(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
+    if (!c->flash_tile[0]) return TT_OK;
+    if (strcmp(tt_backend_name(), "cpu"))
+        return tt_fail(TT_USAGE, "--flash-tile is for the CPU; the tiles of a GPU's flash attention are compiled in, and --kernels native or portable "
+                                 "chooses between its sets of them");
+    TT_TRY(tt_config_fusions(c, fuse));
+    if (fuse[TT_FUSE_ATTENTION]) return TT_OK;
+    return tt_fail(TT_USAGE, "--flash-tile is a tile of flash attention, which --version %s does not have; use --version flash, or --fuse attention",
+                   tt_version_names[c->version]);
+}
+
+static tt_status check_own_kernel(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
+    if (!c->own_kernel[0]) return TT_OK;
+    if (strcmp(tt_backend_name(), "cpu"))
+        return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one with: cmake -B build-cpu -DBACKEND=cpu",
+                       tt_backend_name());
+    TT_TRY(tt_config_fusions(c, fuse));
+    if (fuse[TT_FUSE_NORM]) return TT_OK;
+    return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or --fuse norm with --version %s",
+                   tt_version_names[c->version]);
+}
+
+tt_status tt_config_check(const struct tt_config *c)
+{
+    TT_TRY(check_precision(c));
+    TT_TRY(check_flash_tile(c));
+    TT_TRY(check_own_kernel(c));
+    return tt_config_check_shape(c);
+}
+
+tt_status tt_config_check_shape(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
+    TT_TRY(tt_config_fusions(c, fuse));
+    TT_TRY(check_positive(c));
+    TT_TRY(check_heads(c));
+    TT_TRY(check_volume(c, fuse));
+    return check_training(c);
+}

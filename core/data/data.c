@@ -1,0 +1,244 @@
+/* Opening a dataset: what a source means, and the questions a dataset answers. */
+#include "core/data/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/builtin.h"
+#include "core/config/config.h"
+#include "core/data/data_corpus.h"
+#include "core/base/file.h"
+#include "core/base/rng.h"
+
+enum kind { BUILTIN, RANDOM, FILES };
+enum { MOST_SEQ = 1 << 30, BPE_DEFAULT = 1024 };
+
+struct tt_data {
+    enum kind kind;
+    int64_t seq_len, vocab;
+    uint64_t key; /* of the builtin and random streams */
+    double floor;
+    bool has_zeros; /* a text with bytes 0 in it */
+    struct tt_text describe;
+    struct tt_tokenizer *tokenizer;
+    struct tt_builtin *builtin;
+    struct tt_corpus corpus;
+};
+
+static bool given(const char *s) { return s && *s; }
+
+static enum kind kind_of(const char *source)
+{
+    return !strcmp(source, "builtin") ? BUILTIN : !strcmp(source, "random") ? RANDOM : FILES;
+}
+
+/* ---- streams without files ---- */
+static tt_status open_builtin(struct tt_data *d, const struct tt_data_options *o)
+{
+    if (o->vocab_size && o->vocab_size < TT_BUILTIN_WORDS)
+        return tt_fail(TT_USAGE,
+                       "the built-in language has %d words, more than a --vocab-size of %lld; use --vocab-size %d",
+                       TT_BUILTIN_WORDS, (long long)o->vocab_size, TT_BUILTIN_WORDS);
+    d->vocab = o->vocab_size ? o->vocab_size : TT_BUILTIN_WORDS;
+    TT_TRY(tt_builtin_open(&d->builtin));
+    TT_TRY(tt_tokenizer_words(tt_builtin_words, TT_BUILTIN_WORDS, &d->tokenizer));
+    TT_TRY(tt_builtin_entropy(d->builtin, o->seq_len, &d->floor));
+    tt_text_printf(&d->describe, "built-in language: %d words, exact entropy %.4f nats per token", TT_BUILTIN_WORDS,
+                   d->floor);
+    return TT_OK;
+}
+
+static tt_status open_random(struct tt_data *d, const struct tt_data_options *o)
+{
+    if (o->vocab_size < 2)
+        return tt_fail(TT_USAGE, "random tokens need a --vocab-size of at least 2, not %lld", (long long)o->vocab_size);
+    d->vocab = o->vocab_size;
+    d->floor = log((double)(d->vocab - 1));
+    tt_text_puts(&d->describe, "random tokens: nothing to learn, for benchmarks only");
+    return TT_OK;
+}
+
+static void sample_random(const struct tt_data *d, uint64_t stream, int32_t *out)
+{
+    for (int64_t t = 0; t <= d->seq_len; t++) {
+        uint64_t high = tt_random(d->key, stream, (uint64_t)t) >> 32; /* vocab < 2^31: a bias no loss can show */
+        out[t] = (int32_t)(1 + (high * (uint64_t)(d->vocab - 1) >> 32));
+    }
+}
+
+/* ---- files ---- */
+static bool is_tokenizer_file(const char *name)
+{
+    return given(name) && strcmp(name, "bytes") && strcmp(name, "chars") && strcmp(name, "bpe");
+}
+
+static tt_status make_tokenizer(const struct tt_data_options *o, const char *text, int64_t n, struct tt_tokenizer **out)
+{
+    if (!given(o->tokenizer) || !strcmp(o->tokenizer, "bytes")) return tt_tokenizer_bytes(out);
+    if (!strcmp(o->tokenizer, "chars")) return tt_tokenizer_chars(text, n, out);
+    return tt_tokenizer_train(text, n, o->vocab_size ? o->vocab_size : BPE_DEFAULT, NULL, NULL, out);
+}
+
+static tt_status add_text(struct tt_data *d, const struct tt_data_options *o, const char *path)
+{
+    const size_t limit = (size_t)4 << 30;
+    char *text = NULL;
+    size_t size = 0;
+    int32_t *tokens = NULL;
+    int64_t count = 0;
+    if (d->corpus.shard_count && !d->tokenizer)
+        return tt_fail(TT_USAGE,
+                       "%s is text, but the training data are tokens; name the file of the tokenizer that made them "
+                       "with --tokenizer",
+                       path);
+    TT_TRY(tt_file_read(path, limit, &text, &size));
+    d->has_zeros |= memchr(text, 0, size) != NULL;
+    tt_status st = d->tokenizer ? TT_OK : make_tokenizer(o, text, (int64_t)size, &d->tokenizer);
+    if (!st) st = tt_tokenizer_encode(d->tokenizer, text, (int64_t)size, &tokens, &count);
+    free(text);
+    if (st) return tt_context(st, "%s", path);
+    d->corpus.known = tt_tokenizer_size(d->tokenizer);
+    return tt_corpus_add_tokens(&d->corpus, path, tokens, count, o->vocab_size);
+}
+
+static tt_status add_source(struct tt_data *d, const struct tt_data_options *o, const char *source)
+{
+    bool is_tokens = false;
+    if (strpbrk(source, "*?[") && !tt_is_file(source)) return tt_corpus_add_pattern(&d->corpus, source, o->vocab_size);
+    TT_TRY(tt_token_file_sniff(source, &is_tokens));
+    return is_tokens ? tt_corpus_add_file(&d->corpus, source, o->vocab_size) : add_text(d, o, source);
+}
+
+static tt_status choose_vocab(struct tt_data *d, const struct tt_data_options *o)
+{
+    int64_t known = d->tokenizer ? tt_tokenizer_size(d->tokenizer) : 0;
+    if (known && d->corpus.largest >= known)
+        return tt_fail(
+            TT_USAGE,
+            "token %d is in the data, but the %s tokenizer has only %lld tokens; use the one the data were made with",
+            d->corpus.largest, tt_tokenizer_kind(d->tokenizer), (long long)known);
+    d->vocab = o->vocab_size ? o->vocab_size : known ? known : (int64_t)d->corpus.largest + 1;
+    if (d->vocab <= TT_VOCAB_MOST) return TT_OK;
+    return tt_fail(TT_USAGE, "%s needs a vocabulary of %lld, and a model has at most %d tokens; make it again, or use other data",
+                   o->source, (long long)d->vocab, TT_VOCAB_MOST);
+}
+
+static void describe_files(struct tt_data *d, const struct tt_data_options *o)
+{
+    int64_t tokens = 0;
+    for (int i = 0; i < d->corpus.shard_count; i++) tokens += d->corpus.shards[i].count;
+    tt_text_printf(&d->describe, "%s%s%s: %lld tokens", o->source, given(o->val_source) ? " and " : "",
+                   given(o->val_source) ? o->val_source : "", (long long)tokens);
+    if (d->corpus.shard_count > 1) tt_text_printf(&d->describe, " in %d files", d->corpus.shard_count);
+    if (d->tokenizer)
+        tt_text_printf(&d->describe, " (%s, vocabulary %lld)", tt_tokenizer_kind(d->tokenizer),
+                       (long long)tt_tokenizer_size(d->tokenizer));
+    tt_text_printf(&d->describe, ", %lld windows of %lld to train, ", (long long)d->corpus.splits[TT_TRAIN].windows,
+                   (long long)d->seq_len);
+    if (tt_data_validates(d))
+        tt_text_printf(&d->describe, "%lld to validate", (long long)d->corpus.splits[TT_VAL].windows);
+    else
+        tt_text_puts(&d->describe, "none to validate");
+    if (d->has_zeros) tt_text_puts(&d->describe, "; there are bytes 0 in it, so it is probably no text");
+}
+
+static tt_status open_files(struct tt_data *d, const struct tt_data_options *o)
+{
+    d->floor = -1;
+    d->corpus.seq_len = o->seq_len;
+    d->corpus.largest = -1;
+    if (is_tokenizer_file(o->tokenizer)) TT_TRY(tt_tokenizer_load(o->tokenizer, &d->tokenizer));
+    d->corpus.known = d->tokenizer ? tt_tokenizer_size(d->tokenizer) : 0;
+    TT_TRY(add_source(d, o, o->source));
+    struct tt_corpus_split how = {d->corpus.shard_count, o->val_fraction, o->seed, o->source, o->val_source};
+    if (given(o->val_source)) TT_TRY(add_source(d, o, o->val_source));
+    TT_TRY(tt_corpus_split(&d->corpus, &how));
+    TT_TRY(choose_vocab(d, o));
+    describe_files(d, o);
+    return TT_OK;
+}
+
+/* ---- every kind ---- */
+static tt_status check_options(const struct tt_data_options *o)
+{
+    if (!given(o->source))
+        return tt_fail(TT_USAGE,
+                       "no data named; give \"builtin\", \"random\", a token file, a pattern, or a text file");
+    if (o->seq_len < 1 || o->seq_len > MOST_SEQ)
+        return tt_fail(TT_USAGE, "--seq-len must be from 1 to %d, not %lld", MOST_SEQ, (long long)o->seq_len);
+    if (o->vocab_size < 0 || o->vocab_size > INT32_MAX)
+        return tt_fail(TT_USAGE, "--vocab-size must be from 1 to %d, not %lld", INT32_MAX, (long long)o->vocab_size);
+    if (!(o->val_fraction >= 0 && o->val_fraction < 1))
+        return tt_fail(TT_USAGE, "--val-fraction must be at least 0 and below 1, not %g", o->val_fraction);
+    if (!given(o->val_source)) return TT_OK;
+    enum kind kind = kind_of(o->source), val = kind_of(o->val_source);
+    if (kind != val)
+        return tt_fail(
+            TT_USAGE, "training on %s cannot be validated on %s; leave --val-data empty, or give data of the same kind",
+            o->source, o->val_source);
+    return TT_OK;
+}
+
+tt_status tt_data_open(const struct tt_data_options *options, struct tt_data **out)
+{
+    TT_TRY(check_options(options));
+    struct tt_data *d = calloc(1, sizeof *d);
+    if (!d) return tt_fail(TT_FAILED, "not enough memory for the data");
+    d->kind = kind_of(options->source);
+    d->seq_len = options->seq_len;
+    d->key = tt_random(options->seed, 0x73747265616d, (uint64_t)d->kind);
+    tt_status st = d->kind == BUILTIN  ? open_builtin(d, options)
+                   : d->kind == RANDOM ? open_random(d, options)
+                                       : open_files(d, options);
+    if (!st) st = tt_text_status(&d->describe);
+    if (st)
+        tt_data_close(d);
+    else
+        *out = d;
+    return st;
+}
+
+void tt_data_close(struct tt_data *d)
+{
+    if (!d) return;
+    tt_corpus_free(&d->corpus);
+    tt_builtin_close(d->builtin);
+    tt_tokenizer_free(d->tokenizer);
+    tt_text_free(&d->describe);
+    free(d);
+}
+
+tt_status tt_data_sample(struct tt_data *d, enum tt_split split, uint64_t position, int32_t *out)
+{
+    uint64_t stream = 2 * position + (split == TT_VAL);
+    switch (d->kind) {
+    case BUILTIN:
+        out[0] = TT_BUILTIN_STOP;
+        tt_builtin_sample(d->builtin, d->key, stream, d->seq_len, out + 1);
+        return TT_OK;
+    case RANDOM:
+        sample_random(d, stream, out);
+        return TT_OK;
+    case FILES:
+        break;
+    }
+    if (split == TT_VAL && !tt_data_validates(d)) return tt_fail(TT_FAILED, "nothing is held out of the data to validate on");
+    return tt_corpus_sample(&d->corpus, split, position, out);
+}
+
+int64_t tt_data_vocab(const struct tt_data *d) { return d->vocab; }
+
+int64_t tt_data_samples(const struct tt_data *d, enum tt_split split) { return d->corpus.splits[split].windows; }
+
+bool tt_data_validates(const struct tt_data *d) { return d->kind != FILES || d->corpus.splits[TT_VAL].windows > 0; }
+
+uint64_t tt_data_mark(const struct tt_data *d) { return d->corpus.mark; }
+
+double tt_data_floor(const struct tt_data *d) { return d->floor; }
+
+bool tt_data_learnable(const struct tt_data *d) { return d->kind != RANDOM; }
+
+const char *tt_data_describe(const struct tt_data *d) { return d->describe.s; }
+
+const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d) { return d->tokenizer; }

@@ -1,0 +1,200 @@
+/* Shards of tokens and the order of their windows. The order is computed, not stored: within an epoch the shards come
+ * in a random order, and within a shard its windows do, so that reading stays in one file for a while. */
+#include "core/data/data_corpus.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/rng.h"
+
+enum { FILES_KEPT_OPEN = 256 };
+
+static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the data"); }
+
+/* ---- shards ---- */
+static tt_status add_shard(struct tt_corpus *c, struct tt_shard **out)
+{
+    if (c->shard_count == c->shard_cap) {
+        int cap = c->shard_cap ? 2 * c->shard_cap : 16;
+        struct tt_shard *more = realloc(c->shards, (size_t)cap * sizeof *more);
+        if (!more) return no_memory();
+        c->shards = more;
+        c->shard_cap = cap;
+    }
+    *out = &c->shards[c->shard_count++];
+    **out = (struct tt_shard){.file.fd = -1};
+    return TT_OK;
+}
+
+tt_status tt_corpus_add_file(struct tt_corpus *c, const char *path, int64_t vocab_size)
+{
+    struct tt_shard *s = NULL;
+    bool keep_open = c->shard_count < FILES_KEPT_OPEN;
+    struct tt_token_census census;
+    TT_TRY(add_shard(c, &s));
+    TT_TRY(tt_token_file_open(path, keep_open, &s->file));
+    s->count = s->file.count;
+    TT_TRY(tt_token_file_scan(&s->file, vocab_size, c->known, &census));
+    if (census.largest > c->largest) c->largest = census.largest;
+    c->mark = tt_random(c->mark, census.mark, (uint64_t)s->count);
+    return TT_OK;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+tt_status tt_corpus_add_pattern(struct tt_corpus *c, const char *pattern, int64_t vocab_size)
+{
+    glob_t found = {0};
+    tt_status st = TT_OK;
+    int error = glob(pattern, GLOB_NOSORT, NULL, &found);
+    if (error == GLOB_NOMATCH)
+        st = tt_fail(TT_USAGE,
+                     "no file matches %s; check the pattern, and that the shell has not changed it (put it in '')",
+                     pattern);
+    else if (error)
+        st = tt_fail(TT_FAILED, "cannot look for files that match %s; check the folder and its permissions", pattern);
+    else
+        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* the same in every locale */
+    for (size_t i = 0; !st && i < found.gl_pathc; i++) {
+        bool is_tokens = false;
+        st = tt_token_file_sniff(found.gl_pathv[i], &is_tokens);
+        if (!st && !is_tokens)
+            st = tt_fail(TT_USAGE,
+                         "%s, which matches %s, is no token file; make it one with 'tt data', or give a single "
+                         "text file",
+                         found.gl_pathv[i], pattern);
+        if (!st) st = tt_corpus_add_file(c, found.gl_pathv[i], vocab_size);
+    }
+    globfree(&found);
+    return st;
+}
+
+tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *tokens, int64_t count,
+                               int64_t vocab_size)
+{
+    struct tt_shard *s = NULL;
+    tt_status st = add_shard(c, &s);
+    if (st) {
+        free(tokens);
+        return st;
+    }
+    s->tokens = tokens;
+    s->count = count;
+    for (int64_t i = 0; i < count; i++) {
+        if (vocab_size && tokens[i] >= vocab_size) return tt_token_too_large(tokens[i], i, name, vocab_size, c->known);
+        if (tokens[i] > c->largest) c->largest = tokens[i];
+    }
+    c->mark = tt_random(c->mark, tt_token_mark(0, tokens, count), (uint64_t)count);
+    return TT_OK;
+}
+
+void tt_corpus_free(struct tt_corpus *c)
+{
+    for (int i = 0; i < c->shard_count; i++) {
+        tt_token_file_close(&c->shards[i].file);
+        free(c->shards[i].tokens);
+    }
+    free(c->shards);
+    free(c->splits[TT_TRAIN].parts);
+    free(c->splits[TT_VAL].parts);
+    *c = (struct tt_corpus){0};
+}
+
+/* ---- training and validation ---- */
+static int64_t windows_of(const struct tt_corpus *c, int shard)
+{
+    return c->shards[shard].count > 0 ? (c->shards[shard].count - 1) / c->seq_len : 0;
+}
+
+static int64_t windows_between(const struct tt_corpus *c, int first, int end)
+{
+    int64_t total = 0;
+    for (int i = first; i < end; i++) total += windows_of(c, i);
+    return total;
+}
+
+static void add_part(struct tt_part_list *l, int shard, int64_t first, int64_t count)
+{
+    if (count <= 0) return;
+    l->parts[l->n++] = (struct tt_part){shard, first, count};
+    l->windows += count;
+}
+
+static tt_status too_short(const struct tt_corpus *c, const char *name, int first, int end, int64_t needed)
+{
+    int64_t tokens = 0;
+    for (int i = first; i < end; i++) tokens += c->shards[i].count;
+    return tt_fail(TT_USAGE,
+                   "%s has %lld tokens, too few: with --seq-len %lld %s at least %lld in one file; use a smaller "
+                   "--seq-len, or more data%s",
+                   name, (long long)tokens, (long long)c->seq_len,
+                   needed > 1 ? "one window to train on and one to validate on take" : "a window takes",
+                   (long long)(needed * c->seq_len + 1), needed > 1 ? ", or hold out nothing with --val-fraction 0" : "");
+}
+
+tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how)
+{
+    struct tt_part_list *train = &c->splits[TT_TRAIN], *val = &c->splits[TT_VAL];
+    bool apart = how->first_val < c->shard_count, holds_out = !apart && how->fraction > 0;
+    int64_t train_windows = windows_between(c, 0, how->first_val), least = holds_out ? 2 : 1;
+    if (train_windows < least) return too_short(c, how->name, 0, how->first_val, least);
+    if (apart && !windows_between(c, how->first_val, c->shard_count))
+        return too_short(c, how->val_name, how->first_val, c->shard_count, 1);
+    if (holds_out) {
+        int64_t held_out = llround((double)train_windows * how->fraction);
+        if (held_out < 1) held_out = 1;
+        train_windows -= held_out < train_windows ? held_out : train_windows - 1;
+    }
+
+    train->parts = calloc((size_t)c->shard_count, sizeof *train->parts);
+    val->parts = calloc((size_t)c->shard_count, sizeof *val->parts);
+    if (!train->parts || !val->parts) return no_memory();
+    for (int i = 0; i < c->shard_count; i++) {
+        int64_t here = windows_of(c, i), left = train_windows - train->windows;
+        int64_t mine = i >= how->first_val ? 0 : here < left ? here : left;
+        add_part(train, i, 0, mine);
+        add_part(val, i, mine, here - mine);
+    }
+    train->key = tt_random(how->seed, 0x636f72707573, TT_TRAIN);
+    val->key = tt_random(0, 0x636f72707573, TT_VAL); /* whatever the seed, so that losses of runs can be compared */
+    return TT_OK;
+}
+
+/* ---- the order ---- */
+
+/* A file that is written over while a run reads it may hold any number: one above all that were there when it was opened
+ * could lie outside the embedding. */
+static tt_status read_window(const struct tt_corpus *c, const struct tt_shard *s, int64_t first, int32_t *out)
+{
+    tt_status st = tt_token_file_read(&s->file, first, c->seq_len + 1, out);
+    if (st) {
+        st->code = TT_FAILED; /* also when it is gone: the words of the command were right */
+        return st;
+    }
+    uint32_t most = 0;
+    for (int64_t i = 0; i <= c->seq_len; i++) most = (uint32_t)out[i] > most ? (uint32_t)out[i] : most;
+    if (most <= (uint32_t)c->largest) return TT_OK;
+    return tt_fail(TT_FAILED, "%s has changed since it was opened: token %u was not in it; leave data alone while it is being used",
+                   s->file.path, most);
+}
+
+tt_status tt_corpus_sample(const struct tt_corpus *c, enum tt_split split, uint64_t position, int32_t *out)
+{
+    const struct tt_part_list *l = &c->splits[split];
+    uint64_t epoch = position / (uint64_t)l->windows, i = position % (uint64_t)l->windows;
+    uint64_t key = tt_random(l->key, epoch, 0);
+    const struct tt_part *part = l->parts;
+    for (int turn = 0; turn < l->n; turn++) {
+        part = &l->parts[tt_permute(key, 0, (uint64_t)l->n, (uint64_t)turn)];
+        if (i < (uint64_t)part->count) break;
+        i -= (uint64_t)part->count;
+    }
+    uint64_t stream = 1 + (uint64_t)(part - l->parts);
+    int64_t first = (part->first + (int64_t)tt_permute(key, stream, (uint64_t)part->count, i)) * c->seq_len;
+    const struct tt_shard *s = &c->shards[part->shard];
+    if (!s->tokens) return read_window(c, s, first, out);
+    memcpy(out, s->tokens + first, (size_t)(c->seq_len + 1) * sizeof *out);
+    return TT_OK;
+}

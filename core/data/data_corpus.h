@@ -1,0 +1,56 @@
+/* Tokens in shards (files, or memory) as windows of S+1 tokens: which of them train, which validate, and their order.
+ */
+#ifndef TT_DATA_CORPUS_H
+#define TT_DATA_CORPUS_H
+
+#include "core/data/data.h"
+#include "core/data/token_file.h"
+
+struct tt_shard {
+    struct tt_token_file file;
+    int32_t *tokens; /* NULL = in the file */
+    int64_t count;
+};
+
+/* The windows of one shard that belong to one split. Window w has the tokens w·S … w·S+S. */
+struct tt_part {
+    int shard;
+    int64_t first, count;
+};
+
+struct tt_corpus {
+    struct tt_shard *shards;
+    int shard_count, shard_cap;
+    int64_t seq_len;
+    int32_t largest; /* token found */
+    uint64_t mark;   /* of the tokens of all shards: tt_data_mark */
+    int64_t known;   /* vocabulary of the tokenizer, for messages; 0: there is none */
+    struct tt_part_list {
+        struct tt_part *parts;
+        int n;
+        int64_t windows; /* of all parts */
+        uint64_t key;    /* of their order */
+    } splits[2];         /* by enum tt_split */
+};
+
+/* A file of tokens; the files a pattern matches. Every token is checked against vocab_size (0 = any). */
+tt_status tt_corpus_add_file(struct tt_corpus *c, const char *path, int64_t vocab_size);
+tt_status tt_corpus_add_pattern(struct tt_corpus *c, const char *pattern, int64_t vocab_size);
+/* Tokens in memory, which the corpus frees. `name` is for messages. */
+tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *tokens, int64_t count,
+                               int64_t vocab_size);
+void tt_corpus_free(struct tt_corpus *c);
+
+/* The shards from first_val on validate; when there are none, the last `fraction` of all windows does. At least one
+ * window each, but for a fraction of 0, which holds out none. `name` and `val_name` are for messages. */
+struct tt_corpus_split {
+    int first_val;
+    double fraction;
+    uint64_t seed;
+    const char *name, *val_name;
+};
+tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how);
+
+tt_status tt_corpus_sample(const struct tt_corpus *c, enum tt_split split, uint64_t position, int32_t *out);
+
+#endif

@@ -1,0 +1,335 @@
+/* Training byte-pair encoding: join the most frequent pair of neighbours everywhere, again and again.
+ *
+ * Each different piece of the text is kept once, with how often it occurs. How often each pair occurs, and in which
+ * pieces, is kept up to date, so a merge touches only the pieces it changes; a heap finds the most frequent pair. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/tokenizers/tokenizer_kinds.h"
+
+struct piece {
+    int64_t count; /* how often it occurs in the text */
+    int64_t first; /* its tokens are tokens[first .. first+n-1] */
+    int32_t n;
+    int32_t seen_by; /* the last merge that looked at it */
+};
+
+struct pair {
+    struct tt_merge key;
+    int64_t count;
+    int32_t *pieces; /* those it was in when it appeared; it may have left some since */
+    int32_t n, cap;
+};
+
+struct waiting { /* in the heap; out of date when count is not that of the pair any more */
+    int64_t count;
+    struct tt_merge key;
+    int32_t pair;
+};
+
+struct trainer {
+    const char *text;
+    struct piece *pieces;
+    int32_t piece_count, piece_cap;
+    int32_t *tokens;
+    struct pair *pairs;
+    int32_t pair_count, pair_cap;
+    int32_t *slots; /* hash table of the pairs: number + 1, 0 = free */
+    uint64_t mask;
+    struct waiting *heap;
+    int64_t heap_count, heap_cap;
+    struct tt_merge *merges;
+};
+
+static tt_status no_memory(void)
+{
+    return tt_fail(TT_FAILED, "not enough memory to train the tokenizer; use less text");
+}
+
+static void *grow(void *array, int64_t *cap, size_t element)
+{
+    int64_t more = *cap ? 2 * *cap : 1024;
+    void *larger = realloc(array, (size_t)more * element);
+    if (larger) *cap = more;
+    return larger;
+}
+
+/* Like grow, for what is numbered with 32 bits. */
+static void *grow32(void *array, int32_t *cap, size_t element)
+{
+    int64_t wide = *cap;
+    void *larger = *cap < INT32_MAX / 2 ? grow(array, &wide, element) : NULL;
+    if (larger) *cap = (int32_t)wide;
+    return larger;
+}
+
+/* ---- the different pieces of the text ---- */
+static uint64_t hash_bytes(const char *s, int n)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 0x100000001b3u;
+    return h ^ h >> 29;
+}
+
+/* Until the tokens are laid out, `first` is where the piece stands in the text. */
+static uint64_t piece_slot(const struct trainer *t, const int32_t *table, uint64_t mask, const char *s, int n)
+{
+    uint64_t i = hash_bytes(s, n) & mask;
+    for (; table[i]; i = (i + 1) & mask) {
+        const struct piece *p = &t->pieces[table[i] - 1];
+        if (p->n == n && !memcmp(t->text + p->first, s, (size_t)n)) break;
+    }
+    return i;
+}
+
+static tt_status rehash_pieces(const struct trainer *t, int32_t **table, uint64_t *mask)
+{
+    uint64_t slots = *table ? 2 * (*mask + 1) : 1 << 16;
+    int32_t *larger = calloc(slots, sizeof *larger);
+    if (!larger) return no_memory();
+    for (int32_t i = 0; i < t->piece_count; i++)
+        larger[piece_slot(t, larger, slots - 1, t->text + t->pieces[i].first, t->pieces[i].n)] = i + 1;
+    free(*table);
+    *table = larger;
+    *mask = slots - 1;
+    return TT_OK;
+}
+
+static tt_status add_piece(struct trainer *t, int64_t at, int n)
+{
+    if (t->piece_count == t->piece_cap) {
+        struct piece *more = grow32(t->pieces, &t->piece_cap, sizeof *more);
+        if (!more) return no_memory();
+        t->pieces = more;
+    }
+    t->pieces[t->piece_count++] = (struct piece){.first = at, .n = n};
+    return TT_OK;
+}
+
+static tt_status count_pieces(struct trainer *t, int64_t n)
+{
+    int32_t *table = NULL;
+    uint64_t mask = 0;
+    tt_status st = TT_OK;
+    for (int64_t at = 0; at < n && !st;) {
+        if (!table || (uint64_t)t->piece_count * 2 > mask) TT_GOTO(st, done, rehash_pieces(t, &table, &mask));
+        int length = tt_bpe_piece(t->text + at, n - at);
+        uint64_t slot = piece_slot(t, table, mask, t->text + at, length);
+        if (!table[slot]) {
+            TT_GOTO(st, done, add_piece(t, at, length));
+            table[slot] = t->piece_count;
+        }
+        t->pieces[table[slot] - 1].count++;
+        at += length;
+    }
+done:
+    free(table);
+    return st;
+}
+
+static tt_status lay_out_tokens(struct trainer *t)
+{
+    int64_t total = 0;
+    for (int32_t i = 0; i < t->piece_count; i++) total += t->pieces[i].n;
+    t->tokens = malloc(((size_t)total + 1) * sizeof *t->tokens);
+    if (!t->tokens) return no_memory();
+    total = 0;
+    for (int32_t i = 0; i < t->piece_count; i++) {
+        struct piece *p = &t->pieces[i];
+        for (int k = 0; k < p->n; k++) t->tokens[total + k] = (unsigned char)t->text[p->first + k];
+        p->first = total;
+        p->seen_by = -1;
+        total += p->n;
+    }
+    return TT_OK;
+}
+
+/* ---- how often each pair occurs ---- */
+static uint64_t pair_slot(const struct trainer *t, struct tt_merge key)
+{
+    uint64_t h = ((uint64_t)(uint32_t)key.left << 32 | (uint32_t)key.right) * 0x9e3779b97f4a7c15u;
+    uint64_t i = (h ^ h >> 32) & t->mask;
+    for (; t->slots[i]; i = (i + 1) & t->mask) {
+        struct tt_merge known = t->pairs[t->slots[i] - 1].key;
+        if (known.left == key.left && known.right == key.right) break;
+    }
+    return i;
+}
+
+static tt_status rehash_pairs(struct trainer *t)
+{
+    uint64_t slots = t->slots ? 2 * (t->mask + 1) : 1 << 16;
+    free(t->slots);
+    t->slots = calloc(slots, sizeof *t->slots);
+    if (!t->slots) return no_memory();
+    t->mask = slots - 1;
+    for (int32_t i = 0; i < t->pair_count; i++) t->slots[pair_slot(t, t->pairs[i].key)] = i + 1;
+    return TT_OK;
+}
+
+static tt_status find_pair(struct trainer *t, struct tt_merge key, struct pair **out)
+{
+    if (!t->slots || (uint64_t)t->pair_count * 2 > t->mask) TT_TRY(rehash_pairs(t));
+    uint64_t slot = pair_slot(t, key);
+    if (!t->slots[slot]) {
+        if (t->pair_count == t->pair_cap) {
+            struct pair *more = grow32(t->pairs, &t->pair_cap, sizeof *more);
+            if (!more) return no_memory();
+            t->pairs = more;
+        }
+        t->pairs[t->pair_count] = (struct pair){.key = key};
+        t->slots[slot] = ++t->pair_count;
+    }
+    *out = &t->pairs[t->slots[slot] - 1];
+    return TT_OK;
+}
+
+/* Counts the pairs of a piece (sign +1) or takes them back (-1). Pairs that contain `fresh` learn where they are; -1
+ * means all of them. */
+static tt_status count_pairs(struct trainer *t, int32_t piece, int sign, int32_t fresh)
+{
+    const struct piece *p = &t->pieces[piece];
+    const int32_t *token = t->tokens + p->first;
+    for (int i = 0; i + 1 < p->n; i++) {
+        struct pair *pair = NULL;
+        TT_TRY(find_pair(t, (struct tt_merge){token[i], token[i + 1]}, &pair));
+        pair->count += sign * p->count;
+        bool learns = sign > 0 && (fresh < 0 || token[i] == fresh || token[i + 1] == fresh);
+        if (!learns || (pair->n && pair->pieces[pair->n - 1] == piece)) continue;
+        if (pair->n == pair->cap) {
+            int64_t cap = pair->cap ? 2 * (int64_t)pair->cap : 4;
+            int32_t *more = cap < INT32_MAX ? realloc(pair->pieces, (size_t)cap * sizeof *more) : NULL;
+            if (!more) return no_memory();
+            pair->pieces = more;
+            pair->cap = (int32_t)cap;
+        }
+        pair->pieces[pair->n++] = piece;
+    }
+    return TT_OK;
+}
+
+/* ---- the heap: most frequent first, then the smaller tokens, so that training is the same everywhere ---- */
+static bool before(const struct waiting *a, const struct waiting *b)
+{
+    if (a->count != b->count) return a->count > b->count;
+    if (a->key.left != b->key.left) return a->key.left < b->key.left;
+    return a->key.right < b->key.right;
+}
+
+static tt_status heap_push(struct trainer *t, int32_t pair)
+{
+    if (t->heap_count == t->heap_cap) {
+        struct waiting *more = grow(t->heap, &t->heap_cap, sizeof *more);
+        if (!more) return no_memory();
+        t->heap = more;
+    }
+    struct waiting w = {t->pairs[pair].count, t->pairs[pair].key, pair};
+    int64_t i = t->heap_count++;
+    for (; i && before(&w, &t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
+    t->heap[i] = w;
+    return TT_OK;
+}
+
+static struct waiting heap_pop(struct trainer *t)
+{
+    struct waiting top = t->heap[0], last = t->heap[--t->heap_count];
+    int64_t i = 0, child;
+    for (; (child = 2 * i + 1) < t->heap_count; i = child) {
+        if (child + 1 < t->heap_count && before(&t->heap[child + 1], &t->heap[child])) child++;
+        if (!before(&t->heap[child], &last)) break;
+        t->heap[i] = t->heap[child];
+    }
+    t->heap[i] = last;
+    return top;
+}
+
+/* The most frequent pair, or -1. One that has become rarer goes back with its new count; one with too small a count has
+ * been overtaken by a later entry of the same pair. */
+static tt_status most_frequent(struct trainer *t, int32_t *out)
+{
+    *out = -1;
+    while (t->heap_count) {
+        struct waiting w = heap_pop(t);
+        int64_t count = t->pairs[w.pair].count;
+        if (count == w.count && count > 0) {
+            *out = w.pair;
+            return TT_OK;
+        }
+        if (count > 0 && count < w.count) TT_TRY(heap_push(t, w.pair));
+    }
+    return TT_OK;
+}
+
+/* ---- merging ---- */
+static void join_in_piece(struct trainer *t, struct piece *p, struct tt_merge m, int32_t joined)
+{
+    int32_t *token = t->tokens + p->first, kept = 0;
+    for (int i = 0; i < p->n; i++) {
+        bool here = i + 1 < p->n && token[i] == m.left && token[i + 1] == m.right;
+        token[kept++] = here ? joined : token[i];
+        i += here;
+    }
+    p->n = kept;
+}
+
+static tt_status merge_pair(struct trainer *t, int32_t pair, int32_t joined)
+{
+    struct tt_merge key = t->pairs[pair].key;
+    int32_t *where = t->pairs[pair].pieces, n = t->pairs[pair].n, known = t->pair_count;
+    t->pairs[pair].pieces = NULL; /* its count falls to 0 below: it is never looked at again */
+    t->pairs[pair].n = t->pairs[pair].cap = 0;
+    tt_status st = TT_OK;
+    for (int32_t i = 0; i < n && !st; i++) {
+        struct piece *p = &t->pieces[where[i]];
+        if (p->seen_by == joined) continue;
+        p->seen_by = joined;
+        st = count_pairs(t, where[i], -1, joined);
+        join_in_piece(t, p, key, joined);
+        if (!st) st = count_pairs(t, where[i], +1, joined);
+    }
+    for (int32_t i = known; i < t->pair_count && !st; i++) st = heap_push(t, i);
+    free(where);
+    return st;
+}
+
+static tt_status train(struct trainer *t, int64_t n, int64_t wanted, void (*progress)(int64_t, int64_t, void *),
+                       void *arg, int64_t *made)
+{
+    TT_TRY(count_pieces(t, n));
+    TT_TRY(lay_out_tokens(t));
+    for (int32_t i = 0; i < t->piece_count; i++) TT_TRY(count_pairs(t, i, +1, -1));
+    for (int32_t i = 0; i < t->pair_count; i++) TT_TRY(heap_push(t, i));
+    for (*made = 0; *made < wanted; ++*made) {
+        int32_t pair;
+        TT_TRY(most_frequent(t, &pair));
+        if (pair < 0) break;
+        t->merges[*made] = t->pairs[pair].key;
+        TT_TRY(merge_pair(t, pair, (int32_t)(256 + *made)));
+        if (progress) progress(*made + 1, wanted, arg);
+    }
+    return TT_OK;
+}
+
+tt_status tt_tokenizer_train(const char *text, int64_t n, int64_t vocab_size,
+                             void (*progress)(int64_t done, int64_t total, void *), void *arg,
+                             struct tt_tokenizer **out)
+{
+    if (vocab_size < 256 || vocab_size > TT_TOKENIZER_MOST)
+        return tt_fail(TT_USAGE,
+                       "byte-pair encoding has 256 to %d tokens (a byte each, then the merges), not %lld; change "
+                       "--vocab-size",
+                       TT_TOKENIZER_MOST, (long long)vocab_size);
+    struct trainer t = {.text = text};
+    int64_t made = 0;
+    t.merges = malloc((size_t)(vocab_size - 255) * sizeof *t.merges);
+    tt_status st = t.merges ? train(&t, n, vocab_size - 256, progress, arg, &made) : no_memory();
+    if (!st) st = tt_tokenizer_from_merges(t.merges, made, out);
+    for (int32_t i = 0; i < t.pair_count; i++) free(t.pairs[i].pieces);
+    free(t.pieces);
+    free(t.tokens);
+    free(t.pairs);
+    free(t.slots);
+    free(t.heap);
+    free(t.merges);
+    return st;
+}

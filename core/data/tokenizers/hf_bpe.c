@@ -1,0 +1,211 @@
+/* Encoding with a byte-level BPE: added tokens first, then pieces, then merges in the order of their ranks. */
+#include "core/data/tokenizers/hf_bpe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct symbol { /* of a piece: a list, from which merges take elements */
+    int32_t token;
+    int64_t before, after; /* -1: none */
+};
+
+struct chance {
+    int32_t rank;
+    int64_t at; /* the left one of the two */
+};
+
+struct encoder {
+    const struct tt_hf_bpe *b;
+    struct symbol *symbols;
+    struct chance *heap;
+    int64_t room, waiting; /* symbols there is room for; chances in the heap */
+    int32_t *tokens;
+    int64_t *count;
+};
+
+/* ---- merges ---- */
+
+struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int32_t right)
+{
+    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u, i = (h ^ h >> 32) & b->mask;
+    while (b->slots[i].token >= 0 && (b->slots[i].left != left || b->slots[i].right != right)) i = (i + 1) & b->mask;
+    return &b->slots[i];
+}
+
+static bool sooner(struct chance a, struct chance b) { return a.rank != b.rank ? a.rank < b.rank : a.at < b.at; }
+
+static void push(struct encoder *e, struct chance c)
+{
+    int64_t i = e->waiting++;
+    for (; i > 0 && sooner(c, e->heap[(i - 1) / 2]); i = (i - 1) / 2) e->heap[i] = e->heap[(i - 1) / 2];
+    e->heap[i] = c;
+}
+
+static struct chance pop(struct encoder *e)
+{
+    struct chance top = e->heap[0], last = e->heap[--e->waiting];
+    int64_t i = 0;
+    for (int64_t child; (child = 2 * i + 1) < e->waiting; i = child) {
+        if (child + 1 < e->waiting && sooner(e->heap[child + 1], e->heap[child])) child++;
+        if (!sooner(e->heap[child], last)) break;
+        e->heap[i] = e->heap[child];
+    }
+    e->heap[i] = last;
+    return top;
+}
+
+static const struct tt_hf_merge *merge_at(const struct encoder *e, int64_t at)
+{
+    const struct symbol *s = at >= 0 ? &e->symbols[at] : NULL;
+    if (!s || s->token < 0 || s->after < 0) return NULL;
+    const struct tt_hf_merge *m = tt_hf_bpe_slot(e->b, s->token, e->symbols[s->after].token);
+    return m->token >= 0 ? m : NULL;
+}
+
+static void hope(struct encoder *e, int64_t at)
+{
+    const struct tt_hf_merge *m = merge_at(e, at);
+    if (m) push(e, (struct chance){m->rank, at});
+}
+
+/* What was merged meanwhile left chances behind that are none. */
+static void join_all(struct encoder *e)
+{
+    while (e->waiting) {
+        struct chance c = pop(e);
+        const struct tt_hf_merge *m = merge_at(e, c.at);
+        if (!m || m->rank != c.rank) continue;
+        struct symbol *left = &e->symbols[c.at], *right = &e->symbols[left->after];
+        left->token = m->token;
+        right->token = -1;
+        left->after = right->after;
+        if (left->after >= 0) e->symbols[left->after].before = c.at;
+        hope(e, left->before);
+        hope(e, c.at);
+    }
+}
+
+/* ---- pieces ---- */
+
+int tt_hf_bpe_compare(const char *a, int64_t n, const char *b, int64_t m)
+{
+    int order = memcmp(a, b, (size_t)(n < m ? n : m));
+    return order ? order : (n > m) - (n < m);
+}
+
+static int32_t whole(const struct tt_hf_bpe *b, const char *piece, int64_t n)
+{
+    int64_t low = 0, high = b->sorted_count;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        int32_t token = b->sorted[middle];
+        int order = tt_hf_bpe_compare(piece, n, b->bytes[token], b->length[token]);
+        if (!order) return token;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+/* A merge takes one chance and gives at most two, and there are fewer merges than symbols. */
+static tt_status make_room(struct encoder *e, int64_t n)
+{
+    if (n <= e->room) return TT_OK;
+    free(e->symbols);
+    free(e->heap);
+    e->room = n < 64 ? 64 : n;
+    e->symbols = malloc((size_t)e->room * sizeof *e->symbols);
+    e->heap = malloc((size_t)e->room * 3 * sizeof *e->heap);
+    if (e->symbols && e->heap) return TT_OK;
+    e->room = 0;
+    return tt_fail(TT_FAILED, "not enough memory for a word of %lld bytes", (long long)n);
+}
+
+static tt_status encode_piece(struct encoder *e, const char *piece, int64_t n)
+{
+    int32_t known = e->b->whole_first ? whole(e->b, piece, n) : -1;
+    if (known >= 0) {
+        e->tokens[(*e->count)++] = known;
+        return TT_OK;
+    }
+    TT_TRY(make_room(e, n));
+    for (int64_t i = 0; i < n; i++) {
+        int32_t token = e->b->byte_token[(unsigned char)piece[i]];
+        if (token < 0)
+            return tt_fail(TT_USAGE, "the tokenizer has no token for the byte 0x%02x, which is in the text",
+                           (unsigned char)piece[i]);
+        e->symbols[i] = (struct symbol){token, i - 1, i + 1 < n ? i + 1 : -1};
+    }
+    e->waiting = 0;
+    for (int64_t i = 0; i + 1 < n; i++) hope(e, i);
+    join_all(e);
+    for (int64_t i = 0; i >= 0; i = e->symbols[i].after) e->tokens[(*e->count)++] = e->symbols[i].token;
+    return TT_OK;
+}
+
+static tt_status encode_plain(struct encoder *e, const char *text, int64_t n)
+{
+    for (int64_t at = 0, end; at < n; at = end) {
+        end = at + tt_hf_stretch(&e->b->cut, text + at, n - at);
+        for (int64_t length; at < end; at += length) {
+            length = tt_hf_piece(&e->b->cut, text + at, end - at);
+            TT_TRY(encode_piece(e, text + at, length));
+        }
+    }
+    return TT_OK;
+}
+
+/* ---- added tokens ---- */
+
+/* The longest of them that stands here; -1: none. */
+static int32_t added_at(const struct tt_hf_bpe *b, bool late, const char *text, int64_t n)
+{
+    int32_t best = -1;
+    for (int i = 0; i < b->added_count; i++) {
+        int32_t token = b->added[i].token, length = b->length[token];
+        bool here = b->added[i].late == late && length <= n && !memcmp(b->bytes[token], text, (size_t)length);
+        if (here && (best < 0 || length > b->length[best])) best = token;
+    }
+    return best;
+}
+
+static tt_status encode_around(struct encoder *e, const char *text, int64_t n, bool late)
+{
+    int64_t from = 0;
+    for (int64_t at = 0; at <= n; at++) {
+        bool perhaps = at < n && e->b->begins[(unsigned char)text[at]];
+        int32_t token = perhaps ? added_at(e->b, late, text + at, n - at) : -1;
+        if (token < 0 && at < n) continue;
+        if (at > from)
+            TT_TRY(late ? encode_plain(e, text + from, at - from) : encode_around(e, text + from, at - from, true));
+        if (token < 0) break;
+        e->tokens[(*e->count)++] = token;
+        from = at + e->b->length[token];
+        at = from - 1;
+    }
+    return TT_OK;
+}
+
+tt_status tt_hf_bpe_encode(const struct tt_hf_bpe *b, const char *text, int64_t n, int32_t *tokens, int64_t *count)
+{
+    struct encoder e = {.b = b, .tokens = tokens, .count = count};
+    tt_status st = encode_around(&e, text, n, false);
+    free(e.symbols);
+    free(e.heap);
+    return st;
+}
+
+void tt_hf_bpe_free(struct tt_hf_bpe *b)
+{
+    if (!b) return;
+    for (int64_t i = 0; b->bytes && i < b->size; i++) free(b->bytes[i]);
+    free(b->bytes);
+    free(b->length);
+    free(b->sorted);
+    free(b->slots);
+    free(b->added);
+    free(b->source);
+    free(b);
+}

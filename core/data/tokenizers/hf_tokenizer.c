@@ -1,0 +1,146 @@
+/* How the four kinds are said in a tokenizer.json.
+ *
+ * bytes, bpe   a BPE model over characters that stand for bytes (GPT-2's alphabet). The text is turned into them first
+ *              and cut into pieces after, so that the pattern counts bytes, as tt_bpe_piece does.
+ * chars        a list of words, after a cut between all characters
+ * words        a list of words, after a cut at spaces and before marks at the end of a word */
+#include "core/data/tokenizers/hf_tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/tokenizers/hf_bpe.h"
+#include "core/data/tokenizers/hf_pieces.h"
+
+/* ---- back to text ---- */
+
+static void put_decoder(struct tt_json_writer *w, enum tt_tokenizer_kind kind)
+{
+    if (kind == TT_BYTES || kind == TT_BPE) {
+        tt_hf_put_byte_level(w, "decoder");
+        return;
+    }
+    tt_json_begin(w, "decoder", '{');
+    tt_json_put_string(w, "type", kind == TT_CHARS ? "Fuse" : "WordPiece");
+    if (kind == TT_WORDS) { /* its clean-up is what joins marks to the word before */
+        tt_json_put_string(w, "prefix", "##");
+        tt_json_put_bool(w, "cleanup", true);
+    }
+    tt_json_end(w, '}');
+}
+
+/* ---- the vocabulary ---- */
+
+static void spell(const struct tt_tokenizer *t, int32_t token, struct tt_text *out)
+{
+    struct tt_text bytes = {0};
+    tt_tokenizer_decode(t, &token, 1, &bytes);
+    if (t->kind == TT_BYTES || t->kind == TT_BPE)
+        for (size_t i = 0; i < bytes.n; i++) tt_hf_put_byte(out, (unsigned char)bytes.s[i]);
+    else
+        tt_text_add(out, bytes.s ? bytes.s : "", bytes.n);
+    out->failed |= bytes.failed;
+    tt_text_free(&bytes);
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* There, a spelling is one token. */
+static tt_status check_spellings(char *const *spelling, int64_t n)
+{
+    char **sorted = malloc((size_t)n * sizeof *sorted);
+    if (!sorted) return tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    memcpy(sorted, spelling, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, by_text);
+    tt_status st = TT_OK;
+    for (int64_t i = 1; i < n && !st; i++)
+        if (!strcmp(sorted[i - 1], sorted[i]))
+            st = tt_fail(TT_UNSUPPORTED, "two of its tokens are both spelled \"%s\", which a tokenizer.json cannot say",
+                         sorted[i]);
+    free(sorted);
+    return st;
+}
+
+static tt_status check_words(const struct tt_tokenizer *t)
+{
+    for (int64_t i = 0; t->kind == TT_WORDS && i < t->size; i++) {
+        size_t n = strlen(t->words[i]);
+        if (n > 1 && strchr(".?,", t->words[i][n - 1]))
+            return tt_fail(TT_UNSUPPORTED, "its word \"%s\" ends in a mark, which a tokenizer.json would cut off",
+                           t->words[i]);
+    }
+    return TT_OK;
+}
+
+static void put_model(struct tt_json_writer *w, const struct tt_tokenizer *t, char *const *spelling)
+{
+    bool bpe = t->kind == TT_BYTES || t->kind == TT_BPE;
+    tt_json_begin(w, "model", '{');
+    tt_json_put_string(w, "type", bpe ? "BPE" : "WordLevel");
+    if (bpe) {
+        tt_json_put_null(w, "dropout");
+        tt_json_put_null(w, "unk_token");
+        tt_json_put_null(w, "continuing_subword_prefix");
+        tt_json_put_null(w, "end_of_word_suffix");
+        tt_json_put_bool(w, "fuse_unk", false);
+        tt_json_put_bool(w, "byte_fallback", false);
+        tt_json_put_bool(w, "ignore_merges", false);
+    }
+    tt_json_begin(w, "vocab", '{');
+    for (int64_t i = 0; i < t->size; i++) tt_json_put_int(w, spelling[i], i);
+    tt_json_end(w, '}');
+    if (bpe) {
+        tt_json_begin(w, "merges", '[');
+        for (int64_t i = 0; t->kind == TT_BPE && i < t->size - 256; i++) {
+            struct tt_text pair = {0};
+            tt_text_printf(&pair, "%s %s", spelling[t->merges[i].left], spelling[t->merges[i].right]);
+            tt_json_put_string(w, NULL, pair.s ? pair.s : "");
+            w->text.failed |= pair.failed;
+            tt_text_free(&pair);
+        }
+        tt_json_end(w, ']');
+    } else {
+        tt_json_put_string(w, "unk_token",
+                           "<unk>"); /* no such token: an unknown word is an error there as it is here */
+    }
+    tt_json_end(w, '}');
+}
+
+static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, char *const *spelling)
+{
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "version", "1.0");
+    tt_json_put_null(w, "truncation");
+    tt_json_put_null(w, "padding");
+    tt_json_begin(w, "added_tokens", '[');
+    tt_json_end(w, ']');
+    tt_json_put_null(w, "normalizer");
+    tt_hf_put_pre_tokenizer(w, "pre_tokenizer", t->kind);
+    tt_json_put_null(w, "post_processor");
+    put_decoder(w, t->kind);
+    put_model(w, t, spelling);
+    tt_json_end(w, '}');
+}
+
+tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w)
+{
+    if (t->kind == TT_BYTE_LEVEL) { /* as it came */
+        tt_text_puts(&w->text, t->hf->source);
+        return tt_text_status(&w->text);
+    }
+    TT_TRY(check_words(t));
+    char **spelling = calloc((size_t)t->size, sizeof *spelling);
+    tt_status st = spelling ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    for (int64_t i = 0; i < t->size && !st; i++) {
+        struct tt_text text = {0};
+        spell(t, (int32_t)i, &text);
+        spelling[i] = text.s;
+        st = tt_text_status(&text);
+        if (!st && strlen(text.s) != text.n) st = tt_fail(TT_UNSUPPORTED, "token %lld is a byte 0", (long long)i);
+    }
+    if (!st) st = check_spellings(spelling, t->size);
+    if (!st) put_all(w, t, spelling);
+    for (int64_t i = 0; spelling && i < t->size; i++) free(spelling[i]);
+    free(spelling);
+    return st ? st : tt_text_status(&w->text);
+}

@@ -1,0 +1,331 @@
+/* The kinds of tokenizers: made, asked, encoding and decoding. */
+#include "core/data/tokenizers/tokenizer.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/tokenizers/hf_bpe.h"
+#include "core/data/tokenizers/tokenizer_kinds.h"
+#include "core/base/utf8.h"
+
+static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the tokenizer"); }
+
+static tt_status new_tokenizer(enum tt_tokenizer_kind kind, int64_t size, struct tt_tokenizer **out)
+{
+    if (size < 1 || size > TT_TOKENIZER_MOST)
+        return tt_fail(TT_USAGE, "a tokenizer has 1 to %d tokens, not %lld", TT_TOKENIZER_MOST, (long long)size);
+    struct tt_tokenizer *t = calloc(1, sizeof *t);
+    if (!t) return no_memory();
+    t->kind = kind;
+    t->size = size;
+    *out = t;
+    return TT_OK;
+}
+
+void tt_tokenizer_free(struct tt_tokenizer *t)
+{
+    if (!t) return;
+    for (int64_t i = 0; t->words && i < t->size; i++) free(t->words[i]);
+    free(t->words);
+    free(t->sorted);
+    free(t->points);
+    free(t->merges);
+    free(t->pairs.slots);
+    tt_hf_bpe_free(t->hf);
+    free(t);
+}
+
+const char *tt_tokenizer_kind(const struct tt_tokenizer *t)
+{
+    return (const char *[]){"bytes", "words", "chars", "bpe", "byte-level"}[t->kind];
+}
+
+int64_t tt_tokenizer_size(const struct tt_tokenizer *t) { return t->size; }
+
+tt_status tt_tokenizer_bytes(struct tt_tokenizer **out) { return new_tokenizer(TT_BYTES, 256, out); }
+
+/* ---- UTF-8 ---- */
+
+static tt_status not_utf8(const char *text, int64_t at)
+{
+    return tt_fail(TT_USAGE,
+                   "byte 0x%02x at offset %lld is not UTF-8; convert the text to UTF-8, or use the bytes tokenizer",
+                   (unsigned char)text[at], (long long)at);
+}
+
+/* ---- words ---- */
+struct named {
+    const char *word;
+    int32_t token;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->word, ((const struct named *)b)->word);
+}
+
+static tt_status check_word(const char *word, int i)
+{
+    int64_t n = (int64_t)strlen(word);
+    bool ok = n > 0;
+    uint32_t point;
+    for (int64_t at = 0; ok && at < n;) {
+        at += tt_utf8_decode(word + at, (size_t)(n - at), &point);
+        ok = tt_utf8_is_character(point) && point > ' ' && point != 0x7f;
+    }
+    if (ok) return TT_OK;
+    return tt_fail(TT_FAILED, "word %d of the tokenizer is empty, has a space in it, or is not UTF-8", i);
+}
+
+static tt_status sort_words(struct tt_tokenizer *t)
+{
+    struct named *names = calloc((size_t)t->size, sizeof *names);
+    if (!names) return no_memory();
+    tt_status st = TT_OK;
+    for (int32_t i = 0; i < t->size; i++) names[i] = (struct named){t->words[i], i};
+    qsort(names, (size_t)t->size, sizeof *names, by_name);
+    for (int64_t i = 0; i < t->size && !st; i++) {
+        t->sorted[i] = names[i].token;
+        if (i && !by_name(&names[i - 1], &names[i]))
+            st = tt_fail(TT_FAILED, "the word \"%.60s\" is in the tokenizer twice", names[i].word);
+    }
+    free(names);
+    return st;
+}
+
+static tt_status fill_words(struct tt_tokenizer *t, const char *const *words)
+{
+    t->words = calloc((size_t)t->size, sizeof *t->words);
+    t->sorted = calloc((size_t)t->size, sizeof *t->sorted);
+    if (!t->words || !t->sorted) return no_memory();
+    for (int i = 0; i < t->size; i++) {
+        TT_TRY(check_word(words[i], i));
+        t->words[i] = strdup(words[i]);
+        if (!t->words[i]) return no_memory();
+    }
+    return sort_words(t);
+}
+
+tt_status tt_tokenizer_words(const char *const *words, int n, struct tt_tokenizer **out)
+{
+    struct tt_tokenizer *t = NULL;
+    TT_TRY(new_tokenizer(TT_WORDS, n, &t));
+    tt_status st = fill_words(t, words);
+    if (st)
+        tt_tokenizer_free(t);
+    else
+        *out = t;
+    return st;
+}
+
+static int32_t find_word(const struct tt_tokenizer *t, const char *word, int64_t n)
+{
+    for (int64_t low = 0, high = t->size; low < high;) {
+        int64_t middle = (low + high) / 2;
+        const char *known = t->words[t->sorted[middle]];
+        int order = strncmp(known, word, (size_t)n);
+        if (!order && known[n]) order = 1;
+        if (!order) return t->sorted[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+static bool is_mark(const char *s, int64_t n) { return n == 1 && strchr(".?,", *s); }
+
+static tt_status unknown_word(const char *word, int64_t n, int64_t at)
+{
+    char shown[41];
+    int length = n < 40 ? (int)n : 40;
+    for (int i = 0; i < length; i++) shown[i] = iscntrl((unsigned char)word[i]) ? '?' : word[i];
+    shown[length] = 0;
+    return tt_fail(TT_USAGE, "the tokenizer does not know the word \"%s\" at byte %lld; use only its words", shown,
+                   (long long)at);
+}
+
+/* A word, or a word with marks (. ? ,) written close to it, as decode writes them. */
+static tt_status encode_word(const struct tt_tokenizer *t, const char *text, int64_t at, int64_t n, int32_t *tokens,
+                             int64_t *count)
+{
+    int64_t bare = n;
+    int32_t token = find_word(t, text + at, n);
+    if (token < 0)
+        while (bare > 0 && strchr(".?,", text[at + bare - 1])) bare--;
+    if (bare && bare < n) token = find_word(t, text + at, bare);
+    if (bare && token < 0) return unknown_word(text + at, n, at);
+    if (bare) tokens[(*count)++] = token;
+    for (int64_t i = at + bare; i < at + n; i++) {
+        token = find_word(t, text + i, 1);
+        if (token < 0) return unknown_word(text + i, 1, i);
+        tokens[(*count)++] = token;
+    }
+    return TT_OK;
+}
+
+static tt_status encode_words(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t *tokens,
+                              int64_t *count)
+{
+    for (int64_t at = 0; at < n;) {
+        int64_t end = at;
+        while (end < n && !isspace((unsigned char)text[end])) {
+            if (!text[end]) return unknown_word(text + end, 1, end); /* words end with a 0, so none can contain one */
+            end++;
+        }
+        if (end > at) TT_TRY(encode_word(t, text, at, end - at, tokens, count));
+        at = end + 1;
+    }
+    return TT_OK;
+}
+
+static void decode_word(const char *word, struct tt_text *out)
+{
+    bool follows = out->n && !isspace((unsigned char)out->s[out->n - 1]);
+    if (follows && !is_mark(word, (int64_t)strlen(word))) tt_text_puts(out, " ");
+    tt_text_puts(out, word);
+}
+
+/* ---- characters ---- */
+tt_status tt_tokenizer_from_points(const uint32_t *points, int64_t n, struct tt_tokenizer **out)
+{
+    struct tt_tokenizer *t = NULL;
+    TT_TRY(new_tokenizer(TT_CHARS, n, &t));
+    t->points = malloc((size_t)n * sizeof *points);
+    if (!t->points) {
+        tt_tokenizer_free(t);
+        return no_memory();
+    }
+    memcpy(t->points, points, (size_t)n * sizeof *points);
+    *out = t;
+    return TT_OK;
+}
+
+tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **out)
+{
+    enum { POINTS = 0x110000 };
+    if (n < 1) return tt_fail(TT_USAGE, "a tokenizer of characters needs some text to take them from");
+    bool *seen = calloc(POINTS, sizeof *seen);
+    uint32_t *points = calloc(POINTS, sizeof *points), point;
+    tt_status st = seen && points ? TT_OK : no_memory();
+    for (int64_t at = 0, step; at < n && !st; at += step) {
+        step = tt_utf8_decode(text + at, (size_t)(n - at), &point);
+        if (tt_utf8_is_character(point))
+            seen[point] = true;
+        else
+            st = not_utf8(text, at);
+    }
+    int64_t count = 0;
+    for (uint32_t c = 0; c < POINTS && !st; c++)
+        if (seen[c]) points[count++] = c;
+    if (!st) st = tt_tokenizer_from_points(points, count, out);
+    free(seen);
+    free(points);
+    return st;
+}
+
+static int32_t find_point(const struct tt_tokenizer *t, uint32_t point)
+{
+    int64_t low = 0, high = t->size;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (t->points[middle] < point)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->size && t->points[low] == point ? (int32_t)low : -1;
+}
+
+static tt_status encode_chars(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t *tokens,
+                              int64_t *count)
+{
+    uint32_t point;
+    for (int64_t at = 0, step; at < n; at += step) {
+        step = tt_utf8_decode(text + at, (size_t)(n - at), &point);
+        if (!tt_utf8_is_character(point)) return not_utf8(text, at);
+        int32_t token = find_point(t, point);
+        if (token < 0)
+            return tt_fail(TT_USAGE, "the character U+%04X at byte %lld is not one of the %lld the tokenizer knows",
+                           (unsigned)point, (long long)at, (long long)t->size);
+        tokens[(*count)++] = token;
+    }
+    return TT_OK;
+}
+
+/* ---- every kind ---- */
+static tt_status encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t *tokens, int64_t *count)
+{
+    switch (t->kind) {
+    case TT_WORDS:
+        return encode_words(t, text, n, tokens, count);
+    case TT_CHARS:
+        return encode_chars(t, text, n, tokens, count);
+    case TT_BYTES:
+        for (int64_t i = 0; i < n; i++) tokens[i] = (unsigned char)text[i];
+        *count = n;
+        return TT_OK;
+    case TT_BYTE_LEVEL:
+        return tt_hf_bpe_encode(t->hf, text, n, tokens, count);
+    case TT_BPE:
+        for (int64_t at = 0; at < n;) {
+            int piece = tt_bpe_piece(text + at, n - at);
+            *count += tt_bpe_encode_piece(t, text + at, piece, tokens + *count);
+            at += piece;
+        }
+    }
+    return TT_OK;
+}
+
+tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,
+                              int64_t *count)
+{
+    *count = 0;
+    *tokens = malloc(((size_t)n + 1) * sizeof **tokens); /* no kind makes more tokens than there are bytes */
+    if (!*tokens) return tt_fail(TT_FAILED, "not enough memory to tokenise %lld bytes", (long long)n);
+    tt_status st = encode(t, text, n, *tokens, count);
+    if (st) {
+        free(*tokens);
+        *tokens = NULL;
+        *count = 0;
+        return st;
+    }
+    int32_t *less = realloc(*tokens, ((size_t)*count + 1) * sizeof *less);
+    if (less) *tokens = less;
+    return TT_OK;
+}
+
+void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, int64_t n, struct tt_text *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (tokens[i] < 0 || tokens[i] >= t->size)
+            tt_utf8_put(out, 0xfffd);
+        else if (t->kind == TT_BYTES)
+            tt_text_add(out, &(char){(char)tokens[i]}, 1);
+        else if (t->kind == TT_WORDS)
+            decode_word(t->words[tokens[i]], out);
+        else if (t->kind == TT_CHARS)
+            tt_utf8_put(out, t->points[tokens[i]]);
+        else if (t->kind == TT_BYTE_LEVEL)
+            tt_text_add(out, t->hf->bytes[tokens[i]] ? t->hf->bytes[tokens[i]] : "", (size_t)t->hf->length[tokens[i]]);
+        else
+            tt_bpe_decode(t, tokens[i], out);
+    }
+}
+
+bool tt_tokenizers_agree(const struct tt_tokenizer *a, const struct tt_tokenizer *b)
+{
+    struct tt_text x = {0}, y = {0};
+    bool same = true;
+    for (int32_t i = 0; i < a->size && i < b->size && same; i++) {
+        x.n = y.n = 0;
+        tt_tokenizer_decode(a, &i, 1, &x);
+        tt_tokenizer_decode(b, &i, 1, &y);
+        same = x.n == y.n && (!x.n || !memcmp(x.s, y.s, x.n));
+    }
+    tt_text_free(&x);
+    tt_text_free(&y);
+    return same;
+}

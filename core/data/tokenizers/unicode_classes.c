@@ -1,0 +1,29 @@
+/* Which characters are letters and which are numbers. */
+#include "core/data/tokenizers/unicode.h"
+
+#include <stddef.h>
+
+struct range {
+    uint32_t from, to;
+};
+
+#include "core/data/tokenizers/unicode_tables.h"
+
+
+static bool within(uint32_t point, const struct range *ranges, size_t n)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (point < ranges[middle].from)
+            high = middle;
+        else if (point > ranges[middle].to)
+            low = middle + 1;
+        else
+            return true;
+    }
+    return false;
+}
+
+bool tt_is_letter(uint32_t point) { return within(point, letters, sizeof letters / sizeof *letters); }
+bool tt_is_number(uint32_t point) { return within(point, numbers, sizeof numbers / sizeof *numbers); }

@@ -1,0 +1,196 @@
+#include "core/plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/own_kernel.h"
+
+/* A provisional address is the owner's number in the high bits and the offset in the low ones. Owners count from 1, so
+ * that NULL is nobody's: first the externals, then the buffers. */
+enum { OFFSET_BITS = 42, OWNERS = 1 << (63 - OFFSET_BITS) };
+
+static void *provisional(int owner) { return (void *)((uintptr_t)(owner + TT_EXTERNAL_COUNT + 1) << OFFSET_BITS); }
+
+int tt_plan_owner(const void *address, size_t *offset)
+{
+    uintptr_t a = (uintptr_t)address;
+    *offset = a & (((uintptr_t)1 << OFFSET_BITS) - 1);
+    return (int)(a >> OFFSET_BITS) - TT_EXTERNAL_COUNT - 1;
+}
+
+const char *tt_external_name(enum tt_external x)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        TT_EXTERNALS(X)
+#undef X
+    };
+    return names[x];
+}
+
+const char *tt_phase_name(enum tt_phase p)
+{
+    static const char *const names[] = {"forward_pass", "backward_pass", "optimizer_step"};
+    return names[p];
+}
+
+tt_status tt_plan_create(enum tt_dtype dtype, struct tt_plan **out)
+{
+    struct tt_plan *p = calloc(1, sizeof *p);
+    if (!p) return tt_fail(TT_FAILED, "out of memory for the plan");
+    p->dtype = dtype;
+    p->layer = -1;
+    *out = p;
+    return TT_OK;
+}
+
+void tt_plan_free(struct tt_plan *p)
+{
+    if (!p) return;
+    tt_status_free(p->status);
+    free(p->ops);
+    free(p->buffers);
+    free(p);
+}
+
+static bool grow(struct tt_plan *p, void **array, int count, int *cap, size_t size)
+{
+    if (p->status) return false; /* what has failed need not be built to its end */
+    if (count < *cap) return true;
+    int more = *cap ? 2 * *cap : 256;
+    void *bigger = realloc(*array, (size_t)more * size);
+    if (!bigger) {
+        p->status = tt_fail(TT_FAILED, "out of memory for a plan of %d operations", p->count);
+        return false;
+    }
+    *array = bigger;
+    *cap = more;
+    return true;
+}
+
+/* What has no place among the provisional addresses would be taken for a part of another. */
+static bool addressable(struct tt_plan *p, const char *name, size_t bytes)
+{
+    bool fits = !(bytes >> OFFSET_BITS), few = p->buffer_count < OWNERS - TT_EXTERNAL_COUNT - 1;
+    if (!fits && !p->status)
+        p->status = tt_fail(TT_USAGE, "%s alone would take %.0f TiB; make batch-size, seq-len or head-chunk smaller", name,
+                            (double)bytes / 0x1p40);
+    if (!few && !p->status) p->status = tt_fail(TT_USAGE, "a step of so many parts is too large; make grad-accum or num-layers smaller");
+    return fits && few;
+}
+
+void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
+{
+    if (!addressable(p, name, bytes)) return NULL;
+    if (!grow(p, (void **)&p->buffers, p->buffer_count, &p->buffer_cap, sizeof *p->buffers)) return NULL;
+    int id = p->buffer_count++;
+    int twin = p->micro ? id - p->micro_begin : -1;
+    if (twin >= p->micro_buffers || (twin >= 0 && p->buffers[twin].bytes != bytes)) {
+        p->status = tt_fail(TT_FAILED, "plan: micro-batch %d asks for other buffers than the first", p->micro);
+        twin = -1;
+    }
+    p->buffers[id] = (struct tt_buffer){.name = name, .bytes = bytes, .first = -1, .last = -1, .layer = p->layer, .twin = twin};
+    return provisional(id);
+}
+
+void *tt_plan_external(struct tt_plan *p, enum tt_external x, size_t bytes)
+{
+    if (!addressable(p, tt_external_name(x), bytes)) return NULL;
+    if (bytes > p->external_bytes[x]) p->external_bytes[x] = bytes;
+    return provisional(-1 - (int)x);
+}
+
+void tt_plan_micro(struct tt_plan *p, int i)
+{
+    if (i == 1) p->micro_buffers = p->buffer_count;
+    p->micro = i;
+    p->micro_begin = p->buffer_count;
+}
+
+static struct tt_op *append(struct tt_plan *p)
+{
+    if (!grow(p, (void **)&p->ops, p->count, &p->op_cap, sizeof *p->ops)) return NULL;
+    struct tt_op *op = &p->ops[p->count++];
+    memset(op, 0, sizeof *op);
+    op->phase = p->phase;
+    op->group = p->group;
+    op->layer = p->layer;
+    op->micro = p->micro;
+    op->stream = p->stream;
+    op->wait = op->signal = -1;
+    return op;
+}
+
+void tt_plan_gemm(struct tt_plan *p, const struct tt_gemm *g)
+{
+    struct tt_op *op = append(p);
+    if (!op) return;
+    op->is_gemm = true;
+    op->args.gemm = *g;
+}
+
+void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args)
+{
+    struct tt_op *op = append(p);
+    if (!op) return;
+    op->kernel = k;
+    memcpy(&op->args, args, tt_kernel_args_size(k));
+}
+
+void tt_plan_own(struct tt_plan *p)
+{
+    for (int i = 0; i < p->count; i++)
+        p->ops[i].own = !p->ops[i].is_gemm && tt_own_kernel_takes(p->ops[i].kernel, &p->ops[i].args);
+}
+
+const char *tt_op_name(const struct tt_op *op)
+{
+    return op->is_gemm ? "gemm" : op->own ? TT_OWN_KERNEL : tt_kernel_name(op->kernel);
+}
+
+int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS])
+{
+    return op->is_gemm ? tt_gemm_operands(&op->args.gemm, out) : tt_kernel_operands(op->kernel, &op->args, out);
+}
+
+void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand)
+{
+    void *p;
+    memcpy(&p, (const char *)&op->args + operand->field, sizeof p);
+    return p;
+}
+
+double tt_op_flops(const struct tt_op *op)
+{
+    return op->is_gemm ? tt_gemm_flops(&op->args.gemm) : tt_kernel_flops(op->kernel, &op->args);
+}
+
+double tt_op_bytes(const struct tt_op *op)
+{
+    struct tt_operand operands[TT_MAX_OPERANDS];
+    double sum = 0;
+    int n = tt_op_operands(op, operands);
+    for (int i = 0; i < n; i++)
+        if (operands[i].access != TT_SCRATCH) sum += operands[i].access == TT_READ_WRITE ? 2 * operands[i].bytes : operands[i].bytes;
+    return sum;
+}
+
+/* Operands that share a field (read the half, write the whole) are translated once. */
+static void bind_op(struct tt_plan *p, struct tt_op *op, char *arena, void *const *externals)
+{
+    struct tt_operand operands[TT_MAX_OPERANDS];
+    int n = tt_op_operands(op, operands);
+    void *real[TT_MAX_OPERANDS];
+    for (int i = 0; i < n; i++) {
+        size_t offset;
+        int owner = tt_plan_owner(tt_op_pointer(op, &operands[i]), &offset);
+        char *base = owner < 0 ? externals[-1 - owner] : arena + p->buffers[owner].offset;
+        real[i] = base + offset;
+    }
+    for (int i = 0; i < n; i++) memcpy((char *)&op->args + operands[i].field, &real[i], sizeof real[i]);
+}
+
+void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTERNAL_COUNT])
+{
+    for (int i = 0; i < p->count; i++) bind_op(p, &p->ops[i], arena, externals);
+}

@@ -1,0 +1,97 @@
+/* Running a plan: entry after entry to the backend. Decides nothing, allocates nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/plan/plan.h"
+
+/* The nested ranges that are open now: a phase, and a layer in it. */
+struct marks {
+    struct tt_backend *b;
+    int phase, layer;
+};
+
+static void leave_layer(struct marks *m)
+{
+    if (m->layer >= 0) m->b->ops->range_pop(m->b->self);
+    m->layer = -1;
+}
+
+static void leave(struct marks *m)
+{
+    leave_layer(m);
+    if (m->phase >= 0) m->b->ops->range_pop(m->b->self);
+    m->phase = -1;
+}
+
+static void enter(struct marks *m, const struct tt_op *op)
+{
+    if (m->phase != (int)op->phase) {
+        leave(m);
+        m->phase = (int)op->phase;
+        m->b->ops->range_push(m->b->self, tt_phase_name(op->phase));
+    }
+    if (m->layer == op->layer) return;
+    leave_layer(m);
+    m->layer = op->layer;
+    if (op->layer < 0) return;
+    char name[32];
+    snprintf(name, sizeof name, "layer_%d", op->layer);
+    m->b->ops->range_push(m->b->self, name);
+}
+
+static tt_status run_op(const struct tt_op *op, struct tt_backend *b, tt_stream s)
+{
+    if (op->is_gemm) return b->ops->gemm(b->self, &op->args.gemm, s);
+    return b->ops->launch(b->self, op->kernel, &op->args, s);
+}
+
+/* ---- two streams ---- */
+
+tt_status tt_aside_open(struct tt_aside *a, const struct tt_plan *p, struct tt_backend *b)
+{
+    *a = (struct tt_aside){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
+    if (!a->events) return tt_fail(TT_FAILED, "out of memory for the events of a second stream");
+    tt_status st = b->ops->stream_create(b->self, &a->stream);
+    for (; a->count < p->signals && !st; a->count++) st = b->ops->event_create(b->self, &a->events[a->count]);
+    if (st) tt_aside_close(a, b);
+    return st;
+}
+
+void tt_aside_close(struct tt_aside *a, struct tt_backend *b)
+{
+    for (int i = 0; i < a->count; i++) b->ops->event_destroy(b->self, a->events[i]);
+    if (a->stream) b->ops->stream_destroy(b->self, a->stream);
+    free(a->events);
+    *a = (struct tt_aside){0};
+}
+
+static tt_status run_beside(const struct tt_op *op, struct tt_backend *b, tt_stream s, const struct tt_aside *a)
+{
+    tt_stream here = op->stream ? a->stream : s;
+    if (op->wait >= 0) TT_TRY(b->ops->stream_wait(b->self, here, a->events[op->wait]));
+    TT_TRY(run_op(op, b, here));
+    return op->signal >= 0 ? b->ops->event_record(b->self, a->events[op->signal], here) : TT_OK;
+}
+
+/* ---- the whole ---- */
+
+tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_aside *a)
+{
+    struct marks marks = {b, -1, -1};
+    bool marked = b->ops->range_push != NULL;
+    tt_status st = TT_OK;
+    for (int i = 0; i < p->count && !st; i++) {
+        const struct tt_op *op = &p->ops[i];
+        if (marked) {
+            enter(&marks, op);
+            b->ops->range_push(b->self, tt_op_name(op));
+        }
+        st = a ? run_beside(op, b, s, a) : run_op(op, b, s);
+        if (marked) b->ops->range_pop(b->self);
+        if (st) st = tt_context(st, "%s in %s, operation %d", tt_op_name(op), tt_phase_name(op->phase), i);
+    }
+    if (marked) leave(&marks);
+    return !st && a && p->join >= 0 ? b->ops->stream_wait(b->self, s, a->events[p->join]) : st;
+}
+
+tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s) { return tt_plan_run_beside(p, b, s, NULL); }

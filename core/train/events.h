@@ -1,0 +1,28 @@
+/* TensorBoard event files: records with checksums, each a protocol buffer with a wall-clock time, a step and values.
+ * What is written here TensorBoard reads: scalars, histograms and text. */
+#ifndef TT_EVENTS_H
+#define TT_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/status.h"
+
+struct tt_events; /* an open file */
+
+/* A new file in the folder, which is made; its name has the time in it, as TensorBoard expects. What older files there have of
+ * steps after `done` is taken back: a run that was stopped goes on in one line, one that begins anew replaces it. */
+tt_status tt_events_open(const char *folder, int64_t done, struct tt_events **out);
+/* Says whether everything could be written. */
+tt_status tt_events_close(struct tt_events *e);
+
+/* What fails on the way is remembered, and told by flush and close. */
+void tt_events_scalar(struct tt_events *e, int64_t step, const char *tag, double value);
+void tt_events_histogram(struct tt_events *e, int64_t step, const char *tag, const double *values, int n);
+void tt_events_text(struct tt_events *e, int64_t step, const char *tag, const char *text);
+tt_status tt_events_flush(struct tt_events *e);
+
+/* The checksum of the records: CRC-32C, turned and shifted. */
+uint32_t tt_events_checksum(const void *data, size_t n);
+
+#endif

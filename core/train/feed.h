@@ -1,0 +1,30 @@
+/* Batches on their way to the device: a background thread gathers them into pinned buffers, two ahead, and a stream of
+ * its own copies each into one of the slots that the steps read in turn. */
+#ifndef TT_FEED_H
+#define TT_FEED_H
+
+#include "core/data/data.h"
+#include "core/plan/engine.h"
+
+enum { TT_FEED_BUFFERS = 3, TT_FEED_SLOTS = 2 };
+
+struct tt_feed {
+    struct tt_engine *engine;
+    struct tt_loader *loader;
+    int32_t *buffers[TT_FEED_BUFFERS];
+    size_t bytes; /* of a step's tokens */
+    tt_stream copy_stream;
+    tt_event copied[TT_FEED_SLOTS], consumed[TT_FEED_SLOTS];
+    int64_t begun; /* steps fed so far */
+    int64_t first; /* number of the first of them, counting from 0 over the whole run: decides its slot */
+};
+
+/* rows samples per step, from sample `position` of the training data; `first` steps were done before. */
+tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, int64_t rows, int64_t seq_len,
+                       uint64_t position, int64_t first);
+tt_status tt_feed_begin(struct tt_feed *f); /* the next step's tokens are on their way, and the step will wait for them */
+tt_status tt_feed_end(struct tt_feed *f);   /* the step is enqueued: its slot is free when it is done */
+double tt_feed_waited(const struct tt_feed *f);
+void tt_feed_close(struct tt_feed *f);
+
+#endif

@@ -1,0 +1,315 @@
+#include "core/train/loop.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/train/feed.h"
+#include "core/base/file.h"
+#include "core/train/meter.h"
+#include "core/checkpoint/save.h"
+#include "core/train/state.h"
+#include "core/plan/step.h"
+#include "core/train/stop.h"
+
+struct loop {
+    struct tt_train *t;
+    const struct tt_config *c;
+    struct tt_backend *b;
+    struct tt_feed feed;
+    struct tt_meter meter;
+    struct tt_stepper stepper;
+    struct tt_fault_work fault;
+    int64_t first;    /* steps done before this run */
+    int64_t saved;    /* last step that is in a checkpoint */
+    int64_t by_clock; /* step of the checkpoint that goes when there is a newer one; -1: none */
+    double save_due;  /* the time for the next such one */
+    double val_loss;
+    int64_t val_step;
+    bool stop_early;
+};
+
+/* ---- validation and early stopping ---- */
+
+static tt_status validate(struct loop *l, int64_t step)
+{
+    struct tt_progress *g = &l->t->progress;
+    int64_t batches;
+    TT_TRY(tt_evaluate(l->t->engine, l->t->eval_plan, l->c, l->t->data, &l->val_loss, &batches));
+    l->val_step = step;
+    bool best = l->val_loss < g->best_val;
+    if (best) {
+        g->best_val = l->val_loss;
+        g->best_step = step;
+        g->bad_vals = 0;
+    } else {
+        g->bad_vals++;
+    }
+    tt_meter_validation(&l->meter, step, l->val_loss, best);
+    l->stop_early = l->c->patience > 0 && g->bad_vals >= l->c->patience;
+    return TT_OK;
+}
+
+/* ---- for TensorBoard ---- */
+
+static tt_status note_config(struct loop *l)
+{
+    struct tt_text text = {0};
+    if (!l->meter.events || !l->t->config_text) return TT_OK;
+    tt_text_printf(&text, "```\n%s```\n", l->t->config_text);
+    tt_status st = tt_text_status(&text);
+    if (!st) tt_events_text(l->meter.events, l->first, "config", text.s);
+    tt_text_free(&text);
+    return st;
+}
+
+/* The norm of every tensor's gradient, where the host waits for the device anyway. Some versions clip in place and some
+ * on the way; the norm of all of them before clipping tells by how much. */
+static tt_status note_gradients(struct loop *l, int64_t step)
+{
+    const struct tt_params *params = l->t->params;
+    if (!l->meter.events) return TT_OK;
+    float *g = malloc((size_t)params->total * sizeof *g);
+    double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
+    tt_status st = g && norms ? tt_engine_download(l->t->engine, TT_X_GRADS, 0, g, (size_t)params->total * sizeof *g)
+                              : tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
+    for (int i = 0; i < params->n && !st; i++) {
+        const struct tt_param *p = &params->items[i];
+        double squares = 0;
+        for (int64_t k = 0; k < p->count; k++) squares += (double)g[p->offset + k] * (double)g[p->offset + k];
+        norms[i] = sqrt(squares);
+        sum += squares;
+    }
+    double factor = tt_meter_norm(&l->meter, step) / sqrt(sum);
+    for (int i = 0; i < params->n && !st; i++) norms[i] *= isfinite(factor) ? factor : 1;
+    if (!st) tt_events_histogram(l->meter.events, step, "gradients/norm_by_tensor", norms, params->n);
+    free(g);
+    free(norms);
+    return st;
+}
+
+/* ---- checkpoints ---- */
+
+/* By the clock, where no interval was given: when the power fails, minutes are lost and not the whole run. */
+
+enum { SAVE_SHARE = 50 }; /* saving takes no more than one part in so many of the time */
+
+static void wind_clock(struct loop *l, double save_seconds)
+{
+    l->save_due = tt_seconds() + fmax(60 * l->c->save_minutes, SAVE_SHARE * save_seconds);
+}
+
+static bool clock_strikes(const struct loop *l)
+{
+    return l->c->save_interval == 0 && l->c->save_minutes > 0 && l->c->out[0] && tt_seconds() >= l->save_due;
+}
+
+/* What was saved by the clock was worth keeping only until now. */
+static void drop_former(struct loop *l, int64_t step)
+{
+    if (l->by_clock >= 0 && l->by_clock != step) tt_checkpoint_remove(l->c->out, l->by_clock);
+    l->by_clock = -1;
+}
+
+static tt_status write_checkpoint(struct loop *l, int64_t step)
+{
+    struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .folder = l->t->folder,
+                              .params = l->t->params, .tokenizer = tt_data_tokenizer(l->t->data)};
+    tt_status st = tt_save(l->t->engine, l->c->out, &c, l->c->keep);
+    if (!st) {
+        l->saved = step;
+        drop_former(l, step);
+    }
+    tt_meter_saved(&l->meter);
+    return st;
+}
+
+/* The device holds the run as it is after that step. */
+static tt_status save_now(struct loop *l, int64_t step)
+{
+    TT_TRY(tt_save_progress(l->t->engine, step, l->c->batch_size * l->c->grad_accum, &l->t->progress));
+    tt_status st = write_checkpoint(l, step);
+    return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
+}
+
+/* ---- a loss or gradients that are not finite, with --on-nan stop ---- */
+
+static const char *how_to_go_on(const struct loop *l) { return l->t->command ? l->t->command : "--resume auto"; }
+
+static tt_status bad_from_the_start(void)
+{
+    return tt_fail(TT_FAILED, "step 1: loss or gradients are not finite; its update was not applied. It is the first step of this run, so "
+                              "look at what it began with: weights (tt eval), --init-std, --precision");
+}
+
+/* Metrics come late, so the loop is some steps further by now. The device is not: since the bad step it has changed nothing
+ * (tt_clip_scale_args), and what it holds is the run after the last good one. A checkpoint that the run came from may lie in
+ * another folder; then there is one here too, for the command to go on from. */
+static tt_status stop_before_bad(struct loop *l)
+{
+    long long bad = (long long)l->meter.bad_step;
+    char path[1100];
+    if (bad == 1) return bad_from_the_start();
+    if (!l->c->out[0])
+        return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and nothing is saved, since there "
+                                  "is no --out. Lower --learning-rate, or go past such steps with --on-nan skip", bad);
+    snprintf(path, sizeof path, "%s/step-%08lld", l->c->out, bad - 1);
+    if (!tt_is_dir(path))
+        TT_TRY(tt_context(save_now(l, bad - 1), "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
+    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run before it is saved as %s. "
+                              "Lower --learning-rate, or go past such steps: %s --on-nan skip", bad, path, how_to_go_on(l));
+}
+
+/* ---- checkpoints on the way and at the end ---- */
+
+/* Only when all metrics are here is it known whether the weights are worth keeping. */
+static tt_status save(struct loop *l, int64_t step)
+{
+    if (!l->c->out[0] || l->saved == step) return TT_OK;
+    TT_TRY(tt_meter_finish(&l->meter, step));
+    return tt_meter_stops(&l->meter) ? stop_before_bad(l) : save_now(l, step);
+}
+
+/* What cannot be saved now may be next time: stopping here would lose the steps since the last checkpoint for certain.
+ * The checkpoint at the end has no next time. */
+static tt_status save_on_the_way(struct loop *l, int64_t step)
+{
+    tt_status st = save(l, step);
+    if (!st || tt_meter_stops(&l->meter)) return st;
+    tt_meter_clear(&l->meter);
+    fprintf(stderr, "tt: %s; training goes on and tries again at the next checkpoint\n", st->text);
+    tt_status_free(st);
+    return TT_OK;
+}
+
+static tt_status save_by_clock(struct loop *l, int64_t step)
+{
+    double begun = tt_seconds();
+    TT_TRY(save_on_the_way(l, step));
+    if (l->saved == step) l->by_clock = step;
+    wind_clock(l, tt_seconds() - begun);
+    return TT_OK;
+}
+
+/* The data gave out, but the steps before are good. */
+static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
+{
+    if (!l->c->out[0] || step == l->first) return why;
+    tt_status st = save(l, step);
+    if (tt_meter_stops(&l->meter)) {
+        tt_status_free(why);
+        return st;
+    }
+    bool saved = !st;
+    tt_status_free(st);
+    return saved ? tt_context(why, "stopped after step %lld, which is saved", (long long)step) : why;
+}
+
+/* ---- the loop ---- */
+
+static bool due(int64_t step, int64_t interval) { return interval > 0 && step % interval == 0; }
+
+static tt_status after_step(struct loop *l, int64_t step)
+{
+    bool last = step == l->c->num_steps;
+    TT_TRY(tt_meter_step(&l->meter, step));
+    if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
+    if (l->c->val_interval > 0 && (due(step, l->c->val_interval) || last)) {
+        TT_TRY(tt_meter_finish(&l->meter, step));
+        if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
+        TT_TRY(note_gradients(l, step));
+        tt_status st = validate(l, step);
+        if (st) return save_and_fail(l, step, st);
+    }
+    if (!last && due(step, l->c->save_interval)) TT_TRY(save_on_the_way(l, step));
+    return !last && clock_strikes(l) ? save_by_clock(l, step) : TT_OK;
+}
+
+static tt_status run_loop(struct loop *l, int64_t *step)
+{
+    while (*step < l->c->num_steps) {
+        tt_status st = tt_feed_begin(&l->feed);
+        if (st) return save_and_fail(l, *step, st);
+        TT_TRY(tt_step(&l->stepper));
+        TT_TRY(tt_feed_end(&l->feed));
+        ++*step;
+        TT_TRY(after_step(l, *step));
+        if (tt_stop_signal() || l->stop_early) break;
+    }
+    TT_TRY(tt_meter_finish(&l->meter, *step));
+    if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
+    if (l->c->val_interval <= 0) TT_TRY(note_gradients(l, *step));
+    return save(l, *step);
+}
+
+static tt_status open_fault(struct loop *l)
+{
+    enum tt_fault fault = tt_fault_of(l->c);
+    l->t->engine->pageable = fault == TT_FAULT_UNPINNED_COPIES;
+    l->t->engine->no_prefetch = l->c->prefetch == TT_SWITCH_OFF;
+    if (!fault) return TT_OK;
+    l->fault = (struct tt_fault_work){.fault = fault, .config = l->c, .params = l->t->params, .engine = *l->t->engine};
+    l->stepper.fault = &l->fault;
+    return tt_fault_open(&l->fault);
+}
+
+static tt_status open_loop(struct loop *l)
+{
+    struct tt_train *t = l->t;
+    const struct tt_config *c = l->c;
+    struct tt_state state = tt_state_begin(c->precision, &t->progress);
+    state.stops = c->on_nan == TT_NAN_STOP;
+    TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
+    TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
+    TT_TRY(note_config(l));
+    TT_TRY(open_fault(l));
+    return tt_feed_open(&l->feed, t->engine, t->data, c->batch_size * c->grad_accum, c->seq_len, t->progress.position,
+                        t->progress.step);
+}
+
+static tt_status close_loop(struct loop *l)
+{
+    tt_feed_close(&l->feed);
+    if (l->stepper.fault) tt_fault_close(&l->fault);
+    tt_status st = tt_meter_close(&l->meter);
+    tt_stepper_close(&l->stepper);
+    return st;
+}
+
+static tt_status interrupted(const struct loop *l, int64_t step)
+{
+    int number = tt_stop_signal();
+    const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
+    return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", strsignal(number),
+                   (long long)step, (long long)l->c->num_steps, kept, how_to_go_on(l));
+}
+
+tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
+{
+    struct loop l = {.t = t, .c = t->config, .b = t->engine->backend, .first = t->progress.step, .val_loss = NAN,
+                     .stepper = {.backend = t->engine->backend, .plan = t->step_plan, .graph_wanted = t->graph}};
+    int64_t step = l.first;
+    l.saved = l.first > 0 ? l.first : -1;
+    l.by_clock = -1;
+    wind_clock(&l, 0);
+    tt_stop_catch();
+    double start = tt_seconds();
+    tt_status st = open_loop(&l);
+    if (!st) st = run_loop(&l, &step);
+    if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* those after it were for nothing */
+    double seconds = tt_seconds() - start;
+    *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step, .seconds = seconds,
+                                       .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first, .skipped = l.meter.skipped,
+                                       .data_seconds = tt_feed_waited(&l.feed), .early_stop = l.stop_early};
+    if (!st) st = tt_meter_status(&l.meter);
+    tt_status closed = close_loop(&l);
+    if (st)
+        tt_status_free(closed);
+    else
+        st = closed;
+    tt_progress_to(&t->progress, step, t->config->batch_size * t->config->grad_accum);
+    if (!st && tt_stop_signal() && step < t->config->num_steps) st = interrupted(&l, step);
+    tt_stop_restore();
+    return st;
+}

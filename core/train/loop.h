@@ -1,0 +1,45 @@
+/* The training loop. It hands plans to the backend, feeds them data, and reads the metrics late: between two log lines
+ * the host waits for nothing but its own turn. */
+#ifndef TT_TRAIN_H
+#define TT_TRAIN_H
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/config/config.h"
+#include "core/data/data.h"
+#include "core/plan/engine.h"
+
+struct tt_train {
+    const struct tt_config *config;
+    const struct tt_params *params;
+    struct tt_engine *engine;        /* allocated; weights in place */
+    const struct tt_plan *step_plan; /* bound */
+    const struct tt_plan *eval_plan;
+    struct tt_data *data;
+    const char *config_text;     /* kept in the checkpoints; NULL: none */
+    const char *folder;          /* against which paths in config_text are meant; NULL: not kept */
+    const char *command;         /* how to go on, for the messages after a signal and a NaN */
+    struct tt_progress progress; /* where to begin; where it ended afterwards */
+    bool graph;                  /* capture the step where the backend can */
+};
+
+struct tt_train_result {
+    double loss;          /* mean of the last log interval's training losses */
+    double val_loss;      /* of the last validation; NaN: none */
+    int64_t val_step;     /* after which it was */
+    double tokens_per_second, seconds;
+    double data_seconds;  /* the loop waited for data */
+    int64_t steps;        /* run now, not counting those before a resume */
+    int64_t skipped;      /* changed nothing; of the whole run */
+    bool early_stop;
+};
+
+tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result);
+
+/* An error when the validation data are less than a batch. */
+tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data);
+
+/* Mean loss over whole batches of the validation data. */
+tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *eval_plan, const struct tt_config *c, struct tt_data *data,
+                      double *loss, int64_t *batches);
+
+#endif

@@ -1,0 +1,363 @@
+#include "core/train/meter.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/train/state.h"
+#include "core/base/terminal.h"
+
+double tt_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What getrusage says includes the program that started this one; it is for systems that have nothing better. */
+double tt_peak_memory(void)
+{
+    struct rusage usage;
+    double kib = -1;
+    char line[128];
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && kib < 0 && fgets(line, sizeof line, f)) sscanf(line, "VmHWM: %lf kB", &kib);
+    if (f) fclose(f);
+    if (kib < 0) kib = getrusage(RUSAGE_SELF, &usage) ? 0 : (double)usage.ru_maxrss;
+    return kib * 1024;
+}
+
+void tt_format_duration(double seconds, char out[32])
+{
+    long s = seconds > 0 && seconds < 1e9 ? lround(seconds) : 0;
+    if (s >= 3600)
+        snprintf(out, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else if (s >= 60)
+        snprintf(out, 32, "%ld:%02ld", s / 60, s % 60);
+    else
+        snprintf(out, 32, "%ld s", s);
+}
+
+static int64_t tokens_per_step(const struct tt_config *c) { return c->batch_size * c->seq_len * c->grad_accum; }
+
+/* A ring holds TT_RING_ENTRIES steps; it is fetched often enough that none is overwritten unseen. */
+static int64_t ring_entries(const struct tt_meter *m) { return (int64_t)(m->engine->bytes[TT_X_RING] / sizeof(struct tt_metrics)); }
+
+static int64_t fetch_interval(const struct tt_meter *m)
+{
+    int64_t most = ring_entries(m) / 4;
+    return m->config->log_interval > 0 && m->config->log_interval < most ? m->config->log_interval : most;
+}
+
+/* ---- metrics.jsonl: on resume, lines of steps that are about to be run again are cut off ---- */
+
+static void lines_path(const struct tt_meter *m, char path[1100]) { snprintf(path, 1100, "%s/metrics.jsonl", m->config->out); }
+
+/* Losses since the last log line count again, so that the next one shows what it would have shown. */
+static void count_again(struct tt_meter *m, long long step, const char *line)
+{
+    double loss;
+    int64_t interval = m->config->log_interval > 0 ? m->config->log_interval : 1;
+    if (step <= m->first - m->first % interval || !strstr(line, "\"applied\":true")) return;
+    if (sscanf(line, "{\"step\":%*d,\"loss\":%lf", &loss) != 1) return;
+    m->sum += loss;
+    m->sum_count++;
+}
+
+static size_t kept_length(struct tt_meter *m, const char *text, size_t size)
+{
+    char line[512];
+    for (size_t at = 0; at < size;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        size_t n = end ? (size_t)(end - text) - at : 0;
+        long long step;
+        if (!end || n >= sizeof line) return at;
+        memcpy(line, text + at, n);
+        line[n] = 0;
+        if (sscanf(line, "{\"step\":%lld", &step) != 1 || step > m->first) return at;
+        count_again(m, step, line);
+        at += n + 1;
+    }
+    return size;
+}
+
+static tt_status open_lines(struct tt_meter *m)
+{
+    char path[1100];
+    lines_path(m, path);
+    if (m->first > 0 && tt_is_file(path)) {
+        char *text;
+        size_t size;
+        TT_TRY(tt_file_read(path, (size_t)1 << 32, &text, &size));
+        m->whole_bytes = (int64_t)kept_length(m, text, size);
+        free(text);
+        if (truncate(path, (off_t)m->whole_bytes)) return tt_fail(TT_FAILED, "%s: %s; is it writable?", path, strerror(errno));
+    }
+    m->whole_step = m->first;
+    m->lines = fopen(path, m->first > 0 ? "a" : "w");
+    if (!m->lines) return tt_fail(TT_FAILED, "%s: %s; choose another --out", path, strerror(errno));
+    setvbuf(m->lines, m->line_buffer, _IOFBF, sizeof m->line_buffer);
+    return TT_OK;
+}
+
+/* A full disk is no reason to throw a run away. The file ends with its last whole line, and the end of the run says so. */
+static void give_up_lines(struct tt_meter *m, int error)
+{
+    char path[1100];
+    lines_path(m, path);
+    m->lines_error = error;
+    fclose(m->lines);
+    m->lines = NULL;
+    (void)!truncate(path, (off_t)m->whole_bytes);
+    tt_meter_clear(m);
+    fprintf(stderr, "tt: %s cannot be written: %s; training goes on without it\n", path, strerror(error));
+}
+
+static void flush_lines(struct tt_meter *m)
+{
+    if (!m->lines) return;
+    errno = 0;
+    bool failed = fflush(m->lines) || ferror(m->lines);
+    if (failed) {
+        give_up_lines(m, errno ? errno : EIO);
+        return;
+    }
+    struct stat st;
+    if (!fstat(fileno(m->lines), &st)) m->whole_bytes = (int64_t)st.st_size;
+    m->whole_step = m->seen;
+}
+
+tt_status tt_meter_status(const struct tt_meter *m)
+{
+    char path[1100];
+    if (!m->lines_error) return TT_OK;
+    lines_path(m, path);
+    return tt_fail(TT_FAILED, "the run is done and saved, but %s ends at step %lld: %s; free some space before the next run",
+                   path, (long long)m->whole_step, strerror(m->lines_error));
+}
+
+/* JSON has no NaN or infinity. */
+static const char *json_number(char out[32], double x)
+{
+    if (isfinite(x))
+        snprintf(out, 32, "%.9g", x);
+    else
+        strcpy(out, "null");
+    return out;
+}
+
+static void write_line(struct tt_meter *m, const struct tt_metrics *e)
+{
+    char loss[32], norm[32], lr[32], speed[32];
+    if (!m->lines) return;
+    fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
+            (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
+            json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN), e->apply ? "true" : "false");
+    if (tt_scales_loss(m->config->precision))
+        fprintf(m->lines, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
+    fputs("}\n", m->lines);
+}
+
+tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)
+{
+    *m = (struct tt_meter){.config = c, .engine = e, .first = first, .seen = first, .last_log_step = first, .loss = NAN};
+    struct tt_backend *b = e->backend;
+    TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
+    TT_TRY(b->ops->event_create(b->self, &m->ready));
+    m->terminal = !c->quiet && tt_is_terminal(stderr);
+    m->start = m->last_log_time = tt_seconds();
+    if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, first, &m->events));
+    tt_eta_start(&m->eta, m->start);
+    return c->out[0] ? open_lines(m) : TT_OK;
+}
+
+double tt_meter_speed(const struct tt_meter *m, int64_t step)
+{
+    double seconds = tt_seconds() - m->start;
+    return seconds > 0 ? (double)((step - m->first) * tokens_per_step(m->config)) / seconds : 0;
+}
+
+void tt_meter_clear(struct tt_meter *m)
+{
+    if (m->terminal) fputs("\r\033[K", stderr);
+}
+
+static double eta(const struct tt_meter *m, int64_t step)
+{
+    const struct tt_config *c = m->config;
+    struct tt_eta_work work = {.steps = c->num_steps - step,
+                               .validation_steps = (double)c->val_batches / (double)c->grad_accum / 3}; /* forward only */
+    work.pauses[TT_PAUSE_VALIDATION] = tt_eta_times(step, c->num_steps, c->val_interval);
+    if (c->out[0]) work.pauses[TT_PAUSE_SAVE] = tt_eta_times(step, c->num_steps, c->save_interval > 0 ? c->save_interval : c->num_steps);
+    return tt_eta_left(&m->eta, &work);
+}
+
+/* "  scale 65536  skipped 3": of a precision that scales its loss, once a step was seen; else nothing. */
+static const char *scale_text(const struct tt_meter *m, char out[64])
+{
+    out[0] = 0;
+    if (tt_scales_loss(m->config->precision) && m->scale > 0)
+        snprintf(out, 64, "  scale %.0f  skipped %lld", m->scale, (long long)m->skipped);
+    return out;
+}
+
+static void paint(struct tt_meter *m, int64_t step)
+{
+    double now = tt_seconds();
+    if (!m->terminal || now - m->last_paint < 0.2) return;
+    m->last_paint = now;
+    char left[32], loss[32] = "-", scale[64];
+    tt_format_duration(eta(m, step), left);
+    if (!isnan(m->loss)) snprintf(loss, sizeof loss, "%.4f", m->loss);
+    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s%s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
+            (long long)m->config->num_steps, loss, scale_text(m, scale), m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
+    fflush(stderr);
+}
+
+static void log_line(struct tt_meter *m, const struct tt_metrics *e)
+{
+    double now = tt_seconds(), seconds = now - m->last_log_time;
+    if (seconds > 0) m->recent = (double)((e->step - m->last_log_step) * tokens_per_step(m->config)) / seconds;
+    m->last_log_time = now;
+    m->last_log_step = e->step;
+    m->loss = m->sum_count ? m->sum / (double)m->sum_count : NAN;
+    m->sum = 0;
+    m->sum_count = 0;
+    if (m->config->quiet) return;
+    char left[32], scale[64];
+    tt_format_duration(eta(m, e->step), left);
+    tt_meter_clear(m);
+    printf("step %5lld/%lld  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s  eta %s\n", (long long)e->step,
+           (long long)m->config->num_steps, m->loss, (double)e->grad_norm, (double)e->lr, scale_text(m, scale), m->recent, left);
+    fflush(stdout);
+}
+
+static void write_events(struct tt_meter *m, const struct tt_metrics *e)
+{
+    if (!m->events) return;
+    tt_events_scalar(m->events, e->step, "train/loss", (double)e->loss);
+    tt_events_scalar(m->events, e->step, "train/grad_norm", (double)e->grad_norm);
+    tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
+    if (m->recent > 0) tt_events_scalar(m->events, e->step, "train/tokens_per_second", m->recent);
+    if (!tt_scales_loss(m->config->precision)) return;
+    tt_events_scalar(m->events, e->step, "train/loss_scale", (double)e->loss_scale);
+    tt_events_scalar(m->events, e->step, "train/skipped_steps", (double)e->skipped);
+}
+
+bool tt_meter_stops(const struct tt_meter *m) { return m->bad_step && m->config->on_nan == TT_NAN_STOP; }
+
+static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
+{
+    if (e->overflowed) return;
+    if (!m->bad_step) m->bad_step = e->step;
+    if (m->config->on_nan != TT_NAN_SKIP || m->warned) return;
+    m->warned = true;
+    tt_meter_clear(m);
+    fprintf(stderr, "tt: step %lld: loss or gradients are not finite; the update was skipped (further ones are counted)\n",
+            (long long)e->step);
+}
+
+static void show(struct tt_meter *m, int64_t upto)
+{
+    for (; m->seen < upto && !tt_meter_stops(m); m->seen++) {
+        const struct tt_metrics *e = &m->ring[m->seen % ring_entries(m)];
+        if (e->apply) {
+            m->sum += (double)e->loss;
+            m->sum_count++;
+        } else {
+            note_bad(m, e);
+        }
+        m->scale = (double)e->loss_scale;
+        m->skipped = e->skipped;
+        int64_t interval = m->config->log_interval;
+        if ((interval > 0 && e->step % interval == 0) || e->step == m->config->num_steps) log_line(m, e);
+        write_line(m, e);
+        write_events(m, e);
+    }
+    flush_lines(m);
+    if (m->events) tt_status_free(tt_events_flush(m->events)); /* told again when it is closed */
+}
+
+static tt_status ask(struct tt_meter *m, int64_t step)
+{
+    struct tt_backend *b = m->engine->backend;
+    TT_TRY(b->ops->copy(b->self, m->ring, m->engine->externals[TT_X_RING], m->engine->bytes[TT_X_RING], TT_TO_HOST, NULL));
+    TT_TRY(b->ops->event_record(b->self, m->ready, NULL));
+    m->asked = true;
+    m->asked_step = step;
+    return TT_OK;
+}
+
+static tt_status collect(struct tt_meter *m, bool wait)
+{
+    struct tt_backend *b = m->engine->backend;
+    bool done = true;
+    if (!m->asked) return TT_OK;
+    if (wait)
+        TT_TRY(b->ops->event_sync(b->self, m->ready));
+    else
+        TT_TRY(b->ops->event_query(b->self, m->ready, &done));
+    if (!done) return TT_OK;
+    m->asked = false;
+    show(m, m->asked_step);
+    return TT_OK;
+}
+
+tt_status tt_meter_step(struct tt_meter *m, int64_t step)
+{
+    tt_eta_step(&m->eta, tt_seconds());
+    TT_TRY(collect(m, false));
+    if (step % fetch_interval(m) == 0 || step - m->seen >= ring_entries(m) / 2) {
+        TT_TRY(collect(m, true)); /* only if the device is a whole interval behind */
+        TT_TRY(ask(m, step));
+        TT_TRY(collect(m, false));
+    }
+    paint(m, step);
+    return TT_OK;
+}
+
+tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
+{
+    TT_TRY(collect(m, true));
+    TT_TRY(ask(m, step));
+    TT_TRY(collect(m, true));
+    if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
+    tt_eta_wait(&m->eta, tt_seconds());
+    return TT_OK;
+}
+
+void tt_meter_saved(struct tt_meter *m) { tt_eta_pause(&m->eta, TT_PAUSE_SAVE, tt_seconds()); }
+
+void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best)
+{
+    char number[32];
+    tt_eta_pause(&m->eta, TT_PAUSE_VALIDATION, tt_seconds());
+    if (m->lines) fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
+    flush_lines(m);
+    if (m->events) tt_events_scalar(m->events, step, "validation/loss", loss);
+    if (m->config->quiet) return;
+    tt_meter_clear(m);
+    printf("step %5lld/%lld  validation loss %.4f%s%s%s\n", (long long)step, (long long)m->config->num_steps, loss,
+           tt_colour(stdout, TT_GOOD), best ? "  (best)" : "", tt_colour(stdout, TT_PLAIN));
+    fflush(stdout);
+}
+
+double tt_meter_norm(const struct tt_meter *m, int64_t step) { return (double)m->ring[(step - 1) % ring_entries(m)].grad_norm; }
+
+tt_status tt_meter_close(struct tt_meter *m)
+{
+    if (!m->engine) return TT_OK;
+    struct tt_backend *b = m->engine->backend;
+    tt_meter_clear(m);
+    if (m->lines) fclose(m->lines);
+    if (m->ready) b->ops->event_destroy(b->self, m->ready);
+    if (m->ring) b->ops->host_free(b->self, m->ring);
+    m->engine = NULL;
+    return tt_events_close(m->events);
+}

@@ -1,0 +1,62 @@
+/* What a run shows of itself: a progress line on a terminal, a log line every N steps, metrics as JSON lines. Losses come
+ * from a ring that the device writes and that is copied back now and then, so the loop never waits for them. */
+#ifndef TT_METER_H
+#define TT_METER_H
+
+#include <stdio.h>
+
+#include "core/config/config.h"
+#include "core/plan/engine.h"
+#include "core/train/events.h"
+#include "core/train/eta.h"
+
+struct tt_meter {
+    const struct tt_config *config;
+    struct tt_engine *engine;
+    struct tt_metrics *ring; /* pinned copy of the device's */
+    tt_event ready;
+    bool asked;         /* a copy is on its way */
+    int64_t asked_step; /* the newest step in it */
+    int64_t seen;       /* steps shown so far */
+    int64_t first;      /* steps done before this run */
+    FILE *lines;        /* metrics.jsonl; NULL: none, or it could not be written any more */
+    int64_t whole_bytes, whole_step; /* of it, written for certain */
+    int lines_error;    /* errno of the first line that could not be written */
+    char line_buffer[1 << 14];
+    struct tt_events *events; /* TensorBoard's; NULL: none */
+    struct tt_eta eta;
+    bool terminal;      /* stderr shows a progress line */
+    double start, last_log_time, last_paint;
+    int64_t last_log_step;
+    double recent;      /* tokens per second between the last two log lines */
+    double sum;         /* losses since the last log line */
+    int64_t sum_count;
+    double loss;        /* mean of the last complete log interval */
+    double scale;       /* the last step's loss scale */
+    int64_t skipped;    /* steps until then that changed nothing */
+    int64_t bad_step;   /* first step with a loss or gradients that are not finite; 0 = none */
+    bool warned;
+};
+
+tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first);
+/* Step `step` (from 1) is enqueued. Looks whether metrics have arrived and shows them; asks for new ones when due. */
+tt_status tt_meter_step(struct tt_meter *m, int64_t step);
+tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */
+void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
+void tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the last step */
+void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
+tt_status tt_meter_status(const struct tt_meter *m); /* an error when lines of metrics.jsonl are missing */
+double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */
+/* A step was not finite and --on-nan is stop. It is the last one shown: those after it change nothing. */
+bool tt_meter_stops(const struct tt_meter *m);
+/* The norm of all gradients before clipping, of a step that was collected. */
+double tt_meter_norm(const struct tt_meter *m, int64_t step);
+tt_status tt_meter_close(struct tt_meter *m); /* whether TensorBoard's file is whole */
+
+double tt_seconds(void);    /* a clock that never goes back */
+double tt_peak_memory(void); /* most bytes this process has had in memory at once */
+
+/* "1:02:03", "12:05", "7 s" */
+void tt_format_duration(double seconds, char out[32]);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the device knows of a run (struct tt_state) before its next step. */
+#ifndef TT_CORE_STATE_H
+#define TT_CORE_STATE_H
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/config/config.h"
+
+/* fp16 scales its loss, so that small gradients do not vanish; the others have the range of fp32 and need no scale. */
+bool tt_scales_loss(enum tt_precision precision);
+
+/* Of a run that goes on from `progress`; NULL: of a new one. A loss scale begins high, and is halved until nothing
+ * overflows. One that comes from a run in another precision is none: there it begins anew. */
+struct tt_state tt_state_begin(enum tt_precision precision, const struct tt_progress *progress);
+
+#endif

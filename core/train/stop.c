@@ -1,0 +1,39 @@
+#include "core/train/stop.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A signal handler has nothing else to write to. */
+static volatile sig_atomic_t caught;
+
+/* A terminal that is closed, and a reader of the output that has gone, are no reasons to lose a run either. */
+static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNALS];
+
+static void note(int number)
+{
+    if (!caught) caught = number; /* the first says why: a pipe breaks because Ctrl-C also ended its reader */
+}
+
+void tt_stop_catch(void)
+{
+    caught = 0;
+    for (int i = 0; i < SIGNALS; i++) {
+        struct sigaction a = {.sa_handler = note};
+        sigemptyset(&a.sa_mask);
+        a.sa_flags = SA_RESTART | (signals[i] == SIGINT ? (int)SA_RESETHAND : 0);
+        sigaction(signals[i], &a, &before[i]);
+        bool ignored = before[i].sa_handler == SIG_IGN && (signals[i] == SIGHUP || signals[i] == SIGPIPE);
+        if (ignored) sigaction(signals[i], &before[i], NULL); /* nohup */
+    }
+}
+
+void tt_stop_restore(void)
+{
+    for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
+    if (caught) signal(SIGPIPE, SIG_IGN); /* what is still to be said must not end the program before its exit code */
+}
+
+int tt_stop_signal(void) { return caught; }

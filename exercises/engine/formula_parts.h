@@ -1,0 +1,41 @@
+/* What the parser of formulas, its paths and its functions share. */
+#ifndef TT_FORMULA_PARTS_H
+#define TT_FORMULA_PARTS_H
+
+#include "exercises/engine/formula.h"
+
+enum { TT_FORMULA_ARGS = 4, TT_FORMULA_DEPTH = 32 };
+
+struct tt_formula_parser {
+    const char *text, *at;
+    struct tt_formula_scope *scope;
+    int depth;
+    bool lenient; /* inside has(): what does not exist is missing, and no error */
+};
+
+tt_status tt_formula_error(const struct tt_formula_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tt_formula_skip(struct tt_formula_parser *p);                 /* spaces */
+bool tt_formula_take(struct tt_formula_parser *p, const char *token); /* and the spaces before it */
+bool tt_formula_word(struct tt_formula_parser *p, char *out, size_t size); /* letters, digits and _ */
+tt_status tt_formula_quoted(struct tt_formula_parser *p, char *out, size_t size);
+
+/* A path whose first word was read already; a run before it is looked for here. */
+tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out);
+
+/* Whether there is such a function, and its value; `args` stay the caller's. */
+bool tt_formula_has_function(const char *name);
+tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct tt_formula_value *args, int n,
+                          struct tt_formula_value *out);
+
+static inline struct tt_formula_value tt_formula_number(double x)
+{
+    bool finite = x - x == 0;
+    return (struct tt_formula_value){.kind = finite ? TT_FORMULA_NUMBER : TT_FORMULA_MISSING, .number = finite ? x : 0};
+}
+
+static inline struct tt_formula_value tt_formula_truth(bool x)
+{
+    return (struct tt_formula_value){.kind = TT_FORMULA_TRUTH, .number = x};
+}
+
+#endif

@@ -1,0 +1,357 @@
+/* One answer against what the formulas give. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "exercises/engine/exercise.h"
+#include "exercises/engine/parts.h"
+
+enum { CANDIDATES = 256, PLACES = 16 };
+
+struct candidate {
+    const char *name;
+    double value;
+};
+
+void tt_exercise_because(struct tt_mark *m, enum tt_mark_kind kind, const char *reason)
+{
+    m->kind = kind;
+    snprintf(m->reason, sizeof m->reason, "%s", reason);
+}
+
+static void right_or_wrong(struct tt_mark *m, bool right, const char *reason)
+{
+    tt_exercise_because(m, right ? TT_MARK_RIGHT : TT_MARK_WRONG, right ? "" : reason);
+}
+
+/* ---- numbers ---- */
+
+static tt_status formula_number(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope, double *out)
+{
+    struct tt_formula_value v;
+    tt_status st = tt_formula(formula, scope, &v);
+    if (!st && v.kind != TT_FORMULA_NUMBER && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s is no number", formula);
+    *out = v.kind == TT_FORMULA_NUMBER ? v.number : NAN;
+    tt_formula_free(&v);
+    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
+}
+
+static tt_status judge_number(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    double right, x;
+    TT_TRY(formula_number(q, q->answer, scope, &right));
+    if (!isfinite(right)) {
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
+        return TT_OK;
+    }
+    bool whole = fabs(right) < 1e15 && right == trunc(right);
+    snprintf(m->right, sizeof m->right, "%.*g%s%s", whole ? 15 : 6, right, q->unit ? " " : "", q->unit ? q->unit : "");
+    if (m->given[0] && tt_exercise_number(q, m, &x))
+        right_or_wrong(m, tt_exercise_near(q, x, right), tt_exercise_slip(q, x, right, m->given, scope->used));
+    return TT_OK;
+}
+
+static tt_status judge_range(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    double low = -INFINITY, high = INFINITY, x;
+    if (q->at_least) TT_TRY(formula_number(q, q->at_least, scope, &low));
+    if (q->at_most) TT_TRY(formula_number(q, q->at_most, scope, &high));
+    if (isnan(low) || isnan(high)) {
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
+        return TT_OK;
+    }
+    snprintf(m->right, sizeof m->right, "from %.6g to %.6g", low, high);
+    if (m->given[0] && tt_exercise_number(q, m, &x))
+        right_or_wrong(m, x >= low && x <= high, tt_exercise_outside(x < low, scope->used));
+    return TT_OK;
+}
+
+/* ---- words ---- */
+
+static bool listed(const struct tt_yaml *list, const char *word)
+{
+    for (const struct tt_yaml *y = list->first; y; y = y->next) {
+        const char *name = list->kind == TT_YAML_MAP ? y->key : y->text;
+        if (name && !strcasecmp(name, word)) return true;
+    }
+    return false;
+}
+
+static void none_of(struct tt_mark *m, const char *word)
+{
+    m->kind = TT_MARK_UNKNOWN;
+    snprintf(m->reason, sizeof m->reason, "\"%.60s\" is none of:", word);
+}
+
+static void or_of(struct tt_mark *m, const char *name)
+{
+    size_t n = strlen(m->reason);
+    bool room = n + strlen(name) + 8 < sizeof m->reason;
+    if (room || m->reason[n - 1] != '.')
+        snprintf(m->reason + n, sizeof m->reason - n, "%s %s", m->reason[n - 1] == ':' ? "" : ",", room ? name : "...");
+}
+
+static int by_letters(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* The names in the order of the alphabet: that of a profile would tell the answer. */
+static void or_any(struct tt_mark *m, const char **names, int n)
+{
+    qsort(names, (size_t)n, sizeof *names, by_letters);
+    for (int i = 0; i < n; i++)
+        if (!i || strcmp(names[i], names[i - 1])) or_of(m, names[i]);
+}
+
+/* Whether it is one of the words that may be chosen; when not, says so. */
+static bool allowed(const struct tt_question *q, struct tt_mark *m, const char *word)
+{
+    const struct tt_yaml *list = q->items ? q->items : q->choices;
+    if (!list || listed(list, word)) return true;
+    none_of(m, word);
+    for (const struct tt_yaml *y = list->first; y; y = y->next) or_of(m, list->kind == TT_YAML_MAP ? y->key : y->text ? y->text : "");
+    return false;
+}
+
+static tt_status from_items(const struct tt_question *q, struct tt_formula_scope *scope, struct candidate *c, int *n)
+{
+    *n = 0;
+    for (const struct tt_yaml *y = q->items->first; y && *n < CANDIDATES; y = y->next) {
+        if (!y->text) return tt_fail(TT_USAGE, "line %d: %s has no formula", y->line, y->key);
+        double value;
+        TT_TRY(formula_number(q, y->text, scope, &value));
+        if (isfinite(value)) c[(*n)++] = (struct candidate){y->key, q->least ? -value : value};
+    }
+    return TT_OK;
+}
+
+static int descending(const void *a, const void *b)
+{
+    double x = ((const struct candidate *)a)->value, y = ((const struct candidate *)b)->value;
+    return (x < y) - (x > y);
+}
+
+static const struct candidate *named(const struct candidate *c, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcasecmp(c[i].name, name)) return &c[i];
+    return NULL;
+}
+
+static bool close_to(const struct tt_question *q, double x, double best)
+{
+    return fabs(x - best) <= q->tolerance * fabs(best) + q->slack;
+}
+
+static tt_status choose_item(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct candidate c[CANDIDATES];
+    int n;
+    TT_TRY(from_items(q, scope, c, &n));
+    if (!n) {
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figures");
+        return TT_OK;
+    }
+    qsort(c, (size_t)n, sizeof *c, descending);
+    snprintf(m->right, sizeof m->right, "%s", c[0].name);
+    if (!m->given[0] || !allowed(q, m, m->given)) return TT_OK;
+    const struct candidate *chosen = named(c, n, m->given);
+    right_or_wrong(m, chosen && close_to(q, chosen->value, c[0].value), "another one is ahead of it in your run");
+    return TT_OK;
+}
+
+/* "gemm 1024x256x1024", as tables print a product: its name without its shape. */
+static void without_shape(char *word)
+{
+    char *space = strrchr(word, ' ');
+    if (space && space > word && isdigit((unsigned char)space[1]) && strspn(space + 1, "0123456789x") == strlen(space + 1)) *space = 0;
+}
+
+static bool among(const struct tt_formula_value *v, int n, const char *word)
+{
+    if (!strcasecmp(v->word, word)) return true;
+    for (int i = 0; i < n; i++)
+        if (!strcasecmp(tt_formula_row_name(v->cells[i].row), word)) return true;
+    return false;
+}
+
+/* Against the right word, or the names of the rows it was taken from. */
+static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, struct tt_mark *m)
+{
+    char word[600];
+    snprintf(word, sizeof word, "%s", m->given);
+    without_shape(word);
+    if (!allowed(q, m, word)) return;
+    if (v->compared && !among(v, v->compared, word)) {
+        const char *names[CANDIDATES];
+        int n = v->compared < CANDIDATES ? v->compared : CANDIDATES;
+        for (int i = 0; i < n; i++) names[i] = tt_formula_row_name(v->cells[i].row);
+        none_of(m, word);
+        or_any(m, names, n);
+        return;
+    }
+    right_or_wrong(m, among(v, v->count, word), "your run says otherwise");
+}
+
+static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_formula_value v;
+    if (q->items) return choose_item(q, scope, m);
+    scope->closeness = q->tolerance;
+    tt_status st = tt_formula(q->answer, scope, &v);
+    scope->closeness = 0;
+    if (!st && v.kind != TT_FORMULA_WORD && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s gives no word", q->answer);
+    if (!st && (v.kind == TT_FORMULA_MISSING || !v.word[0])) {
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile does not say");
+    } else if (!st) {
+        snprintf(m->right, sizeof m->right, "%s", v.word);
+        if (m->given[0]) choose_word(q, &v, m);
+    }
+    tt_formula_free(&v);
+    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
+}
+
+static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_formula_value v;
+    tt_status st = tt_formula(q->answer, scope, &v);
+    if (!st && v.kind == TT_FORMULA_MISSING) {
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile does not say");
+    } else if (!st && v.kind != TT_FORMULA_TRUTH) {
+        st = tt_fail(TT_USAGE, "%s is neither true nor false", q->answer);
+    } else if (!st) {
+        const char *right = v.number != 0 ? "true" : "false";
+        snprintf(m->right, sizeof m->right, "%s", right);
+        if (m->given[0] && strcasecmp(m->given, "true") && strcasecmp(m->given, "false"))
+            tt_exercise_because(m, TT_MARK_UNKNOWN, "write true or false");
+        else if (m->given[0])
+            right_or_wrong(m, !strcasecmp(m->given, right), "in your run it is the other way round");
+    }
+    tt_formula_free(&v);
+    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
+}
+
+/* ---- rankings ---- */
+
+static tt_status from_rows(const struct tt_question *q, const struct tt_formula_value *v, struct candidate *c, int *n)
+{
+    *n = 0;
+    if (v->kind == TT_FORMULA_MISSING) return TT_OK;
+    if (v->kind != TT_FORMULA_ROWS) return tt_fail(TT_USAGE, "line %d: %s is no list of rows", q->line, q->answer);
+    for (int i = 0; i < v->count && *n < CANDIDATES; i++) {
+        double value = tt_formula_cell_number(&v->cells[i]);
+        if (isfinite(value)) c[(*n)++] = (struct candidate){tt_formula_row_name(v->cells[i].row), q->least ? -value : value};
+    }
+    return TT_OK;
+}
+
+static int split(const char *text, char words[PLACES][64])
+{
+    int n = 0;
+    while (*text && n < PLACES) {
+        size_t length = strcspn(text, ","), skip = strspn(text, " ");
+        if (skip > length) skip = length;
+        snprintf(words[n], sizeof words[n], "%.*s", (int)(length - skip), text + skip);
+        for (size_t i = strlen(words[n]); i > 0 && words[n][i - 1] == ' ';) words[n][--i] = 0;
+        n += words[n][0] != 0;
+        text += length + (text[length] == ',');
+    }
+    return n;
+}
+
+static void judge_places(const struct tt_question *q, const struct candidate *c, int n, struct tt_mark *m)
+{
+    char words[PLACES][64], reason[200];
+    int given = split(m->given, words), wanted = q->count < n ? (int)q->count : n;
+    if (given != wanted) {
+        snprintf(reason, sizeof reason, "%d names are wanted, largest first, and %d are there", wanted, given);
+        tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
+        return;
+    }
+    for (int i = 0; i < wanted; i++) {
+        const struct candidate *own = named(c, n, words[i]);
+        bool twice = false;
+        if (!own && !allowed(q, m, words[i])) return;
+        if (!own && !q->items && !q->choices) {
+            const char *names[CANDIDATES];
+            for (int j = 0; j < n; j++) names[j] = c[j].name;
+            none_of(m, words[i]);
+            or_any(m, names, n);
+            return;
+        }
+        for (int j = 0; j < i; j++) twice |= !strcasecmp(words[i], words[j]);
+        if (own && !twice && close_to(q, own->value, c[i].value)) continue;
+        snprintf(reason, sizeof reason, "%.60s is not number %d in your run", words[i], i + 1);
+        tt_exercise_because(m, TT_MARK_WRONG, reason);
+        return;
+    }
+    tt_exercise_because(m, TT_MARK_RIGHT, "");
+}
+
+static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct candidate c[CANDIDATES];
+    struct tt_formula_value v = {0};
+    int n = 0;
+    tt_status st = q->items ? from_items(q, scope, c, &n) : tt_formula(q->answer, scope, &v);
+    if (!st && !q->items) st = from_rows(q, &v, c, &n);
+    if (!st && !n) tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figures");
+    if (!st && n) {
+        qsort(c, (size_t)n, sizeof *c, descending);
+        size_t at = 0;
+        for (int i = 0; i < n && i < q->count && at < sizeof m->right; i++)
+            at += (size_t)snprintf(m->right + at, sizeof m->right - at, "%s%s", i ? ", " : "", c[i].name);
+        if (m->given[0]) judge_places(q, c, n, m);
+    }
+    tt_formula_free(&v);
+    return st ? tt_context(st, "question %s", q->id) : TT_OK;
+}
+
+static void judge_text(const struct tt_question *q, struct tt_mark *m)
+{
+    int64_t words = 0;
+    char reason[100];
+    for (const char *s = m->given; *s; s++) words += !isspace((unsigned char)*s) && (s == m->given || isspace((unsigned char)s[-1]));
+    snprintf(reason, sizeof reason, "a sentence of at least %lld words is wanted", (long long)q->words);
+    if (words) tt_exercise_because(m, words >= q->words ? TT_MARK_RIGHT : TT_MARK_UNKNOWN, words >= q->words ? "" : reason);
+}
+
+/* ---- all kinds ---- */
+
+static void take_answer(const struct tt_yaml *answer, struct tt_mark *m)
+{
+    size_t n = 0;
+    if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text + strspn(answer->text, " "));
+    for (size_t end = strlen(m->given); end > 0 && m->given[end - 1] == ' ';) m->given[--end] = 0;
+    if (!answer || answer->kind != TT_YAML_LIST) return;
+    for (const struct tt_yaml *y = answer->first; y && n < sizeof m->given; y = y->next)
+        if (y->text) n += (size_t)snprintf(m->given + n, sizeof m->given - n, "%s%s", n ? ", " : "", y->text);
+}
+
+/* Reading a figure rightly is not enough where the run itself has to be so. */
+static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_formula_value v;
+    if (!q->must || m->kind != TT_MARK_RIGHT) return TT_OK;
+    tt_status st = tt_formula(q->must, scope, &v);
+    if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
+    if (!st && v.kind == TT_FORMULA_TRUTH && v.number == 0)
+        tt_exercise_because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, and measure it again");
+    tt_formula_free(&v);
+    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
+}
+
+tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    static tt_status (*const judges[TT_ASK_KINDS])(const struct tt_question *, struct tt_formula_scope *, struct tt_mark *) = {
+        judge_number, judge_range, judge_choice, judge_ranking, judge_truth, NULL};
+    *m = (struct tt_mark){.kind = TT_MARK_EMPTY};
+    take_answer(answer, m);
+    scope->run = q->run;
+    scope->lacking = NULL;
+    scope->used = false;
+    if (judges[q->kind]) TT_TRY(judges[q->kind](q, scope, m));
+    if (!judges[q->kind]) judge_text(q, m);
+    return demand(q, scope, m);
+}

@@ -1,0 +1,51 @@
+/* Speed-ups that the scatter of the steps could have made by itself. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exercises/engine/parts.h"
+
+static const struct tt_json *profile_of(const struct tt_marked *m, const char *name)
+{
+    for (int i = 0; i < m->exercise->run_count; i++)
+        if (!strcmp(m->exercise->runs[i].name, name)) return m->runs[i].profile;
+    return NULL;
+}
+
+/* The square of the relative error of a run's mean step; NaN when one step was all. */
+static double error_squared(const struct tt_json *profile)
+{
+    const struct tt_json *step = tt_json_get(profile, "step");
+    double n = tt_json_number(tt_json_get(profile, "run"), "steps", 0), x = tt_json_number(step, "deviation", NAN);
+    double relative = x / tt_json_number(step, "seconds", NAN);
+    return n > 1 ? relative * relative / n : NAN;
+}
+
+/* Two errors of the quotient, when the answer is one of two steps and lies within them; else 0. */
+static double noise_of(const struct tt_marked *m, const struct tt_question *q)
+{
+    char above[64], below[64];
+    int end = 0;
+    if (!q->answer || sscanf(q->answer, "%63[a-zA-Z0-9_]:step.seconds / %63[a-zA-Z0-9_]:step.seconds%n", above, below, &end) != 2) return 0;
+    const struct tt_json *a = profile_of(m, above), *b = profile_of(m, below);
+    if (!end || q->answer[end] || !a || !b) return 0;
+    double x = tt_json_number(tt_json_get(a, "step"), "seconds", NAN) / tt_json_number(tt_json_get(b, "step"), "seconds", NAN);
+    double noise = 2 * sqrt(error_squared(a) + error_squared(b));
+    return isfinite(x) && isfinite(noise) && fabs(x - 1) < noise ? noise : 0;
+}
+
+void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
+{
+    double most = 0;
+    int n = 0;
+    for (int i = 0; i < m->exercise->question_count; i++) {
+        double noise = m->marks[i].kind == TT_MARK_RIGHT ? noise_of(m, &m->exercise->questions[i]) : 0;
+        if (!(noise > 0)) continue;
+        tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->questions[i].id);
+        most = fmax(most, noise);
+    }
+    if (!n) return;
+    tt_text_printf(out, ": your steps scatter so much that a quotient may be off by %.1f %%, and %s less than that from 1. Read right, but no "
+                        "gain or loss yet: measure with STEPS=30 on a machine of your own\n",
+                   100 * most, n > 1 ? "these are" : "this is");
+}

@@ -1,0 +1,116 @@
+/* Numbers of a worksheet: reading them with their units, and saying what is wrong with a wrong one. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exercises/engine/parts.h"
+
+/* A micro sign and a Greek mu are the u of a unit typed on a keyboard without them. */
+static const char *without_mu(const char *text, char *out, size_t size)
+{
+    bool mu = !strncmp(text, "\xc2\xb5", 2) || !strncmp(text, "\xce\xbc", 2);
+    snprintf(out, size, "%s%s", mu ? "u" : "", text + (mu ? 2 : 0));
+    return out;
+}
+
+/* Nothing, the unit, or of a plain number that it is so many times. */
+static bool is_unit(const struct tt_question *q, const char *text)
+{
+    char unit[64];
+    if (!*text) return true;
+    if (q->unit) return !strcmp(without_mu(text, unit, sizeof unit), q->unit);
+    return !strcmp(text, "x") || !strcmp(text, "×") || !strcmp(text, "times");
+}
+
+/* "0.8 % less": the unit is there, and a word after it. */
+static bool has_unit_first(const struct tt_question *q, const char *text)
+{
+    size_t n = q->unit ? strlen(q->unit) : 0;
+    return n && !strncmp(text, q->unit, n) && text[n] == ' ';
+}
+
+static bool is_decimal(const char *text, const char *end)
+{
+    return end > text && !memchr(text, 'x', (size_t)(end - text)) && !memchr(text, 'X', (size_t)(end - text));
+}
+
+bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
+{
+    char *end, reason[300];
+    *out = strtod(m->given, &end);
+    bool number = isfinite(*out) && is_decimal(m->given, end);
+    while (*end == ' ') end++;
+    if (number && is_unit(q, end)) return true;
+    if (number && *end == ',')
+        snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark", m->given);
+    else if (number && has_unit_first(q, end))
+        snprintf(reason, sizeof reason, "\"%.80s\": write the number alone, less as a negative one: -12.5", m->given);
+    else if (number && q->unit)
+        snprintf(reason, sizeof reason, "\"%.80s\": give it in %s", m->given, q->unit);
+    else if (number)
+        snprintf(reason, sizeof reason, "\"%.60s\" has \"%.40s\" after the number; write the number alone, like 12.5", m->given, end);
+    else
+        snprintf(reason, sizeof reason, "\"%.80s\" is no number; write it like 12.5", m->given);
+    tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
+    return false;
+}
+
+bool tt_exercise_near(const struct tt_question *q, double x, double right)
+{
+    return fabs(x - right) <= q->tolerance * fabs(right) + q->slack;
+}
+
+/* The same without what is allowed beside the tolerance: of a small number a thousandth would be as near. */
+static bool equals(const struct tt_question *q, double x, double right)
+{
+    return fabs(x - right) <= (q->tolerance + 1e-9) * fabs(right);
+}
+
+/* Digits as they were written, without zeros in front: of 0.0140 three. */
+static int digits_of(const char *given)
+{
+    int n = 0;
+    for (const char *s = given; isdigit((unsigned char)*s) || strchr("+-.", *s ? *s : 'x'); s++)
+        n += isdigit((unsigned char)*s) && (n || *s != '0');
+    return n;
+}
+
+/* The right number, but with so few digits that it is too far off. */
+static bool only_rounded(const char *given, double x, double right)
+{
+    char same[64];
+    int n = digits_of(given);
+    if (n < 1 || n > 6) return false;
+    snprintf(same, sizeof same, "%.*e", n - 1, right);
+    return strtod(same, NULL) == x;
+}
+
+const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
+{
+    static const struct {
+        double factor;
+        const char *what;
+    } slips[] = {{1e3, "1000 times too large: look at the unit"},   {1e-3, "1000 times too small: look at the unit"},
+                 {1e6, "1000000 times too large: look at the unit"}, {1e-6, "1000000 times too small: look at the unit"},
+                 {1e2, "100 times too large: a fraction is wanted, not a percentage"},
+                 {1e-2, "100 times too small: a percentage is wanted, not a fraction"},
+                 {1e9, "1e9 times too large: look at the unit"},      {1e-9, "1e9 times too small: look at the unit"}};
+    double mib = 0x1p20 / 1e6;
+    if (only_rounded(given, x, right)) return "rounded too far: give more digits";
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
+        if (equals(q, x / slips[i].factor, right)) return slips[i].what;
+    if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
+        return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
+    if (x != 0 && right != 0 && equals(q, 1 / x, right)) return "the reciprocal of what is wanted";
+    if (equals(q, -x, right)) return "the sign is the other way round";
+    if (!measured) return x > right ? "too large" : "too small";
+    return x > right ? "too large for this run" : "too small for this run";
+}
+
+const char *tt_exercise_outside(bool below, bool measured)
+{
+    if (!measured) return below ? "too small" : "too large";
+    return below ? "smaller than this run allows" : "larger than this run allows";
+}

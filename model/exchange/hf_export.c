@@ -1,0 +1,170 @@
+/* A model into a folder that transformers opens. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/beside.h"
+#include "core/base/file.h"
+#include "core/base/half.h"
+#include "model/exchange/hf_config.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
+#include "core/checkpoint/safetensors.h"
+#include "model/exchange/hf.h"
+#include "model/exchange/hf_names.h"
+
+static const struct {
+    const char *tensor, *torch;
+} types[TT_DTYPES] = {[TT_F32] = {"F32", "float32"}, [TT_BF16] = {"BF16", "bfloat16"}, [TT_F16] = {"F16", "float16"}};
+
+/* ---- weights ---- */
+
+tt_status tt_hf_turn_rows(float *w, int64_t heads, int64_t D, int64_t columns, bool to_halves)
+{
+    size_t row = (size_t)columns * sizeof *w;
+    float *head = malloc((size_t)D * row);
+    if (!head) return tt_fail(TT_FAILED, "out of memory to turn a head of %lld rows", (long long)D);
+    for (int64_t h = 0; h < heads; h++, w += D * columns) {
+        memcpy(head, w, (size_t)D * row);
+        for (int64_t i = 0; i < D; i++) {
+            int64_t half = i % 2 * (D / 2) + i / 2; /* where row i of the pairs lies among the halves */
+            memcpy(w + (to_halves ? half : i) * columns, head + (to_halves ? i : half) * columns, row);
+        }
+    }
+    free(head);
+    return TT_OK;
+}
+
+/* fp16 ends at 65504: what is beyond would become infinite there. */
+static tt_status check_range(const struct tt_hf_export *x)
+{
+    if (x->type != TT_F16) return TT_OK;
+    for (int i = 0; i < x->params->n; i++) {
+        const struct tt_param *p = &x->params->items[i];
+        for (int64_t j = 0; j < p->count; j++)
+            if ((tt_to_f16(x->weights[p->offset + j]) & 0x7fff) >= 0x7c00 && isfinite(x->weights[p->offset + j]))
+                return tt_fail(TT_FAILED, "%s holds %g, beyond the range of fp16; export with --dtype bf16 or fp32",
+                               p->name, (double)x->weights[p->offset + j]);
+    }
+    return TT_OK;
+}
+
+static tt_status write_weights(const char *path, const struct tt_hf_export *x)
+{
+    const struct tt_config *c = x->config;
+    int n = x->params->n;
+    struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
+    char(*names)[128] = calloc((size_t)n, sizeof *names);
+    tt_status st =
+        tensors && names ? check_range(x) : tt_fail(TT_FAILED, "out of memory for the names of %d tensors", n);
+    for (int i = 0; i < n && !st; i++) {
+        const struct tt_param *p = &x->params->items[i];
+        float *data = x->weights + p->offset;
+        char rotary = tt_hf_rotary(p->name);
+        int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
+        if (rotary) st = tt_hf_turn_rows(data, heads, c->hidden_dim / c->num_heads, c->hidden_dim, true);
+        tt_hf_name(p->name, false, names[i], sizeof names[i]);
+        tensors[i] = (struct tt_tensor_source){.name = names[i],
+                                               .rank = p->shape[1] ? 2 : 1,
+                                               .data = data,
+                                               .shape = {p->shape[0], p->shape[1]},
+                                               .type = types[x->type].tensor};
+    }
+    const struct tt_metadata metadata = {"format", "pt"}; /* without it transformers refuses the file */
+    if (!st) st = tt_safetensors_write(path, tensors, n, &metadata, 1, NULL, NULL);
+    free(tensors);
+    free(names);
+    return st;
+}
+
+/* ---- the other files ---- */
+
+static tt_status write_json(const char *dir, const char *name, struct tt_json_writer *w)
+{
+    char *path = NULL;
+    tt_text_puts(&w->text, "\n");
+    tt_status st = tt_text_status(&w->text);
+    if (!st && asprintf(&path, "%s/%s", dir, name) < 0) st = tt_fail(TT_FAILED, "out of memory for a path");
+    if (!st) st = tt_file_replace(path, w->text.s, w->text.n);
+    free(path);
+    tt_text_free(&w->text);
+    return st;
+}
+
+static tt_status write_config(const char *dir, const struct tt_hf_export *x)
+{
+    struct tt_json_writer config = {.pretty = true}, generation = {.pretty = true};
+    tt_hf_config_write(x->config, types[x->type].torch, &config);
+    TT_TRY(write_json(dir, "config.json", &config));
+    tt_json_begin(&generation, NULL, '{');
+    tt_json_put_bool(&generation, "do_sample", true);
+    tt_json_end(&generation, '}');
+    return write_json(dir, "generation_config.json", &generation);
+}
+
+static tt_status write_tokenizer(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
+{
+    struct tt_json_writer file = {.pretty = true}, about = {.pretty = true};
+    tt_status st = tt_hf_tokenizer_write(x->tokenizer, &file);
+    if (st && st->code == TT_UNSUPPORTED) {
+        if (note) tt_text_printf(note, "the tokenizer was left out: %s", st->text);
+        tt_status_free(st);
+        tt_text_free(&file.text);
+        return TT_OK;
+    }
+    if (!st) st = write_json(dir, "tokenizer.json", &file);
+    tt_text_free(&file.text);
+    TT_TRY(st);
+    tt_json_begin(&about, NULL, '{');
+    tt_json_put_string(&about, "tokenizer_class", "PreTrainedTokenizerFast");
+    tt_json_put_bool(&about, "clean_up_tokenization_spaces", false);
+    tt_json_end(&about, '}');
+    return write_json(dir, "tokenizer_config.json", &about);
+}
+
+static tt_status write_folder(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
+{
+    char *weights;
+    if (asprintf(&weights, "%s/model.safetensors", dir) < 0) return tt_fail(TT_FAILED, "out of memory for a path");
+    tt_status st = write_weights(weights, x);
+    free(weights);
+    TT_TRY(st);
+    TT_TRY(write_config(dir, x));
+    return x->tokenizer ? write_tokenizer(dir, x, note) : TT_OK;
+}
+
+static bool is_empty(const char *dir)
+{
+    DIR *d = opendir(dir);
+    bool empty = d != NULL;
+    for (struct dirent *e; d && (e = readdir(d));) empty &= !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+    if (d) closedir(d);
+    return empty;
+}
+
+static tt_status make_parent(const char *name)
+{
+    char parent[1024];
+    snprintf(parent, sizeof parent, "%s", name);
+    char *slash = strrchr(parent, '/');
+    if (!slash || slash == parent) return TT_OK;
+    *slash = 0;
+    return tt_make_dirs(parent);
+}
+
+tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
+{
+    char name[1024];
+    struct tt_beside b;
+    snprintf(name, sizeof name, "%s", dir);
+    for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
+    if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
+        return tt_fail(TT_USAGE, "%s holds something already; name a new folder", name);
+    TT_TRY(make_parent(name));
+    TT_TRY(tt_beside_folder(name, &b));
+    tt_status st = write_folder(b.path, x, note);
+    if (!st) return tt_beside_replace(&b);
+    tt_beside_drop(&b);
+    return st;
+}

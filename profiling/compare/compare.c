@@ -1,0 +1,256 @@
+/* What follows from runs side by side: speed-ups, accuracy, what changed. */
+#include "profiling/compare/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/rng.h"
+#include "core/base/stats.h"
+
+static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for the comparison"); }
+
+void tt_compare_free(struct tt_comparison *c)
+{
+    for (int i = 0; i < c->n; i++) tt_profile_free(&c->runs[i].profile);
+    free(c->groups);
+    free(c->operators);
+    tt_text_free(&c->warnings);
+    *c = (struct tt_comparison){0};
+}
+
+/* ---- speed-ups and their intervals ---- */
+
+static int step_times(const struct tt_profile *p, double **out)
+{
+    int n = 0;
+    *out = calloc((size_t)p->samples_count + 1, sizeof **out);
+    for (int i = 0; *out && i < p->samples_count; i++)
+        if (p->samples[i].seconds > 0) (*out)[n++] = p->samples[i].seconds;
+    return *out ? n : 0;
+}
+
+static double resampled_median(const double *x, int n, double *room, uint64_t stream, uint64_t *draw)
+{
+    for (int i = 0; i < n; i++) room[i] = x[(int)(tt_uniform(20, stream, (*draw)++) * n) % n];
+    return tt_quantile(room, n, 0.5);
+}
+
+/* Medians of samples drawn from the measured steps, again and again: where 95 % of their ratios lie. */
+static tt_status interval(const struct tt_compared *base, struct tt_compared *r)
+{
+    enum { ROUNDS = 1000, FEWEST = 4 };
+    double *a, *b, *ratios = calloc(ROUNDS, sizeof *ratios);
+    int na = step_times(&base->profile, &a), nb = step_times(&r->profile, &b), most = na > nb ? na : nb;
+    double *room = calloc((size_t)most + 1, sizeof *room);
+    tt_status st = a && b && room && ratios ? TT_OK : no_memory();
+    if (!st && na >= FEWEST && nb >= FEWEST) {
+        uint64_t draw = 0;
+        for (int i = 0; i < ROUNDS; i++)
+            ratios[i] = resampled_median(a, na, room, 1, &draw) / resampled_median(b, nb, room, 2, &draw);
+        r->speedup_low = tt_quantile(ratios, ROUNDS, 0.025);
+        r->speedup_high = tt_quantile(ratios, ROUNDS, 0.975);
+    }
+    free(a);
+    free(b);
+    free(room);
+    free(ratios);
+    return st;
+}
+
+static tt_status find_speedups(struct tt_comparison *c)
+{
+    const struct tt_compared *base = &c->runs[0];
+    for (int i = 0; i < c->n; i++) {
+        struct tt_compared *r = &c->runs[i];
+        /* Of different batches the tokens are compared, not the steps. */
+        r->speedup = r->tokens_per_second > 0 && base->tokens_per_second > 0
+                         ? r->tokens_per_second / base->tokens_per_second
+                         : base->seconds / r->seconds;
+        if (i) TT_TRY(interval(base, r));
+        double tokens = r->seconds * r->tokens_per_second /
+                        (base->seconds * base->tokens_per_second); /* of a step, against the first's */
+        if (tokens > 0) r->speedup_low *= tokens, r->speedup_high *= tokens;
+    }
+    return TT_OK;
+}
+
+/* ---- accuracy ---- */
+
+/* Where neither knows its shape, the name of a preset tells. */
+static bool same_model(const struct tt_profile_run *a, const struct tt_profile_run *b)
+{
+    if (!a->num_layers && !b->num_layers) return strcmp(a->preset, b->preset) == 0;
+    return a->hidden_dim == b->hidden_dim && a->num_layers == b->num_layers && a->num_heads == b->num_heads &&
+           a->num_kv_heads == b->num_kv_heads && a->ffn_dim == b->ffn_dim && a->vocab_size == b->vocab_size &&
+           a->seq_len == b->seq_len;
+}
+
+static bool same_task(const struct tt_profile_run *a, const struct tt_profile_run *b)
+{
+    return same_model(a, b) && a->seed == b->seed && a->batch_size == b->batch_size && a->grad_accum == b->grad_accum &&
+           strcmp(a->data, b->data) == 0;
+}
+
+static double loss_at(const struct tt_profile *p, int64_t step, int *from)
+{
+    while (*from < p->samples_count && p->samples[*from].step < step) ++*from;
+    return *from < p->samples_count && p->samples[*from].step == step ? p->samples[*from].loss : NAN;
+}
+
+static void compare_losses(const struct tt_compared *base, struct tt_compared *r)
+{
+    int from = 0;
+    for (int i = 0; i < r->profile.samples_count; i++) {
+        const struct tt_profile_sample *s = &r->profile.samples[i];
+        double other = loss_at(&base->profile, s->step, &from), difference = fabs(s->loss - other);
+        if (isfinite(s->loss) != isfinite(other) && !isnan(other)) difference = INFINITY;
+        if (isnan(r->loss_difference) || difference > r->loss_difference) r->loss_difference = difference;
+    }
+}
+
+static void compare_gradients(const struct tt_compared *base, struct tt_compared *r)
+{
+    for (int i = 0; i < r->profile.gradients_count; i++)
+        for (int k = 0; k < base->profile.gradients_count; k++) {
+            const struct tt_profile_gradient *g = &r->profile.gradients[i], *b = &base->profile.gradients[k];
+            if (strcmp(g->name, b->name) != 0) continue;
+            double scale = fmax(fabs(g->norm), fabs(b->norm)),
+                   difference = scale > 0 ? fabs(g->norm - b->norm) / scale : 0;
+            if (isnan(r->gradient_difference) || difference > r->gradient_difference)
+                r->gradient_difference = difference;
+        }
+}
+
+static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+{
+    if (r->missing_gradients)
+        tt_text_printf(
+            &c->warnings,
+            "%s: %d of %d tensors got no gradient, or one that is not finite: its speed is that of missing work\n",
+            r->label, r->missing_gradients, r->gradients);
+    if (r == base) return;
+    bool known = r->profile.run.num_layers && base->profile.run.num_layers;
+    if (!r->same_model && !known && (r->profile.run.num_layers || base->profile.run.num_layers))
+        tt_text_printf(&c->warnings,
+                       "%s: the shape of the model is not recorded in %s: whether the two compare is not known\n",
+                       r->label, r->profile.run.num_layers ? base->label : "it");
+    else if (!r->same_model)
+        tt_text_printf(&c->warnings, "%s: another model than %s: losses, speeds and times per step do not compare\n",
+                       r->label, base->label);
+    else if (!r->same_task)
+        tt_text_printf(&c->warnings,
+                       "%s: another batch, data or seed than %s: losses and times per step do not compare, tokens a "
+                       "second do\n",
+                       r->label, base->label);
+    else if (r->loss_difference > 0.1)
+        tt_text_printf(&c->warnings,
+                       "%s: its loss differs from that of %s by up to %.3g: they do not compute the same\n", r->label,
+                       base->label, r->loss_difference);
+    if (r->same_task && r->gradient_difference > 0.1)
+        tt_text_printf(&c->warnings, "%s: the norm of a gradient differs from that of %s by %.0f %%\n", r->label,
+                       base->label, 100 * r->gradient_difference);
+}
+
+static void find_accuracy(struct tt_comparison *c)
+{
+    struct tt_compared *base = &c->runs[0];
+    for (int i = 0; i < c->n; i++) {
+        struct tt_compared *r = &c->runs[i];
+        r->same_model = same_model(&base->profile.run, &r->profile.run);
+        r->same_task = same_task(&base->profile.run, &r->profile.run);
+        if (i && r->same_task) compare_losses(base, r);
+        if (i && r->same_task) compare_gradients(base, r);
+        warn_of(c, r, base);
+    }
+}
+
+/* ---- groups and operators ---- */
+
+static struct tt_compare_row *row_named(struct tt_comparison *c, struct tt_compare_row *rows, int *count,
+                                        const char *name)
+{
+    for (int i = 0; i < *count; i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    struct tt_compare_row *row = &rows[(*count)++];
+    *row = (struct tt_compare_row){0};
+    snprintf(row->name, sizeof row->name, "%s", name);
+    for (int i = 0; i < c->n; i++) row->seconds[i] = c->runs[i].profile.operators_count ? 0 : NAN;
+    return row;
+}
+
+static double change(const struct tt_compare_row *row, int n)
+{
+    double most = 0;
+    for (int i = 1; i < n; i++)
+        if (fabs(row->seconds[i] - row->seconds[0]) > most) most = fabs(row->seconds[i] - row->seconds[0]);
+    return most;
+}
+
+/* Other profilers do not tell phases; beside such a run, none are told apart. */
+static bool all_have_phases(const struct tt_comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->runs[i].profile.operators_count && !c->runs[i].profile.operators[0].phase[0]) return false;
+    return true;
+}
+
+static tt_status find_rows(struct tt_comparison *c)
+{
+    int groups = 1, operators = 1;
+    bool phases = all_have_phases(c);
+    char name[120];
+    for (int i = 0; i < c->n; i++)
+        groups += c->runs[i].profile.groups_count, operators += c->runs[i].profile.operators_count;
+    c->groups = calloc((size_t)groups, sizeof *c->groups);
+    c->operators = calloc((size_t)operators, sizeof *c->operators);
+    if (!c->groups || !c->operators) return no_memory();
+    for (int i = 0; i < c->n; i++) {
+        const struct tt_profile *p = &c->runs[i].profile;
+        for (int k = 0; k < p->groups_count; k++) {
+            double *seconds = row_named(c, c->groups, &c->group_count, p->groups[k].name)->seconds;
+            if (isfinite(p->groups[k].seconds)) seconds[i] += p->groups[k].seconds;
+        }
+        for (int k = 0; k < p->operators_count; k++) {
+            const struct tt_profile_row *op = &p->operators[k];
+            snprintf(name, sizeof name, "%.47s in %.31s%s%.31s", op->name, op->group,
+                     phases && op->phase[0] ? ", " : "", phases ? op->phase : "");
+            double *seconds = row_named(c, c->operators, &c->operator_count, name)->seconds;
+            if (isfinite(op->seconds)) seconds[i] += op->seconds;
+        }
+    }
+    /* By how much they changed: few enough for the plain way. */
+    for (int i = 1; i < c->operator_count; i++) {
+        struct tt_compare_row row = c->operators[i];
+        int at = i;
+        for (; at > 0 && change(&c->operators[at - 1], c->n) < change(&row, c->n); at--)
+            c->operators[at] = c->operators[at - 1];
+        c->operators[at] = row;
+    }
+    return TT_OK;
+}
+
+/* The last part of the paths alone, where that tells them apart. */
+static void shorten_labels(struct tt_comparison *c)
+{
+    const char *last[TT_COMPARE_LIMIT];
+    for (int i = 0; i < c->n; i++) {
+        const char *slash = strchr(c->runs[i].label, '/');
+        last[i] = slash ? slash + 1 : c->runs[i].label;
+        for (int k = 0; k < i; k++)
+            if (strcmp(last[i], last[k]) == 0) return;
+    }
+    for (int i = 0; i < c->n; i++) memmove(c->runs[i].label, last[i], strlen(last[i]) + 1);
+}
+
+tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out)
+{
+    *out = (struct tt_comparison){0};
+    for (int i = 0; i < n; i++) TT_TRY(tt_compare_add(out, paths[i]));
+    if (out->n < 2) return tt_fail(TT_USAGE, "a comparison needs two runs; name the folders of two profiles");
+    shorten_labels(out);
+    TT_TRY(find_speedups(out));
+    find_accuracy(out);
+    return find_rows(out);
+}

@@ -1,0 +1,57 @@
+/* Runs side by side: profiles, benchmarks and training runs; the first is what the others are measured against. */
+#ifndef TT_COMPARE_H
+#define TT_COMPARE_H
+
+#include "core/base/text.h"
+#include "profiling/profile.h"
+
+enum { TT_COMPARE_LIMIT = 16 };
+
+struct tt_compared {
+    char label[96];
+    struct tt_profile profile; /* lists are empty where it is no profile */
+    double seconds;            /* of a step; NaN here and below: not known */
+    double tokens_per_second, mfu_percent, memory_bytes, kernels;
+    double loss;                               /* the last */
+    double speedup, speedup_low, speedup_high; /* against the first; the 95 % interval of a bootstrap of the medians */
+    bool same_model;                           /* shape as in the first, so that speeds may be compared */
+    bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */
+    double loss_difference;           /* largest against the first, over the steps that both have */
+    int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */
+    double gradient_difference;       /* largest relative difference of a tensor's norm against the first */
+};
+
+struct tt_compare_row {
+    char name[120];
+    double seconds[TT_COMPARE_LIMIT]; /* a step; 0: that run has none of it; NaN: that run is no profile */
+};
+
+struct tt_comparison {
+    struct tt_compared runs[TT_COMPARE_LIMIT];
+    int n;
+    struct tt_compare_row *groups, *operators; /* groups as in a step; operators that changed most first */
+    int group_count, operator_count;
+    struct tt_text warnings; /* a line each: what makes the comparison less than it seems */
+};
+
+/* Each path is a folder or profile.json of tt profile, a bench.json (a run for each of its rows), or the folder of a
+ * training run. Free with tt_compare_free, also after a failure. */
+tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out);
+void tt_compare_free(struct tt_comparison *c);
+
+/* The runs of one path to those there are; for tt_compare. */
+tt_status tt_compare_add(struct tt_comparison *c, const char *path);
+
+void tt_compare_text(const struct tt_comparison *c, struct tt_text *out);  /* for a terminal */
+void tt_compare_brief(const struct tt_comparison *c, struct tt_text *out); /* the runs and the warnings alone */
+void tt_compare_json(const struct tt_comparison *c, struct tt_text *out);
+tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path); /* compare.html */
+
+/* `conditions`, separated by commas: slower:5%, memory:10%, loss:0.02, gradients. tt_compare_gate_check says whether
+ * they can be read. The gate fails with TT_GATE when one holds for any run against the first, and with TT_FAILED when
+ * one cannot be judged; a slowdown counts when it exceeds the limit and its interval excludes none at all. `said` gets
+ * a line for each condition and run that passed; it may be NULL. */
+tt_status tt_compare_gate_check(const char *conditions);
+tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions, struct tt_text *said);
+
+#endif

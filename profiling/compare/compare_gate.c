@@ -1,0 +1,148 @@
+/* A comparison as a gate: conditions that must not hold, and what was judged. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/config/config.h"
+#include "profiling/compare/compare.h"
+#include "core/base/csv.h"
+
+enum condition { SLOWER, MEMORY, LOSS, GRADIENTS };
+
+static tt_status unreadable(const char *text)
+{
+    return tt_fail(TT_USAGE, "%.60s: the conditions are slower:5%%, memory:10%%, loss:0.02 and gradients", text);
+}
+
+static tt_status read_condition(const char *text, enum condition *what, double *limit)
+{
+    static const char *const names[] = {"slower", "memory", "loss", "gradients"};
+    char number[40];
+    size_t word = strcspn(text, ":");
+    *limit = 0;
+    for (int i = 0; i < 4; i++) {
+        if (strlen(names[i]) != word || strncmp(names[i], text, word) != 0) continue;
+        *what = (enum condition)i;
+        if (i == GRADIENTS && !text[word]) return TT_OK;
+        if (i == GRADIENTS || text[word] != ':') break;
+        snprintf(number, sizeof number, "%s", text + word + 1);
+        size_t n = strlen(number);
+        bool percent = n && number[n - 1] == '%';
+        if (percent) number[n - 1] = 0;
+        if (!tt_csv_number(number, limit) || *limit < 0) break;
+        if (percent) *limit /= 100;
+        if (!percent && i != LOSS)
+            return tt_fail(TT_USAGE, "%.60s: its limit is a percentage; write %.60s%%", text, text);
+        return TT_OK;
+    }
+    return unreadable(text);
+}
+
+tt_status tt_compare_gate_check(const char *conditions)
+{
+    char one[80];
+    enum condition what;
+    double limit;
+    while (tt_list_next(&conditions, ',', one, sizeof one)) TT_TRY(read_condition(one, &what, &limit));
+    return TT_OK;
+}
+
+static tt_status judge_speed(const struct tt_compared *base, const struct tt_compared *r, double limit,
+                             struct tt_text *why)
+{
+    double slower = 1 / r->speedup - 1;
+    if (isnan(slower))
+        return tt_fail(TT_FAILED, "%s: its speed is not known, so that the gate cannot judge it", r->label);
+    if (!r->same_model)
+        return tt_fail(
+            TT_FAILED,
+            "%s: its model is another than that of %s, or not known, so that the gate cannot judge its speed", r->label,
+            base->label);
+    if (slower > limit && isnan(r->speedup_high))
+        return tt_fail(TT_FAILED,
+                       "%s takes %.1f %% more time than %s, but single steps are not known, so that the gate cannot judge "
+                       "whether that is noise",
+                       r->label, 100 * slower, base->label);
+    if (slower > limit && r->speedup_high < 1)
+        return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%", r->label, 100 * slower,
+                       base->label, 100 * limit);
+    tt_text_printf(why, "%.1f %% %s than %s", 100 * (slower > 0 ? slower : r->speedup - 1),
+                   slower > 0 ? "more time" : "faster", base->label);
+    if (slower > limit)
+        tt_text_printf(why, ", but the interval %.2f to %.2f includes no change", r->speedup_low, r->speedup_high);
+    return TT_OK;
+}
+
+static tt_status judge_memory(const struct tt_compared *base, const struct tt_compared *r, double limit,
+                              struct tt_text *why)
+{
+    double more = r->memory_bytes / base->memory_bytes - 1;
+    if (isnan(more))
+        return tt_fail(TT_FAILED, "%s: its memory is not known, so that the gate cannot judge it", r->label);
+    if (more > limit)
+        return tt_fail(TT_GATE, "%s takes %.1f %% more memory than %s; the limit is %.3g %%", r->label, 100 * more,
+                       base->label, 100 * limit);
+    tt_text_printf(why, "%.1f %% %s memory than %s", 100 * fabs(more), more > 0 ? "more" : "less", base->label);
+    return TT_OK;
+}
+
+static tt_status judge_loss(const struct tt_compared *base, const struct tt_compared *r, double limit,
+                            struct tt_text *why)
+{
+    if (isnan(r->loss_difference))
+        return tt_fail(TT_FAILED,
+                       "%s: its losses cannot be compared with those of %s, so that the gate cannot judge them",
+                       r->label, base->label);
+    if (r->loss_difference > limit)
+        return tt_fail(TT_GATE, "%s: its loss differs from that of %s by %.3g; the limit is %.3g", r->label,
+                       base->label, r->loss_difference, limit);
+    tt_text_printf(why, "losses differ from those of %s by at most %.3g", base->label, r->loss_difference);
+    return TT_OK;
+}
+
+static tt_status judge_gradients(const struct tt_compared *base, const struct tt_compared *r, double limit,
+                                 struct tt_text *why)
+{
+    (void)base, (void)limit;
+    if (!r->gradients)
+        return tt_fail(TT_FAILED,
+                       "%s: its gradients are not known, so that the gate cannot judge them; tt profile records them",
+                       r->label);
+    if (r->missing_gradients)
+        return tt_fail(TT_GATE, "%s: %d of %d tensors got no gradient", r->label, r->missing_gradients, r->gradients);
+    tt_text_printf(why, "all %d tensors have a gradient", r->gradients);
+    return TT_OK;
+}
+
+/* What holds counts more than what cannot be judged; of equals the first. */
+static tt_status worse(tt_status first, tt_status second)
+{
+    bool swap = first && second && first->code != TT_GATE && second->code == TT_GATE;
+    tt_status kept = !first || swap ? second : first;
+    if (first && first != kept) tt_status_free(first);
+    if (second && second != kept) tt_status_free(second);
+    return kept;
+}
+
+tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions, struct tt_text *said)
+{
+    static tt_status (*const judges[])(const struct tt_compared *, const struct tt_compared *, double,
+                                       struct tt_text *) = {judge_speed, judge_memory, judge_loss, judge_gradients};
+    char one[80];
+    tt_status worst = TT_OK;
+    while (tt_list_next(&conditions, ',', one, sizeof one)) {
+        enum condition what;
+        double limit;
+        tt_status st = read_condition(one, &what, &limit);
+        for (int i = 1; !st && i < c->n; i++) {
+            struct tt_text why = {0};
+            tt_status here = judges[what](&c->runs[0], &c->runs[i], limit, &why);
+            if (!here && said)
+                tt_text_printf(said, "gate     %s passed: %s: %s\n", one, c->runs[i].label, why.s ? why.s : "");
+            tt_text_free(&why);
+            worst = worse(worst, here);
+        }
+        worst = worse(worst, st);
+    }
+    return worst;
+}

@@ -1,0 +1,276 @@
+/* The runs of a comparison, from what tt profile, tt bench and tt train leave. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/yaml.h"
+#include "profiling/compare/compare.h"
+#include "profiling/measure/grads.h"
+
+static const size_t largest = (size_t)1 << 28;
+
+static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for the comparison"); }
+
+static tt_status new_run(struct tt_comparison *c, struct tt_compared **out)
+{
+    if (c->n == TT_COMPARE_LIMIT)
+        return tt_fail(TT_USAGE, "more than %d runs to compare; leave some out", TT_COMPARE_LIMIT);
+    *out = &c->runs[c->n++];
+    **out = (struct tt_compared){.seconds = NAN,
+                                 .tokens_per_second = NAN,
+                                 .mfu_percent = NAN,
+                                 .memory_bytes = NAN,
+                                 .kernels = NAN,
+                                 .loss = NAN,
+                                 .speedup = NAN,
+                                 .speedup_low = NAN,
+                                 .speedup_high = NAN,
+                                 .loss_difference = NAN,
+                                 .gradient_difference = NAN};
+    return TT_OK;
+}
+
+/* ---- the three kinds of run ---- */
+
+/* The last two parts of a path name it well enough. */
+static void label_by_path(struct tt_compared *r, const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    if (n > 13 && strncmp(path + n - 13, "/profile.json", 13) == 0) n -= 13;
+    const char *begin = path + n;
+    for (int parts = 0; begin > path; begin--)
+        if (begin[-1] == '/' && ++parts == 2) break;
+    snprintf(r->label, sizeof r->label, "%.*s", (int)(path + n - begin), begin);
+}
+
+static tt_status add_profile(struct tt_comparison *c, const char *path)
+{
+    struct tt_compared *r;
+    TT_TRY(new_run(c, &r));
+    TT_TRY(tt_profile_read(path, &r->profile));
+    const struct tt_profile *p = &r->profile;
+    label_by_path(r, path);
+    r->seconds = p->step.seconds;
+    r->tokens_per_second = p->step.tokens_per_second;
+    r->mfu_percent = p->efficiency.mfu_percent;
+    r->memory_bytes = p->step.peak_memory_bytes;
+    r->kernels = p->step.kernels > 0 ? (double)p->step.kernels : NAN;
+    r->loss = p->step.loss;
+    r->gradients = p->gradients_count;
+    for (int i = 0; i < p->gradients_count; i++)
+        r->missing_gradients +=
+            p->gradients[i].nonfinite > 0 ||
+            (p->gradients[i].zeros == p->gradients[i].count && !tt_grad_vanishes(p->gradients[i].name, p->run.seq_len));
+    return TT_OK;
+}
+
+static tt_status add_sample(struct tt_profile *p, int *cap, struct tt_profile_sample s)
+{
+    if (p->samples_count == *cap) {
+        *cap = *cap ? 2 * *cap : 256;
+        struct tt_profile_sample *grown = realloc(p->samples, (size_t)*cap * sizeof *grown);
+        if (!grown) return no_memory();
+        p->samples = grown;
+    }
+    p->samples[p->samples_count++] = s;
+    return TT_OK;
+}
+
+static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *row)
+{
+    const struct {
+        const char *key;
+        int64_t *to;
+    } numbers[] = {{"hidden_dim", &run->hidden_dim}, {"num_layers", &run->num_layers},
+                   {"num_heads", &run->num_heads},   {"num_kv_heads", &run->num_kv_heads},
+                   {"ffn_dim", &run->ffn_dim},       {"vocab_size", &run->vocab_size},
+                   {"seq_len", &run->seq_len},       {"batch_size", &run->batch_size},
+                   {"grad_accum", &run->grad_accum}, {"seed", &run->seed}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        tt_json_int(row, numbers[i].key, 0, INT64_MAX, numbers[i].to);
+    snprintf(run->data, sizeof run->data, "%.127s", tt_json_string(row, "data", ""));
+}
+
+static tt_status take_bench_steps(struct tt_profile *p, const struct tt_json *row)
+{
+    const struct tt_json *steps = tt_json_get(row, "steps_ms");
+    int cap = 0;
+    if (!steps || steps->type != TT_JSON_ARRAY) return TT_OK;
+    for (const struct tt_json *at = steps->first; at; at = at->next) {
+        struct tt_profile_sample s = {.step = -1, .loss = NAN, .grad_norm = NAN}; /* of no training: has no number */
+        s.seconds = at->type == TT_JSON_NUMBER ? 1e-3 * at->number : NAN;
+        TT_TRY(add_sample(p, &cap, s));
+    }
+    return TT_OK;
+}
+
+static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *root)
+{
+    const struct tt_json *rows = tt_json_get(root, "rows");
+    if (!rows) return tt_fail(TT_USAGE, "this is neither a profile.json nor a bench.json");
+    if (rows->type != TT_JSON_ARRAY || !rows->first) return tt_fail(TT_FAILED, "it has no rows");
+    for (const struct tt_json *row = rows->first; row; row = row->next) {
+        struct tt_compared *r;
+        TT_TRY(new_run(c, &r));
+        snprintf(r->label, sizeof r->label, "%.30s %.30s %.20s", tt_json_string(row, "size", "?"),
+                 tt_json_string(row, "version", "?"), tt_json_string(root, "precision", ""));
+        snprintf(r->profile.run.device, sizeof r->profile.run.device, "%.127s", tt_json_string(root, "device", ""));
+        snprintf(r->profile.run.backend, sizeof r->profile.run.backend, "%.15s", tt_json_string(root, "backend", ""));
+        snprintf(r->profile.run.precision, sizeof r->profile.run.precision, "%.15s",
+                 tt_json_string(root, "precision", ""));
+        snprintf(r->profile.run.version, sizeof r->profile.run.version, "%.15s", tt_json_string(row, "version", ""));
+        snprintf(r->profile.run.preset, sizeof r->profile.run.preset, "%.31s", tt_json_string(row, "size", ""));
+        r->seconds = 1e-3 * tt_json_number(row, "median_ms", NAN);
+        r->tokens_per_second = tt_json_number(row, "tokens_per_second", NAN);
+        r->mfu_percent = tt_json_number(row, "mfu_percent", NAN);
+        r->memory_bytes = tt_json_number(row, "peak_memory_bytes", NAN);
+        r->kernels = tt_json_number(row, "operations_per_step", NAN);
+        const struct tt_json *refused = tt_json_get(row, "flash_refused");
+        r->profile.run.flash_refused = refused && refused->type == TT_JSON_BOOL && refused->boolean;
+        take_bench_shape(&r->profile.run, row);
+        TT_TRY(take_bench_steps(&r->profile, row));
+    }
+    return TT_OK;
+}
+
+static tt_status add_line(struct tt_profile *p, int *cap, const struct tt_json *line)
+{
+    struct tt_profile_sample s = {.seconds = NAN};
+    if (!tt_json_get(line, "loss") || !tt_json_int(line, "step", 0, INT64_MAX, &s.step))
+        return TT_OK; /* a validation */
+    s.loss = tt_json_number(line, "loss", NAN);
+    s.grad_norm = tt_json_number(line, "grad_norm", NAN);
+    return add_sample(p, cap, s);
+}
+
+static void take_config(struct tt_profile_run *run, const struct tt_yaml *config)
+{
+    const struct {
+        const char *key;
+        int64_t *to;
+    } numbers[] = {{"hidden-dim", &run->hidden_dim}, {"num-layers", &run->num_layers},
+                   {"num-heads", &run->num_heads},   {"num-kv-heads", &run->num_kv_heads},
+                   {"ffn-dim", &run->ffn_dim},       {"vocab-size", &run->vocab_size},
+                   {"seq-len", &run->seq_len},       {"batch-size", &run->batch_size},
+                   {"grad-accum", &run->grad_accum}, {"seed", &run->seed}};
+    const struct {
+        const char *key;
+        char *to;
+        size_t size;
+    } words[] = {{"version", run->version, sizeof run->version},
+                 {"precision", run->precision, sizeof run->precision},
+                 {"recompute", run->recompute, sizeof run->recompute},
+                 {"preset", run->preset, sizeof run->preset},
+                 {"fuse", run->fuse, sizeof run->fuse},
+                 {"data", run->data, sizeof run->data}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const struct tt_yaml *value = tt_yaml_get(config, numbers[i].key);
+        if (value && value->kind == TT_YAML_INT) *numbers[i].to = strtoll(value->text, NULL, 10);
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const struct tt_yaml *value = tt_yaml_get(config, words[i].key);
+        if (value && value->text) snprintf(words[i].to, words[i].size, "%s", value->text);
+    }
+}
+
+/* What ran there is in its checkpoints. A run without one, or with damaged ones, can still be compared. */
+static void take_training_config(struct tt_profile_run *run, const char *folder)
+{
+    struct tt_progress progress;
+    struct tt_yaml *config = NULL;
+    char *checkpoint = NULL, *text = NULL;
+    tt_status st = tt_checkpoint_find(folder, NULL, NULL, &checkpoint);
+    if (!st && checkpoint) st = tt_checkpoint_peek(checkpoint, &progress, &text);
+    if (!st && text) st = tt_yaml_parse(text, strlen(text), &config);
+    if (!st && config) take_config(run, config);
+    if (config) tt_yaml_free(config);
+    tt_status_free(st);
+    free(text);
+    free(checkpoint);
+}
+
+/* Tokens over time: of every line as many as steps are behind it, so that a fast moment counts for no more than it was. */
+struct pace {
+    double steps, seconds, last; /* seconds in units of a step's tokens */
+};
+
+static void add_pace(struct pace *p, const struct tt_json *line)
+{
+    double rate = tt_json_number(line, "tokens_per_second", NAN), step = tt_json_number(line, "step", NAN);
+    if (!(rate > 0)) return;
+    double steps = step > p->last ? step - p->last : 1;
+    if (step > 0) p->last = step;
+    p->steps += steps;
+    p->seconds += steps / rate;
+}
+
+/* metrics.jsonl of a training run: a line per step. */
+static tt_status add_training(struct tt_comparison *c, const char *folder, const char *text, size_t n)
+{
+    struct tt_compared *r;
+    int cap = 0, number = 0;
+    struct pace pace = {0};
+    TT_TRY(new_run(c, &r));
+    label_by_path(r, folder);
+    take_training_config(&r->profile.run, folder);
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t length = end ? (size_t)(end - text) - at : n - at;
+        struct tt_json *line;
+        number++;
+        if (length) {
+            tt_status st = tt_json_parse(text + at, length, &line);
+            if (st) return tt_context(st, "line %d of metrics.jsonl", number);
+            st = add_line(&r->profile, &cap, line);
+            add_pace(&pace, line);
+            tt_json_free(line);
+            TT_TRY(st);
+        }
+        at += length + 1;
+    }
+    if (!r->profile.samples_count) return tt_fail(TT_FAILED, "metrics.jsonl has no step");
+    r->tokens_per_second = pace.steps > 0 ? pace.steps / pace.seconds : NAN;
+    r->loss = r->profile.samples[r->profile.samples_count - 1].loss;
+    return TT_OK;
+}
+
+tt_status tt_compare_add(struct tt_comparison *c, const char *path)
+{
+    char inside[1200], *text = NULL;
+    size_t n;
+    tt_status st;
+    bool folder = tt_is_dir(path);
+    snprintf(inside, sizeof inside, "%s/profile.json", path);
+    if (folder && tt_is_file(inside)) return add_profile(c, inside);
+    snprintf(inside, sizeof inside, "%s/%s", path, "metrics.jsonl");
+    bool training = folder && tt_is_file(inside);
+    if (folder && !training) snprintf(inside, sizeof inside, "%s/bench.json", path);
+    if (folder && !training && !tt_is_file(inside))
+        return tt_fail(TT_USAGE,
+                       "%s holds neither profile.json nor bench.json nor metrics.jsonl; name the folder of a profile, "
+                       "a bench or a run",
+                       path);
+    TT_TRY(tt_file_read(folder ? inside : path, largest, &text, &n));
+    if (!training && text[strspn(text, " \t\r\n")] != '{') {
+        free(text);
+        return tt_fail(TT_USAGE, "%s is neither a profile.json nor a bench.json; name the folder or file of one", path);
+    }
+    if (training) {
+        st = add_training(c, path, text, n);
+    } else {
+        struct tt_json *root = NULL;
+        st = tt_json_parse(text, n, &root);
+        if (!st && tt_json_get(root, "operators"))
+            st = add_profile(c, path);
+        else if (!st)
+            st = add_bench_rows(c, root);
+        if (root) tt_json_free(root);
+    }
+    free(text);
+    return st ? tt_context(st, "%s", path) : TT_OK;
+}

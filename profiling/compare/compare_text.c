@@ -1,0 +1,235 @@
+/* A comparison in words: for a terminal and for programs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/config.h"
+#include "core/base/json.h"
+#include "profiling/compare/compare.h"
+#include "profiling/report/svg.h"
+
+enum { OPERATORS_SHOWN = 10 };
+
+/* Fits a column of plain text; n/a where it is not known. */
+static const char *cell(char out[32], const char *format, double value)
+{
+    if (!isfinite(value)) return strcpy(out, "n/a");
+    snprintf(out, 32, format, value);
+    return out;
+}
+
+static void run_lines(const struct tt_comparison *c, struct tt_text *out)
+{
+    char a[32], b[32], d[32], e[32], f[32], low[32], high[32], range[80];
+    tt_text_printf(out, "%-32s %10s %9s %-15s %11s %7s %9s %11s %9s\n", "run", "step ms", "speed-up", "95 % interval",
+                   "tokens/s", "MFU %", "kernels", "memory MiB", "loss");
+    for (int i = 0; i < c->n; i++) {
+        const struct tt_compared *r = &c->runs[i];
+        snprintf(range, sizeof range, "%s to %s", cell(low, "%.2f", r->speedup_low),
+                 cell(high, "%.2f", r->speedup_high));
+        if (!i) strcpy(range, "the first");
+        if (i && isnan(r->speedup_low)) strcpy(range, "n/a");
+        tt_text_printf(out, "%-32.32s %10s", r->label, cell(a, "%.3f", 1e3 * r->seconds));
+        tt_text_printf(out, " %8s%c %-15s", cell(b, "%.2f", r->speedup), isfinite(r->speedup) ? 'x' : ' ', range);
+        tt_text_printf(out, " %11s %7s", cell(d, "%.0f", r->tokens_per_second), cell(e, "%.1f", r->mfu_percent));
+        tt_text_printf(out, " %9s %11s", cell(f, "%.0f", r->kernels), cell(a, "%.1f", r->memory_bytes / 0x1p20));
+        tt_text_printf(out, " %9s\n", cell(b, "%.4f", r->loss));
+    }
+}
+
+static void row_lines(const struct tt_comparison *c, const char *title, const struct tt_compare_row *rows, int n,
+                      struct tt_text *out)
+{
+    char number[32];
+    if (!n) return;
+    tt_text_printf(out, "\n%-48s", title);
+    for (int i = 0; i < c->n; i++) tt_text_printf(out, " %14.14s", c->runs[i].label);
+    for (int i = 1; i < c->n; i++) tt_text_printf(out, " %9s", i == 1 ? "speed-up" : "");
+    tt_text_puts(out, "\n");
+    for (int k = 0; k < n; k++) {
+        tt_text_printf(out, "%-48.48s", rows[k].name);
+        for (int i = 0; i < c->n; i++) tt_text_printf(out, " %11s ms", cell(number, "%.4f", 1e3 * rows[k].seconds[i]));
+        for (int i = 1; i < c->n; i++) {
+            double ratio = rows[k].seconds[0] / rows[k].seconds[i];
+            bool gone = rows[k].seconds[i] == 0 && rows[k].seconds[0] > 0,
+                 new_row = rows[k].seconds[0] == 0 && rows[k].seconds[i] > 0;
+            tt_text_printf(out, " %9s", gone ? "gone" : new_row ? "new" : cell(number, "%.2fx", ratio));
+        }
+        tt_text_puts(out, "\n");
+    }
+}
+
+/* Trailing spaces have no place in a text. */
+static void trim_lines(struct tt_text *t)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->s[i] == '\n')
+            while (to && t->s[to - 1] == ' ') to--;
+        t->s[to++] = t->s[i];
+    }
+    t->n = to;
+    if (t->s) t->s[to] = 0;
+}
+
+static void differences(const struct tt_comparison *c, struct tt_text *out)
+{
+    const struct tt_profile_run *a = &c->runs[0].profile.run;
+    for (int i = 1; i < c->n; i++) {
+        const struct tt_profile_run *b = &c->runs[i].profile.run;
+        const struct {
+            const char *name, *from, *to;
+            bool often_empty; /* and then it is known to be so */
+        } words[] = {{"device", a->device, b->device, false},
+                     {"version", a->version, b->version, false},
+                     {"precision", a->precision, b->precision, false},
+                     {"fuse", a->fuse, b->fuse, true},
+                     {"preset", a->preset, b->preset, false},
+                     {"recompute", a->recompute, b->recompute, false},
+                     {"library", a->library, b->library, false},
+                     {"data", a->data, b->data, false},
+                     {"flash-tile", a->flash_tile, b->flash_tile, true},
+                     {"own-kernel", a->own_kernel, b->own_kernel, true}};
+        const char *sep = ": ";
+        struct tt_text line = {0};
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+            bool unknown = (!words[k].from[0] || !words[k].to[0]) && !words[k].often_empty;
+            if (unknown || strcmp(words[k].from, words[k].to) == 0) continue;
+            tt_text_printf(&line, "%s%s %s -> %s", sep, words[k].name, words[k].from[0] ? words[k].from : "-",
+                           words[k].to[0] ? words[k].to : "-");
+            sep = ", ";
+        }
+        const struct {
+            const char *name;
+            int64_t from, to;
+        } numbers[] = {{"layers", a->num_layers, b->num_layers},
+                       {"hidden", a->hidden_dim, b->hidden_dim},
+                       {"heads", a->num_heads, b->num_heads},
+                       {"kv-heads", a->num_kv_heads, b->num_kv_heads},
+                       {"ffn", a->ffn_dim, b->ffn_dim},
+                       {"vocab", a->vocab_size, b->vocab_size},
+                       {"seq-len", a->seq_len, b->seq_len},
+                       {"batch", a->batch_size, b->batch_size},
+                       {"grad-accum", a->grad_accum, b->grad_accum},
+                       {"seed", a->seed, b->seed}};
+        bool known = a->num_layers && b->num_layers;
+        for (size_t k = 0; known && k < sizeof numbers / sizeof *numbers; k++) {
+            if (numbers[k].from == numbers[k].to) continue;
+            tt_text_printf(&line, "%s%s %lld -> %lld", sep, numbers[k].name, (long long)numbers[k].from,
+                           (long long)numbers[k].to);
+            sep = ", ";
+        }
+        if (a->flash_refused != b->flash_refused) {
+            tt_text_printf(&line, "%sflash attention %srefused", sep, b->flash_refused ? "" : "no longer ");
+            sep = ", ";
+        }
+        bool profiles = c->runs[0].profile.operators_count && c->runs[i].profile.operators_count;
+        if (profiles && a->graph != b->graph)
+            tt_text_printf(&line, "%sgraph %s -> %s", sep, a->graph ? "on" : "off", b->graph ? "on" : "off");
+        if (line.n) tt_text_printf(out, "changed  %s%s\n", c->runs[i].label, line.s);
+        tt_text_free(&line);
+    }
+}
+
+static void accuracy(const struct tt_comparison *c, struct tt_text *out)
+{
+    for (int i = 1; i < c->n; i++) {
+        const struct tt_compared *r = &c->runs[i];
+        if (isnan(r->loss_difference) && isnan(r->gradient_difference)) continue;
+        tt_text_printf(out, "accuracy %s: losses differ by at most %.3g", r->label, r->loss_difference);
+        if (!isnan(r->gradient_difference))
+            tt_text_printf(out, ", norms of gradients by at most %.2g %%; %d of %d tensors have a gradient",
+                           100 * r->gradient_difference, r->gradients - r->missing_gradients, r->gradients);
+        tt_text_puts(out, "\n");
+    }
+}
+
+static void warnings(const struct tt_comparison *c, struct tt_text *out)
+{
+    for (const char *at = c->warnings.s; at && *at;) {
+        const char *end = strchr(at, '\n');
+        tt_text_printf(out, "warning  %.*s\n", (int)(end - at), at);
+        at = end + 1;
+    }
+}
+
+void tt_compare_brief(const struct tt_comparison *c, struct tt_text *out)
+{
+    run_lines(c, out);
+    warnings(c, out);
+    trim_lines(out);
+}
+
+void tt_compare_text(const struct tt_comparison *c, struct tt_text *out)
+{
+    int shown = c->operator_count < OPERATORS_SHOWN ? c->operator_count : OPERATORS_SHOWN;
+    run_lines(c, out);
+    row_lines(c, "group", c->groups, c->group_count, out);
+    row_lines(c, "operators that changed most", c->operators, shown, out);
+    tt_text_puts(out, "\n");
+    differences(c, out);
+    accuracy(c, out);
+    warnings(c, out);
+    trim_lines(out);
+}
+
+/* ---- JSON ---- */
+
+static void put_rows(struct tt_json_writer *w, const char *key, const struct tt_comparison *c,
+                     const struct tt_compare_row *rows, int n)
+{
+    tt_json_begin(w, key, '[');
+    for (int k = 0; k < n; k++) {
+        tt_json_begin(w, NULL, '{');
+        tt_json_put_string(w, "name", rows[k].name);
+        tt_json_begin(w, "seconds", '[');
+        for (int i = 0; i < c->n; i++) tt_json_put_number(w, NULL, rows[k].seconds[i]);
+        tt_json_end(w, ']');
+        tt_json_end(w, '}');
+    }
+    tt_json_end(w, ']');
+}
+
+void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
+{
+    struct tt_json_writer w = {.pretty = true};
+    tt_json_begin(&w, NULL, '{');
+    tt_json_begin(&w, "runs", '[');
+    for (int i = 0; i < c->n; i++) {
+        const struct tt_compared *r = &c->runs[i];
+        tt_json_begin(&w, NULL, '{');
+        tt_json_put_string(&w, "label", r->label);
+        tt_json_put_string(&w, "device", r->profile.run.device);
+        tt_json_put_string(&w, "version", r->profile.run.version);
+        tt_json_put_string(&w, "precision", r->profile.run.precision);
+        tt_json_put_number(&w, "seconds", r->seconds);
+        tt_json_put_number(&w, "speedup", r->speedup);
+        tt_json_put_number(&w, "speedup_low", r->speedup_low);
+        tt_json_put_number(&w, "speedup_high", r->speedup_high);
+        tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
+        tt_json_put_number(&w, "mfu_percent", r->mfu_percent);
+        tt_json_put_number(&w, "kernels", r->kernels);
+        tt_json_put_number(&w, "memory_bytes", r->memory_bytes);
+        tt_json_put_number(&w, "loss", r->loss);
+        tt_json_put_bool(&w, "same_model", r->same_model);
+        tt_json_put_bool(&w, "same_task", r->same_task);
+        tt_json_put_number(&w, "loss_difference", r->loss_difference);
+        tt_json_put_number(&w, "gradient_difference", r->gradient_difference);
+        tt_json_put_int(&w, "gradients", r->gradients);
+        tt_json_put_int(&w, "missing_gradients", r->missing_gradients);
+        tt_json_end(&w, '}');
+    }
+    tt_json_end(&w, ']');
+    put_rows(&w, "groups", c, c->groups, c->group_count);
+    put_rows(&w, "operators", c, c->operators, c->operator_count);
+    tt_json_begin(&w, "warnings", '[');
+    char line[400];
+    for (const char *at = c->warnings.s; at && tt_list_next(&at, '\n', line, sizeof line);)
+        tt_json_put_string(&w, NULL, line);
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    if (w.text.failed) out->failed = true;
+    if (w.text.s) tt_text_puts(out, w.text.s);
+    tt_text_free(&w.text);
+}

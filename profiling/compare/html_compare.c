@@ -1,0 +1,161 @@
+/* compare.html: runs side by side. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/config.h"
+#include "profiling/compare/compare.h"
+#include "profiling/report/html_parts.h"
+#include "profiling/report/svg.h"
+
+enum { OPERATORS_SHOWN = 25 };
+
+static const char *times(double ratio, char out[32])
+{
+    if (isfinite(ratio))
+        snprintf(out, 32, "%.2f×", ratio);
+    else
+        strcpy(out, "n/a");
+    return out;
+}
+
+static void run_bars(struct tt_text *t, const struct tt_comparison *c)
+{
+    struct tt_bar speed[TT_COMPARE_LIMIT], memory[TT_COMPARE_LIMIT];
+    char a[32], b[32], d[32];
+    bool any = false;
+    for (int i = 0; i < c->n; i++) {
+        const struct tt_compared *r = &c->runs[i];
+        speed[i] = (struct tt_bar){.label = r->label, .value = r->speedup, .color = i};
+        memory[i] = (struct tt_bar){.label = r->label, .value = r->memory_bytes, .color = i};
+        if (isfinite(r->speedup_low))
+            snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s)", times(r->speedup, a),
+                     times(r->speedup_low, b), times(r->speedup_high, d));
+        else
+            snprintf(speed[i].note, sizeof speed[i].note, "%s", times(r->speedup, a));
+        snprintf(memory[i].note, sizeof memory[i].note, "%s", tt_si_bytes(r->memory_bytes, a));
+        any |= isfinite(r->memory_bytes);
+    }
+    tt_svg_bars(t, "Speed against the first", speed, c->n);
+    html_note(
+        t,
+        "In tokens a second. In brackets the 95 %% interval, from a bootstrap of the medians of the measured steps.");
+    if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
+}
+
+static void run_table(struct tt_text *t, const struct tt_comparison *c)
+{
+    char a[32];
+    html_table(t, "run|device|version|precision|#step|#speed-up|#tokens/s|#MFU %|#kernels|#memory|#loss|#loss differs "
+                  "by|#gradients differ by %|tensors without gradient");
+    for (int i = 0; i < c->n; i++) {
+        const struct tt_compared *r = &c->runs[i];
+        html_row(t);
+        html_cell(t, "%s", r->label);
+        html_cell(t, "%s", r->profile.run.device);
+        html_cell(t, "%s", r->profile.run.version);
+        html_cell(t, "%s", r->profile.run.precision);
+        html_number(t, r->seconds, tt_si_time(r->seconds, a));
+        html_number(t, r->speedup, times(r->speedup, a));
+        html_number(t, r->tokens_per_second, tt_si(r->tokens_per_second, a));
+        html_number(t, r->mfu_percent, html_fixed(r->mfu_percent, 1, a));
+        html_number(t, r->kernels, html_fixed(r->kernels, 0, a));
+        html_number(t, r->memory_bytes, tt_si_bytes(r->memory_bytes, a));
+        html_number(t, r->loss, html_fixed(r->loss, 4, a));
+        html_number(t, r->loss_difference, tt_si(r->loss_difference, a));
+        html_number(t, r->gradient_difference, tt_si(100 * r->gradient_difference, a));
+        if (r->gradients)
+            html_cell(t, "%d of %d", r->missing_gradients, r->gradients);
+        else
+            html_cell(t, "n/a");
+        html_row_end(t);
+    }
+    html_table_end(t);
+}
+
+static void rows_section(struct tt_text *t, const struct tt_comparison *c, const char *id, const char *heading,
+                         const struct tt_compare_row *rows, int n)
+{
+    const char *names[OPERATORS_SHOWN * 2], *series[TT_COMPARE_LIMIT];
+    double *values = calloc((size_t)n * (size_t)c->n + 1, sizeof *values);
+    struct tt_text columns = {0};
+    char a[32];
+    if (!values || !n) {
+        free(values);
+        return;
+    }
+    for (int i = 0; i < c->n; i++) series[i] = c->runs[i].label;
+    for (int k = 0; k < n; k++) {
+        names[k] = rows[k].name;
+        for (int i = 0; i < c->n; i++) values[k * c->n + i] = 1e3 * rows[k].seconds[i];
+    }
+    html_section(t, id, heading);
+    tt_svg_grouped(t, &(struct tt_stack){heading, "ms a step", names, series, n, c->n, values});
+    tt_text_puts(&columns, "name");
+    for (int i = 0; i < c->n; i++) tt_text_printf(&columns, "|#%s", c->runs[i].label);
+    for (int i = 1; i < c->n; i++) tt_text_printf(&columns, "|#speed-up of %s", c->runs[i].label);
+    html_table(t, columns.s ? columns.s : "name");
+    for (int k = 0; k < n; k++) {
+        html_row(t);
+        html_cell(t, "%s", rows[k].name);
+        for (int i = 0; i < c->n; i++) html_number(t, rows[k].seconds[i], tt_si_time(rows[k].seconds[i], a));
+        for (int i = 1; i < c->n; i++) {
+            double ratio = rows[k].seconds[0] / rows[k].seconds[i];
+            bool gone = rows[k].seconds[0] > 0 && rows[k].seconds[i] == 0;
+            html_number(t, ratio, gone ? "gone" : times(ratio, a));
+        }
+        html_row_end(t);
+    }
+    html_table_end(t);
+    html_section_end(t);
+    tt_text_free(&columns);
+    free(values);
+}
+
+static void loss_curves(struct tt_text *t, const struct tt_comparison *c)
+{
+    struct tt_line lines[TT_COMPARE_LIMIT];
+    double *room[TT_COMPARE_LIMIT] = {0};
+    int n = 0;
+    for (int i = 0; i < c->n; i++) {
+        const struct tt_profile *p = &c->runs[i].profile;
+        int m = p->samples_count;
+        if (!m || !(room[i] = calloc((size_t)m * 2, sizeof **room))) continue;
+        for (int k = 0; k < m; k++) room[i][k] = (double)p->samples[k].step, room[i][m + k] = p->samples[k].loss;
+        lines[n++] = (struct tt_line){c->runs[i].label, room[i], room[i] + m, m, m <= 60};
+    }
+    if (n) {
+        html_section(t, "loss", "Loss");
+        tt_svg_lines(t,
+                     &(struct tt_lines){"Loss of the runs", "step", "nats per token", lines, n, false, false, false});
+        html_note(t, "Curves that lie on each other compute the same. The table above has the largest difference.");
+        html_section_end(t);
+    }
+    for (int i = 0; i < c->n; i++) free(room[i]);
+}
+
+tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
+{
+    struct tt_text t = {0};
+    char line[500];
+    int shown = c->operator_count < OPERATORS_SHOWN ? c->operator_count : OPERATORS_SHOWN;
+    int groups = c->group_count < 2 * OPERATORS_SHOWN ? c->group_count : 2 * OPERATORS_SHOWN;
+    html_begin(&t, "Comparison");
+    tt_text_puts(&t, "<header><h1>");
+    tt_text_printf(&t, "Comparison of %d runs", c->n);
+    tt_text_puts(&t, "</h1></header>\n");
+    for (const char *at = c->warnings.s; at && tt_list_next(&at, '\n', line, sizeof line);) {
+        tt_text_puts(&t, "<p class=\"warn\">");
+        tt_escape(&t, line);
+        tt_text_puts(&t, "</p>\n");
+    }
+    html_section(&t, "speed", "Speed and memory");
+    run_bars(&t, c);
+    run_table(&t, c);
+    html_section_end(&t);
+    rows_section(&t, c, "groups", "Groups", c->groups, groups);
+    rows_section(&t, c, "changed", "Operators that changed most", c->operators, shown);
+    loss_curves(&t, c);
+    return html_end(&t, path);
+}

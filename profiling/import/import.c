@@ -1,0 +1,102 @@
+#include "profiling/import/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+
+/* A trace of a few steps has tens of megabytes. */
+static const size_t largest = (size_t)1 << 30;
+
+static tt_status unknown(void)
+{
+    return tt_fail(TT_USAGE,
+                   "this is no export that can be read: nsys stats (--format csv), ncu (--csv), rocprofv3 (csv, json) "
+                   "or a Chrome trace of PyTorch or tt");
+}
+
+static bool is_trace(const struct tt_json *root)
+{
+    if (root->type == TT_JSON_OBJECT) return tt_json_get(root, "traceEvents") != NULL;
+    return root->type == TT_JSON_ARRAY && root->first && tt_json_get(root->first, "ph");
+}
+
+static tt_status import_json(const char *text, size_t n, struct tt_recording *out, struct tt_text *what)
+{
+    struct tt_json *root;
+    TT_TRY(tt_json_parse(text, n, &root));
+    tt_status st;
+    if (tt_json_get(root, "rocprofiler-sdk-tool"))
+        st = tt_import_rocprof_json(root, out, what);
+    else if (is_trace(root))
+        st = tt_import_chrome(root, out, what);
+    else if (tt_json_get(root, "operators") && tt_json_get(root, "schema"))
+        st = tt_fail(TT_USAGE, "this is a profile of tt already; show it with tt report");
+    else
+        st = unknown();
+    tt_json_free(root);
+    return st;
+}
+
+/* Binary files of the tools themselves, for which there is an export. */
+static tt_status refuse_binary(const char *text, size_t n)
+{
+    if (n >= 15 && memcmp(text, "SQLite format 3", 15) == 0)
+        return tt_fail(
+            TT_USAGE,
+            "this is an SQLite database; export it as text: nsys stats --format csv, or rocprofv3 --output-format csv");
+    if (n >= 2 && memcmp(text, "\x1f\x8b", 2) == 0)
+        return tt_fail(TT_USAGE, "this file is compressed; gunzip it first");
+    if (memchr(text, 0, n))
+        return tt_fail(TT_USAGE, "this is a binary file; export it as csv or json first: nsys stats, ncu --import, "
+                                 "rocprofv3 --output-format");
+    return TT_OK;
+}
+
+static tt_status import_text(char *text, size_t n, struct tt_recording *out, struct tt_text *what)
+{
+    size_t at = 0;
+    bool found = true;
+    TT_TRY(refuse_binary(text, n));
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3; /* some programs begin UTF-8 with it */
+    while (at < n && strchr(" \t\r\n", text[at])) at++;
+    if (at == n) return tt_fail(TT_FAILED, "the file is empty");
+    if (text[at] == '{' || (text[at] == '[' && text[at + 1] != 'C')) return import_json(text, n, out, what);
+    TT_TRY(tt_import_csv(text, n, out, what, &found));
+    return found ? TT_OK : unknown();
+}
+
+tt_status tt_import_file(const char *path, struct tt_recording *out, struct tt_text *what)
+{
+    char *text;
+    size_t n;
+    TT_TRY(tt_file_read(path, largest, &text, &n));
+    tt_status st = import_text(text, n, out, what);
+    free(text);
+    return st ? tt_context(st, "%s", path) : TT_OK;
+}
+
+static tt_status import_one(const char *path, struct tt_recording *all, struct tt_text *log)
+{
+    struct tt_recording one = {0};
+    char note[200] = "";
+    tt_text_printf(log, "%s: ", path);
+    tt_status st = tt_import_file(path, &one, log);
+    if (!st) st = tt_recording_join(all, &one, note, sizeof note);
+    tt_text_printf(log, "%s%s\n", note[0] ? "; " : "", note);
+    tt_recording_free(&one);
+    return st;
+}
+
+tt_status tt_import(const char *const *paths, int n, double steps, struct tt_profile *out, struct tt_text *log)
+{
+    struct tt_recording all = {0};
+    tt_status st = TT_OK;
+    *out = (struct tt_profile){0};
+    for (int i = 0; i < n && !st; i++) st = import_one(paths[i], &all, log);
+    if (!st && !all.kernels.count && !all.copies.count && !all.ranges.count && !all.calls.count)
+        st = tt_fail(TT_FAILED, "%s: the tables are there, but nothing was recorded in them", n ? paths[0] : "no file");
+    if (!st) st = tt_recording_profile(&all, steps, out);
+    tt_recording_free(&all);
+    return st;
+}

@@ -1,0 +1,339 @@
+/* Traces in JSON: Chrome's trace events, as PyTorch and tt write them, and rocprofv3's own. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "profiling/import/import.h"
+
+/* ---- Chrome trace events: times in microseconds ---- */
+
+struct call {
+    const char *name;
+    double start, end, inside; /* inside: the time of what it called */
+    double thread;
+};
+
+struct chrome {
+    struct tt_recording *out;
+    struct call *operators; /* of the CPU, in case there is no device */
+    int count, cap, events, steps;
+    bool ours; /* written by tt */
+    double step_threads[16];
+    int step_counts[16], step_tracks;
+};
+
+static bool one_of(const char *word, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcasecmp(word, *list) == 0) return true;
+    return false;
+}
+
+static tt_status keep_operator(struct chrome *t, const char *name, double start, double end, double thread)
+{
+    if (t->count == t->cap) {
+        int cap = t->cap ? 2 * t->cap : 1024;
+        struct call *grown = realloc(t->operators, (size_t)cap * sizeof *grown);
+        if (!grown) return tt_fail(TT_FAILED, "out of memory for the operators of the trace");
+        t->operators = grown;
+        t->cap = cap;
+    }
+    t->operators[t->count++] = (struct call){name, start, end, 0, thread};
+    return TT_OK;
+}
+
+/* A step may stand on several tracks: the one with most of them counts. */
+static void count_step(struct chrome *t, double thread)
+{
+    int i = 0, most = sizeof t->step_counts / sizeof *t->step_counts;
+    while (i < t->step_tracks && t->step_threads[i] != thread) i++;
+    if (i == most) return;
+    if (i == t->step_tracks) t->step_threads[t->step_tracks++] = thread;
+    if (++t->step_counts[i] > t->steps) t->steps = t->step_counts[i];
+}
+
+static tt_status keep_range(struct chrome *t, const char *name, double seconds, double thread)
+{
+    bool step = strncmp(name, "ProfilerStep", 12) == 0 || strcmp(name, "step") == 0;
+    t->out->ranges.traced = true;
+    if (!step) return tt_tally_add(&t->out->ranges, name, seconds, NULL);
+    count_step(t, thread);
+    return TT_OK;
+}
+
+/* A trace of our own says which group it is: then the same kernel in two groups is two rows. */
+static tt_status device_event(struct chrome *t, const struct tt_json *e, const char *name, double start, double length)
+{
+    const char *group = tt_json_string(tt_json_get(e, "args"), "group", "");
+    char both[200];
+    snprintf(both, sizeof both, "%.120s\t%.60s", name,
+             group[0]                                           ? group
+             : strcasecmp(tt_json_string(e, "cat", ""), "copy") ? "other"
+                                                                : "copies");
+    return tt_recording_span(t->out, t->ours ? both : name, start, length, NULL);
+}
+
+static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
+{
+    static const char *const device[] = {"kernel", "gpu_memcpy", "gpu_memset", "copy", NULL};
+    static const char *const calls[] = {"cuda_runtime", "cuda_driver", "hip_runtime", "runtime", "wait", NULL};
+    static const char *const ranges[] = {"user_annotation", "phase", "step", "range", NULL};
+    static const char *const operators[] = {"cpu_op", "operator", NULL};
+    const char *name = tt_json_string(e, "name", NULL), *cat = tt_json_string(e, "cat", "");
+    double ts = tt_json_number(e, "ts", NAN), start = ts * 1e-6, seconds = tt_json_number(e, "dur", NAN) * 1e-6;
+    if (strcmp(tt_json_string(e, "ph", ""), "X") != 0) return TT_OK;
+    t->events++;
+    if (!name || !isfinite(start) || !(seconds >= 0))
+        return tt_fail(TT_FAILED, "event %d (\"%.60s\"): a complete event needs a name, ts and a dur of at least 0",
+                       t->events, name ? name : "");
+    if (one_of(cat, device)) return device_event(t, e, name, 1e3 * ts, 1e9 * seconds);
+    if (one_of(cat, ranges))
+        return keep_range(t, strcmp(cat, "step") == 0 ? "step" : name, seconds, tt_json_number(e, "tid", 0));
+    if (one_of(cat, operators)) return keep_operator(t, name, start, start + seconds, tt_json_number(e, "tid", 0));
+    if (!one_of(cat, calls)) return TT_OK;
+    t->out->calls.traced = true;
+    return tt_tally_add(&t->out->calls, name, seconds, NULL);
+}
+
+/* By thread, then time; who encloses comes first. */
+static int by_nesting(const void *x, const void *y)
+{
+    const struct call *a = x, *b = y;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    if (a->start != b->start) return a->start < b->start ? -1 : 1;
+    return a->end > b->end ? -1 : a->end < b->end;
+}
+
+/* Without a device the operators of the CPU are the kernels: each for the time that it did not spend in others. */
+static tt_status self_times(struct chrome *t)
+{
+    struct call *ops = t->operators;
+    int *open = malloc(((size_t)t->count + 1) * sizeof *open), depth = 0;
+    if (!open) return tt_fail(TT_FAILED, "out of memory for the operators of the trace");
+    qsort(ops, (size_t)t->count, sizeof *ops, by_nesting);
+    for (int i = 0; i < t->count; i++) {
+        while (depth && (ops[open[depth - 1]].thread != ops[i].thread || ops[open[depth - 1]].end <= ops[i].start))
+            depth--;
+        if (depth) ops[open[depth - 1]].inside += ops[i].end - ops[i].start;
+        open[depth++] = i;
+    }
+    tt_status st = TT_OK;
+    for (int i = 0; i < t->count && !st; i++)
+        st = tt_tally_add(&t->out->kernels, ops[i].name, fmax(ops[i].end - ops[i].start - ops[i].inside, 0), NULL);
+    t->out->kernels.traced = true;
+    free(open);
+    return st;
+}
+
+static void name_device(const struct tt_json *root, struct tt_recording *out)
+{
+    const struct tt_json *devices = tt_json_get(root, "deviceProperties"), *other = tt_json_get(root, "otherData");
+    const char *name = tt_json_string(devices ? devices->first : NULL, "name", tt_json_string(other, "device", ""));
+    strncpy(out->device, name, sizeof out->device - 1);
+}
+
+tt_status tt_import_chrome(const struct tt_json *root, struct tt_recording *out, struct tt_text *what)
+{
+    const struct tt_json *events = root->type == TT_JSON_ARRAY ? root : tt_json_get(root, "traceEvents");
+    bool ours = strncmp(tt_json_string(tt_json_get(root, "otherData"), "producer", ""), "tt ", 3) == 0;
+    struct chrome t = {.out = out, .ours = ours};
+    tt_status st = TT_OK;
+    if (events->type != TT_JSON_ARRAY) return tt_fail(TT_FAILED, "traceEvents is no array");
+    strcpy(out->tool, ours ? "tt" : "PyTorch");
+    name_device(root, out);
+    for (const struct tt_json *e = events->first; e && !st; e = e->next) st = chrome_event(&t, e);
+    bool host_only = !out->kernels.count && !out->copies.count && t.count;
+    if (!st && host_only) st = self_times(&t);
+    out->steps = t.steps;
+    tt_text_printf(what, "Chrome trace of %s, %d events%s", ours ? "tt" : "PyTorch", t.events,
+                   host_only ? ", no device: the operators of the CPU by their own time" : "");
+    if (t.steps) tt_text_printf(what, ", %d steps", t.steps);
+    free(t.operators);
+    return st;
+}
+
+/* ---- rocprofv3: times in nanoseconds, names by number ---- */
+
+struct symbol {
+    int64_t id;
+    const char *name;
+};
+
+/* The kernels of a process by id, and the operations of each kind of record by number. */
+struct roc_names {
+    struct symbol *kernels;
+    int kernel_count;
+    const struct tt_json ***operations; /* [kind][operation] */
+    int *operation_counts, kind_count;
+};
+
+static int by_id(const void *x, const void *y)
+{
+    int64_t a = ((const struct symbol *)x)->id, b = ((const struct symbol *)y)->id;
+    return a < b ? -1 : a > b;
+}
+
+static const char *symbol_name(const struct tt_json *s)
+{
+    static const char *const keys[] = {"formatted_kernel_name", "demangled_kernel_name", "kernel_name"};
+    for (int i = 0; i < 3; i++) {
+        const char *name = tt_json_string(s, keys[i], "");
+        if (name[0]) return name;
+    }
+    return NULL;
+}
+
+static tt_status list_kernels(const struct tt_json *symbols, struct roc_names *n)
+{
+    n->kernels = calloc((size_t)(symbols ? symbols->count : 0) + 1, sizeof *n->kernels);
+    if (!n->kernels) return tt_fail(TT_FAILED, "out of memory for the names of kernels");
+    for (const struct tt_json *s = symbols ? symbols->first : NULL; s; s = s->next) {
+        struct symbol one = {.name = symbol_name(s)};
+        if (one.name && tt_json_int(s, "kernel_id", 0, INT64_MAX, &one.id)) n->kernels[n->kernel_count++] = one;
+    }
+    qsort(n->kernels, (size_t)n->kernel_count, sizeof *n->kernels, by_id);
+    return TT_OK;
+}
+
+static tt_status list_operations(const struct tt_json *kinds, struct roc_names *n)
+{
+    int most = kinds ? kinds->count : 0;
+    n->operations = calloc((size_t)most + 1, sizeof *n->operations);
+    n->operation_counts = calloc((size_t)most + 1, sizeof *n->operation_counts);
+    if (!n->operations || !n->operation_counts) return tt_fail(TT_FAILED, "out of memory for the names of operations");
+    for (const struct tt_json *k = kinds ? kinds->first : NULL; k; k = k->next) {
+        const struct tt_json *list = tt_json_get(k, "operations");
+        int kind = n->kind_count++, i = 0;
+        n->operations[kind] = calloc((size_t)(list ? list->count : 0) + 1, sizeof **n->operations);
+        if (!n->operations[kind]) return tt_fail(TT_FAILED, "out of memory for the names of operations");
+        for (const struct tt_json *o = list ? list->first : NULL; o; o = o->next) n->operations[kind][i++] = o;
+        n->operation_counts[kind] = i;
+    }
+    return TT_OK;
+}
+
+static void free_names(struct roc_names *n)
+{
+    for (int i = 0; i < n->kind_count; i++) free(n->operations[i]);
+    free(n->operations);
+    free(n->operation_counts);
+    free(n->kernels);
+}
+
+static const char *kernel_name(const struct roc_names *n, int64_t id)
+{
+    struct symbol key = {.id = id}, *found = bsearch(&key, n->kernels, (size_t)n->kernel_count, sizeof key, by_id);
+    return found ? found->name : NULL;
+}
+
+/* "hipMemcpyAsync", "MEMORY_COPY_HOST_TO_DEVICE": a record says which kind and which operation of it. */
+static const char *operation_name(const struct roc_names *n, const struct tt_json *record, const char *otherwise)
+{
+    int64_t kind, operation;
+    if (!tt_json_int(record, "kind", 0, n->kind_count - 1, &kind)) return otherwise;
+    if (!tt_json_int(record, "operation", 0, n->operation_counts[kind] - 1, &operation)) return otherwise;
+    const struct tt_json *name = n->operations[kind][operation];
+    return name->type == TT_JSON_STRING ? name->string : otherwise;
+}
+
+/* In nanoseconds. */
+static tt_status times_of(const struct tt_json *record, const char *list, int index, double *start, double *length)
+{
+    *start = tt_json_number(record, "start_timestamp", NAN);
+    *length = tt_json_number(record, "end_timestamp", NAN) - *start;
+    if (*length >= 0) return TT_OK;
+    return tt_fail(TT_FAILED, "%s[%d]: start_timestamp and end_timestamp must be numbers, the end not before the start",
+                   list, index);
+}
+
+static const struct tt_json *records_of(const struct tt_json *tool, const char *list)
+{
+    const struct tt_json *records = tt_json_get(tt_json_get(tool, "buffer_records"), list);
+    return records && records->type == TT_JSON_ARRAY ? records->first : NULL;
+}
+
+static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+                                int *count)
+{
+    int i = 0;
+    for (const struct tt_json *e = records_of(tool, "kernel_dispatch"); e; e = e->next, i++) {
+        double start, length;
+        int64_t id;
+        TT_TRY(times_of(e, "kernel_dispatch", i, &start, &length));
+        const char *name = NULL;
+        if (tt_json_int(tt_json_get(e, "dispatch_info"), "kernel_id", 0, INT64_MAX, &id)) name = kernel_name(names, id);
+        if (!name) return tt_fail(TT_FAILED, "kernel_dispatch[%d]: its kernel_id is not among kernel_symbols", i);
+        TT_TRY(tt_recording_span(out, name, start, length, NULL));
+    }
+    *count += i;
+    return TT_OK;
+}
+
+static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+                            int *count)
+{
+    int i = 0;
+    for (const struct tt_json *e = records_of(tool, "memory_copy"); e; e = e->next, i++) {
+        double start, length, bytes = tt_json_number(e, "bytes", NAN);
+        struct tt_tally *row;
+        TT_TRY(times_of(e, "memory_copy", i, &start, &length));
+        TT_TRY(tt_recording_span(out, operation_name(names, e, "MEMORY_COPY"), start, length, &row));
+        if (bytes >= 0) row->bytes = isnan(row->bytes) ? bytes : row->bytes + bytes;
+    }
+    *count += i;
+    return TT_OK;
+}
+
+static tt_status roc_api(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+                         int *count)
+{
+    int i = 0;
+    for (const struct tt_json *e = records_of(tool, "hip_api"); e; e = e->next, i++) {
+        double start, length;
+        TT_TRY(times_of(e, "hip_api", i, &start, &length));
+        out->calls.traced = true;
+        TT_TRY(tt_tally_add(&out->calls, operation_name(names, e, "hip"), 1e-9 * length, NULL));
+    }
+    *count += i;
+    return TT_OK;
+}
+
+static void name_gpu(const struct tt_json *agents, struct tt_recording *out)
+{
+    enum { GPU = 2 };
+    for (const struct tt_json *a = agents ? agents->first : NULL; a && !out->device[0]; a = a->next)
+        if (tt_json_number(a, "type", 0) == GPU)
+            strncpy(out->device, tt_json_string(a, "product_name", tt_json_string(a, "name", "")),
+                    sizeof out->device - 1);
+}
+
+static tt_status roc_process(const struct tt_json *tool, struct tt_recording *out, int counts[3])
+{
+    struct roc_names names = {0};
+    name_gpu(tt_json_get(tool, "agents"), out);
+    tt_status st = list_kernels(tt_json_get(tool, "kernel_symbols"), &names);
+    if (!st) st = list_operations(tt_json_get(tt_json_get(tool, "strings"), "buffer_records"), &names);
+    if (!st) st = roc_dispatches(tool, &names, out, &counts[0]);
+    if (!st) st = roc_memory(tool, &names, out, &counts[1]);
+    if (!st) st = roc_api(tool, &names, out, &counts[2]);
+    free_names(&names);
+    return st;
+}
+
+/* One object, or an array with one for each process. */
+tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_recording *out, struct tt_text *what)
+{
+    const struct tt_json *tool = tt_json_get(root, "rocprofiler-sdk-tool");
+    int counts[3] = {0};
+    tt_status st = TT_OK;
+    strcpy(out->tool, "rocprofv3");
+    if (tool->type == TT_JSON_ARRAY)
+        for (const struct tt_json *p = tool->first; p && !st; p = p->next) st = roc_process(p, out, counts);
+    else
+        st = roc_process(tool, out, counts);
+    tt_text_printf(what, "rocprofv3 results, %d dispatches, %d copies, %d calls", counts[0], counts[1], counts[2]);
+    return st;
+}

@@ -1,0 +1,252 @@
+/* Tallies by name, and joining the recordings of several files. */
+#include "profiling/import/recording.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiling/names.h"
+
+static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for what was recorded"); }
+
+static void free_tallies(struct tt_tallies *t)
+{
+    for (int i = 0; i < t->count; i++) {
+        free(t->rows[i].name);
+        free(t->rows[i].times);
+    }
+    free(t->rows);
+    free(t->slots);
+    *t = (struct tt_tallies){0};
+}
+
+void tt_recording_free(struct tt_recording *r)
+{
+    free_tallies(&r->kernels);
+    free_tallies(&r->copies);
+    free_tallies(&r->calls);
+    free_tallies(&r->ranges);
+    free(r->busy);
+    *r = (struct tt_recording){0};
+}
+
+/* ---- finding rows by name ---- */
+
+static uint32_t hash_of(const char *s)
+{
+    uint32_t h = 2166136261u;
+    for (; *s; s++) h = (h ^ (unsigned char)*s) * 16777619u;
+    return h;
+}
+
+static int *slot_of(const struct tt_tallies *t, const char *name)
+{
+    int i = (int)(hash_of(name) & (uint32_t)(t->slot_count - 1));
+    while (t->slots[i] && strcmp(t->rows[t->slots[i] - 1].name, name) != 0) i = (i + 1) & (t->slot_count - 1);
+    return &t->slots[i];
+}
+
+static tt_status grow(struct tt_tallies *t)
+{
+    int cap = t->cap ? 2 * t->cap : 64;
+    struct tt_tally *rows = realloc(t->rows, (size_t)cap * sizeof *rows);
+    if (!rows) return no_memory();
+    t->rows = rows;
+    t->cap = cap;
+    int *slots = calloc((size_t)cap * 2, sizeof *slots);
+    if (!slots) return no_memory();
+    free(t->slots);
+    t->slots = slots;
+    t->slot_count = 2 * cap;
+    for (int i = 0; i < t->count; i++) *slot_of(t, t->rows[i].name) = i + 1;
+    return TT_OK;
+}
+
+tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **out)
+{
+    if (t->count == t->cap) TT_TRY(grow(t));
+    int *slot = slot_of(t, name);
+    if (!*slot) {
+        char *copy = strdup(name);
+        if (!copy) return no_memory();
+        t->rows[t->count] = (struct tt_tally){
+            .name = copy, .median = NAN, .flops = NAN, .bytes = NAN, .compute_percent = NAN, .memory_percent = NAN};
+        *slot = ++t->count;
+    }
+    *out = &t->rows[*slot - 1];
+    return TT_OK;
+}
+
+static tt_status add_time(struct tt_tally *row, double seconds)
+{
+    if (row->time_count == row->time_cap) {
+        size_t cap = row->time_cap ? 2 * row->time_cap : 16;
+        double *times = realloc(row->times, cap * sizeof *times);
+        if (!times) return no_memory();
+        row->times = times;
+        row->time_cap = cap;
+    }
+    row->times[row->time_count++] = seconds;
+    return TT_OK;
+}
+
+tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, struct tt_tally **out)
+{
+    struct tt_tally *row;
+    TT_TRY(tt_tally_of(t, name, &row));
+    row->count++;
+    row->total += seconds;
+    if (out) *out = row;
+    return add_time(row, seconds);
+}
+
+static tt_status add_busy(struct tt_recording *r, struct tt_interval interval)
+{
+    if (r->busy_count == r->busy_cap) {
+        size_t cap = r->busy_cap ? 2 * r->busy_cap : 256;
+        struct tt_interval *busy = realloc(r->busy, cap * sizeof *busy);
+        if (!busy) return no_memory();
+        r->busy = busy;
+        r->busy_cap = cap;
+    }
+    r->busy[r->busy_count++] = interval;
+    return TT_OK;
+}
+
+const char *tt_tally_group(const char *name)
+{
+    const char *tab = strchr(name, '\t');
+    return tab ? tab + 1 : tt_kernel_group_of(name);
+}
+
+tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length,
+                            struct tt_tally **out)
+{
+    bool copy = strcmp(tt_tally_group(name), "copies") == 0;
+    struct tt_tallies *t = copy ? &r->copies : &r->kernels;
+    struct tt_tally *row;
+    TT_TRY(tt_tally_add(t, name, 1e-9 * length, &row));
+    t->traced = true;
+    if (!r->busy_count) r->origin = start;
+    if (out) *out = row;
+    int index = (int)(row - t->rows);
+    return add_busy(r, (struct tt_interval){1e-9 * (start - r->origin), 1e-9 * (start - r->origin + length),
+                                            copy ? -1 - index : index});
+}
+
+/* ---- joining ---- */
+
+static double plus(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a + b; }
+
+static tt_status add_tally(struct tt_tallies *to, const struct tt_tally *from, int *index)
+{
+    struct tt_tally *row;
+    TT_TRY(tt_tally_of(to, from->name, &row));
+    bool first = row->count == 0;
+    row->count += from->count;
+    row->total += from->total;
+    row->median = first ? from->median : NAN;
+    row->flops = plus(row->flops, from->flops);
+    row->bytes = plus(row->bytes, from->bytes);
+    row->counted += from->counted;
+    if (first) row->compute_percent = from->compute_percent, row->memory_percent = from->memory_percent;
+    for (size_t i = 0; i < from->time_count; i++) TT_TRY(add_time(row, from->times[i]));
+    *index = (int)(row - to->rows);
+    return TT_OK;
+}
+
+/* map[i]: where row i of `from` went. */
+static tt_status add_tallies(struct tt_tallies *to, const struct tt_tallies *from, int *map)
+{
+    for (int i = 0; i < from->count; i++) TT_TRY(add_tally(to, &from->rows[i], &map[i]));
+    to->traced |= from->traced;
+    return TT_OK;
+}
+
+/* What ncu counted of a kernel, scaled to the calls that the other tool saw. */
+static void take_counters(struct tt_tallies *kernels, const struct tt_tallies *counted)
+{
+    for (int i = 0; i < kernels->count; i++) {
+        struct tt_tally *row = &kernels->rows[i];
+        for (int k = 0; k < counted->count; k++) {
+            const struct tt_tally *c = &counted->rows[k];
+            if (strcmp(c->name, row->name) != 0 || !(c->counted > 0)) continue;
+            row->flops = c->flops / c->counted * row->count;
+            row->bytes = c->bytes / c->counted * row->count;
+            row->counted = row->count;
+            row->compute_percent = c->compute_percent;
+            row->memory_percent = c->memory_percent;
+        }
+    }
+}
+
+static void swap(struct tt_recording *a, struct tt_recording *b)
+{
+    struct tt_recording keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+/* Kernels or copies: one source only, a trace before a summary. */
+static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int *map, const char *what, char *note,
+                            size_t size)
+{
+    for (int i = 0; i < from->count; i++) map[i] = -1;
+    if (!from->count) return TT_OK;
+    if (to->count && to->traced != from->traced) {
+        snprintf(note, size, "%s are there as a trace and as a summary: counted once, from the trace", what);
+        if (to->traced) return TT_OK;
+        struct tt_tallies keep = *to;
+        *to = (struct tt_tallies){0};
+        free_tallies(&keep);
+    }
+    return add_tallies(to, from, map);
+}
+
+static tt_status join_same_tool(struct tt_recording *r, struct tt_recording *from, char *note, size_t size)
+{
+    int most = from->kernels.count + from->copies.count + from->calls.count + from->ranges.count;
+    int *map = malloc(((size_t)most + 1) * sizeof *map), *copies = map + from->kernels.count;
+    if (!map) return no_memory();
+    tt_status st = join_table(&r->kernels, &from->kernels, map, "kernels", note, size);
+    if (!st) st = join_table(&r->copies, &from->copies, copies, "copies", note, size);
+    if (!r->busy_count) r->origin = from->origin;
+    double later = 1e-9 * (from->origin - r->origin);
+    for (size_t i = 0; i < from->busy_count && !st; i++) {
+        struct tt_interval b = from->busy[i];
+        b.start += later;
+        b.end += later;
+        int row = b.kernel >= 0 ? map[b.kernel] : copies[-1 - b.kernel];
+        if (row < 0) continue;
+        b.kernel = b.kernel >= 0 ? row : -1 - row;
+        st = add_busy(r, b);
+    }
+    int *rest = copies + from->copies.count;
+    if (!st) st = join_table(&r->calls, &from->calls, rest, "calls", note, size);
+    if (!st) st = join_table(&r->ranges, &from->ranges, rest, "ranges", note, size);
+    if (!r->device[0]) memcpy(r->device, from->device, sizeof r->device);
+    if (from->steps > r->steps) r->steps = from->steps;
+    free(map);
+    return st;
+}
+
+tt_status tt_recording_join(struct tt_recording *r, struct tt_recording *from, char *note, size_t note_size)
+{
+    note[0] = 0;
+    if (!r->tool[0]) {
+        swap(r, from);
+        return TT_OK;
+    }
+    if (strcmp(r->tool, from->tool) == 0) return join_same_tool(r, from, note, note_size);
+    if (strcmp(r->tool, "ncu") == 0) swap(r, from);
+    if (strcmp(from->tool, "ncu") != 0)
+        return tt_fail(TT_USAGE,
+                       "recordings of %s and %s are two profiles; import each into a folder of its own (--out) and put "
+                       "them side by side with tt compare",
+                       r->tool, from->tool);
+    take_counters(&r->kernels, &from->kernels);
+    snprintf(note, note_size, "FLOPs and bytes are ncu's, times are %s's", r->tool);
+    return TT_OK;
+}

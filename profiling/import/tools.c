@@ -1,0 +1,324 @@
+#include "profiling/import/tools.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+
+const char *const tt_tool_names[] = {"nsys", "ncu", "rocprofv3", "rocprof-sys", "rocprof-compute", NULL};
+
+/* ---- finding programs ---- */
+
+static bool executable(const char *folder, size_t n, const char *name, char *path, size_t size)
+{
+    size_t length = strlen(name);
+    if (n + length + 2 > size) return false;
+    memcpy(path, folder, n);
+    path[n] = '/';
+    memcpy(path + n + 1, name, length + 1);
+    return tt_is_file(path) && access(path, X_OK) == 0;
+}
+
+bool tt_find_program(const char *name, char *path, size_t size)
+{
+    static const char *const usual[] = {"/usr/local/cuda/bin", "/opt/nvidia/nsight-compute", "/opt/rocm/bin",
+                                        "/opt/rocm/core/bin"};
+    static const char *const homes[] = {"CUDA_HOME", "CUDA_PATH", "ROCM_PATH"};
+    static const char *const below[] = {"bin", "core/bin"}; /* the second from ROCm 7.14 on */
+    const char *at = getenv("PATH");
+    while (at && *at) {
+        size_t n = strcspn(at, ":");
+        if (n && executable(at, n, name, path, size)) return true;
+        at += n + (at[n] == ':');
+    }
+    for (size_t i = 0; i < 2 * sizeof homes / sizeof *homes; i++) {
+        char folder[1024];
+        const char *home = getenv(homes[i / 2]);
+        if (home && snprintf(folder, sizeof folder, "%s/%s", home, below[i % 2]) < (int)sizeof folder &&
+            executable(folder, strlen(folder), name, path, size))
+            return true;
+    }
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (executable(usual[i], strlen(usual[i]), name, path, size)) return true;
+    return false;
+}
+
+/* ---- the commands of each tool ---- */
+
+/* {out} stands for the folder. A tool that can record a range alone has words for that; `reads` is what tt report
+ * --import takes of what it leaves. */
+struct tool {
+    const char *name, *program;
+    const char *ranged[16], *whole[16]; /* words before the program that is profiled */
+    const char *environment;            /* NAME=VALUE for it */
+    const char *exports[16];            /* a second command */
+    const char *output;                 /* file that standard output of the second goes to; NULL: none */
+    const char *reads;
+    const char *get;
+};
+
+static const struct tool tools[] = {
+    {.name = "nsys",
+     .program = "nsys",
+     .ranged = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none",
+                "--capture-range=nvtx", "--nvtx-capture=" TT_TOOL_RANGE, "--capture-range-end=stop",
+                "--force-overwrite=true", "--output={out}/nsys", NULL},
+     .whole = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none",
+               "--force-overwrite=true", "--output={out}/nsys", NULL},
+     .environment = "NSYS_NVTX_PROFILER_REGISTER_ONLY=0", /* our ranges are plain strings */
+     .exports = {"stats", "--report=cuda_gpu_trace,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum,nvtx_sum",
+                 "--format=csv", "--force-export=true", "--output={out}/nsys", "{out}/nsys.nsys-rep", NULL},
+     .reads = "{out}/nsys_cuda_gpu_trace.csv {out}/nsys_cuda_api_sum.csv {out}/nsys_nvtx_sum.csv",
+     .get = "Nsight Systems comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-systems; on a "
+            "cluster try: module load cuda"},
+    {.name = "ncu",
+     .program = "ncu",
+     .ranged = {"--nvtx", "--nvtx-include=" TT_TOOL_RANGE "/",
+                "--metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,"
+                "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_"
+                "sustained_elapsed",
+                "--force-overwrite", "--export={out}/ncu", NULL},
+     .whole = {"--launch-count=2000",
+               "--metrics=gpu__time_duration.sum,dram__bytes_read.sum,dram__bytes_write.sum,"
+               "sm__throughput.avg.pct_of_peak_sustained_elapsed,gpu__compute_memory_throughput.avg.pct_of_peak_"
+               "sustained_elapsed",
+               "--force-overwrite", "--export={out}/ncu", NULL},
+     .exports = {"--import={out}/ncu.ncu-rep", "--csv", "--page=raw", NULL},
+     .output = "{out}/ncu.csv",
+     .reads = "{out}/ncu.csv",
+     .get = "Nsight Compute comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-compute; reading "
+            "counters may need "
+            "the administrator's leave (ERR_NVGPUCTRPERM)"},
+    {.name = "rocprofv3",
+     .program = "rocprofv3",
+     .whole = {"--kernel-trace", "--memory-copy-trace", "--hip-trace", "--marker-trace", "--stats", "--output-format",
+               "csv", "json", "--output-directory", "{out}", "--output-file", "rocprofv3", "--", NULL},
+     .reads = "{out}/rocprofv3_kernel_trace.csv {out}/rocprofv3_memory_copy_trace.csv "
+              "{out}/rocprofv3_hip_api_trace.csv {out}/rocprofv3_marker_api_trace.csv",
+     .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk (from 7.14 on amdrocm-profiler-base); on a "
+            "cluster try: module load rocm"},
+    {.name = "rocprof-sys",
+     .program = "rocprof-sys-sample",
+     .whole = {"--trace", "--output", "{out}", "rocprof-sys", "--", NULL},
+     .reads = "",
+     .get = "rocprof-sys (once Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems (from 7.14 on "
+            "amdrocm-profiler); its trace opens in ui.perfetto.dev"},
+    {.name = "rocprof-compute",
+     .program = "rocprof-compute",
+     .whole = {"profile", "--name", "tt", "--path", "{out}/rocprof-compute", "--", NULL},
+     .exports = {"analyze", "--path", "{out}/rocprof-compute", NULL},
+     .output = "{out}/rocprof-compute.txt",
+     .reads = "",
+     .get = "rocprof-compute (once Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute (from 7.14 on "
+            "amdrocm-profiler), and needs its Python requirements"},
+};
+
+static const struct tool *find_tool(const char *name)
+{
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        if (strcmp(tools[i].name, name) == 0) return &tools[i];
+    return NULL;
+}
+
+/* ---- a command as a list of words ---- */
+
+enum { WORDS = 256 };
+
+struct command {
+    char *words[WORDS + 1];
+    int n;
+    bool failed;
+};
+
+static void free_command(struct command *c)
+{
+    for (int i = 0; i < c->n; i++) free(c->words[i]);
+    *c = (struct command){0};
+}
+
+/* The word with {out} replaced. */
+static void add_word(struct command *c, const char *word, const char *out)
+{
+    struct tt_text t = {0};
+    const char *mark = strstr(word, "{out}");
+    tt_text_add(&t, word, mark ? (size_t)(mark - word) : strlen(word));
+    if (mark) tt_text_printf(&t, "%s%s", out, mark + 5);
+    if (t.failed || !t.s || c->n == WORDS) {
+        c->failed = true;
+        tt_text_free(&t);
+        return;
+    }
+    c->words[c->n++] = t.s;
+    c->words[c->n] = NULL;
+}
+
+static void add_words(struct command *c, const char *const *words, const char *out)
+{
+    for (; *words; words++) add_word(c, *words, out);
+}
+
+static tt_status record_command(const struct tool *tool, const struct tt_tool_run *r, const char *program,
+                                struct command *c)
+{
+    bool ranged = r->marks_range && tool->ranged[0];
+    add_word(c, program, "");
+    add_words(c, ranged ? tool->ranged : tool->whole, r->out);
+    for (const char *const *w = r->command; *w; w++) {
+        if (c->n == WORDS) break;
+        char *copy = strdup(*w); /* a user's word may hold anything, also {out} */
+        if (!copy) return tt_fail(TT_FAILED, "out of memory for the command");
+        c->words[c->n++] = copy;
+        c->words[c->n] = NULL;
+    }
+    if (c->failed || c->n == WORDS) return tt_fail(TT_FAILED, "the command for %s is too long", tool->name);
+    return TT_OK;
+}
+
+static tt_status export_command(const struct tool *tool, const struct tt_tool_run *r, const char *program,
+                                struct command *c)
+{
+    add_word(c, program, "");
+    add_words(c, tool->exports, r->out);
+    return c->failed ? tt_fail(TT_FAILED, "out of memory for the command") : TT_OK;
+}
+
+/* ---- as lines for a shell ---- */
+
+static void quote(struct tt_text *out, const char *word)
+{
+    if (word[0] && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=/.,:@%")]) {
+        tt_text_puts(out, word);
+        return;
+    }
+    tt_text_puts(out, "'");
+    for (; *word; word++) {
+        if (*word == '\'')
+            tt_text_puts(out, "'\\''");
+        else
+            tt_text_add(out, word, 1);
+    }
+    tt_text_puts(out, "'");
+}
+
+static void write_line(struct tt_text *out, const struct command *c, const char *environment, const char *output)
+{
+    if (environment) tt_text_printf(out, "%s ", environment);
+    for (int i = 0; i < c->n; i++) {
+        if (i) tt_text_puts(out, " ");
+        quote(out, c->words[i]);
+    }
+    if (output) {
+        tt_text_puts(out, " > ");
+        quote(out, output);
+    }
+    tt_text_puts(out, "\n");
+}
+
+static void output_path(const struct tool *tool, const struct tt_tool_run *r, char *path, size_t size)
+{
+    if (tool->output) snprintf(path, size, "%s%s", r->out, tool->output + 5); /* {out}/name */
+}
+
+tt_status tt_tool_script(const struct tt_tool_run *r, struct tt_text *out)
+{
+    const struct tool *tool = find_tool(r->tool);
+    struct command record = {0}, export = {0};
+    char path[1200] = "";
+    if (!tool) return tt_fail(TT_USAGE, "there is no profiler \"%s\" here", r->tool);
+    tt_status st = record_command(tool, r, tool->program, &record);
+    if (!st && tool->exports[0]) st = export_command(tool, r, tool->program, &export);
+    if (!st) {
+        output_path(tool, r, path, sizeof path);
+        tt_text_puts(out, "mkdir -p ");
+        quote(out, r->out);
+        tt_text_puts(out, "\n");
+        write_line(out, &record, tool->environment, NULL);
+        if (tool->exports[0]) write_line(out, &export, NULL, tool->output ? path : NULL);
+        st = tt_text_status(out);
+    }
+    free_command(&record);
+    free_command(&export);
+    return st;
+}
+
+/* ---- running ---- */
+
+static void become(const struct command *c, const char *environment, const char *output)
+{
+    if (output && !freopen(output, "w", stdout)) _exit(126);
+    if (environment) putenv((char *)(uintptr_t)environment);
+    execv(c->words[0], c->words);
+    fprintf(stderr, "tt: cannot start %s: %s\n", c->words[0], strerror(errno));
+    _exit(127);
+}
+
+static tt_status execute(const struct command *c, const char *environment, const char *output)
+{
+    int state;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) return tt_fail(TT_FAILED, "cannot start %s: %s", c->words[0], strerror(errno));
+    if (!child) become(c, environment, output);
+    while (waitpid(child, &state, 0) < 0)
+        if (errno != EINTR) return tt_fail(TT_FAILED, "cannot wait for %s: %s", c->words[0], strerror(errno));
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return TT_OK;
+    if (WIFSIGNALED(state)) return tt_fail(TT_FAILED, "%s was ended by signal %d", c->words[0], WTERMSIG(state));
+    return tt_fail(TT_FAILED, "%s failed with exit code %d; what it said stands above", c->words[0],
+                   WEXITSTATUS(state));
+}
+
+/* Those of the files to import that are there, as a command. */
+static void say_what_to_import(const struct tool *tool, const struct tt_tool_run *r)
+{
+    const char *at = tool->reads;
+    bool any = false;
+    while (*at) {
+        size_t n = strcspn(at, " ");
+        char path[1200];
+        snprintf(path, sizeof path, "%s%.*s", r->out, (int)(n - 5), at + 5);
+        if (tt_is_file(path)) printf("%s%s", any ? " " : "next    tt report --import ", path), any = true;
+        at += n + (at[n] == ' ');
+    }
+    if (any) printf(" --out %s/report\n", r->out);
+}
+
+static tt_status run_tool(const struct tool *tool, const struct tt_tool_run *r, const char *program)
+{
+    struct command record = {0}, export = {0};
+    struct tt_text line = {0};
+    char path[1200] = "";
+    output_path(tool, r, path, sizeof path);
+    tt_status st = tt_make_dirs(r->out);
+    if (!st) st = record_command(tool, r, program, &record);
+    if (!st && tool->exports[0]) st = export_command(tool, r, program, &export);
+    if (!st) {
+        write_line(&line, &record, tool->environment, NULL);
+        printf("running %s", line.s ? line.s : tool->name);
+        st = execute(&record, tool->environment, NULL);
+    }
+    if (!st && tool->exports[0]) st = execute(&export, NULL, tool->output ? path : NULL);
+    if (!st) printf("saved   %s\n", r->out);
+    if (!st) say_what_to_import(tool, r);
+    tt_text_free(&line);
+    free_command(&record);
+    free_command(&export);
+    return st;
+}
+
+tt_status tt_profile_with(const struct tt_tool_run *r)
+{
+    const struct tool *tool = find_tool(r->tool);
+    char program[1200];
+    if (!tool) return tt_fail(TT_USAGE, "there is no profiler \"%s\" here", r->tool);
+    if (tt_find_program(tool->program, program, sizeof program)) return run_tool(tool, r, program);
+    struct tt_text script = {0};
+    tt_status st = tt_tool_script(r, &script);
+    if (!st) printf("# %s is not installed here. %s.\n# Then, or where it is:\n%s", tool->program, tool->get, script.s);
+    tt_text_free(&script);
+    return st ? st
+              : tt_fail(TT_NO_TOOL, "%s is not installed; the commands to run where it is were printed", tool->program);
+}

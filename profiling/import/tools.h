@@ -1,0 +1,30 @@
+/* The vendors' profilers: the command that each needs to profile a program of ours, and running it. */
+#ifndef TT_TOOLS_H
+#define TT_TOOLS_H
+
+#include "core/base/text.h"
+
+/* nsys, ncu, rocprofv3, rocprof-sys, rocprof-compute; NULL at the end. */
+extern const char *const tt_tool_names[];
+
+/* A program that marks this range around the steps worth recording gets only those recorded, where the tool can. */
+#define TT_TOOL_RANGE "measured_steps"
+
+struct tt_tool_run {
+    const char *tool;           /* one of tt_tool_names */
+    const char *out;            /* folder for what the tool writes; it is made */
+    const char *const *command; /* the program to profile and its words, NULL at the end */
+    bool marks_range;           /* the program marks TT_TOOL_RANGE */
+};
+
+/* Runs the tool over the command, then has it export what `tt report --import` reads, and says where that lies. When
+ * the tool is not installed: prints the commands to run by hand and how to get the tool, and fails with TT_NO_TOOL. */
+tt_status tt_profile_with(const struct tt_tool_run *r);
+
+/* The commands of that run as lines for a shell, comments between them. */
+tt_status tt_tool_script(const struct tt_tool_run *r, struct tt_text *out);
+
+/* Where a program lies on PATH or in the vendors' usual folders: false when nowhere. */
+bool tt_find_program(const char *name, char *path, size_t size);
+
+#endif

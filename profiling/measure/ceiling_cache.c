@@ -1,0 +1,153 @@
+/* Ceilings are measured once per device, library and precision, and kept in a small JSON file. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/config/config.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "profiling/measure/ceiling.h"
+
+enum { MOST = 64, LIMIT = 1 << 20 };
+
+struct entry {
+    char backend[16], device[128], library[128], precision[16];
+    struct tt_ceilings c;
+};
+
+struct file {
+    struct entry entries[MOST];
+    int count;
+};
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+    return !strcmp(a->backend, b->backend) && !strcmp(a->device, b->device) && !strcmp(a->library, b->library) &&
+           !strcmp(a->precision, b->precision);
+}
+
+static void take(struct file *f, const struct tt_json *j)
+{
+    struct entry e = {.c = {.flops = tt_json_number(j, "flops_per_second", 0),
+                            .bandwidth = tt_json_number(j, "bytes_per_second", 0),
+                            .kept = true}};
+    snprintf(e.c.measured, sizeof e.c.measured, "%s", tt_json_string(j, "measured", ""));
+    snprintf(e.backend, sizeof e.backend, "%s", tt_json_string(j, "backend", ""));
+    snprintf(e.device, sizeof e.device, "%s", tt_json_string(j, "device", ""));
+    snprintf(e.library, sizeof e.library, "%s", tt_json_string(j, "library", ""));
+    snprintf(e.precision, sizeof e.precision, "%s", tt_json_string(j, "precision", ""));
+    if (f->count < MOST && e.c.flops > 0 && e.c.bandwidth > 0) f->entries[f->count++] = e;
+}
+
+/* What cannot be read is measured again. */
+static void load(const char *path, struct file *f)
+{
+    char *data;
+    size_t size;
+    struct tt_json *root;
+    if (!tt_is_file(path)) return;
+    tt_status st = tt_file_read(path, LIMIT, &data, &size);
+    if (!st) {
+        st = tt_json_parse(data, size, &root);
+        free(data);
+    }
+    if (!st) {
+        const struct tt_json *list = tt_json_get(root, "ceilings");
+        for (const struct tt_json *j = list ? list->first : NULL; j; j = j->next) take(f, j);
+        tt_json_free(root);
+    }
+    tt_status_free(st);
+}
+
+static void put_entry(struct tt_json_writer *w, const struct entry *e)
+{
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "backend", e->backend);
+    tt_json_put_string(w, "device", e->device);
+    tt_json_put_string(w, "library", e->library);
+    tt_json_put_string(w, "precision", e->precision);
+    tt_json_put_number(w, "flops_per_second", e->c.flops);
+    tt_json_put_number(w, "bytes_per_second", e->c.bandwidth);
+    tt_json_put_string(w, "measured", e->c.measured);
+    tt_json_end(w, '}');
+}
+
+static void save(const char *path, const struct file *f)
+{
+    struct tt_json_writer w = {.pretty = true};
+    tt_json_begin(&w, NULL, '{');
+    tt_json_begin(&w, "ceilings", '[');
+    for (int i = 0; i < f->count; i++) put_entry(&w, &f->entries[i]);
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    tt_status st = tt_text_status(&w.text);
+    if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
+    tt_status_free(st);
+    tt_text_free(&w.text);
+}
+
+static void keep(struct file *f, const struct entry *e)
+{
+    for (int i = 0; i < f->count; i++)
+        if (same(&f->entries[i], e)) {
+            f->entries[i] = *e;
+            return;
+        }
+    if (f->count == MOST)
+        memmove(f->entries, f->entries + 1, (size_t)--f->count * sizeof *f->entries); /* the oldest goes */
+    f->entries[f->count++] = *e;
+}
+
+static enum tt_dtype type_of(enum tt_precision p)
+{
+    return p == TT_PREC_BF16 ? TT_BF16 : p == TT_PREC_FP16 ? TT_F16 : TT_F32;
+}
+
+static void note_time(struct tt_ceilings *c)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(c->measured, sizeof c->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+}
+
+static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache,
+                      enum tt_ceilings_how how)
+{
+    struct tt_ceilings least = {0};
+    if (cache) load(cache, f);
+    for (int i = 0; i < f->count; i++) {
+        if (!same(&f->entries[i], e)) continue;
+        if (how == TT_CEILINGS_RAISE) least = f->entries[i].c;
+        if (how != TT_CEILINGS_KEPT) continue;
+        *e = f->entries[i];
+        return TT_OK;
+    }
+    TT_TRY(tt_measure_gemm(b, type, &e->c.flops));
+    TT_TRY(tt_measure_copy(b, &e->c.bandwidth));
+    e->c.flops = fmax(e->c.flops, least.flops);
+    e->c.bandwidth = fmax(e->c.bandwidth, least.bandwidth);
+    note_time(&e->c);
+    keep(f, e);
+    if (cache) save(cache, f);
+    return TT_OK;
+}
+
+tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache,
+                           enum tt_ceilings_how how, struct tt_ceilings *out)
+{
+    struct tt_device_info info;
+    TT_TRY(b->ops->info(b->self, &info));
+    struct entry e = {0};
+    snprintf(e.backend, sizeof e.backend, "%s", b->ops->name);
+    snprintf(e.device, sizeof e.device, "%s", info.name);
+    snprintf(e.library, sizeof e.library, "%s", info.library);
+    snprintf(e.precision, sizeof e.precision, "%s", tt_precision_names[precision]);
+    struct file *f = calloc(1, sizeof *f);
+    if (!f) return tt_fail(TT_FAILED, "out of memory");
+    tt_status st = find(f, b, type_of(precision), &e, cache, how);
+    free(f);
+    *out = e.c;
+    return st;
+}

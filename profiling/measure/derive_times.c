@@ -1,0 +1,286 @@
+/* The step, its operators and groups. The time of an operation is its median over the steps. What disturbs a machine
+ * hits now this operation and now that, so that a step takes longer than all its medians together: they are scaled, all
+ * alike, to add up to the median of the steps' sums. Every table is made of these, so that all add up to the same. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiling/measure/derive.h"
+#include "core/base/stats.h"
+
+struct times {
+    struct tt_run *r;
+    const struct tt_plan *plan;
+    const struct tt_ceilings *ceilings;
+    struct tt_profile *out;
+    double *values; /* as many as ops x steps, for medians */
+    int *row;       /* which operator each operation belongs to */
+};
+
+double tt_roof_at(const struct tt_ceilings *c, double intensity) { return fmin(c->flops, intensity * c->bandwidth); }
+
+double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes)
+{
+    return fmax(flops / c->flops, bytes / c->bandwidth);
+}
+
+void tt_op_shape(const struct tt_op *op, char out[64])
+{
+    const struct tt_gemm *g = &op->args.gemm;
+    out[0] = 0;
+    if (!op->is_gemm) return;
+    int n = g->batch > 1 ? snprintf(out, 64, "%lldx(", (long long)g->batch) : 0;
+    snprintf(out + n, 64 - (size_t)n, "%lldx%lldx%lld%s", (long long)g->m, (long long)g->n, (long long)g->k,
+             g->batch > 1 ? ")" : "");
+}
+
+/* ---- rows ---- */
+
+/* A kernel as short as an empty one, or shorter than the host needs to start the next, is bound by launching. */
+static const char *bound_of(const struct times *t, const struct tt_profile_row *row)
+{
+    const struct tt_profile_launch *l = &t->r->launch;
+    double floor = 1.5 * l->empty_kernel_seconds;
+    if (!t->r->graph && !t->r->serial) floor = fmax(floor, l->launch_seconds);
+    if (row->median <= floor) return "launch";
+    return row->flops * t->ceilings->bandwidth >= row->bytes * t->ceilings->flops ? "compute" : "memory";
+}
+
+static void finish_row(const struct times *t, struct tt_profile_row *row)
+{
+    row->intensity = row->bytes > 0 ? row->flops / row->bytes : NAN;
+    row->flops_per_second = row->seconds > 0 ? row->flops / row->seconds : NAN;
+    row->bytes_per_second = row->seconds > 0 ? row->bytes / row->seconds : NAN;
+    row->roof_percent =
+        row->seconds > 0 ? 100 * tt_roof_seconds(t->ceilings, row->flops, row->bytes) / row->seconds : NAN;
+    snprintf(row->bound, sizeof row->bound, "%s", bound_of(t, row));
+}
+
+static void add_op(struct tt_profile_row *row, const struct tt_op *op, double seconds)
+{
+    row->count++;
+    row->seconds += seconds;
+    row->flops += tt_op_flops(op);
+    row->bytes += tt_op_bytes(op);
+}
+
+static bool same(const struct tt_profile_row *row, const struct tt_op *op, const char *shape)
+{
+    return !strcmp(row->name, tt_op_name(op)) && !strcmp(row->shape, shape) &&
+           !strcmp(row->group, tt_group_name(op->group)) && !strcmp(row->phase, tt_phase_name(op->phase));
+}
+
+static int row_of(struct tt_profile *out, const struct tt_op *op)
+{
+    char shape[64];
+    int i = 0;
+    tt_op_shape(op, shape);
+    while (i < out->operators_count && !same(&out->operators[i], op, shape)) i++;
+    if (i < out->operators_count) return i;
+    struct tt_profile_row *row = &out->operators[out->operators_count++];
+    snprintf(row->name, sizeof row->name, "%s", tt_op_name(op));
+    snprintf(row->shape, sizeof row->shape, "%s", shape);
+    snprintf(row->group, sizeof row->group, "%s", tt_group_name(op->group));
+    snprintf(row->phase, sizeof row->phase, "%s", tt_phase_name(op->phase));
+    return i;
+}
+
+/* Median over the launches of all operations that `belongs` chooses. */
+static double median_launch(const struct times *t, bool (*belongs)(const struct times *, int op, int which), int which)
+{
+    int steps = t->r->t.steps, n = 0;
+    for (int i = 0; i < t->plan->count; i++) {
+        if (!belongs(t, i, which)) continue;
+        memcpy(t->values + n, t->r->t.op + (size_t)i * (size_t)steps, (size_t)steps * sizeof *t->values);
+        n += steps;
+    }
+    return tt_quantile(t->values, n, 0.5);
+}
+
+static bool in_row(const struct times *t, int op, int which) { return t->row[op] == which; }
+static bool in_group(const struct times *t, int op, int which) { return (int)t->plan->ops[op].group == which; }
+
+static int longest_first(const void *x, const void *y)
+{
+    const struct tt_profile_row *a = x, *b = y;
+    if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static void make_operators(struct times *t)
+{
+    struct tt_profile *out = t->out;
+    for (int i = 0; i < t->plan->count; i++) {
+        t->row[i] = row_of(out, &t->plan->ops[i]);
+        add_op(&out->operators[t->row[i]], &t->plan->ops[i], t->r->t.median[i]);
+    }
+    for (int i = 0; i < out->operators_count; i++) {
+        out->operators[i].median = median_launch(t, in_row, i);
+        finish_row(t, &out->operators[i]);
+    }
+    qsort(out->operators, (size_t)out->operators_count, sizeof *out->operators, longest_first);
+}
+
+static struct tt_profile_row *add_group(struct tt_profile *out, const char *name)
+{
+    struct tt_profile_row *row = &out->groups[out->groups_count++];
+    snprintf(row->name, sizeof row->name, "%s", name);
+    snprintf(row->group, sizeof row->group, "%s", name);
+    return row;
+}
+
+static void make_groups(struct times *t)
+{
+    for (int g = 0; g < TT_GROUP_COUNT; g++) {
+        struct tt_profile_row *row = NULL;
+        for (int i = 0; i < t->plan->count; i++) {
+            if ((int)t->plan->ops[i].group != g) continue;
+            if (!row) row = add_group(t->out, tt_group_name((enum tt_group)g));
+            add_op(row, &t->plan->ops[i], t->r->t.median[i]);
+        }
+        if (!row) continue;
+        row->median = median_launch(t, in_group, g);
+        finish_row(t, row);
+    }
+}
+
+/* Copies and gaps have no roof: they are what is not computing. */
+static void add_copies_and_gaps(struct times *t)
+{
+    struct tt_profile_row *copies = add_group(t->out, "copies");
+    *copies = (struct tt_profile_row){.name = "copies",
+                                      .group = "copies",
+                                      .count = t->r->t.copy_count,
+                                      .seconds = t->r->t.copy_median,
+                                      .median = t->r->t.copy_count ? t->r->t.copy_median / t->r->t.copy_count : NAN,
+                                      .bytes = t->r->t.copy_bytes,
+                                      .intensity = 0,
+                                      .flops_per_second = 0,
+                                      .bytes_per_second =
+                                          t->r->t.copy_median > 0 ? t->r->t.copy_bytes / t->r->t.copy_median : NAN,
+                                      .roof_percent = NAN};
+    struct tt_profile_row *gaps = add_group(t->out, "gaps");
+    *gaps = (struct tt_profile_row){.name = "gaps",
+                                    .group = "gaps",
+                                    .seconds = fmax(0, t->out->step.gap_seconds),
+                                    .median = NAN,
+                                    .intensity = NAN,
+                                    .flops_per_second = NAN,
+                                    .bytes_per_second = NAN,
+                                    .roof_percent = NAN};
+}
+
+static void make_shares(struct tt_profile *out)
+{
+    double total = 0;
+    for (int i = 0; i < out->groups_count; i++) total += out->groups[i].seconds;
+    for (int i = 0; i < out->groups_count; i++) out->groups[i].share = out->groups[i].seconds / total;
+    for (int i = 0; i < out->operators_count; i++) out->operators[i].share = out->operators[i].seconds / total;
+}
+
+/* ---- the step ---- */
+
+static double mean(const double *x, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i];
+    return sum / n;
+}
+
+static double deviation(const double *x, int n, double m)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += (x[i] - m) * (x[i] - m);
+    return n > 1 ? sqrt(sum / (n - 1)) : NAN;
+}
+
+static double quantile(struct tt_run *r, const double *row, double q)
+{
+    tt_run_median(r, row); /* leaves them sorted */
+    return tt_quantile(r->t.scratch, r->t.steps, q);
+}
+
+static void make_step(struct times *t)
+{
+    struct tt_run *r = t->r;
+    struct tt_profile_step *s = &t->out->step;
+    const struct tt_config *c = &r->config;
+    double samples = (double)(c->batch_size * c->grad_accum);
+    s->seconds = tt_run_median(r, r->t.step);
+    s->p95 = quantile(r, r->t.step, 0.95);
+    s->fastest = quantile(r, r->t.step, 0);
+    s->mean = mean(r->t.step, r->t.steps);
+    s->deviation = deviation(r->t.step, r->t.steps, s->mean);
+    s->launched_seconds = r->graph ? tt_run_median(r, r->t.launched) : s->seconds;
+    s->wall_seconds = r->t.wall;
+    for (int i = 0; i < t->plan->count; i++) s->kernel_seconds += t->r->t.median[i];
+    s->gap_seconds = s->seconds - s->kernel_seconds - (r->serial ? t->r->t.copy_median : 0);
+    s->gap_fraction = s->gap_seconds / s->seconds;
+    s->samples_per_second = samples / s->seconds;
+    s->tokens_per_second = samples * (double)c->seq_len / s->seconds;
+    s->kernels = t->plan->count;
+    s->peak_memory_bytes = (double)r->after.memory_peak;
+}
+
+static void make_launch(struct times *t)
+{
+    struct tt_profile_launch *l = &t->out->launch;
+    const struct tt_profile_step *s = &t->out->step;
+    *l = t->r->launch;
+    l->recorded_seconds = tt_run_median(t->r, t->r->t.recorded);
+    l->recorded_overhead = l->recorded_seconds / s->launched_seconds - 1;
+    l->total_seconds = (double)s->kernels * l->launch_seconds;
+    l->idle_seconds = fmax(0, s->launched_seconds - s->kernel_seconds);
+    l->waits = t->r->t.waits;
+}
+
+/* ---- all ---- */
+
+static tt_status make_room(struct times *t)
+{
+    size_t n = (size_t)t->plan->count;
+    struct tt_profile *out = t->out;
+    t->values = calloc(n * (size_t)t->r->t.steps, sizeof *t->values);
+    t->row = calloc(n, sizeof *t->row);
+    out->operators = calloc(n, sizeof *out->operators);
+    out->groups = calloc(TT_GROUP_COUNT + 2, sizeof *out->groups);
+    bool whole = t->values && t->row && out->operators && out->groups;
+    return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the tables of a profile");
+}
+
+static void make_operation_times(struct times *t)
+{
+    struct tt_times *times = &t->r->t;
+    double sum = 0;
+    for (int i = 0; i < t->plan->count; i++)
+        sum += times->median[i] = tt_run_median(t->r, times->op + (size_t)i * (size_t)times->steps);
+    for (int step = 0; step < times->steps; step++) {
+        times->scratch[step] = 0;
+        for (int i = 0; i < t->plan->count; i++) times->scratch[step] += times->op[i * times->steps + step];
+    }
+    double whole = tt_quantile(times->scratch, times->steps, 0.5);
+    for (int i = 0; i < t->plan->count && sum > 0; i++) times->median[i] *= whole / sum;
+}
+
+static void make_all(struct times *t)
+{
+    make_operation_times(t);
+    t->r->t.copy_median = tt_run_median(t->r, t->r->t.copy);
+    make_step(t);
+    make_launch(t);
+    make_operators(t);
+    make_groups(t);
+    add_copies_and_gaps(t);
+    make_shares(t->out);
+}
+
+tt_status tt_derive_times(struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out)
+{
+    struct times t = {.r = r, .plan = r->session.step, .ceilings = c, .out = out};
+    tt_status st = make_room(&t);
+    if (!st) make_all(&t);
+    free(t.values);
+    free(t.row);
+    return st;
+}

@@ -1,0 +1,102 @@
+/* What training left: the loss of every step from the device's ring, and the gradient of every tensor. A speed is worth
+ * nothing when these are wrong. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/train/state.h"
+#include "profiling/measure/derive.h"
+
+/* ---- losses ---- */
+
+static double seconds_of(const struct tt_times *t, int64_t step)
+{
+    for (int i = 0; i < t->steps; i++)
+        if (t->number[i] == step) return t->step[i];
+    return NAN;
+}
+
+static tt_status take_samples(struct tt_run *r, struct tt_profile *out)
+{
+    size_t bytes = TT_RING_ENTRIES * sizeof(struct tt_metrics);
+    int64_t n = r->step < TT_RING_ENTRIES ? r->step : TT_RING_ENTRIES;
+    struct tt_metrics *ring = malloc(bytes);
+    out->samples = calloc((size_t)n + 1, sizeof *out->samples);
+    tt_status st = ring && out->samples ? TT_OK : tt_fail(TT_FAILED, "out of memory for the losses");
+    if (!st) st = tt_engine_download(&r->session.engine, TT_X_RING, 0, ring, bytes);
+    for (int64_t step = r->step - n; step < r->step && !st; step++) {
+        const struct tt_metrics *m = &ring[step % TT_RING_ENTRIES];
+        out->samples[out->samples_count++] = (struct tt_profile_sample){.step = m->step,
+                                                                        .loss = (double)m->loss,
+                                                                        .grad_norm = (double)m->grad_norm,
+                                                                        .seconds = seconds_of(&r->t, step)};
+    }
+    free(ring);
+    return st;
+}
+
+/* ---- gradients ---- */
+
+static void look_at(const float *g, struct tt_profile_gradient *out)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < out->count; i++) {
+        double x = (double)g[i];
+        out->zeros += x == 0;
+        if (isfinite(x))
+            sum += x * x;
+        else
+            out->nonfinite++;
+    }
+    out->norm = out->nonfinite ? NAN : sqrt(sum);
+}
+
+/* Some versions clip and unscale the gradients in place and some on the way: the norm of all of them, which the step
+ * recorded before clipping, tells by how much. */
+static void undo_clipping(struct tt_profile *out)
+{
+    double sum = 0;
+    for (int i = 0; i < out->gradients_count; i++) sum += out->gradients[i].norm * out->gradients[i].norm;
+    double factor = out->step.grad_norm / sqrt(sum);
+    if (!isfinite(factor)) return;
+    for (int i = 0; i < out->gradients_count; i++) out->gradients[i].norm *= factor;
+}
+
+static tt_status take_gradients(struct tt_run *r, struct tt_profile *out)
+{
+    const struct tt_params *params = &r->session.model->params;
+    int64_t largest = 0;
+    unsigned n = (unsigned)params->n;
+    for (int i = 0; i < params->n; i++)
+        if (params->items[i].count > largest) largest = params->items[i].count;
+    float *g = malloc((size_t)largest * sizeof *g);
+    out->gradients = calloc(n, sizeof *out->gradients);
+    tt_status st = g && out->gradients ? TT_OK : tt_fail(TT_FAILED, "out of memory for the gradients");
+    for (int i = 0; i < params->n && !st; i++) {
+        const struct tt_param *t = &params->items[i];
+        st = tt_engine_download(&r->session.engine, TT_X_GRADS, (size_t)t->offset * sizeof *g, g,
+                                (size_t)t->count * sizeof *g);
+        if (st) break;
+        struct tt_profile_gradient *row = &out->gradients[out->gradients_count++];
+        row->count = t->count;
+        snprintf(row->name, sizeof row->name, "%s", t->name);
+        look_at(g, row);
+    }
+    if (!st) undo_clipping(out);
+    free(g);
+    return st;
+}
+
+tt_status tt_derive_training(struct tt_run *r, struct tt_profile *out)
+{
+    TT_TRY(take_samples(r, out));
+    const struct tt_profile_sample *last = &out->samples[out->samples_count - 1];
+    bool may_skip = tt_scales_loss(r->config.precision); /* until the loss scale fits */
+    if (!isfinite(last->loss) || (!isfinite(last->grad_norm) && !may_skip))
+        return tt_fail(TT_FAILED,
+                       "the loss became %g and the gradients' norm %g while profiling; the figures would mean nothing",
+                       last->loss, last->grad_norm);
+    out->step.loss = last->loss;
+    out->step.grad_norm = last->grad_norm;
+    return take_gradients(r, out);
+}

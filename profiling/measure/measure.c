@@ -1,0 +1,199 @@
+#include "profiling/measure/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/file.h"
+#include "core/base/sha256.h"
+#include "profiling/measure/derive.h"
+#include "profiling/measure/trace.h"
+
+static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, const struct tt_model *m)
+{
+    run->hidden_dim = c->hidden_dim;
+    run->num_layers = c->num_layers;
+    run->num_heads = c->num_heads;
+    run->num_kv_heads = c->num_kv_heads;
+    run->head_dim = m->head_dim;
+    run->ffn_dim = c->ffn_dim;
+    run->vocab_size = c->vocab_size;
+    run->seq_len = c->seq_len;
+    run->batch_size = c->batch_size;
+    run->grad_accum = c->grad_accum;
+    run->tie_embeddings = c->tie_embeddings;
+    run->parameters = tt_model_param_count(m);
+}
+
+/* Which kernel of the learner's it was, so that two profiles can be told apart. */
+static tt_status fill_own_kernel(const char *path, struct tt_profile_run *run)
+{
+    char *bytes, sha[TT_SHA256_DIGITS + 1];
+    size_t size;
+    if (!path[0]) return TT_OK;
+    TT_TRY(tt_file_read(path, (size_t)1 << 28, &bytes, &size));
+    tt_sha256(bytes, size, sha);
+    free(bytes);
+    const char *slash = strrchr(path, '/');
+    snprintf(run->own_kernel, sizeof run->own_kernel, "%.63s", slash ? slash + 1 : path);
+    snprintf(run->own_kernel_sha, sizeof run->own_kernel_sha, "%.16s", sha);
+    return TT_OK;
+}
+
+static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
+{
+    const struct tt_config *c = &r->config;
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(run->created, sizeof run->created, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    snprintf(run->tt, sizeof run->tt, "%s", TT_VERSION_STRING);
+    snprintf(run->source, sizeof run->source, "tt profile");
+    snprintf(run->backend, sizeof run->backend, "%s", r->o->backend->ops->name);
+    snprintf(run->device, sizeof run->device, "%s", r->before.name);
+    snprintf(run->arch, sizeof run->arch, "%s", r->before.arch);
+    snprintf(run->library, sizeof run->library, "%s", r->before.library);
+    snprintf(run->preset, sizeof run->preset, "%s", c->preset);
+    snprintf(run->version, sizeof run->version, "%s", tt_version_names[c->version]);
+    snprintf(run->fuse, sizeof run->fuse, "%s", c->fuse);
+    snprintf(run->precision, sizeof run->precision, "%s", tt_precision_names[c->precision]);
+    snprintf(run->recompute, sizeof run->recompute, "%s", tt_recompute_names[c->recompute]);
+    snprintf(run->data, sizeof run->data, "%.127s", c->data);
+    snprintf(run->flash_tile, sizeof run->flash_tile, "%s", c->flash_tile);
+    snprintf(run->fault, sizeof run->fault, "%s", tt_fault_shown(c));
+    run->seed = c->seed;
+    run->steps = r->t.steps;
+    run->warmup = r->warmed;
+    run->graph = r->graph;
+    run->prefetch = c->prefetch == TT_SWITCH_ON;
+    run->own_kernel_scratch = r->after.own_scratch;
+    run->flash_refused = r->session.model->flash_refused;
+    fill_shape(run, c, r->session.model);
+}
+
+static void take_trace(struct tt_run *r, struct tt_profile *out)
+{
+    out->events = r->recorder.trace;
+    out->events_count = r->recorder.trace_count;
+    r->recorder.trace = NULL;
+    r->recorder.trace_count = r->recorder.trace_room = 0;
+    tt_trace_sort(out->events, out->events_count);
+}
+
+/* Nothing multiplies faster than a large product does on an idle device: kept rates that a step, or its matrix products
+ * together, exceed were measured while the device was busy. */
+static bool beaten(struct tt_run *r, const struct tt_ceilings *c)
+{
+    enum { TOLERANCE = 5 }; /* percent, of two measurements of the same rate */
+    double flops = 0, seconds = 0, most = c->flops * (1 + TOLERANCE / 100.0);
+    for (int i = 0; i < r->session.step->count; i++) {
+        const struct tt_op *op = &r->session.step->ops[i];
+        if (!op->is_gemm) continue;
+        flops += tt_op_flops(op);
+        seconds += tt_run_median(r, r->t.op + (size_t)i * (size_t)r->t.steps);
+    }
+    double step = 3 * tt_model_work(r->session.model).forward / tt_run_median(r, r->t.step);
+    return step > most || (seconds > 0 && flops / seconds > most);
+}
+
+static void measure_again(struct tt_run *r, struct tt_ceilings *c)
+{
+    if (!c->kept || !beaten(r, c)) return;
+    if (r->o->say) r->o->say("the step beats the kept rates of the device; measuring them again");
+    struct tt_ceilings now;
+    tt_status st = tt_ceilings_find(r->o->backend, r->o->config->precision, r->o->ceilings,
+                                    TT_CEILINGS_RAISE, &now);
+    if (!st) *c = now;
+    tt_status_free(st); /* without room for the products beside the model the kept rates stay, and the profile tells */
+}
+
+static tt_status run_all(struct tt_run *r, struct tt_ceilings *c, struct tt_profile *out)
+{
+    TT_TRY(tt_run_open(r));
+    TT_TRY(tt_run_passes(r, true));
+    measure_again(r, c);
+    fill_run(r, &out->run);
+    TT_TRY(fill_own_kernel(r->config.own_kernel, &out->run));
+    take_trace(r, out);
+    TT_TRY(tt_derive_training(r, out));
+    TT_TRY(tt_derive_times(r, c, out));
+    TT_TRY(tt_derive_parts(r, out));
+    TT_TRY(tt_derive_efficiency(r, c, out));
+    TT_TRY(tt_derive_memory(r, out));
+    return tt_derive_sweeps(r, out);
+}
+
+static tt_status make_run(const struct tt_profile_options *o, struct tt_run **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return tt_fail(TT_FAILED, "out of memory for a profile");
+    (*out)->o = o;
+    (*out)->config = *o->config;
+    return TT_OK;
+}
+
+/* ---- the points of a sweep, where they fit ---- */
+
+static tt_status run_point(const struct tt_profile_options *o, struct tt_profile_sweep *w)
+{
+    struct tt_profile_options few = *o;
+    struct tt_run *r;
+    TT_TRY(make_run(&few, &r));
+    *(strcmp(w->axis, "batch") ? &r->config.seq_len : &r->config.batch_size) = w->value;
+    few.config = &r->config;
+    few.steps = 3;
+    few.warmup = 1;
+    few.say = NULL;
+    tt_status st = tt_run_open(r);
+    if (!st) st = tt_run_passes(r, false);
+    if (!st) {
+        w->measured = (double)r->after.memory_peak;
+        w->seconds = tt_run_median(r, r->t.step);
+    }
+    tt_run_close(r);
+    free(r);
+    return st;
+}
+
+static bool fits(const struct tt_profile *p, const struct tt_profile_sweep *w)
+{
+    return !(p->memory.device_free_bytes > 0) || w->predicted < 0.9 * p->memory.device_free_bytes;
+}
+
+static tt_status run_sweeps(const struct tt_profile_options *o, struct tt_profile *out)
+{
+    for (int i = 0; i < out->sweeps_count; i++) {
+        struct tt_profile_sweep *w = &out->sweeps[i];
+        bool batch = !strcmp(w->axis, "batch");
+        bool here = w->value == (batch ? o->config->batch_size : o->config->seq_len);
+        if (here) {
+            w->measured = out->memory.measured_bytes;
+            w->seconds = out->step.seconds;
+        } else if ((batch ? o->sweep_batch : o->sweep_seq) && fits(out, w)) {
+            char what[64];
+            snprintf(what, sizeof what, "running %s %lld", w->axis, (long long)w->value);
+            if (o->say) o->say(what);
+            TT_TRY(tt_context(run_point(o, w), "--sweep %s, at %lld", w->axis, (long long)w->value));
+        }
+    }
+    return TT_OK;
+}
+
+tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profile *out)
+{
+    struct tt_ceilings ceilings;
+    struct tt_run *r;
+    *out = (struct tt_profile){0};
+    if (o->say) o->say("measuring what the device can do");
+    TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings,
+                            o->measure_ceilings ? TT_CEILINGS_AGAIN : TT_CEILINGS_KEPT, &ceilings));
+    TT_TRY(make_run(o, &r));
+    r->config.num_steps = 3 * o->steps + o->warmup + 5; /* every pass is a stretch of one training run, and has its schedule */
+    tt_status st = run_all(r, &ceilings, out);
+    tt_run_close(r);
+    free(r);
+    if (!st) st = run_sweeps(o, out);
+    out->sealed = !st;
+    return st;
+}

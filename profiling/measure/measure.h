@@ -1,0 +1,24 @@
+/* Measuring a profile: steps of a real training run, undisturbed and recorded. */
+#ifndef TT_MEASURE_H
+#define TT_MEASURE_H
+
+#include "core/config/config.h"
+#include "core/data/data.h"
+#include "profiling/profile.h"
+
+struct tt_profile_options {
+    struct tt_backend *backend;
+    const struct tt_config *config; /* checked; the step, its shape and precision */
+    tt_status (*open_data)(const struct tt_config *c, struct tt_data **out); /* of that shape */
+    int64_t steps, warmup;                                                   /* measured in each pass; before them */
+    const char *ceilings;                                                    /* file of measured ceilings; NULL: none */
+    bool measure_ceilings;                                                   /* again, though the file has them */
+    int launches;                  /* of an empty kernel, to time one; 0: as many as it takes */
+    bool sweep_batch, sweep_seq;   /* run the points of these sweeps, where they fit */
+    void (*say)(const char *what); /* what is being done now; NULL: nobody wants to know */
+};
+
+/* Free with tt_profile_free, also after a failure. */
+tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profile *out);
+
+#endif

@@ -1,0 +1,281 @@
+#include "profiling/measure/passes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/train/meter.h"
+#include "core/plan/step.h"
+#include "core/base/stats.h"
+
+/* ---- opening ---- */
+
+static tt_status make_room(struct tt_times *t, int steps, int ops)
+{
+    size_t n = (size_t)steps;
+    t->steps = steps;
+    t->ops = ops;
+    t->step = calloc(n, sizeof *t->step);
+    t->launched = calloc(n, sizeof *t->launched);
+    t->op = calloc(n * (size_t)ops, sizeof *t->op);
+    t->recorded = calloc(n, sizeof *t->recorded);
+    t->copy = calloc(n, sizeof *t->copy);
+    t->data_host = calloc(n, sizeof *t->data_host);
+    t->scratch = calloc(n, sizeof *t->scratch);
+    t->number = calloc(n, sizeof *t->number);
+    t->one = calloc((size_t)ops, sizeof *t->one);
+    t->median = calloc((size_t)ops, sizeof *t->median);
+    t->phase = calloc(n, sizeof *t->phase);
+    bool whole = t->step && t->launched && t->op && t->recorded && t->copy && t->data_host && t->scratch && t->number &&
+                 t->one && t->median && t->phase;
+    return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the times of %d steps of %d operations", steps, ops);
+}
+
+/* What a fault does beside the step is no operation of the plan: a validation goes past the recorder. */
+static tt_status open_fault(struct tt_run *r, enum tt_fault fault)
+{
+    r->fault = (struct tt_fault_work){.fault = fault, .config = &r->config, .params = &r->session.model->params,
+                                      .engine = r->session.engine, .eval_plan = r->session.eval, .data = r->data};
+    r->fault.engine.backend = &r->relay.real;
+    return tt_fault_open(&r->fault);
+}
+
+tt_status tt_run_open(struct tt_run *r)
+{
+    const struct tt_backend *real = r->o->backend;
+    struct tt_config *c = &r->config;
+    r->backend = tt_relay_open(&r->relay, real);
+    TT_TRY(real->ops->info(real->self, &r->before));
+    r->serial = r->before.shares_memory;
+    real->ops->reset_peak(real->self);
+    enum tt_fault fault = tt_fault_of(c);
+    bool validates = fault == TT_FAULT_EVAL_EVERY_STEP;
+    TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (validates ? TT_USE_EVAL : 0)));
+    r->session.engine.pageable = fault == TT_FAULT_UNPINNED_COPIES;
+    r->session.engine.no_prefetch = c->prefetch == TT_SWITCH_OFF;
+    TT_TRY(tt_session_init_weights(&r->session));
+    TT_TRY(r->o->open_data(c, &r->data));
+    TT_TRY(tt_feed_open(&r->feed, &r->session.engine, r->data, c->batch_size * c->grad_accum, c->seq_len, 0, 0));
+    if (fault) TT_TRY(open_fault(r, fault));
+    r->graph = r->session.model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON && real->ops->graph_begin;
+    TT_TRY(make_room(&r->t, (int)r->o->steps, r->session.step->count));
+    return tt_recorder_open(&r->recorder, &r->relay, r->session.step, &r->hold);
+}
+
+void tt_run_close(struct tt_run *r)
+{
+    struct tt_times *t = &r->t;
+    tt_recorder_close(&r->recorder);
+    tt_hold_close(&r->hold);
+    tt_feed_close(&r->feed);
+    if (r->fault.fault) tt_fault_close(&r->fault);
+    if (r->data) tt_data_close(r->data);
+    r->data = NULL;
+    tt_session_close(&r->session);
+    free(t->step);
+    free(t->launched);
+    free(t->op);
+    free(t->recorded);
+    free(t->copy);
+    free(t->data_host);
+    free(t->scratch);
+    free(t->number);
+    free(t->one);
+    free(t->median);
+    free(t->phase);
+    *t = (struct tt_times){0};
+}
+
+double tt_run_median(struct tt_run *r, const double *row)
+{
+    memcpy(r->t.scratch, row, (size_t)r->t.steps * sizeof *row);
+    return tt_quantile(r->t.scratch, r->t.steps, 0.5);
+}
+
+/* ---- steps ---- */
+
+static void say(const struct tt_run *r, const char *what)
+{
+    if (r->o->say) r->o->say(what);
+}
+
+static tt_status real_sync(struct tt_run *r) { return r->relay.real.ops->stream_sync(r->relay.real.self, NULL); }
+
+/* As the training loop does it. */
+static tt_status one_step(struct tt_run *r, struct tt_stepper *s, double *data_host)
+{
+    double start = tt_seconds();
+    TT_TRY(tt_feed_begin(&r->feed));
+    if (data_host) *data_host = tt_seconds() - start;
+    TT_TRY(tt_step(s));
+    TT_TRY(tt_feed_end(&r->feed));
+    r->step++;
+    return TT_OK;
+}
+
+static tt_status free_memory(struct tt_run *r, double *bytes)
+{
+    struct tt_device_info info;
+    TT_TRY(real_sync(r));
+    TT_TRY(r->relay.real.ops->info(r->relay.real.self, &info));
+    *bytes = (double)info.memory_free;
+    return TT_OK;
+}
+
+/* The first step runs operation by operation and the second is captured; what that takes of the device is its pool. Without
+ * a graph there are as many, or the losses of two profiles would be of different steps. */
+static tt_status warm_up(struct tt_run *r, struct tt_stepper *s)
+{
+    double before, after;
+    int64_t least = 2, n = r->o->warmup > least ? r->o->warmup : least;
+    say(r, "warming up");
+    TT_TRY(one_step(r, s, NULL));
+    r->t.graph_pool = NAN;
+    if (r->graph) {
+        TT_TRY(free_memory(r, &before));
+        TT_TRY(one_step(r, s, NULL));
+        TT_TRY(free_memory(r, &after));
+        r->t.graph_pool = before > after ? before - after : 0;
+    }
+    while (r->step < n) TT_TRY(one_step(r, s, NULL));
+    r->warmed = r->step;
+    return real_sync(r);
+}
+
+/* A pass runs `count` steps and leaves their times from index `from` on. */
+struct span {
+    int from, count;
+};
+
+static tt_status time_undisturbed(struct tt_run *r, struct tt_stepper *s, struct span span)
+{
+    const struct tt_backend *b = &r->relay.real;
+    TT_TRY(tt_recorder_mode(&r->recorder, TT_RECORD_NOTHING, span.count));
+    tt_event *events = r->recorder.events;
+    TT_TRY(real_sync(r));
+    double start = tt_seconds();
+    TT_TRY(b->ops->event_record(b->self, r->recorder.origin, NULL));
+    for (int i = 0; i < span.count; i++) {
+        r->t.number[span.from + i] = r->step;
+        TT_TRY(one_step(r, s, NULL));
+        TT_TRY(b->ops->event_record(b->self, events[i], NULL));
+    }
+    TT_TRY(real_sync(r));
+    r->t.wall += tt_seconds() - start;
+    for (int i = 0; i < span.count; i++)
+        TT_TRY(b->ops->event_elapsed(b->self, i ? events[i - 1] : r->recorder.origin, events[i],
+                                     &r->t.step[span.from + i]));
+    return TT_OK;
+}
+
+/* Operation by operation, with an event where the phase changes: few enough not to disturb. */
+static tt_status time_phases(struct tt_run *r, struct tt_stepper *s, struct span span)
+{
+    struct tt_recorder *rec = &r->recorder;
+    const struct tt_backend *b = &r->relay.real;
+    TT_TRY(tt_recorder_mode(rec, TT_RECORD_PHASES, span.count));
+    TT_TRY(real_sync(r));
+    int64_t waits = r->relay.waits;
+    TT_TRY(b->ops->event_record(b->self, rec->origin, NULL));
+    for (int i = 0; i < span.count; i++) {
+        tt_recorder_step(rec, i, r->step);
+        TT_TRY(one_step(r, s, &r->t.data_host[span.from + i]));
+    }
+    r->t.waits += (double)(r->relay.waits - waits);
+    for (int i = 0; i < span.count; i++) {
+        tt_event from = i ? tt_recorder_last_event(rec, i - 1) : rec->origin;
+        TT_TRY(b->ops->event_elapsed(b->self, from, tt_recorder_last_event(rec, i), &r->t.launched[span.from + i]));
+        TT_TRY(tt_recorder_phases(rec, i, &r->t.phase[span.from + i]));
+    }
+    return TT_OK;
+}
+
+static tt_status recorded_step(struct tt_run *r, struct tt_stepper *s, int at, double *host)
+{
+    struct tt_times *t = &r->t;
+    tt_recorder_step(&r->recorder, 0, r->step);
+    double start = tt_seconds();
+    TT_TRY(one_step(r, s, NULL));
+    *host = tt_seconds() - start;
+    TT_TRY(real_sync(r));
+    TT_TRY(tt_recorder_ops(&r->recorder, t->one, &t->recorded[at]));
+    for (int i = 0; i < t->ops; i++) t->op[i * t->steps + at] = fmax(0, t->one[i] - r->launch.event_seconds);
+    return tt_recorder_copies(&r->recorder, &t->copy[at], &t->copy_bytes, &t->copy_count);
+}
+
+/* A first step only tells how long the host needs for one with all its events, since it has to stay ahead. */
+static tt_status time_operations(struct tt_run *r, struct tt_stepper *s, struct span span)
+{
+    double host;
+    TT_TRY(tt_recorder_mode(&r->recorder, TT_RECORD_OPS, 1));
+    if (!r->serial && span.from == 0) {
+        TT_TRY(recorded_step(r, s, 0, &host));
+        r->recorder.hold_seconds = 1.3 * host;
+    }
+    for (int i = 0; i < span.count; i++) TT_TRY(recorded_step(r, s, span.from + i, &host));
+    return TT_OK;
+}
+
+enum { TRACE_STEPS = 2 };
+
+/* A long step is in the trace once. All profiles run as many steps, so that their losses compare. */
+static tt_status trace(struct tt_run *r, struct tt_stepper *s)
+{
+    struct tt_recorder *rec = &r->recorder;
+    say(r, "tracing");
+    r->traced = r->t.ops <= 500 ? TRACE_STEPS : 1;
+    TT_TRY(tt_recorder_mode(rec, TT_RECORD_TRACE, 1));
+    for (int i = 0; i < r->traced; i++) {
+        tt_recorder_step(rec, 0, r->step);
+        tt_recorder_push(rec, "step");
+        tt_status st = one_step(r, s, NULL);
+        tt_recorder_pop(rec);
+        TT_TRY(st);
+        TT_TRY(real_sync(r));
+        TT_TRY(tt_recorder_trace(rec));
+    }
+    TT_TRY(tt_recorder_mode(rec, TT_RECORD_NOTHING, 0));
+    for (int i = r->traced; i < TRACE_STEPS; i++) TT_TRY(one_step(r, s, NULL));
+    return real_sync(r);
+}
+
+enum { TURN = 5 };
+
+/* The passes take turns, so that a machine that grows busier, or a clock that falls when the device is hot, slows all of
+ * them alike. A device that runs beside the host is fed some steps in a row. */
+static tt_status time_all(struct tt_run *r, struct tt_stepper *configured, struct tt_stepper *launched)
+{
+    int n = r->t.steps, turn = r->serial ? 1 : TURN;
+    for (struct span span = {0}; span.from < n; span.from += span.count) {
+        span.count = n - span.from < turn ? n - span.from : turn;
+        say(r, "timing steps");
+        TT_TRY(time_undisturbed(r, configured, span));
+        if (!launched) continue;
+        say(r, "timing phases");
+        TT_TRY(time_phases(r, launched, span));
+        say(r, "timing operations");
+        TT_TRY(time_operations(r, launched, span));
+    }
+    r->t.wall /= n;
+    r->t.waits /= n;
+    return TT_OK;
+}
+
+tt_status tt_run_passes(struct tt_run *r, bool record)
+{
+    const struct tt_backend *b = &r->relay.real;
+    struct tt_stepper configured = {.backend = &r->relay.real, .plan = r->session.step, .graph_wanted = r->graph};
+    struct tt_stepper launched = {.backend = &r->backend, .plan = r->session.step, .warm = true};
+    configured.fault = launched.fault = r->fault.fault ? &r->fault : NULL;
+    tt_status st = warm_up(r, &configured);
+    if (!st) st = b->ops->info(b->self, &r->after);
+    if (!st && record) {
+        say(r, "timing launches");
+        st = tt_hold_open(&r->hold, &r->relay.real);
+        if (!st) st = tt_measure_launch(&r->hold, r->session.step->count, r->o->launches, &r->launch);
+    }
+    if (!st) st = time_all(r, &configured, record ? &launched : NULL);
+    if (!st && record) st = trace(r, &launched);
+    tt_stepper_close(&configured);
+    return st;
+}

@@ -1,0 +1,65 @@
+/* The passes of a measurement over a training run, and what they leave. Shared by the files that measure. */
+#ifndef TT_PASSES_H
+#define TT_PASSES_H
+
+#include "core/fault.h"
+#include "core/train/feed.h"
+#include "model/session.h"
+#include "profiling/measure/measure.h"
+#include "profiling/measure/record.h"
+
+/* Raw times; a row of `steps` for each operation. */
+struct tt_times {
+    int steps, ops;
+    double *step;      /* undisturbed, as configured */
+    double *launched;  /* undisturbed, operation by operation */
+    double *op;        /* [ops][steps], without the cost of events */
+    double *recorded;  /* steps with an event after each operation */
+    double *copy;      /* copies of a step */
+    double *data_host; /* in which the host made the next batch ready */
+    double *scratch;   /* steps */
+    int64_t *number;   /* of the undisturbed steps in the run */
+    double *one;       /* ops: of one step */
+    double *median;    /* ops: derived from op, so that all add up */
+    double copy_median;
+    struct tt_phase_times *phase; /* steps of them */
+    double wall;                  /* of the undisturbed steps, per step */
+    double copy_bytes;
+    int copy_count;
+    double waits;
+    double graph_pool; /* bytes; NaN: no graph */
+};
+
+struct tt_run {
+    const struct tt_profile_options *o;
+    struct tt_config config;
+    struct tt_device_info before; /* the device before anything was allocated */
+    struct tt_device_info after;  /* and after the warm-up, when all is in place */
+    bool serial;                  /* copies and work of the device follow each other */
+    struct tt_relay relay;
+    struct tt_backend backend; /* the relay's */
+    struct tt_session session;
+    struct tt_data *data;
+    struct tt_feed feed;
+    struct tt_fault_work fault;
+    struct tt_hold hold;
+    struct tt_recorder recorder;
+    struct tt_profile_launch launch;
+    int64_t step;   /* begun so far */
+    int64_t warmed; /* of them before anything was measured */
+    bool graph;
+    int traced; /* steps of the trace */
+    struct tt_times t;
+};
+
+/* Opens model, memory, data and recorder for config; run.o and run.config are set. */
+tt_status tt_run_open(struct tt_run *r);
+void tt_run_close(struct tt_run *r);
+
+/* Warm-up, then every pass; only the undisturbed steps without `record`. */
+tt_status tt_run_passes(struct tt_run *r, bool record);
+
+/* Median of a row of t.steps numbers that stays in its order. */
+double tt_run_median(struct tt_run *r, const double *row);
+
+#endif

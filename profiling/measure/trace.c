@@ -1,0 +1,160 @@
+#include "profiling/measure/trace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiling/profile_write.h"
+
+/* ---- gathering ---- */
+
+void tt_trace_add(struct tt_recorder *r, const char *track, const char *name, const char *kind, const char *group,
+                  int layer, double start, double end)
+{
+    if (r->trace_count == r->trace_room) {
+        int room = r->trace_room ? 2 * r->trace_room : 1024;
+        struct tt_profile_event *grown = realloc(r->trace, (size_t)room * sizeof *grown);
+        r->failed = r->failed || !grown;
+        if (!grown) return;
+        r->trace = grown;
+        r->trace_room = room;
+    }
+    struct tt_profile_event *e = &r->trace[r->trace_count++];
+    *e = (struct tt_profile_event){
+        .step = r->step, .layer = layer, .start = start, .seconds = end > start ? end - start : 0};
+    snprintf(e->track, sizeof e->track, "%s", track);
+    snprintf(e->name, sizeof e->name, "%s", name);
+    snprintf(e->kind, sizeof e->kind, "%s", kind);
+    snprintf(e->group, sizeof e->group, "%s", group);
+}
+
+static void end_layer(struct tt_recorder *r, struct tt_trace_ranges *g)
+{
+    char name[32];
+    snprintf(name, sizeof name, "layer_%d", g->layer);
+    if (g->layer >= 0) tt_trace_add(r, "compute", name, "layer", "", g->layer, g->layer_start, g->end);
+    g->layer = -2;
+}
+
+static void end_phase(struct tt_recorder *r, struct tt_trace_ranges *g)
+{
+    end_layer(r, g);
+    if (g->phase >= 0)
+        tt_trace_add(r, "compute", tt_phase_name((enum tt_phase)g->phase), "phase", "", -1, g->phase_start, g->end);
+    g->phase = -1;
+}
+
+/* Clocks tick in steps, and a kernel may seem to begin before the one before it ended: it begins there. */
+void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start, double end)
+{
+    if (g->begun && start < g->end) start = g->end;
+    if (end < start) end = start;
+    if (g->phase != (int)op->phase) end_phase(r, g);
+    if (g->layer != op->layer) end_layer(r, g);
+    if (!g->begun) g->step_start = start;
+    if (g->phase < 0) g->phase_start = start;
+    if (g->layer == -2) g->layer_start = start;
+    g->begun = true;
+    g->phase = (int)op->phase;
+    g->layer = op->layer;
+    g->end = end;
+    tt_trace_add(r, "compute", tt_op_name(op), "kernel", tt_group_name(op->group), op->layer, start, end);
+}
+
+void tt_trace_close(struct tt_recorder *r, struct tt_trace_ranges *g)
+{
+    end_phase(r, g);
+    if (g->begun) tt_trace_add(r, "compute", "step", "step", "", -1, g->step_start, g->end);
+}
+
+/* What contains comes first; of two with the same times, the wider kind. */
+static int rank(const struct tt_profile_event *e)
+{
+    static const char *const order[] = {"step", "phase", "range", "layer", "launch"};
+    for (int i = 0; i < 5; i++)
+        if (!strcmp(e->kind, order[i])) return i;
+    return 5;
+}
+
+static int by_track(const void *x, const void *y)
+{
+    const struct tt_profile_event *a = x, *b = y;
+    int track = strcmp(a->track, b->track);
+    if (track) return track;
+    if (a->start != b->start) return a->start < b->start ? -1 : 1;
+    if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
+    return rank(a) - rank(b);
+}
+
+void tt_trace_sort(struct tt_profile_event *events, int n)
+{
+    if (n) qsort(events, (size_t)n, sizeof *events, by_track);
+}
+
+/* ---- writing: Chrome's trace event format ---- */
+
+static const char *const tracks[] = {"host", "copy", "compute"};
+
+static int track_number(const char *track)
+{
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(track, tracks[i])) return i + 1;
+    return 4;
+}
+
+static void put_name(struct tt_json_writer *w, const char *what, int thread, const char *name)
+{
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "ph", "M");
+    tt_json_put_string(w, "name", what);
+    tt_json_put_int(w, "pid", 1);
+    if (thread) tt_json_put_int(w, "tid", thread);
+    tt_json_begin(w, "args", '{');
+    tt_json_put_string(w, "name", name);
+    tt_json_end(w, '}');
+    tt_json_end(w, '}');
+}
+
+/* Whole nanoseconds for both ends, so that what is inside stays inside. */
+static void put_event(struct tt_json_writer *w, const struct tt_profile_event *e)
+{
+    double start = round(1e9 * e->start), end = round(1e9 * (e->start + e->seconds));
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "ph", "X");
+    tt_json_put_string(w, "name", e->name);
+    tt_json_put_string(w, "cat", e->kind);
+    tt_json_put_int(w, "pid", 1);
+    tt_json_put_int(w, "tid", track_number(e->track));
+    tt_json_put_number(w, "ts", start / 1e3);
+    tt_json_put_number(w, "dur", (end - start) / 1e3);
+    tt_json_begin(w, "args", '{');
+    tt_json_put_int(w, "step", e->step);
+    if (e->layer >= 0) tt_json_put_int(w, "layer", e->layer);
+    if (e->group[0]) tt_json_put_string(w, "group", e->group);
+    tt_json_end(w, '}');
+    tt_json_end(w, '}');
+}
+
+tt_status tt_profile_write_trace(const struct tt_profile *p, const char *path)
+{
+    struct tt_json_writer w = {0};
+    char process[200];
+    snprintf(process, sizeof process, "tt %s: %s", p->run.tt, p->run.device);
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "displayTimeUnit", "ms");
+    tt_json_begin(&w, "otherData", '{');
+    tt_json_put_string(&w, "producer", "tt profile");
+    tt_json_put_string(&w, "device", p->run.device);
+    tt_json_put_string(&w, "preset", p->run.preset);
+    tt_json_put_string(&w, "version", p->run.version);
+    tt_json_put_string(&w, "precision", p->run.precision);
+    tt_json_end(&w, '}');
+    tt_json_begin(&w, "traceEvents", '[');
+    put_name(&w, "process_name", 0, process);
+    for (int i = 0; i < 3; i++) put_name(&w, "thread_name", i + 1, tracks[i]);
+    for (int i = 0; i < p->events_count; i++) put_event(&w, &p->events[i]);
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    return tt_profile_save(&w.text, path);
+}

@@ -1,0 +1,32 @@
+/* The pieces of a page: its frame, tables that can be sorted, folded parts. Private to html*.c. */
+#ifndef TT_HTML_PARTS_H
+#define TT_HTML_PARTS_H
+
+#include "core/base/text.h"
+
+void html_begin(struct tt_text *t, const char *title);
+tt_status html_end(struct tt_text *t, const char *path); /* closes the page, writes it and frees the text */
+
+void html_section(struct tt_text *t, const char *id, const char *heading);
+void html_section_end(struct tt_text *t);
+
+/* A paragraph; what is printed is escaped. */
+void html_paragraph(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void html_note(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A table: `columns` are separated by '|', those of numbers begin with '#'. */
+void html_table(struct tt_text *t, const char *columns);
+void html_row(struct tt_text *t);
+void html_cell(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A number: shown as in the words, sorted by its value. */
+void html_number(struct tt_text *t, double value, const char *words);
+void html_row_end(struct tt_text *t);
+void html_table_end(struct tt_text *t);
+
+void html_fold(struct tt_text *t, const char *summary, bool open);
+void html_fold_end(struct tt_text *t);
+
+/* "12.3" or "n/a". */
+const char *html_fixed(double value, int digits, char out[32]);
+
+#endif

@@ -1,0 +1,67 @@
+/* What has to be said beside the figures of a profile, in the same words wherever they are shown. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "profiling/report/advice.h"
+#include "profiling/report/svg.h"
+
+static bool over_the_roof(const struct tt_profile *p)
+{
+    enum { TOLERANCE = 5 }; /* percent, of two measurements of the same rate */
+    double most = p->efficiency.gemm_flops_per_second * (1 + TOLERANCE / 100.0);
+    for (int i = 0; i < p->groups_count; i++)
+        if (p->groups[i].flops_per_second > most) return true;
+    return p->efficiency.flops_per_second > most;
+}
+
+void tt_roof_remark(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_efficiency *e = &p->efficiency;
+    out[0] = 0;
+    if (!isfinite(e->gemm_flops_per_second)) return;
+    int n = 0;
+    if (e->roofs_kept)
+        n = snprintf(out, 400, "The roofs were measured %s%s and kept; --remeasure measures them again.",
+                     e->roofs_measured[0] ? "at " : "by an earlier run", e->roofs_measured);
+    else if (e->roofs_measured[0])
+        n = snprintf(out, 400, "The roofs were measured at %s, by this run.", e->roofs_measured);
+    if (over_the_roof(p))
+        snprintf(out + n, 400 - (size_t)n,
+                 "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with other work when the "
+                 "roof was measured. Use --remeasure when it is idle.",
+                 n ? " " : "");
+}
+
+void tt_attention_remark(const struct tt_profile *p, char out[400])
+{
+    out[0] = 0;
+    if (!p->run.flash_refused) return;
+    char note[160];
+    tt_flash_refused_note(p->run.head_dim, note);
+    snprintf(out, 400, "Not all was computed as asked for: %s.", note);
+}
+
+void tt_gap_remark(const struct tt_profile *p, char out[400])
+{
+    char more[32];
+    out[0] = 0;
+    if (!(p->step.gap_seconds < 0)) return;
+    snprintf(out, 400,
+             "The recorded steps were slower than the undisturbed ones: their operations add up to %s (%.1f %%) more "
+             "than the step, so there are no gaps to be seen, and shares are of the recorded sum.",
+             tt_si_time(-p->step.gap_seconds, more), -100 * p->step.gap_fraction);
+}
+
+/* The class goes by the rate alone and the roof by the intensity alone. */
+void tt_bound_remark(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_efficiency *e = &p->efficiency;
+    out[0] = 0;
+    if (!e->bound[0]) return;
+    snprintf(out, 400,
+             "By its intensity the roof over the step is that of %s; the class goes by the utilisation alone, and does not say "
+             "what limits the step. What limits each group stands in its column bound.",
+             e->bound);
+}

@@ -1,0 +1,100 @@
+/* Charts as inline SVG: appended to a text, styled by the classes of the page around them (tt_svg_css), so that they
+ * follow its light or dark. Every mark has a <title>, which a browser shows on hover and a screen reader reads. A value
+ * that is not finite draws nothing and is written "n/a". */
+#ifndef TT_SVG_H
+#define TT_SVG_H
+
+#include <stdbool.h>
+
+#include "core/base/text.h"
+
+enum { TT_SVG_COLORS = 10 };
+
+extern const char tt_svg_css[];
+
+/* Text for XML and HTML: markup characters escaped, control characters and invalid UTF-8 replaced. */
+void tt_escape(struct tt_text *t, const char *s);
+
+/* "1.23 T", "45.6 k", "0.12", "n/a": three digits and an SI prefix. */
+const char *tt_si(double value, char out[32]);
+/* "1.23 ms", "45 µs" from seconds; "1.50 GiB" from bytes. */
+const char *tt_si_time(double seconds, char out[32]);
+const char *tt_si_bytes(double bytes, char out[32]);
+
+/* ---- horizontal bars: one a line, longest first or as given ---- */
+
+struct tt_bar {
+    const char *label;
+    double value;
+    char note[80]; /* after the bar: the value in words */
+    int color;
+};
+void tt_svg_bars(struct tt_text *out, const char *title, const struct tt_bar *bars, int n);
+
+/* ---- stacked bars: a line per row, a colour per series ---- */
+
+struct tt_stack {
+    const char *title, *unit; /* unit of the axis: "ms" */
+    const char *const *rows, *const *series;
+    int row_count, series_count;
+    const double *values; /* [row][series] */
+};
+void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s);
+
+/* ---- several bars to a row: the same thing in several runs ---- */
+
+void tt_svg_grouped(struct tt_text *out, const struct tt_stack *s);
+
+/* ---- lines ---- */
+
+struct tt_line {
+    const char *name;
+    const double *x, *y;
+    int n;
+    bool dots; /* a mark at each point */
+};
+struct tt_lines {
+    const char *title, *x_label, *y_label;
+    const struct tt_line *lines;
+    int n;
+    bool log_x, log_y, from_zero;
+};
+void tt_svg_lines(struct tt_text *out, const struct tt_lines *l);
+
+/* ---- roofline: FLOP/s over FLOP per byte, both logarithmic ---- */
+
+struct tt_roof_point {
+    const char *name;
+    double intensity, rate; /* FLOP/byte, FLOP/s */
+    double weight;          /* share of the time, 0 to 1: the size of the mark */
+    int color;
+};
+struct tt_roof {
+    const char *title;
+    double flops, bandwidth;                     /* measured roofs */
+    double datasheet_flops, datasheet_bandwidth; /* drawn thin when known */
+    const struct tt_roof_point *points;
+    int n;
+};
+void tt_svg_roofline(struct tt_text *out, const struct tt_roof *r);
+
+/* ---- timeline: spans on tracks ---- */
+
+struct tt_span {
+    const char *name;
+    double start, end; /* seconds */
+    int track, color;
+};
+struct tt_timeline {
+    const char *title;
+    const char *const *tracks;
+    int track_count;
+    const struct tt_span *spans;
+    int n;
+};
+void tt_svg_timeline(struct tt_text *out, const struct tt_timeline *t);
+
+/* Names beside their colours, in a line that wraps. */
+void tt_legend(struct tt_text *out, const char *const *names, const int *colors, int n);
+
+#endif

@@ -1,0 +1,127 @@
+/* Bars that lie: single, stacked, and several to a row. */
+#include <math.h>
+#include <stdio.h>
+
+#include "profiling/report/svg.h"
+#include "profiling/report/svg_parts.h"
+
+enum { ROW = 22, BAR = 15, LETTERS = 34 }; /* LETTERS: of a label at most */
+
+/* Pixels for the longest of n texts, of which `most` letters are shown. */
+static double room_for(const char *const *texts, int n, int most)
+{
+    double letters = 4;
+    for (int i = 0; i < n; i++) letters = fmax(letters, fmin(svg_letters(texts[i]), most));
+    return 7.8 * letters + 12;
+}
+
+static double positive(double x) { return isfinite(x) && x > 0 ? x : 0; }
+
+void tt_svg_bars(struct tt_text *out, const char *title, const struct tt_bar *bars, int n)
+{
+    double most = 0, left = 0, right = 0;
+    char words[200], label[120];
+    for (int i = 0; i < n; i++) {
+        const char *note = bars[i].note;
+        left = fmax(left, room_for(&bars[i].label, 1, LETTERS));
+        right = fmax(right, room_for(&note, 1, LETTERS));
+    }
+    double room = SVG_WIDTH - left - right;
+    for (int i = 0; i < n; i++) most = fmax(most, positive(bars[i].value));
+    svg_begin(out, title, SVG_WIDTH, SVG_TOP + n * ROW + 4);
+    svg_line(out, left, SVG_TOP - 4, left, SVG_TOP + n * ROW, "axis");
+    for (int i = 0; i < n; i++) {
+        double y = SVG_TOP + i * ROW, w = most > 0 ? positive(bars[i].value) / most * room : 0;
+        snprintf(words, sizeof words, "%.90s: %.80s", bars[i].label, bars[i].note);
+        svg_text(out, left - 6, y + 12, SVG_RIGHT, "%s", svg_shorten(bars[i].label, LETTERS, label, sizeof label));
+        svg_rect(out, left, y, w, BAR, bars[i].color, words);
+        svg_text(out, left + w + 6, y + 12, SVG_SOFT, "%s", bars[i].note);
+    }
+    svg_end(out);
+}
+
+/* Numbers under the bars, with lines up through them. */
+static void value_axis(struct tt_text *out, double most, double left, double room, double bottom, const char *unit)
+{
+    char number[32];
+    if (most <= 0) return;
+    double step = svg_tick_step(most, 5);
+    for (int i = 0; i * step <= most * 1.0001; i++) {
+        double x = left + i * step / most * room;
+        svg_line(out, x, SVG_TOP - 4, x, bottom, i ? "grid" : "axis");
+        svg_text(out, x, bottom + 15, SVG_MIDDLE | SVG_SOFT, "%s", svg_tick_label(i * step, number));
+    }
+    svg_text(out, left + room, bottom + 32, SVG_RIGHT | SVG_SOFT, "%s", unit);
+}
+
+static void legend_of(struct tt_text *out, const struct tt_stack *s)
+{
+    int colors[64];
+    int n = s->series_count < 64 ? s->series_count : 64;
+    for (int i = 0; i < n; i++) colors[i] = i;
+    tt_legend(out, s->series, colors, n);
+}
+
+static double value_of(const struct tt_stack *s, int row, int series)
+{
+    return s->values[row * s->series_count + series];
+}
+
+static void words_of(const struct tt_stack *s, int row, int series, char *words, size_t size)
+{
+    char number[32];
+    snprintf(words, size, "%.60s, %.60s: %s %.30s", s->rows[row], s->series[series],
+             tt_si(value_of(s, row, series), number), s->unit);
+}
+
+void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s)
+{
+    enum { LINE = 30 };
+    double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 60,
+           bottom = SVG_TOP + s->row_count * LINE;
+    char words[220], label[120];
+    for (int r = 0; r < s->row_count; r++) {
+        double sum = 0;
+        for (int i = 0; i < s->series_count; i++) sum += positive(value_of(s, r, i));
+        most = fmax(most, sum);
+    }
+    svg_begin(out, s->title, SVG_WIDTH, bottom + 38);
+    value_axis(out, most, left, room, bottom, s->unit);
+    for (int r = 0; r < s->row_count; r++) {
+        double x = left, y = SVG_TOP + r * LINE;
+        svg_text(out, left - 6, y + 15, SVG_RIGHT, "%s", svg_shorten(s->rows[r], LETTERS, label, sizeof label));
+        for (int i = 0; i < s->series_count; i++) {
+            double w = most > 0 ? positive(value_of(s, r, i)) / most * room : 0;
+            if (w <= 0) continue;
+            words_of(s, r, i, words, sizeof words);
+            svg_rect(out, x, y, w, 21, i, words);
+            x += w;
+        }
+    }
+    svg_end(out);
+    legend_of(out, s);
+}
+
+void tt_svg_grouped(struct tt_text *out, const struct tt_stack *s)
+{
+    enum { THICK = 14 };
+    double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 90,
+           row = s->series_count * THICK + 10, bottom = SVG_TOP + s->row_count * row;
+    char words[220], label[120], number[32];
+    for (int i = 0; i < s->row_count * s->series_count; i++) most = fmax(most, positive(s->values[i]));
+    svg_begin(out, s->title, SVG_WIDTH, bottom + 38);
+    value_axis(out, most, left, room, bottom, s->unit);
+    for (int r = 0; r < s->row_count; r++) {
+        double y = SVG_TOP + r * row;
+        svg_text(out, left - 6, y + (row - 10) / 2 + 4, SVG_RIGHT, "%s",
+                 svg_shorten(s->rows[r], LETTERS, label, sizeof label));
+        for (int i = 0; i < s->series_count; i++) {
+            double w = most > 0 ? positive(value_of(s, r, i)) / most * room : 0;
+            words_of(s, r, i, words, sizeof words);
+            svg_rect(out, left, y + i * THICK, w, THICK - 1, i, words);
+            svg_text(out, left + w + 5, y + i * THICK + 11, SVG_SOFT, "%s", tt_si(value_of(s, r, i), number));
+        }
+    }
+    svg_end(out);
+    legend_of(out, s);
+}

@@ -1,0 +1,136 @@
+/* The host code of the CUDA backend on a runtime that fails: what the user is told when there is no GPU or it is taken,
+ * and that after a failure of any call nothing is left behind. */
+#include <cuda_runtime_api.h>
+
+#define FAKE_HANDLE_PER_STREAM false /* a handle of cuBLASLt keeps nothing that a multiply writes */
+#include "tests/backend/gpu/host_work.h"
+
+/* ---- no GPU ---- */
+
+static void says_why_there_is_none(void)
+{
+    static const struct {
+        cudaError_t e;
+        const char *words, *advice;
+    } cases[] = {
+        {cudaErrorNoDevice, "no NVIDIA GPU is visible", "nvidia-smi"},
+        {cudaErrorSystemDriverMismatch, "another version than its kernel module", "reboot"},
+        {cudaErrorCompatNotSupportedOnDevice, "cuda-compat", "LD_LIBRARY_PATH"},
+        {cudaErrorStubLibrary, "the toolkit's stub", "LD_LIBRARY_PATH"},
+        {cudaErrorSystemNotReady, "not ready", "fabricmanager"},
+        {cudaErrorDeviceNotLicensed, "no licence", "administrator"},
+        {cudaErrorInitializationError, "does not start", "nvidia-smi"},
+        {cudaErrorUnknown, "does not start", "nvidia-modprobe"},
+        {cudaErrorMpsConnectionFailed, "MPS does not answer", "nvidia-cuda-mps-control"},
+        {cudaErrorMpsServerNotReady, "MPS is not ready", "again"},
+        {cudaErrorMpsMaxClientsReached, "busy", "wait"},
+        {cudaErrorMpsMaxConnectionsReached, "busy", "wait"},
+        {cudaErrorECCUncorrectable, "no NVIDIA GPU can be used", "nvidia-smi"},
+    };
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int twice = 0; twice < 2; twice++) {
+            fake_reset();
+            fake.count = cases[i].e;
+            refused(NULL, twice ? cases[i].words : cases[i].advice);
+        }
+    fake_reset();
+    fake.devices = 0;
+    refused(NULL, "no NVIDIA GPU is visible (nvidia-smi -L lists them)");
+}
+
+static void says_what_hides_it(void)
+{
+    fake_reset();
+    fake.count = cudaErrorNoDevice;
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    refused(NULL, "CUDA_VISIBLE_DEVICES is \"\"; unset it");
+    setenv("CUDA_VISIBLE_DEVICES", "12", 1);
+    refused(NULL, "CUDA_VISIBLE_DEVICES is \"12\"");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+static void says_that_the_driver_is_old(void)
+{
+    fake_reset();
+    fake.count = cudaErrorInsufficientDriver;
+    fake.driver = 11040;
+    fake.runtime = 12030;
+    refused(NULL, "too old: it knows CUDA 11.4 and this tt needs 12.3; update the driver");
+    fake.driver = 0;
+    refused(NULL, "there is no NVIDIA driver on this machine");
+    fake.driver = 12030; /* not too old, and yet */
+    refused(NULL, "no NVIDIA GPU can be used");
+}
+
+static void knows_how_many_there_are(void)
+{
+    fake_reset();
+    refused(&(struct tt_backend_options){.device = 7}, "--device 7: this machine shows 2 GPUs, numbered from 0");
+    refused(&(struct tt_backend_options){.device = -1}, "--device -1");
+    fake.devices = 1;
+    refused(&(struct tt_backend_options){.device = 1}, "shows 1 GPU, numbered from 0");
+}
+
+/* ---- one that is there and cannot be had ---- */
+
+static void says_that_it_is_taken(void)
+{
+    static const char *const calls[] = {"cudaSetDevice", "cudaFree"}; /* either may be the one that makes the context */
+    static const struct {
+        cudaError_t e;
+        const char *words;
+    } cases[] = {
+        {cudaErrorDevicesUnavailable, "GPU 1 is busy: another program has it to itself"},
+        {cudaErrorMemoryAllocation, "GPU 1 has no memory left even to start"},
+        {cudaErrorMpsMaxClientsReached, "GPU 1 cannot be used: it is busy: MPS"},
+        {cudaErrorECCUncorrectable, "choose another with --device"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int c = 0; c < 2; c++) {
+            fake_reset();
+            fake.fails = calls[c], fake.fails_from = 1, fake.error = cases[i].e;
+            refused(&(struct tt_backend_options){.device = 1}, cases[i].words);
+        }
+    fake_reset(); /* others have all its memory */
+    fake.fails = "cudaMalloc", fake.fails_from = 1, fake.error = cudaErrorMemoryAllocation;
+    refused(NULL, "has no memory for");
+    fake_reset();
+    fake.fails = "kernel", fake.fails_from = 1, fake.error = cudaErrorNoKernelImageForDevice;
+    refused(NULL, "tt was built for test; build it where the GPU is");
+}
+
+static void tells_memory_from_other_failures(void)
+{
+    struct work w = {0};
+    fake_reset();
+    CHECK_OK(do_all(&w, NULL));
+    void *p;
+    fake.fails = "cudaMalloc", fake.fails_from = 1, fake.error = cudaErrorMemoryAllocation;
+    CHECK_FAILS(w.b.ops->alloc(w.b.self, (size_t)5 << 20, &p), "has no memory for 5.0 MiB: 1024.0 of 2048.0 MiB are free");
+    CHECK(!p);
+    fake.fails = "cudaHostAlloc";
+    CHECK_FAILS(w.b.ops->host_alloc(w.b.self, (size_t)5 << 20, &p), "no 5.0 MiB of pinned host memory");
+    fake.fails = NULL;
+    give_back(&w);
+    CHECK(fake.live == 0);
+}
+
+static void any_call_may_fail(void) { fail_every_call(130, 85); }
+
+int main(void)
+{
+    TEST(says_why_there_is_none);
+    TEST(says_what_hides_it);
+    TEST(says_that_the_driver_is_old);
+    TEST(knows_how_many_there_are);
+    TEST(says_that_it_is_taken);
+    TEST(works_when_nothing_fails);
+    TEST(any_call_may_fail);
+    TEST(tells_memory_from_other_failures);
+    TEST(leaves_the_other_gpus_alone);
+    TEST(streams_that_multiply_share_nothing);
+    TEST(a_capture_makes_nothing);
+    TEST(two_new_streams_in_a_capture_are_refused);
+    return test_end();
+}

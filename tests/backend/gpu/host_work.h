@@ -1,0 +1,307 @@
+/* What tests of a GPU backend's host code share: everything that a run does with it, once, on a runtime of the tests'
+ * own that fails when it is told to. A folder of tests supplies fake.h's runtime; its test_host.c includes this. */
+#ifndef TT_TEST_HOST_WORK_H
+#define TT_TEST_HOST_WORK_H
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "tests/backend/gpu/fake.h"
+#include "tests/test.h"
+
+static bool one_line(const char *text) { return text[0] && !strchr(text, '\n'); }
+
+/* Opening fails as "no device", which is exit code 3, in one line with these words, and leaves nothing. */
+static void refused(const struct tt_backend_options *options, const char *words)
+{
+    struct tt_backend b;
+    tt_status st = tt_backend_open(options, &b);
+    CHECK(st && st->code == TT_NO_DEVICE, "%s", st ? st->text : "it opened");
+    CHECK(st && strstr(st->text, words) && one_line(st->text), "wanted \"%s\", got %s", words,
+          st ? st->text : "nothing");
+    CHECK(!b.ops && !b.self && fake.live == 0, "%ld things were left", fake.live);
+    tt_status_free(st);
+    if (b.ops) tt_backend_close(&b);
+}
+
+/* ---- everything that a run does, once ---- */
+
+struct work {
+    struct tt_backend b;
+    void *device[3], *host;
+    tt_stream stream;
+    tt_event events[2];
+    tt_graph graph;
+};
+
+static inline tt_status multiply(struct work *w, int64_t k, tt_stream s)
+{
+    struct tt_gemm g = {.a = w->device[0],
+                        .b = w->device[1],
+                        .c = w->device[2],
+                        .m = 4,
+                        .n = 4,
+                        .k = k,
+                        .batch = 2,
+                        .lda = k ? k : 1,
+                        .ldb = 4,
+                        .ldc = 5,
+                        .stride_a = 16,
+                        .stride_b = 16,
+                        .stride_c = 20,
+                        .alpha = 1,
+                        .beta = 0.5f};
+    return w->b.ops->gemm(w->b.self, &g, s);
+}
+
+static tt_status step(struct work *w)
+{
+    struct tt_zero_args zero = {.x = w->device[0], .n = 4};
+    TT_TRY(w->b.ops->launch(w->b.self, TT_K_zero, &zero, NULL));
+    return multiply(w, 4, NULL);
+}
+
+static tt_status capture(struct work *w)
+{
+    const struct tt_backend_ops *ops = w->b.ops;
+    TT_TRY(ops->graph_begin(w->b.self, NULL));
+    tt_status st = step(w), end = ops->graph_end(w->b.self, NULL, &w->graph);
+    if (!st) return end;
+    tt_status_free(end);
+    return st;
+}
+
+static tt_status order(struct work *w)
+{
+    const struct tt_backend_ops *ops = w->b.ops;
+    double seconds;
+    bool done;
+    TT_TRY(ops->stream_create(w->b.self, &w->stream));
+    for (int i = 0; i < 2; i++) TT_TRY(ops->event_create(w->b.self, &w->events[i]));
+    TT_TRY(ops->event_record(w->b.self, w->events[0], w->stream));
+    TT_TRY(multiply(w, 4, w->stream)); /* which takes a workspace of its own */
+    TT_TRY(ops->event_record(w->b.self, w->events[1], w->stream));
+    TT_TRY(ops->stream_wait(w->b.self, NULL, w->events[1]));
+    TT_TRY(ops->event_query(w->b.self, w->events[1], &done));
+    TT_TRY(ops->event_sync(w->b.self, w->events[1]));
+    TT_TRY(ops->event_elapsed(w->b.self, w->events[0], w->events[1], &seconds));
+    return ops->stream_sync(w->b.self, w->stream);
+}
+
+static tt_status do_all(struct work *w, const struct tt_backend_options *options)
+{
+    struct tt_device_info info;
+    TT_TRY(tt_backend_open(options, &w->b));
+    const struct tt_backend_ops *ops = w->b.ops;
+    TT_TRY(ops->info(w->b.self, &info));
+    for (int i = 0; i < 3; i++) TT_TRY(ops->alloc(w->b.self, 1024, &w->device[i]));
+    TT_TRY(ops->host_alloc(w->b.self, 1024, &w->host));
+    TT_TRY(ops->copy(w->b.self, w->device[0], w->host, 1024, TT_TO_DEVICE, NULL));
+    TT_TRY(ops->fill(w->b.self, w->device[1], 1, 1024, NULL));
+    TT_TRY(multiply(w, 0, NULL));
+    TT_TRY(step(w));
+    TT_TRY(order(w));
+    TT_TRY(capture(w));
+    return ops->graph_replay(w->b.self, w->graph, NULL);
+}
+
+static void give_back(struct work *w)
+{
+    const struct tt_backend_ops *ops = w->b.ops;
+    if (!ops) return;
+    if (w->graph) ops->graph_destroy(w->b.self, w->graph);
+    for (int i = 0; i < 2; i++) ops->event_destroy(w->b.self, w->events[i]);
+    ops->stream_destroy(w->b.self, w->stream);
+    ops->host_free(w->b.self, w->host);
+    for (int i = 0; i < 3; i++) ops->free(w->b.self, w->device[i]);
+    tt_backend_close(&w->b);
+}
+
+/* What opening cannot live without is no device; the rest is a failure. What timing may do without, it does without. */
+static void judge(long n, const struct work *w, tt_status st)
+{
+    CHECK(fake.failed != NULL, "call %ld was not made", n);
+    if (st) {
+        CHECK(st->code == (w->b.ops ? TT_FAILED : TT_NO_DEVICE), "%s: code %d: %s", fake.failed, (int)st->code,
+              st->text);
+        CHECK(one_line(st->text), "%s: %s", fake.failed, st->text);
+        CHECK(!w->b.ops || !strcmp(fake.failed, "kernel") || strstr(st->text, fake.failed), "%s is not named: %s",
+              fake.failed, st->text);
+    }
+    tt_status_free(st);
+}
+
+/* The n-th call fails, or none for 0; returns how many calls could have. */
+static long with_failure(long n, const char *cache, int *told)
+{
+    struct work w = {0};
+    remove(cache); /* or the choices of the run before would be taken */
+    fake_reset();
+    fake.fail_at = n;
+    tt_status st = do_all(&w, &(struct tt_backend_options){.gemm_tune = TT_TUNE_QUICK, .gemm_cache = cache});
+    long calls = fake.calls;
+    *told += st != NULL;
+    if (n) judge(n, &w, st);
+    CHECK(!fake.capturing, "%s left a capture open", fake.failed);
+    give_back(&w);
+    CHECK(fake.live == 0, "after %s failed: %ld things were not given back", fake.failed, fake.live);
+    return calls;
+}
+
+/* Of so many calls or more each fails once, and so many of these failures are told: those of timing and trying are not.
+ */
+static void fail_every_call(long least, long least_told)
+{
+    char cache[] = "/tmp/tt-test-gemms-XXXXXX";
+    int fd = mkstemp(cache), told = 0;
+    CHECK(fd >= 0);
+    close(fd);
+    long calls = with_failure(0, cache, &told);
+    CHECK(told == 0 && calls >= least, "%ld calls", calls);
+    for (long n = 1; n <= calls; n++) with_failure(n, cache, &told);
+    CHECK(told >= least_told, "of %ld failures only %d were told", calls, told);
+    remove(cache);
+}
+
+static void works_when_nothing_fails(void)
+{
+    struct work w = {0};
+    fake_reset();
+    CHECK_OK(do_all(&w, NULL));
+    CHECK(fake.live > 8, "%ld things", fake.live);
+    give_back(&w);
+    CHECK(fake.live == 0 && !fake.capturing, "%ld things were not given back", fake.live);
+}
+
+/* ---- several GPUs ---- */
+
+static void *copy_in_a_thread(void *p)
+{
+    struct work *w = p;
+    const struct tt_backend_ops *ops = w->b.ops;
+    CHECK_OK(ops->copy(w->b.self, w->device[0], w->host, 16, TT_TO_DEVICE, w->stream));
+    CHECK_OK(ops->event_record(w->b.self, w->events[0], w->stream));
+    CHECK_OK(ops->event_sync(w->b.self, w->events[0]));
+    CHECK_OK(ops->fill(w->b.self, w->device[0], 0, 16, w->stream));
+    CHECK_OK(ops->stream_sync(w->b.self, w->stream));
+    return NULL;
+}
+
+/* No context on a GPU that was not asked for: it takes hundreds of MB of what others use, or is refused. */
+static void leaves_the_other_gpus_alone(void)
+{
+    struct work w = {0};
+    pthread_t thread;
+    fake_reset();
+    CHECK_OK(do_all(&w, &(struct tt_backend_options){.device = 1}));
+    CHECK(!pthread_create(&thread, NULL, copy_in_a_thread, &w) && !pthread_join(thread, NULL));
+    give_back(&w);
+    CHECK(fake.used[1] && !fake.used[0], "GPU 0 was used");
+    CHECK(fake.live == 0);
+}
+
+/* ---- several streams ---- */
+
+enum { STREAMS = 5 };
+
+static struct fake_product last_product(void) { return fake.products[(fake.multiplied - 1) % FAKE_PRODUCTS]; }
+
+/* What two streams have in common would be written by both at once. */
+static void share_nothing(const struct fake_product *p, int count)
+{
+    for (int i = 0; i < count; i++) {
+        CHECK(FAKE_HANDLE_PER_STREAM || p[i].workspace, "stream %d has no workspace", i);
+        for (int j = 0; j < i; j++) {
+            CHECK(p[i].stream != p[j].stream, "streams %d and %d are one", j, i);
+            CHECK(!p[i].workspace || p[i].workspace != p[j].workspace, "streams %d and %d share a workspace", j, i);
+            CHECK(!FAKE_HANDLE_PER_STREAM || p[i].handle != p[j].handle, "streams %d and %d share a handle", j, i);
+        }
+    }
+}
+
+static void multiply_on(struct work *w, tt_stream s, struct fake_product *out)
+{
+    int before = fake.multiplied;
+    CHECK_OK(multiply(w, 4, s));
+    CHECK(fake.multiplied == before + 1);
+    *out = last_product();
+}
+
+static void open_for_products(struct work *w)
+{
+    fake_reset();
+    CHECK_OK(tt_backend_open(NULL, &w->b));
+    for (int i = 0; i < 3; i++) CHECK_OK(w->b.ops->alloc(w->b.self, 1024, &w->device[i]));
+}
+
+static void streams_that_multiply_share_nothing(void)
+{
+    struct work w = {0};
+    tt_stream s[STREAMS];
+    struct fake_product p[STREAMS + 1], again;
+    open_for_products(&w);
+    multiply_on(&w, NULL, &p[STREAMS]);
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK_OK(w.b.ops->stream_create(w.b.self, &s[i]));
+        multiply_on(&w, s[i], &p[i]);
+    }
+    share_nothing(p, STREAMS + 1);
+    for (int i = 0; i < STREAMS; i++) {
+        multiply_on(&w, s[i], &again);
+        CHECK(!memcmp(&again, &p[i], sizeof again), "stream %d multiplies with something else now", i);
+    }
+    w.b.ops->stream_destroy(w.b.self, s[1]); /* what it had may serve the next one, and no other */
+    CHECK_OK(w.b.ops->stream_create(w.b.self, &s[1]));
+    multiply_on(&w, s[1], &p[1]);
+    share_nothing(p, STREAMS + 1);
+    for (int i = 0; i < STREAMS; i++) w.b.ops->stream_destroy(w.b.self, s[i]);
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were not given back", fake.live);
+}
+
+/* As the models of a program do: each captures a step with a side stream, which first multiplies in there. */
+static void a_capture_makes_nothing(void)
+{
+    struct work w = {0};
+    tt_stream s[STREAMS];
+    tt_graph graphs[STREAMS];
+    struct fake_product p[STREAMS + 1];
+    open_for_products(&w);
+    multiply_on(&w, NULL, &p[STREAMS]);
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK_OK(w.b.ops->stream_create(w.b.self, &s[i]));
+        CHECK_OK(w.b.ops->graph_begin(w.b.self, NULL));
+        multiply_on(&w, s[i], &p[i]);
+        CHECK_OK(w.b.ops->graph_end(w.b.self, NULL, &graphs[i]));
+    }
+    CHECK(fake.made_in_capture == 0, "%ld things were made in a capture", fake.made_in_capture);
+    share_nothing(p, STREAMS + 1);
+    for (int i = 0; i < STREAMS; i++) {
+        w.b.ops->graph_destroy(w.b.self, graphs[i]);
+        w.b.ops->stream_destroy(w.b.self, s[i]);
+    }
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were not given back", fake.live);
+}
+
+/* A second new stream in one capture cannot be served, and says so instead of breaking the capture. */
+static void two_new_streams_in_a_capture_are_refused(void)
+{
+    struct work w = {0};
+    tt_stream s[2];
+    struct fake_product p;
+    open_for_products(&w);
+    for (int i = 0; i < 2; i++) CHECK_OK(w.b.ops->stream_create(w.b.self, &s[i]));
+    CHECK_OK(w.b.ops->graph_begin(w.b.self, NULL));
+    multiply_on(&w, s[0], &p);
+    CHECK_FAILS(multiply(&w, 4, s[1]), "two streams multiply for the first time in this capture");
+    CHECK_OK(w.b.ops->graph_end(w.b.self, NULL, &w.graph));
+    CHECK(fake.made_in_capture == 0);
+    multiply_on(&w, s[1], &p);
+    for (int i = 0; i < 2; i++) w.b.ops->stream_destroy(w.b.self, s[i]);
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were not given back", fake.live);
+}
+
+#endif

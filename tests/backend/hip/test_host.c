@@ -1,0 +1,186 @@
+/* The host code of the HIP backend on a runtime that fails: what the user is told when there is no GPU, that no two
+ * streams share a handle, that nothing is left behind after a failure of any call, and that a chip which rocBLAS has no
+ * kernels for is refused before rocBLAS ends the program. ROCBLAS_LIBRARY names a librocblas.so to load, for its place.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <hip/hip_runtime_api.h>
+#include <sys/stat.h>
+
+#define FAKE_HANDLE_PER_STREAM true
+#include "backend/hip/rocblas.h"
+#include "tests/backend/gpu/host_work.h"
+
+/* ---- no GPU ---- */
+
+static const char *missing, *forbidden; /* of the files that device.c asks for */
+
+int access(const char *path, int mode)
+{
+    bool gone = missing && !strcmp(path, missing), locked = forbidden && !strcmp(path, forbidden) && mode != F_OK;
+    errno = gone ? ENOENT : EACCES;
+    return gone || locked ? -1 : 0;
+}
+
+static void refused_with(const char *gone, const char *locked, const char *words)
+{
+    fake_reset();
+    missing = gone, forbidden = locked;
+    fake.count = hipErrorNoDevice;
+    refused(NULL, words);
+    missing = forbidden = NULL;
+}
+
+static void says_why_there_is_none(void)
+{
+    refused_with("/dev/kfd", NULL, "no AMD GPU: there is no /dev/kfd");
+    refused_with(NULL, "/dev/kfd", "no AMD GPU: /dev/kfd may not be opened by this user");
+    refused_with("/dev/dri", NULL, "no AMD GPU: there is /dev/kfd but no /dev/dri");
+    refused_with(NULL, "/dev/dri/renderD128", "no AMD GPU: /dev/dri/renderD128 may not be opened");
+    refused_with(NULL, NULL, "no AMD GPU: rocminfo shows what the runtime finds");
+}
+
+static void says_what_hides_it(void)
+{
+    static const char *const names[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                        "GPU_DEVICE_ORDINAL"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char words[80];
+        snprintf(words, sizeof words, "%s is \"7\" here, which may hide them", names[i]);
+        setenv(names[i], "7", 1);
+        refused_with(NULL, NULL, words);
+        unsetenv(names[i]);
+    }
+}
+
+/* ---- libraries ---- */
+
+static void any_call_may_fail(void) { fail_every_call(160, 80); }
+
+/* hipblasLtCreate would end the program: what it takes must be there before it is asked. */
+static void knows_that_hipblaslt_needs_memory(void)
+{
+    struct tt_backend b;
+    struct tt_device_info info;
+    fake_reset();
+    fake.fails = "hipMalloc", fake.fails_from = 2, fake.error = hipErrorOutOfMemory; /* after the workspace */
+    tt_status st = tt_backend_open(NULL, &b);
+    CHECK(st && st->code == TT_NO_DEVICE && strstr(st->text, "has no memory for"), "%s", st ? st->text : "it opened");
+    tt_status_free(st);
+    CHECK(fake.live == 0, "%ld things were left", fake.live);
+    fake_reset();
+    fake.fails = "hipblasLtCreate", fake.fails_from = 1; /* then hipBLAS does it alone */
+    CHECK_OK(tt_backend_open(NULL, &b));
+    CHECK_OK(b.ops->info(b.self, &info));
+    CHECK(!strncmp(info.library, "hipBLAS ", 8), "%s", info.library);
+    tt_backend_close(&b);
+    CHECK(fake.live == 0, "%ld things were left", fake.live);
+}
+
+static void without_hipblaslt(void)
+{
+    setenv("TT_HIPBLASLT", "0", 1);
+    streams_that_multiply_share_nothing();
+    a_capture_makes_nothing();
+    fail_every_call(70, 70);
+    unsetenv("TT_HIPBLASLT");
+}
+
+/* ---- rocBLAS's files ---- */
+
+static void touch(const char *folder, const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL, "%s", path);
+    if (f) fclose(f);
+}
+
+static void removed(const char *folder, const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(remove(path) == 0, "%s", path);
+}
+
+static void knows_which_chips_rocblas_has(void)
+{
+    char folder[] = "/tmp/tt-test-rocblas-XXXXXX", sub[64];
+    struct rocblas_files files;
+    CHECK(mkdtemp(folder) != NULL);
+    setenv("ROCBLAS_TENSILE_LIBPATH", folder, 1);
+    CHECK(tt_rocblas_has("gfx906", &files)); /* an empty folder says nothing */
+    touch(folder, "TensileLibrary_lazy_gfx90a.dat");
+    touch(folder, "TensileLibrary_gfx1030.dat");
+    touch(folder, "TensileLibrary_Type_HH_Contraction_l_Ailk_Bjlk_Cijk_Dijk_gfx1100.co");
+    CHECK(tt_rocblas_has("gfx90a", &files) && tt_rocblas_has("gfx1030", &files));
+    CHECK(!tt_rocblas_has("gfx906", &files) && !tt_rocblas_has("gfx1031", &files) &&
+          !tt_rocblas_has("gfx1100", &files));
+    CHECK(!strcmp(files.folder, folder) && !strcmp(files.chips, "gfx1030 gfx90a"), "%s: %s", files.folder, files.chips);
+    snprintf(sub, sizeof sub, "%s/gfx942-xnack+", folder); /* a folder for a chip */
+    CHECK(mkdir(sub, 0700) == 0);
+    CHECK(tt_rocblas_has("gfx942", &files) && !tt_rocblas_has("gfx94", &files) && !tt_rocblas_has("gfx9420", &files));
+    touch(folder, "TensileLibrary.dat"); /* for any chip */
+    CHECK(tt_rocblas_has("gfx906", &files));
+    removed(folder, "TensileLibrary.dat");
+    touch(folder, "TensileLibrary_lazy_gfx11-generic.dat"); /* for a kind of chips */
+    CHECK(tt_rocblas_has("gfx1103", &files));
+    for (int i = 0; i < 40; i++) { /* more than the line has room for */
+        char name[64];
+        snprintf(name, sizeof name, "TensileLibrary_lazy_gfx20%02d.dat", i);
+        touch(folder, name);
+    }
+    removed(folder, "TensileLibrary_lazy_gfx11-generic.dat");
+    CHECK(tt_rocblas_has("gfx2039", &files) && tt_rocblas_has("gfx90a", &files) && !tt_rocblas_has("gfx906", &files));
+    unsetenv("ROCBLAS_TENSILE_LIBPATH");
+    setenv("ROCBLAS_TENSILE_LIBPATH", "/nowhere", 1);
+    CHECK(tt_rocblas_has("gfx906", &files)); /* then rocBLAS may say what it misses */
+    unsetenv("ROCBLAS_TENSILE_LIBPATH");
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+}
+
+/* The library is $ROCBLAS_LIBRARY, with the files of two chips in a folder as Debian makes it. */
+static void finds_rocblas_beside_its_library(void)
+{
+    const char *library = getenv("ROCBLAS_LIBRARY");
+    struct rocblas_files files;
+    CHECK(tt_rocblas_has("gfx906", &files) && !files.folder[0], "%s", files.folder); /* not loaded */
+    CHECK(library && dlopen(library, RTLD_NOW), "%s", library ? library : "ROCBLAS_LIBRARY is not set");
+    CHECK(tt_rocblas_has("gfx90a", &files) && !tt_rocblas_has("gfx906", &files));
+    CHECK(strstr(files.folder, "/rocblas/5.1.0/library"), "%s", files.folder);
+    fake_reset();
+    fake.chip = "gfx906"; /* hipBLASLt is there, so hipBLAS is not needed */
+    struct work w = {0};
+    CHECK_OK(do_all(&w, &(struct tt_backend_options){.gemm_tune = TT_TUNE_FULL}));
+    give_back(&w);
+    CHECK(fake.live == 0);
+    fake_reset();
+    fake.chip = "gfx906";
+    setenv("TT_HIPBLASLT", "0", 1);
+    refused(NULL, "rocBLAS has no kernels for Fake GPU 0, which is gfx906, in ");
+    refused(NULL, "(it has gfx1030 gfx90a)");
+    fake.chip = "gfx90a";
+    CHECK_OK(tt_backend_open(NULL, &w.b));
+    tt_backend_close(&w.b);
+    unsetenv("TT_HIPBLASLT");
+}
+
+int main(void)
+{
+    TEST(says_why_there_is_none);
+    TEST(says_what_hides_it);
+    TEST(works_when_nothing_fails);
+    TEST(any_call_may_fail);
+    TEST(leaves_the_other_gpus_alone);
+    TEST(streams_that_multiply_share_nothing);
+    TEST(a_capture_makes_nothing);
+    TEST(two_new_streams_in_a_capture_are_refused);
+    TEST(knows_that_hipblaslt_needs_memory);
+    TEST(without_hipblaslt);
+    TEST(knows_which_chips_rocblas_has);
+    TEST(finds_rocblas_beside_its_library);
+    return test_end();
+}

@@ -1,0 +1,105 @@
+/* Comparing what a kernel computed with a reference, and a reference with finite differences. */
+#ifndef TT_TEST_COMPARE_H
+#define TT_TEST_COMPARE_H
+
+#include <float.h>
+
+#include "backend/kernel_info.h"
+#include "tests/backend/kernels/tensor.h"
+
+/* Errors are not all as large as the worst: of the tolerance, their norm may have this share. */
+#define NORM_SHARE 0.5
+
+/* Elements that are too few for their norm to say more than the worst of them. */
+enum { FEW = 32 };
+
+struct difference {
+    int64_t worst;      /* element, by ratio */
+    double ratio;       /* of its error to what is allowed; infinite when one of the two is not finite */
+    double error, size; /* Euclidean norms of the error and of what was wanted */
+};
+
+static inline struct difference compare(const double *got, const double *want, int64_t n, double rel, double abs)
+{
+    struct difference d = {0};
+    for (int64_t i = 0; i < n; i++) {
+        if (isinf(got[i]) && isinf(want[i]) && (got[i] > 0) == (want[i] > 0)) continue;
+        double error = fabs(got[i] - want[i]), limit = abs + rel * fabs(want[i]);
+        double ratio = error == 0 ? 0 : error <= DBL_MAX ? error / (limit + DBL_MIN) : (double)INFINITY;
+        if (ratio > d.ratio) d.worst = i, d.ratio = ratio;
+        d.error += error * error;
+        d.size += want[i] * want[i];
+    }
+    d.error = sqrt(d.error);
+    d.size = sqrt(d.size);
+    return d;
+}
+
+/* The unit roundoff of a number format. */
+static inline double roundoff(int type)
+{
+    return type == TT_BF16 ? 0x1p-8 : type == TT_F16 ? 0x1p-11 : 0x1p-24;
+}
+
+/* Every element within abs + rel·|want|, and the error's norm within half of what that allows. A 16-bit output may be
+ * off by its own rounding besides. */
+static inline void close_to(const struct tensor *t, double *want, double rel, double abs)
+{
+    int64_t n = t->rows * t->cols;
+    for (int64_t i = 0; i < n && t->type == TT_F16; i++) /* what rounds beyond the format's largest is infinite there */
+        if (fabs(want[i]) >= 65520) want[i] = copysign((double)INFINITY, want[i]);
+    if (t->type == TT_BF16 || t->type == TT_F16) rel += 2 * roundoff(t->type), abs += roundoff(t->type) * 0x1p-6;
+    struct difference d = compare(t->v, want, n, rel, abs);
+    double allowed = NORM_SHARE * (rel * d.size + abs * sqrt((double)n));
+    CHECK(d.ratio <= 1 && (n < FEW || d.error <= allowed),
+          "%s [%s]: %s[%" PRId64 ",%" PRId64 "] is %.9g, should be %.9g (%.3g of the tolerance); "
+          "normalised error %.3g, allowed %.3g",
+          tt_kernel_name(kt.kernel), kt.label, t->name, d.worst / t->cols, d.worst % t->cols, t->v[d.worst],
+          want[d.worst], d.ratio, d.error / (d.size + DBL_MIN), allowed / (d.size + DBL_MIN));
+}
+
+/* To the last bit. */
+static inline void exactly(const struct tensor *t, const double *want)
+{
+    int64_t n = t->rows * t->cols, i = 0;
+    while (i < n && t->v[i] == want[i]) i++;
+    CHECK(i == n, "%s [%s]: %s[%" PRId64 ",%" PRId64 "] is %.9g, should be exactly %.9g", tt_kernel_name(kt.kernel),
+          kt.label, t->name, i / t->cols, i % t->cols, t->v[i], want[i]);
+}
+
+/* ---- finite differences, of the references themselves ---- */
+
+typedef void (*function)(const double *x, double *y, const void *context);
+
+static inline double slope(function f, const void *context, double *x, int64_t i, const double *dy, int64_t ny)
+{
+    double *plus = must(calloc((size_t)ny, sizeof *plus)), *minus = must(calloc((size_t)ny, sizeof *minus));
+    double at = x[i], h = 1e-5 * (1 + fabs(at)), sum = 0;
+    x[i] = at + h;
+    f(x, plus, context);
+    x[i] = at - h;
+    f(x, minus, context);
+    x[i] = at;
+    for (int64_t j = 0; j < ny; j++) sum += dy[j] * (plus[j] - minus[j]) / (2 * h);
+    free(plus);
+    free(minus);
+    return sum;
+}
+
+/* That dx is what dy becomes on its way back through y = f(x): up to 64 elements of x, by central differences. */
+static inline void check_gradient(const char *what, function f, const void *context, double *x, int64_t nx,
+                                  const double *dy, int64_t ny, const double *dx)
+{
+    int64_t count = nx < 64 ? nx : 64;
+    double largest = 1;
+    for (int64_t i = 0; i < nx; i++) largest = fmax(largest, fabs(dx[i]));
+    for (int64_t s = 0; s < count; s++) {
+        int64_t i = (int64_t)tt_permute(7, 7, (uint64_t)nx, (uint64_t)s);
+        double numeric = slope(f, context, x, i, dy, ny);
+        CHECK(fabs(numeric - dx[i]) <= 1e-7 * largest,
+              "%s [%s]: the reference's gradient %" PRId64 " is %.12g, %.12g by differences", what, kt.label, i, dx[i],
+              numeric);
+    }
+}
+
+#endif

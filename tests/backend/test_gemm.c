@@ -1,0 +1,389 @@
+/* Matrix multiplies of the backend against a triple loop in float64: awkward sizes, transposes, views, batches, alpha
+ * and beta, the epilogue, and nothing written outside C. On the CPU both the BLAS and the built-in multiply are run, on an
+ * AMD GPU hipBLASLt and hipBLAS. */
+#include <stdint.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "core/base/rng.h"
+#include "tests/test.h"
+
+static struct tt_backend backend;
+
+/* A matrix (or a batch) on the host and on the device, with gaps between rows and after the end. */
+struct matrix {
+    float *host, *device;
+    int64_t rows, cols, ld, stride, batch, total;
+};
+
+static const float GAP = 12345.0f;
+
+static struct matrix matrix_new(int64_t batch, int64_t rows, int64_t cols, int64_t gap)
+{
+    struct matrix x = {.rows = rows, .cols = cols, .ld = cols + gap, .batch = batch};
+    if (x.ld == 0) x.ld = 1;
+    x.stride = (rows ? rows : 1) * x.ld + 3 * gap;
+    x.total = batch * x.stride + 8;
+    x.host = malloc((size_t)x.total * sizeof(float));
+    for (int64_t i = 0; i < x.total; i++) x.host[i] = GAP;
+    CHECK_OK(backend.ops->alloc(backend.self, (size_t)x.total * sizeof(float), (void **)&x.device));
+    return x;
+}
+
+static void matrix_free(struct matrix *x)
+{
+    backend.ops->free(backend.self, x->device);
+    free(x->host);
+}
+
+static float *at(const struct matrix *x, int64_t b, int64_t i, int64_t j)
+{
+    return x->host + b * x->stride + i * x->ld + j;
+}
+
+static void matrix_upload(struct matrix *x)
+{
+    CHECK_OK(backend.ops->copy(backend.self, x->device, x->host, (size_t)x->total * sizeof(float), TT_TO_DEVICE, NULL));
+}
+
+static void matrix_download(struct matrix *x)
+{
+    CHECK_OK(backend.ops->copy(backend.self, x->host, x->device, (size_t)x->total * sizeof(float), TT_TO_HOST, NULL));
+    CHECK_OK(backend.ops->stream_sync(backend.self, NULL));
+}
+
+static void matrix_random(struct matrix *x, uint64_t stream)
+{
+    for (int64_t b = 0, n = 0; b < x->batch; b++)
+        for (int64_t i = 0; i < x->rows; i++)
+            for (int64_t j = 0; j < x->cols; j++, n++)
+                *at(x, b, i, j) = (float)tt_normal(7, stream, (uint64_t)n);
+    matrix_upload(x);
+}
+
+static void matrix_set(struct matrix *x, float value)
+{
+    for (int64_t b = 0; b < x->batch; b++)
+        for (int64_t i = 0; i < x->rows; i++)
+            for (int64_t j = 0; j < x->cols; j++) *at(x, b, i, j) = value;
+    matrix_upload(x);
+}
+
+struct shape {
+    int64_t m, n, k, batch, gap;
+    bool trans_a, trans_b;
+    float alpha, beta;
+    bool add;
+};
+
+static double wanted(const struct shape *s, const struct matrix *a, const struct matrix *b, double old, int64_t bt,
+                     int64_t i, int64_t j, double *size)
+{
+    double sum = 0, magnitude = 0;
+    for (int64_t k = 0; k < s->k; k++) {
+        double t = (double)(s->trans_a ? *at(a, bt, k, i) : *at(a, bt, i, k)) *
+                   (double)(s->trans_b ? *at(b, bt, j, k) : *at(b, bt, k, j));
+        sum += t;
+        magnitude += fabs(t);
+    }
+    *size = fabs(s->alpha) * magnitude + fabs(old);
+    return s->alpha * sum + old;
+}
+
+/* Every element within the rounding of a float sum, and every gap untouched. */
+static void compare(const struct shape *s, const struct matrix *a, const struct matrix *b, const struct matrix *before,
+                    const struct matrix *c)
+{
+    double worst = 0;
+    for (int64_t bt = 0; bt < s->batch; bt++)
+        for (int64_t i = 0; i < s->m; i++)
+            for (int64_t j = 0; j < s->n; j++) {
+                double factor = s->add ? 1 : s->beta, old = factor == 0 ? 0 : factor * *at(before, bt, i, j);
+                double size, want = wanted(s, a, b, old, bt, i, j, &size), got = *at(c, bt, i, j);
+                double error = fabs(got - want) / (size + 1e-30);
+                if (!(error <= worst)) worst = error;
+            }
+    CHECK(worst < 2e-6, "error %g at m %d n %d k %d batch %d gap %d trans %d%d alpha %g beta %g add %d", worst,
+          (int)s->m, (int)s->n, (int)s->k, (int)s->batch, (int)s->gap, s->trans_a, s->trans_b, s->alpha, s->beta,
+          s->add);
+
+    int touched = 0;
+    for (int64_t n = 0; n < c->total; n++) {
+        int64_t stride = c->stride ? c->stride : 1, ld = c->ld ? c->ld : 1; /* an empty C has neither */
+        int64_t in_batch = n % stride, row = in_batch / ld, col = in_batch % ld;
+        bool inside = n / stride < c->batch && row < c->rows && col < c->cols;
+        touched += !inside && c->host[n] != GAP;
+    }
+    CHECK(!touched, "%d elements outside C were written at m %d n %d k %d", touched, (int)s->m, (int)s->n, (int)s->k);
+}
+
+static void check_shape(const struct shape *s)
+{
+    struct matrix a = matrix_new(s->batch, s->trans_a ? s->k : s->m, s->trans_a ? s->m : s->k, s->gap);
+    struct matrix b = matrix_new(s->batch, s->trans_b ? s->n : s->k, s->trans_b ? s->k : s->n, s->gap);
+    struct matrix c = matrix_new(s->batch, s->m, s->n, s->gap), before = matrix_new(s->batch, s->m, s->n, s->gap);
+    matrix_random(&a, 1);
+    matrix_random(&b, 2);
+    matrix_random(&before, 3);
+    if (s->add || s->beta == 0)
+        matrix_set(&c, NAN); /* what is not to be read */
+    else
+        matrix_random(&c, 3);
+    struct tt_gemm g = {
+        .a = a.device, .b = b.device, .c = c.device, .addend = s->add ? before.device : NULL,
+        .m = s->m, .n = s->n, .k = s->k, .lda = a.ld, .ldb = b.ld, .ldc = c.ld,
+        .batch = s->batch, .stride_a = a.stride, .stride_b = b.stride, .stride_c = c.stride,
+        .alpha = s->alpha, .beta = s->beta, .trans_a = s->trans_a, .trans_b = s->trans_b,
+        .epilogue = s->add ? TT_EPILOGUE_ADD : TT_EPILOGUE_NONE,
+    };
+    tt_status st = backend.ops->gemm(backend.self, &g, NULL);
+    if (st && st->code == TT_UNSUPPORTED && s->add) {
+        tt_status_free(st); /* a backend may leave the epilogue to its caller */
+    } else {
+        CHECK_OK(st);
+        matrix_download(&c);
+        compare(s, &a, &b, &before, &c);
+    }
+    matrix_free(&a);
+    matrix_free(&b);
+    matrix_free(&c);
+    matrix_free(&before);
+}
+
+/* The shape in all four ways of transposing. */
+static void check_transposes(struct shape s)
+{
+    for (int t = 0; t < 4; t++) {
+        s.trans_a = t & 1;
+        s.trans_b = t >> 1;
+        check_shape(&s);
+    }
+}
+
+static void awkward_sizes(void)
+{
+    static const int64_t sizes[] = {1, 3, 17, 64, 65, 129};
+    enum { COUNT = sizeof sizes / sizeof *sizes };
+    int stride = test_few() ? 2 : 1;
+    for (int i = 0; i < COUNT; i += stride)
+        for (int j = 0; j < COUNT; j += stride)
+            for (int k = 0; k < COUNT; k += stride) {
+                struct shape s = {.m = sizes[i], .n = sizes[j], .k = sizes[k], .batch = 1, .alpha = 1};
+                if (s.m * s.n * s.k < 50000) {
+                    check_transposes(s);
+                } else { /* these take long to check; each way has its turn */
+                    s.trans_a = (i + j + k) & 1;
+                    s.trans_b = (i + j + k) >> 1 & 1;
+                    check_shape(&s);
+                }
+            }
+}
+
+/* Beyond any cache block or tile, with a remainder in each direction. */
+static void large_sizes(void)
+{
+    check_transposes((struct shape){.m = 270, .n = 515, .k = 37, .batch = 1, .alpha = 1});
+    check_transposes((struct shape){.m = 35, .n = 40, .k = 1100, .batch = 1, .alpha = 1, .beta = 1});
+    check_transposes((struct shape){.m = 1, .n = 2050, .k = 70, .batch = 1, .alpha = 1});
+    check_transposes((struct shape){.m = 2050, .n = 1, .k = 70, .batch = 1, .alpha = 1});
+    check_transposes((struct shape){.m = 515, .n = 7, .k = 300, .batch = 1, .gap = 1, .alpha = -1, .beta = 0.5f});
+    check_transposes((struct shape){.m = 37, .n = 1061, .k = 9, .batch = 1, .alpha = 1, .add = true});
+}
+
+static void views_and_batches(void)
+{
+    check_transposes((struct shape){.m = 17, .n = 33, .k = 29, .batch = 1, .gap = 5, .alpha = 1});
+    check_transposes((struct shape){.m = 64, .n = 64, .k = 64, .batch = 3, .gap = 16, .alpha = 1});
+    check_transposes((struct shape){.m = 19, .n = 21, .k = 16, .batch = 37, .gap = 1, .alpha = 1, .beta = 1});
+    check_transposes((struct shape){.m = 128, .n = 128, .k = 64, .batch = 5, .alpha = 0.125f});
+    check_transposes((struct shape){.m = 1, .n = 1, .k = 1, .batch = 9, .alpha = 2});
+}
+
+static void alpha_and_beta(void)
+{
+    static const float values[] = {0, 1, -1, 0.25f};
+    int stride = test_few() ? 3 : 1;
+    for (int i = 0; i < 4; i += stride)
+        for (int j = 0; j < 4; j += stride)
+            check_transposes((struct shape){
+                .m = 35, .n = 67, .k = 31, .batch = 2, .gap = 3, .alpha = values[i], .beta = values[j]});
+}
+
+static void epilogue_adds(void)
+{
+    check_transposes((struct shape){.m = 33, .n = 65, .k = 40, .batch = 1, .alpha = 1, .add = true});
+    check_transposes((struct shape){.m = 20, .n = 9, .k = 300, .batch = 3, .gap = 2, .alpha = 0.5f, .add = true});
+    check_transposes((struct shape){.m = 4, .n = 5, .k = 0, .batch = 2, .gap = 2, .alpha = 1, .add = true});
+}
+
+static void empty_products(void)
+{
+    check_transposes((struct shape){.m = 5, .n = 7, .k = 0, .batch = 2, .alpha = 1});
+    check_transposes((struct shape){.m = 5, .n = 7, .k = 0, .batch = 1, .alpha = 1, .beta = 2});
+    check_transposes((struct shape){.m = 0, .n = 7, .k = 3, .batch = 1, .alpha = 1});
+    check_transposes((struct shape){.m = 5, .n = 0, .k = 3, .batch = 1, .alpha = 1});
+    check_transposes((struct shape){.m = 5, .n = 7, .k = 3, .batch = 0, .alpha = 1});
+}
+
+/* A sum of ones is exact, so overlapping or forgotten pieces show as whole numbers. */
+static void counts_exactly(void)
+{
+    for (int64_t k = 1; k < 1200; k += test_few() ? 397 : 97) {
+        struct matrix a = matrix_new(1, 130, k, 0), b = matrix_new(1, k, 140, 0), c = matrix_new(1, 130, 140, 0);
+        matrix_set(&a, 1);
+        matrix_set(&b, 1);
+        matrix_set(&c, NAN);
+        struct tt_gemm g = {.a = a.device, .b = b.device, .c = c.device, .m = 130, .n = 140, .k = k,
+                            .lda = k, .ldb = 140, .ldc = 140, .batch = 1, .alpha = 1};
+        CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
+        matrix_download(&c);
+        int wrong = 0;
+        for (int64_t i = 0; i < 130 * 140; i++) wrong += c.host[i] != (float)k;
+        CHECK(!wrong, "%d elements are not %d", wrong, (int)k);
+        matrix_free(&a);
+        matrix_free(&b);
+        matrix_free(&c);
+    }
+}
+
+static void multiply_on(int threads, const struct shape *s, float *out)
+{
+    struct tt_backend saved = backend;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = threads}, &backend));
+    struct matrix a = matrix_new(s->batch, s->m, s->k, 0), b = matrix_new(s->batch, s->k, s->n, 0);
+    struct matrix c = matrix_new(s->batch, s->m, s->n, 0);
+    matrix_random(&a, 1);
+    matrix_random(&b, 2);
+    matrix_set(&c, 0);
+    struct tt_gemm g = {.a = a.device, .b = b.device, .c = c.device, .m = s->m, .n = s->n, .k = s->k, .lda = s->k,
+                        .ldb = s->n, .ldc = s->n, .batch = s->batch, .stride_a = a.stride, .stride_b = b.stride,
+                        .stride_c = c.stride, .alpha = 1};
+    CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
+    matrix_download(&c);
+    memcpy(out, c.host, (size_t)(s->batch * s->m * s->n) * sizeof *out);
+    matrix_free(&a);
+    matrix_free(&b);
+    matrix_free(&c);
+    tt_backend_close(&backend);
+    backend = saved;
+}
+
+static void same_bits_on_any_number_of_threads(void)
+{
+    static const struct shape shapes[] = {
+        {.m = 333, .n = 1027, .k = 301, .batch = 1}, {.m = 64, .n = 65, .k = 66, .batch = 13}};
+    for (int i = 0; i < 2; i++) {
+        const struct shape *s = &shapes[i];
+        size_t bytes = (size_t)(s->batch * s->m * s->n) * sizeof(float);
+        float *one = malloc(bytes), *many = malloc(bytes);
+        multiply_on(1, s, one);
+        for (int threads = 2; threads <= (test_few() ? 2 : 5); threads++) {
+            multiply_on(threads, s, many);
+            CHECK(!memcmp(one, many, bytes), "%d threads give other bits than one", threads);
+        }
+        free(one);
+        free(many);
+    }
+}
+
+static void refuses_other_types(void)
+{
+    struct tt_device_info info;
+    CHECK_OK(backend.ops->info(backend.self, &info));
+    if (info.has[TT_PREC_BF16]) return;
+    float x = 1;
+    struct tt_gemm g = {.a = &x, .b = &x, .c = &x, .m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1, .batch = 1,
+                        .alpha = 1, .type_a = TT_BF16, .type_b = TT_BF16, .type_c = TT_BF16};
+    tt_status st = backend.ops->gemm(backend.self, &g, NULL);
+    CHECK(st && st->code == TT_UNSUPPORTED);
+    tt_status_free(st);
+}
+
+/* ---- timed choices: a GPU's library has many ways to multiply, and the file says which was the fastest ---- */
+
+static void multiply_tuned(const char *cache, struct matrix *c)
+{
+    struct matrix a, b;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.gemm_tune = TT_TUNE_QUICK, .gemm_cache = cache}, &backend));
+    a = matrix_new(1, 96, 64, 0);
+    b = matrix_new(1, 64, 80, 0);
+    *c = matrix_new(1, 96, 80, 0);
+    matrix_random(&a, 1);
+    matrix_random(&b, 2);
+    matrix_set(c, 1);
+    struct tt_gemm g = {.a = a.device, .b = b.device, .c = c->device, .m = 96, .n = 80, .k = 64, .lda = a.ld, .ldb = b.ld,
+                        .ldc = c->ld, .batch = 1, .alpha = 1, .beta = 1, .type_a = TT_F32, .type_b = TT_F32, .type_c = TT_F32};
+    CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
+    matrix_download(c);
+    struct shape s = {.m = 96, .n = 80, .k = 64, .batch = 1, .alpha = 1, .beta = 1};
+    struct matrix ones = matrix_new(1, 96, 80, 0);
+    matrix_set(&ones, 1);
+    compare(&s, &a, &b, &ones, c); /* timing has not added to C more than once */
+    matrix_free(&a);
+    matrix_free(&b);
+    matrix_free(&ones);
+}
+
+static int lines_of(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    int lines = 0;
+    for (int c; f && (c = getc(f)) != EOF;) lines += c == '\n';
+    if (f) fclose(f);
+    return lines;
+}
+
+static void remembers_the_fastest(void)
+{
+    char path[] = "/tmp/tt-gemm-XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    close(fd);
+    struct matrix c[2];
+    int kept[2];
+    for (int i = 0; i < 2; i++) {
+        multiply_tuned(path, &c[i]);
+        backend.ops->free(backend.self, c[i].device);
+        tt_backend_close(&backend);
+        kept[i] = lines_of(path);
+    }
+    CHECK(kept[0] == (strcmp(tt_backend_name(), "cpu") != 0), "%d choices are kept", kept[0]);
+    CHECK(kept[1] == kept[0], "a choice is kept twice");
+    CHECK(!memcmp(c[0].host, c[1].host, (size_t)c[0].total * sizeof(float)), "the same choice gives other bits");
+    free(c[0].host);
+    free(c[1].host);
+    unlink(path);
+}
+
+static void everything(void)
+{
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){0}, &backend));
+    struct tt_device_info info;
+    CHECK_OK(backend.ops->info(backend.self, &info));
+    printf("-- %s\n", info.library);
+    TEST(awkward_sizes);
+    TEST(large_sizes);
+    TEST(views_and_batches);
+    TEST(alpha_and_beta);
+    TEST(epilogue_adds);
+    TEST(empty_products);
+    TEST(counts_exactly);
+    TEST(same_bits_on_any_number_of_threads);
+    TEST(refuses_other_types);
+    tt_backend_close(&backend);
+    TEST(remembers_the_fastest);
+}
+
+int main(void)
+{
+    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
+    tt_backend_close(&backend);
+    unsetenv("TT_CPU_GEMM");
+    unsetenv("TT_HIPBLASLT");
+    everything();
+    if (!strcmp(tt_backend_name(), "cuda")) return test_end(); /* it has one library, not two */
+    setenv("TT_CPU_GEMM", "builtin", 1);
+    setenv("TT_HIPBLASLT", "0", 1);
+    everything();
+    return test_end();
+}

@@ -1,0 +1,494 @@
+/* Softmax and attention: with S x S in memory, without, and one token at a time. */
+#include "tests/backend/kernels/kernels.h"
+
+/* ---- softmax of rows ---- */
+
+/* p = softmax(scale·x) of n elements; returns the log of the sum. */
+static double softmax_row(const double *x, int64_t n, double scale, double *p)
+{
+    double top = -(double)INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++) top = fmax(top, scale * x[i]);
+    for (int64_t i = 0; i < n; i++) sum += p[i] = exp(scale * x[i] - top);
+    for (int64_t i = 0; i < n; i++) p[i] /= sum;
+    return top + log(sum);
+}
+
+static void softmax_row_backward(const double *y, const double *dy, int64_t n, double scale, double *dx)
+{
+    double dot = 0;
+    for (int64_t i = 0; i < n; i++) dot += y[i] * dy[i];
+    for (int64_t i = 0; i < n; i++) dx[i] = scale * y[i] * (dy[i] - dot);
+}
+
+static void check_softmax(int64_t rows, int64_t cols, double spread)
+{
+    new_case("%" PRId64 " x %" PRId64 ", spread %g", rows, cols, spread);
+    struct tensor *x = input("x", kt.dtype, rows, cols, 0, spread);
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (i % cols && i % 11 == 3) x->v[i] = -(double)INFINITY;
+    encode(x);
+    double *want = doubles(rows * cols);
+    for (int64_t r = 0; r < rows; r++) softmax_row(x->v + r * cols, cols, 1, want + r * cols);
+    LAUNCH(softmax, .x = x->data, .rows = rows, .cols = cols);
+    close_to(x, want, spread > 10 ? 1e-5 : 3e-6, 1e-30); /* x - max is off by its own rounding */
+}
+
+static void check_softmax_backward(int64_t rows, int64_t cols, bool in_place)
+{
+    new_case("%" PRId64 " x %" PRId64 ", in place %d", rows, cols, in_place);
+    struct tensor *y = input("y", kt.dtype, rows, cols, 0, 2), *dy = input("dy", kt.dtype, rows, cols, 0, 1);
+    struct tensor *dx = in_place ? dy : output("dx", kt.dtype, rows, cols, 0);
+    double *want = doubles(rows * cols), *p = doubles(cols);
+    for (int64_t r = 0; r < rows; r++) {
+        softmax_row(y->v + r * cols, cols, 1, p);
+        memcpy(y->v + r * cols, p, (size_t)cols * sizeof *p);
+    }
+    encode(y);
+    for (int64_t r = 0; r < rows; r++)
+        softmax_row_backward(y->v + r * cols, dy->v + r * cols, cols, 1, want + r * cols);
+    LAUNCH(softmax_backward, .y = y->data, .dy = dy->data, .dx = dx->data, .rows = rows, .cols = cols);
+    close_to(dx, want, 3e-6, 1e-6);
+}
+
+static void softmax(int64_t rows, int64_t cols)
+{
+    check_softmax(rows, cols, 1);
+    check_softmax(rows, cols, 80);
+    if (kt.dtype != TT_F16) check_softmax(rows, cols, 1e4);
+    check_softmax_backward(rows, cols, false);
+    check_softmax_backward(rows, cols, true);
+}
+
+static void softmaxes(void)
+{
+    for_shapes(softmax);
+    for_row_widths(softmax);
+}
+
+/* ---- causal: (count, S, S) ---- */
+
+static bool above(int64_t i, int64_t S) { return i % S > i / S % S; }
+
+static void check_causal_mask(int64_t count, int64_t S)
+{
+    new_case("%" PRId64 " of %" PRId64, count, S);
+    struct tensor *x = input("x", kt.dtype, count * S, S, 0, 1);
+    double *want = copy_doubles(x->v, count * S * S);
+    for (int64_t i = 0; i < count * S * S; i++)
+        if (above(i, S)) want[i] = -(double)INFINITY;
+    LAUNCH(causal_mask, .x = x->data, .count = count, .S = S);
+    exactly(x, want);
+}
+
+/* What is above the diagonal is NaN: it must not be read. */
+static void check_causal_softmax(int64_t count, int64_t S, double spread)
+{
+    new_case("%" PRId64 " of %" PRId64 ", spread %g", count, S, spread);
+    double scale = (double)0.3f, *want = doubles(count * S * S);
+    struct tensor *x = input("x", kt.dtype, count * S, S, 0, spread / scale);
+    for (int64_t i = 0; i < count * S * S; i++)
+        if (above(i, S)) x->v[i] = (double)NAN;
+    encode(x);
+    for (int64_t r = 0; r < count * S; r++) softmax_row(x->v + r * S, r % S + 1, scale, want + r * S);
+    LAUNCH(causal_softmax, .x = x->data, .count = count, .S = S, .scale = (float)scale);
+    close_to(x, want, spread > 1e3 ? 2e-3 : spread > 10 ? 5e-5 : 3e-6, 1e-30);
+}
+
+static void check_causal_softmax_backward(int64_t count, int64_t S, bool in_place)
+{
+    new_case("%" PRId64 " of %" PRId64 ", in place %d", count, S, in_place);
+    double scale = (double)0.3f, *want = doubles(count * S * S), *p = doubles(count * S * S);
+    struct tensor *x = input("x", TT_F32, count * S, S, 0, 4);
+    for (int64_t r = 0; r < count * S; r++) softmax_row(x->v + r * S, r % S + 1, scale, p + r * S);
+    struct tensor *y = given("y", kt.dtype, count * S, S, 0, p), *dy = input("dy", kt.dtype, count * S, S, 0, 1);
+    struct tensor *dx = in_place ? dy : output("dx", kt.dtype, count * S, S, 0);
+    for (int64_t r = 0; r < count * S; r++)
+        softmax_row_backward(y->v + r * S, dy->v + r * S, r % S + 1, scale, want + r * S);
+    LAUNCH(causal_softmax_backward, .y = y->data, .dy = dy->data, .dx = dx->data, .count = count, .S = S,
+           .scale = (float)scale);
+    close_to(dx, want, 3e-6, 1e-6);
+}
+
+static void causal_softmaxes(void)
+{
+    for EACH (count, 1, 5)
+        for EACH (S, 1, 2, 17, 65, 130) {
+            check_causal_mask(*count, *S);
+            for EACH (spread, 1, 80, 10000)
+                if (kt.dtype != TT_F16 || *spread < 1000) check_causal_softmax(*count, *S, (double)*spread);
+            check_causal_softmax_backward(*count, *S, false);
+            check_causal_softmax_backward(*count, *S, true);
+        }
+    for (int64_t S = 264; S <= 520; S += 256) { /* longer rows than the others', dealt to threads in another way */
+        check_causal_mask(1, S);
+        check_causal_softmax(1, S, 1);
+        check_causal_softmax_backward(1, S, false);
+    }
+}
+
+/* ---- attention: T rows of q (H·D), k and v (KV·D each) ---- */
+
+struct dims {
+    int64_t B, S, H, KV, D;
+    double scale;
+};
+
+#define DIMS "B %" PRId64 ", S %" PRId64 ", H %" PRId64 ", KV %" PRId64 ", D %" PRId64
+#define DIMS_OF(d) (d).B, (d).S, (d).H, (d).KV, (d).D
+
+static int64_t columns(const struct dims *d) { return (d->H + 2 * d->KV) * d->D; }
+
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static void add_scaled(double *out, double factor, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) out[i] += factor * x[i];
+}
+
+/* Offsets of head h of row (b, i) in packed qkv: its query, and the key and value of row (b, j). */
+static int64_t query(const struct dims *d, int64_t b, int64_t i, int64_t h)
+{
+    return (b * d->S + i) * columns(d) + h * d->D;
+}
+
+static int64_t key(const struct dims *d, int64_t b, int64_t j, int64_t h)
+{
+    return (b * d->S + j) * columns(d) + (d->H + h / (d->H / d->KV)) * d->D;
+}
+
+static int64_t value(const struct dims *d, int64_t b, int64_t j, int64_t h)
+{
+    return key(d, b, j, h) + d->KV * d->D;
+}
+
+/* p[0..i] = the probabilities with which token i of head h attends; returns lse. */
+static double probabilities(const struct dims *d, const double *qkv, int64_t b, int64_t h, int64_t i, double *p)
+{
+    for (int64_t j = 0; j <= i; j++) p[j] = dot(qkv + query(d, b, i, h), qkv + key(d, b, j, h), d->D);
+    return softmax_row(p, i + 1, d->scale, p);
+}
+
+static void attend(const struct dims *d, const double *qkv, double *o, double *lse)
+{
+    double *p = must(calloc((size_t)d->S, sizeof *p));
+    memset(o, 0, (size_t)(d->B * d->S * d->H * d->D) * sizeof *o);
+    for (int64_t n = 0; n < d->B * d->H * d->S; n++) {
+        int64_t b = n / d->S / d->H, h = n / d->S % d->H, i = n % d->S;
+        double sum = probabilities(d, qkv, b, h, i, p);
+        if (lse) lse[n] = sum;
+        for (int64_t j = 0; j <= i; j++)
+            add_scaled(o + ((b * d->S + i) * d->H + h) * d->D, p[j], qkv + value(d, b, j, h), d->D);
+    }
+    free(p);
+}
+
+static void attend_packed(const double *qkv, double *o, const void *context) { attend(context, qkv, o, NULL); }
+
+static void attend_backward(const struct dims *d, const double *qkv, const double *dout, double *dqkv)
+{
+    double *p = must(calloc((size_t)d->S, sizeof *p)), *dp = must(calloc((size_t)d->S, sizeof *dp));
+    for (int64_t n = 0; n < d->B * d->H * d->S; n++) {
+        int64_t b = n / d->S / d->H, h = n / d->S % d->H, i = n % d->S;
+        const double *dy = dout + ((b * d->S + i) * d->H + h) * d->D;
+        probabilities(d, qkv, b, h, i, p);
+        for (int64_t j = 0; j <= i; j++) {
+            dp[j] = dot(dy, qkv + value(d, b, j, h), d->D);
+            add_scaled(dqkv + value(d, b, j, h), p[j], dy, d->D);
+        }
+        softmax_row_backward(p, dp, i + 1, d->scale, dp);
+        for (int64_t j = 0; j <= i; j++) {
+            add_scaled(dqkv + query(d, b, i, h), dp[j], qkv + key(d, b, j, h), d->D);
+            add_scaled(dqkv + key(d, b, j, h), dp[j], qkv + query(d, b, i, h), d->D);
+        }
+    }
+    free(p);
+    free(dp);
+}
+
+static bool tf32; /* of the cases that follow: floats whose products may be rounded */
+
+/* What a factor that is computed on the way may lose: in tf32 less than its last digit (gpu_tf32), else half of it. */
+static double loss(void) { return tf32 ? 0x1p-10 : kt.dtype == TT_F32 ? 0 : roundoff(kt.dtype); }
+
+/* Factors that are given lose nothing: in tf32 they have no more digits than that has. */
+static struct tensor *factors(const char *name, int64_t rows, int64_t cols, int64_t gap, double size)
+{
+    struct tensor *t = input(name, kt.dtype, rows, cols, gap, size);
+    for (int64_t i = 0; i < rows * cols && tf32; i++) {
+        int exponent;
+        double digits = frexp(t->v[i], &exponent);
+        t->v[i] = ldexp(nearbyint(ldexp(digits, 11)), exponent - 11);
+    }
+    if (tf32) encode(t);
+    return t;
+}
+
+/* Random q, k, v whose scores have the given spread. */
+static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
+{
+    double size = sqrt(spread / d->scale / sqrt((double)d->D));
+    return factors("qkv", d->B * d->S, columns(d), gap, size);
+}
+
+/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. */
+static double score_error(double spread) { return 2e-6 + 16 * 0x1p-24 * spread; }
+
+static struct tt_flash_tile asked; /* by the cases that follow; {0}: none */
+
+static void check_flash(const struct dims *d, int64_t gap, double spread)
+{
+    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols);
+    int64_t T = d->B * d->S;
+    struct tensor *qkv = make_qkv(d, gap, spread), *o = output("o", kt.dtype, T, d->H * d->D, 0);
+    struct tensor *lse = output("lse", TT_F32, d->B * d->H, d->S, 0);
+    double *want = doubles(T * d->H * d->D), *want_lse = doubles(d->B * d->H * d->S);
+    attend(d, qkv->v, want, want_lse);
+    LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
+           .o = o->data, .lse = (float *)lse->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
+           .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    double size = sqrt(spread / d->scale / sqrt((double)d->D)), slack = loss();
+    close_to(o, want, score_error(spread), size * (score_error(spread) + slack));
+    close_to(lse, want_lse, 1e-6, score_error(spread));
+}
+
+/* The gradients of q and k, turned back by the angles of their rows. */
+static void turn_back(const struct dims *d, const double *cosines, const double *sines, double *dqkv)
+{
+    int64_t pairs = d->D / 2;
+    for (int64_t t = 0; t < d->B * d->S; t++)
+        for (int64_t i = 0; i < (d->H + d->KV) * pairs; i++) {
+            double *pair = dqkv + t * columns(d) + 2 * i, x = pair[0], y = pair[1];
+            double c = cosines[t % d->S * pairs + i % pairs], s = sines[t % d->S * pairs + i % pairs];
+            pair[0] = c * x + s * y;
+            pair[1] = c * y - s * x;
+        }
+}
+
+static void check_flash_backward(const struct dims *d, int64_t gap, double spread, bool turned)
+{
+    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, turned %d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols, turned);
+    int64_t T = d->B * d->S, cols = columns(d), k = d->H * d->D, v = (d->H + d->KV) * d->D;
+    struct tensor *qkv = make_qkv(d, gap, spread), *dout = factors("dout", T, d->H * d->D, 0, 1);
+    double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
+    attend(d, qkv->v, o_values, lse_values);
+    struct tensor *o = given("o", kt.dtype, T, d->H * d->D, 0, o_values);
+    struct tensor *lse = given("lse", TT_F32, d->B * d->H, d->S, 0, lse_values);
+    struct tensor *delta = output("delta", TT_F32, d->B * d->H, d->S, 0);
+    struct tensor *dqkv = output("dqkv", kt.dtype, T, cols, gap);
+    double *want = doubles(T * cols), largest = 0;
+    struct tensor *cosines = input("cos", TT_F32, d->S, d->D / 2, 0, 1), *sines = input("sin", TT_F32, d->S, d->D / 2, 0, 1);
+    attend_backward(d, qkv->v, dout->v, want);
+    if (turned) turn_back(d, cosines->v, sines->v, want);
+    for (int64_t i = 0; i < T * cols; i++) largest = fmax(largest, fabs(want[i]));
+    LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
+           .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
+           .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = turned ? (float *)cosines->data : NULL,
+           .sin = turned ? (float *)sines->data : NULL, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV,
+           .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    double slack = 2 * loss();
+    /* o comes rounded, and its rounding times dout reaches dq and dk multiplied by k and q: by `spread` in all */
+    close_to(dqkv, want, score_error(spread) + slack, (1 + largest) * (score_error(spread) + slack) + 2 * spread * slack);
+}
+
+static void flash_both_ways(int64_t B, int64_t S, int64_t H, int64_t KV, int64_t D, int64_t gap, double spread)
+{
+    struct dims d = {B, S, H, KV, D, (float)(1 / sqrt((double)D))};
+    check_flash(&d, gap, spread);
+    check_flash_backward(&d, gap, spread, (S + H + D / 2) % 2); /* some so, some so: each costs as much as all else here */
+}
+
+static void flash_attends(void)
+{
+    for EACH (D, 2, 6, 16, 32, 64, 80)
+        for EACH (S, 1, 17, 65, 130) {
+            if (*S < 130) flash_both_ways(2, *S, 4, 1, *D, 3, 1);
+            if (*S != 65) flash_both_ways(1, *S, 2, 2, *D, 0, 1);
+        }
+    for EACH (S, 8, 16, 31, 32, 33, 63, 64, 127, 128, 129, 300) flash_both_ways(2, *S, 2, 1, 16, 0, 1);
+    for EACH (D, 96, 104, 128, 200, 256) { /* the largest heads have blocks of their own shapes */
+        flash_both_ways(1, 67, 2, 1, *D, 0, 1);
+        flash_both_ways(1, 35, 2, 2, *D, 3, 1);
+    }
+    flash_both_ways(3, 33, 8, 2, 16, 0, 1);
+    flash_both_ways(1, 130, 3, 1, 32, 1, 1);
+}
+
+/* Heads, lengths and numbers of sequences that go over the tiles of the kernels that some chips have for them. */
+static void flash_attends_in_large_tiles(void)
+{
+    for (int64_t D = 64; D <= 128; D += 64)
+        for EACH (S, 1, 64, 129, 257) {
+            flash_both_ways(1, *S, 4, 2, D, 8 * (*S % 2), 1);
+            flash_both_ways(1, *S, 3, 1, D, 8 * (*S % 2), 1); /* the other way about RoPE */
+        }
+    flash_both_ways(1, 400, 3, 1, 128, 0, 1);
+    flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
+}
+
+/* Tiles that fit nothing, one query or key at a time, and larger than everything. */
+static void flash_attends_in_any_tile(void)
+{
+    for EACH (rows, 1, 7, 33, 4096)
+        for EACH (cols, 1, 5, 64, 65, 4096) {
+            asked = (struct tt_flash_tile){(int32_t)*rows, (int32_t)*cols};
+            for EACH (S, 1, 31, 130) flash_both_ways(1, *S, 4, 2, 6, 3, 1);
+            flash_both_ways(2, 67, 3, 1, 16, 0, 80);
+        }
+    asked = (struct tt_flash_tile){0};
+}
+
+static void flash_attends_with_large_scores(void)
+{
+    for EACH (S, 1, 17, 130)
+        for EACH (spread, 10, 80, 10000)
+            if (kt.dtype != TT_F16 || *spread < 1000) flash_both_ways(1, *S, 4, 2, 16, 0, (double)*spread);
+}
+
+static void flash_attends_in_tf32(void)
+{
+    tf32 = true;
+    flash_attends();
+    flash_attends_in_large_tiles();
+    flash_attends_with_large_scores();
+    tf32 = false;
+}
+
+/* ---- one token at a time ---- */
+
+static void check_cache_append(int64_t KV, int64_t D, int64_t length, int32_t pos)
+{
+    new_case("KV %" PRId64 ", D %" PRId64 ", length %" PRId64 ", pos %d", KV, D, length, pos);
+    int64_t cols = KV * D;
+    struct tensor *kv = input("kv", kt.dtype, 1, 2 * cols, 0, 1), *at = integer("pos", pos);
+    struct tensor *k_cache = input("k_cache", kt.dtype, length, cols, 0, 1);
+    struct tensor *v_cache = input("v_cache", kt.dtype, length, cols, 0, 1);
+    double *want_k = copy_doubles(k_cache->v, length * cols), *want_v = copy_doubles(v_cache->v, length * cols);
+    memcpy(want_k + pos * cols, kv->v, (size_t)cols * sizeof *want_k);
+    memcpy(want_v + pos * cols, kv->v + cols, (size_t)cols * sizeof *want_v);
+    LAUNCH(cache_append, .k = kv->data, .v = column(kv, cols), .k_cache = k_cache->data, .v_cache = v_cache->data,
+           .pos = (int32_t *)at->data, .kv_heads = KV, .D = D, .length = length);
+    exactly(k_cache, want_k);
+    exactly(v_cache, want_v);
+}
+
+static void appends_to_the_cache(void)
+{
+    for EACH (D, 2, 6, 64)
+        for EACH (KV, 1, 3) {
+            check_cache_append(*KV, *D, 1, 0);
+            check_cache_append(*KV, *D, 65, 0);
+            check_cache_append(*KV, *D, 65, 33);
+            check_cache_append(*KV, *D, 65, 64);
+        }
+}
+
+/* A cache whose rows beyond pos are NaN: they must not be read. */
+static struct tensor *make_cache(const char *name, int64_t length, int64_t cols, int64_t rows, double size)
+{
+    struct tensor *t = input(name, kt.dtype, length, cols, 0, size);
+    for (int64_t i = rows * cols; i < length * cols; i++) t->v[i] = (double)NAN;
+    encode(t);
+    return t;
+}
+
+static void check_decode(int64_t H, int64_t KV, int64_t D, int64_t length, int32_t pos, double spread)
+{
+    new_case("H %" PRId64 ", KV %" PRId64 ", D %" PRId64 ", length %" PRId64 ", pos %d, spread %g", H, KV, D, length,
+             pos, spread);
+    double scale = (float)(1 / sqrt((double)D)), size = sqrt(spread / scale / sqrt((double)D));
+    int64_t cols = KV * D;
+    struct tensor *q = input("q", kt.dtype, 1, H * D, 0, size), *at = integer("pos", pos);
+    struct tensor *k = make_cache("k_cache", length, cols, pos + 1, size);
+    struct tensor *v = make_cache("v_cache", length, cols, pos + 1, size);
+    struct tensor *o = output("o", kt.dtype, 1, H * D, 0), *scores = output("scores", TT_F32, H, length, 0);
+    double *want = doubles(H * D), *p = doubles(length);
+    for (int64_t h = 0; h < H; h++) {
+        int64_t head = h / (H / KV) * D;
+        for (int64_t j = 0; j <= pos; j++) p[j] = dot(q->v + h * D, k->v + j * cols + head, D);
+        softmax_row(p, pos + 1, scale, p);
+        for (int64_t j = 0; j <= pos; j++) add_scaled(want + h * D, p[j], v->v + j * cols + head, D);
+    }
+    LAUNCH(attention_decode, .q = q->data, .k_cache = k->data, .v_cache = v->data, .pos = (int32_t *)at->data,
+           .o = o->data, .scores = (float *)scores->data, .heads = H, .kv_heads = KV, .D = D, .length = length,
+           .scale = (float)scale);
+    close_to(o, want, score_error(spread), size * score_error(spread));
+}
+
+static void decodes(void)
+{
+    for EACH (D, 2, 6, 16, 32, 64, 80)
+        for EACH (pos, 0, 16, 64, 129)
+            for EACH (KV, 1, 2) {
+                check_decode(4, *KV, *D, 130, (int32_t)*pos, 1);
+                check_decode(*KV, *KV, *D, *pos + 1, (int32_t)*pos, 80);
+            }
+    if (kt.dtype != TT_F16) check_decode(4, 2, 16, 130, 64, 1e4);
+}
+
+/* ---- the references ---- */
+
+struct row {
+    int64_t n;
+    double scale;
+};
+
+static void softmax_of(const double *x, double *y, const void *context)
+{
+    const struct row *r = context;
+    softmax_row(x, r->n, r->scale, y);
+}
+
+static void references_differentiate(void)
+{
+    new_case("softmax");
+    struct row r = {20, 0.3};
+    struct tensor *x = input("x", TT_F32, 1, r.n, 0, 2), *dy = input("dy", TT_F32, 1, r.n, 0, 1);
+    double *y = doubles(r.n), *dx = doubles(r.n);
+    softmax_of(x->v, y, &r);
+    softmax_row_backward(y, dy->v, r.n, r.scale, dx);
+    check_gradient("softmax", softmax_of, &r, x->v, r.n, dy->v, r.n, dx);
+
+    for EACH (H, 2, 4) {
+        new_case("H %" PRId64, *H);
+        struct dims d = {2, 5, *H, 2, 6, 0.4};
+        int64_t n = d.B * d.S * columns(&d), m = d.B * d.S * d.H * d.D;
+        struct tensor *qkv = input("qkv", TT_F32, d.B * d.S, columns(&d), 0, 1);
+        struct tensor *dout = input("dout", TT_F32, d.B * d.S, d.H * d.D, 0, 1);
+        double *dqkv = doubles(n);
+        attend_backward(&d, qkv->v, dout->v, dqkv);
+        check_gradient("attention", attend_packed, &d, qkv->v, n, dout->v, m, dqkv);
+    }
+}
+
+static bool has_tf32(void)
+{
+    struct tt_device_info info;
+    CHECK_OK(kt.backends[0].ops->info(kt.backends[0].self, &info));
+    return info.has[TT_TF32];
+}
+
+int main(void)
+{
+    OPEN_OR_SKIP(open_backends());
+    TEST(references_differentiate);
+    TEST_TYPES(softmaxes);
+    TEST_TYPES(causal_softmaxes);
+    TEST_TYPES(flash_attends);
+    TEST_TYPES(flash_attends_in_large_tiles);
+    TEST_TYPES(flash_attends_with_large_scores);
+    if (has_tf32()) TEST(flash_attends_in_tf32);
+    if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
+    TEST_TYPES(appends_to_the_cache);
+    TEST_TYPES(decodes);
+    if (reopen_portable()) {
+        TEST_TYPES(flash_attends);
+        TEST_TYPES(flash_attends_in_large_tiles);
+        TEST_TYPES(flash_attends_with_large_scores);
+    }
+    END_KERNEL_TESTS(COVER_ATTENTION);
+}

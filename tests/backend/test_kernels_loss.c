@@ -1,0 +1,315 @@
+/* Tokens in, loss out: the embedding, and cross-entropy in one kernel and in single steps. */
+#include "tests/backend/kernels/kernels.h"
+
+/* Tokens lie in rows of S + 1 for B sequences, in slots that are slot_stride apart. */
+struct text {
+    int64_t B, S, V, slot_stride;
+    struct tensor *tokens, *state; /* state or NULL */
+    const double *base;            /* of the slot that the state names */
+};
+
+static struct text make_text(int64_t B, int64_t S, int64_t V, int slot, float loss_scale)
+{
+    struct text t = {.B = B, .S = S, .V = V, .slot_stride = B * (S + 1) + 5};
+    t.tokens = integers("tokens", 2, t.slot_stride, V);
+    t.base = t.tokens->v + (slot > 0 ? t.slot_stride : 0);
+    struct tt_state state = {.step = 3, .slot = slot, .apply = 1, .loss_scale = loss_scale};
+    if (slot >= 0) t.state = structure("state", &state, sizeof state);
+    return t;
+}
+
+static int64_t token(const struct text *t, int64_t row)
+{
+    return (int64_t)t->base[row / t->S * (t->S + 1) + row % t->S];
+}
+
+static int64_t target(const struct text *t, int64_t row)
+{
+    return (int64_t)t->base[row / t->S * (t->S + 1) + row % t->S + 1];
+}
+
+enum { NO_STATE = -1 };
+
+#define TEXT "B %" PRId64 ", S %" PRId64 ", V %" PRId64 ", slot %" PRId64
+
+/* ---- embedding ---- */
+
+static void check_embedding(int64_t B, int64_t S, int64_t V, int64_t C, int64_t slot)
+{
+    new_case(TEXT ", C %" PRId64, B, S, V, slot, C);
+    struct text t = make_text(B, S, V, (int)slot, 1);
+    struct tensor *weight = input("weight", kt.dtype, V, C, 0, 1), *y = output("y", kt.dtype, B * S, C, 0);
+    double *want = doubles(B * S * C);
+    for (int64_t i = 0; i < B * S * C; i++) want[i] = weight->v[token(&t, i / C) * C + i % C];
+    LAUNCH(embedding, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state), .weight = weight->data,
+           .y = y->data, .T = B * S, .S = S, .C = C, .V = V, .slot_stride = t.slot_stride);
+    exactly(y, want);
+}
+
+static void check_embedding_backward(int64_t B, int64_t S, int64_t V, int64_t C, int64_t slot)
+{
+    new_case(TEXT ", C %" PRId64, B, S, V, slot, C);
+    struct text t = make_text(B, S, V, (int)slot, 1);
+    struct tensor *dy = input("dy", kt.dtype, B * S, C, 0, 1), *dweight = input("dweight", TT_F32, V, C, 0, 1);
+    struct tensor *work = new_tensor("work", INT32, 1, TT_EMBEDDING_WORK(B * S, V), 0);
+    double *want = copy_doubles(dweight->v, V * C);
+    for (int64_t i = 0; i < B * S * C; i++) want[token(&t, i / C) * C + i % C] += dy->v[i];
+    LAUNCH(embedding_backward, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state), .dy = dy->data,
+           .dweight = (float *)dweight->data, .work = (int32_t *)work->data, .T = B * S, .S = S, .C = C, .V = V,
+           .slot_stride = t.slot_stride);
+    close_to(dweight, want, 2e-6, 1e-5);
+}
+
+static void embeds(void)
+{
+    for EACH (slot, NO_STATE, 0, 1)
+        for EACH (V, 1, 7, 1000)
+            for EACH (C, 1, 3, 65, 100) {
+                check_embedding(1, 1, *V, *C, *slot);
+                check_embedding(3, 17, *V, *C, *slot);
+                check_embedding_backward(1, 1, *V, *C, *slot);
+                check_embedding_backward(3, 17, *V, *C, *slot);
+            }
+    check_embedding(4, 130, 1000, 256, 1);
+    check_embedding_backward(4, 130, 50, 256, 1);
+    check_embedding_backward(4, 130, 3, 65, 1); /* tokens with long runs of positions, rows that are not vectors */
+}
+
+/* ---- the reference ---- */
+
+static double logsumexp(const double *x, int64_t n)
+{
+    double top = x[0], sum = 0;
+    for (int64_t i = 1; i < n; i++) top = fmax(top, x[i]);
+    for (int64_t i = 0; i < n; i++) sum += exp(x[i] - top);
+    return top + log(sum);
+}
+
+struct loss {
+    const struct text *text;
+    int64_t rows, first;
+};
+
+static void losses_of(const double *x, double *losses, const void *context)
+{
+    const struct loss *l = context;
+    int64_t V = l->text->V;
+    for (int64_t r = 0; r < l->rows; r++)
+        losses[r] = logsumexp(x + r * V, V) - x[r * V + target(l->text, l->first + r)];
+}
+
+/* (softmax(x) - onehot)·factor */
+static void loss_backward(const struct loss *l, const double *x, double factor, double *dx)
+{
+    int64_t V = l->text->V;
+    for (int64_t r = 0; r < l->rows; r++) {
+        double lse = logsumexp(x + r * V, V);
+        for (int64_t c = 0; c < V; c++)
+            dx[r * V + c] = (exp(x[r * V + c] - lse) - (c == target(l->text, l->first + r))) * factor;
+    }
+}
+
+static void references_differentiate(void)
+{
+    new_case("cross entropy");
+    struct text t = make_text(2, 5, 7, 1, 1);
+    struct loss l = {&t, 6, 3};
+    struct tensor *x = input("x", TT_F32, l.rows, t.V, 0, 2);
+    double *dx = doubles(l.rows * t.V), *dy = doubles(l.rows);
+    for (int64_t r = 0; r < l.rows; r++) dy[r] = 0.7;
+    loss_backward(&l, x->v, 0.7, dx);
+    check_gradient("cross entropy", losses_of, &l, x->v, l.rows * t.V, dy, l.rows, dx);
+}
+
+/* ---- cross-entropy ---- */
+
+/* What a case varies: rows of logits from the middle of the text, their size, and the options. */
+struct loss_case {
+    int64_t rows, V, first, slot;
+    double spread;
+    bool grad;
+};
+
+static struct text case_text(const struct loss_case *c)
+{
+    new_case("rows %" PRId64 " from %" PRId64 ", V %" PRId64 ", slot %" PRId64 ", spread %g, grad %d", c->rows,
+             c->first, c->V, c->slot, c->spread, c->grad);
+    int64_t S = 5;
+    return make_text((c->first + c->rows + S - 1) / S, S, c->V, (int)c->slot, 512);
+}
+
+/* A float32 logit of that size is off by so much, and its exponential relatively. */
+static double logit_error(double spread) { return 2e-6 + 4 * 0x1p-24 * spread; }
+
+static void check_cross_entropy(const struct loss_case *c)
+{
+    struct text t = case_text(c);
+    struct loss l = {&t, c->rows, c->first};
+    struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, c->spread);
+    struct tensor *losses = output("losses", TT_F32, c->rows, 1, 0);
+    float factor = 0.01f;
+    double *want_losses = doubles(c->rows), *want = copy_doubles(x->v, c->rows * c->V);
+    losses_of(x->v, want_losses, &l);
+    double total = (double)factor * (t.state ? 512 : 1);
+    if (c->grad) loss_backward(&l, x->v, total, want);
+    LAUNCH(cross_entropy, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+           .losses = (float *)losses->data, .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S,
+           .slot_stride = t.slot_stride, .factor = factor, .grad = c->grad);
+    close_to(losses, want_losses, 1e-6, logit_error(c->spread));
+    if (c->grad) close_to(x, want, logit_error(c->spread), total * 1e-6);
+    else exactly(x, want);
+}
+
+/* ---- in single steps ---- */
+
+static void check_row_logsumexp(const struct loss_case *c)
+{
+    case_text(c);
+    struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, c->spread), *lse = output("lse", TT_F32, c->rows, 1, 0);
+    double *want = doubles(c->rows);
+    for (int64_t r = 0; r < c->rows; r++) want[r] = logsumexp(x->v + r * c->V, c->V);
+    LAUNCH(row_logsumexp, .x = x->data, .lse = (float *)lse->data, .rows = c->rows, .cols = c->V);
+    close_to(lse, want, 1e-6, 2e-6);
+}
+
+static void check_gather_nll(const struct loss_case *c)
+{
+    struct text t = case_text(c);
+    struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, c->spread);
+    struct tensor *losses = output("losses", TT_F32, c->rows, 1, 0);
+    double *want = doubles(c->rows);
+    for (int64_t r = 0; r < c->rows; r++) want[r] = -x->v[r * c->V + target(&t, c->first + r)];
+    LAUNCH(gather_nll, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+           .losses = (float *)losses->data, .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S,
+           .slot_stride = t.slot_stride);
+    exactly(losses, want);
+}
+
+static void check_sub_target(const struct loss_case *c)
+{
+    struct text t = case_text(c);
+    struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, 1);
+    double *want = copy_doubles(x->v, c->rows * c->V);
+    for (int64_t r = 0; r < c->rows; r++) want[r * c->V + target(&t, c->first + r)] -= 1;
+    LAUNCH(sub_target, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+           .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S, .slot_stride = t.slot_stride);
+    close_to(x, want, 1e-7, 1e-7);
+}
+
+static void for_loss_cases(void (*check)(const struct loss_case *))
+{
+    for EACH (slot, NO_STATE, 0, 1)
+        for EACH (V, 1, 7, 65, 1000)
+            for EACH (rows, 1, 3, 17, 70)
+                for EACH (first, 0, 7) check(&(struct loss_case){*rows, *V, *first, *slot, 2, *first == 0});
+    for (int i = 0; i < ROW_WIDTHS; i++) check(&(struct loss_case){5, row_widths[i], 0, 1, 2, true});
+    for EACH (V, 1, 7, 1000)
+        for EACH (spread, 80, 10000)
+            for (int grad = 0; grad < 2; grad++)
+                if (kt.dtype != TT_F16 || *spread < 1000)
+                    check(&(struct loss_case){17, *V, 2, grad, (double)*spread, grad});
+}
+
+/* A logit that is not finite must reach the loss, so that the step is skipped. */
+static void losses_show_what_is_not_finite(void)
+{
+    const double bad[] = {(double)NAN, (double)INFINITY};
+    for (int i = 0; i < 2; i++)
+        for EACH (at, 0, 64, 99) {
+            struct text t = case_text(&(struct loss_case){3, 100, 0, 0, bad[i], true});
+            struct tensor *x = input("x", kt.dtype, 3, 100, 0, 1), *losses = output("losses", TT_F32, 3, 1, 0);
+            struct tensor *lse = output("lse", TT_F32, 3, 1, 0);
+            x->v[100 + *at] = bad[i];
+            encode(x);
+            LAUNCH(row_logsumexp, .x = x->data, .lse = (float *)lse->data, .rows = 3, .cols = 100);
+            CHECK(isfinite(lse->v[0]) && !isfinite(lse->v[1]) && isfinite(lse->v[2]), "[%s] lse %g", kt.label,
+                  lse->v[1]);
+            LAUNCH(cross_entropy, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+                   .losses = (float *)losses->data, .rows = 3, .cols = 100, .S = t.S, .slot_stride = t.slot_stride,
+                   .factor = 1, .grad = true);
+            CHECK(isfinite(losses->v[0]) && !isfinite(losses->v[1]) && isfinite(losses->v[2]), "[%s] loss %g", kt.label,
+                  losses->v[1]);
+        }
+}
+
+static void cross_entropies(void) { for_loss_cases(check_cross_entropy); }
+static void logs_sums_of_exponentials(void) { for_loss_cases(check_row_logsumexp); }
+static void gathers_targets(void) { for_loss_cases(check_gather_nll); }
+static void subtracts_targets(void) { for_loss_cases(check_sub_target); }
+
+/* logsumexp, subtract, gather; exp, subtract one, scale: what the one kernel does. */
+static void check_steps(const struct loss_case *c)
+{
+    struct text t = case_text(c);
+    struct loss l = {&t, c->rows, c->first};
+    int64_t n = c->rows * c->V;
+    struct tensor *x = input("x", TT_F32, c->rows, c->V, 0, c->spread), *lse = output("lse", TT_F32, c->rows, 1, 0);
+    struct tensor *losses = output("losses", TT_F32, c->rows, 1, 0);
+    double *want_losses = doubles(c->rows), *want = doubles(n);
+    losses_of(x->v, want_losses, &l);
+    loss_backward(&l, x->v, 0.25, want);
+    LAUNCH(row_logsumexp, .x = x->data, .lse = (float *)lse->data, .rows = c->rows, .cols = c->V);
+    LAUNCH(sub_rows, .x = x->data, .s = (float *)lse->data, .rows = c->rows, .cols = c->V);
+    LAUNCH(gather_nll, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+           .losses = (float *)losses->data, .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S,
+           .slot_stride = t.slot_stride);
+    LAUNCH(exp, .x = x->data, .n = n);
+    LAUNCH(sub_target, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+           .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S, .slot_stride = t.slot_stride);
+    LAUNCH(scale, .x = x->data, .n = n, .factor = 0.25f);
+    close_to(losses, want_losses, 1e-6, logit_error(c->spread));
+    close_to(x, want, logit_error(c->spread), 1e-6);
+}
+
+static void steps_equal_the_one_kernel(void)
+{
+    for EACH (V, 1, 7, 1000) check_steps(&(struct loss_case){17, *V, 2, 1, 3, true});
+}
+
+static void check_loss_sum(int64_t n)
+{
+    new_case("%" PRId64, n);
+    struct tensor *losses = input("losses", TT_F32, 1, n, 0, 1), *out = input("out", TT_F32, 1, 1, 0, 1);
+    double want = out->v[0], factor = (float)(1 / (double)n), size = fabs(want);
+    for (int64_t i = 0; i < n; i++) {
+        want += factor * losses->v[i];
+        size += factor * fabs(losses->v[i]);
+    }
+    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = (float *)out->data, .n = n, .factor = (float)factor);
+    close_to(out, &want, 1e-6, 1e-6 * size);
+}
+
+static void sums_losses(void) { for_lengths(check_loss_sum); }
+
+/* Into the state's own loss, as the plan has it; nothing else of the state changes. */
+static void sums_losses_into_the_state(void)
+{
+    new_case("into the state");
+    struct tt_state before = {.step = 7, .slot = 1, .apply = 1, .lr = 0.5f, .loss = 2, .loss_scale = 4, .skipped = 9};
+    struct tensor *state = structure("state", &before, sizeof before), *losses = input("losses", TT_F32, 1, 65, 0, 1);
+    double want = 2;
+    for (int64_t i = 0; i < 65; i++) want += 0.125 * losses->v[i];
+    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = &((struct tt_state *)state->data)->loss, .n = 65,
+           .factor = 0.125f);
+    struct tt_state after;
+    memcpy(&after, state->data, sizeof after);
+    CHECK(fabs(after.loss - want) < 1e-5, "%g instead of %g", after.loss, want);
+    after.loss = before.loss;
+    CHECK(!memcmp(&after, &before, sizeof after), "another field of the state was changed");
+}
+
+int main(void)
+{
+    OPEN_OR_SKIP(open_backends());
+    TEST(references_differentiate);
+    TEST_TYPES(embeds);
+    TEST_TYPES(cross_entropies);
+    TEST_TYPES(losses_show_what_is_not_finite);
+    TEST_TYPES(logs_sums_of_exponentials);
+    TEST_TYPES(gathers_targets);
+    TEST_TYPES(subtracts_targets);
+    TEST(steps_equal_the_one_kernel);
+    TEST(sums_losses);
+    TEST(sums_losses_into_the_state);
+    END_KERNEL_TESTS(COVER_LOSS);
+}

@@ -1,0 +1,282 @@
+/* RMSNorm: in one kernel, in single steps, and backward. */
+#include "tests/backend/kernels/kernels.h"
+
+static const double eps = (double)1e-6f;
+
+struct norm {
+    int64_t rows, cols;
+};
+
+/* y = x · rstd · weight; rstd may be NULL. */
+static void norm_forward(const struct norm *n, const double *x, const double *weight, double *y, double *rstd)
+{
+    for (int64_t r = 0; r < n->rows; r++) {
+        const double *row = x + r * n->cols;
+        double sum = 0;
+        for (int64_t c = 0; c < n->cols; c++) sum += row[c] * row[c];
+        double scale = 1 / sqrt(sum / (double)n->cols + eps);
+        for (int64_t c = 0; c < n->cols; c++) y[r * n->cols + c] = row[c] * scale * weight[c];
+        if (rstd) rstd[r] = scale;
+    }
+}
+
+static void norm_backward(const struct norm *n, const double *x, const double *weight, const double *rstd,
+                          const double *dy, double *dx)
+{
+    for (int64_t r = 0; r < n->rows; r++) {
+        const double *row = x + r * n->cols, *d = dy + r * n->cols;
+        double dot = 0;
+        for (int64_t c = 0; c < n->cols; c++) dot += d[c] * weight[c] * row[c];
+        double coef = dot * rstd[r] * rstd[r] * rstd[r] / (double)n->cols;
+        for (int64_t c = 0; c < n->cols; c++) dx[r * n->cols + c] = d[c] * weight[c] * rstd[r] - row[c] * coef;
+    }
+}
+
+/* The weight's gradient over the p-th of `parts` runs of rows. */
+static void norm_weight_parts(const struct norm *n, const double *x, const double *rstd, const double *dy,
+                              int64_t parts, double *partial)
+{
+    int64_t run = (n->rows + parts - 1) / parts;
+    for (int64_t r = 0; r < n->rows; r++)
+        for (int64_t c = 0; c < n->cols; c++)
+            partial[r / run * n->cols + c] += dy[r * n->cols + c] * x[r * n->cols + c] * rstd[r];
+}
+
+/* ---- the references ---- */
+
+/* Of the weight and then x, packed. */
+static void norm_packed(const double *packed, double *y, const void *context)
+{
+    const struct norm *n = context;
+    norm_forward(n, packed + n->cols, packed, y, NULL);
+}
+
+static void references_differentiate(void)
+{
+    for EACH (cols, 1, 7, 20) {
+        new_case("%" PRId64 " columns", *cols);
+        struct norm n = {3, *cols};
+        int64_t size = n.rows * n.cols;
+        struct tensor *packed = input("weight and x", TT_F32, n.rows + 1, n.cols, 0, 1);
+        struct tensor *dy = input("dy", TT_F32, n.rows, n.cols, 0, 1);
+        double *x = packed->v + n.cols, *y = doubles(size), *rstd = doubles(n.rows), *dpacked = doubles(size + n.cols);
+        norm_forward(&n, x, packed->v, y, rstd);
+        norm_weight_parts(&n, x, rstd, dy->v, 1, dpacked);
+        norm_backward(&n, x, packed->v, rstd, dy->v, dpacked + n.cols);
+        check_gradient("rmsnorm", norm_packed, &n, packed->v, size + n.cols, dy->v, size, dpacked);
+    }
+}
+
+/* ---- forward ---- */
+
+enum sum_place { NO_DELTA, SUM_APART, SUM_ON_X, SUM_ON_DELTA };
+
+static void check_rmsnorm(int64_t rows, int64_t cols, double scale, enum sum_place place)
+{
+    new_case("%" PRId64 " x %" PRId64 ", scale %g, sum %d", rows, cols, scale, place);
+    struct tensor *x = input("x", kt.dtype, rows, cols, 0, scale), *weight = input("weight", kt.dtype, 1, cols, 0, 1);
+    struct tensor *delta = place == NO_DELTA ? NULL : input("delta", kt.dtype, rows, cols, 0, scale);
+    struct tensor *sum = place == SUM_ON_X       ? x
+                         : place == SUM_ON_DELTA ? delta
+                         : place == SUM_APART    ? output("sum", kt.dtype, rows, cols, 0)
+                                                 : NULL;
+    struct tensor *y = output("y", kt.dtype, rows, cols, 0), *rstd = output("rstd", TT_F32, rows, 1, 0);
+    double *want_sum = copy_doubles(x->v, rows * cols), *want = doubles(rows * cols), *want_rstd = doubles(rows);
+    for (int64_t i = 0; delta && i < rows * cols; i++) want_sum[i] += delta->v[i];
+    norm_forward(&(struct norm){rows, cols}, want_sum, weight->v, want, want_rstd);
+    LAUNCH(rmsnorm, .x = x->data, .delta = data_or_null(delta), .weight = weight->data, .sum = data_or_null(sum),
+           .y = y->data, .rstd = (float *)rstd->data, .rows = rows, .cols = cols, .eps = (float)eps);
+    double slack = roundoff(kt.dtype);
+    if (sum) close_to(sum, want_sum, 1e-7, 0);
+    close_to(rstd, want_rstd, 2e-6 + slack, 0);
+    close_to(y, want, 2e-6 + slack, (1e-6 + slack) * 0.1);
+}
+
+static void rmsnorm(int64_t rows, int64_t cols)
+{
+    for (int place = NO_DELTA; place <= SUM_ON_DELTA; place++) check_rmsnorm(rows, cols, 1, (enum sum_place)place);
+}
+
+static void normalises(void)
+{
+    for_shapes(rmsnorm);
+    for_row_widths(rmsnorm);
+}
+
+/* eps rules when x is tiny; squares must not overflow when it is large. */
+static void normalises_extremes(void)
+{
+    check_rmsnorm(5, 100, 1e-4, NO_DELTA);
+    check_rmsnorm(5, 100, 1e-8, NO_DELTA);
+    check_rmsnorm(5, 100, 1e4, SUM_APART);
+}
+
+/* ---- backward ---- */
+
+enum residual { NO_DRES, DRES_APART, DRES_IS_DX };
+
+static void check_rmsnorm_backward(int64_t rows, int64_t cols, int64_t parts, enum residual residual)
+{
+    new_case("%" PRId64 " x %" PRId64 ", %" PRId64 " parts, dres %d", rows, cols, parts, residual);
+    struct norm n = {rows, cols};
+    struct tensor *x = input("x", kt.dtype, rows, cols, 0, 2), *weight = input("weight", kt.dtype, 1, cols, 0, 1);
+    struct tensor *dy = input("dy", kt.dtype, rows, cols, 0, 1);
+    struct tensor *dres = residual == NO_DRES ? NULL : input("dres", kt.dtype, rows, cols, 0, 1);
+    struct tensor *dx = residual == DRES_IS_DX ? dres : output("dx", kt.dtype, rows, cols, 0);
+    struct tensor *partial = output("partial", TT_F32, parts, cols, 0);
+    double *scratch = doubles(rows * cols), *scale = doubles(rows);
+    norm_forward(&n, x->v, weight->v, scratch, scale);
+    struct tensor *rstd = given("rstd", TT_F32, rows, 1, 0, scale);
+
+    double *want = doubles(rows * cols), *want_partial = doubles(parts * cols);
+    norm_backward(&n, x->v, weight->v, rstd->v, dy->v, want);
+    norm_weight_parts(&n, x->v, rstd->v, dy->v, parts, want_partial);
+    for (int64_t i = 0; dres && i < rows * cols; i++) want[i] += dres->v[i];
+    double largest = 1; /* of the terms that cancel in dx: all of them, with one column */
+    for (int64_t i = 0; i < rows * cols; i++)
+        largest = fmax(largest, fabs(dy->v[i] * weight->v[i % cols] * rstd->v[i / cols]));
+    LAUNCH(rmsnorm_backward, .dy = dy->data, .x = x->data, .weight = weight->data, .rstd = (float *)rstd->data,
+           .dres = data_or_null(dres), .dx = dx->data, .partial = (float *)partial->data, .rows = rows, .cols = cols,
+           .parts = parts);
+    close_to(dx, want, 2e-6, 1e-6 * largest);
+    close_to(partial, want_partial, 2e-6, 1e-5);
+}
+
+static void rmsnorm_backward(int64_t rows, int64_t cols)
+{
+    for EACH (parts, 1, 3, 8)
+        for (int residual = NO_DRES; residual <= DRES_IS_DX; residual++)
+            check_rmsnorm_backward(rows, cols, *parts, (enum residual)residual);
+}
+
+static void goes_back(void)
+{
+    for_shapes(rmsnorm_backward);
+    for_row_widths(rmsnorm_backward);
+    check_rmsnorm_backward(5, 7, 64, NO_DRES);
+    check_rmsnorm_backward(130, 65, 64, DRES_IS_DX);
+}
+
+static void check_reduce_parts(int64_t parts, int64_t cols, bool accumulate)
+{
+    new_case("%" PRId64 " x %" PRId64 ", accumulate %d", parts, cols, accumulate);
+    struct tensor *partial = input("partial", TT_F32, parts, cols, 0, 1);
+    struct tensor *out = accumulate ? input("out", TT_F32, 1, cols, 0, 1) : output("out", TT_F32, 1, cols, 0);
+    double *want = accumulate ? copy_doubles(out->v, cols) : doubles(cols);
+    for (int64_t i = 0; i < parts * cols; i++) want[i % cols] += partial->v[i];
+    LAUNCH(reduce_parts, .partial = (float *)partial->data, .out = (float *)out->data, .parts = parts, .cols = cols,
+           .accumulate = accumulate);
+    close_to(out, want, 1e-6, 1e-5);
+}
+
+static void reduce_parts(int64_t parts, int64_t cols)
+{
+    check_reduce_parts(parts, cols, false);
+    check_reduce_parts(parts, cols, true);
+}
+
+static void reduces_parts(void) { for_shapes(reduce_parts); }
+
+/* ---- in single steps ---- */
+
+static void inverse_root(int64_t n)
+{
+    new_case("%" PRId64, n);
+    struct tensor *mean = input("mean", TT_F32, 1, n, 0, 1), *rstd = output("rstd", TT_F32, 1, n, 0);
+    for (int64_t i = 0; i < n; i++) mean->v[i] = i % 5 == 4 ? 0 : mean->v[i] * mean->v[i];
+    encode(mean);
+    double *want = doubles(n);
+    for (int64_t i = 0; i < n; i++) want[i] = 1 / sqrt(mean->v[i] + eps);
+    LAUNCH(rsqrt, .mean = (float *)mean->data, .rstd = (float *)rstd->data, .n = n, .eps = (float)eps);
+    close_to(rstd, want, 1e-6, 0);
+}
+
+static void check_rsqrt_backward(int64_t n, bool in_place)
+{
+    new_case("%" PRId64 ", in place %d", n, in_place);
+    int64_t cols = 24;
+    struct tensor *drstd = input("drstd", TT_F32, 1, n, 0, 1), *rstd = input("rstd", TT_F32, 1, n, 0, 1);
+    struct tensor *coef = in_place ? drstd : output("coef", TT_F32, 1, n, 0);
+    double *want = doubles(n);
+    for (int64_t i = 0; i < n; i++) want[i] = -drstd->v[i] * pow(rstd->v[i], 3) / (double)cols;
+    LAUNCH(rsqrt_backward, .drstd = (float *)drstd->data, .rstd = (float *)rstd->data, .coef = (float *)coef->data,
+           .n = n, .cols = cols);
+    close_to(coef, want, 1e-6, 0);
+}
+
+static void rsqrt_backward(int64_t n)
+{
+    check_rsqrt_backward(n, false);
+    check_rsqrt_backward(n, true);
+}
+
+static void takes_roots(void)
+{
+    for_lengths(inverse_root);
+    for_lengths(rsqrt_backward);
+}
+
+/* square, mean, rsqrt, two products: what the one kernel does. */
+static void check_steps(int64_t rows, int64_t cols)
+{
+    new_case("%" PRId64 " x %" PRId64 " in steps", rows, cols);
+    int64_t n = rows * cols;
+    struct tensor *x = input("x", TT_F32, rows, cols, 0, 1), *weight = input("weight", TT_F32, 1, cols, 0, 1);
+    struct tensor *t = output("squares", TT_F32, rows, cols, 0), *y = output("y", TT_F32, rows, cols, 0);
+    struct tensor *mean = output("mean", TT_F32, rows, 1, 0), *rstd = output("rstd", TT_F32, rows, 1, 0);
+    LAUNCH(square, .x = x->data, .out = t->data, .n = n);
+    LAUNCH(row_sum, .x = t->data, .out = (float *)mean->data, .rows = rows, .cols = cols, .factor = 1 / (float)cols);
+    LAUNCH(rsqrt, .mean = (float *)mean->data, .rstd = (float *)rstd->data, .n = rows, .eps = (float)eps);
+    LAUNCH(mul_rows, .x = x->data, .s = (float *)rstd->data, .out = y->data, .rows = rows, .cols = cols);
+    LAUNCH(mul_cols, .x = y->data, .w = weight->data, .out = y->data, .rows = rows, .cols = cols);
+    double *want = doubles(n);
+    norm_forward(&(struct norm){rows, cols}, x->v, weight->v, want, NULL);
+    close_to(y, want, 2e-6, 1e-7);
+}
+
+/* g = dy·weight; drstd = rowsum(g·x); dx = g·rstd + x·coef(drstd). */
+static void check_steps_backward(int64_t rows, int64_t cols)
+{
+    new_case("%" PRId64 " x %" PRId64 " backward in steps", rows, cols);
+    struct norm n = {rows, cols};
+    struct tensor *x = input("x", TT_F32, rows, cols, 0, 1), *weight = input("weight", TT_F32, 1, cols, 0, 1);
+    struct tensor *dy = input("dy", TT_F32, rows, cols, 0, 1);
+    struct tensor *g = output("g", TT_F32, rows, cols, 0), *t = output("t", TT_F32, rows, cols, 0);
+    struct tensor *drstd = output("drstd", TT_F32, rows, 1, 0);
+    double *want = doubles(rows * cols), *scale = doubles(rows);
+    norm_forward(&n, x->v, weight->v, want, scale);
+    norm_backward(&n, x->v, weight->v, scale, dy->v, want);
+    struct tensor *rstd = given("rstd", TT_F32, rows, 1, 0, scale);
+    LAUNCH(mul_cols, .x = dy->data, .w = weight->data, .out = g->data, .rows = rows, .cols = cols);
+    LAUNCH(mul, .x = g->data, .y = x->data, .out = t->data, .rows = rows, .cols = cols, .ldx = cols, .ldy = cols,
+           .ldo = cols);
+    LAUNCH(row_sum, .x = t->data, .out = (float *)drstd->data, .rows = rows, .cols = cols, .factor = 1);
+    LAUNCH(rsqrt_backward, .drstd = (float *)drstd->data, .rstd = (float *)rstd->data, .coef = (float *)drstd->data,
+           .n = rows, .cols = cols);
+    LAUNCH(mul_rows, .x = x->data, .s = (float *)drstd->data, .out = t->data, .rows = rows, .cols = cols);
+    LAUNCH(mul_rows, .x = g->data, .s = (float *)rstd->data, .out = g->data, .rows = rows, .cols = cols);
+    LAUNCH(add, .x = g->data, .y = t->data, .out = g->data, .rows = rows, .cols = cols, .ldx = cols, .ldy = cols,
+           .ldo = cols);
+    close_to(g, want, 2e-6, 1e-5);
+}
+
+static void steps_equal_the_one_kernel(void)
+{
+    for EACH (cols, 3, 65, 1000) {
+        check_steps(17, *cols);
+        check_steps_backward(17, *cols);
+    }
+}
+
+int main(void)
+{
+    OPEN_OR_SKIP(open_backends());
+    TEST(references_differentiate);
+    TEST_TYPES(normalises);
+    TEST(normalises_extremes);
+    TEST_TYPES(goes_back);
+    TEST(reduces_parts);
+    TEST(takes_roots);
+    TEST(steps_equal_the_one_kernel);
+    END_KERNEL_TESTS(COVER_NORM);
+}

@@ -1,0 +1,293 @@
+#!/usr/bin/env bash
+# The commands as a user types them: train, stop, resume, eval, generate, data, info, bench, and what they refuse.
+set -u
+. tests/backend/device.sh
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+root=$PWD
+cd "$dir" || exit 1
+failed=0
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
+
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+    [ -f out ] && tail -n 5 out | sed 's/^/     out: /'
+    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
+}
+# expect CODE "words in the output" command…
+expect() {
+    local code=$1 words=$2 got
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
+    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+}
+same() { cmp -s "$1" "$2" || fail "$3"; }
+passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+
+# ---- train, and go on ----
+expect 0 "grammar" "$TT" train $tiny --num-steps 12 --out whole
+[ -f whole/step-00000012/model.safetensors ] || fail "no checkpoint"
+grep -q '"step":12' whole/metrics.jsonl || fail "no metrics of the last step"
+expect 0 "floor" "$TT" train $tiny --num-steps 12 --out parts --save-interval 5
+grep -q "^loss    [0-9.]*, floor" out || fail "the loss of a run that was validated at its end needs no label"
+rm -rf parts/step-00000012
+expect 0 "resume" "$TT" train --resume auto --out parts
+same whole/step-00000012/model.safetensors parts/step-00000012/model.safetensors "resumed weights differ"
+same whole/step-00000012/state.safetensors parts/step-00000012/state.safetensors "resumed moments differ"
+[ "$(grep -c '"loss"' parts/metrics.jsonl)" = 12 ] || fail "metrics of a resumed run have gaps or doubles"
+for steps in 12 13; do # of 12 it is the run as it was begun
+    rm -rf "on-$steps" && mkdir "on-$steps" && cp -r parts/step-00000005 "on-$steps"
+    expect 0 "resume" "$TT" train --resume auto --num-steps $steps --out "on-$steps"
+    [ $steps = "$(grep -q 'learning rate now falls until step 13' out && echo 13 || echo 12)" ] || fail "resumed to $steps steps: says otherwise of the bits"
+done
+same whole/step-00000012/model.safetensors on-12/step-00000012/model.safetensors "a run resumed with the steps it had differs"
+expect 2 "has all 12 steps" "$TT" train --resume auto --out parts
+expect 0 "now whole.1" "$TT" train $tiny --num-steps 2 --out whole
+[ -d whole.1/step-00000012 ] || fail "an earlier run was lost"
+expect 0 "now whole.2" "$TT" train --resume parts/step-00000005 --num-steps 6 --out whole
+[ -d whole.2/step-00000002 ] || fail "an earlier run was lost to another's checkpoint"
+for version in baseline fused; do
+    expect 0 "resume" "$TT" train --resume parts/step-00000005 --version $version --num-steps 14 --out "on-$version"
+done
+# Samples are counted, also when a run goes on with more of them in a step.
+mkdir other-rows again && cp -r parts/step-00000005 other-rows
+expect 0 "resume" "$TT" train --resume auto --batch-size 7 --num-steps 12 --save-interval 4 --out other-rows
+cp -r other-rows/step-00000008 again
+expect 0 "resume" "$TT" train --resume auto --num-steps 12 --out again
+same other-rows/step-00000012/model.safetensors again/step-00000012/model.safetensors "a run whose batch-size changed does not resume to its bits"
+grep -q '"position": *41\b' again/step-00000008/checkpoint.json || fail "5 steps of 4 and 3 of 7 samples are not at $(grep -o '"position": *[0-9]*' again/step-00000008/checkpoint.json)"
+passed "train and resume"
+
+# ---- a run goes on in its own folder, and no other run is touched ----
+mkdir -p away/runs && cp -r parts/step-00000005 away/runs
+echo '{"step":5}' >away/runs/metrics.jsonl
+"$TT" train $tiny --num-steps 2 --quiet >out 2>err || fail "a run in runs/default"
+before=$(find runs -type f | sort | xargs cksum)
+expect 0 "saved   away/runs/step-00000007" "$TT" train --resume away/runs --num-steps 7
+expect 0 "saved   away/runs/step-00000008" "$TT" train --resume away/runs/step-00000007/ --num-steps 8
+expect 2 "not the newest checkpoint of its run, away/runs/step-00000008 is" "$TT" train --resume away/runs/step-00000005 --num-steps 9
+expect 2 "give another --out" "$TT" train --resume away/runs/step-00000005 --num-steps 9 --out away/runs
+expect 0 "saved   branch/step-00000009" "$TT" train --resume away/runs/step-00000005 --num-steps 9 --out branch
+[ "$(ls away/runs)" = "$(printf 'metrics.jsonl\nstep-00000005\nstep-00000007\nstep-00000008')" ] || fail "the run holds: $(ls away/runs)"
+printf 'x' | dd of=away/runs/step-00000008/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+expect 0 "saved   away/runs/step-00000009" "$TT" train --resume away/runs/step-00000007 --num-steps 9
+(cd away/runs && "$TT" train --resume step-00000009 --num-steps 10 --quiet >/dev/null) && [ -d away/runs/step-00000010 ] || fail "not gone on from inside its folder"
+expect 0 "# out: the folder of the resumed run" "$TT" train --resume away/runs --print-config
+[ "$before" = "$(find runs -type f | sort | xargs cksum)" ] && [ "$(ls runs)" = default ] || fail "another run was touched"
+cp -r away/runs/step-00000010 best # belongs to no run: a new one begins, and the earlier one is moved aside
+expect 0 "now runs/default.1" "$TT" train --resume best --num-steps 11
+[ -d runs/default/step-00000011 ] && [ -d runs/default.1/step-00000002 ] || fail "a checkpoint of no run goes on in $(ls)"
+rm -rf runs
+passed "a run goes on in its own folder"
+
+# ---- damage ----
+"$TT" train $tiny --num-steps 6 --save-interval 2 --out hurt >out 2>err || fail "train for damage"
+printf 'x' | dd of=hurt/step-00000006/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+expect 0 "step-00000004" "$TT" train --resume auto --out hurt
+grep -q "step-00000006" err || fail "no warning about the damaged checkpoint"
+[ -d hurt/step-00000006.damaged ] || fail "a damaged checkpoint was lost"
+printf 'x' | dd of=hurt/step-00000006/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
+expect 0 "now hurt/step-00000006.damaged.1" "$TT" train --resume auto --num-steps 8 --save-interval 7 --keep 3 --out hurt
+[ "$(cd hurt && echo step-*[0-9])" = "step-00000004 step-00000006.damaged.1 step-00000007 step-00000008" ] ||
+    fail "--keep 3 counted a damaged checkpoint: $(ls hurt)"
+passed "a damaged checkpoint is skipped, and --keep does not count it"
+
+# ---- signals ----
+for signal in INT TERM USR1; do
+    "$TT" train $tiny --num-steps 100000 --val-interval 0 --log-interval 5 --out "sig-$signal" >out 2>err &
+    pid=$!
+    for _ in $(seq 200); do grep -q "step" "sig-$signal/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
+    kill -$signal $pid
+    wait $pid
+    code=$?
+    [ $code = 130 ] || fail "SIG$signal: exit $code"
+    grep -q -- "--resume auto" err || fail "SIG$signal: does not say how to go on"
+    ls -d "sig-$signal"/step-* >/dev/null 2>&1 || fail "SIG$signal: saved nothing"
+done
+for interval in 50 1000000; do # stopped after a validation, and before the first
+    "$TT" train $tiny --num-steps 1000000 --val-interval $interval --val-batches 1 --log-interval 5 --out "loss-$interval" >out 2>err &
+    pid=$!
+    for _ in $(seq 200); do grep -q '"step":[0-9]*55,' "loss-$interval/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
+    kill -INT $pid
+    wait $pid
+    step=$(sed -n 's/.*after step \([0-9]*\) of.*/\1/p' err)
+    validated=$((step - step % interval))
+    words="of the validation after step $validated,"
+    [ $validated = 0 ] && words="of training, not validated,"
+    [ $validated = "$step" ] || grep -q "^loss    [0-9.]* $words" out || fail "stopped after step $step: the loss is not said to be $words"
+done
+passed "signals save and stop"
+
+# ---- nothing half-done ----
+expect 2 "in the way" "$TT" train $tiny --num-steps 2 --out whole/metrics.jsonl/x
+expect 2 "--val-interval" "$TT" train $tiny --num-steps 2 --val-intervall 3 --out never
+expect 2 "did you mean" "$TT" train --preset smal --out never
+expect 2 "hidden" "$TT" train $tiny --hidden-dim 33 --out never
+expect 2 "kv" "$TT" train $tiny --num-kv-heads 3 --out never
+expect 2 "cuda" "$TT" train $tiny --precision bf16 --out never
+expect 2 "missing.bin" "$TT" train $tiny --data missing.bin --out never
+: >empty.txt
+expect 2 "empty" "$TT" train $tiny --data empty.txt --out never
+expect 2 "no checkpoint" "$TT" eval whole/nothing
+expect 2 "no checkpoint" "$TT" generate .
+expect 2 "64" "$TT" train $tiny --vocab-size 30 --out never
+expect 1 "fits" "$TT" train --preset medium --batch-size 4000 --out never
+expect 1 "choose a smaller model" "$TT" train --preset xl --num-layers 400 --out never
+[ -e never ] && fail "a refused run wrote something"
+(ulimit -f 8; "$TT" train $tiny --num-steps 2 --out full >out 2>err)
+[ $? = 1 ] || fail "a full disk: exit $?"
+ls full/step-* >/dev/null 2>&1 && fail "a full disk left a checkpoint"
+passed "bad input is refused"
+
+# ---- eval and generate ----
+expect 0 "gap" "$TT" eval parts
+expect 0 '"loss"' "$TT" eval parts --json
+"$TT" generate parts --max-tokens 30 --seed 3 --quiet >a 2>/dev/null || fail "generate"
+"$TT" generate parts --max-tokens 30 --seed 3 --quiet --no-cache >b 2>/dev/null || fail "generate without cache"
+"$TT" generate parts --max-tokens 30 --seed 4 --quiet >c 2>/dev/null
+same a b "cached and uncached text differ"
+cmp -s a c && fail "another seed gives the same text"
+expect 0 "the" "$TT" generate parts --prompt "the small cat" --temperature 0 --max-tokens 5
+expect 2 "zebra" "$TT" generate parts --prompt "the zebra"
+passed "eval and generate"
+
+# ---- data ----
+for i in $(seq 400); do echo "line $i of a text that has some words, and some of them again and again"; done >text.txt
+for kind in bytes chars bpe; do
+    expect 0 "train on them" "$TT" data text.txt --tokenizer $kind --vocab-size 300 --out "data-$kind"
+    expect 0 "tokens" "$TT" data --inspect "data-$kind/train_000000.bin"
+    expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-$kind/train_*.bin" --val-data "data-$kind/val_*.bin" \
+        --tokenizer "data-$kind/tokenizer.json" --out "run-$kind"
+    expect 0 "line" "$TT" generate "run-$kind" --prompt "line" --max-tokens 5
+    expect 0 "loss" "$TT" eval "run-$kind" --data text.txt
+done
+expect 2 "already" "$TT" data text.txt --out data-bytes
+expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data text.txt --tokenizer chars --out run-text
+loss_of() { "$TT" eval "$@" --val-batches 10000 --json 2>err | sed 's/.*"loss":\([^,]*\),.*"tokens":\([0-9]*\).*/\1 \2/'; }
+own=$(loss_of run-text)
+[ -n "$own" ] && [ "$own" = "$(loss_of run-text --data text.txt)" ] || fail "eval --data on the run's own file: not what was held out"
+[ "$own" = "$(loss_of run-text --data text.txt --val-fraction 0.3)" ] && fail "eval --data: --val-fraction changes nothing"
+[ "$(loss_of run-text --data text.txt --val-data text.txt)" = "$(loss_of run-text --val-data text.txt)" ] || fail "eval --val-data: not the whole file"
+expect 0 "windows held out of its" "$TT" eval run-text --data text.txt
+expect 0 "data    text.txt: 40 of its" "$TT" eval run-text --val-data text.txt --val-batches 10
+grep -q "held out" out && fail "eval --val-data: says that a part was held out"
+expect 0 "windows held out of its" "$TT" eval run-bytes --data text.txt # whose own validation data are others
+expect 0 "data    random tokens" "$TT" eval parts --val-data random # which is no data for the validation of its own
+expect 0 "cannot be learned" "$TT" train $tiny --num-steps 3 --data random --vocab-size 100 --out run-random
+expect 0 "perplexity" "$TT" train $tiny --num-steps 3 --data "data-bpe/train_*.bin" --out run-beside
+expect 0 "line" "$TT" generate run-beside --prompt "line" --max-tokens 5
+expect 2 "did you mean bpe" "$TT" train $tiny --data text.txt --tokenizer bep --out never
+expect 2 "a --vocab-size of at least 300," "$TT" train $tiny --data text.txt --tokenizer data-bpe/tokenizer.json --vocab-size 33 --out never
+expect 2 "a --vocab-size of at least 300," "$TT" train $tiny --data "data-bpe/train_*.bin" --vocab-size 33 --out never
+cp data-bpe/train_000000.bin alone.bin
+largest=$("$TT" data --inspect alone.bin --json | sed 's/.*"largest[^:]*":\([0-9]*\).*/\1/')
+expect 2 "a --vocab-size of at least $((largest + 1))," "$TT" train $tiny --data alone.bin --vocab-size 33 --out never
+head -c 1500 data-bytes/train_000000.bin >short.bin
+expect 1 "short.bin" "$TT" train $tiny --data short.bin --out never
+passed "data"
+
+# ---- text is bytes: zeros, halves of characters, what is no UTF-8 ----
+yes 'a\000\000b\303\251\342\202\254\360\237\230\200\377\n' | head -n 400 | while read -r line; do printf "$line"; done >any.txt
+tr -d -c '\000' <any.txt >zeros.txt
+expect 0 "perplexity" "$TT" train $tiny --num-steps 20 --learning-rate 0.1 --data zeros.txt --tokenizer bytes --out run-zeros
+expect 0 '"text":"a\u0000\u0000\u0000\u0000"' "$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --json
+printf 'a\000\000\000\000\n' >want
+"$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --quiet >out 2>err
+same want out "a zero is not printed"
+"$TT" data zeros.txt --tokenizer bytes --out data-zeros >out 2>err
+expect 0 '0 "\u0000" 100.0 %' "$TT" data --inspect data-zeros/train_000000.bin
+for kind in bytes bpe; do
+    "$TT" train $tiny --num-steps 3 --data any.txt --tokenizer $kind --vocab-size 300 --out "run-any-$kind" >out 2>err || fail "train on any bytes"
+    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --json >any.json 2>err || fail "generate --json of any bytes"
+    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --quiet >any.out 2>err || fail "generate of any bytes"
+    ! command -v python3 >/dev/null || python3 - any.json any.out "run-any-$kind"/step-*/tokenizer.json <<'PYTHON' || fail "$kind: not the text of the tokens"
+import json, sys
+said, printed = json.load(open(sys.argv[1])), open(sys.argv[2], "rb").read()
+pieces = [bytes([i]) for i in range(256)]
+for left, right in json.load(open(sys.argv[3])).get("merges", []):
+    pieces.append(pieces[left] + pieces[right])
+whole = b"".join(pieces[token] for token in said["tokens"])
+text = whole.decode("utf-8", "replace")
+assert "\0" in text and "\ufffd" in text and whole != text.encode()
+assert said["text"] == text, "JSON"
+assert printed == (text + "\n").encode(), "printed as it came"
+PYTHON
+done
+passed "text is bytes"
+
+# ---- resumed with other data: the best validation loss of the former ones is no measure ----
+for i in $(seq 300); do printf 'aa'; done >easy.txt
+head -c 20000 "$root/README.md" >hard.txt
+expect 0 "loss" "$TT" train $tiny --num-steps 40 --val-interval 20 --learning-rate 0.01 --data easy.txt --batch-size 1 --out other
+expect 0 "begin anew" "$TT" train --resume auto --num-steps 44 --val-interval 1 --patience 2 --data hard.txt --out other
+[ -d other/step-00000044 ] || fail "patience counted from the best loss of other data"
+expect 0 "resume" "$TT" train --resume auto --num-steps 45 --patience 0 --data "$PWD/hard.txt" --out other
+grep -q "begin anew" out && fail "the same file under another name is taken for other data"
+expect 0 "begin anew" "$TT" train --resume auto --num-steps 46 --val-fraction 0.3 --out other
+tr a-m n-z <hard.txt >new.txt && mv new.txt hard.txt
+expect 0 "hold other tokens than" "$TT" train --resume auto --num-steps 47 --out other
+grep -q "begin anew" out || fail "the best loss of a file that has changed is kept"
+expect 0 "resume" "$TT" train --resume auto --num-steps 48 --out other
+grep -q "hold other tokens\|begin anew" out && fail "a file that has not changed is taken for another"
+passed "resumed with other data"
+
+# ---- nothing held out ----
+printf 'a window and one token.' >window.txt # 22 + 1 bytes
+whole="$tiny --num-steps 4 --batch-size 1 --seq-len 22 --val-fraction 0"
+expect 0 "1 windows of 22 to train, none to validate" "$TT" train $whole --data window.txt --out unheld
+grep -q "validation" out err unheld/metrics.jsonl && fail "--val-fraction 0: something was validated"
+expect 2 "hold out nothing with --val-fraction 0" "$TT" train $tiny --seq-len 22 --data window.txt --out never
+expect 0 "--val-interval 2 does nothing" "$TT" train $whole --val-interval 2 --data window.txt --out unheld-too
+same unheld/step-00000004/model.safetensors unheld-too/step-00000004/model.safetensors "--val-interval with nothing to validate on"
+expect 0 '"val_loss":null' "$TT" train $whole --data window.txt --json --out unheld-json
+expect 2 "--patience 3 counts validations, but with --val-fraction 0" "$TT" train $whole --patience 3 --data window.txt --out never
+expect 0 "step     4/4  validation loss" "$TT" train $whole --val-data window.txt --val-interval 2 --data window.txt --out unheld-val
+expect 0 "validation loss" "$TT" train $whole --out unheld-stream
+expect 2 "nothing of window.txt is held out to validate on; name data for it with --val-data" "$TT" eval unheld
+expect 0 "window.txt: 1 of its 1 windows of 22 tokens" "$TT" eval unheld --val-data window.txt
+expect 0 "none to validate" "$TT" train --resume auto --num-steps 6 --out unheld
+expect 2 "--patience 3 counts validations" "$TT" diagnose $whole --patience 3 --data window.txt --quick
+"$TT" train $whole --data window.txt --print-config >whole.yaml || fail "print-config of a run that holds out nothing"
+expect 0 "none to validate" "$TT" train --config whole.yaml --out unheld-config
+[ -e never ] && fail "what was refused wrote something"
+passed "nothing held out"
+
+# ---- data of another tokenizer: what the model learned of an id is not what it means there ----
+other="of another tokenizer"
+expect 0 "$other than run-bpe/step-00000003: their ids mean other tokens" "$TT" eval run-bpe --data builtin
+expect 0 "$other" "$TT" eval run-bpe --data "data-chars/train_*.bin"
+expect 0 "$other" "$TT" eval run-bpe --val-data "data-chars/val_*.bin"
+expect 0 "$other" "$TT" train --resume run-bpe/step-00000003 --num-steps 4 --data "data-chars/train_*.bin" --out run-mixed
+expect 0 "$other" "$TT" train --resume run-bpe/step-00000003 --num-steps 4 --data builtin --val-data "" --out run-mixed
+for same in "" "--data data-bpe/train_000000.bin" "--data text.txt" "--data alone.bin" "--data random"; do
+    expect 0 "loss" "$TT" eval run-bpe $same
+    grep -q "$other" err && fail "warns of its own tokenizer: eval run-bpe $same"
+done
+expect 0 "loss" "$TT" eval parts
+grep -q "$other" err && fail "the built-in language is warned of as its own"
+passed "data of another tokenizer"
+
+# ---- info and bench ----
+expect 0 "memory that training takes" "$TT" info --preset 1b
+expect 0 "adamw" "$TT" info --plan
+expect 0 '"parameters": 31977984' "$TT" info --preset small --json
+expect 0 "ops/step" "$TT" bench --sizes tiny --versions fused $tiny --repeats 3 --warmup 1 --profile-dir prof
+grep -q '"median_ms"' prof/bench.json || fail "no bench.json"
+expect 0 '"tokens_per_second"' "$TT" bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --json
+passed "info and bench"
+
+# ---- a configuration reproduces a run ----
+"$TT" train $tiny --num-steps 3 --learning-rate 0.002 --seed 5 --print-config >run.yaml || fail "print-config"
+expect 0 "loss" "$TT" train --config run.yaml --out from-config
+expect 0 "loss" "$TT" train $tiny --num-steps 3 --learning-rate 0.002 --seed 5 --out from-flags
+same from-config/step-00000003/model.safetensors from-flags/step-00000003/model.safetensors "the printed configuration is another run"
+"$TT" train $tiny --num-steps 3 --data text.txt --tokenizer chars --print-config >text.yaml || fail "print-config of a text run"
+expect 0 "loss" "$TT" train --config text.yaml --out text-config
+same run-text/step-00000003/model.safetensors text-config/step-00000003/model.safetensors "the printed configuration is another run"
+passed "configuration"
+
+cd "$root" || exit 1
+exit "$failed"

@@ -1,0 +1,287 @@
+/* The fusion overlap: weight gradients on a second stream change no bit. On any backend with a second stream that runs its
+ * work as late as the waits allow, so that a wait that is missing shows; on a GPU in a graph too. */
+#include "core/plan/step.h"
+#include "tests/model/model_fixture.h"
+
+static struct tt_backend real;
+
+/* ---- a backend whose second stream is lazy ---- */
+
+enum { MOST = 4096, EVENTS = 1024 };
+
+struct lazy {
+    struct tt_backend_ops ops;
+    struct tt_op queue[MOST]; /* of the second stream; args alone count */
+    int first, end;           /* what is still to run */
+    struct mark {
+        bool aside;
+        int end; /* of the queue when it was recorded */
+    } marks[EVENTS];
+    int events, waits, late; /* late: operations that ran after something enqueued behind them */
+    char stream;
+};
+
+static bool is_aside(const struct lazy *l, tt_stream s) { return s == (tt_stream)(void *)&l->stream; }
+
+static tt_status lazy_gemm(void *self, const struct tt_gemm *g, tt_stream s)
+{
+    struct lazy *l = self;
+    if (!is_aside(l, s)) return real.ops->gemm(real.self, g, s);
+    if (l->end == MOST) return tt_fail(TT_FAILED, "the queue is full");
+    l->queue[l->end++] = (struct tt_op){.is_gemm = true, .args.gemm = *g};
+    return TT_OK;
+}
+
+static tt_status lazy_launch(void *self, enum tt_kernel k, const void *args, tt_stream s)
+{
+    struct lazy *l = self;
+    l->late += !is_aside(l, s) && l->first < l->end;
+    if (!is_aside(l, s)) return real.ops->launch(real.self, k, args, s);
+    if (l->end == MOST) return tt_fail(TT_FAILED, "the queue is full");
+    l->queue[l->end] = (struct tt_op){.kernel = k};
+    memcpy(&l->queue[l->end++].args, args, tt_kernel_args_size(k));
+    return TT_OK;
+}
+
+static tt_status run_until(struct lazy *l, int end)
+{
+    for (; l->first < end; l->first++) {
+        const struct tt_op *op = &l->queue[l->first];
+        TT_TRY(op->is_gemm ? real.ops->gemm(real.self, &op->args.gemm, NULL)
+                           : real.ops->launch(real.self, op->kernel, &op->args, NULL));
+    }
+    return TT_OK;
+}
+
+static tt_status lazy_wait(void *self, tt_stream s, tt_event e)
+{
+    struct lazy *l = self;
+    struct mark *m = (struct mark *)(void *)e;
+    l->waits++;
+    CHECK(m->aside != is_aside(l, s), "a stream waits for itself");
+    return m->aside ? run_until(l, m->end) : TT_OK;
+}
+
+static tt_status lazy_record(void *self, tt_event e, tt_stream s)
+{
+    struct lazy *l = self;
+    *(struct mark *)(void *)e = (struct mark){is_aside(l, s), l->end};
+    return TT_OK;
+}
+
+static tt_status lazy_stream(void *self, tt_stream *out)
+{
+    *out = (tt_stream)(void *)&((struct lazy *)self)->stream;
+    return TT_OK;
+}
+static void lazy_stream_end(void *self, tt_stream s) { (void)self, (void)s; }
+static tt_status lazy_event(void *self, tt_event *out)
+{
+    struct lazy *l = self;
+    if (l->events == EVENTS) return tt_fail(TT_FAILED, "no event left");
+    *out = (tt_event)(void *)&l->marks[l->events++];
+    return TT_OK;
+}
+static void lazy_event_end(void *self, tt_event e) { (void)self, (void)e; }
+static tt_status no_graph(void *self, tt_stream s)
+{
+    (void)self, (void)s;
+    return tt_fail(TT_FAILED, "this test captures nothing");
+}
+
+static tt_status lazy_alloc(void *self, size_t n, void **out) { return (void)self, real.ops->alloc(real.self, n, out); }
+static void lazy_free(void *self, void *p) { (void)self, real.ops->free(real.self, p); }
+static tt_status lazy_copy(void *self, void *to, const void *from, size_t n, enum tt_direction d, tt_stream s)
+{
+    return (void)self, real.ops->copy(real.self, to, from, n, d, s);
+}
+static tt_status lazy_fill(void *self, void *to, int byte, size_t n, tt_stream s)
+{
+    return (void)self, real.ops->fill(real.self, to, byte, n, s);
+}
+static tt_status lazy_sync(void *self, tt_stream s) { return (void)self, real.ops->stream_sync(real.self, s); }
+static tt_status lazy_info(void *self, struct tt_device_info *out) { return (void)self, real.ops->info(real.self, out); }
+
+static struct tt_backend make_lazy(struct lazy *l)
+{
+    l->ops = (struct tt_backend_ops){.name = "lazy", .info = lazy_info, .alloc = lazy_alloc, .free = lazy_free,
+                                     .copy = lazy_copy, .fill = lazy_fill, .gemm = lazy_gemm, .launch = lazy_launch,
+                                     .stream_create = lazy_stream, .stream_destroy = lazy_stream_end, .stream_sync = lazy_sync,
+                                     .stream_wait = lazy_wait, .event_create = lazy_event, .event_destroy = lazy_event_end,
+                                     .event_record = lazy_record, .graph_begin = no_graph};
+    return (struct tt_backend){&l->ops, l};
+}
+
+/* ---- the same step, one stream and two ---- */
+
+struct outcome {
+    float *grads, *weights;
+    size_t bytes;
+};
+
+static void same_bits(struct outcome *a, struct outcome *b, const char *what)
+{
+    CHECK(a->bytes == b->bytes && !memcmp(a->grads, b->grads, a->bytes), "%s: other gradients", what);
+    CHECK(!memcmp(a->weights, b->weights, a->bytes), "%s: other weights", what);
+    free(a->grads), free(a->weights), free(b->grads), free(b->weights);
+}
+
+static struct outcome read_outcome(struct tt_session *s)
+{
+    return (struct outcome){fixture_read(s, TT_X_GRADS), fixture_read(s, TT_X_WEIGHTS), (size_t)s->model->params.total * sizeof(float)};
+}
+
+static struct outcome two_steps(const struct tt_config *c, bool beside)
+{
+    struct lazy *l = calloc(1, sizeof *l);
+    CHECK(l != NULL, "out of memory");
+    struct tt_backend b = make_lazy(l);
+    struct tt_session s;
+    struct tt_aside aside = {0};
+    CHECK_OK(tt_session_open(&s, &b, c, TT_USE_TRAIN));
+    CHECK(s.model->fuse[TT_FUSE_OVERLAP] && s.step->signals > 0, "nothing runs aside");
+    fixture_weights(&s);
+    if (beside) CHECK_OK(tt_aside_open(&aside, s.step, &b));
+    for (int i = 0; i < 2; i++) {
+        fixture_tokens(&s, i);
+        CHECK_OK(beside ? tt_plan_run_beside(s.step, &b, NULL, &aside) : tt_plan_run(s.step, &b, NULL));
+        CHECK(l->first == l->end, "%d operations were not waited for", l->end - l->first);
+        l->first = l->end = 0;
+    }
+    CHECK(!beside || (l->waits > 4 && l->late > 4), "%d waits, %d kernels before what is aside", l->waits, l->late);
+    struct outcome out = read_outcome(&s);
+    if (beside) tt_aside_close(&aside, &b);
+    tt_session_close(&s);
+    free(l);
+    return out;
+}
+
+static void check_lazy(const struct tt_config *c, const char *what)
+{
+    struct outcome one = two_steps(c, false), two = two_steps(c, true);
+    same_bits(&one, &two, what);
+}
+
+static struct tt_config overlapping(enum tt_version v)
+{
+    struct tt_config c = tiny_config();
+    c.version = v;
+    c.graph = TT_SWITCH_ON;
+    return c;
+}
+
+static void the_latest_moment_is_early_enough(void)
+{
+    for (int v = test_few() ? TT_FLASH : TT_FUSED; v <= TT_FLASH; v++) {
+        struct tt_config c = overlapping((enum tt_version)v);
+        check_lazy(&c, tt_version_names[v]);
+        c.grad_accum = test_few() ? 2 : 3;
+        check_lazy(&c, "accumulated");
+        c.grad_accum = 1, c.tie_embeddings = false;
+        if (!test_few()) check_lazy(&c, "untied");
+        for (int r = test_few() ? TT_RECOMPUTE_BLOCK : TT_RECOMPUTE_ATTENTION; r <= TT_RECOMPUTE_BLOCK; r++) {
+            c.recompute = (enum tt_recompute)r;
+            check_lazy(&c, tt_recompute_names[r]);
+        }
+    }
+}
+
+/* A plan out of order is found: without the waits, with one of them. */
+static void a_missing_wait_is_found(void)
+{
+    struct tt_config c = overlapping(TT_FLASH);
+    struct tt_model *m;
+    struct tt_plan *p;
+    CHECK_OK(tt_model_create(&c, &m));
+    CHECK_OK(tt_model_plan_train(m, &p));
+    CHECK_OK(tt_plan_check(p, true));
+    int found = 0, waits = 0;
+    for (int i = 0; i < p->count; i++) {
+        int kept = p->ops[i].wait;
+        if (kept < 0) continue;
+        waits++;
+        p->ops[i].wait = -1;
+        tt_status st = tt_plan_check(p, true);
+        found += st && strstr(st->text, "the same bytes");
+        tt_status_free(st);
+        p->ops[i].wait = kept;
+    }
+    CHECK(waits > 4 && found == waits, "%d of %d missing waits were found", found, waits);
+    tt_plan_free(p);
+    tt_model_free(m);
+}
+
+/* ---- on a GPU, in a graph ---- */
+
+/* The first step is run, the second captured, and replayed as those after it. */
+static struct outcome some_steps(const struct tt_config *c, bool graph)
+{
+    struct tt_session s;
+    CHECK_OK(tt_session_open(&s, &real, c, TT_USE_TRAIN));
+    struct tt_stepper stepper = {.backend = &real, .plan = s.step, .graph_wanted = graph};
+    fixture_weights(&s);
+    for (int i = 0; i < (test_few() ? 3 : 6); i++) {
+        fixture_tokens(&s, i);
+        CHECK_OK(tt_step(&stepper));
+        CHECK_OK(real.ops->stream_sync(real.self, NULL));
+    }
+    CHECK(!graph || stepper.aside.events, "the graph has one stream only");
+    struct outcome out = read_outcome(&s);
+    tt_stepper_close(&stepper);
+    tt_session_close(&s);
+    return out;
+}
+
+static void a_graph_of_two_streams_gives_the_same_bits(void)
+{
+    struct tt_device_info info;
+    CHECK_OK(real.ops->info(real.self, &info));
+    for (int p = 0; p < TT_PRECISIONS; p++)
+        for (int wide = 0; wide < (test_few() ? 1 : 2) && tested_in(&info, p); wide++) {
+            struct tt_config c = overlapping(TT_FLASH);
+            c.precision = (enum tt_precision)p;
+            if (wide) c.hidden_dim = 256, c.ffn_dim = 512, c.num_heads = 4, c.num_kv_heads = 2, c.seq_len = 128, c.batch_size = 4;
+            struct outcome one = some_steps(&c, false), two = some_steps(&c, true);
+            same_bits(&one, &two, tt_precision_names[p]);
+        }
+}
+
+/* Models of one program take turns, each with a graph and a side stream of its own. */
+static void models_in_turns_give_the_same_bits(void)
+{
+    enum { MODELS = 3 };
+    struct tt_config c = overlapping(TT_FLASH);
+    struct tt_session s[MODELS];
+    struct tt_stepper steppers[MODELS];
+    for (int m = 0; m < MODELS; m++) {
+        CHECK_OK(tt_session_open(&s[m], &real, &c, TT_USE_TRAIN));
+        steppers[m] = (struct tt_stepper){.backend = &real, .plan = s[m].step, .graph_wanted = true};
+        fixture_weights(&s[m]);
+    }
+    for (int i = 0; i < (test_few() ? 3 : 6); i++)
+        for (int m = 0; m < MODELS; m++) {
+            fixture_tokens(&s[m], i);
+            CHECK_OK(tt_step(&steppers[m])); /* nobody waits for it before the next one begins */
+        }
+    CHECK_OK(real.ops->stream_sync(real.self, NULL));
+    for (int m = 0; m < MODELS; m++) {
+        CHECK(steppers[m].aside.events, "the graph has one stream only");
+        struct outcome alone = some_steps(&c, false), beside = read_outcome(&s[m]);
+        same_bits(&alone, &beside, "a model among others");
+        tt_stepper_close(&steppers[m]);
+        tt_session_close(&s[m]);
+    }
+}
+
+int main(void)
+{
+    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.gemm_tune = TT_TUNE_QUICK}, &real));
+    TEST(the_latest_moment_is_early_enough);
+    TEST(a_missing_wait_is_found);
+    if (real.ops->graph_begin) {
+        TEST(a_graph_of_two_streams_gives_the_same_bits);
+        TEST(models_in_turns_give_the_same_bits);
+    }
+    tt_backend_close(&real);
+    return test_end();
+}

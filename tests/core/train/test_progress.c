@@ -1,0 +1,139 @@
+/* What a run shows of itself: the time it still takes, and colours. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/train/eta.h"
+#include "core/base/rng.h"
+#include "core/base/terminal.h"
+#include "tests/test.h"
+
+/* ---- the time left, on a clock of our own ---- */
+
+struct simulated {
+    int64_t steps, val_interval, save_interval;
+    double (*step)(int64_t i); /* seconds of step i, from 1 */
+    double validation, save;
+};
+
+enum { MOST_STEPS = 4000 };
+
+/* Seconds that pass from the end of step i to the end of the run. */
+static void remaining(const struct simulated *r, double *left)
+{
+    left[r->steps] = 0;
+    for (int64_t i = r->steps; i > 0; i--) {
+        bool last = i == r->steps;
+        double pause = r->val_interval && (i % r->val_interval == 0 || last) ? r->validation : 0;
+        pause += (r->save_interval && i % r->save_interval == 0) || last ? r->save : 0;
+        left[i] += pause;
+        left[i - 1] = left[i] + r->step(i);
+    }
+}
+
+/* The worst error of the estimate from a tenth of the run on, until a tenth of it is left, as a part of what is left.
+ * The estimate is that of a log line: after the step, before what may pause it. */
+static double worst_error(const struct simulated *r)
+{
+    static double left[MOST_STEPS + 1];
+    struct tt_eta e;
+    double now = 1000, worst = 0;
+    remaining(r, left);
+    tt_eta_start(&e, now);
+    for (int64_t i = 1; i <= r->steps; i++) {
+        bool last = i == r->steps;
+        tt_eta_step(&e, now += r->step(i));
+        struct tt_eta_work work = {.steps = r->steps - i, .validation_steps = 8.0 / 3};
+        work.pauses[TT_PAUSE_VALIDATION] = tt_eta_times(i - 1, r->steps, r->val_interval);
+        work.pauses[TT_PAUSE_SAVE] = tt_eta_times(i - 1, r->steps, r->save_interval ? r->save_interval : r->steps);
+        if (i >= r->steps / 10 && i <= r->steps - r->steps / 10)
+            worst = fmax(worst, fabs(tt_eta_left(&e, &work) - left[i]) / left[i]);
+        if (r->val_interval && (i % r->val_interval == 0 || last)) {
+            tt_eta_wait(&e, now);
+            tt_eta_pause(&e, TT_PAUSE_VALIDATION, now += r->validation);
+        }
+        if ((r->save_interval && i % r->save_interval == 0) || last) tt_eta_pause(&e, TT_PAUSE_SAVE, now += r->save);
+    }
+    return worst;
+}
+
+static double steady(int64_t i) { return i == 1 ? 5 : i == 2 ? 1 : 0.05; }
+static double noisy(int64_t i) { return (i == 1 ? 3 : 0.02) * exp(0.25 * tt_normal(1, 2, (uint64_t)i)); }
+static double hiccups(int64_t i) { return i % 20 ? 0.02 : 0.1; }
+static double slower(int64_t i) { return 0.02 * (1 + 0.05 * (double)i / 1000); }
+
+static double recorded(int64_t i)
+{
+    static double times[300];
+    if (times[0] == 0) {
+        FILE *f = fopen("tests/fixtures/step_times.txt", "r");
+        for (int k = 0; k < 300; k++) CHECK(f && fscanf(f, "%lf", &times[k]) == 1, "step %d", k);
+        if (f) fclose(f);
+    }
+    return times[i - 1] * 1e-6;
+}
+
+static void time_left(void)
+{
+    const struct simulated runs[] = {
+        {300, 0, 0, recorded, 0, 0},       {300, 100, 0, recorded, 0.015, 0.004},
+        {300, 0, 0, steady, 0, 0},         {1000, 100, 50, steady, 0.15, 3},
+        {1000, 50, 0, noisy, 0.1, 0},      {1000, 0, 0, hiccups, 0, 0},
+        {4000, 100, 1000, slower, 0.1, 0}, {40, 0, 0, steady, 0, 0},
+        {1000, 90, 90, steady, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        double error = worst_error(&runs[i]);
+        CHECK(error < 0.1, "run %zu: off by %.1f %%", i, 100 * error);
+    }
+    /* a pause that nobody can know of is seen: the test does see errors */
+    CHECK(worst_error(&(struct simulated){1000, 0, 0, hiccups, 0, 300}) > 0.1);
+}
+
+static void times(void)
+{
+    CHECK(tt_eta_times(0, 300, 100) == 3 && tt_eta_times(100, 300, 100) == 2 && tt_eta_times(99, 300, 100) == 3);
+    CHECK(tt_eta_times(0, 250, 100) == 3 && tt_eta_times(240, 250, 100) == 1 && tt_eta_times(250, 250, 100) == 0);
+    CHECK(tt_eta_times(0, 250, 0) == 0 && tt_eta_times(5, 10, 10) == 1);
+    struct tt_eta e;
+    struct tt_eta_work work = {.steps = 10};
+    tt_eta_start(&e, 5);
+    CHECK(tt_eta_left(&e, &work) == 0);
+    tt_eta_step(&e, 6);
+    CHECK(tt_eta_left(&e, &work) == 10);
+    tt_eta_step(&e, 4); /* a clock that goes back */
+    CHECK(tt_eta_left(&e, &work) >= 0);
+}
+
+/* ---- colours ---- */
+
+static void colours(void)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) || unlockpt(master)) {
+        printf("no pseudo-terminal here\n");
+        return;
+    }
+    FILE *terminal = fopen(ptsname(master), "w"), *file = tmpfile();
+    CHECK(terminal && file);
+    unsetenv("NO_COLOR");
+    setenv("TERM", "xterm", 1);
+    CHECK(tt_is_terminal(terminal) && !tt_is_terminal(file));
+    CHECK(tt_colour(terminal, TT_BAD)[0] == '\033' && !*tt_colour(file, TT_BAD));
+    setenv("NO_COLOR", "1", 1);
+    CHECK(!*tt_colour(terminal, TT_BAD) && tt_is_terminal(terminal));
+    setenv("NO_COLOR", "", 1); /* empty counts as not set */
+    CHECK(*tt_colour(terminal, TT_BAD));
+    setenv("TERM", "dumb", 1);
+    CHECK(!*tt_colour(terminal, TT_BAD) && !tt_is_terminal(terminal));
+    fclose(terminal);
+    fclose(file);
+    close(master);
+}
+
+int main(void)
+{
+    TEST(time_left);
+    TEST(times);
+    TEST(colours);
+    return test_end();
+}

@@ -1,0 +1,327 @@
+/* The loop as a whole: stopping anywhere and going on gives the same bits as never stopping, in every version; any version
+ * takes over from any other; nothing is allocated after the first step; what cannot be finite stops or is skipped. */
+#include <dirent.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/train/loop.h"
+#include "tests/backend/faulty_backend.h"
+#include "tests/model/model_fixture.h"
+
+static struct tt_backend backend;
+static struct faulty *faulty; /* the backend is wrapped in this one; or NULL */
+static char root[] = "/tmp/tt-test-train-XXXXXX";
+
+static struct tt_config loop_config(enum tt_version v, const char *name)
+{
+    struct tt_config c = tiny_config();
+    c.version = v;
+    c.vocab_size = 64;
+    c.clip_norm = 1;
+    c.grad_accum = 2;
+    c.num_steps = 7;
+    c.val_interval = 3;
+    c.quiet = true;
+    c.keep = 2;
+    snprintf(c.out, sizeof c.out, "%s/%s", root, name);
+    CHECK_OK(tt_make_dirs(c.out));
+    return c;
+}
+
+static struct tt_data *open_data(const struct tt_config *c)
+{
+    struct tt_data *d = NULL;
+    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = c->data, .val_fraction = 0.1, .seq_len = c->seq_len,
+                                                    .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed}, &d));
+    return d;
+}
+
+/* Trains from `from` (a checkpoint, or NULL) until step `until`; weights and moments afterwards, malloc'd. */
+static float *train(const struct tt_config *c, const char *from, int64_t until, struct tt_train_result *result, tt_status *status)
+{
+    struct tt_session s;
+    struct tt_config run = *c;
+    struct tt_data *data = open_data(c);
+    struct tt_progress progress = {.best_val = INFINITY};
+    char config[64];
+    snprintf(config, sizeof config, "precision: %s\n", tt_precision_names[c->precision]);
+    CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL)); /* the schedule is that of the whole run */
+    if (from)
+        CHECK_OK(tt_session_load(&s, from, &progress));
+    else
+        CHECK_OK(tt_session_init_weights(&s));
+    if (faulty) faulty->victim = (float *)s.engine.externals[TT_X_GRADS] + 5;
+    run.num_steps = until;
+    struct tt_train t = {.config = &run, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step, .eval_plan = s.eval,
+                         .data = data, .config_text = config, .progress = progress};
+    tt_status st = tt_train_run(&t, result);
+    if (status)
+        *status = st;
+    else
+        CHECK_OK(st);
+    int64_t n = s.model->params.total;
+    float *all = malloc((size_t)(3 * n) * sizeof *all);
+    CHECK_OK(tt_weights_read(&s.engine, n, all));
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_MOMENT1, 0, all + n, (size_t)n * sizeof *all));
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_MOMENT2, 0, all + 2 * n, (size_t)n * sizeof *all));
+    tt_session_close(&s);
+    tt_data_close(data);
+    return all;
+}
+
+static int64_t arena_floats(const struct tt_config *c)
+{
+    struct tt_model *m;
+    CHECK_OK(tt_model_create(c, &m));
+    int64_t n = 3 * m->params.total;
+    tt_model_free(m);
+    return n;
+}
+
+static void resume_gives_the_same_bits(void)
+{
+    for (int v = first_version(); v < TT_VERSIONS; v++)
+        for (int stop = test_few() ? 3 : 1; stop < 7; stop += test_few() ? 6 : 2) {
+            struct tt_config a = loop_config((enum tt_version)v, "straight"), b = loop_config((enum tt_version)v, "stopped");
+            struct tt_train_result one, two;
+            char from[1200];
+            float *x = train(&a, NULL, 7, &one, NULL);
+            free(train(&b, NULL, stop, &two, NULL));
+            snprintf(from, sizeof from, "%s/step-%08d", b.out, stop);
+            float *y = train(&b, from, 7, &two, NULL);
+            CHECK(!memcmp(x, y, (size_t)arena_floats(&a) * sizeof *x), "version %d stopped at %d", v, stop);
+            CHECK(one.val_loss == two.val_loss, "validation %.9g against %.9g", one.val_loss, two.val_loss);
+            free(x);
+            free(y);
+        }
+}
+
+static void check_twice(enum tt_version v, enum tt_precision p)
+{
+    struct tt_config c = loop_config(v, "again");
+    struct tt_train_result r;
+    char from[1200];
+    c.precision = p;
+    float *x = train(&c, NULL, 7, &r, NULL), *y = train(&c, NULL, 7, &r, NULL);
+    CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s in %s", tt_version_names[v], tt_precision_names[p]);
+    free(y);
+    free(train(&c, NULL, 3, &r, NULL));
+    snprintf(from, sizeof from, "%s/step-%08d", c.out, 3);
+    y = train(&c, from, 7, &r, NULL);
+    CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s in %s, resumed", tt_version_names[v], tt_precision_names[p]);
+    free(x);
+    free(y);
+}
+
+static void two_runs_give_the_same_bits(void)
+{
+    struct tt_device_info info;
+    CHECK_OK(backend.ops->info(backend.self, &info));
+    for (int v = first_version(); v < TT_VERSIONS; v++)
+        for (int p = 0; p < TT_PRECISIONS; p++) {
+            bool spared = test_few() && tested_in(&info, TT_PREC_BF16) && p != TT_PREC_BF16;
+            if (tested_in(&info, p) && p != TT_TF32 && !spared) check_twice((enum tt_version)v, (enum tt_precision)p);
+        }
+}
+
+static void versions_take_over_from_each_other(void)
+{
+    struct tt_config start = loop_config(TT_BASELINE, "relay");
+    struct tt_train_result r;
+    char from[1200];
+    free(train(&start, NULL, 3, &r, NULL));
+    snprintf(from, sizeof from, "%s/step-%08d", start.out, 3);
+    double val[TT_VERSIONS];
+    for (int v = 0; v < TT_VERSIONS; v++) {
+        struct tt_config c = loop_config((enum tt_version)v, "relay-on");
+        free(train(&c, from, 6, &r, NULL));
+        val[v] = r.val_loss;
+        CHECK(fabs(val[v] - val[0]) < 1e-5 * val[0], "version %d: %.7f against %.7f", v, val[v], val[0]);
+    }
+}
+
+static void losses_fall_and_are_written(void)
+{
+    struct tt_config c = loop_config(TT_FLASH, "falls");
+    struct tt_train_result r;
+    int steps = test_few() ? 9 : 60; /* nine are too few to say how much is learned */
+    c.num_steps = steps;
+    c.val_interval = steps / 3;
+    free(train(&c, NULL, steps, &r, NULL));
+    CHECK(r.val_loss < (test_few() ? 4.3 : 3.6), "validation loss %.4f after %d steps, ln 64 = 4.16", r.val_loss, steps);
+    CHECK(r.steps == steps && r.tokens_per_second > 0, "%lld steps", (long long)r.steps);
+    char path[1200], *text;
+    size_t n;
+    int lines = 0, val = 0;
+    snprintf(path, sizeof path, "%s/metrics.jsonl", c.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &text, &n));
+    for (char *at = text; (at = strchr(at, '\n')); at++) lines++;
+    for (char *at = text; (at = strstr(at, "val_loss")); at++) val++;
+    CHECK(lines == steps + 3 && val == 3, "%d lines, %d validations", lines, val);
+    free(text);
+}
+
+static void early_stop(void)
+{
+    struct tt_config c = loop_config(TT_FUSED, "patience");
+    struct tt_train_result r;
+    c.num_steps = 100;
+    c.learning_rate = 1e-12; /* never gets better */
+    c.val_interval = 1;
+    c.patience = 3;
+    strcpy(c.data, "random");
+    free(train(&c, NULL, 100, &r, NULL));
+    CHECK(r.early_stop && r.steps < 100, "stopped %d after %lld steps", r.early_stop, (long long)r.steps);
+}
+
+/* ---- what is not finite ---- */
+
+static struct tt_progress progress_of(const char *out, int step)
+{
+    struct tt_progress p = {0};
+    char path[1200], *config = NULL;
+    snprintf(path, sizeof path, "%s/step-%08d", out, step);
+    CHECK_OK(tt_checkpoint_peek(path, &p, &config));
+    free(config);
+    return p;
+}
+
+/* Weights and moments in a checkpoint, malloc'd. */
+static float *saved_arenas(const struct tt_config *c, int step)
+{
+    struct tt_model *m;
+    char path[1200];
+    CHECK_OK(tt_model_create(c, &m));
+    int64_t n = m->params.total;
+    float *all = calloc((size_t)(3 * n), sizeof *all);
+    struct tt_checkpoint in = {.params = &m->params, .w = all, .m = all + n, .v = all + 2 * n};
+    snprintf(path, sizeof path, "%s/step-%08d", c->out, step);
+    CHECK_OK(tt_checkpoint_load(path, &in));
+    free((char *)in.config);
+    tt_model_free(m);
+    return all;
+}
+
+static bool same_steps(const struct tt_config *c, int a, int b)
+{
+    float *x = saved_arenas(c, a), *y = saved_arenas(c, b);
+    bool same = !memcmp(x, y, (size_t)arena_floats(c) * sizeof *x);
+    free(x);
+    free(y);
+    return same;
+}
+
+/* 't' and 'f' for each step of metrics.jsonl: whether it was applied. */
+static void applied_steps(const char *out, char steps[64])
+{
+    char path[1200], *text = NULL;
+    size_t n, count = 0;
+    snprintf(path, sizeof path, "%s/metrics.jsonl", out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &text, &n));
+    for (char *at = text; at && (at = strstr(at, "\"applied\":")) && count < 63; at++) steps[count++] = at[strlen("\"applied\":")];
+    steps[count] = 0;
+    free(text);
+}
+
+static struct tt_config bad_config(const char *name, enum tt_on_nan on_nan)
+{
+    struct tt_config c = loop_config(TT_FLASH, name);
+    c.val_interval = 0;
+    c.save_interval = 1;
+    c.keep = 0;
+    c.on_nan = on_nan;
+    return c;
+}
+
+/* The first step throws the weights so far out that nothing is finite any more. Either way they stay where it left them. */
+static void not_finite_stops_or_skips(void)
+{
+    for (int skip = 0; skip < 2; skip++) {
+        struct tt_config c = bad_config(skip ? "skip" : "stop", skip ? TT_NAN_SKIP : TT_NAN_STOP);
+        struct tt_train_result r;
+        tt_status st;
+        char steps[64];
+        c.learning_rate = 1e30;
+        c.warmup_steps = 0;
+        float *first = train(&c, NULL, 1, &r, NULL), *all = train(&c, NULL, 7, &r, &st);
+        CHECK(!memcmp(first, all, (size_t)arena_floats(&c) * sizeof *all), "%s: weights or moments moved", c.out);
+        applied_steps(c.out, steps);
+        if (skip) {
+            CHECK(!st, "%s", st->text);
+            CHECK(!strcmp(steps, "tffffff") && r.steps == 7, "applied: %s", steps);
+            for (int step = 2; step <= 7; step++)
+                CHECK(same_steps(&c, 1, step) && progress_of(c.out, step).skipped == step - 1, "step %d", step);
+        } else {
+            CHECK(st && st->code == TT_FAILED && strstr(st->text, "step 2: loss or gradients are not finite"), "%s", st ? st->text : "went on");
+            CHECK(!strcmp(steps, "tf") && r.steps == 1 && progress_of(c.out, 1).skipped == 0, "applied: %s", steps);
+        }
+        tt_status_free(st);
+        free(first);
+        free(all);
+    }
+}
+
+/* A NaN in the fourth of seven steps, in every version: that step changes nothing, those after it do, and a run that is resumed
+ * between them has the same bits. test_faults_device says that they are those of a run without that step. */
+static void one_bad_step_is_skipped(void)
+{
+    for (int v = first_version(); v < TT_VERSIONS; v++) {
+        struct faulty f;
+        struct tt_backend healthy = backend;
+        struct tt_config c = bad_config("bad-one", TT_NAN_SKIP);
+        struct tt_train_result r;
+        char steps[64], from[1200];
+        c.version = (enum tt_version)v;
+        backend = faulty_wrap(&f, healthy);
+        f.bad_step = 4;
+        faulty = &f;
+        float *x = train(&c, NULL, 7, &r, NULL);
+        faulty = NULL;
+        backend = healthy;
+        applied_steps(c.out, steps);
+        CHECK(!strcmp(steps, "tttfttt"), "%s: applied: %s", tt_version_names[v], steps);
+        CHECK(same_steps(&c, 3, 4), "%s: the bad step moved weights or moments", tt_version_names[v]);
+        for (int step = 1; step <= 7; step++) {
+            CHECK(progress_of(c.out, step).skipped == (step >= 4), "%s: %lld skipped after step %d", tt_version_names[v],
+                  (long long)progress_of(c.out, step).skipped, step);
+            if (step > 1 && step != 4) CHECK(!same_steps(&c, step - 1, step), "%s: step %d moved nothing", tt_version_names[v], step);
+        }
+        for (int stop = 4; stop <= 5; stop++) {
+            snprintf(from, sizeof from, "%s/step-%08d", c.out, stop);
+            float *y = train(&c, from, 7, &r, NULL);
+            CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s: resumed after step %d", tt_version_names[v], stop);
+            free(y);
+        }
+        free(x);
+    }
+}
+
+static void keeps_the_last_two(void)
+{
+    struct tt_config c = loop_config(TT_FUSED, "kept");
+    struct tt_train_result r;
+    int found = 0;
+    c.save_interval = 1;
+    free(train(&c, NULL, 5, &r, NULL));
+    DIR *d = opendir(c.out);
+    for (struct dirent *e; d && (e = readdir(d));) found += !strncmp(e->d_name, "step-", 5);
+    if (d) closedir(d);
+    CHECK(found == 2, "%d checkpoints", found);
+}
+
+int main(void)
+{
+    CHECK(mkdtemp(root) != NULL, "no folder for the test");
+    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
+    TEST(resume_gives_the_same_bits);
+    TEST(two_runs_give_the_same_bits);
+    TEST(versions_take_over_from_each_other);
+    TEST(losses_fall_and_are_written);
+    TEST(early_stop);
+    TEST(not_finite_stops_or_skips);
+    TEST(one_bad_step_is_skipped);
+    TEST(keeps_the_last_two);
+    tt_backend_close(&backend);
+    CHECK_OK(tt_remove_tree(root));
+    return test_end();
+}

@@ -1,0 +1,344 @@
+/* Every fault of the course against the same run without it: its symptom is there, and without --fault nothing is. */
+#include <unistd.h>
+
+#include "core/fault.h"
+#include "core/train/feed.h"
+#include "core/plan/step.h"
+#include "core/train/loop.h"
+#include "profiling/measure/measure.h"
+#include "profiling/relay.h"
+#include "tests/profiling/ceilings_fixture.h"
+#include "tests/model/model_fixture.h"
+
+static struct tt_backend backend;
+static char ceilings[] = "/tmp/tt-ceilings-XXXXXX";
+static struct tt_profile clean;
+
+static struct tt_config shape(const char *fault)
+{
+    struct tt_config c = tiny_config();
+    c.hidden_dim = 32, c.num_layers = 2, c.num_heads = 4, c.num_kv_heads = 2, c.ffn_dim = 48, c.vocab_size = 64;
+    c.seq_len = 24, c.batch_size = 4, c.init_std = 0.02, c.clip_norm = 1, c.version = TT_FUSED;
+    snprintf(c.fault, sizeof c.fault, "%s", fault);
+    tt_fault_configure(&c);
+    return c;
+}
+
+static tt_status open_data(const struct tt_config *c, struct tt_data **out)
+{
+    struct tt_data_options o = {.source = "builtin", .tokenizer = "bytes", .val_fraction = 0.1, .seq_len = c->seq_len,
+                                .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed};
+    return tt_data_open(&o, out);
+}
+
+static struct tt_profile profile(const char *fault)
+{
+    struct tt_config c = shape(fault);
+    struct tt_profile p = {0};
+    struct tt_profile_options o = {.backend = &backend, .config = &c, .open_data = open_data, .steps = 2, .warmup = 2, .ceilings = ceilings,
+                                   .launches = test_few() ? 20 : 0};
+    CHECK_OK(tt_profile_measure(&o, &p));
+    return p;
+}
+
+static const struct tt_profile_row *group(const struct tt_profile *p, const char *name)
+{
+    static const struct tt_profile_row none;
+    for (int i = 0; i < p->groups_count; i++)
+        if (!strcmp(p->groups[i].name, name)) return &p->groups[i];
+    return &none;
+}
+
+static int without_gradient(const struct tt_profile *p)
+{
+    int n = 0;
+    for (int i = 0; i < p->gradients_count; i++) n += p->gradients[i].norm == 0;
+    return n;
+}
+
+static void nothing_is_wrong(void)
+{
+    CHECK(clean.run.fault[0] == 0 && clean.launch.waits == 1 && without_gradient(&clean) == 0, "waits %g", clean.launch.waits);
+    CHECK(fabs(clean.samples[0].loss - log(64)) < 0.3, "first loss %g", clean.samples[0].loss);
+    struct tt_config with = shape(""), without = shape("");
+    tt_fault_configure(&with);
+    CHECK(!memcmp(&with, &without, sizeof with));
+    struct tt_model *m;
+    struct tt_plan *p;
+    CHECK_OK(tt_model_create(&with, &m));
+    CHECK_OK(tt_model_plan_train(m, &p));
+    CHECK(p->count == clean.step.kernels);
+    CHECK_OK(tt_plan_check(p, true));
+    tt_plan_free(p);
+    tt_model_free(m);
+}
+
+static void no_init(void)
+{
+    struct tt_profile p = profile("no-init");
+    CHECK(p.samples[0].loss > 2 * clean.samples[0].loss, "%g", p.samples[0].loss);
+    CHECK(!strcmp(p.run.fault, "no-init"));
+    tt_profile_free(&p);
+}
+
+static void host_wait(void)
+{
+    struct tt_profile p = profile("host-wait");
+    CHECK(p.launch.waits == clean.launch.waits + 1, "%g", p.launch.waits);
+    CHECK(p.step.loss == clean.step.loss, "it computes the same");
+    tt_profile_free(&p);
+}
+
+static void naive_matmul(void)
+{
+    struct tt_profile p = profile("naive-matmul");
+    const struct tt_profile_row *down = group(&p, "swiglu_down"), *before = group(&clean, "swiglu_down");
+    CHECK(down->count > 3 * before->count && group(&p, "swiglu_gate_up")->count > 3 * group(&clean, "swiglu_gate_up")->count);
+    CHECK(down->intensity < before->intensity, "weights are read again and again: %g against %g", down->intensity, before->intensity);
+    CHECK(group(&p, "qkv_projection")->count == group(&clean, "qkv_projection")->count);
+    CHECK(fabs(p.step.loss - clean.step.loss) < 1e-3, "it computes the same: %g %g", p.step.loss, clean.step.loss);
+    tt_profile_free(&p);
+}
+
+static void dropped_gradient(void)
+{
+    struct tt_profile p = profile("dropped-gradient");
+    CHECK(without_gradient(&p) == 1, "%d", without_gradient(&p));
+    CHECK(p.step.kernels == clean.step.kernels - 1);
+    tt_profile_free(&p);
+}
+
+static void no_clip(void)
+{
+    struct tt_profile p = profile("no-clip");
+    double worst = 0;
+    for (int i = 0; i < p.samples_count; i++) worst = p.samples[i].loss > worst || isnan(p.samples[i].loss) ? p.samples[i].loss : worst;
+    CHECK(!(worst < clean.samples[0].loss + 1), "the loss rises: %g", worst);
+    tt_profile_free(&p);
+}
+
+static void tiny_batch(void)
+{
+    struct tt_profile p = profile("tiny-batch");
+    CHECK(p.run.batch_size == 1 && p.run.grad_accum == 4 && p.step.kernels > 3 * clean.step.kernels, "%lld", (long long)p.step.kernels);
+    CHECK(fabs(p.samples[0].loss - clean.samples[0].loss) < 1e-4, "the same data: %g", p.samples[0].loss);
+    struct tt_config c = shape("tiny-batch");
+    tt_fault_configure(&c);
+    CHECK(c.grad_accum == 4, "the same when done twice");
+    tt_profile_free(&p);
+}
+
+static void mask_rebuild(void)
+{
+    struct tt_profile p = profile("mask-rebuild");
+    CHECK(p.launch.waits == clean.launch.waits + 1 && group(&p, "copies")->count == group(&clean, "copies")->count + 1);
+    CHECK(group(&p, "copies")->bytes == group(&clean, "copies")->bytes + 24 * 24 * 4, "%g", group(&p, "copies")->bytes);
+    tt_profile_free(&p);
+}
+
+static void host_norm(void)
+{
+    struct tt_profile p = profile("host-norm");
+    CHECK(p.launch.waits == clean.launch.waits + p.gradients_count, "a wait for each of %d tensors: %g", p.gradients_count, p.launch.waits);
+    tt_profile_free(&p);
+}
+
+static void hidden(void)
+{
+    enum tt_fault fault;
+    int drawn[TT_FAULT_COUNT] = {0};
+    struct tt_profile p = profile("random:3");
+    CHECK(!strcmp(p.run.fault, "hidden"), "%s", p.run.fault);
+    tt_profile_free(&p);
+    for (int seed = 0; seed < 300; seed++) {
+        char text[32];
+        snprintf(text, sizeof text, "random:%d", seed);
+        CHECK_OK(tt_fault_find(text, &fault));
+        drawn[fault]++;
+    }
+    bool cpu = !strcmp(backend.ops->name, "cpu");
+    for (int i = 0; i < TT_FAULT_COUNT; i++)
+        CHECK((drawn[i] > 0) == (i != TT_FAULT_NONE && !(cpu && i == TT_FAULT_UNPINNED_COPIES)), "%s drawn %d times", tt_fault_names[i], drawn[i]);
+    CHECK_FAILS(tt_fault_check("no-inti"), "did you mean no-init");
+    CHECK_FAILS(tt_fault_check("random:"), "number");
+    CHECK_FAILS(tt_fault_check("random:12x"), "number");
+}
+
+/* ---- those whose symptom is no figure that a CPU shows ---- */
+
+/* Losses of some steps on data that can be learned; gradients of the first. */
+static double train(const char *fault, int steps, float **gradients)
+{
+    struct tt_config c = shape(fault);
+    struct tt_session s = {0};
+    struct tt_data *data = NULL;
+    struct tt_feed feed = {0};
+    double loss = NAN;
+    c.num_steps = steps, c.learning_rate = 1e-2, c.seed = 3;
+    CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
+    CHECK_OK(tt_session_init_weights(&s));
+    CHECK_OK(open_data(&c, &data));
+    CHECK_OK(tt_feed_open(&feed, &s.engine, data, c.batch_size, c.seq_len, 0, 0));
+    struct tt_stepper stepper = {.backend = &backend, .plan = s.step};
+    for (int i = 0; i < steps; i++) {
+        CHECK_OK(tt_feed_begin(&feed));
+        CHECK_OK(tt_step(&stepper));
+        CHECK_OK(tt_feed_end(&feed));
+        if (i == 0 && gradients) *gradients = fixture_read(&s, TT_X_GRADS);
+    }
+    struct tt_metrics last;
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_RING, (size_t)((steps - 1) % TT_RING_ENTRIES) * sizeof last, &last, sizeof last));
+    loss = (double)last.loss;
+    tt_stepper_close(&stepper);
+    tt_feed_close(&feed);
+    tt_data_close(data);
+    tt_session_close(&s);
+    return loss;
+}
+
+static void wrong_stride(void)
+{
+    float *right = NULL, *wrong = NULL;
+    double good = train("", 80, &right), bad = train("wrong-stride", 80, &wrong);
+    struct tt_config c = shape("");
+    struct tt_model *m;
+    CHECK_OK(tt_model_create(&c, &m));
+    CHECK(relative_error(wrong, right, m->params.total) > 0.01, "gradients differ: %g", relative_error(wrong, right, m->params.total));
+    tt_model_free(m);
+    CHECK(bad > good + 0.05, "it learns less: %g against %g", bad, good);
+    free(right);
+    free(wrong);
+}
+
+static void double_shift(void)
+{
+    double good = train("", 80, NULL), bad = train("double-shift", 80, NULL);
+    CHECK(bad > good + 0.1, "two tokens ahead is harder to tell: %g against %g", bad, good);
+    struct tt_config c = shape("double-shift");
+    c.version = TT_BASELINE;
+    struct tt_session s = {0};
+    CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN));
+    CHECK(s.engine.bytes[TT_X_TOKENS] > 2 * 4 * 25 * sizeof(int32_t), "room for the target behind the last token");
+    tt_session_close(&s);
+}
+
+/* A validation each time, all of it work of the device. */
+static void eval_every_step(void)
+{
+    struct tt_config c = shape("eval-every-step");
+    CHECK(c.val_interval == 1, "tt train validates every step");
+    struct tt_relay relay;
+    struct tt_backend counted = tt_relay_open(&relay, &backend);
+    struct tt_session s = {0};
+    struct tt_data *data;
+    CHECK_OK(tt_session_open(&s, &counted, &c, TT_USE_TRAIN | TT_USE_EVAL));
+    CHECK_OK(tt_session_init_weights(&s));
+    CHECK_OK(open_data(&c, &data));
+    struct tt_fault_work w = {.fault = TT_FAULT_EVAL_EVERY_STEP, .config = &c, .params = &s.model->params, .engine = s.engine,
+                              .eval_plan = s.eval, .data = data};
+    CHECK_OK(tt_fault_open(&w));
+    int64_t before = relay.work;
+    CHECK_OK(tt_fault_step(&w, &counted));
+    CHECK(relay.work - before == c.val_batches * s.eval->count, "%lld operations", (long long)(relay.work - before));
+    tt_fault_close(&w);
+    tt_data_close(data);
+    tt_session_close(&s);
+    struct tt_profile p = profile("eval-every-step");
+    CHECK(p.memory.predicted_bytes > clean.memory.predicted_bytes, "it needs room for the validation");
+    tt_profile_free(&p);
+}
+
+static int pinned;
+
+static tt_status count_pinned(void *self, size_t bytes, void **out)
+{
+    struct tt_relay *r = self;
+    pinned++;
+    return r->real.ops->host_alloc(r->real.self, bytes, out);
+}
+
+static int pinned_buffers(bool pageable)
+{
+    struct tt_relay relay;
+    struct tt_backend counted = tt_relay_open(&relay, &backend);
+    struct tt_config c = shape("");
+    struct tt_session s = {0};
+    struct tt_data *data;
+    struct tt_feed feed = {0};
+    relay.ops.host_alloc = count_pinned;
+    CHECK_OK(tt_session_open(&s, &counted, &c, TT_USE_TRAIN));
+    CHECK_OK(open_data(&c, &data));
+    s.engine.pageable = pageable;
+    pinned = 0;
+    CHECK_OK(tt_feed_open(&feed, &s.engine, data, c.batch_size, c.seq_len, 0, 0));
+    CHECK_OK(tt_feed_begin(&feed));
+    CHECK_OK(tt_feed_end(&feed));
+    tt_feed_close(&feed);
+    tt_data_close(data);
+    tt_session_close(&s);
+    return pinned;
+}
+
+static void unpinned_copies(void)
+{
+    CHECK(pinned_buffers(false) == TT_FEED_BUFFERS && pinned_buffers(true) == 0);
+    struct tt_profile p = profile("unpinned-copies");
+    CHECK(p.step.loss == clean.step.loss, "it computes the same");
+    tt_profile_free(&p);
+}
+
+/* No fault, but a switch of exercise 6: --prefetch off. */
+static void gathers_on_demand(void)
+{
+    enum { ROWS = 2, S = 24 };
+    struct tt_config c = shape("");
+    struct tt_data *data;
+    struct tt_loader *l;
+    int32_t room[2][ROWS * (S + 1)], *buffers[2] = {room[0], room[1]}, *got = NULL;
+    memset(room, 0xff, sizeof room);
+    CHECK_OK(open_data(&c, &data));
+    struct tt_loader_options o = {.data = data, .split = TT_TRAIN, .rows = ROWS, .seq_len = S, .buffers = buffers, .count = 2, .on_demand = true};
+    CHECK_OK(tt_loader_open(&o, &l));
+    usleep(20000);
+    CHECK(room[0][0] == -1, "nobody asked yet");
+    CHECK_OK(tt_loader_next(l, &got));
+    CHECK(got == room[0] && room[0][0] >= 0 && room[0][ROWS * (S + 1) - 1] >= 0);
+    usleep(20000);
+    CHECK(room[1][0] == -1, "the second step was not asked for");
+    tt_loader_release(l);
+    CHECK_OK(tt_loader_next(l, &got));
+    CHECK(got == room[1] && room[1][0] >= 0 && tt_loader_waited(l) > 0);
+    tt_loader_close(l);
+    tt_data_close(data);
+}
+
+int main(void)
+{
+    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 2}, &backend));
+    int fd = mkstemp(ceilings);
+    CHECK(fd >= 0);
+    close(fd);
+    fixture_ceilings(&backend, ceilings);
+    clean = profile("");
+    TEST(nothing_is_wrong);
+    if (!test_few()) { /* whose kernels are those of any run */
+        TEST(no_init);
+        TEST(wrong_stride);
+        TEST(host_wait);
+        TEST(naive_matmul);
+        TEST(dropped_gradient);
+        TEST(double_shift);
+        TEST(no_clip);
+        TEST(tiny_batch);
+        TEST(mask_rebuild);
+        TEST(host_norm);
+        TEST(hidden);
+    }
+    TEST(unpinned_copies);
+    TEST(eval_every_step);
+    TEST(gathers_on_demand);
+    tt_profile_free(&clean);
+    remove(ceilings);
+    tt_backend_close(&backend);
+    return test_end();
+}

@@ -1,0 +1,324 @@
+#!/usr/bin/env bash
+# tt exercise as a learner and an instructor type it: right answers, wrong ones, and what is refused. The right answers are read
+# from the files a learner reads, not from the checker.
+set -u
+. tests/backend/device.sh
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export LC_ALL=C OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$PWD/exercises
+cd "$dir" || exit 1
+failed=0
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --vocab-size 50 --seq-len 16 --batch-size 4"
+quick="--num-steps 2 --warmup 1 --quiet"
+
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+    [ -f out ] && tail -n 40 out | sed 's/^/     out: /'
+    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
+}
+# expect CODE "words in the output" command…
+expect() {
+    local code=$1 words=$2 got
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
+    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+}
+marked() { grep -qE "^  $1 +$2 " out || fail "$2 is not $1"; }
+answer() { sed -i "s|^  $2: .*|  $2: $3|" "$1/worksheet.yaml"; }
+passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+
+"$TT" profile $tiny $quick --out nothing >out 2>err || fail "profile"
+
+expect 0 "Baseline analysis" "$TT" exercise
+expect 0 "questions" "$TT" exercise list
+expect 2 "did you mean check" "$TT" exercise chek 1 one
+expect 2 "no exercise 99" "$TT" exercise start 99 one
+expect 2 "no exercise x" "$TT" exercise hint x
+expect 2 "a number and a new folder" "$TT" exercise start 1
+expect 2 "nothing is no folder of an exercise" "$TT" exercise check 1 nothing --json
+[ -e nothing/result.json ] && fail "a result in a folder of no exercise"
+expect 2 "is no folder" "$TT" exercise check 1 nobody
+expect 2 "CHECKS.md" env TT_EXERCISES=/nowhere "$TT" exercise list
+expect 0 "worksheet.yaml" "$TT" exercise start 1 ada
+[ "$(ls ada | tr '\n' ' ')" = "README.md exercise.json worksheet.yaml " ] || fail "start left: $(ls ada)"
+expect 2 "not empty" "$TT" exercise start 1 ada
+expect 0 "hint 1" "$TT" exercise hint 1
+expect 0 "hint 2" "$TT" exercise hint 1 2
+expect 2 "has the hints 1 to" "$TT" exercise hint 1 99
+expect 0 "solution" "$TT" exercise solution 1
+expect 2 "of exercise 1, not of 2" "$TT" exercise check 2 ada
+passed "list, start, hint, solution"
+
+expect 6 "refused: it is not there" "$TT" exercise check 1 ada
+marked refused step_ms
+cp -r nothing ada/baseline
+expect 6 'asks for "baseline"' "$TT" exercise check 1 ada
+rm -r ada/baseline
+"$TT" profile $tiny $quick --version baseline --out ada/baseline >out 2>err || fail "no profile"
+seal=$(sed -n 's/^saved .*seal //p' out)
+[ ${#seal} = 8 ] || fail "tt profile printed no seal"
+expect 2 "but the one above it is" "$TT" exercise check 1 ada/baseline
+expect 6 "score 0 of" "$TT" exercise check 1 ada
+marked empty step_ms
+
+# what a learner reads
+summary=ada/baseline/summary.md csv=ada/baseline/operators.csv
+sed -i 's/^learner: ""/learner: "Ada"/' ada/worksheet.yaml
+answer ada baseline "\"$seal\""
+answer ada parameters "$(sed -n 's/.* vocabulary [0-9]*: \([0-9]*\) parameters.*/\1/p' $summary)"
+answer ada chance_loss "$(awk 'BEGIN {printf "%.3f", log(50)}')"
+answer ada starts_at_chance true
+answer ada step_ms "\"$(sed -n 's/^| step, undisturbed .* | \([0-9.]*\) ms.*/\1/p' $summary) ms\""
+answer ada tokens_per_second "$(sed -n 's/^| samples.s, tokens.s | [0-9.]*, \([0-9]*\) |/\1/p' $summary)"
+answer ada kernels "$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)"
+answer ada largest_group "$(awk -F, '$1 == "group" && $9 > best {best = $9; name = $2} END {print name}' $csv)"
+answer ada top_groups "[$(awk -F, '$1 == "group" {print $9, $2}' $csv | sort -rg | awk 'NR < 4 {printf "%s%s", sep, $2; sep = ", "}')]"
+answer ada gemm_percent "$(awk -F, '$2 == "gemm" {s += $9} END {print s}' $csv)"
+answer ada mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "true" : "false"}' $csv)"
+answer ada first_idea '"the largest group, since its share is largest"'
+expect 6 "Ada" "$TT" exercise check 1 ada
+for question in parameters chance_loss starts_at_chance step_ms tokens_per_second kernels largest_group top_groups gemm_percent mostly_gemm first_idea; do
+    marked right $question
+done
+marked empty longest_phase
+grep -q '"mark": "right"' ada/result.json || fail "result.json has no marks"
+passed "right answers"
+
+cp -r ada wrong
+answer wrong kernels 7
+answer wrong step_ms 1e9
+answer wrong tokens_per_second lots
+answer wrong largest_group nobody
+answer wrong mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "false" : "true"}' $csv)"
+answer wrong top_groups "[a, b, c]"
+answer wrong first_idea '"no"'
+expect 6 "too small for this run" "$TT" exercise check 1 wrong
+for question in kernels step_ms mostly_gemm; do marked wrong $question; done
+for question in largest_group top_groups; do marked unknown $question; done
+marked unknown tokens_per_second
+marked unknown first_idea
+marked right parameters
+expect 6 "right: " "$TT" exercise check 1 wrong --reveal
+"$TT" exercise check 1 wrong 2>/dev/null | grep -q "right: " && fail "the right answers are shown without --reveal"
+expect 6 '"mark": "wrong"' "$TT" exercise check 1 wrong --json
+answer wrong kernels "7 # twice"
+sed -i 's/^  kernels:/  kernles:/' wrong/worksheet.yaml
+expect 2 "no question \"kernles\"; did you mean kernels?" "$TT" exercise check 1 wrong
+sed -i 's/^  kernles:/  kernels:/' wrong/worksheet.yaml
+echo "kernels: 7" >>wrong/worksheet.yaml
+expect 2 '"kernels" stands outside of answers:' "$TT" exercise check 1 wrong
+sed 's/^answers:/answer:/' ada/worksheet.yaml >wrong/worksheet.yaml
+expect 2 '"answer" is no part of a worksheet; did you mean answers?' "$TT" exercise check 1 wrong
+expect 2 "nope is neither a folder here nor the number of an exercise" "$TT" exercise check nope
+printf 'answers: [\n' >wrong/worksheet.yaml
+expect 2 "worksheet.yaml: line" "$TT" exercise check 1 wrong
+rm wrong/worksheet.yaml
+expect 2 "worksheet.yaml" "$TT" exercise check 1 wrong
+passed "wrong answers"
+
+# what worksheets look like in real life: written on Windows, with units, without quotes, with a note behind
+cp -r ada real
+summary=ada/baseline/summary.md
+ms=$(sed -n 's/^| step, undisturbed .* | \([0-9.]*\) ms.*/\1/p' $summary)
+kernels=$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)
+answer real step_ms "${ms}ms"
+answer real kernels "$kernels # counted"
+answer real mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "True" : "False"}' $csv)"
+answer real largest_group "\"$(awk -F, '$1 == "group" && $9 > best {best = $9; name = $2} END {print toupper(name)}' $csv) \""
+sed -i 's/$/\r/; 1s/^/\xef\xbb\xbf/' real/worksheet.yaml
+expect 6 "Ada" "$TT" exercise check 1 real
+for question in parameters step_ms kernels largest_group mostly_gemm gemm_percent; do marked right $question; done
+cp ada/worksheet.yaml real/worksheet.yaml
+answer real step_ms "${ms/./,}"
+answer real kernels "1,000"
+answer real gemm_percent "40 percent"
+expect 6 "has a comma" "$TT" exercise check 1 real
+for question in step_ms kernels gemm_percent; do marked unknown $question; done
+# what is no YAML is marked, and the rest is checked: a colon in a sentence, yes, quotes, two lines, another encoding
+cp ada/worksheet.yaml real/worksheet.yaml
+answer real first_idea 'the largest group: its "share" is largest # I think'
+answer real mostly_gemm yes
+answer real step_ms '"12.5'
+answer real top_groups "[ffn, norm"
+answer real longest_phase '>\n    backward\n    : or so'
+answer real chance_loss "$(printf '3.9 \351')"
+expect 6 'first_idea             write it in quotes: "the largest group: its \"share\" is largest"' "$TT" exercise check 1 real
+for words in 'mostly_gemm +write true or false' 'step_ms +it cannot be read: the quote " is not closed in this line' \
+    'top_groups +it cannot be read: expected , or ] in the list' 'longest_phase +write it on one line, in quotes' \
+    'chance_loss +it cannot be read: not valid UTF-8'; do
+    grep -qE "^  unknown +$words" out || fail "not marked: $words"
+done
+for question in parameters starts_at_chance kernels largest_group gemm_percent; do marked right $question; done
+answer real first_idea '"the largest group: its share is largest"'
+"$TT" exercise check 1 real >out 2>err
+marked right first_idea
+sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
+expect 2 "neighbours align" "$TT" exercise check 1 real
+sed 's/^learner: .*/learner: Ada: me/' ada/worksheet.yaml >real/worksheet.yaml
+expect 2 'line 4: a second ": "' "$TT" exercise check 1 real
+printf 'answers:\n  kernels: a: b\n  kernels: c: d\n' >real/worksheet.yaml
+expect 2 "line 3: the key kernels stands here again" "$TT" exercise check 1 real
+printf 'answers:\n\tkernels: 7\n' >real/worksheet.yaml
+expect 2 "line 2: a tab; indent with spaces" "$TT" exercise check 1 real
+passed "worksheets as they come"
+
+# answers that do not come from that run
+cp -r ada forged && sed -i 's/"kernels": [0-9]*,/"kernels": 7,/' forged/baseline/profile.json
+expect 6 "seal is broken" "$TT" exercise check 1 forged
+marked refused kernels
+"$TT" report forged/baseline >out 2>err || fail "no report of a changed profile"
+expect 6 "seal is broken or missing" "$TT" exercise check 1 forged
+"$TT" report ada/baseline >out 2>err && expect 6 "right" "$TT" exercise check 1 ada
+cp -r ada early && sed -i 's/"started": ".*"/"started": "2999-01-01T00:00:00Z"/' early/exercise.json
+expect 6 "before this exercise was started" "$TT" exercise check 1 early
+cp -r ada again && "$TT" profile $tiny $quick --version baseline --out again/baseline >out 2>err
+expect 6 "filled in from a run with the seal" "$TT" exercise check 1 again
+cp -r ada short && answer short baseline '"abc"'
+expect 6 "at least 6 characters" "$TT" exercise check 1 short
+cp -r ada broken && echo "{" >broken/baseline/profile.json
+expect 6 "cannot be read" "$TT" exercise check 1 broken
+"$TT" exercise start 4 four >out 2>err
+cp -r ada/baseline four/baseline
+cp -r ada/baseline four/qkv
+sed -i 's/"started": ".*"/"started": "2000-01-01T00:00:00Z"/' four/exercise.json
+expect 6 'its run.fuse is ""' "$TT" exercise check 4 four
+passed "refused runs"
+
+# what the folder was started for: sizes of other runs are refused, and commands are printed with them
+expect 0 "then    tt exercise check" env PRESET=tiny STEPS=2 LONG=32 SMALL=2 LARGE=4 "$TT" exercise start 6 six
+grep -q '"LARGE": "4"' six/exercise.json || fail "start does not note the sizes"
+grep -q LONG six/exercise.json && fail "start notes what no command of the exercise takes"
+expect 6 "make it with: tt profile --preset tiny --version fused --graph off --num-steps 2 --out plain" "$TT" exercise check 6 six
+expect 6 "passed over; to have it: tt exercise start 6 six --recorded" "$TT" exercise check six
+expect 0 "run     h200 is h200-small, recorded" "$TT" exercise start 6 six --recorded
+expect 2 "not empty" "$TT" exercise start 5 six --recorded
+expect 6 "run h200 " "$TT" exercise check 6 six
+"$TT" profile --preset tiny $tiny $quick --version fused --graph off --out six/plain >out 2>err || fail "no profile plain"
+"$TT" profile --preset small $tiny $quick --version fused --out six/graph >out 2>err || fail "no profile graph"
+"$TT" profile --preset tiny $tiny $quick --version fused --batch-size 3 --fault host-wait --out six/wait >out 2>err || fail "no profile wait"
+"$TT" profile --preset tiny $tiny $quick --version fused --fuse no-norm --batch-size 2 --out six/small_batch >out 2>err || fail "no profile small_batch"
+"$TT" profile --preset tiny $tiny $quick --version fused --batch-size 2 --out six/large_batch >out 2>err || fail "no profile large_batch"
+expect 6 'run plain ' "$TT" exercise check 6 six
+for words in 'run graph .*its run.preset is "small", and this folder was started for "tiny"' 'run wait .*its run.batch_size is "3", and that of plain is "4"' \
+    'run small_batch .*its run.fuse is "no-norm"' 'run large_batch .*its run.batch_size is "2", and this folder was started for "4"'; do
+    grep -qE "$words" out || fail "not refused: $words"
+done
+cd six || exit 1
+expect 6 "exercise 6: The host" "$TT" exercise check
+expect 6 "exercise 6: The host" "$TT" exercise check 6
+expect 0 "hint 1" "$TT" exercise hint
+rm -f out err
+cd .. || exit 1
+expect 2 "or the folder of one" "$TT" exercise check
+expect 2 "or the folder of one" "$TT" exercise check nothing
+passed "the sizes of the folder"
+
+"$TT" exercise start 3 three --recorded >out 2>err || fail "no recorded profiles"
+expect 6 ", recorded" "$TT" exercise check 3 three
+passed "recorded profiles"
+
+mkdir -p class/bob && cp -rp ada class/ada && cp -r ada class/bob/first
+touch -d 2037-01-02T03:04:05Z class/bob/first/baseline/profile.json # a copy is younger than what it was made from
+sed -i 's/"Ada"/"=Bob"/' class/bob/first/worksheet.yaml
+answer class/bob/first kernels 1
+"$TT" exercise check 1 class/ada >out 2>err
+"$TT" exercise check 1 class/bob/first >out 2>err
+expect 0 "shares a run with Ada, who had it first" "$TT" exercise class class --csv class.csv
+grep -q "^Ada .* shares a run with =Bob, who had it later$" out || fail "the copied is not told from the copier"
+written=$(date -u -r class/ada/baseline/profile.json +%Y-%m-%dT%H:%M:%SZ)
+measured=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' ada/baseline/profile.json)
+grep -qF "shared: baseline, seal $seal, measured $measured; its file is of $written at Ada, of 2037-01-02T03:04:05Z at =Bob" out || fail "not told who measured first"
+[ "$(grep -c '^shared' out)" = 1 ] || fail "a shared run is told more than once"
+grep -qE '^  kernels +right: 1 of 2' out || fail "the class does not count"
+grep -q "^'=Bob,1,kernels,wrong,0,1," class.csv || fail "class.csv: $(grep kernels class.csv)"
+touch -r class/ada/baseline/profile.json class/bob/first/baseline/profile.json # of the same time: nobody is first
+"$TT" exercise check 1 class/bob/first >out 2>err
+expect 0 "shares a run with Ada" "$TT" exercise class class
+grep -q "who had it" out && fail "one of two files of the same time is first"
+expect 2 "no result.json" "$TT" exercise class nothing
+expect 0 "note    nothing holds no result.json" "$TT" exercise class class nothing
+sed -i 's/^learner: .*/learner: ""/' class/bob/first/worksheet.yaml
+expect 0 "first/worksheet.yaml has changed since its last check" "$TT" exercise class class
+"$TT" exercise check 1 class/bob/first >out 2>err
+expect 0 "exercise 1" "$TT" exercise class class
+grep -qE '^first +[0-9]+ of' out || fail "a learner without a name is not named by the folder"
+grep -q "has changed since" out && fail "a worksheet that was checked counts as changed"
+mkdir beside && cp -r ada beside/mine
+cd beside || exit 1
+expect 2 ". is no folder of an exercise, but mine is: tt exercise check 1 mine" "$TT" exercise check 1
+cd .. || exit 1
+expect 2 "no folder" "$TT" exercise class nobody
+expect 2 "needs the learners" "$TT" exercise class
+passed "class"
+
+mkdir road && cp -r ada/baseline road/baseline
+"$TT" profile $tiny $quick --version fused --out road/fused >out 2>err
+"$TT" profile $tiny $quick --version fused --out road/again >out 2>err
+printf 'steps:\n  - run: baseline\n  - run: fused\n    predicted: 1.5\n    again: again\ngates:\n  throughput: -0.999\n  loss: 0.02\n  memory: 0\n' >road/roadmap.yaml
+expect 0 "gate deterministic  holds" "$TT" exercise roadmap road
+for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || fail "the gate $gate does not hold"; done
+grep -qE '^fused +1\.50 ' out || fail "the prediction is not shown"
+sed -i 's/throughput: .*/throughput: 1000/' road/roadmap.yaml
+expect 6 "gate throughput     fails" "$TT" exercise roadmap road
+sed -i 's/again: again/again: third/' road/roadmap.yaml
+expect 6 "third is not there yet: measure fused a second time, with --out third" "$TT" exercise roadmap road
+sed -i 's/again: third/again: fused/' road/roadmap.yaml
+expect 6 "measure a second one" "$TT" exercise roadmap road
+sed -i 's/predicted: .*/predicted: 20/' road/roadmap.yaml
+expect 2 "1.2 is 20 % faster" "$TT" exercise roadmap road
+sed -i 's/predicted: .*/predicted: 1.2/; s/run: fused/run: nobody/' road/roadmap.yaml
+expect 2 "nobody is not there yet" "$TT" exercise roadmap road
+printf 'steps: []\n' >road/roadmap.yaml
+expect 2 "steps" "$TT" exercise roadmap road
+passed "roadmap"
+
+expect 2 "did you mean no-init" "$TT" train $tiny --fault no-inti --out ""
+expect 0 "fault   hidden" "$TT" train $tiny --vocab-size 64 --num-steps 2 --val-interval 0 --fault random:5 --out ""
+expect 0 ":" "$TT" exercise solution 9 --fault random:5
+name=$(sed 's/:.*//' out)
+"$TT" train $tiny --vocab-size 64 --num-steps 2 --val-interval 0 --fault random:5 --out "" 2>&1 | grep -q "$name" && fail "a hidden fault is named"
+expect 1 "differ" "$TT" check grads $tiny --fault wrong-stride --against baseline
+expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
+passed "faults"
+
+# right for every fault: does it compute something else, or the same more slowly? Once is enough: not under sanitizers.
+kind_of() {
+    "$TT" exercise solution 9 --fault random:$1 | grep -q "^$2:" || return # on a GPU some seeds draw another
+    "$TT" profile $learn --fault random:$1 --out nine/patient >out 2>err || fail "no patient with $2"
+    answer nine kind_of_fault "$3"
+    "$TT" exercise check 9 nine >out 2>err
+    grep -qE "^  right +kind_of_fault " out || fail "kind_of_fault is not right of $2"
+}
+if ! grep -q __asan_init "$TT"; then
+    "$TT" exercise start 9 nine >out 2>err
+    learn="$tiny $quick --vocab-size 64 --data builtin --version fused"
+    "$TT" profile $learn --out nine/healthy >out 2>err || fail "no healthy profile"
+    for patient in "36 host-wait" "1 naive-matmul" "21 tiny-batch" "7 mask-rebuild" "27 eval-every-step" "3 host-norm"; do kind_of $patient slow; done
+    # the patient of the last one, host-norm: a suspicion that its figures do not bear out is no diagnosis
+    for suspect in host-wait host-norm; do
+        "$TT" profile $learn --fault $suspect --out nine/suspect >out 2>err || fail "no suspect"
+        answer nine diagnosis $suspect
+        "$TT" exercise check 9 nine >out 2>err
+        [ $suspect = host-norm ] && mark=right || mark=wrong
+        marked $mark diagnosis
+    done
+    "$TT" profile $learn --fault random:3 --out nine/suspect >out 2>err || fail "no hidden suspect"
+    expect 6 'its run.fault is "hidden", and the exercise asks for "no-init" or "wrong-stride" or' "$TT" exercise check 9 nine
+    for patient in "12 no-init" "8 wrong-stride" "2 dropped-gradient" "4 double-shift" "6 no-clip"; do kind_of $patient wrong; done
+fi
+passed "kinds of faults"
+
+if "$TT" --version | grep -q "(cpu)"; then
+    expect 0 "20 of 20 tensors within" "$TT" check grads $tiny --flash-tile 5x3 --against baseline
+    expect 0 "seal" "$TT" profile $tiny $quick --flash-tile 5x3 --out tiled
+    grep -q '"flash_tile": "5x3"' tiled/profile.json || fail "the profile does not know its tile"
+    expect 0 "flash-tile - -> 5x3" "$TT" compare nothing tiled
+    expect 2 "does not have" "$TT" check grads $tiny --version fused --flash-tile 5x3
+else
+    expect 2 "compiled in" "$TT" check grads $tiny --flash-tile 5x3
+fi
+passed "tiles"
+exit $failed

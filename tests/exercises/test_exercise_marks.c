@@ -1,0 +1,398 @@
+/* Formulas over profiles, the seal, and the judging of single answers. */
+#include "cli/exercise.h"
+#include "core/base/sha256.h"
+#include "exercises/engine/parts.h"
+#include "profiling/profile.h"
+#include "profiling/seal.h"
+#include "tests/test.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char first_text[] =
+    "{\"run\": {\"version\": \"baseline\", \"graph\": false}, \"step\": {\"seconds\": 0.25, \"kernels\": 40, \"nothing\": null},"
+    " \"groups\": [{\"name\": \"norm\", \"share\": 0.2, \"bound\": \"memory\"}, {\"name\": \"ffn\", \"share\": 0.5, \"bound\": \"compute\"},"
+    " {\"name\": \"rope\", \"share\": 0.1, \"bound\": \"memory\"}, {\"name\": \"gaps\", \"share\": 0.195, \"bound\": \"\"},"
+    " {\"name\": \"none\", \"share\": null, \"bound\": \"\"}],"
+    " \"kinds\": [{\"kind\": \"first moments\", \"bytes\": 4096}]}";
+static const char second_text[] = "{\"step\": {\"seconds\": 0.1, \"kernels\": 20, \"nothing\": 1}, \"groups\": []}";
+
+static struct tt_formula_run runs[3] = {{.name = "slow"}, {.name = "fast"}, {.name = "gone"}};
+
+static struct tt_formula_value eval(const char *text, struct tt_formula_scope *scope)
+{
+    struct tt_formula_value v;
+    CHECK_OK(tt_formula(text, scope, &v));
+    return v;
+}
+
+static void gives(const char *text, double wanted)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_formula_value v = eval(text, &scope);
+    CHECK(v.kind == TT_FORMULA_NUMBER && fabs(v.number - wanted) < 1e-12, "%s: kind %d, %g", text, v.kind, v.number);
+    tt_formula_free(&v);
+}
+
+static void is_kind(const char *text, enum tt_formula_kind kind, double truth)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_formula_value v = eval(text, &scope);
+    CHECK(v.kind == kind && v.number == truth, "%s: kind %d, %g", text, v.kind, v.number);
+    tt_formula_free(&v);
+}
+
+static void says(const char *text, const char *wanted)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_formula_value v = eval(text, &scope);
+    CHECK(v.kind == TT_FORMULA_WORD && !strcmp(v.word, wanted), "%s: %s", text, v.word);
+    tt_formula_free(&v);
+}
+
+static void refuses(const char *text, const char *words)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_formula_value v;
+    CHECK_FAILS(tt_formula(text, &scope, &v), words);
+    tt_formula_free(&v);
+}
+
+static void computes(void)
+{
+    gives("1 + 2 * 3 - 4 / 2", 5);
+    gives("-(1 - 3) * 2e3", 4000);
+    gives("1000 * step.seconds", 250);
+    gives("slow:step.seconds / fast:step.seconds", 2.5);
+    gives("groups[ffn].share", 0.5);
+    gives("groups[1].share", 0.5);
+    gives("kinds[first moments].bytes / 1024", 4);
+    gives("sum(groups[bound=memory].share)", 0.2 + 0.1);
+    gives("sum(groups[bound=memory, share>0.15].share)", 0.2);
+    gives("count(groups[bound!=memory])", 3);
+    gives("sum(groups[name=nobody].share) + count(groups[name=nobody])", 0);
+    gives("max(groups.share) + min(groups.share)", 0.6);
+    gives("mean(groups.share)", 0.995 / 4);
+    gives("first(groups.share)", 0.2);
+    gives("last(groups.share)", 0.195);
+    gives("top(groups.share, 2)", 0.7);
+    gives("rank(groups.share, 'rope')", 4);
+    gives("amdahl(0.5, 2)", 1 / 0.75);
+    gives("amdahl(0.5, 0)", 2);
+    gives("if(step.kernels > 30, 1, 2)", 1);
+    gives("round(abs(-2.4)) + sqrt(9) + log(1) + pow(2, 3)", 13);
+}
+
+static void names(void)
+{
+    says("argmax(groups.share)", "ffn");
+    says("argmin(groups.share)", "rope");
+    says("groups[0].bound", "memory");
+    says("if(step.seconds < 0.1, 'a', 'b')", "b");
+    is_kind("run.version == 'baseline'", TT_FORMULA_TRUTH, 1);
+    is_kind("run.version != 'baseline'", TT_FORMULA_TRUTH, 0);
+    is_kind("step.kernels >= 40", TT_FORMULA_TRUTH, 1);
+    is_kind("run.graph", TT_FORMULA_TRUTH, 0);
+    struct tt_formula_scope close = {.runs = runs, .count = 3, .closeness = 0.05};
+    struct tt_formula_value v = eval("argmin(groups[share>0.15].share)", &close);
+    CHECK(v.count == 2 && !strcmp(tt_formula_row_name(v.cells[1].row), "norm"), "0.195 and 0.2 are within 5 %%: %d", v.count);
+    tt_formula_free(&v);
+}
+
+static void misses(void)
+{
+    is_kind("step.nothing", TT_FORMULA_MISSING, 0);
+    is_kind("1 + step.nothing", TT_FORMULA_MISSING, 0);
+    is_kind("step.nothing < 3", TT_FORMULA_MISSING, 0);
+    is_kind("groups[nobody].share", TT_FORMULA_MISSING, 0);
+    is_kind("groups[99].share", TT_FORMULA_MISSING, 0);
+    is_kind("max(groups[name=nobody].share)", TT_FORMULA_MISSING, 0);
+    is_kind("1 / 0", TT_FORMULA_MISSING, 0);
+    is_kind("has(step.nothing)", TT_FORMULA_TRUTH, 0);
+    is_kind("has(step.never)", TT_FORMULA_TRUTH, 0);
+    is_kind("has(groups[ffn].share)", TT_FORMULA_TRUTH, 1);
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_formula_value v = eval("sum(gone:groups.share)", &scope);
+    CHECK(v.kind == TT_FORMULA_MISSING && scope.lacking && !strcmp(scope.lacking, "gone"));
+    tt_formula_free(&v);
+}
+
+static void finds_mistakes(void)
+{
+    refuses("step.secnds", "no secnds");
+    refuses("groups.shares", "no shares");
+    refuses("nobody:step.seconds", "no run nobody");
+    refuses("summe(groups.share)", "no function summe");
+    refuses("amdahl(1)", "2 arguments");
+    refuses("groups[ffn", "missing");
+    refuses("(1 + 2", ") is missing");
+    refuses("1 + ", "value is missing");
+    refuses("1 2", "end here");
+    refuses("'open", "not closed");
+    refuses("groups.share + 1", "number on both sides");
+    refuses("run.version < 'x'", "cannot compare");
+    refuses("step", "column is missing");
+    refuses("sum(groups)", "column");
+    refuses("sum(groups.share, 1, 2, 3, 4, 5)", "too many");
+    char deep[300];
+    memset(deep, '(', sizeof deep - 1);
+    deep[sizeof deep - 1] = 0;
+    refuses(deep, "too deeply");
+}
+
+/* ---- answers ---- */
+
+static enum tt_mark_kind judge(struct tt_question q, const char *answer, struct tt_mark *m)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_yaml given = {.kind = TT_YAML_STRING, .text = (char *)answer};
+    q.id = "q";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, m));
+    return m->kind;
+}
+
+static void judges_numbers(void)
+{
+    struct tt_mark m;
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "1000 * step.seconds", .unit = "ms", .tolerance = 0.02};
+    CHECK(judge(q, "250", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "254.9 ms", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "256", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
+    CHECK(judge(q, "0.25", &m) == TT_MARK_WRONG && strstr(m.reason, "1000 times too small"), "%s", m.reason);
+    CHECK(judge(q, "0.25 s", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in ms"), "%s", m.reason);
+    CHECK(judge(q, "250,5", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "has a comma"), "%s", m.reason);
+    CHECK(judge(q, "1,250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "without a mark"), "%s", m.reason);
+    CHECK(judge(q, "  250ms ", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "much", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY);
+    CHECK(!strcmp(m.right, "250 ms"), "%s", m.right);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
+    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
+    CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "percent"), "%s", m.reason);
+    q.answer = "slow:step.seconds / fast:step.seconds";
+    CHECK(judge(q, "2.5x", &m) == TT_MARK_RIGHT && judge(q, "2.5 ×", &m) == TT_MARK_RIGHT && judge(q, "2.5 times", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "0x2", &m) == TT_MARK_UNKNOWN && judge(q, "2.5 ms", &m) == TT_MARK_UNKNOWN && judge(q, "2,5", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "2.5 of them", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"of them\" after the number"), "%s", m.reason);
+    CHECK(judge(q, "2.622", &m) == TT_MARK_WRONG && !strstr(m.reason, "MiB"), "5 %% off is no slip of units here: %s", m.reason);
+    q.must = "fast:step.seconds < slow:step.seconds";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT);
+    q.must = "fast:step.seconds > slow:step.seconds";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "should not be so"), "%s", m.reason);
+    CHECK(judge(q, "7", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds", .tolerance = 0.05, .slack = 0.2};
+    CHECK(judge(q, "0.6", &m) == TT_MARK_WRONG && !strstr(m.reason, "times"), "what is allowed beside the tolerance is no unit: %s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0};
+    CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && judge(q, "41", &m) == TT_MARK_WRONG);
+    q.answer = "step.nothing";
+    CHECK(judge(q, "5", &m) == TT_MARK_PASSED);
+    q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "1", .at_most = "amdahl(0.5, 0)"};
+    CHECK(judge(q, "1.5", &m) == TT_MARK_RIGHT && judge(q, "2.1", &m) == TT_MARK_WRONG && judge(q, "0.9", &m) == TT_MARK_WRONG);
+}
+
+static void judges_units(void)
+{
+    struct tt_mark m;
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "1e6 * step.seconds", .unit = "us", .tolerance = 0.02};
+    CHECK(judge(q, "250000 us", &m) == TT_MARK_RIGHT && judge(q, "250000 \xc2\xb5s", &m) == TT_MARK_RIGHT && judge(q, "250000\xce\xbcs", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "250 ms", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in us"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .unit = "MiB", .tolerance = 0.01};
+    CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "1048576"), "%s", m.reason);
+    q.unit = "%";
+    CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "too large for this run"), "%s", m.reason);
+    CHECK(judge(q, "40 % less", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "negative"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "1 + pow(2.718281828459045, -2)", .tolerance = 0.001};
+    CHECK(judge(q, "1.1353", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "1.14", &m) == TT_MARK_WRONG && strstr(m.reason, "more digits"), "%s", m.reason);
+    CHECK(judge(q, "1.2", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
+    q.slack = 0.01;
+    CHECK(judge(q, "1.14", &m) == TT_MARK_RIGHT);
+    q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "3", .at_most = "4"};
+    CHECK(judge(q, "5", &m) == TT_MARK_WRONG && !strcmp(m.reason, "too large"), "%s", m.reason);
+}
+
+static struct tt_yaml *yaml(const char *text)
+{
+    struct tt_yaml *y = NULL;
+    CHECK_OK(tt_yaml_parse(text, strlen(text), &y));
+    return y;
+}
+
+static void judges_words(void)
+{
+    struct tt_mark m;
+    struct tt_question q = {.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)"};
+    CHECK(judge(q, "ffn", &m) == TT_MARK_RIGHT && judge(q, "FFN", &m) == TT_MARK_RIGHT && judge(q, "norm", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "nrom", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "none of: ffn, gaps, norm, rope"), "%s", m.reason);
+    q.answer = "groups[1].name";
+    CHECK(judge(q, "ffn 128x64x3", &m) == TT_MARK_RIGHT && judge(q, "ffn twice", &m) == TT_MARK_WRONG && judge(q, "norm 1x2", &m) == TT_MARK_WRONG);
+    q.answer = "argmin(groups[share>0.15].share)";
+    CHECK(judge(q, "norm", &m) == TT_MARK_WRONG);
+    q.tolerance = 0.05;
+    CHECK(judge(q, "norm", &m) == TT_MARK_RIGHT, "as good as gaps, within 5 %%");
+    struct tt_yaml *choices = yaml("[memory, compute]"), *items = yaml("slow: slow:step.seconds\nfast: fast:step.seconds\n");
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "groups[0].bound", .choices = choices};
+    CHECK(judge(q, "memory", &m) == TT_MARK_RIGHT && judge(q, "compute", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "disk", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "memory, compute"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .items = items};
+    CHECK(judge(q, "slow", &m) == TT_MARK_RIGHT && judge(q, "fast", &m) == TT_MARK_WRONG);
+    q.least = true;
+    CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && judge(q, "slow", &m) == TT_MARK_WRONG);
+    q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "step.kernels > 30"};
+    CHECK(judge(q, "true", &m) == TT_MARK_RIGHT && judge(q, "false", &m) == TT_MARK_WRONG && judge(q, "maybe", &m) == TT_MARK_UNKNOWN);
+    q = (struct tt_question){.kind = TT_ASK_RANKING, .answer = "groups.share", .count = 3, .tolerance = 0.05};
+    CHECK(judge(q, "ffn, norm, gaps", &m) == TT_MARK_RIGHT && judge(q, "ffn, gaps, norm", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "norm, ffn, gaps", &m) == TT_MARK_WRONG && strstr(m.reason, "number 1"), "%s", m.reason);
+    CHECK(judge(q, "ffn, norm, norm", &m) == TT_MARK_WRONG, "one name twice");
+    CHECK(judge(q, "ffn, norm", &m) == TT_MARK_UNKNOWN && judge(q, "ffn, norm, nobody", &m) == TT_MARK_UNKNOWN);
+    CHECK(strstr(m.reason, "none of: ffn, gaps, norm, rope"), "by the alphabet, which tells nothing: %s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_TEXT, .words = 3};
+    CHECK(judge(q, "fuse the norms", &m) == TT_MARK_RIGHT && judge(q, "fuse", &m) == TT_MARK_UNKNOWN && judge(q, "", &m) == TT_MARK_EMPTY);
+    tt_yaml_free(choices);
+    tt_yaml_free(items);
+}
+
+/* ---- noise ---- */
+
+static struct tt_json *timed(double seconds, double deviation, int steps)
+{
+    char text[200];
+    struct tt_json *j = NULL;
+    snprintf(text, sizeof text, "{\"run\": {\"steps\": %d}, \"step\": {\"seconds\": %g, \"deviation\": %g}}", steps, seconds, deviation);
+    CHECK_OK(tt_json_parse(text, strlen(text), &j));
+    return j;
+}
+
+static void noise(double seconds, double deviation, int steps, const char *answer, enum tt_mark_kind kind, const char *words)
+{
+    struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER, .answer = answer};
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
+    struct tt_mark mark = {.kind = kind};
+    struct tt_marked m = {.exercise = &e, .marks = &mark};
+    struct tt_text out = {0};
+    m.runs[0].profile = timed(1, deviation, steps);
+    m.runs[1].profile = timed(seconds, deviation, steps);
+    tt_exercise_noise(&m, &out);
+    CHECK(words ? out.s && strstr(out.s, words) : !out.n, "%g, %g, %d: %s", seconds, deviation, steps, out.s ? out.s : "");
+    tt_text_free(&out);
+    tt_json_free(m.runs[0].profile);
+    tt_json_free(m.runs[1].profile);
+}
+
+static void tells_noise(void)
+{
+    const char *gain = "slow:step.seconds / fast:step.seconds";
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: your steps");
+    noise(0.98, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.5, 0.1, 4, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1000, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 1, gain, TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, gain, TT_MARK_EMPTY, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / fast:step.seconds - 1", TT_MARK_RIGHT, NULL);
+    noise(0.98, 0.1, 4, "slow:step.seconds / gone:step.seconds", TT_MARK_RIGHT, NULL);
+}
+
+/* ---- the seal ---- */
+
+static void hashes(void)
+{
+    char out[TT_SHA256_DIGITS + 1], long_one[1000];
+    tt_sha256("", 0, out);
+    CHECK(!strcmp(out, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"), "%s", out);
+    tt_sha256("abc", 3, out);
+    CHECK(!strcmp(out, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), "%s", out);
+    memset(long_one, 'a', sizeof long_one);
+    tt_sha256(long_one, sizeof long_one, out);
+    CHECK(!strcmp(out, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"), "%s", out);
+}
+
+static void seals(void)
+{
+    char path[] = "/tmp/tt-seal-XXXXXX", seal[TT_SHA256_DIGITS + 1];
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    struct tt_profile p = {.sealed = true}, back;
+    p.step.seconds = 0.5;
+    CHECK_OK(tt_profile_write_json(&p, path));
+    CHECK_OK(tt_profile_read(path, &back));
+    CHECK(back.sealed && back.step.seconds == 0.5);
+    tt_profile_free(&back);
+    FILE *f = fopen(path, "r");
+    static char text[1 << 16];
+    size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+    if (f) fclose(f);
+    CHECK(tt_seal_read(text, n, seal) && strlen(seal) == TT_SHA256_DIGITS);
+    char *number = strstr(text, "0.5");
+    CHECK(number != NULL);
+    if (number) number[2] = '4';
+    CHECK(!tt_seal_read(text, n, seal) && !seal[0], "a changed figure breaks it");
+    CHECK(!tt_seal_read(text, 10, seal) && !tt_seal_read("", 0, seal));
+    p.sealed = false;
+    CHECK_OK(tt_profile_write_json(&p, path));
+    CHECK_OK(tt_profile_read(path, &back));
+    CHECK(!back.sealed, "what nobody measured has no seal");
+    tt_profile_free(&back);
+    remove(path);
+    fclose(fdopen(fd, "r"));
+}
+
+/* ---- links of a copy ---- */
+
+static bool is_hidden(const char *name) { return !strcmp(name, "hidden.md"); }
+
+static void links(const char *text, const char *folder, const char *wanted)
+{
+    struct tt_text out = {0};
+    tt_exercise_links(text, folder, is_hidden, &out);
+    CHECK(out.s && !strcmp(out.s, wanted), "%s: %s, not %s", text, out.s ? out.s : "", wanted);
+    tt_text_free(&out);
+}
+
+static void links_lead_back(void)
+{
+    char dir[] = "/tmp/tt test links XXXXXX", folder[200], file[300], wanted[600];
+    CHECK(mkdtemp(dir) != NULL);
+    snprintf(folder, sizeof folder, "%s/one", dir);
+    snprintf(file, sizeof file, "%s/two.md", dir);
+    CHECK(mkdir(folder, 0700) == 0);
+    FILE *f = fopen(file, "w");
+    CHECK(f != NULL);
+    if (f) fclose(f);
+    snprintf(wanted, sizeof wanted, "[a](<%s#part>), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", file);
+    links("[a](../two.md#part), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", folder, wanted);
+    links("no link at all", folder, "no link at all");
+    links("", folder, "");
+    snprintf(file, sizeof file, "%s/hidden.md", folder);
+    f = fopen(file, "w");
+    CHECK(f != NULL);
+    if (f) fclose(f);
+    snprintf(wanted, sizeof wanted, "[h](<%s>)", file);
+    links("[h](hidden.md)", folder, wanted);
+    unlink(file);
+    snprintf(file, sizeof file, "%s/two.md", dir);
+    unlink(file);
+    rmdir(folder);
+    rmdir(dir);
+}
+
+int main(void)
+{
+    struct tt_json *first = NULL, *second = NULL;
+    CHECK_OK(tt_json_parse(first_text, sizeof first_text - 1, &first));
+    CHECK_OK(tt_json_parse(second_text, sizeof second_text - 1, &second));
+    runs[0].profile = first;
+    runs[1].profile = second;
+    TEST(computes);
+    TEST(names);
+    TEST(misses);
+    TEST(finds_mistakes);
+    TEST(judges_numbers);
+    TEST(judges_units);
+    TEST(judges_words);
+    TEST(tells_noise);
+    TEST(hashes);
+    TEST(seals);
+    TEST(links_lead_back);
+    tt_json_free(first);
+    tt_json_free(second);
+    return test_end();
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# libtt as it is installed: only libtt_* is to be seen of it, programs build against it by pkg-config and by CMake from a
+# tree that was moved, shared and static; and what it trains has the bits of tt train.
+set -u
+: "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+cache() { sed -n "s/^$1:[A-Z]*=//p" "$TT_BUILD/CMakeCache.txt"; }
+has() { command -v "$1" >/dev/null 2>&1; }
+[ "$(cache TT_LIBRARY)" = ON ] || skip "built without the library"
+has cmake || skip "no cmake"
+if ! "$TT" info >/dev/null 2>&1; then skip "no device for this build"; fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+source=$PWD
+failed=0
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+}
+passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+
+cc=$(cache CMAKE_C_COMPILER)
+flags=(-std=c99 -Wall -Wextra -Werror -Wno-variadic-macros)
+if grep -q __asan_init "$TT"; then flags+=(-fsanitize=address,undefined); fi
+cmake --install "$TT_BUILD" --prefix "$dir/first" >"$dir/log" 2>&1 || fail "cmake --install: $(tail -n 3 "$dir/log")"
+mkdir "$dir/elsewhere" && mv "$dir/first" "$dir/elsewhere/moved"
+tree=$dir/elsewhere/moved
+pc=$(find "$tree" -name libtt.pc)
+lib=$(cd "$(dirname "$pc")/.." && pwd) || exit 1
+cd "$dir" || exit 1
+
+# ---- names ----
+grep -oE '\blibtt_[a-z]+\(' "$tree/include/libtt.h" | tr -d '(' | sort -u >declared
+nm -D --defined-only "$lib/libtt.so" | awk '{print $NF}' | sed 's/@.*//' | grep -v '^libtt\.so' | sort -u >shared
+nm -g --defined-only "$lib/libtt.a" | awk 'NF == 3 {print $3}' | sort -u >static
+if ! grep -q __asan_init "$TT"; then
+    cmp -s declared shared || fail "the shared library shows other names than libtt.h: $(comm -3 declared shared | tr '\n' ' ')"
+    cmp -s declared static || fail "the static library shows other names than libtt.h: $(comm -3 declared static | tr '\n' ' ')"
+fi
+[ "$(wc -l <declared)" -ge 10 ] || fail "libtt.h declares only: $(cat declared)"
+[ "$(wc -l <"$source/lib/example.c")" -lt 80 ] || fail "the example is too long"
+passed "names"
+
+# ---- build against it ----
+if has pkg-config; then
+    export PKG_CONFIG_PATH=${pc%/*}
+    read -ra how < <(pkg-config --cflags --libs libtt)
+else
+    how=(-I"$tree/include" -L"$lib" -ltt)
+fi
+[[ ${how[*]} == *"$tree/"* || ${how[*]} == *"pkgconfig/../.."* ]] || fail "pkg-config leads elsewhere: ${how[*]}"
+read -ra rest < <(sed -n 's/^Libs.private: //p' "$pc")
+example=$tree/share/tt/lib/example.c
+"$cc" "${flags[@]}" "$example" -o example "${how[@]}" || fail "the example does not build"
+"$cc" "${flags[@]}" "$source/tests/lib/check.c" -o shared-check "${how[@]}" -lm || fail "shared: no build"
+"$cc" "${flags[@]}" "$source/tests/lib/check.c" -o static-check -I"$tree/include" "$lib/libtt.a" "${rest[@]}" || fail "static: no build"
+if has c++; then echo '#include <libtt.h>' | c++ -x c++ -Wall -Wextra -Werror -fsyntax-only -I"$tree/include" - || fail "C++ does not take libtt.h"; fi
+passed "build"
+
+# ---- use it ----
+export XDG_CACHE_HOME=$dir/cache # the same choices among a GPU's ways to multiply, whatever else runs meanwhile
+export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMP_NUM_THREADS=1
+./shared-check by-shared || fail "shared"
+./static-check by-static || fail "static"
+words=(--hidden-dim 32 --num-layers 2 --batch-size 4 --seq-len 16 --grad-accum 2 --num-steps 6 --threads 1)
+"$TT" train "${words[@]}" --quiet --val-interval 0 --out by-tt >/dev/null || fail "tt train"
+mkdir half && cp -r by-shared/step-00000003 half/
+"$TT" train --resume auto --threads 1 --quiet --val-interval 0 --out half >/dev/null || fail "tt train does not go on with what the library saved"
+for run in by-shared by-static half; do
+    for file in model state; do
+        cmp "by-tt/step-00000006/$file.safetensors" "$run/step-00000006/$file.safetensors" || fail "$run/$file has other bits than tt train"
+    done
+done
+"$TT" generate --checkpoint by-shared --max-tokens 5 >/dev/null 2>&1 || fail "tt generate does not take what the library saved"
+passed "the bits of tt train"
+./example sums >log || fail "the example fails"
+awk '/^step 1:/ { first = $4 } /^step 300:/ { last = $4 } END { exit !(last < 0.5 * first) }' log || fail "the example does not learn: $(cat log)"
+passed "example"
+
+# ---- find_package ----
+mkdir user && cp "$example" user/
+cat >user/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.22)
+project(user C)
+find_package(libtt 0.1 REQUIRED)
+add_executable(shared example.c)
+target_link_libraries(shared PRIVATE libtt::libtt)
+add_executable(static example.c)
+target_link_libraries(static PRIVATE libtt::static)
+END
+cmake -S user -B user/build -DCMAKE_PREFIX_PATH="$tree" -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="${flags[*]:4}" >log 2>&1 &&
+    cmake --build user/build >>log 2>&1 || fail "find_package: $(tail -n 5 log)"
+env -u LD_LIBRARY_PATH user/build/static sums-2 >/dev/null || fail "what CMake built does not run"
+cmp -s sums/step-00000300/model.safetensors sums-2/step-00000300/model.safetensors || fail "shared and static differ"
+ldd user/build/shared | grep -q "libtt.so.0 => $lib" || fail "what CMake built finds another libtt"
+passed "find_package"
+exit "$failed"

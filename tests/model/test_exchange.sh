@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Exchange with Hugging Face's transformers from the command line: export, import of that and of models it wrote, train on.
+# test_transformers.sh has transformers itself open what was exported.
+set -u
+: "${TT:?is the program to test}"
+. tests/backend/device.sh
+root=$PWD
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failed=0
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
+
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+    tail -n 5 out err 2>/dev/null | sed 's/^/     /'
+}
+expect() { # expect CODE "words in the output" command...
+    local code=$1 words=$2 got
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return 1; }
+    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+}
+
+# Text with everything that cuts pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the cut.
+text() {
+    local i k run
+    for i in $(seq 60); do echo "line $i: some wörds, \"quoted\" & again  and — 日本 again 😀 $((i * i * i))"; done
+    for k in 122 124 125 126 127 128 129 130; do
+        run=$(printf '%*s' $k '')
+        printf '%sé日 %s😀x\n%s!%sb' "${run// /a}" "${run// /b}" "${run// /9}" "$run"
+        printf ' %s日日 %s\t \n' "${run// /c}" "${run// /?}"
+    done
+}
+text >text.txt
+
+for kind in words bytes chars bpe; do
+    if [ $kind = words ]; then data="--data builtin"; else data="--data text.txt --tokenizer $kind"; fi
+    [ $kind = bpe ] && data="$data --vocab-size 600"
+    [ $kind = chars ] && tie=--no-tie-embeddings || tie=
+    "$TT" train $tiny $data $tie --num-steps 6 --rope-theta 20000 --norm-eps 1e-5 --out run-$kind >out 2>err || fail "train $kind"
+    expect 0 "wrote" "$TT" export --format hf hf-$kind --checkpoint run-$kind
+    expect 0 "loss" "$TT" eval run-$kind --logits $kind.safetensors
+    expect 0 "tied" "$TT" import hf-$kind --out back-$kind
+    cmp -s run-$kind/step-00000006/model.safetensors <(sed 's/"step":"0"/"step":"6"/' back-$kind/step-00000000/model.safetensors) ||
+        fail "$kind: the weights do not come back"
+    cmp -s {run-$kind/step-00000006,back-$kind/step-00000000}/tokenizer.json || fail "$kind: the tokenizer does not come back"
+done
+expect 2 "holds something already" "$TT" export hf-bpe --checkpoint run-bpe
+expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
+expect 2 "no checkpoint" "$TT" export new --checkpoint nothing
+expect 2 "there is no folder" "$TT" import nothing --out new
+expect 2 "Name its folder" "$TT" import --out new
+sed 's/"rope_scaling": null/"rope_scaling": {"rope_type": "llama3"}/' hf-bpe/config.json >c && mkdir odd && cp hf-bpe/model.safetensors odd &&
+    mv c odd/config.json
+expect 2 "llama3" "$TT" import odd --out new
+mkdir nan && cp hf-bpe/config.json hf-bpe/model.safetensors nan
+printf '\0\0\300\177' | dd of=nan/model.safetensors bs=1 seek=$(($(wc -c <nan/model.safetensors) - 4)) conv=notrunc 2>/dev/null
+expect 1 "holds nan" "$TT" import nan --out new
+[ -e new ] && fail "what was refused left something behind"
+
+# training goes on from what was imported
+expect 2 "has no data of its own" "$TT" train --resume back-bpe --out on
+expect 0 "resume" "$TT" train --resume back-bpe --data text.txt --num-steps 8 --batch-size 4 --learning-rate 1e-3 --out on
+grep -q '"step":8' on/metrics.jsonl || fail "the imported model did not train"
+expect 0 "line" "$TT" generate back-bpe --prompt "line" --max-tokens 3
+for f in gqa_tied_fp32 mha_untied_bf16_sharded mqa_untied_fp16; do
+    expect 0 "note    no tokenizer" "$TT" import "$root/tests/fixtures/hf/$f" --out fixture-$f
+    expect 0 "resume" "$TT" train --resume fixture-$f --data random --num-steps 3 --out fixture-on-$f
+    expect 0 "3" "$TT" generate fixture-$f --prompt "3 4" --max-tokens 3
+    expect 2 "token numbers below" "$TT" generate fixture-$f --prompt "words"
+    example=$(sed -n 's/.*like "\(.*\)".*/\1/p' err)
+    expect 0 "tokens/s" "$TT" generate fixture-$f --prompt "$example" --max-tokens 1
+    expect 2 "has no tokenizer" "$TT" train --resume fixture-$f --data text.txt --num-steps 3 --out never
+    expect 2 "has no tokenizer" "$TT" eval fixture-$f --data text.txt
+done
+grep -q "seq-len: 32 " <("$TT" import "$root/tests/fixtures/hf/mqa_untied_fp16" --out seq >/dev/null && sed 's/\\n/\n/g' seq/step-00000000/checkpoint.json) ||
+    fail "the length of sequences is not the model's"
+expect 0 "begin" "$TT" train --init-from run-bpe --num-steps 4 --data text.txt --out tuned
+grep -q '"step":4' tuned/metrics.jsonl || fail "--init-from did not start anew"
+# a tokenizer of another program comes along, is used, kept and exported; one that does not fit the model does not
+cp -r "$root/tests/fixtures/hf/gqa_tied_fp32" foreign && cp "$root/tests/fixtures/tokenizers/llama3/tokenizer.json" foreign
+expect 0 "its tokenizer has 362 tokens, and the model 24" "$TT" import foreign --out foreign-small
+expect 0 "vocabulary 362 (byte-level)" "$TT" data "$root/tests/fixtures/tokenizers/llama3/text.txt" --tokenizer foreign/tokenizer.json --val-fraction 0 --out foreign-data
+expect 0 "byte-level" "$TT" train --data text.txt --tokenizer foreign/tokenizer.json --hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 2 --num-steps 2 --out foreign-run
+expect 0 "" "$TT" export foreign-hf --checkpoint foreign-run
+expect 0 "saved" "$TT" import foreign-hf --out foreign-again
+grep -q "no tokenizer" out && fail "a tokenizer that was exported again is not read"
+cmp -s foreign-run/step-00000002/tokenizer.json foreign-again/step-00000000/tokenizer.json || fail "the tokenizer of another program changed on the way"
+expect 0 "the cat" "$TT" generate foreign-again --prompt "the cat" --max-tokens 2
+cp foreign/tokenizer.json fixture-gqa_tied_fp32/step-00000000
+expect 2 "its tokenizer gives it token" "$TT" generate fixture-gqa_tied_fp32 --prompt "the cat"
+expect 2 "not both" "$TT" train --init-from run-bpe --resume run-bpe --out tuned
+for type in bf16 fp16; do expect 0 "$type" "$TT" export hf-bpe-$type --checkpoint run-bpe --dtype $type; done
+[ "$failed" = 0 ] && echo "ok   export, import, train on"
+exit "$failed"

@@ -1,0 +1,34 @@
+/* The measured rates that a profile compares with, made up: for tests that do not measure them. */
+#ifndef TT_CEILINGS_FIXTURE_H
+#define TT_CEILINGS_FIXTURE_H
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "tests/test.h"
+
+#define FIXTURE_GEMM_RATE 4e12
+#define FIXTURE_COPY_RATE 5e10
+
+/* The rates as an earlier run would have left them: known numbers, and no time spent. */
+static inline void fixture_ceilings(const struct tt_backend *backend, const char *path)
+{
+    struct tt_device_info info;
+    struct tt_json_writer w = {0};
+    CHECK_OK(backend->ops->info(backend->self, &info));
+    tt_json_begin(&w, NULL, '{');
+    tt_json_begin(&w, "ceilings", '[');
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "backend", backend->ops->name);
+    tt_json_put_string(&w, "device", info.name);
+    tt_json_put_string(&w, "library", info.library);
+    tt_json_put_string(&w, "precision", "fp32");
+    tt_json_put_number(&w, "flops_per_second", FIXTURE_GEMM_RATE);
+    tt_json_put_number(&w, "bytes_per_second", FIXTURE_COPY_RATE);
+    tt_json_end(&w, '}');
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    CHECK_OK(tt_file_replace(path, w.text.s, w.text.n));
+    tt_text_free(&w.text);
+}
+
+#endif

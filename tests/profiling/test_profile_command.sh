@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# tt profile and tt info --predict as a user types them, and what they refuse.
+set -u
+. tests/backend/device.sh
+dir=$(mktemp -d)
+trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export XDG_CACHE_HOME=$dir/cache
+failed=0
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --vocab-size 50 --seq-len 16 --batch-size 4"
+quick="--num-steps 2 --warmup 1"
+
+fail() {
+    failed=1
+    printf 'FAIL %s\n' "$*"
+    [ -f out ] && tail -n 5 out | sed 's/^/     out: /'
+    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
+}
+# expect CODE "words in the output" command…
+expect() {
+    local code=$1 words=$2 got
+    shift 2
+    "$@" >out 2>err
+    got=$?
+    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
+    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+}
+passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+
+"$TT" profile $tiny $quick --out first >out 2>err
+code=$?
+[ $code = 0 ] || fail "exit $code from the first profile"
+for words in "MFU" "gaps" "swiglu_gate_up" "phase" "saved   first"; do grep -qF "$words" out || fail "no \"$words\" in the output"; done
+for file in profile.json operators.csv trace.json memory.json roofline.json summary.md; do
+    [ -s "first/$file" ] || fail "no $file"
+done
+[ -s cache/tt/ceilings.json ] || fail "the measured rates are not kept"
+rate() { sed -i "s/\"flops_per_second\": [^,]*/\"flops_per_second\": $1/" cache/tt/ceilings.json; }
+grep -qF "by this run" out || fail "it does not say when the rates were measured"
+rate 1e15 # one that nothing beats
+before=$(cksum <cache/tt/ceilings.json)
+grep -q "replaced" out && fail "a profile in a new folder replaces one"
+when=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' first/profile.json) seal=$(sed -n 's/^saved .*seal //p' out)
+expect 0 "saved   first" "$TT" profile $tiny $quick --out first --quiet
+grep -qF "note    an earlier profile was replaced: $when, seal $seal" out || fail "it does not say which profile it replaced"
+grep -q "swiglu_gate_up" out && fail "--quiet prints tables"
+[ "$before" = "$(cksum <cache/tt/ceilings.json)" ] || fail "the rates were measured again"
+grep -qF -- "--remeasure" out || fail "it does not say that the rates were kept"
+grep -qF -- "--remeasure" first/summary.md && grep -qF -- "--remeasure" first/report.html || fail "kept rates are not told in the folder"
+rate 1e3 # one that every step beats
+expect 0 "by this run" "$TT" profile $tiny $quick --out first
+grep -qF '"flops_per_second": 1000,' cache/tt/ceilings.json && fail "rates that a step beats stay"
+echo "{" >first/profile.json
+expect 0 '"mfu_percent"' "$TT" profile $tiny $quick --out first --json
+grep -q replaced out && fail "a note in the JSON"
+[ "$(cat err)" = "note    an earlier profile was replaced" ] || fail "with --json it does not say that it replaced one"
+expect 0 "saved   deep/down/here" "$TT" profile $tiny $quick --version baseline --sweep batch --out deep/down/here
+[ "$(grep -c '^operator,' deep/down/here/operators.csv)" -gt "$(grep -c '^operator,' first/operators.csv)" ] ||
+    fail "the baseline has no more kinds of operators than flash"
+ls first deep/down/here | grep -q tmp && fail "something temporary was left"
+passed "profiles"
+
+mkdir thesis && echo precious >thesis/chapter1.tex
+expect 2 "holds other things" "$TT" profile $tiny $quick --out thesis
+[ "$(ls thesis)" = chapter1.tex ] || fail "something was written into a folder of other things"
+expect 2 "chapter1.tex" "$TT" profile $tiny $quick --out thesis/chapter1.tex
+expect 2 "out" "$TT" profile $tiny $quick --out ""
+expect 2 "num-steps" "$TT" profile --num-steps 0
+expect 2 "sweep" "$TT" profile --sweep depth
+expect 2 "did you mean" "$TT" profile --num-step 3
+expect 2 "num-heads" "$TT" profile --hidden-dim 30 --num-heads 4 --out nothing
+[ -e nothing ] && fail "a wrong shape left a folder"
+expect 2 "missing.txt" "$TT" profile $tiny $quick --data missing.txt --out nothing
+[ -e nothing ] && fail "missing data left a folder"
+seq 1 2000 >numbers.txt
+texts=${tiny/--vocab-size 50/}
+expect 0 "saved   of_text" "$TT" profile $texts $quick --data numbers.txt --out of_text --quiet
+expect 0 "tensors have a gradient" "$TT" check grads $texts --data numbers.txt --quiet
+expect 2 "vocab-size" "$TT" profile $tiny $quick --data numbers.txt --out nothing
+if [ "$(id -u)" != 0 ]; then
+    mkdir locked && chmod a-w locked
+    expect 1 "locked" "$TT" profile $tiny $quick --out locked
+    expect 1 "locked" "$TT" profile $tiny $quick --out locked/inside
+fi
+passed "what is refused"
+
+expect 0 "PREDICTION" "$TT" info --preset small --precision bf16 --predict mi300x,mi325x,mi355x,mi250x,7900xtx,h100,h200
+grep -q "note    mi250x is the AMD Instinct MI250X, one of 2 dies" out || fail "a prediction of half a card is not called so"
+[ "$(grep -cE '^(mi300x|mi325x|mi355x|mi250x|7900xtx|h100|h200) ' out)" = 7 ] || fail "not a row for each chip"
+for preset in medium gpt2 1b; do expect 0 "tokens/s" "$TT" info --preset $preset --precision bf16 --predict mi300x; done
+expect 0 '"prediction": true' "$TT" info $tiny --predict h200 --json
+expect 2 "did you mean" "$TT" info --predict mi300
+expect 2 "--predict" "$TT" info --measured first
+expect 2 "none of the chips" "$TT" info $tiny --predict h200 --measured first
+expect 2 "seq-len 16" "$TT" info $tiny --seq-len 8 --predict h200 --measured first
+expect 2 "version flash" "$TT" info $tiny --version fused --predict h200 --measured first
+expect 2 "nowhere" "$TT" info $tiny --predict h200 --measured nowhere
+mkdir h200 && sed 's/"device": "[^"]*"/"device": "NVIDIA H200"/' first/profile.json >h200/profile.json
+expect 0 "measured on NVIDIA H200" "$TT" info $tiny --predict mi300x,h200 --measured h200
+grep -q "times" out || fail "no comparison of the groups"
+passed "predictions"
+
+exit "$failed"

@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# tt report, tt compare and tt check as they are typed.
+set -u
+: "${TT:?is the program to test}"
+. tests/backend/device.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+profiles=$PWD/tests/profiles
+cd "$work" || exit 1
+checks=0 failures=0
+fail() { failures=$((failures + 1)); echo "FAIL $*"; }
+run() { # run CODE WORDS...
+    local want=$1 got
+    shift
+    checks=$((checks + 1))
+    "$TT" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$want" ] || fail "tt $*: exit code $got, not $want: $(head -c 500 err)"
+}
+says() { checks=$((checks + 1)); grep -qF -- "$2" "$1" || fail "expected \"$2\" in: $(head -c 800 "$1")"; }
+small="--num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 64 --batch-size 2 --seq-len 16"
+
+# imports
+for file in nsys_kern_sum.csv nsys_stats.csv nsys_gpu_trace.csv ncu_raw.csv ncu_details.csv rocprofv3_kernel_trace.csv \
+    rocprofv3_kernel_stats.csv rocprofv3_results.json pytorch_trace.json pytorch_cpu_trace.json; do
+    run 0 report --import "$profiles/$file" --out "import/$file"
+    for made in report.html summary.md operators.csv profile.json; do
+        checks=$((checks + 1))
+        [ -s "import/$file/$made" ] || fail "$file: no $made"
+    done
+    for wrong in nan ' 0 layers' '****' ', , ' 'by .' '## Memory' '## Components' '## Efficiency'; do
+        checks=$((checks + 1))
+        grep -qF -- "$wrong" "import/$file/summary.md" && fail "$file: summary.md has \"$wrong\", which no tool told"
+    done
+    checks=$((checks + 1))
+    grep -qE -- '--(version|graph|fuse|batch-size|grad-accum) ' out "import/$file/report.html" && fail "$file: advises options of tt"
+done
+run 0 report --import "$profiles/rocprofv3_kernel_trace.csv" "$profiles/rocprofv3_memory_copy_trace.csv" "$profiles/rocprofv3_hip_api_trace.csv" --out roc --num-steps 1
+says out "rocprofv3 trace of 2 copies"
+says out "gemm"
+run 0 report roc
+says out "saved   roc/report.html"
+run 0 report --import "$profiles/ncu_raw.csv"
+checks=$((checks + 1))
+[ -s imported/report.html ] || fail "no imported/report.html"
+
+# names that mean something to a spreadsheet, a table or a page
+cat >hostile.csv <<'CSV'
+"Kind","Kernel_Name","Start_Timestamp","End_Timestamp"
+"KERNEL_DISPATCH","=cmd|'/C calc'!A1",1000,91000
+"KERNEL_DISPATCH","void a,b|c<float, 128, ""x"">(float*, int)",100000,180000
+"KERNEL_DISPATCH","-split
+row|,""",200000,270000
+"KERNEL_DISPATCH","@<script>alert(1)</script>",300000,360000
+"KERNEL_DISPATCH","`code` *bold* [link](http://a.b)",400000,450000
+"KERNEL_DISPATCH","+1 2",500000,540000
+CSV
+run 0 report --import hostile.csv --out hostile --num-steps 1
+checks=$((checks + 2))
+awk '/^## Operators/ {on = 1} /^## Phases/ {on = 0} on && /^\|/ {gsub(/\\./, ""); if (gsub(/\|/, "") != 13) exit 1; rows++} END {exit rows != 8}' \
+    hostile/summary.md || fail "a row of summary.md is not 12 cells: $(grep '^|' hostile/summary.md)"
+grep -q '<script>alert' hostile/summary.md hostile/report.html && fail "a name is a script"
+if command -v cmark-gfm >/dev/null; then # what GitHub would show
+    cmark-gfm -e table -e autolink --unsafe hostile/summary.md >page.html
+    for words in "<td>=cmd|'/C calc'!A1</td>" '<td>a,b|c</td>' '<td>-split row|,&quot;</td>' '<td>@&lt;script&gt;alert(1)&lt;/script&gt;</td>' \
+        '<td>`code` *bold* [link](http://a.b)</td>'; do says page.html "$words"; done
+fi
+if command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 - hostile/operators.csv <<'PYTHON' || fail "operators.csv is not what was imported: $(cat hostile/operators.csv)"
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline="", encoding="utf-8")))
+assert all(len(row) == 16 for row in rows), [len(row) for row in rows]
+assert not any(cell[:1] in tuple("=+-@\t\r\n") for row in rows for cell in row if cell), rows
+names = [row[1][row[1][:1] == "'":] for row in rows if row[0] == "operator"]
+assert names[:6] == ["=cmd|'/C calc'!A1", "a,b|c", '-split\nrow|,"', "@<script>alert(1)</script>", "`code` *bold* [link](http://a.b)", "+1 2"], names
+PYTHON
+fi
+
+# mistakes: one line, no folder
+run 2 report
+says err "nothing to report"
+run 2 report nowhere
+says err "nowhere"
+run 2 report --import "$profiles/README.md" --out never
+says err "README.md: this is no export"
+run 2 report roc imported
+says err "tt compare"
+run 2 report --import "$profiles/nsys_stats.csv" "$profiles/pytorch_trace.json" --out never
+says err "two profiles"
+mkdir full && echo x >full/mine
+run 2 report --import "$profiles/ncu_raw.csv" --out full
+says err "other things"
+[ -e never ] && fail "a failed report left a folder"
+echo '{"schema": 1' >broken.json
+mkdir broken && mv broken.json broken/profile.json
+run 1 report broken
+says err "broken"
+
+# a real profile, its report with an import, and comparisons
+run 0 profile $small --num-steps 4 --version baseline --out base --quiet
+run 0 profile $small --num-steps 4 --version flash --out flash --quiet
+says base/report.html "<svg class=\"chart\""
+rm base/report.html base/summary.md
+run 0 report base --import "$profiles/nsys_gpu_trace.csv"
+says base/report.html 'id="imported"'
+says base/summary.md "## What another profiler saw"
+says out "nsys: What was recorded"
+[ -s base/summary.md ] || fail "no summary.md"
+run 0 report --import base/trace.json --out again
+says out "Chrome trace of tt"
+says again/operators.csv "gemm"
+run 0 compare base flash
+says out "version baseline -> flash"
+says out "tensors have a gradient"
+run 0 compare base flash --json
+says out '"speedup":'
+run 0 compare base flash --out side
+run 0 compare base flash --out side
+run 2 compare base flash --out full
+says err "full holds other things and no comparison"
+[ "$(ls full)" = mine ] || fail "a comparison was written among other things"
+for made in compare.html compare.json compare.txt; do [ -s side/$made ] || fail "no side/$made"; done
+run 0 compare base flash --fail-if slower:100000%,memory:1000%,loss:0.1,gradients
+says out "gate     gradients passed: flash: all"
+run 0 compare base flash --quiet
+says out "speed-up"
+grep -q "operators that changed" out && fail "--quiet prints more than the result"
+run 0 profile $small --ffn-dim 96 --num-steps 4 --out wide --quiet
+run 1 compare base wide --fail-if slower:0%
+says out "ffn 64 -> 96"
+says out "another model than base"
+says err "cannot judge"
+for v in baseline flash; do run 0 train $small --num-steps 2 --version $v --out run-$v --quiet; done
+run 1 compare run-baseline run-flash --fail-if gradients
+says out "version baseline -> flash"
+says err "cannot judge"
+mkdir bad && awk '/"gradients": \[/ { g = 1 } g && /"count":/ { split($0, a, /[:,]/); n = a[2] } g && /"zeros":/ { sub(/[0-9]+/, n + 0); g = 0 } { print }' flash/profile.json >bad/profile.json
+run 0 compare base bad
+says out "tensors got no gradient"
+run 5 compare base bad --fail-if gradients
+says err "got no gradient"
+run 2 compare base flash --fail-if slower:fast
+says err "the conditions are"
+run 2 compare
+run 2 compare base
+says err "two runs"
+run 2 compare base nowhere
+run 2 compare base full
+says err "neither profile.json"
+run 2 compare base full/mine
+says err "neither a profile.json"
+run 2 report full
+says err "full holds no profile"
+run 2 report --import full
+
+# the audit
+run 0 check grads $small
+says out "tensors have a gradient"
+run 0 check grads $small --against baseline --json
+says out '"different": 0'
+run 0 check grads $small --out g.safetensors --quiet
+run 0 check grads $small --version fused --against g.safetensors --quiet
+says out "11 of 11 tensors within"
+run 1 check grads $small --seed 7 --against g.safetensors
+says err "differ from g.safetensors"
+run 2 check grads $small --out g.safetensors
+says err "exists"
+run 2 check grads $small --against nothing.safetensors
+run 2 check grads $small --hidden-dim 64 --against g.safetensors
+says err "it is of other shapes"
+run 2 check grads $small --num-layers 2 --against g.safetensors
+says err "another model"
+for v in baseline flash; do run 0 check grads $small --seq-len 1 --version $v --against fused; done
+says out "0 at a length of 1"
+run 2 check weights
+head -c 100 g.safetensors >cut.safetensors
+run 1 check grads $small --against cut.safetensors
+
+echo "$checks checks, $failures failed"
+[ "$failures" -eq 0 ]
