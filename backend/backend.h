@@ -54,7 +54,6 @@ struct tt_device_info {
     double peak_bandwidth;           /* published bytes/s; 0 when unknown */
     bool has[TT_PRECISIONS];         /* which precisions run here */
     bool tf32_as_fp32;               /* without tf32, who asks for it gets fp32, and `library` says so */
-    bool own_scratch;                /* the function of --own-kernel wrote into its scratch */
 };
 
 typedef struct tt_stream_s *tt_stream; /* NULL is the stream that computes */
@@ -127,7 +126,6 @@ struct tt_backend_options {
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
     const char *gemm_cache; /* file in which timed choices are kept from run to run; NULL: none */
-    const char *own_kernel; /* a library with a function for residual + RMSNorm (own_kernel.h); NULL: none */
 };
 
 /* The backend this program was built with. */

@@ -7,10 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/fault.h"
 #include "core/base/json.h"
 #include "core/train/state.h"
 #include "core/plan/step.h"
+#include "exercises/engine/fault.h"
 #include "profiling/measure/grads.h"
 
 struct audit {

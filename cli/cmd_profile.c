@@ -8,9 +8,10 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/profile_with.h"
-#include "core/fault.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "exercises/engine/course.h"
+#include "exercises/engine/fault.h"
 #include "profiling/report/advice.h"
 #include "profiling/measure/measure.h"
 #include "profiling/profile_write.h"
@@ -48,6 +49,7 @@ static tt_status measure(const struct tt_config *c, struct tt_profile *p)
                                          .sweep_seq = in_list(c->sweep, "seq"),
                                          .say = terminal ? say : NULL};
     tt_status st = tt_profile_measure(&options, p);
+    if (!st) st = tt_course_label(c, &backend, &p->run);
     if (terminal) fputs("\r\033[K", stderr);
     tt_backend_close(&backend);
     return st;

@@ -12,10 +12,10 @@
 #include "cli/common.h"
 #include "cli/sampling.h"
 #include "cli/summary.h"
-#include "core/fault.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/train/loop.h"
+#include "exercises/engine/fault.h"
 
 struct training {
     struct tt_options o; /* with what a resumed checkpoint adds */

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fault.h"
 #include "core/base/file.h"
 #include "core/base/text.h"
 #include "core/train/loop.h"
+#include "exercises/engine/course.h"
+#include "exercises/engine/fault.h"
 
 const char *tt_cache_path(const char *name, char *out, size_t size)
 {
@@ -34,9 +35,9 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
         fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n", (long long)c->device);
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
                                          .kernels = c->kernels, .gemm_tune = c->gemm_tune};
-    if (c->own_kernel[0]) options.own_kernel = c->own_kernel;
     if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache); /* only GPUs choose */
-    return tt_backend_open(&options, out);
+    TT_TRY(tt_backend_open(&options, out));
+    return tt_course_wrap(c, out);
 }
 
 void tt_warn(const char *line, void *arg)

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "cli/exercise.h"
-#include "core/fault.h"
 #include "core/base/file.h"
+#include "exercises/engine/fault.h"
 
 /* ---- where the course lies ---- */
 

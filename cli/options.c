@@ -5,7 +5,7 @@
 
 #include "cli/help.h"
 #include "cli/presets.h"
-#include "core/fault.h"
+#include "exercises/engine/fault.h"
 #include "profiling/measure/chips.h"
 #include "profiling/compare/compare.h"
 #include "profiling/import/tools.h"

@@ -7,6 +7,7 @@
 #include "cli/presets.h"
 #include "core/base/file.h"
 #include "core/base/yaml.h"
+#include "exercises/engine/course.h"
 
 static int index_of(const struct tt_option *row) { return (int)(row - tt_option_table); }
 static bool takes(enum tt_command command, const struct tt_option *row) { return row->commands >> command & 1; }
@@ -56,6 +57,7 @@ tt_status tt_options_init(struct tt_options *o, enum tt_command command)
 {
     memset(o, 0, sizeof *o);
     o->command = command;
+    o->c.hooks = &tt_course;
     for (int own = 0; own < 2; own++) { /* the command's own rows last, so that they win */
         for (int i = 0; i < tt_option_count; i++) {
             const struct tt_option *row = &tt_option_table[i];

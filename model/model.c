@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/fault.h"
+#include "core/config/hooks.h"
 #include "model/build.h"
 
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
@@ -218,8 +218,7 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
     if (!st) {
         struct build b = begin(m, p, B, S, positions);
         write(&b, blocks);
-        if (m->config.own_kernel[0]) tt_plan_own(p);
-        if (b.train) st = tt_fault_edit(tt_fault_of(&m->config), p);
+        st = tt_hooks_edit(&m->config, p, b.train);
         if (!st) st = tt_plan_finish(p);
         if (st)
             tt_plan_free(p);

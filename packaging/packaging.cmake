@@ -7,11 +7,11 @@ install(TARGETS tt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # ---- the course and all documents, in the places they have in the repository, so that their links lead somewhere ----
 set(share ${CMAKE_INSTALL_DATADIR}/tt)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY exercises DESTINATION ${share} PATTERN engine EXCLUDE)
+install(DIRECTORY exercises DESTINATION ${share} REGEX "/exercises/engine/.*[.][ch]$" EXCLUDE)
 install(DIRECTORY packaging DESTINATION ${share} PATTERN packaging.cmake EXCLUDE)
 install(FILES LICENSE DESTINATION ${share})
 file(GLOB documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS *.md cli/*.md core/*.md core/*/*.md core/*/*/*.md model/*/*.md
-  profiling/*.md profiling/*/*.md backend/*/*.md exercises/engine/*.md tests/*/README.md tests/*/*/README.md
+  profiling/*.md profiling/*/*.md backend/*/*.md tests/*/README.md tests/*/*/README.md
   lib/libtt.h lib/example.c)
 foreach(file ${documents})
   get_filename_component(folder ${file} DIRECTORY)

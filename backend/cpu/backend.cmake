@@ -2,7 +2,7 @@
 # binary built on a login node runs on every compute node and still uses what each has.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/cpu)
-target_sources(tt_backend PRIVATE ${dir}/cpu.c ${dir}/machine.c ${dir}/blas.c ${dir}/own.c)
+target_sources(tt_backend PRIVATE ${dir}/cpu.c ${dir}/machine.c ${dir}/blas.c)
 
 if(TT_OPENMP)
   find_package(OpenMP COMPONENTS C)

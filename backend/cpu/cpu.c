@@ -16,7 +16,6 @@
 struct cpu {
     const struct cpu_kernels *kernels;
     struct cpu_team team;
-    struct tt_own_kernel own;
     bool blas;
     char blas_name[64];
     struct cpu_room blas_room;
@@ -140,11 +139,6 @@ static tt_status cpu_launch(void *self, enum tt_kernel kernel, const void *args,
     if ((unsigned)kernel >= TT_KERNELS) return tt_fail(TT_FAILED, "launch: there is no kernel %d", (int)kernel);
     if (*(const enum tt_dtype *)args != TT_F32)
         return tt_fail(TT_UNSUPPORTED, "%s: the CPU computes in fp32; use precision: fp32", tt_kernel_name(kernel));
-    if (cpu->own.run && tt_own_kernel_takes(kernel, args)) {
-        TT_TRY(need_scratch(cpu, tt_cpu_own_scratch(&cpu->team, args)));
-        tt_cpu_own_run(&cpu->own, &cpu->team, args);
-        return TT_OK;
-    }
     TT_TRY(need_scratch(cpu, cpu->kernels->launch_scratch(kernel, args)));
     cpu->kernels->launch[kernel](&cpu->team, args);
     return TT_OK;
@@ -261,7 +255,6 @@ static void cpu_close(void *self)
 {
     struct cpu *cpu = self;
     tt_cpu_blas_let_go(&cpu->blas_room);
-    tt_own_kernel_close(&cpu->own);
     free(cpu->team.scratch);
     free(cpu);
 }
@@ -286,7 +279,6 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
     out->memory_used = atomic_load(&cpu->used);
     out->memory_peak = atomic_load(&cpu->peak);
     out->has[TT_FP32] = true;
-    out->own_scratch = cpu->own.writes_scratch;
     return TT_OK;
 }
 
@@ -357,7 +349,6 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
     const char *gemm = getenv("TT_CPU_GEMM");
     cpu->blas = !(gemm && !strcmp(gemm, "builtin")) && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);
     tt_status st = cpu->blas ? tt_cpu_blas_hold(cpu->team.threads, &cpu->blas_room) : TT_OK;
-    if (!st && options && options->own_kernel) st = tt_own_kernel_open(options->own_kernel, &cpu->own);
     if (st) {
         cpu_close(cpu);
         return st;

@@ -4,7 +4,6 @@
 #define TT_CPU_H
 
 #include "backend/backend.h"
-#include "backend/own_kernel.h"
 
 /* Who works: this many threads, each with `scratch_floats` of memory of its own that lives as long as the backend. */
 struct cpu_team {
@@ -46,10 +45,6 @@ tt_status tt_cpu_blas_hold(int threads, struct cpu_room *room);
 void tt_cpu_blas_let_go(struct cpu_room *room);
 bool tt_cpu_blas_can(const struct tt_gemm *g);
 void tt_cpu_blas_gemm(const struct cpu_team *team, const struct tt_gemm *g);
-
-/* own.c: a learner's kernel, its rows shared among the threads. */
-size_t tt_cpu_own_scratch(const struct cpu_team *team, const struct tt_rmsnorm_args *a);
-void tt_cpu_own_run(struct tt_own_kernel *own, const struct cpu_team *team, const struct tt_rmsnorm_args *a);
 
 /* machine.c: what this computer is. */
 int tt_cpu_thread_count(void);

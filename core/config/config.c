@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/hooks.h"
 #include "core/base/text.h"
 
 const char *const tt_version_names[] = {"baseline", "fused", "flash", NULL};
@@ -273,24 +274,11 @@ static tt_status check_flash_tile(const struct tt_config *c)
                    tt_version_names[c->version]);
 }
 
-static tt_status check_own_kernel(const struct tt_config *c)
-{
-    bool fuse[TT_FUSION_COUNT];
-    if (!c->own_kernel[0]) return TT_OK;
-    if (strcmp(tt_backend_name(), "cpu"))
-        return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one with: cmake -B build-cpu -DBACKEND=cpu",
-                       tt_backend_name());
-    TT_TRY(tt_config_fusions(c, fuse));
-    if (fuse[TT_FUSE_NORM]) return TT_OK;
-    return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or --fuse norm with --version %s",
-                   tt_version_names[c->version]);
-}
-
 tt_status tt_config_check(const struct tt_config *c)
 {
     TT_TRY(check_precision(c));
     TT_TRY(check_flash_tile(c));
-    TT_TRY(check_own_kernel(c));
+    TT_TRY(tt_hooks_check(c));
     return tt_config_check_shape(c);
 }
 

@@ -38,6 +38,8 @@ enum tt_fusion {
     TT_FUSION_COUNT
 };
 
+struct tt_hooks; /* core/config/hooks.h */
+
 struct tt_config {
     /* model */
     char preset[32];
@@ -58,8 +60,7 @@ struct tt_config {
     enum tt_switch prefetch; /* gather batches ahead of time */
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
-    char own_kernel[1024]; /* a library with a function for residual + RMSNorm; "" = none */
-    char fault[32]; /* core/fault.h; "" = none */
+    char own_kernel[1024], fault[32]; /* options of the hooks */
 
     /* training */
     int64_t num_steps, grad_accum, seed;
@@ -137,6 +138,8 @@ struct tt_config {
     /* every command */
     char config[1024];
     bool print_config, help;
+
+    const struct tt_hooks *hooks; /* who else takes part in the run; NULL: nobody */
 };
 
 /* The words of the enums, in their order, NULL at the end. */

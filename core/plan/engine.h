@@ -12,8 +12,8 @@ struct tt_engine {
     bool borrowed[TT_EXTERNAL_COUNT];
     void *arena;
     size_t arena_bytes;
-    bool pageable;       /* batches for it are gathered in memory that is not pinned (core/fault.h) */
-    bool no_prefetch;    /* and only when a step asks for one */
+    struct tt_backend *batch_memory; /* whose pinned memory batches for it are gathered in; NULL: that of `backend` */
+    bool no_prefetch;                /* and only when a step asks for one */
     int32_t *val_tokens; /* pinned, on the host: where a batch for TT_X_VAL_TOKENS is gathered */
 };
 

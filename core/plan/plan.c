@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/own_kernel.h"
 
 /* A provisional address is the owner's number in the high bits and the offset in the low ones. Owners count from 1, so
  * that NULL is nobody's: first the externals, then the buffers. */
@@ -137,15 +136,9 @@ void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args)
     memcpy(&op->args, args, tt_kernel_args_size(k));
 }
 
-void tt_plan_own(struct tt_plan *p)
-{
-    for (int i = 0; i < p->count; i++)
-        p->ops[i].own = !p->ops[i].is_gemm && tt_own_kernel_takes(p->ops[i].kernel, &p->ops[i].args);
-}
-
 const char *tt_op_name(const struct tt_op *op)
 {
-    return op->is_gemm ? "gemm" : op->own ? TT_OWN_KERNEL : tt_kernel_name(op->kernel);
+    return op->name ? op->name : op->is_gemm ? "gemm" : tt_kernel_name(op->kernel);
 }
 
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS])

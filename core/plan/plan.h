@@ -57,7 +57,7 @@ struct tt_op {
     int stream;   /* 0 computes; 1 may run beside it, where there is such a stream */
     int wait;     /* signal of the other stream to wait for first; -1: none */
     int signal;   /* to give when done; -1: none */
-    bool own;     /* done by the function of --own-kernel, under its name */
+    const char *name; /* NULL: the kernel's */
     union tt_args args;
 };
 
@@ -107,9 +107,6 @@ void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args);
 #define LAUNCH(p, name, ...)                                                                       \
     tt_plan_launch(p, TT_K_##name, &(struct tt_##name##_args){.dtype = (p)->dtype, __VA_ARGS__})
 
-/* What was written so far and can be done by the function of --own-kernel is done by it. */
-void tt_plan_own(struct tt_plan *p);
-
 /* ---- finishing ---- */
 
 tt_status tt_plan_finish(struct tt_plan *p);
@@ -125,7 +122,7 @@ void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTER
 
 /* ---- reading ---- */
 
-const char *tt_op_name(const struct tt_op *op); /* "gemm", the kernel's, or that of --own-kernel */
+const char *tt_op_name(const struct tt_op *op); /* its own, "gemm", or the kernel's */
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS]);
 void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand);
 double tt_op_flops(const struct tt_op *op);

@@ -25,7 +25,7 @@ static tt_status run(struct tt_stepper *s)
 tt_status tt_step(struct tt_stepper *s)
 {
     TT_TRY(run(s));
-    return s->fault ? tt_fault_step(s->fault, s->backend) : TT_OK;
+    return s->after ? s->after(s->user, s->backend) : TT_OK;
 }
 
 void tt_stepper_close(struct tt_stepper *s)

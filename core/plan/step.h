@@ -2,14 +2,15 @@
 #ifndef TT_STEP_H
 #define TT_STEP_H
 
-#include "core/fault.h"
+#include "core/plan/plan.h"
 
 struct tt_stepper {
     struct tt_backend *backend;
     const struct tt_plan *plan; /* bound */
     bool graph_wanted;
     bool warm; /* the first step has run */
-    struct tt_fault_work *fault; /* NULL: nothing is wrong */
+    tt_status (*after)(void *user, struct tt_backend *b); /* follows each step; NULL: nothing does */
+    void *user;
     tt_graph graph;
     struct tt_aside aside; /* while there is a graph of two streams: what it multiplies with belongs to them */
 };

@@ -1,30 +1,16 @@
 #include "core/train/feed.h"
 
-#include <stdlib.h>
-
-static tt_status make_buffer(const struct tt_feed *f, int32_t **out)
+static struct tt_backend *memory_of(const struct tt_feed *f)
 {
-    struct tt_backend *b = f->engine->backend;
-    if (!f->engine->pageable) return b->ops->host_alloc(b->self, f->bytes, (void **)out);
-    *out = malloc(f->bytes);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "out of memory for a batch");
-}
-
-static void drop_buffer(const struct tt_feed *f, int32_t *buffer)
-{
-    struct tt_backend *b = f->engine->backend;
-    if (f->engine->pageable)
-        free(buffer);
-    else if (buffer)
-        b->ops->host_free(b->self, buffer);
+    return f->engine->batch_memory ? f->engine->batch_memory : f->engine->backend;
 }
 
 tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, int64_t rows, int64_t seq_len,
                        uint64_t position, int64_t first)
 {
     *f = (struct tt_feed){.engine = e, .bytes = (size_t)(rows * (seq_len + 1)) * sizeof(int32_t), .first = first};
-    struct tt_backend *b = e->backend;
-    for (int i = 0; i < TT_FEED_BUFFERS; i++) TT_TRY(make_buffer(f, &f->buffers[i]));
+    struct tt_backend *b = e->backend, *memory = memory_of(f);
+    for (int i = 0; i < TT_FEED_BUFFERS; i++) TT_TRY(memory->ops->host_alloc(memory->self, f->bytes, (void **)&f->buffers[i]));
     TT_TRY(b->ops->stream_create(b->self, &f->copy_stream));
     for (int i = 0; i < TT_FEED_SLOTS; i++) {
         TT_TRY(b->ops->event_create(b->self, &f->copied[i]));
@@ -75,7 +61,7 @@ double tt_feed_waited(const struct tt_feed *f) { return f->loader ? tt_loader_wa
 void tt_feed_close(struct tt_feed *f)
 {
     if (!f->engine) return;
-    struct tt_backend *b = f->engine->backend;
+    struct tt_backend *b = f->engine->backend, *memory = memory_of(f);
     if (f->copy_stream) tt_status_free(b->ops->stream_sync(b->self, f->copy_stream));
     if (f->loader) tt_loader_close(f->loader);
     for (int i = 0; i < TT_FEED_SLOTS; i++) {
@@ -83,6 +69,7 @@ void tt_feed_close(struct tt_feed *f)
         if (f->consumed[i]) b->ops->event_destroy(b->self, f->consumed[i]);
     }
     if (f->copy_stream) b->ops->stream_destroy(b->self, f->copy_stream);
-    for (int i = 0; i < TT_FEED_BUFFERS; i++) drop_buffer(f, f->buffers[i]);
+    for (int i = 0; i < TT_FEED_BUFFERS; i++)
+        if (f->buffers[i]) memory->ops->host_free(memory->self, f->buffers[i]);
     *f = (struct tt_feed){0};
 }

@@ -7,6 +7,7 @@
 
 #include "core/train/feed.h"
 #include "core/base/file.h"
+#include "core/train/guest.h"
 #include "core/train/meter.h"
 #include "core/checkpoint/save.h"
 #include "core/train/state.h"
@@ -20,7 +21,7 @@ struct loop {
     struct tt_feed feed;
     struct tt_meter meter;
     struct tt_stepper stepper;
-    struct tt_fault_work fault;
+    struct tt_guest guest;
     int64_t first;    /* steps done before this run */
     int64_t saved;    /* last step that is in a checkpoint */
     int64_t by_clock; /* step of the checkpoint that goes when there is a newer one; -1: none */
@@ -243,15 +244,12 @@ static tt_status run_loop(struct loop *l, int64_t *step)
     return save(l, *step);
 }
 
-static tt_status open_fault(struct loop *l)
+static tt_status open_guest(struct loop *l)
 {
-    enum tt_fault fault = tt_fault_of(l->c);
-    l->t->engine->pageable = fault == TT_FAULT_UNPINNED_COPIES;
-    l->t->engine->no_prefetch = l->c->prefetch == TT_SWITCH_OFF;
-    if (!fault) return TT_OK;
-    l->fault = (struct tt_fault_work){.fault = fault, .config = l->c, .params = l->t->params, .engine = *l->t->engine};
-    l->stepper.fault = &l->fault;
-    return tt_fault_open(&l->fault);
+    struct tt_visit visit = {.config = l->c, .params = l->t->params, .engine = l->t->engine, .backend = l->b, .data = l->t->data};
+    l->stepper.after = tt_guest_step;
+    l->stepper.user = &l->guest;
+    return tt_guest_open(&l->guest, &visit);
 }
 
 static tt_status open_loop(struct loop *l)
@@ -263,7 +261,8 @@ static tt_status open_loop(struct loop *l)
     TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
     TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
     TT_TRY(note_config(l));
-    TT_TRY(open_fault(l));
+    TT_TRY(open_guest(l));
+    t->engine->no_prefetch = c->prefetch == TT_SWITCH_OFF;
     return tt_feed_open(&l->feed, t->engine, t->data, c->batch_size * c->grad_accum, c->seq_len, t->progress.position,
                         t->progress.step);
 }
@@ -271,7 +270,7 @@ static tt_status open_loop(struct loop *l)
 static tt_status close_loop(struct loop *l)
 {
     tt_feed_close(&l->feed);
-    if (l->stepper.fault) tt_fault_close(&l->fault);
+    tt_guest_close(&l->guest);
     tt_status st = tt_meter_close(&l->meter);
     tt_stepper_close(&l->stepper);
     return st;

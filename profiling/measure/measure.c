@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/base/file.h"
-#include "core/base/sha256.h"
 #include "profiling/measure/derive.h"
 #include "profiling/measure/trace.h"
 
@@ -25,21 +23,6 @@ static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, co
     run->grad_accum = c->grad_accum;
     run->tie_embeddings = c->tie_embeddings;
     run->parameters = tt_model_param_count(m);
-}
-
-/* Which kernel of the learner's it was, so that two profiles can be told apart. */
-static tt_status fill_own_kernel(const char *path, struct tt_profile_run *run)
-{
-    char *bytes, sha[TT_SHA256_DIGITS + 1];
-    size_t size;
-    if (!path[0]) return TT_OK;
-    TT_TRY(tt_file_read(path, (size_t)1 << 28, &bytes, &size));
-    tt_sha256(bytes, size, sha);
-    free(bytes);
-    const char *slash = strrchr(path, '/');
-    snprintf(run->own_kernel, sizeof run->own_kernel, "%.63s", slash ? slash + 1 : path);
-    snprintf(run->own_kernel_sha, sizeof run->own_kernel_sha, "%.16s", sha);
-    return TT_OK;
 }
 
 static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
@@ -61,13 +44,11 @@ static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
     snprintf(run->recompute, sizeof run->recompute, "%s", tt_recompute_names[c->recompute]);
     snprintf(run->data, sizeof run->data, "%.127s", c->data);
     snprintf(run->flash_tile, sizeof run->flash_tile, "%s", c->flash_tile);
-    snprintf(run->fault, sizeof run->fault, "%s", tt_fault_shown(c));
     run->seed = c->seed;
     run->steps = r->t.steps;
     run->warmup = r->warmed;
     run->graph = r->graph;
     run->prefetch = c->prefetch == TT_SWITCH_ON;
-    run->own_kernel_scratch = r->after.own_scratch;
     run->flash_refused = r->session.model->flash_refused;
     fill_shape(run, c, r->session.model);
 }
@@ -114,7 +95,6 @@ static tt_status run_all(struct tt_run *r, struct tt_ceilings *c, struct tt_prof
     TT_TRY(tt_run_passes(r, true));
     measure_again(r, c);
     fill_run(r, &out->run);
-    TT_TRY(fill_own_kernel(r->config.own_kernel, &out->run));
     take_trace(r, out);
     TT_TRY(tt_derive_training(r, out));
     TT_TRY(tt_derive_times(r, c, out));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/hooks.h"
 #include "core/train/meter.h"
 #include "core/plan/step.h"
 #include "core/base/stats.h"
@@ -31,13 +32,12 @@ static tt_status make_room(struct tt_times *t, int steps, int ops)
     return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the times of %d steps of %d operations", steps, ops);
 }
 
-/* What a fault does beside the step is no operation of the plan: a validation goes past the recorder. */
-static tt_status open_fault(struct tt_run *r, enum tt_fault fault)
+/* What a guest does beside the step is no operation of the plan: a validation goes past the recorder. */
+static tt_status open_guest(struct tt_run *r)
 {
-    r->fault = (struct tt_fault_work){.fault = fault, .config = &r->config, .params = &r->session.model->params,
-                                      .engine = r->session.engine, .eval_plan = r->session.eval, .data = r->data};
-    r->fault.engine.backend = &r->relay.real;
-    return tt_fault_open(&r->fault);
+    struct tt_visit visit = {.config = &r->config, .params = &r->session.model->params, .engine = &r->session.engine,
+                             .backend = &r->relay.real, .eval_plan = r->session.eval, .data = r->data};
+    return tt_guest_open(&r->guest, &visit);
 }
 
 tt_status tt_run_open(struct tt_run *r)
@@ -48,15 +48,12 @@ tt_status tt_run_open(struct tt_run *r)
     TT_TRY(real->ops->info(real->self, &r->before));
     r->serial = r->before.shares_memory;
     real->ops->reset_peak(real->self);
-    enum tt_fault fault = tt_fault_of(c);
-    bool validates = fault == TT_FAULT_EVAL_EVERY_STEP;
-    TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (validates ? TT_USE_EVAL : 0)));
-    r->session.engine.pageable = fault == TT_FAULT_UNPINNED_COPIES;
+    TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (tt_hooks_validate(c) ? TT_USE_EVAL : 0)));
     r->session.engine.no_prefetch = c->prefetch == TT_SWITCH_OFF;
     TT_TRY(tt_session_init_weights(&r->session));
     TT_TRY(r->o->open_data(c, &r->data));
+    TT_TRY(open_guest(r));
     TT_TRY(tt_feed_open(&r->feed, &r->session.engine, r->data, c->batch_size * c->grad_accum, c->seq_len, 0, 0));
-    if (fault) TT_TRY(open_fault(r, fault));
     r->graph = r->session.model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON && real->ops->graph_begin;
     TT_TRY(make_room(&r->t, (int)r->o->steps, r->session.step->count));
     return tt_recorder_open(&r->recorder, &r->relay, r->session.step, &r->hold);
@@ -68,7 +65,7 @@ void tt_run_close(struct tt_run *r)
     tt_recorder_close(&r->recorder);
     tt_hold_close(&r->hold);
     tt_feed_close(&r->feed);
-    if (r->fault.fault) tt_fault_close(&r->fault);
+    tt_guest_close(&r->guest);
     if (r->data) tt_data_close(r->data);
     r->data = NULL;
     tt_session_close(&r->session);
@@ -266,7 +263,8 @@ tt_status tt_run_passes(struct tt_run *r, bool record)
     const struct tt_backend *b = &r->relay.real;
     struct tt_stepper configured = {.backend = &r->relay.real, .plan = r->session.step, .graph_wanted = r->graph};
     struct tt_stepper launched = {.backend = &r->backend, .plan = r->session.step, .warm = true};
-    configured.fault = launched.fault = r->fault.fault ? &r->fault : NULL;
+    configured.after = launched.after = tt_guest_step;
+    configured.user = launched.user = &r->guest;
     tt_status st = warm_up(r, &configured);
     if (!st) st = b->ops->info(b->self, &r->after);
     if (!st && record) {

@@ -2,8 +2,8 @@
 #ifndef TT_PASSES_H
 #define TT_PASSES_H
 
-#include "core/fault.h"
 #include "core/train/feed.h"
+#include "core/train/guest.h"
 #include "model/session.h"
 #include "profiling/measure/measure.h"
 #include "profiling/measure/record.h"
@@ -41,7 +41,7 @@ struct tt_run {
     struct tt_session session;
     struct tt_data *data;
     struct tt_feed feed;
-    struct tt_fault_work fault;
+    struct tt_guest guest;
     struct tt_hold hold;
     struct tt_recorder recorder;
     struct tt_profile_launch launch;

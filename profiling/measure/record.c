@@ -98,7 +98,6 @@ tt_status tt_recorder_open(struct tt_recorder *r, struct tt_relay *relay, const 
     for (int i = 1; i < plan->count; i++) r->segments += plan->ops[i].phase != plan->ops[i - 1].phase;
     TT_TRY(b->ops->event_create(b->self, &r->origin));
     for (int i = 0; i < 2 * MOST_COPIES; i++) TT_TRY(b->ops->event_create(b->self, &r->copy_events[i]));
-    relay->user = r;
     return TT_OK;
 }
 
@@ -140,11 +139,10 @@ tt_status tt_recorder_mode(struct tt_recorder *r, enum tt_record_mode mode, int 
         if (!r->clock) return tt_fail(TT_FAILED, "out of memory for %d steps", steps);
     }
     r->mode = mode;
-    r->relay->hooks = (struct tt_relay_hooks){0};
-    if (mode != TT_RECORD_NOTHING) r->relay->hooks = (struct tt_relay_hooks){before, after, NULL, NULL};
-    if (mode == TT_RECORD_TRACE) {
-        r->relay->hooks.push = push;
-        r->relay->hooks.pop = pop;
+    bool traces = mode == TT_RECORD_TRACE;
+    struct tt_relay_hooks hooks = {before, after, traces ? push : NULL, traces ? pop : NULL};
+    tt_relay_watch(r->relay, mode == TT_RECORD_NOTHING ? NULL : &hooks, r);
+    if (traces) {
         TT_TRY(r->relay->real.ops->stream_sync(r->relay->real.self, NULL));
         r->zero = tt_seconds();
         TT_TRY(record(r, r->origin, NULL));
@@ -161,7 +159,7 @@ void tt_recorder_close(struct tt_recorder *r)
     for (int i = 0; i < 2 * MOST_COPIES; i++)
         if (r->copy_events[i]) b->ops->event_destroy(b->self, r->copy_events[i]);
     if (r->origin) b->ops->event_destroy(b->self, r->origin);
-    r->relay->hooks = (struct tt_relay_hooks){0};
+    tt_relay_watch(r->relay, NULL, NULL);
     free(r->events);
     free(r->clock);
     free(r->trace);

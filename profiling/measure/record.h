@@ -2,10 +2,10 @@
 #ifndef TT_RECORD_H
 #define TT_RECORD_H
 
+#include "backend/relay.h"
 #include "core/plan/plan.h"
 #include "profiling/measure/launch.h"
 #include "profiling/profile.h"
-#include "profiling/relay.h"
 
 enum tt_record_mode {
     TT_RECORD_NOTHING, /* `events` has one for each step, for whoever wants to record it */

@@ -1,12 +1,13 @@
 /* Every fault of the course against the same run without it: its symptom is there, and without --fault nothing is. */
 #include <unistd.h>
 
-#include "core/fault.h"
+#include "backend/relay.h"
 #include "core/train/feed.h"
 #include "core/plan/step.h"
 #include "core/train/loop.h"
+#include "exercises/engine/course.h"
+#include "exercises/engine/fault.h"
 #include "profiling/measure/measure.h"
-#include "profiling/relay.h"
 #include "tests/profiling/ceilings_fixture.h"
 #include "tests/model/model_fixture.h"
 
@@ -20,6 +21,7 @@ static struct tt_config shape(const char *fault)
     c.hidden_dim = 32, c.num_layers = 2, c.num_heads = 4, c.num_kv_heads = 2, c.ffn_dim = 48, c.vocab_size = 64;
     c.seq_len = 24, c.batch_size = 4, c.init_std = 0.02, c.clip_norm = 1, c.version = TT_FUSED;
     snprintf(c.fault, sizeof c.fault, "%s", fault);
+    c.hooks = &tt_course;
     tt_fault_configure(&c);
     return c;
 }
@@ -38,6 +40,7 @@ static struct tt_profile profile(const char *fault)
     struct tt_profile_options o = {.backend = &backend, .config = &c, .open_data = open_data, .steps = 2, .warmup = 2, .ceilings = ceilings,
                                    .launches = test_few() ? 20 : 0};
     CHECK_OK(tt_profile_measure(&o, &p));
+    CHECK_OK(tt_course_label(&c, &backend, &p.run));
     return p;
 }
 
@@ -234,13 +237,14 @@ static void eval_every_step(void)
     CHECK_OK(tt_session_open(&s, &counted, &c, TT_USE_TRAIN | TT_USE_EVAL));
     CHECK_OK(tt_session_init_weights(&s));
     CHECK_OK(open_data(&c, &data));
-    struct tt_fault_work w = {.fault = TT_FAULT_EVAL_EVERY_STEP, .config = &c, .params = &s.model->params, .engine = s.engine,
-                              .eval_plan = s.eval, .data = data};
-    CHECK_OK(tt_fault_open(&w));
+    struct tt_visit visit = {.config = &c, .params = &s.model->params, .engine = &s.engine, .backend = &counted,
+                             .eval_plan = s.eval, .data = data};
+    struct tt_guest guest;
+    CHECK_OK(tt_guest_open(&guest, &visit));
     int64_t before = relay.work;
-    CHECK_OK(tt_fault_step(&w, &counted));
+    CHECK_OK(tt_guest_step(&guest, &counted));
     CHECK(relay.work - before == c.val_batches * s.eval->count, "%lld operations", (long long)(relay.work - before));
-    tt_fault_close(&w);
+    tt_guest_close(&guest);
     tt_data_close(data);
     tt_session_close(&s);
     struct tt_profile p = profile("eval-every-step");
@@ -257,23 +261,28 @@ static tt_status count_pinned(void *self, size_t bytes, void **out)
     return r->real.ops->host_alloc(r->real.self, bytes, out);
 }
 
-static int pinned_buffers(bool pageable)
+/* Those of the batches. The ones for validation and for the metrics are there before a guest comes. */
+static int pinned_buffers(const char *fault)
 {
     struct tt_relay relay;
     struct tt_backend counted = tt_relay_open(&relay, &backend);
-    struct tt_config c = shape("");
+    struct tt_config c = shape(fault);
     struct tt_session s = {0};
     struct tt_data *data;
     struct tt_feed feed = {0};
     relay.ops.host_alloc = count_pinned;
     CHECK_OK(tt_session_open(&s, &counted, &c, TT_USE_TRAIN));
     CHECK_OK(open_data(&c, &data));
-    s.engine.pageable = pageable;
+    struct tt_visit visit = {.config = &c, .params = &s.model->params, .engine = &s.engine, .backend = &counted, .data = data};
+    struct tt_guest guest;
+    CHECK_OK(tt_guest_open(&guest, &visit));
     pinned = 0;
     CHECK_OK(tt_feed_open(&feed, &s.engine, data, c.batch_size, c.seq_len, 0, 0));
     CHECK_OK(tt_feed_begin(&feed));
     CHECK_OK(tt_feed_end(&feed));
     tt_feed_close(&feed);
+    tt_guest_close(&guest);
+    CHECK(!s.engine.batch_memory, "what it lent is given back");
     tt_data_close(data);
     tt_session_close(&s);
     return pinned;
@@ -281,7 +290,7 @@ static int pinned_buffers(bool pageable)
 
 static void unpinned_copies(void)
 {
-    CHECK(pinned_buffers(false) == TT_FEED_BUFFERS && pinned_buffers(true) == 0);
+    CHECK(pinned_buffers("") == TT_FEED_BUFFERS && pinned_buffers("unpinned-copies") == 0);
     struct tt_profile p = profile("unpinned-copies");
     CHECK(p.step.loss == clean.step.loss, "it computes the same");
     tt_profile_free(&p);

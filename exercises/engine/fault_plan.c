@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fault.h"
+#include "exercises/engine/fault.h"
 
 static bool belongs_to(const void *address, enum tt_external x)
 {

@@ -6,10 +6,7 @@
 #ifndef TT_FAULT_H
 #define TT_FAULT_H
 
-#include "core/checkpoint/checkpoint.h"
-#include "core/config/config.h"
-#include "core/data/data.h"
-#include "core/plan/engine.h"
+#include "core/train/guest.h"
 
 #define TT_FAULTS(X)                                                                               \
     X(NONE, "", "nothing is wrong")                                                                \
@@ -50,21 +47,9 @@ void tt_fault_configure(struct tt_config *c);
 /* The operations of a training step, before their memory is placed. */
 tt_status tt_fault_edit(enum tt_fault fault, struct tt_plan *p);
 
-/* What the host does after each step. */
-struct tt_fault_work {
-    enum tt_fault fault;
-    const struct tt_config *config;
-    const struct tt_params *params;
-    struct tt_engine engine;         /* the caller's, not owned */
-    const struct tt_plan *eval_plan; /* eval-every-step: in a profile, where nobody else validates; else NULL */
-    struct tt_data *data;
-    float *host;
-    void *device;
-};
-
-tt_status tt_fault_open(struct tt_fault_work *w); /* the fields before `host` are set */
-/* `b` is where the step went; a validation goes through the engine's backend. */
-tt_status tt_fault_step(struct tt_fault_work *w, struct tt_backend *b);
-void tt_fault_close(struct tt_fault_work *w);
+/* What the host does after each step, and where it gathers its batches: open, after_step and close of core/config/hooks.h. */
+tt_status tt_fault_open(const struct tt_visit *v, void **work); /* *work NULL: this fault does nothing of it */
+tt_status tt_fault_step(void *work, struct tt_backend *b);
+void tt_fault_close(void *work);
 
 #endif

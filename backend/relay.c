@@ -1,4 +1,4 @@
-#include "profiling/relay.h"
+#include "backend/relay.h"
 
 #define REAL struct tt_backend *b = &((struct tt_relay *)self)->real
 
@@ -108,11 +108,48 @@ static tt_status relay_graph_begin(void *self, tt_stream s) { REAL; return b->op
 static tt_status relay_graph_end(void *self, tt_stream s, tt_graph *out) { REAL; return b->ops->graph_end(b->self, s, out); }
 static tt_status relay_graph_replay(void *self, tt_graph g, tt_stream s) { REAL; return b->ops->graph_replay(b->self, g, s); }
 static void relay_graph_destroy(void *self, tt_graph g) { REAL; b->ops->graph_destroy(b->self, g); }
+static tt_status relay_all_reduce(void *self, void *buf, size_t n, enum tt_dtype type, tt_stream s)
+{
+    REAL;
+    return b->ops->all_reduce(b->self, buf, n, type, s);
+}
+static tt_status relay_reduce_scatter(void *self, void *buf, size_t n, enum tt_dtype type, tt_stream s)
+{
+    REAL;
+    return b->ops->reduce_scatter(b->self, buf, n, type, s);
+}
+static tt_status relay_all_gather(void *self, void *buf, size_t n, enum tt_dtype type, tt_stream s)
+{
+    REAL;
+    return b->ops->all_gather(b->self, buf, n, type, s);
+}
 // clang-format on
+
+/* A device that does not offer something does not offer it through a relay either. */
+static void offer_the_rest(struct tt_backend_ops *ops, const struct tt_backend_ops *real)
+{
+    if (real->graph_begin) {
+        ops->graph_begin = relay_graph_begin;
+        ops->graph_end = relay_graph_end;
+        ops->graph_replay = relay_graph_replay;
+        ops->graph_destroy = relay_graph_destroy;
+    }
+    if (real->all_reduce) ops->all_reduce = relay_all_reduce;
+    if (real->reduce_scatter) ops->reduce_scatter = relay_reduce_scatter;
+    if (real->all_gather) ops->all_gather = relay_all_gather;
+}
+
+void tt_relay_watch(struct tt_relay *r, const struct tt_relay_hooks *hooks, void *user)
+{
+    r->hooks = hooks ? *hooks : (struct tt_relay_hooks){0};
+    r->user = user;
+    bool ranges = r->hooks.push || r->real.ops->range_push;
+    r->ops.range_push = ranges ? relay_range_push : NULL;
+    r->ops.range_pop = ranges ? relay_range_pop : NULL;
+}
 
 struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *real)
 {
-    bool graphs = real->ops->graph_begin != NULL;
     *r = (struct tt_relay){.real = *real};
     r->ops = (struct tt_backend_ops){
         .name = real->ops->name,
@@ -137,14 +174,8 @@ struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *rea
         .event_query = relay_event_query,
         .event_sync = relay_event_sync,
         .event_elapsed = relay_event_elapsed,
-        .range_push = relay_range_push,
-        .range_pop = relay_range_pop,
     };
-    if (graphs) {
-        r->ops.graph_begin = relay_graph_begin;
-        r->ops.graph_end = relay_graph_end;
-        r->ops.graph_replay = relay_graph_replay;
-        r->ops.graph_destroy = relay_graph_destroy;
-    }
+    offer_the_rest(&r->ops, real->ops);
+    tt_relay_watch(r, NULL, NULL);
     return (struct tt_backend){&r->ops, r};
 }

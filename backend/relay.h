@@ -1,5 +1,6 @@
-/* A backend around another one. It hands every call on, counts, and lets a recorder see work, copies, waits and ranges
- * as they pass. Whoever does not profile never meets it, so that profiling costs nothing when it is off. */
+/* A backend around another one: it hands every call on. Whoever wants to replace a call sets its slot in `ops` after opening;
+ * the relay is the `self` it gets, so a struct that begins with one has room for more. Whoever only wants to look says so with
+ * tt_relay_watch. Who needs neither never meets a relay, and it costs nothing. */
 #ifndef TT_RELAY_H
 #define TT_RELAY_H
 
@@ -7,7 +8,7 @@
 
 enum tt_relay_call { TT_RELAY_WORK, TT_RELAY_COPY, TT_RELAY_WAIT };
 
-/* What the recorder does before and after a call; each may be NULL. */
+/* What is done before and after a call; each may be NULL. */
 struct tt_relay_hooks {
     tt_status (*before)(void *user, enum tt_relay_call call, size_t bytes, tt_stream s);
     tt_status (*after)(void *user, enum tt_relay_call call, size_t bytes, tt_stream s);
@@ -26,5 +27,9 @@ struct tt_relay {
 /* *r must stay where it is as long as the returned backend is used. Closing that closes nothing: the real one has an
  * owner. */
 struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *real);
+
+/* From here on `hooks` see the calls pass, instead of those before; NULL: nobody does. Ranges pass where the real backend marks
+ * them or `push` is given. */
+void tt_relay_watch(struct tt_relay *r, const struct tt_relay_hooks *hooks, void *user);
 
 #endif

@@ -1,10 +1,11 @@
-#include "core/fault.h"
+#include "exercises/engine/fault.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/relay.h"
 #include "core/base/rng.h"
 #include "core/base/text.h"
 #include "core/train/loop.h"
@@ -96,22 +97,33 @@ void tt_fault_configure(struct tt_config *c)
 
 /* ---- after a step ---- */
 
-static tt_status rebuild_mask(struct tt_fault_work *w, struct tt_backend *b)
+struct work {
+    enum tt_fault fault;
+    struct tt_visit visit;
+    struct tt_engine engine; /* the visit's, with its backend */
+    float *host;
+    void *device;
+    struct tt_relay relay; /* unpinned-copies */
+    struct tt_backend pageable;
+};
+
+static tt_status rebuild_mask(struct work *w, struct tt_backend *b)
 {
-    int64_t S = w->config->seq_len;
+    int64_t S = w->visit.config->seq_len;
     for (int64_t row = 0; row < S; row++)
         for (int64_t column = 0; column < S; column++) w->host[row * S + column] = column > row ? -INFINITY : 0;
     TT_TRY(b->ops->copy(b->self, w->device, w->host, (size_t)(S * S) * sizeof *w->host, TT_TO_DEVICE, NULL));
     return b->ops->stream_sync(b->self, NULL);
 }
 
-static tt_status norm_on_host(struct tt_fault_work *w, struct tt_backend *b)
+static tt_status norm_on_host(struct work *w, struct tt_backend *b)
 {
+    const struct tt_params *params = w->visit.params;
     const char *gradients = w->engine.externals[TT_X_GRADS];
     volatile double norm; /* nobody reads it, which is no reason for a compiler not to compute it */
     double squares = 0;
-    for (int i = 0; i < w->params->n; i++) {
-        const struct tt_param *p = &w->params->items[i];
+    for (int i = 0; i < params->n; i++) {
+        const struct tt_param *p = &params->items[i];
         TT_TRY(b->ops->copy(b->self, w->host, gradients + (size_t)p->offset * sizeof(float), (size_t)p->count * sizeof(float),
                             TT_TO_HOST, NULL));
         TT_TRY(b->ops->stream_sync(b->self, NULL));
@@ -122,15 +134,18 @@ static tt_status norm_on_host(struct tt_fault_work *w, struct tt_backend *b)
     return TT_OK;
 }
 
-static tt_status validate(struct tt_fault_work *w)
+/* In a profile, where nobody else does. */
+static tt_status validate(struct work *w)
 {
+    const struct tt_visit *v = &w->visit;
     double loss;
     int64_t batches;
-    return w->eval_plan ? tt_evaluate(&w->engine, w->eval_plan, w->config, w->data, &loss, &batches) : TT_OK;
+    return v->eval_plan ? tt_evaluate(&w->engine, v->eval_plan, v->config, v->data, &loss, &batches) : TT_OK;
 }
 
-tt_status tt_fault_step(struct tt_fault_work *w, struct tt_backend *b)
+tt_status tt_fault_step(void *work, struct tt_backend *b)
 {
+    struct work *w = work;
     switch (w->fault) {
     case TT_FAULT_HOST_WAIT:
         return b->ops->stream_sync(b->self, NULL);
@@ -145,23 +160,80 @@ tt_status tt_fault_step(struct tt_fault_work *w, struct tt_backend *b)
     }
 }
 
-tt_status tt_fault_open(struct tt_fault_work *w)
+/* ---- before the first and after the last ---- */
+
+static tt_status pageable_alloc(void *self, size_t bytes, void **out)
 {
-    size_t largest = 0, mask = (size_t)(w->config->seq_len * w->config->seq_len) * sizeof *w->host;
-    struct tt_backend *b = w->engine.backend;
-    for (int i = 0; i < w->params->n; i++)
-        if ((size_t)w->params->items[i].count > largest) largest = (size_t)w->params->items[i].count;
-    size_t bytes = w->fault == TT_FAULT_MASK_REBUILD ? mask : w->fault == TT_FAULT_HOST_NORM ? largest * sizeof *w->host : 0;
-    if (!bytes) return TT_OK;
-    w->host = malloc(bytes);
-    if (!w->host) return tt_fail(TT_FAILED, "out of memory for --fault");
-    return w->fault == TT_FAULT_MASK_REBUILD ? b->ops->alloc(b->self, bytes, &w->device) : TT_OK;
+    (void)self;
+    *out = malloc(bytes);
+    return *out ? TT_OK : tt_fail(TT_FAILED, "out of memory for a batch");
 }
 
-void tt_fault_close(struct tt_fault_work *w)
+static void pageable_free(void *self, void *p)
+{
+    (void)self;
+    free(p);
+}
+
+static void unpin(struct work *w)
+{
+    w->pageable = tt_relay_open(&w->relay, w->engine.backend);
+    w->relay.ops.host_alloc = pageable_alloc;
+    w->relay.ops.host_free = pageable_free;
+    w->visit.engine->batch_memory = &w->pageable;
+}
+
+static tt_status make_room(struct work *w, size_t floats, bool on_device)
 {
     struct tt_backend *b = w->engine.backend;
+    w->host = malloc(floats * sizeof *w->host);
+    if (!w->host) return tt_fail(TT_FAILED, "out of memory for --fault");
+    return on_device ? b->ops->alloc(b->self, floats * sizeof *w->host, &w->device) : TT_OK;
+}
+
+static size_t largest_tensor(const struct tt_params *params)
+{
+    size_t largest = 0;
+    for (int i = 0; i < params->n; i++)
+        if ((size_t)params->items[i].count > largest) largest = (size_t)params->items[i].count;
+    return largest;
+}
+
+static tt_status prepare(struct work *w)
+{
+    int64_t S = w->visit.config->seq_len;
+    switch (w->fault) {
+    case TT_FAULT_MASK_REBUILD:
+        return make_room(w, (size_t)(S * S), true);
+    case TT_FAULT_HOST_NORM:
+        return make_room(w, largest_tensor(w->visit.params), false);
+    case TT_FAULT_UNPINNED_COPIES:
+        unpin(w);
+        return TT_OK;
+    default:
+        return TT_OK;
+    }
+}
+
+tt_status tt_fault_open(const struct tt_visit *v, void **work)
+{
+    enum tt_fault fault = tt_fault_of(v->config);
+    *work = NULL;
+    if (fault == TT_FAULT_NONE) return TT_OK;
+    struct work *w = calloc(1, sizeof *w);
+    if (!w) return tt_fail(TT_FAILED, "out of memory for --fault");
+    *w = (struct work){.fault = fault, .visit = *v, .engine = *v->engine};
+    w->engine.backend = v->backend;
+    *work = w;
+    return prepare(w);
+}
+
+void tt_fault_close(void *work)
+{
+    struct work *w = work;
+    struct tt_backend *b = w->engine.backend;
     if (w->device) b->ops->free(b->self, w->device);
+    if (w->pageable.ops) w->visit.engine->batch_memory = NULL;
     free(w->host);
-    *w = (struct tt_fault_work){0};
+    free(w);
 }

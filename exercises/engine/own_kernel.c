@@ -1,0 +1,28 @@
+#include "exercises/engine/own_kernel.h"
+
+#include <string.h>
+
+tt_status tt_own_kernel_check(const struct tt_config *c)
+{
+    bool fuse[TT_FUSION_COUNT];
+    if (!c->own_kernel[0]) return TT_OK;
+    if (strcmp(tt_backend_name(), "cpu"))
+        return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one with: cmake -B build-cpu -DBACKEND=cpu",
+                       tt_backend_name());
+    TT_TRY(tt_config_fusions(c, fuse));
+    if (fuse[TT_FUSE_NORM]) return TT_OK;
+    return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or --fuse norm with --version %s",
+                   tt_version_names[c->version]);
+}
+
+bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args)
+{
+    const struct tt_rmsnorm_args *a = args;
+    return kernel == TT_K_rmsnorm && a->dtype == TT_F32 && a->delta && a->sum && a->sum != a->x && a->sum != a->delta;
+}
+
+void tt_own_kernel_name(struct tt_plan *p)
+{
+    for (int i = 0; i < p->count; i++)
+        if (!p->ops[i].is_gemm && tt_own_kernel_takes(p->ops[i].kernel, &p->ops[i].args)) p->ops[i].name = TT_OWN_KERNEL;
+}
