@@ -9,10 +9,34 @@
 #include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/config/presets.h"
 #include "core/train/state.h"
 #include "core/plan/step.h"
 #include "profiling/measure/ceiling.h"
 #include "core/base/stats.h"
+
+/* ---- options ---- */
+
+struct bench_options {
+    char versions[128], sizes[256], profile_dir[1024];
+    int64_t warmup, repeats;
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct bench_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"sizes", AT(sizes), "What to time", 1 << TT_CMD_BENCH, "small", NULL, "LIST",
+     .help = "presets to time", .choices = tt_preset_names, .list = ',', .required = true},
+    {"versions", AT(versions), "What to time", 1 << TT_CMD_BENCH, "baseline,fused,flash", NULL, "LIST",
+     .help = "versions to time", .choices = tt_version_names, .list = ',', .required = true},
+    {"warmup", AT(warmup), "What to time", 1 << TT_CMD_BENCH, "3", "[0, 100000]", "N", .help = "steps before the clock starts"},
+    {"repeats", AT(repeats), "What to time", 1 << TT_CMD_BENCH, "10", "[1, 100000]", "N", .help = "steps that are timed"},
+    {"profile-dir", AT(profile_dir), "What to time", 1 << TT_CMD_BENCH, "", NULL, "DIR",
+     .help = "folder for the measurements as JSON; \"\" = none", .here = true},
+};
+// clang-format on
+const struct tt_rows tt_bench_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct bench_options);
 
 struct row {
     char size[32], version[16];
@@ -28,6 +52,7 @@ struct row {
 
 struct bench {
     const struct tt_options *o;
+    const struct bench_options *own;
     struct tt_options trial; /* those of one size and version */
     struct tt_backend backend;
     struct tt_event_s **events; /* repeats + 1 */
@@ -42,8 +67,8 @@ static tt_status time_steps(struct bench *b, struct tt_stepper *stepper, double 
 {
     const struct tt_backend_ops *ops = b->backend.ops;
     void *self = b->backend.self;
-    int64_t n = b->o->c.repeats;
-    for (int64_t i = 0; i < b->o->c.warmup; i++) TT_TRY(tt_step(stepper));
+    int64_t n = b->own->repeats;
+    for (int64_t i = 0; i < b->own->warmup; i++) TT_TRY(tt_step(stepper));
     TT_TRY(ops->event_record(self, b->events[0], NULL));
     for (int64_t i = 0; i < n; i++) {
         TT_TRY(tt_step(stepper));
@@ -66,7 +91,7 @@ static tt_status check_finite(struct tt_session *s, const struct row *r)
 static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)
 {
     struct tt_device_info info;
-    int n = (int)b->o->c.repeats;
+    int n = (int)b->own->repeats;
     b->backend.ops->reset_peak(b->backend.self);
     TT_TRY(tt_session_open(s, &b->backend, c, TT_USE_TRAIN));
     TT_TRY(tt_session_init_weights(s));
@@ -115,7 +140,7 @@ static tt_status one(struct bench *b, const char *size, const char *version)
     TT_TRY(tt_take_vocabulary(o));
     TT_TRY(tt_config_check(&o->c));
     r->config = o->c;
-    r->times = b->times + (size_t)b->count * (size_t)o->c.repeats;
+    r->times = b->times + (size_t)b->count * (size_t)b->own->repeats;
     if (!o->c.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[Ktiming %s %s", size, version);
     tt_status st = measure(b, &s, &o->c, r);
     if (!o->c.quiet && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
@@ -175,8 +200,8 @@ static tt_status time_one(struct bench *b, const char *size, const char *version
 static tt_status each(struct bench *b, tt_status (*f)(struct bench *, const char *, const char *))
 {
     char size[32], version[16];
-    for (const char *at = b->o->c.sizes; tt_list_next(&at, ',', size, sizeof size);)
-        for (const char *v = b->o->c.versions; tt_list_next(&v, ',', version, sizeof version);) TT_TRY(f(b, size, version));
+    for (const char *at = b->own->sizes; tt_list_next(&at, ',', size, sizeof size);)
+        for (const char *v = b->own->versions; tt_list_next(&v, ',', version, sizeof version);) TT_TRY(f(b, size, version));
     return TT_OK;
 }
 
@@ -223,7 +248,7 @@ static void put_row(struct tt_json_writer *w, const struct bench *b, const struc
     tt_json_put_int(w, "operations_per_step", r->operations);
     put_shape(w, &r->config);
     tt_json_begin(w, "steps_ms", '[');
-    for (int64_t i = 0; i < b->o->c.repeats; i++) tt_json_put_number(w, NULL, 1e3 * r->times[i]);
+    for (int64_t i = 0; i < b->own->repeats; i++) tt_json_put_number(w, NULL, 1e3 * r->times[i]);
     tt_json_end(w, ']');
     tt_json_end(w, '}');
 }
@@ -233,14 +258,14 @@ static tt_status write_json(struct bench *b)
     const struct tt_config *c = &b->o->c;
     struct tt_json_writer w = {.pretty = true};
     struct tt_device_info info;
-    if (!c->json && !c->profile_dir[0]) return TT_OK;
+    if (!c->json && !b->own->profile_dir[0]) return TT_OK;
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
     tt_json_begin(&w, NULL, '{');
     tt_json_put_string(&w, "backend", b->backend.ops->name);
     tt_json_put_string(&w, "device", info.name);
     tt_json_put_string(&w, "library", info.library);
     tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
-    tt_json_put_int(&w, "repeats", c->repeats);
+    tt_json_put_int(&w, "repeats", b->own->repeats);
     tt_json_put_number(&w, "gemm_flops_per_second", b->ceiling);
     tt_json_put_number(&w, "datasheet_flops_per_second", b->datasheet > 0 ? b->datasheet : NAN);
     tt_json_begin(&w, "rows", '[');
@@ -249,10 +274,10 @@ static tt_status write_json(struct bench *b)
     tt_json_end(&w, '}');
     tt_status st = tt_text_status(&w.text);
     if (!st && c->json) puts(w.text.s);
-    if (!st && c->profile_dir[0]) {
+    if (!st && b->own->profile_dir[0]) {
         char path[1200];
-        snprintf(path, sizeof path, "%s/bench.json", c->profile_dir);
-        st = tt_make_dirs(c->profile_dir);
+        snprintf(path, sizeof path, "%s/bench.json", b->own->profile_dir);
+        st = tt_make_dirs(b->own->profile_dir);
         if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
     }
     tt_text_free(&w.text);
@@ -269,13 +294,13 @@ static int list_length(const char *text)
 static tt_status open_bench(struct bench *b)
 {
     const struct tt_config *c = &b->o->c;
-    size_t rows = (size_t)(list_length(c->sizes) * list_length(c->versions));
+    size_t rows = (size_t)(list_length(b->own->sizes) * list_length(b->own->versions));
     b->rows = calloc(rows, sizeof *b->rows);
-    b->times = calloc(rows * (size_t)c->repeats, sizeof *b->times);
-    b->events = calloc((size_t)c->repeats + 1, sizeof *b->events);
-    if (!b->rows || !b->times || !b->events) return tt_fail(TT_FAILED, "out of memory for %lld repeats", (long long)c->repeats);
+    b->times = calloc(rows * (size_t)b->own->repeats, sizeof *b->times);
+    b->events = calloc((size_t)b->own->repeats + 1, sizeof *b->events);
+    if (!b->rows || !b->times || !b->events) return tt_fail(TT_FAILED, "out of memory for %lld repeats", (long long)b->own->repeats);
     TT_TRY(tt_open_backend(c, &b->backend));
-    for (int64_t i = 0; i <= c->repeats; i++) TT_TRY(b->backend.ops->event_create(b->backend.self, &b->events[i]));
+    for (int64_t i = 0; i <= b->own->repeats; i++) TT_TRY(b->backend.ops->event_create(b->backend.self, &b->events[i]));
     return TT_OK;
 }
 
@@ -284,11 +309,12 @@ tt_status tt_cmd_bench(const struct tt_options *o)
     struct bench *b = calloc(1, sizeof *b);
     if (!b) return tt_fail(TT_FAILED, "out of memory");
     b->o = o;
+    b->own = tt_own(o);
     tt_status st = each(b, choose); /* better refused now than after the first rows */
     if (!st) st = open_bench(b);
     if (!st) st = run_all(b);
     if (!st) st = write_json(b);
-    for (int64_t i = 0; b->events && i <= o->c.repeats; i++)
+    for (int64_t i = 0; b->events && i <= b->own->repeats; i++)
         if (b->events[i]) b->backend.ops->event_destroy(b->backend.self, b->events[i]);
     if (b->backend.ops) tt_backend_close(&b->backend);
     free(b->rows);

@@ -10,11 +10,38 @@
 #include "core/base/json.h"
 #include "core/train/state.h"
 #include "core/plan/step.h"
+#include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 #include "profiling/measure/grads.h"
 
+/* ---- options ---- */
+
+static const char *const check_names[] = {"grads", NULL};
+
+struct check_options {
+    char what[16], against[1024];
+    double tolerance;
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct check_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"what", AT(what), "What to read", 1 << TT_CMD_CHECK, "grads", TT_CHOICE,
+     .help = "what to audit", .choices = check_names, .required = true, .here = true},
+    {"against", AT(against), "What to read", 1 << TT_CMD_CHECK, "", NULL, "VERSION|FILE",
+     .help = "compare with another version, or with gradients that --out saved, say on the CPU", .here = true},
+    {"tolerance", AT(tolerance), "What to read", 1 << TT_CMD_CHECK, "0", "[0, 1]", "X",
+     .help = "largest relative difference of a tensor with --against; 0 = what the precision allows"},
+    {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_CHECK, "", NULL, "FILE",
+     .help = "save the gradients as safetensors; \"\" = do not", .here = true},
+};
+// clang-format on
+const struct tt_rows tt_check_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct check_options);
+
 struct audit {
     struct tt_options o;
+    const struct check_options *own;
     const struct tt_config *c;
     struct tt_config trial; /* that of the version that runs */
     struct tt_backend backend, plain; /* plain: without --own-kernel, for what it is compared with */
@@ -27,10 +54,10 @@ struct audit {
 };
 
 /* What rounding alone may do to a gradient, as a part of its norm. */
-static double tolerance_of(const struct tt_config *c)
+static double tolerance_of(const struct audit *a)
 {
     static const double usual[] = {[TT_FP32] = 1e-3, [TT_TF32] = 0.02, [TT_PREC_BF16] = 0.15, [TT_PREC_FP16] = 0.05};
-    return c->tolerance > 0 ? c->tolerance : usual[c->precision];
+    return a->own->tolerance > 0 ? a->own->tolerance : usual[a->c->precision];
 }
 
 /* In fp16 the first steps may overflow until the loss scale fits; they change no weight. */
@@ -67,10 +94,10 @@ static tt_status run_version(struct audit *a, enum tt_version version, struct tt
     struct tt_config *c = &a->trial;
     struct tt_session s = {0};
     *c = *a->c;
-    bool plain = out == &a->other && c->own_kernel[0];
+    bool plain = out == &a->other && tt_course_of(c)->own_kernel[0];
     c->version = version;
     if (version != a->c->version) c->fuse[0] = 0; /* the other version as it is */
-    if (out == &a->other) c->fault[0] = c->own_kernel[0] = c->flash_tile[0] = 0; /* and nothing foreign in it */
+    if (out == &a->other) tt_course_told(c)->fault[0] = tt_course_told(c)->own_kernel[0] = c->flash_tile[0] = 0; /* and nothing foreign in it */
     tt_fault_configure(c);
     tt_status st = tt_config_check(c);
     if (!st && plain) st = tt_open_backend(c, &a->plain);
@@ -82,7 +109,7 @@ static tt_status run_version(struct audit *a, enum tt_version version, struct tt
 
 static tt_status read_other(struct audit *a)
 {
-    const char *against = a->c->against;
+    const char *against = a->own->against;
     a->compares = against[0] != 0;
     if (!a->compares) return TT_OK;
     for (int v = 0; v < TT_VERSIONS; v++)
@@ -135,7 +162,7 @@ static void print_summary(const struct audit *a)
     printf("loss    %.6f\n", a->grads.loss);
     printf("grads   %d of %d tensors have a gradient\n", a->grads.n - a->missing, a->grads.n);
     if (a->compares)
-        printf("against %s: loss %.6f, %d of %d tensors within %.3g\n", a->c->against, a->other.loss,
+        printf("against %s: loss %.6f, %d of %d tensors within %.3g\n", a->own->against, a->other.loss,
                a->grads.n - a->different, a->grads.n, a->tolerance);
 }
 
@@ -174,7 +201,7 @@ static tt_status verdict(const struct audit *a)
                        a->grads.n);
     if (a->different)
         return tt_fail(TT_FAILED, "%d of %d tensors differ from %s by more than %.3g of their norm", a->different,
-                       a->grads.n, a->c->against, a->tolerance);
+                       a->grads.n, a->own->against, a->tolerance);
     return TT_OK;
 }
 
@@ -204,8 +231,9 @@ tt_status tt_cmd_check(const struct tt_options *o)
     struct audit *a = calloc(1, sizeof *a);
     if (!a) return tt_fail(TT_FAILED, "out of memory");
     a->o = *o;
+    a->own = tt_own(&a->o);
     a->c = &a->o.c;
-    a->tolerance = tolerance_of(&o->c);
+    a->tolerance = tolerance_of(a);
     tt_status st = run(a);
     tt_grads_free(&a->grads);
     tt_grads_free(&a->other);

@@ -8,6 +8,27 @@
 #include "core/base/folder_lock.h"
 #include "profiling/compare/compare.h"
 
+/* ---- options ---- */
+
+struct compare_options {
+    char runs[16384]; /* one a line */
+    char fail_if[256];
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct compare_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"run", AT(runs), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "PATH",
+     .help = "the folder of a profile or of a training run, or a bench.json; several may follow", .list = '\n', .here = true},
+    {"fail-if", AT(fail_if), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "LIST",
+     .help = "conditions that fail: slower:5%, memory:10%, loss:0.02, gradients", .check = tt_compare_gate_check},
+    {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_COMPARE, "", NULL, "DIR",
+     .help = "folder for compare.html, compare.json and compare.txt; \"\" = print only", .here = true},
+};
+// clang-format on
+const struct tt_rows tt_compare_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct compare_options);
+
 static tt_status write_text(const char *folder, const char *name, const struct tt_text *text)
 {
     char path[1200];
@@ -56,10 +77,10 @@ static tt_status show(const struct tt_comparison *c, const struct tt_config *con
 }
 
 /* Also what passed is said: a gate that is silent may not have judged. */
-static tt_status judge(const struct tt_comparison *c, const struct tt_config *config)
+static tt_status judge(const struct tt_comparison *c, const struct tt_config *config, const struct compare_options *own)
 {
     struct tt_text said = {0};
-    tt_status st = tt_compare_gate(c, config->fail_if, &said);
+    tt_status st = tt_compare_gate(c, own->fail_if, &said);
     if (said.n && !config->json) fputs(said.s, stdout);
     tt_text_free(&said);
     return st;
@@ -67,10 +88,11 @@ static tt_status judge(const struct tt_comparison *c, const struct tt_config *co
 
 tt_status tt_cmd_compare(const struct tt_options *o)
 {
+    const struct compare_options *own = tt_own(o);
     char paths[TT_COMPARE_LIMIT][1024];
     const char *list[TT_COMPARE_LIMIT];
     int n = 0;
-    for (const char *at = o->c.runs; n < TT_COMPARE_LIMIT && tt_list_next(&at, '\n', paths[n], sizeof paths[n]); n++)
+    for (const char *at = own->runs; n < TT_COMPARE_LIMIT && tt_list_next(&at, '\n', paths[n], sizeof paths[n]); n++)
         list[n] = paths[n];
     if (!n)
         return tt_fail(
@@ -80,7 +102,7 @@ tt_status tt_cmd_compare(const struct tt_options *o)
     if (!c) return tt_fail(TT_FAILED, "out of memory");
     tt_status st = tt_compare(list, n, c);
     if (!st) st = show(c, &o->c);
-    if (!st) st = judge(c, &o->c);
+    if (!st) st = judge(c, &o->c, own);
     tt_compare_free(c);
     free(c);
     return st;

@@ -13,10 +13,43 @@
 #include "core/data/token_file.h"
 #include "core/base/utf8.h"
 
+/* ---- options ---- */
+
+enum token_type { TOKEN_AUTO, TOKEN_UINT16, TOKEN_UINT32 };
+static const char *const token_type_names[] = {"auto", "uint16", "uint32", NULL};
+
+struct data_options {
+    char input[16384]; /* text files, one a line */
+    char inspect[1024];
+    int64_t shard_tokens;
+    enum token_type token_type;
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct data_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"input", AT(input), "Token files", 1 << TT_CMD_DATA, "", NULL, "FILE",
+     .help = "a text file to read; may be given several times", .list = '\n'},
+    {"inspect", AT(inspect), "Token files", 1 << TT_CMD_DATA, "", NULL, "FILE",
+     .help = "say what is in this token file, and write nothing"},
+    {"vocab-size", TT_RUN_FIELD(vocab_size), "Token files", 1 << TT_CMD_DATA, "1024", "[257, 65536]", "N",
+     .help = "tokens that --tokenizer bpe learns"},
+    {"shard-tokens", AT(shard_tokens), "Token files", 1 << TT_CMD_DATA, "100000000", "[1024, 2000000000]", "N",
+     .help = "tokens in a file at most"},
+    {"token-type", AT(token_type), "Token files", 1 << TT_CMD_DATA, "auto", TT_CHOICE,
+     .help = "how tokens are stored; auto: uint16 as long as the vocabulary fits", .choices = token_type_names},
+    {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_DATA, "data", NULL, "DIR",
+     .help = "folder for the token files and the tokenizer", .here = true, .required = true},
+};
+// clang-format on
+const struct tt_rows tt_data_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct data_options);
+
 /* ---- making ---- */
 
 struct making {
     const struct tt_config *c;
+    const struct data_options *own;
     struct tt_text text;
     struct tt_tokenizer *tokenizer;
     int32_t *tokens;
@@ -29,7 +62,7 @@ static tt_status read_inputs(struct making *m)
 {
     enum { LIMIT_BITS = 36 };
     char path[1024];
-    for (const char *at = m->c->input; tt_list_next(&at, '\n', path, sizeof path);) {
+    for (const char *at = m->own->input; tt_list_next(&at, '\n', path, sizeof path);) {
         char *data;
         size_t size;
         bool is_tokens;
@@ -69,9 +102,9 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
 {
     for (int shard = 0; first < end; shard++, m->files++) {
         char path[1200];
-        int64_t n = end - first < m->c->shard_tokens ? end - first : m->c->shard_tokens;
+        int64_t n = end - first < m->own->shard_tokens ? end - first : m->own->shard_tokens;
         snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
-        TT_TRY(tt_tokens_write_as(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer), 2 * (int)m->c->token_type));
+        TT_TRY(tt_tokens_write_as(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer), 2 * (int)m->own->token_type));
         first += n;
     }
     return TT_OK;
@@ -170,11 +203,11 @@ static tt_status count_tokens(struct looking *l)
 }
 
 /* The tokenizer named, or the one beside the file. */
-static tt_status find_tokenizer(const struct tt_config *c, struct tt_tokenizer **out)
+static tt_status find_tokenizer(const struct tt_config *c, const char *file, struct tt_tokenizer **out)
 {
     char path[1200];
-    const char *slash = strrchr(c->inspect, '/');
-    snprintf(path, sizeof path, "%.*stokenizer.json", slash ? (int)(slash - c->inspect) + 1 : 0, c->inspect);
+    const char *slash = strrchr(file, '/');
+    snprintf(path, sizeof path, "%.*stokenizer.json", slash ? (int)(slash - file) + 1 : 0, file);
     const char *kinds[] = {"", "bytes", "chars", "bpe"};
     for (int i = 0; i < 4; i++)
         if (!strcmp(c->tokenizer, kinds[i])) return tt_is_file(path) ? tt_tokenizer_load(path, out) : TT_OK;
@@ -217,15 +250,15 @@ static tt_status print_start(const struct looking *l, const struct tt_tokenizer 
     return TT_OK;
 }
 
-static tt_status look(const struct tt_config *c, struct looking *l, struct tt_tokenizer **tokenizer)
+static tt_status look(const struct tt_config *c, const char *file, struct looking *l, struct tt_tokenizer **tokenizer)
 {
-    TT_TRY(tt_token_file_open(c->inspect, true, &l->file));
+    TT_TRY(tt_token_file_open(file, true, &l->file));
     TT_TRY(count_tokens(l));
-    TT_TRY(find_tokenizer(c, tokenizer));
+    TT_TRY(find_tokenizer(c, file, tokenizer));
     if (c->json) {
         struct tt_json_writer w = {0};
         tt_json_begin(&w, NULL, '{');
-        tt_json_put_string(&w, "file", c->inspect);
+        tt_json_put_string(&w, "file", file);
         tt_json_put_int(&w, "tokens", l->file.count);
         tt_json_put_int(&w, "bytes_per_token", l->file.width);
         tt_json_put_int(&w, "largest_token", l->largest);
@@ -236,16 +269,16 @@ static tt_status look(const struct tt_config *c, struct looking *l, struct tt_to
         return TT_OK;
     }
     printf("file        %s\ntokens      %lld of %d bytes\nlargest     %d, so the vocabulary is at least %d; %lld different ones occur\n",
-           c->inspect, (long long)l->file.count, l->file.width, l->largest, l->largest + 1, (long long)l->distinct);
+           file, (long long)l->file.count, l->file.width, l->largest, l->largest + 1, (long long)l->distinct);
     print_frequent(l, *tokenizer);
     return print_start(l, *tokenizer);
 }
 
-static tt_status inspect(const struct tt_config *c)
+static tt_status inspect(const struct tt_config *c, const char *file)
 {
     struct looking l = {.file.fd = -1};
     struct tt_tokenizer *tokenizer = NULL;
-    tt_status st = look(c, &l, &tokenizer);
+    tt_status st = look(c, file, &l, &tokenizer);
     tt_token_file_close(&l.file);
     tt_tokenizer_free(tokenizer);
     free(l.tokens);
@@ -255,8 +288,9 @@ static tt_status inspect(const struct tt_config *c)
 
 tt_status tt_cmd_data(const struct tt_options *o)
 {
-    if (o->c.inspect[0]) return inspect(&o->c);
-    struct making m = {.c = &o->c};
+    const struct data_options *own = tt_own(o);
+    if (own->inspect[0]) return inspect(&o->c, own->inspect);
+    struct making m = {.c = &o->c, .own = own};
     tt_status st = make(&m);
     if (!st) report(&m);
     tt_text_free(&m.text);

@@ -8,6 +8,18 @@
 #include "core/base/terminal.h"
 #include "core/train/loop.h"
 
+/* ---- options ---- */
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct tt_diagnose_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"quick", AT(quick), "What to try", 1 << TT_CMD_DIAGNOSE, "false", NULL, NULL,
+     .help = "a few steps only, and no other batch sizes", .here = true},
+};
+// clang-format on
+const struct tt_rows tt_diagnose_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct tt_diagnose_options);
+
 /* What train would take from a checkpoint. */
 static tt_status choose_start(struct tt_diagnosis *d)
 {
@@ -79,6 +91,7 @@ tt_status tt_cmd_diagnose(const struct tt_options *o)
     struct tt_diagnosis *d = calloc(1, sizeof *d);
     if (!d) return tt_fail(TT_FAILED, "out of memory");
     d->o = *o;
+    d->own = tt_own(&d->o);
     d->c = &d->o.c;
     tt_status st = run(d);
     if (d->data) tt_data_close(d->data);

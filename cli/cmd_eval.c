@@ -10,8 +10,25 @@
 #include "core/checkpoint/safetensors.h"
 #include "core/train/loop.h"
 
+/* ---- options ---- */
+
+struct eval_options {
+    char logits[1024]; /* a file for them; "" = none */
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct eval_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"logits", AT(logits), TT_S_OUTPUT, 1 << TT_CMD_EVAL, "", NULL, "FILE",
+     .help = "write tokens and logits of the first batch into this safetensors file; \"\" = none", .here = true},
+};
+// clang-format on
+const struct tt_rows tt_eval_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct eval_options);
+
 struct evaluation {
     struct tt_options o;
+    const struct eval_options *own;
     char *checkpoint;
     struct tt_backend backend;
     struct tt_data *data;
@@ -106,7 +123,7 @@ static tt_status write_logits(struct evaluation *e)
     const struct tt_tensor_source tensors[] = {
         {.name = "logits", .rank = 3, .shape = {B, S, V}, .data = logits},
         {.name = "tokens", .rank = 2, .shape = {B, S + 1}, .data = tokens, .type = "I32"}};
-    if (!st) st = tt_safetensors_write(c->logits, tensors, 2, NULL, 0, NULL, NULL);
+    if (!st) st = tt_safetensors_write(e->own->logits, tensors, 2, NULL, 0, NULL, NULL);
     tt_engine_free(&engine);
     free(tokens);
     free(logits);
@@ -124,7 +141,7 @@ static void choose_data(struct tt_options *o)
 static tt_status run(struct evaluation *e)
 {
     struct tt_config *c = &e->o.c;
-    TT_TRY(tt_use_checkpoint(&e->o, c->checkpoint, &e->checkpoint));
+    TT_TRY(tt_use_checkpoint(&e->o, e->o.call.checkpoint, &e->checkpoint));
     choose_data(&e->o);
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_need_tokenizer(c, e->checkpoint));
@@ -137,7 +154,7 @@ static tt_status run(struct evaluation *e)
         return tt_fail(TT_FAILED, "the loss of %s is %g: its weights hold NaN or Inf, or numbers overflow in %s", e->checkpoint, e->loss,
                        tt_precision_names[c->precision]);
     describe(e);
-    if (c->logits[0]) TT_TRY(write_logits(e));
+    if (e->own->logits[0]) TT_TRY(write_logits(e));
     (c->json ? print_json : print_text)(e);
     return TT_OK;
 }
@@ -147,6 +164,7 @@ tt_status tt_cmd_eval(const struct tt_options *o)
     struct evaluation *e = calloc(1, sizeof *e);
     if (!e) return tt_fail(TT_FAILED, "out of memory");
     e->o = *o;
+    e->own = tt_own(&e->o);
     tt_status st = run(e);
     tt_session_close(&e->session);
     if (e->data) tt_data_close(e->data);

@@ -5,6 +5,27 @@
 
 #include "cli/commands.h"
 #include "cli/exercise.h"
+#include "exercises/engine/fault.h"
+
+/* ---- options ---- */
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct tt_exercise_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"do", AT(words), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "WORDS",
+     .help = "list, start N DIR, hint [N [K]], check [N] [DIR], solution [N], class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
+    {"recorded", AT(recorded), "Exercise", 1 << TT_CMD_EXERCISE, "false", NULL, NULL,
+     .help = "with start: put the profiles recorded on an H200 into the folder too, also later, where the exercise has them", .flag_only = true},
+    {"reveal", AT(reveal), "Exercise", 1 << TT_CMD_EXERCISE, "false", NULL, NULL,
+     .help = "show what would have been right", .flag_only = true},
+    {"csv", AT(csv), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "FILE",
+     .help = "write the table of the class as CSV too; \"\" = do not", .flag_only = true},
+    {"fault", AT(fault), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "NAME|random:SEED",
+     .help = "with solution: say which fault this is", .check = tt_fault_check, .flag_only = true},
+};
+// clang-format on
+const struct tt_rows tt_exercise_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct tt_exercise_options);
 
 static const struct {
     const char *name;
@@ -33,9 +54,10 @@ static tt_status act(struct tt_exercise_call *k)
 
 tt_status tt_cmd_exercise(const struct tt_options *o)
 {
-    struct tt_exercise_call k = {.c = &o->c, .words = calloc(TT_EXERCISE_WORDS, sizeof *k.words)};
+    const struct tt_exercise_options *own = tt_own(o);
+    struct tt_exercise_call k = {.c = &o->c, .own = own, .words = calloc(TT_EXERCISE_WORDS, sizeof *k.words)};
     if (!k.words) return tt_fail(TT_FAILED, "out of memory");
-    for (const char *at = o->c.words; k.n < TT_EXERCISE_WORDS && tt_list_next(&at, '\n', k.words[k.n], sizeof k.words[k.n]);) k.n++;
+    for (const char *at = own->words; k.n < TT_EXERCISE_WORDS && tt_list_next(&at, '\n', k.words[k.n], sizeof k.words[k.n]);) k.n++;
     if (!k.n) snprintf(k.words[k.n++], sizeof *k.words, "list");
     tt_status st = act(&k);
     free(k.words);

@@ -10,9 +10,34 @@
 #include "model/exchange/hf.h"
 #include "model/params.h"
 
+/* ---- options ---- */
+
+enum exchange { EXCHANGE_HF };
+static const char *const exchange_names[] = {"hf", NULL};
+
+struct export_options {
+    enum exchange format;
+    enum tt_dtype dtype;
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct export_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"format", AT(format), "Exchange", 1 << TT_CMD_EXPORT, "hf", TT_CHOICE,
+     .help = "what to write: hf is for Hugging Face's transformers", .choices = exchange_names},
+    {"dtype", AT(dtype), "Exchange", 1 << TT_CMD_EXPORT, "fp32", TT_CHOICE,
+     .help = "number format of the weights in the file", .choices = tt_dtype_names},
+    {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_EXPORT, "exported", NULL, "DIR",
+     .help = "folder for the model; a new or empty one", .here = true, .required = true},
+};
+// clang-format on
+const struct tt_rows tt_export_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct export_options);
+
 struct export
 {
     struct tt_options o;
+    const struct export_options *own;
     char *checkpoint;
     struct tt_params params;
     float *weights;
@@ -44,7 +69,7 @@ static void print_text(const struct export *x)
     const struct tt_config *c = &x->o.c;
     char count[32];
     tt_format_count((double)x->count, count);
-    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count, tt_dtype_names[c->dtype],
+    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count, tt_dtype_names[x->own->dtype],
            (long long)x->progress.step, x->checkpoint);
     if (!x->tokenizer) printf("note    the checkpoint has no tokenizer, so none was written\n");
     if (x->note.n) printf("note    %s\n", x->note.s);
@@ -60,7 +85,7 @@ static void print_json(const struct export *x)
     tt_json_put_string(&w, "checkpoint", x->checkpoint);
     tt_json_put_int(&w, "step", x->progress.step);
     tt_json_put_string(&w, "out", x->o.c.out);
-    tt_json_put_string(&w, "dtype", tt_dtype_names[x->o.c.dtype]);
+    tt_json_put_string(&w, "dtype", tt_dtype_names[x->own->dtype]);
     tt_json_put_int(&w, "parameters", x->count);
     tt_json_put_bool(&w, "tokenizer", x->tokenizer && !x->note.n);
     tt_json_end(&w, '}');
@@ -71,12 +96,12 @@ static void print_json(const struct export *x)
 static tt_status run(struct export *x)
 {
     struct tt_config *c = &x->o.c;
-    TT_TRY(tt_use_checkpoint(&x->o, c->checkpoint, &x->checkpoint));
+    TT_TRY(tt_use_checkpoint(&x->o, x->o.call.checkpoint, &x->checkpoint));
     c->precision = TT_FP32; /* weights are kept in full precision, whatever the run computed in */
     TT_TRY(tt_config_check(c));
     TT_TRY(load(x));
     struct tt_hf_export how = {
-        .config = c, .params = &x->params, .weights = x->weights, .tokenizer = x->tokenizer, .type = c->dtype};
+        .config = c, .params = &x->params, .weights = x->weights, .tokenizer = x->tokenizer, .type = x->own->dtype};
     TT_TRY(tt_hf_export(c->out, &how, &x->note));
     (c->json ? print_json : print_text)(x);
     return TT_OK;
@@ -87,6 +112,7 @@ tt_status tt_cmd_export(const struct tt_options *o)
     struct export *x = calloc(1, sizeof *x);
     if (!x) return tt_fail(TT_FAILED, "out of memory");
     x->o = *o;
+    x->own = tt_own(&x->o);
     tt_status st = run(x);
     tt_tokenizer_free(x->tokenizer);
     tt_text_free(&x->note);

@@ -11,8 +11,39 @@
 #include "core/train/meter.h"
 #include "core/base/utf8.h"
 
+/* ---- options ---- */
+
+#define WORD_OF(number) WORD_OF_(number)
+#define WORD_OF_(number) #number
+
+struct generate_options {
+    char prompt[4096];
+    double temperature, top_p;
+    int64_t top_k, max_tokens;
+    bool no_cache;
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct generate_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "the text to continue"},
+    {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
+    {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
+     .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
+    {"top-k", AT(top_k), "Generation", 1 << TT_CMD_GENERATE, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
+     .help = "draw from the N likeliest tokens; 0 = from all"},
+    {"top-p", AT(top_p), "Generation", 1 << TT_CMD_GENERATE, "1", "(0, 1]", "P",
+     .help = "draw from the likeliest tokens that together have probability P"},
+    {"cache", AT(no_cache), "Generation", 1 << TT_CMD_GENERATE, "true", NULL, NULL,
+     .help = "keep keys and values between tokens; without it every token recomputes all before it", .inverted = true},
+};
+// clang-format on
+const struct tt_rows tt_generate_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct generate_options);
+
 struct generation {
     struct tt_options o;
+    const struct generate_options *own;
     char *checkpoint;
     struct tt_backend backend;
     struct tt_tokenizer *tokenizer; /* NULL: tokens are printed as numbers */
@@ -63,7 +94,7 @@ static tt_status check_prompt(const struct generation *g)
 /* An empty prompt starts where the data starts: at a sentence's end, or a line's. */
 static tt_status encode_prompt(struct generation *g)
 {
-    const char *text = g->o.c.prompt;
+    const char *text = g->own->prompt;
     if (!g->tokenizer) return parse_numbers(g, text[0] ? text : "0");
     if (text[0]) {
         TT_TRY(tt_tokenizer_encode(g->tokenizer, text, (int64_t)strlen(text), &g->prompt, &g->prompt_count));
@@ -137,7 +168,7 @@ static tt_status run(struct generation *g)
 {
     struct tt_config *c = &g->o.c;
     struct tt_progress progress;
-    TT_TRY(tt_use_checkpoint(&g->o, c->checkpoint, &g->checkpoint));
+    TT_TRY(tt_use_checkpoint(&g->o, g->o.call.checkpoint, &g->checkpoint));
     TT_TRY(tt_config_check(c));
     TT_TRY(load_tokenizer(g));
     TT_TRY(encode_prompt(g));
@@ -145,12 +176,12 @@ static tt_status run(struct generation *g)
     TT_TRY(tt_open_backend(c, &g->backend));
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));
     TT_TRY(tt_session_load(&g->session, g->checkpoint, &progress));
-    g->tokens = malloc((size_t)(g->prompt_count + c->max_tokens) * sizeof *g->tokens);
-    int32_t *out = malloc((size_t)(g->prompt_count + c->max_tokens) * sizeof *out);
-    if (!g->tokens || !out) return tt_fail(TT_FAILED, "out of memory for %lld tokens", (long long)c->max_tokens);
+    g->tokens = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *g->tokens);
+    int32_t *out = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *out);
+    if (!g->tokens || !out) return tt_fail(TT_FAILED, "out of memory for %lld tokens", (long long)g->own->max_tokens);
     memcpy(g->tokens, g->prompt, (size_t)g->prompt_count * sizeof *g->tokens);
-    struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count, .max_tokens = c->max_tokens,
-                                   .how = {c->temperature, c->top_k, c->top_p}, .seed = (uint64_t)c->seed, .cached = !c->no_cache,
+    struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count, .max_tokens = g->own->max_tokens,
+                                   .how = {g->own->temperature, g->own->top_k, g->own->top_p}, .seed = (uint64_t)c->seed, .cached = !g->own->no_cache,
                                    .known = g->tokenizer ? tt_tokenizer_size(g->tokenizer) : 0,
                                    .on_token = print_token, .arg = g};
     double start = tt_seconds();
@@ -170,6 +201,7 @@ tt_status tt_cmd_generate(const struct tt_options *o)
     struct generation *g = calloc(1, sizeof *g);
     if (!g) return tt_fail(TT_FAILED, "out of memory");
     g->o = *o;
+    g->own = tt_own(&g->o);
     tt_status st = run(g);
     tt_session_close(&g->session);
     tt_tokenizer_free(g->tokenizer);

@@ -12,8 +12,29 @@
 #include "model/exchange/hf.h"
 #include "model/params.h"
 
+/* ---- options ---- */
+
+struct import_options {
+    char from[1024];
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct import_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"from", AT(from), "Exchange", 1 << TT_CMD_IMPORT, "", NULL, "DIR",
+     .help = "the folder of the model to read"},
+    {"seq-len", TT_RUN_FIELD(seq_len), TT_S_MODEL, 1 << TT_CMD_IMPORT, "1024", "[1, 1048576]", "N",
+     .help = "tokens in a sequence when training goes on, or as many as the model was made for"},
+    {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_IMPORT, "runs/imported", NULL, "DIR",
+     .help = "folder of the run that begins with this model", .here = true, .required = true},
+};
+// clang-format on
+const struct tt_rows tt_import_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct import_options);
+
 struct import {
     const struct tt_config *c;
+    const struct import_options *own;
     struct tt_options train; /* what the checkpoint will tell a training */
     struct tt_params params;
     float *weights, *zeros;
@@ -26,11 +47,11 @@ static tt_status describe(struct import *m)
 {
     struct tt_config *t = &m->train.c;
     TT_TRY(tt_options_init(&m->train, TT_CMD_TRAIN));
-    TT_TRY(tt_hf_import_config(m->c->from, t));
+    TT_TRY(tt_hf_import_config(m->own->from, t));
     if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
     t->learning_rate = 1e-4;                                    /* gentle: these weights are worth keeping */
     strcpy(t->data, TT_NO_DATA);
-    TT_TRY(tt_context(tt_config_check(t), "%s", m->c->from));
+    TT_TRY(tt_context(tt_config_check(t), "%s", m->own->from));
     tt_options_print(&m->train, &m->config);
     return tt_text_status(&m->config);
 }
@@ -61,8 +82,8 @@ static void check_tokenizer(struct import *m)
 static tt_status convert(struct import *m)
 {
     TT_TRY(tt_params_create(&m->train.c, &m->params));
-    TT_TRY(tt_hf_import_weights(m->c->from, &m->train.c, &m->params, &m->weights));
-    TT_TRY(tt_hf_import_tokenizer(m->c->from, &m->tokenizer, &m->note));
+    TT_TRY(tt_hf_import_weights(m->own->from, &m->train.c, &m->params, &m->weights));
+    TT_TRY(tt_hf_import_tokenizer(m->own->from, &m->tokenizer, &m->note));
     check_tokenizer(m);
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
     m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
@@ -100,7 +121,7 @@ static void print_text(const struct import *m)
     tt_format_count((double)m->count, count);
     printf("read    %s: %lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld, %s head: %s "
            "parameters\n",
-           m->c->from, (long long)t->num_layers, (long long)t->hidden_dim, (long long)t->num_heads,
+           m->own->from, (long long)t->num_layers, (long long)t->hidden_dim, (long long)t->num_heads,
            (long long)t->num_kv_heads, (long long)t->ffn_dim, (long long)t->vocab_size,
            t->tie_embeddings ? "tied" : "untied", count);
     if (m->note.n)
@@ -117,7 +138,7 @@ static void print_json(const struct import *m)
     char path[1200];
     snprintf(path, sizeof path, "%s/step-00000000", m->c->out);
     tt_json_begin(&w, NULL, '{');
-    tt_json_put_string(&w, "from", m->c->from);
+    tt_json_put_string(&w, "from", m->own->from);
     tt_json_put_string(&w, "checkpoint", path);
     tt_json_put_int(&w, "parameters", m->count);
     tt_json_put_bool(&w, "tokenizer", m->tokenizer != NULL);
@@ -128,7 +149,7 @@ static void print_json(const struct import *m)
 
 static tt_status run(struct import *m)
 {
-    if (!m->c->from[0]) return tt_fail(TT_USAGE, "which model? Name its folder: tt import DIR --out runs/model");
+    if (!m->own->from[0]) return tt_fail(TT_USAGE, "which model? Name its folder: tt import DIR --out runs/model");
     TT_TRY(describe(m));
     TT_TRY(refuse_old_run(m->c->out));
     TT_TRY(convert(m));
@@ -142,6 +163,7 @@ tt_status tt_cmd_import(const struct tt_options *o)
     struct import *m = calloc(1, sizeof *m);
     if (!m) return tt_fail(TT_FAILED, "out of memory");
     m->c = &o->c;
+    m->own = tt_own(o);
     tt_status st = run(m);
     tt_tokenizer_free(m->tokenizer);
     tt_text_free(&m->config);

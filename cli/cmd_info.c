@@ -7,13 +7,32 @@
 #include "cli/common.h"
 #include "core/train/feed.h"
 #include "core/base/json.h"
+#include "profiling/measure/chips.h"
 #include "profiling/measure/cost.h"
+
+/* ---- options ---- */
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct tt_info_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"plan", AT(plan), "What to show", 1 << TT_CMD_INFO, "false", NULL, NULL,
+     .help = "list every operation of a step with its shapes, FLOPs and bytes"},
+    {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
+     .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates",
+     .choices = tt_chip_names, .list = ','},
+    {"measured", AT(measured), "What to show", 1 << TT_CMD_INFO, "", NULL, "DIR",
+     .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
+};
+// clang-format on
+const struct tt_rows tt_info_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct tt_info_options);
 
 /* Beside what is allocated: the program, its libraries and their buffers, as measured on an idle `tt`. */
 static const double process_bytes = 8 << 20;
 
 struct info {
     const struct tt_config *c;
+    const struct tt_info_options *own;
     struct tt_backend backend;
     struct tt_device_info device;
     struct tt_session session;
@@ -223,7 +242,7 @@ static tt_status print_json(const struct info *n)
         if (n->cost.group[g].count) put_cost(&w, tt_group_name((enum tt_group)g), &n->cost.group[g]);
     tt_json_end(&w, '}');
     put_memory(&w, n);
-    if (n->c->plan) put_plan(&w, n->session.step);
+    if (n->own->plan) put_plan(&w, n->session.step);
     tt_json_end(&w, '}');
     tt_status st = tt_text_status(&w.text);
     if (!st) puts(w.text.s);
@@ -243,15 +262,16 @@ static tt_status run(struct info *n)
     tt_print_model(&n->session);
     print_step(n);
     print_memory(n);
-    if (n->c->plan) print_plan(n->session.step);
+    if (n->own->plan) print_plan(n->session.step);
     return TT_OK;
 }
 
 tt_status tt_cmd_info(const struct tt_options *o)
 {
-    struct info n = {.c = &o->c};
-    if (o->c.predict[0]) return tt_info_predict(&o->c);
-    if (o->c.measured[0]) return tt_fail(TT_USAGE, "--measured stands beside a prediction; add --predict with the chip's name");
+    const struct tt_info_options *own = tt_own(o);
+    struct info n = {.c = &o->c, .own = own};
+    if (own->predict[0]) return tt_info_predict(&o->c, own);
+    if (own->measured[0]) return tt_fail(TT_USAGE, "--measured stands beside a prediction; add --predict with the chip's name");
     tt_status st = run(&n);
     tt_session_close(&n.session);
     if (n.backend.ops) tt_backend_close(&n.backend);

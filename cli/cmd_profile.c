@@ -12,10 +12,39 @@
 #include "core/base/folder_lock.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
+#include "profiling/import/tools.h"
 #include "profiling/report/advice.h"
 #include "profiling/measure/measure.h"
 #include "profiling/profile_write.h"
 #include "profiling/seal.h"
+
+/* ---- options ---- */
+
+static const char *const sweep_names[] = {"batch", "seq", NULL};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct tt_profile_command, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"warmup", AT(warmup), "What to measure", 1 << TT_CMD_PROFILE, "3", "[1, 1000]", "N",
+     .help = "steps before anything is measured; at least 2 are run"},
+    {"num-steps", TT_RUN_FIELD(num_steps), "What to measure", 1 << TT_CMD_PROFILE, "10", "[1, 1000]", "N",
+     .help = "steps measured in each of three passes: undisturbed, by phase, by operation"},
+    {"sweep", AT(sweep), "What to measure", 1 << TT_CMD_PROFILE, "", NULL, "LIST",
+     .help = "run other batch sizes and lengths too; their memory is predicted in any case",
+     .choices = sweep_names, .list = ','},
+    {"remeasure", AT(remeasure), "What to measure", 1 << TT_CMD_PROFILE, "false", NULL, NULL,
+     .help = "measure the rates of the device again, though an earlier run left them in ~/.cache/tt", .here = true},
+    {"with", AT(with), "What to measure", 1 << TT_CMD_PROFILE, "", TT_CHOICE,
+     .help = "run this profiler of the vendor over the steps instead; its files go into --out",
+     .choices = tt_tool_names, .flag_only = true},
+    {"bare", AT(bare), "What to measure", 1 << TT_CMD_PROFILE, "false", NULL, NULL,
+     .help = "only run the steps, marked as the range " TT_TOOL_RANGE ": for a profiler around it", .flag_only = true},
+    {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_PROFILE, "profile", NULL, "DIR",
+     .help = "folder for the profile; an earlier profile in it is replaced", .here = true, .required = true},
+};
+// clang-format on
+const struct tt_rows tt_profile_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct tt_profile_command);
 
 static tt_status open_data(const struct tt_config *c, struct tt_data **out)
 {
@@ -32,7 +61,7 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-static tt_status measure(const struct tt_config *c, struct tt_profile *p)
+static tt_status measure(const struct tt_config *c, const struct tt_profile_command *own, struct tt_profile *p)
 {
     char cache[1200];
     struct tt_backend backend;
@@ -42,11 +71,11 @@ static tt_status measure(const struct tt_config *c, struct tt_profile *p)
                                          .config = c,
                                          .open_data = open_data,
                                          .steps = c->num_steps,
-                                         .warmup = c->warmup,
+                                         .warmup = own->warmup,
                                          .ceilings = tt_cache_path("ceilings.json", cache, sizeof cache),
-                                         .measure_ceilings = c->remeasure,
-                                         .sweep_batch = in_list(c->sweep, "batch"),
-                                         .sweep_seq = in_list(c->sweep, "seq"),
+                                         .measure_ceilings = own->remeasure,
+                                         .sweep_batch = in_list(own->sweep, "batch"),
+                                         .sweep_seq = in_list(own->sweep, "seq"),
                                          .say = terminal ? say : NULL};
     tt_status st = tt_profile_measure(&options, p);
     if (!st) st = tt_course_label(c, &backend, &p->run);
@@ -216,15 +245,16 @@ struct profiling {
 static tt_status run(struct profiling *p)
 {
     const char *out = p->o.c.out;
+    const struct tt_profile_command *own = tt_own(&p->o);
     tt_fault_configure(&p->runs);
     TT_TRY(tt_config_check(&p->runs));
     TT_TRY(tt_take_vocabulary(&p->o));
     p->runs.vocab_size = p->o.c.vocab_size;
     TT_TRY(tt_config_check(&p->runs));
-    if (p->runs.with[0]) return tt_profile_with_tool(&p->o);
-    if (p->runs.bare) return tt_profile_bare(&p->runs);
+    if (own->with[0]) return tt_profile_with_tool(&p->o);
+    if (own->bare) return tt_profile_bare(&p->runs, own->warmup);
     TT_TRY(check_folder(out)); /* what is refused or stopped leaves none behind */
-    TT_TRY(measure(&p->runs, &p->profile));
+    TT_TRY(measure(&p->runs, own, &p->profile));
     TT_TRY(write_profile(&p->profile, out, p->earlier));
     return show(&p->o.c, &p->profile, p->earlier);
 }

@@ -12,10 +12,33 @@
 #include "profiling/import/import.h"
 #include "profiling/report/svg.h"
 
+/* ---- options ---- */
+
+struct report_options {
+    char runs[16384], import[16384]; /* one a line */
+};
+
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct report_options, field)
+// clang-format off
+static const struct tt_option rows[] = {
+    {"run", AT(runs), "What to read", 1 << TT_CMD_REPORT, "", NULL, "DIR",
+     .help = "the folder of a profile, or its profile.json", .list = '\n', .here = true},
+    {"import", AT(import), "What to read", 1 << TT_CMD_REPORT, "", NULL, "FILE",
+     .help = "what another profiler exported; several files may follow", .list = '\n', .here = true},
+    {"num-steps", TT_RUN_FIELD(num_steps), "What to read", 1 << TT_CMD_REPORT, "1", "[1, 1000000000]", "N",
+     .help = "steps in what is imported; without it as many as the file says"},
+    {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_REPORT, "", NULL, "DIR",
+     .help = "folder for the report; \"\" = that of the profile, or \"imported\"", .here = true},
+};
+// clang-format on
+const struct tt_rows tt_report_rows = TT_ROWS(rows);
+TT_OWN_FITS(struct report_options);
+
 enum { PATHS = 64 };
 
 struct report {
     const struct tt_config *c;
+    const struct report_options *own;
     double steps;       /* in what is imported; 0 = as the files say */
     char profile[1024]; /* the folder or file of a profile; "" = none */
     char imports[PATHS][1024];
@@ -42,8 +65,8 @@ static tt_status add_import(struct report *r, const char *path)
 static tt_status sort_words(struct report *r)
 {
     char word[1024];
-    for (const char *at = r->c->import; tt_list_next(&at, '\n', word, sizeof word);) TT_TRY(add_import(r, word));
-    for (const char *at = r->c->runs; tt_list_next(&at, '\n', word, sizeof word);) {
+    for (const char *at = r->own->import; tt_list_next(&at, '\n', word, sizeof word);) TT_TRY(add_import(r, word));
+    for (const char *at = r->own->runs; tt_list_next(&at, '\n', word, sizeof word);) {
         if (!is_profile(word))
             TT_TRY(add_import(r, word));
         else if (r->profile[0])
@@ -181,6 +204,7 @@ tt_status tt_cmd_report(const struct tt_options *o)
     struct report *r = calloc(1, sizeof *r);
     if (!r) return tt_fail(TT_FAILED, "out of memory");
     r->c = &o->c;
+    r->own = tt_own(o);
     r->steps = tt_option_given(o, "num-steps") ? (double)o->c.num_steps : 0;
     tt_status st = run(r);
     free(r);

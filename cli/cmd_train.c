@@ -15,6 +15,7 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/train/loop.h"
+#include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 
 struct training {
@@ -197,8 +198,9 @@ static void announce(struct training *t)
     tt_print_device(&t->backend);
     tt_print_model(&t->session);
     printf("data    %s\n", tt_data_describe(t->data));
-    if (t->c->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", t->c->own_kernel);
-    if (t->c->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
+    const struct tt_course_options *course = tt_course_of(t->c);
+    if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
+    if (course->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
     if (t->changed_data) puts("note    the files of the data hold other tokens than when the checkpoint was written");

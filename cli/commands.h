@@ -5,6 +5,11 @@
 
 #include "cli/options.h"
 
+struct tt_info_options {
+    bool plan;
+    char predict[128], measured[1024];
+};
+
 tt_status tt_cmd_train(const struct tt_options *o);
 tt_status tt_cmd_eval(const struct tt_options *o);
 tt_status tt_cmd_generate(const struct tt_options *o);
@@ -21,7 +26,10 @@ tt_status tt_cmd_import(const struct tt_options *o);
 tt_status tt_cmd_exercise(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
 
+extern const struct tt_rows tt_generate_rows, tt_data_rows, tt_info_rows, tt_bench_rows, tt_profile_rows, tt_report_rows, tt_compare_rows,
+    tt_check_rows, tt_diagnose_rows, tt_export_rows, tt_import_rows, tt_exercise_rows, tt_eval_rows, tt_help_rows;
+
 /* tt info --predict; needs no device. */
-tt_status tt_info_predict(const struct tt_config *c);
+tt_status tt_info_predict(const struct tt_config *c, const struct tt_info_options *own);
 
 #endif

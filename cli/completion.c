@@ -5,7 +5,6 @@
 
 const char *const tt_shell_names[] = {"bash", "zsh", "fish", NULL};
 
-static bool takes(int command, const struct tt_option *row) { return row->commands >> command & 1; }
 
 /* ---- what may stand behind an option ---- */
 
@@ -84,15 +83,14 @@ static void bash_command(int command, struct tt_text *out)
     const char *about = tt_commands[command].words;
     const struct tt_option *word = about ? tt_option_find((enum tt_command)command, about) : NULL;
     tt_text_printf(out, "    %s)\n        case $option in\n", tt_commands[command].name);
-    for (int i = 0; i < tt_option_count; i++)
-        if (takes(command, &tt_option_table[i]) && tt_option_table[i].type != TT_OPTION_BOOL)
-            bash_value(&tt_option_table[i], out);
+    const struct tt_option *rows[TT_OPTION_LIMIT];
+    int n = tt_schema_shown(&tt_schema, command, rows);
+    for (int i = 0; i < n; i++)
+        if (rows[i]->type != TT_OPTION_BOOL) bash_value(rows[i], out);
     tt_text_puts(out, "        *)\n            words=\"");
-    for (int i = 0; i < tt_option_count; i++) {
-        const struct tt_option *row = &tt_option_table[i];
-        if (!takes(command, row)) continue;
-        tt_text_printf(out, "--%s ", row->name);
-        if (can_be_negated(row)) tt_text_printf(out, "--no-%s ", row->name);
+    for (int i = 0; i < n; i++) {
+        tt_text_printf(out, "--%s ", rows[i]->name);
+        if (can_be_negated(rows[i])) tt_text_printf(out, "--no-%s ", rows[i]->name);
     }
     tt_text_puts(out, "\"\n");
     if (word && word->choices) {
@@ -163,9 +161,10 @@ static void zsh_command(int command, struct tt_text *out)
     const char *words = tt_commands[command].words;
     const struct tt_option *word = words ? tt_option_find((enum tt_command)command, words) : NULL;
     tt_text_printf(out, "    %s)\n        _arguments \\\n", tt_commands[command].name);
-    for (int i = 0; i < tt_option_count; i++) {
-        const struct tt_option *row = &tt_option_table[i];
-        if (!takes(command, row)) continue;
+    const struct tt_option *rows[TT_OPTION_LIMIT];
+    int n = tt_schema_shown(&tt_schema, command, rows);
+    for (int i = 0; i < n; i++) {
+        const struct tt_option *row = rows[i];
         if (row->type != TT_OPTION_BOOL)
             zsh_value(out, row);
         else
@@ -245,10 +244,11 @@ static void fish(struct tt_text *out)
         } else if (word) {
             tt_text_puts(out, "-F\n");
         }
-        for (int i = 0; i < tt_option_count; i++) {
-            const struct tt_option *row = &tt_option_table[i];
-            if (takes(c, row)) fish_option(c, "", row, out);
-            if (takes(c, row) && can_be_negated(row)) fish_option(c, "no-", row, out);
+        const struct tt_option *rows[TT_OPTION_LIMIT];
+        int n = tt_schema_shown(&tt_schema, c, rows);
+        for (int i = 0; i < n; i++) {
+            fish_option(c, "", rows[i], out);
+            if (can_be_negated(rows[i])) fish_option(c, "no-", rows[i], out);
         }
     }
 }

@@ -4,6 +4,10 @@
 
 #include "cli/common.h"
 
+struct tt_diagnose_options {
+    bool quick;
+};
+
 enum tt_level { TT_ADVICE, TT_WARN, TT_FATAL };
 
 struct tt_finding {
@@ -29,6 +33,7 @@ struct tt_sweep_row {
 
 struct tt_diagnosis {
     struct tt_options o;
+    const struct tt_diagnose_options *own;
     struct tt_config *c;
     struct tt_config trial; /* another one that is tried out */
     char *checkpoint; /* resumed from, or NULL */

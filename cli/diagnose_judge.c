@@ -219,7 +219,7 @@ static tt_status try_instead(struct tt_diagnosis *d, const struct tt_config *c, 
 static tt_status judge_alternatives(struct tt_diagnosis *d)
 {
     struct tt_config *c = &d->trial;
-    if (d->c->quick) return TT_OK;
+    if (d->own->quick) return TT_OK;
     *c = *d->c;
     c->version = TT_FLASH;
     if (d->c->version != TT_FLASH && !c->fuse[0]) TT_TRY(try_instead(d, c, "--version flash"));

@@ -163,7 +163,7 @@ static tt_status measure_validation(struct tt_diagnosis *d)
 tt_status tt_diagnose_speed(struct tt_diagnosis *d)
 {
     const struct tt_config *c = d->c;
-    TT_TRY(tt_time_steps(d, c, c->quick ? 3 : 20, c->quick ? 0.5 : 3, &d->step));
+    TT_TRY(tt_time_steps(d, c, d->own->quick ? 3 : 20, d->own->quick ? 0.5 : 3, &d->step));
     TT_TRY(measure_data(d));
     TT_TRY(measure_validation(d));
     int64_t validations = tt_eta_times(d->done, c->num_steps, c->val_interval);
@@ -203,7 +203,7 @@ static void find_sweet_spot(struct tt_diagnosis *d)
 tt_status tt_diagnose_sweep(struct tt_diagnosis *d)
 {
     d->sweet = -1;
-    if (d->c->quick) return TT_OK;
+    if (d->own->quick) return TT_OK;
     for (int64_t quarters = 1; quarters <= 16; quarters *= 2) {
         int64_t batch = d->c->batch_size * quarters / 4;
         if (batch < 1 || batch > 65536) continue;

@@ -5,6 +5,12 @@
 #include "core/config/config.h"
 #include "exercises/engine/exercise.h"
 
+struct tt_exercise_options {
+    char words[16384]; /* what to do, and with what; one a line */
+    bool reveal, recorded;
+    char csv[1024], fault[32];
+};
+
 enum {
     TT_EXERCISE_WORDS = 256,
     TT_EXERCISE_TEXT = 1 << 26, /* largest file of the course, in bytes */
@@ -12,6 +18,7 @@ enum {
 
 struct tt_exercise_call {
     const struct tt_config *c;
+    const struct tt_exercise_options *own;
     char (*words)[1024];
     int n;
     char root[1024]; /* the folder exercises */

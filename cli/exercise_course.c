@@ -168,9 +168,9 @@ tt_status tt_exercise_solution(const struct tt_exercise_call *k)
 {
     struct tt_exercise e = {0};
     char *text = NULL;
-    if (k->c->fault[0]) {
+    if (k->own->fault[0]) {
         enum tt_fault f;
-        TT_TRY(tt_fault_find(k->c->fault, &f));
+        TT_TRY(tt_fault_find(k->own->fault, &f));
         printf("%s: %s\n", tt_fault_names[f], tt_fault_texts[f]);
         return TT_OK;
     }

@@ -12,8 +12,8 @@ static tt_status show_marked(const struct tt_exercise_call *k, const struct tt_m
 {
     char path[1200];
     struct tt_text text = {0}, json = {0};
-    tt_marked_text(m, k->c->reveal, &text);
-    tt_marked_json(m, k->c->reveal, &json);
+    tt_marked_text(m, k->own->reveal, &text);
+    tt_marked_json(m, k->own->reveal, &json);
     tt_text_puts(&json, "\n");
     tt_status st = tt_text_status(&text);
     if (!st) st = tt_text_status(&json);
@@ -64,7 +64,7 @@ static tt_status show_class(const struct tt_exercise_call *k, struct tt_json *co
     tt_class_csv(results, n, &csv);
     tt_status st = tt_text_status(&text);
     if (!st) st = tt_text_status(&csv);
-    if (!st && k->c->csv[0]) st = tt_file_replace(k->c->csv, csv.s, csv.n);
+    if (!st && k->own->csv[0]) st = tt_file_replace(k->own->csv, csv.s, csv.n);
     if (!st) fputs(text.s, stdout);
     tt_text_free(&text);
     tt_text_free(&csv);

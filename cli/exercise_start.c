@@ -87,13 +87,13 @@ static tt_status use_recorded(const struct tt_exercise_call *k, const struct tt_
 static tt_status start_in(const struct tt_exercise_call *k, const struct tt_exercise *e, const char *folder)
 {
     int64_t begun = 0;
-    if (k->c->recorded) TT_TRY(tt_exercise_noted(folder, &begun));
+    if (k->own->recorded) TT_TRY(tt_exercise_noted(folder, &begun));
     if (begun == e->number) return use_recorded(k, e, folder);
     if (taken(folder)) return tt_fail(TT_USAGE, "%s is there already and not empty; name a new folder", folder);
     TT_TRY(copy_folder(e->folder, folder));
     TT_TRY(tt_exercise_note(e, folder));
     printf("exercise %lld: %s, about %lld minutes\n", (long long)e->number, e->title, (long long)e->minutes);
-    if (k->c->recorded) TT_TRY(use_recorded(k, e, folder));
+    if (k->own->recorded) TT_TRY(use_recorded(k, e, folder));
     bool below = folder[0] != '/' && strncmp(folder, "../", 3);
     if (below && tt_is_file("exercise.json")) printf("note    you are in the folder of an exercise already; the new one lies inside it\n");
     printf("go      cd %s\nfollow  README.md, which has the commands\nfill in worksheet.yaml\nthen    tt exercise check\n", folder);

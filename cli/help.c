@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/presets.h"
+#include "core/config/presets.h"
 #include "core/base/markdown.h"
 
 enum { WIDTH = 100, INDENT = 30 };
@@ -14,8 +14,6 @@ static const char precedence[] =
     "read, the --config file, and the flags; what stands later in this list wins.";
 
 /* ---- one option ---- */
-
-static bool takes(enum tt_command command, const struct tt_option *row) { return row->commands >> command & 1; }
 
 const char *tt_help_default(const struct tt_option *row)
 {
@@ -57,7 +55,7 @@ void tt_help_meaning(enum tt_command command, const struct tt_option *row, bool 
     struct tt_text values = {0};
     if (!values_shown) put_values(row, &values);
     const char *given = row->value ? "" : " by preset:", *value = tt_help_default(row);
-    if (tt_option_open_by_default(command, row, &value)) given = ":";
+    if (tt_schema_left_open(&tt_schema, command, row, &value)) given = ":";
     tt_text_printf(out, " (%s%sdefault%s %s)", values.s ? values.s : "", values.s ? "; " : "", given, value);
     tt_text_free(&values);
 }
@@ -167,12 +165,13 @@ void tt_help_command(enum tt_command command, struct tt_text *out)
     tt_text_printf(out, "\n\n%s\n", info->about);
     if (info->words && strcmp(info->words, "topic") != 0)
         tt_text_printf(out, "A word without dashes is the same as --%s.\n", info->words);
-    int section = -1;
-    for (int i = 0; i < tt_option_count; i++) {
-        const struct tt_option *row = &tt_option_table[i];
-        if (!takes(command, row)) continue;
-        if (section != (int)row->section) tt_text_printf(out, "\n%s\n", tt_section_names[row->section]);
-        section = (int)row->section;
+    const struct tt_option *rows[TT_OPTION_LIMIT];
+    int n = tt_schema_shown(&tt_schema, (int)command, rows);
+    const char *section = "";
+    for (int i = 0; i < n; i++) {
+        const struct tt_option *row = rows[i];
+        if (strcmp(section, row->section) != 0) tt_text_printf(out, "\n%s\n", row->section);
+        section = row->section;
         put_option(command, row, out);
     }
     if (tt_option_find(command, "preset") || tt_option_find(command, "sizes")) put_presets(out);
@@ -185,6 +184,7 @@ void tt_help_command(enum tt_command command, struct tt_text *out)
 
 static void markdown_commands(struct tt_text *out)
 {
+    const struct tt_option *rows[TT_OPTION_LIMIT];
     for (int i = 0; i < TT_COMMANDS; i++) {
         const struct tt_command_info *info = &tt_commands[i];
         tt_text_printf(out, "\n## tt %s\n\n%s\n\n```\n", info->name, info->about);
@@ -193,12 +193,8 @@ static void markdown_commands(struct tt_text *out)
         if (info->words && strcmp(info->words, "topic") != 0)
             tt_text_printf(out, "A word without dashes is the same as `--%s`. ", info->words);
         tt_text_puts(out, "Options:");
-        const char *before = " ";
-        for (int j = 0; j < tt_option_count; j++) {
-            if (!takes((enum tt_command)i, &tt_option_table[j])) continue;
-            tt_text_printf(out, "%s`--%s`", before, tt_option_table[j].name);
-            before = ", ";
-        }
+        int n = tt_schema_shown(&tt_schema, i, rows);
+        for (int j = 0; j < n; j++) tt_text_printf(out, "%s`--%s`", j ? ", " : " ", rows[j]->name);
         tt_text_puts(out, ".\n\nExamples:\n\n```\n");
         for (int j = 0; j < 3 && info->example[j]; j++) tt_text_printf(out, "%s\n", info->example[j]);
         tt_text_puts(out, "```\n");
@@ -212,7 +208,7 @@ static void markdown_option(const struct tt_option *row, struct tt_text *out)
     tt_help_label(row, &cells[0]);
     tt_text_puts(&cells[0], "`");
     for (int i = 0; i < TT_COMMANDS; i++)
-        if (takes((enum tt_command)i, row)) tt_text_printf(&cells[1], "%s%s", cells[1].n ? ", " : "", tt_commands[i].name);
+        if (tt_option_takes(i, row)) tt_text_printf(&cells[1], "%s%s", cells[1].n ? ", " : "", tt_commands[i].name);
     if (!row->flag_only) tt_text_printf(&cells[2], "%s`%s`", row->value ? "" : "by preset: ", tt_help_default(row));
     put_values(row, &cells[3]);
     for (int i = 0; i < 4; i++) {
@@ -237,14 +233,16 @@ static const char markdown_rules[] =
 static void markdown_options(struct tt_text *out)
 {
     tt_text_puts(out, markdown_rules);
-    int section = -1;
-    for (int i = 0; i < tt_option_count; i++) {
-        const struct tt_option *row = &tt_option_table[i];
-        if (section != (int)row->section) {
-            tt_text_printf(out, "\n## %s\n\n", tt_section_names[row->section]);
+    const struct tt_option *rows[TT_OPTION_LIMIT];
+    int n = tt_schema_shown(&tt_schema, TT_ANY_COMMAND, rows);
+    const char *section = "";
+    for (int i = 0; i < n; i++) {
+        const struct tt_option *row = rows[i];
+        if (strcmp(section, row->section) != 0) {
+            tt_text_printf(out, "\n## %s\n\n", row->section);
             tt_md_head(out, "option|commands|default|values|meaning");
         }
-        section = (int)row->section;
+        section = row->section;
         markdown_option(row, out);
     }
 }

@@ -4,6 +4,12 @@
 
 #include "cli/options.h"
 
+struct tt_help_options {
+    char topic[32]; /* a command; "" = all of them */
+    bool markdown, man;
+    char completion[8]; /* a shell; "" = none */
+};
+
 void tt_help_start(struct tt_text *out);                            /* `tt` alone: the commands to begin with */
 void tt_help_all(struct tt_text *out);                              /* `tt help`: every command */
 void tt_help_command(enum tt_command command, struct tt_text *out); /* `tt help train` */

@@ -20,6 +20,7 @@ struct paper {
     struct tt_plan_cost cost;
     double step_flops; /* causal */
     double memory;     /* bytes that training takes */
+    const struct tt_info_options *own;
     struct tt_prediction p[MOST_CHIPS];
     int count;
     struct tt_profile measured;
@@ -91,14 +92,14 @@ static tt_status same_run(const struct paper *a)
 
 static tt_status take_measured(struct paper *a)
 {
-    if (!a->c->measured[0]) return TT_OK;
-    TT_TRY(tt_profile_read(a->c->measured, &a->measured));
+    if (!a->own->measured[0]) return TT_OK;
+    TT_TRY(tt_profile_read(a->own->measured, &a->measured));
     TT_TRY(same_run(a));
     for (int i = 0; i < a->count; i++)
         if (tt_chip_is(a->p[i].chip, a->measured.run.device)) a->measured_on = a->p[i].chip;
     if (a->measured_on) return TT_OK;
     return tt_fail(TT_USAGE, "--measured: %s is none of the chips in --predict %s", a->measured.run.device,
-                   a->c->predict);
+                   a->own->predict);
 }
 
 static double measured_group(const struct paper *a, int group)
@@ -228,7 +229,7 @@ static tt_status run(struct paper *a)
 {
     char name[32];
     TT_TRY(plan_step(a));
-    for (const char *at = a->c->predict; a->count < MOST_CHIPS && tt_list_next(&at, ',', name, sizeof name);)
+    for (const char *at = a->own->predict; a->count < MOST_CHIPS && tt_list_next(&at, ',', name, sizeof name);)
         a->p[a->count++] = tt_predict(a->plan, a->c->precision, tt_chip_find(name));
     TT_TRY(take_measured(a));
     if (a->c->json) return print_json(a);
@@ -236,9 +237,9 @@ static tt_status run(struct paper *a)
     return TT_OK;
 }
 
-tt_status tt_info_predict(const struct tt_config *c)
+tt_status tt_info_predict(const struct tt_config *c, const struct tt_info_options *own)
 {
-    struct paper a = {.c = c};
+    struct paper a = {.c = c, .own = own};
     tt_status st = run(&a);
     tt_plan_free(a.plan);
     tt_model_free(a.model);

@@ -19,24 +19,26 @@ static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
     [TT_CMD_EXERCISE] = tt_cmd_exercise, [TT_CMD_HELP] = tt_cmd_help,
 };
 
+static tt_status print_text(struct tt_text *text)
+{
+    tt_status st = tt_text_status(text);
+    if (!st) fputs(text->s, stdout);
+    tt_text_free(text);
+    return st;
+}
+
 static tt_status print(void (*write)(struct tt_text *))
 {
     struct tt_text text = {0};
     write(&text);
-    tt_status st = tt_text_status(&text);
-    if (!st) fputs(text.s, stdout);
-    tt_text_free(&text);
-    return st;
+    return print_text(&text);
 }
 
 static tt_status print_config(const struct tt_options *o)
 {
     struct tt_text text = {0};
     tt_options_print_open(o, &text);
-    tt_status st = tt_text_status(&text);
-    if (!st) fputs(text.s, stdout);
-    tt_text_free(&text);
-    return st;
+    return print_text(&text);
 }
 
 static tt_status no_such_command(const char *word)
@@ -59,13 +61,12 @@ static tt_status option_first(int argc, char **argv)
 static tt_status run_command(struct tt_options *o, enum tt_command command, int argc, char **argv)
 {
     TT_TRY(tt_options_parse(o, command, argc, argv));
-    if (o->c.help) {
-        memset(o, 0, sizeof *o);
-        o->command = TT_CMD_HELP;
-        strcpy(o->c.topic, tt_commands[command].name);
-        return tt_cmd_help(o);
+    if (o->call.help) {
+        struct tt_text text = {0};
+        tt_help_command(command, &text);
+        return print_text(&text);
     }
-    if (!o->c.print_config) return commands[command](o);
+    if (!o->call.print_config) return commands[command](o);
     /* What a checkpoint adds is not known here, so that only a run that takes none can be checked as a whole. */
     bool whole = strcmp(o->c.resume, "none") == 0 || !o->c.resume[0];
     if (whole) TT_TRY((command == TT_CMD_INFO ? tt_config_check_shape : tt_config_check)(&o->c));

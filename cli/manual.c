@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/help.h"
-#include "cli/presets.h"
+#include "core/config/presets.h"
 
 /* Text as it stands: no word of it is a request, and dashes are the ones that are typed. */
 static void put_text(struct tt_text *out, const char *text)
@@ -80,15 +80,17 @@ static void put_option(struct tt_text *out, const struct tt_option *row)
 
 static void put_options(struct tt_text *out)
 {
-    int section = -1;
+    const struct tt_option *rows[TT_OPTION_LIMIT];
+    int n = tt_schema_shown(&tt_schema, TT_ANY_COMMAND, rows);
+    const char *section = "";
     tt_text_puts(
         out,
         ".SH OPTIONS\nA value is the next word or stands behind an equals sign. A truth value is switched on with "
         "its name and off with \\fBno\\-\\fR before it. An option given twice counts the last time; a list grows.\n");
-    for (int i = 0; i < tt_option_count; i++) {
-        const struct tt_option *row = &tt_option_table[i];
-        if (section != (int)row->section) tt_text_printf(out, ".SS %s\n", tt_section_names[row->section]);
-        section = (int)row->section;
+    for (int i = 0; i < n; i++) {
+        const struct tt_option *row = rows[i];
+        if (strcmp(section, row->section) != 0) tt_text_printf(out, ".SS %s\n", row->section);
+        section = row->section;
         put_option(out, row);
     }
 }

@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/plan/step.h"
+#include "exercises/engine/course.h"
 #include "profiling/import/tools.h"
 
 /* ---- the tool around us ---- */
@@ -34,32 +35,34 @@ static tt_status own_path(char *out, size_t size)
 
 tt_status tt_profile_with_tool(struct tt_options *o)
 {
+    const struct tt_profile_command *own = tt_own(o);
     char config[1200], self[4096];
     int lock;
     /* It replays every kernel several times: one step is enough unless more are asked for. */
-    if (strcmp(o->c.with, "ncu") == 0 && !tt_option_given(o, "num-steps")) o->c.num_steps = 1;
-    snprintf(config, sizeof config, "%s/%s.yaml", o->c.out, o->c.with);
+    if (strcmp(own->with, "ncu") == 0 && !tt_option_given(o, "num-steps")) o->c.num_steps = 1;
+    snprintf(config, sizeof config, "%s/%s.yaml", o->c.out, own->with);
     TT_TRY(own_path(self, sizeof self));
     TT_TRY(tt_folder_lock(o->c.out, 0, &lock));
     const char *command[] = {self, "profile", "--bare", "--config", config, NULL, NULL, NULL};
-    if (o->c.own_kernel[0]) command[5] = "--own-kernel", command[6] = o->c.own_kernel;
+    const char *kernel = tt_course_of(&o->c)->own_kernel;
+    if (kernel[0]) command[5] = "--own-kernel", command[6] = kernel;
     tt_status st = write_config(o, config);
     if (!st)
         st = tt_profile_with(
-            &(struct tt_tool_run){.tool = o->c.with, .out = o->c.out, .command = command, .marks_range = true});
+            &(struct tt_tool_run){.tool = own->with, .out = o->c.out, .command = command, .marks_range = true});
     tt_folder_unlock(&lock);
     return st;
 }
 
 /* ---- inside the tool ---- */
 
-static tt_status run_steps(struct tt_session *s, const struct tt_config *c)
+static tt_status run_steps(struct tt_session *s, const struct tt_config *c, int64_t warmup)
 {
     const struct tt_backend_ops *ops = s->backend->ops;
     struct tt_stepper stepper = {.backend = s->backend,
                                  .plan = s->step,
                                  .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
-    int64_t before = c->warmup < 2 ? 2 : c->warmup; /* one sets the libraries up, one is captured */
+    int64_t before = warmup < 2 ? 2 : warmup; /* one sets the libraries up, one is captured */
     tt_status st = TT_OK;
     for (int64_t i = 0; i < before && !st; i++) st = tt_step(&stepper);
     if (!st) st = ops->stream_sync(s->backend->self, NULL);
@@ -71,7 +74,7 @@ static tt_status run_steps(struct tt_session *s, const struct tt_config *c)
     return st;
 }
 
-static tt_status bare_session(struct tt_session *s, struct tt_backend *b, const struct tt_config *c)
+static tt_status bare_session(struct tt_session *s, struct tt_backend *b, const struct tt_config *c, int64_t warmup)
 {
     struct tt_data *data;
     TT_TRY(tt_session_open(s, b, c, TT_USE_TRAIN));
@@ -79,15 +82,15 @@ static tt_status bare_session(struct tt_session *s, struct tt_backend *b, const 
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = tt_upload_tokens(s, data);
     tt_data_close(data);
-    return st ? st : run_steps(s, c);
+    return st ? st : run_steps(s, c, warmup);
 }
 
-tt_status tt_profile_bare(const struct tt_config *c)
+tt_status tt_profile_bare(const struct tt_config *c, int64_t warmup)
 {
     struct tt_backend backend;
     struct tt_session session = {0};
     TT_TRY(tt_open_backend(c, &backend));
-    tt_status st = bare_session(&session, &backend, c);
+    tt_status st = bare_session(&session, &backend, c, warmup);
     tt_session_close(&session);
     tt_backend_close(&backend);
     if (!st && !c->quiet) printf("ran     %lld steps\n", (long long)c->num_steps);

@@ -4,10 +4,16 @@
 
 #include "cli/options.h"
 
+struct tt_profile_command {
+    char sweep[32], with[32];
+    bool remeasure, bare;
+    int64_t warmup;
+};
+
 /* Runs the profiler over this program with --bare and the same options, but for the number of steps where it is not set. */
 tt_status tt_profile_with_tool(struct tt_options *o);
 
 /* Steps and nothing else, the measured ones inside the range that tools look for. */
-tt_status tt_profile_bare(const struct tt_config *c);
+tt_status tt_profile_bare(const struct tt_config *c, int64_t warmup);
 
 #endif

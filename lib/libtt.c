@@ -7,11 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common.h"
 #include "core/base/folder_lock.h"
 #include "core/checkpoint/save.h"
 #include "core/plan/step.h"
+#include "core/config/run_options.h"
 #include "core/train/loop.h"
+#include "core/train/open.h"
+#include "core/train/origin.h"
+#include "model/session.h"
 
 struct libtt_backend {
     struct tt_backend b;
@@ -49,6 +52,19 @@ const char *libtt_version(void)
     return !strcmp(name, "cuda") ? TT_VERSION_STRING " (cuda)" : !strcmp(name, "hip") ? TT_VERSION_STRING " (hip)" : TT_VERSION_STRING " (cpu)";
 }
 
+/* ---- settings: what tt train reads, and writes into checkpoints ---- */
+
+struct told {
+    char fault[32];
+};
+static const struct tt_option told[] = {{"fault", TT_FIELD(TT_OF_COMMAND, struct told, fault), TT_S_COMPUTE, 1 << TT_CMD_TRAIN, "", NULL, "NAME",
+                                         .help = "break the run on purpose, for exercise 9: a fault by name, or one that is not told; \"\" = none"}};
+static const struct tt_rows told_rows = TT_ROWS(told);
+static const struct tt_rows *const groups[] = {&tt_model_rows, &told_rows, &tt_machine_rows, &tt_training_rows};
+static const char *const sections[] = {TT_S_MODEL, TT_S_COMPUTE, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT, NULL};
+static const struct tt_command_info train = {.name = "train"};
+static const struct tt_schema schema = {&train, 1, sections, groups, sizeof groups / sizeof *groups, NULL};
+
 /* ---- a device ---- */
 
 static tt_status open_backend(const char *settings, libtt_backend *b)
@@ -56,8 +72,8 @@ static tt_status open_backend(const char *settings, libtt_backend *b)
     struct tt_device_info info;
     struct tt_options *o = calloc(1, sizeof *o);
     if (!o) return out_of_memory();
-    tt_status st = tt_options_read(o, TT_CMD_TRAIN, settings ? settings : "");
-    if (!st) st = tt_open_backend(&o->c, &b->b);
+    tt_status st = tt_options_read(o, &schema, TT_CMD_TRAIN, settings ? settings : "");
+    if (!st) st = tt_open_device(&o->c, &b->b);
     free(o);
     TT_TRY(st);
     TT_TRY(b->b.ops->info(b->b.self, &info));
@@ -116,8 +132,8 @@ static tt_status open_session(libtt_model *m, struct tt_backend *b, const char *
 static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, const char *settings)
 {
     char *checkpoint = NULL;
-    TT_TRY(tt_options_read(&m->o, TT_CMD_TRAIN, settings ? settings : ""));
-    if (m->o.c.fault[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
+    TT_TRY(tt_options_read(&m->o, &schema, TT_CMD_TRAIN, settings ? settings : ""));
+    if (m->o.own[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
     if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
     tt_status st = open_session(m, &b->b, checkpoint);
     free(checkpoint);

@@ -15,11 +15,7 @@ const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
 const char *const tt_switch_names[] = {"off", "on", NULL};
 const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
-const char *const tt_sweep_names[] = {"batch", "seq", NULL};
-const char *const tt_check_names[] = {"grads", NULL};
-const char *const tt_exchange_names[] = {"hf", NULL};
 const char *const tt_dtype_names[] = {"fp32", "bf16", "fp16", NULL};
-const char *const tt_token_type_names[] = {"auto", "uint16", "uint32", NULL};
 const char *const tt_kernel_set_names[] = {"native", "portable", NULL};
 
 #define X(id, name, what) name,

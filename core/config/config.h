@@ -1,4 +1,4 @@
-/* Everything a run is told: filled by the option table (cli/options.c) from defaults, a preset, files and flags. */
+/* What a run is: filled by the option engine (options.h) from defaults, a preset, files and flags. */
 #ifndef TT_CONFIG_H
 #define TT_CONFIG_H
 
@@ -13,8 +13,6 @@ enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
-enum tt_exchange { TT_EXCHANGE_HF };
-enum tt_token_type { TT_TOKEN_AUTO, TT_TOKEN_UINT16, TT_TOKEN_UINT32 };
 
 /* The single fusions. A version is a set of them; --fuse adds and removes. */
 #define TT_FUSIONS(X)                                                                              \
@@ -60,7 +58,6 @@ struct tt_config {
     enum tt_switch prefetch; /* gather batches ahead of time */
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
-    char own_kernel[1024], fault[32]; /* options of the hooks */
 
     /* training */
     int64_t num_steps, grad_accum, seed;
@@ -85,61 +82,8 @@ struct tt_config {
     double save_minutes; /* where there is no save_interval */
     bool quiet, json;
 
-    /* eval */
-    char logits[1024]; /* a file for them; "" = none */
-
-    /* export, import */
-    enum tt_exchange format;
-    enum tt_dtype dtype;
-    char from[1024];
-
-    /* diagnose */
-    bool quick;
-
-    /* generate */
-    char checkpoint[1024], prompt[4096];
-    double temperature, top_p;
-    int64_t top_k, max_tokens;
-    bool no_cache;
-
-    /* data (the command) */
-    char input[16384]; /* text files, one a line */
-    char inspect[1024];
-    int64_t shard_tokens;
-    enum tt_token_type token_type;
-
-    /* info */
-    bool plan;
-    char predict[128], measured[1024];
-
-    /* help */
-    char topic[32]; /* a command; "" = all of them */
-    bool markdown, man;
-    char completion[8]; /* a shell; "" = none */
-
-    /* bench */
-    char versions[128], sizes[256], profile_dir[1024];
-    int64_t warmup, repeats;
-
-    /* profile */
-    char sweep[32], with[32];
-    bool remeasure, bare;
-
-    /* report, compare, check */
-    char runs[16384], import[16384]; /* one a line */
-    char fail_if[256], what[16], against[1024];
-    double tolerance;
-
-    /* exercise */
-    char words[16384]; /* what to do, and with what; one a line */
-    bool reveal, recorded;
-    char csv[1024];
-
-    /* every command */
-    char config[1024];
-    bool print_config, help;
-
     const struct tt_hooks *hooks; /* who else takes part in the run; NULL: nobody */
+    _Alignas(8) char guest[1088]; /* what they were told: theirs to lay out */
 };
 
 /* The words of the enums, in their order, NULL at the end. */
@@ -150,11 +94,7 @@ extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_gemm_tune_names[];
-extern const char *const tt_sweep_names[]; /* axes of tt profile --sweep */
-extern const char *const tt_check_names[]; /* what tt check audits */
-extern const char *const tt_exchange_names[];
 extern const char *const tt_dtype_names[]; /* enum tt_dtype */
-extern const char *const tt_token_type_names[];
 extern const char *const tt_kernel_set_names[];
 
 extern const char *const tt_fusion_names[];

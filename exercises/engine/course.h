@@ -5,7 +5,17 @@
 
 #include "core/config/config.h"
 #include "core/config/hooks.h"
+#include "core/config/options.h"
 #include "profiling/profile.h"
+
+/* Its options, in the place that a configuration has for its guests. */
+struct tt_course_options {
+    char own_kernel[1024], fault[32];
+};
+extern const struct tt_rows tt_course_rows;
+
+static inline struct tt_course_options *tt_course_told(struct tt_config *c) { return (struct tt_course_options *)(void *)c->guest; }
+static inline const struct tt_course_options *tt_course_of(const struct tt_config *c) { return (const void *)c->guest; }
 
 extern const struct tt_hooks tt_course; /* does what `fault` and `own_kernel` of a configuration ask for */
 

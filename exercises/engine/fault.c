@@ -9,6 +9,7 @@
 #include "core/base/rng.h"
 #include "core/base/text.h"
 #include "core/train/loop.h"
+#include "exercises/engine/course.h"
 
 #define X(id, name, text) name,
 const char *const tt_fault_names[TT_FAULT_COUNT] = {TT_FAULTS(X)};
@@ -63,11 +64,11 @@ tt_status tt_fault_check(const char *text)
 enum tt_fault tt_fault_of(const struct tt_config *c)
 {
     enum tt_fault fault = TT_FAULT_NONE;
-    if (c->fault[0]) tt_status_free(tt_fault_find(c->fault, &fault));
+    if (tt_course_of(c)->fault[0]) tt_status_free(tt_fault_find(tt_course_of(c)->fault, &fault));
     return fault;
 }
 
-const char *tt_fault_shown(const struct tt_config *c) { return strchr(c->fault, ':') ? "hidden" : c->fault; }
+const char *tt_fault_shown(const struct tt_config *c) { return strchr(tt_course_of(c)->fault, ':') ? "hidden" : tt_course_of(c)->fault; }
 
 /* ---- the configuration ---- */
 

@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+#include "exercises/engine/course.h"
+
 tt_status tt_own_kernel_check(const struct tt_config *c)
 {
     bool fuse[TT_FUSION_COUNT];
-    if (!c->own_kernel[0]) return TT_OK;
+    if (!tt_course_of(c)->own_kernel[0]) return TT_OK;
     if (strcmp(tt_backend_name(), "cpu"))
         return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one with: cmake -B build-cpu -DBACKEND=cpu",
                        tt_backend_name());

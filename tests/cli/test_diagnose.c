@@ -7,8 +7,9 @@
 static struct tt_diagnosis healthy(struct tt_config *c)
 {
     *c = (struct tt_config){
-        .batch_size = 8, .grad_accum = 1, .seq_len = 64, .num_steps = 100, .val_interval = 10, .quick = true};
-    struct tt_diagnosis d = {.c = c, .sweet = -1, .load = 0.1};
+        .batch_size = 8, .grad_accum = 1, .seq_len = 64, .num_steps = 100, .val_interval = 10};
+    static const struct tt_diagnose_options quick = {.quick = true};
+    struct tt_diagnosis d = {.c = c, .own = &quick, .sweet = -1, .load = 0.1};
     d.step = (struct tt_timing){.median = 0.1, .slow = 0.11, .tokens_per_second = 5120, .steps = 20};
     d.data_seconds = 0.001;
     d.step_time = 10;

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "cli/help.h"
-#include "cli/presets.h"
+#include "core/config/presets.h"
 #include "core/base/file.h"
 #include "core/base/yaml.h"
 #include "tests/test.h"
@@ -21,7 +21,29 @@ static tt_status parse(struct tt_options *o, enum tt_command command, const char
     return tt_options_parse(o, command, n, words);
 }
 
-static bool takes(int command, const struct tt_option *row) { return row->commands >> command & 1; }
+static bool takes(int command, const struct tt_option *row) { return tt_option_takes(command, row); }
+static int row_count(void) { return tt_schema_count(&tt_schema); }
+static const struct tt_option *row_at(int i) { return tt_schema_row(&tt_schema, i); }
+
+/* Whether the option has this value, in whichever struct it lies. */
+static bool has(const struct tt_options *o, const char *name, const char *value)
+{
+    struct tt_text text = {0};
+    tt_value_get(tt_schema_find(&tt_schema, o->command, name), o, &text);
+    bool same = text.s && strcmp(text.s, value) == 0;
+    tt_text_free(&text);
+    return same;
+}
+
+static bool same_value(const struct tt_option *row, const struct tt_options *a, const struct tt_options *b)
+{
+    struct tt_text text[2] = {{0}};
+    tt_value_get(row, a, &text[0]);
+    tt_value_get(row, b, &text[1]);
+    bool same = text[0].s && text[1].s && strcmp(text[0].s, text[1].s) == 0;
+    for (int i = 0; i < 2; i++) tt_text_free(&text[i]);
+    return same;
+}
 
 static char *printed(const struct tt_options *o)
 {
@@ -57,35 +79,28 @@ static void names_agree(void)
     CHECK(!tt_command_names[TT_COMMANDS] && tt_command_find("no") == TT_COMMANDS);
     for (int i = 0; i < tt_preset_count; i++) CHECK(strcmp(tt_preset_names[i], tt_presets[i].name) == 0);
     CHECK(!tt_preset_names[tt_preset_count]);
-    for (int i = 0; i < TT_SECTIONS; i++) CHECK(tt_section_names[i]);
 }
 
 static void rows_make_sense(void)
 {
-    bool done[TT_COMMANDS][TT_SECTIONS] = {{false}};
-    int last[TT_COMMANDS];
-    for (int c = 0; c < TT_COMMANDS; c++) last[c] = -1;
-    for (int i = 0; i < tt_option_count; i++) {
-        const struct tt_option *row = &tt_option_table[i];
+    const struct tt_option *shown[TT_OPTION_LIMIT];
+    CHECK(row_count() <= TT_OPTION_LIMIT, "raise TT_OPTION_LIMIT");
+    CHECK(tt_schema_shown(&tt_schema, TT_ANY_COMMAND, shown) == row_count(), "a row is in a section that is not listed");
+    for (int i = 0; i < row_count(); i++) {
+        const struct tt_option *row = row_at(i);
         bool number = row->type == TT_OPTION_INT || row->type == TT_OPTION_NUMBER;
         CHECK(row->help && !strchr(row->help, '\n') && row->help[strlen(row->help) - 1] != '.', "%s", row->name);
         CHECK(number == (row->range != NULL), "%s", row->name);
         CHECK(row->metavar || row->choices || row->type == TT_OPTION_BOOL, "%s", row->name);
         CHECK((row->type == TT_OPTION_CHOICE) <= (row->choices != NULL), "%s", row->name);
         CHECK(row->commands && row->commands < 1u << TT_COMMANDS, "%s", row->name);
-        for (int j = 0; j < i; j++) { /* rows of one name: the same field, other commands */
-            const struct tt_option *other = &tt_option_table[j];
-            if (strcmp(row->name, other->name) != 0) {
-                CHECK(row->offset != other->offset, "%s and %s", row->name, other->name);
-                continue;
-            }
-            CHECK(row->offset == other->offset && !(row->commands & other->commands), "%s", row->name);
-        }
-        for (int c = 0; c < TT_COMMANDS; c++) { /* the options of a section stand together */
-            if (!takes(c, row) || last[c] == (int)row->section) continue;
-            CHECK(!done[c][row->section], "%s %s", tt_commands[c].name, row->name);
-            done[c][row->section] = true;
-            last[c] = (int)row->section;
+        CHECK(row->home != TT_OF_COMMAND || !(row->commands & (row->commands - 1)), "%s lies in the struct of one command", row->name);
+        for (int j = 0; j < i; j++) { /* rows of one name: other commands, and of a run the same field */
+            const struct tt_option *other = row_at(j);
+            bool one_struct = row->home == other->home && (row->home != TT_OF_COMMAND || row->commands == other->commands);
+            bool one_name = strcmp(row->name, other->name) == 0;
+            CHECK(!one_struct || (row->offset == other->offset) == one_name, "%s and %s", row->name, other->name);
+            CHECK(!one_name || !(row->commands & other->commands), "%s", row->name);
         }
     }
 }
@@ -100,8 +115,8 @@ static void defaults_hold(void)
         CHECK_OK(tt_config_check(&defaults.c));
         struct tt_text help = {0};
         tt_help_command(command, &help);
-        for (int i = 0; i < tt_option_count; i++) {
-            const struct tt_option *row = &tt_option_table[i];
+        for (int i = 0; i < row_count(); i++) {
+            const struct tt_option *row = row_at(i);
             if (!takes(c, row)) continue;
             CHECK(row->value || tt_help_default(row)[0], "--%s has neither a default nor a preset", row->name);
             char label[80], word[2][200], shown[200];
@@ -120,11 +135,11 @@ static void defaults_hold(void)
                   shown);
 
             struct tt_text text = {0};
-            tt_value_get(row, &defaults.c, &text);
+            tt_value_get(row, &defaults, &text);
             snprintf(word[0], sizeof word[0], "--%s=%s", row->name, text.s);
             char *words[] = {word[0]};
             CHECK_OK(tt_options_parse(&o, command, 1, words));
-            CHECK(memcmp((char *)&o.c + row->offset, (char *)&defaults.c + row->offset, row->size) == 0, "%s", word[0]);
+            CHECK(same_value(row, &o, &defaults), "%s", word[0]);
             CHECK(tt_option_given(&o, row->name) && !tt_option_given(&defaults, row->name), "%s", row->name);
             tt_text_free(&text);
         }
@@ -145,13 +160,13 @@ static void check_value(enum tt_command command, const struct tt_option *row, co
     CHECK_OK(tt_options_parse(&o, command, 1, one));
     check_round_trip(&o, joined);
     struct tt_text got = {0};
-    tt_value_get(row, &o.c, &got);
+    tt_value_get(row, &o, &got);
     bool number = row->type == TT_OPTION_NUMBER;
     CHECK(number ? strtod(got.s, NULL) == strtod(text, NULL) : strcmp(got.s, text) == 0, "%s gives %s", joined, got.s);
     tt_text_free(&got);
     if (row->type == TT_OPTION_BOOL) return;
     CHECK_OK(tt_options_parse(&spaced, command, 2, two));
-    CHECK(memcmp((char *)&o.c + row->offset, (char *)&spaced.c + row->offset, row->size) == 0, "%s", joined);
+    CHECK(same_value(row, &o, &spaced), "%s", joined);
 }
 
 static void check_ends(enum tt_command command, const struct tt_option *row)
@@ -235,7 +250,7 @@ static void check_bool(enum tt_command command, const struct tt_option *row)
         char line[100];
         snprintf(line, sizeof line, on ? "--%s" : "--no-%s", row->name);
         CHECK_OK(parse(&o, command, line));
-        CHECK(*((bool *)&o.c + row->offset) == (on != row->inverted), "%s", line);
+        CHECK(has(&o, row->name, on ? "true" : "false"), "%s", line);
         check_value(command, row, on ? "true" : "false");
         snprintf(line, sizeof line, "--no-%s=true", row->name);
         CHECK_FAILS(parse(&o, command, line), "takes no value");
@@ -247,8 +262,8 @@ static void check_bool(enum tt_command command, const struct tt_option *row)
 static void every_value(void)
 {
     for (int c = 0; c < TT_COMMANDS; c++) {
-        for (int i = 0; i < tt_option_count; i++) {
-            const struct tt_option *row = &tt_option_table[i];
+        for (int i = 0; i < row_count(); i++) {
+            const struct tt_option *row = row_at(i);
             if (!takes(c, row) || row->flag_only) continue;
             if (row->range) check_ends((enum tt_command)c, row);
             if (row->type == TT_OPTION_TEXT) check_texts((enum tt_command)c, row);
@@ -271,17 +286,17 @@ static void words_and_flags(void)
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "--fuse none --fuse qkv"));
     CHECK(strcmp(o.c.fuse, "none,qkv") == 0);
     CHECK_OK(parse(&o, TT_CMD_GENERATE, "runs/x --prompt -foo --no-cache"));
-    CHECK(strcmp(o.c.checkpoint, "runs/x") == 0 && strcmp(o.c.prompt, "-foo") == 0 && o.c.no_cache);
+    CHECK(strcmp(o.call.checkpoint, "runs/x") == 0 && has(&o, "prompt", "-foo") && has(&o, "cache", "false"));
     CHECK_OK(parse(&o, TT_CMD_GENERATE, "--prompt=--seed -- --odd"));
-    CHECK(strcmp(o.c.prompt, "--seed") == 0 && strcmp(o.c.checkpoint, "--odd") == 0);
+    CHECK(has(&o, "prompt", "--seed") && strcmp(o.call.checkpoint, "--odd") == 0);
     CHECK_OK(parse(&o, TT_CMD_DATA, "a.txt --input b.txt c.txt"));
-    CHECK(strcmp(o.c.input, "a.txt\nb.txt\nc.txt") == 0);
+    CHECK(has(&o, "input", "a.txt\nb.txt\nc.txt"));
     CHECK_OK(parse(&o, TT_CMD_HELP, "train"));
-    CHECK(strcmp(o.c.topic, "train") == 0);
+    CHECK(has(&o, "topic", "train"));
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "--no-such-thing --help"));
-    CHECK(o.c.help);
+    CHECK(o.call.help);
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "-h"));
-    CHECK(o.c.help);
+    CHECK(o.call.help);
 }
 
 static void mistakes_are_explained(void)
@@ -328,7 +343,7 @@ static void stronger_sources_win(void)
     snprintf(line, sizeof line, "--seed 6 --config %s --num-layers 2", path);
     CHECK_OK(parse(&o, TT_CMD_TRAIN, line));
     CHECK(o.c.hidden_dim == 512 && o.c.batch_size == 3 && o.c.seed == 6 && o.c.num_layers == 2);
-    CHECK(strcmp(o.c.fuse, "none,qkv") == 0 && o.c.prompt[0] == 0);
+    CHECK(strcmp(o.c.fuse, "none,qkv") == 0 && o.own[0] == 0);
     CHECK(tt_option_given(&o, "batch-size") && tt_option_given(&o, "seed") && !tt_option_given(&o, "hidden-dim"));
 
     static const char checkpoint[] =
@@ -400,7 +415,7 @@ static void files_are_checked(void)
     CHECK_OK(tt_options_init(&o, TT_CMD_TRAIN));
     CHECK_OK(tt_options_apply_yaml(&o, "", TT_FROM_FILE));
     CHECK_OK(tt_options_apply_yaml(&o, "learning-rate: 1e-3\nseed: \"3\"\nfuse: []\ntemperature: 1\n", TT_FROM_FILE));
-    CHECK(o.c.learning_rate == 1e-3 && o.c.seed == 3 && o.c.fuse[0] == 0 && o.c.temperature == 0.8);
+    CHECK(o.c.learning_rate == 1e-3 && o.c.seed == 3 && o.c.fuse[0] == 0 && o.own[0] == 0);
 }
 
 static void presets_are_sound(void)

@@ -20,7 +20,7 @@ static struct tt_config shape(const char *fault)
     struct tt_config c = tiny_config();
     c.hidden_dim = 32, c.num_layers = 2, c.num_heads = 4, c.num_kv_heads = 2, c.ffn_dim = 48, c.vocab_size = 64;
     c.seq_len = 24, c.batch_size = 4, c.init_std = 0.02, c.clip_norm = 1, c.version = TT_FUSED;
-    snprintf(c.fault, sizeof c.fault, "%s", fault);
+    snprintf(tt_course_told(&c)->fault, sizeof tt_course_told(&c)->fault, "%s", fault);
     c.hooks = &tt_course;
     tt_fault_configure(&c);
     return c;

@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
 #include "core/base/utf8.h"
 #include "core/base/yaml.h"
+#include "core/config/options.h"
 
 _Static_assert(sizeof(enum tt_version) == sizeof(int), "choices are read and written as int");
 
-static void *field(const struct tt_option *row, struct tt_config *c) { return (char *)c + row->offset; }
-static const void *const_field(const struct tt_option *row, const struct tt_config *c)
+static void *field(const struct tt_option *row, struct tt_options *o)
 {
-    return (const char *)c + row->offset;
+    void *home = row->home == TT_OF_RUN ? (void *)&o->c : row->home == TT_OF_CALL ? (void *)&o->call : o->own;
+    return (char *)home + row->offset;
 }
 
 void tt_join(struct tt_text *out, const char *const *names, const char *separator)
@@ -149,9 +149,9 @@ static tt_status set_choice(const struct tt_option *row, void *to, const char *t
     return TT_OK;
 }
 
-tt_status tt_value_set(const struct tt_option *row, struct tt_config *c, const char *text, bool append)
+tt_status tt_value_set(const struct tt_option *row, struct tt_options *o, const char *text, bool append)
 {
-    void *to = field(row, c);
+    void *to = field(row, o);
     switch (row->type) {
     case TT_OPTION_INT:
         return set_int(row, to, text);
@@ -167,9 +167,9 @@ tt_status tt_value_set(const struct tt_option *row, struct tt_config *c, const c
     return set_text(row, to, text, append && row->list);
 }
 
-void tt_value_get(const struct tt_option *row, const struct tt_config *c, struct tt_text *out)
+void tt_value_get(const struct tt_option *row, const struct tt_options *o, struct tt_text *out)
 {
-    const void *from = const_field(row, c);
+    const void *from = field(row, (struct tt_options *)o);
     int choice;
     switch (row->type) {
     case TT_OPTION_INT:

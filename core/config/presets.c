@@ -1,5 +1,5 @@
 /* The table of presets. */
-#include "cli/presets.h"
+#include "core/config/presets.h"
 
 #include <string.h>
 

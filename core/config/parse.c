@@ -3,18 +3,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/options.h"
-#include "cli/presets.h"
+#include "core/config/options.h"
+#include "core/config/presets.h"
 #include "core/base/file.h"
 #include "core/base/yaml.h"
-#include "exercises/engine/course.h"
 
-static int index_of(const struct tt_option *row) { return (int)(row - tt_option_table); }
-static bool takes(enum tt_command command, const struct tt_option *row) { return row->commands >> command & 1; }
+static const char *name_of(const struct tt_schema *s, int command) { return s->commands[command].name; }
 
 static tt_status check_only(const struct tt_option *row, const char *text)
 {
-    struct tt_config *scratch = calloc(1, sizeof *scratch);
+    struct tt_options *scratch = calloc(1, sizeof *scratch);
     if (!scratch) return tt_fail(TT_FAILED, "out of memory");
     tt_status st = tt_value_set(row, scratch, text, false);
     free(scratch);
@@ -24,9 +22,9 @@ static tt_status check_only(const struct tt_option *row, const char *text)
 /* Sets the field unless a stronger source did; the text is checked either way. A second flag adds to a list. */
 static tt_status set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source)
 {
-    unsigned char *had = &o->source[index_of(row)];
+    unsigned char *had = tt_option_source(o, row);
     if (source < *had) return check_only(row, text);
-    TT_TRY(tt_value_set(row, &o->c, text, source == TT_FROM_FLAG && *had == TT_FROM_FLAG));
+    TT_TRY(tt_value_set(row, o, text, source == TT_FROM_FLAG && *had == TT_FROM_FLAG));
     *had = (unsigned char)source;
     return TT_OK;
 }
@@ -35,11 +33,11 @@ static tt_status set(struct tt_options *o, const struct tt_option *row, const ch
 
 tt_status tt_options_apply_preset(struct tt_options *o, const char *name)
 {
-    const struct tt_option *preset_row = tt_option_find_any(o->command, "preset");
-    TT_TRY(tt_value_set(preset_row, &o->c, name, false));
+    const struct tt_option *preset_row = tt_schema_find_any(o->schema, o->command, "preset");
+    TT_TRY(tt_value_set(preset_row, o, name, false));
     const struct tt_preset *preset = tt_preset_find(name);
     for (int i = 0; i < TT_PRESET_COLUMNS; i++) {
-        const struct tt_option *row = tt_option_find_any(o->command, tt_preset_columns[i]);
+        const struct tt_option *row = tt_schema_find_any(o->schema, o->command, tt_preset_columns[i]);
         bool by_preset = !row->value; /* `data` has a vocab-size of its own */
         if (by_preset) TT_TRY(set(o, row, preset->value[i], TT_FROM_PRESET));
     }
@@ -53,17 +51,22 @@ static void fit_warmup(struct tt_options *o)
     if (!asked && o->c.warmup_steps > o->c.num_steps) o->c.warmup_steps = o->c.num_steps / 10;
 }
 
-tt_status tt_options_init(struct tt_options *o, enum tt_command command)
+/* The fields of another command's own struct are not there. */
+static bool has_field(int command, const struct tt_option *row) { return row->home != TT_OF_COMMAND || tt_option_takes(command, row); }
+
+tt_status tt_options_begin(struct tt_options *o, const struct tt_schema *s, int command)
 {
     memset(o, 0, sizeof *o);
+    o->schema = s;
     o->command = command;
-    o->c.hooks = &tt_course;
+    o->c.hooks = s->hooks;
     for (int own = 0; own < 2; own++) { /* the command's own rows last, so that they win */
-        for (int i = 0; i < tt_option_count; i++) {
-            const struct tt_option *row = &tt_option_table[i];
-            if (!row->value || takes(command, row) != own || (!own && row->type == TT_OPTION_TEXT)) continue;
+        for (int i = 0, n = tt_schema_count(s); i < n; i++) {
+            const struct tt_option *row = tt_schema_row(s, i);
+            if (!has_field(command, row)) continue;
+            if (!row->value || tt_option_takes(command, row) != own || (!own && row->type == TT_OPTION_TEXT)) continue;
             if (row->type == TT_OPTION_TEXT && !*row->value) continue;
-            TT_TRY(tt_context(tt_value_set(row, &o->c, row->value, false), "default of --%s", row->name));
+            TT_TRY(tt_context(tt_value_set(row, o, row->value, false), "default of --%s", row->name));
         }
     }
     TT_TRY(tt_options_apply_preset(o, "default"));
@@ -75,9 +78,9 @@ tt_status tt_options_init(struct tt_options *o, enum tt_command command)
 
 static tt_status unknown_key(const struct tt_options *o, const char *name)
 {
-    const char *near = tt_option_nearest(o->command, name);
+    const char *near = tt_schema_nearest(o->schema, o->command, name);
     if (near) return tt_fail(TT_USAGE, "there is no option %s; did you mean %s?", name, near);
-    return tt_fail(TT_USAGE, "there is no option %s; tt help %s lists them", name, tt_commands[o->command].name);
+    return tt_fail(TT_USAGE, "there is no option %s; tt help %s lists them", name, name_of(o->schema, o->command));
 }
 
 /* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
@@ -126,7 +129,7 @@ static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, 
 {
     if (row->flag_only) return tt_fail(TT_USAGE, "can only stand on the command line; remove it from the file");
     bool from_checkpoint = source == TT_FROM_CHECKPOINT;
-    bool wanted = from_checkpoint ? !row->here : takes(o->command, row);
+    bool wanted = (from_checkpoint ? !row->here : tt_option_takes(o->command, row)) && has_field(o->command, row);
     struct tt_text text = {0};
     tt_status st = value_text(row, y, &text);
     if (!st) st = tt_text_status(&text);
@@ -143,7 +146,7 @@ static const struct tt_option *row_of_key(const struct tt_options *o, const char
     size_t n = strlen(key);
     if (n >= sizeof name) return NULL;
     for (size_t i = 0; i <= n; i++) name[i] = key[i] == '_' ? '-' : key[i];
-    return tt_option_find_any(o->command, name);
+    return tt_schema_find_any(o->schema, o->command, name);
 }
 
 static tt_status apply_tree(struct tt_options *o, const struct tt_yaml *root, enum tt_source source)
@@ -155,7 +158,7 @@ static tt_status apply_tree(struct tt_options *o, const struct tt_yaml *root, en
     for (const struct tt_yaml *y = root->first; y; y = y->next) {
         const struct tt_option *row = row_of_key(o, y->key);
         if (!row) return tt_context(unknown_key(o, y->key), "line %d", y->line);
-        int *line = &seen[index_of(row)];
+        int *line = &seen[tt_option_source(o, row) - o->source];
         if (*line)
             return tt_fail(TT_USAGE, "line %d: %s stands here again; it was in line %d", y->line, row->name, *line);
         *line = y->line;
@@ -200,15 +203,15 @@ struct flag {
     bool negated;
 };
 
-static struct flag read_flag(enum tt_command command, const char *word)
+static struct flag read_flag(const struct tt_options *o, const char *word)
 {
     struct flag f = {.value = strchr(word, '=')};
     size_t n = f.value ? (size_t)(f.value++ - word) : strlen(word);
     if (n >= 2 + sizeof f.name) n = 1 + sizeof f.name;
     memcpy(f.name, word + 2, n - 2);
-    f.row = tt_option_find(command, f.name);
+    f.row = tt_schema_find(o->schema, o->command, f.name);
     if (!f.row && strncmp(f.name, "no-", 3) == 0) {
-        const struct tt_option *row = tt_option_find(command, f.name + 3);
+        const struct tt_option *row = tt_schema_find(o->schema, o->command, f.name + 3);
         f.negated = row && row->type == TT_OPTION_BOOL && !row->flag_only;
         if (f.negated) {
             f.row = row;
@@ -219,31 +222,30 @@ static struct flag read_flag(enum tt_command command, const char *word)
 }
 
 /* Whether a word is an option, or looks like one that was mistyped, and so is no value of the option before it. */
-static bool is_option(enum tt_command command, const char *word)
+static bool is_option(const struct tt_options *o, const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;
     if (strncmp(word, "--", 2) != 0) return false;
-    struct flag f = read_flag(command, word);
-    return f.row || tt_option_nearest(command, f.name);
+    struct flag f = read_flag(o, word);
+    return f.row || tt_schema_nearest(o->schema, o->command, f.name);
 }
 
-static void list_commands(struct tt_text *out, const char *option)
+static void list_commands(const struct tt_schema *s, const char *option, struct tt_text *out)
 {
-    for (int i = 0, n = 0; i < TT_COMMANDS; i++)
-        if (tt_option_find((enum tt_command)i, option))
-            tt_text_printf(out, "%s%s", n++ ? ", " : "", tt_commands[i].name);
+    for (int i = 0, n = 0; i < s->command_count; i++)
+        if (tt_schema_find(s, i, option)) tt_text_printf(out, "%s%s", n++ ? ", " : "", name_of(s, i));
 }
 
-static tt_status unknown_option(enum tt_command command, const char *name)
+static tt_status unknown_option(const struct tt_options *o, const char *name)
 {
-    const char *here = tt_commands[command].name;
+    const char *here = name_of(o->schema, o->command);
     struct tt_text others = {0};
-    list_commands(&others, name);
-    const char *near = tt_option_nearest(command, name);
+    list_commands(o->schema, name, &others);
+    const char *near = tt_schema_nearest(o->schema, o->command, name);
     tt_status st;
     if (others.n > 0)
         st = tt_fail(TT_USAGE, "--%s is no option of %s, but of %s", name, here, others.s);
-    else if (near && tt_option_find(command, near))
+    else if (near && tt_schema_find(o->schema, o->command, near))
         st = tt_fail(TT_USAGE, "%s has no option --%s; did you mean --%s?", here, name, near);
     else
         st = tt_fail(TT_USAGE, "%s has no option --%s; tt help %s lists them", here, name, here);
@@ -275,7 +277,7 @@ static tt_status set_flag(struct tt_options *o, const struct flag *f, struct wor
     const char *value = f->value;
     if (!value) {
         if (w->n == 0) return value_missing(f);
-        if (is_option(o->command, *w->word))
+        if (is_option(o, *w->word))
             return tt_fail(TT_USAGE, "--%s needs a value, but %s follows; if that is the value, write --%s=%s", f->name,
                            *w->word, f->name, *w->word);
         value = *w->word++;
@@ -287,12 +289,12 @@ static tt_status set_flag(struct tt_options *o, const struct flag *f, struct wor
 /* A word without dashes. */
 static tt_status set_word(struct tt_options *o, const char *word)
 {
-    const struct tt_command_info *command = &tt_commands[o->command];
+    const struct tt_command_info *command = &o->schema->commands[o->command];
     if (!command->words)
         return tt_fail(TT_USAGE, "\"%s\" is one word too many; %s takes options only: tt help %s", word, command->name,
                        command->name);
-    const struct tt_option *row = tt_option_find(o->command, command->words);
-    if (!row->list && o->source[index_of(row)] == TT_FROM_FLAG)
+    const struct tt_option *row = tt_schema_find(o->schema, o->command, command->words);
+    if (!row->list && *tt_option_source(o, row) == TT_FROM_FLAG)
         return tt_fail(TT_USAGE, "\"%s\" is one word too many; %s takes one %s", word, command->name, row->name);
     return tt_context(set(o, row, word, TT_FROM_FLAG), "tt %s", command->name);
 }
@@ -309,10 +311,10 @@ static tt_status parse_words(struct tt_options *o, struct words w)
             options_end = true;
         } else if (word[1] != '-') {
             return tt_fail(TT_USAGE, "%s: options begin with two dashes; tt help %s lists them", word,
-                           tt_commands[o->command].name);
+                           name_of(o->schema, o->command));
         } else {
-            struct flag f = read_flag(o->command, word);
-            if (!f.row) return unknown_option(o->command, f.name);
+            struct flag f = read_flag(o, word);
+            if (!f.row) return unknown_option(o, f.name);
             TT_TRY(f.row->type == TT_OPTION_BOOL ? set_bool_flag(o, &f) : set_flag(o, &f, &w));
         }
     }
@@ -326,23 +328,23 @@ static bool asks_for_help(int argc, char *const *argv)
     return false;
 }
 
-tt_status tt_options_parse(struct tt_options *o, enum tt_command command, int argc, char *const *argv)
+tt_status tt_options_parse_words(struct tt_options *o, const struct tt_schema *s, int command, int argc, char *const *argv)
 {
-    TT_TRY(tt_options_init(o, command));
+    TT_TRY(tt_options_begin(o, s, command));
     if (asks_for_help(argc, argv)) {
-        o->c.help = true;
+        o->call.help = true;
         return TT_OK;
     }
     TT_TRY(parse_words(o, (struct words){argc, argv}));
-    if (o->c.config[0]) TT_TRY(apply_file(o, o->c.config));
-    if (tt_option_find(command, "preset")) TT_TRY(tt_options_apply_preset(o, o->c.preset));
+    if (o->call.config[0]) TT_TRY(apply_file(o, o->call.config));
+    if (tt_schema_find(s, command, "preset")) TT_TRY(tt_options_apply_preset(o, o->c.preset));
     fit_warmup(o);
     return TT_OK;
 }
 
-tt_status tt_options_read(struct tt_options *o, enum tt_command command, const char *yaml)
+tt_status tt_options_read(struct tt_options *o, const struct tt_schema *s, int command, const char *yaml)
 {
-    TT_TRY(tt_options_init(o, command));
+    TT_TRY(tt_options_begin(o, s, command));
     TT_TRY(tt_options_apply_yaml(o, yaml, TT_FROM_FILE));
     TT_TRY(tt_options_apply_preset(o, o->c.preset));
     fit_warmup(o);
@@ -354,7 +356,7 @@ tt_status tt_options_read(struct tt_options *o, enum tt_command command, const c
 static void print_value(const struct tt_options *o, const struct tt_option *row, struct tt_text *out)
 {
     struct tt_text value = {0};
-    tt_value_get(row, &o->c, &value);
+    tt_value_get(row, o, &value);
     bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
     if (value.failed)
         out->failed = true;
@@ -367,14 +369,16 @@ static void print_value(const struct tt_options *o, const struct tt_option *row,
 
 static void print_options(const struct tt_options *o, bool final, struct tt_text *out)
 {
-    int section = -1;
-    tt_text_printf(out, "# tt %s --config FILE, with this as FILE, does this again.\n", tt_commands[o->command].name);
-    for (int i = 0; i < tt_option_count; i++) {
-        const struct tt_option *row = &tt_option_table[i];
+    const struct tt_option *rows[TT_OPTION_LIMIT];
+    int n = tt_schema_shown(o->schema, o->command, rows);
+    const char *section = "";
+    tt_text_printf(out, "# tt %s --config FILE, with this as FILE, does this again.\n", name_of(o->schema, o->command));
+    for (int i = 0; i < n; i++) {
+        const struct tt_option *row = rows[i];
         const char *whose;
-        if (!takes(o->command, row) || row->flag_only) continue;
-        if (section != (int)row->section) tt_text_printf(out, "\n# %s\n", tt_section_names[row->section]);
-        section = (int)row->section;
+        if (row->flag_only) continue;
+        if (strcmp(section, row->section) != 0) tt_text_printf(out, "\n# %s\n", row->section);
+        section = row->section;
         size_t start = out->n;
         if (!final && tt_option_left_open(o, row, &whose)) {
             tt_text_printf(out, "# %s: %s", row->name, whose);

@@ -1,0 +1,170 @@
+#include "core/train/open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/text.h"
+#include "core/config/hooks.h"
+#include "core/train/loop.h"
+
+const char *tt_cache_path(const char *name, char *out, size_t size)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (base && base[0] == '/')
+        snprintf(out, size, "%s/tt", base);
+    else if (home && home[0] == '/')
+        snprintf(out, size, "%s/.cache/tt", home);
+    else
+        return NULL;
+    size_t n = strlen(out);
+    tt_status st = tt_make_dirs(out);
+    bool usable = !st && n + strlen(name) + 2 <= size;
+    tt_status_free(st);
+    if (usable) snprintf(out + n, size - n, "/%s", name);
+    return usable ? out : NULL;
+}
+
+tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out)
+{
+    char cache[1200];
+    if (c->device > 0 && !strcmp(tt_backend_name(), "cpu"))
+        fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n", (long long)c->device);
+    struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
+                                         .kernels = c->kernels, .gemm_tune = c->gemm_tune};
+    if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache); /* only GPUs choose */
+    return tt_backend_open(&options, out);
+}
+
+void tt_warn(const char *line, void *arg)
+{
+    (void)arg;
+    fprintf(stderr, "tt: %s\n", line);
+}
+
+/* ---- which tokenizer: the one named, the one a checkpoint has, or the one that lies beside token files ---- */
+
+static const char *const tokenizer_kinds[] = {"bytes", "chars", "bpe"};
+
+static bool is_kind(const char *name)
+{
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, tokenizer_kinds[i])) return true;
+    return !name[0];
+}
+
+static void take_if_there(const char *dir, int length, char *tokenizer, size_t size)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%.*s/tokenizer.json", length, dir);
+    if (tt_is_file(path)) snprintf(tokenizer, size, "%s", path);
+}
+
+static bool are_tokens(const char *data)
+{
+    size_t n = strlen(data);
+    return n >= 4 && !strcmp(data + n - 4, ".bin");
+}
+
+static void beside_tokens(const char *data, char *tokenizer, size_t size)
+{
+    if (!are_tokens(data)) return;
+    const char *slash = strrchr(data, '/');
+    take_if_there(slash ? data : ".", slash ? (int)(slash - data) : 1, tokenizer, size);
+}
+
+static tt_status check_tokenizer(const char *name)
+{
+    if (is_kind(name) || tt_is_file(name)) return TT_OK;
+    const char *near = tt_nearest(name, tokenizer_kinds, 3);
+    return tt_fail(TT_USAGE, "--tokenizer %s is neither bytes, chars or bpe nor a tokenizer file%s%s%s", name,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* Token files tell of their tokenizer only by the one beside them, if there is one. */
+static bool other_tokenizer_beside(const struct tt_tokenizer *own, const char *data)
+{
+    char path[1100] = "";
+    struct tt_tokenizer *theirs = NULL;
+    beside_tokens(data, path, sizeof path);
+    if (path[0]) tt_status_free(tt_tokenizer_load(path, &theirs)); /* it is not used: it need not be good */
+    bool other = theirs && !tt_tokenizers_agree(own, theirs);
+    tt_tokenizer_free(theirs);
+    return other;
+}
+
+static void warn_of_other_tokens(const struct tt_config *c, const char *checkpoint, const struct tt_data *data)
+{
+    char path[1100] = "", line[1300];
+    struct tt_tokenizer *own = NULL;
+    const struct tt_tokenizer *now = tt_data_tokenizer(data);
+    take_if_there(checkpoint, (int)strlen(checkpoint), path, sizeof path);
+    if (path[0]) tt_status_free(tt_tokenizer_load(path, &own));
+    if (own && ((now && !tt_tokenizers_agree(own, now)) || other_tokenizer_beside(own, c->data) ||
+                other_tokenizer_beside(own, c->val_data))) {
+        snprintf(line, sizeof line, "warning: the data are of another tokenizer than %s: their ids mean other tokens to it", checkpoint);
+        tt_warn(line, NULL);
+    }
+    tt_tokenizer_free(own);
+}
+
+tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
+{
+    char tokenizer[1100];
+    if (!strcmp(c->data, TT_NO_DATA))
+        return tt_fail(TT_USAGE, "this model was imported and has no data of its own; name some with --data");
+    snprintf(tokenizer, sizeof tokenizer, "%s", c->tokenizer);
+    if (is_kind(tokenizer)) beside_tokens(c->data, tokenizer, sizeof tokenizer);
+    if (tokenizer_dir) take_if_there(tokenizer_dir, (int)strlen(tokenizer_dir), tokenizer, sizeof tokenizer);
+    TT_TRY(check_tokenizer(tokenizer));
+    struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
+                                      .val_fraction = c->val_fraction, .seq_len = c->seq_len, .vocab_size = vocab_size,
+                                      .seed = (uint64_t)c->seed};
+    TT_TRY(tt_data_open(&options, out));
+    if (tokenizer_dir) warn_of_other_tokens(c, tokenizer_dir, *out);
+    return TT_OK;
+}
+
+tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
+{
+    char path[1100] = "";
+    bool no_text = are_tokens(c->data) || !strcmp(c->data, "builtin") || !strcmp(c->data, "random") || !strcmp(c->data, TT_NO_DATA);
+    take_if_there(checkpoint, (int)strlen(checkpoint), path, sizeof path);
+    if (no_text || path[0]) return TT_OK;
+    return tt_fail(TT_USAGE, "%s is text, and %s has no tokenizer to turn it into the model's tokens; give token files (.bin) that were "
+                   "made with the model's own, or train with a tokenizer named by --tokenizer", c->data, checkpoint);
+}
+
+tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
+{
+    struct tt_config *c = &o->c;
+    bool fixed = from || tt_option_given(o, "vocab-size") || !strcmp(c->data, "builtin") || !strcmp(c->data, "random");
+    if (from && !tt_option_given(o, "tokenizer")) TT_TRY(tt_need_tokenizer(c, from));
+    TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, from, out));
+    c->vocab_size = tt_data_vocab(*out);
+    return TT_OK;
+}
+
+tt_status tt_take_vocabulary(struct tt_options *o)
+{
+    struct tt_data *data;
+    TT_TRY(tt_open_training_data(o, NULL, &data));
+    tt_data_close(data);
+    return TT_OK;
+}
+
+tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates)
+{
+    const struct tt_config *c = &o->c;
+    *validates = c->val_interval > 0 && tt_data_validates(data);
+    if (*validates || tt_hooks_validate(c)) return tt_evaluate_check(c, data);
+    if (!c->val_interval) return TT_OK;
+    if (c->patience > 0)
+        return tt_fail(TT_USAGE, "--patience %lld counts validations, but with --val-fraction 0 there is nothing to validate on; name data for "
+                       "it with --val-data, or set --patience 0", (long long)c->patience);
+    if (tt_option_given(o, "val-interval"))
+        fprintf(stderr, "tt: note: --val-interval %lld does nothing: with --val-fraction 0 and no --val-data there is nothing to validate on\n",
+                (long long)c->val_interval);
+    return TT_OK;
+}

@@ -1,0 +1,95 @@
+#include "core/train/origin.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/checkpoint/checkpoint.h"
+#include "core/train/open.h"
+
+static bool matches(const char *pattern)
+{
+    glob_t found = {0};
+    bool any = tt_is_file(pattern) || glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+    globfree(&found);
+    return any;
+}
+
+/* A relative path of a checkpoint is looked for from here, as after the whole tree was moved; when it leads nowhere, from
+ * where the run was started. */
+static void find_again(struct tt_options *o, const char *option, char *path, size_t size, const char *folder)
+{
+    char there[4096];
+    if (tt_option_given(o, option) || !path[0] || path[0] == '/' || matches(path)) return;
+    int n = snprintf(there, sizeof there, "%s/%s", folder, path);
+    if (n > 0 && (size_t)n < size && matches(there)) memcpy(path, there, (size_t)n + 1);
+}
+
+static tt_status find_files(struct tt_options *o, const char *checkpoint)
+{
+    char *folder;
+    TT_TRY(tt_checkpoint_folder(checkpoint, &folder));
+    if (!folder) return TT_OK;
+    find_again(o, "data", o->c.data, sizeof o->c.data, folder);
+    find_again(o, "val-data", o->c.val_data, sizeof o->c.val_data, folder);
+    find_again(o, "tokenizer", o->c.tokenizer, sizeof o->c.tokenizer, folder);
+    free(folder);
+    return TT_OK;
+}
+
+static tt_status take_config(struct tt_options *o, const char *checkpoint)
+{
+    struct tt_progress progress;
+    char *config = NULL;
+    TT_TRY(tt_checkpoint_peek(checkpoint, &progress, &config));
+    tt_status st = config ? tt_options_apply_yaml(o, config, TT_FROM_CHECKPOINT) : TT_OK;
+    free(config);
+    if (!st) st = find_files(o, checkpoint);
+    return tt_context(st, "%s", checkpoint);
+}
+
+tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint)
+{
+    enum tt_file_kind kind;
+    *checkpoint = NULL;
+    TT_TRY(tt_file_kind(dir, &kind));
+    if (kind != TT_FOLDER) return TT_OK;
+    TT_TRY(tt_checkpoint_find(dir, tt_warn, NULL, checkpoint));
+    if (!*checkpoint) return TT_OK;
+    tt_status st = take_config(o, *checkpoint);
+    if (!st) return TT_OK;
+    free(*checkpoint);
+    *checkpoint = NULL;
+    return st;
+}
+
+tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint)
+{
+    char manifest[1200];
+    enum tt_file_kind kind;
+    snprintf(manifest, sizeof manifest, "%s/checkpoint.json", path);
+    *checkpoint = NULL;
+    TT_TRY(tt_file_kind(manifest, &kind));
+    if (kind == TT_REGULAR_FILE) {
+        TT_TRY(take_config(o, path));
+        *checkpoint = strdup(path);
+        return *checkpoint ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+    }
+    TT_TRY(tt_use_newest(o, path, checkpoint));
+    if (*checkpoint) return TT_OK;
+    if (tt_is_file(path))
+        return tt_fail(TT_USAGE, "%s is a file; name the folder of a run, or one of its checkpoints", path);
+    return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", path, path);
+}
+
+void tt_stay_in_run(struct tt_options *o, const char *checkpoint)
+{
+    size_t n = strlen(checkpoint), name;
+    while (n > 1 && checkpoint[n - 1] == '/') n--;
+    for (name = n; name > 0 && checkpoint[name - 1] != '/';) name--;
+    if (tt_option_given(o, "out") || n - name < 5 || strncmp(checkpoint + name, "step-", 5)) return;
+    while (name > 1 && checkpoint[name - 1] == '/') name--;
+    snprintf(o->c.out, sizeof o->c.out, "%.*s", name ? (int)name : 1, name ? checkpoint : ".");
+}
