@@ -16,9 +16,10 @@ sources() { find "$@" \( -name '*.c' -o -name '*.h' -o -name '*.def' -o -name '*
 
 vendor='cuda|cublas|cudnn|nccl|nvtx|nvToolsExt|driver_types|vector_types|hip/|hip_|hipblas|roctx|roctracer|rocprofiler|rccl'
 refuse "a vendor's header above backend/cuda and backend/hip" \
-    "$(includes "$vendor" $(sources core model cli profiling exercises/engine lib backend/cpu backend/gpu) backend/*.h backend/*.c backend/*.def)"
-refuse "backend/cuda includes a HIP header" "$(includes 'hip|roc' $(sources backend/cuda))"
-refuse "backend/hip includes a CUDA header" "$(includes 'cuda|cublas|nv' $(sources backend/hip))"
+    "$(includes "$vendor" $(sources core model cli profiling lib exercises/engine backend/cpu backend/gpu) backend/*.h backend/*.c backend/*.def)"
+refuse "backend/cuda includes a HIP header" "$(includes 'hip|roc|backend/hip/' $(sources backend/cuda))"
+refuse "backend/hip includes a CUDA header" "$(includes 'cuda|cublas|nv|backend/cuda/' $(sources backend/hip))"
+refuse "backend/gpu includes a vendor's folder" "$(includes 'backend/(cuda|hip|cpu)/' $(sources backend/gpu))"
 
 # arrows: a room includes itself and the rooms that it stands on in CMakeLists.txt. The linker sees calls; this sees headers.
 arrows() { # arrows LIST_OF_ROOMS FILE...: includes of a room that theirs does not stand on
@@ -64,6 +65,7 @@ catches() { # catches "pattern" "line"
 for line in '#include <cuda_runtime.h>' '#include <hip/hip_runtime.h>' '#include "cublasLt.h"' '# include <nvtx3/nvToolsExt.h>'; do
     catches "$vendor" "$line"
 done
+catches 'cuda|cublas|nv|backend/cuda/' '#include "backend/cuda/gpu_mma.h"'
 rm -f "$file"
 
 upwards=$(mktemp -d)

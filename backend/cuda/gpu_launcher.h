@@ -1,6 +1,5 @@
-/* How the hosts of the GPU kernels start them and ask about the chip, by the CUDA runtime. The same names and the same
- * guard as backend/hip/gpu_launcher.h, so that whichever comes first is the one that counts: HIP on an NVIDIA chip
- * takes all of gpu_platform.h but this. */
+/* How the hosts of the GPU kernels start them and ask about the chip, by the CUDA runtime. Another runtime on
+ * the same chips has the same names and the same guard, and comes first: then it takes all of gpu_platform.h but this. */
 #ifndef TT_GPU_LAUNCHER_H
 #define TT_GPU_LAUNCHER_H
 

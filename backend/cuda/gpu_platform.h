@@ -1,5 +1,5 @@
-/* What the neutral names of the GPU kernels mean on an NVIDIA chip. The only place that knows the width of a wave,
- * the layout of a matrix tile over its lanes, and CUDA's own names. */
+/* What the neutral names of the GPU kernels (backend/gpu/platform.h) mean on an NVIDIA chip. The only place that knows
+ * the width of a wave, the layout of a matrix tile over its lanes, and CUDA's own names. */
 #ifndef TT_GPU_PLATFORM_H
 #define TT_GPU_PLATFORM_H
 

@@ -1,5 +1,5 @@
 /* From a kernel's id to its launcher; a kernel without one does not link. */
-#include "gpu_platform.h"
+#include "backend/gpu/platform.h"
 
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
 {

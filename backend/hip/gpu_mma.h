@@ -1,5 +1,5 @@
 /* Matrix tiles on AMD chips: C[16,16] += A[16,16] · B[16,16], T 16-bit, C float, in the neutral names of
- * backend/cuda/gpu_platform.h and gpu_mma.h. A wave owns a tile.
+ * backend/gpu/platform.h. A wave owns a tile.
  *
  * The instructions are v_mfma_f32_16x16x16 (gfx90a, gfx942, gfx950) and v_wmma_f32_16x16x16 (gfx11, gfx12). All of them
  * hold their first operand by rows and their second by columns, in the same way, and leave the result by columns. Here
@@ -15,10 +15,6 @@
 #define TT_HIP_GPU_MMA_H
 
 #include "gpu_platform.h"
-
-#ifdef __HIP_PLATFORM_NVIDIA__
-#include "backend/cuda/gpu_mma.h"
-#else
 
 #if defined(TT_GPU_PLAIN_TILES) /* for tests of what the other chips run */
 #elif defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) ||                      \
@@ -272,5 +268,4 @@ template <typename T> GPU_DEVICE void gpu_tile_store(T *p, int ld, const gpu_til
 #endif
 }
 
-#endif
 #endif

@@ -1,6 +1,6 @@
-/* What the neutral names of the GPU kernels mean on an AMD chip. The only place that knows the width of a wave and
- * HIP's own names; matrix tiles are in gpu_mma.h. One binary has code for chips of both widths: kernels take the width
- * of the architecture that they are being compiled for, and hosts never need it. */
+/* What the neutral names of the GPU kernels (backend/gpu/platform.h) mean on an AMD chip. The only place that knows the
+ * width of a wave and HIP's own names; matrix tiles are in gpu_mma.h. One binary has code for chips of both widths:
+ * kernels take the width of the architecture that they are being compiled for, and hosts never need it. */
 #ifndef TT_HIP_GPU_PLATFORM_H
 #define TT_HIP_GPU_PLATFORM_H
 
@@ -9,10 +9,6 @@
 #include <stdint.h>
 
 #include "gpu_launcher.h"
-
-#ifdef __HIP_PLATFORM_NVIDIA__
-#include "backend/cuda/gpu_platform.h" /* HIP over CUDA: the same kernels on an NVIDIA chip */
-#else
 
 /* ---- qualifiers ---- */
 
@@ -209,5 +205,4 @@ struct gpu_copy16 {
 GPU_DEVICE void gpu_copy_commit(void) {}
 template <int N> GPU_DEVICE void gpu_copy_wait(void) {}
 
-#endif
 #endif

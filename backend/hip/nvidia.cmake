@@ -1,6 +1,6 @@
 # HIP on NVIDIA: the same files by nvcc, HIP's headers over the CUDA runtime, hipBLAS and rocTX as thin headers over
-# cuBLAS and NVTX. The kernels take what an NVIDIA chip needs from backend/cuda, through backend/hip's own headers; those
-# of backend/cuda that only some NVIDIA chips can run are not for HIP.
+# cuBLAS and NVTX. What the kernels' names mean on an NVIDIA chip is backend/cuda's to say, and how they are started
+# HIP's: its launcher comes first and takes the place of CUDA's. Kernels that only some NVIDIA chips can run are not for HIP.
 
 set(TT_HIP_NVIDIA_HEADERS "" CACHE PATH "HIP's headers for NVIDIA, as `tests/backend/hip/nvidia.sh headers DIR` makes them")
 if(NOT EXISTS ${TT_HIP_NVIDIA_HEADERS}/hip/hip_runtime_api.h)
@@ -19,7 +19,8 @@ set(TT_ROCTX_HEADER roctracer/roctx.h)
 list(APPEND host ${dir}/blaslt_none.c)
 
 tt_cuda_kernels(${kernels})
-target_include_directories(tt_gpu PRIVATE ${dir})
+target_include_directories(tt_gpu PRIVATE ${PROJECT_SOURCE_DIR}/backend/cuda)
+target_compile_options(tt_gpu PRIVATE "SHELL:-include ${dir}/gpu_launcher.h")
 target_include_directories(tt_gpu SYSTEM PRIVATE ${TT_HIP_INCLUDES})
 target_compile_definitions(tt_gpu PRIVATE ${TT_HIP_DEFINITIONS})
 set_property(TARGET tt_backend PROPERTY CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES}) # not known when it was made
