@@ -11,7 +11,6 @@
 #include "core/base/json.h"
 #include "core/config/presets.h"
 #include "core/train/state.h"
-#include "core/plan/step.h"
 #include "profiling/measure/ceiling.h"
 #include "core/base/stats.h"
 
@@ -63,15 +62,15 @@ struct bench {
 };
 
 /* Events between the steps; nothing waits until the last is enqueued. */
-static tt_status time_steps(struct bench *b, struct tt_stepper *stepper, double *times)
+static tt_status time_steps(struct bench *b, struct tt_run *run, double *times)
 {
     const struct tt_backend_ops *ops = b->backend.ops;
     void *self = b->backend.self;
     int64_t n = b->own->repeats;
-    for (int64_t i = 0; i < b->own->warmup; i++) TT_TRY(tt_step(stepper));
+    for (int64_t i = 0; i < b->own->warmup; i++) TT_TRY(tt_run_step(run));
     TT_TRY(ops->event_record(self, b->events[0], NULL));
     for (int64_t i = 0; i < n; i++) {
-        TT_TRY(tt_step(stepper));
+        TT_TRY(tt_run_step(run));
         TT_TRY(ops->event_record(self, b->events[i + 1], NULL));
     }
     for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(self, b->events[i], b->events[i + 1], &times[i]));
@@ -93,17 +92,13 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     struct tt_device_info info;
     int n = (int)b->own->repeats;
     b->backend.ops->reset_peak(b->backend.self);
-    TT_TRY(tt_session_open(s, &b->backend, c, TT_USE_TRAIN));
-    TT_TRY(tt_session_init_weights(s));
     struct tt_data *data;
+    struct tt_run run;
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
-    tt_status st = tt_upload_tokens(s, data);
+    tt_status st = tt_session_try(s, &b->backend, c, data, &run);
     tt_data_close(data);
-    TT_TRY(st);
-    struct tt_stepper stepper = {.backend = &b->backend, .plan = s->step,
-                                 .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
-    st = time_steps(b, &stepper, r->times);
-    tt_stepper_close(&stepper);
+    if (!st) st = time_steps(b, &run, r->times);
+    tt_run_close(&run);
     TT_TRY(st);
     TT_TRY(check_finite(s, r));
     TT_TRY(b->backend.ops->info(b->backend.self, &info));

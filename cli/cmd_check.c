@@ -9,7 +9,6 @@
 #include "cli/common.h"
 #include "core/base/json.h"
 #include "core/train/state.h"
-#include "core/plan/step.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 #include "profiling/measure/grads.h"
@@ -61,18 +60,16 @@ static double tolerance_of(const struct audit *a)
 }
 
 /* In fp16 the first steps may overflow until the loss scale fits; they change no weight. */
-static tt_status first_applied_step(struct tt_session *s, struct tt_metrics *metrics)
+static tt_status first_applied_step(struct tt_run *run, struct tt_metrics *metrics)
 {
     enum { MOST = 40 };
-    struct tt_stepper stepper = {.backend = s->backend, .plan = s->step};
     tt_status st = TT_OK;
     *metrics = (struct tt_metrics){0};
     for (int i = 0; i < MOST && !metrics->apply && !st; i++) {
-        st = tt_step(&stepper);
-        if (!st) st = tt_engine_download(&s->engine, TT_X_RING, (size_t)i * sizeof *metrics, metrics, sizeof *metrics);
-        if (!tt_scales_loss(s->model->config.precision)) break;
+        st = tt_run_step(run);
+        if (!st) st = tt_engine_download(run->engine, TT_X_RING, (size_t)i * sizeof *metrics, metrics, sizeof *metrics);
+        if (!tt_scales_loss(run->config->precision)) break;
     }
-    tt_stepper_close(&stepper);
     return st;
 }
 
@@ -80,12 +77,13 @@ static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const
 {
     struct tt_metrics metrics;
     struct tt_data *data;
-    TT_TRY(tt_session_open(s, backend, c, TT_USE_TRAIN));
-    TT_TRY(tt_session_init_weights(s));
+    struct tt_run run;
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
-    tt_status st = tt_upload_tokens(s, data);
+    tt_status st = tt_session_try(s, backend, c, data, &run);
     tt_data_close(data);
-    if (!st) st = first_applied_step(s, &metrics);
+    run.stepper.graph_wanted = false; /* one step is not worth it */
+    if (!st) st = first_applied_step(&run, &metrics);
+    tt_run_close(&run);
     return st ? st : tt_grads_take(s, &metrics, out);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/json.h"

@@ -33,7 +33,7 @@ struct training {
     struct tt_data *data;
     struct tt_session session;
     struct tt_text config_text;
-    struct tt_progress progress;
+    struct tt_run run;
     struct tt_train_result result;
 };
 
@@ -101,7 +101,7 @@ static tt_status own_folder(struct training *t)
         TT_TRY(tt_folder_lock(t->c->out, 0, &t->lock));
     }
     TT_TRY(writable(t->c->out));
-    if (here) tt_checkpoint_set_aside(t->c->out, t->progress.step, tt_warn, NULL);
+    if (here) tt_checkpoint_set_aside(t->c->out, t->run.progress.step, tt_warn, NULL);
     return TT_OK;
 }
 
@@ -166,11 +166,11 @@ static void forget_best(struct training *t)
     const struct tt_config *now = t->c, *then = &t->before.c;
     bool fraction = now->val_data[0] || now->val_fraction == then->val_fraction;
     bool names = same_source(now->data, then->data) && same_source(now->val_data, then->val_data);
-    t->changed_data = names && changed(t->progress.data_mark, tt_data_mark(t->data));
-    t->other_data = (!names || !fraction || t->changed_data) && isfinite(t->progress.best_val);
+    t->changed_data = names && changed(t->run.progress.data_mark, tt_data_mark(t->data));
+    t->other_data = (!names || !fraction || t->changed_data) && isfinite(t->run.progress.best_val);
     if (!t->other_data) return;
-    t->progress.best_val = INFINITY;
-    t->progress.best_step = t->progress.bad_vals = 0;
+    t->run.progress.best_val = INFINITY;
+    t->run.progress.best_step = t->run.progress.bad_vals = 0;
 }
 
 static tt_status look_back(struct training *t)
@@ -184,14 +184,6 @@ static tt_status look_back(struct training *t)
     return TT_OK;
 }
 
-static tt_status open_weights(struct training *t)
-{
-    t->progress = (struct tt_progress){.seed = (uint64_t)t->c->seed, .best_val = INFINITY};
-    if (t->checkpoint) return tt_session_load(&t->session, t->checkpoint, &t->progress);
-    if (t->origin) return tt_session_load_weights(&t->session, t->origin);
-    return tt_session_init_weights(&t->session);
-}
-
 static void announce(struct training *t)
 {
     if (t->c->quiet || t->c->json) return;
@@ -202,7 +194,7 @@ static void announce(struct training *t)
     if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
     if (course->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
-    if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->progress.step, (long long)t->c->num_steps);
+    if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step, (long long)t->c->num_steps);
     if (t->changed_data) puts("note    the files of the data hold other tokens than when the checkpoint was written");
     if (t->other_data) puts("note    these are other data than before: the best validation loss and patience begin anew");
     if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
@@ -213,9 +205,16 @@ static void announce(struct training *t)
 
 static tt_status check_left(const struct training *t)
 {
-    if (t->progress.step < t->c->num_steps) return TT_OK;
+    if (t->run.progress.step < t->c->num_steps) return TT_OK;
     return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
                    (long long)t->c->num_steps);
+}
+
+static void tell_loop(struct training *t)
+{
+    t->loop = *t->c;
+    t->loop.quiet = t->c->quiet || t->c->json;
+    if (!t->validates) t->loop.val_interval = 0;
 }
 
 /* Everything that can be refused is refused before anything is written. */
@@ -229,10 +228,11 @@ static tt_status prepare(struct training *t)
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_check_validation(&t->o, t->data, &t->validates));
     TT_TRY(tt_open_backend(t->c, &t->backend));
+    tell_loop(t);
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
-    TT_TRY(open_weights(t));
+    TT_TRY(tt_session_run(&t->session, &t->loop, (struct tt_origin){t->checkpoint, t->origin}, t->data, &t->run));
     TT_TRY(look_back(t));
-    t->progress.data_mark = tt_data_mark(t->data);
+    t->run.progress.data_mark = tt_data_mark(t->data);
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
     TT_TRY(check_left(t));
@@ -259,7 +259,7 @@ static tt_status report(struct training *t, bool interrupted)
 {
     struct tt_device_info info;
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
-    struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->progress,
+    struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
                            .flash_refused = t->session.model->flash_refused, .interrupted = interrupted};
     if (t->c->json) {
@@ -279,16 +279,8 @@ static tt_status run(struct training *t)
     announce(t);
     const char *board = t->c->tensorboard;
     snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out, board[0] ? " --tensorboard " : "", board);
-    t->loop = *t->c;
-    t->loop.quiet = t->c->quiet || t->c->json;
-    if (!t->validates) t->loop.val_interval = 0;
-    struct tt_train train = {.config = &t->loop, .params = &t->session.model->params, .engine = &t->session.engine,
-                             .step_plan = t->session.step, .eval_plan = t->session.eval, .data = t->data,
-                             .config_text = t->config_text.s,
-                             .folder = getcwd(folder, sizeof folder), .command = command, .progress = t->progress,
-                             .graph = t->session.model->fuse[TT_FUSE_GRAPH] && t->c->graph == TT_SWITCH_ON};
+    struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder), .command = command};
     tt_status st = tt_train_run(&train, &t->result);
-    t->progress = train.progress;
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if (st && !interrupted) return st;
     tt_status told = report(t, interrupted);

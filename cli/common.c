@@ -12,30 +12,6 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
     return tt_course_wrap(c, out);
 }
 
-void tt_format_count(double n, char out[32])
-{
-    if (n >= 1e12)
-        snprintf(out, 32, "%.2f T", n / 1e12);
-    else if (n >= 1e9)
-        snprintf(out, 32, "%.2f G", n / 1e9);
-    else if (n >= 1e6)
-        snprintf(out, 32, "%.2f M", n / 1e6);
-    else if (n >= 1e3)
-        snprintf(out, 32, "%.1f k", n / 1e3);
-    else
-        snprintf(out, 32, "%.0f", n);
-}
-
-void tt_format_bytes(double n, char out[32])
-{
-    if (n >= 0x1p30)
-        snprintf(out, 32, "%.2f GiB", n / 0x1p30);
-    else if (n >= 0x1p20)
-        snprintf(out, 32, "%.1f MiB", n / 0x1p20);
-    else
-        snprintf(out, 32, "%.1f KiB", n / 0x1p10);
-}
-
 void tt_print_device(const struct tt_backend *b)
 {
     struct tt_device_info info;
@@ -60,21 +36,4 @@ void tt_print_model(const struct tt_session *s)
                c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, flops, memory);
     tt_model_note(s->model, note);
     if (note[0]) printf("note    %s\n", note);
-}
-
-tt_status tt_upload_tokens(struct tt_session *s, struct tt_data *data)
-{
-    const struct tt_config *c = &s->model->config;
-    int64_t rows = c->batch_size * c->grad_accum, width = c->seq_len + 1;
-    int32_t *tokens = malloc((size_t)(rows * width) * sizeof *tokens);
-    if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
-    size_t bytes = (size_t)(rows * width) * sizeof *tokens;
-    tt_status st = TT_OK;
-    for (int slot = 0; slot < TT_TOKEN_SLOTS && !st; slot++) {
-        for (int64_t r = 0; r < rows && !st; r++)
-            st = tt_data_sample(data, TT_TRAIN, (uint64_t)(slot * rows + r), tokens + r * width);
-        if (!st) st = tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)slot * bytes, tokens, bytes);
-    }
-    free(tokens);
-    return st;
 }

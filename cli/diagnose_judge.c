@@ -7,6 +7,7 @@
 
 #include "cli/diagnose.h"
 #include "core/base/file.h"
+#include "core/base/format.h"
 
 static void find(struct tt_diagnosis *d, enum tt_level level, const char *change, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli/diagnose.h"
+#include "core/base/clock.h"
 #include "core/train/feed.h"
 #include "core/train/meter.h"
-#include "core/plan/step.h"
 #include "core/train/loop.h"
 #include "core/base/stats.h"
 
@@ -71,26 +71,25 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
 
 /* ---- steps ---- */
 
-static tt_status one_step(struct tt_diagnosis *d, struct tt_stepper *stepper, double *seconds)
+static tt_status one_step(struct tt_diagnosis *d, struct tt_run *run, double *seconds)
 {
     double start = tt_seconds();
-    TT_TRY(tt_step(stepper));
+    TT_TRY(tt_run_step(run));
     TT_TRY(d->backend.ops->stream_sync(d->backend.self, NULL));
     *seconds = tt_seconds() - start;
     return TT_OK;
 }
 
 /* The first steps set libraries up and are captured; then as many as fit the time, at least two. */
-static tt_status run_steps(struct tt_diagnosis *d, struct tt_stepper *stepper, int most, double seconds,
-                           struct tt_timing *out)
+static tt_status run_steps(struct tt_diagnosis *d, struct tt_run *run, int most, double seconds, struct tt_timing *out)
 {
     enum { WARM = 2, MOST = 64 };
     double times[MOST], start = 0, ignored;
     if (most > MOST) most = MOST;
-    for (int i = 0; i < WARM; i++) TT_TRY(one_step(d, stepper, &ignored));
+    for (int i = 0; i < WARM; i++) TT_TRY(one_step(d, run, &ignored));
     start = tt_seconds();
     for (out->steps = 0; out->steps < most && (out->steps < 2 || tt_seconds() - start < seconds); out->steps++)
-        TT_TRY(one_step(d, stepper, &times[out->steps]));
+        TT_TRY(one_step(d, run, &times[out->steps]));
     out->median = tt_quantile(times, out->steps, 0.5);
     out->slow = tt_quantile(times, out->steps, 0.95);
     return TT_OK;
@@ -99,15 +98,11 @@ static tt_status run_steps(struct tt_diagnosis *d, struct tt_stepper *stepper, i
 static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, const struct tt_config *c, int most,
                               double seconds, struct tt_timing *out)
 {
-    TT_TRY(tt_session_open(s, &d->backend, c, TT_USE_TRAIN));
+    struct tt_run run;
+    tt_status st = tt_session_try(s, &d->backend, c, d->data, &run);
     out->memory = (double)tt_engine_total(&s->engine);
-    TT_TRY(tt_session_init_weights(s));
-    TT_TRY(tt_upload_tokens(s, d->data));
-    struct tt_stepper stepper = {.backend = &d->backend,
-                                 .plan = s->step,
-                                 .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
-    tt_status st = run_steps(d, &stepper, most, seconds, out);
-    tt_stepper_close(&stepper);
+    if (!st) st = run_steps(d, &run, most, seconds, out);
+    tt_run_close(&run);
     TT_TRY(st);
     out->tokens_per_second = (double)(c->batch_size * c->grad_accum * c->seq_len) / out->median;
     return TT_OK;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/diagnose.h"
+#include "core/base/format.h"
 #include "core/base/json.h"
 #include "core/train/meter.h"
 #include "core/base/terminal.h"

@@ -8,7 +8,6 @@
 #include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
-#include "core/plan/step.h"
 #include "exercises/engine/course.h"
 #include "profiling/import/tools.h"
 
@@ -56,33 +55,30 @@ tt_status tt_profile_with_tool(struct tt_options *o)
 
 /* ---- inside the tool ---- */
 
-static tt_status run_steps(struct tt_session *s, const struct tt_config *c, int64_t warmup)
+static tt_status run_steps(struct tt_run *run, struct tt_backend *b, int64_t warmup)
 {
-    const struct tt_backend_ops *ops = s->backend->ops;
-    struct tt_stepper stepper = {.backend = s->backend,
-                                 .plan = s->step,
-                                 .graph_wanted = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON};
+    const struct tt_backend_ops *ops = b->ops;
     int64_t before = warmup < 2 ? 2 : warmup; /* one sets the libraries up, one is captured */
     tt_status st = TT_OK;
-    for (int64_t i = 0; i < before && !st; i++) st = tt_step(&stepper);
-    if (!st) st = ops->stream_sync(s->backend->self, NULL);
-    if (ops->range_push) ops->range_push(s->backend->self, TT_TOOL_RANGE);
-    for (int64_t i = 0; i < c->num_steps && !st; i++) st = tt_step(&stepper);
-    if (!st) st = ops->stream_sync(s->backend->self, NULL);
-    if (ops->range_push) ops->range_pop(s->backend->self);
-    tt_stepper_close(&stepper);
+    for (int64_t i = 0; i < before && !st; i++) st = tt_run_step(run);
+    if (!st) st = ops->stream_sync(b->self, NULL);
+    if (ops->range_push) ops->range_push(b->self, TT_TOOL_RANGE);
+    for (int64_t i = 0; i < run->config->num_steps && !st; i++) st = tt_run_step(run);
+    if (!st) st = ops->stream_sync(b->self, NULL);
+    if (ops->range_push) ops->range_pop(b->self);
     return st;
 }
 
 static tt_status bare_session(struct tt_session *s, struct tt_backend *b, const struct tt_config *c, int64_t warmup)
 {
     struct tt_data *data;
-    TT_TRY(tt_session_open(s, b, c, TT_USE_TRAIN));
-    TT_TRY(tt_session_init_weights(s));
+    struct tt_run run;
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
-    tt_status st = tt_upload_tokens(s, data);
+    tt_status st = tt_session_try(s, b, c, data, &run);
     tt_data_close(data);
-    return st ? st : run_steps(s, c, warmup);
+    if (!st) st = run_steps(&run, b, warmup);
+    tt_run_close(&run);
+    return st;
 }
 
 tt_status tt_profile_bare(const struct tt_config *c, int64_t warmup)

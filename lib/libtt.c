@@ -1,17 +1,13 @@
 /* The library: libtt.h in terms of options, sessions and checkpoints, as `tt train` uses them. */
 #include "lib/libtt.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/folder_lock.h"
-#include "core/checkpoint/save.h"
-#include "core/plan/step.h"
 #include "core/config/run_options.h"
-#include "core/train/loop.h"
 #include "core/train/open.h"
 #include "core/train/origin.h"
 #include "model/session.h"
@@ -25,10 +21,8 @@ struct libtt_model {
     struct tt_options o;
     struct tt_session session;
     struct tt_data *data; /* NULL: the caller gives the tokens */
-    struct tt_stepper stepper;
+    struct tt_run run;
     struct tt_text config_text;
-    struct tt_progress progress;
-    int32_t *tokens; /* of a step */
 };
 
 /* ---- errors ---- */
@@ -99,8 +93,6 @@ void libtt_close(libtt_backend *b)
 
 /* ---- a model ---- */
 
-static int64_t rows_of(const libtt_model *m) { return m->o.c.batch_size * m->o.c.grad_accum; }
-
 static tt_status open_data(libtt_model *m, const char *from)
 {
     TT_TRY(tt_config_check(&m->o.c));
@@ -109,22 +101,12 @@ static tt_status open_data(libtt_model *m, const char *from)
     return tt_config_check(&m->o.c);
 }
 
-static tt_status open_weights(libtt_model *m, const char *from)
-{
-    const struct tt_config *c = &m->o.c;
-    m->progress = (struct tt_progress){.seed = (uint64_t)c->seed, .best_val = INFINITY};
-    return from ? tt_session_load(&m->session, from, &m->progress) : tt_session_init_weights(&m->session);
-}
-
-static tt_status open_session(libtt_model *m, struct tt_backend *b, const char *from)
+static tt_status open_run(libtt_model *m, struct tt_backend *b, const char *from)
 {
     TT_TRY(open_data(m, from));
     TT_TRY(tt_session_open(&m->session, b, &m->o.c, TT_USE_TRAIN | TT_USE_EVAL));
-    TT_TRY(open_weights(m, from));
-    m->tokens = malloc((size_t)(rows_of(m) * (m->o.c.seq_len + 1)) * sizeof *m->tokens);
-    if (!m->tokens) return out_of_memory();
-    m->stepper = (struct tt_stepper){.backend = b, .plan = m->session.step,
-                                     .graph_wanted = m->session.model->fuse[TT_FUSE_GRAPH] && m->o.c.graph == TT_SWITCH_ON};
+    TT_TRY(tt_session_run(&m->session, &m->o.c, (struct tt_origin){.checkpoint = from}, m->data, &m->run));
+    TT_TRY(tt_run_start(&m->run, TT_TOKENS_GIVEN));
     tt_options_print(&m->o, &m->config_text);
     return tt_text_status(&m->config_text);
 }
@@ -135,7 +117,7 @@ static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, 
     TT_TRY(tt_options_read(&m->o, &schema, TT_CMD_TRAIN, settings ? settings : ""));
     if (m->o.own[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
     if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
-    tt_status st = open_session(m, &b->b, checkpoint);
+    tt_status st = open_run(m, &b->b, checkpoint);
     free(checkpoint);
     return st;
 }
@@ -156,11 +138,10 @@ libtt_model *libtt_create(libtt_backend *b, const char *settings, struct libtt_e
 void libtt_free(libtt_model *m)
 {
     if (!m) return;
-    if (m->stepper.plan) tt_stepper_close(&m->stepper);
+    tt_run_close(&m->run);
     tt_session_close(&m->session);
     if (m->data) tt_data_close(m->data);
     tt_text_free(&m->config_text);
-    free(m->tokens);
     free(m);
 }
 
@@ -168,8 +149,8 @@ struct libtt_shape libtt_shape(const libtt_model *m)
 {
     const struct tt_config *c = &m->o.c;
     return (struct libtt_shape){.parameters = tt_model_param_count(m->session.model), .layers = c->num_layers, .hidden = c->hidden_dim,
-                                .heads = c->num_heads, .kv_heads = c->num_kv_heads, .vocabulary = c->vocab_size, .rows = rows_of(m),
-                                .eval_rows = c->batch_size, .length = c->seq_len, .step = m->progress.step, .steps = c->num_steps,
+                                .heads = c->num_heads, .kv_heads = c->num_kv_heads, .vocabulary = c->vocab_size, .rows = tt_run_rows(&m->run),
+                                .eval_rows = c->batch_size, .length = c->seq_len, .step = m->run.progress.step, .steps = c->num_steps,
                                 .device_bytes = tt_engine_total(&m->session.engine)};
 }
 
@@ -187,25 +168,13 @@ static tt_status check_tokens(const libtt_model *m, const int32_t *tokens, int64
 
 static tt_status no_data(void) { return tt_fail(TT_USAGE, "the model was made with data: none; give it tokens"); }
 
-/* The samples after those of the steps before, as `tt train` has it. */
-static tt_status next_tokens(libtt_model *m)
-{
-    int64_t rows = rows_of(m), width = m->o.c.seq_len + 1;
-    if (!m->data) return no_data();
-    for (int64_t r = 0; r < rows; r++)
-        TT_TRY(tt_data_sample(m->data, TT_TRAIN, m->progress.position + (uint64_t)r, m->tokens + r * width));
-    return TT_OK;
-}
-
 static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out)
 {
     struct tt_engine *e = &m->session.engine;
-    size_t bytes = (size_t)(rows_of(m) * (m->o.c.seq_len + 1)) * sizeof *tokens;
-    TT_TRY(tokens ? check_tokens(m, tokens, rows_of(m)) : next_tokens(m));
-    size_t slot = (size_t)(m->progress.step % TT_TOKEN_SLOTS);
-    TT_TRY(tt_engine_upload(e, TT_X_TOKENS, slot * bytes, tokens ? tokens : m->tokens, bytes));
-    TT_TRY(tt_step(&m->stepper));
-    tt_progress_to(&m->progress, m->progress.step + 1, rows_of(m));
+    if (!tokens && !m->data) return no_data();
+    if (tokens) TT_TRY(check_tokens(m, tokens, tt_run_rows(&m->run)));
+    TT_TRY(tt_run_give(&m->run, tokens));
+    TT_TRY(tt_run_step(&m->run));
     if (!out) return TT_OK;
     struct tt_state state;
     TT_TRY(tt_engine_download(e, TT_X_STATE, 0, &state, sizeof state));
@@ -238,7 +207,7 @@ static tt_status evaluate(libtt_model *m, const int32_t *tokens, double *loss)
     int64_t batches;
     if (tokens) return evaluate_tokens(m, tokens, loss);
     if (!m->data) return no_data();
-    return tt_evaluate(&m->session.engine, m->session.eval, &m->o.c, m->data, loss, &batches);
+    return tt_run_evaluate(&m->run, loss, &batches);
 }
 
 bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct libtt_error *error)
@@ -249,12 +218,9 @@ bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct 
 static tt_status save(libtt_model *m, const char *dir)
 {
     char folder[4096];
-    TT_TRY(tt_save_progress(&m->session.engine, m->progress.step, rows_of(m), &m->progress));
-    struct tt_checkpoint c = {.progress = m->progress, .config = m->config_text.s, .folder = getcwd(folder, sizeof folder),
-                              .params = &m->session.model->params, .tokenizer = m->data ? tt_data_tokenizer(m->data) : NULL};
     int lock;
     TT_TRY(tt_folder_lock(dir, TT_LOCK_WAIT, &lock));
-    tt_status st = tt_save(&m->session.engine, dir, &c, m->o.c.keep);
+    tt_status st = tt_run_save(&m->run, dir, m->run.progress.step, m->config_text.s, getcwd(folder, sizeof folder));
     tt_folder_unlock(&lock);
     return st;
 }

@@ -58,7 +58,7 @@ tt_status tt_model_plan_logits(const struct tt_model *m, struct tt_plan **out);
 /* One new token of one sequence against a cache of `length` positions; its logits into TT_X_LOGITS. */
 tt_status tt_model_plan_decode(const struct tt_model *m, int64_t length, struct tt_plan **out);
 
-/* Entries in the metrics ring, slots for token batches. */
-enum { TT_RING_ENTRIES = 1024, TT_TOKEN_SLOTS = 2 };
+/* Entries in the metrics ring. */
+enum { TT_RING_ENTRIES = 1024 };
 
 #endif

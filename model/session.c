@@ -1,5 +1,6 @@
 #include "model/session.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,6 +200,25 @@ tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_prog
 }
 
 tt_status tt_session_load_weights(struct tt_session *s, const char *path) { return load(s, path, 1, NULL); }
+
+/* ---- a run of it ---- */
+
+tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data, struct tt_run *out)
+{
+    *out = (struct tt_run){.config = c, .params = &s->model->params, .engine = &s->engine, .step_plan = s->step, .eval_plan = s->eval,
+                           .data = data, .graph = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON,
+                           .progress = {.seed = (uint64_t)c->seed, .best_val = INFINITY}};
+    if (from.checkpoint) return tt_session_load(s, from.checkpoint, &out->progress);
+    return from.weights ? tt_session_load_weights(s, from.weights) : tt_session_init_weights(s);
+}
+
+tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, struct tt_data *data, struct tt_run *out)
+{
+    *out = (struct tt_run){0};
+    TT_TRY(tt_session_open(s, backend, c, TT_USE_TRAIN));
+    TT_TRY(tt_session_run(s, c, (struct tt_origin){0}, data, out));
+    return tt_run_start(out, TT_TOKENS_KEPT);
+}
 
 void tt_session_close(struct tt_session *s)
 {

@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/checkpoint.h"
 #include "core/plan/engine.h"
+#include "core/train/run.h"
 #include "model/model.h"
 
 struct tt_session {
@@ -31,6 +32,18 @@ tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /*
 tt_status tt_session_load(struct tt_session *s, const char *path, struct tt_progress *progress);
 /* The weights alone, to begin anew with: moments stay zero. */
 tt_status tt_session_load_weights(struct tt_session *s, const char *path);
+
+/* Where a run gets its weights from: a checkpoint to go on from, or one whose weights it begins with, or at random. */
+struct tt_origin {
+    const char *checkpoint, *weights; /* NULL: not from there */
+};
+
+/* The run of a session that was just opened: weights and state in place, not started. `data` may be NULL. */
+tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data, struct tt_run *out);
+
+/* A new run that goes through the same tokens again and again, opened and started: for looking at its steps. */
+tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, struct tt_data *data, struct tt_run *out);
+
 void tt_session_close(struct tt_session *s);
 
 #endif

@@ -5,6 +5,9 @@
 #include "core/plan/plan.h"
 #include "core/base/text.h"
 
+/* Batches that TT_X_TOKENS has room for: steps read them in turn, so that one is copied while another is read. */
+enum { TT_TOKEN_SLOTS = 2 };
+
 struct tt_engine {
     struct tt_backend *backend;
     void *externals[TT_EXTERNAL_COUNT];

@@ -12,7 +12,7 @@ tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *d
     struct tt_backend *b = e->backend, *memory = memory_of(f);
     for (int i = 0; i < TT_FEED_BUFFERS; i++) TT_TRY(memory->ops->host_alloc(memory->self, f->bytes, (void **)&f->buffers[i]));
     TT_TRY(b->ops->stream_create(b->self, &f->copy_stream));
-    for (int i = 0; i < TT_FEED_SLOTS; i++) {
+    for (int i = 0; i < TT_TOKEN_SLOTS; i++) {
         TT_TRY(b->ops->event_create(b->self, &f->copied[i]));
         TT_TRY(b->ops->event_create(b->self, &f->consumed[i]));
     }
@@ -27,7 +27,7 @@ static tt_status give_back_previous(struct tt_feed *f, int64_t step)
 {
     if (f->begun == 0) return TT_OK;
     struct tt_backend *b = f->engine->backend;
-    TT_TRY(b->ops->event_sync(b->self, f->copied[(step - 1) % TT_FEED_SLOTS]));
+    TT_TRY(b->ops->event_sync(b->self, f->copied[(step - 1) % TT_TOKEN_SLOTS]));
     tt_loader_release(f->loader);
     return TT_OK;
 }
@@ -35,7 +35,7 @@ static tt_status give_back_previous(struct tt_feed *f, int64_t step)
 tt_status tt_feed_begin(struct tt_feed *f)
 {
     struct tt_backend *b = f->engine->backend;
-    int64_t step = f->first + f->begun, slot = step % TT_FEED_SLOTS;
+    int64_t step = f->first + f->begun, slot = step % TT_TOKEN_SLOTS;
     int32_t *buffer;
     TT_TRY(give_back_previous(f, step));
     if (b->ops->range_push) b->ops->range_push(b->self, "data_loading");
@@ -43,7 +43,7 @@ tt_status tt_feed_begin(struct tt_feed *f)
     if (b->ops->range_push) b->ops->range_pop(b->self);
     if (st) return st;
     char *tokens = (char *)f->engine->externals[TT_X_TOKENS] + (size_t)slot * f->bytes;
-    if (f->begun >= TT_FEED_SLOTS) TT_TRY(b->ops->stream_wait(b->self, f->copy_stream, f->consumed[slot]));
+    if (f->begun >= TT_TOKEN_SLOTS) TT_TRY(b->ops->stream_wait(b->self, f->copy_stream, f->consumed[slot]));
     TT_TRY(b->ops->copy(b->self, tokens, buffer, f->bytes, TT_TO_DEVICE, f->copy_stream));
     TT_TRY(b->ops->event_record(b->self, f->copied[slot], f->copy_stream));
     return b->ops->stream_wait(b->self, NULL, f->copied[slot]);
@@ -52,7 +52,7 @@ tt_status tt_feed_begin(struct tt_feed *f)
 tt_status tt_feed_end(struct tt_feed *f)
 {
     struct tt_backend *b = f->engine->backend;
-    int64_t slot = (f->first + f->begun++) % TT_FEED_SLOTS;
+    int64_t slot = (f->first + f->begun++) % TT_TOKEN_SLOTS;
     return b->ops->event_record(b->self, f->consumed[slot], NULL);
 }
 
@@ -64,7 +64,7 @@ void tt_feed_close(struct tt_feed *f)
     struct tt_backend *b = f->engine->backend, *memory = memory_of(f);
     if (f->copy_stream) tt_status_free(b->ops->stream_sync(b->self, f->copy_stream));
     if (f->loader) tt_loader_close(f->loader);
-    for (int i = 0; i < TT_FEED_SLOTS; i++) {
+    for (int i = 0; i < TT_TOKEN_SLOTS; i++) {
         if (f->copied[i]) b->ops->event_destroy(b->self, f->copied[i]);
         if (f->consumed[i]) b->ops->event_destroy(b->self, f->consumed[i]);
     }

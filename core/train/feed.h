@@ -6,7 +6,7 @@
 #include "core/data/data.h"
 #include "core/plan/engine.h"
 
-enum { TT_FEED_BUFFERS = 3, TT_FEED_SLOTS = 2 };
+enum { TT_FEED_BUFFERS = 3 };
 
 struct tt_feed {
     struct tt_engine *engine;
@@ -14,7 +14,7 @@ struct tt_feed {
     int32_t *buffers[TT_FEED_BUFFERS];
     size_t bytes; /* of a step's tokens */
     tt_stream copy_stream;
-    tt_event copied[TT_FEED_SLOTS], consumed[TT_FEED_SLOTS];
+    tt_event copied[TT_TOKEN_SLOTS], consumed[TT_TOKEN_SLOTS];
     int64_t begun; /* steps fed so far */
     int64_t first; /* number of the first of them, counting from 0 over the whole run: decides its slot */
 };

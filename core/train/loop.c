@@ -5,23 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/train/feed.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
-#include "core/train/guest.h"
-#include "core/train/meter.h"
 #include "core/checkpoint/save.h"
-#include "core/train/state.h"
-#include "core/plan/step.h"
+#include "core/train/meter.h"
 #include "core/train/stop.h"
 
 struct loop {
-    struct tt_train *t;
+    const struct tt_train *t;
+    struct tt_run *r;
     const struct tt_config *c;
-    struct tt_backend *b;
-    struct tt_feed feed;
     struct tt_meter meter;
-    struct tt_stepper stepper;
-    struct tt_guest guest;
     int64_t first;    /* steps done before this run */
     int64_t saved;    /* last step that is in a checkpoint */
     int64_t by_clock; /* step of the checkpoint that goes when there is a newer one; -1: none */
@@ -35,9 +29,9 @@ struct loop {
 
 static tt_status validate(struct loop *l, int64_t step)
 {
-    struct tt_progress *g = &l->t->progress;
+    struct tt_progress *g = &l->r->progress;
     int64_t batches;
-    TT_TRY(tt_evaluate(l->t->engine, l->t->eval_plan, l->c, l->t->data, &l->val_loss, &batches));
+    TT_TRY(tt_run_evaluate(l->r, &l->val_loss, &batches));
     l->val_step = step;
     bool best = l->val_loss < g->best_val;
     if (best) {
@@ -69,11 +63,11 @@ static tt_status note_config(struct loop *l)
  * on the way; the norm of all of them before clipping tells by how much. */
 static tt_status note_gradients(struct loop *l, int64_t step)
 {
-    const struct tt_params *params = l->t->params;
+    const struct tt_params *params = l->r->params;
     if (!l->meter.events) return TT_OK;
     float *g = malloc((size_t)params->total * sizeof *g);
     double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
-    tt_status st = g && norms ? tt_engine_download(l->t->engine, TT_X_GRADS, 0, g, (size_t)params->total * sizeof *g)
+    tt_status st = g && norms ? tt_engine_download(l->r->engine, TT_X_GRADS, 0, g, (size_t)params->total * sizeof *g)
                               : tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
     for (int i = 0; i < params->n && !st; i++) {
         const struct tt_param *p = &params->items[i];
@@ -113,24 +107,15 @@ static void drop_former(struct loop *l, int64_t step)
     l->by_clock = -1;
 }
 
-static tt_status write_checkpoint(struct loop *l, int64_t step)
+/* The device holds the run as it is after that step. */
+static tt_status save_now(struct loop *l, int64_t step)
 {
-    struct tt_checkpoint c = {.progress = l->t->progress, .config = l->t->config_text, .folder = l->t->folder,
-                              .params = l->t->params, .tokenizer = tt_data_tokenizer(l->t->data)};
-    tt_status st = tt_save(l->t->engine, l->c->out, &c, l->c->keep);
+    tt_status st = tt_run_save(l->r, l->c->out, step, l->t->config_text, l->t->folder);
     if (!st) {
         l->saved = step;
         drop_former(l, step);
     }
     tt_meter_saved(&l->meter);
-    return st;
-}
-
-/* The device holds the run as it is after that step. */
-static tt_status save_now(struct loop *l, int64_t step)
-{
-    TT_TRY(tt_save_progress(l->t->engine, step, l->c->batch_size * l->c->grad_accum, &l->t->progress));
-    tt_status st = write_checkpoint(l, step);
     return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
 }
 
@@ -230,10 +215,8 @@ static tt_status after_step(struct loop *l, int64_t step)
 static tt_status run_loop(struct loop *l, int64_t *step)
 {
     while (*step < l->c->num_steps) {
-        tt_status st = tt_feed_begin(&l->feed);
-        if (st) return save_and_fail(l, *step, st);
-        TT_TRY(tt_step(&l->stepper));
-        TT_TRY(tt_feed_end(&l->feed));
+        tt_status st = tt_run_step(l->r);
+        if (st) return l->r->starved ? save_and_fail(l, *step, st) : st;
         ++*step;
         TT_TRY(after_step(l, *step));
         if (tt_stop_signal() || l->stop_early) break;
@@ -244,36 +227,15 @@ static tt_status run_loop(struct loop *l, int64_t *step)
     return save(l, *step);
 }
 
-static tt_status open_guest(struct loop *l)
-{
-    struct tt_visit visit = {.config = l->c, .params = l->t->params, .engine = l->t->engine, .backend = l->b, .data = l->t->data};
-    l->stepper.after = tt_guest_step;
-    l->stepper.user = &l->guest;
-    return tt_guest_open(&l->guest, &visit);
-}
-
 static tt_status open_loop(struct loop *l)
 {
-    struct tt_train *t = l->t;
     const struct tt_config *c = l->c;
-    struct tt_state state = tt_state_begin(c->precision, &t->progress);
-    state.stops = c->on_nan == TT_NAN_STOP;
-    TT_TRY(tt_engine_upload(t->engine, TT_X_STATE, 0, &state, sizeof state));
-    TT_TRY(tt_meter_open(&l->meter, t->engine, c, t->progress.step));
+    int32_t stops = c->on_nan == TT_NAN_STOP;
+    TT_TRY(tt_engine_upload(l->r->engine, TT_X_STATE, offsetof(struct tt_state, stops), &stops, sizeof stops));
+    TT_TRY(tt_meter_open(&l->meter, l->r->engine, c, l->first));
     TT_TRY(note_config(l));
-    TT_TRY(open_guest(l));
-    t->engine->no_prefetch = c->prefetch == TT_SWITCH_OFF;
-    return tt_feed_open(&l->feed, t->engine, t->data, c->batch_size * c->grad_accum, c->seq_len, t->progress.position,
-                        t->progress.step);
-}
-
-static tt_status close_loop(struct loop *l)
-{
-    tt_feed_close(&l->feed);
-    tt_guest_close(&l->guest);
-    tt_status st = tt_meter_close(&l->meter);
-    tt_stepper_close(&l->stepper);
-    return st;
+    l->r->validates = true;
+    return tt_run_start(l->r, TT_TOKENS_FED);
 }
 
 static tt_status interrupted(const struct loop *l, int64_t step)
@@ -284,10 +246,10 @@ static tt_status interrupted(const struct loop *l, int64_t step)
                    (long long)step, (long long)l->c->num_steps, kept, how_to_go_on(l));
 }
 
-tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
+tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
 {
-    struct loop l = {.t = t, .c = t->config, .b = t->engine->backend, .first = t->progress.step, .val_loss = NAN,
-                     .stepper = {.backend = t->engine->backend, .plan = t->step_plan, .graph_wanted = t->graph}};
+    struct tt_run *r = t->run;
+    struct loop l = {.t = t, .r = r, .c = r->config, .first = r->progress.step, .val_loss = NAN};
     int64_t step = l.first;
     l.saved = l.first > 0 ? l.first : -1;
     l.by_clock = -1;
@@ -300,15 +262,16 @@ tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result)
     double seconds = tt_seconds() - start;
     *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step, .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first, .skipped = l.meter.skipped,
-                                       .data_seconds = tt_feed_waited(&l.feed), .early_stop = l.stop_early};
+                                       .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early};
     if (!st) st = tt_meter_status(&l.meter);
-    tt_status closed = close_loop(&l);
+    tt_status closed = tt_meter_close(&l.meter);
+    tt_run_close(r);
     if (st)
         tt_status_free(closed);
     else
         st = closed;
-    tt_progress_to(&t->progress, step, t->config->batch_size * t->config->grad_accum);
-    if (!st && tt_stop_signal() && step < t->config->num_steps) st = interrupted(&l, step);
+    tt_progress_to(&r->progress, step, tt_run_rows(r));
+    if (!st && tt_stop_signal() && step < l.c->num_steps) st = interrupted(&l, step);
     tt_stop_restore();
     return st;
 }

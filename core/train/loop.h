@@ -3,23 +3,13 @@
 #ifndef TT_TRAIN_H
 #define TT_TRAIN_H
 
-#include "core/checkpoint/checkpoint.h"
-#include "core/config/config.h"
-#include "core/data/data.h"
-#include "core/plan/engine.h"
+#include "core/train/run.h"
 
 struct tt_train {
-    const struct tt_config *config;
-    const struct tt_params *params;
-    struct tt_engine *engine;        /* allocated; weights in place */
-    const struct tt_plan *step_plan; /* bound */
-    const struct tt_plan *eval_plan;
-    struct tt_data *data;
-    const char *config_text;     /* kept in the checkpoints; NULL: none */
-    const char *folder;          /* against which paths in config_text are meant; NULL: not kept */
-    const char *command;         /* how to go on, for the messages after a signal and a NaN */
-    struct tt_progress progress; /* where to begin; where it ended afterwards */
-    bool graph;                  /* capture the step where the backend can */
+    struct tt_run *run;      /* not started; afterwards its progress says where it ended */
+    const char *config_text; /* kept in the checkpoints; NULL: none */
+    const char *folder;      /* against which paths in config_text are meant; NULL: not kept */
+    const char *command;     /* how to go on, for the messages after a signal and a NaN */
 };
 
 struct tt_train_result {
@@ -33,7 +23,7 @@ struct tt_train_result {
     bool early_stop;
 };
 
-tt_status tt_train_run(struct tt_train *t, struct tt_train_result *result);
+tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result);
 
 /* An error when the validation data are less than a batch. */
 tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data);

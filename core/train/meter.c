@@ -9,16 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/format.h"
 #include "core/train/state.h"
 #include "core/base/terminal.h"
-
-double tt_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* What getrusage says includes the program that started this one; it is for systems that have nothing better. */
 double tt_peak_memory(void)
@@ -31,17 +26,6 @@ double tt_peak_memory(void)
     if (f) fclose(f);
     if (kib < 0) kib = getrusage(RUSAGE_SELF, &usage) ? 0 : (double)usage.ru_maxrss;
     return kib * 1024;
-}
-
-void tt_format_duration(double seconds, char out[32])
-{
-    long s = seconds > 0 && seconds < 1e9 ? lround(seconds) : 0;
-    if (s >= 3600)
-        snprintf(out, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
-    else if (s >= 60)
-        snprintf(out, 32, "%ld:%02ld", s / 60, s % 60);
-    else
-        snprintf(out, 32, "%ld s", s);
 }
 
 static int64_t tokens_per_step(const struct tt_config *c) { return c->batch_size * c->seq_len * c->grad_accum; }

@@ -8,6 +8,7 @@
 #include "core/config/config.h"
 #include "core/plan/engine.h"
 #include "core/train/events.h"
+#include "core/base/clock.h"
 #include "core/train/eta.h"
 
 struct tt_meter {
@@ -53,10 +54,6 @@ bool tt_meter_stops(const struct tt_meter *m);
 double tt_meter_norm(const struct tt_meter *m, int64_t step);
 tt_status tt_meter_close(struct tt_meter *m); /* whether TensorBoard's file is whole */
 
-double tt_seconds(void);    /* a clock that never goes back */
 double tt_peak_memory(void); /* most bytes this process has had in memory at once */
-
-/* "1:02:03", "12:05", "7 s" */
-void tt_format_duration(double seconds, char out[32]);
 
 #endif

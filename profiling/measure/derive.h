@@ -10,8 +10,8 @@ double tt_roof_at(const struct tt_ceilings *c, double intensity);
 double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes);
 
 /* step, launch, operators, groups; also r->t.median. Then phases and components. */
-tt_status tt_derive_times(struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out);
-tt_status tt_derive_parts(struct tt_run *r, struct tt_profile *out);
+tt_status tt_derive_times(struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out);
+tt_status tt_derive_parts(struct tt_passes *r, struct tt_profile *out);
 
 /* FLOPs of the mathematics of a step, over the matrix products alone. */
 struct tt_model_work {
@@ -21,14 +21,14 @@ struct tt_model_work tt_model_work(const struct tt_model *m);
 const char *tt_mfu_class(double percent);
 
 /* efficiency, roofs, points; after tt_derive_times. */
-tt_status tt_derive_efficiency(const struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out);
+tt_status tt_derive_efficiency(const struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out);
 
 /* memory, memory_kinds, activations, memory_phases; sweeps without running any. */
-tt_status tt_derive_memory(const struct tt_run *r, struct tt_profile *out);
-tt_status tt_derive_sweeps(const struct tt_run *r, struct tt_profile *out);
+tt_status tt_derive_memory(const struct tt_passes *r, struct tt_profile *out);
+tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out);
 
 /* samples and gradients, from the device. */
-tt_status tt_derive_training(struct tt_run *r, struct tt_profile *out);
+tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out);
 
 /* "1024x512x2048", "32x(128x128x64)", or "" for what is no GEMM. */
 void tt_op_shape(const struct tt_op *op, char out[64]);

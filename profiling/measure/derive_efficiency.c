@@ -32,7 +32,7 @@ const char *tt_mfu_class(double percent)
 
 static double or_unknown(double x) { return x > 0 ? x : NAN; }
 
-static void make_flops(const struct tt_run *r, struct tt_profile_efficiency *e)
+static void make_flops(const struct tt_passes *r, struct tt_profile_efficiency *e)
 {
     struct tt_model_work w = tt_model_work(r->session.model);
     struct tt_plan_cost cost = tt_cost_of_plan(r->session.step);
@@ -50,7 +50,7 @@ static void make_flops(const struct tt_run *r, struct tt_profile_efficiency *e)
     e->intensity = e->plan_flops / e->plan_bytes;
 }
 
-static void make_efficiency(const struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out)
+static void make_efficiency(const struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out)
 {
     struct tt_profile_efficiency *e = &out->efficiency;
     double seconds = out->step.seconds;
@@ -116,7 +116,7 @@ static void make_points(const struct tt_ceilings *c, struct tt_profile *out)
     }
 }
 
-tt_status tt_derive_efficiency(const struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out)
+tt_status tt_derive_efficiency(const struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out)
 {
     char name[48];
     out->roofs = calloc(4, sizeof *out->roofs);

@@ -99,7 +99,7 @@ static double logits_at_peak(const struct tt_profile *out)
 
 /* Externals and activations are one allocation each, of just these sizes; the rest is what the device has beside them.
  */
-static void make_kinds(const struct tt_run *r, struct tt_profile *out)
+static void make_kinds(const struct tt_passes *r, struct tt_profile *out)
 {
     const struct tt_engine *e = &r->session.engine;
     double logits = logits_at_peak(out), total = (double)tt_engine_total(e);
@@ -112,7 +112,7 @@ static void make_kinds(const struct tt_run *r, struct tt_profile *out)
     add_kind(out, "graph pool", NAN, r->t.graph_pool);
 }
 
-tt_status tt_derive_memory(const struct tt_run *r, struct tt_profile *out)
+tt_status tt_derive_memory(const struct tt_passes *r, struct tt_profile *out)
 {
     const struct tt_plan *p = r->session.step;
     struct tt_profile_memory *m = &out->memory;
@@ -140,7 +140,7 @@ tt_status tt_derive_memory(const struct tt_run *r, struct tt_profile *out)
 
 enum { POINTS = 5 };
 
-static tt_status plan_point(const struct tt_run *r, const char *axis, int64_t value, struct tt_profile *out)
+static tt_status plan_point(const struct tt_passes *r, const char *axis, int64_t value, struct tt_profile *out)
 {
     struct tt_config *c;
     struct tt_session s;
@@ -165,7 +165,7 @@ static tt_status plan_point(const struct tt_run *r, const char *axis, int64_t va
     return st;
 }
 
-static tt_status plan_axis(const struct tt_run *r, const char *axis, int64_t here, struct tt_profile *out)
+static tt_status plan_axis(const struct tt_passes *r, const char *axis, int64_t here, struct tt_profile *out)
 {
     int64_t last = 0;
     for (int i = -2; i <= 2; i++) {
@@ -178,7 +178,7 @@ static tt_status plan_axis(const struct tt_run *r, const char *axis, int64_t her
 }
 
 /* A quarter, half, as is, twice, four times. */
-tt_status tt_derive_sweeps(const struct tt_run *r, struct tt_profile *out)
+tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out)
 {
     out->sweeps = calloc(2 * POINTS, sizeof *out->sweeps);
     if (!out->sweeps) return tt_fail(TT_FAILED, "out of memory for the sweeps");

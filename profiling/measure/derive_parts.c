@@ -7,7 +7,7 @@
 #include "core/base/stats.h"
 
 struct parts {
-    struct tt_run *r;
+    struct tt_passes *r;
     const struct tt_plan *plan;
     struct tt_profile *out;
 };
@@ -32,7 +32,7 @@ static struct tt_profile_phase *add_phase(struct tt_profile *out, const char *na
 static void make_phases(struct parts *t)
 {
     static const char *const names[TT_PHASES] = {"forward", "backward", "optimizer"};
-    double data = tt_run_median(t->r, t->r->t.data_host), walls = t->r->serial ? data : 0;
+    double data = tt_passes_median(t->r, t->r->t.data_host), walls = t->r->serial ? data : 0;
     struct tt_profile_phase *p = add_phase(t->out, "data");
     p->wall = p->host = data;
     p->device = t->r->t.copy_median;
@@ -52,7 +52,7 @@ static void make_phases(struct parts *t)
         }
     }
     p = add_phase(t->out, "other");
-    p->wall = fmax(0, tt_run_median(t->r, t->r->t.launched) - walls);
+    p->wall = fmax(0, tt_passes_median(t->r, t->r->t.launched) - walls);
     p->host = NAN;
 }
 
@@ -121,7 +121,7 @@ static void make_component(struct parts *t, int which)
     c->share = c->seconds / whole;
 }
 
-tt_status tt_derive_parts(struct tt_run *r, struct tt_profile *out)
+tt_status tt_derive_parts(struct tt_passes *r, struct tt_profile *out)
 {
     struct parts t = {.r = r, .plan = r->session.step, .out = out};
     out->phases = calloc(TT_PHASES + 2, sizeof *out->phases);

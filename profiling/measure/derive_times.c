@@ -10,7 +10,7 @@
 #include "core/base/stats.h"
 
 struct times {
-    struct tt_run *r;
+    struct tt_passes *r;
     const struct tt_plan *plan;
     const struct tt_ceilings *ceilings;
     struct tt_profile *out;
@@ -195,24 +195,24 @@ static double deviation(const double *x, int n, double m)
     return n > 1 ? sqrt(sum / (n - 1)) : NAN;
 }
 
-static double quantile(struct tt_run *r, const double *row, double q)
+static double quantile(struct tt_passes *r, const double *row, double q)
 {
-    tt_run_median(r, row); /* leaves them sorted */
+    tt_passes_median(r, row); /* leaves them sorted */
     return tt_quantile(r->t.scratch, r->t.steps, q);
 }
 
 static void make_step(struct times *t)
 {
-    struct tt_run *r = t->r;
+    struct tt_passes *r = t->r;
     struct tt_profile_step *s = &t->out->step;
     const struct tt_config *c = &r->config;
     double samples = (double)(c->batch_size * c->grad_accum);
-    s->seconds = tt_run_median(r, r->t.step);
+    s->seconds = tt_passes_median(r, r->t.step);
     s->p95 = quantile(r, r->t.step, 0.95);
     s->fastest = quantile(r, r->t.step, 0);
     s->mean = mean(r->t.step, r->t.steps);
     s->deviation = deviation(r->t.step, r->t.steps, s->mean);
-    s->launched_seconds = r->graph ? tt_run_median(r, r->t.launched) : s->seconds;
+    s->launched_seconds = r->graph ? tt_passes_median(r, r->t.launched) : s->seconds;
     s->wall_seconds = r->t.wall;
     for (int i = 0; i < t->plan->count; i++) s->kernel_seconds += t->r->t.median[i];
     s->gap_seconds = s->seconds - s->kernel_seconds - (r->serial ? t->r->t.copy_median : 0);
@@ -228,7 +228,7 @@ static void make_launch(struct times *t)
     struct tt_profile_launch *l = &t->out->launch;
     const struct tt_profile_step *s = &t->out->step;
     *l = t->r->launch;
-    l->recorded_seconds = tt_run_median(t->r, t->r->t.recorded);
+    l->recorded_seconds = tt_passes_median(t->r, t->r->t.recorded);
     l->recorded_overhead = l->recorded_seconds / s->launched_seconds - 1;
     l->total_seconds = (double)s->kernels * l->launch_seconds;
     l->idle_seconds = fmax(0, s->launched_seconds - s->kernel_seconds);
@@ -254,7 +254,7 @@ static void make_operation_times(struct times *t)
     struct tt_times *times = &t->r->t;
     double sum = 0;
     for (int i = 0; i < t->plan->count; i++)
-        sum += times->median[i] = tt_run_median(t->r, times->op + (size_t)i * (size_t)times->steps);
+        sum += times->median[i] = tt_passes_median(t->r, times->op + (size_t)i * (size_t)times->steps);
     for (int step = 0; step < times->steps; step++) {
         times->scratch[step] = 0;
         for (int i = 0; i < t->plan->count; i++) times->scratch[step] += times->op[i * times->steps + step];
@@ -266,7 +266,7 @@ static void make_operation_times(struct times *t)
 static void make_all(struct times *t)
 {
     make_operation_times(t);
-    t->r->t.copy_median = tt_run_median(t->r, t->r->t.copy);
+    t->r->t.copy_median = tt_passes_median(t->r, t->r->t.copy);
     make_step(t);
     make_launch(t);
     make_operators(t);
@@ -275,7 +275,7 @@ static void make_all(struct times *t)
     make_shares(t->out);
 }
 
-tt_status tt_derive_times(struct tt_run *r, const struct tt_ceilings *c, struct tt_profile *out)
+tt_status tt_derive_times(struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out)
 {
     struct times t = {.r = r, .plan = r->session.step, .ceilings = c, .out = out};
     tt_status st = make_room(&t);

@@ -16,15 +16,15 @@ static double seconds_of(const struct tt_times *t, int64_t step)
     return NAN;
 }
 
-static tt_status take_samples(struct tt_run *r, struct tt_profile *out)
+static tt_status take_samples(struct tt_passes *r, struct tt_profile *out)
 {
     size_t bytes = TT_RING_ENTRIES * sizeof(struct tt_metrics);
-    int64_t n = r->step < TT_RING_ENTRIES ? r->step : TT_RING_ENTRIES;
+    int64_t n = r->run.progress.step < TT_RING_ENTRIES ? r->run.progress.step : TT_RING_ENTRIES;
     struct tt_metrics *ring = malloc(bytes);
     out->samples = calloc((size_t)n + 1, sizeof *out->samples);
     tt_status st = ring && out->samples ? TT_OK : tt_fail(TT_FAILED, "out of memory for the losses");
     if (!st) st = tt_engine_download(&r->session.engine, TT_X_RING, 0, ring, bytes);
-    for (int64_t step = r->step - n; step < r->step && !st; step++) {
+    for (int64_t step = r->run.progress.step - n; step < r->run.progress.step && !st; step++) {
         const struct tt_metrics *m = &ring[step % TT_RING_ENTRIES];
         out->samples[out->samples_count++] = (struct tt_profile_sample){.step = m->step,
                                                                         .loss = (double)m->loss,
@@ -62,7 +62,7 @@ static void undo_clipping(struct tt_profile *out)
     for (int i = 0; i < out->gradients_count; i++) out->gradients[i].norm *= factor;
 }
 
-static tt_status take_gradients(struct tt_run *r, struct tt_profile *out)
+static tt_status take_gradients(struct tt_passes *r, struct tt_profile *out)
 {
     const struct tt_params *params = &r->session.model->params;
     int64_t largest = 0;
@@ -87,7 +87,7 @@ static tt_status take_gradients(struct tt_run *r, struct tt_profile *out)
     return st;
 }
 
-tt_status tt_derive_training(struct tt_run *r, struct tt_profile *out)
+tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out)
 {
     TT_TRY(take_samples(r, out));
     const struct tt_profile_sample *last = &out->samples[out->samples_count - 1];

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "core/base/clock.h"
 #include "core/train/meter.h"
 #include "core/base/stats.h"
 

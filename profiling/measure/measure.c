@@ -25,7 +25,7 @@ static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, co
     run->parameters = tt_model_param_count(m);
 }
 
-static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
+static void fill_run(const struct tt_passes *r, struct tt_profile_run *run)
 {
     const struct tt_config *c = &r->config;
     time_t now = time(NULL);
@@ -53,7 +53,7 @@ static void fill_run(const struct tt_run *r, struct tt_profile_run *run)
     fill_shape(run, c, r->session.model);
 }
 
-static void take_trace(struct tt_run *r, struct tt_profile *out)
+static void take_trace(struct tt_passes *r, struct tt_profile *out)
 {
     out->events = r->recorder.trace;
     out->events_count = r->recorder.trace_count;
@@ -64,7 +64,7 @@ static void take_trace(struct tt_run *r, struct tt_profile *out)
 
 /* Nothing multiplies faster than a large product does on an idle device: kept rates that a step, or its matrix products
  * together, exceed were measured while the device was busy. */
-static bool beaten(struct tt_run *r, const struct tt_ceilings *c)
+static bool beaten(struct tt_passes *r, const struct tt_ceilings *c)
 {
     enum { TOLERANCE = 5 }; /* percent, of two measurements of the same rate */
     double flops = 0, seconds = 0, most = c->flops * (1 + TOLERANCE / 100.0);
@@ -72,13 +72,13 @@ static bool beaten(struct tt_run *r, const struct tt_ceilings *c)
         const struct tt_op *op = &r->session.step->ops[i];
         if (!op->is_gemm) continue;
         flops += tt_op_flops(op);
-        seconds += tt_run_median(r, r->t.op + (size_t)i * (size_t)r->t.steps);
+        seconds += tt_passes_median(r, r->t.op + (size_t)i * (size_t)r->t.steps);
     }
-    double step = 3 * tt_model_work(r->session.model).forward / tt_run_median(r, r->t.step);
+    double step = 3 * tt_model_work(r->session.model).forward / tt_passes_median(r, r->t.step);
     return step > most || (seconds > 0 && flops / seconds > most);
 }
 
-static void measure_again(struct tt_run *r, struct tt_ceilings *c)
+static void measure_again(struct tt_passes *r, struct tt_ceilings *c)
 {
     if (!c->kept || !beaten(r, c)) return;
     if (r->o->say) r->o->say("the step beats the kept rates of the device; measuring them again");
@@ -89,10 +89,10 @@ static void measure_again(struct tt_run *r, struct tt_ceilings *c)
     tt_status_free(st); /* without room for the products beside the model the kept rates stay, and the profile tells */
 }
 
-static tt_status run_all(struct tt_run *r, struct tt_ceilings *c, struct tt_profile *out)
+static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_profile *out)
 {
-    TT_TRY(tt_run_open(r));
-    TT_TRY(tt_run_passes(r, true));
+    TT_TRY(tt_passes_open(r));
+    TT_TRY(tt_passes_run(r, true));
     measure_again(r, c);
     fill_run(r, &out->run);
     take_trace(r, out);
@@ -104,7 +104,7 @@ static tt_status run_all(struct tt_run *r, struct tt_ceilings *c, struct tt_prof
     return tt_derive_sweeps(r, out);
 }
 
-static tt_status make_run(const struct tt_profile_options *o, struct tt_run **out)
+static tt_status make_run(const struct tt_profile_options *o, struct tt_passes **out)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return tt_fail(TT_FAILED, "out of memory for a profile");
@@ -118,20 +118,20 @@ static tt_status make_run(const struct tt_profile_options *o, struct tt_run **ou
 static tt_status run_point(const struct tt_profile_options *o, struct tt_profile_sweep *w)
 {
     struct tt_profile_options few = *o;
-    struct tt_run *r;
+    struct tt_passes *r;
     TT_TRY(make_run(&few, &r));
     *(strcmp(w->axis, "batch") ? &r->config.seq_len : &r->config.batch_size) = w->value;
     few.config = &r->config;
     few.steps = 3;
     few.warmup = 1;
     few.say = NULL;
-    tt_status st = tt_run_open(r);
-    if (!st) st = tt_run_passes(r, false);
+    tt_status st = tt_passes_open(r);
+    if (!st) st = tt_passes_run(r, false);
     if (!st) {
         w->measured = (double)r->after.memory_peak;
-        w->seconds = tt_run_median(r, r->t.step);
+        w->seconds = tt_passes_median(r, r->t.step);
     }
-    tt_run_close(r);
+    tt_passes_close(r);
     free(r);
     return st;
 }
@@ -163,7 +163,7 @@ static tt_status run_sweeps(const struct tt_profile_options *o, struct tt_profil
 tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profile *out)
 {
     struct tt_ceilings ceilings;
-    struct tt_run *r;
+    struct tt_passes *r;
     *out = (struct tt_profile){0};
     if (o->say) o->say("measuring what the device can do");
     TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings,
@@ -171,7 +171,7 @@ tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profi
     TT_TRY(make_run(o, &r));
     r->config.num_steps = 3 * o->steps + o->warmup + 5; /* every pass is a stretch of one training run, and has its schedule */
     tt_status st = run_all(r, &ceilings, out);
-    tt_run_close(r);
+    tt_passes_close(r);
     free(r);
     if (!st) st = run_sweeps(o, out);
     out->sealed = !st;

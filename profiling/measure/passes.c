@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/config/hooks.h"
 #include "core/train/meter.h"
 #include "core/plan/step.h"
@@ -32,15 +33,7 @@ static tt_status make_room(struct tt_times *t, int steps, int ops)
     return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the times of %d steps of %d operations", steps, ops);
 }
 
-/* What a guest does beside the step is no operation of the plan: a validation goes past the recorder. */
-static tt_status open_guest(struct tt_run *r)
-{
-    struct tt_visit visit = {.config = &r->config, .params = &r->session.model->params, .engine = &r->session.engine,
-                             .backend = &r->relay.real, .eval_plan = r->session.eval, .data = r->data};
-    return tt_guest_open(&r->guest, &visit);
-}
-
-tt_status tt_run_open(struct tt_run *r)
+tt_status tt_passes_open(struct tt_passes *r)
 {
     const struct tt_backend *real = r->o->backend;
     struct tt_config *c = &r->config;
@@ -49,23 +42,21 @@ tt_status tt_run_open(struct tt_run *r)
     r->serial = r->before.shares_memory;
     real->ops->reset_peak(real->self);
     TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (tt_hooks_validate(c) ? TT_USE_EVAL : 0)));
-    r->session.engine.no_prefetch = c->prefetch == TT_SWITCH_OFF;
-    TT_TRY(tt_session_init_weights(&r->session));
     TT_TRY(r->o->open_data(c, &r->data));
-    TT_TRY(open_guest(r));
-    TT_TRY(tt_feed_open(&r->feed, &r->session.engine, r->data, c->batch_size * c->grad_accum, c->seq_len, 0, 0));
-    r->graph = r->session.model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON && real->ops->graph_begin;
+    TT_TRY(tt_session_run(&r->session, c, (struct tt_origin){0}, r->data, &r->run));
+    r->run.backend = &r->relay.real; /* what a guest does beside the step is no operation of the plan: it goes past the recorder */
+    TT_TRY(tt_run_start(&r->run, TT_TOKENS_FED));
+    r->graph = r->run.graph && real->ops->graph_begin;
     TT_TRY(make_room(&r->t, (int)r->o->steps, r->session.step->count));
     return tt_recorder_open(&r->recorder, &r->relay, r->session.step, &r->hold);
 }
 
-void tt_run_close(struct tt_run *r)
+void tt_passes_close(struct tt_passes *r)
 {
     struct tt_times *t = &r->t;
     tt_recorder_close(&r->recorder);
     tt_hold_close(&r->hold);
-    tt_feed_close(&r->feed);
-    tt_guest_close(&r->guest);
+    tt_run_close(&r->run);
     if (r->data) tt_data_close(r->data);
     r->data = NULL;
     tt_session_close(&r->session);
@@ -83,7 +74,7 @@ void tt_run_close(struct tt_run *r)
     *t = (struct tt_times){0};
 }
 
-double tt_run_median(struct tt_run *r, const double *row)
+double tt_passes_median(struct tt_passes *r, const double *row)
 {
     memcpy(r->t.scratch, row, (size_t)r->t.steps * sizeof *row);
     return tt_quantile(r->t.scratch, r->t.steps, 0.5);
@@ -91,26 +82,14 @@ double tt_run_median(struct tt_run *r, const double *row)
 
 /* ---- steps ---- */
 
-static void say(const struct tt_run *r, const char *what)
+static void say(const struct tt_passes *r, const char *what)
 {
     if (r->o->say) r->o->say(what);
 }
 
-static tt_status real_sync(struct tt_run *r) { return r->relay.real.ops->stream_sync(r->relay.real.self, NULL); }
+static tt_status real_sync(struct tt_passes *r) { return r->relay.real.ops->stream_sync(r->relay.real.self, NULL); }
 
-/* As the training loop does it. */
-static tt_status one_step(struct tt_run *r, struct tt_stepper *s, double *data_host)
-{
-    double start = tt_seconds();
-    TT_TRY(tt_feed_begin(&r->feed));
-    if (data_host) *data_host = tt_seconds() - start;
-    TT_TRY(tt_step(s));
-    TT_TRY(tt_feed_end(&r->feed));
-    r->step++;
-    return TT_OK;
-}
-
-static tt_status free_memory(struct tt_run *r, double *bytes)
+static tt_status free_memory(struct tt_passes *r, double *bytes)
 {
     struct tt_device_info info;
     TT_TRY(real_sync(r));
@@ -121,21 +100,21 @@ static tt_status free_memory(struct tt_run *r, double *bytes)
 
 /* The first step runs operation by operation and the second is captured; what that takes of the device is its pool. Without
  * a graph there are as many, or the losses of two profiles would be of different steps. */
-static tt_status warm_up(struct tt_run *r, struct tt_stepper *s)
+static tt_status warm_up(struct tt_passes *r, struct tt_stepper *s)
 {
     double before, after;
     int64_t least = 2, n = r->o->warmup > least ? r->o->warmup : least;
     say(r, "warming up");
-    TT_TRY(one_step(r, s, NULL));
+    TT_TRY(tt_run_step_by(&r->run, s));
     r->t.graph_pool = NAN;
     if (r->graph) {
         TT_TRY(free_memory(r, &before));
-        TT_TRY(one_step(r, s, NULL));
+        TT_TRY(tt_run_step_by(&r->run, s));
         TT_TRY(free_memory(r, &after));
         r->t.graph_pool = before > after ? before - after : 0;
     }
-    while (r->step < n) TT_TRY(one_step(r, s, NULL));
-    r->warmed = r->step;
+    while (r->run.progress.step < n) TT_TRY(tt_run_step_by(&r->run, s));
+    r->warmed = r->run.progress.step;
     return real_sync(r);
 }
 
@@ -144,7 +123,7 @@ struct span {
     int from, count;
 };
 
-static tt_status time_undisturbed(struct tt_run *r, struct tt_stepper *s, struct span span)
+static tt_status time_undisturbed(struct tt_passes *r, struct tt_stepper *s, struct span span)
 {
     const struct tt_backend *b = &r->relay.real;
     TT_TRY(tt_recorder_mode(&r->recorder, TT_RECORD_NOTHING, span.count));
@@ -153,8 +132,8 @@ static tt_status time_undisturbed(struct tt_run *r, struct tt_stepper *s, struct
     double start = tt_seconds();
     TT_TRY(b->ops->event_record(b->self, r->recorder.origin, NULL));
     for (int i = 0; i < span.count; i++) {
-        r->t.number[span.from + i] = r->step;
-        TT_TRY(one_step(r, s, NULL));
+        r->t.number[span.from + i] = r->run.progress.step;
+        TT_TRY(tt_run_step_by(&r->run, s));
         TT_TRY(b->ops->event_record(b->self, events[i], NULL));
     }
     TT_TRY(real_sync(r));
@@ -166,7 +145,7 @@ static tt_status time_undisturbed(struct tt_run *r, struct tt_stepper *s, struct
 }
 
 /* Operation by operation, with an event where the phase changes: few enough not to disturb. */
-static tt_status time_phases(struct tt_run *r, struct tt_stepper *s, struct span span)
+static tt_status time_phases(struct tt_passes *r, struct tt_stepper *s, struct span span)
 {
     struct tt_recorder *rec = &r->recorder;
     const struct tt_backend *b = &r->relay.real;
@@ -175,8 +154,9 @@ static tt_status time_phases(struct tt_run *r, struct tt_stepper *s, struct span
     int64_t waits = r->relay.waits;
     TT_TRY(b->ops->event_record(b->self, rec->origin, NULL));
     for (int i = 0; i < span.count; i++) {
-        tt_recorder_step(rec, i, r->step);
-        TT_TRY(one_step(r, s, &r->t.data_host[span.from + i]));
+        tt_recorder_step(rec, i, r->run.progress.step);
+        TT_TRY(tt_run_step_by(&r->run, s));
+        r->t.data_host[span.from + i] = r->run.data_seconds;
     }
     r->t.waits += (double)(r->relay.waits - waits);
     for (int i = 0; i < span.count; i++) {
@@ -187,12 +167,12 @@ static tt_status time_phases(struct tt_run *r, struct tt_stepper *s, struct span
     return TT_OK;
 }
 
-static tt_status recorded_step(struct tt_run *r, struct tt_stepper *s, int at, double *host)
+static tt_status recorded_step(struct tt_passes *r, struct tt_stepper *s, int at, double *host)
 {
     struct tt_times *t = &r->t;
-    tt_recorder_step(&r->recorder, 0, r->step);
+    tt_recorder_step(&r->recorder, 0, r->run.progress.step);
     double start = tt_seconds();
-    TT_TRY(one_step(r, s, NULL));
+    TT_TRY(tt_run_step_by(&r->run, s));
     *host = tt_seconds() - start;
     TT_TRY(real_sync(r));
     TT_TRY(tt_recorder_ops(&r->recorder, t->one, &t->recorded[at]));
@@ -201,7 +181,7 @@ static tt_status recorded_step(struct tt_run *r, struct tt_stepper *s, int at, d
 }
 
 /* A first step only tells how long the host needs for one with all its events, since it has to stay ahead. */
-static tt_status time_operations(struct tt_run *r, struct tt_stepper *s, struct span span)
+static tt_status time_operations(struct tt_passes *r, struct tt_stepper *s, struct span span)
 {
     double host;
     TT_TRY(tt_recorder_mode(&r->recorder, TT_RECORD_OPS, 1));
@@ -216,23 +196,23 @@ static tt_status time_operations(struct tt_run *r, struct tt_stepper *s, struct 
 enum { TRACE_STEPS = 2 };
 
 /* A long step is in the trace once. All profiles run as many steps, so that their losses compare. */
-static tt_status trace(struct tt_run *r, struct tt_stepper *s)
+static tt_status trace(struct tt_passes *r, struct tt_stepper *s)
 {
     struct tt_recorder *rec = &r->recorder;
     say(r, "tracing");
     r->traced = r->t.ops <= 500 ? TRACE_STEPS : 1;
     TT_TRY(tt_recorder_mode(rec, TT_RECORD_TRACE, 1));
     for (int i = 0; i < r->traced; i++) {
-        tt_recorder_step(rec, 0, r->step);
+        tt_recorder_step(rec, 0, r->run.progress.step);
         tt_recorder_push(rec, "step");
-        tt_status st = one_step(r, s, NULL);
+        tt_status st = tt_run_step_by(&r->run, s);
         tt_recorder_pop(rec);
         TT_TRY(st);
         TT_TRY(real_sync(r));
         TT_TRY(tt_recorder_trace(rec));
     }
     TT_TRY(tt_recorder_mode(rec, TT_RECORD_NOTHING, 0));
-    for (int i = r->traced; i < TRACE_STEPS; i++) TT_TRY(one_step(r, s, NULL));
+    for (int i = r->traced; i < TRACE_STEPS; i++) TT_TRY(tt_run_step_by(&r->run, s));
     return real_sync(r);
 }
 
@@ -240,7 +220,7 @@ enum { TURN = 5 };
 
 /* The passes take turns, so that a machine that grows busier, or a clock that falls when the device is hot, slows all of
  * them alike. A device that runs beside the host is fed some steps in a row. */
-static tt_status time_all(struct tt_run *r, struct tt_stepper *configured, struct tt_stepper *launched)
+static tt_status time_all(struct tt_passes *r, struct tt_stepper *configured, struct tt_stepper *launched)
 {
     int n = r->t.steps, turn = r->serial ? 1 : TURN;
     for (struct span span = {0}; span.from < n; span.from += span.count) {
@@ -258,22 +238,19 @@ static tt_status time_all(struct tt_run *r, struct tt_stepper *configured, struc
     return TT_OK;
 }
 
-tt_status tt_run_passes(struct tt_run *r, bool record)
+tt_status tt_passes_run(struct tt_passes *r, bool record)
 {
     const struct tt_backend *b = &r->relay.real;
-    struct tt_stepper configured = {.backend = &r->relay.real, .plan = r->session.step, .graph_wanted = r->graph};
-    struct tt_stepper launched = {.backend = &r->backend, .plan = r->session.step, .warm = true};
-    configured.after = launched.after = tt_guest_step;
-    configured.user = launched.user = &r->guest;
-    tt_status st = warm_up(r, &configured);
+    struct tt_stepper *configured = &r->run.stepper;
+    struct tt_stepper launched = {.backend = &r->backend, .plan = r->session.step, .warm = true, .after = configured->after, .user = configured->user};
+    tt_status st = warm_up(r, configured);
     if (!st) st = b->ops->info(b->self, &r->after);
     if (!st && record) {
         say(r, "timing launches");
         st = tt_hold_open(&r->hold, &r->relay.real);
         if (!st) st = tt_measure_launch(&r->hold, r->session.step->count, r->o->launches, &r->launch);
     }
-    if (!st) st = time_all(r, &configured, record ? &launched : NULL);
+    if (!st) st = time_all(r, configured, record ? &launched : NULL);
     if (!st && record) st = trace(r, &launched);
-    tt_stepper_close(&configured);
     return st;
 }

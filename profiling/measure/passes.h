@@ -2,8 +2,6 @@
 #ifndef TT_PASSES_H
 #define TT_PASSES_H
 
-#include "core/train/feed.h"
-#include "core/train/guest.h"
 #include "model/session.h"
 #include "profiling/measure/measure.h"
 #include "profiling/measure/record.h"
@@ -30,7 +28,7 @@ struct tt_times {
     double graph_pool; /* bytes; NaN: no graph */
 };
 
-struct tt_run {
+struct tt_passes {
     const struct tt_profile_options *o;
     struct tt_config config;
     struct tt_device_info before; /* the device before anything was allocated */
@@ -40,26 +38,24 @@ struct tt_run {
     struct tt_backend backend; /* the relay's */
     struct tt_session session;
     struct tt_data *data;
-    struct tt_feed feed;
-    struct tt_guest guest;
+    struct tt_run run;
     struct tt_hold hold;
     struct tt_recorder recorder;
     struct tt_profile_launch launch;
-    int64_t step;   /* begun so far */
-    int64_t warmed; /* of them before anything was measured */
+    int64_t warmed; /* steps before anything was measured */
     bool graph;
     int traced; /* steps of the trace */
     struct tt_times t;
 };
 
-/* Opens model, memory, data and recorder for config; run.o and run.config are set. */
-tt_status tt_run_open(struct tt_run *r);
-void tt_run_close(struct tt_run *r);
+/* Opens model, memory, data and recorder for config; o and config are set. */
+tt_status tt_passes_open(struct tt_passes *r);
+void tt_passes_close(struct tt_passes *r);
 
 /* Warm-up, then every pass; only the undisturbed steps without `record`. */
-tt_status tt_run_passes(struct tt_run *r, bool record);
+tt_status tt_passes_run(struct tt_passes *r, bool record);
 
 /* Median of a row of t.steps numbers that stays in its order. */
-double tt_run_median(struct tt_run *r, const double *row);
+double tt_passes_median(struct tt_passes *r, const double *row);
 
 #endif

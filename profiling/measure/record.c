@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/train/meter.h"
 #include "profiling/measure/trace.h"
 

@@ -75,11 +75,10 @@ static long long calls_of_run(enum tt_version v, int64_t steps)
         tt_data_close(data);
         return 0;
     }
-    CHECK_OK(tt_session_init_weights(&s));
-    struct tt_train t = {.config = &c, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step, .eval_plan = s.eval,
-                         .data = data, .progress = {.best_val = INFINITY}};
+    struct tt_run run;
+    CHECK_OK(tt_session_run(&s, &c, (struct tt_origin){0}, data, &run));
     long long before = calls;
-    CHECK_OK(tt_train_run(&t, &r));
+    CHECK_OK(tt_train_run(&(struct tt_train){.run = &run}, &r));
     long long made = calls - before;
     tt_session_close(&s);
     tt_data_close(data);

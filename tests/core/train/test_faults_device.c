@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/train/loop.h"
+#include "core/train/state.h"
 #include "tests/backend/faulty_backend.h"
 #include "tests/model/model_fixture.h"
 
@@ -32,24 +33,21 @@ static tt_status run_from(struct faulty *f, struct tt_backend *b, const struct t
                           const char *checkpoint, float loss_scale, struct tt_train_result *result)
 {
     struct tt_session s = {0};
-    struct tt_progress progress = {.best_val = INFINITY, .loss_scale = loss_scale};
+    struct tt_run run;
     struct tt_data *data = NULL;
     tt_status st =
         tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c->seq_len, .vocab_size = 64}, &data);
     if (!st) st = tt_session_open(&s, b, c, TT_USE_TRAIN | TT_USE_EVAL);
-    if (!st) st = checkpoint ? tt_session_load(&s, checkpoint, &progress) : tt_session_init_weights(&s);
+    if (!st) st = tt_session_run(&s, loop, (struct tt_origin){.checkpoint = checkpoint}, data, &run);
+    if (!st && !checkpoint) { /* the loop may be told fp16, and the model compute in fp32 */
+        run.progress.loss_scale = loss_scale;
+        struct tt_state state = tt_state_begin(loop->precision, &run.progress);
+        st = tt_engine_upload(&s.engine, TT_X_STATE, 0, &state, sizeof state);
+    }
     if (!st) st = loop->out[0] ? tt_make_dirs(loop->out) : TT_OK;
     if (!st) {
         f->victim = (float *)s.engine.externals[TT_X_GRADS] + 5;
-        struct tt_train t = {.config = loop,
-                             .params = &s.model->params,
-                             .engine = &s.engine,
-                             .step_plan = s.step,
-                             .eval_plan = s.eval,
-                             .data = data,
-                             .config_text = "seed: 1\n",
-                             .progress = progress};
-        st = tt_train_run(&t, result);
+        st = tt_train_run(&(struct tt_train){.run = &run, .config_text = "seed: 1\n"}, result);
     }
     tt_session_close(&s);
     tt_data_close(data);

@@ -40,21 +40,16 @@ static struct tt_data *open_data(const struct tt_config *c)
 static float *train(const struct tt_config *c, const char *from, int64_t until, struct tt_train_result *result, tt_status *status)
 {
     struct tt_session s;
-    struct tt_config run = *c;
+    struct tt_config loop = *c;
+    struct tt_run run;
     struct tt_data *data = open_data(c);
-    struct tt_progress progress = {.best_val = INFINITY};
     char config[64];
     snprintf(config, sizeof config, "precision: %s\n", tt_precision_names[c->precision]);
     CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL)); /* the schedule is that of the whole run */
-    if (from)
-        CHECK_OK(tt_session_load(&s, from, &progress));
-    else
-        CHECK_OK(tt_session_init_weights(&s));
+    loop.num_steps = until;
+    CHECK_OK(tt_session_run(&s, &loop, (struct tt_origin){.checkpoint = from}, data, &run));
     if (faulty) faulty->victim = (float *)s.engine.externals[TT_X_GRADS] + 5;
-    run.num_steps = until;
-    struct tt_train t = {.config = &run, .params = &s.model->params, .engine = &s.engine, .step_plan = s.step, .eval_plan = s.eval,
-                         .data = data, .config_text = config, .progress = progress};
-    tt_status st = tt_train_run(&t, result);
+    tt_status st = tt_train_run(&(struct tt_train){.run = &run, .config_text = config}, result);
     if (status)
         *status = st;
     else

@@ -1,0 +1,7 @@
+/* A clock that never goes back. */
+#ifndef TT_CLOCK_H
+#define TT_CLOCK_H
+
+double tt_seconds(void);
+
+#endif

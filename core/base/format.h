@@ -1,0 +1,12 @@
+/* Numbers as people read them. */
+#ifndef TT_FORMAT_H
+#define TT_FORMAT_H
+
+/* "0.87 M", "31.98 M", "1.03 B" */
+void tt_format_count(double n, char out[32]);
+void tt_format_bytes(double n, char out[32]);
+
+/* "1:02:03", "12:05", "7 s" */
+void tt_format_duration(double seconds, char out[32]);
+
+#endif

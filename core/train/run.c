@@ -1,0 +1,102 @@
+#include "core/train/run.h"
+
+#include <stdlib.h>
+
+#include "core/base/clock.h"
+#include "core/checkpoint/save.h"
+#include "core/train/loop.h"
+
+int64_t tt_run_rows(const struct tt_run *r) { return r->config->batch_size * r->config->grad_accum; }
+
+static size_t batch_bytes(const struct tt_run *r) { return (size_t)(tt_run_rows(r) * (r->config->seq_len + 1)) * sizeof(int32_t); }
+
+/* ---- tokens ---- */
+
+static tt_status feed(struct tt_run *r)
+{
+    const struct tt_config *c = r->config;
+    r->engine->no_prefetch = c->prefetch == TT_SWITCH_OFF;
+    struct tt_visit visit = {.config = c, .params = r->params, .engine = r->engine, .backend = r->stepper.backend,
+                             .eval_plan = r->validates ? NULL : r->eval_plan, .data = r->data};
+    TT_TRY(tt_guest_open(&r->guest, &visit));
+    r->stepper.after = tt_guest_step;
+    r->stepper.user = &r->guest;
+    return tt_feed_open(&r->feed, r->engine, r->data, tt_run_rows(r), c->seq_len, r->progress.position, r->progress.step);
+}
+
+/* The samples from `position` on into a slot of the device's. */
+static tt_status gather(struct tt_run *r, uint64_t position, int slot, int32_t *tokens)
+{
+    int64_t width = r->config->seq_len + 1;
+    for (int64_t i = 0; i < tt_run_rows(r); i++) TT_TRY(tt_data_sample(r->data, TT_TRAIN, position + (uint64_t)i, tokens + i * width));
+    return tt_engine_upload(r->engine, TT_X_TOKENS, (size_t)slot * batch_bytes(r), tokens, batch_bytes(r));
+}
+
+static tt_status gather_slots(struct tt_run *r, uint64_t position, int slot, int slots)
+{
+    int32_t *tokens = malloc(batch_bytes(r));
+    if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
+    tt_status st = TT_OK;
+    for (int i = 0; i < slots && !st; i++) st = gather(r, position + (uint64_t)(i * tt_run_rows(r)), slot + i, tokens);
+    free(tokens);
+    return st;
+}
+
+tt_status tt_run_give(struct tt_run *r, const int32_t *tokens)
+{
+    int slot = (int)(r->progress.step % TT_TOKEN_SLOTS);
+    if (tokens) return tt_engine_upload(r->engine, TT_X_TOKENS, (size_t)slot * batch_bytes(r), tokens, batch_bytes(r));
+    return gather_slots(r, r->progress.position, slot, 1);
+}
+
+/* ---- steps ---- */
+
+tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens)
+{
+    r->tokens = tokens;
+    r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend, .plan = r->step_plan, .graph_wanted = r->graph};
+    if (tokens == TT_TOKENS_FED) return feed(r);
+    return tokens == TT_TOKENS_KEPT ? gather_slots(r, 0, 0, TT_TOKEN_SLOTS) : TT_OK;
+}
+
+static tt_status fed_step(struct tt_run *r, struct tt_stepper *s)
+{
+    double start = tt_seconds();
+    tt_status st = tt_feed_begin(&r->feed);
+    r->starved = st != TT_OK;
+    TT_TRY(st);
+    r->data_seconds = tt_seconds() - start;
+    TT_TRY(tt_step(s));
+    return tt_feed_end(&r->feed);
+}
+
+tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s)
+{
+    TT_TRY(r->tokens == TT_TOKENS_FED ? fed_step(r, s) : tt_step(s));
+    tt_progress_to(&r->progress, r->progress.step + 1, tt_run_rows(r));
+    return TT_OK;
+}
+
+tt_status tt_run_step(struct tt_run *r) { return tt_run_step_by(r, &r->stepper); }
+
+/* ---- the rest ---- */
+
+tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches)
+{
+    return tt_evaluate(r->engine, r->eval_plan, r->config, r->data, loss, batches);
+}
+
+tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder)
+{
+    TT_TRY(tt_save_progress(r->engine, step, tt_run_rows(r), &r->progress));
+    struct tt_checkpoint c = {.progress = r->progress, .config = config, .folder = folder, .params = r->params,
+                              .tokenizer = r->data ? tt_data_tokenizer(r->data) : NULL};
+    return tt_save(r->engine, dir, &c, r->config->keep);
+}
+
+void tt_run_close(struct tt_run *r)
+{
+    tt_feed_close(&r->feed);
+    tt_guest_close(&r->guest);
+    if (r->stepper.plan) tt_stepper_close(&r->stepper);
+}

@@ -1,0 +1,61 @@
+/* A run: a model on a device, its data, and one step after another. The trainer, the library, the profiler, the benchmark, the
+ * diagnosis and the audit all run their steps through it. tt_session_run (model/session.h) makes one of a model. */
+#ifndef TT_RUN_H
+#define TT_RUN_H
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/plan/step.h"
+#include "core/train/feed.h"
+#include "core/train/guest.h"
+
+enum tt_tokens {
+    TT_TOKENS_FED,   /* the next of the data, gathered ahead */
+    TT_TOKENS_KEPT,  /* the first of the data, in every slot for good: for the step alone */
+    TT_TOKENS_GIVEN, /* by tt_run_give before each step */
+};
+
+struct tt_run {
+    const struct tt_config *config;
+    const struct tt_params *params;
+    struct tt_engine *engine;        /* allocated; weights and state in place */
+    const struct tt_plan *step_plan; /* bound */
+    const struct tt_plan *eval_plan; /* NULL: it does not validate */
+    struct tt_data *data;            /* NULL: all tokens are given */
+    struct tt_backend *backend;      /* where steps go, when not to the engine's, which then looks on; NULL: there */
+    bool graph;                      /* capture the step where the backend can */
+    bool validates;                  /* whoever runs the steps validates too, so that no guest has to */
+    struct tt_progress progress;     /* where it is */
+
+    /* since tt_run_start */
+    enum tt_tokens tokens;
+    struct tt_stepper stepper;
+    struct tt_feed feed;
+    struct tt_guest guest;
+    double data_seconds; /* that the host took to have the last step's batch on its way */
+    bool starved;        /* the step that failed did so for want of data */
+};
+
+/* The fields before `tokens` are set. Only a run that is fed has guests. Data whose tokens are kept may be closed afterwards. */
+tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens);
+
+/* Enqueues the next step. */
+tt_status tt_run_step(struct tt_run *r);
+/* The same by another stepper: of the same plan, on a backend that looks on. */
+tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s);
+
+/* The tokens of the next step: rows x (seq-len + 1) of them; NULL: as many samples of the data as if all steps had been fed. */
+tt_status tt_run_give(struct tt_run *r, const int32_t *tokens);
+
+int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step */
+
+/* Mean loss over whole batches of the validation data. */
+tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches);
+
+/* A checkpoint in `dir` of the run after that step, which is the last one whose update was applied. `config` is its configuration as
+ * text, `folder` what paths in it are relative to; both may be NULL. */
+tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder);
+
+/* Also after a failure, and when it was never started. The session and the data are the caller's. */
+void tt_run_close(struct tt_run *r);
+
+#endif
