@@ -13,6 +13,7 @@
 #include "core/base/status.h"
 
 static int test_checks, test_failures;
+static const char *test_skipped; /* why the test that runs checks nothing here */
 
 #define CHECK(cond, ...)                                                                           \
     do {                                                                                           \
@@ -59,13 +60,31 @@ static inline bool test_few(void) { return getenv("TT_TEST_FEW") != NULL; }
 /* With TT_TEST_FP32 set: whole models in fp32 only, for a tool that breaks in the library's products of other types. */
 static inline bool test_fp32(void) { return getenv("TT_TEST_FP32") != NULL; }
 
-#define TEST(name)                                                                                 \
+/* In a test that has nothing to check here: says why, and ends it. */
+#define SKIP(why)                                                                                  \
     do {                                                                                           \
-        int before_ = test_failures;                                                               \
-        name();                                                                                    \
-        printf("%s %s\n", test_failures == before_ ? "ok  " : "FAIL", #name);                      \
-        fflush(stdout);                                                                            \
+        test_skipped = (why);                                                                      \
+        return;                                                                                    \
     } while (0)
+
+#define TEST(name) test_run(name, #name)
+
+/* A test fails when a check does, and when it checks nothing and does not say why. */
+static inline void test_run(void (*test)(void), const char *name)
+{
+    int checks = test_checks, failures = test_failures;
+    test_skipped = NULL;
+    test();
+    if (test_checks == checks && !test_skipped) {
+        test_failures++;
+        printf("%s: checks nothing\n", name);
+    }
+    if (test_skipped && test_failures == failures)
+        printf("skip %s: %s\n", name, test_skipped);
+    else
+        printf("%s %s\n", test_failures == failures ? "ok  " : "FAIL", name);
+    fflush(stdout);
+}
 
 static inline int test_end(void)
 {

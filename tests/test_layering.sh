@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # The rules of the house, by grep: who may include whom, and what may not be in the tree.
 set -u
-failed=0
+. tests/lib.sh
 refuse() { # refuse "what is wrong" "lines that show it"
     [ -z "$2" ] && return
-    failed=1
-    printf 'FAIL %s\n%s\n' "$1" "$2"
+    fail "$1"$'\n'"$2"
 }
 includes() { # includes "pattern of a header" file…: lines that include it
     local pattern=$1
@@ -57,25 +56,23 @@ refuse "something is unfinished" "$(grep -nE '\b(TODO|FIXME|XXX)\b' $(sources ba
 refuse "a file is too long for one subject" "$(wc -l $(sources backend core model cli profiling exercises) | awk '$2 != "total" && $1 > 900')"
 
 # the rules can fail: each of these lines must be caught
-file=$(mktemp)
+file=$dir/line.c
 catches() { # catches "pattern" "line"
     echo "$2" >"$file"
-    [ -n "$(includes "$1" "$file")" ] || { failed=1; echo "FAIL the rule misses: $2"; }
+    [ -n "$(includes "$1" "$file")" ] || fail "the rule misses: $2"
 }
 for line in '#include <cuda_runtime.h>' '#include <hip/hip_runtime.h>' '#include "cublasLt.h"' '# include <nvtx3/nvToolsExt.h>'; do
     catches "$vendor" "$line"
 done
 catches 'cuda|cublas|nv|backend/cuda/' '#include "backend/cuda/gpu_mma.h"'
-rm -f "$file"
 
-upwards=$(mktemp -d)
+upwards=$dir/upwards
 mkdir -p "$upwards/core/base" "$upwards/backend/gpu" "$upwards/model"
 echo '#include "core/plan/plan.h"' >"$upwards/core/base/text.h"
 echo '#include "exercises/10-own-kernel/kernel.h"' >"$upwards/backend/gpu/map.h"
 echo '#include "profiling/measure/cost.h"' >"$upwards/model/model.c"
 caught=$(here=$PWD; cd "$upwards" && arrows "$here/CMakeLists.txt" core/base/text.h backend/gpu/map.h model/model.c | wc -l)
-[ "$caught" = 3 ] || { failed=1; echo "FAIL $caught of 3 arrows that point upwards are seen"; }
-rm -rf "$upwards"
+[ "$caught" = 3 ] || fail "$caught of 3 arrows that point upwards are seen"
 
-[ "$failed" = 0 ] && echo "ok   the layering rules hold"
-exit "$failed"
+passed "the layering rules hold"
+finish

@@ -111,13 +111,6 @@ void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args);
 
 tt_status tt_plan_finish(struct tt_plan *p);
 tt_status tt_plan_order(struct tt_plan *p); /* its part for two streams: plan_order.c */
-
-/* That nothing is read before it is written, that every operand fits its buffer, that no two buffers that live at once
- * share a byte, that no two operations run at once of which one writes what the other touches, and with all_read that
- * nothing written is left unread (a forward pass alone leaves some). For tests; before tt_plan_bind. */
-tt_status tt_plan_check(const struct tt_plan *p, bool all_read);
-tt_status tt_plan_check_order(const struct tt_plan *p);
-
 void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTERNAL_COUNT]);
 
 /* ---- reading ---- */

@@ -101,25 +101,3 @@ tt_status tt_plan_order(struct tt_plan *p)
     free(ranges);
     return TT_OK;
 }
-
-/* Whether each pair that meets is in order, by what the waits alone say: for tests. */
-tt_status tt_plan_check_order(const struct tt_plan *p)
-{
-    struct ranges *ranges = malloc((size_t)(p->count + 1) * sizeof *ranges);
-    int *signaller = malloc((size_t)(p->signals + 1) * sizeof *signaller);
-    tt_status st = ranges && signaller ? TT_OK : tt_fail(TT_FAILED, "out of memory while checking the order of a plan");
-    int done[2] = {-1, -1};
-    for (int i = 0; i < p->count && !st; i++) {
-        ranges[i] = ranges_of(p, &p->ops[i]);
-        if (p->ops[i].signal >= 0) signaller[p->ops[i].signal] = i;
-        int *known = &done[p->ops[i].stream];
-        if (p->ops[i].wait >= 0 && signaller[p->ops[i].wait] > *known) *known = signaller[p->ops[i].wait];
-        int other = last_meeting(p, ranges, i, *known);
-        if (other >= 0)
-            st = tt_fail(TT_FAILED, "plan: operation %d (%s) may run beside %d (%s), and both touch the same bytes", i,
-                         tt_op_name(&p->ops[i]), other, tt_op_name(&p->ops[other]));
-    }
-    free(ranges);
-    free(signaller);
-    return st;
-}

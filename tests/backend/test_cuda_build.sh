@@ -14,46 +14,32 @@ if [ "${1:-}" = --compile ]; then
     exit $status
 fi
 
-skip() { # skip WHY...
-    echo "skipped: $*"
-    exit 77
-}
-fail() { # fail WHAT...
-    failures=$((failures + 1))
-    echo "FAIL $*"
-}
-cached() { sed -n "s/^$1:[A-Z]*=//p" "$TT_BUILD/CMakeCache.txt"; } # cached NAME: its value in the build we test
-
+. tests/lib.sh
 : "${TT_BUILD:?is the build folder of the program to test}"
 [ "$(cached BACKEND)" = cpu ] || skip "this build is not for the CPU, so it has compiled its own kernels"
-[ "$(cached TT_SANITIZE)" != ON ] || skip "under sanitizers; the plain build does it"
-[ "$(cached TT_BLAS)" != OFF ] || skip "without BLAS; the plain build does it"
+once "the optimised build compiles them"
 PATH=$PATH:/usr/local/cuda/bin
-command -v nvcc >/dev/null || skip "there is no nvcc here; with a CUDA toolkit this test compiles the GPU kernels"
+has nvcc || skip "there is no nvcc here; with a CUDA toolkit this test compiles the GPU kernels"
 
 self=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)/$(basename -- "${BASH_SOURCE[0]}")
-source_dir=$(cd -- "$(dirname -- "$self")/../.." && pwd -P)
 build=$TT_BUILD/cuda
 log=$build/build.log
-failures=0
 unset MAKEFLAGS MAKELEVEL CUDAARCHS CUDACXX CUDAFLAGS
 mkdir -p "$build" || exit 1
 
 # ---- it builds, without a warning ----
 generator=()
-if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
-if ! cmake -S "$source_dir" -B "$build" "${generator[@]}" -DBACKEND=cuda -DTT_WERROR=ON -DBUILD_TESTING=OFF \
+if [ ! -e "$build/CMakeCache.txt" ] && has ninja; then generator=(-G Ninja); fi
+if ! cmake -S "$root" -B "$build" "${generator[@]}" -DBACKEND=cuda -DTT_WERROR=ON -DBUILD_TESTING=OFF \
     "-DCMAKE_CUDA_ARCHITECTURES=80;90a" -DCMAKE_CUDA_FLAGS=-Xptxas=-v \
     "-DCMAKE_CUDA_COMPILER_LAUNCHER=bash;$self;--compile" >"$log" 2>&1; then
     tail -n 30 "$log"
-    fail "the CUDA backend cannot be configured"
-    exit 1
+    die "the CUDA backend cannot be configured"
 fi
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}
 if ! cmake --build "$build" -j "$jobs" --target tt >"$log" 2>&1; then
     grep -A 20 -iE 'error|FAILED' "$log" | head -n 60
-    fail "the CUDA backend does not compile"
-    exit 1
+    die "the CUDA backend does not compile"
 fi
 
 # ---- no kernel spills ----
@@ -63,19 +49,19 @@ kernels_of() { # kernels_of FILE...: "architecture bytes kernel"
                           /bytes stack frame/ && kernel { split($0, w, " "); print arch, w[5] + w[9], kernel; kernel = "" }'
 }
 usage=$build/usage
-(cd "$source_dir" && find backend/gpu backend/cuda -name '*.cu') |
+(cd "$root" && find backend/gpu backend/cuda -name '*.cu') |
     while read -r source; do kernels_of "$build/CMakeFiles/tt_gpu.dir/$source.o.ptxas"; done >"$usage"
 
 # On other chips, the file that has the fewest registers to spare; again only when something changed.
 others=$build/others.ptxas
-if [ ! -e "$others" ] || [ -n "$(find "$source_dir"/backend/{gpu,cuda,kernels.h} "$self" -newer "$others" -print -quit)" ]; then
+if [ ! -e "$others" ] || [ -n "$(find "$root"/backend/{gpu,cuda,kernels.h} "$self" -newer "$others" -print -quit)" ]; then
     rm -f "$others"
     targets=()
     for sm in 75 100 120; do
         nvcc --list-gpu-code | grep -qx "sm_$sm" && targets+=("-gencode=arch=compute_$sm,code=sm_$sm")
     done
-    nvcc -std=c++17 -O3 -DNDEBUG -I"$source_dir" -I"$source_dir/backend/cuda" "${targets[@]}" -Xptxas=-v \
-        -c "$source_dir/backend/gpu/rmsnorm_backward.cu" -o "$build/others.o" >"$log" 2>&1 && mv "$log" "$others"
+    nvcc -std=c++17 -O3 -DNDEBUG -I"$root" -I"$root/backend/cuda" "${targets[@]}" -Xptxas=-v \
+        -c "$root/backend/gpu/rmsnorm_backward.cu" -o "$build/others.o" >"$log" 2>&1 && mv "$log" "$others"
 fi
 if [ -e "$others" ]; then kernels_of "$others" >>"$usage"; else fail "rmsnorm_backward.cu for other chips: $(cat "$log")"; fi
 
@@ -97,12 +83,12 @@ mkdir -p "$fake"
 printf '#!/bin/sh\necho 9.0\necho 9.0\n' >"$fake/nvidia-smi"
 chmod +x "$fake/nvidia-smi"
 rm -rf "$build/native"
-PATH=$fake:$PATH cmake -S "$source_dir" -B "$build/native" -DBACKEND=cuda -DBUILD_TESTING=OFF \
+PATH=$fake:$PATH cmake -S "$root" -B "$build/native" -DBACKEND=cuda -DBUILD_TESTING=OFF \
     -DCMAKE_CUDA_ARCHITECTURES=native >"$log" 2>&1 && grep -q 'for architectures 90a$' "$log" ||
     fail "CMAKE_CUDA_ARCHITECTURES=native on a GPU of 9.0: $(tail -n 20 "$log")"
 rm -rf "$build/native"
 printf '#!/bin/sh\nexit 9\n' >"$fake/nvidia-smi"
-PATH=$fake:$PATH cmake -S "$source_dir" -B "$build/native" -DBACKEND=cuda -DBUILD_TESTING=OFF \
+PATH=$fake:$PATH cmake -S "$root" -B "$build/native" -DBACKEND=cuda -DBUILD_TESTING=OFF \
     -DCMAKE_CUDA_ARCHITECTURES=native >"$log" 2>&1
 grep -q 'nvidia-smi shows no GPU' "$log" || fail "CMAKE_CUDA_ARCHITECTURES=native without a GPU: $(tail -n 20 "$log")"
 rm -rf "$build/native"
@@ -123,7 +109,7 @@ refuses 'no NVIDIA GPU' CUDA_VISIBLE_DEVICES=
 # The real runtime on a driver of ours, which it finds first; the numbers are those of CUDA's driver.
 driver=$build/driver
 mkdir -p "$driver"
-if ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC "$source_dir/tests/backend/cuda/fake_driver.c" -o "$driver/libcuda.so.1" >"$log" 2>&1; then
+if ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC "$root/tests/backend/cuda/fake_driver.c" -o "$driver/libcuda.so.1" >"$log" 2>&1; then
     on_driver() { refuses "$1" LD_LIBRARY_PATH="$driver:${LD_LIBRARY_PATH:-}" FAKE_CUDA_VERSION="$2" FAKE_CUDA_INIT="$3"; }
     unset CUDA_VISIBLE_DEVICES
     on_driver 'driver is too old: it knows CUDA 11.0 and' 11000 0
@@ -145,5 +131,5 @@ else
 fi
 "$build/tt" --version | grep -q '(cuda)' || fail "tt --version does not name its backend"
 
-[ $failures = 0 ] && echo "ok   $(wc -l <"$usage") kernels compiled, $(awk '$2 > 0' "$usage" | wc -l) of them spill"
-exit $((failures > 0))
+passed "$(wc -l <"$usage") kernels compiled, $(awk '$2 > 0' "$usage" | wc -l) of them spill"
+finish

@@ -430,9 +430,11 @@ static void check_split(int64_t n, int64_t gap)
 
 static void adamw_in_halves(void)
 {
-    if (kt.dtype != TT_BF16) return;
+    if (!kt.has[TT_BF16]) SKIP("the upper halves are bf16, which this device does not compute in");
+    kt.dtype = TT_BF16;
     for EACH (n, 1, 65, 4099, 70001)
         for EACH (gap, 0, 1) check_split(*n, *gap);
+    kt.dtype = TT_F32;
 }
 
 /* A parameter that never had a gradient stays where it is: 0/(0 + eps), not 0/0. */
@@ -582,7 +584,7 @@ int main(void)
     TEST(sums_show_what_is_not_finite);
     TEST(adamw_steps);
     TEST_TYPES(adamw_copies);
-    TEST_TYPES(adamw_in_halves);
+    TEST(adamw_in_halves);
     TEST(adamw_leaves_what_has_no_gradient);
     TEST(adamw_skips);
     TEST(adam_in_single_steps);

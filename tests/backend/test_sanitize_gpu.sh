@@ -2,14 +2,8 @@
 # The table of tests/backend/sanitize_gpu.sh calls clean what is clean and nothing else. A stand-in for compute-sanitizer speaks
 # as the tools do, and the tests of a made-up build are scripts, so that no GPU is needed.
 set -uo pipefail
+. tests/lib.sh
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-dir=$(mktemp -d /tmp/tt-test-sanitize-XXXXXX)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-fail() {
-    failures=$((failures + 1))
-    echo "FAIL $*"
-}
 
 mkdir -p "$dir/build" "$dir/bin" "$dir/a folder"
 test_of() { # test_of NAME LINE...: a test of the build
@@ -83,5 +77,5 @@ rm "$dir/build/good"
 run && fail "it goes on without a test that was not built"
 grep -q 'good is not built' "$dir/table" || fail "it does not name what is not built: $(cat "$dir/table")"
 
-[ $failures = 0 ] && echo "ok   clean, errors, failed, timed out, silent and skipped are told apart"
-exit $((failures > 0))
+passed "clean, errors, failed, timed out, silent and skipped are told apart"
+finish

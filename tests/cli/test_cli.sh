@@ -1,18 +1,11 @@
 #!/usr/bin/env bash
 # The command line where no training is needed: help, mistakes, --print-config, exit codes, streams that fail.
 set -u
+. tests/lib.sh
 : "${TT:?is the program to test}"
 reference=$PWD/cli/REFERENCE.md
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+cd "$dir" || exit 1
 mkdir here
-checks=0 failures=0
-
-fail() {
-    failures=$((failures + 1))
-    echo "FAIL $*"
-}
 
 # run CODE WORDS...: runs tt in an empty folder; checks the exit code; an error is one line on stderr and writes nothing.
 run() {
@@ -29,12 +22,6 @@ run() {
         [ "$(head -c 4 err)" = "tt: " ] || fail "tt $*: $(cat err)"
     fi
     [ -z "$(ls -A here)" ] || fail "tt $*: wrote $(ls -A here)"
-}
-
-# says FILE TEXT: FILE contains TEXT.
-says() {
-    checks=$((checks + 1))
-    grep -qF -- "$2" "$1" || fail "expected \"$2\" in: $(head -c 500 "$1")"
 }
 
 commands="train eval generate data info bench profile report compare check diagnose export import"
@@ -113,7 +100,7 @@ fi
 for c in $commands; do
     run 0 "$c" --print-config
     cp out first
-    run 0 "$c" --print-config --config "$work/first"
+    run 0 "$c" --print-config --config "$dir/first"
     cmp -s out first || fail "tt $c --print-config does not come back: $(diff out first)"
 done
 odd="it's \"odd\": #1, ünï 	tab"
@@ -123,22 +110,22 @@ says first "seed: 7 "
 says first "hidden-dim: 256 "
 says first "learning-rate: 1.25e-05"
 says first "tie-embeddings: false"
-run 0 train --print-config --config "$work/first"
+run 0 train --print-config --config "$dir/first"
 cmp -s out first || fail "flags do not come back: $(diff out first)"
-run 0 train --print-config --config "$work/first" --seed 8
+run 0 train --print-config --config "$dir/first" --seed 8
 says out "seed: 8 "
-run 0 generate --print-config --config "$work/first" --prompt "- yes: no"
+run 0 generate --print-config --config "$dir/first" --prompt "- yes: no"
 says out 'prompt: "- yes: no"'
 
 # configuration files
 printf 'batch_size: 3\n\nsede: 1\n' >bad
-run 2 train --print-config --config "$work/bad"
+run 2 train --print-config --config "$dir/bad"
 says err "bad: line 3: there is no option sede; did you mean seed?"
 printf 'a: |\n  b\n' >bad
-run 2 train --print-config --config "$work/bad"
+run 2 train --print-config --config "$dir/bad"
 says err "bad: line 1: "
 printf 'seed: 1\0\n' >bad
-run 2 train --print-config --config "$work/bad"
+run 2 train --print-config --config "$dir/bad"
 head -c 2000000 /dev/zero >bad
 run_code() { "$TT" train --print-config --config bad >out 2>err; }
 run_code && fail "took a file of 2 MB"
@@ -154,5 +141,4 @@ fi
 says err "cannot write to standard output"
 "$TT" train --print-config >&- 2>err && fail "a closed output was not noticed"
 
-echo "$checks checks, $failures failed"
-[ "$failures" -eq 0 ]
+finish

@@ -1,31 +1,12 @@
 #!/usr/bin/env bash
 # The commands as a user types them: train, stop, resume, eval, generate, data, info, bench, and what they refuse.
 set -u
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-root=$PWD
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
-failed=0
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    [ -f out ] && tail -n 5 out | sed 's/^/     out: /'
-    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
-}
-# expect CODE "words in the output" command…
-expect() {
-    local code=$1 words=$2 got
-    shift 2
-    "$@" >out 2>err
-    got=$?
-    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
-    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
-}
 same() { cmp -s "$1" "$2" || fail "$3"; }
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 
 # ---- train, and go on ----
 expect 0 "grammar" "$TT" train $tiny --num-steps 12 --out whole
@@ -290,4 +271,4 @@ same run-text/step-00000003/model.safetensors text-config/step-00000003/model.sa
 passed "configuration"
 
 cd "$root" || exit 1
-exit "$failed"
+finish

@@ -1,19 +1,11 @@
 #!/usr/bin/env bash
 # tt diagnose as it is typed: what it shows, what it concludes, its exit codes, and that it leaves nothing behind.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 mkdir "$dir/here"
 cd "$dir/here" || exit 1
-failed=0
 tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --seq-len 16 --batch-size 4"
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    tail -n 20 ../out ../err 2>/dev/null | sed 's/^/     /'
-}
 expect() { # expect CODE "words in the output" words of tt diagnose
     local code=$1 words=$2 got
     shift 2
@@ -23,7 +15,6 @@ expect() { # expect CODE "words in the output" words of tt diagnose
     cat ../out ../err | grep -qE -- "$words" || fail "no \"$words\" from: $*"
     [ -z "$(ls)" ] || fail "left something behind: $(ls)"
 }
-shows() { grep -qE -- "$1" ../out || fail "no \"$1\""; }
 
 # ---- what it shows ----
 expect 0 "time  " $tiny
@@ -66,5 +57,5 @@ expect 2 "less than one batch" $tiny --data ../text.txt --batch-size 500
 # ---- a run that goes on: only what is left ----
 "$TT" train $tiny --num-steps 20 --out ../run >../out 2>../err || fail "train"
 expect 0 "for the whole run: 30 steps" --resume ../run --num-steps 50 --quick
-[ "$failed" = 0 ] && echo "ok   diagnose"
-exit "$failed"
+passed "diagnose"
+finish

@@ -2,29 +2,11 @@
 # Edges that a user meets: a run evaluated from another folder, exit codes of bad files, output whose reader goes away,
 # predictions for another machine, options that mean nothing here.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
-failed=0
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 cpu=$("$TT" --version | grep -c '(cpu)')
-
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    tail -n 5 "$dir/out" "$dir/err" 2>/dev/null | sed 's/^/     /'
-}
-expect() { # expect CODE "words in the output" command...
-    local code=$1 words=$2 got
-    shift 2
-    "$@" >"$dir/out" 2>"$dir/err"
-    got=$?
-    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
-    cat "$dir/out" "$dir/err" | grep -qF -- "$words" || fail "no \"$words\" from: $*"
-}
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 
 # ---- data named by a relative path ----
 mkdir -p home/data elsewhere
@@ -122,4 +104,4 @@ fi
 grep -q $'\357\277\275' out && fail "words that nobody knows were drawn"
 passed "notes"
 
-cd / && exit "$failed"
+finish

@@ -2,26 +2,14 @@
 # Small limits of the shell: with a stack of 256 KiB every command does its work, and with any limit on the address space it
 # ends by itself, with a line that says why where it could not.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-root=$PWD
-if grep -q __asan_init "$TT"; then
-    echo "skipped: a sanitizer needs more of both"
-    exit 77
-fi
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
+if grep -q __asan_init "$TT"; then skip "a sanitizer needs more of both"; fi
 cd "$dir" || exit 1
 export XDG_CACHE_HOME=$dir/cache OMP_WAIT_POLICY=passive
 unset OPENBLAS_NUM_THREADS
-failed=0
 shape="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 2 --threads 2"
 
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    [ -s err ] && tail -n 3 err | sed 's/^/     /'
-}
 # runs CODES words...
 runs() {
     local codes=$1
@@ -67,7 +55,7 @@ commands=$("$TT" help --completion bash | sed -n 's/.*compgen -W "\(train [a-z ]
 for command in $commands; do
     grep -q "runs [0-9\" ]* $command\b" "$root/tests/cli/test_limits.sh" || fail "tt $command is not tried"
 done
-[ "$failed" = 0 ] && echo "ok   a stack of 256 KiB"
+passed "a stack of 256 KiB"
 
 # Where even the libraries do not start, they say so.
 refused=0 tried=0
@@ -84,5 +72,5 @@ for kib in 20000 30000 40000 43000 45000 47000 50000 55000 60000 70000 80000 100
     done
 done
 [ $refused -gt 0 ] && [ $refused -lt $tried ] || fail "$refused of $tried were refused"
-[ "$failed" = 0 ] && echo "ok   little address space ($refused of $tried refused)"
-exit $failed
+passed "little address space ($refused of $tried refused)"
+finish

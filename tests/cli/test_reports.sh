@@ -1,29 +1,20 @@
 #!/usr/bin/env bash
 # What a run says at its end, as text and as JSON.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
-failed=0
 tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --seq-len 16 --batch-size 4"
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    tail -n 8 out err 2>/dev/null | sed 's/^/     /'
-}
-says() { grep -qE -- "$1" out || fail "no \"$1\" in the output"; }
 
 # ---- text: what was done, how well, how fast, with what memory, where it is, how to go on ----
 "$TT" train $tiny --num-steps 40 --val-interval 10 --out a >out 2>err || fail "train"
 for words in "^done +40 steps in " "tokens/s, peak memory [0-9.]+ MiB" "waiting for data" "^loss +[0-9.]+, floor" "^saved +a/step-00000040" \
-    "^next +tt generate a .*--resume auto"; do says "$words"; done
+    "^next +tt generate a .*--resume auto"; do shows "$words"; done
 grep -q $'\033' out err && fail "colours without a terminal"
 "$TT" train $tiny --num-steps 60 --val-interval 10 --learning-rate 3 --lr-schedule constant --warmup-steps 30 --out b >out 2>err || fail "train badly"
-says "^best +validation loss [0-9.]+ after step [1-5]0"
+shows "^best +validation loss [0-9.]+ after step [1-5]0"
 "$TT" train $tiny --num-steps 4 --quiet --out c >out 2>err || fail "quiet"
-says "^done"
+shows "^done"
 grep -q "^step\|^device\|^model\|^next" out && fail "--quiet says more than results"
 
 # ---- JSON: one object, with the same ----
@@ -31,7 +22,7 @@ grep -q "^step\|^device\|^model\|^next" out && fail "--quiet says more than resu
 [ "$(wc -l <out)" = 1 ] || fail "more than one line of JSON"
 for key in '"step":20' '"steps":20' '"tokens":1280' '"loss":[0-9]' '"val_loss":[0-9]' '"best_val_loss":[0-9]' '"best_step":[12]0' \
     '"tokens_per_second":[0-9]' '"peak_memory_bytes":[0-9]' '"data_wait_seconds":' '"interrupted":false' '"checkpoint":"d/step-00000020"'; do
-    says "$key"
+    shows "$key"
 done
 
 # ---- an interrupted run ends with its numbers as well ----
@@ -41,11 +32,11 @@ for _ in $(seq 200); do grep -q step e/metrics.jsonl 2>/dev/null && break; sleep
 kill -INT $pid
 wait $pid
 [ $? = 130 ] || fail "interrupted: another exit code"
-says "^stop +[0-9]+ steps in "
-says "^saved +e/step-"
+shows "^stop +[0-9]+ steps in "
+shows "^saved +e/step-"
 grep -q "Go on with: tt train --resume auto --out e --tensorboard board" err || fail "interrupted: not said how to go on"
 "$TT" train $tiny --num-steps 2 --val-interval 0 --out f --tensorboard other >out 2>err || fail "train with a board"
-says "^next .*--resume auto --out f --num-steps 4 --tensorboard other"
+shows "^next .*--resume auto --out f --num-steps 4 --tensorboard other"
 if command -v python3 >/dev/null && [ -d /proc/self ]; then
     memory() { sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p' "$1"; }
     python3 -c 'import subprocess, sys; x = bytearray(1 << 29); sys.exit(subprocess.run(sys.argv[1:]).returncode)' \
@@ -53,6 +44,6 @@ if command -v python3 >/dev/null && [ -d /proc/self ]; then
     "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out h >out 2>err || fail "json"
     [ "$(memory large)" -lt $(($(memory out) + (1 << 28))) ] || fail "peak memory $(memory large) is that of the program that started it"
 fi
-[ "$failed" = 0 ] && echo "ok   summaries"
+passed "summaries"
 
-exit "$failed"
+finish

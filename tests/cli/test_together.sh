@@ -2,23 +2,14 @@
 # Two tt at once that write to the same name: one of them does, and what it wrote is whole; the other says in one line that
 # it did not, with exit code 1 (2 where the first had finished before it looked), or waits and replaces it as a whole.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-source=$PWD
-dir=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
+shown="a.err b.err err"
 cd "$dir" || exit 1
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$source/exercises
-failed=0
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$root/exercises
 shape="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 tiny="$shape --threads 1"
 
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    for file in a.err b.err err; do [ -s $file ] && tail -n 4 $file | sed "s/^/     $file: /"; done
-}
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 # both "words of the one" "words of the other": at once; exit codes in $a and $b
 both() {
     "$TT" $1 >a.out 2>a.err &
@@ -53,7 +44,7 @@ for side in a b; do "$TT" data $side.txt --tokenizer chars --shard-tokens 2000 -
 for side in 1 2; do "$TT" exercise start $side ref-exercise-$side >out 2>err || fail "exercise start"; done
 "$TT" eval run --logits ref.logits >out 2>err || fail "eval --logits"
 "$TT" check grads $tiny --out ref.grads >out 2>err || fail "check grads"
-[ $failed = 0 ] || exit 1
+[ $failures = 0 ] || exit 1
 
 # ---- one of two ----
 for i in $(seq 15); do
@@ -101,7 +92,7 @@ for i in 1 2; do
 done
 "$TT" $profile --version baseline --out one >out 2>err && "$TT" $profile --version flash --out two >out 2>err || fail "profiles to compare"
 "$TT" compare one two --out ref-compare-a >out 2>err && "$TT" compare two one --out ref-compare-b >out 2>err || fail "compare"
-[ $failed = 0 ] || exit 1
+[ $failures = 0 ] || exit 1
 for i in $(seq 15); do
     both "compare one two --out compared" "compare two one --out compared"
     [ "$a$b" = 00 ] || fail "compare $i: exit codes $a and $b"
@@ -145,4 +136,4 @@ if command -v flock >/dev/null; then
     same ref-compare-a waited "compare after waiting"
     passed "a folder that somebody holds"
 fi
-exit $failed
+finish

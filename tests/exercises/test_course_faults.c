@@ -8,6 +8,7 @@
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 #include "profiling/measure/measure.h"
+#include "tests/core/plan/plan_check.h"
 #include "tests/profiling/ceilings_fixture.h"
 #include "tests/model/model_fixture.h"
 
@@ -71,7 +72,7 @@ static void nothing_is_wrong(void)
     CHECK_OK(tt_model_create(&with, &m));
     CHECK_OK(tt_model_plan_train(m, &p));
     CHECK(p->count == clean.step.kernels);
-    CHECK_OK(tt_plan_check(p, true));
+    CHECK_OK(plan_check(p, true));
     tt_plan_free(p);
     tt_model_free(m);
 }

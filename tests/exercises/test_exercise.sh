@@ -2,33 +2,15 @@
 # tt exercise as a learner and an instructor type it: right answers, wrong ones, and what is refused. The right answers are read
 # from the files a learner reads, not from the checker.
 set -u
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 export LC_ALL=C OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$PWD/exercises
 cd "$dir" || exit 1
-failed=0
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --vocab-size 50 --seq-len 16 --batch-size 4"
 quick="--num-steps 2 --warmup 1 --quiet"
 
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    [ -f out ] && tail -n 40 out | sed 's/^/     out: /'
-    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
-}
-# expect CODE "words in the output" command…
-expect() {
-    local code=$1 words=$2 got
-    shift 2
-    "$@" >out 2>err
-    got=$?
-    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
-    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
-}
 marked() { grep -qE "^  $1 +$2 " out || fail "$2 is not $1"; }
 answer() { sed -i "s|^  $2: .*|  $2: $3|" "$1/worksheet.yaml"; }
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 
 "$TT" profile $tiny $quick --out nothing >out 2>err || fail "profile"
 
@@ -321,4 +303,4 @@ else
     expect 2 "compiled in" "$TT" check grads $tiny --flash-tile 5x3
 fi
 passed "tiles"
-exit $failed
+finish

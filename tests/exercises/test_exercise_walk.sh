@@ -2,21 +2,13 @@
 # Walks every exercise as a learner would: runs every command of its walkthrough, at tiny sizes, then has the worksheet checked:
 # empty, with the right answers, and with wrong ones. Looks after every link of the course too.
 set -u
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-source=$PWD
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$source/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 SEED=7 REAL_TT=$TT
+. tests/lib.sh
+needs_device
+once "the optimised build walks the course; what the others do otherwise, the other tests see"
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$root/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 SEED=7 REAL_TT=$TT
 SUSPECT=$("$TT" exercise solution 9 --fault random:$SEED | cut -d: -f1)
 export SUSPECT
-failed=0
-fail() { failed=1; printf 'FAIL %s\n' "$*"; }
 
-# Once is enough: what the builds with sanitizers and without BLAS do otherwise, the other tests see.
-if grep -qE '^(TT_SANITIZE:BOOL=ON|TT_BLAS:BOOL=OFF)' "$TT_BUILD/CMakeCache.txt"; then
-    echo "skipped: the optimised build walks the course"
-    exit 77
-fi
 
 # A tt that makes every model tiny, where the walkthrough does not say a size itself.
 mkdir "$dir/bin"
@@ -130,17 +122,15 @@ walk() {
     "$TT" exercise hint $n >/dev/null || fail "no hint in exercise $n"
     "$TT" exercise solution $n | grep -q . || fail "no solution of exercise $n"
     broken_links README.md | grep . && fail "links of the copy of exercise $n"
-    [ "$failed" = 0 ] && echo "ok   exercise $n"
+    passed "exercise $n"
 }
 
-source tests/links.sh
-
-for exercise in "$source"/exercises/[0-9]*; do
+for exercise in "$root"/exercises/[0-9]*; do
     [ -f "$exercise/check.yaml" ] || continue
     for file in README.md worksheet.yaml hints.md solution.md; do [ -s "$exercise/$file" ] || fail "$exercise has no $file"; done
-    (walk "$exercise"; exit $failed) || failed=1
+    (walk "$exercise"; finish) || failures=$((failures + 1))
 done
 [ "$(grep -cE '^(same_accuracy|naive_same|flops_fewer|memory_not_larger|only_probabilities)$' "$dir/followed")" = 5 ] || fail "the solutions state too little"
-cd "$source" || exit 1
+cd "$root" || exit 1
 for file in exercises/*.md exercises/*/*.md; do broken_links "$file"; done | grep . && fail "links of the course"
-exit $failed
+finish

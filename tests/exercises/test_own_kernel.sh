@@ -2,36 +2,19 @@
 # --own-kernel: a learner's residual_norm() inside tt. Right ones give tt's gradients on any number of threads and stand in the
 # plan and the profile under their name; wrong ones are found; what is no such library is refused before anything runs.
 set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
 course=$PWD/exercises
 export XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$course
 cd "$dir" || exit 1
-failed=0
 tiny="--hidden-dim 36 --num-layers 3 --num-heads 2 --num-kv-heads 1 --ffn-dim 40 --vocab-size 50 --seq-len 23 --batch-size 27"
 quick="--num-steps 2 --warmup 1 --quiet"
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    [ -f out ] && tail -n 20 out | sed 's/^/     out: /'
-}
-# expect CODE "words in the output" command…
-expect() {
-    local code=$1 words=$2 got
-    shift 2
-    "$@" >out 2>&1
-    got=$?
-    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
-    grep -qF -- "$words" out || fail "no \"$words\" from: $*"
-}
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 
-cc=$(command -v cc || command -v gcc || command -v clang) || { echo "skipped: no C compiler"; exit 77; }
+cc=$(command -v cc || command -v gcc || command -v clang) || skip "no C compiler"
 case $("$TT" --version) in
 *"(cpu)"*) ;;
 *)
     expect 2 "this tt was built for" "$TT" check grads $tiny --version fused --own-kernel any.so
-    exit $failed
+    finish
     ;;
 esac
 
@@ -133,4 +116,4 @@ marked wrong same_gradients
 "$TT" profile $tiny $quick --version fused --own-kernel template.so --out ten/mine >out 2>&1
 expect 6 'its run.own_kernel is "template.so"' "$TT" exercise check 10 ten
 passed "the check of exercise 10"
-exit $failed
+finish

@@ -3,16 +3,11 @@
 # the corpus in the tree. No allocation may be larger than 1 MiB: inputs are small, and a size in a header is not to be
 # trusted. Where clang or libFuzzer is missing the targets are still tests of their own, driven by tests/fuzz/replay.c.
 set -u
+. tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
 clang=$(command -v "${TT_CLANG:-clang}") || skip "no clang"
 grep -q __asan_init "$TT" || [ -n "${TT_FUZZ_SECONDS:-}" ] || skip "done once, with the tests under sanitizers"
 seconds=${TT_FUZZ_SECONDS:-5}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return d && n > 9; }' >"$dir/try.c"
 "$clang" -fsanitize=fuzzer,address,undefined "$dir/try.c" -o "$dir/try" 2>/dev/null || skip "this clang has no libFuzzer"
 
@@ -30,7 +25,6 @@ for source in tests/fuzz/fuzz_*.c; do
 done
 cmake --build "$build" --parallel 2 --target "${targets[@]}" >>"$build.log" 2>&1 || { tail -n 20 "$build.log"; exit 1; }
 
-failed=0
 export ASAN_OPTIONS=detect_leaks=0
 for name in "${targets[@]}"; do
     mkdir -p "$dir/$name"
@@ -38,8 +32,7 @@ for name in "${targets[@]}"; do
         -seed=1 -print_final_stats=1 -artifact_prefix="$dir/" "$dir/$name" "tests/fuzz/corpus/${name#fuzz_}" >"$dir/log" 2>&1; then
         echo "ok   $name: $(sed -n 's/stat::number_of_executed_units: *//p' "$dir/log") inputs"
     else
-        failed=1
-        echo "FAIL $name"
+        fail "$name"
         grep -m 6 -E 'ERROR|SUMMARY|broken|runtime error|#[0-5] ' "$dir/log"
         for input in "$dir"/crash-* "$dir"/oom-* "$dir"/timeout-*; do
             [ -e "$input" ] || continue
@@ -48,4 +41,4 @@ for name in "${targets[@]}"; do
         done
     fi
 done
-exit "$failed"
+finish

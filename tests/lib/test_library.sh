@@ -2,27 +2,13 @@
 # libtt as it is installed: only libtt_* is to be seen of it, programs build against it by pkg-config and by CMake from a
 # tree that was moved, shared and static; and what it trains has the bits of tt train.
 set -u
+. tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-cache() { sed -n "s/^$1:[A-Z]*=//p" "$TT_BUILD/CMakeCache.txt"; }
-has() { command -v "$1" >/dev/null 2>&1; }
-[ "$(cache TT_LIBRARY)" = ON ] || skip "built without the library"
+[ "$(cached TT_LIBRARY)" = ON ] || skip "built without the library"
 has cmake || skip "no cmake"
 if ! "$TT" info >/dev/null 2>&1; then skip "no device for this build"; fi
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-source=$PWD
-failed=0
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-}
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 
-cc=$(cache CMAKE_C_COMPILER)
+cc=$(cached CMAKE_C_COMPILER)
 flags=(-std=c99 -Wall -Wextra -Werror -Wno-variadic-macros)
 if grep -q __asan_init "$TT"; then flags+=(-fsanitize=address,undefined); fi
 cmake --install "$TT_BUILD" --prefix "$dir/first" >"$dir/log" 2>&1 || fail "cmake --install: $(tail -n 3 "$dir/log")"
@@ -46,7 +32,7 @@ nm "$lib/libtt.a" | awk '$2 ~ /[tTdDrR]/ {print $3}' >inside
 foreign=$(grep -E '^tt_(cmd|help|commands|profile|report|compare|html|svg|advice|import|recording|formula|exercise|class|fault|course|own_kernel)' inside)
 [ -z "$foreign" ] || fail "the library holds what only the program needs: $(tr '\n' ' ' <<<"$foreign")"
 [ "$(wc -l <declared)" -ge 10 ] || fail "libtt.h declares only: $(cat declared)"
-[ "$(wc -l <"$source/lib/example.c")" -lt 80 ] || fail "the example is too long"
+[ "$(wc -l <"$root/lib/example.c")" -lt 80 ] || fail "the example is too long"
 passed "names"
 
 # ---- build against it ----
@@ -60,8 +46,8 @@ fi
 read -ra rest < <(sed -n 's/^Libs.private: //p' "$pc")
 example=$tree/share/tt/lib/example.c
 "$cc" "${flags[@]}" "$example" -o example "${how[@]}" || fail "the example does not build"
-"$cc" "${flags[@]}" "$source/tests/lib/check.c" -o shared-check "${how[@]}" -lm || fail "shared: no build"
-"$cc" "${flags[@]}" "$source/tests/lib/check.c" -o static-check -I"$tree/include" "$lib/libtt.a" "${rest[@]}" || fail "static: no build"
+"$cc" "${flags[@]}" "$root/tests/lib/check.c" -o shared-check "${how[@]}" -lm || fail "shared: no build"
+"$cc" "${flags[@]}" "$root/tests/lib/check.c" -o static-check -I"$tree/include" "$lib/libtt.a" "${rest[@]}" || fail "static: no build"
 if has c++; then echo '#include <libtt.h>' | c++ -x c++ -Wall -Wextra -Werror -fsyntax-only -I"$tree/include" - || fail "C++ does not take libtt.h"; fi
 passed "build"
 
@@ -102,4 +88,4 @@ env -u LD_LIBRARY_PATH user/build/static sums-2 >/dev/null || fail "what CMake b
 cmp -s sums/step-00000300/model.safetensors sums-2/step-00000300/model.safetensors || fail "shared and static differ"
 ldd user/build/shared | grep -q "libtt.so.0 => $lib" || fail "what CMake built finds another libtt"
 passed "find_package"
-exit "$failed"
+finish

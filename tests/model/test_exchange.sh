@@ -2,28 +2,10 @@
 # Exchange with Hugging Face's transformers from the command line: export, import of that and of models it wrote, train on.
 # test_transformers.sh has transformers itself open what was exported.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-root=$PWD
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
-failed=0
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
-
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    tail -n 5 out err 2>/dev/null | sed 's/^/     /'
-}
-expect() { # expect CODE "words in the output" command...
-    local code=$1 words=$2 got
-    shift 2
-    "$@" >out 2>err
-    got=$?
-    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return 1; }
-    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
-}
 
 # Text with everything that cuts pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the cut.
 text() {
@@ -95,5 +77,5 @@ cp foreign/tokenizer.json fixture-gqa_tied_fp32/step-00000000
 expect 2 "its tokenizer gives it token" "$TT" generate fixture-gqa_tied_fp32 --prompt "the cat"
 expect 2 "not both" "$TT" train --init-from run-bpe --resume run-bpe --out tuned
 for type in bf16 fp16; do expect 0 "$type" "$TT" export hf-bpe-$type --checkpoint run-bpe --dtype $type; done
-[ "$failed" = 0 ] && echo "ok   export, import, train on"
-exit "$failed"
+passed "export, import, train on"
+finish

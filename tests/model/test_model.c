@@ -1,5 +1,6 @@
 /* The versions, every single fusion, recomputation, tying and accumulation compute the same loss and the same gradient in
  * every tensor, and no tensor is left without one. */
+#include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
@@ -216,8 +217,8 @@ static void check_plan(const struct tt_config *c)
 {
     struct tt_session s;
     CHECK_OK(tt_session_plan(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL));
-    CHECK_OK(tt_plan_check(s.step, c->recompute == TT_RECOMPUTE_NONE));
-    CHECK_OK(tt_plan_check(s.eval, false));
+    CHECK_OK(plan_check(s.step, c->recompute == TT_RECOMPUTE_NONE));
+    CHECK_OK(plan_check(s.eval, false));
     tt_session_close(&s);
 }
 

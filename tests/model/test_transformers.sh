@@ -2,30 +2,14 @@
 # Hugging Face's transformers opens what we export, with our logits and our tokens, and we open what it saves. Skipped where
 # it is not installed; PYTHON names another python3.
 set -u
-case ${TT_BUILD:-} in
-*/build/test-sanitize | */build/test-plain)
-    echo "skipped: what transformers reads does not depend on how tt was built"
-    exit 77
-    ;;
-esac
+. tests/lib.sh
+once "what transformers reads does not depend on how tt was built"
 python=${PYTHON:-python3}
-if ! "$python" -c 'import transformers, torch, safetensors, numpy' 2>/dev/null; then
-    echo "skipped: transformers is not installed"
-    exit 77
-fi
+"$python" -c 'import transformers, torch, safetensors, numpy' 2>/dev/null || skip "transformers is not installed"
 : "${TT:?is the program to test}"
-root=$PWD
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-failed=0
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    tail -n 5 out err 2>/dev/null | sed 's/^/     /'
-}
 # Text with everything that cuts pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the cut.
 text() {
     local i k run
@@ -50,15 +34,15 @@ for type in bf16 fp16; do "$TT" export hf-bpe-$type --checkpoint run-bpe --dtype
 
 export HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
 "$TT" generate run-words --max-tokens 300 --quiet --prompt "the small cat" >words.txt 2>err
-checks=()
+pairs=()
 for kind in words bytes chars bpe; do
     source=text.txt
     [ $kind = words ] && source=words.txt
     "$TT" data $source --tokenizer run-$kind/step-00000006/tokenizer.json --val-fraction 0 --out tokens-$kind >out 2>err || fail "data $kind"
-    checks+=(hf-$kind $kind.safetensors 1e-5 tokens-$kind/train_000000.bin $source)
+    pairs+=(hf-$kind $kind.safetensors 1e-5 tokens-$kind/train_000000.bin $source)
 done
-for type in bf16 fp16; do checks+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
-"$python" "$root/tests/hf/check.py" "${checks[@]}" >out 2>err || fail "transformers reads another model"
+for type in bf16 fp16; do pairs+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
+"$python" "$root/tests/hf/check.py" "${pairs[@]}" >out 2>err || fail "transformers reads another model"
 cat out
 "$python" "$root/tests/hf/make_fixtures.py" fresh >out 2>err || fail "transformers writes models"
 for f in fresh/*; do "$TT" import "$f" --out "imported/$(basename "$f")" >out 2>err || fail "import $f"; done
@@ -84,4 +68,4 @@ for folder in sys.argv[1:]:
     print(f"{folder}: the same {len(ours)} tokens")
 END
 cat out
-exit "$failed"
+finish

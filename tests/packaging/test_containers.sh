@@ -3,17 +3,13 @@
 # stage. No base image is pulled: the base is a shell of this machine, and apt-get and cmake in it are stand-ins that note how
 # they are called. So this shows that the files are right, and not that tt compiles in those images.
 set -u
-command -v buildah >/dev/null || { echo "skipped: no buildah"; exit 77; }
-source=$PWD
-dir=$(mktemp -d)
+. tests/lib.sh
+has buildah || skip "no buildah"
 export STORAGE_DRIVER=vfs BUILDAH_ISOLATION=chroot
 b() { buildah --root "$dir/store" --runroot "$dir/run" "$@"; }
 trap 'b rm --all >/dev/null 2>&1; b rmi --all --force >/dev/null 2>&1; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-b from --name base scratch >log 2>&1 || { echo "skipped: buildah cannot work here: $(tail -n 1 log)"; exit 77; }
-failed=0
-fail() { failed=1; printf 'FAIL %s\n' "$*"; }
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
+b from --name base scratch >log 2>&1 || skip "buildah cannot work here: $(tail -n 1 log)"
 
 # ---- a base: sh, mkdir and rm with their libraries, and the stand-ins ----
 mkdir -p root/bin root/tmp root/etc
@@ -41,8 +37,8 @@ chmod +x root/bin/*
 
 # ---- a checkout with what must not be sent ----
 mkdir -p context/build/x context/build-2 context/runs/y context/.git
-cp "$source/.containerignore" "$source/CMakeLists.txt" context
-cp -r "$source/packaging" context
+cp "$root/.containerignore" "$root/CMakeLists.txt" context
+cp -r "$root/packaging" context
 echo x | tee context/build/x/x context/build-2/x context/runs/y/x context/.git/x >/dev/null
 
 config() { b inspect --type image --format "{{.OCIv1.Config.$2}}" "localhost/tt:$1"; }
@@ -71,4 +67,4 @@ for kind in cuda rocm; do
     b build --pull=never -f broken --build-arg BUILD_IMAGE=localhost/stand-in --build-arg RUN_IMAGE=localhost/stand-in context >log 2>&1 && fail "a broken file was built"
     passed "Containerfile.$kind"
 done
-exit "$failed"
+finish

@@ -1,17 +1,8 @@
 #!/usr/bin/env bash
 # What is installed works wherever it is moved to, the packages hold it, the manual page is sound, and bash completes.
 set -u
+. tests/lib.sh
 : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-source=$PWD
-failed=0
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-}
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
-has() { command -v "$1" >/dev/null 2>&1; }
 
 # ---- the manual page ----
 "$TT" help --man >"$dir/tt.1" || fail "no manual page"
@@ -107,7 +98,7 @@ grep -q "bash" err || fail "an unknown shell: $(cat err)"
 passed "completion"
 
 # ---- install, move, run ----
-has cmake || exit "$failed"
+has cmake || finish
 cmake --install "$TT_BUILD" --prefix "$dir/first" >log 2>&1 || fail "cmake --install: $(tail -n 3 log)"
 mkdir elsewhere && mv first "elsewhere/moved here"
 tree="elsewhere/moved here"
@@ -116,8 +107,6 @@ for file in share/man/man1/tt.1 share/bash-completion/completions/tt share/zsh/s
     share/fish/vendor_completions.d/tt.fish; do
     [ -s "$tree/$file" ] || fail "not installed: $file"
 done
-# shellcheck disable=SC1091
-source "$source/tests/links.sh"
 for number in 1 2 3 4 5 6 7 8 9 10; do
     env -u TT_EXERCISES "$tree/bin/tt" exercise start $number "copy of $number" >/dev/null || fail "exercise $number does not start"
     broken_links "copy of $number/README.md" | grep . && fail "links of a copied exercise"
@@ -137,7 +126,7 @@ links() { # links FOLDER: the relative links of its documents that lead nowhere
 broken=$(links "$tree/share")
 [ -z "$broken" ] || fail "links that lead nowhere: $broken"
 [ "$(find "$tree/share" -name '*.md' -exec cat {} + | grep -cE '\]\([a-z.]')" -gt 40 ] || fail "there were hardly any links to follow"
-grep -rqlF -e "$source" -e "$TT_BUILD" "$tree/share" && fail "the tree knows where it was made"
+grep -rqlF -e "$root" -e "$TT_BUILD" "$tree/share" && fail "the tree knows where it was made"
 passed "install"
 
 # ---- packages ----
@@ -157,7 +146,7 @@ if has cpack; then
 fi
 
 # ---- the files for clusters ----
-cd "$source" || exit 1
+cd "$root" || exit 1
 for file in packaging/slurm/*.sbatch; do
     bash -n "$file" || fail "$file"
     words=$(sed -n '/srun "\{0,1\}\$tt/,/out$/p' "$file" | tr -d '\\\n' | sed 's/.*\$tt"\{0,1\} //')
@@ -166,4 +155,4 @@ for file in packaging/slurm/*.sbatch; do
 done
 if has python3; then python3 -c "import ast; ast.parse(open('packaging/spack/package.py').read())" || fail "package.py"; fi
 passed "cluster files"
-exit "$failed"
+finish

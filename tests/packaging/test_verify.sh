@@ -2,24 +2,10 @@
 # Tests what ./run verify leaves, with a tt and tests that tell where and for whom they run: no name of the machine or of a
 # user, and no folder of theirs, is in any file, nor in the archive.
 set -uo pipefail
-case ${TT_BUILD:-} in
-*/build/test-sanitize | */build/test-plain)
-    echo "skipped: verify does not depend on how tt was built"
-    exit 77
-    ;;
-esac
-tar --version 2>/dev/null | grep -q GNU || { echo "skipped: there is no GNU tar"; exit 77; }
-source_dir=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-checks=0 failures=0
-check() { # check WHAT COMMAND...
-    local what=$1
-    shift
-    checks=$((checks + 1))
-    "$@" || { failures=$((failures + 1)); echo "FAIL $what"; }
-}
-says() { grep -qF -- "$1" "$scratch/err"; }
+. tests/lib.sh
+once "verify does not depend on how tt was built"
+tar --version 2>/dev/null | grep -q GNU || skip "there is no GNU tar"
+complains() { grep -qF -- "$1" "$dir/err"; }
 absent() { # absent NAME [OPTION]: in no file of the folder; OPTION is for grep
     local found
     found=$(cd "$out" && grep -rnF ${2:+"$2"} -- "$1" . | head -n 5)
@@ -27,11 +13,11 @@ absent() { # absent NAME [OPTION]: in no file of the folder; OPTION is for grep
 }
 
 # ---- a checkout outside of HOME, reached through a link, with a user and a temporary folder of its own ----
-project=$scratch/projects/zebra42/tt
-export HOME=$scratch/homes/quagga7 USER=quagga7 LOGNAME=quagga7 TMPDIR=$scratch/node-tmp SLURMD_NODENAME=okapi0815
-mkdir -p "$project/tests" "$HOME" "$TMPDIR"
-ln -s "$scratch/projects" "$scratch/linked"
-cp "$source_dir"/tests/{verify,scrub}.sh "$project/tests/"
+project=$dir/projects/zebra42/tt
+export HOME=$dir/homes/quagga7 USER=quagga7 LOGNAME=quagga7 TMPDIR=$dir/node-tmp SLURMD_NODENAME=okapi0815
+mkdir -p "$project/tests/packaging" "$HOME" "$TMPDIR"
+ln -s "$dir/projects" "$dir/linked"
+cp "$root"/tests/packaging/{verify,scrub}.sh "$project/tests/packaging/"
 cat >"$project/CMakeLists.txt" <<'TEXT'
 cmake_minimum_required(VERSION 3.22)
 project(small LANGUAGES NONE)
@@ -42,9 +28,9 @@ endforeach()
 add_test(NAME fails COMMAND sh -c "echo $HOME, $USER; exit 1")
 set_tests_properties(first second fails PROPERTIES LABELS gpu)
 TEXT
-build=$scratch/linked/zebra42/tt/build/verify-cpu
-cmake -S "$project" -B "$build" >"$scratch/configure.log" 2>&1 || { cat "$scratch/configure.log"; exit 1; }
-cp "$scratch/configure.log" "$build/"
+build=$dir/linked/zebra42/tt/build/verify-cpu
+cmake -S "$project" -B "$build" >"$dir/configure.log" 2>&1 || { cat "$dir/configure.log"; exit 1; }
+cp "$dir/configure.log" "$build/"
 cat >"$build/tt" <<'TEXT'
 #!/bin/sh
 echo "$0 in $HOME by $USER on $(uname -n)" >&2
@@ -60,10 +46,10 @@ TEXT
 chmod +x "$build/tt"
 
 verify() { # verify OUT [--full]
-    out=$scratch/linked/zebra42/tt/build/$1
+    out=$dir/linked/zebra42/tt/build/$1
     shift
     rm -f "$TMPDIR/words"
-    bash "$scratch/linked/zebra42/tt/tests/verify.sh" "$build" "$out" "$@" >"$scratch/out" 2>"$scratch/err"
+    bash "$dir/linked/zebra42/tt/tests/packaging/verify.sh" "$build" "$out" "$@" >"$dir/out" 2>"$dir/err"
     status=$?
 }
 timed() { grep -cE -- "$1" "$TMPDIR/words"; }
@@ -71,7 +57,7 @@ timed() { grep -cE -- "$1" "$TMPDIR/words"; }
 verify quick
 check "a failing test exits 1" test $status = 1
 check "the host is nowhere" absent "$(uname -n)" -w # which may be a part of a word
-for name in zebra42 quagga7 okapi0815 node-tmp "$scratch" 0123456789abcdef; do check "$name is nowhere" absent "$name"; done
+for name in zebra42 quagga7 okapi0815 node-tmp "$dir" 0123456789abcdef; do check "$name is nowhere" absent "$name"; done
 for file in report.md tests.log tests.xml info.txt versions.txt configure.log bench-small-bf16.json bench-small-bf16.err; do
     check "$file is there" test -s "$out/$file"
 done
@@ -79,9 +65,9 @@ check "the report is whole" grep -q '^| bf16 | gpt2 | flash | 1.50 | 10 | 5.0 |$
 check "tests are in the report" grep -q '^| fails | Failed | ' "$out/report.md"
 check "the archive has no owner" test -z "$(tar -tvzf "$out.tar.gz" | grep -v ' 0/0 ')"
 check "and all files" test "$(tar -tzf "$out.tar.gz" | grep -vc '/$')" = "$(find "$out" -type f | wc -l)"
-check "it says what it will do" says '3 tests, then 8 timings'
-check "it shows each test" says 'test 2/3 second: Passed'
-check "and each timing" says 'timing 8/8 gpt2 bf16'
+check "it says what it will do" complains '3 tests, then 8 timings'
+check "it shows each test" complains 'test 2/3 second: Passed'
+check "and each timing" complains 'timing 8/8 gpt2 bf16'
 check "large models are timed in one precision" test "$(timed 'sizes (medium|gpt2) ') $(timed 'sizes (medium|gpt2) --precision bf16')" = "2 2"
 check "small ones in each" test "$(timed 'sizes (tiny|small) ')" = 6
 
@@ -93,5 +79,4 @@ verify none
 check "no GPU exits 3" test $status = 3
 check "and names nothing either" absent quagga7
 
-echo "$checks checks, $failures failed"
-[ $failures = 0 ]
+finish

@@ -2,15 +2,12 @@
 # The programs that measure peers, without any peer: they say in a line what is missing, never print an empty table as a result,
 # and hand tt's kernels their arguments as backend/kernels.h lays them out.
 set -u
+. tests/lib.sh
 : "${TT:?is the program to test}"
-command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+has python3 || skip "no python3"
 export PYTHONDONTWRITEBYTECODE=1 CUDA_VISIBLE_DEVICES=
-root=$PWD peers=$PWD/tests/peers
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+peers=$PWD/tests/peers
 cd "$dir" || exit 1
-checks=0 failures=0
-fail() { failures=$((failures + 1)); echo "FAIL $*"; tail -n 5 out err; }
 run() { # run CODE WORDS command...
     local code=$1 words=$2 got
     shift 2
@@ -55,5 +52,4 @@ else
     fail "layout.c does not compile"
 fi
 
-echo "$checks checks, $failures failed"
-[ $failures = 0 ]
+finish

@@ -1,31 +1,12 @@
 #!/usr/bin/env bash
 # tt profile and tt info --predict as a user types them, and what they refuse.
 set -u
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
 export XDG_CACHE_HOME=$dir/cache
-failed=0
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --vocab-size 50 --seq-len 16 --batch-size 4"
 quick="--num-steps 2 --warmup 1"
-
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    [ -f out ] && tail -n 5 out | sed 's/^/     out: /'
-    [ -f err ] && tail -n 5 err | sed 's/^/     err: /'
-}
-# expect CODE "words in the output" command…
-expect() {
-    local code=$1 words=$2 got
-    shift 2
-    "$@" >out 2>err
-    got=$?
-    [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return; }
-    cat out err | grep -qF -- "$words" || fail "no \"$words\" from: $*"
-}
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 
 "$TT" profile $tiny $quick --out first >out 2>err
 code=$?
@@ -100,4 +81,4 @@ expect 0 "measured on NVIDIA H200" "$TT" info $tiny --predict mi300x,h200 --meas
 grep -q "times" out || fail "no comparison of the groups"
 passed "predictions"
 
-exit "$failed"
+finish

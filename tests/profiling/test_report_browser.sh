@@ -2,30 +2,27 @@
 # report.html and compare.html in headless Chromium: they load without an error, every plot has marks, sorting and hover
 # work, nothing is wider than a phone, and a screenshot can be taken. The page tests itself: a script is added to a copy.
 set -u
+. tests/lib.sh
 : "${TT:?is the program to test}"
 browser=
 for name in chromium chromium-browser google-chrome; do
     [ -z "$browser" ] && browser=$(command -v $name)
 done
-[ -n "$browser" ] || { echo "skipped: no Chromium"; exit 77; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-failures=0
-fail() { failures=$((failures + 1)); echo "FAIL $*"; }
-chrome() { HOME=$work timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$work/user" "$@"; }
+[ -n "$browser" ] || skip "no Chromium"
+chrome() { HOME=$dir timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$dir/user" "$@"; }
 
 small="--num-layers 2 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 64 --batch-size 2 --seq-len 16 --num-steps 4"
 for version in baseline flash; do
-    "$TT" profile $small --version $version --out "$work/$version" --quiet >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    "$TT" profile $small --version $version --out "$dir/$version" --quiet >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 done
-"$TT" report "$work/flash" --import tests/profiles/nsys_gpu_trace.csv --quiet >/dev/null || fail "tt report"
-"$TT" compare "$work/baseline" "$work/flash" --out "$work/compare" --quiet >/dev/null || fail "tt compare"
+"$TT" report "$dir/flash" --import tests/profiles/nsys_gpu_trace.csv --quiet >/dev/null || fail "tt report"
+"$TT" compare "$dir/baseline" "$dir/flash" --out "$dir/compare" --quiet >/dev/null || fail "tt compare"
 
 # page NAME FILE: a copy that writes what it finds into its title.
 page() {
     local name=$1
-    sed 's|<head>|<head><script>window.faults=[];window.onerror=function(m){faults.push(m)}</script>|' "$2" >"$work/$name.html"
-    cat >>"$work/$name.html" <<'SCRIPT'
+    sed 's|<head>|<head><script>window.faults=[];window.onerror=function(m){faults.push(m)}</script>|' "$2" >"$dir/$name.html"
+    cat >>"$dir/$name.html" <<'SCRIPT'
 <script>
 addEventListener('load', function () {
   var plots = document.querySelectorAll('svg.chart'), found = [];
@@ -56,17 +53,17 @@ addEventListener('load', function () {
 });
 </script>
 SCRIPT
-    chrome --window-size=500,900 --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$work/$name.html" >"$work/dom" 2>"$work/console"
-    title=$(grep -o '<title>plots=[^<]*' "$work/dom" | head -1)
-    [[ $title =~ plots=([0-9]+)\ faults=0 ]] || { fail "$name: ${title:-the page did not run}: $(grep -i console "$work/console" | head -3)"; return; }
-    grep -E 'CONSOLE.*(Error|error)' "$work/console" && fail "$name: an error on the console"
+    chrome --window-size=500,900 --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$dir/$name.html" >"$dir/dom" 2>"$dir/console"
+    title=$(grep -o '<title>plots=[^<]*' "$dir/dom" | head -1)
+    [[ $title =~ plots=([0-9]+)\ faults=0 ]] || { fail "$name: ${title:-the page did not run}: $(grep -i console "$dir/console" | head -3)"; return; }
+    grep -E 'CONSOLE.*(Error|error)' "$dir/console" && fail "$name: an error on the console"
     echo "ok   $name: ${title#<title>}"
 }
-page report "$work/flash/report.html"
-page compare "$work/compare/compare.html"
+page report "$dir/flash/report.html"
+page compare "$dir/compare/compare.html"
 
-chrome --window-size=1100,1400 --screenshot="$work/shot.png" "file://$work/flash/report.html" >/dev/null 2>&1
-[ "$(head -c 4 "$work/shot.png" 2>/dev/null | tail -c 3)" = PNG ] && [ "$(wc -c <"$work/shot.png")" -gt 20000 ] || fail "no screenshot"
-chrome --window-size=1100,1400 --print-to-pdf="$work/page.pdf" "file://$work/flash/report.html" >/dev/null 2>&1
-[ "$(head -c 4 "$work/page.pdf" 2>/dev/null)" = %PDF ] || fail "it does not print"
-[ "$failures" -eq 0 ]
+chrome --window-size=1100,1400 --screenshot="$dir/shot.png" "file://$dir/flash/report.html" >/dev/null 2>&1
+[ "$(head -c 4 "$dir/shot.png" 2>/dev/null | tail -c 3)" = PNG ] && [ "$(wc -c <"$dir/shot.png")" -gt 20000 ] || fail "no screenshot"
+chrome --window-size=1100,1400 --print-to-pdf="$dir/page.pdf" "file://$dir/flash/report.html" >/dev/null 2>&1
+[ "$(head -c 4 "$dir/page.pdf" 2>/dev/null)" = %PDF ] || fail "it does not print"
+finish

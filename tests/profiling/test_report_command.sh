@@ -1,14 +1,10 @@
 #!/usr/bin/env bash
 # tt report, tt compare and tt check as they are typed.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. tests/lib.sh
+needs_device
 profiles=$PWD/tests/profiles
-cd "$work" || exit 1
-checks=0 failures=0
-fail() { failures=$((failures + 1)); echo "FAIL $*"; }
+cd "$dir" || exit 1
 run() { # run CODE WORDS...
     local want=$1 got
     shift
@@ -17,7 +13,6 @@ run() { # run CODE WORDS...
     got=$?
     [ "$got" -eq "$want" ] || fail "tt $*: exit code $got, not $want: $(head -c 500 err)"
 }
-says() { checks=$((checks + 1)); grep -qF -- "$2" "$1" || fail "expected \"$2\" in: $(head -c 800 "$1")"; }
 small="--num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 64 --batch-size 2 --seq-len 16"
 
 # imports
@@ -177,5 +172,4 @@ run 2 check weights
 head -c 100 g.safetensors >cut.safetensors
 run 1 check grads $small --against cut.safetensors
 
-echo "$checks checks, $failures failed"
-[ "$failures" -eq 0 ]
+finish

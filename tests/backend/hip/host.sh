@@ -3,32 +3,30 @@
 # but no ROCm, no driver and no GPU. It is compiled anew each time, in seconds, with sanitizers where there are any.
 set -uo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-root=$(cd -- "$here/../../.." && pwd -P)
-: "${TT_BUILD:?is the build folder with libtt_core.a}"
+cd -- "$here/../../.." && . tests/lib.sh
+: "${TT_BUILD:?is the build folder with the libraries of the rooms}"
 rocm=$("$here/sysroot.sh")
 status=$?
 [ $status = 0 ] || exit $status
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cc=${CC:-cc}
-core=$(find "$TT_BUILD" -maxdepth 1 -name libtt_core.a)
-[ -n "$core" ] || { echo "FAIL there is no libtt_core.a in $TT_BUILD"; exit 1; }
+rooms=("$TT_BUILD"/libtt_{backend,base}.a)
+[ -e "${rooms[0]}" ] || die "there is no ${rooms[0]}"
 
 sanitize=()
-if echo 'int main(void) { return 0; }' | $cc -x c - -fsanitize=address,undefined -o "$work/probe" 2>/dev/null &&
-    "$work/probe" 2>/dev/null; then
+if echo 'int main(void) { return 0; }' | $cc -x c - -fsanitize=address,undefined -o "$dir/probe" 2>/dev/null &&
+    "$dir/probe" 2>/dev/null; then
     sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=undefined)
 fi
 # shellcheck disable=SC2086 # CC may have options
 $cc -std=gnu17 -g -O1 -Wall -Wextra -Werror "${sanitize[@]}" -D_GNU_SOURCE -D__HIP_PLATFORM_AMD__ -DHIPBLAS_V2 \
     '-DTT_HIP_ARCHITECTURES="test"' -I"$root" -I"$root/backend/hip" -isystem "$rocm/sysroot/opt/rocm/include" \
     "$here/test_host.c" "$here/fake_runtime.c" "$root"/backend/gpu/*.c \
-    "$root"/backend/hip/{blas,device,error,rocblas}.c "$core" -lm -lpthread -ldl -o "$work/test_host" || exit 1
+    "$root"/backend/hip/{blas,device,error,rocblas}.c "${rooms[@]}" -lm -lpthread -ldl -o "$dir/test_host" || exit 1
 
 # a rocBLAS with two chips, in the layout of Debian
-mkdir -p "$work/lib/rocblas/5.1.0/library"
-echo 'int rocblas_nothing;' | $cc -x c - -shared -fPIC -o "$work/lib/librocblas.so.5" || exit 1
-touch "$work"/lib/rocblas/5.1.0/library/TensileLibrary_lazy_gfx{90a,1030}.dat
+mkdir -p "$dir/lib/rocblas/5.1.0/library"
+echo 'int rocblas_nothing;' | $cc -x c - -shared -fPIC -o "$dir/lib/librocblas.so.5" || exit 1
+touch "$dir"/lib/rocblas/5.1.0/library/TensileLibrary_lazy_gfx{90a,1030}.dat
 unset ROCBLAS_TENSILE_LIBPATH TT_HIPBLASLT
 unset HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
-ROCBLAS_LIBRARY=$work/lib/librocblas.so.5 "$work/test_host"
+ROCBLAS_LIBRARY=$dir/lib/librocblas.so.5 "$dir/test_host"

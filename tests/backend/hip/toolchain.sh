@@ -4,16 +4,11 @@
 # so a second run only looks.
 set -uo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
-root=$(cd -- "$here/../../.." && pwd -P)
+cd -- "$here/../../.." && . tests/lib.sh
 : "${TT_BUILD:?is the build folder that the program goes into}"
 build=$TT_BUILD/hip${ROCM_SUITE:+-$ROCM_SUITE}
 log=$build/build.log
 chips=${TT_HIP_CHIPS:-gfx90a gfx942 gfx950 gfx1100 gfx1201} # fewer, for who is in a hurry
-failures=0
-fail() { # fail WHAT...
-    failures=$((failures + 1))
-    echo "FAIL $*"
-}
 
 rocm=$("$here/sysroot.sh")
 status=$?
@@ -23,19 +18,17 @@ mkdir -p "$build" || exit 1
 
 # ---- it builds and links, without a warning ----
 generator=()
-if [ ! -e "$build/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
+if [ ! -e "$build/CMakeCache.txt" ] && has ninja; then generator=(-G Ninja); fi
 if ! cmake -S "$root" -B "$build" "${generator[@]}" -DBACKEND=hip -DTT_WERROR=ON -DBUILD_TESTING=OFF \
     -DCMAKE_TOOLCHAIN_FILE="$rocm/toolchain.cmake" -DGPU_TARGETS="${chips// /;}" >"$log" 2>&1; then
     tail -n 30 "$log"
-    fail "the HIP backend cannot be configured"
-    exit 1
+    die "the HIP backend cannot be configured"
 fi
 version=$(sed -n 's/^-- tt: \(HIP [0-9.]*\) .*/\1/p' "$log")
 grep -q 'hipBLASLt and hipBLAS' "$log" || echo "note: there are no hipBLASLt headers on this mirror; hipBLAS alone"
 if ! cmake --build "$build" -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}" --target tt >"$log" 2>&1; then
     grep -A 20 -iE 'error|FAILED' "$log" | head -n 60
-    fail "the HIP backend does not compile or link"
-    exit 1
+    die "the HIP backend does not compile or link"
 fi
 
 # ---- one program for all chips ----
@@ -46,19 +39,17 @@ done
 
 # ---- it starts, and says that there is no GPU ----
 if [ ! -e /dev/kfd ]; then
-    work=$(mktemp -d)
     begin=$(date +%s%N)
-    (cd "$work" && "$build/tt" train) >"$build/out" 2>"$build/err"
+    (cd "$dir" && "$build/tt" train) >"$build/out" 2>"$build/err"
     status=$?
     took=$((($(date +%s%N) - begin) / 1000000))
     [ $status = 3 ] || fail "tt train without a GPU exits $status, not 3: $(cat "$build/err")"
     [ "$(wc -l <"$build/err")" = 1 ] || fail "tt train without a GPU does not say one line: $(cat "$build/err")"
     grep -q 'no AMD GPU' "$build/err" || fail "tt train without a GPU says: $(cat "$build/err")"
     [ ! -s "$build/out" ] || fail "tt train without a GPU prints: $(cat "$build/out")"
-    [ -z "$(ls -A "$work")" ] || fail "tt train without a GPU leaves: $(ls "$work")"
+    [ -z "$(ls -A "$dir")" ] || fail "tt train without a GPU leaves: $(ls "$dir")"
     [ $took -lt 5000 ] || fail "tt train needs $took ms to see that there is no GPU" # a fraction of a second, when idle
-    rm -rf "$work"
 fi
 
-[ $failures = 0 ] && echo "ok   tt builds with $version for $chips, and starts"
-exit $((failures > 0))
+passed "tt builds with $version for $chips, and starts"
+finish

@@ -3,22 +3,15 @@
 # moments and every line of the metrics, has the bits of a run that nobody disturbed. Moments are drawn from a seeded
 # sequence; TT_KILLS and TT_KILL_SEED change how many and which.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
+. tests/lib.sh
+needs_device
 kills=${TT_KILLS:-100}
 RANDOM=${TT_KILL_SEED:-7}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export OMP_NUM_THREADS=1
 shape="--hidden-dim 16 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 24 --seq-len 16 --batch-size 2"
 words="$shape --num-steps 300 --val-interval 40 --val-batches 1 --log-interval 7 --keep 2 --quiet --threads 1"
 
-die() {
-    echo "FAIL $*"
-    tail -n 3 err 2>/dev/null
-    exit 1
-}
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 # newest DIR: the newest step under a final name; 0 when there is none
 newest() {

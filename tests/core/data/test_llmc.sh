@@ -2,17 +2,9 @@
 # Token files as llm.c keeps them: the bytes of the header, shards of a given size that are the text again, both widths, and
 # what the trainer makes of them.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
-failed=0
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    tail -n 3 out err 2>/dev/null | sed 's/^/     /'
-}
 ints() { od -An -v -t d4 -N 1024 "$1" | tr -s ' \n' ' ' | sed 's/^ //; s/ $//'; }
 tokens() { od -An -v -t "u$2" -j 1024 -w"$2" "$1" | tr -d ' '; }
 tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --seq-len 16 --batch-size 2 --num-steps 2"
@@ -64,5 +56,5 @@ grep -q "vocabulary 65857" out || fail "the vocabulary is another"
 printf 'ab\0cd' >zero.txt
 "$TT" data zero.txt --val-fraction 0 --out zero >out 2>err || fail "a byte 0"
 grep -q "probably no text" err || fail "nothing is said about a byte 0"
-[ "$failed" = 0 ] && echo "ok   token files of llm.c"
-exit "$failed"
+passed "token files of llm.c"
+finish

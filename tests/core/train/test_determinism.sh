@@ -2,21 +2,13 @@
 # core/DETERMINISM.md, line by line: the same seed gives the same bits, whatever the number of threads, however often the run
 # is looked at, validated or saved, and in every version. And the tests can fail: another seed gives others.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
-failed=0
 # Large enough for several tiles of a matrix product and several rows per thread.
 shape="--hidden-dim 96 --num-layers 2 --num-heads 6 --num-kv-heads 2 --ffn-dim 200 --seq-len 33 --batch-size 5"
 steps="--num-steps 3 --val-batches 1 --quiet --gemm-tune off"
 
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-}
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
 run() { # run NAME words...: trains, and prints a checksum of weights, moments and losses
     local name=$1
     shift
@@ -85,4 +77,4 @@ done
 "$TT" eval first --json --threads 3 2>err | sed 's/"seconds.*//' >b.txt
 [ -s a.txt ] && cmp -s a.txt b.txt || fail "eval on 3 threads"
 passed "eval and generate"
-exit "$failed"
+finish

@@ -3,20 +3,12 @@
 # in the same folder, numbers that are not finite, too little memory, signals in the middle of a save, a reader that goes
 # away. Nothing may be lost, no number wrong, and there is an exit code and a line that says what happened.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; chmod -R u+w "$dir" 2>/dev/null; rm -rf "$dir"' EXIT
+. tests/lib.sh
+needs_device
 cd "$dir" || exit 1
-failed=0
 shape="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 tiny="$shape --val-batches 1 --threads 1"
 
-fail() {
-    failed=1
-    printf 'FAIL %s\n' "$*"
-    for file in out err; do [ -s $file ] && tail -n 4 $file | sed "s/^/     $file: /"; done
-}
 # expect CODE "words on stderr" command...
 expect() {
     local code=$1 words=$2 got
@@ -26,8 +18,6 @@ expect() {
     [ "$got" = "$code" ] || fail "exit $got, not $code: $*"
     [ -z "$words" ] || grep -qF -- "$words" err || fail "no \"$words\" on stderr from: $*"
 }
-passed() { [ "$failed" = 0 ] && echo "ok   $1"; }
-has() { command -v "$1" >/dev/null 2>&1; }
 same_run() { # same_run A B STEP WHAT
     local file
     for file in model state; do
@@ -74,7 +64,7 @@ else
     echo "     no tmpfs here: a full disk is played by a limit on file sizes only"
 fi
 # Files may not grow beyond a size: first the metrics are too long, then also the checkpoints.
-(ulimit -f 2; expect 1 "training goes on without it" "$TT" train $tiny --num-steps 40 --out limited; exit $failed) || failed=1
+(ulimit -f 2; expect 1 "training goes on without it" "$TT" train $tiny --num-steps 40 --out limited; finish) || failures=$((failures + 1))
 least="$shape --hidden-dim 8 --ffn-dim 8 --num-layers 1 --threads 1 --val-interval 0"
 (ulimit -f 16; "$TT" train $least --num-steps 250 --out metrics >out 2>err)
 [ $? = 1 ] || fail "metrics that cannot be written: no failure"
@@ -336,4 +326,4 @@ if ! sanitized; then
     passed "too little memory"
 fi
 
-exit "$failed"
+finish

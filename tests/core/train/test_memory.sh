@@ -1,14 +1,9 @@
 #!/usr/bin/env bash
 # The memory a run takes is within a tenth of what `tt info` said before it took any.
 set -u
-. tests/backend/device.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-if grep -q '^TT_SANITIZE:BOOL=ON' "$TT_BUILD/CMakeCache.txt" 2>/dev/null; then
-    echo "skipped: a sanitizer has its own memory"
-    exit 77
-fi
-failed=0
+. tests/lib.sh
+needs_device
+[ "$(cached TT_SANITIZE)" != ON ] || skip "a sanitizer has its own memory"
 number() { tr ',{}' '\n\n\n' | sed -n "s/^ *\"$1\": *\([0-9.e+]*\).*/\1/p" | head -n 1; }
 for version in baseline fused flash; do
     for recompute in none block; do
@@ -18,7 +13,7 @@ for version in baseline fused flash; do
         awk -v v="$version, recompute $recompute" -v s="$said" -v t="$took" 'BEGIN {
             good = s > 0 && t > 0 && t / s > 0.9 && t / s < 1.1
             printf "%s %s: predicted %.1f MiB, took %.1f MiB (%+.1f %%)\n", good ? "ok  " : "FAIL", v, s / 1048576, t / 1048576, 100 * (t / s - 1)
-            exit !good }' || failed=1
+            exit !good }' || failures=$((failures + 1))
     done
 done
-exit $failed
+finish

@@ -1,32 +1,30 @@
 #!/usr/bin/env bash
 # tt train --tensorboard, read by TensorBoard's own reader where Python has it.
 set -u
-: "${TT:?is the program to test}"
-. tests/backend/device.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+. tests/lib.sh
+needs_device
+cd "$dir" || exit 1
 small="--num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 32 --batch-size 2 --seq-len 16"
-"$TT" train $small --num-steps 12 --val-interval 6 --out run --tensorboard board --quiet >log 2>&1 || { echo "FAIL $(cat log)"; exit 1; }
-[ "$(ls board | wc -l)" -eq 1 ] || { echo "FAIL not one event file: $(ls board)"; exit 1; }
-"$TT" train $small --num-steps 2 --out '' --tensorboard /proc/none --quiet >log 2>err && { echo "FAIL wrote into /proc"; exit 1; }
-grep -q /proc/none err || { echo "FAIL the error does not name the folder: $(cat err)"; exit 1; }
+"$TT" train $small --num-steps 12 --val-interval 6 --out run --tensorboard board --quiet >log 2>&1 || die "$(cat log)"
+[ "$(ls board | wc -l)" -eq 1 ] || die "not one event file: $(ls board)"
+"$TT" train $small --num-steps 2 --out '' --tensorboard /proc/none --quiet >log 2>err && die "wrote into /proc"
+grep -q /proc/none err || die "the error does not name the folder: $(cat err)"
 echo mine >note
 "$TT" train $small --num-steps 2 --out beside --tensorboard note --quiet >log 2>err
-[ $? -eq 2 ] && [ ! -e beside ] || { echo "FAIL a file as --tensorboard is not refused before anything is written: $(cat err)"; exit 1; }
+[ $? -eq 2 ] && [ ! -e beside ] || die "a file as --tensorboard is not refused before anything is written: $(cat err)"
 
 # A run that was killed after step 12, with a checkpoint of step 8, and goes on: the steps that are done again appear once. So
 # does a new run in the place of another.
-"$TT" train $small --num-steps 12 --save-interval 4 --val-interval 4 --out again --tensorboard resumed --quiet >log 2>&1 || { echo "FAIL $(cat log)"; exit 1; }
+"$TT" train $small --num-steps 12 --save-interval 4 --val-interval 4 --out again --tensorboard resumed --quiet >log 2>&1 || die "$(cat log)"
 rm -r again/step-00000012
-"$TT" train --resume auto --out again --tensorboard resumed --quiet >log 2>&1 || { echo "FAIL $(cat log)"; exit 1; }
+"$TT" train --resume auto --out again --tensorboard resumed --quiet >log 2>&1 || die "$(cat log)"
 for seed in 1 2; do
-    "$TT" train $small --num-steps 3 --seed $seed --out "new-$seed" --tensorboard replaced --quiet >log 2>&1 || { echo "FAIL $(cat log)"; exit 1; }
+    "$TT" train $small --num-steps 3 --seed $seed --out "new-$seed" --tensorboard replaced --quiet >log 2>&1 || die "$(cat log)"
 done
-[ "$(ls resumed | wc -l)" -eq 2 ] || { echo "FAIL a resumed run writes a file of its own: $(ls resumed)"; exit 1; }
+[ "$(ls resumed | wc -l)" -eq 2 ] || die "a resumed run writes a file of its own: $(ls resumed)"
 
 python=${PYTHON:-python3}
-"$python" -c 'import tensorboard' 2>/dev/null || { echo "skipped: python3 has no tensorboard"; exit 77; }
+"$python" -c 'import tensorboard' 2>/dev/null || skip "python3 has no tensorboard"
 "$python" - <<'PYTHON'
 import json
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
