@@ -396,7 +396,14 @@ struct tt_causal_softmax_backward_args {
 
 /* ---- attention without S×S ----
  * q, k, v are views of T rows with distance ld (one packed qkv, usually), o has T rows of H·D. Query head h uses
- * key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k). */
+ * key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k).
+ *
+ * What a query does not see does not change what it gets, if that is a number. If it is NaN or infinite: a key does not
+ * reach o and lse of the queries before it, nor a value their dq. A value may reach their o, and a key their dq, where
+ * they are in one tile with it: products of tiles multiply it by 0, and so do those of attention with S×S in memory.
+ * From itself on it reaches every query, and through them the gradients of all keys and values that these see.
+ *
+ * The first query of a sequence sees one key: its dq is exactly 0, and so is what it adds to dk. */
 
 enum { TT_GPU_FLASH_HEAD = 256 }; /* the largest head of the GPUs' kernels */
 

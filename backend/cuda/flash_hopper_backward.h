@@ -147,12 +147,22 @@ GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const backward_stats<C> &lse
     for (int i = 0; i < C::COLS / 2; i++) s[i] = gpu_exp2_fast(gpu_fma(s[i], c, -lse.at(i)));
 }
 
-/* dP becomes dS = P·(dP - delta). */
+/* dP becomes dS = P·(dP - delta), and 0 where a key is after its query, also where dP is NaN there. The first query sees
+ * one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
 template <typename C>
-GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2], const backward_stats<C> &delta)
+GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2], const backward_stats<C> &delta,
+                            int row, int col, bool diagonal)
 {
+    int g = gpu_lane() / 4, t = gpu_lane() % 4;
     GPU_UNROLL
     for (int i = 0; i < C::COLS / 2; i++) dp[i] = p[i] * (dp[i] - delta.at(i));
+    if (diagonal) {
+        GPU_UNROLL
+        for (int i = 0; i < C::COLS / 2; i++) {
+            int own = row + g + i % 4 / 2 * 8, other = col + i / 4 * 8 + 2 * t + i % 2, query = C::KEYS ? other : own;
+            if ((C::KEYS ? other < own : other > own) || query == 0) dp[i] = 0.0f;
+        }
+    }
 }
 
 /* The pairs of a lane in its two rows, turned back. */
@@ -246,7 +256,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             }
             hopper_hold(dp);
             if (r.steps == 1) hopper_arrive_warp(m.own_empty);
-            backward_ds<C>(dp, s, delta);
+            backward_ds<C>(dp, s, delta, warp_row, col, diagonal);
             if constexpr (C::KEYS) hopper_mma_wait<0>(), hopper_hold(p), hopper_hold(dy);
             hopper_round<T>(p, dp);
             hopper_mma_begin();

@@ -36,7 +36,9 @@ template <int M> struct flash_stats {
     const float *col_lse, *col_delta;
 };
 
-/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future. */
+/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future, also
+ * where dP is NaN there. The first query sees one key, with certainty: its dS is 0, and not what is left of dP - delta
+ * by rounding. */
 template <typename C, int M>
 GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&ds)[M][C::TILES], int row,
                                     int col, const flash_stats<M> &q, float c)
@@ -57,6 +59,11 @@ GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&d
             if (C::DS_SUM)
                 gpu_tile_each_pair(ds[m][n], p[m][n], [&](int r, int, int j, float &x, float prob) {
                     x = prob * (x - (C::KEYS ? q.col_delta[n * 16 + j] : q.delta[m][r]));
+                });
+            if (C::DS_SUM && diagonal)
+                gpu_tile_each(ds[m][n], [&](int i, int j, float &x) {
+                    int mine = row + m * 16 + i, other = col + n * 16 + j, query = C::KEYS ? other : mine;
+                    if ((C::KEYS ? other < mine : other > mine) || query == 0) x = 0.0f;
                 });
         }
 }

@@ -231,8 +231,9 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
             (size_t)ROWS * flash_ld<float>(COLS)) * sizeof(float);
 }
 
-/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future. lse
- * and delta are those of the queries: of a thread's columns if it owns KEYS, else of its rows. */
+/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future. The
+ * first query sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. lse and delta
+ * are those of the queries: of a thread's columns if it owns KEYS, else of its rows. */
 template <bool KEYS, int X, int R, int C, int Q>
 GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int col, int S, const float (&lse)[Q],
                               const float (&delta)[Q], float c)
@@ -246,7 +247,7 @@ GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int 
             int query = KEYS ? other : mine, key = KEYS ? mine : other;
             bool seen = query < S && key <= query;
             s[i][j] = seen ? gpu_exp2_fast(gpu_fma(s[i][j], c, -lse[n] * FLASH_LOG2E)) : 0.0f;
-            dp[i][j] = seen ? s[i][j] * (dp[i][j] - delta[n]) : 0.0f;
+            dp[i][j] = seen && query > 0 ? s[i][j] * (dp[i][j] - delta[n]) : 0.0f;
         }
 }
 

@@ -126,6 +126,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads)
     int64_t r = row_team<LANES>::row(), at = r * a.S;
     if (r >= a.count * a.S) return;
     int n = (int)(r % a.S) + 1;
+    if (n == 1) n = 0; /* one score has no gradient, and its y is 1 but for rounding */
     T *dx = (T *)a.dx + at;
     softmax_backward_row<T, LANES, KEEP>(dx, (const T *)a.y + at, (const T *)a.dy + at, n, a.scale, together);
     zero_row<T, LANES>(dx + n, (int)a.S - n);

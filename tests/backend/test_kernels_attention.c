@@ -109,11 +109,35 @@ static void check_causal_softmax_backward(int64_t count, int64_t S, bool in_plac
     close_to(dx, want, 3e-6, 1e-6);
 }
 
+/* What the first of S scores becomes is 1 whatever it is, so that nothing of dy comes back through it: not even rounding,
+ * of which an optimizer that divides by its size would make a step. */
+static void check_first_rows(int64_t count, int64_t S, bool fused)
+{
+    new_case("%" PRId64 " of %" PRId64 ", first rows, fused %d", count, S, fused);
+    struct tensor *x = input("x", kt.dtype, count * S, S, 0, 40), *dy = input("dy", kt.dtype, count * S, S, 0, 1);
+    float scale = 0.3f;
+    if (fused) {
+        LAUNCH(causal_softmax, .x = x->data, .count = count, .S = S, .scale = scale);
+        LAUNCH(causal_softmax_backward, .y = x->data, .dy = dy->data, .dx = dy->data, .count = count, .S = S,
+               .scale = scale);
+    } else {
+        LAUNCH(causal_mask, .x = x->data, .count = count, .S = S);
+        LAUNCH(softmax, .x = x->data, .rows = count * S, .cols = S);
+        LAUNCH(softmax_backward, .y = x->data, .dy = dy->data, .dx = dy->data, .rows = count * S, .cols = S);
+    }
+    for (int64_t i = 0; i < count * S * S; i++)
+        if (i / S % S == 0)
+            CHECK(dy->v[i] == 0, "%s [%s]: dx[%" PRId64 "] is %g, should be 0", tt_kernel_name(kt.kernel), kt.label, i,
+                  dy->v[i]);
+}
+
 static void causal_softmaxes(void)
 {
     for EACH (count, 1, 5)
         for EACH (S, 1, 2, 17, 65, 130) {
             check_causal_mask(*count, *S);
+            check_first_rows(*count, *S, false);
+            check_first_rows(*count, *S, true);
             for EACH (spread, 1, 80, 10000)
                 if (kt.dtype != TT_F16 || *spread < 1000) check_causal_softmax(*count, *S, (double)*spread);
             check_causal_softmax_backward(*count, *S, false);
@@ -240,6 +264,13 @@ static double score_error(double spread) { return 2e-6 + 16 * 0x1p-24 * spread; 
 
 static struct tt_flash_tile asked; /* by the cases that follow; {0}: none */
 
+static void launch_flash(const struct dims *d, const struct tensor *qkv, const struct tensor *o, const struct tensor *lse)
+{
+    LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
+           .o = o->data, .lse = (float *)lse->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
+           .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+}
+
 static void check_flash(const struct dims *d, int64_t gap, double spread)
 {
     new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols);
@@ -248,9 +279,7 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
     struct tensor *lse = output("lse", TT_F32, d->B * d->H, d->S, 0);
     double *want = doubles(T * d->H * d->D), *want_lse = doubles(d->B * d->H * d->S);
     attend(d, qkv->v, want, want_lse);
-    LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
-           .o = o->data, .lse = (float *)lse->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
-           .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    launch_flash(d, qkv, o, lse);
     double size = sqrt(spread / d->scale / sqrt((double)d->D)), slack = loss();
     close_to(o, want, score_error(spread), size * (score_error(spread) + slack));
     close_to(lse, want_lse, 1e-6, score_error(spread));
@@ -269,30 +298,135 @@ static void turn_back(const struct dims *d, const double *cosines, const double 
         }
 }
 
+/* The first query of a sequence sees one key, whatever its score: nothing comes back to either through it, not even
+ * rounding. `alone`: no other query was asked anything. */
+static void check_first_queries(const struct dims *d, const struct tensor *dqkv, bool alone)
+{
+    int64_t cols = columns(d), keys_end = (d->H + d->KV) * d->D;
+    for (int64_t i = 0; i < d->B * d->S * cols; i++) {
+        int64_t row = i / cols % d->S, col = i % cols;
+        bool zero = alone || d->S == 1 ? col < keys_end : row == 0 && col < d->H * d->D;
+        if (zero && dqkv->v[i] != 0) {
+            CHECK(false, "%s [%s]: dqkv[%" PRId64 ",%" PRId64 "] is %g, should be 0", tt_kernel_name(kt.kernel), kt.label,
+                  i / cols, col, dqkv->v[i]);
+            return;
+        }
+    }
+}
+
+/* q, k, v, dout and what the forward made of them; then the gradients. */
+static void launch_flash_backward(const struct dims *d, const struct tensor *qkv, const struct tensor *dout,
+                                  const struct tensor *o, const struct tensor *lse, const struct tensor *dqkv,
+                                  const struct tensor *cosines, const struct tensor *sines)
+{
+    int64_t k = d->H * d->D, v = (d->H + d->KV) * d->D;
+    struct tensor *delta = output("delta", TT_F32, d->B * d->H, d->S, 0);
+    LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
+           .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
+           .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = data_or_null(cosines), .sin = data_or_null(sines),
+           .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale,
+           .tf32 = tf32, .tile = asked);
+}
+
 static void check_flash_backward(const struct dims *d, int64_t gap, double spread, bool turned)
 {
     new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, turned %d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols, turned);
-    int64_t T = d->B * d->S, cols = columns(d), k = d->H * d->D, v = (d->H + d->KV) * d->D;
+    int64_t T = d->B * d->S, cols = columns(d);
     struct tensor *qkv = make_qkv(d, gap, spread), *dout = factors("dout", T, d->H * d->D, 0, 1);
     double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
     attend(d, qkv->v, o_values, lse_values);
     struct tensor *o = given("o", kt.dtype, T, d->H * d->D, 0, o_values);
     struct tensor *lse = given("lse", TT_F32, d->B * d->H, d->S, 0, lse_values);
-    struct tensor *delta = output("delta", TT_F32, d->B * d->H, d->S, 0);
     struct tensor *dqkv = output("dqkv", kt.dtype, T, cols, gap);
     double *want = doubles(T * cols), largest = 0;
     struct tensor *cosines = input("cos", TT_F32, d->S, d->D / 2, 0, 1), *sines = input("sin", TT_F32, d->S, d->D / 2, 0, 1);
     attend_backward(d, qkv->v, dout->v, want);
     if (turned) turn_back(d, cosines->v, sines->v, want);
     for (int64_t i = 0; i < T * cols; i++) largest = fmax(largest, fabs(want[i]));
-    LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
-           .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
-           .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = turned ? (float *)cosines->data : NULL,
-           .sin = turned ? (float *)sines->data : NULL, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV,
-           .D = d->D, .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+    launch_flash_backward(d, qkv, dout, o, lse, dqkv, turned ? cosines : NULL, turned ? sines : NULL);
+    check_first_queries(d, dqkv, false);
     double slack = 2 * loss();
     /* o comes rounded, and its rounding times dout reaches dq and dk multiplied by k and q: by `spread` in all */
     close_to(dqkv, want, score_error(spread) + slack, (1 + largest) * (score_error(spread) + slack) + 2 * spread * slack);
+}
+
+/* Only the first query of each sequence is asked: dv alone is not 0. */
+static void check_flash_first(const struct dims *d)
+{
+    new_case(DIMS ", first queries", DIMS_OF(*d));
+    int64_t T = d->B * d->S, cols = columns(d);
+    struct tensor *qkv = make_qkv(d, 0, 10), *dout = factors("dout", T, d->H * d->D, 0, 1);
+    for (int64_t i = 0; i < T * d->H * d->D; i++)
+        if (i / (d->H * d->D) % d->S) dout->v[i] = 0;
+    encode(dout);
+    double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
+    attend(d, qkv->v, o_values, lse_values);
+    struct tensor *o = given("o", kt.dtype, T, d->H * d->D, 0, o_values);
+    struct tensor *lse = given("lse", TT_F32, d->B * d->H, d->S, 0, lse_values);
+    struct tensor *dqkv = output("dqkv", kt.dtype, T, cols, 0);
+    launch_flash_backward(d, qkv, dout, o, lse, dqkv, NULL, NULL);
+    check_first_queries(d, dqkv, true);
+}
+
+/* NaN at row `at` of a sequence, in columns from `from` to `to`. */
+static void spoil(const struct dims *d, struct tensor *qkv, int64_t b, int64_t at, int64_t from, int64_t to)
+{
+    for (int64_t c = from; c < to; c++) qkv->v[(b * d->S + at) * columns(d) + c] = (double)NAN;
+    encode(qkv);
+}
+
+/* `width` columns of the rows that come before row `at` of sequence b, or are of another one, are what they were. */
+static void check_unspoilt(const struct dims *d, const struct tensor *t, const double *before, int64_t width, int64_t b,
+                           int64_t at)
+{
+    for (int64_t i = 0; i < d->B * d->S * t->cols; i++) {
+        int64_t row = i / t->cols;
+        if (i % t->cols >= width || (row / d->S == b && row % d->S >= at) || t->v[i] == before[i]) continue;
+        CHECK(false, "%s [%s]: %s[%" PRId64 ",%" PRId64 "] was %g and is %g", tt_kernel_name(kt.kernel), kt.label, t->name,
+              row, i % t->cols, before[i], t->v[i]);
+        return;
+    }
+}
+
+/* What kernels.h says of keys and values that are no numbers: a key does not reach o and lse of the queries before it, a
+ * value not their dq, though they may share a tile with it. From itself on the key reaches every query. */
+static void check_flash_spoilt(const struct dims *d, int64_t at)
+{
+    new_case(DIMS ", NaN at %" PRId64, DIMS_OF(*d), at);
+    int64_t T = d->B * d->S, width = d->H * d->D, k = width, v = (d->H + d->KV) * d->D, b = d->B - 1;
+    struct tensor *qkv = make_qkv(d, 0, 10), *dout = factors("dout", T, width, 0, 1);
+    struct tensor *o = output("o", kt.dtype, T, width, 0), *lse = output("lse", TT_F32, d->B * d->H, d->S, 0);
+    struct tensor *dqkv = output("dqkv", kt.dtype, T, columns(d), 0);
+    double *whole = copy_doubles(qkv->v, T * columns(d));
+    launch_flash(d, qkv, o, lse);
+    launch_flash_backward(d, qkv, dout, o, lse, dqkv, NULL, NULL);
+    double *o_was = copy_doubles(o->v, T * width), *lse_was = copy_doubles(lse->v, d->B * d->H * d->S);
+    double *dqkv_was = copy_doubles(dqkv->v, T * columns(d));
+
+    spoil(d, qkv, b, at, v, columns(d));
+    launch_flash_backward(d, qkv, dout, o, lse, dqkv, NULL, NULL);
+    check_unspoilt(d, dqkv, dqkv_was, width, b, at);
+
+    memcpy(qkv->v, whole, (size_t)(T * columns(d)) * sizeof *whole);
+    spoil(d, qkv, b, at, k, v);
+    launch_flash(d, qkv, o, lse);
+    check_unspoilt(d, o, o_was, width, b, at);
+    for (int64_t n = 0; n < d->B * d->H * d->S; n++) {
+        bool reached = n / d->S / d->H == b && n % d->S >= at;
+        CHECK(reached ? isnan(lse->v[n]) : lse->v[n] == lse_was[n], "%s [%s]: lse[%" PRId64 "] was %g and is %g",
+              tt_kernel_name(kt.kernel), kt.label, n, lse_was[n], lse->v[n]);
+    }
+}
+
+static void flash_keeps_to_what_is_seen(void)
+{
+    for (int64_t D = 16; D <= 256; D *= 2)
+        for EACH (S, 1, 70) {
+            struct dims d = {2, *S, 4, 2, D, (float)(1 / sqrt((double)D))};
+            check_flash_first(&d);
+            check_flash_spoilt(&d, *S - 1);
+            if (*S > 1) check_flash_spoilt(&d, 9);
+        }
 }
 
 static void flash_both_ways(int64_t B, int64_t S, int64_t H, int64_t KV, int64_t D, int64_t gap, double spread)
@@ -355,6 +489,7 @@ static void flash_attends_in_tf32(void)
     flash_attends();
     flash_attends_in_large_tiles();
     flash_attends_with_large_scores();
+    flash_keeps_to_what_is_seen();
     tf32 = false;
 }
 
@@ -481,6 +616,7 @@ int main(void)
     TEST_TYPES(flash_attends);
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
+    TEST_TYPES(flash_keeps_to_what_is_seen);
     if (has_tf32()) TEST(flash_attends_in_tf32);
     if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
     TEST_TYPES(appends_to_the_cache);
@@ -489,6 +625,7 @@ int main(void)
         TEST_TYPES(flash_attends);
         TEST_TYPES(flash_attends_in_large_tiles);
         TEST_TYPES(flash_attends_with_large_scores);
+        TEST_TYPES(flash_keeps_to_what_is_seen);
     }
     END_KERNEL_TESTS(COVER_ATTENTION);
 }

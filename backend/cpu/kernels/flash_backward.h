@@ -109,7 +109,8 @@ static void back_scores(const struct back *t, const float *x, const float *yt, f
     }
 }
 
-/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key is in a query's future. */
+/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key is in a query's future. The first query sees
+ * one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
 static void back_softmax(const struct back *t, const float *lse, const float *delta)
 {
     float scale = t->a->scale;
@@ -122,6 +123,7 @@ static void back_softmax(const struct back *t, const float *lse, const float *de
             store(ds + j, scale * e * (load(ds + j) - d));
         }
         row_zero(p + n, t->N - n);
+        if (t->query + r == 0) n = 0;
         row_zero(ds + n, t->N - n);
     }
 }
