@@ -58,6 +58,27 @@ static inline void close_to(const struct tensor *t, double *want, double rel, do
           want[d.worst], d.ratio, d.error / (d.size + DBL_MIN), allowed / (d.size + DBL_MIN));
 }
 
+/* Every element within its own bound, which is what rounding does at most, and the error's norm within half of theirs. A
+ * 16-bit output may be off by its own rounding besides. */
+static inline void within(const struct tensor *t, const double *want, const double *most)
+{
+    int64_t n = t->rows * t->cols, worst = 0;
+    double ratio = 0, errors = 0, bounds = 0, step = t->type == TT_F16 ? 0x1p-24 : 1e-30;
+    for (int64_t i = 0; i < n; i++) {
+        bool beyond = t->type == TT_F16 && fabs(want[i]) + most[i] >= 65504; /* it may or may not be infinite there */
+        if (beyond && (isinf(t->v[i]) || fabs(t->v[i]) > 60000) && (t->v[i] > 0) == (want[i] > 0)) continue;
+        double bound = most[i] + step + (t->type == TT_F32 ? 1 : 2) * roundoff(t->type) * fabs(want[i]);
+        double error = fabs(t->v[i] - want[i]), of = error <= DBL_MAX ? error / bound : (double)INFINITY;
+        if (of > ratio) worst = i, ratio = of;
+        errors += error * error;
+        bounds += bound * bound;
+    }
+    CHECK(ratio <= 1 && (n < FEW || sqrt(errors) <= NORM_SHARE * sqrt(bounds)),
+          "%s [%s]: %s[%" PRId64 ",%" PRId64 "] is %.9g, should be %.9g (%.3g of the bound); norm of errors %.3g of that "
+          "of bounds", tt_kernel_name(kt.kernel), kt.label, t->name, worst / t->cols, worst % t->cols, t->v[worst],
+          want[worst], ratio, sqrt(errors) / (sqrt(bounds) + DBL_MIN));
+}
+
 /* To the last bit. */
 static inline void exactly(const struct tensor *t, const double *want)
 {

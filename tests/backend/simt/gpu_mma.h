@@ -147,6 +147,7 @@ template <typename T> GPU_DEVICE float simt_factor(T x) { return gpu_to_float(x)
 GPU_DEVICE float simt_factor(float x)
 {
     uint32_t bits;
+    if (x != x) return x;
     memcpy(&bits, &x, sizeof bits);
     bits = (bits + 0x1000) & ~0x1fffu;
     memcpy(&x, &bits, sizeof x);
