@@ -18,13 +18,6 @@ static inline bool hopper_flash_supported(enum tt_dtype dtype, int64_t B, int64_
            B * heads <= INT32_MAX / (S / 64 + 2);
 }
 
-/* Is this kernel's code for this chip in the program? Elsewhere it has no body, and so no barriers. */
-template <typename... P> static inline bool hopper_has(void (*kernel)(P...))
-{
-    struct cudaFuncAttributes has;
-    return !cudaFuncGetAttributes(&has, (const void *)kernel) && has.sharedSizeBytes > 0;
-}
-
 /* flash_hopper_map.cu: `rows` rows of one head at a time of a view of (B, S, heads, D) with rows ld apart; false when
  * the copy engine cannot read it. */
 bool hopper_map_rows(struct hopper_map *map, const void *view, enum tt_dtype dtype, int64_t B, int64_t S, int64_t heads,
@@ -45,13 +38,13 @@ struct hopper_item {
 static inline struct hopper_work hopper_work_of(int64_t S, int rows, int64_t B, int64_t heads, int first)
 {
     int64_t tiles = gpu_divide_up(S, rows), pairs = B * heads * ((tiles + 1) / 2);
-    int64_t blocks = gpu_smaller(pairs, gpu_attribute(cudaDevAttrMultiProcessorCount));
+    int64_t blocks = gpu_smaller(pairs, hopper_multiprocessors());
     return {(int)tiles, (int)(B * heads), (int)heads, first, (int)blocks};
 }
 
 /* for (int n = hopper_first(w); hopper_in(w, n); n = hopper_next(w, n)): an item is one number, for it costs a register
  * while the item is worked on. */
-GPU_DEVICE int hopper_first(const struct hopper_work &w) { return 2 * ((int)blockIdx.x - w.first); }
+GPU_DEVICE int hopper_first(const struct hopper_work &w) { return 2 * ((int)gpu_block_x() - w.first); }
 GPU_DEVICE bool hopper_in(const struct hopper_work &w, int n) { return n < w.owners * ((w.tiles + 1) / 2) * 2; }
 GPU_DEVICE struct hopper_item hopper_item_of(const struct hopper_work &w, int n)
 {

@@ -102,6 +102,10 @@ template <typename C> GPU_DEVICE void backward_copies(const struct backward_args
     }
 }
 
+struct alignas(8) backward_pair {
+    float x, y;
+};
+
 /* lse·log2(e) or delta of the queries of a lane: of its two rows, or of its columns, two in every eight. */
 template <typename C> struct backward_stats {
     float of[C::KEYS ? C::COLS / 4 : 2];
@@ -109,7 +113,7 @@ template <typename C> struct backward_stats {
     {
         GPU_UNROLL
         for (int j = 0; C::KEYS && j < C::COLS / 8; j++) {
-            float2 two = *(const float2 *)(cols + 8 * j + gpu_lane() % 4 * 2);
+            struct backward_pair two = *(const struct backward_pair *)(cols + 8 * j + gpu_lane() % 4 * 2);
             of[2 * j] = two.x, of[2 * j + 1] = two.y;
         }
     }
@@ -277,7 +281,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
 template <typename C> GPU_DEVICE void backward_block(const struct backward_args &a, unsigned char *tiles)
 {
     GPU_SHARED uint64_t barriers[2 + 2 * C::STAGES];
-    GPU_SHARED __align__(16) float stats[C::KEYS ? C::STAGES * 2 * C::COLS : 1];
+    alignas(16) GPU_SHARED float stats[C::KEYS ? C::STAGES * 2 * C::COLS : 1];
     backward_shared<C> m = {tiles,    tiles + C::X_BYTES, tiles + 2 * C::X_BYTES, stats,
                             barriers, barriers + 1,       barriers + 2,           barriers + 2 + C::STAGES};
     if (gpu_thread() == 0) {
@@ -303,13 +307,12 @@ struct backward_sides {
 };
 
 template <typename Keys, typename Queries>
-static __global__ void __launch_bounds__(Keys::THREADS, 1)
-    backward_kernel(const __grid_constant__ struct backward_sides a)
+HOPPER_KERNEL(Keys::THREADS) backward_kernel(HOPPER_ARGUMENT struct backward_sides a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);
     unsigned char *tiles = hopper_tiles(shared);
-    if ((int)blockIdx.x < a.queries.work.first)
+    if ((int)gpu_block_x() < a.queries.work.first)
         backward_block<Keys>(a.keys, tiles);
     else
         backward_block<Queries>(a.queries, tiles);

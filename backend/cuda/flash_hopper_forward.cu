@@ -222,8 +222,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     }
 }
 
-template <typename C>
-static __global__ void __launch_bounds__(C::THREADS, 1) forward_kernel(const __grid_constant__ struct forward_args a)
+template <typename C> HOPPER_KERNEL(C::THREADS) forward_kernel(HOPPER_ARGUMENT struct forward_args a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);

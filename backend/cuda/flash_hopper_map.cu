@@ -1,5 +1,4 @@
-/* Views of memory for Hopper's copy engine. The driver writes them; it is asked for the function at run time, so that
- * the program starts where there is no driver. */
+/* Views of memory for Hopper's copy engine, which the driver writes. */
 #include "backend/cuda/flash_hopper.h"
 
 /* Of the driver's header. */
@@ -12,26 +11,10 @@ enum {
     MAP_ZEROS_OUTSIDE = 0,
 };
 
-/* cuTensorMapEncodeTiled: type, dimensions, address, sizes, distances in bytes but the first, box, steps, ... */
-typedef int (*encoder)(struct hopper_map *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,
-                       const uint32_t *, int, int, int, int);
-
-static encoder find_encoder(void)
-{
-    void *f = NULL;
-    enum cudaDriverEntryPointQueryResult found;
-#if CUDART_VERSION >= 12050
-    cudaError_t e = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &f, 12000, cudaEnableDefault, &found);
-#else
-    cudaError_t e = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &f, cudaEnableDefault, &found);
-#endif
-    return e || found != cudaDriverEntryPointSuccess ? NULL : (encoder)f;
-}
-
 bool hopper_map_rows(struct hopper_map *map, const void *view, enum tt_dtype dtype, int64_t B, int64_t S, int64_t heads,
                      int64_t D, int64_t ld, int rows)
 {
-    static const encoder encode = find_encoder();
+    static const hopper_encoder encode = hopper_find_encoder();
     /* 64 columns, rows, slabs of columns, heads, sequences; rows beyond S of a sequence are read as zeros */
     uint64_t sizes[] = {64, (uint64_t)S, (uint64_t)D / 64, (uint64_t)heads, (uint64_t)B};
     uint64_t distances[] = {(uint64_t)ld * 2, 128, (uint64_t)D * 2, (uint64_t)(S * ld) * 2};

@@ -1,14 +1,12 @@
 /* The kernels that only some NVIDIA chips can run, and what each of them is for. */
 #include "backend/cuda/flash_hopper.h"
 
-static bool on_hopper(void) { return gpu_attribute(cudaDevAttrComputeCapabilityMajor) == 9; }
-
 bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e)
 {
     bool flash = kernel == TT_K_flash, backward = kernel == TT_K_flash_backward;
-    if ((!flash && !backward) || !on_hopper()) return false;
+    if ((!flash && !backward) || !hopper_chip()) return false;
     return flash ? flash_hopper((const struct tt_flash_args *)args, s, e)
                  : flash_hopper_backward((const struct tt_flash_backward_args *)args, s, e);
 }
 
-const char *gpu_native_name(void) { return on_hopper() && flash_hopper_here() ? "flash: sm_90a" : NULL; }
+const char *gpu_native_name(void) { return hopper_chip() && flash_hopper_here() ? "flash: sm_90a" : NULL; }

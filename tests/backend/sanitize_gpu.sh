@@ -4,7 +4,7 @@
 #   tests/backend/sanitize_gpu.sh BUILD [OUT]    BUILD is a build folder with -DBACKEND=cuda; OUT gets what every run printed
 #
 # On Hopper, racecheck wants a BUILD of its own with -DCMAKE_CUDA_FLAGS=-DTT_RACECHECK: without it, it ends with an
-# "Internal Sanitizer Error" in the kernels whose warps give registers to each other (backend/cuda/hopper.h).
+# "Internal Sanitizer Error" in the kernels whose warps give registers to each other (backend/cuda/gpu_hopper.h).
 #
 #   TOOLS   memcheck racecheck initcheck synccheck, or fewer of them
 #   TESTS   a regular expression of names of tests, as for ctest -R

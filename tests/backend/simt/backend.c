@@ -15,6 +15,7 @@
 
 struct simt {
     struct simt_device device;
+    bool portable; /* leave kernels for one chip alone */
 };
 
 struct tt_stream_s {
@@ -62,8 +63,9 @@ static tt_status simt_fill(void *self, void *dst, int byte, size_t bytes, tt_str
 static tt_status simt_run(void *self, enum tt_kernel kernel, const void *args, tt_stream s)
 {
     (void)s;
-    struct simt_device *device = &((struct simt *)self)->device;
-    gpu_error e = tt_gpu_launch(kernel, args, device);
+    struct simt *simt = self;
+    struct simt_device *device = &simt->device;
+    gpu_error e = (simt->portable ? tt_gpu_launch : tt_gpu_launch_native)(kernel, args, device);
     if (!e) return TT_OK;
     tt_status st = tt_fail(TT_FAILED, "kernel %s: %s", tt_kernel_name(kernel),
                            e == SIMT_FAULT ? device->fault : "its launch is not valid");
@@ -208,7 +210,7 @@ static tt_status simt_event_elapsed(void *self, tt_event from, tt_event to, doub
 
 static tt_status simt_info(void *self, struct tt_device_info *out)
 {
-    (void)self;
+    const char *native = ((struct simt *)self)->portable ? NULL : tt_gpu_native();
     *out = (struct tt_device_info){
         .arch = "simt",
         .library = "three loops",
@@ -221,6 +223,7 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .has = {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true},
     };
     snprintf(out->name, sizeof out->name, "SIMT machine, waves of %d", out->wave_width);
+    if (native) snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);
     return TT_OK;
 }
 
@@ -261,6 +264,7 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
     int threads = options ? options->threads : 0;
     simt->device.order = threads == 1 ? SIMT_FORWARD : threads == 4 ? SIMT_REVERSE : SIMT_SHUFFLED;
     simt->device.random = (uint64_t)threads;
+    simt->portable = options && options->kernels == TT_PORTABLE;
     *out = (struct tt_backend){&ops, simt};
     return TT_OK;
 }

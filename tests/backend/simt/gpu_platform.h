@@ -58,6 +58,14 @@ template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)
     return bytes <= SIMT_SHARED ? simt_allow_shared((const void *)kernel, bytes) : SIMT_INVALID;
 }
 
+/* ---- kernels of some chips, as CUDA's platform has them ---- */
+
+#ifdef SIMT_NATIVE
+#define GPU_HAS_NATIVE 1
+bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e);
+const char *gpu_native_name(void);
+#endif
+
 /* ---- threads ---- */
 
 #define GPU_GROUP 32

@@ -41,6 +41,7 @@ struct lane {
     simt_scope scope; /* of what it waits for, or SIMT_NONE */
     simt_site site;
     simt_work work;
+    simt_ready ready; /* what it waits for with SIMT_UNTIL */
     void *operand;
     int copies, group; /* copies under way; the number of the group that the next one joins */
 };
@@ -62,6 +63,7 @@ struct machine {
     struct copy (*copies)[COPIES_MAX]; /* of each lane */
     struct allowance allowed[KERNELS_MAX];
     int allowed_count;
+    uint64_t blocks; /* that ran so far */
 };
 
 static struct machine m;
@@ -137,6 +139,11 @@ static void arrange(int *order, int n)
 
 /* ---- copies under way: at once in one order, as late as allowed in the other ---- */
 
+bool simt_late(void)
+{
+    return m.device->order == SIMT_REVERSE || (m.device->order == SIMT_SHUFFLED && next_random() % 2);
+}
+
 static void do_copy(const struct copy &c)
 {
     if (c.valid)
@@ -150,9 +157,8 @@ void simt_copy(void *to, const void *from, bool valid)
     struct lane *lane = m.running;
     if ((uintptr_t)to % 16 || (valid && (uintptr_t)from % 16))
         simt_fault("a copy of 16 bytes is not on a multiple of 16");
-    bool late = m.device->order == SIMT_REVERSE || (m.device->order == SIMT_SHUFFLED && next_random() % 2);
     struct copy c = {to, from, valid, lane->group};
-    if (!late) return do_copy(c);
+    if (!simt_late()) return do_copy(c);
     if (lane->copies == COPIES_MAX) simt_fault("a thread has more than %d copies under way", COPIES_MAX);
     m.copies[lane - m.lanes][lane->copies++] = c;
 }
@@ -201,6 +207,13 @@ void simt_meet(simt_scope scope, simt_site site, simt_work work, void *operand)
     leave();
 }
 
+void simt_until(simt_site site, simt_ready ready, void *operand)
+{
+    if (ready(operand)) return;
+    m.running->ready = ready;
+    simt_meet(SIMT_UNTIL, site, NULL, operand);
+}
+
 static void run_lane(int thread)
 {
     m.running = &m.lanes[thread];
@@ -209,7 +222,16 @@ static void run_lane(int thread)
     m.running = NULL;
 }
 
-static bool waits(const struct lane &l) { return !l.ended && l.scope != SIMT_NONE; }
+static bool waits(const struct lane &l)
+{
+    return !l.ended && l.scope != SIMT_NONE && !(l.scope == SIMT_UNTIL && l.ready(l.operand));
+}
+static bool any_until(const struct lane *lanes, int n)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) any = any || (!lanes[i].ended && lanes[i].scope == SIMT_UNTIL);
+    return any;
+}
 static bool together(const struct lane &a, const struct lane &b)
 {
     bool same_file = a.site.file == b.site.file || !strcmp(a.site.file, b.site.file);
@@ -240,6 +262,8 @@ static const char *scope_name(simt_scope scope)
         return "a matrix instruction";
     case SIMT_BLOCK:
         return "a barrier of the block";
+    case SIMT_UNTIL:
+        return "a barrier in shared memory";
     default:
         return "nothing";
     }
@@ -258,6 +282,15 @@ static void diverged(const struct lane *lanes, int n, const char *who)
     simt_fault("%s is divergent: thread %d waits at %s (%s:%d), thread %d at %s (%s:%d)", who, (int)(first - m.lanes),
                scope_name(first->scope), file_name(first->site.file), first->site.line, (int)(other - m.lanes),
                scope_name(other->scope), file_name(other->site.file), other->site.line);
+}
+
+/* Nobody goes on any more: says where one waits that waits alone. */
+static void stuck(int threads)
+{
+    int t = 0;
+    while (t < threads && (m.lanes[t].ended || m.lanes[t].scope != SIMT_UNTIL)) t++;
+    simt_fault("thread %d waits at %s (%s:%d) for what does not come", t, scope_name(SIMT_UNTIL),
+               file_name(m.lanes[t].site.file), m.lanes[t].site.line);
 }
 
 /* Does the work of those of n lanes from `from` on that have not ended, and lets them go on. */
@@ -286,7 +319,8 @@ static bool resolve_wave(struct lane *wave, int n)
 {
     bool uniform, any = false;
     const struct lane *first = first_waiting(wave, n, &uniform);
-    if (!first || (uniform && first->scope == SIMT_BLOCK)) return false;
+    bool more = any_until(wave, n); /* lanes may yet come */
+    if (!first || (uniform && (first->scope == SIMT_BLOCK || more))) return false;
     if (uniform && first->scope == SIMT_FULL_WAVE && (n < WAVE || ended_lanes(wave, n))) {
         simt_fault("%s:%d: a matrix instruction needs all lanes, and some have ended", file_name(first->site.file),
                    first->site.line);
@@ -296,26 +330,33 @@ static bool resolve_wave(struct lane *wave, int n)
     for (int g = 0; g * GROUP < n; g++) {
         int size = n - g * GROUP < GROUP ? n - g * GROUP : GROUP;
         first = first_waiting(wave + g * GROUP, size, &uniform);
+        if (!uniform && any_until(wave + g * GROUP, size)) continue;
         if (!uniform) return diverged(wave + g * GROUP, size, "a group of lanes"), false;
         if (!first || first->scope != SIMT_GROUP) continue;
         resolve(wave, g * GROUP, size);
         any = true;
     }
-    if (!any) diverged(wave, n, "a wave");
+    if (!any && !more) diverged(wave, n, "a wave");
     return any;
 }
 
-static void run_wave(int wave, int n)
+/* Answers whether any of its lanes went on. */
+static bool run_wave(int wave, int n)
 {
     int order[WAVE];
+    bool went = false;
     do {
         arrange(order, n);
         for (int i = 0; i < n && !failed(); i++) {
             struct lane *lane = &m.lanes[wave * WAVE + order[i]];
-            if (!lane->ended && !waits(*lane)) run_lane(wave * WAVE + order[i]);
+            if (lane->ended || waits(*lane)) continue;
+            lane->scope = SIMT_NONE;
+            run_lane(wave * WAVE + order[i]);
+            went = true;
         }
         simt_here.thread = wave * WAVE;
     } while (!failed() && resolve_wave(m.lanes + wave * WAVE, n) && !failed());
+    return went;
 }
 
 /* ---- shared memory ---- */
@@ -333,6 +374,8 @@ static int find_static_shared(struct dl_phdr_info *program, size_t, void *)
 }
 
 unsigned char *simt_dynamic_shared(void) { return m.shared + GUARD; }
+size_t simt_dynamic_bytes(void) { return m.launch->shared_bytes; }
+uint64_t simt_block_number(void) { return m.blocks; }
 
 static void poison_shared(void)
 {
@@ -355,7 +398,8 @@ static void check_guards(void)
 static void run_block(void)
 {
     int threads = (int)m.launch->threads, waves = (threads + WAVE - 1) / WAVE, order[THREADS_MAX / GROUP];
-    bool uniform;
+    bool uniform, went;
+    m.blocks++;
     poison_shared();
     for (int t = 0; t < threads; t++) {
         struct lane *lane = &m.lanes[t];
@@ -366,12 +410,17 @@ static void run_block(void)
     }
     do {
         arrange(order, waves);
+        went = false;
         for (int w = 0; w < waves && !failed(); w++) {
             int left = threads - order[w] * WAVE;
-            run_wave(order[w], left < WAVE ? left : WAVE);
+            went = run_wave(order[w], left < WAVE ? left : WAVE) || went;
         }
         if (failed()) return;
         if (!first_waiting(m.lanes, threads, &uniform)) break;
+        if (any_until(m.lanes, threads)) {
+            if (!went) return stuck(threads);
+            continue;
+        }
         if (!uniform) return diverged(m.lanes, threads, "a block");
         for (int t = 0; t < threads; t++) m.lanes[t].scope = SIMT_NONE;
     } while (true);

@@ -63,6 +63,8 @@ struct simt_place {
 extern struct simt_place simt_here; /* of the thread that runs now */
 
 unsigned char *simt_dynamic_shared(void);
+size_t simt_dynamic_bytes(void);
+uint64_t simt_block_number(void); /* of all blocks that ever ran: no two have the same */
 
 /* Ends the launch; what the thread was about to do does not happen. */
 void simt_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -74,8 +76,9 @@ void simt_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
  *               meet. Kernels deal rows to groups, and in a wave of two groups the other one may have a row less.
  *   WAVE        all lanes of the wave that have not ended
  *   FULL_WAVE   all lanes of the wave, none of which may have ended: matrix instructions
- *   BLOCK       all threads of the block that have not ended; no operands */
-enum simt_scope { SIMT_NONE, SIMT_GROUP, SIMT_WAVE, SIMT_FULL_WAVE, SIMT_BLOCK };
+ *   BLOCK       all threads of the block that have not ended; no operands
+ *   UNTIL       nobody: see simt_until */
+enum simt_scope { SIMT_NONE, SIMT_GROUP, SIMT_WAVE, SIMT_FULL_WAVE, SIMT_BLOCK, SIMT_UNTIL };
 
 typedef void (*simt_work)(void *const *operands);
 
@@ -89,11 +92,16 @@ struct simt_site {
 
 void simt_meet(simt_scope scope, simt_site site, simt_work work, void *operand);
 
+/* A thread waits alone until `ready` is true of its operand, which it is asked as long as other threads go on. */
+typedef bool (*simt_ready)(void *operand);
+void simt_until(simt_site site, simt_ready ready, void *operand);
+
 /* c[i][j] += the sum over k of a[k][i]·b[k][j]; all 16 x 16. */
 void simt_product(const float *a, const float *b, float *c);
 
 /* ---- copies under way ---- */
 
+bool simt_late(void); /* should what is under way arrive as late as it may, rather than at once? */
 void simt_copy(void *to, const void *from, bool valid); /* 16 bytes */
 void simt_copy_commit(void);
 void simt_copy_wait(int newest);

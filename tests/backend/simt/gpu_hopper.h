@@ -1,0 +1,83 @@
+/* Hopper's instructions on the SIMT machine: the names of backend/cuda/gpu_hopper.h. hopper.cpp computes what each of them
+ * does. Copies and products are under way until somebody waits for them, and happen as early or as late as they may. */
+#ifndef TT_GPU_HOPPER_H
+#define TT_GPU_HOPPER_H
+
+#include "backend/gpu/gpu.h"
+#include "gpu_mma.h"
+
+#define HOPPER_CODE 1
+#define HOPPER_KERNEL(threads) static void
+#define HOPPER_ARGUMENT const
+
+/* ---- the chip (host): few multiprocessors, so that a block goes through many tiles ---- */
+
+static inline bool hopper_chip(void) { return true; }
+static inline int hopper_multiprocessors(void) { return 3; }
+template <typename... P> static inline bool hopper_has(void (*)(P...)) { return true; }
+
+/* Behind some static memory, and so on no multiple of 1024. */
+enum { SIMT_SHARED_AT = 1664 };
+GPU_DEVICE uint32_t hopper_address(const void *shared)
+{
+    return SIMT_SHARED_AT + (uint32_t)((const unsigned char *)shared - simt_dynamic_shared());
+}
+
+/* ---- barriers ---- */
+
+void hopper_barrier_init(uint64_t *b, int count);
+GPU_DEVICE void hopper_barrier_publish(void) {}
+void hopper_arrive(uint64_t *b);
+void hopper_arrive_bytes(uint64_t *b, int bytes);
+void hopper_wait(uint64_t *b, int parity, SIMT_CALLER);
+void hopper_sync(int id, int threads, SIMT_CALLER);
+void hopper_sync_arrive(int id, int threads);
+
+/* ---- the copy engine ---- */
+
+struct alignas(64) hopper_map {
+    uint64_t words[16];
+};
+
+typedef int (*hopper_encoder)(struct hopper_map *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
+                              const uint32_t *, const uint32_t *, int, int, int, int);
+hopper_encoder hopper_find_encoder(void);
+
+void hopper_copy(void *shared, const struct hopper_map *map, int row, int head, int b, uint64_t *barrier);
+GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *) {}
+
+template <int N> GPU_DEVICE void hopper_registers_give(void) {}
+template <int N> GPU_DEVICE void hopper_registers_take(void) {}
+
+/* ---- matrix products: a wave has 16 rows of its warpgroup's 64 ---- */
+
+struct simt_tile_product {
+    float *c;
+    const uint32_t *a;          /* registers, or NULL: from_a */
+    uint64_t from_a, from_b;    /* descriptions of tiles in shared memory */
+    int n, add;
+    bool half;
+    int group;
+};
+void simt_product_begin(simt_tile_product p);
+void simt_product_commit(simt_site site);
+void simt_product_wait(int newest, simt_site site);
+
+GPU_DEVICE void hopper_mma_begin(void) {}
+GPU_DEVICE void hopper_mma_commit(SIMT_CALLER) { simt_product_commit(SIMT_SITE); }
+template <int N> GPU_DEVICE void hopper_mma_wait(SIMT_CALLER) { simt_product_wait(N, SIMT_SITE); }
+template <typename T, int N> GPU_DEVICE void hopper_hold(T (&)[N]) {}
+
+GPU_DEVICE bool simt_is_half(gpu_half) { return true; }
+GPU_DEVICE bool simt_is_half(gpu_bf16) { return false; }
+template <int N, typename T> GPU_DEVICE void hopper_mma_ss(float (&c)[N / 2], uint64_t a, uint64_t b, int add, T type)
+{
+    simt_product_begin({c, NULL, a, b, N, add, simt_is_half(type), 0});
+}
+template <int N, typename T>
+GPU_DEVICE void hopper_mma_rs(float (&c)[N / 2], const uint32_t *a, uint64_t b, int add, T type)
+{
+    simt_product_begin({c, a, 0, b, N, add, simt_is_half(type), 0});
+}
+
+#endif
