@@ -27,7 +27,7 @@ GPU_DEVICE uint32_t hopper_address(const void *shared)
 
 void hopper_barrier_init(uint64_t *b, int count);
 GPU_DEVICE void hopper_barrier_publish(void) {}
-void hopper_arrive(uint64_t *b);
+void hopper_arrive(uint64_t *b, SIMT_CALLER);
 void hopper_arrive_bytes(uint64_t *b, int bytes);
 void hopper_wait(uint64_t *b, int parity, SIMT_CALLER);
 void hopper_sync(int id, int threads, SIMT_CALLER);

@@ -60,7 +60,20 @@ void hopper_arrive_bytes(uint64_t *b, int bytes)
     end_phase(at);
 }
 
-void hopper_arrive(uint64_t *b) { hopper_arrive_bytes(b, 0); }
+static bool second_time(void *operand)
+{
+    bool *asked = (bool *)operand, was = *asked;
+    *asked = true;
+    return was;
+}
+
+/* Whoever waited may go first, and overwrite what this thread should have been done with. */
+void hopper_arrive(uint64_t *b, const char *file, int line)
+{
+    bool asked = false;
+    hopper_arrive_bytes(b, 0);
+    if (simt_late()) simt_until(SIMT_SITE, second_time, &asked);
+}
 
 /* ---- the copy engine ---- */
 

@@ -1,6 +1,9 @@
 /* The SIMT machine finds what it is there to find: kernels with the classic faults, which must be reported or compute
  * something wrong, each beside one without the fault, which must be right in every order. */
 #include "gpu_mma.h"
+#ifdef SIMT_NATIVE
+#include "gpu_hopper.h"
+#endif
 #include "tests/test.h"
 
 #ifdef TT_SANITIZE
@@ -317,8 +320,50 @@ static void finds_who_knows_the_layout_of_tiles(void)
     FAULT(tile_after_some_ended, "needs all lanes");
 }
 
+#ifdef SIMT_NATIVE
+
+/* ---- Hopper's barriers in shared memory: a phase of COUNT arrivals, of which there are THREADS ---- */
+
+template <int COUNT, bool INIT, int BYTES, int PARITY> KERNEL(counted)
+{
+    GPU_SHARED uint64_t barrier;
+    GPU_SHARED float x[THREADS];
+    if (INIT && gpu_thread() == 0) hopper_barrier_init(&barrier, COUNT);
+    gpu_block_sync();
+    x[gpu_thread()] = value(gpu_thread());
+    hopper_arrive_bytes(&barrier, BYTES);
+    hopper_wait(&barrier, PARITY);
+    out[gpu_thread()] = x[THREADS - 1 - gpu_thread()];
+}
+/* One half waits for the other by number, or does not. */
+template <bool WAITS> KERNEL(numbered)
+{
+    GPU_SHARED float x[THREADS / 2];
+    int half = THREADS / 2, t = gpu_thread() % half;
+    if (gpu_thread() < half) x[t] = value(t), hopper_sync_arrive(1, THREADS);
+    else if (WAITS) hopper_sync(1, THREADS);
+    out[gpu_thread()] = gpu_thread() < half ? value(t) : x[half - 1 - t];
+}
+static float want_numbered(int t) { return value(t < THREADS / 2 ? t : THREADS - 1 - t); }
+
+static void finds_faults_of_hoppers_barriers(void)
+{
+    RIGHT((counted<THREADS, true, 0, 0>), [](int t) { return value(THREADS - 1 - t); });
+    FAULT((counted<THREADS, true, 0, 1>), "for what does not come");
+    FAULT((counted<THREADS + 1, true, 0, 0>), "for what does not come");
+    FAULT((counted<THREADS, true, 16, 0>), "for what does not come");
+    FAULT((counted<1, true, 16, 0>), "more threads arrive");
+    FAULT((counted<THREADS, false, 0, 0>), "was not initialised");
+    RIGHT(numbered<true>, want_numbered);
+    WRONG(numbered<false>, want_numbered);
+}
+#endif
+
 int main()
 {
+#ifdef SIMT_NATIVE
+    TEST(finds_faults_of_hoppers_barriers);
+#endif
     TEST(finds_a_reduction_for_another_width);
     TEST(finds_missing_barriers);
     TEST(finds_threads_that_do_not_meet);
