@@ -487,13 +487,11 @@ static void check_flash_spoilt(const struct dims *d, int64_t at)
 
 static void flash_keeps_to_what_is_seen(void)
 {
-    for (int64_t D = 16; D <= 256; D *= 2)
-        for EACH (S, 1, 70) {
-            struct dims d = {2, *S, 4, 2, D, (float)(1 / sqrt((double)D))};
-            check_flash_first(&d);
-            check_flash_spoilt(&d, *S - 1);
-            if (*S > 1) check_flash_spoilt(&d, 9);
-        }
+    for (int64_t D = 16; D <= 256; D *= 2) {
+        struct dims d = {2, 70, 2, 1, D, (float)(1 / sqrt((double)D))};
+        check_flash_first(&d);
+        check_flash_spoilt(&d, 40);
+    }
 }
 
 static void flash_both_ways(int64_t B, int64_t S, int64_t H, int64_t KV, int64_t D, int64_t gap, double spread)
