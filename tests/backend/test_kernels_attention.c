@@ -317,8 +317,9 @@ static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
     return qkv;
 }
 
-/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. */
-static double score_error(double spread) { return 2e-6 + 16 * 0x1p-24 * spread; }
+/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. A matrix unit adds up the
+ * products of half as many factors at a time in tf32 as in 16 bits, so that there are twice as many sums to round. */
+static double score_error(double spread) { return 2e-6 + (tf32 ? 32 : 16) * 0x1p-24 * spread; }
 
 /* A probability is off by its score and by what it is divided by, and then rounded; those that float16 has few digits for,
  * by its least number. */
