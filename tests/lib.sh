@@ -36,6 +36,9 @@ finish() {
 has() { command -v "$1" >/dev/null 2>&1; }
 cached() { sed -n "s/^$1:[A-Z]*=//p" "${TT_BUILD:-.}/CMakeCache.txt" 2>/dev/null; } # cached NAME: its value in this build
 
+sources() { # sources FOLDER...: the C, C++ and GPU sources in them
+    find "$@" \( -name '*.c' -o -name '*.h' -o -name '*.def' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) 2>/dev/null
+}
 needs_device() { # for what trains: in a build for a GPU that is not there it is skipped
     "${TT:?is the program to test}" info >/dev/null 2>&1
     [ $? != 3 ] || skip "no device for this build of tt"

@@ -11,7 +11,6 @@ includes() { # includes "pattern of a header" file…: lines that include it
     shift
     grep -nE "#[[:space:]]*include[[:space:]]*[<\"]($pattern)" "$@" /dev/null
 }
-sources() { find "$@" \( -name '*.c' -o -name '*.h' -o -name '*.def' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) 2>/dev/null; }
 
 vendor='cuda|cublas|cudnn|nccl|nvtx|nvToolsExt|driver_types|vector_types|hip/|hip_|hipblas|roctx|roctracer|rocprofiler|rccl'
 refuse "a vendor's header above backend/cuda and backend/hip" \
