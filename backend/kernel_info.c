@@ -70,10 +70,13 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
     double batch = (double)g->batch, m = (double)g->m, n = (double)g->n, k = (double)g->k;
     double bytes_c = batch * m * n * (double)tt_dtype_size(g->type_c);
     int count = 0;
-    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, a), batch * m * k * (double)tt_dtype_size(g->type_a), TT_READ, "a"};
-    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, b), batch * k * n * (double)tt_dtype_size(g->type_b), TT_READ, "b"};
+    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, a), batch * m * k * (double)tt_dtype_size(g->type_a),
+                                       TT_READ, "a"};
+    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, b), batch * k * n * (double)tt_dtype_size(g->type_b),
+                                       TT_READ, "b"};
     if (g->addend) out[count++] = (struct tt_operand){offsetof(struct tt_gemm, addend), bytes_c, TT_READ, "addend"};
-    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, c), bytes_c, g->beta != 0 ? TT_READ_WRITE : TT_WRITE, "c"};
+    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, c), bytes_c, g->beta != 0 ? TT_READ_WRITE : TT_WRITE,
+                                       "c"};
     return count;
 }
 

@@ -64,12 +64,13 @@ struct tt_step_begin_args {
 };
 
 /* grad_norm = sqrt(sum of partial[0..count)) / loss_scale; apply = loss and norm are finite; clip = min(1, max_norm /
- * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply; used_scale = loss_scale; overflowed
- * when the loss is finite, the norm is not, grow_after > 0 and loss_scale > 1. Then, with grow_after > 0, the next step's
- * loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches grow_after, twice (at
- * most TT_LOSS_SCALE_MAX) and good = 0.
- * With stops, a step that is neither finite nor overflowed sets stopped. From then on, with that step, apply and clip are
- * 0, and skipped, loss_scale and good stay what they were: all that a checkpoint holds is as after the step before. */
+ * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply; used_scale = loss_scale;
+ * overflowed when the loss is finite, the norm is not, grow_after > 0 and loss_scale > 1. Then, with grow_after > 0,
+ * the next step's loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches
+ * grow_after, twice (at most TT_LOSS_SCALE_MAX) and good = 0.
+ * With stops, a step that is neither finite nor overflowed sets stopped. From then on, with that step, apply and clip
+ * are 0, and skipped, loss_scale and good stay what they were: all that a checkpoint holds is as after the step
+ * before. */
 struct tt_clip_scale_args {
     enum tt_dtype dtype;
     struct tt_state *state;
@@ -407,7 +408,8 @@ struct tt_causal_softmax_backward_args {
 
 enum { TT_GPU_FLASH_HEAD = 256 }; /* the largest head of the GPUs' kernels */
 
-/* Queries of a head that meet keys at a time; 0: as the device likes. The tiles of a GPU are compiled in: there it is 0. */
+/* Queries of a head that meet keys at a time; 0: as the device likes. The tiles of a GPU are compiled in: there it is
+ * 0. */
 struct tt_flash_tile {
     int32_t rows, cols;
 };
@@ -424,8 +426,8 @@ struct tt_flash_args {
 };
 
 /* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse.
- * delta (B, H, S) is scratch: the row sums of do·o. With cos and sin (both, or neither), dq and dk are turned back in the
- * end, as rope with `inverse` does. */
+ * delta (B, H, S) is scratch: the row sums of do·o. With cos and sin (both, or neither), dq and dk are turned back in
+ * the end, as rope with `inverse` does. */
 struct tt_flash_backward_args {
     enum tt_dtype dtype;
     const void *q, *k, *v, *o, *dout;

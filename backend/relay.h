@@ -1,6 +1,6 @@
-/* A backend around another one: it hands every call on. Whoever wants to replace a call sets its slot in `ops` after opening;
- * the relay is the `self` it gets, so a struct that begins with one has room for more. Whoever only wants to look says so with
- * tt_relay_watch. Who needs neither never meets a relay, and it costs nothing. */
+/* A backend around another one: it hands every call on. Whoever wants to replace a call sets its slot in `ops` after
+ * opening; the relay is the `self` it gets, so a struct that begins with one has room for more. Whoever only wants to
+ * look says so with tt_relay_watch. Who needs neither never meets a relay, and it costs nothing. */
 #ifndef TT_RELAY_H
 #define TT_RELAY_H
 
@@ -28,8 +28,8 @@ struct tt_relay {
  * owner. */
 struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *real);
 
-/* From here on `hooks` see the calls pass, instead of those before; NULL: nobody does. Ranges pass where the real backend marks
- * them or `push` is given. */
+/* From here on `hooks` see the calls pass, instead of those before; NULL: nobody does. Ranges pass where the real
+ * backend marks them or `push` is given. */
 void tt_relay_watch(struct tt_relay *r, const struct tt_relay_hooks *hooks, void *user);
 
 #endif

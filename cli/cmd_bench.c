@@ -84,7 +84,8 @@ static tt_status check_finite(struct tt_session *s, const struct row *r)
     TT_TRY(tt_engine_download(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     bool may_skip = tt_scales_loss(s->model->config.precision); /* until the loss scale fits */
     if (isfinite(state.loss) && state.loss > 0 && (state.skipped == 0 || may_skip)) return TT_OK;
-    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", r->size, r->version, (double)state.loss);
+    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", r->size,
+                   r->version, (double)state.loss);
 }
 
 static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)
@@ -163,11 +164,13 @@ static void print_header(struct bench *b)
     if (b->o->c.json) return;
     if (!b->o->c.quiet) {
         tt_print_device(&b->backend);
-        printf("ceiling %.2f TFLOP/s measured in %s on a large matrix product", b->ceiling / 1e12, tt_precision_names[b->o->c.precision]);
+        printf("ceiling %.2f TFLOP/s measured in %s on a large matrix product", b->ceiling / 1e12,
+               tt_precision_names[b->o->c.precision]);
         if (b->datasheet > 0) printf("; the datasheet says %.0f", b->datasheet / 1e12);
         putchar('\n');
     }
-    printf("%-7s %-9s %10s %10s %10s %9s %9s %6s %6s %9s %8s\n", "size", "version", "median ms", "p95 ms", "samples/s", "tokens/s",
+    printf("%-7s %-9s %10s %10s %10s %9s %9s %6s %6s %9s %8s\n", "size", "version", "median ms", "p95 ms", "samples/s",
+           "tokens/s",
            "TFLOP/s", "MFU %", "sheet%", "peak MiB", "ops/step");
 }
 
@@ -177,9 +180,10 @@ static void print_row(const struct bench *b, const struct row *r)
     char sheet[16] = "n/a";
     double rate = r->flops / r->median;
     if (b->datasheet > 0) snprintf(sheet, sizeof sheet, "%.1f", 100 * rate / b->datasheet);
-    printf("%-7s %-9s %10.2f %10.2f %10.2f %9.0f %9.3f %6.1f %6s %9.1f %8d", r->size, r->version, 1e3 * r->median, 1e3 * r->p95,
-           r->samples / r->median, r->tokens / r->median, rate / 1e12, 100 * rate / b->ceiling, sheet, r->memory / 0x1p20,
-           r->operations);
+    printf("%-7s %-9s %10.2f %10.2f %10.2f %9.0f %9.3f %6.1f %6s %9.1f %8d", r->size, r->version, 1e3 * r->median,
+           1e3 * r->p95,
+           r->samples / r->median, r->tokens / r->median, rate / 1e12, 100 * rate / b->ceiling, sheet,
+           r->memory / 0x1p20, r->operations);
     if (r->refused_head) printf("  fused attention: heads of %lld", (long long)r->refused_head);
     putchar('\n');
     fflush(stdout);
@@ -196,7 +200,8 @@ static tt_status each(struct bench *b, tt_status (*f)(struct bench *, const char
 {
     char size[32], version[16];
     for (const char *at = b->own->sizes; tt_list_next(&at, ',', size, sizeof size);)
-        for (const char *v = b->own->versions; tt_list_next(&v, ',', version, sizeof version);) TT_TRY(f(b, size, version));
+        for (const char *v = b->own->versions; tt_list_next(&v, ',', version, sizeof version);)
+            TT_TRY(f(b, size, version));
     return TT_OK;
 }
 
@@ -293,7 +298,8 @@ static tt_status open_bench(struct bench *b)
     b->rows = calloc(rows, sizeof *b->rows);
     b->times = calloc(rows * (size_t)b->own->repeats, sizeof *b->times);
     b->events = calloc((size_t)b->own->repeats + 1, sizeof *b->events);
-    if (!b->rows || !b->times || !b->events) return tt_fail(TT_FAILED, "out of memory for %lld repeats", (long long)b->own->repeats);
+    if (!b->rows || !b->times || !b->events)
+        return tt_fail(TT_FAILED, "out of memory for %lld repeats", (long long)b->own->repeats);
     TT_TRY(tt_open_backend(c, &b->backend));
     for (int64_t i = 0; i <= b->own->repeats; i++) TT_TRY(b->backend.ops->event_create(b->backend.self, &b->events[i]));
     return TT_OK;

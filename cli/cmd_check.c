@@ -73,7 +73,8 @@ static tt_status first_applied_step(struct tt_run *run, struct tt_metrics *metri
     return st;
 }
 
-static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, struct tt_grads *out)
+static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c,
+                         struct tt_grads *out)
 {
     struct tt_metrics metrics;
     struct tt_data *data;
@@ -95,7 +96,8 @@ static tt_status run_version(struct audit *a, enum tt_version version, struct tt
     bool plain = out == &a->other && tt_course_of(c)->own_kernel[0];
     c->version = version;
     if (version != a->c->version) c->fuse[0] = 0; /* the other version as it is */
-    if (out == &a->other) tt_course_told(c)->fault[0] = tt_course_told(c)->own_kernel[0] = c->flash_tile[0] = 0; /* and nothing foreign in it */
+    /* And nothing foreign in it. */
+    if (out == &a->other) tt_course_told(c)->fault[0] = tt_course_told(c)->own_kernel[0] = c->flash_tile[0] = 0;
     tt_fault_configure(c);
     tt_status st = tt_config_check(c);
     if (!st && plain) st = tt_open_backend(c, &a->plain);

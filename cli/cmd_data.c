@@ -68,10 +68,12 @@ static tt_status read_inputs(struct making *m)
         size_t size;
         bool is_tokens;
         TT_TRY(tt_token_file_sniff(path, &is_tokens));
-        if (is_tokens) return tt_fail(TT_USAGE, "%s is a token file already; look into it with: tt data --inspect %s", path, path);
+        if (is_tokens)
+            return tt_fail(TT_USAGE, "%s is a token file already; look into it with: tt data --inspect %s", path, path);
         TT_TRY(tt_file_read(path, (size_t)1 << LIMIT_BITS, &data, &size));
         if (memchr(data, 0, size))
-            fprintf(stderr, "tt: note: %s has bytes 0 in it, so it is probably no text; they become tokens like any other\n", path);
+            fprintf(stderr, "tt: note: %s has bytes 0 in it, so it is probably no text; they become tokens like any "
+                            "other\n", path);
         tt_text_add(&m->text, data, size);
         free(data);
         TT_TRY(tt_text_status(&m->text));
@@ -86,7 +88,8 @@ static void paint(int64_t done, int64_t total, void *arg)
     double now = tt_seconds();
     if (m->c->quiet || !tt_is_terminal(stderr) || (now - m->last_paint < 0.2 && done < total)) return;
     m->last_paint = now;
-    fprintf(stderr, "\r\033[Klearning the vocabulary: %lld of %lld tokens%s", (long long)done, (long long)total, done < total ? "" : "\r\033[K");
+    fprintf(stderr, "\r\033[Klearning the vocabulary: %lld of %lld tokens%s", (long long)done, (long long)total,
+            done < total ? "" : "\r\033[K");
 }
 
 static tt_status make_tokenizer(struct making *m)
@@ -105,7 +108,8 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
         char path[1200];
         int64_t n = end - first < m->own->shard_tokens ? end - first : m->own->shard_tokens;
         snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
-        TT_TRY(tt_tokens_write_as(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer), 2 * (int)m->own->token_type));
+        TT_TRY(tt_tokens_write_as(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer),
+                                  2 * (int)m->own->token_type));
         first += n;
     }
     return TT_OK;
@@ -163,11 +167,11 @@ static void report(const struct making *m)
         tt_text_free(&w.text);
         return;
     }
-    printf("%zu bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; vocabulary %lld (%s); %d files in %s\n",
-           m->text.n, (long long)m->count, (double)m->text.n / (double)m->count, (long long)held_out,
+    printf("%zu bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; vocabulary %lld (%s); %d "
+           "files in %s\n", m->text.n, (long long)m->count, (double)m->text.n / (double)m->count, (long long)held_out,
            (long long)tt_tokenizer_size(m->tokenizer), tt_tokenizer_kind(m->tokenizer), m->files, out);
-    printf("train on them: tt train --data '%s/train_*.bin' %s%s%s--tokenizer %s/tokenizer.json\n", out, held_out ? "--val-data '" : "",
-           held_out ? out : "", held_out ? "/val_*.bin' " : "", out);
+    printf("train on them: tt train --data '%s/train_*.bin' %s%s%s--tokenizer %s/tokenizer.json\n", out,
+           held_out ? "--val-data '" : "", held_out ? out : "", held_out ? "/val_*.bin' " : "", out);
 }
 
 /* ---- looking ---- */
@@ -187,16 +191,19 @@ static tt_status count_tokens(struct looking *l)
     TT_TRY(tt_token_file_scan(&l->file, 0, 0, &census));
     l->largest = census.largest;
     if (l->largest >= MOST)
-        return tt_fail(TT_FAILED, "%s holds token %d, more than any vocabulary has; it is damaged, or no file of uint32 tokens",
+        return tt_fail(TT_FAILED,
+                       "%s holds token %d, more than any vocabulary has; it is damaged, or no file of uint32 tokens",
                        l->file.path, l->largest);
     l->tokens = malloc(PIECE * sizeof *l->tokens);
     l->counts = calloc((size_t)l->largest + 1, sizeof *l->counts);
-    if (!l->tokens || !l->counts) return tt_fail(TT_FAILED, "out of memory for counting %d kinds of tokens", l->largest + 1);
+    if (!l->tokens || !l->counts)
+        return tt_fail(TT_FAILED, "out of memory for counting %d kinds of tokens", l->largest + 1);
     for (int64_t at = 0; at < l->file.count; at += PIECE) {
         int64_t n = l->file.count - at < PIECE ? l->file.count - at : PIECE;
         TT_TRY(tt_token_file_read(&l->file, at, n, l->tokens));
         for (int64_t i = 0; i < n; i++) {
-            if (l->tokens[i] < 0 || l->tokens[i] > l->largest) return tt_fail(TT_FAILED, "%s changed while it was read", l->file.path);
+            if (l->tokens[i] < 0 || l->tokens[i] > l->largest)
+                return tt_fail(TT_FAILED, "%s changed while it was read", l->file.path);
             l->distinct += l->counts[l->tokens[i]]++ == 0;
         }
     }
@@ -269,7 +276,8 @@ static tt_status look(const struct tt_config *c, const char *file, struct lookin
         tt_text_free(&w.text);
         return TT_OK;
     }
-    printf("file        %s\ntokens      %lld of %d bytes\nlargest     %d, so the vocabulary is at least %d; %lld different ones occur\n",
+    printf("file        %s\ntokens      %lld of %d bytes\nlargest     %d, so the vocabulary is at least %d; %lld "
+           "different ones occur\n",
            file, (long long)l->file.count, l->file.width, l->largest, l->largest + 1, (long long)l->distinct);
     print_frequent(l, *tokenizer);
     return print_start(l, *tokenizer);

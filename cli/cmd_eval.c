@@ -43,14 +43,17 @@ struct evaluation {
 static void describe(struct evaluation *e)
 {
     const struct tt_config *c = &e->o.c;
-    long long held = tt_data_samples(e->data, TT_VAL), all = held + tt_data_samples(e->data, TT_TRAIN), seq = c->seq_len;
+    long long held = tt_data_samples(e->data, TT_VAL), all = held + tt_data_samples(e->data, TT_TRAIN),
+              seq = c->seq_len;
     long long windows = e->batches * c->batch_size;
     if (!held)
         snprintf(e->measured, sizeof e->measured, "%s", tt_data_describe(e->data));
     else if (c->val_data[0])
-        snprintf(e->measured, sizeof e->measured, "%s: %lld of its %lld windows of %lld tokens", c->val_data, windows, held, seq);
+        snprintf(e->measured, sizeof e->measured, "%s: %lld of its %lld windows of %lld tokens", c->val_data, windows,
+                 held, seq);
     else
-        snprintf(e->measured, sizeof e->measured, "%s: %lld of the %lld windows held out of its %lld, each of %lld tokens", c->data,
+        snprintf(e->measured, sizeof e->measured,
+                 "%s: %lld of the %lld windows held out of its %lld, each of %lld tokens", c->data,
                  windows, held, all, seq);
 }
 
@@ -151,8 +154,8 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_session_load(&e->session, e->checkpoint, &e->progress));
     TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, &e->loss, &e->batches));
     if (!isfinite(e->loss))
-        return tt_fail(TT_FAILED, "the loss of %s is %g: its weights hold NaN or Inf, or numbers overflow in %s", e->checkpoint, e->loss,
-                       tt_precision_names[c->precision]);
+        return tt_fail(TT_FAILED, "the loss of %s is %g: its weights hold NaN or Inf, or numbers overflow in %s",
+                       e->checkpoint, e->loss, tt_precision_names[c->precision]);
     describe(e);
     if (e->own->logits[0]) TT_TRY(write_logits(e));
     (c->json ? print_json : print_text)(e);

@@ -1,4 +1,5 @@
-/* tt exercise: the course. list, start N DIR, hint [N [K]], check [N] [DIR], solution [N], class DIR..., roadmap DIR. */
+/* tt exercise: the course. list, start N DIR, hint [N [K]], check [N] [DIR], solution [N], class DIR..., roadmap
+ * DIR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ static const struct {
     bool without_course;
 } actions[] = {
     {"list", tt_exercise_list, false},   {"start", tt_exercise_start, false},       {"hint", tt_exercise_hint, false},
-    {"check", tt_exercise_check, false}, {"solution", tt_exercise_solution, false}, {"class", tt_exercise_whole_class, true},
+    {"check", tt_exercise_check, false}, {"solution", tt_exercise_solution, false},
+    {"class", tt_exercise_whole_class, true},
     {"roadmap", tt_exercise_roadmap, true},
 };
 
@@ -48,7 +50,8 @@ static tt_status act(struct tt_exercise_call *k)
         return actions[i].run(k);
     }
     const char *near = tt_nearest(k->words[0], names, n);
-    return tt_fail(TT_USAGE, "tt exercise does not know \"%.60s\"; %s%s%s", k->words[0], near ? "did you mean " : "it knows list, start, hint, check, solution, class, roadmap",
+    return tt_fail(TT_USAGE, "tt exercise does not know \"%.60s\"; %s%s%s", k->words[0],
+                   near ? "did you mean " : "it knows list, start, hint, check, solution, class, roadmap",
                    near ? near : "", near ? "?" : "");
 }
 
@@ -57,7 +60,9 @@ tt_status tt_cmd_exercise(const struct tt_options *o)
     const struct tt_exercise_options *own = tt_own(o);
     struct tt_exercise_call k = {.c = &o->c, .own = own, .words = calloc(TT_EXERCISE_WORDS, sizeof *k.words)};
     if (!k.words) return tt_fail(TT_FAILED, "out of memory");
-    for (const char *at = own->words; k.n < TT_EXERCISE_WORDS && tt_list_next(&at, '\n', k.words[k.n], sizeof k.words[k.n]);) k.n++;
+    for (const char *at = own->words; k.n < TT_EXERCISE_WORDS &&
+         tt_list_next(&at, '\n', k.words[k.n], sizeof k.words[k.n]);)
+        k.n++;
     if (!k.n) snprintf(k.words[k.n++], sizeof *k.words, "list");
     tt_status st = act(&k);
     free(k.words);

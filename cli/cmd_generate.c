@@ -72,15 +72,19 @@ static tt_status parse_numbers(struct generation *g, const char *text)
         char *end;
         long n = strtol(at, &end, 10);
         if (end == at || n < 0 || n >= g->o.c.vocab_size)
-            return tt_fail(TT_USAGE, "--prompt: this checkpoint has no tokenizer, so the prompt is a list of token numbers below %lld, "
-                           "like \"0 1 %lld\"", (long long)g->o.c.vocab_size, (long long)g->o.c.vocab_size - 1);
+            return tt_fail(TT_USAGE, "--prompt: this checkpoint has no tokenizer, so the prompt is a list of token "
+                           "numbers below %lld, like \"0 1 %lld\"", (long long)g->o.c.vocab_size,
+                           (long long)g->o.c.vocab_size - 1);
         g->prompt[g->prompt_count++] = (int32_t)n;
         at = end + strspn(end, " ,\t\n");
     }
     return TT_OK;
 }
 
-static bool is_builtin(const struct generation *g) { return g->tokenizer && !strcmp(tt_tokenizer_kind(g->tokenizer), "words"); }
+static bool is_builtin(const struct generation *g)
+{
+    return g->tokenizer && !strcmp(tt_tokenizer_kind(g->tokenizer), "words");
+}
 
 /* A tokenizer may know more tokens than the model. */
 static tt_status check_prompt(const struct generation *g)
@@ -181,8 +185,10 @@ static tt_status run(struct generation *g)
     int32_t *out = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *out);
     if (!g->tokens || !out) return tt_fail(TT_FAILED, "out of memory for %lld tokens", (long long)g->own->max_tokens);
     memcpy(g->tokens, g->prompt, (size_t)g->prompt_count * sizeof *g->tokens);
-    struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count, .max_tokens = g->own->max_tokens,
-                                   .how = {g->own->temperature, g->own->top_k, g->own->top_p}, .seed = (uint64_t)c->seed, .cached = !g->own->no_cache,
+    struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count,
+                                   .max_tokens = g->own->max_tokens,
+                                   .how = {g->own->temperature, g->own->top_k, g->own->top_p},
+                                   .seed = (uint64_t)c->seed, .cached = !g->own->no_cache,
                                    .known = g->tokenizer ? tt_tokenizer_size(g->tokenizer) : 0,
                                    .on_token = print_token, .arg = g};
     double start = tt_seconds();
@@ -193,7 +199,8 @@ static tt_status run(struct generation *g)
     print_new(g, false);
     putchar('\n');
     fflush(stdout); /* before what goes to the other stream */
-    if (!c->quiet) fprintf(stderr, "%lld tokens, %.0f tokens/s\n", (long long)g->count, (double)g->count / (tt_seconds() - start));
+    if (!c->quiet)
+        fprintf(stderr, "%lld tokens, %.0f tokens/s\n", (long long)g->count, (double)g->count / (tt_seconds() - start));
     return TT_OK;
 }
 

@@ -74,7 +74,8 @@ static void check_tokenizer(struct import *m)
 {
     int64_t size = m->tokenizer ? tt_tokenizer_size(m->tokenizer) : 0;
     if (size <= m->train.c.vocab_size) return;
-    tt_text_printf(&m->note, "its tokenizer has %lld tokens, and the model %lld", (long long)size, (long long)m->train.c.vocab_size);
+    tt_text_printf(&m->note, "its tokenizer has %lld tokens, and the model %lld", (long long)size,
+                   (long long)m->train.c.vocab_size);
     tt_tokenizer_free(m->tokenizer);
     m->tokenizer = NULL;
 }

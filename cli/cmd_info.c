@@ -54,7 +54,8 @@ static tt_status gather(struct info *n)
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
     TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
     n->cost = tt_cost_of_plan(n->session.step);
-    n->total = (double)tt_engine_total(&n->session.engine) + (double)n->device.memory_used + host_bytes(n) + process_bytes;
+    n->total = (double)tt_engine_total(&n->session.engine) + (double)n->device.memory_used + host_bytes(n) +
+               process_bytes;
     return TT_OK;
 }
 
@@ -79,7 +80,8 @@ static void print_device(const struct info *n)
     printf("matrices    %s\n", n->device.library);
     if (n->device.kernels[0]) printf("kernels     %s\n", n->device.kernels);
     printf("memory      %s, %s free\n", total, available);
-    printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n", n->backend.ops->graph_begin ? "yes" : "no",
+    printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n",
+           n->backend.ops->graph_begin ? "yes" : "no",
            n->backend.ops->range_push ? "yes" : "no", n->backend.ops->all_reduce ? "yes" : "no");
 }
 
@@ -98,7 +100,8 @@ static void print_step(const struct info *n)
         if (!c->count) continue;
         tt_format_count(c->flops, flops);
         tt_format_bytes(c->bytes, bytes);
-        printf("  %-20s %6d %12s %12s %10.2f\n", tt_group_name((enum tt_group)g), c->count, flops, bytes, c->flops / c->bytes);
+        printf("  %-20s %6d %12s %12s %10.2f\n", tt_group_name((enum tt_group)g), c->count, flops, bytes,
+               c->flops / c->bytes);
     }
 }
 
@@ -153,7 +156,8 @@ static void print_shape(const struct tt_op *op)
     char shape[64] = "";
     const struct tt_gemm *g = &op->args.gemm;
     if (op->is_gemm && g->batch > 1)
-        snprintf(shape, sizeof shape, "%lldx(%lldx%lldx%lld)", (long long)g->batch, (long long)g->m, (long long)g->n, (long long)g->k);
+        snprintf(shape, sizeof shape, "%lldx(%lldx%lldx%lld)", (long long)g->batch, (long long)g->m, (long long)g->n,
+                 (long long)g->k);
     else if (op->is_gemm)
         snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)g->m, (long long)g->n, (long long)g->k);
     printf(" %-20s", shape);
@@ -161,7 +165,8 @@ static void print_shape(const struct tt_op *op)
 
 static void print_plan(const struct tt_plan *p)
 {
-    printf("\n%5s %-14s %5s %-24s %-20s %10s %11s  reads -> writes\n", "op", "phase", "layer", "kernel", "m x n x k", "FLOP", "bytes");
+    printf("\n%5s %-14s %5s %-24s %-20s %10s %11s  reads -> writes\n", "op", "phase", "layer", "kernel", "m x n x k",
+           "FLOP", "bytes");
     for (int i = 0; i < p->count; i++) {
         const struct tt_op *op = &p->ops[i];
         char flops[32], bytes[32], layer[16] = "-";
@@ -257,8 +262,8 @@ static tt_status run(struct info *n)
     print_device(n);
     putchar('\n');
     if (!n->device.has[n->c->precision])
-        printf("note    this device has no %s; what follows is the plan of a step in it, without the workspace and the second stream of a GPU\n",
-               tt_precision_names[n->c->precision]);
+        printf("note    this device has no %s; what follows is the plan of a step in it, without the workspace and the "
+               "second stream of a GPU\n", tt_precision_names[n->c->precision]);
     tt_print_model(&n->session);
     print_step(n);
     print_memory(n);
@@ -271,7 +276,8 @@ tt_status tt_cmd_info(const struct tt_options *o)
     const struct tt_info_options *own = tt_own(o);
     struct info n = {.c = &o->c, .own = own};
     if (own->predict[0]) return tt_info_predict(&o->c, own);
-    if (own->measured[0]) return tt_fail(TT_USAGE, "--measured stands beside a prediction; add --predict with the chip's name");
+    if (own->measured[0])
+        return tt_fail(TT_USAGE, "--measured stands beside a prediction; add --predict with the chip's name");
     tt_status st = run(&n);
     tt_session_close(&n.session);
     if (n.backend.ops) tt_backend_close(&n.backend);

@@ -130,8 +130,8 @@ static void print_head(const struct tt_profile *p)
            (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len, (long long)s->kernels,
            p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
     if (p->run.own_kernel[0])
-        printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel, p->run.own_kernel_sha,
-               p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
+        printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
+               p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     print_remark(p, tt_attention_remark);
     printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
            1e3 * fmax(0, s->gap_seconds), 100 * fmax(0, s->gap_fraction));
@@ -196,7 +196,8 @@ static void describe_earlier(const char *folder, char out[160])
     snprintf(path, sizeof path, "%s/profile.json", folder);
     if (!tt_is_file(path)) return;
     tt_status_free(read_seal(folder, seal, when)); /* what cannot be read is replaced as well */
-    snprintf(out, 160, "note    an earlier profile was replaced%s%s%s%.8s", when[0] ? ": " : "", when, seal[0] ? ", seal " : "", seal);
+    snprintf(out, 160, "note    an earlier profile was replaced%s%s%s%.8s", when[0] ? ": " : "", when,
+             seal[0] ? ", seal " : "", seal);
 }
 
 static tt_status write_profile(const struct tt_profile *p, const char *folder, char earlier[160])

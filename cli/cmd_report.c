@@ -156,7 +156,8 @@ static tt_status add_to_summary(const struct tt_profile *imported, const char *p
     return st;
 }
 
-static tt_status write_files(const char *folder, const struct tt_profile *p, const struct tt_profile *imported, bool fresh)
+static tt_status write_files(const char *folder, const struct tt_profile *p, const struct tt_profile *imported,
+                             bool fresh)
 {
     char path[1100];
     if (fresh) TT_TRY(tt_profile_write(p, folder));

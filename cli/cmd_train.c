@@ -123,8 +123,8 @@ static tt_status choose_folder(struct training *t)
     st = TT_OK;
     if (later)
         st = tt_fail(TT_USAGE,
-                     "%s is not the newest checkpoint of its run, %s is; go on from that one, or give another --out for a run that branches off",
-                     t->checkpoint, newest);
+                     "%s is not the newest checkpoint of its run, %s is; go on from that one, or give another --out "
+                     "for a run that branches off", t->checkpoint, newest);
     free(newest);
     return st;
 }
@@ -134,7 +134,8 @@ static tt_status choose_start(struct training *t)
     const char *resume = t->c->resume, *init = t->c->init_from;
     bool resumes = strcmp(resume, "none") && resume[0];
     if (init[0] && resumes)
-        return tt_fail(TT_USAGE, "--init-from begins a new run and --resume goes on with one; give one of them, not both");
+        return tt_fail(TT_USAGE,
+                       "--init-from begins a new run and --resume goes on with one; give one of them, not both");
     if (init[0]) return tt_use_checkpoint(&t->o, init, &t->origin);
     if (!resumes) return TT_OK;
     if (!strcmp(resume, "auto")) return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
@@ -194,12 +195,15 @@ static void announce(struct training *t)
     if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
     if (course->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
-    if (t->checkpoint) printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step, (long long)t->c->num_steps);
-    if (t->changed_data) puts("note    the files of the data hold other tokens than when the checkpoint was written");
-    if (t->other_data) puts("note    these are other data than before: the best validation loss and patience begin anew");
-    if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
-        printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the same bits\n",
+    if (t->checkpoint)
+        printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step,
                (long long)t->c->num_steps);
+    if (t->changed_data) puts("note    the files of the data hold other tokens than when the checkpoint was written");
+    if (t->other_data)
+        puts("note    these are other data than before: the best validation loss and patience begin anew");
+    if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
+        printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the "
+               "same bits\n", (long long)t->c->num_steps);
     fflush(stdout);
 }
 
@@ -249,7 +253,8 @@ static tt_status print_sample(struct training *t)
     struct tt_grammar_check check;
     TT_TRY(tt_sample_builtin(&t->session, t->c, t->data, &text, &check));
     printf("sample  %s\n", text.s ? text.s : "");
-    printf("grammar %lld of %lld sentences follow the source's grammar\n", (long long)check.grammatical, (long long)check.sentences);
+    printf("grammar %lld of %lld sentences follow the source's grammar\n", (long long)check.grammatical,
+           (long long)check.sentences);
     tt_text_free(&text);
     return TT_OK;
 }
@@ -278,8 +283,10 @@ static tt_status run(struct training *t)
     TT_TRY(prepare(t));
     announce(t);
     const char *board = t->c->tensorboard;
-    snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out, board[0] ? " --tensorboard " : "", board);
-    struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder), .command = command};
+    snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out,
+             board[0] ? " --tensorboard " : "", board);
+    struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
+                             .command = command};
     tt_status st = tt_train_run(&train, &t->result);
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if (st && !interrupted) return st;

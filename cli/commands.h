@@ -26,7 +26,8 @@ tt_status tt_cmd_import(const struct tt_options *o);
 tt_status tt_cmd_exercise(const struct tt_options *o);
 tt_status tt_cmd_help(const struct tt_options *o);
 
-extern const struct tt_rows tt_generate_rows, tt_data_rows, tt_info_rows, tt_bench_rows, tt_profile_rows, tt_report_rows, tt_compare_rows,
+extern const struct tt_rows tt_generate_rows, tt_data_rows, tt_info_rows, tt_bench_rows, tt_profile_rows,
+       tt_report_rows, tt_compare_rows,
     tt_check_rows, tt_diagnose_rows, tt_export_rows, tt_import_rows, tt_exercise_rows, tt_eval_rows, tt_help_rows;
 
 /* tt info --predict; needs no device. */

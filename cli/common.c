@@ -25,13 +25,15 @@ void tt_print_model(const struct tt_session *s)
     const struct tt_config *c = &s->model->config;
     char params[32], flops[32], memory[32], note[160];
     tt_format_count((double)tt_model_param_count(s->model), params);
-    printf("model   %lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: %sparameters\n",
+    printf("model   %lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: "
+           "%sparameters\n",
            (long long)c->num_layers, (long long)c->hidden_dim, (long long)c->num_heads, (long long)c->num_kv_heads,
            (long long)s->model->head_dim, (long long)c->ffn_dim, (long long)c->vocab_size, strcat(params, " "));
     tt_format_count(tt_model_step_flops(s->model), flops);
     tt_format_bytes((double)tt_engine_total(&s->engine), memory);
     if (s->step)
-        printf("step    %s, %s, %lld x %lld tokens%s, %d operations, %sFLOP, %s of device memory\n", tt_version_names[c->version],
+        printf("step    %s, %s, %lld x %lld tokens%s, %d operations, %sFLOP, %s of device memory\n",
+               tt_version_names[c->version],
                tt_precision_names[c->precision], (long long)c->batch_size, (long long)c->seq_len,
                c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, flops, memory);
     tt_model_note(s->model, note);

@@ -185,7 +185,8 @@ static void zsh(struct tt_text *out)
 {
     tt_text_puts(out, "#compdef tt\n# zsh completion for tt. Made by: tt help --completion zsh\n"
                       "_tt() {\n    local line state curcontext=$curcontext\n"
-                      "    _arguments -C -A '-*' '(- *)--help[list the commands]' '(- *)--version[print the version]' \\\n"
+                      "    _arguments -C -A '-*' '(- *)--help[list the commands]' '(- *)--version[print the "
+                      "version]' \\\n"
                       "        '1:command:->command' '*::word:->words'\n"
                       "    if [[ $state == command ]]; then\n        local -a commands=(\n");
     for (int i = 0; i < TT_COMMANDS; i++) {

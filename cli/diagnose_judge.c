@@ -191,7 +191,8 @@ static void judge_saving(struct tt_diagnosis *d)
     bool by_clock = c->out[0] && c->save_interval == 0 && c->save_minutes > 0 && d->total_time > 60 * c->save_minutes;
     if (!by_clock || d->disk_free < 0 || 2 * d->checkpoint_bytes <= d->disk_free) return;
     find(d, TT_WARN, "free some space, or --save-minutes 0",
-         "%s has room for one checkpoint, and a run of this length saves on the way: the last one would not fit", c->out);
+         "%s has room for one checkpoint, and a run of this length saves on the way: the last one would not fit",
+         c->out);
 }
 
 static void judge_spread(struct tt_diagnosis *d)

@@ -26,7 +26,8 @@ struct tt_exercise_call {
 
 /* exercise_course.c */
 tt_status tt_exercise_find_course(char out[1024]);
-/* The exercise that the second word numbers; without one, that of the folder we are in. Free it, also after a failure. */
+/* The exercise that the second word numbers; without one, that of the folder we are in. Free it, also after a
+ * failure. */
 tt_status tt_exercise_open(const struct tt_exercise_call *k, struct tt_exercise *e);
 /* The exercise that was started in the folder. */
 tt_status tt_exercise_open_in(const struct tt_exercise_call *k, const char *folder, struct tt_exercise *e);

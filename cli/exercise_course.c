@@ -25,7 +25,8 @@ tt_status tt_exercise_find_course(char out[1024])
     const char *own = getenv("TT_EXERCISES");
     if (own && own[0]) {
         snprintf(out, 1024, "%s", own);
-        return holds_course(out) ? TT_OK : tt_fail(TT_USAGE, "TT_EXERCISES=%s is not the folder of the exercises: it has no CHECKS.md", own);
+        return holds_course(out) ? TT_OK : tt_fail(TT_USAGE, "TT_EXERCISES=%s is not the folder of the exercises: it "
+                                                             "has no CHECKS.md", own);
     }
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash = n > 0 ? (self[n] = 0, strrchr(self, '/')) : NULL;
@@ -61,7 +62,8 @@ tt_status tt_exercise_open_in(const struct tt_exercise_call *k, const char *fold
     char found[1300], word[24];
     TT_TRY(tt_exercise_noted(folder, &number));
     if (!number)
-        return tt_fail(TT_USAGE, "tt exercise %s needs the number of an exercise, or the folder of one; tt exercise list shows them", k->words[0]);
+        return tt_fail(TT_USAGE, "tt exercise %s needs the number of an exercise, or the folder of one; tt exercise "
+                                 "list shows them", k->words[0]);
     snprintf(word, sizeof word, "%lld", (long long)number);
     TT_TRY(find_exercise(k, word, found, sizeof found));
     return tt_exercise_read(found, e);
@@ -86,7 +88,8 @@ static tt_status list_one(const char *root, const char *name)
     double points = 0;
     for (int i = 0; i < e.question_count; i++) points += e.questions[i].optional ? 0 : e.questions[i].points;
     if (!st)
-        printf("%4lld  %-44s %4lld min  %2d questions, %g points\n", (long long)e.number, e.title, (long long)e.minutes, e.question_count, points);
+        printf("%4lld  %-44s %4lld min  %2d questions, %g points\n", (long long)e.number, e.title, (long long)e.minutes,
+               e.question_count, points);
     tt_exercise_free(&e);
     return st;
 }

@@ -23,8 +23,8 @@ static tt_status show_marked(const struct tt_exercise_call *k, const struct tt_m
     tt_text_free(&text);
     tt_text_free(&json);
     if (st || m->passed) return st;
-    return tt_fail(TT_WARNED, "exercise %lld is not solved yet: %g of %g points; tt exercise hint %lld helps", (long long)m->exercise->number,
-                   m->points, m->most, (long long)m->exercise->number);
+    return tt_fail(TT_WARNED, "exercise %lld is not solved yet: %g of %g points; tt exercise hint %lld helps",
+                   (long long)m->exercise->number, m->points, m->most, (long long)m->exercise->number);
 }
 
 /* check N DIR; check DIR, which knows its number; check N and check alone, in the folder. */
@@ -32,9 +32,11 @@ static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercis
 {
     bool only_folder = k->n == 2 && tt_is_dir(k->words[1]);
     *folder = only_folder ? k->words[1] : k->n > 2 ? k->words[2] : ".";
-    if (k->n > 3) return tt_fail(TT_USAGE, "tt exercise check takes a number and your folder: tt exercise check 1 my-first");
+    if (k->n > 3)
+        return tt_fail(TT_USAGE, "tt exercise check takes a number and your folder: tt exercise check 1 my-first");
     if (k->n == 2 && !only_folder && !strspn(k->words[1], "0123456789"))
-        return tt_fail(TT_USAGE, "%s is neither a folder here nor the number of an exercise; give one of them", k->words[1]);
+        return tt_fail(TT_USAGE, "%s is neither a folder here nor the number of an exercise; give one of them",
+                       k->words[1]);
     TT_TRY(only_folder ? tt_exercise_open_in(k, *folder, e) : tt_exercise_open(k, e));
     if (tt_is_dir(*folder)) return TT_OK;
     return tt_fail(TT_USAGE, "%s is no folder; make it with: tt exercise start %s %s", *folder, k->words[1], *folder);
@@ -75,7 +77,8 @@ tt_status tt_exercise_whole_class(const struct tt_exercise_call *k)
 {
     const char *paths[TT_EXERCISE_WORDS];
     int count = 0;
-    if (k->n < 2) return tt_fail(TT_USAGE, "tt exercise class needs the learners' folders: tt exercise class learners/*");
+    if (k->n < 2)
+        return tt_fail(TT_USAGE, "tt exercise class needs the learners' folders: tt exercise class learners/*");
     for (int i = 1; i < k->n; i++) paths[i - 1] = k->words[i];
     struct tt_json **results = calloc(RESULTS, sizeof *results);
     if (!results) return tt_fail(TT_FAILED, "out of memory");

@@ -95,8 +95,10 @@ static tt_status start_in(const struct tt_exercise_call *k, const struct tt_exer
     printf("exercise %lld: %s, about %lld minutes\n", (long long)e->number, e->title, (long long)e->minutes);
     if (k->own->recorded) TT_TRY(use_recorded(k, e, folder));
     bool below = folder[0] != '/' && strncmp(folder, "../", 3);
-    if (below && tt_is_file("exercise.json")) printf("note    you are in the folder of an exercise already; the new one lies inside it\n");
-    printf("go      cd %s\nfollow  README.md, which has the commands\nfill in worksheet.yaml\nthen    tt exercise check\n", folder);
+    if (below && tt_is_file("exercise.json"))
+        printf("note    you are in the folder of an exercise already; the new one lies inside it\n");
+    printf("go      cd %s\nfollow  README.md, which has the commands\nfill in worksheet.yaml\nthen    tt exercise "
+           "check\n", folder);
     return TT_OK;
 }
 
@@ -112,7 +114,8 @@ static tt_status start(const struct tt_exercise_call *k, const struct tt_exercis
 tt_status tt_exercise_start(const struct tt_exercise_call *k)
 {
     struct tt_exercise e = {0};
-    if (k->n != 3) return tt_fail(TT_USAGE, "tt exercise start needs a number and a new folder: tt exercise start 1 my-first");
+    if (k->n != 3)
+        return tt_fail(TT_USAGE, "tt exercise start needs a number and a new folder: tt exercise start 1 my-first");
     tt_status st = tt_exercise_open(k, &e);
     if (!st) st = start(k, &e, k->words[2]);
     tt_exercise_free(&e);

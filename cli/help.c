@@ -130,10 +130,13 @@ void tt_help_all(struct tt_text *out)
                       "  tt help --markdown prints the whole reference; --man the manual page\n"
                       "  tt --version       prints the version of this program and its backend\n\n");
     put_wrapped(out, precedence, 0, 0);
-    tt_text_puts(out, "\nExit codes: 0 done; 1 asked rightly, but it could not be done (a damaged file, no permission, space or\n"
-                      "memory); 2 asked wrongly, and nothing was written (an option or value, a name of something that is not\n"
+    tt_text_puts(out, "\nExit codes: 0 done; 1 asked rightly, but it could not be done (a damaged file, no permission, "
+                      "space or\n"
+                      "memory); 2 asked wrongly, and nothing was written (an option or value, a name of something "
+                      "that is not\n"
                       "there or is of another kind); 3 no usable device; 4 a profiler is\n"
-                      "not installed; 5 a condition of compare --fail-if holds; 6 diagnose has warnings; 130 stopped by a signal.\n");
+                      "not installed; 5 a condition of compare --fail-if holds; 6 diagnose has warnings; 130 stopped "
+                      "by a signal.\n");
 }
 
 static void put_presets(struct tt_text *out)
@@ -328,8 +331,8 @@ static const char markdown_yaml[] =
 
 const struct tt_exit_code tt_exit_codes[] = {
     {0, "done"},
-    {1, "asked rightly, but it could not be done: a damaged file, no permission, no space, no memory, a model too large "
-        "for the device"},
+    {1, "asked rightly, but it could not be done: a damaged file, no permission, no space, no memory, a model "
+        "too large for the device"},
     {2, "asked wrongly, and nothing was written: an option, a value, a configuration, a name of something that is not "
         "there or is of another kind, data that do not fit the model"},
     {3, "no usable device"},

@@ -117,7 +117,8 @@ static const struct tt_rows *const groups[] = {
 };
 // clang-format on
 
-const struct tt_schema tt_schema = {.commands = tt_commands, .command_count = TT_COMMANDS, .sections = sections, .groups = groups,
+const struct tt_schema tt_schema = {.commands = tt_commands, .command_count = TT_COMMANDS, .sections = sections,
+                                    .groups = groups,
                                     .group_count = sizeof groups / sizeof *groups, .hooks = &tt_course};
 
 enum tt_command tt_command_find(const char *name)

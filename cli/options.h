@@ -19,7 +19,10 @@ static inline const void *tt_own(const struct tt_options *o) { return o->own; }
 enum tt_command tt_command_find(const char *name);
 
 /* core/config/options.h, for this schema. */
-static inline tt_status tt_options_init(struct tt_options *o, enum tt_command command) { return tt_options_begin(o, &tt_schema, (int)command); }
+static inline tt_status tt_options_init(struct tt_options *o, enum tt_command command)
+{
+    return tt_options_begin(o, &tt_schema, (int)command);
+}
 static inline tt_status tt_options_parse(struct tt_options *o, enum tt_command command, int argc, char *const *argv)
 {
     return tt_options_parse_words(o, &tt_schema, (int)command, argc, argv);

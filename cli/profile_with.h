@@ -10,7 +10,8 @@ struct tt_profile_command {
     int64_t warmup;
 };
 
-/* Runs the profiler over this program with --bare and the same options, but for the number of steps where it is not set. */
+/* Runs the profiler over this program with --bare and the same options, but for the number of steps where it is not
+ * set. */
 tt_status tt_profile_with_tool(struct tt_options *o);
 
 /* Steps and nothing else, the measured ones inside the range that tools look for. */

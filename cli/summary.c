@@ -37,7 +37,8 @@ static void print_loss(const struct tt_summary *s)
     double floor = tt_data_floor(s->data), loss = final_loss(s);
     which_loss(s, which);
     if (!tt_data_learnable(s->data))
-        printf("loss    %.4f%s; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, which, floor);
+        printf("loss    %.4f%s; random tokens cannot be learned: chance is ln(vocabulary - 1) = %.4f\n", loss, which,
+               floor);
     else if (floor > 0)
         printf("loss    %.4f%s, floor %.4f (the exact entropy of the source): gap %.4f = %.1f %%\n", loss, which, floor,
                loss - floor, 100 * (loss - floor) / floor);
@@ -65,8 +66,8 @@ void tt_summary_text(const struct tt_summary *s)
            device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (r->skipped)
-        printf("skipped %lld of %lld steps: their loss or gradients were not finite, and changed nothing\n", (long long)r->skipped,
-               (long long)s->progress->step);
+        printf("skipped %lld of %lld steps: their loss or gradients were not finite, and changed nothing\n",
+               (long long)r->skipped, (long long)s->progress->step);
     if (!isnan(final_loss(s))) print_loss(s);
 }
 

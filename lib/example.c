@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MODULUS = 31, EQUALS = MODULUS, VOCABULARY = MODULUS + 1, TERMS = 8, LENGTH = 4 * TERMS, ROWS = 32, STEPS = 300 };
+enum { MODULUS = 31, EQUALS = MODULUS, VOCABULARY = MODULUS + 1, TERMS = 8, LENGTH = 4 * TERMS, ROWS = 32,
+      STEPS = 300 };
 
 static const char settings[] = "data: none\n"
                                "vocab-size: 32\n"

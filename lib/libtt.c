@@ -43,7 +43,8 @@ static tt_status out_of_memory(void) { return tt_fail(TT_FAILED, "out of memory"
 const char *libtt_version(void)
 {
     const char *name = tt_backend_name();
-    return !strcmp(name, "cuda") ? TT_VERSION_STRING " (cuda)" : !strcmp(name, "hip") ? TT_VERSION_STRING " (hip)" : TT_VERSION_STRING " (cpu)";
+    return !strcmp(name, "cuda") ? TT_VERSION_STRING " (cuda)" : !strcmp(name, "hip") ? TT_VERSION_STRING
+           " (hip)" : TT_VERSION_STRING " (cpu)";
 }
 
 /* ---- settings: what tt train reads, and writes into checkpoints ---- */
@@ -51,11 +52,14 @@ const char *libtt_version(void)
 struct told {
     char fault[32];
 };
-static const struct tt_option told[] = {{"fault", TT_FIELD(TT_OF_COMMAND, struct told, fault), TT_S_COMPUTE, 1 << TT_CMD_TRAIN, "", NULL, "NAME",
-                                         .help = "break the run on purpose, for exercise 9: a fault by name, or one that is not told; \"\" = none"}};
+static const struct tt_option told[] = {{"fault", TT_FIELD(TT_OF_COMMAND, struct told, fault), TT_S_COMPUTE,
+                                         1 << TT_CMD_TRAIN, "", NULL, "NAME",
+                                         .help = "break the run on purpose, for exercise 9: a fault by name, or one "
+                                                 "that is not told; \"\" = none"}};
 static const struct tt_rows told_rows = TT_ROWS(told);
 static const struct tt_rows *const groups[] = {&tt_model_rows, &told_rows, &tt_machine_rows, &tt_training_rows};
-static const char *const sections[] = {TT_S_MODEL, TT_S_COMPUTE, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT, NULL};
+static const char *const sections[] = {TT_S_MODEL, TT_S_COMPUTE, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT,
+                                       NULL};
 static const struct tt_command_info train = {.name = "train"};
 static const struct tt_schema schema = {&train, 1, sections, groups, sizeof groups / sizeof *groups, NULL};
 
@@ -148,10 +152,12 @@ void libtt_free(libtt_model *m)
 struct libtt_shape libtt_shape(const libtt_model *m)
 {
     const struct tt_config *c = &m->o.c;
-    return (struct libtt_shape){.parameters = tt_model_param_count(m->session.model), .layers = c->num_layers, .hidden = c->hidden_dim,
-                                .heads = c->num_heads, .kv_heads = c->num_kv_heads, .vocabulary = c->vocab_size, .rows = tt_run_rows(&m->run),
-                                .eval_rows = c->batch_size, .length = c->seq_len, .step = m->run.progress.step, .steps = c->num_steps,
-                                .device_bytes = tt_engine_total(&m->session.engine)};
+    return (struct libtt_shape){.parameters = tt_model_param_count(m->session.model), .layers = c->num_layers,
+                                .hidden = c->hidden_dim,
+                                .heads = c->num_heads, .kv_heads = c->num_kv_heads, .vocabulary = c->vocab_size,
+                                .rows = tt_run_rows(&m->run),
+                                .eval_rows = c->batch_size, .length = c->seq_len, .step = m->run.progress.step,
+                                .steps = c->num_steps, .device_bytes = tt_engine_total(&m->session.engine)};
 }
 
 /* ---- work ---- */
@@ -161,7 +167,8 @@ static tt_status check_tokens(const libtt_model *m, const int32_t *tokens, int64
     int64_t width = m->o.c.seq_len + 1;
     for (int64_t i = 0; i < rows * width; i++)
         if (tokens[i] < 0 || tokens[i] >= m->o.c.vocab_size)
-            return tt_fail(TT_USAGE, "token %lld of sequence %lld is %d; tokens of this model are 0 to %lld", (long long)(i % width),
+            return tt_fail(TT_USAGE, "token %lld of sequence %lld is %d; tokens of this model are 0 to %lld",
+                           (long long)(i % width),
                            (long long)(i / width), (int)tokens[i], (long long)m->o.c.vocab_size - 1);
     return TT_OK;
 }
@@ -195,7 +202,8 @@ static tt_status evaluate_tokens(libtt_model *m, const int32_t *tokens, double *
     float sum = 0;
     TT_TRY(check_tokens(m, tokens, c->batch_size));
     TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
-    TT_TRY(tt_engine_upload(e, TT_X_VAL_TOKENS, 0, tokens, (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens));
+    TT_TRY(tt_engine_upload(e, TT_X_VAL_TOKENS, 0, tokens,
+                            (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens));
     TT_TRY(tt_plan_run(m->session.eval, e->backend, NULL));
     TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
     *loss = (double)sum;

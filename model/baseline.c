@@ -11,7 +11,8 @@ static void residual_add(struct build *b, struct residual *r)
     if (!r->delta) return;
     void *sum = activation(b, "residual", b->T, b->C);
     b->p->group = TT_G_RESIDUAL;
-    LAUNCH(b->p, add, .x = r->x, .y = r->delta, .out = sum, .rows = b->T, .cols = b->C, .ldx = b->C, .ldy = b->C, .ldo = b->C);
+    LAUNCH(b->p, add, .x = r->x, .y = r->delta, .out = sum, .rows = b->T, .cols = b->C, .ldx = b->C, .ldy = b->C,
+           .ldo = b->C);
     *r = (struct residual){sum, NULL};
 }
 
@@ -31,7 +32,8 @@ void norm_steps(struct build *b, struct residual *r, enum tt_weight w, struct no
     LAUNCH(b->p, mul_cols, .x = n->xhat, .w = weight(b, w), .out = n->y, .rows = T, .cols = C);
 }
 
-void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first)
+void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
+                         bool first)
 {
     int64_t T = b->T, C = b->C;
     b->p->group = TT_G_NORM;
@@ -60,14 +62,18 @@ static void rope_one(struct build *b, void *x, int64_t heads, bool inverse)
 {
     int64_t T = b->T, S = b->S, D = b->D, width = heads * D, ld = b->P;
     void *c = activation(b, "rope_cos", T, width), *s = activation(b, "rope_sin", T, width);
-    LAUNCH(b->p, rope_cos, .x = x, .out = c, .table = b->cos, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld, .ldo = width);
+    LAUNCH(b->p, rope_cos, .x = x, .out = c, .table = b->cos, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld,
+           .ldo = width);
     if (inverse) { /* the gradient of rotate comes after that of ·sin */
         void *t = activation(b, "rope_turned", T, width);
-        LAUNCH(b->p, rope_sin, .x = x, .out = t, .table = b->sin, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld, .ldo = width);
-        LAUNCH(b->p, rope_rotate, .x = t, .out = s, .T = T, .heads = heads, .D = D, .ldx = width, .ldo = width, .inverse = true);
+        LAUNCH(b->p, rope_sin, .x = x, .out = t, .table = b->sin, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld,
+               .ldo = width);
+        LAUNCH(b->p, rope_rotate, .x = t, .out = s, .T = T, .heads = heads, .D = D, .ldx = width, .ldo = width,
+               .inverse = true);
     } else {
         LAUNCH(b->p, rope_rotate, .x = x, .out = s, .T = T, .heads = heads, .D = D, .ldx = ld, .ldo = width);
-        LAUNCH(b->p, rope_sin, .x = s, .out = s, .table = b->sin, .T = T, .S = S, .heads = heads, .D = D, .ldx = width, .ldo = width);
+        LAUNCH(b->p, rope_sin, .x = s, .out = s, .table = b->sin, .T = T, .S = S, .heads = heads, .D = D, .ldx = width,
+               .ldo = width);
     }
     LAUNCH(b->p, add, .x = c, .y = s, .out = x, .rows = T, .cols = width, .ldx = width, .ldy = width, .ldo = ld);
 }
@@ -93,7 +99,8 @@ static void *repeat_backward(struct build *b, void *d_all, const char *name)
 {
     if (b->H == b->KV) return d_all;
     void *d = activation(b, name, b->T, b->KV * b->D);
-    LAUNCH(b->p, repeat_kv_backward, .dy = d_all, .dx = d, .B = b->B, .heads = b->H, .kv_heads = b->KV, .n = b->S * b->D);
+    LAUNCH(b->p, repeat_kv_backward, .dy = d_all, .dx = d, .B = b->B, .heads = b->H, .kv_heads = b->KV,
+           .n = b->S * b->D);
     return d;
 }
 
@@ -147,7 +154,8 @@ void swiglu_steps(struct build *b, struct ffn_acts *f)
     f->silu = activation(b, "ffn_silu", T, F);
     f->h = activation(b, "ffn_hidden", T, F);
     LAUNCH(b->p, silu, .x = f->gu, .out = f->silu, .rows = T, .cols = F, .ldx = 2 * F, .ldo = F);
-    LAUNCH(b->p, mul, .x = f->silu, .y = view(b, f->gu, F), .out = f->h, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F, .ldo = F);
+    LAUNCH(b->p, mul, .x = f->silu, .y = view(b, f->gu, F), .out = f->h, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F,
+           .ldo = F);
 }
 
 void *swiglu_steps_backward(struct build *b, struct ffn_acts *f, void *dh)
@@ -155,13 +163,17 @@ void *swiglu_steps_backward(struct build *b, struct ffn_acts *f, void *dh)
     int64_t T = b->T, F = b->F;
     void *ds = activation(b, "d_silu", T, F), *dgu = activation(b, "d_gate_up", T, 2 * F);
     b->p->group = TT_G_ACTIVATION;
-    LAUNCH(b->p, mul, .x = dh, .y = view(b, f->gu, F), .out = ds, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F, .ldo = F);
-    LAUNCH(b->p, mul, .x = dh, .y = f->silu, .out = view(b, dgu, F), .rows = T, .cols = F, .ldx = F, .ldy = F, .ldo = 2 * F);
-    LAUNCH(b->p, silu_backward, .x = f->gu, .dy = ds, .dx = dgu, .rows = T, .cols = F, .ldx = 2 * F, .lddy = F, .lddx = 2 * F);
+    LAUNCH(b->p, mul, .x = dh, .y = view(b, f->gu, F), .out = ds, .rows = T, .cols = F, .ldx = F, .ldy = 2 * F,
+           .ldo = F);
+    LAUNCH(b->p, mul, .x = dh, .y = f->silu, .out = view(b, dgu, F), .rows = T, .cols = F, .ldx = F, .ldy = F,
+           .ldo = 2 * F);
+    LAUNCH(b->p, silu_backward, .x = f->gu, .dy = ds, .dx = dgu, .rows = T, .cols = F, .ldx = 2 * F, .lddy = F,
+           .lddx = 2 * F);
     return dgu;
 }
 
-/* ---- loss: log-softmax, gather, mean. The logarithm is x - logsumexp(x), since log(softmax(x)) loses what is small ---- */
+/* ---- loss: log-softmax, gather, mean. The logarithm is x - logsumexp(x), since log(softmax(x)) loses what is small
+ * ---- */
 
 void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int64_t first)
 {
@@ -170,13 +182,13 @@ void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int6
     b->p->group = TT_G_LOSS;
     LAUNCH(b->p, row_logsumexp, .x = logits, .lse = lse, .rows = rows, .cols = V);
     LAUNCH(b->p, sub_rows, .x = logits, .s = lse, .rows = rows, .cols = V);
-    LAUNCH(b->p, gather_nll, .x = logits, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows, .cols = V,
-           .first = first, .S = b->S, .slot_stride = b->slot_stride);
+    LAUNCH(b->p, gather_nll, .x = logits, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows,
+           .cols = V, .first = first, .S = b->S, .slot_stride = b->slot_stride);
     if (!b->train) return;
     b->p->phase = TT_BACKWARD;
     LAUNCH(b->p, exp, .x = logits, .n = rows * V);
-    LAUNCH(b->p, sub_target, .x = logits, .tokens = b->tokens, .state = b->state, .rows = rows, .cols = V, .first = first,
-           .S = b->S, .slot_stride = b->slot_stride);
+    LAUNCH(b->p, sub_target, .x = logits, .tokens = b->tokens, .state = b->state, .rows = rows, .cols = V,
+           .first = first, .S = b->S, .slot_stride = b->slot_stride);
     LAUNCH(b->p, scale, .x = logits, .state = b->state, .n = rows * V, .factor = b->loss_factor);
 }
 
@@ -207,8 +219,8 @@ void optimizer_steps(struct build *b)
     float *partial = floats(b, "grad_norm_partial", parts);
     b->p->group = TT_G_CLIP;
     for (int i = 0; i < params->n; i++)
-        LAUNCH(b->p, sum_squares, .x = (float *)b->grads + params->items[i].offset, .partial = partial + i * PARTS_PER_TENSOR,
-               .n = params->items[i].count, .parts = PARTS_PER_TENSOR);
+        LAUNCH(b->p, sum_squares, .x = (float *)b->grads + params->items[i].offset,
+               .partial = partial + i * PARTS_PER_TENSOR, .n = params->items[i].count, .parts = PARTS_PER_TENSOR);
     LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = parts,
            .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
     b->p->group = TT_G_OPTIMIZER;

@@ -24,7 +24,8 @@ struct bundle {
 
 static struct bundle qkv_bundle(const struct build *b)
 {
-    return (struct bundle){3, {TT_W_Q, TT_W_K, TT_W_V}, {b->H * b->D, b->KV * b->D, b->KV * b->D}, b->P, fused(b, TT_FUSE_QKV)};
+    return (struct bundle){3, {TT_W_Q, TT_W_K, TT_W_V}, {b->H * b->D, b->KV * b->D, b->KV * b->D}, b->P,
+                           fused(b, TT_FUSE_QKV)};
 }
 
 static struct bundle gate_up_bundle(const struct build *b)
@@ -155,8 +156,9 @@ static void attention_backward(struct build *b, const struct block_acts *a, void
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false);
 }
 
-/* With recomputation, what the backward pass needs is computed once more just before it: the whole block from its input,
- * or the attention from q, k, v. What the forward pass left then dies early, and the planner reuses its bytes. */
+/* With recomputation, what the backward pass needs is computed once more just before it: the whole block from its
+ * input, or the attention from q, k, v. What the forward pass left then dies early, and the planner reuses its
+ * bytes. */
 void block_backward(struct build *b, struct block_acts *a, void *dr)
 {
     if (b->c->recompute == TT_RECOMPUTE_BLOCK) {

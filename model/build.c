@@ -5,7 +5,10 @@ void *activation(struct build *b, const char *name, int64_t rows, int64_t cols)
     return tt_plan_buffer(b->p, name, (size_t)(rows * cols) * tt_dtype_size(b->p->dtype));
 }
 
-float *floats(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n * sizeof(float)); }
+float *floats(struct build *b, const char *name, int64_t n)
+{
+    return tt_plan_buffer(b->p, name, (size_t)n * sizeof(float));
+}
 
 void *view(const struct build *b, const void *base, int64_t elements)
 {
@@ -28,8 +31,8 @@ static struct tt_gemm plain(const struct build *b)
     return (struct tt_gemm){.batch = 1, .alpha = 1, .type_a = t, .type_b = t, .type_c = t};
 }
 
-void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in, int64_t out,
-               int64_t ldy)
+void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
+               int64_t out, int64_t ldy)
 {
     struct tt_gemm g = plain(b);
     g.type_c = type;

@@ -74,8 +74,8 @@ float *gradient(const struct build *b, enum tt_weight w);
 /* y (rows, out) = x (rows, in) · Wᵀ, W stored (out, in); ld* are row distances. */
 void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy);
 /* The same with y of another type. */
-void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in, int64_t out,
-               int64_t ldy);
+void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
+               int64_t out, int64_t ldy);
 /* dx (rows, in) = dy·W (+ dx when add). */
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add);
@@ -95,8 +95,10 @@ void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool 
 void norm_steps(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
 /* dr (T, C) += the gradient through the norm of dy. */
-void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
-void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
+void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
+                         bool first);
+void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
+                         bool first);
 
 /* In place on the q and k of packed rows. */
 void rope_steps(struct build *b, void *qkv, bool inverse);

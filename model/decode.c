@@ -17,8 +17,8 @@ void attention_decode(struct build *b, struct attention_acts *a)
            .kv_heads = b->KV, .D = b->D, .ld = b->P);
     b->p->group = TT_G_ATTENTION;
     a->o = activation(b, "attention_out", 1, b->H * b->D);
-    LAUNCH(b->p, cache_append, .k = k, .v = v, .k_cache = k_cache, .v_cache = v_cache, .pos = pos, .kv_heads = b->KV, .D = b->D,
-           .length = length);
+    LAUNCH(b->p, cache_append, .k = k, .v = v, .k_cache = k_cache, .v_cache = v_cache, .pos = pos, .kv_heads = b->KV,
+           .D = b->D, .length = length);
     LAUNCH(b->p, attention_decode, .q = a->qkv, .k_cache = k_cache, .v_cache = v_cache, .pos = pos, .o = a->o,
            .scores = floats(b, "scores", b->H * length), .heads = b->H, .kv_heads = b->KV, .D = b->D, .length = length,
            .scale = scale);

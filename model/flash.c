@@ -25,7 +25,7 @@ void attention_flash_backward(struct build *b, const struct attention_acts *a, c
     bool turn = fused(b, TT_FUSE_ROPE);
     b->p->group = TT_G_ATTENTION;
     LAUNCH(b->p, flash_backward, .q = a->qkv, .k = k, .v = v, .o = a->o, .dout = dout, .lse = a->lse, .delta = delta,
-           .cos = turn ? b->cos : NULL, .sin = turn ? b->sin : NULL, .dq = dqkv, .dk = dk, .dv = dv, .B = b->B, .S = b->S,
-           .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .scale = 1.0f / sqrtf((float)b->D),
+           .cos = turn ? b->cos : NULL, .sin = turn ? b->sin : NULL, .dq = dqkv, .dk = dk, .dv = dv, .B = b->B,
+           .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .scale = 1.0f / sqrtf((float)b->D),
            .tf32 = b->m->tf32, .tile = tt_config_flash_tile(b->c));
 }

@@ -11,21 +11,24 @@ static int64_t norm_parts(const struct build *b) { return b->T < 512 ? b->T : 51
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
 {
     void *sum = r->delta ? activation(b, "residual", b->T, b->C) : NULL;
-    *n = (struct norm_acts){.x = sum ? sum : r->x, .y = activation(b, "norm", b->T, b->C), .rstd = floats(b, "norm_rstd", b->T)};
+    *n = (struct norm_acts){.x = sum ? sum : r->x, .y = activation(b, "norm", b->T, b->C),
+                            .rstd = floats(b, "norm_rstd", b->T)};
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm, .x = r->x, .delta = r->delta, .weight = weight(b, w), .sum = sum, .y = n->y, .rstd = n->rstd,
            .rows = b->T, .cols = b->C, .eps = (float)b->c->norm_eps);
     *r = (struct residual){n->x, NULL};
 }
 
-void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first)
+void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
+                         bool first)
 {
     int64_t parts = norm_parts(b);
     float *partial = floats(b, "norm_partial", parts * b->C);
     b->p->group = TT_G_NORM;
-    LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd, .dres = first ? NULL : dr,
-           .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = parts);
-    /* Beside products that fill the device it would take a multiprocessor from one and delay a whole round of its tiles. */
+    LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd,
+           .dres = first ? NULL : dr, .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = parts);
+    /* Beside products that fill the device it would take a multiprocessor from one and delay a whole round of its
+     * tiles. */
     begin_aside(b, 2.0 * (double)b->T * (double)b->C * (double)b->C);
     LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = parts, .cols = b->C,
            .accumulate = b->accumulate);
@@ -50,8 +53,8 @@ void split_heads(struct build *b, struct attention_acts *a)
     a->v = activation(b, "v", b->T, b->KV * D);
     b->p->group = TT_G_ROPE;
     if (fused(b, TT_FUSE_ROPE)) {
-        LAUNCH(b->p, rope_split, .qkv = a->qkv, .cos = b->cos, .sin = b->sin, .q = a->q, .k = a->k, .v = a->v, .B = B, .S = S,
-               .heads = b->H, .kv_heads = b->KV, .D = D);
+        LAUNCH(b->p, rope_split, .qkv = a->qkv, .cos = b->cos, .sin = b->sin, .q = a->q, .k = a->k, .v = a->v, .B = B,
+               .S = S, .heads = b->H, .kv_heads = b->KV, .D = D);
         return;
     }
     void *k = view(b, a->qkv, b->H * D), *v = view(b, k, b->KV * D);
@@ -65,8 +68,8 @@ void merge_heads_backward(struct build *b, const void *dq, const void *dk, const
     int64_t B = b->B, S = b->S, D = b->D, P = b->P;
     b->p->group = TT_G_ROPE;
     if (fused(b, TT_FUSE_ROPE)) {
-        LAUNCH(b->p, rope_merge, .dq = dq, .dk = dk, .dv = dv, .cos = b->cos, .sin = b->sin, .dqkv = dqkv, .B = B, .S = S,
-               .heads = b->H, .kv_heads = b->KV, .D = D);
+        LAUNCH(b->p, rope_merge, .dq = dq, .dk = dk, .dv = dv, .cos = b->cos, .sin = b->sin, .dqkv = dqkv, .B = B,
+               .S = S, .heads = b->H, .kv_heads = b->KV, .D = D);
         return;
     }
     void *dk_view = view(b, dqkv, b->H * D), *dv_view = view(b, dk_view, b->KV * D);
@@ -138,7 +141,8 @@ void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int6
 {
     b->p->group = TT_G_LOSS;
     LAUNCH(b->p, cross_entropy, .x = logits, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows,
-           .cols = b->V, .first = first, .S = b->S, .slot_stride = b->slot_stride, .factor = b->loss_factor, .grad = b->train);
+           .cols = b->V, .first = first, .S = b->S, .slot_stride = b->slot_stride, .factor = b->loss_factor,
+           .grad = b->train);
 }
 
 /* ---- optimiser: one pass over the arena for the norm, one for clip + AdamW ---- */
@@ -159,6 +163,6 @@ void optimizer_fused(struct build *b)
     b->p->group = TT_G_OPTIMIZER;
     LAUNCH(b->p, adamw, .state = b->state, .w = b->master, .m = m, .v = v, .grad = (float *)b->grads, .n = n,
            .copy = b->p->dtype == TT_F32 ? NULL : b->weights, .low = b->low,
-           .decay_end = b->m->params.decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2, .eps = (float)c->adam_eps,
-           .decay = (float)c->weight_decay);
+           .decay_end = b->m->params.decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
+           .eps = (float)c->adam_eps, .decay = (float)c->weight_decay);
 }

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights, int64_t length,
-                            bool cached)
+tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights,
+                            int64_t length, bool cached)
 {
     *g = (struct tt_generator){.length = length, .cached = cached};
     struct tt_config *one;
@@ -30,7 +30,8 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
 tt_status tt_generator_feed(struct tt_generator *g, int32_t token, float *logits)
 {
     size_t row = (size_t)g->model->config.vocab_size * sizeof(float);
-    if (g->at >= g->length) return tt_fail(TT_FAILED, "the sequence is full: it has room for %lld tokens", (long long)g->length);
+    if (g->at >= g->length)
+        return tt_fail(TT_FAILED, "the sequence is full: it has room for %lld tokens", (long long)g->length);
     int32_t position = (int32_t)g->at;
     g->tokens[g->at++] = token;
     if (g->cached) {
@@ -38,7 +39,8 @@ tt_status tt_generator_feed(struct tt_generator *g, int32_t token, float *logits
         TT_TRY(tt_engine_upload(&g->engine, TT_X_VAL_TOKENS, 0, one, sizeof one));
         TT_TRY(tt_engine_upload(&g->engine, TT_X_POSITION, 0, &position, sizeof position));
     } else {
-        TT_TRY(tt_engine_upload(&g->engine, TT_X_VAL_TOKENS, 0, g->tokens, (size_t)(g->length + 1) * sizeof *g->tokens));
+        TT_TRY(tt_engine_upload(&g->engine, TT_X_VAL_TOKENS, 0, g->tokens,
+                                (size_t)(g->length + 1) * sizeof *g->tokens));
     }
     TT_TRY(tt_plan_run(g->plan, g->engine.backend, NULL));
     return tt_engine_download(&g->engine, TT_X_LOGITS, g->cached ? 0 : (size_t)position * row, logits, row);

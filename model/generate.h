@@ -16,8 +16,8 @@ struct tt_generator {
 };
 
 /* Weights are taken from `weights`, an engine on the same backend that outlives the generator. */
-tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights, int64_t length,
-                            bool cached);
+tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights,
+                            int64_t length, bool cached);
 /* The next token of the sequence; logits (vocab_size) of what follows it. An error when the room is used up. */
 tt_status tt_generator_feed(struct tt_generator *g, int32_t token, float *logits);
 void tt_generator_close(struct tt_generator *g);

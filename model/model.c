@@ -44,7 +44,8 @@ void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
 
 void tt_flash_refused_note(int64_t head_dim, char out[160])
 {
-    snprintf(out, 160, "heads of %lld are too large for this device's flash attention; the fused one runs", (long long)head_dim);
+    snprintf(out, 160, "heads of %lld are too large for this device's flash attention; the fused one runs",
+             (long long)head_dim);
 }
 
 void tt_model_note(const struct tt_model *m, char out[160])
@@ -60,7 +61,8 @@ static struct build begin(const struct tt_model *m, struct tt_plan *p, int64_t B
     const struct tt_config *c = &m->config;
     size_t arena = (size_t)m->params.total;
     struct build b = {.p = p, .m = m, .c = c, .B = B, .S = S, .T = B * S, .C = c->hidden_dim, .H = c->num_heads,
-                      .KV = c->num_kv_heads, .D = m->head_dim, .F = c->ffn_dim, .V = c->vocab_size, .positions = positions};
+                      .KV = c->num_kv_heads, .D = m->head_dim, .F = c->ffn_dim, .V = c->vocab_size,
+                      .positions = positions};
     b.P = (b.H + 2 * b.KV) * b.D;
     b.weights = tt_plan_external(p, TT_X_WEIGHTS, arena * tt_dtype_size(p->dtype));
     size_t table = (size_t)(positions * (b.D / 2));
@@ -74,8 +76,8 @@ static struct residual embed(struct build *b)
     struct residual r = {activation(b, "embedding", b->T, b->C), NULL};
     b->p->phase = TT_FORWARD;
     b->p->group = TT_G_EMBEDDING;
-    LAUNCH(b->p, embedding, .tokens = b->tokens, .state = b->state, .weight = weight(b, TT_W_EMBEDDING), .y = r.x, .T = b->T,
-           .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
+    LAUNCH(b->p, embedding, .tokens = b->tokens, .state = b->state, .weight = weight(b, TT_W_EMBEDDING), .y = r.x,
+           .T = b->T, .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
     return r;
 }
 
@@ -85,8 +87,8 @@ static void embed_backward(struct build *b, const void *dr)
     b->p->group = TT_G_EMBEDDING;
     if (!b->c->tie_embeddings && !b->accumulate) LAUNCH(b->p, zero, .x = dweight, .n = b->V * b->C);
     int32_t *work = tt_plan_buffer(b->p, "embedding_work", (size_t)TT_EMBEDDING_WORK(b->T, b->V) * sizeof *work);
-    LAUNCH(b->p, embedding_backward, .tokens = b->tokens, .state = b->state, .dy = dr, .dweight = dweight, .work = work, .T = b->T,
-           .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
+    LAUNCH(b->p, embedding_backward, .tokens = b->tokens, .state = b->state, .dy = dr, .dweight = dweight, .work = work,
+           .T = b->T, .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
 }
 
 /* Tokens to the output of the last norm. */
@@ -118,7 +120,8 @@ static void step_begin(struct build *b, struct tt_state *state)
 {
     const struct tt_config *c = b->c;
     struct tt_schedule schedule = {.decay = c->lr_schedule, .warmup = c->warmup_steps, .total = c->num_steps,
-                                   .peak = (float)c->learning_rate, .floor = (float)(c->learning_rate * c->min_lr_ratio)};
+                                   .peak = (float)c->learning_rate,
+                                   .floor = (float)(c->learning_rate * c->min_lr_ratio)};
     b->p->group = TT_G_CONTROL;
     LAUNCH(b->p, step_begin, .state = state, .schedule = schedule, .slots = TT_TOKEN_SLOTS, .beta1 = (float)c->beta1,
            .beta2 = (float)c->beta2);
@@ -171,7 +174,8 @@ static void write_train(struct build *b, struct block_acts *blocks)
     b->loss = (float *)((char *)state + offsetof(struct tt_state, loss));
     b->grads = tt_plan_external(b->p, TT_X_GRADS, (size_t)b->m->params.total * sizeof(float));
     weights_to_change(b);
-    const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS, TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
+    const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS,
+                                             TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
     step_begin(b, state);
     for (int i = 0; i < micros; i++) micro_batch(b, i, tokens, blocks);
     tt_plan_micro(b->p, 0);
@@ -209,7 +213,8 @@ static void write_logits(struct build *b, struct block_acts *blocks)
     logits_out(b, last.y);
 }
 
-static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, int64_t S, int64_t positions, struct tt_plan **out)
+static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, int64_t S, int64_t positions,
+                            struct tt_plan **out)
 {
     struct tt_plan *p;
     struct block_acts *blocks = calloc((size_t)m->config.num_layers + 1, sizeof *blocks);

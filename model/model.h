@@ -25,8 +25,8 @@ struct tt_model {
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out);
 void tt_model_free(struct tt_model *m);
 
-/* To be called before a plan is written: attention as this device computes it. Heads too large for its flash attention get the
- * fused one; a device that computes in fp32 where tf32 is asked for does so in attention too. */
+/* To be called before a plan is written: attention as this device computes it. Heads too large for its flash attention
+ * get the fused one; a device that computes in fp32 where tf32 is asked for does so in attention too. */
 void tt_model_fit(struct tt_model *m, const struct tt_device_info *device);
 /* What is not computed as asked for, in words; "" when all is. */
 void tt_model_note(const struct tt_model *m, char out[160]);

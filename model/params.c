@@ -118,7 +118,8 @@ double tt_model_step_flops(const struct tt_model *m)
     const struct tt_config *c = &m->config;
     double tokens = (double)(c->batch_size * c->seq_len * c->grad_accum);
     double params = (double)tt_model_param_count(m);
-    if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim); /* looking up an embedding multiplies nothing */
+    /* Looking up an embedding multiplies nothing. */
+    if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim);
     return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->hidden_dim));
 }
 

@@ -14,8 +14,8 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     struct tt_text has = {0};
     for (int p = 0; p < TT_PRECISIONS; p++)
         if (info->has[p]) tt_text_printf(&has, "%s%s", has.n ? ", " : "", tt_precision_names[p]);
-    tt_status st = tt_fail(TT_USAGE, "%s does not compute in %s; choose --precision from: %s", info->name, tt_precision_names[wanted],
-                           has.s ? has.s : "fp32");
+    tt_status st = tt_fail(TT_USAGE, "%s does not compute in %s; choose --precision from: %s", info->name,
+                           tt_precision_names[wanted], has.s ? has.s : "fp32");
     tt_text_free(&has);
     return st;
 }
@@ -53,7 +53,8 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
 
 static float *in_place(const struct tt_session *s, enum tt_external x)
 {
-    if (x == TT_X_WEIGHTS) return tt_model_dtype(s->model) == TT_F32 ? tt_weights_in_place(&s->engine, s->shares_memory) : NULL;
+    if (x == TT_X_WEIGHTS)
+        return tt_model_dtype(s->model) == TT_F32 ? tt_weights_in_place(&s->engine, s->shares_memory) : NULL;
     return s->shares_memory ? s->engine.externals[x] : NULL;
 }
 
@@ -61,7 +62,8 @@ static tt_status host_floats(struct tt_session *s, enum tt_external x, int64_t n
 {
     float *shared = in_place(s, x);
     *out = shared ? shared : malloc((size_t)n * sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights", (double)n * sizeof **out / 0x1p20);
+    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights",
+                                  (double)n * sizeof **out / 0x1p20);
 }
 
 static void drop(struct tt_session *s, enum tt_external x, float *host)
@@ -77,7 +79,10 @@ static tt_status upload(struct tt_session *s, enum tt_external x, const float *h
     return tt_engine_upload(&s->engine, x, 0, host, (size_t)n * sizeof *host);
 }
 
-tt_status tt_session_set_weights(struct tt_session *s, const float *weights) { return upload(s, TT_X_WEIGHTS, weights); }
+tt_status tt_session_set_weights(struct tt_session *s, const float *weights)
+{
+    return upload(s, TT_X_WEIGHTS, weights);
+}
 
 /* ---- too large for the device ---- */
 
@@ -103,9 +108,11 @@ static int64_t largest_batch(struct tt_backend *backend, struct tt_config *trial
 }
 
 /* Device memory that is free, or all of the host's: what is free there changes from moment to moment. */
-static tt_status check_room(struct tt_session *s, const struct tt_config *c, unsigned use, const struct tt_device_info *info)
+static tt_status check_room(struct tt_session *s, const struct tt_config *c, unsigned use,
+                            const struct tt_device_info *info)
 {
-    double room = (double)(info->shares_memory ? info->memory_total : info->memory_free), need = (double)tt_engine_total(&s->engine);
+    double room = (double)(info->shares_memory ? info->memory_total : info->memory_free),
+           need = (double)tt_engine_total(&s->engine);
     if (room <= 0 || need <= room) return TT_OK;
     struct tt_text list = {0};
     struct tt_config *trial;
@@ -113,11 +120,13 @@ static tt_status check_room(struct tt_session *s, const struct tt_config *c, uns
     int64_t batch = largest_batch(s->backend, trial, use, room);
     free(trial);
     tt_engine_list(&s->engine, &list);
-    tt_status st = batch > 0 ? tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; --batch-size %lld fits, and "
-                                       "--recompute block or --version flash may leave room for more", need / 0x1p20, list.s,
-                                       info->name, room / 0x1p20, (long long)batch)
-                             : tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; not even --batch-size 1 fits: "
-                                       "choose a smaller model", need / 0x1p20, list.s, info->name, room / 0x1p20);
+    tt_status st = batch > 0 ? tt_fail(TT_FAILED,
+                                       "this run needs %.1f MiB (%s), but %s has %.1f MiB; --batch-size %lld fits, and "
+                                       "--recompute block or --version flash may leave room for more", need / 0x1p20,
+                                       list.s, info->name, room / 0x1p20, (long long)batch)
+                             : tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; not even "
+                                       "--batch-size 1 fits: choose a smaller model", need / 0x1p20, list.s, info->name,
+                                       room / 0x1p20);
     tt_text_free(&list);
     return st;
 }
@@ -167,7 +176,8 @@ static tt_status precision_of(const char *config, enum tt_precision *out)
     return TT_OK;
 }
 
-/* A checkpoint of any precision has a number for the loss scale; it means something if that precision scales its loss. */
+/* A checkpoint of any precision has a number for the loss scale; it means something if that precision scales its
+ * loss. */
 static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, struct tt_progress *progress)
 {
     enum tt_precision then;
@@ -203,16 +213,19 @@ tt_status tt_session_load_weights(struct tt_session *s, const char *path) { retu
 
 /* ---- a run of it ---- */
 
-tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data, struct tt_run *out)
+tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data,
+                         struct tt_run *out)
 {
-    *out = (struct tt_run){.config = c, .params = &s->model->params, .engine = &s->engine, .step_plan = s->step, .eval_plan = s->eval,
+    *out = (struct tt_run){.config = c, .params = &s->model->params, .engine = &s->engine, .step_plan = s->step,
+                           .eval_plan = s->eval,
                            .data = data, .graph = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON,
                            .progress = {.seed = (uint64_t)c->seed, .best_val = INFINITY}};
     if (from.checkpoint) return tt_session_load(s, from.checkpoint, &out->progress);
     return from.weights ? tt_session_load_weights(s, from.weights) : tt_session_init_weights(s);
 }
 
-tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, struct tt_data *data, struct tt_run *out)
+tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c,
+                         struct tt_data *data, struct tt_run *out)
 {
     *out = (struct tt_run){0};
     TT_TRY(tt_session_open(s, backend, c, TT_USE_TRAIN));

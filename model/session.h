@@ -18,14 +18,15 @@ struct tt_session {
 /* With TT_USE_PREDICT the plans are not meant to run: the precision may be one that this device does not have. */
 enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2, TT_USE_PREDICT = 4 };
 
-/* Writes the plans and allocates; the weights are still zero. With no plan asked for, there is room for weights only. */
+/* Writes the plans and allocates; the weights are still zero. With no plan asked for, there is room for weights
+ * only. */
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
 /* Plans and sizes, and nothing allocated: `engine` then says what would be. */
 tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
-/* A session that trains is then at the beginning of a run, or, after tt_session_load, where the checkpoint's run was: what
- * the device knows of it (tt_state_begin) is in place too. */
+/* A session that trains is then at the beginning of a run, or, after tt_session_load, where the checkpoint's run was:
+ * what the device knows of it (tt_state_begin) is in place too. */
 tt_status tt_session_init_weights(struct tt_session *s);
 tt_status tt_session_set_weights(struct tt_session *s, const float *weights); /* the whole arena, and nothing else */
 /* From a checkpoint folder; the moments too when the session trains. */
@@ -39,10 +40,12 @@ struct tt_origin {
 };
 
 /* The run of a session that was just opened: weights and state in place, not started. `data` may be NULL. */
-tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data, struct tt_run *out);
+tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data,
+                         struct tt_run *out);
 
 /* A new run that goes through the same tokens again and again, opened and started: for looking at its steps. */
-tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, struct tt_data *data, struct tt_run *out);
+tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c,
+                         struct tt_data *data, struct tt_run *out);
 
 void tt_session_close(struct tt_session *s);
 

@@ -1,7 +1,8 @@
-/* A profile: where the time and the memory of a training step went. `tt profile` measures one and writes it as a folder;
- * reports, comparisons and exercises read it back from there.
+/* A profile: where the time and the memory of a training step went. `tt profile` measures one and writes it as a
+ * folder; reports, comparisons and exercises read it back from there.
  *
- * profile.json holds all of it and is described by one table (profile_json.c), from which the writer and the reader come:
+ * profile.json holds all of it and is described by one table (profile_json.c), from which the writer and the reader
+ * come:
  * each field below is a key of the same name, each struct an object, each list an array. Seconds, bytes, FLOP/s and
  * bytes/s throughout; a figure that could not be had is NaN here, null in JSON and n/a in a text. A time "per step" is
  * the median over the measured steps. */
@@ -24,7 +25,8 @@ struct tt_profile_run {
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
     char flash_tile[24]; /* --flash-tile: "256x64", or "" where it was not given */
     char fault[24];   /* --fault: its name, "hidden", or "" */
-    char own_kernel[64], own_kernel_sha[20]; /* --own-kernel: the file's name and the first 16 digits of its SHA-256, or "" */
+    /* --own-kernel: the file's name and the first 16 digits of its SHA-256, or "". */
+    char own_kernel[64], own_kernel_sha[20];
     bool own_kernel_scratch; /* it wrote into its scratch: several passes */
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, head_dim, ffn_dim, vocab_size;
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
@@ -41,7 +43,8 @@ struct tt_profile_step {
     double launched_seconds;  /* without a graph; the same as seconds where there is none */
     double wall_seconds;      /* of the host: all measured steps by the clock, over their number */
     double kernel_seconds;    /* sum of the operators: median over the steps with an event after each operation */
-    double gap_seconds;       /* seconds - kernel_seconds (and copies where they are not beside it); below 0: the sum is larger */
+    /* Seconds - kernel_seconds (and copies where they are not beside it); below 0: the sum is larger. */
+    double gap_seconds;
     double gap_fraction;      /* gap_seconds / seconds */
     double samples_per_second, tokens_per_second;
     int64_t kernels;          /* per step */
@@ -69,9 +72,11 @@ struct tt_profile_row {
     char shape[64]; /* of a GEMM, "1024x512x2048" or "32x(128x128x64)"; else "" */
     char group[32], phase[32]; /* as in backend/kernels.h and core/plan/plan.h; phase of a group: "" */
     int64_t count;             /* per step */
-    double seconds;            /* per step: medians of its operations, scaled so that all operators add up to kernel_seconds */
+    /* Per step: medians of its operations, scaled so that all operators add up to kernel_seconds. */
+    double seconds;
     double median;             /* of one launch, as measured */
-    double share;              /* of the sum of all groups: those of groups add up to 1, and so do those of operators, "copies" and "gaps" */
+    /* Of the sum of all groups: those of groups add up to 1, and so do those of operators, "copies" and "gaps". */
+    double share;
     double flops, bytes;       /* per step, from backend/kernels.def */
     double intensity;          /* flops / bytes */
     double flops_per_second, bytes_per_second;
@@ -137,8 +142,8 @@ struct tt_profile_memory {
 };
 
 struct tt_profile_memory_kind {
-    char kind[32];     /* "weights", "gradients", …; of the arena when most is alive "logits" and the other "activations";
-                        * "workspace", "graph pool" */
+    char kind[32];     /* "weights", "gradients", …; of the arena when most is alive "logits" and the other
+                        * "activations"; "workspace", "graph pool" */
     double predicted;  /* NaN: the plan knows nothing of it */
     double measured;   /* NaN: not told apart by the device */
 };

@@ -41,8 +41,8 @@ tt_status tt_cpu_blas_hold(int threads, struct cpu_room *room)
     size_t bytes = (size_t)threads * buffer;
     void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
-        return tt_fail(TT_FAILED, "no %zu MiB of address space for OpenBLAS on %d threads; use fewer --threads, raise 'ulimit -v', "
-                       "or go without it: TT_CPU_GEMM=builtin", bytes >> 20, threads);
+        return tt_fail(TT_FAILED, "no %zu MiB of address space for OpenBLAS on %d threads; use fewer --threads, raise "
+                       "'ulimit -v', or go without it: TT_CPU_GEMM=builtin", bytes >> 20, threads);
     *room = (struct cpu_room){at, bytes};
     return TT_OK;
 }

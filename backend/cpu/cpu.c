@@ -63,7 +63,8 @@ static tt_status cpu_alloc(void *self, size_t bytes, void **out)
     bool possible = bytes <= (cpu->memory_total ? cpu->memory_total : SIZE_MAX / 2);
     char *p = possible ? aligned_bytes(bytes + HEADER) : NULL;
     if (!p)
-        return tt_fail(TT_FAILED, "alloc: no memory for %.1f MiB, %.1f MiB are in use; make batch, seq_len or model smaller",
+        return tt_fail(TT_FAILED,
+                       "alloc: no memory for %.1f MiB, %.1f MiB are in use; make batch, seq_len or model smaller",
                        (double)bytes / 1048576, (double)atomic_load(&cpu->used) / 1048576);
     memcpy(p, &bytes, sizeof bytes);
     count_bytes(cpu, bytes);
@@ -273,8 +274,8 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
              only ? "" : cpu->kernels->isa);
     snprintf(out->library, sizeof out->library, "%s", cpu->blas ? cpu->blas_name : "built-in GEMM");
     bool known = uname(&machine) == 0;
-    snprintf(out->versions, sizeof out->versions, "%.20s %.60s, %s", known ? machine.sysname : "", known ? machine.release : "",
-             cpu->team.threads > 1 ? "OpenMP" : "one thread");
+    snprintf(out->versions, sizeof out->versions, "%.20s %.60s, %s", known ? machine.sysname : "",
+             known ? machine.release : "", cpu->team.threads > 1 ? "OpenMP" : "one thread");
     tt_cpu_memory(&out->memory_total, &out->memory_free);
     out->memory_used = atomic_load(&cpu->used);
     out->memory_peak = atomic_load(&cpu->peak);

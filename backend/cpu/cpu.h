@@ -35,8 +35,8 @@ extern const struct cpu_kernels tt_cpu_kernels_v3, tt_cpu_kernels_v4;
 
 /* blas.c: a CBLAS on our own threads. When there is none tt_cpu_blas_open answers false. */
 bool tt_cpu_blas_open(char *name, size_t size);
-/* OpenBLAS waits for ever when there is no memory for its buffers, one per thread. So that memory is held from the start,
- * where running out of it can be reported, and let go right before the first multiply asks for it. */
+/* OpenBLAS waits for ever when there is no memory for its buffers, one per thread. So that memory is held from the
+ * start, where running out of it can be reported, and let go right before the first multiply asks for it. */
 struct cpu_room {
     void *at;
     size_t bytes;

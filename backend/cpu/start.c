@@ -1,9 +1,11 @@
-/* Linked into the program, before main(): where the address space is limited, OpenBLAS must not begin threads of its own.
+/* Linked into the program, before main(): where the address space is limited, OpenBLAS must not begin threads of its
+ * own.
  *
- * It does so while it is loaded, one for each processor, though we use it on one thread at a time. Each of them asks for a
- * buffer until it gets one. Under 'ulimit -v' that may be never, and the program would wait for them at its end; and where
- * a thread cannot be begun at all, OpenBLAS ends the program by a signal. How many it begins it reads from the environment,
- * before any of our code but this has run. So the program is started once more, with that variable set. */
+ * It does so while it is loaded, one for each processor, though we use it on one thread at a time. Each of them asks
+ * for a buffer until it gets one. Under 'ulimit -v' that may be never, and the program would wait for them at its end;
+ * and where a thread cannot be begun at all, OpenBLAS ends the program by a signal. How many it begins it reads from
+ * the environment, before any of our code but this has run. So the program is started once more, with that variable
+ * set. */
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,4 +43,5 @@ static void start_once_more(int argc, char **argv, char **environment)
     execve(path, argv, changed); /* where that fails, we go on as we are */
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const before_the_libraries)(int, char **, char **) = start_once_more;
+__attribute__((section(".preinit_array"), used))
+static void (*const before_the_libraries)(int, char **, char **) = start_once_more;

@@ -10,8 +10,8 @@ const char *tt_gpu_reason(gpu_rt_error e)
 {
     switch (e) {
     case cudaErrorSystemDriverMismatch:
-        return "the NVIDIA driver's library is of another version than its kernel module, as after an update; reboot the "
-               "machine, or restart the container";
+        return "the NVIDIA driver's library is of another version than its kernel module, as after an update; "
+               "reboot the machine, or restart the container";
     case cudaErrorCompatNotSupportedOnDevice:
         return "the driver library found first is one for forward compatibility (cuda-compat), which this GPU does not "
                "take; remove its folder from LD_LIBRARY_PATH";
@@ -71,8 +71,8 @@ tt_status tt_gpu_none(gpu_rt_error e)
     cudaRuntimeGetVersion(&runtime);
     if (e == cudaErrorInsufficientDriver && driver == 0)
         return tt_fail(TT_NO_DEVICE,
-                       "no NVIDIA GPU: there is no NVIDIA driver on this machine (a container gets it with --gpus all); %s",
-                       instead);
+                       "no NVIDIA GPU: there is no NVIDIA driver on this machine (a container gets it with "
+                       "--gpus all); %s", instead);
     if (e == cudaErrorInsufficientDriver && driver < runtime) return driver_too_old(driver, runtime);
     if (e == cudaErrorNoDevice) return none_visible(instead);
     if (reason) return tt_fail(TT_NO_DEVICE, "no NVIDIA GPU can be used: %s", reason);

@@ -35,8 +35,8 @@ static const char *hint(cudaError_t e)
     case cudaErrorCapturedEvent:
         return "something in the step cannot be captured; go without: --graph off";
     case cudaErrorLaunchTimeout:
-        return "this GPU also drives a display, which stops kernels that take seconds; use a smaller --batch-size, or a "
-               "GPU without a display";
+        return "this GPU also drives a display, which stops kernels that take seconds; use a smaller "
+               "--batch-size, or a GPU without a display";
     case cudaErrorDevicesUnavailable:
         return "another program holds the GPU; nvidia-smi lists who uses it";
     case cudaErrorECCUncorrectable:

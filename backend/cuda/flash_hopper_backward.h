@@ -151,8 +151,8 @@ GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const backward_stats<C> &lse
     for (int i = 0; i < C::COLS / 2; i++) s[i] = gpu_exp2_fast(gpu_fma(s[i], c, -lse.at(i)));
 }
 
-/* dP becomes dS = P·(dP - delta), and 0 where a key is after its query, also where dP is NaN there. The first query sees
- * one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
+/* dP becomes dS = P·(dP - delta), and 0 where a key is after its query, also where dP is NaN there. The first query
+ * sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
 template <typename C>
 GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2], const backward_stats<C> &delta,
                             int row, int col, bool diagonal)

@@ -1,6 +1,6 @@
 /* Hopper's own instructions (sm_90a), a function each, and what its kernels ask of the host: barriers in shared memory
- * that count bytes, the engine that copies tiles, and matrix products by a warpgroup of 128 threads on operands in shared
- * memory. tests/backend/simt has a header of the same name, in which each does the same on a CPU. */
+ * that count bytes, the engine that copies tiles, and matrix products by a warpgroup of 128 threads on operands in
+ * shared memory. tests/backend/simt has a header of the same name, in which each does the same on a CPU. */
 #ifndef TT_GPU_HOPPER_H
 #define TT_GPU_HOPPER_H
 
@@ -11,8 +11,8 @@
 #define HOPPER_CODE 1
 #endif
 
-/* HOPPER_KERNEL(threads) name(HOPPER_ARGUMENT struct args a): by blocks of so many threads, one to a multiprocessor. The
- * argument stays where the copy engine finds its maps. */
+/* HOPPER_KERNEL(threads) name(HOPPER_ARGUMENT struct args a): by blocks of so many threads, one to a multiprocessor.
+ * The argument stays where the copy engine finds its maps. */
 #define HOPPER_KERNEL(threads) static __global__ void __launch_bounds__(threads, 1)
 #define HOPPER_ARGUMENT const __grid_constant__
 
@@ -77,8 +77,9 @@ struct alignas(64) hopper_map {
     uint64_t words[16];
 };
 
-/* cuTensorMapEncodeTiled: type, dimensions, address, sizes, distances in bytes but the first, box, steps, ... The driver
- * has it; it is asked for it at run time, so that the program starts where there is no driver. NULL: it has none. */
+/* cuTensorMapEncodeTiled: type, dimensions, address, sizes, distances in bytes but the first, box, steps, ... The
+ * driver has it; it is asked for it at run time, so that the program starts where there is no driver. NULL: it has
+ * none. */
 typedef int (*hopper_encoder)(struct hopper_map *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
                               const uint32_t *, const uint32_t *, int, int, int, int);
 

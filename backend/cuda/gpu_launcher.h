@@ -1,5 +1,6 @@
 /* How the hosts of the GPU kernels start them and ask about the chip, by the CUDA runtime. Another runtime on
- * the same chips has the same names and the same guard, and comes first: then it takes all of gpu_platform.h but this. */
+ * the same chips has the same names and the same guard, and comes first: then it takes all of gpu_platform.h but
+ * this. */
 #ifndef TT_GPU_LAUNCHER_H
 #define TT_GPU_LAUNCHER_H
 

@@ -267,9 +267,9 @@ template <typename T> GPU_DEVICE void gpu_tile_load_transposed(gpu_tile_b<T> &b,
     gpu_ldmatrix4(p + (lane % 8 + lane / 16 * 8) * ld + lane / 8 % 2 * 8, b.w[0][0], b.w[0][1], b.w[1][0], b.w[1][1]);
 }
 
-/* Floats as factors: two products of 8 deep. What is loaded as A multiplies what is loaded transposed as B: there lane t
- * has the t-th and the t+4-th of the eight, as a row of four floats is one of eight 16-bit numbers to ldmatrix. What C
- * became as A multiplies what is loaded as B in rows: there it has the 2t-th and the one after it, as C does. */
+/* Floats as factors: two products of 8 deep. What is loaded as A multiplies what is loaded transposed as B: there lane
+ * t has the t-th and the t+4-th of the eight, as a row of four floats is one of eight 16-bit numbers to ldmatrix. What
+ * C became as A multiplies what is loaded as B in rows: there it has the 2t-th and the one after it, as C does. */
 enum { GPU_TILE_FLOATS = 1 };
 template <> struct gpu_tile_a<float> {
     uint32_t w[2][4]; /* of each eight: rows g and g+8 of the first, of the second */
@@ -278,8 +278,8 @@ template <> struct gpu_tile_b<float> {
     uint32_t w[2][2][2]; /* of each eight columns and each eight deep */
 };
 
-/* Products cut off the last 13 bits. A factor is multiplied by 1 + 2^-11.5 before, which gives back on average what that
- * takes: at most 0.71 of the last digit is lost, what has no such bits stays as it is, and a NaN stays one. */
+/* Products cut off the last 13 bits. A factor is multiplied by 1 + 2^-11.5 before, which gives back on average what
+ * that takes: at most 0.71 of the last digit is lost, what has no such bits stays as it is, and a NaN stays one. */
 GPU_DEVICE uint32_t gpu_tf32(float x) { return __float_as_uint(x * 1.00034527f); }
 GPU_DEVICE uint32_t gpu_tf32(uint32_t x) { return gpu_tf32(__uint_as_float(x)); }
 

@@ -18,8 +18,8 @@ static tt_status cannot_use(int device, gpu_rt_error e)
     gpu_rt_clear_error();
     if (e == GPU_RT_BUSY)
         return tt_fail(TT_NO_DEVICE,
-                       "GPU %d is busy: another program has it to itself, or its compute mode forbids all; choose another "
-                       "with --device, or see " GPU_RT_MONITOR,
+                       "GPU %d is busy: another program has it to itself, or its compute mode forbids all; "
+                       "choose another with --device, or see " GPU_RT_MONITOR,
                        device);
     if (e == GPU_RT_OUT_OF_MEMORY)
         return tt_fail(TT_NO_DEVICE,
@@ -38,8 +38,8 @@ tt_status tt_gpu_choose(struct gpu *gpu, int device)
     if (!e && count == 0) e = GPU_RT_NO_DEVICE;
     if (e) return tt_gpu_none(e);
     if (device < 0 || device >= count)
-        return tt_fail(TT_NO_DEVICE, "--device %d: this machine shows %d GPU%s, numbered from 0; " GPU_RT_MONITOR " lists them",
-                       device, count, count == 1 ? "" : "s");
+        return tt_fail(TT_NO_DEVICE, "--device %d: this machine shows %d GPU%s, numbered from 0; " GPU_RT_MONITOR
+                       " lists them", device, count, count == 1 ? "" : "s");
     gpu->device = device;
     e = make_current(device);
     if (!e) e = tt_gpu_describe(gpu);

@@ -36,9 +36,9 @@ template <int M> struct flash_stats {
     const float *col_lse, *col_delta;
 };
 
-/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future, also
- * where dP is NaN there. The first query sees one key, with certainty: its dS is 0, and not what is left of dP - delta
- * by rounding. */
+/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future,
+ * also where dP is NaN there. The first query sees one key, with certainty: its dS is 0, and not what is left of dP -
+ * delta by rounding. */
 template <typename C, int M>
 GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&ds)[M][C::TILES], int row,
                                     int col, const flash_stats<M> &q, float c)
@@ -183,8 +183,8 @@ template <typename C> struct flash_fetch {
 /* The wave's rows of x, and of y if there are any, of which one after the other comes through `tile` if they are held
  * in registers. */
 template <typename C>
-GPU_DEVICE void flash_take(flash_own<C> &x, flash_own<C> &y, typename C::T *tile, const struct tt_flash_backward_args &a,
-                           int b, int h, int first, int wave_row, bool wide)
+GPU_DEVICE void flash_take(flash_own<C> &x, flash_own<C> &y, typename C::T *tile,
+                           const struct tt_flash_backward_args &a, int b, int h, int first, int wave_row, bool wide)
 {
     typedef typename C::T T;
     int rows = (int)a.S - first, D = (int)a.D;

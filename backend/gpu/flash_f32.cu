@@ -17,7 +17,8 @@ template <int N> struct alignas(4 * N) floats {
 template <int N> GPU_DEVICE floats<N> read(const float *p) { return *(const floats<N> *)p; }
 
 /* s[i][j] = row y + i·THREADS/X of a, times row x + X·j of b, in a block X threads wide; both tiles with rows of DP. */
-template <int R, int C, int DP, int X = ACROSS> GPU_DEVICE void products(float (&s)[R][C], const float *a, const float *b)
+template <int R, int C, int DP, int X = ACROSS>
+GPU_DEVICE void products(float (&s)[R][C], const float *a, const float *b)
 {
     constexpr int LD = flash_ld<float>(DP);
     a += gpu_thread() / X * LD, b += gpu_thread() % X * LD;
@@ -204,7 +205,8 @@ template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const stru
 
 /* A thread that has more of a tile reads less for each product: FULL keys where they fit, which only chips that copy in
  * the background have room for. */
-template <int DP, int ROWS, int FULL, int KEYS> static gpu_error forward_fitting(const struct tt_flash_args *a, gpu_stream s)
+template <int DP, int ROWS, int FULL, int KEYS>
+static gpu_error forward_fitting(const struct tt_flash_args *a, gpu_stream s)
 {
     if constexpr (!GPU_COPY_HELD)
         if (forward_bytes<DP, ROWS, FULL>() <= (size_t)gpu_shared_limit()) return forward_launch<DP, ROWS, FULL>(a, s);
@@ -231,9 +233,9 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
             (size_t)ROWS * flash_ld<float>(COLS)) * sizeof(float);
 }
 
-/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future. The
- * first query sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. lse and delta
- * are those of the queries: of a thread's columns if it owns KEYS, else of its rows. */
+/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future.
+ * The first query sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. lse and
+ * delta are those of the queries: of a thread's columns if it owns KEYS, else of its rows. */
 template <bool KEYS, int X, int R, int C, int Q>
 GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int col, int S, const float (&lse)[Q],
                               const float (&delta)[Q], float c)
@@ -297,7 +299,8 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
     constexpr bool ONE = one_buffer<DP, ROWS, COLS>();
     static_assert(ROWS % COLS == 0, "tiles of keys and of queries begin together");
     GPU_DYNAMIC_SHARED(shared);
-    float *x = (float *)shared, *y = x + ROWS * LD, *u = y + ROWS * LD, *w = ONE ? u : u + COLS * LD, *p = w + COLS * LD;
+    float *x = (float *)shared, *y = x + ROWS * LD, *u = y + ROWS * LD, *w = ONE ? u : u + COLS * LD,
+          *p = w + COLS * LD;
 
     int S = (int)a.S, D = (int)a.D, G = (int)(a.heads / a.kv_heads), owners = (int)(KEYS ? a.kv_heads : a.heads);
     int b = (int)gpu_block_x() / owners, h = (int)gpu_block_x() % owners, kv = KEYS ? h : h / G;
@@ -374,7 +377,8 @@ template <int DP, int FULL, int ROWS, int COLS>
 static gpu_error backward_fitting(const struct tt_flash_backward_args *a, gpu_stream s)
 {
     if constexpr (!GPU_COPY_HELD)
-        if (backward_bytes<DP, FULL, COLS>() <= (size_t)gpu_shared_limit()) return backward_launch<DP, FULL, COLS>(a, s);
+        if (backward_bytes<DP, FULL, COLS>() <= (size_t)gpu_shared_limit())
+            return backward_launch<DP, FULL, COLS>(a, s);
     return backward_launch<DP, ROWS, COLS>(a, s);
 }
 

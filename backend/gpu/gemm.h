@@ -10,7 +10,8 @@
  * every run on the same GPU, driver and library. With tuning it is the fastest as measured, and a measurement may come
  * out differently next time: runs that must agree to the bit share a cache file, which gives every shape in it the same
  * algorithm again. Algorithms that sum partial products in the order in which blocks happen to finish are not taken:
- * cuBLASLt and hipBLAS are told so; hipBLASLt has no switch for that, so there it is for test_curve and test_train to see.
+ * cuBLASLt and hipBLAS are told so; hipBLASLt has no switch for that, so there it is for test_curve and test_train to
+ * see.
  */
 #ifndef TT_GPU_GEMM_H
 #define TT_GPU_GEMM_H

@@ -1,5 +1,5 @@
-/* The vocabulary of the GPU kernels, the same on every vendor: platform.h lists the names that a backend's own folder gives
- * a meaning on its chips, and this file builds on them.
+/* The vocabulary of the GPU kernels, the same on every vendor: platform.h lists the names that a backend's own folder
+ * gives a meaning on its chips, and this file builds on them.
  *
  * Kernels are templates on T, the type activations are stored in, and compute in float. Bytes move 16 at a time where
  * pointers and row distances allow, one element at a time where not. Sums have one fixed order: no float atomics. */

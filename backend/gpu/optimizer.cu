@@ -1,5 +1,6 @@
-/* AdamW, whole and in steps, and the gradient's norm: all of it is bytes, 28 per parameter for the whole (30 in fp16). The
- * arena is far larger than any cache, so its bytes are read and written as ones that will not be used again soon. */
+/* AdamW, whole and in steps, and the gradient's norm: all of it is bytes, 28 per parameter for the whole (30 in fp16).
+ * The arena is far larger than any cache, so its bytes are read and written as ones that will not be used again
+ * soon. */
 #include "backend/gpu/map.h"
 
 /* ---- the whole: a thread has two vectors of each array, a block apart, so that the lanes of a wave read and write
@@ -20,8 +21,8 @@ struct adam_step {
     }
 };
 
-/* ---- where the weights lie: four() and one() read, put() writes; together() says whether vectors of four of them and of
- * the floats p start at the same element `head` ---- */
+/* ---- where the weights lie: four() and one() read, put() writes; together() says whether vectors of four of them and
+ * of the floats p start at the same element `head` ---- */
 
 /* Floats, and maybe a copy of them, which the next step reads: so not as a stream. */
 template <typename T> struct whole_weights {
@@ -153,7 +154,8 @@ GPU_KERNEL GPU_BOUNDS(ADAM_THREADS) adamw(struct tt_adamw_args a, W weights, int
 template <typename W> static gpu_error launch_adamw(const struct tt_adamw_args *a, W weights, gpu_stream s)
 {
     int64_t head = gpu_smaller(map_head(a->m, sizeof(float)), a->n), vectors = (a->n - head) / 4;
-    if (!map_together(a->m, a->v) || !map_together(a->m, a->grad) || !weights.together(a->m, head)) head = a->n, vectors = 0;
+    if (!map_together(a->m, a->v) || !map_together(a->m, a->grad) || !weights.together(a->m, head))
+        head = a->n, vectors = 0;
     int64_t blocks = vectors ? gpu_divide_up(vectors, ADAM_VECTORS * ADAM_THREADS)
                              : gpu_smaller(gpu_divide_up(a->n, ADAM_THREADS), ADAM_BLOCKS);
     return GPU_LAUNCH(adamw<W>, gpu_grid_of(blocks), ADAM_THREADS, 0, s, *a, weights, head, vectors);

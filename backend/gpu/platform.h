@@ -1,7 +1,8 @@
-/* The neutral names: all that a vendor has to give so that the kernels of backend/gpu run on its chips, and what each means.
- * gpu_platform.h, gpu_mma.h and gpu_launcher.h of the vendor's folder (backend/cuda, backend/hip; for tests tests/backend/simt) say how
- * its chips do it. tests/backend/test_platform.sh compares them with this list. T is float, gpu_bf16 or gpu_half where nothing else is
- * said; "a lane's" is what the calling thread holds.
+/* The neutral names: all that a vendor has to give so that the kernels of backend/gpu run on its chips, and what each
+ * means.
+ * gpu_platform.h, gpu_mma.h and gpu_launcher.h of the vendor's folder (backend/cuda, backend/hip; for tests
+ * tests/backend/simt) say how its chips do it. tests/backend/test_platform.sh compares them with this list. T is float,
+ * gpu_bf16 or gpu_half where nothing else is said; "a lane's" is what the calling thread holds.
  *
  * ---- qualifiers ----
  * GPU_KERNEL                   begins a kernel
@@ -22,8 +23,8 @@
  * gpu_lane() gpu_wave()        the lane in its wave; the wave in its block
  * gpu_block_sync()             all threads of the block have come, and see what the others wrote
  * gpu_wave_sync()              all lanes of the wave
- * gpu_shfl(x, lane) gpu_shfl_xor(x, mask) gpu_shfl_up(x, by) gpu_shfl_down(x, by)   x of another lane; all lanes take part
- * gpu_ballot(predicate)        bit i: that of lane i
+ * gpu_shfl(x, lane) gpu_shfl_xor(x, mask) gpu_shfl_up(x, by) gpu_shfl_down(x, by)   x of another lane; all lanes take
+ * part gpu_ballot(predicate)        bit i: that of lane i
  * gpu_count(ballot) gpu_count_below(ballot, lane)   its bits; those below a lane
  * gpu_fetch_fence()            what is loaded after this is not fetched before it, where registers would not hold it
  * gpu_atomic_add(p, x)         the int at p before x was added; floats have no such thing, so that sums have one order
@@ -38,38 +39,43 @@
  * gpu_fma(x, y, z)             x·y + z, rounded once
  * gpu_max gpu_min              the number, when the other is not one
  * gpu_finite(x)                neither infinite nor NaN
- * gpu_exp_fast gpu_exp2_fast gpu_log2_fast gpu_sqrt_fast gpu_divide_fast   a few ulp off: for what is rounded to 16 bits, or is a
+ * gpu_exp_fast gpu_exp2_fast gpu_log2_fast gpu_sqrt_fast gpu_divide_fast   a few ulp off: for what is rounded to 16
+ * bits, or is a
  *                              small part of a sum; a divisor above 2^126 gives 0
  *
  * ---- 16 bytes at a time; pointers are multiples of 16 ----
  * gpu_bytes16                  four words: w[4]
  * gpu_load16(p) gpu_store16(p, bytes)
  * gpu_load16_stream gpu_store16_stream   for bytes that a kernel touches once: they leave the cache first
- * gpu_copy16                   one copy from global to shared memory in two halves, begin(shared, from, valid) and end(shared);
+ * gpu_copy16                   one copy from global to shared memory in two halves, begin(shared, from, valid) and
+ * end(shared);
  *                              with !valid the bytes become zero and `from` is not read
  * GPU_COPY_HELD                whether the bytes are in a register in between, and only `end` writes them
- * gpu_copy_commit() gpu_copy_wait<N>()   close a group of copies; all but the newest N groups are there. A gpu_block_sync must
+ * gpu_copy_commit() gpu_copy_wait<N>()   close a group of copies; all but the newest N groups are there. A
+ * gpu_block_sync must
  *                              follow before other threads read.
  *
  * ---- matrix tiles: C[16,16] += A[16,16] · B[16,16], T 16-bit, C float; a wave owns a tile ----
  * gpu_tile_a<T> gpu_tile_b<T> gpu_tile_c   a lane's parts; which elements those are is the vendor's to know
- * gpu_tile_load(a or b, p, ld)             from shared memory, A[m][k] at p[m·ld + k] and B[k][n] at p[k·ld + n]; each row of 8
+ * gpu_tile_load(a or b, p, ld)             from shared memory, A[m][k] at p[m·ld + k] and B[k][n] at p[k·ld + n]; each
+ * row of 8
  *                                          elements there begins on a multiple of 16 bytes
  * gpu_tile_load_transposed(a or b, p, ld)  A[m][k] at p[k·ld + m], B[k][n] at p[n·ld + k]
  * gpu_tile_fill(c, x)                      every element is x
  * gpu_tile_mma(c, a, b)                    c += a·b
  * gpu_tile_each(c, f)                      f(row, col, value&) for each of a lane's elements
- * GPU_TILE_ROWS gpu_tile_row_of(slot)      in how many rows those lie, and which: a value per row is an array of that size
- * gpu_tile_each_slot(c, f) gpu_tile_each_pair(x, y, f)   f(slot, row, col, value&); of two tiles, f(slot, row, col, x&, y)
- * gpu_tile_row_max(x) gpu_tile_row_sum(x)  over the lanes that share a row; each of them gets the result
- * gpu_tile_round(a, c) gpu_tile_round_transposed(b, c)   a = c, b = its transpose, rounded to T: what one product leaves is what
+ * GPU_TILE_ROWS gpu_tile_row_of(slot)      in how many rows those lie, and which: a value per row is an array of that
+ * size gpu_tile_each_slot(c, f) gpu_tile_each_pair(x, y, f)   f(slot, row, col, value&); of two tiles, f(slot, row,
+ * col, x&, y) gpu_tile_row_max(x) gpu_tile_row_sum(x)  over the lanes that share a row; each of them gets the result
+ * gpu_tile_round(a, c) gpu_tile_round_transposed(b, c)   a = c, b = its transpose, rounded to T: what one product
+ * leaves is what
  *                                          the next one reads
  * gpu_tile_store(p, ld, c)                 p[m·ld + n] = c rounded to T, in shared memory; p and ld are even
  * GPU_TILE_FLOATS                          whether T may be float too: factors with the digits of tf32
  *
  * ---- hosts ----
- * GPU_LAUNCH(kernel, grid, block, shared_bytes, stream, args...)   a gpu_error of launch.h; a grid without blocks is no work
- * gpu_grid(x, y, z)            x up to 2^31-1, y and z up to 65535
+ * GPU_LAUNCH(kernel, grid, block, shared_bytes, stream, args...)   a gpu_error of launch.h; a grid without blocks is no
+ * work gpu_grid(x, y, z)            x up to 2^31-1, y and z up to 65535
  * gpu_wave_width()             lanes of a wave of this chip
  * gpu_shared_limit()           bytes of shared memory that a block may have on this chip
  * gpu_allow_shared(kernel, bytes)   to be called before a launch with so many

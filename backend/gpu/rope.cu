@@ -47,7 +47,8 @@ template <typename T> struct rope_pairs {
     }
 };
 
-template <typename T, int ROWS> static gpu_error rope_by_vectors(const struct tt_rope_args *a, int64_t vectors, gpu_stream s)
+template <typename T, int ROWS>
+static gpu_error rope_by_vectors(const struct tt_rope_args *a, int64_t vectors, gpu_stream s)
 {
     gpu_grid grid = gpu_grid_of(gpu_divide_up(gpu_divide_up(a->T, ROWS) * vectors, ROPE_THREADS));
     return GPU_LAUNCH(rope_vectors<T, ROWS>, grid, ROPE_THREADS, 0, s, *a, (uint32_t)vectors);

@@ -24,8 +24,8 @@ static const char *chosen(void)
     static char text[160];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is_set(names[i])) {
-            snprintf(text, sizeof text, "%s is \"%.40s\" here, which may hide them; try without: unset %s", names[i], getenv(names[i]),
-                     names[i]);
+            snprintf(text, sizeof text, "%s is \"%.40s\" here, which may hide them; try without: unset %s", names[i],
+                     getenv(names[i]), names[i]);
             return text;
         }
     return NULL;
@@ -42,10 +42,11 @@ static const char *reason(void)
                "in again";
     if (access("/dev/dri", F_OK)) return "there is /dev/kfd but no /dev/dri (in a container: --device=/dev/dri too)";
     if (access("/dev/dri/renderD128", R_OK | W_OK) && errno == EACCES)
-        return "/dev/dri/renderD128 may not be opened by this user; join its group: sudo usermod -aG render,video $USER, then "
-               "log in again";
+        return "/dev/dri/renderD128 may not be opened by this user; join its group: sudo usermod -aG render,video "
+               "$USER, then log in again";
     const char *hidden = chosen();
-    return hidden ? hidden : "rocminfo shows what the runtime finds; a chip it does not know may need HSA_OVERRIDE_GFX_VERSION";
+    return hidden ? hidden : "rocminfo shows what the runtime finds; a chip it does not know may need "
+                             "HSA_OVERRIDE_GFX_VERSION";
 }
 
 const char *tt_gpu_reason(gpu_rt_error e)

@@ -1,5 +1,5 @@
-/* How the hosts of the GPU kernels start them and ask about the chip, by the HIP runtime. On an NVIDIA chip nvidia.cmake puts
- * this before all else, since the rest is what CUDA says of that chip. */
+/* How the hosts of the GPU kernels start them and ask about the chip, by the HIP runtime. On an NVIDIA chip
+ * nvidia.cmake puts this before all else, since the rest is what CUDA says of that chip. */
 #ifndef TT_GPU_LAUNCHER_H
 #define TT_GPU_LAUNCHER_H
 

@@ -36,7 +36,8 @@
 #error "the kernels do not know how wide a wave of this chip is: they are for gfx9 to gfx12"
 #endif
 #define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
-#define GPU_FULL_BLOCK (4 * 64) /* threads that make a wave for each SIMD of a compute unit, whichever its width; for hosts too */
+/* Threads that make a wave for each SIMD of a compute unit, whichever its width; for hosts too. */
+#define GPU_FULL_BLOCK (4 * 64)
 
 /* Waves that each of the four SIMDs of a compute unit (gfx9) or of a pair of them (gfx10 on) must have room for. */
 GPU_BOTH constexpr int gpu_waves_of(int threads, int blocks)

@@ -1,5 +1,5 @@
-/* A file or folder that is written under a name of its own, beside the final one, and then takes its place: a reader finds
- * the old one or the whole new one, whatever other processes write to the same name meanwhile.
+/* A file or folder that is written under a name of its own, beside the final one, and then takes its place: a reader
+ * finds the old one or the whole new one, whatever other processes write to the same name meanwhile.
  *
  * It is locked until then. So what a crash left behind is known by its lock being free, and whoever writes to the same
  * name next removes it. */

@@ -181,7 +181,8 @@ tt_status tt_file_replace(const char *path, const void *data, size_t size)
         return fd < 0 ? tt_file_error(errno, "write", path) : write_and_close(fd, path, data, size);
     }
     char *target = exists ? realpath(path, NULL) : strdup(path);
-    tt_status result = target ? replace(target, exists ? st.st_mode : 0, data, size) : tt_file_error(errno, "write", path);
+    tt_status result = target ? replace(target, exists ? st.st_mode : 0, data, size)
+                              : tt_file_error(errno, "write", path);
     free(target);
     return result;
 }

@@ -49,7 +49,8 @@ struct tt_json_writer {
 void tt_json_begin(struct tt_json_writer *w, const char *key, char open); /* '{' or '[' */
 void tt_json_end(struct tt_json_writer *w, char close);
 void tt_json_put_string(struct tt_json_writer *w, const char *key, const char *value); /* NULL: null */
-void tt_json_put_text(struct tt_json_writer *w, const char *key, const char *value, size_t n); /* with any bytes in it */
+/* With any bytes in it. */
+void tt_json_put_text(struct tt_json_writer *w, const char *key, const char *value, size_t n);
 void tt_json_put_int(struct tt_json_writer *w, const char *key, int64_t value);
 void tt_json_put_uint(struct tt_json_writer *w, const char *key, uint64_t value);
 void tt_json_put_number(struct tt_json_writer *w, const char *key, double value);

@@ -10,12 +10,13 @@
 /* Also the exit codes of `tt`; those from 1000 on are for callers inside and end as TT_FAILED. */
 enum tt_code {
     TT_FAILED = 1,    /* asked rightly, but it could not be done: a damaged file, no permission, space or memory */
-    TT_USAGE = 2,     /* asked wrongly, and nothing was written: an option, a value, a configuration, a name of something
-                         that is not there or is of another kind, data that do not fit the model */
+    TT_USAGE = 2,     /* asked wrongly, and nothing was written: an option, a value, a configuration, a name of
+                         something that is not there or is of another kind, data that do not fit the model */
     TT_NO_DEVICE = 3, /* no usable GPU, driver or runtime */
     TT_NO_TOOL = 4,   /* a program that is needed is not installed; what to do was printed */
     TT_GATE = 5,      /* the work was done, and a condition of --fail-if holds */
-    TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings; `tt exercise check`: not all is right yet */
+    TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings; `tt exercise check`: not all is
+                         right yet */
     TT_INTERRUPTED = 130, /* stopped by a signal after saving */
     TT_UNSUPPORTED = 1000, /* this backend does not offer that; the caller has another way */
     TT_DAMAGED = 1001,     /* a file was read, and is not what was once written */

@@ -19,7 +19,8 @@ void tt_text_printf(struct tt_text *t, const char *format, ...) __attribute__((f
 tt_status tt_text_status(const struct tt_text *t); /* an error when memory ran out on the way */
 void tt_text_free(struct tt_text *t);
 
-/* digits (. digits)? ([eE] [-+]? digits)?, with a digit before or after the point and no sign: no hexadecimal, no inf. */
+/* digits (. digits)? ([eE] [-+]? digits)?, with a digit before or after the point and no sign: no hexadecimal, no
+ * inf. */
 bool tt_is_decimal(const char *s);
 
 /* Edit distance, for "did you mean"; and the nearest of n names, NULL when none is near enough to suggest. */

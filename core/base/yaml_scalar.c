@@ -52,7 +52,8 @@ static bool odd_number(const char *s)
     if (u[0] == '0' && strchr("xXbBoO", u[1]) && u[1]) return u[2] && u[strspn(u, "0123456789abcdefABCDEFxXoO_")] == 0;
     bool underscores = strchr(u, '_') && (digit(*u) || *u == '.');
     if (underscores && u[strspn(u, "0123456789_.eE+-")] == 0) return true;
-    bool signed_fraction = u > s && u[0] == '.' && tt_is_decimal(u); /* -.5, a number by the rules but not to every reader */
+    /* -.5, a number by the rules but not to every reader. */
+    bool signed_fraction = u > s && u[0] == '.' && tt_is_decimal(u);
     return signed_fraction || sexagesimal(u) || date(s);
 }
 

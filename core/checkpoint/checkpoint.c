@@ -318,7 +318,8 @@ static bool is_gone(const char *path)
 
 static tt_status disappeared(const struct search *s)
 {
-    return tt_fail(TT_FAILED, "%s/step-%08lld disappeared while it was read; see what removes checkpoints there, and try again",
+    return tt_fail(TT_FAILED,
+                   "%s/step-%08lld disappeared while it was read; see what removes checkpoints there, and try again",
                    s->dir, (long long)s->gone);
 }
 

@@ -60,8 +60,8 @@ tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int
 void tt_checkpoint_remove(const char *dir, int64_t step);
 
 /* The newest (by step) undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all;
- * TT_DAMAGED when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. One that
- * cannot be read (no permission, memory or files, a failing disk) is not damaged, but an error. */
+ * TT_DAMAGED when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. One
+ * that cannot be read (no permission, memory or files, a failing disk) is not damaged, but an error. */
 tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path);
 
 /* Gives the damaged ones of steps after `after`, where a run is about to go on, another name: saving neither counts nor

@@ -21,8 +21,9 @@ struct tt_manifest {
     int n;
 };
 
-/* `folder` is the checkpoint. A manifest that read() returns has the checksum it was written with. What reads and checks
- * answers TT_DAMAGED where the bytes are not those that were written, and another error where they cannot be read. */
+/* `folder` is the checkpoint. A manifest that read() returns has the checksum it was written with. What reads and
+ * checks answers TT_DAMAGED where the bytes are not those that were written, and another error where they cannot be
+ * read. */
 tt_status tt_manifest_write(const char *folder, const struct tt_manifest *m);
 tt_status tt_manifest_read(const char *folder, struct tt_manifest *m);
 void tt_manifest_free(struct tt_manifest *m);

@@ -56,7 +56,8 @@ struct tt_metadata {
     const char *key, *value;
 };
 
-/* Writes a new file (it may not exist yet) and syncs it. Size and CRC-32 of the whole file come back (NULL: not asked). */
+/* Writes a new file (it may not exist yet) and syncs it. Size and CRC-32 of the whole file come back (NULL: not
+ * asked). */
 tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,
                                const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc);
 

@@ -13,14 +13,16 @@ float *tt_weights_in_place(const struct tt_engine *e, bool shares_memory)
 static tt_status new_halves(int64_t n, uint16_t **out)
 {
     *out = malloc(2 * (size_t)n * sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights", 2.0 * (double)n * sizeof **out / 0x1p20);
+    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights",
+                                  2.0 * (double)n * sizeof **out / 0x1p20);
 }
 
 tt_status tt_weights_read(struct tt_engine *e, int64_t n, float *out)
 {
     size_t bytes = (size_t)n * sizeof(uint16_t);
     if (!e->bytes[TT_X_LOW])
-        return tt_engine_download(e, e->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS, 0, out, (size_t)n * sizeof *out);
+        return tt_engine_download(e, e->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS, 0, out,
+                                  (size_t)n * sizeof *out);
     uint16_t *halves;
     TT_TRY(new_halves(n, &halves));
     tt_status st = tt_engine_download(e, TT_X_WEIGHTS, 0, halves, bytes);

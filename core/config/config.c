@@ -141,7 +141,8 @@ struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)
 
 /* ---- sizes ---- */
 
-/* Above what any machine holds, and low enough that each array's bytes fit the offset of a plan's address (core/plan/plan.c). */
+/* Above what any machine holds, and low enough that each array's bytes fit the offset of a plan's address
+ * (core/plan/plan.c). */
 static const int64_t most_params = (int64_t)1 << 39, most_elements = (int64_t)1 << 39, most_rows = (int64_t)1 << 30;
 
 /* A GPU's grid has 65535 rows of blocks, and attention's smallest tiles 16 rows. */
@@ -262,11 +263,12 @@ static tt_status check_flash_tile(const struct tt_config *c)
     bool fuse[TT_FUSION_COUNT];
     if (!c->flash_tile[0]) return TT_OK;
     if (strcmp(tt_backend_name(), "cpu"))
-        return tt_fail(TT_USAGE, "--flash-tile is for the CPU; the tiles of a GPU's flash attention are compiled in, and --kernels native or portable "
-                                 "chooses between its sets of them");
+        return tt_fail(TT_USAGE, "--flash-tile is for the CPU; the tiles of a GPU's flash attention are compiled in, "
+                                 "and --kernels native or portable chooses between its sets of them");
     TT_TRY(tt_config_fusions(c, fuse));
     if (fuse[TT_FUSE_ATTENTION]) return TT_OK;
-    return tt_fail(TT_USAGE, "--flash-tile is a tile of flash attention, which --version %s does not have; use --version flash, or --fuse attention",
+    return tt_fail(TT_USAGE, "--flash-tile is a tile of flash attention, which --version %s does not have; use "
+                             "--version flash, or --fuse attention",
                    tt_version_names[c->version]);
 }
 

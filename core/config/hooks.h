@@ -1,6 +1,6 @@
-/* Where something from outside takes part in a run. A configuration may name hooks, and these places call them; without any,
- * nothing runs here but a test for NULL. The other way in is a backend around the backend (backend/relay.h), which whoever
- * opens the backend puts there. */
+/* Where something from outside takes part in a run. A configuration may name hooks, and these places call them; without
+ * any, nothing runs here but a test for NULL. The other way in is a backend around the backend (backend/relay.h), which
+ * whoever opens the backend puts there. */
 #ifndef TT_HOOKS_H
 #define TT_HOOKS_H
 

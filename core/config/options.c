@@ -29,7 +29,10 @@ static int index_of(const struct tt_schema *s, const struct tt_option *row)
     return first + (int)(row - s->groups[g]->row);
 }
 
-unsigned char *tt_option_source(struct tt_options *o, const struct tt_option *row) { return &o->source[index_of(o->schema, row)]; }
+unsigned char *tt_option_source(struct tt_options *o, const struct tt_option *row)
+{
+    return &o->source[index_of(o->schema, row)];
+}
 
 int tt_schema_shown(const struct tt_schema *s, int command, const struct tt_option *rows[TT_OPTION_LIMIT])
 {
@@ -80,10 +83,11 @@ const char *tt_schema_nearest(const struct tt_schema *s, int command, const char
 
 /* ---- what is left open ---- */
 
-static bool left_open(const struct tt_schema *s, int command, const char *resume, const char *data, const struct tt_option *row,
-                      const char **whose)
+static bool left_open(const struct tt_schema *s, int command, const char *resume, const char *data,
+                      const struct tt_option *row, const char **whose)
 {
-    const unsigned trains = 1u << TT_CMD_TRAIN | 1u << TT_CMD_DIAGNOSE | 1u << TT_CMD_PROFILE | 1u << TT_CMD_CHECK | 1u << TT_CMD_BENCH;
+    const unsigned trains = 1u << TT_CMD_TRAIN | 1u << TT_CMD_DIAGNOSE | 1u << TT_CMD_PROFILE | 1u << TT_CMD_CHECK |
+                            1u << TT_CMD_BENCH;
     bool continues = resume[0] && strcmp(resume, "none") != 0;
     bool reads = continues || tt_schema_find(s, command, "checkpoint");
     bool by_checkpoint = reads && !row->here && tt_schema_find(s, TT_CMD_TRAIN, row->name);

@@ -2,8 +2,8 @@
  *
  * A schema is what a program offers: its commands, and groups of rows. The rows of a run (run_options.h) belong to its
  * configuration; a command may have rows and a struct of its own. A value comes, from weak to strong, from the option's
- * default, the preset, the configuration of the checkpoint that is continued or read, the --config file, and the flags; a
- * stronger source is never overwritten by a weaker one, in whatever order they are applied. */
+ * default, the preset, the configuration of the checkpoint that is continued or read, the --config file, and the flags;
+ * a stronger source is never overwritten by a weaker one, in whatever order they are applied. */
 #ifndef TT_OPTIONS_H
 #define TT_OPTIONS_H
 
@@ -127,7 +127,8 @@ tt_status tt_options_begin(struct tt_options *o, const struct tt_schema *s, int 
 
 /* The words after the command: flags, then the --config file, then the preset. With --help among them it stops early
  * with call.help set. */
-tt_status tt_options_parse_words(struct tt_options *o, const struct tt_schema *s, int command, int argc, char *const *argv);
+tt_status tt_options_parse_words(struct tt_options *o, const struct tt_schema *s, int command, int argc,
+                                 char *const *argv);
 
 /* The same from a configuration file's text alone. */
 tt_status tt_options_read(struct tt_options *o, const struct tt_schema *s, int command, const char *yaml);

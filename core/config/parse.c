@@ -52,7 +52,10 @@ static void fit_warmup(struct tt_options *o)
 }
 
 /* The fields of another command's own struct are not there. */
-static bool has_field(int command, const struct tt_option *row) { return row->home != TT_OF_COMMAND || tt_option_takes(command, row); }
+static bool has_field(int command, const struct tt_option *row)
+{
+    return row->home != TT_OF_COMMAND || tt_option_takes(command, row);
+}
 
 tt_status tt_options_begin(struct tt_options *o, const struct tt_schema *s, int command)
 {
@@ -328,7 +331,8 @@ static bool asks_for_help(int argc, char *const *argv)
     return false;
 }
 
-tt_status tt_options_parse_words(struct tt_options *o, const struct tt_schema *s, int command, int argc, char *const *argv)
+tt_status tt_options_parse_words(struct tt_options *o, const struct tt_schema *s, int command, int argc,
+                                 char *const *argv)
 {
     TT_TRY(tt_options_begin(o, s, command));
     if (asks_for_help(argc, argv)) {

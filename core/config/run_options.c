@@ -12,9 +12,10 @@ static tt_status check_fuse(const char *text)
 
 /* Which commands take an option. What train takes, diagnose takes too. */
 enum {
-    T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO,
-    B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE, R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, K = 1 << TT_CMD_CHECK,
-    X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT, L = 1 << TT_CMD_EXERCISE,
+    T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA,
+        I = 1 << TT_CMD_INFO,
+    B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE, R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE,
+    K = 1 << TT_CMD_CHECK, X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT, L = 1 << TT_CMD_EXERCISE,
 };
 
 #define AT(field) TT_FIELD(TT_OF_RUN, struct tt_config, field)
@@ -149,4 +150,5 @@ static const struct tt_option training[] = {
 };
 // clang-format on
 
-const struct tt_rows tt_model_rows = TT_ROWS(model), tt_machine_rows = TT_ROWS(machine), tt_training_rows = TT_ROWS(training);
+const struct tt_rows tt_model_rows = TT_ROWS(model), tt_machine_rows = TT_ROWS(machine),
+tt_training_rows = TT_ROWS(training);

@@ -120,7 +120,8 @@ static tt_status choose_vocab(struct tt_data *d, const struct tt_data_options *o
             d->corpus.largest, tt_tokenizer_kind(d->tokenizer), (long long)known);
     d->vocab = o->vocab_size ? o->vocab_size : known ? known : (int64_t)d->corpus.largest + 1;
     if (d->vocab <= TT_VOCAB_MOST) return TT_OK;
-    return tt_fail(TT_USAGE, "%s needs a vocabulary of %lld, and a model has at most %d tokens; make it again, or use other data",
+    return tt_fail(TT_USAGE,
+                   "%s needs a vocabulary of %lld, and a model has at most %d tokens; make it again, or use other data",
                    o->source, (long long)d->vocab, TT_VOCAB_MOST);
 }
 
@@ -223,7 +224,8 @@ tt_status tt_data_sample(struct tt_data *d, enum tt_split split, uint64_t positi
     case FILES:
         break;
     }
-    if (split == TT_VAL && !tt_data_validates(d)) return tt_fail(TT_FAILED, "nothing is held out of the data to validate on");
+    if (split == TT_VAL && !tt_data_validates(d))
+        return tt_fail(TT_FAILED, "nothing is held out of the data to validate on");
     return tt_corpus_sample(&d->corpus, split, position, out);
 }
 

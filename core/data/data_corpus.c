@@ -131,7 +131,8 @@ static tt_status too_short(const struct tt_corpus *c, const char *name, int firs
                    "--seq-len, or more data%s",
                    name, (long long)tokens, (long long)c->seq_len,
                    needed > 1 ? "one window to train on and one to validate on take" : "a window takes",
-                   (long long)(needed * c->seq_len + 1), needed > 1 ? ", or hold out nothing with --val-fraction 0" : "");
+                   (long long)(needed * c->seq_len + 1), needed > 1 ? ", or hold out nothing with --val-fraction 0"
+                   : "");
 }
 
 tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how)
@@ -164,8 +165,8 @@ tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how
 
 /* ---- the order ---- */
 
-/* A file that is written over while a run reads it may hold any number: one above all that were there when it was opened
- * could lie outside the embedding. */
+/* A file that is written over while a run reads it may hold any number: one above all that were there when it was
+ * opened could lie outside the embedding. */
 static tt_status read_window(const struct tt_corpus *c, const struct tt_shard *s, int64_t first, int32_t *out)
 {
     tt_status st = tt_token_file_read(&s->file, first, c->seq_len + 1, out);
@@ -176,7 +177,8 @@ static tt_status read_window(const struct tt_corpus *c, const struct tt_shard *s
     uint32_t most = 0;
     for (int64_t i = 0; i <= c->seq_len; i++) most = (uint32_t)out[i] > most ? (uint32_t)out[i] : most;
     if (most <= (uint32_t)c->largest) return TT_OK;
-    return tt_fail(TT_FAILED, "%s has changed since it was opened: token %u was not in it; leave data alone while it is being used",
+    return tt_fail(TT_FAILED, "%s has changed since it was opened: token %u was not in it; leave data alone while it "
+                              "is being used",
                    s->file.path, most);
 }
 

@@ -105,7 +105,8 @@ tt_status tt_loader_open(const struct tt_loader_options *options, struct tt_load
     int error = start(l);
     if (error) {
         destroy(l);
-        return tt_fail(TT_FAILED, "cannot start the thread that loads data: %s; see 'ulimit -u' and 'ulimit -v'", strerror(error));
+        return tt_fail(TT_FAILED, "cannot start the thread that loads data: %s; see 'ulimit -u' and 'ulimit -v'",
+                       strerror(error));
     }
     *out = l;
     return TT_OK;

@@ -196,9 +196,11 @@ tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int
     int64_t needed = enough > token ? enough : token + 1;
     if (needed > TT_VOCAB_MOST)
         return tt_fail(TT_USAGE,
-                       "token %lld at index %lld of %s is not below the vocabulary of %lld, and no vocabulary is large enough for "
-                       "all of its tokens: they need %lld, and a model has at most %d. Make the file again, or use other data",
-                       (long long)token, (long long)index, path, (long long)vocab_size, (long long)needed, TT_VOCAB_MOST);
+                       "token %lld at index %lld of %s is not below the vocabulary of %lld, and no vocabulary is large "
+                       "enough for all of its tokens: they need %lld, and a model has at most %d. Make the file again, "
+                       "or use other data",
+                       (long long)token, (long long)index, path, (long long)vocab_size, (long long)needed,
+                       TT_VOCAB_MOST);
     return tt_fail(TT_USAGE,
                    "token %lld at index %lld of %s is not below the vocabulary of %lld; use a --vocab-size of at least "
                    "%lld, or other data",

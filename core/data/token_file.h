@@ -32,15 +32,16 @@ struct tt_token_census {
 /* A number that other tokens, or these in another order, would hardly give; goes on from that of those before. */
 uint64_t tt_token_mark(uint64_t before, const int32_t *tokens, int64_t n);
 
-/* Reads every token once. An error when one is not below vocab_size (0 = any vocabulary), which proposes one that is large
- * enough for all of the file and not below `enough`. */
-tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough, struct tt_token_census *out);
+/* Reads every token once. An error when one is not below vocab_size (0 = any vocabulary), which proposes one that is
+ * large enough for all of the file and not below `enough`. */
+tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough,
+                             struct tt_token_census *out);
 
 /* Tokens [first, first + n), which the file has. Several threads may read at once. */
 tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out);
 
-/* "token 70 at index 5 of x.bin is not below the vocabulary of 64; …", with `enough` proposed where the token needs no more, or
- * that no model has room for them. */
+/* "token 70 at index 5 of x.bin is not below the vocabulary of 64; …", with `enough` proposed where the token needs no
+ * more, or that no model has room for them. */
 tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size, int64_t enough);
 
 #endif

@@ -72,9 +72,10 @@ static bool addressable(struct tt_plan *p, const char *name, size_t bytes)
 {
     bool fits = !(bytes >> OFFSET_BITS), few = p->buffer_count < OWNERS - TT_EXTERNAL_COUNT - 1;
     if (!fits && !p->status)
-        p->status = tt_fail(TT_USAGE, "%s alone would take %.0f TiB; make batch-size, seq-len or head-chunk smaller", name,
-                            (double)bytes / 0x1p40);
-    if (!few && !p->status) p->status = tt_fail(TT_USAGE, "a step of so many parts is too large; make grad-accum or num-layers smaller");
+        p->status = tt_fail(TT_USAGE, "%s alone would take %.0f TiB; make batch-size, seq-len or head-chunk smaller",
+                            name, (double)bytes / 0x1p40);
+    if (!few && !p->status)
+        p->status = tt_fail(TT_USAGE, "a step of so many parts is too large; make grad-accum or num-layers smaller");
     return fits && few;
 }
 
@@ -88,7 +89,8 @@ void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
         p->status = tt_fail(TT_FAILED, "plan: micro-batch %d asks for other buffers than the first", p->micro);
         twin = -1;
     }
-    p->buffers[id] = (struct tt_buffer){.name = name, .bytes = bytes, .first = -1, .last = -1, .layer = p->layer, .twin = twin};
+    p->buffers[id] = (struct tt_buffer){.name = name, .bytes = bytes, .first = -1, .last = -1, .layer = p->layer,
+                                        .twin = twin};
     return provisional(id);
 }
 
@@ -164,7 +166,8 @@ double tt_op_bytes(const struct tt_op *op)
     double sum = 0;
     int n = tt_op_operands(op, operands);
     for (int i = 0; i < n; i++)
-        if (operands[i].access != TT_SCRATCH) sum += operands[i].access == TT_READ_WRITE ? 2 * operands[i].bytes : operands[i].bytes;
+        if (operands[i].access != TT_SCRATCH)
+            sum += operands[i].access == TT_READ_WRITE ? 2 * operands[i].bytes : operands[i].bytes;
     return sum;
 }
 

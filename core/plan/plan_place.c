@@ -15,8 +15,8 @@ static void touch(struct tt_plan *p, int buffer, int op, int until)
     if (b->last < until) b->last = until;
 }
 
-/* What runs aside may run later than its place in the list says. If another buffer took the place of one of its operands
- * at once, the other stream would have to wait for it at once. */
+/* What runs aside may run later than its place in the list says. If another buffer took the place of one of its
+ * operands at once, the other stream would have to wait for it at once. */
 static int used_until(const struct tt_plan *p, int op)
 {
     int last = op;

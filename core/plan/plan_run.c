@@ -94,4 +94,7 @@ tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_s
     return !st && a && p->join >= 0 ? b->ops->stream_wait(b->self, s, a->events[p->join]) : st;
 }
 
-tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s) { return tt_plan_run_beside(p, b, s, NULL); }
+tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s)
+{
+    return tt_plan_run_beside(p, b, s, NULL);
+}

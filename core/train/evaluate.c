@@ -2,17 +2,19 @@
 #include "core/train/loop.h"
 
 /* As many batches as asked for, as far as the data has them. */
-static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out, int64_t *batches)
+static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out,
+                               int64_t *batches)
 {
     int64_t samples = tt_data_samples(data, TT_VAL);
     if (!tt_data_validates(data))
-        return tt_fail(TT_USAGE, "with --val-fraction 0 nothing of %s is held out to validate on; name data for it with --val-data, or give "
-                       "a larger --val-fraction%s", c->data, way_out);
+        return tt_fail(TT_USAGE, "with --val-fraction 0 nothing of %s is held out to validate on; name data for it "
+                       "with --val-data, or give a larger --val-fraction%s", c->data, way_out);
     *batches = c->val_batches > 0 ? c->val_batches : 1;
     if (samples > 0 && samples / c->batch_size < *batches) *batches = samples / c->batch_size;
     if (*batches > 0) return TT_OK;
-    return tt_fail(TT_USAGE, "the validation data has %lld samples, less than one batch of %lld; use a smaller --batch-size or more "
-                   "data (--val-data, --val-fraction)%s", (long long)samples, (long long)c->batch_size, way_out);
+    return tt_fail(TT_USAGE, "the validation data has %lld samples, less than one batch of %lld; use a smaller "
+                   "--batch-size or more data (--val-data, --val-fraction)%s", (long long)samples,
+                   (long long)c->batch_size, way_out);
 }
 
 tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data)
@@ -21,12 +23,14 @@ tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *dat
     return count_batches(c, data, ", or train without validation (--val-interval 0)", &batches);
 }
 
-static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data, int64_t batch)
+static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c,
+                           struct tt_data *data, int64_t batch)
 {
     int32_t *tokens = e->val_tokens;
     for (int64_t r = 0; r < c->batch_size; r++)
         TT_TRY(tt_data_sample(data, TT_VAL, (uint64_t)(batch * c->batch_size + r), tokens + r * (c->seq_len + 1)));
-    TT_TRY(tt_engine_upload(e, TT_X_VAL_TOKENS, 0, tokens, (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens));
+    TT_TRY(tt_engine_upload(e, TT_X_VAL_TOKENS, 0, tokens,
+                            (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens));
     return tt_plan_run(p, e->backend, NULL);
 }
 

@@ -232,7 +232,8 @@ void tt_events_text(struct tt_events *e, int64_t step, const char *tag, const ch
 
 static const char prefix[] = "events.out.tfevents.";
 
-/* TensorBoard reads files in the order of their names, so that a clock that was put back must not put this one first. */
+/* TensorBoard reads files in the order of their names, so that a clock that was put back must not put this one
+ * first. */
 static double after_others(const char *folder)
 {
     double time = now();
@@ -268,8 +269,8 @@ tt_status tt_events_open(const char *folder, int64_t done, struct tt_events **ou
     struct tt_events *e = calloc(1, sizeof *e);
     if (!e) return tt_fail(TT_FAILED, "out of memory");
     gethostname(host, sizeof host - 1);
-    snprintf(e->path, sizeof e->path, "%.1000s/%s%.6f.%s.%ld", folder, prefix, after_others(folder), host[0] ? host : "host",
-             (long)getpid());
+    snprintf(e->path, sizeof e->path, "%.1000s/%s%.6f.%s.%ld", folder, prefix, after_others(folder),
+             host[0] ? host : "host", (long)getpid());
     e->file = fopen(e->path, "wb");
     if (!e->file) {
         tt_status st = tt_file_error(errno, "write", e->path);

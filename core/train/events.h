@@ -10,8 +10,9 @@
 
 struct tt_events; /* an open file */
 
-/* A new file in the folder, which is made; its name has the time in it, as TensorBoard expects. What older files there have of
- * steps after `done` is taken back: a run that was stopped goes on in one line, one that begins anew replaces it. */
+/* A new file in the folder, which is made; its name has the time in it, as TensorBoard expects. What older files there
+ * have of steps after `done` is taken back: a run that was stopped goes on in one line, one that begins anew replaces
+ * it. */
 tt_status tt_events_open(const char *folder, int64_t done, struct tt_events **out);
 /* Says whether everything could be written. */
 tt_status tt_events_close(struct tt_events *e);

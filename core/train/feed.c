@@ -10,7 +10,8 @@ tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *d
 {
     *f = (struct tt_feed){.engine = e, .bytes = (size_t)(rows * (seq_len + 1)) * sizeof(int32_t), .first = first};
     struct tt_backend *b = e->backend, *memory = memory_of(f);
-    for (int i = 0; i < TT_FEED_BUFFERS; i++) TT_TRY(memory->ops->host_alloc(memory->self, f->bytes, (void **)&f->buffers[i]));
+    for (int i = 0; i < TT_FEED_BUFFERS; i++)
+        TT_TRY(memory->ops->host_alloc(memory->self, f->bytes, (void **)&f->buffers[i]));
     TT_TRY(b->ops->stream_create(b->self, &f->copy_stream));
     for (int i = 0; i < TT_TOKEN_SLOTS; i++) {
         TT_TRY(b->ops->event_create(b->self, &f->copied[i]));
@@ -22,7 +23,8 @@ tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *d
     return tt_loader_open(&options, &f->loader);
 }
 
-/* The buffer of the step before was copied long ago, unless the host is ahead of the device: then this waits its turn. */
+/* The buffer of the step before was copied long ago, unless the host is ahead of the device: then this waits its
+ * turn. */
 static tt_status give_back_previous(struct tt_feed *f, int64_t step)
 {
     if (f->begun == 0) return TT_OK;

@@ -22,7 +22,8 @@ struct tt_feed {
 /* rows samples per step, from sample `position` of the training data; `first` steps were done before. */
 tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, int64_t rows, int64_t seq_len,
                        uint64_t position, int64_t first);
-tt_status tt_feed_begin(struct tt_feed *f); /* the next step's tokens are on their way, and the step will wait for them */
+/* The next step's tokens are on their way, and the step will wait for them. */
+tt_status tt_feed_begin(struct tt_feed *f);
 tt_status tt_feed_end(struct tt_feed *f);   /* the step is enqueued: its slot is free when it is done */
 double tt_feed_waited(const struct tt_feed *f);
 void tt_feed_close(struct tt_feed *f);

@@ -1,4 +1,5 @@
-/* Who takes part in a run through the hooks of its configuration (core/config/hooks.h), from its first batch to its last. */
+/* Who takes part in a run through the hooks of its configuration (core/config/hooks.h), from its first batch to its
+ * last. */
 #ifndef TT_GUEST_H
 #define TT_GUEST_H
 
@@ -12,7 +13,8 @@ struct tt_visit {
     const struct tt_config *config;
     const struct tt_params *params;
     struct tt_engine *engine;        /* allocated; of it the guest may change batch_memory */
-    struct tt_backend *backend;      /* for work that is no operation of the step: past a recorder, where there is one */
+    /* For work that is no operation of the step: past a recorder, where there is one. */
+    struct tt_backend *backend;
     const struct tt_plan *eval_plan; /* bound; NULL: there is none, or whoever runs the steps validates too */
     struct tt_data *data;
 };
@@ -24,7 +26,8 @@ struct tt_guest {
 
 /* Closing one that was never opened is fine. */
 tt_status tt_guest_open(struct tt_guest *g, const struct tt_visit *v);
-tt_status tt_guest_step(void *guest, struct tt_backend *b); /* a struct tt_guest, as what follows a step (core/plan/step.h) */
+/* A struct tt_guest, as what follows a step (core/plan/step.h). */
+tt_status tt_guest_step(void *guest, struct tt_backend *b);
 void tt_guest_close(struct tt_guest *g);
 
 #endif

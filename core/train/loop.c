@@ -125,26 +125,30 @@ static const char *how_to_go_on(const struct loop *l) { return l->t->command ? l
 
 static tt_status bad_from_the_start(void)
 {
-    return tt_fail(TT_FAILED, "step 1: loss or gradients are not finite; its update was not applied. It is the first step of this run, so "
-                              "look at what it began with: weights (tt eval), --init-std, --precision");
+    return tt_fail(TT_FAILED, "step 1: loss or gradients are not finite; its update was not applied. It is the first "
+                              "step of this run, so look at what it began with: weights (tt eval), --init-std, "
+                              "--precision");
 }
 
-/* Metrics come late, so the loop is some steps further by now. The device is not: since the bad step it has changed nothing
- * (tt_clip_scale_args), and what it holds is the run after the last good one. A checkpoint that the run came from may lie in
- * another folder; then there is one here too, for the command to go on from. */
+/* Metrics come late, so the loop is some steps further by now. The device is not: since the bad step it has changed
+ * nothing (tt_clip_scale_args), and what it holds is the run after the last good one. A checkpoint that the run came
+ * from may lie in another folder; then there is one here too, for the command to go on from. */
 static tt_status stop_before_bad(struct loop *l)
 {
     long long bad = (long long)l->meter.bad_step;
     char path[1100];
     if (bad == 1) return bad_from_the_start();
     if (!l->c->out[0])
-        return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and nothing is saved, since there "
-                                  "is no --out. Lower --learning-rate, or go past such steps with --on-nan skip", bad);
+        return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and "
+                                  "nothing is saved, since there is no --out. Lower --learning-rate, or go past such "
+                                  "steps with --on-nan skip", bad);
     snprintf(path, sizeof path, "%s/step-%08lld", l->c->out, bad - 1);
     if (!tt_is_dir(path))
-        TT_TRY(tt_context(save_now(l, bad - 1), "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
-    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run before it is saved as %s. "
-                              "Lower --learning-rate, or go past such steps: %s --on-nan skip", bad, path, how_to_go_on(l));
+        TT_TRY(tt_context(save_now(l, bad - 1),
+                          "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
+    return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run "
+                              "before it is saved as %s. Lower --learning-rate, or go past such steps: %s --on-nan "
+                              "skip", bad, path, how_to_go_on(l));
 }
 
 /* ---- checkpoints on the way and at the end ---- */
@@ -260,8 +264,10 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     if (!st) st = run_loop(&l, &step);
     if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* those after it were for nothing */
     double seconds = tt_seconds() - start;
-    *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step, .seconds = seconds,
-                                       .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first, .skipped = l.meter.skipped,
+    *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step,
+                                       .seconds = seconds,
+                                       .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
+                                       .skipped = l.meter.skipped,
                                        .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early};
     if (!st) st = tt_meter_status(&l.meter);
     tt_status closed = tt_meter_close(&l.meter);

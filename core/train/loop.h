@@ -29,7 +29,7 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
 tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data);
 
 /* Mean loss over whole batches of the validation data. */
-tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *eval_plan, const struct tt_config *c, struct tt_data *data,
-                      double *loss, int64_t *batches);
+tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *eval_plan, const struct tt_config *c,
+                      struct tt_data *data, double *loss, int64_t *batches);
 
 #endif

@@ -31,7 +31,10 @@ double tt_peak_memory(void)
 static int64_t tokens_per_step(const struct tt_config *c) { return c->batch_size * c->seq_len * c->grad_accum; }
 
 /* A ring holds TT_RING_ENTRIES steps; it is fetched often enough that none is overwritten unseen. */
-static int64_t ring_entries(const struct tt_meter *m) { return (int64_t)(m->engine->bytes[TT_X_RING] / sizeof(struct tt_metrics)); }
+static int64_t ring_entries(const struct tt_meter *m)
+{
+    return (int64_t)(m->engine->bytes[TT_X_RING] / sizeof(struct tt_metrics));
+}
 
 static int64_t fetch_interval(const struct tt_meter *m)
 {
@@ -41,7 +44,10 @@ static int64_t fetch_interval(const struct tt_meter *m)
 
 /* ---- metrics.jsonl: on resume, lines of steps that are about to be run again are cut off ---- */
 
-static void lines_path(const struct tt_meter *m, char path[1100]) { snprintf(path, 1100, "%s/metrics.jsonl", m->config->out); }
+static void lines_path(const struct tt_meter *m, char path[1100])
+{
+    snprintf(path, 1100, "%s/metrics.jsonl", m->config->out);
+}
 
 /* Losses since the last log line count again, so that the next one shows what it would have shown. */
 static void count_again(struct tt_meter *m, long long step, const char *line)
@@ -81,7 +87,8 @@ static tt_status open_lines(struct tt_meter *m)
         TT_TRY(tt_file_read(path, (size_t)1 << 32, &text, &size));
         m->whole_bytes = (int64_t)kept_length(m, text, size);
         free(text);
-        if (truncate(path, (off_t)m->whole_bytes)) return tt_fail(TT_FAILED, "%s: %s; is it writable?", path, strerror(errno));
+        if (truncate(path, (off_t)m->whole_bytes))
+            return tt_fail(TT_FAILED, "%s: %s; is it writable?", path, strerror(errno));
     }
     m->whole_step = m->first;
     m->lines = fopen(path, m->first > 0 ? "a" : "w");
@@ -90,7 +97,8 @@ static tt_status open_lines(struct tt_meter *m)
     return TT_OK;
 }
 
-/* A full disk is no reason to throw a run away. The file ends with its last whole line, and the end of the run says so. */
+/* A full disk is no reason to throw a run away. The file ends with its last whole line, and the end of the run says
+ * so. */
 static void give_up_lines(struct tt_meter *m, int error)
 {
     char path[1100];
@@ -122,7 +130,8 @@ tt_status tt_meter_status(const struct tt_meter *m)
     char path[1100];
     if (!m->lines_error) return TT_OK;
     lines_path(m, path);
-    return tt_fail(TT_FAILED, "the run is done and saved, but %s ends at step %lld: %s; free some space before the next run",
+    return tt_fail(TT_FAILED,
+                   "the run is done and saved, but %s ends at step %lld: %s; free some space before the next run",
                    path, (long long)m->whole_step, strerror(m->lines_error));
 }
 
@@ -142,7 +151,8 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
     if (!m->lines) return;
     fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
             (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
-            json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN), e->apply ? "true" : "false");
+            json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN),
+            e->apply ? "true" : "false");
     if (tt_scales_loss(m->config->precision))
         fprintf(m->lines, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
     fputs("}\n", m->lines);
@@ -150,7 +160,8 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)
 {
-    *m = (struct tt_meter){.config = c, .engine = e, .first = first, .seen = first, .last_log_step = first, .loss = NAN};
+    *m = (struct tt_meter){.config = c, .engine = e, .first = first, .seen = first, .last_log_step = first,
+                           .loss = NAN};
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
@@ -176,9 +187,12 @@ static double eta(const struct tt_meter *m, int64_t step)
 {
     const struct tt_config *c = m->config;
     struct tt_eta_work work = {.steps = c->num_steps - step,
-                               .validation_steps = (double)c->val_batches / (double)c->grad_accum / 3}; /* forward only */
+                               /* Forward only. */
+                               .validation_steps = (double)c->val_batches / (double)c->grad_accum / 3};
     work.pauses[TT_PAUSE_VALIDATION] = tt_eta_times(step, c->num_steps, c->val_interval);
-    if (c->out[0]) work.pauses[TT_PAUSE_SAVE] = tt_eta_times(step, c->num_steps, c->save_interval > 0 ? c->save_interval : c->num_steps);
+    if (c->out[0])
+        work.pauses[TT_PAUSE_SAVE] = tt_eta_times(step, c->num_steps,
+                                                  c->save_interval > 0 ? c->save_interval : c->num_steps);
     return tt_eta_left(&m->eta, &work);
 }
 
@@ -200,7 +214,8 @@ static void paint(struct tt_meter *m, int64_t step)
     tt_format_duration(eta(m, step), left);
     if (!isnan(m->loss)) snprintf(loss, sizeof loss, "%.4f", m->loss);
     fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s%s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
-            (long long)m->config->num_steps, loss, scale_text(m, scale), m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
+            (long long)m->config->num_steps, loss, scale_text(m, scale),
+            m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
     fflush(stderr);
 }
 
@@ -218,7 +233,8 @@ static void log_line(struct tt_meter *m, const struct tt_metrics *e)
     tt_format_duration(eta(m, e->step), left);
     tt_meter_clear(m);
     printf("step %5lld/%lld  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s  eta %s\n", (long long)e->step,
-           (long long)m->config->num_steps, m->loss, (double)e->grad_norm, (double)e->lr, scale_text(m, scale), m->recent, left);
+           (long long)m->config->num_steps, m->loss, (double)e->grad_norm, (double)e->lr, scale_text(m, scale),
+           m->recent, left);
     fflush(stdout);
 }
 
@@ -243,7 +259,8 @@ static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
     if (m->config->on_nan != TT_NAN_SKIP || m->warned) return;
     m->warned = true;
     tt_meter_clear(m);
-    fprintf(stderr, "tt: step %lld: loss or gradients are not finite; the update was skipped (further ones are counted)\n",
+    fprintf(stderr, "tt: step %lld: loss or gradients are not finite; the update was skipped (further ones are "
+                    "counted)\n",
             (long long)e->step);
 }
 
@@ -271,7 +288,8 @@ static void show(struct tt_meter *m, int64_t upto)
 static tt_status ask(struct tt_meter *m, int64_t step)
 {
     struct tt_backend *b = m->engine->backend;
-    TT_TRY(b->ops->copy(b->self, m->ring, m->engine->externals[TT_X_RING], m->engine->bytes[TT_X_RING], TT_TO_HOST, NULL));
+    TT_TRY(b->ops->copy(b->self, m->ring, m->engine->externals[TT_X_RING], m->engine->bytes[TT_X_RING], TT_TO_HOST,
+                        NULL));
     TT_TRY(b->ops->event_record(b->self, m->ready, NULL));
     m->asked = true;
     m->asked_step = step;
@@ -332,7 +350,10 @@ void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool bes
     fflush(stdout);
 }
 
-double tt_meter_norm(const struct tt_meter *m, int64_t step) { return (double)m->ring[(step - 1) % ring_entries(m)].grad_norm; }
+double tt_meter_norm(const struct tt_meter *m, int64_t step)
+{
+    return (double)m->ring[(step - 1) % ring_entries(m)].grad_norm;
+}
 
 tt_status tt_meter_close(struct tt_meter *m)
 {

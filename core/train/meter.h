@@ -1,5 +1,5 @@
-/* What a run shows of itself: a progress line on a terminal, a log line every N steps, metrics as JSON lines. Losses come
- * from a ring that the device writes and that is copied back now and then, so the loop never waits for them. */
+/* What a run shows of itself: a progress line on a terminal, a log line every N steps, metrics as JSON lines. Losses
+ * come from a ring that the device writes and that is copied back now and then, so the loop never waits for them. */
 #ifndef TT_METER_H
 #define TT_METER_H
 

@@ -30,10 +30,12 @@ tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out)
 {
     char cache[1200];
     if (c->device > 0 && !strcmp(tt_backend_name(), "cpu"))
-        fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n", (long long)c->device);
-    struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device, .precision = c->precision,
-                                         .kernels = c->kernels, .gemm_tune = c->gemm_tune};
-    if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache); /* only GPUs choose */
+        fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n",
+                (long long)c->device);
+    struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device,
+                                         .precision = c->precision, .kernels = c->kernels, .gemm_tune = c->gemm_tune};
+    /* Only GPUs choose. */
+    if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache);
     return tt_backend_open(&options, out);
 }
 
@@ -103,7 +105,8 @@ static void warn_of_other_tokens(const struct tt_config *c, const char *checkpoi
     if (path[0]) tt_status_free(tt_tokenizer_load(path, &own));
     if (own && ((now && !tt_tokenizers_agree(own, now)) || other_tokenizer_beside(own, c->data) ||
                 other_tokenizer_beside(own, c->val_data))) {
-        snprintf(line, sizeof line, "warning: the data are of another tokenizer than %s: their ids mean other tokens to it", checkpoint);
+        snprintf(line, sizeof line,
+                 "warning: the data are of another tokenizer than %s: their ids mean other tokens to it", checkpoint);
         tt_warn(line, NULL);
     }
     tt_tokenizer_free(own);
@@ -129,11 +132,13 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
 {
     char path[1100] = "";
-    bool no_text = are_tokens(c->data) || !strcmp(c->data, "builtin") || !strcmp(c->data, "random") || !strcmp(c->data, TT_NO_DATA);
+    bool no_text = are_tokens(c->data) || !strcmp(c->data, "builtin") || !strcmp(c->data, "random") ||
+                   !strcmp(c->data, TT_NO_DATA);
     take_if_there(checkpoint, (int)strlen(checkpoint), path, sizeof path);
     if (no_text || path[0]) return TT_OK;
-    return tt_fail(TT_USAGE, "%s is text, and %s has no tokenizer to turn it into the model's tokens; give token files (.bin) that were "
-                   "made with the model's own, or train with a tokenizer named by --tokenizer", c->data, checkpoint);
+    return tt_fail(TT_USAGE, "%s is text, and %s has no tokenizer to turn it into the model's tokens; give token files "
+                   "(.bin) that were made with the model's own, or train with a tokenizer named by --tokenizer",
+                   c->data, checkpoint);
 }
 
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
@@ -161,10 +166,11 @@ tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *
     if (*validates || tt_hooks_validate(c)) return tt_evaluate_check(c, data);
     if (!c->val_interval) return TT_OK;
     if (c->patience > 0)
-        return tt_fail(TT_USAGE, "--patience %lld counts validations, but with --val-fraction 0 there is nothing to validate on; name data for "
-                       "it with --val-data, or set --patience 0", (long long)c->patience);
+        return tt_fail(TT_USAGE, "--patience %lld counts validations, but with --val-fraction 0 there is nothing to "
+                       "validate on; name data for it with --val-data, or set --patience 0", (long long)c->patience);
     if (tt_option_given(o, "val-interval"))
-        fprintf(stderr, "tt: note: --val-interval %lld does nothing: with --val-fraction 0 and no --val-data there is nothing to validate on\n",
+        fprintf(stderr, "tt: note: --val-interval %lld does nothing: with --val-fraction 0 and no --val-data there is "
+                        "nothing to validate on\n",
                 (long long)c->val_interval);
     return TT_OK;
 }

@@ -5,7 +5,8 @@
 #include "core/config/options.h"
 #include "core/data/data.h"
 
-/* $XDG_CACHE_HOME/tt/name or ~/.cache/tt/name, its folder made: for what is kept from run to run. NULL: no such place. */
+/* $XDG_CACHE_HOME/tt/name or ~/.cache/tt/name, its folder made: for what is kept from run to run. NULL: no such
+ * place. */
 const char *tt_cache_path(const char *name, char *out, size_t size);
 
 /* The data of a model that was imported: it brings none. */
@@ -13,21 +14,21 @@ const char *tt_cache_path(const char *name, char *out, size_t size);
 
 tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out);
 
-/* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL; data that
- * are known to be of another than this are warned of. */
+/* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL;
+ * data that are known to be of another than this are warned of. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
 /* Text is no data for a checkpoint that has no tokenizer: bytes would be other tokens than those it knows. */
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
 
-/* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a checkpoint
- * `from`, which may be NULL, has one. */
+/* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a
+ * checkpoint `from`, which may be NULL, has one. */
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out);
 /* The same for what opens its data later: only the vocabulary is taken. */
 tt_status tt_take_vocabulary(struct tt_options *o);
 
-/* Whether training validates, and an error where it is asked for what it cannot do. Where the data hold out nothing to validate
- * on there is no validation; a note says so to whom set --val-interval. */
+/* Whether training validates, and an error where it is asked for what it cannot do. Where the data hold out nothing to
+ * validate on there is no validation; a note says so to whom set --val-interval. */
 tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates);
 
 /* The line, behind the program's name, on stderr. */

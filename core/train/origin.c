@@ -17,8 +17,8 @@ static bool matches(const char *pattern)
     return any;
 }
 
-/* A relative path of a checkpoint is looked for from here, as after the whole tree was moved; when it leads nowhere, from
- * where the run was started. */
+/* A relative path of a checkpoint is looked for from here, as after the whole tree was moved; when it leads nowhere,
+ * from where the run was started. */
 static void find_again(struct tt_options *o, const char *option, char *path, size_t size, const char *folder)
 {
     char there[4096];

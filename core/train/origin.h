@@ -9,8 +9,8 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
 /* The same for a run's folder that may have none yet: then *checkpoint is NULL. */
 tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint);
 
-/* Where --out was not given, the folder of the run that the resumed checkpoint belongs to: runs/a of runs/a/step-00000100. One
- * under another name belongs to none. */
+/* Where --out was not given, the folder of the run that the resumed checkpoint belongs to: runs/a of
+ * runs/a/step-00000100. One under another name belongs to none. */
 void tt_stay_in_run(struct tt_options *o, const char *checkpoint);
 
 #endif

@@ -8,7 +8,10 @@
 
 int64_t tt_run_rows(const struct tt_run *r) { return r->config->batch_size * r->config->grad_accum; }
 
-static size_t batch_bytes(const struct tt_run *r) { return (size_t)(tt_run_rows(r) * (r->config->seq_len + 1)) * sizeof(int32_t); }
+static size_t batch_bytes(const struct tt_run *r)
+{
+    return (size_t)(tt_run_rows(r) * (r->config->seq_len + 1)) * sizeof(int32_t);
+}
 
 /* ---- tokens ---- */
 
@@ -21,14 +24,16 @@ static tt_status feed(struct tt_run *r)
     TT_TRY(tt_guest_open(&r->guest, &visit));
     r->stepper.after = tt_guest_step;
     r->stepper.user = &r->guest;
-    return tt_feed_open(&r->feed, r->engine, r->data, tt_run_rows(r), c->seq_len, r->progress.position, r->progress.step);
+    return tt_feed_open(&r->feed, r->engine, r->data, tt_run_rows(r), c->seq_len, r->progress.position,
+                        r->progress.step);
 }
 
 /* The samples from `position` on into a slot of the device's. */
 static tt_status gather(struct tt_run *r, uint64_t position, int slot, int32_t *tokens)
 {
     int64_t width = r->config->seq_len + 1;
-    for (int64_t i = 0; i < tt_run_rows(r); i++) TT_TRY(tt_data_sample(r->data, TT_TRAIN, position + (uint64_t)i, tokens + i * width));
+    for (int64_t i = 0; i < tt_run_rows(r); i++)
+        TT_TRY(tt_data_sample(r->data, TT_TRAIN, position + (uint64_t)i, tokens + i * width));
     return tt_engine_upload(r->engine, TT_X_TOKENS, (size_t)slot * batch_bytes(r), tokens, batch_bytes(r));
 }
 
@@ -54,7 +59,8 @@ tt_status tt_run_give(struct tt_run *r, const int32_t *tokens)
 tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens)
 {
     r->tokens = tokens;
-    r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend, .plan = r->step_plan, .graph_wanted = r->graph};
+    r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend, .plan = r->step_plan,
+                                     .graph_wanted = r->graph};
     if (tokens == TT_TOKENS_FED) return feed(r);
     return tokens == TT_TOKENS_KEPT ? gather_slots(r, 0, 0, TT_TOKEN_SLOTS) : TT_OK;
 }

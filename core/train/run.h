@@ -1,5 +1,6 @@
-/* A run: a model on a device, its data, and one step after another. The trainer, the library, the profiler, the benchmark, the
- * diagnosis and the audit all run their steps through it. tt_session_run (model/session.h) makes one of a model. */
+/* A run: a model on a device, its data, and one step after another. The trainer, the library, the profiler, the
+ * benchmark, the diagnosis and the audit all run their steps through it. tt_session_run (model/session.h) makes one of
+ * a model. */
 #ifndef TT_RUN_H
 #define TT_RUN_H
 
@@ -35,7 +36,8 @@ struct tt_run {
     bool starved;        /* the step that failed did so for want of data */
 };
 
-/* The fields before `tokens` are set. Only a run that is fed has guests. Data whose tokens are kept may be closed afterwards. */
+/* The fields before `tokens` are set. Only a run that is fed has guests. Data whose tokens are kept may be closed
+ * afterwards. */
 tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens);
 
 /* Enqueues the next step. */
@@ -43,7 +45,8 @@ tt_status tt_run_step(struct tt_run *r);
 /* The same by another stepper: of the same plan, on a backend that looks on. */
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s);
 
-/* The tokens of the next step: rows x (seq-len + 1) of them; NULL: as many samples of the data as if all steps had been fed. */
+/* The tokens of the next step: rows x (seq-len + 1) of them; NULL: as many samples of the data as if all steps had been
+ * fed. */
 tt_status tt_run_give(struct tt_run *r, const int32_t *tokens);
 
 int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step */
@@ -51,8 +54,8 @@ int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step */
 /* Mean loss over whole batches of the validation data. */
 tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches);
 
-/* A checkpoint in `dir` of the run after that step, which is the last one whose update was applied. `config` is its configuration as
- * text, `folder` what paths in it are relative to; both may be NULL. */
+/* A checkpoint in `dir` of the run after that step, which is the last one whose update was applied. `config` is its
+ * configuration as text, `folder` what paths in it are relative to; both may be NULL. */
 tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder);
 
 /* Also after a failure, and when it was never started. The session and the data are the caller's. */

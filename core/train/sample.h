@@ -15,6 +15,7 @@ struct tt_candidate {
     double p;
     int32_t token;
 };
-int32_t tt_sample(const float *logits, int64_t n, const struct tt_sampling *how, double u, struct tt_candidate *scratch);
+int32_t tt_sample(const float *logits, int64_t n, const struct tt_sampling *how, double u,
+                  struct tt_candidate *scratch);
 
 #endif

@@ -124,7 +124,8 @@ static struct error largest_error(const struct residual_norm *a, long begin, lon
 
 static int report(const char *what, const char *wrong, const struct error *e)
 {
-    printf("%s %s largest relative error %.1e%s%s\n", wrong ? "FAIL" : "ok  ", what, e->size, wrong ? ": " : "", wrong ? wrong : "");
+    printf("%s %s largest relative error %.1e%s%s\n", wrong ? "FAIL" : "ok  ", what, e->size, wrong ? ": " : "",
+           wrong ? wrong : "");
     if (!(e->size < 1e-5))
         printf("     %s[%ld, %ld] is %g, and should be %g\n", e->output, e->row, e->col, (double)e->got, e->want);
     return !wrong;
@@ -154,8 +155,8 @@ static int test(long rows, long cols, float largest, float eps, int fused)
 
 /* ---- one pass? ---- */
 
-/* A row of x is a page of memory that must not be read: whoever reads it ends up here, and what is finished by then shows
- * in which order the kernel goes. */
+/* A row of x is a page of memory that must not be read: whoever reads it ends up here, and what is finished by then
+ * shows in which order the kernel goes. */
 static sigjmp_buf stopped;
 static void stop(int number)
 {

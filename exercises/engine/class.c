@@ -36,7 +36,8 @@ static void note_stale(struct gathering *g, const char *folder, const char *resu
     struct stat a, b;
     snprintf(sheet, sizeof sheet, "%s/worksheet.yaml", folder);
     if (stat(sheet, &a) || stat(result, &b)) return;
-    if (a.st_mtim.tv_sec > b.st_mtim.tv_sec || (a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec > b.st_mtim.tv_nsec))
+    if (a.st_mtim.tv_sec > b.st_mtim.tv_sec ||
+        (a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec > b.st_mtim.tv_nsec))
         tt_text_printf(g->notes, "note    %s has changed since its last check: tt exercise check %s\n", sheet, folder);
 }
 
@@ -50,7 +51,8 @@ static tt_status gather(struct gathering *g, const char *folder)
     tt_status st = TT_OK;
     snprintf(path, sizeof path, "%s/result.json", folder);
     if (tt_is_file(path)) {
-        if (g->count == g->limit) return tt_fail(TT_USAGE, "more than %d results; give fewer folders at a time", g->limit);
+        if (g->count == g->limit)
+            return tt_fail(TT_USAGE, "more than %d results; give fewer folders at a time", g->limit);
         TT_TRY(read_result(path, &g->results[g->count]));
         g->count++;
         note_stale(g, folder, path);
@@ -71,7 +73,8 @@ static tt_status gather(struct gathering *g, const char *folder)
     return st;
 }
 
-tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count, struct tt_text *notes)
+tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count,
+                        struct tt_text *notes)
 {
     struct gathering g = {.results = results, .limit = limit, .notes = notes};
     tt_status st = TT_OK;
@@ -80,10 +83,12 @@ tt_status tt_class_read(const char *const *paths, int n, struct tt_json **result
         if (!tt_is_dir(paths[i])) st = tt_fail(TT_USAGE, "%s is no folder", paths[i]);
         if (!st) st = gather(&g, paths[i]);
         if (!st && g.count == before)
-            tt_text_printf(notes, "note    %s holds no result.json; tt exercise check N DIR leaves one in DIR\n", paths[i]);
+            tt_text_printf(notes, "note    %s holds no result.json; tt exercise check N DIR leaves one in DIR\n",
+                           paths[i]);
     }
     *count = g.count;
-    if (!st && !g.count) st = tt_fail(TT_USAGE, "%s holds no result.json; tt exercise check N DIR leaves one in DIR", paths[0]);
+    if (!st && !g.count)
+        st = tt_fail(TT_USAGE, "%s holds no result.json; tt exercise check N DIR leaves one in DIR", paths[0]);
     return st;
 }
 
@@ -115,7 +120,8 @@ static const char *sign_of(const struct tt_json *q)
 static void learner_line(struct tt_json *const *results, int n, int i, const struct tt_json *model, struct tt_text *out)
 {
     const struct tt_json *r = results[i];
-    tt_text_printf(out, "%-24s %4g of %-4g", tt_class_learner(r), tt_json_number(r, "points", 0), tt_json_number(r, "most", 0));
+    tt_text_printf(out, "%-24s %4g of %-4g", tt_class_learner(r), tt_json_number(r, "points", 0),
+                   tt_json_number(r, "most", 0));
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next)
         tt_text_printf(out, " %s", sign_of(question(r, tt_json_string(q, "id", ""))));
     tt_class_shares(results, n, i, out);
@@ -131,7 +137,8 @@ static void exercise_table(struct tt_json *const *results, int n, int first, str
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next) {
         int right = 0, all = 0;
         for (int i = first; i < n; i++) {
-            const struct tt_json *own = exercise_of(results[i]) == exercise_of(model) ? question(results[i], tt_json_string(q, "id", "")) : NULL;
+            const struct tt_json *own = exercise_of(results[i]) == exercise_of(model)
+                                        ? question(results[i], tt_json_string(q, "id", "")) : NULL;
             all += own && *sign_of(own) != '/';
             right += own && *sign_of(own) == '+';
         }

@@ -12,9 +12,11 @@
 
 /* ---- options ---- */
 
-_Static_assert(sizeof(struct tt_course_options) <= sizeof((struct tt_config *)0)->guest, "give the guests of a run more room");
+_Static_assert(sizeof(struct tt_course_options) <= sizeof((struct tt_config *)0)->guest,
+               "give the guests of a run more room");
 
-enum { T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, I = 1 << TT_CMD_INFO, P = 1 << TT_CMD_PROFILE, K = 1 << TT_CMD_CHECK };
+enum { T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, I = 1 << TT_CMD_INFO, P = 1 << TT_CMD_PROFILE,
+      K = 1 << TT_CMD_CHECK };
 #define AT(field)                                                                                  \
     TT_OF_RUN, offsetof(struct tt_config, guest) + offsetof(struct tt_course_options, field),      \
         sizeof((struct tt_course_options *)0)->field, TT_OPTION_TEXT

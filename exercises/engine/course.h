@@ -14,7 +14,10 @@ struct tt_course_options {
 };
 extern const struct tt_rows tt_course_rows;
 
-static inline struct tt_course_options *tt_course_told(struct tt_config *c) { return (struct tt_course_options *)(void *)c->guest; }
+static inline struct tt_course_options *tt_course_told(struct tt_config *c)
+{
+    return (struct tt_course_options *)(void *)c->guest;
+}
 static inline const struct tt_course_options *tt_course_of(const struct tt_config *c) { return (const void *)c->guest; }
 
 extern const struct tt_hooks tt_course; /* does what `fault` and `own_kernel` of a configuration ask for */

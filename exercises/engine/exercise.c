@@ -43,7 +43,8 @@ static tt_status number_of(const struct tt_yaml *map, const char *key, double ot
     const struct tt_yaml *y = tt_yaml_get(map, key);
     *out = otherwise;
     if (!y) return TT_OK;
-    if ((y->kind != TT_YAML_INT && y->kind != TT_YAML_FLOAT) || y->text[0] == '-') return wrong(y, key, "a number of 0 or more");
+    if ((y->kind != TT_YAML_INT && y->kind != TT_YAML_FLOAT) || y->text[0] == '-')
+        return wrong(y, key, "a number of 0 or more");
     *out = strtod(y->text, NULL);
     return TT_OK;
 }
@@ -74,14 +75,15 @@ static tt_status part_of(const struct tt_yaml *map, const char *key, enum tt_yam
 
 static tt_status only_keys(const struct tt_yaml *map, const char *const *keys, int n)
 {
-    if (map->kind != TT_YAML_MAP) return tt_fail(TT_USAGE, "line %d: a map of keys and values should be here", map->line);
+    if (map->kind != TT_YAML_MAP)
+        return tt_fail(TT_USAGE, "line %d: a map of keys and values should be here", map->line);
     for (const struct tt_yaml *y = map->first; y; y = y->next) {
         bool known = false;
         for (int i = 0; i < n; i++) known |= !strcmp(keys[i], y->key);
         if (known) continue;
         const char *near = tt_nearest(y->key, keys, n);
-        return tt_fail(TT_USAGE, "line %d: there is no key \"%s\" here%s%s%s", y->line, y->key, near ? "; did you mean " : "",
-                       near ? near : "", near ? "?" : "");
+        return tt_fail(TT_USAGE, "line %d: there is no key \"%s\" here%s%s%s", y->line, y->key,
+                       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
     return TT_OK;
 }
@@ -121,7 +123,8 @@ static tt_status check_formulas(const struct tt_question *q)
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
-    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "run", "answer", "at_least", "at_most", "must", "choices", "items",
+    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "run", "answer", "at_least", "at_most", "must",
+                "choices", "items",
                 "tolerance", "slack", "points", "words", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -138,7 +141,8 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));
     for (q->kind = 0; q->kind < TT_ASK_KINDS && strcmp(kind_names[q->kind], kind); q->kind++) continue;
-    if (q->kind == TT_ASK_KINDS) return wrong(tt_yaml_get(y, "kind"), "kind", "one of number, range, choice, ranking, truth, text");
+    if (q->kind == TT_ASK_KINDS)
+        return wrong(tt_yaml_get(y, "kind"), "kind", "one of number, range, choice, ranking, truth, text");
     double usual = q->kind == TT_ASK_RANKING ? 0.05 : q->kind == TT_ASK_CHOICE ? 0 : 0.01;
     TT_TRY(number_of(y, "tolerance", usual, &q->tolerance));
     TT_TRY(number_of(y, "slack", 0, &q->slack));
@@ -154,7 +158,8 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 static tt_status read_runs(const struct tt_yaml *list, struct tt_exercise *e)
 {
     if (list && list->count > TT_EXERCISE_RUNS) return wrong(list, "runs", "a list of at most 16");
-    for (const struct tt_yaml *y = list ? list->first : NULL; y; y = y->next) TT_TRY(read_run(y, &e->runs[e->run_count++]));
+    for (const struct tt_yaml *y = list ? list->first : NULL; y; y = y->next)
+        TT_TRY(read_run(y, &e->runs[e->run_count++]));
     return TT_OK;
 }
 
@@ -167,7 +172,8 @@ static tt_status read_questions(const struct tt_yaml *list, struct tt_exercise *
         struct tt_question *q = &e->questions[e->question_count++];
         TT_TRY(read_question(y, q));
         for (int i = 0; i + 1 < e->question_count; i++)
-            if (!strcmp(e->questions[i].id, q->id)) return tt_fail(TT_USAGE, "line %d: the id %s is there twice", q->line, q->id);
+            if (!strcmp(e->questions[i].id, q->id))
+                return tt_fail(TT_USAGE, "line %d: the id %s is there twice", q->line, q->id);
     }
     return TT_OK;
 }

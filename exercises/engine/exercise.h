@@ -1,5 +1,5 @@
-/* Exercises: what check.yaml says (exercises/CHECKS.md describes it), and the marking of a learner's worksheet against the
- * learner's own profiles. */
+/* Exercises: what check.yaml says (exercises/CHECKS.md describes it), and the marking of a learner's worksheet against
+ * the learner's own profiles. */
 #ifndef TT_EXERCISE_H
 #define TT_EXERCISE_H
 
@@ -9,7 +9,8 @@
 
 enum { TT_EXERCISE_RUNS = 16 };
 
-enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKING, TT_ASK_TRUTH, TT_ASK_TEXT, TT_ASK_KINDS };
+enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKING, TT_ASK_TRUTH, TT_ASK_TEXT,
+                       TT_ASK_KINDS };
 
 /* Texts lie in the tree of the exercise; NULL: not given. */
 struct tt_question {
@@ -50,7 +51,8 @@ tt_status tt_exercise_yaml(const char *path, struct tt_yaml **out);
 
 /* ---- marking ---- */
 
-enum tt_mark_kind { TT_MARK_RIGHT, TT_MARK_WRONG, TT_MARK_EMPTY, TT_MARK_UNKNOWN, TT_MARK_PASSED, TT_MARK_REFUSED, TT_MARK_KINDS };
+enum tt_mark_kind { TT_MARK_RIGHT, TT_MARK_WRONG, TT_MARK_EMPTY, TT_MARK_UNKNOWN, TT_MARK_PASSED, TT_MARK_REFUSED,
+                   TT_MARK_KINDS };
 extern const char *const tt_mark_names[TT_MARK_KINDS];
 
 struct tt_mark {
@@ -78,11 +80,12 @@ struct tt_marked {
 };
 
 /* The learner's folder; `recorded`, the folder of the profiles that come with the course, may be NULL. */
-tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, const char *recorded, struct tt_marked *out);
+tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, const char *recorded,
+                           struct tt_marked *out);
 void tt_marked_free(struct tt_marked *m);
 
-/* exercise.json, which tt exercise start leaves: the exercise, the time, and those of the course's variables (PRESET, LONG, ...)
- * that its commands name and that were set. */
+/* exercise.json, which tt exercise start leaves: the exercise, the time, and those of the course's variables (PRESET,
+ * LONG, ...) that its commands name and that were set. */
 tt_status tt_exercise_note(const struct tt_exercise *e, const char *folder);
 /* The exercise that was started in the folder; 0 where there is no note. */
 tt_status tt_exercise_noted(const char *folder, int64_t *number);
@@ -93,16 +96,18 @@ void tt_exercise_expand(const struct tt_marked *m, const char *text, char *out, 
 /* Opens the run or says in `refusal` why not; an error is one of the exercise itself. */
 tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet, const char *recorded);
 /* One question, with the answer as it stands in the worksheet (NULL: not there). */
-tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope, struct tt_mark *out);
+tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope,
+                            struct tt_mark *out);
 
 void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out);
 void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out);
 
 /* ---- many learners ---- */
 
-/* Each path is a folder with a result.json, or one of such folders. `notes` gets a line for each that has none, and for each
- * worksheet that has changed since. */
-tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count, struct tt_text *notes);
+/* Each path is a folder with a result.json, or one of such folders. `notes` gets a line for each that has none, and for
+ * each worksheet that has changed since. */
+tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count,
+                        struct tt_text *notes);
 void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out);
 void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out);
 

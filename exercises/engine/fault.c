@@ -50,7 +50,8 @@ tt_status tt_fault_find(const char *text, enum tt_fault *out)
     struct tt_text all = {0};
     for (int i = 1; i < TT_FAULT_COUNT; i++) tt_text_printf(&all, "%s, ", tt_fault_names[i]);
     tt_status st = near ? tt_fail(TT_USAGE, "there is no fault \"%s\"; did you mean %s?", text, near)
-                        : tt_fail(TT_USAGE, "there is no fault \"%s\"; there are %sand random:SEED", text, all.s ? all.s : "");
+                        : tt_fail(TT_USAGE, "there is no fault \"%s\"; there are %sand random:SEED", text,
+                                  all.s ? all.s : "");
     tt_text_free(&all);
     return st;
 }
@@ -68,7 +69,10 @@ enum tt_fault tt_fault_of(const struct tt_config *c)
     return fault;
 }
 
-const char *tt_fault_shown(const struct tt_config *c) { return strchr(tt_course_of(c)->fault, ':') ? "hidden" : tt_course_of(c)->fault; }
+const char *tt_fault_shown(const struct tt_config *c)
+{
+    return strchr(tt_course_of(c)->fault, ':') ? "hidden" : tt_course_of(c)->fault;
+}
 
 /* ---- the configuration ---- */
 
@@ -125,8 +129,8 @@ static tt_status norm_on_host(struct work *w, struct tt_backend *b)
     double squares = 0;
     for (int i = 0; i < params->n; i++) {
         const struct tt_param *p = &params->items[i];
-        TT_TRY(b->ops->copy(b->self, w->host, gradients + (size_t)p->offset * sizeof(float), (size_t)p->count * sizeof(float),
-                            TT_TO_HOST, NULL));
+        TT_TRY(b->ops->copy(b->self, w->host, gradients + (size_t)p->offset * sizeof(float),
+                            (size_t)p->count * sizeof(float), TT_TO_HOST, NULL));
         TT_TRY(b->ops->stream_sync(b->self, NULL));
         for (int64_t k = 0; k < p->count; k++) squares += (double)w->host[k] * (double)w->host[k];
     }

@@ -1,8 +1,8 @@
-/* Faults to find: ways in which a training goes wrong or slow in practice, switched on by --fault for the course. Without
- * it nothing here runs but a test for an empty name.
+/* Faults to find: ways in which a training goes wrong or slow in practice, switched on by --fault for the course.
+ * Without it nothing here runs but a test for an empty name.
  *
- * A fault changes the configuration, the plan of a step before memory is placed, what the host does after a step, or how
- * batches reach the device. Nobody else knows of them. */
+ * A fault changes the configuration, the plan of a step before memory is placed, what the host does after a step, or
+ * how batches reach the device. Nobody else knows of them. */
 #ifndef TT_FAULT_H
 #define TT_FAULT_H
 
@@ -11,9 +11,11 @@
 #define TT_FAULTS(X)                                                                               \
     X(NONE, "", "nothing is wrong")                                                                \
     X(NO_INIT, "no-init", "the weights keep unit variance: nobody scaled them down")               \
-    X(WRONG_STRIDE, "wrong-stride", "the attention's output projection exchanges the strides of its weights, in the forward pass only") \
+    X(WRONG_STRIDE, "wrong-stride",                                                                \
+      "the attention's output projection exchanges the strides of its weights, in the forward pass only") \
     X(HOST_WAIT, "host-wait", "the host waits for the device after every step")                    \
-    X(NAIVE_MATMUL, "naive-matmul", "the products of the SwiGLU are made a few rows at a time, and read their weights again for each") \
+    X(NAIVE_MATMUL, "naive-matmul",                                                                \
+      "the products of the SwiGLU are made a few rows at a time, and read their weights again for each") \
     X(DROPPED_GRADIENT, "dropped-gradient", "the gradient of one down projection is never computed") \
     X(DOUBLE_SHIFT, "double-shift", "the targets are shifted twice: two tokens ahead instead of one") \
     X(NO_CLIP, "no-clip", "gradients are not clipped, and the learning rate is far too high")      \
@@ -47,7 +49,8 @@ void tt_fault_configure(struct tt_config *c);
 /* The operations of a training step, before their memory is placed. */
 tt_status tt_fault_edit(enum tt_fault fault, struct tt_plan *p);
 
-/* What the host does after each step, and where it gathers its batches: open, after_step and close of core/config/hooks.h. */
+/* What the host does after each step, and where it gathers its batches: open, after_step and close of
+ * core/config/hooks.h. */
 tt_status tt_fault_open(const struct tt_visit *v, void **work); /* *work NULL: this fault does nothing of it */
 tt_status tt_fault_step(void *work, struct tt_backend *b);
 void tt_fault_close(void *work);

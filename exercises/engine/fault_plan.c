@@ -22,7 +22,8 @@ static void exchange_strides(struct tt_plan *p)
 {
     for (int i = 0; i < p->count; i++) {
         struct tt_gemm *g = &p->ops[i].args.gemm;
-        if (is_gemm_of(&p->ops[i], TT_FORWARD, TT_G_ATTENTION) && g->n == g->k && belongs_to(g->b, TT_X_WEIGHTS)) g->trans_b = !g->trans_b;
+        if (is_gemm_of(&p->ops[i], TT_FORWARD, TT_G_ATTENTION) && g->n == g->k && belongs_to(g->b, TT_X_WEIGHTS))
+            g->trans_b = !g->trans_b;
     }
 }
 
@@ -55,7 +56,8 @@ static void drop_gradient(struct tt_plan *p)
     int kept = 0, layer = middle_layer(p);
     for (int i = 0; i < p->count; i++) {
         const struct tt_op *op = &p->ops[i];
-        bool dropped = is_gemm_of(op, TT_BACKWARD, TT_G_DOWN) && op->layer == layer && belongs_to(op->args.gemm.c, TT_X_GRADS);
+        bool dropped = is_gemm_of(op, TT_BACKWARD, TT_G_DOWN) && op->layer == layer &&
+                       belongs_to(op->args.gemm.c, TT_X_GRADS);
         if (!dropped) p->ops[kept++] = *op;
     }
     p->count = kept;
@@ -88,7 +90,8 @@ static tt_status split_products(struct tt_plan *p)
 {
     int64_t total = 0;
     for (int i = 0; i < p->count; i++) total += parts_of(&p->ops[i]);
-    if (total > 1 << 20) return tt_fail(TT_USAGE, "--fault naive-matmul makes too many operations of this shape; choose a smaller one");
+    if (total > 1 << 20)
+        return tt_fail(TT_USAGE, "--fault naive-matmul makes too many operations of this shape; choose a smaller one");
     struct tt_op *ops = malloc((size_t)total * sizeof *ops);
     if (!ops) return tt_fail(TT_FAILED, "out of memory for a plan of %lld operations", (long long)total);
     int n = 0;

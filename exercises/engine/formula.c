@@ -130,7 +130,8 @@ static bool missing(const struct tt_formula_value *a, const struct tt_formula_va
     return a->kind == TT_FORMULA_MISSING || b->kind == TT_FORMULA_MISSING;
 }
 
-static tt_status arithmetic(struct tt_formula_parser *p, char operator, struct tt_formula_value *a, const struct tt_formula_value *b)
+static tt_status arithmetic(struct tt_formula_parser *p, char operator, struct tt_formula_value *a,
+                            const struct tt_formula_value *b)
 {
     if (missing(a, b)) {
         tt_formula_free(a);
@@ -160,10 +161,17 @@ static tt_status chain(struct tt_formula_parser *p, const char *operators, level
     }
 }
 
-static tt_status product(struct tt_formula_parser *p, struct tt_formula_value *out) { return chain(p, "*/", unary, out); }
-static tt_status total(struct tt_formula_parser *p, struct tt_formula_value *out) { return chain(p, "+-", product, out); }
+static tt_status product(struct tt_formula_parser *p, struct tt_formula_value *out)
+{
+    return chain(p, "*/", unary, out);
+}
+static tt_status total(struct tt_formula_parser *p, struct tt_formula_value *out)
+{
+    return chain(p, "+-", product, out);
+}
 
-static tt_status compare(struct tt_formula_parser *p, const char *operator, struct tt_formula_value *a, const struct tt_formula_value *b)
+static tt_status compare(struct tt_formula_parser *p, const char *operator, struct tt_formula_value *a,
+                         const struct tt_formula_value *b)
 {
     bool words = a->kind == TT_FORMULA_WORD && b->kind == TT_FORMULA_WORD;
     bool numbers = a->kind == b->kind && (a->kind == TT_FORMULA_NUMBER || a->kind == TT_FORMULA_TRUTH);
@@ -176,7 +184,8 @@ static tt_status compare(struct tt_formula_parser *p, const char *operator, stru
     double order = words ? strcmp(a->word, b->word) : a->number - b->number;
     bool equal = order == 0, less = order < 0;
     tt_formula_free(a);
-    *a = tt_formula_truth(!strcmp(operator, "==") ? equal : !strcmp(operator, "!=") ? !equal : !strcmp(operator, "<") ? less
+    *a = tt_formula_truth(!strcmp(operator, "==") ? equal
+                                                  : !strcmp(operator, "!=") ? !equal : !strcmp(operator, "<") ? less
                           : !strcmp(operator, "<=") ? less || equal : !strcmp(operator, ">") ? !less && !equal : !less);
     return TT_OK;
 }

@@ -1,5 +1,5 @@
-/* Formulas over profiles, in which exercises say what is right: paths into profile.json, arithmetic, comparisons and a few
- * functions. exercises/CHECKS.md describes the language. */
+/* Formulas over profiles, in which exercises say what is right: paths into profile.json, arithmetic, comparisons and a
+ * few functions. exercises/CHECKS.md describes the language. */
 #ifndef TT_FORMULA_H
 #define TT_FORMULA_H
 
@@ -26,7 +26,8 @@ struct tt_formula_value {
     char word[128];
     struct tt_formula_cell *cells; /* of rows; of a word from argmax or argmin the rows that came close, best first */
     int count;
-    int compared; /* of a word from argmax or argmin: as many of the cells there are in all, also those that did not come close */
+    /* Of a word from argmax or argmin: as many of the cells there are in all, also those that did not come close. */
+    int compared;
 };
 
 struct tt_formula_run {

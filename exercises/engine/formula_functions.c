@@ -56,7 +56,8 @@ static tt_status of_list(struct tt_formula_parser *p, const char *name, const va
         *out = args[0];
         return TT_OK;
     }
-    if (args[0].kind != TT_FORMULA_ROWS) return tt_formula_error(p, "%s needs a list of numbers, as groups.share", name);
+    if (args[0].kind != TT_FORMULA_ROWS)
+        return tt_formula_error(p, "%s needs a list of numbers, as groups.share", name);
     double *x = numbers(&args[0], &n);
     if (!x) return tt_fail(TT_FAILED, "out of memory");
     if (args[0].count && !n && args[0].cells[0].value == args[0].cells[0].row) {
@@ -122,7 +123,8 @@ static tt_status rank(struct tt_formula_parser *p, const char *name, const value
     if (args[0].kind != TT_FORMULA_ROWS || args[1].kind != TT_FORMULA_WORD)
         return tt_formula_error(p, "rank needs a list and a name: rank(groups.share, 'rope')");
     for (int i = 0; i < args[0].count && !isfinite(own); i++)
-        if (!strcmp(tt_formula_row_name(args[0].cells[i].row), args[1].word)) own = tt_formula_cell_number(&args[0].cells[i]);
+        if (!strcmp(tt_formula_row_name(args[0].cells[i].row), args[1].word))
+            own = tt_formula_cell_number(&args[0].cells[i]);
     for (int i = 0; i < args[0].count; i++) above += tt_formula_cell_number(&args[0].cells[i]) > own;
     *out = tt_formula_number(isfinite(own) ? above + 1 : NAN);
     return TT_OK;
@@ -177,10 +179,11 @@ static const struct function {
     int args;
     tt_status (*call)(struct tt_formula_parser *p, const char *name, const value *args, value *out);
 } functions[] = {
-    {"sum", 1, of_list},     {"mean", 1, of_list},    {"max", 1, of_list},     {"min", 1, of_list},   {"first", 1, of_list},
-    {"last", 1, of_list},    {"top", 2, of_list},     {"count", 1, count},     {"argmax", 1, extreme}, {"argmin", 1, extreme},
-    {"rank", 2, rank},       {"abs", 1, of_numbers},  {"round", 1, of_numbers}, {"sqrt", 1, of_numbers}, {"log", 1, of_numbers},
-    {"pow", 2, of_numbers},  {"amdahl", 2, of_numbers}, {"if", 3, choose},     {"has", 1, has},
+    {"sum", 1, of_list},     {"mean", 1, of_list},    {"max", 1, of_list},     {"min", 1, of_list},
+    {"first", 1, of_list},   {"last", 1, of_list},    {"top", 2, of_list},     {"count", 1, count},
+    {"argmax", 1, extreme},  {"argmin", 1, extreme},  {"rank", 2, rank},       {"abs", 1, of_numbers},
+    {"round", 1, of_numbers}, {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
+    {"amdahl", 2, of_numbers}, {"if", 3, choose},     {"has", 1, has},
 };
 
 static const struct function *find(const char *name)
@@ -195,6 +198,7 @@ bool tt_formula_has_function(const char *name) { return find(name) != NULL; }
 tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, value *args, int n, value *out)
 {
     const struct function *f = find(name);
-    if (n != f->args) return tt_formula_error(p, "%s has %d argument%s, not %d", name, f->args, f->args == 1 ? "" : "s", n);
+    if (n != f->args)
+        return tt_formula_error(p, "%s has %d argument%s, not %d", name, f->args, f->args == 1 ? "" : "s", n);
     return f->call(p, name, args, out);
 }

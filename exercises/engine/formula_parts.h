@@ -13,7 +13,8 @@ struct tt_formula_parser {
     bool lenient; /* inside has(): what does not exist is missing, and no error */
 };
 
-tt_status tt_formula_error(const struct tt_formula_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tt_status tt_formula_error(const struct tt_formula_parser *p, const char *format,
+                           ...) __attribute__((format(printf, 2, 3)));
 void tt_formula_skip(struct tt_formula_parser *p);                 /* spaces */
 bool tt_formula_take(struct tt_formula_parser *p, const char *token); /* and the spaces before it */
 bool tt_formula_word(struct tt_formula_parser *p, char *out, size_t size); /* letters, digits and _ */

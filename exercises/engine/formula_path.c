@@ -102,7 +102,8 @@ static tt_status bare_text(struct tt_formula_parser *p, const char *stops, char 
 
 static tt_status condition(struct tt_formula_parser *p, struct place *at, const char *column)
 {
-    const char *operator = tt_formula_take(p, "!=") ? "!=" : tt_formula_take(p, "<") ? "<" : tt_formula_take(p, ">") ? ">" : "=";
+    const char *operator = tt_formula_take(p, "!=") ? "!=" : tt_formula_take(p, "<") ? "<" : tt_formula_take(p, ">") ?
+                           ">" : "=";
     char wanted[128];
     if (operator[0] == '=' && !tt_formula_take(p, "=")) return tt_formula_error(p, "= or ] is missing");
     TT_TRY(bare_text(p, ",]", wanted, sizeof wanted));
@@ -197,7 +198,8 @@ tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct
     bool names_run = *p->at == ':';
     TT_TRY(find_run(p, names_run ? first : NULL, &run));
     snprintf(key, sizeof key, "%s", first);
-    if (names_run && (p->at++, !tt_formula_word(p, key, sizeof key))) return tt_formula_error(p, "a path is missing after the run");
+    if (names_run && (p->at++, !tt_formula_word(p, key, sizeof key)))
+        return tt_formula_error(p, "a path is missing after the run");
     p->scope->used = true;
     if (!run->profile) p->scope->lacking = run->name;
     struct place at = {.node = run->profile};

@@ -29,11 +29,13 @@ static void right_or_wrong(struct tt_mark *m, bool right, const char *reason)
 
 /* ---- numbers ---- */
 
-static tt_status formula_number(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope, double *out)
+static tt_status formula_number(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                                double *out)
 {
     struct tt_formula_value v;
     tt_status st = tt_formula(formula, scope, &v);
-    if (!st && v.kind != TT_FORMULA_NUMBER && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s is no number", formula);
+    if (!st && v.kind != TT_FORMULA_NUMBER && v.kind != TT_FORMULA_MISSING)
+        st = tt_fail(TT_USAGE, "%s is no number", formula);
     *out = v.kind == TT_FORMULA_NUMBER ? v.number : NAN;
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
@@ -110,7 +112,8 @@ static bool allowed(const struct tt_question *q, struct tt_mark *m, const char *
     const struct tt_yaml *list = q->items ? q->items : q->choices;
     if (!list || listed(list, word)) return true;
     none_of(m, word);
-    for (const struct tt_yaml *y = list->first; y; y = y->next) or_of(m, list->kind == TT_YAML_MAP ? y->key : y->text ? y->text : "");
+    for (const struct tt_yaml *y = list->first; y; y = y->next)
+        or_of(m, list->kind == TT_YAML_MAP ? y->key : y->text ? y->text : "");
     return false;
 }
 
@@ -165,7 +168,9 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
 static void without_shape(char *word)
 {
     char *space = strrchr(word, ' ');
-    if (space && space > word && isdigit((unsigned char)space[1]) && strspn(space + 1, "0123456789x") == strlen(space + 1)) *space = 0;
+    if (space && space > word && isdigit((unsigned char)space[1]) &&
+        strspn(space + 1, "0123456789x") == strlen(space + 1))
+        *space = 0;
 }
 
 static bool among(const struct tt_formula_value *v, int n, const char *word)
@@ -201,7 +206,8 @@ static tt_status judge_choice(const struct tt_question *q, struct tt_formula_sco
     scope->closeness = q->tolerance;
     tt_status st = tt_formula(q->answer, scope, &v);
     scope->closeness = 0;
-    if (!st && v.kind != TT_FORMULA_WORD && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s gives no word", q->answer);
+    if (!st && v.kind != TT_FORMULA_WORD && v.kind != TT_FORMULA_MISSING)
+        st = tt_fail(TT_USAGE, "%s gives no word", q->answer);
     if (!st && (v.kind == TT_FORMULA_MISSING || !v.word[0])) {
         tt_exercise_because(m, TT_MARK_PASSED, "the profile does not say");
     } else if (!st) {
@@ -241,7 +247,8 @@ static tt_status from_rows(const struct tt_question *q, const struct tt_formula_
     if (v->kind != TT_FORMULA_ROWS) return tt_fail(TT_USAGE, "line %d: %s is no list of rows", q->line, q->answer);
     for (int i = 0; i < v->count && *n < CANDIDATES; i++) {
         double value = tt_formula_cell_number(&v->cells[i]);
-        if (isfinite(value)) c[(*n)++] = (struct candidate){tt_formula_row_name(v->cells[i].row), q->least ? -value : value};
+        if (isfinite(value))
+            c[(*n)++] = (struct candidate){tt_formula_row_name(v->cells[i].row), q->least ? -value : value};
     }
     return TT_OK;
 }
@@ -312,9 +319,11 @@ static void judge_text(const struct tt_question *q, struct tt_mark *m)
 {
     int64_t words = 0;
     char reason[100];
-    for (const char *s = m->given; *s; s++) words += !isspace((unsigned char)*s) && (s == m->given || isspace((unsigned char)s[-1]));
+    for (const char *s = m->given; *s; s++)
+        words += !isspace((unsigned char)*s) && (s == m->given || isspace((unsigned char)s[-1]));
     snprintf(reason, sizeof reason, "a sentence of at least %lld words is wanted", (long long)q->words);
-    if (words) tt_exercise_because(m, words >= q->words ? TT_MARK_RIGHT : TT_MARK_UNKNOWN, words >= q->words ? "" : reason);
+    if (words)
+        tt_exercise_because(m, words >= q->words ? TT_MARK_RIGHT : TT_MARK_UNKNOWN, words >= q->words ? "" : reason);
 }
 
 /* ---- all kinds ---- */
@@ -335,16 +344,20 @@ static tt_status demand(const struct tt_question *q, struct tt_formula_scope *sc
     struct tt_formula_value v;
     if (!q->must || m->kind != TT_MARK_RIGHT) return TT_OK;
     tt_status st = tt_formula(q->must, scope, &v);
-    if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING) st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
+    if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING)
+        st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
     if (!st && v.kind == TT_FORMULA_TRUTH && v.number == 0)
-        tt_exercise_because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, and measure it again");
+        tt_exercise_because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, "
+                                              "and measure it again");
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }
 
-tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope, struct tt_mark *m)
+tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope,
+                            struct tt_mark *m)
 {
-    static tt_status (*const judges[TT_ASK_KINDS])(const struct tt_question *, struct tt_formula_scope *, struct tt_mark *) = {
+    static tt_status (*const judges[TT_ASK_KINDS])(const struct tt_question *, struct tt_formula_scope *,
+                                                   struct tt_mark *) = {
         judge_number, judge_range, judge_choice, judge_ranking, judge_truth, NULL};
     *m = (struct tt_mark){.kind = TT_MARK_EMPTY};
     take_answer(answer, m);

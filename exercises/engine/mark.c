@@ -14,8 +14,8 @@ static tt_status no_such_question(const struct tt_exercise *e, const struct tt_y
     int n = 0;
     for (; n < e->question_count && n < 256; n++) names[n] = e->questions[n].id;
     const char *near = tt_nearest(y->key, names, n);
-    return tt_fail(TT_USAGE, "%s: line %d: the exercise has no question \"%s\"%s%s%s", path, y->line, y->key, near ? "; did you mean " : "",
-                   near ? near : "", near ? "?" : "");
+    return tt_fail(TT_USAGE, "%s: line %d: the exercise has no question \"%s\"%s%s%s", path, y->line, y->key,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 /* What stands at the left margin: one of the four parts, or else a part misspelt or an answer that is not indented. */
@@ -26,15 +26,19 @@ static tt_status check_part(const struct tt_yaml *y, const char *path)
     for (int i = 0; i < PARTS; i++)
         if (!strcmp(y->key, parts[i])) return TT_OK;
     const char *near = tt_nearest(y->key, parts, PARTS);
-    if (near) return tt_fail(TT_USAGE, "%s: line %d: \"%s\" is no part of a worksheet; did you mean %s?", path, y->line, y->key, near);
-    return tt_fail(TT_USAGE, "%s: line %d: \"%s\" stands outside of answers:, where nobody reads it; indent it by two spaces", path,
+    if (near)
+        return tt_fail(TT_USAGE, "%s: line %d: \"%s\" is no part of a worksheet; did you mean %s?", path, y->line,
+                       y->key, near);
+    return tt_fail(TT_USAGE, "%s: line %d: \"%s\" stands outside of answers:, where nobody reads it; indent it by two "
+                             "spaces", path,
                    y->line, y->key);
 }
 
 static tt_status check_answers(const struct tt_exercise *e, const struct tt_yaml *sheet, const char *path)
 {
     const struct tt_yaml *answers = tt_yaml_get(sheet, "answers");
-    for (const struct tt_yaml *y = sheet->kind == TT_YAML_MAP ? sheet->first : NULL; y; y = y->next) TT_TRY(check_part(y, path));
+    for (const struct tt_yaml *y = sheet->kind == TT_YAML_MAP ? sheet->first : NULL; y; y = y->next)
+        TT_TRY(check_part(y, path));
     if (!answers || answers->kind != TT_YAML_MAP) return tt_fail(TT_USAGE, "%s: there are no answers: in it", path);
     for (const struct tt_yaml *y = answers->first; y; y = y->next) {
         bool known = false;
@@ -105,7 +109,8 @@ static tt_status mark_sheet(struct tt_marked *m, const struct tt_sheet *sheet, c
 {
     const struct tt_yaml *number = tt_yaml_get(sheet->tree, "exercise"), *learner = tt_yaml_get(sheet->tree, "learner");
     if (number && number->text && atoll(number->text) != m->exercise->number)
-        return tt_fail(TT_USAGE, "%s is of exercise %s, not of %lld", path, number->text, (long long)m->exercise->number);
+        return tt_fail(TT_USAGE, "%s is of exercise %s, not of %lld", path, number->text,
+                       (long long)m->exercise->number);
     if (learner && learner->text) snprintf(m->learner, sizeof m->learner, "%s", learner->text);
     TT_TRY(check_answers(m->exercise, sheet->tree, path));
     TT_TRY(tt_exercise_open_runs(m, sheet->tree, recorded));
@@ -120,7 +125,8 @@ tt_status tt_exercise_mark(const struct tt_exercise *e, const char *folder, cons
     snprintf(out->folder, sizeof out->folder, "%s", folder);
     snprintf(path, sizeof path, "%s/worksheet.yaml", folder);
     TT_TRY(tt_exercise_started(out));
-    if (!tt_is_file(path)) return tt_fail(TT_USAGE, "%s is not there; tt exercise start makes one in a new folder", path);
+    if (!tt_is_file(path))
+        return tt_fail(TT_USAGE, "%s is not there; tt exercise start makes one in a new folder", path);
     tt_status st = tt_sheet_read(path, &sheet);
     if (!st) st = mark_sheet(out, &sheet, path, recorded);
     tt_sheet_free(&sheet);
@@ -152,7 +158,8 @@ static void show_runs(const struct tt_marked *m, struct tt_text *out)
         const struct tt_marked_run *r = &m->runs[i];
         const char *name = m->exercise->runs[i].name;
         if (r->profile)
-            tt_text_printf(out, "run %-18s %s, %s, seal %.8s%s\n", name, r->device, r->created, r->seal, r->recorded ? ", recorded" : "");
+            tt_text_printf(out, "run %-18s %s, %s, seal %.8s%s\n", name, r->device, r->created, r->seal,
+                           r->recorded ? ", recorded" : "");
         else if (r->absent && m->exercise->runs[i].optional)
             show_absent(m, &m->exercise->runs[i], out);
         else
@@ -175,9 +182,11 @@ static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool
 
 void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out)
 {
-    tt_text_printf(out, "exercise %lld: %s%s%s\n", (long long)m->exercise->number, m->exercise->title, m->learner[0] ? ", " : "", m->learner);
+    tt_text_printf(out, "exercise %lld: %s%s%s\n", (long long)m->exercise->number, m->exercise->title,
+                   m->learner[0] ? ", " : "", m->learner);
     show_runs(m, out);
-    for (int i = 0; i < m->exercise->question_count; i++) show_mark(&m->exercise->questions[i], &m->marks[i], reveal, out);
+    for (int i = 0; i < m->exercise->question_count; i++)
+        show_mark(&m->exercise->questions[i], &m->marks[i], reveal, out);
     tt_exercise_noise(m, out);
     tt_text_printf(out, "score %g of %g", m->points, m->most);
     if (m->extra > 0) tt_text_printf(out, ", and %g more", m->extra);

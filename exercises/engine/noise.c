@@ -26,10 +26,13 @@ static double noise_of(const struct tt_marked *m, const struct tt_question *q)
 {
     char above[64], below[64];
     int end = 0;
-    if (!q->answer || sscanf(q->answer, "%63[a-zA-Z0-9_]:step.seconds / %63[a-zA-Z0-9_]:step.seconds%n", above, below, &end) != 2) return 0;
+    if (!q->answer || sscanf(q->answer, "%63[a-zA-Z0-9_]:step.seconds / %63[a-zA-Z0-9_]:step.seconds%n", above, below,
+                             &end) != 2)
+        return 0;
     const struct tt_json *a = profile_of(m, above), *b = profile_of(m, below);
     if (!end || q->answer[end] || !a || !b) return 0;
-    double x = tt_json_number(tt_json_get(a, "step"), "seconds", NAN) / tt_json_number(tt_json_get(b, "step"), "seconds", NAN);
+    double x = tt_json_number(tt_json_get(a, "step"), "seconds",
+                              NAN) / tt_json_number(tt_json_get(b, "step"), "seconds", NAN);
     double noise = 2 * sqrt(error_squared(a) + error_squared(b));
     return isfinite(x) && isfinite(noise) && fabs(x - 1) < noise ? noise : 0;
 }
@@ -45,7 +48,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
         most = fmax(most, noise);
     }
     if (!n) return;
-    tt_text_printf(out, ": your steps scatter so much that a quotient may be off by %.1f %%, and %s less than that from 1. Read right, but no "
-                        "gain or loss yet: measure with STEPS=30 on a machine of your own\n",
+    tt_text_printf(out, ": your steps scatter so much that a quotient may be off by %.1f %%, and %s less than that "
+                        "from 1. Read right, but no gain or loss yet: measure with STEPS=30 on a machine of your own\n",
                    100 * most, n > 1 ? "these are" : "this is");
 }

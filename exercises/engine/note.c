@@ -27,7 +27,8 @@ static void put_sizes(struct tt_json_writer *w, const struct tt_exercise *e)
     tt_json_begin(w, "sizes", '{');
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = getenv(variables[i]);
-        if (value && value[0] && strlen(value) < 100 && names(e, variables[i])) tt_json_put_string(w, variables[i], value);
+        if (value && value[0] && strlen(value) < 100 && names(e, variables[i]))
+            tt_json_put_string(w, variables[i], value);
     }
     tt_json_end(w, '}');
 }
@@ -87,7 +88,8 @@ static void below(const struct tt_marked *m, char *out, size_t size)
     for (struct dirent *e = d ? readdir(d) : NULL; e && !out[0]; e = readdir(d)) {
         int64_t number = 0;
         char path[1300];
-        snprintf(path, sizeof path, "%s%s%s", strcmp(m->folder, ".") ? m->folder : "", strcmp(m->folder, ".") ? "/" : "", e->d_name);
+        snprintf(path, sizeof path, "%s%s%s", strcmp(m->folder, ".") ? m->folder : "",
+                 strcmp(m->folder, ".") ? "/" : "", e->d_name);
         if (e->d_name[0] != '.') tt_status_free(tt_exercise_noted(path, &number));
         if (number == m->exercise->number) snprintf(out, size, "%s", path);
     }
@@ -100,12 +102,13 @@ static tt_status not_started(const struct tt_marked *m)
     char above[1400], inside[1300];
     snprintf(above, sizeof above, "%s/../exercise.json", m->folder);
     if (tt_is_file(above))
-        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but the one above it is: tt exercise check %lld %s/..", m->folder,
+        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but the one above it is: tt exercise check %lld "
+                                 "%s/..", m->folder,
                        (long long)m->exercise->number, m->folder);
     below(m, inside, sizeof inside);
     if (inside[0])
-        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but %s is: tt exercise check %lld %s", m->folder, inside,
-                       (long long)m->exercise->number, inside);
+        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but %s is: tt exercise check %lld %s", m->folder,
+                       inside, (long long)m->exercise->number, inside);
     return tt_fail(TT_USAGE, "%s is no folder of an exercise; make one with: tt exercise start %lld %s", m->folder,
                    (long long)m->exercise->number, strcmp(m->folder, ".") ? m->folder : "DIR");
 }

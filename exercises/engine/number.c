@@ -44,13 +44,15 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
     while (*end == ' ') end++;
     if (number && is_unit(q, end)) return true;
     if (number && *end == ',')
-        snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark", m->given);
+        snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark",
+                 m->given);
     else if (number && has_unit_first(q, end))
         snprintf(reason, sizeof reason, "\"%.80s\": write the number alone, less as a negative one: -12.5", m->given);
     else if (number && q->unit)
         snprintf(reason, sizeof reason, "\"%.80s\": give it in %s", m->given, q->unit);
     else if (number)
-        snprintf(reason, sizeof reason, "\"%.60s\" has \"%.40s\" after the number; write the number alone, like 12.5", m->given, end);
+        snprintf(reason, sizeof reason, "\"%.60s\" has \"%.40s\" after the number; write the number alone, like 12.5",
+                 m->given, end);
     else
         snprintf(reason, sizeof reason, "\"%.80s\" is no number; write it like 12.5", m->given);
     tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
@@ -93,7 +95,8 @@ const char *tt_exercise_slip(const struct tt_question *q, double x, double right
         double factor;
         const char *what;
     } slips[] = {{1e3, "1000 times too large: look at the unit"},   {1e-3, "1000 times too small: look at the unit"},
-                 {1e6, "1000000 times too large: look at the unit"}, {1e-6, "1000000 times too small: look at the unit"},
+                 {1e6, "1000000 times too large: look at the unit"},
+                 {1e-6, "1000000 times too small: look at the unit"},
                  {1e2, "100 times too large: a fraction is wanted, not a percentage"},
                  {1e-2, "100 times too small: a percentage is wanted, not a fraction"},
                  {1e9, "1e9 times too large: look at the unit"},      {1e-9, "1e9 times too small: look at the unit"}};

@@ -9,11 +9,13 @@ tt_status tt_own_kernel_check(const struct tt_config *c)
     bool fuse[TT_FUSION_COUNT];
     if (!tt_course_of(c)->own_kernel[0]) return TT_OK;
     if (strcmp(tt_backend_name(), "cpu"))
-        return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one with: cmake -B build-cpu -DBACKEND=cpu",
+        return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one "
+                                 "with: cmake -B build-cpu -DBACKEND=cpu",
                        tt_backend_name());
     TT_TRY(tt_config_fusions(c, fuse));
     if (fuse[TT_FUSE_NORM]) return TT_OK;
-    return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or --fuse norm with --version %s",
+    return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or "
+                             "--fuse norm with --version %s",
                    tt_version_names[c->version]);
 }
 
@@ -26,5 +28,6 @@ bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args)
 void tt_own_kernel_name(struct tt_plan *p)
 {
     for (int i = 0; i < p->count; i++)
-        if (!p->ops[i].is_gemm && tt_own_kernel_takes(p->ops[i].kernel, &p->ops[i].args)) p->ops[i].name = TT_OWN_KERNEL;
+        if (!p->ops[i].is_gemm && tt_own_kernel_takes(p->ops[i].kernel, &p->ops[i].args))
+            p->ops[i].name = TT_OWN_KERNEL;
 }

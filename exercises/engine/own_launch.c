@@ -1,6 +1,6 @@
-/* A backend that hands all work on but the launches that a learner's function does: a function of plain C that knows nothing
- * of threads. Each thread gets an equal run of rows, so a kernel in several passes pays for its memory traffic as it would
- * alone; a row's bits are its own. */
+/* A backend that hands all work on but the launches that a learner's function does: a function of plain C that knows
+ * nothing of threads. Each thread gets an equal run of rows, so a kernel in several passes pays for its memory traffic
+ * as it would alone; a row's bits are its own. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>

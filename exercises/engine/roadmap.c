@@ -1,4 +1,5 @@
-/* The roadmap of the course: what each step was predicted to gain, what it gained, and whether the result may be kept. */
+/* The roadmap of the course: what each step was predicted to gain, what it gained, and whether the result may be
+ * kept. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,8 @@ static tt_status read_step(const struct tt_yaml *y, struct step *s)
     s->again = text(y, "again", NULL);
     TT_TRY(number(y, "predicted", NAN, &s->predicted));
     if (s->predicted <= 0 || s->predicted > 10)
-        return tt_fail(TT_USAGE, "line %d: predicted is how many times as fast as the step before, 0 to 10: 1.2 is 20 %% faster", y->line);
+        return tt_fail(TT_USAGE, "line %d: predicted is how many times as fast as the step before, 0 to 10: 1.2 is 20 "
+                                 "%% faster", y->line);
     return TT_OK;
 }
 
@@ -76,7 +78,8 @@ static void put_number(struct tt_text *out, double x)
 static void put_table(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out)
 {
     double together = 1;
-    tt_text_printf(out, "%-24s %10s %10s %10s %10s %10s\n", "step", "predicted", "measured", "together", "predicted", "MiB");
+    tt_text_printf(out, "%-24s %10s %10s %10s %10s %10s\n", "step", "predicted", "measured", "together", "predicted",
+                   "MiB");
     for (int i = 0; i < r->n; i++) {
         double before = i ? c->runs[i - 1].tokens_per_second : c->runs[0].tokens_per_second;
         double predicted = i ? r->steps[i].predicted : 1;
@@ -103,7 +106,8 @@ static void put_gate(struct tt_text *out, bool *passed, const char *name, enum v
 }
 
 /* The code of tt compare --fail-if decides, so that a script can ask the same. */
-static enum verdict gate(const struct tt_comparison *c, const char *condition, double limit, const char *unit, char *why, size_t size)
+static enum verdict gate(const struct tt_comparison *c, const char *condition, double limit, const char *unit,
+                         char *why, size_t size)
 {
     struct tt_comparison *two = malloc(sizeof *two);
     char text[64];
@@ -135,19 +139,22 @@ static bool same_losses(const struct tt_profile *a, const struct tt_profile *b)
     return same;
 }
 
-static tt_status determinism_gate(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out, bool *passed)
+static tt_status determinism_gate(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out,
+                                  bool *passed)
 {
     const struct step *last = &r->steps[r->n - 1];
     char path[2100];
     struct tt_profile again;
     if (!last->again) {
-        put_gate(out, passed, "deterministic", UNKNOWN, "measure the last step twice, and name the second profile with again:");
+        put_gate(out, passed, "deterministic", UNKNOWN,
+                 "measure the last step twice, and name the second profile with again:");
         return TT_OK;
     }
     snprintf(path, sizeof path, "%s/%s", r->folder, last->again);
     if (!tt_is_dir(path)) {
         char why[300];
-        snprintf(why, sizeof why, "%.60s is not there yet: measure %.60s a second time, with --out %.60s", last->again, last->run, last->again);
+        snprintf(why, sizeof why, "%.60s is not there yet: measure %.60s a second time, with --out %.60s", last->again,
+                 last->run, last->again);
         put_gate(out, passed, "deterministic", UNKNOWN, why);
         return TT_OK;
     }
@@ -158,7 +165,8 @@ static tt_status determinism_gate(const struct roadmap *r, const struct tt_compa
     if (!st && !twice)
         put_gate(out, passed, "deterministic", UNKNOWN, "again: is the same profile; measure a second one");
     else if (!st)
-        put_gate(out, passed, "deterministic", same ? HOLDS : FAILS, same ? "every loss has the same bits in both runs" : "the losses of the two runs differ");
+        put_gate(out, passed, "deterministic", same ? HOLDS : FAILS,
+                 same ? "every loss has the same bits in both runs" : "the losses of the two runs differ");
     tt_profile_free(&again);
     return st;
 }
@@ -170,7 +178,8 @@ static tt_status put_gates(const struct roadmap *r, const struct tt_comparison *
     *passed = true;
     throughput_gate(r, c, out, passed);
     enum verdict v = gate(c, "loss", r->loss, "", why, sizeof why);
-    if (!last->same_task) snprintf(why, sizeof why, "shape, data or seed differ, so that the losses cannot be compared");
+    if (!last->same_task)
+        snprintf(why, sizeof why, "shape, data or seed differ, so that the losses cannot be compared");
     put_gate(out, passed, "accuracy", last->same_task ? v : UNKNOWN, why);
     TT_TRY(determinism_gate(r, c, out, passed));
     v = gate(c, "memory", 100 * r->memory, "%", why, sizeof why);
@@ -188,7 +197,8 @@ static tt_status measure(const struct roadmap *r, struct tt_text *out, bool *pas
         snprintf(paths[i], sizeof paths[i], "%s/%s", r->folder, r->steps[i].run);
         list[i] = paths[i];
         if (!tt_is_dir(paths[i]))
-            st = tt_fail(TT_USAGE, "the run %s is not there yet: tt profile ... --out %s; or take the step out of roadmap.yaml", r->steps[i].run, paths[i]);
+            st = tt_fail(TT_USAGE, "the run %s is not there yet: tt profile ... --out %s; or take the step out of "
+                                   "roadmap.yaml", r->steps[i].run, paths[i]);
     }
     if (!st) st = tt_compare(list, r->n, c);
     if (!st && c->n != r->n) st = tt_fail(TT_USAGE, "every run has to be the folder of one profile");

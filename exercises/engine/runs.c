@@ -36,7 +36,8 @@ static void text_at(const struct tt_json *profile, const char *path, char *out, 
         at = tt_json_get(at, key);
         p += n + (p[n] == '.');
     }
-    const char *text = !at ? "" : at->type == TT_JSON_BOOL ? (at->boolean ? "true" : "false") : at->string ? at->string : "";
+    const char *text = !at ? "" : at->type == TT_JSON_BOOL ? (at->boolean ? "true" : "false")
+                                                           : at->string ? at->string : "";
     snprintf(out, size, "%s", text);
 }
 
@@ -78,7 +79,8 @@ static void check_required(const struct tt_marked *m, const struct tt_exercise_r
         if (as_started(m, y, text, wanted)) continue;
         bool size = y->text && y->text[0] == '$';
         refuse(r, "its %.60s is \"%.80s\", and %s %.299s%s; measure it with: %.260s", y->key, text,
-               size ? "this folder was started for" : "the exercise asks for", wanted, size ? " (see exercise.json)" : "", command);
+               size ? "this folder was started for" : "the exercise asks for", wanted,
+               size ? " (see exercise.json)" : "", command);
     }
 }
 
@@ -95,10 +97,12 @@ static void check_sheet(const struct tt_yaml *sheet, const char *name, struct tt
     size_t n = strlen(noted->text);
     if (n >= 6 && n <= TT_SHA256_DIGITS && !strncmp(noted->text, r->seal, n)) return;
     if (n < 6) {
-        refuse(r, "the worksheet has \"%s\" for its seal; write at least 6 characters of it, best the 8 that tt profile printed", noted->text);
+        refuse(r, "the worksheet has \"%s\" for its seal; write at least 6 characters of it, best the 8 that tt "
+                  "profile printed", noted->text);
         return;
     }
-    refuse(r, "the worksheet was filled in from a run with the seal \"%.16s\", and this one has %.8s; read its figures anew", noted->text,
+    refuse(r, "the worksheet was filled in from a run with the seal \"%.16s\", and this one has %.8s; read its figures "
+              "anew", noted->text,
            r->seal);
 }
 
@@ -131,7 +135,8 @@ static void note_time(const char *path, struct tt_marked_run *r)
 {
     struct stat file;
     struct tm utc;
-    if (!stat(path, &file) && gmtime_r(&file.st_mtime, &utc)) strftime(r->written, sizeof r->written, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    if (!stat(path, &file) && gmtime_r(&file.st_mtime, &utc))
+        strftime(r->written, sizeof r->written, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
 static tt_status open_file(const char *path, struct tt_marked_run *r)
@@ -148,7 +153,8 @@ static tt_status open_file(const char *path, struct tt_marked_run *r)
     return st;
 }
 
-static void open_run(const struct tt_marked *m, const struct tt_exercise_run *run, const char *recorded, struct tt_marked_run *r)
+static void open_run(const struct tt_marked *m, const struct tt_exercise_run *run, const char *recorded,
+                     struct tt_marked_run *r)
 {
     char path[1400], command[400];
     snprintf(path, sizeof path, "%s/%s/profile.json", m->folder, run->name);
@@ -190,7 +196,8 @@ static void check_same(struct tt_marked *m, const struct tt_yaml *paths, int i)
         text_at(m->runs[j].profile, y->text, first, sizeof first);
         text_at(m->runs[i].profile, y->text, own, sizeof own);
         if (strcmp(first, own))
-            refuse(&m->runs[i], "its %.60s is \"%.80s\", and that of %.60s is \"%.80s\"; only runs that agree in it can be compared, so measure one of them again", y->text,
+            refuse(&m->runs[i], "its %.60s is \"%.80s\", and that of %.60s is \"%.80s\"; only runs that agree in it "
+                                "can be compared, so measure one of them again", y->text,
                    own, m->exercise->runs[j].name, first);
     }
 }

@@ -102,16 +102,16 @@ static tt_status check_switches(const struct tt_json *j)
     return TT_OK;
 }
 
-/* A window as long as the longest sequence is none. To transformers a Mistral that does not say has one of 4096, and may be
- * longer than that where it does not say either. */
+/* A window as long as the longest sequence is none. To transformers a Mistral that does not say has one of 4096, and
+ * may be longer than that where it does not say either. */
 static tt_status check_window(const struct tt_json *j, int64_t longest)
 {
     const struct tt_json *window = value_of(j, "sliding_window");
     bool mistral = !strcmp(tt_json_string(j, "model_type", ""), "mistral");
     int64_t size;
     if (mistral && !tt_json_get(j, "sliding_window") && (longest > 4096 || !value_of(j, "max_position_embeddings")))
-        return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which to a mistral is one of 4096 and this program does not "
-                       "compute; if the model has none, write \"sliding_window\": null");
+        return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which to a mistral is one of 4096 and this "
+                       "program does not compute; if the model has none, write \"sliding_window\": null");
     if (!window || (tt_json_as_int(window, 1, INT64_MAX, &size) && size >= longest)) return TT_OK;
     return refuse("sliding_window", shown(window), "every token sees all before it here");
 }

@@ -197,15 +197,15 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
         for (int64_t j = 0; j < p->count; j++)
             if (!isfinite(w[p->offset + j]))
-                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; a model with such weights computes nothing", m->dir, name,
-                               (double)w[p->offset + j]);
+                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; a model with such weights computes nothing", m->dir,
+                               name, (double)w[p->offset + j]);
         if (rotary) TT_TRY(tt_hf_turn_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
     }
     return TT_OK;
 }
 
-/* A head that the file has beside a tied embedding must be that embedding: some programs keep it twice, and some write a head of
- * its own under a config.json that says otherwise. Then transformers computes with the head. */
+/* A head that the file has beside a tied embedding must be that embedding: some programs keep it twice, and some write
+ * a head of its own under a config.json that says otherwise. Then transformers computes with the head. */
 static tt_status check_tied(const struct model_files *m, const struct tt_params *params, const float *w)
 {
     int file = 0;

@@ -60,8 +60,8 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
             base->label);
     if (slower > limit && isnan(r->speedup_high))
         return tt_fail(TT_FAILED,
-                       "%s takes %.1f %% more time than %s, but single steps are not known, so that the gate cannot judge "
-                       "whether that is noise",
+                       "%s takes %.1f %% more time than %s, but single steps are not known, so that the gate "
+                       "cannot judge whether that is noise",
                        r->label, 100 * slower, base->label);
     if (slower > limit && r->speedup_high < 1)
         return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%", r->label, 100 * slower,

@@ -194,7 +194,8 @@ static void take_training_config(struct tt_profile_run *run, const char *folder)
     free(checkpoint);
 }
 
-/* Tokens over time: of every line as many as steps are behind it, so that a fast moment counts for no more than it was. */
+/* Tokens over time: of every line as many as steps are behind it, so that a fast moment counts for no more than it
+ * was. */
 struct pace {
     double steps, seconds, last; /* seconds in units of a step's tokens */
 };

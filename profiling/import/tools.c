@@ -99,8 +99,8 @@ static const struct tool tools[] = {
                "csv", "json", "--output-directory", "{out}", "--output-file", "rocprofv3", "--", NULL},
      .reads = "{out}/rocprofv3_kernel_trace.csv {out}/rocprofv3_memory_copy_trace.csv "
               "{out}/rocprofv3_hip_api_trace.csv {out}/rocprofv3_marker_api_trace.csv",
-     .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk (from 7.14 on amdrocm-profiler-base); on a "
-            "cluster try: module load rocm"},
+     .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk (from 7.14 on "
+            "amdrocm-profiler-base); on a cluster try: module load rocm"},
     {.name = "rocprof-sys",
      .program = "rocprof-sys-sample",
      .whole = {"--trace", "--output", "{out}", "rocprof-sys", "--", NULL},

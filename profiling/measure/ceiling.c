@@ -33,7 +33,8 @@ static tt_status fill_random(struct product *p, void *device, size_t bytes, enum
     const void *source = type == TT_F32 ? (const void *)x : narrow;
     const struct tt_backend_ops *ops = p->b->ops;
     for (size_t at = 0; at < bytes && !st; at += piece)
-        st = ops->copy(p->b->self, (char *)device + at, source, bytes - at < piece ? bytes - at : piece, TT_TO_DEVICE, NULL);
+        st = ops->copy(p->b->self, (char *)device + at, source, bytes - at < piece ? bytes - at : piece, TT_TO_DEVICE,
+                       NULL);
     if (!st) st = ops->stream_sync(p->b->self, NULL);
     free(x);
     free(narrow);
@@ -51,8 +52,10 @@ static tt_status prepare(struct product *p, enum tt_dtype type)
     for (int i = 0; i < 2; i++) TT_TRY(fill_random(p, p->memory[i], bytes, type));
     TT_TRY(ops->event_create(p->b->self, &p->from));
     TT_TRY(ops->event_create(p->b->self, &p->to));
-    p->g = (struct tt_gemm){.a = p->memory[0], .b = p->memory[1], .c = p->memory[2], .m = n, .n = n, .k = n, .lda = n, .ldb = n,
-                            .ldc = n, .batch = 1, .alpha = 1, .trans_b = true, .type_a = type, .type_b = type, .type_c = type};
+    p->g = (struct tt_gemm){.a = p->memory[0], .b = p->memory[1], .c = p->memory[2], .m = n, .n = n, .k = n, .lda = n,
+                            .ldb = n,
+                            .ldc = n, .batch = 1, .alpha = 1, .trans_b = true, .type_a = type, .type_b = type,
+                            .type_c = type};
     return TT_OK;
 }
 
@@ -106,7 +109,8 @@ static tt_status time_copies(struct product *p, size_t bytes, double *best)
     for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, bytes, &p->memory[i]));
     TT_TRY(ops->event_create(p->b->self, &p->from));
     TT_TRY(ops->event_create(p->b->self, &p->to));
-    for (int i = 0; i < 2; i++) TT_TRY(ops->fill(p->b->self, p->memory[i], 1, bytes, NULL)); /* so that its pages exist */
+    /* So that its pages exist. */
+    for (int i = 0; i < 2; i++) TT_TRY(ops->fill(p->b->self, p->memory[i], 1, bytes, NULL));
     for (int round = 0; round < ROUNDS; round++) {
         TT_TRY(ops->event_record(p->b->self, p->from, NULL));
         TT_TRY(ops->copy(p->b->self, p->memory[1], p->memory[0], bytes, TT_ON_DEVICE, NULL));

@@ -1,5 +1,5 @@
-/* Dense rates at boost clock, as the vendors give them; those of backend/peaks.c, as a test sees to. A program sees one of the
- * two dies of an MI250X as a device, so that is what stands here. */
+/* Dense rates at boost clock, as the vendors give them; those of backend/peaks.c, as a test sees to. A program sees one
+ * of the two dies of an MI250X as a device, so that is what stands here. */
 #include "profiling/measure/chips.h"
 
 #include <ctype.h>
@@ -36,7 +36,8 @@ const struct tt_chip tt_chips[] = {
 const int tt_chip_count = sizeof tt_chips / sizeof *tt_chips;
 
 /* Beside the table because an array of names must be a constant; a test compares the two. */
-const char *const tt_chip_names[] = {"mi300x", "mi300a", "mi325x", "mi355x", "mi250x", "7900xtx", "a100", "h100", "h200", NULL};
+const char *const tt_chip_names[] = {"mi300x", "mi300a", "mi325x", "mi355x", "mi250x", "7900xtx", "a100", "h100",
+                                     "h200", NULL};
 
 const struct tt_chip *tt_chip_find(const char *name)
 {

@@ -103,8 +103,8 @@ static tt_status last(struct bench *m)
     return TT_OK;
 }
 
-/* Behind kernels that last, as those of a step do: by their end the device has the next one ready, which in a row of empty
- * ones it has not. */
+/* Behind kernels that last, as those of a step do: by their end the device has the next one ready, which in a row of
+ * empty ones it has not. */
 static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
 {
     double host, plain[ROUNDS], with_events[ROUNDS];

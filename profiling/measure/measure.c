@@ -169,7 +169,8 @@ tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profi
     TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings,
                             o->measure_ceilings ? TT_CEILINGS_AGAIN : TT_CEILINGS_KEPT, &ceilings));
     TT_TRY(make_run(o, &r));
-    r->config.num_steps = 3 * o->steps + o->warmup + 5; /* every pass is a stretch of one training run, and has its schedule */
+    /* Every pass is a stretch of one training run, and has its schedule. */
+    r->config.num_steps = 3 * o->steps + o->warmup + 5;
     tt_status st = run_all(r, &ceilings, out);
     tt_passes_close(r);
     free(r);

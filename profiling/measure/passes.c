@@ -44,7 +44,8 @@ tt_status tt_passes_open(struct tt_passes *r)
     TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (tt_hooks_validate(c) ? TT_USE_EVAL : 0)));
     TT_TRY(r->o->open_data(c, &r->data));
     TT_TRY(tt_session_run(&r->session, c, (struct tt_origin){0}, r->data, &r->run));
-    r->run.backend = &r->relay.real; /* what a guest does beside the step is no operation of the plan: it goes past the recorder */
+    /* What a guest does beside the step is no operation of the plan: it goes past the recorder. */
+    r->run.backend = &r->relay.real;
     TT_TRY(tt_run_start(&r->run, TT_TOKENS_FED));
     r->graph = r->run.graph && real->ops->graph_begin;
     TT_TRY(make_room(&r->t, (int)r->o->steps, r->session.step->count));
@@ -98,8 +99,8 @@ static tt_status free_memory(struct tt_passes *r, double *bytes)
     return TT_OK;
 }
 
-/* The first step runs operation by operation and the second is captured; what that takes of the device is its pool. Without
- * a graph there are as many, or the losses of two profiles would be of different steps. */
+/* The first step runs operation by operation and the second is captured; what that takes of the device is its pool.
+ * Without a graph there are as many, or the losses of two profiles would be of different steps. */
 static tt_status warm_up(struct tt_passes *r, struct tt_stepper *s)
 {
     double before, after;
@@ -218,8 +219,8 @@ static tt_status trace(struct tt_passes *r, struct tt_stepper *s)
 
 enum { TURN = 5 };
 
-/* The passes take turns, so that a machine that grows busier, or a clock that falls when the device is hot, slows all of
- * them alike. A device that runs beside the host is fed some steps in a row. */
+/* The passes take turns, so that a machine that grows busier, or a clock that falls when the device is hot, slows all
+ * of them alike. A device that runs beside the host is fed some steps in a row. */
 static tt_status time_all(struct tt_passes *r, struct tt_stepper *configured, struct tt_stepper *launched)
 {
     int n = r->t.steps, turn = r->serial ? 1 : TURN;
@@ -242,7 +243,8 @@ tt_status tt_passes_run(struct tt_passes *r, bool record)
 {
     const struct tt_backend *b = &r->relay.real;
     struct tt_stepper *configured = &r->run.stepper;
-    struct tt_stepper launched = {.backend = &r->backend, .plan = r->session.step, .warm = true, .after = configured->after, .user = configured->user};
+    struct tt_stepper launched = {.backend = &r->backend, .plan = r->session.step, .warm = true,
+                                  .after = configured->after, .user = configured->user};
     tt_status st = warm_up(r, configured);
     if (!st) st = b->ops->info(b->self, &r->after);
     if (!st && record) {

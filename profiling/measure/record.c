@@ -147,7 +147,8 @@ tt_status tt_recorder_mode(struct tt_recorder *r, enum tt_record_mode mode, int 
         TT_TRY(r->relay->real.ops->stream_sync(r->relay->real.self, NULL));
         r->zero = tt_seconds();
         TT_TRY(record(r, r->origin, NULL));
-        return r->relay->real.ops->stream_sync(r->relay->real.self, NULL); /* a copy on another stream is not to come first */
+        /* A copy on another stream is not to come first. */
+        return r->relay->real.ops->stream_sync(r->relay->real.self, NULL);
     }
     return TT_OK;
 }

@@ -38,9 +38,9 @@ int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])
 /* "The step takes 12.3 ms: 41 % in feed-forward, 30 % in attention, ...; the device idles 3 %." */
 void tt_headline(const struct tt_profile *p, char out[400]);
 
-/* Sentences that belong beside the figures, "" where there is nothing to say: how old the roofs are, and whether the step
- * beats them; recorded steps that were slower than undisturbed ones; what the two ways of judging the step say; what the device
- * did not compute as asked for. */
+/* Sentences that belong beside the figures, "" where there is nothing to say: how old the roofs are, and whether the
+ * step beats them; recorded steps that were slower than undisturbed ones; what the two ways of judging the step say;
+ * what the device did not compute as asked for. */
 void tt_roof_remark(const struct tt_profile *p, char out[400]);
 void tt_gap_remark(const struct tt_profile *p, char out[400]);
 void tt_bound_remark(const struct tt_profile *p, char out[400]);

@@ -29,8 +29,8 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
         n = snprintf(out, 400, "The roofs were measured at %s, by this run.", e->roofs_measured);
     if (over_the_roof(p))
         snprintf(out + n, 400 - (size_t)n,
-                 "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with other work when the "
-                 "roof was measured. Use --remeasure when it is idle.",
+                 "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with "
+                 "other work when the roof was measured. Use --remeasure when it is idle.",
                  n ? " " : "");
 }
 
@@ -61,7 +61,7 @@ void tt_bound_remark(const struct tt_profile *p, char out[400])
     out[0] = 0;
     if (!e->bound[0]) return;
     snprintf(out, 400,
-             "By its intensity the roof over the step is that of %s; the class goes by the utilisation alone, and does not say "
-             "what limits the step. What limits each group stands in its column bound.",
+             "By its intensity the roof over the step is that of %s; the class goes by the utilisation alone, and "
+             "does not say what limits the step. What limits each group stands in its column bound.",
              e->bound);
 }

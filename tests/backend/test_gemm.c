@@ -1,6 +1,6 @@
 /* Matrix multiplies of the backend against a triple loop in float64: awkward sizes, transposes, views, batches, alpha
- * and beta, the epilogue, and nothing written outside C. On the CPU both the BLAS and the built-in multiply are run, on an
- * AMD GPU hipBLASLt and hipBLAS. */
+ * and beta, the epilogue, and nothing written outside C. On the CPU both the BLAS and the built-in multiply are run, on
+ * an AMD GPU hipBLASLt and hipBLAS. */
 #include <stdint.h>
 #include <unistd.h>
 
@@ -311,8 +311,10 @@ static void multiply_tuned(const char *cache, struct matrix *c)
     matrix_random(&a, 1);
     matrix_random(&b, 2);
     matrix_set(c, 1);
-    struct tt_gemm g = {.a = a.device, .b = b.device, .c = c->device, .m = 96, .n = 80, .k = 64, .lda = a.ld, .ldb = b.ld,
-                        .ldc = c->ld, .batch = 1, .alpha = 1, .beta = 1, .type_a = TT_F32, .type_b = TT_F32, .type_c = TT_F32};
+    struct tt_gemm g = {.a = a.device, .b = b.device, .c = c->device, .m = 96, .n = 80, .k = 64, .lda = a.ld,
+                        .ldb = b.ld,
+                        .ldc = c->ld, .batch = 1, .alpha = 1, .beta = 1, .type_a = TT_F32, .type_b = TT_F32,
+                        .type_c = TT_F32};
     CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
     matrix_download(c);
     struct shape s = {.m = 96, .n = 80, .k = 64, .batch = 1, .alpha = 1, .beta = 1};

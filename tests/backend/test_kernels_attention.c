@@ -109,8 +109,8 @@ static void check_causal_softmax_backward(int64_t count, int64_t S, bool in_plac
     close_to(dx, want, 3e-6, 1e-6);
 }
 
-/* What the first of S scores becomes is 1 whatever it is, so that nothing of dy comes back through it: not even rounding,
- * of which an optimizer that divides by its size would make a step. */
+/* What the first of S scores becomes is 1 whatever it is, so that nothing of dy comes back through it: not even
+ * rounding, of which an optimizer that divides by its size would make a step. */
 static void check_first_rows(int64_t count, int64_t S, bool fused)
 {
     new_case("%" PRId64 " of %" PRId64 ", first rows, fused %d", count, S, fused);
@@ -212,7 +212,8 @@ static void attend_sizes(const struct dims *d, const double *qkv, double *o, dou
         double sum = probabilities(d, qkv, b, h, i, p);
         if (lse) lse[n] = sum;
         for (int64_t j = 0; j <= i; j++)
-            (sizes ? add_sizes : add_scaled)(o + ((b * d->S + i) * d->H + h) * d->D, p[j], qkv + value(d, b, j, h), d->D);
+            (sizes ? add_sizes : add_scaled)(o + ((b * d->S + i) * d->H + h) * d->D, p[j], qkv + value(d, b, j, h),
+                                             d->D);
     }
     free(p);
 }
@@ -303,8 +304,8 @@ static struct tensor *factors(const char *name, int64_t rows, int64_t cols, int6
     return t;
 }
 
-/* Random q, k, v whose scores have the given spread. If they rise they double three times on the way, so that whoever goes
- * through the keys in that order meets new maxima to the end. */
+/* Random q, k, v whose scores have the given spread. If they rise they double three times on the way, so that whoever
+ * goes through the keys in that order meets new maxima to the end. */
 static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
 {
     double size = sqrt(spread / d->scale / sqrt((double)d->D));
@@ -317,19 +318,21 @@ static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
     return qkv;
 }
 
-/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. A matrix unit adds up the
- * products of half as many factors at a time in tf32 as in 16 bits, so that there are twice as many sums to round. */
+/* Float32 scores of size `spread` are off by this much, and so are their exponentials, relatively. A matrix unit adds
+ * up the products of half as many factors at a time in tf32 as in 16 bits, so that there are twice as many sums to
+ * round. */
 static double score_error(double spread) { return 2e-6 + (tf32 ? 32 : 16) * 0x1p-24 * spread; }
 
-/* A probability is off by its score and by what it is divided by, and then rounded; those that float16 has few digits for,
- * by its least number. */
+/* A probability is off by its score and by what it is divided by, and then rounded; those that float16 has few digits
+ * for, by its least number. */
 static struct rounding rounding_at(double spread)
 {
     return (struct rounding){2 * score_error(spread) + loss(), kt.dtype == TT_F16 ? 0x1p-24 : 1e-30, roundoff(kt.dtype),
                              2e-6};
 }
 
-static void launch_flash(const struct dims *d, const struct tensor *qkv, const struct tensor *o, const struct tensor *lse)
+static void launch_flash(const struct dims *d, const struct tensor *qkv, const struct tensor *o,
+                         const struct tensor *lse)
 {
     LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
            .o = o->data, .lse = (float *)lse->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
@@ -377,8 +380,8 @@ static void check_first_queries(const struct dims *d, const struct tensor *dqkv,
         int64_t row = i / cols % d->S, col = i % cols;
         bool zero = alone || d->S == 1 ? col < keys_end : row == 0 && col < d->H * d->D;
         if (zero && dqkv->v[i] != 0) {
-            CHECK(false, "%s [%s]: dqkv[%" PRId64 ",%" PRId64 "] is %g, should be 0", tt_kernel_name(kt.kernel), kt.label,
-                  i / cols, col, dqkv->v[i]);
+            CHECK(false, "%s [%s]: dqkv[%" PRId64 ",%" PRId64 "] is %g, should be 0", tt_kernel_name(kt.kernel),
+                  kt.label, i / cols, col, dqkv->v[i]);
             return;
         }
     }
@@ -410,7 +413,8 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
     struct tensor *lse = given("lse", TT_F32, d->B * d->H, d->S, 0, lse_values);
     struct tensor *dqkv = output("dqkv", kt.dtype, T, cols, gap);
     double *want = doubles(T * cols), *most = doubles(T * cols);
-    struct tensor *cosines = input("cos", TT_F32, d->S, d->D / 2, 0, 1), *sines = input("sin", TT_F32, d->S, d->D / 2, 0, 1);
+    struct tensor *cosines = input("cos", TT_F32, d->S, d->D / 2, 0, 1),
+                  *sines = input("sin", TT_F32, d->S, d->D / 2, 0, 1);
     attend_backward(d, qkv->v, dout->v, want, rounding_at(spread), most);
     if (turned) turn_back(d, cosines->v, sines->v, want, false), turn_back(d, cosines->v, sines->v, most, true);
     launch_flash_backward(d, qkv, dout, o, lse, dqkv, turned ? cosines : NULL, turned ? sines : NULL);
@@ -450,14 +454,14 @@ static void check_unspoilt(const struct dims *d, const struct tensor *t, const d
     for (int64_t i = 0; i < d->B * d->S * t->cols; i++) {
         int64_t row = i / t->cols;
         if (i % t->cols >= width || (row / d->S == b && row % d->S >= at) || t->v[i] == before[i]) continue;
-        CHECK(false, "%s [%s]: %s[%" PRId64 ",%" PRId64 "] was %g and is %g", tt_kernel_name(kt.kernel), kt.label, t->name,
-              row, i % t->cols, before[i], t->v[i]);
+        CHECK(false, "%s [%s]: %s[%" PRId64 ",%" PRId64 "] was %g and is %g", tt_kernel_name(kt.kernel), kt.label,
+              t->name, row, i % t->cols, before[i], t->v[i]);
         return;
     }
 }
 
-/* What kernels.h says of keys and values that are no numbers: a key does not reach o and lse of the queries before it, a
- * value not their dq, though they may share a tile with it. From itself on the key reaches every query. */
+/* What kernels.h says of keys and values that are no numbers: a key does not reach o and lse of the queries before it,
+ * a value not their dq, though they may share a tile with it. From itself on the key reaches every query. */
 static void check_flash_spoilt(const struct dims *d, int64_t at)
 {
     new_case(DIMS ", NaN at %" PRId64, DIMS_OF(*d), at);
@@ -499,7 +503,8 @@ static void flash_both_ways(int64_t B, int64_t S, int64_t H, int64_t KV, int64_t
 {
     struct dims d = {B, S, H, KV, D, (float)(1 / sqrt((double)D))};
     check_flash(&d, gap, spread);
-    check_flash_backward(&d, gap, spread, (S + H + D / 2) % 2); /* some so, some so: each costs as much as all else here */
+    /* Some so, some so: each costs as much as all else here. */
+    check_flash_backward(&d, gap, spread, (S + H + D / 2) % 2);
 }
 
 static void flash_attends(void)

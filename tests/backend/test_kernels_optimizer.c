@@ -175,10 +175,12 @@ static void check_loss_scale(float scale, int32_t good, bool finite, float want,
     CHECK(s.loss_scale == want && s.good == want_good, "[%s] loss scale %g, good %d", kt.label, s.loss_scale, s.good);
     CHECK(NEAR(s.grad_norm, sqrt(sum) / scale) && NEAR(s.clip, finite ? 1 / scale : 0) && s.used_scale == scale,
           "[%s] norm %g, clip %g: not by the scale of this step", kt.label, s.grad_norm, s.clip);
-    CHECK(!s.overflowed, "[%s] %s", kt.label, finite ? "all was finite" : "a loss that is not finite is more than an overflow");
+    CHECK(!s.overflowed, "[%s] %s", kt.label,
+          finite ? "all was finite" : "a loss that is not finite is more than an overflow");
 }
 
-/* Gradients that are not finite, of a loss that is: an overflow while there is a scale to lower, down to 2; at 1 a fault. */
+/* Gradients that are not finite, of a loss that is: an overflow while there is a scale to lower, down to 2; at 1 a
+ * fault. */
 static void check_overflow(float scale, int32_t grow_after, bool overflow)
 {
     new_case("overflow at loss scale %g, grow after %d", scale, grow_after);
@@ -190,13 +192,14 @@ static void check_overflow(float scale, int32_t grow_after, bool overflow)
     LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data, .count = 3,
            .grow_after = grow_after);
     struct tt_state s = state_of(state);
-    CHECK(!s.apply && s.overflowed == overflow && s.skipped == 4, "[%s] apply %d, overflowed %d", kt.label, s.apply, s.overflowed);
+    CHECK(!s.apply && s.overflowed == overflow && s.skipped == 4, "[%s] apply %d, overflowed %d", kt.label, s.apply,
+          s.overflowed);
     struct tt_metrics m = {0};
     ring = structure("ring", &m, sizeof m);
     LAUNCH(record, .state = (struct tt_state *)state->data, .ring = (struct tt_metrics *)ring->data, .entries = 1);
     memcpy(&m, ring->data, sizeof m);
-    CHECK(m.loss_scale == scale && m.overflowed == overflow && !m.apply, "[%s] recorded scale %g, overflowed %d", kt.label,
-          m.loss_scale, m.overflowed);
+    CHECK(m.loss_scale == scale && m.overflowed == overflow && !m.apply, "[%s] recorded scale %g, overflowed %d",
+          kt.label, m.loss_scale, m.overflowed);
 }
 
 static void tells_overflows_from_faults(void)
@@ -230,11 +233,13 @@ static void check_stop(bool stops, bool stopped, float scale, float loss, double
     before.stopped = stopped;
     struct tensor *state = structure("state", &before, sizeof before);
     struct tensor *partial = given("partial", TT_F32, 1, 2, 0, (double[]){square, 1});
-    LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data, .count = 2, .grow_after = 12);
+    LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data, .count = 2,
+           .grow_after = 12);
     struct tt_state s = state_of(state);
     bool finite = isfinite(loss) && isfinite(square), overflow = isfinite(loss) && !finite && scale > 1;
     bool ends = stopped || (stops && !finite && !overflow), applied = finite && !ends;
-    CHECK(s.stopped == ends && s.stops == stops && s.apply == applied && s.overflowed == overflow && (s.clip > 0) == applied,
+    CHECK(s.stopped == ends && s.stops == stops && s.apply == applied && s.overflowed == overflow &&
+          (s.clip > 0) == applied,
           "[%s] stopped %d, apply %d, overflowed %d, clip %g", kt.label, s.stopped, s.apply, s.overflowed, s.clip);
     bool kept = s.skipped == 3 && s.loss_scale == scale && s.good == 11;
     CHECK(kept == ends, "[%s] skipped %" PRId64 ", loss scale %g, good %d", kt.label, s.skipped, s.loss_scale, s.good);
@@ -415,7 +420,8 @@ static void check_split(int64_t n, int64_t gap)
         tt_split_halves((float *)whole.w->data, parts, parts + n, n);
         tt_join_halves(parts, parts + n, (float *)whole.w->data, n); /* none in the middle */
         if (step == 1) memcpy(high->data, parts, (size_t)n * 2), memcpy(low->data, parts + n, (size_t)n * 2);
-        LAUNCH(adamw, .state = (struct tt_state *)split.state->data, .m = (float *)split.m->data, .v = (float *)split.v->data,
+        LAUNCH(adamw, .state = (struct tt_state *)split.state->data, .m = (float *)split.m->data,
+               .v = (float *)split.v->data,
                .grad = (float *)split.grad->data, .copy = high->data, .low = (uint16_t *)low->data, .n = n,
                .decay_end = n / 2, .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay);
         move_whole(&whole, n / 2);

@@ -1,5 +1,5 @@
-/* A backend around a backend: it offers what the real one does and no more, hands calls on, lets them be seen, and any of them
- * can be replaced. */
+/* A backend around a backend: it offers what the real one does and no more, hands calls on, lets them be seen, and any
+ * of them can be replaced. */
 #include "backend/relay.h"
 #include "tests/test.h"
 
@@ -67,14 +67,16 @@ static void lets_look(void)
     CHECK(relay.copies == 2 && relay.waits == 1 && relay.work == 0, "it counts while nobody looks");
     tt_relay_watch(&relay, &hooks, &seen);
     copy_something(&b);
-    CHECK(seen.before == 3 && seen.after == 3 && seen.bytes == 8 * sizeof(float), "%d %d %zu", seen.before, seen.after, seen.bytes);
+    CHECK(seen.before == 3 && seen.after == 3 && seen.bytes == 8 * sizeof(float), "%d %d %zu", seen.before, seen.after,
+          seen.bytes);
     CHECK(b.ops->range_push && b.ops->range_pop, "who wants ranges gets them of a device that marks none too");
     b.ops->range_push(b.self, "here");
     b.ops->range_pop(b.self);
     CHECK(seen.pushed == 1 && seen.popped == 1);
     tt_relay_watch(&relay, NULL, NULL);
     copy_something(&b);
-    CHECK(seen.before == 3 && !b.ops->range_push == !real.ops->range_push, "and when nobody looks any more it is as before");
+    CHECK(seen.before == 3 && !b.ops->range_push == !real.ops->range_push,
+          "and when nobody looks any more it is as before");
 }
 
 struct mine {

@@ -85,7 +85,8 @@ static void rows_make_sense(void)
 {
     const struct tt_option *shown[TT_OPTION_LIMIT];
     CHECK(row_count() <= TT_OPTION_LIMIT, "raise TT_OPTION_LIMIT");
-    CHECK(tt_schema_shown(&tt_schema, TT_ANY_COMMAND, shown) == row_count(), "a row is in a section that is not listed");
+    CHECK(tt_schema_shown(&tt_schema, TT_ANY_COMMAND, shown) == row_count(),
+          "a row is in a section that is not listed");
     for (int i = 0; i < row_count(); i++) {
         const struct tt_option *row = row_at(i);
         bool number = row->type == TT_OPTION_INT || row->type == TT_OPTION_NUMBER;
@@ -94,10 +95,12 @@ static void rows_make_sense(void)
         CHECK(row->metavar || row->choices || row->type == TT_OPTION_BOOL, "%s", row->name);
         CHECK((row->type == TT_OPTION_CHOICE) <= (row->choices != NULL), "%s", row->name);
         CHECK(row->commands && row->commands < 1u << TT_COMMANDS, "%s", row->name);
-        CHECK(row->home != TT_OF_COMMAND || !(row->commands & (row->commands - 1)), "%s lies in the struct of one command", row->name);
+        CHECK(row->home != TT_OF_COMMAND || !(row->commands & (row->commands - 1)),
+              "%s lies in the struct of one command", row->name);
         for (int j = 0; j < i; j++) { /* rows of one name: other commands, and of a run the same field */
             const struct tt_option *other = row_at(j);
-            bool one_struct = row->home == other->home && (row->home != TT_OF_COMMAND || row->commands == other->commands);
+            bool one_struct = row->home == other->home &&
+                              (row->home != TT_OF_COMMAND || row->commands == other->commands);
             bool one_name = strcmp(row->name, other->name) == 0;
             CHECK(!one_struct || (row->offset == other->offset) == one_name, "%s and %s", row->name, other->name);
             CHECK(!one_name || !(row->commands & other->commands), "%s", row->name);
@@ -199,7 +202,8 @@ static void check_ends(enum tt_command command, const struct tt_option *row)
 
 static void tiles_are_two_sides(void)
 {
-    static const char *const wrong[] = {"5", "5x", "x5", "0x5", "5x0", "5x5x5", "5X5", "-1x3", "4097x4", "4x99999999999999999999", " 5x5", "5x5y"};
+    static const char *const wrong[] = {"5", "5x", "x5", "0x5", "5x0", "5x5x5", "5X5", "-1x3", "4097x4",
+                                        "4x99999999999999999999", " 5x5", "5x5y"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK_FAILS(tt_flash_tile_check(wrong[i]), "is no tile");
     CHECK_OK(tt_flash_tile_check(""));
     CHECK_OK(tt_flash_tile_check("1x4096"));

@@ -38,8 +38,8 @@ static struct tt_profile profile(const char *fault)
 {
     struct tt_config c = shape(fault);
     struct tt_profile p = {0};
-    struct tt_profile_options o = {.backend = &backend, .config = &c, .open_data = open_data, .steps = 2, .warmup = 2, .ceilings = ceilings,
-                                   .launches = test_few() ? 20 : 0};
+    struct tt_profile_options o = {.backend = &backend, .config = &c, .open_data = open_data, .steps = 2, .warmup = 2,
+                                   .ceilings = ceilings, .launches = test_few() ? 20 : 0};
     CHECK_OK(tt_profile_measure(&o, &p));
     CHECK_OK(tt_course_label(&c, &backend, &p.run));
     return p;
@@ -62,7 +62,8 @@ static int without_gradient(const struct tt_profile *p)
 
 static void nothing_is_wrong(void)
 {
-    CHECK(clean.run.fault[0] == 0 && clean.launch.waits == 1 && without_gradient(&clean) == 0, "waits %g", clean.launch.waits);
+    CHECK(clean.run.fault[0] == 0 && clean.launch.waits == 1 && without_gradient(&clean) == 0, "waits %g",
+          clean.launch.waits);
     CHECK(fabs(clean.samples[0].loss - log(64)) < 0.3, "first loss %g", clean.samples[0].loss);
     struct tt_config with = shape(""), without = shape("");
     tt_fault_configure(&with);
@@ -97,8 +98,10 @@ static void naive_matmul(void)
 {
     struct tt_profile p = profile("naive-matmul");
     const struct tt_profile_row *down = group(&p, "swiglu_down"), *before = group(&clean, "swiglu_down");
-    CHECK(down->count > 3 * before->count && group(&p, "swiglu_gate_up")->count > 3 * group(&clean, "swiglu_gate_up")->count);
-    CHECK(down->intensity < before->intensity, "weights are read again and again: %g against %g", down->intensity, before->intensity);
+    CHECK(down->count > 3 * before->count &&
+          group(&p, "swiglu_gate_up")->count > 3 * group(&clean, "swiglu_gate_up")->count);
+    CHECK(down->intensity < before->intensity, "weights are read again and again: %g against %g", down->intensity,
+          before->intensity);
     CHECK(group(&p, "qkv_projection")->count == group(&clean, "qkv_projection")->count);
     CHECK(fabs(p.step.loss - clean.step.loss) < 1e-3, "it computes the same: %g %g", p.step.loss, clean.step.loss);
     tt_profile_free(&p);
@@ -116,7 +119,8 @@ static void no_clip(void)
 {
     struct tt_profile p = profile("no-clip");
     double worst = 0;
-    for (int i = 0; i < p.samples_count; i++) worst = p.samples[i].loss > worst || isnan(p.samples[i].loss) ? p.samples[i].loss : worst;
+    for (int i = 0; i < p.samples_count; i++)
+        worst = p.samples[i].loss > worst || isnan(p.samples[i].loss) ? p.samples[i].loss : worst;
     CHECK(!(worst < clean.samples[0].loss + 1), "the loss rises: %g", worst);
     tt_profile_free(&p);
 }
@@ -124,7 +128,8 @@ static void no_clip(void)
 static void tiny_batch(void)
 {
     struct tt_profile p = profile("tiny-batch");
-    CHECK(p.run.batch_size == 1 && p.run.grad_accum == 4 && p.step.kernels > 3 * clean.step.kernels, "%lld", (long long)p.step.kernels);
+    CHECK(p.run.batch_size == 1 && p.run.grad_accum == 4 && p.step.kernels > 3 * clean.step.kernels, "%lld",
+          (long long)p.step.kernels);
     CHECK(fabs(p.samples[0].loss - clean.samples[0].loss) < 1e-4, "the same data: %g", p.samples[0].loss);
     struct tt_config c = shape("tiny-batch");
     tt_fault_configure(&c);
@@ -143,7 +148,8 @@ static void mask_rebuild(void)
 static void host_norm(void)
 {
     struct tt_profile p = profile("host-norm");
-    CHECK(p.launch.waits == clean.launch.waits + p.gradients_count, "a wait for each of %d tensors: %g", p.gradients_count, p.launch.waits);
+    CHECK(p.launch.waits == clean.launch.waits + p.gradients_count, "a wait for each of %d tensors: %g",
+          p.gradients_count, p.launch.waits);
     tt_profile_free(&p);
 }
 
@@ -162,7 +168,8 @@ static void hidden(void)
     }
     bool cpu = !strcmp(backend.ops->name, "cpu");
     for (int i = 0; i < TT_FAULT_COUNT; i++)
-        CHECK((drawn[i] > 0) == (i != TT_FAULT_NONE && !(cpu && i == TT_FAULT_UNPINNED_COPIES)), "%s drawn %d times", tt_fault_names[i], drawn[i]);
+        CHECK((drawn[i] > 0) == (i != TT_FAULT_NONE && !(cpu && i == TT_FAULT_UNPINNED_COPIES)), "%s drawn %d times",
+              tt_fault_names[i], drawn[i]);
     CHECK_FAILS(tt_fault_check("no-inti"), "did you mean no-init");
     CHECK_FAILS(tt_fault_check("random:"), "number");
     CHECK_FAILS(tt_fault_check("random:12x"), "number");
@@ -191,7 +198,8 @@ static double train(const char *fault, int steps, float **gradients)
         if (i == 0 && gradients) *gradients = fixture_read(&s, TT_X_GRADS);
     }
     struct tt_metrics last;
-    CHECK_OK(tt_engine_download(&s.engine, TT_X_RING, (size_t)((steps - 1) % TT_RING_ENTRIES) * sizeof last, &last, sizeof last));
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_RING, (size_t)((steps - 1) % TT_RING_ENTRIES) * sizeof last, &last,
+                                sizeof last));
     loss = (double)last.loss;
     tt_stepper_close(&stepper);
     tt_feed_close(&feed);
@@ -207,7 +215,8 @@ static void wrong_stride(void)
     struct tt_config c = shape("");
     struct tt_model *m;
     CHECK_OK(tt_model_create(&c, &m));
-    CHECK(relative_error(wrong, right, m->params.total) > 0.01, "gradients differ: %g", relative_error(wrong, right, m->params.total));
+    CHECK(relative_error(wrong, right, m->params.total) > 0.01, "gradients differ: %g",
+          relative_error(wrong, right, m->params.total));
     tt_model_free(m);
     CHECK(bad > good + 0.05, "it learns less: %g against %g", bad, good);
     free(right);
@@ -274,7 +283,8 @@ static int pinned_buffers(const char *fault)
     relay.ops.host_alloc = count_pinned;
     CHECK_OK(tt_session_open(&s, &counted, &c, TT_USE_TRAIN));
     CHECK_OK(open_data(&c, &data));
-    struct tt_visit visit = {.config = &c, .params = &s.model->params, .engine = &s.engine, .backend = &counted, .data = data};
+    struct tt_visit visit = {.config = &c, .params = &s.model->params, .engine = &s.engine, .backend = &counted,
+                             .data = data};
     struct tt_guest guest;
     CHECK_OK(tt_guest_open(&guest, &visit));
     pinned = 0;
@@ -307,7 +317,8 @@ static void gathers_on_demand(void)
     int32_t room[2][ROWS * (S + 1)], *buffers[2] = {room[0], room[1]}, *got = NULL;
     memset(room, 0xff, sizeof room);
     CHECK_OK(open_data(&c, &data));
-    struct tt_loader_options o = {.data = data, .split = TT_TRAIN, .rows = ROWS, .seq_len = S, .buffers = buffers, .count = 2, .on_demand = true};
+    struct tt_loader_options o = {.data = data, .split = TT_TRAIN, .rows = ROWS, .seq_len = S, .buffers = buffers,
+                                  .count = 2, .on_demand = true};
     CHECK_OK(tt_loader_open(&o, &l));
     usleep(20000);
     CHECK(room[0][0] == -1, "nobody asked yet");

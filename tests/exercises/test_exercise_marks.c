@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 static const char first_text[] =
-    "{\"run\": {\"version\": \"baseline\", \"graph\": false}, \"step\": {\"seconds\": 0.25, \"kernels\": 40, \"nothing\": null},"
-    " \"groups\": [{\"name\": \"norm\", \"share\": 0.2, \"bound\": \"memory\"}, {\"name\": \"ffn\", \"share\": 0.5, \"bound\": \"compute\"},"
-    " {\"name\": \"rope\", \"share\": 0.1, \"bound\": \"memory\"}, {\"name\": \"gaps\", \"share\": 0.195, \"bound\": \"\"},"
-    " {\"name\": \"none\", \"share\": null, \"bound\": \"\"}],"
+    "{\"run\": {\"version\": \"baseline\", \"graph\": false}, \"step\": {\"seconds\": 0.25, \"kernels\": 40, "
+    "\"nothing\": null}, \"groups\": [{\"name\": \"norm\", \"share\": 0.2, \"bound\": \"memory\"}, {\"name\": \"ffn\", "
+    "\"share\": 0.5, \"bound\": \"compute\"}, {\"name\": \"rope\", \"share\": 0.1, \"bound\": \"memory\"}, {\"name\": "
+    "\"gaps\", \"share\": 0.195, \"bound\": \"\"}, {\"name\": \"none\", \"share\": null, \"bound\": \"\"}],"
     " \"kinds\": [{\"kind\": \"first moments\", \"bytes\": 4096}]}";
 static const char second_text[] = "{\"step\": {\"seconds\": 0.1, \"kernels\": 20, \"nothing\": 1}, \"groups\": []}";
 
@@ -95,7 +95,8 @@ static void names(void)
     is_kind("run.graph", TT_FORMULA_TRUTH, 0);
     struct tt_formula_scope close = {.runs = runs, .count = 3, .closeness = 0.05};
     struct tt_formula_value v = eval("argmin(groups[share>0.15].share)", &close);
-    CHECK(v.count == 2 && !strcmp(tt_formula_row_name(v.cells[1].row), "norm"), "0.195 and 0.2 are within 5 %%: %d", v.count);
+    CHECK(v.count == 2 && !strcmp(tt_formula_row_name(v.cells[1].row), "norm"), "0.195 and 0.2 are within 5 %%: %d",
+          v.count);
     tt_formula_free(&v);
 }
 
@@ -166,34 +167,42 @@ static void judges_numbers(void)
     CHECK(judge(q, "much", &m) == TT_MARK_UNKNOWN);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY);
     CHECK(!strcmp(m.right, "250 ms"), "%s", m.right);
-    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds",
+                             .tolerance = 0.02};
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
     CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "percent"), "%s", m.reason);
     q.answer = "slow:step.seconds / fast:step.seconds";
-    CHECK(judge(q, "2.5x", &m) == TT_MARK_RIGHT && judge(q, "2.5 ×", &m) == TT_MARK_RIGHT && judge(q, "2.5 times", &m) == TT_MARK_RIGHT);
-    CHECK(judge(q, "0x2", &m) == TT_MARK_UNKNOWN && judge(q, "2.5 ms", &m) == TT_MARK_UNKNOWN && judge(q, "2,5", &m) == TT_MARK_UNKNOWN);
-    CHECK(judge(q, "2.5 of them", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"of them\" after the number"), "%s", m.reason);
-    CHECK(judge(q, "2.622", &m) == TT_MARK_WRONG && !strstr(m.reason, "MiB"), "5 %% off is no slip of units here: %s", m.reason);
+    CHECK(judge(q, "2.5x", &m) == TT_MARK_RIGHT && judge(q, "2.5 ×", &m) == TT_MARK_RIGHT &&
+          judge(q, "2.5 times", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "0x2", &m) == TT_MARK_UNKNOWN && judge(q, "2.5 ms", &m) == TT_MARK_UNKNOWN &&
+          judge(q, "2,5", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "2.5 of them", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"of them\" after the number"), "%s",
+          m.reason);
+    CHECK(judge(q, "2.622", &m) == TT_MARK_WRONG && !strstr(m.reason, "MiB"), "5 %% off is no slip of units here: %s",
+          m.reason);
     q.must = "fast:step.seconds < slow:step.seconds";
     CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT);
     q.must = "fast:step.seconds > slow:step.seconds";
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "should not be so"), "%s", m.reason);
     CHECK(judge(q, "7", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds", .tolerance = 0.05, .slack = 0.2};
-    CHECK(judge(q, "0.6", &m) == TT_MARK_WRONG && !strstr(m.reason, "times"), "what is allowed beside the tolerance is no unit: %s", m.reason);
+    CHECK(judge(q, "0.6", &m) == TT_MARK_WRONG && !strstr(m.reason, "times"),
+          "what is allowed beside the tolerance is no unit: %s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0};
     CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && judge(q, "41", &m) == TT_MARK_WRONG);
     q.answer = "step.nothing";
     CHECK(judge(q, "5", &m) == TT_MARK_PASSED);
     q = (struct tt_question){.kind = TT_ASK_RANGE, .at_least = "1", .at_most = "amdahl(0.5, 0)"};
-    CHECK(judge(q, "1.5", &m) == TT_MARK_RIGHT && judge(q, "2.1", &m) == TT_MARK_WRONG && judge(q, "0.9", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "1.5", &m) == TT_MARK_RIGHT && judge(q, "2.1", &m) == TT_MARK_WRONG &&
+          judge(q, "0.9", &m) == TT_MARK_WRONG);
 }
 
 static void judges_units(void)
 {
     struct tt_mark m;
     struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "1e6 * step.seconds", .unit = "us", .tolerance = 0.02};
-    CHECK(judge(q, "250000 us", &m) == TT_MARK_RIGHT && judge(q, "250000 \xc2\xb5s", &m) == TT_MARK_RIGHT && judge(q, "250000\xce\xbcs", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "250000 us", &m) == TT_MARK_RIGHT && judge(q, "250000 \xc2\xb5s", &m) == TT_MARK_RIGHT &&
+          judge(q, "250000\xce\xbcs", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "250 ms", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in us"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .unit = "MiB", .tolerance = 0.01};
     CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "1048576"), "%s", m.reason);
@@ -221,15 +230,19 @@ static void judges_words(void)
 {
     struct tt_mark m;
     struct tt_question q = {.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)"};
-    CHECK(judge(q, "ffn", &m) == TT_MARK_RIGHT && judge(q, "FFN", &m) == TT_MARK_RIGHT && judge(q, "norm", &m) == TT_MARK_WRONG);
-    CHECK(judge(q, "nrom", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "none of: ffn, gaps, norm, rope"), "%s", m.reason);
+    CHECK(judge(q, "ffn", &m) == TT_MARK_RIGHT && judge(q, "FFN", &m) == TT_MARK_RIGHT &&
+          judge(q, "norm", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "nrom", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "none of: ffn, gaps, norm, rope"), "%s",
+          m.reason);
     q.answer = "groups[1].name";
-    CHECK(judge(q, "ffn 128x64x3", &m) == TT_MARK_RIGHT && judge(q, "ffn twice", &m) == TT_MARK_WRONG && judge(q, "norm 1x2", &m) == TT_MARK_WRONG);
+    CHECK(judge(q, "ffn 128x64x3", &m) == TT_MARK_RIGHT && judge(q, "ffn twice", &m) == TT_MARK_WRONG &&
+          judge(q, "norm 1x2", &m) == TT_MARK_WRONG);
     q.answer = "argmin(groups[share>0.15].share)";
     CHECK(judge(q, "norm", &m) == TT_MARK_WRONG);
     q.tolerance = 0.05;
     CHECK(judge(q, "norm", &m) == TT_MARK_RIGHT, "as good as gaps, within 5 %%");
-    struct tt_yaml *choices = yaml("[memory, compute]"), *items = yaml("slow: slow:step.seconds\nfast: fast:step.seconds\n");
+    struct tt_yaml *choices = yaml("[memory, compute]"),
+                   *items = yaml("slow: slow:step.seconds\nfast: fast:step.seconds\n");
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "groups[0].bound", .choices = choices};
     CHECK(judge(q, "memory", &m) == TT_MARK_RIGHT && judge(q, "compute", &m) == TT_MARK_WRONG);
     CHECK(judge(q, "disk", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "memory, compute"), "%s", m.reason);
@@ -238,7 +251,8 @@ static void judges_words(void)
     q.least = true;
     CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && judge(q, "slow", &m) == TT_MARK_WRONG);
     q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "step.kernels > 30"};
-    CHECK(judge(q, "true", &m) == TT_MARK_RIGHT && judge(q, "false", &m) == TT_MARK_WRONG && judge(q, "maybe", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "true", &m) == TT_MARK_RIGHT && judge(q, "false", &m) == TT_MARK_WRONG &&
+          judge(q, "maybe", &m) == TT_MARK_UNKNOWN);
     q = (struct tt_question){.kind = TT_ASK_RANKING, .answer = "groups.share", .count = 3, .tolerance = 0.05};
     CHECK(judge(q, "ffn, norm, gaps", &m) == TT_MARK_RIGHT && judge(q, "ffn, gaps, norm", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "norm, ffn, gaps", &m) == TT_MARK_WRONG && strstr(m.reason, "number 1"), "%s", m.reason);
@@ -246,7 +260,8 @@ static void judges_words(void)
     CHECK(judge(q, "ffn, norm", &m) == TT_MARK_UNKNOWN && judge(q, "ffn, norm, nobody", &m) == TT_MARK_UNKNOWN);
     CHECK(strstr(m.reason, "none of: ffn, gaps, norm, rope"), "by the alphabet, which tells nothing: %s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_TEXT, .words = 3};
-    CHECK(judge(q, "fuse the norms", &m) == TT_MARK_RIGHT && judge(q, "fuse", &m) == TT_MARK_UNKNOWN && judge(q, "", &m) == TT_MARK_EMPTY);
+    CHECK(judge(q, "fuse the norms", &m) == TT_MARK_RIGHT && judge(q, "fuse", &m) == TT_MARK_UNKNOWN &&
+          judge(q, "", &m) == TT_MARK_EMPTY);
     tt_yaml_free(choices);
     tt_yaml_free(items);
 }
@@ -257,22 +272,26 @@ static struct tt_json *timed(double seconds, double deviation, int steps)
 {
     char text[200];
     struct tt_json *j = NULL;
-    snprintf(text, sizeof text, "{\"run\": {\"steps\": %d}, \"step\": {\"seconds\": %g, \"deviation\": %g}}", steps, seconds, deviation);
+    snprintf(text, sizeof text, "{\"run\": {\"steps\": %d}, \"step\": {\"seconds\": %g, \"deviation\": %g}}", steps,
+             seconds, deviation);
     CHECK_OK(tt_json_parse(text, strlen(text), &j));
     return j;
 }
 
-static void noise(double seconds, double deviation, int steps, const char *answer, enum tt_mark_kind kind, const char *words)
+static void noise(double seconds, double deviation, int steps, const char *answer, enum tt_mark_kind kind,
+                  const char *words)
 {
     struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER, .answer = answer};
-    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q,
+                            .question_count = 1};
     struct tt_mark mark = {.kind = kind};
     struct tt_marked m = {.exercise = &e, .marks = &mark};
     struct tt_text out = {0};
     m.runs[0].profile = timed(1, deviation, steps);
     m.runs[1].profile = timed(seconds, deviation, steps);
     tt_exercise_noise(&m, &out);
-    CHECK(words ? out.s && strstr(out.s, words) : !out.n, "%g, %g, %d: %s", seconds, deviation, steps, out.s ? out.s : "");
+    CHECK(words ? out.s && strstr(out.s, words) : !out.n, "%g, %g, %d: %s", seconds, deviation, steps,
+          out.s ? out.s : "");
     tt_text_free(&out);
     tt_json_free(m.runs[0].profile);
     tt_json_free(m.runs[1].profile);
@@ -357,8 +376,10 @@ static void links_lead_back(void)
     FILE *f = fopen(file, "w");
     CHECK(f != NULL);
     if (f) fclose(f);
-    snprintf(wanted, sizeof wanted, "[a](<%s#part>), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", file);
-    links("[a](../two.md#part), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", folder, wanted);
+    snprintf(wanted, sizeof wanted,
+             "[a](<%s#part>), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", file);
+    links("[a](../two.md#part), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", folder,
+          wanted);
     links("no link at all", folder, "no link at all");
     links("", folder, "");
     snprintf(file, sizeof file, "%s/hidden.md", folder);

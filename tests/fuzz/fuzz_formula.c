@@ -5,9 +5,9 @@
 #include "tests/fuzz/fuzz.h"
 
 static const char profile_text[] =
-    "{\"run\": {\"version\": \"flash\", \"graph\": true}, \"step\": {\"seconds\": 0.25, \"kernels\": 40, \"none\": null},"
-    "\"groups\": [{\"name\": \"norm\", \"share\": 0.2}, {\"name\": \"ffn\", \"share\": null}, {\"kind\": \"x\", \"share\": 0.5}, 7],"
-    "\"empty\": []}";
+    "{\"run\": {\"version\": \"flash\", \"graph\": true}, \"step\": {\"seconds\": 0.25, \"kernels\": 40, "
+    "\"none\": null},\"groups\": [{\"name\": \"norm\", \"share\": 0.2}, {\"name\": \"ffn\", \"share\": null}, "
+    "{\"kind\": \"x\", \"share\": 0.5}, 7],\"empty\": []}";
 
 static void check(const struct tt_formula_value *v)
 {

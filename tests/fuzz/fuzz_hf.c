@@ -1,6 +1,6 @@
-/* What `tt import` reads beside the tensors: a config.json, then a line "====" and a tokenizer.json. A model whose shape was
- * accepted can be planned; text that its tokenizer takes gives tokens of the vocabulary, and what is written of it again reads
- * the same. */
+/* What `tt import` reads beside the tensors: a config.json, then a line "====" and a tokenizer.json. A model whose
+ * shape was accepted can be planned; text that its tokenizer takes gives tokens of the vocabulary, and what is written
+ * of it again reads the same. */
 #include "model/exchange/hf_config.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "tests/fuzz/fuzz.h"
@@ -11,7 +11,8 @@ static void read_config(const char *text, size_t n)
     struct tt_config c = {.seq_len = 1};
     if (fuzz_refused(tt_json_parse(text, n, &j))) return;
     if (!fuzz_refused(tt_hf_config_read(j, &c))) {
-        PROMISE(c.hidden_dim > 0 && c.num_layers > 0 && c.num_heads > 0 && c.num_kv_heads > 0 && c.vocab_size > 0 && c.seq_len > 0);
+        PROMISE(c.hidden_dim > 0 && c.num_layers > 0 && c.num_heads > 0 && c.num_kv_heads > 0 && c.vocab_size > 0 &&
+                c.seq_len > 0);
         PROMISE(c.norm_eps > 0 && c.rope_theta >= 1 && c.init_std > 0);
         fuzz_refused(tt_config_check_shape(&c));
     }

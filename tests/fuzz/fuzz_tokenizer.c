@@ -2,7 +2,8 @@
 #include "core/data/tokenizers/tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Text that the tokenizer takes comes back; `exact` when nothing may be refused or changed, `faithful` when nothing may be changed. */
+/* Text that the tokenizer takes comes back; `exact` when nothing may be refused or changed, `faithful` when nothing may
+ * be changed. */
 static void round_trip(const struct tt_tokenizer *t, const char *text, size_t n, bool exact)
 {
     bool faithful = exact || !strcmp(tt_tokenizer_kind(t), "byte-level");

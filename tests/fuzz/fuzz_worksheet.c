@@ -53,7 +53,8 @@ static void write_profile(const char *name, double seconds)
 
 static void make_folder(void)
 {
-    static const char started[] = "{\"exercise\": 1, \"started\": \"2026-01-01T00:00:00Z\", \"sizes\": {\"PRESET\": \"tiny\"}}\n";
+    static const char started[] = "{\"exercise\": 1, \"started\": \"2026-01-01T00:00:00Z\", \"sizes\": {\"PRESET\": "
+                                  "\"tiny\"}}\n";
     snprintf(folder, sizeof folder, "/tmp/tt-fuzz-XXXXXX");
     PROMISE(mkdtemp(folder) && !atexit(clean_up));
     write_file("exercise.json", started, sizeof started - 1);

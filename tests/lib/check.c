@@ -16,7 +16,8 @@ static int failures;
     } while (0)
 
 /* The same as in test_library.sh. */
-static const char settings[] = "hidden-dim: 32\nnum-layers: 2\nbatch-size: 4\nseq-len: 16\ngrad-accum: 2\nnum-steps: 6\nthreads: 1\n";
+static const char settings[] = "hidden-dim: 32\nnum-layers: 2\nbatch-size: 4\nseq-len: 16\ngrad-accum: 2\nnum-steps: "
+                               "6\nthreads: 1\n";
 
 static libtt_backend *open_backend(void)
 {
@@ -36,7 +37,9 @@ static void steps(libtt_model *m, int n, bool look)
         int64_t before = libtt_shape(m).step;
         CHECK(libtt_step(m, NULL, look ? &now : NULL, &e) && !e.code);
         CHECK(libtt_shape(m).step == before + 1);
-        if (look) CHECK(now.step == before + 1 && isfinite(now.loss) && now.grad_norm > 0 && now.learning_rate > 0 && now.applied);
+        if (look)
+            CHECK(now.step == before + 1 && isfinite(now.loss) && now.grad_norm > 0 && now.learning_rate > 0 &&
+                  now.applied);
     }
 }
 
@@ -46,8 +49,10 @@ static void go_on(libtt_backend *b, const char *folder)
     struct libtt_error e;
     double loss = 0, again = -1;
     libtt_model *m = libtt_create(b, settings, &e);
-    CHECK(m && libtt_shape(m).rows == 8 && libtt_shape(m).eval_rows == 4 && libtt_shape(m).length == 16 && libtt_shape(m).steps == 6);
-    CHECK(libtt_shape(m).hidden == 32 && libtt_shape(m).parameters > 0 && libtt_shape(m).device_bytes > 4 * (size_t)libtt_shape(m).parameters);
+    CHECK(m && libtt_shape(m).rows == 8 && libtt_shape(m).eval_rows == 4 && libtt_shape(m).length == 16 &&
+          libtt_shape(m).steps == 6);
+    CHECK(libtt_shape(m).hidden == 32 && libtt_shape(m).parameters > 0 &&
+          libtt_shape(m).device_bytes > 4 * (size_t)libtt_shape(m).parameters);
     steps(m, 3, true);
     CHECK(libtt_evaluate(m, NULL, &loss, &e) && isfinite(loss));
     CHECK(libtt_save(m, folder, &e));
@@ -66,7 +71,8 @@ static void own_tokens(libtt_backend *b)
     struct libtt_metrics first, last;
     int32_t tokens[4 * 17];
     double loss;
-    libtt_model *m = libtt_create(b, "data: none\nvocab-size: 11\nhidden-dim: 32\nnum-layers: 1\nbatch-size: 4\nseq-len: 16\nlearning-rate: 0.01\n"
+    libtt_model *m = libtt_create(b, "data: none\nvocab-size: 11\nhidden-dim: 32\nnum-layers: 1\nbatch-size: "
+                                     "4\nseq-len: 16\nlearning-rate: 0.01\n"
                                      "warmup-steps: 0\n", &e);
     CHECK(m && libtt_shape(m).vocabulary == 11);
     if (!m) return;
@@ -89,7 +95,8 @@ static void own_tokens(libtt_backend *b)
 
 static void refusals(libtt_backend *b)
 {
-    static const char *const wrong[] = {"hidden-dim: much\n", "hidden_dim: 33\n", "no-such: 1\n", "fault: random-access\n", "data: /no/such/file\n",
+    static const char *const wrong[] = {"hidden-dim: much\n", "hidden_dim: 33\n", "no-such: 1\n",
+                                        "fault: random-access\n", "data: /no/such/file\n",
                                         "preset: [1]\n", "- a\n", "num-heads: 0\n", "batch-size: 4000000000\n"};
     struct libtt_error e;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

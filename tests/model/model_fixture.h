@@ -9,12 +9,13 @@
 
 static inline struct tt_config tiny_config(void)
 {
-    struct tt_config c = {.hidden_dim = 48, .num_layers = 3, .num_heads = 6, .num_kv_heads = 2, .ffn_dim = 76, .vocab_size = 61,
+    struct tt_config c = {.hidden_dim = 48, .num_layers = 3, .num_heads = 6, .num_kv_heads = 2, .ffn_dim = 76,
+                          .vocab_size = 61,
                           .seq_len = 19, .batch_size = 3, .rope_theta = 10000, .norm_eps = 1e-6, .init_std = 0.08,
                           .tie_embeddings = true, .num_steps = 20, .grad_accum = 1, .seed = 7, .learning_rate = 3e-3,
                           .min_lr_ratio = 0.1, .weight_decay = 0.1, .beta1 = 0.9, .beta2 = 0.95, .adam_eps = 1e-8,
-                          .clip_norm = 0, .warmup_steps = 2, .lr_schedule = TT_DECAY_COSINE, .log_interval = 1, .prefetch = TT_SWITCH_ON,
-                          .val_batches = 2, .val_fraction = 0.1};
+                          .clip_norm = 0, .warmup_steps = 2, .lr_schedule = TT_DECAY_COSINE, .log_interval = 1,
+                          .prefetch = TT_SWITCH_ON, .val_batches = 2, .val_fraction = 0.1};
     if (test_few()) c.num_layers = 2;
     strcpy(c.preset, "default");
     strcpy(c.data, "builtin");

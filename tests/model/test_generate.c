@@ -1,5 +1,5 @@
-/* Generation: the cache gives the logits of computing everything anew, at every position, in every version; and sampling
- * draws what it says. */
+/* Generation: the cache gives the logits of computing everything anew, at every position, in every version; and
+ * sampling draws what it says. */
 #include "cli/sampling.h"
 #include "core/train/sample.h"
 #include "model/generate.h"
@@ -64,7 +64,8 @@ static void sampling_cuts(void)
     count_draws(&(struct tt_sampling){1, 3, 1}, counts);
     CHECK(counts[0] == 0 && counts[2] == 0 && counts[3] > 0, "top-k 3 leaves the three largest");
     count_draws(&(struct tt_sampling){1, 0, 0.5}, counts);
-    CHECK(counts[1] > 0 && counts[4] > 0 && counts[0] + counts[2] + counts[3] == 0, "top-p 0.5 needs two of the largest");
+    CHECK(counts[1] > 0 && counts[4] > 0 && counts[0] + counts[2] + counts[3] == 0,
+          "top-p 0.5 needs two of the largest");
     count_draws(&(struct tt_sampling){1, 1, 0.01}, counts);
     CHECK(counts[1] == 20000, "one candidate is left");
 }

@@ -1,5 +1,5 @@
-/* The whole model against PyTorch: logits, loss, every gradient, ten steps of AdamW. tests/golden/README.md says what the
- * files hold and how they are made. */
+/* The whole model against PyTorch: logits, loss, every gradient, ten steps of AdamW. tests/golden/README.md says what
+ * the files hold and how they are made. */
 #include "core/checkpoint/safetensors.h"
 #include "tests/model/model_fixture.h"
 
@@ -58,8 +58,8 @@ static void close_golden(struct golden *g)
 }
 
 /* The golden tensors of a prefix against an arena of ours. */
-static void compare_arena(const struct golden *g, struct tt_session *s, const char *prefix, enum tt_external x, double factor,
-                          double tolerance)
+static void compare_arena(const struct golden *g, struct tt_session *s, const char *prefix, enum tt_external x,
+                          double factor, double tolerance)
 {
     float *ours = fixture_read(s, x);
     for (int i = 0; i < s->model->params.n; i++) {
@@ -67,7 +67,8 @@ static void compare_arena(const struct golden *g, struct tt_session *s, const ch
         float *theirs = tensor(g, prefix, t->name, t->count);
         for (int64_t j = 0; j < t->count; j++) ours[t->offset + j] *= (float)factor;
         double error = relative_error(ours + t->offset, theirs, t->count);
-        CHECK(error < tolerance, "%s %s%s differs by %g", tt_version_names[s->model->config.version], prefix, t->name, error);
+        CHECK(error < tolerance, "%s %s%s differs by %g", tt_version_names[s->model->config.version], prefix, t->name,
+              error);
         free(theirs);
     }
     free(ours);
@@ -92,10 +93,12 @@ static void check_steps(const struct golden *g, struct tt_session *s)
     size_t bytes = (size_t)g->batch * sizeof(int32_t);
     for (int step = 0; step < 10; step++) {
         struct tt_state state;
-        CHECK_OK(tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)(step % TT_TOKEN_SLOTS) * bytes, g->tokens + step * g->batch, bytes));
+        CHECK_OK(tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)(step % TT_TOKEN_SLOTS) * bytes,
+                                  g->tokens + step * g->batch, bytes));
         CHECK_OK(tt_plan_run(s->step, &backend, NULL));
         CHECK_OK(tt_engine_download(&s->engine, TT_X_STATE, 0, &state, sizeof state));
-        CHECK(fabsf(state.loss - loss[step]) < 5e-6f * loss[step], "step %d: loss %.7f against %.7f", step, (double)state.loss, (double)loss[step]);
+        CHECK(fabsf(state.loss - loss[step]) < 5e-6f * loss[step], "step %d: loss %.7f against %.7f", step,
+              (double)state.loss, (double)loss[step]);
         CHECK(fabsf(state.grad_norm - norm[step]) < 2e-5f * norm[step], "step %d: norm %.7f against %.7f", step,
               (double)state.grad_norm, (double)norm[step]);
         /* single steps of the optimiser clip the gradients where they lie */

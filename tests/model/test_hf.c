@@ -355,7 +355,8 @@ static void tied_heads(void)
         write_small(NULL, NULL, 0, NULL, NULL);
         CHECK(!rename(in_folder("small/model.safetensors"), in_folder("small/a.safetensors")));
         CHECK_OK(tt_safetensors_write(in_folder("small/b.safetensors"), &head, 1, NULL, 0, NULL, NULL));
-        write_file("small/model.safetensors.index.json", "{\"weight_map\": {\"x\": \"a.safetensors\", \"y\": \"b.safetensors\"}}");
+        write_file("small/model.safetensors.index.json",
+                   "{\"weight_map\": {\"x\": \"a.safetensors\", \"y\": \"b.safetensors\"}}");
         if (i == 1) refused("lm_head.weight differs from embed_tokens.weight");
         if (i == 2) refused("lm_head.weight is [2, 4], but config.json says [3, 4]");
         if (i) continue;

@@ -1,5 +1,5 @@
-/* The versions, every single fusion, recomputation, tying and accumulation compute the same loss and the same gradient in
- * every tensor, and no tensor is left without one. */
+/* The versions, every single fusion, recomputation, tying and accumulation compute the same loss and the same gradient
+ * in every tensor, and no tensor is left without one. */
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
@@ -34,8 +34,8 @@ static void compare(const struct tt_config *a, const struct tt_config *b, const 
         /* with a single position attention has nothing to choose: q and k get rounding errors, and no gradient */
         bool none = a->seq_len == 1 && (strstr(t->name, ".wq.") || strstr(t->name, ".wk."));
         CHECK(none || error < 2e-5, "%s: gradient of %s differs by %g", what, t->name, error);
-        CHECK(none ? size < 1e-7 * (double)t->count : size > 1e-6 * (double)t->count, "%s: gradient of %s sums to %g", what,
-              t->name, size);
+        CHECK(none ? size < 1e-7 * (double)t->count : size > 1e-6 * (double)t->count, "%s: gradient of %s sums to %g",
+              what, t->name, size);
     }
     tt_model_free(m);
     free(x);
@@ -63,7 +63,8 @@ static void versions_agree(void)
 static void shapes_agree(void)
 {
     static const int64_t shapes[][6] = {/* hidden, heads, kv, seq, batch, layers */
-                                        {48, 6, 6, 19, 3, 2}, {48, 6, 1, 1, 5, 1}, {36, 3, 3, 70, 1, 2}, {64, 1, 1, 33, 2, 1}};
+                                        {48, 6, 6, 19, 3, 2}, {48, 6, 1, 1, 5, 1}, {36, 3, 3, 70, 1, 2},
+                                            {64, 1, 1, 33, 2, 1}};
     for (size_t i = test_few() ? 1 : 0; i < sizeof shapes / sizeof *shapes; i += test_few() ? 2 : 1) {
         struct tt_config base = of_version(TT_BASELINE, "");
         base.hidden_dim = shapes[i][0], base.num_heads = shapes[i][1], base.num_kv_heads = shapes[i][2];
@@ -113,7 +114,8 @@ static void check_narrow(enum tt_version v, enum tt_precision p, double toleranc
     for (int i = 0; i < m->params.n; i++) {
         const struct tt_param *t = &m->params.items[i];
         double error = relative_error(x + t->offset, y + t->offset, t->count);
-        CHECK(error < 6 * tolerance, "%s %s: gradient of %s differs by %g", tt_version_names[v], tt_precision_names[p], t->name, error);
+        CHECK(error < 6 * tolerance, "%s %s: gradient of %s differs by %g", tt_version_names[v], tt_precision_names[p],
+              t->name, error);
     }
     tt_model_free(m);
     free(x);
@@ -158,7 +160,8 @@ static void accumulating_twice_doubles(void)
     fixture_weights(&s);
     int64_t n = once.batch_size * (once.seq_len + 1);
     int32_t *tokens = malloc((size_t)(2 * n) * sizeof *tokens);
-    for (int64_t i = 0; i < 2 * n; i++) tokens[i] = (int32_t)(tt_random(99, 0, (uint64_t)(i % n)) % (uint64_t)once.vocab_size);
+    for (int64_t i = 0; i < 2 * n; i++)
+        tokens[i] = (int32_t)(tt_random(99, 0, (uint64_t)(i % n)) % (uint64_t)once.vocab_size);
     CHECK_OK(tt_engine_upload(&s.engine, TT_X_TOKENS, 0, tokens, (size_t)(2 * n) * sizeof *tokens));
     CHECK_OK(tt_plan_run(s.step, &backend, NULL));
     y = fixture_read(&s, TT_X_GRADS);
@@ -204,7 +207,8 @@ static void gradient_is_the_derivative(void)
         float *direction = malloc((size_t)n * sizeof *direction); /* along the gradient, of length one */
         for (int64_t i = 0; i < n; i++) direction[i] = (float)((double)g[i] / sqrt(square));
         double slope = (loss_at(&s, w, direction, h) - loss_at(&s, w, direction, -h)) / (2 * h);
-        CHECK(fabs(slope - sqrt(square)) < 2e-3 * sqrt(square), "version %d: slope %.7f, gradient %.7f", v, slope, sqrt(square));
+        CHECK(fabs(slope - sqrt(square)) < 2e-3 * sqrt(square), "version %d: slope %.7f, gradient %.7f", v, slope,
+              sqrt(square));
         free(direction);
         free(tokens);
         free(w);
@@ -289,9 +293,11 @@ static void attention_follows_the_device(void)
 static void memory_is_shared(void)
 {
     for (int v = 0; v < TT_VERSIONS; v++) {
-        size_t none = arena((enum tt_version)v, TT_RECOMPUTE_NONE), attention = arena((enum tt_version)v, TT_RECOMPUTE_ATTENTION);
+        size_t none = arena((enum tt_version)v, TT_RECOMPUTE_NONE),
+               attention = arena((enum tt_version)v, TT_RECOMPUTE_ATTENTION);
         size_t block = arena((enum tt_version)v, TT_RECOMPUTE_BLOCK);
-        CHECK(attention < none && block < attention, "version %d: none %zu, attention %zu, block %zu", v, none, attention, block);
+        CHECK(attention < none && block < attention, "version %d: none %zu, attention %zu, block %zu", v, none,
+              attention, block);
     }
     CHECK(arena(TT_FLASH, TT_RECOMPUTE_NONE) < arena(TT_FUSED, TT_RECOMPUTE_NONE), "flash needs less than fused");
 }

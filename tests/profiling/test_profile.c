@@ -20,14 +20,15 @@ static const double GEMM_RATE = FIXTURE_GEMM_RATE, COPY_RATE = FIXTURE_COPY_RATE
 
 static tt_status open_data(const struct tt_config *c, struct tt_data **out)
 {
-    struct tt_data_options options = {.source = "random", .seq_len = c->seq_len, .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed};
+    struct tt_data_options options = {.source = "random", .seq_len = c->seq_len, .vocab_size = c->vocab_size,
+                                      .seed = (uint64_t)c->seed};
     return tt_data_open(&options, out);
 }
 
 static struct tt_profile_options options_for(const struct tt_config *c)
 {
-    return (struct tt_profile_options){.backend = &backend, .config = c, .open_data = open_data, .steps = STEPS, .warmup = 1,
-                                       .ceilings = ceilings, .launches = test_few() ? 20 : 0};
+    return (struct tt_profile_options){.backend = &backend, .config = c, .open_data = open_data, .steps = STEPS,
+                                       .warmup = 1, .ceilings = ceilings, .launches = test_few() ? 20 : 0};
 }
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-15; }
@@ -64,7 +65,8 @@ static void check_counts(const struct tt_profile *p, const struct tt_plan *plan)
 static void check_shares(const struct tt_profile *p)
 {
     double groups = 0, total = 0, operators = 0, rest = 0;
-    CHECK(!strcmp(p->groups[p->groups_count - 1].name, "gaps") && !strcmp(p->groups[p->groups_count - 2].name, "copies"));
+    CHECK(!strcmp(p->groups[p->groups_count - 1].name, "gaps") &&
+          !strcmp(p->groups[p->groups_count - 2].name, "copies"));
     for (int i = 0; i < p->groups_count; i++) {
         groups += p->groups[i].share;
         total += p->groups[i].seconds;
@@ -74,7 +76,8 @@ static void check_shares(const struct tt_profile *p)
     CHECK(near(groups, 1) && near(operators + rest, 1), "%.17g %.17g", groups, operators + rest);
     double gap = fmax(0, p->step.gap_seconds), copies = p->groups[p->groups_count - 2].seconds;
     CHECK(near(total, p->step.kernel_seconds + copies + gap));
-    CHECK(p->groups[p->groups_count - 2].count == 1 && p->groups[p->groups_count - 2].bytes > 0, "the tokens are copied once");
+    CHECK(p->groups[p->groups_count - 2].count == 1 && p->groups[p->groups_count - 2].bytes > 0,
+          "the tokens are copied once");
 }
 
 static void check_rows(const struct tt_profile *p)
@@ -84,7 +87,8 @@ static void check_rows(const struct tt_profile *p)
         double least = fmax(r->flops / GEMM_RATE, r->bytes / COPY_RATE);
         CHECK(r->seconds > 0 ? near(r->roof_percent, 100 * least / r->seconds) : isnan(r->roof_percent), "%s", r->name);
         CHECK(near(r->intensity, r->flops / r->bytes));
-        CHECK(!strcmp(r->bound, "launch") || !strcmp(r->bound, r->flops / GEMM_RATE >= r->bytes / COPY_RATE ? "compute" : "memory"));
+        CHECK(!strcmp(r->bound, "launch") || !strcmp(r->bound, r->flops / GEMM_RATE >= r->bytes / COPY_RATE
+                                                     ? "compute" : "memory"));
         CHECK(!strcmp(r->name, "gemm") == !!r->shape[0], "%s has shape \"%s\"", r->name, r->shape);
     }
 }
@@ -122,13 +126,17 @@ static void check_components(const struct tt_profile *p, const struct tt_config 
 {
     double L = (double)c->num_layers;
     const struct tt_profile_component *block = component(p, "block"), *pass = component(p, "forward + backward");
-    double parts = component(p, "block attention")->seconds + component(p, "block ffn")->seconds + component(p, "block norms")->seconds;
+    double parts = component(p, "block attention")->seconds + component(p, "block ffn")->seconds +
+                   component(p, "block norms")->seconds;
     CHECK(near(block->seconds, parts));
     CHECK(near(pass->seconds, p->phases[1].device + p->phases[2].device));
     CHECK(near(component(p, "forward")->seconds, p->phases[1].device) && isnan(component(p, "forward")->backward));
-    CHECK(component(p, "full step")->kernels == p->step.kernels && near(component(p, "full step")->seconds, p->step.seconds + fmax(0, -p->step.gap_seconds)));
-    for (int i = 0; i < p->components_count; i++) CHECK(p->components[i].share <= 1 + 1e-9, "%s", p->components[i].name);
-    CHECK(pass->seconds >= L * block->seconds + component(p, "head + loss")->seconds + component(p, "embedding")->seconds - 1e-12);
+    CHECK(component(p, "full step")->kernels == p->step.kernels &&
+          near(component(p, "full step")->seconds, p->step.seconds + fmax(0, -p->step.gap_seconds)));
+    for (int i = 0; i < p->components_count; i++)
+        CHECK(p->components[i].share <= 1 + 1e-9, "%s", p->components[i].name);
+    CHECK(pass->seconds >= L * block->seconds + component(p, "head + loss")->seconds +
+          component(p, "embedding")->seconds - 1e-12);
 }
 
 static void check_memory(const struct tt_profile *p, const struct tt_session *planned)
@@ -146,11 +154,13 @@ static void check_memory(const struct tt_profile *p, const struct tt_session *pl
     for (int i = 0; i < p->activations_count; i++) alive += p->activations[i].peak_bytes;
     CHECK(alive == m->live_bytes, "%g %g", alive, m->live_bytes);
     CHECK(p->memory_phases_count == 3);
-    double most = fmax(p->memory_phases[0].peak_bytes, fmax(p->memory_phases[1].peak_bytes, p->memory_phases[2].peak_bytes));
+    double most = fmax(p->memory_phases[0].peak_bytes,
+                       fmax(p->memory_phases[1].peak_bytes, p->memory_phases[2].peak_bytes));
     CHECK(most == m->live_bytes);
     CHECK(p->sweeps_count >= 8);
     for (int i = 1; i < p->sweeps_count; i++)
-        if (!strcmp(p->sweeps[i].axis, p->sweeps[i - 1].axis)) CHECK(p->sweeps[i].activations > p->sweeps[i - 1].activations);
+        if (!strcmp(p->sweeps[i].axis, p->sweeps[i - 1].axis))
+            CHECK(p->sweeps[i].activations > p->sweeps[i - 1].activations);
 }
 
 static void check_training(const struct tt_profile *p, const struct tt_config *c)
@@ -183,10 +193,13 @@ static void check_nesting(const struct tt_profile *p)
         const struct tt_profile_event *e = &p->events[i];
         if (i && strcmp(e->track, p->events[i - 1].track)) depth = 0;
         while (depth && end_of(open[depth - 1]) <= e->start + 1e-12) depth--;
-        CHECK(!depth || end_of(e) <= end_of(open[depth - 1]) + 1e-12, "%s %s overlaps %s", e->track, e->name, open[depth - 1]->name);
+        CHECK(!depth || end_of(e) <= end_of(open[depth - 1]) + 1e-12, "%s %s overlaps %s", e->track, e->name,
+              open[depth - 1]->name);
         bool inside = depth && !strcmp(open[depth - 1]->kind, e->layer >= 0 ? "layer" : "phase");
-        if (!strcmp(e->kind, "kernel") && e->seconds > 0) CHECK(inside, "%s is in no %s", e->name, e->layer >= 0 ? "layer" : "phase");
-        if (!strcmp(e->kind, "phase")) CHECK(depth && !strcmp(open[depth - 1]->kind, "step"), "%s is in no step", e->name);
+        if (!strcmp(e->kind, "kernel") && e->seconds > 0)
+            CHECK(inside, "%s is in no %s", e->name, e->layer >= 0 ? "layer" : "phase");
+        if (!strcmp(e->kind, "phase"))
+            CHECK(depth && !strcmp(open[depth - 1]->kind, "step"), "%s is in no step", e->name);
         if (depth < 32) open[depth++] = e;
     }
 }
@@ -201,8 +214,8 @@ static void check_trace(const struct tt_profile *p, const struct tt_plan *plan)
         steps += !strcmp(p->events[i].kind, "step") && !strcmp(p->events[i].track, "compute");
         CHECK(p->events[i].start >= 0 && p->events[i].seconds >= 0);
     }
-    CHECK(steps >= 1 && kernels == steps * plan->count && launches == kernels && copies == steps, "%d steps, %d kernels, %d copies", steps,
-          kernels, copies);
+    CHECK(steps >= 1 && kernels == steps * plan->count && launches == kernels && copies == steps,
+          "%d steps, %d kernels, %d copies", steps, kernels, copies);
     check_nesting(p);
 }
 
@@ -401,7 +414,8 @@ static void graphs_and_running_ahead(void)
     d->count = 0;
     CHECK_OK(tt_profile_measure(&o, &p));
     CHECK(p.run.graph && p.run.warmup == 2, "the second step is captured before anything is measured");
-    CHECK(isfinite(p.launch.graph_replay_seconds) && isfinite(p.launch.graph_kernel_seconds) && p.step.launched_seconds > 0);
+    CHECK(isfinite(p.launch.graph_replay_seconds) && isfinite(p.launch.graph_kernel_seconds) &&
+          p.step.launched_seconds > 0);
     CHECK(p.samples_count == 2 + 3 * STEPS + 1 + 2, "%d", p.samples_count);
     CHECK(p.samples[p.samples_count - 1].step == p.samples_count, "a replayed step counts as one");
     double loss = p.step.loss;
@@ -409,7 +423,8 @@ static void graphs_and_running_ahead(void)
     tt_profile_free(&p);
     c.version = TT_BASELINE;
     CHECK_OK(tt_profile_measure(&o, &p));
-    CHECK(!p.run.graph && p.samples_count == samples, "%d steps without a graph, %d with one", p.samples_count, samples);
+    CHECK(!p.run.graph && p.samples_count == samples, "%d steps without a graph, %d with one", p.samples_count,
+          samples);
     CHECK(fabs(p.step.loss - loss) < 1e-3 * loss, "of the same step: %g and %g", p.step.loss, loss);
     tt_profile_free(&p);
     backend = real;
@@ -484,7 +499,9 @@ static void check_trace_file(const struct tt_profile *p)
         const char *ph = tt_json_string(e, "ph", "");
         names += !strcmp(ph, "M");
         complete += !strcmp(ph, "X");
-        if (!strcmp(ph, "X")) CHECK(tt_json_number(e, "ts", -1) >= 0 && tt_json_number(e, "dur", -1) >= 0 && tt_json_number(e, "tid", 0) >= 1);
+        if (!strcmp(ph, "X"))
+            CHECK(tt_json_number(e, "ts", -1) >= 0 && tt_json_number(e, "dur", -1) >= 0 &&
+                  tt_json_number(e, "tid", 0) >= 1);
     }
     CHECK(complete == p->events_count && names == 4);
     tt_json_free(j);
@@ -574,7 +591,8 @@ static void reading_refuses(void)
     static const struct {
         const char *text, *words;
     } cases[] = {
-        {"{", "line"}, {"[]", "no profile"}, {"{\"schema\":1}", "no profile"}, {"{\"schema\":\"1\",\"run\":{}}", "no profile"},
+        {"{", "line"}, {"[]", "no profile"}, {"{\"schema\":1}", "no profile"},
+            {"{\"schema\":\"1\",\"run\":{}}", "no profile"},
         {"{\"schema\":99,\"run\":{}}", "newer tt"}, {"{\"schema\":1,\"run\":[]}", "run is not an object"},
         {"{\"schema\":1,\"run\":{\"device\":7}}", "run.device is not a text"},
         {"{\"schema\":1,\"run\":{\"steps\":1.5}}", "run.steps is not an integer"},
@@ -587,9 +605,11 @@ static void reading_refuses(void)
         CHECK_FAILS(tt_profile_read(path, &p), cases[i].words);
         tt_profile_free(&p);
     }
-    write_as(path, "{\"schema\":1,\"run\":{\"device\":\"x\",\"new\":1},\"operators\":[{\"name\":\"gemm\"},{}],\"later\":[]}");
+    write_as(path, "{\"schema\":1,\"run\":{\"device\":\"x\",\"new\":1},"
+                   "\"operators\":[{\"name\":\"gemm\"},{}],\"later\":[]}");
     CHECK_OK(tt_profile_read(path, &p));
-    CHECK(p.operators_count == 2 && !strcmp(p.operators[0].name, "gemm") && isnan(p.operators[0].seconds) && isnan(p.step.seconds));
+    CHECK(p.operators_count == 2 && !strcmp(p.operators[0].name, "gemm") && isnan(p.operators[0].seconds) &&
+          isnan(p.step.seconds));
     tt_profile_free(&p);
     snprintf(path, sizeof path, "%s/nothing-here", dir);
     CHECK_FAILS(tt_profile_read(path, &p), "nothing-here");

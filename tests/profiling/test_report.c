@@ -475,8 +475,9 @@ static void compares_benchmarks_and_training_runs(void)
     CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
     tt_compare_free(c);
     write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"median_ms\": 1, \"tokens_per_second\": 1000, "
-                             "\"num_layers\": 2, \"steps_ms\": [1, 1, 1.1, 1]}, {\"size\": \"small\", \"median_ms\": 2, "
-                             "\"tokens_per_second\": 500, \"num_layers\": 2, \"steps_ms\": [2, 2, 2.1, 2]}]}");
+                             "\"num_layers\": 2, \"steps_ms\": [1, 1, 1.1, 1]}, {\"size\": \"small\", "
+                             "\"median_ms\": 2, \"tokens_per_second\": 500, \"num_layers\": 2, \"steps_ms\": [2, 2, "
+                             "2.1, 2]}]}");
     CHECK_OK(tt_compare(paths, 1, c));
     CHECK_FAILS(gate(c, "slower:5%"), "100.0 % more time");
     CHECK(isnan(c->runs[1].loss_difference));

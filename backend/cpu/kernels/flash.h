@@ -1,9 +1,9 @@
 /* Causal attention without S×S, forward: online softmax over tiles of keys.
  *
  * Queries are the lanes. A panel is NR queries of one head, held as (D, NR); the scores of a tile of keys against it
- * are (keys, NR), which is at once what the softmax wants (its maximum and sum run down the keys, lane by lane) and what
- * the second product takes as its right operand: O (D, NR) = V^T · P. A task is all panels of one key/value head over a
- * range of queries, so that a tile of K and V is fetched once for every query head that shares it. */
+ * are (keys, NR), which is at once what the softmax wants (its maximum and sum run down the keys, lane by lane) and
+ * what the second product takes as its right operand: O (D, NR) = V^T · P. A task is all panels of one key/value head
+ * over a range of queries, so that a tile of K and V is fetched once for every query head that shares it. */
 #ifndef TT_CPU_FLASH_H
 #define TT_CPU_FLASH_H
 

@@ -10,7 +10,8 @@
 
 #include "backend/cpu/kernels/tile.h"
 
-enum { BACK_SIDE = 64 }; /* of a tile, when none is asked for; keys and queries alike, so that both walks see the same blocks */
+/* Of a tile, when none is asked for; keys and queries alike, so that both walks see the same blocks. */
+enum { BACK_SIDE = 64 };
 _Static_assert(BACK_SIDE % NR == 0, "tiles of the flash backward pass are whole vectors");
 
 static int64_t back_side(const struct tt_flash_backward_args *a)
@@ -109,8 +110,8 @@ static void back_scores(const struct back *t, const float *x, const float *yt, f
     }
 }
 
-/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key is in a query's future. The first query sees
- * one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
+/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key is in a query's future. The first query
+ * sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
 static void back_softmax(const struct back *t, const float *lse, const float *delta)
 {
     float scale = t->a->scale;

@@ -9,8 +9,8 @@
  * end in a mark. */
 tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w);
 
-/* One that tt_hf_tokenizer_write could have written, or a byte-level BPE of another program. TT_UNSUPPORTED, with the reason, for
- * any other. */
+/* One that tt_hf_tokenizer_write could have written, or a byte-level BPE of another program. TT_UNSUPPORTED, with the
+ * reason, for any other. */
 tt_status tt_hf_tokenizer_read(const struct tt_json *j, struct tt_tokenizer **out);
 
 #endif

@@ -114,7 +114,8 @@ static tt_status read_chars(const char **words, int64_t n, struct tt_tokenizer *
     tt_status st = points ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the tokenizer");
     for (int64_t i = 0; i < n && !st; i++) {
         size_t length = strlen(words[i]);
-        bool one = length > 0 && tt_utf8_decode(words[i], length, &points[i]) == (int)length && tt_utf8_is_character(points[i]);
+        bool one = length > 0 && tt_utf8_decode(words[i], length, &points[i]) == (int)length &&
+                   tt_utf8_is_character(points[i]);
         if (!one || (i && points[i] <= points[i - 1])) st = other_kind();
     }
     if (!st) st = tt_tokenizer_from_points(points, n, out);

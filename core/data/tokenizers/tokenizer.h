@@ -1,5 +1,5 @@
-/* Text to tokens and back: bytes, the characters of a text, byte-pair encoding, a list of words (the built-in language), or
- * a byte-level BPE of another program. Kept as a JSON file. */
+/* Text to tokens and back: bytes, the characters of a text, byte-pair encoding, a list of words (the built-in
+ * language), or a byte-level BPE of another program. Kept as a JSON file. */
 #ifndef TT_TOKENIZER_H
 #define TT_TOKENIZER_H
 

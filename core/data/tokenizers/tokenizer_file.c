@@ -129,7 +129,8 @@ static tt_status from_json(const struct tt_json *j, struct tt_tokenizer **out)
     int64_t version;
     if (tt_json_get(j, "model") && !tt_json_get(j, "format")) return of_others(j, out);
     if (strcmp(tt_json_string(j, "format", ""), format_name))
-        return tt_fail(TT_USAGE, "no \"format\": \"%s\" in it; give a file that tt wrote, or a tokenizer.json", format_name);
+        return tt_fail(TT_USAGE, "no \"format\": \"%s\" in it; give a file that tt wrote, or a tokenizer.json",
+                       format_name);
     if (!tt_json_int(j, "version", 1, 1, &version))
         return tt_fail(TT_FAILED, "its version is not 1; a newer tt may have written it");
     const char *kind = tt_json_string(j, "kind", "");

@@ -107,7 +107,8 @@ static void tells_memory_from_other_failures(void)
     CHECK_OK(do_all(&w, NULL));
     void *p;
     fake.fails = "cudaMalloc", fake.fails_from = 1, fake.error = cudaErrorMemoryAllocation;
-    CHECK_FAILS(w.b.ops->alloc(w.b.self, (size_t)5 << 20, &p), "has no memory for 5.0 MiB: 1024.0 of 2048.0 MiB are free");
+    CHECK_FAILS(w.b.ops->alloc(w.b.self, (size_t)5 << 20, &p),
+                "has no memory for 5.0 MiB: 1024.0 of 2048.0 MiB are free");
     CHECK(!p);
     fake.fails = "cudaHostAlloc";
     CHECK_FAILS(w.b.ops->host_alloc(w.b.self, (size_t)5 << 20, &p), "no 5.0 MiB of pinned host memory");

@@ -1,6 +1,6 @@
-/* The calls that CUDA's and HIP's runtimes have in common, for tests/backend/gpu/fake.h. Before it is included, RT(Malloc) is
- * the vendor's name of a call and RT_ENUM(MemcpyKind) that of an enum; FAKE_RUNTIME and FAKE_ERROR are what a reset
- * sets. */
+/* The calls that CUDA's and HIP's runtimes have in common, for tests/backend/gpu/fake.h. Before it is included,
+ * RT(Malloc) is the vendor's name of a call and RT_ENUM(MemcpyKind) that of an enum; FAKE_RUNTIME and FAKE_ERROR are
+ * what a reset sets. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -36,7 +36,8 @@ static void product(double *want, double start, const double *x, bool x_turned, 
 static void compare(const char *what, const float *got, const double *want, int count)
 {
     for (int i = 0; i < count; i++)
-        CHECK(fabs(got[i] - want[i]) <= 1e-4 * (1 + fabs(want[i])), "%s, element %d: %g, wanted %g", what, i, got[i], want[i]);
+        CHECK(fabs(got[i] - want[i]) <= 1e-4 * (1 + fabs(want[i])), "%s, element %d: %g, wanted %g", what, i, got[i],
+              want[i]);
 }
 
 /* Runs the kernel on a and b, and brings what it wrote. */

@@ -58,8 +58,8 @@ static inline void close_to(const struct tensor *t, double *want, double rel, do
           want[d.worst], d.ratio, d.error / (d.size + DBL_MIN), allowed / (d.size + DBL_MIN));
 }
 
-/* Every element within its own bound, which is what rounding does at most, and the error's norm within half of theirs. A
- * 16-bit output may be off by its own rounding besides. */
+/* Every element within its own bound, which is what rounding does at most, and the error's norm within half of theirs.
+ * A 16-bit output may be off by its own rounding besides. */
 static inline void within(const struct tensor *t, const double *want, const double *most)
 {
     int64_t n = t->rows * t->cols, worst = 0;
@@ -74,9 +74,9 @@ static inline void within(const struct tensor *t, const double *want, const doub
         bounds += bound * bound;
     }
     CHECK(ratio <= 1 && (n < FEW || sqrt(errors) <= NORM_SHARE * sqrt(bounds)),
-          "%s [%s]: %s[%" PRId64 ",%" PRId64 "] is %.9g, should be %.9g (%.3g of the bound); norm of errors %.3g of that "
-          "of bounds", tt_kernel_name(kt.kernel), kt.label, t->name, worst / t->cols, worst % t->cols, t->v[worst],
-          want[worst], ratio, sqrt(errors) / (sqrt(bounds) + DBL_MIN));
+          "%s [%s]: %s[%" PRId64 ",%" PRId64 "] is %.9g, should be %.9g (%.3g of the bound); norm of errors "
+          "%.3g of that of bounds", tt_kernel_name(kt.kernel), kt.label, t->name, worst / t->cols, worst % t->cols,
+          t->v[worst], want[worst], ratio, sqrt(errors) / (sqrt(bounds) + DBL_MIN));
 }
 
 /* To the last bit. */

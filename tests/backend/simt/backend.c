@@ -220,7 +220,8 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .flash_head = TT_GPU_FLASH_HEAD,
         .memory_total = (size_t)1 << 30,
         .memory_free = (size_t)1 << 30,
-        .has = {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true},
+        .has = {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true,
+                [TT_PREC_FP16] = true},
     };
     snprintf(out->name, sizeof out->name, "SIMT machine, waves of %d", out->wave_width);
     if (native) snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);

@@ -1,5 +1,6 @@
-/* Hopper's instructions on the SIMT machine: the names of backend/cuda/gpu_hopper.h. hopper.cpp computes what each of them
- * does. Copies and products are under way until somebody waits for them, and happen as early or as late as they may. */
+/* Hopper's instructions on the SIMT machine: the names of backend/cuda/gpu_hopper.h. hopper.cpp computes what each of
+ * them does. Copies and products are under way until somebody waits for them, and happen as early or as late as they
+ * may. */
 #ifndef TT_GPU_HOPPER_H
 #define TT_GPU_HOPPER_H
 

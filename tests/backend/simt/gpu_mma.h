@@ -1,6 +1,6 @@
 /* Matrix tiles on the SIMT machine: C[16,16] += A[16,16] · B[16,16], T 16-bit, or float and
- * rounded to tf32; C float, a wave to a tile. Which lane holds what is nothing that a kernel may know, so here are three
- * layouts, those of instructions of three chips:
+ * rounded to tf32; C float, a wave to a tile. Which lane holds what is nothing that a kernel may know, so here are
+ * three layouts, those of instructions of three chips:
  *
  *   v_mfma_f32_16x16x16  waves of 64; part = lane / 16
  *                        A  row lane % 16, k = 4·part + i            C  rows 4·part + i, column lane % 16

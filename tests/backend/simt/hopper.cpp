@@ -266,7 +266,8 @@ template <typename T> static void read_columns(float *out, int width, struct til
     for (int k = 0; k < 16; k++)
         for (int i = 0; i < width; i += 8)
             read_piece<T>(out + k * width + i, 1,
-                          t.begin + (uint32_t)(k / 8) * t.rows + (uint32_t)(k % 8) * 128 + (uint32_t)(i / 64) * t.slabs +
+                          t.begin + (uint32_t)(k / 8) * t.rows + (uint32_t)(k % 8) * 128 + (uint32_t)(i / 64) *
+                          t.slabs +
                               (uint32_t)(i % 64) * 2);
 }
 

@@ -1,5 +1,5 @@
-/* core/base/beside and core/base/folder_lock: many processes that write to one name. Whoever reads finds something whole, what a
- * crash left behind goes, and what somebody else is writing stays. */
+/* core/base/beside and core/base/folder_lock: many processes that write to one name. Whoever reads finds something
+ * whole, what a crash left behind goes, and what somebody else is writing stays. */
 #include "core/base/beside.h"
 
 #include <dirent.h>
@@ -245,7 +245,8 @@ static void a_lock_ends_with_its_holder(void)
     pid_t child = in_child(hold_and_wait, ends[1]);
     CHECK(read(ends[0], &c, 1) == 1);
     tt_status st = tt_folder_lock(at(0, "held"), 0, &lock);
-    CHECK(st && st->code == TT_FAILED && strstr(st->text, "another tt is writing there"), "%s", st ? st->text : "no error");
+    CHECK(st && st->code == TT_FAILED && strstr(st->text, "another tt is writing there"), "%s",
+          st ? st->text : "no error");
     CHECK(lock == -1);
     tt_status_free(st);
     kill(child, SIGKILL);

@@ -22,8 +22,11 @@ static void check_nearest(float x, uint16_t h, int e, int m)
         return;
     }
     double down = value((uint16_t)(h - 1), e, m), up = value((uint16_t)(h + 1), e, m), off = fabs((double)x - at);
-    if (h & 0x7fff) CHECK(off < fabs((double)x - down) || (off == fabs((double)x - down) && !(h & 1)), "%a became %a", (double)x, at);
-    if (!isinf(up)) CHECK(off < fabs((double)x - up) || (off == fabs((double)x - up) && !(h & 1)), "%a became %a", (double)x, at);
+    if (h & 0x7fff)
+        CHECK(off < fabs((double)x - down) || (off == fabs((double)x - down) && !(h & 1)), "%a became %a", (double)x,
+              at);
+    if (!isinf(up))
+        CHECK(off < fabs((double)x - up) || (off == fabs((double)x - up) && !(h & 1)), "%a became %a", (double)x, at);
 }
 
 static void patterns_round_trip(void)
@@ -68,7 +71,8 @@ static void check_halves(uint32_t bits)
 static void halves_are_the_whole(void)
 {
     for (uint32_t high = 0; high < 0x10000; high++)
-        for (int i = 0; i < 6; i++) check_halves(high << 16 | (const uint32_t[]){0, 1, 0x7fff, 0x8000, 0x8001, 0xffff}[i]);
+        for (int i = 0; i < 6; i++)
+            check_halves(high << 16 | (const uint32_t[]){0, 1, 0x7fff, 0x8000, 0x8001, 0xffff}[i]);
     for (uint64_t i = 0; i < 200000; i++) check_halves((uint32_t)tt_random(1, 4, i));
 }
 

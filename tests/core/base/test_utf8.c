@@ -1,5 +1,5 @@
-/* core/base/utf8: every sequence of up to three bytes, and every one of four that begins like a character, is cut as the
- * Unicode standard says; the same bytes give the same text as in Python, at once or in parts. */
+/* core/base/utf8: every sequence of up to three bytes, and every one of four that begins like a character, is cut as
+ * the Unicode standard says; the same bytes give the same text as in Python, at once or in parts. */
 #include "core/base/utf8.h"
 
 #include "tests/test.h"

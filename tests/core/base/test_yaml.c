@@ -172,7 +172,8 @@ static void lines_and_lookup(void)
     CHECK(tt_yaml_get(y, "a")->line == 2);
     const struct tt_yaml *b = tt_yaml_get(y, "b");
     CHECK(b->count == 2 && b->first->line == 5 && tt_yaml_get(b->first->next, "c")->line == 7);
-    CHECK(y->line == 2 && b->line == 4 && b->first->next->line == 6, "%d %d %d", y->line, b->line, b->first->next->line);
+    CHECK(y->line == 2 && b->line == 4 && b->first->next->line == 6, "%d %d %d", y->line, b->line,
+          b->first->next->line);
     refuses("a:\n  b: 1\na: 3\n", "line 3: the key a stands here again; it was in line 1");
     CHECK(!tt_yaml_get(y, "c") && !tt_yaml_get(b, "a"));
     tt_yaml_free(y);

@@ -386,7 +386,8 @@ static void check_it_is_left_alone(const char *name, const char *reason)
 
 static void leaves_alone_what_it_may_not_read(void)
 {
-    static const char *const names[] = {"", "/step-00000002", "/step-00000002/checkpoint.json", "/step-00000002/model.safetensors",
+    static const char *const names[] = {"", "/step-00000002", "/step-00000002/checkpoint.json",
+                                        "/step-00000002/model.safetensors",
                                         "/step-00000002/state.safetensors", "/step-00000002/tokenizer.json"};
     bool is_root = !geteuid();
     CHECK(!chmod(root, 0755));
@@ -462,7 +463,8 @@ static void sees_one_disappear(void)
         if (instead)
             CHECK(!st && path && strstr(path, "step-00000004"), "%s", st ? st->text : path);
         else
-            CHECK(st && st->code == TT_FAILED && strstr(st->text, "vanishing/step-00000002 disappeared"), "%s", st ? st->text : path);
+            CHECK(st && st->code == TT_FAILED && strstr(st->text, "vanishing/step-00000002 disappeared"), "%s",
+                  st ? st->text : path);
         tt_status_free(st);
         free(path);
     }
@@ -508,7 +510,7 @@ static void check_manifest(const char *body, const char *words)
 #define HEAD "{\"format\":\"tt-checkpoint\",\"version\":1,\"config\":\"\","
 #define PROGRESS(step) PROGRESS_OF(step, "0")
 #define PROGRESS_OF(step, skipped)                                                                                     \
-    "\"progress\":{\"step\":" step ",\"skipped\":" skipped ",\"position\":0,\"seed\":0,\"best_val\":null,"                 \
+    "\"progress\":{\"step\":" step ",\"skipped\":" skipped ",\"position\":0,\"seed\":0,\"best_val\":null," \
     "\"best_step\":0,\"bad_vals\":0,\"loss_scale\":1,\"good_steps\":0},"
 #define FILE_OF(name) "{\"name\":\"" name "\",\"size\":1,\"crc32\":1}"
 

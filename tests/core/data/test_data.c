@@ -225,7 +225,8 @@ static void a_fraction_of_0_holds_out_nothing(void)
     d = open_data((struct tt_data_options){.source = "builtin", .seq_len = S});
     CHECK(tt_data_validates(d), "of a stream nothing need be held out");
     tt_data_close(d);
-    refused((struct tt_data_options){.source = one, .seq_len = S + 1}, "a window takes at least 12 in one file; use a smaller --seq-len, or more data");
+    refused((struct tt_data_options){.source = one, .seq_len = S + 1},
+            "a window takes at least 12 in one file; use a smaller --seq-len, or more data");
 }
 
 static void more_files_than_stay_open(void)
@@ -436,9 +437,11 @@ static void tokens_above_every_vocabulary(void)
     struct tt_data *d = open_data((struct tt_data_options){.source = last, .seq_len = 8});
     CHECK(tt_data_vocab(d) == MOST);
     tt_data_close(d);
-    refused((struct tt_data_options){.source = beyond, .vocab_size = 64}, "they need 4194305, and a model has at most 4194304");
+    refused((struct tt_data_options){.source = beyond, .vocab_size = 64},
+            "they need 4194305, and a model has at most 4194304");
     refused((struct tt_data_options){.source = beyond, .vocab_size = MOST}, "token 4194304 at index 99 of");
-    refused((struct tt_data_options){.source = beyond}, "beyond.bin needs a vocabulary of 4194305, and a model has at most 4194304 tokens");
+    refused((struct tt_data_options){.source = beyond},
+            "beyond.bin needs a vocabulary of 4194305, and a model has at most 4194304 tokens");
 }
 
 static void shortened_while_in_use(void)

@@ -267,7 +267,8 @@ static void agree_on_what_tokens_mean(void)
     CHECK_OK(tt_tokenizer_chars("abcd", 4, &longer));
     CHECK_OK(tt_tokenizer_train(text, sizeof text - 1, 258, NULL, NULL, &bpe));
     CHECK_OK(tt_tokenizer_words((const char *const[]){".", "a", "b"}, 3, &words));
-    CHECK(tt_tokenizers_agree(bytes, bytes) && tt_tokenizers_agree(chars, longer) && tt_tokenizers_agree(longer, chars));
+    CHECK(tt_tokenizers_agree(bytes, bytes) && tt_tokenizers_agree(chars, longer) &&
+          tt_tokenizers_agree(longer, chars));
     CHECK(tt_tokenizers_agree(bytes, bpe)); /* whose first 256 are the bytes */
     CHECK(!tt_tokenizers_agree(bytes, chars) && !tt_tokenizers_agree(words, bpe) && !tt_tokenizers_agree(words, chars));
     struct tt_tokenizer *all[] = {bytes, chars, longer, bpe, words};

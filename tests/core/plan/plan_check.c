@@ -1,5 +1,5 @@
-/* Is a plan sound? For small models: gradients are followed float by float. What an operation touches is found here anew,
- * and not by the code that orders plans, so that a mistake there shows. */
+/* Is a plan sound? For small models: gradients are followed float by float. What an operation touches is found here
+ * anew, and not by the code that orders plans, so that a mistake there shows. */
 #include "tests/core/plan/plan_check.h"
 
 #include <stdlib.h>
@@ -33,7 +33,8 @@ static tt_status check_grads(struct checker *c, int op, const struct tt_operand 
     return TT_OK;
 }
 
-static tt_status check_external(struct checker *c, int op, const struct tt_operand *o, enum tt_external x, size_t offset)
+static tt_status check_external(struct checker *c, int op, const struct tt_operand *o, enum tt_external x,
+                                size_t offset)
 {
     if ((double)offset + o->bytes > (double)c->p->external_bytes[x])
         return fault(c->p, op, o->name, tt_external_name(x), "reaches beyond its end");
@@ -47,8 +48,10 @@ static tt_status check_external(struct checker *c, int op, const struct tt_opera
 static tt_status check_buffer(struct checker *c, int op, const struct tt_operand *o, int id, size_t offset)
 {
     const struct tt_buffer *b = &c->p->buffers[id];
-    if ((double)offset + o->bytes > (double)b->bytes) return fault(c->p, op, o->name, b->name, "reaches beyond its end");
-    if ((o->access & TT_READ) && !c->written[id]) return fault(c->p, op, o->name, b->name, "is read before it is written");
+    if ((double)offset + o->bytes > (double)b->bytes)
+        return fault(c->p, op, o->name, b->name, "reaches beyond its end");
+    if ((o->access & TT_READ) && !c->written[id])
+        return fault(c->p, op, o->name, b->name, "is read before it is written");
     if (o->access & TT_READ) c->unread[id] = false;
     if (o->access & TT_WRITE) c->written[id] = c->unread[id] = true;
     return TT_OK;
@@ -87,7 +90,8 @@ static tt_status check_unread(const struct checker *c)
 {
     for (int i = 0; i < c->p->buffer_count; i++) {
         if (c->p->buffers[i].first < 0)
-            return tt_fail(TT_FAILED, "plan: buffer %s (layer %d) is never used", c->p->buffers[i].name, c->p->buffers[i].layer);
+            return tt_fail(TT_FAILED, "plan: buffer %s (layer %d) is never used", c->p->buffers[i].name,
+                           c->p->buffers[i].layer);
         if (c->unread[i])
             return tt_fail(TT_FAILED, "plan: buffer %s (layer %d) is written and never read", c->p->buffers[i].name,
                            c->p->buffers[i].layer);
@@ -104,7 +108,8 @@ struct touch {
     bool writes;
 };
 
-/* The bytes from the first element of a matrix of a GEMM to behind its last. A turned one lies with rows for columns. */
+/* The bytes from the first element of a matrix of a GEMM to behind its last. A turned one lies with rows for
+ * columns. */
 static size_t span(const struct tt_gemm *g, size_t field)
 {
     bool a = field == offsetof(struct tt_gemm, a), b = field == offsetof(struct tt_gemm, b);
@@ -171,7 +176,8 @@ static tt_status check_order(const struct tt_plan *p)
         if (waited > *known) *known = waited;
         for (int j = i - 1; j > *known; j--)
             if (p->ops[j].stream != op->stream && in_conflict(p, i, j))
-                return tt_fail(TT_FAILED, "plan: operation %d (%s) may run beside %d (%s), and both touch the same bytes", i,
+                return tt_fail(TT_FAILED,
+                               "plan: operation %d (%s) may run beside %d (%s), and both touch the same bytes", i,
                                tt_op_name(op), j, tt_op_name(&p->ops[j]));
     }
     return TT_OK;

@@ -1,7 +1,7 @@
-/* After its first step a run allocates nothing: more steps (and validations, and log lines) make no more calls of malloc
- * and its kin anywhere in the process, libraries included. Two exceptions: OpenMP's runtime makes a small object of its
- * own whenever the size of a team changes, and AMD's runtime may make some for every launch, so their calls are left
- * out: with HIP only those of the program itself count. */
+/* After its first step a run allocates nothing: more steps (and validations, and log lines) make no more calls of
+ * malloc and its kin anywhere in the process, libraries included. Two exceptions: OpenMP's runtime makes a small object
+ * of its own whenever the size of a team changes, and AMD's runtime may make some for every launch, so their calls are
+ * left out: with HIP only those of the program itself count. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -51,7 +51,10 @@ void *calloc(size_t n, size_t size) { return counted(__libc_calloc(n, size)); }
 void *realloc(void *p, size_t n) { return counted(__libc_realloc(p, n)); }
 void *memalign(size_t align, size_t n) { return counted(__libc_memalign(align, n)); }
 void *aligned_alloc(size_t align, size_t n) { return counted(__libc_memalign(align, n)); }
-int posix_memalign(void **out, size_t align, size_t n) { return (*out = counted(__libc_memalign(align, n))) ? 0 : ENOMEM; }
+int posix_memalign(void **out, size_t align, size_t n)
+{
+    return (*out = counted(__libc_memalign(align, n))) ? 0 : ENOMEM;
+}
 
 static struct tt_backend backend;
 static char root[] = "/tmp/tt-test-alloc-XXXXXX";
@@ -68,7 +71,8 @@ static long long calls_of_run(enum tt_version v, int64_t steps)
     struct tt_session s;
     struct tt_data *data;
     struct tt_train_result r;
-    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c.seq_len, .vocab_size = 64}, &data));
+    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c.seq_len, .vocab_size = 64},
+                          &data));
     tt_status opened = tt_session_open(&s, &backend, &c, TT_USE_TRAIN | TT_USE_EVAL);
     if (opened) {
         CHECK_OK(opened);
@@ -90,7 +94,8 @@ static void steps_allocate_nothing(void)
     for (int v = 0; v < TT_VERSIONS; v++) {
         calls_of_run((enum tt_version)v, 2); /* what the process allocates once */
         long long few = calls_of_run((enum tt_version)v, 2), many = calls_of_run((enum tt_version)v, 20);
-        /* starting the loader's thread makes one call more or less, as the C library can reuse an old thread's memory */
+        /* starting the loader's thread makes one call more or less, as the C library can reuse an old thread's
+         * memory */
         CHECK(many <= few + 2, "version %d: %lld allocations in 2 steps, %lld in 20", v, few, many);
         CHECK(few > 5, "the counter counts");
     }

@@ -1,5 +1,5 @@
-/* The fusion overlap: weight gradients on a second stream change no bit. On any backend with a second stream that runs its
- * work as late as the waits allow, so that a wait that is missing shows; on a GPU in a graph too. */
+/* The fusion overlap: weight gradients on a second stream change no bit. On any backend with a second stream that runs
+ * its work as late as the waits allow, so that a wait that is missing shows; on a GPU in a graph too. */
 #include "core/plan/step.h"
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
@@ -101,14 +101,19 @@ static tt_status lazy_fill(void *self, void *to, int byte, size_t n, tt_stream s
     return (void)self, real.ops->fill(real.self, to, byte, n, s);
 }
 static tt_status lazy_sync(void *self, tt_stream s) { return (void)self, real.ops->stream_sync(real.self, s); }
-static tt_status lazy_info(void *self, struct tt_device_info *out) { return (void)self, real.ops->info(real.self, out); }
+static tt_status lazy_info(void *self, struct tt_device_info *out)
+{
+    return (void)self, real.ops->info(real.self, out);
+}
 
 static struct tt_backend make_lazy(struct lazy *l)
 {
     l->ops = (struct tt_backend_ops){.name = "lazy", .info = lazy_info, .alloc = lazy_alloc, .free = lazy_free,
                                      .copy = lazy_copy, .fill = lazy_fill, .gemm = lazy_gemm, .launch = lazy_launch,
-                                     .stream_create = lazy_stream, .stream_destroy = lazy_stream_end, .stream_sync = lazy_sync,
-                                     .stream_wait = lazy_wait, .event_create = lazy_event, .event_destroy = lazy_event_end,
+                                     .stream_create = lazy_stream, .stream_destroy = lazy_stream_end,
+                                     .stream_sync = lazy_sync,
+                                     .stream_wait = lazy_wait, .event_create = lazy_event,
+                                     .event_destroy = lazy_event_end,
                                      .event_record = lazy_record, .graph_begin = no_graph};
     return (struct tt_backend){&l->ops, l};
 }
@@ -129,7 +134,8 @@ static void same_bits(struct outcome *a, struct outcome *b, const char *what)
 
 static struct outcome read_outcome(struct tt_session *s)
 {
-    return (struct outcome){fixture_read(s, TT_X_GRADS), fixture_read(s, TT_X_WEIGHTS), (size_t)s->model->params.total * sizeof(float)};
+    return (struct outcome){fixture_read(s, TT_X_GRADS), fixture_read(s, TT_X_WEIGHTS),
+                            (size_t)s->model->params.total * sizeof(float)};
 }
 
 static struct outcome two_steps(const struct tt_config *c, bool beside)
@@ -241,7 +247,9 @@ static void a_graph_of_two_streams_gives_the_same_bits(void)
         for (int wide = 0; wide < (test_few() ? 1 : 2) && tested_in(&info, p); wide++) {
             struct tt_config c = overlapping(TT_FLASH);
             c.precision = (enum tt_precision)p;
-            if (wide) c.hidden_dim = 256, c.ffn_dim = 512, c.num_heads = 4, c.num_kv_heads = 2, c.seq_len = 128, c.batch_size = 4;
+            if (wide)
+                c.hidden_dim = 256, c.ffn_dim = 512, c.num_heads = 4, c.num_kv_heads = 2, c.seq_len = 128,
+                    c.batch_size = 4;
             struct outcome one = some_steps(&c, false), two = some_steps(&c, true);
             same_bits(&one, &two, tt_precision_names[p]);
         }

@@ -1,5 +1,5 @@
-/* The ranges that a profiler sees of a step: a phase, in it the layers, in these every operation by its name. A phase is
- * one range as long as it lasts, and all are closed in the end, also after a failure. */
+/* The ranges that a profiler sees of a step: a phase, in it the layers, in these every operation by its name. A phase
+ * is one range as long as it lasts, and all are closed in the end, also after a failure. */
 #include "core/plan/plan.h"
 #include "tests/model/model_fixture.h"
 

@@ -1,5 +1,5 @@
-/* A hundred steps on the built-in language: every version, in every precision of this device, follows the losses that the
- * CPU wrote into tests/golden/curve.txt. `test_curve --write` writes them again (in a CPU build). */
+/* A hundred steps on the built-in language: every version, in every precision of this device, follows the losses that
+ * the CPU wrote into tests/golden/curve.txt. `test_curve --write` writes them again (in a CPU build). */
 #include "core/data/data.h"
 #include "tests/model/model_fixture.h"
 
@@ -29,7 +29,8 @@ static void upload_batch(struct tt_session *s, struct tt_data *data, int step)
     int32_t tokens[8 * 33];
     for (int64_t r = 0; r < c->batch_size; r++)
         CHECK_OK(tt_data_sample(data, TT_TRAIN, (uint64_t)(step * c->batch_size + r), tokens + r * row));
-    CHECK_OK(tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)(step % TT_TOKEN_SLOTS) * sizeof tokens, tokens, sizeof tokens));
+    CHECK_OK(tt_engine_upload(&s->engine, TT_X_TOKENS, (size_t)(step % TT_TOKEN_SLOTS) * sizeof tokens, tokens,
+                              sizeof tokens));
 }
 
 static void losses(enum tt_version v, enum tt_precision p, double *out)
@@ -38,7 +39,8 @@ static void losses(enum tt_version v, enum tt_precision p, double *out)
     struct tt_session s;
     struct tt_data *data;
     struct tt_state state = {.loss_scale = p == TT_PREC_FP16 ? 0x1p12f : 1};
-    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c.seq_len, .vocab_size = 64, .seed = 3}, &data));
+    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = "builtin", .seq_len = c.seq_len, .vocab_size = 64,
+                                                    .seed = 3}, &data));
     CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
     CHECK_OK(tt_session_init_weights(&s));
     CHECK_OK(tt_engine_upload(&s.engine, TT_X_STATE, 0, &state, sizeof state));

@@ -153,7 +153,8 @@ static void values_come_back(void)
     CHECK_OK(tt_remove_tree(folder));
 }
 
-/* TensorBoard takes names in order; a second file of the same second, or after the clock was put back, comes after the first. */
+/* TensorBoard takes names in order; a second file of the same second, or after the clock was put back, comes after the
+ * first. */
 static void later_files_come_later(void)
 {
     char folder[] = "/tmp/tt_events_XXXXXX", future[128];
@@ -177,7 +178,8 @@ static void later_files_come_later(void)
         snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
         CHECK_OK(tt_file_read(path, 1 << 20, &data, &size));
         file = (struct bytes){(unsigned char *)data, (unsigned char *)data + size};
-        CHECK(record(&file, &r) && record(&file, &r) && field(r, 2, NULL, &step) && step == (i == 3 ? 0 : 2), "file %d: step %g", i, step);
+        CHECK(record(&file, &r) && record(&file, &r) && field(r, 2, NULL, &step) && step == (i == 3 ? 0 : 2),
+              "file %d: step %g", i, step);
         free(data);
     }
     for (int i = 0; i < n; i++) free(names[i]);

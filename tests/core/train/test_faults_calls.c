@@ -1,5 +1,6 @@
-/* Every call that a run makes of the system fails once: the n-th write, fsync, rename, open, mkdir, read, stat, flock, for every n,
- * and the n-th malloc, alone or with all that follow. The clocks go backwards, and a SIGTERM comes before every write.
+/* Every call that a run makes of the system fails once: the n-th write, fsync, rename, open, mkdir, read, stat, flock,
+ * for every n, and the n-th malloc, alone or with all that follow. The clocks go backwards, and a SIGTERM comes before
+ * every write.
  * Whatever happens, the process ends by itself with a line that says why, or goes on and gives the right bits; and the
  * checkpoint from before is never lost.
  *
@@ -214,7 +215,8 @@ static void become_tt(enum call kind, long n, const char *out, int tell)
     char said[300];
     char *words[] = {"--hidden-dim",    "16",   "--num-layers", "1",        "--num-heads",   "2", "--num-kv-heads", "1",
                      "--ffn-dim",       "24",   "--seq-len",    "8",        "--batch-size",  "2", "--num-steps",    "4",
-                     "--save-interval", "1",    "--keep",       (char *)keep, "--val-batches", "1", "--threads",      "1",
+                     "--save-interval", "1",    "--keep",       (char *)keep, "--val-batches", "1", "--threads",
+                          "1",
                      "--resume",        "auto", "--out",        (char *)out};
     int null = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY, 0);
     dup2(null, 1);

@@ -27,9 +27,10 @@ static struct tt_config run_config(const char *name)
     return c;
 }
 
-/* A whole run on the wrapped backend. `loop` is what the loop is told, which may differ from the model. It begins with a
- * checkpoint, or, without one, with this loss scale. */
-static tt_status run_from(struct faulty *f, struct tt_backend *b, const struct tt_config *c, const struct tt_config *loop,
+/* A whole run on the wrapped backend. `loop` is what the loop is told, which may differ from the model. It begins with
+ * a checkpoint, or, without one, with this loss scale. */
+static tt_status run_from(struct faulty *f, struct tt_backend *b, const struct tt_config *c,
+                          const struct tt_config *loop,
                           const char *checkpoint, float loss_scale, struct tt_train_result *result)
 {
     struct tt_session s = {0};
@@ -150,8 +151,8 @@ static void check_last_line(const char *out, int bad)
     free(text);
 }
 
-/* Nobody looks at the metrics before step 4, and the steps after the bad one are good again. Still what is saved is the run
- * before the bad step, all its bits, and goes on from there to the same end. */
+/* Nobody looks at the metrics before step 4, and the steps after the bad one are good again. Still what is saved is the
+ * run before the bad step, all its bits, and goes on from there to the same end. */
 static void check_stop(const struct tt_config *whole, int bad, bool on_the_way)
 {
     struct faulty f;
@@ -169,13 +170,16 @@ static void check_stop(const struct tt_config *whole, int bad, bool on_the_way)
     CHECK(st && strstr(st->text, words) == st->text, "NaN in step %d: %s", bad, st ? st->text : "went on");
     tt_status_free(st);
     check_last_line(c.out, bad);
-    CHECK(saved(c.out) == (bad == 1 ? -1 : bad - 1) && r.steps == bad - 1, "NaN in step %d: saved %ld", bad, saved(c.out));
+    CHECK(saved(c.out) == (bad == 1 ? -1 : bad - 1) && r.steps == bad - 1, "NaN in step %d: saved %ld", bad,
+          saved(c.out));
     if (bad == 1 || !on_the_way) {
-        bool same = bad == 1 || (same_file(c.out, whole->out, bad - 1, "model.safetensors") && same_file(c.out, whole->out, bad - 1, "state.safetensors"));
+        bool same = bad == 1 || (same_file(c.out, whole->out, bad - 1, "model.safetensors") &&
+                                 same_file(c.out, whole->out, bad - 1, "state.safetensors"));
         CHECK(same, "NaN in step %d, noticed at the end: the checkpoint is not that of the run before it", bad);
         return;
     }
-    CHECK(same_checkpoint(c.out, whole->out, bad - 1), "NaN in step %d: the checkpoint is not that of the run before it", bad);
+    CHECK(same_checkpoint(c.out, whole->out, bad - 1),
+          "NaN in step %d: the checkpoint is not that of the run before it", bad);
     b = faulty_wrap(&f, real);
     snprintf(path, sizeof path, "%s/step-%08d", c.out, bad - 1);
     CHECK_OK(run_from(&f, &b, &c, &c, path, 0, &r));
@@ -198,7 +202,8 @@ static void a_nan_stops_and_saves_the_run_before_it(void)
     }
 }
 
-/* A run that was resumed from another folder stops in its first step: there is a checkpoint for it to go on from here too. */
+/* A run that was resumed from another folder stops in its first step: there is a checkpoint for it to go on from here
+ * too. */
 static void a_nan_after_a_resume_is_saved_here(void)
 {
     struct faulty f;
@@ -212,7 +217,8 @@ static void a_nan_after_a_resume_is_saved_here(void)
     b = faulty_wrap(&f, real);
     f.bad_step = 1;
     CHECK_FAILS(run_from(&f, &b, &here, &here, path, 0, &r), "step 13: loss or gradients are not finite");
-    CHECK(saved(here.out) == 12 && same_file(here.out, c.out, 12, "model.safetensors") && same_file(here.out, c.out, 12, "state.safetensors"));
+    CHECK(saved(here.out) == 12 && same_file(here.out, c.out, 12, "model.safetensors") &&
+          same_file(here.out, c.out, 12, "state.safetensors"));
 }
 
 /* Then the checkpoint before is all there is, and the message names it. */
@@ -229,7 +235,8 @@ static void a_run_that_cannot_be_saved_says_so(void)
     CHECK(in_the_way && !fclose(in_the_way));
     f.bad_step = 6;
     tt_status st = run(&f, &b, &c, &c, &r);
-    CHECK(st && strstr(st->text, "step 6: loss or gradients are not finite, and the run before it cannot be saved: the newest checkpoint is that of step 4") == st->text,
+    CHECK(st && strstr(st->text, "step 6: loss or gradients are not finite, and the run before it cannot be saved: the "
+                                 "newest checkpoint is that of step 4") == st->text,
           "%s", st ? st->text : "went on");
     tt_status_free(st);
     CHECK(saved(c.out) == 4);
@@ -304,8 +311,8 @@ static struct trace six_batches(enum tt_version v, enum bad bad)
         fixture_batch(&s, step++, batch);
         CHECK_OK(tt_plan_run(s.step, &b, NULL));
     }
-    struct trace t = {.w = fixture_read(&s, TT_X_WEIGHTS), .m = fixture_read(&s, TT_X_MOMENT1), .v = fixture_read(&s, TT_X_MOMENT2),
-                      .n = s.model->params.total};
+    struct trace t = {.w = fixture_read(&s, TT_X_WEIGHTS), .m = fixture_read(&s, TT_X_MOMENT1),
+                      .v = fixture_read(&s, TT_X_MOMENT2), .n = s.model->params.total};
     CHECK_OK(tt_engine_download(&s.engine, TT_X_STATE, 0, &t.state, sizeof t.state));
     tt_session_close(&s);
     return t;
@@ -324,8 +331,8 @@ static void free_trace(struct trace *t)
     free(t->v);
 }
 
-/* What comes after a skipped step is as if it had not been: AdamW corrects the bias of as many updates as were applied. A
- * loss scale is a power of two, and changes no bit in fp32. */
+/* What comes after a skipped step is as if it had not been: AdamW corrects the bias of as many updates as were applied.
+ * A loss scale is a power of two, and changes no bit in fp32. */
 static void a_skipped_step_leaves_no_trace(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++) {
@@ -334,7 +341,8 @@ static void a_skipped_step_leaves_no_trace(void)
             struct trace got = six_batches((enum tt_version)v, bad);
             CHECK(same_trace(&got, &want), "%s, %s: later steps know of the skipped one", tt_version_names[v],
                   bad == HAS_NAN ? "NaN" : "overflow");
-            CHECK(got.state.step == 6 && got.state.skipped == 1 && got.state.bias1 == want.state.bias1 && got.state.bias2 == want.state.bias2,
+            CHECK(got.state.step == 6 && got.state.skipped == 1 && got.state.bias1 == want.state.bias1 &&
+                  got.state.bias2 == want.state.bias2,
                   "%s: %lld skipped, bias %.9g instead of %.9g", tt_version_names[v], (long long)got.state.skipped,
                   (double)got.state.bias1, (double)want.state.bias1);
             CHECK(got.state.loss_scale == (bad == OVERFLOWS ? 512 : 1), "loss scale %g", (double)got.state.loss_scale);
@@ -365,8 +373,8 @@ static void a_nan_can_be_skipped(void)
     }
 }
 
-/* fp16 begins with a loss scale that is too large and halves it until nothing overflows: that is no fault, down to a scale
- * of 2. At 1 there is nothing to lower. */
+/* fp16 begins with a loss scale that is too large and halves it until nothing overflows: that is no fault, down to a
+ * scale of 2. At 1 there is nothing to lower. */
 static void an_overflow_in_fp16_is_no_nan(void)
 {
     static const struct {
@@ -385,7 +393,8 @@ static void an_overflow_in_fp16_is_no_nan(void)
         loop.precision = cases[i].precision;
         tt_status st = run_from(&f, &b, &c, &loop, NULL, cases[i].scale, &r);
         if (cases[i].fault)
-            CHECK(st && strstr(st->text, "step 2: loss or gradients are not finite"), "case %d: %s", i, st ? st->text : "went on");
+            CHECK(st && strstr(st->text, "step 2: loss or gradients are not finite"), "case %d: %s", i,
+                  st ? st->text : "went on");
         else
             CHECK(!st, "case %d: %s", i, st->text);
         tt_status_free(st);
@@ -403,7 +412,8 @@ static void advice_fits_the_step(void)
         f.bad_step = bad;
         f.overflow = true;
         tt_status st = run(&f, &b, &c, &loop, &r);
-        CHECK(st && strstr(st->text, bad == 1 ? "what it began with" : "Lower --learning-rate"), "%s", st ? st->text : "went on");
+        CHECK(st && strstr(st->text, bad == 1 ? "what it began with" : "Lower --learning-rate"), "%s",
+              st ? st->text : "went on");
         tt_status_free(st);
     }
 }

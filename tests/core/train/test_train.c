@@ -1,5 +1,6 @@
-/* The loop as a whole: stopping anywhere and going on gives the same bits as never stopping, in every version; any version
- * takes over from any other; nothing is allocated after the first step; what cannot be finite stops or is skipped. */
+/* The loop as a whole: stopping anywhere and going on gives the same bits as never stopping, in every version; any
+ * version takes over from any other; nothing is allocated after the first step; what cannot be finite stops or is
+ * skipped. */
 #include <dirent.h>
 #include <unistd.h>
 
@@ -37,7 +38,8 @@ static struct tt_data *open_data(const struct tt_config *c)
 }
 
 /* Trains from `from` (a checkpoint, or NULL) until step `until`; weights and moments afterwards, malloc'd. */
-static float *train(const struct tt_config *c, const char *from, int64_t until, struct tt_train_result *result, tt_status *status)
+static float *train(const struct tt_config *c, const char *from, int64_t until, struct tt_train_result *result,
+                    tt_status *status)
 {
     struct tt_session s;
     struct tt_config loop = *c;
@@ -77,7 +79,8 @@ static void resume_gives_the_same_bits(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++)
         for (int stop = test_few() ? 3 : 1; stop < 7; stop += test_few() ? 6 : 2) {
-            struct tt_config a = loop_config((enum tt_version)v, "straight"), b = loop_config((enum tt_version)v, "stopped");
+            struct tt_config a = loop_config((enum tt_version)v, "straight"),
+                             b = loop_config((enum tt_version)v, "stopped");
             struct tt_train_result one, two;
             char from[1200];
             float *x = train(&a, NULL, 7, &one, NULL);
@@ -103,7 +106,8 @@ static void check_twice(enum tt_version v, enum tt_precision p)
     free(train(&c, NULL, 3, &r, NULL));
     snprintf(from, sizeof from, "%s/step-%08d", c.out, 3);
     y = train(&c, from, 7, &r, NULL);
-    CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s in %s, resumed", tt_version_names[v], tt_precision_names[p]);
+    CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s in %s, resumed", tt_version_names[v],
+          tt_precision_names[p]);
     free(x);
     free(y);
 }
@@ -143,7 +147,8 @@ static void losses_fall_and_are_written(void)
     c.num_steps = steps;
     c.val_interval = steps / 3;
     free(train(&c, NULL, steps, &r, NULL));
-    CHECK(r.val_loss < (test_few() ? 4.3 : 3.6), "validation loss %.4f after %d steps, ln 64 = 4.16", r.val_loss, steps);
+    CHECK(r.val_loss < (test_few() ? 4.3 : 3.6), "validation loss %.4f after %d steps, ln 64 = 4.16", r.val_loss,
+          steps);
     CHECK(r.steps == steps && r.tokens_per_second > 0, "%lld steps", (long long)r.steps);
     char path[1200], *text;
     size_t n;
@@ -213,7 +218,8 @@ static void applied_steps(const char *out, char steps[64])
     size_t n, count = 0;
     snprintf(path, sizeof path, "%s/metrics.jsonl", out);
     CHECK_OK(tt_file_read(path, 1 << 20, &text, &n));
-    for (char *at = text; at && (at = strstr(at, "\"applied\":")) && count < 63; at++) steps[count++] = at[strlen("\"applied\":")];
+    for (char *at = text; at && (at = strstr(at, "\"applied\":")) && count < 63; at++)
+        steps[count++] = at[strlen("\"applied\":")];
     steps[count] = 0;
     free(text);
 }
@@ -228,7 +234,8 @@ static struct tt_config bad_config(const char *name, enum tt_on_nan on_nan)
     return c;
 }
 
-/* The first step throws the weights so far out that nothing is finite any more. Either way they stay where it left them. */
+/* The first step throws the weights so far out that nothing is finite any more. Either way they stay where it left
+ * them. */
 static void not_finite_stops_or_skips(void)
 {
     for (int skip = 0; skip < 2; skip++) {
@@ -247,7 +254,8 @@ static void not_finite_stops_or_skips(void)
             for (int step = 2; step <= 7; step++)
                 CHECK(same_steps(&c, 1, step) && progress_of(c.out, step).skipped == step - 1, "step %d", step);
         } else {
-            CHECK(st && st->code == TT_FAILED && strstr(st->text, "step 2: loss or gradients are not finite"), "%s", st ? st->text : "went on");
+            CHECK(st && st->code == TT_FAILED && strstr(st->text, "step 2: loss or gradients are not finite"), "%s",
+                  st ? st->text : "went on");
             CHECK(!strcmp(steps, "tf") && r.steps == 1 && progress_of(c.out, 1).skipped == 0, "applied: %s", steps);
         }
         tt_status_free(st);
@@ -256,8 +264,8 @@ static void not_finite_stops_or_skips(void)
     }
 }
 
-/* A NaN in the fourth of seven steps, in every version: that step changes nothing, those after it do, and a run that is resumed
- * between them has the same bits. test_faults_device says that they are those of a run without that step. */
+/* A NaN in the fourth of seven steps, in every version: that step changes nothing, those after it do, and a run that is
+ * resumed between them has the same bits. test_faults_device says that they are those of a run without that step. */
 static void one_bad_step_is_skipped(void)
 {
     for (int v = first_version(); v < TT_VERSIONS; v++) {
@@ -277,14 +285,16 @@ static void one_bad_step_is_skipped(void)
         CHECK(!strcmp(steps, "tttfttt"), "%s: applied: %s", tt_version_names[v], steps);
         CHECK(same_steps(&c, 3, 4), "%s: the bad step moved weights or moments", tt_version_names[v]);
         for (int step = 1; step <= 7; step++) {
-            CHECK(progress_of(c.out, step).skipped == (step >= 4), "%s: %lld skipped after step %d", tt_version_names[v],
-                  (long long)progress_of(c.out, step).skipped, step);
-            if (step > 1 && step != 4) CHECK(!same_steps(&c, step - 1, step), "%s: step %d moved nothing", tt_version_names[v], step);
+            CHECK(progress_of(c.out, step).skipped == (step >= 4), "%s: %lld skipped after step %d",
+                  tt_version_names[v], (long long)progress_of(c.out, step).skipped, step);
+            if (step > 1 && step != 4)
+                CHECK(!same_steps(&c, step - 1, step), "%s: step %d moved nothing", tt_version_names[v], step);
         }
         for (int stop = 4; stop <= 5; stop++) {
             snprintf(from, sizeof from, "%s/step-%08d", c.out, stop);
             float *y = train(&c, from, 7, &r, NULL);
-            CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s: resumed after step %d", tt_version_names[v], stop);
+            CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s: resumed after step %d", tt_version_names[v],
+                  stop);
             free(y);
         }
         free(x);

@@ -1,5 +1,5 @@
-/* hipBLAS as a thin header over cuBLAS, with as much of it as tt calls: for HIP on an NVIDIA GPU, where AMD's library is
- * not built. Values are hipBLAS's own; types of data have the same numbers in both. */
+/* hipBLAS as a thin header over cuBLAS, with as much of it as tt calls: for HIP on an NVIDIA GPU, where AMD's library
+ * is not built. Values are hipBLAS's own; types of data have the same numbers in both. */
 #ifndef TT_TEST_HIPBLAS_H
 #define TT_TEST_HIPBLAS_H
 
