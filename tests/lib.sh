@@ -39,6 +39,7 @@ cached() { sed -n "s/^$1:[A-Z]*=//p" "${TT_BUILD:-.}/CMakeCache.txt" 2>/dev/null
 sources() { # sources FOLDER...: the C, C++ and GPU sources in them
     find "$@" \( -name '*.c' -o -name '*.h' -o -name '*.def' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cpp' \) 2>/dev/null
 }
+on_cpu() { [[ $("${TT:?is the program to test}" --version) == *"(cpu)"* ]]; } # was it built for the CPU?
 needs_device() { # for what trains: in a build for a GPU that is not there it is skipped
     "${TT:?is the program to test}" info >/dev/null 2>&1
     [ $? != 3 ] || skip "no device for this build of tt"

@@ -108,7 +108,7 @@ expect 2 "--val-interval" "$TT" train $tiny --num-steps 2 --val-intervall 3 --ou
 expect 2 "did you mean" "$TT" train --preset smal --out never
 expect 2 "hidden" "$TT" train $tiny --hidden-dim 33 --out never
 expect 2 "kv" "$TT" train $tiny --num-kv-heads 3 --out never
-expect 2 "cuda" "$TT" train $tiny --precision bf16 --out never
+if on_cpu; then expect 2 "cuda" "$TT" train $tiny --precision bf16 --out never; fi
 expect 2 "missing.bin" "$TT" train $tiny --data missing.bin --out never
 : >empty.txt
 expect 2 "empty" "$TT" train $tiny --data empty.txt --out never

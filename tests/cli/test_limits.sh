@@ -57,6 +57,8 @@ for command in $commands; do
 done
 passed "a stack of 256 KiB"
 
+on_cpu || finish # the libraries of a GPU need more than this before the program begins
+
 # Where even the libraries do not start, they say so.
 refused=0 tried=0
 for kib in 20000 30000 40000 43000 45000 47000 50000 55000 60000 70000 80000 100000 120000 160000 200000 300000 400000 4000000; do

@@ -3,6 +3,7 @@
 set -u
 . tests/lib.sh
 needs_device
+on_cpu || skip "what a process has in memory is not what it has on a GPU"
 [ "$(cached TT_SANITIZE)" != ON ] || skip "a sanitizer has its own memory"
 number() { tr ',{}' '\n\n\n' | sed -n "s/^ *\"$1\": *\([0-9.e+]*\).*/\1/p" | head -n 1; }
 for version in baseline fused flash; do
