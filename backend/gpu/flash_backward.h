@@ -53,6 +53,11 @@ GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&d
                     int mine = row + m * 16 + i, other = col + n * 16 + j;
                     if (C::KEYS ? other < mine : other > mine) x = -GPU_INFINITY;
                 });
+            if (C::DS_SUM && diagonal)
+                gpu_tile_each(ds[m][n], [&](int i, int j, float &x) {
+                    int mine = row + m * 16 + i, other = col + n * 16 + j;
+                    if (C::KEYS ? other < mine : other > mine) x = 0.0f;
+                });
             gpu_tile_each_slot(p[m][n], [&](int r, int, int j, float &x) {
                 x = gpu_exp2_fast(gpu_fma(x, c, -(C::KEYS ? q.col_lse[n * 16 + j] : q.lse[m][r])));
             });
@@ -60,12 +65,10 @@ GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&d
                 gpu_tile_each_pair(ds[m][n], p[m][n], [&](int r, int, int j, float &x, float prob) {
                     x = prob * (x - (C::KEYS ? q.col_delta[n * 16 + j] : q.delta[m][r]));
                 });
-            if (C::DS_SUM && diagonal)
-                gpu_tile_each(ds[m][n], [&](int i, int j, float &x) {
-                    int mine = row + m * 16 + i, other = col + n * 16 + j, query = C::KEYS ? other : mine;
-                    if ((C::KEYS ? other < mine : other > mine) || query == 0) x = 0.0f;
-                });
         }
+    bool origin = row == 0 && col == 0;
+    if (C::DS_SUM)
+        gpu_tile_each(ds[0][0], [&](int i, int j, float &x) { x = origin && i == 0 && j == 0 ? 0.0f : x; });
 }
 
 /* Sums of 0; lse and delta of the wave's rows, if these are queries, from the row `at` of (B, H, S) on. */
