@@ -266,8 +266,8 @@ struct tt_reduce_parts_args {
     bool accumulate;
 };
 
-/* ---- RoPE: pairs (2i, 2i+1) of a head turned by angle position·theta^(-2i/D); cos, sin are tables (S, D/2) ----
- * A view x has T rows of `heads` heads of D; the position of row t is t % S + (pos ? *pos : 0). `inverse` turns back,
+/* ---- RoPE: pairs (2i, 2i+1) of a head rotated by angle position·theta^(-2i/D); cos, sin are tables (S, D/2) ----
+ * A view x has T rows of `heads` heads of D; the position of row t is t % S + (pos ? *pos : 0). `inverse` rotates back,
  * which is the backward pass. */
 
 /* In place on q (heads) and k (kv_heads), which share ld. */
@@ -426,7 +426,7 @@ struct tt_flash_args {
 };
 
 /* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse.
- * delta (B, H, S) is scratch: the row sums of do·o. With cos and sin (both, or neither), dq and dk are turned back in
+ * delta (B, H, S) is scratch: the row sums of do·o. With cos and sin (both, or neither), dq and dk are rotated back in
  * the end, as rope with `inverse` does. */
 struct tt_flash_backward_args {
     enum tt_dtype dtype;

@@ -16,7 +16,7 @@ void attention_flash(struct build *b, struct attention_acts *a)
            .tile = tt_config_flash_tile(b->c));
 }
 
-/* With the rope fusion q's and k's gradients come out turned back. */
+/* With the rope fusion q's and k's gradients come out rotated back. */
 void attention_flash_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv)
 {
     void *k = view(b, a->qkv, b->H * b->D), *v = view(b, k, b->KV * b->D);

@@ -169,7 +169,7 @@ GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS /
     }
 }
 
-/* The pairs of a lane in its two rows, turned back. */
+/* The pairs of a lane in its two rows, rotated back. */
 template <typename C> GPU_DEVICE void backward_turn(const struct backward_args &a, int warp_row, float (&dx)[C::D / 2])
 {
     GPU_UNROLL

@@ -1,5 +1,5 @@
 /* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. Its last is RoPE's, if dq
- * and dk are to be turned. */
+ * and dk are to be rotated. */
 #include "backend/gpu/flash.h"
 #include "backend/gpu/launch.h"
 
@@ -48,14 +48,15 @@ gpu_error flash_backward_delta(const struct tt_flash_backward_args *a, gpu_strea
     return GPU_DISPATCH(a->dtype, T, delta_launch<T>(a, s));
 }
 
-static gpu_error turn_back(const struct tt_flash_backward_args *a, gpu_stream s)
+static gpu_error rotate_back(const struct tt_flash_backward_args *a, gpu_stream s)
 {
-    struct tt_rope_args turn = {};
-    turn.dtype = a->dtype;
-    turn.q = a->dq, turn.k = a->dk, turn.cos = a->cos, turn.sin = a->sin;
-    turn.T = a->B * a->S, turn.S = a->S, turn.heads = a->heads, turn.kv_heads = a->kv_heads, turn.D = a->D;
-    turn.ld = a->ld, turn.inverse = true;
-    return tt_gpu_rope(&turn, s);
+    struct tt_rope_args rotation = {};
+    rotation.dtype = a->dtype;
+    rotation.q = a->dq, rotation.k = a->dk, rotation.cos = a->cos, rotation.sin = a->sin;
+    rotation.T = a->B * a->S, rotation.S = a->S, rotation.D = a->D;
+    rotation.heads = a->heads, rotation.kv_heads = a->kv_heads;
+    rotation.ld = a->ld, rotation.inverse = true;
+    return tt_gpu_rope(&rotation, s);
 }
 
 gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stream s)
@@ -67,5 +68,5 @@ gpu_error tt_gpu_flash_backward(const struct tt_flash_backward_args *a, gpu_stre
         e = a->tf32 ? flash_backward_tf32(a, s) : flash_backward_f32(a, s);
     else
         e = a->dtype == TT_BF16 ? flash_backward_bf16(a, s) : flash_backward_f16(a, s);
-    return e || !a->cos ? e : turn_back(a, s);
+    return e || !a->cos ? e : rotate_back(a, s);
 }

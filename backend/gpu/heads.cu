@@ -1,7 +1,7 @@
 /* Rows of heads against heads of rows: (T, heads·D) and (B, heads, S, D), with RoPE on the way, and key/value heads
  * repeated for the query heads that share them. Heads are D elements of consecutive memory on both sides. */
 #include "backend/gpu/map.h"
-#include "backend/gpu/turn.h"
+#include "backend/gpu/rotate.h"
 
 /* Where column c of row t lies in (B, heads, S, D). */
 struct head_layout {
@@ -50,7 +50,7 @@ gpu_error tt_gpu_heads_merge(const struct tt_heads_merge_args *a, gpu_stream s)
     return GPU_DISPATCH(a->dtype, T, heads<T, false>(a, a->ldo, s));
 }
 
-/* ---- with RoPE: columns of q, then k, then v; q and k are turned ---- */
+/* ---- with RoPE: columns of q, then k, then v; q and k are rotated ---- */
 
 template <typename T, bool SPLIT> struct rope_heads_op {
     typedef T type;
@@ -81,7 +81,7 @@ template <typename T, bool SPLIT> struct rope_heads_op {
         if (turns(c)) {
             gpu_vec<T> x = gpu_vec_from<T>(b);
             int64_t at = angle(t, c);
-            turn_vector(x, cos + at, sin + at, !SPLIT);
+            rotate_vector(x, cos + at, sin + at, !SPLIT);
             b = gpu_vec_bytes(x);
         }
         gpu_store16(SPLIT ? apart(t, c) : together(t, c), b);
@@ -93,7 +93,7 @@ template <typename T, bool SPLIT> struct rope_heads_op {
         T *to = SPLIT ? apart(t, c) : together(t, c);
         if (turns(c)) {
             int64_t at = angle(t, c);
-            turn_pair(to, from, cos[at], sin[at], !SPLIT);
+            rotate_pair(to, from, cos[at], sin[at], !SPLIT);
         } else {
             to[0] = from[0];
             to[1] = from[1];

@@ -119,7 +119,7 @@ void tt_gpu_reset_peak(void *self);
 /* Could so much be allocated now? For a library that ends the program when it cannot. */
 tt_status tt_gpu_has_room(struct gpu *gpu, size_t bytes);
 
-/* ---- order.c ---- */
+/* ---- streams.c ---- */
 
 tt_status tt_gpu_stream_create(void *self, tt_stream *out);
 void tt_gpu_stream_destroy(void *self, tt_stream s);

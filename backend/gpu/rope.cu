@@ -1,7 +1,7 @@
 /* RoPE on interleaved pairs: every element is read once and written once, with its angle's cosine and sine from the
  * cache. A 16-byte vector is whole pairs of one head. */
 #include "backend/gpu/map.h"
-#include "backend/gpu/turn.h"
+#include "backend/gpu/rotate.h"
 
 /* ---- q and k in place: columns of q, then of k ---- */
 
@@ -27,7 +27,7 @@ GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t
         if (first + r >= a.T) return;
         gpu_vec<T> v = gpu_vec_from<T>(b[r]);
         int64_t angle = (start + at) * half + pair;
-        turn_vector(v, a.cos + angle, a.sin + angle, a.inverse);
+        rotate_vector(v, a.cos + angle, a.sin + angle, a.inverse);
         gpu_vec_store(column + (first + r) * a.ld, v);
         at = at + 1 < (uint32_t)a.S ? at + 1 : 0;
     }
@@ -43,7 +43,7 @@ template <typename T> struct rope_pairs {
         int64_t c = 2 * pair, width = a.heads * a.D;
         T *place = c < width ? (T *)a.q + t * a.ld + c : (T *)a.k + t * a.ld + (c - width);
         int64_t at = ((uint32_t)t % (uint32_t)a.S + first) * (a.D / 2) + (uint32_t)c % (uint32_t)a.D / 2;
-        turn_pair(place, place, a.cos[at], a.sin[at], a.inverse);
+        rotate_pair(place, place, a.cos[at], a.sin[at], a.inverse);
     }
 };
 
@@ -87,7 +87,7 @@ template <typename T> struct rope_table_op {
     GPU_MEMBER void store(int64_t t, int64_t c, const in &b, context) const
     {
         gpu_vec<T> v = gpu_vec_from<T>(b);
-        turn_entries<T> entries = turn_load<T>(angle(t, c));
+        rotate_entries<T> entries = rotate_load<T>(angle(t, c));
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] *= entries.v[i / 2];
         gpu_vec_store(out + t * ldo + c, v);

@@ -127,17 +127,17 @@ int tt_plan_owner(const void *address, size_t *offset);
 /* Hands every operation to the backend, with ranges around phases, layers and kernels where the backend marks. */
 tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s);
 
-/* A stream beside the one that computes, and an event for each of a plan's signals. */
-struct tt_aside {
+/* The side stream, beside the one that computes, and an event for each of a plan's signals. */
+struct tt_side {
     tt_stream stream;
     tt_event *events; /* NULL: there is nothing of it */
     int count;
 };
 
-tt_status tt_aside_open(struct tt_aside *a, const struct tt_plan *p, struct tt_backend *b);
-void tt_aside_close(struct tt_aside *a, struct tt_backend *b);
+tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_backend *b);
+void tt_side_close(struct tt_side *a, struct tt_backend *b);
 
 /* The same with the operations of stream 1 on that of `a`, all of them done before what follows on `s`. */
-tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_aside *a);
+tt_status tt_plan_run_two(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_side *a);
 
 #endif

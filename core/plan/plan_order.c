@@ -83,7 +83,7 @@ static int signal_of(struct tt_plan *p, int op)
 tt_status tt_plan_order(struct tt_plan *p)
 {
     int done[2] = {-1, -1}; /* up to which operation of the other stream each stream has waited */
-    int last = -1;          /* the last one aside */
+    int last = -1;          /* the last one on the side stream */
     p->join = -1;
     for (int i = 0; i < p->count; i++)
         if (p->ops[i].stream) last = i;

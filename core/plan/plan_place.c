@@ -6,7 +6,7 @@
 
 #include "core/plan/plan.h"
 
-enum { ASIDE_SLACK = 8 }; /* about half a block's backward pass */
+enum { SIDE_SLACK = 8 }; /* about half a block's backward pass */
 
 static void touch(struct tt_plan *p, int buffer, int op, int until)
 {
@@ -15,13 +15,13 @@ static void touch(struct tt_plan *p, int buffer, int op, int until)
     if (b->last < until) b->last = until;
 }
 
-/* What runs aside may run later than its place in the list says. If another buffer took the place of one of its
- * operands at once, the other stream would have to wait for it at once. */
+/* What runs on the side stream may run later than its place in the list says. If another buffer took the place of one
+ * of its operands at once, the other stream would have to wait for it at once. */
 static int used_until(const struct tt_plan *p, int op)
 {
     int last = op;
     if (!p->ops[op].stream) return op;
-    while (last < op + ASIDE_SLACK && last + 1 < p->count && p->ops[last + 1].micro == p->ops[op].micro) last++;
+    while (last < op + SIDE_SLACK && last + 1 < p->count && p->ops[last + 1].micro == p->ops[op].micro) last++;
     return last;
 }
 

@@ -47,25 +47,25 @@ static tt_status run_op(const struct tt_op *op, struct tt_backend *b, tt_stream 
 
 /* ---- two streams ---- */
 
-tt_status tt_aside_open(struct tt_aside *a, const struct tt_plan *p, struct tt_backend *b)
+tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_backend *b)
 {
-    *a = (struct tt_aside){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
+    *a = (struct tt_side){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
     if (!a->events) return tt_fail(TT_FAILED, "out of memory for the events of a second stream");
     tt_status st = b->ops->stream_create(b->self, &a->stream);
     for (; a->count < p->signals && !st; a->count++) st = b->ops->event_create(b->self, &a->events[a->count]);
-    if (st) tt_aside_close(a, b);
+    if (st) tt_side_close(a, b);
     return st;
 }
 
-void tt_aside_close(struct tt_aside *a, struct tt_backend *b)
+void tt_side_close(struct tt_side *a, struct tt_backend *b)
 {
     for (int i = 0; i < a->count; i++) b->ops->event_destroy(b->self, a->events[i]);
     if (a->stream) b->ops->stream_destroy(b->self, a->stream);
     free(a->events);
-    *a = (struct tt_aside){0};
+    *a = (struct tt_side){0};
 }
 
-static tt_status run_beside(const struct tt_op *op, struct tt_backend *b, tt_stream s, const struct tt_aside *a)
+static tt_status run_two(const struct tt_op *op, struct tt_backend *b, tt_stream s, const struct tt_side *a)
 {
     tt_stream here = op->stream ? a->stream : s;
     if (op->wait >= 0) TT_TRY(b->ops->stream_wait(b->self, here, a->events[op->wait]));
@@ -75,7 +75,7 @@ static tt_status run_beside(const struct tt_op *op, struct tt_backend *b, tt_str
 
 /* ---- the whole ---- */
 
-tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_aside *a)
+tt_status tt_plan_run_two(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_side *a)
 {
     struct marks marks = {b, -1, -1};
     bool marked = b->ops->range_push != NULL;
@@ -86,7 +86,7 @@ tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_s
             enter(&marks, op);
             b->ops->range_push(b->self, tt_op_name(op));
         }
-        st = a ? run_beside(op, b, s, a) : run_op(op, b, s);
+        st = a ? run_two(op, b, s, a) : run_op(op, b, s);
         if (marked) b->ops->range_pop(b->self);
         if (st) st = tt_context(st, "%s in %s, operation %d", tt_op_name(op), tt_phase_name(op->phase), i);
     }
@@ -96,5 +96,5 @@ tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_s
 
 tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s)
 {
-    return tt_plan_run_beside(p, b, s, NULL);
+    return tt_plan_run_two(p, b, s, NULL);
 }

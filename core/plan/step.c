@@ -3,9 +3,9 @@
 static tt_status capture(struct tt_stepper *s)
 {
     const struct tt_backend_ops *ops = s->backend->ops;
-    if (s->plan->signals) TT_TRY(tt_aside_open(&s->aside, s->plan, s->backend));
+    if (s->plan->signals) TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
     TT_TRY(ops->graph_begin(s->backend->self, NULL));
-    tt_status st = tt_plan_run_beside(s->plan, s->backend, NULL, s->plan->signals ? &s->aside : NULL);
+    tt_status st = tt_plan_run_two(s->plan, s->backend, NULL, s->plan->signals ? &s->side : NULL);
     tt_status end = ops->graph_end(s->backend->self, NULL, &s->graph);
     if (!st) return end;
     tt_status_free(end);
@@ -31,6 +31,6 @@ tt_status tt_step(struct tt_stepper *s)
 void tt_stepper_close(struct tt_stepper *s)
 {
     if (s->graph) s->backend->ops->graph_destroy(s->backend->self, s->graph);
-    if (s->aside.events) tt_aside_close(&s->aside, s->backend);
+    if (s->side.events) tt_side_close(&s->side, s->backend);
     s->graph = NULL;
 }

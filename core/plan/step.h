@@ -12,7 +12,7 @@ struct tt_stepper {
     tt_status (*after)(void *user, struct tt_backend *b); /* follows each step; NULL: nothing does */
     void *user;
     tt_graph graph;
-    struct tt_aside aside; /* while there is a graph of two streams: what it multiplies with belongs to them */
+    struct tt_side side; /* while there is a graph of two streams: what it multiplies with belongs to them */
 };
 
 /* Enqueues the next step. The first runs operation by operation, so that libraries set themselves up; the second is

@@ -359,7 +359,7 @@ static void check_flash(const struct dims *d, int64_t gap, double spread)
 }
 
 /* The gradients of q and k, turned back by the angles of their rows; or what these may be off by. */
-static void turn_back(const struct dims *d, const double *cosines, const double *sines, double *dqkv, bool sizes)
+static void rotate_back(const struct dims *d, const double *cosines, const double *sines, double *dqkv, bool sizes)
 {
     int64_t pairs = d->D / 2;
     for (int64_t t = 0; t < d->B * d->S; t++)
@@ -416,7 +416,7 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
     struct tensor *cosines = input("cos", TT_F32, d->S, d->D / 2, 0, 1),
                   *sines = input("sin", TT_F32, d->S, d->D / 2, 0, 1);
     attend_backward(d, qkv->v, dout->v, want, rounding_at(spread), most);
-    if (turned) turn_back(d, cosines->v, sines->v, want, false), turn_back(d, cosines->v, sines->v, most, true);
+    if (turned) rotate_back(d, cosines->v, sines->v, want, false), rotate_back(d, cosines->v, sines->v, most, true);
     launch_flash_backward(d, qkv, dout, o, lse, dqkv, turned ? cosines : NULL, turned ? sines : NULL);
     check_first_queries(d, dqkv, false);
     within(dqkv, want, most);

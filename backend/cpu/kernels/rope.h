@@ -2,7 +2,7 @@
 #ifndef TT_CPU_ROPE_H
 #define TT_CPU_ROPE_H
 
-/* One head of one row turned by its angles; sign -1 turns back. out may be x. */
+/* One head of one row rotated by its angles; sign -1 rotates back. out may be x. */
 static inline void turn(float *out, const float *x, const float *cosine, const float *sine, int64_t D, float sign)
 {
     SIMD

@@ -15,19 +15,19 @@ struct lazy {
     struct tt_op queue[MOST]; /* of the second stream; args alone count */
     int first, end;           /* what is still to run */
     struct mark {
-        bool aside;
+        bool side;
         int end; /* of the queue when it was recorded */
     } marks[EVENTS];
     int events, waits, late; /* late: operations that ran after something enqueued behind them */
     char stream;
 };
 
-static bool is_aside(const struct lazy *l, tt_stream s) { return s == (tt_stream)(void *)&l->stream; }
+static bool on_side(const struct lazy *l, tt_stream s) { return s == (tt_stream)(void *)&l->stream; }
 
 static tt_status lazy_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
     struct lazy *l = self;
-    if (!is_aside(l, s)) return real.ops->gemm(real.self, g, s);
+    if (!on_side(l, s)) return real.ops->gemm(real.self, g, s);
     if (l->end == MOST) return tt_fail(TT_FAILED, "the queue is full");
     l->queue[l->end++] = (struct tt_op){.is_gemm = true, .args.gemm = *g};
     return TT_OK;
@@ -36,8 +36,8 @@ static tt_status lazy_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 static tt_status lazy_launch(void *self, enum tt_kernel k, const void *args, tt_stream s)
 {
     struct lazy *l = self;
-    l->late += !is_aside(l, s) && l->first < l->end;
-    if (!is_aside(l, s)) return real.ops->launch(real.self, k, args, s);
+    l->late += !on_side(l, s) && l->first < l->end;
+    if (!on_side(l, s)) return real.ops->launch(real.self, k, args, s);
     if (l->end == MOST) return tt_fail(TT_FAILED, "the queue is full");
     l->queue[l->end] = (struct tt_op){.kernel = k};
     memcpy(&l->queue[l->end++].args, args, tt_kernel_args_size(k));
@@ -59,14 +59,14 @@ static tt_status lazy_wait(void *self, tt_stream s, tt_event e)
     struct lazy *l = self;
     struct mark *m = (struct mark *)(void *)e;
     l->waits++;
-    CHECK(m->aside != is_aside(l, s), "a stream waits for itself");
-    return m->aside ? run_until(l, m->end) : TT_OK;
+    CHECK(m->side != on_side(l, s), "a stream waits for itself");
+    return m->side ? run_until(l, m->end) : TT_OK;
 }
 
 static tt_status lazy_record(void *self, tt_event e, tt_stream s)
 {
     struct lazy *l = self;
-    *(struct mark *)(void *)e = (struct mark){is_aside(l, s), l->end};
+    *(struct mark *)(void *)e = (struct mark){on_side(l, s), l->end};
     return TT_OK;
 }
 
@@ -144,20 +144,20 @@ static struct outcome two_steps(const struct tt_config *c, bool beside)
     CHECK(l != NULL, "out of memory");
     struct tt_backend b = make_lazy(l);
     struct tt_session s;
-    struct tt_aside aside = {0};
+    struct tt_side side = {0};
     CHECK_OK(tt_session_open(&s, &b, c, TT_USE_TRAIN));
     CHECK(s.model->fuse[TT_FUSE_OVERLAP] && s.step->signals > 0, "nothing runs aside");
     fixture_weights(&s);
-    if (beside) CHECK_OK(tt_aside_open(&aside, s.step, &b));
+    if (beside) CHECK_OK(tt_side_open(&side, s.step, &b));
     for (int i = 0; i < 2; i++) {
         fixture_tokens(&s, i);
-        CHECK_OK(beside ? tt_plan_run_beside(s.step, &b, NULL, &aside) : tt_plan_run(s.step, &b, NULL));
+        CHECK_OK(beside ? tt_plan_run_two(s.step, &b, NULL, &side) : tt_plan_run(s.step, &b, NULL));
         CHECK(l->first == l->end, "%d operations were not waited for", l->end - l->first);
         l->first = l->end = 0;
     }
     CHECK(!beside || (l->waits > 4 && l->late > 4), "%d waits, %d kernels before what is aside", l->waits, l->late);
     struct outcome out = read_outcome(&s);
-    if (beside) tt_aside_close(&aside, &b);
+    if (beside) tt_side_close(&side, &b);
     tt_session_close(&s);
     free(l);
     return out;
@@ -232,7 +232,7 @@ static struct outcome some_steps(const struct tt_config *c, bool graph)
         CHECK_OK(tt_step(&stepper));
         CHECK_OK(real.ops->stream_sync(real.self, NULL));
     }
-    CHECK(!graph || stepper.aside.events, "the graph has one stream only");
+    CHECK(!graph || stepper.side.events, "the graph has one stream only");
     struct outcome out = read_outcome(&s);
     tt_stepper_close(&stepper);
     tt_session_close(&s);
@@ -274,7 +274,7 @@ static void models_in_turns_give_the_same_bits(void)
         }
     CHECK_OK(real.ops->stream_sync(real.self, NULL));
     for (int m = 0; m < MODELS; m++) {
-        CHECK(steppers[m].aside.events, "the graph has one stream only");
+        CHECK(steppers[m].side.events, "the graph has one stream only");
         struct outcome alone = some_steps(&c, false), beside = read_outcome(&s[m]);
         same_bits(&alone, &beside, "a model among others");
         tt_stepper_close(&steppers[m]);

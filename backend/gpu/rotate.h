@@ -1,16 +1,16 @@
-/* Pairs of numbers turned by an angle. */
-#ifndef TT_GPU_TURN_H
-#define TT_GPU_TURN_H
+/* Pairs of numbers rotated by an angle. */
+#ifndef TT_GPU_ROTATE_H
+#define TT_GPU_ROTATE_H
 
 #include "backend/gpu/gpu.h"
 
 /* A table's entries for the pairs of a vector of T: two, or four on a multiple of 16 bytes. */
-template <typename T> struct turn_entries {
+template <typename T> struct rotate_entries {
     float v[gpu_vec<T>::n / 2];
 };
-template <typename T> GPU_DEVICE turn_entries<T> turn_load(const float *table)
+template <typename T> GPU_DEVICE rotate_entries<T> rotate_load(const float *table)
 {
-    turn_entries<T> e;
+    rotate_entries<T> e;
     if constexpr (sizeof(T) == 4) {
         e.v[0] = table[0], e.v[1] = table[1];
     } else {
@@ -21,9 +21,9 @@ template <typename T> GPU_DEVICE turn_entries<T> turn_load(const float *table)
     return e;
 }
 
-template <typename T> GPU_DEVICE void turn_vector(gpu_vec<T> &v, const float *cosine, const float *sine, bool inverse)
+template <typename T> GPU_DEVICE void rotate_vector(gpu_vec<T> &v, const float *cosine, const float *sine, bool inverse)
 {
-    turn_entries<T> cs = turn_load<T>(cosine), sn = turn_load<T>(sine);
+    rotate_entries<T> cs = rotate_load<T>(cosine), sn = rotate_load<T>(sine);
     GPU_UNROLL
     for (int i = 0; i < gpu_vec<T>::n; i += 2) {
         float p = v.v[i], q = v.v[i + 1], c = cs.v[i / 2], s = inverse ? -sn.v[i / 2] : sn.v[i / 2];
@@ -33,7 +33,7 @@ template <typename T> GPU_DEVICE void turn_vector(gpu_vec<T> &v, const float *co
 }
 
 /* One pair; `to` may be `from`. */
-template <typename T> GPU_DEVICE void turn_pair(T *to, const T *from, float c, float s, bool inverse)
+template <typename T> GPU_DEVICE void rotate_pair(T *to, const T *from, float c, float s, bool inverse)
 {
     float p = gpu_to_float(from[0]), q = gpu_to_float(from[1]);
     if (inverse) s = -s;
