@@ -9,10 +9,10 @@
 #include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/stats.h"
 #include "core/config/presets.h"
 #include "core/train/state.h"
 #include "profiling/measure/ceiling.h"
-#include "core/base/stats.h"
 
 /* ---- options ---- */
 

@@ -9,10 +9,10 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/json.h"
-#include "core/train/meter.h"
 #include "core/base/terminal.h"
-#include "core/data/token_file.h"
 #include "core/base/utf8.h"
+#include "core/data/token_file.h"
+#include "core/train/meter.h"
 
 /* ---- options ---- */
 

@@ -9,8 +9,8 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#include "core/train/meter.h"
 #include "core/base/utf8.h"
+#include "core/train/meter.h"
 
 /* ---- options ---- */
 

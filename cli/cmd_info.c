@@ -5,8 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "core/train/feed.h"
 #include "core/base/json.h"
+#include "core/train/feed.h"
 #include "profiling/measure/chips.h"
 #include "profiling/measure/cost.h"
 

@@ -13,9 +13,9 @@
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 #include "profiling/import/tools.h"
-#include "profiling/report/advice.h"
 #include "profiling/measure/measure.h"
 #include "profiling/profile_write.h"
+#include "profiling/report/advice.h"
 #include "profiling/seal.h"
 
 /* ---- options ---- */

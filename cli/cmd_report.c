@@ -7,9 +7,9 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/markdown.h"
+#include "profiling/import/import.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/html.h"
-#include "profiling/import/import.h"
 #include "profiling/report/svg.h"
 
 /* ---- options ---- */

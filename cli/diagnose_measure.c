@@ -8,10 +8,10 @@
 
 #include "cli/diagnose.h"
 #include "core/base/clock.h"
-#include "core/train/feed.h"
-#include "core/train/meter.h"
-#include "core/train/loop.h"
 #include "core/base/stats.h"
+#include "core/train/feed.h"
+#include "core/train/loop.h"
+#include "core/train/meter.h"
 
 /* ---- sizes ---- */
 

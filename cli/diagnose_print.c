@@ -6,8 +6,8 @@
 #include "cli/diagnose.h"
 #include "core/base/format.h"
 #include "core/base/json.h"
-#include "core/train/meter.h"
 #include "core/base/terminal.h"
+#include "core/train/meter.h"
 
 static const char *const level_names[] = {"advice", "warning", "failure"};
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/config/presets.h"
 #include "core/base/markdown.h"
+#include "core/config/presets.h"
 
 enum { WIDTH = 100, INDENT = 30 };
 

@@ -119,7 +119,8 @@ static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, 
 {
     char *checkpoint = NULL;
     TT_TRY(tt_options_read(&m->o, &schema, TT_CMD_TRAIN, settings ? settings : ""));
-    if (m->o.own[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
+    const struct told *asked = (const void *)m->o.own;
+    if (asked->fault[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
     if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
     tt_status st = open_run(m, &b->b, checkpoint);
     free(checkpoint);

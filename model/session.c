@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/train/state.h"
 #include "core/base/text.h"
-#include "core/checkpoint/weights.h"
 #include "core/base/yaml.h"
+#include "core/checkpoint/weights.h"
+#include "core/train/state.h"
 
 static tt_status refuse_precision(enum tt_precision wanted, const struct tt_device_info *info)
 {

@@ -12,6 +12,15 @@
 
 #include "core/base/status.h"
 
+/* The allocator and the stacks are a sanitizer's. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
 static int test_checks, test_failures;
 static const char *test_skipped; /* why the test that runs checks nothing here */
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/utf8.h"
 #include "core/base/csv.h"
+#include "core/base/utf8.h"
 
 /* At the start of a line: a cell with a line break ends with its quote, and an empty first cell is written as quotes.
  */

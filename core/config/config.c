@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/hooks.h"
 #include "core/base/text.h"
+#include "core/config/hooks.h"
 
 const char *const tt_version_names[] = {"baseline", "fused", "flash", NULL};
 const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", NULL};

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/config/options.h"
-#include "core/config/presets.h"
 #include "core/base/file.h"
 #include "core/base/yaml.h"
+#include "core/config/options.h"
+#include "core/config/presets.h"
 
 static const char *name_of(const struct tt_schema *s, int command) { return s->commands[command].name; }
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/builtin.h"
-#include "core/config/config.h"
-#include "core/data/data_corpus.h"
 #include "core/base/file.h"
 #include "core/base/rng.h"
+#include "core/config/config.h"
+#include "core/data/builtin.h"
+#include "core/data/data_corpus.h"
 
 enum kind { BUILTIN, RANDOM, FILES };
 enum { MOST_SEQ = 1 << 30, BPE_DEFAULT = 1024 };

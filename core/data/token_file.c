@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/file.h"
 #include "core/config/config.h"
 #include "core/data/data.h"
-#include "core/base/file.h"
 
 enum { HEADER_INTS = 256, HEADER_BYTES = 4 * HEADER_INTS };
 

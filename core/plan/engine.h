@@ -2,8 +2,8 @@
 #ifndef TT_ENGINE_H
 #define TT_ENGINE_H
 
-#include "core/plan/plan.h"
 #include "core/base/text.h"
+#include "core/plan/plan.h"
 
 /* Batches that TT_X_TOKENS has room for: steps read them in turn, so that one is copied while another is read. */
 enum { TT_TOKEN_SLOTS = 2 };

@@ -12,8 +12,8 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/format.h"
-#include "core/train/state.h"
 #include "core/base/terminal.h"
+#include "core/train/state.h"
 
 /* What getrusage says includes the program that started this one; it is for systems that have nothing better. */
 double tt_peak_memory(void)

@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
+#include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/plan/engine.h"
-#include "core/train/events.h"
-#include "core/base/clock.h"
 #include "core/train/eta.h"
+#include "core/train/events.h"
 
 struct tt_meter {
     const struct tt_config *config;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/base/file.h"
 #include "core/base/csv.h"
+#include "core/base/file.h"
 #include "exercises/engine/parts.h"
 
 static tt_status read_result(const char *path, struct tt_json **out)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/base/file.h"
-#include "profiling/compare/compare.h"
 #include "exercises/engine/exercise.h"
+#include "profiling/compare/compare.h"
 
 enum { STEPS = TT_COMPARE_LIMIT };
 

@@ -2,8 +2,8 @@
 #ifndef TT_HF_CONFIG_H
 #define TT_HF_CONFIG_H
 
-#include "core/config/config.h"
 #include "core/base/json.h"
+#include "core/config/config.h"
 
 /* The shape of `c`; `type` is how the weights are stored: "float32", "bfloat16", "float16". */
 void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_json_writer *w);

@@ -8,10 +8,10 @@
 #include "core/base/beside.h"
 #include "core/base/file.h"
 #include "core/base/half.h"
-#include "model/exchange/hf_config.h"
-#include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
+#include "model/exchange/hf_config.h"
 #include "model/exchange/hf_names.h"
 
 static const struct {

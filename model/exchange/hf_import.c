@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "core/base/file.h"
-#include "model/exchange/hf_config.h"
-#include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
+#include "model/exchange/hf_config.h"
 #include "model/exchange/hf_names.h"
 
 enum { JSON_LIMIT = 64 << 20, MOST_FILES = 1024 };

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/csv.h"
 #include "core/config/config.h"
 #include "profiling/compare/compare.h"
-#include "core/base/csv.h"
 
 enum condition { SLOWER, MEMORY, LOSS, GRADIENTS };
 

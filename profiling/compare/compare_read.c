@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/checkpoint/checkpoint.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/yaml.h"
+#include "core/checkpoint/checkpoint.h"
 #include "profiling/compare/compare.h"
 #include "profiling/measure/grads.h"
 

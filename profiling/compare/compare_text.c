@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/config.h"
 #include "core/base/json.h"
+#include "core/config/config.h"
 #include "profiling/compare/compare.h"
 #include "profiling/report/svg.h"
 

@@ -3,9 +3,9 @@
 #ifndef TT_IMPORT_H
 #define TT_IMPORT_H
 
+#include "core/base/csv.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
-#include "core/base/csv.h"
 #include "profiling/import/recording.h"
 
 /* The file into *out, which is empty before; `what` gets a line on what was recognised: "nsys kernel summary,

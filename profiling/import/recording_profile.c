@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "profiling/names.h"
-#include "profiling/import/recording.h"
 #include "core/base/stats.h"
+#include "profiling/import/recording.h"
+#include "profiling/names.h"
 
 enum { EVENTS_SHOWN = 2000 };
 

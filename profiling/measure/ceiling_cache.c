@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/config/config.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/config/config.h"
 #include "profiling/measure/ceiling.h"
 
 enum { MOST = 64, LIMIT = 1 << 20 };

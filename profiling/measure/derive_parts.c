@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profiling/measure/derive.h"
 #include "core/base/stats.h"
+#include "profiling/measure/derive.h"
 
 struct parts {
     struct tt_passes *r;

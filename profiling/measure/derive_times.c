@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profiling/measure/derive.h"
 #include "core/base/stats.h"
+#include "profiling/measure/derive.h"
 
 struct times {
     struct tt_passes *r;

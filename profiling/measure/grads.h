@@ -2,8 +2,8 @@
 #ifndef TT_GRADS_H
 #define TT_GRADS_H
 
-#include "core/checkpoint/safetensors.h"
 #include "core/base/text.h"
+#include "core/checkpoint/safetensors.h"
 #include "model/session.h"
 
 struct tt_grad {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/config/hooks.h"
-#include "core/train/meter.h"
-#include "core/plan/step.h"
 #include "core/base/stats.h"
+#include "core/config/hooks.h"
+#include "core/plan/step.h"
+#include "core/train/meter.h"
 
 /* ---- opening ---- */
 

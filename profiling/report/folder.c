@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
 #include "core/base/csv.h"
-#include "profiling/report/html.h"
+#include "core/base/file.h"
 #include "profiling/profile_write.h"
+#include "profiling/report/html.h"
 
 /* ---- operators.csv ---- */
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/markdown.h"
-#include "profiling/report/advice.h"
 #include "profiling/profile_write.h"
+#include "profiling/report/advice.h"
 
 enum { TOP = 15 };
 

@@ -1,154 +1,6 @@
-/* Softmax and attention: with S x S in memory, without, and one token at a time. */
+/* Attention without S x S in memory, of whole sequences and one token at a time. */
 #include "tests/backend/kernels/kernels.h"
-
-/* ---- softmax of rows ---- */
-
-/* p = softmax(scale·x) of n elements; returns the log of the sum. */
-static double softmax_row(const double *x, int64_t n, double scale, double *p)
-{
-    double top = -(double)INFINITY, sum = 0;
-    for (int64_t i = 0; i < n; i++) top = fmax(top, scale * x[i]);
-    for (int64_t i = 0; i < n; i++) sum += p[i] = exp(scale * x[i] - top);
-    for (int64_t i = 0; i < n; i++) p[i] /= sum;
-    return top + log(sum);
-}
-
-static void softmax_row_backward(const double *y, const double *dy, int64_t n, double scale, double *dx)
-{
-    double dot = 0;
-    for (int64_t i = 0; i < n; i++) dot += y[i] * dy[i];
-    for (int64_t i = 0; i < n; i++) dx[i] = scale * y[i] * (dy[i] - dot);
-}
-
-static void check_softmax(int64_t rows, int64_t cols, double spread)
-{
-    new_case("%" PRId64 " x %" PRId64 ", spread %g", rows, cols, spread);
-    struct tensor *x = input("x", kt.dtype, rows, cols, 0, spread);
-    for (int64_t i = 0; i < rows * cols; i++)
-        if (i % cols && i % 11 == 3) x->v[i] = -(double)INFINITY;
-    encode(x);
-    double *want = doubles(rows * cols);
-    for (int64_t r = 0; r < rows; r++) softmax_row(x->v + r * cols, cols, 1, want + r * cols);
-    LAUNCH(softmax, .x = x->data, .rows = rows, .cols = cols);
-    close_to(x, want, spread > 10 ? 1e-5 : 3e-6, 1e-30); /* x - max is off by its own rounding */
-}
-
-static void check_softmax_backward(int64_t rows, int64_t cols, bool in_place)
-{
-    new_case("%" PRId64 " x %" PRId64 ", in place %d", rows, cols, in_place);
-    struct tensor *y = input("y", kt.dtype, rows, cols, 0, 2), *dy = input("dy", kt.dtype, rows, cols, 0, 1);
-    struct tensor *dx = in_place ? dy : output("dx", kt.dtype, rows, cols, 0);
-    double *want = doubles(rows * cols), *p = doubles(cols);
-    for (int64_t r = 0; r < rows; r++) {
-        softmax_row(y->v + r * cols, cols, 1, p);
-        memcpy(y->v + r * cols, p, (size_t)cols * sizeof *p);
-    }
-    encode(y);
-    for (int64_t r = 0; r < rows; r++)
-        softmax_row_backward(y->v + r * cols, dy->v + r * cols, cols, 1, want + r * cols);
-    LAUNCH(softmax_backward, .y = y->data, .dy = dy->data, .dx = dx->data, .rows = rows, .cols = cols);
-    close_to(dx, want, 3e-6, 1e-6);
-}
-
-static void softmax(int64_t rows, int64_t cols)
-{
-    check_softmax(rows, cols, 1);
-    check_softmax(rows, cols, 80);
-    if (kt.dtype != TT_F16) check_softmax(rows, cols, 1e4);
-    check_softmax_backward(rows, cols, false);
-    check_softmax_backward(rows, cols, true);
-}
-
-static void softmaxes(void)
-{
-    for_shapes(softmax);
-    for_row_widths(softmax);
-}
-
-/* ---- causal: (count, S, S) ---- */
-
-static bool above(int64_t i, int64_t S) { return i % S > i / S % S; }
-
-static void check_causal_mask(int64_t count, int64_t S)
-{
-    new_case("%" PRId64 " of %" PRId64, count, S);
-    struct tensor *x = input("x", kt.dtype, count * S, S, 0, 1);
-    double *want = copy_doubles(x->v, count * S * S);
-    for (int64_t i = 0; i < count * S * S; i++)
-        if (above(i, S)) want[i] = -(double)INFINITY;
-    LAUNCH(causal_mask, .x = x->data, .count = count, .S = S);
-    exactly(x, want);
-}
-
-/* What is above the diagonal is NaN: it must not be read. */
-static void check_causal_softmax(int64_t count, int64_t S, double spread)
-{
-    new_case("%" PRId64 " of %" PRId64 ", spread %g", count, S, spread);
-    double scale = (double)0.3f, *want = doubles(count * S * S);
-    struct tensor *x = input("x", kt.dtype, count * S, S, 0, spread / scale);
-    for (int64_t i = 0; i < count * S * S; i++)
-        if (above(i, S)) x->v[i] = (double)NAN;
-    encode(x);
-    for (int64_t r = 0; r < count * S; r++) softmax_row(x->v + r * S, r % S + 1, scale, want + r * S);
-    LAUNCH(causal_softmax, .x = x->data, .count = count, .S = S, .scale = (float)scale);
-    close_to(x, want, spread > 1e3 ? 2e-3 : spread > 10 ? 5e-5 : 3e-6, 1e-30);
-}
-
-static void check_causal_softmax_backward(int64_t count, int64_t S, bool in_place)
-{
-    new_case("%" PRId64 " of %" PRId64 ", in place %d", count, S, in_place);
-    double scale = (double)0.3f, *want = doubles(count * S * S), *p = doubles(count * S * S);
-    struct tensor *x = input("x", TT_F32, count * S, S, 0, 4);
-    for (int64_t r = 0; r < count * S; r++) softmax_row(x->v + r * S, r % S + 1, scale, p + r * S);
-    struct tensor *y = given("y", kt.dtype, count * S, S, 0, p), *dy = input("dy", kt.dtype, count * S, S, 0, 1);
-    struct tensor *dx = in_place ? dy : output("dx", kt.dtype, count * S, S, 0);
-    for (int64_t r = 0; r < count * S; r++)
-        softmax_row_backward(y->v + r * S, dy->v + r * S, r % S + 1, scale, want + r * S);
-    LAUNCH(causal_softmax_backward, .y = y->data, .dy = dy->data, .dx = dx->data, .count = count, .S = S,
-           .scale = (float)scale);
-    close_to(dx, want, 3e-6, 1e-6);
-}
-
-/* What the first of S scores becomes is 1 whatever it is, so that nothing of dy comes back through it: not even
- * rounding, of which an optimizer that divides by its size would make a step. */
-static void check_first_rows(int64_t count, int64_t S, bool fused)
-{
-    new_case("%" PRId64 " of %" PRId64 ", first rows, fused %d", count, S, fused);
-    struct tensor *x = input("x", kt.dtype, count * S, S, 0, 40), *dy = input("dy", kt.dtype, count * S, S, 0, 1);
-    float scale = 0.3f;
-    if (fused) {
-        LAUNCH(causal_softmax, .x = x->data, .count = count, .S = S, .scale = scale);
-        LAUNCH(causal_softmax_backward, .y = x->data, .dy = dy->data, .dx = dy->data, .count = count, .S = S,
-               .scale = scale);
-    } else {
-        LAUNCH(causal_mask, .x = x->data, .count = count, .S = S);
-        LAUNCH(softmax, .x = x->data, .rows = count * S, .cols = S);
-        LAUNCH(softmax_backward, .y = x->data, .dy = dy->data, .dx = dy->data, .rows = count * S, .cols = S);
-    }
-    for (int64_t i = 0; i < count * S * S; i++)
-        if (i / S % S == 0)
-            CHECK(dy->v[i] == 0, "%s [%s]: dx[%" PRId64 "] is %g, should be 0", tt_kernel_name(kt.kernel), kt.label, i,
-                  dy->v[i]);
-}
-
-static void causal_softmaxes(void)
-{
-    for EACH (count, 1, 5)
-        for EACH (S, 1, 2, 17, 65, 130) {
-            check_causal_mask(*count, *S);
-            check_first_rows(*count, *S, false);
-            check_first_rows(*count, *S, true);
-            for EACH (spread, 1, 80, 10000)
-                if (kt.dtype != TT_F16 || *spread < 1000) check_causal_softmax(*count, *S, (double)*spread);
-            check_causal_softmax_backward(*count, *S, false);
-            check_causal_softmax_backward(*count, *S, true);
-        }
-    for (int64_t S = 264; S <= 520; S += 256) { /* longer rows than the others', dealt to threads in another way */
-        check_causal_mask(1, S);
-        check_causal_softmax(1, S, 1);
-        check_causal_softmax_backward(1, S, false);
-    }
-}
+#include "tests/backend/kernels/softmax.h"
 
 /* ---- attention: T rows of q (H·D), k and v (KV·D each) ---- */
 
@@ -650,27 +502,8 @@ static void decodes(void)
 
 /* ---- the references ---- */
 
-struct row {
-    int64_t n;
-    double scale;
-};
-
-static void softmax_of(const double *x, double *y, const void *context)
-{
-    const struct row *r = context;
-    softmax_row(x, r->n, r->scale, y);
-}
-
 static void references_differentiate(void)
 {
-    new_case("softmax");
-    struct row r = {20, 0.3};
-    struct tensor *x = input("x", TT_F32, 1, r.n, 0, 2), *dy = input("dy", TT_F32, 1, r.n, 0, 1);
-    double *y = doubles(r.n), *dx = doubles(r.n);
-    softmax_of(x->v, y, &r);
-    softmax_row_backward(y, dy->v, r.n, r.scale, dx);
-    check_gradient("softmax", softmax_of, &r, x->v, r.n, dy->v, r.n, dx);
-
     for EACH (H, 2, 4) {
         new_case("H %" PRId64, *H);
         struct dims d = {2, 5, *H, 2, 6, 0.4};
@@ -709,8 +542,6 @@ int main(void)
     OPEN_OR_SKIP(open_backends());
     if (getenv("TT_TEST_NATIVE")) return test_native();
     TEST(references_differentiate);
-    TEST_TYPES(softmaxes);
-    TEST_TYPES(causal_softmaxes);
     TEST_TYPES(flash_attends);
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);

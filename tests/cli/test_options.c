@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "cli/help.h"
-#include "core/config/presets.h"
 #include "core/base/file.h"
 #include "core/base/yaml.h"
+#include "core/config/presets.h"
 #include "tests/test.h"
 
 enum { MOST_WORDS = 16 };

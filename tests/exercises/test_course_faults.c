@@ -2,15 +2,15 @@
 #include <unistd.h>
 
 #include "backend/relay.h"
-#include "core/train/feed.h"
 #include "core/plan/step.h"
+#include "core/train/feed.h"
 #include "core/train/loop.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 #include "profiling/measure/measure.h"
 #include "tests/core/plan/plan_check.h"
-#include "tests/profiling/ceilings_fixture.h"
 #include "tests/model/model_fixture.h"
+#include "tests/profiling/ceilings_fixture.h"
 
 static struct tt_backend backend;
 static char ceilings[] = "/tmp/tt-ceilings-XXXXXX";

@@ -1,8 +1,8 @@
 /* What `tt import` reads beside the tensors: a config.json, then a line "====" and a tokenizer.json. A model whose
  * shape was accepted can be planned; text that its tokenizer takes gives tokens of the vocabulary, and what is written
  * of it again reads the same. */
-#include "model/exchange/hf_config.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
+#include "model/exchange/hf_config.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_config(const char *text, size_t n)

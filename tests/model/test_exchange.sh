@@ -3,21 +3,12 @@
 # test_transformers.sh has transformers itself open what was exported.
 set -u
 . tests/lib.sh
+. tests/model/hard_text.sh
 needs_device
 cd "$dir" || exit 1
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
 
-# Text with everything that cuts pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the cut.
-text() {
-    local i k run
-    for i in $(seq 60); do echo "line $i: some wörds, \"quoted\" & again  and — 日本 again 😀 $((i * i * i))"; done
-    for k in 122 124 125 126 127 128 129 130; do
-        run=$(printf '%*s' $k '')
-        printf '%sé日 %s😀x\n%s!%sb' "${run// /a}" "${run// /b}" "${run// /9}" "$run"
-        printf ' %s日日 %s\t \n' "${run// /c}" "${run// /?}"
-    done
-}
-text >text.txt
+hard_text >text.txt
 
 for kind in words bytes chars bpe; do
     if [ $kind = words ]; then data="--data builtin"; else data="--data text.txt --tokenizer $kind"; fi

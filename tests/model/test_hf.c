@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "model/exchange/hf_config.h"
-#include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
+#include "model/exchange/hf_config.h"
 #include "model/params.h"
 #include "tests/model/model_fixture.h"
 

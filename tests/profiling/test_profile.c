@@ -1,37 +1,9 @@
-/* A profile of a tiny model: every figure that can be known beforehand is compared with what is known, every table with
- * the others, and the folder with what was measured. */
-#include <unistd.h>
-
-#include "core/data/data.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+/* A profile of a tiny model: every figure that can be known beforehand is compared with what is known, and every table
+ * with the others. test_profile_folder.c has its files. */
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/cost.h"
 #include "profiling/measure/derive.h"
-#include "profiling/measure/measure.h"
-#include "tests/profiling/ceilings_fixture.h"
-#include "tests/model/model_fixture.h"
-
-static struct tt_backend backend;
-static char dir[256], ceilings[300];
-
-enum { STEPS = 3 };
-static const double GEMM_RATE = FIXTURE_GEMM_RATE, COPY_RATE = FIXTURE_COPY_RATE;
-
-static tt_status open_data(const struct tt_config *c, struct tt_data **out)
-{
-    struct tt_data_options options = {.source = "random", .seq_len = c->seq_len, .vocab_size = c->vocab_size,
-                                      .seed = (uint64_t)c->seed};
-    return tt_data_open(&options, out);
-}
-
-static struct tt_profile_options options_for(const struct tt_config *c)
-{
-    return (struct tt_profile_options){.backend = &backend, .config = c, .open_data = open_data, .steps = STEPS,
-                                       .warmup = 1, .ceilings = ceilings, .launches = test_few() ? 20 : 0};
-}
-
-static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-15; }
+#include "tests/profiling/profile_fixture.h"
 
 /* ---- the tables agree with the plan and with each other ---- */
 
@@ -220,12 +192,6 @@ static void check_trace(const struct tt_profile *p, const struct tt_plan *plan)
 }
 
 /* ---- each version ---- */
-
-static void measure(const struct tt_config *c, struct tt_profile *p)
-{
-    struct tt_profile_options o = options_for(c);
-    CHECK_OK(tt_profile_measure(&o, p));
-}
 
 static void check_all(const struct tt_config *c)
 {
@@ -431,242 +397,14 @@ static void graphs_and_running_ahead(void)
     free(d);
 }
 
-/* ---- the folder ---- */
-
-static char *read_text(const char *name, size_t *size)
-{
-    char path[600], *text = NULL;
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    CHECK_OK(tt_file_read(path, 1 << 26, &text, size));
-    return text;
-}
-
-static struct tt_json *read_json(const char *name)
-{
-    size_t size;
-    char *text = read_text(name, &size);
-    struct tt_json *j = NULL;
-    if (text) CHECK_OK(tt_json_parse(text, size, &j));
-    free(text);
-    return j;
-}
-
-/* Word by word: equal, or both not a number. */
-static bool same_bytes(const void *x, const void *y, size_t n)
-{
-    for (size_t i = 0; i + 8 <= n; i += 8) {
-        uint64_t a, b;
-        double s, t;
-        memcpy(&a, (const char *)x + i, 8), memcpy(&b, (const char *)y + i, 8);
-        memcpy(&s, &a, 8), memcpy(&t, &b, 8);
-        if (a != b && !(isnan(s) && isnan(t)) && !(s == 0 && t == 0)) return false;
-    }
-    return true;
-}
-
-static void check_same(const struct tt_profile *p, const struct tt_profile *q)
-{
-    CHECK(same_bytes(&p->run, &q->run, sizeof p->run));
-    CHECK(same_bytes(&p->step, &q->step, sizeof p->step));
-    CHECK(same_bytes(&p->launch, &q->launch, sizeof p->launch));
-    CHECK(same_bytes(&p->efficiency, &q->efficiency, sizeof p->efficiency));
-    CHECK(same_bytes(&p->memory, &q->memory, sizeof p->memory));
-#define SAME(list)                                                                                 \
-    CHECK(p->list##_count > 0 && p->list##_count == q->list##_count &&                             \
-          same_bytes(p->list, q->list, (size_t)p->list##_count * sizeof *p->list), #list)
-    SAME(operators);
-    SAME(groups);
-    SAME(phases);
-    SAME(components);
-    SAME(roofs);
-    SAME(points);
-    SAME(memory_kinds);
-    SAME(activations);
-    SAME(memory_phases);
-    SAME(sweeps);
-    SAME(samples);
-    SAME(gradients);
-    SAME(events);
-#undef SAME
-}
-
-static void check_trace_file(const struct tt_profile *p)
-{
-    struct tt_json *j = read_json("trace.json");
-    const struct tt_json *list = tt_json_get(j, "traceEvents");
-    int complete = 0, names = 0;
-    for (const struct tt_json *e = list ? list->first : NULL; e; e = e->next) {
-        const char *ph = tt_json_string(e, "ph", "");
-        names += !strcmp(ph, "M");
-        complete += !strcmp(ph, "X");
-        if (!strcmp(ph, "X"))
-            CHECK(tt_json_number(e, "ts", -1) >= 0 && tt_json_number(e, "dur", -1) >= 0 &&
-                  tt_json_number(e, "tid", 0) >= 1);
-    }
-    CHECK(complete == p->events_count && names == 4);
-    tt_json_free(j);
-}
-
-static void check_csv(const struct tt_profile *p)
-{
-    size_t size;
-    char *text = read_text("operators.csv", &size);
-    int lines = 0, commas = 0;
-    for (size_t i = 0; text && i < size; i++) {
-        commas += text[i] == ',';
-        if (text[i] != '\n') continue;
-        CHECK(commas == 15, "line %d has %d commas", lines + 1, commas);
-        lines++;
-        commas = 0;
-    }
-    CHECK(lines == 1 + p->operators_count + p->groups_count);
-    free(text);
-}
-
-static void folder_reads_back(void)
-{
-    struct tt_config c = tiny_config();
-    struct tt_profile p, q;
-    size_t size;
-    c.version = TT_FUSED;
-    measure(&c, &p);
-    CHECK_OK(tt_profile_write(&p, dir));
-    CHECK_OK(tt_profile_read(dir, &q));
-    check_same(&p, &q);
-    check_trace_file(&p);
-    check_csv(&p);
-    struct tt_json *memory = read_json("memory.json"), *roofline = read_json("roofline.json");
-    CHECK(tt_json_get(memory, "activations") && tt_json_get(memory, "sweeps") && tt_json_get(roofline, "roofs"));
-    tt_json_free(memory);
-    tt_json_free(roofline);
-    char *summary = read_text("summary.md", &size);
-    CHECK(summary && strstr(summary, "## Groups") && strstr(summary, "attention_softmax") && !strstr(summary, "nan"));
-    free(summary);
-    CHECK_OK(tt_profile_write(&p, dir)); /* an earlier profile may be replaced */
-    tt_profile_free(&q);
-    tt_profile_free(&p);
-}
-
-/* ---- what is refused ---- */
-
-static void write_as(const char *path, const char *text) { CHECK_OK(tt_file_replace(path, text, strlen(text))); }
-
-/* The last file of a second profile cannot be written: the first stays as it is, whole. */
-static void nothing_is_mixed(void)
-{
-    struct tt_profile first, read;
-    char path[600], *before, *after;
-    size_t n, m;
-    struct tt_config c = tiny_config();
-    struct tt_profile_options o = options_for(&c);
-    CHECK_OK(tt_profile_measure(&o, &first));
-    snprintf(path, sizeof path, "%s/whole", dir);
-    CHECK_OK(tt_profile_write(&first, path));
-    snprintf(path, sizeof path, "%s/whole/summary.md", dir);
-    CHECK_OK(tt_file_read(path, 1 << 20, &before, &n));
-    snprintf(path, sizeof path, "%s/whole/profile.json.new/in-the-way", dir);
-    CHECK_OK(tt_make_dirs(path));
-    snprintf(first.run.preset, sizeof first.run.preset, "another");
-    snprintf(path, sizeof path, "%s/whole", dir);
-    CHECK_FAILS(tt_profile_write(&first, path), "profile.json");
-    snprintf(path, sizeof path, "%s/whole/summary.md", dir);
-    CHECK_OK(tt_file_read(path, 1 << 20, &after, &m));
-    CHECK(n == m && !memcmp(before, after, n), "a summary of another profile");
-    snprintf(path, sizeof path, "%s/whole/summary.md.new", dir);
-    CHECK(access(path, F_OK) != 0, "%s is left", path);
-    snprintf(path, sizeof path, "%s/whole", dir);
-    CHECK_OK(tt_profile_read(path, &read));
-    CHECK(strcmp(read.run.preset, "another") != 0);
-    tt_profile_free(&read);
-    tt_profile_free(&first);
-    free(before);
-    free(after);
-}
-
-static void reading_refuses(void)
-{
-    struct tt_profile p;
-    char path[600];
-    snprintf(path, sizeof path, "%s/bad.json", dir);
-    static const struct {
-        const char *text, *words;
-    } cases[] = {
-        {"{", "line"}, {"[]", "no profile"}, {"{\"schema\":1}", "no profile"},
-            {"{\"schema\":\"1\",\"run\":{}}", "no profile"},
-        {"{\"schema\":99,\"run\":{}}", "newer tt"}, {"{\"schema\":1,\"run\":[]}", "run is not an object"},
-        {"{\"schema\":1,\"run\":{\"device\":7}}", "run.device is not a text"},
-        {"{\"schema\":1,\"run\":{\"steps\":1.5}}", "run.steps is not an integer"},
-        {"{\"schema\":1,\"run\":{},\"step\":{\"seconds\":\"fast\"}}", "step.seconds is not a number"},
-        {"{\"schema\":1,\"run\":{},\"operators\":{}}", "operators is not a list"},
-        {"{\"schema\":1,\"run\":{},\"operators\":[7]}", "operators is not an object"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        write_as(path, cases[i].text);
-        CHECK_FAILS(tt_profile_read(path, &p), cases[i].words);
-        tt_profile_free(&p);
-    }
-    write_as(path, "{\"schema\":1,\"run\":{\"device\":\"x\",\"new\":1},"
-                   "\"operators\":[{\"name\":\"gemm\"},{}],\"later\":[]}");
-    CHECK_OK(tt_profile_read(path, &p));
-    CHECK(p.operators_count == 2 && !strcmp(p.operators[0].name, "gemm") && isnan(p.operators[0].seconds) &&
-          isnan(p.step.seconds));
-    tt_profile_free(&p);
-    snprintf(path, sizeof path, "%s/nothing-here", dir);
-    CHECK_FAILS(tt_profile_read(path, &p), "nothing-here");
-}
-
-static void folders_are_respected(void)
-{
-    char path[600], file[700];
-    snprintf(path, sizeof path, "%s/mine", dir);
-    CHECK_OK(tt_profile_prepare(path));
-    CHECK_OK(tt_profile_prepare(path)); /* empty is fine */
-    snprintf(file, sizeof file, "%s/thesis.tex", path);
-    write_as(file, "precious");
-    CHECK_FAILS(tt_profile_prepare(path), "holds other things");
-    CHECK_FAILS(tt_profile_prepare(file), "thesis.tex");
-}
-
-static void ceilings_are_kept(void)
-{
-    struct tt_ceilings c;
-    char path[600];
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_KEPT, &c));
-    CHECK(c.flops == GEMM_RATE && c.bandwidth == COPY_RATE);
-    snprintf(path, sizeof path, "%s/rubbish.json", dir);
-    write_as(path, "{\"ceilings\": [7, {}, {\"device\": 3}]");
-    struct tt_ceilings first, second;
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, TT_CEILINGS_KEPT, &first));
-    CHECK(first.flops > 0 && first.bandwidth > 0 && first.flops != GEMM_RATE);
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, path, TT_CEILINGS_KEPT, &second));
-    CHECK(second.flops == first.flops && second.bandwidth == first.bandwidth, "measured only once");
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_RAISE, &c));
-    CHECK(c.flops >= GEMM_RATE && c.bandwidth >= COPY_RATE, "%g and %g: lower than they were", c.flops, c.bandwidth);
-    CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_KEPT, &second));
-    CHECK(second.flops == c.flops && second.bandwidth == c.bandwidth, "kept");
-}
-
 int main(void)
 {
-    struct tt_backend_options options = {.precision = TT_FP32};
-    OPEN_OR_SKIP(tt_backend_open(&options, &backend));
-    snprintf(dir, sizeof dir, "/tmp/tt-profile-XXXXXX");
-    CHECK(mkdtemp(dir));
-    snprintf(ceilings, sizeof ceilings, "%s.ceilings", dir);
-    fixture_ceilings(&backend, ceilings);
+    OPEN_OR_SKIP(begin_profiles());
     TEST(classes);
     TEST(known_flops);
     TEST(every_version);
     if (!test_few()) TEST(accumulated_clipped_recomputed);
     if (!test_few()) TEST(sweeps_are_run);
     if (!strcmp(backend.ops->name, "cpu")) TEST(graphs_and_running_ahead);
-    TEST(folder_reads_back);
-    TEST(nothing_is_mixed);
-    TEST(reading_refuses);
-    TEST(folders_are_respected);
-    if (!test_few()) TEST(ceilings_are_kept); /* it measures large products */
-    CHECK_OK(tt_remove_tree(dir));
-    unlink(ceilings);
-    tt_backend_close(&backend);
-    return test_end();
+    return end_profiles();
 }

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-#include "core/data/tokenizers/unicode.h"
 #include "core/base/utf8.h"
+#include "core/data/tokenizers/unicode.h"
 
 /* ---- characters ---- */
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/hf_pieces.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
-#include "core/base/utf8.h"
 
 /* Equal as values: the order of keys does not count. */
 static bool same(const struct tt_json *a, const struct tt_json *b)

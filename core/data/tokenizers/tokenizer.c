@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
-#include "core/base/utf8.h"
 
 static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the tokenizer"); }
 

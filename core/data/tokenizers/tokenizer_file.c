@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "core/base/file.h"
-#include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/base/json.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
 static const char format_name[] = "tt-tokenizer";

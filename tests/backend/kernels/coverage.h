@@ -15,9 +15,10 @@
     X(rope) X(rope_cos) X(rope_sin) X(rope_rotate) X(rope_split) X(rope_merge)                     \
     X(heads_split) X(heads_merge) X(repeat_kv) X(repeat_kv_backward)
 
-#define COVER_ATTENTION(X)                                                                         \
-    X(causal_mask) X(softmax) X(softmax_backward) X(causal_softmax) X(causal_softmax_backward)     \
-    X(flash) X(flash_backward) X(cache_append) X(attention_decode)
+#define COVER_SOFTMAX(X)                                                                           \
+    X(causal_mask) X(softmax) X(softmax_backward) X(causal_softmax) X(causal_softmax_backward)
+
+#define COVER_ATTENTION(X) X(flash) X(flash_backward) X(cache_append) X(attention_decode)
 
 #define COVER_LOSS(X)                                                                              \
     X(embedding) X(embedding_backward) X(row_logsumexp) X(gather_nll) X(sub_target)                \
@@ -32,6 +33,7 @@ enum kernels_covered {
     COVER_ELEMENTWISE(COVERED)
     COVER_NORM(COVERED)
     COVER_ROPE(COVERED)
+    COVER_SOFTMAX(COVERED)
     COVER_ATTENTION(COVERED)
     COVER_LOSS(COVERED)
     COVER_OPTIMIZER(COVERED)

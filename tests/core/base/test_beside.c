@@ -2,7 +2,6 @@
  * whole, what a crash left behind goes, and what somebody else is writing stays. */
 #include "core/base/beside.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -13,44 +12,15 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/checkpoint/safetensors.h"
-#include "tests/test.h"
+#include "tests/core/base/folder_fixture.h"
 
 enum { WRITERS = 6, ROUNDS = 60, LONGEST = 40000 };
-
-static char root[] = "/tmp/tt-test-beside-XXXXXX";
-static char buffer[4][300];
-
-static const char *at(int n, const char *name)
-{
-    snprintf(buffer[n], sizeof buffer[n], "%s/%s", root, name);
-    return buffer[n];
-}
-
-static int names_with(const char *beginning)
-{
-    DIR *d = opendir(root);
-    int n = 0;
-    for (struct dirent *e; d && (e = readdir(d));) n += !strncmp(e->d_name, beginning, strlen(beginning));
-    if (d) closedir(d);
-    return n;
-}
 
 static void spit(const char *path, const char *text)
 {
     FILE *f = fopen(path, "w");
     CHECK(f && fputs(text, f) >= 0);
     if (f) fclose(f);
-}
-
-static bool holds(const char *path, const char *text)
-{
-    char *data;
-    size_t n;
-    tt_status st = tt_file_read(path, 1000, &data, &n);
-    bool same = !st && n == strlen(text) && !strcmp(data, text);
-    tt_status_free(st);
-    free(data);
-    return same;
 }
 
 static pid_t in_child(void (*body)(int), int argument)

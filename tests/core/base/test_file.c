@@ -1,50 +1,19 @@
 /* core/base/file: reading, replacing, making and removing, and the words of the errors. */
 #include "core/base/file.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/test.h"
-
-static char root[] = "/tmp/tt-test-file-XXXXXX";
-static char buffer[4][300];
-
-/* A path under the test's folder; n tells apart paths used at the same time. */
-static const char *at(int n, const char *name)
-{
-    snprintf(buffer[n], sizeof buffer[n], "%s/%s", root, name);
-    return buffer[n];
-}
+#include "tests/core/base/folder_fixture.h"
 
 static void write_plain(const char *path, const char *text, size_t n)
 {
     FILE *f = fopen(path, "wb");
     CHECK(f && fwrite(text, 1, n, f) == n);
     if (f) fclose(f);
-}
-
-static bool holds(const char *path, const char *text)
-{
-    char *data;
-    size_t n;
-    tt_status st = tt_file_read(path, 1000, &data, &n);
-    bool same = !st && n == strlen(text) && !strcmp(data, text);
-    tt_status_free(st);
-    free(data);
-    return same;
-}
-
-static int names_with(const char *beginning)
-{
-    DIR *d = opendir(root);
-    int n = 0;
-    for (struct dirent *e; d && (e = readdir(d));) n += !strncmp(e->d_name, beginning, strlen(beginning));
-    if (d) closedir(d);
-    return n;
 }
 
 static void reads(void)

@@ -1,9 +1,9 @@
 /* Tables that others read: cells of CSV come back as they were written, here and in Python, and none is a formula; a
  * text in Markdown is shown as it is, and a table keeps its cells whatever is in them. */
+#include "core/base/csv.h"
 #include "core/base/markdown.h"
 #include "core/base/rng.h"
 #include "core/base/utf8.h"
-#include "core/base/csv.h"
 #include "tests/test.h"
 
 enum { ROWS = 3000, MOST = 5, LENGTH = 24 };

@@ -1,8 +1,8 @@
 /* The built-in language: its floor is exact, its samples are grammatical, and its streams depend on what they should.
  */
+#include "core/base/rng.h"
 #include "core/data/builtin.h"
 #include "core/data/data.h"
-#include "core/base/rng.h"
 #include "tests/test.h"
 
 static struct tt_builtin *language(void)

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/config/config.h"
 #include "core/base/file.h"
 #include "core/base/rng.h"
+#include "core/config/config.h"
 #include "core/data/token_file.h"
 #include "tests/test.h"
 

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "core/data/data.h"
 #include "core/base/file.h"
+#include "core/data/data.h"
 #include "tests/test.h"
 
 enum { S = 16, ROWS = 5, STEP = ROWS * (S + 1) };

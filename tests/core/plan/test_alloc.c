@@ -11,14 +11,6 @@
 #include "core/train/loop.h"
 #include "tests/model/model_fixture.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
 #if defined(SANITIZED) || !defined(__GLIBC__)
 int main(void)
 {

@@ -19,17 +19,9 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "core/checkpoint/checkpoint.h"
 #include "core/base/file.h"
+#include "core/checkpoint/checkpoint.h"
 #include "tests/test.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 
 enum call {
     NONE,

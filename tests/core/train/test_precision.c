@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "core/checkpoint/checkpoint.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/checkpoint/checkpoint.h"
 #include "lib/libtt.h"
 #include "tests/model/model_fixture.h"
 

@@ -2,9 +2,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "core/train/eta.h"
 #include "core/base/rng.h"
 #include "core/base/terminal.h"
+#include "core/train/eta.h"
 #include "tests/test.h"
 
 /* ---- the time left, on a clock of our own ---- */

@@ -1,0 +1,11 @@
+# shellcheck shell=bash
+# Text with everything that cuts pieces: long runs, runs of spaces, characters of 1 to 4 bytes at the cut.
+hard_text() {
+    local i k run
+    for i in $(seq 60); do echo "line $i: some wörds, \"quoted\" & again  and — 日本 again 😀 $((i * i * i))"; done
+    for k in 122 124 125 126 127 128 129 130; do
+        run=$(printf '%*s' $k '')
+        printf '%sé日 %s😀x\n%s!%sb' "${run// /a}" "${run// /b}" "${run// /9}" "$run"
+        printf ' %s日日 %s\t \n' "${run// /c}" "${run// /?}"
+    done
+}
