@@ -82,7 +82,7 @@ static void print_device(const struct info *n)
     printf("memory      %s, %s free\n", total, available);
     printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n",
            n->backend.ops->graph_begin ? "yes" : "no",
-           n->backend.ops->range_push ? "yes" : "no", n->backend.ops->all_reduce ? "yes" : "no");
+           n->backend.ops->range_push ? "yes" : "no", n->backend.ops->join ? "yes" : "no");
 }
 
 static void print_step(const struct info *n)
