@@ -37,6 +37,26 @@ struct tt_gemm {
     enum tt_epilogue epilogue;
 };
 
+/* What ranks do together with `count` elements of `type`. Where a buffer has parts, it has one for each rank, all of the
+ * same size and in the order of ranks, so that `count` is a multiple of the number of ranks. The same number of ranks
+ * gives the same bits, and after all-reduce and all-gather every rank has the same. */
+enum tt_collective_kind {
+    TT_ALL_REDUCE,     /* to = the sum of all ranks' from; from == to */
+    TT_REDUCE_SCATTER, /* to, one part = the sum of this rank's part of all ranks' from; to may be that part of from,
+                          and the other parts of from are then undefined */
+    TT_ALL_GATHER,     /* to = every rank's from, one part each; from may be this rank's part of to */
+    TT_COLLECTIVES
+};
+
+struct tt_collective {
+    enum tt_collective_kind kind;
+    const void *from;
+    void *to;
+    int64_t count; /* of all parts */
+    enum tt_dtype type;
+    int ranks; /* how many there are */
+};
+
 struct tt_device_info {
     char name[128];       /* "Neoverse-N1, 2 threads", "NVIDIA H200" */
     char arch[32];        /* "aarch64", "sm_90", "gfx942" */
@@ -113,16 +133,10 @@ struct tt_backend_ops {
     tt_status (*graph_replay)(void *self, tt_graph g, tt_stream s);
     void (*graph_destroy)(void *self, tt_graph g);
 
-    /* optional (all or none): collectives over the ranks of a job, in place on `count` elements of `type`, enqueued on s
-     * as other work is. Every rank enqueues the same ones in the same order. Where a buffer has parts, it has one for
-     * each rank, all of the same size and in the order of ranks, so `count` is a multiple of the number of ranks.
-     * The same number of ranks gives the same bits, and after all_reduce and all_gather every rank has the same. */
-    tt_status (*join)(void *self, const struct tt_ranks *ranks); /* once, before the first of the others */
-    tt_status (*all_reduce)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
-    /* This rank's part becomes the sum of all ranks' such parts; the other parts are undefined afterwards. */
-    tt_status (*reduce_scatter)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
-    /* Every rank's own part goes into that part of the buffer on all ranks. */
-    tt_status (*all_gather)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
+    /* optional (both or neither): collectives over the ranks of a job, enqueued on s as other work is. Every rank
+     * enqueues the same ones in the same order. */
+    tt_status (*join)(void *self, const struct tt_ranks *ranks); /* once, before the first of them */
+    tt_status (*collective)(void *self, const struct tt_collective *c, tt_stream s);
 };
 
 struct tt_backend {

@@ -9,7 +9,9 @@
 
 #define PUT(f, n, how)                                                                             \
     if (a->f)                                                                                      \
-        out[count++] = (struct tt_operand){(size_t)((const char *)&a->f - (const char *)a), (double)(n), how, #f};
+        out[count++] = (struct tt_operand){.field = (size_t)((const char *)&a->f - (const char *)a),                \
+                                           .bytes = (double)(n), .access = how, .name = #f};
+#define REACHES(n) out[count - 1].reach = (double)(n);
 #define IN(f, n) PUT(f, n, TT_READ)
 #define IN_OPT(f, n) PUT(f, n, TT_READ)
 #define OUT(f, n) PUT(f, n, TT_WRITE)
@@ -70,17 +72,42 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
     double batch = (double)g->batch, m = (double)g->m, n = (double)g->n, k = (double)g->k;
     double bytes_c = batch * m * n * (double)tt_dtype_size(g->type_c);
     int count = 0;
-    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, a), batch * m * k * (double)tt_dtype_size(g->type_a),
-                                       TT_READ, "a"};
-    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, b), batch * k * n * (double)tt_dtype_size(g->type_b),
-                                       TT_READ, "b"};
-    if (g->addend) out[count++] = (struct tt_operand){offsetof(struct tt_gemm, addend), bytes_c, TT_READ, "addend"};
-    out[count++] = (struct tt_operand){offsetof(struct tt_gemm, c), bytes_c, g->beta != 0 ? TT_READ_WRITE : TT_WRITE,
-                                       "c"};
+    out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, a), .access = TT_READ, .name = "a",
+                                       .bytes = batch * m * k * (double)tt_dtype_size(g->type_a)};
+    out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, b), .access = TT_READ, .name = "b",
+                                       .bytes = batch * k * n * (double)tt_dtype_size(g->type_b)};
+    if (g->addend)
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, addend), .access = TT_READ,
+                                           .name = "addend", .bytes = bytes_c};
+    out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, c), .name = "c", .bytes = bytes_c,
+                                       .access = g->beta != 0 ? TT_READ_WRITE : TT_WRITE};
     return count;
 }
 
 double tt_gemm_flops(const struct tt_gemm *g)
 {
     return 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+}
+
+const char *tt_collective_name(enum tt_collective_kind kind)
+{
+    static const char *const names[TT_COLLECTIVES] = {"all_reduce", "reduce_scatter", "all_gather"};
+    return names[kind];
+}
+
+int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[TT_MAX_OPERANDS])
+{
+    double whole = (double)c->count * (double)tt_dtype_size(c->type), part = whole / c->ranks;
+    double from = c->kind == TT_ALL_GATHER ? part : whole, to = c->kind == TT_REDUCE_SCATTER ? part : whole;
+    out[0] = (struct tt_operand){.field = offsetof(struct tt_collective, from), .bytes = from, .name = "from",
+                                 .access = TT_READ};
+    out[1] = (struct tt_operand){.field = offsetof(struct tt_collective, to), .bytes = to, .name = "to",
+                                 .access = TT_WRITE};
+    return 2;
+}
+
+double tt_collective_sent(const struct tt_collective *c)
+{
+    double bytes = (double)c->count * (double)tt_dtype_size(c->type);
+    return (c->kind == TT_ALL_REDUCE ? 2 : 1) * bytes * (c->ranks - 1) / c->ranks;
 }

@@ -11,6 +11,7 @@ enum tt_access { TT_READ = 1, TT_WRITE = 2, TT_READ_WRITE = 3, TT_SCRATCH = 4 };
 struct tt_operand {
     size_t field;   /* where the pointer lies in the argument struct */
     double bytes;   /* moved once, one way */
+    double reach;   /* from the pointer to behind the last byte that may be touched; 0: as many as are moved */
     enum tt_access access;
     const char *name;
 };
@@ -27,5 +28,10 @@ double tt_kernel_flops(enum tt_kernel k, const void *args);
 
 int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERANDS]);
 double tt_gemm_flops(const struct tt_gemm *g);
+
+const char *tt_collective_name(enum tt_collective_kind kind); /* "all_reduce" */
+int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[TT_MAX_OPERANDS]);
+/* Bytes that each rank sends (and receives) when they pass parts around a ring, which no way needs less than. */
+double tt_collective_sent(const struct tt_collective *c);
 
 #endif

@@ -632,6 +632,7 @@ enum tt_kernel {
     X(LOSS, "loss_calculation")                                                                    \
     X(CLIP, "gradient_clip")                                                                       \
     X(OPTIMIZER, "optimizer")                                                                      \
+    X(COMMUNICATION, "communication")                                                              \
     X(CONTROL, "control")
 
 enum tt_group {

@@ -109,21 +109,7 @@ static tt_status relay_graph_end(void *self, tt_stream s, tt_graph *out) { REAL;
 static tt_status relay_graph_replay(void *self, tt_graph g, tt_stream s) { REAL; return b->ops->graph_replay(b->self, g, s); }
 static void relay_graph_destroy(void *self, tt_graph g) { REAL; b->ops->graph_destroy(b->self, g); }
 static tt_status relay_join(void *self, const struct tt_ranks *r) { REAL; return b->ops->join(b->self, r); }
-static tt_status relay_all_reduce(void *self, void *buf, size_t n, enum tt_dtype type, tt_stream s)
-{
-    REAL;
-    return b->ops->all_reduce(b->self, buf, n, type, s);
-}
-static tt_status relay_reduce_scatter(void *self, void *buf, size_t n, enum tt_dtype type, tt_stream s)
-{
-    REAL;
-    return b->ops->reduce_scatter(b->self, buf, n, type, s);
-}
-static tt_status relay_all_gather(void *self, void *buf, size_t n, enum tt_dtype type, tt_stream s)
-{
-    REAL;
-    return b->ops->all_gather(b->self, buf, n, type, s);
-}
+static tt_status relay_collective(void *self, const struct tt_collective *c, tt_stream s) { REAL; return b->ops->collective(b->self, c, s); }
 // clang-format on
 
 /* A device that does not offer something does not offer it through a relay either. */
@@ -137,9 +123,7 @@ static void offer_the_rest(struct tt_backend_ops *ops, const struct tt_backend_o
     }
     if (real->join) {
         ops->join = relay_join;
-        ops->all_reduce = relay_all_reduce;
-        ops->reduce_scatter = relay_reduce_scatter;
-        ops->all_gather = relay_all_gather;
+        ops->collective = relay_collective;
     }
 }
 

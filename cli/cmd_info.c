@@ -155,10 +155,10 @@ static void print_shape(const struct tt_op *op)
 {
     char shape[64] = "";
     const struct tt_gemm *g = &op->args.gemm;
-    if (op->is_gemm && g->batch > 1)
+    if (op->kind == TT_OP_GEMM && g->batch > 1)
         snprintf(shape, sizeof shape, "%lldx(%lldx%lldx%lld)", (long long)g->batch, (long long)g->m, (long long)g->n,
                  (long long)g->k);
-    else if (op->is_gemm)
+    else if (op->kind == TT_OP_GEMM)
         snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)g->m, (long long)g->n, (long long)g->k);
     printf(" %-20s", shape);
 }
@@ -204,7 +204,7 @@ static void put_plan(struct tt_json_writer *w, const struct tt_plan *p)
         tt_json_put_string(w, "phase", tt_phase_name(op->phase));
         tt_json_put_string(w, "group", tt_group_name(op->group));
         tt_json_put_int(w, "layer", op->layer);
-        if (op->is_gemm) {
+        if (op->kind == TT_OP_GEMM) {
             tt_json_put_int(w, "m", op->args.gemm.m);
             tt_json_put_int(w, "n", op->args.gemm.n);
             tt_json_put_int(w, "k", op->args.gemm.k);

@@ -118,7 +118,8 @@ static struct tt_op *append(struct tt_plan *p)
     op->layer = p->layer;
     op->micro = p->micro;
     op->stream = p->stream;
-    op->wait = op->signal = -1;
+    for (int i = 0; i < TT_STREAMS; i++) op->wait[i] = -1;
+    op->signal = -1;
     return op;
 }
 
@@ -126,8 +127,18 @@ void tt_plan_gemm(struct tt_plan *p, const struct tt_gemm *g)
 {
     struct tt_op *op = append(p);
     if (!op) return;
-    op->is_gemm = true;
+    op->kind = TT_OP_GEMM;
     op->args.gemm = *g;
+}
+
+void tt_plan_collective(struct tt_plan *p, const struct tt_collective *c)
+{
+    struct tt_op *op = append(p);
+    if (!op) return;
+    op->kind = TT_OP_COLLECTIVE;
+    op->stream = TT_STREAM_COMM;
+    op->args.collective = *c;
+    p->collective = true;
 }
 
 void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args)
@@ -140,12 +151,16 @@ void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args)
 
 const char *tt_op_name(const struct tt_op *op)
 {
-    return op->name ? op->name : op->is_gemm ? "gemm" : tt_kernel_name(op->kernel);
+    if (op->name) return op->name;
+    if (op->kind == TT_OP_COLLECTIVE) return tt_collective_name(op->args.collective.kind);
+    return op->kind == TT_OP_GEMM ? "gemm" : tt_kernel_name(op->kernel);
 }
 
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS])
 {
-    return op->is_gemm ? tt_gemm_operands(&op->args.gemm, out) : tt_kernel_operands(op->kernel, &op->args, out);
+    if (op->kind == TT_OP_COLLECTIVE) return tt_collective_operands(&op->args.collective, out);
+    return op->kind == TT_OP_GEMM ? tt_gemm_operands(&op->args.gemm, out)
+                                  : tt_kernel_operands(op->kernel, &op->args, out);
 }
 
 void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand)
@@ -157,7 +172,8 @@ void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand)
 
 double tt_op_flops(const struct tt_op *op)
 {
-    return op->is_gemm ? tt_gemm_flops(&op->args.gemm) : tt_kernel_flops(op->kernel, &op->args);
+    if (op->kind == TT_OP_COLLECTIVE) return 0;
+    return op->kind == TT_OP_GEMM ? tt_gemm_flops(&op->args.gemm) : tt_kernel_flops(op->kernel, &op->args);
 }
 
 double tt_op_bytes(const struct tt_op *op)

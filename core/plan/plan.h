@@ -45,18 +45,24 @@ union tt_args {
 #include "backend/kernels.def"
 #undef TT_KERNEL
     struct tt_gemm gemm;
+    struct tt_collective collective;
 };
 
+enum tt_op_kind { TT_OP_KERNEL, TT_OP_GEMM, TT_OP_COLLECTIVE };
+
+/* The stream that computes; what may run beside it, where there is such a stream; and what ranks do together. */
+enum tt_plan_stream { TT_STREAM_MAIN, TT_STREAM_SIDE, TT_STREAM_COMM, TT_STREAMS };
+
 struct tt_op {
-    bool is_gemm;
-    enum tt_kernel kernel; /* when not */
+    enum tt_op_kind kind;
+    enum tt_kernel kernel; /* of TT_OP_KERNEL */
     enum tt_phase phase;
     enum tt_group group;
     int layer;    /* -1 outside the layers */
     int micro;    /* which micro-batch */
-    int stream;   /* 0 computes; 1 may run beside it, where there is such a stream */
-    int wait;     /* signal of the other stream to wait for first; -1: none */
-    int signal;   /* to give when done; -1: none */
+    enum tt_plan_stream stream;
+    int wait[TT_STREAMS]; /* signal of each other stream to wait for first; -1: none */
+    int signal;           /* to give when done; -1: none */
     const char *name; /* NULL: the kernel's */
     union tt_args args;
 };
@@ -75,13 +81,15 @@ struct tt_plan {
     int buffer_count;
     size_t external_bytes[TT_EXTERNAL_COUNT]; /* what the plan needs of each; 0 = not used */
     size_t arena_bytes;                       /* peak of what lives at once, after finish */
-    int signals, join;                        /* how many there are; the one to wait for at the end, or -1 */
+    int signals, join[TT_STREAMS];            /* how many there are; those to wait for at the end, or -1 */
+    bool collective;                          /* ranks do something together in it */
     enum tt_dtype dtype;                      /* of activations */
 
     /* where the writer is: goes into the operations that follow */
     enum tt_phase phase;
     enum tt_group group;
-    int layer, micro, stream;
+    int layer, micro;
+    enum tt_plan_stream stream;
 
     int op_cap, buffer_cap;
     int micro_begin, micro_buffers; /* buffers of the current and of the first micro-batch */
@@ -102,6 +110,7 @@ void tt_plan_micro(struct tt_plan *p, int i);
 
 void tt_plan_gemm(struct tt_plan *p, const struct tt_gemm *g);
 void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args);
+void tt_plan_collective(struct tt_plan *p, const struct tt_collective *c); /* on the stream of communication */
 
 /* LAUNCH(p, rmsnorm, .x = x, .y = y, …): the fields of struct tt_rmsnorm_args. */
 #define LAUNCH(p, name, ...)                                                                       \
@@ -110,12 +119,12 @@ void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args);
 /* ---- finishing ---- */
 
 tt_status tt_plan_finish(struct tt_plan *p);
-tt_status tt_plan_order(struct tt_plan *p); /* its part for two streams: plan_order.c */
+tt_status tt_plan_order(struct tt_plan *p); /* its part for several streams: plan_order.c */
 void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTERNAL_COUNT]);
 
 /* ---- reading ---- */
 
-const char *tt_op_name(const struct tt_op *op); /* its own, "gemm", or the kernel's */
+const char *tt_op_name(const struct tt_op *op); /* its own, "gemm", or the kernel's or collective's */
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS]);
 void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand);
 double tt_op_flops(const struct tt_op *op);
@@ -127,17 +136,17 @@ int tt_plan_owner(const void *address, size_t *offset);
 /* Hands every operation to the backend, with ranges around phases, layers and kernels where the backend marks. */
 tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s);
 
-/* The side stream, beside the one that computes, and an event for each of a plan's signals. */
+/* The streams beside the one that computes, and an event for each of a plan's signals. */
 struct tt_side {
-    tt_stream stream;
-    tt_event *events; /* NULL: there is nothing of it */
+    tt_stream streams[TT_STREAMS]; /* those that the plan uses */
+    tt_event *events;              /* NULL: there is nothing of it */
     int count;
 };
 
 tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_backend *b);
 void tt_side_close(struct tt_side *a, struct tt_backend *b);
 
-/* The same with the operations of stream 1 on that of `a`, all of them done before what follows on `s`. */
-tt_status tt_plan_run_two(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_side *a);
+/* The same with what is not on the main stream on those of `a`, all of it done before what follows on `s`. */
+tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_side *a);
 
 #endif

@@ -15,13 +15,21 @@ static void touch(struct tt_plan *p, int buffer, int op, int until)
     if (b->last < until) b->last = until;
 }
 
-/* What runs on the side stream may run later than its place in the list says. If another buffer took the place of one
- * of its operands at once, the other stream would have to wait for it at once. */
+/* What ranks do together has as long as the next layer takes. */
+static bool is_near(const struct tt_op *op, int at, const struct tt_op *other, int i)
+{
+    if (other->micro != op->micro) return false;
+    if (op->stream == TT_STREAM_SIDE) return i <= at + SIDE_SLACK;
+    return other->layer >= op->layer - 1 && other->layer <= op->layer + 1;
+}
+
+/* What runs beside the main stream may run later than its place in the list says. If another buffer took the place of
+ * one of its operands at once, the main stream would have to wait for it at once. */
 static int used_until(const struct tt_plan *p, int op)
 {
     int last = op;
-    if (!p->ops[op].stream) return op;
-    while (last < op + SIDE_SLACK && last + 1 < p->count && p->ops[last + 1].micro == p->ops[op].micro) last++;
+    if (p->ops[op].stream == TT_STREAM_MAIN) return op;
+    while (last + 1 < p->count && is_near(&p->ops[op], op, &p->ops[last + 1], last + 1)) last++;
     return last;
 }
 

@@ -41,17 +41,27 @@ static void enter(struct marks *m, const struct tt_op *op)
 
 static tt_status run_op(const struct tt_op *op, struct tt_backend *b, tt_stream s)
 {
-    if (op->is_gemm) return b->ops->gemm(b->self, &op->args.gemm, s);
+    if (op->kind == TT_OP_GEMM) return b->ops->gemm(b->self, &op->args.gemm, s);
+    if (op->kind == TT_OP_COLLECTIVE) return b->ops->collective(b->self, &op->args.collective, s);
     return b->ops->launch(b->self, op->kernel, &op->args, s);
 }
 
-/* ---- two streams ---- */
+/* ---- several streams ---- */
+
+static bool uses(const struct tt_plan *p, enum tt_plan_stream stream)
+{
+    for (int i = 0; i < p->count; i++)
+        if (p->ops[i].stream == stream) return true;
+    return false;
+}
 
 tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_backend *b)
 {
     *a = (struct tt_side){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
-    if (!a->events) return tt_fail(TT_FAILED, "out of memory for the events of a second stream");
-    tt_status st = b->ops->stream_create(b->self, &a->stream);
+    if (!a->events) return tt_fail(TT_FAILED, "out of memory for the events of a plan's streams");
+    tt_status st = TT_OK;
+    for (int i = TT_STREAM_MAIN + 1; i < TT_STREAMS && !st; i++)
+        if (uses(p, (enum tt_plan_stream)i)) st = b->ops->stream_create(b->self, &a->streams[i]);
     for (; a->count < p->signals && !st; a->count++) st = b->ops->event_create(b->self, &a->events[a->count]);
     if (st) tt_side_close(a, b);
     return st;
@@ -60,22 +70,30 @@ tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_bac
 void tt_side_close(struct tt_side *a, struct tt_backend *b)
 {
     for (int i = 0; i < a->count; i++) b->ops->event_destroy(b->self, a->events[i]);
-    if (a->stream) b->ops->stream_destroy(b->self, a->stream);
+    for (int i = 0; i < TT_STREAMS; i++)
+        if (a->streams[i]) b->ops->stream_destroy(b->self, a->streams[i]);
     free(a->events);
     *a = (struct tt_side){0};
 }
 
-static tt_status run_two(const struct tt_op *op, struct tt_backend *b, tt_stream s, const struct tt_side *a)
+static tt_status wait_for(const int signals[TT_STREAMS], struct tt_backend *b, tt_stream s, const struct tt_side *a)
 {
-    tt_stream here = op->stream ? a->stream : s;
-    if (op->wait >= 0) TT_TRY(b->ops->stream_wait(b->self, here, a->events[op->wait]));
+    for (int i = 0; i < TT_STREAMS; i++)
+        if (signals[i] >= 0) TT_TRY(b->ops->stream_wait(b->self, s, a->events[signals[i]]));
+    return TT_OK;
+}
+
+static tt_status run_beside(const struct tt_op *op, struct tt_backend *b, tt_stream s, const struct tt_side *a)
+{
+    tt_stream here = op->stream == TT_STREAM_MAIN ? s : a->streams[op->stream];
+    TT_TRY(wait_for(op->wait, b, here, a));
     TT_TRY(run_op(op, b, here));
     return op->signal >= 0 ? b->ops->event_record(b->self, a->events[op->signal], here) : TT_OK;
 }
 
 /* ---- the whole ---- */
 
-tt_status tt_plan_run_two(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_side *a)
+tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_side *a)
 {
     struct marks marks = {b, -1, -1};
     bool marked = b->ops->range_push != NULL;
@@ -86,15 +104,15 @@ tt_status tt_plan_run_two(const struct tt_plan *p, struct tt_backend *b, tt_stre
             enter(&marks, op);
             b->ops->range_push(b->self, tt_op_name(op));
         }
-        st = a ? run_two(op, b, s, a) : run_op(op, b, s);
+        st = a ? run_beside(op, b, s, a) : run_op(op, b, s);
         if (marked) b->ops->range_pop(b->self);
         if (st) st = tt_context(st, "%s in %s, operation %d", tt_op_name(op), tt_phase_name(op->phase), i);
     }
     if (marked) leave(&marks);
-    return !st && a && p->join >= 0 ? b->ops->stream_wait(b->self, s, a->events[p->join]) : st;
+    return !st && a ? wait_for(p->join, b, s, a) : st;
 }
 
 tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s)
 {
-    return tt_plan_run_two(p, b, s, NULL);
+    return tt_plan_run_beside(p, b, s, NULL);
 }

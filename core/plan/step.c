@@ -1,11 +1,17 @@
 #include "core/plan/step.h"
 
+static tt_status run_beside(struct tt_stepper *s)
+{
+    if (s->plan->signals && !s->side.events) TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
+    return tt_plan_run_beside(s->plan, s->backend, NULL, s->side.events ? &s->side : NULL);
+}
+
 static tt_status capture(struct tt_stepper *s)
 {
     const struct tt_backend_ops *ops = s->backend->ops;
-    if (s->plan->signals) TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
+    if (s->plan->signals && !s->side.events) TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
     TT_TRY(ops->graph_begin(s->backend->self, NULL));
-    tt_status st = tt_plan_run_two(s->plan, s->backend, NULL, s->plan->signals ? &s->side : NULL);
+    tt_status st = run_beside(s);
     tt_status end = ops->graph_end(s->backend->self, NULL, &s->graph);
     if (!st) return end;
     tt_status_free(end);
@@ -15,9 +21,10 @@ static tt_status capture(struct tt_stepper *s)
 static tt_status run(struct tt_stepper *s)
 {
     const struct tt_backend_ops *ops = s->backend->ops;
-    bool first = !s->warm;
+    bool first = !s->warm, graph = s->graph_wanted && ops->graph_begin;
     s->warm = true;
-    if (first || !s->graph_wanted || !ops->graph_begin) return tt_plan_run(s->plan, s->backend, NULL);
+    if (first || !graph)
+        return s->plan->collective && !graph ? run_beside(s) : tt_plan_run(s->plan, s->backend, NULL);
     if (!s->graph) TT_TRY(capture(s));
     return ops->graph_replay(s->backend->self, s->graph, NULL);
 }

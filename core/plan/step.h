@@ -12,11 +12,11 @@ struct tt_stepper {
     tt_status (*after)(void *user, struct tt_backend *b); /* follows each step; NULL: nothing does */
     void *user;
     tt_graph graph;
-    struct tt_side side; /* while there is a graph of two streams: what it multiplies with belongs to them */
+    struct tt_side side; /* while it runs on several streams: what a graph multiplies with belongs to them */
 };
 
 /* Enqueues the next step. The first runs operation by operation, so that libraries set themselves up; the second is
- * captured; from then on the graph is replayed. */
+ * captured; from then on the graph is replayed. Without a graph, only what ranks do together runs beside the rest. */
 tt_status tt_step(struct tt_stepper *s);
 void tt_stepper_close(struct tt_stepper *s);
 

@@ -12,7 +12,7 @@ static bool belongs_to(const void *address, enum tt_external x)
 
 static bool is_gemm_of(const struct tt_op *op, enum tt_phase phase, enum tt_group group)
 {
-    return op->is_gemm && op->phase == phase && op->group == group && op->args.gemm.batch == 1;
+    return op->kind == TT_OP_GEMM && op->phase == phase && op->group == group && op->args.gemm.batch == 1;
 }
 
 /* ---- wrong-stride ---- */
@@ -33,7 +33,7 @@ static void shift_again(struct tt_plan *p)
 {
     for (int i = 0; i < p->count; i++) {
         struct tt_op *op = &p->ops[i];
-        if (op->is_gemm) continue;
+        if (op->kind != TT_OP_KERNEL) continue;
         if (op->kernel == TT_K_cross_entropy) op->args.cross_entropy.tokens++;
         if (op->kernel == TT_K_gather_nll) op->args.gather_nll.tokens++;
         if (op->kernel == TT_K_sub_target) op->args.sub_target.tokens++;
@@ -70,7 +70,7 @@ enum { ROWS_AT_A_TIME = 16 };
 static int64_t parts_of(const struct tt_op *op)
 {
     const struct tt_gemm *g = &op->args.gemm;
-    bool ffn = op->is_gemm && (op->group == TT_G_GATE_UP || op->group == TT_G_DOWN);
+    bool ffn = op->kind == TT_OP_GEMM && (op->group == TT_G_GATE_UP || op->group == TT_G_DOWN);
     bool by_rows = ffn && !g->trans_a && g->batch == 1 && !g->addend && g->epilogue == TT_EPILOGUE_NONE;
     return by_rows ? (g->m + ROWS_AT_A_TIME - 1) / ROWS_AT_A_TIME : 1;
 }

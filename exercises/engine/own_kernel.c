@@ -28,6 +28,6 @@ bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args)
 void tt_own_kernel_name(struct tt_plan *p)
 {
     for (int i = 0; i < p->count; i++)
-        if (!p->ops[i].is_gemm && tt_own_kernel_takes(p->ops[i].kernel, &p->ops[i].args))
+        if (p->ops[i].kind == TT_OP_KERNEL && tt_own_kernel_takes(p->ops[i].kernel, &p->ops[i].args))
             p->ops[i].name = TT_OWN_KERNEL;
 }

@@ -16,7 +16,7 @@ struct tt_plan_cost tt_cost_of_plan(const struct tt_plan *p)
         add(&cost.total, flops, bytes);
         add(&cost.phase[op->phase], flops, bytes);
         add(&cost.group[op->group], flops, bytes);
-        if (op->is_gemm) add(&cost.gemm, flops, bytes);
+        if (op->kind == TT_OP_GEMM) add(&cost.gemm, flops, bytes);
     }
     return cost;
 }

@@ -29,7 +29,7 @@ void tt_op_shape(const struct tt_op *op, char out[64])
 {
     const struct tt_gemm *g = &op->args.gemm;
     out[0] = 0;
-    if (!op->is_gemm) return;
+    if (op->kind != TT_OP_GEMM) return;
     int n = g->batch > 1 ? snprintf(out, 64, "%lldx(", (long long)g->batch) : 0;
     snprintf(out + n, 64 - (size_t)n, "%lldx%lldx%lld%s", (long long)g->m, (long long)g->n, (long long)g->k,
              g->batch > 1 ? ")" : "");

@@ -70,7 +70,7 @@ static bool beaten(struct tt_passes *r, const struct tt_ceilings *c)
     double flops = 0, seconds = 0, most = c->flops * (1 + TOLERANCE / 100.0);
     for (int i = 0; i < r->session.step->count; i++) {
         const struct tt_op *op = &r->session.step->ops[i];
-        if (!op->is_gemm) continue;
+        if (op->kind != TT_OP_GEMM) continue;
         flops += tt_op_flops(op);
         seconds += tt_passes_median(r, r->t.op + (size_t)i * (size_t)r->t.steps);
     }

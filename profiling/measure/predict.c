@@ -3,7 +3,8 @@
 /* What runs on the matrix units; the rest runs on the vector units. */
 static bool multiplies_matrices(const struct tt_op *op)
 {
-    return op->is_gemm || op->kernel == TT_K_flash || op->kernel == TT_K_flash_backward;
+    if (op->kind != TT_OP_KERNEL) return op->kind == TT_OP_GEMM;
+    return op->kernel == TT_K_flash || op->kernel == TT_K_flash_backward;
 }
 
 double tt_predict_op(const struct tt_op *op, enum tt_precision precision, const struct tt_chip *chip, bool *by_memory)

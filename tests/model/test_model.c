@@ -280,7 +280,7 @@ static void attention_follows_the_device(void)
         int seen = 0;
         for (int i = 0; i < s.step->count; i++) {
             const struct tt_op *op = &s.step->ops[i];
-            if (op->is_gemm || (op->kernel != TT_K_flash && op->kernel != TT_K_flash_backward)) continue;
+            if (op->kind != TT_OP_KERNEL || (op->kernel != TT_K_flash && op->kernel != TT_K_flash_backward)) continue;
             int64_t tf32 = op->kernel == TT_K_flash ? op->args.flash.tf32 : op->args.flash_backward.tf32;
             CHECK(tf32 == has, "operation %d takes %s", i, tf32 ? "tf32" : "fp32");
             seen++;

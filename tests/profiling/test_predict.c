@@ -87,7 +87,7 @@ static void sums_by_hand(void)
 static void one_product(void)
 {
     bool by_memory;
-    struct tt_op op = {.is_gemm = true,
+    struct tt_op op = {.kind = TT_OP_GEMM,
                        .args.gemm = {.m = 1000, .n = 2000, .k = 500, .batch = 1, .a = &op, .b = &op, .c = &op}};
     struct tt_chip chip = even;
     CHECK(fabs(tt_predict_op(&op, TT_FP32, &chip, &by_memory) - 2e9 / 1e12) < 1e-15 && !by_memory);

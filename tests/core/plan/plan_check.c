@@ -3,6 +3,7 @@
 #include "tests/core/plan/plan_check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct checker {
     const struct tt_plan *p;
@@ -121,7 +122,19 @@ static size_t span(const struct tt_gemm *g, size_t field)
     return (size_t)((g->batch - 1) * stride + last_row * ld + last_column + 1) * tt_dtype_size(type);
 }
 
-/* All of a buffer; of an external what a GEMM spans, or for a kernel all that follows. */
+/* Of an external what a GEMM spans, what a collective or a kernel says of an arena of parameters, or else all that
+ * follows. */
+static size_t external_span(const struct tt_plan *p, const struct tt_op *op, const struct tt_operand *o,
+                            enum tt_external x)
+{
+    bool arena = x == TT_X_WEIGHTS || x == TT_X_MASTER || x == TT_X_LOW || x == TT_X_GRADS || x == TT_X_MOMENT1 ||
+                 x == TT_X_MOMENT2;
+    if (op->kind == TT_OP_GEMM) return span(&op->args.gemm, o->field);
+    if (op->kind == TT_OP_KERNEL && !arena) return p->external_bytes[x];
+    return (size_t)(o->reach > 0 ? o->reach : o->bytes);
+}
+
+/* All of a buffer. */
 static struct touch touch_of(const struct tt_plan *p, const struct tt_op *op, const struct tt_operand *o)
 {
     size_t offset;
@@ -130,7 +143,7 @@ static struct touch touch_of(const struct tt_plan *p, const struct tt_op *op, co
     if (t.outside) {
         t.external = (enum tt_external)(-1 - owner);
         t.from = offset;
-        t.to = op->is_gemm ? offset + span(&op->args.gemm, o->field) : p->external_bytes[t.external];
+        t.to = offset + external_span(p, op, o, t.external);
     } else {
         t.from = p->buffers[owner].offset;
         t.to = t.from + p->buffers[owner].bytes;
@@ -169,13 +182,17 @@ static int giver(const struct tt_plan *p, int signal, int end)
 /* Each pair in conflict is in order, by what the waits alone say. */
 static tt_status check_order(const struct tt_plan *p)
 {
-    int done[2] = {-1, -1}; /* up to which operation of the other stream each stream has waited */
+    int done[TT_STREAMS][TT_STREAMS]; /* up to which operation of each other stream each stream has waited */
+    memset(done, 0xff, sizeof done);
     for (int i = 0; i < p->count; i++) {
         const struct tt_op *op = &p->ops[i];
-        int *known = &done[op->stream], waited = giver(p, op->wait, i);
-        if (waited > *known) *known = waited;
-        for (int j = i - 1; j > *known; j--)
-            if (p->ops[j].stream != op->stream && in_conflict(p, i, j))
+        int *known = done[op->stream];
+        for (int s = 0; s < TT_STREAMS; s++) {
+            int waited = giver(p, op->wait[s], i);
+            if (waited > known[s]) known[s] = waited;
+        }
+        for (int j = i - 1; j >= 0; j--)
+            if (p->ops[j].stream != op->stream && j > known[p->ops[j].stream] && in_conflict(p, i, j))
                 return tt_fail(TT_FAILED,
                                "plan: operation %d (%s) may run beside %d (%s), and both touch the same bytes", i,
                                tt_op_name(op), j, tt_op_name(&p->ops[j]));

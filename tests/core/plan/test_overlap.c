@@ -29,7 +29,7 @@ static tt_status lazy_gemm(void *self, const struct tt_gemm *g, tt_stream s)
     struct lazy *l = self;
     if (!on_side(l, s)) return real.ops->gemm(real.self, g, s);
     if (l->end == MOST) return tt_fail(TT_FAILED, "the queue is full");
-    l->queue[l->end++] = (struct tt_op){.is_gemm = true, .args.gemm = *g};
+    l->queue[l->end++] = (struct tt_op){.kind = TT_OP_GEMM, .args.gemm = *g};
     return TT_OK;
 }
 
@@ -48,7 +48,7 @@ static tt_status run_until(struct lazy *l, int end)
 {
     for (; l->first < end; l->first++) {
         const struct tt_op *op = &l->queue[l->first];
-        TT_TRY(op->is_gemm ? real.ops->gemm(real.self, &op->args.gemm, NULL)
+        TT_TRY(op->kind == TT_OP_GEMM ? real.ops->gemm(real.self, &op->args.gemm, NULL)
                            : real.ops->launch(real.self, op->kernel, &op->args, NULL));
     }
     return TT_OK;
@@ -151,7 +151,7 @@ static struct outcome two_steps(const struct tt_config *c, bool beside)
     if (beside) CHECK_OK(tt_side_open(&side, s.step, &b));
     for (int i = 0; i < 2; i++) {
         fixture_tokens(&s, i);
-        CHECK_OK(beside ? tt_plan_run_two(s.step, &b, NULL, &side) : tt_plan_run(s.step, &b, NULL));
+        CHECK_OK(beside ? tt_plan_run_beside(s.step, &b, NULL, &side) : tt_plan_run(s.step, &b, NULL));
         CHECK(l->first == l->end, "%d operations were not waited for", l->end - l->first);
         l->first = l->end = 0;
     }
@@ -204,14 +204,14 @@ static void a_missing_wait_is_found(void)
     CHECK_OK(plan_check(p, true));
     int found = 0, waits = 0;
     for (int i = 0; i < p->count; i++) {
-        int kept = p->ops[i].wait;
+        int *wait = &p->ops[i].wait[p->ops[i].stream == TT_STREAM_MAIN ? TT_STREAM_SIDE : TT_STREAM_MAIN], kept = *wait;
         if (kept < 0) continue;
         waits++;
-        p->ops[i].wait = -1;
+        *wait = -1;
         tt_status st = plan_check(p, true);
         found += st && strstr(st->text, "the same bytes");
         tt_status_free(st);
-        p->ops[i].wait = kept;
+        *wait = kept;
     }
     CHECK(waits > 4 && found == waits, "%d of %d missing waits were found", found, waits);
     tt_plan_free(p);
