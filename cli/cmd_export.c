@@ -116,7 +116,7 @@ tt_status tt_cmd_export(const struct tt_options *o)
     tt_status st = run(x);
     tt_tokenizer_free(x->tokenizer);
     tt_text_free(&x->note);
-    free(x->params.items);
+    tt_params_free(&x->params);
     free(x->weights);
     free(x->checkpoint);
     free(x);

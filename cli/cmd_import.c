@@ -169,7 +169,7 @@ tt_status tt_cmd_import(const struct tt_options *o)
     tt_tokenizer_free(m->tokenizer);
     tt_text_free(&m->config);
     tt_text_free(&m->note);
-    free(m->params.items);
+    tt_params_free(&m->params);
     free(m->weights);
     free(m->zeros);
     free(m);

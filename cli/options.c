@@ -89,7 +89,7 @@ const char *const tt_command_names[TT_COMMANDS + 1] = {
     "train", "eval", "generate", "data", "info", "bench", "profile", "report", "compare", "check", "diagnose", "export", "import", "exercise", "help", NULL};
 
 static const char *const sections[] = {"Checkpoint", "Generation", "Token files", "What to show", "What to time", "What to measure", "What to read", "What to try",
-    "Exchange", "Exercise", TT_S_MODEL, TT_S_COMPUTE, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT, "General", NULL};
+    "Exchange", "Exercise", TT_S_MODEL, TT_S_COMPUTE, TT_S_RANKS, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT, "General", NULL};
 
 enum {
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT, E = 1 << TT_CMD_EVAL,

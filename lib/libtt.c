@@ -58,7 +58,7 @@ static const struct tt_option told[] = {{"fault", TT_FIELD(TT_OF_COMMAND, struct
                                                  "that is not told; \"\" = none"}};
 static const struct tt_rows told_rows = TT_ROWS(told);
 static const struct tt_rows *const groups[] = {&tt_model_rows, &told_rows, &tt_machine_rows, &tt_training_rows};
-static const char *const sections[] = {TT_S_MODEL, TT_S_COMPUTE, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT,
+static const char *const sections[] = {TT_S_MODEL, TT_S_COMPUTE, TT_S_RANKS, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT,
                                        NULL};
 static const struct tt_command_info train = {.name = "train"};
 static const struct tt_schema schema = {&train, 1, sections, groups, sizeof groups / sizeof *groups, NULL};

@@ -196,33 +196,46 @@ void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int6
 
 enum { PARTS_PER_TENSOR = 16 };
 
-static void adamw_steps(struct build *b, const struct tt_param *t)
+static int piece_count(const struct build *b) { return slice_count(b) > 1 ? slice_count(b) : b->m->params.n; }
+
+/* A tensor, or where ranks have their parts alone, the part of a bucket. */
+static struct slice piece_of(struct build *b, int i)
+{
+    const struct tt_param *t = &b->m->params.items[i];
+    return slice_count(b) > 1 ? slice_of(b, i) : slice_at(b, t->offset, t->count);
+}
+
+static void adamw_steps(struct build *b, const struct slice *s)
 {
     const struct tt_config *c = b->c;
-    float *w = b->master + t->offset, *g = (float *)b->grads + t->offset;
-    size_t bytes = (size_t)b->m->params.total * sizeof(float);
-    float *m = (float *)tt_plan_external(b->p, TT_X_MOMENT1, bytes) + t->offset;
-    float *v = (float *)tt_plan_external(b->p, TT_X_MOMENT2, bytes) + t->offset;
-    LAUNCH(b->p, clip_grad, .state = b->state, .g = g, .n = t->count);
-    LAUNCH(b->p, adam_m, .state = b->state, .m = m, .g = g, .n = t->count, .beta1 = (float)c->beta1);
-    LAUNCH(b->p, adam_v, .state = b->state, .v = v, .g = g, .n = t->count, .beta2 = (float)c->beta2);
-    if (t->offset < b->m->params.decay_end)
-        LAUNCH(b->p, weight_decay, .state = b->state, .w = w, .n = t->count, .decay = (float)c->weight_decay);
-    LAUNCH(b->p, adam_update, .state = b->state, .w = w, .m = m, .v = v, .n = t->count, .eps = (float)c->adam_eps);
-    if (b->p->dtype != TT_F32) LAUNCH(b->p, cast, .x = w, .out = view(b, b->weights, t->offset), .n = t->count);
+    int64_t n = s->n;
+    LAUNCH(b->p, clip_grad, .state = b->state, .g = s->grad, .n = n);
+    LAUNCH(b->p, adam_m, .state = b->state, .m = s->m, .g = s->grad, .n = n, .beta1 = (float)c->beta1);
+    LAUNCH(b->p, adam_v, .state = b->state, .v = s->v, .g = s->grad, .n = n, .beta2 = (float)c->beta2);
+    if (s->decay_end > 0)
+        LAUNCH(b->p, weight_decay, .state = b->state, .w = s->w, .n = n, .decay = (float)c->weight_decay);
+    LAUNCH(b->p, adam_update, .state = b->state, .w = s->w, .m = s->m, .v = s->v, .n = n, .eps = (float)c->adam_eps);
+    if (s->copy) LAUNCH(b->p, cast, .x = s->w, .out = s->copy, .n = n);
 }
 
 void optimizer_steps(struct build *b)
 {
-    const struct tt_params *params = &b->m->params;
-    int64_t parts = (int64_t)params->n * PARTS_PER_TENSOR;
-    float *partial = floats(b, "grad_norm_partial", parts);
+    int pieces = piece_count(b);
+    int64_t count = (int64_t)pieces * PARTS_PER_TENSOR;
+    float *partial = floats(b, "grad_norm_partial", count);
     b->p->group = TT_G_CLIP;
-    for (int i = 0; i < params->n; i++)
-        LAUNCH(b->p, sum_squares, .x = (float *)b->grads + params->items[i].offset,
-               .partial = partial + i * PARTS_PER_TENSOR, .n = params->items[i].count, .parts = PARTS_PER_TENSOR);
-    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = parts,
+    for (int i = 0; i < pieces; i++) {
+        struct slice s = piece_of(b, i);
+        LAUNCH(b->p, sum_squares, .x = s.grad, .partial = partial + i * PARTS_PER_TENSOR, .n = s.n,
+               .parts = PARTS_PER_TENSOR);
+    }
+    sum_partials(b, partial, count);
+    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = count,
            .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
     b->p->group = TT_G_OPTIMIZER;
-    for (int i = 0; i < params->n; i++) adamw_steps(b, &params->items[i]);
+    for (int i = 0; i < pieces; i++) {
+        struct slice s = piece_of(b, i);
+        adamw_steps(b, &s);
+        share_slice(b, &s);
+    }
 }

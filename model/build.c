@@ -15,14 +15,22 @@ void *view(const struct build *b, const void *base, int64_t elements)
     return (char *)base + elements * (int64_t)tt_dtype_size(b->p->dtype);
 }
 
-void *weight(const struct build *b, enum tt_weight w)
+void *weight(struct build *b, enum tt_weight w)
 {
-    return view(b, b->weights, tt_param_offset(&b->m->params, b->c, b->p->layer, w));
+    const struct tt_params *p = &b->m->params;
+    int64_t offset = tt_param_offset(p, b->c, b->p->layer, w);
+    if (!p->sharded[TT_X_WEIGHTS]) return view(b, b->weights, offset);
+    int bucket = tt_bucket_of(p, offset);
+    return view(b, whole_weights(b, bucket), offset - p->buckets[bucket].offset);
 }
 
-float *gradient(const struct build *b, enum tt_weight w)
+float *gradient(struct build *b, enum tt_weight w)
 {
-    return (float *)b->grads + tt_param_offset(&b->m->params, b->c, b->p->layer, w);
+    const struct tt_params *p = &b->m->params;
+    int64_t offset = tt_param_offset(p, b->c, b->p->layer, w);
+    if (!p->sharded[TT_X_GRADS]) return (float *)b->grads + offset;
+    int bucket = tt_bucket_of(p, offset);
+    return whole_gradients(b, bucket) + (offset - p->buckets[bucket].offset);
 }
 
 static struct tt_gemm plain(const struct build *b)

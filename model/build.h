@@ -16,7 +16,8 @@ struct build {
     bool accumulate; /* it adds to the gradients instead of overwriting them */
     bool decode;     /* one token of one sequence, against a cache of `positions` */
     int64_t B, S, T, C, H, KV, D, F, V, P, positions;
-    char *weights, *grads;        /* the arenas; weights in the activation type */
+    char *weights, *grads;        /* the arenas, or this rank's parts of them; weights in the activation type */
+    struct bucket_acts *buckets;  /* of the parameters, in their order */
     float *master;                /* the weights the optimiser changes: the same arena in fp32, else one beside it */
     uint16_t *low;                /* or these halves of them (core/checkpoint/weights.h) */
     const int32_t *tokens;        /* B rows of S+1 */
@@ -56,6 +57,12 @@ struct block_acts {
     struct ffn_acts ffn;
 };
 
+/* Where the whole of a bucket is now, of which ranks keep their parts alone; NULL: nowhere. */
+struct bucket_acts {
+    void *weights;
+    float *grads; /* of this micro-batch */
+};
+
 /* The residual stream between operations: x, and what is still to be added to it (or NULL). */
 struct residual {
     void *x, *delta;
@@ -68,8 +75,8 @@ static inline bool fused(const struct build *b, enum tt_fusion f) { return b->m-
 void *activation(struct build *b, const char *name, int64_t rows, int64_t cols);
 float *floats(struct build *b, const char *name, int64_t n);
 void *view(const struct build *b, const void *base, int64_t elements); /* base + elements of the activation type */
-void *weight(const struct build *b, enum tt_weight w);                 /* of the plan's current layer */
-float *gradient(const struct build *b, enum tt_weight w);
+void *weight(struct build *b, enum tt_weight w);                       /* of the plan's current layer */
+float *gradient(struct build *b, enum tt_weight w);
 
 /* y (rows, out) = x (rows, in) · Wᵀ, W stored (out, in); ld* are row distances. */
 void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy);
@@ -89,6 +96,41 @@ void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, flo
 /* C (m, n) = op(A)·op(B) for `batch` matrices that follow each other in memory. */
 void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool trans_b, void *c, int64_t batch,
              int64_t m, int64_t n, int64_t k);
+
+/* ---- ranks.c: what several ranks do together; with one, nothing ---- */
+
+/* The whole of a bucket's weights, and of its gradients in this micro-batch, where ranks have their parts alone. */
+void *whole_weights(struct build *b, int bucket);
+float *whole_gradients(struct build *b, int bucket);
+/* Weights that were gathered and are not needed any more, until they are gathered again. */
+void drop_weights(struct build *b, int bucket);
+void drop_all(struct build *b); /* and gradients: the next micro-batch begins without any */
+/* Around a layer: weights are gathered a bucket ahead, and dropped when their last layer is done. */
+void enter_layer(struct build *b, int layer, int direction);
+void leave_layer(struct build *b, int layer, int direction);
+/* The gradients of a bucket are complete: sum them up over the ranks. */
+void sum_bucket(struct build *b, int bucket);
+/* The same for the layer's bucket when this was its last layer. */
+void sum_layer(struct build *b, int layer);
+void sum_loss(struct build *b);
+/* The squares of each rank's own parts, before they make a norm. */
+void sum_partials(struct build *b, float *partial, int64_t count);
+
+/* What the optimiser goes over at a time: the arena, or this rank's part of a bucket. */
+struct slice {
+    int bucket;
+    int64_t n, decay_end;
+    float *grad, *w, *m, *v; /* w: NULL with `low` */
+    void *copy;              /* or NULL */
+    uint16_t *low;           /* or NULL */
+};
+
+int slice_count(const struct build *b);
+struct slice slice_of(struct build *b, int i);
+/* That piece of the arena, when nothing is divided among ranks. */
+struct slice slice_at(struct build *b, int64_t offset, int64_t count);
+/* The slice's weights are new: hand them to the other ranks, where those keep them all. */
+void share_slice(struct build *b, const struct slice *s);
 
 /* ---- one kernel per mathematical step (baseline.c), and fused (fused.c); same arguments, same result ---- */
 

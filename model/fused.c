@@ -147,22 +147,33 @@ void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int6
 
 /* ---- optimiser: one pass over the arena for the norm, one for clip + AdamW ---- */
 
-enum { NORM_PARTIALS = 1024 };
+enum { NORM_PARTIALS = 1024, SLICE_PARTIALS = 256 };
+
+static void adamw_slice(struct build *b, const struct slice *s)
+{
+    const struct tt_config *c = b->c;
+    LAUNCH(b->p, adamw, .state = b->state, .w = s->w, .m = s->m, .v = s->v, .grad = s->grad, .n = s->n,
+           .copy = s->copy, .low = s->low, .decay_end = s->decay_end, .beta1 = (float)c->beta1,
+           .beta2 = (float)c->beta2, .eps = (float)c->adam_eps, .decay = (float)c->weight_decay);
+}
 
 void optimizer_fused(struct build *b)
 {
-    const struct tt_config *c = b->c;
-    int64_t n = b->m->params.total;
-    float *partial = floats(b, "grad_norm_partial", NORM_PARTIALS);
-    float *m = tt_plan_external(b->p, TT_X_MOMENT1, (size_t)n * sizeof(float));
-    float *v = tt_plan_external(b->p, TT_X_MOMENT2, (size_t)n * sizeof(float));
+    int slices = slice_count(b);
+    int64_t parts = slices > 1 ? SLICE_PARTIALS : NORM_PARTIALS;
+    float *partial = floats(b, "grad_norm_partial", slices * parts);
     b->p->group = TT_G_CLIP;
-    LAUNCH(b->p, sum_squares, .x = (float *)b->grads, .partial = partial, .n = n, .parts = NORM_PARTIALS);
-    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = NORM_PARTIALS,
-           .max_norm = (float)c->clip_norm, .grow_after = loss_scale_interval(b));
+    for (int i = 0; i < slices; i++) {
+        struct slice s = slice_of(b, i);
+        LAUNCH(b->p, sum_squares, .x = s.grad, .partial = partial + i * parts, .n = s.n, .parts = parts);
+    }
+    sum_partials(b, partial, slices * parts);
+    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = slices * parts,
+           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
     b->p->group = TT_G_OPTIMIZER;
-    LAUNCH(b->p, adamw, .state = b->state, .w = b->master, .m = m, .v = v, .grad = (float *)b->grads, .n = n,
-           .copy = b->p->dtype == TT_F32 ? NULL : b->weights, .low = b->low,
-           .decay_end = b->m->params.decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
-           .eps = (float)c->adam_eps, .decay = (float)c->weight_decay);
+    for (int i = 0; i < slices; i++) {
+        struct slice s = slice_of(b, i);
+        adamw_slice(b, &s);
+        share_slice(b, &s);
+    }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/checkpoint/arena.h"
 #include "core/config/hooks.h"
 #include "model/build.h"
 
@@ -29,7 +30,7 @@ tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
 void tt_model_free(struct tt_model *m)
 {
     if (!m) return;
-    free(m->params.items);
+    tt_params_free(&m->params);
     free(m);
 }
 
@@ -59,7 +60,7 @@ void tt_model_note(const struct tt_model *m, char out[160])
 static struct build begin(const struct tt_model *m, struct tt_plan *p, int64_t B, int64_t S, int64_t positions)
 {
     const struct tt_config *c = &m->config;
-    size_t arena = (size_t)m->params.total;
+    size_t arena = (size_t)tt_arena_count(&m->params, TT_X_WEIGHTS);
     struct build b = {.p = p, .m = m, .c = c, .B = B, .S = S, .T = B * S, .C = c->hidden_dim, .H = c->num_heads,
                       .KV = c->num_kv_heads, .D = m->head_dim, .F = c->ffn_dim, .V = c->vocab_size,
                       .positions = positions};
@@ -95,9 +96,12 @@ static void embed_backward(struct build *b, const void *dr)
 static void body_forward(struct build *b, struct block_acts *blocks, struct norm_acts *last)
 {
     struct residual r = embed(b);
+    if (!b->c->tie_embeddings) drop_weights(b, 0);
     for (int i = 0; i < b->c->num_layers; i++) {
         b->p->layer = i;
+        enter_layer(b, i, +1);
         block_forward(b, &r, &blocks[i]);
+        leave_layer(b, i, +1);
     }
     b->p->layer = -1;
     norm(b, &r, TT_W_NORM, last);
@@ -110,10 +114,15 @@ static void body_backward(struct build *b, struct block_acts *blocks, const stru
     norm_backward(b, dy, last, TT_W_NORM, dr, true);
     for (int i = (int)b->c->num_layers - 1; i >= 0; i--) {
         b->p->layer = i;
+        enter_layer(b, i, -1);
         block_backward(b, &blocks[i], dr);
+        leave_layer(b, i, -1);
+        sum_layer(b, i);
     }
     b->p->layer = -1;
     embed_backward(b, dr);
+    sum_bucket(b, b->m->params.bucket_count - 1); /* that of the norms */
+    sum_bucket(b, 0);
 }
 
 static void step_begin(struct build *b, struct tt_state *state)
@@ -130,6 +139,7 @@ static void step_begin(struct build *b, struct tt_state *state)
 static void step_end(struct build *b)
 {
     struct tt_metrics *ring = tt_plan_external(b->p, TT_X_RING, TT_RING_ENTRIES * sizeof *ring);
+    sum_loss(b);
     b->p->phase = TT_OPTIMIZE;
     (fused(b, TT_FUSE_OPTIMIZER) ? optimizer_fused : optimizer_steps)(b);
     b->p->group = TT_G_CONTROL;
@@ -140,11 +150,14 @@ static void micro_batch(struct build *b, int i, const int32_t *tokens, struct bl
 {
     struct norm_acts last;
     tt_plan_micro(b->p, i);
-    b->accumulate = i > 0;
+    drop_all(b);
+    b->accumulate = i > 0 && !b->m->params.sharded[TT_X_GRADS];
     b->tokens = tokens + i * b->B * (b->S + 1);
     body_forward(b, blocks, &last);
     void *dy = activation(b, "d_norm", b->T, b->C);
     head_and_loss(b, last.y, dy);
+    drop_weights(b, b->c->tie_embeddings ? 0 : 1);
+    if (!b->c->tie_embeddings) sum_bucket(b, 1);
     body_backward(b, blocks, &last, dy);
 }
 
@@ -154,13 +167,13 @@ typedef void (*writer)(struct build *b, struct block_acts *blocks);
 /* The one kernel of the optimiser can put a bf16 weight and its lower half together, the single steps cannot. */
 static void weights_to_change(struct build *b)
 {
-    size_t n = (size_t)b->m->params.total;
+    const struct tt_params *p = &b->m->params;
     if (b->p->dtype == TT_F32)
         b->master = (float *)b->weights;
     else if (b->p->dtype == TT_BF16 && fused(b, TT_FUSE_OPTIMIZER))
-        b->low = tt_plan_external(b->p, TT_X_LOW, n * sizeof *b->low);
+        b->low = tt_plan_external(b->p, TT_X_LOW, (size_t)tt_arena_count(p, TT_X_LOW) * sizeof *b->low);
     else
-        b->master = tt_plan_external(b->p, TT_X_MASTER, n * sizeof *b->master);
+        b->master = tt_plan_external(b->p, TT_X_MASTER, (size_t)tt_arena_count(p, TT_X_MASTER) * sizeof *b->master);
 }
 
 static void write_train(struct build *b, struct block_acts *blocks)
@@ -170,9 +183,10 @@ static void write_train(struct build *b, struct block_acts *blocks)
     b->train = true;
     b->state = state;
     b->slot_stride = micros * b->B * row;
-    b->loss_factor = 1.0f / (float)(b->T * micros);
+    b->loss_factor = 1.0f / (float)(b->T * micros * b->m->params.ranks);
     b->loss = (float *)((char *)state + offsetof(struct tt_state, loss));
-    b->grads = tt_plan_external(b->p, TT_X_GRADS, (size_t)b->m->params.total * sizeof(float));
+    b->grads = tt_plan_external(b->p, TT_X_GRADS,
+                                (size_t)tt_arena_count(&b->m->params, TT_X_GRADS) * sizeof(float));
     weights_to_change(b);
     const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS,
                                              TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
@@ -218,10 +232,13 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
 {
     struct tt_plan *p;
     struct block_acts *blocks = calloc((size_t)m->config.num_layers + 1, sizeof *blocks);
-    if (!blocks) return tt_fail(TT_FAILED, "out of memory for the plan of %d layers", (int)m->config.num_layers);
-    tt_status st = tt_plan_create(tt_model_dtype(m), &p);
+    struct bucket_acts *buckets = calloc((size_t)m->params.bucket_count, sizeof *buckets);
+    tt_status st = blocks && buckets ? tt_plan_create(tt_model_dtype(m), &p)
+                                     : tt_fail(TT_FAILED, "out of memory for the plan of %d layers",
+                                               (int)m->config.num_layers);
     if (!st) {
         struct build b = begin(m, p, B, S, positions);
+        b.buckets = buckets;
         write(&b, blocks);
         st = tt_hooks_edit(&m->config, p, b.train);
         if (!st) st = tt_plan_finish(p);
@@ -231,6 +248,7 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
             *out = p;
     }
     free(blocks);
+    free(buckets);
     return st;
 }
 

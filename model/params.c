@@ -28,6 +28,43 @@ static void add(struct tt_params *p, int layer, const char *name, int64_t rows, 
     p->total += t->count;
 }
 
+/* ---- buckets ---- */
+
+enum { BUCKET = 1 << 20 }; /* floats: less than that is sent slower than it could be */
+
+/* What follows begins a new bucket. The one before it ends where each rank's part of it is a multiple of PAD. */
+static void cut(struct tt_params *p)
+{
+    int64_t begin = 0, unit = (int64_t)PAD * p->ranks;
+    if (p->bucket_count) begin = p->buckets[p->bucket_count - 1].offset + p->buckets[p->bucket_count - 1].count;
+    p->total = (p->total + unit - 1) / unit * unit;
+    p->buckets[p->bucket_count++] = (struct tt_bucket){begin, p->total - begin};
+}
+
+/* Layers that are small share one. */
+static bool is_full(const struct tt_params *p)
+{
+    const struct tt_bucket *last = &p->buckets[p->bucket_count - 1];
+    return p->total - (last->offset + last->count) >= BUCKET;
+}
+
+int tt_bucket_of(const struct tt_params *p, int64_t offset)
+{
+    int i = 0;
+    while (i + 1 < p->bucket_count && offset >= p->buckets[i + 1].offset) i++;
+    return i;
+}
+
+static void shard(struct tt_params *p, enum tt_sharding what)
+{
+    static const enum tt_external order[] = {TT_X_MOMENT1, TT_X_MOMENT2, TT_X_MASTER, TT_X_LOW, TT_X_GRADS, TT_X_WEIGHTS};
+    static const int until[] = {[TT_SHARD_NONE] = 0, [TT_SHARD_OPTIMIZER] = 4, [TT_SHARD_GRADIENTS] = 5,
+                                [TT_SHARD_WEIGHTS] = 6};
+    for (int i = 0; i < until[what] && p->ranks > 1; i++) p->sharded[order[i]] = true;
+}
+
+/* ---- the table ---- */
+
 static void add_matrices(struct tt_params *p, const struct tt_config *c, int layer, int64_t D)
 {
     int64_t C = c->hidden_dim, F = c->ffn_dim, Hq = c->num_heads * D, Hk = c->num_kv_heads * D;
@@ -47,15 +84,22 @@ static void add_matrices(struct tt_params *p, const struct tt_config *c, int lay
 tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
 {
     int layers = (int)c->num_layers;
-    *p = (struct tt_params){.items = calloc(3 + 9 * (size_t)layers, sizeof *p->items)};
-    if (!p->items) return tt_fail(TT_FAILED, "out of memory for the parameter table of %d layers", layers);
+    *p = (struct tt_params){.items = calloc(3 + 9 * (size_t)layers, sizeof *p->items),
+                            .buckets = calloc(4 + (size_t)layers, sizeof *p->buckets),
+                            .rank = c->rank, .ranks = c->ranks > 1 ? (int)c->ranks : 1};
+    if (!p->items || !p->buckets)
+        return tt_fail(TT_FAILED, "out of memory for the parameter table of %d layers", layers);
+    shard(p, c->shard);
     add(p, -1, "tok_embeddings", c->vocab_size, c->hidden_dim);
+    cut(p);
     if (!c->tie_embeddings) {
-        pad(p);
         add(p, -1, "output", c->vocab_size, c->hidden_dim);
+        cut(p);
     }
-    for (int i = 0; i < layers; i++) add_matrices(p, c, i, c->hidden_dim / c->num_heads);
-    pad(p);
+    for (int i = 0; i < layers; i++) {
+        add_matrices(p, c, i, c->hidden_dim / c->num_heads);
+        if (is_full(p) || i + 1 == layers) cut(p);
+    }
     p->decay_end = p->total;
     for (int i = 0; i < layers; i++) {
         add(p, i, "attention_norm", c->hidden_dim, 0);
@@ -64,8 +108,15 @@ tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
         pad(p);
     }
     add(p, -1, "norm", c->hidden_dim, 0);
-    pad(p);
+    cut(p);
     return TT_OK;
+}
+
+void tt_params_free(struct tt_params *p)
+{
+    free(p->items);
+    free(p->buckets);
+    *p = (struct tt_params){0};
 }
 
 int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, int layer, enum tt_weight w)

@@ -21,6 +21,8 @@ enum tt_weight {
 };
 
 tt_status tt_params_create(const struct tt_config *c, struct tt_params *p);
+void tt_params_free(struct tt_params *p);
+int tt_bucket_of(const struct tt_params *p, int64_t offset); /* in which it lies */
 int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, int layer, enum tt_weight w);
 
 #endif

@@ -45,7 +45,8 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
     if (use & TT_USE_EVAL) TT_TRY(tt_model_plan_eval(s->model, &s->eval));
     if (s->step) tt_engine_require(&s->engine, s->step);
     if (s->eval) tt_engine_require(&s->engine, s->eval);
-    s->engine.bytes[TT_X_WEIGHTS] = (size_t)s->model->params.total * tt_dtype_size(tt_model_dtype(s->model));
+    s->engine.bytes[TT_X_WEIGHTS] = (size_t)tt_arena_count(&s->model->params, TT_X_WEIGHTS) *
+                                    tt_dtype_size(tt_model_dtype(s->model));
     return TT_OK;
 }
 
@@ -53,9 +54,10 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
 
 static float *in_place(const struct tt_session *s, enum tt_external x)
 {
+    const struct tt_params *p = &s->model->params;
     if (x == TT_X_WEIGHTS)
-        return tt_model_dtype(s->model) == TT_F32 ? tt_weights_in_place(&s->engine, s->shares_memory) : NULL;
-    return s->shares_memory ? s->engine.externals[x] : NULL;
+        return tt_model_dtype(s->model) == TT_F32 ? tt_weights_in_place(&s->engine, p, s->shares_memory) : NULL;
+    return s->shares_memory && !p->sharded[x] ? s->engine.externals[x] : NULL;
 }
 
 static tt_status host_floats(struct tt_session *s, enum tt_external x, int64_t n, float **out)
@@ -73,10 +75,10 @@ static void drop(struct tt_session *s, enum tt_external x, float *host)
 
 static tt_status upload(struct tt_session *s, enum tt_external x, const float *host)
 {
-    int64_t n = s->model->params.total;
+    const struct tt_params *p = &s->model->params;
     if (host == in_place(s, x)) return TT_OK;
-    if (x == TT_X_WEIGHTS) return tt_weights_write(&s->engine, n, tt_model_dtype(s->model), host);
-    return tt_engine_upload(&s->engine, x, 0, host, (size_t)n * sizeof *host);
+    if (x == TT_X_WEIGHTS) return tt_weights_write(&s->engine, p, tt_model_dtype(s->model), host);
+    return tt_arena_upload(&s->engine, p, x, sizeof *host, host);
 }
 
 tt_status tt_session_set_weights(struct tt_session *s, const float *weights)

@@ -14,6 +14,7 @@
 
 #include "core/base/status.h"
 #include "core/data/tokenizers/tokenizer.h"
+#include "core/plan/plan.h"
 
 /* One tensor of the parameter arena. */
 struct tt_param {
@@ -22,11 +23,21 @@ struct tt_param {
     int64_t offset, count; /* in floats from the start of the arena */
 };
 
+/* A piece of the arena whose gradients are complete at the same time: ranks sum them up, and divide what they divide,
+ * bucket by bucket. All buckets together are the arena, and each has a part of the same size for every rank. */
+struct tt_bucket {
+    int64_t offset, count;
+};
+
 struct tt_params {
     struct tt_param *items;
     int n;
     int64_t total;     /* floats in the arena, padding included */
     int64_t decay_end; /* matrices lie below, norm weights above */
+    struct tt_bucket *buckets;
+    int bucket_count;
+    int rank, ranks;
+    bool sharded[TT_EXTERNAL_COUNT]; /* of such arrays this rank has its parts alone, one behind the other */
 };
 
 /* What a run needs beside the tensors to go on with the same bits. */

@@ -22,21 +22,21 @@ tt_status tt_save_progress(struct tt_engine *e, int64_t step, int64_t rows, stru
 }
 
 /* Weights and moments as the host may read them: themselves, or a copy. */
-static float *in_place(const struct tt_engine *e, enum tt_external x, bool shared)
+static float *in_place(const struct tt_engine *e, const struct tt_params *p, enum tt_external x, bool shared)
 {
-    if (x == TT_X_WEIGHTS) return tt_weights_in_place(e, shared);
-    return shared ? e->externals[x] : NULL;
+    if (x == TT_X_WEIGHTS) return tt_weights_in_place(e, p, shared);
+    return shared && !p->sharded[x] ? e->externals[x] : NULL;
 }
 
-static tt_status on_host(struct tt_engine *e, enum tt_external x, int64_t n, bool shared, float **out)
+static tt_status on_host(struct tt_engine *e, const struct tt_params *p, enum tt_external x, bool shared, float **out)
 {
-    *out = in_place(e, x, shared);
+    *out = in_place(e, p, x, shared);
     if (*out) return TT_OK;
-    *out = malloc((size_t)n * sizeof **out);
+    *out = malloc((size_t)p->total * sizeof **out);
     if (!*out)
-        return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint", (double)n * sizeof **out / 0x1p20);
-    if (x == TT_X_WEIGHTS) return tt_weights_read(e, n, *out);
-    return tt_engine_download(e, x, 0, *out, (size_t)n * sizeof **out);
+        return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint",
+                       (double)p->total * sizeof **out / 0x1p20);
+    return x == TT_X_WEIGHTS ? tt_weights_read(e, p, *out) : tt_arena_download(e, p, x, sizeof **out, *out);
 }
 
 tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoint *c, int64_t keep)
@@ -47,10 +47,10 @@ tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoi
     float *host[3] = {0};
     struct tt_checkpoint whole = *c;
     tt_status st = TT_OK;
-    for (int i = 0; i < 3 && !st; i++) st = on_host(e, which[i], c->params->total, info.shares_memory, &host[i]);
+    for (int i = 0; i < 3 && !st; i++) st = on_host(e, c->params, which[i], info.shares_memory, &host[i]);
     whole.w = host[0], whole.m = host[1], whole.v = host[2];
     if (!st) st = tt_checkpoint_save(dir, &whole, keep);
     for (int i = 0; i < 3; i++)
-        if (host[i] != in_place(e, which[i], info.shares_memory)) free(host[i]);
+        if (host[i] != in_place(e, c->params, which[i], info.shares_memory)) free(host[i]);
     return st;
 }

@@ -4,47 +4,45 @@
 
 #include "core/base/half.h"
 
-float *tt_weights_in_place(const struct tt_engine *e, bool shares_memory)
+float *tt_weights_in_place(const struct tt_engine *e, const struct tt_params *p, bool shares_memory)
 {
-    return shares_memory && !e->bytes[TT_X_MASTER] && !e->bytes[TT_X_LOW] ? e->externals[TT_X_WEIGHTS] : NULL;
+    bool whole = !e->bytes[TT_X_MASTER] && !e->bytes[TT_X_LOW] && !p->sharded[TT_X_WEIGHTS];
+    return shares_memory && whole ? e->externals[TT_X_WEIGHTS] : NULL;
 }
 
 /* Two arrays of n 16-bit numbers, one after the other; free it. */
 static tt_status new_halves(int64_t n, uint16_t **out)
 {
-    *out = malloc(2 * (size_t)n * sizeof **out);
+    *out = calloc(2 * (size_t)n, sizeof **out);
     return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights",
                                   2.0 * (double)n * sizeof **out / 0x1p20);
 }
 
-tt_status tt_weights_read(struct tt_engine *e, int64_t n, float *out)
+tt_status tt_weights_read(struct tt_engine *e, const struct tt_params *p, float *out)
 {
-    size_t bytes = (size_t)n * sizeof(uint16_t);
-    if (!e->bytes[TT_X_LOW])
-        return tt_engine_download(e, e->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS, 0, out,
-                                  (size_t)n * sizeof *out);
+    enum tt_external floats = e->bytes[TT_X_MASTER] ? TT_X_MASTER : TT_X_WEIGHTS;
+    if (!e->bytes[TT_X_LOW]) return tt_arena_download(e, p, floats, sizeof *out, out);
     uint16_t *halves;
-    TT_TRY(new_halves(n, &halves));
-    tt_status st = tt_engine_download(e, TT_X_WEIGHTS, 0, halves, bytes);
-    if (!st) st = tt_engine_download(e, TT_X_LOW, 0, halves + n, bytes);
-    if (!st) tt_join_halves(halves, halves + n, out, n);
+    TT_TRY(new_halves(p->total, &halves));
+    tt_status st = tt_arena_download(e, p, TT_X_WEIGHTS, sizeof *halves, halves);
+    if (!st) st = tt_arena_download(e, p, TT_X_LOW, sizeof *halves, halves + p->total);
+    if (!st) tt_join_halves(halves, halves + p->total, out, p->total);
     free(halves);
     return st;
 }
 
-tt_status tt_weights_write(struct tt_engine *e, int64_t n, enum tt_dtype type, const float *weights)
+tt_status tt_weights_write(struct tt_engine *e, const struct tt_params *p, enum tt_dtype type, const float *weights)
 {
-    size_t bytes = (size_t)n * sizeof(uint16_t);
     uint16_t *halves;
-    if (type == TT_F32) return tt_engine_upload(e, TT_X_WEIGHTS, 0, weights, (size_t)n * sizeof *weights);
-    if (e->bytes[TT_X_MASTER]) TT_TRY(tt_engine_upload(e, TT_X_MASTER, 0, weights, (size_t)n * sizeof *weights));
-    TT_TRY(new_halves(n, &halves));
+    if (type == TT_F32) return tt_arena_upload(e, p, TT_X_WEIGHTS, sizeof *weights, weights);
+    if (e->bytes[TT_X_MASTER]) TT_TRY(tt_arena_upload(e, p, TT_X_MASTER, sizeof *weights, weights));
+    TT_TRY(new_halves(p->total, &halves));
     if (e->bytes[TT_X_LOW])
-        tt_split_halves(weights, halves, halves + n, n);
+        tt_split_halves(weights, halves, halves + p->total, p->total);
     else
-        tt_narrow(weights, halves, n, type);
-    tt_status st = tt_engine_upload(e, TT_X_WEIGHTS, 0, halves, bytes);
-    if (!st && e->bytes[TT_X_LOW]) st = tt_engine_upload(e, TT_X_LOW, 0, halves + n, bytes);
+        tt_narrow(weights, halves, p->total, type);
+    tt_status st = tt_arena_upload(e, p, TT_X_WEIGHTS, sizeof *halves, halves);
+    if (!st && e->bytes[TT_X_LOW]) st = tt_arena_upload(e, p, TT_X_LOW, sizeof *halves, halves + p->total);
     free(halves);
     return st;
 }

@@ -4,13 +4,14 @@
 #ifndef TT_WEIGHTS_H
 #define TT_WEIGHTS_H
 
-#include "core/plan/engine.h"
+#include "core/checkpoint/arena.h"
 
 /* The floats themselves when the host may use them in place, else NULL. */
-float *tt_weights_in_place(const struct tt_engine *e, bool shares_memory);
+float *tt_weights_in_place(const struct tt_engine *e, const struct tt_params *p, bool shares_memory);
 
-/* All n of them. Of 16-bit weights alone, as for evaluation, nothing can be read. Both wait. */
-tt_status tt_weights_read(struct tt_engine *e, int64_t n, float *out);
-tt_status tt_weights_write(struct tt_engine *e, int64_t n, enum tt_dtype type, const float *weights);
+/* The whole arena, of which a rank that has its parts alone reads those and writes those. Of 16-bit weights alone, as
+ * for evaluation, nothing can be read. Both wait. */
+tt_status tt_weights_read(struct tt_engine *e, const struct tt_params *p, float *out);
+tt_status tt_weights_write(struct tt_engine *e, const struct tt_params *p, enum tt_dtype type, const float *weights);
 
 #endif

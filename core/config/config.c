@@ -14,6 +14,7 @@ const char *const tt_recompute_names[] = {"none", "attention", "block", NULL};
 const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
 const char *const tt_switch_names[] = {"off", "on", NULL};
+const char *const tt_shard_names[] = {"none", "optimizer", "gradients", "weights", NULL};
 const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
 const char *const tt_dtype_names[] = {"fp32", "bf16", "fp16", NULL};
 const char *const tt_kernel_set_names[] = {"native", "portable", NULL};

@@ -13,6 +13,7 @@ enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
+enum tt_sharding { TT_SHARD_NONE, TT_SHARD_OPTIMIZER, TT_SHARD_GRADIENTS, TT_SHARD_WEIGHTS }; /* each with those before */
 
 /* The single fusions. A version is a set of them; --fuse adds and removes. */
 #define TT_FUSIONS(X)                                                                              \
@@ -59,6 +60,14 @@ struct tt_config {
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
 
+    /* several ranks */
+    int64_t ranks; /* processes that train together, one for each device; 1: this one alone */
+    int rank;      /* which of them this is: no option, but said by whoever started it */
+    enum tt_sharding shard;
+    int64_t global_batch; /* sequences in a step of all ranks; 0: what the others come to */
+    double comm_timeout;  /* seconds */
+    char comm_file[1024];
+
     /* training */
     int64_t num_steps, grad_accum, seed;
     double learning_rate, min_lr_ratio, weight_decay, beta1, beta2, adam_eps, clip_norm;
@@ -93,6 +102,7 @@ extern const char *const tt_recompute_names[];
 extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
 extern const char *const tt_switch_names[];
+extern const char *const tt_shard_names[];
 extern const char *const tt_gemm_tune_names[];
 extern const char *const tt_dtype_names[]; /* enum tt_dtype */
 extern const char *const tt_kernel_set_names[];

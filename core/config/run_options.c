@@ -82,6 +82,15 @@ static const struct tt_option machine[] = {
      .help = "CPU threads; 0 = all there are", .here = true},
     {"device", AT(device), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true},
+    {"ranks", AT(ranks), TT_S_RANKS, T | I, "1", "[1, 65536]", "N",
+     .help = "train with so many processes, one for each device; here they start them on this machine", .here = true},
+    {"shard", AT(shard), TT_S_RANKS, T | I, "none", TT_CHOICE,
+     .help = "what each rank keeps its part of only: moments, then gradients too, then weights too", .choices = tt_shard_names,
+     .here = true},
+    {"comm-timeout", AT(comm_timeout), TT_S_RANKS, T, "60", "[1, 86400]", "SECONDS",
+     .help = "without a sign of life for so long, a rank counts as gone", .here = true},
+    {"comm-file", AT(comm_file), TT_S_RANKS, T, "", NULL, "FILE",
+     .help = "file that all ranks see, in which rank 0 says where it is; \"\" = by the environment", .here = true},
 };
 
 static const struct tt_option training[] = {
@@ -89,6 +98,8 @@ static const struct tt_option training[] = {
      .help = "optimiser steps in all"},
     {"grad-accum", AT(grad_accum), TT_S_TRAINING, T | I | B | P | K, "1", "[1, 65536]", "N",
      .help = "batches summed into one step"},
+    {"global-batch", AT(global_batch), TT_S_TRAINING, T | I, "0", "[0, 1073741824]", "N",
+     .help = "sequences in a step of all ranks: batch-size x grad-accum x ranks; 0 = what these come to"},
     {"learning-rate", AT(learning_rate), TT_S_TRAINING, T, TT_BY_PRESET, "(0, 10]", "X",
      .help = "the peak, after warm-up"},
     {"warmup-steps", AT(warmup_steps), TT_S_TRAINING, T, TT_BY_PRESET, "[0, 2147483648]", "N",

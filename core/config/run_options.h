@@ -26,6 +26,7 @@ enum tt_command {
 
 #define TT_S_MODEL "Model"
 #define TT_S_COMPUTE "Computation"
+#define TT_S_RANKS "Several devices"
 #define TT_S_TRAINING "Training"
 #define TT_S_VALIDATION "Validation"
 #define TT_S_DATA "Data"

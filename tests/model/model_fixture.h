@@ -67,7 +67,7 @@ static inline float *fixture_read(struct tt_session *s, enum tt_external x)
     size_t bytes = (size_t)s->model->params.total * sizeof(float);
     float *host = malloc(bytes);
     if (x == TT_X_WEIGHTS)
-        CHECK_OK(tt_weights_read(&s->engine, s->model->params.total, host));
+        CHECK_OK(tt_weights_read(&s->engine, &s->model->params, host));
     else
         CHECK_OK(tt_engine_download(&s->engine, x, 0, host, bytes));
     return host;

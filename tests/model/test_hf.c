@@ -47,7 +47,7 @@ static tt_status import(const char *dir, struct imported *m)
 
 static void drop(struct imported *m)
 {
-    free(m->params.items);
+    tt_params_free(&m->params);
     free(m->weights);
 }
 

@@ -20,7 +20,7 @@ static struct tt_tokenizer *tokenizer;
 static struct tt_param items[] = {{"embedding.weight", {5, 4}, 0, 20},
                                   {"layers.0.attention.wq.weight", {4, 4}, 64, 16},
                                   {"norm.weight", {4, 0}, 128, 4}};
-static const struct tt_params params = {items, 3, TOTAL, 128};
+static const struct tt_params params = {.items = items, .n = 3, .total = TOTAL, .decay_end = 128};
 
 struct arenas {
     float w[TOTAL], m[TOTAL], v[TOTAL];

@@ -128,7 +128,7 @@ static void names_what_does_not_fit(void)
 {
     struct arenas a;
     struct tt_param other[4];
-    struct tt_params changed = {other, 3, TOTAL, 128};
+    struct tt_params changed = {.items = other, .n = 3, .total = TOTAL, .decay_end = 128};
     struct tt_checkpoint c = {.params = &changed, .w = a.w, .m = a.m, .v = a.v};
     const char *path = at(1, "fit/step-00000001");
     CHECK_OK(save(at(0, "fit"), 1, 1, 0));

@@ -58,7 +58,7 @@ static float *train(const struct tt_config *c, const char *from, int64_t until, 
         CHECK_OK(st);
     int64_t n = s.model->params.total;
     float *all = malloc((size_t)(3 * n) * sizeof *all);
-    CHECK_OK(tt_weights_read(&s.engine, n, all));
+    CHECK_OK(tt_weights_read(&s.engine, &s.model->params, all));
     CHECK_OK(tt_engine_download(&s.engine, TT_X_MOMENT1, 0, all + n, (size_t)n * sizeof *all));
     CHECK_OK(tt_engine_download(&s.engine, TT_X_MOMENT2, 0, all + 2 * n, (size_t)n * sizeof *all));
     tt_session_close(&s);

@@ -1,0 +1,186 @@
+/* What several ranks add to a step. Each computes the gradients of its own sequences; they are summed up bucket by
+ * bucket while the backward pass goes on. What is sharded a rank has its parts of alone:
+ *
+ *   none        sums of whole gradients on every rank, and every rank makes the same update
+ *   optimizer   a rank has the sums of its parts, updates those, and hands its weights to the others
+ *   gradients   and keeps no gradients but those sums: a bucket's own live from its backward pass to their sum
+ *   weights     and keeps no weights but its parts: a bucket's are gathered before each use, one bucket ahead */
+#include "core/checkpoint/arena.h"
+#include "model/build.h"
+
+static const struct tt_params *params(const struct build *b) { return &b->m->params; }
+static bool sharded(const struct build *b, enum tt_external x) { return params(b)->sharded[x]; }
+
+static void together(struct build *b, enum tt_collective_kind kind, const void *from, void *to, int64_t count,
+                     enum tt_dtype type)
+{
+    enum tt_group group = b->p->group;
+    b->p->group = TT_G_COMMUNICATION;
+    tt_plan_collective(b->p, &(struct tt_collective){kind, from, to, count, type, params(b)->ranks});
+    b->p->group = group;
+}
+
+/* ---- weights ---- */
+
+void *whole_weights(struct build *b, int bucket)
+{
+    struct bucket_acts *a = &b->buckets[bucket];
+    const struct tt_bucket *k = &params(b)->buckets[bucket];
+    if (a->weights) return a->weights;
+    a->weights = activation(b, "gathered_weights", 1, k->count);
+    together(b, TT_ALL_GATHER, view(b, b->weights, tt_part_of(params(b), bucket).at), a->weights, k->count,
+             b->p->dtype);
+    return a->weights;
+}
+
+void drop_weights(struct build *b, int bucket) { b->buckets[bucket].weights = NULL; }
+
+void drop_all(struct build *b)
+{
+    for (int i = 0; i < params(b)->bucket_count; i++) b->buckets[i] = (struct bucket_acts){0};
+}
+
+/* ---- layers ---- */
+
+static int bucket_of_layer(const struct build *b, int layer)
+{
+    return tt_bucket_of(params(b), tt_param_offset(params(b), b->c, layer, TT_W_Q));
+}
+
+/* Whether the layer is the first or the last of its bucket, as one goes through them in that direction. */
+static bool begins(const struct build *b, int layer, int direction)
+{
+    int before = layer - direction, layers = (int)b->c->num_layers;
+    return before < 0 || before >= layers || bucket_of_layer(b, before) != bucket_of_layer(b, layer);
+}
+
+void enter_layer(struct build *b, int layer, int direction)
+{
+    if (!sharded(b, TT_X_WEIGHTS) || !begins(b, layer, direction)) return;
+    int here = bucket_of_layer(b, layer), next = here + direction;
+    whole_weights(b, here);
+    if (next >= bucket_of_layer(b, 0) && next <= bucket_of_layer(b, (int)b->c->num_layers - 1)) whole_weights(b, next);
+}
+
+/* Those of the last layers stay: the backward pass begins with them. */
+void leave_layer(struct build *b, int layer, int direction)
+{
+    int here = bucket_of_layer(b, layer), last = bucket_of_layer(b, (int)b->c->num_layers - 1);
+    if (begins(b, layer, -direction) && !(direction > 0 && here == last)) drop_weights(b, here);
+}
+
+/* ---- gradients ---- */
+
+/* Between the parameters of a bucket nothing is ever written, but summed up all the same. */
+static void clear_gaps(struct build *b, float *grads, const struct tt_bucket *k)
+{
+    int64_t at = k->offset, end = k->offset + k->count;
+    for (int i = 0; i < params(b)->n; i++) {
+        const struct tt_param *t = &params(b)->items[i];
+        if (t->offset < at || t->offset >= end) continue;
+        if (t->offset > at) LAUNCH(b->p, zero, .x = grads + (at - k->offset), .n = t->offset - at);
+        at = t->offset + t->count;
+    }
+    if (at < end) LAUNCH(b->p, zero, .x = grads + (at - k->offset), .n = end - at);
+}
+
+float *whole_gradients(struct build *b, int bucket)
+{
+    struct bucket_acts *a = &b->buckets[bucket];
+    const struct tt_bucket *k = &params(b)->buckets[bucket];
+    if (a->grads) return a->grads;
+    a->grads = floats(b, "bucket_gradients", k->count);
+    clear_gaps(b, a->grads, k);
+    return a->grads;
+}
+
+/* The sums of the first micro-batch are the gradients so far, those of the others are added to them. */
+static void sum_to_shard(struct build *b, int bucket)
+{
+    struct tt_part part = tt_part_of(params(b), bucket);
+    int64_t count = params(b)->buckets[bucket].count;
+    float *shard = (float *)b->grads + part.at, *from = whole_gradients(b, bucket);
+    if (b->p->micro == 0) {
+        together(b, TT_REDUCE_SCATTER, from, shard, count, TT_F32);
+        return;
+    }
+    float *sum = from + (part.begin - params(b)->buckets[bucket].offset);
+    together(b, TT_REDUCE_SCATTER, from, sum, count, TT_F32);
+    b->p->stream = TT_STREAM_COMM;
+    tt_plan_launch(b->p, TT_K_add, &(struct tt_add_args){.dtype = TT_F32, .x = shard, .y = sum, .out = shard,
+                                                         .rows = 1, .cols = part.count, .ldx = part.count,
+                                                         .ldy = part.count, .ldo = part.count});
+    b->p->stream = TT_STREAM_MAIN;
+}
+
+void sum_bucket(struct build *b, int bucket)
+{
+    if (params(b)->ranks == 1) return;
+    const struct tt_bucket *k = &params(b)->buckets[bucket];
+    float *grads = (float *)b->grads + k->offset;
+    if (sharded(b, TT_X_GRADS))
+        sum_to_shard(b, bucket);
+    else if (b->p->micro + 1 < b->c->grad_accum)
+        return;
+    else if (sharded(b, TT_X_MOMENT1))
+        together(b, TT_REDUCE_SCATTER, grads, (float *)b->grads + tt_part_of(params(b), bucket).begin, k->count, TT_F32);
+    else
+        together(b, TT_ALL_REDUCE, grads, grads, k->count, TT_F32);
+}
+
+void sum_layer(struct build *b, int layer)
+{
+    if (begins(b, layer, +1)) sum_bucket(b, bucket_of_layer(b, layer));
+}
+
+void sum_loss(struct build *b)
+{
+    if (params(b)->ranks > 1) together(b, TT_ALL_REDUCE, b->loss, b->loss, 1, TT_F32);
+}
+
+void sum_partials(struct build *b, float *partial, int64_t count)
+{
+    if (sharded(b, TT_X_MOMENT1)) together(b, TT_ALL_REDUCE, partial, partial, count, TT_F32);
+}
+
+/* ---- the optimiser's slices ---- */
+
+int slice_count(const struct build *b) { return sharded(b, TT_X_MOMENT1) ? params(b)->bucket_count : 1; }
+
+/* The piece of `part` in each array: where the arena has it, or where the parts of a sharded one are. */
+static struct slice slice(struct build *b, struct tt_part part)
+{
+    const struct tt_params *p = params(b);
+    float *m = tt_plan_external(b->p, TT_X_MOMENT1, (size_t)tt_arena_count(p, TT_X_MOMENT1) * sizeof *m);
+    float *v = tt_plan_external(b->p, TT_X_MOMENT2, (size_t)tt_arena_count(p, TT_X_MOMENT2) * sizeof *v);
+#define AT(x) (p->sharded[x] ? part.at : part.begin)
+    bool same = b->p->dtype == TT_F32;
+    struct slice s = {.n = part.count, .grad = (float *)b->grads + AT(TT_X_GRADS), .m = m + AT(TT_X_MOMENT1),
+                      .v = v + AT(TT_X_MOMENT2), .copy = same ? NULL : view(b, b->weights, AT(TT_X_WEIGHTS))};
+    if (b->master) s.w = b->master + (same ? AT(TT_X_WEIGHTS) : AT(TT_X_MASTER));
+    if (b->low) s.low = b->low + AT(TT_X_LOW);
+#undef AT
+    int64_t decays = p->decay_end - part.begin;
+    s.decay_end = decays < 0 ? 0 : decays < s.n ? decays : s.n;
+    return s;
+}
+
+struct slice slice_at(struct build *b, int64_t offset, int64_t count)
+{
+    return slice(b, (struct tt_part){.begin = offset, .count = count});
+}
+
+struct slice slice_of(struct build *b, int i)
+{
+    if (!sharded(b, TT_X_MOMENT1)) return slice_at(b, 0, params(b)->total);
+    struct slice s = slice(b, tt_part_of(params(b), i));
+    s.bucket = i;
+    return s;
+}
+
+void share_slice(struct build *b, const struct slice *s)
+{
+    if (!sharded(b, TT_X_MOMENT1) || sharded(b, TT_X_WEIGHTS)) return;
+    const struct tt_bucket *k = &params(b)->buckets[s->bucket];
+    together(b, TT_ALL_GATHER, s->copy ? s->copy : s->w, view(b, b->weights, k->offset), k->count, b->p->dtype);
+}
