@@ -43,7 +43,7 @@ struct tt_gemm {
 enum tt_collective_kind {
     TT_ALL_REDUCE,     /* to = the sum of all ranks' from; from == to */
     TT_REDUCE_SCATTER, /* to, one part = the sum of this rank's part of all ranks' from; to may be that part of from,
-                          and the other parts of from are then undefined */
+                          whose other parts stay as they are */
     TT_ALL_GATHER,     /* to = every rank's from, one part each; from may be this rank's part of to */
     TT_COLLECTIVES
 };

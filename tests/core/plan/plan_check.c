@@ -22,12 +22,20 @@ static tt_status fault(const struct tt_plan *p, int op, const char *operand, con
                    p->ops[op].layer, operand, owner, what);
 }
 
+/* Floats that lie unwritten behind each other at most: the gap behind a tensor, when ranks read a bucket with it. */
+static size_t gap_of(const struct tt_op *op)
+{
+    enum { PAD = TT_ALIGN / sizeof(float) };
+    return op->kind == TT_OP_COLLECTIVE ? (size_t)op->args.collective.ranks * PAD - 1 : 0;
+}
+
 static tt_status check_grads(struct checker *c, int op, const struct tt_operand *o, size_t offset)
 {
-    size_t from = offset / 4, n = (size_t)o->bytes / 4;
+    size_t from = offset / 4, n = (size_t)o->bytes / 4, unwritten = 0;
     for (size_t i = from; i < from + n; i++) {
         bool padding_too = n == c->grad_count; /* the optimiser reads the arena with the gaps between tensors */
-        if ((o->access & TT_READ) && !c->grads[i] && !padding_too)
+        unwritten = c->grads[i] ? 0 : unwritten + 1;
+        if ((o->access & TT_READ) && unwritten > gap_of(&c->p->ops[op]) && !padding_too)
             return fault(c->p, op, o->name, "gradients", "is read before it is written");
         if (o->access & TT_WRITE) c->grads[i] = true;
     }

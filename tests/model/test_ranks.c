@@ -1,0 +1,385 @@
+/* Several ranks compute what one does: each version, precision and way to divide the arena, against one rank with the
+ * batches of all. The ranks are threads here, each with a device of its own, and what they do together goes through the
+ * host in the order of ranks, so that the plans alone are tested, without a library that carries anything. */
+#include <pthread.h>
+
+#include "backend/relay.h"
+#include "core/checkpoint/arena.h"
+#include "core/plan/step.h"
+#include "model/params.h"
+#include "tests/core/plan/plan_check.h"
+#include "tests/model/model_fixture.h"
+
+enum { MOST = 4, STEPS = 3 };
+
+struct world {
+    int n;
+    pthread_barrier_t meet;
+    const struct tt_collective *calls[MOST]; /* what each rank is at */
+    char *bytes[MOST];                       /* what each brings */
+    int64_t seen, floats;                    /* collectives so far, and floats that were summed up */
+};
+
+struct member {
+    struct tt_relay relay;
+    struct world *world;
+    struct tt_backend device;
+    struct tt_config config;
+    struct tt_session session;
+    tt_status status;
+    pthread_t thread;
+};
+
+/* ---- what ranks do together ---- */
+
+static float value(const char *bytes, enum tt_dtype type, int64_t i)
+{
+    (void)type;
+    return ((const float *)(const void *)bytes)[i];
+}
+
+static bool same_call(const struct tt_collective *a, const struct tt_collective *b)
+{
+    return a->kind == b->kind && a->count == b->count && a->type == b->type && a->ranks == b->ranks;
+}
+
+/* `at` elements from the start of what all bring, `n` of them, as floats summed in the order of ranks. */
+static void add_up(const struct world *w, float *out, int64_t at, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (int r = 0; r < w->n; r++) sum += value(w->bytes[r], TT_F32, at + i);
+        out[i] = sum;
+    }
+}
+
+static tt_status result_of(const struct world *w, int rank, const struct tt_collective *c, char *out, size_t *bytes)
+{
+    int64_t part = c->count / c->ranks;
+    size_t size = tt_dtype_size(c->type);
+    for (int r = 0; r < w->n; r++)
+        if (!same_call(w->calls[r], c)) return tt_fail(TT_FAILED, "rank %d is at another collective than %d", r, rank);
+    if (c->kind != TT_ALL_GATHER && c->type != TT_F32) return tt_fail(TT_FAILED, "a sum that is not of floats");
+    if (c->kind != TT_ALL_REDUCE && c->count % c->ranks) return tt_fail(TT_FAILED, "the parts differ in size");
+    if (c->kind == TT_ALL_REDUCE) add_up(w, (float *)(void *)out, 0, c->count);
+    if (c->kind == TT_REDUCE_SCATTER) add_up(w, (float *)(void *)out, rank * part, part);
+    for (int r = 0; r < w->n && c->kind == TT_ALL_GATHER; r++)
+        memcpy(out + (size_t)(r * part) * size, w->bytes[r], (size_t)part * size);
+    *bytes = (size_t)(c->kind == TT_REDUCE_SCATTER ? part : c->count) * size;
+    return TT_OK;
+}
+
+static tt_status meet(void *self, const struct tt_collective *c, tt_stream s)
+{
+    struct member *m = self;
+    struct world *w = m->world;
+    struct tt_backend *d = &m->device;
+    int rank = m->config.rank;
+    size_t whole = (size_t)c->count * tt_dtype_size(c->type), brought = whole, bytes = 0;
+    if (c->kind == TT_ALL_GATHER) brought /= (size_t)c->ranks;
+    char *mine = malloc(whole), *out = malloc(whole);
+    tt_status st = d->ops->copy(d->self, mine, c->from, brought, TT_TO_HOST, s);
+    if (!st) st = d->ops->stream_sync(d->self, s);
+    w->calls[rank] = c;
+    w->bytes[rank] = mine;
+    pthread_barrier_wait(&w->meet);
+    if (!st) st = result_of(w, rank, c, out, &bytes);
+    if (rank == 0) w->seen++, w->floats += c->kind == TT_ALL_GATHER ? 0 : c->count;
+    pthread_barrier_wait(&w->meet);
+    if (!st) st = d->ops->copy(d->self, c->to, out, bytes, TT_TO_DEVICE, s);
+    if (!st) st = d->ops->stream_sync(d->self, s);
+    free(mine);
+    free(out);
+    return st;
+}
+
+static tt_status join(void *self, const struct tt_ranks *ranks) { return (void)self, (void)ranks, TT_OK; }
+
+/* ---- ranks as threads ---- */
+
+/* The tokens of the whole step are those that one rank would have; each takes its rows. */
+static tt_status give_tokens(struct member *m, int step)
+{
+    const struct tt_config *c = &m->config;
+    int64_t n = c->batch_size * c->grad_accum * (c->seq_len + 1);
+    int32_t *tokens = malloc((size_t)n * sizeof *tokens);
+    for (int64_t i = 0; i < n; i++)
+        tokens[i] = (int32_t)(tt_random(99, (uint64_t)step, (uint64_t)(c->rank * n + i)) % (uint64_t)c->vocab_size);
+    size_t bytes = (size_t)n * sizeof *tokens;
+    tt_status st = tt_engine_upload(&m->session.engine, TT_X_TOKENS, (size_t)(step % TT_TOKEN_SLOTS) * bytes, tokens,
+                                    bytes);
+    free(tokens);
+    return st;
+}
+
+static tt_status steps(struct member *m)
+{
+    struct tt_backend b = {&m->relay.ops, m};
+    struct tt_stepper stepper = {.backend = &b, .plan = m->session.step};
+    tt_status st = TT_OK;
+    for (int i = 0; i < STEPS && !st; i++) {
+        st = give_tokens(m, i);
+        if (!st) st = tt_step(&stepper);
+    }
+    if (!st) st = m->device.ops->stream_sync(m->device.self, NULL);
+    tt_stepper_close(&stepper);
+    return st;
+}
+
+static void *run(void *arg)
+{
+    struct member *m = arg;
+    m->status = steps(m);
+    return NULL;
+}
+
+/* The same for any number of ranks: how far apart matrices lie depends on it, but not the norms. */
+static void first_weights(struct tt_session *s)
+{
+    const struct tt_params *p = &s->model->params;
+    float *w = malloc((size_t)p->total * sizeof *w);
+    tt_model_init_weights(s->model, w);
+    for (int64_t i = p->decay_end; i < p->total; i++)
+        if (w[i] != 0) w[i] += 0.2f * (float)tt_normal(5, 1, (uint64_t)(i - p->decay_end));
+    CHECK_OK(tt_session_set_weights(s, w));
+    free(w);
+}
+
+static void open_member(struct member *m, struct world *w, const struct tt_config *c, int rank)
+{
+    *m = (struct member){.world = w, .config = *c};
+    m->config.rank = rank;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1, .precision = c->precision}, &m->device));
+    tt_relay_open(&m->relay, &m->device);
+    m->relay.ops.join = join;
+    m->relay.ops.collective = meet;
+    CHECK_OK(tt_session_open(&m->session, &m->device, &m->config, TT_USE_TRAIN));
+    first_weights(&m->session);
+    struct tt_state state = {.loss_scale = c->precision == TT_PREC_FP16 ? 1024 : 1};
+    CHECK_OK(tt_engine_upload(&m->session.engine, TT_X_STATE, 0, &state, sizeof state));
+}
+
+/* What a run of all ranks leaves. */
+struct outcome {
+    float *weights, *m, *v; /* whole, put together from the parts */
+    double loss;
+    float norm;
+    int64_t total, seen;
+    size_t bytes; /* of a rank's device */
+};
+
+static void take_parts(struct member *m, enum tt_external x, float *all)
+{
+    const struct tt_params *p = &m->session.model->params;
+    float *mine = calloc((size_t)p->total, sizeof *mine);
+    if (x == TT_X_WEIGHTS)
+        CHECK_OK(tt_weights_read(&m->session.engine, p, mine));
+    else
+        CHECK_OK(tt_arena_download(&m->session.engine, p, x, sizeof *mine, mine));
+    for (int i = 0; i < p->bucket_count; i++) {
+        struct tt_part part = tt_part_of(p, i);
+        memcpy(all + part.begin, mine + part.begin, (size_t)part.count * sizeof *all);
+    }
+    free(mine);
+}
+
+static struct outcome train(const struct tt_config *c, int n)
+{
+    struct world w = {.n = n};
+    struct member *m = calloc((size_t)n, sizeof *m);
+    struct tt_config config = *c;
+    config.ranks = n;
+    pthread_barrier_init(&w.meet, NULL, (unsigned)n);
+    for (int r = 0; r < n; r++) open_member(&m[r], &w, &config, r);
+    for (int r = 0; r < n; r++) pthread_create(&m[r].thread, NULL, run, &m[r]);
+    for (int r = 0; r < n; r++) pthread_join(m[r].thread, NULL);
+    for (int r = 0; r < n; r++) CHECK_OK(m[r].status);
+
+    const struct tt_params *p = &m[0].session.model->params;
+    struct tt_state state, other;
+    CHECK_OK(tt_engine_download(&m[0].session.engine, TT_X_STATE, 0, &state, sizeof state));
+    struct outcome o = {calloc((size_t)p->total, 4), calloc((size_t)p->total, 4), calloc((size_t)p->total, 4),
+                        (double)state.loss, state.grad_norm, p->total, w.seen, tt_engine_total(&m[0].session.engine)};
+    for (int r = 0; r < n; r++) {
+        CHECK_OK(tt_engine_download(&m[r].session.engine, TT_X_STATE, 0, &other, sizeof other));
+        CHECK(!memcmp(&state, &other, sizeof state), "rank %d has come to another state", r);
+        take_parts(&m[r], TT_X_WEIGHTS, o.weights);
+        take_parts(&m[r], TT_X_MOMENT1, o.m);
+        take_parts(&m[r], TT_X_MOMENT2, o.v);
+    }
+    for (int r = 0; r < n; r++) {
+        tt_session_close(&m[r].session);
+        tt_backend_close(&m[r].device);
+    }
+    pthread_barrier_destroy(&w.meet);
+    free(m);
+    return o;
+}
+
+static void free_outcome(struct outcome *o) { free(o->weights), free(o->m), free(o->v); }
+
+/* Parameter by parameter, since the gaps between them depend on the number of ranks. */
+static double apart(const struct tt_config *c, const float *one, const float *many, int ranks)
+{
+    struct tt_config a = *c, b = *c;
+    struct tt_params p, q;
+    double worst = 0;
+    a.ranks = 1, b.ranks = ranks;
+    CHECK_OK(tt_params_create(&a, &p));
+    CHECK_OK(tt_params_create(&b, &q));
+    for (int i = 0; i < p.n; i++)
+        worst = fmax(worst, relative_error(many + q.items[i].offset, one + p.items[i].offset, p.items[i].count));
+    tt_params_free(&p);
+    tt_params_free(&q);
+    return worst;
+}
+
+/* How far sums in another order may lead apart in three steps: AdamW's first ones are all sign and no size, so that
+ * what is nearly 0 may go either way. */
+static double allowed(enum tt_precision p) { return p == TT_FP32 ? 2e-3 : p == TT_TF32 ? 2e-2 : 5e-2; }
+
+static void compare(const struct tt_config *c, int n, const struct outcome *one, const char *what)
+{
+    struct outcome many = train(c, n);
+    double far = allowed(c->precision), w = apart(c, one->weights, many.weights, n), m = apart(c, one->m, many.m, n),
+           v = apart(c, one->v, many.v, n);
+    CHECK(w < far && m < far && v < 2 * far, "%s, %d ranks: weights %g, moments %g and %g apart", what, n, w, m, v);
+    CHECK(fabs(many.loss - one->loss) < far * 1e-2 * one->loss, "%s, %d ranks: loss %.8g, not %.8g", what, n, many.loss,
+          one->loss);
+    CHECK(fabs(many.norm - one->norm) < far * one->norm, "%s, %d ranks: norm %.8g, not %.8g", what, n,
+          (double)many.norm, (double)one->norm);
+    CHECK(many.seen > 0, "%s: the ranks did nothing together", what);
+    free_outcome(&many);
+}
+
+static struct outcome alone(const struct tt_config *c, int n)
+{
+    struct tt_config all = *c;
+    all.batch_size *= n;
+    return train(&all, 1);
+}
+
+static struct tt_config config_of(int version, enum tt_precision precision)
+{
+    struct tt_config c = tiny_config();
+    c.version = (enum tt_version)version;
+    c.precision = precision;
+    c.clip_norm = 0.5;
+    c.batch_size = 2;
+    return c;
+}
+
+/* ---- the tests ---- */
+
+static void check_shards(const struct tt_config *c, int n, const char *what)
+{
+    struct outcome one = alone(c, n);
+    struct tt_config shard = *c;
+    for (int s = TT_SHARD_NONE; s <= TT_SHARD_WEIGHTS; s++) {
+        char name[80];
+        shard.shard = (enum tt_sharding)s;
+        snprintf(name, sizeof name, "%s, %s", what, tt_shard_names[s]);
+        compare(&shard, n, &one, name);
+    }
+    free_outcome(&one);
+}
+
+static void every_version_and_precision(void)
+{
+    struct tt_backend b;
+    struct tt_device_info info;
+    CHECK_OK(tt_backend_open(NULL, &b));
+    CHECK_OK(b.ops->info(b.self, &info));
+    tt_backend_close(&b);
+    for (int v = first_version(); v < TT_VERSIONS; v++)
+        for (int p = 0; p < TT_PRECISIONS; p++) {
+            if (!tested_in(&info, p)) continue;
+            struct tt_config c = config_of(v, (enum tt_precision)p);
+            char what[64];
+            snprintf(what, sizeof what, "%s in %s", tt_version_names[v], tt_precision_names[p]);
+            check_shards(&c, 2, what);
+        }
+}
+
+static void odd_numbers_and_shapes(void)
+{
+    struct tt_config c = config_of(TT_FLASH, TT_FP32);
+    check_shards(&c, 3, "three");
+    c.grad_accum = 3;
+    check_shards(&c, 2, "accumulated");
+    c.tie_embeddings = false;
+    check_shards(&c, 4, "accumulated and untied");
+    c.grad_accum = 1, c.recompute = TT_RECOMPUTE_BLOCK, c.num_layers = 1;
+    check_shards(&c, 2, "one layer, computed again");
+}
+
+/* Layers that fill a bucket each are gathered one ahead; that must not change what is computed. */
+static void a_bucket_for_each_layer(void)
+{
+    struct tt_config c = config_of(TT_FLASH, TT_FP32);
+    c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.seq_len = 8, c.batch_size = 1;
+    struct tt_params p;
+    c.ranks = 2;
+    CHECK_OK(tt_params_create(&c, &p));
+    CHECK(p.bucket_count == c.num_layers + 2, "%d buckets", p.bucket_count);
+    tt_params_free(&p);
+    c.ranks = 1;
+    check_shards(&c, 2, "large layers");
+}
+
+/* Every byte of the arena is in one bucket, every bucket has a part for each rank, and the parts are the arena. */
+static void parts_are_the_arena(void)
+{
+    for (int n = 1; n <= 7; n++) {
+        struct tt_config c = config_of(TT_FLASH, TT_FP32);
+        struct tt_params p;
+        int64_t end = 0;
+        c.ranks = n, c.tie_embeddings = n % 2;
+        CHECK_OK(tt_params_create(&c, &p));
+        for (int i = 0; i < p.bucket_count; i++) {
+            CHECK(p.buckets[i].offset == end && p.buckets[i].count > 0, "bucket %d of %d ranks", i, n);
+            CHECK(p.buckets[i].count % ((int64_t)n * 64) == 0, "bucket %d has no part for each of %d ranks", i, n);
+            end += p.buckets[i].count;
+        }
+        CHECK(end == p.total, "%d ranks: buckets end at %lld of %lld", n, (long long)end, (long long)p.total);
+        tt_params_free(&p);
+    }
+}
+
+/* The plans of every rank are in order, whichever stream an operation is on, and need the less memory the more is
+ * divided. */
+static void plans_are_in_order(void)
+{
+    struct tt_config c = config_of(TT_FLASH, TT_FP32);
+    size_t before = SIZE_MAX;
+    c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.num_layers = 6, c.seq_len = 8;
+    c.batch_size = 1;
+    for (int s = TT_SHARD_NONE; s <= TT_SHARD_WEIGHTS; s++) {
+        struct tt_backend b;
+        struct tt_session session;
+        c.shard = (enum tt_sharding)s;
+        c.ranks = 4, c.rank = s;
+        CHECK_OK(tt_backend_open(NULL, &b));
+        CHECK_OK(tt_session_plan(&session, &b, &c, TT_USE_TRAIN));
+        CHECK_OK(plan_check(session.step, true));
+        CHECK(session.step->collective && session.step->signals > 4, "%s: nothing runs beside", tt_shard_names[s]);
+        size_t total = tt_engine_total(&session.engine);
+        CHECK(total < before, "%s needs %zu bytes, and less divided %zu", tt_shard_names[s], total, before);
+        before = total;
+        tt_session_close(&session);
+        tt_backend_close(&b);
+    }
+}
+
+int main(void)
+{
+    struct tt_backend b;
+    OPEN_OR_SKIP(tt_backend_open(NULL, &b));
+    tt_backend_close(&b);
+    TEST(parts_are_the_arena);
+    TEST(plans_are_in_order);
+    TEST(every_version_and_precision);
+    TEST(odd_numbers_and_shapes);
+    TEST(a_bucket_for_each_layer);
+    return test_end();
+}
