@@ -74,7 +74,6 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
                                        TT_READ, "a"};
     out[count++] = (struct tt_operand){offsetof(struct tt_gemm, b), batch * k * n * (double)tt_dtype_size(g->type_b),
                                        TT_READ, "b"};
-    if (g->addend) out[count++] = (struct tt_operand){offsetof(struct tt_gemm, addend), bytes_c, TT_READ, "addend"};
     out[count++] = (struct tt_operand){offsetof(struct tt_gemm, c), bytes_c, g->beta != 0 ? TT_READ_WRITE : TT_WRITE,
                                        "c"};
     return count;
