@@ -8,14 +8,15 @@
 #define CAUSAL ((double)a->S * (double)(a->S + 1) / 2)
 
 #define PUT(f, n, how)                                                                             \
-    if (a->f)                                                                                      \
-        out[count++] = (struct tt_operand){(size_t)((const char *)&a->f - (const char *)a), (double)(n), how, #f};
+    out[count++] = (struct tt_operand){(size_t)((const char *)&a->f - (const char *)a), (double)(n), how, #f};
+#define PUT_IF(f, n, how)                                                                          \
+    if (a->f) PUT(f, n, how)
 #define IN(f, n) PUT(f, n, TT_READ)
-#define IN_OPT(f, n) PUT(f, n, TT_READ)
+#define IN_OPT(f, n) PUT_IF(f, n, TT_READ)
 #define OUT(f, n) PUT(f, n, TT_WRITE)
-#define OUT_OPT(f, n) PUT(f, n, TT_WRITE)
+#define OUT_OPT(f, n) PUT_IF(f, n, TT_WRITE)
 #define INOUT(f, n) PUT(f, n, TT_READ_WRITE)
-#define INOUT_OPT(f, n) PUT(f, n, TT_READ_WRITE)
+#define INOUT_OPT(f, n) PUT_IF(f, n, TT_READ_WRITE)
 #define SCRATCH(f, n) PUT(f, n, TT_SCRATCH)
 
 #define TT_KERNEL(name, flops, operands)                                                           \
