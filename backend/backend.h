@@ -20,13 +20,8 @@ enum tt_direction { TT_TO_DEVICE, TT_TO_HOST, TT_ON_DEVICE };
 
 /* C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, all row-major, ld* in elements between rows.
  * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on. */
-enum tt_epilogue {
-    TT_EPILOGUE_NONE,
-    TT_EPILOGUE_ADD, /* C = alpha·A·B + addend; addend has C's shape, ldc and stride; beta is 0 */
-};
-
 struct tt_gemm {
-    const void *a, *b, *addend;
+    const void *a, *b;
     void *c;
     int64_t m, n, k;
     int64_t lda, ldb, ldc;
@@ -34,7 +29,6 @@ struct tt_gemm {
     float alpha, beta;
     bool trans_a, trans_b;
     enum tt_dtype type_a, type_b, type_c;
-    enum tt_epilogue epilogue;
 };
 
 /* What ranks do together with `count` elements of `type`. Where a buffer has parts, it has one for each rank, all of the
@@ -106,8 +100,7 @@ struct tt_backend_ops {
     tt_status (*copy)(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s);
     tt_status (*fill)(void *self, void *dst, int byte, size_t bytes, tt_stream s);
 
-    /* work: args points to the struct of that kernel (kernels.h) and is copied before launch returns. gemm may answer
-     * TT_UNSUPPORTED for an epilogue; the caller then runs the separate kernel. */
+    /* work: args points to the struct of that kernel (kernels.h) and is copied before launch returns. */
     tt_status (*gemm)(void *self, const struct tt_gemm *g, tt_stream s);
     tt_status (*launch)(void *self, enum tt_kernel kernel, const void *args, tt_stream s);
 

@@ -8,16 +8,17 @@
 #define CAUSAL ((double)a->S * (double)(a->S + 1) / 2)
 
 #define PUT(f, n, how)                                                                             \
-    if (a->f)                                                                                      \
-        out[count++] = (struct tt_operand){.field = (size_t)((const char *)&a->f - (const char *)a),                \
-                                           .bytes = (double)(n), .access = how, .name = #f};
+    out[count++] = (struct tt_operand){.field = (size_t)((const char *)&a->f - (const char *)a),   \
+                                       .bytes = (double)(n), .access = how, .name = #f};
+#define PUT_IF(f, n, how)                                                                          \
+    if (a->f) PUT(f, n, how)
 #define REACHES(n) out[count - 1].reach = (double)(n);
 #define IN(f, n) PUT(f, n, TT_READ)
-#define IN_OPT(f, n) PUT(f, n, TT_READ)
+#define IN_OPT(f, n) PUT_IF(f, n, TT_READ)
 #define OUT(f, n) PUT(f, n, TT_WRITE)
-#define OUT_OPT(f, n) PUT(f, n, TT_WRITE)
+#define OUT_OPT(f, n) PUT_IF(f, n, TT_WRITE)
 #define INOUT(f, n) PUT(f, n, TT_READ_WRITE)
-#define INOUT_OPT(f, n) PUT(f, n, TT_READ_WRITE)
+#define INOUT_OPT(f, n) PUT_IF(f, n, TT_READ_WRITE)
 #define SCRATCH(f, n) PUT(f, n, TT_SCRATCH)
 
 #define TT_KERNEL(name, flops, operands)                                                           \
@@ -76,9 +77,6 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
                                        .bytes = batch * m * k * (double)tt_dtype_size(g->type_a)};
     out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, b), .access = TT_READ, .name = "b",
                                        .bytes = batch * k * n * (double)tt_dtype_size(g->type_b)};
-    if (g->addend)
-        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, addend), .access = TT_READ,
-                                           .name = "addend", .bytes = bytes_c};
     out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, c), .name = "c", .bytes = bytes_c,
                                        .access = g->beta != 0 ? TT_READ_WRITE : TT_WRITE};
     return count;

@@ -22,7 +22,7 @@ const char *tt_kernel_name(enum tt_kernel k);
 size_t tt_kernel_args_size(enum tt_kernel k);
 const char *tt_group_name(enum tt_group g);
 
-/* Operands whose pointer is NULL are left out. Returns how many. */
+/* All of them but those that may be NULL and are. Returns how many. */
 int tt_kernel_operands(enum tt_kernel k, const void *args, struct tt_operand out[TT_MAX_OPERANDS]);
 double tt_kernel_flops(enum tt_kernel k, const void *args);
 

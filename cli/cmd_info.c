@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/chips.h"
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/base/json.h"
 #include "core/train/feed.h"
-#include "profiling/measure/chips.h"
 #include "profiling/measure/cost.h"
 
 /* ---- options ---- */

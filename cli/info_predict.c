@@ -96,7 +96,7 @@ static tt_status take_measured(struct paper *a)
     TT_TRY(tt_profile_read(a->own->measured, &a->measured));
     TT_TRY(same_run(a));
     for (int i = 0; i < a->count; i++)
-        if (tt_chip_is(a->p[i].chip, a->measured.run.device)) a->measured_on = a->p[i].chip;
+        if (a->p[i].chip == tt_chip_of(a->measured.run.device, 0)) a->measured_on = a->p[i].chip;
     if (a->measured_on) return TT_OK;
     return tt_fail(TT_USAGE, "--measured: %s is none of the chips in --predict %s", a->measured.run.device,
                    a->own->predict);

@@ -2,7 +2,6 @@
  * there are depends on the shape alone, so the result has the same bits on any number of threads. */
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "backend/cpu/cpu.h"
@@ -65,16 +64,9 @@ static void multiply_tile(const struct tt_gemm *g, int64_t batch, int64_t i, int
 {
     const float *a = (const float *)g->a + batch * g->stride_a + (g->trans_a ? i : i * g->lda);
     const float *b = (const float *)g->b + batch * g->stride_b + (g->trans_b ? j * g->ldb : j);
-    int64_t at = batch * g->stride_c + i * g->ldc + j;
-    float *c = (float *)g->c + at, beta = g->beta;
-    if (g->epilogue == TT_EPILOGUE_ADD) {
-        const float *addend = (const float *)g->addend + at;
-        for (int64_t r = 0; addend != c && r < m; r++)
-            memcpy(c + r * g->ldc, addend + r * g->ldc, (size_t)n * sizeof *c);
-        beta = 1.0f;
-    }
+    float *c = (float *)g->c + batch * g->stride_c + i * g->ldc + j;
     cblas_sgemm(CblasRowMajor, g->trans_a ? CblasTrans : CblasNoTrans, g->trans_b ? CblasTrans : CblasNoTrans, (int)m,
-                (int)n, (int)g->k, g->alpha, a, (int)g->lda, b, (int)g->ldb, beta, c, (int)g->ldc);
+                (int)n, (int)g->k, g->alpha, a, (int)g->lda, b, (int)g->ldb, g->beta, c, (int)g->ldc);
 }
 
 void tt_cpu_blas_gemm(const struct cpu_team *team, const struct tt_gemm *g)

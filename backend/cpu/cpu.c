@@ -149,10 +149,8 @@ static tt_status cpu_launch(void *self, enum tt_kernel kernel, const void *args,
 static void gemm_without_product(const struct tt_gemm *g)
 {
     for (int64_t r = 0; r < g->batch * g->m; r++) {
-        int64_t at = r / g->m * g->stride_c + r % g->m * g->ldc;
-        float *c = (float *)g->c + at;
-        const float *addend = g->epilogue == TT_EPILOGUE_ADD ? (const float *)g->addend + at : NULL;
-        for (int64_t j = 0; j < g->n; j++) c[j] = addend ? addend[j] : g->beta == 0 ? 0 : g->beta * c[j];
+        float *c = (float *)g->c + r / g->m * g->stride_c + r % g->m * g->ldc;
+        for (int64_t j = 0; j < g->n; j++) c[j] = g->beta == 0 ? 0 : g->beta * c[j];
     }
 }
 
@@ -162,8 +160,6 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
     struct cpu *cpu = self;
     if (g->type_a != TT_F32 || g->type_b != TT_F32 || g->type_c != TT_F32)
         return tt_fail(TT_UNSUPPORTED, "gemm: the CPU multiplies fp32 only; use precision: fp32");
-    if (g->epilogue != TT_EPILOGUE_NONE && g->epilogue != TT_EPILOGUE_ADD)
-        return tt_fail(TT_UNSUPPORTED, "gemm: the CPU has no epilogue %d; run it as a kernel", (int)g->epilogue);
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return TT_OK;
     if (g->k <= 0 || g->alpha == 0) {
         gemm_without_product(g);

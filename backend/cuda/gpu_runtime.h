@@ -48,8 +48,6 @@ static inline enum cudaMemcpyKind gpu_rt_kind(enum tt_direction d)
 #define gpu_rt_copy(to, from, bytes, direction, s) cudaMemcpyAsync(to, from, bytes, gpu_rt_kind(direction), s)
 #define gpu_rt_fill cudaMemsetAsync
 /* rows of `width` bytes, `pitch` apart, on the device */
-#define gpu_rt_copy_rows(to, from, pitch, width, rows, s)                                                              \
-    cudaMemcpy2DAsync(to, pitch, from, pitch, width, rows, cudaMemcpyDeviceToDevice, s)
 #define gpu_rt_fill_rows(to, pitch, byte, width, rows, s) cudaMemset2DAsync(to, pitch, byte, width, rows, s)
 
 /* ---- order: streams that do not wait for the legacy one, events with times ---- */

@@ -1,10 +1,10 @@
 /* Which GPU, and what it is. */
 #include <stdio.h>
 
+#include "backend/chips.h"
 #include "backend/gpu/gemm.h"
 #include "backend/gpu/host.h"
 #include "backend/gpu/launch.h"
-#include "backend/peaks.h"
 
 /* Setting a device may leave the work to the first call that needs the GPU. */
 static gpu_rt_error make_current(int device)
@@ -48,11 +48,12 @@ tt_status tt_gpu_choose(struct gpu *gpu, int device)
 
 static void fill_peaks(const struct gpu *gpu, struct tt_device_info *out)
 {
-    struct tt_peaks peaks = tt_peaks_of(gpu->name, gpu->units);
-    out->peak_flops[TT_F32] = 1e12 * (gpu->tf32 ? peaks.tf32 : peaks.fp32);
-    out->peak_flops[TT_BF16] = gpu->has[TT_PREC_BF16] ? 1e12 * peaks.half : 0;
-    out->peak_flops[TT_F16] = 1e12 * peaks.half;
-    out->peak_bandwidth = 1e9 * peaks.bandwidth;
+    const struct tt_chip *chip = tt_chip_of(gpu->name, gpu->units);
+    if (!chip) return;
+    out->peak_flops[TT_F32] = chip->matrix[gpu->tf32 ? TT_TF32 : TT_FP32];
+    out->peak_flops[TT_BF16] = gpu->has[TT_PREC_BF16] ? chip->matrix[TT_PREC_BF16] : 0;
+    out->peak_flops[TT_F16] = chip->matrix[TT_PREC_FP16];
+    out->peak_bandwidth = chip->bandwidth;
 }
 
 static void fill_memory(struct gpu *gpu, struct tt_device_info *out)

@@ -3,12 +3,11 @@
  * byte moves.
  */
 #include <limits.h>
-#include <string.h>
 
 #include "backend/gpu/gemm.h"
 #include "backend/gpu/launch.h"
 
-/* ---- products of nothing: k = 0 leaves beta · C, or the addend ---- */
+/* ---- products of nothing: k = 0 leaves beta · C ---- */
 
 static tt_status scale_rows(struct gpu *gpu, const struct tt_gemm *g, char *c, struct tt_stream_s *s)
 {
@@ -24,15 +23,9 @@ static tt_status scale_rows(struct gpu *gpu, const struct tt_gemm *g, char *c, s
 static tt_status empty_product(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     size_t size = tt_dtype_size(g->type_c), pitch = (size_t)g->ldc * size, width = (size_t)g->n * size;
-    for (int64_t i = 0; i < g->batch; i++) {
-        size_t offset = (size_t)(i * g->stride_c) * size;
-        char *c = (char *)g->c + offset;
-        const char *addend = g->epilogue == TT_EPILOGUE_ADD ? (const char *)g->addend + offset : c;
-        if (addend != c)
-            CHECK(gpu, gpu_rt_copy_rows(c, addend, pitch, width, (size_t)g->m, s->rt));
-        else if (g->epilogue == TT_EPILOGUE_ADD || g->beta == 1)
-            continue;
-        else if (g->beta == 0)
+    for (int64_t i = 0; i < g->batch && g->beta != 1; i++) {
+        char *c = (char *)g->c + (size_t)(i * g->stride_c) * size;
+        if (g->beta == 0)
             CHECK(gpu, gpu_rt_fill_rows(c, pitch, 0, width, (size_t)g->m, s->rt));
         else
             TT_TRY(scale_rows(gpu, g, c, s));
@@ -93,14 +86,8 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
 
 static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
-    bool add = g->epilogue == TT_EPILOGUE_ADD;
-    struct gemm_call call = {.a = g->a,
-                             .b = g->b,
-                             .c = add ? g->addend : g->c,
-                             .d = g->c,
-                             .alpha = g->alpha,
-                             .beta = add ? 1.0f : g->beta,
-                             .stream = s};
+    struct gemm_call call = {
+        .a = g->a, .b = g->b, .c = g->c, .d = g->c, .alpha = g->alpha, .beta = g->beta, .stream = s};
     struct gemm_key key = key_of(g, &call);
     struct gemm_plan *plan;
     CHECK(gpu, gpu_rt_set_device(gpu->device));

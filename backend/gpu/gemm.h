@@ -26,7 +26,7 @@ struct gemm_key {
     int64_t trans_a, trans_b;
     int64_t type_in, type_out;                  /* enum tt_dtype */
     int64_t align_a, align_b, align_c, align_d; /* bytes, a power of two */
-    int64_t reads_c;                            /* beta is not 0, or there is an addend */
+    int64_t reads_c;                            /* beta is not 0 */
 };
 
 /* A way to multiply, in bytes that only the library reads; unused ones are 0. */
@@ -41,7 +41,7 @@ struct gemm_plan {
     void *library; /* descriptors of blas.c */
 };
 
-/* The pointers of one multiply: d = alpha · a · b + beta · c. */
+/* The pointers of one multiply: d = alpha · a · b + beta · c. Only while algorithms are timed is d not c. */
 struct gemm_call {
     const void *a, *b, *c;
     void *d;

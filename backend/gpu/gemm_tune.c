@@ -81,7 +81,7 @@ static int fastest(const struct candidates *c)
 static tt_status scratch_for(struct gpu *gpu, const struct gemm_key *k, struct gemm_call *call, void **scratch)
 {
     *scratch = NULL;
-    if (!k->reads_c || call->c != call->d) return TT_OK;
+    if (!k->reads_c) return TT_OK;
     int64_t elements = (k->batch - 1) * k->stride_c + (k->m - 1) * k->ldc + k->n;
     TT_TRY(tt_gpu_alloc(gpu, (size_t)elements * tt_dtype_size((enum tt_dtype)k->type_out), scratch));
     call->d = *scratch;

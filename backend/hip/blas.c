@@ -171,14 +171,14 @@ bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm
 
 /* ---- multiplying ---- */
 
-/* hipBLAS adds to what is in the output. */
-static tt_status copy_addend(struct gpu *gpu, const struct gemm_key *k, const struct gemm_call *c)
+/* hipBLAS adds to what is in the output, which is not C while algorithms are timed. */
+static tt_status copy_c(struct gpu *gpu, const struct gemm_key *k, const struct gemm_call *c)
 {
     size_t size = tt_dtype_size((enum tt_dtype)k->type_out);
     for (int64_t i = 0; i < k->batch; i++) {
-        size_t offset = (size_t)(i * k->stride_c) * size;
-        CHECK(gpu, gpu_rt_copy_rows((char *)c->d + offset, (const char *)c->c + offset, (size_t)k->ldc * size,
-                                    (size_t)k->n * size, (size_t)k->m, c->stream->rt));
+        size_t offset = (size_t)(i * k->stride_c) * size, pitch = (size_t)k->ldc * size;
+        CHECK(gpu, hipMemcpy2DAsync((char *)c->d + offset, pitch, (const char *)c->c + offset, pitch,
+                                    (size_t)k->n * size, (size_t)k->m, hipMemcpyDeviceToDevice, c->stream->rt));
     }
     return TT_OK;
 }
@@ -189,7 +189,7 @@ static tt_status by_hipblas(struct gpu *gpu, const struct gemm_key *k, const str
     hipblasOperation_t left = k->trans_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
                        right = k->trans_a ? HIPBLAS_OP_T : HIPBLAS_OP_N;
     hipDataType in = (hipDataType)hip_type(k->type_in), out = (hipDataType)hip_type(k->type_out);
-    if (c->beta != 0 && c->c != c->d) TT_TRY(copy_addend(gpu, k, c));
+    if (c->beta != 0 && c->c != c->d) TT_TRY(copy_c(gpu, k, c));
     BLAS(gpu, hipblasSetStream(h, c->stream->rt));
     BLAS(gpu,
          hipblasGemmStridedBatchedEx(h, left, right, (int)k->n, (int)k->m, (int)k->k, &c->alpha, c->b, in, (int)k->ldb,

@@ -54,8 +54,6 @@ static inline hipMemcpyKind gpu_rt_kind(enum tt_direction d)
 #define gpu_rt_copy(to, from, bytes, direction, s) hipMemcpyAsync(to, from, bytes, gpu_rt_kind(direction), s)
 #define gpu_rt_fill hipMemsetAsync
 /* rows of `width` bytes, `pitch` apart, on the device */
-#define gpu_rt_copy_rows(to, from, pitch, width, rows, s)                                                              \
-    hipMemcpy2DAsync(to, pitch, from, pitch, width, rows, hipMemcpyDeviceToDevice, s)
 #define gpu_rt_fill_rows(to, pitch, byte, width, rows, s) hipMemset2DAsync(to, pitch, byte, width, rows, s)
 
 /* ---- order: streams that do not wait for the legacy one, events with times ---- */

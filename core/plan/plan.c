@@ -123,12 +123,23 @@ static struct tt_op *append(struct tt_plan *p)
     return op;
 }
 
+/* kernels.def says which operands may be NULL. */
+static void check_operands(struct tt_plan *p, const struct tt_op *op)
+{
+    struct tt_operand operands[TT_MAX_OPERANDS];
+    int n = tt_op_operands(op, operands);
+    for (int i = 0; i < n && !p->status; i++)
+        if (!tt_op_pointer(op, &operands[i]))
+            p->status = tt_fail(TT_FAILED, "plan: %s has no %s", tt_op_name(op), operands[i].name);
+}
+
 void tt_plan_gemm(struct tt_plan *p, const struct tt_gemm *g)
 {
     struct tt_op *op = append(p);
     if (!op) return;
     op->kind = TT_OP_GEMM;
     op->args.gemm = *g;
+    check_operands(p, op);
 }
 
 void tt_plan_collective(struct tt_plan *p, const struct tt_collective *c)
@@ -147,6 +158,7 @@ void tt_plan_launch(struct tt_plan *p, enum tt_kernel k, const void *args)
     if (!op) return;
     op->kernel = k;
     memcpy(&op->args, args, tt_kernel_args_size(k));
+    check_operands(p, op);
 }
 
 const char *tt_op_name(const struct tt_op *op)

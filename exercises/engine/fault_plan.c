@@ -71,7 +71,7 @@ static int64_t parts_of(const struct tt_op *op)
 {
     const struct tt_gemm *g = &op->args.gemm;
     bool ffn = op->kind == TT_OP_GEMM && (op->group == TT_G_GATE_UP || op->group == TT_G_DOWN);
-    bool by_rows = ffn && !g->trans_a && g->batch == 1 && !g->addend && g->epilogue == TT_EPILOGUE_NONE;
+    bool by_rows = ffn && !g->trans_a && g->batch == 1;
     return by_rows ? (g->m + ROWS_AT_A_TIME - 1) / ROWS_AT_A_TIME : 1;
 }
 

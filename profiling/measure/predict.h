@@ -4,8 +4,8 @@
 #ifndef TT_PREDICT_H
 #define TT_PREDICT_H
 
+#include "backend/chips.h"
 #include "core/plan/plan.h"
-#include "profiling/measure/chips.h"
 
 struct tt_prediction {
     const struct tt_chip *chip;

@@ -9,19 +9,6 @@
 #include "core/base/utf8.h"
 #include "profiling/report/svg_parts.h"
 
-const char tt_svg_css[] =
-    "svg.chart{display:block;width:100%;max-width:760px;min-width:460px;height:auto;font:13px system-ui,sans-serif}"
-    "svg.chart text{fill:var(--ink)}svg.chart text.soft{fill:var(--soft)}svg.chart text.head{font-weight:600}"
-    "svg.chart .grid{stroke:var(--rule);stroke-width:1}svg.chart .axis{stroke:var(--soft);stroke-width:1}"
-    "svg.chart .roof{fill:none;stroke:var(--ink);stroke-width:2}"
-    "svg.chart .sheet{fill:none;stroke:var(--soft);stroke-width:1.2;stroke-dasharray:5 4}"
-    "svg.chart .line{fill:none;stroke-width:2}"
-    "svg.chart .mark:hover rect,svg.chart .mark:hover circle{stroke:var(--ink);stroke-width:1.5}"
-    ".f0{fill:#4477aa}.f1{fill:#ee7733}.f2{fill:#33994a}.f3{fill:#cc4433}.f4{fill:#aa4488}"
-    ".f5{fill:#bba733}.f6{fill:#44aacc}.f7{fill:#8c8c8c}.f8{fill:#a0642d}.f9{fill:#119988}"
-    ".s0{stroke:#4477aa}.s1{stroke:#ee7733}.s2{stroke:#33994a}.s3{stroke:#cc4433}.s4{stroke:#aa4488}"
-    ".s5{stroke:#bba733}.s6{stroke:#44aacc}.s7{stroke:#8c8c8c}.s8{stroke:#a0642d}.s9{stroke:#119988}";
-
 void tt_escape(struct tt_text *t, const char *s)
 {
     for (const char *end = s + strlen(s); s < end;) {

@@ -1,4 +1,4 @@
-/* Charts as inline SVG: appended to a text, styled by the classes of the page around them (tt_svg_css), so that they
+/* Charts as inline SVG: appended to a text, styled by the classes of the page around them (charts.css), so that they
  * follow its light or dark. Every mark has a <title>, which a browser shows on hover and a screen reader reads. A value
  * that is not finite draws nothing and is written "n/a". */
 #ifndef TT_SVG_H
@@ -8,9 +8,7 @@
 
 #include "core/base/text.h"
 
-enum { TT_SVG_COLORS = 10 };
-
-extern const char tt_svg_css[];
+enum { TT_SVG_COLORS = 10 }; /* .f0 to .f9 and .s0 to .s9 of charts.css */
 
 /* Text for XML and HTML: markup characters escaped, control characters and invalid UTF-8 replaced. */
 void tt_escape(struct tt_text *t, const char *s);

@@ -1,5 +1,4 @@
 /* A step on paper: against sums by hand, and against the order that the chips' rates demand. */
-#include "backend/peaks.h"
 #include "model/model.h"
 #include "profiling/measure/predict.h"
 #include "tests/model/model_fixture.h"
@@ -20,44 +19,57 @@ static struct tt_plan *plan_of(enum tt_version version, enum tt_precision precis
     return p;
 }
 
+static bool is(const char *device, const char *name) { return tt_chip_of(device, 0) == tt_chip_find(name); }
+
 static void names_agree(void)
 {
-    for (int i = 0; i < tt_chip_count; i++) {
-        CHECK(tt_chip_names[i] && !strcmp(tt_chip_names[i], tt_chips[i].name));
-        CHECK(tt_chip_find(tt_chips[i].name) == &tt_chips[i]);
-        CHECK(tt_chip_is(&tt_chips[i], tt_chips[i].words), "%s", tt_chips[i].words);
+    int count = 0;
+    for (; tt_chip_names[count]; count++) {
+        const struct tt_chip *c = tt_chip_find(tt_chip_names[count]);
+        CHECK(c && !strcmp(c->name, tt_chip_names[count]) && c->title, "%s", tt_chip_names[count]);
+        CHECK(is(c->words, c->name), "%s", c->words);
     }
-    CHECK(!tt_chip_names[tt_chip_count] && !tt_chip_find("abacus"));
+    CHECK(count == 9 && !tt_chip_find("abacus"));
 }
 
 static void devices_are_recognised(void)
 {
-    CHECK(tt_chip_is(tt_chip_find("h200"), "NVIDIA H200"));
-    CHECK(tt_chip_is(tt_chip_find("mi300x"), "AMD Instinct MI300X"));
-    CHECK(tt_chip_is(tt_chip_find("7900xtx"), "AMD Radeon RX 7900 XTX"));
-    CHECK(tt_chip_is(tt_chip_find("h100"), "NVIDIA H100 80GB HBM3"));
-    CHECK(!tt_chip_is(tt_chip_find("h200"), "NVIDIA GH200 480GB"));
-    CHECK(!tt_chip_is(tt_chip_find("h200"), "NVIDIA H200 NVL"));
-    CHECK(!tt_chip_is(tt_chip_find("h100"), "NVIDIA H100 PCIe"));
-    CHECK(!tt_chip_is(tt_chip_find("mi300x"), "AMD Instinct MI325X"));
+    CHECK(is("NVIDIA H200", "h200") && is("AMD Instinct MI300X", "mi300x") && is("AMD Radeon RX 7900 XTX", "7900xtx"));
+    CHECK(is("NVIDIA H100 80GB HBM3", "h100") && is("NVIDIA A100-SXM4-80GB", "a100"));
+    CHECK(!is("NVIDIA GH200 480GB", "h200") && !is("NVIDIA H200 NVL", "h200") && !is("NVIDIA H100 PCIe", "h100"));
+    CHECK(!is("AMD Instinct MI325X", "mi300x"));
+    CHECK(!tt_chip_of("NVIDIA H100 80GB HBM3 MIG 1g.10gb", 0) && !tt_chip_of("NVIDIA RTX 4090 Laptop GPU", 0));
+    CHECK(!tt_chip_of("NVIDIA GeForce RTX 4090 D", 0) && !tt_chip_of("abacus", 0) && !tt_chip_of("", 0));
+    CHECK(tt_chip_of("AMD Instinct MI300X VF", 304) == tt_chip_find("mi300x"));
+    CHECK(!tt_chip_of("AMD Instinct MI300X", 38)); /* a part of it */
 }
 
 static void rates_make_sense(void)
 {
-    for (int i = 0; i < tt_chip_count; i++) {
-        const struct tt_chip *c = &tt_chips[i];
+    for (int i = 0; tt_chip_names[i]; i++) {
+        const struct tt_chip *c = tt_chip_find(tt_chip_names[i]);
         CHECK(c->matrix[TT_FP32] > 1e13 && c->matrix[TT_FP32] <= c->matrix[TT_TF32] &&
               c->matrix[TT_TF32] < c->matrix[TT_PREC_BF16]);
         CHECK(c->vector > 1e13 && c->vector <= c->matrix[TT_FP32] && c->bandwidth > 5e11 && c->bandwidth < 1e13, "%s",
               c->name);
-        struct tt_peaks peaks = tt_peaks_of(c->words, 0); /* what tt bench compares with on such a device */
-        CHECK(c->matrix[TT_PREC_BF16] == 1e12 * peaks.half && c->matrix[TT_FP32] == 1e12 * peaks.fp32, "%s", c->name);
-        CHECK(c->matrix[TT_TF32] == 1e12 * (peaks.tf32 > 0 ? peaks.tf32 : peaks.fp32), "%s", c->name);
-        CHECK(fabs(c->bandwidth / (1e9 * peaks.bandwidth) - 1) < 1e-3, "%s", c->name);
         CHECK((c->wave == 32 || c->wave == 64) && c->shared_kib >= 48 && c->units > 50 && c->memory > 2e10);
-        CHECK(!peaks.units || peaks.units == c->units, "%s", c->name);
+        CHECK((c->arch[0] == 's') == !strncmp(c->title, "NVIDIA", 6), "%s is %s", c->title, c->arch);
+        CHECK(c->link.name ? c->link.bandwidth >= 16e9 && c->link.bandwidth < c->bandwidth : !c->link.bandwidth);
     }
-    CHECK(tt_peaks_of("AMD Instinct MI300X VF", 304).half > 1307 && tt_peaks_of("AMD Instinct MI300X", 38).half == 0);
+}
+
+static void links_are_those_published(void)
+{
+    const struct { const char *device, *link; double gigabytes; } known[] = {
+        {"NVIDIA H100 80GB HBM3", "NVLink 4", 450}, {"NVIDIA H200", "NVLink 4", 450},
+        {"NVIDIA A100-SXM4-40GB", "NVLink 3", 300}, {"NVIDIA A100-PCIE-40GB", "PCIe 4 x16", 32},
+        {"NVIDIA H100 PCIe", "PCIe 5 x16", 64},     {"AMD Instinct MI300X", "xGMI", 7 * 64},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct tt_chip *c = tt_chip_of(known[i].device, 0);
+        CHECK(c && !strcmp(c->link.name, known[i].link) && c->link.bandwidth == 1e9 * known[i].gigabytes, "%s",
+              known[i].device);
+    }
 }
 
 /* Every kernel once more, by its own numbers. */
@@ -113,6 +125,7 @@ int main(void)
     TEST(names_agree);
     TEST(devices_are_recognised);
     TEST(rates_make_sense);
+    TEST(links_are_those_published);
     TEST(sums_by_hand);
     TEST(one_product);
     TEST(faster_chips_are_faster);

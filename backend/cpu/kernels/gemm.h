@@ -42,16 +42,10 @@ struct gemm_tile {
 };
 
 /* C of this tile before the first product is added: returns whether there is anything to add to. */
-static bool gemm_prepare(const struct gemm_tile *t, const float *addend, float beta)
+static bool gemm_prepare(const struct gemm_tile *t, float beta)
 {
-    if (!addend && beta == 0) return false;
-    if (addend == t->c || (!addend && beta == 1)) return true;
-    for (int64_t i = 0; i < t->m; i++) {
-        if (addend)
-            row_copy(t->c + i * t->ldc, addend + i * t->ldc, t->n);
-        else
-            row_scale(t->c + i * t->ldc, t->n, beta);
-    }
+    if (beta == 0) return false;
+    for (int64_t i = 0; beta != 1 && i < t->m; i++) row_scale(t->c + i * t->ldc, t->n, beta);
     return true;
 }
 
@@ -94,7 +88,7 @@ static void gemm_builtin(const struct cpu_team *team, const struct tt_gemm *g)
                               scratch, scratch + PACKED_M * KC, scratch + (PACKED_M + PACKED_N) * KC};
         const float *a = (const float *)g->a + batch * g->stride_a + i * a_row;
         const float *b = (const float *)g->b + batch * g->stride_b + j * b_col;
-        bool add = gemm_prepare(&t, g->epilogue == TT_EPILOGUE_ADD ? (const float *)g->addend + at : NULL, g->beta);
+        bool add = gemm_prepare(&t, g->beta);
         for (int64_t k = 0; k < g->k; k += KC) {
             int64_t K = smaller(KC, g->k - k);
             pack(t.a, a + k * a_k, t.m, K, a_row, a_k, MR, g->alpha);

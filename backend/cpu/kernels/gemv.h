@@ -41,13 +41,7 @@ static void gemv(const struct cpu_team *team, const struct tt_gemm *g)
         const float *b = (const float *)g->b + batch * g->stride_b + (g->trans_b ? j * g->ldb : j);
         float *c = (float *)g->c + batch * g->stride_c + j, s[GEMV_COLUMNS];
         (g->trans_b ? gemv_rows : gemv_columns)(s, x, b, g->ldb, n, g->k);
-        const float *old = c;
-        float beta = g->beta;
-        if (g->epilogue == TT_EPILOGUE_ADD) {
-            old = (const float *)g->addend + batch * g->stride_c + j;
-            beta = 1.0f;
-        }
-        for (int64_t i = 0; i < n; i++) c[i] = g->alpha * s[i] + (beta == 0 ? 0 : beta * old[i]);
+        for (int64_t i = 0; i < n; i++) c[i] = g->alpha * s[i] + (g->beta == 0 ? 0 : g->beta * c[i]);
     }
 }
 

@@ -113,10 +113,7 @@ static void multiply(const struct tt_gemm *g, int64_t batch, const double *rows,
         int64_t at = batch * g->stride_c + i / g->n * g->ldc + i % g->n;
         double sum = 0, old = 0;
         for (int64_t k = 0; k < g->k; k++) sum += row[k] * column[k];
-        if (g->epilogue == TT_EPILOGUE_ADD)
-            old = get(g->addend, g->type_c, at);
-        else if (g->beta != 0)
-            old = (double)g->beta * get(g->c, g->type_c, at);
+        if (g->beta != 0) old = (double)g->beta * get(g->c, g->type_c, at);
         put(g->c, g->type_c, at, (double)g->alpha * sum + old);
     }
 }

@@ -1,0 +1,7 @@
+/* What a page has of its own, from files beside this one: cmake/embed.cmake makes strings of them. */
+#ifndef TT_ASSETS_H
+#define TT_ASSETS_H
+
+extern const char tt_page_css[], tt_charts_css[], tt_page_js[];
+
+#endif

@@ -1,0 +1,171 @@
+/* kernels.def says of each operand whether it may be NULL. Here the plans of all versions, fusions, precisions and
+ * recomputations are held against it: what must be there is there, and what may be left out sometimes is. */
+#include "core/plan/plan.h"
+#include "tests/model/model_fixture.h"
+
+/* ---- what kernels.def says, in words of this test ---- */
+
+static struct optional {
+    const char *kernel, *field;
+    bool given, left_out; /* by some plan */
+} optionals[64];
+static int optional_count;
+static bool launched[TT_KERNELS];
+
+static void note(const char *kernel, const char *field, bool given)
+{
+    struct optional *o = optionals;
+    while (o < optionals + optional_count && (strcmp(o->kernel, kernel) || strcmp(o->field, field))) o++;
+    if (o == optionals + optional_count) {
+        CHECK(++optional_count <= 64);
+        *o = (struct optional){.kernel = kernel, .field = field};
+    }
+    o->given |= given;
+    o->left_out |= !given;
+}
+
+#define NEEDS(f) CHECK(a->f, "%s has no %s", kernel, #f);
+#define MAY_HAVE(f) note(kernel, #f, a->f != NULL);
+#define IN(f, n) NEEDS(f)
+#define OUT(f, n) NEEDS(f)
+#define INOUT(f, n) NEEDS(f)
+#define SCRATCH(f, n) NEEDS(f)
+#define IN_OPT(f, n) MAY_HAVE(f)
+#define OUT_OPT(f, n) MAY_HAVE(f)
+#define INOUT_OPT(f, n) MAY_HAVE(f)
+#define REACHES(n)
+
+#define TT_KERNEL(name, flops, operands)                                                           \
+    static void look_at_##name(const struct tt_##name##_args *a)                                   \
+    {                                                                                              \
+        static const char kernel[] = #name;                                                        \
+        operands                                                                                   \
+    }
+#include "backend/kernels.def"
+#undef TT_KERNEL
+
+static void look_at(const struct tt_op *op)
+{
+    if (op->kind == TT_OP_GEMM) {
+        CHECK(op->args.gemm.a && op->args.gemm.b && op->args.gemm.c);
+        return;
+    }
+    launched[op->kernel] = true;
+    switch (op->kernel) {
+#define TT_KERNEL(name, flops, operands)                                                           \
+    case TT_K_##name: look_at_##name(&op->args.name); break;
+#include "backend/kernels.def"
+#undef TT_KERNEL
+    case TT_KERNELS: break;
+    }
+}
+
+/* ---- all plans ---- */
+
+static void look_at_plan(tt_status st, struct tt_plan *p)
+{
+    CHECK_OK(st);
+    if (st) return;
+    for (int i = 0; i < p->count; i++) look_at(&p->ops[i]);
+    tt_plan_free(p);
+}
+
+static void look_at_model(const struct tt_config *c)
+{
+    struct tt_model *m;
+    struct tt_plan *p = NULL;
+    tt_status st = tt_model_create(c, &m);
+    CHECK_OK(st);
+    if (st) return;
+    st = tt_model_plan_train(m, &p);
+    look_at_plan(st, p);
+    st = tt_model_plan_eval(m, &p);
+    look_at_plan(st, p);
+    st = tt_model_plan_logits(m, &p);
+    look_at_plan(st, p);
+    st = tt_model_plan_decode(m, 8, &p);
+    look_at_plan(st, p);
+    tt_model_free(m);
+}
+
+static void look_at_fusions(struct tt_config *c)
+{
+    c->fuse[0] = '\0';
+    look_at_model(c);
+    for (int f = 0; f < TT_FUSION_COUNT; f++) {
+        bool has = tt_version_has(c->version, (enum tt_fusion)f);
+        snprintf(c->fuse, sizeof c->fuse, "%s%s", has ? "no-" : "", tt_fusion_names[f]);
+        look_at_model(c);
+    }
+}
+
+static void look_at_all(void)
+{
+    struct tt_config c = tiny_config();
+    for (int v = 0; v < TT_VERSIONS; v++)
+        for (int precision = 0; precision < TT_PRECISIONS; precision++)
+            for (int r = 0; r <= TT_RECOMPUTE_BLOCK; r++) {
+                c.version = (enum tt_version)v;
+                c.precision = (enum tt_precision)precision;
+                c.recompute = (enum tt_recompute)r;
+                c.tie_embeddings = r & 1;
+                c.grad_accum = 1 + (r & 1);
+                look_at_fusions(&c);
+            }
+}
+
+/* ---- and what is to be seen in them ---- */
+
+/* What every plan gives, and why it may be left out all the same. */
+static const struct {
+    const char *kernel, *field, *why;
+} always[] = {
+    {"embedding_backward", "state", "finds its tokens as embedding does, which a forward pass alone runs without"},
+    {"sub_target", "state", "finds its tokens as gather_nll does, which an evaluation runs without"},
+    {"swiglu_backward", "h", "a caller that kept h of the forward pass has it already"},
+};
+
+static bool always_given(const struct optional *o)
+{
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (!strcmp(o->kernel, always[i].kernel) && !strcmp(o->field, always[i].field)) return true;
+    return false;
+}
+
+static void optional_operands_are(void)
+{
+    for (int i = 0; i < optional_count; i++) {
+        const struct optional *o = &optionals[i];
+        CHECK(o->given, "no plan gives %s its %s: why have it?", o->kernel, o->field);
+        CHECK(o->left_out != always_given(o), "plans give %s its %s %s", o->kernel, o->field,
+              o->left_out ? "not always: strike it from the list" : "always: it is not optional");
+    }
+    CHECK(optional_count > 5, "%d operands may be NULL", optional_count);
+}
+
+static void every_kernel_is_launched(void)
+{
+    for (int k = 0; k < TT_KERNELS; k++) CHECK(launched[k], "no plan launches %s", tt_kernel_name((enum tt_kernel)k));
+}
+
+/* A plan that forgets an operand says so, and not the device with a fault. */
+static void a_forgotten_operand_is_named(void)
+{
+    struct tt_plan *p;
+    CHECK_OK(tt_plan_create(TT_F32, &p));
+    void *x = tt_plan_buffer(p, "x", 64);
+    LAUNCH(p, silu, .x = x, .rows = 1, .cols = 16);
+    tt_status st = tt_plan_finish(p);
+    CHECK(st && !strcmp(st->text, "plan: silu has no out"), "%s", st ? st->text : "nothing is said");
+    tt_status_free(st);
+    tt_plan_free(p);
+}
+
+int main(void)
+{
+    TEST(look_at_all);
+    TEST(optional_operands_are);
+    TEST(every_kernel_is_launched);
+    TEST(a_forgotten_operand_is_named);
+    return test_end();
+}
