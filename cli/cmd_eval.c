@@ -152,7 +152,7 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_open_backend(c, &e->backend));
     TT_TRY(tt_session_open(&e->session, &e->backend, c, TT_USE_EVAL));
     TT_TRY(tt_session_load(&e->session, e->checkpoint, &e->progress));
-    TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, &e->loss, &e->batches));
+    TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, NULL, &e->loss, &e->batches));
     if (!isfinite(e->loss))
         return tt_fail(TT_FAILED, "the loss of %s is %g: its weights hold NaN or Inf, or numbers overflow in %s",
                        e->checkpoint, e->loss, tt_precision_names[c->precision]);

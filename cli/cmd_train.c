@@ -14,6 +14,7 @@
 #include "cli/summary.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "core/base/terminal.h"
 #include "core/train/loop.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
@@ -50,8 +51,8 @@ static tt_status set_aside(const char *out, bool wanted_to_resume)
         if (access(old, F_OK)) break;
     }
     if (rename(out, old)) return tt_fail(TT_FAILED, "%s: cannot be moved to %s: %s", out, old, strerror(errno));
-    fprintf(stderr, "tt: %s held an earlier run; it is now %s (%s)\n", out, old,
-            wanted_to_resume ? "no checkpoint of it can be continued here" : "--resume auto would have continued it");
+    tt_say("%s held an earlier run; it is now %s (%s)", out, old,
+           wanted_to_resume ? "no checkpoint of it can be continued here" : "--resume auto would have continued it");
     return TT_OK;
 }
 

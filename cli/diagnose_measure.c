@@ -147,9 +147,9 @@ static tt_status measure_validation(struct tt_diagnosis *d)
     c->val_batches = 2;
     tt_status st = tt_session_open(&s, &d->backend, c, TT_USE_EVAL);
     if (!st) st = tt_session_init_weights(&s);
-    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, &loss, &batches); /* to warm up */
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, NULL, &loss, &batches); /* to warm up */
     double start = tt_seconds();
-    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, &loss, &batches);
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, NULL, &loss, &batches);
     if (!st) d->validation_seconds = (tt_seconds() - start) / (double)batches * (double)wanted;
     tt_session_close(&s);
     return st;

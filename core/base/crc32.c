@@ -57,6 +57,32 @@ static uint32_t fold(const uint32_t t[8][256], uint64_t x)
            t[2][x >> 40 & 255] ^ t[1][x >> 48 & 255] ^ t[0][x >> 56];
 }
 
+/* ---- one behind the other ---- */
+
+/* a·b modulo the polynomial; the highest bit is the one without x. */
+static uint32_t multiply(uint32_t a, uint32_t b)
+{
+    uint32_t product = 0;
+    for (uint32_t bit = 1u << 31; bit; bit >>= 1) {
+        if (b & bit) product ^= a;
+        a = a >> 1 ^ (a & 1 ? 0xedb88320u : 0);
+    }
+    return product;
+}
+
+/* The first is followed by n bytes, which multiplies it by x to the 8n. */
+uint32_t tt_crc32_join(uint32_t first, uint32_t second, uint64_t n)
+{
+    uint32_t power = 1u << 23; /* x to the 8, then squared again and again */
+    for (; n; n >>= 1) {
+        if (n & 1) first = multiply(power, first);
+        power = multiply(power, power);
+    }
+    return first ^ second;
+}
+
+/* ---- of bytes ---- */
+
 uint32_t tt_crc32(uint32_t crc, const void *data, size_t n)
 {
     const unsigned char *p = data;

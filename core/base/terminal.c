@@ -1,5 +1,6 @@
 #include "core/base/terminal.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,4 +16,21 @@ const char *tt_colour(FILE *f, enum tt_colour c)
     static const char *const codes[] = {"\033[0m", "\033[1m", "\033[32m", "\033[33m", "\033[1;31m"};
     const char *no_color = getenv("NO_COLOR");
     return tt_is_terminal(f) && !(no_color && *no_color) ? codes[c] : "";
+}
+
+static bool silent;
+
+void tt_say_nothing(void) { silent = true; }
+
+void tt_say(const char *format, ...)
+{
+    va_list args;
+    if (silent) return;
+    flockfile(stderr);
+    fputs("tt: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    funlockfile(stderr);
 }

@@ -14,4 +14,9 @@ bool tt_is_terminal(FILE *f);
 /* The characters that switch to this colour on f; "" where there are to be none. */
 const char *tt_colour(FILE *f, enum tt_colour c);
 
+/* "tt: " and the line, on stderr: a note or a warning. Of several processes that would say the same, all but one have
+ * called tt_say_nothing; what ends a process is said by main. */
+void tt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tt_say_nothing(void);
+
 #endif

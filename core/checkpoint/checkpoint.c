@@ -17,6 +17,7 @@
 #include "core/base/file.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/together.h"
 
 static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory"); }
 
@@ -104,6 +105,9 @@ static struct tt_tensor_source source_of(const struct tt_param *p, const char *n
     return t;
 }
 
+/* Whether every rank writes what it has; else rank 0 has all of it, and writes alone. */
+static bool together(const struct tt_checkpoint *c) { return c->params->sharded[TT_X_MOMENT1]; }
+
 /* The arenas one after the other, the names of each behind its prefix. */
 static tt_status write_tensors(const char *folder, const char *name, const struct tt_checkpoint *c,
                                const float *const *arenas, const char *const *prefixes, int n_arenas,
@@ -111,6 +115,7 @@ static tt_status write_tensors(const char *folder, const char *name, const struc
 {
     int n = c->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n * (size_t)n_arenas + 1, sizeof *tensors);
+    int64_t *offsets = calloc((size_t)n * (size_t)n_arenas + 1, sizeof *offsets);
     char(*names)[128] = calloc((size_t)n * (size_t)n_arenas + 1, sizeof *names), *path = NULL;
     char step[24];
     snprintf(step, sizeof step, "%lld", (long long)c->progress.step);
@@ -119,16 +124,25 @@ static tt_status write_tensors(const char *folder, const char *name, const struc
     snprintf(file->name, sizeof file->name, "%s", name);
 
     tt_status st = TT_OK;
-    if (!tensors || !names || asprintf(&path, "%s/%s", folder, name) < 0) st = no_memory();
+    if (!tensors || !offsets || !names || asprintf(&path, "%s/%s", folder, name) < 0) st = no_memory();
     for (int a = 0; a < n_arenas && !st; a++) {
         for (int i = 0; i < n; i++) {
             int at = a * n + i;
             snprintf(names[at], sizeof names[at], "%s%s", prefixes[a], c->params->items[i].name);
             tensors[at] = source_of(&c->params->items[i], names[at], arenas[a]);
+            offsets[at] = c->params->items[i].offset;
         }
     }
-    if (!st) st = tt_safetensors_write(path, tensors, n * n_arenas, metadata, 2, &file->size, &file->crc);
+    if (together(c)) {
+        st = tt_job_agree(c->job, st);
+        if (!st)
+            st = tt_safetensors_write_together(path, tensors, offsets, n * n_arenas, metadata, 2, c->params, c->job,
+                                               &file->size, &file->crc);
+    } else if (!st) {
+        st = tt_safetensors_write(path, tensors, n * n_arenas, metadata, 2, &file->size, &file->crc);
+    }
     free(tensors);
+    free(offsets);
     free(names);
     free(path);
     return st;
@@ -149,10 +163,10 @@ static tt_status write_tokenizer(const char *folder, const struct tt_tokenizer *
 static tt_status write_folder(const char *folder, const struct tt_checkpoint *c)
 {
     struct tt_manifest m = {.progress = c->progress, .config = (char *)c->config, .folder = (char *)c->folder};
-    TT_TRY(tt_make_dirs(folder));
     TT_TRY(write_tensors(folder, "model.safetensors", c, (const float *[]){c->w}, (const char *[]){""}, 1, &m));
     TT_TRY(write_tensors(folder, "state.safetensors", c, (const float *[]){c->m, c->v}, (const char *[]){"m.", "v."}, 2,
                          &m));
+    if (!tt_job_leads(c->job)) return TT_OK;
     if (c->tokenizer) TT_TRY(write_tokenizer(folder, c->tokenizer, &m));
     TT_TRY(tt_manifest_write(folder, &m));
     return tt_sync_dir(folder);
@@ -255,21 +269,38 @@ static void tidy(const char *dir, int64_t saved, int64_t keep)
     if (keep > 0) remove_beyond(dir, saved, keep);
 }
 
+/* Rank 0 prepares the folder and puts it in place; what is written in it in between is written by it alone, or by all
+ * ranks. Each returns what it knows itself. */
+static tt_status make_folder(const char *dir, const struct tt_checkpoint *c, const struct paths *p)
+{
+    if (!tt_job_leads(c->job)) return TT_OK;
+    TT_TRY(tt_make_dirs(dir));
+    TT_TRY(tt_remove_tree(p->temporary));
+    return tt_make_dirs(p->temporary);
+}
+
+static tt_status fill_folder(const char *dir, const struct tt_checkpoint *c, const struct paths *p)
+{
+    bool leads = tt_job_leads(c->job);
+    tt_status st = leads || together(c) ? write_folder(p->temporary, c) : TT_OK;
+    if (!leads) return st;
+    if (!st) st = publish(dir, p);
+    if (st) tt_status_free(tt_remove_tree(p->temporary));
+    return st;
+}
+
 tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep)
 {
     int64_t step = c->progress.step;
-    if (step < 0 || !c->w || !c->m || !c->v)
+    bool writes = tt_job_leads(c->job) || together(c);
+    if (step < 0 || (writes && (!c->w || !c->m || !c->v)))
         return tt_fail(TT_FAILED, "a checkpoint needs a step, weights and moments");
     struct paths p = {path_of(dir, step, COMPLETE), path_of(dir, step, OLD), path_of(dir, step, TEMPORARY)};
     tt_status st = p.complete && p.old && p.temporary ? TT_OK : no_memory();
-    if (!st) st = tt_make_dirs(dir);
-    if (!st) st = tt_remove_tree(p.temporary);
-    if (!st) {
-        st = write_folder(p.temporary, c);
-        if (!st) st = publish(dir, &p);
-        if (st) tt_status_free(tt_remove_tree(p.temporary));
-    }
-    if (!st) tidy(dir, step, keep);
+    if (!st) st = make_folder(dir, c, &p);
+    st = tt_job_agree(c->job, st);
+    if (!st) st = tt_job_agree(c->job, fill_folder(dir, c, &p));
+    if (!st && tt_job_leads(c->job)) tidy(dir, step, keep);
     free(p.complete);
     free(p.old);
     free(p.temporary);

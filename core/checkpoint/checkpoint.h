@@ -14,6 +14,7 @@
 
 #include "core/base/status.h"
 #include "core/data/tokenizers/tokenizer.h"
+#include "core/job/job.h"
 #include "core/plan/plan.h"
 
 /* One tensor of the parameter arena. */
@@ -60,9 +61,12 @@ struct tt_checkpoint {
     const struct tt_tokenizer *tokenizer; /* or NULL; not loaded */
     const struct tt_params *params;
     float *w, *m, *v; /* host copies of the arenas; m, v may be NULL on load: weights only */
+    struct tt_job *job; /* on save, the ranks that do it together; NULL: this process alone. A rank's own parts are what
+                           it has of arrays that are sharded */
 };
 
-/* Saves as <dir>/step-<step>, then removes all but the `keep` newest complete ones (keep <= 0: none removed) and what
+/* All ranks of the job call it, and all get the same answer; what it writes does not depend on how many there are.
+ * Saves as <dir>/step-<step>, then removes all but the `keep` newest complete ones (keep <= 0: none removed) and what
  * crashes left behind; what cannot be removed now is no error, the next save tries again. On error nothing that was
  * there before is touched. One of the same step is replaced, and remains until the new one is in place. */
 tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep);

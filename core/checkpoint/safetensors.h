@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/base/status.h"
+#include "core/base/text.h"
 
 enum { TT_TENSOR_RANK = 8 };
 
@@ -60,5 +61,9 @@ struct tt_metadata {
  * asked). */
 tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *tensors, int n,
                                const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc);
+
+/* What a file of these tensors begins with: the length of the header, and the header. */
+tt_status tt_safetensors_header(const struct tt_tensor_source *tensors, int n, const struct tt_metadata *metadata,
+                                int n_metadata, struct tt_text *out);
 
 #endif

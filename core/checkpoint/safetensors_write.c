@@ -49,9 +49,9 @@ static tt_status describe(struct tt_json_writer *w, const struct tt_tensor_sourc
     return TT_OK;
 }
 
-/* The header, padded so that the data start on a multiple of 8. */
-static tt_status make_header(const struct tt_tensor_source *tensors, int n, const struct tt_metadata *metadata,
-                             int n_metadata, struct tt_text *out)
+/* The header is padded so that the data start on a multiple of 8. */
+tt_status tt_safetensors_header(const struct tt_tensor_source *tensors, int n, const struct tt_metadata *metadata,
+                                int n_metadata, struct tt_text *out)
 {
     struct tt_json_writer w = {0};
     tt_json_begin(&w, NULL, '{');
@@ -65,7 +65,11 @@ static tt_status make_header(const struct tt_tensor_source *tensors, int n, cons
     for (int i = 0; i < n && !st; i++) st = describe(&w, &tensors[i], &offset);
     tt_json_end(&w, '}');
     while (w.text.n % 8 && !w.text.failed) tt_text_add(&w.text, " ", 1);
-    *out = w.text;
+    if (!st) st = tt_text_status(&w.text);
+    uint64_t length = w.text.n;
+    tt_text_add(out, (const char *)&length, sizeof length);
+    tt_text_add(out, w.text.s, w.text.n);
+    tt_text_free(&w.text);
     return st ? st : tt_text_status(out);
 }
 
@@ -110,9 +114,8 @@ static tt_status put_halves(struct sink *s, const struct tt_tensor_source *t, ui
 
 static tt_status put_all(struct sink *s, const struct tt_text *header, const struct tt_tensor_source *tensors, int n)
 {
-    uint64_t length = header->n, count;
-    TT_TRY(put(s, &length, sizeof length));
-    TT_TRY(put(s, header->s, length));
+    uint64_t count;
+    TT_TRY(put(s, header->s, header->n));
     for (int i = 0; i < n; i++) {
         TT_TRY(count_of(&tensors[i], &count));
         TT_TRY(is_half(&tensors[i]) ? put_halves(s, &tensors[i], count) : put(s, tensors[i].data, count * 4));
@@ -126,7 +129,7 @@ tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *
     struct tt_text header = {0};
     struct tt_beside b = {.fd = -1};
     tt_status st;
-    TT_GOTO(st, done, make_header(tensors, n, metadata, n_metadata, &header));
+    TT_GOTO(st, done, tt_safetensors_header(tensors, n, metadata, n_metadata, &header));
     if (!access(path, F_OK)) {
         st = tt_file_error(EEXIST, "write", path);
         goto done;

@@ -47,8 +47,10 @@ tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoi
     float *host[3] = {0};
     struct tt_checkpoint whole = *c;
     tt_status st = TT_OK;
-    for (int i = 0; i < 3 && !st; i++) st = on_host(e, c->params, which[i], info.shares_memory, &host[i]);
+    bool writes = tt_job_leads(c->job) || c->params->sharded[TT_X_MOMENT1];
+    for (int i = 0; i < 3 && !st && writes; i++) st = on_host(e, c->params, which[i], info.shares_memory, &host[i]);
     whole.w = host[0], whole.m = host[1], whole.v = host[2];
+    st = tt_job_agree(c->job, st);
     if (!st) st = tt_checkpoint_save(dir, &whole, keep);
     for (int i = 0; i < 3; i++)
         if (host[i] != in_place(e, c->params, which[i], info.shares_memory)) free(host[i]);

@@ -122,6 +122,12 @@ tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c);
 tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 
+/* Sequences in a step of all ranks. */
+static inline int64_t tt_step_rows(const struct tt_config *c)
+{
+    return c->batch_size * c->grad_accum * (c->ranks > 1 ? c->ranks : 1);
+}
+
 /* A copy to change, for free(): the struct is too large for a stack that may be small. */
 tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy);
 

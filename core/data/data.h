@@ -58,6 +58,7 @@ struct tt_loader_options {
     enum tt_split split;
     int64_t rows, seq_len;
     uint64_t position; /* first sample */
+    int64_t stride;    /* samples from one step's first to the next one's: as many as all ranks take; 0: rows */
     int32_t **buffers; /* count pointers to rows·(seq_len+1) tokens */
     int count;
     bool on_demand; /* gather a step only when next() asks for it: without prefetch, to see what prefetching is worth */

@@ -35,8 +35,9 @@ static bool stopped(struct tt_loader *l)
 static tt_status fill(struct tt_loader *l, int64_t step)
 {
     int32_t *to = l->buffers[step % l->o.count];
+    int64_t stride = l->o.stride ? l->o.stride : l->o.rows;
     for (int64_t row = 0; row < l->o.rows && !stopped(l); row++) {
-        uint64_t position = l->o.position + (uint64_t)(step * l->o.rows + row);
+        uint64_t position = l->o.position + (uint64_t)(step * stride + row);
         TT_TRY(tt_data_sample(l->o.data, l->o.split, position, to + row * (l->o.seq_len + 1)));
     }
     return TT_OK;

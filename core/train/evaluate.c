@@ -34,14 +34,31 @@ static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const s
     return tt_plan_run(p, e->backend, NULL);
 }
 
+/* Batches go round the ranks. Where one has none in the last round it computes one again, without counting it: what
+ * the plan does together all of them have to do. */
+static tt_status my_batches(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c,
+                            struct tt_data *data, int64_t batches, float *sum)
+{
+    int64_t ranks = c->ranks > 1 ? c->ranks : 1, rounds = (batches + ranks - 1) / ranks;
+    TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, sum, sizeof *sum));
+    for (int64_t i = 0; i < rounds; i++) {
+        int64_t batch = i * ranks + c->rank;
+        bool mine = batch < batches;
+        if (!mine) TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, sizeof *sum));
+        if (mine || p->collective) TT_TRY(one_batch(e, p, c, data, mine ? batch : 0));
+        if (!mine) return TT_OK;
+    }
+    return tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, sizeof *sum);
+}
+
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data,
-                      double *loss, int64_t *batches)
+                      struct tt_job *job, double *loss, int64_t *batches)
 {
     float sum = 0;
     TT_TRY(count_batches(c, data, "", batches));
-    TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
-    for (int64_t i = 0; i < *batches; i++) TT_TRY(one_batch(e, p, c, data, i));
-    TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
-    *loss = (double)sum / (double)*batches;
+    TT_TRY(my_batches(e, p, c, data, *batches, &sum));
+    *loss = (double)sum;
+    TT_TRY(tt_job_sum(job, loss));
+    *loss /= (double)*batches;
     return TT_OK;
 }

@@ -5,10 +5,11 @@ static struct tt_backend *memory_of(const struct tt_feed *f)
     return f->engine->batch_memory ? f->engine->batch_memory : f->engine->backend;
 }
 
-tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, int64_t rows, int64_t seq_len,
-                       uint64_t position, int64_t first)
+tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, const struct tt_feed_rows *r,
+                       int64_t first)
 {
-    *f = (struct tt_feed){.engine = e, .bytes = (size_t)(rows * (seq_len + 1)) * sizeof(int32_t), .first = first};
+    *f = (struct tt_feed){.engine = e, .bytes = (size_t)(r->rows * (r->seq_len + 1)) * sizeof(int32_t),
+                          .first = first};
     struct tt_backend *b = e->backend, *memory = memory_of(f);
     for (int i = 0; i < TT_FEED_BUFFERS; i++)
         TT_TRY(memory->ops->host_alloc(memory->self, f->bytes, (void **)&f->buffers[i]));
@@ -17,8 +18,9 @@ tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *d
         TT_TRY(b->ops->event_create(b->self, &f->copied[i]));
         TT_TRY(b->ops->event_create(b->self, &f->consumed[i]));
     }
-    struct tt_loader_options options = {.data = data, .split = TT_TRAIN, .rows = rows, .seq_len = seq_len,
-                                        .position = position, .buffers = f->buffers, .count = TT_FEED_BUFFERS,
+    struct tt_loader_options options = {.data = data, .split = TT_TRAIN, .rows = r->rows,
+                                        .stride = r->stride, .seq_len = r->seq_len, .position = r->position,
+                                        .buffers = f->buffers, .count = TT_FEED_BUFFERS,
                                         .on_demand = e->no_prefetch};
     return tt_loader_open(&options, &f->loader);
 }

@@ -19,9 +19,16 @@ struct tt_feed {
     int64_t first; /* number of the first of them, counting from 0 over the whole run: decides its slot */
 };
 
-/* rows samples per step, from sample `position` of the training data; `first` steps were done before. */
-tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, int64_t rows, int64_t seq_len,
-                       uint64_t position, int64_t first);
+/* Which samples of the training data. */
+struct tt_feed_rows {
+    int64_t rows, stride; /* in a step; from one step's first sample to the next one's */
+    int64_t seq_len;
+    uint64_t position; /* of the first */
+};
+
+/* `first` steps were done before. */
+tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, const struct tt_feed_rows *r,
+                       int64_t first);
 /* The next step's tokens are on their way, and the step will wait for them. */
 tt_status tt_feed_begin(struct tt_feed *f);
 tt_status tt_feed_end(struct tt_feed *f);   /* the step is enqueued: its slot is free when it is done */

@@ -7,7 +7,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/terminal.h"
 #include "core/checkpoint/save.h"
+#include "core/train/gradients.h"
 #include "core/train/meter.h"
 #include "core/train/stop.h"
 
@@ -23,7 +25,12 @@ struct loop {
     double val_loss;
     int64_t val_step;
     bool stop_early;
+    uint32_t said; /* what rank 0 has decided after this step */
 };
+
+/* Decisions that each rank could come to at another step: signals and the clock are the host's, and metrics arrive late.
+ * Rank 0 decides for all. */
+enum { STOP = 1, SAVE = 2, NOT_FINITE = 4 };
 
 /* ---- validation and early stopping ---- */
 
@@ -64,22 +71,15 @@ static tt_status note_config(struct loop *l)
 static tt_status note_gradients(struct loop *l, int64_t step)
 {
     const struct tt_params *params = l->r->params;
-    if (!l->meter.events) return TT_OK;
-    float *g = malloc((size_t)params->total * sizeof *g);
+    if (!l->c->tensorboard[0]) return TT_OK;
     double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
-    tt_status st = g && norms ? tt_engine_download(l->r->engine, TT_X_GRADS, 0, g, (size_t)params->total * sizeof *g)
-                              : tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
-    for (int i = 0; i < params->n && !st; i++) {
-        const struct tt_param *p = &params->items[i];
-        double squares = 0;
-        for (int64_t k = 0; k < p->count; k++) squares += (double)g[p->offset + k] * (double)g[p->offset + k];
-        norms[i] = sqrt(squares);
-        sum += squares;
-    }
+    if (!norms) return tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
+    tt_status st = tt_gradient_squares(l->r, norms);
+    for (int i = 0; i < params->n; i++) sum += norms[i];
     double factor = tt_meter_norm(&l->meter, step) / sqrt(sum);
-    for (int i = 0; i < params->n && !st; i++) norms[i] *= isfinite(factor) ? factor : 1;
-    if (!st) tt_events_histogram(l->meter.events, step, "gradients/norm_by_tensor", norms, params->n);
-    free(g);
+    for (int i = 0; i < params->n; i++) norms[i] = sqrt(norms[i]) * (isfinite(factor) ? factor : 1);
+    if (!st && l->meter.events)
+        tt_events_histogram(l->meter.events, step, "gradients/norm_by_tensor", norms, params->n);
     free(norms);
     return st;
 }
@@ -103,7 +103,7 @@ static bool clock_strikes(const struct loop *l)
 /* What was saved by the clock was worth keeping only until now. */
 static void drop_former(struct loop *l, int64_t step)
 {
-    if (l->by_clock >= 0 && l->by_clock != step) tt_checkpoint_remove(l->c->out, l->by_clock);
+    if (l->by_clock >= 0 && l->by_clock != step && tt_job_leads(l->r->job)) tt_checkpoint_remove(l->c->out, l->by_clock);
     l->by_clock = -1;
 }
 
@@ -143,7 +143,9 @@ static tt_status stop_before_bad(struct loop *l)
                                   "nothing is saved, since there is no --out. Lower --learning-rate, or go past such "
                                   "steps with --on-nan skip", bad);
     snprintf(path, sizeof path, "%s/step-%08lld", l->c->out, bad - 1);
-    if (!tt_is_dir(path))
+    bool there = tt_is_dir(path);
+    TT_TRY(tt_job_share(l->r->job, &there, sizeof there));
+    if (!there)
         TT_TRY(tt_context(save_now(l, bad - 1),
                           "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
     return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run "
@@ -168,7 +170,7 @@ static tt_status save_on_the_way(struct loop *l, int64_t step)
     tt_status st = save(l, step);
     if (!st || tt_meter_stops(&l->meter)) return st;
     tt_meter_clear(&l->meter);
-    fprintf(stderr, "tt: %s; training goes on and tries again at the next checkpoint\n", st->text);
+    tt_say("%s; training goes on and tries again at the next checkpoint", st->text);
     tt_status_free(st);
     return TT_OK;
 }
@@ -182,10 +184,11 @@ static tt_status save_by_clock(struct loop *l, int64_t step)
     return TT_OK;
 }
 
-/* The data gave out, but the steps before are good. */
+/* The data gave out, but the steps before are good. Of several ranks, the others know nothing of it: they end when this
+ * one does, and the run goes on from its last checkpoint. */
 static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
 {
-    if (!l->c->out[0] || step == l->first) return why;
+    if (!l->c->out[0] || step == l->first || l->r->job) return why;
     tt_status st = save(l, step);
     if (tt_meter_stops(&l->meter)) {
         tt_status_free(why);
@@ -200,11 +203,21 @@ static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
 
 static bool due(int64_t step, int64_t interval) { return interval > 0 && step % interval == 0; }
 
+/* What this host alone knows, for all ranks when it is that of rank 0. */
+static tt_status decide(struct loop *l, int64_t step)
+{
+    l->said = (tt_stop_signal() ? STOP : 0) | (clock_strikes(l) ? SAVE : 0) |
+              (tt_meter_stops(&l->meter) ? NOT_FINITE : 0);
+    return tt_job_decide(l->r->job, step, &l->said);
+}
+
 static tt_status after_step(struct loop *l, int64_t step)
 {
     bool last = step == l->c->num_steps;
     TT_TRY(tt_meter_step(&l->meter, step));
-    if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
+    TT_TRY(decide(l, step));
+    if (l->said & NOT_FINITE) TT_TRY(tt_meter_finish(&l->meter, step)); /* the others may not know it yet */
+    if (l->said & NOT_FINITE) return stop_before_bad(l);
     if (l->c->val_interval > 0 && (due(step, l->c->val_interval) || last)) {
         TT_TRY(tt_meter_finish(&l->meter, step));
         if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
@@ -213,7 +226,7 @@ static tt_status after_step(struct loop *l, int64_t step)
         if (st) return save_and_fail(l, step, st);
     }
     if (!last && due(step, l->c->save_interval)) TT_TRY(save_on_the_way(l, step));
-    return !last && clock_strikes(l) ? save_by_clock(l, step) : TT_OK;
+    return !last && l->said & SAVE ? save_by_clock(l, step) : TT_OK;
 }
 
 static tt_status run_loop(struct loop *l, int64_t *step)
@@ -223,7 +236,7 @@ static tt_status run_loop(struct loop *l, int64_t *step)
         if (st) return l->r->starved ? save_and_fail(l, *step, st) : st;
         ++*step;
         TT_TRY(after_step(l, *step));
-        if (tt_stop_signal() || l->stop_early) break;
+        if (l->said & STOP || l->stop_early) break;
     }
     TT_TRY(tt_meter_finish(&l->meter, *step));
     if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
@@ -245,6 +258,7 @@ static tt_status open_loop(struct loop *l)
 static tt_status interrupted(const struct loop *l, int64_t step)
 {
     int number = tt_stop_signal();
+    if (!number) return tt_fail(TT_INTERRUPTED, "stopped by rank 0 after step %lld", (long long)step);
     const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
     return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", strsignal(number),
                    (long long)step, (long long)l->c->num_steps, kept, how_to_go_on(l));
@@ -276,8 +290,9 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
         tt_status_free(closed);
     else
         st = closed;
-    tt_progress_to(&r->progress, step, tt_run_rows(r));
-    if (!st && tt_stop_signal() && step < l.c->num_steps) st = interrupted(&l, step);
+    tt_progress_to(&r->progress, step, tt_step_rows(l.c));
+    bool stopped = l.said & STOP || (!r->job && tt_stop_signal());
+    if (!st && stopped && step < l.c->num_steps) st = interrupted(&l, step);
     tt_stop_restore();
     return st;
 }

@@ -28,8 +28,8 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
 /* An error when the validation data are less than a batch. */
 tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data);
 
-/* Mean loss over whole batches of the validation data. */
+/* Mean loss over whole batches of the validation data, with the other ranks of the job (NULL: alone). */
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *eval_plan, const struct tt_config *c,
-                      struct tt_data *data, double *loss, int64_t *batches);
+                      struct tt_data *data, struct tt_job *job, double *loss, int64_t *batches);
 
 #endif

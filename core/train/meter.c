@@ -28,7 +28,7 @@ double tt_peak_memory(void)
     return kib * 1024;
 }
 
-static int64_t tokens_per_step(const struct tt_config *c) { return c->batch_size * c->seq_len * c->grad_accum; }
+static int64_t tokens_per_step(const struct tt_config *c) { return tt_step_rows(c) * c->seq_len; }
 
 /* A ring holds TT_RING_ENTRIES steps; it is fetched often enough that none is overwritten unseen. */
 static int64_t ring_entries(const struct tt_meter *m)
@@ -108,7 +108,7 @@ static void give_up_lines(struct tt_meter *m, int error)
     m->lines = NULL;
     (void)!truncate(path, (off_t)m->whole_bytes);
     tt_meter_clear(m);
-    fprintf(stderr, "tt: %s cannot be written: %s; training goes on without it\n", path, strerror(error));
+    tt_say("%s cannot be written: %s; training goes on without it", path, strerror(error));
 }
 
 static void flush_lines(struct tt_meter *m)
@@ -165,10 +165,12 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
-    m->terminal = !c->quiet && tt_is_terminal(stderr);
+    m->quiet = c->quiet || c->rank;
+    m->terminal = !m->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
-    if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, first, &m->events));
     tt_eta_start(&m->eta, m->start);
+    if (c->rank) return TT_OK; /* rank 0 alone writes */
+    if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, first, &m->events));
     return c->out[0] ? open_lines(m) : TT_OK;
 }
 
@@ -228,7 +230,7 @@ static void log_line(struct tt_meter *m, const struct tt_metrics *e)
     m->loss = m->sum_count ? m->sum / (double)m->sum_count : NAN;
     m->sum = 0;
     m->sum_count = 0;
-    if (m->config->quiet) return;
+    if (m->quiet) return;
     char left[32], scale[64];
     tt_format_duration(eta(m, e->step), left);
     tt_meter_clear(m);
@@ -259,9 +261,8 @@ static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
     if (m->config->on_nan != TT_NAN_SKIP || m->warned) return;
     m->warned = true;
     tt_meter_clear(m);
-    fprintf(stderr, "tt: step %lld: loss or gradients are not finite; the update was skipped (further ones are "
-                    "counted)\n",
-            (long long)e->step);
+    tt_say("step %lld: loss or gradients are not finite; the update was skipped (further ones are counted)",
+           (long long)e->step);
 }
 
 static void show(struct tt_meter *m, int64_t upto)
@@ -343,7 +344,7 @@ void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool bes
     if (m->lines) fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
     flush_lines(m);
     if (m->events) tt_events_scalar(m->events, step, "validation/loss", loss);
-    if (m->config->quiet) return;
+    if (m->quiet) return;
     tt_meter_clear(m);
     printf("step %5lld/%lld  validation loss %.4f%s%s%s\n", (long long)step, (long long)m->config->num_steps, loss,
            tt_colour(stdout, TT_GOOD), best ? "  (best)" : "", tt_colour(stdout, TT_PLAIN));

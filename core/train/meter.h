@@ -26,6 +26,7 @@ struct tt_meter {
     char line_buffer[1 << 14];
     struct tt_events *events; /* TensorBoard's; NULL: none */
     struct tt_eta eta;
+    bool quiet;         /* shows nothing */
     bool terminal;      /* stderr shows a progress line */
     double start, last_log_time, last_paint;
     int64_t last_log_step;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/terminal.h"
 #include "core/base/text.h"
 #include "core/config/hooks.h"
 #include "core/train/loop.h"
@@ -30,8 +31,7 @@ tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out)
 {
     char cache[1200];
     if (c->device > 0 && !strcmp(tt_backend_name(), "cpu"))
-        fprintf(stderr, "tt: note: --device %lld chooses a GPU; this tt was built for cpu and runs there\n",
-                (long long)c->device);
+        tt_say("note: --device %lld chooses a GPU; this tt was built for cpu and runs there", (long long)c->device);
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device,
                                          .precision = c->precision, .kernels = c->kernels, .gemm_tune = c->gemm_tune};
     /* Only GPUs choose. */
@@ -42,7 +42,7 @@ tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out)
 void tt_warn(const char *line, void *arg)
 {
     (void)arg;
-    fprintf(stderr, "tt: %s\n", line);
+    tt_say("%s", line);
 }
 
 /* ---- which tokenizer: the one named, the one a checkpoint has, or the one that lies beside token files ---- */
@@ -169,8 +169,7 @@ tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *
         return tt_fail(TT_USAGE, "--patience %lld counts validations, but with --val-fraction 0 there is nothing to "
                        "validate on; name data for it with --val-data, or set --patience 0", (long long)c->patience);
     if (tt_option_given(o, "val-interval"))
-        fprintf(stderr, "tt: note: --val-interval %lld does nothing: with --val-fraction 0 and no --val-data there is "
-                        "nothing to validate on\n",
-                (long long)c->val_interval);
+        tt_say("note: --val-interval %lld does nothing: with --val-fraction 0 and no --val-data there is nothing to "
+               "validate on", (long long)c->val_interval);
     return TT_OK;
 }

@@ -24,14 +24,17 @@ static tt_status feed(struct tt_run *r)
     TT_TRY(tt_guest_open(&r->guest, &visit));
     r->stepper.after = tt_guest_step;
     r->stepper.user = &r->guest;
-    return tt_feed_open(&r->feed, r->engine, r->data, tt_run_rows(r), c->seq_len, r->progress.position,
-                        r->progress.step);
+    int64_t rows = tt_run_rows(r);
+    struct tt_feed_rows which = {.rows = rows, .stride = tt_step_rows(c), .seq_len = c->seq_len,
+                                 .position = r->progress.position + (uint64_t)(c->rank * rows)};
+    return tt_feed_open(&r->feed, r->engine, r->data, &which, r->progress.step);
 }
 
-/* The samples from `position` on into a slot of the device's. */
+/* This rank's of the samples from `position` on into a slot of the device's. */
 static tt_status gather(struct tt_run *r, uint64_t position, int slot, int32_t *tokens)
 {
     int64_t width = r->config->seq_len + 1;
+    position += (uint64_t)(r->config->rank * tt_run_rows(r));
     for (int64_t i = 0; i < tt_run_rows(r); i++)
         TT_TRY(tt_data_sample(r->data, TT_TRAIN, position + (uint64_t)i, tokens + i * width));
     return tt_engine_upload(r->engine, TT_X_TOKENS, (size_t)slot * batch_bytes(r), tokens, batch_bytes(r));
@@ -42,7 +45,7 @@ static tt_status gather_slots(struct tt_run *r, uint64_t position, int slot, int
     int32_t *tokens = malloc(batch_bytes(r));
     if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
     tt_status st = TT_OK;
-    for (int i = 0; i < slots && !st; i++) st = gather(r, position + (uint64_t)(i * tt_run_rows(r)), slot + i, tokens);
+    for (int i = 0; i < slots && !st; i++) st = gather(r, position + (uint64_t)(i * tt_step_rows(r->config)), slot + i, tokens);
     free(tokens);
     return st;
 }
@@ -79,7 +82,8 @@ static tt_status fed_step(struct tt_run *r, struct tt_stepper *s)
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s)
 {
     TT_TRY(r->tokens == TT_TOKENS_FED ? fed_step(r, s) : tt_step(s));
-    tt_progress_to(&r->progress, r->progress.step + 1, tt_run_rows(r));
+    tt_progress_to(&r->progress, r->progress.step + 1, tt_step_rows(r->config));
+    tt_job_alive(r->job, r->progress.step);
     return TT_OK;
 }
 
@@ -89,14 +93,15 @@ tt_status tt_run_step(struct tt_run *r) { return tt_run_step_by(r, &r->stepper);
 
 tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches)
 {
-    return tt_evaluate(r->engine, r->eval_plan, r->config, r->data, loss, batches);
+    return tt_evaluate(r->engine, r->eval_plan, r->config, r->data, r->job, loss, batches);
 }
 
 tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder)
 {
-    TT_TRY(tt_save_progress(r->engine, step, tt_run_rows(r), &r->progress));
+    TT_TRY(tt_save_progress(r->engine, step, tt_step_rows(r->config), &r->progress));
     struct tt_checkpoint c = {.progress = r->progress, .config = config, .folder = folder, .params = r->params,
-                              .tokenizer = r->data ? tt_data_tokenizer(r->data) : NULL};
+                              .tokenizer = r->data ? tt_data_tokenizer(r->data) : NULL, .job = r->job};
+    tt_job_busy(r->job);
     return tt_save(r->engine, dir, &c, r->config->keep);
 }
 

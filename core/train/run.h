@@ -5,6 +5,7 @@
 #define TT_RUN_H
 
 #include "core/checkpoint/checkpoint.h"
+#include "core/job/job.h"
 #include "core/plan/step.h"
 #include "core/train/feed.h"
 #include "core/train/guest.h"
@@ -22,6 +23,7 @@ struct tt_run {
     const struct tt_plan *step_plan; /* bound */
     const struct tt_plan *eval_plan; /* NULL: it does not validate */
     struct tt_data *data;            /* NULL: all tokens are given */
+    struct tt_job *job;              /* the other ranks, which do the same; NULL: there are none */
     struct tt_backend *backend;      /* where steps go, when not to the engine's, which then looks on; NULL: there */
     bool graph;                      /* capture the step where the backend can */
     bool validates;                  /* whoever runs the steps validates too, so that no guest has to */
@@ -49,12 +51,12 @@ tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s);
  * fed. */
 tt_status tt_run_give(struct tt_run *r, const int32_t *tokens);
 
-int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step */
+int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step of this rank */
 
-/* Mean loss over whole batches of the validation data. */
+/* Mean loss over whole batches of the validation data, which are divided among the ranks. */
 tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches);
 
-/* A checkpoint in `dir` of the run after that step, which is the last one whose update was applied. `config` is its
+/* With all ranks, and with the same outcome on each: a checkpoint in `dir` of the run after that step, which is the last one whose update was applied. `config` is its
  * configuration as text, `folder` what paths in it are relative to; both may be NULL. */
 tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder);
 

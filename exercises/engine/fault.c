@@ -145,7 +145,7 @@ static tt_status validate(struct work *w)
     const struct tt_visit *v = &w->visit;
     double loss;
     int64_t batches;
-    return v->eval_plan ? tt_evaluate(&w->engine, v->eval_plan, v->config, v->data, &loss, &batches) : TT_OK;
+    return v->eval_plan ? tt_evaluate(&w->engine, v->eval_plan, v->config, v->data, NULL, &loss, &batches) : TT_OK;
 }
 
 tt_status tt_fault_step(void *work, struct tt_backend *b)

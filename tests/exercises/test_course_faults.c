@@ -189,7 +189,7 @@ static double train(const char *fault, int steps, float **gradients)
     CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
     CHECK_OK(tt_session_init_weights(&s));
     CHECK_OK(open_data(&c, &data));
-    CHECK_OK(tt_feed_open(&feed, &s.engine, data, c.batch_size, c.seq_len, 0, 0));
+    CHECK_OK(tt_feed_open(&feed, &s.engine, data, &(struct tt_feed_rows){c.batch_size, c.batch_size, c.seq_len, 0}, 0));
     struct tt_stepper stepper = {.backend = &backend, .plan = s.step};
     for (int i = 0; i < steps; i++) {
         CHECK_OK(tt_feed_begin(&feed));
@@ -288,7 +288,7 @@ static int pinned_buffers(const char *fault)
     struct tt_guest guest;
     CHECK_OK(tt_guest_open(&guest, &visit));
     pinned = 0;
-    CHECK_OK(tt_feed_open(&feed, &s.engine, data, c.batch_size, c.seq_len, 0, 0));
+    CHECK_OK(tt_feed_open(&feed, &s.engine, data, &(struct tt_feed_rows){c.batch_size, c.batch_size, c.seq_len, 0}, 0));
     CHECK_OK(tt_feed_begin(&feed));
     CHECK_OK(tt_feed_end(&feed));
     tt_feed_close(&feed);

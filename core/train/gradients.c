@@ -1,0 +1,57 @@
+#include "core/train/gradients.h"
+
+#include <stdlib.h>
+
+#include "core/checkpoint/arena.h"
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Of the floats of a tensor that lie in [from, to) of the arena. */
+static double squares_in(const struct tt_param *t, const float *g, int64_t from, int64_t to)
+{
+    double sum = 0;
+    to = smaller(to, t->offset + t->count);
+    for (int64_t i = larger(from, t->offset); i < to; i++) sum += (double)g[i] * (double)g[i];
+    return sum;
+}
+
+/* Where ranks divide anything, each has the sums over the ranks in its own parts. */
+static double my_squares(const struct tt_params *p, const struct tt_param *t, const float *g)
+{
+    if (!p->sharded[TT_X_MOMENT1]) return squares_in(t, g, 0, p->total);
+    double sum = 0;
+    for (int b = 0; b < p->bucket_count; b++) {
+        struct tt_part part = tt_part_of(p, b);
+        sum += squares_in(t, g, part.begin, part.begin + part.count);
+    }
+    return sum;
+}
+
+/* The parts of all ranks, in their order. */
+static tt_status add_up(struct tt_job *job, double *squares, int n)
+{
+    int ranks = tt_job_ranks(job);
+    double *all = malloc((size_t)(ranks * n) * sizeof *all);
+    tt_status st = all ? TT_OK : tt_fail(TT_FAILED, "out of memory for the norms of the gradients");
+    st = tt_job_agree(job, st);
+    if (!st) st = tt_job_gather(job, squares, (size_t)n * sizeof *squares, all);
+    for (int i = 0; i < n && !st; i++) {
+        squares[i] = 0;
+        for (int r = 0; r < ranks; r++) squares[i] += all[r * n + i];
+    }
+    free(all);
+    return st;
+}
+
+tt_status tt_gradient_squares(struct tt_run *r, double *squares)
+{
+    const struct tt_params *p = r->params;
+    float *g = malloc((size_t)p->total * sizeof *g);
+    tt_status st = g ? tt_arena_download(r->engine, p, TT_X_GRADS, sizeof *g, g)
+                     : tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
+    for (int i = 0; i < p->n && !st; i++) squares[i] = my_squares(p, &p->items[i], g);
+    free(g);
+    st = tt_job_agree(r->job, st);
+    return !st && p->sharded[TT_X_MOMENT1] ? add_up(r->job, squares, p->n) : st;
+}
