@@ -1,0 +1,387 @@
+/* The meeting: rank 0 waits until all others have connected, then lets all go.
+ *
+ *     rank n                          rank 0
+ *     greeting (token, rank)   ->     a stranger, until the token is right
+ *                              <-     answer (proof that it knows the token too)
+ *     READY                    ->     one of us
+ *                              <-     WAITING, now and then
+ *                              <-     GO, or ENDED and why
+ *
+ * The token is made of what tells this job from others, and of the secret in the comm file where there is one. So a
+ * program that connects by chance, or a rank of another job, stays a stranger: it is given a few seconds to say
+ * something sensible, in a fixed number of bytes, while the others are served. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/text.h"
+#include "core/job/address.h"
+#include "core/job/inside.h"
+
+enum { GREETING = 0x74746867, ANSWER = 0x74746161, REASON = 200 };
+static const double PATIENCE = 3; /* seconds for one try of the greeting */
+
+struct greeting {
+    uint32_t magic, channel;
+    int32_t rank, ranks;
+    char token[TT_SHA256_DIGITS], host[TT_HOST];
+};
+
+struct answer {
+    uint32_t magic, refused;
+    char proof[TT_SHA256_DIGITS], host[TT_HOST], reason[REASON];
+};
+
+struct meeting {
+    struct tt_job *j;
+    double until;
+    char token[TT_SHA256_DIGITS + 1], proof[TT_SHA256_DIGITS + 1];
+};
+
+static void make_token(struct meeting *m, const char *id, const char *secret)
+{
+    struct tt_text text = {0};
+    tt_text_printf(&text, "tt job %s secret %s", id, secret);
+    tt_sha256(text.s ? text.s : "", text.n, m->token);
+    tt_text_printf(&text, " rank 0");
+    tt_sha256(text.s ? text.s : "", text.n, m->proof);
+    tt_text_free(&text);
+}
+
+static void pause_for(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+/* ---- rank 0 ---- */
+
+struct stranger {
+    int fd; /* -1: none */
+    double until;
+    size_t have;
+    struct {
+        struct greeting greeting;
+        struct tt_frame ready;
+    } in;
+};
+
+struct door {
+    struct meeting *m;
+    int fd;
+    struct stranger *strangers;
+    int places, missing; /* for strangers at a time; connections of ranks */
+    struct pollfd *polls;
+    tt_status failure; /* the meeting cannot succeed any more */
+};
+
+static void send_away(struct stranger *s)
+{
+    if (s->fd >= 0) close(s->fd);
+    s->fd = -1;
+}
+
+/* Where there is no place left, the one that has been here longest without a word goes. */
+static void admit_strangers(struct door *d)
+{
+    for (int fd; (fd = accept(d->fd, NULL, NULL)) >= 0;) {
+        struct stranger *place = &d->strangers[0];
+        for (int i = 0; i < d->places; i++) {
+            struct stranger *s = &d->strangers[i];
+            if (s->fd < 0 || (place->fd >= 0 && s->until < place->until)) place = s;
+        }
+        send_away(place);
+        tt_wire_set_up(fd);
+        *place = (struct stranger){.fd = fd, .until = tt_seconds() + PATIENCE};
+    }
+}
+
+static bool is_ours(const struct door *d, const struct greeting *g)
+{
+    return g->magic == GREETING && memcmp(g->token, d->m->token, sizeof g->token) == 0 && g->channel < TT_CHANNELS &&
+           memchr(g->host, 0, sizeof g->host);
+}
+
+/* Somebody of this job, but wrongly started. */
+static tt_status contradicts(const struct door *d, const struct greeting *g)
+{
+    const struct tt_job *j = d->m->j;
+    if (g->ranks != j->ranks)
+        return tt_fail(TT_USAGE, "rank %d (%s) says that there are %d ranks, rank 0 (%s) that there are %d", g->rank,
+                       g->host, g->ranks, j->host, j->ranks);
+    if (g->rank < 0 || g->rank >= j->ranks)
+        return tt_fail(TT_USAGE, "a process on %s says that it is rank %d of %d", g->host, g->rank, g->ranks);
+    if (g->rank == 0) return tt_fail(TT_USAGE, "two processes are rank 0: one on %s, one on %s", j->host, g->host);
+    const struct tt_peer *p = &j->peers[g->rank];
+    if (p->fd[g->channel] < 0) return TT_OK;
+    return tt_fail(TT_USAGE, "two processes are rank %d: one on %s, one on %s", g->rank, p->host, g->host);
+}
+
+static bool answer(struct door *d, struct stranger *s)
+{
+    if (!is_ours(d, &s->in.greeting)) return false;
+    struct answer a = {.magic = ANSWER};
+    memcpy(a.proof, d->m->proof, sizeof a.proof);
+    memcpy(a.host, d->m->j->host, sizeof a.host);
+    tt_status wrong = contradicts(d, &s->in.greeting);
+    if (wrong) {
+        a.refused = 1;
+        snprintf(a.reason, sizeof a.reason, "%.*s", REASON - 1, wrong->text);
+        if (!d->failure)
+            d->failure = wrong;
+        else
+            tt_status_free(wrong);
+    }
+    return tt_wire_write(s->fd, &a, sizeof a, 0) == TT_WIRE_OK && !a.refused;
+}
+
+static bool take_in(struct door *d, struct stranger *s)
+{
+    const struct greeting *g = &s->in.greeting;
+    if (!tt_frame_is_sound(&s->in.ready, 0) || s->in.ready.kind != TT_READY) return false;
+    struct tt_peer *p = &d->m->j->peers[g->rank];
+    if (p->fd[g->channel] >= 0) return false;
+    memcpy(p->host, g->host, sizeof p->host);
+    p->fd[g->channel] = s->fd;
+    s->fd = -1;
+    d->missing--;
+    return true;
+}
+
+/* Reads what there is. False: it goes. */
+static bool listen_to(struct door *d, struct stranger *s)
+{
+    for (;;) {
+        size_t want = s->have < sizeof s->in.greeting ? sizeof s->in.greeting : sizeof s->in;
+        ssize_t n = recv(s->fd, (char *)&s->in + s->have, want - s->have, 0);
+        if (n < 0) return errno == EAGAIN || errno == EINTR;
+        if (n == 0) return false;
+        s->have += (size_t)n;
+        if (s->have == sizeof s->in.greeting && !answer(d, s)) return false;
+        if (s->have == sizeof s->in) return take_in(d, s);
+    }
+}
+
+static void serve_strangers(struct door *d)
+{
+    double now = tt_seconds();
+    for (int i = 0; i < d->places; i++) {
+        struct stranger *s = &d->strangers[i];
+        if (s->fd >= 0 && (!listen_to(d, s) || now > s->until)) send_away(s);
+    }
+}
+
+/* Those who are here say nothing before all may go; so what comes from them is their end. */
+static void look_after_ranks(struct door *d, bool speak)
+{
+    struct tt_job *j = d->m->j;
+    for (int r = 1; r < j->ranks && !d->failure; r++) {
+        char byte;
+        int fd = j->peers[r].fd[TT_CALLS];
+        if (fd < 0) continue;
+        bool gone = recv(fd, &byte, 1, MSG_PEEK) >= 0 || (errno != EAGAIN && errno != EINTR);
+        if (speak && !gone) gone = tt_wire_send(fd, TT_WAITING, 0, NULL, 0, 0) == TT_WIRE_CLOSED;
+        if (gone)
+            d->failure = tt_fail(TT_RANK_LOST, "rank %d (%s) is gone before the job began; see what it says", r,
+                                 j->peers[r].host);
+    }
+}
+
+static int gather_polls(const struct door *d)
+{
+    int n = 0;
+    d->polls[n++] = (struct pollfd){.fd = d->fd, .events = POLLIN};
+    for (int i = 0; i < d->places; i++)
+        if (d->strangers[i].fd >= 0) d->polls[n++] = (struct pollfd){.fd = d->strangers[i].fd, .events = POLLIN};
+    for (int r = 1; r < d->m->j->ranks; r++)
+        if (d->m->j->peers[r].fd[TT_CALLS] >= 0)
+            d->polls[n++] = (struct pollfd){.fd = d->m->j->peers[r].fd[TT_CALLS], .events = POLLIN};
+    return n;
+}
+
+/* "ranks 3, 5 and 12 more of 16 did not come". */
+static tt_status too_few(const struct door *d)
+{
+    const struct tt_job *j = d->m->j;
+    enum { NAMED = 8 };
+    char names[NAMED * 8] = "";
+    int missing = 0;
+    for (int r = 1; r < j->ranks; r++) {
+        if (j->peers[r].fd[TT_CALLS] >= 0 && j->peers[r].fd[TT_WATCH] >= 0) continue;
+        size_t n = strlen(names);
+        if (missing++ < NAMED) snprintf(names + n, sizeof names - n, "%s%d", n ? ", " : "", r);
+    }
+    char more[32] = "";
+    if (missing > NAMED) snprintf(more, sizeof more, " and %d more", missing - NAMED);
+    return tt_fail(TT_RANK_LOST, "rank%s %s%s of %d did not come to rank 0 (%s) within %g s; see what they say, and "
+                   "whether their machines reach this one", missing > 1 ? "s" : "", names, more, j->ranks, j->host,
+                   j->timeout);
+}
+
+static tt_status wait_at(struct door *d)
+{
+    double spoke = tt_seconds(), period = tt_period(d->m->j);
+    while (d->missing && !d->failure) {
+        double now = tt_seconds();
+        if (now >= d->m->until) return too_few(d);
+        bool speak = now - spoke >= period;
+        if (speak) spoke = now;
+        look_after_ranks(d, speak);
+        poll(d->polls, (nfds_t)gather_polls(d), 200);
+        serve_strangers(d);
+        admit_strangers(d);
+    }
+    return d->failure;
+}
+
+/* Each rank has two connections to this process. */
+static void allow_connections(int ranks)
+{
+    struct rlimit files;
+    rlim_t need = 2 * (rlim_t)ranks + 256;
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= need) return;
+    files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+static tt_status open_door(struct door *d)
+{
+    int ranks = d->m->j->ranks;
+    d->places = 64 + 2 * ranks;
+    d->missing = TT_CHANNELS * (ranks - 1);
+    d->strangers = calloc((size_t)d->places, sizeof *d->strangers);
+    d->polls = calloc((size_t)d->places + (size_t)ranks + 1, sizeof *d->polls);
+    if (!d->strangers || !d->polls) return tt_fail(TT_FAILED, "out of memory for the meeting of %d ranks", ranks);
+    for (int i = 0; i < d->places; i++) d->strangers[i].fd = -1;
+    return wait_at(d);
+}
+
+/* The word by which all may go, or the reason why nobody does. */
+static tt_status dismiss(struct tt_job *j, tt_status st)
+{
+    struct tt_verdict verdict = {.code = st ? (int32_t)st->code : 0};
+    if (st) memcpy(verdict.text, st->text, sizeof verdict.text);
+    for (int r = 1; r < j->ranks; r++) {
+        if (j->peers[r].fd[TT_CALLS] < 0) continue;
+        enum tt_message word = st ? TT_ENDED : TT_GO;
+        tt_wire_send(j->peers[r].fd[TT_CALLS], word, 0, &verdict, st ? sizeof verdict : 0, tt_seconds() + 1);
+    }
+    return st;
+}
+
+static tt_status receive_all(struct meeting *m, const struct tt_job_options *options)
+{
+    struct tt_where where;
+    bool in_file;
+    struct door d = {.m = m, .fd = -1};
+    TT_TRY(tt_where_find(options, &where, &in_file));
+    make_token(m, options->place.id, where.secret);
+    allow_connections(m->j->ranks);
+    TT_TRY(tt_listen(&where, &d.fd));
+    tt_status st = in_file ? tt_where_write(options->file, &where) : TT_OK;
+    if (!st) st = open_door(&d);
+    for (int i = 0; d.strangers && i < d.places; i++) send_away(&d.strangers[i]);
+    if (in_file) tt_where_remove(options->file, &where); /* nobody needs it any more */
+    free(d.strangers);
+    free(d.polls);
+    close(d.fd);
+    return dismiss(m->j, st);
+}
+
+/* ---- the others ---- */
+
+/* A connection over which rank 0 of this job has answered; -1 with the reason in `why`. Final: *refused. */
+static int try_channel(struct meeting *m, const struct tt_where *where, enum tt_channel channel, char *why,
+                       tt_status *refused)
+{
+    struct tt_job *j = m->j;
+    double until = tt_seconds() + PATIENCE;
+    if (until > m->until) until = m->until;
+    int fd = tt_connect(where, until, why, REASON);
+    if (fd < 0) return -1;
+    struct greeting g = {.magic = GREETING, .channel = channel, .rank = j->rank, .ranks = j->ranks};
+    memcpy(g.token, m->token, sizeof g.token);
+    memcpy(g.host, j->host, sizeof g.host);
+    struct answer a;
+    snprintf(why, REASON, "what answers there is not rank 0 of this job");
+    bool good = tt_wire_write(fd, &g, sizeof g, until) == TT_WIRE_OK &&
+                tt_wire_read(fd, &a, sizeof a, until) == TT_WIRE_OK && a.magic == ANSWER &&
+                memcmp(a.proof, m->proof, sizeof a.proof) == 0;
+    if (good && a.refused) *refused = tt_fail(TT_USAGE, "%.*s", REASON - 1, a.reason);
+    if (good && !a.refused && tt_wire_send(fd, TT_READY, 0, NULL, 0, until) == TT_WIRE_OK) {
+        a.host[sizeof a.host - 1] = 0;
+        memcpy(j->peers[0].host, a.host, sizeof a.host);
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+static tt_status no_answer(const struct tt_job *j, const struct tt_where *where, const char *file, const char *why)
+{
+    if (!where->host[0])
+        return tt_fail(TT_RANK_LOST, "rank 0 did not write its address to %s within %g s; is it started, and is the "
+                       "folder shared?", file, j->timeout);
+    return tt_fail(TT_RANK_LOST, "rank 0 did not answer at %s port %d within %g s: %s; is it started, and is "
+                   "MASTER_ADDR its machine?", where->host, where->port, j->timeout, why);
+}
+
+/* Tries until the timeout: rank 0 may start later than this one, and a comm file may be one of an earlier job. */
+static tt_status reach(struct meeting *m, const struct tt_job_options *options)
+{
+    struct tt_where where;
+    bool in_file;
+    char why[REASON] = "nothing was tried";
+    TT_TRY(tt_where_find(options, &where, &in_file));
+    make_token(m, options->place.id, where.secret);
+    if (in_file) where.host[0] = 0;
+    for (int channel = 0; channel < TT_CHANNELS;) {
+        if (tt_seconds() >= m->until) return no_answer(m->j, &where, options->file, why);
+        if (in_file && channel == 0 && tt_where_read(options->file, &where))
+            make_token(m, options->place.id, where.secret);
+        tt_status refused = TT_OK;
+        int fd = where.host[0] ? try_channel(m, &where, (enum tt_channel)channel, why, &refused) : -1;
+        if (refused) return refused;
+        m->j->peers[0].fd[channel] = fd;
+        if (fd >= 0)
+            channel++;
+        else
+            pause_for(0.05);
+    }
+    return TT_OK;
+}
+
+static tt_status wait_for_go(struct tt_job *j)
+{
+    int fd = j->peers[0].fd[TT_CALLS];
+    for (;;) {
+        struct tt_frame f;
+        struct tt_verdict v;
+        double until = tt_seconds() + j->timeout;
+        enum tt_wire got = tt_wire_read(fd, &f, sizeof f, until);
+        if (!got && !tt_frame_is_sound(&f, sizeof v)) got = TT_WIRE_WRONG;
+        if (!got && f.kind == TT_GO && !f.size) return TT_OK;
+        if (!got && f.kind == TT_WAITING && !f.size) continue;
+        if (!got && f.kind == TT_ENDED && f.size == sizeof v && !tt_wire_read(fd, &v, sizeof v, until)) {
+            v.text[sizeof v.text - 1] = 0;
+            return tt_fail(v.code == TT_USAGE ? TT_USAGE : TT_RANK_LOST, "%s", v.text);
+        }
+        return tt_fail(TT_RANK_LOST, "rank 0 (%s) is %s before the job began; see what it says", j->peers[0].host,
+                       got == TT_WIRE_LATE ? "silent" : "gone");
+    }
+}
+
+tt_status tt_meet(struct tt_job *j, const struct tt_job_options *options)
+{
+    struct meeting m = {.j = j, .until = tt_seconds() + j->timeout};
+    if (j->rank == 0) return receive_all(&m, options);
+    TT_TRY(reach(&m, options));
+    return wait_for_go(j);
+}

@@ -1,0 +1,367 @@
+/* The watcher: a thread of every rank that tells the others that it lives, and finds out who does not.
+ *
+ * Rank 0 hears a beat of every rank, and every rank hears rank 0's. A rank is lost when
+ *   - its connection ends without a goodbye: its process is gone;
+ *   - nothing is heard of it for the timeout: its process or its machine stands still;
+ *   - its main thread stands still, and others that are further on have waited for the timeout (see find_stuck).
+ * Rank 0 prints who it is, tells the others, and all end. When rank 0 itself is lost, each of the others says so.
+ *
+ * They end with _exit, here and nowhere else: the main thread may be inside a collective of the device whose partner is
+ * gone, and no call makes it come back, so that nobody could return a status, and handlers of exit() would wait too. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/job/inside.h"
+
+static const double FAREWELL = 2; /* seconds in which the others have to take the last word */
+
+struct beat {
+    uint64_t calls, signs;
+    int64_t step;
+    uint64_t busy;
+};
+
+/* What is known of a rank. Times are this process's own. */
+struct seen {
+    double heard, moved; /* the last beat; the last one with something new in it */
+    struct beat beat;
+    bool left, ended, mute; /* it said goodbye; its connection is done; it takes no more beats */
+    size_t have;
+    struct {
+        struct tt_frame frame;
+        union {
+            struct beat beat;
+            struct tt_verdict verdict;
+        } body;
+    } in;
+};
+
+struct tt_watch {
+    struct tt_job *j;
+    pthread_t thread;
+    int wake[2];
+    double period, woke;
+    struct seen *seen;    /* (ranks) */
+    struct pollfd *polls; /* (ranks + 1): the last one is `wake` */
+    struct tt_verdict failure; /* for the last word; written before `wake` */
+};
+
+/* Whom this rank is connected to: rank 0, or for rank 0 all others. */
+static int first(const struct tt_watch *w) { return w->j->rank == 0 ? 1 : 0; }
+static int last(const struct tt_watch *w) { return w->j->rank == 0 ? w->j->ranks - 1 : 0; }
+
+static int line_to(const struct tt_watch *w, int rank) { return w->j->peers[rank].fd[TT_WATCH]; }
+
+/* Never waits. A rank that does not read for so long that its connection is full is about to be lost. */
+static void say(struct tt_watch *w, int rank, enum tt_message kind, const void *bytes, size_t size)
+{
+    struct {
+        struct tt_frame frame;
+        char bytes[sizeof(struct tt_verdict)];
+    } packet = {.frame = tt_frame_of(kind, 0, size)};
+    struct seen *s = &w->seen[rank];
+    if (s->ended || s->mute) return;
+    if (size) memcpy(packet.bytes, bytes, size);
+    ssize_t all = (ssize_t)(sizeof packet.frame + size), n = send(line_to(w, rank), &packet, (size_t)all, MSG_NOSIGNAL);
+    if (n >= 0 && n < all) s->mute = true; /* half a message: what follows could not be understood */
+}
+
+static void say_to_all(struct tt_watch *w, enum tt_message kind, const void *bytes, size_t size)
+{
+    for (int r = first(w); r <= last(w); r++) say(w, r, kind, bytes, size);
+}
+
+/* ---- the end of this process ---- */
+
+/* Closes for writing and reads until the others have closed too: a connection that is closed with something unread in
+ * it may take the last word with it. */
+static void part(struct tt_watch *w)
+{
+    double until = tt_seconds() + FAREWELL;
+    for (int r = first(w); r <= last(w); r++) shutdown(line_to(w, r), SHUT_WR);
+    for (int r = first(w); r <= last(w); r++) {
+        char rest[256];
+        while (!w->seen[r].ended && tt_wire_read(line_to(w, r), rest, 1, until) == TT_WIRE_OK) {}
+    }
+}
+
+static void print(const char *text)
+{
+    char line[TT_MESSAGE + 8];
+    int n = snprintf(line, sizeof line, "tt: %s\n", text);
+    (void)!write(STDERR_FILENO, line, (size_t)n); /* at once; stdio may be locked by the main thread */
+}
+
+static _Noreturn void end(void) { _exit(TT_RANK_LOST); }
+
+static _Noreturn void end_all(struct tt_watch *w, int rank, const char *text)
+{
+    print(text);
+    struct tt_verdict v = {.code = TT_RANK_LOST, .rank = rank};
+    snprintf(v.text, sizeof v.text, "%s", text);
+    if (w->j->rank == 0) {
+        say_to_all(w, TT_LOST, &v, sizeof v);
+        part(w);
+    }
+    end();
+}
+
+static const char *host_of(const struct tt_watch *w, int rank)
+{
+    return rank == w->j->rank ? w->j->host : w->j->peers[rank].host;
+}
+
+/* `what` happened, after which step. */
+static _Noreturn void lose(struct tt_watch *w, int rank, const char *what, const char *why)
+{
+    char text[TT_MESSAGE], when[48] = "before its first step";
+    long long step = (long long)w->seen[rank].beat.step;
+    if (step >= 0) snprintf(when, sizeof when, "at step %lld", step);
+    snprintf(text, sizeof text, "rank %d (%s) %s %s: %.800s", rank, host_of(w, rank), what, when, why);
+    end_all(w, rank, text);
+}
+
+static _Noreturn void lose_by_time(struct tt_watch *w, int rank, const char *what, const char *why)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s for %g s; the run can go on from its last checkpoint", why, w->j->timeout);
+    lose(w, rank, what, text);
+}
+
+static void lose_connection(struct tt_watch *w, int rank)
+{
+    w->seen[rank].ended = true;
+    if (w->seen[rank].left || atomic_load(&w->j->over)) return;
+    lose(w, rank, "is gone, last heard of",
+         "its connection has ended; see what it says; the run can go on from its last checkpoint");
+}
+
+/* ---- hearing ---- */
+
+static void note_beat(struct seen *s, const struct beat *b, double now)
+{
+    if (b->signs != s->beat.signs) s->moved = now;
+    s->beat = *b;
+}
+
+/* False: not a message that belongs here. */
+static bool take(struct tt_watch *w, int rank)
+{
+    struct seen *s = &w->seen[rank];
+    uint64_t size = s->in.frame.size;
+    s->in.body.verdict.text[TT_MESSAGE - 1] = 0;
+    switch (s->in.frame.kind) {
+    case TT_BEAT:
+        if (size != sizeof s->in.body.beat) return false;
+        note_beat(s, &s->in.body.beat, s->heard);
+        return true;
+    case TT_LEAVES:
+        s->left = true;
+        return size == 0;
+    case TT_FAILS:
+        if (size != sizeof s->in.body.verdict) return false;
+        if (!atomic_load(&w->j->over)) lose(w, rank, "failed", s->in.body.verdict.text);
+        return true;
+    case TT_LOST:
+        if (size != sizeof s->in.body.verdict || rank != 0) return false;
+        if (!atomic_load(&w->j->over)) end(); /* rank 0 has said it for all */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* How many bytes are wanted next; 0: of what came, nothing makes sense. */
+static size_t wanted(const struct seen *s)
+{
+    if (s->have < sizeof s->in.frame) return sizeof s->in.frame - s->have;
+    if (!tt_frame_is_sound(&s->in.frame, sizeof s->in.body)) return 0;
+    return sizeof s->in.frame + (size_t)s->in.frame.size - s->have;
+}
+
+static void hear(struct tt_watch *w, int rank)
+{
+    struct seen *s = &w->seen[rank];
+    while (!s->ended) {
+        size_t want = wanted(s);
+        ssize_t n = want ? recv(line_to(w, rank), (char *)&s->in + s->have, want, 0) : 0;
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (n <= 0) {
+            lose_connection(w, rank);
+            return;
+        }
+        s->heard = tt_seconds();
+        s->have += (size_t)n;
+        if (s->have < sizeof s->in.frame || wanted(s)) continue;
+        if (!tt_frame_is_sound(&s->in.frame, sizeof s->in.body)) continue; /* ends above */
+        s->have = 0;
+        if (!take(w, rank)) lose_connection(w, rank);
+    }
+}
+
+/* ---- judging ---- */
+
+static bool is_before(const struct beat *a, const struct beat *b)
+{
+    return a->calls != b->calls ? a->calls < b->calls : a->step < b->step;
+}
+
+static int furthest_behind(const struct tt_watch *w)
+{
+    int behind = 0;
+    for (int r = 1; r < w->j->ranks; r++) {
+        const struct seen *s = &w->seen[r], *b = &w->seen[behind];
+        if (is_before(&s->beat, &b->beat) || (!is_before(&b->beat, &s->beat) && s->moved < b->moved)) behind = r;
+    }
+    return behind;
+}
+
+/* All ranks make the same calls in the same order, so that the one which others wait for is the one furthest behind. It
+ * is stuck when it has shown nothing new for the timeout, and neither has one of those before it. While it says that it
+ * is busy, or while all are equally far (a long step), nobody is stuck. */
+static void find_stuck(struct tt_watch *w, double now)
+{
+    int behind = furthest_behind(w);
+    const struct seen *b = &w->seen[behind];
+    if (b->beat.busy || now - b->moved <= w->j->timeout) return;
+    for (int r = 0; r < w->j->ranks; r++) {
+        const struct seen *s = &w->seen[r];
+        if (!s->beat.busy && is_before(&b->beat, &s->beat) && now - s->moved > w->j->timeout)
+            lose_by_time(w, behind, "is stuck", "the others have waited for it");
+    }
+}
+
+static void judge(struct tt_watch *w, double now)
+{
+    if (atomic_load(&w->j->over)) return;
+    for (int r = first(w); r <= last(w); r++) {
+        const struct seen *s = &w->seen[r];
+        if (s->left && w->j->rank == 0)
+            lose(w, r, "left the job", "the others go on; this is an error in tt");
+        if (!s->left && now - s->heard > w->j->timeout)
+            lose_by_time(w, r, "is gone, last heard of", "it has been silent");
+    }
+    if (w->j->rank == 0) find_stuck(w, now);
+}
+
+static void beat(struct tt_watch *w, double now)
+{
+    struct tt_progress *p = &w->j->progress;
+    struct beat b = {atomic_load(&p->calls), atomic_load(&p->signs), atomic_load(&p->step), atomic_load(&p->busy)};
+    note_beat(&w->seen[w->j->rank], &b, now);
+    say_to_all(w, TT_BEAT, &b, sizeof b);
+}
+
+/* After this process was stopped and went on (Ctrl-Z and fg), what the others said meanwhile is still to be read. */
+static void forgive_pause(struct tt_watch *w, double now)
+{
+    if (now - w->woke > 2 * w->period + 1)
+        for (int r = 0; r < w->j->ranks; r++) w->seen[r].heard = w->seen[r].moved = now;
+    w->woke = now;
+}
+
+/* True: the main thread wants to end. */
+static bool listen_until(struct tt_watch *w, double until)
+{
+    double left = until - tt_seconds();
+    for (int r = first(w); r <= last(w); r++)
+        w->polls[r] = (struct pollfd){.fd = w->seen[r].ended ? -1 : line_to(w, r), .events = POLLIN};
+    struct pollfd *from = w->polls + first(w), *wake = w->polls + last(w) + 1;
+    *wake = (struct pollfd){.fd = w->wake[0], .events = POLLIN};
+    poll(from, (nfds_t)(wake - from + 1), left > 0 ? (int)(left * 1000) + 1 : 0);
+    forgive_pause(w, tt_seconds());
+    for (int r = first(w); r <= last(w); r++)
+        if (w->polls[r].fd >= 0 && w->polls[r].revents) hear(w, r);
+    return wake->revents != 0;
+}
+
+static void say_goodbye(struct tt_watch *w)
+{
+    if (!w->failure.code)
+        say_to_all(w, TT_LEAVES, NULL, 0);
+    else
+        say_to_all(w, w->j->rank == 0 ? TT_LOST : TT_FAILS, &w->failure, sizeof w->failure);
+    part(w);
+}
+
+static void *watch(void *arg)
+{
+    struct tt_watch *w = arg;
+    for (double next = tt_seconds();;) {
+        double now = tt_seconds();
+        if (now >= next) {
+            beat(w, now);
+            judge(w, now);
+            next = now + w->period;
+        }
+        if (listen_until(w, next)) break;
+    }
+    say_goodbye(w);
+    return NULL;
+}
+
+/* ---- from the main thread ---- */
+
+static void let_go(struct tt_watch *w)
+{
+    for (int i = 0; i < 2; i++)
+        if (w->wake[i] >= 0) close(w->wake[i]);
+    free(w->seen);
+    free(w->polls);
+    free(w);
+}
+
+/* Signals are the main thread's. */
+static int start_thread(struct tt_watch *w)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&w->thread, NULL, watch, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+tt_status tt_watch_start(struct tt_job *j)
+{
+    struct tt_watch *w = calloc(1, sizeof *w);
+    if (!w) return tt_fail(TT_FAILED, "out of memory for watching %d ranks", j->ranks);
+    *w = (struct tt_watch){.j = j, .wake = {-1, -1}, .period = tt_period(j)};
+    w->seen = calloc((size_t)j->ranks, sizeof *w->seen);
+    w->polls = calloc((size_t)j->ranks + 1, sizeof *w->polls);
+    w->woke = tt_seconds();
+    for (int r = 0; w->seen && r < j->ranks; r++) {
+        w->seen[r].heard = w->seen[r].moved = w->woke;
+        w->seen[r].beat = (struct beat){.step = -1, .busy = 1};
+    }
+    int error = !w->seen || !w->polls ? ENOMEM : pipe2(w->wake, O_CLOEXEC) ? errno : start_thread(w);
+    if (error) {
+        let_go(w);
+        return tt_fail(TT_FAILED, "cannot watch the other ranks: %s", strerror(error));
+    }
+    j->watch = w;
+    return TT_OK;
+}
+
+void tt_watch_stop(struct tt_job *j, tt_status st)
+{
+    struct tt_watch *w = j->watch;
+    if (st) {
+        w->failure.code = (int32_t)st->code;
+        w->failure.rank = j->rank;
+        memcpy(w->failure.text, st->text, sizeof w->failure.text);
+    }
+    (void)!write(w->wake[1], "", 1);
+    pthread_join(w->thread, NULL);
+    let_go(w);
+    j->watch = NULL;
+}
