@@ -113,8 +113,8 @@ struct tt_backend_ops {
     tt_status (*graph_replay)(void *self, tt_graph g, tt_stream s);
     void (*graph_destroy)(void *self, tt_graph g);
 
-    /* optional (all or none): collectives over the ranks of a job, in place on `count` elements of `type`, enqueued on s
-     * as other work is. Every rank enqueues the same ones in the same order. Where a buffer has parts, it has one for
+    /* optional (all or none): collectives over the ranks of a job, in place on `count` elements of `type`, enqueued on
+     * s as other work is. Every rank enqueues the same ones in the same order. Where a buffer has parts, it has one for
      * each rank, all of the same size and in the order of ranks, so `count` is a multiple of the number of ranks.
      * The same number of ranks gives the same bits, and after all_reduce and all_gather every rank has the same. */
     tt_status (*join)(void *self, const struct tt_ranks *ranks); /* once, before the first of the others */
@@ -147,5 +147,7 @@ struct tt_backend_options {
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out);
 void tt_backend_close(struct tt_backend *b);
 const char *tt_backend_name(void);
+/* The program that must start the ranks of a job so that they find each other; NULL: they need none. */
+const char *tt_backend_mpirun(void);
 
 #endif
