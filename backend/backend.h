@@ -154,5 +154,7 @@ struct tt_backend_options {
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out);
 void tt_backend_close(struct tt_backend *b);
 const char *tt_backend_name(void);
+/* The program that must start the ranks of a job so that they find each other; NULL: they need none. */
+const char *tt_backend_mpirun(void);
 
 #endif

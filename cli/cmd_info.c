@@ -81,8 +81,8 @@ static void print_device(const struct info *n)
     if (n->device.kernels[0]) printf("kernels     %s\n", n->device.kernels);
     printf("memory      %s, %s free\n", total, available);
     printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n",
-           n->backend.ops->graph_begin ? "yes" : "no",
-           n->backend.ops->range_push ? "yes" : "no", n->backend.ops->join ? "yes" : "no");
+           n->backend.ops->graph_begin ? "yes" : "no", n->backend.ops->range_push ? "yes" : "no",
+           n->device.collectives[0] ? n->device.collectives : "no");
 }
 
 static void print_step(const struct info *n)

@@ -19,6 +19,9 @@ refuse "backend/cuda includes a HIP header" "$(includes 'hip|roc|backend/hip/' $
 refuse "backend/hip includes a CUDA header" "$(includes 'cuda|cublas|nv|backend/cuda/' $(sources backend/hip))"
 refuse "backend/gpu includes a vendor's folder" "$(includes 'backend/(cuda|hip|cpu)/' $(sources backend/gpu))"
 
+refuse "a header of MPI outside backend/cpu/mpi.c" \
+    "$(includes 'mpi[.]h' $(sources backend core model cli profiling lib exercises/engine tests) | grep -v '^backend/cpu/mpi.c:')"
+
 # arrows: a room includes itself and the rooms that it stands on in CMakeLists.txt. The linker sees calls; this sees headers.
 arrows() { # arrows LIST_OF_ROOMS FILE...: includes of a room that theirs does not stand on
     awk '

@@ -2,7 +2,7 @@
 # binary built on a login node runs on every compute node and still uses what each has.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/cpu)
-target_sources(tt_backend PRIVATE ${dir}/cpu.c ${dir}/machine.c ${dir}/blas.c)
+target_sources(tt_backend PRIVATE ${dir}/cpu.c ${dir}/machine.c ${dir}/blas.c ${dir}/streams.c ${dir}/worker.c)
 
 if(TT_OPENMP)
   find_package(OpenMP COMPONENTS C)
@@ -27,6 +27,18 @@ if(TT_BLAS)
   else()
     message(STATUS "tt: no CBLAS found; using the built-in GEMM (libopenblas-dev makes training faster)")
   endif()
+endif()
+
+if(TT_MPI)
+  find_package(MPI COMPONENTS C)
+endif()
+if(TT_MPI AND MPI_C_FOUND AND MPIEXEC_EXECUTABLE)
+  target_sources(tt_backend PRIVATE ${dir}/collectives.c ${dir}/mpi.c)
+  target_link_libraries(tt_backend PUBLIC MPI::MPI_C)
+  target_compile_definitions(tt_backend PRIVATE TT_MPIRUN="${MPIEXEC_EXECUTABLE}")
+else()
+  target_sources(tt_backend PRIVATE ${dir}/mpi_none.c)
+  message(STATUS "tt: no MPI; CPUs compute alone (libopenmpi-dev or a module with MPI lets them train together)")
 endif()
 
 # One object library per instruction set, each from the same kernels.c.

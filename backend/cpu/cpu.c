@@ -1,36 +1,16 @@
-/* The vtable on the CPU. Everything is done before a call returns, so streams and events are there for form: an event
- * is the time it was recorded. Two environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS unused, and
- * TT_CPU_ISA=base|v3|v4 takes other kernels than the best. */
-#include <stdatomic.h>
+/* The vtable on the CPU. Whatever computes is done before its call returns; only collectives are queued (streams.c). Two
+ * environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS unused, and TT_CPU_ISA=base|v3|v4 takes
+ * other kernels than the best. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/kernels/parallel.h"
+#include "backend/cpu/worker.h"
 #include "backend/kernel_info.h"
-
-struct cpu {
-    const struct cpu_kernels *kernels;
-    struct cpu_team team;
-    bool blas;
-    char blas_name[64];
-    struct cpu_room blas_room;
-    size_t memory_total; /* 0 when unknown */
-    atomic_size_t used, peak; /* atomic, because a loader thread may allocate too */
-};
-
-struct tt_stream_s {
-    char unused;
-};
-
-struct tt_event_s {
-    bool recorded;
-    struct timespec at;
-};
 
 /* ---- memory ---- */
 
@@ -97,8 +77,9 @@ static void cpu_host_free(void *self, void *p)
 
 static tt_status cpu_copy(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s)
 {
-    (void)dir, (void)s;
+    (void)dir;
     struct cpu *cpu = self;
+    TT_TRY(tt_cpu_stream_sync(cpu, s));
     PARALLEL_FOR(&cpu->team, bytes >= 4 * (size_t)COPY_PIECE ? SERIAL_BELOW : 0)
     for (size_t at = 0; at < bytes; at += COPY_PIECE)
         memmove((char *)dst + at, (const char *)src + at, bytes - at < COPY_PIECE ? bytes - at : COPY_PIECE);
@@ -107,8 +88,8 @@ static tt_status cpu_copy(void *self, void *dst, const void *src, size_t bytes, 
 
 static tt_status cpu_fill(void *self, void *dst, int byte, size_t bytes, tt_stream s)
 {
-    (void)s;
     struct cpu *cpu = self;
+    TT_TRY(tt_cpu_stream_sync(cpu, s));
     PARALLEL_FOR(&cpu->team, bytes >= 4 * (size_t)COPY_PIECE ? SERIAL_BELOW : 0)
     for (size_t at = 0; at < bytes; at += COPY_PIECE)
         memset((char *)dst + at, byte, bytes - at < COPY_PIECE ? bytes - at : COPY_PIECE);
@@ -135,11 +116,11 @@ static tt_status need_scratch(struct cpu *cpu, size_t floats)
 
 static tt_status cpu_launch(void *self, enum tt_kernel kernel, const void *args, tt_stream s)
 {
-    (void)s;
     struct cpu *cpu = self;
     if ((unsigned)kernel >= TT_KERNELS) return tt_fail(TT_FAILED, "launch: there is no kernel %d", (int)kernel);
     if (*(const enum tt_dtype *)args != TT_F32)
         return tt_fail(TT_UNSUPPORTED, "%s: the CPU computes in fp32; use precision: fp32", tt_kernel_name(kernel));
+    TT_TRY(tt_cpu_stream_sync(cpu, s));
     TT_TRY(need_scratch(cpu, cpu->kernels->launch_scratch(kernel, args)));
     cpu->kernels->launch[kernel](&cpu->team, args);
     return TT_OK;
@@ -156,11 +137,11 @@ static void gemm_without_product(const struct tt_gemm *g)
 
 static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
-    (void)s;
     struct cpu *cpu = self;
     if (g->type_a != TT_F32 || g->type_b != TT_F32 || g->type_c != TT_F32)
         return tt_fail(TT_UNSUPPORTED, "gemm: the CPU multiplies fp32 only; use precision: fp32");
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return TT_OK;
+    TT_TRY(tt_cpu_stream_sync(cpu, s));
     if (g->k <= 0 || g->alpha == 0) {
         gemm_without_product(g);
     } else if (cpu->kernels->gemv_can(g)) {
@@ -175,82 +156,12 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
     return TT_OK;
 }
 
-/* ---- order ---- */
-
-static tt_status cpu_stream_create(void *self, tt_stream *out)
-{
-    (void)self;
-    *out = malloc(sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "stream_create: out of memory");
-}
-
-static void cpu_stream_destroy(void *self, tt_stream s)
-{
-    (void)self;
-    free(s);
-}
-
-static tt_status cpu_stream_sync(void *self, tt_stream s)
-{
-    (void)self, (void)s;
-    return TT_OK;
-}
-
-static tt_status cpu_stream_wait(void *self, tt_stream s, tt_event e)
-{
-    (void)self, (void)s, (void)e;
-    return TT_OK;
-}
-
-static tt_status cpu_event_create(void *self, tt_event *out)
-{
-    (void)self;
-    *out = calloc(1, sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "event_create: out of memory");
-}
-
-static void cpu_event_destroy(void *self, tt_event e)
-{
-    (void)self;
-    free(e);
-}
-
-static tt_status cpu_event_record(void *self, tt_event e, tt_stream s)
-{
-    (void)self, (void)s;
-    clock_gettime(CLOCK_MONOTONIC, &e->at);
-    e->recorded = true;
-    return TT_OK;
-}
-
-static tt_status cpu_event_query(void *self, tt_event e, bool *done)
-{
-    (void)self, (void)e;
-    *done = true; /* work is over when it was enqueued; an event never recorded has nothing to wait for */
-    return TT_OK;
-}
-
-static tt_status cpu_event_sync(void *self, tt_event e)
-{
-    (void)self, (void)e;
-    return TT_OK;
-}
-
-static tt_status cpu_event_elapsed(void *self, tt_event from, tt_event to, double *seconds)
-{
-    (void)self;
-    if (!from->recorded || !to->recorded)
-        return tt_fail(TT_FAILED, "event_elapsed: both events must be recorded first");
-    *seconds = (double)(to->at.tv_sec - from->at.tv_sec) + 1e-9 * (double)(to->at.tv_nsec - from->at.tv_nsec);
-    return TT_OK;
-}
-
-
 /* ---- device ---- */
 
 static void cpu_close(void *self)
 {
     struct cpu *cpu = self;
+    tt_cpu_mpi_leave(cpu->mpi, tt_cpu_worker_stop(cpu->worker));
     tt_cpu_blas_let_go(&cpu->blas_room);
     free(cpu->team.scratch);
     free(cpu);
@@ -269,6 +180,7 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
     snprintf(out->arch, sizeof out->arch, "%.20s%s%s", uname(&machine) ? "unknown" : machine.machine, only ? "" : "-",
              only ? "" : cpu->kernels->isa);
     snprintf(out->library, sizeof out->library, "%s", cpu->blas ? cpu->blas_name : "built-in GEMM");
+    tt_cpu_mpi_name(out->collectives, sizeof out->collectives);
     bool known = uname(&machine) == 0;
     snprintf(out->versions, sizeof out->versions, "%.20s %.60s, %s", known ? machine.sysname : "",
              known ? machine.release : "", cpu->team.threads > 1 ? "OpenMP" : "one thread");
@@ -298,16 +210,20 @@ static const struct tt_backend_ops ops = {
     .fill = cpu_fill,
     .gemm = cpu_gemm,
     .launch = cpu_launch,
-    .stream_create = cpu_stream_create,
-    .stream_destroy = cpu_stream_destroy,
-    .stream_sync = cpu_stream_sync,
-    .stream_wait = cpu_stream_wait,
-    .event_create = cpu_event_create,
-    .event_destroy = cpu_event_destroy,
-    .event_record = cpu_event_record,
-    .event_query = cpu_event_query,
-    .event_sync = cpu_event_sync,
-    .event_elapsed = cpu_event_elapsed,
+    .stream_create = tt_cpu_stream_create,
+    .stream_destroy = tt_cpu_stream_destroy,
+    .stream_sync = tt_cpu_stream_sync,
+    .stream_wait = tt_cpu_stream_wait,
+    .event_create = tt_cpu_event_create,
+    .event_destroy = tt_cpu_event_destroy,
+    .event_record = tt_cpu_event_record,
+    .event_query = tt_cpu_event_query,
+    .event_sync = tt_cpu_event_sync,
+    .event_elapsed = tt_cpu_event_elapsed,
+#ifdef TT_MPIRUN
+    .join = tt_cpu_join,
+    .collective = tt_cpu_collective,
+#endif
 };
 
 /* The best kernels this processor runs, or the ones asked for when it runs them. */

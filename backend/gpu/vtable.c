@@ -124,3 +124,5 @@ void tt_backend_close(struct tt_backend *b)
 }
 
 const char *tt_backend_name(void) { return ops.name; }
+
+const char *tt_backend_mpirun(void) { return NULL; }

@@ -20,6 +20,7 @@ class Tinytransformer(CMakePackage, CudaPackage, ROCmPackage):
 
     variant("openmp", default=True, description="CPU kernels on several threads")
     variant("blas", default=True, description="Multiply matrices with a CBLAS on the CPU")
+    variant("mpi", default=True, description="Let several processes compute together on CPUs")
 
     conflicts("+cuda", when="+rocm", msg="tt has one backend at a time")
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs: cuda_arch=80,90a")
@@ -31,6 +32,7 @@ class Tinytransformer(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("cmake@3.22:", type="build")
     depends_on("ninja", type="build")
     depends_on("openblas threads=none", when="~cuda~rocm+blas")
+    depends_on("mpi", when="~cuda~rocm+mpi")
     depends_on("cuda@12.2:", when="+cuda")
     depends_on("hip@6.2:", when="+rocm")
     depends_on("hipblas@6.2:", when="+rocm")
@@ -45,6 +47,7 @@ class Tinytransformer(CMakePackage, CudaPackage, ROCmPackage):
             self.define("BUILD_TESTING", self.run_tests),
             self.define_from_variant("TT_OPENMP", "openmp"),
             self.define_from_variant("TT_BLAS", "blas"),
+            self.define_from_variant("TT_MPI", "mpi"),
         ]
         if backend == "cuda":
             args.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))

@@ -234,7 +234,7 @@ missing() {
     for word in train test build; do
         call as_user env PATH="$dir/no-cmake" "$project/run" $word
         check "$word without cmake exits 1" exits 1
-        check "$word without cmake tells the command" grep -qE "^$install cmake( libopenblas-dev)?( g[+][+])?\$" "$dir/err"
+        check "$word without cmake tells the command" grep -qE "^$install cmake( libopenblas-dev)?( g[+][+])?( libopenmpi-dev openmpi-bin)?\$" "$dir/err"
         check "$word without cmake makes no folder" absent "$project/build"
     done
     call as_user env PATH="$dir/no-tools" "$project/run" train

@@ -1,0 +1,279 @@
+/* The ranks of a job through MPI: the only file that knows it.
+ *
+ * A sum is taken in the order of ranks: every rank gets the others' addends of its own part and adds them up, so the bits
+ * depend on the number of ranks alone, whatever carries the messages. Messages have at most a fixed size, so counts of
+ * any size fit MPI's int, and the memory for what arrives is bounded. */
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu/cpu.h"
+
+enum {
+    SUM_PIECE = 1 << 18,    /* floats of a message to be summed; fewer where many ranks share */
+    SCRATCH = 1 << 24,      /* floats: room for what arrives from all ranks in two turns */
+    GATHER_PIECE = 1 << 22, /* bytes of a message that arrives where it belongs */
+    SUM_BLOCK = 2048,       /* floats added up at a time, in the cache */
+    LOOKS_AWAKE = 2000,     /* then the thread sleeps between looks, and leaves its core to those that compute */
+    NAP = 20000,            /* nanoseconds */
+};
+
+struct cpu_mpi {
+    MPI_Comm comm;
+    int rank, ranks;
+    bool ours;             /* to finalize */
+    size_t piece;          /* floats */
+    float *pieces;         /* [2][ranks][piece]: one half arrives while the other is summed up */
+    MPI_Request *requests; /* [2][2 * ranks] */
+    int started[2];
+};
+
+static tt_status failed(const char *call, int error)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    MPI_Error_string(error, text, &length);
+    return tt_fail(TT_FAILED, "%s: %.*s; the output of mpirun may say more", call, length, text);
+}
+
+#define MPI_TRY(call, ...)                                                                                             \
+    do {                                                                                                               \
+        int error_ = call(__VA_ARGS__);                                                                                \
+        if (error_ != MPI_SUCCESS) return failed(#call, error_);                                                       \
+    } while (0)
+
+/* ---- what it is ---- */
+
+const char *tt_backend_mpirun(void) { return TT_MPIRUN; }
+
+/* "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\n..." as "Open MPI 4.1.4" and "MPICH 4.0.2" */
+void tt_cpu_mpi_name(char *name, size_t size)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length); /* may be asked before MPI is begun */
+    text[strcspn(text, ",\n")] = 0;
+    char *number = text + strcspn(text, "0123456789"), *end = number;
+    while (end > text && strchr(" \t:v", end[-1])) end--;
+    if (end - text > 8 && !strncmp(end - 8, " Version", 8)) end -= 8;
+    snprintf(name, size, "%.*s%s%s", (int)(end - text), text, *number ? " " : "", number);
+}
+
+int tt_cpu_mpi_ranks(const struct cpu_mpi *m) { return m->ranks; }
+
+/* ---- coming and going ---- */
+
+static tt_status begin(bool *ours)
+{
+    int begun = 0, ended = 0, threads = 0;
+    MPI_TRY(MPI_Initialized, &begun);
+    MPI_TRY(MPI_Finalized, &ended);
+    if (ended) return tt_fail(TT_FAILED, "join: this process has left its job, and MPI cannot be begun twice");
+    if (begun)
+        MPI_TRY(MPI_Query_thread, &threads);
+    else
+        MPI_TRY(MPI_Init_thread, NULL, NULL, MPI_THREAD_SERIALIZED, &threads);
+    *ours = !begun;
+    if (!begun) MPI_TRY(MPI_Comm_set_errhandler, MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* or an error ends the process */
+    if (threads < MPI_THREAD_SERIALIZED)
+        return tt_fail(TT_FAILED, "join: this MPI is for programs of one thread (level %d, not %d); use one that was "
+                       "built with threads", threads, (int)MPI_THREAD_SERIALIZED);
+    return TT_OK;
+}
+
+static tt_status check_place(const struct tt_ranks *given)
+{
+    int rank, ranks;
+    MPI_TRY(MPI_Comm_size, MPI_COMM_WORLD, &ranks);
+    MPI_TRY(MPI_Comm_rank, MPI_COMM_WORLD, &rank);
+    if (ranks != given->count)
+        return tt_fail(TT_USAGE, "join: MPI sees %d rank%s, not %d: start with mpirun -n %d, of the MPI that tt was "
+                       "built with (%s)", ranks, ranks == 1 ? "" : "s", given->count, given->count, TT_MPIRUN);
+    if (rank != given->rank)
+        return tt_fail(TT_USAGE, "join: this is rank %d of the job, and rank %d to MPI: let mpirun alone say which "
+                       "(unset RANK and WORLD_SIZE)", given->rank, rank);
+    return TT_OK;
+}
+
+static tt_status prepare(struct cpu_mpi *m, const struct tt_ranks *ranks)
+{
+    m->comm = MPI_COMM_NULL;
+    m->rank = ranks->rank;
+    m->ranks = ranks->count;
+    TT_TRY(begin(&m->ours));
+    TT_TRY(check_place(ranks));
+    MPI_TRY(MPI_Comm_dup, MPI_COMM_WORLD, &m->comm);
+    MPI_TRY(MPI_Comm_set_errhandler, m->comm, MPI_ERRORS_RETURN);
+    size_t n = (size_t)m->ranks, most = SCRATCH / (2 * n);
+    m->piece = most < 1 ? 1 : most < SUM_PIECE ? most : SUM_PIECE;
+    m->pieces = malloc(2 * n * m->piece * sizeof *m->pieces);
+    m->requests = malloc(4 * n * sizeof(MPI_Request));
+    return m->pieces && m->requests ? TT_OK : tt_fail(TT_FAILED, "join: no memory for messages of %d ranks", m->ranks);
+}
+
+tt_status tt_cpu_mpi_join(const struct tt_ranks *ranks, struct cpu_mpi **out)
+{
+    struct cpu_mpi *m = calloc(1, sizeof *m);
+    if (!m) return tt_fail(TT_FAILED, "join: out of memory");
+    tt_status st = prepare(m, ranks);
+    if (st)
+        tt_cpu_mpi_leave(m, true);
+    else
+        *out = m;
+    return st;
+}
+
+/* MPI_Finalize waits for the others, so it is not called where they may be gone. */
+void tt_cpu_mpi_leave(struct cpu_mpi *m, bool whole)
+{
+    if (!m) return;
+    if (whole && m->comm != MPI_COMM_NULL) MPI_Comm_free(&m->comm);
+    if (whole && m->ours) MPI_Finalize();
+    free(m->pieces);
+    free(m->requests);
+    free(m);
+}
+
+/* ---- messages ---- */
+
+/* Which elements are a rank's. Where `count` is no multiple of the ranks, the first ones have one more. */
+struct part {
+    size_t at, count;
+};
+
+static struct part part_of(const struct cpu_mpi *m, int rank, size_t count)
+{
+    size_t n = (size_t)m->ranks, r = (size_t)rank, each = count / n, more = count % n;
+    return (struct part){r * each + (r < more ? r : more), each + (r < more)};
+}
+
+/* The elements of a part that its `turn`-th message carries. */
+static struct part piece_of(struct part p, size_t piece, size_t turn)
+{
+    size_t begin = turn * piece;
+    if (begin >= p.count) return (struct part){p.at, 0};
+    return (struct part){p.at + begin, p.count - begin < piece ? p.count - begin : piece};
+}
+
+static size_t turns_of(const struct cpu_mpi *m, size_t count, size_t piece)
+{
+    return (part_of(m, 0, count).count + piece - 1) / piece;
+}
+
+static tt_status start_receive(struct cpu_mpi *m, int half, void *to, size_t bytes, int from)
+{
+    MPI_Request *r = m->requests + half * 2 * m->ranks + m->started[half];
+    if (!bytes) return TT_OK;
+    MPI_TRY(MPI_Irecv, to, (int)bytes, MPI_BYTE, from, 0, m->comm, r);
+    m->started[half]++;
+    return TT_OK;
+}
+
+static tt_status start_send(struct cpu_mpi *m, int half, const void *from, size_t bytes, int to)
+{
+    MPI_Request *r = m->requests + half * 2 * m->ranks + m->started[half];
+    if (!bytes) return TT_OK;
+    MPI_TRY(MPI_Isend, from, (int)bytes, MPI_BYTE, to, 0, m->comm, r);
+    m->started[half]++;
+    return TT_OK;
+}
+
+/* MPI's own waiting would keep a core busy that may be computing. */
+static tt_status finish(struct cpu_mpi *m, int half)
+{
+    MPI_Request *requests = m->requests + half * 2 * m->ranks;
+    int done = 0;
+    for (int looks = 0; !done; looks++) {
+        MPI_TRY(MPI_Testall, m->started[half], requests, &done, MPI_STATUSES_IGNORE);
+        if (done) break;
+        if (looks < LOOKS_AWAKE)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){0, NAP}, NULL);
+    }
+    m->started[half] = 0;
+    return TT_OK;
+}
+
+/* ---- reduce-scatter ---- */
+
+static float *arrived(const struct cpu_mpi *m, int half, int from)
+{
+    return m->pieces + (size_t)(half * m->ranks + from) * m->piece;
+}
+
+static tt_status start_sum(struct cpu_mpi *m, const float *x, size_t count, size_t turn)
+{
+    int half = (int)(turn % 2);
+    struct part mine = piece_of(part_of(m, m->rank, count), m->piece, turn);
+    for (int i = 1; i < m->ranks; i++) {
+        int from = (m->rank + m->ranks - i) % m->ranks;
+        TT_TRY(start_receive(m, half, arrived(m, half, from), mine.count * sizeof *x, from));
+    }
+    for (int i = 1; i < m->ranks; i++) {
+        int to = (m->rank + i) % m->ranks;
+        struct part theirs = piece_of(part_of(m, to, count), m->piece, turn);
+        TT_TRY(start_send(m, half, x + theirs.at, theirs.count * sizeof *x, to));
+    }
+    return TT_OK;
+}
+
+static void add_up(const struct cpu_mpi *m, const float *own, float *to, size_t count, int half)
+{
+    for (size_t at = 0; at < count; at += SUM_BLOCK) {
+        size_t n = count - at < SUM_BLOCK ? count - at : SUM_BLOCK;
+        float sum[SUM_BLOCK];
+        for (int r = 0; r < m->ranks; r++) {
+            const float *addend = (r == m->rank ? own : arrived(m, half, r)) + at;
+            if (r == 0)
+                memcpy(sum, addend, n * sizeof *sum);
+            else
+                for (size_t i = 0; i < n; i++) sum[i] += addend[i];
+        }
+        memcpy(to + at, sum, n * sizeof *sum);
+    }
+}
+
+tt_status tt_cpu_mpi_reduce_scatter(struct cpu_mpi *m, const float *x, float *to, size_t count)
+{
+    size_t turns = turns_of(m, count, m->piece);
+    struct part mine = part_of(m, m->rank, count);
+    if (turns) TT_TRY(start_sum(m, x, count, 0));
+    for (size_t turn = 0; turn < turns; turn++) {
+        if (turn + 1 < turns) TT_TRY(start_sum(m, x, count, turn + 1));
+        TT_TRY(finish(m, (int)(turn % 2)));
+        struct part piece = piece_of(mine, m->piece, turn);
+        add_up(m, x + piece.at, to + (piece.at - mine.at), piece.count, (int)(turn % 2));
+    }
+    return TT_OK;
+}
+
+/* ---- all-gather ---- */
+
+tt_status tt_cpu_mpi_all_gather(struct cpu_mpi *m, const void *from, void *x, size_t count, size_t element)
+{
+    size_t piece = GATHER_PIECE / element, turns = turns_of(m, count, piece);
+    struct part own = part_of(m, m->rank, count);
+    if (own.count) memmove((char *)x + own.at * element, from, own.count * element);
+    for (size_t turn = 0; turn < turns; turn++) {
+        struct part mine = piece_of(part_of(m, m->rank, count), piece, turn);
+        for (int i = 1; i < m->ranks; i++) {
+            int from = (m->rank + m->ranks - i) % m->ranks;
+            struct part theirs = piece_of(part_of(m, from, count), piece, turn);
+            TT_TRY(start_receive(m, 0, (char *)x + theirs.at * element, theirs.count * element, from));
+        }
+        for (int i = 1; i < m->ranks; i++)
+            TT_TRY(start_send(m, 0, (char *)x + mine.at * element, mine.count * element, (m->rank + i) % m->ranks));
+        TT_TRY(finish(m, 0));
+    }
+    return TT_OK;
+}
+
+tt_status tt_cpu_mpi_all_reduce(struct cpu_mpi *m, float *x, size_t count)
+{
+    float *mine = x + part_of(m, m->rank, count).at;
+    TT_TRY(tt_cpu_mpi_reduce_scatter(m, x, mine, count));
+    return tt_cpu_mpi_all_gather(m, mine, x, count, sizeof *x);
+}

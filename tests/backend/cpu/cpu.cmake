@@ -1,0 +1,18 @@
+# What only the CPU backend has: its worker, and collectives between ranks that mpirun starts.
+add_executable(test_worker ${CMAKE_CURRENT_LIST_DIR}/test_worker.c)
+target_link_libraries(test_worker PRIVATE tt_cli)
+add_test(NAME test_worker COMMAND test_worker)
+
+if(NOT TT_MPI OR NOT MPI_C_FOUND OR NOT MPIEXEC_EXECUTABLE)
+  return()
+endif()
+# As root, with more ranks than cores, not bound to any: Open MPI 4 and 5 are told so; others ignore it.
+set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_hwloc_base_binding_policy=none PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none OMP_NUM_THREADS=1
+  LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/mpi.supp)
+foreach(ranks 1 2 3 4)
+  add_test(NAME collectives_${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:test_collectives>)
+  set_tests_properties(collectives_${ranks} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300 PROCESSORS 2)
+endforeach()
+set_property(TEST test_collectives APPEND PROPERTY ENVIRONMENT ${environment})
