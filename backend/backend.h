@@ -154,6 +154,7 @@ struct tt_backend_options {
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out);
 void tt_backend_close(struct tt_backend *b);
 const char *tt_backend_name(void);
+int tt_backend_devices(void); /* how many this process may open; 1 on a CPU, 0 where there is no GPU */
 /* The program that must start the ranks of a job so that they find each other; NULL: they need none. */
 const char *tt_backend_mpirun(void);
 

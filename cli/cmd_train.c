@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/ranks.h"
 #include "cli/sampling.h"
 #include "cli/summary.h"
 #include "core/base/file.h"
@@ -20,6 +21,7 @@
 #include "exercises/engine/fault.h"
 
 struct training {
+    struct tt_member member;
     struct tt_options o; /* with what a resumed checkpoint adds */
     struct tt_config *c;
     char *checkpoint; /* resumed from; NULL: a new run */
@@ -186,11 +188,25 @@ static tt_status look_back(struct training *t)
     return TT_OK;
 }
 
+static void announce_ranks(const struct training *t)
+{
+    const struct tt_config *c = t->c;
+    struct tt_device_info info;
+    if (c->ranks == 1) return;
+    tt_status st = t->backend.ops->info(t->backend.self, &info);
+    printf("ranks   %lld, started by %s; %lld sequences in a step: %lld ranks x %lld batches x %lld; ", (long long)c->ranks,
+           t->member.place.starter, (long long)tt_step_rows(c), (long long)c->ranks, (long long)c->grad_accum,
+           (long long)c->batch_size);
+    printf("sharded: %s; through %s\n", tt_shard_names[c->shard], st ? "?" : info.collectives);
+    tt_status_free(st);
+}
+
 static void announce(struct training *t)
 {
-    if (t->c->quiet || t->c->json) return;
+    if (t->c->quiet || t->c->json || t->c->rank) return;
     tt_print_device(&t->backend);
     tt_print_model(&t->session);
+    announce_ranks(t);
     printf("data    %s\n", tt_data_describe(t->data));
     const struct tt_course_options *course = tt_course_of(t->c);
     if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
@@ -222,20 +238,47 @@ static void tell_loop(struct training *t)
     if (!t->validates) t->loop.val_interval = 0;
 }
 
-/* Everything that can be refused is refused before anything is written. */
-static tt_status prepare(struct training *t)
+/* ---- with the other ranks ---- */
+
+static tt_status compare_ranks(struct training *t)
+{
+    struct tt_text more = {0};
+    if (!t->member.job) return TT_OK;
+    tt_text_printf(&more, "begins with: %s\nstep: %lld\nparameters: %lld\ndata: %s, mark %llx, %lld samples\n",
+                   t->checkpoint ? t->checkpoint : t->origin ? t->origin : "random weights",
+                   (long long)t->run.progress.step, (long long)t->session.model->params.total,
+                   tt_data_describe(t->data), (unsigned long long)tt_data_mark(t->data),
+                   (long long)tt_data_samples(t->data, TT_TRAIN));
+    tt_status st = tt_job_agree(t->member.job, tt_text_status(&more));
+    if (!st) st = tt_member_compare(&t->member, &t->o, more.s);
+    tt_text_free(&more);
+    return st;
+}
+
+/* A failure of one rank is one of all, so that none waits for another that has ended. */
+static tt_status agree(struct training *t, tt_status st) { return tt_job_agree(t->member.job, st); }
+
+/* ---- all of it ---- */
+
+static tt_status read_all(struct training *t)
 {
     TT_TRY(choose_start(t));
     fit_warmup(t);
+    TT_TRY(tt_member_batch(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_check_validation(&t->o, t->data, &t->validates));
-    TT_TRY(tt_open_backend(t->c, &t->backend));
+    return tt_open_backend(t->c, &t->backend);
+}
+
+static tt_status open_session(struct training *t)
+{
     tell_loop(t);
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(tt_session_run(&t->session, &t->loop, (struct tt_origin){t->checkpoint, t->origin}, t->data, &t->run));
+    t->run.job = t->member.job;
     TT_TRY(look_back(t));
     t->run.progress.data_mark = tt_data_mark(t->data);
     tt_options_print(&t->o, &t->config_text);
@@ -243,7 +286,17 @@ static tt_status prepare(struct training *t)
     TT_TRY(check_left(t));
     if (access(t->c->tensorboard, F_OK) == 0 && !tt_is_dir(t->c->tensorboard))
         return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", t->c->tensorboard);
-    return own_folder(t);
+    return TT_OK;
+}
+
+/* Everything that can be refused is refused before anything is written. */
+static tt_status prepare(struct training *t)
+{
+    TT_TRY(agree(t, read_all(t)));
+    TT_TRY(agree(t, tt_member_join(&t->member, &t->backend)));
+    TT_TRY(agree(t, open_session(t)));
+    TT_TRY(compare_ranks(t));
+    return agree(t, t->c->rank ? TT_OK : own_folder(t));
 }
 
 /* ---- the end ---- */
@@ -290,7 +343,7 @@ static tt_status run(struct training *t)
                              .command = command};
     tt_status st = tt_train_run(&train, &t->result);
     bool interrupted = st && st->code == TT_INTERRUPTED;
-    if (st && !interrupted) return st;
+    if ((st && !interrupted) || t->c->rank) return st;
     tt_status told = report(t, interrupted);
     if (!st) return told;
     tt_status_free(told);
@@ -304,9 +357,11 @@ tt_status tt_cmd_train(const struct tt_options *o)
     t->o = *o;
     t->c = &t->o.c;
     t->lock = -1;
-    tt_status st = run(t);
+    tt_status st = tt_member_open(&t->member, &t->o);
+    if (!st && !t->member.done) st = run(t);
     tt_session_close(&t->session);
     if (t->data) tt_data_close(t->data);
+    st = tt_member_close(&t->member, st);
     if (t->backend.ops) tt_backend_close(&t->backend);
     tt_folder_unlock(&t->lock);
     tt_text_free(&t->config_text);

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/ranks.h"
 #include "core/base/terminal.h"
 
 static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
@@ -122,6 +123,7 @@ static void complain(const char *text)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
+    tt_words = argv;
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not a reason to die */
     tt_status st = run(argc, argv);
     if (st) signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not keep the message from stderr */
@@ -132,7 +134,7 @@ int main(int argc, char **argv)
     else
         st = late;
     if (!st) return 0;
-    complain(st->text);
+    if (st->text[0]) complain(st->text);
     int code = st->code >= TT_UNSUPPORTED ? TT_FAILED : (int)st->code;
     tt_status_free(st);
     return code;

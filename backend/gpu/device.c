@@ -46,6 +46,12 @@ tt_status tt_gpu_choose(struct gpu *gpu, int device)
     return e ? cannot_use(device, e) : TT_OK;
 }
 
+int tt_backend_devices(void)
+{
+    int count = 0;
+    return gpu_rt_device_count(&count) ? 0 : count;
+}
+
 static void fill_peaks(const struct gpu *gpu, struct tt_device_info *out)
 {
     const struct tt_chip *chip = tt_chip_of(gpu->name, gpu->units);

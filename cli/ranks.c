@@ -1,0 +1,184 @@
+#include "cli/ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/terminal.h"
+
+char **tt_words;
+
+static bool on_cpu(void) { return !strcmp(tt_backend_name(), "cpu"); }
+
+/* ---- starting copies ---- */
+
+static tt_status start(struct tt_member *w, const struct tt_config *c)
+{
+    int code = 0;
+    if (on_cpu() && !tt_backend_mpirun())
+        return tt_fail(TT_NO_TOOL, "this tt was built without MPI, which carries what ranks on a CPU do together; "
+                                   "install it (Debian: apt-get install libopenmpi-dev openmpi-bin) and build again");
+    w->done = true;
+    TT_TRY(tt_job_start((int)c->ranks, tt_words, on_cpu() ? tt_backend_mpirun() : NULL, &code));
+    return code ? tt_fail((enum tt_code)code, "%s", "") : TT_OK;
+}
+
+/* ---- where this rank computes ---- */
+
+static tt_status choose_device(const struct tt_member *w, struct tt_options *o)
+{
+    int devices = tt_backend_devices(), local = w->place.local_ranks;
+    const char *shared = getenv("TT_TEST_RANKS_ON_ONE_GPU");
+    bool one = shared && !strcmp(shared, "1");
+    if (on_cpu() || tt_option_given(o, "device") || one || devices < 1) return TT_OK;
+    if (devices > 1 && devices < local)
+        return tt_fail(TT_USAGE, "%d ranks on this machine, and %d GPUs: each needs one of its own", local, devices);
+    o->c.device = devices == 1 ? 0 : w->place.local_rank;
+    return TT_OK;
+}
+
+/* Cores that this process may use, and whether somebody has chosen them for it. */
+static int cores(bool *chosen)
+{
+    cpu_set_t set;
+    long all = sysconf(_SC_NPROCESSORS_ONLN);
+    int mine = sched_getaffinity(0, sizeof set, &set) ? (int)all : CPU_COUNT(&set);
+    *chosen = mine < all;
+    return mine;
+}
+
+static void choose_threads(const struct tt_member *w, struct tt_config *c)
+{
+    bool chosen;
+    int n = cores(&chosen);
+    if (!on_cpu() || c->threads || getenv("OMP_NUM_THREADS")) return;
+    if (!chosen) n /= w->place.local_ranks;
+    c->threads = n > 1 ? n : 1;
+}
+
+/* ---- the others ---- */
+
+/* Rank 0 alone prints. */
+static void be_silent(void)
+{
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    fflush(stdout);
+    if (null >= 0) dup2(null, STDOUT_FILENO);
+    if (null >= 0) close(null);
+    tt_say_nothing();
+}
+
+static tt_status take_place(struct tt_member *w, struct tt_options *o)
+{
+    struct tt_config *c = &o->c;
+    if (tt_option_given(o, "ranks") && c->ranks != w->place.ranks)
+        return tt_fail(TT_USAGE, "--ranks %lld, but %s has started %d; leave --ranks out", (long long)c->ranks,
+                       w->place.starter, w->place.ranks);
+    c->ranks = w->place.ranks;
+    c->rank = w->place.rank;
+    TT_TRY(choose_device(w, o));
+    choose_threads(w, c);
+    return TT_OK;
+}
+
+tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
+{
+    struct tt_config *c = &o->c;
+    *w = (struct tt_member){0};
+    TT_TRY(tt_place_find(&w->place));
+    if (w->place.ranks == 0 && c->ranks > 1) return start(w, c);
+    if (w->place.ranks <= 1) {
+        c->ranks = 1;
+        return TT_OK;
+    }
+    TT_TRY(take_place(w, o));
+    struct tt_job_options options = {.place = w->place, .file = c->comm_file, .timeout = c->comm_timeout};
+    TT_TRY(tt_job_open(&options, &w->job));
+    if (c->rank) be_silent();
+    return TT_OK;
+}
+
+/* ---- the batch ---- */
+
+static bool is_known(struct tt_options *o, const char *name)
+{
+    const struct tt_option *row = tt_schema_find(o->schema, o->command, name);
+    return row && *tt_option_source(o, row) >= TT_FROM_CHECKPOINT;
+}
+
+static tt_status no_multiple(int64_t global, const char *of, int64_t unit)
+{
+    return tt_fail(TT_USAGE, "--global-batch %lld is no multiple of %s = %lld", (long long)global, of, (long long)unit);
+}
+
+tt_status tt_member_batch(struct tt_options *o)
+{
+    struct tt_config *c = &o->c;
+    int64_t global = c->global_batch, ranks = c->ranks > 1 ? c->ranks : 1;
+    if (global && is_known(o, "batch-size") && !tt_option_given(o, "grad-accum")) {
+        if (global % (c->batch_size * ranks)) return no_multiple(global, "batch-size x ranks", c->batch_size * ranks);
+        c->grad_accum = global / (c->batch_size * ranks);
+    } else if (global && !is_known(o, "batch-size")) {
+        if (global % (c->grad_accum * ranks)) return no_multiple(global, "grad-accum x ranks", c->grad_accum * ranks);
+        c->batch_size = global / (c->grad_accum * ranks);
+    } else if (global && global != tt_step_rows(c)) {
+        return tt_fail(TT_USAGE, "--global-batch %lld, but batch-size x grad-accum x ranks = %lld x %lld x %lld; leave "
+                       "one of them out", (long long)global, (long long)c->batch_size, (long long)c->grad_accum,
+                       (long long)ranks);
+    }
+    if (ranks > 1) c->global_batch = tt_step_rows(c);
+    return TT_OK;
+}
+
+/* ---- together ---- */
+
+tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b)
+{
+    if (!w->job) return TT_OK;
+    struct tt_ranks ranks = {.rank = w->place.rank, .count = w->place.ranks, .share = tt_job_share_for_device,
+                             .user = w->job};
+    if (!b->ops->join)
+        return tt_fail(TT_NO_TOOL, "this tt was built without %s, which carries what ranks do together; install it and "
+                                   "build again", on_cpu() ? "MPI" : "NCCL or RCCL");
+    return b->ops->join(b->self, &ranks);
+}
+
+/* What each rank may have for itself. */
+static bool is_own(const char *line)
+{
+    static const char *const names[] = {"device:", "threads:", "comm-file:"};
+    for (int i = 0; i < 3; i++)
+        if (!strncmp(line, names[i], strlen(names[i]))) return true;
+    return false;
+}
+
+tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, const char *more)
+{
+    struct tt_text all = {0}, text = {0};
+    if (!w->job) return TT_OK;
+    tt_text_printf(&text, "version: %s (%s)\n%s", TT_VERSION_STRING, tt_backend_name(), more);
+    tt_options_print(o, &all);
+    for (const char *line = all.s; line && *line;) {
+        size_t n = strcspn(line, "\n");
+        n += line[n] == '\n';
+        if (!is_own(line)) tt_text_add(&text, line, n);
+        line += n;
+    }
+    tt_status st = tt_job_agree(w->job, tt_text_status(&text));
+    if (!st) st = tt_job_same(w->job, "program, options, model or data", text.s);
+    tt_text_free(&all);
+    tt_text_free(&text);
+    return st;
+}
+
+tt_status tt_member_close(struct tt_member *w, tt_status st)
+{
+    bool follows = w->job && w->place.rank > 0;
+    tt_job_close(w->job, st);
+    if (st && follows) st->text[0] = 0;
+    return st;
+}

@@ -1,0 +1,35 @@
+/* A command that runs as one of several ranks: which one it is, and the others. */
+#ifndef TT_CLI_RANKS_H
+#define TT_CLI_RANKS_H
+
+#include "cli/common.h"
+#include "core/job/job.h"
+
+/* The words this program was called with, for copies of it; set by main. */
+extern char **tt_words;
+
+struct tt_member {
+    struct tt_place place;
+    struct tt_job *job; /* NULL: this process alone */
+    bool done;          /* copies of this process did the work, and have ended */
+};
+
+/* Says in o->c which rank of how many this is, with its device and threads, and meets the others. Alone, with --ranks,
+ * it starts them and waits: then `done` is set, and the status has their exit code and no text. */
+tt_status tt_member_open(struct tt_member *w, struct tt_options *o);
+
+/* batch-size, grad-accum and global-batch that agree with each other and the number of ranks, when a checkpoint has said
+ * what it says. */
+tt_status tt_member_batch(struct tt_options *o);
+
+/* The device joins those of the other ranks. */
+tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b);
+
+/* Refuses unless all ranks have the same program, options, model and data; `more` are lines of what else must agree. */
+tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, const char *more);
+
+/* Tells the others how it ended. Returns the status that this process ends with: what rank 0 has said already the
+ * others need not say again. */
+tt_status tt_member_close(struct tt_member *w, tt_status st);
+
+#endif
