@@ -18,7 +18,7 @@ struct tt_place {
     char address[256];           /* where rank 0 listens: a host's name or number; "" where nobody says */
     int port;                    /* 0: nobody says */
     char id[128];                /* tells this job from others, the same on all its ranks; "" where nobody says */
-    char starter[32];            /* who said it: "torchrun", "SLURM", "Open MPI", "MPI (PMI)", "tt --ranks"; "": nobody */
+    char starter[32];            /* who said it: "torchrun", "SLURM", "Open MPI", "MPI (PMI)", "tt --ranks", "" */
 };
 
 /* 0 ranks: this process was started alone. An environment that contradicts itself is TT_USAGE. */

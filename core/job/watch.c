@@ -244,11 +244,12 @@ static void judge(struct tt_watch *w, double now)
 {
     if (atomic_load(&w->j->over)) return;
     for (int r = first(w); r <= last(w); r++) {
-        const struct seen *s = &w->seen[r];
+        struct seen *s = &w->seen[r];
         if (s->left && w->j->rank == 0)
             lose(w, r, "left the job", "the others go on; this is an error in tt");
-        if (!s->left && now - s->heard > w->j->timeout)
-            lose_by_time(w, r, "is gone, last heard of", "it has been silent");
+        if (s->left || now - s->heard <= w->j->timeout) continue;
+        s->ended = true; /* there is nobody to say goodbye to */
+        lose_by_time(w, r, "is gone, last heard of", "it has been silent");
     }
     if (w->j->rank == 0) find_stuck(w, now);
 }
