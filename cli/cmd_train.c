@@ -326,7 +326,8 @@ static tt_status report(struct training *t, bool interrupted)
         return TT_OK;
     }
     tt_summary_text(&s);
-    if (!interrupted && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
+    bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
+    if (!interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
     tt_summary_next(&s);
     return TT_OK;
 }

@@ -83,14 +83,14 @@ static const struct tt_option machine[] = {
     {"device", AT(device), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true},
     {"ranks", AT(ranks), TT_S_RANKS, T | I, "1", "[1, 65536]", "N",
-     .help = "train with so many processes, one for each device; here they start them on this machine", .here = true},
+     .help = "processes that train together, one for each device; more than 1 starts them on this machine", .here = true},
     {"shard", AT(shard), TT_S_RANKS, T | I, "none", TT_CHOICE,
-     .help = "what each rank keeps its part of only: moments, then gradients too, then weights too", .choices = tt_shard_names,
+     .help = "what is divided among the ranks: the moments; gradients too; weights too", .choices = tt_shard_names,
      .here = true},
     {"comm-timeout", AT(comm_timeout), TT_S_RANKS, T, "60", "[1, 86400]", "SECONDS",
-     .help = "without a sign of life for so long, a rank counts as gone", .here = true},
+     .help = "a rank without a sign of life for so long counts as gone", .here = true},
     {"comm-file", AT(comm_file), TT_S_RANKS, T, "", NULL, "FILE",
-     .help = "file that all ranks see, in which rank 0 says where it is; \"\" = by the environment", .here = true},
+     .help = "file that all ranks see, in which rank 0 writes where it is; \"\" = by the environment", .here = true},
 };
 
 static const struct tt_option training[] = {
@@ -124,7 +124,7 @@ static const struct tt_option training[] = {
     {"val-interval", AT(val_interval), TT_S_VALIDATION, T, "100", "[0, 2147483648]", "N",
      .help = "steps between validations; 0 = none"},
     {"val-batches", AT(val_batches), TT_S_VALIDATION, T | E, "8", "[1, 1048576]", "N",
-     .help = "batches in a validation"},
+     .help = "batches in a validation; with --global-batch or several ranks, of that many sequences"},
     {"patience", AT(patience), TT_S_VALIDATION, T, "0", "[0, 1000000]", "N",
      .help = "stop after this many validations without a better loss; 0 = never"},
     {"data", AT(data), TT_S_DATA, T | E, "builtin", NULL, "SOURCE",

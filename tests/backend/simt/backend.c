@@ -274,3 +274,4 @@ void tt_backend_close(struct tt_backend *b)
 }
 
 const char *tt_backend_name(void) { return ops.name; }
+int tt_backend_devices(void) { return 1; }
