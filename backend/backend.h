@@ -41,7 +41,7 @@ struct tt_device_info {
     char name[128];       /* "Neoverse-N1, 2 threads", "NVIDIA H200" */
     char arch[32];        /* "aarch64", "sm_90", "gfx942" */
     char library[128];    /* who multiplies matrices: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
-    char collectives[64]; /* who carries them between ranks: "NCCL 2.28.9", "Open MPI 4.1.4"; "" where nobody does */
+    char collectives[64]; /* who carries them: "Open MPI 4.1.4", "NCCL 2.28.9" (after join); "" where nobody does */
     char versions[128];   /* of driver, runtime and system, for reports: "driver for CUDA 13.0, runtime 13.0" */
     char kernels[64];     /* "native (flash: sm_90a), else portable"; "" where there is no choice */
     bool shares_memory;   /* the host reads and writes device memory in place */
@@ -117,12 +117,16 @@ struct tt_backend_ops {
      * s as other work is. Every rank enqueues the same ones in the same order. Where a buffer has parts, it has one for
      * each rank, all of the same size and in the order of ranks, so `count` is a multiple of the number of ranks.
      * The same number of ranks gives the same bits, and after all_reduce and all_gather every rank has the same. */
-    tt_status (*join)(void *self, const struct tt_ranks *ranks); /* once, before the first of the others */
+    /* Once, before the first of the others. With NULL it only loads what they need, and says what is missing. */
+    tt_status (*join)(void *self, const struct tt_ranks *ranks);
     tt_status (*all_reduce)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
     /* This rank's part becomes the sum of all ranks' such parts; the other parts are undefined afterwards. */
     tt_status (*reduce_scatter)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
     /* Every rank's own part goes into that part of the buffer on all ranks. */
     tt_status (*all_gather)(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s);
+
+    /* optional: enqueues a wait on s, in place of a collective that is only simulated (link.h) */
+    tt_status (*delay)(void *self, double seconds, tt_stream s);
 };
 
 struct tt_backend {

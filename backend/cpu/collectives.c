@@ -5,18 +5,9 @@
 tt_status tt_cpu_join(void *self, const struct tt_ranks *ranks)
 {
     struct cpu *cpu = self;
+    if (!ranks) return TT_OK; /* it is linked with what it needs */
     if (cpu->mpi) return tt_fail(TT_FAILED, "join: this backend has joined a job already");
-    if (!cpu->worker) TT_TRY(tt_cpu_worker_start(&cpu->worker));
     return tt_cpu_mpi_join(ranks, &cpu->mpi);
-}
-
-/* On a stream that was created the caller goes on at once. */
-static tt_status enqueue(struct cpu *cpu, const struct cpu_task *task, tt_stream s)
-{
-    uint64_t ticket = tt_cpu_worker_add(cpu->worker, task);
-    if (!s) return tt_cpu_worker_wait(cpu->worker, ticket);
-    s->last = ticket;
-    return TT_OK;
 }
 
 static tt_status check(const struct cpu *cpu, const char *what, size_t count, enum tt_dtype type, bool sums, bool parts)
@@ -51,19 +42,19 @@ tt_status tt_cpu_all_reduce(void *self, void *buf, size_t count, enum tt_dtype t
 {
     struct cpu *cpu = self;
     TT_TRY(check(cpu, "all_reduce", count, type, true, false));
-    return enqueue(cpu, &(struct cpu_task){all_reduce, cpu->mpi, buf, count, type, 0, NULL}, s);
+    return tt_cpu_enqueue(cpu, &(struct cpu_task){all_reduce, cpu->mpi, buf, count, type, 0, NULL}, s);
 }
 
 tt_status tt_cpu_reduce_scatter(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s)
 {
     struct cpu *cpu = self;
     TT_TRY(check(cpu, "reduce_scatter", count, type, true, true));
-    return enqueue(cpu, &(struct cpu_task){reduce_scatter, cpu->mpi, buf, count, type, 0, NULL}, s);
+    return tt_cpu_enqueue(cpu, &(struct cpu_task){reduce_scatter, cpu->mpi, buf, count, type, 0, NULL}, s);
 }
 
 tt_status tt_cpu_all_gather(void *self, void *buf, size_t count, enum tt_dtype type, tt_stream s)
 {
     struct cpu *cpu = self;
     TT_TRY(check(cpu, "all_gather", count, type, false, true));
-    return enqueue(cpu, &(struct cpu_task){all_gather, cpu->mpi, buf, count, type, 0, NULL}, s);
+    return tt_cpu_enqueue(cpu, &(struct cpu_task){all_gather, cpu->mpi, buf, count, type, 0, NULL}, s);
 }

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
+#include "backend/link.h"
 #include "core/base/clock.h"
 #include "core/base/crc32.h"
 #include "core/base/half.h"
@@ -411,6 +411,29 @@ static void can_be_captured(void)
     b.ops->free(b.self, from);
 }
 
+/* The real sums, later: as if the ranks were 4 on slow links. */
+static void can_be_slowed_down(void)
+{
+    enum { N = 1000 };
+    static float x[N];
+    struct tt_backend slow;
+    struct tt_link l;
+    if (!b.ops->delay) SKIP("this backend cannot wait on a stream");
+    CHECK_OK(tt_link_open(&l, &b, 4, 1e6, 1e-3, &slow));
+    l.joined = true;
+    for (size_t i = 0; i < N; i++) x[i] = value(rank, i);
+    float *p = device(x, sizeof x);
+    double begin = tt_seconds();
+    CHECK_OK(slow.ops->all_reduce(slow.self, p, N, TT_F32, NULL));
+    double seconds = tt_seconds() - begin;
+    CHECK(seconds >= 2 * tt_link_seconds(&l, sizeof x), "%g", seconds);
+    fetch(x, p, sizeof x);
+    size_t wrong = 0;
+    for (size_t i = 0; i < N; i++) wrong += !right_sum(x[i], i);
+    CHECK(!wrong, "%zu", wrong);
+    b.ops->free(b.self, p);
+}
+
 static void joins_once(void)
 {
     int calls = 1000;
@@ -459,6 +482,7 @@ static int run_rank(void)
     TEST(runs_beside_computation);
     TEST(work_comes_after_a_collective);
     TEST(can_be_captured);
+    TEST(can_be_slowed_down);
     tt_backend_close(&b);
     return test_end();
 }
