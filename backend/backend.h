@@ -55,7 +55,7 @@ struct tt_device_info {
     char name[128];       /* "Neoverse-N1, 2 threads", "NVIDIA H200" */
     char arch[32];        /* "aarch64", "sm_90", "gfx942" */
     char library[128];    /* who multiplies matrices: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
-    char collectives[64]; /* who carries them between ranks: "NCCL 2.28.9", "Open MPI 4.1.4"; "" where nobody does */
+    char collectives[64]; /* who carries them: "Open MPI 4.1.4", "NCCL 2.28.9" (after join); "" where nobody does */
     char versions[128];   /* of driver, runtime and system, for reports: "driver for CUDA 13.0, runtime 13.0" */
     char kernels[64];     /* "native (flash: sm_90a), else portable"; "" where there is no choice */
     bool shares_memory;   /* the host reads and writes device memory in place */
@@ -128,8 +128,12 @@ struct tt_backend_ops {
 
     /* optional (both or neither): collectives over the ranks of a job, enqueued on s as other work is. Every rank
      * enqueues the same ones in the same order. */
-    tt_status (*join)(void *self, const struct tt_ranks *ranks); /* once, before the first of them */
+    /* Once, before the first of them. With NULL it only loads what they need, and says what is missing. */
+    tt_status (*join)(void *self, const struct tt_ranks *ranks);
     tt_status (*collective)(void *self, const struct tt_collective *c, tt_stream s);
+
+    /* optional: enqueues a wait on s, in place of a collective that is only simulated (link.h) */
+    tt_status (*delay)(void *self, double seconds, tt_stream s);
 };
 
 struct tt_backend {

@@ -108,6 +108,7 @@ static tt_status relay_graph_begin(void *self, tt_stream s) { REAL; return b->op
 static tt_status relay_graph_end(void *self, tt_stream s, tt_graph *out) { REAL; return b->ops->graph_end(b->self, s, out); }
 static tt_status relay_graph_replay(void *self, tt_graph g, tt_stream s) { REAL; return b->ops->graph_replay(b->self, g, s); }
 static void relay_graph_destroy(void *self, tt_graph g) { REAL; b->ops->graph_destroy(b->self, g); }
+static tt_status relay_delay(void *self, double seconds, tt_stream s) { REAL; return b->ops->delay(b->self, seconds, s); }
 static tt_status relay_join(void *self, const struct tt_ranks *r) { REAL; return b->ops->join(b->self, r); }
 static tt_status relay_collective(void *self, const struct tt_collective *c, tt_stream s) { REAL; return b->ops->collective(b->self, c, s); }
 // clang-format on
@@ -121,6 +122,7 @@ static void offer_the_rest(struct tt_backend_ops *ops, const struct tt_backend_o
         ops->graph_replay = relay_graph_replay;
         ops->graph_destroy = relay_graph_destroy;
     }
+    if (real->delay) ops->delay = relay_delay;
     if (real->join) {
         ops->join = relay_join;
         ops->collective = relay_collective;

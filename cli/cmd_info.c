@@ -51,6 +51,7 @@ static tt_status gather(struct info *n)
 {
     TT_TRY(tt_config_check_shape(n->c));
     TT_TRY(tt_open_backend(n->c, &n->backend));
+    if (n->backend.ops->join) tt_status_free(n->backend.ops->join(n->backend.self, NULL));
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
     TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
     n->cost = tt_cost_of_plan(n->session.step);

@@ -6,18 +6,9 @@
 tt_status tt_cpu_join(void *self, const struct tt_ranks *ranks)
 {
     struct cpu *cpu = self;
+    if (!ranks) return TT_OK; /* it is linked with what it needs */
     if (cpu->mpi) return tt_fail(TT_FAILED, "join: this backend has joined a job already");
-    if (!cpu->worker) TT_TRY(tt_cpu_worker_start(&cpu->worker));
     return tt_cpu_mpi_join(ranks, &cpu->mpi);
-}
-
-/* On a stream that was created the caller goes on at once. */
-static tt_status enqueue(struct cpu *cpu, const struct cpu_task *task, tt_stream s)
-{
-    uint64_t ticket = tt_cpu_worker_add(cpu->worker, task);
-    if (!s) return tt_cpu_worker_wait(cpu->worker, ticket);
-    s->last = ticket;
-    return TT_OK;
 }
 
 static tt_status check(const struct cpu *cpu, const struct tt_collective *c)
@@ -51,5 +42,5 @@ tt_status tt_cpu_collective(void *self, const struct tt_collective *c, tt_stream
 {
     struct cpu *cpu = self;
     TT_TRY(check(cpu, c));
-    return enqueue(cpu, &(struct cpu_task){.run = carry_out, .self = cpu->mpi, .collective = *c}, s);
+    return tt_cpu_enqueue(cpu, &(struct cpu_task){.run = carry_out, .self = cpu->mpi, .collective = *c}, s);
 }

@@ -1,5 +1,5 @@
-/* The vtable on the CPU. Whatever computes is done before its call returns; only collectives are queued (streams.c). Two
- * environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS unused, and TT_CPU_ISA=base|v3|v4 takes
+/* The vtable on the CPU. Whatever computes is done before its call returns; only collectives are queued (streams.c).
+ * Two environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS unused, and TT_CPU_ISA=base|v3|v4 takes
  * other kernels than the best. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +220,7 @@ static const struct tt_backend_ops ops = {
     .event_query = tt_cpu_event_query,
     .event_sync = tt_cpu_event_sync,
     .event_elapsed = tt_cpu_event_elapsed,
+    .delay = tt_cpu_delay,
 #ifdef TT_MPIRUN
     .join = tt_cpu_join,
     .collective = tt_cpu_collective,

@@ -84,6 +84,11 @@ tt_status tt_cpu_event_query(void *self, tt_event e, bool *done);
 tt_status tt_cpu_event_sync(void *self, tt_event e);
 tt_status tt_cpu_event_elapsed(void *self, tt_event from, tt_event to, double *seconds);
 
+/* For the worker. On a stream that was created the caller goes on at once; on the NULL stream it waits. */
+struct cpu_task;
+tt_status tt_cpu_enqueue(struct cpu *cpu, const struct cpu_task *task, tt_stream s);
+tt_status tt_cpu_delay(void *self, double seconds, tt_stream s);
+
 /* collectives.c */
 tt_status tt_cpu_join(void *self, const struct tt_ranks *ranks);
 tt_status tt_cpu_collective(void *self, const struct tt_collective *c, tt_stream s);

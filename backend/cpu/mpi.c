@@ -1,8 +1,8 @@
 /* The ranks of a job through MPI: the only file that knows it.
  *
- * A sum is taken in the order of ranks: every rank gets the others' addends of its own part and adds them up, so the bits
- * depend on the number of ranks alone, whatever carries the messages. Messages have at most a fixed size, so counts of
- * any size fit MPI's int, and the memory for what arrives is bounded. */
+ * A sum is taken in the order of ranks: every rank gets the others' addends of its own part and adds them up, so the
+ * bits depend on the number of ranks alone, whatever carries the messages. A message has at most a fixed size: counts
+ * of any size then fit MPI's int, and the memory for what arrives is bounded. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>

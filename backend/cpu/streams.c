@@ -1,6 +1,6 @@
-/* Streams and events on the CPU. Whatever computes is done before its call returns, and then an event is the time it was
- * recorded. Only collectives are queued, for the worker, and only on streams that were created: such a stream knows the
- * ticket of its last task, an event the one it comes after. The NULL stream never has a task that is not done. */
+/* Streams and events on the CPU. Whatever computes is done before its call returns, and then an event is the time it
+ * was recorded. Only collectives are queued, for the worker, and only on streams that were created: such a stream knows
+ * the ticket of its last task, an event the one it comes after. The NULL stream never has a task that is not done. */
 #include <stdlib.h>
 
 #include "backend/cpu/cpu.h"
@@ -33,6 +33,29 @@ tt_status tt_cpu_stream_wait(void *self, tt_stream s, tt_event e)
     if (!s) return e->ticket ? tt_cpu_worker_wait(cpu->worker, e->ticket) : TT_OK;
     if (e->ticket > s->last) s->last = e->ticket; /* tasks run in the order they are added, so later ones do anyway */
     return TT_OK;
+}
+
+tt_status tt_cpu_enqueue(struct cpu *cpu, const struct cpu_task *task, tt_stream s)
+{
+    if (!cpu->worker) TT_TRY(tt_cpu_worker_start(&cpu->worker));
+    uint64_t ticket = tt_cpu_worker_add(cpu->worker, task);
+    if (!s) return tt_cpu_worker_wait(cpu->worker, ticket);
+    s->last = ticket;
+    return TT_OK;
+}
+
+static tt_status sleep_for(const struct cpu_task *task)
+{
+    struct timespec left = {(time_t)task->seconds, 0};
+    left.tv_nsec = (long)(1e9 * (task->seconds - (double)left.tv_sec));
+    while (nanosleep(&left, &left)) {}
+    return TT_OK;
+}
+
+tt_status tt_cpu_delay(void *self, double seconds, tt_stream s)
+{
+    if (!(seconds >= 0 && seconds < 1e9)) return tt_fail(TT_FAILED, "delay: %g seconds cannot be waited", seconds);
+    return tt_cpu_enqueue(self, &(struct cpu_task){.run = sleep_for, .seconds = seconds}, s);
 }
 
 tt_status tt_cpu_event_create(void *self, tt_event *out)

@@ -1,4 +1,5 @@
-/* A ring of tasks and one thread. Both ends are numbers that only grow, so a ticket is done when `done` has reached it. */
+/* A ring of tasks and one thread. Both its ends are numbers that only grow: a ticket is done when `done` has reached
+ * it. */
 #include "backend/cpu/worker.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* The thread that does what runs beside computation: collectives, and waits that stand for them. It takes one task after
- * the other in the order they were added, whatever their streams. A task has a ticket, counted from 1; 0 stands for
- * nothing to wait for. Whoever adds none never starts the thread. */
+/* The thread that does what runs beside computation: collectives, and waits that stand for them. It takes one task
+ * after the other in the order they were added, whatever their streams. A task has a ticket, counted from 1; 0 stands
+ * for nothing to wait for. The thread is started for the first task. */
 #ifndef TT_CPU_WORKER_H
 #define TT_CPU_WORKER_H
 

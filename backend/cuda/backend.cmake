@@ -32,4 +32,11 @@ else()
   message(STATUS "tt: no nvtx3/nvToolsExt.h; profilers will show kernels without the names of their phases")
 endif()
 
+# NCCL: of the toolkit, a module, or the wheel in an environment of Python
+include(${PROJECT_SOURCE_DIR}/backend/gpu/collectives.cmake)
+file(GLOB wheels $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nvidia/nccl $ENV{CONDA_PREFIX}/lib/python3*/site-packages/nvidia/nccl)
+tt_gpu_collectives(nccl.h "nccl;libnccl.so.2" ${NCCL_HOME} ${NCCL_ROOT} $ENV{NCCL_HOME} $ENV{NCCL_ROOT} ${CUDAToolkit_INCLUDE_DIRS}
+  ${CUDAToolkit_LIBRARY_DIR} ${wheels})
+message(STATUS "tt: ${TT_COLLECTIVES}")
+
 message(STATUS "tt: CUDA ${CUDAToolkit_VERSION} for architectures ${architectures}")

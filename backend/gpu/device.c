@@ -83,6 +83,7 @@ tt_status tt_gpu_info(void *self, struct tt_device_info *out)
     snprintf(out->name, sizeof out->name, "%s", gpu->name);
     snprintf(out->arch, sizeof out->arch, "%s", gpu->arch);
     snprintf(out->library, sizeof out->library, "%s%s%s", library, gpu->arithmetic[0] ? ", " : "", gpu->arithmetic);
+    snprintf(out->collectives, sizeof out->collectives, "%s", gpu->carrier);
     const char *native = gpu->portable ? NULL : tt_gpu_native();
     if (native)
         snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);

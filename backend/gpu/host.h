@@ -36,8 +36,9 @@ struct gpu_ledger {
     size_t used, peak; /* bytes */
 };
 
-struct gpu_gemms; /* gemm_cache.c */
-struct gpu_blas;  /* the vendor's blas.c */
+struct gpu_gemms;       /* gemm_cache.c */
+struct gpu_blas;        /* the vendor's blas.c */
+struct gpu_collectives; /* collectives.c */
 
 struct gpu {
     int device;
@@ -58,6 +59,9 @@ struct gpu {
     struct gemm_scratch spare; /* for the next one, which may be in a capture, where nothing can be allocated */
     struct gpu_gemms *gemms;
     struct gpu_blas *blas;
+    struct gpu_collectives *collectives; /* NULL until join has loaded their library */
+    char carrier[32];                    /* its name and version then */
+    void (*leave)(struct gpu *gpu);      /* what join has to be followed by; NULL before */
 };
 
 static inline struct tt_stream_s *gpu_stream_of(struct gpu *gpu, tt_stream s) { return s ? s : &gpu->compute; }
@@ -138,6 +142,11 @@ tt_status tt_gpu_graph_begin(void *self, tt_stream s);
 tt_status tt_gpu_graph_end(void *self, tt_stream s, tt_graph *out);
 tt_status tt_gpu_graph_replay(void *self, tt_graph g, tt_stream s);
 void tt_gpu_graph_destroy(void *self, tt_graph g);
+
+/* ---- collectives.c (TT_GPU_COLLECTIVES) ---- */
+
+tt_status tt_gpu_join(void *self, const struct tt_ranks *ranks);
+tt_status tt_gpu_collective(void *self, const struct tt_collective *c, tt_stream s);
 
 /* ---- gemm.c ---- */
 

@@ -35,6 +35,7 @@ static void gpu_close(void *self)
 {
     struct gpu *gpu = self;
     if (gpu->compute.rt) (void)gpu_rt_stream_sync(gpu->compute.rt);
+    if (gpu->collectives) gpu->leave(gpu);
     tt_gpu_gemms_close(gpu);
     if (gpu->compute.rt) (void)gpu_rt_stream_destroy(gpu->compute.rt);
     pthread_mutex_destroy(&gpu->ledger.lock);
@@ -73,6 +74,10 @@ static const struct tt_backend_ops ops = {
     .graph_end = tt_gpu_graph_end,
     .graph_replay = tt_gpu_graph_replay,
     .graph_destroy = tt_gpu_graph_destroy,
+#ifdef TT_GPU_COLLECTIVES
+    .join = tt_gpu_join,
+    .collective = tt_gpu_collective,
+#endif
 };
 
 /* Better now than in the middle of the first step: is there code for this GPU in the program? */

@@ -36,4 +36,8 @@ else()
   message(STATUS "tt: no rocTX; profilers will show kernels without the names of their phases")
 endif()
 
+include(${PROJECT_SOURCE_DIR}/backend/gpu/collectives.cmake)
+tt_gpu_collectives(${TT_HIP_COLLECTIVES})
+message(STATUS "tt: ${TT_COLLECTIVES}")
+
 message(STATUS "tt: HIP ${TT_HIP_VERSION} for ${architectures}; ${TT_HIP_BLAS}")

@@ -16,6 +16,12 @@ set(TT_HIP_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
 set(TT_HIP_BLAS "hipBLAS over cuBLAS")
 set(TT_HIP_VERSION "over CUDA ${CUDAToolkit_VERSION}")
 set(TT_ROCTX_HEADER roctracer/roctx.h)
+find_path(TT_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+mark_as_advanced(TT_NCCL_INCLUDE)
+set(TT_HIP_COLLECTIVES rccl/rccl.h nccl ${CUDAToolkit_LIBRARY_DIR})
+if(TT_NCCL_INCLUDE) # without NCCL the header is of no use
+  list(APPEND TT_HIP_COLLECTIVES ${TT_HIP_NVIDIA_HEADERS})
+endif()
 list(APPEND host ${dir}/blaslt_none.c)
 
 tt_cuda_kernels(${kernels})

@@ -21,6 +21,7 @@ class Tinytransformer(CMakePackage, CudaPackage, ROCmPackage):
     variant("openmp", default=True, description="CPU kernels on several threads")
     variant("blas", default=True, description="Multiply matrices with a CBLAS on the CPU")
     variant("mpi", default=True, description="Let several processes compute together on CPUs")
+    variant("nccl", default=True, description="Let several GPUs compute together, by NCCL or RCCL")
 
     conflicts("+cuda", when="+rocm", msg="tt has one backend at a time")
     conflicts("cuda_arch=none", when="+cuda", msg="name the GPUs: cuda_arch=80,90a")
@@ -34,6 +35,8 @@ class Tinytransformer(CMakePackage, CudaPackage, ROCmPackage):
     depends_on("openblas threads=none", when="~cuda~rocm+blas")
     depends_on("mpi", when="~cuda~rocm+mpi")
     depends_on("cuda@12.2:", when="+cuda")
+    depends_on("nccl@2.13:", when="+cuda+nccl")
+    depends_on("rccl@6.2:", when="+rocm+nccl")
     depends_on("hip@6.2:", when="+rocm")
     depends_on("hipblas@6.2:", when="+rocm")
     depends_on("hipblaslt@6.2:", when="+rocm")
@@ -48,6 +51,7 @@ class Tinytransformer(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("TT_OPENMP", "openmp"),
             self.define_from_variant("TT_BLAS", "blas"),
             self.define_from_variant("TT_MPI", "mpi"),
+            self.define_from_variant("TT_NCCL", "nccl"),
         ]
         if backend == "cuda":
             args.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))

@@ -166,3 +166,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lt, cublasLtMatmulDesc_t d, const
     fake.used[current] = true;
     return CUBLAS_STATUS_SUCCESS;
 }
+
+#ifdef TT_GPU_COLLECTIVES
+#include "tests/backend/gpu/fake_collectives.h"
+#endif

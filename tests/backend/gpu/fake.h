@@ -5,11 +5,19 @@
 #define TT_TEST_FAKE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { FAKE_DEVICES = 4, FAKE_PRODUCTS = 64 };
 
 struct fake_product {
     const void *handle, *workspace, *stream; /* NULL for what the library was not given */
+};
+
+struct fake_collective {
+    const void *from, *to;
+    size_t count;
+    int type; /* of the vendor's */
+    const void *stream;
 };
 
 struct fake {
@@ -31,6 +39,8 @@ struct fake {
     bool used[FAKE_DEVICES];                     /* which devices did some work, by any thread */
     struct fake_product products[FAKE_PRODUCTS]; /* the last ones, in turn */
     int multiplied;
+    struct fake_collective collective; /* the last one */
+    const char *last_words;            /* of the library of collectives, about its last failure; NULL: none */
 };
 
 extern struct fake fake;

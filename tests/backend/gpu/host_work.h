@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "tests/backend/collective.h"
 #include "tests/backend/gpu/fake.h"
 #include "tests/test.h"
 
@@ -89,6 +90,25 @@ static tt_status order(struct work *w)
     return ops->stream_sync(w->b.self, w->stream);
 }
 
+/* Rank 0 of two, whose other one needs nothing. */
+static tt_status share_alone(void *user, void *bytes, size_t size)
+{
+    (void)bytes;
+    return *(int *)user += size > 0, TT_OK;
+}
+
+static tt_status together(struct work *w)
+{
+    const struct tt_backend_ops *ops = w->b.ops;
+    int shared = 0;
+    if (!ops->join) return TT_OK;
+    struct tt_ranks two = {0, 2, share_alone, &shared};
+    TT_TRY(ops->join(w->b.self, &two));
+    TT_TRY(collective_in_place(&w->b, TT_ALL_REDUCE, w->device[0], 7, TT_F32, two, w->stream));
+    TT_TRY(collective_in_place(&w->b, TT_REDUCE_SCATTER, w->device[0], 8, TT_F32, two, w->stream));
+    return collective_in_place(&w->b, TT_ALL_GATHER, w->device[0], 8, TT_F32, two, NULL);
+}
+
 static tt_status do_all(struct work *w, const struct tt_backend_options *options)
 {
     struct tt_device_info info;
@@ -102,6 +122,7 @@ static tt_status do_all(struct work *w, const struct tt_backend_options *options
     TT_TRY(multiply(w, 0, NULL));
     TT_TRY(step(w));
     TT_TRY(order(w));
+    TT_TRY(together(w));
     TT_TRY(capture(w));
     return ops->graph_replay(w->b.self, w->graph, NULL);
 }
@@ -201,6 +222,117 @@ static void leaves_the_other_gpus_alone(void)
     CHECK(fake.live == 0);
 }
 
+/* ---- several ranks ---- */
+
+static void open_to_work(struct work *w)
+{
+    fake_reset();
+    CHECK_OK(tt_backend_open(NULL, &w->b));
+    for (int i = 0; i < 3; i++) CHECK_OK(w->b.ops->alloc(w->b.self, 1024, &w->device[i]));
+}
+
+static void asked(const void *from, const void *to, size_t count, int type, tt_stream s)
+{
+    const struct fake_collective *c = &fake.collective;
+    CHECK(c->from == from && c->to == to && c->count == count && c->type == type, "%p %p %zu %d", c->from, c->to,
+          c->count, c->type);
+    CHECK(c->stream && (!s || c->stream == *(void **)s), "on another stream"); /* which a tt_stream begins with */
+}
+
+/* In place: a rank's own part is where it lies in the whole. */
+static void collectives_are_in_place(void)
+{
+    struct work w = {0};
+    struct tt_device_info info;
+    int shared = 0;
+    open_to_work(&w);
+    if (!w.b.ops->join) {
+        give_back(&w);
+        SKIP("the header of the library of collectives is not here");
+    }
+    const struct tt_backend_ops *ops = w.b.ops;
+    char *x = w.device[0];
+    CHECK_OK(ops->stream_create(w.b.self, &w.stream));
+    CHECK_OK(ops->info(w.b.self, &info));
+    CHECK(!info.collectives[0], "\"%s\" before anything was loaded", info.collectives);
+    CHECK_OK(ops->join(w.b.self, NULL));
+    const struct tt_ranks one = {0, 1, share_alone, &shared};
+    CHECK_OK(ops->info(w.b.self, &info));
+    CHECK(strstr(info.collectives, "CCL 2.28.9"), "\"%s\"", info.collectives);
+    CHECK_FAILS(collective_in_place(&w.b, TT_ALL_REDUCE, x, 7, TT_F32, one, NULL), "join a job first");
+    CHECK_OK(ops->join(w.b.self, &one));
+    CHECK(shared == 1);
+    CHECK_FAILS(ops->join(w.b.self, &one), "already");
+    CHECK_OK(collective_in_place(&w.b, TT_ALL_REDUCE, x, 7, TT_F32, one, w.stream));
+    asked(x, x, 7, 7, w.stream);
+    CHECK_OK(collective_in_place(&w.b, TT_ALL_REDUCE, x, 5, TT_BF16, one, NULL));
+    asked(x, x, 5, 9, NULL);
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were not given back", fake.live);
+}
+
+/* As rank 2 of 3, to which another rank gave the id. */
+static tt_status share_id(void *user, void *bytes, size_t size)
+{
+    static const char id[] = "the id of a job that is not there"; /* fake_collectives.h */
+    memset(bytes, 0, size);
+    memcpy(bytes, id, sizeof id);
+    return *(int *)user = (int)size, TT_OK;
+}
+
+static void collectives_know_their_part(void)
+{
+    struct work w = {0};
+    int shared = 0;
+    open_to_work(&w);
+    if (!w.b.ops->join) {
+        give_back(&w);
+        SKIP("the header of the library of collectives is not here");
+    }
+    const struct tt_backend_ops *ops = w.b.ops;
+    char *x = w.device[0];
+    CHECK_OK(ops->stream_create(w.b.self, &w.stream));
+    const struct tt_ranks third = {2, 3, share_id, &shared};
+    CHECK_OK(ops->join(w.b.self, &third));
+    CHECK(shared == 128, "%d", shared);
+    CHECK_OK(collective_in_place(&w.b, TT_REDUCE_SCATTER, x, 12, TT_F32, third, w.stream));
+    asked(x, x + 8 * sizeof(float), 4, 7, w.stream);
+    CHECK_OK(collective_in_place(&w.b, TT_ALL_GATHER, x, 30, TT_F16, third, w.stream));
+    asked(x + 20 * 2, x, 10, 6, w.stream);
+    CHECK_FAILS(collective_in_place(&w.b, TT_ALL_GATHER, x, 10, TT_F32, third, NULL), "10 elements are no multiple of 3 ranks");
+    CHECK_FAILS(collective_in_place(&w.b, TT_REDUCE_SCATTER, x, 13, TT_F32, third, NULL), "multiple");
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were not given back", fake.live);
+}
+
+static void says_that_two_ranks_share_a_gpu(void)
+{
+    struct work w = {0};
+    int shared = 0;
+    open_to_work(&w);
+    if (!w.b.ops->join) {
+        give_back(&w);
+        SKIP("the header of the library of collectives is not here");
+    }
+    fake.fails = "ncclCommInitRank", fake.fails_from = 1;
+    fake.last_words = "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000";
+    CHECK_FAILS(w.b.ops->join(w.b.self, &(struct tt_ranks){0, 2, share_alone, &shared}),
+                "ranks 1 and 0 share the GPU");
+    fake.last_words = "the net is down";
+    CHECK_FAILS(w.b.ops->join(w.b.self, &(struct tt_ranks){0, 2, share_alone, &shared}),
+                "ncclCommInitRank: as the test wants: the net is down");
+    CHECK(!getenv("NCCL_HOSTID"));
+    setenv("TT_TEST_RANKS_ON_ONE_GPU", "1", 1);
+    fake.fails = NULL;
+    CHECK_OK(w.b.ops->join(w.b.self, &(struct tt_ranks){0, 2, share_alone, &shared}));
+    const char *host = getenv("NCCL_HOSTID");
+    CHECK(host && strstr(host, "rank-0"));
+    unsetenv("TT_TEST_RANKS_ON_ONE_GPU");
+    unsetenv("NCCL_HOSTID");
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were not given back", fake.live);
+}
+
 /* ---- several streams ---- */
 
 enum { STREAMS = 5 };
@@ -228,19 +360,12 @@ static void multiply_on(struct work *w, tt_stream s, struct fake_product *out)
     *out = last_product();
 }
 
-static void open_for_products(struct work *w)
-{
-    fake_reset();
-    CHECK_OK(tt_backend_open(NULL, &w->b));
-    for (int i = 0; i < 3; i++) CHECK_OK(w->b.ops->alloc(w->b.self, 1024, &w->device[i]));
-}
-
 static void streams_that_multiply_share_nothing(void)
 {
     struct work w = {0};
     tt_stream s[STREAMS];
     struct fake_product p[STREAMS + 1], again;
-    open_for_products(&w);
+    open_to_work(&w);
     multiply_on(&w, NULL, &p[STREAMS]);
     for (int i = 0; i < STREAMS; i++) {
         CHECK_OK(w.b.ops->stream_create(w.b.self, &s[i]));
@@ -267,7 +392,7 @@ static void a_capture_makes_nothing(void)
     tt_stream s[STREAMS];
     tt_graph graphs[STREAMS];
     struct fake_product p[STREAMS + 1];
-    open_for_products(&w);
+    open_to_work(&w);
     multiply_on(&w, NULL, &p[STREAMS]);
     for (int i = 0; i < STREAMS; i++) {
         CHECK_OK(w.b.ops->stream_create(w.b.self, &s[i]));
@@ -291,7 +416,7 @@ static void two_new_streams_in_a_capture_are_refused(void)
     struct work w = {0};
     tt_stream s[2];
     struct fake_product p;
-    open_for_products(&w);
+    open_to_work(&w);
     for (int i = 0; i < 2; i++) CHECK_OK(w.b.ops->stream_create(w.b.self, &s[i]));
     CHECK_OK(w.b.ops->graph_begin(w.b.self, NULL));
     multiply_on(&w, s[0], &p);

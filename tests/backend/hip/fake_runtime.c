@@ -156,3 +156,7 @@ int tt_lt_multiply(void *lt, const void *plan, const unsigned char algorithm[LT_
     note_product(lt, call->workspace, call->stream);
     return 0;
 }
+
+#ifdef TT_GPU_COLLECTIVES
+#include "tests/backend/gpu/fake_collectives.h"
+#endif

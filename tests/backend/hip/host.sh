@@ -17,9 +17,13 @@ if echo 'int main(void) { return 0; }' | $cc -x c - -fsanitize=address,undefined
     "$dir/probe" 2>/dev/null; then
     sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=undefined)
 fi
+together=()
+if [ -e "$rocm/sysroot/opt/rocm/include/rccl/rccl.h" ]; then # the program is its own library of collectives
+    together=('-DTT_GPU_COLLECTIVES=""' '-DGPU_COLLECTIVES_SONAME=""' -rdynamic)
+fi
 # shellcheck disable=SC2086 # CC may have options
 $cc -std=gnu17 -g -O1 -Wall -Wextra -Werror "${sanitize[@]}" -D_GNU_SOURCE -D__HIP_PLATFORM_AMD__ -DHIPBLAS_V2 \
-    '-DTT_HIP_ARCHITECTURES="test"' -I"$root" -I"$root/backend/hip" -isystem "$rocm/sysroot/opt/rocm/include" \
+    '-DTT_HIP_ARCHITECTURES="test"' "${together[@]}" -I"$root" -I"$root/backend/hip" -isystem "$rocm/sysroot/opt/rocm/include" \
     "$here/test_host.c" "$here/fake_runtime.c" "$root"/backend/gpu/*.c \
     "$root"/backend/hip/{blas,device,error,rocblas}.c "${rooms[@]}" -lm -lpthread -ldl -o "$dir/test_host" || exit 1
 

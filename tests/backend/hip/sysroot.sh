@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/backend/hip/sysroot.sh [DIR]: a ROCm to compile and link with, in DIR (else in the cache): Debian's clang, device
-# libraries, HIP runtime, hipBLAS and rocTX, unpacked without root; stubs to link against for rocBLAS, rocSOLVER and
-# hipBLASLt, of which Debian has no package or a very large one. Prints DIR. About half a minute, once.
+# libraries, HIP runtime, hipBLAS, RCCL's header and rocTX, unpacked without root; stubs to link against for rocBLAS,
+# rocSOLVER and hipBLASLt, of which Debian has no package or a very large one. Prints DIR. About half a minute, once.
 #
 # DIR/toolchain.cmake is for cmake -DCMAKE_TOOLCHAIN_FILE=, DIR/bin has clang++, llvm-objdump and the like. arm64 and
 # amd64. ROCM_SUITE is Debian's suite: forky (HIP 6.4), sid or experimental (HIP 7.2). Exit code 77 when no Debian mirror can be reached.
@@ -58,6 +58,9 @@ fetch() {
     apt_download "$own" libhipblas-dev librocblas-dev $blas # without rocBLAS itself, which is a gigabyte
     # hipBLASLt's headers are in sid, for amd64 only; they serve every architecture
     (apt_open "$dir/apt/lt" sid amd64 && apt_download "$dir/apt/lt" libhipblaslt-dev) >&2 || mkdir -p "$dir/apt/lt/debs"
+    # RCCL is loaded at run time, so its header is enough; the suites that lack it take it from the stable one
+    apt_download "$own" librccl-dev 2>/dev/null >&2 ||
+        (apt_open "$dir/apt/rccl" trixie "$arch" && apt_download "$dir/apt/rccl" librccl-dev) >&2 || :
     find "$dir/apt" -name '*.deb' | sed 's|.*/||; s|%3a|:|' | sort >"$dir/packages.txt"
     find "$dir/apt" -name '*.deb' -print0 | xargs -0 bash -c '. "$0"; apt_unpack "$@"' "$here/apt.sh" "$root"
 }
@@ -66,7 +69,7 @@ fetch() {
 
 move_rocm() {
     local name
-    for name in hip hipblas hipblas-common hipblaslt roctracer rocblas hsa amd_comgr; do
+    for name in hip hipblas hipblas-common hipblaslt rccl roctracer rocblas hsa amd_comgr; do
         [ ! -d "$root/usr/include/$name" ] || mv "$root/usr/include/$name" "$rocm/include/"
     done
     for name in "$lib"/cmake/{hip,hip-lang,hiprtc,hsa-runtime64,amd_comgr}; do
@@ -75,7 +78,7 @@ move_rocm() {
     for name in "$lib"/lib{amdhip64,hiprtc,hiprtc-builtins,hipblas,hsa-runtime64,amd_comgr,roctx64}.so*; do
         mv "$name" "$rocm/lib/$triplet/"
     done
-    rm -f "$lib"/librocblas.so* "$lib"/libhipblaslt.so*
+    rm -f "$lib"/librocblas.so* "$lib"/libhipblaslt.so* "$lib"/librccl.so*
     find "$rocm/lib/$triplet/cmake" -name '*.cmake' -exec sed -i "s|/usr\([/\";]\)|$rocm\1|g" {} +
     ln -s "../../usr/lib/llvm-$llvm/lib/clang/$llvm/amdgcn" "$rocm/amdgcn"
     ln -s "../../../usr/lib/llvm-$llvm" "$rocm/lib/llvm"

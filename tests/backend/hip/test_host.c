@@ -175,6 +175,9 @@ int main(void)
     TEST(works_when_nothing_fails);
     TEST(any_call_may_fail);
     TEST(leaves_the_other_gpus_alone);
+    TEST(collectives_are_in_place);
+    TEST(collectives_know_their_part);
+    TEST(says_that_two_ranks_share_a_gpu);
     TEST(streams_that_multiply_share_nothing);
     TEST(a_capture_makes_nothing);
     TEST(two_new_streams_in_a_capture_are_refused);

@@ -25,6 +25,7 @@ if ! cmake -S "$root" -B "$build" "${generator[@]}" -DBACKEND=hip -DTT_WERROR=ON
     die "the HIP backend cannot be configured"
 fi
 version=$(sed -n 's/^-- tt: \(HIP [0-9.]*\) .*/\1/p' "$log")
+grep -q 'collectives by .*/rccl/rccl.h' "$log" || echo "note: there is no RCCL header on this mirror; without collectives"
 grep -q 'hipBLASLt and hipBLAS' "$log" || echo "note: there are no hipBLASLt headers on this mirror; hipBLAS alone"
 if ! cmake --build "$build" -j "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 2)}" --target tt >"$log" 2>&1; then
     grep -A 20 -iE 'error|FAILED' "$log" | head -n 60

@@ -1,0 +1,184 @@
+/* Collectives between GPUs, by NCCL or RCCL: the second has the first one's names, so these are neutral. The library is
+ * loaded when a job is joined; a program that was built with its header runs without it too.
+ *
+ * TT_TEST_RANKS_ON_ONE_GPU=1 makes the library believe that every rank is on a machine of its own, so that several can
+ * share a GPU and talk through the loopback interface: slow, and for tests. */
+#include "backend/gpu/host.h"
+#include "backend/kernel_info.h"
+
+#ifdef TT_GPU_COLLECTIVES /* where the library was when this was built; "" where only its header was */
+#include "gpu_collectives.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTIONS(X)                                                                                                   \
+    X(GetVersion) X(GetUniqueId) X(CommInitRank) X(CommDestroy) X(AllReduce) X(ReduceScatter) X(AllGather)             \
+    X(GetErrorString) X(GetLastError)
+
+struct gpu_collectives {
+#define FIELD(name) __typeof__(&nccl##name) name;
+    FUNCTIONS(FIELD)
+#undef FIELD
+    ncclComm_t comm; /* NULL before a job is joined */
+    int rank, ranks;
+};
+
+static tt_status failed(const struct gpu *gpu, const char *call, ncclResult_t e)
+{
+    const struct gpu_collectives *c = gpu->collectives;
+    const char *more = c->GetLastError(c->comm);
+    bool has_more = more && *more;
+    return tt_fail(TT_FAILED, "%s: %s%s%.300s on GPU %d, %s; NCCL_DEBUG=INFO says more", call, c->GetErrorString(e),
+                   has_more ? ": " : "", has_more ? more : "", gpu->device, gpu->name);
+}
+
+#define TRY(gpu, name, ...)                                                                                            \
+    do {                                                                                                               \
+        ncclResult_t error_ = (gpu)->collectives->name(__VA_ARGS__);                                                   \
+        if (error_ != ncclSuccess) return failed(gpu, "nccl" #name, error_);                                           \
+    } while (0)
+
+/* ---- the library ---- */
+
+static tt_status find_functions(struct gpu_collectives *c, void *library)
+{
+#define FIND(name)                                                                                                     \
+    *(void **)&c->name = dlsym(library, "nccl" #name);                                                                 \
+    if (!c->name)                                                                                                      \
+        return tt_fail(TT_FAILED, GPU_COLLECTIVES_NAME " has no nccl" #name ": it is too old; update "                 \
+                       GPU_COLLECTIVES_PACKAGES);
+    FUNCTIONS(FIND)
+#undef FIND
+    return TT_OK;
+}
+
+static tt_status load(struct gpu *gpu)
+{
+    if (gpu->collectives) return TT_OK;
+    void *library = dlopen(GPU_COLLECTIVES_SONAME, RTLD_NOW | RTLD_LOCAL); /* stays loaded: it has threads */
+    if (!library && *TT_GPU_COLLECTIVES) library = dlopen(TT_GPU_COLLECTIVES, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return tt_fail(TT_NO_TOOL, "GPUs compute together through " GPU_COLLECTIVES_NAME ", which is not here (%.200s);"
+                       " install " GPU_COLLECTIVES_PACKAGES ", or name its folder in LD_LIBRARY_PATH", dlerror());
+    struct gpu_collectives *c = calloc(1, sizeof *c);
+    if (!c) return tt_fail(TT_FAILED, "join: no host memory");
+    tt_status st = find_functions(c, library);
+    if (st) {
+        free(c);
+        return st;
+    }
+    gpu->collectives = c;
+    int version = 0;
+    TRY(gpu, GetVersion, &version); /* 22809 is 2.28.9 */
+    snprintf(gpu->carrier, sizeof gpu->carrier, GPU_COLLECTIVES_NAME " %d.%d.%d", version / 10000, version / 100 % 100,
+             version % 100);
+    return TT_OK;
+}
+
+/* ---- coming and going ---- */
+
+static void pretend_own_machine(int rank)
+{
+    const char *wanted = getenv("TT_TEST_RANKS_ON_ONE_GPU");
+    if (!wanted || strcmp(wanted, "1")) return;
+    char host[32];
+    snprintf(host, sizeof host, "tt-test-rank-%d", rank);
+    setenv("NCCL_HOSTID", host, 1);
+    setenv("NCCL_NET", "Socket", 1);
+    setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+    setenv("NCCL_P2P_DISABLE", "1", 1);
+    setenv("NCCL_SHM_DISABLE", "1", 1);
+}
+
+/* "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000" */
+static tt_status not_joined(const struct gpu *gpu, ncclResult_t e)
+{
+    const char *why = gpu->collectives->GetLastError(NULL), *two = why ? strstr(why, "Duplicate GPU") : NULL;
+    int a, b;
+    two = two ? strstr(two, "rank ") : NULL;
+    if (two && sscanf(two, "rank %d and rank %d", &a, &b) == 2)
+        return tt_fail(TT_USAGE, "ranks %d and %d share the GPU; " GPU_COLLECTIVES_NAME " wants one for each (for "
+                       "tests TT_TEST_RANKS_ON_ONE_GPU=1)", a, b);
+    return failed(gpu, "ncclCommInitRank", e);
+}
+
+static void leave(struct gpu *gpu)
+{
+    if (gpu->collectives->comm) (void)gpu->collectives->CommDestroy(gpu->collectives->comm);
+    free(gpu->collectives);
+    gpu->collectives = NULL;
+}
+
+tt_status tt_gpu_join(void *self, const struct tt_ranks *ranks)
+{
+    struct gpu *gpu = self;
+    gpu->leave = leave;
+    tt_status st = load(gpu);
+    if (st || !ranks) return st;
+    struct gpu_collectives *c = gpu->collectives;
+    if (c->comm) return tt_fail(TT_FAILED, "join: this backend has joined a job already");
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
+    pretend_own_machine(ranks->rank);
+    ncclUniqueId id;
+    if (ranks->rank == 0) TRY(gpu, GetUniqueId, &id);
+    TT_TRY(ranks->share(ranks->user, &id, sizeof id));
+    ncclResult_t e = c->CommInitRank(&c->comm, ranks->count, id, ranks->rank);
+    if (e != ncclSuccess) {
+        c->comm = NULL;
+        return not_joined(gpu, e);
+    }
+    c->rank = ranks->rank;
+    c->ranks = ranks->count;
+    return TT_OK;
+}
+
+/* ---- work ---- */
+
+static ncclDataType_t type_of(enum tt_dtype type)
+{
+    const int bf16 = 9; /* ncclBfloat16, which older headers hide from C */
+    return type == TT_F32 ? ncclFloat32 : type == TT_F16 ? ncclFloat16 : (ncclDataType_t)bf16;
+}
+
+static tt_status check(struct gpu *gpu, const struct tt_collective *c)
+{
+    const struct gpu_collectives *g = gpu->collectives;
+    if ((unsigned)c->kind >= TT_COLLECTIVES) return tt_fail(TT_FAILED, "there is no collective %d", (int)c->kind);
+    const char *what = tt_collective_name(c->kind);
+    if (!g || !g->comm) return tt_fail(TT_FAILED, "%s: join a job first", what);
+    if ((unsigned)c->type >= TT_DTYPES) return tt_fail(TT_FAILED, "%s: there is no type %d", what, (int)c->type);
+    if (c->ranks != g->ranks)
+        return tt_fail(TT_FAILED, "%s: meant for %d ranks, and the job has %d", what, c->ranks, g->ranks);
+    if (c->kind != TT_ALL_REDUCE && c->count % g->ranks)
+        return tt_fail(TT_FAILED, "%s: %lld elements are no multiple of %d ranks", what, (long long)c->count, g->ranks);
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
+    return TT_OK;
+}
+
+static tt_status carry_out(struct gpu *gpu, const struct tt_collective *c, gpu_rt_stream on)
+{
+    ncclComm_t comm = gpu->collectives->comm;
+    size_t count = (size_t)c->count, part = count / (size_t)c->ranks;
+    ncclDataType_t type = type_of(c->type);
+    switch (c->kind) {
+    case TT_REDUCE_SCATTER: TRY(gpu, ReduceScatter, c->from, c->to, part, type, ncclSum, comm, on); break;
+    case TT_ALL_GATHER: TRY(gpu, AllGather, c->from, c->to, part, type, comm, on); break;
+    default: TRY(gpu, AllReduce, c->from, c->to, count, type, ncclSum, comm, on); break;
+    }
+    return TT_OK;
+}
+
+tt_status tt_gpu_collective(void *self, const struct tt_collective *c, tt_stream s)
+{
+    struct gpu *gpu = self;
+    gpu_rt_stream on = gpu_stream_of(gpu, s)->rt;
+    TT_TRY(check(gpu, c));
+    TT_TRY(carry_out(gpu, c, on));
+    if (gpu->sync && !gpu_rt_capturing(on)) CHECK(gpu, gpu_rt_stream_sync(on));
+    return TT_OK;
+}
+
+#endif

@@ -1,0 +1,23 @@
+# tt_gpu_collectives(HEADER LIBRARY HINTS...): collectives by the library whose header is found, in one of the folders or
+# where CMake looks anyway. The program loads it when it joins a job, by its name, else from where it is now.
+function(tt_gpu_collectives header library)
+  set(TT_COLLECTIVES "no collectives: TT_NCCL is OFF" PARENT_SCOPE)
+  if(NOT TT_NCCL)
+    return()
+  endif()
+  find_path(TT_COLLECTIVES_INCLUDE ${header} HINTS ${ARGN} PATH_SUFFIXES include)
+  find_library(TT_COLLECTIVES_LIBRARY NAMES ${library} HINTS ${ARGN} PATH_SUFFIXES lib lib64 lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  mark_as_advanced(TT_COLLECTIVES_INCLUDE TT_COLLECTIVES_LIBRARY)
+  if(NOT TT_COLLECTIVES_INCLUDE)
+    set(TT_COLLECTIVES "no collectives: ${header} is not here" PARENT_SCOPE)
+    return()
+  endif()
+  set(path "")
+  if(TT_COLLECTIVES_LIBRARY)
+    set(path ${TT_COLLECTIVES_LIBRARY})
+  endif()
+  target_include_directories(tt_backend SYSTEM PRIVATE ${TT_COLLECTIVES_INCLUDE})
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/backend/gpu/vtable.c ${PROJECT_SOURCE_DIR}/backend/gpu/collectives.c APPEND PROPERTY
+    COMPILE_DEFINITIONS "TT_GPU_COLLECTIVES=\"${path}\"")
+  set(TT_COLLECTIVES "collectives by ${TT_COLLECTIVES_INCLUDE}/${header}" PARENT_SCOPE)
+endfunction()

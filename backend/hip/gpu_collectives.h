@@ -1,0 +1,20 @@
+/* The library of backend/gpu/collectives.c here: RCCL, which has NCCL's names; on NVIDIA NCCL itself. */
+#ifndef TT_GPU_COLLECTIVES_H
+#define TT_GPU_COLLECTIVES_H
+
+#include <rccl/rccl.h>
+
+#ifdef __HIP_PLATFORM_NVIDIA__
+#define GPU_COLLECTIVES_NAME "NCCL"
+#define GPU_COLLECTIVES_PACKAGES "libnccl2"
+#define GPU_COLLECTIVES_LIBRARY "libnccl.so.2"
+#else
+#define GPU_COLLECTIVES_NAME "RCCL"
+#define GPU_COLLECTIVES_PACKAGES "rccl (ROCm has it as a package of its own)"
+#define GPU_COLLECTIVES_LIBRARY "librccl.so.1"
+#endif
+#ifndef GPU_COLLECTIVES_SONAME
+#define GPU_COLLECTIVES_SONAME GPU_COLLECTIVES_LIBRARY
+#endif
+
+#endif
