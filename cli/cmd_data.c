@@ -197,7 +197,7 @@ static tt_status count_tokens(struct looking *l)
     l->tokens = malloc(PIECE * sizeof *l->tokens);
     l->counts = calloc((size_t)l->largest + 1, sizeof *l->counts);
     if (!l->tokens || !l->counts)
-        return tt_fail(TT_FAILED, "out of memory for counting %d kinds of tokens", l->largest + 1);
+        return tt_no_memory("counting %d kinds of tokens", l->largest + 1);
     for (int64_t at = 0; at < l->file.count; at += PIECE) {
         int64_t n = l->file.count - at < PIECE ? l->file.count - at : PIECE;
         TT_TRY(tt_token_file_read(&l->file, at, n, l->tokens));

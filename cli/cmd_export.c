@@ -110,7 +110,7 @@ static tt_status run(struct export *x)
 tt_status tt_cmd_export(const struct tt_options *o)
 {
     struct export *x = calloc(1, sizeof *x);
-    if (!x) return tt_fail(TT_FAILED, "out of memory");
+    if (!x) return tt_no_memory("the command");
     x->o = *o;
     x->own = tt_own(&x->o);
     tt_status st = run(x);

@@ -67,7 +67,7 @@ static tt_status load_tokenizer(struct generation *g)
 static tt_status parse_numbers(struct generation *g, const char *text)
 {
     g->prompt = malloc((strlen(text) + 1) * sizeof *g->prompt);
-    if (!g->prompt) return tt_fail(TT_FAILED, "out of memory");
+    if (!g->prompt) return tt_no_memory("the prompt");
     for (const char *at = text; *at;) {
         char *end;
         long n = strtol(at, &end, 10);
@@ -106,7 +106,7 @@ static tt_status encode_prompt(struct generation *g)
         if (!is_builtin(g)) return TT_OK;
         /* sequences of the built-in language begin after a full stop */
         int32_t *longer = realloc(g->prompt, (size_t)(g->prompt_count + 1) * sizeof *longer);
-        if (!longer) return tt_fail(TT_FAILED, "out of memory");
+        if (!longer) return tt_no_memory("the prompt");
         g->prompt = longer;
         memmove(longer + 1, longer, (size_t)g->prompt_count++ * sizeof *longer);
         longer[0] = 0;
@@ -120,7 +120,7 @@ static tt_status encode_prompt(struct generation *g)
     free(g->prompt);
     g->prompt = calloc(1, sizeof *g->prompt);
     g->prompt_count = 1;
-    return g->prompt ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+    return g->prompt ? TT_OK : tt_no_memory("the prompt");
 }
 
 /* A token may end in the middle of a character, which then waits for the next one. */
@@ -183,7 +183,7 @@ static tt_status run(struct generation *g)
     TT_TRY(tt_session_load(&g->session, g->checkpoint, &progress));
     g->tokens = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *g->tokens);
     int32_t *out = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *out);
-    if (!g->tokens || !out) return tt_fail(TT_FAILED, "out of memory for %lld tokens", (long long)g->own->max_tokens);
+    if (!g->tokens || !out) return tt_no_memory("%lld tokens", (long long)g->own->max_tokens);
     memcpy(g->tokens, g->prompt, (size_t)g->prompt_count * sizeof *g->tokens);
     struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count,
                                    .max_tokens = g->own->max_tokens,
@@ -207,7 +207,7 @@ static tt_status run(struct generation *g)
 tt_status tt_cmd_generate(const struct tt_options *o)
 {
     struct generation *g = calloc(1, sizeof *g);
-    if (!g) return tt_fail(TT_FAILED, "out of memory");
+    if (!g) return tt_no_memory("the command");
     g->o = *o;
     g->own = tt_own(&g->o);
     tt_status st = run(g);

@@ -88,7 +88,7 @@ static tt_status convert(struct import *m)
     check_tokenizer(m);
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
     m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
-    return m->zeros ? TT_OK : tt_fail(TT_FAILED, "out of memory for the state of the optimiser");
+    return m->zeros ? TT_OK : tt_no_memory("the state of the optimiser");
 }
 
 /* What was free when the command began may hold a run by now. */
@@ -162,7 +162,7 @@ static tt_status run(struct import *m)
 tt_status tt_cmd_import(const struct tt_options *o)
 {
     struct import *m = calloc(1, sizeof *m);
-    if (!m) return tt_fail(TT_FAILED, "out of memory");
+    if (!m) return tt_no_memory("the command");
     m->c = &o->c;
     m->own = tt_own(o);
     tt_status st = run(m);

@@ -263,7 +263,7 @@ static tt_status run(struct profiling *p)
 tt_status tt_cmd_profile(const struct tt_options *o)
 {
     struct profiling *p = calloc(1, sizeof *p);
-    if (!p) return tt_fail(TT_FAILED, "out of memory");
+    if (!p) return tt_no_memory("the command");
     p->o = *o;
     p->runs = o->c;
     tt_status st = run(p);

@@ -203,7 +203,7 @@ static tt_status run(struct report *r)
 tt_status tt_cmd_report(const struct tt_options *o)
 {
     struct report *r = calloc(1, sizeof *r);
-    if (!r) return tt_fail(TT_FAILED, "out of memory");
+    if (!r) return tt_no_memory("the command");
     r->c = &o->c;
     r->own = tt_own(o);
     r->steps = tt_option_given(o, "num-steps") ? (double)o->c.num_steps : 0;

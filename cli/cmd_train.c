@@ -299,7 +299,7 @@ static tt_status run(struct training *t)
 tt_status tt_cmd_train(const struct tt_options *o)
 {
     struct training *t = calloc(1, sizeof *t);
-    if (!t) return tt_fail(TT_FAILED, "out of memory");
+    if (!t) return tt_no_memory("the command");
     t->o = *o;
     t->c = &t->o.c;
     t->lock = -1;

@@ -38,7 +38,7 @@ static bool done(tt_status st, struct libtt_error *error)
     return good;
 }
 
-static tt_status out_of_memory(void) { return tt_fail(TT_FAILED, "out of memory"); }
+static tt_status out_of_memory(void) { return tt_no_memory("libtt"); }
 
 const char *libtt_version(void)
 {

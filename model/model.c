@@ -12,7 +12,7 @@ tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
 {
     TT_TRY(tt_config_check_shape(c));
     struct tt_model *m = calloc(1, sizeof *m);
-    if (!m) return tt_fail(TT_FAILED, "out of memory for the model");
+    if (!m) return tt_no_memory("the model");
     m->config = *c;
     m->head_dim = c->hidden_dim / c->num_heads;
     m->tf32 = c->precision == TT_TF32;
@@ -218,7 +218,7 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
 {
     struct tt_plan *p;
     struct block_acts *blocks = calloc((size_t)m->config.num_layers + 1, sizeof *blocks);
-    if (!blocks) return tt_fail(TT_FAILED, "out of memory for the plan of %d layers", (int)m->config.num_layers);
+    if (!blocks) return tt_no_memory("the plan of %d layers", (int)m->config.num_layers);
     tt_status st = tt_plan_create(tt_model_dtype(m), &p);
     if (!st) {
         struct build b = begin(m, p, B, S, positions);

@@ -48,7 +48,7 @@ tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
 {
     int layers = (int)c->num_layers;
     *p = (struct tt_params){.items = calloc(3 + 9 * (size_t)layers, sizeof *p->items)};
-    if (!p->items) return tt_fail(TT_FAILED, "out of memory for the parameter table of %d layers", layers);
+    if (!p->items) return tt_no_memory("the parameter table of %d layers", layers);
     add(p, -1, "tok_embeddings", c->vocab_size, c->hidden_dim);
     if (!c->tie_embeddings) {
         pad(p);
@@ -140,7 +140,7 @@ tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, in
     size_t bytes = e->bytes[TT_X_ROPE];
     if (!bytes) return TT_OK;
     float *tables = malloc(bytes);
-    if (!tables) return tt_fail(TT_FAILED, "out of memory for the rope tables of %lld positions", (long long)positions);
+    if (!tables) return tt_no_memory("the rope tables of %lld positions", (long long)positions);
     tt_model_rope_tables(m, positions, tables);
     tt_status st = tt_engine_upload(e, TT_X_ROPE, 0, tables, bytes);
     free(tables);

@@ -89,7 +89,7 @@ tt_status tt_plan_order(struct tt_plan *p)
         if (p->ops[i].stream) last = i;
     if (last < 0) return TT_OK;
     struct ranges *ranges = malloc((size_t)p->count * sizeof *ranges);
-    if (!ranges) return tt_fail(TT_FAILED, "out of memory while ordering %d operations", p->count);
+    if (!ranges) return tt_no_memory("ordering %d operations", p->count);
     for (int i = 0; i < p->count; i++) ranges[i] = ranges_of(p, &p->ops[i]);
     for (int i = 0; i < p->count; i++) {
         int *known = &done[p->ops[i].stream], other = last_meeting(p, ranges, i, *known);

@@ -50,7 +50,7 @@ static tt_status run_op(const struct tt_op *op, struct tt_backend *b, tt_stream 
 tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_backend *b)
 {
     *a = (struct tt_side){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
-    if (!a->events) return tt_fail(TT_FAILED, "out of memory for the events of a second stream");
+    if (!a->events) return tt_no_memory("the events of a second stream");
     tt_status st = b->ops->stream_create(b->self, &a->stream);
     for (; a->count < p->signals && !st; a->count++) st = b->ops->event_create(b->self, &a->events[a->count]);
     if (st) tt_side_close(a, b);

@@ -68,7 +68,7 @@ static tt_status note_gradients(struct loop *l, int64_t step)
     float *g = malloc((size_t)params->total * sizeof *g);
     double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
     tt_status st = g && norms ? tt_engine_download(l->r->engine, TT_X_GRADS, 0, g, (size_t)params->total * sizeof *g)
-                              : tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
+                              : tt_no_memory("the gradients that --tensorboard shows");
     for (int i = 0; i < params->n && !st; i++) {
         const struct tt_param *p = &params->items[i];
         double squares = 0;

@@ -9,8 +9,6 @@
 #include "core/base/rng.h"
 #include "core/base/stats.h"
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for the comparison"); }
-
 void tt_compare_free(struct tt_comparison *c)
 {
     for (int i = 0; i < c->n; i++) tt_profile_free(&c->runs[i].profile);
@@ -44,7 +42,7 @@ static tt_status interval(const struct tt_compared *base, struct tt_compared *r)
     double *a, *b, *ratios = calloc(ROUNDS, sizeof *ratios);
     int na = step_times(&base->profile, &a), nb = step_times(&r->profile, &b), most = na > nb ? na : nb;
     double *room = calloc((size_t)most + 1, sizeof *room);
-    tt_status st = a && b && room && ratios ? TT_OK : no_memory();
+    tt_status st = a && b && room && ratios ? TT_OK : tt_no_memory("the comparison");
     if (!st && na >= FEWEST && nb >= FEWEST) {
         uint64_t draw = 0;
         for (int i = 0; i < ROUNDS; i++)
@@ -205,7 +203,7 @@ static tt_status find_rows(struct tt_comparison *c)
         groups += c->runs[i].profile.groups_count, operators += c->runs[i].profile.operators_count;
     c->groups = calloc((size_t)groups, sizeof *c->groups);
     c->operators = calloc((size_t)operators, sizeof *c->operators);
-    if (!c->groups || !c->operators) return no_memory();
+    if (!c->groups || !c->operators) return tt_no_memory("the comparison");
     for (int i = 0; i < c->n; i++) {
         const struct tt_profile *p = &c->runs[i].profile;
         for (int k = 0; k < p->groups_count; k++) {
