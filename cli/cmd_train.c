@@ -1,5 +1,4 @@
 /* tt train: a model from its first weights, or from a checkpoint, to num-steps; then what came of it. */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,19 +60,6 @@ static tt_status writable(const char *dir)
     return tt_fail(TT_FAILED, "%s: %s; choose another --out, or --out \"\" to write nothing", dir, strerror(errno));
 }
 
-static tt_status look_for_a_run(const char *out, bool *found)
-{
-    DIR *d = opendir(out);
-    *found = false;
-    if (!d) return tt_file_error(errno, "read", out);
-    errno = 0;
-    for (struct dirent *e; !*found && (e = readdir(d)); errno = 0)
-        *found = !strcmp(e->d_name, "metrics.jsonl") || !strncmp(e->d_name, "step-", 5);
-    tt_status st = *found || !errno ? TT_OK : tt_file_error(errno, "read", out);
-    closedir(d);
-    return st;
-}
-
 /* The checkpoint to go on from lies in the folder of this run, and not in another's. */
 static tt_status continues_here(const struct training *t, bool *here)
 {
@@ -94,7 +80,7 @@ static tt_status own_folder(struct training *t)
     bool here, used = false;
     TT_TRY(tt_folder_lock(t->c->out, 0, &t->lock));
     TT_TRY(continues_here(t, &here));
-    if (!here) TT_TRY(look_for_a_run(t->c->out, &used));
+    if (!here) TT_TRY(tt_find_run(t->c->out, &used));
     if (used) {
         TT_TRY(set_aside(t->c->out, !strcmp(t->c->resume, "auto")));
         tt_folder_unlock(&t->lock);

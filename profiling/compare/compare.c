@@ -121,6 +121,18 @@ static void compare_gradients(const struct tt_compared *base, struct tt_compared
         }
 }
 
+/* A share of another roof is another measure. */
+static void warn_of_roofs(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+{
+    double here = r->profile.efficiency.gemm_flops_per_second, there = base->profile.efficiency.gemm_flops_per_second;
+    bool known = here > 0 && there > 0 && isfinite(r->mfu_percent) && isfinite(base->mfu_percent);
+    if (!known || fabs(here / there - 1) <= 0.01) return;
+    tt_text_printf(&c->warnings,
+                   "%s: its MFU is of a measured %.4g TFLOP/s, that of %s of %.4g: compare times, or profile both with "
+                   "the same roof\n",
+                   r->label, here / 1e12, base->label, there / 1e12);
+}
+
 static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     if (r->missing_gradients)
@@ -146,6 +158,7 @@ static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const 
         tt_text_printf(&c->warnings,
                        "%s: its loss differs from that of %s by up to %.3g: they do not compute the same\n", r->label,
                        base->label, r->loss_difference);
+    warn_of_roofs(c, r, base);
     if (r->same_task && r->gradient_difference > 0.1)
         tt_text_printf(&c->warnings, "%s: the norm of a gradient differs from that of %s by %.0f %%\n", r->label,
                        base->label, 100 * r->gradient_difference);
