@@ -31,9 +31,9 @@ struct tt_gemm {
     enum tt_dtype type_a, type_b, type_c;
 };
 
-/* What ranks do together with `count` elements of `type`. Where a buffer has parts, it has one for each rank, all of the
- * same size and in the order of ranks, so that `count` is a multiple of the number of ranks. The same number of ranks
- * gives the same bits, and after all-reduce and all-gather every rank has the same. */
+/* What ranks do together with `count` elements of `type`. Where a buffer has parts, it has one for each rank, all of
+ * the same size and in the order of ranks, so that `count` is a multiple of the number of ranks. The same number of
+ * ranks gives the same bits, and after all-reduce and all-gather every rank has the same. */
 enum tt_collective_kind {
     TT_ALL_REDUCE,     /* to = the sum of all ranks' from; from == to */
     TT_REDUCE_SCATTER, /* to, one part = the sum of this rank's part of all ranks' from; to may be that part of from,

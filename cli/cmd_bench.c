@@ -299,7 +299,7 @@ static tt_status open_bench(struct bench *b)
     b->times = calloc(rows * (size_t)b->own->repeats, sizeof *b->times);
     b->events = calloc((size_t)b->own->repeats + 1, sizeof *b->events);
     if (!b->rows || !b->times || !b->events)
-        return tt_fail(TT_FAILED, "out of memory for %lld repeats", (long long)b->own->repeats);
+        return tt_no_memory("%lld repeats", (long long)b->own->repeats);
     TT_TRY(tt_open_backend(c, &b->backend));
     for (int64_t i = 0; i <= b->own->repeats; i++) TT_TRY(b->backend.ops->event_create(b->backend.self, &b->events[i]));
     return TT_OK;
@@ -308,7 +308,7 @@ static tt_status open_bench(struct bench *b)
 tt_status tt_cmd_bench(const struct tt_options *o)
 {
     struct bench *b = calloc(1, sizeof *b);
-    if (!b) return tt_fail(TT_FAILED, "out of memory");
+    if (!b) return tt_no_memory("the command");
     b->o = o;
     b->own = tt_own(o);
     tt_status st = each(b, choose); /* better refused now than after the first rows */

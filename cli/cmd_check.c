@@ -229,7 +229,7 @@ static tt_status run(struct audit *a)
 tt_status tt_cmd_check(const struct tt_options *o)
 {
     struct audit *a = calloc(1, sizeof *a);
-    if (!a) return tt_fail(TT_FAILED, "out of memory");
+    if (!a) return tt_no_memory("the command");
     a->o = *o;
     a->own = tt_own(&a->o);
     a->c = &a->o.c;

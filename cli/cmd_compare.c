@@ -99,7 +99,7 @@ tt_status tt_cmd_compare(const struct tt_options *o)
             TT_USAGE,
             "nothing to compare; name the folders of two profiles: tt compare profiles/baseline profiles/flash");
     struct tt_comparison *c = calloc(1, sizeof *c);
-    if (!c) return tt_fail(TT_FAILED, "out of memory");
+    if (!c) return tt_no_memory("the command");
     tt_status st = tt_compare(list, n, c);
     if (!st) st = show(c, &o->c);
     if (!st) st = judge(c, &o->c, own);

@@ -124,6 +124,18 @@ static tt_status refuse_old_shards(const struct making *m)
     return tt_fail(TT_USAGE, "%s holds token files already; remove them, or choose another --out", m->c->out);
 }
 
+/* Its tokenizer would be replaced by another. */
+static tt_status refuse_run(const struct making *m)
+{
+    char path[1200];
+    bool run = false;
+    snprintf(path, sizeof path, "%s/checkpoint.json", m->c->out);
+    if (tt_is_dir(m->c->out)) TT_TRY(tt_find_run(m->c->out, &run));
+    if (!run && !tt_is_file(path)) return TT_OK;
+    return tt_fail(TT_USAGE, "%s holds a %s; choose another --out for token files", m->c->out,
+                   run ? "training run" : "checkpoint");
+}
+
 static tt_status write_files(struct making *m)
 {
     char path[1200];
@@ -137,6 +149,7 @@ static tt_status write_files(struct making *m)
 static tt_status make(struct making *m)
 {
     int lock;
+    TT_TRY(refuse_run(m));
     TT_TRY(refuse_old_shards(m));
     TT_TRY(read_inputs(m));
     TT_TRY(make_tokenizer(m));
@@ -168,8 +181,9 @@ static void report(const struct making *m)
         return;
     }
     printf("%zu bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; vocabulary %lld (%s); %d "
-           "files in %s\n", m->text.n, (long long)m->count, (double)m->text.n / (double)m->count, (long long)held_out,
-           (long long)tt_tokenizer_size(m->tokenizer), tt_tokenizer_kind(m->tokenizer), m->files, out);
+           "file%s in %s\n", m->text.n, (long long)m->count, (double)m->text.n / (double)m->count, (long long)held_out,
+           (long long)tt_tokenizer_size(m->tokenizer), tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files),
+           out);
     printf("train on them: tt train --data '%s/train_*.bin' %s%s%s--tokenizer %s/tokenizer.json\n", out,
            held_out ? "--val-data '" : "", held_out ? out : "", held_out ? "/val_*.bin' " : "", out);
 }
@@ -197,7 +211,7 @@ static tt_status count_tokens(struct looking *l)
     l->tokens = malloc(PIECE * sizeof *l->tokens);
     l->counts = calloc((size_t)l->largest + 1, sizeof *l->counts);
     if (!l->tokens || !l->counts)
-        return tt_fail(TT_FAILED, "out of memory for counting %d kinds of tokens", l->largest + 1);
+        return tt_no_memory("counting %d kinds of tokens", l->largest + 1);
     for (int64_t at = 0; at < l->file.count; at += PIECE) {
         int64_t n = l->file.count - at < PIECE ? l->file.count - at : PIECE;
         TT_TRY(tt_token_file_read(&l->file, at, n, l->tokens));

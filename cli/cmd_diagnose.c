@@ -89,7 +89,7 @@ static tt_status run(struct tt_diagnosis *d)
 tt_status tt_cmd_diagnose(const struct tt_options *o)
 {
     struct tt_diagnosis *d = calloc(1, sizeof *d);
-    if (!d) return tt_fail(TT_FAILED, "out of memory");
+    if (!d) return tt_no_memory("the command");
     d->o = *o;
     d->own = tt_own(&d->o);
     d->c = &d->o.c;

@@ -120,7 +120,7 @@ static tt_status write_logits(struct evaluation *e)
     struct tt_engine engine = {0};
     int32_t *tokens = malloc((size_t)(B * (S + 1)) * sizeof *tokens);
     float *logits = malloc((size_t)(B * S * V) * sizeof *logits);
-    tt_status st = tokens && logits ? TT_OK : tt_fail(TT_FAILED, "out of memory for the logits of a batch");
+    tt_status st = tokens && logits ? TT_OK : tt_no_memory("the logits of a batch");
     for (int64_t r = 0; r < B && !st; r++) st = tt_data_sample(e->data, TT_VAL, (uint64_t)r, tokens + r * (S + 1));
     if (!st) st = compute_logits(e, &engine, tokens, logits);
     const struct tt_tensor_source tensors[] = {
@@ -165,7 +165,7 @@ static tt_status run(struct evaluation *e)
 tt_status tt_cmd_eval(const struct tt_options *o)
 {
     struct evaluation *e = calloc(1, sizeof *e);
-    if (!e) return tt_fail(TT_FAILED, "out of memory");
+    if (!e) return tt_no_memory("the command");
     e->o = *o;
     e->own = tt_own(&e->o);
     tt_status st = run(e);

@@ -59,7 +59,7 @@ tt_status tt_cmd_exercise(const struct tt_options *o)
 {
     const struct tt_exercise_options *own = tt_own(o);
     struct tt_exercise_call k = {.c = &o->c, .own = own, .words = calloc(TT_EXERCISE_WORDS, sizeof *k.words)};
-    if (!k.words) return tt_fail(TT_FAILED, "out of memory");
+    if (!k.words) return tt_no_memory("the command");
     for (const char *at = own->words; k.n < TT_EXERCISE_WORDS &&
          tt_list_next(&at, '\n', k.words[k.n], sizeof k.words[k.n]);)
         k.n++;

@@ -16,6 +16,7 @@ enum exchange { EXCHANGE_HF };
 static const char *const exchange_names[] = {"hf", NULL};
 
 struct export_options {
+    char folders[4096]; /* one a line */
     enum exchange format;
     enum tt_dtype dtype;
 };
@@ -23,6 +24,8 @@ struct export_options {
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct export_options, field)
 // clang-format off
 static const struct tt_option rows[] = {
+    {"folder", AT(folders), "Exchange", 1 << TT_CMD_EXPORT, "", NULL, "PATH",
+     .help = "a folder that holds a checkpoint or a run is --checkpoint, any other is --out", .list = '\n', .here = true},
     {"format", AT(format), "Exchange", 1 << TT_CMD_EXPORT, "hf", TT_CHOICE,
      .help = "what to write: hf is for Hugging Face's transformers", .choices = exchange_names},
     {"dtype", AT(dtype), "Exchange", 1 << TT_CMD_EXPORT, "fp32", TT_CHOICE,
@@ -46,6 +49,43 @@ struct export
     struct tt_text note; /* what could not be written */
     int64_t count;
 };
+
+static tt_status holds_checkpoint(const char *folder, bool *holds)
+{
+    char path[1200], *newest = NULL;
+    snprintf(path, sizeof path, "%s/checkpoint.json", folder);
+    *holds = tt_is_file(path);
+    if (*holds || !tt_is_dir(folder)) return TT_OK;
+    tt_status st = tt_checkpoint_find(folder, NULL, NULL, &newest);
+    *holds = newest || (st && st->code == TT_DAMAGED); /* what is wrong with it is said when it is loaded */
+    if (*holds) tt_status_free(st);
+    free(newest);
+    return *holds ? TT_OK : st;
+}
+
+/* A word without dashes is what to export or where to, as can be seen by what is there. */
+static tt_status sort_words(struct export *x)
+{
+    struct tt_config *c = &x->o.c;
+    char word[1024];
+    bool from = tt_option_given(&x->o, "checkpoint"), to = tt_option_given(&x->o, "out"), holds;
+    for (const char *at = x->own->folders; tt_list_next(&at, '\n', word, sizeof word);) {
+        TT_TRY(holds_checkpoint(word, &holds));
+        if (holds && from)
+            return tt_fail(TT_USAGE, "%s and %s both hold a checkpoint; name one, and a new folder for the model",
+                           x->o.call.checkpoint, word);
+        if (!holds && to)
+            return tt_fail(TT_USAGE, "%s holds no checkpoint, and the model goes to %s; name the folder of a run", word,
+                           c->out);
+        if (holds)
+            snprintf(x->o.call.checkpoint, sizeof x->o.call.checkpoint, "%s", word);
+        else
+            snprintf(c->out, sizeof c->out, "%s", word);
+        from |= holds;
+        to |= !holds;
+    }
+    return TT_OK;
+}
 
 static tt_status load(struct export *x)
 {
@@ -96,6 +136,7 @@ static void print_json(const struct export *x)
 static tt_status run(struct export *x)
 {
     struct tt_config *c = &x->o.c;
+    TT_TRY(sort_words(x));
     TT_TRY(tt_use_checkpoint(&x->o, x->o.call.checkpoint, &x->checkpoint));
     c->precision = TT_FP32; /* weights are kept in full precision, whatever the run computed in */
     TT_TRY(tt_config_check(c));
@@ -110,7 +151,7 @@ static tt_status run(struct export *x)
 tt_status tt_cmd_export(const struct tt_options *o)
 {
     struct export *x = calloc(1, sizeof *x);
-    if (!x) return tt_fail(TT_FAILED, "out of memory");
+    if (!x) return tt_no_memory("the command");
     x->o = *o;
     x->own = tt_own(&x->o);
     tt_status st = run(x);

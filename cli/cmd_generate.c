@@ -51,6 +51,7 @@ struct generation {
     struct tt_session session;
     int32_t *prompt, *tokens;
     int64_t prompt_count;
+    int64_t added; /* tokens before the prompt that the user did not write, and is not shown */
     struct tt_text text; /* of all tokens so far */
     size_t shown;        /* bytes of it that are printed */
     int64_t count;
@@ -67,7 +68,7 @@ static tt_status load_tokenizer(struct generation *g)
 static tt_status parse_numbers(struct generation *g, const char *text)
 {
     g->prompt = malloc((strlen(text) + 1) * sizeof *g->prompt);
-    if (!g->prompt) return tt_fail(TT_FAILED, "out of memory");
+    if (!g->prompt) return tt_no_memory("the prompt");
     for (const char *at = text; *at;) {
         char *end;
         long n = strtol(at, &end, 10);
@@ -106,21 +107,23 @@ static tt_status encode_prompt(struct generation *g)
         if (!is_builtin(g)) return TT_OK;
         /* sequences of the built-in language begin after a full stop */
         int32_t *longer = realloc(g->prompt, (size_t)(g->prompt_count + 1) * sizeof *longer);
-        if (!longer) return tt_fail(TT_FAILED, "out of memory");
+        if (!longer) return tt_no_memory("the prompt");
         g->prompt = longer;
         memmove(longer + 1, longer, (size_t)g->prompt_count++ * sizeof *longer);
         longer[0] = 0;
+        g->added = 1;
         return TT_OK;
     }
     if (!is_builtin(g)) {
         tt_status st = tt_tokenizer_encode(g->tokenizer, "\n", 1, &g->prompt, &g->prompt_count);
-        if (!st && g->prompt_count > 0) return TT_OK;
+        g->added = st ? 0 : g->prompt_count;
+        if (g->added > 0) return TT_OK;
         tt_status_free(st);
     }
     free(g->prompt);
     g->prompt = calloc(1, sizeof *g->prompt);
-    g->prompt_count = 1;
-    return g->prompt ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+    g->prompt_count = g->added = 1;
+    return g->prompt ? TT_OK : tt_no_memory("the prompt");
 }
 
 /* A token may end in the middle of a character, which then waits for the next one. */
@@ -136,7 +139,7 @@ static void print_new(struct generation *g, bool more_follows)
 static void print_token(int32_t token, void *arg)
 {
     struct generation *g = arg;
-    int64_t skip = is_builtin(g) ? 1 : 0, from = g->count ? g->prompt_count + g->count : skip;
+    int64_t from = g->count ? g->prompt_count + g->count : g->added;
     g->tokens[g->prompt_count + g->count++] = token;
     if (g->o.c.json) return;
     if (g->tokenizer) {
@@ -153,7 +156,7 @@ static tt_status print_json(const struct generation *g)
     struct tt_json_writer w = {0};
     struct tt_text text = {0};
     int64_t n = g->prompt_count + g->count;
-    if (g->tokenizer) tt_tokenizer_decode(g->tokenizer, g->tokens, n, &text);
+    if (g->tokenizer) tt_tokenizer_decode(g->tokenizer, g->tokens + g->added, n - g->added, &text);
     tt_json_begin(&w, NULL, '{');
     tt_json_put_string(&w, "checkpoint", g->checkpoint);
     if (text.s) tt_json_put_text(&w, "text", text.s, text.n);
@@ -183,7 +186,7 @@ static tt_status run(struct generation *g)
     TT_TRY(tt_session_load(&g->session, g->checkpoint, &progress));
     g->tokens = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *g->tokens);
     int32_t *out = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *out);
-    if (!g->tokens || !out) return tt_fail(TT_FAILED, "out of memory for %lld tokens", (long long)g->own->max_tokens);
+    if (!g->tokens || !out) return tt_no_memory("%lld tokens", (long long)g->own->max_tokens);
     memcpy(g->tokens, g->prompt, (size_t)g->prompt_count * sizeof *g->tokens);
     struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count,
                                    .max_tokens = g->own->max_tokens,
@@ -200,14 +203,15 @@ static tt_status run(struct generation *g)
     putchar('\n');
     fflush(stdout); /* before what goes to the other stream */
     if (!c->quiet)
-        fprintf(stderr, "%lld tokens, %.0f tokens/s\n", (long long)g->count, (double)g->count / (tt_seconds() - start));
+        fprintf(stderr, "%lld token%s, %.0f tokens/s\n", (long long)g->count, tt_plural(g->count),
+                (double)g->count / (tt_seconds() - start));
     return TT_OK;
 }
 
 tt_status tt_cmd_generate(const struct tt_options *o)
 {
     struct generation *g = calloc(1, sizeof *g);
-    if (!g) return tt_fail(TT_FAILED, "out of memory");
+    if (!g) return tt_no_memory("the command");
     g->o = *o;
     g->own = tt_own(&g->o);
     tt_status st = run(g);

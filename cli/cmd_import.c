@@ -88,7 +88,7 @@ static tt_status convert(struct import *m)
     check_tokenizer(m);
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
     m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
-    return m->zeros ? TT_OK : tt_fail(TT_FAILED, "out of memory for the state of the optimiser");
+    return m->zeros ? TT_OK : tt_no_memory("the state of the optimiser");
 }
 
 /* What was free when the command began may hold a run by now. */
@@ -120,11 +120,11 @@ static void print_text(const struct import *m)
     const struct tt_config *t = &m->train.c;
     char count[32];
     tt_format_count((double)m->count, count);
-    printf("read    %s: %lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld, %s head: %s "
-           "parameters\n",
-           m->own->from, (long long)t->num_layers, (long long)t->hidden_dim, (long long)t->num_heads,
-           (long long)t->num_kv_heads, (long long)t->ffn_dim, (long long)t->vocab_size,
-           t->tie_embeddings ? "tied" : "untied", count);
+    printf("read    %s: %lld layer%s, hidden %lld, %lld head%s (%lld key/value), ffn %lld, vocabulary %lld, %s head: "
+           "%s parameters\n",
+           m->own->from, (long long)t->num_layers, tt_plural(t->num_layers), (long long)t->hidden_dim,
+           (long long)t->num_heads, tt_plural(t->num_heads), (long long)t->num_kv_heads, (long long)t->ffn_dim,
+           (long long)t->vocab_size, t->tie_embeddings ? "tied" : "untied", count);
     if (m->note.n)
         printf("note    no tokenizer: %s. Train on token files made with its own; prompts are token numbers\n",
                m->note.s);
@@ -162,7 +162,7 @@ static tt_status run(struct import *m)
 tt_status tt_cmd_import(const struct tt_options *o)
 {
     struct import *m = calloc(1, sizeof *m);
-    if (!m) return tt_fail(TT_FAILED, "out of memory");
+    if (!m) return tt_no_memory("the command");
     m->c = &o->c;
     m->own = tt_own(o);
     tt_status st = run(m);

@@ -200,16 +200,6 @@ static void describe_earlier(const char *folder, char out[160])
              seal[0] ? ", seal " : "", seal);
 }
 
-static tt_status write_profile(const struct tt_profile *p, const char *folder, char earlier[160])
-{
-    int lock;
-    TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock));
-    describe_earlier(folder, earlier);
-    tt_status st = tt_profile_write(p, folder);
-    tt_folder_unlock(&lock);
-    return st;
-}
-
 static tt_status show(const struct tt_config *c, const struct tt_profile *p, const char *earlier)
 {
     if (c->json && earlier[0]) fprintf(stderr, "%s\n", earlier);
@@ -223,25 +213,38 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     return print_saved(c->out);
 }
 
-/* What is in the way may be the first half of another profile: then there is a whole one as soon as nobody writes. */
-static tt_status check_folder(const char *folder)
-{
-    int lock;
-    tt_status st = tt_profile_check_folder(folder);
-    if (!st || !tt_is_dir(folder)) return st;
-    tt_status_free(st);
-    TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock));
-    st = tt_profile_check_folder(folder);
-    tt_folder_unlock(&lock);
-    return st;
-}
-
 struct profiling {
     struct tt_options o;   /* as given, with the data's vocabulary */
     struct tt_config runs; /* with what a fault changes */
     struct tt_profile profile;
     char earlier[160];
 };
+
+/* The folder is this profile's from before the first step, so that no other goes there meanwhile. */
+static tt_status own_folder(const char *out, int *lock)
+{
+    tt_status st = tt_profile_check_folder(out);
+    if (st && !tt_is_dir(out)) return st;
+    tt_status_free(st); /* what is in the way may be the first half of another profile: then it is locked */
+    TT_TRY(tt_folder_lock(out, 0, lock));
+    return tt_profile_check_folder(out);
+}
+
+static tt_status measure_into(struct profiling *p, const char *out)
+{
+    const struct tt_profile_command *own = tt_own(&p->o);
+    bool made = !tt_is_dir(out);
+    int lock = -1;
+    tt_status st = own_folder(out, &lock);
+    if (!st) st = measure(&p->runs, own, &p->profile);
+    if (!st) {
+        describe_earlier(out, p->earlier);
+        st = tt_profile_write(&p->profile, out);
+    }
+    if (st && made && lock >= 0) (void)rmdir(out); /* what failed leaves none behind */
+    tt_folder_unlock(&lock);
+    return st;
+}
 
 static tt_status run(struct profiling *p)
 {
@@ -254,16 +257,14 @@ static tt_status run(struct profiling *p)
     TT_TRY(tt_config_check(&p->runs));
     if (own->with[0]) return tt_profile_with_tool(&p->o);
     if (own->bare) return tt_profile_bare(&p->runs, own->warmup);
-    TT_TRY(check_folder(out)); /* what is refused or stopped leaves none behind */
-    TT_TRY(measure(&p->runs, own, &p->profile));
-    TT_TRY(write_profile(&p->profile, out, p->earlier));
+    TT_TRY(measure_into(p, out));
     return show(&p->o.c, &p->profile, p->earlier);
 }
 
 tt_status tt_cmd_profile(const struct tt_options *o)
 {
     struct profiling *p = calloc(1, sizeof *p);
-    if (!p) return tt_fail(TT_FAILED, "out of memory");
+    if (!p) return tt_no_memory("the command");
     p->o = *o;
     p->runs = o->c;
     tt_status st = run(p);

@@ -156,10 +156,28 @@ static tt_status add_to_summary(const struct tt_profile *imported, const char *p
     return st;
 }
 
+/* What another profiler exported does not take the place of what tt measured. */
+static tt_status keep_profile(const char *folder)
+{
+    struct tt_profile there = {0};
+    char path[1100];
+    snprintf(path, sizeof path, "%s/profile.json", folder);
+    if (!tt_is_file(path)) return TT_OK;
+    tt_status st = tt_profile_read(folder, &there);
+    bool measured = !st && !strcmp(there.run.source, "tt profile");
+    tt_status_free(st); /* what cannot be read is replaced */
+    tt_profile_free(&there);
+    if (!measured) return TT_OK;
+    return tt_fail(TT_USAGE,
+                   "%s holds a profile of tt; show both with: tt report %s --import FILE, or choose another --out",
+                   folder, folder);
+}
+
 static tt_status write_files(const char *folder, const struct tt_profile *p, const struct tt_profile *imported,
                              bool fresh)
 {
     char path[1100];
+    if (fresh) TT_TRY(keep_profile(folder));
     if (fresh) TT_TRY(tt_profile_write(p, folder));
     snprintf(path, sizeof path, "%s/summary.md", folder);
     TT_TRY(tt_profile_write_summary(p, path));
@@ -203,7 +221,7 @@ static tt_status run(struct report *r)
 tt_status tt_cmd_report(const struct tt_options *o)
 {
     struct report *r = calloc(1, sizeof *r);
-    if (!r) return tt_fail(TT_FAILED, "out of memory");
+    if (!r) return tt_no_memory("the command");
     r->c = &o->c;
     r->own = tt_own(o);
     r->steps = tt_option_given(o, "num-steps") ? (double)o->c.num_steps : 0;

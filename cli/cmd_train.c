@@ -1,5 +1,4 @@
 /* tt train: a model from its first weights, or from a checkpoint, to num-steps; then what came of it. */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,19 +63,6 @@ static tt_status writable(const char *dir)
     return tt_fail(TT_FAILED, "%s: %s; choose another --out, or --out \"\" to write nothing", dir, strerror(errno));
 }
 
-static tt_status look_for_a_run(const char *out, bool *found)
-{
-    DIR *d = opendir(out);
-    *found = false;
-    if (!d) return tt_file_error(errno, "read", out);
-    errno = 0;
-    for (struct dirent *e; !*found && (e = readdir(d)); errno = 0)
-        *found = !strcmp(e->d_name, "metrics.jsonl") || !strncmp(e->d_name, "step-", 5);
-    tt_status st = *found || !errno ? TT_OK : tt_file_error(errno, "read", out);
-    closedir(d);
-    return st;
-}
-
 /* The checkpoint to go on from lies in the folder of this run, and not in another's. */
 static tt_status continues_here(const struct training *t, bool *here)
 {
@@ -97,7 +83,7 @@ static tt_status own_folder(struct training *t)
     bool here, used = false;
     TT_TRY(tt_folder_lock(t->c->out, 0, &t->lock));
     TT_TRY(continues_here(t, &here));
-    if (!here) TT_TRY(look_for_a_run(t->c->out, &used));
+    if (!here) TT_TRY(tt_find_run(t->c->out, &used));
     if (used) {
         TT_TRY(set_aside(t->c->out, !strcmp(t->c->resume, "auto")));
         tt_folder_unlock(&t->lock);
@@ -194,10 +180,9 @@ static void announce_ranks(const struct training *t)
     struct tt_device_info info;
     if (c->ranks == 1) return;
     tt_status st = t->backend.ops->info(t->backend.self, &info);
-    printf("ranks   %lld, started by %s; %lld sequences in a step: %lld ranks x %lld batches x %lld; ", (long long)c->ranks,
-           t->member.place.starter, (long long)tt_step_rows(c), (long long)c->ranks, (long long)c->grad_accum,
-           (long long)c->batch_size);
-    printf("sharded: %s; through %s\n", tt_shard_names[c->shard], st ? "?" : info.collectives);
+    printf("ranks   %lld by %s through %s; shard %s; %lld sequences in a step = %lld ranks x %lld x batches of %lld\n",
+           (long long)c->ranks, t->member.place.starter, st ? "?" : info.collectives, tt_shard_names[c->shard],
+           (long long)tt_step_rows(c), (long long)c->ranks, (long long)c->grad_accum, (long long)c->batch_size);
     tt_status_free(st);
 }
 
@@ -354,7 +339,7 @@ static tt_status run(struct training *t)
 tt_status tt_cmd_train(const struct tt_options *o)
 {
     struct training *t = calloc(1, sizeof *t);
-    if (!t) return tt_fail(TT_FAILED, "out of memory");
+    if (!t) return tt_no_memory("the command");
     t->o = *o;
     t->c = &t->o.c;
     t->lock = -1;

@@ -1,9 +1,12 @@
 #include "cli/common.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file.h"
 #include "exercises/engine/course.h"
 
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
@@ -25,10 +28,11 @@ void tt_print_model(const struct tt_session *s)
     const struct tt_config *c = &s->model->config;
     char params[32], flops[32], memory[32], note[160];
     tt_format_count((double)tt_model_param_count(s->model), params);
-    printf("model   %lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: "
+    printf("model   %lld layer%s, hidden %lld, %lld head%s (%lld key/value) of %lld, ffn %lld, vocabulary %lld: "
            "%sparameters\n",
-           (long long)c->num_layers, (long long)c->hidden_dim, (long long)c->num_heads, (long long)c->num_kv_heads,
-           (long long)s->model->head_dim, (long long)c->ffn_dim, (long long)c->vocab_size, strcat(params, " "));
+           (long long)c->num_layers, tt_plural(c->num_layers), (long long)c->hidden_dim, (long long)c->num_heads,
+           tt_plural(c->num_heads), (long long)c->num_kv_heads, (long long)s->model->head_dim,
+           (long long)c->ffn_dim, (long long)c->vocab_size, strcat(params, " "));
     tt_format_count(tt_model_step_flops(s->model), flops);
     tt_format_bytes((double)tt_engine_total(&s->engine), memory);
     if (s->step)
@@ -38,4 +42,17 @@ void tt_print_model(const struct tt_session *s)
                c->grad_accum > 1 ? " per micro-batch" : "", s->step->count, flops, memory);
     tt_model_note(s->model, note);
     if (note[0]) printf("note    %s\n", note);
+}
+
+tt_status tt_find_run(const char *folder, bool *found)
+{
+    DIR *d = opendir(folder);
+    *found = false;
+    if (!d) return tt_file_error(errno, "read", folder);
+    errno = 0;
+    for (struct dirent *e; !*found && (e = readdir(d)); errno = 0)
+        *found = !strcmp(e->d_name, "metrics.jsonl") || !strncmp(e->d_name, "step-", 5);
+    tt_status st = *found || !errno ? TT_OK : tt_file_error(errno, "read", folder);
+    closedir(d);
+    return st;
 }

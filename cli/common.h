@@ -14,4 +14,7 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 void tt_print_device(const struct tt_backend *b);
 void tt_print_model(const struct tt_session *s);
 
+/* Whether a folder that is there holds a training run. */
+tt_status tt_find_run(const char *folder, bool *found);
+
 #endif

@@ -124,7 +124,7 @@ static tt_status measure_data(struct tt_diagnosis *d)
 {
     const struct tt_config *c = d->c;
     int32_t *tokens = malloc((size_t)(c->seq_len + 1) * sizeof *tokens);
-    if (!tokens) return tt_fail(TT_FAILED, "out of memory for a sequence of %lld tokens", (long long)c->seq_len);
+    if (!tokens) return tt_no_memory("a sequence of %lld tokens", (long long)c->seq_len);
     double start = tt_seconds(), seconds = 0;
     uint64_t samples = 0;
     tt_status st = TT_OK;

@@ -52,7 +52,8 @@ static void print_sizes(const struct tt_diagnosis *d)
     if (d->disk_free >= 0) printf("disk      %s a checkpoint, %s are free at %s\n", a, b, c->out);
     tt_format_count((double)c->num_steps * (double)(c->batch_size * c->grad_accum * c->seq_len), n);
     printf("data      %s\n", tt_data_describe(d->data));
-    printf("          %lld steps see %s tokens: ", (long long)c->num_steps, n);
+    printf("          %lld step%s %s %s tokens: ", (long long)c->num_steps, tt_plural(c->num_steps),
+           c->num_steps == 1 ? "sees" : "see", n);
     if (d->epochs > 0)
         printf("%.2f times through the data\n", d->epochs);
     else
@@ -88,8 +89,8 @@ static void print_speed(const struct tt_diagnosis *d)
     tt_format_duration(d->total_time, total);
     tt_format_duration(d->step_time, steps);
     tt_format_duration(d->validation_time, validation);
-    printf("time      %s for the whole run: %lld steps %s, validation %s, saving not counted\n", total,
-           (long long)(d->c->num_steps - d->done), steps, validation);
+    printf("time      %s for the whole run: %lld step%s %s, validation %s, saving not counted\n", total,
+           (long long)(d->c->num_steps - d->done), tt_plural(d->c->num_steps - d->done), steps, validation);
 }
 
 static void print_findings(const struct tt_diagnosis *d)

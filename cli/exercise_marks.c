@@ -48,7 +48,7 @@ tt_status tt_exercise_check(const struct tt_exercise_call *k)
     struct tt_marked *m = calloc(1, sizeof *m);
     char recorded[1200];
     const char *folder;
-    if (!m) return tt_fail(TT_FAILED, "out of memory");
+    if (!m) return tt_no_memory("the marks");
     snprintf(recorded, sizeof recorded, "%s/recorded", k->root);
     tt_status st = open_folder(k, &e, &folder);
     if (!st) st = tt_exercise_mark(&e, folder, recorded, m);
@@ -81,7 +81,7 @@ tt_status tt_exercise_whole_class(const struct tt_exercise_call *k)
         return tt_fail(TT_USAGE, "tt exercise class needs the learners' folders: tt exercise class learners/*");
     for (int i = 1; i < k->n; i++) paths[i - 1] = k->words[i];
     struct tt_json **results = calloc(RESULTS, sizeof *results);
-    if (!results) return tt_fail(TT_FAILED, "out of memory");
+    if (!results) return tt_no_memory("the marks");
     struct tt_text notes = {0};
     tt_status st = tt_class_read(paths, k->n - 1, results, RESULTS, &count, &notes);
     if (!st) st = tt_text_status(&notes);

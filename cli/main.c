@@ -87,7 +87,7 @@ static tt_status run(int argc, char **argv)
     if (command == TT_COMMANDS) return no_such_command(argv[1]);
 
     struct tt_options *o = calloc(1, sizeof *o);
-    if (!o) return tt_fail(TT_FAILED, "out of memory");
+    if (!o) return tt_no_memory("the options");
     tt_status st = run_command(o, command, argc - 2, argv + 2);
     free(o);
     return st;

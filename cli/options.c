@@ -65,8 +65,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
     [TT_CMD_EXPORT] = {"export", "write a checkpoint as a model for Hugging Face's transformers",
         "Writes a folder with model.safetensors, config.json and the tokenizer's files, which\n"
         "transformers.AutoModelForCausalLM and AutoTokenizer open: a LLaMA with the same logits and the same tokens.",
-        "out",
-        {"tt export --format hf model", "tt export model --checkpoint runs/small --dtype bf16"}},
+        "folder",
+        {"tt export runs/small model", "tt export model --checkpoint runs/small --dtype bf16", "tt export --format hf model"}},
     [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers",
         "Reads the folder of a LLaMA (model.safetensors, or shards with their index; fp32, fp16 or bf16) and writes a\n"
         "checkpoint of step 0, from which training goes on. What this program does not compute is refused by name.\n"

@@ -89,6 +89,6 @@ tt_status tt_profile_bare(const struct tt_config *c, int64_t warmup)
     tt_status st = bare_session(&session, &backend, c, warmup);
     tt_session_close(&session);
     tt_backend_close(&backend);
-    if (!st && !c->quiet) printf("ran     %lld steps\n", (long long)c->num_steps);
+    if (!st && !c->quiet) printf("ran     %lld step%s\n", (long long)c->num_steps, tt_plural(c->num_steps));
     return st;
 }

@@ -18,8 +18,8 @@ struct tt_member {
  * it starts them and waits: then `done` is set, and the status has their exit code and no text. */
 tt_status tt_member_open(struct tt_member *w, struct tt_options *o);
 
-/* batch-size, grad-accum and global-batch that agree with each other and the number of ranks, when a checkpoint has said
- * what it says. */
+/* batch-size, grad-accum and global-batch that agree with each other and the number of ranks, when a checkpoint has
+ * said what it says. */
 tt_status tt_member_batch(struct tt_options *o);
 
 /* The device joins those of the other ranks. */

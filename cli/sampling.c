@@ -36,7 +36,7 @@ tt_status tt_continue(const struct tt_session *s, const struct tt_continuation *
     struct tt_candidate *scratch = malloc((size_t)vocab * sizeof *scratch);
     memcpy(tokens, w->prompt, (size_t)w->prompt_count * sizeof *tokens);
     tt_status st = tt_generator_open(&g, &s->model->config, &s->engine, w->prompt_count + w->max_tokens, w->cached);
-    if (!st && (!logits || !scratch)) st = tt_fail(TT_FAILED, "out of memory for %lld logits", (long long)vocab);
+    if (!st && (!logits || !scratch)) st = tt_no_memory("%lld logits", (long long)vocab);
     if (!st) st = loop(&g, w, vocab, tokens, logits, scratch);
     tt_generator_close(&g);
     free(logits);

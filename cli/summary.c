@@ -61,9 +61,9 @@ void tt_summary_text(const struct tt_summary *s)
         tt_format_bytes(s->device_bytes, bytes);
         snprintf(device, sizeof device, " and %s on the device", bytes);
     }
-    printf("%s    %lld steps in %s, %s%stokens/s, peak memory %s%s, %.1f %% of the time waiting for data%s\n",
-           s->interrupted ? "stop" : "done", (long long)r->steps, duration, rate, strchr(rate, ' ') ? "" : " ", memory,
-           device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
+    printf("%s    %lld step%s in %s, %s%stokens/s, peak memory %s%s, %.1f %% of the time waiting for data%s\n",
+           s->interrupted ? "stop" : "done", (long long)r->steps, tt_plural(r->steps), duration, rate,
+           strchr(rate, ' ') ? "" : " ", memory, device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, and changed nothing\n",

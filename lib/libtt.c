@@ -38,7 +38,7 @@ static bool done(tt_status st, struct libtt_error *error)
     return good;
 }
 
-static tt_status out_of_memory(void) { return tt_fail(TT_FAILED, "out of memory"); }
+static tt_status out_of_memory(void) { return tt_no_memory("libtt"); }
 
 const char *libtt_version(void)
 {
@@ -58,8 +58,8 @@ static const struct tt_option told[] = {{"fault", TT_FIELD(TT_OF_COMMAND, struct
                                                  "that is not told; \"\" = none"}};
 static const struct tt_rows told_rows = TT_ROWS(told);
 static const struct tt_rows *const groups[] = {&tt_model_rows, &told_rows, &tt_machine_rows, &tt_training_rows};
-static const char *const sections[] = {TT_S_MODEL, TT_S_COMPUTE, TT_S_RANKS, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT,
-                                       NULL};
+static const char *const sections[] = {TT_S_MODEL,      TT_S_COMPUTE, TT_S_RANKS,  TT_S_TRAINING,
+                                       TT_S_VALIDATION, TT_S_DATA,    TT_S_OUTPUT, NULL};
 static const struct tt_command_info train = {.name = "train"};
 static const struct tt_schema schema = {&train, 1, sections, groups, sizeof groups / sizeof *groups, NULL};
 
@@ -120,6 +120,7 @@ static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, 
     char *checkpoint = NULL;
     TT_TRY(tt_options_read(&m->o, &schema, TT_CMD_TRAIN, settings ? settings : ""));
     const struct told *asked = (const void *)m->o.own;
+    if (m->o.c.ranks > 1) return tt_fail(TT_USAGE, "ranks: the library trains on one device; leave it out");
     if (asked->fault[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
     if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
     tt_status st = open_run(m, &b->b, checkpoint);

@@ -19,7 +19,7 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
     tt_model_fit(g->model, &device);
     TT_TRY(cached ? tt_model_plan_decode(g->model, length, &g->plan) : tt_model_plan_logits(g->model, &g->plan));
     g->tokens = calloc((size_t)length + 1, sizeof *g->tokens);
-    if (!g->tokens) return tt_fail(TT_FAILED, "out of memory for a sequence of %lld tokens", (long long)length);
+    if (!g->tokens) return tt_no_memory("a sequence of %lld tokens", (long long)length);
     tt_engine_borrow(&g->engine, weights, TT_X_WEIGHTS);
     tt_engine_require(&g->engine, g->plan);
     TT_TRY(tt_engine_alloc(&g->engine, weights->backend));

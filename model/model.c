@@ -13,7 +13,7 @@ tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
 {
     TT_TRY(tt_config_check_shape(c));
     struct tt_model *m = calloc(1, sizeof *m);
-    if (!m) return tt_fail(TT_FAILED, "out of memory for the model");
+    if (!m) return tt_no_memory("the model");
     m->config = *c;
     m->head_dim = c->hidden_dim / c->num_heads;
     m->tf32 = c->precision == TT_TF32;
@@ -234,7 +234,7 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
     struct block_acts *blocks = calloc((size_t)m->config.num_layers + 1, sizeof *blocks);
     struct bucket_acts *buckets = calloc((size_t)m->params.bucket_count, sizeof *buckets);
     tt_status st = blocks && buckets ? tt_plan_create(tt_model_dtype(m), &p)
-                                     : tt_fail(TT_FAILED, "out of memory for the plan of %d layers",
+                                     : tt_no_memory("the plan of %d layers",
                                                (int)m->config.num_layers);
     if (!st) {
         struct build b = begin(m, p, B, S, positions);

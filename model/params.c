@@ -57,7 +57,8 @@ int tt_bucket_of(const struct tt_params *p, int64_t offset)
 
 static void shard(struct tt_params *p, enum tt_sharding what)
 {
-    static const enum tt_external order[] = {TT_X_MOMENT1, TT_X_MOMENT2, TT_X_MASTER, TT_X_LOW, TT_X_GRADS, TT_X_WEIGHTS};
+    static const enum tt_external order[] = {TT_X_MOMENT1, TT_X_MOMENT2, TT_X_MASTER,
+                                             TT_X_LOW,     TT_X_GRADS,   TT_X_WEIGHTS};
     static const int until[] = {[TT_SHARD_NONE] = 0, [TT_SHARD_OPTIMIZER] = 4, [TT_SHARD_GRADIENTS] = 5,
                                 [TT_SHARD_WEIGHTS] = 6};
     for (int i = 0; i < until[what] && p->ranks > 1; i++) p->sharded[order[i]] = true;
@@ -88,7 +89,7 @@ tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
                             .buckets = calloc(4 + (size_t)layers, sizeof *p->buckets),
                             .rank = c->rank, .ranks = c->ranks > 1 ? (int)c->ranks : 1};
     if (!p->items || !p->buckets)
-        return tt_fail(TT_FAILED, "out of memory for the parameter table of %d layers", layers);
+        return tt_no_memory("the parameter table of %d layers", layers);
     shard(p, c->shard);
     add(p, -1, "tok_embeddings", c->vocab_size, c->hidden_dim);
     cut(p);
@@ -191,7 +192,7 @@ tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, in
     size_t bytes = e->bytes[TT_X_ROPE];
     if (!bytes) return TT_OK;
     float *tables = malloc(bytes);
-    if (!tables) return tt_fail(TT_FAILED, "out of memory for the rope tables of %lld positions", (long long)positions);
+    if (!tables) return tt_no_memory("the rope tables of %lld positions", (long long)positions);
     tt_model_rope_tables(m, positions, tables);
     tt_status st = tt_engine_upload(e, TT_X_ROPE, 0, tables, bytes);
     free(tables);

@@ -117,13 +117,13 @@ void sum_bucket(struct build *b, int bucket)
 {
     if (params(b)->ranks == 1) return;
     const struct tt_bucket *k = &params(b)->buckets[bucket];
-    float *grads = (float *)b->grads + k->offset;
+    float *all = (float *)b->grads, *grads = all + k->offset;
     if (sharded(b, TT_X_GRADS))
         sum_to_shard(b, bucket);
     else if (b->p->micro + 1 < b->c->grad_accum)
         return;
     else if (sharded(b, TT_X_MOMENT1))
-        together(b, TT_REDUCE_SCATTER, grads, (float *)b->grads + tt_part_of(params(b), bucket).begin, k->count, TT_F32);
+        together(b, TT_REDUCE_SCATTER, grads, all + tt_part_of(params(b), bucket).begin, k->count, TT_F32);
     else
         together(b, TT_ALL_REDUCE, grads, grads, k->count, TT_F32);
 }

@@ -265,7 +265,7 @@ static tt_status take_list(const struct part *part, const struct tt_json *list, 
     if (list->count > LONGEST)
         return tt_fail(TT_FAILED, "%s has %d entries; more than %d is no profile", part->key, list->count, LONGEST);
     char *items = calloc((size_t)list->count, part->size);
-    if (!items) return tt_fail(TT_FAILED, "out of memory for %d entries of %s", list->count, part->key);
+    if (!items) return tt_no_memory("%d entries of %s", list->count, part->key);
     *(char **)((char *)out + part->offset) = items;
     int *count = (int *)((char *)out + part->count);
     for (const struct tt_json *item = list->first; item; item = item->next) {

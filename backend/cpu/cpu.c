@@ -66,7 +66,7 @@ static tt_status cpu_host_alloc(void *self, size_t bytes, void **out)
 {
     (void)self;
     *out = bytes <= SIZE_MAX / 2 ? aligned_bytes(bytes ? bytes : 1) : NULL;
-    return *out ? TT_OK : tt_fail(TT_FAILED, "host_alloc: no memory for %.1f MiB", (double)bytes / 1048576);
+    return *out ? TT_OK : tt_no_memory("%.1f MiB of host memory", (double)bytes / 1048576);
 }
 
 static void cpu_host_free(void *self, void *p)
@@ -251,7 +251,7 @@ static const struct cpu_kernels *choose_kernels(void)
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out)
 {
     struct cpu *cpu = calloc(1, sizeof *cpu);
-    if (!cpu) return tt_fail(TT_FAILED, "no memory to open the CPU backend");
+    if (!cpu) return tt_no_memory("the CPU backend");
     int asked = options ? options->threads : 0;
     cpu->team.threads = asked > 0 ? asked : tt_cpu_thread_count();
 #ifndef _OPENMP

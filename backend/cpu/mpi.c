@@ -116,7 +116,7 @@ static tt_status prepare(struct cpu_mpi *m, const struct tt_ranks *ranks)
 tt_status tt_cpu_mpi_join(const struct tt_ranks *ranks, struct cpu_mpi **out)
 {
     struct cpu_mpi *m = calloc(1, sizeof *m);
-    if (!m) return tt_fail(TT_FAILED, "join: out of memory");
+    if (!m) return tt_no_memory("the ranks of a job");
     tt_status st = prepare(m, ranks);
     if (st)
         tt_cpu_mpi_leave(m, true);

@@ -12,7 +12,7 @@ tt_status tt_cpu_stream_create(void *self, tt_stream *out)
 {
     (void)self;
     *out = calloc(1, sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "stream_create: out of memory");
+    return *out ? TT_OK : tt_no_memory("a stream");
 }
 
 void tt_cpu_stream_destroy(void *self, tt_stream s)
@@ -62,7 +62,7 @@ tt_status tt_cpu_event_create(void *self, tt_event *out)
 {
     (void)self;
     *out = calloc(1, sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "event_create: out of memory");
+    return *out ? TT_OK : tt_no_memory("an event");
 }
 
 void tt_cpu_event_destroy(void *self, tt_event e)

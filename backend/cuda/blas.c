@@ -60,7 +60,7 @@ size_t tt_blas_workspace(const struct gpu *gpu)
 tt_status tt_blas_open(struct gpu *gpu)
 {
     gpu->blas = calloc(1, sizeof *gpu->blas);
-    if (!gpu->blas) return tt_fail(TT_FAILED, "no host memory for cuBLASLt");
+    if (!gpu->blas) return tt_no_memory("cuBLASLt");
     BLAS(gpu, cublasLtCreate(&gpu->blas->lt));
     return TT_OK;
 }
@@ -123,7 +123,7 @@ tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p)
 {
     const struct gemm_key *k = &p->key;
     struct shape *s = p->library = calloc(1, sizeof *s);
-    if (!s) return tt_fail(TT_FAILED, "no host memory for a matrix shape");
+    if (!s) return tt_no_memory("a matrix shape");
     TT_TRY(make_product(gpu, k, &s->product));
     TT_TRY(make_layout(gpu, k->batch, k->type_in, k->trans_b ? k->n : k->k, k->trans_b ? k->k : k->n, k->ldb,
                        k->stride_b, &s->left));

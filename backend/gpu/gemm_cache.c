@@ -40,7 +40,7 @@ static tt_status make_room(struct gpu_gemms *t)
     struct gpu_gemms larger = *t;
     larger.room = t->room ? 2 * t->room : 64;
     larger.slots = calloc(larger.room, sizeof *larger.slots);
-    if (!larger.slots) return tt_fail(TT_FAILED, "no host memory for the table of matrix shapes");
+    if (!larger.slots) return tt_no_memory("the table of matrix shapes");
     for (size_t i = 0; i < t->room; i++)
         if (t->slots[i]) *slot_of(&larger, &t->slots[i]->key, t->slots[i]->hash) = t->slots[i];
     free(t->slots);
@@ -58,7 +58,7 @@ tt_status tt_gpu_gemm_plan(struct gpu *gpu, const struct gemm_key *key, const st
     *out = p;
     if (p) return TT_OK;
     p = calloc(1, sizeof *p);
-    if (!p) return tt_fail(TT_FAILED, "no host memory for a matrix shape");
+    if (!p) return tt_no_memory("a matrix shape");
     p->key = *key;
     p->hash = hash;
     tt_status st = tt_blas_plan(gpu, p);
@@ -78,7 +78,7 @@ tt_status tt_gpu_gemms_open(struct gpu *gpu, const struct tt_backend_options *op
 {
     char library[64], device[200];
     struct gpu_gemms *t = gpu->gemms = calloc(1, sizeof *t);
-    if (!t) return tt_fail(TT_FAILED, "no host memory for the table of matrix shapes");
+    if (!t) return tt_no_memory("the table of matrix shapes");
     gpu->workspace_bytes = tt_blas_workspace(gpu);
     TT_TRY(tt_gpu_alloc(gpu, gpu->workspace_bytes, &gpu->compute.scratch.workspace));
     TT_TRY(tt_blas_open(gpu));

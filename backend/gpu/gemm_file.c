@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/gpu/gemm.h"
+#include "core/base/grow.h"
 
 enum { LINE = 1024, MOST_LINES = 1 << 16, HEX = 2 * sizeof(struct gemm_algorithm) };
 
@@ -85,13 +86,7 @@ static void put(struct gemm_file *f, const char *shape, const struct gemm_algori
 {
     struct gemm_choice *c = lookup(f, shape);
     if (!c) {
-        if (f->count == f->room) {
-            size_t room = f->room ? 2 * f->room : 32;
-            struct gemm_choice *grown = realloc(f->choices, room * sizeof *grown);
-            if (!grown) return;
-            f->choices = grown;
-            f->room = room;
-        }
+        if (!tt_grow(&f->choices, sizeof *f->choices, f->count, &f->room)) return;
         char *copy = strdup(shape);
         if (!copy) return;
         c = &f->choices[f->count++];

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "backend/gpu/host.h"
+#include "core/base/grow.h"
 
 static const double MIB = 1048576;
 
@@ -9,18 +10,12 @@ static const double MIB = 1048576;
 
 static bool remember(struct gpu_ledger *l, void *p, size_t bytes)
 {
-    bool kept = false;
     pthread_mutex_lock(&l->lock);
-    if (l->count == l->room) {
-        size_t room = l->room ? 2 * l->room : 64;
-        struct gpu_block *grown = realloc(l->blocks, room * sizeof *grown);
-        if (grown) l->blocks = grown, l->room = room;
-    }
-    if (l->count < l->room) {
+    bool kept = tt_grow(&l->blocks, sizeof *l->blocks, l->count, &l->room);
+    if (kept) {
         l->blocks[l->count++] = (struct gpu_block){p, bytes};
         l->used += bytes;
         if (l->used > l->peak) l->peak = l->used;
-        kept = true;
     }
     pthread_mutex_unlock(&l->lock);
     return kept;
@@ -88,7 +83,7 @@ tt_status tt_gpu_alloc(void *self, size_t bytes, void **out)
     TT_TRY(take(gpu, bytes, &p));
     if (!remember(&gpu->ledger, p, bytes)) {
         (void)gpu_rt_free(p);
-        return tt_fail(TT_FAILED, "alloc: no host memory to note an allocation");
+        return tt_no_memory("the list of allocations");
     }
     *out = p;
     return TT_OK;

@@ -14,7 +14,7 @@ tt_status tt_gpu_stream_create(void *self, tt_stream *out)
     struct tt_stream_s *s = calloc(1, sizeof *s);
     if (!s) {
         (void)gpu_rt_stream_destroy(stream);
-        return tt_fail(TT_FAILED, "stream_create: no host memory");
+        return tt_no_memory("a stream");
     }
     s->rt = stream;
     *out = s;

@@ -109,7 +109,7 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
     static const struct tt_backend_options defaults;
     *out = (struct tt_backend){0};
     struct gpu *gpu = calloc(1, sizeof *gpu);
-    if (!gpu) return tt_fail(TT_FAILED, "no memory to open the " GPU_RT_NAME " backend");
+    if (!gpu) return tt_no_memory("the " GPU_RT_NAME " backend");
     pthread_mutex_init(&gpu->ledger.lock, NULL);
     const char *sync = getenv("TT_GPU_SYNC");
     gpu->sync = sync && !strcmp(sync, "1");

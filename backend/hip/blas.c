@@ -245,7 +245,7 @@ static void close_lt(struct handles *h)
 tt_status tt_blas_handles_open(struct gpu *gpu, void **out)
 {
     struct handles *h = *out = calloc(1, sizeof *h);
-    if (!h) return tt_fail(TT_FAILED, "no host memory for hipBLAS");
+    if (!h) return tt_no_memory("hipBLAS");
     if (gpu->blas->hipblas) TT_TRY(open_hipblas(gpu, h));
     if (gpu->blas->hipblas && gpu->tf32) (void)hipblasSetMathMode(h->hipblas, HIPBLAS_XF32_XDL_MATH);
     return gpu->blas->lt ? open_lt(gpu, h) : TT_OK;
@@ -333,7 +333,7 @@ tt_status tt_blas_open(struct gpu *gpu)
 {
     struct rocblas_files files;
     gpu->blas = calloc(1, sizeof *gpu->blas);
-    if (!gpu->blas) return tt_fail(TT_FAILED, "no host memory for hipBLAS");
+    if (!gpu->blas) return tt_no_memory("hipBLAS");
     gpu->blas->hipblas = tt_rocblas_has(gpu->arch, &files);
     TT_TRY(tt_blas_handles_open(gpu, &gpu->compute.scratch.handles));
     try_lt(gpu);

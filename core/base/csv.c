@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/grow.h"
 #include "core/base/text.h"
 
 void tt_csv_open(struct tt_csv *c, char *text, size_t n)
@@ -23,13 +24,8 @@ void tt_csv_free(struct tt_csv *c)
 
 static tt_status add_field(struct tt_csv *c, char *field)
 {
-    if (c->count == c->cap) {
-        int cap = c->cap ? 2 * c->cap : 32;
-        char **grown = realloc(c->fields, (size_t)cap * sizeof *grown);
-        if (!grown) return tt_fail(TT_FAILED, "out of memory for a line of %d columns", cap);
-        c->fields = grown;
-        c->cap = cap;
-    }
+    if (!tt_grow(&c->fields, sizeof *c->fields, (size_t)c->count, &c->room))
+        return tt_no_memory("a line of %d columns", c->count + 1);
     c->fields[c->count++] = field;
     return TT_OK;
 }

@@ -15,7 +15,8 @@ struct tt_csv {
     int line;        /* of the next record, from 1 */
     int record_line; /* of the record at hand */
     char **fields;
-    int count, cap;
+    int count;
+    size_t room;
 };
 
 /* `text` of n bytes, 0 after it; it is cut up. Free with tt_csv_free; the text remains the caller's. */

@@ -88,7 +88,7 @@ static tt_status make_room(char **data, size_t n, size_t *cap, const char *path)
     if (n + 1 < *cap) return TT_OK;
     size_t more = *cap < 4096 ? 8192 : *cap * 2;
     char *larger = more > *cap ? realloc(*data, more) : NULL;
-    if (!larger) return tt_fail(TT_FAILED, "cannot read %s: out of memory at %zu bytes; free some memory", path, n);
+    if (!larger) return tt_no_memory("more than %zu bytes of %s", n, path);
     *data = larger;
     *cap = more;
     return TT_OK;
@@ -103,8 +103,7 @@ static tt_status read_fd(int fd, const char *path, size_t limit, char **data, si
 
     size_t cap = S_ISREG(st.st_mode) ? (size_t)st.st_size + 2 : 0; /* one to see the end, one for the 0 */
     *data = cap ? malloc(cap) : NULL;
-    if (cap && !*data)
-        return tt_fail(TT_FAILED, "cannot read %s: out of memory for %zu bytes; free some memory", path, cap);
+    if (cap && !*data) return tt_no_memory("the %zu bytes of %s", cap - 2, path);
     *size = 0;
     for (;;) {
         TT_TRY(make_room(data, *size, &cap, path));

@@ -2,6 +2,9 @@
 #ifndef TT_FORMAT_H
 #define TT_FORMAT_H
 
+/* "1 layer", "2 layers": printf("%d layer%s", n, tt_plural(n)). */
+static inline const char *tt_plural(long long n) { return n == 1 ? "" : "s"; }
+
 /* "0.87 M", "31.98 M", "1.03 B" */
 void tt_format_count(double n, char out[32]);
 void tt_format_bytes(double n, char out[32]);

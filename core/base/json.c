@@ -45,15 +45,13 @@ static tt_status fail_at(const struct parser *s, const char *at, const char *wha
     return tt_fail(TT_DAMAGED, "line %zu, column %zu: %s", line, tt_utf8_count(start, (size_t)(at - start)) + 1, what);
 }
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for JSON; free some memory"); }
-
 static tt_status new_node(struct parser *s, struct tt_json **out)
 {
     if (s->used == s->size) {
         size_t size = s->size ? s->size * 2 : 8;
         if (size > MAX_CHUNK) size = MAX_CHUNK;
         struct chunk *c = malloc(sizeof *c + size * sizeof c->nodes[0]);
-        if (!c) return no_memory();
+        if (!c) return tt_no_memory("JSON");
         c->next = s->tree->chunks;
         s->tree->chunks = c;
         s->used = 0;
@@ -285,7 +283,7 @@ tt_status tt_json_parse(const char *text, size_t n, struct tt_json **out)
     if (tree) tree->pool = malloc(n + 2);
     if (!tree || !tree->pool) {
         free(tree);
-        return no_memory();
+        return tt_no_memory("JSON");
     }
     struct parser s = {.text = text, .p = text, .end = text + n, .tree = tree, .pool = tree->pool};
     tt_status st = parse_document(&s);

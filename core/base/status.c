@@ -28,6 +28,16 @@ tt_status tt_fail(enum tt_code code, const char *format, ...)
     return e;
 }
 
+tt_status tt_no_memory(const char *what, ...)
+{
+    char text[sizeof out_of_memory.text];
+    va_list ap;
+    va_start(ap, what);
+    vsnprintf(text, sizeof text, what, ap);
+    va_end(ap);
+    return tt_fail(TT_FAILED, "out of memory for %s; free some memory", text);
+}
+
 tt_status tt_context(tt_status st, const char *format, ...)
 {
     if (!st || st == &out_of_memory) return st;

@@ -47,6 +47,9 @@ typedef struct tt_error *tt_status;
 
 tt_status tt_fail(enum tt_code code, const char *format, ...) __attribute__((format(printf, 2, 3), returns_nonnull));
 
+/* "out of memory for WHAT; free some memory": the memory of the host, where nothing else can be advised. */
+tt_status tt_no_memory(const char *what, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
+
 /* Puts "format: " before the message of st (which may be TT_OK) and returns it. */
 tt_status tt_context(tt_status st, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

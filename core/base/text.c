@@ -60,7 +60,7 @@ void tt_text_printf(struct tt_text *t, const char *format, ...)
 
 tt_status tt_text_status(const struct tt_text *t)
 {
-    return t->failed ? tt_fail(TT_FAILED, "out of memory after %zu bytes of text; free some memory", t->n) : TT_OK;
+    return t->failed ? tt_no_memory("a text of more than %zu bytes", t->n) : TT_OK;
 }
 
 void tt_text_free(struct tt_text *t)

@@ -35,8 +35,6 @@ static int excerpt(const char *p)
     return n < 40 ? (int)n : 40;
 }
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory while reading YAML"); }
-
 /* ---- characters ---- */
 
 static tt_status check_characters(const char *text, size_t n)
@@ -231,7 +229,7 @@ static size_t extent(const char *p, bool flow)
 static tt_status scalar(struct reader *r, bool flow, char **text, enum tt_yaml_kind *kind)
 {
     char *s = malloc(extent(r->p, flow) + sizeof "false");
-    if (!s) return no_memory();
+    if (!s) return tt_no_memory("reading YAML");
     char first = *r->p;
     *kind = TT_YAML_STRING;
     tt_status st = first == '\'' ? single_quoted(r, s) : first == '"' ? double_quoted(r, s) : plain(r, flow, s);
@@ -254,7 +252,7 @@ static tt_status scalar(struct reader *r, bool flow, char **text, enum tt_yaml_k
 static tt_status add_child(struct reader *r, struct tt_yaml *parent, struct tt_yaml **out)
 {
     struct tt_yaml *y = calloc(1, sizeof *y);
-    if (!y) return no_memory();
+    if (!y) return tt_no_memory("reading YAML");
     y->line = r->line;
     if (parent->last)
         parent->last->next = y;
@@ -447,7 +445,7 @@ tt_status tt_yaml_parse(const char *text, size_t n, struct tt_yaml **out)
     TT_TRY(check_characters(text, n));
     char *copy = malloc(n + 1);
     struct tt_yaml *root = calloc(1, sizeof *root);
-    tt_status st = no_memory();
+    tt_status st = tt_no_memory("reading YAML");
     if (copy && root) {
         tt_status_free(st);
         memcpy(copy, text, n);

@@ -15,11 +15,10 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/grow.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/together.h"
-
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory"); }
 
 /* ---- names ---- */
 
@@ -34,7 +33,8 @@ struct entry {
 
 struct listing {
     struct entry *items;
-    int n, cap;
+    int n;
+    size_t room;
 };
 
 static char *path_of(const char *dir, int64_t step, enum kind kind)
@@ -67,13 +67,7 @@ static int newest_first(const void *a, const void *b)
 
 static bool append(struct listing *l, struct entry e)
 {
-    if (l->n == l->cap) {
-        int cap = l->cap ? 2 * l->cap : 16;
-        struct entry *items = realloc(l->items, (size_t)cap * sizeof *items);
-        if (!items) return false;
-        l->items = items;
-        l->cap = cap;
-    }
+    if (!tt_grow(&l->items, sizeof *l->items, (size_t)l->n, &l->room)) return false;
     l->items[l->n++] = e;
     return true;
 }
@@ -88,7 +82,7 @@ static tt_status list(const char *dir, struct listing *l)
     struct entry e;
     errno = 0;
     for (struct dirent *f; !st && (f = readdir(d)); errno = 0)
-        if (parse_name(f->d_name, &e) && !append(l, e)) st = no_memory();
+        if (parse_name(f->d_name, &e) && !append(l, e)) st = tt_no_memory("a checkpoint");
     if (!st && errno) st = tt_file_error(errno, "look for checkpoints in", dir);
     closedir(d);
     if (l->n) qsort(l->items, (size_t)l->n, sizeof *l->items, newest_first);
@@ -124,7 +118,7 @@ static tt_status write_tensors(const char *folder, const char *name, const struc
     snprintf(file->name, sizeof file->name, "%s", name);
 
     tt_status st = TT_OK;
-    if (!tensors || !offsets || !names || asprintf(&path, "%s/%s", folder, name) < 0) st = no_memory();
+    if (!tensors || !offsets || !names || asprintf(&path, "%s/%s", folder, name) < 0) st = tt_no_memory("a checkpoint");
     for (int a = 0; a < n_arenas && !st; a++) {
         for (int i = 0; i < n; i++) {
             int at = a * n + i;
@@ -153,7 +147,7 @@ static tt_status write_tokenizer(const char *folder, const struct tt_tokenizer *
     struct tt_manifest_file *file = &m->files[m->n++];
     strcpy(file->name, "tokenizer.json");
     char *path;
-    if (asprintf(&path, "%s/%s", folder, file->name) < 0) return no_memory();
+    if (asprintf(&path, "%s/%s", folder, file->name) < 0) return tt_no_memory("a checkpoint");
     tt_status st = tt_tokenizer_save(t, path);
     if (!st) st = tt_manifest_measure(path, &file->size, &file->crc);
     free(path);
@@ -231,7 +225,7 @@ static bool looks_complete(const char *dir, int64_t step)
 {
     struct tt_manifest m = {0};
     char *path = path_of(dir, step, COMPLETE);
-    tt_status st = path ? tt_manifest_read(path, &m) : no_memory();
+    tt_status st = path ? tt_manifest_read(path, &m) : tt_no_memory("a checkpoint");
     if (!st) st = tt_manifest_check_sizes(path, &m);
     bool complete = !st;
     tt_status_free(st);
@@ -296,7 +290,7 @@ tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int
     if (step < 0 || (writes && (!c->w || !c->m || !c->v)))
         return tt_fail(TT_FAILED, "a checkpoint needs a step, weights and moments");
     struct paths p = {path_of(dir, step, COMPLETE), path_of(dir, step, OLD), path_of(dir, step, TEMPORARY)};
-    tt_status st = p.complete && p.old && p.temporary ? TT_OK : no_memory();
+    tt_status st = p.complete && p.old && p.temporary ? TT_OK : tt_no_memory("a checkpoint");
     if (!st) st = make_folder(dir, c, &p);
     st = tt_job_agree(c->job, st);
     if (!st) st = tt_job_agree(c->job, fill_folder(dir, c, &p));
@@ -379,7 +373,7 @@ static tt_status look_through(struct search *s, const struct listing *l, char **
         if (l->items[i].kind == TEMPORARY) continue;
         if (step < s->gone) return disappeared(s);
         char *candidate = path_of(s->dir, step, l->items[i].kind);
-        if (!candidate) return no_memory();
+        if (!candidate) return tt_no_memory("a checkpoint");
         tt_status st = verify(candidate, step);
         if (!st) {
             *path = candidate;

@@ -7,8 +7,6 @@
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/safetensors.h"
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory"); }
-
 static tt_status mismatch(const char *path, const char *name, const char *there, const char *here)
 {
     return tt_fail(TT_FAILED,
@@ -92,7 +90,7 @@ static tt_status open_checked(const char *path, const struct tt_manifest *m, con
     if (!f) return tt_fail(TT_FAILED, "%s: checkpoint.json lists no %s; use another checkpoint", path, name);
     TT_TRY(tt_context(tt_manifest_check_file(path, f), "%s cannot be used", path));
     char *file;
-    if (asprintf(&file, "%s/%s", path, name) < 0) return no_memory();
+    if (asprintf(&file, "%s/%s", path, name) < 0) return tt_no_memory("a checkpoint");
     tt_status st = tt_safetensors_open(file, out);
     free(file);
     if (st) st->code = TT_FAILED; /* also when it has gone since it was checked */

@@ -23,8 +23,6 @@ enum { MANIFEST_VERSION = 1, MANIFEST_LIMIT = 16 << 20, TAIL = 26, PIECE = 1 << 
 
 static const char manifest_name[] = "checkpoint.json";
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory"); }
-
 static tt_status damaged(const char *what) { return tt_fail(TT_DAMAGED, "%s is damaged: %s", manifest_name, what); }
 
 static void tail_for(uint32_t crc, char out[TAIL + 1])
@@ -77,7 +75,7 @@ tt_status tt_manifest_write(const char *folder, const struct tt_manifest *m)
     tail_for(tt_crc32(0, w.text.s, w.text.n), tail);
     tt_text_puts(&w.text, tail);
     tt_status st = tt_text_status(&w.text);
-    if (!st && asprintf(&path, "%s/%s", folder, manifest_name) < 0) st = no_memory();
+    if (!st && asprintf(&path, "%s/%s", folder, manifest_name) < 0) st = tt_no_memory("a checkpoint");
     if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
     free(path);
     tt_text_free(&w.text);
@@ -156,7 +154,7 @@ static tt_status get_manifest(const struct tt_json *j, struct tt_manifest *m)
     const char *folder = tt_json_string(j, "folder", NULL);
     m->config = strdup(config);
     m->folder = folder ? strdup(folder) : NULL;
-    return m->config && (m->folder || !folder) ? TT_OK : no_memory();
+    return m->config && (m->folder || !folder) ? TT_OK : tt_no_memory("a checkpoint");
 }
 
 static tt_status parse(const char *text, size_t n, struct tt_manifest *m)
@@ -178,7 +176,7 @@ tt_status tt_manifest_read(const char *folder, struct tt_manifest *m)
     *m = (struct tt_manifest){0};
     char *path, *text = NULL;
     size_t n;
-    if (asprintf(&path, "%s/%s", folder, manifest_name) < 0) return no_memory();
+    if (asprintf(&path, "%s/%s", folder, manifest_name) < 0) return tt_no_memory("a checkpoint");
     enum tt_file_kind kind;
     tt_status st = tt_file_kind(path, &kind);
     bool missing = !st && kind != TT_REGULAR_FILE;
@@ -227,7 +225,7 @@ tt_status tt_manifest_check_sizes(const char *folder, const struct tt_manifest *
     tt_status st = TT_OK;
     for (int i = 0; i < m->n && !st; i++) {
         char *path;
-        if (asprintf(&path, "%s/%s", folder, m->files[i].name) < 0) return no_memory();
+        if (asprintf(&path, "%s/%s", folder, m->files[i].name) < 0) return tt_no_memory("a checkpoint");
         st = check_size(path, &m->files[i]);
         free(path);
     }
@@ -237,7 +235,7 @@ tt_status tt_manifest_check_sizes(const char *folder, const struct tt_manifest *
 static tt_status measure_fd(int fd, const char *path, uint64_t *size, uint32_t *crc)
 {
     char *piece = malloc(PIECE);
-    if (!piece) return no_memory();
+    if (!piece) return tt_no_memory("a checkpoint");
     tt_status st = TT_OK;
     *size = 0;
     *crc = 0;
@@ -275,7 +273,7 @@ static tt_status check_content(const char *path, const struct tt_manifest_file *
 tt_status tt_manifest_check_file(const char *folder, const struct tt_manifest_file *f)
 {
     char *path;
-    if (asprintf(&path, "%s/%s", folder, f->name) < 0) return no_memory();
+    if (asprintf(&path, "%s/%s", folder, f->name) < 0) return tt_no_memory("a checkpoint");
     tt_status st = check_content(path, f);
     free(path);
     return st;

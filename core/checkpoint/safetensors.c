@@ -159,7 +159,7 @@ static tt_status read_tensors(struct tt_safetensors *s)
     if (s->header->type != TT_JSON_OBJECT) return damaged(s, "its header is no JSON object");
     s->tensors = calloc((size_t)s->header->count + 1, sizeof *s->tensors);
     s->by_name = calloc((size_t)s->header->count + 1, sizeof(void *));
-    if (!s->tensors || !s->by_name) return tt_fail(TT_FAILED, "%s: out of memory; free some memory", s->path);
+    if (!s->tensors || !s->by_name) return tt_no_memory("%s", s->path);
     int n_metadata = 0;
     for (const struct tt_json *j = s->header->first; j; j = j->next) {
         if (strcmp(j->key, "__metadata__") != 0) {
@@ -186,7 +186,7 @@ static tt_status read_header(struct tt_safetensors *s, uint64_t file_size)
     s->data_start = 8 + n;
     s->data_size = file_size - s->data_start;
     char *text = malloc((size_t)n + 1);
-    if (!text) return tt_fail(TT_FAILED, "%s: out of memory for its header; free some memory", s->path);
+    if (!text) return tt_no_memory("%s", s->path);
     tt_status st = read_at(s, 8, text, (size_t)n);
     if (!st) st = tt_context(tt_json_parse(text, (size_t)n, &s->header), "the header of %s is damaged", s->path);
     free(text);
@@ -201,7 +201,7 @@ tt_status tt_safetensors_open(const char *path, struct tt_safetensors **out)
     if (s) s->path = strdup(path);
     if (!s || !s->path) {
         free(s);
-        return tt_fail(TT_FAILED, "%s: out of memory; free some memory", path);
+        return tt_no_memory("%s", path);
     }
     struct stat st;
     tt_status result;
@@ -270,7 +270,7 @@ static tt_status read_halves(const struct tt_safetensors *s, const struct tt_ten
                              float *out)
 {
     uint16_t *half = malloc(t->size < PIECE ? (size_t)t->size + 1 : PIECE);
-    if (!half) return tt_fail(TT_FAILED, "%s: out of memory; free some memory", s->path);
+    if (!half) return tt_no_memory("%s", s->path);
     tt_status st = TT_OK;
     for (int64_t done = 0; done < t->count && !st;) {
         int64_t n = t->count - done < PIECE / 2 ? t->count - done : PIECE / 2;

@@ -100,7 +100,7 @@ static tt_status put_halves(struct sink *s, const struct tt_tensor_source *t, ui
 {
     enum tt_dtype type = strcmp(type_of(t), "BF16") ? TT_F16 : TT_BF16;
     uint16_t *half = malloc(PIECE);
-    if (!half) return tt_fail(TT_FAILED, "%s: out of memory; free some memory", s->path);
+    if (!half) return tt_no_memory("%s", s->path);
     tt_status st = TT_OK;
     for (uint64_t done = 0; done < count && !st;) {
         uint64_t n = count - done < PIECE / 2 ? count - done : PIECE / 2;

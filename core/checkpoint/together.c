@@ -39,7 +39,7 @@ static tt_status cut(const struct tt_tensor_source *tensors, const int64_t *offs
 {
     size_t most = (size_t)n + (size_t)n * (size_t)p->bucket_count * (size_t)p->ranks;
     out->p = malloc(most * sizeof *out->p);
-    if (!out->p) return tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory");
+    if (!out->p) return tt_no_memory("a checkpoint");
     for (int i = 0; i < n; i++) {
         int64_t count = tensors[i].shape[0] * (tensors[i].rank > 1 ? tensors[i].shape[1] : 1);
         for (int64_t done = 0, end; done < count;) {
@@ -102,7 +102,7 @@ static tt_status join(struct tt_job *job, const struct pieces *all, const uint32
 {
     size_t ranks = (size_t)tt_job_ranks(job), n = (size_t)all->n;
     uint32_t *crcs = malloc(ranks * n * sizeof *crcs);
-    tt_status st = crcs ? TT_OK : tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory");
+    tt_status st = crcs ? TT_OK : tt_no_memory("a checkpoint");
     st = tt_job_agree(job, st);
     if (!st) st = tt_job_gather(job, mine, n * sizeof *mine, crcs);
     for (size_t i = 0; i < n && !st; i++)
@@ -125,7 +125,7 @@ tt_status tt_safetensors_write_together(const char *path, const struct tt_tensor
         const struct piece *last = &all.p[all.n - 1];
         *size = last->at + last->count * sizeof(float);
         crcs = calloc((size_t)all.n, sizeof *crcs);
-        if (!crcs) st = tt_fail(TT_FAILED, "out of memory for a checkpoint; free some memory");
+        if (!crcs) st = tt_no_memory("a checkpoint");
     }
     if (!st && tt_job_leads(job)) st = begin(path, &header, *size);
     st = tt_job_agree(job, st);

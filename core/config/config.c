@@ -55,7 +55,7 @@ bool tt_list_next(const char **at, char separator, char *item, size_t size)
 tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy)
 {
     *copy = malloc(sizeof **copy);
-    if (!*copy) return tt_fail(TT_FAILED, "out of memory for a configuration; free some memory");
+    if (!*copy) return tt_no_memory("a configuration");
     **copy = *c;
     return TT_OK;
 }

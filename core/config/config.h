@@ -13,7 +13,7 @@ enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
-enum tt_sharding { TT_SHARD_NONE, TT_SHARD_OPTIMIZER, TT_SHARD_GRADIENTS, TT_SHARD_WEIGHTS }; /* each with those before */
+enum tt_sharding { TT_SHARD_NONE, TT_SHARD_OPTIMIZER, TT_SHARD_GRADIENTS, TT_SHARD_WEIGHTS }; /* each has the former */
 
 /* The single fusions. A version is a set of them; --fuse adds and removes. */
 #define TT_FUSIONS(X)                                                                              \

@@ -13,7 +13,7 @@ static const char *name_of(const struct tt_schema *s, int command) { return s->c
 static tt_status check_only(const struct tt_option *row, const char *text)
 {
     struct tt_options *scratch = calloc(1, sizeof *scratch);
-    if (!scratch) return tt_fail(TT_FAILED, "out of memory");
+    if (!scratch) return tt_no_memory("an option");
     tt_status st = tt_value_set(row, scratch, text, false);
     free(scratch);
     return st;

@@ -103,7 +103,7 @@ tt_status tt_builtin_open(struct tt_builtin **out)
         b->edges = calloc(MOST_EDGES, sizeof *b->edges);
     }
     if (!b || !table || !b->stacks || !b->first || !b->entropy || !b->edges)
-        st = tt_fail(TT_FAILED, "not enough memory for the built-in language");
+        st = tt_no_memory("the built-in language");
     if (!st) st = explore(b, table);
     if (!st) compute_entropies(b);
     free(table);
@@ -164,7 +164,7 @@ tt_status tt_builtin_entropy(const struct tt_builtin *b, int64_t n, double *nats
         free(now);
         free(then);
         return n < 1 ? tt_fail(TT_USAGE, "the entropy of no words is not defined; give at least one")
-                     : tt_fail(TT_FAILED, "not enough memory to compute the entropy of the built-in language");
+                     : tt_no_memory("the entropy of the built-in language");
     }
     now[0] = 1;
     for (int64_t t = 0; t < n; t++) {

@@ -185,7 +185,7 @@ tt_status tt_data_open(const struct tt_data_options *options, struct tt_data **o
 {
     TT_TRY(check_options(options));
     struct tt_data *d = calloc(1, sizeof *d);
-    if (!d) return tt_fail(TT_FAILED, "not enough memory for the data");
+    if (!d) return tt_no_memory("the data");
     d->kind = kind_of(options->source);
     d->seq_len = options->seq_len;
     d->key = tt_random(options->seed, 0x73747265616d, (uint64_t)d->kind);

@@ -7,22 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "core/base/rng.h"
 
 enum { FILES_KEPT_OPEN = 256 };
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the data"); }
-
 /* ---- shards ---- */
 static tt_status add_shard(struct tt_corpus *c, struct tt_shard **out)
 {
-    if (c->shard_count == c->shard_cap) {
-        int cap = c->shard_cap ? 2 * c->shard_cap : 16;
-        struct tt_shard *more = realloc(c->shards, (size_t)cap * sizeof *more);
-        if (!more) return no_memory();
-        c->shards = more;
-        c->shard_cap = cap;
-    }
+    if (!tt_grow(&c->shards, sizeof *c->shards, (size_t)c->shard_count, &c->shard_room))
+        return tt_no_memory("the data");
     *out = &c->shards[c->shard_count++];
     **out = (struct tt_shard){.file.fd = -1};
     return TT_OK;
@@ -151,7 +145,7 @@ tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how
 
     train->parts = calloc((size_t)c->shard_count, sizeof *train->parts);
     val->parts = calloc((size_t)c->shard_count, sizeof *val->parts);
-    if (!train->parts || !val->parts) return no_memory();
+    if (!train->parts || !val->parts) return tt_no_memory("the data");
     for (int i = 0; i < c->shard_count; i++) {
         int64_t here = windows_of(c, i), left = train_windows - train->windows;
         int64_t mine = i >= how->first_val ? 0 : here < left ? here : left;

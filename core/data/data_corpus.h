@@ -20,7 +20,8 @@ struct tt_part {
 
 struct tt_corpus {
     struct tt_shard *shards;
-    int shard_count, shard_cap;
+    int shard_count;
+    size_t shard_room;
     int64_t seq_len;
     int32_t largest; /* token found */
     uint64_t mark;   /* of the tokens of all shards: tt_data_mark */

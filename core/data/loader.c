@@ -96,7 +96,7 @@ tt_status tt_loader_open(const struct tt_loader_options *options, struct tt_load
     if (!l || !buffers) {
         free(l);
         free(buffers);
-        return tt_fail(TT_FAILED, "not enough memory to load data");
+        return tt_no_memory("data");
     }
     memcpy(buffers, options->buffers, (size_t)options->count * sizeof *buffers);
     l->o = *options;

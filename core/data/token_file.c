@@ -142,7 +142,7 @@ tt_status tt_token_file_open(const char *path, bool keep_open, struct tt_token_f
     struct tt_token_file f = {.fd = -1, .path = strdup(path)};
     int32_t header[HEADER_INTS] = {0};
     int64_t size = 0;
-    tt_status st = f.path ? open_regular(path, &f.fd, &size) : tt_fail(TT_FAILED, "not enough memory to open %s", path);
+    tt_status st = f.path ? open_regular(path, &f.fd, &size) : tt_no_memory("%s", path);
     if (!st && size < HEADER_BYTES) st = truncated_header(path, size);
     if (!st) st = read_at(f.fd, path, header, HEADER_BYTES, 0);
     if (!st) st = check_header(&f, header, size);
@@ -219,7 +219,7 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
     enum { AT_ONCE = 1 << 20 };
     int64_t limit = vocab_size > 0 && vocab_size < INT32_MAX ? vocab_size : INT32_MAX;
     int32_t *tokens = malloc((size_t)(f->count < AT_ONCE ? f->count + 1 : AT_ONCE) * sizeof *tokens);
-    tt_status st = tokens ? TT_OK : tt_fail(TT_FAILED, "not enough memory to read %s", f->path);
+    tt_status st = tokens ? TT_OK : tt_no_memory("%s", f->path);
     int64_t top = -1, bad = -1, bad_token = 0;
     out->mark = 0;
     for (int64_t first = 0; first < f->count && !st; first += AT_ONCE) {
@@ -257,7 +257,7 @@ tt_status tt_tokens_write_as(const char *path, const int32_t *tokens, int64_t n,
     const struct format *format = &formats[width ? width == 4 : vocab_size > 65536];
     size_t size = HEADER_BYTES + (size_t)n * (size_t)format->width;
     char *file = calloc(1, size);
-    if (!file) return tt_fail(TT_FAILED, "not enough memory to write %s; write several smaller files", path);
+    if (!file) return tt_no_memory("%s", path);
     memcpy(file, (int32_t[]){format->magic, format->version, (int32_t)n}, 3 * sizeof(int32_t));
     tt_status st = TT_OK;
     for (int64_t i = 0; i < n && !st; i++) {

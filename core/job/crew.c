@@ -27,7 +27,7 @@ static sigset_t awaited(void)
 tt_status tt_crew_open(struct tt_crew *c, int most)
 {
     *c = (struct tt_crew){.pids = calloc((size_t)most, sizeof *c->pids), .killed = -1};
-    if (!c->pids) return tt_fail(TT_FAILED, "out of memory for %d processes", most);
+    if (!c->pids) return tt_no_memory("%d processes", most);
     signal(SIGCHLD, SIG_DFL); /* whoever started this process may ignore it, and then children leave no exit code */
     sigset_t set = awaited();
     sigprocmask(SIG_BLOCK, &set, &c->before);

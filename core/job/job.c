@@ -26,7 +26,7 @@ tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out)
     *out = NULL;
     if (p->ranks <= 1) return TT_OK;
     struct tt_job *j = calloc(1, sizeof *j);
-    if (!j) return tt_fail(TT_FAILED, "out of memory for a job");
+    if (!j) return tt_no_memory("a job");
     j->rank = p->rank;
     j->ranks = p->ranks;
     j->timeout = options->timeout;
@@ -34,7 +34,7 @@ tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out)
     atomic_init(&j->progress.step, -1);
     atomic_init(&j->progress.busy, true); /* until the first call: what has to be set up takes its time */
     j->peers = calloc((size_t)j->ranks, sizeof *j->peers);
-    tt_status st = j->peers ? TT_OK : tt_fail(TT_FAILED, "out of memory for a job of %d ranks", j->ranks);
+    tt_status st = j->peers ? TT_OK : tt_no_memory("a job of %d ranks", j->ranks);
     for (int r = 0; j->peers && r < j->ranks; r++)
         for (int c = 0; c < TT_CHANNELS; c++) j->peers[r].fd[c] = -1;
     if (!st) st = tt_meet(j, options);
@@ -151,7 +151,7 @@ tt_status tt_job_sum(struct tt_job *j, double *value)
 {
     if (!j) return TT_OK;
     double *all = malloc((size_t)j->ranks * sizeof *all);
-    if (!all) return tt_fail(TT_FAILED, "out of memory for a sum over %d ranks", j->ranks);
+    if (!all) return tt_no_memory("a sum over %d ranks", j->ranks);
     tt_status st = tt_job_gather(j, value, sizeof *value, all);
     double sum = 0;
     for (int r = 0; !st && r < j->ranks; r++) sum += all[r];
@@ -279,7 +279,7 @@ tt_status tt_job_same(struct tt_job *j, const char *what, const char *text)
         return hear_verdict(j, TT_SAME, number);
     }
     char *theirs = malloc(LONGEST_TEXT + 1);
-    if (!theirs) return tt_fail(TT_FAILED, "out of memory for %s", what);
+    if (!theirs) return tt_no_memory("%s", what);
     tt_status st = compare_all(j, number, what, text, theirs);
     free(theirs);
     return st;

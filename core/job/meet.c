@@ -258,7 +258,7 @@ static tt_status open_door(struct door *d)
     d->missing = TT_CHANNELS * (ranks - 1);
     d->strangers = calloc((size_t)d->places, sizeof *d->strangers);
     d->polls = calloc((size_t)d->places + (size_t)ranks + 1, sizeof *d->polls);
-    if (!d->strangers || !d->polls) return tt_fail(TT_FAILED, "out of memory for the meeting of %d ranks", ranks);
+    if (!d->strangers || !d->polls) return tt_no_memory("the meeting of %d ranks", ranks);
     for (int i = 0; i < d->places; i++) d->strangers[i].fd = -1;
     return wait_at(d);
 }

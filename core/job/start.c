@@ -188,7 +188,7 @@ tt_status tt_job_start(int ranks, char **argv, const char *mpirun, int *code)
         return tt_fail(TT_FAILED, "tt started this process as a rank, but the environment does not say which; does "
                        "mpirun pass variables on?");
     struct start *s = calloc(1, sizeof *s);
-    if (!s) return tt_fail(TT_FAILED, "out of memory for starting %d ranks", ranks);
+    if (!s) return tt_no_memory("starting %d ranks", ranks);
     s->ranks = ranks;
     s->argv = argv;
     s->listener = -1;

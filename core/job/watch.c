@@ -335,7 +335,7 @@ static int start_thread(struct tt_watch *w)
 tt_status tt_watch_start(struct tt_job *j)
 {
     struct tt_watch *w = calloc(1, sizeof *w);
-    if (!w) return tt_fail(TT_FAILED, "out of memory for watching %d ranks", j->ranks);
+    if (!w) return tt_no_memory("watching %d ranks", j->ranks);
     *w = (struct tt_watch){.j = j, .wake = {-1, -1}, .period = tt_period(j)};
     w->seen = calloc((size_t)j->ranks, sizeof *w->seen);
     w->polls = calloc((size_t)j->ranks + 1, sizeof *w->polls);

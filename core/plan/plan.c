@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 
 /* A provisional address is the owner's number in the high bits and the offset in the low ones. Owners count from 1, so
  * that NULL is nobody's: first the externals, then the buffers. */
@@ -36,7 +37,7 @@ const char *tt_phase_name(enum tt_phase p)
 tt_status tt_plan_create(enum tt_dtype dtype, struct tt_plan **out)
 {
     struct tt_plan *p = calloc(1, sizeof *p);
-    if (!p) return tt_fail(TT_FAILED, "out of memory for the plan");
+    if (!p) return tt_no_memory("the plan");
     p->dtype = dtype;
     p->layer = -1;
     *out = p;
@@ -52,19 +53,12 @@ void tt_plan_free(struct tt_plan *p)
     free(p);
 }
 
-static bool grow(struct tt_plan *p, void **array, int count, int *cap, size_t size)
+static bool grow(struct tt_plan *p, void *array, size_t size, int count, size_t *room)
 {
     if (p->status) return false; /* what has failed need not be built to its end */
-    if (count < *cap) return true;
-    int more = *cap ? 2 * *cap : 256;
-    void *bigger = realloc(*array, (size_t)more * size);
-    if (!bigger) {
-        p->status = tt_fail(TT_FAILED, "out of memory for a plan of %d operations", p->count);
-        return false;
-    }
-    *array = bigger;
-    *cap = more;
-    return true;
+    if (tt_grow(array, size, (size_t)count, room)) return true;
+    p->status = tt_no_memory("a plan of %d operations", p->count);
+    return false;
 }
 
 /* What has no place among the provisional addresses would be taken for a part of another. */
@@ -82,7 +76,7 @@ static bool addressable(struct tt_plan *p, const char *name, size_t bytes)
 void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
 {
     if (!addressable(p, name, bytes)) return NULL;
-    if (!grow(p, (void **)&p->buffers, p->buffer_count, &p->buffer_cap, sizeof *p->buffers)) return NULL;
+    if (!grow(p, &p->buffers, sizeof *p->buffers, p->buffer_count, &p->buffer_room)) return NULL;
     int id = p->buffer_count++;
     int twin = p->micro ? id - p->micro_begin : -1;
     if (twin >= p->micro_buffers || (twin >= 0 && p->buffers[twin].bytes != bytes)) {
@@ -110,7 +104,7 @@ void tt_plan_micro(struct tt_plan *p, int i)
 
 static struct tt_op *append(struct tt_plan *p)
 {
-    if (!grow(p, (void **)&p->ops, p->count, &p->op_cap, sizeof *p->ops)) return NULL;
+    if (!grow(p, &p->ops, sizeof *p->ops, p->count, &p->op_room)) return NULL;
     struct tt_op *op = &p->ops[p->count++];
     memset(op, 0, sizeof *op);
     op->phase = p->phase;

@@ -91,7 +91,7 @@ struct tt_plan {
     int layer, micro;
     enum tt_plan_stream stream;
 
-    int op_cap, buffer_cap;
+    size_t op_room, buffer_room;
     int micro_begin, micro_buffers; /* buffers of the current and of the first micro-batch */
     tt_status status;               /* the first thing that went wrong while writing */
 };

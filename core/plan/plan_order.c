@@ -138,7 +138,7 @@ tt_status tt_plan_order(struct tt_plan *p)
     o.ranges = malloc((size_t)p->count * sizeof *o.ranges);
     o.before = malloc((size_t)p->count * sizeof *o.before);
     tt_status st = o.ranges && o.before ? TT_OK
-                                        : tt_fail(TT_FAILED, "out of memory while ordering %d operations", p->count);
+                                        : tt_no_memory("ordering %d operations", p->count);
     for (int i = 0; i < p->count && !st; i++) {
         o.ranges[i] = ranges_of(p, &p->ops[i]);
         order_one(&o, i);

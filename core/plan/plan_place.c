@@ -80,7 +80,7 @@ static size_t lowest_gap(struct tt_buffer **placed, int n, struct tt_buffer **ne
 static tt_status place(struct tt_plan *p)
 {
     struct tt_buffer **order = malloc((size_t)(p->buffer_count + 1) * 2 * sizeof *order);
-    if (!order) return tt_fail(TT_FAILED, "out of memory while placing %d buffers", p->buffer_count);
+    if (!order) return tt_no_memory("placing %d buffers", p->buffer_count);
     struct tt_buffer **near = order + p->buffer_count + 1;
     int n = 0;
     for (int i = 0; i < p->buffer_count; i++)

@@ -58,7 +58,7 @@ static bool uses(const struct tt_plan *p, enum tt_plan_stream stream)
 tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_backend *b)
 {
     *a = (struct tt_side){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
-    if (!a->events) return tt_fail(TT_FAILED, "out of memory for the events of a plan's streams");
+    if (!a->events) return tt_no_memory("the events of a plan's streams");
     tt_status st = TT_OK;
     for (int i = TT_STREAM_MAIN + 1; i < TT_STREAMS && !st; i++)
         if (uses(p, (enum tt_plan_stream)i)) st = b->ops->stream_create(b->self, &a->streams[i]);

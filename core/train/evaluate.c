@@ -1,8 +1,8 @@
 /* The loss on held-out data: whole batches of the training's size, always the same ones. */
 #include "core/train/loop.h"
 
-/* As many batches as asked for, as far as the data has them. Where the sequences in a step are given, a batch stands for
- * those, so that validation sees the same with any number of ranks. */
+/* As many batches as asked for, as far as the data has them. Where the sequences in a step are given, a batch stands
+ * for those, so that validation sees the same with any number of ranks. */
 static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out,
                                int64_t *batches)
 {

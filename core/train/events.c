@@ -267,7 +267,7 @@ tt_status tt_events_open(const char *folder, int64_t done, struct tt_events **ou
     char host[64] = "";
     TT_TRY(tt_make_dirs(folder));
     struct tt_events *e = calloc(1, sizeof *e);
-    if (!e) return tt_fail(TT_FAILED, "out of memory");
+    if (!e) return tt_no_memory("the events of TensorBoard");
     gethostname(host, sizeof host - 1);
     snprintf(e->path, sizeof e->path, "%.1000s/%s%.6f.%s.%ld", folder, prefix, after_others(folder),
              host[0] ? host : "host", (long)getpid());

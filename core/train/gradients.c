@@ -33,7 +33,7 @@ static tt_status add_up(struct tt_job *job, double *squares, int n)
 {
     int ranks = tt_job_ranks(job);
     double *all = malloc((size_t)(ranks * n) * sizeof *all);
-    tt_status st = all ? TT_OK : tt_fail(TT_FAILED, "out of memory for the norms of the gradients");
+    tt_status st = all ? TT_OK : tt_no_memory("the norms of the gradients");
     st = tt_job_agree(job, st);
     if (!st) st = tt_job_gather(job, squares, (size_t)n * sizeof *squares, all);
     for (int i = 0; i < n && !st; i++) {
@@ -49,7 +49,7 @@ tt_status tt_gradient_squares(struct tt_run *r, double *squares)
     const struct tt_params *p = r->params;
     float *g = malloc((size_t)p->total * sizeof *g);
     tt_status st = g ? tt_arena_download(r->engine, p, TT_X_GRADS, sizeof *g, g)
-                     : tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
+                     : tt_no_memory("the gradients that --tensorboard shows");
     for (int i = 0; i < p->n && !st; i++) squares[i] = my_squares(p, &p->items[i], g);
     free(g);
     st = tt_job_agree(r->job, st);

@@ -4,8 +4,8 @@
 
 #include "core/train/run.h"
 
-/* The sum of the squares of each tensor's gradient, as the device has them: params->n of them. Waits for the device; all
- * ranks call it, and all get the same. */
+/* The sum of the squares of each tensor's gradient, as the device has them: params->n of them. Waits for the device;
+ * all ranks call it, and all get the same. */
 tt_status tt_gradient_squares(struct tt_run *r, double *squares);
 
 #endif

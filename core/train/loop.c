@@ -28,8 +28,8 @@ struct loop {
     uint32_t said; /* what rank 0 has decided after this step */
 };
 
-/* Decisions that each rank could come to at another step: signals and the clock are the host's, and metrics arrive late.
- * Rank 0 decides for all. */
+/* Decisions that each rank could come to at another step: signals and the clock are the host's, and metrics arrive
+ * late. Rank 0 decides for all. */
 enum { STOP = 1, SAVE = 2, NOT_FINITE = 4 };
 
 /* ---- validation and early stopping ---- */
@@ -73,7 +73,7 @@ static tt_status note_gradients(struct loop *l, int64_t step)
     const struct tt_params *params = l->r->params;
     if (!l->c->tensorboard[0]) return TT_OK;
     double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
-    if (!norms) return tt_fail(TT_FAILED, "out of memory for the gradients that --tensorboard shows");
+    if (!norms) return tt_no_memory("the gradients that --tensorboard shows");
     tt_status st = tt_gradient_squares(l->r, norms);
     for (int i = 0; i < params->n; i++) sum += norms[i];
     double factor = tt_meter_norm(&l->meter, step) / sqrt(sum);
@@ -103,7 +103,8 @@ static bool clock_strikes(const struct loop *l)
 /* What was saved by the clock was worth keeping only until now. */
 static void drop_former(struct loop *l, int64_t step)
 {
-    if (l->by_clock >= 0 && l->by_clock != step && tt_job_leads(l->r->job)) tt_checkpoint_remove(l->c->out, l->by_clock);
+    bool former = l->by_clock >= 0 && l->by_clock != step;
+    if (former && tt_job_leads(l->r->job)) tt_checkpoint_remove(l->c->out, l->by_clock);
     l->by_clock = -1;
 }
 

@@ -75,7 +75,7 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
     if (kind == TT_REGULAR_FILE) {
         TT_TRY(take_config(o, path));
         *checkpoint = strdup(path);
-        return *checkpoint ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+        return *checkpoint ? TT_OK : tt_no_memory("a path");
     }
     TT_TRY(tt_use_newest(o, path, checkpoint));
     if (*checkpoint) return TT_OK;

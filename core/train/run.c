@@ -43,9 +43,10 @@ static tt_status gather(struct tt_run *r, uint64_t position, int slot, int32_t *
 static tt_status gather_slots(struct tt_run *r, uint64_t position, int slot, int slots)
 {
     int32_t *tokens = malloc(batch_bytes(r));
-    if (!tokens) return tt_fail(TT_FAILED, "out of memory for the tokens of a step");
+    if (!tokens) return tt_no_memory("the tokens of a step");
     tt_status st = TT_OK;
-    for (int i = 0; i < slots && !st; i++) st = gather(r, position + (uint64_t)(i * tt_step_rows(r->config)), slot + i, tokens);
+    for (int i = 0; i < slots && !st; i++, position += (uint64_t)tt_step_rows(r->config))
+        st = gather(r, position, slot + i, tokens);
     free(tokens);
     return st;
 }

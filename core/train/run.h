@@ -56,8 +56,9 @@ int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step of this rank
 /* Mean loss over whole batches of the validation data, which are divided among the ranks. */
 tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches);
 
-/* With all ranks, and with the same outcome on each: a checkpoint in `dir` of the run after that step, which is the last one whose update was applied. `config` is its
- * configuration as text, `folder` what paths in it are relative to; both may be NULL. */
+/* With all ranks, and with the same outcome on each: a checkpoint in `dir` of the run after that step, which is the
+ * last one whose update was applied. `config` is its configuration as text, `folder` what paths in it are relative
+ * to; both may be NULL. */
 tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder);
 
 /* Also after a failure, and when it was never started. The session and the data are the caller's. */

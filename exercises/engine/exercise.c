@@ -167,7 +167,7 @@ static tt_status read_questions(const struct tt_yaml *list, struct tt_exercise *
 {
     if (!list || !list->count) return tt_fail(TT_USAGE, "line %d: there are no questions", e->tree->line);
     e->questions = calloc((size_t)list->count, sizeof *e->questions);
-    if (!e->questions) return tt_fail(TT_FAILED, "out of memory");
+    if (!e->questions) return tt_no_memory("the questions");
     for (const struct tt_yaml *y = list->first; y; y = y->next) {
         struct tt_question *q = &e->questions[e->question_count++];
         TT_TRY(read_question(y, q));

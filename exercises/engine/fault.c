@@ -171,7 +171,7 @@ static tt_status pageable_alloc(void *self, size_t bytes, void **out)
 {
     (void)self;
     *out = malloc(bytes);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "out of memory for a batch");
+    return *out ? TT_OK : tt_no_memory("a batch");
 }
 
 static void pageable_free(void *self, void *p)
@@ -192,7 +192,7 @@ static tt_status make_room(struct work *w, size_t floats, bool on_device)
 {
     struct tt_backend *b = w->engine.backend;
     w->host = malloc(floats * sizeof *w->host);
-    if (!w->host) return tt_fail(TT_FAILED, "out of memory for --fault");
+    if (!w->host) return tt_no_memory("--fault");
     return on_device ? b->ops->alloc(b->self, floats * sizeof *w->host, &w->device) : TT_OK;
 }
 
@@ -226,7 +226,7 @@ tt_status tt_fault_open(const struct tt_visit *v, void **work)
     *work = NULL;
     if (fault == TT_FAULT_NONE) return TT_OK;
     struct work *w = calloc(1, sizeof *w);
-    if (!w) return tt_fail(TT_FAILED, "out of memory for --fault");
+    if (!w) return tt_no_memory("--fault");
     *w = (struct work){.fault = fault, .visit = *v, .engine = *v->engine};
     w->engine.backend = v->backend;
     *work = w;

@@ -93,7 +93,7 @@ static tt_status split_products(struct tt_plan *p)
     if (total > 1 << 20)
         return tt_fail(TT_USAGE, "--fault naive-matmul makes too many operations of this shape; choose a smaller one");
     struct tt_op *ops = malloc((size_t)total * sizeof *ops);
-    if (!ops) return tt_fail(TT_FAILED, "out of memory for a plan of %lld operations", (long long)total);
+    if (!ops) return tt_no_memory("a plan of %lld operations", (long long)total);
     int n = 0;
     for (int i = 0; i < p->count; i++) {
         int64_t parts = parts_of(&p->ops[i]);
@@ -101,7 +101,8 @@ static tt_status split_products(struct tt_plan *p)
     }
     free(p->ops);
     p->ops = ops;
-    p->count = p->op_cap = n;
+    p->count = n;
+    p->op_room = (size_t)n;
     return TT_OK;
 }
 

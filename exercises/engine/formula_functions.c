@@ -59,7 +59,7 @@ static tt_status of_list(struct tt_formula_parser *p, const char *name, const va
     if (args[0].kind != TT_FORMULA_ROWS)
         return tt_formula_error(p, "%s needs a list of numbers, as groups.share", name);
     double *x = numbers(&args[0], &n);
-    if (!x) return tt_fail(TT_FAILED, "out of memory");
+    if (!x) return tt_no_memory("a formula");
     if (args[0].count && !n && args[0].cells[0].value == args[0].cells[0].row) {
         free(x);
         return tt_formula_error(p, "%s needs a column, as groups.share", name);
@@ -92,7 +92,7 @@ static tt_status extreme(struct tt_formula_parser *p, const char *name, const va
     if (args[0].kind == TT_FORMULA_MISSING) return TT_OK;
     if (args[0].kind != TT_FORMULA_ROWS) return tt_formula_error(p, "%s needs a list, as groups.share", name);
     struct tt_formula_cell *cells = malloc(((size_t)args[0].count + 1) * sizeof *cells);
-    if (!cells) return tt_fail(TT_FAILED, "out of memory");
+    if (!cells) return tt_no_memory("a formula");
     int n = 0;
     for (int i = 0; i < args[0].count; i++)
         if (isfinite(tt_formula_cell_number(&args[0].cells[i]))) cells[n++] = args[0].cells[i];

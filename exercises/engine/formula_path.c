@@ -49,7 +49,7 @@ static tt_status spread(struct tt_formula_parser *p, struct place *at)
     if (at->node->type != TT_JSON_ARRAY) return tt_formula_error(p, "[ ] needs a list");
     at->list.kind = TT_FORMULA_ROWS;
     at->list.cells = calloc((size_t)at->node->count + 1, sizeof *at->list.cells);
-    if (!at->list.cells) return tt_fail(TT_FAILED, "out of memory");
+    if (!at->list.cells) return tt_no_memory("a formula");
     for (const struct tt_json *row = at->node->first; row; row = row->next)
         at->list.cells[at->list.count++] = (struct tt_formula_cell){row, row};
     at->rows = true;

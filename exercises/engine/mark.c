@@ -93,7 +93,7 @@ static tt_status judge_all(struct tt_marked *m, const struct tt_sheet *sheet)
     struct tt_formula_scope scope = {.runs = runs, .count = e->run_count};
     for (int i = 0; i < e->run_count; i++) runs[i] = (struct tt_formula_run){e->runs[i].name, m->runs[i].profile};
     m->marks = calloc((size_t)e->question_count, sizeof *m->marks);
-    if (!m->marks) return tt_fail(TT_FAILED, "out of memory");
+    if (!m->marks) return tt_no_memory("the marks");
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_question *q = &e->questions[i];
         const struct tt_yaml *answer = tt_yaml_get(tt_yaml_get(sheet->tree, "answers"), q->id);

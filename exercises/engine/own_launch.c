@@ -170,7 +170,7 @@ tt_status tt_own_kernel_wrap(const char *path, struct tt_backend *b)
     struct tt_device_info info;
     TT_TRY(b->ops->info(b->self, &info));
     struct own *own = calloc(1, sizeof *own);
-    if (!own) return tt_fail(TT_FAILED, "out of memory for --own-kernel");
+    if (!own) return tt_no_memory("--own-kernel");
     tt_status st = open_function(path, own);
     if (st) {
         free(own);

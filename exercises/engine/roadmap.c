@@ -192,7 +192,7 @@ static tt_status measure(const struct roadmap *r, struct tt_text *out, bool *pas
     char(*paths)[2100] = calloc(STEPS, sizeof *paths);
     struct tt_comparison *c = calloc(1, sizeof *c);
     const char *list[STEPS];
-    tt_status st = paths && c ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+    tt_status st = paths && c ? TT_OK : tt_no_memory("the roadmap");
     for (int i = 0; i < r->n && !st; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/%s", r->folder, r->steps[i].run);
         list[i] = paths[i];

@@ -160,7 +160,7 @@ tt_status tt_sheet_read(const char *path, struct tt_sheet *out)
     char *file;
     size_t size;
     *out = (struct tt_sheet){.slips = calloc(TT_SLIPS, sizeof *out->slips)};
-    if (!out->slips) return tt_fail(TT_FAILED, "out of memory");
+    if (!out->slips) return tt_no_memory("the worksheet");
     TT_TRY(tt_file_read(path, TT_YAML_SIZE, &file, &size));
     tt_text_add(&text, file, size);
     free(file);

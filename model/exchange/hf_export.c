@@ -24,7 +24,7 @@ tt_status tt_hf_turn_rows(float *w, int64_t heads, int64_t D, int64_t columns, b
 {
     size_t row = (size_t)columns * sizeof *w;
     float *head = malloc((size_t)D * row);
-    if (!head) return tt_fail(TT_FAILED, "out of memory to turn a head of %lld rows", (long long)D);
+    if (!head) return tt_no_memory("a head of %lld rows", (long long)D);
     for (int64_t h = 0; h < heads; h++, w += D * columns) {
         memcpy(head, w, (size_t)D * row);
         for (int64_t i = 0; i < D; i++) {
@@ -57,7 +57,7 @@ static tt_status write_weights(const char *path, const struct tt_hf_export *x)
     struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
     tt_status st =
-        tensors && names ? check_range(x) : tt_fail(TT_FAILED, "out of memory for the names of %d tensors", n);
+        tensors && names ? check_range(x) : tt_no_memory("the names of %d tensors", n);
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         float *data = x->weights + p->offset;
@@ -85,7 +85,7 @@ static tt_status write_json(const char *dir, const char *name, struct tt_json_wr
     char *path = NULL;
     tt_text_puts(&w->text, "\n");
     tt_status st = tt_text_status(&w->text);
-    if (!st && asprintf(&path, "%s/%s", dir, name) < 0) st = tt_fail(TT_FAILED, "out of memory for a path");
+    if (!st && asprintf(&path, "%s/%s", dir, name) < 0) st = tt_no_memory("a path");
     if (!st) st = tt_file_replace(path, w->text.s, w->text.n);
     free(path);
     tt_text_free(&w->text);
@@ -126,7 +126,7 @@ static tt_status write_tokenizer(const char *dir, const struct tt_hf_export *x, 
 static tt_status write_folder(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
 {
     char *weights;
-    if (asprintf(&weights, "%s/model.safetensors", dir) < 0) return tt_fail(TT_FAILED, "out of memory for a path");
+    if (asprintf(&weights, "%s/model.safetensors", dir) < 0) return tt_no_memory("a path");
     tt_status st = write_weights(weights, x);
     free(weights);
     TT_TRY(st);

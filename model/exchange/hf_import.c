@@ -20,14 +20,12 @@ struct model_files {
     bool bare; /* names without "model." */
 };
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for an imported model; free some memory"); }
-
 static tt_status read_json(const char *dir, const char *name, struct tt_json **out)
 {
     char *path, *text = NULL;
     size_t n;
     *out = NULL;
-    if (asprintf(&path, "%s/%s", dir, name) < 0) return no_memory();
+    if (asprintf(&path, "%s/%s", dir, name) < 0) return tt_no_memory("an imported model");
     tt_status st = tt_file_read(path, JSON_LIMIT, &text, &n);
     if (!st) st = tt_context(tt_json_parse(text, n, out), "%s is damaged", path);
     free(text);
@@ -62,9 +60,9 @@ static tt_status open_file(struct model_files *m, const char *name)
 {
     char *path;
     struct tt_safetensors **files = realloc(m->files, (size_t)(m->n + 1) * sizeof *files);
-    if (!files) return no_memory();
+    if (!files) return tt_no_memory("an imported model");
     m->files = files;
-    if (asprintf(&path, "%s/%s", m->dir, name) < 0) return no_memory();
+    if (asprintf(&path, "%s/%s", m->dir, name) < 0) return tt_no_memory("an imported model");
     tt_status st = tt_safetensors_open(path, &m->files[m->n]);
     free(path);
     if (!st) m->n++;
@@ -214,7 +212,7 @@ static tt_status check_tied(const struct model_files *m, const struct tt_params 
     if (!head) return TT_OK;
     TT_TRY(check_tensor(m, p, "lm_head.weight"));
     float *own = malloc((size_t)head->count * sizeof *own);
-    if (!own) return no_memory();
+    if (!own) return tt_no_memory("an imported model");
     tt_status st = tt_safetensors_read(m->files[file], head, own);
     bool same = !st && !memcmp(own, w + p->offset, (size_t)head->count * sizeof *own);
     free(own);
@@ -230,7 +228,7 @@ tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const
     *weights = NULL;
     tt_status st = open_files(&m);
     if (!st) st = check_all(&m, params);
-    if (!st && !(*weights = calloc((size_t)params->total, sizeof **weights))) st = no_memory();
+    if (!st && !(*weights = calloc((size_t)params->total, sizeof **weights))) st = tt_no_memory("an imported model");
     if (!st) st = read_all(&m, c, params, *weights);
     if (!st && c->tie_embeddings) st = check_tied(&m, params, *weights);
     close_files(&m);

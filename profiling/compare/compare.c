@@ -9,8 +9,6 @@
 #include "core/base/rng.h"
 #include "core/base/stats.h"
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for the comparison"); }
-
 void tt_compare_free(struct tt_comparison *c)
 {
     for (int i = 0; i < c->n; i++) tt_profile_free(&c->runs[i].profile);
@@ -44,7 +42,7 @@ static tt_status interval(const struct tt_compared *base, struct tt_compared *r)
     double *a, *b, *ratios = calloc(ROUNDS, sizeof *ratios);
     int na = step_times(&base->profile, &a), nb = step_times(&r->profile, &b), most = na > nb ? na : nb;
     double *room = calloc((size_t)most + 1, sizeof *room);
-    tt_status st = a && b && room && ratios ? TT_OK : no_memory();
+    tt_status st = a && b && room && ratios ? TT_OK : tt_no_memory("the comparison");
     if (!st && na >= FEWEST && nb >= FEWEST) {
         uint64_t draw = 0;
         for (int i = 0; i < ROUNDS; i++)
@@ -123,6 +121,18 @@ static void compare_gradients(const struct tt_compared *base, struct tt_compared
         }
 }
 
+/* A share of another roof is another measure. */
+static void warn_of_roofs(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+{
+    double here = r->profile.efficiency.gemm_flops_per_second, there = base->profile.efficiency.gemm_flops_per_second;
+    bool known = here > 0 && there > 0 && isfinite(r->mfu_percent) && isfinite(base->mfu_percent);
+    if (!known || fabs(here / there - 1) <= 0.01) return;
+    tt_text_printf(&c->warnings,
+                   "%s: its MFU is of a measured %.4g TFLOP/s, that of %s of %.4g: compare times, or profile both with "
+                   "the same roof\n",
+                   r->label, here / 1e12, base->label, there / 1e12);
+}
+
 static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     if (r->missing_gradients)
@@ -148,6 +158,7 @@ static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const 
         tt_text_printf(&c->warnings,
                        "%s: its loss differs from that of %s by up to %.3g: they do not compute the same\n", r->label,
                        base->label, r->loss_difference);
+    warn_of_roofs(c, r, base);
     if (r->same_task && r->gradient_difference > 0.1)
         tt_text_printf(&c->warnings, "%s: the norm of a gradient differs from that of %s by %.0f %%\n", r->label,
                        base->label, 100 * r->gradient_difference);
@@ -205,7 +216,7 @@ static tt_status find_rows(struct tt_comparison *c)
         groups += c->runs[i].profile.groups_count, operators += c->runs[i].profile.operators_count;
     c->groups = calloc((size_t)groups, sizeof *c->groups);
     c->operators = calloc((size_t)operators, sizeof *c->operators);
-    if (!c->groups || !c->operators) return no_memory();
+    if (!c->groups || !c->operators) return tt_no_memory("the comparison");
     for (int i = 0; i < c->n; i++) {
         const struct tt_profile *p = &c->runs[i].profile;
         for (int k = 0; k < p->groups_count; k++) {

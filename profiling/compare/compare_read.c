@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/grow.h"
 #include "core/base/json.h"
 #include "core/base/yaml.h"
 #include "core/checkpoint/checkpoint.h"
@@ -12,8 +13,6 @@
 #include "profiling/measure/grads.h"
 
 static const size_t largest = (size_t)1 << 28;
-
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for the comparison"); }
 
 static tt_status new_run(struct tt_comparison *c, struct tt_compared **out)
 {
@@ -69,14 +68,10 @@ static tt_status add_profile(struct tt_comparison *c, const char *path)
     return TT_OK;
 }
 
-static tt_status add_sample(struct tt_profile *p, int *cap, struct tt_profile_sample s)
+static tt_status add_sample(struct tt_profile *p, size_t *room, struct tt_profile_sample s)
 {
-    if (p->samples_count == *cap) {
-        *cap = *cap ? 2 * *cap : 256;
-        struct tt_profile_sample *grown = realloc(p->samples, (size_t)*cap * sizeof *grown);
-        if (!grown) return no_memory();
-        p->samples = grown;
-    }
+    if (!tt_grow(&p->samples, sizeof *p->samples, (size_t)p->samples_count, room))
+        return tt_no_memory("the comparison");
     p->samples[p->samples_count++] = s;
     return TT_OK;
 }
@@ -99,12 +94,12 @@ static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *r
 static tt_status take_bench_steps(struct tt_profile *p, const struct tt_json *row)
 {
     const struct tt_json *steps = tt_json_get(row, "steps_ms");
-    int cap = 0;
+    size_t room = 0;
     if (!steps || steps->type != TT_JSON_ARRAY) return TT_OK;
     for (const struct tt_json *at = steps->first; at; at = at->next) {
         struct tt_profile_sample s = {.step = -1, .loss = NAN, .grad_norm = NAN}; /* of no training: has no number */
         s.seconds = at->type == TT_JSON_NUMBER ? 1e-3 * at->number : NAN;
-        TT_TRY(add_sample(p, &cap, s));
+        TT_TRY(add_sample(p, &room, s));
     }
     return TT_OK;
 }
@@ -128,6 +123,7 @@ static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *r
         r->seconds = 1e-3 * tt_json_number(row, "median_ms", NAN);
         r->tokens_per_second = tt_json_number(row, "tokens_per_second", NAN);
         r->mfu_percent = tt_json_number(row, "mfu_percent", NAN);
+        r->profile.efficiency.gemm_flops_per_second = tt_json_number(root, "gemm_flops_per_second", NAN);
         r->memory_bytes = tt_json_number(row, "peak_memory_bytes", NAN);
         r->kernels = tt_json_number(row, "operations_per_step", NAN);
         const struct tt_json *refused = tt_json_get(row, "flash_refused");
@@ -138,14 +134,14 @@ static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *r
     return TT_OK;
 }
 
-static tt_status add_line(struct tt_profile *p, int *cap, const struct tt_json *line)
+static tt_status add_line(struct tt_profile *p, size_t *room, const struct tt_json *line)
 {
     struct tt_profile_sample s = {.seconds = NAN};
     if (!tt_json_get(line, "loss") || !tt_json_int(line, "step", 0, INT64_MAX, &s.step))
         return TT_OK; /* a validation */
     s.loss = tt_json_number(line, "loss", NAN);
     s.grad_norm = tt_json_number(line, "grad_norm", NAN);
-    return add_sample(p, cap, s);
+    return add_sample(p, room, s);
 }
 
 static void take_config(struct tt_profile_run *run, const struct tt_yaml *config)
@@ -214,7 +210,8 @@ static void add_pace(struct pace *p, const struct tt_json *line)
 static tt_status add_training(struct tt_comparison *c, const char *folder, const char *text, size_t n)
 {
     struct tt_compared *r;
-    int cap = 0, number = 0;
+    int number = 0;
+    size_t room = 0;
     struct pace pace = {0};
     TT_TRY(new_run(c, &r));
     label_by_path(r, folder);
@@ -227,7 +224,7 @@ static tt_status add_training(struct tt_comparison *c, const char *folder, const
         if (length) {
             tt_status st = tt_json_parse(text + at, length, &line);
             if (st) return tt_context(st, "line %d of metrics.jsonl", number);
-            st = add_line(&r->profile, &cap, line);
+            st = add_line(&r->profile, &room, line);
             add_pace(&pace, line);
             tt_json_free(line);
             TT_TRY(st);

@@ -316,7 +316,7 @@ static tt_status look(const struct tt_csv *c, struct tt_csv *header, char **line
     bool more;
     *which = -1;
     char *copy = realloc(*line, n + 1);
-    if (!copy) return tt_fail(TT_FAILED, "out of memory for a line of %zu bytes", n);
+    if (!copy) return tt_no_memory("a line of %zu bytes", n);
     *line = copy;
     memcpy(copy, c->at, n);
     copy[n] = 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/grow.h"
 #include "profiling/import/import.h"
 
 /* ---- Chrome trace events: times in microseconds ---- */
@@ -19,7 +20,8 @@ struct call {
 struct chrome {
     struct tt_recording *out;
     struct call *operators; /* of the CPU, in case there is no device */
-    int count, cap, events, steps;
+    int count, events, steps;
+    size_t room;
     bool ours; /* written by tt */
     double step_threads[16];
     int step_counts[16], step_tracks;
@@ -34,13 +36,8 @@ static bool one_of(const char *word, const char *const *list)
 
 static tt_status keep_operator(struct chrome *t, const char *name, double start, double end, double thread)
 {
-    if (t->count == t->cap) {
-        int cap = t->cap ? 2 * t->cap : 1024;
-        struct call *grown = realloc(t->operators, (size_t)cap * sizeof *grown);
-        if (!grown) return tt_fail(TT_FAILED, "out of memory for the operators of the trace");
-        t->operators = grown;
-        t->cap = cap;
-    }
+    if (!tt_grow(&t->operators, sizeof *t->operators, (size_t)t->count, &t->room))
+        return tt_no_memory("the operators of the trace");
     t->operators[t->count++] = (struct call){name, start, end, 0, thread};
     return TT_OK;
 }
@@ -112,7 +109,7 @@ static tt_status self_times(struct chrome *t)
 {
     struct call *ops = t->operators;
     int *open = malloc(((size_t)t->count + 1) * sizeof *open), depth = 0;
-    if (!open) return tt_fail(TT_FAILED, "out of memory for the operators of the trace");
+    if (!open) return tt_no_memory("the operators of the trace");
     qsort(ops, (size_t)t->count, sizeof *ops, by_nesting);
     for (int i = 0; i < t->count; i++) {
         while (depth && (ops[open[depth - 1]].thread != ops[i].thread || ops[open[depth - 1]].end <= ops[i].start))
@@ -189,7 +186,7 @@ static const char *symbol_name(const struct tt_json *s)
 static tt_status list_kernels(const struct tt_json *symbols, struct roc_names *n)
 {
     n->kernels = calloc((size_t)(symbols ? symbols->count : 0) + 1, sizeof *n->kernels);
-    if (!n->kernels) return tt_fail(TT_FAILED, "out of memory for the names of kernels");
+    if (!n->kernels) return tt_no_memory("the names of kernels");
     for (const struct tt_json *s = symbols ? symbols->first : NULL; s; s = s->next) {
         struct symbol one = {.name = symbol_name(s)};
         if (one.name && tt_json_int(s, "kernel_id", 0, INT64_MAX, &one.id)) n->kernels[n->kernel_count++] = one;
@@ -203,12 +200,12 @@ static tt_status list_operations(const struct tt_json *kinds, struct roc_names *
     int most = kinds ? kinds->count : 0;
     n->operations = calloc((size_t)most + 1, sizeof *n->operations);
     n->operation_counts = calloc((size_t)most + 1, sizeof *n->operation_counts);
-    if (!n->operations || !n->operation_counts) return tt_fail(TT_FAILED, "out of memory for the names of operations");
+    if (!n->operations || !n->operation_counts) return tt_no_memory("the names of operations");
     for (const struct tt_json *k = kinds ? kinds->first : NULL; k; k = k->next) {
         const struct tt_json *list = tt_json_get(k, "operations");
         int kind = n->kind_count++, i = 0;
         n->operations[kind] = calloc((size_t)(list ? list->count : 0) + 1, sizeof **n->operations);
-        if (!n->operations[kind]) return tt_fail(TT_FAILED, "out of memory for the names of operations");
+        if (!n->operations[kind]) return tt_no_memory("the names of operations");
         for (const struct tt_json *o = list ? list->first : NULL; o; o = o->next) n->operations[kind][i++] = o;
         n->operation_counts[kind] = i;
     }

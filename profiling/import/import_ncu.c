@@ -122,9 +122,9 @@ static void free_header(struct header *h)
 static tt_status copy_fields(const struct tt_csv *c, int n, char ***out)
 {
     *out = calloc((size_t)n + 1, sizeof **out);
-    if (!*out) return tt_fail(TT_FAILED, "out of memory for a header");
+    if (!*out) return tt_no_memory("a header");
     for (int i = 0; i < n; i++)
-        if (!((*out)[i] = strdup(tt_csv_field(c, i)))) return tt_fail(TT_FAILED, "out of memory for a header");
+        if (!((*out)[i] = strdup(tt_csv_field(c, i)))) return tt_no_memory("a header");
     return TT_OK;
 }
 
@@ -214,7 +214,7 @@ static tt_status read_details(struct tt_csv *c, struct details *d, struct tt_rec
             strncpy(d->id, tt_csv_field(c, id), sizeof d->id - 1);
             d->kernel = strdup(tt_csv_field(c, kernel));
             d->line = c->record_line;
-            if (!d->kernel) return tt_fail(TT_FAILED, "out of memory for a kernel's name");
+            if (!d->kernel) return tt_no_memory("a kernel's name");
         }
         if (tt_csv_number(tt_csv_field(c, value), &number))
             take(&d->launch, tt_csv_field(c, name), tt_csv_field(c, unit), number);

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "profiling/names.h"
-
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for what was recorded"); }
 
 static void free_tallies(struct tt_tallies *t)
 {
@@ -50,27 +49,23 @@ static int *slot_of(const struct tt_tallies *t, const char *name)
 
 static tt_status grow(struct tt_tallies *t)
 {
-    int cap = t->cap ? 2 * t->cap : 64;
-    struct tt_tally *rows = realloc(t->rows, (size_t)cap * sizeof *rows);
-    if (!rows) return no_memory();
-    t->rows = rows;
-    t->cap = cap;
-    int *slots = calloc((size_t)cap * 2, sizeof *slots);
-    if (!slots) return no_memory();
+    if (!tt_grow(&t->rows, sizeof *t->rows, (size_t)t->count, &t->room)) return tt_no_memory("what was recorded");
+    int *slots = calloc(t->room * 2, sizeof *slots);
+    if (!slots) return tt_no_memory("what was recorded");
     free(t->slots);
     t->slots = slots;
-    t->slot_count = 2 * cap;
+    t->slot_count = 2 * (int)t->room;
     for (int i = 0; i < t->count; i++) *slot_of(t, t->rows[i].name) = i + 1;
     return TT_OK;
 }
 
 tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **out)
 {
-    if (t->count == t->cap) TT_TRY(grow(t));
+    if ((size_t)t->count == t->room) TT_TRY(grow(t));
     int *slot = slot_of(t, name);
     if (!*slot) {
         char *copy = strdup(name);
-        if (!copy) return no_memory();
+        if (!copy) return tt_no_memory("what was recorded");
         t->rows[t->count] = (struct tt_tally){
             .name = copy, .median = NAN, .flops = NAN, .bytes = NAN, .compute_percent = NAN, .memory_percent = NAN};
         *slot = ++t->count;
@@ -81,13 +76,8 @@ tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **
 
 static tt_status add_time(struct tt_tally *row, double seconds)
 {
-    if (row->time_count == row->time_cap) {
-        size_t cap = row->time_cap ? 2 * row->time_cap : 16;
-        double *times = realloc(row->times, cap * sizeof *times);
-        if (!times) return no_memory();
-        row->times = times;
-        row->time_cap = cap;
-    }
+    if (!tt_grow(&row->times, sizeof *row->times, row->time_count, &row->time_room))
+        return tt_no_memory("what was recorded");
     row->times[row->time_count++] = seconds;
     return TT_OK;
 }
@@ -104,13 +94,7 @@ tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, s
 
 static tt_status add_busy(struct tt_recording *r, struct tt_interval interval)
 {
-    if (r->busy_count == r->busy_cap) {
-        size_t cap = r->busy_cap ? 2 * r->busy_cap : 256;
-        struct tt_interval *busy = realloc(r->busy, cap * sizeof *busy);
-        if (!busy) return no_memory();
-        r->busy = busy;
-        r->busy_cap = cap;
-    }
+    if (!tt_grow(&r->busy, sizeof *r->busy, r->busy_count, &r->busy_room)) return tt_no_memory("what was recorded");
     r->busy[r->busy_count++] = interval;
     return TT_OK;
 }
@@ -209,7 +193,7 @@ static tt_status join_same_tool(struct tt_recording *r, struct tt_recording *fro
 {
     int most = from->kernels.count + from->copies.count + from->calls.count + from->ranges.count;
     int *map = malloc(((size_t)most + 1) * sizeof *map), *copies = map + from->kernels.count;
-    if (!map) return no_memory();
+    if (!map) return tt_no_memory("what was recorded");
     tt_status st = join_table(&r->kernels, &from->kernels, map, "kernels", note, size);
     if (!st) st = join_table(&r->copies, &from->copies, copies, "copies", note, size);
     if (!r->busy_count) r->origin = from->origin;

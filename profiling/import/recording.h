@@ -16,12 +16,13 @@ struct tt_tally {
     double counted;                         /* for how many flops and bytes stand */
     double compute_percent, memory_percent; /* of the chip's speed of light, weighted by time; NaN: unknown */
     double *times;
-    size_t time_count, time_cap;
+    size_t time_count, time_room;
 };
 
 struct tt_tallies {
     struct tt_tally *rows;
-    int count, cap;
+    int count;
+    size_t room;
     int *slots; /* by name: index + 1, 0 = free */
     int slot_count;
     bool traced; /* every call was seen, so that a summary of the same adds nothing */
@@ -37,7 +38,7 @@ struct tt_recording {
     char device[128];
     struct tt_tallies kernels, copies, calls, ranges;
     struct tt_interval *busy; /* of kernels and copies, where start and end are known */
-    size_t busy_count, busy_cap;
+    size_t busy_count, busy_room;
     double origin; /* nanoseconds of the tool's clock; clocks count from the boot, so that their seconds have no digits
                       left */
     double steps;  /* 0: the file does not tell */

@@ -11,8 +11,6 @@
 
 enum { EVENTS_SHOWN = 2000 };
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for what was recorded"); }
-
 /* Every figure of these structs is unknown until it is set. */
 static void clear_figures(struct tt_profile *p)
 {
@@ -140,7 +138,7 @@ static tt_status make_rows(struct tt_recording *r, double steps, double gap, str
     double all = gap > 0 ? gap : 0;
     p->operators = calloc((size_t)n + 1, sizeof *p->operators);
     p->groups = calloc((size_t)n + 2, sizeof *p->groups);
-    if (!p->operators || !p->groups) return no_memory();
+    if (!p->operators || !p->groups) return tt_no_memory("what was recorded");
     for (int i = 0; i < r->kernels.count; i++) all += r->kernels.rows[i].total;
     for (int i = 0; i < r->copies.count; i++) all += r->copies.rows[i].total;
     for (int i = 0; i < r->kernels.count; i++)
@@ -165,7 +163,7 @@ static tt_status make_rows(struct tt_recording *r, double steps, double gap, str
 static tt_status make_phases(const struct tt_recording *r, double steps, struct tt_profile *p)
 {
     p->phases = calloc((size_t)r->ranges.count + 1, sizeof *p->phases);
-    if (!p->phases) return no_memory();
+    if (!p->phases) return tt_no_memory("what was recorded");
     for (int i = 0; i < r->ranges.count; i++) {
         const struct tt_tally *t = &r->ranges.rows[i];
         struct tt_profile_phase *phase = &p->phases[p->phases_count++];
@@ -180,7 +178,7 @@ static tt_status make_events(const struct tt_recording *r, struct tt_profile *p)
 {
     size_t n = r->busy_count < EVENTS_SHOWN ? r->busy_count : EVENTS_SHOWN;
     p->events = calloc(n + 1, sizeof *p->events);
-    if (!p->events) return no_memory();
+    if (!p->events) return tt_no_memory("what was recorded");
     for (int copies = 1; copies >= 0; copies--) /* by track */
         for (size_t i = 0; i < n; i++) {
             const struct tt_interval *b = &r->busy[i];

@@ -170,7 +170,7 @@ static tt_status record_command(const struct tool *tool, const struct tt_tool_ru
     for (const char *const *w = r->command; *w; w++) {
         if (c->n == WORDS) break;
         char *copy = strdup(*w); /* a user's word may hold anything, also {out} */
-        if (!copy) return tt_fail(TT_FAILED, "out of memory for the command");
+        if (!copy) return tt_no_memory("the command");
         c->words[c->n++] = copy;
         c->words[c->n] = NULL;
     }
@@ -183,7 +183,7 @@ static tt_status export_command(const struct tool *tool, const struct tt_tool_ru
 {
     add_word(c, program, "");
     add_words(c, tool->exports, r->out);
-    return c->failed ? tt_fail(TT_FAILED, "out of memory for the command") : TT_OK;
+    return c->failed ? tt_no_memory("the command") : TT_OK;
 }
 
 /* ---- as lines for a shell ---- */

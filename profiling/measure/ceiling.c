@@ -27,7 +27,7 @@ static tt_status fill_random(struct product *p, void *device, size_t bytes, enum
     float *x = malloc(PATTERN * sizeof *x);
     uint16_t *narrow = malloc(PATTERN * sizeof *narrow);
     size_t piece = PATTERN * tt_dtype_size(type);
-    tt_status st = x && narrow ? TT_OK : tt_fail(TT_FAILED, "out of memory");
+    tt_status st = x && narrow ? TT_OK : tt_no_memory("measuring the device");
     for (int i = 0; i < PATTERN && !st; i++) x[i] = (float)tt_uniform(1, 2, (uint64_t)i) - 0.5f;
     if (!st && type != TT_F32) tt_narrow(x, narrow, PATTERN, type);
     const void *source = type == TT_F32 ? (const void *)x : narrow;

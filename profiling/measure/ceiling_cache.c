@@ -145,7 +145,7 @@ tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, co
     snprintf(e.library, sizeof e.library, "%s", info.library);
     snprintf(e.precision, sizeof e.precision, "%s", tt_precision_names[precision]);
     struct file *f = calloc(1, sizeof *f);
-    if (!f) return tt_fail(TT_FAILED, "out of memory");
+    if (!f) return tt_no_memory("the ceilings");
     tt_status st = find(f, b, type_of(precision), &e, cache, how);
     free(f);
     *out = e.c;

@@ -121,7 +121,7 @@ tt_status tt_derive_efficiency(const struct tt_passes *r, const struct tt_ceilin
     char name[48];
     out->roofs = calloc(4, sizeof *out->roofs);
     out->points = calloc((size_t)(1 + out->groups_count + TOP_OPERATORS), sizeof *out->points);
-    if (!out->roofs || !out->points) return tt_fail(TT_FAILED, "out of memory for the roofline");
+    if (!out->roofs || !out->points) return tt_no_memory("the roofline");
     make_efficiency(r, c, out);
     snprintf(name, sizeof name, "matrix product in %s", tt_precision_names[r->config.precision]);
     add_roof(out, name, "compute", "measured", c->flops);

@@ -122,7 +122,7 @@ tt_status tt_derive_memory(const struct tt_passes *r, struct tt_profile *out)
     out->memory_phases = calloc(TT_PHASES, sizeof *out->memory_phases);
     if (!live || !out->memory_kinds || !out->activations || !out->memory_phases) {
         free(live);
-        return tt_fail(TT_FAILED, "out of memory for the memory ledger");
+        return tt_no_memory("the memory ledger");
     }
     m->predicted_bytes = (double)tt_engine_total(&r->session.engine) + (double)r->before.memory_used;
     m->measured_bytes = (double)r->after.memory_peak;
@@ -181,7 +181,7 @@ static tt_status plan_axis(const struct tt_passes *r, const char *axis, int64_t 
 tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out)
 {
     out->sweeps = calloc(2 * POINTS, sizeof *out->sweeps);
-    if (!out->sweeps) return tt_fail(TT_FAILED, "out of memory for the sweeps");
+    if (!out->sweeps) return tt_no_memory("the sweeps");
     TT_TRY(plan_axis(r, "batch", r->config.batch_size, out));
     return plan_axis(r, "seq", r->config.seq_len, out);
 }

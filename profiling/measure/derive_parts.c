@@ -126,7 +126,7 @@ tt_status tt_derive_parts(struct tt_passes *r, struct tt_profile *out)
     struct parts t = {.r = r, .plan = r->session.step, .out = out};
     out->phases = calloc(TT_PHASES + 2, sizeof *out->phases);
     out->components = calloc(COMPONENTS, sizeof *out->components);
-    if (!out->phases || !out->components) return tt_fail(TT_FAILED, "out of memory for the parts of a step");
+    if (!out->phases || !out->components) return tt_no_memory("the parts of a step");
     make_phases(&t);
     for (int i = 0; i < COMPONENTS; i++) make_component(&t, i);
     return TT_OK;

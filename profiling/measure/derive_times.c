@@ -246,7 +246,7 @@ static tt_status make_room(struct times *t)
     out->operators = calloc(n, sizeof *out->operators);
     out->groups = calloc(TT_GROUP_COUNT + 2, sizeof *out->groups);
     bool whole = t->values && t->row && out->operators && out->groups;
-    return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the tables of a profile");
+    return whole ? TT_OK : tt_no_memory("the tables of a profile");
 }
 
 static void make_operation_times(struct times *t)

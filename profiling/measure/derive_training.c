@@ -22,7 +22,7 @@ static tt_status take_samples(struct tt_passes *r, struct tt_profile *out)
     int64_t n = r->run.progress.step < TT_RING_ENTRIES ? r->run.progress.step : TT_RING_ENTRIES;
     struct tt_metrics *ring = malloc(bytes);
     out->samples = calloc((size_t)n + 1, sizeof *out->samples);
-    tt_status st = ring && out->samples ? TT_OK : tt_fail(TT_FAILED, "out of memory for the losses");
+    tt_status st = ring && out->samples ? TT_OK : tt_no_memory("the losses");
     if (!st) st = tt_engine_download(&r->session.engine, TT_X_RING, 0, ring, bytes);
     for (int64_t step = r->run.progress.step - n; step < r->run.progress.step && !st; step++) {
         const struct tt_metrics *m = &ring[step % TT_RING_ENTRIES];
@@ -71,7 +71,7 @@ static tt_status take_gradients(struct tt_passes *r, struct tt_profile *out)
         if (params->items[i].count > largest) largest = params->items[i].count;
     float *g = malloc((size_t)largest * sizeof *g);
     out->gradients = calloc(n, sizeof *out->gradients);
-    tt_status st = g && out->gradients ? TT_OK : tt_fail(TT_FAILED, "out of memory for the gradients");
+    tt_status st = g && out->gradients ? TT_OK : tt_no_memory("the gradients");
     for (int i = 0; i < params->n && !st; i++) {
         const struct tt_param *t = &params->items[i];
         st = tt_engine_download(&r->session.engine, TT_X_GRADS, (size_t)t->offset * sizeof *g, g,

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "out of memory for the gradients"); }
-
 void tt_grads_free(struct tt_grads *g)
 {
     free(g->rows);
@@ -47,7 +45,7 @@ tt_status tt_grads_take(struct tt_session *s, const struct tt_metrics *step, str
     *out = (struct tt_grads){.loss = (double)step->loss};
     out->data = malloc((size_t)params->total * sizeof *out->data);
     out->rows = calloc((size_t)params->n, sizeof *out->rows);
-    if (!out->data || !out->rows) return no_memory();
+    if (!out->data || !out->rows) return tt_no_memory("the gradients");
     TT_TRY(tt_engine_download(&s->engine, TT_X_GRADS, 0, out->data, (size_t)params->total * sizeof *out->data));
     for (int i = 0; i < params->n; i++) {
         const struct tt_param *p = &params->items[i];
@@ -71,7 +69,7 @@ tt_status tt_grads_save(const struct tt_grads *g, const char *path)
     uint64_t size;
     uint32_t crc;
     struct tt_tensor_source *tensors = calloc((size_t)g->n + 1, sizeof *tensors);
-    if (!tensors) return no_memory();
+    if (!tensors) return tt_no_memory("the gradients");
     for (int i = 0; i < g->n; i++) {
         tensors[i] =
             (struct tt_tensor_source){.name = g->rows[i].name, .rank = g->rows[i].rank, .data = g->rows[i].data};
@@ -91,7 +89,7 @@ static tt_status read_rows(const struct tt_safetensors *file, struct tt_grads *o
     for (int i = 0; i < n; i++) total += tt_safetensors_at(file, i)->count;
     out->data = malloc(((size_t)total + 1) * sizeof *out->data);
     out->rows = calloc((size_t)n + 1, sizeof *out->rows);
-    if (!out->data || !out->rows) return no_memory();
+    if (!out->data || !out->rows) return tt_no_memory("the gradients");
     for (int i = 0; i < n; i++) {
         const struct tt_tensor *t = tt_safetensors_at(file, i);
         struct tt_grad *g = &out->rows[out->n++];

@@ -107,7 +107,7 @@ static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_p
 static tt_status make_run(const struct tt_profile_options *o, struct tt_passes **out)
 {
     *out = calloc(1, sizeof **out);
-    if (!*out) return tt_fail(TT_FAILED, "out of memory for a profile");
+    if (!*out) return tt_no_memory("a profile");
     (*out)->o = o;
     (*out)->config = *o->config;
     return TT_OK;

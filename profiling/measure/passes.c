@@ -30,7 +30,7 @@ static tt_status make_room(struct tt_times *t, int steps, int ops)
     t->phase = calloc(n, sizeof *t->phase);
     bool whole = t->step && t->launched && t->op && t->recorded && t->copy && t->data_host && t->scratch && t->number &&
                  t->one && t->median && t->phase;
-    return whole ? TT_OK : tt_fail(TT_FAILED, "out of memory for the times of %d steps of %d operations", steps, ops);
+    return whole ? TT_OK : tt_no_memory("the times of %d steps of %d operations", steps, ops);
 }
 
 tt_status tt_passes_open(struct tt_passes *r)

@@ -109,7 +109,7 @@ static tt_status want_events(struct tt_recorder *r, int64_t wanted)
     if (wanted > 1 << 20)
         return tt_fail(TT_USAGE, "%lld events are too many; use fewer --num-steps", (long long)wanted);
     tt_event *events = realloc(r->events, (size_t)wanted * sizeof *events);
-    if (!events) return tt_fail(TT_FAILED, "out of memory for %lld events", (long long)wanted);
+    if (!events) return tt_no_memory("%lld events", (long long)wanted);
     r->events = events;
     for (; r->event_room < wanted; r->event_room++) TT_TRY(b->ops->event_create(b->self, &events[r->event_room]));
     return TT_OK;
@@ -137,7 +137,7 @@ tt_status tt_recorder_mode(struct tt_recorder *r, enum tt_record_mode mode, int 
     r->clock = NULL;
     if (mode == TT_RECORD_PHASES) {
         r->clock = calloc((size_t)wanted, sizeof *r->clock);
-        if (!r->clock) return tt_fail(TT_FAILED, "out of memory for %d steps", steps);
+        if (!r->clock) return tt_no_memory("%d steps", steps);
     }
     r->mode = mode;
     bool traces = mode == TT_RECORD_TRACE;
@@ -266,5 +266,5 @@ tt_status tt_recorder_trace(struct tt_recorder *r)
         tt_trace_kernel(r, &ranges, &r->plan->ops[i], start, end);
     }
     tt_trace_close(r, &ranges);
-    return r->failed ? tt_fail(TT_FAILED, "out of memory for the trace") : TT_OK;
+    return r->failed ? tt_no_memory("the trace") : TT_OK;
 }

@@ -40,7 +40,8 @@ struct tt_recorder {
 
     /* TT_RECORD_TRACE */
     struct tt_profile_event *trace;
-    int trace_count, trace_room;
+    int trace_count;
+    size_t trace_room;
     double zero; /* the clock at the origin */
     int64_t step;
     struct {

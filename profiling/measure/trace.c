@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "profiling/profile_write.h"
 
 /* ---- gathering ---- */
@@ -12,13 +13,9 @@
 void tt_trace_add(struct tt_recorder *r, const char *track, const char *name, const char *kind, const char *group,
                   int layer, double start, double end)
 {
-    if (r->trace_count == r->trace_room) {
-        int room = r->trace_room ? 2 * r->trace_room : 1024;
-        struct tt_profile_event *grown = realloc(r->trace, (size_t)room * sizeof *grown);
-        r->failed = r->failed || !grown;
-        if (!grown) return;
-        r->trace = grown;
-        r->trace_room = room;
+    if (!tt_grow(&r->trace, sizeof *r->trace, (size_t)r->trace_count, &r->trace_room)) {
+        r->failed = true;
+        return;
     }
     struct tt_profile_event *e = &r->trace[r->trace_count++];
     *e = (struct tt_profile_event){

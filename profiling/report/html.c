@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/format.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/html_parts.h"
 #include "profiling/report/html_sections.h"
@@ -45,8 +46,9 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
              r->graph ? ", as a graph" : "");
     if (r->version[0]) fact(t, "version", line);
     snprintf(line, sizeof line,
-             "%lld layers, hidden %lld, %lld heads (%lld key/value), ffn %lld, vocabulary %lld: %s parameters",
-             (long long)r->num_layers, (long long)r->hidden_dim, (long long)r->num_heads, (long long)r->num_kv_heads,
+             "%lld layer%s, hidden %lld, %lld head%s (%lld key/value), ffn %lld, vocabulary %lld: %s parameters",
+             (long long)r->num_layers, tt_plural(r->num_layers), (long long)r->hidden_dim, (long long)r->num_heads,
+             tt_plural(r->num_heads), (long long)r->num_kv_heads,
              (long long)r->ffn_dim, (long long)r->vocab_size, tt_si((double)r->parameters, a));
     if (r->num_layers) fact(t, r->preset[0] ? r->preset : "model", line);
     snprintf(line, sizeof line, "%lld × %lld tokens%s", (long long)r->batch_size, (long long)r->seq_len,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/format.h"
 #include "core/base/markdown.h"
 #include "profiling/profile_write.h"
 #include "profiling/report/advice.h"
@@ -103,8 +104,10 @@ static void head(struct tt_text *t, const struct tt_profile *p)
     tt_text_puts(t, "\n\n");
     tt_text_printf(
         t,
-        "%lld layers, hidden %lld, %lld heads (%lld key/value) of %lld, ffn %lld, vocabulary %lld: %lld parameters. ",
-        (long long)r->num_layers, (long long)r->hidden_dim, (long long)r->num_heads, (long long)r->num_kv_heads,
+        "%lld layer%s, hidden %lld, %lld head%s (%lld key/value) of %lld, ffn %lld, vocabulary %lld: %lld "
+        "parameters. ",
+        (long long)r->num_layers, tt_plural(r->num_layers), (long long)r->hidden_dim, (long long)r->num_heads,
+        tt_plural(r->num_heads), (long long)r->num_kv_heads,
         (long long)r->head_dim, (long long)r->ffn_dim, (long long)r->vocab_size, (long long)r->parameters);
     tt_text_printf(t, "A step is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n",
                    (long long)r->grad_accum, (long long)r->batch_size, (long long)r->seq_len,

@@ -132,6 +132,10 @@ expect 0 '"loss"' "$TT" eval parts --json
 same a b "cached and uncached text differ"
 cmp -s a c && fail "another seed gives the same text"
 expect 0 "the" "$TT" generate parts --prompt "the small cat" --temperature 0 --max-tokens 5
+expect 0 '"text":"the small cat' "$TT" generate parts --prompt "the small cat" --temperature 0 --max-tokens 5 --json
+"$TT" generate parts --max-tokens 30 --seed 3 --json >out 2>err
+[ "$(sed 's/.*"text":"\([^"]*\)".*/\1/' out)" = "$(cat a)" ] || fail "generate --json has another text than generate"
+expect 0 "1 token, " "$TT" generate parts --max-tokens 1
 expect 2 "zebra" "$TT" generate parts --prompt "the zebra"
 passed "eval and generate"
 

@@ -65,6 +65,11 @@ expect 1 "damaged" "$TT" eval hurt/step-00000003 --data $text
 expect 1 "damaged" "$TT" train --resume hurt --data $text --out never
 [ "$(id -u)" = 0 ] || { cp $text closed.txt && chmod 0 closed.txt && expect 1 "permission" "$TT" train --data closed.txt --out never; }
 [ -e never ] && fail "a refused run wrote something"
+for place in moved/runs/text moved/runs/text/step-00000003; do
+    find $place -type f -exec cksum {} + | sort >before
+    expect 2 "choose another --out for token files" "$TT" data $text --out $place
+    find $place -type f -exec cksum {} + | sort | cmp -s before - || fail "tt data changed $place"
+done
 "$TT" help >out
 grep -q "2 asked wrongly" out || fail "the help does not explain the exit codes"
 passed "exit codes"

@@ -35,6 +35,17 @@ printf '\0\0\300\177' | dd of=nan/model.safetensors bs=1 seek=$(($(wc -c <nan/mo
 expect 1 "holds nan" "$TT" import nan --out new
 [ -e new ] && fail "what was refused left something behind"
 
+# a word is what it is: a run to export, or where to
+expect 0 "wrote   to-a: " "$TT" export run-bpe to-a
+expect 0 "wrote   to-b: " "$TT" export to-b run-bpe/step-00000006
+expect 0 "wrote   to-c: " "$TT" export run-bpe --out to-c
+expect 0 "wrote   exported: " "$TT" export run-bpe
+for to in to-a to-b to-c exported; do diff -rq hf-bpe $to >difference || fail "$to is another model: $(head -n 1 difference)"; done
+expect 2 "both hold a checkpoint" "$TT" export run-bpe --checkpoint run-chars
+expect 2 "nowhere holds no checkpoint, and the model goes to new" "$TT" export nowhere --out new
+expect 2 "two holds no checkpoint, and the model goes to one" "$TT" export one two
+[ -e new ] || [ -e one ] && fail "what was refused left something behind"
+
 # training goes on from what was imported
 expect 2 "has no data of its own" "$TT" train --resume back-bpe --out on
 expect 0 "resume" "$TT" train --resume back-bpe --data text.txt --num-steps 8 --batch-size 4 --learning-rate 1e-3 --out on

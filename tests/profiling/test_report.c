@@ -409,6 +409,21 @@ static void compares_profiles(void)
     CHECK_FAILS(gate(c, "loss:0.5"), "differs");
     tt_compare_free(c);
 
+    struct tt_profile lower = by_hand(1), higher = by_hand(1);
+    lower.efficiency.gemm_flops_per_second = 2e12;
+    higher.efficiency.gemm_flops_per_second = 2.5e12;
+    lower.efficiency.mfu_percent = 50;
+    higher.efficiency.mfu_percent = 40;
+    save(&lower, "lower");
+    save(&higher, "higher");
+    CHECK_OK(compare("lower", "higher", c));
+    CHECK(c->warnings.n && strstr(c->warnings.s, "higher: its MFU is of a measured 2.5 TFLOP/s, that of lower of 2:"),
+          "%s", c->warnings.s);
+    tt_compare_free(c);
+    CHECK_OK(compare("lower", "lower", c));
+    CHECK(!c->warnings.n, "%s", c->warnings.s);
+    tt_compare_free(c);
+
     struct tt_profile wide = by_hand(4);
     wide.run.hidden_dim = 64;
     save(&wide, "wide");

@@ -95,6 +95,13 @@ says err "broken"
 # a real profile, its report with an import, and comparisons
 run 0 profile $small --num-steps 4 --version baseline --out base --quiet
 run 0 profile $small --num-steps 4 --version flash --out flash --quiet
+grep -q "^1 layer, hidden 32, 2 heads (1 key/value)" base/summary.md || fail "summary.md does not have 1 layer"
+cksum base/profile.json base/report.html >before
+run 2 report --import "$profiles/ncu_raw.csv" --out base
+says err "holds a profile of tt; show both with: tt report base --import FILE"
+cksum base/profile.json base/report.html | cmp -s before - || fail "an import changed a profile"
+run 0 report --import "$profiles/ncu_raw.csv" --out twice
+run 0 report --import "$profiles/nsys_stats.csv" --out twice
 says base/report.html "<svg class=\"chart\""
 rm base/report.html base/summary.md
 run 0 report base --import "$profiles/nsys_gpu_trace.csv"

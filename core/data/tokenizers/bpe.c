@@ -7,8 +7,6 @@
 
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for byte-pair encoding"); }
-
 /* ---- pieces ---- */
 enum { SPACE, LETTER, DIGIT, MARK };
 
@@ -62,7 +60,7 @@ static tt_status fill_pairs(struct tt_tokenizer *t, const struct tt_merge *merge
     t->pairs = (struct tt_pair_table){calloc(slots, sizeof *t->pairs.slots), slots - 1};
     t->merges = malloc(((size_t)n + 1) * sizeof *t->merges);
     uint8_t *length = malloc(256 + (size_t)n); /* of every token, in bytes */
-    tt_status st = t->pairs.slots && t->merges && length ? TT_OK : no_memory();
+    tt_status st = t->pairs.slots && t->merges && length ? TT_OK : tt_no_memory("byte-pair encoding");
     if (!st) memset(length, 1, 256);
     for (int32_t i = 0; i < n && !st; i++) {
         struct tt_merge m = t->merges[i] = merges[i];
@@ -89,7 +87,7 @@ tt_status tt_tokenizer_from_merges(const struct tt_merge *merges, int64_t n, str
     if (n < 0 || n > TT_TOKENIZER_MOST - 256)
         return tt_fail(TT_FAILED, "a tokenizer has at most %d tokens", TT_TOKENIZER_MOST);
     struct tt_tokenizer *t = calloc(1, sizeof *t);
-    if (!t) return no_memory();
+    if (!t) return tt_no_memory("byte-pair encoding");
     t->kind = TT_BPE;
     t->size = 256 + n;
     tt_status st = fill_pairs(t, merges, n);

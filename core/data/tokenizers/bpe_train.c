@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/grow.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
 struct piece {
@@ -18,7 +19,8 @@ struct pair {
     struct tt_merge key;
     int64_t count;
     int32_t *pieces; /* those it was in when it appeared; it may have left some since */
-    int32_t n, cap;
+    int32_t n;
+    size_t room;
 };
 
 struct waiting { /* in the heap; out of date when count is not that of the pair any more */
@@ -30,38 +32,21 @@ struct waiting { /* in the heap; out of date when count is not that of the pair 
 struct trainer {
     const char *text;
     struct piece *pieces;
-    int32_t piece_count, piece_cap;
+    int32_t piece_count;
+    size_t piece_room;
     int32_t *tokens;
     struct pair *pairs;
-    int32_t pair_count, pair_cap;
+    int32_t pair_count;
+    size_t pair_room;
     int32_t *slots; /* hash table of the pairs: number + 1, 0 = free */
     uint64_t mask;
     struct waiting *heap;
-    int64_t heap_count, heap_cap;
+    int64_t heap_count;
+    size_t heap_room;
     struct tt_merge *merges;
 };
 
-static tt_status no_memory(void)
-{
-    return tt_fail(TT_FAILED, "not enough memory to train the tokenizer; use less text");
-}
-
-static void *grow(void *array, int64_t *cap, size_t element)
-{
-    int64_t more = *cap ? 2 * *cap : 1024;
-    void *larger = realloc(array, (size_t)more * element);
-    if (larger) *cap = more;
-    return larger;
-}
-
-/* Like grow, for what is numbered with 32 bits. */
-static void *grow32(void *array, int32_t *cap, size_t element)
-{
-    int64_t wide = *cap;
-    void *larger = *cap < INT32_MAX / 2 ? grow(array, &wide, element) : NULL;
-    if (larger) *cap = (int32_t)wide;
-    return larger;
-}
+static tt_status no_memory(void) { return tt_no_memory("training a tokenizer on so much text"); }
 
 /* ---- the different pieces of the text ---- */
 static uint64_t hash_bytes(const char *s, int n)
@@ -97,11 +82,8 @@ static tt_status rehash_pieces(const struct trainer *t, int32_t **table, uint64_
 
 static tt_status add_piece(struct trainer *t, int64_t at, int n)
 {
-    if (t->piece_count == t->piece_cap) {
-        struct piece *more = grow32(t->pieces, &t->piece_cap, sizeof *more);
-        if (!more) return no_memory();
-        t->pieces = more;
-    }
+    bool fits = t->piece_count < INT32_MAX; /* its number */
+    if (!fits || !tt_grow(&t->pieces, sizeof *t->pieces, (size_t)t->piece_count, &t->piece_room)) return no_memory();
     t->pieces[t->piece_count++] = (struct piece){.first = at, .n = n};
     return TT_OK;
 }
@@ -172,11 +154,8 @@ static tt_status find_pair(struct trainer *t, struct tt_merge key, struct pair *
     if (!t->slots || (uint64_t)t->pair_count * 2 > t->mask) TT_TRY(rehash_pairs(t));
     uint64_t slot = pair_slot(t, key);
     if (!t->slots[slot]) {
-        if (t->pair_count == t->pair_cap) {
-            struct pair *more = grow32(t->pairs, &t->pair_cap, sizeof *more);
-            if (!more) return no_memory();
-            t->pairs = more;
-        }
+        bool fits = t->pair_count < INT32_MAX;
+        if (!fits || !tt_grow(&t->pairs, sizeof *t->pairs, (size_t)t->pair_count, &t->pair_room)) return no_memory();
         t->pairs[t->pair_count] = (struct pair){.key = key};
         t->slots[slot] = ++t->pair_count;
     }
@@ -196,13 +175,8 @@ static tt_status count_pairs(struct trainer *t, int32_t piece, int sign, int32_t
         pair->count += sign * p->count;
         bool learns = sign > 0 && (fresh < 0 || token[i] == fresh || token[i + 1] == fresh);
         if (!learns || (pair->n && pair->pieces[pair->n - 1] == piece)) continue;
-        if (pair->n == pair->cap) {
-            int64_t cap = pair->cap ? 2 * (int64_t)pair->cap : 4;
-            int32_t *more = cap < INT32_MAX ? realloc(pair->pieces, (size_t)cap * sizeof *more) : NULL;
-            if (!more) return no_memory();
-            pair->pieces = more;
-            pair->cap = (int32_t)cap;
-        }
+        bool fits = pair->n < INT32_MAX;
+        if (!fits || !tt_grow(&pair->pieces, sizeof *pair->pieces, (size_t)pair->n, &pair->room)) return no_memory();
         pair->pieces[pair->n++] = piece;
     }
     return TT_OK;
@@ -218,11 +192,7 @@ static bool before(const struct waiting *a, const struct waiting *b)
 
 static tt_status heap_push(struct trainer *t, int32_t pair)
 {
-    if (t->heap_count == t->heap_cap) {
-        struct waiting *more = grow(t->heap, &t->heap_cap, sizeof *more);
-        if (!more) return no_memory();
-        t->heap = more;
-    }
+    if (!tt_grow(&t->heap, sizeof *t->heap, (size_t)t->heap_count, &t->heap_room)) return no_memory();
     struct waiting w = {t->pairs[pair].count, t->pairs[pair].key, pair};
     int64_t i = t->heap_count++;
     for (; i && before(&w, &t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
@@ -277,7 +247,8 @@ static tt_status merge_pair(struct trainer *t, int32_t pair, int32_t joined)
     struct tt_merge key = t->pairs[pair].key;
     int32_t *where = t->pairs[pair].pieces, n = t->pairs[pair].n, known = t->pair_count;
     t->pairs[pair].pieces = NULL; /* its count falls to 0 below: it is never looked at again */
-    t->pairs[pair].n = t->pairs[pair].cap = 0;
+    t->pairs[pair].n = 0;
+    t->pairs[pair].room = 0;
     tt_status st = TT_OK;
     for (int32_t i = 0; i < n && !st; i++) {
         struct piece *p = &t->pieces[where[i]];

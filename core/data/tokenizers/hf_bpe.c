@@ -120,7 +120,7 @@ static tt_status make_room(struct encoder *e, int64_t n)
     e->heap = malloc((size_t)e->room * 3 * sizeof *e->heap);
     if (e->symbols && e->heap) return TT_OK;
     e->room = 0;
-    return tt_fail(TT_FAILED, "not enough memory for a word of %lld bytes", (long long)n);
+    return tt_no_memory("a word of %lld bytes", (long long)n);
 }
 
 static tt_status encode_piece(struct encoder *e, const char *piece, int64_t n)

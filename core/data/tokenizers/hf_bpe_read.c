@@ -19,8 +19,6 @@ struct reading {
     struct named *names; /* the vocabulary by its spelling */
 };
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the tokenizer"); }
-
 static tt_status unlike(const char *what) { return tt_fail(TT_UNSUPPORTED, "its tokenizer %s", what); }
 
 static bool is_true(const struct tt_json *j, const char *key)
@@ -94,7 +92,7 @@ static tt_status find_size(struct reading *r)
     r->b->length = calloc((size_t)r->b->size + 1, sizeof *r->b->length);
     r->b->sorted = calloc((size_t)r->b->size + 1, sizeof *r->b->sorted);
     r->names = calloc((size_t)r->vocab->count + 1, sizeof *r->names);
-    return r->b->bytes && r->b->length && r->b->sorted && r->names ? TT_OK : no_memory();
+    return r->b->bytes && r->b->length && r->b->sorted && r->names ? TT_OK : tt_no_memory("the tokenizer");
 }
 
 static int by_word(const void *a, const void *b)
@@ -106,7 +104,7 @@ static tt_status set_token(struct tt_hf_bpe *b, int64_t id, const char *text)
 {
     b->length[id] = (int32_t)strlen(text);
     b->bytes[id] = strdup(text);
-    return b->bytes[id] ? TT_OK : no_memory();
+    return b->bytes[id] ? TT_OK : tt_no_memory("the tokenizer");
 }
 
 static tt_status read_vocab(struct reading *r)
@@ -147,7 +145,7 @@ static int by_bytes(const void *a, const void *b)
 static tt_status sort_tokens(struct tt_hf_bpe *b)
 {
     struct spelled *list = calloc((size_t)b->sorted_count + 1, sizeof *list);
-    if (!list) return no_memory();
+    if (!list) return tt_no_memory("the tokenizer");
     for (int64_t i = 0; i < b->sorted_count; i++)
         list[i] = (struct spelled){b->bytes[b->sorted[i]], b->length[b->sorted[i]], b->sorted[i]};
     qsort(list, (size_t)b->sorted_count, sizeof *list, by_bytes);
@@ -201,7 +199,7 @@ static tt_status read_merge(struct reading *r, const struct tt_json *e, int32_t 
         *slot = m;
     if (word.failed) {
         tt_status_free(st);
-        st = no_memory();
+        st = tt_no_memory("the tokenizer");
     }
     tt_text_free(&word);
     return st;
@@ -213,7 +211,7 @@ static tt_status read_merges(struct reading *r)
     int32_t rank = 0;
     while (slots < 2 * (uint64_t)r->merges->count) slots *= 2;
     r->b->slots = calloc(slots, sizeof *r->b->slots);
-    if (!r->b->slots) return no_memory();
+    if (!r->b->slots) return tt_no_memory("the tokenizer");
     r->b->mask = slots - 1;
     for (uint64_t i = 0; i < slots; i++) r->b->slots[i].token = -1;
     for (const struct tt_json *e = r->merges->first; e; e = e->next) TT_TRY(read_merge(r, e, rank++));
@@ -243,7 +241,7 @@ static tt_status read_added(struct reading *r, const struct tt_json *e)
 static tt_status read_all_added(struct reading *r)
 {
     r->b->added = calloc(r->added ? (size_t)r->added->count + 1 : 1, sizeof *r->b->added);
-    if (!r->b->added) return no_memory();
+    if (!r->b->added) return tt_no_memory("the tokenizer");
     for (const struct tt_json *e = r->added ? r->added->first : NULL; e; e = e->next) TT_TRY(read_added(r, e));
     return TT_OK;
 }
@@ -284,7 +282,7 @@ static tt_status read_parts(struct reading *r, const struct tt_json *j)
 tt_status tt_hf_bpe_read(const struct tt_json *j, struct tt_hf_bpe **out)
 {
     struct reading r = {.b = calloc(1, sizeof *r.b)};
-    if (!r.b) return no_memory();
+    if (!r.b) return tt_no_memory("the tokenizer");
     tt_status st = read_parts(&r, j);
     free(r.names);
     if (st)

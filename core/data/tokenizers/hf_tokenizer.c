@@ -49,7 +49,7 @@ static int by_text(const void *a, const void *b) { return strcmp(*(char *const *
 static tt_status check_spellings(char *const *spelling, int64_t n)
 {
     char **sorted = malloc((size_t)n * sizeof *sorted);
-    if (!sorted) return tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    if (!sorted) return tt_no_memory("the tokenizer");
     memcpy(sorted, spelling, (size_t)n * sizeof *sorted);
     qsort(sorted, (size_t)n, sizeof *sorted, by_text);
     tt_status st = TT_OK;
@@ -130,7 +130,7 @@ tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_wri
     }
     TT_TRY(check_words(t));
     char **spelling = calloc((size_t)t->size, sizeof *spelling);
-    tt_status st = spelling ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    tt_status st = spelling ? TT_OK : tt_no_memory("the tokenizer");
     for (int64_t i = 0; i < t->size && !st; i++) {
         struct tt_text text = {0};
         spell(t, (int32_t)i, &text);

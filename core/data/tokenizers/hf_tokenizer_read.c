@@ -50,7 +50,7 @@ static tt_status list_words(const struct tt_json *vocab, const char ***out)
     if (!vocab || vocab->type != TT_JSON_OBJECT || vocab->count < 1 || vocab->count > TT_TOKENIZER_MOST)
         return other_kind();
     const char **words = calloc((size_t)vocab->count, sizeof *words);
-    if (!words) return tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    if (!words) return tt_no_memory("the tokenizer");
     *out = words;
     for (const struct tt_json *e = vocab->first; e; e = e->next) {
         if (!tt_json_as_int(e, 0, vocab->count - 1, &id) || words[id]) return other_kind();
@@ -95,7 +95,7 @@ static tt_status read_merges(const struct tt_json *merges, const char **words, i
 {
     struct named *names = calloc((size_t)n, sizeof *names);
     struct tt_merge *list = calloc((size_t)n, sizeof *list);
-    tt_status st = names && list ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    tt_status st = names && list ? TT_OK : tt_no_memory("the tokenizer");
     if (!st && (!merges || merges->type != TT_JSON_ARRAY || merges->count != n - 256)) st = other_kind();
     for (int32_t i = 0; i < n && !st; i++) names[i] = (struct named){words[i], i};
     if (!st) qsort(names, (size_t)n, sizeof *names, by_word);
@@ -111,7 +111,7 @@ static tt_status read_merges(const struct tt_json *merges, const char **words, i
 static tt_status read_chars(const char **words, int64_t n, struct tt_tokenizer **out)
 {
     uint32_t *points = calloc((size_t)n, sizeof *points);
-    tt_status st = points ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+    tt_status st = points ? TT_OK : tt_no_memory("the tokenizer");
     for (int64_t i = 0; i < n && !st; i++) {
         size_t length = strlen(words[i]);
         bool one = length > 0 && tt_utf8_decode(words[i], length, &points[i]) == (int)length &&
@@ -161,7 +161,7 @@ static tt_status read_byte_level(const struct tt_json *j, struct tt_tokenizer **
     struct tt_tokenizer *t = calloc(1, sizeof *t);
     if (!t) {
         tt_hf_bpe_free(hf);
-        return tt_fail(TT_FAILED, "not enough memory for the tokenizer");
+        return tt_no_memory("the tokenizer");
     }
     *t = (struct tt_tokenizer){.kind = TT_BYTE_LEVEL, .size = hf->size, .hf = hf};
     *out = t;

@@ -9,14 +9,12 @@
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
-static tt_status no_memory(void) { return tt_fail(TT_FAILED, "not enough memory for the tokenizer"); }
-
 static tt_status new_tokenizer(enum tt_tokenizer_kind kind, int64_t size, struct tt_tokenizer **out)
 {
     if (size < 1 || size > TT_TOKENIZER_MOST)
         return tt_fail(TT_USAGE, "a tokenizer has 1 to %d tokens, not %lld", TT_TOKENIZER_MOST, (long long)size);
     struct tt_tokenizer *t = calloc(1, sizeof *t);
-    if (!t) return no_memory();
+    if (!t) return tt_no_memory("the tokenizer");
     t->kind = kind;
     t->size = size;
     *out = t;
@@ -81,7 +79,7 @@ static tt_status check_word(const char *word, int i)
 static tt_status sort_words(struct tt_tokenizer *t)
 {
     struct named *names = calloc((size_t)t->size, sizeof *names);
-    if (!names) return no_memory();
+    if (!names) return tt_no_memory("the tokenizer");
     tt_status st = TT_OK;
     for (int32_t i = 0; i < t->size; i++) names[i] = (struct named){t->words[i], i};
     qsort(names, (size_t)t->size, sizeof *names, by_name);
@@ -98,11 +96,11 @@ static tt_status fill_words(struct tt_tokenizer *t, const char *const *words)
 {
     t->words = calloc((size_t)t->size, sizeof *t->words);
     t->sorted = calloc((size_t)t->size, sizeof *t->sorted);
-    if (!t->words || !t->sorted) return no_memory();
+    if (!t->words || !t->sorted) return tt_no_memory("the tokenizer");
     for (int i = 0; i < t->size; i++) {
         TT_TRY(check_word(words[i], i));
         t->words[i] = strdup(words[i]);
-        if (!t->words[i]) return no_memory();
+        if (!t->words[i]) return tt_no_memory("the tokenizer");
     }
     return sort_words(t);
 }
@@ -196,7 +194,7 @@ tt_status tt_tokenizer_from_points(const uint32_t *points, int64_t n, struct tt_
     t->points = malloc((size_t)n * sizeof *points);
     if (!t->points) {
         tt_tokenizer_free(t);
-        return no_memory();
+        return tt_no_memory("the tokenizer");
     }
     memcpy(t->points, points, (size_t)n * sizeof *points);
     *out = t;
@@ -209,7 +207,7 @@ tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **
     if (n < 1) return tt_fail(TT_USAGE, "a tokenizer of characters needs some text to take them from");
     bool *seen = calloc(POINTS, sizeof *seen);
     uint32_t *points = calloc(POINTS, sizeof *points), point;
-    tt_status st = seen && points ? TT_OK : no_memory();
+    tt_status st = seen && points ? TT_OK : tt_no_memory("the tokenizer");
     for (int64_t at = 0, step; at < n && !st; at += step) {
         step = tt_utf8_decode(text + at, (size_t)(n - at), &point);
         if (tt_utf8_is_character(point))
@@ -284,7 +282,7 @@ tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, in
 {
     *count = 0;
     *tokens = malloc(((size_t)n + 1) * sizeof **tokens); /* no kind makes more tokens than there are bytes */
-    if (!*tokens) return tt_fail(TT_FAILED, "not enough memory to tokenise %lld bytes", (long long)n);
+    if (!*tokens) return tt_no_memory("the tokens of %lld bytes", (long long)n);
     tt_status st = encode(t, text, n, *tokens, count);
     if (st) {
         free(*tokens);

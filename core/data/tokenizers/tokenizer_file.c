@@ -68,7 +68,7 @@ static tt_status words_from(const struct tt_json *j, struct tt_tokenizer **out)
     const struct tt_json *array = NULL;
     TT_TRY(get_array(j, "words", 1, &array));
     const char **words = calloc((size_t)array->count, sizeof *words);
-    tt_status st = words ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the words");
+    tt_status st = words ? TT_OK : tt_no_memory("the words");
     int n = 0;
     for (const struct tt_json *e = array->first; e && !st; e = e->next, n++) {
         if (e->type != TT_JSON_STRING) st = tt_fail(TT_FAILED, "word %d is not a string", n);
@@ -84,7 +84,7 @@ static tt_status chars_from(const struct tt_json *j, struct tt_tokenizer **out)
     const struct tt_json *array = NULL;
     TT_TRY(get_array(j, "chars", 1, &array));
     uint32_t *points = calloc((size_t)array->count, sizeof *points);
-    tt_status st = points ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the characters");
+    tt_status st = points ? TT_OK : tt_no_memory("the characters");
     int64_t n = 0, point, above = -1;
     for (const struct tt_json *e = array->first; e && !st; e = e->next, n++) {
         if (!tt_json_as_int(e, above + 1, 0x10ffff, &point) || (point >= 0xd800 && point < 0xe000))
@@ -102,7 +102,7 @@ static tt_status merges_from(const struct tt_json *j, struct tt_tokenizer **out)
     const struct tt_json *array = NULL;
     TT_TRY(get_array(j, "merges", 0, &array));
     struct tt_merge *merges = calloc((size_t)array->count + 1, sizeof *merges);
-    tt_status st = merges ? TT_OK : tt_fail(TT_FAILED, "not enough memory for the merges");
+    tt_status st = merges ? TT_OK : tt_no_memory("the merges");
     int64_t n = 0, left, right;
     for (const struct tt_json *e = array->first; e && !st; e = e->next, n++) {
         bool two = e->type == TT_JSON_ARRAY && e->count == 2;

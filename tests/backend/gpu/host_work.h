@@ -299,7 +299,8 @@ static void collectives_know_their_part(void)
     asked(x, x + 8 * sizeof(float), 4, 7, w.stream);
     CHECK_OK(collective_in_place(&w.b, TT_ALL_GATHER, x, 30, TT_F16, third, w.stream));
     asked(x + 20 * 2, x, 10, 6, w.stream);
-    CHECK_FAILS(collective_in_place(&w.b, TT_ALL_GATHER, x, 10, TT_F32, third, NULL), "10 elements are no multiple of 3 ranks");
+    CHECK_FAILS(collective_in_place(&w.b, TT_ALL_GATHER, x, 10, TT_F32, third, NULL),
+                "10 elements are no multiple of 3 ranks");
     CHECK_FAILS(collective_in_place(&w.b, TT_REDUCE_SCATTER, x, 13, TT_F32, third, NULL), "multiple");
     give_back(&w);
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);

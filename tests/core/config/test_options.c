@@ -1,155 +1,8 @@
-/* The option table against everything made from it: parser, help, reference page, --print-config, configuration files,
- * presets; and the checks that need more than one option. */
+/* The parser of options: every value of every option, mistakes, files, and which source wins. */
 #include <unistd.h>
 
-#include "cli/help.h"
 #include "core/base/file.h"
-#include "core/base/yaml.h"
-#include "core/config/presets.h"
-#include "tests/test.h"
-
-enum { MOST_WORDS = 16 };
-
-/* Parses "--a 1 --b 2", cut at spaces. */
-static tt_status parse(struct tt_options *o, enum tt_command command, const char *line)
-{
-    char copy[1024], *words[MOST_WORDS], *rest = copy;
-    int n = 0;
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *word; n < MOST_WORDS && (word = strsep(&rest, " "));)
-        if (*word) words[n++] = word;
-    return tt_options_parse(o, command, n, words);
-}
-
-static bool takes(int command, const struct tt_option *row) { return tt_option_takes(command, row); }
-static int row_count(void) { return tt_schema_count(&tt_schema); }
-static const struct tt_option *row_at(int i) { return tt_schema_row(&tt_schema, i); }
-
-/* Whether the option has this value, in whichever struct it lies. */
-static bool has(const struct tt_options *o, const char *name, const char *value)
-{
-    struct tt_text text = {0};
-    tt_value_get(tt_schema_find(&tt_schema, o->command, name), o, &text);
-    bool same = text.s && strcmp(text.s, value) == 0;
-    tt_text_free(&text);
-    return same;
-}
-
-static bool same_value(const struct tt_option *row, const struct tt_options *a, const struct tt_options *b)
-{
-    struct tt_text text[2] = {{0}};
-    tt_value_get(row, a, &text[0]);
-    tt_value_get(row, b, &text[1]);
-    bool same = text[0].s && text[1].s && strcmp(text[0].s, text[1].s) == 0;
-    for (int i = 0; i < 2; i++) tt_text_free(&text[i]);
-    return same;
-}
-
-static char *printed(const struct tt_options *o)
-{
-    struct tt_text t = {0};
-    tt_options_print_open(o, &t);
-    CHECK_OK(tt_text_status(&t));
-    return t.s;
-}
-
-/* What is printed, given back as a file, prints the same again. */
-static void check_round_trip(const struct tt_options *o, const char *what)
-{
-    static struct tt_options again;
-    char *first = printed(o);
-    CHECK_OK(tt_options_init(&again, o->command));
-    CHECK_OK(tt_options_apply_yaml(&again, first, TT_FROM_FILE));
-    char *second = printed(&again);
-    CHECK(strcmp(first, second) == 0, "%s: %s", what, second);
-    free(first);
-    free(second);
-}
-
-/* ---- the tables themselves ---- */
-
-static void names_agree(void)
-{
-    for (int i = 0; i < TT_COMMANDS; i++) {
-        CHECK(strcmp(tt_command_names[i], tt_commands[i].name) == 0);
-        CHECK(tt_command_find(tt_commands[i].name) == (enum tt_command)i);
-        CHECK(tt_commands[i].summary && tt_commands[i].about && tt_commands[i].example[0]);
-        CHECK(!tt_commands[i].words || tt_option_find((enum tt_command)i, tt_commands[i].words));
-    }
-    CHECK(!tt_command_names[TT_COMMANDS] && tt_command_find("no") == TT_COMMANDS);
-    for (int i = 0; i < tt_preset_count; i++) CHECK(strcmp(tt_preset_names[i], tt_presets[i].name) == 0);
-    CHECK(!tt_preset_names[tt_preset_count]);
-}
-
-static void rows_make_sense(void)
-{
-    const struct tt_option *shown[TT_OPTION_LIMIT];
-    CHECK(row_count() <= TT_OPTION_LIMIT, "raise TT_OPTION_LIMIT");
-    CHECK(tt_schema_shown(&tt_schema, TT_ANY_COMMAND, shown) == row_count(),
-          "a row is in a section that is not listed");
-    for (int i = 0; i < row_count(); i++) {
-        const struct tt_option *row = row_at(i);
-        bool number = row->type == TT_OPTION_INT || row->type == TT_OPTION_NUMBER;
-        CHECK(row->help && !strchr(row->help, '\n') && row->help[strlen(row->help) - 1] != '.', "%s", row->name);
-        CHECK(number == (row->range != NULL), "%s", row->name);
-        CHECK(row->metavar || row->choices || row->type == TT_OPTION_BOOL, "%s", row->name);
-        CHECK((row->type == TT_OPTION_CHOICE) <= (row->choices != NULL), "%s", row->name);
-        CHECK(row->commands && row->commands < 1u << TT_COMMANDS, "%s", row->name);
-        CHECK(row->home != TT_OF_COMMAND || !(row->commands & (row->commands - 1)),
-              "%s lies in the struct of one command", row->name);
-        for (int j = 0; j < i; j++) { /* rows of one name: other commands, and of a run the same field */
-            const struct tt_option *other = row_at(j);
-            bool one_struct = row->home == other->home &&
-                              (row->home != TT_OF_COMMAND || row->commands == other->commands);
-            bool one_name = strcmp(row->name, other->name) == 0;
-            CHECK(!one_struct || (row->offset == other->offset) == one_name, "%s and %s", row->name, other->name);
-            CHECK(!one_name || !(row->commands & other->commands), "%s", row->name);
-        }
-    }
-}
-
-/* Each default is accepted as a flag, and shown in the help beside its option. */
-static void defaults_hold(void)
-{
-    static struct tt_options o, defaults;
-    for (int c = 0; c < TT_COMMANDS; c++) {
-        enum tt_command command = (enum tt_command)c;
-        CHECK_OK(tt_options_init(&defaults, command));
-        CHECK_OK(tt_config_check(&defaults.c));
-        struct tt_text help = {0};
-        tt_help_command(command, &help);
-        for (int i = 0; i < row_count(); i++) {
-            const struct tt_option *row = row_at(i);
-            if (!takes(c, row)) continue;
-            CHECK(row->value || tt_help_default(row)[0], "--%s has neither a default nor a preset", row->name);
-            char label[80], word[2][200], shown[200];
-            snprintf(label, sizeof label, row->type == TT_OPTION_BOOL && !row->flag_only ? "  --[no-]%s " : "  --%s",
-                     row->name);
-            const char *at = strstr(help.s, label);
-            CHECK(at, "tt help %s does not show --%s", tt_commands[c].name, row->name);
-            if (!at || row->flag_only) continue;
-            const char *value = tt_help_default(row), *whose = NULL;
-            tt_option_left_open(&defaults, row, &whose);
-            /* Wrapped lines break at any space, so that the last word is compared. */
-            const char *last = whose ? strrchr(whose, ' ') + 1 : value;
-            snprintf(shown, sizeof shown, "%s)", last);
-            const char *end = strstr(at, shown), *next = strstr(at + 4, "\n  --");
-            CHECK(end && (!next || end < next), "tt help %s: --%s does not show %s", tt_commands[c].name, row->name,
-                  shown);
-
-            struct tt_text text = {0};
-            tt_value_get(row, &defaults, &text);
-            snprintf(word[0], sizeof word[0], "--%s=%s", row->name, text.s);
-            char *words[] = {word[0]};
-            CHECK_OK(tt_options_parse(&o, command, 1, words));
-            CHECK(same_value(row, &o, &defaults), "%s", word[0]);
-            CHECK(tt_option_given(&o, row->name) && !tt_option_given(&defaults, row->name), "%s", row->name);
-            tt_text_free(&text);
-        }
-        tt_text_free(&help);
-        if (command != TT_CMD_HELP) check_round_trip(&defaults, tt_commands[c].name);
-    }
-}
+#include "tests/core/config/options_fixture.h"
 
 /* ---- every value of every option ---- */
 
@@ -198,21 +51,6 @@ static void check_ends(enum tt_command command, const struct tt_option *row)
     char line[100];
     snprintf(line, sizeof line, "--%s=-99999999999999999999", row->name);
     CHECK_FAILS(parse(&o, command, line), "must be in");
-}
-
-static void tiles_are_two_sides(void)
-{
-    static const char *const wrong[] = {"5", "5x", "x5", "0x5", "5x0", "5x5x5", "5X5", "-1x3", "4097x4",
-                                        "4x99999999999999999999", " 5x5", "5x5y"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK_FAILS(tt_flash_tile_check(wrong[i]), "is no tile");
-    CHECK_OK(tt_flash_tile_check(""));
-    CHECK_OK(tt_flash_tile_check("1x4096"));
-    struct tt_config c = {.flash_tile = "4096x1"};
-    struct tt_flash_tile tile = tt_config_flash_tile(&c);
-    CHECK(tile.rows == 4096 && tile.cols == 1, "%d x %d", tile.rows, tile.cols);
-    c.flash_tile[0] = 0;
-    tile = tt_config_flash_tile(&c);
-    CHECK(tile.rows == 0 && tile.cols == 0);
 }
 
 static void check_texts(enum tt_command command, const struct tt_option *row)
@@ -278,7 +116,7 @@ static void every_value(void)
     }
 }
 
-/* ---- the parser ---- */
+/* ---- the command line ---- */
 
 static void words_and_flags(void)
 {
@@ -422,31 +260,6 @@ static void files_are_checked(void)
     CHECK(o.c.learning_rate == 1e-3 && o.c.seed == 3 && o.c.fuse[0] == 0 && o.own[0] == 0);
 }
 
-static void presets_are_sound(void)
-{
-    static struct tt_options o;
-    for (int i = 0; i < tt_preset_count; i++) {
-        for (int v = 0; v < TT_VERSIONS; v++) {
-            char line[100];
-            snprintf(line, sizeof line, "--preset %s --version %s", tt_presets[i].name, tt_version_names[v]);
-            CHECK_OK(parse(&o, TT_CMD_TRAIN, line));
-            CHECK_OK(tt_config_check(&o.c));
-            CHECK(strcmp(o.c.preset, tt_presets[i].name) == 0);
-        }
-        check_round_trip(&o, tt_presets[i].name);
-        CHECK_OK(parse(&o, TT_CMD_BENCH, "--batch-size 5"));
-        CHECK_OK(tt_options_apply_preset(&o, tt_presets[i].name));
-        CHECK(o.c.batch_size == 5 && o.c.hidden_dim == atoll(tt_presets[i].value[0]));
-    }
-    CHECK_FAILS(tt_options_apply_preset(&o, "smal"), "did you mean \"small\"?");
-    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--preset 1b"));
-    CHECK(o.c.hidden_dim == 2048 && o.c.num_layers == 22 && o.c.num_heads == 32 && o.c.num_kv_heads == 4 &&
-          o.c.ffn_dim == 5632 && o.c.vocab_size == 32000 && o.c.seq_len == 2048 && o.c.batch_size == 8);
-    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--num-steps 5"));
-    CHECK(o.c.warmup_steps == 0);
-    CHECK_OK(tt_config_check(&o.c));
-}
-
 /* What is left open for a checkpoint or the sizes of bench is not printed as if it were decided. */
 static void open_values_stay_open(void)
 {
@@ -474,105 +287,14 @@ static void open_values_stay_open(void)
     tt_text_free(&whole);
 }
 
-/* ---- checks across options ---- */
-
-static void fusions(void)
-{
-    static struct tt_options o;
-    bool fuse[TT_FUSION_COUNT];
-    int count[TT_VERSIONS] = {0};
-    for (int v = 0; v < TT_VERSIONS; v++) {
-        o.c = (struct tt_config){.version = (enum tt_version)v};
-        CHECK_OK(tt_config_fusions(&o.c, fuse));
-        for (int i = 0; i < TT_FUSION_COUNT; i++) count[v] += fuse[i];
-    }
-    CHECK(count[TT_BASELINE] == 0 && count[TT_FUSED] == TT_FUSION_COUNT - 2 && count[TT_FLASH] == TT_FUSION_COUNT);
-    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version baseline --fuse qkv,norm"));
-    CHECK_OK(tt_config_fusions(&o.c, fuse));
-    for (int i = 0; i < TT_FUSION_COUNT; i++) CHECK(fuse[i] == (i == TT_FUSE_QKV || i == TT_FUSE_NORM));
-    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version fused --fuse all,no-graph"));
-    CHECK_OK(tt_config_fusions(&o.c, fuse));
-    for (int i = 0; i < TT_FUSION_COUNT; i++) CHECK(fuse[i] == (i != TT_FUSE_GRAPH));
-    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--fuse norm,no-norm"), "\"norm\" and \"no-norm\" contradict each other");
-    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version baseline --fuse all,norm,norm")); /* says the same again */
-}
-
-static void fails_together(const char *line, const char *words)
-{
-    static struct tt_options o;
-    CHECK_OK(parse(&o, TT_CMD_TRAIN, line));
-    tt_status st = tt_config_check(&o.c);
-    CHECK(st && st->code == TT_USAGE && strstr(st->text, words), "%s: %s", line, st ? st->text : "ok");
-    tt_status_free(st);
-}
-
-static void sizes_fit_together(void)
-{
-    fails_together("--hidden-dim 130 --num-heads 4", "make hidden-dim a multiple of num-heads, such as 136");
-    fails_together("--hidden-dim 12 --num-heads 4", "must be even: try hidden-dim 16");
-    fails_together("--num-heads 4 --num-kv-heads 3", "set num-kv-heads to 4");
-    fails_together("--num-heads 2 --num-kv-heads 4", "num-heads a multiple of num-kv-heads");
-    fails_together("--warmup-steps 400", "make warmup-steps smaller");
-    fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
-    fails_together("--patience 2 --val-interval 0", "set val-interval");
-    fails_together("--hidden-dim 65536 --num-layers 1024 --ffn-dim 262144", "parameters is too large");
-    fails_together("--seq-len 1048560 --batch-size 65536", "is too large");
-    fails_together("--seq-len 1048560 --batch-size 64 --version fused --num-heads 64", "use version flash");
-    fails_together("--seq-len 1048560 --batch-size 1024 --vocab-size 4194304 --version fused", "too large");
-    fails_together("--seq-len 1048561", "from 1 to 1048560");
-    fails_together("--hidden-dim 65536 --num-heads 512 --seq-len 65536 --batch-size 256", "too large");
-    fails_together("--num-steps 2147483648 --batch-size 65536 --grad-accum 65536", "more tokens than can be counted");
-    if (strcmp(tt_backend_name(), "cpu") == 0)
-        fails_together("--precision bf16", "bf16 needs a GPU build: cmake -B build -DBACKEND=cuda or hip");
-    struct tt_config zero = {.tie_embeddings = true};
-    CHECK_FAILS(tt_config_check(&zero), "hidden-dim is 0");
-}
-
-static void lists(void)
-{
-    char item[8];
-    const char *at = " a, bc ,,d,";
-    static const char *const expected[] = {"a", "bc", "", "d"};
-    for (int i = 0; i < 4; i++)
-        CHECK(tt_list_next(&at, ',', item, sizeof item) && strcmp(item, expected[i]) == 0, "%s", item);
-    CHECK(!tt_list_next(&at, ',', item, sizeof item) && !tt_list_next(&at, ',', item, sizeof item));
-    at = " a \nb, c";
-    CHECK(tt_list_next(&at, '\n', item, sizeof item) && strcmp(item, " a ") == 0);
-    CHECK(tt_list_next(&at, '\n', item, sizeof item) && strcmp(item, "b, c") == 0);
-    at = "123456789";
-    CHECK(tt_list_next(&at, ',', item, sizeof item) && strcmp(item, "1234567") == 0 && !*at);
-}
-
-static void reference_is_current(void)
-{
-    struct tt_text now = {0};
-    char *file = NULL;
-    size_t size;
-    tt_help_markdown(&now);
-    CHECK_OK(tt_text_status(&now));
-    CHECK_OK(tt_file_read("cli/REFERENCE.md", 1 << 20, &file, &size));
-    CHECK(file && strcmp(file, now.s) == 0, "make it anew: tt help --markdown > cli/REFERENCE.md");
-    free(file);
-    tt_text_free(&now);
-}
-
 int main(void)
 {
-    TEST(names_agree);
-    TEST(rows_make_sense);
-    TEST(defaults_hold);
-    TEST(tiles_are_two_sides);
     TEST(every_value);
     TEST(words_and_flags);
     TEST(mistakes_are_explained);
     TEST(stronger_sources_win);
     TEST(checkpoints_tell_other_commands);
     TEST(files_are_checked);
-    TEST(presets_are_sound);
     TEST(open_values_stay_open);
-    TEST(fusions);
-    TEST(sizes_fit_together);
-    TEST(lists);
-    TEST(reference_is_current);
     return test_end();
 }

@@ -1,0 +1,120 @@
+/* What a run is: presets, fusions, tiles, and the checks that need more than one option. */
+#include "core/config/presets.h"
+#include "tests/core/config/options_fixture.h"
+
+static void presets_are_sound(void)
+{
+    static struct tt_options o;
+    for (int i = 0; i < tt_preset_count; i++) {
+        for (int v = 0; v < TT_VERSIONS; v++) {
+            char line[100];
+            snprintf(line, sizeof line, "--preset %s --version %s", tt_presets[i].name, tt_version_names[v]);
+            CHECK_OK(parse(&o, TT_CMD_TRAIN, line));
+            CHECK_OK(tt_config_check(&o.c));
+            CHECK(strcmp(o.c.preset, tt_presets[i].name) == 0);
+        }
+        check_round_trip(&o, tt_presets[i].name);
+        CHECK_OK(parse(&o, TT_CMD_BENCH, "--batch-size 5"));
+        CHECK_OK(tt_options_apply_preset(&o, tt_presets[i].name));
+        CHECK(o.c.batch_size == 5 && o.c.hidden_dim == atoll(tt_presets[i].value[0]));
+    }
+    CHECK_FAILS(tt_options_apply_preset(&o, "smal"), "did you mean \"small\"?");
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--preset 1b"));
+    CHECK(o.c.hidden_dim == 2048 && o.c.num_layers == 22 && o.c.num_heads == 32 && o.c.num_kv_heads == 4 &&
+          o.c.ffn_dim == 5632 && o.c.vocab_size == 32000 && o.c.seq_len == 2048 && o.c.batch_size == 8);
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--num-steps 5"));
+    CHECK(o.c.warmup_steps == 0);
+    CHECK_OK(tt_config_check(&o.c));
+}
+
+static void fusions(void)
+{
+    static struct tt_options o;
+    bool fuse[TT_FUSION_COUNT];
+    int count[TT_VERSIONS] = {0};
+    for (int v = 0; v < TT_VERSIONS; v++) {
+        o.c = (struct tt_config){.version = (enum tt_version)v};
+        CHECK_OK(tt_config_fusions(&o.c, fuse));
+        for (int i = 0; i < TT_FUSION_COUNT; i++) count[v] += fuse[i];
+    }
+    CHECK(count[TT_BASELINE] == 0 && count[TT_FUSED] == TT_FUSION_COUNT - 2 && count[TT_FLASH] == TT_FUSION_COUNT);
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version baseline --fuse qkv,norm"));
+    CHECK_OK(tt_config_fusions(&o.c, fuse));
+    for (int i = 0; i < TT_FUSION_COUNT; i++) CHECK(fuse[i] == (i == TT_FUSE_QKV || i == TT_FUSE_NORM));
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version fused --fuse all,no-graph"));
+    CHECK_OK(tt_config_fusions(&o.c, fuse));
+    for (int i = 0; i < TT_FUSION_COUNT; i++) CHECK(fuse[i] == (i != TT_FUSE_GRAPH));
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--fuse norm,no-norm"), "\"norm\" and \"no-norm\" contradict each other");
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--version baseline --fuse all,norm,norm")); /* says the same again */
+}
+
+static void tiles_are_two_sides(void)
+{
+    static const char *const wrong[] = {"5", "5x", "x5", "0x5", "5x0", "5x5x5", "5X5", "-1x3", "4097x4",
+                                        "4x99999999999999999999", " 5x5", "5x5y"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK_FAILS(tt_flash_tile_check(wrong[i]), "is no tile");
+    CHECK_OK(tt_flash_tile_check(""));
+    CHECK_OK(tt_flash_tile_check("1x4096"));
+    struct tt_config c = {.flash_tile = "4096x1"};
+    struct tt_flash_tile tile = tt_config_flash_tile(&c);
+    CHECK(tile.rows == 4096 && tile.cols == 1, "%d x %d", tile.rows, tile.cols);
+    c.flash_tile[0] = 0;
+    tile = tt_config_flash_tile(&c);
+    CHECK(tile.rows == 0 && tile.cols == 0);
+}
+
+static void fails_together(const char *line, const char *words)
+{
+    static struct tt_options o;
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, line));
+    tt_status st = tt_config_check(&o.c);
+    CHECK(st && st->code == TT_USAGE && strstr(st->text, words), "%s: %s", line, st ? st->text : "ok");
+    tt_status_free(st);
+}
+
+static void sizes_fit_together(void)
+{
+    fails_together("--hidden-dim 130 --num-heads 4", "make hidden-dim a multiple of num-heads, such as 136");
+    fails_together("--hidden-dim 12 --num-heads 4", "must be even: try hidden-dim 16");
+    fails_together("--num-heads 4 --num-kv-heads 3", "set num-kv-heads to 4");
+    fails_together("--num-heads 2 --num-kv-heads 4", "num-heads a multiple of num-kv-heads");
+    fails_together("--warmup-steps 400", "make warmup-steps smaller");
+    fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
+    fails_together("--patience 2 --val-interval 0", "set val-interval");
+    fails_together("--hidden-dim 65536 --num-layers 1024 --ffn-dim 262144", "parameters is too large");
+    fails_together("--seq-len 1048560 --batch-size 65536", "is too large");
+    fails_together("--seq-len 1048560 --batch-size 64 --version fused --num-heads 64", "use version flash");
+    fails_together("--seq-len 1048560 --batch-size 1024 --vocab-size 4194304 --version fused", "too large");
+    fails_together("--seq-len 1048561", "from 1 to 1048560");
+    fails_together("--hidden-dim 65536 --num-heads 512 --seq-len 65536 --batch-size 256", "too large");
+    fails_together("--num-steps 2147483648 --batch-size 65536 --grad-accum 65536", "more tokens than can be counted");
+    if (strcmp(tt_backend_name(), "cpu") == 0)
+        fails_together("--precision bf16", "bf16 needs a GPU build: cmake -B build -DBACKEND=cuda or hip");
+    struct tt_config zero = {.tie_embeddings = true};
+    CHECK_FAILS(tt_config_check(&zero), "hidden-dim is 0");
+}
+
+static void lists(void)
+{
+    char item[8];
+    const char *at = " a, bc ,,d,";
+    static const char *const expected[] = {"a", "bc", "", "d"};
+    for (int i = 0; i < 4; i++)
+        CHECK(tt_list_next(&at, ',', item, sizeof item) && strcmp(item, expected[i]) == 0, "%s", item);
+    CHECK(!tt_list_next(&at, ',', item, sizeof item) && !tt_list_next(&at, ',', item, sizeof item));
+    at = " a \nb, c";
+    CHECK(tt_list_next(&at, '\n', item, sizeof item) && strcmp(item, " a ") == 0);
+    CHECK(tt_list_next(&at, '\n', item, sizeof item) && strcmp(item, "b, c") == 0);
+    at = "123456789";
+    CHECK(tt_list_next(&at, ',', item, sizeof item) && strcmp(item, "1234567") == 0 && !*at);
+}
+
+int main(void)
+{
+    TEST(presets_are_sound);
+    TEST(fusions);
+    TEST(tiles_are_two_sides);
+    TEST(sizes_fit_together);
+    TEST(lists);
+    return test_end();
+}
