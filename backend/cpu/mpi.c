@@ -27,6 +27,7 @@ struct cpu_mpi {
     size_t piece;          /* floats */
     float *pieces;         /* [2][ranks][piece]: one half arrives while the other is summed up */
     MPI_Request *requests; /* [2][2 * ranks] */
+    MPI_Status *statuses;  /* [2 * ranks] */
     int started[2];
 };
 
@@ -109,8 +110,11 @@ static tt_status prepare(struct cpu_mpi *m, const struct tt_ranks *ranks)
     size_t n = (size_t)m->ranks, most = SCRATCH / (2 * n);
     m->piece = most < 1 ? 1 : most < SUM_PIECE ? most : SUM_PIECE;
     m->pieces = malloc(2 * n * m->piece * sizeof *m->pieces);
-    m->requests = malloc(4 * n * sizeof(MPI_Request));
-    return m->pieces && m->requests ? TT_OK : tt_fail(TT_FAILED, "join: no memory for messages of %d ranks", m->ranks);
+    m->requests = malloc(4 * n * sizeof *m->requests);
+    m->statuses = malloc(2 * n * sizeof *m->statuses);
+    if (!m->pieces || !m->requests || !m->statuses)
+        return tt_fail(TT_FAILED, "join: no memory for messages of %d ranks", m->ranks);
+    return TT_OK;
 }
 
 tt_status tt_cpu_mpi_join(const struct tt_ranks *ranks, struct cpu_mpi **out)
@@ -133,6 +137,7 @@ void tt_cpu_mpi_leave(struct cpu_mpi *m, bool whole)
     if (whole && m->ours) MPI_Finalize();
     free(m->pieces);
     free(m->requests);
+    free(m->statuses);
     free(m);
 }
 
@@ -180,13 +185,24 @@ static tt_status start_send(struct cpu_mpi *m, int half, const void *from, size_
     return TT_OK;
 }
 
+/* Which of several messages went wrong, and how. */
+static tt_status failed_message(const struct cpu_mpi *m, int half, int error)
+{
+    for (int i = 0; error == MPI_ERR_IN_STATUS && i < m->started[half]; i++) {
+        int own = m->statuses[i].MPI_ERROR;
+        if (own != MPI_SUCCESS && own != MPI_ERR_PENDING) error = own;
+    }
+    return failed("MPI_Testall", error);
+}
+
 /* MPI's own waiting would keep a core busy that may be computing. */
 static tt_status finish(struct cpu_mpi *m, int half)
 {
     MPI_Request *requests = m->requests + half * 2 * m->ranks;
     int done = 0;
     for (int looks = 0; !done; looks++) {
-        MPI_TRY(MPI_Testall, m->started[half], requests, &done, MPI_STATUSES_IGNORE);
+        int error = MPI_Testall(m->started[half], requests, &done, m->statuses);
+        if (error != MPI_SUCCESS) return failed_message(m, half, error);
         if (done) break;
         if (looks < LOOKS_AWAKE)
             sched_yield();

@@ -15,4 +15,8 @@ foreach(ranks 1 2 3 4)
   add_test(NAME collectives_${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:test_collectives>)
   set_tests_properties(collectives_${ranks} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300 PROCESSORS 2)
 endforeach()
+# A failure on the worker is told to whoever waits, each time. mpirun ends as it likes when a rank goes without a word.
+add_test(NAME collectives_disagree COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 $<TARGET_FILE:test_collectives> disagree)
+set_tests_properties(collectives_disagree PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 60
+  PASS_REGULAR_EXPRESSION "rank 0 is told: MPI_Testall: [^\n]*[Tt]runcate[^\n]*\nand again")
 set_property(TEST test_collectives APPEND PROPERTY ENVIRONMENT ${environment})
