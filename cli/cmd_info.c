@@ -6,6 +6,8 @@
 #include "backend/chips.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/info_ranks.h"
+#include "cli/ranks.h"
 #include "core/base/json.h"
 #include "core/train/feed.h"
 #include "profiling/measure/cost.h"
@@ -16,7 +18,7 @@
 // clang-format off
 static const struct tt_option rows[] = {
     {"plan", AT(plan), "What to show", 1 << TT_CMD_INFO, "false", NULL, NULL,
-     .help = "list every operation of a step with its shapes, FLOPs and bytes"},
+     .help = "list every operation of a step with its shapes, FLOPs, bytes and stream"},
     {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
      .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates",
      .choices = tt_chip_names, .list = ','},
@@ -37,6 +39,7 @@ struct info {
     struct tt_device_info device;
     struct tt_session session;
     struct tt_plan_cost cost;
+    struct tt_info_ranks ranks;
     double total; /* bytes of memory that training will take */
 };
 
@@ -54,6 +57,7 @@ static tt_status gather(struct info *n)
     if (n->backend.ops->join) tt_status_free(n->backend.ops->join(n->backend.self, NULL));
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
     TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
+    TT_TRY(tt_info_ranks_gather(&n->backend, n->c, &n->ranks));
     n->cost = tt_cost_of_plan(n->session.step);
     n->total = (double)tt_engine_total(&n->session.engine) + (double)n->device.memory_used + host_bytes(n) +
                process_bytes;
@@ -109,8 +113,9 @@ static void print_step(const struct info *n)
 /* Only what is not chosen already. */
 static void print_smaller(const struct tt_config *c)
 {
-    const char *changes[4];
+    const char *changes[5];
     int n = 0;
+    if (c->ranks > 1 && c->shard != TT_SHARD_WEIGHTS) changes[n++] = "--shard weights";
     if (c->batch_size > 1) changes[n++] = "a smaller --batch-size";
     if (c->recompute != TT_RECOMPUTE_BLOCK) changes[n++] = "--recompute block";
     if (c->version != TT_FLASH) changes[n++] = "--version flash";
@@ -125,7 +130,11 @@ static void print_memory(const struct info *n)
     const struct tt_engine *e = &n->session.engine;
     char total[32];
     tt_format_bytes(n->total, total);
-    printf("\nmemory that training takes: %s\n", total);
+    if (n->c->ranks > 1)
+        printf("\nmemory that training takes on each of %lld ranks with --shard %s: %s\n", (long long)n->c->ranks,
+               tt_shard_names[n->c->shard], total);
+    else
+        printf("\nmemory that training takes: %s\n", total);
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++) line(tt_external_name((enum tt_external)x), (double)e->bytes[x]);
     line("activations", (double)e->arena_bytes);
     line("workspace", (double)n->device.memory_used);
@@ -161,27 +170,45 @@ static void print_shape(const struct tt_op *op)
                  (long long)g->k);
     else if (op->kind == TT_OP_GEMM)
         snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)g->m, (long long)g->n, (long long)g->k);
+    else if (op->kind == TT_OP_COLLECTIVE)
+        snprintf(shape, sizeof shape, "%lld %s", (long long)op->args.collective.count,
+                 tt_dtype_names[op->args.collective.type]);
     printf(" %-20s", shape);
+}
+
+/* What a rank sends in a collective; nothing in another operation. */
+static void print_sent(const struct tt_op *op)
+{
+    char sent[32] = "-";
+    if (op->kind == TT_OP_COLLECTIVE) tt_format_bytes(tt_collective_sent(&op->args.collective), sent);
+    printf(" %11s", sent);
+}
+
+static void print_op(const struct tt_plan *p, int i)
+{
+    const struct tt_op *op = &p->ops[i];
+    char flops[32], bytes[32], layer[16] = "-";
+    tt_format_count(tt_op_flops(op), flops);
+    tt_format_bytes(tt_op_bytes(op), bytes);
+    if (op->layer >= 0) snprintf(layer, sizeof layer, "%d", op->layer);
+    printf("%5d %-14s %5s %-24s", i, tt_phase_name(op->phase), layer, tt_op_name(op));
+    print_shape(op);
+    printf(" %10s %11s", flops, bytes);
+    if (p->collective) print_sent(op);
+    printf(" %6s ", tt_plan_stream_name(op->stream));
+    list_operands(p, op, TT_READ);
+    printf(" ->");
+    list_operands(p, op, TT_WRITE);
+    putchar('\n');
 }
 
 static void print_plan(const struct tt_plan *p)
 {
-    printf("\n%5s %-14s %5s %-24s %-20s %10s %11s  reads -> writes\n", "op", "phase", "layer", "kernel", "m x n x k",
-           "FLOP", "bytes");
-    for (int i = 0; i < p->count; i++) {
-        const struct tt_op *op = &p->ops[i];
-        char flops[32], bytes[32], layer[16] = "-";
-        tt_format_count(tt_op_flops(op), flops);
-        tt_format_bytes(tt_op_bytes(op), bytes);
-        if (op->layer >= 0) snprintf(layer, sizeof layer, "%d", op->layer);
-        printf("%5d %-14s %5s %-24s", i, tt_phase_name(op->phase), layer, tt_op_name(op));
-        print_shape(op);
-        printf(" %10s %11s ", flops, bytes);
-        list_operands(p, op, TT_READ);
-        printf(" ->");
-        list_operands(p, op, TT_WRITE);
-        putchar('\n');
-    }
+    printf("\n%5s %-14s %5s %-24s %-20s %10s %11s", "op", "phase", "layer", "kernel",
+           p->collective ? "m x n x k, or count" : "m x n x k", "FLOP", "bytes");
+    if (p->collective) printf(" %11s", "sent");
+    printf(" %6s  reads -> writes\n", "stream");
+    for (int i = 0; i < p->count; i++) print_op(p, i);
 }
 
 /* ---- JSON ---- */
@@ -211,6 +238,12 @@ static void put_plan(struct tt_json_writer *w, const struct tt_plan *p)
             tt_json_put_int(w, "k", op->args.gemm.k);
             tt_json_put_int(w, "batch", op->args.gemm.batch);
         }
+        if (op->kind == TT_OP_COLLECTIVE) {
+            tt_json_put_int(w, "count", op->args.collective.count);
+            tt_json_put_string(w, "type", tt_dtype_names[op->args.collective.type]);
+            tt_json_put_number(w, "sent_bytes", tt_collective_sent(&op->args.collective));
+        }
+        tt_json_put_string(w, "stream", tt_plan_stream_name(op->stream));
         tt_json_put_number(w, "flops", tt_op_flops(op));
         tt_json_put_number(w, "bytes", tt_op_bytes(op));
         tt_json_end(w, '}');
@@ -248,6 +281,7 @@ static tt_status print_json(const struct info *n)
         if (n->cost.group[g].count) put_cost(&w, tt_group_name((enum tt_group)g), &n->cost.group[g]);
     tt_json_end(&w, '}');
     put_memory(&w, n);
+    tt_info_ranks_put(&n->ranks, &w);
     if (n->own->plan) put_plan(&w, n->session.step);
     tt_json_end(&w, '}');
     tt_status st = tt_text_status(&w.text);
@@ -268,11 +302,12 @@ static tt_status run(struct info *n)
     tt_print_model(&n->session);
     print_step(n);
     print_memory(n);
+    tt_info_ranks_print(&n->ranks);
     if (n->own->plan) print_plan(n->session.step);
     return TT_OK;
 }
 
-tt_status tt_cmd_info(const struct tt_options *o)
+static tt_status show(const struct tt_options *o)
 {
     const struct tt_info_options *own = tt_own(o);
     struct info n = {.c = &o->c, .own = own};
@@ -282,5 +317,16 @@ tt_status tt_cmd_info(const struct tt_options *o)
     tt_status st = run(&n);
     tt_session_close(&n.session);
     if (n.backend.ops) tt_backend_close(&n.backend);
+    return st;
+}
+
+tt_status tt_cmd_info(const struct tt_options *o)
+{
+    struct tt_options *fitted = malloc(sizeof *fitted);
+    if (!fitted) return tt_no_memory("the command");
+    *fitted = *o;
+    tt_status st = tt_member_batch(fitted);
+    if (!st) st = show(fitted);
+    free(fitted);
     return st;
 }

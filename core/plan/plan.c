@@ -34,6 +34,12 @@ const char *tt_phase_name(enum tt_phase p)
     return names[p];
 }
 
+const char *tt_plan_stream_name(enum tt_plan_stream s)
+{
+    static const char *const names[TT_STREAMS] = {"main", "side", "comm"};
+    return names[s];
+}
+
 tt_status tt_plan_create(enum tt_dtype dtype, struct tt_plan **out)
 {
     struct tt_plan *p = calloc(1, sizeof *p);

@@ -53,6 +53,8 @@ enum tt_op_kind { TT_OP_KERNEL, TT_OP_GEMM, TT_OP_COLLECTIVE };
 /* The stream that computes; what may run beside it, where there is such a stream; and what ranks do together. */
 enum tt_plan_stream { TT_STREAM_MAIN, TT_STREAM_SIDE, TT_STREAM_COMM, TT_STREAMS };
 
+const char *tt_plan_stream_name(enum tt_plan_stream s);
+
 struct tt_op {
     enum tt_op_kind kind;
     enum tt_kernel kernel; /* of TT_OP_KERNEL */

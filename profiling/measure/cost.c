@@ -17,6 +17,9 @@ struct tt_plan_cost tt_cost_of_plan(const struct tt_plan *p)
         add(&cost.phase[op->phase], flops, bytes);
         add(&cost.group[op->group], flops, bytes);
         if (op->kind == TT_OP_GEMM) add(&cost.gemm, flops, bytes);
+        if (op->kind != TT_OP_COLLECTIVE) continue;
+        cost.collectives++;
+        cost.sent += tt_collective_sent(&op->args.collective);
     }
     return cost;
 }

@@ -13,6 +13,8 @@ struct tt_plan_cost {
     struct tt_cost total, gemm; /* gemm: its share of the total */
     struct tt_cost phase[TT_PHASES];
     struct tt_cost group[TT_GROUP_COUNT];
+    int collectives;
+    double sent; /* bytes that each rank sends in them */
 };
 
 struct tt_plan_cost tt_cost_of_plan(const struct tt_plan *p);

@@ -258,6 +258,16 @@ passed "data of another tokenizer"
 # ---- info and bench ----
 expect 0 "memory that training takes" "$TT" info --preset 1b
 expect 0 "adamw" "$TT" info --plan
+for shard in none optimizer gradients weights; do
+    expect 0 "on each of 8 ranks with --shard $shard" "$TT" info --preset tiny --ranks 8 --shard $shard
+    for row in none optimizer gradients weights; do grep -q "^  $row .*MiB *[1-9][0-9]*$" out || fail "no row for --shard $row"; done
+done
+grep -c "each of" <<<"$("$TT" info --preset tiny)" | grep -qx 0 || fail "one rank alone has no others to divide with"
+expect 0 " all_reduce " "$TT" info --preset tiny --ranks 2 --plan
+grep -q "all_reduce  *1966080 fp32  *0  *15.0 MiB  *7.5 MiB  *comm " out || fail "a collective is not listed with what it sends"
+expect 0 '"sent_bytes"' "$TT" info --preset tiny --ranks 2 --plan --json
+expect 0 "2 x 128 tokens" "$TT" info --preset tiny --ranks 4 --global-batch 8
+expect 2 "no multiple" "$TT" info --preset tiny --ranks 3 --global-batch 8
 expect 0 '"parameters": 31977984' "$TT" info --preset small --json
 expect 0 "ops/step" "$TT" bench --sizes tiny --versions fused $tiny --repeats 3 --warmup 1 --profile-dir prof
 grep -q '"median_ms"' prof/bench.json || fail "no bench.json"

@@ -7,6 +7,7 @@
 #include "core/checkpoint/arena.h"
 #include "core/plan/step.h"
 #include "model/params.h"
+#include "profiling/measure/shards.h"
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
@@ -17,7 +18,8 @@ struct world {
     pthread_barrier_t meet;
     const struct tt_collective *calls[MOST]; /* what each rank is at */
     char *bytes[MOST];                       /* what each brings */
-    int64_t seen, floats;                    /* collectives so far, and floats that were summed up */
+    int64_t seen;                            /* collectives so far */
+    double sent;                             /* bytes that rank 0 sent in them, had it been a ring */
 };
 
 struct member {
@@ -69,6 +71,13 @@ static tt_status result_of(const struct world *w, int rank, const struct tt_coll
     return TT_OK;
 }
 
+/* Around a ring a rank passes on all parts but one, and in an all-reduce twice: to sum up, and to hand out. */
+static double passed_on(const struct tt_collective *c)
+{
+    double part = (double)c->count * (double)tt_dtype_size(c->type) / c->ranks;
+    return part * (c->ranks - 1) * (c->kind == TT_ALL_REDUCE ? 2 : 1);
+}
+
 static tt_status meet(void *self, const struct tt_collective *c, tt_stream s)
 {
     struct member *m = self;
@@ -84,7 +93,7 @@ static tt_status meet(void *self, const struct tt_collective *c, tt_stream s)
     w->bytes[rank] = mine;
     pthread_barrier_wait(&w->meet);
     if (!st) st = result_of(w, rank, c, out, &bytes);
-    if (rank == 0) w->seen++, w->floats += c->kind == TT_ALL_GATHER ? 0 : c->count;
+    if (rank == 0) w->seen++, w->sent += passed_on(c);
     pthread_barrier_wait(&w->meet);
     if (!st) st = d->ops->copy(d->self, c->to, out, bytes, TT_TO_DEVICE, s);
     if (!st) st = d->ops->stream_sync(d->self, s);
@@ -153,7 +162,7 @@ static void open_member(struct member *m, struct world *w, const struct tt_confi
     tt_relay_open(&m->relay, &m->device);
     m->relay.ops.join = join;
     m->relay.ops.collective = meet;
-    CHECK_OK(tt_session_open(&m->session, &m->device, &m->config, TT_USE_TRAIN));
+    CHECK_OK(tt_session_open(&m->session, &m->device, &m->config, TT_USE_TRAIN | TT_USE_EVAL));
     first_weights(&m->session);
     struct tt_state state = {.loss_scale = c->precision == TT_PREC_FP16 ? 1024 : 1};
     CHECK_OK(tt_engine_upload(&m->session.engine, TT_X_STATE, 0, &state, sizeof state));
@@ -165,7 +174,8 @@ struct outcome {
     double loss;
     float norm;
     int64_t total, seen;
-    size_t bytes; /* of a rank's device */
+    double sent;  /* bytes by a rank, in all steps */
+    double peak;  /* bytes of a rank's device */
 };
 
 static void take_parts(struct member *m, enum tt_external x, float *all)
@@ -197,9 +207,11 @@ static struct outcome train(const struct tt_config *c, int n)
 
     const struct tt_params *p = &m[0].session.model->params;
     struct tt_state state, other;
+    struct tt_device_info info;
+    CHECK_OK(m[0].device.ops->info(m[0].device.self, &info));
     CHECK_OK(tt_engine_download(&m[0].session.engine, TT_X_STATE, 0, &state, sizeof state));
     struct outcome o = {calloc((size_t)p->total, 4), calloc((size_t)p->total, 4), calloc((size_t)p->total, 4),
-                        (double)state.loss, state.grad_norm, p->total, w.seen, tt_engine_total(&m[0].session.engine)};
+                        (double)state.loss, state.grad_norm, p->total, w.seen, w.sent, (double)info.memory_peak};
     for (int r = 0; r < n; r++) {
         CHECK_OK(tt_engine_download(&m[r].session.engine, TT_X_STATE, 0, &other, sizeof other));
         CHECK(!memcmp(&state, &other, sizeof state), "rank %d has come to another state", r);
@@ -371,6 +383,30 @@ static void plans_are_in_order(void)
     }
 }
 
+/* What is said of memory and bytes before a run is what a run takes and sends. */
+static void costs_are_those_of_a_run(void)
+{
+    for (int s = 0; s < TT_SHARDINGS; s++) {
+        struct tt_config c = config_of(TT_FLASH, TT_FP32);
+        struct tt_shard_cost cost;
+        struct tt_backend b;
+        c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.seq_len = 8, c.grad_accum = 2;
+        c.ranks = 2;
+        c.shard = TT_SHARD_WEIGHTS - (enum tt_sharding)s; /* another than is asked for */
+        CHECK_OK(tt_backend_open(NULL, &b));
+        CHECK_OK(tt_shard_cost_of(&b, &c, (enum tt_sharding)s, &cost));
+        tt_backend_close(&b);
+        c.shard = (enum tt_sharding)s;
+        struct outcome o = train(&c, 2);
+        const char *name = tt_shard_names[s];
+        CHECK(o.seen == STEPS * cost.collectives, "%s: %lld collectives, not %d x %d", name, (long long)o.seen, STEPS,
+              cost.collectives);
+        CHECK(fabs(o.sent - STEPS * cost.sent) < 1, "%s: %.0f bytes sent, not %.0f", name, o.sent, STEPS * cost.sent);
+        CHECK(fabs(cost.memory.total / o.peak - 1) < 0.05, "%s: %.0f bytes, not %.0f", name, o.peak, cost.memory.total);
+        free_outcome(&o);
+    }
+}
+
 int main(void)
 {
     struct tt_backend b;
@@ -378,6 +414,7 @@ int main(void)
     tt_backend_close(&b);
     TEST(parts_are_the_arena);
     TEST(plans_are_in_order);
+    TEST(costs_are_those_of_a_run);
     TEST(every_version_and_precision);
     TEST(odd_numbers_and_shapes);
     TEST(a_bucket_for_each_layer);
