@@ -20,8 +20,9 @@ static const struct tt_option rows[] = {
     {"plan", AT(plan), "What to show", 1 << TT_CMD_INFO, "false", NULL, NULL,
      .help = "list every operation of a step with its shapes, FLOPs, bytes and stream"},
     {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
-     .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates",
-     .choices = tt_chip_names, .list = ','},
+     .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates; 8xh200: on 8 of "
+             "one node, 4x8xh200: on 4 nodes of 8",
+     .choices = tt_chip_names, .list = ',', .counted = true},
     {"measured", AT(measured), "What to show", 1 << TT_CMD_INFO, "", NULL, "DIR",
      .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
 };
@@ -311,7 +312,6 @@ static tt_status show(const struct tt_options *o)
 {
     const struct tt_info_options *own = tt_own(o);
     struct info n = {.c = &o->c, .own = own};
-    if (own->predict[0]) return tt_info_predict(&o->c, own);
     if (own->measured[0])
         return tt_fail(TT_USAGE, "--measured stands beside a prediction; add --predict with the chip's name");
     tt_status st = run(&n);
@@ -322,6 +322,8 @@ static tt_status show(const struct tt_options *o)
 
 tt_status tt_cmd_info(const struct tt_options *o)
 {
+    const struct tt_info_options *own = tt_own(o);
+    if (own->predict[0]) return tt_info_predict(o);
     struct tt_options *fitted = malloc(sizeof *fitted);
     if (!fitted) return tt_no_memory("the command");
     *fitted = *o;

@@ -31,6 +31,6 @@ extern const struct tt_rows tt_generate_rows, tt_data_rows, tt_info_rows, tt_ben
     tt_check_rows, tt_diagnose_rows, tt_export_rows, tt_import_rows, tt_exercise_rows, tt_eval_rows, tt_help_rows;
 
 /* tt info --predict; needs no device. */
-tt_status tt_info_predict(const struct tt_config *c, const struct tt_info_options *own);
+tt_status tt_info_predict(const struct tt_options *o);
 
 #endif

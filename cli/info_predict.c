@@ -6,52 +6,80 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/ranks.h"
 #include "core/base/json.h"
+#include "profiling/measure/cluster.h"
 #include "profiling/measure/cost.h"
 #include "profiling/measure/derive.h"
 #include "profiling/measure/predict.h"
 
 enum { MOST_CHIPS = 16 };
 
-struct paper {
-    const struct tt_config *c;
+/* One item of the list, with the plan of one of its ranks. */
+struct entry {
+    struct tt_options o; /* as many ranks as there are GPUs, and their batch */
+    struct tt_cluster on;
     struct tt_model *model;
     struct tt_plan *plan;
     struct tt_plan_cost cost;
     double step_flops; /* causal */
     double memory;     /* bytes that training takes */
+    struct tt_prediction p;
+};
+
+struct paper {
+    const struct tt_options *o;
     const struct tt_info_options *own;
-    struct tt_prediction p[MOST_CHIPS];
+    struct entry *entries;
     int count;
     struct tt_profile measured;
-    const struct tt_chip *measured_on; /* NULL: nothing was */
+    const struct entry *measured_on; /* NULL: nothing was */
 };
 
 /* ---- planning without a device ---- */
 
-static double plan_memory(const struct paper *a)
+static double plan_memory(const struct entry *e)
 {
-    double sum = (double)a->plan->arena_bytes;
-    for (int x = 0; x < TT_EXTERNAL_COUNT; x++) sum += (double)a->plan->external_bytes[x];
+    double sum = (double)e->plan->arena_bytes;
+    for (int x = 0; x < TT_EXTERNAL_COUNT; x++) sum += (double)e->plan->external_bytes[x];
     return sum;
 }
 
 /* On paper every precision can be had, whatever this build computes in. */
-static tt_status plan_step(struct paper *a)
+static tt_status plan_step(struct entry *e)
 {
     struct tt_config *here;
-    TT_TRY(tt_config_copy(a->c, &here));
+    TT_TRY(tt_config_copy(&e->o.c, &here));
     here->precision = TT_FP32;
-    tt_status st = tt_model_create(here, &a->model);
+    tt_status st = tt_model_create(here, &e->model);
     free(here);
     TT_TRY(st);
-    a->model->config.precision = a->c->precision;
-    tt_model_fit(a->model, &(struct tt_device_info){.flash_head = TT_GPU_FLASH_HEAD});
-    TT_TRY(tt_model_plan_train(a->model, &a->plan));
-    a->cost = tt_cost_of_plan(a->plan);
-    a->step_flops = 3 * tt_model_work(a->model).forward;
-    a->memory = plan_memory(a);
+    e->model->config.precision = e->o.c.precision;
+    tt_model_fit(e->model, &(struct tt_device_info){.flash_head = TT_GPU_FLASH_HEAD});
+    TT_TRY(tt_model_plan_train(e->model, &e->plan));
+    e->cost = tt_cost_of_plan(e->plan);
+    e->step_flops = 3 * tt_model_work(e->model).forward;
+    e->memory = plan_memory(e);
     return TT_OK;
+}
+
+static tt_status predict(const struct paper *a, const char *text, struct entry *e)
+{
+    e->o = *a->o;
+    TT_TRY(tt_cluster_read(text, e->o.c.ranks, &e->on));
+    e->o.c.ranks = tt_cluster_ranks(&e->on);
+    TT_TRY(tt_member_batch(&e->o));
+    TT_TRY(plan_step(e));
+    return tt_predict(e->plan, e->o.c.precision, e->on.chip, tt_cluster_rate(&e->on), &e->p);
+}
+
+static bool several(const struct entry *e) { return tt_cluster_ranks(&e->on) > 1; }
+
+static bool any_several(const struct paper *a)
+{
+    for (int i = 0; i < a->count; i++)
+        if (several(&a->entries[i])) return true;
+    return false;
 }
 
 /* ---- what was measured ---- */
@@ -74,7 +102,7 @@ static tt_status same_number(const char *what, int64_t there, int64_t here)
 static tt_status same_run(const struct paper *a)
 {
     const struct tt_profile_run *r = &a->measured.run;
-    const struct tt_config *c = a->c;
+    const struct tt_config *c = &a->entries[0].o.c;
     const char *version = tt_version_names[c->version], *precision = tt_precision_names[c->precision];
     if (strcmp(r->version, version)) return other("version", r->version, version);
     if (strcmp(r->precision, precision)) return other("precision", r->precision, precision);
@@ -95,11 +123,13 @@ static tt_status take_measured(struct paper *a)
     if (!a->own->measured[0]) return TT_OK;
     TT_TRY(tt_profile_read(a->own->measured, &a->measured));
     TT_TRY(same_run(a));
-    for (int i = 0; i < a->count; i++)
-        if (a->p[i].chip == tt_chip_of(a->measured.run.device, 0)) a->measured_on = a->p[i].chip;
+    for (int i = 0; i < a->count; i++) {
+        const struct entry *e = &a->entries[i];
+        if (!several(e) && e->on.chip == tt_chip_of(a->measured.run.device, 0)) a->measured_on = e;
+    }
     if (a->measured_on) return TT_OK;
-    return tt_fail(TT_USAGE, "--measured: %s is none of the chips in --predict %s", a->measured.run.device,
-                   a->own->predict);
+    return tt_fail(TT_USAGE, "--measured: %s is none of the chips in --predict %s; profiles are of one GPU",
+                   a->measured.run.device, a->own->predict);
 }
 
 static double measured_group(const struct paper *a, int group)
@@ -112,111 +142,195 @@ static double measured_group(const struct paper *a, int group)
 
 /* ---- text ---- */
 
+static double tokens_of(const struct entry *e) { return (double)(tt_step_rows(&e->o.c) * e->o.c.seq_len); }
+
+static double peak_of(const struct entry *e) { return e->on.chip->matrix[e->o.c.precision]; }
+
 static void print_chips(const struct paper *a)
 {
-    const struct tt_config *c = a->c;
-    double tokens = (double)(c->batch_size * c->grad_accum * c->seq_len);
-    printf("%-8s %9s %6s %13s %13s %11s %7s %9s  %s\n", "chip", "TFLOP/s", "TB/s", "predicted ms",
+    printf("%-11s %9s %6s %13s %13s %11s %7s %9s  %s\n", "chip", "TFLOP/s", "TB/s", "predicted ms",
            a->measured_on ? "measured ms" : "", "tokens/s", "MFU %", "memory %", "fits");
     for (int i = 0; i < a->count; i++) {
-        const struct tt_prediction *p = &a->p[i];
-        double peak = p->chip->matrix[c->precision];
+        const struct entry *e = &a->entries[i];
         char measured[32] = "";
-        if (p->chip == a->measured_on) snprintf(measured, sizeof measured, "%.3f", 1e3 * a->measured.step.seconds);
-        printf("%-8s %9.1f %6.2f %13.3f %13s %11.0f %7.1f %9.1f  %s\n", p->chip->name, peak / 1e12,
-               p->chip->bandwidth / 1e12, 1e3 * p->seconds, measured, tokens / p->seconds,
-               100 * a->step_flops / p->seconds / peak, 100 * p->memory_seconds / p->seconds,
-               a->memory < p->chip->memory ? "yes" : "no");
+        if (e == a->measured_on) snprintf(measured, sizeof measured, "%.3f", 1e3 * a->measured.step.seconds);
+        printf("%-11s %9.1f %6.2f %13.3f %13s %11.0f %7.1f %9.1f  %s\n", e->on.name, peak_of(e) / 1e12,
+               e->on.chip->bandwidth / 1e12, 1e3 * e->p.seconds, measured, tokens_of(e) / e->p.seconds,
+               100 * e->step_flops / e->p.seconds / peak_of(e), 100 * e->p.memory_seconds / e->p.seconds,
+               e->memory < e->on.chip->memory ? "yes" : "no");
     }
-    for (int i = 0; i < a->count; i++)
-        if (strchr(a->p[i].chip->title, ',')) printf("note    %s is the %s\n", a->p[i].chip->name, a->p[i].chip->title);
+    for (int i = 0; i < a->count; i++) {
+        const struct tt_chip *chip = a->entries[i].on.chip;
+        if (strchr(chip->title, ',')) printf("note    %s is the %s\n", chip->name, chip->title);
+    }
+}
+
+static const char *slowest_link(const struct entry *e)
+{
+    bool network = e->on.gpus == 1 || tt_cluster_rate(&e->on) < e->on.chip->link.bandwidth;
+    return network ? "InfiniBand" : e->on.chip->link.name;
+}
+
+static double hidden_percent(const struct entry *e) { return 100 * (1 - e->p.exposed / e->p.communication); }
+
+static void print_communication(const struct paper *a)
+{
+    if (!any_several(a)) return;
+    printf("\n%-11s %-10s %-12s %6s %11s %11s %9s %10s %9s\n", "of a rank", "shard", "slowest link", "GB/s",
+           "collectives", "sent", "ms", "exposed ms", "hidden %");
+    for (int i = 0; i < a->count; i++) {
+        const struct entry *e = &a->entries[i];
+        char sent[32];
+        if (!several(e)) continue;
+        tt_format_bytes(e->cost.sent, sent);
+        printf("%-11s %-10s %-12s %6.1f %11d %11s %9.3f %10.3f %9.1f\n", e->on.name, tt_shard_names[e->o.c.shard],
+               slowest_link(e), tt_cluster_rate(&e->on) / 1e9, e->cost.collectives, sent,
+               1e3 * e->p.communication, 1e3 * e->p.exposed, hidden_percent(e));
+    }
+}
+
+/* How many operations the group has in all plans; -1: in one more than in another, 0: in none. */
+static int operations(const struct paper *a, int group)
+{
+    int n = a->entries[0].cost.group[group].count;
+    for (int i = 1; i < a->count; i++)
+        if (a->entries[i].cost.group[group].count != n) return -1;
+    return n;
 }
 
 static void print_groups(const struct paper *a)
 {
     printf("\n%-18s %5s", "group, ms", "ops");
     for (int i = 0; i < a->count; i++) {
-        printf(" %9s", a->p[i].chip->name);
-        if (a->p[i].chip == a->measured_on) printf(" %9s %6s", "measured", "times");
+        printf(" %9s", a->entries[i].on.name);
+        if (&a->entries[i] == a->measured_on) printf(" %9s %6s", "measured", "times");
     }
     putchar('\n');
     for (int g = 0; g < TT_GROUP_COUNT; g++) {
-        if (!a->cost.group[g].count) continue;
-        printf("%-18s %5d", tt_group_name((enum tt_group)g), a->cost.group[g].count);
+        int n = operations(a, g);
+        char count[16] = "-";
+        if (n == 0) continue;
+        if (n > 0) snprintf(count, sizeof count, "%d", n);
+        printf("%-18s %5s", tt_group_name((enum tt_group)g), count);
         for (int i = 0; i < a->count; i++) {
-            printf(" %9.4f", 1e3 * a->p[i].group[g]);
+            const struct entry *e = &a->entries[i];
             double measured = measured_group(a, g);
-            if (a->p[i].chip == a->measured_on) printf(" %9.4f %6.2f", 1e3 * measured, measured / a->p[i].group[g]);
+            printf(" %9.4f", 1e3 * e->p.group[g]);
+            if (e == a->measured_on) printf(" %9.4f %6.2f", 1e3 * measured, measured / e->p.group[g]);
         }
         putchar('\n');
     }
 }
 
-static void print_text(const struct paper *a)
+static void print_head(const struct paper *a)
 {
-    const struct tt_config *c = a->c;
-    char flops[32], bytes[32], memory[32], note[160];
-    tt_model_note(a->model, note);
-    tt_format_count(a->cost.total.flops, flops);
-    tt_format_bytes(a->cost.total.bytes, bytes);
-    tt_format_bytes(a->memory, memory);
     printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, and nothing "
            "for launching.\n");
-    printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory\n", c->preset,
+    if (!any_several(a)) return;
+    printf("Collectives: the bytes a rank sends around a ring over the published rate of its link, and nothing for "
+           "latency.\n");
+    for (int i = 0; i < a->count; i++)
+        if (a->entries[i].on.nodes > 1) {
+            printf("Between nodes: " TT_NETWORK ", which is assumed.\n");
+            return;
+        }
+}
+
+static void print_text(const struct paper *a)
+{
+    const struct entry *first = &a->entries[0];
+    const struct tt_config *c = &first->o.c;
+    char flops[32], bytes[32], memory[32], note[160];
+    tt_model_note(first->model, note);
+    tt_format_count(first->cost.total.flops, flops);
+    tt_format_bytes(first->cost.total.bytes, bytes);
+    tt_format_bytes(first->memory, memory);
+    print_head(a);
+    printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory", c->preset,
            tt_version_names[c->version], tt_precision_names[c->precision], (long long)(c->batch_size * c->grad_accum),
-           (long long)c->seq_len, a->cost.total.count, flops, bytes, memory);
+           (long long)c->seq_len, first->cost.total.count, flops, bytes, memory);
+    if (any_several(a)) printf(" on each GPU of %s", first->on.name);
+    putchar('\n');
     if (note[0]) printf("note    %s\n", note);
     putchar('\n');
     print_chips(a);
+    print_communication(a);
     print_groups(a);
     if (a->measured_on) printf("\nmeasured on %s, %s\n", a->measured.run.device, a->measured.run.created);
 }
 
 /* ---- JSON ---- */
 
-static void put_chip(struct tt_json_writer *w, const struct paper *a, const struct tt_prediction *p)
+static void put_communication(struct tt_json_writer *w, const struct entry *e)
 {
-    tt_json_begin(w, NULL, '{');
-    tt_json_put_string(w, "chip", p->chip->name);
-    tt_json_put_string(w, "title", p->chip->title);
-    tt_json_put_number(w, "flops_per_second", p->chip->matrix[a->c->precision]);
-    tt_json_put_number(w, "vector_flops_per_second", p->chip->vector);
-    tt_json_put_number(w, "bytes_per_second", p->chip->bandwidth);
-    tt_json_put_number(w, "memory_bytes", p->chip->memory);
-    tt_json_put_int(w, "wave_width", p->chip->wave);
-    tt_json_put_int(w, "shared_kib", p->chip->shared_kib);
-    tt_json_put_bool(w, "prediction", true);
-    tt_json_put_number(w, "predicted_seconds", p->seconds);
-    tt_json_put_number(w, "predicted_memory_bound_seconds", p->memory_seconds);
-    tt_json_put_number(w, "predicted_mfu_percent", 100 * a->step_flops / p->seconds / p->chip->matrix[a->c->precision]);
-    tt_json_put_number(w, "measured_seconds", p->chip == a->measured_on ? a->measured.step.seconds : NAN);
+    if (!several(e)) return;
+    tt_json_put_string(w, "shard", tt_shard_names[e->o.c.shard]);
+    if (e->on.gpus > 1) tt_json_put_string(w, "link", e->on.chip->link.name);
+    if (e->on.nodes > 1) tt_json_put_string(w, "assumed_network", TT_NETWORK);
+    tt_json_put_number(w, "link_bytes_per_second", tt_cluster_rate(&e->on));
+    tt_json_put_int(w, "collectives", e->cost.collectives);
+    tt_json_put_number(w, "sent_bytes", e->cost.sent);
+    tt_json_put_number(w, "predicted_communication_seconds", e->p.communication);
+    tt_json_put_number(w, "predicted_exposed_seconds", e->p.exposed);
+}
+
+static void put_groups(struct tt_json_writer *w, const struct paper *a, const struct entry *e)
+{
     tt_json_begin(w, "groups", '[');
     for (int g = 0; g < TT_GROUP_COUNT; g++) {
-        if (!a->cost.group[g].count) continue;
+        if (!e->cost.group[g].count) continue;
         tt_json_begin(w, NULL, '{');
         tt_json_put_string(w, "name", tt_group_name((enum tt_group)g));
-        tt_json_put_number(w, "predicted_seconds", p->group[g]);
-        tt_json_put_number(w, "measured_seconds", p->chip == a->measured_on ? measured_group(a, g) : NAN);
+        tt_json_put_number(w, "predicted_seconds", e->p.group[g]);
+        tt_json_put_number(w, "measured_seconds", e == a->measured_on ? measured_group(a, g) : NAN);
         tt_json_end(w, '}');
     }
     tt_json_end(w, ']');
+}
+
+static void put_chip(struct tt_json_writer *w, const struct paper *a, const struct entry *e)
+{
+    const struct tt_chip *chip = e->on.chip;
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "chip", chip->name);
+    tt_json_put_string(w, "title", chip->title);
+    tt_json_put_int(w, "nodes", e->on.nodes);
+    tt_json_put_int(w, "gpus_per_node", e->on.gpus);
+    tt_json_put_number(w, "flops_per_second", peak_of(e));
+    tt_json_put_number(w, "vector_flops_per_second", chip->vector);
+    tt_json_put_number(w, "bytes_per_second", chip->bandwidth);
+    tt_json_put_number(w, "memory_bytes", chip->memory);
+    tt_json_put_int(w, "wave_width", chip->wave);
+    tt_json_put_int(w, "shared_kib", chip->shared_kib);
+    tt_json_put_bool(w, "prediction", true);
+    tt_json_put_number(w, "needed_bytes", e->memory);
+    tt_json_put_number(w, "predicted_seconds", e->p.seconds);
+    tt_json_put_number(w, "predicted_tokens_per_second", tokens_of(e) / e->p.seconds);
+    tt_json_put_number(w, "predicted_memory_bound_seconds", e->p.memory_seconds);
+    tt_json_put_number(w, "predicted_mfu_percent", 100 * e->step_flops / e->p.seconds / peak_of(e));
+    tt_json_put_number(w, "measured_seconds", e == a->measured_on ? a->measured.step.seconds : NAN);
+    put_communication(w, e);
+    put_groups(w, a, e);
     tt_json_end(w, '}');
 }
 
+/* What stands outside of "chips" is of the first of them. */
 static tt_status print_json(const struct paper *a)
 {
+    const struct entry *first = &a->entries[0];
+    const struct tt_config *c = &first->o.c;
     struct tt_json_writer w = {.pretty = true};
     tt_json_begin(&w, NULL, '{');
-    tt_json_put_string(&w, "preset", a->c->preset);
-    tt_json_put_string(&w, "version", tt_version_names[a->c->version]);
-    tt_json_put_string(&w, "precision", tt_precision_names[a->c->precision]);
-    tt_json_put_bool(&w, "flash_refused", a->model->flash_refused);
-    tt_json_put_int(&w, "operations", a->cost.total.count);
-    tt_json_put_number(&w, "flops", a->cost.total.flops);
-    tt_json_put_number(&w, "bytes", a->cost.total.bytes);
-    tt_json_put_number(&w, "memory_bytes", a->memory);
+    tt_json_put_string(&w, "preset", c->preset);
+    tt_json_put_string(&w, "version", tt_version_names[c->version]);
+    tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
+    tt_json_put_bool(&w, "flash_refused", first->model->flash_refused);
+    tt_json_put_int(&w, "operations", first->cost.total.count);
+    tt_json_put_number(&w, "flops", first->cost.total.flops);
+    tt_json_put_number(&w, "bytes", first->cost.total.bytes);
+    tt_json_put_number(&w, "memory_bytes", first->memory);
     tt_json_begin(&w, "chips", '[');
-    for (int i = 0; i < a->count; i++) put_chip(&w, a, &a->p[i]);
+    for (int i = 0; i < a->count; i++) put_chip(&w, a, &a->entries[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
     tt_status st = tt_text_status(&w.text);
@@ -228,21 +342,26 @@ static tt_status print_json(const struct paper *a)
 static tt_status run(struct paper *a)
 {
     char name[32];
-    TT_TRY(plan_step(a));
-    for (const char *at = a->own->predict; a->count < MOST_CHIPS && tt_list_next(&at, ',', name, sizeof name);)
-        a->p[a->count++] = tt_predict(a->plan, a->c->precision, tt_chip_find(name));
+    const char *at = a->own->predict;
+    a->entries = calloc(MOST_CHIPS, sizeof *a->entries);
+    if (!a->entries) return tt_no_memory("a prediction");
+    while (a->count < MOST_CHIPS && tt_list_next(&at, ',', name, sizeof name))
+        TT_TRY(predict(a, name, &a->entries[a->count++]));
     TT_TRY(take_measured(a));
-    if (a->c->json) return print_json(a);
+    if (a->o->c.json) return print_json(a);
     print_text(a);
     return TT_OK;
 }
 
-tt_status tt_info_predict(const struct tt_config *c, const struct tt_info_options *own)
+tt_status tt_info_predict(const struct tt_options *o)
 {
-    struct paper a = {.c = c, .own = own};
+    struct paper a = {.o = o, .own = tt_own(o)};
     tt_status st = run(&a);
-    tt_plan_free(a.plan);
-    tt_model_free(a.model);
+    for (int i = 0; i < a.count; i++) {
+        tt_plan_free(a.entries[i].plan);
+        tt_model_free(a.entries[i].model);
+    }
+    free(a.entries);
     tt_profile_free(&a.measured);
     return st;
 }

@@ -29,8 +29,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt data --inspect data/book/train_000000.bin"}},
     [TT_CMD_INFO] = {"info", "say what a run would be: parameters, memory, work, the device",
         "Describes the model, the device, the memory and the floating-point work of a step without training. With\n"
-        "--ranks also what each rank has and sends, for every --shard; what NCCL or MPI take for themselves comes on top.",
-        NULL,
+        "--ranks, also what each rank has in memory and sends, for every --shard; NCCL and MPI take memory of their\n"
+        "own beside it.", NULL,
         {"tt info --preset 1b --ranks 8 --shard weights", "tt info --plan --preset tiny",
          "tt info --preset medium --precision bf16 --predict mi300x,h200"}},
     [TT_CMD_BENCH] = {"bench", "time training steps of versions and sizes against each other",

@@ -33,6 +33,7 @@ struct tt_option {
     const char *const *choices;       /* NULL at the end; of a choice, or of a text or list that has only these */
     tt_status (*check)(const char *); /* further conditions on a text */
     char list;                        /* separator, when a text is a list: ',' or '\n' */
+    bool counted;                     /* the items of such a list may have a number before them: 8xh200 */
     bool inverted;                    /* the field says the opposite */
     bool required;                    /* the text must not be empty */
     bool here;                        /* belongs to this machine and call: not taken over from a checkpoint */

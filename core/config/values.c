@@ -101,12 +101,29 @@ static void get_number(double value, struct tt_text *out)
 
 /* ---- texts ---- */
 
+/* The choice in a counted item: behind as many "8x" as there are, unless the choice itself begins so. */
+static const char *counted(const char *item, const char *const *choices)
+{
+    while (choice_index(item, choices) < 0) {
+        const char *end = skip_digits(item);
+        if (end == item || *end != 'x') break;
+        item = end + 1;
+    }
+    return item;
+}
+
+static tt_status check_item(const struct tt_option *row, const char *item)
+{
+    if (row->counted) item = counted(item, row->choices);
+    return choice_index(item, row->choices) < 0 ? none_of(item, row->choices) : TT_OK;
+}
+
 static tt_status check_items(const struct tt_option *row, const char *text)
 {
     char item[64];
     const char *at = text;
     while (tt_list_next(&at, row->list, item, sizeof item))
-        if (choice_index(item, row->choices) < 0) return none_of(item, row->choices);
+        TT_TRY(check_item(row, item));
     return TT_OK;
 }
 

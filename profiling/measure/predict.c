@@ -1,5 +1,7 @@
 #include "profiling/measure/predict.h"
 
+#include <stdlib.h>
+
 /* What runs on the matrix units; the rest runs on the vector units. */
 static bool multiplies_matrices(const struct tt_op *op)
 {
@@ -15,17 +17,44 @@ double tt_predict_op(const struct tt_op *op, enum tt_precision precision, const 
     return *by_memory ? memory : compute;
 }
 
-struct tt_prediction tt_predict(const struct tt_plan *plan, enum tt_precision precision, const struct tt_chip *chip)
+/* ---- two clocks ---- */
+
+enum { COMPUTE, COMMUNICATE, CLOCKS };
+
+struct walk {
+    double now[CLOCKS], busy[CLOCKS];
+    double *given; /* when each signal of the plan was */
+};
+
+static void take(struct walk *w, const struct tt_op *op, double seconds)
 {
-    struct tt_prediction p = {.chip = chip};
+    int clock = op->stream == TT_STREAM_COMM ? COMMUNICATE : COMPUTE;
+    for (int s = 0; s < TT_STREAMS; s++)
+        if (op->wait[s] >= 0 && w->given[op->wait[s]] > w->now[clock]) w->now[clock] = w->given[op->wait[s]];
+    w->now[clock] += seconds;
+    w->busy[clock] += seconds;
+    if (op->signal >= 0) w->given[op->signal] = w->now[clock];
+}
+
+tt_status tt_predict(const struct tt_plan *plan, enum tt_precision precision, const struct tt_chip *chip, double link,
+                     struct tt_prediction *out)
+{
+    struct walk w = {.given = calloc((size_t)plan->signals + 1, sizeof *w.given)};
+    if (!w.given) return tt_no_memory("a prediction");
+    *out = (struct tt_prediction){.chip = chip};
     for (int i = 0; i < plan->count; i++) {
         const struct tt_op *op = &plan->ops[i];
-        bool by_memory;
-        double seconds = tt_predict_op(op, precision, chip, &by_memory);
-        p.seconds += seconds;
-        p.group[op->group] += seconds;
-        p.phase[op->phase] += seconds;
-        if (by_memory) p.memory_seconds += seconds;
+        bool together = op->kind == TT_OP_COLLECTIVE, by_memory = false;
+        double seconds = together ? tt_collective_sent(&op->args.collective) / link
+                                  : tt_predict_op(op, precision, chip, &by_memory);
+        take(&w, op, seconds);
+        out->group[op->group] += seconds;
+        out->phase[op->phase] += seconds;
+        if (by_memory) out->memory_seconds += seconds;
     }
-    return p;
+    out->seconds = w.now[COMPUTE] > w.now[COMMUNICATE] ? w.now[COMPUTE] : w.now[COMMUNICATE];
+    out->communication = w.busy[COMMUNICATE];
+    out->exposed = out->seconds - w.busy[COMPUTE];
+    free(w.given);
+    return TT_OK;
 }

@@ -1,22 +1,36 @@
 /* A step on paper: against sums by hand, and against the order that the chips' rates demand. */
 #include "model/model.h"
+#include "profiling/measure/cluster.h"
+#include "profiling/measure/cost.h"
 #include "profiling/measure/predict.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_chip even = {
     .name = "even", .words = "even", .matrix = {1e12, 2e12, 4e12, 4e12}, .vector = 1e12, .bandwidth = 1e11};
 
-static struct tt_plan *plan_of(enum tt_version version, enum tt_precision precision)
+static struct tt_plan *plan_for(enum tt_version version, enum tt_precision precision, int ranks, enum tt_sharding shard)
 {
     struct tt_config c = tiny_config();
     struct tt_model *m;
     struct tt_plan *p = NULL;
-    c.version = version;
+    c.version = version, c.ranks = ranks, c.shard = shard;
     CHECK_OK(tt_model_create(&c, &m));
     m->config.precision = precision;
     CHECK_OK(tt_model_plan_train(m, &p));
     tt_model_free(m);
     return p;
+}
+
+static struct tt_plan *plan_of(enum tt_version version, enum tt_precision precision)
+{
+    return plan_for(version, precision, 1, TT_SHARD_NONE);
+}
+
+static struct tt_prediction on(const struct tt_plan *p, enum tt_precision precision, const struct tt_chip *chip)
+{
+    struct tt_prediction out = {0};
+    CHECK_OK(tt_predict(p, precision, chip, 0, &out));
+    return out;
 }
 
 static bool is(const char *device, const char *name) { return tt_chip_of(device, 0) == tt_chip_find(name); }
@@ -86,10 +100,11 @@ static void sums_by_hand(void)
             total += fmax(compute, moved);
             if (moved > compute) memory += moved;
         }
-        struct tt_prediction got = tt_predict(p, (enum tt_precision)precision, &even);
+        struct tt_prediction got = on(p, (enum tt_precision)precision, &even);
         for (int g = 0; g < TT_GROUP_COUNT; g++) groups += got.group[g];
         for (int f = 0; f < TT_PHASES; f++) phases += got.phase[f];
-        CHECK(fabs(got.seconds / total - 1) < 1e-12 && fabs(got.memory_seconds / memory - 1) < 1e-12);
+        CHECK(got.seconds == total && got.communication == 0 && got.exposed == 0);
+        CHECK( fabs(got.memory_seconds / memory - 1) < 1e-12);
         CHECK(fabs(groups / total - 1) < 1e-12 && fabs(phases / total - 1) < 1e-12);
         tt_plan_free(p);
     }
@@ -110,14 +125,106 @@ static void one_product(void)
 static void faster_chips_are_faster(void)
 {
     struct tt_plan *flash = plan_of(TT_FLASH, TT_PREC_BF16), *baseline = plan_of(TT_BASELINE, TT_PREC_BF16);
-    double h100 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("h100")).seconds,
-           h200 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("h200")).seconds;
-    double mi300 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("mi300x")).seconds,
-           mi325 = tt_predict(flash, TT_PREC_BF16, tt_chip_find("mi325x")).seconds;
+    double h100 = on(flash, TT_PREC_BF16, tt_chip_find("h100")).seconds,
+           h200 = on(flash, TT_PREC_BF16, tt_chip_find("h200")).seconds;
+    double mi300 = on(flash, TT_PREC_BF16, tt_chip_find("mi300x")).seconds,
+           mi325 = on(flash, TT_PREC_BF16, tt_chip_find("mi325x")).seconds;
     CHECK(h200 < h100 && mi325 < mi300 && mi300 < h200);
-    CHECK(tt_predict(baseline, TT_PREC_BF16, tt_chip_find("h200")).seconds > h200);
+    CHECK(on(baseline, TT_PREC_BF16, tt_chip_find("h200")).seconds > h200);
     tt_plan_free(flash);
     tt_plan_free(baseline);
+}
+
+/* ---- several ranks ---- */
+
+/* 2·1000·1000·k FLOPs at 1e12 a second: 2 µs for each of k. */
+static struct tt_op compute(double milliseconds, int wait, int signal)
+{
+    int64_t k = (int64_t)(milliseconds * 500 + 0.5);
+    return (struct tt_op){.kind = TT_OP_GEMM, .wait = {-1, -1, wait}, .signal = signal, .group = TT_G_LOSS,
+                          .args.gemm = {.m = 1000, .n = 1000, .k = k, .batch = 1}};
+}
+
+/* Of 2 ranks, so that 4 bytes are sent for each element; at 1e9 a second 4 ns. */
+static struct tt_op sum_up(double milliseconds, int wait, int signal)
+{
+    int64_t count = (int64_t)(milliseconds * 250e3 + 0.5);
+    return (struct tt_op){.kind = TT_OP_COLLECTIVE, .stream = TT_STREAM_COMM, .wait = {wait, -1, -1}, .signal = signal,
+                          .group = TT_G_COMMUNICATION,
+                          .args.collective = {.kind = TT_ALL_REDUCE, .count = count, .type = TT_F32, .ranks = 2}};
+}
+
+static void check_walk(struct tt_op *ops, int count, double total, double communication, double exposed)
+{
+    struct tt_plan plan = {.ops = ops, .count = count, .signals = 4};
+    struct tt_chip chip = even;
+    struct tt_prediction p;
+    chip.bandwidth = 1e15;
+    CHECK_OK(tt_predict(&plan, TT_FP32, &chip, 1e9, &p));
+    CHECK(fabs(1e3 * p.seconds - total) < 1e-9, "%g ms, not %g", 1e3 * p.seconds, total);
+    CHECK(fabs(1e3 * p.communication - communication) < 1e-9, "%g ms, not %g", 1e3 * p.communication, communication);
+    CHECK(fabs(1e3 * p.exposed - exposed) < 1e-9, "%g ms exposed, not %g", 1e3 * p.exposed, exposed);
+    CHECK(fabs(1e3 * p.group[TT_G_COMMUNICATION] - communication) < 1e-9);
+}
+
+/* Plans of which one sees how long they take: what waits for what is in the numbers of the signals. */
+static void clocks_wait_for_each_other(void)
+{
+    struct tt_op hidden[] = {compute(10, -1, 0), sum_up(20, 0, 1), compute(30, -1, -1), compute(5, 1, -1)};
+    check_walk(hidden, 4, 45, 20, 0); /* 10-30 beside 10-40 */
+    struct tt_op partly[] = {compute(10, -1, 0), sum_up(20, 0, 1), compute(15, -1, -1), compute(5, 1, -1)};
+    check_walk(partly, 4, 35, 20, 5); /* until 30, and from 25 on nothing is computed */
+    struct tt_op last[] = {compute(10, -1, -1), compute(10, -1, 0), sum_up(4, 0, 1)};
+    check_walk(last, 3, 24, 4, 4); /* nobody waits but the end of the step */
+    struct tt_op queue[] = {compute(10, -1, 0), sum_up(20, 0, -1), compute(10, -1, 1), sum_up(5, 1, 2),
+                            compute(10, 2, -1)};
+    check_walk(queue, 5, 45, 25, 15); /* the second sum waits for the first, till 35 */
+    struct tt_op alone[] = {compute(10, -1, -1), compute(10, -1, -1)};
+    alone[1].stream = TT_STREAM_SIDE;
+    check_walk(alone, 2, 20, 0, 0); /* two streams that compute share one chip */
+}
+
+static void links_hide_behind_kernels(void)
+{
+    const struct tt_chip *h200 = tt_chip_find("h200");
+    for (int s = TT_SHARD_NONE; s <= TT_SHARD_WEIGHTS; s++) {
+        struct tt_plan *p = plan_for(TT_FLASH, TT_PREC_BF16, 4, (enum tt_sharding)s);
+        struct tt_prediction slow, fast;
+        double sent = tt_cost_of_plan(p).sent;
+        CHECK_OK(tt_predict(p, TT_PREC_BF16, h200, 1e9, &slow));
+        CHECK_OK(tt_predict(p, TT_PREC_BF16, h200, 450e9, &fast));
+        CHECK(fabs(slow.group[TT_G_COMMUNICATION] * 1e9 / sent - 1) < 0.01, "%s: %g s for %g bytes", tt_shard_names[s],
+              slow.group[TT_G_COMMUNICATION], sent);
+        CHECK(fast.seconds < slow.seconds && fast.exposed <= fast.communication && fast.exposed >= 0);
+        CHECK(slow.exposed < slow.communication, "%s: nothing is hidden", tt_shard_names[s]);
+        tt_plan_free(p);
+    }
+}
+
+static void clusters_are_read(void)
+{
+    const struct { const char *text; int ranks, nodes, gpus; double rate; const char *name; } good[] = {
+        {"h200", 1, 1, 1, 0, "h200"},          {"h200", 8, 1, 8, 450e9, "8xh200"},
+        {"8xh200", 1, 1, 8, 450e9, "8xh200"},  {"8xh200", 8, 1, 8, 450e9, "8xh200"},
+        {"4x8xh100", 1, 4, 8, 400e9, "4x8xh100"}, {"4x1xh100", 1, 4, 1, 50e9, "4x1xh100"},
+        {"2x4xmi300a", 1, 2, 4, 200e9, "2x4xmi300a"}, {"2x7900xtx", 1, 1, 2, 32e9, "2x7900xtx"},
+        {"2x8x7900xtx", 16, 2, 8, 32e9, "2x8x7900xtx"}, {"2x1xmi250x", 1, 2, 1, 50e9, "2x1xmi250x"},
+        {"1x1xmi250x", 1, 1, 1, 0, "mi250x"}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct tt_cluster c;
+        CHECK_OK(tt_cluster_read(good[i].text, good[i].ranks, &c));
+        CHECK(c.nodes == good[i].nodes && c.gpus == good[i].gpus && !strcmp(c.name, good[i].name), "%s", good[i].text);
+        CHECK(fabs(tt_cluster_rate(&c) - good[i].rate) < 1, "%s: %g", good[i].text, tt_cluster_rate(&c));
+    }
+    const struct { const char *text; int ranks; } refused[] = {{"8xh200", 4}, {"h200", 16}, {"0xh200", 1},
+        {"2x2x2xh200", 1}, {"xh200", 1}, {"99999999999999999999xh200", 1}, {"65536x65536xh200", 1}, {"2xmi250x", 1},
+        {"mi250x", 2}, {"-2xh200", 1}, {"2x", 1}, {"", 1}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct tt_cluster c;
+        tt_status st = tt_cluster_read(refused[i].text, refused[i].ranks, &c);
+        CHECK(st && st->code == TT_USAGE, "\"%s\" is taken", refused[i].text);
+        tt_status_free(st);
+    }
 }
 
 int main(void)
@@ -129,5 +236,8 @@ int main(void)
     TEST(sums_by_hand);
     TEST(one_product);
     TEST(faster_chips_are_faster);
+    TEST(clocks_wait_for_each_other);
+    TEST(links_hide_behind_kernels);
+    TEST(clusters_are_read);
     return test_end();
 }

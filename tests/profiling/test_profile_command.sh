@@ -71,6 +71,18 @@ grep -q "note    mi250x is the AMD Instinct MI250X, one of 2 dies" out || fail "
 for preset in medium gpt2 1b; do expect 0 "tokens/s" "$TT" info --preset $preset --precision bf16 --predict mi300x; done
 expect 0 '"prediction": true' "$TT" info $tiny --predict h200 --json
 expect 2 "did you mean" "$TT" info --predict mi300
+expect 2 "did you mean" "$TT" info --predict 8xmi300
+expect 0 "hidden %" "$TT" info --preset small --precision bf16 --predict h200,8xh200,4x8xh200 --shard weights
+[ "$(grep -c "NVLink 4\|InfiniBand  *400.0" out)" = 2 ] || fail "the slowest link is not named"
+grep -q "InfiniBand, 400 Gb/s for each GPU, which is assumed" out || fail "what is assumed is not said"
+"$TT" info --preset small --precision bf16 --predict h200 --json | grep '"predicted_seconds"' >one || fail "predict"
+"$TT" info --preset small --precision bf16 --predict h200 --shard weights --json | grep '"predicted_seconds"' >same || fail "predict"
+cmp -s one same || fail "one GPU is predicted otherwise when there is nothing to divide"
+expect 0 '"predicted_exposed_seconds"' "$TT" info $tiny --predict h200 --ranks 8 --json
+expect 0 "4 x 16 tokens" "$TT" info $tiny --predict 8xh200 --global-batch 32
+expect 2 "2x8xh200" "$TT" info $tiny --predict h200 --ranks 16
+expect 2 "leave --ranks out" "$TT" info $tiny --predict 8xh200 --ranks 4
+expect 2 "depends on the machine" "$TT" info $tiny --predict 2xmi250x
 expect 2 "--predict" "$TT" info --measured first
 if on_cpu; then expect 2 "none of the chips" "$TT" info $tiny --predict h200 --measured first; fi
 expect 2 "seq-len 16" "$TT" info $tiny --seq-len 8 --predict h200 --measured first
@@ -79,6 +91,7 @@ expect 2 "nowhere" "$TT" info $tiny --predict h200 --measured nowhere
 mkdir h200 && sed 's/"device": "[^"]*"/"device": "NVIDIA H200"/' first/profile.json >h200/profile.json
 expect 0 "measured on NVIDIA H200" "$TT" info $tiny --predict mi300x,h200 --measured h200
 grep -q "times" out || fail "no comparison of the groups"
+expect 2 "profiles are of one GPU" "$TT" info $tiny --predict 8xh200 --measured h200
 passed "predictions"
 
 finish

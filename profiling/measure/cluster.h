@@ -1,0 +1,31 @@
+/* GPUs of one kind that train together, on paper: how many, in how many nodes, and how fast a ring of them passes bytes
+ * on. Inside a node that is the published rate of the chip's link. */
+#ifndef TT_CLUSTER_H
+#define TT_CLUSTER_H
+
+#include <stdint.h>
+
+#include "backend/chips.h"
+#include "core/base/status.h"
+
+/* Assumed between nodes, since it is no matter of the chip: one card for each GPU, this in each direction. */
+#define TT_NETWORK "InfiniBand, 400 Gb/s for each GPU"
+static const double tt_network_bandwidth = 400e9 / 8;
+
+struct tt_cluster {
+    const struct tt_chip *chip;
+    int nodes, gpus; /* gpus: of each node */
+    char name[40];   /* "h200", "8xh200", "4x8xh100" */
+};
+
+/* `text` as on the command line: a chip of which there are `ranks` in one node, or one that says how many itself.
+ * Refuses what contradicts `ranks` (1: nothing is said), and several of a chip whose link is not known. */
+tt_status tt_cluster_read(const char *text, int64_t ranks, struct tt_cluster *out);
+
+static inline int tt_cluster_ranks(const struct tt_cluster *c) { return c->nodes * c->gpus; }
+
+/* Bytes/s that each GPU passes on when all do; 0 for one alone. Between nodes there are as many rings as a node has
+ * GPUs, each of which leaves it through another one's card. */
+double tt_cluster_rate(const struct tt_cluster *c);
+
+#endif
