@@ -1,12 +1,13 @@
 /* tt bench: time training steps of versions and sizes against each other, on the same tokens. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/bench.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/stats.h"
@@ -16,12 +17,19 @@
 
 /* ---- options ---- */
 
-struct bench_options {
-    char versions[128], sizes[256], profile_dir[1024];
-    int64_t warmup, repeats;
-};
+static tt_status check_ranks(const char *text)
+{
+    char item[32];
+    for (const char *at = text; tt_list_next(&at, ',', item, sizeof item);) {
+        char *end;
+        long n = strtol(item, &end, 10);
+        if (!isdigit((unsigned char)item[0]) || *end || n < 1 || n > 65536)
+            return tt_fail(TT_USAGE, "\"%s\" is no number of ranks; write for example 1,2,4", item);
+    }
+    return TT_OK;
+}
 
-#define AT(field) TT_FIELD(TT_OF_COMMAND, struct bench_options, field)
+#define AT(field) TT_FIELD(TT_OF_COMMAND, struct tt_bench_options, field)
 // clang-format off
 static const struct tt_option rows[] = {
     {"sizes", AT(sizes), "What to time", 1 << TT_CMD_BENCH, "small", NULL, "LIST",
@@ -30,12 +38,15 @@ static const struct tt_option rows[] = {
      .help = "versions to time", .choices = tt_version_names, .list = ',', .required = true},
     {"warmup", AT(warmup), "What to time", 1 << TT_CMD_BENCH, "3", "[0, 100000]", "N", .help = "steps before the clock starts"},
     {"repeats", AT(repeats), "What to time", 1 << TT_CMD_BENCH, "10", "[1, 100000]", "N", .help = "steps that are timed"},
+    {"ranks", AT(ranks), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
+     .help = "numbers of ranks to time on this machine, each with its own batch; \"\" = this process alone", .list = ',',
+     .check = check_ranks, .here = true},
     {"profile-dir", AT(profile_dir), "What to time", 1 << TT_CMD_BENCH, "", NULL, "DIR",
      .help = "folder for the measurements as JSON; \"\" = none", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_bench_rows = TT_ROWS(rows);
-TT_OWN_FITS(struct bench_options);
+TT_OWN_FITS(struct tt_bench_options);
 
 struct row {
     char size[32], version[16];
@@ -51,10 +62,10 @@ struct row {
 
 struct bench {
     const struct tt_options *o;
-    const struct bench_options *own;
+    const struct tt_bench_options *own;
     struct tt_options trial; /* those of one size and version */
     struct tt_backend backend;
-    struct tt_event_s **events; /* repeats + 1 */
+    tt_event *events; /* repeats + 1 */
     double *times; /* of all rows */
     struct row *rows;
     int count;
@@ -62,30 +73,29 @@ struct bench {
 };
 
 /* Events between the steps; nothing waits until the last is enqueued. */
-static tt_status time_steps(struct bench *b, struct tt_run *run, double *times)
+tt_status tt_bench_time(const struct tt_bench_options *own, struct tt_backend *b, struct tt_run *run, tt_event *events,
+                        double *times)
 {
-    const struct tt_backend_ops *ops = b->backend.ops;
-    void *self = b->backend.self;
-    int64_t n = b->own->repeats;
-    for (int64_t i = 0; i < b->own->warmup; i++) TT_TRY(tt_run_step(run));
-    TT_TRY(ops->event_record(self, b->events[0], NULL));
+    const struct tt_backend_ops *ops = b->ops;
+    int64_t n = own->repeats;
+    for (int64_t i = 0; i < own->warmup; i++) TT_TRY(tt_run_step(run));
+    TT_TRY(ops->event_record(b->self, events[0], NULL));
     for (int64_t i = 0; i < n; i++) {
         TT_TRY(tt_run_step(run));
-        TT_TRY(ops->event_record(self, b->events[i + 1], NULL));
+        TT_TRY(ops->event_record(b->self, events[i + 1], NULL));
     }
-    for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(self, b->events[i], b->events[i + 1], &times[i]));
+    for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(b->self, events[i], events[i + 1], &times[i]));
     return TT_OK;
 }
 
-/* A speed is worth nothing when the numbers are wrong. */
-static tt_status check_finite(struct tt_session *s, const struct row *r)
+tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version)
 {
     struct tt_state state;
     TT_TRY(tt_engine_download(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     bool may_skip = tt_scales_loss(s->model->config.precision); /* until the loss scale fits */
     if (isfinite(state.loss) && state.loss > 0 && (state.skipped == 0 || may_skip)) return TT_OK;
-    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", r->size,
-                   r->version, (double)state.loss);
+    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", size, version,
+                   (double)state.loss);
 }
 
 static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)
@@ -98,10 +108,10 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = tt_session_try(s, &b->backend, c, data, &run);
     tt_data_close(data);
-    if (!st) st = time_steps(b, &run, r->times);
+    if (!st) st = tt_bench_time(b->own, &b->backend, &run, b->events, r->times);
     tt_run_close(&run);
     TT_TRY(st);
-    TT_TRY(check_finite(s, r));
+    TT_TRY(tt_bench_check(s, r->size, r->version));
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
     r->samples = (double)(c->batch_size * c->grad_accum);
     r->tokens = r->samples * (double)c->seq_len;
@@ -115,14 +125,18 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     return TT_OK;
 }
 
+tt_status tt_bench_choose(const struct tt_options *o, const char *size, const char *version, struct tt_options *out)
+{
+    *out = *o;
+    TT_TRY(tt_options_apply_preset(out, size));
+    for (int v = 0; v < TT_VERSIONS; v++)
+        if (!strcmp(version, tt_version_names[v])) out->c.version = (enum tt_version)v;
+    return tt_config_check(&out->c);
+}
+
 static tt_status choose(struct bench *b, const char *size, const char *version)
 {
-    struct tt_options *o = &b->trial;
-    *o = *b->o;
-    TT_TRY(tt_options_apply_preset(o, size));
-    for (int v = 0; v < TT_VERSIONS; v++)
-        if (!strcmp(version, tt_version_names[v])) o->c.version = (enum tt_version)v;
-    return tt_config_check(&o->c);
+    return tt_bench_choose(b->o, size, version, &b->trial);
 }
 
 static tt_status one(struct bench *b, const char *size, const char *version)
@@ -305,7 +319,7 @@ static tt_status open_bench(struct bench *b)
     return TT_OK;
 }
 
-tt_status tt_cmd_bench(const struct tt_options *o)
+static tt_status alone(const struct tt_options *o)
 {
     struct bench *b = calloc(1, sizeof *b);
     if (!b) return tt_no_memory("the command");
@@ -323,4 +337,13 @@ tt_status tt_cmd_bench(const struct tt_options *o)
     free(b->events);
     free(b);
     return st;
+}
+
+tt_status tt_cmd_bench(const struct tt_options *o)
+{
+    const struct tt_bench_options *own = tt_own(o);
+    struct tt_place place;
+    if (!own->ranks[0]) return alone(o);
+    TT_TRY(tt_place_find(&place));
+    return place.ranks ? tt_bench_as_rank(o) : tt_bench_ranks(o);
 }

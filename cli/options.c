@@ -35,9 +35,14 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt info --preset medium --precision bf16 --predict mi300x,h200"}},
     [TT_CMD_BENCH] = {"bench", "time training steps of versions and sizes against each other",
         "Times whole training steps on random tokens, for each size and version, and prints one table. Options of the\n"
-        "shape override each size's own.", NULL,
+        "shape override each size's own. With --ranks it starts that many copies of itself on this machine for each\n"
+        "number. Every rank has the same batch in all rows, and on a CPU the same number of threads: --threads, or\n"
+        "the cores by the largest number of ranks. The efficiency is a rank's tokens/s against one rank alone. The time\n"
+        "of communication is that of events around the collectives with everything on one stream, on the rank whose\n"
+        "kernels are slowest; hidden of it is what such a step takes longer than one with communication beside the\n"
+        "kernels. That is a difference of two medians; +- says by how much the spread of the steps may move it.", NULL,
         {"tt bench", "tt bench --sizes tiny,small --versions baseline,flash",
-         "tt bench --versions fused --fuse no-norm"}},
+         "tt bench --versions flash --ranks 1,2 --shard weights"}},
     [TT_CMD_PROFILE] = {"profile", "measure where the time and the memory of a step go",
         "Trains for a few steps, with and without events around every operation, and writes a folder: report.html,\n"
         "summary.md, profile.json with everything, operators.csv, trace.json, memory.json, roofline.json.", NULL,

@@ -16,14 +16,13 @@ static bool on_cpu(void) { return !strcmp(tt_backend_name(), "cpu"); }
 
 /* ---- starting copies ---- */
 
-static tt_status start(struct tt_member *w, const struct tt_config *c)
+tt_status tt_ranks_start(int ranks, char **words)
 {
     int code = 0;
     if (on_cpu() && !tt_backend_mpirun())
         return tt_fail(TT_NO_TOOL, "this tt was built without MPI, which carries what ranks on a CPU do together; "
                                    "install it (Debian: apt-get install libopenmpi-dev openmpi-bin) and build again");
-    w->done = true;
-    TT_TRY(tt_job_start((int)c->ranks, tt_words, on_cpu() ? tt_backend_mpirun() : NULL, &code));
+    TT_TRY(tt_job_start(ranks, words, on_cpu() ? tt_backend_mpirun() : NULL, &code));
     return code ? tt_fail((enum tt_code)code, "%s", "") : TT_OK;
 }
 
@@ -90,7 +89,8 @@ tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
     struct tt_config *c = &o->c;
     *w = (struct tt_member){0};
     TT_TRY(tt_place_find(&w->place));
-    if (w->place.ranks == 0 && c->ranks > 1) return start(w, c);
+    w->done = w->place.ranks == 0 && c->ranks > 1;
+    if (w->done) return tt_ranks_start((int)c->ranks, tt_words);
     if (w->place.ranks <= 1) {
         c->ranks = 1;
         return TT_OK;

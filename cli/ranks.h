@@ -8,6 +8,10 @@
 /* The words this program was called with, for copies of it; set by main. */
 extern char **tt_words;
 
+/* Copies of this program with these words, as so many ranks on this machine. Waits for them; when they fail the status
+ * has their exit code and no text, since they have said why. */
+tt_status tt_ranks_start(int ranks, char **words);
+
 struct tt_member {
     struct tt_place place;
     struct tt_job *job; /* NULL: this process alone */

@@ -84,7 +84,7 @@ static const struct tt_option machine[] = {
      .help = "which GPU; 0 is the first", .here = true},
     {"ranks", AT(ranks), TT_S_RANKS, T | I, "1", "[1, 65536]", "N",
      .help = "processes that train together, one for each device; more than 1 starts them on this machine", .here = true},
-    {"shard", AT(shard), TT_S_RANKS, T | I, "none", TT_CHOICE,
+    {"shard", AT(shard), TT_S_RANKS, T | I | B, "none", TT_CHOICE,
      .help = "what is divided among the ranks: the moments; gradients too; weights too", .choices = tt_shard_names,
      .here = true},
     {"comm-timeout", AT(comm_timeout), TT_S_RANKS, T, "60", "[1, 86400]", "SECONDS",

@@ -272,6 +272,20 @@ expect 0 '"parameters": 31977984' "$TT" info --preset small --json
 expect 0 "ops/step" "$TT" bench --sizes tiny --versions fused $tiny --repeats 3 --warmup 1 --profile-dir prof
 grep -q '"median_ms"' prof/bench.json || fail "no bench.json"
 expect 0 '"tokens_per_second"' "$TT" bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --json
+expect 2 "no number of ranks" "$TT" bench --ranks 1,two
+expect 2 "no number of ranks" "$TT" bench --ranks 0
+if on_cpu && "$TT" info | grep -q "collectives: .*MPI"; then
+    ranks="bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --ranks 1,2"
+    expect 0 "slowest rank" "$TT" $ranks --shard optimizer --profile-dir scaling
+    [ "$(grep -cE "^tiny +(baseline|flash) +[12] " out)" = 4 ] || fail "not a row for each version and number of ranks"
+    grep -qE "^tiny +flash +1 .* 100.0 +0.00 +0.00 +n/a +-$" out || fail "one rank alone is not its own measure, or sends something"
+    grep -q '"efficiency_percent"' scaling/ranks.json || fail "no ranks.json"
+    "$TT" info --preset tiny $tiny --ranks 2 --json | grep '"sent_bytes"' | sed -n 2p | tr -dc 0-9 >said # of none, optimizer, …
+    grep '"sent_bytes"' scaling/ranks.json | tail -n 1 | tr -dc 0-9 >sent
+    [ -s said ] && cmp -s said sent || fail "info says $(cat said) bytes are sent, bench $(cat sent)"
+    expect 2 "there is no" "$TT" $ranks --shard everything
+    expect 2 "seq-len" "$TT" $ranks --seq-len 0
+fi
 passed "info and bench"
 
 # ---- a configuration reproduces a run ----

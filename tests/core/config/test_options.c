@@ -62,6 +62,7 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
     static const char *const grammars[][3] = {{"fuse", "all,no-norm", "--fuse=no-such"},
                                               {"fail-if", "slower:5%,gradients", "--fail-if=fatter:5%"},
                                               {"fault", "random:7", "--fault=random:x"},
+                                              {"ranks", "1,2,4", "--ranks=1,two"},
                                               {"flash-tile", "256x64", "--flash-tile=256x0"}};
     for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
         if (strcmp(row->name, grammars[i][0]) != 0) continue;
@@ -70,6 +71,13 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
         return;
     }
     for (int i = 0; row->choices && row->choices[i]; i++) check_value(command, row, row->choices[i]);
+    for (int i = 0; row->counted && row->choices[i]; i++) {
+        char counted[100];
+        snprintf(counted, sizeof counted, "8x%s,4x8x%s", row->choices[i], row->choices[i]);
+        check_value(command, row, counted);
+        snprintf(counted, sizeof counted, "--%s=8%s", row->name, row->choices[i]);
+        CHECK_FAILS(parse(&o, command, counted), "there is no");
+    }
     for (size_t i = 0; !row->choices && i < sizeof texts / sizeof *texts; i++) check_value(command, row, texts[i]);
     char *longest = malloc(row->size + 100), line[100], *words[] = {longest};
     int n = sprintf(longest, "--%s=", row->name);

@@ -1,0 +1,30 @@
+/* tt bench: what its ways to time steps share. */
+#ifndef TT_CLI_BENCH_H
+#define TT_CLI_BENCH_H
+
+#include "cli/common.h"
+#include "cli/options.h"
+#include "cli/ranks.h"
+
+struct tt_bench_options {
+    char versions[128], sizes[256], profile_dir[1024], ranks[128];
+    int64_t warmup, repeats;
+};
+
+/* The options of one size and version. */
+tt_status tt_bench_choose(const struct tt_options *o, const char *size, const char *version, struct tt_options *out);
+
+/* Steps to warm up, then `repeats` that are timed by as many events and one more. */
+tt_status tt_bench_time(const struct tt_bench_options *own, struct tt_backend *b, struct tt_run *run, tt_event *events,
+                        double *times);
+/* A speed is worth nothing when the numbers are wrong. */
+tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version);
+
+/* ---- several ranks ---- */
+
+/* --ranks: starts copies of this program for each number of ranks, and makes a table of what they measure. */
+tt_status tt_bench_ranks(const struct tt_options *o);
+/* One of those copies: measures as a rank, and as rank 0 prints the figures as JSON. */
+tt_status tt_bench_as_rank(const struct tt_options *o);
+
+#endif

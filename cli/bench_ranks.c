@@ -1,0 +1,227 @@
+/* tt bench --ranks: for each number of ranks, copies of this program that measure (bench_rank.c), and the table of what
+ * they found. On a CPU every rank has the same number of threads in all rows, so that their speeds can be compared. */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/bench.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+enum { MOST = 32 };
+
+struct scaling {
+    const struct tt_options *o;
+    const struct tt_bench_options *own;
+    char **words; /* of the copies */
+    char threads[16];
+    struct tt_json *found[MOST]; /* of each number of ranks */
+    int count;
+};
+
+/* ---- the copies ---- */
+
+static int most_ranks(const struct scaling *s)
+{
+    char item[32];
+    int most = 1;
+    for (const char *at = s->own->ranks; tt_list_next(&at, ',', item, sizeof item);)
+        if (atoi(item) > most) most = atoi(item);
+    return most;
+}
+
+/* The words of this process, and what its copies are told besides. */
+static tt_status make_words(struct scaling *s)
+{
+    int n = 0;
+    cpu_set_t set;
+    while (tt_words[n]) n++;
+    s->words = calloc((size_t)n + 4, sizeof *s->words);
+    if (!s->words) return tt_no_memory("the command");
+    for (int i = 0; i < n; i++) s->words[i] = tt_words[i];
+    s->words[n++] = "--json";
+    if (tt_option_given(s->o, "threads") || getenv("OMP_NUM_THREADS") || strcmp(tt_backend_name(), "cpu")) return TT_OK;
+    int cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set) / most_ranks(s);
+    snprintf(s->threads, sizeof s->threads, "%d", cores > 1 ? cores : 1);
+    s->words[n++] = "--threads";
+    s->words[n++] = s->threads;
+    return TT_OK;
+}
+
+static tt_status read_found(FILE *file, struct tt_json **out)
+{
+    struct tt_text text = {0};
+    char piece[4096];
+    rewind(file);
+    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) tt_text_add(&text, piece, n);
+    tt_status st = tt_text_status(&text);
+    if (!st) st = tt_context(tt_json_parse(text.s ? text.s : "", text.n, out), "what the ranks found");
+    tt_text_free(&text);
+    return st;
+}
+
+/* What they print goes into `file`. */
+static tt_status start(struct scaling *s, int ranks, FILE *file)
+{
+    fflush(stdout);
+    int before = dup(STDOUT_FILENO);
+    if (before < 0 || dup2(fileno(file), STDOUT_FILENO) < 0)
+        return tt_fail(TT_FAILED, "the output of the ranks cannot be kept: %s", strerror(errno));
+    tt_status st = tt_ranks_start(ranks, s->words);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    return st;
+}
+
+static tt_status measure(struct scaling *s, int ranks)
+{
+    bool shows = !s->o->c.quiet && isatty(STDERR_FILENO);
+    FILE *file = tmpfile();
+    if (!file) return tt_fail(TT_FAILED, "no temporary file for the output of the ranks: %s", strerror(errno));
+    if (shows) fprintf(stderr, "\r\033[Ktiming %d rank%s", ranks, ranks > 1 ? "s" : "");
+    tt_status st = start(s, ranks, file);
+    if (shows) fputs("\r\033[K", stderr);
+    if (!st) st = read_found(file, &s->found[s->count]);
+    if (!st) s->count++;
+    fclose(file);
+    return st;
+}
+
+/* ---- the table ---- */
+
+static const struct tt_json *row_of(const struct scaling *s, int i, int row)
+{
+    const struct tt_json *rows = tt_json_get(s->found[i], "rows"), *at = rows ? rows->first : NULL;
+    while (at && row--) at = at->next;
+    return at;
+}
+
+static double number(const struct tt_json *row, const char *key) { return tt_json_number(row, key, NAN); }
+
+static double rank_speed(const struct tt_json *row) { return number(row, "tokens_per_second") / number(row, "ranks"); }
+
+/* A rank's tokens/s in percent of those of one rank alone; NaN when that was not timed. */
+static double efficiency(const struct scaling *s, const struct tt_json *row, int index)
+{
+    for (int i = 0; i < s->count; i++) {
+        const struct tt_json *alone = row_of(s, i, index);
+        if (number(alone, "ranks") == 1) return 100 * rank_speed(row) / rank_speed(alone);
+    }
+    return NAN;
+}
+
+static void print_percent(int width, double percent)
+{
+    if (isfinite(percent))
+        printf(" %*.1f", width, percent);
+    else
+        printf(" %*s", width, "n/a");
+}
+
+/* A part of little may be smaller than what the step times vary by; so that stands beside it. */
+static void print_hidden(const struct tt_json *row)
+{
+    double communication = number(row, "communication_ms");
+    char text[48] = "n/a";
+    if (communication > 0)
+        snprintf(text, sizeof text, "%.0f +- %.0f", 100 * number(row, "hidden_ms") / communication,
+                 100 * number(row, "hidden_noise_ms") / communication);
+    printf(" %12s", text);
+}
+
+static void print_row(const struct scaling *s, const struct tt_json *row, int index)
+{
+    printf("%-7s %-9s %5.0f %10.2f %10.2f %9.0f %11.0f", tt_json_string(row, "size", ""),
+           tt_json_string(row, "version", ""), number(row, "ranks"), number(row, "median_ms"), number(row, "p95_ms"),
+           number(row, "tokens_per_second"), rank_speed(row));
+    print_percent(6, efficiency(s, row, index));
+    printf(" %9.2f %9.2f", number(row, "sent_bytes") / 0x1p20, number(row, "communication_ms"));
+    print_hidden(row);
+    if (number(row, "ranks") > 1)
+        printf("   %.0f (%+.1f %%)\n", number(row, "slowest_rank"), number(row, "slowest_percent"));
+    else
+        puts("   -");
+}
+
+static void print_text(const struct scaling *s)
+{
+    const struct tt_json *first = s->found[0];
+    if (!s->o->c.quiet) {
+        printf("device  %s", tt_json_string(first, "device", ""));
+        for (int i = 0; i < s->count; i++) {
+            const char *through = tt_json_string(s->found[i], "collectives", "");
+            if (through[0]) {
+                printf(", collectives through %s", through);
+                break;
+            }
+        }
+        printf("; shard %s\n", tt_shard_names[s->o->c.shard]);
+    }
+    printf("%-7s %-9s %5s %10s %10s %9s %11s %6s %9s %9s %12s   %s\n", "size", "version", "ranks", "median ms",
+           "p95 ms", "tokens/s", "tok/s/rank", "eff. %", "sent MiB", "comm. ms", "hidden %", "slowest rank");
+    for (int row = 0; row_of(s, 0, row); row++)
+        for (int i = 0; i < s->count; i++) print_row(s, row_of(s, i, row), row);
+}
+
+/* ---- JSON ---- */
+
+static void put_row(struct tt_json_writer *w, const struct scaling *s, const struct tt_json *row, int index)
+{
+    tt_json_begin(w, NULL, '{');
+    for (const struct tt_json *at = row->first; at; at = at->next) tt_json_put_value(w, at->key, at);
+    tt_json_put_number(w, "efficiency_percent", efficiency(s, row, index));
+    tt_json_end(w, '}');
+}
+
+static tt_status write_json(const struct scaling *s)
+{
+    struct tt_json_writer w = {.pretty = true};
+    const char *dir = s->own->profile_dir;
+    char path[1200];
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "backend", tt_backend_name());
+    tt_json_put_string(&w, "device", tt_json_string(s->found[0], "device", ""));
+    tt_json_put_string(&w, "precision", tt_precision_names[s->o->c.precision]);
+    tt_json_put_int(&w, "repeats", s->own->repeats);
+    tt_json_begin(&w, "rows", '[');
+    for (int row = 0; row_of(s, 0, row); row++)
+        for (int i = 0; i < s->count; i++) put_row(&w, s, row_of(s, i, row), row);
+    tt_json_end(&w, ']');
+    tt_json_end(&w, '}');
+    tt_status st = tt_text_status(&w.text);
+    if (!st && s->o->c.json) puts(w.text.s);
+    if (!st && dir[0]) {
+        snprintf(path, sizeof path, "%s/ranks.json", dir);
+        st = tt_make_dirs(dir);
+        if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
+    }
+    tt_text_free(&w.text);
+    return st;
+}
+
+/* ---- all ---- */
+
+static tt_status run(struct scaling *s)
+{
+    char item[32];
+    TT_TRY(make_words(s));
+    for (const char *at = s->own->ranks; tt_list_next(&at, ',', item, sizeof item);) {
+        if (s->count == MOST) return tt_fail(TT_USAGE, "--ranks: more than %d numbers", MOST);
+        TT_TRY(measure(s, atoi(item)));
+    }
+    if (!s->o->c.json) print_text(s);
+    return write_json(s);
+}
+
+tt_status tt_bench_ranks(const struct tt_options *o)
+{
+    struct scaling s = {.o = o, .own = tt_own(o)};
+    tt_status st = run(&s);
+    for (int i = 0; i < s.count; i++) tt_json_free(s.found[i]);
+    free(s.words);
+    return st;
+}
