@@ -14,9 +14,6 @@ struct tt_bench_options {
 /* The options of one size and version. */
 tt_status tt_bench_choose(const struct tt_options *o, const char *size, const char *version, struct tt_options *out);
 
-/* Steps to warm up, then `repeats` that are timed by as many events and one more. */
-tt_status tt_bench_time(const struct tt_bench_options *own, struct tt_backend *b, struct tt_run *run, tt_event *events,
-                        double *times);
 /* A speed is worth nothing when the numbers are wrong. */
 tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version);
 

@@ -14,6 +14,7 @@
 #include "core/config/presets.h"
 #include "core/train/state.h"
 #include "profiling/measure/ceiling.h"
+#include "profiling/measure/steps.h"
 
 /* ---- options ---- */
 
@@ -65,28 +66,12 @@ struct bench {
     const struct tt_bench_options *own;
     struct tt_options trial; /* those of one size and version */
     struct tt_backend backend;
-    tt_event *events; /* repeats + 1 */
+    struct tt_step_times steps;
     double *times; /* of all rows */
     struct row *rows;
     int count;
     double ceiling, datasheet; /* FLOP/s of a matrix product: measured; published, 0 = unknown */
 };
-
-/* Events between the steps; nothing waits until the last is enqueued. */
-tt_status tt_bench_time(const struct tt_bench_options *own, struct tt_backend *b, struct tt_run *run, tt_event *events,
-                        double *times)
-{
-    const struct tt_backend_ops *ops = b->ops;
-    int64_t n = own->repeats;
-    for (int64_t i = 0; i < own->warmup; i++) TT_TRY(tt_run_step(run));
-    TT_TRY(ops->event_record(b->self, events[0], NULL));
-    for (int64_t i = 0; i < n; i++) {
-        TT_TRY(tt_run_step(run));
-        TT_TRY(ops->event_record(b->self, events[i + 1], NULL));
-    }
-    for (int64_t i = 0; i < n; i++) TT_TRY(ops->event_elapsed(b->self, events[i], events[i + 1], &times[i]));
-    return TT_OK;
-}
 
 tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version)
 {
@@ -108,9 +93,10 @@ static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
     tt_status st = tt_session_try(s, &b->backend, c, data, &run);
     tt_data_close(data);
-    if (!st) st = tt_bench_time(b->own, &b->backend, &run, b->events, r->times);
+    if (!st) st = tt_step_times_take(&b->steps, &b->backend, &run);
     tt_run_close(&run);
     TT_TRY(st);
+    memcpy(r->times, b->steps.seconds, (size_t)n * sizeof *r->times);
     TT_TRY(tt_bench_check(s, r->size, r->version));
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
     r->samples = (double)(c->batch_size * c->grad_accum);
@@ -311,12 +297,9 @@ static tt_status open_bench(struct bench *b)
     size_t rows = (size_t)(list_length(b->own->sizes) * list_length(b->own->versions));
     b->rows = calloc(rows, sizeof *b->rows);
     b->times = calloc(rows * (size_t)b->own->repeats, sizeof *b->times);
-    b->events = calloc((size_t)b->own->repeats + 1, sizeof *b->events);
-    if (!b->rows || !b->times || !b->events)
-        return tt_no_memory("%lld repeats", (long long)b->own->repeats);
+    if (!b->rows || !b->times) return tt_no_memory("%lld repeats", (long long)b->own->repeats);
     TT_TRY(tt_open_backend(c, &b->backend));
-    for (int64_t i = 0; i <= b->own->repeats; i++) TT_TRY(b->backend.ops->event_create(b->backend.self, &b->events[i]));
-    return TT_OK;
+    return tt_step_times_open(&b->steps, &b->backend, (int)b->own->warmup, (int)b->own->repeats);
 }
 
 static tt_status alone(const struct tt_options *o)
@@ -329,12 +312,10 @@ static tt_status alone(const struct tt_options *o)
     if (!st) st = open_bench(b);
     if (!st) st = run_all(b);
     if (!st) st = write_json(b);
-    for (int64_t i = 0; b->events && i <= b->own->repeats; i++)
-        if (b->events[i]) b->backend.ops->event_destroy(b->backend.self, b->events[i]);
+    if (b->backend.ops) tt_step_times_close(&b->steps, &b->backend);
     if (b->backend.ops) tt_backend_close(&b->backend);
     free(b->rows);
     free(b->times);
-    free(b->events);
     free(b);
     return st;
 }

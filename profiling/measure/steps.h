@@ -1,0 +1,34 @@
+/* How long whole steps take, and what of the communication in them the kernels hide. */
+#ifndef TT_STEPS_H
+#define TT_STEPS_H
+
+#include "core/train/run.h"
+
+struct tt_step_times {
+    int warmup, repeats;
+    double *seconds;  /* of each of the repeats */
+    tt_event *events; /* repeats + 1 */
+};
+
+tt_status tt_step_times_open(struct tt_step_times *t, struct tt_backend *b, int warmup, int repeats);
+void tt_step_times_close(struct tt_step_times *t, struct tt_backend *b);
+
+/* Steps to warm up, then those that are timed. Nothing waits until the last is enqueued. */
+tt_status tt_step_times_take(struct tt_step_times *t, struct tt_backend *b, struct tt_run *run);
+
+/* A step of several ranks is timed three times: as it runs in training, with communication beside the kernels; with all
+ * of it on one stream, where nothing is beside anything; and so once more with events around each collective. What the
+ * second is longer than the first is what was hidden. */
+struct tt_overlap {
+    double median, p95;   /* seconds */
+    double one_stream;    /* of a step on one stream */
+    double communication; /* of its collectives, with waiting for ranks that come later */
+    double hidden;        /* of that: one_stream - median, where that makes sense */
+    double noise;         /* how far `hidden` may be off, in 19 of 20 measurements */
+};
+
+/* Leaves the plan of the run, `plan`, on one stream. */
+tt_status tt_measure_overlap(struct tt_step_times *t, struct tt_backend *b, struct tt_run *run, struct tt_plan *plan,
+                             struct tt_overlap *out);
+
+#endif
