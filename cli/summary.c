@@ -66,7 +66,7 @@ void tt_summary_text(const struct tt_summary *s)
            strchr(rate, ' ') ? "" : " ", memory, device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (r->skipped)
-        printf("skipped %lld of %lld steps: their loss or gradients were not finite, and changed nothing\n",
+        printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
     if (!isnan(final_loss(s))) print_loss(s);
 }

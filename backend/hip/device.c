@@ -148,6 +148,6 @@ tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
     if (gpu->tf32)
         snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 as %s", chip(gpu->arch) ? "xf32" : "tf32");
     else if (precision == TT_TF32)
-        snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "tf32 asked, fp32 runs: %.12s has none", gpu->arch);
+        snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 in place of tf32, which %.12s lacks", gpu->arch);
     return TT_OK;
 }

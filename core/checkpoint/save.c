@@ -33,8 +33,7 @@ static tt_status on_host(struct tt_engine *e, enum tt_external x, int64_t n, boo
     *out = in_place(e, x, shared);
     if (*out) return TT_OK;
     *out = malloc((size_t)n * sizeof **out);
-    if (!*out)
-        return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint", (double)n * sizeof **out / 0x1p20);
+    if (!*out) return tt_no_memory("%.0f MiB of a checkpoint", (double)n * sizeof **out / 0x1p20);
     if (x == TT_X_WEIGHTS) return tt_weights_read(e, n, *out);
     return tt_engine_download(e, x, 0, *out, (size_t)n * sizeof **out);
 }

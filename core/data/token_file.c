@@ -25,7 +25,8 @@ static tt_status check_regular(const char *path, const struct stat *st)
     if (S_ISDIR(st->st_mode))
         return tt_fail(TT_USAGE, "%s is a folder; give a file, or a pattern such as '%s/train_*.bin'", path, path);
     if (!S_ISREG(st->st_mode))
-        return tt_fail(TT_USAGE, "%s is no regular file and cannot be read at random; copy it to a file first", path);
+        return tt_fail(TT_USAGE, "%s is not a regular file, as data must be; copy it to one first",
+                                 path);
     if (!st->st_size) return tt_fail(TT_USAGE, "%s is empty; give a file with text or tokens in it", path);
     return TT_OK;
 }
@@ -56,8 +57,8 @@ static tt_status read_at(int fd, const char *path, void *out, int64_t bytes, int
         if (got < 0) return tt_file_error(errno, "read", path);
         if (!got)
             return tt_fail(TT_FAILED,
-                           "%s ends at byte %lld: it has become shorter since it was opened; leave data alone "
-                           "while it is being used",
+                           "%s ends at byte %lld: it has become shorter since it was opened; do not change data while "
+                           "it is in use",
                            path, (long long)offset);
         to += got;
         offset += got;

@@ -168,7 +168,7 @@ static tt_status save_on_the_way(struct loop *l, int64_t step)
     tt_status st = save(l, step);
     if (!st || tt_meter_stops(&l->meter)) return st;
     tt_meter_clear(&l->meter);
-    fprintf(stderr, "tt: %s; training goes on and tries again at the next checkpoint\n", st->text);
+    fprintf(stderr, "tt: %s; training continues and tries again at the next checkpoint\n", st->text);
     tt_status_free(st);
     return TT_OK;
 }

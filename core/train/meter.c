@@ -108,7 +108,7 @@ static void give_up_lines(struct tt_meter *m, int error)
     m->lines = NULL;
     (void)!truncate(path, (off_t)m->whole_bytes);
     tt_meter_clear(m);
-    fprintf(stderr, "tt: %s cannot be written: %s; training goes on without it\n", path, strerror(error));
+    fprintf(stderr, "tt: %s cannot be written: %s; training continues without it\n", path, strerror(error));
 }
 
 static void flush_lines(struct tt_meter *m)

@@ -11,8 +11,8 @@ static const size_t largest = (size_t)1 << 30;
 static tt_status unknown(void)
 {
     return tt_fail(TT_USAGE,
-                   "this is no export that can be read: nsys stats (--format csv), ncu (--csv), rocprofv3 (csv, json) "
-                   "or a Chrome trace of PyTorch or tt");
+                   "this file cannot be imported; tt reads nsys stats (--format csv), ncu (--csv), rocprofv3 (csv, "
+                   "json) or a Chrome trace of PyTorch or tt");
 }
 
 static bool is_trace(const struct tt_json *root)

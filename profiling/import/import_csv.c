@@ -58,7 +58,7 @@ static tt_status number(const struct tt_csv *c, const struct column_of *column, 
 {
     const char *text = tt_csv_field(c, column->at);
     if (tt_csv_number(text, out)) return TT_OK;
-    return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is no number", c->record_line, column->name, text);
+    return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is not a number", c->record_line, column->name, text);
 }
 
 /* In the column's own unit. */

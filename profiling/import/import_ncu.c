@@ -140,7 +140,7 @@ static tt_status raw_row(const struct tt_csv *c, const struct header *h, int ker
         if (tt_csv_number(c->fields[i], &value))
             take(&l, h->names[i], h->units[i], value);
         else if (duration)
-            return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is no number", c->record_line, h->names[i],
+            return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is not a number", c->record_line, h->names[i],
                            c->fields[i]);
     }
     return keep(out, tt_csv_field(c, kernel), &l, c->record_line);

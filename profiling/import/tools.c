@@ -267,7 +267,7 @@ static tt_status execute(const struct command *c, const char *environment, const
         if (errno != EINTR) return tt_fail(TT_FAILED, "cannot wait for %s: %s", c->words[0], strerror(errno));
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return TT_OK;
     if (WIFSIGNALED(state)) return tt_fail(TT_FAILED, "%s was ended by signal %d", c->words[0], WTERMSIG(state));
-    return tt_fail(TT_FAILED, "%s failed with exit code %d; what it said stands above", c->words[0],
+    return tt_fail(TT_FAILED, "%s failed with exit code %d; its output is above", c->words[0],
                    WEXITSTATUS(state));
 }
 

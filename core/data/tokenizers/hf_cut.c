@@ -165,5 +165,5 @@ tt_status tt_hf_cut_read(const struct tt_json *pre, struct tt_hf_cut *out)
     if (two && is_type(first, "Digits") && is_true(first, "individual_digits", false) &&
         is_byte_level(first->next, true))
         return TT_OK;
-    return tt_fail(TT_UNSUPPORTED, "its tokenizer cuts text in a way that is not known here");
+    return tt_fail(TT_UNSUPPORTED, "its tokenizer splits text in a way that tt does not know");
 }

@@ -214,7 +214,7 @@ static void a_fraction_of_0_holds_out_nothing(void)
     CHECK(strstr(tt_data_describe(d), "4 windows of 10 to train, none to validate"), "%s", tt_data_describe(d));
     order_of(d, TT_TRAIN, S, 0, order);
     CHECK(all_different(order, 4));
-    CHECK_FAILS(tt_data_sample(d, TT_VAL, 0, sample), "nothing is held out");
+    CHECK_FAILS(tt_data_sample(d, TT_VAL, 0, sample), "no part of the data is held out");
     tt_data_close(d);
     d = open_data((struct tt_data_options){.source = one, .seq_len = S});
     CHECK(tt_data_samples(d, TT_TRAIN) == 1 && !tt_data_validates(d), "one window is enough");
@@ -335,7 +335,7 @@ static void wrong_paths(void)
     refused_file(in_folder("sub.b*"), "sub.bin is a folder");
     refused_file(write_bytes("empty.bin", "", 0), "is empty");
     CHECK(!mkfifo(in_folder("pipe.bin"), 0600));
-    refused_file(in_folder("pipe.bin"), "no regular file");
+    refused_file(in_folder("pipe.bin"), "not a regular file");
     write_bytes("mixed-1.txt", "text", 4);
     refused_file(in_folder("mixed-*"), "mixed-1.txt, which matches");
     if (geteuid()) { /* root may read everything */
