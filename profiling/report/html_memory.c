@@ -134,7 +134,7 @@ void html_memory(struct tt_text *t, const struct tt_profile *p)
         sweep(t, p, "batch", "Memory over batch size", "sequences in a batch");
         sweep(t, p, "seq", "Memory over sequence length", "tokens in a sequence");
     } else {
-        html_paragraph(t, "n/a: this recording says nothing about memory.");
+        html_paragraph(t, "n/a: an imported profile says nothing about memory.");
     }
     html_section_end(t);
 }

@@ -17,7 +17,7 @@ static int color_of_point(const struct tt_profile *p, const struct tt_profile_po
     return (int)tt_family_of(point->name);
 }
 
-/* Points of operators; where there are none, of the rows of a recording. */
+/* Points of operators; where there are none, of the rows of an imported profile. */
 static int operator_points(const struct tt_profile *p, struct tt_roof_point *out)
 {
     int n = 0;
