@@ -36,7 +36,7 @@ static double plan_memory(const struct paper *a)
     return sum;
 }
 
-/* On paper every precision can be had, whatever this build computes in. */
+/* A prediction may be in any precision, whatever this build computes in. */
 static tt_status plan_step(struct paper *a)
 {
     struct tt_config *here;

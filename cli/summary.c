@@ -76,7 +76,7 @@ void tt_summary_next(const struct tt_summary *s)
     const struct tt_config *c = s->config;
     if (!c->out[0]) return;
     printf("saved   %s/step-%08lld\n", c->out, (long long)s->progress->step);
-    if (s->interrupted || c->quiet) return; /* the message that follows says how to go on; a proposal is no result */
+    if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
     printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld%s%s\n", c->out, c->out,
            2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard);
 }

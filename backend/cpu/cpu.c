@@ -1,6 +1,6 @@
-/* The vtable on the CPU. Everything is done before a call returns, so streams and events are there for form: an event
- * is the time it was recorded. Two environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS unused, and
- * TT_CPU_ISA=base|v3|v4 takes other kernels than the best. */
+/* The vtable on the CPU. Every call is finished when it returns, so streams have nothing to order, and an event is just
+ * the time at which it was recorded. Two environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS
+ * unused, and TT_CPU_ISA=base|v3|v4 takes other kernels than the best. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -70,7 +70,7 @@ tt_status tt_gpu_none(gpu_rt_error e)
 
 /* ---- what it is ---- */
 
-/* "gfx90a:sramecc+:xnack-" is 0x90a; 0 for what is no gfx. */
+/* "gfx90a:sramecc+:xnack-" is 0x90a; 0 for what is not a gfx. */
 static unsigned long chip(const char *arch) { return strncmp(arch, "gfx", 3) ? 0 : strtoul(arch + 3, NULL, 16); }
 
 /* bf16 in the matrix cores that the kernels use: CDNA 2 and later, RDNA 3 and later. */

@@ -224,7 +224,7 @@ static struct flag read_flag(const struct tt_options *o, const char *word)
     return f;
 }
 
-/* Whether a word is an option, or looks like one that was mistyped, and so is no value of the option before it. */
+/* Whether a word is an option, or looks like one that was mistyped, and so is not the value of the option before it. */
 static bool is_option(const struct tt_options *o, const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;

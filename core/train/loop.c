@@ -161,8 +161,8 @@ static tt_status save(struct loop *l, int64_t step)
     return tt_meter_stops(&l->meter) ? stop_before_bad(l) : save_now(l, step);
 }
 
-/* What cannot be saved now may be next time: stopping here would lose the steps since the last checkpoint for certain.
- * The checkpoint at the end has no next time. */
+/* If a checkpoint cannot be saved, training continues and the next one is tried: stopping here would lose the steps
+ * since the last checkpoint for certain. Only at the end of the run is a failure to save the run's failure. */
 static tt_status save_on_the_way(struct loop *l, int64_t step)
 {
     tt_status st = save(l, step);

@@ -97,7 +97,7 @@ static tt_status open_lines(struct tt_meter *m)
     return TT_OK;
 }
 
-/* A full disk is no reason to throw a run away. The file ends with its last whole line, and the end of the run says
+/* A full disk does not stop a run. The file ends with its last whole line, and a message at the end of the run says
  * so. */
 static void give_up_lines(struct tt_meter *m, int error)
 {

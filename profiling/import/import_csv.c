@@ -307,8 +307,8 @@ static int table_of(const struct tt_csv *c)
     return -1;
 }
 
-/* Whether the line at hand is the header of a known table. It is looked at in a copy: what is no table may hold half
- * a quote. */
+/* Whether the line at hand is the header of a known table. It is parsed in a copy, because a line that is not part
+ * of a table may hold an unclosed quote. */
 static tt_status look(const struct tt_csv *c, struct tt_csv *header, char **line, int *which)
 {
     const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));

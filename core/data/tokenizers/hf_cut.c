@@ -5,7 +5,7 @@
  *   Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
  * ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * What is no UTF-8 counts as a mark, as the U+FFFD would that others put in its place. */
+ * Bytes that are not UTF-8 count as punctuation, like the U+FFFD that others put in their place. */
 #include "core/data/tokenizers/hf_cut.h"
 
 #include <string.h>
