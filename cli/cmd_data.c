@@ -108,7 +108,7 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
         char path[1200];
         int64_t n = end - first < m->own->shard_tokens ? end - first : m->own->shard_tokens;
         snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
-        TT_TRY(tt_tokens_write_as(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer),
+        TT_TRY(tt_tokens_write(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer),
                                   2 * (int)m->own->token_type));
         first += n;
     }

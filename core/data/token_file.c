@@ -240,12 +240,7 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
 }
 
 /* ---- writing ---- */
-tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size)
-{
-    return tt_tokens_write_as(path, tokens, n, vocab_size, 0);
-}
-
-tt_status tt_tokens_write_as(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width)
+tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width)
 {
     if (n < 0 || n > INT32_MAX)
         return tt_fail(TT_USAGE, "a token file holds at most %d tokens, not %lld; write several", INT32_MAX,

@@ -35,7 +35,7 @@ static const char *write_tokens(const char *name, int64_t n, int first, int modu
 {
     int32_t *tokens = malloc(((size_t)n + 1) * sizeof *tokens);
     for (int64_t i = 0; i < n; i++) tokens[i] = (int32_t)((first + i) % modulo);
-    CHECK_OK(tt_tokens_write(in_folder(name), tokens, n, vocab));
+    CHECK_OK(tt_tokens_write(in_folder(name), tokens, n, vocab, 0));
     free(tokens);
     return in_folder(name);
 }
@@ -120,10 +120,10 @@ static void both_formats_come_back(void)
         tt_token_file_close(&f);
     }
     int32_t bad[] = {1, 2, 64};
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 64), "token 64 at index 2");
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), (int32_t[]){-1}, 1, 64), "token -1 at index 0");
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, (int64_t)1 << 31, 64), "write several");
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 0), "vocabulary");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 64, 0), "token 64 at index 2");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), (int32_t[]){-1}, 1, 64, 0), "token -1 at index 0");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, (int64_t)1 << 31, 64, 0), "write several");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 0, 0), "vocabulary");
     CHECK(!tt_is_file(in_folder("new.bin")));
 }
 
