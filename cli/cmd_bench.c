@@ -84,7 +84,7 @@ static tt_status check_finite(struct tt_session *s, const struct row *r)
     TT_TRY(tt_engine_download(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     bool may_skip = tt_scales_loss(s->model->config.precision); /* until the loss scale fits */
     if (isfinite(state.loss) && state.loss > 0 && (state.skipped == 0 || may_skip)) return TT_OK;
-    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", r->size,
+    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing, so the figures would be meaningless", r->size,
                    r->version, (double)state.loss);
 }
 

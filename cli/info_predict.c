@@ -36,7 +36,7 @@ static double plan_memory(const struct paper *a)
     return sum;
 }
 
-/* On paper every precision can be had, whatever this build computes in. */
+/* A prediction may be in any precision, whatever this build computes in. */
 static tt_status plan_step(struct paper *a)
 {
     struct tt_config *here;
@@ -160,8 +160,8 @@ static void print_text(const struct paper *a)
     tt_format_count(a->cost.total.flops, flops);
     tt_format_bytes(a->cost.total.bytes, bytes);
     tt_format_bytes(a->memory, memory);
-    printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, and nothing "
-           "for launching.\n");
+    printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, with nothing "
+           "added for launches.\n");
     printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory\n", c->preset,
            tt_version_names[c->version], tt_precision_names[c->precision], (long long)(c->batch_size * c->grad_accum),
            (long long)c->seq_len, a->cost.total.count, flops, bytes, memory);
