@@ -18,7 +18,7 @@ static double final_loss(const struct tt_summary *s)
 static int64_t tokens(const struct tt_summary *s)
 {
     const struct tt_config *c = s->config;
-    return s->result->steps * c->batch_size * c->grad_accum * c->seq_len;
+    return s->result->steps * tt_step_rows(c) * c->seq_len;
 }
 
 /* A run that was stopped between two validations has no loss of its last step but that of training. */
