@@ -236,12 +236,18 @@ static tt_status compare_ranks(struct training *t)
                    (long long)tt_data_samples(t->data, TT_TRAIN));
     tt_status st = tt_job_agree(t->member.job, tt_text_status(&more));
     if (!st) st = tt_member_compare(&t->member, &t->o, more.s);
+    t->member.together = st != TT_OK;
     tt_text_free(&more);
     return st;
 }
 
 /* A failure of one rank is one of all, so that none waits for another that has ended. */
-static tt_status agree(struct training *t, tt_status st) { return tt_job_agree(t->member.job, st); }
+static tt_status agree(struct training *t, tt_status st)
+{
+    st = tt_job_agree(t->member.job, st);
+    t->member.together = st != TT_OK;
+    return st;
+}
 
 /* ---- all of it ---- */
 
@@ -328,6 +334,7 @@ static tt_status run(struct training *t)
     struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
                              .command = command};
     tt_status st = tt_train_run(&train, &t->result);
+    t->member.together = t->run.together;
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if ((st && !interrupted) || t->c->rank) return st;
     tt_status told = report(t, interrupted);

@@ -189,9 +189,11 @@ tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, con
 
 tt_status tt_member_close(struct tt_member *w, tt_status st)
 {
-    bool follows = w->job && w->place.rank > 0;
-    bool stopped = st && st->code == TT_INTERRUPTED; /* all together */
-    tt_job_close(w->job, stopped ? TT_OK : st);
-    if (st && follows) st->text[0] = 0;
+    bool together = w->together || (st && st->code == TT_INTERRUPTED);
+    if (!w->job) return st;
+    fflush(stdout);
+    if (st && together && w->place.rank == 0) tt_say("%s", st->text); /* before the first of them ends */
+    tt_job_close(w->job, together ? TT_OK : st);
+    if (st && (together || w->place.rank > 0)) st->text[0] = 0;
     return st;
 }

@@ -116,6 +116,7 @@ static tt_status save_now(struct loop *l, int64_t step)
         l->saved = step;
         drop_former(l, step);
     }
+    if (st) l->r->together = true;
     tt_meter_saved(&l->meter);
     return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
 }
@@ -138,6 +139,7 @@ static tt_status stop_before_bad(struct loop *l)
 {
     long long bad = (long long)l->meter.bad_step;
     char path[1100];
+    l->r->together = true;
     if (bad == 1) return bad_from_the_start();
     if (!l->c->out[0])
         return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and "
@@ -171,6 +173,7 @@ static tt_status save_on_the_way(struct loop *l, int64_t step)
     tt_status st = save(l, step);
     if (!st || tt_meter_stops(&l->meter)) return st;
     tt_meter_clear(&l->meter);
+    l->r->together = false;
     tt_say("%s; training continues and tries again at the next checkpoint", st->text);
     tt_status_free(st);
     return TT_OK;
