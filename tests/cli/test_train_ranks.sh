@@ -111,7 +111,7 @@ check "and says where it stopped" grep -q 'stopped by .* after step' "$dir/err"
 # ---- a step that is not finite ----
 
 run="--num-steps 400 --global-batch 4 --val-interval 0 --log-interval 5 --learning-rate 10 --init-std 5 --clip-norm 0"
-train wild --ranks 2 --shard weights
+shape="" train wild --ranks 2 --shard weights
 code=$?
 check "a step that is not finite ends all ranks with 1, not $code" test $code = 1
 check "which is said once" test "$(grep -c 'are not finite' "$dir/err")" = 1
