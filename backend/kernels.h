@@ -2,7 +2,7 @@
  * share it. The list of kernels with their operands and costs is kernels.def.
  *
  * Letters: B sequences of S tokens, T = B·S rows, C hidden, H query heads of D, KV key/value heads, G = H/KV,
- * F ffn, V vocabulary. Pointers to void hold activations of `dtype`; pointers to float are always float32.
+ * F ffn, V vocabulary. Pointers to void hold activations of `dtype`; pointers to float are always fp32.
  * Matrices are row-major; ld* is the distance between rows in elements, so that a kernel can work on a view. Where a
  * kernel's output may be one of its inputs, "in place" says so. An operand marked "or NULL" may be left out. */
 #ifndef TT_KERNELS_H

@@ -79,8 +79,8 @@ tt_status tt_bench_check(struct tt_session *s, const char *size, const char *ver
     TT_TRY(tt_engine_download(&s->engine, TT_X_STATE, 0, &state, sizeof state));
     bool may_skip = tt_scales_loss(s->model->config.precision); /* until the loss scale fits */
     if (isfinite(state.loss) && state.loss > 0 && (state.skipped == 0 || may_skip)) return TT_OK;
-    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing; the figures would mean nothing", size, version,
-                   (double)state.loss);
+    return tt_fail(TT_FAILED, "%s %s: the loss became %g while timing, so the figures would be meaningless", size,
+                   version, (double)state.loss);
 }
 
 static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)

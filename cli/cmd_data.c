@@ -72,8 +72,8 @@ static tt_status read_inputs(struct making *m)
             return tt_fail(TT_USAGE, "%s is a token file already; look into it with: tt data --inspect %s", path, path);
         TT_TRY(tt_file_read(path, (size_t)1 << LIMIT_BITS, &data, &size));
         if (memchr(data, 0, size))
-            fprintf(stderr, "tt: note: %s has bytes 0 in it, so it is probably no text; they become tokens like any "
-                            "other\n", path);
+            fprintf(stderr, "tt: note: %s contains zero bytes, so it is probably not text; they become tokens like "
+                            "other bytes\n", path);
         tt_text_add(&m->text, data, size);
         free(data);
         TT_TRY(tt_text_status(&m->text));
@@ -108,7 +108,7 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
         char path[1200];
         int64_t n = end - first < m->own->shard_tokens ? end - first : m->own->shard_tokens;
         snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
-        TT_TRY(tt_tokens_write_as(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer),
+        TT_TRY(tt_tokens_write(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer),
                                   2 * (int)m->own->token_type));
         first += n;
     }
@@ -206,7 +206,7 @@ static tt_status count_tokens(struct looking *l)
     l->largest = census.largest;
     if (l->largest >= MOST)
         return tt_fail(TT_FAILED,
-                       "%s holds token %d, more than any vocabulary has; it is damaged, or no file of uint32 tokens",
+                       "%s holds token %d, more than any vocabulary has; it is damaged, or not a file of uint32 tokens",
                        l->file.path, l->largest);
     l->tokens = malloc(PIECE * sizeof *l->tokens);
     l->counts = calloc((size_t)l->largest + 1, sizeof *l->counts);

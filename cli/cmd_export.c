@@ -93,8 +93,7 @@ static tt_status load(struct export *x)
     char path[1200];
     TT_TRY(tt_params_create(c, &x->params));
     x->weights = malloc((size_t)x->params.total * sizeof *x->weights);
-    if (!x->weights)
-        return tt_fail(TT_FAILED, "no %.0f MiB of memory for the weights", (double)x->params.total * 4 / 0x1p20);
+    if (!x->weights) return tt_no_memory("%.0f MiB of weights", (double)x->params.total * 4 / 0x1p20);
     struct tt_checkpoint from = {.params = &x->params, .w = x->weights};
     TT_TRY(tt_checkpoint_load(x->checkpoint, &from));
     free((char *)from.config);

@@ -92,7 +92,8 @@ static tt_status check_prompt(const struct generation *g)
 {
     for (int64_t i = 0; i < g->prompt_count; i++)
         if (g->prompt[i] >= g->o.c.vocab_size)
-            return tt_fail(TT_USAGE, "--prompt: its tokenizer gives it token %d, and the model has %lld", g->prompt[i],
+            return tt_fail(TT_USAGE, "--prompt: the tokenizer makes token %d of it, but the model has only %lld",
+                                     g->prompt[i],
                            (long long)g->o.c.vocab_size);
     return TT_OK;
 }

@@ -150,7 +150,8 @@ static void print_json(const struct import *m)
 
 static tt_status run(struct import *m)
 {
-    if (!m->own->from[0]) return tt_fail(TT_USAGE, "which model? Name its folder: tt import DIR --out runs/model");
+    if (!m->own->from[0])
+        return tt_fail(TT_USAGE, "no model is named; give its folder: tt import DIR --out runs/model");
     TT_TRY(describe(m));
     TT_TRY(refuse_old_run(m->c->out));
     TT_TRY(convert(m));

@@ -298,8 +298,8 @@ static tt_status run(struct info *n)
     print_device(n);
     putchar('\n');
     if (!n->device.has[n->c->precision])
-        printf("note    this device has no %s; what follows is the plan of a step in it, without the workspace and the "
-               "second stream of a GPU\n", tt_precision_names[n->c->precision]);
+        printf("note    this device has no %s; below is the plan of a step in it, without the workspace and the second "
+               "stream of a GPU\n", tt_precision_names[n->c->precision]);
     tt_print_model(&n->session);
     print_step(n);
     print_memory(n);
@@ -313,7 +313,7 @@ static tt_status show(const struct tt_options *o)
     const struct tt_info_options *own = tt_own(o);
     struct info n = {.c = &o->c, .own = own};
     if (own->measured[0])
-        return tt_fail(TT_USAGE, "--measured stands beside a prediction; add --predict with the chip's name");
+        return tt_fail(TT_USAGE, "--measured goes with a prediction; add --predict with the chip's name");
     tt_status st = run(&n);
     tt_session_close(&n.session);
     if (n.backend.ops) tt_backend_close(&n.backend);

@@ -52,7 +52,7 @@ static tt_status set_aside(const char *out, bool wanted_to_resume)
         if (access(old, F_OK)) break;
     }
     if (rename(out, old)) return tt_fail(TT_FAILED, "%s: cannot be moved to %s: %s", out, old, strerror(errno));
-    tt_say("%s held an earlier run; it is now %s (%s)", out, old,
+    tt_say("%s held an earlier run, which was moved to %s (%s)", out, old,
            wanted_to_resume ? "no checkpoint of it can be continued here" : "--resume auto would have continued it");
     return TT_OK;
 }
@@ -200,19 +200,19 @@ static void announce(struct training *t)
     if (t->checkpoint)
         printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step,
                (long long)t->c->num_steps);
-    if (t->changed_data) puts("note    the files of the data hold other tokens than when the checkpoint was written");
+    if (t->changed_data) puts("note    the data files have changed since the checkpoint was written");
     if (t->other_data)
-        puts("note    these are other data than before: the best validation loss and patience begin anew");
+        puts("note    the data are not those of the checkpoint: the best validation loss and patience start afresh");
     if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
-        printf("note    the learning rate now falls until step %lld; only a run that is continued as it was gives the "
-               "same bits\n", (long long)t->c->num_steps);
+        printf("note    with another --num-steps the learning rate now decays until step %lld, so the result differs "
+               "from that of a run without a break\n", (long long)t->c->num_steps);
     fflush(stdout);
 }
 
 static tt_status check_left(const struct training *t)
 {
     if (t->run.progress.step < t->c->num_steps) return TT_OK;
-    return tt_fail(TT_USAGE, "%s has all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
+    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
                    (long long)t->c->num_steps);
 }
 
@@ -236,12 +236,18 @@ static tt_status compare_ranks(struct training *t)
                    (long long)tt_data_samples(t->data, TT_TRAIN));
     tt_status st = tt_job_agree(t->member.job, tt_text_status(&more));
     if (!st) st = tt_member_compare(&t->member, &t->o, more.s);
+    t->member.together = st != TT_OK;
     tt_text_free(&more);
     return st;
 }
 
 /* A failure of one rank is one of all, so that none waits for another that has ended. */
-static tt_status agree(struct training *t, tt_status st) { return tt_job_agree(t->member.job, st); }
+static tt_status agree(struct training *t, tt_status st)
+{
+    st = tt_job_agree(t->member.job, st);
+    t->member.together = st != TT_OK;
+    return st;
+}
 
 /* ---- all of it ---- */
 
@@ -328,6 +334,7 @@ static tt_status run(struct training *t)
     struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
                              .command = command};
     tt_status st = tt_train_run(&train, &t->result);
+    t->member.together = t->run.together;
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if ((st && !interrupted) || t->c->rank) return st;
     tt_status told = report(t, interrupted);

@@ -95,7 +95,7 @@ static void judge_disk(struct tt_diagnosis *d)
     char need[32], room[32], parent[1100];
     const char *out = d->c->out;
     if (!out[0]) {
-        find(d, TT_WARN, "give --out", "there is no --out: %lld steps would be lost at their end",
+        find(d, TT_WARN, "give --out", "without --out nothing of the %lld steps is saved",
              (long long)d->c->num_steps);
         return;
     }

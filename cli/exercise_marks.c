@@ -39,7 +39,8 @@ static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercis
                        k->words[1]);
     TT_TRY(only_folder ? tt_exercise_open_in(k, *folder, e) : tt_exercise_open(k, e));
     if (tt_is_dir(*folder)) return TT_OK;
-    return tt_fail(TT_USAGE, "%s is no folder; make it with: tt exercise start %s %s", *folder, k->words[1], *folder);
+    return tt_fail(TT_USAGE, "there is no folder %s; make it with: tt exercise start %s %s",
+                             *folder, k->words[1], *folder);
 }
 
 tt_status tt_exercise_check(const struct tt_exercise_call *k)

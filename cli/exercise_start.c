@@ -80,7 +80,7 @@ static tt_status use_recorded(const struct tt_exercise_call *k, const struct tt_
         printf("run     %s is %s, recorded\n", e->runs[i].name, e->runs[i].recorded);
         used++;
     }
-    if (!used) printf("note    nothing is recorded for this exercise\n");
+    if (!used) printf("note    there is no recorded run for this exercise\n");
     return TT_OK;
 }
 

@@ -45,7 +45,7 @@ static double plan_memory(const struct entry *e)
     return sum;
 }
 
-/* On paper every precision can be had, whatever this build computes in. */
+/* A prediction may be in any precision, whatever this build computes in. */
 static tt_status plan_step(struct entry *e)
 {
     struct tt_config *here;
@@ -224,11 +224,11 @@ static void print_groups(const struct paper *a)
 
 static void print_head(const struct paper *a)
 {
-    printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, and nothing "
-           "for launching.\n");
+    printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, with nothing "
+           "added for launches.\n");
     if (!any_several(a)) return;
-    printf("Collectives: the bytes a rank sends around a ring over the published rate of its link, and nothing for "
-           "latency.\n");
+    printf("Collectives: the bytes a rank sends around a ring over the published rate of its link, with nothing "
+           "added for latency.\n");
     for (int i = 0; i < a->count; i++)
         if (a->entries[i].on.nodes > 1) {
             printf("Between nodes: " TT_NETWORK ", which is assumed.\n");

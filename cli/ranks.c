@@ -104,10 +104,10 @@ tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
 
 /* ---- the batch ---- */
 
-static bool is_known(struct tt_options *o, const char *name)
+static bool is_of_checkpoint(struct tt_options *o, const char *name)
 {
     const struct tt_option *row = tt_schema_find(o->schema, o->command, name);
-    return row && *tt_option_source(o, row) >= TT_FROM_CHECKPOINT;
+    return row && *tt_option_source(o, row) == TT_FROM_CHECKPOINT;
 }
 
 static tt_status no_multiple(int64_t global, const char *of, int64_t unit)
@@ -115,14 +115,26 @@ static tt_status no_multiple(int64_t global, const char *of, int64_t unit)
     return tt_fail(TT_USAGE, "--global-batch %lld is no multiple of %s = %lld", (long long)global, of, (long long)unit);
 }
 
+/* A run that goes on with another number of ranks: the largest batch that is not larger than it was. */
+static void divide_anew(struct tt_config *c, int64_t each)
+{
+    int64_t most = c->batch_size;
+    for (c->grad_accum = 1; each % c->grad_accum || each / c->grad_accum > most;) c->grad_accum++;
+    c->batch_size = each / c->grad_accum;
+}
+
 tt_status tt_member_batch(struct tt_options *o)
 {
     struct tt_config *c = &o->c;
     int64_t global = c->global_batch, ranks = c->ranks > 1 ? c->ranks : 1;
-    if (global && is_known(o, "batch-size") && !tt_option_given(o, "grad-accum")) {
+    bool batch = tt_option_given(o, "batch-size"), accum = tt_option_given(o, "grad-accum");
+    if (global % ranks) return no_multiple(global, "ranks", ranks);
+    if (global && !batch && !accum && is_of_checkpoint(o, "batch-size")) {
+        divide_anew(c, global / ranks);
+    } else if (global && batch && !accum) {
         if (global % (c->batch_size * ranks)) return no_multiple(global, "batch-size x ranks", c->batch_size * ranks);
         c->grad_accum = global / (c->batch_size * ranks);
-    } else if (global && !is_known(o, "batch-size")) {
+    } else if (global && !batch) {
         if (global % (c->grad_accum * ranks)) return no_multiple(global, "grad-accum x ranks", c->grad_accum * ranks);
         c->batch_size = global / (c->grad_accum * ranks);
     } else if (global && global != tt_step_rows(c)) {
@@ -177,8 +189,11 @@ tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, con
 
 tt_status tt_member_close(struct tt_member *w, tt_status st)
 {
-    bool follows = w->job && w->place.rank > 0;
-    tt_job_close(w->job, st);
-    if (st && follows) st->text[0] = 0;
+    bool together = w->together || (st && st->code == TT_INTERRUPTED);
+    if (!w->job) return st;
+    fflush(stdout);
+    if (st && together && w->place.rank == 0) tt_say("%s", st->text); /* before the first of them ends */
+    tt_job_close(w->job, together ? TT_OK : st);
+    if (st && (together || w->place.rank > 0)) st->text[0] = 0;
     return st;
 }

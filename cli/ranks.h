@@ -16,6 +16,7 @@ struct tt_member {
     struct tt_place place;
     struct tt_job *job; /* NULL: this process alone */
     bool done;          /* copies of this process did the work, and have ended */
+    bool together;      /* the status it ends with is one that all ranks have come to */
 };
 
 /* Says in o->c which rank of how many this is, with its device and threads, and meets the others. Alone, with --ranks,
@@ -32,8 +33,8 @@ tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b);
 /* Refuses unless all ranks have the same program, options, model and data; `more` are lines of what else must agree. */
 tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, const char *more);
 
-/* Tells the others how it ended. Returns the status that this process ends with: what rank 0 has said already the
- * others need not say again. */
+/* Tells the others how it ended, or where all have come to the same, waits for them. Returns the status that this
+ * process ends with; rank 0 has said what there is to say. */
 tt_status tt_member_close(struct tt_member *w, tt_status st);
 
 #endif

@@ -18,7 +18,7 @@ static double final_loss(const struct tt_summary *s)
 static int64_t tokens(const struct tt_summary *s)
 {
     const struct tt_config *c = s->config;
-    return s->result->steps * c->batch_size * c->grad_accum * c->seq_len;
+    return s->result->steps * tt_step_rows(c) * c->seq_len;
 }
 
 /* A run that was stopped between two validations has no loss of its last step but that of training. */
@@ -66,7 +66,7 @@ void tt_summary_text(const struct tt_summary *s)
            strchr(rate, ' ') ? "" : " ", memory, device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (r->skipped)
-        printf("skipped %lld of %lld steps: their loss or gradients were not finite, and changed nothing\n",
+        printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
     if (!isnan(final_loss(s))) print_loss(s);
 }
@@ -76,7 +76,7 @@ void tt_summary_next(const struct tt_summary *s)
     const struct tt_config *c = s->config;
     if (!c->out[0]) return;
     printf("saved   %s/step-%08lld\n", c->out, (long long)s->progress->step);
-    if (s->interrupted || c->quiet) return; /* the message that follows says how to go on; a proposal is no result */
+    if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
     printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld%s%s\n", c->out, c->out,
            2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard);
 }

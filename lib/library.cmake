@@ -20,7 +20,7 @@ set_target_properties(libtt PROPERTIES OUTPUT_NAME tt VERSION ${PROJECT_VERSION}
   LINK_DEPENDS ${dir}/libtt.map)
 
 # ---- static ----
-set(rooms tt_model tt_train tt_checkpoint tt_data tt_tokenizers tt_config tt_plan tt_backend tt_base)
+set(rooms tt_model tt_train tt_checkpoint tt_data tt_tokenizers tt_config tt_plan tt_job tt_backend tt_base)
 if(TARGET tt_gpu)
   list(APPEND rooms tt_gpu)
 endif()

@@ -121,7 +121,7 @@ static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, 
     TT_TRY(tt_options_read(&m->o, &schema, TT_CMD_TRAIN, settings ? settings : ""));
     const struct told *asked = (const void *)m->o.own;
     if (m->o.c.ranks > 1) return tt_fail(TT_USAGE, "ranks: the library trains on one device; leave it out");
-    if (asked->fault[0]) return tt_fail(TT_USAGE, "fault: only tt train breaks runs on purpose; leave it out");
+    if (asked->fault[0]) return tt_fail(TT_USAGE, "fault: that is an option of the program tt; leave it out");
     if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
     tt_status st = open_run(m, &b->b, checkpoint);
     free(checkpoint);
@@ -175,7 +175,8 @@ static tt_status check_tokens(const libtt_model *m, const int32_t *tokens, int64
     return TT_OK;
 }
 
-static tt_status no_data(void) { return tt_fail(TT_USAGE, "the model was made with data: none; give it tokens"); }
+static tt_status no_data(void) { return tt_fail(TT_USAGE, "the model was made with data: none, so each step needs "
+                                                          "tokens"); }
 
 static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out)
 {

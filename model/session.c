@@ -64,8 +64,7 @@ static tt_status host_floats(struct tt_session *s, enum tt_external x, int64_t n
 {
     float *shared = in_place(s, x);
     *out = shared ? shared : malloc((size_t)n * sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights",
-                                  (double)n * sizeof **out / 0x1p20);
+    return *out ? TT_OK : tt_no_memory("%.0f MiB of weights", (double)n * sizeof **out / 0x1p20);
 }
 
 static void drop(struct tt_session *s, enum tt_external x, float *host)

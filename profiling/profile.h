@@ -4,7 +4,7 @@
  * profile.json holds all of it and is described by one table (profile_json.c), from which the writer and the reader
  * come:
  * each field below is a key of the same name, each struct an object, each list an array. Seconds, bytes, FLOP/s and
- * bytes/s throughout; a figure that could not be had is NaN here, null in JSON and n/a in a text. A time "per step" is
+ * bytes/s throughout; a figure that is not available is NaN here, null in JSON and n/a in a text. A time "per step" is
  * the median over the measured steps. */
 #ifndef TT_PROFILE_H
 #define TT_PROFILE_H

@@ -263,7 +263,7 @@ static tt_status take_list(const struct part *part, const struct tt_json *list, 
     if (list->type != TT_JSON_ARRAY) return tt_fail(TT_FAILED, "%s is not a list", part->key);
     if (!list->count) return TT_OK;
     if (list->count > LONGEST)
-        return tt_fail(TT_FAILED, "%s has %d entries; more than %d is no profile", part->key, list->count, LONGEST);
+        return tt_fail(TT_FAILED, "%s has %d entries; a profile has at most %d", part->key, list->count, LONGEST);
     char *items = calloc((size_t)list->count, part->size);
     if (!items) return tt_no_memory("%d entries of %s", list->count, part->key);
     *(char **)((char *)out + part->offset) = items;
@@ -280,7 +280,7 @@ static tt_status take(const struct tt_json *root, struct tt_profile *out)
     int64_t schema;
     if (root->type != TT_JSON_OBJECT || !tt_json_int(root, "schema", 1, INT64_MAX, &schema) ||
         tt_json_get(root, "run") == NULL)
-        return tt_fail(TT_FAILED, "this is no profile; tt profile writes one");
+        return tt_fail(TT_FAILED, "this is not a profile; tt profile writes one");
     if (schema > TT_PROFILE_SCHEMA)
         return tt_fail(TT_FAILED, "it has schema %lld and this tt reads up to %d; use a newer tt", (long long)schema,
                        TT_PROFILE_SCHEMA);
@@ -312,7 +312,7 @@ tt_status tt_profile_read(const char *path, struct tt_profile *out)
     TT_TRY(tt_file_read(path, LIMIT, &data, &size));
     if (data[strspn(data, " \t\r\n")] != '{') {
         free(data);
-        return tt_fail(TT_USAGE, "%s is no profile; give the folder or the profile.json of one", path);
+        return tt_fail(TT_USAGE, "%s is not a profile; give the folder or the profile.json of one", path);
     }
     tt_status st = tt_json_parse(data, size, &root);
     bool sealed = tt_seal_read(data, size, seal);

@@ -1,6 +1,6 @@
 /* The seal of a profile: the last key of profile.json, a SHA-256 over everything before it. It tells a profile as `tt
- * profile` wrote it from one that was changed afterwards; it is no secret, and no proof against somebody who wants to
- * cheat. */
+ * profile` wrote it from one that was changed afterwards; it is neither a secret nor a proof against somebody who wants
+ * to cheat. */
 #ifndef TT_SEAL_H
 #define TT_SEAL_H
 

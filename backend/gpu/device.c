@@ -18,8 +18,8 @@ static tt_status cannot_use(int device, gpu_rt_error e)
     gpu_rt_clear_error();
     if (e == GPU_RT_BUSY)
         return tt_fail(TT_NO_DEVICE,
-                       "GPU %d is busy: another program has it to itself, or its compute mode forbids all; "
-                       "choose another with --device, or see " GPU_RT_MONITOR,
+                       "GPU %d is busy: another program uses it exclusively, or its compute mode is prohibited; choose "
+                       "another with --device, or see " GPU_RT_MONITOR,
                        device);
     if (e == GPU_RT_OUT_OF_MEMORY)
         return tt_fail(TT_NO_DEVICE,

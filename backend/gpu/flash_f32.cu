@@ -1,4 +1,4 @@
-/* Causal attention without S×S in float32, forward and backward, without matrix tiles.
+/* Causal attention without S×S in fp32, forward and backward, without matrix tiles.
  *
  * A block is 16 threads wide and THREADS/16 high. Of a product whose result has R rows and C columns, thread (x, y) has
  * rows y, y + high, … and columns in runs of V: (x + 16·j)·V. Operands come from shared memory four floats at a time:

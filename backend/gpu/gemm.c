@@ -47,7 +47,8 @@ static tt_status check_types(const struct gpu *gpu, const struct tt_gemm *g)
 static tt_status check_sizes(const struct tt_gemm *g)
 {
     if (g->m >= 0 && g->n >= 0 && g->k >= 0 && g->batch >= 0 && g->batch <= INT_MAX) return TT_OK;
-    return tt_fail(TT_FAILED, "gemm: %lld x %lld x %lld, batch %lld, is no shape", (long long)g->m, (long long)g->n,
+    return tt_fail(TT_FAILED, "gemm: %lld x %lld x %lld, batch %lld: a size is negative or too large",
+                              (long long)g->m, (long long)g->n,
                    (long long)g->k, (long long)g->batch);
 }
 

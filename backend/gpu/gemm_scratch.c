@@ -28,8 +28,8 @@ tt_status tt_gpu_scratch_take(struct gpu *gpu, struct tt_stream_s *s)
 {
     if (s->scratch.workspace) return TT_OK;
     if (!gpu->spare.workspace && gpu_rt_capturing(s->rt))
-        return tt_fail(TT_FAILED, "gemm: two streams multiply for the first time in this capture; let one of them "
-                                  "multiply before it");
+        return tt_fail(TT_FAILED, "gemm: two streams multiply for the first time in this capture; run one of them "
+                                  "before the capture");
     TT_TRY(tt_gpu_scratch_reserve(gpu));
     s->scratch = gpu->spare;
     gpu->spare = (struct gemm_scratch){0};

@@ -50,7 +50,7 @@ template <typename T> struct whole_weights {
     }
 };
 
-/* Halfway between two bf16 a float could not be had again from its halves (core/base/half.h). */
+/* Halfway between two bf16 a float could not be restored from its halves (core/base/half.h). */
 GPU_DEVICE uint32_t off_the_middle(float x)
 {
     uint32_t u = gpu_float_bits(x);

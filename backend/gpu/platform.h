@@ -74,8 +74,9 @@
  * GPU_TILE_FLOATS                          whether T may be float too: factors with the digits of tf32
  *
  * ---- hosts ----
- * GPU_LAUNCH(kernel, grid, block, shared_bytes, stream, args...)   a gpu_error of launch.h; a grid without blocks is no
- * work gpu_grid(x, y, z)            x up to 2^31-1, y and z up to 65535
+ * GPU_LAUNCH(kernel, grid, block, shared_bytes, stream, args...)   a gpu_error of launch.h; a grid without blocks does
+ *                              nothing
+ * gpu_grid(x, y, z)            x up to 2^31-1, y and z up to 65535
  * gpu_wave_width()             lanes of a wave of this chip
  * gpu_shared_limit()           bytes of shared memory that a block may have on this chip
  * gpu_allow_shared(kernel, bytes)   to be called before a launch with so many

@@ -316,7 +316,7 @@ static void use_tf32(struct gpu *gpu)
     if (!gpu->tf32 || gpu->blas->lt) return; /* without hipBLASLt there is a hipBLAS */
     if (hipblasSetMathMode(h, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS) return;
     gpu->tf32 = gpu->has[TT_TF32] = false;
-    snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "tf32 asked, fp32 runs: this hipBLAS has none");
+    snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 in place of tf32, which hipBLAS lacks");
 }
 
 static tt_status no_kernels(const struct gpu *gpu, const struct rocblas_files *files)

@@ -70,7 +70,7 @@ tt_status tt_gpu_none(gpu_rt_error e)
 
 /* ---- what it is ---- */
 
-/* "gfx90a:sramecc+:xnack-" is 0x90a; 0 for what is no gfx. */
+/* "gfx90a:sramecc+:xnack-" is 0x90a; 0 for what is not a gfx. */
 static unsigned long chip(const char *arch) { return strncmp(arch, "gfx", 3) ? 0 : strtoul(arch + 3, NULL, 16); }
 
 /* bf16 in the matrix cores that the kernels use: CDNA 2 and later, RDNA 3 and later. */
@@ -148,6 +148,6 @@ tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
     if (gpu->tf32)
         snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 as %s", chip(gpu->arch) ? "xf32" : "tf32");
     else if (precision == TT_TF32)
-        snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "tf32 asked, fp32 runs: %.12s has none", gpu->arch);
+        snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 in place of tf32, which %.12s lacks", gpu->arch);
     return TT_OK;
 }

@@ -12,7 +12,7 @@ template <typename P> struct gpu_same {
     typedef P type;
 };
 
-/* A grid without blocks is no work. */
+/* A grid without blocks does nothing. */
 template <typename... P>
 static inline gpu_error gpu_launch(void (*kernel)(P...), dim3 grid, unsigned block, size_t shared_bytes, gpu_stream s,
                                    typename gpu_same<P>::type... args)

@@ -76,7 +76,7 @@ static tt_status one_field(struct tt_csv *c, bool *last)
 tt_status tt_csv_next(struct tt_csv *c, bool *more)
 {
     c->count = 0;
-    while (c->at < c->end && (*c->at == '\n' || *c->at == '\r')) { /* empty lines are no records */
+    while (c->at < c->end && (*c->at == '\n' || *c->at == '\r')) { /* empty lines are not records */
         if (*c->at == '\n') c->line++;
         c->at++;
     }

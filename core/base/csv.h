@@ -37,7 +37,7 @@ bool tt_csv_number(const char *text, double *out);
 
 /* Writing: cell after cell, then tt_csv_end. Commas and quotes are put in by the writer, quotes where they are needed;
  * a cell that a spreadsheet would compute (=, +, -, @, or a control character first) gets an apostrophe before it. What
- * is no UTF-8 becomes U+FFFD. The reader gives the same cells back. */
+ * is not UTF-8 becomes U+FFFD. The reader gives the same cells back. */
 void tt_csv_put(struct tt_text *out, const char *cell);
 void tt_csv_put_int(struct tt_text *out, int64_t value);
 void tt_csv_put_number(struct tt_text *out, double value); /* nine digits; empty when it is not finite */

@@ -12,7 +12,7 @@
 tt_status tt_file_read(const char *path, size_t limit, char **data, size_t *size);
 
 /* Beside and renamed: the file is either the old one or the whole new one, also after a crash. A link stays a link;
- * what is no regular file (/dev/stdout, a pipe) is written to as it is. */
+ * what is not a regular file (/dev/stdout, a pipe) is written to as it is. */
 tt_status tt_file_replace(const char *path, const void *data, size_t size);
 
 tt_status tt_make_dirs(const char *path);   /* like mkdir -p */
@@ -23,7 +23,7 @@ enum tt_file_kind { TT_NO_FILE, TT_REGULAR_FILE, TT_FOLDER, TT_OTHER_FILE };
 tt_status tt_file_kind(const char *path, enum tt_file_kind *kind);
 bool tt_is_dir(const char *path);
 bool tt_is_file(const char *path);
-bool tt_sync_fd(int fd); /* false with errno; a pipe or a file system that cannot be synced is no error */
+bool tt_sync_fd(int fd); /* false with errno; a pipe or a file system that cannot be synced is not an error */
 tt_status tt_sync_dir(const char *path); /* fsync a folder, so that a rename in it lasts */
 
 /* All n bytes, whatever the sizes the system takes them in. `path` is for the message. */

@@ -101,7 +101,7 @@ static tt_status parse_unicode(struct parser *s, char **o)
     if (c >= 0xd800 && c < 0xe000) {
         int low = s->end - s->p >= 6 && s->p[0] == '\\' && s->p[1] == 'u' ? hex4(s->p + 2, s->end) : -1;
         if (c >= 0xdc00 || low < 0xdc00 || low > 0xdfff)
-            return fail_at(s, at, "half of a surrogate pair is no character");
+            return fail_at(s, at, "half of a surrogate pair is not a character");
         s->p += 6;
         c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
     }

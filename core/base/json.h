@@ -59,7 +59,7 @@ void tt_json_put_bool(struct tt_json_writer *w, const char *key, bool value);
 void tt_json_put_null(struct tt_json_writer *w, const char *key);
 void tt_json_put_value(struct tt_json_writer *w, const char *key, const struct tt_json *value); /* all of a tree */
 
-/* Appends n bytes as a JSON string: a 0 is written \u0000, and what is no UTF-8 becomes U+FFFD. */
+/* Appends n bytes as a JSON string: a 0 is written \u0000, and what is not UTF-8 becomes U+FFFD. */
 void tt_json_quote(struct tt_text *out, const char *s, size_t n);
 
 #endif

@@ -18,7 +18,7 @@ void tt_json_quote(struct tt_text *t, const char *s, size_t n)
         tt_text_add(t, s + plain, at - plain);
         plain = at + length;
         if (!tt_utf8_is_character(c))
-            tt_text_puts(t, TT_UTF8_REPLACEMENT); /* what is no UTF-8 may not be written */
+            tt_text_puts(t, TT_UTF8_REPLACEMENT); /* what is not UTF-8 may not be written */
         else if (c == '"' || c == '\\')
             tt_text_printf(t, "\\%c", (char)c);
         else if (c == '\n')

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 
 /* Appends a text in which nothing is markup: punctuation is escaped where it would mean something, a line break or a
- * tab becomes a space, other control characters and what is no UTF-8 become U+FFFD. */
+ * tab becomes a space, other control characters and what is not UTF-8 become U+FFFD. */
 void tt_md_text(struct tt_text *out, const char *s);
 void tt_md_printf(struct tt_text *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -48,7 +48,7 @@ static tt_status check_characters(const char *text, size_t n)
         if (code == '\n')
             at.line++;
         else if (!crlf && !tt_yaml_printable(code))
-            return fail_at(&at, "the character U+%04X cannot stand there; write it as an escape in double quotes",
+            return fail_at(&at, "the character U+%04X is not allowed there; write it as an escape in double quotes",
                            code);
         i += (size_t)length;
     }
@@ -187,7 +187,7 @@ static const char *bad_start(const char *p, bool flow)
     if (*p == '\t') return "a tab; put spaces between words, or quote the value";
     if (strchr(",[]#%@`", *p)) return "a value cannot begin with this character; quote it";
     bool alone = blank(p + 1) || (flow && strchr(",[]{}", p[1]));
-    if (*p == '-' && alone) return "a list item cannot stand here; begin the list on a line of its own";
+    if (*p == '-' && alone) return "a list item is not allowed here; begin the list on a line of its own";
     if ((*p == '?' || *p == ':') && (alone || flow)) return "a value cannot begin with ? or : here; quote it";
     return NULL;
 }
@@ -333,11 +333,11 @@ static tt_status take_key(struct reader *r, struct tt_yaml *map, char *key, enum
     tt_status st = TT_OK;
     const struct tt_yaml *old = tt_yaml_get(map, key);
     if (kind != TT_YAML_STRING)
-        st = fail_at(r, "the key %.60s is no string; quote it", key);
+        st = fail_at(r, "the key %.60s is not a string; quote it", key);
     else if (strlen(key) > TT_YAML_KEY_SIZE)
         st = fail_at(r, "a key of more than %d bytes", TT_YAML_KEY_SIZE);
     else if (old)
-        st = fail_at(r, "the key %.60s stands here again; it was in line %d", key, old->line);
+        st = fail_at(r, "the key %.60s is repeated; it is in line %d already", key, old->line);
     else if (map->count == TT_YAML_KEYS)
         st = fail_at(r, "more than %d keys in one map", TT_YAML_KEYS);
     else
@@ -432,7 +432,7 @@ static tt_status document(const char *text, struct tt_yaml *root)
     root->line = r.line;
     TT_TRY(block(&r, root));
     if (*r.p)
-        return fail_at(&r, "\"%.*s\" does not fit what stands before it; check the indentation", excerpt(r.p), r.p);
+        return fail_at(&r, "\"%.*s\" does not fit the lines before it; check the indentation", excerpt(r.p), r.p);
     return TT_OK;
 }
 

@@ -98,7 +98,7 @@ void tt_yaml_put(struct tt_text *out, const char *s)
         uint32_t code;
         size_t length = (size_t)tt_utf8_decode(s, left, &code);
         if (!tt_utf8_is_character(code))
-            tt_text_puts(out, TT_UTF8_REPLACEMENT); /* what is no UTF-8 cannot be said in YAML */
+            tt_text_puts(out, TT_UTF8_REPLACEMENT); /* what is not UTF-8 cannot be said in YAML */
         else if (code == '"' || code == '\\')
             tt_text_printf(out, "\\%c", (char)code);
         else if (code == '\n')

@@ -4,7 +4,7 @@
  *   step-00000100        complete
  *   step-00000100.tmp    being written or being removed; worth nothing after a crash
  *   step-00000100.old    complete, while another of the same step takes its place; only a crash in between leaves it
- *   step-00000100.damaged, .damaged.1, …   set aside for their owner, and no checkpoint of the run any more */
+ *   step-00000100.damaged, .damaged.1, …   set aside for their owner; not checkpoints of the run any more */
 #include "core/checkpoint/checkpoint.h"
 
 #include <dirent.h>
@@ -172,7 +172,7 @@ struct paths {
     char *complete, *old, *temporary;
 };
 
-/* One of the same step steps aside, under a name that find() knows, until the new one is in place for good. */
+/* A checkpoint of the same step is renamed, to a name that find() knows, until the new one is in place. */
 static tt_status replace(const char *dir, const struct paths *p)
 {
     TT_TRY(tt_remove_tree(p->old));

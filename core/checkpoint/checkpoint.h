@@ -67,7 +67,7 @@ struct tt_checkpoint {
 
 /* All ranks of the job call it, and all get the same answer; what it writes does not depend on how many there are.
  * Saves as <dir>/step-<step>, then removes all but the `keep` newest complete ones (keep <= 0: none removed) and what
- * crashes left behind; what cannot be removed now is no error, the next save tries again. On error nothing that was
+ * crashes left behind; failing to remove them is not an error, the next save tries again. On error nothing that was
  * there before is touched. One of the same step is replaced, and remains until the new one is in place. */
 tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep);
 

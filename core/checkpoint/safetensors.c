@@ -35,12 +35,13 @@ static const struct {
 
 static tt_status damaged(const struct tt_safetensors *s, const char *what)
 {
-    return tt_fail(TT_FAILED, "%s is no valid safetensors file: %s; take another copy of it", s->path, what);
+    return tt_fail(TT_FAILED, "%s is not a valid safetensors file: %s; take another copy of it", s->path, what);
 }
 
 static tt_status bad_tensor(const struct tt_safetensors *s, const char *name, const char *what)
 {
-    return tt_fail(TT_FAILED, "%s is no valid safetensors file: tensor '%.200s' %s; take another copy of it", s->path,
+    return tt_fail(TT_FAILED, "%s is not a valid safetensors file: tensor '%.200s' %s; take another copy of it",
+                              s->path,
                    name, what);
 }
 
@@ -209,7 +210,7 @@ tt_status tt_safetensors_open(const char *path, struct tt_safetensors **out)
     if (s->fd < 0 || fstat(s->fd, &st))
         result = tt_file_error(errno, "open", path);
     else if (!S_ISREG(st.st_mode))
-        result = tt_fail(TT_USAGE, "%s is no regular file; give a safetensors file", path);
+        result = tt_fail(TT_USAGE, "%s is not a regular file; give a safetensors file", path);
     else
         result = read_header(s, (uint64_t)st.st_size);
     if (result)

@@ -33,9 +33,7 @@ static tt_status on_host(struct tt_engine *e, const struct tt_params *p, enum tt
     *out = in_place(e, p, x, shared);
     if (*out) return TT_OK;
     *out = malloc((size_t)p->total * sizeof **out);
-    if (!*out)
-        return tt_fail(TT_FAILED, "no %.0f MiB of host memory for a checkpoint",
-                       (double)p->total * sizeof **out / 0x1p20);
+    if (!*out) return tt_no_memory("%.0f MiB of a checkpoint", (double)p->total * sizeof **out / 0x1p20);
     return x == TT_X_WEIGHTS ? tt_weights_read(e, p, *out) : tt_arena_download(e, p, x, sizeof **out, *out);
 }
 

@@ -14,8 +14,7 @@ float *tt_weights_in_place(const struct tt_engine *e, const struct tt_params *p,
 static tt_status new_halves(int64_t n, uint16_t **out)
 {
     *out = calloc(2 * (size_t)n, sizeof **out);
-    return *out ? TT_OK : tt_fail(TT_FAILED, "no %.0f MiB of host memory for the weights",
-                                  2.0 * (double)n * sizeof **out / 0x1p20);
+    return *out ? TT_OK : tt_no_memory("%.0f MiB of weights", 2.0 * (double)n * sizeof **out / 0x1p20);
 }
 
 tt_status tt_weights_read(struct tt_engine *e, const struct tt_params *p, float *out)

@@ -131,7 +131,8 @@ tt_status tt_flash_tile_check(const char *text)
 {
     struct tt_flash_tile tile;
     if (!text[0] || read_tile(text, &tile)) return TT_OK;
-    return tt_fail(TT_USAGE, "\"%s\" is no tile; write rows and columns from 1 to %d, like 256x64", text, LARGEST_TILE);
+    return tt_fail(TT_USAGE, "\"%s\" is not a tile size; write rows and columns from 1 to %d, like 256x64",
+                             text, LARGEST_TILE);
 }
 
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)

@@ -118,7 +118,7 @@ bool tt_version_has(enum tt_version version, enum tt_fusion fusion);
 tt_status tt_fusions_of(enum tt_version version, const char *list, bool fuse[TT_FUSION_COUNT]);
 tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT]);
 
-/* --flash-tile, as a kernel wants it; what is no tile is 0. */
+/* --flash-tile, as a kernel takes it; 0 for a text that is not a tile. */
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c);
 tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 

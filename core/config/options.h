@@ -49,7 +49,7 @@ struct tt_option {
 #define TT_BY_PRESET NULL
 #define TT_CHOICE NULL, NULL /* no range, and the choices instead of a metavar */
 
-/* What several commands are told, and is no part of a run. */
+/* What several commands take that does not belong to a run. */
 struct tt_call {
     char config[1024], checkpoint[1024];
     bool print_config, help;

@@ -130,7 +130,7 @@ static tt_status check_preset(const struct tt_options *o, const char *text)
 static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, const struct tt_yaml *y,
                              enum tt_source source)
 {
-    if (row->flag_only) return tt_fail(TT_USAGE, "can only stand on the command line; remove it from the file");
+    if (row->flag_only) return tt_fail(TT_USAGE, "can only be given on the command line; remove it from the file");
     bool from_checkpoint = source == TT_FROM_CHECKPOINT;
     bool wanted = (from_checkpoint ? !row->here : tt_option_takes(o->command, row)) && has_field(o->command, row);
     struct tt_text text = {0};
@@ -163,7 +163,7 @@ static tt_status apply_tree(struct tt_options *o, const struct tt_yaml *root, en
         if (!row) return tt_context(unknown_key(o, y->key), "line %d", y->line);
         int *line = &seen[tt_option_source(o, row) - o->source];
         if (*line)
-            return tt_fail(TT_USAGE, "line %d: %s stands here again; it was in line %d", y->line, row->name, *line);
+            return tt_fail(TT_USAGE, "line %d: %s is repeated; it is in line %d already", y->line, row->name, *line);
         *line = y->line;
         TT_TRY(tt_context(apply_entry(o, row, y, source), "line %d: %s", y->line, row->name));
     }
@@ -186,7 +186,7 @@ static tt_status apply_file(struct tt_options *o, const char *path)
     if (access(path, F_OK)) return tt_fail(TT_USAGE, "there is no configuration file %s; check the path", path);
     TT_TRY(tt_file_read(path, TT_YAML_SIZE, &text, &size));
     tt_status st = strlen(text) == size ? tt_options_apply_yaml(o, text, TT_FROM_FILE)
-                                        : tt_fail(TT_USAGE, "has a byte 0 in it; it is no text file");
+                                        : tt_fail(TT_USAGE, "contains a zero byte, so it is not a text file");
     free(text);
     return tt_context(st, "%s", path);
 }
@@ -224,7 +224,7 @@ static struct flag read_flag(const struct tt_options *o, const char *word)
     return f;
 }
 
-/* Whether a word is an option, or looks like one that was mistyped, and so is no value of the option before it. */
+/* Whether a word is an option, or looks like one that was mistyped, and so is not the value of the option before it. */
 static bool is_option(const struct tt_options *o, const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;
@@ -247,7 +247,7 @@ static tt_status unknown_option(const struct tt_options *o, const char *name)
     const char *near = tt_schema_nearest(o->schema, o->command, name);
     tt_status st;
     if (others.n > 0)
-        st = tt_fail(TT_USAGE, "--%s is no option of %s, but of %s", name, here, others.s);
+        st = tt_fail(TT_USAGE, "--%s is an option of %s, not of %s", name, others.s, here);
     else if (near && tt_schema_find(o->schema, o->command, near))
         st = tt_fail(TT_USAGE, "%s has no option --%s; did you mean --%s?", here, name, near);
     else

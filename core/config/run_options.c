@@ -12,6 +12,7 @@ static tt_status check_fuse(const char *text)
 
 /* Which commands take an option. What train takes, diagnose takes too. */
 enum {
+    ALL = 1 << TT_CMD_TRAIN, /* what only several devices need */
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA,
         I = 1 << TT_CMD_INFO,
     B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE, R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE,
@@ -82,14 +83,14 @@ static const struct tt_option machine[] = {
      .help = "CPU threads; 0 = all there are", .here = true},
     {"device", AT(device), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true},
-    {"ranks", AT(ranks), TT_S_RANKS, T | I, "1", "[1, 65536]", "N",
+    {"ranks", AT(ranks), TT_S_RANKS, ALL | I, "1", "[1, 65536]", "N",
      .help = "processes that train together, one for each device; more than 1 starts them on this machine", .here = true},
-    {"shard", AT(shard), TT_S_RANKS, T | I | B, "none", TT_CHOICE,
+    {"shard", AT(shard), TT_S_RANKS, ALL | I | B, "none", TT_CHOICE,
      .help = "what is divided among the ranks: the moments; gradients too; weights too", .choices = tt_shard_names,
      .here = true},
-    {"comm-timeout", AT(comm_timeout), TT_S_RANKS, T, "60", "[1, 86400]", "SECONDS",
+    {"comm-timeout", AT(comm_timeout), TT_S_RANKS, ALL, "60", "[1, 86400]", "SECONDS",
      .help = "a rank without a sign of life for so long counts as gone", .here = true},
-    {"comm-file", AT(comm_file), TT_S_RANKS, T, "", NULL, "FILE",
+    {"comm-file", AT(comm_file), TT_S_RANKS, ALL, "", NULL, "FILE",
      .help = "file that all ranks see, in which rank 0 writes where it is; \"\" = by the environment", .here = true},
 };
 
@@ -98,7 +99,7 @@ static const struct tt_option training[] = {
      .help = "optimiser steps in all"},
     {"grad-accum", AT(grad_accum), TT_S_TRAINING, T | I | B | P | K, "1", "[1, 65536]", "N",
      .help = "batches summed into one step"},
-    {"global-batch", AT(global_batch), TT_S_TRAINING, T | I, "0", "[0, 1073741824]", "N",
+    {"global-batch", AT(global_batch), TT_S_TRAINING, ALL | I, "0", "[0, 1073741824]", "N",
      .help = "sequences in a step of all ranks: batch-size x grad-accum x ranks; 0 = what these come to"},
     {"learning-rate", AT(learning_rate), TT_S_TRAINING, T, TT_BY_PRESET, "(0, 10]", "X",
      .help = "the peak, after warm-up"},

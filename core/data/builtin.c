@@ -253,7 +253,7 @@ struct tt_grammar_check tt_builtin_check(const int32_t *tokens, int64_t n)
     struct tt_grammar_check c = {.first_error = -1};
     struct tt_builtin_stack s = {0};
     bool inside = false, wrong = false;
-    int64_t begin = n > 0 && tokens[0] == TT_BUILTIN_STOP; /* the stop before a sample is no sentence */
+    int64_t begin = n > 0 && tokens[0] == TT_BUILTIN_STOP; /* the stop before a sample is not a sentence */
     for (int64_t t = begin; t < n; t++) {
         if (!inside) c.sentences++, c.grammatical++;
         inside = true;

@@ -163,7 +163,7 @@ tt_status tt_builtin_entropy(const struct tt_builtin *b, int64_t n, double *nats
     if (!now || !then || n < 1) {
         free(now);
         free(then);
-        return n < 1 ? tt_fail(TT_USAGE, "the entropy of no words is not defined; give at least one")
+        return n < 1 ? tt_fail(TT_USAGE, "the entropy needs at least one word")
                      : tt_no_memory("the entropy of the built-in language");
     }
     now[0] = 1;

@@ -225,7 +225,7 @@ tt_status tt_data_sample(struct tt_data *d, enum tt_split split, uint64_t positi
         break;
     }
     if (split == TT_VAL && !tt_data_validates(d))
-        return tt_fail(TT_FAILED, "nothing is held out of the data to validate on");
+        return tt_fail(TT_FAILED, "no part of the data is held out for validation");
     return tt_corpus_sample(&d->corpus, split, position, out);
 }
 

@@ -70,9 +70,7 @@ double tt_loader_waited(const struct tt_loader *l); /* seconds next() has waited
 void tt_loader_close(struct tt_loader *l);          /* does not hang, whatever the thread is doing */
 
 /* Token files of llm.c: a header of 256 int32 (magic 20240520, version 1: uint16; magic 20240801, version 7: uint32;
- * then the count), then the tokens. */
-tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size);
-/* With `width` bytes a token: 2, 4, or 0 for 2 as long as the vocabulary fits. */
-tt_status tt_tokens_write_as(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width);
+ * then the count), then the tokens. A token has `width` bytes: 2, 4, or 0 for 2 as long as the vocabulary fits. */
+tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width);
 
 #endif

@@ -56,8 +56,8 @@ tt_status tt_corpus_add_pattern(struct tt_corpus *c, const char *pattern, int64_
         st = tt_token_file_sniff(found.gl_pathv[i], &is_tokens);
         if (!st && !is_tokens)
             st = tt_fail(TT_USAGE,
-                         "%s, which matches %s, is no token file; make it one with 'tt data', or give a single "
-                         "text file",
+                         "%s, which matches %s, is not a token file; make it one with 'tt data', or give a single text "
+                         "file",
                          found.gl_pathv[i], pattern);
         if (!st) st = tt_corpus_add_file(c, found.gl_pathv[i], vocab_size);
     }
@@ -171,8 +171,8 @@ static tt_status read_window(const struct tt_corpus *c, const struct tt_shard *s
     uint32_t most = 0;
     for (int64_t i = 0; i <= c->seq_len; i++) most = (uint32_t)out[i] > most ? (uint32_t)out[i] : most;
     if (most <= (uint32_t)c->largest) return TT_OK;
-    return tt_fail(TT_FAILED, "%s has changed since it was opened: token %u was not in it; leave data alone while it "
-                              "is being used",
+    return tt_fail(TT_FAILED, "%s has changed since it was opened: token %u was not in it; do not change data while it "
+                              "is in use",
                    s->file.path, most);
 }
 

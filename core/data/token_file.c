@@ -25,7 +25,8 @@ static tt_status check_regular(const char *path, const struct stat *st)
     if (S_ISDIR(st->st_mode))
         return tt_fail(TT_USAGE, "%s is a folder; give a file, or a pattern such as '%s/train_*.bin'", path, path);
     if (!S_ISREG(st->st_mode))
-        return tt_fail(TT_USAGE, "%s is no regular file and cannot be read at random; copy it to a file first", path);
+        return tt_fail(TT_USAGE, "%s is not a regular file, as data must be; copy it to one first",
+                                 path);
     if (!st->st_size) return tt_fail(TT_USAGE, "%s is empty; give a file with text or tokens in it", path);
     return TT_OK;
 }
@@ -56,8 +57,8 @@ static tt_status read_at(int fd, const char *path, void *out, int64_t bytes, int
         if (got < 0) return tt_file_error(errno, "read", path);
         if (!got)
             return tt_fail(TT_FAILED,
-                           "%s ends at byte %lld: it has become shorter since it was opened; leave data alone "
-                           "while it is being used",
+                           "%s ends at byte %lld: it has become shorter since it was opened; do not change data while "
+                           "it is in use",
                            path, (long long)offset);
         to += got;
         offset += got;
@@ -239,12 +240,7 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
 }
 
 /* ---- writing ---- */
-tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size)
-{
-    return tt_tokens_write_as(path, tokens, n, vocab_size, 0);
-}
-
-tt_status tt_tokens_write_as(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width)
+tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width)
 {
     if (n < 0 || n > INT32_MAX)
         return tt_fail(TT_USAGE, "a token file holds at most %d tokens, not %lld; write several", INT32_MAX,

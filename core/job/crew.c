@@ -12,7 +12,7 @@
 
 /* Seconds for the others to end by themselves once one has failed: until they notice, which their watchers do; after
  * one has noticed, because it tells the others; and after SIGTERM. */
-static const double TO_NOTICE = 60, TO_FOLLOW = 5, TO_END = 5;
+static const double TO_NOTICE = 60, TO_FOLLOW = 10, TO_END = 5;
 
 /* All that ask a run to stop, and those that mean something to a debugger or to nobody. */
 static sigset_t awaited(void)

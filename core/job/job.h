@@ -33,7 +33,8 @@ struct tt_job_options {
 struct tt_job;
 
 /* Connects to the others, waiting for them until the timeout, and from then on watches them: when one is gone, this
- * process says which and ends with TT_RANK_LOST. *out is NULL for a job of one rank. */
+ * process says which and ends with TT_RANK_LOST. *out is NULL for a job of one rank. Until its first call of another
+ * function a rank is busy (tt_job_busy). */
 tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out);
 
 int tt_job_rank(const struct tt_job *j);
@@ -76,7 +77,8 @@ void tt_job_close(struct tt_job *j, tt_status st);
 /* ---- starting (start.c) ---- */
 
 /* Starts `ranks` copies of this program on this machine with the same words, in the environment of a job, waits for
- * them and returns their exit code (the first that is not 0) in *code. Signals go on to them; output is theirs.
+ * them and returns their exit code in *code: the first that is not 0, and TT_RANK_LOST only where no other says why.
+ * Signals go on to them; output is theirs. Call it before there are threads: before a device is opened.
  * `mpirun`: through that program, which the CPU's collectives need; NULL: without. */
 tt_status tt_job_start(int ranks, char **argv, const char *mpirun, int *code);
 

@@ -52,7 +52,8 @@ struct tt_watch {
     double period, woke;
     struct seen *seen;    /* (ranks) */
     struct pollfd *polls; /* (ranks + 1): the last one is `wake` */
-    struct tt_verdict failure; /* for the last word; written before `wake` */
+    struct tt_verdict failure; /* for the last word */
+    _Atomic bool leaving;      /* after that is written; then `wake` is */
 };
 
 /* Whom this rank is connected to: rank 0, or for rank 0 all others. */
@@ -282,7 +283,7 @@ static bool listen_until(struct tt_watch *w, double until)
     forgive_pause(w, tt_seconds());
     for (int r = first(w); r <= last(w); r++)
         if (w->polls[r].fd >= 0 && w->polls[r].revents) hear(w, r);
-    return wake->revents != 0;
+    return atomic_load(&w->leaving);
 }
 
 static void say_goodbye(struct tt_watch *w)
@@ -361,6 +362,7 @@ void tt_watch_stop(struct tt_job *j, tt_status st)
         w->failure.rank = j->rank;
         memcpy(w->failure.text, st->text, sizeof w->failure.text);
     }
+    atomic_store(&w->leaving, true);
     (void)!write(w->wake[1], "", 1);
     pthread_join(w->thread, NULL);
     let_go(w);

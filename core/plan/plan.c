@@ -75,7 +75,8 @@ static bool addressable(struct tt_plan *p, const char *name, size_t bytes)
         p->status = tt_fail(TT_USAGE, "%s alone would take %.0f TiB; make batch-size, seq-len or head-chunk smaller",
                             name, (double)bytes / 0x1p40);
     if (!few && !p->status)
-        p->status = tt_fail(TT_USAGE, "a step of so many parts is too large; make grad-accum or num-layers smaller");
+        p->status = tt_fail(TT_USAGE, "a step of so many operations is too large; make grad-accum or num-layers "
+                                      "smaller");
     return fits && few;
 }
 

@@ -13,7 +13,7 @@ struct tt_visit {
     const struct tt_config *config;
     const struct tt_params *params;
     struct tt_engine *engine;        /* allocated; of it the guest may change batch_memory */
-    /* For work that is no operation of the step: past a recorder, where there is one. */
+    /* For work that is not an operation of the step: it does not pass through a recorder, where there is one. */
     struct tt_backend *backend;
     const struct tt_plan *eval_plan; /* bound; NULL: there is none, or whoever runs the steps validates too */
     struct tt_data *data;

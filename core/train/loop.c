@@ -116,6 +116,7 @@ static tt_status save_now(struct loop *l, int64_t step)
         l->saved = step;
         drop_former(l, step);
     }
+    if (st) l->r->together = true;
     tt_meter_saved(&l->meter);
     return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
 }
@@ -138,6 +139,7 @@ static tt_status stop_before_bad(struct loop *l)
 {
     long long bad = (long long)l->meter.bad_step;
     char path[1100];
+    l->r->together = true;
     if (bad == 1) return bad_from_the_start();
     if (!l->c->out[0])
         return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and "
@@ -164,14 +166,15 @@ static tt_status save(struct loop *l, int64_t step)
     return tt_meter_stops(&l->meter) ? stop_before_bad(l) : save_now(l, step);
 }
 
-/* What cannot be saved now may be next time: stopping here would lose the steps since the last checkpoint for certain.
- * The checkpoint at the end has no next time. */
+/* If a checkpoint cannot be saved, training continues and the next one is tried: stopping here would lose the steps
+ * since the last checkpoint for certain. Only at the end of the run is a failure to save the run's failure. */
 static tt_status save_on_the_way(struct loop *l, int64_t step)
 {
     tt_status st = save(l, step);
     if (!st || tt_meter_stops(&l->meter)) return st;
     tt_meter_clear(&l->meter);
-    tt_say("%s; training goes on and tries again at the next checkpoint", st->text);
+    l->r->together = false;
+    tt_say("%s; training continues and tries again at the next checkpoint", st->text);
     tt_status_free(st);
     return TT_OK;
 }
@@ -212,6 +215,9 @@ static tt_status decide(struct loop *l, int64_t step)
     return tt_job_decide(l->r->job, step, &l->said);
 }
 
+/* Alone, a signal that came since then counts too. */
+static bool is_stopped(const struct loop *l) { return l->said & STOP || (!l->r->job && tt_stop_signal()); }
+
 static tt_status after_step(struct loop *l, int64_t step)
 {
     bool last = step == l->c->num_steps;
@@ -237,7 +243,7 @@ static tt_status run_loop(struct loop *l, int64_t *step)
         if (st) return l->r->starved ? save_and_fail(l, *step, st) : st;
         ++*step;
         TT_TRY(after_step(l, *step));
-        if (l->said & STOP || l->stop_early) break;
+        if (is_stopped(l) || l->stop_early) break;
     }
     TT_TRY(tt_meter_finish(&l->meter, *step));
     if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
@@ -292,8 +298,7 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     else
         st = closed;
     tt_progress_to(&r->progress, step, tt_step_rows(l.c));
-    bool stopped = l.said & STOP || (!r->job && tt_stop_signal());
-    if (!st && stopped && step < l.c->num_steps) st = interrupted(&l, step);
+    if (!st && is_stopped(&l) && step < l.c->num_steps) st = interrupted(&l, step);
     tt_stop_restore();
     return st;
 }

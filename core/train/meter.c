@@ -97,7 +97,7 @@ static tt_status open_lines(struct tt_meter *m)
     return TT_OK;
 }
 
-/* A full disk is no reason to throw a run away. The file ends with its last whole line, and the end of the run says
+/* A full disk does not stop a run. The file ends with its last whole line, and a message at the end of the run says
  * so. */
 static void give_up_lines(struct tt_meter *m, int error)
 {
@@ -108,7 +108,7 @@ static void give_up_lines(struct tt_meter *m, int error)
     m->lines = NULL;
     (void)!truncate(path, (off_t)m->whole_bytes);
     tt_meter_clear(m);
-    tt_say("%s cannot be written: %s; training goes on without it", path, strerror(error));
+    tt_say("%s cannot be written: %s; training continues without it", path, strerror(error));
 }
 
 static void flush_lines(struct tt_meter *m)

@@ -106,7 +106,8 @@ static void warn_of_other_tokens(const struct tt_config *c, const char *checkpoi
     if (own && ((now && !tt_tokenizers_agree(own, now)) || other_tokenizer_beside(own, c->data) ||
                 other_tokenizer_beside(own, c->val_data))) {
         snprintf(line, sizeof line,
-                 "warning: the data are of another tokenizer than %s: their ids mean other tokens to it", checkpoint);
+                 "warning: the data were made with another tokenizer than that of %s, so their ids mean other tokens "
+                 "to the model", checkpoint);
         tt_warn(line, NULL);
     }
     tt_tokenizer_free(own);
@@ -136,8 +137,8 @@ tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
                    !strcmp(c->data, TT_NO_DATA);
     take_if_there(checkpoint, (int)strlen(checkpoint), path, sizeof path);
     if (no_text || path[0]) return TT_OK;
-    return tt_fail(TT_USAGE, "%s is text, and %s has no tokenizer to turn it into the model's tokens; give token files "
-                   "(.bin) that were made with the model's own, or train with a tokenizer named by --tokenizer",
+    return tt_fail(TT_USAGE, "%s is text, but %s has no tokenizer, so it cannot be encoded; give token files (.bin) "
+                             "made with the model's own tokenizer, or train with one named by --tokenizer",
                    c->data, checkpoint);
 }
 

@@ -18,7 +18,7 @@ tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out);
  * data that are known to be of another than this are warned of. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
-/* Text is no data for a checkpoint that has no tokenizer: bytes would be other tokens than those it knows. */
+/* Fails where the data is text and the checkpoint has no tokenizer, so the text cannot be encoded. */
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
 
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a

@@ -36,6 +36,7 @@ struct tt_run {
     struct tt_guest guest;
     double data_seconds; /* that the host took to have the last step's batch on its way */
     bool starved;        /* the step that failed did so for want of data */
+    bool together;       /* what failed last failed on all ranks */
 };
 
 /* The fields before `tokens` are set. Only a run that is fed has guests. Data whose tokens are kept may be closed

@@ -7,7 +7,7 @@
 /* A signal handler has nothing else to write to. */
 static volatile sig_atomic_t caught;
 
-/* A terminal that is closed, and a reader of the output that has gone, are no reasons to lose a run either. */
+/* A run is saved, too, when its terminal is closed (SIGHUP) or the reader of its output is gone (SIGPIPE). */
 static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction before[SIGNALS];

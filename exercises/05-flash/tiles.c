@@ -85,7 +85,7 @@ static double flash(struct shape s, const float *Q, const float *K, const float 
     return moved;
 }
 
-/* Every row at once in float64: largest score first, then the sum. */
+/* Every row at once in fp64: largest score first, then the sum. */
 static double largest_error(struct shape s, const float *Q, const float *K, const float *V, const float *O)
 {
     double worst = 0, *score = room((size_t)s.S * sizeof *score);

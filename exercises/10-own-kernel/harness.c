@@ -4,7 +4,7 @@
  *     ./mine            right at awkward sizes? how fast?
  *     ./mine fused      the same; it must not touch scratch, and has to finish a row before it reads far beyond it
  *
- * The oracle is the formula in float64. Every output is poisoned before, has guard zones around it, and must come out
+ * The oracle is the formula in fp64. Every output is poisoned before, has guard zones around it, and must come out
  * the same bits twice. The exit code is 1 when anything is wrong. */
 #define _DEFAULT_SOURCE
 #include "kernel.h"

@@ -20,7 +20,7 @@ static tt_status read_result(const char *path, struct tt_json **out)
     const struct tt_json *questions = tt_json_get(*out, "questions");
     if (questions && questions->type == TT_JSON_ARRAY && tt_json_get(*out, "exercise")) return TT_OK;
     tt_json_free(*out);
-    return tt_fail(TT_USAGE, "%s is no result of tt exercise check", path);
+    return tt_fail(TT_USAGE, "%s is not a result of tt exercise check", path);
 }
 
 struct gathering {

@@ -125,7 +125,7 @@ static tt_status norm_on_host(struct work *w, struct tt_backend *b)
 {
     const struct tt_params *params = w->visit.params;
     const char *gradients = w->engine.externals[TT_X_GRADS];
-    volatile double norm; /* nobody reads it, which is no reason for a compiler not to compute it */
+    volatile double norm; /* volatile, so that the compiler computes it though nobody reads it */
     double squares = 0;
     for (int i = 0; i < params->n; i++) {
         const struct tt_param *p = &params->items[i];

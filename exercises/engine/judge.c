@@ -35,7 +35,7 @@ static tt_status formula_number(const struct tt_question *q, const char *formula
     struct tt_formula_value v;
     tt_status st = tt_formula(formula, scope, &v);
     if (!st && v.kind != TT_FORMULA_NUMBER && v.kind != TT_FORMULA_MISSING)
-        st = tt_fail(TT_USAGE, "%s is no number", formula);
+        st = tt_fail(TT_USAGE, "%s is not a number", formula);
     *out = v.kind == TT_FORMULA_NUMBER ? v.number : NAN;
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
@@ -272,7 +272,7 @@ static void judge_places(const struct tt_question *q, const struct candidate *c,
     char words[PLACES][64], reason[200];
     int given = split(m->given, words), wanted = q->count < n ? (int)q->count : n;
     if (given != wanted) {
-        snprintf(reason, sizeof reason, "%d names are wanted, largest first, and %d are there", wanted, given);
+        snprintf(reason, sizeof reason, "write %d names, largest first, not %d", wanted, given);
         tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
         return;
     }
@@ -321,7 +321,7 @@ static void judge_text(const struct tt_question *q, struct tt_mark *m)
     char reason[100];
     for (const char *s = m->given; *s; s++)
         words += !isspace((unsigned char)*s) && (s == m->given || isspace((unsigned char)s[-1]));
-    snprintf(reason, sizeof reason, "a sentence of at least %lld words is wanted", (long long)q->words);
+    snprintf(reason, sizeof reason, "write a sentence of at least %lld words", (long long)q->words);
     if (words)
         tt_exercise_because(m, words >= q->words ? TT_MARK_RIGHT : TT_MARK_UNKNOWN, words >= q->words ? "" : reason);
 }

@@ -27,9 +27,9 @@ static tt_status check_part(const struct tt_yaml *y, const char *path)
         if (!strcmp(y->key, parts[i])) return TT_OK;
     const char *near = tt_nearest(y->key, parts, PARTS);
     if (near)
-        return tt_fail(TT_USAGE, "%s: line %d: \"%s\" is no part of a worksheet; did you mean %s?", path, y->line,
+        return tt_fail(TT_USAGE, "%s: line %d: \"%s\" does not belong in a worksheet; did you mean %s?", path, y->line,
                        y->key, near);
-    return tt_fail(TT_USAGE, "%s: line %d: \"%s\" stands outside of answers:, where nobody reads it; indent it by two "
+    return tt_fail(TT_USAGE, "%s: line %d: \"%s\" is outside of answers: and would not be read; indent it by two "
                              "spaces", path,
                    y->line, y->key);
 }
@@ -147,7 +147,7 @@ static void show_absent(const struct tt_marked *m, const struct tt_exercise_run 
 {
     char command[400];
     tt_exercise_expand(m, run->command, command, sizeof command);
-    tt_text_printf(out, "run %-18s not there: what is asked about it is passed over", run->name);
+    tt_text_printf(out, "run %-18s not there: questions about it are passed over", run->name);
     if (run->recorded) tt_text_printf(out, "; to have it: %s", command);
     tt_text_puts(out, "\n");
 }

@@ -48,7 +48,8 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
         most = fmax(most, noise);
     }
     if (!n) return;
-    tt_text_printf(out, ": your steps scatter so much that a quotient may be off by %.1f %%, and %s less than that "
-                        "from 1. Read right, but no gain or loss yet: measure with STEPS=30 on a machine of your own\n",
+    tt_text_printf(out, ": your steps vary so much that a quotient may be off by %.1f %%, and %s closer to 1 than "
+                        "that. The answer is right, but shows neither gain nor loss: measure with STEPS=30 on a "
+                        "machine of your own\n",
                    100 * most, n > 1 ? "these are" : "this is");
 }

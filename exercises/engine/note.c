@@ -102,14 +102,14 @@ static tt_status not_started(const struct tt_marked *m)
     char above[1400], inside[1300];
     snprintf(above, sizeof above, "%s/../exercise.json", m->folder);
     if (tt_is_file(above))
-        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but the one above it is: tt exercise check %lld "
+        return tt_fail(TT_USAGE, "%s is not the folder of an exercise, but the one above it is: tt exercise check %lld "
                                  "%s/..", m->folder,
                        (long long)m->exercise->number, m->folder);
     below(m, inside, sizeof inside);
     if (inside[0])
-        return tt_fail(TT_USAGE, "%s is no folder of an exercise, but %s is: tt exercise check %lld %s", m->folder,
+        return tt_fail(TT_USAGE, "%s is not the folder of an exercise, but %s is: tt exercise check %lld %s", m->folder,
                        inside, (long long)m->exercise->number, inside);
-    return tt_fail(TT_USAGE, "%s is no folder of an exercise; make one with: tt exercise start %lld %s", m->folder,
+    return tt_fail(TT_USAGE, "%s is not the folder of an exercise; make one with: tt exercise start %lld %s", m->folder,
                    (long long)m->exercise->number, strcmp(m->folder, ".") ? m->folder : "DIR");
 }
 

@@ -54,7 +54,7 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
         snprintf(reason, sizeof reason, "\"%.60s\" has \"%.40s\" after the number; write the number alone, like 12.5",
                  m->given, end);
     else
-        snprintf(reason, sizeof reason, "\"%.80s\" is no number; write it like 12.5", m->given);
+        snprintf(reason, sizeof reason, "\"%.80s\" is not a number; write it like 12.5", m->given);
     tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
     return false;
 }

@@ -42,7 +42,7 @@ static tt_status open_library(const char *path, void **out)
     free(whole);
     if (*out) return TT_OK;
     const char *why = dlerror();
-    return tt_fail(TT_USAGE, "--own-kernel %s is no library that can be opened (%.600s); build it with -shared -fPIC",
+    return tt_fail(TT_USAGE, "--own-kernel %s cannot be opened as a library (%.600s); build it with -shared -fPIC",
                    path, why ? why : "no reason given");
 }
 

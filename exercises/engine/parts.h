@@ -19,7 +19,7 @@ const char *tt_exercise_outside(bool below, bool measured);
 
 enum { TT_SLIPS = 256 };
 
-/* An answer that is no YAML, or not the same to every reader of it. */
+/* An answer that is not valid YAML, or that YAML readers understand differently. */
 struct tt_slip {
     int line;
     bool broken; /* its value could not be made out */

@@ -32,7 +32,7 @@ static tt_status number(const struct tt_yaml *map, const char *key, double other
     if (!y || y->kind == TT_YAML_NULL || (y->text && !y->text[0])) return TT_OK;
     char *end = NULL;
     if (y->text) *out = strtod(y->text, &end);
-    return end && !*end && isfinite(*out) ? TT_OK : tt_fail(TT_USAGE, "line %d: %s is no number", y->line, key);
+    return end && !*end && isfinite(*out) ? TT_OK : tt_fail(TT_USAGE, "line %d: %s is not a number", y->line, key);
 }
 
 static const char *text(const struct tt_yaml *map, const char *key, const char *otherwise)
@@ -128,7 +128,7 @@ static void throughput_gate(const struct roadmap *r, const struct tt_comparison 
 {
     char why[300];
     double gain = c->runs[c->n - 1].tokens_per_second / c->runs[0].tokens_per_second - 1;
-    snprintf(why, sizeof why, "%.1f %% more tokens a second; %.0f %% are wanted", 100 * gain, 100 * r->throughput);
+    snprintf(why, sizeof why, "%.1f %% more tokens a second; %.0f %% are needed", 100 * gain, 100 * r->throughput);
     put_gate(out, passed, "throughput", !isfinite(gain) ? UNKNOWN : gain > r->throughput ? HOLDS : FAILS, why);
 }
 

@@ -41,7 +41,7 @@ static size_t key_length(const struct line *l)
 /* Where line `number` stands among the answers. */
 struct place {
     struct line line;
-    int answer; /* the line of the answer that it is, or goes on; 0: it is no answer */
+    int answer; /* the line of the answer that it is, or goes on; 0: it is not an answer */
     size_t key; /* bytes of its key; 0 when it only goes on */
 };
 
@@ -137,7 +137,7 @@ static void rewrite(struct tt_text *text, const struct place *p, const char *val
     *text = mended;
 }
 
-/* Makes readable the line that the complaint names; false where it is no answer, or was mended already. */
+/* Makes readable the line that the complaint names; false where it is not an answer, or was mended already. */
 static bool mend(struct tt_sheet *sheet, struct tt_text *text, const char *complaint)
 {
     int number = 0;

@@ -46,7 +46,7 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
 
 static tt_status refuse(const char *key, const char *value, const char *what)
 {
-    return tt_fail(TT_USAGE, "config.json has \"%s\": %s, which this program does not compute; %s", key, value, what);
+    return tt_fail(TT_USAGE, "config.json has \"%s\": %s, which tt does not compute; %s", key, value, what);
 }
 
 /* A value as text for a message. */
@@ -110,8 +110,8 @@ static tt_status check_window(const struct tt_json *j, int64_t longest)
     bool mistral = !strcmp(tt_json_string(j, "model_type", ""), "mistral");
     int64_t size;
     if (mistral && !tt_json_get(j, "sliding_window") && (longest > 4096 || !value_of(j, "max_position_embeddings")))
-        return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which to a mistral is one of 4096 and this "
-                       "program does not compute; if the model has none, write \"sliding_window\": null");
+        return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which to a mistral is one of 4096 and tt does "
+                                 "not compute; if the model has none, write \"sliding_window\": null");
     if (!window || (tt_json_as_int(window, 1, INT64_MAX, &size) && size >= longest)) return TT_OK;
     return refuse("sliding_window", shown(window), "every token sees all before it here");
 }
@@ -159,7 +159,7 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
         const struct field *f = &fields[i];
         const struct tt_json *v = value_of(j, f->key);
         if (v && !tt_json_as_int(v, 1, (int64_t)1 << 31, f->to))
-            return tt_fail(TT_FAILED, "config.json has \"%s\": %s, which is no size", f->key, shown(v));
+            return tt_fail(TT_FAILED, "config.json has \"%s\": %s, which is not a valid size", f->key, shown(v));
         if (!v && !f->otherwise) return tt_fail(TT_FAILED, "config.json has no \"%s\"; is it that of a LLaMA?", f->key);
         if (!v) *f->to = f->otherwise > 0 ? f->otherwise : c->num_heads;
     }
@@ -172,7 +172,7 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
 
 tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c)
 {
-    if (!j || j->type != TT_JSON_OBJECT) return tt_fail(TT_FAILED, "config.json is no JSON object");
+    if (!j || j->type != TT_JSON_OBJECT) return tt_fail(TT_FAILED, "config.json is not a JSON object");
     TT_TRY(check_kind(j));
     TT_TRY(check_switches(j));
     TT_TRY(read_sizes(j, c));

@@ -160,7 +160,7 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     snprintf(name, sizeof name, "%s", dir);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
-        return tt_fail(TT_USAGE, "%s holds something already; name a new folder", name);
+        return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
     TT_TRY(make_parent(name));
     TT_TRY(tt_beside_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);

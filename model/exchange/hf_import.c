@@ -195,7 +195,7 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
         for (int64_t j = 0; j < p->count; j++)
             if (!isfinite(w[p->offset + j]))
-                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; a model with such weights computes nothing", m->dir,
+                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; such a model cannot be used", m->dir,
                                name, (double)w[p->offset + j]);
         if (rotary) TT_TRY(tt_hf_turn_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
     }

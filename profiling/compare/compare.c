@@ -138,21 +138,24 @@ static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const 
     if (r->missing_gradients)
         tt_text_printf(
             &c->warnings,
-            "%s: %d of %d tensors got no gradient, or one that is not finite: its speed is that of missing work\n",
+            "%s: %d of %d tensors got no gradient, or one that is not finite: work is missing, so its speed says "
+            "nothing\n",
             r->label, r->missing_gradients, r->gradients);
     if (r == base) return;
     bool known = r->profile.run.num_layers && base->profile.run.num_layers;
     if (!r->same_model && !known && (r->profile.run.num_layers || base->profile.run.num_layers))
         tt_text_printf(&c->warnings,
-                       "%s: the shape of the model is not recorded in %s: whether the two compare is not known\n",
+                       "%s: %s does not say what shape its model has, so it is not known whether the two can be "
+                       "compared\n",
                        r->label, r->profile.run.num_layers ? base->label : "it");
     else if (!r->same_model)
-        tt_text_printf(&c->warnings, "%s: another model than %s: losses, speeds and times per step do not compare\n",
+        tt_text_printf(&c->warnings, "%s: its model differs from that of %s, so losses, speeds and times per step "
+                                     "cannot be compared\n",
                        r->label, base->label);
     else if (!r->same_task)
         tt_text_printf(&c->warnings,
-                       "%s: another batch, data or seed than %s: losses and times per step do not compare, tokens a "
-                       "second do\n",
+                       "%s: batch, data or seed differ from those of %s, so losses and times per step cannot be "
+                       "compared; tokens a second can\n",
                        r->label, base->label);
     else if (r->loss_difference > 0.1)
         tt_text_printf(&c->warnings,

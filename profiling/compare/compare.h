@@ -9,7 +9,7 @@ enum { TT_COMPARE_LIMIT = 16 };
 
 struct tt_compared {
     char label[96];
-    struct tt_profile profile; /* lists are empty where it is no profile */
+    struct tt_profile profile; /* lists are empty where it is not a profile */
     double seconds;            /* of a step; NaN here and below: not known */
     double tokens_per_second, mfu_percent, memory_bytes, kernels;
     double loss;                               /* the last */
@@ -23,7 +23,7 @@ struct tt_compared {
 
 struct tt_compare_row {
     char name[120];
-    double seconds[TT_COMPARE_LIMIT]; /* a step; 0: that run has none of it; NaN: that run is no profile */
+    double seconds[TT_COMPARE_LIMIT]; /* a step; 0: that run has none of it; NaN: that run is not a profile */
 };
 
 struct tt_comparison {

@@ -52,16 +52,16 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
 {
     double slower = 1 / r->speedup - 1;
     if (isnan(slower))
-        return tt_fail(TT_FAILED, "%s: its speed is not known, so that the gate cannot judge it", r->label);
+        return tt_fail(TT_FAILED, "%s: its speed is not known, so the gate cannot judge it", r->label);
     if (!r->same_model)
         return tt_fail(
             TT_FAILED,
-            "%s: its model is another than that of %s, or not known, so that the gate cannot judge its speed", r->label,
+            "%s: its model differs from that of %s or is not known, so the gate cannot judge its speed", r->label,
             base->label);
     if (slower > limit && isnan(r->speedup_high))
         return tt_fail(TT_FAILED,
-                       "%s takes %.1f %% more time than %s, but single steps are not known, so that the gate "
-                       "cannot judge whether that is noise",
+                       "%s takes %.1f %% more time than %s, but single steps are not known, so the gate cannot judge "
+                       "whether that is noise",
                        r->label, 100 * slower, base->label);
     if (slower > limit && r->speedup_high < 1)
         return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%", r->label, 100 * slower,
@@ -78,7 +78,7 @@ static tt_status judge_memory(const struct tt_compared *base, const struct tt_co
 {
     double more = r->memory_bytes / base->memory_bytes - 1;
     if (isnan(more))
-        return tt_fail(TT_FAILED, "%s: its memory is not known, so that the gate cannot judge it", r->label);
+        return tt_fail(TT_FAILED, "%s: its memory is not known, so the gate cannot judge it", r->label);
     if (more > limit)
         return tt_fail(TT_GATE, "%s takes %.1f %% more memory than %s; the limit is %.3g %%", r->label, 100 * more,
                        base->label, 100 * limit);
@@ -91,7 +91,7 @@ static tt_status judge_loss(const struct tt_compared *base, const struct tt_comp
 {
     if (isnan(r->loss_difference))
         return tt_fail(TT_FAILED,
-                       "%s: its losses cannot be compared with those of %s, so that the gate cannot judge them",
+                       "%s: its losses cannot be compared with those of %s, so the gate cannot judge them",
                        r->label, base->label);
     if (r->loss_difference > limit)
         return tt_fail(TT_GATE, "%s: its loss differs from that of %s by %.3g; the limit is %.3g", r->label,
@@ -106,7 +106,7 @@ static tt_status judge_gradients(const struct tt_compared *base, const struct tt
     (void)base, (void)limit;
     if (!r->gradients)
         return tt_fail(TT_FAILED,
-                       "%s: its gradients are not known, so that the gate cannot judge them; tt profile records them",
+                       "%s: its gradients are not known, so the gate cannot judge them; tt profile records them",
                        r->label);
     if (r->missing_gradients)
         return tt_fail(TT_GATE, "%s: %d of %d tensors got no gradient", r->label, r->missing_gradients, r->gradients);

@@ -129,7 +129,7 @@ static void loss_curves(struct tt_text *t, const struct tt_comparison *c)
         html_section(t, "loss", "Loss");
         tt_svg_lines(t,
                      &(struct tt_lines){"Loss of the runs", "step", "nats per token", lines, n, false, false, false});
-        html_note(t, "Curves that lie on each other compute the same. The table above has the largest difference.");
+        html_note(t, "Where curves coincide, the runs compute the same. The table above has the largest difference.");
         html_section_end(t);
     }
     for (int i = 0; i < c->n; i++) free(room[i]);

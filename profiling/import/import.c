@@ -11,8 +11,8 @@ static const size_t largest = (size_t)1 << 30;
 static tt_status unknown(void)
 {
     return tt_fail(TT_USAGE,
-                   "this is no export that can be read: nsys stats (--format csv), ncu (--csv), rocprofv3 (csv, json) "
-                   "or a Chrome trace of PyTorch or tt");
+                   "this file cannot be imported; tt reads nsys stats (--format csv), ncu (--csv), rocprofv3 (csv, "
+                   "json) or a Chrome trace of PyTorch or tt");
 }
 
 static bool is_trace(const struct tt_json *root)
@@ -21,7 +21,7 @@ static bool is_trace(const struct tt_json *root)
     return root->type == TT_JSON_ARRAY && root->first && tt_json_get(root->first, "ph");
 }
 
-static tt_status import_json(const char *text, size_t n, struct tt_recording *out, struct tt_text *what)
+static tt_status import_json(const char *text, size_t n, struct tt_imported *out, struct tt_text *what)
 {
     struct tt_json *root;
     TT_TRY(tt_json_parse(text, n, &root));
@@ -53,7 +53,7 @@ static tt_status refuse_binary(const char *text, size_t n)
     return TT_OK;
 }
 
-static tt_status import_text(char *text, size_t n, struct tt_recording *out, struct tt_text *what)
+static tt_status import_text(char *text, size_t n, struct tt_imported *out, struct tt_text *what)
 {
     size_t at = 0;
     bool found = true;
@@ -66,7 +66,7 @@ static tt_status import_text(char *text, size_t n, struct tt_recording *out, str
     return found ? TT_OK : unknown();
 }
 
-tt_status tt_import_file(const char *path, struct tt_recording *out, struct tt_text *what)
+tt_status tt_import_file(const char *path, struct tt_imported *out, struct tt_text *what)
 {
     char *text;
     size_t n;
@@ -76,27 +76,27 @@ tt_status tt_import_file(const char *path, struct tt_recording *out, struct tt_t
     return st ? tt_context(st, "%s", path) : TT_OK;
 }
 
-static tt_status import_one(const char *path, struct tt_recording *all, struct tt_text *log)
+static tt_status import_one(const char *path, struct tt_imported *all, struct tt_text *log)
 {
-    struct tt_recording one = {0};
+    struct tt_imported one = {0};
     char note[200] = "";
     tt_text_printf(log, "%s: ", path);
     tt_status st = tt_import_file(path, &one, log);
-    if (!st) st = tt_recording_join(all, &one, note, sizeof note);
+    if (!st) st = tt_imported_join(all, &one, note, sizeof note);
     tt_text_printf(log, "%s%s\n", note[0] ? "; " : "", note);
-    tt_recording_free(&one);
+    tt_imported_free(&one);
     return st;
 }
 
 tt_status tt_import(const char *const *paths, int n, double steps, struct tt_profile *out, struct tt_text *log)
 {
-    struct tt_recording all = {0};
+    struct tt_imported all = {0};
     tt_status st = TT_OK;
     *out = (struct tt_profile){0};
     for (int i = 0; i < n && !st; i++) st = import_one(paths[i], &all, log);
     if (!st && !all.kernels.count && !all.copies.count && !all.ranges.count && !all.calls.count)
         st = tt_fail(TT_FAILED, "%s: the tables are there, but nothing was recorded in them", n ? paths[0] : "no file");
-    if (!st) st = tt_recording_profile(&all, steps, out);
-    tt_recording_free(&all);
+    if (!st) st = tt_imported_profile(&all, steps, out);
+    tt_imported_free(&all);
     return st;
 }

@@ -6,26 +6,26 @@
 #include "core/base/csv.h"
 #include "core/base/json.h"
 #include "core/base/text.h"
-#include "profiling/import/recording.h"
+#include "profiling/import/imported.h"
 
 /* The file into *out, which is empty before; `what` gets a line on what was recognised: "nsys kernel summary,
  * 14 kernels". Errors name the file, and the line where there is one. */
-tt_status tt_import_file(const char *path, struct tt_recording *out, struct tt_text *what);
+tt_status tt_import_file(const char *path, struct tt_imported *out, struct tt_text *what);
 
-/* All of the files as one profile, `steps` as in tt_recording_profile; a line per file into `log`. */
+/* All of the files as one profile, `steps` as in tt_imported_profile; a line per file into `log`. */
 tt_status tt_import(const char *const *paths, int n, double steps, struct tt_profile *out, struct tt_text *log);
 
 /* ---- by format, for tt_import_file ---- */
 
 /* Tables of nsys stats, rocprofv3 and ncu, one or several in a text, with other lines around them. `text` is cut up.
  * *found is false when there is no table that any of them writes. */
-tt_status tt_import_csv(char *text, size_t n, struct tt_recording *out, struct tt_text *what, bool *found);
-tt_status tt_import_chrome(const struct tt_json *root, struct tt_recording *out, struct tt_text *what);
-tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_recording *out, struct tt_text *what);
+tt_status tt_import_csv(char *text, size_t n, struct tt_imported *out, struct tt_text *what, bool *found);
+tt_status tt_import_chrome(const struct tt_json *root, struct tt_imported *out, struct tt_text *what);
+tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_imported *out, struct tt_text *what);
 
 /* ncu's tables, whose header is the record at hand: a row per kernel (--page raw), or a row per figure (details). */
-tt_status tt_import_ncu_raw(struct tt_csv *c, struct tt_recording *out, struct tt_text *what);
-tt_status tt_import_ncu_details(struct tt_csv *c, struct tt_recording *out, struct tt_text *what);
+tt_status tt_import_ncu_raw(struct tt_csv *c, struct tt_imported *out, struct tt_text *what);
+tt_status tt_import_ncu_details(struct tt_csv *c, struct tt_imported *out, struct tt_text *what);
 
 /* Whether the record at hand ends a table: another header, or a line of the tool's own talk. */
 bool tt_import_table_ends(const struct tt_csv *c, int columns);

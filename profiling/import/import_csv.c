@@ -9,12 +9,12 @@
 
 struct table {
     struct tt_csv *c;
-    struct tt_recording *r;
+    struct tt_imported *r;
     int columns; /* of the header */
     int rows;
 };
 
-typedef tt_status read_table(struct tt_csv *c, struct tt_recording *out, struct tt_text *what);
+typedef tt_status read_table(struct tt_csv *c, struct tt_imported *out, struct tt_text *what);
 
 /* ---- columns ---- */
 
@@ -58,7 +58,7 @@ static tt_status number(const struct tt_csv *c, const struct column_of *column, 
 {
     const char *text = tt_csv_field(c, column->at);
     if (tt_csv_number(text, out)) return TT_OK;
-    return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is no number", c->record_line, column->name, text);
+    return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is not a number", c->record_line, column->name, text);
 }
 
 /* In the column's own unit. */
@@ -123,7 +123,7 @@ static tt_status read_sums(struct tt_csv *c, struct tt_tallies *into, struct tt_
 }
 
 #define SUMS(function, table, copies, name, count, time, words)                                                        \
-    static tt_status function(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)                        \
+    static tt_status function(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)                        \
     {                                                                                                                  \
         int rows = 0;                                                                                                  \
         tt_status st = read_sums(c, &out->table, copies, name, count, time, &rows);                                    \
@@ -141,7 +141,7 @@ SUMS(nsys_range_kernels, ranges, NULL, "NVTX Range", "Kern Inst", "Total Time", 
 
 /* ---- traces: a row per call ---- */
 
-static tt_status nsys_trace(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+static tt_status nsys_trace(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     struct column_of start = find(c, "Start"), length = find(c, "Duration"), name = find(c, "Name"),
                      device = find(c, "Device");
@@ -154,13 +154,13 @@ static tt_status nsys_trace(struct tt_csv *c, struct tt_recording *out, struct t
         TT_TRY(duration(c, &length, &lasts));
         if (!out->device[0]) strncpy(out->device, tt_csv_field(c, device.at), sizeof out->device - 1);
         TT_TRY(
-            tt_recording_span(out, tt_csv_field(c, name.at), 1e9 * start.unit * from, 1e9 * length.unit * lasts, NULL));
+            tt_imported_span(out, tt_csv_field(c, name.at), 1e9 * start.unit * from, 1e9 * length.unit * lasts, NULL));
     }
     tt_text_printf(what, "nsys GPU trace, %d kernels and copies", t.rows);
     return TT_OK;
 }
 
-static tt_status nsys_call_trace(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+static tt_status nsys_call_trace(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     struct column_of length = find(c, "Duration"), name = find(c, "Name");
     struct table t = {.c = c, .columns = c->count};
@@ -185,7 +185,7 @@ static tt_status roc_times(const struct tt_csv *c, const struct column_of *start
     return tt_fail(TT_FAILED, "line %d: it ends before it starts", c->record_line);
 }
 
-static tt_status roc_spans(struct tt_csv *c, struct tt_recording *out, const char *name_column, int *rows)
+static tt_status roc_spans(struct tt_csv *c, struct tt_imported *out, const char *name_column, int *rows)
 {
     struct column_of start = find(c, "Start_Timestamp"), end = find(c, "End_Timestamp"), name = find(c, name_column);
     bool copies = strcmp(name_column, "Direction") == 0;
@@ -202,11 +202,11 @@ static tt_status roc_spans(struct tt_csv *c, struct tt_recording *out, const cha
             snprintf(words, sizeof words, "%s%.60s", strncmp(what, "MEMORY_COPY_", 12) ? "MEMORY_COPY_" : "", what);
             what = words;
         }
-        TT_TRY(tt_recording_span(out, what, from, to - from, NULL));
+        TT_TRY(tt_imported_span(out, what, from, to - from, NULL));
     }
 }
 
-static tt_status roc_kernels(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+static tt_status roc_kernels(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     int rows = 0;
     tt_status st = roc_spans(c, out, "Kernel_Name", &rows);
@@ -214,7 +214,7 @@ static tt_status roc_kernels(struct tt_csv *c, struct tt_recording *out, struct 
     return st;
 }
 
-static tt_status roc_copies(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+static tt_status roc_copies(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     int rows = 0;
     tt_status st = roc_spans(c, out, "Direction", &rows);
@@ -223,7 +223,7 @@ static tt_status roc_copies(struct tt_csv *c, struct tt_recording *out, struct t
 }
 
 /* hip_api_trace and marker_api_trace look alike: the domain tells. */
-static tt_status roc_calls(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+static tt_status roc_calls(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     struct column_of start = find(c, "Start_Timestamp"), end = find(c, "End_Timestamp"), name = find(c, "Function"),
                      domain = find(c, "Domain");
@@ -245,7 +245,7 @@ static tt_status roc_calls(struct tt_csv *c, struct tt_recording *out, struct tt
 }
 
 /* kernel_stats, hip_api_stats, memory_copy_stats and domain_stats: the names tell. */
-static tt_status roc_stats(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+static tt_status roc_stats(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     static const char *const domains[] = {"KERNEL_DISPATCH", "HIP_API",     "HIP_RUNTIME_API", "HIP_COMPILER_API",
                                           "HSA_API",         "MEMORY_COPY", "MARKER_API"};
@@ -307,8 +307,8 @@ static int table_of(const struct tt_csv *c)
     return -1;
 }
 
-/* Whether the line at hand is the header of a known table. It is looked at in a copy: what is no table may hold half
- * a quote. */
+/* Whether the line at hand is the header of a known table. It is parsed in a copy, because a line that is not part
+ * of a table may hold an unclosed quote. */
 static tt_status look(const struct tt_csv *c, struct tt_csv *header, char **line, int *which)
 {
     const char *stop = memchr(c->at, '\n', (size_t)(c->end - c->at));
@@ -336,7 +336,7 @@ static void skip_line(struct tt_csv *c)
     c->line++;
 }
 
-tt_status tt_import_csv(char *text, size_t n, struct tt_recording *out, struct tt_text *what, bool *found)
+tt_status tt_import_csv(char *text, size_t n, struct tt_imported *out, struct tt_text *what, bool *found)
 {
     struct tt_csv c, header = {0};
     char *line = NULL;

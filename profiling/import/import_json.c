@@ -18,7 +18,7 @@ struct call {
 };
 
 struct chrome {
-    struct tt_recording *out;
+    struct tt_imported *out;
     struct call *operators; /* of the CPU, in case there is no device */
     int count, events, steps;
     size_t room;
@@ -70,7 +70,7 @@ static tt_status device_event(struct chrome *t, const struct tt_json *e, const c
              group[0]                                           ? group
              : strcasecmp(tt_json_string(e, "cat", ""), "copy") ? "other"
                                                                 : "copies");
-    return tt_recording_span(t->out, t->ours ? both : name, start, length, NULL);
+    return tt_imported_span(t->out, t->ours ? both : name, start, length, NULL);
 }
 
 static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
@@ -125,14 +125,14 @@ static tt_status self_times(struct chrome *t)
     return st;
 }
 
-static void name_device(const struct tt_json *root, struct tt_recording *out)
+static void name_device(const struct tt_json *root, struct tt_imported *out)
 {
     const struct tt_json *devices = tt_json_get(root, "deviceProperties"), *other = tt_json_get(root, "otherData");
     const char *name = tt_json_string(devices ? devices->first : NULL, "name", tt_json_string(other, "device", ""));
     strncpy(out->device, name, sizeof out->device - 1);
 }
 
-tt_status tt_import_chrome(const struct tt_json *root, struct tt_recording *out, struct tt_text *what)
+tt_status tt_import_chrome(const struct tt_json *root, struct tt_imported *out, struct tt_text *what)
 {
     const struct tt_json *events = root->type == TT_JSON_ARRAY ? root : tt_json_get(root, "traceEvents");
     bool ours = strncmp(tt_json_string(tt_json_get(root, "otherData"), "producer", ""), "tt ", 3) == 0;
@@ -252,7 +252,7 @@ static const struct tt_json *records_of(const struct tt_json *tool, const char *
     return records && records->type == TT_JSON_ARRAY ? records->first : NULL;
 }
 
-static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_names *names, struct tt_imported *out,
                                 int *count)
 {
     int i = 0;
@@ -263,13 +263,13 @@ static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_nam
         const char *name = NULL;
         if (tt_json_int(tt_json_get(e, "dispatch_info"), "kernel_id", 0, INT64_MAX, &id)) name = kernel_name(names, id);
         if (!name) return tt_fail(TT_FAILED, "kernel_dispatch[%d]: its kernel_id is not among kernel_symbols", i);
-        TT_TRY(tt_recording_span(out, name, start, length, NULL));
+        TT_TRY(tt_imported_span(out, name, start, length, NULL));
     }
     *count += i;
     return TT_OK;
 }
 
-static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *names, struct tt_imported *out,
                             int *count)
 {
     int i = 0;
@@ -277,14 +277,14 @@ static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *
         double start, length, bytes = tt_json_number(e, "bytes", NAN);
         struct tt_tally *row;
         TT_TRY(times_of(e, "memory_copy", i, &start, &length));
-        TT_TRY(tt_recording_span(out, operation_name(names, e, "MEMORY_COPY"), start, length, &row));
+        TT_TRY(tt_imported_span(out, operation_name(names, e, "MEMORY_COPY"), start, length, &row));
         if (bytes >= 0) row->bytes = isnan(row->bytes) ? bytes : row->bytes + bytes;
     }
     *count += i;
     return TT_OK;
 }
 
-static tt_status roc_api(const struct tt_json *tool, const struct roc_names *names, struct tt_recording *out,
+static tt_status roc_api(const struct tt_json *tool, const struct roc_names *names, struct tt_imported *out,
                          int *count)
 {
     int i = 0;
@@ -298,7 +298,7 @@ static tt_status roc_api(const struct tt_json *tool, const struct roc_names *nam
     return TT_OK;
 }
 
-static void name_gpu(const struct tt_json *agents, struct tt_recording *out)
+static void name_gpu(const struct tt_json *agents, struct tt_imported *out)
 {
     enum { GPU = 2 };
     for (const struct tt_json *a = agents ? agents->first : NULL; a && !out->device[0]; a = a->next)
@@ -307,7 +307,7 @@ static void name_gpu(const struct tt_json *agents, struct tt_recording *out)
                     sizeof out->device - 1);
 }
 
-static tt_status roc_process(const struct tt_json *tool, struct tt_recording *out, int counts[3])
+static tt_status roc_process(const struct tt_json *tool, struct tt_imported *out, int counts[3])
 {
     struct roc_names names = {0};
     name_gpu(tt_json_get(tool, "agents"), out);
@@ -321,7 +321,7 @@ static tt_status roc_process(const struct tt_json *tool, struct tt_recording *ou
 }
 
 /* One object, or an array with one for each process. */
-tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_recording *out, struct tt_text *what)
+tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_imported *out, struct tt_text *what)
 {
     const struct tt_json *tool = tt_json_get(root, "rocprofiler-sdk-tool");
     int counts[3] = {0};

@@ -81,7 +81,7 @@ static double weighted(double old, double new_value, double before, double secon
     return (old * before + new_value * seconds) / (before + seconds);
 }
 
-static tt_status keep(struct tt_recording *out, const char *kernel, const struct launch *l, int line)
+static tt_status keep(struct tt_imported *out, const char *kernel, const struct launch *l, int line)
 {
     struct tt_tally *row;
     double bytes = isnan(l->bytes) ? l->byte_rate * l->seconds : l->bytes;
@@ -128,7 +128,7 @@ static tt_status copy_fields(const struct tt_csv *c, int n, char ***out)
     return TT_OK;
 }
 
-static tt_status raw_row(const struct tt_csv *c, const struct header *h, int kernel, struct tt_recording *out)
+static tt_status raw_row(const struct tt_csv *c, const struct header *h, int kernel, struct tt_imported *out)
 {
     struct launch l = nothing;
     if (c->count < h->count)
@@ -140,13 +140,13 @@ static tt_status raw_row(const struct tt_csv *c, const struct header *h, int ker
         if (tt_csv_number(c->fields[i], &value))
             take(&l, h->names[i], h->units[i], value);
         else if (duration)
-            return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is no number", c->record_line, h->names[i],
+            return tt_fail(TT_FAILED, "line %d: column %s: \"%.60s\" is not a number", c->record_line, h->names[i],
                            c->fields[i]);
     }
     return keep(out, tt_csv_field(c, kernel), &l, c->record_line);
 }
 
-static tt_status read_raw(struct tt_csv *c, struct header *h, struct tt_recording *out, int *rows)
+static tt_status read_raw(struct tt_csv *c, struct header *h, struct tt_imported *out, int *rows)
 {
     int id = tt_csv_column(c, "ID"), kernel = tt_csv_column(c, "Kernel Name");
     bool more;
@@ -167,7 +167,7 @@ static tt_status read_raw(struct tt_csv *c, struct header *h, struct tt_recordin
     return TT_OK;
 }
 
-tt_status tt_import_ncu_raw(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+tt_status tt_import_ncu_raw(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     struct header h = {0};
     int rows = 0;
@@ -185,7 +185,7 @@ struct details {
     int line, launches;
 };
 
-static tt_status finish_launch(struct details *d, struct tt_recording *out)
+static tt_status finish_launch(struct details *d, struct tt_imported *out)
 {
     tt_status st = TT_OK;
     if (d->kernel) {
@@ -198,7 +198,7 @@ static tt_status finish_launch(struct details *d, struct tt_recording *out)
     return st;
 }
 
-static tt_status read_details(struct tt_csv *c, struct details *d, struct tt_recording *out)
+static tt_status read_details(struct tt_csv *c, struct details *d, struct tt_imported *out)
 {
     int id = tt_csv_column(c, "ID"), kernel = tt_csv_column(c, "Kernel Name"), name = tt_csv_column(c, "Metric Name");
     int unit = tt_csv_column(c, "Metric Unit"), value = tt_csv_column(c, "Metric Value"), columns = c->count;
@@ -221,7 +221,7 @@ static tt_status read_details(struct tt_csv *c, struct details *d, struct tt_rec
     }
 }
 
-tt_status tt_import_ncu_details(struct tt_csv *c, struct tt_recording *out, struct tt_text *what)
+tt_status tt_import_ncu_details(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
     struct details d = {.launch = nothing};
     tt_status st = read_details(c, &d, out);

@@ -23,7 +23,8 @@ static bool executable(const char *folder, size_t n, const char *name, char *pat
     return tt_is_file(path) && access(path, X_OK) == 0;
 }
 
-bool tt_find_program(const char *name, char *path, size_t size)
+/* Where a program lies on PATH or in the vendors' usual folders: false when nowhere. */
+static bool find_program(const char *name, char *path, size_t size)
 {
     static const char *const usual[] = {"/usr/local/cuda/bin", "/opt/nvidia/nsight-compute", "/opt/rocm/bin",
                                         "/opt/rocm/core/bin"};
@@ -267,7 +268,7 @@ static tt_status execute(const struct command *c, const char *environment, const
         if (errno != EINTR) return tt_fail(TT_FAILED, "cannot wait for %s: %s", c->words[0], strerror(errno));
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return TT_OK;
     if (WIFSIGNALED(state)) return tt_fail(TT_FAILED, "%s was ended by signal %d", c->words[0], WTERMSIG(state));
-    return tt_fail(TT_FAILED, "%s failed with exit code %d; what it said stands above", c->words[0],
+    return tt_fail(TT_FAILED, "%s failed with exit code %d; its output is above", c->words[0],
                    WEXITSTATUS(state));
 }
 
@@ -314,7 +315,7 @@ tt_status tt_profile_with(const struct tt_tool_run *r)
     const struct tool *tool = find_tool(r->tool);
     char program[1200];
     if (!tool) return tt_fail(TT_USAGE, "there is no profiler \"%s\" here", r->tool);
-    if (tt_find_program(tool->program, program, sizeof program)) return run_tool(tool, r, program);
+    if (find_program(tool->program, program, sizeof program)) return run_tool(tool, r, program);
     struct tt_text script = {0};
     tt_status st = tt_tool_script(r, &script);
     if (!st) printf("# %s is not installed here. %s.\n# Then, or where it is:\n%s", tool->program, tool->get, script.s);

@@ -24,7 +24,4 @@ tt_status tt_profile_with(const struct tt_tool_run *r);
 /* The commands of that run as lines for a shell, comments between them. */
 tt_status tt_tool_script(const struct tt_tool_run *r, struct tt_text *out);
 
-/* Where a program lies on PATH or in the vendors' usual folders: false when nowhere. */
-bool tt_find_program(const char *name, char *path, size_t size);
-
 #endif

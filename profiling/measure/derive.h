@@ -30,7 +30,4 @@ tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out);
 /* samples and gradients, from the device. */
 tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out);
 
-/* "1024x512x2048", "32x(128x128x64)", or "" for what is no GEMM. */
-void tt_op_shape(const struct tt_op *op, char out[64]);
-
 #endif

@@ -94,7 +94,8 @@ tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out)
     bool may_skip = tt_scales_loss(r->config.precision); /* until the loss scale fits */
     if (!isfinite(last->loss) || (!isfinite(last->grad_norm) && !may_skip))
         return tt_fail(TT_FAILED,
-                       "the loss became %g and the gradients' norm %g while profiling; the figures would mean nothing",
+                       "the loss became %g and the gradients' norm %g while profiling, so the figures would be "
+                       "meaningless",
                        last->loss, last->grad_norm);
     out->step.loss = last->loss;
     out->step.grad_norm = last->grad_norm;

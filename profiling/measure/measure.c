@@ -81,7 +81,7 @@ static bool beaten(struct tt_passes *r, const struct tt_ceilings *c)
 static void measure_again(struct tt_passes *r, struct tt_ceilings *c)
 {
     if (!c->kept || !beaten(r, c)) return;
-    if (r->o->say) r->o->say("the step beats the kept rates of the device; measuring them again");
+    if (r->o->say) r->o->say("the step is faster than the stored rates of the device; measuring them again");
     struct tt_ceilings now;
     tt_status st = tt_ceilings_find(r->o->backend, r->o->config->precision, r->o->ceilings,
                                     TT_CEILINGS_RAISE, &now);

@@ -15,7 +15,7 @@ struct tt_profile_options {
     bool measure_ceilings;                                                   /* again, though the file has them */
     int launches;                  /* of an empty kernel, to time one; 0: as many as it takes */
     bool sweep_batch, sweep_seq;   /* run the points of these sweeps, where they fit */
-    void (*say)(const char *what); /* what is being done now; NULL: nobody wants to know */
+    void (*say)(const char *what); /* called with what is being done now; may be NULL */
 };
 
 /* Free with tt_profile_free, also after a failure. */

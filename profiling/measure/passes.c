@@ -44,7 +44,7 @@ tt_status tt_passes_open(struct tt_passes *r)
     TT_TRY(tt_session_open(&r->session, &r->backend, c, TT_USE_TRAIN | (tt_hooks_validate(c) ? TT_USE_EVAL : 0)));
     TT_TRY(r->o->open_data(c, &r->data));
     TT_TRY(tt_session_run(&r->session, c, (struct tt_origin){0}, r->data, &r->run));
-    /* What a guest does beside the step is no operation of the plan: it goes past the recorder. */
+    /* What a guest does beside the step is not an operation of the plan, so the recorder does not see it. */
     r->run.backend = &r->relay.real;
     TT_TRY(tt_run_start(&r->run, TT_TOKENS_FED));
     r->graph = r->run.graph && real->ops->graph_begin;

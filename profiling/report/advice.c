@@ -50,7 +50,8 @@ enum tt_family tt_family_of(const char *group)
     return TT_FAMILY_OTHER;
 }
 
-double tt_family_share(const struct tt_profile *p, enum tt_family family)
+/* Its share of the step, 0 to 1. */
+static double family_share(const struct tt_profile *p, enum tt_family family)
 {
     double sum = 0;
     for (int i = 0; i < p->groups_count; i++)
@@ -74,7 +75,7 @@ void tt_headline(const struct tt_profile *p, char out[400])
     char time[32];
     int n = 0;
     for (int f = 0; f < TT_FAMILIES; f++) {
-        share[f] = tt_family_share(p, (enum tt_family)f);
+        share[f] = family_share(p, (enum tt_family)f);
         if (f == TT_FAMILY_GAP || share[f] < 0.005) continue;
         int at = n++;
         for (; at > 0 && share[order[at - 1]] < share[f]; at--) order[at] = order[at - 1];
@@ -122,7 +123,7 @@ static void advise(struct list *l, double gain, const char *what, const char *re
 static void about_gaps(struct list *l)
 {
     const struct tt_profile *p = l->p;
-    double gaps = tt_family_share(p, TT_FAMILY_GAP);
+    double gaps = family_share(p, TT_FAMILY_GAP);
     char launch[32];
     if (gaps < 0.08) return;
     const char *what = !l->own        ? "capture the step as a graph, or give each kernel more work: larger batches"
@@ -151,7 +152,7 @@ static void about_attention(struct list *l)
 
 static void about_small_kernels(struct list *l)
 {
-    double share = tt_family_share(l->p, TT_FAMILY_NORM) + group_share(l->p, "rope_embedding") +
+    double share = family_share(l->p, TT_FAMILY_NORM) + group_share(l->p, "rope_embedding") +
                    group_share(l->p, "swiglu_activation");
     if (share < 0.1 || strcmp(l->p->run.version, "baseline") != 0) return;
     advise(l, amdahl(share, 3), "fuse the small kernels: --version fused",
@@ -162,7 +163,7 @@ static void about_small_kernels(struct list *l)
 
 static void about_optimizer(struct list *l)
 {
-    double share = tt_family_share(l->p, TT_FAMILY_OPTIMIZER);
+    double share = family_share(l->p, TT_FAMILY_OPTIMIZER);
     if (share < 0.12) return;
     bool baseline = strcmp(l->p->run.version, "baseline") == 0;
     advise(l, amdahl(share, baseline ? 3 : 2),
@@ -222,7 +223,7 @@ static void about_data(struct list *l)
 
 static void about_copies(struct list *l)
 {
-    double share = tt_family_share(l->p, TT_FAMILY_COPY);
+    double share = family_share(l->p, TT_FAMILY_COPY);
     if (share < 0.05) return;
     advise(l, amdahl(share, INFINITY), "copy less, or beside the kernels: pinned memory and a stream of its own",
            "copies take %.0f %% of what was recorded", 100 * share);

@@ -21,9 +21,6 @@ enum tt_family {
 extern const char *const tt_family_names[TT_FAMILIES];
 enum tt_family tt_family_of(const char *group);
 
-/* Their share of the step, 0 to 1. */
-double tt_family_share(const struct tt_profile *p, enum tt_family family);
-
 struct tt_advice {
     char what[120];   /* "use flash attention: --version flash" */
     char reason[300]; /* the measurement behind it */

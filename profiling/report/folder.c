@@ -83,7 +83,7 @@ static tt_status other_things(const char *dir, const char *file, const char *wha
     char path[4096];
     TT_TRY(path_in(dir, file, path, sizeof path));
     if (!holds_things(dir) || tt_is_file(path)) return TT_OK;
-    return tt_fail(TT_USAGE, "%s holds other things and no %s; choose another folder with --out, or empty it", dir,
+    return tt_fail(TT_USAGE, "%s holds other files and no %s; choose another folder with --out, or empty it", dir,
                    what);
 }
 

@@ -324,7 +324,7 @@ tt_status tt_profile_write_html(const struct tt_profile *p, const struct tt_prof
     if (imported) imported_section(&t, imported);
     html_note(&t,
               "Made by tt %s. FLOPs and bytes come from the formulas of backend/kernels.def; times from device events; "
-              "n/a is a figure that could not be had.",
+              "n/a is a figure that is not available.",
               p->run.tt);
     return html_end(&t, path);
 }

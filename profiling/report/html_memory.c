@@ -134,7 +134,7 @@ void html_memory(struct tt_text *t, const struct tt_profile *p)
         sweep(t, p, "batch", "Memory over batch size", "sequences in a batch");
         sweep(t, p, "seq", "Memory over sequence length", "tokens in a sequence");
     } else {
-        html_paragraph(t, "n/a: this recording says nothing about memory.");
+        html_paragraph(t, "n/a: an imported profile says nothing about memory.");
     }
     html_section_end(t);
 }
@@ -173,8 +173,8 @@ static void gradients(struct tt_text *t, const struct tt_profile *p)
         missing += p->gradients[i].zeros == p->gradients[i].count || p->gradients[i].nonfinite > 0;
     if (missing)
         tt_text_printf(t,
-                       "<p class=\"warn\">%d of %d tensors got no gradient, or one that is not finite. The speed of "
-                       "this run is that of missing work.</p>\n",
+                       "<p class=\"warn\">%d of %d tensors got no gradient, or one that is not finite. Work is "
+                       "missing, so the speed of this run says nothing.</p>\n",
                        missing, p->gradients_count);
     else
         html_paragraph(t, "All %d tensors got a gradient.", p->gradients_count);

@@ -17,7 +17,7 @@ static int color_of_point(const struct tt_profile *p, const struct tt_profile_po
     return (int)tt_family_of(point->name);
 }
 
-/* Points of operators; where there are none, of the rows of a recording. */
+/* Points of operators; where there are none, of the rows of an imported profile. */
 static int operator_points(const struct tt_profile *p, struct tt_roof_point *out)
 {
     int n = 0;
@@ -49,11 +49,10 @@ void html_roofline(struct tt_text *t, const struct tt_profile *p)
                                              e->datasheet_flops_per_second, e->datasheet_bytes_per_second, points, n});
         for (int i = 0; i < TT_FAMILIES; i++) colors[i] = i;
         tt_legend(t, tt_family_names, colors, TT_FAMILIES);
-        html_note(t, "Each circle is an operator, as large as its time. Under the slope memory limits, under the flat "
-                     "the arithmetic does; "
-                     "what lies far below both waits for something else. Bytes are those a perfect kernel moves, so "
-                     "that caches can lift a "
-                     "circle above the slope. The broken line is the datasheet's, where one is published.");
+        html_note(t, "Each circle is an operator, as large as its time. Under the slope, memory is the limit; under "
+                     "the flat part, arithmetic. A circle far below both waits for something else. Bytes are what a "
+                     "perfect kernel would move, so caches can lift a circle above the slope. The dashed line is the "
+                     "datasheet's, where one is published.");
         html_fold(t, "The same as a table", false);
         html_table(t, "operator|#FLOP/byte|#FLOP/s|#share %");
         for (int i = 0; i < n; i++) {

@@ -61,7 +61,7 @@ void tt_bound_remark(const struct tt_profile *p, char out[400])
     out[0] = 0;
     if (!e->bound[0]) return;
     snprintf(out, 400,
-             "By its intensity the roof over the step is that of %s; the class goes by the utilisation alone, and "
-             "does not say what limits the step. What limits each group stands in its column bound.",
+             "By its arithmetic intensity the step lies under the roof of %s. The class follows from the utilisation "
+             "alone and does not say what limits the step; the column bound says it of each group.",
              e->bound);
 }

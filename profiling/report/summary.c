@@ -36,7 +36,7 @@ static struct cell giga(double x) { return scaled(x, "%.3f", 1e-9); }
 static struct cell tera(double x) { return number(x, "%.4g", 1e-12); }
 static struct cell plain(double x) { return number(x, "%.2f", 1); }
 
-/* What another profiler recorded tells nothing of the model, its FLOPs or its memory. */
+/* An imported profile tells nothing of the model, its FLOPs or its memory. */
 static bool knows_model(const struct tt_profile *p) { return p->run.num_layers > 0; }
 
 static void remark(struct tt_text *t, void (*of)(const struct tt_profile *, char *), const struct tt_profile *p)
@@ -121,8 +121,8 @@ static void head(struct tt_text *t, const struct tt_profile *p)
     remark(t, tt_attention_remark, p);
 }
 
-/* Of a recording only what its tool saw. */
-static void recorded_step(struct tt_text *t, const struct tt_profile *p)
+/* Of an imported profile only what its tool saw. */
+static void imported_step(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
     tt_text_printf(t, "## %s\n\n", p->run.steps > 1 ? "The step" : "What was recorded");
@@ -142,7 +142,7 @@ static void recorded_step(struct tt_text *t, const struct tt_profile *p)
 static void step(struct tt_text *t, const struct tt_profile *p)
 {
     if (!knows_model(p)) {
-        recorded_step(t, p);
+        imported_step(t, p);
         return;
     }
     const struct tt_profile_step *s = &p->step;

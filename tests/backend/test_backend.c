@@ -190,7 +190,7 @@ static void says_what_became_of_tf32(void)
     if (!plain.has[TT_TF32] && !plain.tf32_as_fp32) return;
     CHECK_OK(tt_backend_open(&(struct tt_backend_options){.precision = TT_TF32}, &other));
     CHECK_OK(other.ops->info(other.self, &asked));
-    const char *words = plain.has[TT_TF32] ? "fp32 as " : "tf32 asked, fp32 runs";
+    const char *words = plain.has[TT_TF32] ? "fp32 as " : "fp32 in place of tf32";
     CHECK(strstr(asked.library, words), "%s", asked.library);
     tt_backend_close(&other);
 }

@@ -1,4 +1,4 @@
-/* Matrix multiplies of the backend against a triple loop in float64: awkward sizes, transposes, views, batches, alpha
+/* Matrix multiplies of the backend against a triple loop in fp64: awkward sizes, transposes, views, batches, alpha
  * and beta, and nothing written outside C. On the CPU both the BLAS and the built-in multiply are run, on
  * an AMD GPU hipBLASLt and hipBLAS. */
 #include <stdint.h>

@@ -175,7 +175,7 @@ static struct tensor *make_qkv(const struct dims *d, int64_t gap, double spread)
  * round. */
 static double score_error(double spread) { return 2e-6 + (tf32 ? 32 : 16) * 0x1p-24 * spread; }
 
-/* A probability is off by its score and by what it is divided by, and then rounded; those that float16 has few digits
+/* A probability is off by its score and by what it is divided by, and then rounded; those that fp16 has few digits
  * for, by its least number. */
 static struct rounding rounding_at(double spread)
 {
@@ -523,7 +523,7 @@ static bool has_tf32(void)
     return info.has[TT_TF32];
 }
 
-/* With TT_TEST_NATIVE set: only what a chip's own kernels are for, which are none for float32. */
+/* With TT_TEST_NATIVE set: only what a chip's own kernels are for, which are none for fp32. */
 static int test_native(void)
 {
     struct tt_device_info info;

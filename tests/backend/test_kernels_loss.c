@@ -138,7 +138,7 @@ static struct text case_text(const struct loss_case *c)
     return make_text((c->first + c->rows + S - 1) / S, S, c->V, (int)c->slot, 512);
 }
 
-/* A float32 logit of that size is off by so much, and its exponential relatively. */
+/* A fp32 logit of that size is off by so much, and its exponential relatively. */
 static double logit_error(double spread) { return 2e-6 + 4 * 0x1p-24 * spread; }
 
 static void check_cross_entropy(const struct loss_case *c)

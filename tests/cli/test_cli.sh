@@ -82,7 +82,7 @@ run 2 train --learning-rate nan
 run 2 train --version flsh
 says err 'did you mean "flash"?'
 run 2 train --prompt x
-says err "but of generate"
+says err "an option of generate"
 run 2 generate --prompt --seed 1
 says err "--prompt=--seed"
 run 2 train --seed

@@ -22,13 +22,13 @@ same whole/step-00000012/state.safetensors parts/step-00000012/state.safetensors
 for steps in 12 13; do # of 12 it is the run as it was begun
     rm -rf "on-$steps" && mkdir "on-$steps" && cp -r parts/step-00000005 "on-$steps"
     expect 0 "resume" "$TT" train --resume auto --num-steps $steps --out "on-$steps"
-    [ $steps = "$(grep -q 'learning rate now falls until step 13' out && echo 13 || echo 12)" ] || fail "resumed to $steps steps: says otherwise of the bits"
+    [ $steps = "$(grep -q 'learning rate now decays until step 13' out && echo 13 || echo 12)" ] || fail "resumed to $steps steps: says otherwise of the bits"
 done
 same whole/step-00000012/model.safetensors on-12/step-00000012/model.safetensors "a run resumed with the steps it had differs"
-expect 2 "has all 12 steps" "$TT" train --resume auto --out parts
-expect 0 "now whole.1" "$TT" train $tiny --num-steps 2 --out whole
+expect 2 "has run all 12 steps" "$TT" train --resume auto --out parts
+expect 0 "moved to whole.1" "$TT" train $tiny --num-steps 2 --out whole
 [ -d whole.1/step-00000012 ] || fail "an earlier run was lost"
-expect 0 "now whole.2" "$TT" train --resume parts/step-00000005 --num-steps 6 --out whole
+expect 0 "moved to whole.2" "$TT" train --resume parts/step-00000005 --num-steps 6 --out whole
 [ -d whole.2/step-00000002 ] || fail "an earlier run was lost to another's checkpoint"
 for version in baseline fused; do
     expect 0 "resume" "$TT" train --resume parts/step-00000005 --version $version --num-steps 14 --out "on-$version"
@@ -59,7 +59,7 @@ expect 0 "saved   away/runs/step-00000009" "$TT" train --resume away/runs/step-0
 expect 0 "# out: the folder of the resumed run" "$TT" train --resume away/runs --print-config
 [ "$before" = "$(find runs -type f | sort | xargs cksum)" ] && [ "$(ls runs)" = default ] || fail "another run was touched"
 cp -r away/runs/step-00000010 best # belongs to no run: a new one begins, and the earlier one is moved aside
-expect 0 "now runs/default.1" "$TT" train --resume best --num-steps 11
+expect 0 "moved to runs/default.1" "$TT" train --resume best --num-steps 11
 [ -d runs/default/step-00000011 ] && [ -d runs/default.1/step-00000002 ] || fail "a checkpoint of no run goes on in $(ls)"
 rm -rf runs
 passed "a run goes on in its own folder"
@@ -207,16 +207,16 @@ passed "text is bytes"
 for i in $(seq 300); do printf 'aa'; done >easy.txt
 head -c 20000 "$root/README.md" >hard.txt
 expect 0 "loss" "$TT" train $tiny --num-steps 40 --val-interval 20 --learning-rate 0.01 --data easy.txt --batch-size 1 --out other
-expect 0 "begin anew" "$TT" train --resume auto --num-steps 44 --val-interval 1 --patience 2 --data hard.txt --out other
+expect 0 "start afresh" "$TT" train --resume auto --num-steps 44 --val-interval 1 --patience 2 --data hard.txt --out other
 [ -d other/step-00000044 ] || fail "patience counted from the best loss of other data"
 expect 0 "resume" "$TT" train --resume auto --num-steps 45 --patience 0 --data "$PWD/hard.txt" --out other
-grep -q "begin anew" out && fail "the same file under another name is taken for other data"
-expect 0 "begin anew" "$TT" train --resume auto --num-steps 46 --val-fraction 0.3 --out other
+grep -q "start afresh" out && fail "the same file under another name is taken for other data"
+expect 0 "start afresh" "$TT" train --resume auto --num-steps 46 --val-fraction 0.3 --out other
 tr a-m n-z <hard.txt >new.txt && mv new.txt hard.txt
-expect 0 "hold other tokens than" "$TT" train --resume auto --num-steps 47 --out other
-grep -q "begin anew" out || fail "the best loss of a file that has changed is kept"
+expect 0 "data files have changed" "$TT" train --resume auto --num-steps 47 --out other
+grep -q "start afresh" out || fail "the best loss of a file that has changed is kept"
 expect 0 "resume" "$TT" train --resume auto --num-steps 48 --out other
-grep -q "hold other tokens\|begin anew" out && fail "a file that has not changed is taken for another"
+grep -q "have changed since\|start afresh" out && fail "a file that has not changed is taken for another"
 passed "resumed with other data"
 
 # ---- nothing held out ----
@@ -241,8 +241,8 @@ expect 0 "none to validate" "$TT" train --config whole.yaml --out unheld-config
 passed "nothing held out"
 
 # ---- data of another tokenizer: what the model learned of an id is not what it means there ----
-other="of another tokenizer"
-expect 0 "$other than run-bpe/step-00000003: their ids mean other tokens" "$TT" eval run-bpe --data builtin
+other="made with another tokenizer"
+expect 0 "$other than that of run-bpe/step-00000003, so their ids mean other tokens" "$TT" eval run-bpe --data builtin
 expect 0 "$other" "$TT" eval run-bpe --data "data-chars/train_*.bin"
 expect 0 "$other" "$TT" eval run-bpe --val-data "data-chars/val_*.bin"
 expect 0 "$other" "$TT" train --resume run-bpe/step-00000003 --num-steps 4 --data "data-chars/train_*.bin" --out run-mixed

@@ -35,7 +35,7 @@ expect 6 "goes [0-9.]+ times through" $tiny --data ../text.txt --num-steps 1000 
 shows "warning .*times through"
 grep -q "1 warning" ../err || fail "the warnings are not counted"
 expect 6 "nothing to learn" $tiny --data random --quick
-expect 6 "would be lost" $tiny --out "" --quick
+expect 6 "without --out nothing" $tiny --out "" --quick
 expect 1 "would fail: the run takes .* of device memory" --preset medium --batch-size 20000 --quick
 shows "--batch-size [0-9]+ fits"
 expect 1 "would fail: the run takes .* of device memory" --preset medium --batch-size 20000 --recompute block --quick

@@ -20,7 +20,7 @@ expect 2 "did you mean check" "$TT" exercise chek 1 one
 expect 2 "no exercise 99" "$TT" exercise start 99 one
 expect 2 "no exercise x" "$TT" exercise hint x
 expect 2 "a number and a new folder" "$TT" exercise start 1
-expect 2 "nothing is no folder of an exercise" "$TT" exercise check 1 nothing --json
+expect 2 "nothing is not the folder of an exercise" "$TT" exercise check 1 nothing --json
 [ -e nothing/result.json ] && fail "a result in a folder of no exercise"
 expect 2 "is no folder" "$TT" exercise check 1 nobody
 expect 2 "CHECKS.md" env TT_EXERCISES=/nowhere "$TT" exercise list
@@ -91,9 +91,9 @@ sed -i 's/^  kernels:/  kernles:/' wrong/worksheet.yaml
 expect 2 "no question \"kernles\"; did you mean kernels?" "$TT" exercise check 1 wrong
 sed -i 's/^  kernles:/  kernels:/' wrong/worksheet.yaml
 echo "kernels: 7" >>wrong/worksheet.yaml
-expect 2 '"kernels" stands outside of answers:' "$TT" exercise check 1 wrong
+expect 2 '"kernels" is outside of answers:' "$TT" exercise check 1 wrong
 sed 's/^answers:/answer:/' ada/worksheet.yaml >wrong/worksheet.yaml
-expect 2 '"answer" is no part of a worksheet; did you mean answers?' "$TT" exercise check 1 wrong
+expect 2 '"answer" does not belong in a worksheet; did you mean answers?' "$TT" exercise check 1 wrong
 expect 2 "nope is neither a folder here nor the number of an exercise" "$TT" exercise check nope
 printf 'answers: [\n' >wrong/worksheet.yaml
 expect 2 "worksheet.yaml: line" "$TT" exercise check 1 wrong
@@ -142,7 +142,7 @@ expect 2 "neighbours align" "$TT" exercise check 1 real
 sed 's/^learner: .*/learner: Ada: me/' ada/worksheet.yaml >real/worksheet.yaml
 expect 2 'line 4: a second ": "' "$TT" exercise check 1 real
 printf 'answers:\n  kernels: a: b\n  kernels: c: d\n' >real/worksheet.yaml
-expect 2 "line 3: the key kernels stands here again" "$TT" exercise check 1 real
+expect 2 "line 3: the key kernels is repeated" "$TT" exercise check 1 real
 printf 'answers:\n\tkernels: 7\n' >real/worksheet.yaml
 expect 2 "line 2: a tab; indent with spaces" "$TT" exercise check 1 real
 passed "worksheets as they come"
@@ -230,7 +230,7 @@ grep -qE '^first +[0-9]+ of' out || fail "a learner without a name is not named 
 grep -q "has changed since" out && fail "a worksheet that was checked counts as changed"
 mkdir beside && cp -r ada beside/mine
 cd beside || exit 1
-expect 2 ". is no folder of an exercise, but mine is: tt exercise check 1 mine" "$TT" exercise check 1
+expect 2 ". is not the folder of an exercise, but mine is: tt exercise check 1 mine" "$TT" exercise check 1
 cd .. || exit 1
 expect 2 "no folder" "$TT" exercise class nobody
 expect 2 "needs the learners" "$TT" exercise class

@@ -77,8 +77,8 @@ expect 1 "tensors" "$TT" check grads $tiny --version fused --own-kernel short.so
 passed "wrong kernels"
 
 expect 2 "No such file" "$TT" check grads $tiny --version fused --own-kernel nobody.so
-expect 2 "no library that can be opened" "$TT" check grads $tiny --version fused --own-kernel mine.c
-expect 2 "no library that can be opened" "$TT" check grads $tiny --version fused --own-kernel ten
+expect 2 "cannot be opened as a library" "$TT" check grads $tiny --version fused --own-kernel mine.c
+expect 2 "cannot be opened as a library" "$TT" check grads $tiny --version fused --own-kernel ten
 printf 'int something_else(void) { return 1; }\n' >other.c && library other.so other.c
 expect 2 "has no function residual_norm" "$TT" check grads $tiny --version fused --own-kernel other.so
 expect 2 "use --version fused" "$TT" check grads $tiny --version baseline --own-kernel mine.so
@@ -86,7 +86,7 @@ expect 2 "use --version fused" "$TT" profile $tiny $quick --version fused --fuse
 [ -e none ] && fail "a folder of a profile that was refused"
 printf 'own-kernel: mine.so\n' >asks.yaml
 expect 2 "own-kernel" "$TT" check grads $tiny --version fused --config asks.yaml
-expect 0 "ran     1 steps" "$TT" profile $tiny --num-steps 1 --version fused --own-kernel mine.so --bare
+expect 0 "ran     1 step" "$TT" profile $tiny --num-steps 1 --version fused --own-kernel mine.so --bare
 passed "refused libraries"
 
 # the exercise: a wrong kernel and one that is not fused do not pass, whatever the worksheet says

@@ -29,7 +29,7 @@ fi
 # what only the program needs: commands and their help, profiles and reports, the course
 nm "$lib/libtt.a" | awk '$2 ~ /[tTdDrR]/ {print $3}' >inside
 [ "$(grep -c '^tt_' inside)" -gt 100 ] || fail "nm shows nothing of what is in libtt.a"
-foreign=$(grep -E '^tt_(cmd|help|commands|profile|report|compare|html|svg|advice|import|recording|formula|exercise|class|fault|course|own_kernel)' inside)
+foreign=$(grep -E '^tt_(cmd|help|commands|profile|report|compare|html|svg|advice|import|formula|exercise|class|fault|course|own_kernel)' inside)
 [ -z "$foreign" ] || fail "the library holds what only the program needs: $(tr '\n' ' ' <<<"$foreign")"
 [ "$(wc -l <declared)" -ge 10 ] || fail "libtt.h declares only: $(cat declared)"
 [ "$(wc -l <"$root/lib/example.c")" -lt 80 ] || fail "the example is too long"

@@ -22,11 +22,11 @@ for kind in words bytes chars bpe; do
         fail "$kind: the weights do not come back"
     cmp -s {run-$kind/step-00000006,back-$kind/step-00000000}/tokenizer.json || fail "$kind: the tokenizer does not come back"
 done
-expect 2 "holds something already" "$TT" export hf-bpe --checkpoint run-bpe
+expect 2 "is not empty" "$TT" export hf-bpe --checkpoint run-bpe
 expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
 expect 2 "no checkpoint" "$TT" export new --checkpoint nothing
 expect 2 "there is no folder" "$TT" import nothing --out new
-expect 2 "Name its folder" "$TT" import --out new
+expect 2 "give its folder" "$TT" import --out new
 sed 's/"rope_scaling": null/"rope_scaling": {"rope_type": "llama3"}/' hf-bpe/config.json >c && mkdir odd && cp hf-bpe/model.safetensors odd &&
     mv c odd/config.json
 expect 2 "llama3" "$TT" import odd --out new
@@ -76,7 +76,7 @@ grep -q "no tokenizer" out && fail "a tokenizer that was exported again is not r
 cmp -s foreign-run/step-00000002/tokenizer.json foreign-again/step-00000000/tokenizer.json || fail "the tokenizer of another program changed on the way"
 expect 0 "the cat" "$TT" generate foreign-again --prompt "the cat" --max-tokens 2
 cp foreign/tokenizer.json fixture-gqa_tied_fp32/step-00000000
-expect 2 "its tokenizer gives it token" "$TT" generate fixture-gqa_tied_fp32 --prompt "the cat"
+expect 2 "the tokenizer makes token" "$TT" generate fixture-gqa_tied_fp32 --prompt "the cat"
 expect 2 "not both" "$TT" train --init-from run-bpe --resume run-bpe --out tuned
 for type in bf16 fp16; do expect 0 "$type" "$TT" export hf-bpe-$type --checkpoint run-bpe --dtype $type; done
 passed "export, import, train on"

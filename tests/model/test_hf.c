@@ -176,8 +176,8 @@ static void keeps_what_is_there(void)
     struct tt_hf_export x = {.config = &m.c, .params = &m.params, .weights = m.weights, .type = TT_F16};
     CHECK_OK(tt_make_dirs(in_folder("taken")));
     write_file("taken/mine", "x");
-    CHECK_FAILS(tt_hf_export(in_folder("taken"), &x, NULL), "holds something already");
-    CHECK_FAILS(tt_hf_export(in_folder("taken/mine"), &x, NULL), "holds something already");
+    CHECK_FAILS(tt_hf_export(in_folder("taken"), &x, NULL), "is not empty");
+    CHECK_FAILS(tt_hf_export(in_folder("taken/mine"), &x, NULL), "is not empty");
     m.weights[m.params.items[3].offset] = 1e5f;
     CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "beyond the range of fp16");
     CHECK(names_with("fresh") == 0);

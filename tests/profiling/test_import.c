@@ -249,14 +249,14 @@ static void says_what_is_wrong_and_where(void)
 {
     fails("", "empty");
     fails(" \n\n", "empty");
-    fails("hello, world\n", "no export that can be read");
-    fails("a,b,c\n1,2,3\n", "no export");
-    fails("Total Time (ns),Instances,Name\n12,x,k\n", "line 2: column Instances: \"x\" is no number");
+    fails("hello, world\n", "cannot be imported");
+    fails("a,b,c\n1,2,3\n", "cannot be imported");
+    fails("Total Time (ns),Instances,Name\n12,x,k\n", "line 2: column Instances: \"x\" is not a number");
     fails("Total Time (ns),Instances,Name\n12,1,k\n-5,1,k\n", "line 3: column Total Time: a time below zero");
     fails("Total Time (ns),Instances,Name\n12,1,k\n12,1\n", "line 3: 2 columns where the header has 3");
     fails("chatter\n\nTotal Time (ns),Instances,Name\n12,1,\"k\n", "line 4: a quote is opened and never closed");
     fails("Total Time (ns),Instances,Name\n", "nothing was recorded");
-    fails("Total Time (ns),Instances,Name\n1e400,1,k\n", "no number");
+    fails("Total Time (ns),Instances,Name\n1e400,1,k\n", "not a number");
     fails("Kernel_Name,Start_Timestamp,End_Timestamp\nk,20,10\n", "line 2: it ends before it starts");
     fails("ID,Process ID,Kernel Name,sm__cycles.sum\n,,,cycle\n0,1,k,5\n",
           "line 3: kernel \"k\" has no gpu__time_duration.sum");
@@ -268,7 +268,7 @@ static void says_what_is_wrong_and_where(void)
     fails("{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"k\", \"ts\": 1, \"dur\": -1}]}", "event 1");
     fails("{\"traceEvents\": [{\"ph\": \"X\",\n \"name\" 3", "line 2");
     fails("{\"traceEvents\": []}", "nothing was recorded");
-    fails("{\"a\": 1}", "no export");
+    fails("{\"a\": 1}", "cannot be imported");
     fails("{\"schema\": 1, \"operators\": []}", "tt report");
     fails("{\"rocprofiler-sdk-tool\": [{\"buffer_records\": {\"kernel_dispatch\": [{\"start_timestamp\": 1, "
           "\"end_timestamp\": 2}]}}]}",

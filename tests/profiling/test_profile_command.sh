@@ -42,7 +42,7 @@ ls first deep/down/here | grep -q tmp && fail "something temporary was left"
 passed "profiles"
 
 mkdir thesis && echo precious >thesis/chapter1.tex
-expect 2 "holds other things" "$TT" profile $tiny $quick --out thesis
+expect 2 "holds other files" "$TT" profile $tiny $quick --out thesis
 [ "$(ls thesis)" = chapter1.tex ] || fail "something was written into a folder of other things"
 expect 2 "chapter1.tex" "$TT" profile $tiny $quick --out thesis/chapter1.tex
 expect 2 "out" "$TT" profile $tiny $quick --out ""

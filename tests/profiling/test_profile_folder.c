@@ -162,8 +162,8 @@ static void reading_refuses(void)
     static const struct {
         const char *text, *words;
     } cases[] = {
-        {"{", "line"}, {"[]", "no profile"}, {"{\"schema\":1}", "no profile"},
-            {"{\"schema\":\"1\",\"run\":{}}", "no profile"},
+        {"{", "line"}, {"[]", "not a profile"}, {"{\"schema\":1}", "not a profile"},
+            {"{\"schema\":\"1\",\"run\":{}}", "not a profile"},
         {"{\"schema\":99,\"run\":{}}", "newer tt"}, {"{\"schema\":1,\"run\":[]}", "run is not an object"},
         {"{\"schema\":1,\"run\":{\"device\":7}}", "run.device is not a text"},
         {"{\"schema\":1,\"run\":{\"steps\":1.5}}", "run.steps is not an integer"},
@@ -194,7 +194,7 @@ static void folders_are_respected(void)
     CHECK_OK(tt_profile_prepare(path)); /* empty is fine */
     snprintf(file, sizeof file, "%s/thesis.tex", path);
     write_as(file, "precious");
-    CHECK_FAILS(tt_profile_prepare(path), "holds other things");
+    CHECK_FAILS(tt_profile_prepare(path), "holds other files");
     CHECK_FAILS(tt_profile_prepare(file), "thesis.tex");
 }
 

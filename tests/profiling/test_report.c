@@ -315,7 +315,7 @@ static void says_what_the_figures_hide(void)
     CHECK(strstr(words, "busy"), "a group beats the roof: %s", words);
     strcpy(p.efficiency.bound, "compute");
     tt_bound_remark(&p, words);
-    CHECK(strstr(words, "that of compute; the class"), "%s", words);
+    CHECK(strstr(words, "under the roof of compute. The class"), "%s", words);
     p.efficiency.bound[0] = 0;
     tt_bound_remark(&p, words);
     CHECK(!words[0], "%s", words);
@@ -428,7 +428,7 @@ static void compares_profiles(void)
     wide.run.hidden_dim = 64;
     save(&wide, "wide");
     CHECK_OK(compare("slow", "wide", c));
-    CHECK(!c->runs[1].same_model && strstr(c->warnings.s, "another model"), "%s", c->warnings.s);
+    CHECK(!c->runs[1].same_model && strstr(c->warnings.s, "its model differs"), "%s", c->warnings.s);
     CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
     tt_compare_text(c, &text);
     CHECK(strstr(text.s, "hidden 0 -> 64"), "%s", text.s);
@@ -481,7 +481,7 @@ static void compares_benchmarks_and_training_runs(void)
     write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"tokens_per_second\": 1000}, "
                              "{\"size\": \"large\", \"tokens_per_second\": 500}]}");
     CHECK_OK(tt_compare(paths, 1, c));
-    CHECK(c->warnings.s && strstr(c->warnings.s, "another model"));
+    CHECK(c->warnings.s && strstr(c->warnings.s, "its model differs"));
     CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
     tt_compare_free(c);
     write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"tokens_per_second\": 1000}, "

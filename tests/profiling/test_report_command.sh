@@ -78,14 +78,14 @@ says err "nothing to report"
 run 2 report nowhere
 says err "nowhere"
 run 2 report --import "$profiles/README.md" --out never
-says err "README.md: this is no export"
+says err "README.md: this file cannot be imported"
 run 2 report roc imported
 says err "tt compare"
 run 2 report --import "$profiles/nsys_stats.csv" "$profiles/pytorch_trace.json" --out never
 says err "two profiles"
 mkdir full && echo x >full/mine
 run 2 report --import "$profiles/ncu_raw.csv" --out full
-says err "other things"
+says err "other files"
 [ -e never ] && fail "a failed report left a folder"
 echo '{"schema": 1' >broken.json
 mkdir broken && mv broken.json broken/profile.json
@@ -120,7 +120,7 @@ says out '"speedup":'
 run 0 compare base flash --out side
 run 0 compare base flash --out side
 run 2 compare base flash --out full
-says err "full holds other things and no comparison"
+says err "full holds other files and no comparison"
 [ "$(ls full)" = mine ] || fail "a comparison was written among other things"
 for made in compare.html compare.json compare.txt; do [ -s side/$made ] || fail "no side/$made"; done
 run 0 compare base flash --fail-if slower:100000%,memory:1000%,loss:0.1,gradients
@@ -131,7 +131,7 @@ grep -q "operators that changed" out && fail "--quiet prints more than the resul
 run 0 profile $small --ffn-dim 96 --num-steps 4 --out wide --quiet
 run 1 compare base wide --fail-if slower:0%
 says out "ffn 64 -> 96"
-says out "another model than base"
+says out "its model differs from that of base"
 says err "cannot judge"
 for v in baseline flash; do run 0 train $small --num-steps 2 --version $v --out run-$v --quiet; done
 run 1 compare run-baseline run-flash --fail-if gradients

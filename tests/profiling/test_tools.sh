@@ -68,7 +68,7 @@ PATH=$dir/bin:$PATH "$TT" profile --with ncu --out "$dir/ncu" $small >"$dir/out"
 is $? 0 "ncu"
 says "$dir/words" "--nvtx-include=measured_steps/"
 says "$dir/words" "--import=$dir/ncu/ncu.ncu-rep --csv --page=raw"
-says "$dir/out" "ran     1 steps"
+says "$dir/out" "ran     1 step"
 cmp -s "$dir/ncu/ncu.csv" "$profiles/ncu_raw.csv" || fail "ncu's table was not kept"
 
 : >"$dir/words"

@@ -5,7 +5,7 @@
  *   Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
  * ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * What is no UTF-8 counts as a mark, as the U+FFFD would that others put in its place. */
+ * Bytes that are not UTF-8 count as punctuation, like the U+FFFD that others put in their place. */
 #include "core/data/tokenizers/hf_cut.h"
 
 #include <string.h>
@@ -165,5 +165,5 @@ tt_status tt_hf_cut_read(const struct tt_json *pre, struct tt_hf_cut *out)
     if (two && is_type(first, "Digits") && is_true(first, "individual_digits", false) &&
         is_byte_level(first->next, true))
         return TT_OK;
-    return tt_fail(TT_UNSUPPORTED, "its tokenizer cuts text in a way that is not known here");
+    return tt_fail(TT_UNSUPPORTED, "its tokenizer splits text in a way that tt does not know");
 }

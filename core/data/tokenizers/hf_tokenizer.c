@@ -55,7 +55,8 @@ static tt_status check_spellings(char *const *spelling, int64_t n)
     tt_status st = TT_OK;
     for (int64_t i = 1; i < n && !st; i++)
         if (!strcmp(sorted[i - 1], sorted[i]))
-            st = tt_fail(TT_UNSUPPORTED, "two of its tokens are both spelled \"%s\", which a tokenizer.json cannot say",
+            st = tt_fail(TT_UNSUPPORTED, "two of its tokens are both spelled \"%s\", which a tokenizer.json cannot "
+                                         "express",
                          sorted[i]);
     free(sorted);
     return st;

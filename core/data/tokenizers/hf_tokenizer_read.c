@@ -40,7 +40,7 @@ static int kind_of_pieces(const struct tt_json *pre)
 
 static tt_status other_kind(void)
 {
-    return tt_fail(TT_UNSUPPORTED, "its tokenizer works in another way than those of this program");
+    return tt_fail(TT_UNSUPPORTED, "its tokenizer is of a kind that tt does not have");
 }
 
 /* The vocabulary in the order of its numbers, which must be 0 to n-1. */

@@ -81,7 +81,7 @@ static void says_that_it_is_taken(void)
         cudaError_t e;
         const char *words;
     } cases[] = {
-        {cudaErrorDevicesUnavailable, "GPU 1 is busy: another program has it to itself"},
+        {cudaErrorDevicesUnavailable, "GPU 1 is busy: another program uses it exclusively"},
         {cudaErrorMemoryAllocation, "GPU 1 has no memory left even to start"},
         {cudaErrorMpsMaxClientsReached, "GPU 1 cannot be used: it is busy: MPS"},
         {cudaErrorECCUncorrectable, "choose another with --device"},

@@ -61,7 +61,7 @@ while read -r object; do
     done
 done <"$work/objects" >"$work/mangled"
 # names as people write them, without arguments; blanks become _ so that a line has fields
-cut -d ' ' -f 2 "$work/mangled" | "$tools/llvm-cxxfilt" | sed 's/^void //; s/([^()]*)$//; s/gpu_bf16/bf16/g; s/_Float16/f16/g;
+cut -d ' ' -f 2 "$work/mangled" | "$tools/llvm-cxxfilt" | sed 's/^void //; s/([^()]*)$//; s/gpu_bf16/bf16/g; s/_Float16/fp16/g;
     s/(anonymous namespace):://g; s/, /,/g; s/ //g' | paste -d ' ' - "$work/mangled" |
     awk '{ n = $1; $1 = ""; $3 = n; sub(/^ /, ""); print }' | sort -u >"$work/kernels"
 

@@ -1,5 +1,5 @@
 /* The harness of the kernel tests: a kernel is launched through the vtable alone and its outputs are compared with a
- * plain float64 reference, so that the same tests run on every backend.
+ * plain fp64 reference, so that the same tests run on every backend.
  *
  *     static void check_doubling(int64_t rows, int64_t cols)
  *     {

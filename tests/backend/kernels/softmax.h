@@ -1,4 +1,4 @@
-/* Softmax of a row in float64, for all tests that compare with one. */
+/* Softmax of a row in fp64, for all tests that compare with one. */
 #ifndef TT_TEST_SOFTMAX_H
 #define TT_TEST_SOFTMAX_H
 

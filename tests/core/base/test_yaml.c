@@ -135,7 +135,7 @@ static void refused(void)
     refuses("--- a\n", "line of its own");
     refuses("%YAML 1.2\n", "cannot begin");
     refuses("? a\n: b\n", "? or :");
-    refuses("a: 1\nb: 2\na: 3\n", "line 3: the key a stands here again; it was in line 1");
+    refuses("a: 1\nb: 2\na: 3\n", "line 3: the key a is repeated; it is in line 1 already");
     refuses("a: one\n  two\n", "line 2: indented further");
     refuses("a: 'one\n  two'\n", "not closed in this line");
     refuses("a: \"one\\\n  two\"\n", "cannot continue");
@@ -144,7 +144,7 @@ static void refused(void)
     refuses("a: 1\n- b\n", "a list item where a key");
     refuses("- a\nb: 1\n", "does not fit");
     refuses("a: b: c\n", "second \": \"");
-    refuses("a: - b\n", "list item cannot stand here");
+    refuses("a: - b\n", "list item is not allowed here");
     refuses("a: 'b' c\n", "after the value");
     refuses("a: 'b'#c\n", "space before its #");
     refuses("a: [b c: d]\n", "quote the item");
@@ -153,7 +153,7 @@ static void refused(void)
     refuses("a: \"\\u00g0\"\n", "hexadecimal");
     refuses("a: \"\\ud800\"\n", "no character");
     refuses("a: \"\\x00\"\n", "no character");
-    refuses("1: a\n", "the key 1 is no string");
+    refuses("1: a\n", "the key 1 is not a string");
     refuses("a: \xff\n", "not valid UTF-8");
     refuses("a: \xc0\x80\n", "not valid UTF-8");
     refuses("a: \xed\xa0\x80\n", "not valid UTF-8");
@@ -174,7 +174,7 @@ static void lines_and_lookup(void)
     CHECK(b->count == 2 && b->first->line == 5 && tt_yaml_get(b->first->next, "c")->line == 7);
     CHECK(y->line == 2 && b->line == 4 && b->first->next->line == 6, "%d %d %d", y->line, b->line,
           b->first->next->line);
-    refuses("a:\n  b: 1\na: 3\n", "line 3: the key a stands here again; it was in line 1");
+    refuses("a:\n  b: 1\na: 3\n", "line 3: the key a is repeated; it is in line 1 already");
     CHECK(!tt_yaml_get(y, "c") && !tt_yaml_get(b, "a"));
     tt_yaml_free(y);
 }

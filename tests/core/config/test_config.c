@@ -52,7 +52,8 @@ static void tiles_are_two_sides(void)
 {
     static const char *const wrong[] = {"5", "5x", "x5", "0x5", "5x0", "5x5x5", "5X5", "-1x3", "4097x4",
                                         "4x99999999999999999999", " 5x5", "5x5y"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK_FAILS(tt_flash_tile_check(wrong[i]), "is no tile");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_FAILS(tt_flash_tile_check(wrong[i]), "is not a tile size");
     CHECK_OK(tt_flash_tile_check(""));
     CHECK_OK(tt_flash_tile_check("1x4096"));
     struct tt_config c = {.flash_tile = "4096x1"};

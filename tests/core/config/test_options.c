@@ -154,7 +154,7 @@ static void mistakes_are_explained(void)
     static struct tt_options o;
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--bach-size 4"), "did you mean --batch-size?");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--batch_size 4"), "did you mean --batch-size?");
-    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--prompt x"), "--prompt is no option of train, but of generate");
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--prompt x"), "--prompt is an option of generate, not of train");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--xyzzy"), "tt help train lists them");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "-q"), "two dashes");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "file"), "one word too many");
@@ -172,7 +172,7 @@ static void mistakes_are_explained(void)
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--fuse qkv,all"), "only be the first");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--fuse qkv,,norm"), "no fusion \"\"");
     CHECK_FAILS(parse(&o, TT_CMD_BENCH, "--sizes tiny,smal"), "did you mean \"small\"?");
-    CHECK_FAILS(parse(&o, TT_CMD_BENCH, "--preset tiny"), "no option of bench, but of train, info");
+    CHECK_FAILS(parse(&o, TT_CMD_BENCH, "--preset tiny"), "--preset is an option of train, info");
     CHECK_FAILS(parse(&o, TT_CMD_HELP, "trian"), "did you mean \"train\"?");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--help=1"), "takes no value");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--no-help"), "no option");
@@ -239,7 +239,7 @@ static void files_are_checked(void)
     } bad[] = {
         {"bach-size: 1", "line 1: there is no option bach-size; did you mean batch-size?"},
         {"\nbatch-size: 0", "line 2: batch-size: 0 is out of range"},
-        {"batch-size: 1\nbatch_size: 2", "line 2: batch-size stands here again"},
+        {"batch-size: 1\nbatch_size: 2", "line 2: batch-size is repeated"},
         {"batch-size: [1, 2]", "takes one value"},
         {"batch-size:", "has no value"},
         {"seed: 1e3", "not a whole number"},

@@ -142,10 +142,10 @@ static void refuses_what_it_would_read_otherwise(void)
         const char *kind, *from, *to, *words;
     } cases[] = {
         {"gpt2", "\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}", "a normalizer"},
-        {"gpt2", "\"add_prefix_space\":false", "\"add_prefix_space\":true", "cuts text in a way"},
-        {"llama3", "{1,3}", "{1,4}", "cuts text in a way"},
-        {"llama3", "\"Isolated\"", "\"Removed\"", "cuts text in a way"},
-        {"smollm", "\"individual_digits\":true", "\"individual_digits\":false", "cuts text in a way"},
+        {"gpt2", "\"add_prefix_space\":false", "\"add_prefix_space\":true", "splits text in a way"},
+        {"llama3", "{1,3}", "{1,4}", "splits text in a way"},
+        {"llama3", "\"Isolated\"", "\"Removed\"", "splits text in a way"},
+        {"smollm", "\"individual_digits\":true", "\"individual_digits\":false", "splits text in a way"},
         {"gpt2", "\"type\":\"BPE\"", "\"type\":\"Unigram\"", "no byte-pair encoding"},
         {"gpt2", "\"byte_fallback\":false", "\"byte_fallback\":true", "does not work on bytes"},
         {"gpt2", "\"dropout\":null", "\"dropout\":0.1", "drops merges"},

@@ -35,7 +35,7 @@ static const char *write_tokens(const char *name, int64_t n, int first, int modu
 {
     int32_t *tokens = malloc(((size_t)n + 1) * sizeof *tokens);
     for (int64_t i = 0; i < n; i++) tokens[i] = (int32_t)((first + i) % modulo);
-    CHECK_OK(tt_tokens_write(in_folder(name), tokens, n, vocab));
+    CHECK_OK(tt_tokens_write(in_folder(name), tokens, n, vocab, 0));
     free(tokens);
     return in_folder(name);
 }
@@ -120,10 +120,10 @@ static void both_formats_come_back(void)
         tt_token_file_close(&f);
     }
     int32_t bad[] = {1, 2, 64};
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 64), "token 64 at index 2");
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), (int32_t[]){-1}, 1, 64), "token -1 at index 0");
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, (int64_t)1 << 31, 64), "write several");
-    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 0), "vocabulary");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 64, 0), "token 64 at index 2");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), (int32_t[]){-1}, 1, 64, 0), "token -1 at index 0");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, (int64_t)1 << 31, 64, 0), "write several");
+    CHECK_FAILS(tt_tokens_write(in_folder("new.bin"), bad, 3, 0, 0), "vocabulary");
     CHECK(!tt_is_file(in_folder("new.bin")));
 }
 
@@ -214,7 +214,7 @@ static void a_fraction_of_0_holds_out_nothing(void)
     CHECK(strstr(tt_data_describe(d), "4 windows of 10 to train, none to validate"), "%s", tt_data_describe(d));
     order_of(d, TT_TRAIN, S, 0, order);
     CHECK(all_different(order, 4));
-    CHECK_FAILS(tt_data_sample(d, TT_VAL, 0, sample), "nothing is held out");
+    CHECK_FAILS(tt_data_sample(d, TT_VAL, 0, sample), "no part of the data is held out");
     tt_data_close(d);
     d = open_data((struct tt_data_options){.source = one, .seq_len = S});
     CHECK(tt_data_samples(d, TT_TRAIN) == 1 && !tt_data_validates(d), "one window is enough");
@@ -335,7 +335,7 @@ static void wrong_paths(void)
     refused_file(in_folder("sub.b*"), "sub.bin is a folder");
     refused_file(write_bytes("empty.bin", "", 0), "is empty");
     CHECK(!mkfifo(in_folder("pipe.bin"), 0600));
-    refused_file(in_folder("pipe.bin"), "no regular file");
+    refused_file(in_folder("pipe.bin"), "not a regular file");
     write_bytes("mixed-1.txt", "text", 4);
     refused_file(in_folder("mixed-*"), "mixed-1.txt, which matches");
     if (geteuid()) { /* root may read everything */

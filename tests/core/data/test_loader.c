@@ -128,7 +128,7 @@ static void errors_of_the_thread_come_out(void)
     char path[64];
     snprintf(path, sizeof path, "%s/data.bin", folder);
     for (int i = 0; i < N; i++) tokens[i] = i % 100;
-    CHECK_OK(tt_tokens_write(path, tokens, N, 100));
+    CHECK_OK(tt_tokens_write(path, tokens, N, 100, 0));
     struct tt_data *d = open_data(path);
     struct tt_loader *l = open_loader(d, 0, 3);
     int32_t *buffer = NULL;

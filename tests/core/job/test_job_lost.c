@@ -259,6 +259,7 @@ static void an_exit_is_a_loss(void)
 
 int main(void)
 {
+    crew.hasty = true;
     TEST(killed_while_they_train);
     TEST(killed_while_the_others_hang_in_the_device);
     TEST(killed_at_the_beginning);

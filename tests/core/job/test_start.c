@@ -189,7 +189,7 @@ static void who_does_not_end_is_ended(void)
     double from = tt_seconds();
     CHECK_OK(start(3, "deaf", NULL, &code));
     double took = tt_seconds() - from;
-    CHECK(code == TT_RANK_LOST && took > 9 && took < 15, "%d after %.1f s", code, took);
+    CHECK(code == TT_RANK_LOST && took > 14 && took < 20, "%d after %.1f s", code, took);
 }
 
 /* A process that starts ranks which wait for a signal; they are there when this returns. */
@@ -319,7 +319,8 @@ static void through_mpirun(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 2 && !strcmp(argv[1], "rank")) return be_rank(argv);
+    /* A sanitizer looks for leaks at exit, for seconds; here times matter, and test_job.c looks for leaks. */
+    if (argc > 2 && !strcmp(argv[1], "rank")) _exit(be_rank(argv));
     if (!mkdtemp(folder)) return 1;
     setenv("TT_TEST_FOLDER", folder, 1);
     TEST(ranks_start);

@@ -64,7 +64,7 @@ else
     echo "     no tmpfs here: a full disk is played by a limit on file sizes only"
 fi
 # Files may not grow beyond a size: first the metrics are too long, then also the checkpoints.
-(ulimit -f 2; expect 1 "training goes on without it" "$TT" train $tiny --num-steps 40 --out limited; finish) || failures=$((failures + 1))
+(ulimit -f 2; expect 1 "training continues without it" "$TT" train $tiny --num-steps 40 --out limited; finish) || failures=$((failures + 1))
 least="$shape --hidden-dim 8 --ffn-dim 8 --num-layers 1 --threads 1 --val-interval 0"
 (ulimit -f 16; "$TT" train $least --num-steps 250 --out metrics >out 2>err)
 [ $? = 1 ] || fail "metrics that cannot be written: no failure"

@@ -1,5 +1,5 @@
-/* Tallies by name, and joining the recordings of several files. */
-#include "profiling/import/recording.h"
+/* Tallies by name, and joining what several files have. */
+#include "profiling/import/imported.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -21,14 +21,14 @@ static void free_tallies(struct tt_tallies *t)
     *t = (struct tt_tallies){0};
 }
 
-void tt_recording_free(struct tt_recording *r)
+void tt_imported_free(struct tt_imported *r)
 {
     free_tallies(&r->kernels);
     free_tallies(&r->copies);
     free_tallies(&r->calls);
     free_tallies(&r->ranges);
     free(r->busy);
-    *r = (struct tt_recording){0};
+    *r = (struct tt_imported){0};
 }
 
 /* ---- finding rows by name ---- */
@@ -49,9 +49,9 @@ static int *slot_of(const struct tt_tallies *t, const char *name)
 
 static tt_status grow(struct tt_tallies *t)
 {
-    if (!tt_grow(&t->rows, sizeof *t->rows, (size_t)t->count, &t->room)) return tt_no_memory("what was recorded");
+    if (!tt_grow(&t->rows, sizeof *t->rows, (size_t)t->count, &t->room)) return tt_no_memory("an imported profile");
     int *slots = calloc(t->room * 2, sizeof *slots);
-    if (!slots) return tt_no_memory("what was recorded");
+    if (!slots) return tt_no_memory("an imported profile");
     free(t->slots);
     t->slots = slots;
     t->slot_count = 2 * (int)t->room;
@@ -65,7 +65,7 @@ tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **
     int *slot = slot_of(t, name);
     if (!*slot) {
         char *copy = strdup(name);
-        if (!copy) return tt_no_memory("what was recorded");
+        if (!copy) return tt_no_memory("an imported profile");
         t->rows[t->count] = (struct tt_tally){
             .name = copy, .median = NAN, .flops = NAN, .bytes = NAN, .compute_percent = NAN, .memory_percent = NAN};
         *slot = ++t->count;
@@ -77,7 +77,7 @@ tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **
 static tt_status add_time(struct tt_tally *row, double seconds)
 {
     if (!tt_grow(&row->times, sizeof *row->times, row->time_count, &row->time_room))
-        return tt_no_memory("what was recorded");
+        return tt_no_memory("an imported profile");
     row->times[row->time_count++] = seconds;
     return TT_OK;
 }
@@ -92,9 +92,9 @@ tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, s
     return add_time(row, seconds);
 }
 
-static tt_status add_busy(struct tt_recording *r, struct tt_interval interval)
+static tt_status add_busy(struct tt_imported *r, struct tt_interval interval)
 {
-    if (!tt_grow(&r->busy, sizeof *r->busy, r->busy_count, &r->busy_room)) return tt_no_memory("what was recorded");
+    if (!tt_grow(&r->busy, sizeof *r->busy, r->busy_count, &r->busy_room)) return tt_no_memory("an imported profile");
     r->busy[r->busy_count++] = interval;
     return TT_OK;
 }
@@ -105,8 +105,8 @@ const char *tt_tally_group(const char *name)
     return tab ? tab + 1 : tt_kernel_group_of(name);
 }
 
-tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length,
-                            struct tt_tally **out)
+tt_status tt_imported_span(struct tt_imported *r, const char *name, double start, double length,
+                           struct tt_tally **out)
 {
     bool copy = strcmp(tt_tally_group(name), "copies") == 0;
     struct tt_tallies *t = copy ? &r->copies : &r->kernels;
@@ -166,9 +166,9 @@ static void take_counters(struct tt_tallies *kernels, const struct tt_tallies *c
     }
 }
 
-static void swap(struct tt_recording *a, struct tt_recording *b)
+static void swap(struct tt_imported *a, struct tt_imported *b)
 {
-    struct tt_recording keep = *a;
+    struct tt_imported keep = *a;
     *a = *b;
     *b = keep;
 }
@@ -189,11 +189,11 @@ static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int 
     return add_tallies(to, from, map);
 }
 
-static tt_status join_same_tool(struct tt_recording *r, struct tt_recording *from, char *note, size_t size)
+static tt_status join_same_tool(struct tt_imported *r, struct tt_imported *from, char *note, size_t size)
 {
     int most = from->kernels.count + from->copies.count + from->calls.count + from->ranges.count;
     int *map = malloc(((size_t)most + 1) * sizeof *map), *copies = map + from->kernels.count;
-    if (!map) return tt_no_memory("what was recorded");
+    if (!map) return tt_no_memory("an imported profile");
     tt_status st = join_table(&r->kernels, &from->kernels, map, "kernels", note, size);
     if (!st) st = join_table(&r->copies, &from->copies, copies, "copies", note, size);
     if (!r->busy_count) r->origin = from->origin;
@@ -216,7 +216,7 @@ static tt_status join_same_tool(struct tt_recording *r, struct tt_recording *fro
     return st;
 }
 
-tt_status tt_recording_join(struct tt_recording *r, struct tt_recording *from, char *note, size_t note_size)
+tt_status tt_imported_join(struct tt_imported *r, struct tt_imported *from, char *note, size_t note_size)
 {
     note[0] = 0;
     if (!r->tool[0]) {
@@ -227,7 +227,7 @@ tt_status tt_recording_join(struct tt_recording *r, struct tt_recording *from, c
     if (strcmp(r->tool, "ncu") == 0) swap(r, from);
     if (strcmp(from->tool, "ncu") != 0)
         return tt_fail(TT_USAGE,
-                       "recordings of %s and %s are two profiles; import each into a folder of its own (--out) and put "
+                       "exports of %s and %s are two profiles; import each into a folder of its own (--out) and put "
                        "them side by side with tt compare",
                        r->tool, from->tool);
     take_counters(&r->kernels, &from->kernels);

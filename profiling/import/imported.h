@@ -1,7 +1,7 @@
-/* What other profilers recorded, whatever the tool: kernels and copies, calls of the host, marked ranges. Importers
- * fill one per file; several of one run are joined, and the whole becomes a profile. */
-#ifndef TT_RECORDING_H
-#define TT_RECORDING_H
+/* What was imported from another profiler, whatever the tool: kernels and copies, calls of the host, marked ranges.
+ * Importers fill one per file; several of one run are joined, and the whole becomes an imported profile. */
+#ifndef TT_IMPORTED_H
+#define TT_IMPORTED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,11 +29,11 @@ struct tt_tallies {
 };
 
 struct tt_interval {
-    double start, end; /* seconds since the recording's origin */
+    double start, end; /* seconds since the origin */
     int kernel;        /* index into kernels, or -1 - index into copies */
 };
 
-struct tt_recording {
+struct tt_imported {
     char tool[32]; /* "nsys", "ncu", "rocprofv3", "PyTorch", "tt" */
     char device[128];
     struct tt_tallies kernels, copies, calls, ranges;
@@ -44,7 +44,7 @@ struct tt_recording {
     double steps;  /* 0: the file does not tell */
 };
 
-void tt_recording_free(struct tt_recording *r);
+void tt_imported_free(struct tt_imported *r);
 
 /* The row of that name, made when there is none. */
 tt_status tt_tally_of(struct tt_tallies *t, const char *name, struct tt_tally **out);
@@ -55,14 +55,14 @@ tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, s
 const char *tt_tally_group(const char *name);
 
 /* A kernel, or a copy when its name says so, in nanoseconds of the tool's clock; out may be NULL. */
-tt_status tt_recording_span(struct tt_recording *r, const char *name, double start, double length,
-                            struct tt_tally **out);
+tt_status tt_imported_span(struct tt_imported *r, const char *name, double start, double length,
+                           struct tt_tally **out);
 
 /* Takes over what `from` has. What is there twice, as a trace and as a summary, is counted once, from the trace; what
  * ncu counted is added to the kernels of the same name. `note` gets a line on what was left out, "" when nothing. */
-tt_status tt_recording_join(struct tt_recording *r, struct tt_recording *from, char *note, size_t note_size);
+tt_status tt_imported_join(struct tt_imported *r, struct tt_imported *from, char *note, size_t note_size);
 
-/* Per step: of `steps`, or of those the recording tells of when 0, or of the whole when neither is known. */
-tt_status tt_recording_profile(struct tt_recording *r, double steps, struct tt_profile *out);
+/* Per step: of `steps`, or of those the files tell of when 0, or of the whole when neither is known. */
+tt_status tt_imported_profile(struct tt_imported *r, double steps, struct tt_profile *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* From a recording to the tables of a profile. What the tool did not see stays NaN and is shown as n/a. */
+/* From what was imported to the tables of a profile. What the tool did not see stays NaN and is shown as n/a. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "core/base/stats.h"
-#include "profiling/import/recording.h"
+#include "profiling/import/imported.h"
 #include "profiling/names.h"
 
 enum { EVENTS_SHOWN = 2000 };
@@ -46,7 +46,7 @@ static void clear_figures(struct tt_profile *p)
     p->memory = (struct tt_profile_memory){NAN, NAN, NAN, NAN, NAN, NAN, NAN, "", "", -1};
 }
 
-/* ---- the span of the recording, and how much of it the device was busy ---- */
+/* ---- the span of what was imported, and how much of it the device was busy ---- */
 
 static int by_start(const void *x, const void *y)
 {
@@ -54,7 +54,7 @@ static int by_start(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static void busy_time(struct tt_recording *r, double *span, double *busy)
+static void busy_time(struct tt_imported *r, double *span, double *busy)
 {
     *span = *busy = NAN;
     if (!r->busy_count) return;
@@ -132,13 +132,13 @@ static struct tt_profile_row *group_of(struct tt_profile *p, const char *name)
     return group;
 }
 
-static tt_status make_rows(struct tt_recording *r, double steps, double gap, struct tt_profile *p)
+static tt_status make_rows(struct tt_imported *r, double steps, double gap, struct tt_profile *p)
 {
     int n = r->kernels.count + r->copies.count;
     double all = gap > 0 ? gap : 0;
     p->operators = calloc((size_t)n + 1, sizeof *p->operators);
     p->groups = calloc((size_t)n + 2, sizeof *p->groups);
-    if (!p->operators || !p->groups) return tt_no_memory("what was recorded");
+    if (!p->operators || !p->groups) return tt_no_memory("an imported profile");
     for (int i = 0; i < r->kernels.count; i++) all += r->kernels.rows[i].total;
     for (int i = 0; i < r->copies.count; i++) all += r->copies.rows[i].total;
     for (int i = 0; i < r->kernels.count; i++)
@@ -160,10 +160,10 @@ static tt_status make_rows(struct tt_recording *r, double steps, double gap, str
     return TT_OK;
 }
 
-static tt_status make_phases(const struct tt_recording *r, double steps, struct tt_profile *p)
+static tt_status make_phases(const struct tt_imported *r, double steps, struct tt_profile *p)
 {
     p->phases = calloc((size_t)r->ranges.count + 1, sizeof *p->phases);
-    if (!p->phases) return tt_no_memory("what was recorded");
+    if (!p->phases) return tt_no_memory("an imported profile");
     for (int i = 0; i < r->ranges.count; i++) {
         const struct tt_tally *t = &r->ranges.rows[i];
         struct tt_profile_phase *phase = &p->phases[p->phases_count++];
@@ -174,11 +174,11 @@ static tt_status make_phases(const struct tt_recording *r, double steps, struct 
     return TT_OK;
 }
 
-static tt_status make_events(const struct tt_recording *r, struct tt_profile *p)
+static tt_status make_events(const struct tt_imported *r, struct tt_profile *p)
 {
     size_t n = r->busy_count < EVENTS_SHOWN ? r->busy_count : EVENTS_SHOWN;
     p->events = calloc(n + 1, sizeof *p->events);
-    if (!p->events) return tt_no_memory("what was recorded");
+    if (!p->events) return tt_no_memory("an imported profile");
     for (int copies = 1; copies >= 0; copies--) /* by track */
         for (size_t i = 0; i < n; i++) {
             const struct tt_interval *b = &r->busy[i];
@@ -198,7 +198,7 @@ static tt_status make_events(const struct tt_recording *r, struct tt_profile *p)
 
 /* ---- what the host did ---- */
 
-static void read_calls(const struct tt_recording *r, double steps, struct tt_profile *p)
+static void read_calls(const struct tt_imported *r, double steps, struct tt_profile *p)
 {
     double launches = 0, seconds = 0, waits = 0;
     for (int i = 0; i < r->calls.count; i++) {
@@ -211,7 +211,7 @@ static void read_calls(const struct tt_recording *r, double steps, struct tt_pro
     if (r->calls.count) p->launch.waits = waits / steps;
 }
 
-static void name_run(const struct tt_recording *r, double steps, struct tt_profile *p)
+static void name_run(const struct tt_imported *r, double steps, struct tt_profile *p)
 {
     time_t now = time(NULL);
     struct tm utc;
@@ -223,7 +223,7 @@ static void name_run(const struct tt_recording *r, double steps, struct tt_profi
     p->run.steps = llround(steps);
 }
 
-tt_status tt_recording_profile(struct tt_recording *r, double steps, struct tt_profile *out)
+tt_status tt_imported_profile(struct tt_imported *r, double steps, struct tt_profile *out)
 {
     double span, busy;
     clear_figures(out);

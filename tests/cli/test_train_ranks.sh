@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# tt train with several ranks: the same losses as one, the same files whatever is divided, from any number of ranks to
+# any other, and an end in time when a rank is gone. On a CPU through MPI; on a GPU all ranks share it.
+. tests/lib.sh
+needs_device
+"$TT" info 2>/dev/null | grep -q 'collectives: no' && skip "this tt was built without what carries collectives"
+once "the optimised build does it"
+export TT_TEST_RANKS_ON_ONE_GPU=1 OMP_NUM_THREADS=1 NO_COLOR=1
+cd "$dir" || exit 1
+
+shape="--hidden-dim 48 --num-layers 3 --num-heads 4 --num-kv-heads 2 --ffn-dim 72 --seq-len 24"
+run="--num-steps 12 --global-batch 12 --val-interval 6 --val-batches 2 --log-interval 4 --save-interval 6"
+train() { # train OUT WORDS...
+    local out=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    timeout 120 "$TT" train $shape $run --out "$out" "$@" >"$dir/out" 2>"$dir/err"
+}
+losses() { sed -n 's/.*"loss":\([0-9.e+-]*\).*/\1/p; s/.*"val_loss":\([0-9.e+-]*\).*/\1/p' "$1/metrics.jsonl"; }
+near() { # near A B TOLERANCE: the losses of two runs, line by line
+    paste <(losses "$1") <(losses "$2") | awk -v t="$3" '
+        { d = $1 - $2; if (d < 0) d = -d; if (NF != 2 || d > t * $2) bad = 1; n++ } END { exit bad || n < 14 }'
+}
+same() { # same A B: weights and moments, to the bit
+    cmp -s "$1/model.safetensors" "$2/model.safetensors" && cmp -s "$1/state.safetensors" "$2/state.safetensors"
+}
+
+# ---- the same losses, and the same files ----
+
+train one || die "one rank does not train"
+train two --ranks 2 || die "two ranks do not train"
+check "the losses of two ranks are those of one" near two one 2e-5
+check "rank 0 alone prints" test "$(grep -c '^done' "$dir/out")" = 1
+check "the ranks are announced" grep -q '^ranks   2 by tt --ranks through .*12 sequences in a step = 2 ranks x 1 x batches of 6' "$dir/out"
+for shard in optimizer gradients weights; do
+    train "two-$shard" --ranks 2 --shard $shard || fail "--shard $shard does not train"
+    check "--shard $shard: the losses" near "two-$shard" one 2e-5
+done
+check "what is divided does not change the weights" same two-optimizer/step-00000012 two-weights/step-00000012
+train again --ranks 2 --shard weights || fail "it does not train again"
+check "twice the same bits" same again/step-00000012 two-weights/step-00000012
+for version in baseline fused; do
+    train "one-$version" --version $version && train "three-$version" --version $version --ranks 3 --shard gradients ||
+        fail "$version does not train"
+    check "$version: three ranks as one" near "three-$version" "one-$version" 5e-5
+done
+passed "several ranks train as one does"
+
+# ---- from one number of ranks to another ----
+
+for ranks in 1 2 3; do
+    cp -r two-weights "to-$ranks"
+    rm -r "to-$ranks/step-00000012"
+    train "to-$ranks" --ranks $ranks --resume auto || fail "what 2 ranks saved does not go on with $ranks"
+    check "it goes on from step 6 with $ranks" grep -q 'step-00000006, 6 of 12 steps done' "$dir/out"
+    check "and comes to the same losses with $ranks" near "to-$ranks" one 5e-5
+done
+check "continued with the same ranks, the same bits" same to-2/step-00000012 two-optimizer/step-00000012
+expect 0 '"step":12' "$TT" eval two-weights --json
+passed "a checkpoint goes on with any number of ranks"
+
+# ---- what is refused ----
+
+expect 2 "--global-batch 12 is no multiple of ranks = 5" train x --ranks 5
+expect 2 "--global-batch 12, but batch-size x grad-accum x ranks = 4 x 2 x 2" train x --ranks 2 --batch-size 4 --grad-accum 2
+mkdir -p other && "$TT" data --data builtin --out other --tokens 4000 >/dev/null 2>&1
+if on_cpu && has mpirun; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # shellcheck disable=SC2086,SC2016
+    timeout 60 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 bash -c '
+        exec "$0" train "$@" --out x --seed "$((1 + OMPI_COMM_WORLD_RANK))"' "$TT" $shape $run >"$dir/out" 2>"$dir/err"
+    check "ranks with different options are refused" grep -q 'rank 1 .*seed: 2' "$dir/err"
+    check "and nothing is written" test ! -e x
+fi
+passed "ranks that would not do the same are refused"
+
+# ---- a rank is gone ----
+
+for victim in 0 1; do
+    run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
+    (train "killed-$victim" --ranks 2 --comm-timeout 5; echo $? >"$dir/code") &
+    for _ in $(seq 300); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
+    pids=$(pgrep -f "killed-$victim" | while read -r p; do
+        tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qE "^(RANK|OMPI_COMM_WORLD_RANK)=$victim\$" && echo "$p"; done)
+    begin=$SECONDS
+    # shellcheck disable=SC2086 # one process, or what is left of none
+    kill -9 $pids 2>/dev/null
+    wait $!
+    check "rank $victim is killed: the others end within the timeout ($((SECONDS - begin)) s)" test $((SECONDS - begin)) -le 12
+    check "rank $victim is killed: exit code 7, not $(cat code)" test "$(cat code)" = 7
+    check "rank $victim is named" grep -qE "rank $victim \\(.*\\)" "$dir/err"
+    check "no process is left" test -z "$(pgrep -f "killed-$victim")"
+    last=$(find "killed-$victim" -maxdepth 1 -name 'step-????????' | sort | tail -n 1)
+    run="--num-steps $((10#${last##*-} + 5)) --global-batch 4 --val-interval 0"
+    train "killed-$victim" --ranks 2 --resume auto --shard optimizer || fail "the run does not go on from $last"
+done
+passed "when a rank is gone the others say so, and the run goes on from its last checkpoint"
+
+# ---- signals ----
+
+run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
+# shellcheck disable=SC2086 # words
+timeout 120 "$TT" train $shape $run --out stopped --ranks 2 --shard gradients >"$dir/out" 2>"$dir/err" &
+for _ in $(seq 300); do [ -d stopped/step-00000020 ] && break; sleep 0.1; done
+pkill -TERM -P $! -f stopped || kill -TERM $!
+wait $!
+code=$?
+check "SIGTERM ends the run with 130, not $code" test $code = 130
+check "and says where it stopped" grep -q 'stopped by .* after step' "$dir/err"
+
+# ---- a step that is not finite ----
+
+run="--num-steps 400 --global-batch 4 --val-interval 0 --log-interval 5 --learning-rate 10 --init-std 5 --clip-norm 0"
+shape="" train wild --ranks 2 --shard weights
+code=$?
+check "a step that is not finite ends all ranks with 1, not $code" test $code = 1
+check "which is said once" test "$(grep -c 'are not finite' "$dir/err")" = 1
+check "with the last good step saved" grep -q "is saved as wild/step-" "$dir/err"
+finish
