@@ -6,7 +6,7 @@
 
 #include "core/base/types.h"
 
-struct tt_link {
+struct tt_chip_link {
     const char *name; /* NULL: not known */
     double bandwidth; /* bytes/s in each direction, of one GPU to all the others in its node */
 };
@@ -21,7 +21,7 @@ struct tt_chip {
     int units, wave;              /* CUs or SMs; threads in lockstep */
     int shared_kib;               /* LDS or shared memory of a block */
     bool partitioned;             /* a driver can show parts of it under its name */
-    struct tt_link link;
+    struct tt_chip_link link;
     const char *name;  /* as on the command line; NULL: not offered there */
     const char *title; /* of one with a name; says what part of the card one device is */
 };
