@@ -28,6 +28,7 @@ struct member {
     struct tt_backend device;
     struct tt_config config;
     struct tt_session session;
+    size_t own; /* bytes that the device has for itself before there is a model */
     tt_status status;
     pthread_t thread;
 };
@@ -159,6 +160,9 @@ static void open_member(struct member *m, struct world *w, const struct tt_confi
     *m = (struct member){.world = w, .config = *c};
     m->config.rank = rank;
     CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1, .precision = c->precision}, &m->device));
+    struct tt_device_info info;
+    CHECK_OK(m->device.ops->info(m->device.self, &info));
+    m->own = info.memory_used;
     tt_relay_open(&m->relay, &m->device);
     m->relay.ops.join = join;
     m->relay.ops.collective = meet;
@@ -211,7 +215,8 @@ static struct outcome train(const struct tt_config *c, int n)
     CHECK_OK(m[0].device.ops->info(m[0].device.self, &info));
     CHECK_OK(tt_engine_download(&m[0].session.engine, TT_X_STATE, 0, &state, sizeof state));
     struct outcome o = {calloc((size_t)p->total, 4), calloc((size_t)p->total, 4), calloc((size_t)p->total, 4),
-                        (double)state.loss, state.grad_norm, p->total, w.seen, w.sent, (double)info.memory_peak};
+                        (double)state.loss, state.grad_norm, p->total, w.seen, w.sent,
+                        (double)(info.memory_peak - m[0].own)};
     for (int r = 0; r < n; r++) {
         CHECK_OK(tt_engine_download(&m[r].session.engine, TT_X_STATE, 0, &other, sizeof other));
         CHECK(!memcmp(&state, &other, sizeof state), "rank %d has come to another state", r);
