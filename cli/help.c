@@ -135,8 +135,9 @@ void tt_help_all(struct tt_text *out)
                       "memory); 2 asked wrongly, and nothing was written (an option or value, a name of something "
                       "that is not\n"
                       "there or is of another kind); 3 no usable device; 4 a profiler is\n"
-                      "not installed; 5 a condition of compare --fail-if holds; 6 diagnose has warnings; 130 stopped "
-                      "by a signal.\n");
+                      "not installed; 5 a condition of compare --fail-if holds; 6 diagnose has warnings; 7 another "
+                      "process of\n"
+                      "the job is gone; 130 stopped by a signal.\n");
 }
 
 static void put_presets(struct tt_text *out)
@@ -339,6 +340,7 @@ const struct tt_exit_code tt_exit_codes[] = {
     {4, "`tt profile --with`: that profiler is not installed"},
     {5, "`tt compare --fail-if`: a condition holds"},
     {6, "`tt diagnose`: the run would work, but there are warnings"},
+    {7, "another process of the job is gone; the run goes on from its last checkpoint"},
     {130, "stopped by a signal; `tt train` saves its run first"},
 };
 const int tt_exit_code_count = sizeof tt_exit_codes / sizeof *tt_exit_codes;
