@@ -337,6 +337,7 @@ static tt_status run(struct training *t)
     t->member.together = t->run.together;
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if ((st && !interrupted) || t->c->rank) return st;
+    tt_job_busy(t->member.job);
     tt_status told = report(t, interrupted);
     if (!st) return told;
     tt_status_free(told);

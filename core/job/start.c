@@ -156,6 +156,7 @@ static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, b
     for (int i = 1; i < words; i++) argv[n++] = s->argv[i];
 
     setenv(TT_STARTED, s->word, 1);
+    if (!isatty(STDOUT_FILENO)) set_new("NO_COLOR", "1"); /* Open MPI's ranks see a terminal in any case */
     if (open_mpi && geteuid() == 0) {
         set_new("OMPI_ALLOW_RUN_AS_ROOT", "1");
         set_new("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

@@ -82,6 +82,7 @@ static tt_status fed_step(struct tt_run *r, struct tt_stepper *s)
 
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s)
 {
+    if (!s->warm) tt_job_busy(r->job); /* a first step may try ways to multiply, on one rank longer than on another */
     TT_TRY(r->tokens == TT_TOKENS_FED ? fed_step(r, s) : tt_step(s));
     tt_progress_to(&r->progress, r->progress.step + 1, tt_step_rows(r->config));
     tt_job_alive(r->job, r->progress.step);

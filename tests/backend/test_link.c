@@ -19,7 +19,7 @@ static bool about(double seconds, double wanted) { return seconds > 0.98 * wante
 static double best(double (*seconds)(void))
 {
     double least = INFINITY;
-    for (int i = 0; i < 5; i++) least = fmin(least, seconds());
+    for (int i = 0; i < 20; i++) least = fmin(least, seconds());
     return least;
 }
 
