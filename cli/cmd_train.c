@@ -319,18 +319,20 @@ static tt_status report(struct training *t, bool interrupted)
     tt_summary_text(&s);
     bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
     if (!interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
+    if (!interrupted && !whole) puts("sample  none, since each rank has a part of the weights; see tt generate");
     tt_summary_next(&s);
     return TT_OK;
 }
 
 static tt_status run(struct training *t)
 {
-    char command[3300], folder[4096];
+    char command[3400], folder[4096];
     TT_TRY(prepare(t));
     announce(t);
     const char *board = t->c->tensorboard;
     snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out,
              board[0] ? " --tensorboard " : "", board);
+    if (t->c->ranks > 1) snprintf(command + strlen(command), 40, " --ranks %lld", (long long)t->c->ranks);
     struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
                              .command = command};
     tt_status st = tt_train_run(&train, &t->result);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/terminal.h"
+#include "core/train/stop.h"
 
 char **tt_words;
 
@@ -91,11 +92,11 @@ tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
     TT_TRY(tt_place_find(&w->place));
     w->done = w->place.ranks == 0 && c->ranks > 1;
     if (w->done) return tt_ranks_start((int)c->ranks, tt_words);
-    if (w->place.ranks <= 1) {
-        c->ranks = 1;
-        return TT_OK;
-    }
-    TT_TRY(take_place(w, o));
+    if (w->place.ranks == 0) return TT_OK;
+    tt_status st = take_place(w, o);
+    if (st && w->place.rank > 0) st->text[0] = 0; /* rank 0 says it */
+    if (st || w->place.ranks == 1) return st;
+    tt_stop_catch(); /* a signal that asks all ranks to stop must not end this one first */
     struct tt_job_options options = {.place = w->place, .file = c->comm_file, .timeout = c->comm_timeout};
     TT_TRY(tt_job_open(&options, &w->job));
     if (c->rank) be_silent();
@@ -112,7 +113,8 @@ static bool is_of_checkpoint(struct tt_options *o, const char *name)
 
 static tt_status no_multiple(int64_t global, const char *of, int64_t unit)
 {
-    return tt_fail(TT_USAGE, "--global-batch %lld is no multiple of %s = %lld", (long long)global, of, (long long)unit);
+    return tt_fail(TT_USAGE, "a step of %lld sequences (--global-batch; a run that goes on keeps its own) is no "
+                   "multiple of %s = %lld; give another --global-batch", (long long)global, of, (long long)unit);
 }
 
 /* A run that goes on with another number of ranks: the largest batch that is not larger than it was. */
@@ -128,8 +130,10 @@ tt_status tt_member_batch(struct tt_options *o)
     struct tt_config *c = &o->c;
     int64_t global = c->global_batch, ranks = c->ranks > 1 ? c->ranks : 1;
     bool batch = tt_option_given(o, "batch-size"), accum = tt_option_given(o, "grad-accum");
+    bool goes_on = !batch && !accum && is_of_checkpoint(o, "batch-size");
+    if (!global && goes_on && ranks > 1) global = c->batch_size * c->grad_accum;
     if (global % ranks) return no_multiple(global, "ranks", ranks);
-    if (global && !batch && !accum && is_of_checkpoint(o, "batch-size")) {
+    if (global && goes_on) {
         divide_anew(c, global / ranks);
     } else if (global && batch && !accum) {
         if (global % (c->batch_size * ranks)) return no_multiple(global, "batch-size x ranks", c->batch_size * ranks);

@@ -77,8 +77,10 @@ void tt_summary_next(const struct tt_summary *s)
     if (!c->out[0]) return;
     printf("saved   %s/step-%08lld\n", c->out, (long long)s->progress->step);
     if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
-    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld%s%s\n", c->out, c->out,
-           2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard);
+    char ranks[40] = "";
+    if (c->ranks > 1) snprintf(ranks, sizeof ranks, " --ranks %lld", (long long)c->ranks);
+    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld%s%s%s\n", c->out, c->out,
+           2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
 }
 
 void tt_summary_json(const struct tt_summary *s)
@@ -93,6 +95,7 @@ void tt_summary_json(const struct tt_summary *s)
     tt_json_put_int(&w, "steps", r->steps);
     tt_json_put_int(&w, "skipped", r->skipped);
     tt_json_put_int(&w, "tokens", tokens(s));
+    if (s->config->ranks > 1) tt_json_put_int(&w, "ranks", s->config->ranks);
     tt_json_put_number(&w, "loss", r->loss);
     tt_json_put_number(&w, "val_loss", r->val_loss);
     tt_json_put_number(&w, "val_step", isnan(r->val_loss) ? NAN : (double)r->val_step);

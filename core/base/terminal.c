@@ -8,6 +8,7 @@
 bool tt_is_terminal(FILE *f)
 {
     const char *term = getenv("TERM");
+    if (getenv("OMPI_COMM_WORLD_RANK")) return false; /* Open MPI makes its ranks believe so */
     return isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
 }
 
@@ -24,13 +25,12 @@ void tt_say_nothing(void) { silent = true; }
 
 void tt_say(const char *format, ...)
 {
+    char line[2000] = "tt: ";
     va_list args;
     if (silent) return;
-    flockfile(stderr);
-    fputs("tt: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(line + 4, sizeof line - 5, format, args);
     va_end(args);
-    fputc('\n', stderr);
-    funlockfile(stderr);
+    strcat(line, "\n");
+    fputs(line, stderr); /* at once, so that another process's line does not come between */
 }

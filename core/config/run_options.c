@@ -42,7 +42,7 @@ static const struct tt_option model[] = {
     {"seq-len", AT(seq_len), TT_S_MODEL, T | E | I | B | P | K, TT_BY_PRESET, "[1, 1048576]", "N",
      .help = "tokens in a sequence"},
     {"batch-size", AT(batch_size), TT_S_MODEL, T | E | I | B | P | K, TT_BY_PRESET, "[1, 65536]", "N",
-     .help = "sequences in a batch"},
+     .help = "sequences in a batch of one device"},
     {"rope-theta", AT(rope_theta), TT_S_MODEL, T | I | B | P | K, "10000", "[1, 1e12]", "X",
      .help = "base of the rotary position angles"},
     {"norm-eps", AT(norm_eps), TT_S_MODEL, T | I | B | P | K, "1e-6", "(0, 1]", "X",

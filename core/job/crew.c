@@ -119,7 +119,8 @@ static void hurry(struct tt_crew *c)
 
 static void await_signal(struct tt_crew *c)
 {
-    double left = c->deadline ? c->deadline - tt_seconds() : 3600;
+    bool repeats = c->asked && c->through_mpirun && !c->deadline;
+    double left = c->deadline ? c->deadline - tt_seconds() : repeats ? 1 : 3600;
     if (left < 0) left = 0;
     struct timespec t = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
     sigset_t set = awaited();
@@ -132,16 +133,18 @@ static void await_signal(struct tt_crew *c)
         pass_on(c, number);
     else if (errno == EAGAIN && c->deadline)
         hurry(c);
+    else if (errno == EAGAIN && repeats)
+        kill(c->group, SIGUSR1); /* an mpirun that was not ready has lost it */
 }
 
 tt_status tt_crew_wait(struct tt_crew *c, int *code)
 {
     while (c->left) await_signal(c);
     *code = c->code;
-    if (c->code || c->killed < 0) return TT_OK;
-    *code = c->asked ? 128 + c->by : TT_RANK_LOST; /* as it was wished, or not */
-    if (c->asked) return TT_OK;
-    return tt_fail(TT_RANK_LOST, "%s %d was ended by signal %d (%s); the run can go on from its last checkpoint",
+    if (c->asked && (c->code || c->killed >= 0)) *code = TT_INTERRUPTED; /* however mpirun puts it */
+    if (c->code || c->asked || c->killed < 0) return TT_OK;
+    *code = TT_RANK_LOST;
+    return tt_fail(TT_RANK_LOST, "%s %d was ended by signal %d (%s); a run that has saved goes on with --resume auto",
                    c->through_mpirun ? "mpirun, process" : "rank", c->killed, c->by, strsignal(c->by));
 }
 

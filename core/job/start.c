@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,7 @@ static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, b
         set_new("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     }
     set_new("I_MPI_PIN", "off"); /* Intel's */
+    signal(SIGUSR1, SIG_IGN);    /* until it can pass it on */
     share_cores(s->ranks);
     become(mpirun, argv);
 }

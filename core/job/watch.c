@@ -134,7 +134,7 @@ static _Noreturn void lose(struct tt_watch *w, int rank, const char *what, const
 static _Noreturn void lose_by_time(struct tt_watch *w, int rank, const char *what, const char *why)
 {
     char text[200];
-    snprintf(text, sizeof text, "%s for %g s; the run can go on from its last checkpoint", why, w->j->timeout);
+    snprintf(text, sizeof text, "%s for %g s; a run that has saved goes on with --resume auto", why, w->j->timeout);
     lose(w, rank, what, text);
 }
 
@@ -143,7 +143,7 @@ static void lose_connection(struct tt_watch *w, int rank)
     w->seen[rank].ended = true;
     if (w->seen[rank].left || atomic_load(&w->j->over)) return;
     lose(w, rank, "is gone, last heard of",
-         "its connection has ended; see what it says; the run can go on from its last checkpoint");
+         "its connection has ended; see what it says; a run that has saved goes on with --resume auto");
 }
 
 /* ---- hearing ---- */

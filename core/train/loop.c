@@ -1,6 +1,7 @@
 #include "core/train/loop.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,7 +268,9 @@ static tt_status interrupted(const struct loop *l, int64_t step)
     int number = tt_stop_signal();
     if (!number) return tt_fail(TT_INTERRUPTED, "stopped by rank 0 after step %lld", (long long)step);
     const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
-    return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", strsignal(number),
+    bool passed_on = l->r->job && number == SIGUSR1; /* by whoever started the ranks */
+    const char *what = passed_on ? "a signal" : strsignal(number);
+    return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", what,
                    (long long)step, (long long)l->c->num_steps, kept, how_to_go_on(l));
 }
 

@@ -11,6 +11,7 @@ static volatile sig_atomic_t caught;
 static const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGPIPE};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction before[SIGNALS];
+static bool catching;
 
 static void note(int number)
 {
@@ -19,6 +20,8 @@ static void note(int number)
 
 void tt_stop_catch(void)
 {
+    if (catching) return; /* what came since then counts */
+    catching = true;
     caught = 0;
     for (int i = 0; i < SIGNALS; i++) {
         struct sigaction a = {.sa_handler = note};
@@ -32,6 +35,7 @@ void tt_stop_catch(void)
 
 void tt_stop_restore(void)
 {
+    catching = false;
     for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
     if (caught) signal(SIGPIPE, SIG_IGN); /* what is still to be said must not end the program before its exit code */
 }

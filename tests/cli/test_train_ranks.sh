@@ -61,7 +61,7 @@ passed "a checkpoint goes on with any number of ranks"
 
 # ---- what is refused ----
 
-expect 2 "--global-batch 12 is no multiple of ranks = 5" train x --ranks 5
+expect 2 "is no multiple of ranks = 5; give another --global-batch" train x --ranks 5
 expect 2 "--global-batch 12, but batch-size x grad-accum x ranks = 4 x 2 x 2" train x --ranks 2 --batch-size 4 --grad-accum 2
 mkdir -p other && "$TT" data --data builtin --out other --tokens 4000 >/dev/null 2>&1
 if on_cpu && has mpirun; then
