@@ -61,7 +61,7 @@ offers "" tt nonsense --
 count=$(complete_words tt train -- | wc -w)
 [ "$count" -gt 40 ] || fail "tt train -- offers only $count words"
 "$TT" help --completion zsh >_tt && "$TT" help --completion fish >tt.fish || fail "no completion for zsh or fish"
-grep -q "'--batch-size=\[sequences in a batch\]" _tt || fail "zsh: no --batch-size"
+grep -q "'--batch-size=\[sequences in a batch of one device\]" _tt || fail "zsh: no --batch-size"
 grep -q "seen_subcommand_from train' -l version -x -a 'baseline fused flash'" tt.fish || fail "fish: no --version"
 in_zsh() { # in_zsh "words, the last unfinished": what a zsh with a terminal makes of them with Tab
     cat >tab.zsh <<'END'
