@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "backend/backend.h"
+#include "backend/groups.h"
 
 enum tt_access { TT_READ = 1, TT_WRITE = 2, TT_READ_WRITE = 3, TT_SCRATCH = 4 };
 

@@ -1,6 +1,5 @@
 #include "cli/ranks.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>

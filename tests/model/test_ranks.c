@@ -35,12 +35,6 @@ struct member {
 
 /* ---- what ranks do together ---- */
 
-static float value(const char *bytes, enum tt_dtype type, int64_t i)
-{
-    (void)type;
-    return ((const float *)(const void *)bytes)[i];
-}
-
 static bool same_call(const struct tt_collective *a, const struct tt_collective *b)
 {
     return a->kind == b->kind && a->count == b->count && a->type == b->type && a->ranks == b->ranks;
@@ -51,7 +45,7 @@ static void add_up(const struct world *w, float *out, int64_t at, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         float sum = 0;
-        for (int r = 0; r < w->n; r++) sum += value(w->bytes[r], TT_F32, at + i);
+        for (int r = 0; r < w->n; r++) sum += ((const float *)(const void *)w->bytes[r])[at + i];
         out[i] = sum;
     }
 }
@@ -177,7 +171,7 @@ struct outcome {
     float *weights, *m, *v; /* whole, put together from the parts */
     double loss;
     float norm;
-    int64_t total, seen;
+    int64_t seen;
     double sent;  /* bytes by a rank, in all steps */
     double peak;  /* bytes of a rank's device */
 };
@@ -215,7 +209,7 @@ static struct outcome train(const struct tt_config *c, int n)
     CHECK_OK(m[0].device.ops->info(m[0].device.self, &info));
     CHECK_OK(tt_engine_download(&m[0].session.engine, TT_X_STATE, 0, &state, sizeof state));
     struct outcome o = {calloc((size_t)p->total, 4), calloc((size_t)p->total, 4), calloc((size_t)p->total, 4),
-                        (double)state.loss, state.grad_norm, p->total, w.seen, w.sent,
+                        (double)state.loss, state.grad_norm, w.seen, w.sent,
                         (double)(info.memory_peak - m[0].own)};
     for (int r = 0; r < n; r++) {
         CHECK_OK(tt_engine_download(&m[r].session.engine, TT_X_STATE, 0, &other, sizeof other));

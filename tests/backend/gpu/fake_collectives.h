@@ -11,10 +11,12 @@ static const char fake_id[] = "the id of a job that is not there";
         if (fails(__func__)) return ncclInternalError;                                                                 \
     } while (0)
 
-static void remember(const void *from, void *to, size_t count, int type, const void *stream)
+static ncclResult_t remember(const void *from, void *to, size_t count, int type, ncclComm_t comm, const void *stream)
 {
+    if (!comm) return ncclInvalidArgument;
     fake.collective = (struct fake_collective){from, to, count, type, stream};
     fake.used[current] = true;
+    return ncclSuccess;
 }
 
 ncclResult_t ncclGetVersion(int *version)
@@ -54,26 +56,20 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataTyp
                            ncclComm_t comm, gpu_rt_stream s)
 {
     NCCL();
-    if (op != ncclSum || !comm) return ncclInvalidArgument;
-    remember(from, to, count, (int)type, s);
-    return ncclSuccess;
+    return op == ncclSum ? remember(from, to, count, (int)type, comm, s) : ncclInvalidArgument;
 }
 
 ncclResult_t ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
                                ncclComm_t comm, gpu_rt_stream s)
 {
     NCCL();
-    if (op != ncclSum || !comm) return ncclInvalidArgument;
-    remember(from, to, count, (int)type, s);
-    return ncclSuccess;
+    return op == ncclSum ? remember(from, to, count, (int)type, comm, s) : ncclInvalidArgument;
 }
 
 ncclResult_t ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
                            gpu_rt_stream s)
 {
     NCCL();
-    if (!comm) return ncclInvalidArgument;
-    remember(from, to, count, (int)type, s);
-    return ncclSuccess;
+    return remember(from, to, count, (int)type, comm, s);
 }
 #pragma GCC visibility pop

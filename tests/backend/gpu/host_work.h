@@ -239,20 +239,24 @@ static void asked(const void *from, const void *to, size_t count, int type, tt_s
     CHECK(c->stream && (!s || c->stream == *(void **)s), "on another stream"); /* which a tt_stream begins with */
 }
 
+/* With a stream of its own; false, and given back, where the header of the library was not here. */
+static bool open_together(struct work *w)
+{
+    open_to_work(w);
+    if (!w->b.ops->join) return give_back(w), false;
+    CHECK_OK(w->b.ops->stream_create(w->b.self, &w->stream));
+    return true;
+}
+
 /* In place: a rank's own part is where it lies in the whole. */
 static void collectives_are_in_place(void)
 {
     struct work w = {0};
     struct tt_device_info info;
     int shared = 0;
-    open_to_work(&w);
-    if (!w.b.ops->join) {
-        give_back(&w);
-        SKIP("the header of the library of collectives is not here");
-    }
+    if (!open_together(&w)) SKIP("the header of the library of collectives is not here");
     const struct tt_backend_ops *ops = w.b.ops;
     char *x = w.device[0];
-    CHECK_OK(ops->stream_create(w.b.self, &w.stream));
     CHECK_OK(ops->info(w.b.self, &info));
     CHECK(!info.collectives[0], "\"%s\" before anything was loaded", info.collectives);
     CHECK_OK(ops->join(w.b.self, NULL));
@@ -284,14 +288,9 @@ static void collectives_know_their_part(void)
 {
     struct work w = {0};
     int shared = 0;
-    open_to_work(&w);
-    if (!w.b.ops->join) {
-        give_back(&w);
-        SKIP("the header of the library of collectives is not here");
-    }
+    if (!open_together(&w)) SKIP("the header of the library of collectives is not here");
     const struct tt_backend_ops *ops = w.b.ops;
     char *x = w.device[0];
-    CHECK_OK(ops->stream_create(w.b.self, &w.stream));
     const struct tt_ranks third = {2, 3, share_id, &shared};
     CHECK_OK(ops->join(w.b.self, &third));
     CHECK(shared == 128, "%d", shared);
