@@ -80,7 +80,7 @@ passed "a damaged checkpoint is skipped, and --keep does not count it"
 for signal in INT TERM USR1; do
     "$TT" train $tiny --num-steps 100000 --val-interval 0 --log-interval 5 --out "sig-$signal" >out 2>err &
     pid=$!
-    for _ in $(seq 200); do grep -q "step" "sig-$signal/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
+    for _ in $(seq 1200); do grep -q "step" "sig-$signal/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
     kill -$signal $pid
     wait $pid
     code=$?
@@ -91,7 +91,7 @@ done
 for interval in 50 1000000; do # stopped after a validation, and before the first
     "$TT" train $tiny --num-steps 1000000 --val-interval $interval --val-batches 1 --log-interval 5 --out "loss-$interval" >out 2>err &
     pid=$!
-    for _ in $(seq 200); do grep -q '"step":[0-9]*55,' "loss-$interval/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
+    for _ in $(seq 1200); do grep -q '"step":[0-9]*55,' "loss-$interval/metrics.jsonl" 2>/dev/null && break; sleep 0.05; done
     kill -INT $pid
     wait $pid
     step=$(sed -n 's/.*after step \([0-9]*\) of.*/\1/p' err)
@@ -204,7 +204,7 @@ done
 passed "text is bytes"
 
 # ---- resumed with other data: the best validation loss of the former ones is no measure ----
-for i in $(seq 300); do printf 'aa'; done >easy.txt
+for i in $(seq 1200); do printf 'aa'; done >easy.txt
 head -c 20000 "$root/README.md" >hard.txt
 expect 0 "loss" "$TT" train $tiny --num-steps 40 --val-interval 20 --learning-rate 0.01 --data easy.txt --batch-size 1 --out other
 expect 0 "start afresh" "$TT" train --resume auto --num-steps 44 --val-interval 1 --patience 2 --data hard.txt --out other

@@ -10,7 +10,7 @@ cpu=$("$TT" --version | grep -c '(cpu)')
 
 # ---- data named by a relative path ----
 mkdir -p home/data elsewhere
-for i in $(seq 300); do echo "line $i of a text that has some words"; done >home/data/text.txt
+for i in $(seq 1200); do echo "line $i of a text that has some words"; done >home/data/text.txt
 cd home || exit 1
 "$TT" data data/text.txt --out data/tokens >../out 2>../err || fail "data"
 expect 0 "saved" "$TT" train $tiny --num-steps 3 --data data/text.txt --tokenizer chars --out runs/text
@@ -84,14 +84,14 @@ ls -d piped/step-* >/dev/null 2>&1 || fail "a broken pipe: nothing was saved"
 [ -s err ] && fail "a short look at the help complains: $(cat err)"
 "$TT" train $tiny --num-steps 1000000 --val-interval 0 --log-interval 5 --out hung >out 2>err &
 pid=$!
-for _ in $(seq 200); do grep -q step hung/metrics.jsonl 2>/dev/null && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q step hung/metrics.jsonl 2>/dev/null && break; sleep 0.05; done
 kill -HUP $pid
 wait $pid
 [ $? = 130 ] && ls -d hung/step-* >/dev/null 2>&1 || fail "SIGHUP lost the run"
 passed "a reader that goes away"
 
 # ---- said, not swallowed ----
-printf 'abc\0def %.0s' $(seq 200) >binary
+printf 'abc\0def %.0s' $(seq 1200) >binary
 expect 0 "probably no text" "$TT" train $tiny --data binary --num-steps 1 --val-interval 0 --out binary-run
 expect 2 "so many operations" "$TT" info --preset tiny --grad-accum 65536
 expect 2 "alone would take 6 TiB" "$TT" info --plan --version flash --hidden-dim 65536 --num-heads 512 --num-kv-heads 512 --num-layers 1 \

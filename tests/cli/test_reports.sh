@@ -28,7 +28,7 @@ done
 # ---- an interrupted run ends with its numbers as well ----
 "$TT" train $tiny --num-steps 1000000 --val-interval 0 --log-interval 5 --out e --tensorboard board >out 2>err &
 pid=$!
-for _ in $(seq 200); do grep -q step e/metrics.jsonl 2>/dev/null && break; sleep 0.05; done
+for _ in $(seq 1200); do grep -q step e/metrics.jsonl 2>/dev/null && break; sleep 0.05; done
 kill -INT $pid
 wait $pid
 [ $? = 130 ] || fail "interrupted: another exit code"

@@ -79,7 +79,7 @@ passed "ranks that would not do the same are refused"
 for victim in 0 1; do
     run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
     (train "killed-$victim" --ranks 2 --comm-timeout 5; echo $? >"$dir/code") &
-    for _ in $(seq 300); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
+    for _ in $(seq 1200); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
     pids=$(pgrep -f "killed-$victim" | while read -r p; do
         tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qE "^(RANK|OMPI_COMM_WORLD_RANK)=$victim\$" && echo "$p"; done)
     begin=$SECONDS
@@ -101,7 +101,7 @@ passed "when a rank is gone the others say so, and the run goes on from its last
 run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
 # shellcheck disable=SC2086 # words
 timeout 120 "$TT" train $shape $run --out stopped --ranks 2 --shard gradients >"$dir/out" 2>"$dir/err" &
-for _ in $(seq 300); do [ -d stopped/step-00000020 ] && break; sleep 0.1; done
+for _ in $(seq 1200); do [ -d stopped/step-00000020 ] && break; sleep 0.1; done
 pkill -TERM -P $! -f stopped || kill -TERM $!
 wait $!
 code=$?

@@ -1,7 +1,7 @@
 /* A rank that is killed, stopped or stuck, at several moments: the others end in time, with one line that says who. */
 #include "tests/core/job/ranks_fixture.h"
 
-static const double TIMEOUT = 2, SLACK = 1.5;
+static const double TIMEOUT = 2, SLACK = 6; /* SLACK: what a busy machine adds; who hangs would hang on */
 
 static _Noreturn void hang(void)
 {
@@ -62,24 +62,24 @@ static void check_codes(int lost)
 
 static void check_killed(tt_status (*body)(struct tt_job *, int), int lost, double after)
 {
-    start_all(4, TIMEOUT, body);
+    start_all(4, 20, body);
     rest(after);
     kill(crew.pids[lost], SIGKILL);
-    CHECK(others_end(lost, 1), "rank %d killed after %g s", lost, after); /* the end of a connection is seen at once */
+    CHECK(others_end(lost, SLACK), "rank %d killed after %g s", lost, after); /* a connection's end needs no timeout */
     CHECK(is_named(lost, "is gone, last heard of at step "), "%s", crew.text);
     check_codes(lost);
 }
 
 static void killed_while_they_train(void)
 {
-    double moments[] = {0.6, 1.3};
+    double moments[] = {2, 2.7};
     for (int i = 0; i < 2; i++)
         for (int lost = 0; lost < 4; lost += lost ? 2 : 1) check_killed(trains, lost, moments[i]);
 }
 
 static void killed_while_the_others_hang_in_the_device(void)
 {
-    for (int lost = 0; lost < 4; lost += lost ? 2 : 1) check_killed(computes, lost, 0.6);
+    for (int lost = 0; lost < 4; lost += lost ? 2 : 1) check_killed(computes, lost, 2);
 }
 
 /* While they meet, or just after; messages differ, but nobody stays. */
@@ -101,7 +101,7 @@ static void stopped(void)
 {
     for (int lost = 0; lost < 3; lost++) {
         start_all(3, TIMEOUT, trains);
-        rest(0.7);
+        rest(1);
         kill(crew.pids[lost], SIGSTOP);
         CHECK(others_end(lost, TIMEOUT + SLACK), "rank %d stopped", lost);
         CHECK(is_named(lost, "is gone, last heard of at step "), "%s", crew.text);

@@ -35,6 +35,19 @@ static void note(const char *what, long value)
     tt_status_free(tt_file_replace(path, text, (size_t)n));
 }
 
+/* What a rank has noted; -1: nothing yet. */
+static long noted(const char *what, int rank)
+{
+    char path[300], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s/%s-%d", getenv("TT_TEST_FOLDER"), what, rank);
+    tt_status st = tt_file_read(path, 100, &text, &n);
+    long value = st ? -1 : atol(text);
+    if (!st) free(text);
+    tt_status_free(st);
+    return value;
+}
+
 static int with_job(tt_status (*body)(struct tt_job *))
 {
     struct tt_job_options o = {.place = place, .timeout = 10};
@@ -71,18 +84,22 @@ static tt_status kill_one(struct tt_job *j)
     return tt_job_sum(j, &value);
 }
 
-static volatile sig_atomic_t signals;
-static void count(int number) { (void)number, signals++; }
+static volatile sig_atomic_t signals, asked;
+static void count(int number) { number == SIGUSR1 ? asked++ : signals++; }
 
-/* Ends with the code of a run that was asked to stop, and leaves how often it was asked. */
+/* Ends with the code of a run that was asked to stop, and leaves how often: to a run a second one of the terminal's
+ * signals means to stop at once, while SIGUSR1 may come any number of times. */
 static int await_signal(void)
 {
-    int asked[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    for (int i = 0; i < 4; i++) sigaction(asked[i], &(struct sigaction){.sa_handler = count}, NULL);
+    int awaited[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    for (int i = 0; i < 4; i++) sigaction(awaited[i], &(struct sigaction){.sa_handler = count}, NULL);
     note("pid", (long)getpid());
-    for (double until = tt_seconds() + 20; !signals && tt_seconds() < until;) rest(0.01);
+    for (double until = tt_seconds() + 60; !signals && !asked && tt_seconds() < until;) rest(0.01);
     rest(0.5);
+    note("asked", asked);
     note("signals", signals);
+    for (int r = 0; r < place.ranks; r++) /* at the first that ends with a code, mpirun ends the others by a signal */
+        for (double until = tt_seconds() + 20; noted("signals", r) < 0 && tt_seconds() < until;) rest(0.01);
     return TT_INTERRUPTED;
 }
 
@@ -125,18 +142,6 @@ static tt_status start(int ranks, const char *what, const char *mpirun, int *cod
 {
     char *argv[] = {"test_start", "rank", (char *)what, NULL};
     return tt_job_start(ranks, argv, mpirun, code);
-}
-
-static long noted(const char *what, int rank)
-{
-    char path[300], *text;
-    size_t n;
-    snprintf(path, sizeof path, "%s/%s-%d", folder, what, rank);
-    tt_status st = tt_file_read(path, 100, &text, &n);
-    long value = st ? -1 : atol(text);
-    if (!st) free(text);
-    tt_status_free(st);
-    return value;
 }
 
 static void forget(void)
@@ -189,7 +194,7 @@ static void who_does_not_end_is_ended(void)
     double from = tt_seconds();
     CHECK_OK(start(3, "deaf", NULL, &code));
     double took = tt_seconds() - from;
-    CHECK(code == TT_RANK_LOST && took > 14 && took < 20, "%d after %.1f s", code, took);
+    CHECK(code == TT_RANK_LOST && took > 14 && took < 45, "%d after %.1f s", code, took);
 }
 
 /* A process that starts ranks which wait for a signal; they are there when this returns. */
@@ -203,7 +208,7 @@ static pid_t start_waiting(const char *mpirun)
         tt_status_free(start(3, "signal", mpirun, &code));
         _exit(code);
     }
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 6000; i++) {
         if (noted("pid", 0) > 0 && noted("pid", 1) > 0 && noted("pid", 2) > 0) break;
         rest(0.01);
     }
@@ -223,7 +228,13 @@ static void check_signal(const char *mpirun, int number)
     kill(pid, number);
     int code = code_of(pid);
     CHECK(code == TT_INTERRUPTED, "%d after signal %d", code, number);
-    for (int r = 0; r < 3; r++) CHECK(noted("signals", r) == 1, "rank %d: %ld", r, noted("signals", r));
+    for (int r = 0; r < 3; r++) {
+        long signals_there = noted("signals", r), asked_there = noted("asked", r);
+        if (mpirun) /* it is asked again each second, until it has passed it on */
+            CHECK(signals_there == 0 && asked_there >= 1, "rank %d: %ld, %ld", r, signals_there, asked_there);
+        else
+            CHECK(signals_there == 1 && asked_there == 0, "rank %d: %ld, %ld", r, signals_there, asked_there);
+    }
 }
 
 static void signals_are_passed_on_once(void)
@@ -249,7 +260,7 @@ static void a_terminal_interrupts_once(void)
         tt_status_free(start(3, "signal", NULL, &code));
         _exit(code);
     }
-    for (int i = 0; i < 1000 && (noted("pid", 0) < 0 || noted("pid", 1) < 0 || noted("pid", 2) < 0); i++) rest(0.01);
+    for (int i = 0; i < 6000 && (noted("pid", 0) < 0 || noted("pid", 1) < 0 || noted("pid", 2) < 0); i++) rest(0.01);
     CHECK(write(terminal, "\x03", 1) == 1);
     int code = code_of(pid);
     CHECK(code == TT_INTERRUPTED, "%d", code);
@@ -272,14 +283,14 @@ static void no_orphans_stay(void)
     pid_t pid = start_waiting(NULL);
     kill(pid, SIGKILL);
     CHECK(code_of(pid) == 1000 + SIGKILL);
-    CHECK(are_gone(5));
+    CHECK(are_gone(30));
 }
 
 static bool is_stopped(long pid)
 {
     char path[64], line[400] = "";
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    for (double until = tt_seconds() + 2; tt_seconds() < until && !strstr(line, ") T "); rest(0.01)) {
+    for (double until = tt_seconds() + 30; tt_seconds() < until && !strstr(line, ") T "); rest(0.01)) {
         FILE *f = fopen(path, "r");
         if (f && !fgets(line, sizeof line, f)) line[0] = 0;
         if (f) fclose(f);
@@ -314,7 +325,7 @@ static void through_mpirun(void)
     pid_t pid = start_waiting("mpirun");
     kill(pid, SIGKILL);
     CHECK(code_of(pid) == 1000 + SIGKILL);
-    CHECK(are_gone(10));
+    CHECK(are_gone(30));
 }
 
 int main(int argc, char **argv)
