@@ -292,15 +292,28 @@ static tt_status prepare(struct training *t)
 
 /* ---- the end ---- */
 
-static tt_status print_sample(struct training *t)
+static tt_status print_sample(struct training *t, struct tt_text *text)
 {
-    struct tt_text text = {0};
     struct tt_grammar_check check;
-    TT_TRY(tt_sample_builtin(&t->session, t->c, t->data, &text, &check));
-    printf("sample  %s\n", text.s ? text.s : "");
+    TT_TRY(tt_sample_builtin(&t->session, t->c, t->data, text, &check));
+    printf("sample  %s\n", text->s ? text->s : "");
     printf("grammar %lld of %lld sentences follow the source's grammar\n", (long long)check.grammatical,
            (long long)check.sentences);
-    tt_text_free(&text);
+    return TT_OK;
+}
+
+static tt_status print_end(struct training *t, struct tt_summary *s, struct tt_text *sample)
+{
+    if (t->c->json) {
+        tt_summary_json(s);
+        return TT_OK;
+    }
+    tt_summary_text(s);
+    bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
+    if (!s->interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t, sample));
+    if (!s->interrupted && !whole) puts("sample  none, since each rank has a part of the weights; see tt generate");
+    s->sample = sample->s;
+    tt_summary_next(s);
     return TT_OK;
 }
 
@@ -308,20 +321,21 @@ static tt_status print_sample(struct training *t)
 static tt_status report(struct training *t, bool interrupted)
 {
     struct tt_device_info info;
+    struct tt_text sample = {0};
+    char device[TT_LINE], model[TT_LINE];
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
+    tt_describe_device(&t->backend, device, sizeof device);
+    tt_describe_model(&t->session, model, sizeof model);
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
-                           .flash_refused = t->session.model->flash_refused, .interrupted = interrupted};
-    if (t->c->json) {
-        tt_summary_json(&s);
-        return TT_OK;
-    }
-    tt_summary_text(&s);
-    bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
-    if (!interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
-    if (!interrupted && !whole) puts("sample  none, since each rank has a part of the weights; see tt generate");
-    tt_summary_next(&s);
-    return TT_OK;
+                           .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
+                           .device = device, .model = model};
+    tt_status st = print_end(t, &s, &sample);
+    tt_status saved = st ? TT_OK : tt_summary_save(&s);
+    if (saved) tt_say("%s; the run itself is saved, only tt report will show less of it", saved->text);
+    tt_status_free(saved);
+    tt_text_free(&sample);
+    return st;
 }
 
 static tt_status run(struct training *t)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/common.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/train/meter.h"
 
@@ -49,6 +50,15 @@ static void print_loss(const struct tt_summary *s)
                (long long)s->progress->best_step);
 }
 
+/* Where the wall-clock time went; what is left over are the steps themselves. */
+static void print_time(const struct tt_train_result *r)
+{
+    double steps = r->seconds - r->data_seconds - r->validation_seconds - r->saving_seconds;
+    printf("time    %.1f %% steps, %.1f %% waiting for data, %.1f %% validation, %.1f %% saving\n",
+           100 * fmax(steps, 0) / r->seconds, 100 * r->data_seconds / r->seconds,
+           100 * r->validation_seconds / r->seconds, 100 * r->saving_seconds / r->seconds);
+}
+
 void tt_summary_text(const struct tt_summary *s)
 {
     const struct tt_train_result *r = s->result;
@@ -61,10 +71,11 @@ void tt_summary_text(const struct tt_summary *s)
         tt_format_bytes(s->device_bytes, bytes);
         snprintf(device, sizeof device, " and %s on the device", bytes);
     }
-    printf("%s    %lld step%s in %s, %s%stokens/s, peak memory %s%s, %.1f %% of the time waiting for data%s\n",
+    printf("%s    %lld step%s in %s, %s%stokens/s, peak memory %s%s%s\n",
            s->interrupted ? "stop" : "done", (long long)r->steps, tt_plural(r->steps), duration, rate,
-           strchr(rate, ' ') ? "" : " ", memory, device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
+           strchr(rate, ' ') ? "" : " ", memory, device,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
+    if (r->seconds > 0 && !s->config->quiet) print_time(r);
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
@@ -83,36 +94,76 @@ void tt_summary_next(const struct tt_summary *s)
            2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
 }
 
+static void put_losses(struct tt_json_writer *w, const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    double floor = tt_data_floor(s->data);
+    tt_json_put_number(w, "loss", r->loss);
+    tt_json_put_number(w, "val_loss", r->val_loss);
+    tt_json_put_number(w, "val_step", isnan(r->val_loss) ? NAN : (double)r->val_step);
+    tt_json_put_number(w, "best_val_loss", s->progress->best_val);
+    tt_json_put_int(w, "best_step", s->progress->best_step);
+    tt_json_put_number(w, "floor", floor > 0 ? floor : NAN);
+}
+
+static void put_times(struct tt_json_writer *w, const struct tt_train_result *r)
+{
+    tt_json_put_number(w, "seconds", r->seconds);
+    tt_json_put_number(w, "tokens_per_second", r->tokens_per_second);
+    tt_json_put_number(w, "data_wait_seconds", r->data_seconds);
+    tt_json_put_number(w, "validation_seconds", r->validation_seconds);
+    tt_json_put_number(w, "saving_seconds", r->saving_seconds);
+}
+
+static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    char path[1200] = "";
+    if (s->config->out[0]) snprintf(path, sizeof path, "%s/step-%08lld", s->config->out, (long long)s->progress->step);
+    tt_json_put_int(w, "step", s->progress->step);
+    tt_json_put_int(w, "steps", r->steps);
+    tt_json_put_int(w, "skipped", r->skipped);
+    tt_json_put_int(w, "tokens", tokens(s));
+    if (s->config->ranks > 1) tt_json_put_int(w, "ranks", s->config->ranks);
+    put_losses(w, s);
+    put_times(w, r);
+    tt_json_put_number(w, "peak_memory_bytes", tt_peak_memory());
+    tt_json_put_number(w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
+    tt_json_put_bool(w, "flash_refused", s->flash_refused);
+    tt_json_put_bool(w, "early_stop", r->early_stop);
+    tt_json_put_bool(w, "interrupted", s->interrupted);
+    tt_json_put_string(w, "out", s->config->out);
+    tt_json_put_string(w, "checkpoint", path);
+}
+
 void tt_summary_json(const struct tt_summary *s)
 {
     struct tt_json_writer w = {0};
-    const struct tt_train_result *r = s->result;
-    char path[1200] = "";
-    double floor = tt_data_floor(s->data);
-    if (s->config->out[0]) snprintf(path, sizeof path, "%s/step-%08lld", s->config->out, (long long)s->progress->step);
     tt_json_begin(&w, NULL, '{');
-    tt_json_put_int(&w, "step", s->progress->step);
-    tt_json_put_int(&w, "steps", r->steps);
-    tt_json_put_int(&w, "skipped", r->skipped);
-    tt_json_put_int(&w, "tokens", tokens(s));
-    if (s->config->ranks > 1) tt_json_put_int(&w, "ranks", s->config->ranks);
-    tt_json_put_number(&w, "loss", r->loss);
-    tt_json_put_number(&w, "val_loss", r->val_loss);
-    tt_json_put_number(&w, "val_step", isnan(r->val_loss) ? NAN : (double)r->val_step);
-    tt_json_put_number(&w, "best_val_loss", s->progress->best_val);
-    tt_json_put_int(&w, "best_step", s->progress->best_step);
-    tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
-    tt_json_put_number(&w, "seconds", r->seconds);
-    tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
-    tt_json_put_number(&w, "data_wait_seconds", r->data_seconds);
-    tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
-    tt_json_put_number(&w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
-    tt_json_put_bool(&w, "flash_refused", s->flash_refused);
-    tt_json_put_bool(&w, "early_stop", r->early_stop);
-    tt_json_put_bool(&w, "interrupted", s->interrupted);
-    tt_json_put_string(&w, "out", s->config->out);
-    tt_json_put_string(&w, "checkpoint", path);
+    put_summary(&w, s);
     tt_json_end(&w, '}');
     puts(w.text.s ? w.text.s : "");
     tt_text_free(&w.text);
+}
+
+tt_status tt_summary_save(const struct tt_summary *s)
+{
+    struct tt_json_writer w = {.pretty = true};
+    char path[1200];
+    if (!s->config->out[0]) return TT_OK;
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "device", s->device);
+    tt_json_put_string(&w, "model", s->model);
+    tt_json_put_string(&w, "data", tt_data_describe(s->data));
+    tt_json_put_bool(&w, "learnable", tt_data_learnable(s->data));
+    tt_json_put_int(&w, "num_steps", s->config->num_steps);
+    put_summary(&w, s);
+    tt_json_put_string(&w, "sample", s->sample);
+    tt_json_end(&w, '}');
+    tt_text_puts(&w.text, "\n");
+    snprintf(path, sizeof path, "%s/run.json", s->config->out);
+    tt_status st = tt_text_status(&w.text);
+    if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
+    tt_text_free(&w.text);
+    return st;
 }

@@ -292,7 +292,9 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
                                        .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
                                        .skipped = l.meter.skipped,
-                                       .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early};
+                                       .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early,
+                                       .validation_seconds = l.meter.eta.pauses[TT_PAUSE_VALIDATION].seconds,
+                                       .saving_seconds = l.meter.eta.pauses[TT_PAUSE_SAVE].seconds};
     if (!st) st = tt_meter_status(&l.meter);
     tt_status closed = tt_meter_close(&l.meter);
     tt_run_close(r);

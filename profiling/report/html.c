@@ -16,49 +16,39 @@ enum { TOP = 10, ROWS_SHOWN = 300 };
 
 /* ---- the head of the page ---- */
 
-static void fact(struct tt_text *t, const char *name, const char *value)
-{
-    if (!value[0]) return;
-    tt_text_puts(t, strlen(value) > 50 ? "<div class=\"wide\"><dt>" : "<div><dt>");
-    tt_escape(t, name);
-    tt_text_puts(t, "</dt><dd>");
-    tt_escape(t, value);
-    tt_text_puts(t, "</dd></div>\n");
-}
-
 static void facts(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_run *r = &p->run;
     char line[400], a[32], b[32];
-    tt_text_puts(t, "<dl class=\"facts\">\n");
-    fact(t, "step", tt_si_time(p->step.seconds, a));
+    html_facts(t);
+    html_fact(t, "step", tt_si_time(p->step.seconds, a));
     snprintf(line, sizeof line, "%s tokens/s, %s samples/s", tt_si(p->step.tokens_per_second, a),
              tt_si(p->step.samples_per_second, b));
-    if (isfinite(p->step.tokens_per_second)) fact(t, "speed", line);
+    if (isfinite(p->step.tokens_per_second)) html_fact(t, "speed", line);
     snprintf(line, sizeof line, "%s %% (%s)", html_fixed(p->efficiency.mfu_percent, 1, a), p->efficiency.mfu_class);
-    if (isfinite(p->efficiency.mfu_percent)) fact(t, "model FLOP utilisation", line);
-    if (isfinite(p->step.peak_memory_bytes)) fact(t, "peak memory", tt_si_bytes(p->step.peak_memory_bytes, a));
+    if (isfinite(p->efficiency.mfu_percent)) html_fact(t, "model FLOP utilisation", line);
+    if (isfinite(p->step.peak_memory_bytes)) html_fact(t, "peak memory", tt_si_bytes(p->step.peak_memory_bytes, a));
     snprintf(line, sizeof line, "%lld", (long long)p->step.kernels);
-    fact(t, "kernels a step", line);
-    fact(t, "device", r->device);
-    fact(t, "library", r->library);
+    html_fact(t, "kernels a step", line);
+    html_fact(t, "device", r->device);
+    html_fact(t, "library", r->library);
     snprintf(line, sizeof line, "%s%s%s, %s%s", r->version, r->fuse[0] ? " " : "", r->fuse, r->precision,
              r->graph ? ", as a graph" : "");
-    if (r->version[0]) fact(t, "version", line);
+    if (r->version[0]) html_fact(t, "version", line);
     snprintf(line, sizeof line,
              "%lld layer%s, hidden %lld, %lld head%s (%lld key/value), ffn %lld, vocabulary %lld: %s parameters",
              (long long)r->num_layers, tt_plural(r->num_layers), (long long)r->hidden_dim, (long long)r->num_heads,
              tt_plural(r->num_heads), (long long)r->num_kv_heads,
              (long long)r->ffn_dim, (long long)r->vocab_size, tt_si((double)r->parameters, a));
-    if (r->num_layers) fact(t, r->preset[0] ? r->preset : "model", line);
+    if (r->num_layers) html_fact(t, r->preset[0] ? r->preset : "model", line);
     snprintf(line, sizeof line, "%lld × %lld tokens%s", (long long)r->batch_size, (long long)r->seq_len,
              r->grad_accum > 1 ? ", accumulated" : "");
-    if (r->batch_size) fact(t, "batch", line);
+    if (r->batch_size) html_fact(t, "batch", line);
     snprintf(line, sizeof line, "%lld measured, %lld before", (long long)r->steps, (long long)r->warmup);
-    fact(t, "steps", line);
-    fact(t, "recorded by", r->source);
-    fact(t, "written", r->created);
-    tt_text_puts(t, "</dl>\n");
+    html_fact(t, "steps", line);
+    html_fact(t, "recorded by", r->source);
+    html_fact(t, "written", r->created);
+    html_facts_end(t);
 }
 
 static void head(struct tt_text *t, const struct tt_profile *p, bool imported)

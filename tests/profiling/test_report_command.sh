@@ -156,6 +156,26 @@ run 2 report full
 says err "full holds no profile"
 run 2 report --import full
 
+# a training run
+run 0 train $small --num-steps 12 --val-interval 5 --log-interval 3 --out trained
+run 0 report trained
+says out "saved   trained/report.html"
+for words in 'All 12 steps are done. Validation loss' 'above the floor' 'Where the time went' 'What it writes' 'Learning rate'; do
+    says trained/report.html "$words"
+done
+run 0 report trained --out elsewhere --quiet
+checks=$((checks + 1))
+cmp -s trained/report.html elsewhere/report.html || fail "a report elsewhere is another one"
+run 2 report trained --import "$profiles/ncu_raw.csv"
+says err "trained is a training run"
+printf '#!/bin/sh\necho "$1" >"%s/opened"\n' "$dir" >browser
+chmod +x browser
+BROWSER=$dir/browser run 0 report trained --open
+for _ in $(seq 100); do [ -s opened ] && break; sleep 0.05; done
+says opened "$dir/trained/report.html"
+BROWSER=$dir/nothing run 0 report trained --open
+says err "open file://$dir/trained/report.html"
+
 # the audit
 run 0 check grads $small
 says out "tensors have a gradient"
