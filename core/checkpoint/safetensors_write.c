@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/beside.h"
+#include "core/base/staged.h"
 #include "core/base/crc32.h"
 #include "core/base/file.h"
 #include "core/base/half.h"
@@ -127,21 +127,21 @@ tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *
                                const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc)
 {
     struct tt_text header = {0};
-    struct tt_beside b = {.fd = -1};
+    struct tt_staged b = {.fd = -1};
     tt_status st;
     TT_GOTO(st, done, tt_safetensors_header(tensors, n, metadata, n_metadata, &header));
     if (!access(path, F_OK)) {
         st = tt_file_error(EEXIST, "write", path);
         goto done;
     }
-    TT_GOTO(st, done, tt_beside_file(path, &b));
+    TT_GOTO(st, done, tt_stage_file(path, &b));
     struct sink s = {.fd = b.fd, .path = path};
     TT_GOTO(st, done, put_all(&s, &header, tensors, n));
-    st = tt_beside_add(&b);
+    st = tt_staged_add(&b);
     if (size) *size = s.size;
     if (crc) *crc = s.crc;
 done:
-    tt_beside_drop(&b);
+    tt_staged_drop(&b);
     tt_text_free(&header);
     return st;
 }

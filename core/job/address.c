@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/beside.h"
+#include "core/base/staged.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/job/place.h"
@@ -96,14 +96,14 @@ tt_status tt_where_find(const struct tt_job_options *options, struct tt_where *o
 /* Readable for its owner only, because of the secret. */
 tt_status tt_where_write(const char *path, const struct tt_where *where)
 {
-    struct tt_beside b;
-    TT_TRY(tt_beside_file(path, &b));
+    struct tt_staged b;
+    TT_TRY(tt_stage_file(path, &b));
     char line[400];
     int n = snprintf(line, sizeof line, "%s %d %s\n", where->host, where->port, where->secret);
     tt_status st = fchmod(b.fd, 0600) ? tt_file_error(errno, "protect", path) : TT_OK;
     if (!st) st = tt_write_all(b.fd, line, (size_t)n, path);
-    if (!st) return tt_beside_replace(&b);
-    tt_beside_drop(&b);
+    if (!st) return tt_staged_replace(&b);
+    tt_staged_drop(&b);
     return st;
 }
 

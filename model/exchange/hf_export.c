@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/beside.h"
+#include "core/base/staged.h"
 #include "core/base/file.h"
 #include "core/base/half.h"
 #include "core/checkpoint/safetensors.h"
@@ -156,15 +156,15 @@ static tt_status make_parent(const char *name)
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
 {
     char name[1024];
-    struct tt_beside b;
+    struct tt_staged b;
     snprintf(name, sizeof name, "%s", dir);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
     TT_TRY(make_parent(name));
-    TT_TRY(tt_beside_folder(name, &b));
+    TT_TRY(tt_stage_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);
-    if (!st) return tt_beside_replace(&b);
-    tt_beside_drop(&b);
+    if (!st) return tt_staged_replace(&b);
+    tt_staged_drop(&b);
     return st;
 }
