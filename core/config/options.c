@@ -1,4 +1,4 @@
-/* Finding things in the tables of a schema. */
+/* Lookups in the tables of a schema. */
 #include "core/config/options.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ const struct tt_option *tt_schema_row(const struct tt_schema *s, int i)
     return NULL;
 }
 
-/* Its number among all rows. */
+/* The index of the row among all rows. */
 static int index_of(const struct tt_schema *s, const struct tt_option *row)
 {
     int first = 0, g = 0;
@@ -65,7 +65,7 @@ const struct tt_option *tt_schema_find_any(const struct tt_schema *s, int comman
     return row;
 }
 
-/* The nearest among the options of the commands in the bit set. */
+/* The nearest option name among the commands in the bit set. */
 static const char *nearest_of(const struct tt_schema *s, unsigned commands, const char *name)
 {
     const char *names[TT_OPTION_LIMIT];
@@ -81,13 +81,13 @@ const char *tt_schema_nearest(const struct tt_schema *s, int command, const char
     return near ? near : nearest_of(s, ~0u, name);
 }
 
-/* ---- what is left open ---- */
+/* ---- values that are decided later ---- */
 
 static bool left_open(const struct tt_schema *s, int command, const char *resume, const char *data,
                       const struct tt_option *row, const char **whose)
 {
-    const unsigned trains = 1u << TT_CMD_TRAIN | 1u << TT_CMD_DIAGNOSE | 1u << TT_CMD_PROFILE | 1u << TT_CMD_CHECK |
-                            1u << TT_CMD_BENCH;
+    const unsigned trains =
+        1u << TT_CMD_TRAIN | 1u << TT_CMD_DIAGNOSE | 1u << TT_CMD_PROFILE | 1u << TT_CMD_CHECK | 1u << TT_CMD_BENCH;
     bool continues = resume[0] && strcmp(resume, "none") != 0;
     bool reads = continues || tt_schema_find(s, command, "checkpoint");
     bool by_checkpoint = reads && !row->here && tt_schema_find(s, TT_CMD_TRAIN, row->name);

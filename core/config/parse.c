@@ -1,4 +1,4 @@
-/* From defaults, presets, configuration files and the words of the command line to a filled struct tt_options. */
+/* Fills struct tt_options from defaults, presets, configuration files and the command line, and prints it as YAML. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +19,8 @@ static tt_status check_only(const struct tt_option *row, const char *text)
     return st;
 }
 
-/* Sets the field unless a stronger source did; the text is checked either way. A second flag adds to a list. */
+/* Sets the field unless a stronger source has set it; checks the text in any case. A repeated flag appends to a list.
+ */
 static tt_status set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source)
 {
     unsigned char *had = tt_option_source(o, row);
@@ -38,20 +39,20 @@ tt_status tt_options_apply_preset(struct tt_options *o, const char *name)
     const struct tt_preset *preset = tt_preset_find(name);
     for (int i = 0; i < TT_PRESET_COLUMNS; i++) {
         const struct tt_option *row = tt_schema_find_any(o->schema, o->command, tt_preset_columns[i]);
-        bool by_preset = !row->value; /* `data` has a vocab-size of its own */
+        bool by_preset = !row->value; /* false for the vocab-size of `tt data` */
         if (by_preset) TT_TRY(set(o, row, preset->value[i], TT_FROM_PRESET));
     }
     return TT_OK;
 }
 
-/* A short run need not say that it wants a short warm-up. */
+/* Shortens the default warm-up if the run is shorter than it. */
 static void fit_warmup(struct tt_options *o)
 {
     bool asked = tt_option_given(o, "warmup-steps");
     if (!asked && o->c.warmup_steps > o->c.num_steps) o->c.warmup_steps = o->c.num_steps / 10;
 }
 
-/* The fields of another command's own struct are not there. */
+/* Whether struct tt_options has the field: not if it belongs to the struct of another command. */
 static bool has_field(int command, const struct tt_option *row)
 {
     return row->home != TT_OF_COMMAND || tt_option_takes(command, row);
@@ -63,7 +64,7 @@ tt_status tt_options_begin(struct tt_options *o, const struct tt_schema *s, int 
     o->schema = s;
     o->command = command;
     o->c.hooks = s->hooks;
-    for (int own = 0; own < 2; own++) { /* the command's own rows last, so that they win */
+    for (int own = 0; own < 2; own++) { /* the rows of this command last, so that they win */
         for (int i = 0, n = tt_schema_count(s); i < n; i++) {
             const struct tt_option *row = tt_schema_row(s, i);
             if (!has_field(command, row)) continue;
@@ -86,8 +87,8 @@ static tt_status unknown_key(const struct tt_options *o, const char *name)
     return tt_fail(TT_USAGE, "there is no option %s; tt help %s lists them", name, name_of(o->schema, o->command));
 }
 
-/* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
- * readers of the file see the same. */
+/* Checks the YAML type of the value. A text that looks like a number must be quoted, so that other YAML readers agree.
+ */
 static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y)
 {
     bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
@@ -100,7 +101,7 @@ static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y
     return TT_OK;
 }
 
-/* The value of a key as the text a flag would have: a list is joined. */
+/* The value of a key as a flag would have it: a list is joined. */
 static tt_status value_text(const struct tt_option *row, const struct tt_yaml *y, struct tt_text *out)
 {
     if (y->kind != TT_YAML_LIST || !row->list) {
@@ -112,14 +113,14 @@ static tt_status value_text(const struct tt_option *row, const struct tt_yaml *y
     for (const struct tt_yaml *item = y->first; item; item = item->next) {
         TT_TRY(check_kind(row, item));
         if (strchr(item->text, row->list))
-            return tt_fail(TT_USAGE, "the item \"%s\" contains the separator of items", item->text);
+            return tt_fail(TT_USAGE, "the item \"%s\" contains the separator of the list", item->text);
         tt_text_puts(out, item->text);
         if (item->next) tt_text_add(out, &row->list, 1);
     }
     return TT_OK;
 }
 
-/* A checkpoint of another shape than the user asked for must not win silently. */
+/* If the user asked for another preset than the checkpoint's, that is an error. */
 static tt_status check_preset(const struct tt_options *o, const char *text)
 {
     if (!tt_option_given(o, "preset") || strcmp(o->c.preset, text) == 0) return TT_OK;
@@ -142,7 +143,7 @@ static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, 
     return st;
 }
 
-/* The option a key names, with underscores for dashes if one likes. */
+/* The option of a key, which may have underscores for dashes. */
 static const struct tt_option *row_of_key(const struct tt_options *o, const char *key)
 {
     char name[64];
@@ -198,11 +199,11 @@ struct words {
     char *const *word;
 };
 
-/* An option as a word names it: "--name", "--name=value", or "--no-name" of a truth value. */
+/* An option on the command line: "--name", "--name=value", or "--no-name" of a bool. */
 struct flag {
-    char name[64];               /* as written, without value and without "no-" when that was recognised */
-    const struct tt_option *row; /* of this command; NULL when it has none of that name */
-    const char *value;           /* after the =; NULL without one */
+    char name[64];               /* without the value, and without "no-" if negated */
+    const struct tt_option *row; /* NULL when the command has no such option */
+    const char *value;           /* after the =; NULL: none */
     bool negated;
 };
 
@@ -224,7 +225,7 @@ static struct flag read_flag(const struct tt_options *o, const char *word)
     return f;
 }
 
-/* Whether a word is an option, or looks like one that was mistyped, and so is not the value of the option before it. */
+/* Whether a word is an option or looks like a mistyped one. Then it is not the value of the option before it. */
 static bool is_option(const struct tt_options *o, const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;
@@ -274,7 +275,7 @@ static tt_status value_missing(const struct flag *f)
     return st;
 }
 
-/* Takes the value from behind the = or from the next word, unless that is an option itself. */
+/* The value is after the = or is the next word, unless that is an option. */
 static tt_status set_flag(struct tt_options *o, const struct flag *f, struct words *w)
 {
     const char *value = f->value;
@@ -289,7 +290,7 @@ static tt_status set_flag(struct tt_options *o, const struct flag *f, struct wor
     return tt_context(set(o, f->row, value, TT_FROM_FLAG), "--%s", f->name);
 }
 
-/* A word without dashes. */
+/* A positional argument. */
 static tt_status set_word(struct tt_options *o, const char *word)
 {
     const struct tt_command_info *command = &o->schema->commands[o->command];
@@ -355,7 +356,7 @@ tt_status tt_options_read(struct tt_options *o, const struct tt_schema *s, int c
     return TT_OK;
 }
 
-/* ---- and back ---- */
+/* ---- printing as YAML ---- */
 
 static void print_value(const struct tt_options *o, const struct tt_option *row, struct tt_text *out)
 {
@@ -376,7 +377,8 @@ static void print_options(const struct tt_options *o, bool final, struct tt_text
     const struct tt_option *rows[TT_OPTION_LIMIT];
     int n = tt_schema_shown(o->schema, o->command, rows);
     const char *section = "";
-    tt_text_printf(out, "# tt %s --config FILE, with this as FILE, does this again.\n", name_of(o->schema, o->command));
+    tt_text_printf(out, "# To run this again: tt %s --config FILE, with this text in FILE.\n",
+                   name_of(o->schema, o->command));
     for (int i = 0; i < n; i++) {
         const struct tt_option *row = rows[i];
         const char *whose;

@@ -31,7 +31,7 @@ const struct tt_preset tt_presets[] = {
 
 const int tt_preset_count = sizeof tt_presets / sizeof *tt_presets;
 
-/* Beside the table because an array of names must be a constant; a test compares the two. */
+/* The names again, since the table of options needs a constant array; a test compares the two. */
 const char *const tt_preset_names[] = {"default", "tiny", "small", "medium", "large", "xl", "gpt2", "1b", NULL};
 
 const struct tt_preset *tt_preset_find(const char *name)

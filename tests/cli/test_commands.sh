@@ -71,7 +71,7 @@ expect 0 "step-00000004" "$TT" train --resume auto --out hurt
 grep -q "step-00000006" err || fail "no warning about the damaged checkpoint"
 [ -d hurt/step-00000006.damaged ] || fail "a damaged checkpoint was lost"
 printf 'x' | dd of=hurt/step-00000006/model.safetensors bs=1 seek=3000 conv=notrunc 2>/dev/null
-expect 0 "now hurt/step-00000006.damaged.1" "$TT" train --resume auto --num-steps 8 --save-interval 7 --keep 3 --out hurt
+expect 0 "to hurt/step-00000006.damaged.1" "$TT" train --resume auto --num-steps 8 --save-interval 7 --keep 3 --out hurt
 [ "$(cd hurt && echo step-*[0-9])" = "step-00000004 step-00000006.damaged.1 step-00000007 step-00000008" ] ||
     fail "--keep 3 counted a damaged checkpoint: $(ls hurt)"
 passed "a damaged checkpoint is skipped, and --keep does not count it"

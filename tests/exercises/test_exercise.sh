@@ -138,7 +138,7 @@ answer real first_idea '"the largest group: its share is largest"'
 "$TT" exercise check 1 real >out 2>err
 marked right first_idea
 sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
-expect 2 "neighbours align" "$TT" exercise check 1 real
+expect 2 "unexpected indentation" "$TT" exercise check 1 real
 sed 's/^learner: .*/learner: Ada: me/' ada/worksheet.yaml >real/worksheet.yaml
 expect 2 'line 4: a second ": "' "$TT" exercise check 1 real
 printf 'answers:\n  kernels: a: b\n  kernels: c: d\n' >real/worksheet.yaml

@@ -175,14 +175,14 @@ static void what_is_missing_or_wrong(void)
 
 /* ---- from a place to an address ---- */
 
-static struct tt_where where;
+static struct tt_address where;
 static bool in_file;
 
 static tt_status address_in(const char *variables, const char *file)
 {
     TT_TRY(in(variables));
     struct tt_job_options o = {.place = place, .file = file, .timeout = 1};
-    return tt_where_find(&o, &where, &in_file);
+    return tt_address_find(&o, &where, &in_file);
 }
 
 #define TWO_HOSTS "RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=1 "
