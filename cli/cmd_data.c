@@ -184,8 +184,7 @@ static void report(const struct making *m)
            "file%s in %s\n", m->text.n, (long long)m->count, (double)m->text.n / (double)m->count, (long long)held_out,
            (long long)tt_tokenizer_size(m->tokenizer), tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files),
            out);
-    printf("train on them: tt train --data '%s/train_*.bin' %s%s%s--tokenizer %s/tokenizer.json\n", out,
-           held_out ? "--val-data '" : "", held_out ? out : "", held_out ? "/val_*.bin' " : "", out);
+    printf("train on them: tt train --data %s\n", out);
 }
 
 /* ---- looking ---- */

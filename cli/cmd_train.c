@@ -132,13 +132,6 @@ static tt_status choose_start(struct training *t)
     return choose_folder(t);
 }
 
-/* A checkpoint's warm-up may be longer than the run that is asked for now. */
-static void fit_warmup(struct training *t)
-{
-    if (!tt_option_given(&t->o, "warmup-steps") && t->c->warmup_steps > t->c->num_steps)
-        t->c->warmup_steps = t->c->num_steps / 10;
-}
-
 /* ---- a resumed run that is not continued as it was ---- */
 
 static bool same_source(const char *a, const char *b)
@@ -254,7 +247,7 @@ static tt_status agree(struct training *t, tt_status st)
 static tt_status read_all(struct training *t)
 {
     TT_TRY(choose_start(t));
-    fit_warmup(t);
+    tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
     TT_TRY(tt_member_batch(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));

@@ -120,6 +120,10 @@ tt_status tt_options_apply_yaml(struct tt_options *o, const char *text, enum tt_
 /* Sets what the preset says wherever nothing stronger did; to go through several presets, call it again. */
 tt_status tt_options_apply_preset(struct tt_options *o, const char *name);
 
+/* A short run need not say that it wants a short warm-up: one that does not fit becomes a tenth of the run, unless it
+ * was asked for at least as strongly as the number of steps. A file of --print-config thus serves for fewer steps. */
+void tt_options_fit_warmup(struct tt_options *o);
+
 /* The final configuration as YAML that reproduces the run: every option of the command. A checkpoint keeps this. */
 void tt_options_print(const struct tt_options *o, struct tt_text *out);
 

@@ -44,10 +44,12 @@ tt_status tt_options_apply_preset(struct tt_options *o, const char *name)
     return TT_OK;
 }
 
-/* A short run need not say that it wants a short warm-up. */
-static void fit_warmup(struct tt_options *o)
+void tt_options_fit_warmup(struct tt_options *o)
 {
-    bool asked = tt_option_given(o, "warmup-steps");
+    const struct tt_option *warmup = tt_schema_find_any(o->schema, o->command, "warmup-steps"),
+                           *steps = tt_schema_find_any(o->schema, o->command, "num-steps");
+    int source = warmup ? *tt_option_source(o, warmup) : TT_FROM_DEFAULT;
+    bool asked = source >= TT_FROM_FILE && source >= *tt_option_source(o, steps);
     if (!asked && o->c.warmup_steps > o->c.num_steps) o->c.warmup_steps = o->c.num_steps / 10;
 }
 
@@ -73,7 +75,7 @@ tt_status tt_options_begin(struct tt_options *o, const struct tt_schema *s, int 
         }
     }
     TT_TRY(tt_options_apply_preset(o, "default"));
-    fit_warmup(o);
+    tt_options_fit_warmup(o);
     return TT_OK;
 }
 
@@ -342,7 +344,7 @@ tt_status tt_options_parse_words(struct tt_options *o, const struct tt_schema *s
     TT_TRY(parse_words(o, (struct words){argc, argv}));
     if (o->call.config[0]) TT_TRY(apply_file(o, o->call.config));
     if (tt_schema_find(s, command, "preset")) TT_TRY(tt_options_apply_preset(o, o->c.preset));
-    fit_warmup(o);
+    tt_options_fit_warmup(o);
     return TT_OK;
 }
 
@@ -351,7 +353,7 @@ tt_status tt_options_read(struct tt_options *o, const struct tt_schema *s, int c
     TT_TRY(tt_options_begin(o, s, command));
     TT_TRY(tt_options_apply_yaml(o, yaml, TT_FROM_FILE));
     TT_TRY(tt_options_apply_preset(o, o->c.preset));
-    fit_warmup(o);
+    tt_options_fit_warmup(o);
     return TT_OK;
 }
 

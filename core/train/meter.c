@@ -145,13 +145,43 @@ static const char *json_number(char out[32], double x)
     return out;
 }
 
+/* ---- the time of single steps ---- */
+
+static double *seconds_of(const struct tt_meter *m, int64_t step) { return &m->seconds[(step - 1) % ring_entries(m)]; }
+
+/* Tokens per second of one step; NAN where the clock has not moved. */
+static double step_speed(const struct tt_meter *m, int64_t step)
+{
+    double seconds = *seconds_of(m, step);
+    return seconds > 0 ? (double)tokens_per_step(m->config) / seconds : (double)NAN;
+}
+
+/* The host may be some steps ahead of the device, and then waits for it: over a few steps it adds up. */
+static void note_step(struct tt_meter *m, int64_t step)
+{
+    double now = tt_seconds();
+    *seconds_of(m, step) = now - m->eta.last;
+    tt_eta_step(&m->eta, now);
+}
+
+/* What the device still had to do after the last step was enqueued. */
+static tt_status note_wait(struct tt_meter *m, int64_t step)
+{
+    struct tt_backend *b = m->engine->backend;
+    TT_TRY(b->ops->stream_sync(b->self, NULL));
+    double now = tt_seconds();
+    if (step > m->first) *seconds_of(m, step) += now - m->eta.last;
+    tt_eta_wait(&m->eta, now);
+    return TT_OK;
+}
+
 static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 {
     char loss[32], norm[32], lr[32], speed[32];
     if (!m->lines) return;
     fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
             (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
-            json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN),
+            json_number(lr, (double)e->lr), json_number(speed, step_speed(m, e->step)),
             e->apply ? "true" : "false");
     if (tt_scales_loss(m->config->precision))
         fprintf(m->lines, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
@@ -165,6 +195,8 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
+    m->seconds = calloc((size_t)ring_entries(m), sizeof *m->seconds);
+    if (!m->seconds) return tt_no_memory("the times of steps");
     m->quiet = c->quiet || c->rank;
     m->terminal = !m->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
@@ -207,20 +239,6 @@ static const char *scale_text(const struct tt_meter *m, char out[64])
     return out;
 }
 
-static void paint(struct tt_meter *m, int64_t step)
-{
-    double now = tt_seconds();
-    if (!m->terminal || now - m->last_paint < 0.2) return;
-    m->last_paint = now;
-    char left[32], loss[32] = "-", scale[64];
-    tt_format_duration(eta(m, step), left);
-    if (!isnan(m->loss)) snprintf(loss, sizeof loss, "%.4f", m->loss);
-    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s%s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
-            (long long)m->config->num_steps, loss, scale_text(m, scale),
-            m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
-    fflush(stderr);
-}
-
 static void log_line(struct tt_meter *m, const struct tt_metrics *e)
 {
     double now = tt_seconds(), seconds = now - m->last_log_time;
@@ -246,7 +264,8 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
     tt_events_scalar(m->events, e->step, "train/loss", (double)e->loss);
     tt_events_scalar(m->events, e->step, "train/grad_norm", (double)e->grad_norm);
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
-    if (m->recent > 0) tt_events_scalar(m->events, e->step, "train/tokens_per_second", m->recent);
+    double speed = step_speed(m, e->step);
+    if (isfinite(speed)) tt_events_scalar(m->events, e->step, "train/tokens_per_second", speed);
     if (!tt_scales_loss(m->config->precision)) return;
     tt_events_scalar(m->events, e->step, "train/loss_scale", (double)e->loss_scale);
     tt_events_scalar(m->events, e->step, "train/skipped_steps", (double)e->skipped);
@@ -312,21 +331,51 @@ static tt_status collect(struct tt_meter *m, bool wait)
     return TT_OK;
 }
 
+/* The mean of the last log interval; in the first one, of the steps so far. NAN: none has arrived. */
+static double loss_so_far(const struct tt_meter *m)
+{
+    return isnan(m->loss) && m->sum_count ? m->sum / (double)m->sum_count : m->loss;
+}
+
+/* Before the first log interval ends nobody else asks for metrics. */
+static tt_status ask_early(struct tt_meter *m, int64_t step)
+{
+    if (!isnan(m->loss) || m->asked) return TT_OK;
+    TT_TRY(ask(m, step));
+    return collect(m, false);
+}
+
+static tt_status paint(struct tt_meter *m, int64_t step)
+{
+    double now = tt_seconds();
+    if (!m->terminal || now - m->last_paint < 0.2) return TT_OK;
+    m->last_paint = now;
+    TT_TRY(ask_early(m, step));
+    char left[32], loss[32] = "-", scale[64];
+    tt_format_duration(eta(m, step), left);
+    if (!isnan(loss_so_far(m))) snprintf(loss, sizeof loss, "%.4f", loss_so_far(m));
+    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s%s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
+            (long long)m->config->num_steps, loss, scale_text(m, scale),
+            m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
+    fflush(stderr);
+    return TT_OK;
+}
+
 tt_status tt_meter_step(struct tt_meter *m, int64_t step)
 {
-    tt_eta_step(&m->eta, tt_seconds());
+    note_step(m, step);
     TT_TRY(collect(m, false));
     if (step % fetch_interval(m) == 0 || step - m->seen >= ring_entries(m) / 2) {
         TT_TRY(collect(m, true)); /* only if the device is a whole interval behind */
         TT_TRY(ask(m, step));
         TT_TRY(collect(m, false));
     }
-    paint(m, step);
-    return TT_OK;
+    return paint(m, step);
 }
 
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
 {
+    TT_TRY(note_wait(m, step));
     TT_TRY(collect(m, true));
     TT_TRY(ask(m, step));
     TT_TRY(collect(m, true));
@@ -364,6 +413,7 @@ tt_status tt_meter_close(struct tt_meter *m)
     if (m->lines) fclose(m->lines);
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
+    free(m->seconds);
     m->engine = NULL;
     return tt_events_close(m->events);
 }

@@ -31,6 +31,7 @@ struct tt_meter {
     double start, last_log_time, last_paint;
     int64_t last_log_step;
     double recent;      /* tokens per second between the last two log lines */
+    double *seconds;    /* of each step of the ring: as many as it has entries */
     double sum;         /* losses since the last log line */
     int64_t sum_count;
     double loss;        /* mean of the last complete log interval */

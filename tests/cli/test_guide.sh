@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# What people do who come with the habits of a PyTorch guide: a folder of data, a config.yaml of another program, epochs, a card
+# that they have at home. Each was refused or misunderstood once.
+set -u
+. tests/lib.sh
+needs_device
+export XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$root/exercises
+cd "$dir" || exit 1
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
+for i in $(seq 1200); do echo "line $i of a text that has some words"; done >text.txt
+
+# ---- the lines of the README that follow ./run name the folder that it builds in ----
+grep -oE 'cmake --install [^ ]+|cpack --config [^ `]+' "$root/README.md" >lines
+[ "$(wc -l <lines)" = 3 ] || fail "the README installs $(wc -l <lines) times"
+grep -v "build/cpu" lines && fail "the README installs from a folder that ./run does not make"
+
+# ---- a folder that tt data made ----
+for folder in tokens 'odd [1]'; do
+    expect 0 "train on them: tt train --data $folder" "$TT" data text.txt --tokenizer chars --out "$folder"
+    expect 0 "of 16 to train" "$TT" train $tiny --num-steps 3 --data "$folder/" --out "on $folder"
+    grep -q "(chars, vocabulary" out || fail "the tokenizer of $folder is not taken"
+    grep -q "in 2 files" out || fail "the validation data of $folder are not taken"
+    expect 0 "val_*.bin: " "$TT" eval "on $folder"
+    expect 0 "val_*.bin: " "$TT" eval "on $folder" --data "$folder"
+    expect 0 "resume" "$TT" train --resume "on $folder" --data "$folder" --num-steps 4
+    grep -q "not those of the checkpoint" out && fail "the same folder counts as other data"
+done
+"$TT" train $tiny --num-steps 3 --data 'tokens/train_*.bin' --val-data 'tokens/val_*.bin' --out by-pattern >out 2>err || fail "patterns"
+cmp -s by-pattern/step-00000003/model.safetensors 'on tokens/step-00000003/model.safetensors' || fail "a folder is not what its patterns are"
+expect 0 "saved" "$TT" profile ${tiny} --data tokens --num-steps 1 --warmup 1 --out of-folder --quiet
+mkdir other
+expect 2 "is a folder" "$TT" train $tiny --data other --out never
+passed "a folder of tt data"
+
+# ---- results only; JSON where it is asked for ----
+"$TT" profile $tiny --num-steps 1 --warmup 1 --out of-folder --quiet >out 2>err || fail "profile --quiet"
+[ "$(sed 's/ .*//' out | tr '\n' ' ')" = "step saved " ] || fail "profile --quiet prints more than its results"
+grep -q "an earlier profile was replaced" err || fail "a replaced profile is not told with --quiet"
+"$TT" exercise list --json >out 2>err || fail "exercise list --json"
+[ "$(head -n 1 out)" = "[" ] && [ "$(tail -n 1 out)" = "]" ] || fail "exercise list --json is no list"
+[ "$(grep -c '"exercise": ' out)" = "$(ls -d "$root"/exercises/[0-9]*-* | wc -l)" ] || fail "exercise list --json has not all of them"
+grep -q '"title": "Baseline analysis"' out || fail "exercise list --json has no titles"
+passed "results only"
+
+# ---- what the environment says is looked at before it is kept ----
+expect 2 "PRESET=bogus: there is no such preset" env PRESET=bogus "$TT" exercise start 1 mine
+expect 2 "did you mean small" env PRESET=smal "$TT" exercise start 1 mine
+expect 2 "STEPS=ten" env STEPS=ten "$TT" exercise start 1 mine
+[ -e mine ] && fail "a refused exercise left a folder"
+expect 0 "worksheet" env PRESET=tiny STEPS=3 LONG=nonsense "$TT" exercise start 1 mine # LONG is not of exercise 1
+passed "variables of an exercise"
+
+# ---- what does not fit for its length is not blamed on the model ----
+expect 1 "shorter sequence: --batch-size 1 --seq-len" "$TT" diagnose --seq-len 1000000 --quick
+expect 1 "choose a shorter sequence" "$TT" train --seq-len 1000000 --out never
+expect 0 "a shorter --seq-len" "$TT" info --seq-len 1000000
+[ -e never ] && fail "a refused run wrote something"
+passed "sequences that are too long"
+
+# ---- a file of --print-config serves for fewer steps too ----
+"$TT" train $tiny --print-config >run.yaml
+grep -q "^warmup-steps: 20" run.yaml || fail "no warm-up in the file"
+expect 0 "saved" "$TT" train --config run.yaml --num-steps 5 --out short
+expect 2 "does not fit" "$TT" train --config run.yaml --num-steps 5 --warmup-steps 20 --out never
+sed 's/^num-steps:.*/num-steps: 5/' run.yaml >both.yaml
+expect 2 "does not fit" "$TT" train --config both.yaml --out never
+passed "warm-up"
+
+# ---- metrics of a step are that step's; the progress line has a loss from the beginning ----
+"$TT" train $tiny --num-steps 30 --val-interval 0 --out speeds >out 2>err || fail "train"
+grep '"loss"' speeds/metrics.jsonl | sed 's/.*"tokens_per_second"://; s/,.*//' >speed
+grep -q null speed && fail "steps without a speed"
+[ "$(sort -u speed | wc -l)" -gt 20 ] || fail "30 steps have $(sort -u speed | wc -l) speeds"
+if has script; then
+    COLUMNS=200 script -qec "'$TT' train $tiny --num-steps 9 --val-interval 0 --out ''" /dev/null </dev/null >live 2>err
+    tr '\r' '\n' <live | grep -a 'step [0-9]*/9  loss' >lines
+    [ -s lines ] || fail "no progress line on a terminal"
+    if on_cpu && grep -qa "loss -" lines; then fail "a progress line without a loss: $(head -n 1 lines)"; fi
+fi
+passed "speeds and losses"
+
+finish
