@@ -31,6 +31,9 @@ bool tt_utf8_valid(const char *s, size_t n);
 /* Characters in n bytes, each U+FFFD counted as one. */
 size_t tt_utf8_count(const char *s, size_t n);
 
+/* Bytes of the first `most` of them; n when there are no more. */
+size_t tt_utf8_prefix(const char *s, size_t n, int64_t most);
+
 /* Appends n bytes, with U+FFFD for what is not UTF-8. Where more bytes follow later, a character that is cut at the end
  * waits for them. Returns how many bytes were taken. */
 size_t tt_utf8_put_text(struct tt_text *out, const char *s, size_t n, bool more_follows);

@@ -80,6 +80,7 @@ struct tt_config {
     char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
     char val_data[1024];  /* "" = held out from data */
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
+    int64_t max_chars;    /* of a text; 0: all */
     double val_fraction;
 
     /* output */

@@ -65,14 +65,76 @@ const struct tt_option *tt_schema_find_any(const struct tt_schema *s, int comman
     return row;
 }
 
+/* ---- names of other programs ---- */
+
+static bool has_name(const char *const *names, const char *name)
+{
+    for (int i = 0; names && names[i]; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static const char *const *also(const struct tt_option *row) { return row->also; }
+static const char *const *instead(const struct tt_option *row) { return row->instead; }
+
+/* Of the rows that have this name in the list, the command's, or else train's, or else the first. */
+static const struct tt_option *find_listed(const struct tt_schema *s, int command, const char *name,
+                                           const char *const *(*list)(const struct tt_option *))
+{
+    for (int i = 0, n = tt_schema_count(s); i < n; i++) {
+        const struct tt_option *row = tt_schema_row(s, i);
+        if (has_name(list(row), name)) return tt_schema_find_any(s, command, row->name);
+    }
+    return NULL;
+}
+
+const struct tt_option *tt_schema_find_known(const struct tt_schema *s, int command, const char *name)
+{
+    const struct tt_option *row = tt_schema_find_any(s, command, name);
+    return row ? row : find_listed(s, command, name, also);
+}
+
+const struct tt_option *tt_schema_find_instead(const struct tt_schema *s, int command, const char *name)
+{
+    return find_listed(s, command, name, instead);
+}
+
+/* ---- the nearest ---- */
+
+enum { NAMES = 4 * TT_OPTION_LIMIT };
+
+struct names {
+    const char *name[NAMES], *option[NAMES]; /* and the option that goes by it */
+    int n;
+};
+
+static void add_name(struct names *l, const char *name, const char *option)
+{
+    if (l->n == NAMES) return;
+    l->name[l->n] = name;
+    l->option[l->n++] = option;
+}
+
 /* The nearest among the options of the commands in the bit set. */
 static const char *nearest_of(const struct tt_schema *s, unsigned commands, const char *name)
 {
-    const char *names[TT_OPTION_LIMIT];
-    int n = 0;
-    for (int i = 0, count = tt_schema_count(s); i < count; i++)
-        if (tt_schema_row(s, i)->commands & commands) names[n++] = tt_schema_row(s, i)->name;
-    return tt_nearest(name, names, n);
+    struct names l = {.n = 0};
+    int count = tt_schema_count(s);
+    for (int i = 0; i < count; i++) {
+        const struct tt_option *row = tt_schema_row(s, i);
+        if (row->commands & commands) add_name(&l, row->name, row->name);
+    }
+    const char *near = tt_nearest(name, l.name, l.n);
+    if (near) return near;
+    for (int i = 0; i < count; i++) {
+        const struct tt_option *row = tt_schema_row(s, i);
+        if (!(row->commands & commands)) continue;
+        for (int k = 0; row->also && row->also[k]; k++) add_name(&l, row->also[k], row->name);
+    }
+    near = tt_nearest(name, l.name, l.n);
+    for (int i = 0; near && i < l.n; i++)
+        if (l.name[i] == near) return l.option[i];
+    return NULL;
 }
 
 const char *tt_schema_nearest(const struct tt_schema *s, int command, const char *name)

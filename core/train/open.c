@@ -160,8 +160,8 @@ static tt_status open_sources(const struct tt_config *c, int64_t vocab_size, con
     if (tokenizer_dir) take_if_there(tokenizer_dir, (int)strlen(tokenizer_dir), tokenizer, sizeof tokenizer);
     TT_TRY(check_tokenizer(tokenizer));
     struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
-                                      .val_fraction = c->val_fraction, .seq_len = c->seq_len, .vocab_size = vocab_size,
-                                      .seed = (uint64_t)c->seed};
+                                      .max_chars = c->max_chars, .val_fraction = c->val_fraction,
+                                      .seq_len = c->seq_len, .vocab_size = vocab_size, .seed = (uint64_t)c->seed};
     TT_TRY(tt_data_open(&options, out));
     if (tokenizer_dir) warn_of_other_tokens(c, tokenizer_dir, *out);
     return TT_OK;

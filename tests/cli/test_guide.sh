@@ -79,4 +79,35 @@ if has script; then
 fi
 passed "speeds and losses"
 
+# ---- the config.yaml of a guide ----
+cat >config.yaml <<'TEXT'
+device: auto
+data:
+  path: text.txt
+  max_chars: 5000   # of about 47000
+training:
+  batch_size: 4
+  gradient_clip: 1.0
+  log_interval: 100
+model:
+  n_embd: 32
+  n_layer: 1
+  n_head: 2
+  num_key_value_heads: 1
+  intermediate_size: 32
+  block_size: 16
+TEXT
+expect 0 "data    text.txt: 5000 tokens" "$TT" train --config config.yaml --num-steps 2 --out of-config
+expect 0 "saved" "$TT" train --resume of-config --num-steps 3
+grep -q "text.txt: 5000 tokens" out || fail "a run that goes on reads another part of the text"
+expect 0 "4000 bytes became" "$TT" data text.txt --max-chars 4000 --out fewer
+printf '\303\251%.0s' $(seq 3000) >accents.txt
+expect 0 "2000 bytes became" "$TT" data accents.txt --max-chars 1000 --out accents # characters, not bytes
+sed 's/log_interval: 100/use_compile: true\n  num_workers: 4\n  grad_norm_max: 1/' config.yaml >other.yaml
+"$TT" train --config other.yaml --out never 2>err && fail "unknown keys were taken"
+for words in "line 8: there is no option training.use_compile; version does that" "training.num_workers; prefetch does that" \
+    "line 10: there is no option training.grad_norm_max; "; do grep -qF "$words" err || fail "not said: $words: $(cat err)"; done
+[ -e never ] && fail "a refused run wrote something"
+passed "the configuration of another program"
+
 finish
