@@ -49,6 +49,21 @@ static void print_loss(const struct tt_summary *s)
                (long long)s->progress->best_step);
 }
 
+static double samples_per_second(const struct tt_summary *s)
+{
+    return s->result->tokens_per_second / (double)s->config->seq_len;
+}
+
+static void print_epochs(const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    char each[32];
+    if (!s->config->epochs || r->epochs_here <= 0) return;
+    tt_format_duration(r->seconds / r->epochs_here, each);
+    printf("epochs  %.4g of %lld, %s each with validations and checkpoints, %.0f samples/s\n", r->epochs,
+           (long long)s->config->epochs, each, samples_per_second(s));
+}
+
 void tt_summary_text(const struct tt_summary *s)
 {
     const struct tt_train_result *r = s->result;
@@ -65,6 +80,7 @@ void tt_summary_text(const struct tt_summary *s)
            s->interrupted ? "stop" : "done", (long long)r->steps, tt_plural(r->steps), duration, rate,
            strchr(rate, ' ') ? "" : " ", memory, device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
+    print_epochs(s);
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
@@ -79,8 +95,9 @@ void tt_summary_next(const struct tt_summary *s)
     if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
     char ranks[40] = "";
     if (c->ranks > 1) snprintf(ranks, sizeof ranks, " --ranks %lld", (long long)c->ranks);
-    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld%s%s%s\n", c->out, c->out,
-           2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
+    printf("next    tt generate %s        tt train --resume auto --out %s --%s %lld%s%s%s\n", c->out, c->out,
+           c->epochs ? "epochs" : "num-steps", 2 * (long long)(c->epochs ? c->epochs : c->num_steps),
+           c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
 }
 
 void tt_summary_json(const struct tt_summary *s)
@@ -95,6 +112,8 @@ void tt_summary_json(const struct tt_summary *s)
     tt_json_put_int(&w, "steps", r->steps);
     tt_json_put_int(&w, "skipped", r->skipped);
     tt_json_put_int(&w, "tokens", tokens(s));
+    if (r->epochs > 0) tt_json_put_number(&w, "epochs", r->epochs);
+    tt_json_put_number(&w, "samples_per_second", samples_per_second(s));
     if (s->config->ranks > 1) tt_json_put_int(&w, "ranks", s->config->ranks);
     tt_json_put_number(&w, "loss", r->loss);
     tt_json_put_number(&w, "val_loss", r->val_loss);

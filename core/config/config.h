@@ -70,6 +70,7 @@ struct tt_config {
 
     /* training */
     int64_t num_steps, grad_accum, seed;
+    int64_t epochs; /* what num_steps comes from; 0: from itself */
     double learning_rate, min_lr_ratio, weight_decay, beta1, beta2, adam_eps, clip_norm;
     int64_t warmup_steps;
     enum tt_decay lr_schedule;
@@ -88,8 +89,8 @@ struct tt_config {
     char resume[1024];
     char tensorboard[1024];
     char init_from[1024];
-    int64_t log_interval, save_interval, keep;
-    double save_minutes; /* where there is no save_interval */
+    int64_t log_interval, save_interval, save_epochs, keep;
+    double save_minutes; /* where there is neither save_interval nor save_epochs */
     bool quiet, json;
 
     const struct tt_hooks *hooks; /* who else takes part in the run; NULL: nobody */

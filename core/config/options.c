@@ -145,9 +145,16 @@ const char *tt_schema_nearest(const struct tt_schema *s, int command, const char
 
 /* ---- what is left open ---- */
 
-static bool left_open(const struct tt_schema *s, int command, const char *resume, const char *data,
-                      const struct tt_option *row, const char **whose)
+/* What the options say that decides it. */
+struct decided {
+    const char *resume, *data;
+    bool epochs;
+};
+
+static bool left_open(const struct tt_schema *s, int command, struct decided by, const struct tt_option *row,
+                      const char **whose)
 {
+    const char *resume = by.resume, *data = by.data;
     const unsigned trains = 1u << TT_CMD_TRAIN | 1u << TT_CMD_DIAGNOSE | 1u << TT_CMD_PROFILE | 1u << TT_CMD_CHECK |
                             1u << TT_CMD_BENCH;
     bool continues = resume[0] && strcmp(resume, "none") != 0;
@@ -156,23 +163,26 @@ static bool left_open(const struct tt_schema *s, int command, const char *resume
     bool by_size = !row->value && tt_schema_find(s, command, "sizes");
     bool files = data[0] && strcmp(data, "builtin") != 0 && strcmp(data, "random") != 0;
     bool by_data = trains >> command & 1 && files && strcmp(row->name, "vocab-size") == 0;
+    bool by_epochs = by.epochs && strcmp(row->name, "num-steps") == 0;
     bool by_run = continues && strcmp(resume, "auto") != 0 && strcmp(row->name, "out") == 0;
     if (by_data) *whose = "the data's own";
+    if (by_epochs) *whose = "what the epochs come to";
     if (by_checkpoint) *whose = "the checkpoint's own";
     if (by_run) *whose = "the folder of the resumed run";
     if (by_size) *whose = "each size's own";
-    return by_checkpoint || by_size || by_data || by_run;
+    return by_checkpoint || by_size || by_data || by_run || by_epochs;
 }
 
 bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row, const char **whose)
 {
     bool chosen = o->source[index_of(o->schema, row)] >= TT_FROM_CHECKPOINT;
-    return !chosen && left_open(o->schema, o->command, o->c.resume, o->c.data, row, whose);
+    struct decided by = {o->c.resume, o->c.data, o->c.epochs > 0};
+    return !chosen && left_open(o->schema, o->command, by, row, whose);
 }
 
 bool tt_schema_left_open(const struct tt_schema *s, int command, const struct tt_option *row, const char **whose)
 {
-    return left_open(s, command, "", "", row, whose);
+    return left_open(s, command, (struct decided){"", "", false}, row, whose);
 }
 
 bool tt_option_given(const struct tt_options *o, const char *name)

@@ -110,4 +110,40 @@ for words in "line 8: there is no option training.use_compile; version does that
 [ -e never ] && fail "a refused run wrote something"
 passed "the configuration of another program"
 
+# ---- epochs: of what is not held out ----
+on_text="$tiny --data text.txt --max-chars 3000 --tokenizer chars --val-interval 0"
+"$TT" train $on_text --num-steps 1 --out '' >out 2>err || fail "train"
+windows=$(sed -n 's/.* \([0-9]*\) windows of 16 to train, [1-9][0-9]* to validate.*/\1/p' out)
+each=$(((windows + 3) / 4)) all=$(((3 * windows + 3) / 4))
+expect 0 "epochs  3 of $windows sequences, 4 in a step: $all steps" "$TT" train $on_text --epochs 3 --save-epochs 1 --keep 0 --out whole
+for words in "^step .*  epoch [0-9.]+/3  loss .* samples/s  eta" "^epoch 1/3  mean loss [0-9.]+  time .*  [0-9]+ samples/s" "^epoch 3/3" \
+    "^epochs  3(\\.[0-9]*)? of 3, .* each .* samples/s" "^next .*--epochs 6"; do shows "$words"; done
+steps=$(printf 'step-%08d ' $each $(((2 * windows + 3) / 4)) $all)
+[ "$(cd whole && echo step-*) " = "$steps" ] || fail "saved $(cd whole && echo step-*), not $steps"
+[ "$(grep -c '"epoch_loss":[0-9]' whole/metrics.jsonl)" = 3 ] || fail "metrics.jsonl has no line for each epoch"
+grep -q '"epoch":3' whole/metrics.jsonl || fail "the last epoch is not in metrics.jsonl"
+# a run that goes on keeps them, to the bit; more steps in another batch are counted by samples
+mkdir on && cp -r whole/step-"$(printf %08d $each)" on
+expect 0 "epoch 2/3" "$TT" train --resume auto --out on
+cmp -s on/step-"$(printf %08d $all)"/model.safetensors whole/step-"$(printf %08d $all)"/model.safetensors || fail "epochs: resumed weights differ"
+expect 2 "give a larger --epochs" "$TT" train --resume auto --out on
+expect 0 "epoch 4/4" "$TT" train --resume auto --out on --epochs 4 --batch-size 8
+left=$(((4 * windows - 4 * all + 7) / 8))
+[ -d on/step-"$(printf %08d $((all + left)))" ] || fail "the fourth epoch in batches of 8 ends at $(cd on && echo step-*)"
+expect 0 "saved" "$TT" train --resume auto --out on --num-steps $((all + left + 2))
+grep -q "epoch" out && fail "epochs although the steps are given"
+# accumulation counts like a larger batch
+expect 0 "8 in a step: $(((windows + 7) / 8)) steps" "$TT" train $on_text --epochs 1 --grad-accum 2 --out ''
+expect 0 '"epochs":1' "$TT" train $on_text --epochs 1 --json --out ''
+expect 0 "# num-steps: what the epochs come to" "$TT" train $on_text --epochs 2 --print-config
+"$TT" train $on_text --epochs 1 --print-config >epochs.yaml
+expect 0 "epoch 1/1" "$TT" train --config epochs.yaml --out ''
+expect 0 "saved" "$TT" train --config epochs.yaml --num-steps 3 --out by-steps
+expect 0 "$each steps see" "$TT" diagnose $on_text --epochs 1 --quick --out new
+expect 2 "give one of them" "$TT" train $on_text --epochs 2 --num-steps 9 --out never
+expect 2 "--data builtin never ends; give --num-steps" "$TT" train $tiny --epochs 2 --out never
+expect 2 "--data random never ends; give --save-interval" "$TT" train $tiny --data random --save-epochs 2 --out never
+[ -e never ] && fail "a refused run wrote something"
+passed "epochs"
+
 finish
