@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/diagnose.h"
 #include "core/base/terminal.h"
+#include "core/train/epochs.h"
 #include "core/train/loop.h"
 
 /* ---- options ---- */
@@ -33,7 +34,7 @@ static tt_status choose_start(struct tt_diagnosis *d)
     if (strcmp(from, "auto")) tt_stay_in_run(&d->o, d->checkpoint);
     TT_TRY(tt_checkpoint_peek(d->checkpoint, &progress, &config));
     free(config);
-    d->done = progress.step < d->c->num_steps ? progress.step : d->c->num_steps;
+    d->done = progress.step;
     return TT_OK;
 }
 
@@ -45,6 +46,8 @@ static tt_status prepare(struct tt_diagnosis *d)
     TT_TRY(choose_start(d));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
+    TT_TRY(tt_take_epochs(&d->o, d->data, d->done ? d->checkpoint : NULL));
+    if (d->done > c->num_steps) d->done = c->num_steps;
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_check_validation(&d->o, d->data, &validates));
     if (!validates) c->val_interval = 0;

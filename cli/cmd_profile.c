@@ -116,6 +116,15 @@ static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_
     if (words[0]) printf("note    %s\n", words);
 }
 
+static void print_step(const struct tt_profile *p)
+{
+    const struct tt_profile_step *s = &p->step;
+    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
+           1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
+           (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len, (long long)s->kernels,
+           p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+}
+
 static void print_head(const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
@@ -125,10 +134,7 @@ static void print_head(const struct tt_profile *p)
     tt_format_bytes(p->memory.measured_bytes, measured);
     tt_format_bytes(p->memory.predicted_bytes, predicted);
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
-    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
-           1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
-           (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len, (long long)s->kernels,
-           p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+    print_step(p);
     if (p->run.own_kernel[0])
         printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
                p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
@@ -202,13 +208,16 @@ static void describe_earlier(const char *folder, char out[160])
 
 static tt_status show(const struct tt_config *c, const struct tt_profile *p, const char *earlier)
 {
-    if (c->json && earlier[0]) fprintf(stderr, "%s\n", earlier);
+    bool results_only = c->json || c->quiet;
+    if (results_only && earlier[0]) fprintf(stderr, "%s\n", earlier);
     if (c->json) return print_json(p);
-    print_head(p);
-    if (!c->quiet) {
-        print_rows(p);
-        print_phases(p);
+    if (c->quiet) {
+        print_step(p);
+        return print_saved(c->out);
     }
+    print_head(p);
+    print_rows(p);
+    print_phases(p);
     if (earlier[0]) printf("%s\n", earlier);
     return print_saved(c->out);
 }

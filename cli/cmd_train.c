@@ -15,6 +15,7 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/terminal.h"
+#include "core/train/epochs.h"
 #include "core/train/loop.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
@@ -132,13 +133,6 @@ static tt_status choose_start(struct training *t)
     return choose_folder(t);
 }
 
-/* A checkpoint's warm-up may be longer than the run that is asked for now. */
-static void fit_warmup(struct training *t)
-{
-    if (!tt_option_given(&t->o, "warmup-steps") && t->c->warmup_steps > t->c->num_steps)
-        t->c->warmup_steps = t->c->num_steps / 10;
-}
-
 /* ---- a resumed run that is not continued as it was ---- */
 
 static bool same_source(const char *a, const char *b)
@@ -193,6 +187,10 @@ static void announce(struct training *t)
     tt_print_model(&t->session);
     announce_ranks(t);
     printf("data    %s\n", tt_data_describe(t->data));
+    if (t->c->epochs)
+        printf("epochs  %lld of %lld sequences, %lld in a step: %lld steps\n", (long long)t->c->epochs,
+               (long long)tt_data_samples(t->data, TT_TRAIN), (long long)tt_step_rows(t->c),
+               (long long)t->c->num_steps);
     const struct tt_course_options *course = tt_course_of(t->c);
     if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
     if (course->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
@@ -204,16 +202,16 @@ static void announce(struct training *t)
     if (t->other_data)
         puts("note    the data are not those of the checkpoint: the best validation loss and patience start afresh");
     if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
-        printf("note    with another --num-steps the learning rate now decays until step %lld, so the result differs "
-               "from that of a run without a break\n", (long long)t->c->num_steps);
+        printf("note    with another number of steps the learning rate now decays until step %lld, so the result "
+               "differs from that of a run without a break\n", (long long)t->c->num_steps);
     fflush(stdout);
 }
 
 static tt_status check_left(const struct training *t)
 {
     if (t->run.progress.step < t->c->num_steps) return TT_OK;
-    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
-                   (long long)t->c->num_steps);
+    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger %s to go on", t->checkpoint,
+                   (long long)t->run.progress.step, t->c->epochs ? "--epochs" : "--num-steps");
 }
 
 static void tell_loop(struct training *t)
@@ -254,11 +252,12 @@ static tt_status agree(struct training *t, tt_status st)
 static tt_status read_all(struct training *t)
 {
     TT_TRY(choose_start(t));
-    fit_warmup(t);
+    tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
     TT_TRY(tt_member_batch(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
+    TT_TRY(tt_take_epochs(&t->o, t->data, t->checkpoint));
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_check_validation(&t->o, t->data, &t->validates));
     return tt_open_backend(t->c, &t->backend);

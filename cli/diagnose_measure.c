@@ -36,6 +36,7 @@ static void measure_disk(struct tt_diagnosis *d)
     const struct tt_config *c = d->c;
     d->checkpoint_bytes = 12 * (double)d->parameters; /* weights and two moments, in fp32 */
     double saves = c->save_interval > 0 ? (double)(c->num_steps / c->save_interval + 1) : 1;
+    if (c->save_epochs > 0) saves += floor(d->epochs / (double)c->save_epochs);
     double kept = c->keep > 0 && (double)c->keep < saves ? (double)c->keep : saves;
     d->disk_need = d->checkpoint_bytes * (kept + (saves > kept)); /* an old one goes when the new one is there */
     d->disk_free = c->out[0] ? free_space(c->out) : -1;

@@ -59,6 +59,21 @@ static void print_time(const struct tt_train_result *r)
            100 * r->validation_seconds / r->seconds, 100 * r->saving_seconds / r->seconds);
 }
 
+static double samples_per_second(const struct tt_summary *s)
+{
+    return s->result->tokens_per_second / (double)s->config->seq_len;
+}
+
+static void print_epochs(const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    char each[32];
+    if (!s->config->epochs || r->epochs_here <= 0) return;
+    tt_format_duration(r->seconds / r->epochs_here, each);
+    printf("epochs  %.4g of %lld, %s each with validations and checkpoints, %.0f samples/s\n", r->epochs,
+           (long long)s->config->epochs, each, samples_per_second(s));
+}
+
 void tt_summary_text(const struct tt_summary *s)
 {
     const struct tt_train_result *r = s->result;
@@ -76,6 +91,7 @@ void tt_summary_text(const struct tt_summary *s)
            strchr(rate, ' ') ? "" : " ", memory, device,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (r->seconds > 0 && !s->config->quiet) print_time(r);
+    print_epochs(s);
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
@@ -90,8 +106,9 @@ void tt_summary_next(const struct tt_summary *s)
     if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
     char ranks[40] = "";
     if (c->ranks > 1) snprintf(ranks, sizeof ranks, " --ranks %lld", (long long)c->ranks);
-    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld%s%s%s\n", c->out, c->out,
-           2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
+    printf("next    tt generate %s        tt train --resume auto --out %s --%s %lld%s%s%s\n", c->out, c->out,
+           c->epochs ? "epochs" : "num-steps", 2 * (long long)(c->epochs ? c->epochs : c->num_steps),
+           c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
 }
 
 static void put_losses(struct tt_json_writer *w, const struct tt_summary *s)
@@ -124,9 +141,11 @@ static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
     tt_json_put_int(w, "steps", r->steps);
     tt_json_put_int(w, "skipped", r->skipped);
     tt_json_put_int(w, "tokens", tokens(s));
+    if (r->epochs > 0) tt_json_put_number(w, "epochs", r->epochs);
     if (s->config->ranks > 1) tt_json_put_int(w, "ranks", s->config->ranks);
     put_losses(w, s);
     put_times(w, r);
+    tt_json_put_number(w, "samples_per_second", samples_per_second(s));
     tt_json_put_number(w, "peak_memory_bytes", tt_peak_memory());
     tt_json_put_number(w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
     tt_json_put_bool(w, "flash_refused", s->flash_refused);

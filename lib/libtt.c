@@ -8,6 +8,7 @@
 
 #include "core/base/folder_lock.h"
 #include "core/config/run_options.h"
+#include "core/train/epochs.h"
 #include "core/train/open.h"
 #include "core/train/origin.h"
 #include "model/session.h"
@@ -102,6 +103,7 @@ static tt_status open_data(libtt_model *m, const char *from)
     TT_TRY(tt_config_check(&m->o.c));
     if (!strcmp(m->o.c.data, TT_NO_DATA)) return TT_OK;
     TT_TRY(tt_open_training_data(&m->o, from, &m->data));
+    TT_TRY(tt_take_epochs(&m->o, m->data, from));
     return tt_config_check(&m->o.c);
 }
 

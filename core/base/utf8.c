@@ -57,6 +57,14 @@ size_t tt_utf8_count(const char *s, size_t n)
     return count;
 }
 
+size_t tt_utf8_prefix(const char *s, size_t n, int64_t most)
+{
+    uint32_t point;
+    size_t at = 0;
+    for (int64_t i = 0; at < n && i < most; i++) at += (size_t)tt_utf8_decode(s + at, n - at, &point);
+    return at;
+}
+
 size_t tt_utf8_put_text(struct tt_text *out, const char *s, size_t n, bool more_follows)
 {
     uint32_t point;

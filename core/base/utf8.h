@@ -31,6 +31,9 @@ bool tt_utf8_valid(const char *s, size_t n);
 /* Characters in n bytes. A group of invalid bytes counts as one. */
 size_t tt_utf8_count(const char *s, size_t n);
 
+/* The length in bytes of the first `most` characters; n when there are no more. */
+size_t tt_utf8_prefix(const char *s, size_t n, int64_t most);
+
 /* Appends n bytes, with U+FFFD in place of invalid ones. With more_follows, an incomplete character at the end is left
  * for the next call. Returns how many bytes were consumed. */
 size_t tt_utf8_put_text(struct tt_text *out, const char *s, size_t n, bool more_follows);

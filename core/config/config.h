@@ -75,6 +75,7 @@ struct tt_config {
 
     /* training */
     int64_t num_steps, grad_accum, seed;
+    int64_t epochs; /* what num_steps comes from; 0: from itself */
     double learning_rate, min_lr_ratio, weight_decay, beta1, beta2, adam_eps, clip_norm;
     int64_t warmup_steps;
     enum tt_decay lr_schedule;
@@ -85,6 +86,7 @@ struct tt_config {
     char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
     char val_data[1024];  /* "" = a part of data is held out */
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
+    int64_t max_chars;    /* of a text; 0: all */
     double val_fraction;
 
     /* output */
@@ -92,8 +94,8 @@ struct tt_config {
     char resume[1024];
     char tensorboard[1024];
     char init_from[1024];
-    int64_t log_interval, save_interval, keep;
-    double save_minutes; /* used when save_interval is 0 */
+    int64_t log_interval, save_interval, save_epochs, keep;
+    double save_minutes; /* where there is neither save_interval nor save_epochs */
     bool quiet, json;
 
     const struct tt_hooks *hooks; /* callbacks of an extension (the exercises); or NULL */

@@ -37,8 +37,11 @@ struct tt_option {
     bool counted;                     /* items of the list may have a count before them: 8xh200 */
     bool inverted;                    /* the field stores the opposite of the option */
     bool required;                    /* the text must not be empty */
-    bool here;                        /* belongs to this machine and call: not taken from a checkpoint */
-    bool flag_only;                   /* not allowed in a file */
+    const char *const *also;          /* what other programs call it: keys that a file may have instead */
+    const char *const *instead;       /* what other programs have for what this option does in another way */
+    const char *same;                 /* values of other programs, and what they are here: "auto=0 float16=fp16" */
+    bool here;                        /* belongs to this machine and call: not taken over from a checkpoint */
+    bool flag_only;                   /* makes no sense in a file */
 };
 
 /* The location of a field and its option type; enums are choices. */
@@ -48,6 +51,7 @@ struct tt_option {
                  char *: TT_OPTION_TEXT, default: TT_OPTION_CHOICE)
 
 #define TT_BY_PRESET NULL
+#define TT_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define TT_CHOICE NULL, NULL /* no range, and the choices instead of a metavar */
 
 /* Options of several commands that are not part of a run's configuration. */
@@ -94,7 +98,12 @@ int tt_schema_shown(const struct tt_schema *s, int command, const struct tt_opti
 const struct tt_option *tt_schema_find(const struct tt_schema *s, int command, const char *name);
 /* That row, else that of train, else the first of that name; NULL when no command has it. */
 const struct tt_option *tt_schema_find_any(const struct tt_schema *s, int command, const char *name);
-/* The nearest option name of the command, then of any command; NULL when none is near. */
+/* The same, or one that other programs know by this name. */
+const struct tt_option *tt_schema_find_known(const struct tt_schema *s, int command, const char *name);
+/* The option that does what other programs have this name for, in another way; NULL: none. */
+const struct tt_option *tt_schema_find_instead(const struct tt_schema *s, int command, const char *name);
+/* The nearest option name of the command, then of any command; NULL when none is near. A name that is near to what
+ * another program calls an option counts. */
 const char *tt_schema_nearest(const struct tt_schema *s, int command, const char *name);
 
 static inline bool tt_option_takes(int command, const struct tt_option *row) { return row->commands >> command & 1; }
@@ -115,16 +124,21 @@ struct tt_options {
 /* Whether the user set it, by file or flag. */
 bool tt_option_given(const struct tt_options *o, const char *name);
 
-/* Applies a configuration file. Its keys are options of any command. With TT_FROM_FILE, options of other commands are
- * checked and otherwise ignored. With TT_FROM_CHECKPOINT they are applied (`generate` gets the shape of the model so),
- * except those that belong to the machine or the call (--out, --threads, ...); an explicit --preset that contradicts
- * the checkpoint is an error. Errors begin with "line N: ". Call tt_config_check afterwards. */
+/* Applies a configuration file: keys are options of any command, alone or in groups (training:, data:), by their names
+ * or by those of other programs. What none of them is known by is told in one error. With TT_FROM_FILE options of other
+ * commands are checked and left alone; with TT_FROM_CHECKPOINT they are taken (a checkpoint tells `generate` the shape
+ * of its model), except where they belong to the machine or the call (--out, --threads, ...); an explicit --preset that
+ * contradicts the checkpoint is an error. Errors begin with "line N: ". Call tt_config_check afterwards. */
 tt_status tt_options_apply_yaml(struct tt_options *o, const char *text, enum tt_source source);
 
 /* Sets the values of the preset that no stronger source has set. May be called again with another preset. */
 tt_status tt_options_apply_preset(struct tt_options *o, const char *name);
 
-/* The final configuration as YAML that reproduces the run: every option of the command. Stored in checkpoints. */
+/* A short run need not say that it wants a short warm-up: one that does not fit becomes a tenth of the run, unless it
+ * was asked for at least as strongly as the number of steps. A file of --print-config thus serves for fewer steps. */
+void tt_options_fit_warmup(struct tt_options *o);
+
+/* The final configuration as YAML that reproduces the run: every option of the command. A checkpoint keeps this. */
 void tt_options_print(const struct tt_options *o, struct tt_text *out);
 
 /* Sets the defaults and the default preset. */
@@ -154,6 +168,8 @@ unsigned char *tt_option_source(struct tt_options *o, const struct tt_option *ro
 
 /* Reads text into the field; on error the field is unchanged. `append` adds to a list. */
 tt_status tt_value_set(const struct tt_option *row, struct tt_options *o, const char *text, bool append);
+/* What the option calls this value of another program; the text itself when it is none. */
+const char *tt_value_here(const struct tt_option *row, const char *text, char out[32]);
 /* Appends the field as text that tt_value_set reads back to the same value. */
 void tt_value_get(const struct tt_option *row, const struct tt_options *o, struct tt_text *out);
 /* Appends the names with the separator between them. */

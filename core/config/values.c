@@ -165,9 +165,23 @@ static tt_status set_choice(const struct tt_option *row, void *to, const char *t
     return TT_OK;
 }
 
+const char *tt_value_here(const struct tt_option *row, const char *text, char out[32])
+{
+    char pair[64];
+    size_t n = strlen(text);
+    for (const char *at = row->same ? row->same : ""; tt_list_next(&at, ' ', pair, sizeof pair);) {
+        if (strncmp(pair, text, n) || pair[n] != '=') continue;
+        snprintf(out, 32, "%.31s", pair + n + 1);
+        return out;
+    }
+    return text;
+}
+
 tt_status tt_value_set(const struct tt_option *row, struct tt_options *o, const char *text, bool append)
 {
     void *to = field(row, o);
+    char here[32];
+    text = tt_value_here(row, text, here);
     switch (row->type) {
     case TT_OPTION_INT:
         return set_int(row, to, text);

@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/rng.h"
+#include "core/base/utf8.h"
 #include "core/config/config.h"
 #include "core/data/builtin.h"
 #include "core/data/data_corpus.h"
@@ -93,6 +94,7 @@ static tt_status add_text(struct tt_data *d, const struct tt_data_options *o, co
                        "with --tokenizer",
                        path);
     TT_TRY(tt_file_read(path, limit, &text, &size));
+    if (o->max_chars) size = tt_utf8_prefix(text, size, o->max_chars);
     d->has_zeros |= memchr(text, 0, size) != NULL;
     tt_status st = d->tokenizer ? TT_OK : make_tokenizer(o, text, (int64_t)size, &d->tokenizer);
     if (!st) st = tt_tokenizer_encode(d->tokenizer, text, (int64_t)size, &tokens, &count);

@@ -17,6 +17,7 @@ struct tt_data_options {
     const char *source;     /* "builtin", "random", a token file, a glob of them, or a text file */
     const char *val_source; /* "" or NULL: hold out val_fraction of the source (builtin, random: other samples) */
     const char *tokenizer;  /* for text files: "bytes", "chars", "bpe" or a tokenizer file; "" = bytes */
+    int64_t max_chars;      /* of each text file, from its start; 0 = all */
     double val_fraction;    /* 0 = hold out nothing */
     int64_t seq_len;
     int64_t vocab_size; /* of the model; 0 = as large as the data need ("bpe": 1024) */

@@ -13,6 +13,7 @@ struct tt_train {
 };
 
 struct tt_train_result {
+    double epochs, epochs_here; /* in all, and of this run; 0: the data never end */
     double loss;          /* mean of the last log interval's training losses */
     double val_loss;      /* of the last validation; NaN: none */
     int64_t val_step;     /* after which it was */

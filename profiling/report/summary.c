@@ -196,7 +196,8 @@ static void efficiency(struct tt_text *t, const struct tt_profile *p)
     tt_text_puts(t, "Class: **");
     tt_md_text(t, e->mfu_class);
     tt_text_puts(
-        t, "** (below 20 % low, 20 to 40 moderate, 40 to 60 good, above high: the workshop's four, which it "
+        t, "** (below 20 % low, 20 to 40 moderate, 40 to 60 good, above high: the four classes of AMD's "
+           "TinyTransformer workshop (HPCTrainingExamples), which it "
            "calls severely underused, memory-bound, mixed and compute-bound after what is often behind them).\n\n");
     tt_text_printf(
         t,

@@ -25,6 +25,15 @@ same() { # same A B: weights and moments, to the bit
     cmp -s "$1/model.safetensors" "$2/model.safetensors" && cmp -s "$1/state.safetensors" "$2/state.safetensors"
 }
 
+# ---- an epoch is once through the data, by all ranks together ----
+
+for i in $(seq 200); do echo "line $i of a text"; done >text.txt
+timeout 120 "$TT" train $shape --batch-size 3 --ranks 2 --data text.txt --epochs 2 --val-interval 0 --save-epochs 1 --out epochs >"$dir/out" 2>"$dir/err" ||
+    fail "epochs of two ranks"
+samples=$(sed -n 's/^epochs  2 of \([0-9]*\) sequences, 6 in a step: .*/\1/p' "$dir/out")
+check "two epochs of $samples sequences end where they should" test -d "epochs/step-$(printf %08d $(((2 * samples + 5) / 6)))"
+check "the first epoch is saved" test -d "epochs/step-$(printf %08d $(((samples + 5) / 6)))"
+
 # ---- the same losses, and the same files ----
 
 train one || die "one rank does not train"
