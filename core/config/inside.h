@@ -1,4 +1,4 @@
-/* What the files of the option engine share among themselves. */
+/* Declarations shared by the files of the option engine. */
 #ifndef TT_CONFIG_INSIDE_H
 #define TT_CONFIG_INSIDE_H
 
@@ -6,13 +6,13 @@
 
 static inline const char *tt_command_name(const struct tt_schema *s, int command) { return s->commands[command].name; }
 
-/* The fields of another command's own struct are not there. */
+/* Whether struct tt_options has the field: not if it belongs to the struct of another command. */
 static inline bool tt_option_has_field(int command, const struct tt_option *row)
 {
     return row->home != TT_OF_COMMAND || tt_option_takes(command, row);
 }
 
-/* Sets the field unless a stronger source did; the text is checked either way. A second flag adds to a list. */
+/* Sets the field unless a stronger source has set it; checks the text in any case. A repeated flag appends to a list. */
 tt_status tt_option_set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source);
 tt_status tt_option_check(const struct tt_option *row, const char *text); /* the text alone */
 

@@ -15,8 +15,6 @@ tt_status tt_option_check(const struct tt_option *row, const char *text)
     return st;
 }
 
-/* Sets the field unless a stronger source has set it; checks the text in any case. A repeated flag appends to a list.
- */
 tt_status tt_option_set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source)
 {
     unsigned char *had = tt_option_source(o, row);
