@@ -47,6 +47,9 @@ static inline bool tt_job_leads(const struct tt_job *j) { return tt_job_rank(j) 
 tt_status tt_job_share(struct tt_job *j, void *bytes, size_t size);
 /* Each rank's bytes to every rank, in the order of ranks: all[rank * size]. */
 tt_status tt_job_gather(struct tt_job *j, const void *mine, size_t size, void *all);
+/* The same to rank 0 alone, of as many bytes of each as sizes[rank] says, which all ranks know; elsewhere `all` may be
+ * NULL. */
+tt_status tt_job_collect(struct tt_job *j, const void *mine, const size_t *sizes, void *all);
 /* The sum over the ranks, added in their order, so that all have the same bits. */
 tt_status tt_job_sum(struct tt_job *j, double *value);
 /* A failure of one is a failure of all: returns `st` where it is one; elsewhere, when another rank failed, that
@@ -55,6 +58,16 @@ tt_status tt_job_agree(struct tt_job *j, tt_status st);
 /* Refuses unless `text` (lines) is the same on every rank: names the rank, its host, and the first line that
  * differs. `what` says what it is. Same answer on every rank. */
 tt_status tt_job_same(struct tt_job *j, const char *what, const char *text);
+
+/* How far the clock of each rank (tt_seconds) is ahead of rank 0's. Messages go to rank 0 and back a few times: what a
+ * rank sent left before rank 0 had it, and what it received left rank 0 after rank 0 began to wait. The narrowest of
+ * these bounds give the middle, and how far that may be off. Ranks of one machine have one clock, and are exact. */
+struct tt_clock {
+    double ahead, within; /* seconds; give or take so many */
+};
+tt_status tt_job_clocks(struct tt_job *j, struct tt_clock *all);
+/* From what one rank and rank 0 noted around each message: before it left, and when the answer was there. */
+struct tt_clock tt_clock_between(const double (*theirs)[2], const double (*of_0)[2], int messages);
 
 /* What rank 0 decides after a step, for all: bits whose meaning is the caller's. Rank 0 sends and goes on; the others
  * wait for rank 0's host, not for a device. Called once per step with the number of the step. */
