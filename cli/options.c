@@ -40,7 +40,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "the cores by the largest number of ranks. The efficiency is a rank's tokens/s against one rank alone. The time\n"
         "of communication is that of events around the collectives with everything on one stream, on the rank whose\n"
         "kernels are slowest; hidden of it is what such a step takes longer than one with communication beside the\n"
-        "kernels. That is a difference of two medians; +- says by how much the spread of the steps may move it.", NULL,
+        "kernels. That is a difference of two medians; +- says by how much the spread of the steps may move it;\n"
+        "beyond half of the communication it is not measurable.", NULL,
         {"tt bench", "tt bench --sizes tiny,small --versions baseline,flash",
          "tt bench --versions flash --ranks 1,2 --shard weights"}},
     [TT_CMD_PROFILE] = {"profile", "measure where the time and the memory of a step go",
