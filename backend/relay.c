@@ -32,6 +32,15 @@ static tt_status relay_launch(void *self, enum tt_kernel kernel, const void *arg
     return after(r, TT_RELAY_WORK, 0, s);
 }
 
+static tt_status relay_collective(void *self, const struct tt_collective *c, tt_stream s)
+{
+    struct tt_relay *r = self;
+    TT_TRY(before(r, TT_RELAY_WORK, 0, s));
+    TT_TRY(r->real.ops->collective(r->real.self, c, s));
+    r->work++;
+    return after(r, TT_RELAY_WORK, 0, s);
+}
+
 static tt_status relay_copy(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s)
 {
     struct tt_relay *r = self;
@@ -110,7 +119,6 @@ static tt_status relay_graph_replay(void *self, tt_graph g, tt_stream s) { REAL;
 static void relay_graph_destroy(void *self, tt_graph g) { REAL; b->ops->graph_destroy(b->self, g); }
 static tt_status relay_delay(void *self, double seconds, tt_stream s) { REAL; return b->ops->delay(b->self, seconds, s); }
 static tt_status relay_join(void *self, const struct tt_ranks *r) { REAL; return b->ops->join(b->self, r); }
-static tt_status relay_collective(void *self, const struct tt_collective *c, tt_stream s) { REAL; return b->ops->collective(b->self, c, s); }
 // clang-format on
 
 /* A device that does not offer something does not offer it through a relay either. */

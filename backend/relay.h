@@ -21,7 +21,8 @@ struct tt_relay {
     struct tt_backend_ops ops;
     struct tt_relay_hooks hooks;
     void *user;
-    int64_t work, copies, waits; /* calls so far: gemm and launch; copy; stream_sync, event_sync, event_elapsed */
+    int64_t work, copies, waits; /* calls so far: gemm, launch, collective; copy; stream_sync,
+                                    event_sync, event_elapsed */
 };
 
 /* *r must stay where it is as long as the returned backend is used. Closing that closes nothing: the real one has an

@@ -21,6 +21,9 @@ tt_status tt_bench_check(struct tt_session *s, const char *size, const char *ver
 
 /* --ranks: starts copies of this program for each number of ranks, and makes a table of what they measure. */
 tt_status tt_bench_ranks(const struct tt_options *o);
+/* "42 +- 7": how much of the communication is hidden, in percent, and how far that may be off; "not measurable" where
+ * that is more than half of it, "n/a" without communication. */
+void tt_bench_hidden(double communication, double hidden, double noise, char out[48]);
 /* One of those copies: measures as a rank, and as rank 0 prints the figures as JSON. */
 tt_status tt_bench_as_rank(const struct tt_options *o);
 

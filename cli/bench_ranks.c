@@ -122,15 +122,22 @@ static void print_percent(int width, double percent)
         printf(" %*s", width, "n/a");
 }
 
-/* A part of little may be smaller than what the step times vary by; so that stands beside it. */
+/* A part of little may be smaller than what the step times vary by. */
+void tt_bench_hidden(double communication, double hidden, double noise, char out[48])
+{
+    if (!(communication > 0))
+        snprintf(out, 48, "n/a");
+    else if (!(noise <= communication / 2))
+        snprintf(out, 48, "not measurable");
+    else
+        snprintf(out, 48, "%.0f +- %.0f", 100 * hidden / communication, 100 * noise / communication);
+}
+
 static void print_hidden(const struct tt_json *row)
 {
-    double communication = number(row, "communication_ms");
-    char text[48] = "n/a";
-    if (communication > 0)
-        snprintf(text, sizeof text, "%.0f +- %.0f", 100 * number(row, "hidden_ms") / communication,
-                 100 * number(row, "hidden_noise_ms") / communication);
-    printf(" %12s", text);
+    char text[48];
+    tt_bench_hidden(number(row, "communication_ms"), number(row, "hidden_ms"), number(row, "hidden_noise_ms"), text);
+    printf(" %14s", text);
 }
 
 static void print_row(const struct scaling *s, const struct tt_json *row, int index)
@@ -161,7 +168,7 @@ static void print_text(const struct scaling *s)
         }
         printf("; shard %s\n", tt_shard_names[s->o->c.shard]);
     }
-    printf("%-7s %-9s %5s %10s %10s %9s %11s %6s %9s %9s %12s   %s\n", "size", "version", "ranks", "median ms",
+    printf("%-7s %-9s %5s %10s %10s %9s %11s %6s %9s %9s %14s   %s\n", "size", "version", "ranks", "median ms",
            "p95 ms", "tokens/s", "tok/s/rank", "eff. %", "sent MiB", "comm. ms", "hidden %", "slowest rank");
     for (int row = 0; row_of(s, 0, row); row++)
         for (int i = 0; i < s->count; i++) print_row(s, row_of(s, i, row), row);

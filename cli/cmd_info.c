@@ -127,6 +127,12 @@ static void print_smaller(const struct tt_config *c)
     printf(" needs less.\n");
 }
 
+/* Ranks on a CPU share the memory of this machine, and each GPU has its own. */
+static double total_here(const struct info *n)
+{
+    return n->c->ranks > 1 && n->device.shares_memory ? (double)n->c->ranks * n->total : n->total;
+}
+
 static void print_memory(const struct info *n)
 {
     const struct tt_engine *e = &n->session.engine;
@@ -142,7 +148,13 @@ static void print_memory(const struct info *n)
     line("workspace", (double)n->device.memory_used);
     line("batches ahead", host_bytes(n));
     line("program, libraries", process_bytes);
-    if (n->device.memory_free && n->total > (double)n->device.memory_free)
+    if (n->c->ranks > 1 && n->device.shares_memory) {
+        char all[32], there[32];
+        tt_format_bytes(total_here(n), all);
+        tt_format_bytes((double)n->device.memory_free, there);
+        printf("All %lld ranks on this machine take %s; %s are free.\n", (long long)n->c->ranks, all, there);
+    }
+    if (n->device.memory_free && total_here(n) > (double)n->device.memory_free)
         print_smaller(&n->session.model->config);
 }
 
@@ -258,6 +270,7 @@ static void put_memory(struct tt_json_writer *w, const struct info *n)
     const struct tt_engine *e = &n->session.engine;
     tt_json_begin(w, "memory", '{');
     tt_json_put_number(w, "total", n->total);
+    if (n->c->ranks > 1) tt_json_put_number(w, "total_here", total_here(n));
     tt_json_put_number(w, "device", (double)tt_engine_total(e));
     for (int x = 0; x < TT_EXTERNAL_COUNT; x++)
         if (e->bytes[x]) tt_json_put_number(w, tt_external_name((enum tt_external)x), (double)e->bytes[x]);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/profile_with.h"
+#include "cli/ranks.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "exercises/engine/course.h"
@@ -61,13 +62,16 @@ static bool in_list(const char *list, const char *word)
     return false;
 }
 
-static tt_status measure(const struct tt_config *c, const struct tt_profile_command *own, struct tt_profile *p)
+static tt_status measure(struct tt_member *m, const struct tt_config *c, const struct tt_profile_command *own,
+                         struct tt_profile *p)
 {
     char cache[1200];
-    struct tt_backend backend;
-    bool terminal = !c->quiet && isatty(STDERR_FILENO);
-    TT_TRY(tt_open_backend(c, &backend));
+    struct tt_backend backend = {0};
+    bool terminal = !c->quiet && !c->rank && isatty(STDERR_FILENO);
+    tt_status st = tt_job_agree(m->job, tt_open_backend(c, &backend));
+    if (!st) st = tt_job_agree(m->job, tt_member_join(m, &backend));
     struct tt_profile_options options = {.backend = &backend,
+                                         .job = m->job,
                                          .config = c,
                                          .open_data = open_data,
                                          .steps = c->num_steps,
@@ -77,10 +81,11 @@ static tt_status measure(const struct tt_config *c, const struct tt_profile_comm
                                          .sweep_batch = in_list(own->sweep, "batch"),
                                          .sweep_seq = in_list(own->sweep, "seq"),
                                          .say = terminal ? say : NULL};
-    tt_status st = tt_profile_measure(&options, p);
+    if (!st) st = tt_profile_measure(&options, p);
     if (!st) st = tt_course_label(c, &backend, &p->run);
     if (terminal) fputs("\r\033[K", stderr);
-    tt_backend_close(&backend);
+    if (backend.ops) tt_backend_close(&backend);
+    snprintf(p->job.starter, sizeof p->job.starter, "%s", m->job ? m->place.starter : "");
     return st;
 }
 
@@ -109,6 +114,47 @@ static void print_phases(const struct tt_profile *p)
                1e3 * p->phases[i].wall, 1e3 * p->phases[i].device);
 }
 
+/* ---- several ranks ---- */
+
+static void print_collectives(const struct tt_profile *p)
+{
+    if (!p->job.ranks) return;
+    printf("\n%-15s %-5s %5s %12s %10s %10s %10s %10s %11s\n", "collective", "type", "ops", "bytes", "sent MiB", "ms",
+           "hidden ms", "exposed ms", "busbw GB/s");
+    for (int i = 0; i < p->collectives_count; i++) {
+        const struct tt_profile_collective *c = &p->collectives[i];
+        printf("%-15s %-5s %5lld %12.0f %10.3f %10.3f %10.3f %10.3f %11.3f\n", c->name, c->type, (long long)c->count,
+               c->bytes, c->sent_bytes / 0x1p20, 1e3 * c->seconds, 1e3 * c->hidden, 1e3 * c->exposed,
+               c->bus_bandwidth / 1e9);
+    }
+}
+
+static void print_ranks(const struct tt_profile *p)
+{
+    if (!p->job.ranks) return;
+    printf("\n%-5s %-24s %10s %10s %10s %10s %10s %10s\n", "rank", "host", "step ms", "p95 ms", "own ms", "comm. ms",
+           "hidden ms", "exposed ms");
+    for (int i = 0; i < p->ranks_count; i++) {
+        const struct tt_profile_rank *r = &p->ranks[i];
+        printf("%-5lld %-24.24s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f%s\n", (long long)r->rank, r->host,
+               1e3 * r->seconds, 1e3 * r->p95, 1e3 * r->own_seconds, 1e3 * r->communication, 1e3 * r->hidden,
+               1e3 * r->exposed, i == p->job.slowest ? "  slowest" : "");
+    }
+}
+
+/* Steps of all ranks take the same time: the slowest is the one that computes for longest, and the others wait. */
+static void print_job(const struct tt_profile *p)
+{
+    const struct tt_profile_job *j = &p->job;
+    if (!j->ranks) return;
+    printf("ranks   %lld by %s through %s; shard %s; a rank sends %.2f MiB in a step\n", (long long)j->ranks,
+           j->starter, j->collectives, j->shard, j->sent_bytes / 0x1p20);
+    printf("comm.   %.3f ms on rank 0: %.3f ms hidden behind computation, %.3f ms exposed (%.1f %% of the step)\n",
+           1e3 * j->communication, 1e3 * j->hidden, 1e3 * j->exposed, 100 * j->exposed / p->step.seconds);
+    printf("slowest rank %lld (%s): it computes for %.1f %% longer in a step than the ranks do on average\n",
+           (long long)j->slowest, p->ranks[j->slowest].host, j->slowest_percent);
+}
+
 static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_profile *, char *))
 {
     char words[400];
@@ -121,7 +167,8 @@ static void print_step(const struct tt_profile *p)
     const struct tt_profile_step *s = &p->step;
     printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
            1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
-           (long long)(p->run.batch_size * p->run.grad_accum), (long long)p->run.seq_len, (long long)s->kernels,
+           (long long)(p->run.batch_size * p->run.grad_accum * (p->job.ranks ? p->job.ranks : 1)),
+           (long long)p->run.seq_len, (long long)s->kernels,
            p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
 }
 
@@ -153,15 +200,18 @@ static void print_head(const struct tt_profile *p)
     if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);
     putchar('\n');
     print_remark(p, tt_roof_remark);
+    print_job(p);
     printf("memory  %s, predicted %s; most activations in the %s pass\n", measured, predicted, p->memory.peak_phase);
 }
 
 static tt_status print_json(const struct tt_profile *p)
 {
     static const char *const keys[] = {"run", "step", "launch", "efficiency", "memory", "phases", "groups"};
+    static const char *const of_ranks[] = {"job", "collectives", "ranks"};
     struct tt_json_writer w = {.pretty = true};
     tt_json_begin(&w, NULL, '{');
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) tt_profile_put(&w, p, keys[i]);
+    for (size_t i = 0; p->job.ranks && i < sizeof of_ranks / sizeof *of_ranks; i++) tt_profile_put(&w, p, of_ranks[i]);
     tt_json_end(&w, '}');
     tt_status st = tt_text_status(&w.text);
     if (!st) puts(w.text.s);
@@ -218,11 +268,14 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     print_head(p);
     print_rows(p);
     print_phases(p);
+    print_collectives(p);
+    print_ranks(p);
     if (earlier[0]) printf("%s\n", earlier);
     return print_saved(c->out);
 }
 
 struct profiling {
+    struct tt_member member;
     struct tt_options o;   /* as given, with the data's vocabulary */
     struct tt_config runs; /* with what a fault changes */
     struct tt_profile profile;
@@ -242,11 +295,11 @@ static tt_status own_folder(const char *out, int *lock)
 static tt_status measure_into(struct profiling *p, const char *out)
 {
     const struct tt_profile_command *own = tt_own(&p->o);
-    bool made = !tt_is_dir(out);
+    bool made = !tt_is_dir(out), writes = tt_job_leads(p->member.job);
     int lock = -1;
-    tt_status st = own_folder(out, &lock);
-    if (!st) st = measure(&p->runs, own, &p->profile);
-    if (!st) {
+    tt_status st = tt_job_agree(p->member.job, writes ? own_folder(out, &lock) : TT_OK);
+    if (!st) st = measure(&p->member, &p->runs, own, &p->profile);
+    if (!st && writes) {
         describe_earlier(out, p->earlier);
         st = tt_profile_write(&p->profile, out);
     }
@@ -255,19 +308,43 @@ static tt_status measure_into(struct profiling *p, const char *out)
     return st;
 }
 
-static tt_status run(struct profiling *p)
+/* What ranks would not do alike, or each by itself. */
+static tt_status refuse_for_ranks(const struct profiling *p)
+{
+    const struct tt_profile_command *own = tt_own(&p->o);
+    if (p->o.c.ranks <= 1 && !p->member.job) return TT_OK;
+    if (own->with[0])
+        return tt_fail(TT_USAGE, "--with runs a tool over one process; for several ranks start the tool for each, as "
+                                 "in mpirun -n 2 %s ... tt profile --bare", own->with);
+    if (own->sweep[0]) return tt_fail(TT_USAGE, "--sweep is for one rank; leave out --ranks, or --sweep");
+    return TT_OK;
+}
+
+static tt_status run_member(struct profiling *p)
 {
     const char *out = p->o.c.out;
     const struct tt_profile_command *own = tt_own(&p->o);
+    TT_TRY(refuse_for_ranks(p));
+    p->runs = p->o.c; /* with its place */
     tt_fault_configure(&p->runs);
     TT_TRY(tt_config_check(&p->runs));
     TT_TRY(tt_take_vocabulary(&p->o));
     p->runs.vocab_size = p->o.c.vocab_size;
     TT_TRY(tt_config_check(&p->runs));
     if (own->with[0]) return tt_profile_with_tool(&p->o);
-    if (own->bare) return tt_profile_bare(&p->runs, own->warmup);
+    TT_TRY(tt_member_compare(&p->member, &p->o, ""));
+    if (own->bare) return tt_profile_bare(&p->member, &p->runs, own->warmup);
     TT_TRY(measure_into(p, out));
-    return show(&p->o.c, &p->profile, p->earlier);
+    return tt_job_leads(p->member.job) ? show(&p->o.c, &p->profile, p->earlier) : TT_OK;
+}
+
+static tt_status run(struct profiling *p)
+{
+    tt_status st = refuse_for_ranks(p);
+    if (!st) st = tt_member_open(&p->member, &p->o);
+    if (!st && !p->member.done) st = tt_member_batch(&p->o);
+    if (!st && !p->member.done) st = run_member(p);
+    return tt_member_close(&p->member, st);
 }
 
 tt_status tt_cmd_profile(const struct tt_options *o)
@@ -275,7 +352,6 @@ tt_status tt_cmd_profile(const struct tt_options *o)
     struct profiling *p = calloc(1, sizeof *p);
     if (!p) return tt_no_memory("the command");
     p->o = *o;
-    p->runs = o->c;
     tt_status st = run(p);
     tt_profile_free(&p->profile);
     free(p);

@@ -165,10 +165,15 @@ static void print_chips(const struct paper *a)
     }
 }
 
-static const char *slowest_link(const struct entry *e)
+/* "InfiniBand x 8": that of a node, whose cards carry as many rings. */
+static const char *slowest_link(const struct entry *e, char out[40])
 {
     bool network = e->on.gpus == 1 || tt_cluster_rate(&e->on) < e->on.chip->link.bandwidth;
-    return network ? "InfiniBand" : e->on.chip->link.name;
+    if (network && e->on.gpus > 1)
+        snprintf(out, 40, "InfiniBand x %d", e->on.gpus);
+    else
+        snprintf(out, 40, "%s", network ? "InfiniBand" : e->on.chip->link.name);
+    return out;
 }
 
 static double hidden_percent(const struct entry *e) { return 100 * (1 - e->p.exposed / e->p.communication); }
@@ -176,15 +181,15 @@ static double hidden_percent(const struct entry *e) { return 100 * (1 - e->p.exp
 static void print_communication(const struct paper *a)
 {
     if (!any_several(a)) return;
-    printf("\n%-11s %-10s %-12s %6s %11s %11s %9s %10s %9s\n", "of a rank", "shard", "slowest link", "GB/s",
-           "collectives", "sent", "ms", "exposed ms", "hidden %");
+    printf("\n%-11s %-10s %-15s %6s %11s %11s %9s %10s %9s\n", "ranks", "shard", "slowest link", "GB/s",
+           "collectives", "each sends", "ms", "exposed ms", "hidden %");
     for (int i = 0; i < a->count; i++) {
         const struct entry *e = &a->entries[i];
-        char sent[32];
+        char sent[32], link[40];
         if (!several(e)) continue;
         tt_format_bytes(e->cost.sent, sent);
-        printf("%-11s %-10s %-12s %6.1f %11d %11s %9.3f %10.3f %9.1f\n", e->on.name, tt_shard_names[e->o.c.shard],
-               slowest_link(e), tt_cluster_rate(&e->on) / 1e9, e->cost.collectives, sent,
+        printf("%-11s %-10s %-15s %6.1f %11d %11s %9.3f %10.3f %9.1f\n", e->on.name, tt_shard_names[e->o.c.shard],
+               slowest_link(e, link), tt_cluster_rate(&e->on) / 1e9, e->cost.collectives, sent,
                1e3 * e->p.communication, 1e3 * e->p.exposed, hidden_percent(e));
     }
 }
@@ -231,7 +236,8 @@ static void print_head(const struct paper *a)
            "added for latency.\n");
     for (int i = 0; i < a->count; i++)
         if (a->entries[i].on.nodes > 1) {
-            printf("Between nodes: " TT_NETWORK ", which is assumed.\n");
+            printf("Between nodes: " TT_NETWORK ", which is assumed; a node has as many cards and rings as GPUs, and "
+                   "their rate is that of the node.\n");
             return;
         }
 }

@@ -40,14 +40,17 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "the cores by the largest number of ranks. The efficiency is a rank's tokens/s against one rank alone. The time\n"
         "of communication is that of events around the collectives with everything on one stream, on the rank whose\n"
         "kernels are slowest; hidden of it is what such a step takes longer than one with communication beside the\n"
-        "kernels. That is a difference of two medians; +- says by how much the spread of the steps may move it.", NULL,
+        "kernels. That is a difference of two medians; +- says by how much the spread of the steps may move it;\n"
+        "beyond half of the communication it is not measurable.", NULL,
         {"tt bench", "tt bench --sizes tiny,small --versions baseline,flash",
          "tt bench --versions flash --ranks 1,2 --shard weights"}},
     [TT_CMD_PROFILE] = {"profile", "measure where the time and the memory of a step go",
         "Trains for a few steps, with and without events around every operation, and writes a folder: report.html,\n"
-        "summary.md, profile.json with everything, operators.csv, trace.json, memory.json, roofline.json.", NULL,
+        "summary.md, profile.json with everything, operators.csv, trace.json, memory.json, roofline.json. With\n"
+        "several ranks (--ranks, mpirun, srun, torchrun) all of them measure, and rank 0 writes one profile: every\n"
+        "collective, how much of it is hidden behind computation, the slowest rank, and a trace of all of them.", NULL,
         {"tt profile --preset small --out profiles/small", "tt profile --version baseline --sweep batch,seq",
-         "tt profile --preset medium --precision bf16 --num-steps 20"}},
+         "tt profile --preset small --ranks 2 --shard weights --out profiles/two"}},
     [TT_CMD_REPORT] = {"report", "show a profile again, or read what another profiler exported",
         "Makes summary.md and report.html of a profile anew; or reads exports of nsys (stats as csv), ncu (csv),\n"
         "rocprofv3 (csv, json) and PyTorch (Chrome trace) into the same tables. With both it makes one report.", "run",

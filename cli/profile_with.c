@@ -85,14 +85,16 @@ static tt_status bare_session(struct tt_session *s, struct tt_backend *b, const 
     return st;
 }
 
-tt_status tt_profile_bare(const struct tt_config *c, int64_t warmup)
+tt_status tt_profile_bare(struct tt_member *m, const struct tt_config *c, int64_t warmup)
 {
-    struct tt_backend backend;
+    struct tt_backend backend = {0};
     struct tt_session session = {0};
-    TT_TRY(tt_open_backend(c, &backend));
-    tt_status st = bare_session(&session, &backend, c, warmup);
+    tt_status st = tt_job_agree(m->job, tt_open_backend(c, &backend));
+    if (!st) st = tt_job_agree(m->job, tt_member_join(m, &backend));
+    tt_job_busy(m->job);
+    if (!st) st = bare_session(&session, &backend, c, warmup);
     tt_session_close(&session);
-    tt_backend_close(&backend);
+    if (backend.ops) tt_backend_close(&backend);
     if (!st && !c->quiet) printf("ran     %lld step%s\n", (long long)c->num_steps, tt_plural(c->num_steps));
     return st;
 }

@@ -3,6 +3,7 @@
 #define TT_PROFILE_WITH_H
 
 #include "cli/options.h"
+#include "cli/ranks.h"
 
 struct tt_profile_command {
     char sweep[32], with[32];
@@ -15,6 +16,6 @@ struct tt_profile_command {
 tt_status tt_profile_with_tool(struct tt_options *o);
 
 /* Steps and nothing else, the measured ones inside the range that tools look for. */
-tt_status tt_profile_bare(const struct tt_config *c, int64_t warmup);
+tt_status tt_profile_bare(struct tt_member *m, const struct tt_config *c, int64_t warmup);
 
 #endif

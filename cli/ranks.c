@@ -26,6 +26,26 @@ tt_status tt_ranks_start(int ranks, char **words)
     return code ? tt_fail((enum tt_code)code, "%s", "") : TT_OK;
 }
 
+/* ---- commands of one process ---- */
+
+static bool is_for_ranks(const struct tt_options *o)
+{
+    return o->command == TT_CMD_TRAIN || o->command == TT_CMD_PROFILE ||
+           (o->command == TT_CMD_BENCH && tt_option_given(o, "ranks"));
+}
+
+bool tt_left_to_rank_0(const struct tt_options *o)
+{
+    struct tt_place place;
+    tt_status st = tt_place_find(&place);
+    bool several = !st && place.ranks > 1 && !is_for_ranks(o);
+    tt_status_free(st); /* an environment that makes no sense is no matter of one process */
+    if (several && place.rank == 0)
+        tt_say("%s has started %d processes; tt %s is done by rank 0 alone", place.starter, place.ranks,
+               tt_command_names[o->command]);
+    return several && place.rank > 0;
+}
+
 /* ---- where this rank computes ---- */
 
 static tt_status choose_device(const struct tt_member *w, struct tt_options *o)

@@ -12,6 +12,10 @@ extern char **tt_words;
  * has their exit code and no text, since they have said why. */
 tt_status tt_ranks_start(int ranks, char **words);
 
+/* Where somebody started several processes with a command that one of them can do alone (info, eval, data, ...), rank 0
+ * does it and says so; true: this is another rank, which has nothing to do. */
+bool tt_left_to_rank_0(const struct tt_options *o);
+
 struct tt_member {
     struct tt_place place;
     struct tt_job *job; /* NULL: this process alone */

@@ -73,7 +73,8 @@ struct tt_profile_row {
     char shape[64]; /* of a GEMM, "1024x512x2048" or "32x(128x128x64)"; else "" */
     char group[32], phase[32]; /* as in backend/kernels.h and core/plan/plan.h; phase of a group: "" */
     int64_t count;             /* per step */
-    /* Per step: medians of its operations, scaled so that all operators add up to kernel_seconds. */
+    /* Per step: medians of its operations, scaled so that all operators add up to kernel_seconds. Of what ranks do
+     * together, only what is exposed: the rest is beside other operators, and is among the collectives. */
     double seconds;
     double median;             /* of one launch, as measured */
     /* Of the sum of all groups: those of groups add up to 1, and so do those of operators, "copies" and "gaps". */
@@ -82,7 +83,7 @@ struct tt_profile_row {
     double intensity;          /* flops / bytes */
     double flops_per_second, bytes_per_second;
     double roof_percent;       /* of what the measured roofs allow at this intensity; above 100: from caches */
-    char bound[16];            /* "memory", "compute", "launch", "" */
+    char bound[16];            /* "memory", "compute", "launch", "link" of what ranks do together, "" */
 };
 
 /* data, forward, backward, optimizer, other. */
@@ -198,12 +199,48 @@ struct tt_profile_gradient {
 };
 
 struct tt_profile_event {
-    char track[16]; /* "host", "copy", "compute" */
+    char track[16]; /* "host", "copy", "compute", "communication" */
     char name[64];
-    char kind[16];  /* "step", "phase", "layer", "kernel", "copy"; of the host also "range", "launch", "wait" */
+    /* "step", "phase", "layer", "kernel", "copy", "collective"; of the host also "range", "launch", "wait" */
+    char kind[16];
     char group[32];
     int64_t step, layer;
     double start, seconds; /* start: since the first traced step began */
+    int64_t rank;          /* only in rank_events */
+};
+
+/* ---- several ranks: all of this is empty, and not in profile.json, where there is one ---- */
+
+/* The tables above are those of rank 0. A collective's time has in it the waiting for ranks that come later. */
+struct tt_profile_job {
+    int64_t ranks;
+    char shard[16], starter[32], collectives[64]; /* --shard; who started them; who carries collectives */
+    double sent_bytes;                            /* by each rank, in a step */
+    double communication, hidden, exposed;        /* seconds of a step of rank 0: the first is the sum of the others */
+    int64_t slowest;                              /* the rank whose own seconds are most */
+    double slowest_percent;                       /* by which they are above the mean of all */
+    char clocks[160];                             /* how the times of ranks in the trace were brought together */
+};
+
+/* All collectives of a step of the same kind, size and phase. */
+struct tt_profile_collective {
+    char name[32], type[8], phase[32]; /* "all_reduce"; of its elements; as in operators */
+    int64_t count, elements;           /* of them in a step; of each, all parts */
+    double bytes, sent_bytes;          /* of each, all parts; that a rank sends in a step in all of them */
+    double seconds;                    /* in a step, on the stream of communication: hidden + exposed */
+    double hidden, exposed;            /* beside operations that compute; while these wait */
+    double fastest;                    /* seconds of one, on the rank that waits least for the others */
+    double algorithm_bandwidth, bus_bandwidth; /* bytes / fastest, and what a rank sends of one / fastest */
+};
+
+struct tt_profile_rank {
+    int64_t rank;
+    char host[64], device[128];
+    double seconds, p95;                   /* of an undisturbed step */
+    double own_seconds;                    /* of its operations that compute */
+    double communication, hidden, exposed; /* of a step */
+    double peak_memory_bytes;
+    double clock_ahead, clock_within;      /* of rank 0's clock; give or take so much */
 };
 
 /* ---- all of it ---- */
@@ -232,6 +269,10 @@ struct tt_profile {
     TT_PROFILE_LIST(tt_profile_sample, samples); /* every step that was run, in order */
     TT_PROFILE_LIST(tt_profile_gradient, gradients); /* of the last step */
     TT_PROFILE_LIST(tt_profile_event, events);   /* of the traced steps, by track, then start, then longest first */
+    struct tt_profile_job job;
+    TT_PROFILE_LIST(tt_profile_collective, collectives); /* in the order of a step */
+    TT_PROFILE_LIST(tt_profile_rank, ranks);
+    TT_PROFILE_LIST(tt_profile_event, rank_events); /* of the ranks after 0, on rank 0's clock; sorted as events are */
 };
 
 /* profile.json, or the folder that holds one. Free with tt_profile_free, also after a failure. */

@@ -117,6 +117,29 @@ static const struct field gradient_fields[] = {R(name), R(count), R(zeros), R(no
 
 #define R(f) F(tt_profile_event, f)
 static const struct field event_fields[] = {R(track), R(name), R(kind), R(group), R(step), R(layer), R(start), R(seconds)};
+static const struct field rank_event_fields[] = {R(rank), R(track), R(name), R(kind), R(group), R(step), R(layer), R(start),
+                                                 R(seconds)};
+#undef R
+
+#define R(f) F(tt_profile_job, f)
+static const struct field job_fields[] = {
+    R(ranks), R(shard), R(starter), R(collectives), R(sent_bytes), R(communication), R(hidden), R(exposed), R(slowest),
+    R(slowest_percent), R(clocks),
+};
+#undef R
+
+#define R(f) F(tt_profile_collective, f)
+static const struct field collective_fields[] = {
+    R(name), R(type), R(phase), R(count), R(elements), R(bytes), R(sent_bytes), R(seconds), R(hidden), R(exposed),
+    R(fastest), R(algorithm_bandwidth), R(bus_bandwidth),
+};
+#undef R
+
+#define R(f) F(tt_profile_rank, f)
+static const struct field rank_fields[] = {
+    R(rank), R(host), R(device), R(seconds), R(p95), R(own_seconds), R(communication), R(hidden), R(exposed),
+    R(peak_memory_bytes), R(clock_ahead), R(clock_within),
+};
 #undef R
 
 /* ---- which struct is where ---- */
@@ -142,9 +165,10 @@ static const struct part parts[] = {
     LIST(roofs, roof_fields), LIST(points, point_fields), LIST(memory_kinds, memory_kind_fields),
     LIST(activations, activation_fields), LIST(memory_phases, memory_phase_fields), LIST(sweeps, sweep_fields),
     LIST(samples, sample_fields), LIST(gradients, gradient_fields), LIST(events, event_fields),
+    OBJECT(job), LIST(collectives, collective_fields), LIST(ranks, rank_fields), LIST(rank_events, rank_event_fields),
 };
 // clang-format on
-enum { PARTS = sizeof parts / sizeof *parts };
+enum { PARTS = sizeof parts / sizeof *parts, PARTS_OF_ONE = PARTS - 4 }; /* those of several ranks come last */
 
 /* ---- writing ---- */
 
@@ -197,7 +221,7 @@ tt_status tt_profile_write_json(const struct tt_profile *p, const char *path)
     struct tt_json_writer w = {.pretty = true};
     tt_json_begin(&w, NULL, '{');
     tt_json_put_int(&w, "schema", TT_PROFILE_SCHEMA);
-    for (int i = 0; i < PARTS; i++) put_part(&w, p, &parts[i]);
+    for (int i = 0; i < (p->job.ranks ? PARTS : PARTS_OF_ONE); i++) put_part(&w, p, &parts[i]);
     if (p->sealed) tt_seal_put(&w);
     tt_json_end(&w, '}');
     return tt_profile_save(&w.text, path);

@@ -11,7 +11,7 @@ static tt_status check_fuse(const char *text)
 
 /* Which commands take an option. Diagnose takes what train takes. */
 enum {
-    TRAIN = 1 << TT_CMD_TRAIN, /* without diagnose: options for several ranks */
+    RANKS = 1 << TT_CMD_TRAIN | 1 << TT_CMD_PROFILE, /* options for several ranks */
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE,
     E = 1 << TT_CMD_EVAL,
     G = 1 << TT_CMD_GENERATE,
@@ -109,15 +109,15 @@ static const struct tt_option machine[] = {
     {"device", AT(device), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true,
      .same = "auto=0"},
-    {"ranks", AT(ranks), TT_S_RANKS, TRAIN | I, "1", "[1, 65536]", "N",
+    {"ranks", AT(ranks), TT_S_RANKS, RANKS | I, "1", "[1, 65536]", "N",
      .help = "processes that train together, one for each device; more than 1 starts them on this machine", .here = true,
      .also = TT_NAMES("num-gpus", "world-size", "nproc-per-node")},
-    {"shard", AT(shard), TT_S_RANKS, TRAIN | I | B, "none", TT_CHOICE,
+    {"shard", AT(shard), TT_S_RANKS, RANKS | I | B, "none", TT_CHOICE,
      .help = "what is sharded over the ranks: the moments; also gradients; also weights", .choices = tt_shard_names,
      .here = true},
-    {"comm-timeout", AT(comm_timeout), TT_S_RANKS, TRAIN, "60", "[1, 86400]", "SECONDS",
+    {"comm-timeout", AT(comm_timeout), TT_S_RANKS, RANKS, "60", "[1, 86400]", "SECONDS",
      .help = "a rank that is silent for this long counts as lost", .here = true},
-    {"comm-file", AT(comm_file), TT_S_RANKS, TRAIN, "", NULL, "FILE",
+    {"comm-file", AT(comm_file), TT_S_RANKS, RANKS, "", NULL, "FILE",
      .help = "shared file in which rank 0 writes its address; \"\" = use the environment", .here = true},
 };
 
@@ -131,7 +131,7 @@ static const struct tt_option training[] = {
     {"grad-accum", AT(grad_accum), TT_S_TRAINING, T | I | B | P | K, "1", "[1, 65536]", "N",
      .help = "batches summed into one step",
      .also = TT_NAMES("gradient-accumulation-steps", "accumulation-steps", "grad-accum-steps")},
-    {"global-batch", AT(global_batch), TT_S_TRAINING, TRAIN | I, "0", "[0, 1073741824]", "N",
+    {"global-batch", AT(global_batch), TT_S_TRAINING, RANKS | I, "0", "[0, 1073741824]", "N",
      .help = "sequences in a step of all ranks: batch-size x grad-accum x ranks; 0 = computed from these"},
     {"learning-rate", AT(learning_rate), TT_S_TRAINING, T, TT_BY_PRESET, "(0, 10]", "X",
      .help = "the peak, after warm-up",

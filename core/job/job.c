@@ -150,6 +150,20 @@ tt_status tt_job_gather(struct tt_job *j, const void *mine, size_t size, void *a
     return send_to_all(j, TT_GATHER, number, all, size * (size_t)j->ranks, TT_FOREVER);
 }
 
+tt_status tt_job_collect(struct tt_job *j, const void *mine, const size_t *sizes, void *all)
+{
+    char *part = all;
+    if (!j || j->rank == 0) memcpy(part, mine, sizes[0]);
+    if (!j) return TT_OK;
+    uint64_t number = enter(j);
+    if (j->rank > 0) return send_to(j, 0, TT_GATHER, number, mine, sizes[j->rank], TT_FOREVER);
+    for (int r = 1; r < j->ranks; r++) {
+        part += sizes[r - 1];
+        TT_TRY(receive_from(j, r, TT_GATHER, number, part, sizes[r]));
+    }
+    return TT_OK;
+}
+
 tt_status tt_job_sum(struct tt_job *j, double *value)
 {
     if (!j) return TT_OK;

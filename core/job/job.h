@@ -47,6 +47,8 @@ static inline bool tt_job_leads(const struct tt_job *j) { return tt_job_rank(j) 
 tt_status tt_job_share(struct tt_job *j, void *bytes, size_t size);
 /* All-gather: each rank's bytes to every rank, at all[rank * size]. */
 tt_status tt_job_gather(struct tt_job *j, const void *mine, size_t size, void *all);
+/* Gather to rank 0: sizes[rank] bytes of each rank, known to all; `all` may be NULL elsewhere. */
+tt_status tt_job_collect(struct tt_job *j, const void *mine, const size_t *sizes, void *all);
 /* The sum over the ranks, added in rank order, so that all get the same bits. */
 tt_status tt_job_sum(struct tt_job *j, double *value);
 /* Makes a failure of one rank a failure of all. A rank that failed gets its own `st` back; the others get the message
@@ -55,6 +57,16 @@ tt_status tt_job_agree(struct tt_job *j, tt_status st);
 /* An error on all ranks unless `text` is the same on every rank. It names the rank, its host and the first line that
  * differs; `what` names the text. */
 tt_status tt_job_same(struct tt_job *j, const char *what, const char *text);
+
+/* How far the clock of each rank (tt_seconds) is ahead of rank 0's. Messages go to rank 0 and back a few times: what a
+ * rank sent left before rank 0 had it, and what it received left rank 0 after rank 0 began to wait. The narrowest of
+ * these bounds give the middle, and how far that may be off. Ranks of one machine have one clock, and are exact. */
+struct tt_clock {
+    double ahead, within; /* seconds; give or take so many */
+};
+tt_status tt_job_clocks(struct tt_job *j, struct tt_clock *all);
+/* From what one rank and rank 0 noted around each message: before it left, and when the answer was there. */
+struct tt_clock tt_clock_between(const double (*theirs)[2], const double (*of_0)[2], int messages);
 
 /* Broadcasts rank 0's decision after a step; the caller defines the bits. Rank 0 does not wait; the others wait for the
  * host of rank 0, not for a device. Called once per step with the number of the step. */

@@ -2,6 +2,7 @@
 #ifndef TT_DERIVE_H
 #define TT_DERIVE_H
 
+#include "core/job/job.h"
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/passes.h"
 
@@ -26,6 +27,10 @@ tt_status tt_derive_efficiency(const struct tt_passes *r, const struct tt_ceilin
 /* memory, memory_kinds, activations, memory_phases; sweeps without running any. */
 tt_status tt_derive_memory(const struct tt_passes *r, struct tt_profile *out);
 tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out);
+
+/* job, collectives, ranks, rank_events, of a profile that has all the rest; nothing in a plan without collectives. All
+ * ranks call it; rank 0 has the events of all. */
+tt_status tt_derive_ranks(struct tt_passes *r, struct tt_job *job, struct tt_profile *out);
 
 /* samples and gradients, from the device. */
 tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out);

@@ -48,8 +48,19 @@ static const char *bound_of(const struct times *t, const struct tt_profile_row *
     return row->flops * t->ceilings->bandwidth >= row->bytes * t->ceilings->flops ? "compute" : "memory";
 }
 
+/* What of a collective is exposed says nothing of a rate; that is among the collectives (derive_ranks.c). */
+static void finish_communication(struct tt_profile_row *row)
+{
+    row->intensity = row->flops_per_second = row->bytes_per_second = row->roof_percent = NAN;
+    snprintf(row->bound, sizeof row->bound, "link");
+}
+
 static void finish_row(const struct times *t, struct tt_profile_row *row)
 {
+    if (!strcmp(row->group, tt_group_name(TT_G_COMMUNICATION))) {
+        finish_communication(row);
+        return;
+    }
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : NAN;
     row->flops_per_second = row->seconds > 0 ? row->flops / row->seconds : NAN;
     row->bytes_per_second = row->seconds > 0 ? row->bytes / row->seconds : NAN;
@@ -207,7 +218,7 @@ static void make_step(struct times *t)
     struct tt_passes *r = t->r;
     struct tt_profile_step *s = &t->out->step;
     const struct tt_config *c = &r->config;
-    double samples = (double)(c->batch_size * c->grad_accum);
+    double samples = (double)tt_step_rows(c);
     s->seconds = tt_passes_median(r, r->t.step);
     s->p95 = quantile(r, r->t.step, 0.95);
     s->fastest = quantile(r, r->t.step, 0);
@@ -261,7 +272,8 @@ static void make_operation_times(struct times *t)
         for (int i = 0; i < t->plan->count; i++) times->scratch[step] += times->op[i * times->steps + step];
     }
     double whole = tt_quantile(times->scratch, times->steps, 0.5);
-    for (int i = 0; i < t->plan->count && sum > 0; i++) times->median[i] *= whole / sum;
+    times->scale = sum > 0 ? whole / sum : 1;
+    for (int i = 0; i < t->plan->count; i++) times->median[i] *= times->scale;
 }
 
 static void make_all(struct times *t)

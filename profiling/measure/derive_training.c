@@ -99,5 +99,6 @@ tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out)
                        last->loss, last->grad_norm);
     out->step.loss = last->loss;
     out->step.grad_norm = last->grad_norm;
-    return take_gradients(r, out);
+    /* Of gradients that are divided a rank has the sums of its own parts only. */
+    return r->config.ranks > 1 && r->config.shard != TT_SHARD_NONE ? TT_OK : take_gradients(r, out);
 }

@@ -80,7 +80,7 @@ static bool beaten(struct tt_passes *r, const struct tt_ceilings *c)
 
 static void measure_again(struct tt_passes *r, struct tt_ceilings *c)
 {
-    if (!c->kept || !beaten(r, c)) return;
+    if (!tt_job_leads(r->o->job) || !c->kept || !beaten(r, c)) return;
     if (r->o->say) r->o->say("the step is faster than the stored rates of the device; measuring them again");
     struct tt_ceilings now;
     tt_status st = tt_ceilings_find(r->o->backend, r->o->config->precision, r->o->ceilings,
@@ -102,6 +102,26 @@ static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_p
     TT_TRY(tt_derive_efficiency(r, c, out));
     TT_TRY(tt_derive_memory(r, out));
     return tt_derive_sweeps(r, out);
+}
+
+/* While rank 0 measures them the others wait, and leave the machine to it. */
+static tt_status find_ceilings(const struct tt_profile_options *o, struct tt_ceilings *c)
+{
+    tt_status st = TT_OK;
+    if (tt_job_leads(o->job))
+        st = tt_ceilings_find(o->backend, o->config->precision, o->ceilings,
+                              o->measure_ceilings ? TT_CEILINGS_AGAIN : TT_CEILINGS_KEPT, c);
+    TT_TRY(tt_job_agree(o->job, st));
+    return tt_job_share(o->job, c, sizeof *c);
+}
+
+/* Steps of all ranks run in step; a rank that fails between them is waited for by the others' devices, and told of by
+ * whoever closes the job. */
+static tt_status run_ranks(struct tt_passes *r, struct tt_ceilings *c, struct tt_profile *out)
+{
+    tt_job_busy(r->o->job);
+    TT_TRY(run_all(r, c, out));
+    return tt_derive_ranks(r, r->o->job, out);
 }
 
 static tt_status make_run(const struct tt_profile_options *o, struct tt_passes **out)
@@ -166,12 +186,11 @@ tt_status tt_profile_measure(const struct tt_profile_options *o, struct tt_profi
     struct tt_passes *r;
     *out = (struct tt_profile){0};
     if (o->say) o->say("measuring what the device can do");
-    TT_TRY(tt_ceilings_find(o->backend, o->config->precision, o->ceilings,
-                            o->measure_ceilings ? TT_CEILINGS_AGAIN : TT_CEILINGS_KEPT, &ceilings));
+    TT_TRY(find_ceilings(o, &ceilings));
     TT_TRY(make_run(o, &r));
     /* Every pass is a stretch of one training run, and has its schedule. */
     r->config.num_steps = 3 * o->steps + o->warmup + 5;
-    tt_status st = run_all(r, &ceilings, out);
+    tt_status st = run_ranks(r, &ceilings, out);
     tt_passes_close(r);
     free(r);
     if (!st) st = run_sweeps(o, out);

@@ -4,10 +4,12 @@
 
 #include "core/config/config.h"
 #include "core/data/data.h"
+#include "core/job/job.h"
 #include "profiling/profile.h"
 
 struct tt_profile_options {
     struct tt_backend *backend;
+    struct tt_job *job; /* that the backend has joined; NULL: one rank. All ranks measure, and rank 0 has the profile */
     const struct tt_config *config; /* checked; the step, its shape and precision */
     tt_status (*open_data)(const struct tt_config *c, struct tt_data **out); /* of that shape */
     int64_t steps, warmup;                                                   /* measured in each pass; before them */

@@ -9,10 +9,11 @@
 #include "core/config/hooks.h"
 #include "core/plan/step.h"
 #include "core/train/meter.h"
+#include "profiling/measure/overlap.h"
 
 /* ---- opening ---- */
 
-static tt_status make_room(struct tt_times *t, int steps, int ops)
+static tt_status make_room(struct tt_times *t, int steps, int ops, bool collective)
 {
     size_t n = (size_t)steps;
     t->steps = steps;
@@ -28,8 +29,10 @@ static tt_status make_room(struct tt_times *t, int steps, int ops)
     t->one = calloc((size_t)ops, sizeof *t->one);
     t->median = calloc((size_t)ops, sizeof *t->median);
     t->phase = calloc(n, sizeof *t->phase);
+    if (collective) t->beside = calloc(n * (size_t)ops, sizeof *t->beside);
+    if (collective) t->spans = calloc((size_t)ops, sizeof *t->spans);
     bool whole = t->step && t->launched && t->op && t->recorded && t->copy && t->data_host && t->scratch && t->number &&
-                 t->one && t->median && t->phase;
+                 t->one && t->median && t->phase && !collective == !t->beside && !collective == !t->spans;
     return whole ? TT_OK : tt_no_memory("the times of %d steps of %d operations", steps, ops);
 }
 
@@ -48,7 +51,7 @@ tt_status tt_passes_open(struct tt_passes *r)
     r->run.backend = &r->relay.real;
     TT_TRY(tt_run_start(&r->run, TT_TOKENS_FED));
     r->graph = r->run.graph && real->ops->graph_begin;
-    TT_TRY(make_room(&r->t, (int)r->o->steps, r->session.step->count));
+    TT_TRY(make_room(&r->t, (int)r->o->steps, r->session.step->count, r->session.step->collective));
     return tt_recorder_open(&r->recorder, &r->relay, r->session.step, &r->hold);
 }
 
@@ -64,6 +67,8 @@ void tt_passes_close(struct tt_passes *r)
     free(t->step);
     free(t->launched);
     free(t->op);
+    free(t->beside);
+    free(t->spans);
     free(t->recorded);
     free(t->copy);
     free(t->data_host);
@@ -168,6 +173,26 @@ static tt_status time_phases(struct tt_passes *r, struct tt_stepper *s, struct s
     return TT_OK;
 }
 
+static tt_status read_operations(struct tt_passes *r, int at)
+{
+    struct tt_times *t = &r->t;
+    double event = r->launch.event_seconds;
+    if (!t->beside) {
+        TT_TRY(tt_recorder_ops(&r->recorder, t->one, &t->recorded[at]));
+        for (int i = 0; i < t->ops; i++) t->op[i * t->steps + at] = fmax(0, t->one[i] - event);
+        return TT_OK;
+    }
+    TT_TRY(tt_recorder_spans(&r->recorder, t->spans, &t->recorded[at]));
+    tt_exposed(r->session.step, t->spans, t->one);
+    for (int i = 0; i < t->ops; i++) {
+        double seconds = fmax(0, t->spans[i].end - t->spans[i].start - event);
+        bool communicates = r->session.step->ops[i].stream == TT_STREAM_COMM;
+        t->op[i * t->steps + at] = communicates ? fmin(t->one[i], seconds) : seconds;
+        t->beside[i * t->steps + at] = communicates ? seconds : 0;
+    }
+    return TT_OK;
+}
+
 static tt_status recorded_step(struct tt_passes *r, struct tt_stepper *s, int at, double *host)
 {
     struct tt_times *t = &r->t;
@@ -176,8 +201,7 @@ static tt_status recorded_step(struct tt_passes *r, struct tt_stepper *s, int at
     TT_TRY(tt_run_step_by(&r->run, s));
     *host = tt_seconds() - start;
     TT_TRY(real_sync(r));
-    TT_TRY(tt_recorder_ops(&r->recorder, t->one, &t->recorded[at]));
-    for (int i = 0; i < t->ops; i++) t->op[i * t->steps + at] = fmax(0, t->one[i] - r->launch.event_seconds);
+    TT_TRY(read_operations(r, at));
     return tt_recorder_copies(&r->recorder, &t->copy[at], &t->copy_bytes, &t->copy_count);
 }
 
@@ -239,6 +263,18 @@ static tt_status time_all(struct tt_passes *r, struct tt_stepper *configured, st
     return TT_OK;
 }
 
+/* Operation by operation, only what ranks do together runs beside the rest: two kernels at a time would both seem to
+ * take longer. */
+static tt_status open_side(struct tt_stepper *s)
+{
+    tt_stream *side = &s->side.streams[TT_STREAM_SIDE];
+    if (!s->plan->collective || !s->plan->signals) return TT_OK;
+    TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
+    if (*side) s->backend->ops->stream_destroy(s->backend->self, *side);
+    *side = NULL;
+    return TT_OK;
+}
+
 tt_status tt_passes_run(struct tt_passes *r, bool record)
 {
     const struct tt_backend *b = &r->relay.real;
@@ -252,7 +288,9 @@ tt_status tt_passes_run(struct tt_passes *r, bool record)
         st = tt_hold_open(&r->hold, &r->relay.real);
         if (!st) st = tt_measure_launch(&r->hold, r->session.step->count, r->o->launches, &r->launch);
     }
+    if (!st && record) st = open_side(&launched);
     if (!st) st = time_all(r, configured, record ? &launched : NULL);
     if (!st && record) st = trace(r, &launched);
+    tt_stepper_close(&launched);
     return st;
 }

@@ -11,14 +11,17 @@ struct tt_times {
     int steps, ops;
     double *step;      /* undisturbed, as configured */
     double *launched;  /* undisturbed, operation by operation */
-    double *op;        /* [ops][steps], without the cost of events */
+    double *op;        /* [ops][steps], without the cost of events; of what communicates, what is exposed of it */
+    double *beside;    /* [ops][steps]: of what communicates, the whole; NULL in a plan without collectives */
     double *recorded;  /* steps with an event after each operation */
     double *copy;      /* copies of a step */
     double *data_host; /* in which the host made the next batch ready */
     double *scratch;   /* steps */
     int64_t *number;   /* of the undisturbed steps in the run */
     double *one;       /* ops: of one step */
+    struct tt_op_time *spans; /* ops: of one step, of a plan with collectives */
     double *median;    /* ops: derived from op, so that all add up */
+    double scale;      /* what their own medians were multiplied with for that */
     double copy_median;
     struct tt_phase_times *phase; /* steps of them */
     double wall;                  /* of the undisturbed steps, per step */

@@ -33,15 +33,15 @@ static bool phase_begins(const struct tt_recorder *r)
     return r->at == 0 || r->plan->ops[r->at].phase != r->plan->ops[r->at - 1].phase;
 }
 
+/* A phase is where the stream that computes is, also when it begins with a collective beside it. */
 static tt_status before_work(struct tt_recorder *r, tt_stream s)
 {
     switch (r->mode) {
     case TT_RECORD_PHASES:
-        return phase_begins(r) ? next_event(r, s) : TT_OK;
+        return phase_begins(r) ? next_event(r, NULL) : TT_OK;
     case TT_RECORD_OPS:
-        if (r->at > 0) return TT_OK;
-        TT_TRY(tt_hold_enqueue(r->hold, r->hold_seconds));
-        return next_event(r, s);
+        if (r->at == 0) TT_TRY(tt_hold_enqueue(r->hold, r->hold_seconds));
+        return r->at == 0 || r->plan->collective ? next_event(r, s) : TT_OK;
     case TT_RECORD_TRACE:
         return next_event(r, s);
     default:
@@ -54,7 +54,7 @@ static tt_status after_work(struct tt_recorder *r, tt_stream s)
     r->at++;
     switch (r->mode) {
     case TT_RECORD_PHASES:
-        return r->at == r->plan->count ? next_event(r, s) : TT_OK;
+        return r->at == r->plan->count ? next_event(r, NULL) : TT_OK;
     case TT_RECORD_OPS:
     case TT_RECORD_TRACE:
         return next_event(r, s);
@@ -121,7 +121,7 @@ static int64_t events_of(const struct tt_recorder *r, enum tt_record_mode mode)
     case TT_RECORD_PHASES:
         return r->segments + 1;
     case TT_RECORD_OPS:
-        return r->plan->count + 1;
+        return r->plan->collective ? 2 * r->plan->count : r->plan->count + 1;
     case TT_RECORD_TRACE:
         return 2 * r->plan->count;
     default:
@@ -202,6 +202,17 @@ tt_status tt_recorder_ops(struct tt_recorder *r, double *seconds, double *whole)
 {
     for (int i = 0; i < r->plan->count; i++) TT_TRY(elapsed(r, r->events[i], r->events[i + 1], &seconds[i]));
     return elapsed(r, r->events[0], r->events[r->plan->count], whole);
+}
+
+tt_status tt_recorder_spans(struct tt_recorder *r, struct tt_op_time *spans, double *whole)
+{
+    *whole = 0;
+    for (int i = 0; i < r->plan->count; i++) {
+        TT_TRY(elapsed(r, r->events[0], r->events[2 * i], &spans[i].start));
+        TT_TRY(elapsed(r, r->events[0], r->events[2 * i + 1], &spans[i].end));
+        if (spans[i].end > *whole) *whole = spans[i].end;
+    }
+    return TT_OK;
 }
 
 tt_status tt_recorder_copies(struct tt_recorder *r, double *seconds, double *bytes, int *count)

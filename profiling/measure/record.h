@@ -10,8 +10,14 @@
 enum tt_record_mode {
     TT_RECORD_NOTHING, /* `events` has one for each step, for whoever wants to record it */
     TT_RECORD_PHASES,  /* an event and a clock reading where the phase changes; many steps before they are read */
-    TT_RECORD_OPS,     /* an event after each operation, the host running ahead of the device */
+    TT_RECORD_OPS,     /* an event after each operation, the host running ahead of the device; where ranks communicate
+                          beside computation, one before it too, since then it need not follow the one before it */
     TT_RECORD_TRACE,   /* events before and after each operation, in the order and at the pace of the host */
+};
+
+/* When an operation ran, in seconds. */
+struct tt_op_time {
+    double start, end;
 };
 
 /* Times of one step in seconds. Phases: on the device's clock from first to last operation, and of the host. */
@@ -64,10 +70,12 @@ tt_status tt_recorder_mode(struct tt_recorder *r, enum tt_record_mode mode, int 
 void tt_recorder_step(struct tt_recorder *r, int index, int64_t step);
 
 /* After the device is done: the phases of a step and the time from `from` to its end; seconds of each operation; of the
- * copies; the trace of the step that just ended. */
+ * copies; the trace of the step that just ended. `spans`, of a plan with collectives, are since the first operation
+ * began. */
 tt_status tt_recorder_phases(struct tt_recorder *r, int index, struct tt_phase_times *out);
 tt_event tt_recorder_last_event(const struct tt_recorder *r, int index);
 tt_status tt_recorder_ops(struct tt_recorder *r, double *seconds, double *whole);
+tt_status tt_recorder_spans(struct tt_recorder *r, struct tt_op_time *spans, double *whole);
 tt_status tt_recorder_copies(struct tt_recorder *r, double *seconds, double *bytes, int *count);
 tt_status tt_recorder_trace(struct tt_recorder *r);
 

@@ -42,9 +42,23 @@ static void end_phase(struct tt_recorder *r, struct tt_trace_ranges *g)
     g->phase = -1;
 }
 
+static void communicated(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start,
+                         double end)
+{
+    if (start < g->communicated) start = g->communicated;
+    if (end < start) end = start;
+    g->communicated = end;
+    tt_trace_add(r, "communication", tt_op_name(op), op->kind == TT_OP_COLLECTIVE ? "collective" : "kernel",
+                 tt_group_name(op->group), op->layer, start, end);
+}
+
 /* Clocks tick in steps, and a kernel may seem to begin before the one before it ended: it begins there. */
 void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start, double end)
 {
+    if (op->stream == TT_STREAM_COMM) {
+        communicated(r, g, op, start, end);
+        return;
+    }
     if (g->begun && start < g->end) start = g->end;
     if (end < start) end = start;
     if (g->phase != (int)op->phase) end_phase(r, g);
@@ -77,6 +91,7 @@ static int rank(const struct tt_profile_event *e)
 static int by_track(const void *x, const void *y)
 {
     const struct tt_profile_event *a = x, *b = y;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     int track = strcmp(a->track, b->track);
     if (track) return track;
     if (a->start != b->start) return a->start < b->start ? -1 : 1;
@@ -91,21 +106,23 @@ void tt_trace_sort(struct tt_profile_event *events, int n)
 
 /* ---- writing: Chrome's trace event format ---- */
 
-static const char *const tracks[] = {"host", "copy", "compute"};
+/* A process of the trace is a rank, a thread of it a track; only ranks of several communicate. */
+static const char *const tracks[] = {"host", "copy", "compute", "communication"};
+enum { TRACKS = 4, TRACKS_OF_ONE = 3 };
 
 static int track_number(const char *track)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < TRACKS; i++)
         if (!strcmp(track, tracks[i])) return i + 1;
-    return 4;
+    return TRACKS + 1;
 }
 
-static void put_name(struct tt_json_writer *w, const char *what, int thread, const char *name)
+static void put_name(struct tt_json_writer *w, const char *what, int64_t rank, int thread, const char *name)
 {
     tt_json_begin(w, NULL, '{');
     tt_json_put_string(w, "ph", "M");
     tt_json_put_string(w, "name", what);
-    tt_json_put_int(w, "pid", 1);
+    tt_json_put_int(w, "pid", rank + 1);
     if (thread) tt_json_put_int(w, "tid", thread);
     tt_json_begin(w, "args", '{');
     tt_json_put_string(w, "name", name);
@@ -121,7 +138,7 @@ static void put_event(struct tt_json_writer *w, const struct tt_profile_event *e
     tt_json_put_string(w, "ph", "X");
     tt_json_put_string(w, "name", e->name);
     tt_json_put_string(w, "cat", e->kind);
-    tt_json_put_int(w, "pid", 1);
+    tt_json_put_int(w, "pid", e->rank + 1);
     tt_json_put_int(w, "tid", track_number(e->track));
     tt_json_put_number(w, "ts", start / 1e3);
     tt_json_put_number(w, "dur", (end - start) / 1e3);
@@ -133,11 +150,33 @@ static void put_event(struct tt_json_writer *w, const struct tt_profile_event *e
     tt_json_end(w, '}');
 }
 
+static void put_names(struct tt_json_writer *w, const struct tt_profile *p)
+{
+    char process[280];
+    snprintf(process, sizeof process, "tt %s: %s", p->run.tt, p->run.device);
+    if (!p->job.ranks) put_name(w, "process_name", 0, 0, process);
+    for (int i = 0; i < TRACKS_OF_ONE && !p->job.ranks; i++) put_name(w, "thread_name", 0, i + 1, tracks[i]);
+    for (int r = 0; r < p->ranks_count; r++) {
+        snprintf(process, sizeof process, "rank %d on %s: %s", r, p->ranks[r].host, p->ranks[r].device);
+        put_name(w, "process_name", r, 0, process);
+        for (int i = 0; i < TRACKS; i++) put_name(w, "thread_name", r, i + 1, tracks[i]);
+    }
+}
+
+static void put_job(struct tt_json_writer *w, const struct tt_profile *p)
+{
+    if (!p->job.ranks) return;
+    tt_json_put_int(w, "ranks", p->job.ranks);
+    tt_json_put_string(w, "shard", p->job.shard);
+    tt_json_put_string(w, "clocks", p->job.clocks);
+    tt_json_begin(w, "clocks_within_us", '[');
+    for (int r = 0; r < p->ranks_count; r++) tt_json_put_number(w, NULL, 1e6 * p->ranks[r].clock_within);
+    tt_json_end(w, ']');
+}
+
 tt_status tt_profile_write_trace(const struct tt_profile *p, const char *path)
 {
     struct tt_json_writer w = {0};
-    char process[200];
-    snprintf(process, sizeof process, "tt %s: %s", p->run.tt, p->run.device);
     tt_json_begin(&w, NULL, '{');
     tt_json_put_string(&w, "displayTimeUnit", "ms");
     tt_json_begin(&w, "otherData", '{');
@@ -146,11 +185,12 @@ tt_status tt_profile_write_trace(const struct tt_profile *p, const char *path)
     tt_json_put_string(&w, "preset", p->run.preset);
     tt_json_put_string(&w, "version", p->run.version);
     tt_json_put_string(&w, "precision", p->run.precision);
+    put_job(&w, p);
     tt_json_end(&w, '}');
     tt_json_begin(&w, "traceEvents", '[');
-    put_name(&w, "process_name", 0, process);
-    for (int i = 0; i < 3; i++) put_name(&w, "thread_name", i + 1, tracks[i]);
+    put_names(&w, p);
     for (int i = 0; i < p->events_count; i++) put_event(&w, &p->events[i]);
+    for (int i = 0; i < p->rank_events_count; i++) put_event(&w, &p->rank_events[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
     return tt_profile_save(&w.text, path);

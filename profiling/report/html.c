@@ -43,7 +43,7 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
     if (r->num_layers) html_fact(t, r->preset[0] ? r->preset : "model", line);
     snprintf(line, sizeof line, "%lld × %lld tokens%s", (long long)r->batch_size, (long long)r->seq_len,
              r->grad_accum > 1 ? ", accumulated" : "");
-    if (r->batch_size) html_fact(t, "batch", line);
+    if (r->batch_size) html_fact(t, p->job.ranks ? "batch of a rank" : "batch", line);
     snprintf(line, sizeof line, "%lld measured, %lld before", (long long)r->steps, (long long)r->warmup);
     html_fact(t, "steps", line);
     html_fact(t, "recorded by", r->source);
@@ -68,6 +68,7 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
         "<a href=\"#timeline\">Timeline</a> <a href=\"#roofline\">Roofline</a> <a href=\"#efficiency\">Efficiency</a> "
         "<a href=\"#memory\">Memory</a> <a href=\"#components\">Components</a> <a href=\"#training\">Training</a> "
         "<a href=\"#next\">What to try next</a>");
+    if (p->job.ranks) tt_text_puts(t, " <a href=\"#ranks\">Ranks</a>");
     if (imported) tt_text_puts(t, " <a href=\"#imported\">Imported</a>");
     tt_text_puts(t, "</nav></header>\n");
     facts(t, p);
@@ -307,6 +308,7 @@ tt_status tt_profile_write_html(const struct tt_profile *p, const struct tt_prof
     groups(&t, p);
     operators(&t, p);
     phases(&t, p);
+    html_ranks(&t, p);
     html_timeline(&t, p);
     html_roofline(&t, p);
     html_efficiency(&t, p);

@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "profiling/profile.h"
 
+void html_ranks(struct tt_text *t, const struct tt_profile *p); /* nothing where there is one */
 void html_timeline(struct tt_text *t, const struct tt_profile *p);
 void html_roofline(struct tt_text *t, const struct tt_profile *p);
 void html_efficiency(struct tt_text *t, const struct tt_profile *p);

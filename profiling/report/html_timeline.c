@@ -1,4 +1,4 @@
-/* One step on its tracks: host, copy, compute. */
+/* One step on its tracks: host, copy, compute, and communication where there are several ranks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,25 @@
 
 enum { SPANS_SHOWN = 1500 };
 
-static int track_of(const char *track) { return strcmp(track, "host") == 0 ? 0 : strcmp(track, "copy") == 0 ? 1 : 2; }
+static const char *const tracks[] = {"host", "copy", "compute", "communication"};
+
+static int track_of(const char *track)
+{
+    for (int i = 0; i < 4; i++)
+        if (strcmp(track, tracks[i]) == 0) return i;
+    return 2;
+}
 
 /* Only what lies innermost is drawn: kernels, copies and what the host waits for. */
 static bool drawn(const struct tt_profile_event *e)
 {
     return strcmp(e->kind, "kernel") == 0 || strcmp(e->kind, "copy") == 0 || strcmp(e->kind, "wait") == 0 ||
+           strcmp(e->kind, "collective") == 0 ||
            (strcmp(e->track, "host") == 0 && strcmp(e->kind, "range") == 0);
 }
 
 void html_timeline(struct tt_text *t, const struct tt_profile *p)
 {
-    static const char *const tracks[] = {"host", "copy", "compute"};
     struct tt_span *spans = calloc(SPANS_SHOWN, sizeof *spans);
     int64_t step = -1;
     int n = 0, colors[TT_FAMILIES];
@@ -37,7 +44,7 @@ void html_timeline(struct tt_text *t, const struct tt_profile *p)
     html_section(t, "timeline", "Timeline");
     if (n) {
         char time[32];
-        tt_svg_timeline(t, &(struct tt_timeline){"One step", tracks, 3, spans, n});
+        tt_svg_timeline(t, &(struct tt_timeline){"One step", tracks, p->job.ranks ? 4 : 3, spans, n});
         for (int i = 0; i < TT_FAMILIES; i++) colors[i] = i;
         tt_legend(t, tt_family_names, colors, TT_FAMILIES);
         html_note(t,

@@ -65,3 +65,19 @@ void tt_bound_remark(const struct tt_profile *p, char out[400])
              "alone and does not say what limits the step; the column bound says it of each group.",
              e->bound);
 }
+
+void tt_ranks_remark(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_job *j = &p->job;
+    out[0] = 0;
+    if (!j->ranks || j->slowest < 0 || j->slowest >= p->ranks_count) return;
+    int n = snprintf(out, 400,
+                     "%lld ranks through %s, shard %s; each sends %.2f MiB in a step. On rank 0 that takes %.3f ms, of "
+                     "which %.3f ms are hidden behind computation and %.3f ms exposed.",
+                     (long long)j->ranks, j->collectives, j->shard, j->sent_bytes / 0x1p20, 1e3 * j->communication,
+                     1e3 * j->hidden, 1e3 * j->exposed);
+    if (n < 0 || n >= 400) return;
+    snprintf(out + n, 400 - (size_t)n,
+             " The slowest is rank %lld on %s: it computes for %.1f %% longer in a step than the ranks do on average.",
+             (long long)j->slowest, p->ranks[j->slowest].host, j->slowest_percent);
+}

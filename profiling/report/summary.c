@@ -246,6 +246,39 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     tt_text_puts(t, "\n");
 }
 
+static void collectives(struct tt_text *t, const struct tt_profile *p)
+{
+    tt_md_head(t, "collective|type|phase|count|bytes|sent MiB|ms|hidden ms|exposed ms|fastest us|bus GB/s");
+    for (int i = 0; i < p->collectives_count; i++) {
+        const struct tt_profile_collective *c = &p->collectives[i];
+        tt_md_cell(t, c->name);
+        tt_md_cell(t, c->type);
+        tt_md_cell(t, c->phase);
+        CELLS(t, whole(c->count), number(c->bytes, "%.0f", 1), mib(c->sent_bytes), ms(c->seconds), ms(c->hidden),
+              ms(c->exposed), us(c->fastest), giga(c->bus_bandwidth));
+    }
+    tt_text_puts(t, "\n");
+}
+
+static void ranks(struct tt_text *t, const struct tt_profile *p)
+{
+    if (!p->job.ranks) return;
+    tt_text_puts(t, "## Ranks and communication\n\n");
+    remark(t, tt_ranks_remark, p);
+    collectives(t, p);
+    tt_md_head(t, "rank|host|step ms|p95 ms|computes ms|communicates ms|hidden ms|exposed ms|peak MiB|clock within us");
+    for (int i = 0; i < p->ranks_count; i++) {
+        const struct tt_profile_rank *r = &p->ranks[i];
+        tt_md_cell(t, whole(r->rank).s);
+        tt_md_cell(t, r->host);
+        CELLS(t, ms(r->seconds), ms(r->p95), ms(r->own_seconds), ms(r->communication), ms(r->hidden), ms(r->exposed),
+              mib(r->peak_memory_bytes), number(r->clock_within, "%.1f", 1e6));
+    }
+    tt_text_puts(t, "\nAll other tables are of rank 0. In trace.json are all ranks: ");
+    tt_md_text(t, p->job.clocks);
+    tt_text_puts(t, ".\n\n");
+}
+
 static void components(struct tt_text *t, const struct tt_profile *p)
 {
     if (!p->components_count) return;
@@ -292,6 +325,7 @@ tt_status tt_profile_write_summary(const struct tt_profile *p, const char *path)
                    p->operators_count < TOP ? p->operators_count : TOP, p->operators_count);
     rows(&t, p->operators, p->operators_count < TOP ? p->operators_count : TOP, true);
     phases(&t, p);
+    ranks(&t, p);
     components(&t, p);
     efficiency(&t, p);
     memory(&t, p);

@@ -268,6 +268,21 @@ grep -q "all_reduce  *1966080 fp32  *0  *15.0 MiB  *7.5 MiB  *comm " out || fail
 expect 0 '"sent_bytes"' "$TT" info --preset tiny --ranks 2 --plan --json
 expect 0 "2 x 128 tokens" "$TT" info --preset tiny --ranks 4 --global-batch 8
 expect 2 "no multiple" "$TT" info --preset tiny --ranks 3 --global-batch 8
+expect 0 "InfiniBand x 8" "$TT" info --preset tiny --predict 4x8xh100
+grep -q "of a rank" out && fail "the rate of a node stands under what is of a rank"
+if on_cpu; then
+    whole=$("$TT" info --preset tiny --ranks 3 --json | sed -n 's/.*"total": \([0-9]*\).*/\1/p')
+    expect 0 "\"total_here\": $((3 * whole))" "$TT" info --preset tiny --ranks 3 --json
+    expect 0 "All 3 ranks on this machine take" "$TT" info --preset tiny --ranks 3
+    free=$(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) # a rank takes 50 MB and more
+    expect 0 "more than is free here" "$TT" info --preset tiny --ranks $((free / 25000))
+fi
+for rank in 0 1; do # as Open MPI says it
+    OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$rank OMPI_COMM_WORLD_LOCAL_SIZE=2 \
+        "$TT" info --preset tiny >"alone$rank" 2>"said$rank" || fail "tt info as rank $rank of 2"
+done
+[ -s alone0 ] && [ ! -s alone1 ] || fail "not rank 0 alone does what one process can do"
+grep -q "Open MPI has started 2 processes; tt info is done by rank 0 alone" said0 && [ ! -s said1 ] || fail "it is not said once"
 expect 0 '"parameters": 31977984' "$TT" info --preset small --json
 expect 0 "ops/step" "$TT" bench --sizes tiny --versions fused $tiny --repeats 3 --warmup 1 --profile-dir prof
 grep -q '"median_ms"' prof/bench.json || fail "no bench.json"

@@ -18,6 +18,20 @@ static tt_status speak(struct tt_job *j, int rank)
     for (int r = 0; r < crew.ranks; r++) WANT(all[r][0] == r && all[r][1] == 10 * r && all[r][2] == -r);
     TT_TRY(tt_job_gather(j, NULL, 0, all));
 
+    /* rank r has r + 1 bytes for rank 0 */
+    char letters[MOST], collected[MOST * MOST + 1] = "";
+    size_t sizes[MOST], at = 0;
+    memset(letters, 'a' + rank, sizeof letters);
+    for (int r = 0; r < crew.ranks; r++) sizes[r] = (size_t)r + 1;
+    TT_TRY(tt_job_collect(j, letters, sizes, rank == 0 ? collected : NULL));
+    for (int r = 0; r < crew.ranks && rank == 0; r++)
+        for (int i = 0; i <= r; i++) WANT(collected[at++] == 'a' + r);
+    WANT(!collected[at]);
+
+    struct tt_clock clocks[MOST];
+    TT_TRY(tt_job_clocks(j, clocks));
+    for (int r = 0; r < crew.ranks; r++) WANT(clocks[r].ahead == 0 && clocks[r].within == 0); /* one machine */
+
     /* 1e16 + 1 + 1 ... depends on the order: all have the bits of rank 0, 1, 2, ... */
     double sum = rank == 0 ? 1e16 : 1, want = 1e16, bits[MOST];
     for (int r = 1; r < crew.ranks; r++) want += 1;
@@ -46,6 +60,15 @@ static void ranks_speak(void)
         CHECK_ALL_END_WITH(0);
         CHECK(!crew.text[0], "%s", crew.text);
     }
+}
+
+/* Rank 1's clock is 100 s ahead; messages take 1 ms one way and 3 ms the other, and once both are quick. */
+static void clocks_are_compared(void)
+{
+    double theirs[2][2] = {{110, 110.006}, {112, 112.004}}, of_0[2][2] = {{10.001, 10.003}, {12.001, 12.002}};
+    struct tt_clock c = tt_clock_between(theirs, of_0, 2);
+    CHECK(fabs(c.ahead - 100) <= c.within, "%g s ahead, within %g", c.ahead, c.within);
+    CHECK(fabs(c.within - 0.0025) < 1e-9, "%g", c.within);
 }
 
 static void one_rank_needs_no_job(void)
@@ -336,6 +359,7 @@ static void the_comm_file_is_private(void)
 int main(void)
 {
     close(mkstemp(path));
+    TEST(clocks_are_compared);
     TEST(one_rank_needs_no_job);
     TEST(ranks_speak);
     TEST(a_failure_of_one_is_one_of_all);
