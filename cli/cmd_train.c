@@ -14,6 +14,7 @@
 #include "cli/summary.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "core/base/load.h"
 #include "core/base/terminal.h"
 #include "core/train/loop.h"
 #include "exercises/engine/course.h"
@@ -37,6 +38,7 @@ struct training {
     struct tt_text config_text;
     struct tt_run run;
     struct tt_train_result result;
+    double load; /* of the machine before it began */
 };
 
 /* ---- the folder of the run ---- */
@@ -311,7 +313,8 @@ static tt_status report(struct training *t, bool interrupted)
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
-                           .flash_refused = t->session.model->flash_refused, .interrupted = interrupted};
+                           .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
+                           .load = t->load};
     if (t->c->json) {
         tt_summary_json(&s);
         return TT_OK;
@@ -353,6 +356,7 @@ tt_status tt_cmd_train(const struct tt_options *o)
     t->o = *o;
     t->c = &t->o.c;
     t->lock = -1;
+    t->load = tt_machine_load();
     tt_status st = tt_member_open(&t->member, &t->o);
     if (!st && !t->member.done) st = run(t);
     tt_session_close(&t->session);

@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "core/train/meter.h"
 
 static bool validated(const struct tt_summary *s) { return isfinite(s->progress->best_val); }
@@ -65,6 +66,9 @@ void tt_summary_text(const struct tt_summary *s)
            s->interrupted ? "stop" : "done", (long long)r->steps, tt_plural(r->steps), duration, rate,
            strchr(rate, ' ') ? "" : " ", memory, device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
+    char busy[100];
+    tt_busy_words(s->load, busy);
+    if (busy[0]) printf("note    when the run began, %s: its speed says little\n", busy);
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
@@ -105,6 +109,8 @@ void tt_summary_json(const struct tt_summary *s)
     tt_json_put_number(&w, "seconds", r->seconds);
     tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
     tt_json_put_number(&w, "data_wait_seconds", r->data_seconds);
+    tt_json_put_number(&w, "load", s->load);
+    tt_json_put_bool(&w, "busy", tt_is_busy(s->load));
     tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
     tt_json_put_number(&w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
     tt_json_put_bool(&w, "flash_refused", s->flash_refused);

@@ -83,6 +83,8 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
     facts(t, p);
     tt_attention_remark(p, line);
     if (line[0]) html_paragraph(t, "%s", line);
+    tt_busy_remark(p, line);
+    if (line[0]) html_paragraph(t, "%s", line);
 }
 
 /* ---- groups and operators ---- */
