@@ -186,6 +186,7 @@ static void print_head(const struct tt_profile *p)
         printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
                p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     print_remark(p, tt_attention_remark);
+    print_remark(p, tt_busy_remark);
     printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
            1e3 * fmax(0, s->gap_seconds), 100 * fmax(0, s->gap_fraction));
     print_remark(p, tt_gap_remark);

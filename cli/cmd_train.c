@@ -14,6 +14,7 @@
 #include "cli/summary.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "core/base/load.h"
 #include "core/base/terminal.h"
 #include "core/train/epochs.h"
 #include "core/train/loop.h"
@@ -38,6 +39,7 @@ struct training {
     struct tt_text config_text;
     struct tt_run run;
     struct tt_train_result result;
+    double load; /* of the machine before it began */
 };
 
 /* ---- the folder of the run ---- */
@@ -328,7 +330,7 @@ static tt_status report(struct training *t, bool interrupted)
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
                            .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
-                           .device = device, .model = model};
+                           .device = device, .model = model, .load = t->load};
     tt_status st = print_end(t, &s, &sample);
     tt_status saved = st ? TT_OK : tt_summary_save(&s);
     if (saved) tt_say("%s; the run itself is saved, only tt report will show less of it", saved->text);
@@ -366,6 +368,7 @@ tt_status tt_cmd_train(const struct tt_options *o)
     t->o = *o;
     t->c = &t->o.c;
     t->lock = -1;
+    t->load = tt_machine_load();
     tt_status st = tt_member_open(&t->member, &t->o);
     if (!st && !t->member.done) st = run(t);
     tt_session_close(&t->session);

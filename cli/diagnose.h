@@ -55,7 +55,7 @@ struct tt_diagnosis {
     double step_time, validation_time, total_time; /* of the whole run */
     struct tt_sweep_row rows[TT_SWEEP_ROWS];
     int row_count, sweet; /* sweet: the smallest batch within 5 % of the best; -1: none */
-    double load;          /* runnable processes per processor; < 0: not known */
+    double load;          /* as tt_machine_load says */
 
     struct tt_finding findings[TT_FINDINGS];
     int count;

@@ -8,6 +8,7 @@
 #include "cli/diagnose.h"
 #include "core/base/file.h"
 #include "core/base/format.h"
+#include "core/base/load.h"
 
 static void find(struct tt_diagnosis *d, enum tt_level level, const char *change, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -191,9 +192,10 @@ static void judge_saving(struct tt_diagnosis *d)
 
 static void judge_spread(struct tt_diagnosis *d)
 {
-    if (d->load > 1.5)
-        find(d, TT_ADVICE, "measure again when it is quiet",
-             "the machine is busy: %.1f processes wait for each processor", d->load);
+    char busy[100];
+    tt_busy_words(d->load, busy);
+    if (busy[0])
+        find(d, TT_ADVICE, "measure again when it is quiet", "%s", busy);
     else if (d->step.steps >= 5 && d->step.slow > 1.5 * d->step.median)
         find(d, TT_ADVICE, "look what else runs here",
              "steps vary: the median is %.2f ms, one in twenty takes more than %.2f ms", 1e3 * d->step.median,

@@ -8,6 +8,7 @@
 
 #include "cli/diagnose.h"
 #include "core/base/clock.h"
+#include "core/base/load.h"
 #include "core/base/stats.h"
 #include "core/train/feed.h"
 #include "core/train/loop.h"
@@ -64,9 +65,7 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
            wanted = (double)c->num_steps * (double)(c->batch_size * c->grad_accum);
     d->epochs = each > 0 ? wanted / each : 0;
     measure_disk(d);
-    double load[1];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    d->load = getloadavg(load, 1) == 1 && processors > 0 ? load[0] / (double)processors : -1;
+    d->load = tt_machine_load();
     return TT_OK;
 }
 

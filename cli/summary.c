@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "core/train/meter.h"
 
 static bool validated(const struct tt_summary *s) { return isfinite(s->progress->best_val); }
@@ -92,6 +93,9 @@ void tt_summary_text(const struct tt_summary *s)
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (r->seconds > 0 && !s->config->quiet) print_time(r);
     print_epochs(s);
+    char busy[100];
+    tt_busy_words(s->load, busy);
+    if (busy[0]) printf("note    when the run began, %s: its speed says little\n", busy);
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
@@ -146,6 +150,8 @@ static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
     put_losses(w, s);
     put_times(w, r);
     tt_json_put_number(w, "samples_per_second", samples_per_second(s));
+    tt_json_put_number(w, "load", s->load);
+    tt_json_put_bool(w, "busy", tt_is_busy(s->load));
     tt_json_put_number(w, "peak_memory_bytes", tt_peak_memory());
     tt_json_put_number(w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
     tt_json_put_bool(w, "flash_refused", s->flash_refused);

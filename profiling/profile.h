@@ -32,6 +32,7 @@ struct tt_profile_run {
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, head_dim, ffn_dim, vocab_size;
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
     int64_t steps, warmup; /* measured, and before them; steps is 0 where an import cannot tell */
+    double load;           /* of the machine before it began: processes that want to run, per processor */
     bool tie_embeddings;
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */
@@ -83,7 +84,8 @@ struct tt_profile_row {
     double intensity;          /* flops / bytes */
     double flops_per_second, bytes_per_second;
     double roof_percent;       /* of what the measured roofs allow at this intensity; above 100: from caches */
-    char bound[16];            /* "memory", "compute", "launch", "link" of what ranks do together, "" */
+    char bound[16];            /* "memory", "compute", "latency", "uncertain" (bound.h), "launch", "link" of what ranks
+                                * do together, "" */
 };
 
 /* data, forward, backward, optimizer, other. */
@@ -112,9 +114,11 @@ struct tt_profile_efficiency {
     double bandwidth_percent;                            /* bytes_per_second over copy_bytes_per_second */
     double ridge, ridge_datasheet;                       /* FLOP/byte where the roofs meet */
     char mfu_class[48];  /* of mfu_percent, below 20, 40, to 60, above: "low", "moderate", "good", "high" */
-    char bound[16];      /* "memory" or "compute": intensity against the ridge */
+    char bound[16];      /* of the whole step, as of a row */
     char roofs_measured[32]; /* when the two rates were, as run.created; "": not known */
     bool roofs_kept;         /* by an earlier run */
+    /* How far the median of their samples fell short of the best, 0 to 1, and run.load when they were measured. */
+    double gemm_spread, copy_spread, roofs_load;
 };
 
 struct tt_profile_roof {

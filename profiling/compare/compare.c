@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/load.h"
 #include "core/base/rng.h"
 #include "core/base/stats.h"
 
@@ -133,6 +134,17 @@ static void warn_of_roofs(struct tt_comparison *c, const struct tt_compared *r, 
                    r->label, here / 1e12, base->label, there / 1e12);
 }
 
+static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
+{
+    char busy[100];
+    tt_busy_words(r->profile.run.load, busy);
+    if (busy[0])
+        tt_text_printf(&c->warnings,
+                       "%s: when it was measured, %s; its times may be too long: measure again when it is quiet, or in "
+                       "turns (tt bench --against)\n",
+                       r->label, busy);
+}
+
 static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
 {
     if (r->missing_gradients)
@@ -141,6 +153,7 @@ static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const 
             "%s: %d of %d tensors got no gradient, or one that is not finite: work is missing, so its speed says "
             "nothing\n",
             r->label, r->missing_gradients, r->gradients);
+    warn_of_load(c, r);
     if (r == base) return;
     bool known = r->profile.run.num_layers && base->profile.run.num_layers;
     if (!r->same_model && !known && (r->profile.run.num_layers || base->profile.run.num_layers))

@@ -124,6 +124,7 @@ static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *r
         r->tokens_per_second = tt_json_number(row, "tokens_per_second", NAN);
         r->mfu_percent = tt_json_number(row, "mfu_percent", NAN);
         r->profile.efficiency.gemm_flops_per_second = tt_json_number(root, "gemm_flops_per_second", NAN);
+        r->profile.run.load = tt_json_number(root, "load", NAN);
         r->memory_bytes = tt_json_number(row, "peak_memory_bytes", NAN);
         r->kernels = tt_json_number(row, "operations_per_step", NAN);
         const struct tt_json *refused = tt_json_get(row, "flash_refused");

@@ -3,8 +3,11 @@
 #define TT_DERIVE_H
 
 #include "core/job/job.h"
+#include "profiling/bound.h"
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/passes.h"
+
+struct tt_roofs tt_roofs_of(const struct tt_ceilings *c);
 
 /* What the roofs allow: FLOP/s at an intensity, and the shortest time for an amount of work. */
 double tt_roof_at(const struct tt_ceilings *c, double intensity);

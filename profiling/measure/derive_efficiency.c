@@ -70,8 +70,12 @@ static void make_efficiency(const struct tt_passes *r, const struct tt_ceilings 
     e->ridge_datasheet = e->datasheet_flops_per_second / e->datasheet_bytes_per_second;
     snprintf(e->roofs_measured, sizeof e->roofs_measured, "%s", c->measured);
     e->roofs_kept = c->kept;
+    e->gemm_spread = c->flops_spread;
+    e->copy_spread = c->bandwidth_spread;
+    e->roofs_load = c->load;
     snprintf(e->mfu_class, sizeof e->mfu_class, "%s", tt_mfu_class(e->mfu_percent));
-    snprintf(e->bound, sizeof e->bound, "%s", e->intensity >= e->ridge ? "compute" : "memory");
+    struct tt_roofs roofs = tt_roofs_of(c);
+    snprintf(e->bound, sizeof e->bound, "%s", tt_bound_by(&roofs, e->plan_flops, e->plan_bytes, seconds));
 }
 
 /* ---- the roofline ---- */

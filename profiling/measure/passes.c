@@ -267,9 +267,9 @@ static tt_status time_all(struct tt_passes *r, struct tt_stepper *configured, st
  * take longer. */
 static tt_status open_side(struct tt_stepper *s)
 {
-    tt_stream *side = &s->side.streams[TT_STREAM_SIDE];
+    tt_stream *side = &s->streams.streams[TT_STREAM_SIDE];
     if (!s->plan->collective || !s->plan->signals) return TT_OK;
-    TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
+    TT_TRY(tt_plan_streams_open(&s->streams, s->plan, s->backend));
     if (*side) s->backend->ops->stream_destroy(s->backend->self, *side);
     *side = NULL;
     return TT_OK;

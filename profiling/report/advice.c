@@ -156,8 +156,8 @@ static void about_small_kernels(struct list *l)
                    group_share(l->p, "swiglu_activation");
     if (share < 0.1 || strcmp(l->p->run.version, "baseline") != 0) return;
     advise(l, amdahl(share, 3), "fuse the small kernels: --version fused",
-           "norms, residuals, RoPE and SiLU take %.0f %% of the step and are bound by memory; fused they read and "
-           "write about a third",
+           "norms, residuals, RoPE and SiLU take %.0f %% of the step; fused they read and write about a third of the "
+           "bytes",
            100 * share);
 }
 

@@ -75,6 +75,8 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
     if (p->run.scope[0]) html_paragraph(t, "%s", p->run.scope);
     tt_attention_remark(p, line);
     if (line[0]) html_paragraph(t, "%s", line);
+    tt_busy_remark(p, line);
+    if (line[0]) html_paragraph(t, "%s", line);
 }
 
 /* ---- groups and operators ---- */

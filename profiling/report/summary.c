@@ -123,6 +123,7 @@ static void head(struct tt_text *t, const struct tt_profile *p)
                        r->own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     }
     remark(t, tt_attention_remark, p);
+    remark(t, tt_busy_remark, p);
 }
 
 /* Of an imported profile only what its tool saw. */

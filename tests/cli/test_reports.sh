@@ -19,6 +19,7 @@ grep -q "^step\|^device\|^model\|^next" out && fail "--quiet says more than resu
 
 # ---- JSON: one object, with the same ----
 "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out d >out 2>err || fail "json"
+grep -qE '"load":[0-9.]+,"busy":(true|false)' out || fail "it does not say whether the machine was busy"
 [ "$(wc -l <out)" = 1 ] || fail "more than one line of JSON"
 for key in '"step":20' '"steps":20' '"tokens":1280' '"loss":[0-9]' '"val_loss":[0-9]' '"best_val_loss":[0-9]' '"best_step":[12]0' \
     '"tokens_per_second":[0-9]' '"peak_memory_bytes":[0-9]' '"data_wait_seconds":' '"validation_seconds":[0-9]' '"saving_seconds":[0-9]' '"interrupted":false' '"checkpoint":"d/step-00000020"'; do

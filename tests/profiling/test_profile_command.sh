@@ -18,7 +18,13 @@ done
 [ -s cache/tt/ceilings.json ] || fail "the measured rates are not kept"
 rate() { sed -i "s/\"flops_per_second\": [^,]*/\"flops_per_second\": $1/" cache/tt/ceilings.json; }
 grep -qF "by this run" out || fail "it does not say when the rates were measured"
-rate 1e15 # one that nothing beats
+for key in flops_spread bytes_spread load; do grep -q "\"$key\": [0-9]" cache/tt/ceilings.json || fail "$key is not kept"; done
+load=$(sed -n 's/.*"load": \([0-9.]*\),/\1/p' first/profile.json)
+busy=$(awk -v load="$load" 'BEGIN { print (load > 1.5 ? 3 : 0) }')
+[ "$(grep -l "the machine is busy" out first/summary.md first/report.html | wc -l)" = "$busy" ] ||
+    fail "at a load of $load it does not say so, or says that the machine is busy"
+rate 1e15 # one that nothing beats, and no doubt about it
+sed -i 's/"bytes_per_second": [^,]*/"bytes_per_second": 1e15/; s/_spread": [^,]*/_spread": 0/; s/"load": [^,]*/"load": 0/' cache/tt/ceilings.json
 before=$(cksum <cache/tt/ceilings.json)
 grep -q "replaced" out && fail "a profile in a new folder replaces one"
 when=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' first/profile.json) seal=$(sed -n 's/^saved .*seal //p' out)
@@ -31,6 +37,11 @@ expect 0 "--remeasure" "$TT" profile $tiny $quick --out first # it says that the
 rate 1e3 # one that every step beats
 expect 0 "by this run" "$TT" profile $tiny $quick --out first
 grep -qF '"flops_per_second": 1000,' cache/tt/ceilings.json && fail "rates that a step beats stay"
+rate 1e15
+sed -i 's/"bytes_per_second": [^,]*/"bytes_per_second": 1e5/' cache/tt/ceilings.json # one that every copy beats
+expect 0 "by this run" "$TT" profile $tiny $quick --out first
+grep -qF '"bytes_per_second": 100000,' cache/tt/ceilings.json && fail "a rate that a copy beats stays"
+rate 1e3
 echo "{" >first/profile.json
 expect 0 '"mfu_percent"' "$TT" profile $tiny $quick --out first --json
 grep -q replaced out && fail "a note in the JSON"

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "profiling/bound.h"
 #include "profiling/compare/compare.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/html.h"
@@ -327,6 +328,52 @@ static void says_what_the_figures_hide(void)
     tt_profile_free(&p);
 }
 
+/* Where a loaded machine had shown a memory roof of 8.4 GB/s for 57.8, work at 3.7 % of it was "compute". */
+static void bounds_are_borne_out(void)
+{
+    struct tt_roofs roofs = {.flops = 22e9, .bandwidth = 57.8e9};
+    CHECK(!strcmp(tt_bound_by(&roofs, 0.67e9, 1e9, 0.67e9 / (0.037 * 22e9)), "latency"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 1e6, 57.8e9, 2), "memory"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 2), "compute"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 1.1), "compute"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "latency"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 0, 0, 1), ""));
+    roofs.doubtful = true;
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 1.1), "uncertain"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
+    CHECK(tt_roofs_doubtful(9, 0.01, 0.01) && tt_roofs_doubtful(0.5, 0.01, 0.6) && tt_roofs_doubtful(NAN, 0.6, NAN));
+    CHECK(!tt_roofs_doubtful(0.5, 0.1, 0.1) && !tt_roofs_doubtful(NAN, NAN, NAN));
+}
+
+static void busy_machines_are_told(void)
+{
+    struct tt_profile p = by_hand(1);
+    char words[400];
+    p.run.load = 1;
+    tt_busy_remark(&p, words);
+    CHECK(!words[0], "%s", words);
+    p.run.load = NAN;
+    tt_busy_remark(&p, words);
+    CHECK(!words[0], "%s", words);
+    p.run.load = 3.2;
+    tt_busy_remark(&p, words);
+    CHECK(strstr(words, "the machine is busy: 3.2 processes wait for each processor"), "%s", words);
+    p.efficiency.roofs_kept = true;
+    strcpy(p.efficiency.roofs_measured, "2025-01-31T12:00:00Z");
+    p.efficiency.roofs_load = 9;
+    p.efficiency.gemm_spread = 0.1;
+    p.efficiency.copy_spread = 0.75;
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "may be too low: 9.0 processes") && strstr(words, "75 % (copies)"), "%s", words);
+    strcpy(p.efficiency.bound, "latency");
+    tt_bound_remark(&p, words);
+    CHECK(strstr(words, "less than a fifth") && !strstr(words, "under the roof"), "%s", words);
+    strcpy(p.efficiency.bound, "uncertain");
+    tt_bound_remark(&p, words);
+    CHECK(strstr(words, "is uncertain"), "%s", words);
+    tt_profile_free(&p);
+}
+
 static void save(struct tt_profile *p, const char *name)
 {
     CHECK_OK(tt_make_dirs(in(name)));
@@ -551,6 +598,8 @@ int main(void)
     TEST(an_empty_profile_is_a_page_too);
     TEST(advises_by_what_was_measured);
     TEST(says_what_the_figures_hide);
+    TEST(bounds_are_borne_out);
+    TEST(busy_machines_are_told);
     TEST(compares_profiles);
     TEST(noise_is_no_regression);
     TEST(compares_benchmarks_and_training_runs);
