@@ -99,7 +99,7 @@ static const struct tt_option training[] = {
      .help = "optimiser steps in all"},
     {"grad-accum", AT(grad_accum), TT_S_TRAINING, T | I | B | P | K, "1", "[1, 65536]", "N",
      .help = "batches summed into one step"},
-    {"global-batch", AT(global_batch), TT_S_TRAINING, ALL | I, "0", "[0, 1073741824]", "N",
+    {"global-batch", AT(global_batch), TT_S_TRAINING, ALL | I | B, "0", "[0, 1073741824]", "N",
      .help = "sequences in a step of all ranks: batch-size x grad-accum x ranks; 0 = what these come to"},
     {"learning-rate", AT(learning_rate), TT_S_TRAINING, T, TT_BY_PRESET, "(0, 10]", "X",
      .help = "the peak, after warm-up"},

@@ -9,7 +9,7 @@
 #include "exercises/engine/exercise.h"
 
 /* The variables of exercises/README.md. */
-static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE"};
+static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE", "RANKS", "LINK"};
 
 /* ---- writing ---- */
 
