@@ -15,6 +15,7 @@
 #include "core/config/presets.h"
 #include "core/train/open.h"
 #include "core/train/state.h"
+#include "exercises/engine/fault.h"
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/steps.h"
 
@@ -121,6 +122,8 @@ tt_status tt_bench_choose(const struct tt_options *o, const char *size, const ch
     TT_TRY(tt_options_apply_preset(out, size));
     for (int v = 0; v < TT_VERSIONS; v++)
         if (!strcmp(version, tt_version_names[v])) out->c.version = (enum tt_version)v;
+    TT_TRY(tt_member_batch(out));
+    tt_fault_configure(&out->c);
     return tt_config_check(&out->c);
 }
 
@@ -289,6 +292,7 @@ static tt_status write_json(struct bench *b)
     tt_json_put_string(&w, "device", info.name);
     tt_json_put_string(&w, "library", info.library);
     tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
+    tt_json_put_string(&w, "fault", tt_fault_shown(c));
     tt_json_put_int(&w, "repeats", b->own->repeats);
     tt_json_put_number(&w, "gemm_flops_per_second", b->ceilings.flops);
     tt_json_put_number(&w, "gemm_spread", b->ceilings.flops_spread);

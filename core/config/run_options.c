@@ -131,7 +131,7 @@ static const struct tt_option training[] = {
     {"grad-accum", AT(grad_accum), TT_S_TRAINING, T | I | B | P | K, "1", "[1, 65536]", "N",
      .help = "batches summed into one step",
      .also = TT_NAMES("gradient-accumulation-steps", "accumulation-steps", "grad-accum-steps")},
-    {"global-batch", AT(global_batch), TT_S_TRAINING, RANKS | I, "0", "[0, 1073741824]", "N",
+    {"global-batch", AT(global_batch), TT_S_TRAINING, RANKS | I | B, "0", "[0, 1073741824]", "N",
      .help = "sequences in a step of all ranks: batch-size x grad-accum x ranks; 0 = computed from these"},
     {"learning-rate", AT(learning_rate), TT_S_TRAINING, T, TT_BY_PRESET, "(0, 10]", "X",
      .help = "the peak, after warm-up",

@@ -25,7 +25,7 @@ struct tt_question {
 };
 
 struct tt_exercise_run {
-    const char *name, *command, *recorded;
+    const char *name, *command, *recorded, *file; /* file: in its folder; profile.json when not given */
     const struct tt_yaml *require, *same;
     bool optional;
 };

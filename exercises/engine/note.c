@@ -8,10 +8,11 @@
 #include "core/base/file.h"
 #include "core/config/options.h"
 #include "core/config/presets.h"
+#include "exercises/engine/course.h"
 #include "exercises/engine/exercise.h"
 
-/* The variables of exercises/README.md: a preset, or whole numbers. */
-static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE"};
+/* The variables of exercises/README.md: a preset, whole numbers, and a link. */
+static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE", "RANKS", "LINK"};
 
 /* ---- writing ---- */
 
@@ -36,6 +37,7 @@ static tt_status check_preset(const char *name)
 static tt_status check_variable(const char *variable, const char *value)
 {
     if (!strcmp(variable, "PRESET")) return check_preset(value);
+    if (!strcmp(variable, "LINK")) return tt_context(tt_course_check_link(value), "LINK");
     if (is_count(value)) return TT_OK;
     return tt_fail(TT_USAGE, "%s=%.60s: it must be a whole number from 1 on", variable, value);
 }
