@@ -12,7 +12,7 @@ static inline bool tt_option_has_field(int command, const struct tt_option *row)
     return row->home != TT_OF_COMMAND || tt_option_takes(command, row);
 }
 
-/* Sets the field unless a stronger source has set it; checks the text in any case. A repeated flag appends to a list. */
+/* Sets the field unless a stronger source has set it; checks the text in any case. A repeated flag appends. */
 tt_status tt_option_set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source);
 tt_status tt_option_check(const struct tt_option *row, const char *text); /* the text alone */
 

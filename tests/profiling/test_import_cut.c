@@ -120,7 +120,6 @@ static void says_when_there_are_no_markers(void)
     NEAR(p.step.kernel_seconds, 12.4e-3 / 4);
     SAYS(p, "There is no range measured_steps in these files: ");
     SAYS(p, "figures are of all that was recorded, also of a warm-up.");
-         "There is no range measured_steps in these files: figures are of all that was recorded, also of a warm-up.");
     SAYS(p, "Divided by 4 steps.");
     tt_profile_free(&p);
     CHECK_OK(import(1, files, 0, &p));

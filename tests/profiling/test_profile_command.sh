@@ -84,7 +84,7 @@ expect 0 '"prediction": true' "$TT" info $tiny --predict h200 --json
 expect 2 "did you mean" "$TT" info --predict mi300
 expect 2 "did you mean" "$TT" info --predict 8xmi300
 expect 0 "hidden %" "$TT" info --preset small --precision bf16 --predict h200,8xh200,4x8xh200 --shard weights
-[ "$(grep -c "NVLink 4\|InfiniBand  *400.0" out)" = 2 ] || fail "the slowest link is not named"
+[ "$(grep -c "NVLink 4\|InfiniBand x 8  *400.0" out)" = 2 ] || fail "the slowest link is not named"
 grep -q "InfiniBand, 400 Gb/s for each GPU, which is assumed" out || fail "what is assumed is not said"
 "$TT" info --preset small --precision bf16 --predict h200 --json | grep '"predicted_seconds"' >one || fail "predict"
 "$TT" info --preset small --precision bf16 --predict h200 --shard weights --json | grep '"predicted_seconds"' >same || fail "predict"

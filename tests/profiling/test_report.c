@@ -120,9 +120,9 @@ static struct tt_profile by_hand(double scale)
     p.sweeps[p.sweeps_count++] = (struct tt_profile_sweep){"batch", 16, 1.8e9, 1.6e9, NAN, NAN};
     p.phases[p.phases_count++] = (struct tt_profile_phase){"forward", 40, 9e-3, 1e-3, 8e-3, 1e9, 1e8};
     p.events[p.events_count++] =
-        (struct tt_profile_event){"compute", "gemm", "kernel", "qkv_projection", 0, 0, 0, 2e-3};
+        (struct tt_profile_event){"compute", "gemm", "kernel", "qkv_projection", 0, 0, 0, 2e-3, 0};
     p.events[p.events_count++] =
-        (struct tt_profile_event){"compute", "softmax", "kernel", "attention_softmax", 0, 0, 2e-3, 3e-3};
+        (struct tt_profile_event){"compute", "softmax", "kernel", "attention_softmax", 0, 0, 2e-3, 3e-3, 0};
     for (int i = 0; i < 20; i++)
         p.samples[p.samples_count++] =
             (struct tt_profile_sample){i + 1, 10e-3 * scale * (1 + 0.01 * (i % 3 - 1)), 4 - 0.01 * i, 1};
