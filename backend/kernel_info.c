@@ -109,3 +109,8 @@ double tt_collective_sent(const struct tt_collective *c)
     double bytes = (double)c->count * (double)tt_dtype_size(c->type);
     return (c->kind == TT_ALL_REDUCE ? 2 : 1) * bytes * (c->ranks - 1) / c->ranks;
 }
+
+double tt_collective_messages(const struct tt_collective *c)
+{
+    return (c->kind == TT_ALL_REDUCE ? 2 : 1) * (c->ranks - 1.0);
+}

@@ -34,5 +34,6 @@ const char *tt_collective_name(enum tt_collective_kind kind); /* "all_reduce" */
 int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[TT_MAX_OPERANDS]);
 /* Bytes that each rank sends (and receives) when they pass parts around a ring, which no way needs less than. */
 double tt_collective_sent(const struct tt_collective *c);
+double tt_collective_messages(const struct tt_collective *c); /* in which it sends them, one after the other */
 
 #endif

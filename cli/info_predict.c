@@ -70,7 +70,7 @@ static tt_status predict(const struct paper *a, const char *text, struct entry *
     e->o.c.ranks = tt_cluster_ranks(&e->on);
     TT_TRY(tt_member_batch(&e->o));
     TT_TRY(plan_step(e));
-    return tt_predict(e->plan, e->o.c.precision, e->on.chip, tt_cluster_rate(&e->on), &e->p);
+    return tt_predict(e->plan, e->o.c.precision, e->on.chip, (struct tt_ring){tt_cluster_rate(&e->on), 0}, &e->p);
 }
 
 static bool several(const struct entry *e) { return tt_cluster_ranks(&e->on) > 1; }

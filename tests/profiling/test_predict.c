@@ -29,7 +29,7 @@ static struct tt_plan *plan_of(enum tt_version version, enum tt_precision precis
 static struct tt_prediction on(const struct tt_plan *p, enum tt_precision precision, const struct tt_chip *chip)
 {
     struct tt_prediction out = {0};
-    CHECK_OK(tt_predict(p, precision, chip, 0, &out));
+    CHECK_OK(tt_predict(p, precision, chip, (struct tt_ring){0}, &out));
     return out;
 }
 
@@ -160,7 +160,7 @@ static void check_walk(struct tt_op *ops, int count, double total, double commun
     struct tt_chip chip = even;
     struct tt_prediction p;
     chip.bandwidth = 1e15;
-    CHECK_OK(tt_predict(&plan, TT_FP32, &chip, 1e9, &p));
+    CHECK_OK(tt_predict(&plan, TT_FP32, &chip, (struct tt_ring){1e9, 0}, &p));
     CHECK(fabs(1e3 * p.seconds - total) < 1e-9, "%g ms, not %g", 1e3 * p.seconds, total);
     CHECK(fabs(1e3 * p.communication - communication) < 1e-9, "%g ms, not %g", 1e3 * p.communication, communication);
     CHECK(fabs(1e3 * p.exposed - exposed) < 1e-9, "%g ms exposed, not %g", 1e3 * p.exposed, exposed);
@@ -191,8 +191,8 @@ static void links_hide_behind_kernels(void)
         struct tt_plan *p = plan_for(TT_FLASH, TT_PREC_BF16, 4, (enum tt_sharding)s);
         struct tt_prediction slow, fast;
         double sent = tt_cost_of_plan(p).sent;
-        CHECK_OK(tt_predict(p, TT_PREC_BF16, h200, 1e9, &slow));
-        CHECK_OK(tt_predict(p, TT_PREC_BF16, h200, 450e9, &fast));
+        CHECK_OK(tt_predict(p, TT_PREC_BF16, h200, (struct tt_ring){1e9, 0}, &slow));
+        CHECK_OK(tt_predict(p, TT_PREC_BF16, h200, (struct tt_ring){450e9, 0}, &fast));
         CHECK(fabs(slow.group[TT_G_COMMUNICATION] * 1e9 / sent - 1) < 0.01, "%s: %g s for %g bytes", tt_shard_names[s],
               slow.group[TT_G_COMMUNICATION], sent);
         CHECK(fast.seconds < slow.seconds && fast.exposed <= fast.communication && fast.exposed >= 0);
