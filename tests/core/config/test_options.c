@@ -250,6 +250,7 @@ static void files_of_others_are_read(void)
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "--device auto --precision bfloat16"));
     CHECK(o.c.device == 0 && o.c.precision == TT_PREC_BF16);
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--gradient-clip 1"), "did you mean --clip-norm?");
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--lr 1e-3"), "did you mean --learning-rate?");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--num-workers 4"), "--prefetch does that");
 }
 
