@@ -276,6 +276,7 @@ static tt_status run(struct outlook *f)
 {
     const struct tt_diagnose_options *own = tt_own(&f->o);
     char name[64];
+    TT_TRY(tt_check_cards(own->cards)); /* several --for were checked one by one */
     for (const char *at = own->cards; tt_list_next(&at, ',', name, sizeof name);)
         TT_TRY(read_card(name, &f->cards[f->card_count++]));
     TT_TRY(tt_config_check_shape(f->c));

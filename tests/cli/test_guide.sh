@@ -162,6 +162,8 @@ expect 2 'there is no card "4080x", did you mean 4080s?; there are t4, ' "$TT" d
 expect 2 "sizes of memory: 16GiB" "$TT" diagnose --for abacus
 expect 2 "there is no card" "$TT" diagnose --for 16
 expect 2 "missing.txt" "$TT" diagnose --for t4 --data missing.txt
+many=t4$(printf ',t4%.0s' $(seq 20))
+expect 2 "at most 32 cards" "$TT" diagnose --for "$many" --for "$many"
 passed "cards that are not here"
 
 finish

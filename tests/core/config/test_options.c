@@ -63,6 +63,7 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
                                               {"fail-if", "slower:5%,gradients", "--fail-if=fatter:5%"},
                                               {"fault", "random:7", "--fault=random:x"},
                                               {"ranks", "1,2,4", "--ranks=1,two"},
+                                              {"for", "rtx4080s,16GiB", "--for=4080x"},
                                               {"flash-tile", "256x64", "--flash-tile=256x0"}};
     for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
         if (strcmp(row->name, grammars[i][0]) != 0) continue;
