@@ -16,6 +16,10 @@
 static const struct tt_option rows[] = {
     {"quick", AT(quick), "What to try", 1 << TT_CMD_DIAGNOSE, "false", NULL, NULL,
      .help = "a few steps only, and no other batch sizes", .here = true},
+    {"for", AT(cards), "What to try", 1 << TT_CMD_DIAGNOSE, "", NULL, "LIST",
+     .help = "predict batch size, time and throughput on these cards instead, from their data sheets: rtx4080s, t4, mi300x, or "
+             "a size of memory, 16GiB; \"\" = try this device",
+     .check = tt_check_cards, .list = ',', .here = true},
 };
 // clang-format on
 const struct tt_rows tt_diagnose_rows = TT_ROWS(rows);
@@ -91,6 +95,8 @@ static tt_status run(struct tt_diagnosis *d)
 
 tt_status tt_cmd_diagnose(const struct tt_options *o)
 {
+    const struct tt_diagnose_options *own = tt_own(o);
+    if (own->cards[0]) return tt_diagnose_for(o);
     struct tt_diagnosis *d = calloc(1, sizeof *d);
     if (!d) return tt_no_memory("the command");
     d->o = *o;

@@ -196,7 +196,7 @@ static void print_head(const struct tt_profile *p)
         printf("%.1f %% of the step\n", 100 * l->recorded_overhead);
     else
         printf("within the noise of the step\n");
-    printf("MFU     %.1f %% of %.3f TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
+    printf("MFU     %.1f %% of %.4g TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
            e->mfu_class);
     if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);
     putchar('\n');

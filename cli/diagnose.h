@@ -6,6 +6,7 @@
 
 struct tt_diagnose_options {
     bool quick;
+    char cards[512]; /* that are not here; "": this device */
 };
 
 enum tt_level { TT_ADVICE, TT_WARN, TT_FATAL };
@@ -75,6 +76,11 @@ tt_status tt_diagnose_sweep(struct tt_diagnosis *d); /* other batch sizes */
 void tt_diagnose_judge_sizes(struct tt_diagnosis *d); /* before anything is allocated */
 tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d);
 enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d); /* TT_ADVICE when there is nothing worse */
+
+/* ---- for cards that are not here (diagnose_for.c) ---- */
+
+tt_status tt_check_cards(const char *list);
+tt_status tt_diagnose_for(const struct tt_options *o);
 
 /* ---- saying (diagnose_print.c) ---- */
 

@@ -139,7 +139,8 @@ static const char *nearest_of(const struct tt_schema *s, unsigned commands, cons
 
 const char *tt_schema_nearest(const struct tt_schema *s, int command, const char *name)
 {
-    const char *near = nearest_of(s, 1u << command, name);
+    const struct tt_option *same = find_listed(s, command, name, also);
+    const char *near = same ? same->name : nearest_of(s, 1u << command, name);
     return near ? near : nearest_of(s, ~0u, name);
 }
 

@@ -146,4 +146,24 @@ expect 2 "--data random never ends; give --save-interval" "$TT" train $tiny --da
 [ -e never ] && fail "a refused run wrote something"
 passed "epochs"
 
+# ---- cards that are not here ----
+cards=rtx4080s,t4,3080,4070,4090,a5000,mi300x,16GiB
+expect 0 "PREDICTION, not a measurement" "$TT" diagnose --preset small --precision fp16 --for $cards
+[ "$(sed -n '/^card /,/^$/p' out | sed '1d; s/ .*//' | tr '\n' ' ')" = "4080s t4 3080 4070 4090 a5000 mi300x 16GiB  " ] || fail "not a row for each card"
+row() { awk -v card="$1" '$1 == card' out; }
+[ "$(row 16GiB | awk '{print $4}')" = "$(row 4080s | awk '{print $4}')" ] || fail "a card of 16 GiB has another largest batch than 16 GiB"
+[ "$(row 4090 | awk '{print $4}')" -gt "$(row 4070 | awk '{print $4}')" ] || fail "24 GiB hold no more than 12"
+row 4080s | grep -qE ' [0-9.]+ - [0-9.]+ +[0-9.]+ - [0-9.]+ +[0-9]+ - [0-9]+$' || fail "no time and throughput of a 4080s: $(row 4080s)"
+expect 0 "an epoch" "$TT" diagnose --for t4 --data text.txt
+expect 0 "it has no bf16" "$TT" diagnose --precision bf16 --for t4
+expect 0 "not even --batch-size 1 fits" "$TT" diagnose --preset xl --precision bf16 --for 4090,h200
+expect 0 '"samples_per_second_high"' "$TT" diagnose --for mi300x --json
+expect 2 'there is no card "4080x", did you mean 4080s?; there are t4, ' "$TT" diagnose --for 4080x
+expect 2 "sizes of memory: 16GiB" "$TT" diagnose --for abacus
+expect 2 "there is no card" "$TT" diagnose --for 16
+expect 2 "missing.txt" "$TT" diagnose --for t4 --data missing.txt
+many=t4$(printf ',t4%.0s' $(seq 20))
+expect 2 "at most 32 cards" "$TT" diagnose --for "$many" --for "$many"
+passed "cards that are not here"
+
 finish

@@ -82,6 +82,7 @@ grep -q "note    mi250x is the AMD Instinct MI250X, one of 2 dies" out || fail "
 for preset in medium gpt2 1b; do expect 0 "tokens/s" "$TT" info --preset $preset --precision bf16 --predict mi300x; done
 expect 0 '"prediction": true' "$TT" info $tiny --predict h200 --json
 expect 2 "did you mean" "$TT" info --predict mi300
+expect 2 "NVIDIA T4 has no bf16" "$TT" info --predict t4 --precision bf16
 expect 2 "did you mean" "$TT" info --predict 8xmi300
 expect 0 "hidden %" "$TT" info --preset small --precision bf16 --predict h200,8xh200,4x8xh200 --shard weights
 [ "$(grep -c "NVLink 4\|InfiniBand x 8  *400.0" out)" = 2 ] || fail "the slowest link is not named"

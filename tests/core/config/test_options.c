@@ -64,6 +64,7 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
                                               {"fault", "random:7", "--fault=random:x"},
                                               {"ranks", "1,2,4", "--ranks=1,two"},
                                               {"link", "0.5,20", "--link=fast"},
+                                              {"for", "rtx4080s,16GiB", "--for=4080x"},
                                               {"flash-tile", "256x64", "--flash-tile=256x0"}};
     for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
         if (strcmp(row->name, grammars[i][0]) != 0) continue;
@@ -251,6 +252,7 @@ static void files_of_others_are_read(void)
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "--device auto --precision bfloat16"));
     CHECK(o.c.device == 0 && o.c.precision == TT_PREC_BF16);
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--gradient-clip 1"), "did you mean --clip-norm?");
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--lr 1e-3"), "did you mean --learning-rate?");
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--num-workers 4"), "--prefetch does that");
 }
 
