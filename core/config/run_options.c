@@ -12,7 +12,8 @@ static tt_status check_fuse(const char *text)
 
 /* Which commands take an option. What train takes, diagnose takes too. */
 enum {
-    ALL = 1 << TT_CMD_TRAIN | 1 << TT_CMD_PROFILE, /* what only several devices need */
+    /* what only several devices need */
+    ALL = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE | 1 << TT_CMD_PROFILE,
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, E = 1 << TT_CMD_EVAL, G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA,
         I = 1 << TT_CMD_INFO,
     B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE, R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE,
