@@ -131,6 +131,9 @@ struct tt_backend_ops {
     /* Once, before the first of them. With NULL it only loads what they need, and says what is missing. */
     tt_status (*join)(void *self, const struct tt_ranks *ranks);
     tt_status (*collective)(void *self, const struct tt_collective *c, tt_stream s);
+    /* optional, with those: all ranks call it when no collective is under way. From here on each is of the ranks that
+     * gave the same group, in the order of ranks; with a group below 0, which all give, of all of them again. */
+    tt_status (*split)(void *self, int group);
 
     /* optional: enqueues a wait on s, in place of a collective that is only simulated (link.h) */
     tt_status (*delay)(void *self, double seconds, tt_stream s);

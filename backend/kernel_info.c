@@ -104,10 +104,14 @@ int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[
     return 2;
 }
 
+/* How often a rank passes one part on. */
+static int passes(enum tt_collective_kind kind, int ranks) { return (kind == TT_ALL_REDUCE ? 2 : 1) * (ranks - 1); }
+
+double tt_bus_factor(enum tt_collective_kind kind, int ranks) { return (double)passes(kind, ranks) / ranks; }
+
 double tt_collective_sent(const struct tt_collective *c)
 {
-    double bytes = (double)c->count * (double)tt_dtype_size(c->type);
-    return (c->kind == TT_ALL_REDUCE ? 2 : 1) * bytes * (c->ranks - 1) / c->ranks;
+    return (double)c->count * (double)tt_dtype_size(c->type) * passes(c->kind, c->ranks) / c->ranks;
 }
 
 double tt_collective_messages(const struct tt_collective *c)

@@ -32,6 +32,9 @@ double tt_gemm_flops(const struct tt_gemm *g);
 
 const char *tt_collective_name(enum tt_collective_kind kind); /* "all_reduce" */
 int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[TT_MAX_OPERANDS]);
+/* What part of the bytes of all parts a rank sends around a ring: 2(n-1)/n of all_reduce, (n-1)/n of the others. By it
+ * the rate at which they are done (nccl-tests: algbw) becomes that of the links (busbw). */
+double tt_bus_factor(enum tt_collective_kind kind, int ranks);
 /* Bytes that each rank sends (and receives) when they pass parts around a ring, which no way needs less than. */
 double tt_collective_sent(const struct tt_collective *c);
 double tt_collective_messages(const struct tt_collective *c); /* in which it sends them, one after the other */

@@ -118,6 +118,7 @@ static tt_status relay_graph_end(void *self, tt_stream s, tt_graph *out) { REAL;
 static tt_status relay_graph_replay(void *self, tt_graph g, tt_stream s) { REAL; return b->ops->graph_replay(b->self, g, s); }
 static void relay_graph_destroy(void *self, tt_graph g) { REAL; b->ops->graph_destroy(b->self, g); }
 static tt_status relay_delay(void *self, double seconds, tt_stream s) { REAL; return b->ops->delay(b->self, seconds, s); }
+static tt_status relay_split(void *self, int group) { REAL; return b->ops->split(b->self, group); }
 static tt_status relay_join(void *self, const struct tt_ranks *r) { REAL; return b->ops->join(b->self, r); }
 // clang-format on
 
@@ -135,6 +136,7 @@ static void offer_the_rest(struct tt_backend_ops *ops, const struct tt_backend_o
         ops->join = relay_join;
         ops->collective = relay_collective;
     }
+    if (real->split) ops->split = relay_split;
 }
 
 void tt_relay_watch(struct tt_relay *r, const struct tt_relay_hooks *hooks, void *user)

@@ -48,6 +48,7 @@ static tt_status prepare(struct tt_diagnosis *d)
     struct tt_config *c = d->c;
     bool validates;
     TT_TRY(choose_start(d));
+    TT_TRY(tt_member_batch(&d->o));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
     TT_TRY(tt_take_epochs(&d->o, d->data, d->done ? d->checkpoint : NULL));
@@ -55,13 +56,12 @@ static tt_status prepare(struct tt_diagnosis *d)
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_check_validation(&d->o, d->data, &validates));
     if (!validates) c->val_interval = 0;
-    TT_TRY(tt_open_backend(c, &d->backend));
-    return d->backend.ops->info(d->backend.self, &d->device);
+    return tt_open_backend(c, &d->backend);
 }
 
 static void busy(const struct tt_diagnosis *d, const char *what)
 {
-    if (!d->c->quiet && !d->c->json && tt_is_terminal(stderr)) fprintf(stderr, "\r\033[K%s", what);
+    if (!d->c->quiet && !d->c->json && !d->c->rank && tt_is_terminal(stderr)) fprintf(stderr, "\r\033[K%s", what);
 }
 
 static tt_status verdict(const struct tt_diagnosis *d)
@@ -75,22 +75,55 @@ static tt_status verdict(const struct tt_diagnosis *d)
                     : TT_OK;
 }
 
+/* What rank 0 finds is the verdict of all. */
+static tt_status verdict_of_all(struct tt_diagnosis *d)
+{
+    tt_status st = verdict(d);
+    int code = st ? (int)st->code : 0;
+    if (!d->member.job) return st;
+    tt_status shared = tt_job_share(d->member.job, &code, sizeof code);
+    d->member.together = !shared;
+    if (!shared && tt_job_leads(d->member.job)) return st;
+    tt_status_free(st);
+    return shared ? shared : code ? tt_fail((enum tt_code)code, "%s", "") : TT_OK;
+}
+
+/* Whether steps can be tried. Only rank 0 shows what it has found: what another finds is said as its failure. */
+static tt_status may_run(struct tt_diagnosis *d, bool *may)
+{
+    *may = tt_diagnose_worst(d) < TT_FATAL;
+    bool mine = *may;
+    TT_TRY(tt_job_share(d->member.job, may, sizeof *may));
+    return tt_job_agree(d->member.job, *may && !mine ? verdict(d) : TT_OK);
+}
+
+static tt_status try_out(struct tt_diagnosis *d)
+{
+    busy(d, "timing steps");
+    TT_TRY(tt_diagnose_speed(d));
+    busy(d, d->member.job ? "timing collectives" : "timing other batch sizes");
+    TT_TRY(tt_diagnose_sweep(d));
+    TT_TRY(tt_diagnose_ranks(d));
+    TT_TRY(tt_diagnose_judge_speed(d));
+    tt_diagnose_judge_ranks(d);
+    busy(d, "");
+    return TT_OK;
+}
+
 static tt_status run(struct tt_diagnosis *d)
 {
-    TT_TRY(prepare(d));
-    TT_TRY(tt_diagnose_sizes(d));
+    bool may;
+    TT_TRY(tt_job_agree(d->member.job, prepare(d)));
+    TT_TRY(tt_member_compare(&d->member, &d->o, ""));
+    TT_TRY(tt_job_agree(d->member.job, tt_member_join(&d->member, &d->backend)));
+    TT_TRY(tt_job_agree(d->member.job, d->backend.ops->info(d->backend.self, &d->device)));
+    TT_TRY(tt_job_agree(d->member.job, tt_diagnose_sizes(d)));
     tt_diagnose_judge_sizes(d);
     d->sweet = -1;
-    if (tt_diagnose_worst(d) < TT_FATAL) {
-        busy(d, "timing steps");
-        TT_TRY(tt_diagnose_speed(d));
-        busy(d, "timing other batch sizes");
-        TT_TRY(tt_diagnose_sweep(d));
-        TT_TRY(tt_diagnose_judge_speed(d));
-        busy(d, "");
-    }
+    TT_TRY(may_run(d, &may));
+    if (may) TT_TRY(try_out(d));
     (d->c->json ? tt_diagnose_json : tt_diagnose_text)(d);
-    return verdict(d);
+    return verdict_of_all(d);
 }
 
 tt_status tt_cmd_diagnose(const struct tt_options *o)
@@ -102,9 +135,12 @@ tt_status tt_cmd_diagnose(const struct tt_options *o)
     d->o = *o;
     d->own = tt_own(&d->o);
     d->c = &d->o.c;
-    tt_status st = run(d);
+    tt_status st = tt_member_open(&d->member, &d->o);
+    if (!st && !d->member.done) st = run(d);
+    st = tt_member_close(&d->member, st);
     if (d->data) tt_data_close(d->data);
     if (d->backend.ops) tt_backend_close(&d->backend);
+    free(d->ranks.hosts);
     free(d->checkpoint);
     free(d);
     return st;

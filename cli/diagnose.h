@@ -3,6 +3,10 @@
 #define TT_DIAGNOSE_H
 
 #include "cli/common.h"
+#include "cli/ranks.h"
+#include "core/base/json.h"
+#include "profiling/measure/links.h"
+#include "profiling/measure/steps.h"
 
 struct tt_diagnose_options {
     bool quick;
@@ -32,7 +36,19 @@ struct tt_sweep_row {
     struct tt_timing t;
 };
 
+/* Of several ranks: how they communicate, and what that costs a step. */
+struct tt_rank_diagnosis {
+    struct tt_links links;
+    char (*hosts)[64]; /* of each rank */
+    int collectives;
+    double sent;                             /* bytes in a step, by each rank */
+    double communication, exposed, own;      /* predicted seconds of a step, by the links; of its kernels, measured */
+    struct tt_overlap measured;              /* whole steps */
+};
+
 struct tt_diagnosis {
+    struct tt_member member;
+    struct tt_rank_diagnosis ranks; /* of several */
     struct tt_options o;
     const struct tt_diagnose_options *own;
     struct tt_config *c;
@@ -43,7 +59,7 @@ struct tt_diagnosis {
     struct tt_device_info device;
     struct tt_data *data;
 
-    double need, room;                             /* bytes of device memory: of the run, and there */
+    double need, room;                             /* bytes of device memory: of a rank, and there for it */
     double pinned, pinned_limit;                   /* bytes; no limit: INFINITY */
     double checkpoint_bytes, disk_need, disk_free; /* disk_free < 0: not known */
     int64_t parameters;
@@ -62,6 +78,12 @@ struct tt_diagnosis {
     int count;
 };
 
+/* Ranks on a CPU share the memory of their machine: how many do. */
+static inline double tt_diagnose_sharing(const struct tt_diagnosis *d)
+{
+    return d->member.job && d->device.shares_memory ? d->member.place.local_ranks : 1;
+}
+
 /* ---- measuring (diagnose_measure.c) ---- */
 
 /* At most `most` steps of this configuration after a few to warm up, for about `seconds`. */
@@ -71,10 +93,17 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d); /* memory, disk, limits */
 tt_status tt_diagnose_speed(struct tt_diagnosis *d); /* step, data, validation, the whole run */
 tt_status tt_diagnose_sweep(struct tt_diagnosis *d); /* other batch sizes */
 
+/* ---- several ranks (diagnose_ranks.c) ---- */
+
+tt_status tt_diagnose_ranks(struct tt_diagnosis *d); /* nothing where there is one */
+void tt_diagnose_print_ranks(const struct tt_diagnosis *d);
+void tt_diagnose_put_ranks(struct tt_json_writer *w, const struct tt_diagnosis *d);
+
 /* ---- judging (diagnose_judge.c) ---- */
 
 void tt_diagnose_judge_sizes(struct tt_diagnosis *d); /* before anything is allocated */
 tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d);
+void tt_diagnose_judge_ranks(struct tt_diagnosis *d);
 enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d); /* TT_ADVICE when there is nothing worse */
 
 /* ---- for cards that are not here (diagnose_for.c) ---- */

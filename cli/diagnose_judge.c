@@ -54,7 +54,7 @@ static void judge_memory(struct tt_diagnosis *d)
 {
     char need[32], room[32], change[160];
     /* on the host, what is free now may be given back by others; on a GPU it is what there is */
-    double most = d->device.shares_memory ? (double)d->device.memory_total : d->room;
+    double most = d->device.shares_memory ? (double)d->device.memory_total / tt_diagnose_sharing(d) : d->room;
     if (d->room <= 0 || d->need <= 0.9 * d->room) return;
     struct tt_smaller smaller = {0};
     tt_status_free(tt_session_smaller(&d->backend, d->c, TT_USE_TRAIN | TT_USE_EVAL, 0.9 * d->room, &smaller));
@@ -201,6 +201,27 @@ static void judge_spread(struct tt_diagnosis *d)
              "steps vary: the median is %.2f ms, one in twenty takes more than %.2f ms", 1e3 * d->step.median,
              1e3 * d->step.slow);
 }
+
+/* ---- several ranks ---- */
+
+void tt_diagnose_judge_ranks(struct tt_diagnosis *d)
+{
+    const struct tt_rank_diagnosis *r = &d->ranks;
+    const struct tt_link_pair *slow = &r->links.slowest, *fast = &r->links.fastest;
+    if (!d->member.job) return;
+    if (r->exposed > 0.2 * (r->own + r->exposed))
+        find(d, TT_ADVICE, d->c->shard == TT_SHARD_WEIGHTS ? "more --grad-accum or --batch-size, or --shard gradients"
+                                                           : "more --grad-accum or --batch-size: the same bytes for "
+                                                             "more computing",
+             "communication would be exposed for %.2f ms of a step, whose kernels take %.2f ms", 1e3 * r->exposed,
+             1e3 * r->own);
+    if (r->links.pairs > 1 && slow->bytes_per_second < 0.5 * fast->bytes_per_second)
+        find(d, TT_ADVICE, "look at what lies between them (nvidia-smi topo -m, rocm-smi --showtopo, the network)",
+             "ranks %d and %d pass on %.3g GB/s, ranks %d and %d %.3g", slow->a, slow->b,
+             slow->bytes_per_second / 1e9, fast->a, fast->b, fast->bytes_per_second / 1e9);
+}
+
+/* ---- another run ---- */
 
 /* Another version or precision, tried out: worth saying when it is clearly faster. */
 static tt_status try_instead(struct tt_diagnosis *d, const struct tt_config *c, const char *change)

@@ -58,11 +58,11 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
     }
     tt_session_close(&s);
     TT_TRY(st);
-    d->room = (double)d->device.memory_free;
+    d->room = (double)d->device.memory_free / tt_diagnose_sharing(d);
     d->pinned_limit =
         getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY ? INFINITY : (double)limit.rlim_cur;
     double each = (double)tt_data_samples(d->data, TT_TRAIN),
-           wanted = (double)c->num_steps * (double)(c->batch_size * c->grad_accum);
+           wanted = (double)c->num_steps * (double)tt_step_rows(c);
     d->epochs = each > 0 ? wanted / each : 0;
     measure_disk(d);
     d->load = tt_machine_load();
@@ -80,6 +80,9 @@ static tt_status one_step(struct tt_diagnosis *d, struct tt_run *run, double *se
     return TT_OK;
 }
 
+/* Steps of all ranks are run by all of them: rank 0 decides. */
+static tt_status goes_on(struct tt_diagnosis *d, bool *more) { return tt_job_share(d->member.job, more, sizeof *more); }
+
 /* The first steps set libraries up and are captured; then as many as fit the time, at least two. */
 static tt_status run_steps(struct tt_diagnosis *d, struct tt_run *run, int most, double seconds, struct tt_timing *out)
 {
@@ -88,8 +91,12 @@ static tt_status run_steps(struct tt_diagnosis *d, struct tt_run *run, int most,
     if (most > MOST) most = MOST;
     for (int i = 0; i < WARM; i++) TT_TRY(one_step(d, run, &ignored));
     start = tt_seconds();
-    for (out->steps = 0; out->steps < most && (out->steps < 2 || tt_seconds() - start < seconds); out->steps++)
+    for (out->steps = 0; out->steps < most; out->steps++) {
+        bool more = out->steps < 2 || tt_seconds() - start < seconds;
+        TT_TRY(goes_on(d, &more));
+        if (!more) break;
         TT_TRY(one_step(d, run, &times[out->steps]));
+    }
     out->median = tt_quantile(times, out->steps, 0.5);
     out->slow = tt_quantile(times, out->steps, 0.95);
     return TT_OK;
@@ -104,7 +111,7 @@ static tt_status time_session(struct tt_diagnosis *d, struct tt_session *s, cons
     if (!st) st = run_steps(d, &run, most, seconds, out);
     tt_run_close(&run);
     TT_TRY(st);
-    out->tokens_per_second = (double)(c->batch_size * c->grad_accum * c->seq_len) / out->median;
+    out->tokens_per_second = (double)(tt_step_rows(c) * c->seq_len) / out->median;
     return TT_OK;
 }
 
@@ -144,12 +151,12 @@ static tt_status measure_validation(struct tt_diagnosis *d)
     int64_t batches, wanted = c->val_batches, there = tt_data_samples(d->data, TT_VAL) / c->batch_size;
     if (there > 0 && there < wanted) wanted = there;
     if (c->val_interval == 0) return TT_OK;
-    c->val_batches = 2;
+    c->val_batches = 2 * (c->ranks > 1 ? c->ranks : 1);
     tt_status st = tt_session_open(&s, &d->backend, c, TT_USE_EVAL);
     if (!st) st = tt_session_init_weights(&s);
-    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, NULL, &loss, &batches); /* to warm up */
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &loss, &batches); /* to warm up */
     double start = tt_seconds();
-    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, NULL, &loss, &batches);
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &loss, &batches);
     if (!st) d->validation_seconds = (tt_seconds() - start) / (double)batches * (double)wanted;
     tt_session_close(&s);
     return st;
@@ -198,7 +205,7 @@ static void find_sweet_spot(struct tt_diagnosis *d)
 tt_status tt_diagnose_sweep(struct tt_diagnosis *d)
 {
     d->sweet = -1;
-    if (d->own->quick) return TT_OK;
+    if (d->own->quick || d->member.job) return TT_OK; /* what fits one rank might not fit another */
     for (int64_t quarters = 1; quarters <= 16; quarters *= 2) {
         int64_t batch = d->c->batch_size * quarters / 4;
         if (batch < 1 || batch > 65536) continue;

@@ -42,7 +42,8 @@ static void print_sizes(const struct tt_diagnosis *d)
            (long long)c->seq_len, c->grad_accum > 1 ? " a micro-batch" : " a step", tt_version_names[c->version]);
     tt_format_bytes(d->need, a);
     tt_format_bytes(d->room, b);
-    printf("memory    the run takes %s, %s are free\n", a, b);
+    printf("memory    %s takes %s, %s are free%s\n", d->member.job ? "each rank" : "the run", a, b,
+           d->member.job ? " for it" : "");
     tt_format_bytes(d->pinned, a);
     tt_format_bytes(d->pinned_limit, b);
     printf("pinned    %s, the limit (ulimit -l) is %s%s\n", a, isinf(d->pinned_limit) ? "none" : b,
@@ -50,7 +51,7 @@ static void print_sizes(const struct tt_diagnosis *d)
     tt_format_bytes(d->checkpoint_bytes, a);
     tt_format_bytes(d->disk_free, b);
     if (d->disk_free >= 0) printf("disk      %s a checkpoint, %s are free at %s\n", a, b, c->out);
-    tt_format_count((double)c->num_steps * (double)(c->batch_size * c->grad_accum * c->seq_len), n);
+    tt_format_count((double)c->num_steps * (double)(tt_step_rows(c) * c->seq_len), n);
     printf("data      %s\n", tt_data_describe(d->data));
     printf("          %lld step%s %s %s tokens: ", (long long)c->num_steps, tt_plural(c->num_steps),
            c->num_steps == 1 ? "sees" : "see", n);
@@ -112,6 +113,7 @@ void tt_diagnose_text(const struct tt_diagnosis *d)
         print_device(d);
         print_sizes(d);
         print_speed(d);
+        tt_diagnose_print_ranks(d);
     }
     print_findings(d);
 }
@@ -189,6 +191,7 @@ void tt_diagnose_json(const struct tt_diagnosis *d)
     put_device(&w, d);
     put_sizes(&w, d);
     if (d->step.steps) put_speed(&w, d);
+    tt_diagnose_put_ranks(&w, d);
     tt_json_begin(&w, "findings", '[');
     for (int i = 0; i < d->count; i++) {
         tt_json_begin(&w, NULL, '{');

@@ -30,7 +30,7 @@ tt_status tt_ranks_start(int ranks, char **words)
 
 static bool is_for_ranks(const struct tt_options *o)
 {
-    return o->command == TT_CMD_TRAIN || o->command == TT_CMD_PROFILE ||
+    return o->command == TT_CMD_TRAIN || o->command == TT_CMD_PROFILE || o->command == TT_CMD_DIAGNOSE ||
            (o->command == TT_CMD_BENCH && tt_option_given(o, "ranks"));
 }
 

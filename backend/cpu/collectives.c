@@ -44,3 +44,9 @@ tt_status tt_cpu_collective(void *self, const struct tt_collective *c, tt_stream
     TT_TRY(check(cpu, c));
     return tt_cpu_enqueue(cpu, &(struct cpu_task){.run = carry_out, .self = cpu->mpi, .collective = *c}, s);
 }
+
+tt_status tt_cpu_split(void *self, int group)
+{
+    struct cpu *cpu = self;
+    return cpu->mpi ? tt_cpu_mpi_split(cpu->mpi, group) : tt_fail(TT_FAILED, "split: join a job first");
+}

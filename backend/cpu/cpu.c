@@ -224,6 +224,7 @@ static const struct tt_backend_ops ops = {
 #ifdef TT_MPIRUN
     .join = tt_cpu_join,
     .collective = tt_cpu_collective,
+    .split = tt_cpu_split,
 #endif
 };
 

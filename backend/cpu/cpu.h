@@ -92,13 +92,15 @@ tt_status tt_cpu_delay(void *self, double seconds, tt_stream s);
 /* collectives.c */
 tt_status tt_cpu_join(void *self, const struct tt_ranks *ranks);
 tt_status tt_cpu_collective(void *self, const struct tt_collective *c, tt_stream s);
+tt_status tt_cpu_split(void *self, int group);
 
 /* mpi.c: the ranks of a job through MPI; mpi_none.c where there is none. After joining, one thread at a time may call
  * it. */
 void tt_cpu_mpi_name(char *name, size_t size);
 tt_status tt_cpu_mpi_join(const struct tt_ranks *ranks, struct cpu_mpi **out);
 void tt_cpu_mpi_leave(struct cpu_mpi *m, bool whole); /* not whole: a collective failed, so the others may be gone */
-int tt_cpu_mpi_ranks(const struct cpu_mpi *m);
+int tt_cpu_mpi_ranks(const struct cpu_mpi *m); /* of its group */
+tt_status tt_cpu_mpi_split(struct cpu_mpi *m, int group);
 /* `to`, and `from` of the second, are of this rank's part alone; they may lie in the other at their place. */
 tt_status tt_cpu_mpi_reduce_scatter(struct cpu_mpi *m, const float *from, float *to, size_t count);
 tt_status tt_cpu_mpi_all_gather(struct cpu_mpi *m, const void *from, void *to, size_t count, size_t element);

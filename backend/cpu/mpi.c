@@ -21,8 +21,8 @@ enum {
 };
 
 struct cpu_mpi {
-    MPI_Comm comm;
-    int rank, ranks;
+    MPI_Comm all, comm; /* of the job; of the group whose collectives these are, or the same */
+    int rank, ranks;    /* in that */
     bool ours;             /* to finalize */
     size_t piece;          /* floats */
     float *pieces;         /* [2][ranks][piece]: one half arrives while the other is summed up */
@@ -100,13 +100,14 @@ static tt_status check_place(const struct tt_ranks *given)
 
 static tt_status prepare(struct cpu_mpi *m, const struct tt_ranks *ranks)
 {
-    m->comm = MPI_COMM_NULL;
+    m->all = m->comm = MPI_COMM_NULL;
     m->rank = ranks->rank;
     m->ranks = ranks->count;
     TT_TRY(begin(&m->ours));
     TT_TRY(check_place(ranks));
-    MPI_TRY(MPI_Comm_dup, MPI_COMM_WORLD, &m->comm);
-    MPI_TRY(MPI_Comm_set_errhandler, m->comm, MPI_ERRORS_RETURN);
+    MPI_TRY(MPI_Comm_dup, MPI_COMM_WORLD, &m->all);
+    MPI_TRY(MPI_Comm_set_errhandler, m->all, MPI_ERRORS_RETURN); /* groups inherit it */
+    m->comm = m->all;
     size_t n = (size_t)m->ranks, most = SCRATCH / (2 * n);
     m->piece = most < 1 ? 1 : most < SUM_PIECE ? most : SUM_PIECE;
     m->pieces = malloc(2 * n * m->piece * sizeof *m->pieces);
@@ -133,12 +134,25 @@ tt_status tt_cpu_mpi_join(const struct tt_ranks *ranks, struct cpu_mpi **out)
 void tt_cpu_mpi_leave(struct cpu_mpi *m, bool whole)
 {
     if (!m) return;
-    if (whole && m->comm != MPI_COMM_NULL) MPI_Comm_free(&m->comm);
+    if (whole && m->comm != m->all) MPI_Comm_free(&m->comm);
+    if (whole && m->all != MPI_COMM_NULL) MPI_Comm_free(&m->all);
     if (whole && m->ours) MPI_Finalize();
     free(m->pieces);
     free(m->requests);
     free(m->statuses);
     free(m);
+}
+
+tt_status tt_cpu_mpi_split(struct cpu_mpi *m, int group)
+{
+    int rank;
+    MPI_TRY(MPI_Comm_rank, m->all, &rank);
+    if (m->comm != m->all) MPI_TRY(MPI_Comm_free, &m->comm);
+    m->comm = m->all;
+    if (group >= 0) MPI_TRY(MPI_Comm_split, m->all, group, rank, &m->comm);
+    MPI_TRY(MPI_Comm_rank, m->comm, &m->rank);
+    MPI_TRY(MPI_Comm_size, m->comm, &m->ranks);
+    return TT_OK;
 }
 
 /* ---- messages ---- */

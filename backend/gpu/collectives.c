@@ -16,14 +16,21 @@
 
 #define FUNCTIONS(X)                                                                                                   \
     X(GetVersion) X(GetUniqueId) X(CommInitRank) X(CommDestroy) X(AllReduce) X(ReduceScatter) X(AllGather)             \
-    X(GetErrorString) X(GetLastError)
+    X(CommCount) X(GetErrorString) X(GetLastError)
+
+#if NCCL_VERSION_CODE >= 21800
+#define HAS_SPLIT
+#endif
 
 struct gpu_collectives {
 #define FIELD(name) __typeof__(&nccl##name) name;
     FUNCTIONS(FIELD)
 #undef FIELD
-    ncclComm_t comm; /* NULL before a job is joined */
-    int rank, ranks;
+#ifdef HAS_SPLIT
+    __typeof__(&ncclCommSplit) CommSplit; /* NULL where the library is older than the header */
+#endif
+    ncclComm_t all, comm; /* of the job, of the group whose collectives these are; NULL before a job is joined */
+    int rank, ranks;      /* of the job; in that group */
 };
 
 static tt_status failed(const struct gpu *gpu, const char *call, ncclResult_t e)
@@ -52,6 +59,9 @@ static tt_status find_functions(struct gpu_collectives *c, void *library)
                        GPU_COLLECTIVES_PACKAGES);
     FUNCTIONS(FIND)
 #undef FIND
+#ifdef HAS_SPLIT
+    *(void **)&c->CommSplit = dlsym(library, "ncclCommSplit");
+#endif
     return TT_OK;
 }
 
@@ -107,7 +117,9 @@ static tt_status not_joined(const struct gpu *gpu, ncclResult_t e)
 
 static void leave(struct gpu *gpu)
 {
-    if (gpu->collectives->comm) (void)gpu->collectives->CommDestroy(gpu->collectives->comm);
+    struct gpu_collectives *c = gpu->collectives;
+    if (c->comm && c->comm != c->all) (void)c->CommDestroy(c->comm);
+    if (c->all) (void)c->CommDestroy(c->all);
     free(gpu->collectives);
     gpu->collectives = NULL;
 }
@@ -125,14 +137,35 @@ tt_status tt_gpu_join(void *self, const struct tt_ranks *ranks)
     ncclUniqueId id;
     if (ranks->rank == 0) TRY(gpu, GetUniqueId, &id);
     TT_TRY(ranks->share(ranks->user, &id, sizeof id));
-    ncclResult_t e = c->CommInitRank(&c->comm, ranks->count, id, ranks->rank);
+    ncclResult_t e = c->CommInitRank(&c->all, ranks->count, id, ranks->rank);
     if (e != ncclSuccess) {
-        c->comm = NULL;
+        c->all = NULL;
         return not_joined(gpu, e);
     }
+    c->comm = c->all;
     c->rank = ranks->rank;
     c->ranks = ranks->count;
     return TT_OK;
+}
+
+tt_status tt_gpu_split(void *self, int group)
+{
+    struct gpu *gpu = self;
+    struct gpu_collectives *c = gpu->collectives;
+    if (!c || !c->all) return tt_fail(TT_FAILED, "split: join a job first");
+#ifdef HAS_SPLIT
+    if (!c->CommSplit) return tt_fail(TT_UNSUPPORTED, "split: %s has no ncclCommSplit", gpu->carrier);
+    CHECK(gpu, gpu_rt_set_device(gpu->device));
+    ncclComm_t before = c->comm;
+    c->comm = c->all;
+    if (before != c->all) TRY(gpu, CommDestroy, before);
+    if (group >= 0) TRY(gpu, CommSplit, c->all, group, c->rank, &c->comm, NULL);
+    TRY(gpu, CommCount, c->comm, &c->ranks);
+    return TT_OK;
+#else
+    (void)group;
+    return tt_fail(TT_UNSUPPORTED, "split: this tt was built with a " GPU_COLLECTIVES_NAME " without ncclCommSplit");
+#endif
 }
 
 /* ---- work ---- */

@@ -147,6 +147,7 @@ void tt_gpu_graph_destroy(void *self, tt_graph g);
 
 tt_status tt_gpu_join(void *self, const struct tt_ranks *ranks);
 tt_status tt_gpu_collective(void *self, const struct tt_collective *c, tt_stream s);
+tt_status tt_gpu_split(void *self, int group);
 
 /* ---- gemm.c ---- */
 

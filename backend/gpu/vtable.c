@@ -77,6 +77,7 @@ static const struct tt_backend_ops ops = {
 #ifdef TT_GPU_COLLECTIVES
     .join = tt_gpu_join,
     .collective = tt_gpu_collective,
+    .split = tt_gpu_split,
 #endif
 };
 

@@ -11,7 +11,7 @@ static tt_status check_fuse(const char *text)
 
 /* Which commands take an option. Diagnose takes what train takes. */
 enum {
-    RANKS = 1 << TT_CMD_TRAIN | 1 << TT_CMD_PROFILE, /* options for several ranks */
+    RANKS = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE | 1 << TT_CMD_PROFILE, /* options for several ranks */
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE,
     E = 1 << TT_CMD_EVAL,
     G = 1 << TT_CMD_GENERATE,

@@ -49,6 +49,7 @@ static int run_rank(bool broken)
     TEST(from_one_place_to_another);
     TEST(sums_or_refuses_sixteen_bits);
     TEST(refuses_uneven_parts);
+    TEST(splits_into_groups);
     TEST(runs_beside_computation);
     TEST(work_comes_after_a_collective);
     TEST(can_be_captured);
@@ -66,6 +67,7 @@ static void refuses_before_joining(void)
     CHECK_FAILS(all_reduce(x, 4, TT_F32, NULL), "join");
     CHECK_FAILS(reduce_scatter(x, 4, TT_F32, NULL), "join");
     CHECK_FAILS(all_gather(x, 4, TT_F32, NULL), "join");
+    CHECK_FAILS(b.ops->split(b.self, 0), "join");
 }
 
 static void says_that_mpirun_is_missing(void)

@@ -36,6 +36,24 @@ static void a_run_without(struct tt_diagnosis *d)
     CHECK(d->count == 0 && tt_diagnose_worst(d) == TT_ADVICE, "%d findings", d->count);
 }
 
+static void communication_of_ranks(void)
+{
+    struct tt_config c;
+    struct tt_diagnosis d = healthy(&c);
+    d.ranks = (struct tt_rank_diagnosis){.own = 0.1, .exposed = 0.02};
+    d.ranks.links = (struct tt_links){.ranks = 3, .pairs = 3, .slowest = {0, 2, 6e9}, .fastest = {1, 2, 10e9}};
+    tt_diagnose_judge_ranks(&d);
+    d.member.job = (struct tt_job *)1; /* that there is one is all that is looked at */
+    tt_diagnose_judge_ranks(&d);
+    CHECK(d.count == 0, "%s", d.findings[0].what);
+    d.ranks.exposed = 0.05;
+    d.ranks.links.slowest.bytes_per_second = 4e9;
+    tt_diagnose_judge_ranks(&d);
+    CHECK(d.count == 2 && tt_diagnose_worst(&d) == TT_ADVICE);
+    CHECK(strstr(d.findings[0].what, "exposed for 50.00 ms") && strstr(d.findings[0].change, "--grad-accum"));
+    CHECK(strstr(d.findings[1].what, "ranks 0 and 2 pass on 4 GB/s, ranks 1 and 2 10"), "%s", d.findings[1].what);
+}
+
 static void a_healthy_run_has_none(void)
 {
     struct tt_config c;
@@ -115,6 +133,7 @@ static void unsteady_steps(void)
 
 int main(void)
 {
+    TEST(communication_of_ranks);
     TEST(a_healthy_run_has_none);
     TEST(slow_data);
     TEST(a_better_batch);

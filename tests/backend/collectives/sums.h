@@ -163,6 +163,36 @@ static void refuses_uneven_parts(void)
     b.ops->free(b.self, p);
 }
 
+static void sums_in_group(int group, int members, float want)
+{
+    int all = ranks;
+    float own = (float)(1 << rank);
+    tt_status st = b.ops->split(b.self, group);
+    if (st && st->code == TT_UNSUPPORTED) printf("     %s\n", st->text);
+    bool able = !st || st->code != TT_UNSUPPORTED;
+    tt_status_free(st);
+    if (!able) return;
+    CHECK(!st);
+    ranks = members; /* of what is asked */
+    void *p = device(&own, sizeof own);
+    CHECK_OK(all_reduce(p, 1, TT_F32, NULL));
+    fetch(&own, p, sizeof own);
+    CHECK(own == want, "rank %d: %g, not %g", rank, (double)own, (double)want);
+    b.ops->free(b.self, p);
+    ranks = all;
+}
+
+/* Odd and even ranks, each by itself, then all again. */
+static void splits_into_groups(void)
+{
+    int members[2] = {0}, sums[2] = {0};
+    for (int r = 0; r < ranks; r++) members[r % 2]++, sums[r % 2] += 1 << r;
+    CHECK(b.ops->split);
+    sums_in_group(rank % 2, members[rank % 2], (float)sums[rank % 2]);
+    sums_in_group(rank, 1, (float)(1 << rank));
+    sums_in_group(-1, ranks, (float)(sums[0] + sums[1]));
+}
+
 static void says_who_carries_them(void)
 {
     struct tt_device_info info;
