@@ -17,7 +17,7 @@
 _Static_assert(sizeof(struct tt_course_options) <= sizeof((struct tt_config *)0)->guest,
                "give the guests of a run more room");
 
-enum { ALL = 1 << TT_CMD_TRAIN, T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, I = 1 << TT_CMD_INFO,
+enum { T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, I = 1 << TT_CMD_INFO,
       P = 1 << TT_CMD_PROFILE, K = 1 << TT_CMD_CHECK, B = 1 << TT_CMD_BENCH };
 /* "0.5" or "0.5,20": GB/s of a rank's link, and microseconds of a message; "" and "0" are none. */
 static bool read_link(const char *text, double *gigabytes, double *microseconds)
@@ -49,7 +49,7 @@ static const struct tt_option rows[] = {
      .here = true, .flag_only = true}, /* it runs what is in the file, so no other file may ask for it */
     {"fault", AT(fault), TT_S_COMPUTE, T | P | K | B, "", NULL, "NAME|random:SEED",
      .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or one that is not told; \"\" = none", .check = tt_fault_check},
-    {"link", AT(link), TT_S_RANKS, ALL | B, "", NULL, "GB/S[,US]",
+    {"link", AT(link), TT_S_RANKS, T | P | B, "", NULL, "GB/S[,US]",
      .help = "let collectives take as long as on links of this speed, with so many microseconds a message, for exercise 11; on the CPU only; \"\" = as they are",
      .check = tt_course_check_link, .here = true},
 };
