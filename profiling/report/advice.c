@@ -19,6 +19,7 @@ const char *const tt_family_names[TT_FAMILIES] = {
     [TT_FAMILY_GAP] = "gaps",
     [TT_FAMILY_GEMM] = "matrix products",
     [TT_FAMILY_OPTIMIZER] = "clip and optimiser",
+    [TT_FAMILY_COMMUNICATION] = "communication",
 };
 
 enum tt_family tt_family_of(const char *group)
@@ -41,6 +42,7 @@ enum tt_family tt_family_of(const char *group)
         {"residual", TT_FAMILY_NORM},
         {"gradient_clip", TT_FAMILY_OPTIMIZER},
         {"optimizer", TT_FAMILY_OPTIMIZER},
+        {"communication", TT_FAMILY_COMMUNICATION},
         {"copies", TT_FAMILY_COPY},
         {"gaps", TT_FAMILY_GAP},
         {"gemm", TT_FAMILY_GEMM},

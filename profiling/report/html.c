@@ -88,16 +88,17 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
     html_number(t, r->seconds, tt_si_time(r->seconds, a));
     html_number(t, r->median, tt_si_time(r->median, a));
     html_number(t, r->share, html_fixed(100 * r->share, 1, a));
+    html_number(t, r->roof_percent, html_fixed(r->roof_percent, 0, a));
+    html_cell(t, "%s", r->bound[0] ? r->bound : "n/a");
     html_number(t, r->flops, tt_si(r->flops, a));
     html_number(t, r->bytes, tt_si_bytes(r->bytes, a));
     html_number(t, r->intensity, tt_si(r->intensity, a));
     html_number(t, r->flops_per_second, tt_si(r->flops_per_second, a));
     html_number(t, r->bytes_per_second, tt_si(r->bytes_per_second, a));
-    html_number(t, r->roof_percent, html_fixed(r->roof_percent, 0, a));
-    html_cell(t, "%s", r->bound[0] ? r->bound : "n/a");
 }
 
-#define ROW_COLUMNS "#count|#a step|#median|#share %|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s|#roof %|bound by"
+/* What limits an operator stands where a narrow window still shows it. */
+#define ROW_COLUMNS "#count|#a step|#median|#share %|#roof %|bound by|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s"
 
 static void group_bars(struct tt_text *t, const struct tt_profile *p)
 {
@@ -157,10 +158,12 @@ static void operator_table(struct tt_text *t, const struct tt_profile *p, int fr
 static void operator_bars(struct tt_text *t, const struct tt_profile *p, int n)
 {
     struct tt_bar bars[TOP];
-    char labels[TOP][120], time[32];
+    char labels[TOP][160], time[32];
     for (int i = 0; i < n; i++) {
         const struct tt_profile_row *r = &p->operators[i];
-        snprintf(labels[i], sizeof labels[i], "%.47s%s%.63s", r->name, r->shape[0] ? " " : "", r->shape);
+        int phase = (int)strcspn(r->phase, "_"); /* backward_pass */
+        snprintf(labels[i], sizeof labels[i], "%.47s%s%.63s%s%.*s", r->name, r->shape[0] ? " " : "", r->shape,
+                 r->shape[0] && phase ? ", " : "", r->shape[0] ? phase : 0, r->phase);
         bars[i] = (struct tt_bar){.label = labels[i], .value = r->seconds, .color = (int)tt_family_of(r->group)};
         snprintf(bars[i].note, sizeof bars[i].note, "%s, %.1f %%", tt_si_time(r->seconds, time), 100 * r->share);
     }
