@@ -171,6 +171,16 @@ static bool is_own(const char *line)
     return false;
 }
 
+/* How much of a line comes before what is said about the option, "  # ". */
+static size_t without_comment(const char *line, size_t n)
+{
+    size_t end = n;
+    for (size_t i = 0; i + 4 <= n; i++)
+        if (!memcmp(line + i, "  # ", 4)) end = i;
+    while (end > 0 && line[end - 1] == ' ') end--;
+    return end;
+}
+
 tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, const char *more)
 {
     struct tt_text all = {0}, text = {0};
@@ -179,9 +189,11 @@ tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, con
     tt_options_print(o, &all);
     for (const char *line = all.s; line && *line;) {
         size_t n = strcspn(line, "\n");
-        n += line[n] == '\n';
-        if (!is_own(line)) tt_text_add(&text, line, n);
-        line += n;
+        if (!is_own(line)) {
+            tt_text_add(&text, line, without_comment(line, n));
+            tt_text_puts(&text, "\n");
+        }
+        line += n + (line[n] == '\n');
     }
     tt_status st = tt_job_agree(w->job, tt_text_status(&text));
     if (!st) st = tt_job_same(w->job, "program, options, model or data", text.s);

@@ -69,7 +69,7 @@ if on_cpu && has mpirun; then
     # shellcheck disable=SC2086,SC2016
     timeout 60 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 bash -c '
         exec "$0" train "$@" --out x --seed "$((1 + OMPI_COMM_WORLD_RANK))"' "$TT" $shape $run >"$dir/out" 2>"$dir/err"
-    check "ranks with different options are refused" grep -q 'rank 1 .*seed: 2' "$dir/err"
+    check "ranks with different options are refused" grep -q 'rank 1 .* has "seed: 2", rank 0 .* has "seed: 1"; start all' "$dir/err"
     check "and nothing is written" test ! -e x
 fi
 passed "ranks that would not do the same are refused"
