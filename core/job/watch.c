@@ -35,6 +35,7 @@ struct seen {
     double heard, moved; /* the last beat; the last one with something new in it */
     struct beat beat;
     bool left, ended, mute; /* it said goodbye; its connection is done; it takes no more beats */
+    bool silent;            /* for too long: it may read the last word some day, but nobody waits for its own */
     size_t have;
     struct {
         struct tt_frame frame;
@@ -91,7 +92,7 @@ static void part(struct tt_watch *w)
     for (int r = first(w); r <= last(w); r++) shutdown(line_to(w, r), SHUT_WR);
     for (int r = first(w); r <= last(w); r++) {
         char rest[256];
-        while (!w->seen[r].ended && tt_wire_read(line_to(w, r), rest, 1, until) == TT_WIRE_OK) {}
+        while (!w->seen[r].ended && !w->seen[r].silent && tt_wire_read(line_to(w, r), rest, 1, until) == TT_WIRE_OK) {}
     }
 }
 
@@ -249,7 +250,7 @@ static void judge(struct tt_watch *w, double now)
         if (s->left && w->j->rank == 0)
             lose(w, r, "left the job", "the others go on; this is an error in tt");
         if (s->left || now - s->heard <= w->j->timeout) continue;
-        s->ended = true; /* there is nobody to say goodbye to */
+        s->silent = true;
         lose_by_time(w, r, "is gone, last heard of", "it has been silent");
     }
     if (w->j->rank == 0) find_stuck(w, now);
