@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/terminal.h"
+#include "core/job/place.h"
 #include "core/train/stop.h"
 
 char **tt_words;
@@ -71,6 +72,23 @@ static void be_silent(void)
     tt_say_nothing();
 }
 
+/* Past mpirun. Where that cannot be, mpirun passes it on. */
+static void print_into(const char *name, FILE *stream)
+{
+    const char *path = tt_env(TT_STARTED) ? tt_env(name) : NULL;
+    int fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1; /* does not wait for a reader that is gone */
+    if (fd < 0) return;
+    fflush(stream);
+    if (!fcntl(fd, F_SETFL, 0)) dup2(fd, fileno(stream));
+    close(fd);
+}
+
+static void print_directly(void)
+{
+    print_into(TT_OUTPUT, stdout);
+    print_into(TT_ERRORS, stderr);
+}
+
 static tt_status take_place(struct tt_member *w, struct tt_options *o)
 {
     struct tt_config *c = &o->c;
@@ -98,7 +116,10 @@ tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
     tt_stop_catch(); /* a signal that asks all ranks to stop must not end this one first */
     struct tt_job_options options = {.place = w->place, .file = c->comm_file, .timeout = c->comm_timeout};
     TT_TRY(tt_job_open(&options, &w->job));
-    if (c->rank) be_silent();
+    if (c->rank)
+        be_silent();
+    else
+        print_directly();
     return TT_OK;
 }
 

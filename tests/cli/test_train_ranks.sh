@@ -108,6 +108,13 @@ code=$?
 check "SIGTERM ends the run with 130, not $code" test $code = 130
 check "and says where it stopped" grep -q 'stopped by .* after step' "$dir/err"
 
+# shellcheck disable=SC2086 # words
+(timeout 120 "$TT" train $shape $run --out unread --ranks 2 --log-interval 1 2>"$dir/err"; echo $? >"$dir/code") | head -n 8 >"$dir/out"
+check "a reader that goes away ends the run with 130, not $(cat code)" test "$(cat code)" = 130
+check "and that is what it says" grep -q 'stopped by Broken pipe after step' "$dir/err"
+check "nothing else is said" test "$(wc -l <"$dir/err")" = 1
+check "and the run is saved" test -n "$(find unread -maxdepth 1 -name 'step-????????')"
+
 # ---- a step that is not finite ----
 
 run="--num-steps 400 --global-batch 4 --val-interval 0 --log-interval 5 --learning-rate 10 --init-std 5 --clip-norm 0"
