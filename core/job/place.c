@@ -48,9 +48,21 @@ static const char *any_of(const struct names *n)
     return NULL;
 }
 
+static tt_status need_all(const struct names *n)
+{
+    const char *all[] = {n->ranks, n->rank, n->local_ranks, n->local_rank}, *because = any_of(n);
+    for (int i = 0; i < 4; i++)
+        if (!tt_env(all[i]))
+            return tt_fail(TT_USAGE, "%s is not set, but %s=%s says that this process is one of a job; set %s, %s, %s "
+                           "and %s, or none of them", all[i], because, tt_env(because), n->rank, n->ranks,
+                           n->local_rank, n->local_ranks);
+    return TT_OK;
+}
+
 static tt_status read_names(const struct names *n, struct tt_place *out)
 {
     const char *because = any_of(n);
+    TT_TRY(need_all(n));
     TT_TRY(tt_env_number(n->ranks, because, 1, TT_MOST_RANKS, &out->ranks));
     TT_TRY(tt_env_number(n->rank, because, 0, out->ranks - 1, &out->rank));
     TT_TRY(tt_env_number(n->local_ranks, because, 1, out->ranks, &out->local_ranks));

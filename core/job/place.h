@@ -10,6 +10,10 @@
 #define TT_STARTED "TT_STARTED"
 /* Set for rank 0 of these: the file descriptor on which it listens. */
 #define TT_LISTEN "TT_LISTEN"
+/* Where rank 0 prints when tt has started mpirun and prints into a pipe: directly, since an mpirun whose reader goes
+ * away ends all ranks at once. */
+#define TT_OUTPUT "TT_OUTPUT"
+#define TT_ERRORS "TT_ERRORS"
 
 enum { TT_MOST_RANKS = 65535 };
 

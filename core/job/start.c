@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +142,17 @@ static tt_status ask_version(const char *mpirun, char *out, size_t size)
 
 static void set_new(const char *name, const char *value) { setenv(name, value, 0); }
 
+/* For rank 0, as long as the process that starts mpirun is there, which waits for it. */
+static void name_pipe(const char *name, int fd)
+{
+    struct stat file;
+    char path[40];
+    unsetenv(name);
+    if (fstat(fd, &file) || !S_ISFIFO(file.st_mode)) return;
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), fd);
+    setenv(name, path, 1);
+}
+
 /* Ranks have several threads, so they are not bound to cores, and there may be more ranks than cores. A rank that fails
  * prints why, so mpirun is quiet. */
 static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, bool open_mpi)
@@ -159,6 +171,8 @@ static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, b
     for (int i = 1; i < words; i++) argv[n++] = s->argv[i];
 
     setenv(TT_STARTED, s->word, 1);
+    name_pipe(TT_OUTPUT, STDOUT_FILENO);
+    name_pipe(TT_ERRORS, STDERR_FILENO);
     if (!isatty(STDOUT_FILENO)) set_new("NO_COLOR", "1"); /* ranks of Open MPI always see a terminal */
     if (open_mpi && geteuid() == 0) {
         set_new("OMPI_ALLOW_RUN_AS_ROOT", "1");

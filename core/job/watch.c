@@ -35,6 +35,7 @@ struct seen {
     double heard, moved; /* time of the last message; of the last heartbeat that showed progress */
     struct beat beat;
     bool left, ended, blocked; /* it sent TT_LEAVES; its connection has ended; nothing more can be sent to it */
+    bool silent;               /* for too long: it may still read the last message, but nobody waits for its own */
     size_t have;
     struct {
         struct tt_frame frame;
@@ -93,8 +94,7 @@ static void drain(struct tt_watch *w)
     for (int r = first(w); r <= last(w); r++) shutdown(socket_of(w, r), SHUT_WR);
     for (int r = first(w); r <= last(w); r++) {
         char rest[256];
-        while (!w->seen[r].ended && tt_wire_read(socket_of(w, r), rest, 1, until) == TT_WIRE_OK) {
-        }
+        while (!w->seen[r].ended && !w->seen[r].silent && tt_wire_read(socket_of(w, r), rest, 1, until) == TT_WIRE_OK) {}
     }
 }
 
@@ -253,7 +253,7 @@ static void check_ranks(struct tt_watch *w, double now)
         struct seen *s = &w->seen[r];
         if (s->left && w->j->rank == 0) report_lost(w, r, "left the job", "the others go on; this is an error in tt");
         if (s->left || now - s->heard <= w->j->timeout) continue;
-        s->ended = true; /* do not wait for it when closing */
+        s->silent = true;
         report_timeout(w, r, "is gone, last heard of", "it has been silent");
     }
     if (w->j->rank == 0) find_stuck(w, now);
