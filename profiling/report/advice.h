@@ -16,6 +16,7 @@ enum tt_family {
     TT_FAMILY_GAP,
     TT_FAMILY_GEMM,
     TT_FAMILY_OPTIMIZER,
+    TT_FAMILY_COMMUNICATION,
     TT_FAMILIES
 };
 extern const char *const tt_family_names[TT_FAMILIES];

@@ -8,7 +8,7 @@
 
 #include "core/base/text.h"
 
-enum { TT_SVG_COLORS = 10 }; /* .f0 to .f9 and .s0 to .s9 of charts.css */
+enum { TT_SVG_COLORS = 11 }; /* .f0 to .f10 and .s0 to .s10 of charts.css */
 
 /* Text for XML and HTML: markup characters escaped, control characters and invalid UTF-8 replaced. */
 void tt_escape(struct tt_text *t, const char *s);

@@ -119,9 +119,9 @@ static struct tt_profile by_hand(double scale)
     p.sweeps[p.sweeps_count++] = (struct tt_profile_sweep){"batch", 16, 1.8e9, 1.6e9, NAN, NAN};
     p.phases[p.phases_count++] = (struct tt_profile_phase){"forward", 40, 9e-3, 1e-3, 8e-3, 1e9, 1e8};
     p.events[p.events_count++] =
-        (struct tt_profile_event){"compute", "gemm", "kernel", "qkv_projection", 0, 0, 0, 2e-3};
+        (struct tt_profile_event){"compute", "gemm", "kernel", "qkv_projection", 0, 0, 0, 2e-3, 0};
     p.events[p.events_count++] =
-        (struct tt_profile_event){"compute", "softmax", "kernel", "attention_softmax", 0, 0, 2e-3, 3e-3};
+        (struct tt_profile_event){"compute", "softmax", "kernel", "attention_softmax", 0, 0, 2e-3, 3e-3, 0};
     for (int i = 0; i < 20; i++)
         p.samples[p.samples_count++] =
             (struct tt_profile_sample){i + 1, 10e-3 * scale * (1 + 0.01 * (i % 3 - 1)), 4 - 0.01 * i, 1};
@@ -286,6 +286,15 @@ static void advises_by_what_was_measured(void)
     p.gradients[1].zeros = p.gradients[1].count;
     n = tt_advise(&p, a);
     CHECK(n && strstr(a[0].what, "gradients"), "%s", a[0].what);
+    for (int i = 0; i < n; i++) CHECK(!strstr(a[i].reason, "other ranks"), "%s", a[i].reason);
+    p.gradients[1].zeros = 0;
+    strcpy(p.groups[0].name, "communication");
+    p.groups[0].share = 0.75;
+    p.job = (struct tt_profile_job){.ranks = 2, .communication = 4, .hidden = 1, .exposed = 3};
+    n = tt_advise(&p, a);
+    CHECK(n && strstr(a[0].what, "--grad-accum") && fabs(a[0].gain - 4) < 1e-9, "%s", a[0].what);
+    CHECK(strstr(a[0].reason, "75 % of the step wait for other ranks; of the communication 25 % are"), "%s",
+          a[0].reason);
     tt_profile_free(&p);
 }
 
