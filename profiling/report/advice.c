@@ -231,6 +231,21 @@ static void about_copies(struct list *l)
            "copies take %.0f %% of what was recorded", 100 * share);
 }
 
+/* Of several ranks of tt: in its groups stands what is exposed. */
+static void about_communication(struct list *l)
+{
+    const struct tt_profile_job *j = &l->p->job;
+    double share = family_share(l->p, TT_FAMILY_COMMUNICATION);
+    if (!j->ranks || share < 0.08) return;
+    bool gathers = strcmp(j->shard, "weights") == 0;
+    advise(l, amdahl(share, INFINITY),
+           gathers ? "compute more for each byte: --grad-accum or --batch-size; or --shard gradients"
+                   : "compute more for each byte that is sent: more --grad-accum or --batch-size",
+           "%.0f %% of the step wait for other ranks; of the communication %.0f %% are hidden, and the slowest rank "
+           "computes for %.0f %% longer than the ranks do on average",
+           100 * share, 100 * j->hidden / j->communication, j->slowest_percent);
+}
+
 static double memory_of(const struct tt_profile *p, const char *kind)
 {
     for (int i = 0; i < p->memory_kinds_count; i++)
@@ -286,6 +301,7 @@ int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])
     about_products(&l);
     about_data(&l);
     about_copies(&l);
+    about_communication(&l);
     about_memory(&l);
     qsort(out, (size_t)l.n, sizeof *out, most_first);
     return l.n;

@@ -113,9 +113,10 @@ static void head(struct tt_text *t, const struct tt_profile *p)
         (long long)r->num_layers, tt_plural(r->num_layers), (long long)r->hidden_dim, (long long)r->num_heads,
         tt_plural(r->num_heads), (long long)r->num_kv_heads,
         (long long)r->head_dim, (long long)r->ffn_dim, (long long)r->vocab_size, (long long)r->parameters);
-    tt_text_printf(t, "A step is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n",
-                   (long long)r->grad_accum, (long long)r->batch_size, (long long)r->seq_len,
-                   r->graph ? "replayed as a graph" : "launched operation by operation");
+    if (p->job.ranks) tt_text_printf(t, "On each of %lld ranks a step", (long long)p->job.ranks);
+    tt_text_printf(t, "%s is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n",
+                   p->job.ranks ? "" : "A step", (long long)r->grad_accum, (long long)r->batch_size,
+                   (long long)r->seq_len, r->graph ? "replayed as a graph" : "launched operation by operation");
     if (r->own_kernel[0]) {
         tt_text_puts(t, "`residual_norm` of ");
         tt_md_printf(t, "%s (SHA-256 %s...)", r->own_kernel, r->own_kernel_sha);

@@ -287,6 +287,15 @@ static void advises_by_what_was_measured(void)
     p.gradients[1].zeros = p.gradients[1].count;
     n = tt_advise(&p, a);
     CHECK(n && strstr(a[0].what, "gradients"), "%s", a[0].what);
+    for (int i = 0; i < n; i++) CHECK(!strstr(a[i].reason, "other ranks"), "%s", a[i].reason);
+    p.gradients[1].zeros = 0;
+    strcpy(p.groups[0].name, "communication");
+    p.groups[0].share = 0.75;
+    p.job = (struct tt_profile_job){.ranks = 2, .communication = 4, .hidden = 1, .exposed = 3};
+    n = tt_advise(&p, a);
+    CHECK(n && strstr(a[0].what, "--grad-accum") && fabs(a[0].gain - 4) < 1e-9, "%s", a[0].what);
+    CHECK(strstr(a[0].reason, "75 % of the step wait for other ranks; of the communication 25 % are"), "%s",
+          a[0].reason);
     tt_profile_free(&p);
 }
 
