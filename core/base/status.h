@@ -18,6 +18,7 @@ enum tt_code {
     TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings; `tt exercise check`: not all is
                          right yet */
     TT_RANK_LOST = 7, /* another process of the job is gone; the run can go on from its last checkpoint */
+    TT_UNDECIDED = 8, /* the work was done, no condition of --fail-if holds, and one cannot be decided */
     TT_INTERRUPTED = 130, /* stopped by a signal after saving */
     TT_UNSUPPORTED = 1000, /* this backend does not offer that; the caller has another way */
     TT_DAMAGED = 1001,     /* a file was read, and is not what was once written */

@@ -30,7 +30,8 @@ tt_status tt_derive_efficiency(const struct tt_passes *r, const struct tt_ceilin
 tt_status tt_derive_memory(const struct tt_passes *r, struct tt_profile *out);
 tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out);
 
-/* samples and gradients, from the device. */
+/* The gradients of the first step, right after it; then samples and gradients, from the device. */
+tt_status tt_take_first_gradients(struct tt_passes *r);
 tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out);
 
 #endif

@@ -165,10 +165,11 @@ static void operator_table(struct tt_text *t, const struct tt_profile *p, int fr
 static void operator_bars(struct tt_text *t, const struct tt_profile *p, int n)
 {
     struct tt_bar bars[TOP];
-    char labels[TOP][120], time[32];
+    char labels[TOP][152], time[32];
     for (int i = 0; i < n; i++) {
         const struct tt_profile_row *r = &p->operators[i];
-        snprintf(labels[i], sizeof labels[i], "%.47s%s%.63s", r->name, r->shape[0] ? " " : "", r->shape);
+        snprintf(labels[i], sizeof labels[i], "%.47s%s%.63s%s%.31s", r->name, r->shape[0] ? " " : "", r->shape,
+                 r->phase[0] ? ", " : "", r->phase);
         bars[i] = (struct tt_bar){.label = labels[i], .value = r->seconds, .color = (int)tt_family_of(r->group)};
         snprintf(bars[i].note, sizeof bars[i].note, "%s, %.1f %%", tt_si_time(r->seconds, time), 100 * r->share);
     }
@@ -259,7 +260,10 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         html_row(t);
         html_cell(t, "%s", rows[i].name);
-        html_number(t, rows[i].seconds, tt_si_time(rows[i].seconds, a));
+        if (rows[i].seconds < 0) /* what is impossible is noise */
+            html_number(t, 0, "none, within noise");
+        else
+            html_number(t, rows[i].seconds, tt_si_time(rows[i].seconds, a));
         html_row_end(t);
     }
     html_row(t);
