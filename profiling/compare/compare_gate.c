@@ -69,10 +69,9 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
     if (1 / r->range.low - 1 > limit)
         return tt_fail(TT_UNDECIDED,
                        "%s takes %.1f %% %s time than %s, and the interval of the speed-up, %.2f to %.2f, does not "
-                       "exclude that it is more than the limit of %.3g %%: time more steps, or in turns (tt bench "
-                       "--against)",
+                       "exclude that it is more than the limit of %.3g %%: time more %s",
                        r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, r->range.low,
-                       r->range.high, 100 * limit);
+                       r->range.high, 100 * limit, r->in_turns ? "turns" : "steps, or in turns (tt bench --against)");
     tt_text_printf(why, "%.1f %% %s than %s", 100 * (slower > 0 ? slower : r->speedup - 1),
                    slower > 0 ? "more time" : "faster", base->label);
     return TT_OK;
