@@ -45,6 +45,11 @@ static const struct tt_option rows[] = {
     {"ranks", AT(ranks), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
      .help = "numbers of ranks to time on this machine, each with its own batch; \"\" = this process alone", .list = ',',
      .check = check_ranks, .here = true},
+    {"against", AT(against), "What to time", 1 << TT_CMD_BENCH, "", NULL, "OPTIONS",
+     .help = "time two sets of options in turns, A, B, A, B: --against '--version fused' '--version flash', or fused flash",
+     .list = '\n', .flag_only = true},
+    {"turns", AT(turns), "What to time", 1 << TT_CMD_BENCH, "6", "[1, 1000]", "N",
+     .help = "turns of each of the two of --against; --repeats steps each"},
     {"profile-dir", AT(profile_dir), "What to time", 1 << TT_CMD_BENCH, "", NULL, "DIR",
      .help = "folder for the measurements as JSON; \"\" = none", .here = true},
 };
@@ -356,6 +361,9 @@ tt_status tt_cmd_bench(const struct tt_options *o)
 {
     const struct tt_bench_options *own = tt_own(o);
     struct tt_place place;
+    if (own->against[0] && own->ranks[0])
+        return tt_fail(TT_USAGE, "--against and --ranks do not go together; put --ranks into neither");
+    if (own->against[0]) return tt_bench_against(o);
     if (!own->ranks[0]) return alone(o);
     TT_TRY(tt_place_find(&place));
     return place.ranks ? tt_bench_as_rank(o) : tt_bench_ranks(o);

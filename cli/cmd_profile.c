@@ -177,7 +177,7 @@ static void print_head(const struct tt_profile *p)
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_efficiency *e = &p->efficiency;
     const struct tt_profile_launch *l = &p->launch;
-    char measured[32], predicted[32];
+    char measured[32], predicted[32], gaps[100];
     tt_format_bytes(p->memory.measured_bytes, measured);
     tt_format_bytes(p->memory.predicted_bytes, predicted);
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
@@ -187,8 +187,7 @@ static void print_head(const struct tt_profile *p)
                p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     print_remark(p, tt_attention_remark);
     print_remark(p, tt_busy_remark);
-    printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
-           1e3 * fmax(0, s->gap_seconds), 100 * fmax(0, s->gap_fraction));
+    printf("sums    kernels %.3f ms; gaps: %s\n", 1e3 * s->kernel_seconds, tt_gap_words(p, gaps));
     print_remark(p, tt_gap_remark);
     printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, ", 1e6 * l->launch_seconds,
            1e3 * l->total_seconds, 1e6 * l->event_seconds);

@@ -343,6 +343,8 @@ const struct tt_exit_code tt_exit_codes[] = {
     {5, "`tt compare --fail-if`: a condition holds"},
     {6, "`tt diagnose`: the run would work, but there are warnings"},
     {7, "another process of the job is gone; the run goes on from its last checkpoint"},
+    {8, "`tt compare --fail-if`: no condition holds, but one cannot be decided: too few steps, too much noise, or "
+        "nothing to judge by"},
     {130, "stopped by a signal; `tt train` saves its run first"},
 };
 const int tt_exit_code_count = sizeof tt_exit_codes / sizeof *tt_exit_codes;

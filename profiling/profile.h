@@ -199,7 +199,8 @@ struct tt_profile_sample {
 struct tt_profile_gradient {
     char name[96];
     int64_t count, zeros, nonfinite;
-    double norm; /* before clipping, without the loss scale; NaN when nonfinite */
+    double norm;       /* before clipping, without the loss scale; NaN when nonfinite */
+    double first_norm; /* so too, in the first step, from the weights the run began with; NaN: not known */
 };
 
 struct tt_profile_event {
@@ -271,7 +272,7 @@ struct tt_profile {
     TT_PROFILE_LIST(tt_profile_memory_phase, memory_phases);
     TT_PROFILE_LIST(tt_profile_sweep, sweeps);
     TT_PROFILE_LIST(tt_profile_sample, samples); /* every step that was run, in order */
-    TT_PROFILE_LIST(tt_profile_gradient, gradients); /* of the last step */
+    TT_PROFILE_LIST(tt_profile_gradient, gradients); /* of the last step, but for first_norm */
     TT_PROFILE_LIST(tt_profile_event, events);   /* of the traced steps, by track, then start, then longest first */
     struct tt_profile_job job;
     TT_PROFILE_LIST(tt_profile_collective, collectives); /* in the order of a step */

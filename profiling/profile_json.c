@@ -112,7 +112,7 @@ static const struct field sample_fields[] = {R(step), R(seconds), R(loss), R(gra
 #undef R
 
 #define R(f) F(tt_profile_gradient, f)
-static const struct field gradient_fields[] = {R(name), R(count), R(zeros), R(nonfinite), R(norm)};
+static const struct field gradient_fields[] = {R(name), R(count), R(zeros), R(nonfinite), R(norm), R(first_norm)};
 #undef R
 
 #define R(f) F(tt_profile_event, f)

@@ -18,6 +18,7 @@ enum tt_code {
     TT_WARNED = 6,    /* `tt diagnose`: the run would work, but there are warnings; `tt exercise check`: something is
                          still wrong */
     TT_RANK_LOST = 7, /* another process of the job is gone; the run can resume from its last checkpoint */
+    TT_UNDECIDED = 8, /* the work is done, no condition of --fail-if holds, and one cannot be decided */
     TT_INTERRUPTED = 130,  /* stopped by a signal after saving */
     TT_UNSUPPORTED = 1000, /* this backend cannot do it; the caller has a fallback */
     TT_DAMAGED = 1001,     /* the file could be read, but its contents are corrupt */

@@ -182,13 +182,20 @@ static tt_status set_word(struct tt_options *o, const char *word)
     return tt_context(tt_option_set(o, row, word, TT_FROM_FLAG), "tt %s", command->name);
 }
 
+/* Several words in one, where the command takes words: options for something else, as those of tt bench --against. */
+static bool is_quoted(const struct tt_options *o, const char *word)
+{
+    size_t n = strcspn(word, "= ");
+    return word[n] == ' ' && o->schema->commands[o->command].words;
+}
+
 static tt_status parse_words(struct tt_options *o, struct words w)
 {
     bool options_end = false;
     while (w.n > 0) {
         const char *word = *w.word++;
         w.n--;
-        if (options_end || word[0] != '-' || word[1] == 0) {
+        if (options_end || word[0] != '-' || word[1] == 0 || is_quoted(o, word)) {
             TT_TRY(set_word(o, word));
         } else if (strcmp(word, "--") == 0) {
             options_end = true;

@@ -35,7 +35,8 @@ tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out);
  * ranks call it; rank 0 has the events of all. */
 tt_status tt_derive_ranks(struct tt_passes *r, struct tt_job *job, struct tt_profile *out);
 
-/* samples and gradients, from the device. */
+/* The gradients of the first step, right after it; then samples and gradients, from the device. */
+tt_status tt_take_first_gradients(struct tt_passes *r);
 tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out);
 
 #endif

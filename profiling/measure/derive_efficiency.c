@@ -114,8 +114,8 @@ static void make_points(const struct tt_ceilings *c, struct tt_profile *out)
     }
     for (int i = 0; i < out->operators_count && i < TOP_OPERATORS; i++) {
         const struct tt_profile_row *o = &out->operators[i];
-        char name[116];
-        snprintf(name, sizeof name, "%s%s%s", o->name, o->shape[0] ? " " : "", o->shape);
+        char name[128];
+        snprintf(name, sizeof name, "%.47s%s%.50s, %.25s", o->name, o->shape[0] ? " " : "", o->shape, o->phase);
         add_point(out, c, name, "operator", o->flops, o->bytes, o->seconds);
     }
 }

@@ -254,7 +254,10 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         html_row(t);
         html_cell(t, "%s", rows[i].name);
-        html_number(t, rows[i].seconds, tt_si_time(rows[i].seconds, a));
+        if (rows[i].seconds < 0) /* what is impossible is noise */
+            html_number(t, 0, "none, within noise");
+        else
+            html_number(t, rows[i].seconds, tt_si_time(rows[i].seconds, a));
         html_row_end(t);
     }
     html_row(t);

@@ -61,6 +61,19 @@ void tt_attention_remark(const struct tt_profile *p, char out[400])
     snprintf(out, 400, "Not all was computed as asked for: %s.", note);
 }
 
+/* Time in which nothing runs cannot be less than none. */
+const char *tt_gap_words(const struct tt_profile *p, char out[100])
+{
+    const struct tt_profile_step *s = &p->step;
+    if (!isfinite(s->gap_seconds))
+        snprintf(out, 100, "n/a");
+    else if (s->gap_seconds < 0)
+        snprintf(out, 100, "none to be seen; the noise of the two sums is %.1f %% of the step", -100 * s->gap_fraction);
+    else
+        snprintf(out, 100, "%.3f ms, %.1f %% of the step", 1e3 * s->gap_seconds, 100 * s->gap_fraction);
+    return out;
+}
+
 void tt_gap_remark(const struct tt_profile *p, char out[400])
 {
     char more[32];

@@ -131,12 +131,12 @@ static void head(struct tt_text *t, const struct tt_profile *p)
 static void imported_step(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
+    char gaps[100];
     tt_text_printf(t, "## %s\n\n", p->run.steps > 0 ? "The step" : "What was recorded");
     tt_md_head(t, "|");
     if (isfinite(s->seconds)) fact(t, "from the first to the last", "%s ms", ms(s->seconds).s);
     fact(t, "sum of the kernels", "%s ms", ms(s->kernel_seconds).s);
-    if (isfinite(s->gap_seconds))
-        fact(t, "nothing ran", "%s ms, %s %%", ms(s->gap_seconds).s, percent(s->gap_fraction).s);
+    if (isfinite(s->gap_seconds)) fact(t, "nothing ran", "%s", tt_gap_words(p, gaps));
     fact(t, "kernels", "%lld", (long long)s->kernels);
     if (isfinite(p->launch.launch_seconds))
         fact(t, "launch cost", "%s us each, %s ms together", us(p->launch.launch_seconds).s,
@@ -153,14 +153,13 @@ static void step(struct tt_text *t, const struct tt_profile *p)
     }
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_launch *l = &p->launch;
-    char title[80];
+    char title[80], gaps[100];
     tt_text_puts(t, "## The step\n\n");
     tt_md_head(t, "|");
     snprintf(title, sizeof title, "step, undisturbed (median of %lld)", (long long)p->run.steps);
     fact(t, title, "%s ms, p95 %s, fastest %s", ms(s->seconds).s, ms(s->p95).s, ms(s->fastest).s);
     if (p->run.graph) fact(t, "without a graph", "%s ms", ms(s->launched_seconds).s);
-    fact(t, "sum of the kernels", "%s ms; gaps %s ms, %s %% of the step", ms(s->kernel_seconds).s, ms(s->gap_seconds).s,
-         percent(s->gap_fraction).s);
+    fact(t, "sum of the kernels", "%s ms; gaps: %s", ms(s->kernel_seconds).s, tt_gap_words(p, gaps));
     fact(t, "samples/s, tokens/s", "%s, %s", plain(s->samples_per_second).s, number(s->tokens_per_second, "%.0f", 1).s);
     fact(t, "kernels per step", "%lld", (long long)s->kernels);
     fact(t, "launch cost", "%s us on the host, %s us an empty kernel on the device; %lld kernels: %s ms of the host",
