@@ -78,7 +78,7 @@ struct tt_schema {
     const struct tt_hooks *hooks; /* of every configuration */
 };
 
-enum { TT_OPTION_LIMIT = 128, TT_OWN_BYTES = 40 << 10 };
+enum { TT_OPTION_LIMIT = 192, TT_OWN_BYTES = 40 << 10 };
 
 int tt_schema_count(const struct tt_schema *s);
 const struct tt_option *tt_schema_row(const struct tt_schema *s, int i);
