@@ -13,6 +13,8 @@
 #define PUT_IF(f, n, how)                                                                          \
     if (a->f) PUT(f, n, how)
 #define REACHES(n) out[count - 1].reach = (double)(n);
+#define REACHES_OF(f, n)                                                                           \
+    if (a->f) REACHES(n)
 #define IN(f, n) PUT(f, n, TT_READ)
 #define IN_OPT(f, n) PUT_IF(f, n, TT_READ)
 #define OUT(f, n) PUT(f, n, TT_WRITE)

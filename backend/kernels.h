@@ -572,6 +572,95 @@ struct tt_adam_update_args { /* w -= lr·m/bias1 / (sqrt(v/bias2) + eps) */
     float eps;
 };
 
+/* ---- selective updates: the weights are divided into groups, and a step changes the chosen groups alone ---- */
+
+/* `count` elements of one group from `begin` on. The spans of an array do not overlap and are sorted by begin. */
+struct tt_update_span {
+    int64_t begin;
+    int32_t count, group;
+};
+
+/* What a group has seen. An array of them has one more behind the groups, which is that of the choice itself: choices
+ * made so far, and the update of the latest. Updates are counted from 1, without the steps that were skipped. */
+struct tt_update_group {
+    int64_t updates, last; /* in how many it was chosen; the latest of those */
+};
+
+/* What AdamW needs to know of a group in this step. */
+struct tt_update_step {
+    int32_t chosen;
+    float bias1, bias2; /* 1 - beta^t, t updates that its moments have seen */
+    float keep1, keep2; /* factors on its moments before they see this one */
+};
+
+/* partial as sum_squares has it, to the same bits. From the same loads, square[s] = sum of squares of span s; those of
+ * run p are first[p] .. first[p+1]-1, and none lies in two runs. */
+struct tt_group_squares_args {
+    enum tt_dtype dtype;
+    const float *x;
+    const struct tt_update_span *spans;
+    const int32_t *first;   /* (parts + 1) */
+    float *partial, *square; /* (parts), (count) */
+    int64_t n, parts, count;
+};
+
+/* square[s] = sum of squares of span s. */
+struct tt_span_squares_args {
+    enum tt_dtype dtype;
+    const void *x;
+    const struct tt_update_span *spans;
+    float *square;
+    int64_t n, count;
+};
+
+/* sum[g] = sum of square[order[i]], begin[g] <= i < begin[g+1]. */
+struct tt_group_sums_args {
+    enum tt_dtype dtype;
+    const float *square;  /* (count) */
+    const int32_t *order; /* (count) */
+    const int32_t *begin; /* (groups + 1) */
+    float *sum;
+    int64_t groups, count;
+};
+
+/* The `chosen` groups with the largest key, of equal ones those with the smallest index. The key is square[g] by
+ * norm, square[g] / size[g] by rms, square[g] / max(weight_square[g], least normal float) relative to the weights (the
+ * quotient in double, rounded to float), and the upper 31 bits of tt_random(seed, update, g) at random. A choice holds
+ * for `every` updates; in those that follow it, the groups whose last update was the one before are chosen again.
+ * group[g] counts the update, and steps[g] says what AdamW makes of it. With decays, moments are what they would be had
+ * the group got gradients of 0 in the updates in between: keep = beta^(updates in between), bias that of all updates.
+ * Else they are as the group's own last update left them: keep 1, bias that of the group's updates.
+ * Bit g of choices[(step-1) % entries] (words of 32 bits, TT_CHOICE_WORDS of them) says whether g is chosen. When
+ * !state->apply nothing is: no bit is set, and group stays as it is. */
+enum tt_update_by { TT_BY_NORM, TT_BY_RMS, TT_BY_RELATIVE, TT_BY_RANDOM };
+#define TT_CHOICE_WORDS(groups) (((groups) + 31) / 32)
+struct tt_choose_groups_args {
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    const float *square, *weight_square, *size; /* (groups); weight_square or NULL, size or NULL */
+    struct tt_update_group *group;               /* (groups + 1) */
+    struct tt_update_step *steps;                /* (groups) */
+    uint32_t *choices;                          /* (entries, words) */
+    uint32_t *keys;                             /* (groups) scratch */
+    int64_t groups, chosen, every, entries;
+    uint64_t seed;
+    enum tt_update_by by;
+    bool decays;
+    float beta1, beta2;
+};
+
+/* adamw on the tiles of chosen groups, by steps[group]: m and v times keep first, then with the group's bias. Other
+ * elements are neither read nor written. No tile has more than TT_UPDATE_TILE elements. */
+enum { TT_UPDATE_TILE = 8192 };
+struct tt_adamw_chosen_args {
+    enum tt_dtype dtype;
+    struct tt_adamw_args all;
+    const struct tt_update_span *tiles;
+    const struct tt_update_step *steps; /* (groups) */
+    int64_t count, groups;
+    int64_t expected; /* elements in chosen groups, if these are like the others: for the cost alone */
+};
+
 /* ---- the list ---- */
 
 enum tt_kernel {

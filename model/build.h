@@ -173,6 +173,12 @@ static inline int32_t loss_scale_interval(const struct build *b) { return b->p->
 
 void optimizer_steps(struct build *b);
 void optimizer_fused(struct build *b);
+/* The runs whose squares make the norm: of each slice. */
+static inline int64_t norm_partials(int slices) { return slices > 1 ? 256 : 1024; }
+
+/* ---- update.c: selective updates ---- */
+
+void optimizer_chosen(struct build *b);
 
 /* ---- block.c: the pieces chosen by the switches ---- */
 

@@ -147,8 +147,6 @@ void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int6
 
 /* ---- optimiser: one pass over the arena for the norm, one for clip + AdamW ---- */
 
-enum { NORM_PARTIALS = 1024, SLICE_PARTIALS = 256 };
-
 static void adamw_slice(struct build *b, const struct slice *s)
 {
     const struct tt_config *c = b->c;
@@ -160,7 +158,7 @@ static void adamw_slice(struct build *b, const struct slice *s)
 void optimizer_fused(struct build *b)
 {
     int slices = slice_count(b);
-    int64_t parts = slices > 1 ? SLICE_PARTIALS : NORM_PARTIALS;
+    int64_t parts = norm_partials(slices);
     float *partial = floats(b, "grad_norm_partial", slices * parts);
     b->p->group = TT_G_CLIP;
     for (int i = 0; i < slices; i++) {

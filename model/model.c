@@ -141,7 +141,10 @@ static void step_end(struct build *b)
     struct tt_metrics *ring = tt_plan_external(b->p, TT_X_RING, TT_RING_ENTRIES * sizeof *ring);
     sum_loss(b);
     b->p->phase = TT_OPTIMIZE;
-    (fused(b, TT_FUSE_OPTIMIZER) ? optimizer_fused : optimizer_steps)(b);
+    if (b->m->params.groups.count)
+        optimizer_chosen(b);
+    else
+        (fused(b, TT_FUSE_OPTIMIZER) ? optimizer_fused : optimizer_steps)(b);
     b->p->group = TT_G_CONTROL;
     LAUNCH(b->p, record, .state = b->state, .ring = ring, .entries = TT_RING_ENTRIES);
 }
@@ -254,6 +257,9 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
 
 tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out)
 {
+    if (m->params.groups.count && !m->fuse[TT_FUSE_OPTIMIZER])
+        return tt_fail(TT_USAGE, "--update top-k needs the optimiser in one kernel, which this run does not have; use "
+                                 "--version fused or flash, or add --fuse optimizer");
     return write_plan(m, write_train, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
 }
 

@@ -21,6 +21,7 @@ static void add(struct tt_params *p, int layer, const char *name, int64_t rows, 
         snprintf(t->name, sizeof t->name, "%s.weight", name);
     else
         snprintf(t->name, sizeof t->name, "layers.%d.%s.weight", layer, name);
+    t->layer = layer;
     t->shape[0] = rows;
     t->shape[1] = cols;
     t->count = rows * (cols ? cols : 1);
@@ -82,6 +83,59 @@ static void add_matrices(struct tt_params *p, const struct tt_config *c, int lay
     add(p, layer, "feed_forward.w2", C, F);
 }
 
+/* ---- groups ---- */
+
+enum { GROUP_ROWS = 64 };
+
+/* The groups of a tensor and how many rows each has; the tensors of a layer have the same group. */
+static int groups_of(struct tt_params *p, struct tt_param *t, enum tt_update_level level, int first_of_layers)
+{
+    int64_t rows = t->shape[0];
+    bool in_layer = level == TT_LEVEL_LAYER && t->layer >= 0, whole = level != TT_LEVEL_ROWS || !t->shape[1];
+    t->group_rows = whole || rows < GROUP_ROWS ? rows : GROUP_ROWS;
+    t->group = in_layer ? first_of_layers + t->layer : p->groups.count;
+    return in_layer ? 0 : (int)((rows + t->group_rows - 1) / t->group_rows);
+}
+
+static void number_groups(struct tt_params *p, const struct tt_config *c)
+{
+    int first = -1; /* group of the first layer */
+    for (int i = 0; i < p->n; i++) {
+        struct tt_param *t = &p->items[i];
+        if (c->update_level == TT_LEVEL_LAYER && t->layer >= 0 && first < 0) {
+            first = p->groups.count;
+            p->groups.count += p->groups.layers;
+        }
+        p->groups.count += groups_of(p, t, c->update_level, first);
+    }
+}
+
+static tt_status make_groups(struct tt_params *p, const struct tt_config *c)
+{
+    struct tt_groups *g = &p->groups;
+    g->layers = (int)c->num_layers;
+    number_groups(p, c);
+    int64_t chosen = tt_config_chosen(c, g->count);
+    if (chosen > g->count)
+        return tt_fail(TT_USAGE, "--update-count %lld is more than the %d groups that this model has with "
+                                 "--update-level %s; give at most that many, or a finer level", (long long)chosen,
+                       g->count, tt_update_level_names[c->update_level]);
+    g->chosen = (int)chosen;
+    g->layer = calloc((size_t)g->count, sizeof *g->layer);
+    g->size = calloc((size_t)g->count, sizeof *g->size);
+    if (!g->layer || !g->size) return tt_no_memory("the groups of weights");
+    for (int i = 0; i < p->n; i++) {
+        const struct tt_param *t = &p->items[i];
+        int64_t width = t->shape[1] ? t->shape[1] : 1;
+        for (int64_t row = 0; row < t->shape[0]; row += t->group_rows) {
+            int64_t left = t->shape[0] - row, group = t->group + row / t->group_rows;
+            g->layer[group] = t->layer;
+            g->size[group] += (left < t->group_rows ? left : t->group_rows) * width;
+        }
+    }
+    return TT_OK;
+}
+
 tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
 {
     int layers = (int)c->num_layers;
@@ -110,13 +164,15 @@ tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
     }
     add(p, -1, "norm", c->hidden_dim, 0);
     cut(p);
-    return TT_OK;
+    return c->update == TT_UPDATE_TOP_K ? make_groups(p, c) : TT_OK;
 }
 
 void tt_params_free(struct tt_params *p)
 {
     free(p->items);
     free(p->buckets);
+    free(p->groups.layer);
+    free(p->groups.size);
     *p = (struct tt_params){0};
 }
 

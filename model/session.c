@@ -9,6 +9,7 @@
 #include "core/base/yaml.h"
 #include "core/checkpoint/weights.h"
 #include "core/train/state.h"
+#include "model/update.h"
 
 static tt_status refuse_precision(enum tt_precision wanted, const struct tt_device_info *info)
 {
@@ -169,14 +170,16 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     TT_TRY(tt_engine_alloc(&s->engine, backend));
     if (s->step) tt_engine_bind(&s->engine, s->step);
     if (s->eval) tt_engine_bind(&s->engine, s->eval);
+    TT_TRY(tt_update_upload(&s->model->params, &s->engine));
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
 
 /* ---- where a run begins ---- */
 
-static tt_status begin(struct tt_session *s, const struct tt_progress *progress)
+static tt_status begin(struct tt_session *s, const struct tt_progress *progress, const struct tt_update_group *updates)
 {
     if (!s->step) return TT_OK;
+    TT_TRY(tt_update_begin(&s->model->params, &s->engine, updates));
     struct tt_state state = tt_state_begin(s->model->config.precision, progress);
     return tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state);
 }
@@ -188,7 +191,7 @@ tt_status tt_session_init_weights(struct tt_session *s)
     tt_model_init_weights(s->model, weights);
     tt_status st = tt_session_set_weights(s, weights);
     drop(s, TT_X_WEIGHTS, weights);
-    return st ? st : begin(s, NULL);
+    return st ? st : begin(s, NULL, NULL);
 }
 
 /* The precision in which a checkpoint was trained, by its configuration; without one in it, the option's default. */
@@ -212,7 +215,7 @@ static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, stru
     TT_TRY(precision_of(c->config, &then));
     *progress = c->progress;
     if (!tt_scales_loss(then)) progress->loss_scale = 0;
-    return begin(s, progress);
+    return begin(s, progress, c->updates);
 }
 
 /* The first n of weights and moments. */
@@ -224,10 +227,15 @@ static tt_status load(struct tt_session *s, const char *path, int n, struct tt_p
     tt_status st = TT_OK;
     for (int i = 0; i < n && !st; i++) st = host_floats(s, which[i], total, &host[i]);
     struct tt_checkpoint c = {.params = &s->model->params, .w = host[0], .m = host[1], .v = host[2]};
+    if (!st && n > 1 && c.params->groups.count) {
+        c.updates = calloc((size_t)c.params->groups.count + 1, sizeof *c.updates);
+        if (!c.updates) st = tt_no_memory("the groups of weights");
+    }
     if (!st) st = tt_checkpoint_load(path, &c);
     for (int i = 0; i < n && !st; i++) st = upload(s, which[i], host[i]);
     for (int i = 0; i < n; i++) drop(s, which[i], host[i]);
-    if (!st) st = progress ? go_on(s, &c, progress) : begin(s, NULL);
+    if (!st) st = progress ? go_on(s, &c, progress) : begin(s, NULL, NULL);
+    free(c.updates);
     free((char *)c.config);
     return st;
 }

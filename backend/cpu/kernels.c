@@ -13,6 +13,7 @@
 #include "backend/cpu/kernels/norm.h"
 #include "backend/cpu/kernels/optimizer.h"
 #include "backend/cpu/kernels/rope.h"
+#include "backend/cpu/kernels/select.h"
 #include "backend/cpu/kernels/softmax.h"
 #include "backend/cpu/kernels/state.h"
 #include "backend/cpu/kernels/swiglu.h"

@@ -14,7 +14,8 @@ void tt_narrow(const float *x, uint16_t *out, int64_t n, enum tt_dtype type);
 
 /* Splits each float into its bf16 and its low 16 bits; joining restores the float. If the top bit of `low` is set, the
  * bf16 was rounded up, and joining undoes that. A tie (low bits 0x8000) may round down to even, so ties first get their
- * last bit set, which moves them away from zero and makes them round up. The kernels do the same. */
+ * last bit set, which moves them away from zero and makes them round up. The kernels do the same:
+ * backend/gpu/optimizer.h. */
 void tt_split_halves(const float *x, uint16_t *high, uint16_t *low, int64_t n);
 void tt_join_halves(const uint16_t *high, const uint16_t *low, float *out, int64_t n);
 

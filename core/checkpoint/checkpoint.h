@@ -1,6 +1,8 @@
 /* A checkpoint is a folder step-00000100 with
  *   model.safetensors   the weights, under the names of the parameter table
  *   state.safetensors   AdamW's moments, as m.<name> and v.<name>
+ *   updates.safetensors with --update top-k: how often and when last each group of weights was chosen, and the choices
+ *                       themselves in the last row
  *   tokenizer.json      when the data has one
  *   checkpoint.json     step, position in the data, configuration, size and CRC-32 of each file, and its own CRC-32
  * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. The same state
@@ -21,6 +23,18 @@ struct tt_param {
     char name[96];         /* "layers.0.attention.wq.weight" */
     int64_t shape[2];      /* vectors have shape[1] == 0 */
     int64_t offset, count; /* in floats from the start of the arena */
+    int layer;         /* -1: outside of the layers */
+    int group;         /* that its first rows belong to; each further group_rows rows to the next */
+    int64_t group_rows;
+};
+
+/* The groups of weights that a step with --update top-k chooses from. */
+struct tt_groups {
+    int count;     /* 0: every step changes all weights */
+    int chosen;    /* in each step */
+    int layers;
+    int *layer;    /* of each group; -1: outside of the layers */
+    int64_t *size; /* weights of each */
 };
 
 /* A contiguous piece of the arena whose gradients are complete at the same time. Gradients are reduced and arrays are
@@ -37,6 +51,7 @@ struct tt_params {
     struct tt_bucket *buckets;
     int bucket_count;
     int rank, ranks;
+    struct tt_groups groups;
     bool sharded[TT_EXTERNAL_COUNT]; /* of these arrays a rank has only its part of each bucket, concatenated */
 };
 
@@ -60,6 +75,7 @@ struct tt_checkpoint {
     const struct tt_tokenizer *tokenizer; /* or NULL; not loaded */
     const struct tt_params *params;
     float *w, *m, *v;   /* host copies of the arenas; m, v may be NULL on load: weights only */
+    struct tt_update_group *updates; /* what groups of weights have seen, groups.count + 1 of them; or NULL */
     struct tt_job *job; /* on save: the ranks that save together; NULL: this process alone. Each rank has its parts of
                            sharded arrays */
 };
@@ -90,7 +106,7 @@ tt_status tt_checkpoint_folder(const char *path, char **folder);
 
 /* Fills w (and m, v if not NULL) for c->params, and progress and config. Checks names, shapes, sizes and checksums
  * before it writes to the arenas; the padding between tensors becomes 0. Without m and v, state.safetensors is not
- * read. */
+ * read. Without updates.safetensors, `updates` becomes that of groups which were all chosen in every update. */
 tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c);
 
 #endif

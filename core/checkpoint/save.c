@@ -37,6 +37,14 @@ static tt_status on_host(struct tt_engine *e, const struct tt_params *p, enum tt
     return x == TT_X_WEIGHTS ? tt_weights_read(e, p, *out) : tt_arena_download(e, p, x, sizeof **out, *out);
 }
 
+static tt_status read_updates(struct tt_engine *e, struct tt_checkpoint *c)
+{
+    size_t bytes = e->bytes[TT_X_UPDATES];
+    if (!bytes || !tt_job_leads(c->job)) return TT_OK;
+    c->updates = malloc(bytes);
+    return c->updates ? tt_engine_download(e, TT_X_UPDATES, 0, c->updates, bytes) : tt_no_memory("a checkpoint");
+}
+
 tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoint *c, int64_t keep)
 {
     struct tt_device_info info;
@@ -47,9 +55,11 @@ tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoi
     tt_status st = TT_OK;
     bool writes = tt_job_leads(c->job) || c->params->sharded[TT_X_MOMENT1];
     for (int i = 0; i < 3 && !st && writes; i++) st = on_host(e, c->params, which[i], info.shares_memory, &host[i]);
+    if (!st) st = read_updates(e, &whole);
     whole.w = host[0], whole.m = host[1], whole.v = host[2];
     st = tt_job_agree(c->job, st);
     if (!st) st = tt_checkpoint_save(dir, &whole, keep);
+    free(whole.updates);
     for (int i = 0; i < 3; i++)
         if (host[i] != in_place(e, c->params, which[i], info.shares_memory)) free(host[i]);
     return st;

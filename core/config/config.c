@@ -2,6 +2,7 @@
 #include "core/config/config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,10 @@ const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", NULL};
 const char *const tt_recompute_names[] = {"none", "attention", "block", NULL};
 const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
+const char *const tt_update_names[] = {"all", "top-k", NULL};
+const char *const tt_update_level_names[] = {"matrix", "layer", "rows", NULL};
+const char *const tt_update_by_names[] = {"norm", "rms", "relative", "random", NULL};
+const char *const tt_update_rest_names[] = {"freeze", "decay", NULL};
 const char *const tt_switch_names[] = {"off", "on", NULL};
 const char *const tt_shard_names[] = {"none", "optimizer", "gradients", "weights", NULL};
 const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
@@ -139,6 +144,57 @@ struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)
 {
     struct tt_flash_tile tile;
     return read_tile(c->flash_tile, &tile) ? tile : (struct tt_flash_tile){0};
+}
+
+/* ---- selective updates ---- */
+
+static const double default_share = 0.1;
+
+static bool read_share(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end > text && !*end && *out > 0 && *out <= 1;
+}
+
+tt_status tt_update_share_check(const char *text)
+{
+    double share;
+    if (!text[0] || read_share(text, &share)) return TT_OK;
+    return tt_fail(TT_USAGE, "\"%s\" is not a share of the groups; give a number above 0 and up to 1, such as 0.1",
+                   text);
+}
+
+int64_t tt_config_chosen(const struct tt_config *c, int64_t groups)
+{
+    double share = default_share;
+    if (c->update_count > 0) return c->update_count;
+    if (c->update_share[0]) (void)read_share(c->update_share, &share);
+    int64_t chosen = llround(share * (double)groups);
+    return chosen < 1 ? 1 : chosen;
+}
+
+/* Which option that only top-k reads is not as it was; NULL: none. */
+static const char *idle_update_option(const struct tt_config *c)
+{
+    if (c->update_share[0]) return "update-share";
+    if (c->update_count) return "update-count";
+    if (c->update_every > 1) return "update-every";
+    if (c->update_level != TT_LEVEL_MATRIX) return "update-level";
+    if (c->update_by != TT_BY_NORM) return "update-by";
+    return c->update_rest != TT_REST_FREEZE ? "update-rest" : NULL;
+}
+
+static tt_status check_update(const struct tt_config *c)
+{
+    const char *idle = c->update == TT_UPDATE_ALL ? idle_update_option(c) : NULL;
+    if (idle)
+        return tt_fail(TT_USAGE, "--%s says which groups of weights are updated, but --update all updates every one; "
+                                 "add --update top-k, or leave --%s out", idle, idle);
+    if (c->update == TT_UPDATE_TOP_K && c->update_count > 0 && c->update_share[0])
+        return tt_fail(TT_USAGE, "--update-share %s and --update-count %" PRId64 " both say how many groups are "
+                                 "updated; give one of them", c->update_share, c->update_count);
+    return TT_OK;
 }
 
 /* ---- sizes ---- */
@@ -290,5 +346,6 @@ tt_status tt_config_check_shape(const struct tt_config *c)
     TT_TRY(check_positive(c));
     TT_TRY(check_heads(c));
     TT_TRY(check_volume(c, fuse));
+    TT_TRY(check_update(c));
     return check_training(c);
 }

@@ -13,6 +13,9 @@ enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
+enum tt_update { TT_UPDATE_ALL, TT_UPDATE_TOP_K };
+enum tt_update_level { TT_LEVEL_MATRIX, TT_LEVEL_LAYER, TT_LEVEL_ROWS }; /* what a group of weights is */
+enum tt_update_rest { TT_REST_FREEZE, TT_REST_DECAY }; /* moments of groups that were not chosen */
 enum tt_sharding {
     TT_SHARD_NONE,
     TT_SHARD_OPTIMIZER,
@@ -79,6 +82,13 @@ struct tt_config {
     double learning_rate, min_lr_ratio, weight_decay, beta1, beta2, adam_eps, clip_norm;
     int64_t warmup_steps;
     enum tt_decay lr_schedule;
+    enum tt_update update;
+    char update_share[24]; /* of the groups, in (0, 1]; "" = what update_count says */
+    int64_t update_count;  /* groups; 0 = what update_share says */
+    int64_t update_every;  /* steps with the same choice */
+    enum tt_update_level update_level;
+    enum tt_update_by update_by;
+    enum tt_update_rest update_rest;
     enum tt_on_nan on_nan;
     int64_t val_interval, val_batches, patience;
 
@@ -108,6 +118,10 @@ extern const char *const tt_precision_names[];
 extern const char *const tt_recompute_names[];
 extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];
+extern const char *const tt_update_names[];
+extern const char *const tt_update_level_names[];
+extern const char *const tt_update_by_names[];
+extern const char *const tt_update_rest_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_shard_names[];
 extern const char *const tt_gemm_tune_names[];
@@ -127,6 +141,10 @@ tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT
 /* --flash-tile as a kernel takes it; 0 x 0 when it is not set. */
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c);
 tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
+
+/* How many of that many groups a step with --update top-k changes: at least one. */
+int64_t tt_config_chosen(const struct tt_config *c, int64_t groups);
+tt_status tt_update_share_check(const char *text); /* "" or a number in (0, 1] */
 
 /* Sequences in a step of all ranks. */
 static inline int64_t tt_step_rows(const struct tt_config *c)

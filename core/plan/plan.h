@@ -24,6 +24,9 @@ enum tt_phase { TT_FORWARD, TT_BACKWARD, TT_OPTIMIZE, TT_PHASES };
     X(VAL_TOKENS, "validation tokens")                                                                                 \
     X(STATE, "state")                                                                                                  \
     X(RING, "metrics ring")                                                                                            \
+    X(GROUPS, "groups of weights")                                                                                     \
+    X(UPDATES, "updates of groups")                                                                                    \
+    X(CHOICES, "ring of choices")                                                                                      \
     X(ROPE, "rope tables")                                                                                             \
     X(VAL_LOSS, "validation loss")                                                                                     \
     X(LOGITS, "logits")                                                                                                \

@@ -62,7 +62,7 @@ static void count_again(struct tt_meter *m, long long step, const char *line)
 
 static size_t kept_length(struct tt_meter *m, const char *text, size_t size)
 {
-    char line[512];
+    char line[1 << 13]; /* a thousand layers have their numbers in it */
     for (size_t at = 0; at < size;) {
         const char *end = memchr(text + at, '\n', size - at);
         size_t n = end ? (size_t)(end - text) - at : 0;
@@ -185,11 +185,12 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
             e->apply ? "true" : "false");
     if (tt_scales_loss(m->config->precision))
         fprintf(m->lines, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
+    tt_choices_line(&m->choices, e->step, m->lines);
     fputs("}\n", m->lines);
 }
 
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c,
-                        const struct tt_epochs *epochs)
+                        const struct tt_groups *groups, const struct tt_epochs *epochs)
 {
     int64_t first = epochs->first;
     *m = (struct tt_meter){.config = c, .epochs = epochs, .engine = e,
@@ -200,6 +201,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     TT_TRY(b->ops->event_create(b->self, &m->ready));
     m->seconds = calloc((size_t)ring_entries(m), sizeof *m->seconds);
     if (!m->seconds) return tt_no_memory("the times of steps");
+    TT_TRY(tt_choices_open(&m->choices, e, groups));
     m->quiet = c->quiet || c->rank;
     m->terminal = !m->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
@@ -329,6 +331,7 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
     double speed = step_speed(m, e->step);
     if (isfinite(speed)) tt_events_scalar(m->events, e->step, "train/tokens_per_second", speed);
+    tt_choices_events(&m->choices, e->step, m->events);
     if (!tt_scales_loss(m->config->precision)) return;
     tt_events_scalar(m->events, e->step, "train/loss_scale", (double)e->loss_scale);
     tt_events_scalar(m->events, e->step, "train/skipped_steps", (double)e->skipped);
@@ -374,6 +377,7 @@ static tt_status ask(struct tt_meter *m, int64_t step)
     struct tt_backend *b = m->engine->backend;
     TT_TRY(b->ops->copy(b->self, m->ring, m->engine->externals[TT_X_RING], m->engine->bytes[TT_X_RING], TT_TO_HOST,
                         NULL));
+    TT_TRY(tt_choices_ask(&m->choices));
     TT_TRY(b->ops->event_record(b->self, m->ready, NULL));
     m->asked = true;
     m->asked_step = step;
@@ -479,6 +483,7 @@ tt_status tt_meter_close(struct tt_meter *m)
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
     free(m->seconds);
+    tt_choices_close(&m->choices);
     m->engine = NULL;
     return tt_events_close(m->events);
 }

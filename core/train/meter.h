@@ -8,6 +8,7 @@
 #include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/plan/engine.h"
+#include "core/train/choices.h"
 #include "core/train/epochs.h"
 #include "core/train/eta.h"
 #include "core/train/events.h"
@@ -17,6 +18,7 @@ struct tt_meter {
     const struct tt_epochs *epochs;
     struct tt_engine *engine;
     struct tt_metrics *ring; /* pinned copy of the device's */
+    struct tt_choices choices; /* of a run that updates chosen groups of weights */
     tt_event ready;
     bool asked;         /* a copy is on its way */
     int64_t asked_step; /* the newest step in it */
@@ -49,7 +51,7 @@ struct tt_meter {
 
 /* The epochs begin where the run does, and are shown with --epochs. */
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c,
-                        const struct tt_epochs *epochs);
+                        const struct tt_groups *groups, const struct tt_epochs *epochs);
 /* Step `step` (from 1) is enqueued. Looks whether metrics have arrived and shows them; asks for new ones when due. */
 tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */

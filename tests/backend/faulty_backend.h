@@ -92,7 +92,7 @@ static tt_status faulty_launch(void *self, enum tt_kernel kernel, const void *ar
 {
     struct faulty *f = self;
     f->step += kernel == TT_K_step_begin;
-    if (f->bad_step && f->step == f->bad_step && kernel == TT_K_sum_squares) {
+    if (f->bad_step && f->step == f->bad_step && (kernel == TT_K_sum_squares || kernel == TT_K_group_squares)) {
         float bad = f->overflow ? INFINITY : NAN;
         TT_TRY(faulty_write(f, f->victim, &bad, sizeof bad, s));
     }

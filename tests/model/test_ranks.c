@@ -207,6 +207,18 @@ static void take_parts(struct member *m, enum tt_external x, float *all)
     free(mine);
 }
 
+/* Every rank chooses the same groups of weights. */
+static void check_updates(struct tt_engine *first, struct tt_engine *other, int rank)
+{
+    size_t bytes = first->bytes[TT_X_UPDATES];
+    char *a = calloc(1, bytes + 1), *b = calloc(1, bytes + 1);
+    if (bytes) CHECK_OK(tt_engine_download(first, TT_X_UPDATES, 0, a, bytes));
+    if (bytes) CHECK_OK(tt_engine_download(other, TT_X_UPDATES, 0, b, bytes));
+    CHECK(!memcmp(a, b, bytes), "rank %d has chosen other groups", rank);
+    free(a);
+    free(b);
+}
+
 static struct outcome train_as(const struct tt_config *c, int n, struct course course)
 {
     struct world w = {.n = n, .course = course};
@@ -231,6 +243,7 @@ static struct outcome train_as(const struct tt_config *c, int n, struct course c
     for (int r = 0; r < n; r++) {
         CHECK_OK(tt_engine_download(&m[r].session.engine, TT_X_STATE, 0, &other, sizeof other));
         CHECK(!memcmp(&state, &other, sizeof state), "rank %d has come to another state", r);
+        check_updates(&m[0].session.engine, &m[r].session.engine, r);
         take_parts(&m[r], TT_X_WEIGHTS, o.weights);
         take_parts(&m[r], TT_X_MOMENT1, o.m);
         take_parts(&m[r], TT_X_MOMENT2, o.v);
@@ -341,6 +354,23 @@ static void odd_numbers_and_shapes(void)
     check_shards(&c, 4, "accumulated and untied");
     c.grad_accum = 1, c.recompute = TT_RECOMPUTE_BLOCK, c.num_layers = 1;
     check_shards(&c, 2, "one layer, computed again");
+}
+
+static void selective_updates(void)
+{
+    struct tt_config c = config_of(TT_FLASH, TT_FP32);
+    c.update = TT_UPDATE_TOP_K;
+    c.update_every = 1;
+    strcpy(c.update_share, "0.4");
+    check_shards(&c, 2, "matrices");
+    c.update_level = TT_LEVEL_ROWS;
+    c.update_by = TT_BY_RELATIVE;
+    check_shards(&c, 3, "rows, relative");
+    c.update_level = TT_LEVEL_LAYER;
+    c.update_by = TT_BY_RMS;
+    c.update_rest = TT_REST_DECAY;
+    c.grad_accum = 2;
+    check_shards(&c, 2, "layers by rms, accumulated");
 }
 
 /* Layers that fill a bucket each are gathered one ahead; that must not change what is computed. */
@@ -497,6 +527,7 @@ int main(void)
     TEST(costs_are_those_of_a_run);
     TEST(every_version_and_precision);
     TEST(odd_numbers_and_shapes);
+    TEST(selective_updates);
     TEST(a_bucket_for_each_layer);
     TEST(a_hundred_steps);
     return test_end();

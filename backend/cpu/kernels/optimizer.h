@@ -12,12 +12,13 @@ static void k_sum_squares(const struct cpu_team *team, const struct tt_sum_squar
     }
 }
 
-static inline void adamw_run(const struct tt_adamw_args *a, int64_t from, int64_t to, float decay)
+static inline void adamw_run(const struct tt_adamw_args *a, int64_t from, int64_t to, float decay, float bias1,
+                             float bias2)
 {
     const struct tt_state *s = a->state;
     float *w = a->w, *m = a->m, *v = a->v, clip = s->clip, b1 = a->beta1, b2 = a->beta2, eps = a->eps;
     const float *grad = a->grad;
-    float rate = s->lr / s->bias1, unbias2 = 1.0f / s->bias2, shrink = s->lr * decay;
+    float rate = s->lr / bias1, unbias2 = 1.0f / bias2, shrink = s->lr * decay;
     SIMD
     for (int64_t i = from; i < to; i++) {
         float g = clip * grad[i];
@@ -29,18 +30,24 @@ static inline void adamw_run(const struct tt_adamw_args *a, int64_t from, int64_
     }
 }
 
+/* One function for all parameters and for some of them, so that a compiler rounds alike in both. */
+static __attribute__((noinline)) void adamw_piece(const struct tt_adamw_args *a, int64_t from, int64_t to, float bias1,
+                                                  float bias2)
+{
+    float *copy = a->copy; /* float too, on this backend */
+    int64_t border = larger(from, smaller(to, a->decay_end));
+    adamw_run(a, from, border, a->decay, bias1, bias2);
+    adamw_run(a, border, to, 0.0f, bias1, bias2);
+    if (copy) memcpy(copy + from, a->w + from, (size_t)(to - from) * sizeof *copy);
+}
+
 static void k_adamw(const struct cpu_team *team, const struct tt_adamw_args *a)
 {
-    if (!a->state->apply) return;
-    float *copy = a->copy; /* float too, on this backend */
+    const struct tt_state *s = a->state;
+    if (!s->apply) return;
     PARALLEL_FOR(team, a->n)
-    for (int64_t from = 0; from < a->n; from += BLOCK) {
-        int64_t to = smaller(a->n, from + BLOCK);
-        int64_t border = larger(from, smaller(to, a->decay_end));
-        adamw_run(a, from, border, a->decay);
-        adamw_run(a, border, to, 0.0f);
-        if (copy) memcpy(copy + from, a->w + from, (size_t)(to - from) * sizeof *copy);
-    }
+    for (int64_t from = 0; from < a->n; from += BLOCK)
+        adamw_piece(a, from, smaller(a->n, from + BLOCK), s->bias1, s->bias2);
 }
 
 /* A loop over i in fixed blocks, left out when this step changes nothing. */

@@ -28,6 +28,8 @@
     X(step_begin) X(clip_scale) X(record) X(sum_squares) X(adamw) X(clip_grad) X(adam_m)           \
     X(adam_v) X(weight_decay) X(adam_update)
 
+#define COVER_SELECT(X) X(group_squares) X(span_squares) X(group_sums) X(choose_groups) X(adamw_chosen)
+
 #define COVERED(name) covered_##name,
 enum kernels_covered {
     COVER_ELEMENTWISE(COVERED)
@@ -37,6 +39,7 @@ enum kernels_covered {
     COVER_ATTENTION(COVERED)
     COVER_LOSS(COVERED)
     COVER_OPTIMIZER(COVERED)
+    COVER_SELECT(COVERED)
 };
 #undef COVERED
 

@@ -17,9 +17,9 @@ enum { TOTAL = 192 };
 static char root[] = "/tmp/tt-test-checkpoint-XXXXXX";
 static struct tt_tokenizer *tokenizer;
 
-static struct tt_param items[] = {{"embedding.weight", {5, 4}, 0, 20},
-                                  {"layers.0.attention.wq.weight", {4, 4}, 64, 16},
-                                  {"norm.weight", {4, 0}, 128, 4}};
+static struct tt_param items[] = {{.name = "embedding.weight", .shape = {5, 4}, .offset = 0, .count = 20},
+                                  {.name = "layers.0.attention.wq.weight", .shape = {4, 4}, .offset = 64, .count = 16},
+                                  {.name = "norm.weight", .shape = {4, 0}, .offset = 128, .count = 4}};
 static const struct tt_params params = {.items = items, .n = 3, .total = TOTAL, .decay_end = 128};
 
 struct arenas {

@@ -34,6 +34,7 @@ static void note(const char *kernel, const char *field, bool given)
 #define OUT_OPT(f, n) MAY_HAVE(f)
 #define INOUT_OPT(f, n) MAY_HAVE(f)
 #define REACHES(n)
+#define REACHES_OF(f, n)
 
 #define TT_KERNEL(name, flops, operands)                                                           \
     static void look_at_##name(const struct tt_##name##_args *a)                                   \
@@ -114,6 +115,19 @@ static void look_at_all(void)
             }
 }
 
+static void look_at_selective_updates(void)
+{
+    struct tt_config c = tiny_config();
+    c.version = TT_FUSED;
+    c.update = TT_UPDATE_TOP_K;
+    for (int precision = 0; precision < TT_PRECISIONS; precision++)
+        for (int by = TT_BY_NORM; by <= TT_BY_RANDOM; by++) {
+            c.precision = (enum tt_precision)precision;
+            c.update_by = (enum tt_update_by)by;
+            look_at_model(&c);
+        }
+}
+
 /* ---- and what is to be seen in them ---- */
 
 /* What every plan gives, and why it may be left out all the same. */
@@ -164,6 +178,7 @@ static void a_forgotten_operand_is_named(void)
 int main(void)
 {
     TEST(look_at_all);
+    TEST(look_at_selective_updates);
     TEST(optional_operands_are);
     TEST(every_kernel_is_launched);
     TEST(a_forgotten_operand_is_named);

@@ -1,0 +1,159 @@
+/* What the kernels of the optimiser share: a step of AdamW for a few parameters, where their weights lie, and squares
+ * of gradients. */
+#ifndef TT_GPU_OPTIMIZER_H
+#define TT_GPU_OPTIMIZER_H
+
+#include "backend/gpu/map.h"
+
+/* ---- AdamW: a thread has two vectors of each array, a block apart, so that the lanes of a wave read and write whole
+ * lines ---- */
+
+enum { ADAM_THREADS = 256, ADAM_VECTORS = 2, ADAM_BLOCKS = 4096 /* without vectors */ };
+
+/* What is rounded when is written out, so that every form of the kernel gives the same bits. */
+struct adam_step {
+    float clip, rate, unbias2, shrink, beta1, beta2, eps;
+    GPU_MEMBER void operator()(float grad, float &w, float &m, float &v, bool decays) const
+    {
+        float g = clip * grad;
+        m = gpu_fma(beta1, m, (1.0f - beta1) * g);
+        v = gpu_fma(beta2, v, (1.0f - beta2) * g * g);
+        float move = gpu_divide_fast(rate * m, gpu_sqrt_fast(v * unbias2) + eps); /* far smaller than w */
+        w -= decays ? gpu_fma(shrink, w, move) : move;
+    }
+};
+
+/* ---- where the weights lie: four() and one() read, put() writes; together() says whether vectors of four of them and
+ * of the floats p start at the same element `head` ---- */
+
+/* Floats, and maybe a copy of them, which the next step reads: so not as a stream. */
+template <typename T> struct whole_weights {
+    float *w;
+    T *copy;
+    bool together(const float *p, int64_t head) const
+    {
+        return map_together(p, w) && (!copy || (uintptr_t)(copy + head) % (4 * sizeof(T)) == 0);
+    }
+    GPU_MEMBER gpu_vec<float> four(int64_t i) const { return gpu_vec_load_stream(w + i); }
+    GPU_MEMBER float one(int64_t i) const { return w[i]; }
+    GPU_MEMBER void put(int64_t i, const gpu_vec<float> &x) const
+    {
+        gpu_vec_store_stream(w + i, x);
+        if (!copy) return;
+        if constexpr (sizeof(T) == 4)
+            gpu_vec_store(copy + i, x);
+        else
+            *(gpu_bytes8 *)(copy + i) = {{gpu_pack2<T>(x.v[0], x.v[1]), gpu_pack2<T>(x.v[2], x.v[3])}};
+    }
+    GPU_MEMBER void put(int64_t i, float x) const
+    {
+        w[i] = x;
+        if (copy) copy[i] = gpu_from_float<T>(x);
+    }
+};
+
+/* Halfway between two bf16 a float could not be restored from its halves (core/base/half.h). */
+GPU_DEVICE uint32_t off_the_middle(float x)
+{
+    uint32_t u = gpu_float_bits(x);
+    return u | ((u & 0xffff) == 0x8000);
+}
+
+/* A bf16 and the 16 bits that it lacks. */
+struct split_weights {
+    gpu_bf16 *high;
+    uint16_t *low;
+    bool together(const float *, int64_t head) const
+    {
+        return (uintptr_t)(high + head) % 8 == 0 && (uintptr_t)(low + head) % 8 == 0;
+    }
+    GPU_MEMBER gpu_vec<float> four(int64_t i) const
+    {
+        gpu_bytes8 h = *(const gpu_bytes8 *)(high + i), l = *(const gpu_bytes8 *)(low + i);
+        gpu_vec<float> x;
+        GPU_UNROLL
+        for (int k = 0; k < 2; k++) {
+            x.v[2 * k] = gpu_bits_float(((h.w[k] << 16) - ((l.w[k] & 0x8000) << 1)) | (l.w[k] & 0xffff));
+            x.v[2 * k + 1] = gpu_bits_float(((h.w[k] & 0xffff0000) - (l.w[k] >> 31 << 16)) | l.w[k] >> 16);
+        }
+        return x;
+    }
+    GPU_MEMBER float one(int64_t i) const
+    {
+        uint32_t l = low[i], h = gpu_float_bits(gpu_to_float(high[i]));
+        return gpu_bits_float((h - ((l & 0x8000) << 1)) | l);
+    }
+    GPU_MEMBER void put(int64_t i, const gpu_vec<float> &x) const
+    {
+        gpu_bytes8 h, l;
+        GPU_UNROLL
+        for (int k = 0; k < 2; k++) {
+            uint32_t a = off_the_middle(x.v[2 * k]), b = off_the_middle(x.v[2 * k + 1]);
+            h.w[k] = gpu_pack2<gpu_bf16>(gpu_bits_float(a), gpu_bits_float(b));
+            l.w[k] = (a & 0xffff) | b << 16;
+        }
+        *(gpu_bytes8 *)(high + i) = h;
+        *(gpu_bytes8 *)(low + i) = l;
+    }
+    GPU_MEMBER void put(int64_t i, float x) const
+    {
+        uint32_t u = off_the_middle(x);
+        high[i] = gpu_from_float<gpu_bf16>(gpu_bits_float(u));
+        low[i] = (uint16_t)u;
+    }
+};
+
+template <typename W, typename Step>
+GPU_DEVICE void adam_one(const struct tt_adamw_args &a, const W &weights, const Step &step, int64_t i)
+{
+    float w = weights.one(i), m = a.m[i], v = a.v[i];
+    step(a.grad[i], w, m, v, i < a.decay_end);
+    weights.put(i, w);
+    a.m[i] = m;
+    a.v[i] = v;
+}
+
+/* The vectors first, first + ADAM_THREADS, ... of those below `vectors`, after `head` parameters. */
+template <typename W, typename Step>
+GPU_DEVICE void adam_each(const struct tt_adamw_args &a, const W &weights, const Step &step, int64_t head,
+                          int64_t first, int64_t vectors)
+{
+    gpu_vec<float> w[ADAM_VECTORS], m[ADAM_VECTORS], v[ADAM_VECTORS], g[ADAM_VECTORS];
+    GPU_UNROLL
+    for (int k = 0; k < ADAM_VECTORS; k++) {
+        int64_t i = head + 4 * (first + k * ADAM_THREADS);
+        if (first + k * ADAM_THREADS >= vectors) continue;
+        g[k] = gpu_vec_load_stream(a.grad + i);
+        w[k] = weights.four(i);
+        m[k] = gpu_vec_load_stream(a.m + i);
+        v[k] = gpu_vec_load_stream(a.v + i);
+    }
+    GPU_UNROLL
+    for (int k = 0; k < ADAM_VECTORS; k++) {
+        int64_t i = head + 4 * (first + k * ADAM_THREADS);
+        if (first + k * ADAM_THREADS >= vectors) continue;
+        GPU_UNROLL
+        for (int j = 0; j < 4; j++) step(g[k].v[j], w[k].v[j], m[k].v[j], v[k].v[j], i + j < a.decay_end);
+        weights.put(i, w[k]);
+        gpu_vec_store_stream(a.m + i, m[k]);
+        gpu_vec_store_stream(a.v + i, v[k]);
+    }
+}
+
+/* Whether vectors of four can be read in all arrays at once, after the first `head` parameters. */
+template <typename W> static bool adam_vectors(const struct tt_adamw_args *a, const W &weights, int64_t head)
+{
+    return map_together(a->m, a->v) && map_together(a->m, a->grad) && weights.together(a->m, head);
+}
+
+/* ---- sums of squares: float within a thread's few loads, double over them ---- */
+
+enum { SQUARE_THREADS = 512, SQUARE_LOADS = 8 };
+
+GPU_DEVICE float vector_squares(gpu_bytes16 b)
+{
+    gpu_vec<float> x = gpu_vec_from<float>(b);
+    return (x.v[0] * x.v[0] + x.v[1] * x.v[1]) + (x.v[2] * x.v[2] + x.v[3] * x.v[3]);
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Which groups of weights each step of a run has changed: a ring of bits that the device writes, copied back with the
+ * metrics, and shown as a share and numbers. A run that changes all weights in every step has nothing of it. */
+#ifndef TT_CHOICES_H
+#define TT_CHOICES_H
+
+#include <stdio.h>
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/plan/engine.h"
+#include "core/train/events.h"
+
+struct tt_choices {
+    struct tt_engine *engine; /* NULL: there is nothing to show */
+    const struct tt_groups *groups;
+    uint32_t *ring; /* pinned copy of the device's */
+    int64_t entries, words;
+    int64_t *in_layer; /* groups chosen in each layer, in the step looked at last; behind them, outside of the layers */
+};
+
+tt_status tt_choices_open(struct tt_choices *c, struct tt_engine *e, const struct tt_groups *groups);
+void tt_choices_close(struct tt_choices *c);
+
+/* Enqueues the copy. */
+tt_status tt_choices_ask(struct tt_choices *c);
+
+/* Of a step that was collected: how many groups, and which share of all weights they are. */
+int64_t tt_choices_count(struct tt_choices *c, int64_t step, double *share);
+/* ,"updated":{"groups":7,"share":0.1,"layers":[3,4],"outside":0} in a line of metrics.jsonl: groups chosen, the share
+ * of the weights that they are, how many of them belong to each layer, and to none. */
+void tt_choices_line(struct tt_choices *c, int64_t step, FILE *to);
+void tt_choices_events(struct tt_choices *c, int64_t step, struct tt_events *e);
+
+#endif

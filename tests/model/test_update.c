@@ -1,0 +1,392 @@
+/* Selective updates in whole steps: all groups chosen is what --update all does, the groups with the largest gradients
+ * are the ones that change, the others keep their bits, and a run that is stopped goes on with the same ones. */
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/train/loop.h"
+#include "tests/model/model_fixture.h"
+
+static struct tt_backend backend;
+static char root[] = "/tmp/tt-test-update-XXXXXX";
+
+static struct tt_config update_config(enum tt_update_level level, const char *share)
+{
+    struct tt_config c = tiny_config();
+    c.version = TT_FLASH;
+    c.vocab_size = 150; /* so that rows make three groups of it */
+    c.clip_norm = 0.5;
+    c.grad_accum = 2;
+    c.update = TT_UPDATE_TOP_K;
+    c.update_level = level;
+    c.update_every = 1;
+    snprintf(c.update_share, sizeof c.update_share, "%s", share);
+    return c;
+}
+
+/* Weights and moments, one arena behind the other. */
+static float *arenas(struct tt_session *s)
+{
+    int64_t n = s->model->params.total;
+    size_t bytes = (size_t)n * sizeof(float);
+    float *all = malloc(3 * bytes);
+    CHECK_OK(tt_weights_read(&s->engine, &s->model->params, all));
+    CHECK_OK(tt_engine_download(&s->engine, TT_X_MOMENT1, 0, all + n, bytes));
+    CHECK_OK(tt_engine_download(&s->engine, TT_X_MOMENT2, 0, all + 2 * n, bytes));
+    return all;
+}
+
+static void open_session(struct tt_session *s, const struct tt_config *c)
+{
+    CHECK_OK(tt_session_open(s, &backend, c, TT_USE_TRAIN));
+    CHECK_OK(tt_session_init_weights(s));
+}
+
+static void step(struct tt_session *s, int i)
+{
+    fixture_tokens(s, i);
+    CHECK_OK(tt_plan_run(s->step, &backend, NULL));
+    CHECK_OK(backend.ops->stream_sync(backend.self, NULL));
+}
+
+/* ---- all of them ---- */
+
+static void all_groups_are_all_weights(void)
+{
+    struct tt_config all = update_config(TT_LEVEL_MATRIX, "");
+    all.update = TT_UPDATE_ALL;
+    for (int level = TT_LEVEL_MATRIX; level <= TT_LEVEL_ROWS; level++)
+        for (int rest = TT_REST_FREEZE; rest <= TT_REST_DECAY; rest++) {
+            struct tt_config some = update_config((enum tt_update_level)level, "1");
+            some.update_rest = (enum tt_update_rest)rest;
+            some.update_by = (enum tt_update_by)((level + rest) % 4);
+            struct tt_session a, b;
+            open_session(&a, &all);
+            open_session(&b, &some);
+            for (int i = 0; i < 4; i++) step(&a, i), step(&b, i);
+            float *x = arenas(&a), *y = arenas(&b);
+            CHECK(!memcmp(x, y, 3 * (size_t)a.model->params.total * sizeof *x), "level %d, rest %d", level, rest);
+            free(x), free(y);
+            tt_session_close(&a);
+            tt_session_close(&b);
+        }
+}
+
+/* ---- the largest of them ---- */
+
+static int group_of(const struct tt_param *t, int64_t element)
+{
+    int64_t width = t->shape[1] ? t->shape[1] : 1;
+    return t->group + (int)(element / width / t->group_rows);
+}
+
+/* The keys of all groups, in double, from the gradients and weights that the step saw. */
+static double *keys_of(struct tt_session *s, enum tt_update_by by, const float *weights)
+{
+    const struct tt_params *p = &s->model->params;
+    float *g = malloc((size_t)p->total * sizeof *g);
+    double *key = calloc((size_t)p->groups.count, sizeof *key), *norm = calloc((size_t)p->groups.count, sizeof *norm);
+    CHECK_OK(tt_engine_download(&s->engine, TT_X_GRADS, 0, g, (size_t)p->total * sizeof *g));
+    for (int i = 0; i < p->n; i++)
+        for (int64_t j = 0; j < p->items[i].count; j++) {
+            int64_t at = p->items[i].offset + j;
+            key[group_of(&p->items[i], j)] += (double)g[at] * (double)g[at];
+            norm[group_of(&p->items[i], j)] += (double)weights[at] * (double)weights[at];
+        }
+    for (int i = 0; i < p->groups.count; i++)
+        key[i] /= by == TT_BY_RMS ? (double)p->groups.size[i] : by == TT_BY_RELATIVE ? norm[i] : 1;
+    free(g);
+    free(norm);
+    return key;
+}
+
+static bool *chosen_in(struct tt_session *s, int64_t step)
+{
+    int groups = s->model->params.groups.count;
+    size_t words = TT_CHOICE_WORDS((size_t)groups);
+    uint32_t *bits = calloc(words, sizeof *bits);
+    bool *chosen = calloc((size_t)groups, sizeof *chosen);
+    CHECK_OK(tt_engine_download(&s->engine, TT_X_CHOICES, (size_t)(step - 1) % TT_RING_ENTRIES * words * sizeof *bits,
+                                bits, words * sizeof *bits));
+    for (int g = 0; g < groups; g++) chosen[g] = bits[g / 32] >> g % 32 & 1;
+    free(bits);
+    return chosen;
+}
+
+/* No group that was left out has a larger key than one that was chosen, but for what rounding may exchange. */
+static void check_choice(const struct tt_groups *g, const bool *chosen, const double *key, const char *what)
+{
+    double least = INFINITY, most = 0;
+    int count = 0;
+    for (int i = 0; i < g->count; i++) {
+        count += chosen[i];
+        if (chosen[i]) least = fmin(least, key[i]);
+        else most = fmax(most, key[i]);
+    }
+    CHECK(count == g->chosen && least >= most * (1 - 1e-5), "%s: %d chosen; least of them %g, largest of the others %g",
+          what, count, least, most);
+}
+
+static void check_changes(const struct tt_params *p, const bool *chosen, const float *before, const float *after,
+                          const char *what)
+{
+    int64_t changed = 0, touched = 0, wanted = 0;
+    for (int i = 0; i < p->n; i++)
+        for (int64_t j = 0; j < p->items[i].count; j++) {
+            int64_t at = p->items[i].offset + j;
+            bool differs = before[at] != after[at] || before[p->total + at] != after[p->total + at] ||
+                           before[2 * p->total + at] != after[2 * p->total + at];
+            if (chosen[group_of(&p->items[i], j)]) changed += differs, wanted++;
+            else touched += differs;
+        }
+    CHECK(!touched && changed > wanted / 2, "%s: %lld weights of other groups changed, of the chosen ones %lld of %lld",
+          what, (long long)touched, (long long)changed, (long long)wanted);
+}
+
+static void check_steps(enum tt_update_level level, enum tt_update_by by, enum tt_update_rest rest)
+{
+    struct tt_config c = update_config(level, "0.3");
+    struct tt_session s;
+    char what[80];
+    c.update_by = by;
+    c.update_rest = rest;
+    open_session(&s, &c);
+    const struct tt_params *p = &s.model->params;
+    int64_t seen = 0;
+    for (int i = 0; i < 3; i++) {
+        snprintf(what, sizeof what, "level %d, by %d, rest %d, step %d", level, by, rest, i + 1);
+        float *before = arenas(&s);
+        step(&s, i);
+        float *after = arenas(&s);
+        bool *chosen = chosen_in(&s, i + 1);
+        double *key = keys_of(&s, by, before);
+        if (by != TT_BY_RANDOM) check_choice(&p->groups, chosen, key, what);
+        check_changes(p, chosen, before, after, what);
+        free(before), free(after), free(chosen), free(key);
+    }
+    struct tt_update_group *g = calloc((size_t)p->groups.count + 1, sizeof *g);
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_UPDATES, 0, g, ((size_t)p->groups.count + 1) * sizeof *g));
+    for (int i = 0; i < p->groups.count; i++) seen += g[i].updates;
+    CHECK(seen == 3 * p->groups.chosen && g[p->groups.count].updates == 3, "%s: %lld updates in all", what,
+          (long long)seen);
+    free(g);
+    tt_session_close(&s);
+}
+
+static void the_largest_change(void)
+{
+    for (int by = TT_BY_NORM; by <= TT_BY_RANDOM; by++)
+        for (int level = TT_LEVEL_MATRIX; level <= TT_LEVEL_ROWS; level++)
+            check_steps((enum tt_update_level)level, (enum tt_update_by)by, (enum tt_update_rest)(level % 2));
+}
+
+/* Every weight belongs to one group, and the sizes of all of them are the model's. */
+static void groups_are_the_model(void)
+{
+    for (int level = TT_LEVEL_MATRIX; level <= TT_LEVEL_ROWS; level++) {
+        struct tt_config c = update_config((enum tt_update_level)level, "0.5");
+        struct tt_model *m;
+        int64_t sum = 0;
+        c.tie_embeddings = level == TT_LEVEL_ROWS;
+        CHECK_OK(tt_model_create(&c, &m));
+        for (int g = 0; g < m->params.groups.count; g++) sum += m->params.groups.size[g];
+        CHECK(sum == tt_model_param_count(m), "level %d: %lld", level, (long long)sum);
+        if (level == TT_LEVEL_LAYER) CHECK(m->params.groups.count == c.num_layers + 3, "%d", m->params.groups.count);
+        if (level == TT_LEVEL_MATRIX) CHECK(m->params.groups.count == m->params.n, "%d", m->params.groups.count);
+        tt_model_free(m);
+    }
+}
+
+/* ---- a run ---- */
+
+static float *train(const struct tt_config *c, const char *from, int64_t until)
+{
+    struct tt_session s;
+    struct tt_config loop = *c;
+    struct tt_run run;
+    struct tt_data *data = NULL;
+    struct tt_train_result result;
+    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = c->data, .val_fraction = 0.1, .seq_len = c->seq_len,
+                                                    .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed}, &data));
+    CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN));
+    loop.num_steps = until;
+    CHECK_OK(tt_session_run(&s, &loop, (struct tt_origin){.checkpoint = from}, data, &run));
+    CHECK_OK(tt_train_run(&(struct tt_train){.run = &run, .config_text = "precision: fp32\n"}, &result));
+    float *all = arenas(&s);
+    tt_session_close(&s);
+    tt_data_close(data);
+    return all;
+}
+
+static struct tt_config run_config(const char *name)
+{
+    struct tt_config c = update_config(TT_LEVEL_ROWS, "0.25");
+    c.num_steps = 7;
+    c.quiet = true;
+    c.keep = 0;
+    snprintf(c.out, sizeof c.out, "%s/%s", root, name);
+    CHECK_OK(tt_make_dirs(c.out));
+    return c;
+}
+
+static void check_resume(int64_t every, enum tt_update_by by, enum tt_update_rest rest)
+{
+    struct tt_config a = run_config("straight"), b = run_config("stopped");
+    struct tt_model *m;
+    char from[1100];
+    a.update_every = b.update_every = every;
+    a.update_by = b.update_by = by;
+    a.update_rest = b.update_rest = rest;
+    float *x = train(&a, NULL, 7);
+    free(train(&b, NULL, 4));
+    snprintf(from, sizeof from, "%s/step-00000004", b.out);
+    float *y = train(&b, from, 7);
+    CHECK_OK(tt_model_create(&a, &m));
+    CHECK(!memcmp(x, y, 3 * (size_t)m->params.total * sizeof *x), "every %lld, by %d, rest %d", (long long)every, by,
+          rest);
+    tt_model_free(m);
+    free(x), free(y);
+}
+
+static void resume_gives_the_same_bits(void)
+{
+    check_resume(1, TT_BY_NORM, TT_REST_FREEZE);
+    check_resume(3, TT_BY_RANDOM, TT_REST_DECAY); /* in the middle of an interval */
+    check_resume(3, TT_BY_RELATIVE, TT_REST_FREEZE);
+}
+
+/* A checkpoint of a run that updated all weights, and the way back; other groups are refused. */
+static void other_updates_take_over(void)
+{
+    struct tt_config all = run_config("all"), some = run_config("some"), other = run_config("other");
+    char from[1100];
+    all.update = TT_UPDATE_ALL;
+    all.update_level = TT_LEVEL_MATRIX;
+    all.update_share[0] = 0;
+    free(train(&all, NULL, 3));
+    snprintf(from, sizeof from, "%s/step-00000003", all.out);
+    free(train(&some, from, 5));
+    snprintf(from, sizeof from, "%s/step-00000005", some.out);
+    free(train(&all, from, 7));
+    struct tt_session s;
+    struct tt_progress progress;
+    other.update_level = TT_LEVEL_LAYER;
+    CHECK_OK(tt_session_open(&s, &backend, &other, TT_USE_TRAIN));
+    CHECK_FAILS(tt_session_load(&s, from, &progress), "give --update-level as it was then, or --update all");
+    tt_session_close(&s);
+}
+
+/* From a checkpoint in which all were updated, share 1 goes on as all does. */
+static void all_groups_go_on_as_all(void)
+{
+    struct tt_config all = run_config("begun"), some = run_config("gone-on");
+    struct tt_model *m;
+    char from[1100];
+    all.update = TT_UPDATE_ALL;
+    all.update_level = TT_LEVEL_MATRIX;
+    all.update_share[0] = 0;
+    strcpy(some.update_share, "1");
+    free(train(&all, NULL, 3));
+    snprintf(from, sizeof from, "%s/step-00000003", all.out);
+    float *x = train(&all, from, 6), *y = train(&some, from, 6);
+    CHECK_OK(tt_model_create(&all, &m));
+    CHECK(!memcmp(x, y, 3 * (size_t)m->params.total * sizeof *x));
+    tt_model_free(m);
+    free(x), free(y);
+}
+
+/* A step that is not finite changes nothing and counts for no group; the next one chooses as if it had not been. */
+static void skipped_steps_do_not_count(void)
+{
+    struct tt_config c = update_config(TT_LEVEL_ROWS, "0.25");
+    struct tt_session s;
+    const float bad = NAN;
+    open_session(&s, &c);
+    int groups = s.model->params.groups.count;
+    size_t bytes = ((size_t)groups + 1) * sizeof(struct tt_update_group);
+    struct tt_update_group *was = calloc(1, bytes), *now = calloc(1, bytes);
+    step(&s, 0);
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_UPDATES, 0, was, bytes));
+    float *before = arenas(&s), one = before[0];
+    CHECK_OK(tt_engine_upload(&s.engine, TT_X_WEIGHTS, 0, &bad, sizeof bad)); /* so that the loss is not finite */
+    step(&s, 1);
+    CHECK_OK(tt_engine_upload(&s.engine, TT_X_WEIGHTS, 0, &one, sizeof one));
+    float *after = arenas(&s);
+    bool *chosen = chosen_in(&s, 2);
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_UPDATES, 0, now, bytes));
+    CHECK(!memcmp(before, after, 3 * (size_t)s.model->params.total * sizeof *before) && !memcmp(was, now, bytes));
+    for (int g = 0; g < groups; g++) CHECK(!chosen[g], "group %d", g);
+    step(&s, 2);
+    CHECK_OK(tt_engine_download(&s.engine, TT_X_UPDATES, 0, now, bytes));
+    CHECK(now[groups].updates == 2 && now[groups].last == 2, "update %lld", (long long)now[groups].last);
+    free(was), free(now), free(before), free(after), free(chosen);
+    tt_session_close(&s);
+}
+
+/* What the metrics say of a step is what was chosen. */
+static void metrics_say_what_was_chosen(void)
+{
+    struct tt_config c = run_config("metrics");
+    char path[1100], *text, want[64];
+    size_t size;
+    struct tt_model *m;
+    CHECK_OK(tt_model_create(&c, &m));
+    free(train(&c, NULL, 4));
+    snprintf(path, sizeof path, "%s/metrics.jsonl", c.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &text, &size));
+    snprintf(want, sizeof want, "\"updated\":{\"groups\":%d,\"share\":0.", m->params.groups.chosen);
+    int lines = 0;
+    for (const char *at = text; (at = strstr(at, want)); at++) {
+        int in[3] = {0}, outside = -1, n = 0, layers = (int)c.num_layers;
+        const char *list = strstr(at, "\"layers\":[");
+        if (layers == 3) n = sscanf(list, "\"layers\":[%d,%d,%d],\"outside\":%d}", &in[0], &in[1], &in[2], &outside);
+        else n = sscanf(list, "\"layers\":[%d,%d],\"outside\":%d}", &in[0], &in[1], &outside);
+        CHECK(n == layers + 1 && in[0] + in[1] + in[2] + outside == m->params.groups.chosen, "%.80s", list);
+        lines++;
+    }
+    CHECK(lines == 4, "%d lines", lines);
+    free(text);
+    tt_model_free(m);
+}
+
+static void bad_values_are_refused(void)
+{
+    struct tt_config c = update_config(TT_LEVEL_LAYER, "");
+    struct tt_model *m = NULL;
+    struct tt_plan *p = NULL;
+    c.update_count = 1000;
+    CHECK_FAILS(tt_model_create(&c, &m), "--update-count 1000 is more than the");
+    c.update_count = 1;
+    strcpy(c.update_share, "0.5");
+    CHECK_FAILS(tt_config_check_shape(&c), "give one of them");
+    c.update_share[0] = 0;
+    c.update = TT_UPDATE_ALL;
+    CHECK_FAILS(tt_config_check_shape(&c), "add --update top-k, or leave --update-count out");
+    CHECK_FAILS(tt_update_share_check("0"), "not a share");
+    CHECK_FAILS(tt_update_share_check("1.01"), "not a share");
+    CHECK_FAILS(tt_update_share_check("half"), "not a share");
+    CHECK_FAILS(tt_update_share_check("nan"), "not a share");
+    CHECK_OK(tt_update_share_check("1"));
+    c.update = TT_UPDATE_TOP_K;
+    c.version = TT_BASELINE;
+    CHECK_OK(tt_model_create(&c, &m));
+    CHECK_FAILS(tt_model_plan_train(m, &p), "--fuse optimizer");
+    tt_model_free(m);
+}
+
+int main(void)
+{
+    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 2}, &backend));
+    if (!mkdtemp(root)) return 1;
+    TEST(groups_are_the_model);
+    TEST(all_groups_are_all_weights);
+    TEST(the_largest_change);
+    TEST(resume_gives_the_same_bits);
+    TEST(other_updates_take_over);
+    TEST(all_groups_go_on_as_all);
+    TEST(skipped_steps_do_not_count);
+    TEST(metrics_say_what_was_chosen);
+    TEST(bad_values_are_refused);
+    tt_backend_close(&backend);
+    tt_status_free(tt_remove_tree(root));
+    return test_end();
+}
