@@ -113,12 +113,13 @@ static void print(const struct tt_profile *p, const struct tt_profile *imported,
     char line[400];
     int n = tt_advise(p, advice);
     if (log && !quiet) fputs(log, stdout);
+    if (p->run.scope[0]) printf("%s\n", p->run.scope);
     tt_headline(p, line);
     printf("%s\n", line);
     if (!quiet) print_operators(p);
     if (imported && !quiet) {
         tt_headline(imported, line);
-        printf("\n%s: %s\n", imported->run.source, line);
+        printf("\n%s: %s\n%s\n", imported->run.source, line, imported->run.scope);
         print_operators(imported);
         putchar('\n');
     }
@@ -139,6 +140,8 @@ static tt_status add_to_summary(const struct tt_profile *imported, const char *p
     tt_text_puts(&t, "\n## What another profiler saw: ");
     tt_md_text(&t, imported->run.source);
     tt_text_printf(&t, "\n\n%s\n\n", line);
+    tt_md_text(&t, imported->run.scope);
+    tt_text_puts(&t, "\n\n");
     tt_md_head(&t, "operator|group|a step:|time:|share %:");
     for (int i = 0; i < imported->operators_count && i < SHOWN; i++) {
         const struct tt_profile_row *row = &imported->operators[i];

@@ -21,6 +21,7 @@ struct tt_profile_run {
     char created[32]; /* 2025-01-31T12:00:00Z */
     char tt[32];      /* version of the program */
     char source[32];  /* "tt profile"; an importer writes the tool's name */
+    char scope[400];  /* which part of a recording the figures are of; "": what tt profile measured */
     char backend[16], device[128], arch[32], library[128];
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
     char flash_tile[24]; /* --flash-tile: "256x64", or "" where it was not given */
@@ -30,7 +31,7 @@ struct tt_profile_run {
     bool own_kernel_scratch; /* it wrote into its scratch: several passes */
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, head_dim, ffn_dim, vocab_size;
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
-    int64_t steps, warmup; /* measured, and before them */
+    int64_t steps, warmup; /* measured, and before them; steps is 0 where an import cannot tell */
     bool tie_embeddings;
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */

@@ -88,13 +88,9 @@ if [ "$quick" = no ]; then
         words=("${options[@]}")
         [ $tool = ncu ] && words+=(--num-steps 1) # it runs every kernel several times
         step $tool "$TT" profile "${words[@]}" --with $tool --out "$dir/$tool"
-        files=$(find "$dir/$tool" \( -name '*_kernel_trace.csv' -o -name '*_memory_copy_trace.csv' -o -name '*_hip_api_trace.csv' \
-            -o -name 'nsys_cuda_gpu_trace.csv' -o -name 'nsys_cuda_api_sum.csv' -o -name 'ncu.csv' \) -size +0 2>/dev/null)
-        [ -n "$files" ] || continue
-        count=$steps
-        [ $tool = ncu ] && count=1
-        mapfile -t list <<<"$files"
-        step "$tool-report" "$TT" report --num-steps "$count" --out "$dir/$tool-report" --import "${list[@]}"
+        # What to import it says itself, in words for a shell: "next    tt report --import ...".
+        eval "next=($(sed -n 's/^next    tt //p' "$dir/$tool.log" | tail -1))"
+        [ ${#next[@]} -eq 0 ] || step "$tool-report" "$TT" "${next[@]}"
     done
 fi
 

@@ -96,6 +96,7 @@ tt_status tt_import(const char *const *paths, int n, double steps, struct tt_pro
     for (int i = 0; i < n && !st; i++) st = import_one(paths[i], &all, log);
     if (!st && !all.kernels.count && !all.copies.count && !all.ranges.count && !all.calls.count)
         st = tt_fail(TT_FAILED, "%s: the tables are there, but nothing was recorded in them", n ? paths[0] : "no file");
+    if (!st) st = tt_imported_cut(&all, steps);
     if (!st) st = tt_imported_profile(&all, steps, out);
     tt_imported_free(&all);
     return st;

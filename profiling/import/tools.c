@@ -51,14 +51,14 @@ static bool find_program(const char *name, char *path, size_t size)
 /* ---- the commands of each tool ---- */
 
 /* {out} stands for the folder. A tool that can record a range alone has words for that; `reads` is what tt report
- * --import takes of what it leaves. */
+ * --import takes of what it leaves, with the ranges by which it is cut to the measured steps. */
 struct tool {
     const char *name, *program;
     const char *ranged[16], *whole[16]; /* words before the program that is profiled */
     const char *environment;            /* NAME=VALUE for it */
     const char *exports[16];            /* a second command */
     const char *output;                 /* file that standard output of the second goes to; NULL: none */
-    const char *reads;
+    const char *reads[6];
     const char *get;
 };
 
@@ -71,9 +71,10 @@ static const struct tool tools[] = {
      .whole = {"profile", "--trace=cuda,nvtx", "--cuda-graph-trace=node", "--sample=none", "--cpuctxsw=none",
                "--force-overwrite=true", "--output={out}/nsys", NULL},
      .environment = "NSYS_NVTX_PROFILER_REGISTER_ONLY=0", /* our ranges are plain strings */
-     .exports = {"stats", "--report=cuda_gpu_trace,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum,nvtx_sum",
+     .exports = {"stats", "--report=cuda_gpu_trace,cuda_api_trace,nvtx_pushpop_trace,cuda_gpu_kern_sum,nvtx_sum",
                  "--format=csv", "--force-export=true", "--output={out}/nsys", "{out}/nsys.nsys-rep", NULL},
-     .reads = "{out}/nsys_cuda_gpu_trace.csv {out}/nsys_cuda_api_sum.csv {out}/nsys_nvtx_sum.csv",
+     .reads = {"{out}/nsys_cuda_gpu_trace.csv", "{out}/nsys_cuda_api_trace.csv", "{out}/nsys_nvtx_pushpop_trace.csv",
+               NULL},
      .get = "Nsight Systems comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-systems; on a "
             "cluster try: module load cuda"},
     {.name = "ncu",
@@ -90,7 +91,7 @@ static const struct tool tools[] = {
                "--force-overwrite", "--export={out}/ncu", NULL},
      .exports = {"--import={out}/ncu.ncu-rep", "--csv", "--page=raw", NULL},
      .output = "{out}/ncu.csv",
-     .reads = "{out}/ncu.csv",
+     .reads = {"{out}/ncu.csv", NULL},
      .get = "Nsight Compute comes with the CUDA toolkit, and alone from developer.nvidia.com/nsight-compute; reading "
             "counters may need "
             "the administrator's leave (ERR_NVGPUCTRPERM)"},
@@ -98,14 +99,13 @@ static const struct tool tools[] = {
      .program = "rocprofv3",
      .whole = {"--kernel-trace", "--memory-copy-trace", "--hip-trace", "--marker-trace", "--stats", "--output-format",
                "csv", "json", "--output-directory", "{out}", "--output-file", "rocprofv3", "--", NULL},
-     .reads = "{out}/rocprofv3_kernel_trace.csv {out}/rocprofv3_memory_copy_trace.csv "
-              "{out}/rocprofv3_hip_api_trace.csv {out}/rocprofv3_marker_api_trace.csv",
+     .reads = {"{out}/rocprofv3_kernel_trace.csv", "{out}/rocprofv3_memory_copy_trace.csv",
+               "{out}/rocprofv3_hip_api_trace.csv", "{out}/rocprofv3_marker_api_trace.csv", NULL},
      .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk (from 7.14 on "
             "amdrocm-profiler-base); on a cluster try: module load rocm"},
     {.name = "rocprof-sys",
      .program = "rocprof-sys-sample",
      .whole = {"--trace", "--output", "{out}", "rocprof-sys", "--", NULL},
-     .reads = "",
      .get = "rocprof-sys (once Omnitrace) comes with ROCm 6.3 and later, package rocprofiler-systems (from 7.14 on "
             "amdrocm-profiler); its trace opens in ui.perfetto.dev"},
     {.name = "rocprof-compute",
@@ -113,7 +113,6 @@ static const struct tool tools[] = {
      .whole = {"profile", "--name", "tt", "--path", "{out}/rocprof-compute", "--", NULL},
      .exports = {"analyze", "--path", "{out}/rocprof-compute", NULL},
      .output = "{out}/rocprof-compute.txt",
-     .reads = "",
      .get = "rocprof-compute (once Omniperf) comes with ROCm 6.3 and later, package rocprofiler-compute (from 7.14 on "
             "amdrocm-profiler), and needs its Python requirements"},
 };
@@ -187,6 +186,34 @@ static tt_status export_command(const struct tool *tool, const struct tt_tool_ru
     return c->failed ? tt_no_memory("the command") : TT_OK;
 }
 
+/* The import of those files that are there, or of all. A tool that records the whole run is cut by its ranges, which
+ * also tell how many steps there are. */
+static tt_status import_command(const struct tool *tool, const struct tt_tool_run *r, bool all, struct command *c)
+{
+    char steps[32];
+    int files = 0;
+    add_word(c, "tt", "");
+    add_word(c, "report", "");
+    add_word(c, "--import", "");
+    for (const char *const *w = tool->reads; *w; w++) {
+        add_word(c, *w, r->out);
+        if (c->failed) break;
+        if (all || tt_is_file(c->words[c->n - 1]))
+            files++;
+        else
+            free(c->words[--c->n]), c->words[c->n] = NULL;
+    }
+    if (r->marks_range && tool->ranged[0]) {
+        snprintf(steps, sizeof steps, "%lld", (long long)r->steps);
+        add_word(c, "--num-steps", "");
+        add_word(c, steps, "");
+    }
+    add_word(c, "--out", "");
+    add_word(c, "{out}/report", r->out);
+    if (!files) free_command(c);
+    return c->failed ? tt_no_memory("the command") : TT_OK;
+}
+
 /* ---- as lines for a shell ---- */
 
 static void quote(struct tt_text *out, const char *word)
@@ -227,11 +254,12 @@ static void output_path(const struct tool *tool, const struct tt_tool_run *r, ch
 tt_status tt_tool_script(const struct tt_tool_run *r, struct tt_text *out)
 {
     const struct tool *tool = find_tool(r->tool);
-    struct command record = {0}, export = {0};
+    struct command record = {0}, export = {0}, import = {0};
     char path[1200] = "";
     if (!tool) return tt_fail(TT_USAGE, "there is no profiler \"%s\" here", r->tool);
     tt_status st = record_command(tool, r, tool->program, &record);
     if (!st && tool->exports[0]) st = export_command(tool, r, tool->program, &export);
+    if (!st) st = import_command(tool, r, true, &import);
     if (!st) {
         output_path(tool, r, path, sizeof path);
         tt_text_puts(out, "mkdir -p ");
@@ -239,10 +267,12 @@ tt_status tt_tool_script(const struct tt_tool_run *r, struct tt_text *out)
         tt_text_puts(out, "\n");
         write_line(out, &record, tool->environment, NULL);
         if (tool->exports[0]) write_line(out, &export, NULL, tool->output ? path : NULL);
+        if (import.n) write_line(out, &import, NULL, NULL);
         st = tt_text_status(out);
     }
     free_command(&record);
     free_command(&export);
+    free_command(&import);
     return st;
 }
 
@@ -268,23 +298,23 @@ static tt_status execute(const struct command *c, const char *environment, const
         if (errno != EINTR) return tt_fail(TT_FAILED, "cannot wait for %s: %s", c->words[0], strerror(errno));
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return TT_OK;
     if (WIFSIGNALED(state)) return tt_fail(TT_FAILED, "%s was ended by signal %d", c->words[0], WTERMSIG(state));
-    return tt_fail(TT_FAILED, "%s failed with exit code %d; its output is above", c->words[0],
-                   WEXITSTATUS(state));
+    return tt_fail(TT_FAILED, "%s failed with exit code %d; its output is above", c->words[0], WEXITSTATUS(state));
 }
 
-/* Those of the files to import that are there, as a command. */
-static void say_what_to_import(const struct tool *tool, const struct tt_tool_run *r)
+/* The files are named as they are there, in words for a shell. */
+static tt_status say_what_to_import(const struct tool *tool, const struct tt_tool_run *r)
 {
-    const char *at = tool->reads;
-    bool any = false;
-    while (*at) {
-        size_t n = strcspn(at, " ");
-        char path[1200];
-        snprintf(path, sizeof path, "%s%.*s", r->out, (int)(n - 5), at + 5);
-        if (tt_is_file(path)) printf("%s%s", any ? " " : "next    tt report --import ", path), any = true;
-        at += n + (at[n] == ' ');
+    struct command import = {0};
+    struct tt_text line = {0};
+    tt_status st = import_command(tool, r, false, &import);
+    if (!st && import.n) {
+        write_line(&line, &import, NULL, NULL);
+        st = tt_text_status(&line);
     }
-    if (any) printf(" --out %s/report\n", r->out);
+    if (!st && line.s) printf("next    %s", line.s);
+    tt_text_free(&line);
+    free_command(&import);
+    return st;
 }
 
 static tt_status run_tool(const struct tool *tool, const struct tt_tool_run *r, const char *program)
@@ -303,7 +333,7 @@ static tt_status run_tool(const struct tool *tool, const struct tt_tool_run *r, 
     }
     if (!st && tool->exports[0]) st = execute(&export, NULL, tool->output ? path : NULL);
     if (!st) printf("saved   %s\n", r->out);
-    if (!st) say_what_to_import(tool, r);
+    if (!st) st = say_what_to_import(tool, r);
     tt_text_free(&line);
     free_command(&record);
     free_command(&export);

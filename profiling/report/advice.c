@@ -84,7 +84,7 @@ void tt_headline(const struct tt_profile *p, char out[400])
     double seconds = isnan(p->step.seconds) ? p->step.kernel_seconds : p->step.seconds;
     size_t used =
         (size_t)snprintf(out, 400, "%s takes %s",
-                         p->run.steps > 1 || strncmp(p->run.source, "tt", 2) == 0 ? "A step" : "What was recorded",
+                         p->run.steps > 0 || strncmp(p->run.source, "tt", 2) == 0 ? "A step" : "What was recorded",
                          tt_si_time(seconds, time));
     for (int i = 0; i < n && i < 4 && used < 300; i++)
         used += (size_t)snprintf(out + used, 400 - used, "%s%.0f %% %s%s", i ? ", " : ": ", 100 * share[order[i]],

@@ -81,6 +81,7 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
     if (imported) tt_text_puts(t, " <a href=\"#imported\">Imported</a>");
     tt_text_puts(t, "</nav></header>\n");
     facts(t, p);
+    if (p->run.scope[0]) html_paragraph(t, "%s", p->run.scope);
     tt_attention_remark(p, line);
     if (line[0]) html_paragraph(t, "%s", line);
 }
@@ -302,6 +303,7 @@ static void imported_section(struct tt_text *t, const struct tt_profile *p)
     html_section(t, "imported", "What another profiler saw");
     tt_headline(p, line);
     html_paragraph(t, "%s: %s", p->run.source, line);
+    if (p->run.scope[0]) html_paragraph(t, "%s", p->run.scope);
     group_bars(t, p);
     operator_table(t, p, 0, n);
     html_section_end(t);

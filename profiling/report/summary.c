@@ -86,6 +86,10 @@ static void head_of_import(struct tt_text *t, const struct tt_profile *p)
     if (r->device[0]) tt_md_printf(t, "%s; ", r->device);
     tt_md_printf(t, "read by tt %s, %s.", r->tt, r->created);
     tt_text_puts(t, "\n\n");
+    if (r->scope[0]) {
+        tt_md_text(t, r->scope);
+        tt_text_puts(t, "\n\n");
+    }
     remark(t, tt_headline, p);
 }
 
@@ -125,7 +129,7 @@ static void head(struct tt_text *t, const struct tt_profile *p)
 static void imported_step(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
-    tt_text_printf(t, "## %s\n\n", p->run.steps > 1 ? "The step" : "What was recorded");
+    tt_text_printf(t, "## %s\n\n", p->run.steps > 0 ? "The step" : "What was recorded");
     tt_md_head(t, "|");
     if (isfinite(s->seconds)) fact(t, "from the first to the last", "%s ms", ms(s->seconds).s);
     fact(t, "sum of the kernels", "%s ms", ms(s->kernel_seconds).s);

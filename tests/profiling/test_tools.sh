@@ -17,6 +17,7 @@ for tool in nsys ncu rocprofv3 rocprof-sys rocprof-compute; do
     says "$dir/err" "is not installed"
     says "$dir/out" "--bare --config $dir/without/$tool.yaml"
     says "$dir/out" "mkdir -p $dir/without"
+    case $tool in nsys | ncu | rocprofv3) says "$dir/out" "tt report --import $dir/without/" ;; esac
     sh -n "$dir/out" || fail "$tool: what is printed is no shell script"
 done
 "$TT" profile --with perf --out "$dir/without" >"$dir/out" 2>"$dir/err"
@@ -28,7 +29,12 @@ cat >"$dir/bin/nsys" <<FAKE
 #!/bin/sh
 printf '%s\n' "\$*" >>"$dir/words"
 env | grep NSYS_NVTX >>"$dir/words"
-[ "\$1" = stats ] && { cp "$profiles/nsys_gpu_trace.csv" "$dir/nsys dir/nsys_cuda_gpu_trace.csv"; exit 0; }
+for word; do case \$word in --output=*) out=\${word#--output=};; esac; done
+if [ "\$1" = stats ]; then
+    cp "$profiles/nsys_gpu_trace.csv" "\${out}_cuda_gpu_trace.csv"
+    printf '%s\n' 'Start (ns),End (ns),Duration (ns),Name,Lvl' '900,3600,2700,:measured_steps,0' >"\${out}_nvtx_pushpop_trace.csv"
+    exit 0
+fi
 while [ "\$1" != "$TT" ]; do shift; done
 exec "\$@"
 FAKE
@@ -42,8 +48,13 @@ FAKE
 cat >"$dir/bin/rocprofv3" <<FAKE
 #!/bin/sh
 printf '%s\n' "\$*" >>"$dir/words"
-cp "$profiles/rocprofv3_kernel_trace.csv" "$dir/roc/rocprofv3_kernel_trace.csv"
-while [ "\$1" != -- ]; do shift; done
+while [ "\$1" != -- ]; do
+    [ "\$1" = --output-directory ] && out=\$2
+    shift
+done
+cp "$profiles/rocprofv3_kernel_trace.csv" "$profiles/rocprofv3_memory_copy_trace.csv" "\$out/"
+printf '%s\n' 'Domain,Function,Start_Timestamp,End_Timestamp' 'MARKER_CORE_RANGE_API,step,1551401624440000,1551401624450000' \
+    'MARKER_CORE_RANGE_API,measured_steps,1551401624440000,1551401624660000' >"\$out/rocprofv3_marker_api_trace.csv"
 shift
 exec "\$@"
 FAKE
@@ -57,7 +68,7 @@ says "$dir/words" "--capture-range=nvtx --nvtx-capture=measured_steps"
 says "$dir/words" "NSYS_NVTX_PROFILER_REGISTER_ONLY=0"
 says "$dir/words" "stats --report=cuda_gpu_trace"
 says "$dir/out" "ran     2 steps"
-says "$dir/out" "next    tt report --import $dir/nsys dir/nsys_cuda_gpu_trace.csv"
+says "$dir/out" "next    tt report --import '$dir/nsys dir/nsys_cuda_gpu_trace.csv' '$dir/nsys dir/nsys_nvtx_pushpop_trace.csv' --num-steps 2 --out '$dir/nsys dir/report'"
 says "$dir/nsys dir/nsys.yaml" "hidden-dim: 32"
 "$TT" report --import "$dir/nsys dir/nsys_cuda_gpu_trace.csv" --out "$dir/report" >"$dir/out" 2>&1
 is $? 0 "what nsys left"
@@ -76,7 +87,15 @@ mkdir "$dir/roc"
 PATH=$dir/bin:$PATH "$TT" profile --with rocprofv3 --num-steps 1 --out "$dir/roc" $small >"$dir/out" 2>"$dir/err"
 is $? 0 "rocprofv3"
 says "$dir/words" "--kernel-trace --memory-copy-trace --hip-trace --marker-trace --stats"
-says "$dir/out" "next    tt report --import"
+says "$dir/out" "next    tt report --import $dir/roc/rocprofv3_kernel_trace.csv $dir/roc/rocprofv3_memory_copy_trace.csv $dir/roc/rocprofv3_marker_api_trace.csv --out $dir/roc/report"
+next=$(sed -n 's/^next    tt //p' "$dir/out")
+# shellcheck disable=SC2086 # words without blanks
+"$TT" $next >"$dir/out" 2>&1
+is $? 0 "what rocprofv3 left"
+says "$dir/out" "Cut to the range measured_steps, which holds 1 of 3 kernels. Divided by 1 step."
+says "$dir/out" "A step takes 200 µs"
+says "$dir/roc/report/summary.md" "Cut to the range"
+says "$dir/roc/report/report.html" "Cut to the range"
 
 # ... also where ROCm's packages put it from 7.14 on
 mkdir -p "$dir/rocm/core/bin" "$dir/few"
@@ -94,10 +113,13 @@ says "$dir/err" "failed with exit code 3"
 TT=$TT PATH=$dir/bin:$PATH bash "$all_profilers" --batch-size 1 --seq-len 8 --num-steps 2 --profile-dir "$dir/all" -- $small >"$dir/out" 2>&1
 is $? 1 "run_all_profilers.sh: $(tail -5 "$dir/out")"
 is "$(grep '^failed: ' "$dir/out")" "failed: rocprof-compute" "what failed"
-for file in profile/report.html profile/profile.json bench/bench.json compare/compare.html nsys/nsys.yaml ncu/ncu.csv; do
+for file in profile/report.html profile/profile.json bench/bench.json compare/compare.html nsys/nsys.yaml ncu/ncu.csv \
+    nsys/report/report.html ncu/report/report.html rocprofv3/report/report.html; do
     checks=$((checks + 1))
     [ -s "$dir/all/$file" ] || fail "run_all_profilers.sh left no $file: $(tail -20 "$dir/out")"
 done
+says "$dir/all/rocprofv3-report.log" "Cut to the range measured_steps"
+says "$dir/all/nsys-report.log" "Cut to the range measured_steps"
 [ -d /opt/rocm ] || says "$dir/out" "not installed here (the commands are in the logs): rocprof-sys"
 bash "$all_profilers" --no-such-option >"$dir/out" 2>&1
 is $? 2 "a wrong option"
