@@ -49,8 +49,9 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         {"tt profile --preset small --out profiles/small", "tt profile --version baseline --sweep batch,seq",
          "tt profile --preset medium --precision bf16 --num-steps 20"}},
     [TT_CMD_REPORT] = {"report", "show a profile again, or read what another profiler exported",
-        "Makes summary.md and report.html of a profile anew; or reads exports of nsys (stats as csv), ncu (csv),\n"
-        "rocprofv3 (csv, json) and PyTorch (Chrome trace) into the same tables. With both it makes one report.", "run",
+        "Makes summary.md and report.html of a profile anew; or reads what nsys (sqlite, stats as csv), ncu (csv),\n"
+        "rocprofv3 (rocpd, csv, json) and PyTorch (Chrome trace) wrote into the same tables, cut to the range\n"
+        "measured_steps where the program marked it. With both it makes one report.", "run",
         {"tt report profiles/small", "tt report --import kernels.csv ncu.csv --out profiles/nsys",
          "tt report profiles/small --import run_kernel_trace.csv"}},
     [TT_CMD_COMPARE] = {"compare", "put runs side by side: speed-ups, memory, what changed, accuracy",

@@ -12,7 +12,7 @@ enum { FILES = 4 };
 static tt_status import(int n, const char *const *texts, double steps, struct tt_profile *p)
 {
     char paths[FILES][40];
-    const char *list[FILES];
+    const char *list[FILES] = {0};
     struct tt_text log = {0};
     for (int i = 0; i < n; i++) {
         strcpy(paths[i], "/tmp/tt_import_cut_XXXXXX");

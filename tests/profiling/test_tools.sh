@@ -58,6 +58,11 @@ printf '%s\n' 'Domain,Function,Start_Timestamp,End_Timestamp' 'MARKER_CORE_RANGE
 shift
 exec "\$@"
 FAKE
+cat >"$dir/bin/rocprof-sys-sample" <<FAKE
+#!/bin/sh
+printf '%s\n' "\$*" >>"$dir/words"
+env | grep ROCPROFSYS >>"$dir/words"
+FAKE
 printf '#!/bin/sh\nexit 3\n' >"$dir/bin/rocprof-compute"
 chmod +x "$dir/bin"/*
 
@@ -86,7 +91,7 @@ cmp -s "$dir/ncu/ncu.csv" "$profiles/ncu_raw.csv" || fail "ncu's table was not k
 mkdir "$dir/roc"
 PATH=$dir/bin:$PATH "$TT" profile --with rocprofv3 --num-steps 1 --out "$dir/roc" $small >"$dir/out" 2>"$dir/err"
 is $? 0 "rocprofv3"
-says "$dir/words" "--kernel-trace --memory-copy-trace --hip-trace --marker-trace --stats"
+says "$dir/words" "--kernel-trace --memory-copy-trace --hip-trace --marker-trace --output-directory $dir/roc --output-file rocprofv3 --"
 says "$dir/out" "next    tt report --import $dir/roc/rocprofv3_kernel_trace.csv $dir/roc/rocprofv3_memory_copy_trace.csv $dir/roc/rocprofv3_marker_api_trace.csv --out $dir/roc/report"
 next=$(sed -n 's/^next    tt //p' "$dir/out")
 # shellcheck disable=SC2086 # words without blanks
@@ -105,9 +110,42 @@ PATH=$dir/few CUDA_HOME='' CUDA_PATH='' ROCM_PATH=$dir/rocm "$TT" profile --with
 is $? 0 "rocprofv3 in ROCM_PATH/core/bin"
 mv "$dir/rocm/core/bin/rocprofv3" "$dir/bin/"
 
+# A database comes before texts, where there is SQLite to read it: that of this run, whatever others lie there.
+if python3 -c 'import ctypes; ctypes.CDLL("libsqlite3.so.0")' 2>/dev/null; then
+    echo database >"$dir/roc/rocprofv3_results.db"
+    PATH=$dir/bin:$PATH "$TT" profile --with rocprofv3 --num-steps 1 --out "$dir/roc" $small >"$dir/out" 2>"$dir/err"
+    says "$dir/out" "next    tt report --import $dir/roc/rocprofv3_results.db --out $dir/roc/report"
+    mkdir "$dir/sys"
+    echo old >"$dir/sys/rocpd-1.db"
+    touch -d '1 hour ago' "$dir/sys/rocpd-1.db"
+    echo new >"$dir/sys/rocpd-27.db"
+    PATH=$dir/bin:$PATH "$TT" profile --with rocprof-sys --num-steps 1 --out "$dir/sys" $small >"$dir/out" 2>"$dir/err"
+    says "$dir/out" "next    tt report --import $dir/sys/rocpd-27.db --out $dir/sys/report"
+fi
+
+# What cannot be imported says where to look instead.
+: >"$dir/words"
+PATH=$dir/bin:$PATH "$TT" profile --with rocprof-sys --num-steps 1 --out "$dir/sys2" $small >"$dir/out" 2>"$dir/err"
+is $? 0 "rocprof-sys"
+says "$dir/words" "--trace --output $dir/sys2 --"
+says "$dir/words" "ROCPROFSYS_USE_ROCPD=true"
+says "$dir/out" "look    its trace (*.proto) opens in ui.perfetto.dev"
+
 PATH=$dir/bin:$PATH "$TT" profile --with rocprof-compute --num-steps 1 --out "$dir/bad" $small >"$dir/out" 2>"$dir/err"
 is $? 1 "a tool that fails"
 says "$dir/err" "failed with exit code 3"
+printf '#!/bin/sh\nprintf "%%s\\n" "$*"\n[ "$2" != --help ] || echo "  --output-directory"\n' >"$dir/bin/rocprof-compute"
+PATH=$dir/bin:$PATH "$TT" profile --with rocprof-compute --num-steps 1 --out "$dir/compute" $small >"$dir/out" 2>"$dir/err"
+is $? 0 "rocprof-compute"
+says "$dir/out" "profile --output-directory $dir/compute/rocprof-compute --"
+says "$dir/compute/rocprof-compute.txt" "analyze --path $dir/compute/rocprof-compute"
+says "$dir/out" "look    its analysis is in rocprof-compute.txt; tt report does not read its counters"
+sed -i '$d' "$dir/bin/rocprof-compute" # before ROCm 7.12
+PATH=$dir/bin:$PATH "$TT" profile --with rocprof-compute --num-steps 1 --out "$dir/compute" $small >"$dir/out" 2>"$dir/err"
+says "$dir/out" "profile --name tt --path $dir/compute/rocprof-compute --"
+printf '#!/bin/sh\nexit 3\n' >"$dir/bin/rocprof-compute"
+
+rm "$dir/bin/rocprof-sys-sample"
 
 # Everything in one folder, with some tools there, some not, and one that fails: that one alone is named and counts.
 TT=$TT PATH=$dir/bin:$PATH bash "$all_profilers" --batch-size 1 --seq-len 8 --num-steps 2 --profile-dir "$dir/all" -- $small >"$dir/out" 2>&1
