@@ -3,7 +3,7 @@
 set -u
 . tests/lib.sh
 make=$PWD/tests/profiling/make_databases.py
-has python3 && python3 -c 'import sqlite3' 2>/dev/null || skip "python3 with sqlite3 makes the databases, and is not here"
+python3 -c 'import sqlite3' 2>/dev/null || skip "python3 with sqlite3 makes the databases, and is not here"
 cd "$dir" || exit 1
 python3 "$make" . || die "the databases were not made"
 "$TT" report --import rocpd.db --out first >out 2>err

@@ -147,18 +147,62 @@ printf '#!/bin/sh\nexit 3\n' >"$dir/bin/rocprof-compute"
 
 rm "$dir/bin/rocprof-sys-sample"
 
-# Everything in one folder, with some tools there, some not, and one that fails: that one alone is named and counts.
-TT=$TT PATH=$dir/bin:$PATH bash "$all_profilers" --batch-size 1 --seq-len 8 --num-steps 2 --profile-dir "$dir/all" -- $small >"$dir/out" 2>&1
+# Everything in one folder, with some tools there, some not, and one that fails: that one alone is named and counts. The baseline
+# is profiled first, and no version twice.
+TT=$TT PATH=$dir/bin:$PATH bash "$all_profilers" --batch-size 1 --seq-len 8 --num-steps 2 --profile-dir "$dir/all" --workshop-names \
+    -- $small >"$dir/out" 2>&1
 is $? 1 "run_all_profilers.sh: $(tail -5 "$dir/out")"
 is "$(grep '^failed: ' "$dir/out")" "failed: rocprof-compute" "what failed"
-for file in profile/report.html profile/profile.json bench/bench.json compare/compare.html nsys/nsys.yaml ncu/ncu.csv \
+is "$(sed -n 's/^== //p' "$dir/out" | tr '\n' ' ')" \
+    "baseline fused flash compare bench nsys nsys-report ncu ncu-report rocprofv3 rocprofv3-report rocprof-sys rocprof-compute " "the order"
+for file in baseline/report.html flash/profile.json bench/bench.json compare/compare.html nsys/nsys.yaml ncu/ncu.csv \
     nsys/report/report.html ncu/report/report.html rocprofv3/report/report.html; do
     checks=$((checks + 1))
     [ -s "$dir/all/$file" ] || fail "run_all_profilers.sh left no $file: $(tail -20 "$dir/out")"
 done
 says "$dir/all/rocprofv3-report.log" "Cut to the range measured_steps"
 says "$dir/all/nsys-report.log" "Cut to the range measured_steps"
+says "$dir/all/nsys/nsys.yaml" "version: baseline"
+is "$(grep -cE "^everything is in $dir/all, in [0-9]+ min [0-9]{2} s; begin with $dir/all/baseline/report.html" "$dir/out")" 1 "the overall runtime"
 [ -d /opt/rocm ] || says "$dir/out" "not installed here (the commands are in the logs): rocprof-sys"
+
+# The workshop's names: the figures are those of the baseline's profile.
+for words in "## Profile: baseline" "### Operators" "### Efficiency" "## The versions side by side" "speed-up" "## Whole steps" \
+    "samples/s" "- rocprofv3: A step takes 200" "- rocprof-compute: n/a"; do
+    says "$dir/all/performance_summary_report.md" "$words"
+done
+if has python3; then
+    checks=$((checks + 1))
+    python3 - "$dir/all" <<'PYTHON' || fail "the workshop's files are wrong: $(cat "$dir/all/flops_profile.json" "$dir/all/computational_intensity.json")"
+import json, sys
+read = lambda name: json.load(open(f"{sys.argv[1]}/{name}"))
+near = lambda a, b: abs(a - b) <= 1e-6 * abs(b)
+p, f, c = read("baseline/profile.json"), read("flops_profile.json"), read("computational_intensity.json")
+e, s, r = p["efficiency"], p["step"], p["run"]
+a, m, y = f["flops_analysis"], f["performance_metrics"], f["efficiency_metrics"]
+assert f["model_info"]["version"] == "baseline" and f["model_info"]["total_parameters"] == r["parameters"]
+assert a["avg_flops_per_step"] == e["step_flops"] and near(a["total_flops"], 2 * e["step_flops"])
+assert a["flops_per_parameter"] == e["flops_per_parameter"]
+assert m["avg_time_per_step"] == s["seconds"] and m["flops_per_sec"] == e["flops_per_second"]
+assert m["throughput_samples_per_sec"] == s["samples_per_second"]
+assert y["mfu_percent"] == e["mfu_percent"] and near(y["efficiency_ratio"], e["mfu_percent"] / 100)
+assert y["achieved_flops_per_sec"] == e["flops_per_second"] and y["device_peak_flops"] == e["gemm_flops_per_second"]
+assert c["arithmetic_intensity_flops_per_byte"] == e["intensity"] and c["memory_bound_vs_compute_bound"] == e["bound"]
+assert near(c["memory_bandwidth_used_gb_per_sec"], e["bytes_per_second"] / 1e9)
+assert c["memory_bandwidth_utilization_percent"] == e["bandwidth_percent"]
+assert near(c["device_memory_bandwidth_gb_per_sec"], e["copy_bytes_per_second"] / 1e9)
+assert c["roofline_metrics"]["ridge_flops_per_byte"] == e["ridge"]
+PYTHON
+fi
+
+# One version only: the one that is chosen.
+TT=$TT PATH=$dir/bin:$PATH bash "$all_profilers" --quick --num-steps 2 --profile-dir "$dir/quick" --workshop-names -- $small --version fused >"$dir/out" 2>&1
+is $? 0 "run_all_profilers.sh --quick"
+is "$(sed -n 's/^== //p' "$dir/out" | tr '\n' ' ')" "fused " "what --quick does"
+says "$dir/quick/performance_summary_report.md" "## Profile: fused"
+bash "$all_profilers" --help >"$dir/out" 2>&1
+is $? 0 "--help"
+says "$dir/out" "computational_intensity.json"
 bash "$all_profilers" --no-such-option >"$dir/out" 2>&1
 is $? 2 "a wrong option"
 
