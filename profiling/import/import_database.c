@@ -113,7 +113,8 @@ static tt_status take_roc_range(struct database *d, const struct event *e, const
     return st;
 }
 
-/* Calls of HIP, ranges, and calls of other libraries, which are left out; the category tells. */
+/* Calls of HIP, ranges, and what else there is, which is left out. The category tells: "HIP_RUNTIME_API_EXT" of
+ * rocprofv3 is "rocm_hip_api" of rocprof-sys, whose ranges have what they say for a name. */
 static tt_status take_roc_region(struct database *d, const struct event *row)
 {
     struct event e = *row;
@@ -121,7 +122,7 @@ static tt_status take_roc_region(struct database *d, const struct event *row)
     TT_TRY(read_times(&e));
     TT_TRY(name_of(&e, &name));
     bool range = category ? strcasestr(category, "marker") != NULL : strncmp(name, "roctx", 5) == 0;
-    bool call = category ? strcasestr(category, "hip_") != NULL : strncmp(name, "hip", 3) == 0;
+    bool call = category ? strcasestr(category, "hip_") && strcasestr(category, "api") : strncmp(name, "hip", 3) == 0;
     if (range) return take_roc_range(d, &e, name, tt_sqlite_text(e.rows, 4));
     return call ? add(d, TT_IN_CALLS, name, &e, NAN) : TT_OK;
 }
