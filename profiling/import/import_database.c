@@ -19,7 +19,6 @@ struct database {
 /* The row at hand: columns 0 and 1 are its start and end, 2 its name. */
 struct event {
     struct tt_sqlite_rows *rows;
-    const char *table;
     int number; /* of the row, from 1 */
     double start, length;
 };
@@ -32,8 +31,8 @@ static tt_status read_times(struct event *e)
     int64_t start, end, length;
     if (!tt_sqlite_int(e->rows, 0, &start) || !tt_sqlite_int(e->rows, 1, &end) ||
         __builtin_sub_overflow(end, start, &length) || length < 0)
-        return tt_fail(TT_FAILED, "table %s, row %d: start and end must be whole numbers, the end not before the start",
-                       e->table, e->number);
+        return tt_fail(TT_FAILED, "row %d: start and end must be whole numbers, the end not before the start",
+                       e->number);
     e->start = (double)start;
     e->length = (double)length;
     return TT_OK;
@@ -43,12 +42,12 @@ static tt_status name_of(const struct event *e, const char **out)
 {
     *out = tt_sqlite_text(e->rows, 2);
     if (*out && **out) return TT_OK;
-    return tt_fail(TT_FAILED, "table %s, row %d: its name is not in the database", e->table, e->number);
+    return tt_fail(TT_FAILED, "row %d: its name is not in the database", e->number);
 }
 
 static tt_status read_table(struct database *d, const char *table, const char *select, take_event *take)
 {
-    struct event e = {.table = table};
+    struct event e = {0};
     bool more = true;
     if (!tt_sqlite_has_table(d->db, table)) return TT_OK;
     tt_status st = tt_sqlite_ask(d->db, select, NULL, &e.rows);
@@ -114,7 +113,8 @@ static tt_status take_roc_range(struct database *d, const struct event *e, const
     return st;
 }
 
-/* Calls of HIP, ranges, and calls of other libraries, which are left out; the category tells. */
+/* Calls of HIP, ranges, and what else there is, which is left out. The category tells: "HIP_RUNTIME_API_EXT" of
+ * rocprofv3 is "rocm_hip_api" of rocprof-sys, whose ranges have what they say for a name. */
 static tt_status take_roc_region(struct database *d, const struct event *row)
 {
     struct event e = *row;
@@ -122,7 +122,7 @@ static tt_status take_roc_region(struct database *d, const struct event *row)
     TT_TRY(read_times(&e));
     TT_TRY(name_of(&e, &name));
     bool range = category ? strcasestr(category, "marker") != NULL : strncmp(name, "roctx", 5) == 0;
-    bool call = category ? strcasestr(category, "hip_") != NULL : strncmp(name, "hip", 3) == 0;
+    bool call = category ? strcasestr(category, "hip_") && strcasestr(category, "api") : strncmp(name, "hip", 3) == 0;
     if (range) return take_roc_range(d, &e, name, tt_sqlite_text(e.rows, 4));
     return call ? add(d, TT_IN_CALLS, name, &e, NAN) : TT_OK;
 }

@@ -111,6 +111,8 @@ static const struct tool tools[] = {
      .database = "rocprofv3_results.db",
      .reads = {"{out}/rocprofv3_kernel_trace.csv", "{out}/rocprofv3_memory_copy_trace.csv",
                "{out}/rocprofv3_hip_api_trace.csv", "{out}/rocprofv3_marker_api_trace.csv", NULL},
+     .instead = "its database is read where SQLite is installed (libsqlite3.so.0), or after rocpd convert -i "
+                "rocprofv3_results.db --output-format csv",
      .get = "rocprofv3 comes with ROCm 6.2 and later, package rocprofiler-sdk (from 7.14 on "
             "amdrocm-profiler-base); on a cluster try: module load rocm"},
     {.name = "rocprof-sys",

@@ -32,8 +32,9 @@ def make(name, statements, rows):
 MARKS = [("measured_steps", STEPS[0] - 1000, STEPS[1] + MS), ("step", STEPS[0] - 900, STEPS[0] - 100), ("step", STEPS[1] - 900, STEPS[1] - 100)]
 
 
-def rocpd(name, uuid=UUID, version=3, mark=True, **change):
-    """`change`: SQL instead of that of a table, or a function of the rows."""
+def rocpd(name, uuid=UUID, version=3, mark=True, sys=False, **change):
+    """`sys`: in the words of rocprof-sys. `change`: SQL instead of that of a table, or a function of the rows."""
+    marker, hip, other = ("rocm_marker_api", "rocm_hip_api", "rocm_hip_stream") if sys else ("MARKER_CORE_RANGE_API", "HIP_RUNTIME_API_EXT", "HSA_CORE_API")
     where = "track_id INTEGER NOT NULL" if version == 4 else "nid INTEGER, pid INTEGER, tid INTEGER"
     blank = [1] if version == 4 else [1, 1, 1]
     tables = {
@@ -47,8 +48,8 @@ def rocpd(name, uuid=UUID, version=3, mark=True, **change):
     }
     if version == 4:
         tables["info_category"] = "id INTEGER PRIMARY KEY, name TEXT NOT NULL"
-    strings = ["", "MARKER_CORE_RANGE_API", "HIP_RUNTIME_API_EXT", "HSA_CORE_API", "roctxThreadRangeA", "hipLaunchKernel",
-               "hsa_signal_load_relaxed", "MEMORY_COPY_HOST_TO_DEVICE", "hipStreamSynchronize"]
+    strings = ["", marker, hip, other, "roctxThreadRangeA", "hipLaunchKernel", "hsa_signal_load_relaxed",
+               "MEMORY_COPY_HOST_TO_DEVICE", "hipStreamSynchronize", "measured_steps", "step"]
     id_of = {s: i + 1 for i, s in enumerate(strings)}
     rows = [("string", [i, "g", s]) for s, i in id_of.items()]
     if version == 4:
@@ -58,12 +59,12 @@ def rocpd(name, uuid=UUID, version=3, mark=True, **change):
     kernels = [(7, BOOT + MS, 5 * MS)] + [k for s in STEPS for k in ((7, s, 800_000), (8, s + 900_000, 100_000))]
     rows += [("kernel_dispatch", [None, *blank, k, s, s + n]) for k, s, n in kernels]
     rows += [("memory_copy", [None, *blank, s, s + 100_000, id_of["MEMORY_COPY_HOST_TO_DEVICE"], 4096]) for s in [BOOT, *STEPS]]
-    regions = [("hipLaunchKernel", "HIP_RUNTIME_API_EXT", BOOT, BOOT + 90_000, "{}")]
-    regions += [("hipLaunchKernel", "HIP_RUNTIME_API_EXT", s - 800, s - 300, "{}") for s in STEPS]
-    regions += [("hipStreamSynchronize", "HIP_RUNTIME_API_EXT", STEPS[1], STEPS[1] + MS - 5, "{}")]
-    regions += [("hsa_signal_load_relaxed", "HSA_CORE_API", STEPS[0], STEPS[0] + 10, "{}")]
+    regions = [("hipLaunchKernel", hip, BOOT, BOOT + 90_000, "{}")]
+    regions += [("hipLaunchKernel", hip, s - 800, s - 300, "{}") for s in STEPS]
+    regions += [("hipStreamSynchronize", hip, STEPS[1], STEPS[1] + MS - 5, "{}")]
+    regions += [("hsa_signal_load_relaxed", other, STEPS[0], STEPS[0] + 10, "{}")]
     if mark:
-        regions += [("roctxThreadRangeA", "MARKER_CORE_RANGE_API", s, e, json.dumps({"message": m})) for m, s, e in MARKS]
+        regions += [(m if sys else "roctxThreadRangeA", marker, s, e, "{}" if sys else json.dumps({"message": m})) for m, s, e in MARKS]
     for i, (n, category, s, e, extra) in enumerate(regions):
         rows.append(("event", [i + 1, id_of[category], extra]))
         rows.append(("region", [None, *blank, s, e, id_of[n], i + 1]))
@@ -97,6 +98,7 @@ def first_kernel(values):
 rocpd("rocpd.db")
 rocpd("rocpd4.db", version=4)
 rocpd("rocpd_plain.db", uuid="")
+rocpd("rocpd_sys.db", sys=True)
 rocpd("rocpd_unmarked.db", mark=False)
 rocpd("rocpd_quote.db", uuid='_a"b; DROP')
 rocpd("rocpd_hostile.db", rows=lambda t, v: (t, [v[0], "k", "void a,b|c<\"x\", 'y'>(float*) -- ; DROP TABLE"] if "kernel_symbol" in t and v[0] == 7 else v))

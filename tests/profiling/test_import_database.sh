@@ -32,8 +32,8 @@ sys.exit(len(wrong) > 0)
 PYTHON
 }
 
-# as they are written, in each version of the tables, and with tables of no suffix
-for file in rocpd.db rocpd4.db rocpd_plain.db rocpd_quote.db nsys.sqlite; do
+# as they are written, in each version of the tables, with tables of no suffix, and by rocprof-sys
+for file in rocpd.db rocpd4.db rocpd_plain.db rocpd_sys.db rocpd_quote.db nsys.sqlite; do
     run 0 report --import $file --out "of-$file"
     says out "Cut to the range measured_steps, which holds 4 of 5 kernels. Divided by 2 steps."
     figures "of-$file" 'near(step["kernel_seconds"], 0.9e-3)' 'near(step["seconds"], 1e-3)' 'step["kernels"] == 2' \

@@ -121,6 +121,15 @@ if python3 -c 'import ctypes; ctypes.CDLL("libsqlite3.so.0")' 2>/dev/null; then
     echo new >"$dir/sys/rocpd-27.db"
     PATH=$dir/bin:$PATH "$TT" profile --with rocprof-sys --num-steps 1 --out "$dir/sys" $small >"$dir/out" 2>"$dir/err"
     says "$dir/out" "next    tt report --import $dir/sys/rocpd-27.db --out $dir/sys/report"
+    mkdir "$dir/lib" "$dir/seven"
+    : >"$dir/lib/libsqlite3.so.0" # as if it were not installed
+    echo database >"$dir/seven/rocprofv3_results.db"
+    printf '#!/bin/sh\n' >"$dir/seven/rocprofv3"
+    chmod +x "$dir/seven/rocprofv3"
+    LD_LIBRARY_PATH=$dir/lib PATH=$dir/seven:$PATH "$TT" profile --with rocprofv3 --num-steps 1 --out "$dir/seven" $small >"$dir/out" 2>"$dir/err"
+    says "$dir/out" "look    its database is read where SQLite is installed (libsqlite3.so.0), or after rocpd convert -i"
+else
+    echo "not tested: databases, since SQLite is not installed"
 fi
 
 # What cannot be imported says where to look instead.
