@@ -20,7 +20,7 @@ struct tt_chip {
     double memory;                /* bytes */
     int units, wave;              /* CUs or SMs; threads in lockstep */
     int shared_kib;               /* LDS or shared memory of a block */
-    bool partitioned;             /* a driver can show parts of it under its name */
+    bool partitioned;             /* a driver can show parts of it, or another card, under its name */
     struct tt_chip_link link;
     const char *name;  /* as on the command line; NULL: not offered there */
     const char *title; /* of one with a name; says what part of the card one device is */
@@ -28,7 +28,8 @@ struct tt_chip {
 
 extern const char *const tt_chip_names[]; /* those of the command line, NULL at the end */
 
-const struct tt_chip *tt_chip_find(const char *name); /* by that name; NULL: none */
+/* By that name, or with RTX or RX before it; NULL: none. */
+const struct tt_chip *tt_chip_find(const char *name);
 
 /* The chip of the device with this name ("NVIDIA H200", "AMD Instinct MI300X") and so many compute units (0: all of
  * them); NULL when it is not known, or is a part of one. */

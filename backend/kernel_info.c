@@ -113,3 +113,8 @@ double tt_collective_sent(const struct tt_collective *c)
 {
     return (double)c->count * (double)tt_dtype_size(c->type) * passes(c->kind, c->ranks) / c->ranks;
 }
+
+double tt_collective_messages(const struct tt_collective *c)
+{
+    return (c->kind == TT_ALL_REDUCE ? 2 : 1) * (c->ranks - 1.0);
+}

@@ -37,5 +37,6 @@ int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[
 double tt_bus_factor(enum tt_collective_kind kind, int ranks);
 /* Bytes that each rank sends (and receives) when they pass parts around a ring, which no way needs less than. */
 double tt_collective_sent(const struct tt_collective *c);
+double tt_collective_messages(const struct tt_collective *c); /* in which it sends them, one after the other */
 
 #endif

@@ -1,6 +1,7 @@
 #include "backend/link.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 double tt_link_seconds(const struct tt_link *l, double bytes)
@@ -65,4 +66,23 @@ tt_status tt_link_open(struct tt_link *l, const struct tt_backend *real, int ran
     l->relay.ops.collective = link_collective;
     l->relay.ops.split = NULL; /* its links are those of all ranks */
     return TT_OK;
+}
+
+static void close_both(void *self)
+{
+    struct tt_link *l = self;
+    l->relay.real.ops->close(l->relay.real.self);
+    free(l);
+}
+
+tt_status tt_link_wrap(struct tt_backend *b, int ranks, double bytes_per_second, double seconds_latency)
+{
+    struct tt_link *l = malloc(sizeof *l);
+    if (!l) return tt_no_memory("a simulated link");
+    tt_status st = tt_link_open(l, b, ranks, bytes_per_second, seconds_latency, b);
+    if (st)
+        free(l);
+    else
+        l->relay.ops.close = close_both;
+    return st;
 }

@@ -20,6 +20,9 @@ struct tt_link {
 tt_status tt_link_open(struct tt_link *l, const struct tt_backend *real, int ranks, double bytes_per_second,
                        double seconds_latency, struct tt_backend *out);
 
+/* The same around *b, which from now on is the simulated one, and closes both. After an error it is as it was. */
+tt_status tt_link_wrap(struct tt_backend *b, int ranks, double bytes_per_second, double seconds_latency);
+
 /* How long reduce-scatter and all-gather of so many bytes take; all-reduce takes twice as long. */
 double tt_link_seconds(const struct tt_link *l, double bytes);
 

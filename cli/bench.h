@@ -8,7 +8,8 @@
 
 struct tt_bench_options {
     char versions[128], sizes[256], profile_dir[1024], ranks[128];
-    int64_t warmup, repeats;
+    char against[2048]; /* one a line */
+    int64_t warmup, repeats, turns;
 };
 
 /* The options of one size and version. */
@@ -16,6 +17,11 @@ tt_status tt_bench_choose(const struct tt_options *o, const char *size, const ch
 
 /* A speed is worth nothing when the numbers are wrong. */
 tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version);
+
+/* --against: two sets of options in turns, and how many times as fast the second is. */
+tt_status tt_bench_against(const struct tt_options *o);
+/* A copy of this program with these words, which end with NULL; what it prints goes to the file `out`. */
+tt_status tt_bench_copy(char *const *words, int out, const char *label);
 
 /* ---- several ranks ---- */
 

@@ -21,6 +21,7 @@ struct rank {
 struct figures {
     struct tt_overlap times;
     double memory; /* bytes */
+    double operations; /* of a step */
 };
 
 /* ---- one size and version ---- */
@@ -31,6 +32,7 @@ static tt_status time_all(struct rank *r, struct tt_session *s, struct tt_run *r
     TT_TRY(tt_measure_overlap(&r->steps, &r->backend, run, s->step, &f->times));
     TT_TRY(r->backend.ops->info(r->backend.self, &info));
     f->memory = (double)info.memory_peak;
+    f->operations = s->step->count;
     return TT_OK;
 }
 
@@ -59,6 +61,23 @@ static int slowest(const struct figures *all, int ranks, double *mean)
     return worst;
 }
 
+/* What each rank does by itself, and how long it is in collectives, where those that are early wait. */
+static void put_each(struct tt_json_writer *w, const struct figures *all, int ranks)
+{
+    tt_json_begin(w, "each", '[');
+    for (int i = 0; i < ranks; i++) {
+        tt_json_begin(w, NULL, '{');
+        char name[32];
+        snprintf(name, sizeof name, "rank_%d", i);
+        tt_json_put_string(w, "name", name);
+        tt_json_put_number(w, "operations", all[i].operations);
+        tt_json_put_number(w, "work_ms", 1e3 * own_work(&all[i]));
+        tt_json_put_number(w, "communication_ms", 1e3 * all[i].times.communication);
+        tt_json_end(w, '}');
+    }
+    tt_json_end(w, ']');
+}
+
 static void put_row(struct rank *r, const struct tt_session *s, const char *size, const struct figures *all)
 {
     const struct tt_config *c = &r->trial.c;
@@ -84,6 +103,8 @@ static void put_row(struct rank *r, const struct tt_session *s, const char *size
     tt_json_put_int(&r->w, "slowest_rank", worst);
     tt_json_put_number(&r->w, "slowest_percent", 100 * (own_work(&all[worst]) / mean - 1));
     tt_json_put_number(&r->w, "peak_memory_bytes", all[worst].memory);
+    tt_json_put_int(&r->w, "batch_size", c->batch_size);
+    put_each(&r->w, all, (int)c->ranks);
     tt_json_end(&r->w, '}');
 }
 

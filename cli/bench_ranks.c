@@ -6,11 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/bench.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "exercises/engine/course.h"
+#include "exercises/engine/fault.h"
+#include "profiling/seal.h"
 
 enum { MOST = 32 };
 
@@ -166,7 +170,8 @@ static void print_text(const struct scaling *s)
                 break;
             }
         }
-        printf("; shard %s\n", tt_shard_names[s->o->c.shard]);
+        const char *fault = tt_fault_shown(&s->o->c);
+        printf("; shard %s%s%s\n", tt_shard_names[s->o->c.shard], fault[0] ? "; fault " : "", fault);
     }
     printf("%-7s %-9s %5s %10s %10s %9s %11s %6s %9s %9s %14s   %s\n", "size", "version", "ranks", "median ms",
            "p95 ms", "tokens/s", "tok/s/rank", "eff. %", "sent MiB", "comm. ms", "hidden %", "slowest rank");
@@ -184,12 +189,46 @@ static void put_row(struct tt_json_writer *w, const struct scaling *s, const str
     tt_json_end(w, '}');
 }
 
+/* What was asked for; the exercises look at it. */
+static void put_run(struct tt_json_writer *w, const struct scaling *s)
+{
+    char now[32];
+    time_t t = time(NULL);
+    struct tm utc;
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
+    tt_json_begin(w, "run", '{');
+    tt_json_put_string(w, "tt", TT_VERSION_STRING);
+    tt_json_put_string(w, "created", now);
+    tt_json_put_string(w, "device", tt_json_string(s->found[0], "device", ""));
+    tt_json_put_string(w, "preset", s->own->sizes);
+    tt_json_put_string(w, "version", s->own->versions);
+    tt_json_put_string(w, "ranks", s->own->ranks);
+    tt_json_put_string(w, "shard", tt_shard_names[s->o->c.shard]);
+    tt_json_put_int(w, "global_batch", s->o->c.global_batch);
+    tt_json_put_int(w, "seed", s->o->c.seed);
+    tt_json_put_string(w, "fault", tt_fault_shown(&s->o->c));
+    tt_json_put_string(w, "link", tt_course_of(&s->o->c)->link);
+    tt_json_put_number(w, "link_bytes_per_second", tt_course_link(&s->o->c, NULL));
+    tt_json_end(w, '}');
+}
+
+static tt_status save(const char *dir, const struct tt_text *json, bool says)
+{
+    char path[1200], seal[TT_SHA256_DIGITS + 1];
+    snprintf(path, sizeof path, "%s/ranks.json", dir);
+    TT_TRY(tt_make_dirs(dir));
+    TT_TRY(tt_file_replace(path, json->s, json->n));
+    tt_seal_read(json->s, json->n, seal);
+    if (says) printf("saved   %s, seal %.8s\n", path, seal);
+    return TT_OK;
+}
+
 static tt_status write_json(const struct scaling *s)
 {
     struct tt_json_writer w = {.pretty = true};
     const char *dir = s->own->profile_dir;
-    char path[1200];
     tt_json_begin(&w, NULL, '{');
+    put_run(&w, s);
     tt_json_put_string(&w, "backend", tt_backend_name());
     tt_json_put_string(&w, "device", tt_json_string(s->found[0], "device", ""));
     tt_json_put_string(&w, "precision", tt_precision_names[s->o->c.precision]);
@@ -198,14 +237,12 @@ static tt_status write_json(const struct scaling *s)
     for (int row = 0; row_of(s, 0, row); row++)
         for (int i = 0; i < s->count; i++) put_row(&w, s, row_of(s, i, row), row);
     tt_json_end(&w, ']');
+    tt_seal_put(&w);
     tt_json_end(&w, '}');
+    tt_text_puts(&w.text, "\n");
     tt_status st = tt_text_status(&w.text);
-    if (!st && s->o->c.json) puts(w.text.s);
-    if (!st && dir[0]) {
-        snprintf(path, sizeof path, "%s/ranks.json", dir);
-        st = tt_make_dirs(dir);
-        if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
-    }
+    if (!st && s->o->c.json) fputs(w.text.s, stdout);
+    if (!st && dir[0]) st = save(dir, &w.text, !s->o->c.json);
     tt_text_free(&w.text);
     return st;
 }

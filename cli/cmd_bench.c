@@ -10,9 +10,12 @@
 #include "cli/commands.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "core/base/stats.h"
 #include "core/config/presets.h"
+#include "core/train/open.h"
 #include "core/train/state.h"
+#include "exercises/engine/fault.h"
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/steps.h"
 
@@ -42,6 +45,11 @@ static const struct tt_option rows[] = {
     {"ranks", AT(ranks), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
      .help = "numbers of ranks to time on this machine, each with its own batch; \"\" = this process alone", .list = ',',
      .check = check_ranks, .here = true},
+    {"against", AT(against), "What to time", 1 << TT_CMD_BENCH, "", NULL, "OPTIONS",
+     .help = "time two sets of options in turns, A, B, A, B: --against '--version fused' '--version flash', or fused flash",
+     .list = '\n', .flag_only = true},
+    {"turns", AT(turns), "What to time", 1 << TT_CMD_BENCH, "6", "[1, 1000]", "N",
+     .help = "turns of each of the two of --against; --repeats steps each"},
     {"profile-dir", AT(profile_dir), "What to time", 1 << TT_CMD_BENCH, "", NULL, "DIR",
      .help = "folder for the measurements as JSON; \"\" = none", .here = true},
 };
@@ -70,7 +78,9 @@ struct bench {
     double *times; /* of all rows */
     struct row *rows;
     int count;
-    double ceiling, datasheet; /* FLOP/s of a matrix product: measured; published, 0 = unknown */
+    struct tt_ceilings ceilings;
+    double datasheet; /* FLOP/s of a matrix product, published; 0 = unknown */
+    double load;      /* of the machine before it began */
 };
 
 tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version)
@@ -117,6 +127,8 @@ tt_status tt_bench_choose(const struct tt_options *o, const char *size, const ch
     TT_TRY(tt_options_apply_preset(out, size));
     for (int v = 0; v < TT_VERSIONS; v++)
         if (!strcmp(version, tt_version_names[v])) out->c.version = (enum tt_version)v;
+    TT_TRY(tt_member_batch(out));
+    tt_fault_configure(&out->c);
     return tt_config_check(&out->c);
 }
 
@@ -150,13 +162,26 @@ static enum tt_dtype compute_type(const struct tt_config *c)
     return c->precision == TT_PREC_BF16 ? TT_BF16 : c->precision == TT_PREC_FP16 ? TT_F16 : TT_F32;
 }
 
-static tt_status find_ceilings(struct bench *b)
+/* The roof that tt profile uses too, so that their MFUs can be compared. */
+static tt_status find_ceilings(struct bench *b, enum tt_ceilings_how how)
 {
-    enum tt_dtype type = compute_type(&b->o->c);
+    char cache[1200];
+    return tt_ceilings_find(&b->backend, b->o->c.precision, tt_cache_path("ceilings.json", cache, sizeof cache), how,
+                            &b->ceilings);
+}
+
+static tt_status find_roofs(struct bench *b)
+{
     struct tt_device_info info;
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
-    b->datasheet = info.peak_flops[type];
-    return tt_measure_gemm(&b->backend, type, &b->ceiling);
+    b->datasheet = info.peak_flops[compute_type(&b->o->c)];
+    return find_ceilings(b, TT_CEILINGS_KEPT);
+}
+
+/* A step cannot multiply faster than the device: then the roof was measured on a busy one. */
+static tt_status check_roof(struct bench *b, const struct row *r)
+{
+    return r->flops / r->median > 1.05 * b->ceilings.flops ? find_ceilings(b, TT_CEILINGS_RAISE) : TT_OK;
 }
 
 static void print_header(struct bench *b)
@@ -164,8 +189,9 @@ static void print_header(struct bench *b)
     if (b->o->c.json) return;
     if (!b->o->c.quiet) {
         tt_print_device(&b->backend);
-        printf("ceiling %.2f TFLOP/s measured in %s on a large matrix product", b->ceiling / 1e12,
+        printf("ceiling %.2f TFLOP/s measured in %s on a large matrix product", b->ceilings.flops / 1e12,
                tt_precision_names[b->o->c.precision]);
+        if (tt_ceilings_doubtful(&b->ceilings)) printf(", perhaps too low: the machine was busy");
         if (b->datasheet > 0) printf("; the datasheet says %.0f", b->datasheet / 1e12);
         putchar('\n');
     }
@@ -182,7 +208,7 @@ static void print_row(const struct bench *b, const struct row *r)
     if (b->datasheet > 0) snprintf(sheet, sizeof sheet, "%.1f", 100 * rate / b->datasheet);
     printf("%-7s %-9s %10.2f %10.2f %10.2f %9.0f %9.3f %6.1f %6s %9.1f %8d", r->size, r->version, 1e3 * r->median,
            1e3 * r->p95,
-           r->samples / r->median, r->tokens / r->median, rate / 1e12, 100 * rate / b->ceiling, sheet,
+           r->samples / r->median, r->tokens / r->median, rate / 1e12, 100 * rate / b->ceilings.flops, sheet,
            r->memory / 0x1p20, r->operations);
     if (r->refused_head) printf("  fused attention: heads of %lld", (long long)r->refused_head);
     putchar('\n');
@@ -192,6 +218,7 @@ static void print_row(const struct bench *b, const struct row *r)
 static tt_status time_one(struct bench *b, const char *size, const char *version)
 {
     TT_TRY(one(b, size, version));
+    TT_TRY(check_roof(b, &b->rows[b->count - 1]));
     print_row(b, &b->rows[b->count - 1]);
     return TT_OK;
 }
@@ -207,9 +234,14 @@ static tt_status each(struct bench *b, tt_status (*f)(struct bench *, const char
 
 static tt_status run_all(struct bench *b)
 {
-    TT_TRY(find_ceilings(b));
+    char busy[100];
+    TT_TRY(find_roofs(b));
     print_header(b);
-    return each(b, time_one);
+    TT_TRY(each(b, time_one));
+    tt_busy_words(b->load, busy);
+    if (busy[0] && !b->o->c.json)
+        printf("note    when it began, %s; --against times two of them in turns\n", busy);
+    return TT_OK;
 }
 
 /* In the words of profile.json; tt compare tells by them what may be compared. */
@@ -242,7 +274,7 @@ static void put_row(struct tt_json_writer *w, const struct bench *b, const struc
     tt_json_put_number(w, "tokens_per_second", r->tokens / r->median);
     tt_json_put_number(w, "flops_per_step", r->flops);
     tt_json_put_number(w, "flops_per_second", rate);
-    tt_json_put_number(w, "mfu_percent", 100 * rate / b->ceiling);
+    tt_json_put_number(w, "mfu_percent", 100 * rate / b->ceilings.flops);
     tt_json_put_number(w, "mfu_datasheet_percent", b->datasheet > 0 ? 100 * rate / b->datasheet : NAN);
     tt_json_put_number(w, "peak_memory_bytes", r->memory);
     tt_json_put_int(w, "operations_per_step", r->operations);
@@ -265,8 +297,12 @@ static tt_status write_json(struct bench *b)
     tt_json_put_string(&w, "device", info.name);
     tt_json_put_string(&w, "library", info.library);
     tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
+    tt_json_put_string(&w, "fault", tt_fault_shown(c));
     tt_json_put_int(&w, "repeats", b->own->repeats);
-    tt_json_put_number(&w, "gemm_flops_per_second", b->ceiling);
+    tt_json_put_number(&w, "gemm_flops_per_second", b->ceilings.flops);
+    tt_json_put_number(&w, "gemm_spread", b->ceilings.flops_spread);
+    tt_json_put_number(&w, "load", b->load);
+    tt_json_put_bool(&w, "busy", tt_is_busy(b->load));
     tt_json_put_number(&w, "datasheet_flops_per_second", b->datasheet > 0 ? b->datasheet : NAN);
     tt_json_begin(&w, "rows", '[');
     for (int i = 0; i < b->count; i++) put_row(&w, b, &b->rows[i]);
@@ -308,6 +344,7 @@ static tt_status alone(const struct tt_options *o)
     if (!b) return tt_no_memory("the command");
     b->o = o;
     b->own = tt_own(o);
+    b->load = tt_machine_load();
     tt_status st = each(b, choose); /* better refused now than after the first rows */
     if (!st) st = open_bench(b);
     if (!st) st = run_all(b);
@@ -324,6 +361,9 @@ tt_status tt_cmd_bench(const struct tt_options *o)
 {
     const struct tt_bench_options *own = tt_own(o);
     struct tt_place place;
+    if (own->against[0] && own->ranks[0])
+        return tt_fail(TT_USAGE, "--against and --ranks do not go together; put --ranks into neither");
+    if (own->against[0]) return tt_bench_against(o);
     if (!own->ranks[0]) return alone(o);
     TT_TRY(tt_place_find(&place));
     return place.ranks ? tt_bench_as_rank(o) : tt_bench_ranks(o);

@@ -1,8 +1,11 @@
 /* tt compare: runs side by side, and a gate for regressions. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cli/bench.h"
 #include "cli/commands.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
@@ -19,7 +22,7 @@ struct compare_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"run", AT(runs), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "PATH",
-     .help = "the folder of a profile or of a training run, or a bench.json; several may follow", .list = '\n', .here = true},
+     .help = "the folder of a profile or of a training run, or a bench.json; several may follow; or two sets of options to run in turns", .list = '\n', .here = true},
     {"fail-if", AT(fail_if), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "LIST",
      .help = "conditions that fail: slower:5%, memory:10%, loss:0.02, gradients", .check = tt_compare_gate_check},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_COMPARE, "", NULL, "DIR",
@@ -86,6 +89,32 @@ static tt_status judge(const struct tt_comparison *c, const struct tt_config *co
     return st;
 }
 
+/* ---- options instead of folders: run first ---- */
+
+/* Options begin with dashes; a version alone stands for --version, unless a folder has its name. */
+static bool is_to_run(const char *item)
+{
+    if (!strncmp(item, "--", 2)) return true;
+    for (int v = 0; v < TT_VERSIONS; v++)
+        if (!strcmp(item, tt_version_names[v])) return access(item, F_OK) != 0;
+    return false;
+}
+
+/* tt bench --against runs the two in turns, and leaves its bench.json in a file without a name. */
+static tt_status run_in_turns(const char *const *list, int n, char path[64], int *file)
+{
+    char a[1100], b[1100], name[] = "/tmp/tt_compare_XXXXXX";
+    if (n != 2) return tt_fail(TT_USAGE, "of options to run there are two: tt compare --run fused flash");
+    snprintf(a, sizeof a, "--against=%s", list[0]);
+    snprintf(b, sizeof b, "--against=%s", list[1]);
+    char *words[] = {tt_words[0], "bench", a, b, "--json", NULL};
+    *file = mkstemp(name);
+    if (*file < 0) return tt_fail(TT_FAILED, "no temporary file for what is run: %s", strerror(errno));
+    (void)unlink(name);
+    snprintf(path, 64, "/proc/self/fd/%d", *file);
+    return tt_bench_copy(words, *file, "--against");
+}
+
 tt_status tt_cmd_compare(const struct tt_options *o)
 {
     const struct compare_options *own = tt_own(o);
@@ -100,7 +129,12 @@ tt_status tt_cmd_compare(const struct tt_options *o)
             "nothing to compare; name the folders of two profiles: tt compare profiles/baseline profiles/flash");
     struct tt_comparison *c = calloc(1, sizeof *c);
     if (!c) return tt_no_memory("the command");
-    tt_status st = tt_compare(list, n, c);
+    char ran[64];
+    int file = -1;
+    tt_status st = is_to_run(list[0]) ? run_in_turns(list, n, ran, &file) : TT_OK;
+    if (!st && file >= 0) list[0] = ran, n = 1;
+    if (!st) st = tt_compare(list, n, c);
+    if (file >= 0) close(file);
     if (!st) st = show(c, &o->c);
     if (!st) st = judge(c, &o->c, own);
     tt_compare_free(c);

@@ -71,6 +71,7 @@ static tt_status read_inputs(struct making *m)
         if (is_tokens)
             return tt_fail(TT_USAGE, "%s is a token file already; look into it with: tt data --inspect %s", path, path);
         TT_TRY(tt_file_read(path, (size_t)1 << LIMIT_BITS, &data, &size));
+        if (m->c->max_chars) size = tt_utf8_prefix(data, size, m->c->max_chars);
         if (memchr(data, 0, size))
             fprintf(stderr, "tt: note: %s contains zero bytes, so it is probably not text; they become tokens like "
                             "other bytes\n", path);
@@ -184,8 +185,7 @@ static void report(const struct making *m)
            "file%s in %s\n", m->text.n, (long long)m->count, (double)m->text.n / (double)m->count, (long long)held_out,
            (long long)tt_tokenizer_size(m->tokenizer), tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files),
            out);
-    printf("train on them: tt train --data '%s/train_*.bin' %s%s%s--tokenizer %s/tokenizer.json\n", out,
-           held_out ? "--val-data '" : "", held_out ? out : "", held_out ? "/val_*.bin' " : "", out);
+    printf("train on them: tt train --data %s\n", out);
 }
 
 /* ---- looking ---- */

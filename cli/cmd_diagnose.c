@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/diagnose.h"
 #include "core/base/terminal.h"
+#include "core/train/epochs.h"
 #include "core/train/loop.h"
 
 /* ---- options ---- */
@@ -15,6 +16,10 @@
 static const struct tt_option rows[] = {
     {"quick", AT(quick), "What to try", 1 << TT_CMD_DIAGNOSE, "false", NULL, NULL,
      .help = "a few steps only, and no other batch sizes", .here = true},
+    {"for", AT(cards), "What to try", 1 << TT_CMD_DIAGNOSE, "", NULL, "LIST",
+     .help = "predict batch size, time and throughput on these cards instead, from their data sheets: rtx4080s, t4, mi300x, or "
+             "a size of memory, 16GiB; \"\" = try this device",
+     .check = tt_check_cards, .list = ',', .here = true},
 };
 // clang-format on
 const struct tt_rows tt_diagnose_rows = TT_ROWS(rows);
@@ -33,7 +38,7 @@ static tt_status choose_start(struct tt_diagnosis *d)
     if (strcmp(from, "auto")) tt_stay_in_run(&d->o, d->checkpoint);
     TT_TRY(tt_checkpoint_peek(d->checkpoint, &progress, &config));
     free(config);
-    d->done = progress.step < d->c->num_steps ? progress.step : d->c->num_steps;
+    d->done = progress.step;
     return TT_OK;
 }
 
@@ -46,6 +51,8 @@ static tt_status prepare(struct tt_diagnosis *d)
     TT_TRY(tt_member_batch(&d->o));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
+    TT_TRY(tt_take_epochs(&d->o, d->data, d->done ? d->checkpoint : NULL));
+    if (d->done > c->num_steps) d->done = c->num_steps;
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_check_validation(&d->o, d->data, &validates));
     if (!validates) c->val_interval = 0;
@@ -121,6 +128,8 @@ static tt_status run(struct tt_diagnosis *d)
 
 tt_status tt_cmd_diagnose(const struct tt_options *o)
 {
+    const struct tt_diagnose_options *own = tt_own(o);
+    if (own->cards[0]) return tt_diagnose_for(o);
     struct tt_diagnosis *d = calloc(1, sizeof *d);
     if (!d) return tt_no_memory("the command");
     d->o = *o;

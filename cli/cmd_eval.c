@@ -146,6 +146,7 @@ static tt_status run(struct evaluation *e)
     struct tt_config *c = &e->o.c;
     TT_TRY(tt_use_checkpoint(&e->o, e->o.call.checkpoint, &e->checkpoint));
     choose_data(&e->o);
+    tt_take_folders(c);
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_need_tokenizer(c, e->checkpoint));
     TT_TRY(tt_open_data(c, c->vocab_size, e->checkpoint, &e->data));

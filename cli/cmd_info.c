@@ -114,12 +114,13 @@ static void print_step(const struct info *n)
 /* Only what is not chosen already. */
 static void print_smaller(const struct tt_config *c)
 {
-    const char *changes[5];
+    const char *changes[6];
     int n = 0;
     if (c->ranks > 1 && c->shard != TT_SHARD_WEIGHTS) changes[n++] = "--shard weights";
     if (c->batch_size > 1) changes[n++] = "a smaller --batch-size";
     if (c->recompute != TT_RECOMPUTE_BLOCK) changes[n++] = "--recompute block";
     if (c->version != TT_FLASH) changes[n++] = "--version flash";
+    changes[n++] = "a shorter --seq-len";
     changes[n++] = "a smaller model";
     printf("That is more than is free here; ");
     for (int i = 0; i < n; i++) printf("%s%s", i == 0 ? "" : i < n - 1 ? ", " : " or ", changes[i]);

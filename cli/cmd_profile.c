@@ -162,26 +162,32 @@ static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_
     if (words[0]) printf("note    %s\n", words);
 }
 
-static void print_head(const struct tt_profile *p)
+static void print_step(const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
-    const struct tt_profile_efficiency *e = &p->efficiency;
-    const struct tt_profile_launch *l = &p->launch;
-    char measured[32], predicted[32];
-    tt_format_bytes(p->memory.measured_bytes, measured);
-    tt_format_bytes(p->memory.predicted_bytes, predicted);
-    printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
     printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
            1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
            (long long)(p->run.batch_size * p->run.grad_accum * (p->job.ranks ? p->job.ranks : 1)),
            (long long)p->run.seq_len, (long long)s->kernels,
            p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+}
+
+static void print_head(const struct tt_profile *p)
+{
+    const struct tt_profile_step *s = &p->step;
+    const struct tt_profile_efficiency *e = &p->efficiency;
+    const struct tt_profile_launch *l = &p->launch;
+    char measured[32], predicted[32], gaps[100];
+    tt_format_bytes(p->memory.measured_bytes, measured);
+    tt_format_bytes(p->memory.predicted_bytes, predicted);
+    printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
+    print_step(p);
     if (p->run.own_kernel[0])
         printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
                p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     print_remark(p, tt_attention_remark);
-    printf("sums    kernels %.3f ms, gaps %.3f ms (%.1f %% of the step)\n", 1e3 * s->kernel_seconds,
-           1e3 * fmax(0, s->gap_seconds), 100 * fmax(0, s->gap_fraction));
+    print_remark(p, tt_busy_remark);
+    printf("sums    kernels %.3f ms; gaps: %s\n", 1e3 * s->kernel_seconds, tt_gap_words(p, gaps));
     print_remark(p, tt_gap_remark);
     printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, ", 1e6 * l->launch_seconds,
            1e3 * l->total_seconds, 1e6 * l->event_seconds);
@@ -189,7 +195,7 @@ static void print_head(const struct tt_profile *p)
         printf("%.1f %% of the step\n", 100 * l->recorded_overhead);
     else
         printf("within the noise of the step\n");
-    printf("MFU     %.1f %% of %.3f TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
+    printf("MFU     %.1f %% of %.4g TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
            e->mfu_class);
     if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);
     putchar('\n');
@@ -252,15 +258,18 @@ static void describe_earlier(const char *folder, char out[160])
 
 static tt_status show(const struct tt_config *c, const struct tt_profile *p, const char *earlier)
 {
-    if (c->json && earlier[0]) fprintf(stderr, "%s\n", earlier);
+    bool results_only = c->json || c->quiet;
+    if (results_only && earlier[0]) fprintf(stderr, "%s\n", earlier);
     if (c->json) return print_json(p);
-    print_head(p);
-    if (!c->quiet) {
-        print_rows(p);
-        print_phases(p);
-        print_collectives(p);
-        print_ranks(p);
+    if (c->quiet) {
+        print_step(p);
+        return print_saved(c->out);
     }
+    print_head(p);
+    print_rows(p);
+    print_phases(p);
+    print_collectives(p);
+    print_ranks(p);
     if (earlier[0]) printf("%s\n", earlier);
     return print_saved(c->out);
 }

@@ -1,34 +1,39 @@
-/* tt report: shows a profile again, or reads what another profiler exported into the same tables. */
+/* tt report: shows a training run or a profile, or reads what another profiler exported into the same tables. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/open_page.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/markdown.h"
 #include "profiling/import/import.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/html.h"
+#include "profiling/report/html_run.h"
 #include "profiling/report/svg.h"
 
 /* ---- options ---- */
 
 struct report_options {
     char runs[16384], import[16384]; /* one a line */
+    bool open;
 };
 
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct report_options, field)
 // clang-format off
 static const struct tt_option rows[] = {
     {"run", AT(runs), "What to read", 1 << TT_CMD_REPORT, "", NULL, "DIR",
-     .help = "the folder of a profile, or its profile.json", .list = '\n', .here = true},
+     .help = "the folder of a training run, or of a profile, or its profile.json", .list = '\n', .here = true},
     {"import", AT(import), "What to read", 1 << TT_CMD_REPORT, "", NULL, "FILE",
      .help = "what another profiler exported; several files may follow", .list = '\n', .here = true},
     {"num-steps", TT_RUN_FIELD(num_steps), "What to read", 1 << TT_CMD_REPORT, "1", "[1, 1000000000]", "N",
      .help = "steps in what is imported; without it as many as the file says"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_REPORT, "", NULL, "DIR",
-     .help = "folder for the report; \"\" = that of the profile, or \"imported\"", .here = true},
+     .help = "folder for the report; \"\" = that of the run or profile, or \"imported\"", .here = true},
+    {"open", AT(open), TT_S_OUTPUT, 1 << TT_CMD_REPORT, "false", NULL, NULL,
+     .help = "open the report in a browser"},
 };
 // clang-format on
 const struct tt_rows tt_report_rows = TT_ROWS(rows);
@@ -77,7 +82,8 @@ static tt_status sort_words(struct report *r)
     }
     if (r->profile[0] || r->import_count) return TT_OK;
     return tt_fail(TT_USAGE,
-                   "nothing to report; name the folder of a profile, or give files of other profilers with --import");
+                   "nothing to report; name the folder of a training run or of a profile, or give files of other "
+                   "profilers with --import");
 }
 
 /* The folder that the report goes to. */
@@ -113,12 +119,13 @@ static void print(const struct tt_profile *p, const struct tt_profile *imported,
     char line[400];
     int n = tt_advise(p, advice);
     if (log && !quiet) fputs(log, stdout);
+    if (p->run.scope[0]) printf("%s\n", p->run.scope);
     tt_headline(p, line);
     printf("%s\n", line);
     if (!quiet) print_operators(p);
     if (imported && !quiet) {
         tt_headline(imported, line);
-        printf("\n%s: %s\n", imported->run.source, line);
+        printf("\n%s: %s\n%s\n", imported->run.source, line, imported->run.scope);
         print_operators(imported);
         putchar('\n');
     }
@@ -139,6 +146,8 @@ static tt_status add_to_summary(const struct tt_profile *imported, const char *p
     tt_text_puts(&t, "\n## What another profiler saw: ");
     tt_md_text(&t, imported->run.source);
     tt_text_printf(&t, "\n\n%s\n\n", line);
+    tt_md_text(&t, imported->run.scope);
+    tt_text_puts(&t, "\n\n");
     tt_md_head(&t, "operator|group|a step:|time:|share %:");
     for (int i = 0; i < imported->operators_count && i < SHOWN; i++) {
         const struct tt_profile_row *row = &imported->operators[i];
@@ -198,24 +207,63 @@ static tt_status write_report(const struct report *r, const struct tt_profile *p
     return st;
 }
 
-static tt_status run(struct report *r)
+static tt_status report_profile(const struct report *r, const char *folder)
 {
     struct tt_profile profile = {0}, imported = {0};
     struct tt_text log = {0};
-    char folder[1024];
-    TT_TRY(sort_words(r));
     tt_status st = TT_OK;
     if (r->import_count) st = tt_import(r->import_list, r->import_count, r->steps, &imported, &log);
     if (!st && r->profile[0]) st = tt_profile_read(r->profile, &profile);
     const struct tt_profile *shown = r->profile[0] ? &profile : &imported;
     const struct tt_profile *beside = r->profile[0] && r->import_count ? &imported : NULL;
     if (!st) st = write_report(r, shown, beside, !r->profile[0]);
-    choose_folder(r, folder);
     if (!st) print(shown, beside, log.s, folder, r->c->quiet);
     tt_profile_free(&profile);
     tt_profile_free(&imported);
     tt_text_free(&log);
     return st;
+}
+
+/* ---- a training run ---- */
+
+/* A folder with both is that of a profile, whose training is a means. */
+static bool is_run(const char *folder)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/profile.json", folder);
+    if (!folder[0] || tt_is_file(path)) return false;
+    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+    return tt_is_file(path);
+}
+
+/* The run may still be going on and own its folder; the page is replaced in one step, so it needs no lock. */
+static tt_status report_run(const struct report *r, const char *folder)
+{
+    struct tt_curve curve;
+    char path[1100];
+    if (r->import_count)
+        return tt_fail(TT_USAGE, "%s is a training run; what another profiler saw goes beside a profile: tt report "
+                       "PROFILE --import FILE", r->profile);
+    tt_status st = tt_curve_read(r->profile, &curve);
+    if (!st) st = tt_make_dirs(folder);
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    if (!st) st = tt_curve_write_html(&curve, r->profile, path);
+    if (!st && !r->c->quiet)
+        printf("run     %s, until step %.0f\n", r->profile, curve.steps[curve.n - 1].step);
+    if (!st) printf("saved   %s\n", path);
+    tt_curve_free(&curve);
+    return st;
+}
+
+static tt_status run(struct report *r)
+{
+    char folder[1024], path[1100];
+    TT_TRY(sort_words(r));
+    choose_folder(r, folder);
+    TT_TRY(is_run(r->profile) ? report_run(r, folder) : report_profile(r, folder));
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    if (r->own->open) tt_open_page(path);
+    return TT_OK;
 }
 
 tt_status tt_cmd_report(const struct tt_options *o)

@@ -14,7 +14,9 @@
 #include "cli/summary.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "core/base/load.h"
 #include "core/base/terminal.h"
+#include "core/train/epochs.h"
 #include "core/train/loop.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
@@ -37,6 +39,7 @@ struct training {
     struct tt_text config_text;
     struct tt_run run;
     struct tt_train_result result;
+    double load; /* of the machine before it began */
 };
 
 /* ---- the folder of the run ---- */
@@ -132,13 +135,6 @@ static tt_status choose_start(struct training *t)
     return choose_folder(t);
 }
 
-/* A checkpoint's warm-up may be longer than the run that is asked for now. */
-static void fit_warmup(struct training *t)
-{
-    if (!tt_option_given(&t->o, "warmup-steps") && t->c->warmup_steps > t->c->num_steps)
-        t->c->warmup_steps = t->c->num_steps / 10;
-}
-
 /* ---- a resumed run that is not continued as it was ---- */
 
 static bool same_source(const char *a, const char *b)
@@ -193,6 +189,10 @@ static void announce(struct training *t)
     tt_print_model(&t->session);
     announce_ranks(t);
     printf("data    %s\n", tt_data_describe(t->data));
+    if (t->c->epochs)
+        printf("epochs  %lld of %lld sequences, %lld in a step: %lld steps\n", (long long)t->c->epochs,
+               (long long)tt_data_samples(t->data, TT_TRAIN), (long long)tt_step_rows(t->c),
+               (long long)t->c->num_steps);
     const struct tt_course_options *course = tt_course_of(t->c);
     if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
     if (course->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
@@ -204,16 +204,16 @@ static void announce(struct training *t)
     if (t->other_data)
         puts("note    the data are not those of the checkpoint: the best validation loss and patience start afresh");
     if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
-        printf("note    with another --num-steps the learning rate now decays until step %lld, so the result differs "
-               "from that of a run without a break\n", (long long)t->c->num_steps);
+        printf("note    with another number of steps the learning rate now decays until step %lld, so the result "
+               "differs from that of a run without a break\n", (long long)t->c->num_steps);
     fflush(stdout);
 }
 
 static tt_status check_left(const struct training *t)
 {
     if (t->run.progress.step < t->c->num_steps) return TT_OK;
-    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger --num-steps to go on", t->checkpoint,
-                   (long long)t->c->num_steps);
+    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger %s to go on", t->checkpoint,
+                   (long long)t->run.progress.step, t->c->epochs ? "--epochs" : "--num-steps");
 }
 
 static void tell_loop(struct training *t)
@@ -254,11 +254,12 @@ static tt_status agree(struct training *t, tt_status st)
 static tt_status read_all(struct training *t)
 {
     TT_TRY(choose_start(t));
-    fit_warmup(t);
+    tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
     TT_TRY(tt_member_batch(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
+    TT_TRY(tt_take_epochs(&t->o, t->data, t->checkpoint));
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_check_validation(&t->o, t->data, &t->validates));
     return tt_open_backend(t->c, &t->backend);
@@ -292,15 +293,28 @@ static tt_status prepare(struct training *t)
 
 /* ---- the end ---- */
 
-static tt_status print_sample(struct training *t)
+static tt_status print_sample(struct training *t, struct tt_text *text)
 {
-    struct tt_text text = {0};
     struct tt_grammar_check check;
-    TT_TRY(tt_sample_builtin(&t->session, t->c, t->data, &text, &check));
-    printf("sample  %s\n", text.s ? text.s : "");
+    TT_TRY(tt_sample_builtin(&t->session, t->c, t->data, text, &check));
+    printf("sample  %s\n", text->s ? text->s : "");
     printf("grammar %lld of %lld sentences follow the source's grammar\n", (long long)check.grammatical,
            (long long)check.sentences);
-    tt_text_free(&text);
+    return TT_OK;
+}
+
+static tt_status print_end(struct training *t, struct tt_summary *s, struct tt_text *sample)
+{
+    if (t->c->json) {
+        tt_summary_json(s);
+        return TT_OK;
+    }
+    tt_summary_text(s);
+    bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
+    if (!s->interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t, sample));
+    if (!s->interrupted && !whole) puts("sample  none, since each rank has a part of the weights; see tt generate");
+    s->sample = sample->s;
+    tt_summary_next(s);
     return TT_OK;
 }
 
@@ -308,20 +322,21 @@ static tt_status print_sample(struct training *t)
 static tt_status report(struct training *t, bool interrupted)
 {
     struct tt_device_info info;
+    struct tt_text sample = {0};
+    char device[TT_LINE], model[TT_LINE];
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
+    tt_describe_device(&t->backend, device, sizeof device);
+    tt_describe_model(&t->session, model, sizeof model);
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
-                           .flash_refused = t->session.model->flash_refused, .interrupted = interrupted};
-    if (t->c->json) {
-        tt_summary_json(&s);
-        return TT_OK;
-    }
-    tt_summary_text(&s);
-    bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
-    if (!interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t));
-    if (!interrupted && !whole) puts("sample  none, since each rank has a part of the weights; see tt generate");
-    tt_summary_next(&s);
-    return TT_OK;
+                           .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
+                           .device = device, .model = model, .load = t->load};
+    tt_status st = print_end(t, &s, &sample);
+    tt_status saved = st ? TT_OK : tt_summary_save(&s);
+    if (saved) tt_say("%s; the run itself is saved, only tt report will show less of it", saved->text);
+    tt_status_free(saved);
+    tt_text_free(&sample);
+    return st;
 }
 
 static tt_status run(struct training *t)
@@ -353,6 +368,7 @@ tt_status tt_cmd_train(const struct tt_options *o)
     t->o = *o;
     t->c = &t->o.c;
     t->lock = -1;
+    t->load = tt_machine_load();
     tt_status st = tt_member_open(&t->member, &t->o);
     if (!st && !t->member.done) st = run(t);
     tt_session_close(&t->session);

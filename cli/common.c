@@ -15,24 +15,40 @@ tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out)
     return tt_course_wrap(c, out);
 }
 
-void tt_print_device(const struct tt_backend *b)
+void tt_describe_device(const struct tt_backend *b, char *out, size_t size)
 {
     struct tt_device_info info;
     tt_status st = b->ops->info(b->self, &info);
-    if (!st) printf("device  %s: %s; %s\n", b->ops->name, info.name, info.library);
+    snprintf(out, size, "%s", b->ops->name);
+    if (!st) snprintf(out, size, "%s: %s; %s", b->ops->name, info.name, info.library);
     tt_status_free(st);
+}
+
+void tt_describe_model(const struct tt_session *s, char *out, size_t size)
+{
+    const struct tt_config *c = &s->model->config;
+    char params[32];
+    tt_format_count((double)tt_model_param_count(s->model), params);
+    snprintf(out, size, "%lld layer%s, hidden %lld, %lld head%s (%lld key/value) of %lld, ffn %lld, vocabulary %lld: "
+             "%s parameters",
+             (long long)c->num_layers, tt_plural(c->num_layers), (long long)c->hidden_dim, (long long)c->num_heads,
+             tt_plural(c->num_heads), (long long)c->num_kv_heads, (long long)s->model->head_dim,
+             (long long)c->ffn_dim, (long long)c->vocab_size, params);
+}
+
+void tt_print_device(const struct tt_backend *b)
+{
+    char line[TT_LINE];
+    tt_describe_device(b, line, sizeof line);
+    printf("device  %s\n", line);
 }
 
 void tt_print_model(const struct tt_session *s)
 {
     const struct tt_config *c = &s->model->config;
-    char params[32], flops[32], memory[32], note[160];
-    tt_format_count((double)tt_model_param_count(s->model), params);
-    printf("model   %lld layer%s, hidden %lld, %lld head%s (%lld key/value) of %lld, ffn %lld, vocabulary %lld: "
-           "%sparameters\n",
-           (long long)c->num_layers, tt_plural(c->num_layers), (long long)c->hidden_dim, (long long)c->num_heads,
-           tt_plural(c->num_heads), (long long)c->num_kv_heads, (long long)s->model->head_dim,
-           (long long)c->ffn_dim, (long long)c->vocab_size, strcat(params, " "));
+    char line[TT_LINE], flops[32], memory[32], note[160];
+    tt_describe_model(s, line, sizeof line);
+    printf("model   %s\n", line);
     tt_format_count(tt_model_step_flops(s->model), flops);
     tt_format_bytes((double)tt_engine_total(&s->engine), memory);
     if (s->step)

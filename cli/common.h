@@ -11,6 +11,10 @@
 tt_status tt_open_backend(const struct tt_config *c, struct tt_backend *out);
 
 /* Lines that say what will run, for the log. */
+enum { TT_LINE = 400 };
+/* In a line: "cuda: NVIDIA H200; cuBLASLt ...", "4 layers, hidden 128, ...: 795.8 k parameters". */
+void tt_describe_device(const struct tt_backend *b, char *out, size_t size);
+void tt_describe_model(const struct tt_session *s, char *out, size_t size);
 void tt_print_device(const struct tt_backend *b);
 void tt_print_model(const struct tt_session *s);
 

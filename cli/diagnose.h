@@ -10,6 +10,7 @@
 
 struct tt_diagnose_options {
     bool quick;
+    char cards[512]; /* that are not here; "": this device */
 };
 
 enum tt_level { TT_ADVICE, TT_WARN, TT_FATAL };
@@ -71,7 +72,7 @@ struct tt_diagnosis {
     double step_time, validation_time, total_time; /* of the whole run */
     struct tt_sweep_row rows[TT_SWEEP_ROWS];
     int row_count, sweet; /* sweet: the smallest batch within 5 % of the best; -1: none */
-    double load;          /* runnable processes per processor; < 0: not known */
+    double load;          /* as tt_machine_load says */
 
     struct tt_finding findings[TT_FINDINGS];
     int count;
@@ -104,6 +105,11 @@ void tt_diagnose_judge_sizes(struct tt_diagnosis *d); /* before anything is allo
 tt_status tt_diagnose_judge_speed(struct tt_diagnosis *d);
 void tt_diagnose_judge_ranks(struct tt_diagnosis *d);
 enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d); /* TT_ADVICE when there is nothing worse */
+
+/* ---- for cards that are not here (diagnose_for.c) ---- */
+
+tt_status tt_check_cards(const char *list);
+tt_status tt_diagnose_for(const struct tt_options *o);
 
 /* ---- saying (diagnose_print.c) ---- */
 

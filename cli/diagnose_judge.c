@@ -8,6 +8,7 @@
 #include "cli/diagnose.h"
 #include "core/base/file.h"
 #include "core/base/format.h"
+#include "core/base/load.h"
 
 static void find(struct tt_diagnosis *d, enum tt_level level, const char *change, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -34,16 +35,19 @@ enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d)
 
 /* ---- sizes ---- */
 
-static bool fits(struct tt_diagnosis *d, int64_t batch, double room)
+/* What of it fits. */
+static void advise_smaller(const struct tt_config *c, const struct tt_smaller *s, char change[160])
 {
-    struct tt_session s = {0};
-    d->trial = *d->c;
-    d->trial.batch_size = batch;
-    tt_status st = tt_session_plan(&s, &d->backend, &d->trial, TT_USE_TRAIN | TT_USE_EVAL);
-    bool good = !st && (double)tt_engine_total(&s.engine) <= room;
-    tt_session_close(&s);
-    tt_status_free(st);
-    return good;
+    bool recomputes = c->recompute == TT_RECOMPUTE_BLOCK;
+    const char *recompute = recomputes ? "" : "--recompute block, or ";
+    if (s->batch_size)
+        snprintf(change, 160, "--batch-size %lld fits; --grad-accum keeps the tokens of a step%s",
+                 (long long)s->batch_size, recomputes ? "" : ", --recompute block saves more");
+    else if (s->seq_len)
+        snprintf(change, 160, "%sa shorter sequence: --batch-size 1 --seq-len %lld fits", recompute,
+                 (long long)s->seq_len);
+    else
+        snprintf(change, 160, "%sa smaller model: not even --batch-size 1 fits", recompute);
 }
 
 static void judge_memory(struct tt_diagnosis *d)
@@ -52,18 +56,9 @@ static void judge_memory(struct tt_diagnosis *d)
     /* on the host, what is free now may be given back by others; on a GPU it is what there is */
     double most = d->device.shares_memory ? (double)d->device.memory_total / tt_diagnose_sharing(d) : d->room;
     if (d->room <= 0 || d->need <= 0.9 * d->room) return;
-    int64_t low = 0, high = d->c->batch_size;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        *(fits(d, middle, 0.9 * d->room) ? &low : &high) = middle;
-    }
-    bool recomputes = d->c->recompute == TT_RECOMPUTE_BLOCK;
-    if (low > 0)
-        snprintf(change, sizeof change, "--batch-size %lld fits; --grad-accum keeps the tokens of a step%s",
-                 (long long)low, recomputes ? "" : ", --recompute block saves more");
-    else
-        snprintf(change, sizeof change, "%sa smaller model: not even --batch-size 1 fits",
-                 recomputes ? "" : "--recompute block, or ");
+    struct tt_smaller smaller = {0};
+    tt_status_free(tt_session_smaller(&d->backend, d->c, TT_USE_TRAIN | TT_USE_EVAL, 0.9 * d->room, &smaller));
+    advise_smaller(d->c, &smaller, change);
     tt_format_bytes(d->need, need);
     tt_format_bytes(d->room, room);
     find(d, d->need > most ? TT_FATAL : TT_WARN, change, "the run takes %s of device memory, of which %s are free",
@@ -197,9 +192,10 @@ static void judge_saving(struct tt_diagnosis *d)
 
 static void judge_spread(struct tt_diagnosis *d)
 {
-    if (d->load > 1.5)
-        find(d, TT_ADVICE, "measure again when it is quiet",
-             "the machine is busy: %.1f processes wait for each processor", d->load);
+    char busy[100];
+    tt_busy_words(d->load, busy);
+    if (busy[0])
+        find(d, TT_ADVICE, "measure again when it is quiet", "%s", busy);
     else if (d->step.steps >= 5 && d->step.slow > 1.5 * d->step.median)
         find(d, TT_ADVICE, "look what else runs here",
              "steps vary: the median is %.2f ms, one in twenty takes more than %.2f ms", 1e3 * d->step.median,

@@ -8,6 +8,7 @@
 
 #include "cli/diagnose.h"
 #include "core/base/clock.h"
+#include "core/base/load.h"
 #include "core/base/stats.h"
 #include "core/train/feed.h"
 #include "core/train/loop.h"
@@ -36,6 +37,7 @@ static void measure_disk(struct tt_diagnosis *d)
     const struct tt_config *c = d->c;
     d->checkpoint_bytes = 12 * (double)d->parameters; /* weights and two moments, in fp32 */
     double saves = c->save_interval > 0 ? (double)(c->num_steps / c->save_interval + 1) : 1;
+    if (c->save_epochs > 0) saves += floor(d->epochs / (double)c->save_epochs);
     double kept = c->keep > 0 && (double)c->keep < saves ? (double)c->keep : saves;
     d->disk_need = d->checkpoint_bytes * (kept + (saves > kept)); /* an old one goes when the new one is there */
     d->disk_free = c->out[0] ? free_space(c->out) : -1;
@@ -63,9 +65,7 @@ tt_status tt_diagnose_sizes(struct tt_diagnosis *d)
            wanted = (double)c->num_steps * (double)tt_step_rows(c);
     d->epochs = each > 0 ? wanted / each : 0;
     measure_disk(d);
-    double load[1];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    d->load = getloadavg(load, 1) == 1 && processors > 0 ? load[0] / (double)processors : -1;
+    d->load = tt_machine_load();
     return TT_OK;
 }
 

@@ -49,12 +49,12 @@ static tt_status predict(struct tt_diagnosis *d, const struct tt_plan *plan)
     enum tt_precision precision = d->c->precision;
     double rate = r->sent / r->communication;
     TT_TRY(rates(d, &chip));
-    TT_TRY(tt_predict(plan, precision, &chip, rate, &p));
+    TT_TRY(tt_predict(plan, precision, &chip, (struct tt_ring){rate, 0}, &p));
     double slower = r->own / (p.seconds - p.exposed);
     chip.vector /= slower;
     chip.bandwidth /= slower;
     chip.matrix[precision] /= slower;
-    TT_TRY(tt_predict(plan, precision, &chip, rate, &p));
+    TT_TRY(tt_predict(plan, precision, &chip, (struct tt_ring){rate, 0}, &p));
     r->exposed = p.exposed < r->communication ? p.exposed : r->communication;
     return TT_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "cli/exercise.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "exercises/engine/fault.h"
 
 /* ---- where the course lies ---- */
@@ -79,22 +80,42 @@ tt_status tt_exercise_open(const struct tt_exercise_call *k, struct tt_exercise 
 
 /* ---- list ---- */
 
-static tt_status list_one(const char *root, const char *name)
+static double points_of(const struct tt_exercise *e)
+{
+    double points = 0;
+    for (int i = 0; i < e->question_count; i++) points += e->questions[i].optional ? 0 : e->questions[i].points;
+    return points;
+}
+
+static void put_exercise(struct tt_json_writer *w, const struct tt_exercise *e)
+{
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_int(w, "exercise", e->number);
+    tt_json_put_string(w, "title", e->title);
+    tt_json_put_int(w, "minutes", e->minutes);
+    tt_json_put_int(w, "questions", e->question_count);
+    tt_json_put_number(w, "points", points_of(e));
+    tt_json_put_string(w, "folder", e->folder);
+    tt_json_end(w, '}');
+}
+
+/* `w`: NULL prints a line instead. */
+static tt_status list_one(const char *root, const char *name, struct tt_json_writer *w)
 {
     char folder[1300];
     struct tt_exercise e;
     snprintf(folder, sizeof folder, "%s/%s", root, name);
     tt_status st = tt_exercise_read(folder, &e);
-    double points = 0;
-    for (int i = 0; i < e.question_count; i++) points += e.questions[i].optional ? 0 : e.questions[i].points;
-    if (!st)
+    if (!st && w)
+        put_exercise(w, &e);
+    else if (!st)
         printf("%4lld  %-44s %4lld min  %2d questions, %g points\n", (long long)e.number, e.title, (long long)e.minutes,
-               e.question_count, points);
+               e.question_count, points_of(&e));
     tt_exercise_free(&e);
     return st;
 }
 
-tt_status tt_exercise_list(const struct tt_exercise_call *k)
+static tt_status list_all(const struct tt_exercise_call *k, struct tt_json_writer *w)
 {
     struct dirent **names;
     tt_status st = TT_OK;
@@ -103,10 +124,29 @@ tt_status tt_exercise_list(const struct tt_exercise_call *k)
     for (int i = 0; i < n; i++) {
         char path[1600];
         snprintf(path, sizeof path, "%s/%s/check.yaml", k->root, names[i]->d_name);
-        if (!st && tt_is_file(path)) st = list_one(k->root, names[i]->d_name);
+        if (!st && tt_is_file(path)) st = list_one(k->root, names[i]->d_name, w);
         free(names[i]);
     }
     free(names);
+    return st;
+}
+
+static tt_status list_json(const struct tt_exercise_call *k)
+{
+    struct tt_json_writer w = {.pretty = true};
+    tt_json_begin(&w, NULL, '[');
+    tt_status st = list_all(k, &w);
+    tt_json_end(&w, ']');
+    if (!st) st = tt_text_status(&w.text);
+    if (!st) puts(w.text.s);
+    tt_text_free(&w.text);
+    return st;
+}
+
+tt_status tt_exercise_list(const struct tt_exercise_call *k)
+{
+    if (k->c->json) return list_json(k);
+    tt_status st = list_all(k, NULL);
     if (!st) printf("\nBegin with: tt exercise start 1 my-first\nThe walkthroughs lie in %s\n", k->root);
     return st;
 }

@@ -117,6 +117,7 @@ tt_status tt_exercise_start(const struct tt_exercise_call *k)
     if (k->n != 3)
         return tt_fail(TT_USAGE, "tt exercise start needs a number and a new folder: tt exercise start 1 my-first");
     tt_status st = tt_exercise_open(k, &e);
+    if (!st) st = tt_exercise_check_sizes(&e);
     if (!st) st = start(k, &e, k->words[2]);
     tt_exercise_free(&e);
     return st;

@@ -307,6 +307,8 @@ static const char markdown_yaml[] =
     "`--config FILE` reads options from a YAML file; `--print-config` prints such a file with every option of the "
     "command, "
     "which\nreproduces the run. Keys are option names without the dashes in front; underscores may stand for dashes. "
+    "They may stand in\ngroups (`training:`, `data:`, or any other name that is no option), and may be those of other "
+    "programs, which are listed below. "
     "Lists "
     "may be\nwritten as YAML lists. Options of other commands may stand in the file, so that one file serves several "
     "commands; they\nare checked and not used. `--config`, `--print-config` and `--help` cannot stand in a file.\n\n"
@@ -341,6 +343,8 @@ const struct tt_exit_code tt_exit_codes[] = {
     {5, "`tt compare --fail-if`: a condition holds"},
     {6, "`tt diagnose`: the run would work, but there are warnings"},
     {7, "another process of the job is gone; the run goes on from its last checkpoint"},
+    {8, "`tt compare --fail-if`: no condition holds, but one cannot be decided: too few steps, too much noise, or "
+        "nothing to judge by"},
     {130, "stopped by a signal; `tt train` saves its run first"},
 };
 const int tt_exit_code_count = sizeof tt_exit_codes / sizeof *tt_exit_codes;
@@ -352,6 +356,32 @@ static void markdown_codes(struct tt_text *out)
     for (int i = 0; i < tt_exit_code_count; i++) {
         tt_md_cellf(out, "%d", tt_exit_codes[i].code);
         tt_md_markup_cell(out, tt_exit_codes[i].meaning);
+        tt_md_end(out);
+    }
+}
+
+static void put_code_list(struct tt_text *out, const char *const *names)
+{
+    struct tt_text list = {0};
+    for (int i = 0; names && names[i]; i++) tt_text_printf(&list, "%s`%s`", i ? ", " : "", names[i]);
+    tt_md_markup_cell(out, list.s ? list.s : "");
+    out->failed |= list.failed;
+    tt_text_free(&list);
+}
+
+static void markdown_foreign(struct tt_text *out)
+{
+    const struct tt_option *rows[TT_OPTION_LIMIT];
+    int n = tt_schema_shown(&tt_schema, TT_ANY_COMMAND, rows);
+    tt_text_puts(out, "\n## Keys of other programs\n\nIn a file they are read as the option. What an option does in "
+                      "another way is refused, and the message names the\noption.\n\n");
+    tt_md_head(out, "option|is read for|does what others have for|values");
+    for (int i = 0; i < n; i++) {
+        if (!rows[i]->also && !rows[i]->instead && !rows[i]->same) continue;
+        put_code_cell(out, rows[i]->name);
+        put_code_list(out, rows[i]->also);
+        put_code_list(out, rows[i]->instead);
+        tt_md_cell(out, rows[i]->same ? rows[i]->same : "");
         tt_md_end(out);
     }
 }
@@ -377,5 +407,6 @@ void tt_help_markdown(struct tt_text *out)
     markdown_presets(out);
     markdown_fusions(out);
     tt_text_puts(out, markdown_yaml);
+    markdown_foreign(out);
     markdown_codes(out);
 }

@@ -6,10 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/paper.h"
 #include "cli/ranks.h"
 #include "core/base/json.h"
 #include "profiling/measure/cluster.h"
-#include "profiling/measure/cost.h"
 #include "profiling/measure/derive.h"
 #include "profiling/measure/predict.h"
 
@@ -19,11 +19,7 @@ enum { MOST_CHIPS = 16 };
 struct entry {
     struct tt_options o; /* as many ranks as there are GPUs, and their batch */
     struct tt_cluster on;
-    struct tt_model *model;
-    struct tt_plan *plan;
-    struct tt_plan_cost cost;
-    double step_flops; /* causal */
-    double memory;     /* bytes that training takes */
+    struct tt_paper paper;
     struct tt_prediction p;
 };
 
@@ -38,30 +34,7 @@ struct paper {
 
 /* ---- planning without a device ---- */
 
-static double plan_memory(const struct entry *e)
-{
-    double sum = (double)e->plan->arena_bytes;
-    for (int x = 0; x < TT_EXTERNAL_COUNT; x++) sum += (double)e->plan->external_bytes[x];
-    return sum;
-}
-
-/* A prediction may be in any precision, whatever this build computes in. */
-static tt_status plan_step(struct entry *e)
-{
-    struct tt_config *here;
-    TT_TRY(tt_config_copy(&e->o.c, &here));
-    here->precision = TT_FP32;
-    tt_status st = tt_model_create(here, &e->model);
-    free(here);
-    TT_TRY(st);
-    e->model->config.precision = e->o.c.precision;
-    tt_model_fit(e->model, &(struct tt_device_info){.flash_head = TT_GPU_FLASH_HEAD});
-    TT_TRY(tt_model_plan_train(e->model, &e->plan));
-    e->cost = tt_cost_of_plan(e->plan);
-    e->step_flops = 3 * tt_model_work(e->model).forward;
-    e->memory = plan_memory(e);
-    return TT_OK;
-}
+static double peak_of(const struct entry *e) { return e->on.chip->matrix[e->o.c.precision]; }
 
 static tt_status predict(const struct paper *a, const char *text, struct entry *e)
 {
@@ -69,8 +42,12 @@ static tt_status predict(const struct paper *a, const char *text, struct entry *
     TT_TRY(tt_cluster_read(text, e->o.c.ranks, &e->on));
     e->o.c.ranks = tt_cluster_ranks(&e->on);
     TT_TRY(tt_member_batch(&e->o));
-    TT_TRY(plan_step(e));
-    return tt_predict(e->plan, e->o.c.precision, e->on.chip, tt_cluster_rate(&e->on), &e->p);
+    if (!peak_of(e))
+        return tt_fail(TT_USAGE, "--predict %s: the %s has no %s; choose another --precision", text, e->on.chip->title,
+                       tt_precision_names[e->o.c.precision]);
+    TT_TRY(tt_paper_plan(&e->o.c, &e->paper));
+    return tt_predict(e->paper.plan, e->o.c.precision, e->on.chip, (struct tt_ring){tt_cluster_rate(&e->on), 0},
+                      &e->p);
 }
 
 static bool several(const struct entry *e) { return tt_cluster_ranks(&e->on) > 1; }
@@ -144,8 +121,6 @@ static double measured_group(const struct paper *a, int group)
 
 static double tokens_of(const struct entry *e) { return (double)(tt_step_rows(&e->o.c) * e->o.c.seq_len); }
 
-static double peak_of(const struct entry *e) { return e->on.chip->matrix[e->o.c.precision]; }
-
 static void print_chips(const struct paper *a)
 {
     printf("%-11s %9s %6s %13s %13s %11s %7s %9s  %s\n", "chip", "TFLOP/s", "TB/s", "predicted ms",
@@ -156,8 +131,8 @@ static void print_chips(const struct paper *a)
         if (e == a->measured_on) snprintf(measured, sizeof measured, "%.3f", 1e3 * a->measured.step.seconds);
         printf("%-11s %9.1f %6.2f %13.3f %13s %11.0f %7.1f %9.1f  %s\n", e->on.name, peak_of(e) / 1e12,
                e->on.chip->bandwidth / 1e12, 1e3 * e->p.seconds, measured, tokens_of(e) / e->p.seconds,
-               100 * e->step_flops / e->p.seconds / peak_of(e), 100 * e->p.memory_seconds / e->p.seconds,
-               e->memory < e->on.chip->memory ? "yes" : "no");
+               100 * e->paper.step_flops / e->p.seconds / peak_of(e), 100 * e->p.memory_seconds / e->p.seconds,
+               e->paper.memory < e->on.chip->memory ? "yes" : "no");
     }
     for (int i = 0; i < a->count; i++) {
         const struct tt_chip *chip = a->entries[i].on.chip;
@@ -187,9 +162,9 @@ static void print_communication(const struct paper *a)
         const struct entry *e = &a->entries[i];
         char sent[32], link[40];
         if (!several(e)) continue;
-        tt_format_bytes(e->cost.sent, sent);
+        tt_format_bytes(e->paper.cost.sent, sent);
         printf("%-11s %-10s %-15s %6.1f %11d %11s %9.3f %10.3f %9.1f\n", e->on.name, tt_shard_names[e->o.c.shard],
-               slowest_link(e, link), tt_cluster_rate(&e->on) / 1e9, e->cost.collectives, sent,
+               slowest_link(e, link), tt_cluster_rate(&e->on) / 1e9, e->paper.cost.collectives, sent,
                1e3 * e->p.communication, 1e3 * e->p.exposed, hidden_percent(e));
     }
 }
@@ -197,9 +172,9 @@ static void print_communication(const struct paper *a)
 /* How many operations the group has in all plans; -1: in one more than in another, 0: in none. */
 static int operations(const struct paper *a, int group)
 {
-    int n = a->entries[0].cost.group[group].count;
+    int n = a->entries[0].paper.cost.group[group].count;
     for (int i = 1; i < a->count; i++)
-        if (a->entries[i].cost.group[group].count != n) return -1;
+        if (a->entries[i].paper.cost.group[group].count != n) return -1;
     return n;
 }
 
@@ -247,14 +222,14 @@ static void print_text(const struct paper *a)
     const struct entry *first = &a->entries[0];
     const struct tt_config *c = &first->o.c;
     char flops[32], bytes[32], memory[32], note[160];
-    tt_model_note(first->model, note);
-    tt_format_count(first->cost.total.flops, flops);
-    tt_format_bytes(first->cost.total.bytes, bytes);
-    tt_format_bytes(first->memory, memory);
+    tt_model_note(first->paper.model, note);
+    tt_format_count(first->paper.cost.total.flops, flops);
+    tt_format_bytes(first->paper.cost.total.bytes, bytes);
+    tt_format_bytes(first->paper.memory, memory);
     print_head(a);
     printf("%s %s %s, %lld x %lld tokens: %d operations, %sFLOP, %s moved, %s of memory", c->preset,
            tt_version_names[c->version], tt_precision_names[c->precision], (long long)(c->batch_size * c->grad_accum),
-           (long long)c->seq_len, first->cost.total.count, flops, bytes, memory);
+           (long long)c->seq_len, first->paper.cost.total.count, flops, bytes, memory);
     if (any_several(a)) printf(" on each GPU of %s", first->on.name);
     putchar('\n');
     if (note[0]) printf("note    %s\n", note);
@@ -274,8 +249,8 @@ static void put_communication(struct tt_json_writer *w, const struct entry *e)
     if (e->on.gpus > 1) tt_json_put_string(w, "link", e->on.chip->link.name);
     if (e->on.nodes > 1) tt_json_put_string(w, "assumed_network", TT_NETWORK);
     tt_json_put_number(w, "link_bytes_per_second", tt_cluster_rate(&e->on));
-    tt_json_put_int(w, "collectives", e->cost.collectives);
-    tt_json_put_number(w, "sent_bytes", e->cost.sent);
+    tt_json_put_int(w, "collectives", e->paper.cost.collectives);
+    tt_json_put_number(w, "sent_bytes", e->paper.cost.sent);
     tt_json_put_number(w, "predicted_communication_seconds", e->p.communication);
     tt_json_put_number(w, "predicted_exposed_seconds", e->p.exposed);
 }
@@ -284,7 +259,7 @@ static void put_groups(struct tt_json_writer *w, const struct paper *a, const st
 {
     tt_json_begin(w, "groups", '[');
     for (int g = 0; g < TT_GROUP_COUNT; g++) {
-        if (!e->cost.group[g].count) continue;
+        if (!e->paper.cost.group[g].count) continue;
         tt_json_begin(w, NULL, '{');
         tt_json_put_string(w, "name", tt_group_name((enum tt_group)g));
         tt_json_put_number(w, "predicted_seconds", e->p.group[g]);
@@ -309,11 +284,11 @@ static void put_chip(struct tt_json_writer *w, const struct paper *a, const stru
     tt_json_put_int(w, "wave_width", chip->wave);
     tt_json_put_int(w, "shared_kib", chip->shared_kib);
     tt_json_put_bool(w, "prediction", true);
-    tt_json_put_number(w, "needed_bytes", e->memory);
+    tt_json_put_number(w, "needed_bytes", e->paper.memory);
     tt_json_put_number(w, "predicted_seconds", e->p.seconds);
     tt_json_put_number(w, "predicted_tokens_per_second", tokens_of(e) / e->p.seconds);
     tt_json_put_number(w, "predicted_memory_bound_seconds", e->p.memory_seconds);
-    tt_json_put_number(w, "predicted_mfu_percent", 100 * e->step_flops / e->p.seconds / peak_of(e));
+    tt_json_put_number(w, "predicted_mfu_percent", 100 * e->paper.step_flops / e->p.seconds / peak_of(e));
     tt_json_put_number(w, "measured_seconds", e == a->measured_on ? a->measured.step.seconds : NAN);
     put_communication(w, e);
     put_groups(w, a, e);
@@ -330,11 +305,11 @@ static tt_status print_json(const struct paper *a)
     tt_json_put_string(&w, "preset", c->preset);
     tt_json_put_string(&w, "version", tt_version_names[c->version]);
     tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
-    tt_json_put_bool(&w, "flash_refused", first->model->flash_refused);
-    tt_json_put_int(&w, "operations", first->cost.total.count);
-    tt_json_put_number(&w, "flops", first->cost.total.flops);
-    tt_json_put_number(&w, "bytes", first->cost.total.bytes);
-    tt_json_put_number(&w, "memory_bytes", first->memory);
+    tt_json_put_bool(&w, "flash_refused", first->paper.model->flash_refused);
+    tt_json_put_int(&w, "operations", first->paper.cost.total.count);
+    tt_json_put_number(&w, "flops", first->paper.cost.total.flops);
+    tt_json_put_number(&w, "bytes", first->paper.cost.total.bytes);
+    tt_json_put_number(&w, "memory_bytes", first->paper.memory);
     tt_json_begin(&w, "chips", '[');
     for (int i = 0; i < a->count; i++) put_chip(&w, a, &a->entries[i]);
     tt_json_end(&w, ']');
@@ -363,10 +338,7 @@ tt_status tt_info_predict(const struct tt_options *o)
 {
     struct paper a = {.o = o, .own = tt_own(o)};
     tt_status st = run(&a);
-    for (int i = 0; i < a.count; i++) {
-        tt_plan_free(a.entries[i].plan);
-        tt_model_free(a.entries[i].model);
-    }
+    for (int i = 0; i < a.count; i++) tt_paper_free(&a.entries[i].paper);
     free(a.entries);
     tt_profile_free(&a.measured);
     return st;

@@ -41,9 +41,13 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "of communication is that of events around the collectives with everything on one stream, on the rank whose\n"
         "kernels are slowest; hidden of it is what such a step takes longer than one with communication beside the\n"
         "kernels. That is a difference of two medians; +- says by how much the spread of the steps may move it;\n"
-        "beyond half of the communication it is not measurable.", NULL,
-        {"tt bench", "tt bench --sizes tiny,small --versions baseline,flash",
-         "tt bench --versions flash --ranks 1,2 --shard weights"}},
+        "beyond half of the communication it is not measurable.\n"
+        "With --against it times two sets of options in turns, so that what drifts on the machine slows both alike, and\n"
+        "says how many times as fast the second is: the median of the pairs' ratios, and the interval that their order\n"
+        "allows. The bench.json of --profile-dir keeps them for tt compare.", "against",
+        {"tt bench --sizes tiny,small --versions baseline,flash",
+         "tt bench --versions flash --ranks 1,2 --shard weights",
+         "tt bench --against fused '--version flash --batch-size 4' --sizes small"}},
     [TT_CMD_PROFILE] = {"profile", "measure where the time and the memory of a step go",
         "Trains for a few steps, with and without events around every operation, and writes a folder: report.html,\n"
         "summary.md, profile.json with everything, operators.csv, trace.json, memory.json, roofline.json. With\n"
@@ -52,15 +56,17 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         {"tt profile --preset small --out profiles/small", "tt profile --version baseline --sweep batch,seq",
          "tt profile --preset small --ranks 2 --shard weights --out profiles/two"}},
     [TT_CMD_REPORT] = {"report", "show a profile again, or read what another profiler exported",
-        "Makes summary.md and report.html of a profile anew; or reads exports of nsys (stats as csv), ncu (csv),\n"
-        "rocprofv3 (csv, json) and PyTorch (Chrome trace) into the same tables. With both it makes one report.", "run",
+        "Makes summary.md and report.html of a profile anew; or reads what nsys (sqlite, stats as csv), ncu (csv),\n"
+        "rocprofv3 (rocpd, csv, json) and PyTorch (Chrome trace) wrote into the same tables, cut to the range\n"
+        "measured_steps where the program marked it. With both it makes one report.", "run",
         {"tt report profiles/small", "tt report --import kernels.csv ncu.csv --out profiles/nsys",
          "tt report profiles/small --import run_kernel_trace.csv"}},
     [TT_CMD_COMPARE] = {"compare", "put runs side by side: speed-ups, memory, what changed, accuracy",
         "Compares profiles (folders of tt profile or tt report), bench.json files or training runs with the first.\n"
-        "With --fail-if it is a gate: exit code 5 when a condition holds.", "run",
+        "Two sets of options instead of folders, '--version fused --preset tiny' for one, are run in turns first, as by tt\n"
+        "bench --against. With --fail-if it is a gate: exit code 5 when a condition holds, 8 when one is undecided.", "run",
         {"tt compare profiles/baseline profiles/flash", "tt compare old new --fail-if slower:5%,gradients",
-         "tt compare a b c --out comparison"}},
+         "tt compare --run baseline '--version flash --batch-size 4'"}},
     [TT_CMD_CHECK] = {"check", "audit the gradients of a step",
         "grads: runs one step and looks at the gradient of every tensor: norm, zeros, what is not finite, and against\n"
         "another version. Fails when any tensor got no gradient.", "what",

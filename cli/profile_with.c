@@ -47,8 +47,8 @@ tt_status tt_profile_with_tool(struct tt_options *o)
     if (kernel[0]) command[5] = "--own-kernel", command[6] = kernel;
     tt_status st = write_config(o, config);
     if (!st)
-        st = tt_profile_with(
-            &(struct tt_tool_run){.tool = own->with, .out = o->c.out, .command = command, .marks_range = true});
+        st = tt_profile_with(&(struct tt_tool_run){
+            .tool = own->with, .out = o->c.out, .command = command, .marks_range = true, .steps = o->c.num_steps});
     tt_folder_unlock(&lock);
     return st;
 }
@@ -63,7 +63,11 @@ static tt_status run_steps(struct tt_run *run, struct tt_backend *b, int64_t war
     for (int64_t i = 0; i < before && !st; i++) st = tt_run_step(run);
     if (!st) st = ops->stream_sync(b->self, NULL);
     if (ops->range_push) ops->range_push(b->self, TT_TOOL_RANGE);
-    for (int64_t i = 0; i < run->config->num_steps && !st; i++) st = tt_run_step(run);
+    for (int64_t i = 0; i < run->config->num_steps && !st; i++) {
+        if (ops->range_push) ops->range_push(b->self, TT_TOOL_STEP);
+        st = tt_run_step(run);
+        if (ops->range_push) ops->range_pop(b->self);
+    }
     if (!st) st = ops->stream_sync(b->self, NULL);
     if (ops->range_push) ops->range_pop(b->self);
     return st;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/terminal.h"
+#include "core/job/place.h"
 #include "core/train/stop.h"
 
 char **tt_words;
@@ -91,6 +92,23 @@ static void be_silent(void)
     tt_say_nothing();
 }
 
+/* Past mpirun. Where that cannot be, mpirun passes it on. */
+static void print_into(const char *name, FILE *stream)
+{
+    const char *path = tt_env(TT_STARTED) ? tt_env(name) : NULL;
+    int fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1; /* does not wait for a reader that is gone */
+    if (fd < 0) return;
+    fflush(stream);
+    if (!fcntl(fd, F_SETFL, 0)) dup2(fd, fileno(stream));
+    close(fd);
+}
+
+static void print_directly(void)
+{
+    print_into(TT_OUTPUT, stdout);
+    print_into(TT_ERRORS, stderr);
+}
+
 static tt_status take_place(struct tt_member *w, struct tt_options *o)
 {
     struct tt_config *c = &o->c;
@@ -118,7 +136,10 @@ tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
     tt_stop_catch(); /* a signal that asks all ranks to stop must not end this one first */
     struct tt_job_options options = {.place = w->place, .file = c->comm_file, .timeout = c->comm_timeout};
     TT_TRY(tt_job_open(&options, &w->job));
-    if (c->rank) be_silent();
+    if (c->rank)
+        be_silent();
+    else
+        print_directly();
     return TT_OK;
 }
 
@@ -191,6 +212,16 @@ static bool is_own(const char *line)
     return false;
 }
 
+/* How much of a line comes before what is said about the option, "  # ". */
+static size_t without_comment(const char *line, size_t n)
+{
+    size_t end = n;
+    for (size_t i = 0; i + 4 <= n; i++)
+        if (!memcmp(line + i, "  # ", 4)) end = i;
+    while (end > 0 && line[end - 1] == ' ') end--;
+    return end;
+}
+
 tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, const char *more)
 {
     struct tt_text all = {0}, text = {0};
@@ -199,9 +230,11 @@ tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, con
     tt_options_print(o, &all);
     for (const char *line = all.s; line && *line;) {
         size_t n = strcspn(line, "\n");
-        n += line[n] == '\n';
-        if (!is_own(line)) tt_text_add(&text, line, n);
-        line += n;
+        if (!is_own(line)) {
+            tt_text_add(&text, line, without_comment(line, n));
+            tt_text_puts(&text, "\n");
+        }
+        line += n + (line[n] == '\n');
     }
     tt_status st = tt_job_agree(w->job, tt_text_status(&text));
     if (!st) st = tt_job_same(w->job, "program, options, model or data", text.s);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "cli/common.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "core/train/meter.h"
 
 static bool validated(const struct tt_summary *s) { return isfinite(s->progress->best_val); }
@@ -49,6 +51,30 @@ static void print_loss(const struct tt_summary *s)
                (long long)s->progress->best_step);
 }
 
+/* Where the wall-clock time went; what is left over are the steps themselves. */
+static void print_time(const struct tt_train_result *r)
+{
+    double steps = r->seconds - r->data_seconds - r->validation_seconds - r->saving_seconds;
+    printf("time    %.1f %% steps, %.1f %% waiting for data, %.1f %% validation, %.1f %% saving\n",
+           100 * fmax(steps, 0) / r->seconds, 100 * r->data_seconds / r->seconds,
+           100 * r->validation_seconds / r->seconds, 100 * r->saving_seconds / r->seconds);
+}
+
+static double samples_per_second(const struct tt_summary *s)
+{
+    return s->result->tokens_per_second / (double)s->config->seq_len;
+}
+
+static void print_epochs(const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    char each[32];
+    if (!s->config->epochs || r->epochs_here <= 0) return;
+    tt_format_duration(r->seconds / r->epochs_here, each);
+    printf("epochs  %.4g of %lld, %s each with validations and checkpoints, %.0f samples/s\n", r->epochs,
+           (long long)s->config->epochs, each, samples_per_second(s));
+}
+
 void tt_summary_text(const struct tt_summary *s)
 {
     const struct tt_train_result *r = s->result;
@@ -61,10 +87,15 @@ void tt_summary_text(const struct tt_summary *s)
         tt_format_bytes(s->device_bytes, bytes);
         snprintf(device, sizeof device, " and %s on the device", bytes);
     }
-    printf("%s    %lld step%s in %s, %s%stokens/s, peak memory %s%s, %.1f %% of the time waiting for data%s\n",
+    printf("%s    %lld step%s in %s, %s%stokens/s, peak memory %s%s%s\n",
            s->interrupted ? "stop" : "done", (long long)r->steps, tt_plural(r->steps), duration, rate,
-           strchr(rate, ' ') ? "" : " ", memory, device, r->seconds > 0 ? 100 * r->data_seconds / r->seconds : 0.0,
+           strchr(rate, ' ') ? "" : " ", memory, device,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
+    if (r->seconds > 0 && !s->config->quiet) print_time(r);
+    print_epochs(s);
+    char busy[100];
+    tt_busy_words(s->load, busy);
+    if (busy[0]) printf("note    when the run began, %s: its speed says little\n", busy);
     if (r->skipped)
         printf("skipped %lld of %lld steps: their loss or gradients were not finite, so they changed no weights\n",
                (long long)r->skipped, (long long)s->progress->step);
@@ -79,40 +110,85 @@ void tt_summary_next(const struct tt_summary *s)
     if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
     char ranks[40] = "";
     if (c->ranks > 1) snprintf(ranks, sizeof ranks, " --ranks %lld", (long long)c->ranks);
-    printf("next    tt generate %s        tt train --resume auto --out %s --num-steps %lld%s%s%s\n", c->out, c->out,
-           2 * (long long)c->num_steps, c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
+    printf("next    tt generate %s        tt train --resume auto --out %s --%s %lld%s%s%s\n", c->out, c->out,
+           c->epochs ? "epochs" : "num-steps", 2 * (long long)(c->epochs ? c->epochs : c->num_steps),
+           c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
+}
+
+static void put_losses(struct tt_json_writer *w, const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    double floor = tt_data_floor(s->data);
+    tt_json_put_number(w, "loss", r->loss);
+    tt_json_put_number(w, "val_loss", r->val_loss);
+    tt_json_put_number(w, "val_step", isnan(r->val_loss) ? NAN : (double)r->val_step);
+    tt_json_put_number(w, "best_val_loss", s->progress->best_val);
+    tt_json_put_int(w, "best_step", s->progress->best_step);
+    tt_json_put_number(w, "floor", floor > 0 ? floor : NAN);
+}
+
+static void put_times(struct tt_json_writer *w, const struct tt_train_result *r)
+{
+    tt_json_put_number(w, "seconds", r->seconds);
+    tt_json_put_number(w, "tokens_per_second", r->tokens_per_second);
+    tt_json_put_number(w, "data_wait_seconds", r->data_seconds);
+    tt_json_put_number(w, "validation_seconds", r->validation_seconds);
+    tt_json_put_number(w, "saving_seconds", r->saving_seconds);
+}
+
+static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
+{
+    const struct tt_train_result *r = s->result;
+    char path[1200] = "";
+    if (s->config->out[0]) snprintf(path, sizeof path, "%s/step-%08lld", s->config->out, (long long)s->progress->step);
+    tt_json_put_int(w, "step", s->progress->step);
+    tt_json_put_int(w, "steps", r->steps);
+    tt_json_put_int(w, "skipped", r->skipped);
+    tt_json_put_int(w, "tokens", tokens(s));
+    if (r->epochs > 0) tt_json_put_number(w, "epochs", r->epochs);
+    if (s->config->ranks > 1) tt_json_put_int(w, "ranks", s->config->ranks);
+    put_losses(w, s);
+    put_times(w, r);
+    tt_json_put_number(w, "samples_per_second", samples_per_second(s));
+    tt_json_put_number(w, "load", s->load);
+    tt_json_put_bool(w, "busy", tt_is_busy(s->load));
+    tt_json_put_number(w, "peak_memory_bytes", tt_peak_memory());
+    tt_json_put_number(w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
+    tt_json_put_bool(w, "flash_refused", s->flash_refused);
+    tt_json_put_bool(w, "early_stop", r->early_stop);
+    tt_json_put_bool(w, "interrupted", s->interrupted);
+    tt_json_put_string(w, "out", s->config->out);
+    tt_json_put_string(w, "checkpoint", path);
 }
 
 void tt_summary_json(const struct tt_summary *s)
 {
     struct tt_json_writer w = {0};
-    const struct tt_train_result *r = s->result;
-    char path[1200] = "";
-    double floor = tt_data_floor(s->data);
-    if (s->config->out[0]) snprintf(path, sizeof path, "%s/step-%08lld", s->config->out, (long long)s->progress->step);
     tt_json_begin(&w, NULL, '{');
-    tt_json_put_int(&w, "step", s->progress->step);
-    tt_json_put_int(&w, "steps", r->steps);
-    tt_json_put_int(&w, "skipped", r->skipped);
-    tt_json_put_int(&w, "tokens", tokens(s));
-    if (s->config->ranks > 1) tt_json_put_int(&w, "ranks", s->config->ranks);
-    tt_json_put_number(&w, "loss", r->loss);
-    tt_json_put_number(&w, "val_loss", r->val_loss);
-    tt_json_put_number(&w, "val_step", isnan(r->val_loss) ? NAN : (double)r->val_step);
-    tt_json_put_number(&w, "best_val_loss", s->progress->best_val);
-    tt_json_put_int(&w, "best_step", s->progress->best_step);
-    tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
-    tt_json_put_number(&w, "seconds", r->seconds);
-    tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
-    tt_json_put_number(&w, "data_wait_seconds", r->data_seconds);
-    tt_json_put_number(&w, "peak_memory_bytes", tt_peak_memory());
-    tt_json_put_number(&w, "device_memory_bytes", s->device_bytes > 0 ? s->device_bytes : NAN);
-    tt_json_put_bool(&w, "flash_refused", s->flash_refused);
-    tt_json_put_bool(&w, "early_stop", r->early_stop);
-    tt_json_put_bool(&w, "interrupted", s->interrupted);
-    tt_json_put_string(&w, "out", s->config->out);
-    tt_json_put_string(&w, "checkpoint", path);
+    put_summary(&w, s);
     tt_json_end(&w, '}');
     puts(w.text.s ? w.text.s : "");
     tt_text_free(&w.text);
+}
+
+tt_status tt_summary_save(const struct tt_summary *s)
+{
+    struct tt_json_writer w = {.pretty = true};
+    char path[1200];
+    if (!s->config->out[0]) return TT_OK;
+    tt_json_begin(&w, NULL, '{');
+    tt_json_put_string(&w, "device", s->device);
+    tt_json_put_string(&w, "model", s->model);
+    tt_json_put_string(&w, "data", tt_data_describe(s->data));
+    tt_json_put_bool(&w, "learnable", tt_data_learnable(s->data));
+    tt_json_put_int(&w, "num_steps", s->config->num_steps);
+    put_summary(&w, s);
+    tt_json_put_string(&w, "sample", s->sample);
+    tt_json_end(&w, '}');
+    tt_text_puts(&w.text, "\n");
+    snprintf(path, sizeof path, "%s/run.json", s->config->out);
+    tt_status st = tt_text_status(&w.text);
+    if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
+    tt_text_free(&w.text);
+    return st;
 }

@@ -1,4 +1,4 @@
-/* What came of a run: its end as text and as JSON. */
+/* What came of a run: its end as text, as JSON, and as run.json in its folder. */
 #ifndef TT_SUMMARY_H
 #define TT_SUMMARY_H
 
@@ -14,10 +14,14 @@ struct tt_summary {
     double device_bytes; /* most at once, where the device has memory of its own; else 0 */
     bool flash_refused;  /* the heads were too large for the device's flash attention */
     bool interrupted;
+    double load;         /* of the machine before the run, as tt_machine_load says */
+    const char *device, *model; /* as the run's first lines name them */
+    const char *sample;         /* what the model writes; NULL: none was made */
 };
 
 void tt_summary_text(const struct tt_summary *s); /* time, speed, memory, losses */
 void tt_summary_next(const struct tt_summary *s); /* where it was saved, and how to go on */
 void tt_summary_json(const struct tt_summary *s);
+tt_status tt_summary_save(const struct tt_summary *s); /* run.json, which tt report reads */
 
 #endif

@@ -1,4 +1,4 @@
-/* Trains a model on a task of its own, addition modulo 31, and saves it. With an installed libtt:
+/* Trains a model on tokens of its own, sums modulo 31, and saves it. With an installed libtt:
  *
  *     cc example.c -o example $(pkg-config --cflags --libs libtt)
  *     ./example runs/sums */
@@ -6,8 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MODULUS = 31, EQUALS = MODULUS, VOCABULARY = MODULUS + 1, TERMS = 8, LENGTH = 4 * TERMS, ROWS = 32,
-      STEPS = 300 };
+enum {
+    MODULUS = 31,
+    EQUALS = MODULUS,
+    VOCABULARY = MODULUS + 1,
+    TERMS = 8,
+    LENGTH = 4 * TERMS,
+    ROWS = 32,
+    STEPS = 300
+};
 
 static const char settings[] = "data: none\n"
                                "vocab-size: 32\n"
@@ -18,7 +25,8 @@ static const char settings[] = "data: none\n"
                                "num-steps: 300\n"
                                "learning-rate: 0.003\n";
 
-/* Sums a + b mod 31 one after another, as the tokens a b = c; a row ends with the first token of the next sum. */
+/* A row is a sequence of sums, each as the four tokens a b = c with c = (a + b) mod 31, and one more token, the target
+ * of the last position. */
 static void make_rows(int32_t *tokens)
 {
     for (int row = 0; row < ROWS; row++) {

@@ -1,6 +1,5 @@
-# libtt: the program's own parts behind libtt.h, as a shared library and as a static one. In both only libtt_* can be seen
-# from outside: the shared one by a version script, the static one by joining all its parts into one object and making
-# every other name local.
+# libtt: the parts of the program behind libtt.h, as a shared and as a static library. Both export only libtt_*: the shared
+# one by a version script, the static one by linking everything into one object file and making all other symbols local.
 option(TT_LIBRARY "Build libtt, the library" ON)
 if(NOT TT_LIBRARY)
   return()
@@ -13,7 +12,7 @@ target_link_libraries(tt_library PRIVATE tt_model)
 add_library(libtt SHARED $<TARGET_OBJECTS:tt_library>)
 target_link_libraries(libtt PRIVATE tt_model)
 target_link_options(libtt PRIVATE -Wl,--version-script=${dir}/libtt.map)
-if(NOT TT_SANITIZE AND NOT TT_FUZZ) # there the program brings the sanitizer
+if(NOT TT_SANITIZE AND NOT TT_FUZZ) # with a sanitizer its symbols come from the program
   target_link_options(libtt PRIVATE -Wl,--no-undefined)
 endif()
 set_target_properties(libtt PROPERTIES OUTPUT_NAME tt VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
@@ -38,7 +37,7 @@ add_custom_command(OUTPUT ${static}
   COMMAND_EXPAND_LISTS VERBATIM COMMENT "Linking libtt.a")
 add_custom_target(libtt_static ALL DEPENDS ${static})
 
-# ---- what a program needs beside the static library: for pkg-config --static, and for find_package ----
+# ---- the libraries that a program needs besides the static one: for pkg-config --static and find_package ----
 function(tt_link_names result target)
   get_target_property(items ${target} INTERFACE_LINK_LIBRARIES)
   get_target_property(file ${target} IMPORTED_LOCATION)
@@ -70,7 +69,7 @@ if(TARGET tt_gpu)
 endif()
 string(REPLACE ";" " " TT_PRIVATE_LINE "${TT_PRIVATE_LIBRARIES}")
 
-# ---- installed: found from where the tree is, so that it can be moved ----
+# ---- installation: paths are relative, so that the tree can be moved ----
 file(RELATIVE_PATH TT_UP /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 string(REGEX REPLACE "/$" "" TT_UP ${TT_UP})
 configure_file(${dir}/libtt.pc.in ${PROJECT_BINARY_DIR}/made/libtt.pc @ONLY)

@@ -1,4 +1,4 @@
-/* The library: libtt.h in terms of options, sessions and checkpoints, as `tt train` uses them. */
+/* The library: implements libtt.h with the same options, sessions and checkpoints as `tt train`. */
 #include "lib/libtt.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "core/base/folder_lock.h"
 #include "core/config/run_options.h"
+#include "core/train/epochs.h"
 #include "core/train/open.h"
 #include "core/train/origin.h"
 #include "model/session.h"
@@ -47,7 +48,7 @@ const char *libtt_version(void)
            " (hip)" : TT_VERSION_STRING " (cpu)";
 }
 
-/* ---- settings: what tt train reads, and writes into checkpoints ---- */
+/* ---- settings: the options of tt train, as they are in configuration files and checkpoints ---- */
 
 struct told {
     char fault[32];
@@ -102,6 +103,7 @@ static tt_status open_data(libtt_model *m, const char *from)
     TT_TRY(tt_config_check(&m->o.c));
     if (!strcmp(m->o.c.data, TT_NO_DATA)) return TT_OK;
     TT_TRY(tt_open_training_data(&m->o, from, &m->data));
+    TT_TRY(tt_take_epochs(&m->o, m->data, from));
     return tt_config_check(&m->o.c);
 }
 
@@ -175,7 +177,7 @@ static tt_status check_tokens(const libtt_model *m, const int32_t *tokens, int64
     return TT_OK;
 }
 
-static tt_status no_data(void) { return tt_fail(TT_USAGE, "the model was made with data: none, so each step needs "
+static tt_status no_data(void) { return tt_fail(TT_USAGE, "the model was created with data: none, so each call needs "
                                                           "tokens"); }
 
 static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out)

@@ -6,16 +6,15 @@
  *     for (int i = 0; i < 100; i++) libtt_step(model, NULL, NULL, &error);
  *     libtt_save(model, "runs/mine", &error);
  *
- * Settings are texts of lines "option: value", the same as in a file for `tt train --config`; `tt help train` lists
- * them.
- * Weights, order of the data and learning rate are those of `tt train` with the same settings, and so are the bits:
- * what one saved, the other goes on with.
+ * Settings are lines "option: value", as in a file for `tt train --config`; `tt help train` lists the options.
+ * A model trains exactly as with `tt train` and the same settings, bit for bit, and either can resume what the other
+ * saved.
  *
- * What can fail returns false or NULL and says why in *error, which may be NULL. What was asked wrongly leaves a model
- * as it was; after a failure of the device, load it again. Nothing exits or prints, but for a line on stderr about a
- * damaged checkpoint that is passed over, or a device number where there is only the CPU. Use it from one thread at a
- * time. A program on the CPU whose address space is limited (ulimit -v) needs OPENBLAS_NUM_THREADS=1 in its environment
- * when it starts: OpenBLAS's own threads would wait for memory for ever. */
+ * A function that fails returns false or NULL and sets *error, which may be NULL. After LIBTT_USAGE the model is
+ * unchanged; after a failure of the device, load it again. The library never exits. It prints nothing, except a line on
+ * stderr when it skips a damaged checkpoint or ignores a device number on the CPU. Use it from one thread at a time. On
+ * the CPU with a limited address space (ulimit -v), start the program with OPENBLAS_NUM_THREADS=1; otherwise the
+ * threads of OpenBLAS may wait for memory forever. */
 #ifndef LIBTT_H
 #define LIBTT_H
 
@@ -31,8 +30,8 @@ extern "C" {
 /* ---- errors ---- */
 
 enum {
-    LIBTT_FAILED = 1,    /* asked rightly, but it could not be done: a damaged file, no permission, space or memory */
-    LIBTT_USAGE = 2,     /* asked wrongly: a setting, a value, a name of something that is not there, a token too
+    LIBTT_FAILED = 1,    /* a valid request that failed: a damaged file, no permission, no disk space, no memory */
+    LIBTT_USAGE = 2,     /* an invalid request: a bad setting or value, a path that does not exist, a token that is too
                             large */
     LIBTT_NO_DEVICE = 3, /* no usable GPU, driver or runtime */
 };
@@ -48,57 +47,61 @@ const char *libtt_version(void); /* "0.1.0 (cuda)" */
 
 typedef struct libtt_backend libtt_backend;
 
-/* Settings may be NULL. Those about the device count: device, threads, precision (tf32 or not), kernels, gemm-tune. */
+/* Settings may be NULL. Only those of the device are used: device, threads, precision (tf32 or not), kernels,
+ * gemm-tune.
+ */
 libtt_backend *libtt_open(const char *settings, struct libtt_error *error);
 const char *libtt_device(const libtt_backend *b); /* "NVIDIA H200"; lives as long as the backend */
-void libtt_close(libtt_backend *b);               /* after its models; NULL is fine */
+void libtt_close(libtt_backend *b);               /* after its models; b may be NULL */
 
 /* ---- a model ---- */
 
 typedef struct libtt_model libtt_model;
 
-/* With fresh weights, ready to train. Settings may be NULL: the default model on the built-in language. With `data:
- * none` the tokens come from the caller alone. */
+/* A new model with random weights, ready to train. Settings may be NULL: the default model on the built-in language.
+ * With `data: none` the caller gives all tokens. */
 libtt_model *libtt_create(libtt_backend *b, const char *settings, struct libtt_error *error);
 
-/* From a checkpoint, or the newest good one in the folder of a run: weights, optimiser, settings and place in the data.
- * `settings`, which may be NULL, go before those of the checkpoint. */
+/* Loads a checkpoint, or the newest undamaged one in the folder of a run: weights, optimiser state, settings and
+ * position in the data. `settings`, which may be NULL, override those of the checkpoint. */
 libtt_model *libtt_load(libtt_backend *b, const char *path, const char *settings, struct libtt_error *error);
-void libtt_free(libtt_model *m); /* NULL is fine */
+void libtt_free(libtt_model *m); /* m may be NULL */
 
 struct libtt_shape {
     int64_t parameters;
     int64_t layers, hidden, heads, kv_heads, vocabulary;
-    int64_t rows;       /* sequences in a step: batch-size times grad-accum */
-    int64_t eval_rows;  /* sequences in an evaluation: batch-size */
-    int64_t length;     /* tokens in a sequence, seq-len; one more is given, as the target of the last */
-    int64_t step;       /* steps done */
-    int64_t steps;      /* num-steps: where the learning rate has fallen to its end; going on is allowed */
-    size_t device_bytes; /* memory of the device that the model takes */
+    int64_t rows;        /* sequences in a step: batch-size times grad-accum */
+    int64_t eval_rows;   /* sequences in an evaluation: batch-size */
+    int64_t length;      /* seq-len; a sequence is passed with one more token, the target of the last */
+    int64_t step;        /* steps done */
+    int64_t steps;       /* num-steps, where the learning rate schedule ends; more steps are allowed */
+    size_t device_bytes; /* device memory of the model */
 };
 struct libtt_shape libtt_shape(const libtt_model *m);
 
 /* ---- work ---- */
 
 struct libtt_metrics {
-    int64_t step; /* this step's number, from 1 */
-    float loss;   /* mean over the step's tokens, in nats */
+    int64_t step; /* number of this step, from 1 */
+    float loss;   /* mean over the tokens of the step, in nats */
     float grad_norm, learning_rate;
-    /* False: loss or gradients were not finite, and the weights are as before; on-nan is for tt train alone. */
+    /* False: loss or gradients were not finite, so the weights were not updated. The setting on-nan has no effect here.
+     */
     bool applied;
 };
 
-/* One step of the optimiser over `rows` sequences of length + 1 tokens, row after row; NULL: the next ones of the data
- * that the settings name. With `out` it waits until the step is done; without, a GPU may still be at work when it
- * returns. */
+/* One optimiser step over `rows` sequences of length + 1 tokens each. With tokens NULL it takes the next sequences of
+ * the data in the settings. With `out` it waits until the step is done; without, it may return before the GPU is done.
+ */
 bool libtt_step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out, struct libtt_error *error);
 
-/* Mean loss over `eval_rows` sequences of length + 1 tokens; NULL: over the held-out data, val-batches of them. */
+/* The mean loss over `eval_rows` sequences of length + 1 tokens each. With tokens NULL, over val-batches batches of the
+ * held-out data. */
 bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct libtt_error *error);
 
-/* A checkpoint dir/step-00000100, written aside and renamed, so that it is there whole or not at all; of those in the
- * folder the newest (setting keep: 3) stay. `tt train --resume DIR`, `tt generate --checkpoint DIR` and `tt export`
- * read it. */
+/* Saves a checkpoint such as dir/step-00000100. It is written to a temporary folder and renamed, so it is complete or
+ * not there. Only the newest ones in the folder are kept (setting keep, default 3). `tt train --resume DIR`, `tt
+ * generate --checkpoint DIR` and `tt export` read it. */
 bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error);
 
 #pragma GCC visibility pop

@@ -1,6 +1,7 @@
 #include "model/session.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,7 @@ static bool fits(struct tt_backend *backend, const struct tt_config *c, unsigned
     return good;
 }
 
-/* The largest batch size that fits, by halving the interval; 0: none. */
+/* By halving the interval; 0: none. */
 static int64_t largest_batch(struct tt_backend *backend, struct tt_config *trial, unsigned use, double room)
 {
     int64_t low = 0, high = trial->batch_size;
@@ -108,6 +109,37 @@ static int64_t largest_batch(struct tt_backend *backend, struct tt_config *trial
     return low;
 }
 
+/* To within a factor of two; 0: none. */
+static int64_t longest_sequence(struct tt_backend *backend, struct tt_config *trial, unsigned use, double room)
+{
+    trial->batch_size = 1;
+    while (trial->seq_len > 0 && !fits(backend, trial, use, room)) trial->seq_len /= 2;
+    return trial->seq_len;
+}
+
+tt_status tt_session_smaller(struct tt_backend *backend, const struct tt_config *c, unsigned use, double room,
+                             struct tt_smaller *out)
+{
+    struct tt_config *trial;
+    TT_TRY(tt_config_copy(c, &trial));
+    *out = (struct tt_smaller){.batch_size = largest_batch(backend, trial, use, room)};
+    if (!out->batch_size) out->seq_len = longest_sequence(backend, trial, use, room);
+    free(trial);
+    return TT_OK;
+}
+
+static void say_smaller(const struct tt_smaller *s, char out[160])
+{
+    if (s->batch_size)
+        snprintf(out, 160, "--batch-size %lld fits, and --recompute block or --version flash may leave room for more",
+                 (long long)s->batch_size);
+    else if (s->seq_len)
+        snprintf(out, 160, "not even --batch-size 1 fits: choose a shorter sequence, --batch-size 1 "
+                 "--seq-len %lld fits", (long long)s->seq_len);
+    else
+        snprintf(out, 160, "not even --batch-size 1 fits: choose a smaller model");
+}
+
 /* Device memory that is free, or all of the host's: what is free there changes from moment to moment. */
 static tt_status check_room(struct tt_session *s, const struct tt_config *c, unsigned use,
                             const struct tt_device_info *info)
@@ -116,18 +148,13 @@ static tt_status check_room(struct tt_session *s, const struct tt_config *c, uns
            need = (double)tt_engine_total(&s->engine);
     if (room <= 0 || need <= room) return TT_OK;
     struct tt_text list = {0};
-    struct tt_config *trial;
-    TT_TRY(tt_config_copy(c, &trial));
-    int64_t batch = largest_batch(s->backend, trial, use, room);
-    free(trial);
+    struct tt_smaller smaller;
+    char change[160];
+    TT_TRY(tt_session_smaller(s->backend, c, use, room, &smaller));
+    say_smaller(&smaller, change);
     tt_engine_list(&s->engine, &list);
-    tt_status st = batch > 0 ? tt_fail(TT_FAILED,
-                                       "this run needs %.1f MiB (%s), but %s has %.1f MiB; --batch-size %lld fits, and "
-                                       "--recompute block or --version flash may leave room for more", need / 0x1p20,
-                                       list.s, info->name, room / 0x1p20, (long long)batch)
-                             : tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; not even "
-                                       "--batch-size 1 fits: choose a smaller model", need / 0x1p20, list.s, info->name,
-                                       room / 0x1p20);
+    tt_status st = tt_fail(TT_FAILED, "this run needs %.1f MiB (%s), but %s has %.1f MiB; %s", need / 0x1p20, list.s,
+                           info->name, room / 0x1p20, change);
     tt_text_free(&list);
     return st;
 }

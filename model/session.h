@@ -25,6 +25,14 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
 /* Plans and sizes, and nothing allocated: `engine` then says what would be. */
 tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
+/* What of a run that does not fit into `room` bytes would: the largest batch; where not even one sequence fits, how
+ * long one may be, to within a factor of two; 0: not even that. */
+struct tt_smaller {
+    int64_t batch_size, seq_len;
+};
+tt_status tt_session_smaller(struct tt_backend *backend, const struct tt_config *c, unsigned use, double room,
+                             struct tt_smaller *out);
+
 /* A session that trains is then at the beginning of a run, or, after tt_session_load, where the checkpoint's run was:
  * what the device knows of it (tt_state_begin) is in place too. */
 tt_status tt_session_init_weights(struct tt_session *s);

@@ -21,6 +21,7 @@ struct tt_profile_run {
     char created[32]; /* 2025-01-31T12:00:00Z */
     char tt[32];      /* version of the program */
     char source[32];  /* "tt profile"; an importer writes the tool's name */
+    char scope[400];  /* which part of a recording the figures are of; "": what tt profile measured */
     char backend[16], device[128], arch[32], library[128];
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
     char flash_tile[24]; /* --flash-tile: "256x64", or "" where it was not given */
@@ -30,7 +31,8 @@ struct tt_profile_run {
     bool own_kernel_scratch; /* it wrote into its scratch: several passes */
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, head_dim, ffn_dim, vocab_size;
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
-    int64_t steps, warmup; /* measured, and before them */
+    int64_t steps, warmup; /* measured, and before them; steps is 0 where an import cannot tell */
+    double load;           /* of the machine before it began: processes that want to run, per processor */
     bool tie_embeddings;
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */
@@ -82,7 +84,8 @@ struct tt_profile_row {
     double intensity;          /* flops / bytes */
     double flops_per_second, bytes_per_second;
     double roof_percent;       /* of what the measured roofs allow at this intensity; above 100: from caches */
-    char bound[16];            /* "memory", "compute", "launch", "link" of what ranks do together, "" */
+    char bound[16];            /* "memory", "compute", "latency", "uncertain" (bound.h), "launch", "link" of what ranks
+                                * do together, "" */
 };
 
 /* data, forward, backward, optimizer, other. */
@@ -111,9 +114,11 @@ struct tt_profile_efficiency {
     double bandwidth_percent;                            /* bytes_per_second over copy_bytes_per_second */
     double ridge, ridge_datasheet;                       /* FLOP/byte where the roofs meet */
     char mfu_class[48];  /* of mfu_percent, below 20, 40, to 60, above: "low", "moderate", "good", "high" */
-    char bound[16];      /* "memory" or "compute": intensity against the ridge */
+    char bound[16];      /* of the whole step, as of a row */
     char roofs_measured[32]; /* when the two rates were, as run.created; "": not known */
     bool roofs_kept;         /* by an earlier run */
+    /* How far the median of their samples fell short of the best, 0 to 1, and run.load when they were measured. */
+    double gemm_spread, copy_spread, roofs_load;
 };
 
 struct tt_profile_roof {
@@ -194,7 +199,8 @@ struct tt_profile_sample {
 struct tt_profile_gradient {
     char name[96];
     int64_t count, zeros, nonfinite;
-    double norm; /* before clipping, without the loss scale; NaN when nonfinite */
+    double norm;       /* before clipping, without the loss scale; NaN when nonfinite */
+    double first_norm; /* so too, in the first step, from the weights the run began with; NaN: not known */
 };
 
 struct tt_profile_event {
@@ -266,7 +272,7 @@ struct tt_profile {
     TT_PROFILE_LIST(tt_profile_memory_phase, memory_phases);
     TT_PROFILE_LIST(tt_profile_sweep, sweeps);
     TT_PROFILE_LIST(tt_profile_sample, samples); /* every step that was run, in order */
-    TT_PROFILE_LIST(tt_profile_gradient, gradients); /* of the last step */
+    TT_PROFILE_LIST(tt_profile_gradient, gradients); /* of the last step, but for first_norm */
     TT_PROFILE_LIST(tt_profile_event, events);   /* of the traced steps, by track, then start, then longest first */
     struct tt_profile_job job;
     TT_PROFILE_LIST(tt_profile_collective, collectives); /* in the order of a step */

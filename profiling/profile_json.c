@@ -26,9 +26,9 @@ struct field {
 
 #define R(f) F(tt_profile_run, f)
 static const struct field run_fields[] = {
-    R(created), R(tt), R(source), R(backend), R(device), R(arch), R(library), R(preset), R(version), R(fuse), R(precision),
+    R(created), R(tt), R(source), R(scope), R(backend), R(device), R(arch), R(library), R(preset), R(version), R(fuse), R(precision),
     R(recompute), R(data), R(flash_tile), R(fault), R(own_kernel), R(own_kernel_sha), R(own_kernel_scratch), R(hidden_dim), R(num_layers), R(num_heads), R(num_kv_heads), R(head_dim), R(ffn_dim),
-    R(vocab_size), R(seq_len), R(batch_size), R(grad_accum), R(seed), R(parameters), R(steps), R(warmup),
+    R(vocab_size), R(seq_len), R(batch_size), R(grad_accum), R(seed), R(parameters), R(steps), R(warmup), R(load),
     R(tie_embeddings), R(graph), R(prefetch), R(flash_refused),
 };
 #undef R
@@ -55,7 +55,7 @@ static const struct field efficiency_fields[] = {
     R(bytes_per_second), R(gemm_flops_per_second), R(datasheet_flops_per_second), R(copy_bytes_per_second),
     R(datasheet_bytes_per_second), R(mfu_percent), R(mfu_datasheet_percent), R(mfu_full_percent),
     R(mfu_full_datasheet_percent), R(bandwidth_percent), R(ridge), R(ridge_datasheet), R(mfu_class), R(bound),
-    R(roofs_measured), R(roofs_kept),
+    R(roofs_measured), R(roofs_kept), R(gemm_spread), R(copy_spread), R(roofs_load),
 };
 #undef R
 
@@ -112,7 +112,7 @@ static const struct field sample_fields[] = {R(step), R(seconds), R(loss), R(gra
 #undef R
 
 #define R(f) F(tt_profile_gradient, f)
-static const struct field gradient_fields[] = {R(name), R(count), R(zeros), R(nonfinite), R(norm)};
+static const struct field gradient_fields[] = {R(name), R(count), R(zeros), R(nonfinite), R(norm), R(first_norm)};
 #undef R
 
 #define R(f) F(tt_profile_event, f)

@@ -1,4 +1,4 @@
-/* What a test program needs: checks that count, say where, and go on.
+/* The test framework: checks that count, print where they fail, and go on.
  *
  *     int main(void) { TEST(parses_numbers); TEST(refuses_rubbish); return test_end(); } */
 #ifndef TT_TEST_H
@@ -12,7 +12,7 @@
 
 #include "core/base/status.h"
 
-/* The allocator and the stacks are a sanitizer's. */
+/* AddressSanitizer replaces allocator and stacks. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -22,7 +22,7 @@
 #endif
 
 static int test_checks, test_failures;
-static const char *test_skipped; /* why the test that runs checks nothing here */
+static const char *test_skipped; /* why the current test is skipped; or NULL */
 
 #define CHECK(cond, ...)                                                                           \
     do {                                                                                           \
@@ -51,7 +51,7 @@ static const char *test_skipped; /* why the test that runs checks nothing here *
         tt_status_free(st_);                                                                       \
     } while (0)
 
-/* In main(): a program that needs a device is skipped where there is none, and never counted as passed. */
+/* In main(): skips the program if there is no device, with an exit code that is not counted as passed. */
 #define OPEN_OR_SKIP(expr)                                                                         \
     do {                                                                                           \
         tt_status opened_ = (expr);                                                                \
@@ -66,10 +66,10 @@ static const char *test_skipped; /* why the test that runs checks nothing here *
 /* With TT_TEST_FEW set: fewer sizes and shorter runs, for tools that make a GPU a thousand times slower. */
 static inline bool test_few(void) { return getenv("TT_TEST_FEW") != NULL; }
 
-/* With TT_TEST_FP32 set: whole models in fp32 only, for a tool that breaks in the library's products of other types. */
+/* With TT_TEST_FP32 set: whole models in fp32 only, for tools that crash in the library's GEMMs of other types. */
 static inline bool test_fp32(void) { return getenv("TT_TEST_FP32") != NULL; }
 
-/* In a test that has nothing to check here: says why, and ends it. */
+/* Ends a test that has nothing to check here, with the reason. */
 #define SKIP(why)                                                                                  \
     do {                                                                                           \
         test_skipped = (why);                                                                      \
@@ -78,7 +78,7 @@ static inline bool test_fp32(void) { return getenv("TT_TEST_FP32") != NULL; }
 
 #define TEST(name) test_run(name, #name)
 
-/* A test fails when a check does, and when it checks nothing and does not say why. */
+/* A test fails when a check fails, and when it makes no check without SKIP. */
 static inline void test_run(void (*test)(void), const char *name)
 {
     int checks = test_checks, failures = test_failures;

@@ -1,4 +1,4 @@
-/* A clock that never goes back. */
+/* The monotonic clock, in seconds. */
 #ifndef TT_CLOCK_H
 #define TT_CLOCK_H
 

@@ -1,11 +1,11 @@
-/* CRC-32, sixteen bytes at a time: as fast as a disk, with no instruction of one processor alone. */
+/* CRC-32 by table lookup, sixteen bytes at a time: as fast as a disk, without CRC instructions. Little-endian hosts. */
 #include "core/base/crc32.h"
 
 #include <string.h>
 
-/* The CRC is linear: the entry of a byte is the exclusive or of the entries of its bits. So a table of 256 follows, at
- * compile time, from the eight entries 1, 2, 4, ... 128. tables[k][b] is the remainder of byte b followed by k zero
- * bytes, for the polynomial 0xedb88320 (bits reversed). */
+/* tables[k][b] is the CRC remainder of byte b followed by k zero bytes, for the polynomial 0xedb88320 (bits reversed).
+ * The CRC is linear: the entry of a byte is the xor of the entries of its bits. So the compiler builds each table of
+ * 256 from its eight entries 1, 2, 4, ... 128. */
 #define BIT(b, i, c) ((b) >> (i)&1 ? (c) : 0u)
 #define ENTRY(b, c0, c1, c2, c3, c4, c5, c6, c7)                                                                       \
     BIT(b, 0, c0) ^ BIT(b, 1, c1) ^ BIT(b, 2, c2) ^ BIT(b, 3, c3) ^ BIT(b, 4, c4) ^ BIT(b, 5, c5) ^ BIT(b, 6, c6) ^    \
@@ -50,16 +50,16 @@ static uint64_t load8(const unsigned char *p)
     return x;
 }
 
-/* The part of the eight bytes in x; t is the table of the last of them. */
+/* The contribution of the eight bytes in x; the last byte uses t[0]. */
 static uint32_t fold(const uint32_t t[8][256], uint64_t x)
 {
     return t[7][x & 255] ^ t[6][x >> 8 & 255] ^ t[5][x >> 16 & 255] ^ t[4][x >> 24 & 255] ^ t[3][x >> 32 & 255] ^
            t[2][x >> 40 & 255] ^ t[1][x >> 48 & 255] ^ t[0][x >> 56];
 }
 
-/* ---- one behind the other ---- */
+/* ---- joining two CRCs ---- */
 
-/* a·b modulo the polynomial; the highest bit is the one without x. */
+/* a·b modulo the polynomial; the highest bit is the coefficient of x^0. */
 static uint32_t multiply(uint32_t a, uint32_t b)
 {
     uint32_t product = 0;
@@ -70,10 +70,10 @@ static uint32_t multiply(uint32_t a, uint32_t b)
     return product;
 }
 
-/* The first is followed by n bytes, which multiplies it by x to the 8n. */
+/* n bytes after the first part multiply its CRC by x^(8n). */
 uint32_t tt_crc32_join(uint32_t first, uint32_t second, uint64_t n)
 {
-    uint32_t power = 1u << 23; /* x to the 8, then squared again and again */
+    uint32_t power = 1u << 23; /* x^8, squared in each round */
     for (; n; n >>= 1) {
         if (n & 1) first = multiply(power, first);
         power = multiply(power, power);
@@ -81,7 +81,7 @@ uint32_t tt_crc32_join(uint32_t first, uint32_t second, uint64_t n)
     return first ^ second;
 }
 
-/* ---- of bytes ---- */
+/* ---- the CRC of bytes ---- */
 
 uint32_t tt_crc32(uint32_t crc, const void *data, size_t n)
 {

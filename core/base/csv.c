@@ -11,7 +11,7 @@
 
 void tt_csv_open(struct tt_csv *c, char *text, size_t n)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* some programs begin UTF-8 with it */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
     size_t skip = n >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
     *c = (struct tt_csv){.at = text + skip, .end = text + n, .line = 1};
 }
@@ -30,14 +30,14 @@ static tt_status add_field(struct tt_csv *c, char *field)
     return TT_OK;
 }
 
-/* From an opening quote to what follows the closing one; the field without its quotes is written over the text. */
+/* Reads a quoted field and stops after its closing quote. The field is unquoted in place. */
 static tt_status quoted(struct tt_csv *c, char **field)
 {
     int opened = c->line;
     char *to = *field = ++c->at;
     for (;; c->at++) {
         if (c->at >= c->end)
-            return tt_fail(TT_FAILED, "line %d: a quote is opened and never closed; the file is cut off?", opened);
+            return tt_fail(TT_FAILED, "line %d: a quote is opened and never closed; is the file truncated?", opened);
         if (*c->at == '"' && (c->at + 1 >= c->end || c->at[1] != '"')) break;
         if (*c->at == '"') c->at++;
         if (*c->at == '\n') c->line++;
@@ -50,7 +50,7 @@ static tt_status quoted(struct tt_csv *c, char **field)
 
 static bool ends_field(const struct tt_csv *c) { return c->at >= c->end || *c->at == ',' || *c->at == '\n'; }
 
-/* Spaces before a field do not belong to it. */
+/* Reads one field, without the spaces before it. */
 static tt_status one_field(struct tt_csv *c, bool *last)
 {
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\t')) c->at++;

@@ -1,5 +1,5 @@
-/* Comma-separated values. Reading, as the profilers write them: quotes, doubled quotes and line breaks inside quotes;
- * LF or CRLF; lines of the tool's own chatter before the table are the caller's to skip. Works in place on the text. */
+/* Comma-separated values. The reader understands what the profilers write: quotes, with doubled quotes and line breaks
+ * inside; LF or CRLF. The caller skips lines that a tool prints before its table. Works in place on the text. */
 #ifndef TT_CSV_H
 #define TT_CSV_H
 
@@ -11,39 +11,39 @@
 #include "core/base/text.h"
 
 struct tt_csv {
-    char *at, *end;  /* what is left; the byte at `end` is 0 */
+    char *at, *end;  /* the text not yet read; the byte at `end` is 0 */
     int line;        /* of the next record, from 1 */
-    int record_line; /* of the record at hand */
+    int record_line; /* of the current record */
     char **fields;
     int count;
     size_t room;
 };
 
-/* `text` of n bytes, 0 after it; it is cut up. Free with tt_csv_free; the text remains the caller's. */
+/* `text` has n bytes and a 0 after them; reading overwrites it. tt_csv_free does not free the text. */
 void tt_csv_open(struct tt_csv *c, char *text, size_t n);
 void tt_csv_free(struct tt_csv *c);
 
-/* The next record into fields, without the apostrophe that keeps a cell from being a formula; *more is false at the
- * end. A quote that is never closed is an error with its line. */
+/* Reads the next record into `fields`, without the apostrophe that tt_csv_put adds before a formula. *more is false at
+ * the end. A quote that is never closed is an error that names its line. */
 tt_status tt_csv_next(struct tt_csv *c, bool *more);
 
-/* The column of that name in the record at hand, ignoring case; -1 when there is none. */
+/* The index of this name in the current record, ignoring case, or -1. */
 int tt_csv_column(const struct tt_csv *c, const char *name);
 /* A field, "" when the record is too short. */
 const char *tt_csv_field(const struct tt_csv *c, int column);
 
-/* A number that may have thousands separators ("1,234.5") and spaces around it; false when it is none. */
+/* Reads a number, which may have thousands separators ("1,234.5") and spaces around it. False if it is not a number. */
 bool tt_csv_number(const char *text, double *out);
 
-/* Writing: cell after cell, then tt_csv_end. Commas and quotes are put in by the writer, quotes where they are needed;
- * a cell that a spreadsheet would compute (=, +, -, @, or a control character first) gets an apostrophe before it. What
- * is not UTF-8 becomes U+FFFD. The reader gives the same cells back. */
+/* Writing: put cell after cell, then tt_csv_end. The writer adds commas, and quotes where they are needed. A text that
+ * a spreadsheet would take for a formula (it starts with =, +, -, @, tab, CR or LF) gets an apostrophe before it.
+ * Invalid UTF-8 becomes U+FFFD. The reader returns the same cells. */
 void tt_csv_put(struct tt_text *out, const char *cell);
 void tt_csv_put_int(struct tt_text *out, int64_t value);
 void tt_csv_put_number(struct tt_text *out, double value); /* nine digits; empty when it is not finite */
 void tt_csv_end(struct tt_text *out);
 
-/* Whether a cell gets that apostrophe. One that begins with apostrophes and goes on like a formula gets one more. */
+/* Whether a cell gets that apostrophe: it is a formula, or apostrophes followed by one. */
 bool tt_csv_is_formula(const char *cell);
 
 #endif

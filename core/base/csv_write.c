@@ -5,8 +5,8 @@
 #include "core/base/csv.h"
 #include "core/base/utf8.h"
 
-/* At the start of a line: a cell with a line break ends with its quote, and an empty first cell is written as quotes.
- */
+/* Only the end of a record leaves '\n' last: a cell with a line break ends with its closing quote. An empty first cell
+ * is written as "", so that the next cell gets its comma. */
 static bool begins_record(const struct tt_text *out) { return !out->n || out->s[out->n - 1] == '\n'; }
 
 static void separate(struct tt_text *out)
@@ -14,7 +14,7 @@ static void separate(struct tt_text *out)
     if (!begins_record(out)) tt_text_puts(out, ",");
 }
 
-/* What readers would cut, trim or take for the end of the record. */
+/* Whether readers would split or trim the cell. */
 static bool needs_quotes(const char *cell)
 {
     size_t n = strlen(cell);

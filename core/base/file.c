@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/beside.h"
+#include "core/base/staged.h"
 
 static const char *hint(int error)
 {
@@ -52,8 +52,8 @@ static const char *hint(int error)
     }
 }
 
-/* A name of something that is not there or is of another kind was given wrongly. What was there and is gone when it is
- * written to was given rightly. */
+/* Whether the user gave a wrong path: it does not exist, or is not the kind of file needed. ENOENT while writing does
+ * not count: the path was right and something removed it since. */
 static bool is_wrong_name(int error, const char *verb)
 {
     switch (error) {
@@ -82,7 +82,7 @@ static tt_status too_large(const char *path, size_t limit)
                    limit);
 }
 
-/* Doubles *data when it is full. A file may be longer than it claimed to be (it grows, or lies under /proc). */
+/* Doubles *data when it is full. A file may be longer than fstat said: it grows, or is under /proc. */
 static tt_status make_room(char **data, size_t n, size_t *cap, const char *path)
 {
     if (n + 1 < *cap) return TT_OK;
@@ -161,12 +161,12 @@ static tt_status write_and_close(int fd, const char *path, const void *data, siz
 
 static tt_status replace(const char *target, mode_t mode, const void *data, size_t size)
 {
-    struct tt_beside b;
-    TT_TRY(tt_beside_file(target, &b));
-    if (mode) (void)!fchmod(b.fd, mode & 0777); /* where the system refuses, the file is as good without */
+    struct tt_staged b;
+    TT_TRY(tt_stage_file(target, &b));
+    if (mode) (void)!fchmod(b.fd, mode & 0777); /* best effort */
     tt_status st = tt_write_all(b.fd, data, size, target);
-    if (!st) return tt_beside_replace(&b);
-    tt_beside_drop(&b);
+    if (!st) return tt_staged_replace(&b);
+    tt_staged_drop(&b);
     return st;
 }
 
@@ -180,8 +180,8 @@ tt_status tt_file_replace(const char *path, const void *data, size_t size)
         return fd < 0 ? tt_file_error(errno, "write", path) : write_and_close(fd, path, data, size);
     }
     char *target = exists ? realpath(path, NULL) : strdup(path);
-    tt_status result = target ? replace(target, exists ? st.st_mode : 0, data, size)
-                              : tt_file_error(errno, "write", path);
+    tt_status result =
+        target ? replace(target, exists ? st.st_mode : 0, data, size) : tt_file_error(errno, "write", path);
     free(target);
     return result;
 }
@@ -214,7 +214,7 @@ static tt_status make_dir(const char *path)
 {
     if (tt_is_dir(path) || !mkdir(path, 0777)) return TT_OK;
     int error = errno;
-    return tt_is_dir(path) ? TT_OK : tt_file_error(error, "make the folder", path); /* another process was quicker */
+    return tt_is_dir(path) ? TT_OK : tt_file_error(error, "make the folder", path); /* another process made it first */
 }
 
 tt_status tt_make_dirs(const char *path)
@@ -236,7 +236,7 @@ tt_status tt_make_dirs(const char *path)
 
 static tt_status remove_at(int parent, const char *name, const char *top);
 
-/* Passes over the folder until one finds nothing: some file systems skip entries when others are removed meanwhile. */
+/* Repeats until a pass finds nothing: some file systems skip entries when others are removed during a readdir. */
 static tt_status empty_dir(DIR *dir, const char *top)
 {
     int removed;
@@ -252,7 +252,7 @@ static tt_status empty_dir(DIR *dir, const char *top)
     return TT_OK;
 }
 
-/* Every step goes through the folder's descriptor, so that a link put in place meanwhile is not followed. */
+/* Uses the descriptor of each folder, not its path, so that a link swapped in during the removal is not followed. */
 static tt_status remove_at(int parent, const char *name, const char *top)
 {
     if (!unlinkat(parent, name, 0) || errno == ENOENT) return TT_OK;

@@ -10,7 +10,7 @@
 
 #include "core/base/file.h"
 
-enum { LOOKS = 50, MOVES = 10 }; /* a second; how often a folder may be moved while it is being locked */
+enum { POLLS_PER_SECOND = 50, MAX_MOVES = 10 };
 
 static bool same_folder(int fd, const char *path)
 {
@@ -18,25 +18,25 @@ static bool same_folder(int fd, const char *path)
     return !fstat(fd, &opened) && !stat(path, &named) && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000000 / LOOKS}, NULL); }
+static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 1000000000 / POLLS_PER_SECOND}, NULL); }
 
-/* Another process may move or remove the folder between its opening and its locking; then the one that now has the name
- * is the one to lock. */
+/* Another process may move or remove the folder between open and flock. Then we try again with the folder that has the
+ * name now. */
 tt_status tt_folder_lock(const char *path, int seconds, int *lock)
 {
     *lock = -1;
-    for (int moved = 0, looks = 0; moved < MOVES;) {
+    for (int moved = 0, polls = 0; moved < MAX_MOVES;) {
         TT_TRY(tt_make_dirs(path));
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (fd < 0 && errno != ENOENT) return tt_file_error(errno, "open", path);
-        bool taken = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; /* some cannot lock at all */
+        bool taken = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; /* other errors: no locks here */
         if (fd >= 0 && !taken && same_folder(fd, path)) {
             *lock = fd;
             return TT_OK;
         }
         if (fd >= 0) close(fd);
         moved += !taken;
-        if (taken && looks++ >= seconds * LOOKS) break;
+        if (taken && polls++ >= seconds * POLLS_PER_SECOND) break;
         if (taken) nap();
     }
     return tt_fail(TT_FAILED, "%s: another tt is writing there; wait for it, or choose another folder", path);

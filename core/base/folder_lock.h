@@ -1,16 +1,16 @@
-/* Who writes several files that belong together owns their folder meanwhile. */
+/* An exclusive lock on a folder, held while several files that belong together are written in it. */
 #ifndef TT_FOLDER_LOCK_H
 #define TT_FOLDER_LOCK_H
 
 #include "core/base/status.h"
 
-/* For what is written in a moment: seconds to wait for another process that does the same. */
+/* Seconds to wait for another process, where writing is quick. */
 enum { TT_LOCK_WAIT = 10 };
 
-/* Makes the folder where there is none. The lock is on the folder itself and ends with the process, however that ends.
- * Where another process still has it after `seconds`: an error that says so. A file system that cannot lock does not
- * stop anyone. */
+/* Makes the folder if it does not exist. The lock is an flock on the folder itself; the system releases it when the
+ * process ends. If another process still holds it after `seconds`, returns an error that says so. On a file system
+ * without locks it always succeeds. */
 tt_status tt_folder_lock(const char *path, int seconds, int *lock);
-void tt_folder_unlock(int *lock); /* -1, which it is then, is fine */
+void tt_folder_unlock(int *lock); /* sets it to -1; does nothing if it is -1 already */
 
 #endif

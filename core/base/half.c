@@ -29,9 +29,9 @@ uint16_t tt_to_f16(float x)
     u &= 0x7fffffff;
     if (u > 0x7f800000) return (uint16_t)(sign | 0x7e00);
     if (u >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* rounds to 65536 or more */
-    if (u < 0x33000001) return (uint16_t)sign;             /* half of the smallest or less: 0 */
+    if (u < 0x33000001) return (uint16_t)sign;             /* at most half of the smallest f16: rounds to 0 */
     uint32_t exponent = u >> 23, mantissa = (u & 0x7fffff) | 0x800000;
-    uint32_t shift = exponent < 113 ? 126 - exponent : 13; /* below 2^-14 the exponent stays and bits are lost */
+    uint32_t shift = exponent < 113 ? 126 - exponent : 13; /* subnormal below 2^-14: drop more mantissa bits */
     uint32_t half = 1u << (shift - 1), kept = mantissa >> shift, rest = mantissa & ((1u << shift) - 1);
     kept += rest > half || (rest == half && (kept & 1));
     return (uint16_t)(sign | (exponent < 113 ? kept : kept + ((exponent - 113) << 10)));

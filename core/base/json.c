@@ -1,4 +1,4 @@
-/* The JSON reader: recursive descent into one group of allocations. */
+/* The JSON reader: recursive descent. Nodes come from chunks and strings from one pool, freed together. */
 #include "core/base/json.h"
 
 #include <errno.h>
@@ -76,7 +76,7 @@ void tt_json_free(struct tt_json *j)
 
 /* ---- strings ---- */
 
-/* Four hexadecimal digits at p, -1 when they are none. */
+/* The value of four hexadecimal digits at p, or -1. */
 static int hex4(const char *p, const char *end)
 {
     if (end - p < 4) return -1;
@@ -121,8 +121,9 @@ static tt_status parse_escape(struct parser *s, char **o)
     return TT_OK;
 }
 
-/* A string takes one byte less in the pool than in the text (two quotes, one 0), a number at most as many as itself and
- * the separator that must follow it: the pool, as long as the text and a little, is enough. */
+/* The pool cannot overflow: a string takes one byte less there than in the text (a 0 instead of two quotes), and a
+ * number takes its digits and a 0, which the separator after it has paid for. A number that ends the text has none, so
+ * the pool is slightly longer than the text. */
 static tt_status parse_string(struct parser *s, const char **out)
 {
     const char *open = s->p++;
@@ -187,7 +188,7 @@ static bool skip_number(struct parser *s)
 static tt_status parse_number(struct parser *s, struct tt_json *j)
 {
     const char *from = s->p;
-    if (!skip_number(s)) return fail_at(s, from, "this is no JSON number");
+    if (!skip_number(s)) return fail_at(s, from, "not a valid JSON number");
     size_t n = (size_t)(s->p - from);
     memcpy(s->pool, from, n);
     s->pool[n] = 0;

@@ -10,7 +10,7 @@
 void tt_json_quote(struct tt_text *t, const char *s, size_t n)
 {
     uint32_t c;
-    size_t plain = 0, at = 0, length; /* what lies between them needs no escape and is not yet added */
+    size_t plain = 0, at = 0, length; /* s[plain..at) needs no escape and is not yet added */
     tt_text_add(t, "\"", 1);
     for (; at < n; at += length) {
         length = (size_t)tt_utf8_decode(s + at, n - at, &c);
@@ -18,7 +18,7 @@ void tt_json_quote(struct tt_text *t, const char *s, size_t n)
         tt_text_add(t, s + plain, at - plain);
         plain = at + length;
         if (!tt_utf8_is_character(c))
-            tt_text_puts(t, TT_UTF8_REPLACEMENT); /* what is not UTF-8 may not be written */
+            tt_text_puts(t, TT_UTF8_REPLACEMENT); /* JSON must be valid UTF-8 */
         else if (c == '"' || c == '\\')
             tt_text_printf(t, "\\%c", (char)c);
         else if (c == '\n')
@@ -49,7 +49,7 @@ static void before_value(struct tt_json_writer *w, const char *key)
 
 void tt_json_begin(struct tt_json_writer *w, const char *key, char open)
 {
-    if (w->depth + 1 >= (int)(sizeof w->comma / sizeof *w->comma)) { /* deeper than the writer can keep count of */
+    if (w->depth + 1 >= (int)(sizeof w->comma / sizeof *w->comma)) { /* nested too deep */
         w->text.failed = true;
         return;
     }
@@ -92,7 +92,7 @@ void tt_json_put_uint(struct tt_json_writer *w, const char *key, uint64_t value)
     tt_text_printf(&w->text, "%llu", (unsigned long long)value);
 }
 
-/* As few digits as read back the same; whole numbers without an exponent. */
+/* Whole numbers are written without an exponent. */
 void tt_json_put_number(struct tt_json_writer *w, const char *key, double value)
 {
     char digits[40] = "null";

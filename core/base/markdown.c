@@ -12,7 +12,7 @@
 
 static bool at_line_start(const struct tt_text *out) { return !out->n || out->s[out->n - 1] == '\n'; }
 
-/* Underscores inside a word mean nothing, and names are full of them. */
+/* Underscores inside a word are not markup, and identifiers have many. */
 static bool inside_word(const char *s, const char *at)
 {
     const char *before = at, *after = at;
@@ -28,7 +28,7 @@ static bool numbers_item(const char *s, const char *at)
            strchr(" \t\r\n", at[1]);
 }
 
-/* GitHub makes links of them by itself. */
+/* GitHub turns URLs into links by itself. */
 static bool begins_link(const char *s, const char *at)
 {
     return !strncmp(at, "://", 3) || (*at == '.' && at - s >= 3 && !strncmp(at - 3, "www", 3));
@@ -50,7 +50,7 @@ static void put_character(struct tt_text *out, const char *s, const char *at, si
     else if (!tt_utf8_is_character(c) || c < 0x20 || (c >= 0x7f && c < 0xa0))
         tt_text_puts(out, TT_UTF8_REPLACEMENT);
     else if (c == '<')
-        tt_text_puts(out, "&lt;"); /* older readers know no \< */
+        tt_text_puts(out, "&lt;"); /* older readers do not know \< */
     else if (c == '>')
         tt_text_puts(out, "&gt;");
     else if (c == '&')

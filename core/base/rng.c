@@ -24,7 +24,7 @@ double tt_uniform(uint64_t key, uint64_t stream, uint64_t index)
     return (double)(tt_random(key, stream, index) >> 11) * 0x1p-53;
 }
 
-/* Box and Muller, of which only the cosine is used: one value per index. */
+/* Box-Muller; only the cosine is used, so that each index gives one value. */
 double tt_normal(uint64_t key, uint64_t stream, uint64_t index)
 {
     double u = 1.0 - tt_uniform(key, stream, 2 * index);
@@ -32,7 +32,7 @@ double tt_normal(uint64_t key, uint64_t stream, uint64_t index)
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
-/* A Feistel network over the next even power of two, walked until it falls below n. */
+/* A Feistel network permutes the range up to the next power of four; it is applied until the result is below n. */
 uint64_t tt_permute(uint64_t key, uint64_t stream, uint64_t n, uint64_t i)
 {
     int half = 1;

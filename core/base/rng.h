@@ -1,5 +1,5 @@
-/* Counter-based random numbers: a value depends only on (key, stream, index), never on what was drawn before, so that
- * threads, order and resuming do not matter. */
+/* Counter-based random numbers: a value depends only on (key, stream, index), not on earlier draws, so results do not
+ * change with the number of threads, the order of draws or a resume. */
 #ifndef TT_RNG_H
 #define TT_RNG_H
 

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4) of some bytes, as 64 hexadecimal digits. */
+/* SHA-256 (FIPS 180-4), as 64 hexadecimal digits. */
 #ifndef TT_SHA256_H
 #define TT_SHA256_H
 

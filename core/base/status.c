@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Handed out when there is no memory left even for the message. */
+/* Returned when there is no memory even for the message. */
 static struct tt_error out_of_memory = {TT_FAILED, "out of memory"};
 
-/* A message is one line, also when it quotes a file that holds line breaks, or escapes meant for a terminal. */
+/* Replaces control characters, so that text quoted from a file cannot break the line or send escapes to the terminal.
+ */
 static void keep_to_one_line(char *text)
 {
     for (; *text; text++)

@@ -8,7 +8,7 @@
 bool tt_is_terminal(FILE *f)
 {
     const char *term = getenv("TERM");
-    if (getenv("OMPI_COMM_WORLD_RANK")) return false; /* Open MPI makes its ranks believe so */
+    if (getenv("OMPI_COMM_WORLD_RANK")) return false; /* Open MPI gives its ranks a pseudo-terminal */
     return isatty(fileno(f)) && !(term && !strcmp(term, "dumb"));
 }
 
@@ -32,5 +32,5 @@ void tt_say(const char *format, ...)
     vsnprintf(line + 4, sizeof line - 5, format, args);
     va_end(args);
     strcat(line, "\n");
-    fputs(line, stderr); /* at once, so that another process's line does not come between */
+    fputs(line, stderr); /* one call, so that lines of several processes do not mix */
 }

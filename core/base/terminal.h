@@ -1,5 +1,5 @@
-/* What only a terminal gets: colours, and lines that are painted over. NO_COLOR (any value) switches the first off,
- * TERM=dumb both. */
+/* Output for terminals only: colours, and lines that are overwritten in place. NO_COLOR (not empty) switches off the
+ * colours, TERM=dumb both. */
 #ifndef TT_TERMINAL_H
 #define TT_TERMINAL_H
 
@@ -8,14 +8,14 @@
 
 enum tt_colour { TT_PLAIN, TT_BOLD, TT_GOOD, TT_WARNING, TT_BAD };
 
-/* Can a line there be painted over? */
+/* Whether a line on f can be overwritten in place. */
 bool tt_is_terminal(FILE *f);
 
-/* The characters that switch to this colour on f; "" where there are to be none. */
+/* The escape sequence that switches to this colour on f; "" when f gets no colours. */
 const char *tt_colour(FILE *f, enum tt_colour c);
 
-/* "tt: " and the line, on stderr: a note or a warning. Of several processes that would say the same, all but one have
- * called tt_say_nothing; what ends a process is said by main. */
+/* Prints "tt: " and a note or a warning on stderr. tt_say_nothing silences it in this process: of several ranks that
+ * would say the same, only one speaks. Errors that end the process are printed by main. */
 void tt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tt_say_nothing(void);
 

@@ -19,11 +19,10 @@ void tt_text_printf(struct tt_text *t, const char *format, ...) __attribute__((f
 tt_status tt_text_status(const struct tt_text *t); /* an error when memory ran out on the way */
 void tt_text_free(struct tt_text *t);
 
-/* digits (. digits)? ([eE] [-+]? digits)?, with a digit before or after the point and no sign: no hexadecimal, no
- * inf. */
+/* Whether s is a decimal number without a sign: "12", "1.", ".5", "1e-3"; not hexadecimal, not inf. */
 bool tt_is_decimal(const char *s);
 
-/* Edit distance, for "did you mean"; and the nearest of n names, NULL when none is near enough to suggest. */
+/* For "did you mean": the edit distance, and the nearest of n names, or NULL when none is near enough. */
 int tt_edit_distance(const char *a, const char *b);
 const char *tt_nearest(const char *word, const char *const *names, int n);
 

@@ -1,4 +1,4 @@
-/* Number formats, shared by hosts and device kernels. */
+/* Number formats, shared by host code and device kernels. */
 #ifndef TT_TYPES_H
 #define TT_TYPES_H
 
@@ -6,7 +6,7 @@
 
 enum tt_dtype { TT_F32, TT_BF16, TT_F16, TT_DTYPES };
 
-/* What a run computes in. tf32 stores fp32 and rounds inside the multiply. */
+/* What a run computes in. TF32 stores fp32 and rounds the inputs of each matrix multiplication. */
 enum tt_precision { TT_FP32, TT_TF32, TT_PREC_BF16, TT_PREC_FP16, TT_PRECISIONS };
 
 static inline size_t tt_dtype_size(enum tt_dtype t) { return t == TT_F32 ? 4 : 2; }

@@ -7,7 +7,7 @@ int tt_utf8_decode(const char *p, size_t n, uint32_t *point)
     *point = first;
     if (first < 0x80) return 1;
     size_t length = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 1, i = 1;
-    /* the second byte keeps out longer forms than needed, surrogates, and what is beyond U+10FFFF */
+    /* The range of the second byte excludes overlong forms, surrogates and code points above U+10FFFF. */
     unsigned low = first == 0xe0   ? 0xa0
                    : first == 0xf0 ? 0x90
                                    : 0x80,
@@ -57,10 +57,18 @@ size_t tt_utf8_count(const char *s, size_t n)
     return count;
 }
 
+size_t tt_utf8_prefix(const char *s, size_t n, int64_t most)
+{
+    uint32_t point;
+    size_t at = 0;
+    for (int64_t i = 0; at < n && i < most; i++) at += (size_t)tt_utf8_decode(s + at, n - at, &point);
+    return at;
+}
+
 size_t tt_utf8_put_text(struct tt_text *out, const char *s, size_t n, bool more_follows)
 {
     uint32_t point;
-    size_t plain = 0, at = 0; /* what lies between them is good and not yet added */
+    size_t plain = 0, at = 0; /* s[plain..at) is valid and not yet added */
     while (at < n) {
         size_t length = (size_t)tt_utf8_decode(s + at, n - at, &point);
         if (!tt_utf8_is_character(point)) {

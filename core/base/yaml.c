@@ -11,10 +11,10 @@
 #include "core/base/yaml_scalar.h"
 
 struct reader {
-    const char *p; /* next byte; the text is a copy that ends with 0 and has none before */
+    const char *p; /* next byte; the text is a copy that ends with its only 0 */
     const char *line_start;
     int line, depth;
-    bool begun; /* a marker or content was seen: no --- may follow */
+    bool begun; /* a marker or content was seen; --- is no longer allowed */
 };
 
 static tt_status fail_at(const struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -28,7 +28,7 @@ static tt_status fail_at(const struct reader *r, const char *format, ...)
     return tt_fail(TT_USAGE, "line %d: %s", r->line, what);
 }
 
-/* How much of what follows to quote in a message: the rest of the line, not too long. */
+/* How many bytes at p to quote in a message: the rest of the line, at most 40. */
 static int excerpt(const char *p)
 {
     size_t n = strcspn(p, "\r\n");
@@ -70,10 +70,10 @@ static bool at_marker(const struct reader *r)
     return marker && column(r) == 0 && (blank(r->p + 3) || r->p[3] == '\t');
 }
 
-/* The one --- that may stand before everything. */
+/* Skips the one --- that is allowed, before everything else. */
 static tt_status skip_marker(struct reader *r)
 {
-    if (r->begun || r->p[0] != '-') return fail_at(r, "one document in a file: remove this line and what follows");
+    if (r->begun || r->p[0] != '-') return fail_at(r, "only one document in a file; remove this line and what follows");
     r->begun = true;
     r->p += 3;
     skip_spaces(r);
@@ -81,7 +81,7 @@ static tt_status skip_marker(struct reader *r)
     return TT_OK;
 }
 
-/* On to the next word, over blank lines and comments. */
+/* Skips blank lines and comments up to the next content. */
 static tt_status find_content(struct reader *r)
 {
     for (;;) {
@@ -103,7 +103,7 @@ static tt_status find_content(struct reader *r)
     }
 }
 
-/* Nothing but a comment may follow in this line; then on to the next word. */
+/* Ends a line, where only a comment may still follow, and goes to the next content. */
 static tt_status end_line(struct reader *r)
 {
     bool spaced = *r->p == ' ';
@@ -156,7 +156,7 @@ static tt_status escape(struct reader *r, char **to)
         code = code << 4 | (uint32_t)value;
     }
     if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-        return fail_at(r, "\\%c%0*X is no character", letter, digits, code);
+        return fail_at(r, "\\%c%0*X is not a character", letter, digits, code);
     *to += tt_utf8_encode(code, *to);
     return TT_OK;
 }
@@ -212,7 +212,7 @@ static tt_status plain(struct reader *r, bool flow, char *to)
     return TT_OK;
 }
 
-/* An upper bound on the bytes of the scalar at p; no escape is shorter than what it stands for. */
+/* An upper bound on the bytes of the scalar at p. Decoding an escape never makes it longer. */
 static size_t extent(const char *p, bool flow)
 {
     const char *q = p + 1;
@@ -225,7 +225,7 @@ static size_t extent(const char *p, bool flow)
     return (size_t)(q - p);
 }
 
-/* The scalar at r->p into a fresh string; what it is by itself into kind. */
+/* Reads the scalar at r->p into a new string, and what kind it is. */
 static tt_status scalar(struct reader *r, bool flow, char **text, enum tt_yaml_kind *kind)
 {
     char *s = malloc(extent(r->p, flow) + sizeof "false");
@@ -235,7 +235,7 @@ static tt_status scalar(struct reader *r, bool flow, char **text, enum tt_yaml_k
     tt_status st = first == '\'' ? single_quoted(r, s) : first == '"' ? double_quoted(r, s) : plain(r, flow, s);
     if (!st && first != '\'' && first != '"' && !tt_yaml_resolve(s, kind))
         st = fail_at(r,
-                     "%.60s means different things to different YAML readers; quote it if it is a text, "
+                     "%.60s means different things to different YAML readers; quote it if it is a string, "
                      "write true, false or a plain decimal number if it is not",
                      s);
     if (st) {
@@ -302,7 +302,7 @@ static bool at_colon(struct reader *r)
     return true;
 }
 
-/* A value in the line of its key. */
+/* A value on the line of its key. */
 static tt_status inline_value(struct reader *r, struct tt_yaml *y)
 {
     TT_TRY(*r->p == '[' ? flow_list(r, y) : scalar(r, false, &y->text, &y->kind));
@@ -313,7 +313,7 @@ static tt_status inline_value(struct reader *r, struct tt_yaml *y)
 
 static tt_status block(struct reader *r, struct tt_yaml *y);
 
-/* What stands after "key:" or "-" at column col, in the line or below it. */
+/* After "key:" or "-" at column col with nothing else on the line: the value is on the lines below, or null. */
 static tt_status nothing_or_below(struct reader *r, struct tt_yaml *y, int col, bool list_may_align)
 {
     TT_TRY(end_line(r));
@@ -352,10 +352,12 @@ static tt_status take_key(struct reader *r, struct tt_yaml *map, char *key, enum
 
 static tt_status deeper(const struct reader *r)
 {
-    return fail_at(r, "indented further than the line it belongs to; a value ends in its line, and neighbours align");
+    return fail_at(
+        r,
+        "unexpected indentation; align keys and items of one level, and end a value on its line");
 }
 
-/* The map whose keys stand at column col; the first key is read already and r is at its colon. */
+/* The map whose keys are at column col. The first key has been read and r is at its colon. */
 static tt_status block_map(struct reader *r, struct tt_yaml *y, int col, char *key, enum tt_yaml_kind kind)
 {
     y->kind = TT_YAML_MAP;
@@ -374,13 +376,13 @@ static tt_status block_map(struct reader *r, struct tt_yaml *y, int col, char *k
         if (at_dash(r)) return fail_at(r, "a list item where a key is expected");
         TT_TRY(scalar(r, false, &key, &kind));
         if (at_colon(r)) continue;
-        tt_status st = fail_at(r, "%.60s is no \"key: value\"", key);
+        tt_status st = fail_at(r, "%.60s is not a \"key: value\"", key);
         free(key);
         return st;
     }
 }
 
-/* The list whose dashes stand at column col. */
+/* The list whose dashes are at column col. */
 static tt_status block_list(struct reader *r, struct tt_yaml *y, int col)
 {
     y->kind = TT_YAML_LIST;
@@ -431,8 +433,7 @@ static tt_status document(const char *text, struct tt_yaml *root)
     if (*r.p == 0) return TT_OK;
     root->line = r.line;
     TT_TRY(block(&r, root));
-    if (*r.p)
-        return fail_at(&r, "\"%.*s\" does not fit the lines before it; check the indentation", excerpt(r.p), r.p);
+    if (*r.p) return fail_at(&r, "\"%.*s\" does not fit the lines before it; check the indentation", excerpt(r.p), r.p);
     return TT_OK;
 }
 
@@ -440,7 +441,7 @@ tt_status tt_yaml_parse(const char *text, size_t n, struct tt_yaml **out)
 {
     *out = NULL;
     if (n > TT_YAML_SIZE)
-        return tt_fail(TT_USAGE, "line 1: larger than %d bytes, which is too much for YAML here", TT_YAML_SIZE);
+        return tt_fail(TT_USAGE, "line 1: the file is larger than %d bytes, the limit for YAML", TT_YAML_SIZE);
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3; /* a byte order mark */
     TT_TRY(check_characters(text, n));
     char *copy = malloc(n + 1);

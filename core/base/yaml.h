@@ -1,4 +1,4 @@
-/* A small reader for the YAML that people write by hand, and the way to write a string into such a file.
+/* A small reader for hand-written YAML, and a function that writes a string as a YAML scalar.
  *
  * It reads a subset, and what it accepts means the same to every YAML library:
  *   - maps `key: value` and lists `- item`, nested by indentation with spaces, also compact (`- key: value`), and
@@ -11,9 +11,8 @@
  * (| and >), values that go on in the next line, {flow: maps}, ? keys, directives, several documents.
  *
  * Plain values that YAML 1.1 and YAML 1.2 libraries read differently are refused too, with the advice to quote them:
- * yes, no, on, off, y, n (a truth value to one, a string to the other), 012, 0x1f, 0b1, 0o17, 1_000, 1:30, -.5,
- * 2024-01-31, = and <<. One difference is let through because everybody writes it: 1e-3 and 1.5e3 are numbers here, as
- * in YAML 1.2.
+ * yes, no, on, off, y, n (a bool to one, a string to the other), 012, 0x1f, 0b1, 0o17, 1_000, 1:30, -.5, 2024-01-31,
+ * = and <<. The exception is 1e-3 and 1.5e3: everybody writes them, and they are numbers here as in YAML 1.2.
  *
  * At most 1 MiB, 32 levels, 1000 keys in a map. */
 #ifndef TT_YAML_H
@@ -27,18 +26,18 @@
 enum { TT_YAML_SIZE = 1 << 20, TT_YAML_DEPTH = 32, TT_YAML_KEYS = 1000, TT_YAML_KEY_SIZE = 1000 };
 
 enum tt_yaml_kind {
-    TT_YAML_NULL, /* nothing, ~ or null */
+    TT_YAML_NULL, /* no value, ~ or null */
     TT_YAML_BOOL,
     TT_YAML_INT,
     TT_YAML_FLOAT,
-    TT_YAML_STRING, /* quoted, or plain and nothing of the above */
+    TT_YAML_STRING, /* quoted, or plain and none of the above */
     TT_YAML_LIST,
     TT_YAML_MAP,
 };
 
 struct tt_yaml {
     enum tt_yaml_kind kind;
-    int line;   /* of its key or dash, also when the value stands below it */
+    int line;   /* of its key or dash, even when the value is on a later line */
     char *key;  /* when inside a map */
     char *text; /* of a scalar: quotes and escapes removed, UTF-8, ends with 0; of a bool "true" or "false" */
     struct tt_yaml *first, *last, *next; /* children of a list or map, in order */

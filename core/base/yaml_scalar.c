@@ -1,4 +1,4 @@
-/* YAML's characters, what a plain scalar is, and how a string is written as a scalar. */
+/* YAML: printable characters, the kind of a plain scalar, and writing a string as a scalar. */
 #include "core/base/yaml_scalar.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ bool tt_yaml_printable(uint32_t c)
     return c >= 0xa0 && c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
 }
 
-/* ---- what a plain scalar is ---- */
+/* ---- the kind of a plain scalar ---- */
 
 static const char *skip_digits(const char *s) { return s + strspn(s, "0123456789"); }
 static bool digit(char c) { return c >= '0' && c <= '9'; }
@@ -44,7 +44,7 @@ static bool date(const char *s)
     return end > day && end - day <= 2 && (*end == 0 || *end == ' ' || *end == 'T' || *end == 't');
 }
 
-/* Number-like in one version of YAML, and a string or another number in the other. */
+/* A number in one version of YAML, and a string or another number in the other. */
 static bool odd_number(const char *s)
 {
     const char *u = s + (*s == '-' || *s == '+');
@@ -52,7 +52,7 @@ static bool odd_number(const char *s)
     if (u[0] == '0' && strchr("xXbBoO", u[1]) && u[1]) return u[2] && u[strspn(u, "0123456789abcdefABCDEFxXoO_")] == 0;
     bool underscores = strchr(u, '_') && (digit(*u) || *u == '.');
     if (underscores && u[strspn(u, "0123456789_.eE+-")] == 0) return true;
-    /* -.5, a number by the rules but not to every reader. */
+    /* -.5 is a number by the specification, but not to every library. */
     bool signed_fraction = u > s && u[0] == '.' && tt_is_decimal(u);
     return signed_fraction || sexagesimal(u) || date(s);
 }
@@ -98,7 +98,7 @@ void tt_yaml_put(struct tt_text *out, const char *s)
         uint32_t code;
         size_t length = (size_t)tt_utf8_decode(s, left, &code);
         if (!tt_utf8_is_character(code))
-            tt_text_puts(out, TT_UTF8_REPLACEMENT); /* what is not UTF-8 cannot be said in YAML */
+            tt_text_puts(out, TT_UTF8_REPLACEMENT); /* YAML must be valid UTF-8 */
         else if (code == '"' || code == '\\')
             tt_text_printf(out, "\\%c", (char)code);
         else if (code == '\n')

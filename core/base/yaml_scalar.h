@@ -1,4 +1,4 @@
-/* What the YAML reader and writer share: characters, and what a plain scalar is by itself. */
+/* What the YAML reader and writer share: printable characters, and the kind of a plain scalar. */
 #ifndef TT_YAML_SCALAR_H
 #define TT_YAML_SCALAR_H
 
@@ -8,7 +8,7 @@
 
 #include "core/base/yaml.h"
 
-/* Characters every YAML version takes as they are, and none as a line break that another does not know. */
+/* Characters that every YAML version reads literally. Excludes those that only YAML 1.1 takes for line breaks. */
 bool tt_yaml_printable(uint32_t c);
 
 /* The kind of a plain scalar; false when libraries disagree about it. */

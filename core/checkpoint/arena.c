@@ -24,8 +24,7 @@ tt_status tt_arena_upload(struct tt_engine *e, const struct tt_params *p, enum t
     return TT_OK;
 }
 
-tt_status tt_arena_download(struct tt_engine *e, const struct tt_params *p, enum tt_external x, size_t size,
-                            void *host)
+tt_status tt_arena_download(struct tt_engine *e, const struct tt_params *p, enum tt_external x, size_t size, void *host)
 {
     if (!p->sharded[x]) return tt_engine_download(e, x, 0, host, (size_t)p->total * size);
     for (int i = 0; i < p->bucket_count; i++) {

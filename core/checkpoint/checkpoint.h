@@ -2,8 +2,7 @@
  *   model.safetensors   the weights, under the names of the parameter table
  *   state.safetensors   AdamW's moments, as m.<name> and v.<name>
  *   tokenizer.json      when the data has one
- *   checkpoint.json     step, position in the data, configuration, and size and CRC-32 of each of the files, then its
- *                       own CRC-32
+ *   checkpoint.json     step, position in the data, configuration, size and CRC-32 of each file, and its own CRC-32
  * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. The same state
  * gives the same bytes. */
 #ifndef TT_CHECKPOINT_H
@@ -19,13 +18,13 @@
 
 /* One tensor of the parameter arena. */
 struct tt_param {
-    char name[96];     /* "layers.0.attention.wq.weight" */
-    int64_t shape[2];  /* vectors have shape[1] == 0 */
+    char name[96];         /* "layers.0.attention.wq.weight" */
+    int64_t shape[2];      /* vectors have shape[1] == 0 */
     int64_t offset, count; /* in floats from the start of the arena */
 };
 
-/* A piece of the arena whose gradients are complete at the same time: ranks sum them up, and divide what they divide,
- * bucket by bucket. All buckets together are the arena, and each has a part of the same size for every rank. */
+/* A contiguous piece of the arena whose gradients are complete at the same time. Gradients are reduced and arrays are
+ * sharded bucket by bucket. The buckets cover the arena, and each divides evenly among the ranks. */
 struct tt_bucket {
     int64_t offset, count;
 };
@@ -34,64 +33,64 @@ struct tt_params {
     struct tt_param *items;
     int n;
     int64_t total;     /* floats in the arena, padding included */
-    int64_t decay_end; /* matrices lie below, norm weights above */
+    int64_t decay_end; /* matrices are below this offset (weight decay), norm weights above (none) */
     struct tt_bucket *buckets;
     int bucket_count;
     int rank, ranks;
-    bool sharded[TT_EXTERNAL_COUNT]; /* of such arrays this rank has its parts alone, one behind the other */
+    bool sharded[TT_EXTERNAL_COUNT]; /* of these arrays a rank has only its part of each bucket, concatenated */
 };
 
-/* What a run needs beside the tensors to go on with the same bits. */
+/* What a run needs besides the tensors to resume bit for bit. */
 struct tt_progress {
     int64_t step;      /* steps done */
-    int64_t skipped;   /* of them, steps that changed nothing */
+    int64_t skipped;   /* of these, steps without an update */
     uint64_t position; /* samples taken from the training data */
     uint64_t seed;
-    double best_val;   /* +inf before the first validation */
+    double best_val;             /* +inf before the first validation */
     int64_t best_step, bad_vals; /* for early stopping */
-    float loss_scale;  /* of the next step; 0: none yet */
-    int64_t good_steps; /* since it last changed */
-    uint64_t data_mark; /* tt_data_mark of the data; 0: not known */
+    float loss_scale;            /* of the next step; 0: none yet */
+    int64_t good_steps;          /* since the loss scale last changed */
+    uint64_t data_mark;          /* tt_data_mark of the data; 0: unknown */
 };
 
 struct tt_checkpoint {
     struct tt_progress progress;
-    const char *config; /* YAML as --print-config writes it; on load malloc'd, free it */
-    const char *folder; /* against which paths in config are meant; or NULL. Not loaded: tt_checkpoint_folder */
+    const char *config; /* YAML as --print-config writes it; load mallocs it, the caller frees it */
+    const char *folder; /* paths in config are relative to it; or NULL. Not loaded: tt_checkpoint_folder */
     const struct tt_tokenizer *tokenizer; /* or NULL; not loaded */
     const struct tt_params *params;
-    float *w, *m, *v; /* host copies of the arenas; m, v may be NULL on load: weights only */
-    struct tt_job *job; /* on save, the ranks that do it together; NULL: this process alone. A rank's own parts are what
-                           it has of arrays that are sharded */
+    float *w, *m, *v;   /* host copies of the arenas; m, v may be NULL on load: weights only */
+    struct tt_job *job; /* on save: the ranks that save together; NULL: this process alone. Each rank has its parts of
+                           sharded arrays */
 };
 
-/* All ranks of the job call it, and all get the same answer; what it writes does not depend on how many there are.
- * Saves as <dir>/step-<step>, then removes all but the `keep` newest complete ones (keep <= 0: none removed) and what
- * crashes left behind; failing to remove them is not an error, the next save tries again. On error nothing that was
- * there before is touched. One of the same step is replaced, and remains until the new one is in place. */
+/* Called by all ranks of the job; all get the same status. The bytes do not depend on the number of ranks.
+ * Saves as <dir>/step-<step>, then removes leftovers of crashes and all but the `keep` newest complete checkpoints
+ * (keep <= 0: keeps all). If a removal fails, the next save tries again. On error, existing checkpoints stay as they
+ * were. A checkpoint of the same step is replaced only when the new one is complete. */
 tt_status tt_checkpoint_save(const char *dir, const struct tt_checkpoint *c, int64_t keep);
 
-/* The checkpoint of that step, if there is one; after a crash in between there is either all of it or nothing. */
+/* Removes the checkpoint of that step, if there is one. A crash leaves all of it or nothing. */
 void tt_checkpoint_remove(const char *dir, int64_t step);
 
-/* The newest (by step) undamaged checkpoint in dir: its path, malloc'd; NULL (and TT_OK) when there is none at all;
- * TT_DAMAGED when there are only damaged ones. `warn` is called with one line for each damaged one that is skipped. One
- * that cannot be read (no permission, memory or files, a failing disk) is not damaged, but an error. */
+/* Finds the newest (by step) undamaged checkpoint in dir. *path is malloc'd, or NULL when there is none. TT_DAMAGED
+ * when all are damaged. `warn` is called with one line for each damaged one that is skipped. If one cannot be read (no
+ * permission, no memory, a failing disk), that is an error, since it may well be undamaged. */
 tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, void *arg), void *arg, char **path);
 
-/* Gives the damaged ones of steps after `after`, where a run is about to go on, another name: saving neither counts nor
- * removes them. `warn` is called with one line for each. */
+/* Renames damaged checkpoints of steps after `after`, from which a run is about to resume, so that saving neither
+ * counts nor removes them. `warn` is called with one line for each. */
 void tt_checkpoint_set_aside(const char *dir, int64_t after, void (*warn)(const char *line, void *arg), void *arg);
 
-/* Progress and configuration alone (path: a checkpoint folder). */
+/* Reads only progress and configuration; `path` is a checkpoint folder. */
 tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, char **config);
 
-/* The folder in which the run was started, malloc'd; NULL when it is not known. */
+/* The folder in which the run was started, malloc'd; NULL when unknown. */
 tt_status tt_checkpoint_folder(const char *path, char **folder);
 
-/* Fills w (and m, v when given) for c->params, and progress and config. Names, shapes, sizes and checksums are checked
- * before anything is written into the arenas; floats between the tensors become 0. For weights only, state.safetensors
- * is not read. */
+/* Fills w (and m, v if not NULL) for c->params, and progress and config. Checks names, shapes, sizes and checksums
+ * before it writes to the arenas; the padding between tensors becomes 0. Without m and v, state.safetensors is not
+ * read. */
 tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loading a checkpoint: everything is checked, bytes, names and shapes, before the first float is written. */
+/* Loads a checkpoint. Checksums, names and shapes are all checked before the first float is written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static tt_status name_the_extra(const char *path, const struct tt_safetensors *s
     return TT_OK;
 }
 
-/* An open file and the tensors it must hold: those of the parameter table behind each prefix, and no other. */
+/* The file must hold exactly the tensors of the parameter table, once for each prefix. */
 static tt_status check_tensors(const char *path, const struct tt_safetensors *s, const struct tt_params *params,
                                const char *const *prefixes, int n)
 {
@@ -70,7 +70,7 @@ static tt_status check_tensors(const char *path, const struct tt_safetensors *s,
     return tt_safetensors_count(s) == n * params->n ? TT_OK : name_the_extra(path, s, params, prefixes, n);
 }
 
-/* Bytes between the tensors become 0, as they are in a new arena. */
+/* The padding between tensors becomes 0, as in a new arena. */
 static tt_status fill(const struct tt_safetensors *s, const struct tt_params *params, const char *prefix, float *arena)
 {
     memset(arena, 0, (size_t)params->total * sizeof *arena);
@@ -93,7 +93,7 @@ static tt_status open_checked(const char *path, const struct tt_manifest *m, con
     if (asprintf(&file, "%s/%s", path, name) < 0) return tt_no_memory("a checkpoint");
     tt_status st = tt_safetensors_open(file, out);
     free(file);
-    if (st) st->code = TT_FAILED; /* also when it has gone since it was checked */
+    if (st) st->code = TT_FAILED; /* not TT_USAGE: the file existed when it was checked */
     return st ? st : check_tensors(path, *out, params, prefixes, n);
 }
 

@@ -1,4 +1,4 @@
-/* checkpoint.json, written and read. Its last lines are its own checksum, over all bytes before them:
+/* Writes and reads checkpoint.json. Its last lines are a checksum of all bytes before them:
  *
  *     ,
  *       "crc32": "0123abcd"
@@ -93,7 +93,7 @@ static bool get_double(const struct tt_json *object, const char *key, double *ou
     return true;
 }
 
-/* From the text: by way of a double it would be rounded twice. */
+/* Parsed from the text: converting through double would round twice. */
 static bool get_float(const struct tt_json *object, const char *key, float *out)
 {
     const struct tt_json *j = tt_json_get(object, key);
@@ -105,17 +105,16 @@ static bool get_float(const struct tt_json *object, const char *key, float *out)
 static tt_status get_progress(const struct tt_json *j, struct tt_progress *p)
 {
     bool complete =
-        tt_json_int(j, "step", 0, INT64_MAX, &p->step) &&
-        tt_json_int(j, "skipped", 0, p->step, &p->skipped) &&
+        tt_json_int(j, "step", 0, INT64_MAX, &p->step) && tt_json_int(j, "skipped", 0, p->step, &p->skipped) &&
         tt_json_uint(j, "position", 0, UINT64_MAX, &p->position) && tt_json_uint(j, "seed", 0, UINT64_MAX, &p->seed) &&
         get_double(j, "best_val", &p->best_val) && tt_json_int(j, "best_step", INT64_MIN, INT64_MAX, &p->best_step) &&
         tt_json_int(j, "bad_vals", INT64_MIN, INT64_MAX, &p->bad_vals) && get_float(j, "loss_scale", &p->loss_scale) &&
         tt_json_int(j, "good_steps", INT64_MIN, INT64_MAX, &p->good_steps);
-    if (!tt_json_uint(j, "data_mark", 0, UINT64_MAX, &p->data_mark)) p->data_mark = 0; /* older ones have none */
-    return complete ? TT_OK : damaged("its progress is not complete, or makes no sense");
+    if (!tt_json_uint(j, "data_mark", 0, UINT64_MAX, &p->data_mark)) p->data_mark = 0; /* absent in older checkpoints */
+    return complete ? TT_OK : damaged("its progress is incomplete or invalid");
 }
 
-/* A plain name that stays inside the folder. */
+/* A file name without a path, so that it stays inside the folder. */
 static bool plain_name(const char *name)
 {
     size_t n = strlen(name);
@@ -130,7 +129,7 @@ static tt_status get_files(const struct tt_json *j, struct tt_manifest *m)
         uint64_t size, crc;
         if (m->n == sizeof m->files / sizeof *m->files || !plain_name(name) || tt_manifest_find(m, name) ||
             !tt_json_uint(f, "size", 0, INT64_MAX, &size) || !tt_json_uint(f, "crc32", 0, UINT32_MAX, &crc))
-            return damaged("its list of files makes no sense");
+            return damaged("its list of files is invalid");
         struct tt_manifest_file *file = &m->files[m->n++];
         strcpy(file->name, name);
         file->size = size;
@@ -142,10 +141,10 @@ static tt_status get_files(const struct tt_json *j, struct tt_manifest *m)
 static tt_status get_manifest(const struct tt_json *j, struct tt_manifest *m)
 {
     int64_t version;
-    if (strcmp(tt_json_string(j, "format", ""), "tt-checkpoint") != 0) return damaged("it is something else");
+    if (strcmp(tt_json_string(j, "format", ""), "tt-checkpoint") != 0) return damaged("it is not a checkpoint of tt");
     if (!tt_json_int(j, "version", 1, INT64_MAX, &version)) return damaged("it has no version");
     if (version > MANIFEST_VERSION)
-        return tt_fail(TT_FAILED, "%s is of version %lld and this program knows version %d; use a newer one",
+        return tt_fail(TT_FAILED, "%s has version %lld, but this tt knows only version %d; use a newer tt",
                        manifest_name, (long long)version, MANIFEST_VERSION);
     TT_TRY(get_progress(tt_json_get(j, "progress"), &m->progress));
     TT_TRY(get_files(tt_json_get(j, "files"), m));
@@ -180,9 +179,8 @@ tt_status tt_manifest_read(const char *folder, struct tt_manifest *m)
     enum tt_file_kind kind;
     tt_status st = tt_file_kind(path, &kind);
     bool missing = !st && kind != TT_REGULAR_FILE;
-    if (missing) st = tt_file_kind(folder, &kind); /* a link that leads nowhere now */
-    if (missing && !st)
-        st = tt_fail(TT_DAMAGED, "%s is missing; is %s a checkpoint?", manifest_name, folder);
+    if (missing) st = tt_file_kind(folder, &kind); /* an error if the folder is a dangling link */
+    if (missing && !st) st = tt_fail(TT_DAMAGED, "%s is missing; is %s a checkpoint?", manifest_name, folder);
     if (!st) st = tt_file_read(path, MANIFEST_LIMIT, &text, &n);
     if (!st) st = parse(text, n, m);
     free(text);
@@ -205,7 +203,7 @@ const struct tt_manifest_file *tt_manifest_find(const struct tt_manifest *m, con
     return NULL;
 }
 
-/* ---- is it true? ---- */
+/* ---- checking the files ---- */
 
 static tt_status check_size(const char *path, const struct tt_manifest_file *f)
 {
@@ -213,7 +211,7 @@ static tt_status check_size(const char *path, const struct tt_manifest_file *f)
     struct stat st;
     TT_TRY(tt_file_kind(path, &kind));
     if (kind == TT_NO_FILE) return tt_fail(TT_DAMAGED, "%s is missing", f->name);
-    if (kind != TT_REGULAR_FILE) return tt_fail(TT_DAMAGED, "%s is no regular file", f->name);
+    if (kind != TT_REGULAR_FILE) return tt_fail(TT_DAMAGED, "%s is not a regular file", f->name);
     if (stat(path, &st)) return tt_file_error(errno, "read", path);
     if ((uint64_t)st.st_size == f->size) return TT_OK;
     return tt_fail(TT_DAMAGED, "%s is damaged: it has %lld bytes instead of %llu", f->name, (long long)st.st_size,

@@ -1,4 +1,4 @@
-/* checkpoint.json: what the folder of a checkpoint says about itself, and whether that is still true. */
+/* checkpoint.json: what a checkpoint contains, and the check that its files are still intact. */
 #ifndef TT_MANIFEST_H
 #define TT_MANIFEST_H
 
@@ -16,23 +16,22 @@ struct tt_manifest_file {
 struct tt_manifest {
     struct tt_progress progress;
     char *config; /* malloc'd by read */
-    char *folder; /* against which its relative paths are meant; NULL: not known. malloc'd by read */
+    char *folder; /* relative paths in config start there; NULL: unknown. malloc'd by read */
     struct tt_manifest_file files[8];
     int n;
 };
 
-/* `folder` is the checkpoint. A manifest that read() returns has the checksum it was written with. What reads and
- * checks answers TT_DAMAGED where the bytes are not those that were written, and another error where they cannot be
- * read. */
+/* `folder` is the checkpoint. read() verifies the manifest's own checksum. Read and check return TT_DAMAGED when the
+ * bytes are not those that were written, and another error when they cannot be read. */
 tt_status tt_manifest_write(const char *folder, const struct tt_manifest *m);
 tt_status tt_manifest_read(const char *folder, struct tt_manifest *m);
 void tt_manifest_free(struct tt_manifest *m);
 
 const struct tt_manifest_file *tt_manifest_find(const struct tt_manifest *m, const char *name); /* NULL when absent */
 
-/* Are the files there, and as long as they were? Quick. */
+/* Checks that all files exist and have the right size. Reads no data. */
 tt_status tt_manifest_check_sizes(const char *folder, const struct tt_manifest *m);
-/* The same, and every byte of one file. */
+/* Checks size and CRC-32 of one file. */
 tt_status tt_manifest_check_file(const char *folder, const struct tt_manifest_file *f);
 
 /* Size and CRC-32 of a file, read in pieces. */

@@ -1,4 +1,4 @@
-/* Reading safetensors files without trusting them. Writing is in safetensors_write.c. */
+/* Reads safetensors files without trusting them. safetensors_write.c writes them. */
 #include "core/checkpoint/safetensors.h"
 
 #include <errno.h>
@@ -12,7 +12,10 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 
-enum { MAX_HEADER = 100000000, PIECE = 1 << 20 }; /* the limit of the reference implementation; bytes at a time */
+enum {
+    MAX_HEADER = 100000000, /* the limit of the reference implementation */
+    PIECE = 1 << 20,        /* bytes read at a time */
+};
 
 struct tt_safetensors {
     char *path;
@@ -20,8 +23,8 @@ struct tt_safetensors {
     uint64_t data_start, data_size;
     struct tt_json *header;
     int n;
-    struct tt_tensor *tensors;  /* in the order of the data */
-    struct tt_tensor **by_name; /* sorted */
+    struct tt_tensor *tensors;  /* in file order */
+    struct tt_tensor **by_name; /* sorted by name */
 };
 
 static const struct {
@@ -41,8 +44,7 @@ static tt_status damaged(const struct tt_safetensors *s, const char *what)
 static tt_status bad_tensor(const struct tt_safetensors *s, const char *name, const char *what)
 {
     return tt_fail(TT_FAILED, "%s is not a valid safetensors file: tensor '%.200s' %s; take another copy of it",
-                              s->path,
-                   name, what);
+                   s->path, name, what);
 }
 
 static tt_status read_at(const struct tt_safetensors *s, uint64_t offset, void *out, size_t n)
@@ -75,7 +77,7 @@ static tt_status read_type(const struct tt_safetensors *s, const struct tt_json 
     return bad_tensor(s, t->name, "has an unknown dtype");
 }
 
-/* Multiplies into *bytes as well, which must fit in 63 bits. */
+/* Also multiplies *bytes by every dimension; the product must fit in 63 bits. */
 static tt_status read_shape(const struct tt_safetensors *s, const struct tt_json *j, struct tt_tensor *t,
                             uint64_t *bytes)
 {
@@ -86,10 +88,10 @@ static tt_status read_shape(const struct tt_safetensors *s, const struct tt_json
     for (const struct tt_json *d = shape->first; d; d = d->next) {
         int64_t *extent = &t->shape[t->rank++];
         if (!tt_json_as_int(d, 0, INT64_MAX, extent))
-            return bad_tensor(s, t->name, "has a shape that is no list of sizes");
+            return bad_tensor(s, t->name, "has a shape that is not a list of sizes");
         if (__builtin_mul_overflow(t->count, *extent, &t->count) ||
             __builtin_mul_overflow(*bytes, (uint64_t)*extent, bytes) || *bytes > INT64_MAX)
-            return bad_tensor(s, t->name, "has a shape too large for any memory");
+            return bad_tensor(s, t->name, "has a shape that is too large");
     }
     return TT_OK;
 }
@@ -108,7 +110,7 @@ static tt_status read_tensor(const struct tt_safetensors *s, const struct tt_jso
         return bad_tensor(s, t->name, "has no valid data_offsets");
     if (end > s->data_size) return bad_tensor(s, t->name, "ends after the end of the file");
     t->size = end - t->offset;
-    if (t->size != bytes) return bad_tensor(s, t->name, "has data of another size than its shape and dtype say");
+    if (t->size != bytes) return bad_tensor(s, t->name, "has data whose size does not match its shape and dtype");
     return TT_OK;
 }
 
@@ -126,14 +128,14 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* The data are the tensors one after the other: no two share a byte, and no byte belongs to none. */
+/* The tensors must fill the data without overlaps and without gaps. */
 static tt_status check_layout(const struct tt_safetensors *s)
 {
     uint64_t end = 0;
     for (int i = 0; i < s->n; i++) {
         const struct tt_tensor *t = &s->tensors[i];
         if (t->offset < end) return bad_tensor(s, t->name, "overlaps the one before");
-        if (t->offset > end) return bad_tensor(s, t->name, "begins after a hole in the data");
+        if (t->offset > end) return bad_tensor(s, t->name, "begins after a gap in the data");
         end += t->size;
     }
     return end == s->data_size ? TT_OK : damaged(s, "there are bytes after the last tensor");
@@ -149,15 +151,15 @@ static tt_status check_names(const struct tt_safetensors *s)
 
 static tt_status check_metadata(const struct tt_safetensors *s, const struct tt_json *metadata)
 {
-    if (metadata->type != TT_JSON_OBJECT) return damaged(s, "__metadata__ is no object");
+    if (metadata->type != TT_JSON_OBJECT) return damaged(s, "__metadata__ is not an object");
     for (const struct tt_json *j = metadata->first; j; j = j->next)
-        if (j->type != TT_JSON_STRING) return damaged(s, "__metadata__ holds something else than strings");
+        if (j->type != TT_JSON_STRING) return damaged(s, "__metadata__ contains a value that is not a string");
     return TT_OK;
 }
 
 static tt_status read_tensors(struct tt_safetensors *s)
 {
-    if (s->header->type != TT_JSON_OBJECT) return damaged(s, "its header is no JSON object");
+    if (s->header->type != TT_JSON_OBJECT) return damaged(s, "its header is not a JSON object");
     s->tensors = calloc((size_t)s->header->count + 1, sizeof *s->tensors);
     s->by_name = calloc((size_t)s->header->count + 1, sizeof(void *));
     if (!s->tensors || !s->by_name) return tt_no_memory("%s", s->path);
@@ -206,7 +208,7 @@ tt_status tt_safetensors_open(const char *path, struct tt_safetensors **out)
     }
     struct stat st;
     tt_status result;
-    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe of this name must not make us wait */
+    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for the writer of a pipe */
     if (s->fd < 0 || fstat(s->fd, &st))
         result = tt_file_error(errno, "open", path);
     else if (!S_ISREG(st.st_mode))

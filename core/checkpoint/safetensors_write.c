@@ -1,17 +1,17 @@
-/* Writing safetensors files in one pass, in the type that is asked for. */
+/* Writes safetensors files in one pass. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/beside.h"
 #include "core/base/crc32.h"
 #include "core/base/file.h"
 #include "core/base/half.h"
 #include "core/base/json.h"
+#include "core/base/staged.h"
 #include "core/checkpoint/safetensors.h"
 
-enum { PIECE = 1 << 20 }; /* bytes at a time */
+enum { PIECE = 1 << 20 }; /* bytes written at a time */
 
 static const char *type_of(const struct tt_tensor_source *t) { return t->type ? t->type : "F32"; }
 
@@ -42,14 +42,14 @@ static tt_status describe(struct tt_json_writer *w, const struct tt_tensor_sourc
     tt_json_end(w, ']');
     tt_json_begin(w, "data_offsets", '[');
     tt_json_put_uint(w, NULL, *offset);
-    *offset += count * size_of(t); /* of what lies in memory: it cannot overflow */
+    *offset += count * size_of(t); /* cannot overflow: the tensors are in memory */
     tt_json_put_uint(w, NULL, *offset);
     tt_json_end(w, ']');
     tt_json_end(w, '}');
     return TT_OK;
 }
 
-/* The header is padded so that the data start on a multiple of 8. */
+/* The header is padded so that the data start at a multiple of 8 bytes. */
 tt_status tt_safetensors_header(const struct tt_tensor_source *tensors, int n, const struct tt_metadata *metadata,
                                 int n_metadata, struct tt_text *out)
 {
@@ -82,7 +82,7 @@ struct sink {
     uint32_t crc;
 };
 
-/* Piece by piece, so that the checksum reads what the write then finds in the cache. */
+/* In pieces, so that the write finds in the cache what the checksum has just read. */
 static tt_status put(struct sink *s, const void *data, uint64_t n)
 {
     for (const char *p = data; n;) {
@@ -127,21 +127,21 @@ tt_status tt_safetensors_write(const char *path, const struct tt_tensor_source *
                                const struct tt_metadata *metadata, int n_metadata, uint64_t *size, uint32_t *crc)
 {
     struct tt_text header = {0};
-    struct tt_beside b = {.fd = -1};
+    struct tt_staged b = {.fd = -1};
     tt_status st;
     TT_GOTO(st, done, tt_safetensors_header(tensors, n, metadata, n_metadata, &header));
     if (!access(path, F_OK)) {
         st = tt_file_error(EEXIST, "write", path);
         goto done;
     }
-    TT_GOTO(st, done, tt_beside_file(path, &b));
+    TT_GOTO(st, done, tt_stage_file(path, &b));
     struct sink s = {.fd = b.fd, .path = path};
     TT_GOTO(st, done, put_all(&s, &header, tensors, n));
-    st = tt_beside_add(&b);
+    st = tt_staged_add(&b);
     if (size) *size = s.size;
     if (crc) *crc = s.crc;
 done:
-    tt_beside_drop(&b);
+    tt_staged_drop(&b);
     tt_text_free(&header);
     return st;
 }

@@ -21,7 +21,7 @@ tt_status tt_save_progress(struct tt_engine *e, int64_t step, int64_t rows, stru
     return TT_OK;
 }
 
-/* Weights and moments as the host may read them: themselves, or a copy. */
+/* The array itself if the host can read it in place, else NULL. */
 static float *in_place(const struct tt_engine *e, const struct tt_params *p, enum tt_external x, bool shared)
 {
     if (x == TT_X_WEIGHTS) return tt_weights_in_place(e, p, shared);

@@ -10,7 +10,7 @@ float *tt_weights_in_place(const struct tt_engine *e, const struct tt_params *p,
     return shares_memory && whole ? e->externals[TT_X_WEIGHTS] : NULL;
 }
 
-/* Two arrays of n 16-bit numbers, one after the other; free it. */
+/* Allocates two arrays of n 16-bit numbers in one block. */
 static tt_status new_halves(int64_t n, uint16_t **out)
 {
     *out = calloc(2 * (size_t)n, sizeof **out);

@@ -1,4 +1,4 @@
-/* What the fields of a configuration say together: the fusions of a run, and whether the numbers fit each other. */
+/* The fusions of a run, and the checks of a configuration that involve more than one field. */
 #include "core/config/config.h"
 
 #include <inttypes.h>
@@ -112,7 +112,7 @@ tt_status tt_fusions_of(enum tt_version version, const char *list, bool fuse[TT_
 
 /* ---- tiles ---- */
 
-enum { LARGEST_TILE = 4096 }; /* the backward pass has two of cols x cols floats on each thread */
+enum { LARGEST_TILE = 4096 }; /* in the backward pass each thread has two tiles of cols x cols floats */
 
 static bool read_side(const char **at, int32_t *out)
 {
@@ -131,8 +131,8 @@ tt_status tt_flash_tile_check(const char *text)
 {
     struct tt_flash_tile tile;
     if (!text[0] || read_tile(text, &tile)) return TT_OK;
-    return tt_fail(TT_USAGE, "\"%s\" is not a tile size; write rows and columns from 1 to %d, like 256x64",
-                             text, LARGEST_TILE);
+    return tt_fail(TT_USAGE, "\"%s\" is not a tile size; write rows and columns from 1 to %d, like 256x64", text,
+                   LARGEST_TILE);
 }
 
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)
@@ -143,11 +143,11 @@ struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c)
 
 /* ---- sizes ---- */
 
-/* Above what any machine holds, and low enough that each array's bytes fit the offset of a plan's address
- * (core/plan/plan.c). */
+/* More than any machine can hold, and small enough that the bytes of each array fit into the offset bits of a plan's
+ * address (core/plan/plan.c). */
 static const int64_t most_params = (int64_t)1 << 39, most_elements = (int64_t)1 << 39, most_rows = (int64_t)1 << 30;
 
-/* A GPU's grid has 65535 rows of blocks, and attention's smallest tiles 16 rows. */
+/* A GPU's grid has at most 65535 blocks in y, and the smallest tiles of attention have 16 rows. */
 enum { most_seq_len = 16 * 65535 };
 
 struct size {
@@ -192,7 +192,7 @@ static tt_status check_heads(const struct tt_config *c)
     return TT_OK;
 }
 
-/* a·b·c·d, or the largest number when it does not fit. */
+/* a·b·c·d, or INT64_MAX on overflow. */
 static int64_t product(int64_t a, int64_t b, int64_t c, int64_t d)
 {
     int64_t ab, cd, all;
@@ -269,8 +269,9 @@ static tt_status check_flash_tile(const struct tt_config *c)
                                  "and --kernels native or portable chooses between its sets of them");
     TT_TRY(tt_config_fusions(c, fuse));
     if (fuse[TT_FUSE_ATTENTION]) return TT_OK;
-    return tt_fail(TT_USAGE, "--flash-tile is a tile of flash attention, which --version %s does not have; use "
-                             "--version flash, or --fuse attention",
+    return tt_fail(TT_USAGE,
+                   "--flash-tile is a tile of flash attention, which --version %s does not have; use "
+                   "--version flash, or --fuse attention",
                    tt_version_names[c->version]);
 }
 

@@ -1,4 +1,4 @@
-/* What a run is: filled by the option engine (options.h) from defaults, a preset, files and flags. */
+/* The configuration of a run. The option engine (options.h) fills it from defaults, a preset, files and flags. */
 #ifndef TT_CONFIG_H
 #define TT_CONFIG_H
 
@@ -7,34 +7,39 @@
 
 #include "backend/backend.h"
 
-#define TT_VOCAB_MOST 4194304 /* tokens that a model can have */
+#define TT_VOCAB_MOST 4194304 /* the largest vocabulary of a model */
 
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
-enum tt_sharding { TT_SHARD_NONE, TT_SHARD_OPTIMIZER, TT_SHARD_GRADIENTS, TT_SHARD_WEIGHTS }; /* each has the former */
+enum tt_sharding {
+    TT_SHARD_NONE,
+    TT_SHARD_OPTIMIZER,
+    TT_SHARD_GRADIENTS,
+    TT_SHARD_WEIGHTS
+}; /* each includes those before */
 
 /* The single fusions. A version is a set of them; --fuse adds and removes. */
-#define TT_FUSIONS(X)                                                                              \
-    X(QKV, "qkv", "one GEMM for Q, K and V")                                                       \
-    X(GATE_UP, "gate-up", "one GEMM for gate and up")                                              \
-    X(ROPE, "rope", "RoPE (and the split into heads) in one kernel")                               \
-    X(NORM, "norm", "residual and RMSNorm in one kernel")                                          \
-    X(SWIGLU, "swiglu", "SiLU and product in one kernel")                                          \
-    X(SOFTMAX, "softmax", "scale, mask and softmax in one kernel, K and V not repeated")           \
-    X(LOSS, "loss", "cross-entropy and its gradient in one kernel")                                \
-    X(OPTIMIZER, "optimizer", "clip and AdamW in one kernel over all parameters")                  \
-    X(GRAPH, "graph", "the step captured once and replayed (where the backend can)")               \
-    X(OVERLAP, "overlap", "in a graph, small weight gradients beside the rest of the backward pass") \
-    X(ATTENTION, "attention", "flash attention: no S x S in memory")                               \
+#define TT_FUSIONS(X)                                                                                                  \
+    X(QKV, "qkv", "one GEMM for Q, K and V")                                                                           \
+    X(GATE_UP, "gate-up", "one GEMM for gate and up")                                                                  \
+    X(ROPE, "rope", "RoPE (and the split into heads) in one kernel")                                                   \
+    X(NORM, "norm", "residual and RMSNorm in one kernel")                                                              \
+    X(SWIGLU, "swiglu", "SiLU and product in one kernel")                                                              \
+    X(SOFTMAX, "softmax", "scale, mask and softmax in one kernel, K and V not repeated")                               \
+    X(LOSS, "loss", "cross-entropy and its gradient in one kernel")                                                    \
+    X(OPTIMIZER, "optimizer", "clip and AdamW in one kernel over all parameters")                                      \
+    X(GRAPH, "graph", "the step captured once and replayed (where the backend can)")                                   \
+    X(OVERLAP, "overlap", "in a graph, small weight gradients on a side stream")                                       \
+    X(ATTENTION, "attention", "flash attention: no S x S in memory")                                                   \
     X(HEAD, "head", "head and loss in chunks: logits never exist whole")
 
 enum tt_fusion {
 #define X(id, name, what) TT_FUSE_##id,
     TT_FUSIONS(X)
 #undef X
-    TT_FUSION_COUNT
+        TT_FUSION_COUNT
 };
 
 struct tt_hooks; /* core/config/hooks.h */
@@ -52,24 +57,25 @@ struct tt_config {
     char fuse[256]; /* "qkv,no-norm": changes to the version's set */
     enum tt_precision precision;
     enum tt_recompute recompute;
-    int64_t head_chunk; /* rows of logits at a time; 0 = chosen */
+    int64_t head_chunk;  /* rows of logits at a time; 0 = chosen */
     char flash_tile[24]; /* "256x64": rows and columns of a tile of flash attention; "" = chosen */
     int64_t threads, device;
-    enum tt_switch graph; /* capture the step, where version and backend can */
-    enum tt_switch prefetch; /* gather batches ahead of time */
+    enum tt_switch graph;    /* capture the step, where version and backend can */
+    enum tt_switch prefetch; /* load batches ahead of time */
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
 
     /* several ranks */
     int64_t ranks; /* processes that train together, one for each device; 1: this one alone */
-    int rank;      /* which of them this is: no option, but said by whoever started it */
+    int rank;      /* of this process: not an option, set by the launcher */
     enum tt_sharding shard;
-    int64_t global_batch; /* sequences in a step of all ranks; 0: what the others come to */
+    int64_t global_batch; /* sequences in a step of all ranks; 0: batch_size x grad_accum x ranks */
     double comm_timeout;  /* seconds */
     char comm_file[1024];
 
     /* training */
     int64_t num_steps, grad_accum, seed;
+    int64_t epochs; /* what num_steps comes from; 0: from itself */
     double learning_rate, min_lr_ratio, weight_decay, beta1, beta2, adam_eps, clip_norm;
     int64_t warmup_steps;
     enum tt_decay lr_schedule;
@@ -78,8 +84,9 @@ struct tt_config {
 
     /* data */
     char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
-    char val_data[1024];  /* "" = held out from data */
+    char val_data[1024];  /* "" = a part of data is held out */
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
+    int64_t max_chars;    /* of a text; 0: all */
     double val_fraction;
 
     /* output */
@@ -87,12 +94,12 @@ struct tt_config {
     char resume[1024];
     char tensorboard[1024];
     char init_from[1024];
-    int64_t log_interval, save_interval, keep;
-    double save_minutes; /* where there is no save_interval */
+    int64_t log_interval, save_interval, save_epochs, keep;
+    double save_minutes; /* where there is neither save_interval nor save_epochs */
     bool quiet, json;
 
-    const struct tt_hooks *hooks; /* who else takes part in the run; NULL: nobody */
-    _Alignas(8) char guest[1088]; /* what they were told: theirs to lay out */
+    const struct tt_hooks *hooks; /* callbacks of an extension (the exercises); or NULL */
+    _Alignas(8) char guest[1088]; /* options of that extension, which defines their layout */
 };
 
 /* The words of the enums, in their order, NULL at the end. */
@@ -110,15 +117,14 @@ extern const char *const tt_kernel_set_names[];
 extern const char *const tt_fusion_names[];
 extern const char *const tt_fusion_texts[]; /* what each does, in a line */
 
-/* Which fusions the version has (`enum tt_fusion`), before --fuse changes them. */
+/* Whether the version has this fusion, before --fuse changes it. */
 bool tt_version_has(enum tt_version version, enum tt_fusion fusion);
 
-/* The version's fusions with the changes of the list: names with or without "no-" before them, after an optional first
- * "all" or "none". */
+/* The fusions of the version, changed by the list: an optional "all" or "none", then NAME or no-NAME. */
 tt_status tt_fusions_of(enum tt_version version, const char *list, bool fuse[TT_FUSION_COUNT]);
 tt_status tt_config_fusions(const struct tt_config *c, bool fuse[TT_FUSION_COUNT]);
 
-/* --flash-tile, as a kernel takes it; 0 for a text that is not a tile. */
+/* --flash-tile as a kernel takes it; 0 x 0 when it is not set. */
 struct tt_flash_tile tt_config_flash_tile(const struct tt_config *c);
 tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 
@@ -128,17 +134,18 @@ static inline int64_t tt_step_rows(const struct tt_config *c)
     return c->batch_size * c->grad_accum * (c->ranks > 1 ? c->ranks : 1);
 }
 
-/* A copy to change, for free(): the struct is too large for a stack that may be small. */
+/* A copy on the heap, to change and free(): the struct is large for a stack. */
 tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy);
 
-/* Everything that depends on more than one field, and every size against overflow. To be called when the configuration
- * is final, that is after a checkpoint's was taken over; errors are TT_USAGE and say which option to change. */
+/* Checks everything that depends on more than one field, and every size against overflow. Call it when the
+ * configuration is final: after a checkpoint's values were applied. Errors are TT_USAGE and say which option to change.
+ */
 tt_status tt_config_check(const struct tt_config *c);
-/* The same without what this build can run: for what is only predicted. */
+/* The same, but does not check whether this build can run it: for predictions. */
 tt_status tt_config_check_shape(const struct tt_config *c);
 
-/* The next item of a list in a text field: cuts at `separator` (one at the end is ignored); around commas it drops
- * spaces. *at starts as the text and moves on; false when there is no further item. An item too long is cut. */
+/* Takes the next item of a list in a text field. *at starts as the text and advances; false at the end. A separator at
+ * the end is ignored; with commas, so are spaces around an item. An item that is too long is truncated. */
 bool tt_list_next(const char **at, char separator, char *item, size_t size);
 
 #endif

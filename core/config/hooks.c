@@ -2,10 +2,7 @@
 
 #include "core/config/config.h"
 
-tt_status tt_hooks_check(const struct tt_config *c)
-{
-    return c->hooks && c->hooks->check ? c->hooks->check(c) : TT_OK;
-}
+tt_status tt_hooks_check(const struct tt_config *c) { return c->hooks && c->hooks->check ? c->hooks->check(c) : TT_OK; }
 
 tt_status tt_hooks_edit(const struct tt_config *c, struct tt_plan *p, bool trains)
 {

@@ -1,6 +1,5 @@
-/* Where something from outside takes part in a run. A configuration may name hooks, and these places call them; without
- * any, nothing runs here but a test for NULL. The other way in is a backend around the backend (backend/relay.h), which
- * whoever opens the backend puts there. */
+/* Callbacks by which an extension, such as the exercises, takes part in a run. A configuration without hooks costs a
+ * test for NULL. An extension can also wrap the backend (backend/relay.h). */
 #ifndef TT_HOOKS_H
 #define TT_HOOKS_H
 
@@ -10,18 +9,19 @@ struct tt_config;
 struct tt_plan;
 struct tt_visit; /* core/train/guest.h */
 
-/* Each may be NULL. What is asked for stands in the configuration. */
+/* Each may be NULL. The options of the extension are in the configuration (c->guest). */
 struct tt_hooks {
-    tt_status (*check)(const struct tt_config *c); /* whether it can be done, as a part of tt_config_check */
+    tt_status (*check)(const struct tt_config *c); /* called by tt_config_check */
 
-    /* The operations of a plan, before their memory is placed. */
+    /* Changes the operations of a plan, before its memory is placed. */
     tt_status (*edit_plan)(const struct tt_config *c, struct tt_plan *p, bool trains);
 
-    bool (*validates)(const struct tt_config *c); /* after a step: then a visit has to have an eval_plan */
+    bool (*validates)(const struct tt_config *c); /* whether after_step needs the eval_plan of the visit */
 
-    /* A visit lasts from before the batches are opened until they are closed; *guest NULL: nothing is to be done. */
+    /* open is called before the batches are opened, close after they are closed. If open leaves *guest NULL, the other
+     * two are not called. */
     tt_status (*open)(const struct tt_visit *v, void **guest);
-    tt_status (*after_step)(void *guest, struct tt_backend *b); /* b is where the step went */
+    tt_status (*after_step)(void *guest, struct tt_backend *b); /* b has run the step */
     void (*close)(void *guest);
 };
 

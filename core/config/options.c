@@ -1,4 +1,4 @@
-/* Finding things in the tables of a schema. */
+/* Lookups in the tables of a schema. */
 #include "core/config/options.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ const struct tt_option *tt_schema_row(const struct tt_schema *s, int i)
     return NULL;
 }
 
-/* Its number among all rows. */
+/* The index of the row among all rows. */
 static int index_of(const struct tt_schema *s, const struct tt_option *row)
 {
     int first = 0, g = 0;
@@ -65,27 +65,97 @@ const struct tt_option *tt_schema_find_any(const struct tt_schema *s, int comman
     return row;
 }
 
+/* ---- names of other programs ---- */
+
+static bool has_name(const char *const *names, const char *name)
+{
+    for (int i = 0; names && names[i]; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static const char *const *also(const struct tt_option *row) { return row->also; }
+static const char *const *instead(const struct tt_option *row) { return row->instead; }
+
+/* Of the rows that have this name in the list, the command's, or else train's, or else the first. */
+static const struct tt_option *find_listed(const struct tt_schema *s, int command, const char *name,
+                                           const char *const *(*list)(const struct tt_option *))
+{
+    for (int i = 0, n = tt_schema_count(s); i < n; i++) {
+        const struct tt_option *row = tt_schema_row(s, i);
+        if (has_name(list(row), name)) return tt_schema_find_any(s, command, row->name);
+    }
+    return NULL;
+}
+
+const struct tt_option *tt_schema_find_known(const struct tt_schema *s, int command, const char *name)
+{
+    const struct tt_option *row = tt_schema_find_any(s, command, name);
+    return row ? row : find_listed(s, command, name, also);
+}
+
+const struct tt_option *tt_schema_find_instead(const struct tt_schema *s, int command, const char *name)
+{
+    return find_listed(s, command, name, instead);
+}
+
+/* ---- the nearest ---- */
+
+enum { NAMES = 4 * TT_OPTION_LIMIT };
+
+struct names {
+    const char *name[NAMES], *option[NAMES]; /* and the option that goes by it */
+    int n;
+};
+
+static void add_name(struct names *l, const char *name, const char *option)
+{
+    if (l->n == NAMES) return;
+    l->name[l->n] = name;
+    l->option[l->n++] = option;
+}
+
 /* The nearest among the options of the commands in the bit set. */
 static const char *nearest_of(const struct tt_schema *s, unsigned commands, const char *name)
 {
-    const char *names[TT_OPTION_LIMIT];
-    int n = 0;
-    for (int i = 0, count = tt_schema_count(s); i < count; i++)
-        if (tt_schema_row(s, i)->commands & commands) names[n++] = tt_schema_row(s, i)->name;
-    return tt_nearest(name, names, n);
+    struct names l = {.n = 0};
+    int count = tt_schema_count(s);
+    for (int i = 0; i < count; i++) {
+        const struct tt_option *row = tt_schema_row(s, i);
+        if (row->commands & commands) add_name(&l, row->name, row->name);
+    }
+    const char *near = tt_nearest(name, l.name, l.n);
+    if (near) return near;
+    for (int i = 0; i < count; i++) {
+        const struct tt_option *row = tt_schema_row(s, i);
+        if (!(row->commands & commands)) continue;
+        for (int k = 0; row->also && row->also[k]; k++) add_name(&l, row->also[k], row->name);
+    }
+    near = tt_nearest(name, l.name, l.n);
+    for (int i = 0; near && i < l.n; i++)
+        if (l.name[i] == near) return l.option[i];
+    return NULL;
 }
 
 const char *tt_schema_nearest(const struct tt_schema *s, int command, const char *name)
 {
-    const char *near = nearest_of(s, 1u << command, name);
+    const struct tt_option *same = find_listed(s, command, name, also);
+    const char *near = same ? same->name : nearest_of(s, 1u << command, name);
     return near ? near : nearest_of(s, ~0u, name);
 }
 
-/* ---- what is left open ---- */
+/* ---- values that are decided later ---- */
 
-static bool left_open(const struct tt_schema *s, int command, const char *resume, const char *data,
-                      const struct tt_option *row, const char **whose)
+/* What the options say that decides it. */
+struct decided {
+    const char *resume, *data;
+    bool epochs;
+};
+
+static bool left_open(const struct tt_schema *s, int command, struct decided by, const struct tt_option *row,
+                      const char **whose)
 {
+    const char *resume = by.resume, *data = by.data;
     const unsigned trains = 1u << TT_CMD_TRAIN | 1u << TT_CMD_DIAGNOSE | 1u << TT_CMD_PROFILE | 1u << TT_CMD_CHECK |
                             1u << TT_CMD_BENCH;
     bool continues = resume[0] && strcmp(resume, "none") != 0;
@@ -94,23 +164,26 @@ static bool left_open(const struct tt_schema *s, int command, const char *resume
     bool by_size = !row->value && tt_schema_find(s, command, "sizes");
     bool files = data[0] && strcmp(data, "builtin") != 0 && strcmp(data, "random") != 0;
     bool by_data = trains >> command & 1 && files && strcmp(row->name, "vocab-size") == 0;
+    bool by_epochs = by.epochs && strcmp(row->name, "num-steps") == 0;
     bool by_run = continues && strcmp(resume, "auto") != 0 && strcmp(row->name, "out") == 0;
     if (by_data) *whose = "the data's own";
+    if (by_epochs) *whose = "what the epochs come to";
     if (by_checkpoint) *whose = "the checkpoint's own";
     if (by_run) *whose = "the folder of the resumed run";
     if (by_size) *whose = "each size's own";
-    return by_checkpoint || by_size || by_data || by_run;
+    return by_checkpoint || by_size || by_data || by_run || by_epochs;
 }
 
 bool tt_option_left_open(const struct tt_options *o, const struct tt_option *row, const char **whose)
 {
     bool chosen = o->source[index_of(o->schema, row)] >= TT_FROM_CHECKPOINT;
-    return !chosen && left_open(o->schema, o->command, o->c.resume, o->c.data, row, whose);
+    struct decided by = {o->c.resume, o->c.data, o->c.epochs > 0};
+    return !chosen && left_open(o->schema, o->command, by, row, whose);
 }
 
 bool tt_schema_left_open(const struct tt_schema *s, int command, const struct tt_option *row, const char **whose)
 {
-    return left_open(s, command, "", "", row, whose);
+    return left_open(s, command, (struct decided){"", "", false}, row, whose);
 }
 
 bool tt_option_given(const struct tt_options *o, const char *name)

@@ -1,16 +1,12 @@
-/* From defaults, presets, configuration files and the words of the command line to a filled struct tt_options. */
+/* Fills struct tt_options from defaults, presets, configuration files and the command line, and prints it as YAML. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/base/file.h"
 #include "core/base/yaml.h"
-#include "core/config/options.h"
+#include "core/config/inside.h"
 #include "core/config/presets.h"
 
-static const char *name_of(const struct tt_schema *s, int command) { return s->commands[command].name; }
-
-static tt_status check_only(const struct tt_option *row, const char *text)
+tt_status tt_option_check(const struct tt_option *row, const char *text)
 {
     struct tt_options *scratch = calloc(1, sizeof *scratch);
     if (!scratch) return tt_no_memory("an option");
@@ -19,11 +15,10 @@ static tt_status check_only(const struct tt_option *row, const char *text)
     return st;
 }
 
-/* Sets the field unless a stronger source did; the text is checked either way. A second flag adds to a list. */
-static tt_status set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source)
+tt_status tt_option_set(struct tt_options *o, const struct tt_option *row, const char *text, enum tt_source source)
 {
     unsigned char *had = tt_option_source(o, row);
-    if (source < *had) return check_only(row, text);
+    if (source < *had) return tt_option_check(row, text);
     TT_TRY(tt_value_set(row, o, text, source == TT_FROM_FLAG && *had == TT_FROM_FLAG));
     *had = (unsigned char)source;
     return TT_OK;
@@ -38,23 +33,19 @@ tt_status tt_options_apply_preset(struct tt_options *o, const char *name)
     const struct tt_preset *preset = tt_preset_find(name);
     for (int i = 0; i < TT_PRESET_COLUMNS; i++) {
         const struct tt_option *row = tt_schema_find_any(o->schema, o->command, tt_preset_columns[i]);
-        bool by_preset = !row->value; /* `data` has a vocab-size of its own */
-        if (by_preset) TT_TRY(set(o, row, preset->value[i], TT_FROM_PRESET));
+        bool by_preset = !row->value; /* false for the vocab-size of `tt data` */
+        if (by_preset) TT_TRY(tt_option_set(o, row, preset->value[i], TT_FROM_PRESET));
     }
     return TT_OK;
 }
 
-/* A short run need not say that it wants a short warm-up. */
-static void fit_warmup(struct tt_options *o)
+void tt_options_fit_warmup(struct tt_options *o)
 {
-    bool asked = tt_option_given(o, "warmup-steps");
+    const struct tt_option *warmup = tt_schema_find_any(o->schema, o->command, "warmup-steps"),
+                           *steps = tt_schema_find_any(o->schema, o->command, "num-steps");
+    int source = warmup ? *tt_option_source(o, warmup) : TT_FROM_DEFAULT;
+    bool asked = source >= TT_FROM_FILE && source >= *tt_option_source(o, steps);
     if (!asked && o->c.warmup_steps > o->c.num_steps) o->c.warmup_steps = o->c.num_steps / 10;
-}
-
-/* The fields of another command's own struct are not there. */
-static bool has_field(int command, const struct tt_option *row)
-{
-    return row->home != TT_OF_COMMAND || tt_option_takes(command, row);
 }
 
 tt_status tt_options_begin(struct tt_options *o, const struct tt_schema *s, int command)
@@ -63,132 +54,18 @@ tt_status tt_options_begin(struct tt_options *o, const struct tt_schema *s, int 
     o->schema = s;
     o->command = command;
     o->c.hooks = s->hooks;
-    for (int own = 0; own < 2; own++) { /* the command's own rows last, so that they win */
+    for (int own = 0; own < 2; own++) { /* the rows of this command last, so that they win */
         for (int i = 0, n = tt_schema_count(s); i < n; i++) {
             const struct tt_option *row = tt_schema_row(s, i);
-            if (!has_field(command, row)) continue;
+            if (!tt_option_has_field(command, row)) continue;
             if (!row->value || tt_option_takes(command, row) != own || (!own && row->type == TT_OPTION_TEXT)) continue;
             if (row->type == TT_OPTION_TEXT && !*row->value) continue;
             TT_TRY(tt_context(tt_value_set(row, o, row->value, false), "default of --%s", row->name));
         }
     }
     TT_TRY(tt_options_apply_preset(o, "default"));
-    fit_warmup(o);
+    tt_options_fit_warmup(o);
     return TT_OK;
-}
-
-/* ---- configuration files ---- */
-
-static tt_status unknown_key(const struct tt_options *o, const char *name)
-{
-    const char *near = tt_schema_nearest(o->schema, o->command, name);
-    if (near) return tt_fail(TT_USAGE, "there is no option %s; did you mean %s?", name, near);
-    return tt_fail(TT_USAGE, "there is no option %s; tt help %s lists them", name, name_of(o->schema, o->command));
-}
-
-/* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
- * readers of the file see the same. */
-static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y)
-{
-    bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
-    if (y->kind == TT_YAML_LIST || y->kind == TT_YAML_MAP)
-        return tt_fail(TT_USAGE, "takes %s", row->list ? "a value or a flat list of values" : "one value");
-    if (y->kind == TT_YAML_NULL)
-        return tt_fail(TT_USAGE, "has no value; write %s", words ? "\"\" for an empty one" : "one");
-    if (words && y->kind != TT_YAML_STRING)
-        return tt_fail(TT_USAGE, "is a text, but YAML reads %s as something else; write \"%s\"", y->text, y->text);
-    return TT_OK;
-}
-
-/* The value of a key as the text a flag would have: a list is joined. */
-static tt_status value_text(const struct tt_option *row, const struct tt_yaml *y, struct tt_text *out)
-{
-    if (y->kind != TT_YAML_LIST || !row->list) {
-        TT_TRY(check_kind(row, y));
-        tt_text_puts(out, y->text);
-        return TT_OK;
-    }
-    tt_text_puts(out, "");
-    for (const struct tt_yaml *item = y->first; item; item = item->next) {
-        TT_TRY(check_kind(row, item));
-        if (strchr(item->text, row->list))
-            return tt_fail(TT_USAGE, "the item \"%s\" contains the separator of items", item->text);
-        tt_text_puts(out, item->text);
-        if (item->next) tt_text_add(out, &row->list, 1);
-    }
-    return TT_OK;
-}
-
-/* A checkpoint of another shape than the user asked for must not win silently. */
-static tt_status check_preset(const struct tt_options *o, const char *text)
-{
-    if (!tt_option_given(o, "preset") || strcmp(o->c.preset, text) == 0) return TT_OK;
-    return tt_fail(TT_USAGE, "the checkpoint is of preset %s, not %s; leave --preset out, or choose another --out",
-                   text, o->c.preset);
-}
-
-static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, const struct tt_yaml *y,
-                             enum tt_source source)
-{
-    if (row->flag_only) return tt_fail(TT_USAGE, "can only be given on the command line; remove it from the file");
-    bool from_checkpoint = source == TT_FROM_CHECKPOINT;
-    bool wanted = (from_checkpoint ? !row->here : tt_option_takes(o->command, row)) && has_field(o->command, row);
-    struct tt_text text = {0};
-    tt_status st = value_text(row, y, &text);
-    if (!st) st = tt_text_status(&text);
-    if (!st && from_checkpoint && strcmp(row->name, "preset") == 0) st = check_preset(o, text.s);
-    if (!st) st = wanted ? set(o, row, text.s, source) : check_only(row, text.s);
-    tt_text_free(&text);
-    return st;
-}
-
-/* The option a key names, with underscores for dashes if one likes. */
-static const struct tt_option *row_of_key(const struct tt_options *o, const char *key)
-{
-    char name[64];
-    size_t n = strlen(key);
-    if (n >= sizeof name) return NULL;
-    for (size_t i = 0; i <= n; i++) name[i] = key[i] == '_' ? '-' : key[i];
-    return tt_schema_find_any(o->schema, o->command, name);
-}
-
-static tt_status apply_tree(struct tt_options *o, const struct tt_yaml *root, enum tt_source source)
-{
-    int seen[TT_OPTION_LIMIT] = {0};
-    if (root->kind == TT_YAML_NULL) return TT_OK;
-    if (root->kind != TT_YAML_MAP)
-        return tt_fail(TT_USAGE, "line %d: a configuration is made of lines \"option: value\"", root->line);
-    for (const struct tt_yaml *y = root->first; y; y = y->next) {
-        const struct tt_option *row = row_of_key(o, y->key);
-        if (!row) return tt_context(unknown_key(o, y->key), "line %d", y->line);
-        int *line = &seen[tt_option_source(o, row) - o->source];
-        if (*line)
-            return tt_fail(TT_USAGE, "line %d: %s is repeated; it is in line %d already", y->line, row->name, *line);
-        *line = y->line;
-        TT_TRY(tt_context(apply_entry(o, row, y, source), "line %d: %s", y->line, row->name));
-    }
-    return TT_OK;
-}
-
-tt_status tt_options_apply_yaml(struct tt_options *o, const char *text, enum tt_source source)
-{
-    struct tt_yaml *root;
-    TT_TRY(tt_yaml_parse(text, strlen(text), &root));
-    tt_status st = apply_tree(o, root, source);
-    tt_yaml_free(root);
-    return st;
-}
-
-static tt_status apply_file(struct tt_options *o, const char *path)
-{
-    char *text;
-    size_t size;
-    if (access(path, F_OK)) return tt_fail(TT_USAGE, "there is no configuration file %s; check the path", path);
-    TT_TRY(tt_file_read(path, TT_YAML_SIZE, &text, &size));
-    tt_status st = strlen(text) == size ? tt_options_apply_yaml(o, text, TT_FROM_FILE)
-                                        : tt_fail(TT_USAGE, "contains a zero byte, so it is not a text file");
-    free(text);
-    return tt_context(st, "%s", path);
 }
 
 /* ---- the command line ---- */
@@ -198,11 +75,11 @@ struct words {
     char *const *word;
 };
 
-/* An option as a word names it: "--name", "--name=value", or "--no-name" of a truth value. */
+/* An option on the command line: "--name", "--name=value", or "--no-name" of a bool. */
 struct flag {
-    char name[64];               /* as written, without value and without "no-" when that was recognised */
-    const struct tt_option *row; /* of this command; NULL when it has none of that name */
-    const char *value;           /* after the =; NULL without one */
+    char name[64];               /* without the value, and without "no-" if negated */
+    const struct tt_option *row; /* NULL when the command has no such option */
+    const char *value;           /* after the =; NULL: none */
     bool negated;
 };
 
@@ -224,7 +101,7 @@ static struct flag read_flag(const struct tt_options *o, const char *word)
     return f;
 }
 
-/* Whether a word is an option, or looks like one that was mistyped, and so is not the value of the option before it. */
+/* Whether a word is an option or looks like a mistyped one. Then it is not the value of the option before it. */
 static bool is_option(const struct tt_options *o, const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;
@@ -236,18 +113,21 @@ static bool is_option(const struct tt_options *o, const char *word)
 static void list_commands(const struct tt_schema *s, const char *option, struct tt_text *out)
 {
     for (int i = 0, n = 0; i < s->command_count; i++)
-        if (tt_schema_find(s, i, option)) tt_text_printf(out, "%s%s", n++ ? ", " : "", name_of(s, i));
+        if (tt_schema_find(s, i, option)) tt_text_printf(out, "%s%s", n++ ? ", " : "", tt_command_name(s, i));
 }
 
 static tt_status unknown_option(const struct tt_options *o, const char *name)
 {
-    const char *here = name_of(o->schema, o->command);
+    const char *here = tt_command_name(o->schema, o->command);
     struct tt_text others = {0};
     list_commands(o->schema, name, &others);
     const char *near = tt_schema_nearest(o->schema, o->command, name);
+    const struct tt_option *instead = tt_schema_find_instead(o->schema, o->command, name);
     tt_status st;
     if (others.n > 0)
         st = tt_fail(TT_USAGE, "--%s is an option of %s, not of %s", name, others.s, here);
+    else if (instead && tt_option_takes(o->command, instead))
+        st = tt_fail(TT_USAGE, "%s has no option --%s; --%s does that", here, name, instead->name);
     else if (near && tt_schema_find(o->schema, o->command, near))
         st = tt_fail(TT_USAGE, "%s has no option --%s; did you mean --%s?", here, name, near);
     else
@@ -261,7 +141,7 @@ static tt_status set_bool_flag(struct tt_options *o, const struct flag *f)
     if (f->value && f->negated) return tt_fail(TT_USAGE, "--no-%s takes no value", f->name);
     if (f->value && f->row->flag_only) return tt_fail(TT_USAGE, "--%s takes no value", f->name);
     const char *text = f->value ? f->value : f->negated ? "false" : "true";
-    return tt_context(set(o, f->row, text, TT_FROM_FLAG), "--%s", f->name);
+    return tt_context(tt_option_set(o, f->row, text, TT_FROM_FLAG), "--%s", f->name);
 }
 
 static tt_status value_missing(const struct flag *f)
@@ -274,7 +154,7 @@ static tt_status value_missing(const struct flag *f)
     return st;
 }
 
-/* Takes the value from behind the = or from the next word, unless that is an option itself. */
+/* The value is after the = or is the next word, unless that is an option. */
 static tt_status set_flag(struct tt_options *o, const struct flag *f, struct words *w)
 {
     const char *value = f->value;
@@ -286,10 +166,10 @@ static tt_status set_flag(struct tt_options *o, const struct flag *f, struct wor
         value = *w->word++;
         w->n--;
     }
-    return tt_context(set(o, f->row, value, TT_FROM_FLAG), "--%s", f->name);
+    return tt_context(tt_option_set(o, f->row, value, TT_FROM_FLAG), "--%s", f->name);
 }
 
-/* A word without dashes. */
+/* A positional argument. */
 static tt_status set_word(struct tt_options *o, const char *word)
 {
     const struct tt_command_info *command = &o->schema->commands[o->command];
@@ -299,7 +179,14 @@ static tt_status set_word(struct tt_options *o, const char *word)
     const struct tt_option *row = tt_schema_find(o->schema, o->command, command->words);
     if (!row->list && *tt_option_source(o, row) == TT_FROM_FLAG)
         return tt_fail(TT_USAGE, "\"%s\" is one word too many; %s takes one %s", word, command->name, row->name);
-    return tt_context(set(o, row, word, TT_FROM_FLAG), "tt %s", command->name);
+    return tt_context(tt_option_set(o, row, word, TT_FROM_FLAG), "tt %s", command->name);
+}
+
+/* Several words in one, where the command takes words: options for something else, as those of tt bench --against. */
+static bool is_quoted(const struct tt_options *o, const char *word)
+{
+    size_t n = strcspn(word, "= ");
+    return word[n] == ' ' && o->schema->commands[o->command].words;
 }
 
 static tt_status parse_words(struct tt_options *o, struct words w)
@@ -308,13 +195,13 @@ static tt_status parse_words(struct tt_options *o, struct words w)
     while (w.n > 0) {
         const char *word = *w.word++;
         w.n--;
-        if (options_end || word[0] != '-' || word[1] == 0) {
+        if (options_end || word[0] != '-' || word[1] == 0 || is_quoted(o, word)) {
             TT_TRY(set_word(o, word));
         } else if (strcmp(word, "--") == 0) {
             options_end = true;
         } else if (word[1] != '-') {
             return tt_fail(TT_USAGE, "%s: options begin with two dashes; tt help %s lists them", word,
-                           name_of(o->schema, o->command));
+                           tt_command_name(o->schema, o->command));
         } else {
             struct flag f = read_flag(o, word);
             if (!f.row) return unknown_option(o, f.name);
@@ -340,9 +227,9 @@ tt_status tt_options_parse_words(struct tt_options *o, const struct tt_schema *s
         return TT_OK;
     }
     TT_TRY(parse_words(o, (struct words){argc, argv}));
-    if (o->call.config[0]) TT_TRY(apply_file(o, o->call.config));
+    if (o->call.config[0]) TT_TRY(tt_options_apply_file(o, o->call.config));
     if (tt_schema_find(s, command, "preset")) TT_TRY(tt_options_apply_preset(o, o->c.preset));
-    fit_warmup(o);
+    tt_options_fit_warmup(o);
     return TT_OK;
 }
 
@@ -351,11 +238,11 @@ tt_status tt_options_read(struct tt_options *o, const struct tt_schema *s, int c
     TT_TRY(tt_options_begin(o, s, command));
     TT_TRY(tt_options_apply_yaml(o, yaml, TT_FROM_FILE));
     TT_TRY(tt_options_apply_preset(o, o->c.preset));
-    fit_warmup(o);
+    tt_options_fit_warmup(o);
     return TT_OK;
 }
 
-/* ---- and back ---- */
+/* ---- printing as YAML ---- */
 
 static void print_value(const struct tt_options *o, const struct tt_option *row, struct tt_text *out)
 {
@@ -376,7 +263,8 @@ static void print_options(const struct tt_options *o, bool final, struct tt_text
     const struct tt_option *rows[TT_OPTION_LIMIT];
     int n = tt_schema_shown(o->schema, o->command, rows);
     const char *section = "";
-    tt_text_printf(out, "# tt %s --config FILE, with this as FILE, does this again.\n", name_of(o->schema, o->command));
+    tt_text_printf(out, "# tt %s --config FILE, with this as FILE, does this again.\n",
+                   tt_command_name(o->schema, o->command));
     for (int i = 0; i < n; i++) {
         const struct tt_option *row = rows[i];
         const char *whose;

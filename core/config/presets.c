@@ -12,9 +12,9 @@ const struct tt_preset tt_presets[] = {
     /*          hidden  layers  heads kv    ffn      vocab    S       B     steps  warmup  rate */
     {"default", "small enough for the CPU of a laptop, made for the built-in language",
                {"128",  "4",    "4",  "2",  "384",   "64",    "64",   "32", "300", "20",   "3e-3"}},
-    {"tiny",    "the smallest of the workshop's sizes; heads of 32",
+    {"tiny",    "the smallest size of AMD's TinyTransformer workshop; heads of 32",
                {"256",  "4",    "8",  "4",  "1024",  "1000",  "128",  "8",  "100", "10",   "1e-3"}},
-    {"small",   "the workshop's usual size; heads of 64",
+    {"small",   "the usual size of AMD's TinyTransformer workshop; heads of 64",
                {"512",  "8",    "8",  "4",  "2048",  "1000",  "128",  "8",  "100", "10",   "6e-4"}},
     {"medium",  "190 million parameters; heads of 128",
                {"1024", "12",   "8",  "4",  "4096",  "1000",  "512",  "16", "100", "10",   "3e-4"}},
@@ -31,7 +31,7 @@ const struct tt_preset tt_presets[] = {
 
 const int tt_preset_count = sizeof tt_presets / sizeof *tt_presets;
 
-/* Beside the table because an array of names must be a constant; a test compares the two. */
+/* The names again, since the table of options needs a constant array; a test compares the two. */
 const char *const tt_preset_names[] = {"default", "tiny", "small", "medium", "large", "xl", "gpt2", "1b", NULL};
 
 const struct tt_preset *tt_preset_find(const char *name)

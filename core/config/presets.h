@@ -1,4 +1,4 @@
-/* Named shapes with training values that suit them. Every preset sets the same options: the columns. */
+/* Presets: named model shapes with suitable training values. Every preset sets the same options: the columns. */
 #ifndef TT_PRESETS_H
 #define TT_PRESETS_H
 
@@ -7,7 +7,7 @@ enum { TT_PRESET_COLUMNS = 11 };
 struct tt_preset {
     const char *name;
     const char *about;
-    const char *value[TT_PRESET_COLUMNS]; /* as text, as a flag would give it */
+    const char *value[TT_PRESET_COLUMNS]; /* as text, like the value of a flag */
 };
 
 extern const char *const tt_preset_columns[TT_PRESET_COLUMNS + 1]; /* option names, NULL at the end */

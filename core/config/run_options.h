@@ -1,10 +1,10 @@
-/* The rows of what a run is, in three groups, so that a program may put its own between them. */
+/* The options of a run, in three groups, so that a program can insert its own rows between them. */
 #ifndef TT_RUN_OPTIONS_H
 #define TT_RUN_OPTIONS_H
 
 #include "core/config/options.h"
 
-/* The commands of tt, since a row says which of them take it. A library that only trains is the first. */
+/* The commands of tt, since each row says which commands take it. The library uses only the first. */
 enum tt_command {
     TT_CMD_TRAIN,
     TT_CMD_EVAL,
@@ -33,7 +33,7 @@ enum tt_command {
 #define TT_S_OUTPUT "Output"
 
 extern const struct tt_rows tt_model_rows;    /* shape and computation */
-extern const struct tt_rows tt_machine_rows;  /* the end of computation: threads, device */
+extern const struct tt_rows tt_machine_rows;  /* threads, device, ranks */
 extern const struct tt_rows tt_training_rows; /* training, validation, data, output */
 
 #endif

@@ -1,4 +1,4 @@
-/* One value of one option: from text into its field and back. Strict: the whole text must be the value. */
+/* Converts the value of one option between text and its field. Strict: the whole text must be the value. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static tt_status set_number(const struct tt_option *row, double *to, const char 
     return TT_OK;
 }
 
-/* The fewest digits that read back the same, with the point that YAML 1.1 wants before an exponent. */
+/* The fewest digits that read back as the same value, with the decimal point that YAML 1.1 wants before an exponent. */
 static void get_number(double value, struct tt_text *out)
 {
     char s[40];
@@ -101,7 +101,7 @@ static void get_number(double value, struct tt_text *out)
 
 /* ---- texts ---- */
 
-/* The choice in a counted item: behind as many "8x" as there are, unless the choice itself begins so. */
+/* Skips counts like "8x" before the choice, unless the choice itself begins so. */
 static const char *counted(const char *item, const char *const *choices)
 {
     while (choice_index(item, choices) < 0) {
@@ -122,8 +122,7 @@ static tt_status check_items(const struct tt_option *row, const char *text)
 {
     char item[64];
     const char *at = text;
-    while (tt_list_next(&at, row->list, item, sizeof item))
-        TT_TRY(check_item(row, item));
+    while (tt_list_next(&at, row->list, item, sizeof item)) TT_TRY(check_item(row, item));
     return TT_OK;
 }
 
@@ -148,7 +147,7 @@ static tt_status set_text(const struct tt_option *row, char *to, const char *tex
     return TT_OK;
 }
 
-/* ---- any ---- */
+/* ---- every type ---- */
 
 static tt_status set_bool(const struct tt_option *row, bool *to, const char *text)
 {
@@ -166,9 +165,23 @@ static tt_status set_choice(const struct tt_option *row, void *to, const char *t
     return TT_OK;
 }
 
+const char *tt_value_here(const struct tt_option *row, const char *text, char out[32])
+{
+    char pair[64];
+    size_t n = strlen(text);
+    for (const char *at = row->same ? row->same : ""; tt_list_next(&at, ' ', pair, sizeof pair);) {
+        if (strncmp(pair, text, n) || pair[n] != '=') continue;
+        snprintf(out, 32, "%.31s", pair + n + 1);
+        return out;
+    }
+    return text;
+}
+
 tt_status tt_value_set(const struct tt_option *row, struct tt_options *o, const char *text, bool append)
 {
     void *to = field(row, o);
+    char here[32];
+    text = tt_value_here(row, text, here);
     switch (row->type) {
     case TT_OPTION_INT:
         return set_int(row, to, text);

@@ -4,8 +4,8 @@
 #include "core/data/data.h"
 
 /* ---- the words ----
- * Classes of words lie side by side and are numbered in this order. The first word ends a statement: every sample
- * begins after it. Nothing that can follow "a" begins with a vowel. */
+ * The words of a class are consecutive tokens, numbered in this order. Token 0 is the full stop; every sample starts
+ * with it. No word that can follow "a" begins with a vowel. */
 #define CLASSES(X)                                                                                                     \
     X(STOP, ".")                                                                                                       \
     X(ASK, "?")                                                                                                        \
@@ -43,7 +43,7 @@ enum class {
 
 #define COUNT(...) (sizeof((const char *[]){__VA_ARGS__}) / sizeof(const char *))
 
-enum { /* the first word of each class; its last one leads on to the next class */
+enum { /* the first and last word of each class */
 #define X(name, ...) FIRST_##name, LAST_##name = FIRST_##name + COUNT(__VA_ARGS__) - 1,
     CLASSES(X)
 #undef X
@@ -68,15 +68,14 @@ const char *const tt_builtin_words[TT_BUILTIN_WORDS] = {
 };
 
 /* ---- the grammar ----
- * A symbol still to be said is replaced, with the probability its weight gives among the rules of that symbol, by a
- * word of a class and more symbols. A rule without a word says the symbols at once. No two ways to go on from a state
- * begin with the same word, so the words alone tell the stack of pending symbols: that is what makes the entropy
- * computable.
+ * A rule replaces a pending symbol by a word of a class and more symbols. Its probability is its weight over the total
+ * weight of the rules of that symbol. A NO_WORD rule only replaces symbols. No two continuations of a state begin with
+ * the same word, so the words so far determine the stack of pending symbols; this makes the entropy computable.
  *
- * A noun can carry a modifier, whose nouns can carry one again: OUTER rules hold in the clause itself, INNER rules lead
- * one level deeper and end at DEEPEST. (An adverb inside a modifier could not be told from the outer clause's.)
- * ONE and MANY are the grammatical number, which a subject passes to its verb across its modifiers; after "the" and
- * "my" it is the noun that decides it. */
+ * A noun can have a modifier, whose nouns can have modifiers again. INNER rules go one level deeper, at most DEEPEST
+ * levels; OUTER rules apply only at level 0. (An adverb inside a modifier would be ambiguous: it could also belong to
+ * the outer clause.) ONE and MANY are the grammatical number, which a subject passes to its verb across its modifiers;
+ * after "the" and "my" the noun decides it. */
 /* clang-format off */
 enum symbol {
     NOTHING,
@@ -107,7 +106,7 @@ struct rule {
 #define INNER(symbol, weight, class, ...) {symbol, weight, class, {__VA_ARGS__}, ONE_DEEPER}
 /* clang-format on */
 
-/* symbol, weight, class of the word said, symbols that then follow */
+/* symbol, weight, class of the word, symbols that follow it */
 static const struct rule rules[] = {
     RULE(SENTENCE, 70, NO_WORD, CLAUSE, FULL_STOP),
     RULE(SENTENCE, 12, IF, CLAUSE, CONDITION),
@@ -191,7 +190,7 @@ static const struct rule rules[] = {
 enum { RULE_COUNT = sizeof rules / sizeof *rules };
 _Static_assert((int)RULE_COUNT <= (int)TT_BUILTIN_RULES, "more rules than the automaton has room for");
 
-/* ---- going on from a stack of pending symbols ---- */
+/* ---- the continuations of a stack of pending symbols ---- */
 static void push(struct tt_builtin_stack *s, int symbol, int level)
 {
     if (s->n < TT_BUILTIN_PENDING) s->pending[s->n++] = (uint8_t)(symbol + SYMBOLS * level);
@@ -253,7 +252,7 @@ struct tt_grammar_check tt_builtin_check(const int32_t *tokens, int64_t n)
     struct tt_grammar_check c = {.first_error = -1};
     struct tt_builtin_stack s = {0};
     bool inside = false, wrong = false;
-    int64_t begin = n > 0 && tokens[0] == TT_BUILTIN_STOP; /* the stop before a sample is not a sentence */
+    int64_t begin = n > 0 && tokens[0] == TT_BUILTIN_STOP; /* the full stop that starts a sample is not a sentence */
     for (int64_t t = begin; t < n; t++) {
         if (!inside) c.sentences++, c.grammatical++;
         inside = true;
@@ -262,7 +261,7 @@ struct tt_grammar_check tt_builtin_check(const int32_t *tokens, int64_t n)
             c.grammatical--;
             if (c.first_error < 0) c.first_error = t;
         }
-        if (tokens[t] == FIRST_STOP || tokens[t] == FIRST_ASK) { /* a wrong sentence ends there as well */
+        if (tokens[t] == FIRST_STOP || tokens[t] == FIRST_ASK) { /* also ends a wrong sentence */
             s.n = 0;
             inside = wrong = false;
         }

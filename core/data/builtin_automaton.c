@@ -1,5 +1,5 @@
-/* The built-in language as a finite automaton: found from the grammar, walked to draw samples, and summed over to get
- * the exact entropy. */
+/* The built-in language as a finite automaton: built from the grammar, used to draw samples and to compute the exact
+ * entropy. */
 #include "core/data/builtin.h"
 
 #include <math.h>
@@ -24,8 +24,8 @@ struct tt_builtin {
     double words[TT_BUILTIN_RULES][TT_BUILTIN_CLASS]; /* probability of the k-th word of a rule */
 };
 
-/* Words of a class are used about as 1/2, 1/3, 1/4, …, but not quite the same in every rule. Whole numbers, so that the
- * language has the same bits on every machine. */
+/* Word frequencies within a class fall about as 1/2, 1/3, 1/4, …, with a variation per rule. The weights are integers,
+ * so that the language is the same to the bit on every machine. */
 static void weigh_words(double *p, int rule, int count)
 {
     const uint64_t language = 1;
@@ -70,7 +70,7 @@ static tt_status add_edges(struct tt_builtin *b, int state, int *table)
     return TT_OK;
 }
 
-/* Follows every way from every state found so far until no new state appears. */
+/* Follows every continuation of every state until no new state appears. */
 static tt_status explore(struct tt_builtin *b, int *table)
 {
     find_or_add(b, &(struct tt_builtin_stack){0}, table);
@@ -102,8 +102,7 @@ tt_status tt_builtin_open(struct tt_builtin **out)
         b->entropy = calloc(MOST_STATES, sizeof *b->entropy);
         b->edges = calloc(MOST_EDGES, sizeof *b->edges);
     }
-    if (!b || !table || !b->stacks || !b->first || !b->entropy || !b->edges)
-        st = tt_no_memory("the built-in language");
+    if (!b || !table || !b->stacks || !b->first || !b->entropy || !b->edges) st = tt_no_memory("the built-in language");
     if (!st) st = explore(b, table);
     if (!st) compute_entropies(b);
     free(table);
@@ -138,7 +137,7 @@ void tt_builtin_next(const struct tt_builtin *b, int state, double p[TT_BUILTIN_
     }
 }
 
-/* One uniform number chooses both: where it falls among the edges, and then where it falls inside that edge. */
+/* One uniform number per word chooses first the edge and then, rescaled, the word of that edge. */
 void tt_builtin_sample(const struct tt_builtin *b, uint64_t key, uint64_t stream, int64_t n, int32_t *out)
 {
     int state = 0;
@@ -155,8 +154,9 @@ void tt_builtin_sample(const struct tt_builtin *b, uint64_t key, uint64_t stream
     }
 }
 
-/* The distribution over states moves on word by word; the words before tell the state, so the entropy of the next word
- * given all words before is the mean over the states of theirs. Once the distribution stands still, so does that. */
+/* The words so far determine the state, so the entropy of the next word is the mean of the entropies of the states
+ * under their distribution at that position. The distribution is advanced word by word until it is stationary; from
+ * there on the mean is constant. */
 tt_status tt_builtin_entropy(const struct tt_builtin *b, int64_t n, double *nats)
 {
     double *now = calloc((size_t)b->states, sizeof *now), *then = calloc((size_t)b->states, sizeof *then), sum = 0;

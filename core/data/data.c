@@ -1,4 +1,4 @@
-/* Opening a dataset: what a source means, and the questions a dataset answers. */
+/* Opens a dataset from its source, and answers questions about it. */
 #include "core/data/data.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/rng.h"
+#include "core/base/utf8.h"
 #include "core/config/config.h"
 #include "core/data/builtin.h"
 #include "core/data/data_corpus.h"
@@ -17,9 +18,9 @@ enum { MOST_SEQ = 1 << 30, BPE_DEFAULT = 1024 };
 struct tt_data {
     enum kind kind;
     int64_t seq_len, vocab;
-    uint64_t key; /* of the builtin and random streams */
+    uint64_t key; /* random key of builtin and random samples */
     double floor;
-    bool has_zeros; /* a text with bytes 0 in it */
+    bool has_zeros; /* the text contains zero bytes */
     struct tt_text describe;
     struct tt_tokenizer *tokenizer;
     struct tt_builtin *builtin;
@@ -33,7 +34,7 @@ static enum kind kind_of(const char *source)
     return !strcmp(source, "builtin") ? BUILTIN : !strcmp(source, "random") ? RANDOM : FILES;
 }
 
-/* ---- streams without files ---- */
+/* ---- data without files ---- */
 static tt_status open_builtin(struct tt_data *d, const struct tt_data_options *o)
 {
     if (o->vocab_size && o->vocab_size < TT_BUILTIN_WORDS)
@@ -62,7 +63,7 @@ static tt_status open_random(struct tt_data *d, const struct tt_data_options *o)
 static void sample_random(const struct tt_data *d, uint64_t stream, int32_t *out)
 {
     for (int64_t t = 0; t <= d->seq_len; t++) {
-        uint64_t high = tt_random(d->key, stream, (uint64_t)t) >> 32; /* vocab < 2^31: a bias no loss can show */
+        uint64_t high = tt_random(d->key, stream, (uint64_t)t) >> 32; /* the bias is at most vocab / 2^32 */
         out[t] = (int32_t)(1 + (high * (uint64_t)(d->vocab - 1) >> 32));
     }
 }
@@ -93,6 +94,7 @@ static tt_status add_text(struct tt_data *d, const struct tt_data_options *o, co
                        "with --tokenizer",
                        path);
     TT_TRY(tt_file_read(path, limit, &text, &size));
+    if (o->max_chars) size = tt_utf8_prefix(text, size, o->max_chars);
     d->has_zeros |= memchr(text, 0, size) != NULL;
     tt_status st = d->tokenizer ? TT_OK : make_tokenizer(o, text, (int64_t)size, &d->tokenizer);
     if (!st) st = tt_tokenizer_encode(d->tokenizer, text, (int64_t)size, &tokens, &count);
@@ -141,7 +143,7 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
         tt_text_printf(&d->describe, "%lld to validate", (long long)d->corpus.splits[TT_VAL].windows);
     else
         tt_text_puts(&d->describe, "none to validate");
-    if (d->has_zeros) tt_text_puts(&d->describe, "; there are bytes 0 in it, so it is probably no text");
+    if (d->has_zeros) tt_text_puts(&d->describe, "; it contains zero bytes, so it is probably not text");
 }
 
 static tt_status open_files(struct tt_data *d, const struct tt_data_options *o)
@@ -175,9 +177,9 @@ static tt_status check_options(const struct tt_data_options *o)
     if (!given(o->val_source)) return TT_OK;
     enum kind kind = kind_of(o->source), val = kind_of(o->val_source);
     if (kind != val)
-        return tt_fail(
-            TT_USAGE, "training on %s cannot be validated on %s; leave --val-data empty, or give data of the same kind",
-            o->source, o->val_source);
+        return tt_fail(TT_USAGE,
+                       "cannot train on %s and validate on %s; leave --val-data empty, or give data of the same kind",
+                       o->source, o->val_source);
     return TT_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Shards of tokens and the order of their windows. The order is computed, not stored: within an epoch the shards come
- * in a random order, and within a shard its windows do, so that reading stays in one file for a while. */
+/* Shards of tokens and the order of their windows. The order is computed, not stored. In an epoch the shards are
+ * permuted, and the windows within each shard, so that consecutive reads go to the same file. */
 #include "core/data/data_corpus.h"
 
 #include <glob.h>
@@ -50,7 +50,7 @@ tt_status tt_corpus_add_pattern(struct tt_corpus *c, const char *pattern, int64_
     else if (error)
         st = tt_fail(TT_FAILED, "cannot look for files that match %s; check the folder and its permissions", pattern);
     else
-        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* the same in every locale */
+        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* the same order in every locale */
     for (size_t i = 0; !st && i < found.gl_pathc; i++) {
         bool is_tokens = false;
         st = tt_token_file_sniff(found.gl_pathv[i], &is_tokens);
@@ -91,8 +91,8 @@ void tt_corpus_free(struct tt_corpus *c)
         free(c->shards[i].tokens);
     }
     free(c->shards);
-    free(c->splits[TT_TRAIN].parts);
-    free(c->splits[TT_VAL].parts);
+    free(c->splits[TT_TRAIN].ranges);
+    free(c->splits[TT_VAL].ranges);
     *c = (struct tt_corpus){0};
 }
 
@@ -109,10 +109,10 @@ static int64_t windows_between(const struct tt_corpus *c, int first, int end)
     return total;
 }
 
-static void add_part(struct tt_part_list *l, int shard, int64_t first, int64_t count)
+static void add_range(struct tt_range_list *l, int shard, int64_t first, int64_t count)
 {
     if (count <= 0) return;
-    l->parts[l->n++] = (struct tt_part){shard, first, count};
+    l->ranges[l->n++] = (struct tt_window_range){shard, first, count};
     l->windows += count;
 }
 
@@ -125,13 +125,13 @@ static tt_status too_short(const struct tt_corpus *c, const char *name, int firs
                    "--seq-len, or more data%s",
                    name, (long long)tokens, (long long)c->seq_len,
                    needed > 1 ? "one window to train on and one to validate on take" : "a window takes",
-                   (long long)(needed * c->seq_len + 1), needed > 1 ? ", or hold out nothing with --val-fraction 0"
-                   : "");
+                   (long long)(needed * c->seq_len + 1),
+                   needed > 1 ? ", or hold out nothing with --val-fraction 0" : "");
 }
 
 tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how)
 {
-    struct tt_part_list *train = &c->splits[TT_TRAIN], *val = &c->splits[TT_VAL];
+    struct tt_range_list *train = &c->splits[TT_TRAIN], *val = &c->splits[TT_VAL];
     bool apart = how->first_val < c->shard_count, holds_out = !apart && how->fraction > 0;
     int64_t train_windows = windows_between(c, 0, how->first_val), least = holds_out ? 2 : 1;
     if (train_windows < least) return too_short(c, how->name, 0, how->first_val, least);
@@ -143,53 +143,54 @@ tt_status tt_corpus_split(struct tt_corpus *c, const struct tt_corpus_split *how
         train_windows -= held_out < train_windows ? held_out : train_windows - 1;
     }
 
-    train->parts = calloc((size_t)c->shard_count, sizeof *train->parts);
-    val->parts = calloc((size_t)c->shard_count, sizeof *val->parts);
-    if (!train->parts || !val->parts) return tt_no_memory("the data");
+    train->ranges = calloc((size_t)c->shard_count, sizeof *train->ranges);
+    val->ranges = calloc((size_t)c->shard_count, sizeof *val->ranges);
+    if (!train->ranges || !val->ranges) return tt_no_memory("the data");
     for (int i = 0; i < c->shard_count; i++) {
         int64_t here = windows_of(c, i), left = train_windows - train->windows;
         int64_t mine = i >= how->first_val ? 0 : here < left ? here : left;
-        add_part(train, i, 0, mine);
-        add_part(val, i, mine, here - mine);
+        add_range(train, i, 0, mine);
+        add_range(val, i, mine, here - mine);
     }
     train->key = tt_random(how->seed, 0x636f72707573, TT_TRAIN);
-    val->key = tt_random(0, 0x636f72707573, TT_VAL); /* whatever the seed, so that losses of runs can be compared */
+    val->key =
+        tt_random(0, 0x636f72707573, TT_VAL); /* independent of the seed, so that losses of runs can be compared */
     return TT_OK;
 }
 
 /* ---- the order ---- */
 
-/* A file that is written over while a run reads it may hold any number: one above all that were there when it was
- * opened could lie outside the embedding. */
+/* Checks the tokens again: if the file was overwritten during the run, a token could now be outside the embedding. */
 static tt_status read_window(const struct tt_corpus *c, const struct tt_shard *s, int64_t first, int32_t *out)
 {
     tt_status st = tt_token_file_read(&s->file, first, c->seq_len + 1, out);
     if (st) {
-        st->code = TT_FAILED; /* also when it is gone: the words of the command were right */
+        st->code = TT_FAILED; /* not TT_USAGE: the file was there when the run began */
         return st;
     }
     uint32_t most = 0;
     for (int64_t i = 0; i <= c->seq_len; i++) most = (uint32_t)out[i] > most ? (uint32_t)out[i] : most;
     if (most <= (uint32_t)c->largest) return TT_OK;
-    return tt_fail(TT_FAILED, "%s has changed since it was opened: token %u was not in it; do not change data while it "
-                              "is in use",
+    return tt_fail(TT_FAILED,
+                   "%s has changed since it was opened: token %u was not in it; do not change data while it "
+                   "is in use",
                    s->file.path, most);
 }
 
 tt_status tt_corpus_sample(const struct tt_corpus *c, enum tt_split split, uint64_t position, int32_t *out)
 {
-    const struct tt_part_list *l = &c->splits[split];
+    const struct tt_range_list *l = &c->splits[split];
     uint64_t epoch = position / (uint64_t)l->windows, i = position % (uint64_t)l->windows;
     uint64_t key = tt_random(l->key, epoch, 0);
-    const struct tt_part *part = l->parts;
+    const struct tt_window_range *r = l->ranges;
     for (int turn = 0; turn < l->n; turn++) {
-        part = &l->parts[tt_permute(key, 0, (uint64_t)l->n, (uint64_t)turn)];
-        if (i < (uint64_t)part->count) break;
-        i -= (uint64_t)part->count;
+        r = &l->ranges[tt_permute(key, 0, (uint64_t)l->n, (uint64_t)turn)];
+        if (i < (uint64_t)r->count) break;
+        i -= (uint64_t)r->count;
     }
-    uint64_t stream = 1 + (uint64_t)(part - l->parts);
-    int64_t first = (part->first + (int64_t)tt_permute(key, stream, (uint64_t)part->count, i)) * c->seq_len;
-    const struct tt_shard *s = &c->shards[part->shard];
+    uint64_t stream = 1 + (uint64_t)(r - l->ranges);
+    int64_t first = (r->first + (int64_t)tt_permute(key, stream, (uint64_t)r->count, i)) * c->seq_len;
+    const struct tt_shard *s = &c->shards[r->shard];
     if (!s->tokens) return read_window(c, s, first, out);
     memcpy(out, s->tokens + first, (size_t)(c->seq_len + 1) * sizeof *out);
     return TT_OK;

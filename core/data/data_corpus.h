@@ -1,5 +1,5 @@
-/* Tokens in shards (files, or memory) as windows of S+1 tokens: which of them train, which validate, and their order.
- */
+/* Shards of tokens, in files or in memory, cut into windows of S+1 tokens: which windows are for training, which for
+ * validation, and in which order they come. */
 #ifndef TT_DATA_CORPUS_H
 #define TT_DATA_CORPUS_H
 
@@ -8,12 +8,12 @@
 
 struct tt_shard {
     struct tt_token_file file;
-    int32_t *tokens; /* NULL = in the file */
+    int32_t *tokens; /* NULL: read from the file */
     int64_t count;
 };
 
 /* The windows of one shard that belong to one split. Window w has the tokens w·S … w·S+S. */
-struct tt_part {
+struct tt_window_range {
     int shard;
     int64_t first, count;
 };
@@ -23,27 +23,27 @@ struct tt_corpus {
     int shard_count;
     size_t shard_room;
     int64_t seq_len;
-    int32_t largest; /* token found */
-    uint64_t mark;   /* of the tokens of all shards: tt_data_mark */
-    int64_t known;   /* vocabulary of the tokenizer, for messages; 0: there is none */
-    struct tt_part_list {
-        struct tt_part *parts;
+    int32_t largest; /* largest token of all shards */
+    uint64_t mark;   /* hash of the tokens of all shards: tt_data_mark */
+    int64_t known;   /* vocabulary of the tokenizer, for messages; 0: no tokenizer */
+    struct tt_range_list {
+        struct tt_window_range *ranges;
         int n;
-        int64_t windows; /* of all parts */
+        int64_t windows; /* of all ranges */
         uint64_t key;    /* of their order */
     } splits[2];         /* by enum tt_split */
 };
 
-/* A file of tokens; the files a pattern matches. Every token is checked against vocab_size (0 = any). */
+/* Add a token file, or all files that match a glob pattern. Every token must be below vocab_size (0 = any). */
 tt_status tt_corpus_add_file(struct tt_corpus *c, const char *path, int64_t vocab_size);
 tt_status tt_corpus_add_pattern(struct tt_corpus *c, const char *pattern, int64_t vocab_size);
-/* Tokens in memory, which the corpus frees. `name` is for messages. */
+/* Adds tokens in memory; the corpus frees them, also on failure. `name` is for messages. */
 tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *tokens, int64_t count,
                                int64_t vocab_size);
 void tt_corpus_free(struct tt_corpus *c);
 
-/* The shards from first_val on validate; when there are none, the last `fraction` of all windows does. At least one
- * window each, but for a fraction of 0, which holds out none. `name` and `val_name` are for messages. */
+/* The shards from first_val on are for validation. If there are none, the last `fraction` of all windows is, at least
+ * one window and not all of them; with a fraction of 0, nothing is. `name` and `val_name` are for messages. */
 struct tt_corpus_split {
     int first_val;
     double fraction;

@@ -1,26 +1,26 @@
-/* The background thread that gathers steps ahead of time.
+/* The background thread that prefetches steps.
  *
- * Steps are counted by three numbers that only grow: filled by the thread, taken by next(), released by release(). Step
- * k lives in buffer k mod count, so the thread may fill step `filled` while filled - released < count. */
+ * Three counters only grow: steps filled by the thread, taken by next(), released by release(). Step k is in buffer
+ * k mod count, so the thread may fill the next step while filled - released < count. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/data/data.h"
 
 struct tt_loader {
     struct tt_loader_options o;
-    int32_t **buffers; /* our own copy of the list */
+    int32_t **buffers; /* a copy of o.buffers */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int64_t filled, taken, released;
-    int64_t asked; /* steps that next() has asked for */
+    int64_t asked; /* with on_demand: steps that next() has asked for */
     bool stop;
-    tt_status error; /* of the thread, which has then ended */
+    tt_status error; /* of the thread, which ends then */
     double waited;
 };
 
@@ -66,7 +66,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Signals are for the main thread, which knows what to do about them. */
+/* Starts the thread with all signals blocked, so that the main thread gets them. */
 static int start(struct tt_loader *l)
 {
     sigset_t all, before;
@@ -113,13 +113,6 @@ tt_status tt_loader_open(const struct tt_loader_options *options, struct tt_load
     return TT_OK;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 tt_status tt_loader_next(struct tt_loader *l, int32_t **buffer)
 {
     tt_status st = TT_OK;
@@ -128,13 +121,13 @@ tt_status tt_loader_next(struct tt_loader *l, int32_t **buffer)
         st = tt_fail(TT_FAILED, "all %d buffers of the loader are in use; release one before asking for the next",
                      l->o.count);
     } else if (l->filled == l->taken && !l->error) {
-        double since = now();
+        double since = tt_seconds();
         l->asked = l->taken + 1;
         pthread_cond_broadcast(&l->changed);
         while (l->filled == l->taken && !l->error) pthread_cond_wait(&l->changed, &l->lock);
-        l->waited += now() - since;
+        l->waited += tt_seconds() - since;
     }
-    if (!st && l->filled > l->taken) /* what was gathered before an error is still good */
+    if (!st && l->filled > l->taken) /* steps filled before an error are still valid */
         *buffer = l->buffers[l->taken++ % l->o.count];
     else if (!st)
         st = tt_fail(l->error->code, "%s", l->error->text);

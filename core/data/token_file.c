@@ -25,15 +25,14 @@ static tt_status check_regular(const char *path, const struct stat *st)
     if (S_ISDIR(st->st_mode))
         return tt_fail(TT_USAGE, "%s is a folder; give a file, or a pattern such as '%s/train_*.bin'", path, path);
     if (!S_ISREG(st->st_mode))
-        return tt_fail(TT_USAGE, "%s is not a regular file, as data must be; copy it to one first",
-                                 path);
+        return tt_fail(TT_USAGE, "%s is not a regular file, as data must be; copy it to one first", path);
     if (!st->st_size) return tt_fail(TT_USAGE, "%s is empty; give a file with text or tokens in it", path);
     return TT_OK;
 }
 
 static tt_status open_regular(const char *path, int *out, int64_t *size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make us wait for its writer */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for the writer of a pipe */
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return tt_fail(TT_USAGE, "there is no data file %s; check the path (to train, --data builtin needs none)",
                        path);
@@ -83,7 +82,7 @@ static bool is_called_bin(const char *path)
 static tt_status truncated_header(const char *path, int64_t size)
 {
     return tt_fail(TT_FAILED,
-                   "%s has %lld bytes, less than the %d of a token file's header; it was cut off: make or copy "
+                   "%s has %lld bytes, less than the %d of a token file's header; it is truncated: make or copy "
                    "it again",
                    path, (long long)size, HEADER_BYTES);
 }
@@ -127,7 +126,7 @@ static tt_status check_header(struct tt_token_file *f, const int32_t *header, in
     int64_t there = size - HEADER_BYTES, wanted = f->count * f->width;
     if (there < wanted)
         return tt_fail(TT_FAILED,
-                       "%s says it has %lld tokens, but ends after %lld of them; it was cut off: make or copy it "
+                       "%s says it has %lld tokens, but ends after %lld of them; it is truncated: make or copy it "
                        "again",
                        f->path, (long long)f->count, (long long)(there / f->width));
     if (there > wanted)
@@ -168,8 +167,8 @@ void tt_token_file_close(struct tt_token_file *f)
 
 /* ---- reading ---- */
 
-/* Tokens of 2 bytes are read into the second half of `out` and widened from there: the one being written never
- * overtakes the one being read. */
+/* 2-byte tokens are read into the second half of `out` and widened in place from the front. A write never reaches a
+ * token that has not been read yet. */
 static void widen(int32_t *out, int64_t n)
 {
     const char *narrow = (const char *)out + 2 * n;
@@ -217,16 +216,16 @@ uint64_t tt_token_mark(uint64_t before, const int32_t *tokens, int64_t n)
 tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, int64_t enough,
                              struct tt_token_census *out)
 {
-    enum { AT_ONCE = 1 << 20 };
+    enum { CHUNK = 1 << 20 };
     int64_t limit = vocab_size > 0 && vocab_size < INT32_MAX ? vocab_size : INT32_MAX;
-    int32_t *tokens = malloc((size_t)(f->count < AT_ONCE ? f->count + 1 : AT_ONCE) * sizeof *tokens);
+    int32_t *tokens = malloc((size_t)(f->count < CHUNK ? f->count + 1 : CHUNK) * sizeof *tokens);
     tt_status st = tokens ? TT_OK : tt_no_memory("%s", f->path);
     int64_t top = -1, bad = -1, bad_token = 0;
     out->mark = 0;
-    for (int64_t first = 0; first < f->count && !st; first += AT_ONCE) {
-        int64_t n = f->count - first < AT_ONCE ? f->count - first : AT_ONCE;
+    for (int64_t first = 0; first < f->count && !st; first += CHUNK) {
+        int64_t n = f->count - first < CHUNK ? f->count - first : CHUNK;
         st = tt_token_file_read(f, first, n, tokens);
-        uint32_t most = 0; /* unsigned: what a damaged file has above the range of int32 is too large as well */
+        uint32_t most = 0; /* unsigned, so that negative tokens of a damaged file are too large as well */
         for (int64_t i = 0; i < n && !st; i++) most = (uint32_t)tokens[i] > most ? (uint32_t)tokens[i] : most;
         for (int64_t i = 0; most >= limit && i < n && !st && bad < 0; i++)
             if ((uint32_t)tokens[i] >= limit) bad = first + i, bad_token = (uint32_t)tokens[i];

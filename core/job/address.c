@@ -1,6 +1,6 @@
-/* The address of rank 0, in this order: MASTER_ADDR with MASTER_PORT; the file of --comm-file; this machine, when all
- * ranks are on it; the first node of SLURM's step. A port that nobody gave is made of what tells this job from others,
- * so that all ranks find the same one: TT_FIRST_PORT and the TT_PORTS - 1 after it. */
+/* The address of rank 0, in this order: MASTER_ADDR with MASTER_PORT; the file of --comm-file; this machine, if all
+ * ranks are on it; the first node of the SLURM step. Without MASTER_PORT the port is a hash of the job's id, so that
+ * all ranks choose the same one of the TT_PORTS ports from TT_FIRST_PORT on. */
 #include "core/job/address.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/beside.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/staged.h"
 #include "core/job/place.h"
 #include "core/job/wire.h"
 
@@ -32,7 +32,7 @@ tt_status tt_random_word(char out[TT_SHA256_DIGITS + 1])
 {
     unsigned char bytes[32];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return tt_fail(TT_FAILED, "the system gives no random numbers: %s", strerror(errno));
+        return tt_fail(TT_FAILED, "cannot get random numbers from the system: %s", strerror(errno));
     tt_sha256(bytes, sizeof bytes, out);
     return TT_OK;
 }
@@ -66,7 +66,7 @@ static bool is_known(const char *host)
 static tt_status find_host(const struct tt_place *p, bool in_file, char *out, size_t size)
 {
     bool here = p->local_ranks == p->ranks;
-    if (p->address[0] && (!here || is_known(p->address))) /* torchrun names this machine, also where nothing knows it */
+    if (p->address[0] && (!here || is_known(p->address))) /* torchrun may give a name that does not resolve */
         snprintf(out, size, "%s", p->address);
     else if (here)
         snprintf(out, size, "127.0.0.1");
@@ -75,39 +75,41 @@ static tt_status find_host(const struct tt_place *p, bool in_file, char *out, si
     else
         tt_slurm_first_node(out, size);
     if (out[0]) return TT_OK;
-    return tt_fail(TT_USAGE, "%s does not say on which machine rank 0 is; set MASTER_ADDR to it, or give all ranks the "
-                   "same --comm-file in a folder that they share", p->starter[0] ? p->starter : "the environment");
+    return tt_fail(TT_USAGE,
+                   "%s does not say on which machine rank 0 is; set MASTER_ADDR to it, or give all ranks the "
+                   "same --comm-file in a folder that they share",
+                   p->starter[0] ? p->starter : "the environment");
 }
 
-tt_status tt_where_find(const struct tt_job_options *options, struct tt_where *out, bool *in_file)
+tt_status tt_address_find(const struct tt_job_options *options, struct tt_address *out, bool *in_file)
 {
     const struct tt_place *p = &options->place;
-    *out = (struct tt_where){.port = p->port};
+    *out = (struct tt_address){.port = p->port};
     *in_file = options->file && options->file[0] && !(p->address[0] && p->port);
     TT_TRY(find_host(p, *in_file, out->host, sizeof out->host));
     if (*in_file) return tt_random_word(out->secret);
     if (!out->port && !p->id[0])
-        return tt_fail(TT_USAGE, "nobody says on which port rank 0 listens; set MASTER_PORT to one that is free on %s",
+        return tt_fail(TT_USAGE, "the port of rank 0 is not known; set MASTER_PORT to one that is free on %s",
                        out->host);
     if (!out->port) out->port = port_of(p->id);
     return TT_OK;
 }
 
-/* Readable for its owner only, because of the secret. */
-tt_status tt_where_write(const char *path, const struct tt_where *where)
+/* Readable by its owner only, because of the secret. */
+tt_status tt_address_write(const char *path, const struct tt_address *where)
 {
-    struct tt_beside b;
-    TT_TRY(tt_beside_file(path, &b));
+    struct tt_staged b;
+    TT_TRY(tt_stage_file(path, &b));
     char line[400];
     int n = snprintf(line, sizeof line, "%s %d %s\n", where->host, where->port, where->secret);
     tt_status st = fchmod(b.fd, 0600) ? tt_file_error(errno, "protect", path) : TT_OK;
     if (!st) st = tt_write_all(b.fd, line, (size_t)n, path);
-    if (!st) return tt_beside_replace(&b);
-    tt_beside_drop(&b);
+    if (!st) return tt_staged_replace(&b);
+    tt_staged_drop(&b);
     return st;
 }
 
-bool tt_where_read(const char *path, struct tt_where *out)
+bool tt_address_read(const char *path, struct tt_address *out)
 {
     enum { LONGEST = 400 };
     char *line;
@@ -117,19 +119,19 @@ bool tt_where_read(const char *path, struct tt_where *out)
         tt_status_free(st);
         return false;
     }
-    *out = (struct tt_where){0};
+    *out = (struct tt_address){0};
     int got = sscanf(line, "%255s %d %64s", out->host, &out->port, out->secret);
     free(line);
     return got == 3 && out->port > 0 && out->port <= 65535 && strlen(out->secret) == TT_SHA256_DIGITS;
 }
 
-void tt_where_remove(const char *path, const struct tt_where *where)
+void tt_address_remove(const char *path, const struct tt_address *where)
 {
-    struct tt_where now;
-    if (tt_where_read(path, &now) && strcmp(now.secret, where->secret) == 0) unlink(path);
+    struct tt_address now;
+    if (tt_address_read(path, &now) && strcmp(now.secret, where->secret) == 0) unlink(path);
 }
 
-/* The socket that tt --ranks opened for rank 0 before it started it, so that nothing can take the port in between. */
+/* The socket that tt --ranks opened before it started rank 0, so that nothing else can take the port. */
 static int inherited(int port)
 {
     const char *text = tt_env(TT_STARTED) ? tt_env(TT_LISTEN) : NULL;
@@ -153,7 +155,7 @@ static int listen_at(const struct sockaddr *a, socklen_t size)
 {
     int fd = socket(a->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, off = 0;
     if (fd < 0) return -1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* after an earlier job, not beside one that listens */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* a port in TIME_WAIT, not one in use */
     if (a->sa_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (!bind(fd, a, size) && !listen(fd, 4096)) return fd;
     int error = errno;
@@ -162,8 +164,8 @@ static int listen_at(const struct sockaddr *a, socklen_t size)
     return -1;
 }
 
-/* On this machine only, where the address is one that others cannot reach; else on all its networks. */
-static int listen_for(const struct tt_where *where)
+/* On the loopback interface if the address is a loopback address, else on all interfaces. */
+static int listen_for(const struct tt_address *where)
 {
     int error;
     struct addrinfo *found = look_up(where->host, where->port, &error);
@@ -180,13 +182,15 @@ static int listen_for(const struct tt_where *where)
     return listen_at((struct sockaddr *)&any, sizeof any);
 }
 
-tt_status tt_listen(struct tt_where *where, int *fd)
+tt_status tt_listen(struct tt_address *where, int *fd)
 {
     *fd = where->port ? inherited(where->port) : -1;
     if (*fd < 0) *fd = listen_for(where);
     if (*fd < 0 && errno == EADDRINUSE)
-        return tt_fail(TT_FAILED, "rank 0 cannot listen on port %d: something else uses it; set MASTER_PORT to a port "
-                       "that is free on this machine", where->port);
+        return tt_fail(TT_FAILED,
+                       "rank 0 cannot listen on port %d: something else uses it; set MASTER_PORT to a port "
+                       "that is free on this machine",
+                       where->port);
     if (*fd < 0)
         return tt_fail(TT_FAILED, "rank 0 cannot listen on port %d: %s; set MASTER_PORT to another", where->port,
                        strerror(errno));
@@ -199,7 +203,7 @@ tt_status tt_listen(struct tt_where *where, int *fd)
     return TT_OK;
 }
 
-/* 0, or the error. */
+/* 0, or an errno. */
 static int finish_connecting(int fd, double until)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};
@@ -226,7 +230,7 @@ static int connect_to(const struct addrinfo *a, double until, int *error)
     return -1;
 }
 
-int tt_connect(const struct tt_where *where, double until, char *why, size_t size)
+int tt_connect(const struct tt_address *where, double until, char *why, size_t size)
 {
     int error, fd = -1;
     struct addrinfo *found = look_up(where->host, where->port, &error);

@@ -1,5 +1,5 @@
-/* The calls of job.h. A call of all ranks has a number, which every frame of it carries: two ranks that are not in the
- * same call notice. Waiting in a call has no limit of its own; who is lost is the watcher's to find (watch.c). */
+/* The calls of job.h. Every collective call has a number, which all its frames carry, so that two ranks notice if they
+ * are not in the same call. A call waits without a timeout; the watcher (watch.c) detects lost ranks. */
 #include "core/job/job.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 #include "core/base/clock.h"
 #include "core/job/address.h"
-#include "core/job/inside.h"
+#include "core/job/internal.h"
 
-static void let_go(struct tt_job *j)
+static void free_job(struct tt_job *j)
 {
     for (int r = 0; j->peers && r < j->ranks; r++)
         for (int c = 0; c < TT_CHANNELS; c++)
@@ -32,15 +32,15 @@ tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out)
     j->timeout = options->timeout;
     tt_host_name(j->host, sizeof j->host);
     atomic_init(&j->progress.step, -1);
-    atomic_init(&j->progress.busy, true); /* until the first call: what has to be set up takes its time */
+    atomic_init(&j->progress.busy, true); /* until the first call: setting up may take long */
     j->peers = calloc((size_t)j->ranks, sizeof *j->peers);
     tt_status st = j->peers ? TT_OK : tt_no_memory("a job of %d ranks", j->ranks);
     for (int r = 0; j->peers && r < j->ranks; r++)
         for (int c = 0; c < TT_CHANNELS; c++) j->peers[r].fd[c] = -1;
-    if (!st) st = tt_meet(j, options);
+    if (!st) st = tt_rendezvous(j, options);
     if (!st) st = tt_watch_start(j);
     if (st)
-        let_go(j);
+        free_job(j);
     else
         *out = j;
     return st;
@@ -51,7 +51,7 @@ int tt_job_ranks(const struct tt_job *j) { return j ? j->ranks : 1; }
 
 /* ---- signs of life ---- */
 
-static void sign(struct tt_job *j, bool busy)
+static void sign_of_life(struct tt_job *j, bool busy)
 {
     atomic_store(&j->progress.busy, busy);
     atomic_fetch_add(&j->progress.signs, 1);
@@ -59,9 +59,9 @@ static void sign(struct tt_job *j, bool busy)
 
 static uint64_t enter(struct tt_job *j)
 {
-    atomic_store(&j->over, false); /* who goes on after a failure in which all agreed is watched again */
+    atomic_store(&j->over, false); /* the job continues after an agreed failure: watch the ranks again */
     uint64_t number = atomic_fetch_add(&j->progress.calls, 1) + 1;
-    sign(j, false);
+    sign_of_life(j, false);
     return number;
 }
 
@@ -69,28 +69,31 @@ void tt_job_alive(struct tt_job *j, int64_t step)
 {
     if (!j) return;
     atomic_store(&j->progress.step, step);
-    sign(j, false);
+    sign_of_life(j, false);
 }
 
 void tt_job_busy(struct tt_job *j)
 {
-    if (j) sign(j, true);
+    if (j) sign_of_life(j, true);
 }
 
-/* ---- to one rank, and to all ---- */
+/* ---- sending and receiving ---- */
 
-/* The watcher sees the same end of the connection, and ends this process when it knows who is lost and why. */
+/* When a connection has ended, the watcher sees that too and ends this process with the reason. So this waits for it.
+ */
 static tt_status broken(struct tt_job *j, int rank, enum tt_wire how)
 {
     const char *host = j->peers[rank].host;
     if (how == TT_WIRE_WRONG)
-        return tt_fail(TT_FAILED, "rank %d (%s) does not do what rank %d (%s) does in its call %llu; this is an error "
-                       "in tt", rank, host, j->rank, j->host, (unsigned long long)atomic_load(&j->progress.calls));
+        return tt_fail(TT_FAILED,
+                       "rank %d (%s) is not in the same call as rank %d (%s), call %llu; this is an error "
+                       "in tt",
+                       rank, host, j->rank, j->host, (unsigned long long)atomic_load(&j->progress.calls));
     double until = tt_seconds() + j->timeout + 2;
     while (how == TT_WIRE_CLOSED && !atomic_load(&j->over) && tt_seconds() < until)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     return tt_fail(TT_RANK_LOST, "rank %d (%s) %s", rank, host,
-                   how == TT_WIRE_LATE ? "does not take what it is told" : "is gone");
+                   how == TT_WIRE_LATE ? "does not read its messages" : "is gone");
 }
 
 static tt_status send_to(struct tt_job *j, int rank, enum tt_message kind, uint64_t number, const void *bytes,
@@ -174,17 +177,17 @@ tt_status tt_job_sum(struct tt_job *j, double *value)
     return st;
 }
 
-/* Rank 0's verdict to all. A failure is the end of the job that all know of, before the first of them can leave. */
-static tt_status pronounce(struct tt_job *j, enum tt_message kind, uint64_t number, const struct tt_verdict *v)
+/* Rank 0 sends the result to all. After a failure all know that the job ends before the first of them can leave. */
+static tt_status announce(struct tt_job *j, enum tt_message kind, uint64_t number, const struct tt_failure *v)
 {
     if (v->code) atomic_store(&j->over, true);
     TT_TRY(send_to_all(j, kind, number, v, v->code ? sizeof *v : 0, TT_FOREVER));
     return v->code ? tt_fail((enum tt_code)v->code, "%s", v->text) : TT_OK;
 }
 
-static tt_status hear_verdict(struct tt_job *j, enum tt_message kind, uint64_t number)
+static tt_status receive_failure(struct tt_job *j, enum tt_message kind, uint64_t number)
 {
-    struct tt_verdict v;
+    struct tt_failure v;
     size_t size = sizeof v;
     TT_TRY(receive_up_to(j, 0, kind, number, &v, &size));
     if (!size) return TT_OK;
@@ -194,26 +197,26 @@ static tt_status hear_verdict(struct tt_job *j, enum tt_message kind, uint64_t n
     return tt_fail((enum tt_code)v.code, "%s", v.text);
 }
 
-static void fill_verdict(struct tt_verdict *v, const struct tt_job *j, int rank, enum tt_code code, const char *text)
+static void fill_failure(struct tt_failure *v, const struct tt_job *j, int rank, enum tt_code code, const char *text)
 {
-    *v = (struct tt_verdict){.code = (int32_t)code, .rank = rank};
+    *v = (struct tt_failure){.code = (int32_t)code, .rank = rank};
     const char *host = rank == j->rank ? j->host : j->peers[rank].host;
     tt_status st = tt_context(tt_fail(code, "%s", text), "rank %d (%s)", rank, host);
     memcpy(v->text, st->text, sizeof v->text);
     tt_status_free(st);
 }
 
-/* The verdict of the first rank that failed. */
-static tt_status hear_failures(struct tt_job *j, uint64_t number, struct tt_verdict *first)
+/* The failure of the first rank that has one. */
+static tt_status receive_failures(struct tt_job *j, uint64_t number, struct tt_failure *first)
 {
     for (int r = 1; r < j->ranks; r++) {
-        struct tt_verdict v;
+        struct tt_failure v;
         size_t size = sizeof v;
         TT_TRY(receive_up_to(j, r, TT_AGREE, number, &v, &size));
         if (!size) continue;
         if (size != sizeof v || !v.code) return broken(j, r, TT_WIRE_WRONG);
         v.text[sizeof v.text - 1] = 0;
-        if (!first->code) fill_verdict(first, j, r, (enum tt_code)v.code, v.text);
+        if (!first->code) fill_failure(first, j, r, (enum tt_code)v.code, v.text);
     }
     return TT_OK;
 }
@@ -221,18 +224,18 @@ static tt_status hear_failures(struct tt_job *j, uint64_t number, struct tt_verd
 static tt_status agree_on(struct tt_job *j, tt_status st)
 {
     uint64_t number = enter(j);
-    struct tt_verdict v = {0};
+    struct tt_failure v = {0};
     if (j->rank == 0) {
-        if (st) fill_verdict(&v, j, 0, st->code, st->text);
-        TT_TRY(hear_failures(j, number, &v));
-        return pronounce(j, TT_AGREE, number, &v);
+        if (st) fill_failure(&v, j, 0, st->code, st->text);
+        TT_TRY(receive_failures(j, number, &v));
+        return announce(j, TT_AGREE, number, &v);
     }
     if (st) {
         v.code = (int32_t)st->code;
         memcpy(v.text, st->text, sizeof v.text);
     }
     TT_TRY(send_to(j, 0, TT_AGREE, number, &v, st ? sizeof v : 0, TT_FOREVER));
-    return hear_verdict(j, TT_AGREE, number);
+    return receive_failure(j, TT_AGREE, number);
 }
 
 tt_status tt_job_agree(struct tt_job *j, tt_status st)
@@ -254,16 +257,18 @@ static int line_at(const char *s)
     return n > 200 ? 200 : (int)n;
 }
 
-static void compare(struct tt_verdict *v, const struct tt_job *j, int rank, const char *what, const char *mine,
+static void compare(struct tt_failure *v, const struct tt_job *j, int rank, const char *what, const char *mine,
                     const char *theirs)
 {
     if (v->code || strcmp(mine, theirs) == 0) return;
     size_t same = 0, start = 0;
     for (; mine[same] && mine[same] == theirs[same]; same++)
         if (mine[same] == '\n') start = same + 1;
-    tt_status st = tt_fail(TT_USAGE, "%s is not the same on all ranks: rank %d (%s) has \"%.*s\", rank 0 (%s) has "
-                           "\"%.*s\"; start all ranks alike", what, rank, j->peers[rank].host, line_at(theirs + start),
-                           theirs + start, j->host, line_at(mine + start), mine + start);
+    tt_status st = tt_fail(TT_USAGE,
+                           "%s is not the same on all ranks: rank %d (%s) has \"%.*s\", rank 0 (%s) has "
+                           "\"%.*s\"; start all ranks with the same options",
+                           what, rank, j->peers[rank].host, line_at(theirs + start), theirs + start, j->host,
+                           line_at(mine + start), mine + start);
     v->code = (int32_t)st->code;
     v->rank = rank;
     memcpy(v->text, st->text, sizeof v->text);
@@ -272,14 +277,14 @@ static void compare(struct tt_verdict *v, const struct tt_job *j, int rank, cons
 
 static tt_status compare_all(struct tt_job *j, uint64_t number, const char *what, const char *text, char *theirs)
 {
-    struct tt_verdict v = {0};
+    struct tt_failure v = {0};
     for (int r = 1; r < j->ranks; r++) {
         size_t size = LONGEST_TEXT;
         TT_TRY(receive_up_to(j, r, TT_SAME, number, theirs, &size));
         theirs[size] = 0;
         compare(&v, j, r, what, text, theirs);
     }
-    return pronounce(j, TT_SAME, number, &v);
+    return announce(j, TT_SAME, number, &v);
 }
 
 tt_status tt_job_same(struct tt_job *j, const char *what, const char *text)
@@ -290,7 +295,7 @@ tt_status tt_job_same(struct tt_job *j, const char *what, const char *text)
     uint64_t number = enter(j);
     if (j->rank > 0) {
         TT_TRY(send_to(j, 0, TT_SAME, number, text, size, TT_FOREVER));
-        return hear_verdict(j, TT_SAME, number);
+        return receive_failure(j, TT_SAME, number);
     }
     char *theirs = malloc(LONGEST_TEXT + 1);
     if (!theirs) return tt_no_memory("%s", what);
@@ -299,14 +304,14 @@ tt_status tt_job_same(struct tt_job *j, const char *what, const char *text)
     return st;
 }
 
-/* ---- what is decided after a step ---- */
+/* ---- rank 0's decision after a step ---- */
 
 struct decision {
     int64_t step;
     uint64_t bits;
 };
 
-/* Small, and sent without an answer: the connections hold thousands of them for a rank that is behind. */
+/* A small message without an answer. The socket buffers hold thousands of them for a rank that is behind. */
 tt_status tt_job_decide(struct tt_job *j, int64_t step, uint32_t *decision)
 {
     if (!j) return TT_OK;
@@ -341,5 +346,5 @@ void tt_job_close(struct tt_job *j, tt_status st)
     tt_status late = st || atomic_load(&j->over) ? TT_OK : wait_for_the_others(j);
     tt_watch_stop(j, atomic_load(&j->over) ? TT_OK : st ? st : late);
     tt_status_free(late);
-    let_go(j);
+    free_job(j);
 }

@@ -1,6 +1,5 @@
-/* Which rank this process is: the variables that launchers set. What is most explicit counts first: the variables that
- * torchrun made common, which tt and people set too; then those of an MPI; then SLURM's, which are also there when an
- * MPI was started under SLURM. */
+/* The rank of this process, from the variables of launchers. The most explicit come first: those of torchrun, which tt
+ * and people set too; then those of an MPI; then those of SLURM, which are also set when an MPI runs under SLURM. */
 #include "core/job/place.h"
 
 #include <errno.h>
@@ -49,9 +48,21 @@ static const char *any_of(const struct names *n)
     return NULL;
 }
 
+static tt_status need_all(const struct names *n)
+{
+    const char *all[] = {n->ranks, n->rank, n->local_ranks, n->local_rank}, *because = any_of(n);
+    for (int i = 0; i < 4; i++)
+        if (!tt_env(all[i]))
+            return tt_fail(TT_USAGE, "%s is not set, but %s=%s says that this process is one of a job; set %s, %s, %s "
+                           "and %s, or none of them", all[i], because, tt_env(because), n->rank, n->ranks,
+                           n->local_rank, n->local_ranks);
+    return TT_OK;
+}
+
 static tt_status read_names(const struct names *n, struct tt_place *out)
 {
     const char *because = any_of(n);
+    TT_TRY(need_all(n));
     TT_TRY(tt_env_number(n->ranks, because, 1, TT_MOST_RANKS, &out->ranks));
     TT_TRY(tt_env_number(n->rank, because, 0, out->ranks - 1, &out->rank));
     TT_TRY(tt_env_number(n->local_ranks, because, 1, out->ranks, &out->local_ranks));
@@ -67,14 +78,14 @@ static void identify(struct tt_place *out, const char *kind, const char *id)
 
 static bool has_open_mpi(void) { return any_of(&open_mpi) != NULL; }
 
-/* SLURM's own PMI does not number the ranks of a machine; SLURM does. */
+/* SLURM's own PMI sets no local rank, but SLURM itself does. */
 static bool has_pmi(void)
 {
     bool numbered = tt_env(pmi.local_rank) || tt_env(pmi.local_ranks);
     return (tt_env(pmi.rank) || tt_env(pmi.ranks)) && (numbered || !tt_slurm_step());
 }
 
-/* A batch script may set WORLD_SIZE for all that srun starts, so that it alone does not say who this process is. */
+/* A batch script may set WORLD_SIZE for everything that srun starts, so WORLD_SIZE alone is not enough. */
 static bool has_torchrun(void)
 {
     if (tt_env(torchrun.rank) || tt_env(torchrun.local_rank)) return true;
@@ -97,8 +108,8 @@ static tt_status find(struct tt_place *out)
     return TT_OK;
 }
 
-/* torchrun's agent may itself listen on MASTER_PORT, and says so; then the port is derived like one that is not given,
- * from what all ranks know. */
+/* torchrun's agent may itself listen on MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE). Then another port is derived from
+ * the job's id and this one. */
 static void leave_to_agent(struct tt_place *out)
 {
     const char *agent = tt_env("TORCHELASTIC_USE_AGENT_STORE");
@@ -112,7 +123,8 @@ static tt_status read_address(struct tt_place *out)
 {
     const char *address = tt_env("MASTER_ADDR");
     if (address && strlen(address) >= sizeof out->address)
-        return tt_fail(TT_USAGE, "MASTER_ADDR is %zu characters long; give a host's name or number", strlen(address));
+        return tt_fail(TT_USAGE, "MASTER_ADDR is %zu characters long; give a host name or an IP address",
+                       strlen(address));
     if (address) snprintf(out->address, sizeof out->address, "%s", address);
     if (!tt_env("MASTER_PORT")) return TT_OK;
     TT_TRY(tt_env_number("MASTER_PORT", "MASTER_PORT", 1, 65535, &out->port));
@@ -135,7 +147,7 @@ tt_status tt_place_find(struct tt_place *out)
         identify(out, "tt", tt_env(TT_STARTED));
     }
     TT_TRY(read_address(out));
-    if (!out->id[0] && !out->port && out->local_ranks == out->ranks) { /* a launcher without a name for its job */
+    if (!out->id[0] && !out->port && out->local_ranks == out->ranks) { /* a launcher that sets no job id */
         char parent[24];
         snprintf(parent, sizeof parent, "%ld", (long)getppid());
         identify(out, "parent", parent);

@@ -1,5 +1,5 @@
-/* What srun says to the processes it starts. In the shell that sbatch or salloc starts, most of the same variables are
- * set, with SLURM_PROCID=0 and the SLURM_NTASKS of the allocation; many ranks are only where srun made a step. */
+/* The variables that srun sets. The shell of sbatch or salloc has most of them too, with SLURM_PROCID=0 and the
+ * SLURM_NTASKS of the allocation; but only in a step of srun are there several ranks. */
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #include "core/job/place.h"
 
-/* SLURM numbers the steps that it makes by itself (batch, extern, interactive) from the top. */
+/* SLURM numbers its own steps (batch, extern, interactive) downwards from the largest number. */
 static const uint64_t OWN_STEPS = 0xfffffff0u;
 
 bool tt_slurm_step(void)
@@ -31,8 +31,8 @@ static const char *node_list(void)
     return list ? list : tt_env("SLURM_NODELIST");
 }
 
-/* "rack[1-2]n[03-07,9],login": of the names before the first comma outside brackets, and of each pair of brackets the
- * first number, as it is written: rack1n03. */
+/* The first name of a node list: up to the first comma outside brackets, with the first number of each pair of brackets
+ * as it is written. "rack[1-2]n[03-07,9],login" gives rack1n03. */
 static void first_of_list(const char *list, char *out, size_t size)
 {
     size_t n = 0;
@@ -62,7 +62,7 @@ void tt_slurm_first_node(char *out, size_t size)
         snprintf(out, size, "%s", launch);
 }
 
-/* How many numbers are between brackets: "03-07,9" has 6. */
+/* How many numbers are between the brackets: "03-07,9" has 6. 0 if it is invalid. */
 static long numbers_in(const char *p)
 {
     long count = 0;
@@ -83,7 +83,7 @@ static long numbers_in(const char *p)
     return count;
 }
 
-/* 0 for a list that cannot be read. */
+/* The number of nodes in a list; 0 if it is invalid. */
 static long nodes_in(const char *list)
 {
     long count = 0, these = 1;
@@ -100,7 +100,7 @@ static long nodes_in(const char *list)
     return count + these;
 }
 
-/* "2(x3),1": the first three machines have 2 tasks, the fourth has 1. 0 where it does not say. */
+/* "2(x3),1": the first three nodes have 2 tasks each, the fourth has 1. 0 if the node is not in it or it is invalid. */
 static int tasks_of_node(const char *p, int node)
 {
     while (*p) {
@@ -133,11 +133,13 @@ static tt_status find_local_ranks(struct tt_place *out)
         return TT_OK;
     }
     if (!node_list())
-        return tt_fail(TT_USAGE, "SLURM_STEP_NODELIST is not set, but SLURM_PROCID=%s says that this process is one of "
-                       "a job", tt_env("SLURM_PROCID"));
+        return tt_fail(TT_USAGE,
+                       "SLURM_STEP_NODELIST is not set, but SLURM_PROCID=%s says that this process is one of "
+                       "a job",
+                       tt_env("SLURM_PROCID"));
     long nodes = nodes_in(node_list());
     if (nodes < 1) return tt_fail(TT_USAGE, "SLURM's list of nodes cannot be read: %.200s", node_list());
-    out->local_ranks = (int)((out->ranks + nodes - 1) / nodes); /* srun spreads them evenly unless it is told not to */
+    out->local_ranks = (int)((out->ranks + nodes - 1) / nodes); /* srun's default distribution is even */
     return TT_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Starting the ranks of a job on this machine: copies of this program with the words it was given, directly or through
- * mpirun. The environment is set in the child between fork and exec, which is sound as long as this process has one
+/* Starts the ranks of a job on this machine: copies of this program with the same arguments, directly or through
+ * mpirun. The environment is set in the child between fork and exec, which is safe only while this process has one
  * thread; so ranks are started before a device is opened. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/job/address.h"
-#include "core/job/crew.h"
+#include "core/job/children.h"
 #include "core/job/place.h"
 
 struct start {
@@ -25,14 +26,14 @@ struct start {
     char exe[PATH_MAX];
     char word[TT_SHA256_DIGITS + 1]; /* TT_STARTED */
     int listener, port;              /* rank 0's */
-    struct tt_crew crew;
+    struct tt_children children;
 };
 
 static void find_exe(struct start *s)
 {
     ssize_t n = readlink("/proc/self/exe", s->exe, sizeof s->exe - 1);
     s->exe[n > 0 ? n : 0] = 0;
-    if (access(s->exe, X_OK)) snprintf(s->exe, sizeof s->exe, "/proc/self/exe"); /* it was replaced meanwhile */
+    if (access(s->exe, X_OK)) snprintf(s->exe, sizeof s->exe, "/proc/self/exe"); /* the file was replaced */
 }
 
 static void set_number(const char *name, int value)
@@ -42,7 +43,7 @@ static void set_number(const char *name, int value)
     setenv(name, text, 1);
 }
 
-/* Each rank computes with its share of the cores, unless somebody said how many threads it has. */
+/* Each rank gets its share of the cores, unless OMP_NUM_THREADS is set. */
 static void share_cores(int ranks)
 {
     cpu_set_t set;
@@ -62,7 +63,7 @@ static _Noreturn void become(const char *program, char **argv)
 
 static tt_status open_listener(struct start *s)
 {
-    struct tt_where where = {.host = "127.0.0.1"};
+    struct tt_address where = {.host = "127.0.0.1"};
     tt_status st = tt_listen(&where, &s->listener);
     s->port = where.port;
     return st;
@@ -76,7 +77,7 @@ static _Noreturn void become_rank(const struct start *s, int rank)
     set_number("LOCAL_WORLD_SIZE", s->ranks);
     setenv("MASTER_ADDR", "127.0.0.1", 1);
     set_number("MASTER_PORT", s->port);
-    unsetenv("TORCHELASTIC_USE_AGENT_STORE"); /* of a torchrun around us; the port is ours */
+    unsetenv("TORCHELASTIC_USE_AGENT_STORE"); /* from a torchrun around us: this port is free */
     setenv(TT_STARTED, s->word, 1);
     unsetenv(TT_LISTEN);
     if (rank == 0) {
@@ -90,7 +91,7 @@ static _Noreturn void become_rank(const struct start *s, int rank)
 static tt_status start_ranks(struct start *s)
 {
     for (int rank = 0; rank < s->ranks; rank++) {
-        pid_t pid = tt_crew_fork(&s->crew);
+        pid_t pid = tt_children_fork(&s->children);
         if (pid == 0) become_rank(s, rank);
         if (pid < 0) return tt_fail(TT_FAILED, "cannot start rank %d of %d: %s", rank, s->ranks, strerror(errno));
     }
@@ -100,13 +101,13 @@ static tt_status start_ranks(struct start *s)
 static tt_status start_directly(struct start *s, int *code)
 {
     TT_TRY(open_listener(s));
-    tt_status st = tt_crew_open(&s->crew, s->ranks);
+    tt_status st = tt_children_open(&s->children, s->ranks);
     if (!st) {
         st = start_ranks(s);
         close(s->listener);
         s->listener = -1;
-        if (!st) st = tt_crew_wait(&s->crew, code);
-        tt_crew_close(&s->crew);
+        if (!st) st = tt_children_wait(&s->children, code);
+        tt_children_close(&s->children);
     }
     if (s->listener >= 0) close(s->listener);
     return st;
@@ -114,7 +115,7 @@ static tt_status start_directly(struct start *s, int *code)
 
 /* ---- through mpirun ---- */
 
-/* What `mpirun --version` says. */
+/* The output of `mpirun --version`. */
 static tt_status ask_version(const char *mpirun, char *out, size_t size)
 {
     int ends[2], status;
@@ -133,14 +134,27 @@ static tt_status ask_version(const char *mpirun, char *out, size_t size)
     close(ends[0]);
     bool ran = pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) != 127;
     if (ran) return TT_OK;
-    return tt_fail(TT_NO_TOOL, "cannot start %s, which the ranks need; install Open MPI or MPICH (Debian: "
-                   "openmpi-bin)", mpirun);
+    return tt_fail(TT_NO_TOOL,
+                   "cannot start %s, which the ranks need; install Open MPI or MPICH (Debian: "
+                   "openmpi-bin)",
+                   mpirun);
 }
 
 static void set_new(const char *name, const char *value) { setenv(name, value, 0); }
 
-/* Each rank has threads of its own, so none is bound to a core, and there may be more ranks than cores. When one fails,
- * it says why, and mpirun need not say it again. */
+/* For rank 0, as long as the process that starts mpirun is there, which waits for it. */
+static void name_pipe(const char *name, int fd)
+{
+    struct stat file;
+    char path[40];
+    unsetenv(name);
+    if (fstat(fd, &file) || !S_ISFIFO(file.st_mode)) return;
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), fd);
+    setenv(name, path, 1);
+}
+
+/* Ranks have several threads, so they are not bound to cores, and there may be more ranks than cores. A rank that fails
+ * prints why, so mpirun is quiet. */
 static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, bool open_mpi)
 {
     char number[16];
@@ -157,13 +171,15 @@ static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, b
     for (int i = 1; i < words; i++) argv[n++] = s->argv[i];
 
     setenv(TT_STARTED, s->word, 1);
-    if (!isatty(STDOUT_FILENO)) set_new("NO_COLOR", "1"); /* Open MPI's ranks see a terminal in any case */
+    name_pipe(TT_OUTPUT, STDOUT_FILENO);
+    name_pipe(TT_ERRORS, STDERR_FILENO);
+    if (!isatty(STDOUT_FILENO)) set_new("NO_COLOR", "1"); /* ranks of Open MPI always see a terminal */
     if (open_mpi && geteuid() == 0) {
         set_new("OMPI_ALLOW_RUN_AS_ROOT", "1");
         set_new("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     }
-    set_new("I_MPI_PIN", "off"); /* Intel's */
-    signal(SIGUSR1, SIG_IGN);    /* until it can pass it on */
+    set_new("I_MPI_PIN", "off"); /* Intel MPI: do not bind */
+    signal(SIGUSR1, SIG_IGN);    /* until mpirun installs its handler, which forwards it */
     share_cores(s->ranks);
     become(mpirun, argv);
 }
@@ -173,13 +189,13 @@ static tt_status start_mpirun(struct start *s, const char *mpirun, int *code)
     char version[2000];
     TT_TRY(ask_version(mpirun, version, sizeof version));
     bool open_mpi = strstr(version, "Open MPI") || strstr(version, "OpenRTE");
-    TT_TRY(tt_crew_open(&s->crew, 1));
-    s->crew.through_mpirun = true;
-    pid_t pid = tt_crew_fork(&s->crew);
+    TT_TRY(tt_children_open(&s->children, 1));
+    s->children.through_mpirun = true;
+    pid_t pid = tt_children_fork(&s->children);
     if (pid == 0) become_mpirun(s, mpirun, open_mpi);
     tt_status st = pid < 0 ? tt_fail(TT_FAILED, "cannot start %s: %s", mpirun, strerror(errno))
-                           : tt_crew_wait(&s->crew, code);
-    tt_crew_close(&s->crew);
+                           : tt_children_wait(&s->children, code);
+    tt_children_close(&s->children);
     return st;
 }
 
@@ -189,7 +205,7 @@ tt_status tt_job_start(int ranks, char **argv, const char *mpirun, int *code)
     if (ranks < 1 || ranks > TT_MOST_RANKS) return tt_fail(TT_USAGE, "%d ranks; give 1 to %d", ranks, TT_MOST_RANKS);
     if (tt_env(TT_STARTED))
         return tt_fail(TT_FAILED, "tt started this process as a rank, but the environment does not say which; does "
-                       "mpirun pass variables on?");
+                                  "mpirun pass variables on?");
     struct start *s = calloc(1, sizeof *s);
     if (!s) return tt_no_memory("starting %d ranks", ranks);
     s->ranks = ranks;

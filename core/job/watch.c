@@ -1,13 +1,13 @@
-/* The watcher: a thread of every rank that tells the others that it lives, and finds out who does not.
+/* The watcher: a thread of every rank that sends heartbeats and detects lost ranks.
  *
- * Rank 0 hears a beat of every rank, and every rank hears rank 0's. A rank is lost when
- *   - its connection ends without a goodbye: its process is gone;
- *   - nothing is heard of it for the timeout: its process or its machine stands still;
- *   - its main thread stands still, and others that are further on have waited for the timeout (see find_stuck).
- * Rank 0 prints who it is, tells the others, and all end. When rank 0 itself is lost, each of the others says so.
+ * Rank 0 gets heartbeats from every rank, and every rank gets those of rank 0. A rank is lost when
+ *   - its connection ends without a TT_LEAVES: its process is gone;
+ *   - it is silent for the timeout: its process or its machine hangs;
+ *   - its main thread makes no progress, and ranks that are ahead have waited for the timeout (see find_stuck).
+ * Rank 0 prints which rank it is, tells the others, and all end. If rank 0 itself is lost, each of the others says so.
  *
- * They end with _exit, here and nowhere else: the main thread may be inside a collective of the device whose partner is
- * gone, and no call makes it come back, so that nobody could return a status, and handlers of exit() would wait too. */
+ * They end with _exit, and only here: the main thread may hang in a collective whose partner is gone, and nothing can
+ * interrupt it. So it cannot return a status, and exit handlers would hang too. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/job/inside.h"
+#include "core/job/internal.h"
 
-static const double FAREWELL = 2; /* seconds in which the others have to take the last word */
+static const double DRAIN_SECONDS = 2; /* for the others to read the last message */
 
 struct beat {
     uint64_t calls, signs;
@@ -30,17 +30,18 @@ struct beat {
     uint64_t busy;
 };
 
-/* What is known of a rank. Times are this process's own. */
+/* What is known about a rank. Times are of this process's clock. */
 struct seen {
-    double heard, moved; /* the last beat; the last one with something new in it */
+    double heard, moved; /* time of the last message; of the last heartbeat that showed progress */
     struct beat beat;
-    bool left, ended, mute; /* it said goodbye; its connection is done; it takes no more beats */
+    bool left, ended, blocked; /* it sent TT_LEAVES; its connection has ended; nothing more can be sent to it */
+    bool silent;               /* for too long: it may still read the last message, but nobody waits for its own */
     size_t have;
     struct {
         struct tt_frame frame;
         union {
             struct beat beat;
-            struct tt_verdict verdict;
+            struct tt_failure failure;
         } body;
     } in;
 };
@@ -50,48 +51,50 @@ struct tt_watch {
     pthread_t thread;
     int wake[2];
     double period, woke;
-    struct seen *seen;    /* (ranks) */
-    struct pollfd *polls; /* (ranks + 1): the last one is `wake` */
-    struct tt_verdict failure; /* for the last word */
-    _Atomic bool leaving;      /* after that is written; then `wake` is */
+    struct seen *seen;         /* (ranks) */
+    struct pollfd *polls;      /* (ranks + 1): the last one is `wake` */
+    struct tt_failure failure; /* for the last message */
+    _Atomic bool leaving;      /* set after `failure`; then the thread is woken through `wake` */
 };
 
-/* Whom this rank is connected to: rank 0, or for rank 0 all others. */
+/* The ranks that this one is connected to: rank 0, or for rank 0 all others. */
 static int first(const struct tt_watch *w) { return w->j->rank == 0 ? 1 : 0; }
 static int last(const struct tt_watch *w) { return w->j->rank == 0 ? w->j->ranks - 1 : 0; }
 
-static int line_to(const struct tt_watch *w, int rank) { return w->j->peers[rank].fd[TT_WATCH]; }
+static int socket_of(const struct tt_watch *w, int rank) { return w->j->peers[rank].fd[TT_WATCH]; }
 
-/* Never waits. A rank that does not read for so long that its connection is full is about to be lost. */
-static void say(struct tt_watch *w, int rank, enum tt_message kind, const void *bytes, size_t size)
+/* Never blocks. If the socket buffer is full, the message is dropped: such a rank has not read for long and will soon
+ * count as lost. */
+static void send_now(struct tt_watch *w, int rank, enum tt_message kind, const void *bytes, size_t size)
 {
     struct {
         struct tt_frame frame;
-        char bytes[sizeof(struct tt_verdict)];
+        char bytes[sizeof(struct tt_failure)];
     } packet = {.frame = tt_frame_of(kind, 0, size)};
     struct seen *s = &w->seen[rank];
-    if (s->ended || s->mute) return;
+    if (s->ended || s->blocked) return;
     if (size) memcpy(packet.bytes, bytes, size);
-    ssize_t all = (ssize_t)(sizeof packet.frame + size), n = send(line_to(w, rank), &packet, (size_t)all, MSG_NOSIGNAL);
-    if (n >= 0 && n < all) s->mute = true; /* half a message: what follows could not be understood */
+    ssize_t all = (ssize_t)(sizeof packet.frame + size),
+            n = send(socket_of(w, rank), &packet, (size_t)all, MSG_NOSIGNAL);
+    if (n >= 0 && n < all) s->blocked = true; /* half a message was sent, so the stream is unusable */
 }
 
-static void say_to_all(struct tt_watch *w, enum tt_message kind, const void *bytes, size_t size)
+static void send_to_all(struct tt_watch *w, enum tt_message kind, const void *bytes, size_t size)
 {
-    for (int r = first(w); r <= last(w); r++) say(w, r, kind, bytes, size);
+    for (int r = first(w); r <= last(w); r++) send_now(w, r, kind, bytes, size);
 }
 
 /* ---- the end of this process ---- */
 
-/* Closes for writing and reads until the others have closed too: a connection that is closed with something unread in
- * it may take the last word with it. */
-static void part(struct tt_watch *w)
+/* Shuts down writing and reads until the others have closed too. Closing a socket with unread data would reset the
+ * connection, and the last message could be lost. */
+static void drain(struct tt_watch *w)
 {
-    double until = tt_seconds() + FAREWELL;
-    for (int r = first(w); r <= last(w); r++) shutdown(line_to(w, r), SHUT_WR);
+    double until = tt_seconds() + DRAIN_SECONDS;
+    for (int r = first(w); r <= last(w); r++) shutdown(socket_of(w, r), SHUT_WR);
     for (int r = first(w); r <= last(w); r++) {
         char rest[256];
-        while (!w->seen[r].ended && tt_wire_read(line_to(w, r), rest, 1, until) == TT_WIRE_OK) {}
+        while (!w->seen[r].ended && !w->seen[r].silent && tt_wire_read(socket_of(w, r), rest, 1, until) == TT_WIRE_OK) {}
     }
 }
 
@@ -99,7 +102,7 @@ static void print(const char *text)
 {
     char line[TT_MESSAGE + 8];
     int n = snprintf(line, sizeof line, "tt: %s\n", text);
-    (void)!write(STDERR_FILENO, line, (size_t)n); /* at once; stdio may be locked by the main thread */
+    (void)!write(STDERR_FILENO, line, (size_t)n); /* not stdio: the main thread may hold its lock */
 }
 
 static _Noreturn void end(void) { _exit(TT_RANK_LOST); }
@@ -107,11 +110,11 @@ static _Noreturn void end(void) { _exit(TT_RANK_LOST); }
 static _Noreturn void end_all(struct tt_watch *w, int rank, const char *text)
 {
     print(text);
-    struct tt_verdict v = {.code = TT_RANK_LOST, .rank = rank};
+    struct tt_failure v = {.code = TT_RANK_LOST, .rank = rank};
     snprintf(v.text, sizeof v.text, "%s", text);
     if (w->j->rank == 0) {
-        say_to_all(w, TT_LOST, &v, sizeof v);
-        part(w);
+        send_to_all(w, TT_LOST, &v, sizeof v);
+        drain(w);
     }
     end();
 }
@@ -121,8 +124,8 @@ static const char *host_of(const struct tt_watch *w, int rank)
     return rank == w->j->rank ? w->j->host : w->j->peers[rank].host;
 }
 
-/* `what` happened, after which step. */
-static _Noreturn void lose(struct tt_watch *w, int rank, const char *what, const char *why)
+/* "rank 3 (host) <what> at step 5: <why>". */
+static _Noreturn void report_lost(struct tt_watch *w, int rank, const char *what, const char *why)
 {
     char text[TT_MESSAGE], when[48] = "before its first step";
     long long step = (long long)w->seen[rank].beat.step;
@@ -131,22 +134,24 @@ static _Noreturn void lose(struct tt_watch *w, int rank, const char *what, const
     end_all(w, rank, text);
 }
 
-static _Noreturn void lose_by_time(struct tt_watch *w, int rank, const char *what, const char *why)
+static _Noreturn void report_timeout(struct tt_watch *w, int rank, const char *what, const char *why)
 {
     char text[200];
-    snprintf(text, sizeof text, "%s for %g s; a run that has saved goes on with --resume auto", why, w->j->timeout);
-    lose(w, rank, what, text);
+    snprintf(text, sizeof text, "%s for %g s; if the run has saved a checkpoint, resume it with --resume auto", why,
+             w->j->timeout);
+    report_lost(w, rank, what, text);
 }
 
-static void lose_connection(struct tt_watch *w, int rank)
+static void connection_ended(struct tt_watch *w, int rank)
 {
     w->seen[rank].ended = true;
     if (w->seen[rank].left || atomic_load(&w->j->over)) return;
-    lose(w, rank, "is gone, last heard of",
-         "its connection has ended; see what it says; a run that has saved goes on with --resume auto");
+    report_lost(
+        w, rank, "is gone, last heard of",
+        "its connection has ended; see its output; if the run has saved a checkpoint, resume it with --resume auto");
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void note_beat(struct seen *s, const struct beat *b, double now)
 {
@@ -154,12 +159,12 @@ static void note_beat(struct seen *s, const struct beat *b, double now)
     s->beat = *b;
 }
 
-/* False: not a message that belongs here. */
-static bool take(struct tt_watch *w, int rank)
+/* False: an invalid message. */
+static bool handle(struct tt_watch *w, int rank)
 {
     struct seen *s = &w->seen[rank];
     uint64_t size = s->in.frame.size;
-    s->in.body.verdict.text[TT_MESSAGE - 1] = 0;
+    s->in.body.failure.text[TT_MESSAGE - 1] = 0;
     switch (s->in.frame.kind) {
     case TT_BEAT:
         if (size != sizeof s->in.body.beat) return false;
@@ -169,19 +174,19 @@ static bool take(struct tt_watch *w, int rank)
         s->left = true;
         return size == 0;
     case TT_FAILS:
-        if (size != sizeof s->in.body.verdict) return false;
-        if (!atomic_load(&w->j->over)) lose(w, rank, "failed", s->in.body.verdict.text);
+        if (size != sizeof s->in.body.failure) return false;
+        if (!atomic_load(&w->j->over)) report_lost(w, rank, "failed", s->in.body.failure.text);
         return true;
     case TT_LOST:
-        if (size != sizeof s->in.body.verdict || rank != 0) return false;
-        if (!atomic_load(&w->j->over)) end(); /* rank 0 has said it for all */
+        if (size != sizeof s->in.body.failure || rank != 0) return false;
+        if (!atomic_load(&w->j->over)) end(); /* rank 0 has printed it */
         return true;
     default:
         return false;
     }
 }
 
-/* How many bytes are wanted next; 0: of what came, nothing makes sense. */
+/* How many bytes are missing of the current message; 0: none, or its frame is invalid. */
 static size_t wanted(const struct seen *s)
 {
     if (s->have < sizeof s->in.frame) return sizeof s->in.frame - s->have;
@@ -189,15 +194,15 @@ static size_t wanted(const struct seen *s)
     return sizeof s->in.frame + (size_t)s->in.frame.size - s->have;
 }
 
-static void hear(struct tt_watch *w, int rank)
+static void read_messages(struct tt_watch *w, int rank)
 {
     struct seen *s = &w->seen[rank];
     while (!s->ended) {
         size_t want = wanted(s);
-        ssize_t n = want ? recv(line_to(w, rank), (char *)&s->in + s->have, want, 0) : 0;
+        ssize_t n = want ? recv(socket_of(w, rank), (char *)&s->in + s->have, want, 0) : 0;
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (n <= 0) {
-            lose_connection(w, rank);
+            connection_ended(w, rank);
             return;
         }
         s->heard = tt_seconds();
@@ -205,11 +210,11 @@ static void hear(struct tt_watch *w, int rank)
         if (s->have < sizeof s->in.frame || wanted(s)) continue;
         if (!tt_frame_is_sound(&s->in.frame, sizeof s->in.body)) continue; /* ends above */
         s->have = 0;
-        if (!take(w, rank)) lose_connection(w, rank);
+        if (!handle(w, rank)) connection_ended(w, rank);
     }
 }
 
-/* ---- judging ---- */
+/* ---- detecting lost ranks ---- */
 
 static bool is_before(const struct beat *a, const struct beat *b)
 {
@@ -226,9 +231,9 @@ static int furthest_behind(const struct tt_watch *w)
     return behind;
 }
 
-/* All ranks make the same calls in the same order, so that the one which others wait for is the one furthest behind. It
- * is stuck when it has shown nothing new for the timeout, and neither has one of those before it. While it says that it
- * is busy, or while all are equally far (a long step), nobody is stuck. */
+/* All ranks make the same calls in the same order, so the others wait for the rank that is furthest behind. It is stuck
+ * when it has shown no progress for the timeout, and a rank ahead of it has not either. While it is busy, or while all
+ * are equally far (a long step), no rank is stuck. */
 static void find_stuck(struct tt_watch *w, double now)
 {
     int behind = furthest_behind(w);
@@ -237,33 +242,33 @@ static void find_stuck(struct tt_watch *w, double now)
     for (int r = 0; r < w->j->ranks; r++) {
         const struct seen *s = &w->seen[r];
         if (!s->beat.busy && is_before(&b->beat, &s->beat) && now - s->moved > w->j->timeout)
-            lose_by_time(w, behind, "is stuck", "the others have waited for it");
+            report_timeout(w, behind, "is stuck", "the others have waited for it");
     }
 }
 
-static void judge(struct tt_watch *w, double now)
+static void check_ranks(struct tt_watch *w, double now)
 {
     if (atomic_load(&w->j->over)) return;
     for (int r = first(w); r <= last(w); r++) {
         struct seen *s = &w->seen[r];
-        if (s->left && w->j->rank == 0)
-            lose(w, r, "left the job", "the others go on; this is an error in tt");
+        if (s->left && w->j->rank == 0) report_lost(w, r, "left the job", "the others go on; this is an error in tt");
         if (s->left || now - s->heard <= w->j->timeout) continue;
-        s->ended = true; /* there is nobody to say goodbye to */
-        lose_by_time(w, r, "is gone, last heard of", "it has been silent");
+        s->silent = true;
+        report_timeout(w, r, "is gone, last heard of", "it has been silent");
     }
     if (w->j->rank == 0) find_stuck(w, now);
 }
 
 static void beat(struct tt_watch *w, double now)
 {
-    struct tt_progress *p = &w->j->progress;
+    struct tt_job_progress *p = &w->j->progress;
     struct beat b = {atomic_load(&p->calls), atomic_load(&p->signs), atomic_load(&p->step), atomic_load(&p->busy)};
     note_beat(&w->seen[w->j->rank], &b, now);
-    say_to_all(w, TT_BEAT, &b, sizeof b);
+    send_to_all(w, TT_BEAT, &b, sizeof b);
 }
 
-/* After this process was stopped and went on (Ctrl-Z and fg), what the others said meanwhile is still to be read. */
+/* After a stop of this process (Ctrl-Z and fg), the messages of the others are still unread: start their timeouts anew.
+ */
 static void forgive_pause(struct tt_watch *w, double now)
 {
     if (now - w->woke > 2 * w->period + 1)
@@ -271,28 +276,28 @@ static void forgive_pause(struct tt_watch *w, double now)
     w->woke = now;
 }
 
-/* True: the main thread wants to end. */
+/* Reads messages until the time. True: the main thread has called tt_watch_stop. */
 static bool listen_until(struct tt_watch *w, double until)
 {
     double left = until - tt_seconds();
     for (int r = first(w); r <= last(w); r++)
-        w->polls[r] = (struct pollfd){.fd = w->seen[r].ended ? -1 : line_to(w, r), .events = POLLIN};
+        w->polls[r] = (struct pollfd){.fd = w->seen[r].ended ? -1 : socket_of(w, r), .events = POLLIN};
     struct pollfd *from = w->polls + first(w), *wake = w->polls + last(w) + 1;
     *wake = (struct pollfd){.fd = w->wake[0], .events = POLLIN};
     poll(from, (nfds_t)(wake - from + 1), left > 0 ? (int)(left * 1000) + 1 : 0);
     forgive_pause(w, tt_seconds());
     for (int r = first(w); r <= last(w); r++)
-        if (w->polls[r].fd >= 0 && w->polls[r].revents) hear(w, r);
+        if (w->polls[r].fd >= 0 && w->polls[r].revents) read_messages(w, r);
     return atomic_load(&w->leaving);
 }
 
-static void say_goodbye(struct tt_watch *w)
+static void send_last_message(struct tt_watch *w)
 {
     if (!w->failure.code)
-        say_to_all(w, TT_LEAVES, NULL, 0);
+        send_to_all(w, TT_LEAVES, NULL, 0);
     else
-        say_to_all(w, w->j->rank == 0 ? TT_LOST : TT_FAILS, &w->failure, sizeof w->failure);
-    part(w);
+        send_to_all(w, w->j->rank == 0 ? TT_LOST : TT_FAILS, &w->failure, sizeof w->failure);
+    drain(w);
 }
 
 static void *watch(void *arg)
@@ -302,18 +307,18 @@ static void *watch(void *arg)
         double now = tt_seconds();
         if (now >= next) {
             beat(w, now);
-            judge(w, now);
+            check_ranks(w, now);
             next = now + w->period;
         }
         if (listen_until(w, next)) break;
     }
-    say_goodbye(w);
+    send_last_message(w);
     return NULL;
 }
 
-/* ---- from the main thread ---- */
+/* ---- called by the main thread ---- */
 
-static void let_go(struct tt_watch *w)
+static void free_watch(struct tt_watch *w)
 {
     for (int i = 0; i < 2; i++)
         if (w->wake[i] >= 0) close(w->wake[i]);
@@ -322,7 +327,7 @@ static void let_go(struct tt_watch *w)
     free(w);
 }
 
-/* Signals are the main thread's. */
+/* All signals are blocked in the thread, so that the main thread gets them. */
 static int start_thread(struct tt_watch *w)
 {
     sigset_t all, before;
@@ -347,7 +352,7 @@ tt_status tt_watch_start(struct tt_job *j)
     }
     int error = !w->seen || !w->polls ? ENOMEM : pipe2(w->wake, O_CLOEXEC) ? errno : start_thread(w);
     if (error) {
-        let_go(w);
+        free_watch(w);
         return tt_fail(TT_FAILED, "cannot watch the other ranks: %s", strerror(error));
     }
     j->watch = w;
@@ -365,6 +370,6 @@ void tt_watch_stop(struct tt_job *j, tt_status st)
     atomic_store(&w->leaving, true);
     (void)!write(w->wake[1], "", 1);
     pthread_join(w->thread, NULL);
-    let_go(w);
+    free_watch(w);
     j->watch = NULL;
 }

@@ -21,7 +21,7 @@ void tt_wire_set_up(int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
 }
 
-/* False when the time is over. A signal is no reason to stop waiting: whoever handles it is asked after the call. */
+/* False on timeout. A signal does not end the wait; the main thread acts on signals after the call. */
 static int wait_for(int fd, short events, double until)
 {
     for (;;) {
@@ -73,7 +73,7 @@ struct tt_frame tt_frame_of(enum tt_message kind, uint64_t number, size_t size)
 
 int tt_frame_is_sound(const struct tt_frame *f, size_t most) { return f->magic == MAGIC && f->size <= most; }
 
-/* What fits goes out with its frame in one packet. */
+/* A small message is sent with its frame in one packet. */
 enum tt_wire tt_wire_send(int fd, enum tt_message kind, uint64_t number, const void *bytes, size_t size, double until)
 {
     enum { SMALL = 1400 };

@@ -34,8 +34,9 @@ static tt_status too_much(struct tt_engine *e, tt_status st)
 {
     struct tt_text list = {0};
     tt_engine_list(e, &list);
-    st = tt_context(st, "the run needs %.1f MiB of device memory (%s); a smaller --batch-size or --recompute block "
-                        "needs less",
+    st = tt_context(st,
+                    "the run needs %.1f MiB of device memory (%s); a smaller --batch-size or --recompute block "
+                    "needs less",
                     (double)tt_engine_total(e) / 0x1p20, list.s ? list.s : "");
     tt_text_free(&list);
     return st;

@@ -5,8 +5,8 @@
 
 #include "core/base/grow.h"
 
-/* A provisional address is the owner's number in the high bits and the offset in the low ones. Owners count from 1, so
- * that NULL is nobody's: first the externals, then the buffers. */
+/* A provisional address has its owner in the high bits and the offset in the low bits. Owners count from 1, so that
+ * NULL belongs to none: first the externals, then the buffers. */
 enum { OFFSET_BITS = 42, OWNERS = 1 << (63 - OFFSET_BITS) };
 
 static void *provisional(int owner) { return (void *)((uintptr_t)(owner + TT_EXTERNAL_COUNT + 1) << OFFSET_BITS); }
@@ -61,13 +61,13 @@ void tt_plan_free(struct tt_plan *p)
 
 static bool grow(struct tt_plan *p, void *array, size_t size, int count, size_t *room)
 {
-    if (p->status) return false; /* what has failed need not be built to its end */
+    if (p->status) return false; /* after an error nothing more is added */
     if (tt_grow(array, size, (size_t)count, room)) return true;
     p->status = tt_no_memory("a plan of %d operations", p->count);
     return false;
 }
 
-/* What has no place among the provisional addresses would be taken for a part of another. */
+/* A buffer too large for the offset bits would run into the addresses of another owner. */
 static bool addressable(struct tt_plan *p, const char *name, size_t bytes)
 {
     bool fits = !(bytes >> OFFSET_BITS), few = p->buffer_count < OWNERS - TT_EXTERNAL_COUNT - 1;
@@ -90,8 +90,8 @@ void *tt_plan_buffer(struct tt_plan *p, const char *name, size_t bytes)
         p->status = tt_fail(TT_FAILED, "plan: micro-batch %d asks for other buffers than the first", p->micro);
         twin = -1;
     }
-    p->buffers[id] = (struct tt_buffer){.name = name, .bytes = bytes, .first = -1, .last = -1, .layer = p->layer,
-                                        .twin = twin};
+    p->buffers[id] =
+        (struct tt_buffer){.name = name, .bytes = bytes, .first = -1, .last = -1, .layer = p->layer, .twin = twin};
     return provisional(id);
 }
 
@@ -124,14 +124,14 @@ static struct tt_op *append(struct tt_plan *p)
     return op;
 }
 
-/* kernels.def says which operands may be NULL. */
+/* Every operand needs a pointer; tt_op_operands leaves out optional ones that are NULL. */
 static void check_operands(struct tt_plan *p, const struct tt_op *op)
 {
     struct tt_operand operands[TT_MAX_OPERANDS];
     int n = tt_op_operands(op, operands);
     for (int i = 0; i < n && !p->status; i++)
         if (!tt_op_pointer(op, &operands[i]))
-            p->status = tt_fail(TT_FAILED, "plan: %s has no %s", tt_op_name(op), operands[i].name);
+            p->status = tt_fail(TT_FAILED, "plan: %s has no operand %s", tt_op_name(op), operands[i].name);
 }
 
 void tt_plan_gemm(struct tt_plan *p, const struct tt_gemm *g)
@@ -200,7 +200,8 @@ double tt_op_bytes(const struct tt_op *op)
     return sum;
 }
 
-/* Operands that share a field (read the half, write the whole) are translated once. */
+/* Two operands may share a pointer field (one reads half of it, one writes all). So all addresses are translated first,
+ * then written. */
 static void bind_op(struct tt_plan *p, struct tt_op *op, char *arena, void *const *externals)
 {
     struct tt_operand operands[TT_MAX_OPERANDS];

@@ -1,6 +1,6 @@
-/* Finishing a plan whose operations run on several streams: which must wait for which. Operations of one stream follow
- * each other anyway; one waits for the last of each other stream's before it that touches the same bytes, unless both
- * only read them. Bytes are those of the places, so a buffer that takes another's place waits too. */
+/* Finishes a plan that uses several streams: which operation waits for which. Operations of one stream run in order. An
+ * operation also waits for the last earlier one of each other stream that touches the same bytes, unless both only read
+ * them. These are bytes of the arena, so an operation also waits before it reuses the memory of another buffer. */
 #include <stdlib.h>
 
 #include "core/plan/plan.h"
@@ -16,7 +16,7 @@ struct ranges {
     int n;
 };
 
-/* From the first to behind the last byte of a GEMM's result or operand of `rows` rows of `cols`. */
+/* Bytes from the first to the last element of a GEMM operand of `rows` rows of `cols`. */
 static size_t extent(int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride, enum tt_dtype type)
 {
     return (size_t)((batch - 1) * stride + (rows - 1) * ld + cols) * tt_dtype_size(type);
@@ -33,7 +33,8 @@ static size_t gemm_extent(const struct tt_gemm *g, size_t field)
     return extent(g->m, g->n, g->ldc, g->batch, g->stride_c, g->type_c);
 }
 
-/* Arenas of parameters, of which a kernel touches what it says. Of another external it may touch all. */
+/* The parameter arenas: a kernel touches only the range that its operand states. Of other externals it may touch all.
+ */
 static bool is_arena(int space)
 {
     return space == TT_X_WEIGHTS || space == TT_X_MASTER || space == TT_X_LOW || space == TT_X_GRADS ||
@@ -47,7 +48,7 @@ static size_t reach(const struct tt_op *op, const struct tt_operand *o, int spac
     return (size_t)(o->reach > 0 ? o->reach : o->bytes);
 }
 
-/* A buffer counts whole. */
+/* What an operation touches. Of a buffer always all of it. */
 static struct ranges ranges_of(const struct tt_plan *p, const struct tt_op *op)
 {
     struct tt_operand operands[TT_MAX_OPERANDS];
@@ -64,7 +65,7 @@ static struct ranges ranges_of(const struct tt_plan *p, const struct tt_op *op)
     return out;
 }
 
-static bool meet(const struct ranges *a, const struct ranges *b)
+static bool conflict(const struct ranges *a, const struct ranges *b)
 {
     for (int i = 0; i < a->n; i++)
         for (int j = 0; j < b->n; j++) {
@@ -74,21 +75,21 @@ static bool meet(const struct ranges *a, const struct ranges *b)
     return false;
 }
 
-/* What is known while the operations are gone through in order. */
+/* The state of the pass over the operations. */
 struct order {
     struct tt_plan *p;
     struct ranges *ranges;
-    int *before;                       /* the operation before each on the same stream; -1: none */
-    int last[TT_STREAMS];              /* so far on each stream; -1: none */
-    int done[TT_STREAMS][TT_STREAMS];  /* [a][b]: up to which operation of b those on a have waited */
+    int *before;                      /* the operation before each on the same stream; -1: none */
+    int last[TT_STREAMS];             /* the last operation so far on each stream; -1: none */
+    int done[TT_STREAMS][TT_STREAMS]; /* [a][b]: the last operation of b that a has waited for; -1: none */
 };
 
-/* The last operation of that stream, behind those waited for already, that i must not run beside; -1: none. */
-static int last_meeting(const struct order *o, int i, int stream)
+/* The last operation of that stream that conflicts with i and has not been waited for; -1: none. */
+static int last_conflict(const struct order *o, int i, int stream)
 {
     int known = o->done[o->p->ops[i].stream][stream];
     for (int j = o->last[stream]; j > known; j = o->before[j])
-        if (meet(&o->ranges[i], &o->ranges[j])) return j;
+        if (conflict(&o->ranges[i], &o->ranges[j])) return j;
     return -1;
 }
 
@@ -105,14 +106,14 @@ static void wait_for(struct order *o, int i, int stream, int other)
     o->done[op->stream][stream] = other;
 }
 
-/* The first one on a stream waits for the main one in any case: with it, the stream becomes a part of the step, behind
- * the step before and inside the graph that is captured. */
+/* The first operation on another stream always waits for the main stream. So the stream runs after the previous step,
+ * and it joins the capture of a graph. */
 static void order_one(struct order *o, int i)
 {
     int here = (int)o->p->ops[i].stream;
     for (int stream = 0; stream < TT_STREAMS; stream++) {
         if (stream == here) continue;
-        int other = last_meeting(o, i, stream);
+        int other = last_conflict(o, i, stream);
         if (other < 0 && stream == TT_STREAM_MAIN && o->last[here] < 0) other = o->last[TT_STREAM_MAIN];
         if (other >= 0) wait_for(o, i, stream, other);
     }
@@ -137,8 +138,7 @@ tt_status tt_plan_order(struct tt_plan *p)
     if (has_one_stream(p)) return TT_OK;
     o.ranges = malloc((size_t)p->count * sizeof *o.ranges);
     o.before = malloc((size_t)p->count * sizeof *o.before);
-    tt_status st = o.ranges && o.before ? TT_OK
-                                        : tt_no_memory("ordering %d operations", p->count);
+    tt_status st = o.ranges && o.before ? TT_OK : tt_no_memory("ordering %d operations", p->count);
     for (int i = 0; i < p->count && !st; i++) {
         o.ranges[i] = ranges_of(p, &p->ops[i]);
         order_one(&o, i);

@@ -1,12 +1,11 @@
-/* Finishing a plan: the lifetime of each buffer, and a place for it in one arena in which buffers that do not live at
- * the same time share bytes. Greedy by size: the largest first, each at the lowest offset that is free for its whole
- * life. */
+/* Finishes a plan: the lifetime of each buffer and its offset in the arena. Buffers whose lifetimes do not overlap may
+ * share bytes. Greedy by size: the largest first, each at the lowest offset that is free during its whole lifetime. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/plan/plan.h"
 
-enum { SIDE_SLACK = 8 }; /* about half a block's backward pass */
+enum { SIDE_SLACK = 8 }; /* operations; about half of the backward pass of a block */
 
 static void touch(struct tt_plan *p, int buffer, int op, int until)
 {
@@ -15,21 +14,22 @@ static void touch(struct tt_plan *p, int buffer, int op, int until)
     if (b->last < until) b->last = until;
 }
 
-/* What ranks do together has as long as the next layer takes. */
-static bool is_near(const struct tt_op *op, int at, const struct tt_op *other, int i)
+/* Whether an operation on another stream may still run during operation i: on the side stream for SIDE_SLACK
+ * operations, a collective until the end of the next layer. */
+static bool may_overlap(const struct tt_op *op, int at, const struct tt_op *other, int i)
 {
     if (other->micro != op->micro) return false;
     if (op->stream == TT_STREAM_SIDE) return i <= at + SIDE_SLACK;
     return other->layer >= op->layer - 1 && other->layer <= op->layer + 1;
 }
 
-/* What runs beside the main stream may run later than its place in the list says. If another buffer took the place of
- * one of its operands at once, the main stream would have to wait for it at once. */
+/* An operation on another stream may run later than its position in the list. If its operands' memory were reused at
+ * once, the main stream would have to wait for it at once. So its operands live somewhat longer. */
 static int used_until(const struct tt_plan *p, int op)
 {
     int last = op;
     if (p->ops[op].stream == TT_STREAM_MAIN) return op;
-    while (last + 1 < p->count && is_near(&p->ops[op], op, &p->ops[last + 1], last + 1)) last++;
+    while (last + 1 < p->count && may_overlap(&p->ops[op], op, &p->ops[last + 1], last + 1)) last++;
     return last;
 }
 
@@ -97,14 +97,14 @@ static tt_status place(struct tt_plan *p)
     return TT_OK;
 }
 
-/* Buffers made before micro-batch 1 but used after it would not be safe in a place shared with micro-batch 0. */
+/* Micro-batches share memory, so no buffer may be used by two of them. */
 static tt_status check_twins(const struct tt_plan *p)
 {
     if (!p->micro_buffers) return TT_OK;
     for (int i = 0; i < p->buffer_count; i++) {
         const struct tt_buffer *b = &p->buffers[i];
         if (b->first >= 0 && p->ops[b->first].micro != p->ops[b->last].micro)
-            return tt_fail(TT_FAILED, "plan: buffer %s lives across micro-batches", b->name);
+            return tt_fail(TT_FAILED, "plan: buffer %s is used by two micro-batches", b->name);
     }
     return TT_OK;
 }

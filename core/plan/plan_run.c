@@ -1,10 +1,10 @@
-/* Running a plan: entry after entry to the backend. Decides nothing, allocates nothing. */
+/* Runs a plan: enqueues operation after operation. Allocates nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/plan/plan.h"
 
-/* The nested ranges that are open now: a phase, and a layer in it. */
+/* The profiler ranges that are open: a phase, and a layer in it; -1: none. */
 struct marks {
     struct tt_backend *b;
     int phase, layer;
@@ -55,35 +55,37 @@ static bool uses(const struct tt_plan *p, enum tt_plan_stream stream)
     return false;
 }
 
-tt_status tt_side_open(struct tt_side *a, const struct tt_plan *p, struct tt_backend *b)
+tt_status tt_plan_streams_open(struct tt_plan_streams *a, const struct tt_plan *p, struct tt_backend *b)
 {
-    *a = (struct tt_side){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
+    *a = (struct tt_plan_streams){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
     if (!a->events) return tt_no_memory("the events of a plan's streams");
     tt_status st = TT_OK;
     for (int i = TT_STREAM_MAIN + 1; i < TT_STREAMS && !st; i++)
         if (uses(p, (enum tt_plan_stream)i)) st = b->ops->stream_create(b->self, &a->streams[i]);
     for (; a->count < p->signals && !st; a->count++) st = b->ops->event_create(b->self, &a->events[a->count]);
-    if (st) tt_side_close(a, b);
+    if (st) tt_plan_streams_close(a, b);
     return st;
 }
 
-void tt_side_close(struct tt_side *a, struct tt_backend *b)
+void tt_plan_streams_close(struct tt_plan_streams *a, struct tt_backend *b)
 {
     for (int i = 0; i < a->count; i++) b->ops->event_destroy(b->self, a->events[i]);
     for (int i = 0; i < TT_STREAMS; i++)
         if (a->streams[i]) b->ops->stream_destroy(b->self, a->streams[i]);
     free(a->events);
-    *a = (struct tt_side){0};
+    *a = (struct tt_plan_streams){0};
 }
 
-static tt_status wait_for(const int signals[TT_STREAMS], struct tt_backend *b, tt_stream s, const struct tt_side *a)
+static tt_status wait_for(const int signals[TT_STREAMS], struct tt_backend *b, tt_stream s,
+                          const struct tt_plan_streams *a)
 {
     for (int i = 0; i < TT_STREAMS; i++)
         if (signals[i] >= 0) TT_TRY(b->ops->stream_wait(b->self, s, a->events[signals[i]]));
     return TT_OK;
 }
 
-static tt_status run_beside(const struct tt_op *op, struct tt_backend *b, tt_stream s, const struct tt_side *a)
+static tt_status run_on_stream(const struct tt_op *op, struct tt_backend *b, tt_stream s,
+                               const struct tt_plan_streams *a)
 {
     tt_stream here = op->stream == TT_STREAM_MAIN ? s : a->streams[op->stream];
     TT_TRY(wait_for(op->wait, b, here, a));
@@ -91,9 +93,10 @@ static tt_status run_beside(const struct tt_op *op, struct tt_backend *b, tt_str
     return op->signal >= 0 ? b->ops->event_record(b->self, a->events[op->signal], here) : TT_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole plan ---- */
 
-tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_stream s, const struct tt_side *a)
+tt_status tt_plan_run_streams(const struct tt_plan *p, struct tt_backend *b, tt_stream s,
+                              const struct tt_plan_streams *a)
 {
     struct marks marks = {b, -1, -1};
     bool marked = b->ops->range_push != NULL;
@@ -104,7 +107,7 @@ tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_s
             enter(&marks, op);
             b->ops->range_push(b->self, tt_op_name(op));
         }
-        st = a ? run_beside(op, b, s, a) : run_op(op, b, s);
+        st = a ? run_on_stream(op, b, s, a) : run_op(op, b, s);
         if (marked) b->ops->range_pop(b->self);
         if (st) st = tt_context(st, "%s in %s, operation %d", tt_op_name(op), tt_phase_name(op->phase), i);
     }
@@ -114,5 +117,5 @@ tt_status tt_plan_run_beside(const struct tt_plan *p, struct tt_backend *b, tt_s
 
 tt_status tt_plan_run(const struct tt_plan *p, struct tt_backend *b, tt_stream s)
 {
-    return tt_plan_run_beside(p, b, s, NULL);
+    return tt_plan_run_streams(p, b, s, NULL);
 }

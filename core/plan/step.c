@@ -1,17 +1,23 @@
 #include "core/plan/step.h"
 
-static tt_status run_beside(struct tt_stepper *s)
+static tt_status open_streams(struct tt_stepper *s)
 {
-    if (s->plan->signals && !s->side.events) TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
-    return tt_plan_run_beside(s->plan, s->backend, NULL, s->side.events ? &s->side : NULL);
+    if (!s->plan->signals || s->streams.events) return TT_OK;
+    return tt_plan_streams_open(&s->streams, s->plan, s->backend);
+}
+
+static tt_status run_on_streams(struct tt_stepper *s)
+{
+    TT_TRY(open_streams(s));
+    return tt_plan_run_streams(s->plan, s->backend, NULL, s->streams.events ? &s->streams : NULL);
 }
 
 static tt_status capture(struct tt_stepper *s)
 {
     const struct tt_backend_ops *ops = s->backend->ops;
-    if (s->plan->signals && !s->side.events) TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
+    TT_TRY(open_streams(s)); /* not during the capture */
     TT_TRY(ops->graph_begin(s->backend->self, NULL));
-    tt_status st = run_beside(s);
+    tt_status st = run_on_streams(s);
     tt_status end = ops->graph_end(s->backend->self, NULL, &s->graph);
     if (!st) return end;
     tt_status_free(end);
@@ -24,7 +30,7 @@ static tt_status run(struct tt_stepper *s)
     bool first = !s->warm, graph = s->graph_wanted && ops->graph_begin;
     s->warm = true;
     if (first || !graph)
-        return s->plan->collective && !graph ? run_beside(s) : tt_plan_run(s->plan, s->backend, NULL);
+        return s->plan->collective && !graph ? run_on_streams(s) : tt_plan_run(s->plan, s->backend, NULL);
     if (!s->graph) TT_TRY(capture(s));
     return ops->graph_replay(s->backend->self, s->graph, NULL);
 }
@@ -38,6 +44,6 @@ tt_status tt_step(struct tt_stepper *s)
 void tt_stepper_close(struct tt_stepper *s)
 {
     if (s->graph) s->backend->ops->graph_destroy(s->backend->self, s->graph);
-    if (s->side.events) tt_side_close(&s->side, s->backend);
+    if (s->streams.events) tt_plan_streams_close(&s->streams, s->backend);
     s->graph = NULL;
 }

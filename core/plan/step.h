@@ -1,4 +1,4 @@
-/* One step after another, captured as a graph where that is wanted and the backend can. */
+/* Runs step after step, as a captured graph if that is wanted and the backend supports it. */
 #ifndef TT_STEP_H
 #define TT_STEP_H
 
@@ -8,15 +8,16 @@ struct tt_stepper {
     struct tt_backend *backend;
     const struct tt_plan *plan; /* bound */
     bool graph_wanted;
-    bool warm; /* the first step has run */
-    tt_status (*after)(void *user, struct tt_backend *b); /* follows each step; NULL: nothing does */
+    bool warm;                                            /* the first step has run */
+    tt_status (*after)(void *user, struct tt_backend *b); /* called after each step, or NULL */
     void *user;
     tt_graph graph;
-    struct tt_side side; /* while it runs on several streams: what a graph multiplies with belongs to them */
+    struct tt_plan_streams streams; /* kept as long as the graph, which uses their GEMM workspaces */
 };
 
-/* Enqueues the next step. The first runs operation by operation, so that libraries set themselves up; the second is
- * captured; from then on the graph is replayed. Without a graph, only what ranks do together runs beside the rest. */
+/* Enqueues the next step. The first runs operation by operation on one stream, so that libraries can initialise; the
+ * second is captured; from then on the graph is replayed. Without a graph, only a plan with collectives uses more than
+ * one stream. */
 tt_status tt_step(struct tt_stepper *s);
 void tt_stepper_close(struct tt_stepper *s);
 

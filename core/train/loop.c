@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/terminal.h"
 #include "core/checkpoint/save.h"
+#include "core/train/epochs.h"
 #include "core/train/gradients.h"
 #include "core/train/meter.h"
 #include "core/train/stop.h"
@@ -19,6 +20,7 @@ struct loop {
     struct tt_run *r;
     const struct tt_config *c;
     struct tt_meter meter;
+    struct tt_epochs epochs;
     int64_t first;    /* steps done before this run */
     int64_t saved;    /* last step that is in a checkpoint */
     int64_t by_clock; /* step of the checkpoint that goes when there is a newer one; -1: none */
@@ -98,7 +100,8 @@ static void wind_clock(struct loop *l, double save_seconds)
 
 static bool clock_strikes(const struct loop *l)
 {
-    return l->c->save_interval == 0 && l->c->save_minutes > 0 && l->c->out[0] && tt_seconds() >= l->save_due;
+    bool by_clock = l->c->save_interval == 0 && l->c->save_epochs == 0;
+    return by_clock && l->c->save_minutes > 0 && l->c->out[0] && tt_seconds() >= l->save_due;
 }
 
 /* What was saved by the clock was worth keeping only until now. */
@@ -208,6 +211,11 @@ static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
 
 static bool due(int64_t step, int64_t interval) { return interval > 0 && step % interval == 0; }
 
+static bool save_due(const struct loop *l, int64_t step)
+{
+    return due(step, l->c->save_interval) || tt_epochs_times(&l->epochs, step, step, l->c->save_epochs) > 0;
+}
+
 /* What this host alone knows, for all ranks when it is that of rank 0. */
 static tt_status decide(struct loop *l, int64_t step)
 {
@@ -233,7 +241,7 @@ static tt_status after_step(struct loop *l, int64_t step)
         tt_status st = validate(l, step);
         if (st) return save_and_fail(l, step, st);
     }
-    if (!last && due(step, l->c->save_interval)) TT_TRY(save_on_the_way(l, step));
+    if (!last && save_due(l, step)) TT_TRY(save_on_the_way(l, step));
     return !last && l->said & SAVE ? save_by_clock(l, step) : TT_OK;
 }
 
@@ -257,7 +265,7 @@ static tt_status open_loop(struct loop *l)
     const struct tt_config *c = l->c;
     int32_t stops = c->on_nan == TT_NAN_STOP;
     TT_TRY(tt_engine_upload(l->r->engine, TT_X_STATE, offsetof(struct tt_state, stops), &stops, sizeof stops));
-    TT_TRY(tt_meter_open(&l->meter, l->r->engine, c, l->first));
+    TT_TRY(tt_meter_open(&l->meter, l->r->engine, c, &l->epochs));
     TT_TRY(note_config(l));
     l->r->validates = true;
     return tt_run_start(l->r, TT_TOKENS_FED);
@@ -279,6 +287,7 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     struct tt_run *r = t->run;
     struct loop l = {.t = t, .r = r, .c = r->config, .first = r->progress.step, .val_loss = NAN};
     int64_t step = l.first;
+    l.epochs = tt_epochs_of(l.c, r->data, &r->progress);
     l.saved = l.first > 0 ? l.first : -1;
     l.by_clock = -1;
     wind_clock(&l, 0);
@@ -288,11 +297,15 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     if (!st) st = run_loop(&l, &step);
     if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* those after it were for nothing */
     double seconds = tt_seconds() - start;
-    *result = (struct tt_train_result){.loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step,
+    *result = (struct tt_train_result){.epochs = tt_epochs_at(&l.epochs, step),
+                                       .epochs_here = tt_epochs_at(&l.epochs, step) - tt_epochs_at(&l.epochs, l.first),
+                                       .loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step,
                                        .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
                                        .skipped = l.meter.skipped,
-                                       .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early};
+                                       .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early,
+                                       .validation_seconds = l.meter.eta.pauses[TT_PAUSE_VALIDATION].seconds,
+                                       .saving_seconds = l.meter.eta.pauses[TT_PAUSE_SAVE].seconds};
     if (!st) st = tt_meter_status(&l.meter);
     tt_status closed = tt_meter_close(&l.meter);
     tt_run_close(r);

@@ -13,11 +13,13 @@ struct tt_train {
 };
 
 struct tt_train_result {
+    double epochs, epochs_here; /* in all, and of this run; 0: the data never end */
     double loss;          /* mean of the last log interval's training losses */
     double val_loss;      /* of the last validation; NaN: none */
     int64_t val_step;     /* after which it was */
     double tokens_per_second, seconds;
-    double data_seconds;  /* the loop waited for data */
+    double data_seconds;  /* of these the loop waited for data */
+    double validation_seconds, saving_seconds; /* of these the steps stood still for them */
     int64_t steps;        /* run now, not counting those before a resume */
     int64_t skipped;      /* changed nothing; of the whole run */
     bool early_stop;

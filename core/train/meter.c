@@ -145,26 +145,61 @@ static const char *json_number(char out[32], double x)
     return out;
 }
 
+/* ---- the time of single steps ---- */
+
+static double *seconds_of(const struct tt_meter *m, int64_t step) { return &m->seconds[(step - 1) % ring_entries(m)]; }
+
+/* Tokens per second of one step; NAN where the clock has not moved. */
+static double step_speed(const struct tt_meter *m, int64_t step)
+{
+    double seconds = *seconds_of(m, step);
+    return seconds > 0 ? (double)tokens_per_step(m->config) / seconds : (double)NAN;
+}
+
+/* The host may be some steps ahead of the device, and then waits for it: over a few steps it adds up. */
+static void note_step(struct tt_meter *m, int64_t step)
+{
+    double now = tt_seconds();
+    *seconds_of(m, step) = now - m->eta.last;
+    tt_eta_step(&m->eta, now);
+}
+
+/* What the device still had to do after the last step was enqueued. */
+static tt_status note_wait(struct tt_meter *m, int64_t step)
+{
+    struct tt_backend *b = m->engine->backend;
+    TT_TRY(b->ops->stream_sync(b->self, NULL));
+    double now = tt_seconds();
+    if (step > m->first) *seconds_of(m, step) += now - m->eta.last;
+    tt_eta_wait(&m->eta, now);
+    return TT_OK;
+}
+
 static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 {
     char loss[32], norm[32], lr[32], speed[32];
     if (!m->lines) return;
     fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
             (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
-            json_number(lr, (double)e->lr), json_number(speed, m->recent > 0 ? m->recent : (double)NAN),
+            json_number(lr, (double)e->lr), json_number(speed, step_speed(m, e->step)),
             e->apply ? "true" : "false");
     if (tt_scales_loss(m->config->precision))
         fprintf(m->lines, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
     fputs("}\n", m->lines);
 }
 
-tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first)
+tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c,
+                        const struct tt_epochs *epochs)
 {
-    *m = (struct tt_meter){.config = c, .engine = e, .first = first, .seen = first, .last_log_step = first,
+    int64_t first = epochs->first;
+    *m = (struct tt_meter){.config = c, .epochs = epochs, .engine = e,
+                           .first = first, .seen = first, .last_log_step = first,
                            .loss = NAN};
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
+    m->seconds = calloc((size_t)ring_entries(m), sizeof *m->seconds);
+    if (!m->seconds) return tt_no_memory("the times of steps");
     m->quiet = c->quiet || c->rank;
     m->terminal = !m->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
@@ -194,8 +229,68 @@ static double eta(const struct tt_meter *m, int64_t step)
     work.pauses[TT_PAUSE_VALIDATION] = tt_eta_times(step, c->num_steps, c->val_interval);
     if (c->out[0])
         work.pauses[TT_PAUSE_SAVE] = tt_eta_times(step, c->num_steps,
-                                                  c->save_interval > 0 ? c->save_interval : c->num_steps);
+                                                  c->save_interval > 0 ? c->save_interval : c->num_steps) +
+                                     tt_epochs_times(m->epochs, step + 1, c->num_steps - 1, c->save_epochs);
     return tt_eta_left(&m->eta, &work);
+}
+
+/* ---- epochs, where the run is told in them ---- */
+
+static bool by_epochs(const struct tt_meter *m) { return m->config->epochs > 0; }
+
+/* "  epoch 0.32/5", or nothing. */
+static const char *epoch_text(const struct tt_meter *m, int64_t step, char out[64])
+{
+    out[0] = 0;
+    if (by_epochs(m))
+        snprintf(out, 64, "  epoch %.2f/%lld", tt_epochs_at(m->epochs, step), (long long)m->config->epochs);
+    return out;
+}
+
+/* "  1420 samples/s", or nothing. */
+static const char *samples_text(const struct tt_meter *m, double tokens_per_second, char out[64])
+{
+    out[0] = 0;
+    if (by_epochs(m)) snprintf(out, 64, "  %.0f samples/s", tokens_per_second / (double)m->config->seq_len);
+    return out;
+}
+
+/* The mean loss of an epoch's steps, and their time: without validations and checkpoints. */
+static void epoch_line(struct tt_meter *m, int64_t step)
+{
+    char time[32], mean[32], seconds[32], rate[32], part[64] = "";
+    double loss = m->epoch.losses ? m->epoch.loss / (double)m->epoch.losses : (double)NAN;
+    double speed = (double)(m->epoch.steps * m->epochs->rows) / m->epoch.seconds;
+    int64_t done = tt_epochs_done(m->epochs, step);
+    if (m->lines)
+        fprintf(m->lines, "{\"step\":%lld,\"epoch\":%lld,\"epoch_loss\":%s,\"seconds\":%s,"
+                "\"samples_per_second\":%s}\n",
+                (long long)step, (long long)done, json_number(mean, loss), json_number(seconds, m->epoch.seconds),
+                json_number(rate, speed));
+    if (m->events) tt_events_scalar(m->events, step, "epoch/loss", loss);
+    if (m->quiet) return;
+    bool begun_before = tt_epochs_at(m->epochs, m->first) > (double)tt_epochs_done(m->epochs, m->first);
+    bool whole = !begun_before || tt_epochs_done(m->epochs, m->first) < done - 1;
+    if (!whole) snprintf(part, sizeof part, " of its steps from %lld on", (long long)m->first + 1);
+    tt_format_duration(m->epoch.seconds, time);
+    tt_meter_clear(m);
+    printf("epoch %lld/%lld  mean loss %.4f  time %s%s  %.0f samples/s\n", (long long)done,
+           (long long)m->config->epochs, loss, time, part, speed);
+    fflush(stdout);
+}
+
+static void count_epoch(struct tt_meter *m, const struct tt_metrics *e)
+{
+    if (!by_epochs(m)) return;
+    m->epoch.seconds += *seconds_of(m, e->step);
+    m->epoch.steps++;
+    if (e->apply) {
+        m->epoch.loss += (double)e->loss;
+        m->epoch.losses++;
+    }
+    if (!tt_epochs_times(m->epochs, e->step, e->step, 1)) return;
+    epoch_line(m, e->step);
+    memset(&m->epoch, 0, sizeof m->epoch);
 }
 
 /* "  scale 65536  skipped 3": of a precision that scales its loss, once a step was seen; else nothing. */
@@ -205,20 +300,6 @@ static const char *scale_text(const struct tt_meter *m, char out[64])
     if (tt_scales_loss(m->config->precision) && m->scale > 0)
         snprintf(out, 64, "  scale %.0f  skipped %lld", m->scale, (long long)m->skipped);
     return out;
-}
-
-static void paint(struct tt_meter *m, int64_t step)
-{
-    double now = tt_seconds();
-    if (!m->terminal || now - m->last_paint < 0.2) return;
-    m->last_paint = now;
-    char left[32], loss[32] = "-", scale[64];
-    tt_format_duration(eta(m, step), left);
-    if (!isnan(m->loss)) snprintf(loss, sizeof loss, "%.4f", m->loss);
-    fprintf(stderr, "\r\033[Kstep %lld/%lld  loss %s%s  %.0f tok/s (overall %.0f)  eta %s", (long long)step,
-            (long long)m->config->num_steps, loss, scale_text(m, scale),
-            m->recent > 0 ? m->recent : tt_meter_speed(m, step), tt_meter_speed(m, step), left);
-    fflush(stderr);
 }
 
 static void log_line(struct tt_meter *m, const struct tt_metrics *e)
@@ -231,12 +312,12 @@ static void log_line(struct tt_meter *m, const struct tt_metrics *e)
     m->sum = 0;
     m->sum_count = 0;
     if (m->quiet) return;
-    char left[32], scale[64];
+    char left[32], scale[64], epoch[64], samples[64];
     tt_format_duration(eta(m, e->step), left);
     tt_meter_clear(m);
-    printf("step %5lld/%lld  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s  eta %s\n", (long long)e->step,
-           (long long)m->config->num_steps, m->loss, (double)e->grad_norm, (double)e->lr, scale_text(m, scale),
-           m->recent, left);
+    printf("step %5lld/%lld%s  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s%s  eta %s\n", (long long)e->step,
+           (long long)m->config->num_steps, epoch_text(m, e->step, epoch), m->loss, (double)e->grad_norm,
+           (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples), left);
     fflush(stdout);
 }
 
@@ -246,7 +327,8 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
     tt_events_scalar(m->events, e->step, "train/loss", (double)e->loss);
     tt_events_scalar(m->events, e->step, "train/grad_norm", (double)e->grad_norm);
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
-    if (m->recent > 0) tt_events_scalar(m->events, e->step, "train/tokens_per_second", m->recent);
+    double speed = step_speed(m, e->step);
+    if (isfinite(speed)) tt_events_scalar(m->events, e->step, "train/tokens_per_second", speed);
     if (!tt_scales_loss(m->config->precision)) return;
     tt_events_scalar(m->events, e->step, "train/loss_scale", (double)e->loss_scale);
     tt_events_scalar(m->events, e->step, "train/skipped_steps", (double)e->skipped);
@@ -281,6 +363,7 @@ static void show(struct tt_meter *m, int64_t upto)
         if ((interval > 0 && e->step % interval == 0) || e->step == m->config->num_steps) log_line(m, e);
         write_line(m, e);
         write_events(m, e);
+        count_epoch(m, e);
     }
     flush_lines(m);
     if (m->events) tt_status_free(tt_events_flush(m->events)); /* told again when it is closed */
@@ -312,21 +395,52 @@ static tt_status collect(struct tt_meter *m, bool wait)
     return TT_OK;
 }
 
+/* The mean of the last log interval; in the first one, of the steps so far. NAN: none has arrived. */
+static double loss_so_far(const struct tt_meter *m)
+{
+    return isnan(m->loss) && m->sum_count ? m->sum / (double)m->sum_count : m->loss;
+}
+
+/* Before the first log interval ends nobody else asks for metrics. */
+static tt_status ask_early(struct tt_meter *m, int64_t step)
+{
+    if (!isnan(m->loss) || m->asked) return TT_OK;
+    TT_TRY(ask(m, step));
+    return collect(m, false);
+}
+
+static tt_status paint(struct tt_meter *m, int64_t step)
+{
+    double now = tt_seconds();
+    if (!m->terminal || now - m->last_paint < 0.2) return TT_OK;
+    m->last_paint = now;
+    TT_TRY(ask_early(m, step));
+    char left[32], loss[32] = "-", scale[64], epoch[64], samples[64];
+    tt_format_duration(eta(m, step), left);
+    if (!isnan(loss_so_far(m))) snprintf(loss, sizeof loss, "%.4f", loss_so_far(m));
+    double overall = tt_meter_speed(m, step), speed = m->recent > 0 ? m->recent : overall;
+    fprintf(stderr, "\r\033[Kstep %lld/%lld%s  loss %s%s  %.0f tok/s (overall %.0f)%s  eta %s", (long long)step,
+            (long long)m->config->num_steps, epoch_text(m, step, epoch), loss, scale_text(m, scale), speed, overall,
+            samples_text(m, speed, samples), left);
+    fflush(stderr);
+    return TT_OK;
+}
+
 tt_status tt_meter_step(struct tt_meter *m, int64_t step)
 {
-    tt_eta_step(&m->eta, tt_seconds());
+    note_step(m, step);
     TT_TRY(collect(m, false));
     if (step % fetch_interval(m) == 0 || step - m->seen >= ring_entries(m) / 2) {
         TT_TRY(collect(m, true)); /* only if the device is a whole interval behind */
         TT_TRY(ask(m, step));
         TT_TRY(collect(m, false));
     }
-    paint(m, step);
-    return TT_OK;
+    return paint(m, step);
 }
 
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
 {
+    TT_TRY(note_wait(m, step));
     TT_TRY(collect(m, true));
     TT_TRY(ask(m, step));
     TT_TRY(collect(m, true));
@@ -364,6 +478,7 @@ tt_status tt_meter_close(struct tt_meter *m)
     if (m->lines) fclose(m->lines);
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
+    free(m->seconds);
     m->engine = NULL;
     return tt_events_close(m->events);
 }

@@ -8,11 +8,13 @@
 #include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/plan/engine.h"
+#include "core/train/epochs.h"
 #include "core/train/eta.h"
 #include "core/train/events.h"
 
 struct tt_meter {
     const struct tt_config *config;
+    const struct tt_epochs *epochs;
     struct tt_engine *engine;
     struct tt_metrics *ring; /* pinned copy of the device's */
     tt_event ready;
@@ -31,8 +33,13 @@ struct tt_meter {
     double start, last_log_time, last_paint;
     int64_t last_log_step;
     double recent;      /* tokens per second between the last two log lines */
+    double *seconds;    /* of each step of the ring: as many as it has entries */
     double sum;         /* losses since the last log line */
     int64_t sum_count;
+    struct {
+        double loss, seconds; /* sums */
+        int64_t losses, steps;
+    } epoch;            /* since it began, or since this run did */
     double loss;        /* mean of the last complete log interval */
     double scale;       /* the last step's loss scale */
     int64_t skipped;    /* steps until then that changed nothing */
@@ -40,7 +47,9 @@ struct tt_meter {
     bool warned;
 };
 
-tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c, int64_t first);
+/* The epochs begin where the run does, and are shown with --epochs. */
+tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c,
+                        const struct tt_epochs *epochs);
 /* Step `step` (from 1) is enqueued. Looks whether metrics have arrived and shows them; asks for new ones when due. */
 tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */

@@ -45,6 +45,35 @@ void tt_warn(const char *line, void *arg)
     tt_say("%s", line);
 }
 
+/* ---- a folder that tt data made ---- */
+
+/* "folder/split_*.bin", where there are such files; the folder's own name is no pattern. */
+static bool shards_in(const char *folder, const char *split, char *out, size_t size)
+{
+    char first[1200], *to = out, *end = out + size - sizeof "/train_*.bin";
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    snprintf(first, sizeof first, "%.*s/%s_000000.bin", (int)n, folder, split);
+    if (!tt_is_file(first)) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (strchr("*?[\\", folder[i])) *to++ = '\\';
+        if (to >= end) return false;
+        *to++ = folder[i];
+    }
+    snprintf(to, (size_t)(out + size - to), "/%s_*.bin", split);
+    return true;
+}
+
+void tt_take_folders(struct tt_config *c)
+{
+    char folder[sizeof c->data], held[sizeof c->val_data];
+    memcpy(folder, c->data, sizeof folder);
+    memcpy(held, c->val_data[0] ? c->val_data : folder, sizeof held);
+    if (!shards_in(held, "val", c->val_data, sizeof c->val_data) && c->val_data[0])
+        shards_in(held, "train", c->val_data, sizeof c->val_data);
+    shards_in(folder, "train", c->data, sizeof c->data);
+}
+
 /* ---- which tokenizer: the one named, the one a checkpoint has, or the one that lies beside token files ---- */
 
 static const char *const tokenizer_kinds[] = {"bytes", "chars", "bpe"};
@@ -69,11 +98,18 @@ static bool are_tokens(const char *data)
     return n >= 4 && !strcmp(data + n - 4, ".bin");
 }
 
+/* In a pattern a backslash stands before what is none. */
 static void beside_tokens(const char *data, char *tokenizer, size_t size)
 {
-    if (!are_tokens(data)) return;
+    char folder[1100] = ".";
+    bool pattern = strpbrk(data, "*?[") != NULL;
     const char *slash = strrchr(data, '/');
-    take_if_there(slash ? data : ".", slash ? (int)(slash - data) : 1, tokenizer, size);
+    size_t n = 0;
+    if (!are_tokens(data)) return;
+    for (const char *at = data; at < slash && n < sizeof folder - 1; at++)
+        if (!pattern || *at != '\\') folder[n++] = *at;
+    if (slash) folder[n] = 0;
+    take_if_there(folder, (int)strlen(folder), tokenizer, size);
 }
 
 static tt_status check_tokenizer(const char *name)
@@ -113,7 +149,8 @@ static void warn_of_other_tokens(const struct tt_config *c, const char *checkpoi
     tt_tokenizer_free(own);
 }
 
-tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
+static tt_status open_sources(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir,
+                              struct tt_data **out)
 {
     char tokenizer[1100];
     if (!strcmp(c->data, TT_NO_DATA))
@@ -123,11 +160,21 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
     if (tokenizer_dir) take_if_there(tokenizer_dir, (int)strlen(tokenizer_dir), tokenizer, sizeof tokenizer);
     TT_TRY(check_tokenizer(tokenizer));
     struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
-                                      .val_fraction = c->val_fraction, .seq_len = c->seq_len, .vocab_size = vocab_size,
-                                      .seed = (uint64_t)c->seed};
+                                      .max_chars = c->max_chars, .val_fraction = c->val_fraction,
+                                      .seq_len = c->seq_len, .vocab_size = vocab_size, .seed = (uint64_t)c->seed};
     TT_TRY(tt_data_open(&options, out));
     if (tokenizer_dir) warn_of_other_tokens(c, tokenizer_dir, *out);
     return TT_OK;
+}
+
+tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out)
+{
+    struct tt_config *own;
+    TT_TRY(tt_config_copy(c, &own));
+    tt_take_folders(own);
+    tt_status st = open_sources(own, vocab_size, tokenizer_dir, out);
+    free(own);
+    return st;
 }
 
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
@@ -145,6 +192,7 @@ tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
 {
     struct tt_config *c = &o->c;
+    tt_take_folders(c);
     bool fixed = from || tt_option_given(o, "vocab-size") || !strcmp(c->data, "builtin") || !strcmp(c->data, "random");
     if (from && !tt_option_given(o, "tokenizer")) TT_TRY(tt_need_tokenizer(c, from));
     TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, from, out));

@@ -14,6 +14,10 @@ const char *tt_cache_path(const char *name, char *out, size_t size);
 
 tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out);
 
+/* Where --data or --val-data is a folder that tt data made, the patterns of its files: those to validate on come with
+ * it. tt_open_data does so by itself; this is for who keeps or shows the names. */
+void tt_take_folders(struct tt_config *c);
+
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL;
  * data that are known to be of another than this are warned of. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);

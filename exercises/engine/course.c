@@ -1,9 +1,11 @@
 #include "exercises/engine/course.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/link.h"
 #include "core/base/file.h"
 #include "core/base/sha256.h"
 #include "core/config/run_options.h"
@@ -15,8 +17,27 @@
 _Static_assert(sizeof(struct tt_course_options) <= sizeof((struct tt_config *)0)->guest,
                "give the guests of a run more room");
 
-enum { T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, I = 1 << TT_CMD_INFO, P = 1 << TT_CMD_PROFILE,
-      K = 1 << TT_CMD_CHECK };
+enum { T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, I = 1 << TT_CMD_INFO,
+      P = 1 << TT_CMD_PROFILE, K = 1 << TT_CMD_CHECK, B = 1 << TT_CMD_BENCH };
+/* "0.5" or "0.5,20": GB/s of a rank's link, and microseconds of a message; "" and "0" are none. */
+static bool read_link(const char *text, double *gigabytes, double *microseconds)
+{
+    char *end;
+    *gigabytes = *microseconds = 0;
+    if (!text[0]) return true;
+    *gigabytes = strtod(text, &end);
+    if (end == text) return false;
+    if (*end == ',') *microseconds = strtod(text = end + 1, &end);
+    return end > text && !*end && *gigabytes >= 0 && *gigabytes <= 1e6 && *microseconds >= 0 && *microseconds <= 1e6;
+}
+
+tt_status tt_course_check_link(const char *text)
+{
+    double gigabytes, microseconds;
+    if (read_link(text, &gigabytes, &microseconds)) return TT_OK;
+    return tt_fail(TT_USAGE, "\"%s\" is no link; write GB/s, or GB/s,microseconds: 0.5 or 0.5,20", text);
+}
+
 #define AT(field)                                                                                  \
     TT_OF_RUN, offsetof(struct tt_config, guest) + offsetof(struct tt_course_options, field),      \
         sizeof((struct tt_course_options *)0)->field, TT_OPTION_TEXT
@@ -26,8 +47,11 @@ static const struct tt_option rows[] = {
     {"own-kernel", AT(own_kernel), TT_S_COMPUTE, T | I | P | K, "", NULL, "FILE",
      .help = "a shared library whose residual_norm() does residual + RMSNorm, for exercise 10; \"\" = none",
      .here = true, .flag_only = true}, /* it runs what is in the file, so no other file may ask for it */
-    {"fault", AT(fault), TT_S_COMPUTE, T | P | K, "", NULL, "NAME|random:SEED",
-     .help = "break the run on purpose, for exercise 9: a fault by name, or one that is not told; \"\" = none", .check = tt_fault_check},
+    {"fault", AT(fault), TT_S_COMPUTE, T | P | K | B, "", NULL, "NAME|random:SEED",
+     .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or one that is not told; \"\" = none", .check = tt_fault_check},
+    {"link", AT(link), TT_S_RANKS, T | P | B, "", NULL, "GB/S[,US]",
+     .help = "let collectives take as long as on links of this speed, with so many microseconds a message, for exercise 11; on the CPU only; \"\" = as they are",
+     .check = tt_course_check_link, .here = true},
 };
 // clang-format on
 const struct tt_rows tt_course_rows = TT_ROWS(rows);
@@ -37,7 +61,7 @@ const struct tt_rows tt_course_rows = TT_ROWS(rows);
 static tt_status edit_plan(const struct tt_config *c, struct tt_plan *p, bool trains)
 {
     if (tt_course_of(c)->own_kernel[0]) tt_own_kernel_name(p);
-    return trains ? tt_fault_edit(tt_fault_of(c), p) : TT_OK;
+    return trains ? tt_fault_edit(c, p) : TT_OK;
 }
 
 static bool validates(const struct tt_config *c) { return tt_fault_of(c) == TT_FAULT_EVAL_EVERY_STEP; }
@@ -52,10 +76,31 @@ const struct tt_hooks tt_course = {
 };
 
 /* A GPU's has no place for a function of C; tt_own_kernel_check says so where anything is to run. */
+static tt_status wrap_kernel(const struct tt_config *c, struct tt_backend *b)
+{
+    bool own = tt_course_of(c)->own_kernel[0] && !strcmp(b->ops->name, "cpu");
+    return own ? tt_own_kernel_wrap(tt_course_of(c)->own_kernel, b) : TT_OK;
+}
+
+double tt_course_link(const struct tt_config *c, double *latency)
+{
+    double gigabytes, microseconds;
+    bool there = read_link(tt_course_of(c)->link, &gigabytes, &microseconds) && gigabytes > 0;
+    if (latency) *latency = 1e-6 * microseconds;
+    return there ? 1e9 * gigabytes : NAN;
+}
+
+static tt_status wrap_link(const struct tt_config *c, struct tt_backend *b)
+{
+    double latency, bytes_per_second = tt_course_link(c, &latency);
+    bool wanted = c->ranks > 1 && bytes_per_second > 0;
+    return wanted ? tt_link_wrap(b, (int)c->ranks, bytes_per_second, latency) : TT_OK;
+}
+
 tt_status tt_course_wrap(const struct tt_config *c, struct tt_backend *b)
 {
-    if (!tt_course_of(c)->own_kernel[0] || strcmp(b->ops->name, "cpu")) return TT_OK;
-    tt_status st = tt_own_kernel_wrap(tt_course_of(c)->own_kernel, b);
+    tt_status st = wrap_kernel(c, b);
+    if (!st) st = wrap_link(c, b);
     if (st) tt_backend_close(b);
     return st;
 }

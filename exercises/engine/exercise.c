@@ -101,9 +101,11 @@ static bool is_word(const char *s)
 
 static tt_status read_run(const struct tt_yaml *y, struct tt_exercise_run *r)
 {
-    TT_TRY(ONLY(y, "name", "command", "require", "same", "recorded", "optional"));
+    TT_TRY(ONLY(y, "name", "command", "file", "require", "same", "recorded", "optional"));
     TT_TRY(text_of(y, "name", true, &r->name));
     TT_TRY(text_of(y, "command", true, &r->command));
+    TT_TRY(text_of(y, "file", false, &r->file));
+    if (!r->file) r->file = "profile.json";
     TT_TRY(text_of(y, "recorded", false, &r->recorded));
     TT_TRY(part_of(y, "require", TT_YAML_MAP, &r->require));
     TT_TRY(part_of(y, "same", TT_YAML_LIST, &r->same));

@@ -25,7 +25,7 @@ struct tt_question {
 };
 
 struct tt_exercise_run {
-    const char *name, *command, *recorded;
+    const char *name, *command, *recorded, *file; /* file: in its folder; profile.json when not given */
     const struct tt_yaml *require, *same;
     bool optional;
 };
@@ -87,6 +87,8 @@ void tt_marked_free(struct tt_marked *m);
 /* exercise.json, which tt exercise start leaves: the exercise, the time, and those of the course's variables (PRESET,
  * LONG, ...) that its commands name and that were set. */
 tt_status tt_exercise_note(const struct tt_exercise *e, const char *folder);
+/* Whether the variables that the note would take from the environment (PRESET, STEPS, ...) can be what they are. */
+tt_status tt_exercise_check_sizes(const struct tt_exercise *e);
 /* The exercise that was started in the folder; 0 where there is no note. */
 tt_status tt_exercise_noted(const char *folder, int64_t *number);
 /* Reads the note; an error where this exercise was not started in the folder. */

@@ -25,7 +25,7 @@ static enum tt_fault drawn(uint64_t seed)
     enum { STREAM = 12 };
     bool gpu = strcmp(tt_backend_name(), "cpu") != 0;
     for (uint64_t i = 0;; i++) {
-        enum tt_fault f = (enum tt_fault)(1 + tt_random(seed, STREAM, i) % (TT_FAULT_COUNT - 1));
+        enum tt_fault f = (enum tt_fault)(1 + tt_random(seed, STREAM, i) % (TT_FAULT_OF_RANKS - 1));
         if (gpu || f != TT_FAULT_UNPINNED_COPIES) return f;
     }
 }

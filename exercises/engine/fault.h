@@ -23,19 +23,24 @@
     X(UNPINNED_COPIES, "unpinned-copies", "batches lie in pageable memory")                        \
     X(MASK_REBUILD, "mask-rebuild", "the host builds the causal mask and copies it to the device every step") \
     X(EVAL_EVERY_STEP, "eval-every-step", "a validation follows every step")                       \
-    X(HOST_NORM, "host-norm", "the host computes the norm of the gradients, tensor by tensor, every step")
+    X(HOST_NORM, "host-norm", "the host computes the norm of the gradients, tensor by tensor, every step") \
+    X(SLOW_RANK, "slow-rank", "one rank makes the products of its forward pass three times")       \
+    X(LATE_BUCKET, "late-bucket",                                                                  \
+      "gradients are summed up at the end of the backward pass instead of beside it")
 
 enum tt_fault {
 #define X(id, name, text) TT_FAULT_##id,
     TT_FAULTS(X)
 #undef X
-    TT_FAULT_COUNT
+    TT_FAULT_COUNT,
+    TT_FAULT_OF_RANKS = TT_FAULT_SLOW_RANK /* from here on, those that only several ranks feel */
 };
 
 extern const char *const tt_fault_names[TT_FAULT_COUNT];
 extern const char *const tt_fault_texts[TT_FAULT_COUNT];
 
-/* A name, "random:SEED", or "". On the CPU a random one is never unpinned-copies, which only a GPU feels. */
+/* A name, "random:SEED", or "". A random one is none that only several ranks feel, and on the CPU never
+ * unpinned-copies, which only a GPU feels. */
 tt_status tt_fault_find(const char *text, enum tt_fault *out);
 tt_status tt_fault_check(const char *text); /* whether it can be found */
 enum tt_fault tt_fault_of(const struct tt_config *c); /* of a configuration that was checked */
@@ -47,7 +52,11 @@ const char *tt_fault_shown(const struct tt_config *c);
 void tt_fault_configure(struct tt_config *c);
 
 /* The operations of a training step, before their memory is placed. */
-tt_status tt_fault_edit(enum tt_fault fault, struct tt_plan *p);
+tt_status tt_fault_edit(const struct tt_config *c, struct tt_plan *p);
+
+/* Its part for several ranks: fault_ranks.c */
+tt_status tt_fault_edit_ranks(const struct tt_config *c, struct tt_plan *p);
+int tt_fault_slow_rank(const struct tt_config *c); /* drawn by --seed and the number of ranks; alone, nobody: -1 */
 
 /* What the host does after each step, and where it gathers its batches: open, after_step and close of
  * core/config/hooks.h. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/load.h"
 #include "exercises/engine/parts.h"
 
 static const struct tt_json *profile_of(const struct tt_marked *m, const char *name)
@@ -37,10 +38,24 @@ static double noise_of(const struct tt_marked *m, const struct tt_question *q)
     return isfinite(x) && isfinite(noise) && fabs(x - 1) < noise ? noise : 0;
 }
 
+/* Each run that was measured on a busy machine. */
+static void busy_runs(const struct tt_marked *m, struct tt_text *out)
+{
+    for (int i = 0; i < m->exercise->run_count; i++) {
+        char busy[100];
+        const struct tt_json *run = m->runs[i].profile ? tt_json_get(m->runs[i].profile, "run") : NULL;
+        tt_busy_words(run ? tt_json_number(run, "load", NAN) : NAN, busy);
+        if (busy[0])
+            tt_text_printf(out, "noise: %s: when it was measured, %s; its times say little\n",
+                           m->exercise->runs[i].name, busy);
+    }
+}
+
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
 {
     double most = 0;
     int n = 0;
+    busy_runs(m, out);
     for (int i = 0; i < m->exercise->question_count; i++) {
         double noise = m->marks[i].kind == TT_MARK_RIGHT ? noise_of(m, &m->exercise->questions[i]) : 0;
         if (!(noise > 0)) continue;

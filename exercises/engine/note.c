@@ -6,12 +6,41 @@
 #include <time.h>
 
 #include "core/base/file.h"
+#include "core/config/options.h"
+#include "core/config/presets.h"
+#include "exercises/engine/course.h"
 #include "exercises/engine/exercise.h"
 
-/* The variables of exercises/README.md. */
-static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE"};
+/* The variables of exercises/README.md: a preset, whole numbers, and a link. */
+static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE", "RANKS", "LINK"};
 
 /* ---- writing ---- */
+
+static bool is_count(const char *text)
+{
+    return strlen(text) < 10 && strspn(text, "0123456789") == strlen(text) && atol(text) > 0;
+}
+
+static tt_status check_preset(const char *name)
+{
+    if (tt_preset_find(name)) return TT_OK;
+    struct tt_text all = {0};
+    tt_join(&all, tt_preset_names, ", ");
+    const char *near = tt_nearest(name, tt_preset_names, tt_preset_count);
+    tt_status st = tt_fail(TT_USAGE, "PRESET=%.60s: there is no such preset; %s %s%s", name,
+                           near ? "did you mean" : "choose from", near ? near : all.failed ? "..." : all.s,
+                           near ? "?" : "");
+    tt_text_free(&all);
+    return st;
+}
+
+static tt_status check_variable(const char *variable, const char *value)
+{
+    if (!strcmp(variable, "PRESET")) return check_preset(value);
+    if (!strcmp(variable, "LINK")) return tt_context(tt_course_check_link(value), "LINK");
+    if (is_count(value)) return TT_OK;
+    return tt_fail(TT_USAGE, "%s=%.60s: it must be a whole number from 1 on", variable, value);
+}
 
 static bool names(const struct tt_exercise *e, const char *variable)
 {
@@ -22,13 +51,28 @@ static bool names(const struct tt_exercise *e, const char *variable)
     return found;
 }
 
+/* The variable's value where the exercise uses it and it is set; else NULL. */
+static const char *value_of(const struct tt_exercise *e, const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && value[0] && names(e, variable) ? value : NULL;
+}
+
+tt_status tt_exercise_check_sizes(const struct tt_exercise *e)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = value_of(e, variables[i]);
+        if (value) TT_TRY(check_variable(variables[i], value));
+    }
+    return TT_OK;
+}
+
 static void put_sizes(struct tt_json_writer *w, const struct tt_exercise *e)
 {
     tt_json_begin(w, "sizes", '{');
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
-        if (value && value[0] && strlen(value) < 100 && names(e, variables[i]))
-            tt_json_put_string(w, variables[i], value);
+        const char *value = value_of(e, variables[i]);
+        if (value) tt_json_put_string(w, variables[i], value);
     }
     tt_json_end(w, '}');
 }

@@ -37,8 +37,8 @@ tt_status tt_sheet_read(const char *path, struct tt_sheet *out);
 const struct tt_slip *tt_sheet_slip(const struct tt_sheet *sheet, const struct tt_yaml *answer);
 void tt_sheet_free(struct tt_sheet *sheet);
 
-/* exercise_noise.c: a line about the right answers that are speed-ups within the noise of their runs; nothing where
- * none is. */
+/* exercise_noise.c: a line for each run of a busy machine, and one about the right answers that are speed-ups within
+ * the noise of their runs; nothing where none is. */
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 
 /* exercise_class.c, exercise_shared.c */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/load.h"
 #include "exercises/engine/exercise.h"
 #include "profiling/compare/compare.h"
 
@@ -75,32 +76,66 @@ static void put_number(struct tt_text *out, double x)
         tt_text_printf(out, " %10s", "n/a");
 }
 
-static void put_table(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out)
+static tt_status put_range(struct tt_text *out, const struct tt_compared *before, const struct tt_compared *r)
+{
+    struct tt_range range;
+    char words[40] = "unknown";
+    TT_TRY(tt_compare_range(before, r, &range));
+    if (isfinite(range.low))
+        snprintf(words, sizeof words, "%.2f-%.2f (%.0f %%)", range.low, range.high, 100 * range.confidence);
+    tt_text_printf(out, " %18s", words);
+    return TT_OK;
+}
+
+static tt_status put_table(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out)
 {
     double together = 1;
-    tt_text_printf(out, "%-24s %10s %10s %10s %10s %10s\n", "step", "predicted", "measured", "together", "predicted",
-                   "MiB");
+    tt_text_printf(out, "%-24s %10s %10s %18s %10s %10s %10s\n", "step", "predicted", "measured", "interval",
+                   "together", "predicted", "MiB");
     for (int i = 0; i < r->n; i++) {
-        double before = i ? c->runs[i - 1].tokens_per_second : c->runs[0].tokens_per_second;
+        const struct tt_compared *before = &c->runs[i ? i - 1 : 0];
         double predicted = i ? r->steps[i].predicted : 1;
         together *= predicted;
         tt_text_printf(out, "%-24.24s", r->steps[i].name);
         put_number(out, predicted);
-        put_number(out, c->runs[i].tokens_per_second / before);
+        put_number(out, c->runs[i].tokens_per_second / before->tokens_per_second);
+        if (i)
+            TT_TRY(put_range(out, before, &c->runs[i]));
+        else
+            tt_text_printf(out, " %18s", "");
         put_number(out, c->runs[i].tokens_per_second / c->runs[0].tokens_per_second);
         put_number(out, together);
         put_number(out, c->runs[i].memory_bytes / 0x1p20);
         tt_text_puts(out, "\n");
     }
+    return TT_OK;
+}
+
+/* What makes the table less than it seems; a line each. */
+static tt_status put_noise(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out)
+{
+    for (int i = 0; i < r->n; i++) {
+        char busy[100];
+        struct tt_range range = {NAN, NAN, NAN};
+        tt_busy_words(c->runs[i].profile.run.load, busy);
+        if (busy[0])
+            tt_text_printf(out, "noise: %s: when it was measured, %s; measure again when it is quiet\n",
+                           r->steps[i].name, busy);
+        if (i) TT_TRY(tt_compare_range(&c->runs[i - 1], &c->runs[i], &range));
+        if (range.low < 1 && range.high > 1)
+            tt_text_printf(out, "noise: %s: the interval includes 1, so neither gain nor loss is shown; measure more "
+                                "steps, or in turns (tt bench --against)\n", r->steps[i].name);
+    }
+    return TT_OK;
 }
 
 /* ---- the gates, with the last step against the first ---- */
 
-enum verdict { HOLDS, FAILS, UNKNOWN };
+enum verdict { HOLDS, FAILS, UNKNOWN, UNDECIDED };
 
 static void put_gate(struct tt_text *out, bool *passed, const char *name, enum verdict v, const char *why)
 {
-    static const char *const words[] = {"holds", "fails", "not known"};
+    static const char *const words[] = {"holds", "fails", "not known", "undecided"};
     *passed &= v == HOLDS;
     tt_text_printf(out, "gate %-14s %-10s %s\n", name, words[v], why);
 }
@@ -127,9 +162,17 @@ static enum verdict gate(const struct tt_comparison *c, const char *condition, d
 static void throughput_gate(const struct roadmap *r, const struct tt_comparison *c, struct tt_text *out, bool *passed)
 {
     char why[300];
-    double gain = c->runs[c->n - 1].tokens_per_second / c->runs[0].tokens_per_second - 1;
-    snprintf(why, sizeof why, "%.1f %% more tokens a second; %.0f %% are needed", 100 * gain, 100 * r->throughput);
-    put_gate(out, passed, "throughput", !isfinite(gain) ? UNKNOWN : gain > r->throughput ? HOLDS : FAILS, why);
+    const struct tt_compared *last = &c->runs[c->n - 1];
+    double gain = last->tokens_per_second / c->runs[0].tokens_per_second - 1;
+    bool noise = last->range.low - 1 < r->throughput && last->range.high - 1 > r->throughput;
+    enum verdict v = !isfinite(gain) ? UNKNOWN : noise ? UNDECIDED : gain > r->throughput ? HOLDS : FAILS;
+    int n = snprintf(why, sizeof why, "%.1f %% more tokens a second; %.0f %% are needed", 100 * gain,
+                     100 * r->throughput);
+    if (noise)
+        snprintf(why + n, sizeof why - (size_t)n,
+                 ", and the interval %.1f to %.1f %% holds both more and less: measure more steps",
+                 100 * (last->range.low - 1), 100 * (last->range.high - 1));
+    put_gate(out, passed, "throughput", v, why);
 }
 
 static bool same_losses(const struct tt_profile *a, const struct tt_profile *b)
@@ -202,7 +245,8 @@ static tt_status measure(const struct roadmap *r, struct tt_text *out, bool *pas
     }
     if (!st) st = tt_compare(list, r->n, c);
     if (!st && c->n != r->n) st = tt_fail(TT_USAGE, "every run has to be the folder of one profile");
-    if (!st) put_table(r, c, out);
+    if (!st) st = put_table(r, c, out);
+    if (!st) st = put_noise(r, c, out);
     if (!st) st = put_gates(r, c, out, passed);
     if (c) tt_compare_free(c);
     free(c);

@@ -124,7 +124,7 @@ static bool is_recorded(const struct tt_exercise_run *run, const char *folder, c
 {
     char path[1400], other[TT_SHA256_DIGITS + 1];
     if (!run->recorded || !folder) return false;
-    snprintf(path, sizeof path, "%s/%s/profile.json", folder, run->recorded);
+    snprintf(path, sizeof path, "%s/%s/%s", folder, run->recorded, run->file);
     tt_status st = seal_of(path, other);
     bool same = !st && !strcmp(other, seal);
     tt_status_free(st);
@@ -149,7 +149,7 @@ static tt_status open_file(const char *path, struct tt_marked_run *r)
     tt_status st = tt_json_parse(text, size, &r->profile);
     free(text);
     if (!st && !sealed)
-        refuse(r, "its seal is broken or missing: it is not as tt profile wrote it; measure again");
+        refuse(r, "its seal is broken or missing: it is not as tt wrote it; measure again");
     return st;
 }
 
@@ -157,7 +157,7 @@ static void open_run(const struct tt_marked *m, const struct tt_exercise_run *ru
                      struct tt_marked_run *r)
 {
     char path[1400], command[400];
-    snprintf(path, sizeof path, "%s/%s/profile.json", m->folder, run->name);
+    snprintf(path, sizeof path, "%s/%s/%s", m->folder, run->name, run->file);
     r->absent = !tt_is_file(path);
     if (r->absent) {
         tt_exercise_expand(m, run->command, command, sizeof command);

@@ -1,8 +1,8 @@
-/* A model as Hugging Face's transformers keeps it: a folder with config.json, model.safetensors (or shards and an
+/* A model in the format of Hugging Face transformers: a folder with config.json, model.safetensors (or shards and an
  * index) and the tokenizer's files.
  *
- * Two things differ from a checkpoint: the names of the tensors, and the order of the rows of Wq and Wk. RoPE turns
- * pairs of numbers; here a pair is two neighbours (0,1), (2,3), …, there it is (0, D/2), (1, D/2 + 1), …. */
+ * Two things differ from a checkpoint: the names of the tensors, and the order of the rows of Wq and Wk. RoPE rotates
+ * pairs of elements: here neighbours (0,1), (2,3), …, in transformers (0, D/2), (1, D/2 + 1), …. */
 #ifndef TT_HF_H
 #define TT_HF_H
 
@@ -13,27 +13,28 @@
 struct tt_hf_export {
     const struct tt_config *config;
     const struct tt_params *params;
-    float *weights;                       /* the arena; it is changed */
+    float *weights;                       /* the arena; the export reorders rows in place */
     const struct tt_tokenizer *tokenizer; /* or NULL */
     enum tt_dtype type;                   /* how weights are stored */
 };
 
-/* Writes the folder, which may not exist yet or is empty: all of it, or nothing. `note`, when not NULL, gets a line
- * when the tokenizer cannot be expressed there and was left out (else stays empty). */
+/* Writes the folder atomically; it must not exist or be empty. If the tokenizer cannot be expressed as a
+ * tokenizer.json, it is left out, and `note` (if not NULL) gets a line that says so. */
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note);
 
-/* The shape alone; see tt_hf_config_read. */
+/* Reads only the shape; see tt_hf_config_read. */
 tt_status tt_hf_import_config(const char *dir, struct tt_config *c);
 
-/* The weights as an arena of that shape, malloc'd. Names, shapes and types are checked against the files before memory
- * is taken, so a config.json that promises more than there is costs nothing. */
+/* Reads the weights into a malloc'd arena. Names, shapes and types are checked against the files before memory is
+ * allocated, so a config.json with wrong sizes cannot demand much memory. */
 tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const struct tt_params *params,
                                float **weights);
 
-/* The tokenizer when there is one that this program can be; else NULL, and `note` says why. */
+/* The tokenizer, or NULL if there is none that tt supports; then `note` says why. */
 tt_status tt_hf_import_tokenizer(const char *dir, struct tt_tokenizer **out, struct tt_text *note);
 
-/* The rows of one matrix of `heads` heads (heads·D, columns), in place, from pairs to halves or back. */
-tt_status tt_hf_turn_rows(float *w, int64_t heads, int64_t D, int64_t columns, bool to_halves);
+/* Reorders the rows of a matrix (heads·D, columns) in place, from RoPE pairs of neighbours to pairs of halves or back.
+ */
+tt_status tt_hf_permute_rows(float *w, int64_t heads, int64_t D, int64_t columns, bool to_halves);
 
 #endif

@@ -23,7 +23,7 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
     tt_json_put_number(w, "initializer_range", c->init_std);
     tt_json_put_number(w, "rms_norm_eps", c->norm_eps);
     tt_json_put_bool(w, "tie_word_embeddings", c->tie_embeddings);
-    /* the place of theta has changed: older readers look for the first, newer ones for the second */
+    /* older versions of transformers read the first rope_theta, newer ones that in rope_parameters */
     tt_json_put_number(w, "rope_theta", c->rope_theta);
     tt_json_begin(w, "rope_parameters", '{');
     tt_json_put_string(w, "rope_type", "default");
@@ -34,7 +34,7 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
     tt_json_put_bool(w, "mlp_bias", false);
     tt_json_put_number(w, "attention_dropout", 0);
     tt_json_put_bool(w, "use_cache", true);
-    /* absent, these would be 1 and 2, which are ordinary tokens here */
+    /* null, because the defaults 1 and 2 are ordinary tokens here */
     tt_json_put_null(w, "bos_token_id");
     tt_json_put_null(w, "eos_token_id");
     tt_json_put_null(w, "pad_token_id");
@@ -46,7 +46,7 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
 
 static tt_status refuse(const char *key, const char *value, const char *what)
 {
-    return tt_fail(TT_USAGE, "config.json has \"%s\": %s, which tt does not compute; %s", key, value, what);
+    return tt_fail(TT_USAGE, "config.json has \"%s\": %s, which tt does not support; %s", key, value, what);
 }
 
 /* A value as text for a message. */
@@ -68,7 +68,7 @@ static const char *shown(const struct tt_json *j)
     return "{...}";
 }
 
-/* NULL also for an explicit null. */
+/* NULL if absent or null. */
 static const struct tt_json *value_of(const struct tt_json *j, const char *key)
 {
     const struct tt_json *v = tt_json_get(j, key);
@@ -102,18 +102,18 @@ static tt_status check_switches(const struct tt_json *j)
     return TT_OK;
 }
 
-/* A window as long as the longest sequence is none. To transformers a Mistral that does not say has one of 4096, and
- * may be longer than that where it does not say either. */
+/* A sliding window as long as the longest sequence has no effect. In transformers the default of a Mistral is a window
+ * of 4096, and the default of max_position_embeddings is larger than that. */
 static tt_status check_window(const struct tt_json *j, int64_t longest)
 {
     const struct tt_json *window = value_of(j, "sliding_window");
     bool mistral = !strcmp(tt_json_string(j, "model_type", ""), "mistral");
     int64_t size;
     if (mistral && !tt_json_get(j, "sliding_window") && (longest > 4096 || !value_of(j, "max_position_embeddings")))
-        return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which to a mistral is one of 4096 and tt does "
-                                 "not compute; if the model has none, write \"sliding_window\": null");
+        return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which means 4096 for a mistral, and tt has no "
+                                 "sliding windows; if the model has none, write \"sliding_window\": null");
     if (!window || (tt_json_as_int(window, 1, INT64_MAX, &size) && size >= longest)) return TT_OK;
-    return refuse("sliding_window", shown(window), "every token sees all before it here");
+    return refuse("sliding_window", shown(window), "it has no sliding windows");
 }
 
 static tt_status check_rope_type(const struct tt_json *rope, const char *key)
@@ -141,7 +141,7 @@ static tt_status read_rope(const struct tt_json *j, struct tt_config *c)
 struct field {
     const char *key;
     int64_t *to;
-    int64_t otherwise; /* 0: it must be there */
+    int64_t otherwise; /* the default; 0: required, -1: num_heads */
 };
 
 static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
@@ -186,6 +186,6 @@ tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c)
     if ((eps && eps->type != TT_JSON_NUMBER) || !(c->norm_eps > 0 && c->norm_eps <= 1))
         return tt_fail(TT_FAILED, "config.json has \"rms_norm_eps\": %s; it must be above 0", shown(eps));
     c->init_std = tt_json_number(j, "initializer_range", 0.02);
-    if (!(c->init_std > 0 && c->init_std <= 10)) c->init_std = 0.02; /* of no use to a model that has its weights */
+    if (!(c->init_std > 0 && c->init_std <= 10)) c->init_std = 0.02; /* unused: the model has its weights */
     return TT_OK;
 }

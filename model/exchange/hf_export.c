@@ -1,13 +1,13 @@
-/* A model into a folder that transformers opens. */
+/* Exports a model as a folder that transformers can open. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/beside.h"
 #include "core/base/file.h"
 #include "core/base/half.h"
+#include "core/base/staged.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
@@ -20,7 +20,7 @@ static const struct {
 
 /* ---- weights ---- */
 
-tt_status tt_hf_turn_rows(float *w, int64_t heads, int64_t D, int64_t columns, bool to_halves)
+tt_status tt_hf_permute_rows(float *w, int64_t heads, int64_t D, int64_t columns, bool to_halves)
 {
     size_t row = (size_t)columns * sizeof *w;
     float *head = malloc((size_t)D * row);
@@ -28,7 +28,7 @@ tt_status tt_hf_turn_rows(float *w, int64_t heads, int64_t D, int64_t columns, b
     for (int64_t h = 0; h < heads; h++, w += D * columns) {
         memcpy(head, w, (size_t)D * row);
         for (int64_t i = 0; i < D; i++) {
-            int64_t half = i % 2 * (D / 2) + i / 2; /* where row i of the pairs lies among the halves */
+            int64_t half = i % 2 * (D / 2) + i / 2; /* row i of the pairs is row `half` of the halves */
             memcpy(w + (to_halves ? half : i) * columns, head + (to_halves ? i : half) * columns, row);
         }
     }
@@ -36,7 +36,7 @@ tt_status tt_hf_turn_rows(float *w, int64_t heads, int64_t D, int64_t columns, b
     return TT_OK;
 }
 
-/* fp16 ends at 65504: what is beyond would become infinite there. */
+/* fp16 ends at 65504; larger weights would become infinite. */
 static tt_status check_range(const struct tt_hf_export *x)
 {
     if (x->type != TT_F16) return TT_OK;
@@ -56,14 +56,13 @@ static tt_status write_weights(const char *path, const struct tt_hf_export *x)
     int n = x->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
-    tt_status st =
-        tensors && names ? check_range(x) : tt_no_memory("the names of %d tensors", n);
+    tt_status st = tensors && names ? check_range(x) : tt_no_memory("the names of %d tensors", n);
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         float *data = x->weights + p->offset;
         char rotary = tt_hf_rotary(p->name);
         int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
-        if (rotary) st = tt_hf_turn_rows(data, heads, c->hidden_dim / c->num_heads, c->hidden_dim, true);
+        if (rotary) st = tt_hf_permute_rows(data, heads, c->hidden_dim / c->num_heads, c->hidden_dim, true);
         tt_hf_name(p->name, false, names[i], sizeof names[i]);
         tensors[i] = (struct tt_tensor_source){.name = names[i],
                                                .rank = p->shape[1] ? 2 : 1,
@@ -156,15 +155,15 @@ static tt_status make_parent(const char *name)
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
 {
     char name[1024];
-    struct tt_beside b;
+    struct tt_staged b;
     snprintf(name, sizeof name, "%s", dir);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
     TT_TRY(make_parent(name));
-    TT_TRY(tt_beside_folder(name, &b));
+    TT_TRY(tt_stage_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);
-    if (!st) return tt_beside_replace(&b);
-    tt_beside_drop(&b);
+    if (!st) return tt_staged_replace(&b);
+    tt_staged_drop(&b);
     return st;
 }

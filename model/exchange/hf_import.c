@@ -1,4 +1,4 @@
-/* A folder of transformers into a parameter arena. */
+/* Imports a folder of transformers into a parameter arena. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static tt_status open_file(struct model_files *m, const char *name)
     return st;
 }
 
-/* Whether an earlier entry of the map names the same file. Shards lie together, so the way back is short. */
+/* Whether an earlier entry of the map names the same file. */
 static bool seen_before(const struct tt_json *map, const struct tt_json *entry)
 {
     for (const struct tt_json *e = map->first; e != entry; e = e->next)
@@ -149,7 +149,7 @@ static tt_status check_tensor(const struct model_files *m, const struct tt_param
 static bool is_expected(const struct model_files *m, const struct tt_params *params, const char *name)
 {
     char expected[128];
-    /* tables that old versions kept, and a head that equals the embedding */
+    /* RoPE tables of old versions, and a head that is tied to the embedding (check_tied) */
     if (strstr(name, "rotary_emb.inv_freq") || !strcmp(name, "lm_head.weight")) return true;
     for (int i = 0; i < params->n; i++) {
         tt_hf_name(params->items[i].name, m->bare, expected, sizeof expected);
@@ -158,16 +158,17 @@ static bool is_expected(const struct model_files *m, const struct tt_params *par
     return false;
 }
 
-/* A tensor that nothing here reads would be a part of the model that is silently missing. */
+/* An unknown tensor is an error; otherwise a part of the model would be silently missing. */
 static tt_status check_others(const struct model_files *m, const struct tt_params *params)
 {
     for (int f = 0; f < m->n; f++)
         for (int i = 0; i < tt_safetensors_count(m->files[f]); i++) {
             const char *name = tt_safetensors_at(m->files[f], i)->name;
             if (!is_expected(m, params, name))
-                return tt_fail(TT_FAILED,
-                               "%s: tensor %.200s has no place in a LLaMA of this shape; it cannot be imported", m->dir,
-                               name);
+                return tt_fail(
+                    TT_FAILED,
+                    "%s: tensor %.200s does not belong to a LLaMA of this shape; the model cannot be imported", m->dir,
+                    name);
         }
     return TT_OK;
 }
@@ -195,15 +196,16 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
         for (int64_t j = 0; j < p->count; j++)
             if (!isfinite(w[p->offset + j]))
-                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; such a model cannot be used", m->dir,
-                               name, (double)w[p->offset + j]);
-        if (rotary) TT_TRY(tt_hf_turn_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
+                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; such a model cannot be used", m->dir, name,
+                               (double)w[p->offset + j]);
+        if (rotary)
+            TT_TRY(tt_hf_permute_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
     }
     return TT_OK;
 }
 
-/* A head that the file has beside a tied embedding must be that embedding: some programs keep it twice, and some write
- * a head of its own under a config.json that says otherwise. Then transformers computes with the head. */
+/* With tied embeddings, a head in the file must equal the embedding. Some programs store it twice. Others store a
+ * separate head although config.json says that it is tied; transformers then uses that head. */
 static tt_status check_tied(const struct model_files *m, const struct tt_params *params, const float *w)
 {
     int file = 0;
@@ -217,8 +219,10 @@ static tt_status check_tied(const struct model_files *m, const struct tt_params 
     bool same = !st && !memcmp(own, w + p->offset, (size_t)head->count * sizeof *own);
     free(own);
     if (st || same) return st;
-    return tt_fail(TT_FAILED, "%s: config.json says that head and embedding are one, but lm_head.weight differs from "
-                   "embed_tokens.weight; set \"tie_word_embeddings\": false in it", m->dir);
+    return tt_fail(TT_FAILED,
+                   "%s: config.json says that head and embedding are one, but lm_head.weight differs from "
+                   "embed_tokens.weight; set \"tie_word_embeddings\": false in it",
+                   m->dir);
 }
 
 tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const struct tt_params *params,

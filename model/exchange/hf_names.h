@@ -1,15 +1,15 @@
-/* What a tensor of the parameter table is called in a Hugging Face model. */
+/* The Hugging Face names of the tensors in the parameter table. */
 #ifndef TT_HF_NAMES_H
 #define TT_HF_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "layers.3.attention.wq.weight" to "model.layers.3.self_attn.q_proj.weight"; `bare`: without "model.", as the model
- * without its head is kept. */
+/* "layers.3.attention.wq.weight" to "model.layers.3.self_attn.q_proj.weight". `bare`: without "model.", as in files of
+ * a model without its head. */
 void tt_hf_name(const char *ours, bool bare, char *out, size_t size);
 
-/* Whose rows RoPE has to find in another order there: 'q' and 'k'; 0 for a tensor that is the same. */
+/* 'q' or 'k' for the tensors whose rows have another order in Hugging Face models because of RoPE; 0 for all others. */
 char tt_hf_rotary(const char *ours);
 
 #endif

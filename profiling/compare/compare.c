@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/rng.h"
-#include "core/base/stats.h"
+#include "core/base/load.h"
 
 void tt_compare_free(struct tt_comparison *c)
 {
@@ -29,32 +28,25 @@ static int step_times(const struct tt_profile *p, double **out)
     return *out ? n : 0;
 }
 
-static double resampled_median(const double *x, int n, double *room, uint64_t stream, uint64_t *draw)
+tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out)
 {
-    for (int i = 0; i < n; i++) room[i] = x[(int)(tt_uniform(20, stream, (*draw)++) * n) % n];
-    return tt_quantile(room, n, 0.5);
-}
-
-/* Medians of samples drawn from the measured steps, again and again: where 95 % of their ratios lie. */
-static tt_status interval(const struct tt_compared *base, struct tt_compared *r)
-{
-    enum { ROUNDS = 1000, FEWEST = 4 };
-    double *a, *b, *ratios = calloc(ROUNDS, sizeof *ratios);
-    int na = step_times(&base->profile, &a), nb = step_times(&r->profile, &b), most = na > nb ? na : nb;
-    double *room = calloc((size_t)most + 1, sizeof *room);
-    tt_status st = a && b && room && ratios ? TT_OK : tt_no_memory("the comparison");
-    if (!st && na >= FEWEST && nb >= FEWEST) {
-        uint64_t draw = 0;
-        for (int i = 0; i < ROUNDS; i++)
-            ratios[i] = resampled_median(a, na, room, 1, &draw) / resampled_median(b, nb, room, 2, &draw);
-        r->speedup_low = tt_quantile(ratios, ROUNDS, 0.025);
-        r->speedup_high = tt_quantile(ratios, ROUNDS, 0.975);
-    }
+    double *a, *b;
+    int na = step_times(&base->profile, &a), nb = step_times(&r->profile, &b);
+    tt_status st = a && b ? tt_ratio_range(a, na, b, nb, out) : tt_no_memory("the comparison");
     free(a);
     free(b);
-    free(room);
-    free(ratios);
+    /* Of different batches the tokens are compared, not the steps. */
+    double tokens = r->seconds * r->tokens_per_second / (base->seconds * base->tokens_per_second);
+    if (!st && tokens > 0) out->low *= tokens, out->high *= tokens;
     return st;
+}
+
+/* The medians of few steps may lie outside what the pairs of them say. */
+static void include_estimate(struct tt_compared *r)
+{
+    if (isnan(r->range.low)) return;
+    r->range.low = fmin(r->range.low, r->speedup);
+    r->range.high = fmax(r->range.high, r->speedup);
 }
 
 static tt_status find_speedups(struct tt_comparison *c)
@@ -62,14 +54,13 @@ static tt_status find_speedups(struct tt_comparison *c)
     const struct tt_compared *base = &c->runs[0];
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
-        /* Of different batches the tokens are compared, not the steps. */
+        if (r->in_turns && i == 1) continue;
         r->speedup = r->tokens_per_second > 0 && base->tokens_per_second > 0
                          ? r->tokens_per_second / base->tokens_per_second
                          : base->seconds / r->seconds;
-        if (i) TT_TRY(interval(base, r));
-        double tokens = r->seconds * r->tokens_per_second /
-                        (base->seconds * base->tokens_per_second); /* of a step, against the first's */
-        if (tokens > 0) r->speedup_low *= tokens, r->speedup_high *= tokens;
+        if (!i) continue;
+        TT_TRY(tt_compare_range(base, r, &r->range));
+        include_estimate(r);
     }
     return TT_OK;
 }
@@ -108,32 +99,72 @@ static void compare_losses(const struct tt_compared *base, struct tt_compared *r
     }
 }
 
+static double whole_norm(const struct tt_profile *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->gradients_count; i++)
+        if (isfinite(p->gradients[i].first_norm)) sum += p->gradients[i].first_norm * p->gradients[i].first_norm;
+    return sqrt(sum);
+}
+
+/* Of the first step, which both took from the same weights: after some steps rounding alone makes them differ. What is
+ * small beside the whole gradient is rounding too. */
 static void compare_gradients(const struct tt_compared *base, struct tt_compared *r)
 {
+    double floor = 1e-3 * whole_norm(&base->profile);
     for (int i = 0; i < r->profile.gradients_count; i++)
         for (int k = 0; k < base->profile.gradients_count; k++) {
             const struct tt_profile_gradient *g = &r->profile.gradients[i], *b = &base->profile.gradients[k];
-            if (strcmp(g->name, b->name) != 0) continue;
-            double scale = fmax(fabs(g->norm), fabs(b->norm)),
-                   difference = scale > 0 ? fabs(g->norm - b->norm) / scale : 0;
+            if (strcmp(g->name, b->name) != 0 || !isfinite(g->first_norm) || !isfinite(b->first_norm)) continue;
+            double scale = fmax(floor, fmax(g->first_norm, b->first_norm)),
+                   difference = scale > 0 ? fabs(g->first_norm - b->first_norm) / scale : 0;
             if (isnan(r->gradient_difference) || difference > r->gradient_difference)
                 r->gradient_difference = difference;
         }
 }
 
 /* A share of another roof is another measure. */
-static void warn_of_roofs(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
 {
     double here = r->profile.efficiency.gemm_flops_per_second, there = base->profile.efficiency.gemm_flops_per_second;
     bool known = here > 0 && there > 0 && isfinite(r->mfu_percent) && isfinite(base->mfu_percent);
-    if (!known || fabs(here / there - 1) <= 0.01) return;
+    r->other_roof = known && fabs(here / there - 1) > 0.01;
+    if (!r->other_roof) return;
     tt_text_printf(&c->warnings,
                    "%s: its MFU is of a measured %.4g TFLOP/s, that of %s of %.4g: compare times, or profile both with "
                    "the same roof\n",
                    r->label, here / 1e12, base->label, there / 1e12);
 }
 
-static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
+{
+    char busy[100];
+    tt_busy_words(r->profile.run.load, busy);
+    if (busy[0] && !c->runs[1].in_turns)
+        tt_text_printf(&c->warnings,
+                       "%s: when it was measured, %s; its times may be too long: measure again when it is quiet, or in "
+                       "turns (tt bench --against)\n",
+                       r->label, busy);
+}
+
+/* No interval, or one from so few steps that it holds the truth too seldom. */
+static void warn_of_range(struct tt_comparison *c, const struct tt_compared *r, const struct tt_compared *base)
+{
+    if (!isfinite(r->speedup)) return;
+    bool one = isfinite(r->range.confidence) && !(r->range.confidence > 0);
+    if (isnan(r->range.confidence))
+        tt_text_printf(&c->warnings,
+                       "%s: no interval, since the times of single steps are not known of it and %s: the speed-up may "
+                       "be noise\n",
+                       r->label, base->label);
+    else if (one || r->range.confidence < TT_GATE_CONFIDENCE)
+        tt_text_printf(&c->warnings,
+                       "%s: few steps were timed, so that the interval holds the true speed-up in only %.0f %% of such "
+                       "comparisons; time three or more of each\n",
+                       r->label, 100 * r->range.confidence);
+}
+
+static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
 {
     if (r->missing_gradients)
         tt_text_printf(
@@ -141,6 +172,7 @@ static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const 
             "%s: %d of %d tensors got no gradient, or one that is not finite: work is missing, so its speed says "
             "nothing\n",
             r->label, r->missing_gradients, r->gradients);
+    warn_of_load(c, r);
     if (r == base) return;
     bool known = r->profile.run.num_layers && base->profile.run.num_layers;
     if (!r->same_model && !known && (r->profile.run.num_layers || base->profile.run.num_layers))
@@ -162,8 +194,10 @@ static void warn_of(struct tt_comparison *c, const struct tt_compared *r, const 
                        "%s: its loss differs from that of %s by up to %.3g: they do not compute the same\n", r->label,
                        base->label, r->loss_difference);
     warn_of_roofs(c, r, base);
+    warn_of_range(c, r, base);
     if (r->same_task && r->gradient_difference > 0.1)
-        tt_text_printf(&c->warnings, "%s: the norm of a gradient differs from that of %s by %.0f %%\n", r->label,
+        tt_text_printf(&c->warnings,
+                       "%s: the norm of a gradient of the first step differs from that of %s by %.0f %%\n", r->label,
                        base->label, 100 * r->gradient_difference);
 }
 
@@ -214,7 +248,7 @@ static tt_status find_rows(struct tt_comparison *c)
 {
     int groups = 1, operators = 1;
     bool phases = all_have_phases(c);
-    char name[120];
+    char name[192];
     for (int i = 0; i < c->n; i++)
         groups += c->runs[i].profile.groups_count, operators += c->runs[i].profile.operators_count;
     c->groups = calloc((size_t)groups, sizeof *c->groups);
@@ -228,8 +262,8 @@ static tt_status find_rows(struct tt_comparison *c)
         }
         for (int k = 0; k < p->operators_count; k++) {
             const struct tt_profile_row *op = &p->operators[k];
-            snprintf(name, sizeof name, "%.47s in %.31s%s%.31s", op->name, op->group,
-                     phases && op->phase[0] ? ", " : "", phases ? op->phase : "");
+            snprintf(name, sizeof name, "%.47s%s%.63s in %.31s%s%.31s", op->name, op->shape[0] ? " " : "", op->shape,
+                     op->group, phases && op->phase[0] ? ", " : "", phases ? op->phase : "");
             double *seconds = row_named(c, c->operators, &c->operator_count, name)->seconds;
             if (isfinite(op->seconds)) seconds[i] += op->seconds;
         }

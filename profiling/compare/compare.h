@@ -2,6 +2,7 @@
 #ifndef TT_COMPARE_H
 #define TT_COMPARE_H
 
+#include "core/base/range.h"
 #include "core/base/text.h"
 #include "profiling/profile.h"
 
@@ -12,17 +13,20 @@ struct tt_compared {
     struct tt_profile profile; /* lists are empty where it is not a profile */
     double seconds;            /* of a step; NaN here and below: not known */
     double tokens_per_second, mfu_percent, memory_bytes, kernels;
-    double loss;                               /* the last */
-    double speedup, speedup_low, speedup_high; /* against the first; the 95 % interval of a bootstrap of the medians */
-    bool same_model;                           /* shape as in the first, so that speeds may be compared */
+    double loss;                      /* the last */
+    double speedup;                   /* against the first */
+    struct tt_range range;            /* of it, from the times of single steps; drift between runs is not in it */
+    bool in_turns;                    /* with the first: the range is of the ratios of pairs, and holds drift too */
+    bool other_roof;                  /* its MFU is of another measured rate than that of the first */
+    bool same_model;                  /* shape as in the first, so that speeds may be compared */
     bool same_task;                   /* shape, data and seed as in the first, so that losses may be compared */
     double loss_difference;           /* largest against the first, over the steps that both have */
     int gradients, missing_gradients; /* tensors; those with only zeros or anything not finite */
-    double gradient_difference;       /* largest relative difference of a tensor's norm against the first */
+    double gradient_difference;       /* largest relative difference of a tensor's norm in the first step */
 };
 
 struct tt_compare_row {
-    char name[120];
+    char name[192];
     double seconds[TT_COMPARE_LIMIT]; /* a step; 0: that run has none of it; NaN: that run is not a profile */
 };
 
@@ -39,6 +43,9 @@ struct tt_comparison {
 tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out);
 void tt_compare_free(struct tt_comparison *c);
 
+/* Of the speed-up of one run against another. */
+tt_status tt_compare_range(const struct tt_compared *base, const struct tt_compared *r, struct tt_range *out);
+
 /* The runs of one path to those there are; for tt_compare. */
 tt_status tt_compare_add(struct tt_comparison *c, const char *path);
 
@@ -48,9 +55,11 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out);
 tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path); /* compare.html */
 
 /* `conditions`, separated by commas: slower:5%, memory:10%, loss:0.02, gradients. tt_compare_gate_check says whether
- * they can be read. The gate fails with TT_GATE when one holds for any run against the first, and with TT_FAILED when
- * one cannot be judged; a slowdown counts when it exceeds the limit and its interval excludes none at all. `said` gets
- * a line for each condition and run that passed; it may be NULL. */
+ * they can be read. The gate fails with TT_GATE when one holds for any run against the first, else with TT_UNDECIDED
+ * when one cannot be decided. A slowdown counts when it exceeds the limit and its interval excludes no change at all;
+ * it is denied when the interval stays within the limit; else it is undecided, as with an interval of less than
+ * TT_GATE_CONFIDENCE. `said` gets a line for each condition and run; it may be NULL. */
+#define TT_GATE_CONFIDENCE 0.9
 tt_status tt_compare_gate_check(const char *conditions);
 tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions, struct tt_text *said);
 

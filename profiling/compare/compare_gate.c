@@ -52,24 +52,28 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
 {
     double slower = 1 / r->speedup - 1;
     if (isnan(slower))
-        return tt_fail(TT_FAILED, "%s: its speed is not known, so the gate cannot judge it", r->label);
+        return tt_fail(TT_UNDECIDED, "%s: its speed is not known, so the gate cannot judge it", r->label);
     if (!r->same_model)
         return tt_fail(
-            TT_FAILED,
+            TT_UNDECIDED,
             "%s: its model differs from that of %s or is not known, so the gate cannot judge its speed", r->label,
             base->label);
-    if (slower > limit && isnan(r->speedup_high))
-        return tt_fail(TT_FAILED,
-                       "%s takes %.1f %% more time than %s, but single steps are not known, so the gate cannot judge "
-                       "whether that is noise",
-                       r->label, 100 * slower, base->label);
-    if (slower > limit && r->speedup_high < 1)
+    if (!(r->range.confidence >= TT_GATE_CONFIDENCE))
+        return tt_fail(TT_UNDECIDED,
+                       "%s takes %.1f %% %s time than %s, but fewer than three single steps of each are known, so the "
+                       "gate cannot judge whether that is noise",
+                       r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label);
+    if (slower > limit && r->range.high < 1)
         return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%", r->label, 100 * slower,
                        base->label, 100 * limit);
+    if (1 / r->range.low - 1 > limit)
+        return tt_fail(TT_UNDECIDED,
+                       "%s takes %.1f %% %s time than %s, and the interval of the speed-up, %.2f to %.2f, does not "
+                       "exclude that it is more than the limit of %.3g %%: time more %s",
+                       r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label, r->range.low,
+                       r->range.high, 100 * limit, r->in_turns ? "turns" : "steps, or in turns (tt bench --against)");
     tt_text_printf(why, "%.1f %% %s than %s", 100 * (slower > 0 ? slower : r->speedup - 1),
                    slower > 0 ? "more time" : "faster", base->label);
-    if (slower > limit)
-        tt_text_printf(why, ", but the interval %.2f to %.2f includes no change", r->speedup_low, r->speedup_high);
     return TT_OK;
 }
 
@@ -78,7 +82,7 @@ static tt_status judge_memory(const struct tt_compared *base, const struct tt_co
 {
     double more = r->memory_bytes / base->memory_bytes - 1;
     if (isnan(more))
-        return tt_fail(TT_FAILED, "%s: its memory is not known, so the gate cannot judge it", r->label);
+        return tt_fail(TT_UNDECIDED, "%s: its memory is not known, so the gate cannot judge it", r->label);
     if (more > limit)
         return tt_fail(TT_GATE, "%s takes %.1f %% more memory than %s; the limit is %.3g %%", r->label, 100 * more,
                        base->label, 100 * limit);
@@ -90,7 +94,7 @@ static tt_status judge_loss(const struct tt_compared *base, const struct tt_comp
                             struct tt_text *why)
 {
     if (isnan(r->loss_difference))
-        return tt_fail(TT_FAILED,
+        return tt_fail(TT_UNDECIDED,
                        "%s: its losses cannot be compared with those of %s, so the gate cannot judge them",
                        r->label, base->label);
     if (r->loss_difference > limit)
@@ -105,7 +109,7 @@ static tt_status judge_gradients(const struct tt_compared *base, const struct tt
 {
     (void)base, (void)limit;
     if (!r->gradients)
-        return tt_fail(TT_FAILED,
+        return tt_fail(TT_UNDECIDED,
                        "%s: its gradients are not known, so the gate cannot judge them; tt profile records them",
                        r->label);
     if (r->missing_gradients)
@@ -114,7 +118,7 @@ static tt_status judge_gradients(const struct tt_compared *base, const struct tt
     return TT_OK;
 }
 
-/* What holds counts more than what cannot be judged; of equals the first. */
+/* What holds counts more than what cannot be decided; of equals the first. */
 static tt_status worse(tt_status first, tt_status second)
 {
     bool swap = first && second && first->code != TT_GATE && second->code == TT_GATE;
@@ -122,6 +126,17 @@ static tt_status worse(tt_status first, tt_status second)
     if (first && first != kept) tt_status_free(first);
     if (second && second != kept) tt_status_free(second);
     return kept;
+}
+
+/* A line for each, so that what is undecided shows beside what passed and what failed. */
+static void say_verdict(struct tt_text *said, const char *condition, const struct tt_compared *r, tt_status st,
+                        const char *why)
+{
+    if (!said) return;
+    if (st)
+        tt_text_printf(said, "gate     %s %s: %s\n", condition, st->code == TT_GATE ? "failed" : "undecided", st->text);
+    else
+        tt_text_printf(said, "gate     %s passed: %s: %s\n", condition, r->label, why ? why : "");
 }
 
 tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions, struct tt_text *said)
@@ -137,8 +152,7 @@ tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions,
         for (int i = 1; !st && i < c->n; i++) {
             struct tt_text why = {0};
             tt_status here = judges[what](&c->runs[0], &c->runs[i], limit, &why);
-            if (!here && said)
-                tt_text_printf(said, "gate     %s passed: %s: %s\n", one, c->runs[i].label, why.s ? why.s : "");
+            say_verdict(said, one, &c->runs[i], here, why.s);
             tt_text_free(&why);
             worst = worse(worst, here);
         }

@@ -19,15 +19,15 @@ static tt_status new_run(struct tt_comparison *c, struct tt_compared **out)
     if (c->n == TT_COMPARE_LIMIT)
         return tt_fail(TT_USAGE, "more than %d runs to compare; leave some out", TT_COMPARE_LIMIT);
     *out = &c->runs[c->n++];
-    **out = (struct tt_compared){.seconds = NAN,
+    **out = (struct tt_compared){.profile = {.run = {.load = NAN}},
+                                 .seconds = NAN,
                                  .tokens_per_second = NAN,
                                  .mfu_percent = NAN,
                                  .memory_bytes = NAN,
                                  .kernels = NAN,
                                  .loss = NAN,
                                  .speedup = NAN,
-                                 .speedup_low = NAN,
-                                 .speedup_high = NAN,
+                                 .range = {NAN, NAN, NAN},
                                  .loss_difference = NAN,
                                  .gradient_difference = NAN};
     return TT_OK;
@@ -104,6 +104,17 @@ static tt_status take_bench_steps(struct tt_profile *p, const struct tt_json *ro
     return TT_OK;
 }
 
+/* tt bench --against ran the two rows in turns: the ratio of the pairs knows of no drift between them. */
+static void take_turns(struct tt_compared *r, const struct tt_json *root)
+{
+    const struct tt_json *against = tt_json_get(root, "against");
+    if (!against || against->type != TT_JSON_OBJECT) return;
+    r->in_turns = true;
+    r->speedup = tt_json_number(against, "ratio", NAN);
+    r->range = (struct tt_range){tt_json_number(against, "low", NAN), tt_json_number(against, "high", NAN),
+                                 tt_json_number(against, "confidence", NAN)};
+}
+
 static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *root)
 {
     const struct tt_json *rows = tt_json_get(root, "rows");
@@ -112,8 +123,12 @@ static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *r
     for (const struct tt_json *row = rows->first; row; row = row->next) {
         struct tt_compared *r;
         TT_TRY(new_run(c, &r));
-        snprintf(r->label, sizeof r->label, "%.30s %.30s %.20s", tt_json_string(row, "size", "?"),
-                 tt_json_string(row, "version", "?"), tt_json_string(root, "precision", ""));
+        const char *label = tt_json_string(row, "label", "");
+        if (label[0])
+            snprintf(r->label, sizeof r->label, "%.90s", label);
+        else
+            snprintf(r->label, sizeof r->label, "%.30s %.30s %.20s", tt_json_string(row, "size", "?"),
+                     tt_json_string(row, "version", "?"), tt_json_string(root, "precision", ""));
         snprintf(r->profile.run.device, sizeof r->profile.run.device, "%.127s", tt_json_string(root, "device", ""));
         snprintf(r->profile.run.backend, sizeof r->profile.run.backend, "%.15s", tt_json_string(root, "backend", ""));
         snprintf(r->profile.run.precision, sizeof r->profile.run.precision, "%.15s",
@@ -124,12 +139,14 @@ static tt_status add_bench_rows(struct tt_comparison *c, const struct tt_json *r
         r->tokens_per_second = tt_json_number(row, "tokens_per_second", NAN);
         r->mfu_percent = tt_json_number(row, "mfu_percent", NAN);
         r->profile.efficiency.gemm_flops_per_second = tt_json_number(root, "gemm_flops_per_second", NAN);
+        r->profile.run.load = tt_json_number(root, "load", NAN);
         r->memory_bytes = tt_json_number(row, "peak_memory_bytes", NAN);
         r->kernels = tt_json_number(row, "operations_per_step", NAN);
         const struct tt_json *refused = tt_json_get(row, "flash_refused");
         r->profile.run.flash_refused = refused && refused->type == TT_JSON_BOOL && refused->boolean;
         take_bench_shape(&r->profile.run, row);
         TT_TRY(take_bench_steps(&r->profile, row));
+        if (row != rows->first) take_turns(r, root);
     }
     return TT_OK;
 }

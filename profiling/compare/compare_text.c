@@ -9,7 +9,7 @@
 #include "profiling/compare/compare.h"
 #include "profiling/report/svg.h"
 
-enum { OPERATORS_SHOWN = 10 };
+enum { OPERATORS_SHOWN = 10, NAME = 64 };
 
 /* Fits a column of plain text; n/a where it is not known. */
 static const char *cell(char out[32], const char *format, double value)
@@ -19,22 +19,49 @@ static const char *cell(char out[32], const char *format, double value)
     return out;
 }
 
+/* "1.02 to 1.31", with how often such an interval holds the truth where that is not the 95 % of the heading. */
+static void put_range(const struct tt_compared *r, char out[80])
+{
+    const struct tt_range *g = &r->range;
+    if (isnan(g->low))
+        snprintf(out, 80, "unknown");
+    else if (g->confidence < 0.945)
+        snprintf(out, 80, "%.2f to %.2f (%.0f %%)", g->low, g->high, 100 * g->confidence);
+    else
+        snprintf(out, 80, "%.2f to %.2f", g->low, g->high);
+}
+
 static void run_lines(const struct tt_comparison *c, struct tt_text *out)
 {
-    char a[32], b[32], d[32], e[32], f[32], low[32], high[32], range[80];
-    tt_text_printf(out, "%-32s %10s %9s %-15s %11s %7s %9s %11s %9s\n", "run", "step ms", "speed-up", "95 % interval",
+    char a[32], b[32], d[32], e[32], f[32], range[80];
+    tt_text_printf(out, "%-32s %10s %9s %-20s %11s %7s  %9s %11s %9s\n", "run", "step ms", "speed-up", "95 % interval",
                    "tokens/s", "MFU %", "kernels", "memory MiB", "loss");
     for (int i = 0; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
-        snprintf(range, sizeof range, "%s to %s", cell(low, "%.2f", r->speedup_low),
-                 cell(high, "%.2f", r->speedup_high));
+        put_range(r, range);
         if (!i) strcpy(range, "the first");
-        if (i && isnan(r->speedup_low)) strcpy(range, "n/a");
         tt_text_printf(out, "%-32.32s %10s", r->label, cell(a, "%.3f", 1e3 * r->seconds));
-        tt_text_printf(out, " %8s%c %-15s", cell(b, "%.2f", r->speedup), isfinite(r->speedup) ? 'x' : ' ', range);
-        tt_text_printf(out, " %11s %7s", cell(d, "%.0f", r->tokens_per_second), cell(e, "%.1f", r->mfu_percent));
+        tt_text_printf(out, " %8s%c %-20s", cell(b, "%.2f", r->speedup), isfinite(r->speedup) ? 'x' : ' ', range);
+        tt_text_printf(out, " %11s %7s%c", cell(d, "%.0f", r->tokens_per_second), cell(e, "%.1f", r->mfu_percent),
+                       r->other_roof ? '*' : ' ');
         tt_text_printf(out, " %9s %11s", cell(f, "%.0f", r->kernels), cell(a, "%.1f", r->memory_bytes / 0x1p20));
         tt_text_printf(out, " %9s\n", cell(b, "%.4f", r->loss));
+    }
+}
+
+/* What the host did in a step, of those that know. */
+static void host_lines(const struct tt_comparison *c, struct tt_text *out)
+{
+    for (int i = 0; i < c->n; i++) {
+        const struct tt_profile *p = &c->runs[i].profile;
+        if (!p->operators_count || !isfinite(p->launch.waits)) continue;
+        tt_text_printf(out, "host     %s: %.3g waits a step", c->runs[i].label, p->launch.waits);
+        for (int k = 0; k < p->groups_count; k++)
+            if (strcmp(p->groups[k].name, "copies") == 0)
+                tt_text_printf(out, ", %lld cop%s of %.4g MB together in %.4f ms", (long long)p->groups[k].count,
+                               p->groups[k].count == 1 ? "y" : "ies", p->groups[k].bytes / 1e6,
+                               1e3 * p->groups[k].seconds);
+        tt_text_puts(out, "\n");
     }
 }
 
@@ -43,12 +70,12 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
 {
     char number[32];
     if (!n) return;
-    tt_text_printf(out, "\n%-48s", title);
+    tt_text_printf(out, "\n%-*s", NAME, title);
     for (int i = 0; i < c->n; i++) tt_text_printf(out, " %14.14s", c->runs[i].label);
     for (int i = 1; i < c->n; i++) tt_text_printf(out, " %9s", i == 1 ? "speed-up" : "");
     tt_text_puts(out, "\n");
     for (int k = 0; k < n; k++) {
-        tt_text_printf(out, "%-48.48s", rows[k].name);
+        tt_text_printf(out, "%-*.*s", NAME, NAME, rows[k].name);
         for (int i = 0; i < c->n; i++) tt_text_printf(out, " %11s ms", cell(number, "%.4f", 1e3 * rows[k].seconds[i]));
         for (int i = 1; i < c->n; i++) {
             double ratio = rows[k].seconds[0] / rows[k].seconds[i];
@@ -139,8 +166,11 @@ static void accuracy(const struct tt_comparison *c, struct tt_text *out)
         if (isnan(r->loss_difference) && isnan(r->gradient_difference)) continue;
         tt_text_printf(out, "accuracy %s: losses differ by at most %.3g", r->label, r->loss_difference);
         if (!isnan(r->gradient_difference))
-            tt_text_printf(out, ", norms of gradients by at most %.2g %%; %d of %d tensors have a gradient",
-                           100 * r->gradient_difference, r->gradients - r->missing_gradients, r->gradients);
+            tt_text_printf(out, ", norms of gradients in the first step by at most %.2g %%",
+                           100 * r->gradient_difference);
+        if (r->gradients)
+            tt_text_printf(out, "; %d of %d tensors have a gradient", r->gradients - r->missing_gradients,
+                           r->gradients);
         tt_text_puts(out, "\n");
     }
 }
@@ -169,6 +199,7 @@ void tt_compare_text(const struct tt_comparison *c, struct tt_text *out)
     row_lines(c, "operators that changed most", c->operators, shown, out);
     tt_text_puts(out, "\n");
     differences(c, out);
+    host_lines(c, out);
     accuracy(c, out);
     warnings(c, out);
     trim_lines(out);
@@ -191,6 +222,13 @@ static void put_rows(struct tt_json_writer *w, const char *key, const struct tt_
     tt_json_end(w, ']');
 }
 
+/* What its MFU is of. */
+static double rate_of(const struct tt_compared *r)
+{
+    double rate = r->profile.efficiency.gemm_flops_per_second;
+    return rate > 0 ? rate : NAN;
+}
+
 void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
 {
     struct tt_json_writer w = {.pretty = true};
@@ -205,10 +243,14 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_string(&w, "precision", r->profile.run.precision);
         tt_json_put_number(&w, "seconds", r->seconds);
         tt_json_put_number(&w, "speedup", r->speedup);
-        tt_json_put_number(&w, "speedup_low", r->speedup_low);
-        tt_json_put_number(&w, "speedup_high", r->speedup_high);
+        tt_json_put_number(&w, "speedup_low", r->range.low);
+        tt_json_put_number(&w, "speedup_high", r->range.high);
+        tt_json_put_number(&w, "speedup_confidence", r->range.confidence);
         tt_json_put_number(&w, "tokens_per_second", r->tokens_per_second);
         tt_json_put_number(&w, "mfu_percent", r->mfu_percent);
+        tt_json_put_number(&w, "gemm_flops_per_second", rate_of(r));
+        tt_json_put_number(&w, "host_waits", r->profile.operators_count ? r->profile.launch.waits : NAN);
+        tt_json_put_number(&w, "load", r->profile.run.load);
         tt_json_put_number(&w, "kernels", r->kernels);
         tt_json_put_number(&w, "memory_bytes", r->memory_bytes);
         tt_json_put_number(&w, "loss", r->loss);

@@ -29,9 +29,9 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         const struct tt_compared *r = &c->runs[i];
         speed[i] = (struct tt_bar){.label = r->label, .value = r->speedup, .color = i};
         memory[i] = (struct tt_bar){.label = r->label, .value = r->memory_bytes, .color = i};
-        if (isfinite(r->speedup_low))
-            snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s)", times(r->speedup, a),
-                     times(r->speedup_low, b), times(r->speedup_high, d));
+        if (isfinite(r->range.low))
+            snprintf(speed[i].note, sizeof speed[i].note, "%s (%s to %s, %.0f %%)", times(r->speedup, a),
+                     times(r->range.low, b), times(r->range.high, d), 100 * r->range.confidence);
         else
             snprintf(speed[i].note, sizeof speed[i].note, "%s", times(r->speedup, a));
         snprintf(memory[i].note, sizeof memory[i].note, "%s", tt_si_bytes(r->memory_bytes, a));
@@ -40,15 +40,16 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
     tt_svg_bars(t, "Speed against the first", speed, c->n);
     html_note(
         t,
-        "In tokens a second. In brackets the 95 %% interval, from a bootstrap of the medians of the measured steps.");
+        "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
+        "holds the truth; what drifted between the runs is not in it (tt bench --against).");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 
 static void run_table(struct tt_text *t, const struct tt_comparison *c)
 {
     char a[32];
-    html_table(t, "run|device|version|precision|#step|#speed-up|#tokens/s|#MFU %|#kernels|#memory|#loss|#loss differs "
-                  "by|#gradients differ by %|tensors without gradient");
+    html_table(t, "run|device|version|precision|#step|#speed-up|#tokens/s|#MFU %|#kernels|#host waits|#memory|#loss|"
+                  "#loss differs by|#gradients differ by %|tensors without gradient");
     for (int i = 0; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
         html_row(t);
@@ -59,8 +60,11 @@ static void run_table(struct tt_text *t, const struct tt_comparison *c)
         html_number(t, r->seconds, tt_si_time(r->seconds, a));
         html_number(t, r->speedup, times(r->speedup, a));
         html_number(t, r->tokens_per_second, tt_si(r->tokens_per_second, a));
-        html_number(t, r->mfu_percent, html_fixed(r->mfu_percent, 1, a));
+        html_fixed(r->mfu_percent, 1, a);
+        html_number(t, r->mfu_percent, r->other_roof ? strcat(a, "*") : a);
         html_number(t, r->kernels, html_fixed(r->kernels, 0, a));
+        double waits = r->profile.operators_count ? r->profile.launch.waits : NAN;
+        html_number(t, waits, html_fixed(waits, 1, a));
         html_number(t, r->memory_bytes, tt_si_bytes(r->memory_bytes, a));
         html_number(t, r->loss, html_fixed(r->loss, 4, a));
         html_number(t, r->loss_difference, tt_si(r->loss_difference, a));
@@ -113,7 +117,15 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
     free(values);
 }
 
-static void loss_curves(struct tt_text *t, const struct tt_comparison *c)
+static double loss_of(const struct tt_profile_sample *s) { return s->loss; }
+static double norm_of(const struct tt_profile_sample *s) { return s->grad_norm; }
+
+struct curve {
+    const char *id, *heading, *title, *unit, *note;
+    double (*value)(const struct tt_profile_sample *);
+};
+
+static void curves(struct tt_text *t, const struct tt_comparison *c, const struct curve *what)
 {
     struct tt_line lines[TT_COMPARE_LIMIT];
     double *room[TT_COMPARE_LIMIT] = {0};
@@ -122,18 +134,26 @@ static void loss_curves(struct tt_text *t, const struct tt_comparison *c)
         const struct tt_profile *p = &c->runs[i].profile;
         int m = p->samples_count;
         if (!m || !(room[i] = calloc((size_t)m * 2, sizeof **room))) continue;
-        for (int k = 0; k < m; k++) room[i][k] = (double)p->samples[k].step, room[i][m + k] = p->samples[k].loss;
+        for (int k = 0; k < m; k++)
+            room[i][k] = (double)p->samples[k].step, room[i][m + k] = what->value(&p->samples[k]);
         lines[n++] = (struct tt_line){c->runs[i].label, room[i], room[i] + m, m, m <= 60};
     }
     if (n) {
-        html_section(t, "loss", "Loss");
-        tt_svg_lines(t,
-                     &(struct tt_lines){"Loss of the runs", "step", "nats per token", lines, n, false, false, false});
-        html_note(t, "Where curves coincide, the runs compute the same. The table above has the largest difference.");
+        html_section(t, what->id, what->heading);
+        tt_svg_lines(t, &(struct tt_lines){what->title, "step", what->unit, lines, n, false, false, false});
+        html_note(t, "%s", what->note);
         html_section_end(t);
     }
     for (int i = 0; i < c->n; i++) free(room[i]);
 }
+
+static const struct curve loss_curve = {
+    "loss", "Loss", "Loss of the runs", "nats per token",
+    "Where curves coincide, the runs compute the same. The table above has the largest difference.", loss_of};
+static const struct curve norm_curve = {
+    "norm", "Norm of the gradient", "Norm of the gradient of all tensors", "before clipping",
+    "Only the first step of each begins with the same weights: the table above compares its gradients. Later ones "
+    "drift apart by rounding alone, the more so where there is nothing to learn.", norm_of};
 
 tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
 {
@@ -156,6 +176,7 @@ tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
     html_section_end(&t);
     rows_section(&t, c, "groups", "Groups", c->groups, groups);
     rows_section(&t, c, "changed", "Operators that changed most", c->operators, shown);
-    loss_curves(&t, c);
+    curves(&t, c, &loss_curve);
+    curves(&t, c, &norm_curve);
     return html_end(&t, path);
 }

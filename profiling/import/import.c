@@ -4,15 +4,17 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "profiling/import/sqlite.h"
 
 /* A trace of a few steps has tens of megabytes. */
 static const size_t largest = (size_t)1 << 30;
 
 static tt_status unknown(void)
 {
-    return tt_fail(TT_USAGE,
-                   "this file cannot be imported; tt reads nsys stats (--format csv), ncu (--csv), rocprofv3 (csv, "
-                   "json) or a Chrome trace of PyTorch or tt");
+    return tt_fail(
+        TT_USAGE,
+        "this file cannot be imported; tt reads nsys (sqlite, stats as csv), ncu (csv), rocprofv3 (rocpd, csv, "
+        "json) or a Chrome trace of PyTorch or tt");
 }
 
 static bool is_trace(const struct tt_json *root)
@@ -41,15 +43,11 @@ static tt_status import_json(const char *text, size_t n, struct tt_imported *out
 /* Binary files of the tools themselves, for which there is an export. */
 static tt_status refuse_binary(const char *text, size_t n)
 {
-    if (n >= 15 && memcmp(text, "SQLite format 3", 15) == 0)
-        return tt_fail(
-            TT_USAGE,
-            "this is an SQLite database; export it as text: nsys stats --format csv, or rocprofv3 --output-format csv");
     if (n >= 2 && memcmp(text, "\x1f\x8b", 2) == 0)
         return tt_fail(TT_USAGE, "this file is compressed; gunzip it first");
     if (memchr(text, 0, n))
-        return tt_fail(TT_USAGE, "this is a binary file; export it as csv or json first: nsys stats, ncu --import, "
-                                 "rocprofv3 --output-format");
+        return tt_fail(TT_USAGE, "this is a binary file; export it first: nsys export --type sqlite or nsys stats, "
+                                 "ncu --import FILE --csv, rocprofv3 without --output-format pftrace");
     return TT_OK;
 }
 
@@ -70,9 +68,14 @@ tt_status tt_import_file(const char *path, struct tt_imported *out, struct tt_te
 {
     char *text;
     size_t n;
-    TT_TRY(tt_file_read(path, largest, &text, &n));
-    tt_status st = import_text(text, n, out, what);
-    free(text);
+    tt_status st;
+    if (tt_is_sqlite(path)) {
+        st = tt_import_database(path, out, what);
+    } else {
+        TT_TRY(tt_file_read(path, largest, &text, &n));
+        st = import_text(text, n, out, what);
+        free(text);
+    }
     return st ? tt_context(st, "%s", path) : TT_OK;
 }
 
@@ -96,6 +99,7 @@ tt_status tt_import(const char *const *paths, int n, double steps, struct tt_pro
     for (int i = 0; i < n && !st; i++) st = import_one(paths[i], &all, log);
     if (!st && !all.kernels.count && !all.copies.count && !all.ranges.count && !all.calls.count)
         st = tt_fail(TT_FAILED, "%s: the tables are there, but nothing was recorded in them", n ? paths[0] : "no file");
+    if (!st) st = tt_imported_cut(&all, steps);
     if (!st) st = tt_imported_profile(&all, steps, out);
     tt_imported_free(&all);
     return st;

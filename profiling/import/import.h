@@ -1,5 +1,6 @@
-/* Reading what other profilers export: nsys stats (csv), ncu (csv), rocprofv3 (csv and json), PyTorch's Chrome traces
- * and our own. What a file is, its contents tell; nothing depends on its name. */
+/* Reading what other profilers export: nsys (its database, stats as csv), ncu (csv), rocprofv3 and rocprof-sys (the
+ * database rocpd), rocprofv3 (csv and json), PyTorch's Chrome traces and our own. What a file is, its contents tell;
+ * nothing depends on its name. */
 #ifndef TT_IMPORT_H
 #define TT_IMPORT_H
 
@@ -21,6 +22,7 @@ tt_status tt_import(const char *const *paths, int n, double steps, struct tt_pro
  * *found is false when there is no table that any of them writes. */
 tt_status tt_import_csv(char *text, size_t n, struct tt_imported *out, struct tt_text *what, bool *found);
 tt_status tt_import_chrome(const struct tt_json *root, struct tt_imported *out, struct tt_text *what);
+tt_status tt_import_database(const char *path, struct tt_imported *out, struct tt_text *what);
 tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_imported *out, struct tt_text *what);
 
 /* ncu's tables, whose header is the record at hand: a row per kernel (--page raw), or a row per figure (details). */

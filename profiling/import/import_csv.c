@@ -1,5 +1,6 @@
 /* Tables of nsys stats and rocprofv3. Which table it is, the names of its columns tell; units stand in them, too. */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +124,7 @@ static tt_status read_sums(struct tt_csv *c, struct tt_tallies *into, struct tt_
 }
 
 #define SUMS(function, table, copies, name, count, time, words)                                                        \
-    static tt_status function(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)                        \
+    static tt_status function(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)                         \
     {                                                                                                                  \
         int rows = 0;                                                                                                  \
         tt_status st = read_sums(c, &out->table, copies, name, count, time, &rows);                                    \
@@ -153,27 +154,46 @@ static tt_status nsys_trace(struct tt_csv *c, struct tt_imported *out, struct tt
         TT_TRY(duration(c, &start, &from));
         TT_TRY(duration(c, &length, &lasts));
         if (!out->device[0]) strncpy(out->device, tt_csv_field(c, device.at), sizeof out->device - 1);
-        TT_TRY(
-            tt_imported_span(out, tt_csv_field(c, name.at), 1e9 * start.unit * from, 1e9 * length.unit * lasts, NULL));
+        TT_TRY(tt_imported_add(out, TT_IN_KERNELS, tt_csv_field(c, name.at), 1e9 * start.unit * from,
+                               1e9 * length.unit * lasts, NAN));
     }
     tt_text_printf(what, "nsys GPU trace, %d kernels and copies", t.rows);
     return TT_OK;
 }
 
+/* cuda_api_trace and nvtx_pushpop_trace. A range is written after its domain and a colon. */
+static tt_status nsys_host_trace(struct tt_csv *c, struct tt_imported *out, enum tt_imported_table table, int *rows)
+{
+    struct column_of start = find(c, "Start"), length = find(c, "Duration"), name = find(c, "Name");
+    struct table t = {.c = c, .columns = c->count};
+    out->tables[table].traced = true;
+    for (bool more;;) {
+        double from, lasts;
+        TT_TRY(next_row(&t, &more));
+        *rows = t.rows;
+        if (!more) return TT_OK;
+        TT_TRY(duration(c, &start, &from));
+        TT_TRY(duration(c, &length, &lasts));
+        const char *words = tt_csv_field(c, name.at);
+        if (table == TT_IN_RANGES && words[0] == ':') words++;
+        TT_TRY(tt_imported_add(out, table, words, 1e9 * start.unit * from, 1e9 * length.unit * lasts, NAN));
+    }
+}
+
 static tt_status nsys_call_trace(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
 {
-    struct column_of length = find(c, "Duration"), name = find(c, "Name");
-    struct table t = {.c = c, .columns = c->count};
-    out->calls.traced = true;
-    for (bool more;;) {
-        double seconds;
-        TT_TRY(next_row(&t, &more));
-        if (!more) break;
-        TT_TRY(duration(c, &length, &seconds));
-        TT_TRY(tt_tally_add(&out->calls, tt_csv_field(c, name.at), seconds * length.unit, NULL));
-    }
-    tt_text_printf(what, "nsys trace of %d CUDA calls", t.rows);
-    return TT_OK;
+    int rows = 0;
+    tt_status st = nsys_host_trace(c, out, TT_IN_CALLS, &rows);
+    tt_text_printf(what, "nsys trace of %d CUDA calls", rows);
+    return st;
+}
+
+static tt_status nsys_range_trace(struct tt_csv *c, struct tt_imported *out, struct tt_text *what)
+{
+    int rows = 0;
+    tt_status st = nsys_host_trace(c, out, TT_IN_RANGES, &rows);
+    tt_text_printf(what, "nsys trace of %d ranges", rows);
+    return st;
 }
 
 static tt_status roc_times(const struct tt_csv *c, const struct column_of *start, const struct column_of *end,
@@ -202,7 +222,7 @@ static tt_status roc_spans(struct tt_csv *c, struct tt_imported *out, const char
             snprintf(words, sizeof words, "%s%.60s", strncmp(what, "MEMORY_COPY_", 12) ? "MEMORY_COPY_" : "", what);
             what = words;
         }
-        TT_TRY(tt_imported_span(out, what, from, to - from, NULL));
+        TT_TRY(tt_imported_add(out, TT_IN_KERNELS, what, from, to - from, NAN));
     }
 }
 
@@ -235,10 +255,8 @@ static tt_status roc_calls(struct tt_csv *c, struct tt_imported *out, struct tt_
         if (!more) break;
         TT_TRY(roc_times(c, &start, &end, &from, &to));
         bool mark = strncmp(tt_csv_field(c, domain.at), "MARKER", 6) == 0;
-        struct tt_tallies *into = mark ? &out->ranges : &out->calls;
         marks += mark;
-        into->traced = true;
-        TT_TRY(tt_tally_add(into, tt_csv_field(c, name.at), 1e-9 * (to - from), NULL));
+        TT_TRY(tt_imported_add(out, mark ? TT_IN_RANGES : TT_IN_CALLS, tt_csv_field(c, name.at), from, to - from, NAN));
     }
     tt_text_printf(what, "rocprofv3 trace of %d calls and %d ranges", t.rows - marks, marks);
     return TT_OK;
@@ -284,6 +302,7 @@ static const struct {
     {"nsys", {"NVTX Range", "Kern Inst", "Total Time", "Kernel Name"}, NULL, nsys_range_kernels},
     {"nsys", {"Range", "Range Instances", "Total Proj Time"}, NULL, nsys_projected},
     {"nsys", {"Range", "Instances", "Total Time"}, NULL, nsys_ranges},
+    {"nsys", {"Start", "End", "Duration", "Name", "Lvl"}, NULL, nsys_range_trace},
     {"nsys", {"Start", "Duration", "Name", "Result"}, NULL, nsys_call_trace},
     {"nsys", {"Start", "Duration", "CorrId", "Name"}, NULL, nsys_trace},
     {"nsys", {"Total Time", "Num Calls", "Name"}, NULL, nsys_calls},

@@ -8,6 +8,7 @@
 
 #include "core/base/grow.h"
 #include "profiling/import/import.h"
+#include "profiling/import/tools.h"
 
 /* ---- Chrome trace events: times in microseconds ---- */
 
@@ -17,14 +18,19 @@ struct call {
     double thread;
 };
 
+struct calls {
+    struct call *list;
+    int count;
+    size_t room;
+};
+
 struct chrome {
     struct tt_imported *out;
-    struct call *operators; /* of the CPU, in case there is no device */
-    int count, events, steps;
-    size_t room;
+    struct calls operators; /* of the CPU, in case there is no device */
+    struct calls steps;
+    struct tt_windows measured;
+    int events;
     bool ours; /* written by tt */
-    double step_threads[16];
-    int step_counts[16], step_tracks;
 };
 
 static bool one_of(const char *word, const char *const *list)
@@ -34,31 +40,37 @@ static bool one_of(const char *word, const char *const *list)
     return false;
 }
 
-static tt_status keep_operator(struct chrome *t, const char *name, double start, double end, double thread)
+static tt_status keep_call(struct calls *c, struct call call)
 {
-    if (!tt_grow(&t->operators, sizeof *t->operators, (size_t)t->count, &t->room))
-        return tt_no_memory("the operators of the trace");
-    t->operators[t->count++] = (struct call){name, start, end, 0, thread};
+    if (!tt_grow(&c->list, sizeof *c->list, (size_t)c->count, &c->room)) return tt_no_memory("the trace");
+    c->list[c->count++] = call;
     return TT_OK;
 }
 
-/* A step may stand on several tracks: the one with most of them counts. */
-static void count_step(struct chrome *t, double thread)
+/* Those among the measured. A step may stand on several tracks: the one with most of them counts. */
+static int count_steps(const struct chrome *t)
 {
-    int i = 0, most = sizeof t->step_counts / sizeof *t->step_counts;
-    while (i < t->step_tracks && t->step_threads[i] != thread) i++;
-    if (i == most) return;
-    if (i == t->step_tracks) t->step_threads[t->step_tracks++] = thread;
-    if (++t->step_counts[i] > t->steps) t->steps = t->step_counts[i];
+    enum { TRACKS = 16 };
+    double threads[TRACKS];
+    int counts[TRACKS], tracks = 0, most = 0;
+    for (int k = 0; k < t->steps.count; k++) {
+        const struct call *step = &t->steps.list[k];
+        int i = 0;
+        if (!tt_windows_hold(&t->measured, 1e9 * step->start, 1e9 * step->end)) continue;
+        while (i < tracks && threads[i] != step->thread) i++;
+        if (i == TRACKS) continue;
+        if (i == tracks) threads[i] = step->thread, counts[tracks++] = 0;
+        if (++counts[i] > most) most = counts[i];
+    }
+    return most;
 }
 
-static tt_status keep_range(struct chrome *t, const char *name, double seconds, double thread)
+static tt_status keep_range(struct chrome *t, struct call range)
 {
-    bool step = strncmp(name, "ProfilerStep", 12) == 0 || strcmp(name, "step") == 0;
+    bool step = strncmp(range.name, "ProfilerStep", 12) == 0 || strcmp(range.name, TT_TOOL_STEP) == 0;
     t->out->ranges.traced = true;
-    if (!step) return tt_tally_add(&t->out->ranges, name, seconds, NULL);
-    count_step(t, thread);
-    return TT_OK;
+    if (step) return keep_call(&t->steps, range);
+    return tt_imported_add(t->out, TT_IN_RANGES, range.name, 1e9 * range.start, 1e9 * (range.end - range.start), NAN);
 }
 
 /* A trace of our own says which group it is: then the same kernel in two groups is two rows. */
@@ -70,7 +82,7 @@ static tt_status device_event(struct chrome *t, const struct tt_json *e, const c
              group[0]                                           ? group
              : strcasecmp(tt_json_string(e, "cat", ""), "copy") ? "other"
                                                                 : "copies");
-    return tt_imported_span(t->out, t->ours ? both : name, start, length, NULL);
+    return tt_imported_add(t->out, TT_IN_KERNELS, t->ours ? both : name, start, length, NAN);
 }
 
 static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
@@ -87,12 +99,12 @@ static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
         return tt_fail(TT_FAILED, "event %d (\"%.60s\"): a complete event needs a name, ts and a dur of at least 0",
                        t->events, name ? name : "");
     if (one_of(cat, device)) return device_event(t, e, name, 1e3 * ts, 1e9 * seconds);
-    if (one_of(cat, ranges))
-        return keep_range(t, strcmp(cat, "step") == 0 ? "step" : name, seconds, tt_json_number(e, "tid", 0));
-    if (one_of(cat, operators)) return keep_operator(t, name, start, start + seconds, tt_json_number(e, "tid", 0));
+    struct call call = {name, start, start + seconds, 0, tt_json_number(e, "tid", 0)};
+    if (strcmp(cat, "step") == 0) call.name = TT_TOOL_STEP;
+    if (one_of(cat, ranges)) return keep_range(t, call);
+    if (one_of(cat, operators)) return keep_call(&t->operators, call);
     if (!one_of(cat, calls)) return TT_OK;
-    t->out->calls.traced = true;
-    return tt_tally_add(&t->out->calls, name, seconds, NULL);
+    return tt_imported_add(t->out, TT_IN_CALLS, name, 1e3 * ts, 1e9 * seconds, NAN);
 }
 
 /* By thread, then time; who encloses comes first. */
@@ -107,19 +119,21 @@ static int by_nesting(const void *x, const void *y)
 /* Without a device the operators of the CPU are the kernels: each for the time that it did not spend in others. */
 static tt_status self_times(struct chrome *t)
 {
-    struct call *ops = t->operators;
-    int *open = malloc(((size_t)t->count + 1) * sizeof *open), depth = 0;
+    struct call *ops = t->operators.list;
+    int n = t->operators.count, depth = 0, *open = malloc(((size_t)n + 1) * sizeof *open);
     if (!open) return tt_no_memory("the operators of the trace");
-    qsort(ops, (size_t)t->count, sizeof *ops, by_nesting);
-    for (int i = 0; i < t->count; i++) {
+    qsort(ops, (size_t)n, sizeof *ops, by_nesting);
+    for (int i = 0; i < n; i++) {
         while (depth && (ops[open[depth - 1]].thread != ops[i].thread || ops[open[depth - 1]].end <= ops[i].start))
             depth--;
         if (depth) ops[open[depth - 1]].inside += ops[i].end - ops[i].start;
         open[depth++] = i;
     }
     tt_status st = TT_OK;
-    for (int i = 0; i < t->count && !st; i++)
+    for (int i = 0; i < n && !st; i++) {
+        if (!tt_windows_hold(&t->measured, 1e9 * ops[i].start, 1e9 * ops[i].end)) continue;
         st = tt_tally_add(&t->out->kernels, ops[i].name, fmax(ops[i].end - ops[i].start - ops[i].inside, 0), NULL);
+    }
     t->out->kernels.traced = true;
     free(open);
     return st;
@@ -142,13 +156,16 @@ tt_status tt_import_chrome(const struct tt_json *root, struct tt_imported *out, 
     strcpy(out->tool, ours ? "tt" : "PyTorch");
     name_device(root, out);
     for (const struct tt_json *e = events->first; e && !st; e = e->next) st = chrome_event(&t, e);
-    bool host_only = !out->kernels.count && !out->copies.count && t.count;
+    bool host_only = !out->kernels.count && !out->copies.count && t.operators.count;
+    if (!st) st = tt_imported_windows(out, &t.measured);
     if (!st && host_only) st = self_times(&t);
-    out->steps = t.steps;
+    out->steps = count_steps(&t);
     tt_text_printf(what, "Chrome trace of %s, %d events%s", ours ? "tt" : "PyTorch", t.events,
                    host_only ? ", no device: the operators of the CPU by their own time" : "");
-    if (t.steps) tt_text_printf(what, ", %d steps", t.steps);
-    free(t.operators);
+    if (out->steps > 0) tt_text_printf(what, ", %.0f steps", out->steps);
+    free(t.operators.list);
+    free(t.steps.list);
+    free(t.measured.list);
     return st;
 }
 
@@ -159,10 +176,11 @@ struct symbol {
     const char *name;
 };
 
-/* The kernels of a process by id, and the operations of each kind of record by number. */
+/* The kernels of a process by id, the words of its ranges likewise, and the operations of each kind of record by
+ * number. */
 struct roc_names {
-    struct symbol *kernels;
-    int kernel_count;
+    struct symbol *kernels, *marks;
+    int kernel_count, mark_count;
     const struct tt_json ***operations; /* [kind][operation] */
     int *operation_counts, kind_count;
 };
@@ -195,6 +213,18 @@ static tt_status list_kernels(const struct tt_json *symbols, struct roc_names *n
     return TT_OK;
 }
 
+static tt_status list_marks(const struct tt_json *words, struct roc_names *n)
+{
+    n->marks = calloc((size_t)(words ? words->count : 0) + 1, sizeof *n->marks);
+    if (!n->marks) return tt_no_memory("the names of ranges");
+    for (const struct tt_json *w = words ? words->first : NULL; w; w = w->next) {
+        struct symbol one = {.name = tt_json_string(w, "value", NULL)};
+        if (one.name && tt_json_int(w, "key", 0, INT64_MAX, &one.id)) n->marks[n->mark_count++] = one;
+    }
+    qsort(n->marks, (size_t)n->mark_count, sizeof *n->marks, by_id);
+    return TT_OK;
+}
+
 static tt_status list_operations(const struct tt_json *kinds, struct roc_names *n)
 {
     int most = kinds ? kinds->count : 0;
@@ -218,11 +248,12 @@ static void free_names(struct roc_names *n)
     free(n->operations);
     free(n->operation_counts);
     free(n->kernels);
+    free(n->marks);
 }
 
-static const char *kernel_name(const struct roc_names *n, int64_t id)
+static const char *symbol_of(const struct symbol *list, int count, int64_t id)
 {
-    struct symbol key = {.id = id}, *found = bsearch(&key, n->kernels, (size_t)n->kernel_count, sizeof key, by_id);
+    struct symbol key = {.id = id}, *found = bsearch(&key, list, (size_t)count, sizeof key, by_id);
     return found ? found->name : NULL;
 }
 
@@ -261,9 +292,10 @@ static tt_status roc_dispatches(const struct tt_json *tool, const struct roc_nam
         int64_t id;
         TT_TRY(times_of(e, "kernel_dispatch", i, &start, &length));
         const char *name = NULL;
-        if (tt_json_int(tt_json_get(e, "dispatch_info"), "kernel_id", 0, INT64_MAX, &id)) name = kernel_name(names, id);
+        if (tt_json_int(tt_json_get(e, "dispatch_info"), "kernel_id", 0, INT64_MAX, &id))
+            name = symbol_of(names->kernels, names->kernel_count, id);
         if (!name) return tt_fail(TT_FAILED, "kernel_dispatch[%d]: its kernel_id is not among kernel_symbols", i);
-        TT_TRY(tt_imported_span(out, name, start, length, NULL));
+        TT_TRY(tt_imported_add(out, TT_IN_KERNELS, name, start, length, NAN));
     }
     *count += i;
     return TT_OK;
@@ -275,24 +307,40 @@ static tt_status roc_memory(const struct tt_json *tool, const struct roc_names *
     int i = 0;
     for (const struct tt_json *e = records_of(tool, "memory_copy"); e; e = e->next, i++) {
         double start, length, bytes = tt_json_number(e, "bytes", NAN);
-        struct tt_tally *row;
         TT_TRY(times_of(e, "memory_copy", i, &start, &length));
-        TT_TRY(tt_imported_span(out, operation_name(names, e, "MEMORY_COPY"), start, length, &row));
-        if (bytes >= 0) row->bytes = isnan(row->bytes) ? bytes : row->bytes + bytes;
+        TT_TRY(tt_imported_add(out, TT_IN_COPIES, operation_name(names, e, "MEMORY_COPY"), start, length,
+                               bytes >= 0 ? bytes : NAN));
     }
     *count += i;
     return TT_OK;
 }
 
-static tt_status roc_api(const struct tt_json *tool, const struct roc_names *names, struct tt_imported *out,
-                         int *count)
+static tt_status roc_api(const struct tt_json *tool, const struct roc_names *names, struct tt_imported *out, int *count)
 {
     int i = 0;
     for (const struct tt_json *e = records_of(tool, "hip_api"); e; e = e->next, i++) {
         double start, length;
         TT_TRY(times_of(e, "hip_api", i, &start, &length));
-        out->calls.traced = true;
-        TT_TRY(tt_tally_add(&out->calls, operation_name(names, e, "hip"), 1e-9 * length, NULL));
+        TT_TRY(tt_imported_add(out, TT_IN_CALLS, operation_name(names, e, "hip"), start, length, NAN));
+    }
+    *count += i;
+    return TT_OK;
+}
+
+/* A range is a record of rocTX; what it says stands with the strings, by the number that ties the two. */
+static tt_status roc_marks(const struct tt_json *tool, const struct roc_names *names, struct tt_imported *out,
+                           int *count)
+{
+    int i = 0;
+    for (const struct tt_json *e = records_of(tool, "marker_api"); e; e = e->next, i++) {
+        double start, length;
+        int64_t id;
+        const char *name = NULL;
+        TT_TRY(times_of(e, "marker_api", i, &start, &length));
+        if (tt_json_int(tt_json_get(e, "correlation_id"), "internal", 0, INT64_MAX, &id))
+            name = symbol_of(names->marks, names->mark_count, id);
+        if (!name) name = operation_name(names, e, "rocTX");
+        TT_TRY(tt_imported_add(out, TT_IN_RANGES, name, start, length, NAN));
     }
     *count += i;
     return TT_OK;
@@ -307,15 +355,18 @@ static void name_gpu(const struct tt_json *agents, struct tt_imported *out)
                     sizeof out->device - 1);
 }
 
-static tt_status roc_process(const struct tt_json *tool, struct tt_imported *out, int counts[3])
+static tt_status roc_process(const struct tt_json *tool, struct tt_imported *out, int counts[TT_IN_TABLES])
 {
+    const struct tt_json *strings = tt_json_get(tool, "strings");
     struct roc_names names = {0};
     name_gpu(tt_json_get(tool, "agents"), out);
     tt_status st = list_kernels(tt_json_get(tool, "kernel_symbols"), &names);
-    if (!st) st = list_operations(tt_json_get(tt_json_get(tool, "strings"), "buffer_records"), &names);
-    if (!st) st = roc_dispatches(tool, &names, out, &counts[0]);
-    if (!st) st = roc_memory(tool, &names, out, &counts[1]);
-    if (!st) st = roc_api(tool, &names, out, &counts[2]);
+    if (!st) st = list_marks(tt_json_get(strings, "marker_api"), &names);
+    if (!st) st = list_operations(tt_json_get(strings, "buffer_records"), &names);
+    if (!st) st = roc_dispatches(tool, &names, out, &counts[TT_IN_KERNELS]);
+    if (!st) st = roc_memory(tool, &names, out, &counts[TT_IN_COPIES]);
+    if (!st) st = roc_api(tool, &names, out, &counts[TT_IN_CALLS]);
+    if (!st) st = roc_marks(tool, &names, out, &counts[TT_IN_RANGES]);
     free_names(&names);
     return st;
 }
@@ -324,13 +375,14 @@ static tt_status roc_process(const struct tt_json *tool, struct tt_imported *out
 tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_imported *out, struct tt_text *what)
 {
     const struct tt_json *tool = tt_json_get(root, "rocprofiler-sdk-tool");
-    int counts[3] = {0};
+    int counts[TT_IN_TABLES] = {0};
     tt_status st = TT_OK;
     strcpy(out->tool, "rocprofv3");
     if (tool->type == TT_JSON_ARRAY)
         for (const struct tt_json *p = tool->first; p && !st; p = p->next) st = roc_process(p, out, counts);
     else
         st = roc_process(tool, out, counts);
-    tt_text_printf(what, "rocprofv3 results, %d dispatches, %d copies, %d calls", counts[0], counts[1], counts[2]);
+    tt_text_printf(what, "rocprofv3 results, %d dispatches, %d copies, %d calls, %d ranges", counts[TT_IN_KERNELS],
+                   counts[TT_IN_COPIES], counts[TT_IN_CALLS], counts[TT_IN_RANGES]);
     return st;
 }

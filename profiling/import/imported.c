@@ -23,11 +23,8 @@ static void free_tallies(struct tt_tallies *t)
 
 void tt_imported_free(struct tt_imported *r)
 {
-    free_tallies(&r->kernels);
-    free_tallies(&r->copies);
-    free_tallies(&r->calls);
-    free_tallies(&r->ranges);
-    free(r->busy);
+    for (int i = 0; i < TT_IN_TABLES; i++) free_tallies(&r->tables[i]);
+    free(r->spans);
     *r = (struct tt_imported){0};
 }
 
@@ -92,10 +89,10 @@ tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, s
     return add_time(row, seconds);
 }
 
-static tt_status add_busy(struct tt_imported *r, struct tt_interval interval)
+static tt_status add_span(struct tt_imported *r, struct tt_imported_span span)
 {
-    if (!tt_grow(&r->busy, sizeof *r->busy, r->busy_count, &r->busy_room)) return tt_no_memory("an imported profile");
-    r->busy[r->busy_count++] = interval;
+    if (!tt_grow(&r->spans, sizeof *r->spans, r->span_count, &r->span_room)) return tt_no_memory("an imported profile");
+    r->spans[r->span_count++] = span;
     return TT_OK;
 }
 
@@ -105,24 +102,23 @@ const char *tt_tally_group(const char *name)
     return tab ? tab + 1 : tt_kernel_group_of(name);
 }
 
-tt_status tt_imported_span(struct tt_imported *r, const char *name, double start, double length,
-                           struct tt_tally **out)
+static double plus(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a + b; }
+
+tt_status tt_imported_add(struct tt_imported *r, enum tt_imported_table table, const char *name, double start,
+                          double length, double bytes)
 {
-    bool copy = strcmp(tt_tally_group(name), "copies") == 0;
-    struct tt_tallies *t = copy ? &r->copies : &r->kernels;
+    if (table == TT_IN_KERNELS && strcmp(tt_tally_group(name), "copies") == 0) table = TT_IN_COPIES;
+    struct tt_tallies *t = &r->tables[table];
     struct tt_tally *row;
     TT_TRY(tt_tally_add(t, name, 1e-9 * length, &row));
+    row->bytes = plus(row->bytes, bytes);
     t->traced = true;
-    if (!r->busy_count) r->origin = start;
-    if (out) *out = row;
-    int index = (int)(row - t->rows);
-    return add_busy(r, (struct tt_interval){1e-9 * (start - r->origin), 1e-9 * (start - r->origin + length),
-                                            copy ? -1 - index : index});
+    if (!r->span_count) r->origin = start;
+    double since = 1e-9 * (start - r->origin);
+    return add_span(r, (struct tt_imported_span){since, since + 1e-9 * length, bytes, table, (int)(row - t->rows)});
 }
 
 /* ---- joining ---- */
-
-static double plus(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a + b; }
 
 static tt_status add_tally(struct tt_tallies *to, const struct tt_tally *from, int *index)
 {
@@ -173,7 +169,7 @@ static void swap(struct tt_imported *a, struct tt_imported *b)
     *b = keep;
 }
 
-/* Kernels or copies: one source only, a trace before a summary. */
+/* One source only, a trace before a summary. map[i] is -1 where a row was left out. */
 static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int *map, const char *what, char *note,
                             size_t size)
 {
@@ -189,27 +185,35 @@ static tt_status join_table(struct tt_tallies *to, struct tt_tallies *from, int 
     return add_tallies(to, from, map);
 }
 
+/* The spans of `from`, whose rows went where maps[table] says; those of a table that was left out stay out. */
+static tt_status join_spans(struct tt_imported *r, const struct tt_imported *from, int *const maps[TT_IN_TABLES])
+{
+    if (!r->span_count) r->origin = from->origin;
+    double later = 1e-9 * (from->origin - r->origin);
+    for (size_t i = 0; i < from->span_count; i++) {
+        struct tt_imported_span s = from->spans[i];
+        s.start += later;
+        s.end += later;
+        s.row = maps[s.table][s.row];
+        if (s.row >= 0) TT_TRY(add_span(r, s));
+    }
+    return TT_OK;
+}
+
 static tt_status join_same_tool(struct tt_imported *r, struct tt_imported *from, char *note, size_t size)
 {
-    int most = from->kernels.count + from->copies.count + from->calls.count + from->ranges.count;
-    int *map = malloc(((size_t)most + 1) * sizeof *map), *copies = map + from->kernels.count;
+    static const char *const names[TT_IN_TABLES] = {"kernels", "copies", "calls", "ranges"};
+    int *maps[TT_IN_TABLES], rows = 0;
+    for (int i = 0; i < TT_IN_TABLES; i++) rows += from->tables[i].count;
+    int *map = malloc(((size_t)rows + 1) * sizeof *map), *at = map;
     if (!map) return tt_no_memory("an imported profile");
-    tt_status st = join_table(&r->kernels, &from->kernels, map, "kernels", note, size);
-    if (!st) st = join_table(&r->copies, &from->copies, copies, "copies", note, size);
-    if (!r->busy_count) r->origin = from->origin;
-    double later = 1e-9 * (from->origin - r->origin);
-    for (size_t i = 0; i < from->busy_count && !st; i++) {
-        struct tt_interval b = from->busy[i];
-        b.start += later;
-        b.end += later;
-        int row = b.kernel >= 0 ? map[b.kernel] : copies[-1 - b.kernel];
-        if (row < 0) continue;
-        b.kernel = b.kernel >= 0 ? row : -1 - row;
-        st = add_busy(r, b);
+    tt_status st = TT_OK;
+    for (int i = 0; i < TT_IN_TABLES && !st; i++) {
+        maps[i] = at;
+        at += from->tables[i].count;
+        st = join_table(&r->tables[i], &from->tables[i], maps[i], names[i], note, size);
     }
-    int *rest = copies + from->copies.count;
-    if (!st) st = join_table(&r->calls, &from->calls, rest, "calls", note, size);
-    if (!st) st = join_table(&r->ranges, &from->ranges, rest, "ranges", note, size);
+    if (!st) st = join_spans(r, from, maps);
     if (!r->device[0]) memcpy(r->device, from->device, sizeof r->device);
     if (from->steps > r->steps) r->steps = from->steps;
     free(map);

@@ -28,20 +28,32 @@ struct tt_tallies {
     bool traced; /* every call was seen, so that a summary of the same adds nothing */
 };
 
-struct tt_interval {
+enum tt_imported_table { TT_IN_KERNELS, TT_IN_COPIES, TT_IN_CALLS, TT_IN_RANGES, TT_IN_TABLES };
+
+/* One call, copy or range, where its start is known. */
+struct tt_imported_span {
     double start, end; /* seconds since the origin */
-    int kernel;        /* index into kernels, or -1 - index into copies */
+    double bytes;      /* NaN: not known */
+    enum tt_imported_table table;
+    int row; /* of that table */
 };
 
 struct tt_imported {
     char tool[32]; /* "nsys", "ncu", "rocprofv3", "PyTorch", "tt" */
     char device[128];
-    struct tt_tallies kernels, copies, calls, ranges;
-    struct tt_interval *busy; /* of kernels and copies, where start and end are known */
-    size_t busy_count, busy_room;
+    union {
+        struct {
+            struct tt_tallies kernels, copies, calls, ranges;
+        };
+        struct tt_tallies tables[TT_IN_TABLES];
+    };
+    struct tt_imported_span *spans;
+    size_t span_count, span_room;
     double origin; /* nanoseconds of the tool's clock; clocks count from the boot, so that their seconds have no digits
                       left */
-    double steps;  /* 0: the file does not tell */
+    double steps;  /* 0: the files do not tell */
+    bool cut;      /* to the measured steps */
+    char scope[400]; /* which part of the recording the figures are of, in a sentence or two */
 };
 
 void tt_imported_free(struct tt_imported *r);
@@ -54,13 +66,33 @@ tt_status tt_tally_add(struct tt_tallies *t, const char *name, double seconds, s
 /* The group of that row: as told, or by the rules of names.h. */
 const char *tt_tally_group(const char *name);
 
-/* A kernel, or a copy when its name says so, in nanoseconds of the tool's clock; out may be NULL. */
-tt_status tt_imported_span(struct tt_imported *r, const char *name, double start, double length,
-                           struct tt_tally **out);
+/* One of `table`, or of copies when it is a kernel whose name says so. Times in nanoseconds of the tool's clock; bytes
+ * may be NaN. */
+tt_status tt_imported_add(struct tt_imported *r, enum tt_imported_table table, const char *name, double start,
+                          double length, double bytes);
+
+/* The ranges TT_TOOL_RANGE (tools.h), in order and apart; none where the program marked none. Free `list`. */
+struct tt_windows {
+    struct tt_window {
+        double start, end; /* seconds since the origin */
+    } * list;
+    size_t count;
+    double origin;
+};
+tt_status tt_imported_windows(const struct tt_imported *r, struct tt_windows *out);
+
+/* Whether the middle of that time, in nanoseconds of the tool's clock, lies in one of them; true where there is none.
+ */
+bool tt_windows_hold(const struct tt_windows *w, double start, double end);
 
 /* Takes over what `from` has. What is there twice, as a trace and as a summary, is counted once, from the trace; what
  * ncu counted is added to the kernels of the same name. `note` gets a line on what was left out, "" when nothing. */
 tt_status tt_imported_join(struct tt_imported *r, struct tt_imported *from, char *note, size_t note_size);
+
+/* Leaves of everything what lies in the ranges TT_TOOL_RANGE, and counts the steps in them. Says in `scope` what the
+ * figures are of: also when there is no such range, or when a summary cannot be cut. `steps`: as the user says, or 0.
+ */
+tt_status tt_imported_cut(struct tt_imported *r, double steps);
 
 /* Per step: of `steps`, or of those the files tell of when 0, or of the whole when neither is known. */
 tt_status tt_imported_profile(struct tt_imported *r, double steps, struct tt_profile *out);

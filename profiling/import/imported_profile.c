@@ -50,23 +50,32 @@ static void clear_figures(struct tt_profile *p)
 
 static int by_start(const void *x, const void *y)
 {
-    double a = ((const struct tt_interval *)x)->start, b = ((const struct tt_interval *)y)->start;
+    double a = ((const struct tt_imported_span *)x)->start, b = ((const struct tt_imported_span *)y)->start;
     return a < b ? -1 : a > b;
+}
+
+/* What the host did is in the tables; from here on the spans are those of the device. */
+static void keep_device(struct tt_imported *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->span_count; i++)
+        if (r->spans[i].table == TT_IN_KERNELS || r->spans[i].table == TT_IN_COPIES) r->spans[n++] = r->spans[i];
+    r->span_count = n;
 }
 
 static void busy_time(struct tt_imported *r, double *span, double *busy)
 {
     *span = *busy = NAN;
-    if (!r->busy_count) return;
-    qsort(r->busy, r->busy_count, sizeof *r->busy, by_start);
-    double end = r->busy[0].start;
+    if (!r->span_count) return;
+    qsort(r->spans, r->span_count, sizeof *r->spans, by_start);
+    double end = r->spans[0].start;
     *busy = 0;
-    for (size_t i = 0; i < r->busy_count; i++) {
-        if (r->busy[i].end <= end) continue;
-        *busy += r->busy[i].end - fmax(end, r->busy[i].start);
-        end = r->busy[i].end;
+    for (size_t i = 0; i < r->span_count; i++) {
+        if (r->spans[i].end <= end) continue;
+        *busy += r->spans[i].end - fmax(end, r->spans[i].start);
+        end = r->spans[i].end;
     }
-    *span = end - r->busy[0].start;
+    *span = end - r->spans[0].start;
 }
 
 /* ---- rows ---- */
@@ -142,8 +151,9 @@ static tt_status make_rows(struct tt_imported *r, double steps, double gap, stru
     for (int i = 0; i < r->kernels.count; i++) all += r->kernels.rows[i].total;
     for (int i = 0; i < r->copies.count; i++) all += r->copies.rows[i].total;
     for (int i = 0; i < r->kernels.count; i++)
-        p->operators[p->operators_count++] = row_of(&r->kernels.rows[i], steps, all);
+        if (r->kernels.rows[i].count > 0) p->operators[p->operators_count++] = row_of(&r->kernels.rows[i], steps, all);
     for (int i = 0; i < r->copies.count; i++) {
+        if (!(r->copies.rows[i].count > 0)) continue;
         struct tt_profile_row *row = &p->operators[p->operators_count++];
         *row = row_of(&r->copies.rows[i], steps, all);
         strcpy(row->group, "copies");
@@ -166,6 +176,7 @@ static tt_status make_phases(const struct tt_imported *r, double steps, struct t
     if (!p->phases) return tt_no_memory("an imported profile");
     for (int i = 0; i < r->ranges.count; i++) {
         const struct tt_tally *t = &r->ranges.rows[i];
+        if (!(t->count > 0)) continue; /* outside the measured steps */
         struct tt_profile_phase *phase = &p->phases[p->phases_count++];
         *phase =
             (struct tt_profile_phase){.wall = t->total / steps, .host = NAN, .device = NAN, .flops = NAN, .bytes = NAN};
@@ -176,17 +187,17 @@ static tt_status make_phases(const struct tt_imported *r, double steps, struct t
 
 static tt_status make_events(const struct tt_imported *r, struct tt_profile *p)
 {
-    size_t n = r->busy_count < EVENTS_SHOWN ? r->busy_count : EVENTS_SHOWN;
+    size_t n = r->span_count < EVENTS_SHOWN ? r->span_count : EVENTS_SHOWN;
     p->events = calloc(n + 1, sizeof *p->events);
     if (!p->events) return tt_no_memory("an imported profile");
     for (int copies = 1; copies >= 0; copies--) /* by track */
         for (size_t i = 0; i < n; i++) {
-            const struct tt_interval *b = &r->busy[i];
-            if ((b->kernel < 0) != copies) continue;
-            const char *name = copies ? r->copies.rows[-1 - b->kernel].name : r->kernels.rows[b->kernel].name;
+            const struct tt_imported_span *b = &r->spans[i];
+            if ((b->table == TT_IN_COPIES) != copies) continue;
+            const char *name = r->tables[b->table].rows[b->row].name;
             struct tt_profile_event *e = &p->events[p->events_count++];
             *e = (struct tt_profile_event){
-                .layer = -1, .start = b->start - r->busy[0].start, .seconds = b->end - b->start};
+                .layer = -1, .start = b->start - r->spans[0].start, .seconds = b->end - b->start};
             strcpy(e->track, copies ? "copy" : "compute");
             strcpy(e->kind, copies ? "copy" : "kernel");
             tt_kernel_short_name(name, e->name, sizeof e->name);
@@ -220,6 +231,7 @@ static void name_run(const struct tt_imported *r, double steps, struct tt_profil
     snprintf(p->run.tt, sizeof p->run.tt, "%s", TT_VERSION_STRING);
     memcpy(p->run.source, r->tool, sizeof p->run.source);
     memcpy(p->run.device, r->device, sizeof p->run.device);
+    memcpy(p->run.scope, r->scope, sizeof p->run.scope);
     p->run.steps = llround(steps);
 }
 
@@ -227,9 +239,11 @@ tt_status tt_imported_profile(struct tt_imported *r, double steps, struct tt_pro
 {
     double span, busy;
     clear_figures(out);
-    if (!(steps > 0)) steps = r->steps > 0 ? r->steps : 1;
-    busy_time(r, &span, &busy);
+    if (!(steps > 0)) steps = r->steps;
     name_run(r, steps, out);
+    if (!(steps > 0)) steps = 1;
+    keep_device(r);
+    busy_time(r, &span, &busy);
     TT_TRY(make_rows(r, steps, span - busy, out));
     TT_TRY(make_phases(r, steps, out));
     TT_TRY(make_events(r, out));

@@ -1,16 +1,21 @@
 #include "profiling/measure/ceiling.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/half.h"
 #include "core/base/rng.h"
+#include "core/base/stats.h"
 
-enum { PATTERN = 1 << 18, ROUNDS = 5, REPEATS = 4 };
+enum { PATTERN = 1 << 18, LEAST_ROUNDS = 5, MOST_ROUNDS = 40, REPEATS = 4 };
 
 struct product {
     struct tt_backend *b;
     struct tt_gemm g;
     void *memory[3];
+    size_t bytes; /* of a copy */
     tt_event from, to;
 };
 
@@ -59,20 +64,63 @@ static tt_status prepare(struct product *p, enum tt_dtype type)
     return TT_OK;
 }
 
-static tt_status measure(struct product *p, double *best)
+/* ---- samples of a rate ---- */
+
+struct samples {
+    double rate[MOST_ROUNDS], sorted[MOST_ROUNDS];
+    int n;
+    double began;
+};
+
+/* Three that agree: the best is no accident. */
+static bool settled(const struct samples *s, double best)
+{
+    int near = 0;
+    for (int i = 0; i < s->n; i++) near += s->rate[i] >= 0.97 * best;
+    return near >= 3;
+}
+
+static bool enough(const struct samples *s)
+{
+    double best = 0;
+    for (int i = 0; i < s->n; i++) best = fmax(best, s->rate[i]);
+    if (s->n < LEAST_ROUNDS) return false;
+    return s->n == MOST_ROUNDS || settled(s, best) || tt_seconds() - s->began > 1;
+}
+
+static void finish(struct samples *s, struct tt_rate *out)
+{
+    memcpy(s->sorted, s->rate, sizeof s->rate);
+    out->best = tt_quantile(s->sorted, s->n, 1);
+    out->spread = 1 - tt_quantile(s->sorted, s->n, 0.5) / out->best;
+}
+
+/* `work` is what one call of `once` does. */
+static tt_status sample(struct product *p, tt_status (*once)(struct product *), double work, struct tt_rate *out)
 {
     const struct tt_backend_ops *ops = p->b->ops;
-    double flops = 2.0 * (double)p->g.m * (double)p->g.n * (double)p->g.k * REPEATS, seconds;
-    *best = 0;
-    TT_TRY(ops->gemm(p->b->self, &p->g, NULL)); /* chooses its algorithm */
-    for (int round = 0; round < ROUNDS; round++) {
+    struct samples s = {.began = tt_seconds()};
+    while (!enough(&s)) {
+        double seconds;
         TT_TRY(ops->event_record(p->b->self, p->from, NULL));
-        for (int i = 0; i < REPEATS; i++) TT_TRY(ops->gemm(p->b->self, &p->g, NULL));
+        TT_TRY(once(p));
         TT_TRY(ops->event_record(p->b->self, p->to, NULL));
         TT_TRY(ops->event_elapsed(p->b->self, p->from, p->to, &seconds));
-        if (seconds > 0 && flops / seconds > *best) *best = flops / seconds;
+        s.rate[s.n++] = seconds > 0 ? work / seconds : 0;
     }
+    finish(&s, out);
     return TT_OK;
+}
+
+static tt_status multiply(struct product *p)
+{
+    for (int i = 0; i < REPEATS; i++) TT_TRY(p->b->ops->gemm(p->b->self, &p->g, NULL));
+    return TT_OK;
+}
+
+static tt_status copy(struct product *p)
+{
+    return p->b->ops->copy(p->b->self, p->memory[1], p->memory[0], p->bytes, TT_ON_DEVICE, NULL);
 }
 
 static void release(struct product *p)
@@ -84,11 +132,12 @@ static void release(struct product *p)
     if (p->to) ops->event_destroy(p->b->self, p->to);
 }
 
-tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, double *flops_per_second)
+tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out)
 {
     struct product p = {.b = b};
     tt_status st = prepare(&p, type);
-    if (!st) st = measure(&p, flops_per_second);
+    if (!st) st = b->ops->gemm(b->self, &p.g, NULL); /* chooses its algorithm */
+    if (!st) st = sample(&p, multiply, 2.0 * (double)p.g.m * (double)p.g.n * (double)p.g.k * REPEATS, out);
     release(&p);
     return st;
 }
@@ -101,32 +150,25 @@ static size_t copy_bytes(const struct tt_device_info *info)
     return bytes;
 }
 
-static tt_status time_copies(struct product *p, size_t bytes, double *best)
+static tt_status prepare_copies(struct product *p)
 {
     const struct tt_backend_ops *ops = p->b->ops;
-    double seconds;
-    *best = 0;
-    for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, bytes, &p->memory[i]));
+    for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, p->bytes, &p->memory[i]));
     TT_TRY(ops->event_create(p->b->self, &p->from));
     TT_TRY(ops->event_create(p->b->self, &p->to));
     /* So that its pages exist. */
-    for (int i = 0; i < 2; i++) TT_TRY(ops->fill(p->b->self, p->memory[i], 1, bytes, NULL));
-    for (int round = 0; round < ROUNDS; round++) {
-        TT_TRY(ops->event_record(p->b->self, p->from, NULL));
-        TT_TRY(ops->copy(p->b->self, p->memory[1], p->memory[0], bytes, TT_ON_DEVICE, NULL));
-        TT_TRY(ops->event_record(p->b->self, p->to, NULL));
-        TT_TRY(ops->event_elapsed(p->b->self, p->from, p->to, &seconds));
-        if (seconds > 0 && 2 * (double)bytes / seconds > *best) *best = 2 * (double)bytes / seconds;
-    }
+    for (int i = 0; i < 2; i++) TT_TRY(ops->fill(p->b->self, p->memory[i], 1, p->bytes, NULL));
     return TT_OK;
 }
 
-tt_status tt_measure_copy(struct tt_backend *b, double *bytes_per_second)
+tt_status tt_measure_copy(struct tt_backend *b, struct tt_rate *out)
 {
     struct tt_device_info info;
     struct product p = {.b = b};
     TT_TRY(b->ops->info(b->self, &info));
-    tt_status st = time_copies(&p, copy_bytes(&info), bytes_per_second);
+    p.bytes = copy_bytes(&info);
+    tt_status st = prepare_copies(&p);
+    if (!st) st = sample(&p, copy, 2 * (double)p.bytes, out);
     release(&p);
     return st;
 }

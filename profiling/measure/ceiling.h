@@ -4,22 +4,34 @@
 
 #include "backend/backend.h"
 
-/* FLOP/s, the best of a few. Takes a second or less and up to half a gigabyte. */
-tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, double *flops_per_second);
+/* The best of several samples: other work makes them smaller, never larger. At least five are taken, and more until
+ * two others come close to the best or a second is over. */
+struct tt_rate {
+    double best, spread; /* spread: by how much the median of the samples falls short of the best, 0 to 1 */
+};
 
-/* Bytes/s of a copy within the device's memory, each byte counted as read and as written; the best of a few. */
-tt_status tt_measure_copy(struct tt_backend *b, double *bytes_per_second);
+/* FLOP/s. Takes up to half a gigabyte. */
+tt_status tt_measure_gemm(struct tt_backend *b, enum tt_dtype type, struct tt_rate *out);
+
+/* Bytes/s of a copy within the device's memory, each byte counted as read and as written. */
+tt_status tt_measure_copy(struct tt_backend *b, struct tt_rate *out);
 
 struct tt_ceilings {
-    double flops, bandwidth; /* measured */
+    double flops, bandwidth;               /* measured */
+    double flops_spread, bandwidth_spread; /* of the latest measurement; NaN here and below: not known */
+    double load;                           /* of the machine then, as tt_machine_load says */
     char measured[32];       /* when: 2025-01-31T12:00:00Z; "" where an older file does not tell */
     bool kept;               /* they come from the file: another day's load may have been another */
 };
 
+/* Measured on a busy machine, or from samples that differ much: the device may be faster. */
+bool tt_ceilings_doubtful(const struct tt_ceilings *c);
+
 /* Both, from the file of earlier measurements when it has this device, library and precision; else measured, and kept
  * there. A file that cannot be read or written costs only the time. cache: NULL for none. AGAIN: measured all the same;
  * RAISE: so too, but what the file has stays where it is higher, since a busy machine measures too little, never too
- * much. */
+ * much. KEPT raises as well when the kept rates are doubtful and the machine is quiet now, or when one copy on trial is
+ * much faster than they are. */
 enum tt_ceilings_how { TT_CEILINGS_KEPT, TT_CEILINGS_AGAIN, TT_CEILINGS_RAISE };
 tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache,
                            enum tt_ceilings_how how, struct tt_ceilings *out);

@@ -7,7 +7,9 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "core/config/config.h"
+#include "profiling/bound.h"
 #include "profiling/measure/ceiling.h"
 
 enum { MOST = 64, LIMIT = 1 << 20 };
@@ -32,6 +34,9 @@ static void take(struct file *f, const struct tt_json *j)
 {
     struct entry e = {.c = {.flops = tt_json_number(j, "flops_per_second", 0),
                             .bandwidth = tt_json_number(j, "bytes_per_second", 0),
+                            .flops_spread = tt_json_number(j, "flops_spread", NAN),
+                            .bandwidth_spread = tt_json_number(j, "bytes_spread", NAN),
+                            .load = tt_json_number(j, "load", NAN),
                             .kept = true}};
     snprintf(e.c.measured, sizeof e.c.measured, "%s", tt_json_string(j, "measured", ""));
     snprintf(e.backend, sizeof e.backend, "%s", tt_json_string(j, "backend", ""));
@@ -70,6 +75,9 @@ static void put_entry(struct tt_json_writer *w, const struct entry *e)
     tt_json_put_string(w, "precision", e->precision);
     tt_json_put_number(w, "flops_per_second", e->c.flops);
     tt_json_put_number(w, "bytes_per_second", e->c.bandwidth);
+    tt_json_put_number(w, "flops_spread", e->c.flops_spread);
+    tt_json_put_number(w, "bytes_spread", e->c.bandwidth_spread);
+    tt_json_put_number(w, "load", e->c.load);
     tt_json_put_string(w, "measured", e->c.measured);
     tt_json_end(w, '}');
 }
@@ -112,23 +120,54 @@ static void note_time(struct tt_ceilings *c)
     strftime(c->measured, sizeof c->measured, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
 }
 
+bool tt_ceilings_doubtful(const struct tt_ceilings *c)
+{
+    return tt_roofs_doubtful(c->load, c->flops_spread, c->bandwidth_spread);
+}
+
+/* Copies are quickly tried, and a busy machine slows them most. */
+static tt_status contradicted(struct tt_backend *b, const struct tt_ceilings *kept, bool *out)
+{
+    const double much = 1.1;
+    struct tt_rate now;
+    *out = tt_ceilings_doubtful(kept) && !tt_is_busy(tt_machine_load());
+    if (*out) return TT_OK;
+    TT_TRY(tt_measure_copy(b, &now));
+    *out = now.best > much * kept->bandwidth;
+    return TT_OK;
+}
+
+/* `least`: what was known before; zeros where nothing was. */
+static tt_status measure(struct tt_backend *b, enum tt_dtype type, const struct tt_ceilings *least,
+                         struct tt_ceilings *out)
+{
+    struct tt_rate flops, bytes;
+    *out = (struct tt_ceilings){.load = tt_machine_load()};
+    TT_TRY(tt_measure_gemm(b, type, &flops));
+    TT_TRY(tt_measure_copy(b, &bytes));
+    out->flops = fmax(flops.best, least->flops);
+    out->bandwidth = fmax(bytes.best, least->bandwidth);
+    out->flops_spread = flops.spread;
+    out->bandwidth_spread = bytes.spread;
+    note_time(out);
+    return TT_OK;
+}
+
 static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache,
                       enum tt_ceilings_how how)
 {
     struct tt_ceilings least = {0};
     if (cache) load(cache, f);
-    for (int i = 0; i < f->count; i++) {
+    for (int i = 0; i < f->count && how != TT_CEILINGS_AGAIN; i++) {
         if (!same(&f->entries[i], e)) continue;
-        if (how == TT_CEILINGS_RAISE) least = f->entries[i].c;
-        if (how != TT_CEILINGS_KEPT) continue;
+        bool again = how == TT_CEILINGS_RAISE;
+        if (!again) TT_TRY(contradicted(b, &f->entries[i].c, &again));
+        least = f->entries[i].c;
+        if (again) continue;
         *e = f->entries[i];
         return TT_OK;
     }
-    TT_TRY(tt_measure_gemm(b, type, &e->c.flops));
-    TT_TRY(tt_measure_copy(b, &e->c.bandwidth));
-    e->c.flops = fmax(e->c.flops, least.flops);
-    e->c.bandwidth = fmax(e->c.bandwidth, least.bandwidth);
-    note_time(&e->c);
+    TT_TRY(measure(b, type, &least, &e->c));
     keep(f, e);
     if (cache) save(cache, f);
     return TT_OK;

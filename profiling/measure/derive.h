@@ -3,8 +3,11 @@
 #define TT_DERIVE_H
 
 #include "core/job/job.h"
+#include "profiling/bound.h"
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/passes.h"
+
+struct tt_roofs tt_roofs_of(const struct tt_ceilings *c);
 
 /* What the roofs allow: FLOP/s at an intensity, and the shortest time for an amount of work. */
 double tt_roof_at(const struct tt_ceilings *c, double intensity);
@@ -32,7 +35,8 @@ tt_status tt_derive_sweeps(const struct tt_passes *r, struct tt_profile *out);
  * ranks call it; rank 0 has the events of all. */
 tt_status tt_derive_ranks(struct tt_passes *r, struct tt_job *job, struct tt_profile *out);
 
-/* samples and gradients, from the device. */
+/* The gradients of the first step, right after it; then samples and gradients, from the device. */
+tt_status tt_take_first_gradients(struct tt_passes *r);
 tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out);
 
 #endif

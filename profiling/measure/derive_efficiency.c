@@ -70,8 +70,12 @@ static void make_efficiency(const struct tt_passes *r, const struct tt_ceilings 
     e->ridge_datasheet = e->datasheet_flops_per_second / e->datasheet_bytes_per_second;
     snprintf(e->roofs_measured, sizeof e->roofs_measured, "%s", c->measured);
     e->roofs_kept = c->kept;
+    e->gemm_spread = c->flops_spread;
+    e->copy_spread = c->bandwidth_spread;
+    e->roofs_load = c->load;
     snprintf(e->mfu_class, sizeof e->mfu_class, "%s", tt_mfu_class(e->mfu_percent));
-    snprintf(e->bound, sizeof e->bound, "%s", e->intensity >= e->ridge ? "compute" : "memory");
+    struct tt_roofs roofs = tt_roofs_of(c);
+    snprintf(e->bound, sizeof e->bound, "%s", tt_bound_by(&roofs, e->plan_flops, e->plan_bytes, seconds));
 }
 
 /* ---- the roofline ---- */
@@ -110,8 +114,8 @@ static void make_points(const struct tt_ceilings *c, struct tt_profile *out)
     }
     for (int i = 0; i < out->operators_count && i < TOP_OPERATORS; i++) {
         const struct tt_profile_row *o = &out->operators[i];
-        char name[116];
-        snprintf(name, sizeof name, "%s%s%s", o->name, o->shape[0] ? " " : "", o->shape);
+        char name[128];
+        snprintf(name, sizeof name, "%.47s%s%.50s, %.25s", o->name, o->shape[0] ? " " : "", o->shape, o->phase);
         add_point(out, c, name, "operator", o->flops, o->bytes, o->seconds);
     }
 }

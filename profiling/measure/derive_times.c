@@ -18,6 +18,11 @@ struct times {
     int *row;       /* which operator each operation belongs to */
 };
 
+struct tt_roofs tt_roofs_of(const struct tt_ceilings *c)
+{
+    return (struct tt_roofs){c->flops, c->bandwidth, tt_ceilings_doubtful(c)};
+}
+
 double tt_roof_at(const struct tt_ceilings *c, double intensity) { return fmin(c->flops, intensity * c->bandwidth); }
 
 double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes)
@@ -45,7 +50,8 @@ static const char *bound_of(const struct times *t, const struct tt_profile_row *
     double floor = 1.5 * l->empty_kernel_seconds;
     if (!t->r->graph && !t->r->serial) floor = fmax(floor, l->launch_seconds);
     if (row->median <= floor) return "launch";
-    return row->flops * t->ceilings->bandwidth >= row->bytes * t->ceilings->flops ? "compute" : "memory";
+    struct tt_roofs roofs = tt_roofs_of(t->ceilings);
+    return tt_bound_by(&roofs, row->flops, row->bytes, row->seconds);
 }
 
 /* What of a collective is exposed says nothing of a rate; that is among the collectives (derive_ranks.c). */

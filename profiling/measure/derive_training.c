@@ -53,38 +53,62 @@ static void look_at(const float *g, struct tt_profile_gradient *out)
 
 /* Some versions clip and unscale the gradients in place and some on the way: the norm of all of them, which the step
  * recorded before clipping, tells by how much. */
-static void undo_clipping(struct tt_profile *out)
+static void undo_clipping(struct tt_profile_gradient *rows, int n, double whole)
 {
     double sum = 0;
-    for (int i = 0; i < out->gradients_count; i++) sum += out->gradients[i].norm * out->gradients[i].norm;
-    double factor = out->step.grad_norm / sqrt(sum);
+    for (int i = 0; i < n; i++) sum += rows[i].norm * rows[i].norm;
+    double factor = whole / sqrt(sum);
     if (!isfinite(factor)) return;
-    for (int i = 0; i < out->gradients_count; i++) out->gradients[i].norm *= factor;
+    for (int i = 0; i < n; i++) rows[i].norm *= factor;
 }
 
-static tt_status take_gradients(struct tt_passes *r, struct tt_profile *out)
+/* `whole`: the norm of all of them, as the step recorded it. A row for each parameter; the caller frees them. */
+static tt_status take_gradients(struct tt_passes *r, double whole, struct tt_profile_gradient **out)
 {
     const struct tt_params *params = &r->session.model->params;
     int64_t largest = 0;
-    unsigned n = (unsigned)params->n;
     for (int i = 0; i < params->n; i++)
         if (params->items[i].count > largest) largest = params->items[i].count;
     float *g = malloc((size_t)largest * sizeof *g);
-    out->gradients = calloc(n, sizeof *out->gradients);
-    tt_status st = g && out->gradients ? TT_OK : tt_no_memory("the gradients");
+    *out = calloc((unsigned)params->n, sizeof **out);
+    tt_status st = g && *out ? TT_OK : tt_no_memory("the gradients");
     for (int i = 0; i < params->n && !st; i++) {
         const struct tt_param *t = &params->items[i];
+        struct tt_profile_gradient *row = *out + i;
         st = tt_engine_download(&r->session.engine, TT_X_GRADS, (size_t)t->offset * sizeof *g, g,
                                 (size_t)t->count * sizeof *g);
         if (st) break;
-        struct tt_profile_gradient *row = &out->gradients[out->gradients_count++];
         row->count = t->count;
+        row->first_norm = NAN;
         snprintf(row->name, sizeof row->name, "%s", t->name);
         look_at(g, row);
     }
-    if (!st) undo_clipping(out);
+    if (!st) undo_clipping(*out, params->n, whole);
     free(g);
     return st;
+}
+
+/* Of gradients that are divided a rank has the sums of its own parts only. */
+static bool has_gradients(const struct tt_passes *r)
+{
+    return r->config.ranks == 1 || r->config.shard == TT_SHARD_NONE;
+}
+
+tt_status tt_take_first_gradients(struct tt_passes *r)
+{
+    struct tt_metrics first;
+    if (!has_gradients(r)) return TT_OK;
+    TT_TRY(tt_engine_download(&r->session.engine, TT_X_RING, 0, &first, sizeof first));
+    return take_gradients(r, (double)first.grad_norm, &r->first_gradients);
+}
+
+static tt_status take_last_gradients(struct tt_passes *r, struct tt_profile *out)
+{
+    TT_TRY(take_gradients(r, out->step.grad_norm, &out->gradients));
+    out->gradients_count = r->session.model->params.n;
+    for (int i = 0; i < out->gradients_count && r->first_gradients; i++)
+        out->gradients[i].first_norm = r->first_gradients[i].norm;
+    return TT_OK;
 }
 
 tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out)
@@ -99,6 +123,5 @@ tt_status tt_derive_training(struct tt_passes *r, struct tt_profile *out)
                        last->loss, last->grad_norm);
     out->step.loss = last->loss;
     out->step.grad_norm = last->grad_norm;
-    /* Of gradients that are divided a rank has the sums of its own parts only. */
-    return r->config.ranks > 1 && r->config.shard != TT_SHARD_NONE ? TT_OK : take_gradients(r, out);
+    return has_gradients(r) ? take_last_gradients(r, out) : TT_OK;
 }

@@ -9,6 +9,7 @@
 #include "core/config/hooks.h"
 #include "core/plan/step.h"
 #include "core/train/meter.h"
+#include "profiling/measure/derive.h"
 #include "profiling/measure/overlap.h"
 
 /* ---- opening ---- */
@@ -64,6 +65,8 @@ void tt_passes_close(struct tt_passes *r)
     if (r->data) tt_data_close(r->data);
     r->data = NULL;
     tt_session_close(&r->session);
+    free(r->first_gradients);
+    r->first_gradients = NULL;
     free(t->step);
     free(t->launched);
     free(t->op);
@@ -106,12 +109,13 @@ static tt_status free_memory(struct tt_passes *r, double *bytes)
 
 /* The first step runs operation by operation and the second is captured; what that takes of the device is its pool.
  * Without a graph there are as many, or the losses of two profiles would be of different steps. */
-static tt_status warm_up(struct tt_passes *r, struct tt_stepper *s)
+static tt_status warm_up(struct tt_passes *r, struct tt_stepper *s, bool record)
 {
     double before, after;
     int64_t least = 2, n = r->o->warmup > least ? r->o->warmup : least;
     say(r, "warming up");
     TT_TRY(tt_run_step_by(&r->run, s));
+    if (record) TT_TRY(tt_take_first_gradients(r));
     r->t.graph_pool = NAN;
     if (r->graph) {
         TT_TRY(free_memory(r, &before));
@@ -267,9 +271,9 @@ static tt_status time_all(struct tt_passes *r, struct tt_stepper *configured, st
  * take longer. */
 static tt_status open_side(struct tt_stepper *s)
 {
-    tt_stream *side = &s->side.streams[TT_STREAM_SIDE];
+    tt_stream *side = &s->streams.streams[TT_STREAM_SIDE];
     if (!s->plan->collective || !s->plan->signals) return TT_OK;
-    TT_TRY(tt_side_open(&s->side, s->plan, s->backend));
+    TT_TRY(tt_plan_streams_open(&s->streams, s->plan, s->backend));
     if (*side) s->backend->ops->stream_destroy(s->backend->self, *side);
     *side = NULL;
     return TT_OK;
@@ -281,7 +285,7 @@ tt_status tt_passes_run(struct tt_passes *r, bool record)
     struct tt_stepper *configured = &r->run.stepper;
     struct tt_stepper launched = {.backend = &r->backend, .plan = r->session.step, .warm = true,
                                   .after = configured->after, .user = configured->user};
-    tt_status st = warm_up(r, configured);
+    tt_status st = warm_up(r, configured, record);
     if (!st) st = b->ops->info(b->self, &r->after);
     if (!st && record) {
         say(r, "timing launches");

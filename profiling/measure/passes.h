@@ -45,6 +45,7 @@ struct tt_passes {
     struct tt_hold hold;
     struct tt_recorder recorder;
     struct tt_profile_launch launch;
+    struct tt_profile_gradient *first_gradients; /* of the first step, a row for each parameter; NULL: not taken */
     int64_t warmed; /* steps before anything was measured */
     bool graph;
     int traced; /* steps of the trace */

@@ -36,8 +36,13 @@ static void take(struct walk *w, const struct tt_op *op, double seconds)
     if (op->signal >= 0) w->given[op->signal] = w->now[clock];
 }
 
-tt_status tt_predict(const struct tt_plan *plan, enum tt_precision precision, const struct tt_chip *chip, double link,
-                     struct tt_prediction *out)
+static double on_ring(const struct tt_collective *c, struct tt_ring ring)
+{
+    return tt_collective_sent(c) / ring.bytes_per_second + tt_collective_messages(c) * ring.seconds_latency;
+}
+
+tt_status tt_predict(const struct tt_plan *plan, enum tt_precision precision, const struct tt_chip *chip,
+                     struct tt_ring ring, struct tt_prediction *out)
 {
     struct walk w = {.given = calloc((size_t)plan->signals + 1, sizeof *w.given)};
     if (!w.given) return tt_no_memory("a prediction");
@@ -45,7 +50,7 @@ tt_status tt_predict(const struct tt_plan *plan, enum tt_precision precision, co
     for (int i = 0; i < plan->count; i++) {
         const struct tt_op *op = &plan->ops[i];
         bool together = op->kind == TT_OP_COLLECTIVE, by_memory = false;
-        double seconds = together ? tt_collective_sent(&op->args.collective) / link
+        double seconds = together ? on_ring(&op->args.collective, ring)
                                   : tt_predict_op(op, precision, chip, &by_memory);
         take(&w, op, seconds);
         out->group[op->group] += seconds;

@@ -42,10 +42,10 @@ enum tt_family tt_family_of(const char *group)
         {"residual", TT_FAMILY_NORM},
         {"gradient_clip", TT_FAMILY_OPTIMIZER},
         {"optimizer", TT_FAMILY_OPTIMIZER},
+        {"communication", TT_FAMILY_COMMUNICATION},
         {"copies", TT_FAMILY_COPY},
         {"gaps", TT_FAMILY_GAP},
         {"gemm", TT_FAMILY_GEMM},
-        {"communication", TT_FAMILY_COMMUNICATION},
     };
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (strcmp(group, families[i].group) == 0) return families[i].family;
@@ -86,7 +86,7 @@ void tt_headline(const struct tt_profile *p, char out[400])
     double seconds = isnan(p->step.seconds) ? p->step.kernel_seconds : p->step.seconds;
     size_t used =
         (size_t)snprintf(out, 400, "%s takes %s",
-                         p->run.steps > 1 || strncmp(p->run.source, "tt", 2) == 0 ? "A step" : "What was recorded",
+                         p->run.steps > 0 || strncmp(p->run.source, "tt", 2) == 0 ? "A step" : "What was recorded",
                          tt_si_time(seconds, time));
     for (int i = 0; i < n && i < 4 && used < 300; i++)
         used += (size_t)snprintf(out + used, 400 - used, "%s%.0f %% %s%s", i ? ", " : ": ", 100 * share[order[i]],
@@ -158,8 +158,8 @@ static void about_small_kernels(struct list *l)
                    group_share(l->p, "swiglu_activation");
     if (share < 0.1 || strcmp(l->p->run.version, "baseline") != 0) return;
     advise(l, amdahl(share, 3), "fuse the small kernels: --version fused",
-           "norms, residuals, RoPE and SiLU take %.0f %% of the step and are bound by memory; fused they read and "
-           "write about a third",
+           "norms, residuals, RoPE and SiLU take %.0f %% of the step; fused they read and write about a third of the "
+           "bytes",
            100 * share);
 }
 

@@ -16,49 +16,39 @@ enum { TOP = 10, ROWS_SHOWN = 300 };
 
 /* ---- the head of the page ---- */
 
-static void fact(struct tt_text *t, const char *name, const char *value)
-{
-    if (!value[0]) return;
-    tt_text_puts(t, strlen(value) > 50 ? "<div class=\"wide\"><dt>" : "<div><dt>");
-    tt_escape(t, name);
-    tt_text_puts(t, "</dt><dd>");
-    tt_escape(t, value);
-    tt_text_puts(t, "</dd></div>\n");
-}
-
 static void facts(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_run *r = &p->run;
     char line[400], a[32], b[32];
-    tt_text_puts(t, "<dl class=\"facts\">\n");
-    fact(t, "step", tt_si_time(p->step.seconds, a));
+    html_facts(t);
+    html_fact(t, "step", tt_si_time(p->step.seconds, a));
     snprintf(line, sizeof line, "%s tokens/s, %s samples/s", tt_si(p->step.tokens_per_second, a),
              tt_si(p->step.samples_per_second, b));
-    if (isfinite(p->step.tokens_per_second)) fact(t, "speed", line);
+    if (isfinite(p->step.tokens_per_second)) html_fact(t, "speed", line);
     snprintf(line, sizeof line, "%s %% (%s)", html_fixed(p->efficiency.mfu_percent, 1, a), p->efficiency.mfu_class);
-    if (isfinite(p->efficiency.mfu_percent)) fact(t, "model FLOP utilisation", line);
-    if (isfinite(p->step.peak_memory_bytes)) fact(t, "peak memory", tt_si_bytes(p->step.peak_memory_bytes, a));
+    if (isfinite(p->efficiency.mfu_percent)) html_fact(t, "model FLOP utilisation", line);
+    if (isfinite(p->step.peak_memory_bytes)) html_fact(t, "peak memory", tt_si_bytes(p->step.peak_memory_bytes, a));
     snprintf(line, sizeof line, "%lld", (long long)p->step.kernels);
-    fact(t, "kernels a step", line);
-    fact(t, "device", r->device);
-    fact(t, "library", r->library);
+    html_fact(t, "kernels a step", line);
+    html_fact(t, "device", r->device);
+    html_fact(t, "library", r->library);
     snprintf(line, sizeof line, "%s%s%s, %s%s", r->version, r->fuse[0] ? " " : "", r->fuse, r->precision,
              r->graph ? ", as a graph" : "");
-    if (r->version[0]) fact(t, "version", line);
+    if (r->version[0]) html_fact(t, "version", line);
     snprintf(line, sizeof line,
              "%lld layer%s, hidden %lld, %lld head%s (%lld key/value), ffn %lld, vocabulary %lld: %s parameters",
              (long long)r->num_layers, tt_plural(r->num_layers), (long long)r->hidden_dim, (long long)r->num_heads,
              tt_plural(r->num_heads), (long long)r->num_kv_heads,
              (long long)r->ffn_dim, (long long)r->vocab_size, tt_si((double)r->parameters, a));
-    if (r->num_layers) fact(t, r->preset[0] ? r->preset : "model", line);
+    if (r->num_layers) html_fact(t, r->preset[0] ? r->preset : "model", line);
     snprintf(line, sizeof line, "%lld × %lld tokens%s", (long long)r->batch_size, (long long)r->seq_len,
              r->grad_accum > 1 ? ", accumulated" : "");
-    if (r->batch_size) fact(t, p->job.ranks ? "batch of a rank" : "batch", line);
+    if (r->batch_size) html_fact(t, p->job.ranks ? "batch of a rank" : "batch", line);
     snprintf(line, sizeof line, "%lld measured, %lld before", (long long)r->steps, (long long)r->warmup);
-    fact(t, "steps", line);
-    fact(t, "recorded by", r->source);
-    fact(t, "written", r->created);
-    tt_text_puts(t, "</dl>\n");
+    html_fact(t, "steps", line);
+    html_fact(t, "recorded by", r->source);
+    html_fact(t, "written", r->created);
+    html_facts_end(t);
 }
 
 static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
@@ -82,7 +72,10 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
     if (imported) tt_text_puts(t, " <a href=\"#imported\">Imported</a>");
     tt_text_puts(t, "</nav></header>\n");
     facts(t, p);
+    if (p->run.scope[0]) html_paragraph(t, "%s", p->run.scope);
     tt_attention_remark(p, line);
+    if (line[0]) html_paragraph(t, "%s", line);
+    tt_busy_remark(p, line);
     if (line[0]) html_paragraph(t, "%s", line);
 }
 
@@ -95,16 +88,17 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
     html_number(t, r->seconds, tt_si_time(r->seconds, a));
     html_number(t, r->median, tt_si_time(r->median, a));
     html_number(t, r->share, html_fixed(100 * r->share, 1, a));
+    html_number(t, r->roof_percent, html_fixed(r->roof_percent, 0, a));
+    html_cell(t, "%s", r->bound[0] ? r->bound : "n/a");
     html_number(t, r->flops, tt_si(r->flops, a));
     html_number(t, r->bytes, tt_si_bytes(r->bytes, a));
     html_number(t, r->intensity, tt_si(r->intensity, a));
     html_number(t, r->flops_per_second, tt_si(r->flops_per_second, a));
     html_number(t, r->bytes_per_second, tt_si(r->bytes_per_second, a));
-    html_number(t, r->roof_percent, html_fixed(r->roof_percent, 0, a));
-    html_cell(t, "%s", r->bound[0] ? r->bound : "n/a");
 }
 
-#define ROW_COLUMNS "#count|#a step|#median|#share %|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s|#roof %|bound by"
+/* What limits an operator stands where a narrow window still shows it. */
+#define ROW_COLUMNS "#count|#a step|#median|#share %|#roof %|bound by|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s"
 
 static void group_bars(struct tt_text *t, const struct tt_profile *p)
 {
@@ -164,10 +158,12 @@ static void operator_table(struct tt_text *t, const struct tt_profile *p, int fr
 static void operator_bars(struct tt_text *t, const struct tt_profile *p, int n)
 {
     struct tt_bar bars[TOP];
-    char labels[TOP][120], time[32];
+    char labels[TOP][160], time[32];
     for (int i = 0; i < n; i++) {
         const struct tt_profile_row *r = &p->operators[i];
-        snprintf(labels[i], sizeof labels[i], "%.47s%s%.63s", r->name, r->shape[0] ? " " : "", r->shape);
+        int phase = (int)strcspn(r->phase, "_"); /* backward_pass */
+        snprintf(labels[i], sizeof labels[i], "%.47s%s%.63s%s%.*s", r->name, r->shape[0] ? " " : "", r->shape,
+                 r->shape[0] && phase ? ", " : "", r->shape[0] ? phase : 0, r->phase);
         bars[i] = (struct tt_bar){.label = labels[i], .value = r->seconds, .color = (int)tt_family_of(r->group)};
         snprintf(bars[i].note, sizeof bars[i].note, "%s, %.1f %%", tt_si_time(r->seconds, time), 100 * r->share);
     }
@@ -258,7 +254,10 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         html_row(t);
         html_cell(t, "%s", rows[i].name);
-        html_number(t, rows[i].seconds, tt_si_time(rows[i].seconds, a));
+        if (rows[i].seconds < 0) /* what is impossible is noise */
+            html_number(t, 0, "none, within noise");
+        else
+            html_number(t, rows[i].seconds, tt_si_time(rows[i].seconds, a));
         html_row_end(t);
     }
     html_row(t);
@@ -303,6 +302,7 @@ static void imported_section(struct tt_text *t, const struct tt_profile *p)
     html_section(t, "imported", "What another profiler saw");
     tt_headline(p, line);
     html_paragraph(t, "%s: %s", p->run.source, line);
+    if (p->run.scope[0]) html_paragraph(t, "%s", p->run.scope);
     group_bars(t, p);
     operator_table(t, p, 0, n);
     html_section_end(t);

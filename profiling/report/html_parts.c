@@ -40,6 +40,20 @@ void html_section(struct tt_text *t, const char *id, const char *heading)
 
 void html_section_end(struct tt_text *t) { tt_text_puts(t, "</section>\n"); }
 
+void html_facts(struct tt_text *t) { tt_text_puts(t, "<dl class=\"facts\">\n"); }
+
+void html_fact(struct tt_text *t, const char *name, const char *value)
+{
+    if (!value[0]) return;
+    tt_text_puts(t, strlen(value) > 50 ? "<div class=\"wide\"><dt>" : "<div><dt>");
+    tt_escape(t, name);
+    tt_text_puts(t, "</dt><dd>");
+    tt_escape(t, value);
+    tt_text_puts(t, "</dd></div>\n");
+}
+
+void html_facts_end(struct tt_text *t) { tt_text_puts(t, "</dl>\n"); }
+
 static void escaped(struct tt_text *t, const char *format, va_list ap)
 {
     char line[1600];

@@ -10,6 +10,11 @@ tt_status html_end(struct tt_text *t, const char *path); /* closes the page, wri
 void html_section(struct tt_text *t, const char *id, const char *heading);
 void html_section_end(struct tt_text *t);
 
+/* Short facts in a grid; one without a value is left out. */
+void html_facts(struct tt_text *t);
+void html_fact(struct tt_text *t, const char *name, const char *value);
+void html_facts_end(struct tt_text *t);
+
 /* A paragraph; what is printed is escaped. */
 void html_paragraph(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void html_note(struct tt_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));

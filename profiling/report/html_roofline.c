@@ -9,29 +9,18 @@
 #include "profiling/report/html_sections.h"
 #include "profiling/report/svg.h"
 
-static int color_of_point(const struct tt_profile *p, const struct tt_profile_point *point)
-{
-    for (int i = 0; i < p->operators_count; i++)
-        if (strncmp(point->name, p->operators[i].name, strlen(p->operators[i].name)) == 0)
-            return (int)tt_family_of(p->operators[i].group);
-    return (int)tt_family_of(point->name);
-}
-
-/* Points of operators; where there are none, of the rows of an imported profile. */
-static int operator_points(const struct tt_profile *p, struct tt_roof_point *out)
+/* A circle for each operator, in the colour that its group has in the bars. `names` holds what they are called. */
+static int operator_points(const struct tt_profile *p, struct tt_roof_point *out, char (*names)[160])
 {
     int n = 0;
-    for (int i = 0; i < p->points_count; i++) {
-        const struct tt_profile_point *q = &p->points[i];
-        if (strcmp(q->kind, "operator") != 0 || !(q->intensity > 0) || !(q->flops_per_second > 0)) continue;
-        double share = p->step.kernel_seconds > 0 ? q->seconds / p->step.kernel_seconds : 0;
-        out[n++] = (struct tt_roof_point){q->name, q->intensity, q->flops_per_second, share, color_of_point(p, q)};
-    }
-    for (int i = 0; !p->points_count && i < p->operators_count; i++) {
+    for (int i = 0; i < p->operators_count; i++) {
         const struct tt_profile_row *r = &p->operators[i];
-        if (r->intensity > 0 && r->flops_per_second > 0)
-            out[n++] = (struct tt_roof_point){r->name, r->intensity, r->flops_per_second, r->share,
-                                              (int)tt_family_of(r->group)};
+        if (!(r->intensity > 0) || !(r->flops_per_second > 0)) continue;
+        snprintf(names[n], sizeof names[n], "%s%s%s%s%s", r->name, r->shape[0] ? " " : "", r->shape,
+                 r->group[0] && strcmp(r->group, r->name) ? ", " : "", strcmp(r->group, r->name) ? r->group : "");
+        out[n] = (struct tt_roof_point){names[n], r->intensity, r->flops_per_second, r->share,
+                                        (int)tt_family_of(r->group)};
+        n++;
     }
     return n;
 }
@@ -39,8 +28,9 @@ static int operator_points(const struct tt_profile *p, struct tt_roof_point *out
 void html_roofline(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
-    struct tt_roof_point *points = calloc((size_t)p->points_count + (size_t)p->operators_count + 1, sizeof *points);
-    int n = points ? operator_points(p, points) : 0, colors[TT_FAMILIES];
+    struct tt_roof_point *points = calloc((size_t)p->operators_count + 1, sizeof *points);
+    char(*names)[160] = calloc((size_t)p->operators_count + 1, sizeof *names);
+    int n = points && names ? operator_points(p, points, names) : 0, colors[TT_FAMILIES];
     char a[32], b[32];
     html_section(t, "roofline", "Roofline");
     if (n) {
@@ -84,6 +74,7 @@ void html_roofline(struct tt_text *t, const struct tt_profile *p)
     }
     html_section_end(t);
     free(points);
+    free(names);
 }
 
 /* `other` is NULL where there is no second figure of that kind. */

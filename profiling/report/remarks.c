@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/load.h"
 #include "model/model.h"
+#include "profiling/bound.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/svg.h"
 
@@ -32,6 +34,22 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
                  "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with "
                  "other work when the roof was measured. Use --remeasure when it is idle.",
                  n ? " " : "");
+    else if (tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread))
+        snprintf(out + n, 400 - (size_t)n,
+                 "%sThey may be too low: %.1f processes wanted each processor then, and half of the samples fell short "
+                 "of the best by %.0f %% (products) and %.0f %% (copies) or more.",
+                 n ? " " : "", e->roofs_load, 100 * e->gemm_spread, 100 * e->copy_spread);
+}
+
+void tt_busy_remark(const struct tt_profile *p, char out[400])
+{
+    char busy[100];
+    tt_busy_words(p->run.load, busy);
+    out[0] = 0;
+    if (busy[0])
+        snprintf(out, 400, "When this run began, %s. Times may be too long and differ from run to run; measure again "
+                           "when it is quiet.",
+                 busy);
 }
 
 void tt_attention_remark(const struct tt_profile *p, char out[400])
@@ -41,6 +59,19 @@ void tt_attention_remark(const struct tt_profile *p, char out[400])
     char note[160];
     tt_flash_refused_note(p->run.head_dim, note);
     snprintf(out, 400, "Not all was computed as asked for: %s.", note);
+}
+
+/* Time in which nothing runs cannot be less than none. */
+const char *tt_gap_words(const struct tt_profile *p, char out[100])
+{
+    const struct tt_profile_step *s = &p->step;
+    if (!isfinite(s->gap_seconds))
+        snprintf(out, 100, "n/a");
+    else if (s->gap_seconds < 0)
+        snprintf(out, 100, "none to be seen; the noise of the two sums is %.1f %% of the step", -100 * s->gap_fraction);
+    else
+        snprintf(out, 100, "%.3f ms, %.1f %% of the step", 1e3 * s->gap_seconds, 100 * s->gap_fraction);
+    return out;
 }
 
 void tt_gap_remark(const struct tt_profile *p, char out[400])
@@ -54,16 +85,24 @@ void tt_gap_remark(const struct tt_profile *p, char out[400])
              tt_si_time(-p->step.gap_seconds, more), -100 * p->step.gap_fraction);
 }
 
-/* The class goes by the rate alone and the roof by the intensity alone. */
+/* The class goes by the rate alone. */
 void tt_bound_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
     out[0] = 0;
     if (!e->bound[0]) return;
+    char where[160];
+    if (strcmp(e->bound, "latency") == 0)
+        snprintf(where, sizeof where, "The step reaches less than a fifth of what either roof allows, so neither "
+                                      "bounds it: latency or overhead does.");
+    else if (strcmp(e->bound, "uncertain") == 0)
+        snprintf(where, sizeof where, "Which roof the step lies under is uncertain: the roofs may be too low.");
+    else
+        snprintf(where, sizeof where, "By its arithmetic intensity the step lies under the roof of %s.", e->bound);
     snprintf(out, 400,
-             "By its arithmetic intensity the step lies under the roof of %s. The class follows from the utilisation "
-             "alone and does not say what limits the step; the column bound says it of each group.",
-             e->bound);
+             "%s The class follows from the utilisation alone and does not say what limits the step; the column bound "
+             "says it of each group.",
+             where);
 }
 
 void tt_ranks_remark(const struct tt_profile *p, char out[400])

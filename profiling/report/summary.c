@@ -86,6 +86,10 @@ static void head_of_import(struct tt_text *t, const struct tt_profile *p)
     if (r->device[0]) tt_md_printf(t, "%s; ", r->device);
     tt_md_printf(t, "read by tt %s, %s.", r->tt, r->created);
     tt_text_puts(t, "\n\n");
+    if (r->scope[0]) {
+        tt_md_text(t, r->scope);
+        tt_text_puts(t, "\n\n");
+    }
     remark(t, tt_headline, p);
 }
 
@@ -120,18 +124,19 @@ static void head(struct tt_text *t, const struct tt_profile *p)
                        r->own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
     }
     remark(t, tt_attention_remark, p);
+    remark(t, tt_busy_remark, p);
 }
 
 /* Of an imported profile only what its tool saw. */
 static void imported_step(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
-    tt_text_printf(t, "## %s\n\n", p->run.steps > 1 ? "The step" : "What was recorded");
+    char gaps[100];
+    tt_text_printf(t, "## %s\n\n", p->run.steps > 0 ? "The step" : "What was recorded");
     tt_md_head(t, "|");
     if (isfinite(s->seconds)) fact(t, "from the first to the last", "%s ms", ms(s->seconds).s);
     fact(t, "sum of the kernels", "%s ms", ms(s->kernel_seconds).s);
-    if (isfinite(s->gap_seconds))
-        fact(t, "nothing ran", "%s ms, %s %%", ms(s->gap_seconds).s, percent(s->gap_fraction).s);
+    if (isfinite(s->gap_seconds)) fact(t, "nothing ran", "%s", tt_gap_words(p, gaps));
     fact(t, "kernels", "%lld", (long long)s->kernels);
     if (isfinite(p->launch.launch_seconds))
         fact(t, "launch cost", "%s us each, %s ms together", us(p->launch.launch_seconds).s,
@@ -148,14 +153,13 @@ static void step(struct tt_text *t, const struct tt_profile *p)
     }
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_launch *l = &p->launch;
-    char title[80];
+    char title[80], gaps[100];
     tt_text_puts(t, "## The step\n\n");
     tt_md_head(t, "|");
     snprintf(title, sizeof title, "step, undisturbed (median of %lld)", (long long)p->run.steps);
     fact(t, title, "%s ms, p95 %s, fastest %s", ms(s->seconds).s, ms(s->p95).s, ms(s->fastest).s);
     if (p->run.graph) fact(t, "without a graph", "%s ms", ms(s->launched_seconds).s);
-    fact(t, "sum of the kernels", "%s ms; gaps %s ms, %s %% of the step", ms(s->kernel_seconds).s, ms(s->gap_seconds).s,
-         percent(s->gap_fraction).s);
+    fact(t, "sum of the kernels", "%s ms; gaps: %s", ms(s->kernel_seconds).s, tt_gap_words(p, gaps));
     fact(t, "samples/s, tokens/s", "%s, %s", plain(s->samples_per_second).s, number(s->tokens_per_second, "%.0f", 1).s);
     fact(t, "kernels per step", "%lld", (long long)s->kernels);
     fact(t, "launch cost", "%s us on the host, %s us an empty kernel on the device; %lld kernels: %s ms of the host",
@@ -197,7 +201,8 @@ static void efficiency(struct tt_text *t, const struct tt_profile *p)
     tt_text_puts(t, "Class: **");
     tt_md_text(t, e->mfu_class);
     tt_text_puts(
-        t, "** (below 20 % low, 20 to 40 moderate, 40 to 60 good, above high: the workshop's four, which it "
+        t, "** (below 20 % low, 20 to 40 moderate, 40 to 60 good, above high: the four classes of AMD's "
+           "TinyTransformer workshop (HPCTrainingExamples), which it "
            "calls severely underused, memory-bound, mixed and compute-bound after what is often behind them).\n\n");
     tt_text_printf(
         t,

@@ -12,7 +12,7 @@ static double room_for(const char *const *texts, int n, int most)
 {
     double letters = 4;
     for (int i = 0; i < n; i++) letters = fmax(letters, fmin(svg_letters(texts[i]), most));
-    return 7.8 * letters + 12;
+    return 8.6 * letters + 12; /* the widest of the fonts that browsers have for sans-serif */
 }
 
 static double positive(double x) { return isfinite(x) && x > 0 ? x : 0; }

@@ -201,7 +201,7 @@ void tt_svg_roofline(struct tt_text *out, const struct tt_roof *r)
 
 void tt_svg_timeline(struct tt_text *out, const struct tt_timeline *t)
 {
-    enum { TRACK = 34, LABEL = 80 };
+    enum { TRACK = 34, LABEL = 124 };
     double bottom = SVG_TOP + t->track_count * TRACK;
     struct axis x = {NAN, NAN, LABEL, SVG_WIDTH - 24, false};
     char words[220], time[32], from[32];

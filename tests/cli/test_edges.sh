@@ -92,7 +92,7 @@ passed "a reader that goes away"
 
 # ---- said, not swallowed ----
 printf 'abc\0def %.0s' $(seq 1200) >binary
-expect 0 "probably no text" "$TT" train $tiny --data binary --num-steps 1 --val-interval 0 --out binary-run
+expect 0 "probably not text" "$TT" train $tiny --data binary --num-steps 1 --val-interval 0 --out binary-run
 expect 2 "so many operations" "$TT" info --preset tiny --grad-accum 65536
 expect 2 "alone would take 6 TiB" "$TT" info --plan --version flash --hidden-dim 65536 --num-heads 512 --num-kv-heads 512 --num-layers 1 \
     --ffn-dim 32768 --vocab-size 256 --seq-len 65536 --batch-size 128

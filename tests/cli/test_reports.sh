@@ -8,7 +8,7 @@ tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32
 
 # ---- text: what was done, how well, how fast, with what memory, where it is, how to go on ----
 "$TT" train $tiny --num-steps 40 --val-interval 10 --out a >out 2>err || fail "train"
-for words in "^done +40 steps in " "tokens/s, peak memory [0-9.]+ MiB" "waiting for data" "^loss +[0-9.]+, floor" "^saved +a/step-00000040" \
+for words in "^done +40 steps in " "tokens/s, peak memory [0-9.]+ MiB" "^time +[0-9.]+ % steps, [0-9.]+ % waiting for data, [0-9.]+ % validation, [0-9.]+ % saving" "^loss +[0-9.]+, floor" "^saved +a/step-00000040" \
     "^next +tt generate a .*--resume auto"; do shows "$words"; done
 grep -q $'\033' out err && fail "colours without a terminal"
 "$TT" train $tiny --num-steps 60 --val-interval 10 --learning-rate 3 --lr-schedule constant --warmup-steps 30 --out b >out 2>err || fail "train badly"
@@ -19,9 +19,10 @@ grep -q "^step\|^device\|^model\|^next" out && fail "--quiet says more than resu
 
 # ---- JSON: one object, with the same ----
 "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out d >out 2>err || fail "json"
+grep -qE '"load":[0-9.]+,"busy":(true|false)' out || fail "it does not say whether the machine was busy"
 [ "$(wc -l <out)" = 1 ] || fail "more than one line of JSON"
 for key in '"step":20' '"steps":20' '"tokens":1280' '"loss":[0-9]' '"val_loss":[0-9]' '"best_val_loss":[0-9]' '"best_step":[12]0' \
-    '"tokens_per_second":[0-9]' '"peak_memory_bytes":[0-9]' '"data_wait_seconds":' '"interrupted":false' '"checkpoint":"d/step-00000020"'; do
+    '"tokens_per_second":[0-9]' '"peak_memory_bytes":[0-9]' '"data_wait_seconds":' '"validation_seconds":[0-9]' '"saving_seconds":[0-9]' '"interrupted":false' '"checkpoint":"d/step-00000020"'; do
     shows "$key"
 done
 

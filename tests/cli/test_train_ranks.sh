@@ -25,6 +25,15 @@ same() { # same A B: weights and moments, to the bit
     cmp -s "$1/model.safetensors" "$2/model.safetensors" && cmp -s "$1/state.safetensors" "$2/state.safetensors"
 }
 
+# ---- an epoch is once through the data, by all ranks together ----
+
+for i in $(seq 200); do echo "line $i of a text"; done >text.txt
+timeout 120 "$TT" train $shape --batch-size 3 --ranks 2 --data text.txt --epochs 2 --val-interval 0 --save-epochs 1 --out epochs >"$dir/out" 2>"$dir/err" ||
+    fail "epochs of two ranks"
+samples=$(sed -n 's/^epochs  2 of \([0-9]*\) sequences, 6 in a step: .*/\1/p' "$dir/out")
+check "two epochs of $samples sequences end where they should" test -d "epochs/step-$(printf %08d $(((2 * samples + 5) / 6)))"
+check "the first epoch is saved" test -d "epochs/step-$(printf %08d $(((samples + 5) / 6)))"
+
 # ---- the same losses, and the same files ----
 
 train one || die "one rank does not train"
@@ -69,7 +78,7 @@ if on_cpu && has mpirun; then
     # shellcheck disable=SC2086,SC2016
     timeout 60 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 bash -c '
         exec "$0" train "$@" --out x --seed "$((1 + OMPI_COMM_WORLD_RANK))"' "$TT" $shape $run >"$dir/out" 2>"$dir/err"
-    check "ranks with different options are refused" grep -q 'rank 1 .*seed: 2' "$dir/err"
+    check "ranks with different options are refused" grep -q 'rank 1 .* has "seed: 2", rank 0 .* has "seed: 1"; start all' "$dir/err"
     check "and nothing is written" test ! -e x
 fi
 passed "ranks that would not do the same are refused"
@@ -107,6 +116,13 @@ wait $!
 code=$?
 check "SIGTERM ends the run with 130, not $code" test $code = 130
 check "and says where it stopped" grep -q 'stopped by .* after step' "$dir/err"
+
+# shellcheck disable=SC2086 # words
+(timeout 120 "$TT" train $shape $run --out unread --ranks 2 --log-interval 1 2>"$dir/err"; echo $? >"$dir/code") | head -n 8 >"$dir/out"
+check "a reader that goes away ends the run with 130, not $(cat code)" test "$(cat code)" = 130
+check "and that is what it says" grep -q 'stopped by Broken pipe after step' "$dir/err"
+check "nothing else is said" test "$(wc -l <"$dir/err")" = 1
+check "and the run is saved" test -n "$(find unread -maxdepth 1 -name 'step-????????')"
 
 # ---- a step that is not finite ----
 

@@ -167,9 +167,10 @@ static void hidden(void)
         drawn[fault]++;
     }
     bool cpu = !strcmp(backend.ops->name, "cpu");
-    for (int i = 0; i < TT_FAULT_COUNT; i++)
-        CHECK((drawn[i] > 0) == (i != TT_FAULT_NONE && !(cpu && i == TT_FAULT_UNPINNED_COPIES)), "%s drawn %d times",
-              tt_fault_names[i], drawn[i]);
+    for (int i = 0; i < TT_FAULT_COUNT; i++) {
+        bool drawable = i != TT_FAULT_NONE && i < TT_FAULT_OF_RANKS && !(cpu && i == TT_FAULT_UNPINNED_COPIES);
+        CHECK((drawn[i] > 0) == drawable, "%s drawn %d times", tt_fault_names[i], drawn[i]);
+    }
     CHECK_FAILS(tt_fault_check("no-inti"), "did you mean no-init");
     CHECK_FAILS(tt_fault_check("random:"), "number");
     CHECK_FAILS(tt_fault_check("random:12x"), "number");
@@ -307,6 +308,86 @@ static void unpinned_copies(void)
     tt_profile_free(&p);
 }
 
+/* ---- several ranks ---- */
+
+static struct tt_plan *plan_of_rank(const char *fault, int rank, int ranks, enum tt_sharding shard)
+{
+    struct tt_config c = shape(fault);
+    struct tt_model *m;
+    struct tt_plan *p = NULL;
+    c.num_layers = 6, c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.batch_size = 1;
+    c.ranks = ranks, c.rank = rank, c.shard = shard, c.grad_accum = 2;
+    CHECK_OK(tt_model_create(&c, &m));
+    CHECK_OK(tt_model_plan_train(m, &p));
+    CHECK_OK(plan_check(p, true));
+    tt_model_free(m);
+    return p;
+}
+
+/* Of all collectives, with a weight for each kind. */
+static double collective_elements(const struct tt_plan *p)
+{
+    double sum = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->ops[i].kind == TT_OP_COLLECTIVE)
+            sum += (double)p->ops[i].args.collective.count * (p->ops[i].args.collective.kind + 1);
+    return sum;
+}
+
+/* Sums of gradients that begin while the backward pass still has kernels to run. */
+static int sums_beside(const struct tt_plan *p)
+{
+    int beside = 0, waiting = 0;
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_op *op = &p->ops[i];
+        bool sum = op->kind == TT_OP_COLLECTIVE && op->args.collective.kind != TT_ALL_GATHER;
+        if (op->phase != TT_BACKWARD) waiting = 0;
+        if (op->phase == TT_BACKWARD && sum) waiting += op->stream == TT_STREAM_COMM;
+        if (op->phase == TT_BACKWARD && op->kind == TT_OP_GEMM) beside += waiting, waiting = 0;
+    }
+    return beside;
+}
+
+static void late_bucket(void)
+{
+    for (int s = TT_SHARD_NONE; s <= TT_SHARD_WEIGHTS; s++) {
+        struct tt_plan *in_time = plan_of_rank("", 1, 4, (enum tt_sharding)s);
+        struct tt_plan *late = plan_of_rank("late-bucket", 1, 4, (enum tt_sharding)s);
+        CHECK(late->count == in_time->count && collective_elements(late) == collective_elements(in_time));
+        CHECK(sums_beside(in_time) > 1 && sums_beside(late) == 0, "%s: %d sums beside, %d with the fault",
+              tt_shard_names[s], sums_beside(in_time), sums_beside(late));
+        tt_plan_free(in_time);
+        tt_plan_free(late);
+    }
+}
+
+/* One rank, which the seed draws, has more to do than the others, and the same to send. */
+static void slow_rank(void)
+{
+    int drawn[4] = {0};
+    struct tt_config c = shape("slow-rank");
+    c.ranks = 4;
+    for (c.seed = 0; c.seed < 50; c.seed++) drawn[tt_fault_slow_rank(&c)]++;
+    CHECK(drawn[0] && drawn[1] && drawn[2] && drawn[3], "every rank is drawn by some seed");
+    c = shape("slow-rank");
+    c.ranks = 4;
+    int slow = tt_fault_slow_rank(&c);
+    for (int rank = 0; rank < 4; rank++) {
+        struct tt_plan *plain = plan_of_rank("", rank, 4, TT_SHARD_NONE);
+        struct tt_plan *p = plan_of_rank("slow-rank", rank, 4, TT_SHARD_NONE);
+        CHECK((p->count > plain->count + 100) == (rank == slow), "rank %d: %d operations, %d without", rank, p->count,
+              plain->count);
+        CHECK(collective_elements(p) == collective_elements(plain));
+        tt_plan_free(plain);
+        tt_plan_free(p);
+    }
+    struct tt_plan *alone = plan_of_rank("slow-rank", 0, 1, TT_SHARD_NONE);
+    struct tt_plan *plain = plan_of_rank("", 0, 1, TT_SHARD_NONE);
+    CHECK(alone->count == plain->count, "one rank alone feels nothing");
+    tt_plan_free(alone);
+    tt_plan_free(plain);
+}
+
 /* No fault, but a switch of exercise 6: --prefetch off. */
 static void gathers_on_demand(void)
 {
@@ -357,6 +438,8 @@ int main(void)
     }
     TEST(unpinned_copies);
     TEST(eval_every_step);
+    TEST(late_bucket);
+    TEST(slow_rank);
     TEST(gathers_on_demand);
     tt_profile_free(&clean);
     remove(ceilings);

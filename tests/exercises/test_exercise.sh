@@ -138,7 +138,7 @@ answer real first_idea '"the largest group: its share is largest"'
 "$TT" exercise check 1 real >out 2>err
 marked right first_idea
 sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
-expect 2 "neighbours align" "$TT" exercise check 1 real
+expect 2 "unexpected indentation" "$TT" exercise check 1 real
 sed 's/^learner: .*/learner: Ada: me/' ada/worksheet.yaml >real/worksheet.yaml
 expect 2 'line 4: a second ": "' "$TT" exercise check 1 real
 printf 'answers:\n  kernels: a: b\n  kernels: c: d\n' >real/worksheet.yaml
@@ -245,6 +245,7 @@ for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || f
 grep -qE '^fused +1\.50 ' out || fail "the prediction is not shown"
 sed -i 's/throughput: .*/throughput: 1000/' road/roadmap.yaml
 expect 6 "gate throughput     fails" "$TT" exercise roadmap road
+grep -qE '^step +predicted +measured +interval' out && grep -qE '^fused .*[0-9]-[0-9.]+ \([0-9]+ %\)' out || fail "the roadmap has no interval"
 sed -i 's/again: again/again: third/' road/roadmap.yaml
 expect 6 "third is not there yet: measure fused a second time, with --out third" "$TT" exercise roadmap road
 sed -i 's/again: third/again: fused/' road/roadmap.yaml

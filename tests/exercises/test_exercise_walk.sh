@@ -5,7 +5,7 @@ set -u
 . tests/lib.sh
 needs_device
 once "the optimised build walks the course; what the others do otherwise, the other tests see"
-export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$root/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 SEED=7 REAL_TT=$TT
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$root/exercises PRESET=tiny STEPS=1 LONG=48 SMALL=2 LARGE=4 SEED=7 RANKS=2 LINK=0.05 REAL_TT=$TT
 SUSPECT=$("$TT" exercise solution 9 --fault random:$SEED | cut -d: -f1)
 export SUSPECT
 
@@ -18,11 +18,12 @@ extra=()
 give() { case " ${args[*]} " in *" $1 "*) ;; *) extra+=("$1" "$2") ;; esac; }
 args=("$@")
 case "$1" in
-train | profile | check)
+train | profile | check | bench)
     give --hidden-dim 32; give --num-layers 2; give --num-heads 4; give --num-kv-heads 2; give --ffn-dim 48
-    give --vocab-size 64; give --seq-len 16; give --batch-size 2 ;;
+    give --vocab-size 64; give --seq-len 16
+    [[ " $* " == *" --global-batch "* ]] || give --batch-size 2 ;;
 esac
-case "$1" in profile) give --warmup 1 ;; esac
+case "$1" in profile | bench) give --warmup 1 ;; esac
 "$REAL_TT" "$@" "${extra[@]}"
 code=$?
 # An empty worksheet is not solved, and a gate of a tiny model need not hold: neither ends the walk.
@@ -98,6 +99,10 @@ walk() {
     n=$(basename "$exercise") n=${n%%-*} n=$((10#$n))
     if grep -q -- --own-kernel "$exercise/README.md" && ! "$TT" --version | grep -q "(cpu)"; then
         echo "ok   exercise $n is for the CPU, and this tt is not"
+        return
+    fi
+    if grep -q -- "bench .*--ranks" "$exercise/README.md" && ! { on_cpu && "$TT" info | grep -q "collectives: .*MPI"; }; then
+        echo "ok   exercise $n is for ranks that MPI starts, and this tt has none"
         return
     fi
     mkdir "$dir/walk$n" && cd "$dir/walk$n" || return

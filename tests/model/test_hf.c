@@ -188,12 +188,12 @@ static void pairs_and_halves(void)
 {
     float w[2 * 6 * 3], before[2 * 6 * 3];
     for (int i = 0; i < 36; i++) before[i] = w[i] = (float)i;
-    CHECK_OK(tt_hf_turn_rows(w, 2, 6, 3, true));
+    CHECK_OK(tt_hf_permute_rows(w, 2, 6, 3, true));
     static const int order[] = {0, 2, 4, 1, 3, 5};
     for (int h = 0; h < 2; h++)
         for (int r = 0; r < 6; r++)
             CHECK(w[(h * 6 + r) * 3] == (float)((h * 6 + order[r]) * 3), "head %d row %d", h, r);
-    CHECK_OK(tt_hf_turn_rows(w, 2, 6, 3, false));
+    CHECK_OK(tt_hf_permute_rows(w, 2, 6, 3, false));
     CHECK(!memcmp(w, before, sizeof w));
 }
 
@@ -238,7 +238,7 @@ static void configs(void)
         {"\"model_type\": \"gpt2\"", "gpt2"},
         {"\"model_type\": \"mistral\", \"sliding_window\": 1024", "sliding_window"},
         {"\"model_type\": \"mistral\"", "\"sliding_window\": null"},
-        {"\"model_type\": \"mistral\", \"max_position_embeddings\": 8192", "one of 4096"},
+        {"\"model_type\": \"mistral\", \"max_position_embeddings\": 8192", "means 4096"},
         {"\"rope_scaling\": {\"rope_theta\": 99}, \"rope_parameters\": {\"rope_theta\": 20}", "keep one of the two"},
         {"\"rope_scaling\": {\"type\": \"default\"}, \"rope_parameters\": {\"rope_theta\": 20}", "keep one of the two"},
         {"\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0}", "llama3"},
@@ -326,7 +326,7 @@ static void wrong_folders(void)
     write_small(q, "model.layers.0.self_attn.query.weight", 4, NULL, NULL);
     refused("has no tensor model.layers.0.self_attn.q_proj.weight");
     write_small(NULL, NULL, 0, NULL, "model.layers.0.self_attn.q_proj.bias");
-    refused("q_proj.bias has no place");
+    refused("q_proj.bias does not belong");
     write_file("small/config.json", "{\"model_type\": \"llama\", ");
     refused("damaged");
     CHECK_OK(tt_remove_tree(in_folder("small/config.json")));
@@ -443,7 +443,7 @@ static void other_tokenizers(void)
     struct tt_tokenizer *t;
     struct tt_json_writer w = {0};
     CHECK_OK(tt_tokenizer_words(words, 2, &t));
-    CHECK_FAILS(tt_hf_tokenizer_write(t, &w), "ends in a mark");
+    CHECK_FAILS(tt_hf_tokenizer_write(t, &w), "ends in punctuation");
     tt_tokenizer_free(t);
     tt_text_free(&w.text);
 }

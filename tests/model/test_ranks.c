@@ -11,10 +11,20 @@
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
-enum { MOST = 4, STEPS = 3 };
+enum { MOST = 4, STEPS = 3, LONG = 100 };
+
+/* Which tokens the steps of a run have. */
+struct course {
+    int steps;
+    int batches; /* after so many steps come the same again; 0: never */
+    int turned;  /* a rank's first sequences, so many, come last */
+};
+static const struct course usual = {.steps = STEPS};
 
 struct world {
     int n;
+    struct course course;
+    float losses[LONG]; /* of each step */
     pthread_barrier_t meet;
     const struct tt_collective *calls[MOST]; /* what each rank is at */
     char *bytes[MOST];                       /* what each brings */
@@ -105,10 +115,12 @@ static tt_status join(void *self, const struct tt_ranks *ranks) { return (void)s
 static tt_status give_tokens(struct member *m, int step)
 {
     const struct tt_config *c = &m->config;
-    int64_t n = c->batch_size * c->grad_accum * (c->seq_len + 1);
+    const struct course *o = &m->world->course;
+    int64_t width = c->seq_len + 1, n = c->batch_size * c->grad_accum * width;
+    uint64_t batch = (uint64_t)(o->batches ? step % o->batches : step), V = (uint64_t)c->vocab_size;
     int32_t *tokens = malloc((size_t)n * sizeof *tokens);
     for (int64_t i = 0; i < n; i++)
-        tokens[i] = (int32_t)(tt_random(99, (uint64_t)step, (uint64_t)(c->rank * n + i)) % (uint64_t)c->vocab_size);
+        tokens[i] = (int32_t)(tt_random(99, batch, (uint64_t)(c->rank * n + (i + o->turned * width) % n)) % V);
     size_t bytes = (size_t)n * sizeof *tokens;
     tt_status st = tt_engine_upload(&m->session.engine, TT_X_TOKENS, (size_t)(step % TT_TOKEN_SLOTS) * bytes, tokens,
                                     bytes);
@@ -121,9 +133,12 @@ static tt_status steps(struct member *m)
     struct tt_backend b = {&m->relay.ops, m};
     struct tt_stepper stepper = {.backend = &b, .plan = m->session.step};
     tt_status st = TT_OK;
-    for (int i = 0; i < STEPS && !st; i++) {
+    for (int i = 0; i < m->world->course.steps && !st; i++) {
+        struct tt_state state;
         st = give_tokens(m, i);
         if (!st) st = tt_step(&stepper);
+        if (!st) st = tt_engine_download(&m->session.engine, TT_X_STATE, 0, &state, sizeof state);
+        if (!st && m->config.rank == 0) m->world->losses[i] = state.loss;
     }
     if (!st) st = m->device.ops->stream_sync(m->device.self, NULL);
     tt_stepper_close(&stepper);
@@ -171,6 +186,7 @@ struct outcome {
     float *weights, *m, *v; /* whole, put together from the parts */
     double loss;
     float norm;
+    float losses[LONG];
     int64_t seen;
     double sent;  /* bytes by a rank, in all steps */
     double peak;  /* bytes of a rank's device */
@@ -191,9 +207,9 @@ static void take_parts(struct member *m, enum tt_external x, float *all)
     free(mine);
 }
 
-static struct outcome train(const struct tt_config *c, int n)
+static struct outcome train_as(const struct tt_config *c, int n, struct course course)
 {
-    struct world w = {.n = n};
+    struct world w = {.n = n, .course = course};
     struct member *m = calloc((size_t)n, sizeof *m);
     struct tt_config config = *c;
     config.ranks = n;
@@ -208,9 +224,10 @@ static struct outcome train(const struct tt_config *c, int n)
     struct tt_device_info info;
     CHECK_OK(m[0].device.ops->info(m[0].device.self, &info));
     CHECK_OK(tt_engine_download(&m[0].session.engine, TT_X_STATE, 0, &state, sizeof state));
-    struct outcome o = {calloc((size_t)p->total, 4), calloc((size_t)p->total, 4), calloc((size_t)p->total, 4),
-                        (double)state.loss, state.grad_norm, w.seen, w.sent,
-                        (double)(info.memory_peak - m[0].own)};
+    struct outcome o = {.weights = calloc((size_t)p->total, 4), .m = calloc((size_t)p->total, 4),
+                        .v = calloc((size_t)p->total, 4), .loss = (double)state.loss, .norm = state.grad_norm,
+                        .seen = w.seen, .sent = w.sent, .peak = (double)(info.memory_peak - m[0].own)};
+    memcpy(o.losses, w.losses, sizeof o.losses);
     for (int r = 0; r < n; r++) {
         CHECK_OK(tt_engine_download(&m[r].session.engine, TT_X_STATE, 0, &other, sizeof other));
         CHECK(!memcmp(&state, &other, sizeof state), "rank %d has come to another state", r);
@@ -226,6 +243,8 @@ static struct outcome train(const struct tt_config *c, int n)
     free(m);
     return o;
 }
+
+static struct outcome train(const struct tt_config *c, int n) { return train_as(c, n, usual); }
 
 static void free_outcome(struct outcome *o) { free(o->weights), free(o->m), free(o->v); }
 
@@ -406,6 +425,68 @@ static void costs_are_those_of_a_run(void)
     }
 }
 
+/* ---- a hundred steps ---- */
+
+/* The most of all steps, relative to the first loss. */
+static double losses_apart(const struct outcome *a, const struct outcome *b)
+{
+    double worst = 0;
+    for (int i = 0; i < LONG; i++) {
+        double far = fabs((double)a->losses[i] - (double)b->losses[i]) / (double)b->losses[0];
+        if (isnan(far)) return INFINITY;
+        if (far > worst) worst = far;
+    }
+    return worst;
+}
+
+/* In so many steps roundings lead apart by more than one can work out, so that the bound is measured: one rank alone,
+ * with the sequences of each batch in another order, adds up the same numbers in another order too. Ranks may come out
+ * ten times as far from it, but no further. (Where the model learns its few batches by heart, the loss falls.) */
+static void check_hundred(const struct tt_config *c, const char *what)
+{
+    struct course order = {.steps = LONG, .batches = 4}, other = order;
+    struct tt_config all = *c, ranked = *c;
+    all.batch_size *= 2;
+    other.turned = 1;
+    struct outcome one = train_as(&all, 1, order), turned = train_as(&all, 1, other);
+    double loss = losses_apart(&turned, &one), weights = apart(c, one.weights, turned.weights, 1);
+    double rounding = c->precision == TT_FP32 ? 1e-4 : 0.2;
+    CHECK((double)one.losses[LONG - 1] < 0.7 * (double)one.losses[0], "%s: nothing is learned: %g", what,
+          (double)one.losses[LONG - 1]);
+    CHECK(loss < rounding, "%s: another order alone makes losses differ by %g", what, loss);
+    for (int s = TT_SHARD_NONE; s <= TT_SHARD_WEIGHTS; s += TT_SHARD_WEIGHTS) {
+        ranked.shard = (enum tt_sharding)s;
+        struct outcome two = train_as(&ranked, 2, order);
+        CHECK(losses_apart(&two, &one) <= 10 * loss + 1e-6, "%s, %s: losses %g apart, by another order %g", what,
+              tt_shard_names[s], losses_apart(&two, &one), loss);
+        double far = apart(c, one.weights, two.weights, 2);
+        CHECK(far <= 10 * weights + 1e-6, "%s, %s: weights %g apart, by another order %g", what, tt_shard_names[s], far,
+              weights);
+        free_outcome(&two);
+    }
+    free_outcome(&one);
+    free_outcome(&turned);
+}
+
+static void a_hundred_steps(void)
+{
+    struct tt_backend b;
+    struct tt_device_info info;
+    CHECK_OK(tt_backend_open(NULL, &b));
+    CHECK_OK(b.ops->info(b.self, &info));
+    tt_backend_close(&b);
+    for (int v = first_version(); v < TT_VERSIONS; v++)
+        for (int p = 0; p < TT_PRECISIONS; p++) {
+            if (!tested_in(&info, p)) continue;
+            struct tt_config c = config_of(v, (enum tt_precision)p);
+            char what[64];
+            c.hidden_dim = 32, c.num_layers = 2, c.num_heads = 4, c.num_kv_heads = 2, c.ffn_dim = 48, c.seq_len = 12;
+            c.num_steps = LONG, c.learning_rate = 1e-2;
+            snprintf(what, sizeof what, "%s in %s, %d steps", tt_version_names[v], tt_precision_names[p], LONG);
+            check_hundred(&c, what);
+        }
+}
+
 int main(void)
 {
     struct tt_backend b;
@@ -417,5 +498,6 @@ int main(void)
     TEST(every_version_and_precision);
     TEST(odd_numbers_and_shapes);
     TEST(a_bucket_for_each_layer);
+    TEST(a_hundred_steps);
     return test_end();
 }

@@ -278,7 +278,7 @@ static void says_what_is_wrong_and_where(void)
           "memory_copy[0]");
     fails("{\"rocprofiler-sdk-tool\": 7}", "nothing was recorded");
     struct tt_profile p;
-    CHECK_FAILS(import_bytes("SQLite format 3\0abc", 19, &p), "SQLite");
+    CHECK_FAILS(import_bytes("SQLite format 3\0abc", 19, &p), "database");
     CHECK_FAILS(import_bytes("\x1f\x8b\x08", 3, &p), "compressed");
     CHECK_FAILS(import_bytes("abc\0def", 7, &p), "binary");
     CHECK_FAILS(tt_import_file("tests/profiles/none.csv", NULL, NULL), "none.csv");

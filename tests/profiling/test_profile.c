@@ -59,8 +59,9 @@ static void check_rows(const struct tt_profile *p)
         double least = fmax(r->flops / GEMM_RATE, r->bytes / COPY_RATE);
         CHECK(r->seconds > 0 ? near(r->roof_percent, 100 * least / r->seconds) : isnan(r->roof_percent), "%s", r->name);
         CHECK(near(r->intensity, r->flops / r->bytes));
-        CHECK(!strcmp(r->bound, "launch") || !strcmp(r->bound, r->flops / GEMM_RATE >= r->bytes / COPY_RATE
-                                                     ? "compute" : "memory"));
+        bool far = r->roof_percent < 20;
+        CHECK(!strcmp(r->bound, "launch") || far == !strcmp(r->bound, "latency"), "%s is %s at %g %%", r->name,
+              r->bound, r->roof_percent);
         CHECK(!strcmp(r->name, "gemm") == !!r->shape[0], "%s has shape \"%s\"", r->name, r->shape);
     }
 }
@@ -137,7 +138,7 @@ static void check_memory(const struct tt_profile *p, const struct tt_session *pl
 
 static void check_training(const struct tt_profile *p, const struct tt_config *c)
 {
-    double sum = 0;
+    double sum = 0, first = 0;
     int timed = 0;
     for (int i = 0; i < p->samples_count; i++) {
         CHECK(p->samples[i].step == i + 1 && isfinite(p->samples[i].loss));
@@ -148,8 +149,11 @@ static void check_training(const struct tt_profile *p, const struct tt_config *c
     for (int i = 0; i < p->gradients_count; i++) {
         CHECK(p->gradients[i].norm > 0 && !p->gradients[i].nonfinite, "%s got no gradient", p->gradients[i].name);
         sum += p->gradients[i].norm * p->gradients[i].norm;
+        first += p->gradients[i].first_norm * p->gradients[i].first_norm;
     }
     CHECK(fabs(sqrt(sum) / p->step.grad_norm - 1) < 1e-5);
+    CHECK(fabs(sqrt(first) / p->samples[0].grad_norm - 1) < 1e-5, "%g in the first step", sqrt(first));
+    CHECK(fabs(sum - first) > 1e-6 * sum, "the first step is not the last");
 }
 
 /* ---- the trace ---- */

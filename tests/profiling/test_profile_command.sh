@@ -18,19 +18,30 @@ done
 [ -s cache/tt/ceilings.json ] || fail "the measured rates are not kept"
 rate() { sed -i "s/\"flops_per_second\": [^,]*/\"flops_per_second\": $1/" cache/tt/ceilings.json; }
 grep -qF "by this run" out || fail "it does not say when the rates were measured"
-rate 1e15 # one that nothing beats
+for key in flops_spread bytes_spread load; do grep -q "\"$key\": [0-9]" cache/tt/ceilings.json || fail "$key is not kept"; done
+load=$(sed -n 's/.*"load": \([0-9.]*\),/\1/p' first/profile.json)
+busy=$(awk -v load="$load" 'BEGIN { print (load > 1.5 ? 3 : 0) }')
+[ "$(grep -l "the machine is busy" out first/summary.md first/report.html | wc -l)" = "$busy" ] ||
+    fail "at a load of $load it does not say so, or says that the machine is busy"
+rate 1e15 # one that nothing beats, and no doubt about it
+sed -i 's/"bytes_per_second": [^,]*/"bytes_per_second": 1e15/; s/_spread": [^,]*/_spread": 0/; s/"load": [^,]*/"load": 0/' cache/tt/ceilings.json
 before=$(cksum <cache/tt/ceilings.json)
 grep -q "replaced" out && fail "a profile in a new folder replaces one"
 when=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' first/profile.json) seal=$(sed -n 's/^saved .*seal //p' out)
 expect 0 "saved   first" "$TT" profile $tiny $quick --out first --quiet
-grep -qF "note    an earlier profile was replaced: $when, seal $seal" out || fail "it does not say which profile it replaced"
+grep -qF "note    an earlier profile was replaced: $when, seal $seal" err || fail "it does not say which profile it replaced"
 grep -q "swiglu_gate_up" out && fail "--quiet prints tables"
 [ "$before" = "$(cksum <cache/tt/ceilings.json)" ] || fail "the rates were measured again"
-grep -qF -- "--remeasure" out || fail "it does not say that the rates were kept"
 grep -qF -- "--remeasure" first/summary.md && grep -qF -- "--remeasure" first/report.html || fail "kept rates are not told in the folder"
+expect 0 "--remeasure" "$TT" profile $tiny $quick --out first # it says that the rates were kept
 rate 1e3 # one that every step beats
 expect 0 "by this run" "$TT" profile $tiny $quick --out first
 grep -qF '"flops_per_second": 1000,' cache/tt/ceilings.json && fail "rates that a step beats stay"
+rate 1e15
+sed -i 's/"bytes_per_second": [^,]*/"bytes_per_second": 1e5/' cache/tt/ceilings.json # one that every copy beats
+expect 0 "by this run" "$TT" profile $tiny $quick --out first
+grep -qF '"bytes_per_second": 100000,' cache/tt/ceilings.json && fail "a rate that a copy beats stays"
+rate 1e3
 echo "{" >first/profile.json
 expect 0 '"mfu_percent"' "$TT" profile $tiny $quick --out first --json
 grep -q replaced out && fail "a note in the JSON"
@@ -71,9 +82,10 @@ grep -q "note    mi250x is the AMD Instinct MI250X, one of 2 dies" out || fail "
 for preset in medium gpt2 1b; do expect 0 "tokens/s" "$TT" info --preset $preset --precision bf16 --predict mi300x; done
 expect 0 '"prediction": true' "$TT" info $tiny --predict h200 --json
 expect 2 "did you mean" "$TT" info --predict mi300
+expect 2 "NVIDIA T4 has no bf16" "$TT" info --predict t4 --precision bf16
 expect 2 "did you mean" "$TT" info --predict 8xmi300
 expect 0 "hidden %" "$TT" info --preset small --precision bf16 --predict h200,8xh200,4x8xh200 --shard weights
-[ "$(grep -c "NVLink 4\|InfiniBand  *400.0" out)" = 2 ] || fail "the slowest link is not named"
+[ "$(grep -c "NVLink 4\|InfiniBand x 8  *400.0" out)" = 2 ] || fail "the slowest link is not named"
 grep -q "InfiniBand, 400 Gb/s for each GPU, which is assumed" out || fail "what is assumed is not said"
 "$TT" info --preset small --precision bf16 --predict h200 --json | grep '"predicted_seconds"' >one || fail "predict"
 "$TT" info --preset small --precision bf16 --predict h200 --shard weights --json | grep '"predicted_seconds"' >same || fail "predict"

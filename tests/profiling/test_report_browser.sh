@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# report.html and compare.html in headless Chromium: they load without an error, every plot has marks, sorting and hover
-# work, nothing is wider than a phone, and a screenshot can be taken. The page tests itself: a script is added to a copy.
+# report.html of a profile and of a run, and compare.html, in headless Chromium: they load without an error, every plot
+# has marks, sorting and hover work, nothing is wider than a phone, and a screenshot can be taken. The page tests itself:
+# a script is added to a copy.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
@@ -17,6 +18,8 @@ for version in baseline flash; do
 done
 "$TT" report "$dir/flash" --import tests/profiles/nsys_gpu_trace.csv --quiet >/dev/null || fail "tt report"
 "$TT" compare "$dir/baseline" "$dir/flash" --out "$dir/compare" --quiet >/dev/null || fail "tt compare"
+"$TT" train $small --num-steps 40 --val-interval 5 --out "$dir/run" --quiet >/dev/null || fail "tt train"
+"$TT" report "$dir/run" --quiet >/dev/null || fail "tt report of a run"
 
 # page NAME FILE: a copy that writes what it finds into its title.
 page() {
@@ -61,6 +64,7 @@ SCRIPT
 }
 page report "$dir/flash/report.html"
 page compare "$dir/compare/compare.html"
+page run "$dir/run/report.html"
 
 chrome --window-size=1100,1400 --screenshot="$dir/shot.png" "file://$dir/flash/report.html" >/dev/null 2>&1
 [ "$(head -c 4 "$dir/shot.png" 2>/dev/null | tail -c 3)" = PNG ] && [ "$(wc -c <"$dir/shot.png")" -gt 20000 ] || fail "no screenshot"

@@ -115,6 +115,9 @@ says again/operators.csv "gemm"
 run 0 compare base flash
 says out "version baseline -> flash"
 says out "tensors have a gradient"
+says out "in the first step by at most"
+grep -qE "^gemm [0-9x()]+ in [a-z_]+, (forward|backward)" out || fail "a product has no shape in the comparison"
+grep -qE "^host     flash: [0-9.]+ waits a step, 1 copy" out || fail "the comparison has neither waits nor copies"
 run 0 compare base flash --json
 says out '"speedup":'
 run 0 compare base flash --out side
@@ -129,12 +132,12 @@ run 0 compare base flash --quiet
 says out "speed-up"
 grep -q "operators that changed" out && fail "--quiet prints more than the result"
 run 0 profile $small --ffn-dim 96 --num-steps 4 --out wide --quiet
-run 1 compare base wide --fail-if slower:0%
+run 8 compare base wide --fail-if slower:0%
 says out "ffn 64 -> 96"
 says out "its model differs from that of base"
 says err "cannot judge"
 for v in baseline flash; do run 0 train $small --num-steps 2 --version $v --out run-$v --quiet; done
-run 1 compare run-baseline run-flash --fail-if gradients
+run 8 compare run-baseline run-flash --fail-if gradients
 says out "version baseline -> flash"
 says err "cannot judge"
 mkdir bad && awk '/"gradients": \[/ { g = 1 } g && /"count":/ { split($0, a, /[:,]/); n = a[2] } g && /"zeros":/ { sub(/[0-9]+/, n + 0); g = 0 } { print }' flash/profile.json >bad/profile.json
@@ -142,6 +145,9 @@ run 0 compare base bad
 says out "tensors got no gradient"
 run 5 compare base bad --fail-if gradients
 says err "got no gradient"
+run 5 compare base bad --fail-if slower:0.0001%,gradients,loss:9
+says out "gate     gradients failed"
+says out "gate     loss:9 passed"
 run 2 compare base flash --fail-if slower:fast
 says err "the conditions are"
 run 2 compare
@@ -155,6 +161,26 @@ says err "neither a profile.json"
 run 2 report full
 says err "full holds no profile"
 run 2 report --import full
+
+# a training run
+run 0 train $small --num-steps 12 --val-interval 5 --log-interval 3 --out trained
+run 0 report trained
+says out "saved   trained/report.html"
+for words in 'All 12 steps are done. Validation loss' 'above the floor' 'Where the time went' 'What it writes' 'Learning rate'; do
+    says trained/report.html "$words"
+done
+run 0 report trained --out elsewhere --quiet
+checks=$((checks + 1))
+cmp -s trained/report.html elsewhere/report.html || fail "a report elsewhere is another one"
+run 2 report trained --import "$profiles/ncu_raw.csv"
+says err "trained is a training run"
+printf '#!/bin/sh\necho "$1" >"%s/opened"\n' "$dir" >browser
+chmod +x browser
+BROWSER=$dir/browser run 0 report trained --open
+for _ in $(seq 100); do [ -s opened ] && break; sleep 0.05; done
+says opened "$dir/trained/report.html"
+BROWSER=$dir/nothing run 0 report trained --open
+says err "open file://$dir/trained/report.html"
 
 # the audit
 run 0 check grads $small

@@ -1,7 +1,7 @@
-/* Byte-pair encoding: the pieces of a text, the merges, encoding and decoding with them. Training is in bpe_train.c.
+/* Byte-pair encoding: splitting a text into pieces, encoding and decoding with merges. Training is in bpe_train.c.
  *
- * A text is cut into pieces (a word with the space before it, a number, a run of marks, …), and merges happen inside
- * pieces only. A piece has at most TT_BPE_PIECE bytes, so no text, however odd, makes encoding slow. */
+ * A text is split into pieces (a word with the space before it, a number, a run of punctuation, …), and merges happen
+ * only within a piece. A piece has at most TT_BPE_PIECE bytes, so no text makes encoding slow. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,13 +24,13 @@ int tt_bpe_piece(const char *text, int64_t n)
     int end = 0;
     if (kind_of(text[0]) == SPACE) {
         while (end < n && kind_of(text[end]) == SPACE) end++;
-        if (end == n || text[end - 1] != ' ') return end; /* nothing behind it, or nothing that takes a space */
-        if (end > 1) return end - 1;                      /* the last one goes with what follows */
+        if (end == n || text[end - 1] != ' ') return end;
+        if (end > 1) return end - 1; /* the last space belongs to the next piece */
     }
     int kind = kind_of(text[end]);
     while (end < n && kind_of(text[end]) == kind) end++;
     int whole = end;
-    if (end == TT_BPE_PIECE) /* cut between characters, where that is possible */
+    if (end == TT_BPE_PIECE) /* do not split a UTF-8 character, if possible */
         while (end > TT_BPE_PIECE - 4 && ((unsigned char)text[end - 1] & 0x80) && kind == LETTER) {
             unsigned char c = (unsigned char)text[--end];
             if (c >= 0xc0) return end;
@@ -38,7 +38,7 @@ int tt_bpe_piece(const char *text, int64_t n)
     return whole;
 }
 
-/* ---- (left, right) -> token ---- */
+/* ---- the merges: (left, right) -> token ---- */
 static uint64_t hash_pair(struct tt_merge m)
 {
     uint64_t h = ((uint64_t)(uint32_t)m.left << 32 | (uint32_t)m.right) * 0x9e3779b97f4a7c15u;
@@ -98,7 +98,7 @@ tt_status tt_tokenizer_from_merges(const struct tt_merge *merges, int64_t n, str
     return st;
 }
 
-/* Joins the pair whose merge was learnt first, wherever it stands in the piece, until none is left to join. */
+/* Repeatedly applies the earliest learnt merge that fits, everywhere in the piece, until none fits. */
 int tt_bpe_encode_piece(const struct tt_tokenizer *t, const char *piece, int n, int32_t *out)
 {
     for (int i = 0; i < n; i++) out[i] = (unsigned char)piece[i];
@@ -122,7 +122,7 @@ int tt_bpe_encode_piece(const struct tt_tokenizer *t, const char *piece, int n, 
 
 void tt_bpe_decode(const struct tt_tokenizer *t, int32_t token, struct tt_text *out)
 {
-    int32_t pending[TT_BPE_PIECE + 1]; /* every one pending is at least a byte of the token */
+    int32_t pending[TT_BPE_PIECE + 1]; /* each pending token is at least one byte of the result */
     int n = 0;
     pending[n++] = token;
     while (n) {

@@ -1,7 +1,7 @@
-/* Training byte-pair encoding: join the most frequent pair of neighbours everywhere, again and again.
+/* Training byte-pair encoding: repeatedly merge the most frequent pair of neighbouring tokens.
  *
- * Each different piece of the text is kept once, with how often it occurs. How often each pair occurs, and in which
- * pieces, is kept up to date, so a merge touches only the pieces it changes; a heap finds the most frequent pair. */
+ * Each distinct piece of the text is stored once, with its count. The count of each pair and the pieces it occurs in
+ * are kept up to date, so a merge touches only the pieces it changes. A heap finds the most frequent pair. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +18,12 @@ struct piece {
 struct pair {
     struct tt_merge key;
     int64_t count;
-    int32_t *pieces; /* those it was in when it appeared; it may have left some since */
+    int32_t *pieces; /* pieces that contain the pair, or did before a merge */
     int32_t n;
     size_t room;
 };
 
-struct waiting { /* in the heap; out of date when count is not that of the pair any more */
+struct heap_entry { /* stale when count differs from that of the pair */
     int64_t count;
     struct tt_merge key;
     int32_t pair;
@@ -38,9 +38,9 @@ struct trainer {
     struct pair *pairs;
     int32_t pair_count;
     size_t pair_room;
-    int32_t *slots; /* hash table of the pairs: number + 1, 0 = free */
+    int32_t *slots; /* hash table of the pairs: index + 1, 0 = free */
     uint64_t mask;
-    struct waiting *heap;
+    struct heap_entry *heap;
     int64_t heap_count;
     size_t heap_room;
     struct tt_merge *merges;
@@ -48,7 +48,7 @@ struct trainer {
 
 static tt_status no_memory(void) { return tt_no_memory("training a tokenizer on so much text"); }
 
-/* ---- the different pieces of the text ---- */
+/* ---- the distinct pieces of the text ---- */
 static uint64_t hash_bytes(const char *s, int n)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -56,7 +56,7 @@ static uint64_t hash_bytes(const char *s, int n)
     return h ^ h >> 29;
 }
 
-/* Until the tokens are laid out, `first` is where the piece stands in the text. */
+/* Before lay_out_tokens, `first` is the offset of the piece in the text. */
 static uint64_t piece_slot(const struct trainer *t, const int32_t *table, uint64_t mask, const char *s, int n)
 {
     uint64_t i = hash_bytes(s, n) & mask;
@@ -82,7 +82,7 @@ static tt_status rehash_pieces(const struct trainer *t, int32_t **table, uint64_
 
 static tt_status add_piece(struct trainer *t, int64_t at, int n)
 {
-    bool fits = t->piece_count < INT32_MAX; /* its number */
+    bool fits = t->piece_count < INT32_MAX; /* the index is an int32 */
     if (!fits || !tt_grow(&t->pieces, sizeof *t->pieces, (size_t)t->piece_count, &t->piece_room)) return no_memory();
     t->pieces[t->piece_count++] = (struct piece){.first = at, .n = n};
     return TT_OK;
@@ -163,8 +163,8 @@ static tt_status find_pair(struct trainer *t, struct tt_merge key, struct pair *
     return TT_OK;
 }
 
-/* Counts the pairs of a piece (sign +1) or takes them back (-1). Pairs that contain `fresh` learn where they are; -1
- * means all of them. */
+/* Adds the pairs of a piece to the counts (sign +1) or subtracts them (-1). When adding, pairs that contain the token
+ * `fresh` (-1: all pairs) also record the piece. */
 static tt_status count_pairs(struct trainer *t, int32_t piece, int sign, int32_t fresh)
 {
     const struct piece *p = &t->pieces[piece];
@@ -182,8 +182,8 @@ static tt_status count_pairs(struct trainer *t, int32_t piece, int sign, int32_t
     return TT_OK;
 }
 
-/* ---- the heap: most frequent first, then the smaller tokens, so that training is the same everywhere ---- */
-static bool before(const struct waiting *a, const struct waiting *b)
+/* ---- the heap: most frequent pair first; ties by token, so that training is deterministic ---- */
+static bool before(const struct heap_entry *a, const struct heap_entry *b)
 {
     if (a->count != b->count) return a->count > b->count;
     if (a->key.left != b->key.left) return a->key.left < b->key.left;
@@ -193,16 +193,16 @@ static bool before(const struct waiting *a, const struct waiting *b)
 static tt_status heap_push(struct trainer *t, int32_t pair)
 {
     if (!tt_grow(&t->heap, sizeof *t->heap, (size_t)t->heap_count, &t->heap_room)) return no_memory();
-    struct waiting w = {t->pairs[pair].count, t->pairs[pair].key, pair};
+    struct heap_entry w = {t->pairs[pair].count, t->pairs[pair].key, pair};
     int64_t i = t->heap_count++;
     for (; i && before(&w, &t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
     t->heap[i] = w;
     return TT_OK;
 }
 
-static struct waiting heap_pop(struct trainer *t)
+static struct heap_entry heap_pop(struct trainer *t)
 {
-    struct waiting top = t->heap[0], last = t->heap[--t->heap_count];
+    struct heap_entry top = t->heap[0], last = t->heap[--t->heap_count];
     int64_t i = 0, child;
     for (; (child = 2 * i + 1) < t->heap_count; i = child) {
         if (child + 1 < t->heap_count && before(&t->heap[child + 1], &t->heap[child])) child++;
@@ -213,13 +213,13 @@ static struct waiting heap_pop(struct trainer *t)
     return top;
 }
 
-/* The most frequent pair, or -1. One that has become rarer goes back with its new count; one with too small a count has
- * been overtaken by a later entry of the same pair. */
+/* The most frequent pair, or -1. An entry whose pair has become rarer is pushed again with the new count; other stale
+ * entries are dropped. */
 static tt_status most_frequent(struct trainer *t, int32_t *out)
 {
     *out = -1;
     while (t->heap_count) {
-        struct waiting w = heap_pop(t);
+        struct heap_entry w = heap_pop(t);
         int64_t count = t->pairs[w.pair].count;
         if (count == w.count && count > 0) {
             *out = w.pair;
@@ -246,7 +246,7 @@ static tt_status merge_pair(struct trainer *t, int32_t pair, int32_t joined)
 {
     struct tt_merge key = t->pairs[pair].key;
     int32_t *where = t->pairs[pair].pieces, n = t->pairs[pair].n, known = t->pair_count;
-    t->pairs[pair].pieces = NULL; /* its count falls to 0 below: it is never looked at again */
+    t->pairs[pair].pieces = NULL; /* its count falls to 0 below, so it is not needed again */
     t->pairs[pair].n = 0;
     t->pairs[pair].room = 0;
     tt_status st = TT_OK;

@@ -1,24 +1,24 @@
-/* Encoding with a byte-level BPE: added tokens first, then pieces, then merges in the order of their ranks. */
+/* Encoding with a byte-level BPE: first find the added tokens, then split into pieces, then merge in order of rank. */
 #include "core/data/tokenizers/hf_bpe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct symbol { /* of a piece: a list, from which merges take elements */
-    int32_t token;
+struct symbol {            /* a token of the piece, in a linked list */
+    int32_t token;         /* -1: merged into its left neighbour */
     int64_t before, after; /* -1: none */
 };
 
-struct chance {
+struct candidate { /* a merge that may be possible */
     int32_t rank;
-    int64_t at; /* the left one of the two */
+    int64_t at; /* the left symbol */
 };
 
 struct encoder {
     const struct tt_hf_bpe *b;
     struct symbol *symbols;
-    struct chance *heap;
-    int64_t room, waiting; /* symbols there is room for; chances in the heap */
+    struct candidate *heap;
+    int64_t room, heap_count; /* capacity in symbols; candidates in the heap */
     int32_t *tokens;
     int64_t *count;
 };
@@ -32,22 +32,25 @@ struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int3
     return &b->slots[i];
 }
 
-static bool sooner(struct chance a, struct chance b) { return a.rank != b.rank ? a.rank < b.rank : a.at < b.at; }
-
-static void push(struct encoder *e, struct chance c)
+static bool comes_first(struct candidate a, struct candidate b)
 {
-    int64_t i = e->waiting++;
-    for (; i > 0 && sooner(c, e->heap[(i - 1) / 2]); i = (i - 1) / 2) e->heap[i] = e->heap[(i - 1) / 2];
+    return a.rank != b.rank ? a.rank < b.rank : a.at < b.at;
+}
+
+static void push(struct encoder *e, struct candidate c)
+{
+    int64_t i = e->heap_count++;
+    for (; i > 0 && comes_first(c, e->heap[(i - 1) / 2]); i = (i - 1) / 2) e->heap[i] = e->heap[(i - 1) / 2];
     e->heap[i] = c;
 }
 
-static struct chance pop(struct encoder *e)
+static struct candidate pop(struct encoder *e)
 {
-    struct chance top = e->heap[0], last = e->heap[--e->waiting];
+    struct candidate top = e->heap[0], last = e->heap[--e->heap_count];
     int64_t i = 0;
-    for (int64_t child; (child = 2 * i + 1) < e->waiting; i = child) {
-        if (child + 1 < e->waiting && sooner(e->heap[child + 1], e->heap[child])) child++;
-        if (!sooner(e->heap[child], last)) break;
+    for (int64_t child; (child = 2 * i + 1) < e->heap_count; i = child) {
+        if (child + 1 < e->heap_count && comes_first(e->heap[child + 1], e->heap[child])) child++;
+        if (!comes_first(e->heap[child], last)) break;
         e->heap[i] = e->heap[child];
     }
     e->heap[i] = last;
@@ -62,17 +65,17 @@ static const struct tt_hf_merge *merge_at(const struct encoder *e, int64_t at)
     return m->token >= 0 ? m : NULL;
 }
 
-static void hope(struct encoder *e, int64_t at)
+static void push_candidate(struct encoder *e, int64_t at)
 {
     const struct tt_hf_merge *m = merge_at(e, at);
-    if (m) push(e, (struct chance){m->rank, at});
+    if (m) push(e, (struct candidate){m->rank, at});
 }
 
-/* What was merged meanwhile left chances behind that are none. */
-static void join_all(struct encoder *e)
+/* A candidate is stale when one of its symbols has been merged since it was pushed. */
+static void merge_all(struct encoder *e)
 {
-    while (e->waiting) {
-        struct chance c = pop(e);
+    while (e->heap_count) {
+        struct candidate c = pop(e);
         const struct tt_hf_merge *m = merge_at(e, c.at);
         if (!m || m->rank != c.rank) continue;
         struct symbol *left = &e->symbols[c.at], *right = &e->symbols[left->after];
@@ -80,8 +83,8 @@ static void join_all(struct encoder *e)
         right->token = -1;
         left->after = right->after;
         if (left->after >= 0) e->symbols[left->after].before = c.at;
-        hope(e, left->before);
-        hope(e, c.at);
+        push_candidate(e, left->before);
+        push_candidate(e, c.at);
     }
 }
 
@@ -109,7 +112,7 @@ static int32_t whole(const struct tt_hf_bpe *b, const char *piece, int64_t n)
     return -1;
 }
 
-/* A merge takes one chance and gives at most two, and there are fewer merges than symbols. */
+/* The heap gets at most n - 1 candidates at first and two from each of at most n - 1 merges: fewer than 3 n. */
 static tt_status make_room(struct encoder *e, int64_t n)
 {
     if (n <= e->room) return TT_OK;
@@ -138,9 +141,9 @@ static tt_status encode_piece(struct encoder *e, const char *piece, int64_t n)
                            (unsigned char)piece[i]);
         e->symbols[i] = (struct symbol){token, i - 1, i + 1 < n ? i + 1 : -1};
     }
-    e->waiting = 0;
-    for (int64_t i = 0; i + 1 < n; i++) hope(e, i);
-    join_all(e);
+    e->heap_count = 0;
+    for (int64_t i = 0; i + 1 < n; i++) push_candidate(e, i);
+    merge_all(e);
     for (int64_t i = 0; i >= 0; i = e->symbols[i].after) e->tokens[(*e->count)++] = e->symbols[i].token;
     return TT_OK;
 }
@@ -159,7 +162,7 @@ static tt_status encode_plain(struct encoder *e, const char *text, int64_t n)
 
 /* ---- added tokens ---- */
 
-/* The longest of them that stands here; -1: none. */
+/* The longest added token at this position; -1: none. */
 static int32_t added_at(const struct tt_hf_bpe *b, bool late, const char *text, int64_t n)
 {
     int32_t best = -1;

@@ -1,5 +1,5 @@
-/* Reading a byte-level BPE of another program from its tokenizer.json. What would give other tokens here than there is
- * refused. */
+/* Reads a byte-level BPE of another program from its tokenizer.json. Refuses one that tt would not reproduce exactly.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +7,11 @@
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/hf_pieces.h"
 
-struct named {
-    const char *word;
-    int32_t token;
-};
-
 struct reading {
     struct tt_hf_bpe *b;
     const struct tt_json *vocab, *merges, *added;
-    int byte_of[512];    /* of the characters that stand for bytes; -1: of others */
-    struct named *names; /* the vocabulary by its spelling */
+    int byte_of[512];      /* the byte that a code point stands for; -1: none */
+    struct tt_word *names; /* the vocabulary, sorted by spelling */
 };
 
 static tt_status unlike(const char *what) { return tt_fail(TT_UNSUPPORTED, "its tokenizer %s", what); }
@@ -27,7 +22,7 @@ static bool is_true(const struct tt_json *j, const char *key)
     return value && value->type == TT_JSON_BOOL && value->boolean;
 }
 
-/* null, "", 0, or not there. */
+/* null, "", 0 or absent. */
 static bool is_nothing(const struct tt_json *j, const char *key)
 {
     const struct tt_json *value = tt_json_get(j, key);
@@ -37,13 +32,13 @@ static bool is_nothing(const struct tt_json *j, const char *key)
 
 static tt_status check_model(const struct tt_json *j, const struct tt_json *model)
 {
-    if (strcmp(tt_json_string(model, "type", "BPE"), "BPE")) return unlike("is no byte-pair encoding");
-    if (!is_nothing(j, "normalizer")) return unlike("changes the text before it is cut (a normalizer)");
+    if (strcmp(tt_json_string(model, "type", "BPE"), "BPE")) return unlike("is not a byte-pair encoding");
+    if (!is_nothing(j, "normalizer")) return unlike("has a normalizer");
     if (strcmp(tt_json_string(tt_json_get(j, "decoder"), "type", ""), "ByteLevel") || is_true(model, "byte_fallback"))
-        return unlike("does not work on bytes");
+        return unlike("is not byte-level");
     if (!is_nothing(model, "dropout") || !is_nothing(model, "continuing_subword_prefix") ||
         !is_nothing(model, "end_of_word_suffix"))
-        return unlike("marks parts of words, or drops merges");
+        return unlike("uses dropout, a subword prefix or a word suffix");
     return TT_OK;
 }
 
@@ -62,7 +57,7 @@ static void list_characters(struct reading *r)
     }
 }
 
-/* The bytes that a word of the vocabulary stands for; false where a character stands for none. */
+/* The bytes that a word of the vocabulary stands for; false if one of its characters stands for no byte. */
 static bool to_bytes(const struct reading *r, const char *word, char *out, int32_t *length)
 {
     uint32_t point = 0;
@@ -75,7 +70,8 @@ static bool to_bytes(const struct reading *r, const char *word, char *out, int32
     return true;
 }
 
-/* Numbers may leave gaps, but not such that a small file asks for much memory. */
+/* Sets the size. Token ids may have gaps, but the largest is limited, so that a small file cannot demand much memory.
+ */
 static tt_status find_size(struct reading *r)
 {
     int64_t most = 2 * ((int64_t)r->vocab->count + (r->added ? r->added->count : 0)) + 256, id;
@@ -95,11 +91,6 @@ static tt_status find_size(struct reading *r)
     return r->b->bytes && r->b->length && r->b->sorted && r->names ? TT_OK : tt_no_memory("the tokenizer");
 }
 
-static int by_word(const void *a, const void *b)
-{
-    return strcmp(((const struct named *)a)->word, ((const struct named *)b)->word);
-}
-
 static tt_status set_token(struct tt_hf_bpe *b, int64_t id, const char *text)
 {
     b->length[id] = (int32_t)strlen(text);
@@ -114,9 +105,9 @@ static tt_status read_vocab(struct reading *r)
     for (int i = 0; i < 256; i++) b->byte_token[i] = -1;
     for (const struct tt_json *e = r->vocab->first; e; e = e->next) {
         tt_json_as_int(e, 0, b->size - 1, &id);
-        if (b->bytes[id]) return unlike("has two words with one number");
+        if (b->bytes[id]) return unlike("has two tokens with the same id");
         TT_TRY(set_token(b, id, e->key));
-        r->names[n++] = (struct named){e->key, (int32_t)id};
+        r->names[n++] = (struct tt_word){e->key, (int32_t)id};
         if (!to_bytes(r, e->key, b->bytes[id], &b->length[id])) {
             memcpy(b->bytes[id], e->key, strlen(e->key) + 1);
             b->length[id] = (int32_t)strlen(e->key);
@@ -125,9 +116,9 @@ static tt_status read_vocab(struct reading *r)
         b->sorted[b->sorted_count++] = (int32_t)id;
         if (b->length[id] == 1) b->byte_token[(unsigned char)b->bytes[id][0]] = (int32_t)id;
     }
-    qsort(r->names, (size_t)n, sizeof *r->names, by_word);
+    tt_words_sort(r->names, n);
     for (int64_t i = 1; i < n; i++)
-        if (!strcmp(r->names[i].word, r->names[i - 1].word)) return unlike("has a word twice");
+        if (!strcmp(r->names[i].word, r->names[i - 1].word)) return unlike("has the same token twice");
     return TT_OK;
 }
 
@@ -158,13 +149,10 @@ static tt_status sort_tokens(struct tt_hf_bpe *b)
 
 static int32_t token_of(const struct reading *r, const char *word)
 {
-    const struct named *found =
-        bsearch(&(struct named){.word = word}, r->names, (size_t)r->vocab->count, sizeof *r->names, by_word);
-    return found ? found->token : -1;
+    return tt_words_find(r->names, r->vocab->count, word);
 }
 
-/* "left right", or ["left", "right"] as newer files have it. */
-static bool take_halves(const struct tt_json *e, struct tt_text *left, const char **right)
+bool tt_hf_merge_halves(const struct tt_json *e, struct tt_text *left, const char **right)
 {
     if (e->type == TT_JSON_STRING && (*right = strchr(e->string, ' '))) {
         tt_text_add(left, e->string, (size_t)((*right)++ - e->string));
@@ -184,7 +172,7 @@ static tt_status read_merge(struct reading *r, const struct tt_json *e, int32_t 
     const char *right;
     tt_status st = TT_OK;
     struct tt_hf_merge m = {-1, -1, -1, rank};
-    if (take_halves(e, &word, &right)) {
+    if (tt_hf_merge_halves(e, &word, &right)) {
         m.left = token_of(r, word.s ? word.s : "");
         m.right = token_of(r, right);
         tt_text_puts(&word, right);
@@ -192,9 +180,9 @@ static tt_status read_merge(struct reading *r, const struct tt_json *e, int32_t 
     }
     struct tt_hf_merge *slot = tt_hf_bpe_slot(r->b, m.left, m.right);
     if (m.left < 0 || m.right < 0 || m.token < 0)
-        st = unlike("has a merge of words that are not in its vocabulary");
+        st = unlike("has a merge of tokens that are not in its vocabulary");
     else if (slot->token >= 0)
-        st = unlike("has a merge twice");
+        st = unlike("has the same merge twice");
     else
         *slot = m;
     if (word.failed) {
@@ -226,12 +214,12 @@ static tt_status read_added(struct reading *r, const struct tt_json *e)
     int64_t id = 0;
     const char *content = tt_json_string(e, "content", "");
     tt_json_int(e, "id", 0, b->size - 1, &id);
-    if (!content[0]) return unlike("has an added token of nothing");
+    if (!content[0]) return unlike("has an empty added token");
     if (is_true(e, "single_word") || is_true(e, "lstrip") || is_true(e, "rstrip"))
-        return unlike("has added tokens that take spaces, or stand alone only");
+        return unlike("has added tokens with lstrip, rstrip or single_word");
     bool same =
         b->bytes[id] && (size_t)b->length[id] == strlen(content) && !memcmp(b->bytes[id], content, strlen(content));
-    if (b->bytes[id] && !same) return unlike("has an added token with the number of another");
+    if (b->bytes[id] && !same) return unlike("has an added token with the id of another token");
     if (!b->bytes[id]) TT_TRY(set_token(b, id, content));
     b->added[b->added_count++] = (struct tt_hf_added){(int32_t)id, is_true(e, "normalized")};
     b->begins[(unsigned char)content[0]] = true;

@@ -1,11 +1,7 @@
-/* The patterns of GPT-2 and Llama 3, written out. A pattern is tried at a place alternative by alternative, so the
- * order of the questions below is theirs:
+/* The split patterns of GPT-2 and Llama 3, written as code. A regular expression tries its alternatives in order, so
+ * the code below checks them in the same order. find_pattern has the two expressions.
  *
- *   GPT-2     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
- *   Llama 3   (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
- * ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
- *
- * Bytes that are not UTF-8 count as punctuation, like the U+FFFD that others put in their place. */
+ * Invalid UTF-8 counts as punctuation, like the U+FFFD by which other programs replace it. */
 #include "core/data/tokenizers/hf_cut.h"
 
 #include <string.h>
@@ -24,14 +20,14 @@ static bool is_space(uint32_t c)
            c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-static enum class class_at(const char *p, int64_t n, int64_t *length)
-{
-    uint32_t c;
-    *length = tt_utf8_decode(p, (size_t)n, &c);
-    return is_space(c) ? SPACE : tt_is_letter(c) ? LETTER : tt_is_number(c) ? NUMBER : MARK;
+static enum class class_at(const char *p, int64_t n, int64_t *length) {
+    uint32_t c; *length = tt_utf8_decode(p, (size_t)n, &c); return is_space(c)       ? SPACE
+                                                                   : tt_is_letter(c) ? LETTER
+                                                                   : tt_is_number(c) ? NUMBER
+                                                                                     : MARK;
 }
 
-/* From `at` on, to the end of the characters of a class, `most` of them. */
+/* Skips characters of a class from `at` on, at most `most` of them, and returns where they end. */
 static int64_t run_of(enum class wanted, const char *text, int64_t n, int64_t at, int64_t most)
 {
     int64_t length;
@@ -43,7 +39,7 @@ static bool new_line(char c) { return c == '\n' || c == '\r'; }
 
 /* ---- alternatives ---- */
 
-/* 's, 'll and so on, at an apostrophe; 0: none. With `fold` in capitals too, and the long s is one of them. */
+/* The length of 's, 'll and so on; 0: none. `fold` ignores case, and the long s (U+017F) folds to s. */
 static int contraction(const char *text, int64_t n, bool fold)
 {
     static const char *const ends[] = {"s", "t", "re", "ve", "m", "ll", "d"};
@@ -57,7 +53,7 @@ static int contraction(const char *text, int64_t n, bool fold)
     return 0;
 }
 
-/* Spaces up to a word leave their last character to it. */
+/* The length of a run of spaces, without the last one if a word follows. */
 static int64_t spaces(const char *text, int64_t n)
 {
     int64_t length, end = run_of(SPACE, text, n, 0, n), last = 0;
@@ -94,7 +90,7 @@ static int64_t llama3(const char *text, int64_t n, int most_digits)
         return end;
     }
     int64_t end = run_of(SPACE, text, n, 0, n);
-    while (end > 0 && !new_line(text[end - 1])) end--; /* no byte of a longer character is one of theirs */
+    while (end > 0 && !new_line(text[end - 1])) end--; /* bytewise is safe: \r and \n are never part of a character */
     return end ? end : spaces(text, n);
 }
 
@@ -112,7 +108,7 @@ int64_t tt_hf_stretch(const struct tt_hf_cut *c, const char *text, int64_t n)
     return n;
 }
 
-/* ---- which of them a file asks for ---- */
+/* ---- the pre_tokenizer of a file ---- */
 
 static bool is_true(const struct tt_json *j, const char *key, bool otherwise)
 {
@@ -142,7 +138,7 @@ static bool find_pattern(const char *pattern, struct tt_hf_cut *out)
     return false;
 }
 
-/* The last step turns bytes into characters, and cuts as GPT-2 does unless a step before has cut. */
+/* The last step turns bytes into characters. It also splits by the GPT-2 pattern, unless an earlier step has split. */
 static bool is_byte_level(const struct tt_json *j, bool cuts)
 {
     return is_type(j, "ByteLevel") && !is_true(j, "add_prefix_space", true) && is_true(j, "use_regex", true) == cuts;

@@ -1,4 +1,4 @@
-/* How byte-level tokenizers of other programs cut a text into pieces. */
+/* How byte-level tokenizers of other programs split a text into pieces. */
 #ifndef TT_HF_CUT_H
 #define TT_HF_CUT_H
 
@@ -10,16 +10,17 @@ enum tt_hf_pattern { TT_CUT_GPT2, TT_CUT_LLAMA3 };
 
 struct tt_hf_cut {
     enum tt_hf_pattern pattern;
-    int most_digits;    /* of a piece, with TT_CUT_LLAMA3 */
-    bool single_digits; /* every digit is cut out before the pattern is used */
+    int most_digits;    /* in a piece, with TT_CUT_LLAMA3 */
+    bool single_digits; /* every digit is a piece of its own; the pattern splits the text between them */
 };
 
-/* From the pre_tokenizer of a tokenizer.json; TT_UNSUPPORTED, with the reason, for one that is not known here. */
+/* From the pre_tokenizer of a tokenizer.json; TT_UNSUPPORTED for an unknown one. */
 tt_status tt_hf_cut_read(const struct tt_json *pre, struct tt_hf_cut *out);
 
-/* How far the text goes before or at a digit that stands alone: n where digits do not. n >= 1. */
+/* The length up to the next single digit, or of that digit if the text begins with it. n without single_digits. n >= 1.
+ */
 int64_t tt_hf_stretch(const struct tt_hf_cut *c, const char *text, int64_t n);
-/* Length of the piece that a stretch begins with. n >= 1. */
+/* The length of the first piece of a stretch. n >= 1. */
 int64_t tt_hf_piece(const struct tt_hf_cut *c, const char *text, int64_t n);
 
 #endif

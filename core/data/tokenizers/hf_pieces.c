@@ -16,9 +16,10 @@ void tt_hf_put_byte(struct tt_text *out, unsigned char byte)
     tt_utf8_put(out, point);
 }
 
-/* ---- cutting a text into pieces ---- */
+/* ---- splitting a text into pieces ---- */
 
-/* Classes of that alphabet, as in kind_of() of bpe.c; LEADS and FOLLOWS are the bytes of UTF-8 above ASCII. */
+/* The classes of kind_of() in bpe.c, in that alphabet. LEADS and FOLLOWS are the lead and continuation bytes of UTF-8.
+ */
 #define SPACES "\u0120\u0109-\u010d"
 #define LEADS "\u00c0-\u00ff"
 #define FOLLOWS "\u00a1-\u00ac\u00ae-\u00bf\u0122-\u0143"
@@ -27,13 +28,13 @@ void tt_hf_put_byte(struct tt_text *out, unsigned char byte)
 #define LEAD "[" LEADS "]"
 #define FOLLOW "[" FOLLOWS "]"
 
-/* A run of letters of at most `last` bytes; where that many are there, a last character above ASCII goes to the next
- * piece. */
+/* A run of at most `last` bytes of letters. If the limit falls inside a multi-byte character, that character goes to
+ * the next piece. */
 #define LETTERS(last, less1, less2, less3, less4)                                                                      \
     LETTER "{" less1 "}(?=" LEAD ")|" LETTER "{" less2 "}(?=" LEAD FOLLOW ")|" LETTER "{" less3 "}(?=" LEAD FOLLOW     \
            "{2})|" LETTER "{" less4 "}(?=" LEAD FOLLOW "{3})|" LETTER "{1," last "}"
 
-_Static_assert(TT_BPE_PIECE == 128, "the numbers below are 128 and one less, for the space before");
+_Static_assert(TT_BPE_PIECE == 128, "the pattern below counts to 128, and to 127 after a space");
 
 // clang-format off
 static const char pieces_pattern[] =

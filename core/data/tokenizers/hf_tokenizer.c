@@ -1,9 +1,9 @@
-/* How the four kinds are said in a tokenizer.json.
+/* Writes each kind of tokenizer as a tokenizer.json.
  *
- * bytes, bpe   a BPE model over characters that stand for bytes (GPT-2's alphabet). The text is turned into them first
- *              and cut into pieces after, so that the pattern counts bytes, as tt_bpe_piece does.
- * chars        a list of words, after a cut between all characters
- * words        a list of words, after a cut at spaces and before marks at the end of a word */
+ * bytes, bpe   a BPE model over characters that stand for bytes (GPT-2's alphabet). The text is turned into these
+ *              characters before it is split, so that the pattern counts bytes, as tt_bpe_piece does.
+ * chars        a WordLevel model, after a split between all characters
+ * words        a WordLevel model, after a split at spaces and before punctuation at the end of a word */
 #include "core/data/tokenizers/hf_tokenizer.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void put_decoder(struct tt_json_writer *w, enum tt_tokenizer_kind kind)
     }
     tt_json_begin(w, "decoder", '{');
     tt_json_put_string(w, "type", kind == TT_CHARS ? "Fuse" : "WordPiece");
-    if (kind == TT_WORDS) { /* its clean-up is what joins marks to the word before */
+    if (kind == TT_WORDS) { /* cleanup joins punctuation to the word before */
         tt_json_put_string(w, "prefix", "##");
         tt_json_put_bool(w, "cleanup", true);
     }
@@ -45,7 +45,7 @@ static void spell(const struct tt_tokenizer *t, int32_t token, struct tt_text *o
 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* There, a spelling is one token. */
+/* In a tokenizer.json each spelling is one token. */
 static tt_status check_spellings(char *const *spelling, int64_t n)
 {
     char **sorted = malloc((size_t)n * sizeof *sorted);
@@ -55,8 +55,9 @@ static tt_status check_spellings(char *const *spelling, int64_t n)
     tt_status st = TT_OK;
     for (int64_t i = 1; i < n && !st; i++)
         if (!strcmp(sorted[i - 1], sorted[i]))
-            st = tt_fail(TT_UNSUPPORTED, "two of its tokens are both spelled \"%s\", which a tokenizer.json cannot "
-                                         "express",
+            st = tt_fail(TT_UNSUPPORTED,
+                         "two of its tokens are both spelled \"%s\", which a tokenizer.json cannot "
+                         "express",
                          sorted[i]);
     free(sorted);
     return st;
@@ -67,8 +68,8 @@ static tt_status check_words(const struct tt_tokenizer *t)
     for (int64_t i = 0; t->kind == TT_WORDS && i < t->size; i++) {
         size_t n = strlen(t->words[i]);
         if (n > 1 && strchr(".?,", t->words[i][n - 1]))
-            return tt_fail(TT_UNSUPPORTED, "its word \"%s\" ends in a mark, which a tokenizer.json would cut off",
-                           t->words[i]);
+            return tt_fail(TT_UNSUPPORTED,
+                           "its word \"%s\" ends in punctuation, which a tokenizer.json would split off", t->words[i]);
     }
     return TT_OK;
 }
@@ -125,7 +126,7 @@ static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, char
 
 tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w)
 {
-    if (t->kind == TT_BYTE_LEVEL) { /* as it came */
+    if (t->kind == TT_BYTE_LEVEL) { /* as it was read */
         tt_text_puts(&w->text, t->hf->source);
         return tt_text_status(&w->text);
     }

@@ -1,12 +1,12 @@
-/* A tokenizer as the tokenizer.json of Hugging Face's tokenizers, which gives the same tokens for every text. */
+/* Tokenizers as the tokenizer.json of Hugging Face tokenizers; both give the same tokens for every text. */
 #ifndef TT_HF_TOKENIZER_H
 #define TT_HF_TOKENIZER_H
 
 #include "core/base/json.h"
 #include "core/data/tokenizers/tokenizer.h"
 
-/* TT_UNSUPPORTED, with the reason, for one that cannot be said there: two tokens of the same spelling, or words that
- * end in a mark. */
+/* TT_UNSUPPORTED, with the reason, for one that a tokenizer.json cannot express: two tokens of the same spelling, words
+ * that end in punctuation, or the character 0. */
 tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w);
 
 /* One that tt_hf_tokenizer_write could have written, or a byte-level BPE of another program. TT_UNSUPPORTED, with the

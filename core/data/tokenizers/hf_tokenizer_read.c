@@ -1,4 +1,4 @@
-/* Reading a tokenizer.json: one that hf_tokenizer.c writes, or a byte-level BPE. */
+/* Reads a tokenizer.json: one that hf_tokenizer.c writes, or a byte-level BPE of another program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static bool same(const struct tt_json *a, const struct tt_json *b)
     return true;
 }
 
-/* Which kind cuts a text like this; none: -1. */
+/* The kind of ours that has this pre_tokenizer; -1: none. */
 static int kind_of_pieces(const struct tt_json *pre)
 {
     int found = -1;
@@ -43,7 +43,7 @@ static tt_status other_kind(void)
     return tt_fail(TT_UNSUPPORTED, "its tokenizer is of a kind that tt does not have");
 }
 
-/* The vocabulary in the order of its numbers, which must be 0 to n-1. */
+/* The vocabulary in the order of its ids, which must be 0 to n-1. */
 static tt_status list_words(const struct tt_json *vocab, const char ***out)
 {
     int64_t id;
@@ -59,46 +59,25 @@ static tt_status list_words(const struct tt_json *vocab, const char ***out)
     return TT_OK;
 }
 
-struct named {
-    const char *word;
-    int32_t token;
-};
-
-static int by_word(const void *a, const void *b)
-{
-    return strcmp(((const struct named *)a)->word, ((const struct named *)b)->word);
-}
-
-static int32_t token_of(const struct named *names, int64_t n, const char *word)
-{
-    const struct named *found = bsearch(&(struct named){.word = word}, names, (size_t)n, sizeof *names, by_word);
-    return found ? found->token : -1;
-}
-
-/* "left right", or ["left", "right"] as newer files have it. */
-static bool read_merge(const struct tt_json *e, const struct named *names, int64_t n, struct tt_merge *out)
+static bool read_merge(const struct tt_json *e, const struct tt_word *names, int64_t n, struct tt_merge *out)
 {
     struct tt_text left = {0};
     const char *right = NULL;
-    if (e->type == TT_JSON_STRING && (right = strchr(e->string, ' ')))
-        tt_text_add(&left, e->string, (size_t)(right++ - e->string));
-    else if (e->type == TT_JSON_ARRAY && e->count == 2 && e->first->type == TT_JSON_STRING) {
-        tt_text_puts(&left, e->first->string);
-        right = e->first->next->type == TT_JSON_STRING ? e->first->next->string : NULL;
-    }
-    *out = (struct tt_merge){left.s ? token_of(names, n, left.s) : -1, right ? token_of(names, n, right) : -1};
+    *out = (struct tt_merge){-1, -1};
+    if (tt_hf_merge_halves(e, &left, &right) && left.s)
+        *out = (struct tt_merge){tt_words_find(names, n, left.s), tt_words_find(names, n, right)};
     tt_text_free(&left);
     return out->left >= 0 && out->right >= 0;
 }
 
 static tt_status read_merges(const struct tt_json *merges, const char **words, int64_t n, struct tt_tokenizer **out)
 {
-    struct named *names = calloc((size_t)n, sizeof *names);
+    struct tt_word *names = calloc((size_t)n, sizeof *names);
     struct tt_merge *list = calloc((size_t)n, sizeof *list);
     tt_status st = names && list ? TT_OK : tt_no_memory("the tokenizer");
     if (!st && (!merges || merges->type != TT_JSON_ARRAY || merges->count != n - 256)) st = other_kind();
-    for (int32_t i = 0; i < n && !st; i++) names[i] = (struct named){words[i], i};
-    if (!st) qsort(names, (size_t)n, sizeof *names, by_word);
+    for (int32_t i = 0; i < n && !st; i++) names[i] = (struct tt_word){words[i], i};
+    if (!st) tt_words_sort(names, n);
     int64_t i = 0;
     for (const struct tt_json *e = st ? NULL : merges->first; e && !st; e = e->next, i++)
         if (!read_merge(e, names, n, &list[i])) st = other_kind();
@@ -137,7 +116,8 @@ static tt_status read_kind(enum tt_tokenizer_kind kind, const struct tt_json *mo
     return st;
 }
 
-/* What was read must be the file again when it is written, or it would give other tokens. */
+/* Writing what was read must give the same vocabulary again, with no normalizer and no added tokens. Otherwise it would
+ * produce other tokens than the file. */
 static tt_status check_back(const struct tt_tokenizer *t, const struct tt_json *j)
 {
     struct tt_json_writer w = {0};
@@ -153,7 +133,6 @@ static tt_status check_back(const struct tt_tokenizer *t, const struct tt_json *
     return st;
 }
 
-/* Of another program. */
 static tt_status read_byte_level(const struct tt_json *j, struct tt_tokenizer **out)
 {
     struct tt_hf_bpe *hf = NULL;

@@ -1,4 +1,4 @@
-/* The kinds of tokenizers: made, asked, encoding and decoding. */
+/* The kinds of tokenizers: construction, encoding, decoding. */
 #include "core/data/tokenizers/tokenizer.h"
 
 #include <ctype.h>
@@ -53,14 +53,18 @@ static tt_status not_utf8(const char *text, int64_t at)
 }
 
 /* ---- words ---- */
-struct named {
-    const char *word;
-    int32_t token;
-};
-
-static int by_name(const void *a, const void *b)
+static int by_spelling(const void *a, const void *b)
 {
-    return strcmp(((const struct named *)a)->word, ((const struct named *)b)->word);
+    return strcmp(((const struct tt_word *)a)->word, ((const struct tt_word *)b)->word);
+}
+
+void tt_words_sort(struct tt_word *words, int64_t n) { qsort(words, (size_t)n, sizeof *words, by_spelling); }
+
+int32_t tt_words_find(const struct tt_word *words, int64_t n, const char *word)
+{
+    const struct tt_word *found =
+        bsearch(&(struct tt_word){.word = word}, words, (size_t)n, sizeof *words, by_spelling);
+    return found ? found->token : -1;
 }
 
 static tt_status check_word(const char *word, int i)
@@ -78,14 +82,14 @@ static tt_status check_word(const char *word, int i)
 
 static tt_status sort_words(struct tt_tokenizer *t)
 {
-    struct named *names = calloc((size_t)t->size, sizeof *names);
+    struct tt_word *names = calloc((size_t)t->size, sizeof *names);
     if (!names) return tt_no_memory("the tokenizer");
     tt_status st = TT_OK;
-    for (int32_t i = 0; i < t->size; i++) names[i] = (struct named){t->words[i], i};
-    qsort(names, (size_t)t->size, sizeof *names, by_name);
+    for (int32_t i = 0; i < t->size; i++) names[i] = (struct tt_word){t->words[i], i};
+    tt_words_sort(names, t->size);
     for (int64_t i = 0; i < t->size && !st; i++) {
         t->sorted[i] = names[i].token;
-        if (i && !by_name(&names[i - 1], &names[i]))
+        if (i && !by_spelling(&names[i - 1], &names[i]))
             st = tt_fail(TT_FAILED, "the word \"%.60s\" is in the tokenizer twice", names[i].word);
     }
     free(names);
@@ -145,7 +149,7 @@ static tt_status unknown_word(const char *word, int64_t n, int64_t at)
                    (long long)at);
 }
 
-/* A word, or a word with marks (. ? ,) written close to it, as decode writes them. */
+/* A word, possibly followed by punctuation (. ? ,) without a space, as decode writes it. */
 static tt_status encode_word(const struct tt_tokenizer *t, const char *text, int64_t at, int64_t n, int32_t *tokens,
                              int64_t *count)
 {
@@ -204,7 +208,7 @@ tt_status tt_tokenizer_from_points(const uint32_t *points, int64_t n, struct tt_
 tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **out)
 {
     enum { POINTS = 0x110000 };
-    if (n < 1) return tt_fail(TT_USAGE, "a tokenizer of characters needs some text to take them from");
+    if (n < 1) return tt_fail(TT_USAGE, "the chars tokenizer needs some text to take its characters from");
     bool *seen = calloc(POINTS, sizeof *seen);
     uint32_t *points = calloc(POINTS, sizeof *points), point;
     tt_status st = seen && points ? TT_OK : tt_no_memory("the tokenizer");
@@ -281,7 +285,7 @@ tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, in
                               int64_t *count)
 {
     *count = 0;
-    *tokens = malloc(((size_t)n + 1) * sizeof **tokens); /* no kind makes more tokens than there are bytes */
+    *tokens = malloc(((size_t)n + 1) * sizeof **tokens); /* every token is at least one byte of text */
     if (!*tokens) return tt_no_memory("the tokens of %lld bytes", (long long)n);
     tt_status st = encode(t, text, n, *tokens, count);
     if (st) {

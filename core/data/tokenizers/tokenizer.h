@@ -1,5 +1,5 @@
 /* Text to tokens and back: bytes, the characters of a text, byte-pair encoding, a list of words (the built-in
- * language), or a byte-level BPE of another program. Kept as a JSON file. */
+ * language), or a byte-level BPE of another program. Saved as JSON. */
 #ifndef TT_TOKENIZER_H
 #define TT_TOKENIZER_H
 
@@ -26,12 +26,12 @@ void tt_tokenizer_free(struct tt_tokenizer *t);
 const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words", "chars", "bpe", "byte-level" */
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
 
-/* *tokens is malloc'd. A word or character the tokenizer does not know is an error that names it and its place. */
+/* *tokens is malloc'd. An unknown word or character is an error that names it and its position. */
 tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,
                               int64_t *count);
 /* Appends. A token out of range becomes U+FFFD. */
 void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, int64_t n, struct tt_text *out);
-/* Whether every token that both have means the same text in both. */
+/* Whether every token that both have decodes to the same text. */
 bool tt_tokenizers_agree(const struct tt_tokenizer *a, const struct tt_tokenizer *b);
 
 #endif

@@ -5,10 +5,10 @@
  *     {"format": "tt-tokenizer", "version": 1, "kind": "chars", "chars": [10, 32, 97]}          code points, ascending
  *     {"format": "tt-tokenizer", "version": 1, "kind": "bpe", "merges": [[104, 101], [116, 256]]}
  *
- * or the tokenizer.json of another program, which is kept as it came.
+ * or the tokenizer.json of another program, which is saved unchanged.
  *
  * Tokens are numbered in the order given. Tokens 0 to 255 of "bpe" are the bytes; the i-th merge joins two earlier
- * tokens to token 256 + i. Numbers instead of strings, because a piece of a token need not be valid UTF-8. */
+ * tokens into token 256 + i. Merges are numbers and not strings, because a token need not be valid UTF-8. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Classes of characters, by code point, for the patterns of other programs' tokenizers. */
+/* Unicode character classes, for the split patterns of other programs' tokenizers. */
 #ifndef TT_UNICODE_H
 #define TT_UNICODE_H
 

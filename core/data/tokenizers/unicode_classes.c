@@ -1,4 +1,4 @@
-/* Which characters are letters and which are numbers. */
+/* The Unicode letters (category L) and numbers (category N). */
 #include "core/data/tokenizers/unicode.h"
 
 #include <stddef.h>
@@ -8,7 +8,6 @@ struct range {
 };
 
 #include "core/data/tokenizers/unicode_tables.h"
-
 
 static bool within(uint32_t point, const struct range *ranges, size_t n)
 {

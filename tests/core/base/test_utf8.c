@@ -62,12 +62,19 @@ static bool decoded_rightly(const unsigned char *s, int n)
     return got == (length ? length : 1) && point == what;
 }
 
+/* Under a sanitizer one sequence of three bytes in 17: all of them take minutes there. */
+#ifdef __SANITIZE_ADDRESS__
+enum { STRIDE = 17 };
+#else
+enum { STRIDE = 1 };
+#endif
+
 static void decodes_as_the_standard_says(void)
 {
     int64_t wrong = 0, tried = 0;
     list_sequences();
     for (int n = 1; n <= 3; n++)
-        for (uint32_t x = 0; x < 1u << (8 * n); x++) {
+        for (uint32_t x = 0; x < 1u << (8 * n); x += n == 3 ? STRIDE : 1) {
             unsigned char s[4] = {(unsigned char)(x >> (8 * n - 8)), (unsigned char)(n == 3 ? x >> 8 : x),
                                   (unsigned char)x};
             wrong += !decoded_rightly(s, n);
@@ -78,7 +85,7 @@ static void decodes_as_the_standard_says(void)
             }
         }
     for (int n = 1; n <= 4; n++) free(kind_of[n]);
-    CHECK(!wrong && tried > 1 << 24, "%lld of %lld sequences", (long long)wrong, (long long)tried);
+    CHECK(!wrong && tried > (1 << 24) / STRIDE, "%lld of %lld sequences", (long long)wrong, (long long)tried);
 }
 
 static void encodes_every_character(void)

@@ -130,13 +130,13 @@ static void refused(void)
     refuses("a: |\n  text\n", "block scalars");
     refuses("a: >\n  text\n", "block scalars");
     refuses("a: {b: 1}\n", "braces");
-    refuses("a: 1\n---\nb: 2\n", "line 2: one document");
+    refuses("a: 1\n---\nb: 2\n", "line 2: only one document");
     refuses("a: 1\n...\n", "one document");
     refuses("--- a\n", "line of its own");
     refuses("%YAML 1.2\n", "cannot begin");
     refuses("? a\n: b\n", "? or :");
     refuses("a: 1\nb: 2\na: 3\n", "line 3: the key a is repeated; it is in line 1 already");
-    refuses("a: one\n  two\n", "line 2: indented further");
+    refuses("a: one\n  two\n", "line 2: unexpected indentation");
     refuses("a: 'one\n  two'\n", "not closed in this line");
     refuses("a: \"one\\\n  two\"\n", "cannot continue");
     refuses("a: [1,\n  2]\n", "not closed with ]");
@@ -151,8 +151,8 @@ static void refused(void)
     refuses("a: [b,, c]\n", "cannot begin");
     refuses("a: \"\\q\"\n", "escape \\q");
     refuses("a: \"\\u00g0\"\n", "hexadecimal");
-    refuses("a: \"\\ud800\"\n", "no character");
-    refuses("a: \"\\x00\"\n", "no character");
+    refuses("a: \"\\ud800\"\n", "is not a character");
+    refuses("a: \"\\x00\"\n", "is not a character");
     refuses("1: a\n", "the key 1 is not a string");
     refuses("a: \xff\n", "not valid UTF-8");
     refuses("a: \xc0\x80\n", "not valid UTF-8");
@@ -189,7 +189,7 @@ static void limits(void)
     for (int i = 0; i <= TT_YAML_KEYS; i++) tt_text_printf(&keys, "k%d: 1\n", i);
     refuses(keys.s, "more than 1000 keys");
     while (large.n <= TT_YAML_SIZE) tt_text_puts(&large, "# a comment, over and over\n");
-    refuses(large.s, "too much");
+    refuses(large.s, "the limit for YAML");
 
     /* A long list in one line is read in the time its length suggests. */
     clock_t start = clock();

@@ -225,17 +225,20 @@ static void distrusts_manifests(void)
     struct warnings w;
     CHECK_OK(save(at(0, "manifest"), 1, 1, 0));
     check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "]", NULL);
-    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("../x") "]", "no sense");
-    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("a/b") "]", "no sense");
-    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("") "]", "no sense");
+    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("../x") "]",
+                   "list of files is invalid");
+    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("a/b") "]",
+                   "list of files is invalid");
+    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("") "]",
+                   "list of files is invalid");
     check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") "," FILE_OF("model.safetensors") "]",
-                   "no sense");
-    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") ",7]", "no sense");
+                   "list of files is invalid");
+    check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("model.safetensors") ",7]", "list of files is invalid");
     check_manifest(HEAD PROGRESS("1") "\"files\":[{\"name\":\"model.safetensors\",\"size\":-1,\"crc32\":1}]",
-                   "no sense");
+                   "list of files is invalid");
     check_manifest(HEAD PROGRESS("1") "\"files\":[" FILE_OF("1") "," FILE_OF("2") "," FILE_OF("3") "," FILE_OF(
                        "4") "," FILE_OF("5") "," FILE_OF("6") "," FILE_OF("7") "," FILE_OF("8") "," FILE_OF("9") "]",
-                   "no sense");
+                   "list of files is invalid");
     check_manifest(HEAD PROGRESS("1") "\"files\":[]", "no model.safetensors");
     check_manifest(HEAD PROGRESS("1") "\"files\":3", "no files");
     check_manifest(HEAD PROGRESS("-1") "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
@@ -244,9 +247,9 @@ static void distrusts_manifests(void)
     check_manifest(HEAD PROGRESS_OF("7", "-1") "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
     check_manifest(HEAD PROGRESS("1.5") "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
     check_manifest(HEAD "\"files\":[" FILE_OF("model.safetensors") "]", "progress");
-    check_manifest("{\"format\":\"tt-checkpoint\",\"version\":2", "use a newer one");
+    check_manifest("{\"format\":\"tt-checkpoint\",\"version\":2", "use a newer tt");
     CHECK(found(at(0, "manifest"), &w) == -2 && w.n == 0, "of a newer version is not damaged: %s", w.last);
-    check_manifest("{\"format\":\"other\"", "something else");
+    check_manifest("{\"format\":\"other\"", "not a checkpoint of tt");
     check_manifest("{\"format\":", "damaged");
     check_manifest("[", "damaged");
 }

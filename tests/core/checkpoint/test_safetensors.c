@@ -172,7 +172,7 @@ static void refuses(const char *header, size_t data, const char *words)
 static void refuses_wrong_headers(void)
 {
     refuses("", 0, "damaged");
-    refuses("[]", 0, "no JSON object");
+    refuses("[]", 0, "not a JSON object");
     refuses("{\"a\":1}", 0, "not described by an object");
     refuses("{\"a\":{}}", 0, "unknown dtype");
     refuses("{\"a\":{\"dtype\":\"F31\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "unknown dtype");
@@ -184,12 +184,12 @@ static void refuses_wrong_headers(void)
     refuses("{" T("a", "[1]", "[-4,0]") "}", 4, "data_offsets");
     refuses("{" T("a", "[1]", "[0.0,4]") "}", 4, "data_offsets");
     refuses("{" T("a", "[1]", "[0,99999999999999999999]") "}", 4, "data_offsets");
-    refuses("{" T("a", "[-1]", "[0,4]") "}", 4, "no list of sizes");
-    refuses("{" T("a", "[\"1\"]", "[0,4]") "}", 4, "no list of sizes");
+    refuses("{" T("a", "[-1]", "[0,4]") "}", 4, "not a list of sizes");
+    refuses("{" T("a", "[\"1\"]", "[0,4]") "}", 4, "not a list of sizes");
     refuses("{" T("a", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "more than 8 dimensions");
     refuses("{" T("a", "[4611686018427387904]", "[0,4]") "}", 4, "too large");
     refuses("{" T("a", "[4294967296,4294967296]", "[0,0]") "}", 0, "too large");
-    refuses("{" T("a", "[2]", "[0,4]") "}", 4, "another size");
+    refuses("{" T("a", "[2]", "[0,4]") "}", 4, "does not match");
     refuses("{\"__metadata__\":[]," T("a", "[1]", "[0,4]") "}", 4, "__metadata__");
     refuses("{\"__metadata__\":{\"a\":1}," T("a", "[1]", "[0,4]") "}", 4, "__metadata__");
     refuses("{\"__metadata__\":{},\"__metadata__\":{}}", 0, "twice");
@@ -199,8 +199,8 @@ static void refuses_wrong_layouts(void)
 {
     refuses("{" T("a", "[2]", "[0,8]") "}", 4, "ends after the end");
     refuses("{" T("a", "[1]", "[0,4]") "}", 5, "bytes after the last");
-    refuses("{" T("a", "[1]", "[4,8]") "}", 8, "hole");
-    refuses("{" T("a", "[1]", "[0,4]") "," T("b", "[1]", "[8,12]") "}", 12, "hole");
+    refuses("{" T("a", "[1]", "[4,8]") "}", 8, "after a gap");
+    refuses("{" T("a", "[1]", "[0,4]") "," T("b", "[1]", "[8,12]") "}", 12, "after a gap");
     refuses("{" T("a", "[2]", "[0,8]") "," T("b", "[2]", "[4,12]") "}", 12, "overlaps");
     refuses("{" T("a", "[2]", "[0,8]") "," T("b", "[2]", "[0,8]") "}", 8, "overlaps");
     refuses("{" T("a", "[1]", "[0,4]") "," T("a", "[1]", "[4,8]") "}", 8, "'a' occurs twice");

@@ -63,6 +63,8 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
                                               {"fail-if", "slower:5%,gradients", "--fail-if=fatter:5%"},
                                               {"fault", "random:7", "--fault=random:x"},
                                               {"ranks", "1,2,4", "--ranks=1,two"},
+                                              {"link", "0.5,20", "--link=fast"},
+                                              {"for", "rtx4080s,16GiB", "--for=4080x"},
                                               {"flash-tile", "256x64", "--flash-tile=256x0"}};
     for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
         if (strcmp(row->name, grammars[i][0]) != 0) continue;
@@ -231,6 +233,47 @@ static void checkpoints_tell_other_commands(void)
     tt_text_free(&config);
 }
 
+/* The config.yaml of somebody else's trainer: groups, its names for things, its values. */
+static void files_of_others_are_read(void)
+{
+    static struct tt_options o;
+    const char *text = "device: auto\ntraining:\n  batch_size: 12\n  gradient_clip: 0.5\n  log_interval: 100\n"
+                       "  max_iters: 7\n  optimizer:\n    lr: 2e-3\n    weight_decay: 0.01\n"
+                       "data:\n  path: book.txt\n  max_chars: 1000\n  val_split: 0.2\n"
+                       "model:\n  n_embd: 64\n  n_layer: 2\n  n_head: 4\n  block_size: 32\n"
+                       "output:\ngraph: false\ntorch_dtype: float32\n";
+    CHECK_OK(tt_options_init(&o, TT_CMD_TRAIN));
+    CHECK_OK(tt_options_apply_yaml(&o, text, TT_FROM_FILE));
+    CHECK(o.c.device == 0 && o.c.batch_size == 12 && o.c.clip_norm == 0.5 && o.c.log_interval == 100);
+    CHECK(o.c.num_steps == 7 && o.c.learning_rate == 2e-3 && o.c.weight_decay == 0.01);
+    CHECK(strcmp(o.c.data, "book.txt") == 0 && o.c.max_chars == 1000 && o.c.val_fraction == 0.2);
+    CHECK(o.c.hidden_dim == 64 && o.c.num_layers == 2 && o.c.num_heads == 4 && o.c.seq_len == 32);
+    CHECK(o.c.graph == TT_SWITCH_OFF && o.c.precision == TT_FP32);
+    CHECK_OK(parse(&o, TT_CMD_TRAIN, "--device auto --precision bfloat16"));
+    CHECK(o.c.device == 0 && o.c.precision == TT_PREC_BF16);
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--gradient-clip 1"), "did you mean --clip-norm?");
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--lr 1e-3"), "did you mean --learning-rate?");
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--num-workers 4"), "--prefetch does that");
+}
+
+/* A name of another program means one option, and none that there is. */
+static void names_of_others_are_clear(void)
+{
+    for (int i = 0, n = tt_schema_count(&tt_schema); i < n; i++) {
+        const struct tt_option *row = tt_schema_row(&tt_schema, i);
+        const char *const *lists[] = {row->also, row->instead};
+        for (int l = 0; l < 2; l++)
+            for (int k = 0; lists[l] && lists[l][k]; k++) {
+                const char *name = lists[l][k];
+                const struct tt_option *as = tt_schema_find_known(&tt_schema, TT_CMD_TRAIN, name),
+                                       *instead = tt_schema_find_instead(&tt_schema, TT_CMD_TRAIN, name);
+                CHECK(!tt_schema_find_any(&tt_schema, TT_CMD_TRAIN, name), "%s is an option itself", name);
+                CHECK((as != NULL) != (instead != NULL), "%s is read and refused", name);
+                CHECK(strcmp((as ? as : instead)->name, row->name) == 0, "%s is two options", name);
+            }
+    }
+}
+
 static void files_are_checked(void)
 {
     static struct tt_options o;
@@ -249,7 +292,14 @@ static void files_are_checked(void)
         {"config: a.yaml", "command line"},
         {"help: true", "command line"},
         {"- a", "option: value"},
-        {"seed: 1\ntrain:\n  seed: 2", "line 2: "},
+        {"seed: 1\ntrain:\n  seed: 2", "line 3: seed is repeated"},
+        {"a: 1\ntraining:\n  use_compile: true\n  max_gradnorm: 1",
+         "line 1: there is no option a; tt help train lists them, and line 3: there is no option training.use_compile; "
+         "version does that (baseline, fused, flash), and line 4: there is no option training.max_gradnorm; did you "
+         "mean clip-norm?"},
+        {"sede:", "line 1: there is no option sede; did you mean seed?"},
+        {"batch-size:\n  a: 1", "takes one value"},
+        {"lr: 1e-3\noptimizer:\n  learning_rate: 1e-4", "line 3: learning-rate is repeated"},
         {"prompt: [a]", "takes one value"}, /* of another command: not used, but checked */
         {"temperature: 1000", "out of range"},
         {"fuse: [qkv, [norm]]", "flat list"},
@@ -302,6 +352,8 @@ int main(void)
     TEST(mistakes_are_explained);
     TEST(stronger_sources_win);
     TEST(checkpoints_tell_other_commands);
+    TEST(files_of_others_are_read);
+    TEST(names_of_others_are_clear);
     TEST(files_are_checked);
     TEST(open_values_stay_open);
     return test_end();

@@ -322,7 +322,8 @@ static void wrong_options(void)
     refused((struct tt_data_options){.source = "builtin", .vocab_size = -1}, "--vocab-size");
     refused((struct tt_data_options){.source = "builtin", .val_fraction = 1}, "--val-fraction");
     refused((struct tt_data_options){.source = "builtin", .val_fraction = NAN}, "--val-fraction");
-    refused((struct tt_data_options){.source = "builtin", .val_source = "random"}, "cannot be validated");
+    refused((struct tt_data_options){.source = "builtin", .val_source = "random"},
+            "cannot train on builtin and validate on random");
 }
 
 static void wrong_paths(void)

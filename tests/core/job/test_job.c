@@ -158,7 +158,7 @@ static void what_differs_is_refused(void)
     CHECK_ALL_END_WITH(TT_USAGE);
     snprintf(words, sizeof words,
              "main of rank: the configuration is not the same on all ranks: rank 2 (%s) has \"lr: 0.2\", rank 0 (%s) "
-             "has \"lr: 0.1\"; start all ranks alike\n", host, host);
+             "has \"lr: 0.1\"; start all ranks with the same options\n", host, host);
     CHECK(times(words) == 3, "%s", crew.text);
 }
 
@@ -172,7 +172,7 @@ static void different_calls_are_noticed(void)
 {
     start_all(2, 5, other_call);
     await_all();
-    CHECK(crew.codes[1] == TT_FAILED && times("rank 0 (") && times("in its call 1"), "%s", crew.text);
+    CHECK(crew.codes[1] == TT_FAILED && times("rank 0 (") && times("same call as rank 1"), "%s", crew.text);
 }
 
 /* ---- the meeting ---- */
@@ -240,7 +240,7 @@ static void who_does_not_come_is_named(void)
     crew.codes[2] = TT_RANK_LOST;
     read_messages();
     CHECK_ALL_END_WITH(TT_RANK_LOST);
-    CHECK(times("rank 2 of 3 did not come to rank 0 (") == 2 && times("within 1 s"), "%s", crew.text);
+    CHECK(times("rank 2 of 3 did not connect to rank 0 (") == 2 && times("within 1 s"), "%s", crew.text);
 }
 
 static void rank_0_does_not_come(void)

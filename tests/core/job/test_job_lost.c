@@ -110,6 +110,21 @@ static void stopped(void)
     }
 }
 
+/* One that goes on when the others have ended has been told, and says nothing. */
+static void stopped_and_woken(void)
+{
+    start_all(3, TIMEOUT, trains);
+    rest(1);
+    kill(crew.pids[1], SIGSTOP);
+    await(0);
+    await(2);
+    kill(crew.pids[1], SIGCONT);
+    await(1);
+    read_messages();
+    CHECK_ALL_END_WITH(TT_RANK_LOST);
+    CHECK(is_named(1, "is gone, last heard of at step "), "%s", crew.text);
+}
+
 static int idler;
 
 /* The main thread of one rank stands still before its sixth step; its watcher lives. */
@@ -264,6 +279,7 @@ int main(void)
     TEST(killed_while_the_others_hang_in_the_device);
     TEST(killed_at_the_beginning);
     TEST(stopped);
+    TEST(stopped_and_woken);
     TEST(stuck);
     TEST(the_slow_are_not_lost);
     TEST(stopped_together);

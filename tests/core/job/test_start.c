@@ -182,7 +182,7 @@ static void their_code_is_returned(void)
     CHECK(code == TT_USAGE, "%d", code); /* and not that of those that lost it */
     CHECK_OK(start(3, "kill", NULL, &code));
     CHECK(code == TT_RANK_LOST, "%d", code);
-    CHECK_FAILS(start(3, "die", NULL, &code), "was ended by signal 9 (Killed)");
+    CHECK_FAILS(start(3, "die", NULL, &code), "was killed by signal 9 (Killed)");
     CHECK_OK(start(3, "again", NULL, &code));
     CHECK(code == 0, "%d", code);
     CHECK_FAILS(start(0, "sum", NULL, &code), "0 ranks; give 1");

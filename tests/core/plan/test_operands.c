@@ -156,7 +156,7 @@ static void a_forgotten_operand_is_named(void)
     void *x = tt_plan_buffer(p, "x", 64);
     LAUNCH(p, silu, .x = x, .rows = 1, .cols = 16);
     tt_status st = tt_plan_finish(p);
-    CHECK(st && !strcmp(st->text, "plan: silu has no out"), "%s", st ? st->text : "nothing is said");
+    CHECK(st && !strcmp(st->text, "plan: silu has no operand out"), "%s", st ? st->text : "nothing is said");
     tt_status_free(st);
     tt_plan_free(p);
 }

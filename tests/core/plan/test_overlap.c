@@ -144,20 +144,20 @@ static struct outcome two_steps(const struct tt_config *c, bool beside)
     CHECK(l != NULL, "out of memory");
     struct tt_backend b = make_lazy(l);
     struct tt_session s;
-    struct tt_side side = {0};
+    struct tt_plan_streams side = {0};
     CHECK_OK(tt_session_open(&s, &b, c, TT_USE_TRAIN));
     CHECK(s.model->fuse[TT_FUSE_OVERLAP] && s.step->signals > 0, "nothing runs aside");
     fixture_weights(&s);
-    if (beside) CHECK_OK(tt_side_open(&side, s.step, &b));
+    if (beside) CHECK_OK(tt_plan_streams_open(&side, s.step, &b));
     for (int i = 0; i < 2; i++) {
         fixture_tokens(&s, i);
-        CHECK_OK(beside ? tt_plan_run_beside(s.step, &b, NULL, &side) : tt_plan_run(s.step, &b, NULL));
+        CHECK_OK(beside ? tt_plan_run_streams(s.step, &b, NULL, &side) : tt_plan_run(s.step, &b, NULL));
         CHECK(l->first == l->end, "%d operations were not waited for", l->end - l->first);
         l->first = l->end = 0;
     }
     CHECK(!beside || (l->waits > 4 && l->late > 4), "%d waits, %d kernels before what is aside", l->waits, l->late);
     struct outcome out = read_outcome(&s);
-    if (beside) tt_side_close(&side, &b);
+    if (beside) tt_plan_streams_close(&side, &b);
     tt_session_close(&s);
     free(l);
     return out;
@@ -232,7 +232,7 @@ static struct outcome some_steps(const struct tt_config *c, bool graph)
         CHECK_OK(tt_step(&stepper));
         CHECK_OK(real.ops->stream_sync(real.self, NULL));
     }
-    CHECK(!graph || stepper.side.events, "the graph has one stream only");
+    CHECK(!graph || stepper.streams.events, "the graph has one stream only");
     struct outcome out = read_outcome(&s);
     tt_stepper_close(&stepper);
     tt_session_close(&s);
@@ -274,7 +274,7 @@ static void models_in_turns_give_the_same_bits(void)
         }
     CHECK_OK(real.ops->stream_sync(real.self, NULL));
     for (int m = 0; m < MODELS; m++) {
-        CHECK(steppers[m].side.events, "the graph has one stream only");
+        CHECK(steppers[m].streams.events, "the graph has one stream only");
         struct outcome alone = some_steps(&c, false), beside = read_outcome(&s[m]);
         same_bits(&alone, &beside, "a model among others");
         tt_stepper_close(&steppers[m]);

@@ -1,4 +1,4 @@
-#include "core/job/crew.h"
+#include "core/job/children.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,11 +10,11 @@
 
 #include "core/base/clock.h"
 
-/* Seconds for the others to end by themselves once one has failed: until they notice, which their watchers do; after
- * one has noticed, because it tells the others; and after SIGTERM. */
+/* Once a child has failed, the others have so many seconds to end by themselves: until a watcher notices; after one has
+ * noticed and told the others; and after SIGTERM. */
 static const double TO_NOTICE = 60, TO_FOLLOW = 10, TO_END = 5;
 
-/* All that ask a run to stop, and those that mean something to a debugger or to nobody. */
+/* The signals that the parent forwards or handles. */
 static sigset_t awaited(void)
 {
     const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGTSTP, SIGCHLD};
@@ -24,41 +24,42 @@ static sigset_t awaited(void)
     return set;
 }
 
-tt_status tt_crew_open(struct tt_crew *c, int most)
+tt_status tt_children_open(struct tt_children *c, int most)
 {
-    *c = (struct tt_crew){.pids = calloc((size_t)most, sizeof *c->pids), .killed = -1};
+    *c = (struct tt_children){.pids = calloc((size_t)most, sizeof *c->pids), .killed = -1};
     if (!c->pids) return tt_no_memory("%d processes", most);
-    signal(SIGCHLD, SIG_DFL); /* whoever started this process may ignore it, and then children leave no exit code */
+    signal(SIGCHLD, SIG_DFL); /* if it is inherited as ignored, children leave no exit code */
     sigset_t set = awaited();
     sigprocmask(SIG_BLOCK, &set, &c->before);
     return TT_OK;
 }
 
 /* SIGTERM lets mpirun end its own children. */
-static void settle_child(const struct tt_crew *c, pid_t parent)
+static void settle_child(const struct tt_children *c, pid_t parent)
 {
     setpgid(0, c->group);
     prctl(PR_SET_PDEATHSIG, c->through_mpirun ? SIGTERM : SIGKILL);
-    if (getppid() != parent) abort(); /* it was killed before that */
+    if (getppid() != parent) abort(); /* the parent was killed before the prctl */
     sigprocmask(SIG_SETMASK, &c->before, NULL);
 }
 
-pid_t tt_crew_fork(struct tt_crew *c)
+pid_t tt_children_fork(struct tt_children *c)
 {
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) settle_child(c, parent);
     if (pid <= 0) return pid;
     if (!c->group) c->group = pid;
-    setpgid(pid, c->group); /* here too, as it is not known which of the two is first */
+    setpgid(pid, c->group); /* parent and child both call it, since either may run first */
     c->pids[c->started++] = pid;
     c->left++;
     return pid;
 }
 
-/* ---- passing signals on ---- */
+/* ---- forwarding signals ---- */
 
-/* mpirun ends its ranks at once by what asks a run to save and stop, but passes SIGUSR1 on, which asks the same. */
-static void pass_on(struct tt_crew *c, int number)
+/* SIGINT and SIGTERM would make mpirun kill its ranks before they save. It forwards SIGUSR1, which also asks a run to
+ * save and stop. */
+static void pass_on(struct tt_children *c, int number)
 {
     bool again = c->asked++ > 0;
     if (c->through_mpirun)
@@ -67,28 +68,29 @@ static void pass_on(struct tt_crew *c, int number)
         kill(-c->group, number);
 }
 
-/* Ctrl-Z: they stop, then this process does; and they go on when it does. */
-static void stop_together(struct tt_crew *c)
+/* Ctrl-Z: stops the children, then this process; continues them when it is continued. */
+static void stop_together(struct tt_children *c)
 {
     kill(c->through_mpirun ? c->group : -c->group, c->through_mpirun ? SIGTSTP : SIGSTOP);
     raise(SIGSTOP);
     kill(c->through_mpirun ? c->group : -c->group, SIGCONT);
 }
 
-/* ---- how they end ---- */
+/* ---- the end of the children ---- */
 
-static void hurry_within(struct tt_crew *c, double seconds)
+static void hurry_within(struct tt_children *c, double seconds)
 {
     double at = tt_seconds() + seconds;
     if (!c->deadline || at < c->deadline) c->deadline = at;
 }
 
-/* That a rank was lost is what follows from another one's end, which says more. */
-static void note_end(struct tt_crew *c, int child, int status)
+/* TT_RANK_LOST only follows from the end of another rank, so any other code takes precedence over it. */
+static void note_end(struct tt_children *c, int child, int status)
 {
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : TT_RANK_LOST;
     if (!code) return;
-    bool of_rank = c->through_mpirun && !c->asked && code > 128 && code != TT_INTERRUPTED; /* a signal ended a rank */
+    bool of_rank =
+        c->through_mpirun && !c->asked && code > 128 && code != TT_INTERRUPTED; /* a rank was killed by a signal */
     if (of_rank) code = TT_RANK_LOST;
     if (WIFSIGNALED(status) && c->killed < 0) {
         c->killed = child;
@@ -99,7 +101,7 @@ static void note_end(struct tt_crew *c, int child, int status)
     if (!c->hurried) hurry_within(c, noticed ? TO_FOLLOW : TO_NOTICE);
 }
 
-static void reap(struct tt_crew *c)
+static void reap(struct tt_children *c)
 {
     for (int i = 0; i < c->started; i++) {
         int status;
@@ -110,14 +112,14 @@ static void reap(struct tt_crew *c)
     }
 }
 
-static void hurry(struct tt_crew *c)
+static void hurry(struct tt_children *c)
 {
     kill(-c->group, c->hurried ? SIGKILL : SIGTERM);
     c->hurried++;
     c->deadline = tt_seconds() + TO_END;
 }
 
-static void await_signal(struct tt_crew *c)
+static void await_signal(struct tt_children *c)
 {
     bool repeats = c->asked && c->through_mpirun && !c->deadline;
     double left = c->deadline ? c->deadline - tt_seconds() : repeats ? 1 : 3600;
@@ -134,21 +136,23 @@ static void await_signal(struct tt_crew *c)
     else if (errno == EAGAIN && c->deadline)
         hurry(c);
     else if (errno == EAGAIN && repeats)
-        kill(c->group, SIGUSR1); /* an mpirun that was not ready has lost it */
+        kill(c->group, SIGUSR1); /* again: an mpirun that was still starting has ignored it */
 }
 
-tt_status tt_crew_wait(struct tt_crew *c, int *code)
+tt_status tt_children_wait(struct tt_children *c, int *code)
 {
     while (c->left) await_signal(c);
     *code = c->code;
-    if (c->asked && (c->code || c->killed >= 0)) *code = TT_INTERRUPTED; /* however mpirun puts it */
+    if (c->asked && (c->code || c->killed >= 0)) *code = TT_INTERRUPTED; /* whatever mpirun returned */
     if (c->code || c->asked || c->killed < 0) return TT_OK;
     *code = TT_RANK_LOST;
-    return tt_fail(TT_RANK_LOST, "%s %d was ended by signal %d (%s); a run that has saved goes on with --resume auto",
-                   c->through_mpirun ? "mpirun, process" : "rank", c->killed, c->by, strsignal(c->by));
+    return tt_fail(
+        TT_RANK_LOST,
+        "%s %d was killed by signal %d (%s); if the run has saved a checkpoint, resume it with --resume auto",
+        c->through_mpirun ? "mpirun, process" : "rank", c->killed, c->by, strsignal(c->by));
 }
 
-void tt_crew_close(struct tt_crew *c)
+void tt_children_close(struct tt_children *c)
 {
     if (c->left) kill(-c->group, SIGKILL);
     for (int i = 0; i < c->started; i++)

@@ -1,4 +1,4 @@
-#include "core/checkpoint/together.h"
+#include "core/checkpoint/safetensors_sharded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +9,10 @@
 #include "core/base/crc32.h"
 #include "core/base/file.h"
 
-/* Floats that lie behind each other in the file and belong to one rank. */
+/* A contiguous range of floats in the file that belongs to one rank. */
 struct piece {
     const float *data;
-    uint64_t at, count; /* where in the file, in bytes; floats */
+    uint64_t at, count; /* offset in the file, in bytes; number of floats */
     int owner;
 };
 
@@ -21,9 +21,9 @@ struct pieces {
     int n;
 };
 
-/* ---- which there are: the same on every rank ---- */
+/* ---- the pieces: the same list on every rank ---- */
 
-/* The rank that has the float at `offset` of the arena, and where its part ends. */
+/* The rank that has the float at `offset` of the arena, and the offset where its part ends. */
 static int owner_of(const struct tt_params *p, int64_t offset, int64_t *end)
 {
     int b = 0;
@@ -33,7 +33,7 @@ static int owner_of(const struct tt_params *p, int64_t offset, int64_t *end)
     return (int)owner;
 }
 
-/* In the order of the file; each tensor ends one, and so does each part. */
+/* Cuts the file into pieces, in file order, at every end of a tensor and of a part. */
 static tt_status cut(const struct tt_tensor_source *tensors, const int64_t *offsets, int n, uint64_t at,
                      const struct tt_params *p, struct pieces *out)
 {
@@ -66,7 +66,7 @@ static tt_status write_at(int fd, const char *path, const void *data, uint64_t s
     return TT_OK;
 }
 
-/* Rank 0 makes the file, of its full length, with the header in it. */
+/* Rank 0 creates the file in its full length and writes the header. */
 static tt_status begin(const char *path, const struct tt_text *header, uint64_t size)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -82,8 +82,10 @@ static tt_status write_mine(const char *path, const struct pieces *all, int rank
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT ? tt_fail(TT_FAILED, "%s, which rank 0 has just made, is not there; all ranks need the "
-                                                    "same --out, on a file system that they share", path)
+        return errno == ENOENT ? tt_fail(TT_FAILED,
+                                         "%s, which rank 0 has just created, does not exist here; all ranks need the "
+                                         "same --out, on a file system that they share",
+                                         path)
                                : tt_file_error(errno, "write", path);
     tt_status st = TT_OK;
     for (int i = 0; i < all->n && !st; i++) {
@@ -97,7 +99,7 @@ static tt_status write_mine(const char *path, const struct pieces *all, int rank
     return st;
 }
 
-/* Each rank knows the checksums of its own pieces; behind each other they make that of the file. */
+/* Gathers the checksums of all pieces and combines them into that of the file. */
 static tt_status join(struct tt_job *job, const struct pieces *all, const uint32_t *mine, uint32_t *crc)
 {
     size_t ranks = (size_t)tt_job_ranks(job), n = (size_t)all->n;
@@ -111,10 +113,9 @@ static tt_status join(struct tt_job *job, const struct pieces *all, const uint32
     return st;
 }
 
-tt_status tt_safetensors_write_together(const char *path, const struct tt_tensor_source *tensors,
-                                        const int64_t *offsets, int n, const struct tt_metadata *metadata,
-                                        int n_metadata, const struct tt_params *p, struct tt_job *job, uint64_t *size,
-                                        uint32_t *crc)
+tt_status tt_safetensors_write_sharded(const char *path, const struct tt_tensor_source *tensors, const int64_t *offsets,
+                                       int n, const struct tt_metadata *metadata, int n_metadata,
+                                       const struct tt_params *p, struct tt_job *job, uint64_t *size, uint32_t *crc)
 {
     struct tt_text header = {0};
     struct pieces all = {0};

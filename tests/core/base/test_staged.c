@@ -1,6 +1,6 @@
-/* core/base/beside and core/base/folder_lock: many processes that write to one name. Whoever reads finds something
- * whole, what a crash left behind goes, and what somebody else is writing stays. */
-#include "core/base/beside.h"
+/* core/base/staged and core/base/folder_lock: many processes write to one target. A reader always sees complete data,
+ * leftovers of crashes are removed, and what another process is still writing is kept. */
+#include "core/base/staged.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -112,10 +112,10 @@ static void one_of_many_writes_a_new_file(void)
 
 static void a_name_that_was_free_is_no_mistake_of_the_user(void)
 {
-    struct tt_beside b;
-    CHECK_OK(tt_beside_file(at(0, "free"), &b));
+    struct tt_staged b;
+    CHECK_OK(tt_stage_file(at(0, "free"), &b));
     spit(at(1, "free"), "theirs");
-    tt_status st = tt_beside_add(&b);
+    tt_status st = tt_staged_add(&b);
     CHECK(st && st->code == TT_FAILED && strstr(st->text, "in the way"), "%s", st ? st->text : "no error");
     tt_status_free(st);
     CHECK(holds(at(0, "free"), "theirs") && names_with("free") == 1);
@@ -123,26 +123,26 @@ static void a_name_that_was_free_is_no_mistake_of_the_user(void)
 
 static void what_crashes_left_goes_and_the_rest_stays(void)
 {
-    struct tt_beside live;
+    struct tt_staged live;
     spit(at(0, "x.tt-0123abcd.tmp"), "half a file");
     CHECK_OK(tt_make_dirs(at(0, "x.tt-89abcdef.tmp/with/folders")));
     spit(at(0, "x.tt-0123abcd.tmp.mine"), "no such name");
     spit(at(0, "x.tt-notes.tmp"), "no such name");
     spit(at(0, "xx.tt-0123abcd.tmp"), "of another file");
-    CHECK_OK(tt_beside_file(at(0, "x"), &live)); /* it removes them, and is then itself what another one finds */
+    CHECK_OK(tt_stage_file(at(0, "x"), &live)); /* it removes them, and is then itself what another one finds */
     CHECK(access(at(0, "x.tt-0123abcd.tmp"), F_OK) && access(at(0, "x.tt-89abcdef.tmp"), F_OK));
     CHECK_OK(tt_file_replace(at(0, "x"), "other", 5));
     CHECK_OK(tt_write_all(live.fd, "live", 4, "x"));
-    CHECK_OK(tt_beside_replace(&live));
+    CHECK_OK(tt_staged_replace(&live));
     CHECK(holds(at(0, "x"), "live"));
     CHECK(names_with("x") == 4, "%d names", names_with("x"));
 }
 
 static void crash(int unused)
 {
-    struct tt_beside b;
+    struct tt_staged b;
     (void)unused;
-    CHECK_OK(tt_beside_file(at(0, "crashed"), &b));
+    CHECK_OK(tt_stage_file(at(0, "crashed"), &b));
     CHECK_OK(tt_write_all(b.fd, "half", 4, "crashed"));
     raise(SIGKILL);
 }
@@ -159,15 +159,15 @@ static void a_killed_writer_blocks_nobody(void)
 
 static void a_folder_takes_the_place_of_an_empty_one_only(void)
 {
-    struct tt_beside one, two;
+    struct tt_staged one, two;
     CHECK_OK(tt_make_dirs(at(0, "folder")));
-    CHECK_OK(tt_beside_folder(at(0, "folder"), &one));
-    CHECK_OK(tt_beside_folder(at(0, "folder"), &two));
+    CHECK_OK(tt_stage_folder(at(0, "folder"), &one));
+    CHECK_OK(tt_stage_folder(at(0, "folder"), &two));
     CHECK(strcmp(one.path, two.path) != 0);
     snprintf(buffer[1], sizeof buffer[1], "%s/file", one.path);
     spit(buffer[1], "mine");
-    CHECK_OK(tt_beside_replace(&one));
-    tt_status st = tt_beside_replace(&two);
+    CHECK_OK(tt_staged_replace(&one));
+    tt_status st = tt_staged_replace(&two);
     CHECK(st && st->code == TT_FAILED && strstr(st->text, "choose another folder"), "%s", st ? st->text : "no error");
     tt_status_free(st);
     CHECK(holds(at(0, "folder/file"), "mine") && names_with("folder") == 1);

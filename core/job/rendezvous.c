@@ -1,15 +1,15 @@
-/* The meeting: rank 0 waits until all others have connected, then lets all go.
+/* The rendezvous: rank 0 waits until all other ranks have connected, then tells them to start.
  *
  *     rank n                          rank 0
- *     greeting (token, rank)   ->     a stranger, until the token is right
+ *     greeting (token, rank)   ->     checks the token
  *                              <-     answer (proof that it knows the token too)
- *     READY                    ->     one of us
- *                              <-     WAITING, now and then
- *                              <-     GO, or ENDED and why
+ *     READY                    ->     the connection is admitted
+ *                              <-     WAITING, once in a while
+ *                              <-     GO, or ENDED with the reason
  *
- * The token is made of what tells this job from others, and of the secret in the comm file where there is one. So a
- * program that connects by chance, or a rank of another job, stays a stranger: it is given a few seconds to say
- * something sensible, in a fixed number of bytes, while the others are served. */
+ * The token is a hash of the job's id and of the secret in the comm file, if there is one. A connection stays pending
+ * until it has sent the right token; so a port scanner or a rank of another job is never admitted. It has a few seconds
+ * and a fixed number of bytes for that, while other connections are served. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 #include "core/job/address.h"
-#include "core/job/inside.h"
+#include "core/job/internal.h"
 
 enum { GREETING = 0x74746867, ANSWER = 0x74746161, REASON = 200 };
-static const double PATIENCE = 3; /* seconds for one try of the greeting */
+static const double GREETING_SECONDS = 3; /* for one attempt to connect and greet */
 
 struct greeting {
     uint32_t magic, channel;
@@ -39,13 +39,13 @@ struct answer {
     char proof[TT_SHA256_DIGITS], host[TT_HOST], reason[REASON];
 };
 
-struct meeting {
+struct rendezvous {
     struct tt_job *j;
     double until;
     char token[TT_SHA256_DIGITS + 1], proof[TT_SHA256_DIGITS + 1];
 };
 
-static void make_token(struct meeting *m, const char *id, const char *secret)
+static void make_token(struct rendezvous *m, const char *id, const char *secret)
 {
     struct tt_text text = {0};
     tt_text_printf(&text, "tt job %s secret %s", id, secret);
@@ -63,7 +63,7 @@ static void pause_for(double seconds)
 
 /* ---- rank 0 ---- */
 
-struct stranger {
+struct pending {
     int fd; /* -1: none */
     double until;
     size_t have;
@@ -73,44 +73,44 @@ struct stranger {
     } in;
 };
 
-struct door {
-    struct meeting *m;
+struct listener {
+    struct rendezvous *m;
     int fd;
-    struct stranger *strangers;
-    int places, missing; /* for strangers at a time; connections of ranks */
+    struct pending *pending;
+    int slots, missing; /* of pending; connections of ranks that have not come yet */
     struct pollfd *polls;
-    tt_status failure; /* the meeting cannot succeed any more */
+    tt_status failure; /* the rendezvous cannot succeed */
 };
 
-static void send_away(struct stranger *s)
+static void drop(struct pending *s)
 {
     if (s->fd >= 0) close(s->fd);
     s->fd = -1;
 }
 
-/* Where there is no place left, the one that has been here longest without a word goes. */
-static void admit_strangers(struct door *d)
+/* If no slot is free, the oldest pending connection is dropped. */
+static void accept_connections(struct listener *d)
 {
     for (int fd; (fd = accept(d->fd, NULL, NULL)) >= 0;) {
-        struct stranger *place = &d->strangers[0];
-        for (int i = 0; i < d->places; i++) {
-            struct stranger *s = &d->strangers[i];
-            if (s->fd < 0 || (place->fd >= 0 && s->until < place->until)) place = s;
+        struct pending *slot = &d->pending[0];
+        for (int i = 0; i < d->slots; i++) {
+            struct pending *s = &d->pending[i];
+            if (s->fd < 0 || (slot->fd >= 0 && s->until < slot->until)) slot = s;
         }
-        send_away(place);
+        drop(slot);
         tt_wire_set_up(fd);
-        *place = (struct stranger){.fd = fd, .until = tt_seconds() + PATIENCE};
+        *slot = (struct pending){.fd = fd, .until = tt_seconds() + GREETING_SECONDS};
     }
 }
 
-static bool is_ours(const struct door *d, const struct greeting *g)
+static bool is_ours(const struct listener *d, const struct greeting *g)
 {
     return g->magic == GREETING && memcmp(g->token, d->m->token, sizeof g->token) == 0 && g->channel < TT_CHANNELS &&
            memchr(g->host, 0, sizeof g->host);
 }
 
-/* Somebody of this job, but wrongly started. */
-static tt_status contradicts(const struct door *d, const struct greeting *g)
+/* The error if this rank of our job was started wrongly. */
+static tt_status contradicts(const struct listener *d, const struct greeting *g)
 {
     const struct tt_job *j = d->m->j;
     if (g->ranks != j->ranks)
@@ -124,7 +124,7 @@ static tt_status contradicts(const struct door *d, const struct greeting *g)
     return tt_fail(TT_USAGE, "two processes are rank %d: one on %s, one on %s", g->rank, p->host, g->host);
 }
 
-static bool answer(struct door *d, struct stranger *s)
+static bool answer(struct listener *d, struct pending *s)
 {
     if (!is_ours(d, &s->in.greeting)) return false;
     struct answer a = {.magic = ANSWER};
@@ -142,7 +142,7 @@ static bool answer(struct door *d, struct stranger *s)
     return tt_wire_write(s->fd, &a, sizeof a, 0) == TT_WIRE_OK && !a.refused;
 }
 
-static bool take_in(struct door *d, struct stranger *s)
+static bool admit(struct listener *d, struct pending *s)
 {
     const struct greeting *g = &s->in.greeting;
     if (!tt_frame_is_sound(&s->in.ready, 0) || s->in.ready.kind != TT_READY) return false;
@@ -155,8 +155,8 @@ static bool take_in(struct door *d, struct stranger *s)
     return true;
 }
 
-/* Reads what there is. False: it goes. */
-static bool listen_to(struct door *d, struct stranger *s)
+/* Reads what has arrived. False: drop the connection. */
+static bool read_from(struct listener *d, struct pending *s)
 {
     for (;;) {
         size_t want = s->have < sizeof s->in.greeting ? sizeof s->in.greeting : sizeof s->in;
@@ -165,21 +165,21 @@ static bool listen_to(struct door *d, struct stranger *s)
         if (n == 0) return false;
         s->have += (size_t)n;
         if (s->have == sizeof s->in.greeting && !answer(d, s)) return false;
-        if (s->have == sizeof s->in) return take_in(d, s);
+        if (s->have == sizeof s->in) return admit(d, s);
     }
 }
 
-static void serve_strangers(struct door *d)
+static void serve_pending(struct listener *d)
 {
     double now = tt_seconds();
-    for (int i = 0; i < d->places; i++) {
-        struct stranger *s = &d->strangers[i];
-        if (s->fd >= 0 && (!listen_to(d, s) || now > s->until)) send_away(s);
+    for (int i = 0; i < d->slots; i++) {
+        struct pending *s = &d->pending[i];
+        if (s->fd >= 0 && (!read_from(d, s) || now > s->until)) drop(s);
     }
 }
 
-/* Those who are here say nothing before all may go; so what comes from them is their end. */
-static void look_after_ranks(struct door *d, bool speak)
+/* Admitted ranks send nothing until GO, so anything readable means that the connection has ended. */
+static void check_ranks(struct listener *d, bool send_waiting)
 {
     struct tt_job *j = d->m->j;
     for (int r = 1; r < j->ranks && !d->failure; r++) {
@@ -187,27 +187,27 @@ static void look_after_ranks(struct door *d, bool speak)
         int fd = j->peers[r].fd[TT_CALLS];
         if (fd < 0) continue;
         bool gone = recv(fd, &byte, 1, MSG_PEEK) >= 0 || (errno != EAGAIN && errno != EINTR);
-        if (speak && !gone) gone = tt_wire_send(fd, TT_WAITING, 0, NULL, 0, 0) == TT_WIRE_CLOSED;
+        if (send_waiting && !gone) gone = tt_wire_send(fd, TT_WAITING, 0, NULL, 0, 0) == TT_WIRE_CLOSED;
         if (gone)
-            d->failure = tt_fail(TT_RANK_LOST, "rank %d (%s) is gone before the job began; see what it says", r,
-                                 j->peers[r].host);
+            d->failure =
+                tt_fail(TT_RANK_LOST, "rank %d (%s) ended before the job began; see its output", r, j->peers[r].host);
     }
 }
 
-static int gather_polls(const struct door *d)
+static int gather_polls(const struct listener *d)
 {
     int n = 0;
     d->polls[n++] = (struct pollfd){.fd = d->fd, .events = POLLIN};
-    for (int i = 0; i < d->places; i++)
-        if (d->strangers[i].fd >= 0) d->polls[n++] = (struct pollfd){.fd = d->strangers[i].fd, .events = POLLIN};
+    for (int i = 0; i < d->slots; i++)
+        if (d->pending[i].fd >= 0) d->polls[n++] = (struct pollfd){.fd = d->pending[i].fd, .events = POLLIN};
     for (int r = 1; r < d->m->j->ranks; r++)
         if (d->m->j->peers[r].fd[TT_CALLS] >= 0)
             d->polls[n++] = (struct pollfd){.fd = d->m->j->peers[r].fd[TT_CALLS], .events = POLLIN};
     return n;
 }
 
-/* "ranks 3, 5 and 12 more of 16 did not come". */
-static tt_status too_few(const struct door *d)
+/* "ranks 3, 5 and 12 more of 16 did not connect". */
+static tt_status too_few(const struct listener *d)
 {
     const struct tt_job *j = d->m->j;
     enum { NAMED = 8 };
@@ -220,28 +220,29 @@ static tt_status too_few(const struct door *d)
     }
     char more[32] = "";
     if (missing > NAMED) snprintf(more, sizeof more, " and %d more", missing - NAMED);
-    return tt_fail(TT_RANK_LOST, "rank%s %s%s of %d did not come to rank 0 (%s) within %g s; see what they say, and "
-                   "whether their machines reach this one", missing > 1 ? "s" : "", names, more, j->ranks, j->host,
-                   j->timeout);
+    return tt_fail(TT_RANK_LOST,
+                   "rank%s %s%s of %d did not connect to rank 0 (%s) within %g s; see their output, and check "
+                   "whether their machines reach this one",
+                   missing > 1 ? "s" : "", names, more, j->ranks, j->host, j->timeout);
 }
 
-static tt_status wait_at(struct door *d)
+static tt_status wait_for_ranks(struct listener *d)
 {
-    double spoke = tt_seconds(), period = tt_period(d->m->j);
+    double sent = tt_seconds(), period = tt_period(d->m->j);
     while (d->missing && !d->failure) {
         double now = tt_seconds();
         if (now >= d->m->until) return too_few(d);
-        bool speak = now - spoke >= period;
-        if (speak) spoke = now;
-        look_after_ranks(d, speak);
+        bool send_waiting = now - sent >= period;
+        if (send_waiting) sent = now;
+        check_ranks(d, send_waiting);
         poll(d->polls, (nfds_t)gather_polls(d), 200);
-        serve_strangers(d);
-        admit_strangers(d);
+        serve_pending(d);
+        accept_connections(d);
     }
     return d->failure;
 }
 
-/* Each rank has two connections to this process. */
+/* Raises the limit of open files: each rank has two connections to this process. */
 static void allow_connections(int ranks)
 {
     struct rlimit files;
@@ -251,58 +252,59 @@ static void allow_connections(int ranks)
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-static tt_status open_door(struct door *d)
+static tt_status listen_for_ranks(struct listener *d)
 {
     int ranks = d->m->j->ranks;
-    d->places = 64 + 2 * ranks;
+    d->slots = 64 + 2 * ranks;
     d->missing = TT_CHANNELS * (ranks - 1);
-    d->strangers = calloc((size_t)d->places, sizeof *d->strangers);
-    d->polls = calloc((size_t)d->places + (size_t)ranks + 1, sizeof *d->polls);
-    if (!d->strangers || !d->polls) return tt_no_memory("the meeting of %d ranks", ranks);
-    for (int i = 0; i < d->places; i++) d->strangers[i].fd = -1;
-    return wait_at(d);
+    d->pending = calloc((size_t)d->slots, sizeof *d->pending);
+    d->polls = calloc((size_t)d->slots + (size_t)ranks + 1, sizeof *d->polls);
+    if (!d->pending || !d->polls) return tt_no_memory("connecting %d ranks", ranks);
+    for (int i = 0; i < d->slots; i++) d->pending[i].fd = -1;
+    return wait_for_ranks(d);
 }
 
-/* The word by which all may go, or the reason why nobody does. */
-static tt_status dismiss(struct tt_job *j, tt_status st)
+/* Tells all connected ranks to start, or why they cannot. */
+static tt_status announce(struct tt_job *j, tt_status st)
 {
-    struct tt_verdict verdict = {.code = st ? (int32_t)st->code : 0};
-    if (st) memcpy(verdict.text, st->text, sizeof verdict.text);
+    struct tt_failure failure = {.code = st ? (int32_t)st->code : 0};
+    if (st) memcpy(failure.text, st->text, sizeof failure.text);
     for (int r = 1; r < j->ranks; r++) {
         if (j->peers[r].fd[TT_CALLS] < 0) continue;
-        enum tt_message word = st ? TT_ENDED : TT_GO;
-        tt_wire_send(j->peers[r].fd[TT_CALLS], word, 0, &verdict, st ? sizeof verdict : 0, tt_seconds() + 1);
+        enum tt_message kind = st ? TT_ENDED : TT_GO;
+        tt_wire_send(j->peers[r].fd[TT_CALLS], kind, 0, &failure, st ? sizeof failure : 0, tt_seconds() + 1);
     }
     return st;
 }
 
-static tt_status receive_all(struct meeting *m, const struct tt_job_options *options)
+static tt_status lead(struct rendezvous *m, const struct tt_job_options *options)
 {
-    struct tt_where where;
+    struct tt_address where;
     bool in_file;
-    struct door d = {.m = m, .fd = -1};
-    TT_TRY(tt_where_find(options, &where, &in_file));
+    struct listener d = {.m = m, .fd = -1};
+    TT_TRY(tt_address_find(options, &where, &in_file));
     make_token(m, options->place.id, where.secret);
     allow_connections(m->j->ranks);
     TT_TRY(tt_listen(&where, &d.fd));
-    tt_status st = in_file ? tt_where_write(options->file, &where) : TT_OK;
-    if (!st) st = open_door(&d);
-    for (int i = 0; d.strangers && i < d.places; i++) send_away(&d.strangers[i]);
-    if (in_file) tt_where_remove(options->file, &where); /* nobody needs it any more */
-    free(d.strangers);
+    tt_status st = in_file ? tt_address_write(options->file, &where) : TT_OK;
+    if (!st) st = listen_for_ranks(&d);
+    for (int i = 0; d.pending && i < d.slots; i++) drop(&d.pending[i]);
+    if (in_file) tt_address_remove(options->file, &where);
+    free(d.pending);
     free(d.polls);
     close(d.fd);
-    return dismiss(m->j, st);
+    return announce(m->j, st);
 }
 
 /* ---- the others ---- */
 
-/* A connection over which rank 0 of this job has answered; -1 with the reason in `why`. Final: *refused. */
-static int try_channel(struct meeting *m, const struct tt_where *where, enum tt_channel channel, char *why,
+/* A connection on which rank 0 of this job has answered, or -1 with the reason in `why`. If *refused is set, trying
+ * again is useless. */
+static int try_channel(struct rendezvous *m, const struct tt_address *where, enum tt_channel channel, char *why,
                        tt_status *refused)
 {
     struct tt_job *j = m->j;
-    double until = tt_seconds() + PATIENCE;
+    double until = tt_seconds() + GREETING_SECONDS;
     if (until > m->until) until = m->until;
     int fd = tt_connect(where, until, why, REASON);
     if (fd < 0) return -1;
@@ -310,7 +312,7 @@ static int try_channel(struct meeting *m, const struct tt_where *where, enum tt_
     memcpy(g.token, m->token, sizeof g.token);
     memcpy(g.host, j->host, sizeof g.host);
     struct answer a;
-    snprintf(why, REASON, "what answers there is not rank 0 of this job");
+    snprintf(why, REASON, "the program that answers there is not rank 0 of this job");
     bool good = tt_wire_write(fd, &g, sizeof g, until) == TT_WIRE_OK &&
                 tt_wire_read(fd, &a, sizeof a, until) == TT_WIRE_OK && a.magic == ANSWER &&
                 memcmp(a.proof, m->proof, sizeof a.proof) == 0;
@@ -324,27 +326,31 @@ static int try_channel(struct meeting *m, const struct tt_where *where, enum tt_
     return -1;
 }
 
-static tt_status no_answer(const struct tt_job *j, const struct tt_where *where, const char *file, const char *why)
+static tt_status no_answer(const struct tt_job *j, const struct tt_address *where, const char *file, const char *why)
 {
     if (!where->host[0])
-        return tt_fail(TT_RANK_LOST, "rank 0 did not write its address to %s within %g s; is it started, and is the "
-                       "folder shared?", file, j->timeout);
-    return tt_fail(TT_RANK_LOST, "rank 0 did not answer at %s port %d within %g s: %s; is it started, and is "
-                   "MASTER_ADDR its machine?", where->host, where->port, j->timeout, why);
+        return tt_fail(TT_RANK_LOST,
+                       "rank 0 did not write its address to %s within %g s; is it started, and is the "
+                       "folder shared?",
+                       file, j->timeout);
+    return tt_fail(TT_RANK_LOST,
+                   "rank 0 did not answer at %s port %d within %g s: %s; is it started, and is "
+                   "MASTER_ADDR its machine?",
+                   where->host, where->port, j->timeout, why);
 }
 
-/* Tries until the timeout: rank 0 may start later than this one, and a comm file may be one of an earlier job. */
-static tt_status reach(struct meeting *m, const struct tt_job_options *options)
+/* Tries until the timeout: rank 0 may start later, and the comm file may be a leftover of an earlier job. */
+static tt_status reach(struct rendezvous *m, const struct tt_job_options *options)
 {
-    struct tt_where where;
+    struct tt_address where;
     bool in_file;
     char why[REASON] = "nothing was tried";
-    TT_TRY(tt_where_find(options, &where, &in_file));
+    TT_TRY(tt_address_find(options, &where, &in_file));
     make_token(m, options->place.id, where.secret);
     if (in_file) where.host[0] = 0;
     for (int channel = 0; channel < TT_CHANNELS;) {
         if (tt_seconds() >= m->until) return no_answer(m->j, &where, options->file, why);
-        if (in_file && channel == 0 && tt_where_read(options->file, &where))
+        if (in_file && channel == 0 && tt_address_read(options->file, &where))
             make_token(m, options->place.id, where.secret);
         tt_status refused = TT_OK;
         int fd = where.host[0] ? try_channel(m, &where, (enum tt_channel)channel, why, &refused) : -1;
@@ -363,7 +369,7 @@ static tt_status wait_for_go(struct tt_job *j)
     int fd = j->peers[0].fd[TT_CALLS];
     for (;;) {
         struct tt_frame f;
-        struct tt_verdict v;
+        struct tt_failure v;
         double until = tt_seconds() + j->timeout;
         enum tt_wire got = tt_wire_read(fd, &f, sizeof f, until);
         if (!got && !tt_frame_is_sound(&f, sizeof v)) got = TT_WIRE_WRONG;
@@ -373,15 +379,15 @@ static tt_status wait_for_go(struct tt_job *j)
             v.text[sizeof v.text - 1] = 0;
             return tt_fail(v.code == TT_USAGE ? TT_USAGE : TT_RANK_LOST, "%s", v.text);
         }
-        return tt_fail(TT_RANK_LOST, "rank 0 (%s) is %s before the job began; see what it says", j->peers[0].host,
-                       got == TT_WIRE_LATE ? "silent" : "gone");
+        return tt_fail(TT_RANK_LOST, "rank 0 (%s) %s before the job began; see its output", j->peers[0].host,
+                       got == TT_WIRE_LATE ? "is silent" : "ended");
     }
 }
 
-tt_status tt_meet(struct tt_job *j, const struct tt_job_options *options)
+tt_status tt_rendezvous(struct tt_job *j, const struct tt_job_options *options)
 {
-    struct meeting m = {.j = j, .until = tt_seconds() + j->timeout};
-    if (j->rank == 0) return receive_all(&m, options);
+    struct rendezvous m = {.j = j, .until = tt_seconds() + j->timeout};
+    if (j->rank == 0) return lead(&m, options);
     TT_TRY(reach(&m, options));
     return wait_for_go(j);
 }

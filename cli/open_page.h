@@ -1,0 +1,9 @@
+/* A page in the browser of whoever sits here. */
+#ifndef TT_OPEN_PAGE_H
+#define TT_OPEN_PAGE_H
+
+/* Starts $BROWSER, or what the desktop has for it, and does not wait. Where there is neither, as on a cluster's node,
+ * a line on stderr says what to open elsewhere. */
+void tt_open_page(const char *path);
+
+#endif

@@ -1,0 +1,20 @@
+/* The step of a configuration on paper, for devices that are not here. */
+#ifndef TT_PAPER_H
+#define TT_PAPER_H
+
+#include "model/model.h"
+#include "profiling/measure/cost.h"
+
+struct tt_paper {
+    struct tt_model *model;
+    struct tt_plan *plan; /* of a training step, as a GPU would run it */
+    struct tt_plan_cost cost;
+    double step_flops; /* causal */
+    double memory;     /* bytes that training takes */
+};
+
+/* In any precision, whatever this build computes in. To be freed, also after a failure. */
+tt_status tt_paper_plan(const struct tt_config *c, struct tt_paper *out);
+void tt_paper_free(struct tt_paper *p);
+
+#endif

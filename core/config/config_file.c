@@ -1,0 +1,192 @@
+/* Configuration files: keys alone or in groups, by their own names or by those of other programs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/yaml.h"
+#include "core/config/inside.h"
+
+/* What is being read. */
+struct reading {
+    struct tt_options *o;
+    enum tt_source source;
+    int seen[TT_OPTION_LIMIT]; /* the line of each row's key */
+    struct tt_text unknown;    /* keys that are no options, for one message */
+    int count;                 /* of them */
+};
+
+/* Dashes, which one may write as underscores. */
+static bool with_dashes(const char *key, char name[64])
+{
+    size_t n = strlen(key);
+    if (n >= 64) return false;
+    for (size_t i = 0; i <= n; i++) name[i] = key[i] == '_' ? '-' : key[i];
+    return true;
+}
+
+/* "; did you mean seed?", or what to do instead. */
+static void say_instead(const struct tt_options *o, const char *key, struct tt_text *out)
+{
+    char name[64];
+    const struct tt_option *row = with_dashes(key, name) ? tt_schema_find_instead(o->schema, o->command, name) : NULL;
+    const char *near = row ? NULL : tt_schema_nearest(o->schema, o->command, key);
+    if (row) {
+        tt_text_printf(out, "; %s does that", row->name);
+        if (row->choices) tt_text_puts(out, " (");
+        if (row->choices) tt_join(out, row->choices, ", ");
+        if (row->choices) tt_text_puts(out, ")");
+    } else if (near) {
+        tt_text_printf(out, "; did you mean %s?", near);
+    } else {
+        tt_text_printf(out, "; tt help %s lists them", tt_command_name(o->schema, o->command));
+    }
+}
+
+static void note_unknown(struct reading *r, const char *group, const struct tt_yaml *y)
+{
+    if (r->count++) tt_text_puts(&r->unknown, ", and ");
+    tt_text_printf(&r->unknown, "line %d: there is no option %s%s%s", y->line, group, group[0] ? "." : "", y->key);
+    say_instead(r->o, y->key, &r->unknown);
+}
+
+/* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
+ * readers of the file see the same. */
+static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y)
+{
+    bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
+    if (y->kind == TT_YAML_LIST || y->kind == TT_YAML_MAP)
+        return tt_fail(TT_USAGE, "takes %s", row->list ? "a value or a flat list of values" : "one value");
+    if (y->kind == TT_YAML_NULL)
+        return tt_fail(TT_USAGE, "has no value; write %s", words ? "\"\" for an empty one" : "one");
+    char here[32];
+    if (words && y->kind != TT_YAML_STRING && tt_value_here(row, y->text, here) == y->text)
+        return tt_fail(TT_USAGE, "is a text, but YAML reads %s as something else; write \"%s\"", y->text, y->text);
+    return TT_OK;
+}
+
+/* The value of a key as the text a flag would have: a list is joined. */
+static tt_status value_text(const struct tt_option *row, const struct tt_yaml *y, struct tt_text *out)
+{
+    if (y->kind != TT_YAML_LIST || !row->list) {
+        TT_TRY(check_kind(row, y));
+        tt_text_puts(out, y->text);
+        return TT_OK;
+    }
+    tt_text_puts(out, "");
+    for (const struct tt_yaml *item = y->first; item; item = item->next) {
+        TT_TRY(check_kind(row, item));
+        if (strchr(item->text, row->list))
+            return tt_fail(TT_USAGE, "the item \"%s\" contains the separator of items", item->text);
+        tt_text_puts(out, item->text);
+        if (item->next) tt_text_add(out, &row->list, 1);
+    }
+    return TT_OK;
+}
+
+/* A checkpoint of another shape than the user asked for must not win silently. */
+static tt_status check_preset(const struct tt_options *o, const char *text)
+{
+    if (!tt_option_given(o, "preset") || strcmp(o->c.preset, text) == 0) return TT_OK;
+    return tt_fail(TT_USAGE, "the checkpoint is of preset %s, not %s; leave --preset out, or choose another --out",
+                   text, o->c.preset);
+}
+
+static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, const struct tt_yaml *y,
+                             enum tt_source source)
+{
+    if (row->flag_only) return tt_fail(TT_USAGE, "can only be given on the command line; remove it from the file");
+    bool from_checkpoint = source == TT_FROM_CHECKPOINT;
+    bool wanted = from_checkpoint ? !row->here : tt_option_takes(o->command, row);
+    wanted = wanted && tt_option_has_field(o->command, row);
+    struct tt_text text = {0};
+    tt_status st = value_text(row, y, &text);
+    if (!st) st = tt_text_status(&text);
+    if (!st && from_checkpoint && strcmp(row->name, "preset") == 0) st = check_preset(o, text.s);
+    if (!st) st = wanted ? tt_option_set(o, row, text.s, source) : tt_option_check(row, text.s);
+    tt_text_free(&text);
+    return st;
+}
+
+/* The option a key names: by itself, or with its group before it (data: path: is data-path). */
+static const struct tt_option *row_of_key(const struct tt_options *o, const char *group, const char *key)
+{
+    char name[64], before[64], both[128];
+    const struct tt_option *row = with_dashes(key, name) ? tt_schema_find_known(o->schema, o->command, name) : NULL;
+    if (row || !group[0] || strlen(key) >= sizeof name || !with_dashes(group, before)) return row;
+    snprintf(both, sizeof both, "%s-%s", before, name);
+    return tt_schema_find_known(o->schema, o->command, both);
+}
+
+static bool is_section(const struct tt_schema *s, const char *key)
+{
+    for (int i = 0; s->sections[i]; i++)
+        if (strcasecmp(s->sections[i], key) == 0) return true;
+    return false;
+}
+
+/* A map under a key that is no option, or is a section of the options, as Data is. */
+static bool is_group(const struct reading *r, const struct tt_option *row, const struct tt_yaml *y)
+{
+    bool section = is_section(r->o->schema, y->key), empty = y->kind == TT_YAML_NULL && !row && section;
+    return empty || (y->kind == TT_YAML_MAP && (!row || section));
+}
+
+static tt_status apply_key(struct reading *r, const struct tt_option *row, const struct tt_yaml *y)
+{
+    int *line = &r->seen[tt_option_source(r->o, row) - r->o->source];
+    if (*line)
+        return tt_fail(TT_USAGE, "line %d: %s is repeated; it is in line %d already", y->line, row->name, *line);
+    *line = y->line;
+    return tt_context(apply_entry(r->o, row, y, r->source), "line %d: %s", y->line, row->name);
+}
+
+static tt_status apply_map(struct reading *r, const struct tt_yaml *map, const char *group)
+{
+    for (const struct tt_yaml *y = map->first; y; y = y->next) {
+        const struct tt_option *row = row_of_key(r->o, group, y->key);
+        if (is_group(r, row, y))
+            TT_TRY(apply_map(r, y, y->key));
+        else if (row)
+            TT_TRY(apply_key(r, row, y));
+        else
+            note_unknown(r, group, y);
+    }
+    return TT_OK;
+}
+
+static tt_status apply_tree(struct tt_options *o, const struct tt_yaml *root, enum tt_source source)
+{
+    struct reading r = {.o = o, .source = source};
+    if (root->kind == TT_YAML_NULL) return TT_OK;
+    if (root->kind != TT_YAML_MAP)
+        return tt_fail(TT_USAGE, "line %d: a configuration is made of lines \"option: value\"", root->line);
+    tt_status st = apply_map(&r, root, "");
+    if (!st) st = tt_text_status(&r.unknown);
+    if (!st && r.count) st = tt_fail(TT_USAGE, "%s", r.unknown.s);
+    tt_text_free(&r.unknown);
+    return st;
+}
+
+tt_status tt_options_apply_yaml(struct tt_options *o, const char *text, enum tt_source source)
+{
+    struct tt_yaml *root;
+    TT_TRY(tt_yaml_parse(text, strlen(text), &root));
+    tt_status st = apply_tree(o, root, source);
+    tt_yaml_free(root);
+    return st;
+}
+
+tt_status tt_options_apply_file(struct tt_options *o, const char *path)
+{
+    char *text;
+    size_t size;
+    if (access(path, F_OK)) return tt_fail(TT_USAGE, "there is no configuration file %s; check the path", path);
+    TT_TRY(tt_file_read(path, TT_YAML_SIZE, &text, &size));
+    tt_status st = strlen(text) == size ? tt_options_apply_yaml(o, text, TT_FROM_FILE)
+                                        : tt_fail(TT_USAGE, "contains a zero byte, so it is not a text file");
+    free(text);
+    return tt_context(st, "%s", path);
+}

@@ -1,0 +1,21 @@
+#include "profiling/bound.h"
+
+#include <math.h>
+
+#include "core/base/load.h"
+
+bool tt_roofs_doubtful(double load, double flops_spread, double bytes_spread)
+{
+    const double most = 0.25;
+    return tt_is_busy(load) || flops_spread > most || bytes_spread > most;
+}
+
+const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes, double seconds)
+{
+    const double least_share = 0.2, factor_in_doubt = 4; /* a loaded machine has shown roofs that much too low */
+    double compute = flops / roofs->flops, memory = bytes / roofs->bandwidth, longer = fmax(compute, memory);
+    if (!(longer > 0) || !(seconds > 0) || !isfinite(longer)) return "";
+    if (longer < least_share * seconds) return "latency";
+    if (roofs->doubtful && longer < factor_in_doubt * fmin(compute, memory)) return "uncertain";
+    return compute >= memory ? "compute" : "memory";
+}

@@ -1,0 +1,21 @@
+/* What bounds an operator, and whether the figures bear it out. */
+#ifndef TT_BOUND_H
+#define TT_BOUND_H
+
+#include <stdbool.h>
+
+/* Roofs measured on a busy machine, or from samples that differ much, may be too low. spread: by how much the median
+ * of the samples falls short of the best; NaN: not known. */
+bool tt_roofs_doubtful(double load, double flops_spread, double bytes_spread);
+
+struct tt_roofs {
+    double flops, bandwidth;
+    bool doubtful;
+};
+
+/* "compute" or "memory": the roof that the work comes nearer to. "latency": it stays below a fifth of either, so that
+ * neither is what it waits for. "uncertain": doubtful roofs could change which of the two it is. "": there is no
+ * telling. */
+const char *tt_bound_by(const struct tt_roofs *roofs, double flops, double bytes, double seconds);
+
+#endif

@@ -1,0 +1,27 @@
+/* What a training run has left in its folder: the lines of metrics.jsonl as columns, and run.json, its end. */
+#ifndef TT_RUN_CURVE_H
+#define TT_RUN_CURVE_H
+
+#include "core/base/json.h"
+
+enum tt_curve_column { TT_CURVE_LOSS, TT_CURVE_NORM, TT_CURVE_LR, TT_CURVE_SPEED, TT_CURVE_SCALE, TT_CURVE_COLUMNS };
+
+struct tt_curve_step {
+    double step, column[TT_CURVE_COLUMNS]; /* NaN: the line does not have it */
+};
+
+struct tt_curve {
+    struct tt_curve_step *steps;
+    struct tt_curve_validation {
+        double step, loss;
+    } *validations;
+    size_t n, room, validation_count, validation_room;
+    int64_t not_applied; /* steps that changed nothing */
+    struct tt_json *end; /* run.json; NULL: there is none, the run has not ended */
+};
+
+/* An error when there is no metrics.jsonl, or none of its lines is one of tt's. Free in any case. */
+tt_status tt_curve_read(const char *folder, struct tt_curve *c);
+void tt_curve_free(struct tt_curve *c);
+
+#endif

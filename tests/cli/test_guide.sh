@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# What people do who come with the habits of a PyTorch guide: a folder of data, a config.yaml of another program, epochs, a card
+# that they have at home. Each was refused or misunderstood once.
+set -u
+. tests/lib.sh
+needs_device
+export XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$root/exercises
+cd "$dir" || exit 1
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --batch-size 4"
+for i in $(seq 1200); do echo "line $i of a text that has some words"; done >text.txt
+
+# ---- the lines of the README that follow ./run name the folder that it builds in ----
+grep -oE 'cmake --install [^ ]+|cpack --config [^ `]+' "$root/README.md" >lines
+[ "$(wc -l <lines)" = 3 ] || fail "the README installs $(wc -l <lines) times"
+grep -v "build/cpu" lines && fail "the README installs from a folder that ./run does not make"
+
+# ---- a folder that tt data made ----
+for folder in tokens 'odd [1]'; do
+    expect 0 "train on them: tt train --data $folder" "$TT" data text.txt --tokenizer chars --out "$folder"
+    expect 0 "of 16 to train" "$TT" train $tiny --num-steps 3 --data "$folder/" --out "on $folder"
+    grep -q "(chars, vocabulary" out || fail "the tokenizer of $folder is not taken"
+    grep -q "in 2 files" out || fail "the validation data of $folder are not taken"
+    expect 0 "val_*.bin: " "$TT" eval "on $folder"
+    expect 0 "val_*.bin: " "$TT" eval "on $folder" --data "$folder"
+    expect 0 "resume" "$TT" train --resume "on $folder" --data "$folder" --num-steps 4
+    grep -q "not those of the checkpoint" out && fail "the same folder counts as other data"
+done
+"$TT" train $tiny --num-steps 3 --data 'tokens/train_*.bin' --val-data 'tokens/val_*.bin' --out by-pattern >out 2>err || fail "patterns"
+cmp -s by-pattern/step-00000003/model.safetensors 'on tokens/step-00000003/model.safetensors' || fail "a folder is not what its patterns are"
+expect 0 "saved" "$TT" profile ${tiny} --data tokens --num-steps 1 --warmup 1 --out of-folder --quiet
+mkdir other
+expect 2 "is a folder" "$TT" train $tiny --data other --out never
+passed "a folder of tt data"
+
+# ---- results only; JSON where it is asked for ----
+"$TT" profile $tiny --num-steps 1 --warmup 1 --out of-folder --quiet >out 2>err || fail "profile --quiet"
+[ "$(sed 's/ .*//' out | tr '\n' ' ')" = "step saved " ] || fail "profile --quiet prints more than its results"
+grep -q "an earlier profile was replaced" err || fail "a replaced profile is not told with --quiet"
+"$TT" exercise list --json >out 2>err || fail "exercise list --json"
+[ "$(head -n 1 out)" = "[" ] && [ "$(tail -n 1 out)" = "]" ] || fail "exercise list --json is no list"
+[ "$(grep -c '"exercise": ' out)" = "$(ls -d "$root"/exercises/[0-9]*-* | wc -l)" ] || fail "exercise list --json has not all of them"
+grep -q '"title": "Baseline analysis"' out || fail "exercise list --json has no titles"
+passed "results only"
+
+# ---- what the environment says is looked at before it is kept ----
+expect 2 "PRESET=bogus: there is no such preset" env PRESET=bogus "$TT" exercise start 1 mine
+expect 2 "did you mean small" env PRESET=smal "$TT" exercise start 1 mine
+expect 2 "STEPS=ten" env STEPS=ten "$TT" exercise start 1 mine
+[ -e mine ] && fail "a refused exercise left a folder"
+expect 0 "worksheet" env PRESET=tiny STEPS=3 LONG=nonsense "$TT" exercise start 1 mine # LONG is not of exercise 1
+passed "variables of an exercise"
+
+# ---- what does not fit for its length is not blamed on the model ----
+expect 1 "shorter sequence: --batch-size 1 --seq-len" "$TT" diagnose --seq-len 1000000 --quick
+expect 1 "choose a shorter sequence" "$TT" train --seq-len 1000000 --out never
+expect 0 "a shorter --seq-len" "$TT" info --seq-len 1000000
+[ -e never ] && fail "a refused run wrote something"
+passed "sequences that are too long"
+
+# ---- a file of --print-config serves for fewer steps too ----
+"$TT" train $tiny --print-config >run.yaml
+grep -q "^warmup-steps: 20" run.yaml || fail "no warm-up in the file"
+expect 0 "saved" "$TT" train --config run.yaml --num-steps 5 --out short
+expect 2 "does not fit" "$TT" train --config run.yaml --num-steps 5 --warmup-steps 20 --out never
+sed 's/^num-steps:.*/num-steps: 5/' run.yaml >both.yaml
+expect 2 "does not fit" "$TT" train --config both.yaml --out never
+passed "warm-up"
+
+# ---- metrics of a step are that step's; the progress line has a loss from the beginning ----
+"$TT" train $tiny --num-steps 30 --val-interval 0 --out speeds >out 2>err || fail "train"
+grep '"loss"' speeds/metrics.jsonl | sed 's/.*"tokens_per_second"://; s/,.*//' >speed
+grep -q null speed && fail "steps without a speed"
+[ "$(sort -u speed | wc -l)" -gt 20 ] || fail "30 steps have $(sort -u speed | wc -l) speeds"
+if has script; then
+    COLUMNS=200 script -qec "'$TT' train $tiny --num-steps 9 --val-interval 0 --out ''" /dev/null </dev/null >live 2>err
+    tr '\r' '\n' <live | grep -a 'step [0-9]*/9  loss' >lines
+    [ -s lines ] || fail "no progress line on a terminal"
+    if on_cpu && grep -qa "loss -" lines; then fail "a progress line without a loss: $(head -n 1 lines)"; fi
+fi
+passed "speeds and losses"
+
+# ---- the config.yaml of a guide ----
+cat >config.yaml <<'TEXT'
+device: auto
+data:
+  path: text.txt
+  max_chars: 5000   # of about 47000
+training:
+  batch_size: 4
+  gradient_clip: 1.0
+  log_interval: 100
+model:
+  n_embd: 32
+  n_layer: 1
+  n_head: 2
+  num_key_value_heads: 1
+  intermediate_size: 32
+  block_size: 16
+TEXT
+expect 0 "data    text.txt: 5000 tokens" "$TT" train --config config.yaml --num-steps 2 --out of-config
+expect 0 "saved" "$TT" train --resume of-config --num-steps 3
+grep -q "text.txt: 5000 tokens" out || fail "a run that goes on reads another part of the text"
+expect 0 "4000 bytes became" "$TT" data text.txt --max-chars 4000 --out fewer
+printf '\303\251%.0s' $(seq 3000) >accents.txt
+expect 0 "2000 bytes became" "$TT" data accents.txt --max-chars 1000 --out accents # characters, not bytes
+sed 's/log_interval: 100/use_compile: true\n  num_workers: 4\n  grad_norm_max: 1/' config.yaml >other.yaml
+"$TT" train --config other.yaml --out never 2>err && fail "unknown keys were taken"
+for words in "line 8: there is no option training.use_compile; version does that" "training.num_workers; prefetch does that" \
+    "line 10: there is no option training.grad_norm_max; "; do grep -qF "$words" err || fail "not said: $words: $(cat err)"; done
+[ -e never ] && fail "a refused run wrote something"
+passed "the configuration of another program"
+
+# ---- epochs: of what is not held out ----
+on_text="$tiny --data text.txt --max-chars 3000 --tokenizer chars --val-interval 0"
+"$TT" train $on_text --num-steps 1 --out '' >out 2>err || fail "train"
+windows=$(sed -n 's/.* \([0-9]*\) windows of 16 to train, [1-9][0-9]* to validate.*/\1/p' out)
+each=$(((windows + 3) / 4)) all=$(((3 * windows + 3) / 4))
+expect 0 "epochs  3 of $windows sequences, 4 in a step: $all steps" "$TT" train $on_text --epochs 3 --save-epochs 1 --keep 0 --out whole
+for words in "^step .*  epoch [0-9.]+/3  loss .* samples/s  eta" "^epoch 1/3  mean loss [0-9.]+  time .*  [0-9]+ samples/s" "^epoch 3/3" \
+    "^epochs  3(\\.[0-9]*)? of 3, .* each .* samples/s" "^next .*--epochs 6"; do shows "$words"; done
+steps=$(printf 'step-%08d ' $each $(((2 * windows + 3) / 4)) $all)
+[ "$(cd whole && echo step-*) " = "$steps" ] || fail "saved $(cd whole && echo step-*), not $steps"
+[ "$(grep -c '"epoch_loss":[0-9]' whole/metrics.jsonl)" = 3 ] || fail "metrics.jsonl has no line for each epoch"
+grep -q '"epoch":3' whole/metrics.jsonl || fail "the last epoch is not in metrics.jsonl"
+# a run that goes on keeps them, to the bit; more steps in another batch are counted by samples
+mkdir on && cp -r whole/step-"$(printf %08d $each)" on
+expect 0 "epoch 2/3" "$TT" train --resume auto --out on
+cmp -s on/step-"$(printf %08d $all)"/model.safetensors whole/step-"$(printf %08d $all)"/model.safetensors || fail "epochs: resumed weights differ"
+expect 2 "give a larger --epochs" "$TT" train --resume auto --out on
+expect 0 "epoch 4/4" "$TT" train --resume auto --out on --epochs 4 --batch-size 8
+left=$(((4 * windows - 4 * all + 7) / 8))
+[ -d on/step-"$(printf %08d $((all + left)))" ] || fail "the fourth epoch in batches of 8 ends at $(cd on && echo step-*)"
+expect 0 "saved" "$TT" train --resume auto --out on --num-steps $((all + left + 2))
+grep -q "epoch" out && fail "epochs although the steps are given"
+# accumulation counts like a larger batch
+expect 0 "8 in a step: $(((windows + 7) / 8)) steps" "$TT" train $on_text --epochs 1 --grad-accum 2 --out ''
+expect 0 '"epochs":1' "$TT" train $on_text --epochs 1 --json --out ''
+expect 0 "# num-steps: what the epochs come to" "$TT" train $on_text --epochs 2 --print-config
+"$TT" train $on_text --epochs 1 --print-config >epochs.yaml
+expect 0 "epoch 1/1" "$TT" train --config epochs.yaml --out ''
+expect 0 "saved" "$TT" train --config epochs.yaml --num-steps 3 --out by-steps
+expect 0 "$each steps see" "$TT" diagnose $on_text --epochs 1 --quick --out new
+expect 2 "give one of them" "$TT" train $on_text --epochs 2 --num-steps 9 --out never
+expect 2 "--data builtin never ends; give --num-steps" "$TT" train $tiny --epochs 2 --out never
+expect 2 "--data random never ends; give --save-interval" "$TT" train $tiny --data random --save-epochs 2 --out never
+[ -e never ] && fail "a refused run wrote something"
+passed "epochs"
+
+# ---- cards that are not here ----
+cards=rtx4080s,t4,3080,4070,4090,a5000,mi300x,16GiB
+expect 0 "PREDICTION, not a measurement" "$TT" diagnose --preset small --precision fp16 --for $cards
+[ "$(sed -n '/^card /,/^$/p' out | sed '1d; s/ .*//' | tr '\n' ' ')" = "4080s t4 3080 4070 4090 a5000 mi300x 16GiB  " ] || fail "not a row for each card"
+row() { awk -v card="$1" '$1 == card' out; }
+[ "$(row 16GiB | awk '{print $4}')" = "$(row 4080s | awk '{print $4}')" ] || fail "a card of 16 GiB has another largest batch than 16 GiB"
+[ "$(row 4090 | awk '{print $4}')" -gt "$(row 4070 | awk '{print $4}')" ] || fail "24 GiB hold no more than 12"
+row 4080s | grep -qE ' [0-9.]+ - [0-9.]+ +[0-9.]+ - [0-9.]+ +[0-9]+ - [0-9]+$' || fail "no time and throughput of a 4080s: $(row 4080s)"
+expect 0 "an epoch" "$TT" diagnose --for t4 --data text.txt
+expect 0 "it has no bf16" "$TT" diagnose --precision bf16 --for t4
+expect 0 "not even --batch-size 1 fits" "$TT" diagnose --preset xl --precision bf16 --for 4090,h200
+expect 0 '"samples_per_second_high"' "$TT" diagnose --for mi300x --json
+expect 2 'there is no card "4080x", did you mean 4080s?; there are t4, ' "$TT" diagnose --for 4080x
+expect 2 "sizes of memory: 16GiB" "$TT" diagnose --for abacus
+expect 2 "there is no card" "$TT" diagnose --for 16
+expect 2 "missing.txt" "$TT" diagnose --for t4 --data missing.txt
+many=t4$(printf ',t4%.0s' $(seq 20))
+expect 2 "at most 32 cards" "$TT" diagnose --for "$many" --for "$many"
+passed "cards that are not here"
+
+finish

@@ -1,0 +1,207 @@
+/* Steps of 8 to 1024 ranks, in slow motion: one rank that pretends to be one of them, on a device on which a product
+ * takes as long as its FLOPs need at a given rate, and a collective as long as its bytes and messages need around a
+ * ring of given links. Products and collectives are waits here, and nothing else is computed, so that a busy machine
+ * measures what a quiet one does. What is measured must be what tt_predict says from the same figures. */
+#include <time.h>
+
+#include "backend/link.h"
+#include "core/base/clock.h"
+#include "core/base/stats.h"
+#include "core/train/open.h"
+#include "profiling/measure/cluster.h"
+#include "profiling/measure/predict.h"
+#include "profiling/measure/shards.h"
+#include "profiling/measure/steps.h"
+#include "tests/model/model_fixture.h"
+
+enum { REPEATS = 3 };
+static const double within = 0.1;
+
+/* ---- a device in slow motion ---- */
+
+struct slow {
+    struct tt_relay relay; /* first: it is the `self` of the calls */
+    double flops_per_second;
+    double until; /* when what was launched is done */
+};
+
+static void sleep_for(double seconds)
+{
+    struct timespec left = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+    while (nanosleep(&left, &left)) {}
+}
+
+/* What computes on the CPU is done when its call returns. A wait that ended late shortens the next one; a product after
+ * a pause begins when it is launched. */
+static tt_status slow_gemm(void *self, const struct tt_gemm *g, tt_stream s)
+{
+    struct slow *d = self;
+    (void)s;
+    double now = tt_seconds(), late = 5e-3;
+    if (d->until < now - late) d->until = now;
+    d->until += 2.0 * (double)g->m * (double)g->n * (double)g->k * (double)g->batch / d->flops_per_second;
+    if (d->until > now) sleep_for(d->until - now);
+    return TT_OK;
+}
+
+static tt_status no_time(void *self, enum tt_kernel kernel, const void *args, tt_stream s)
+{
+    return (void)self, (void)kernel, (void)args, (void)s, TT_OK;
+}
+
+/* ---- one step, measured and on paper ---- */
+
+struct paced {
+    struct tt_backend real, device, backend;
+    struct slow slow;
+    struct tt_link link;
+    struct tt_session session;
+    struct tt_run run;
+    struct tt_step_times steps;
+};
+
+/* Several buckets, each a part of the backward pass. */
+static struct tt_config config_of(int ranks, enum tt_sharding shard)
+{
+    struct tt_config c = tiny_config();
+    c.version = TT_FLASH, c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.num_layers = 6;
+    c.seq_len = 32, c.batch_size = 1, c.ranks = ranks, c.shard = shard;
+    snprintf(c.data, sizeof c.data, "random");
+    return c;
+}
+
+/* At which a step of one rank alone takes about 0.2 s, whatever its batch. */
+static double flops_per_second(const struct tt_config *c) { return 7e9 * (double)c->batch_size; }
+
+static void open_paced(struct paced *p, const struct tt_config *c, struct tt_ring ring)
+{
+    struct tt_data *data;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1}, &p->real));
+    p->device = tt_relay_open(&p->slow.relay, &p->real);
+    p->slow.flops_per_second = flops_per_second(c);
+    p->slow.relay.ops.gemm = slow_gemm;
+    p->slow.relay.ops.launch = no_time;
+    CHECK_OK(tt_link_open(&p->link, &p->device, (int)c->ranks, ring.bytes_per_second, ring.seconds_latency,
+                          &p->backend));
+    CHECK_OK(tt_open_data(c, c->vocab_size, NULL, &data));
+    CHECK_OK(tt_session_try(&p->session, &p->backend, c, data, &p->run));
+    tt_data_close(data);
+    CHECK_OK(tt_step_times_open(&p->steps, &p->backend, 0, REPEATS));
+}
+
+static void close_paced(struct paced *p)
+{
+    tt_step_times_close(&p->steps, &p->backend);
+    tt_run_close(&p->run);
+    tt_session_close(&p->session);
+    tt_backend_close(&p->real);
+}
+
+/* A machine that others use may be late, but never early: the best of some tries, until it is as on paper. */
+static double least(struct paced *p, double paper)
+{
+    double best = INFINITY;
+    for (int i = 0; i < 5 && best > (1 + within / 2) * paper; i++) {
+        CHECK_OK(tt_step_times_take(&p->steps, &p->backend, &p->run));
+        best = fmin(best, tt_quantile(p->steps.seconds, REPEATS, 0.5));
+    }
+    return best;
+}
+
+/* The medians of steps as in training, and of steps with everything on one stream. */
+static void measure(const struct tt_config *c, struct tt_ring ring, double *beside, double *one_stream,
+                    struct tt_prediction *paper)
+{
+    struct paced *p = calloc(1, sizeof *p);
+    struct tt_chip chip = {.name = "slow", .matrix = {flops_per_second(c)}, .vector = 1e30, .bandwidth = 1e30};
+    open_paced(p, c, ring);
+    struct tt_plan *plan = p->session.step;
+    CHECK_OK(tt_predict(plan, TT_FP32, &chip, ring, paper));
+    *beside = least(p, paper->seconds);
+    for (int i = 0; i < plan->count; i++) plan->ops[i].stream = TT_STREAM_MAIN;
+    if (one_stream) *one_stream = least(p, paper->seconds - paper->exposed + paper->communication);
+    close_paced(p);
+    free(p);
+}
+
+static bool agree(double measured, double paper) { return fabs(measured / paper - 1) < within; }
+
+/* ---- tests ---- */
+
+static double compute; /* seconds of one rank alone */
+
+static void one_rank(void)
+{
+    struct tt_config c = config_of(1, TT_SHARD_NONE);
+    struct tt_prediction p;
+    double step;
+    measure(&c, (struct tt_ring){1e9, 0}, &step, NULL, &p);
+    compute = p.seconds;
+    CHECK(p.communication == 0 && agree(step, compute), "%g s, on paper %g", step, compute);
+}
+
+/* Links on which communication takes a given part of what one rank computes, a quarter of it as latency. */
+static struct tt_ring ring_for(const struct tt_config *c, double part)
+{
+    struct tt_backend b;
+    struct tt_shard_cost cost;
+    CHECK_OK(tt_backend_open(NULL, &b));
+    CHECK_OK(tt_shard_cost_of(&b, c, c->shard, &cost));
+    tt_backend_close(&b);
+    double messages = cost.collectives * 1.5 * (double)(c->ranks - 1); /* of an all-reduce 2, of the others 1 */
+    return (struct tt_ring){cost.sent / (0.75 * part * compute), 0.25 * part * compute / messages};
+}
+
+/* What is hidden is what the step is shorter by than on one stream. */
+static void check_case(const struct tt_config *c, struct tt_ring ring)
+{
+    struct tt_prediction p;
+    double step, one_stream;
+    const char *name = tt_shard_names[c->shard];
+    int n = (int)c->ranks;
+    measure(c, ring, &step, &one_stream, &p);
+    double hidden = p.communication - p.exposed;
+    CHECK(p.communication > 0.4 * compute && hidden > 0.3 * p.communication, "%d ranks, %s: %g of %g s hidden on paper",
+          n, name, hidden, p.communication);
+    CHECK(agree(step, p.seconds), "%d ranks, %s: a step %g s, on paper %g", n, name, step, p.seconds);
+    CHECK(agree(one_stream, compute + p.communication), "%d ranks, %s: on one stream %g s, on paper %g", n, name,
+          one_stream, compute + p.communication);
+    CHECK(one_stream - step > 0.5 * hidden, "%d ranks, %s: hidden %g s, on paper %g", n, name, one_stream - step,
+          hidden);
+}
+
+static void as_on_paper(int ranks, enum tt_sharding shard)
+{
+    struct tt_config c = config_of(ranks, shard);
+    check_case(&c, ring_for(&c, 0.8));
+}
+
+static void eight(void) { as_on_paper(8, TT_SHARD_NONE); }
+static void sixty_four(void) { as_on_paper(64, TT_SHARD_WEIGHTS); }
+static void a_thousand(void) { as_on_paper(1024, TT_SHARD_OPTIMIZER); }
+
+/* 1024 GPUs at their published rates, all of them slowed down by the same factor. */
+static void a_cluster(void)
+{
+    struct tt_cluster cluster;
+    CHECK_OK(tt_cluster_read("128x8xh100", 1, &cluster));
+    struct tt_config c = config_of(tt_cluster_ranks(&cluster), TT_SHARD_NONE);
+    c.batch_size = 128; /* so that there is about as much to compute as to send */
+    double slower = cluster.chip->matrix[TT_PREC_BF16] / flops_per_second(&c);
+    check_case(&c, (struct tt_ring){tt_cluster_rate(&cluster) / slower, 0});
+}
+
+int main(void)
+{
+    struct tt_backend b;
+    OPEN_OR_SKIP(tt_backend_open(NULL, &b));
+    bool waits = b.ops->delay != NULL;
+    tt_backend_close(&b);
+    if (!waits) return 77; /* links are simulated on the CPU only */
+    TEST(one_rank);
+    TEST(eight);
+    TEST(sixty_four);
+    TEST(a_thousand);
+    TEST(a_cluster);
+    return test_end();
+}
