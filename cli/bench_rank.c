@@ -47,7 +47,7 @@ static tt_status open_run(struct rank *r, struct tt_session *s, struct tt_run *r
     return st;
 }
 
-static double own_work(const struct figures *f) { return f->times.one_stream - f->times.communication; }
+static double own_work(const struct figures *f) { return f->times.kernels; }
 
 /* The rank whose kernels take longest: the others wait for it, and it for nobody. */
 static int slowest(const struct figures *all, int ranks, double *mean)

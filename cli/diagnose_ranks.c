@@ -84,7 +84,7 @@ static tt_status time_steps(struct tt_diagnosis *d, struct tt_session *s, struct
     st = tt_job_agree(d->member.job, st);
     tt_job_busy(d->member.job);
     if (!st) st = tt_measure_overlap(steps, &d->backend, &run, s->step, &r->measured);
-    r->own = r->measured.one_stream - r->measured.communication;
+    r->own = r->measured.kernels;
     tt_run_close(&run);
     return st;
 }

@@ -45,8 +45,8 @@ tt_status tt_step_times_take(struct tt_step_times *t, struct tt_backend *b, stru
 
 struct timed {
     struct tt_relay relay; /* first: it is the `self` of the calls */
-    tt_event *events;      /* before and after each collective */
-    int count, n;          /* n: of this step so far */
+    tt_event *events;      /* before and after each collective; then of the step */
+    int count, n;          /* of collectives; of this step so far */
 };
 
 static tt_status timed_collective(void *self, const struct tt_collective *c, tt_stream s)
@@ -58,32 +58,51 @@ static tt_status timed_collective(void *self, const struct tt_collective *c, tt_
     return real->ops->event_record(real->self, t->events[t->n++], s);
 }
 
-static tt_status timed_step(struct timed *t, struct tt_backend *through, const struct tt_plan *plan, double *seconds)
+static tt_status timed_step(struct timed *t, struct tt_backend *through, const struct tt_plan *plan, double *together,
+                            double *alone)
 {
     struct tt_backend *real = &t->relay.real;
+    tt_event *step = t->events + t->count;
     double one;
     t->n = 0;
-    *seconds = 0;
+    *together = 0;
+    TT_TRY(real->ops->event_record(real->self, step[0], NULL));
     TT_TRY(tt_plan_run(plan, through, NULL));
+    TT_TRY(real->ops->event_record(real->self, step[1], NULL));
     for (int i = 0; i < t->n; i += 2) {
         TT_TRY(real->ops->event_elapsed(real->self, t->events[i], t->events[i + 1], &one));
-        *seconds += one;
+        *together += one;
     }
+    TT_TRY(real->ops->event_elapsed(real->self, step[0], step[1], &one));
+    *alone = fmax(0, one - *together);
     return TT_OK;
 }
 
+static tt_status time_steps(struct tt_step_times *steps, struct timed *t, struct tt_backend *through,
+                            const struct tt_plan *plan, struct tt_overlap *out)
+{
+    double *alone = calloc((size_t)steps->repeats, sizeof *alone);
+    tt_status st = alone ? TT_OK : tt_no_memory("%d repeats", steps->repeats);
+    for (int i = 0; i < steps->repeats && !st; i++)
+        st = timed_step(t, through, plan, &steps->seconds[i], &alone[i]);
+    if (!st) out->communication = tt_quantile(steps->seconds, steps->repeats, 0.5);
+    if (!st) out->kernels = tt_quantile(alone, steps->repeats, 0.5);
+    free(alone);
+    return st;
+}
+
 static tt_status time_collectives(struct tt_step_times *steps, struct tt_backend *b, const struct tt_plan *plan,
-                                  double *median)
+                                  struct tt_overlap *out)
 {
     struct timed t = {.count = 2 * tt_cost_of_plan(plan).collectives};
     struct tt_backend through = tt_relay_open(&t.relay, b);
+    int events = t.count + 2;
     t.relay.ops.collective = timed_collective;
-    t.events = calloc((size_t)t.count, sizeof *t.events);
+    t.events = calloc((size_t)events, sizeof *t.events);
     tt_status st = t.events ? TT_OK : tt_no_memory("the events of %d collectives", t.count / 2);
-    for (int i = 0; i < t.count && !st; i++) st = b->ops->event_create(b->self, &t.events[i]);
-    for (int i = 0; i < steps->repeats && !st; i++) st = timed_step(&t, &through, plan, &steps->seconds[i]);
-    if (!st) *median = tt_quantile(steps->seconds, steps->repeats, 0.5);
-    for (int i = 0; t.events && i < t.count; i++)
+    for (int i = 0; i < events && !st; i++) st = b->ops->event_create(b->self, &t.events[i]);
+    if (!st) st = time_steps(steps, &t, &through, plan, out);
+    for (int i = 0; t.events && i < events; i++)
         if (t.events[i]) b->ops->event_destroy(b->self, t.events[i]);
     free(t.events);
     return st;
@@ -111,7 +130,7 @@ tt_status tt_measure_overlap(struct tt_step_times *t, struct tt_backend *b, stru
 {
     *out = (struct tt_overlap){0};
     TT_TRY(tt_step_times_take(t, b, run));
-    out->median = out->one_stream = tt_quantile(t->seconds, t->repeats, 0.5);
+    out->median = out->one_stream = out->kernels = tt_quantile(t->seconds, t->repeats, 0.5);
     out->p95 = tt_quantile(t->seconds, t->repeats, 0.95);
     if (!plan->collective) return TT_OK;
     double noise = noise_squared(t);
@@ -120,7 +139,7 @@ tt_status tt_measure_overlap(struct tt_step_times *t, struct tt_backend *b, stru
     TT_TRY(tt_step_times_take(t, b, run));
     out->one_stream = tt_quantile(t->seconds, t->repeats, 0.5);
     out->noise = sqrt(noise + noise_squared(t));
-    TT_TRY(time_collectives(t, b, plan, &out->communication));
+    TT_TRY(time_collectives(t, b, plan, out));
     out->hidden = fmin(fmax(out->one_stream - out->median, 0), out->communication);
     return TT_OK;
 }

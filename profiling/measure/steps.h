@@ -23,6 +23,7 @@ struct tt_overlap {
     double median, p95;   /* seconds */
     double one_stream;    /* of a step on one stream */
     double communication; /* of its collectives, with waiting for ranks that come later */
+    double kernels;       /* of the rest of the same steps */
     double hidden;        /* of that: one_stream - median, where that makes sense */
     double noise;         /* how far `hidden` may be off, in 19 of 20 measurements */
 };

@@ -31,7 +31,7 @@ slow, fast = r["slowest_pair"], r["fastest_pair"]
 assert 0 < slow["gb_per_s"] <= fast["gb_per_s"] and slow["ranks"][0] < slow["ranks"][1] < ranks and all(slow["hosts"]), r
 step = r["step"]
 assert near(step["sent_bytes"], predicted["sent_bytes"]) and step["collectives"] == predicted["collectives"], step
-assert 0 <= step["predicted_exposed_ms"] <= step["predicted_communication_ms"] and step["measured_step_ms"] > 0, step
+assert 0 <= step["predicted_exposed_ms"] <= step["predicted_communication_ms"] and step["measured_step_ms"] > 0 and step["kernels_ms"] > 0, step
 PYTHON
 }
 diagnose() { # diagnose RANKS SHARD

@@ -79,6 +79,7 @@ static void known_links(void)
     CHECK(o.one_stream + o.noise > kernels / 2 + o.communication / 2, "%g s", o.one_stream);
     CHECK(o.hidden + o.noise > 0.2 * o.communication, "hidden %g of %g s, give or take %g", o.hidden, o.communication,
           o.noise);
+    CHECK(o.kernels > 0, "%g s", o.kernels);
     CHECK(o.hidden <= o.communication && o.median <= o.one_stream + o.noise);
 }
 
