@@ -156,8 +156,9 @@ static void what_is_missing_or_wrong(void)
     CHECK_FAILS(in("WORLD_SIZE=2"), "RANK is not set, but WORLD_SIZE=2 says");
     CHECK_FAILS(in("RANK=0"), "WORLD_SIZE is not set, but RANK=0 says");
     CHECK_FAILS(in("RANK=0 WORLD_SIZE=2 LOCAL_RANK=0"), "LOCAL_WORLD_SIZE is not set");
-    CHECK_FAILS(in("RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2"), "LOCAL_RANK is not set, but RANK=0 says that this process "
-                "is one of a job; set RANK, WORLD_SIZE, LOCAL_RANK and LOCAL_WORLD_SIZE, or none of them");
+    CHECK_FAILS(in("RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2"),
+                "LOCAL_RANK is not set, but RANK=0 says that this process is one of a job; set RANK, WORLD_SIZE, "
+                "LOCAL_RANK and LOCAL_WORLD_SIZE, or none of them");
     CHECK_FAILS(in("RANK=one WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2"), "RANK=one is not a number");
     CHECK_FAILS(in("RANK=-1 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2"), "RANK=-1 is not a number");
     CHECK_FAILS(in("RANK=2 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2"), "RANK=2 is out of range");
