@@ -76,6 +76,9 @@ struct tt_profile_row {
     /* Per step: medians of its operations, scaled so that all operators add up to kernel_seconds. */
     double seconds;
     double median;             /* of one launch, as measured */
+    /* Of the host, per step, to enqueue them, in the traced steps; NaN where the host computes them itself, or where
+     * that is not known. */
+    double host_seconds;
     /* Of the sum of all groups: those of groups add up to 1, and so do those of operators, "copies" and "gaps". */
     double share;
     double flops, bytes;       /* per step, from backend/kernels.def */

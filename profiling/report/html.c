@@ -95,6 +95,8 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
     html_number(t, (double)r->count, html_fixed((double)r->count, 0, a));
     html_number(t, r->seconds, tt_si_time(r->seconds, a));
     html_number(t, r->median, tt_si_time(r->median, a));
+    double host = r->host_seconds > 0 ? r->host_seconds : NAN;
+    html_number(t, host, tt_si_time(host, a));
     html_number(t, r->share, html_fixed(100 * r->share, 1, a));
     html_number(t, r->flops, tt_si(r->flops, a));
     html_number(t, r->bytes, tt_si_bytes(r->bytes, a));
@@ -105,7 +107,8 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
     html_cell(t, "%s", r->bound[0] ? r->bound : "n/a");
 }
 
-#define ROW_COLUMNS "#count|#a step|#median|#share %|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s|#roof %|bound by"
+#define ROW_COLUMNS                                                                                \
+    "#count|#a step|#median|#host a step|#share %|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s|#roof %|bound by"
 
 static void group_bars(struct tt_text *t, const struct tt_profile *p)
 {
