@@ -12,6 +12,7 @@
 #include "cli/bench.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/load.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 #include "profiling/seal.h"
@@ -25,6 +26,7 @@ struct scaling {
     char threads[16];
     struct tt_json *found[MOST]; /* of each number of ranks */
     int count;
+    double load; /* of the machine before it began */
 };
 
 /* ---- the copies ---- */
@@ -177,6 +179,9 @@ static void print_text(const struct scaling *s)
            "p95 ms", "tokens/s", "tok/s/rank", "eff. %", "sent MiB", "comm. ms", "hidden %", "slowest rank");
     for (int row = 0; row_of(s, 0, row); row++)
         for (int i = 0; i < s->count; i++) print_row(s, row_of(s, i, row), row);
+    char busy[100];
+    tt_busy_words(s->load, busy);
+    if (busy[0]) printf("note    when it began, %s\n", busy);
 }
 
 /* ---- JSON ---- */
@@ -233,6 +238,8 @@ static tt_status write_json(const struct scaling *s)
     tt_json_put_string(&w, "device", tt_json_string(s->found[0], "device", ""));
     tt_json_put_string(&w, "precision", tt_precision_names[s->o->c.precision]);
     tt_json_put_int(&w, "repeats", s->own->repeats);
+    tt_json_put_number(&w, "load", s->load);
+    tt_json_put_bool(&w, "busy", tt_is_busy(s->load));
     tt_json_begin(&w, "rows", '[');
     for (int row = 0; row_of(s, 0, row); row++)
         for (int i = 0; i < s->count; i++) put_row(&w, s, row_of(s, i, row), row);
@@ -263,7 +270,7 @@ static tt_status run(struct scaling *s)
 
 tt_status tt_bench_ranks(const struct tt_options *o)
 {
-    struct scaling s = {.o = o, .own = tt_own(o)};
+    struct scaling s = {.o = o, .own = tt_own(o), .load = tt_machine_load()};
     tt_status st = run(&s);
     for (int i = 0; i < s.count; i++) tt_json_free(s.found[i]);
     free(s.words);

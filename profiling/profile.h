@@ -78,6 +78,9 @@ struct tt_profile_row {
      * together, only what is exposed: the rest is beside other operators, and is among the collectives. */
     double seconds;
     double median;             /* of one launch, as measured */
+    /* Of the host, per step, to enqueue them, in the traced steps; NaN where the host computes them itself, or where
+     * that is not known. */
+    double host_seconds;
     /* Of the sum of all groups: those of groups add up to 1, and so do those of operators, "copies" and "gaps". */
     double share;
     double flops, bytes;       /* per step, from backend/kernels.def */

@@ -68,7 +68,7 @@ static const struct field memory_fields[] = {
 
 #define R(f) F(tt_profile_row, f)
 static const struct field row_fields[] = {
-    R(name), R(shape), R(group), R(phase), R(count), R(seconds), R(median), R(share), R(flops), R(bytes), R(intensity),
+    R(name), R(shape), R(group), R(phase), R(count), R(seconds), R(median), R(host_seconds), R(share), R(flops), R(bytes), R(intensity),
     R(flops_per_second), R(bytes_per_second), R(roof_percent), R(bound),
 };
 #undef R

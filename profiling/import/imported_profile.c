@@ -18,6 +18,7 @@ static void clear_figures(struct tt_profile *p)
     p->step = (struct tt_profile_step){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN, NAN, NAN};
     p->launch = (struct tt_profile_launch){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     struct tt_profile_efficiency *e = &p->efficiency;
+    p->run.load = e->gemm_spread = e->copy_spread = e->roofs_load = NAN;
     double *figures[] = {&e->forward_flops,
                          &e->backward_flops,
                          &e->step_flops,
@@ -103,6 +104,7 @@ static struct tt_profile_row row_of(struct tt_tally *t, double steps, double all
                                  .share = all > 0 ? t->total / all : NAN,
                                  .flops = t->flops / steps,
                                  .bytes = t->bytes / steps,
+                                 .host_seconds = NAN,
                                  .roof_percent = NAN};
     tt_kernel_short_name(t->name, row.name, sizeof row.name);
     row.name[strcspn(row.name, "\t")] = 0;

@@ -126,6 +126,39 @@ static int longest_first(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
+/* The launches of a traced step lie in the order of its operations. False: they are not all there. */
+static bool sum_launches(struct times *t)
+{
+    struct tt_profile *out = t->out;
+    int at = 0;
+    int64_t step = -1;
+    for (int i = 0; i < out->events_count; i++) {
+        const struct tt_profile_event *e = &out->events[i];
+        if (strcmp(e->track, "host") || strcmp(e->kind, "launch")) continue;
+        if (e->step != step && at % t->plan->count) return false;
+        step = e->step;
+        int op = at++ % t->plan->count;
+        if (strcmp(e->name, tt_op_name(&t->plan->ops[op]))) return false;
+        out->operators[t->row[op]].host_seconds += e->seconds / t->r->traced;
+    }
+    return at > 0 && at == t->r->traced * t->plan->count;
+}
+
+/* Before they are sorted, since t->row tells which is whose. */
+static void make_host_times(struct times *t)
+{
+    bool known = !t->r->serial && sum_launches(t);
+    for (int i = 0; i < t->out->operators_count && !known; i++) t->out->operators[i].host_seconds = NAN;
+}
+
+static double group_host_seconds(const struct tt_profile *out, const char *group)
+{
+    double sum = 0;
+    for (int i = 0; i < out->operators_count; i++)
+        if (!strcmp(out->operators[i].group, group)) sum += out->operators[i].host_seconds;
+    return sum;
+}
+
 static void make_operators(struct times *t)
 {
     struct tt_profile *out = t->out;
@@ -137,6 +170,7 @@ static void make_operators(struct times *t)
         out->operators[i].median = median_launch(t, in_row, i);
         finish_row(t, &out->operators[i]);
     }
+    make_host_times(t);
     qsort(out->operators, (size_t)out->operators_count, sizeof *out->operators, longest_first);
 }
 
@@ -159,6 +193,7 @@ static void make_groups(struct times *t)
         }
         if (!row) continue;
         row->median = median_launch(t, in_group, g);
+        row->host_seconds = group_host_seconds(t->out, row->name);
         finish_row(t, row);
     }
 }
@@ -172,6 +207,7 @@ static void add_copies_and_gaps(struct times *t)
                                       .count = t->r->t.copy_count,
                                       .seconds = t->r->t.copy_median,
                                       .median = t->r->t.copy_count ? t->r->t.copy_median / t->r->t.copy_count : NAN,
+                                      .host_seconds = NAN,
                                       .bytes = t->r->t.copy_bytes,
                                       .intensity = 0,
                                       .flops_per_second = 0,
@@ -183,6 +219,7 @@ static void add_copies_and_gaps(struct times *t)
                                     .group = "gaps",
                                     .seconds = fmax(0, t->out->step.gap_seconds),
                                     .median = NAN,
+                                    .host_seconds = NAN,
                                     .intensity = NAN,
                                     .flops_per_second = NAN,
                                     .bytes_per_second = NAN,

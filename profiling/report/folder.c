@@ -1,6 +1,7 @@
 /* The folder of a profile: the tables as CSV and JSON, and the files together. */
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ static void put_row(struct tt_text *t, const char *kind, const struct tt_profile
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) tt_csv_put(t, words[i]);
     tt_csv_put_int(t, r->count);
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) tt_csv_put_number(t, figures[i]);
+    tt_csv_put_number(t, r->host_seconds > 0 ? 1e3 * r->host_seconds : NAN);
     tt_csv_put(t, r->bound);
     tt_csv_end(t);
 }
@@ -29,7 +31,7 @@ tt_status tt_profile_write_operators(const struct tt_profile *p, const char *pat
     struct tt_text t = {0};
     tt_text_puts(
         &t, "kind,name,shape,group,phase,count,total_ms,median_us,share_percent,flops,bytes,flop_per_byte,tflop_per_s,"
-            "tb_per_s,roof_percent,bound\n");
+            "tb_per_s,roof_percent,host_ms,bound\n");
     for (int i = 0; i < p->operators_count; i++) put_row(&t, "operator", &p->operators[i]);
     for (int i = 0; i < p->groups_count; i++) put_row(&t, "group", &p->groups[i]);
     if (t.n) t.s[--t.n] = 0; /* the newline at the end comes with saving */

@@ -87,6 +87,8 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
     html_number(t, (double)r->count, html_fixed((double)r->count, 0, a));
     html_number(t, r->seconds, tt_si_time(r->seconds, a));
     html_number(t, r->median, tt_si_time(r->median, a));
+    double host = r->host_seconds > 0 ? r->host_seconds : NAN;
+    html_number(t, host, tt_si_time(host, a));
     html_number(t, r->share, html_fixed(100 * r->share, 1, a));
     html_number(t, r->roof_percent, html_fixed(r->roof_percent, 0, a));
     html_cell(t, "%s", r->bound[0] ? r->bound : "n/a");
@@ -98,7 +100,8 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
 }
 
 /* What limits an operator stands where a narrow window still shows it. */
-#define ROW_COLUMNS "#count|#a step|#median|#share %|#roof %|bound by|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s"
+#define ROW_COLUMNS                                                                                 \
+    "#count|#a step|#median|#host a step|#share %|#roof %|bound by|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s"
 
 static void group_bars(struct tt_text *t, const struct tt_profile *p)
 {

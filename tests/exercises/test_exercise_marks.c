@@ -310,6 +310,21 @@ static void tells_noise(void)
     noise(0.98, 0.1, 4, "slow:step.seconds / gone:step.seconds", TT_MARK_RIGHT, NULL);
 }
 
+static void tells_busy_runs(void)
+{
+    static const char busy[] = "{\"run\": {\"load\": 4.5}}", quiet[] = "{\"run\": {\"load\": 0.9}}";
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}}, .run_count = 3};
+    struct tt_marked m = {.exercise = &e};
+    struct tt_text out = {0};
+    CHECK_OK(tt_json_parse(quiet, strlen(quiet), &m.runs[0].profile));
+    CHECK_OK(tt_json_parse(busy, strlen(busy), &m.runs[1].profile));
+    tt_exercise_noise(&m, &out);
+    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine is busy: 4.5 processes"), "%s", out.s);
+    CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
+    tt_text_free(&out);
+    for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
+}
+
 /* ---- the seal ---- */
 
 static void hashes(void)
@@ -410,6 +425,7 @@ int main(void)
     TEST(judges_units);
     TEST(judges_words);
     TEST(tells_noise);
+    TEST(tells_busy_runs);
     TEST(hashes);
     TEST(seals);
     TEST(links_lead_back);

@@ -387,6 +387,15 @@ static void graphs_and_running_ahead(void)
     CHECK(isfinite(p.launch.graph_replay_seconds) && isfinite(p.launch.graph_kernel_seconds) &&
           p.step.launched_seconds > 0);
     CHECK(p.samples_count == 2 + 3 * STEPS + 1 + 2, "%d", p.samples_count);
+    double host = 0, launches = 0;
+    for (int i = 0; i < p.operators_count; i++) {
+        CHECK(p.operators[i].host_seconds > 0, "%s takes the host no time", p.operators[i].name);
+        host += p.operators[i].host_seconds;
+    }
+    for (int i = 0; i < p.groups_count - 2; i++) host -= p.groups[i].host_seconds;
+    for (int i = 0; i < p.events_count; i++)
+        launches += strcmp(p.events[i].kind, "launch") ? 0 : p.events[i].seconds;
+    CHECK(launches > 0 && fabs(host) < 1e-9 * launches, "operators and groups differ by %g", host);
     CHECK(p.samples[p.samples_count - 1].step == p.samples_count, "a replayed step counts as one");
     double loss = p.step.loss;
     int samples = p.samples_count;

@@ -551,6 +551,21 @@ static void only_first_gradients_compare(void)
     free(c);
 }
 
+/* What is compared may have been measured beside other work. */
+static void busy_runs_are_told(void)
+{
+    struct tt_profile quiet = by_hand(1), busy = by_hand(1);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    busy.run.load = 7;
+    save(&quiet, "quiet");
+    save(&busy, "busy");
+    CHECK_OK(compare("quiet", "busy", c));
+    CHECK(c->warnings.s && strstr(c->warnings.s, "busy: when it was measured, the machine is busy: 7.0 processes") &&
+          !strstr(c->warnings.s, "quiet: when"), "%s", c->warnings.s);
+    tt_compare_free(c);
+    free(c);
+}
+
 /* Steps that scatter by a fifth: a median that is 6 % off says nothing, and the gate knows. */
 static void noise_is_no_regression(void)
 {
@@ -680,6 +695,7 @@ int main(void)
     TEST(compares_profiles);
     TEST(noise_is_no_regression);
     TEST(few_steps_are_told);
+    TEST(busy_runs_are_told);
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
     TEST(reads_conditions);

@@ -65,7 +65,7 @@ if command -v python3 >/dev/null; then
     python3 - hostile/operators.csv <<'PYTHON' || fail "operators.csv is not what was imported: $(cat hostile/operators.csv)"
 import csv, sys
 rows = list(csv.reader(open(sys.argv[1], newline="", encoding="utf-8")))
-assert all(len(row) == 16 for row in rows), [len(row) for row in rows]
+assert all(len(row) == 17 for row in rows), [len(row) for row in rows]
 assert not any(cell[:1] in tuple("=+-@\t\r\n") for row in rows for cell in row if cell), rows
 names = [row[1][row[1][:1] == "'":] for row in rows if row[0] == "operator"]
 assert names[:6] == ["=cmd|'/C calc'!A1", "a,b|c", '-split\nrow|,"', "@<script>alert(1)</script>", "`code` *bold* [link](http://a.b)", "+1 2"], names
