@@ -228,6 +228,18 @@ static struct tt_config run_config(const char *name)
     return c;
 }
 
+static void check_same_file(const char *a, const char *b, const char *name)
+{
+    char path[1200], *x = NULL, *y = NULL;
+    size_t n = 0, m = 0;
+    snprintf(path, sizeof path, "%s/%s", a, name);
+    CHECK_OK(tt_file_read(path, 1 << 20, &x, &n));
+    snprintf(path, sizeof path, "%s/%s", b, name);
+    CHECK_OK(tt_file_read(path, 1 << 20, &y, &m));
+    CHECK(n > 0 && n == m && !memcmp(x, y, n), "%s: %zu and %zu bytes", name, n, m);
+    free(x), free(y);
+}
+
 static void check_resume(int64_t every, enum tt_update_by by, enum tt_update_rest rest)
 {
     struct tt_config a = run_config("straight"), b = run_config("stopped");
@@ -243,6 +255,8 @@ static void check_resume(int64_t every, enum tt_update_by by, enum tt_update_res
     CHECK_OK(tt_model_create(&a, &m));
     CHECK(!memcmp(x, y, 3 * (size_t)m->params.total * sizeof *x), "every %lld, by %d, rest %d", (long long)every, by,
           rest);
+    check_same_file(a.out, b.out, "choices.bits");
+    check_same_file(a.out, b.out, "groups.csv");
     tt_model_free(m);
     free(x), free(y);
 }
@@ -344,6 +358,12 @@ static void metrics_say_what_was_chosen(void)
         lines++;
     }
     CHECK(lines == 4, "%d lines", lines);
+    free(text);
+    snprintf(path, sizeof path, "%s/choices.bits", c.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &text, &size));
+    size_t words = TT_CHOICE_WORDS((size_t)m->params.groups.count), set = 0;
+    for (size_t i = 0; i < size; i++) set += (size_t)__builtin_popcount((unsigned char)text[i]);
+    CHECK(size == 4 * words * 4 && set == 4 * (size_t)m->params.groups.chosen, "%zu bytes, %zu chosen", size, set);
     free(text);
     tt_model_free(m);
 }
