@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/train/loop.h"
+#include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
@@ -194,6 +195,25 @@ static void groups_are_the_model(void)
         if (level == TT_LEVEL_MATRIX) CHECK(m->params.groups.count == m->params.n, "%d", m->params.groups.count);
         tt_model_free(m);
     }
+}
+
+/* Nothing is read that nothing wrote, nothing reaches beyond its end, what is written is read. */
+static void plans_are_sound(void)
+{
+    for (int by = TT_BY_NORM; by <= TT_BY_RANDOM; by++)
+        for (int shard = TT_SHARD_NONE; shard <= TT_SHARD_WEIGHTS; shard++)
+            for (int precision = TT_FP32; precision < TT_PRECISIONS; precision++) {
+                struct tt_config c = update_config((enum tt_update_level)(by % 3), "0.2");
+                struct tt_session s;
+                c.update_by = (enum tt_update_by)by;
+                c.precision = (enum tt_precision)precision;
+                c.shard = (enum tt_sharding)shard;
+                c.ranks = shard ? 3 : 1;
+                c.rank = shard ? 2 : 0;
+                CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN | TT_USE_PREDICT));
+                CHECK_OK(plan_check(s.step, true));
+                tt_session_close(&s);
+            }
 }
 
 /* ---- a run ---- */
@@ -398,6 +418,7 @@ int main(void)
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 2}, &backend));
     if (!mkdtemp(root)) return 1;
     TEST(groups_are_the_model);
+    TEST(plans_are_sound);
     TEST(all_groups_are_all_weights);
     TEST(the_largest_change);
     TEST(resume_gives_the_same_bits);
