@@ -9,65 +9,66 @@
 
 enum { SQUARE_TILE = SQUARE_THREADS * SQUARE_LOADS }; /* vectors that a block has at a time */
 
-/* What a thread has of a tile: its vectors, of which some may lie behind the last, and at most one element before the
- * first vector or behind the last. */
+/* What a thread has of a tile: vectors, those behind the last of the run 0, and at most one element before the first
+ * vector or behind the last. */
 struct square_loads {
     gpu_bytes16 b[SQUARE_LOADS];
-    int64_t first; /* vector; those after it are SQUARE_THREADS apart */
     float edge;
-    int64_t edge_at; /* -1: none */
+    int edge_at; /* from the first element of the tile's vectors; outside of every span: none */
 };
 
-/* The squares of those that lie in [from, to) of the run. The others are made 0 before they are squared. */
-GPU_DEVICE double squares_between(const square_loads &l, int64_t head, int64_t vectors, int64_t from, int64_t to)
+/* The squares of what lies in [from, to), counted as edge_at is. The others are made 0 before they are squared. */
+GPU_DEVICE double squares_between(const square_loads &l, int from, int to)
 {
     float part = 0;
+    unsigned count = (unsigned)(to - from);
     GPU_UNROLL
     for (int k = 0; k < SQUARE_LOADS; k++) {
-        int64_t v = l.first + k * SQUARE_THREADS, i = head + 4 * v;
-        if (v >= vectors) continue;
+        int at = 4 * (gpu_thread() + k * SQUARE_THREADS) - from;
         gpu_bytes16 b = l.b[k];
         GPU_UNROLL
-        for (int j = 0; j < 4; j++) b.w[j] = i + j >= from && i + j < to ? b.w[j] : 0;
+        for (int j = 0; j < 4; j++) b.w[j] = (unsigned)(at + j) < count ? b.w[j] : 0;
         part += vector_squares(b);
     }
     if (l.edge_at >= from && l.edge_at < to) part += l.edge * l.edge;
     return part;
 }
 
-/* partial[block] is summed in the order in which sum_squares does it. */
+/* partial[block] is summed in the order in which sum_squares does it; what is 0 changes no bit of it. */
 GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) group_squares(struct tt_group_squares_args a, int64_t run)
 {
+    constexpr int ELEMENTS = 4 * SQUARE_TILE, NOWHERE = 2 * ELEMENTS;
     int64_t from = gpu_smaller(gpu_block_x() * run, a.n), n = gpu_smaller(run, a.n - from);
     const float *x = a.x + from;
     int64_t head = gpu_smaller((16 - (int)((uintptr_t)x % 16)) % 16 / 4, n), vectors = (n - head) / 4;
     int64_t edges = n - 4 * vectors, tiles = gpu_larger(1, gpu_divide_up(vectors, SQUARE_TILE));
     int span = a.first[gpu_block_x()], behind = a.first[gpu_block_x() + 1];
-    int64_t e = gpu_thread(), edge_at = e >= edges ? -1 : e < head ? e : e + 4 * vectors;
-    float edge = edge_at < 0 ? 0 : x[edge_at];
+    int64_t e = gpu_thread(), edge_at = e < head ? e : e + 4 * vectors;
+    square_loads l;
+    l.edge = e < edges ? x[edge_at] : 0;
     double sum = 0, mine = 0;
     for (int64_t t = 0; t < tiles; t++) {
-        bool final = t + 1 == tiles;
-        square_loads l = {{}, t * SQUARE_TILE + gpu_thread(), edge, (e < head ? t == 0 : final) ? edge_at : -1};
+        int64_t origin = head + ELEMENTS * t, left = vectors - SQUARE_TILE * t;
+        int64_t end = t + 1 == tiles ? n : origin + ELEMENTS; /* of the tile, in the run */
+        l.edge_at = e < edges && (e < head ? t == 0 : t + 1 == tiles) ? (int)(edge_at - origin) : NOWHERE;
         GPU_UNROLL
-        for (int k = 0; k < SQUARE_LOADS; k++)
-            if (l.first + k * SQUARE_THREADS < vectors)
-                l.b[k] = gpu_load16_stream(x + head + 4 * (l.first + k * SQUARE_THREADS));
-        if (l.first + (SQUARE_LOADS - 1) * SQUARE_THREADS < vectors) {
-            float part = 0;
-            GPU_UNROLL
-            for (int k = 0; k < SQUARE_LOADS; k++) part += vector_squares(l.b[k]);
-            sum += part;
-        } else {
-            GPU_UNROLL
-            for (int k = 0; k < SQUARE_LOADS; k++)
-                if (l.first + k * SQUARE_THREADS < vectors) sum += vector_squares(l.b[k]);
+        for (int k = 0; k < SQUARE_LOADS; k++) {
+            int v = gpu_thread() + k * SQUARE_THREADS;
+            l.b[k] = v < left ? gpu_load16_stream(x + origin + 4 * v) : gpu_bytes16{};
         }
-        int64_t end = final ? n : head + 4 * SQUARE_TILE * (t + 1); /* of the tile, in the run */
+        bool full = gpu_thread() + (SQUARE_LOADS - 1) * SQUARE_THREADS < left;
+        float part = 0;
+        GPU_UNROLL
+        for (int k = 0; k < SQUARE_LOADS; k++) {
+            float square = vector_squares(l.b[k]);
+            part += square;
+            if (!full) sum += square;
+        }
+        if (full) sum += part;
         while (span < behind) {
             int64_t begin = a.spans[span].begin - from, stop = begin + a.spans[span].count;
             if (begin >= end) break;
-            mine += squares_between(l, head, vectors, begin, stop);
+            mine += squares_between(l, (int)gpu_larger(begin - origin, -4), (int)(gpu_smaller(stop, end) - origin));
             if (stop > end) break;
             mine = gpu_block_sum<SQUARE_THREADS>(mine);
             if (gpu_thread() == 0) a.square[span] = (float)mine;
@@ -75,7 +76,7 @@ GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) group_squares(struct tt_group_squares_args
             span++;
         }
     }
-    if (edge_at >= 0) sum += edge * edge;
+    if (e < edges) sum += l.edge * l.edge;
     sum = gpu_block_sum<SQUARE_THREADS>(sum);
     if (gpu_thread() == 0) a.partial[gpu_block_x()] = (float)sum;
 }
@@ -229,21 +230,23 @@ GPU_DEVICE void choose_by_key(const struct tt_choose_groups_args &a, int groups)
     }
 }
 
-GPU_DEVICE float bias_of(float beta, int64_t updates) { return (float)(1.0 - pow((double)beta, (double)updates)); }
-
-/* What a chosen group becomes, and what AdamW is told of it. */
+/* What a chosen group becomes, and what AdamW is told of it. One power in a loop: four would need more registers than
+ * there are. */
 GPU_DEVICE void count_update(const struct tt_choose_groups_args &a, int64_t g, int64_t update)
 {
-    struct tt_update_group was = a.group[g], now = {was.updates + 1, update};
-    struct tt_update_step step = {1, 0, 0, 1, 1};
-    int64_t seen = a.decays ? update : now.updates;
-    step.bias1 = bias_of(a.beta1, seen);
-    step.bias2 = bias_of(a.beta2, seen);
-    if (a.decays && update - was.last > 1) {
-        step.keep1 = (float)pow((double)a.beta1, (double)(update - was.last - 1));
-        step.keep2 = (float)pow((double)a.beta2, (double)(update - was.last - 1));
+    struct tt_update_group was = a.group[g];
+    struct tt_update_step step = {1, 0, 0, 0, 0};
+    double seen = (double)(a.decays ? update : was.updates + 1);
+    double between = a.decays ? (double)(update - was.last - 1) : 0.0;
+    GPU_UNROLL_BY(1)
+    for (int k = 0; k < 4; k++) {
+        double power = pow((double)(k % 2 ? a.beta2 : a.beta1), k < 2 ? seen : between);
+        if (k == 0) step.bias1 = (float)(1.0 - power);
+        if (k == 1) step.bias2 = (float)(1.0 - power);
+        if (k == 2) step.keep1 = (float)power;
+        if (k == 3) step.keep2 = (float)power;
     }
-    a.group[g] = now;
+    a.group[g] = {was.updates + 1, update};
     a.steps[g] = step;
 }
 

@@ -1,14 +1,22 @@
 #include "core/train/choices.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-tt_status tt_choices_open(struct tt_choices *c, struct tt_engine *e, const struct tt_groups *groups)
+#include "core/base/file.h"
+#include "core/base/terminal.h"
+
+tt_status tt_choices_open(struct tt_choices *c, struct tt_engine *e, const struct tt_params *params)
 {
-    *c = (struct tt_choices){0};
+    *c = (struct tt_choices){.file = -1};
     size_t bytes = e->bytes[TT_X_CHOICES];
-    if (!bytes || !groups || !groups->count) return TT_OK;
-    *c = (struct tt_choices){.engine = e, .groups = groups, .words = TT_CHOICE_WORDS(groups->count)};
+    const struct tt_groups *groups = &params->groups;
+    if (!bytes || !groups->count) return TT_OK;
+    *c = (struct tt_choices){.engine = e, .params = params, .groups = groups, .file = -1,
+                             .words = TT_CHOICE_WORDS(groups->count)};
     c->entries = (int64_t)(bytes / sizeof *c->ring) / c->words;
     c->in_layer = calloc((size_t)groups->layers + 1, sizeof *c->in_layer);
     if (!c->in_layer) return tt_no_memory("the choices of a run");
@@ -18,8 +26,9 @@ tt_status tt_choices_open(struct tt_choices *c, struct tt_engine *e, const struc
 void tt_choices_close(struct tt_choices *c)
 {
     if (c->ring) c->engine->backend->ops->host_free(c->engine->backend->self, c->ring);
+    if (c->engine && c->file >= 0) close(c->file);
     free(c->in_layer);
-    *c = (struct tt_choices){0};
+    *c = (struct tt_choices){.file = -1};
 }
 
 tt_status tt_choices_ask(struct tt_choices *c)
@@ -70,4 +79,50 @@ void tt_choices_events(struct tt_choices *c, int64_t step, struct tt_events *e)
         tt_events_scalar(e, step, tag, (double)c->in_layer[i]);
     }
     tt_events_scalar(e, step, "update/outside", (double)c->in_layer[c->groups->layers]);
+}
+
+/* ---- in the folder of the run ---- */
+
+static tt_status write_groups(const struct tt_choices *c, const char *folder)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/groups.csv", folder);
+    FILE *f = fopen(path, "w");
+    if (!f) return tt_file_error(errno, "write", path);
+    fputs("group,tensor,first_row,rows\n", f);
+    for (int i = 0; i < c->params->n; i++) {
+        const struct tt_param *t = &c->params->items[i];
+        for (int64_t row = 0; row < t->shape[0]; row += t->group_rows) {
+            int64_t left = t->shape[0] - row;
+            fprintf(f, "%lld,%s,%lld,%lld\n", (long long)(t->group + row / t->group_rows), t->name, (long long)row,
+                    (long long)(left < t->group_rows ? left : t->group_rows));
+        }
+    }
+    bool failed = ferror(f) != 0;
+    return fclose(f) || failed ? tt_file_error(errno ? errno : EIO, "write", path) : TT_OK;
+}
+
+static int64_t step_bytes(const struct tt_choices *c) { return c->words * (int64_t)sizeof *c->ring; }
+
+tt_status tt_choices_keep(struct tt_choices *c, const char *folder, int64_t first)
+{
+    char path[1100];
+    if (!c->engine) return TT_OK;
+    TT_TRY(write_groups(c, folder));
+    snprintf(path, sizeof path, "%s/choices.bits", folder);
+    c->file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (c->file < 0 || ftruncate(c->file, (off_t)(first * step_bytes(c)))) return tt_file_error(errno, "write", path);
+    return TT_OK;
+}
+
+/* As with metrics.jsonl, a full disk does not stop a run. */
+void tt_choices_write(struct tt_choices *c, int64_t step)
+{
+    if (!c->engine || c->file < 0) return;
+    const uint32_t *bits = c->ring + (step - 1) % c->entries * c->words;
+    int64_t bytes = step_bytes(c);
+    if (pwrite(c->file, bits, (size_t)bytes, (off_t)((step - 1) * bytes)) == bytes) return;
+    tt_say("choices.bits cannot be written: %s; training continues without it", strerror(errno));
+    close(c->file);
+    c->file = -1;
 }

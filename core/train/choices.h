@@ -11,17 +11,24 @@
 
 struct tt_choices {
     struct tt_engine *engine; /* NULL: there is nothing to show */
-    const struct tt_groups *groups;
+    const struct tt_params *params;
+    const struct tt_groups *groups; /* of them */
     uint32_t *ring; /* pinned copy of the device's */
     int64_t entries, words;
+    int file; /* choices.bits; -1: none, or it could not be written any more */
     int64_t *in_layer; /* groups chosen in each layer, in the step looked at last; behind them, outside of the layers */
 };
 
-tt_status tt_choices_open(struct tt_choices *c, struct tt_engine *e, const struct tt_groups *groups);
+tt_status tt_choices_open(struct tt_choices *c, struct tt_engine *e, const struct tt_params *params);
 void tt_choices_close(struct tt_choices *c);
 
 /* Enqueues the copy. */
 tt_status tt_choices_ask(struct tt_choices *c);
+
+/* In the folder of a run that has done `first` steps: groups.csv says which rows of which tensor belong to a group, and
+ * choices.bits has TT_CHOICE_WORDS words for each step from the first on, bit g of them for group g. */
+tt_status tt_choices_keep(struct tt_choices *c, const char *folder, int64_t first);
+void tt_choices_write(struct tt_choices *c, int64_t step);
 
 /* Of a step that was collected: how many groups, and which share of all weights they are. */
 int64_t tt_choices_count(struct tt_choices *c, int64_t step, double *share);

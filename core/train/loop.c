@@ -265,7 +265,7 @@ static tt_status open_loop(struct loop *l)
     const struct tt_config *c = l->c;
     int32_t stops = c->on_nan == TT_NAN_STOP;
     TT_TRY(tt_engine_upload(l->r->engine, TT_X_STATE, offsetof(struct tt_state, stops), &stops, sizeof stops));
-    TT_TRY(tt_meter_open(&l->meter, l->r->engine, c, &l->r->params->groups, &l->epochs));
+    TT_TRY(tt_meter_open(&l->meter, l->r->engine, c, l->r->params, &l->epochs));
     TT_TRY(note_config(l));
     l->r->validates = true;
     return tt_run_start(l->r, TT_TOKENS_FED);

@@ -190,7 +190,7 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 }
 
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c,
-                        const struct tt_groups *groups, const struct tt_epochs *epochs)
+                        const struct tt_params *params, const struct tt_epochs *epochs)
 {
     int64_t first = epochs->first;
     *m = (struct tt_meter){.config = c, .epochs = epochs, .engine = e,
@@ -201,14 +201,16 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     TT_TRY(b->ops->event_create(b->self, &m->ready));
     m->seconds = calloc((size_t)ring_entries(m), sizeof *m->seconds);
     if (!m->seconds) return tt_no_memory("the times of steps");
-    TT_TRY(tt_choices_open(&m->choices, e, groups));
+    TT_TRY(tt_choices_open(&m->choices, e, params));
     m->quiet = c->quiet || c->rank;
     m->terminal = !m->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
     tt_eta_start(&m->eta, m->start);
     if (c->rank) return TT_OK; /* rank 0 alone writes */
     if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, first, &m->events));
-    return c->out[0] ? open_lines(m) : TT_OK;
+    if (!c->out[0]) return TT_OK;
+    TT_TRY(tt_choices_keep(&m->choices, c->out, first));
+    return open_lines(m);
 }
 
 double tt_meter_speed(const struct tt_meter *m, int64_t step)
@@ -367,6 +369,7 @@ static void show(struct tt_meter *m, int64_t upto)
         write_line(m, e);
         write_events(m, e);
         count_epoch(m, e);
+        tt_choices_write(&m->choices, e->step);
     }
     flush_lines(m);
     if (m->events) tt_status_free(tt_events_flush(m->events)); /* told again when it is closed */

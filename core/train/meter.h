@@ -51,7 +51,7 @@ struct tt_meter {
 
 /* The epochs begin where the run does, and are shown with --epochs. */
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c,
-                        const struct tt_groups *groups, const struct tt_epochs *epochs);
+                        const struct tt_params *params, const struct tt_epochs *epochs);
 /* Step `step` (from 1) is enqueued. Looks whether metrics have arrived and shows them; asks for new ones when due. */
 tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */

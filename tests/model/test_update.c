@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/train/loop.h"
+#include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
@@ -196,6 +197,25 @@ static void groups_are_the_model(void)
     }
 }
 
+/* Nothing is read that nothing wrote, nothing reaches beyond its end, what is written is read. */
+static void plans_are_sound(void)
+{
+    for (int by = TT_BY_NORM; by <= TT_BY_RANDOM; by++)
+        for (int shard = TT_SHARD_NONE; shard <= TT_SHARD_WEIGHTS; shard++)
+            for (int precision = TT_FP32; precision < TT_PRECISIONS; precision++) {
+                struct tt_config c = update_config((enum tt_update_level)(by % 3), "0.2");
+                struct tt_session s;
+                c.update_by = (enum tt_update_by)by;
+                c.precision = (enum tt_precision)precision;
+                c.shard = (enum tt_sharding)shard;
+                c.ranks = shard ? 3 : 1;
+                c.rank = shard ? 2 : 0;
+                CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN | TT_USE_PREDICT));
+                CHECK_OK(plan_check(s.step, true));
+                tt_session_close(&s);
+            }
+}
+
 /* ---- a run ---- */
 
 static float *train(const struct tt_config *c, const char *from, int64_t until)
@@ -228,6 +248,18 @@ static struct tt_config run_config(const char *name)
     return c;
 }
 
+static void check_same_file(const char *a, const char *b, const char *name)
+{
+    char path[1200], *x = NULL, *y = NULL;
+    size_t n = 0, m = 0;
+    snprintf(path, sizeof path, "%s/%s", a, name);
+    CHECK_OK(tt_file_read(path, 1 << 20, &x, &n));
+    snprintf(path, sizeof path, "%s/%s", b, name);
+    CHECK_OK(tt_file_read(path, 1 << 20, &y, &m));
+    CHECK(n > 0 && n == m && !memcmp(x, y, n), "%s: %zu and %zu bytes", name, n, m);
+    free(x), free(y);
+}
+
 static void check_resume(int64_t every, enum tt_update_by by, enum tt_update_rest rest)
 {
     struct tt_config a = run_config("straight"), b = run_config("stopped");
@@ -243,6 +275,8 @@ static void check_resume(int64_t every, enum tt_update_by by, enum tt_update_res
     CHECK_OK(tt_model_create(&a, &m));
     CHECK(!memcmp(x, y, 3 * (size_t)m->params.total * sizeof *x), "every %lld, by %d, rest %d", (long long)every, by,
           rest);
+    check_same_file(a.out, b.out, "choices.bits");
+    check_same_file(a.out, b.out, "groups.csv");
     tt_model_free(m);
     free(x), free(y);
 }
@@ -345,6 +379,12 @@ static void metrics_say_what_was_chosen(void)
     }
     CHECK(lines == 4, "%d lines", lines);
     free(text);
+    snprintf(path, sizeof path, "%s/choices.bits", c.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &text, &size));
+    size_t words = TT_CHOICE_WORDS((size_t)m->params.groups.count), set = 0;
+    for (size_t i = 0; i < size; i++) set += (size_t)__builtin_popcount((unsigned char)text[i]);
+    CHECK(size == 4 * words * 4 && set == 4 * (size_t)m->params.groups.chosen, "%zu bytes, %zu chosen", size, set);
+    free(text);
     tt_model_free(m);
 }
 
@@ -378,6 +418,7 @@ int main(void)
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 2}, &backend));
     if (!mkdtemp(root)) return 1;
     TEST(groups_are_the_model);
+    TEST(plans_are_sound);
     TEST(all_groups_are_all_weights);
     TEST(the_largest_change);
     TEST(resume_gives_the_same_bits);

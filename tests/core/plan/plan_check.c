@@ -31,11 +31,12 @@ static size_t gap_of(const struct tt_op *op)
 
 static tt_status check_grads(struct checker *c, int op, const struct tt_operand *o, size_t offset)
 {
-    size_t from = offset / 4, n = (size_t)o->bytes / 4, unwritten = 0;
+    bool reads = o->access & TT_READ;
+    size_t from = offset / 4, n = (size_t)(reads && o->reach > 0 ? o->reach : o->bytes) / 4, unwritten = 0;
     for (size_t i = from; i < from + n; i++) {
         bool padding_too = n == c->grad_count; /* the optimiser reads the arena with the gaps between tensors */
         unwritten = c->grads[i] ? 0 : unwritten + 1;
-        if ((o->access & TT_READ) && unwritten > gap_of(&c->p->ops[op]) && !padding_too)
+        if (reads && unwritten > gap_of(&c->p->ops[op]) && !padding_too)
             return fault(c->p, op, o->name, "gradients", "is read before it is written");
         if (o->access & TT_WRITE) c->grads[i] = true;
     }
@@ -45,7 +46,7 @@ static tt_status check_grads(struct checker *c, int op, const struct tt_operand 
 static tt_status check_external(struct checker *c, int op, const struct tt_operand *o, enum tt_external x,
                                 size_t offset)
 {
-    if ((double)offset + o->bytes > (double)c->p->external_bytes[x])
+    if ((double)offset + (o->reach > o->bytes ? o->reach : o->bytes) > (double)c->p->external_bytes[x])
         return fault(c->p, op, o->name, tt_external_name(x), "reaches beyond its end");
     if (x == TT_X_GRADS) return check_grads(c, op, o, offset);
     if ((o->access & TT_READ) && !given(x) && !c->external[x])
