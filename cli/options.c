@@ -63,8 +63,9 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt report profiles/small --import run_kernel_trace.csv"}},
     [TT_CMD_COMPARE] = {"compare", "put runs side by side: speed-ups, memory, what changed, accuracy",
         "Compares profiles (folders of tt profile or tt report), bench.json files or training runs with the first.\n"
-        "Two sets of options instead of folders, '--version fused --preset tiny' for one, are run in turns first, as by tt\n"
-        "bench --against. With --fail-if it is a gate: exit code 5 when a condition holds, 8 when one is undecided.", "run",
+        "Two sets of options instead of folders, '--version fused --preset tiny' for one, are run in turns first, as\n"
+        "by tt bench --against. With --fail-if it is a gate: exit code 5 when a condition holds, 8 when one is\n"
+        "undecided.", "run",
         {"tt compare profiles/baseline profiles/flash", "tt compare old new --fail-if slower:5%,gradients",
          "tt compare --run baseline '--version flash --batch-size 4'"}},
     [TT_CMD_CHECK] = {"check", "audit the gradients of a step",

@@ -94,7 +94,8 @@ static void drain(struct tt_watch *w)
     for (int r = first(w); r <= last(w); r++) shutdown(socket_of(w, r), SHUT_WR);
     for (int r = first(w); r <= last(w); r++) {
         char rest[256];
-        while (!w->seen[r].ended && !w->seen[r].silent && tt_wire_read(socket_of(w, r), rest, 1, until) == TT_WIRE_OK) {}
+        bool speaks = !w->seen[r].ended && !w->seen[r].silent;
+        while (speaks && tt_wire_read(socket_of(w, r), rest, 1, until) == TT_WIRE_OK) {}
     }
 }
 
