@@ -1,8 +1,8 @@
-/* All that anything above knows of a device.
+/* The interface to a device.
  *
  * A backend is {ops, self}. One backend is compiled in (-DBACKEND=cpu|cuda|hip) and opened with tt_backend_open().
- * Work is enqueued on streams and runs in stream order; only stream_sync, event_sync and an `elapsed` wait. Slots
- * marked optional may be NULL: then the device does not offer them, and the caller goes without. */
+ * Work is enqueued on streams and runs in stream order; only stream_sync, event_sync and event_elapsed wait for it.
+ * Functions marked optional are NULL on a device that does not support them. */
 #ifndef TT_BACKEND_H
 #define TT_BACKEND_H
 
@@ -13,7 +13,7 @@
 #include "backend/kernels.h"
 #include "core/base/status.h"
 
-/* Every device allocation, and every buffer a plan places, starts on such a boundary. */
+/* Alignment in bytes of every device allocation and of every buffer in a plan's arena. */
 enum { TT_ALIGN = 256 };
 
 enum tt_direction { TT_TO_DEVICE, TT_TO_HOST, TT_ON_DEVICE };
@@ -31,14 +31,14 @@ struct tt_gemm {
     enum tt_dtype type_a, type_b, type_c;
 };
 
-/* What ranks do together with `count` elements of `type`. Where a buffer has parts, it has one for each rank, all of
- * the same size and in the order of ranks, so that `count` is a multiple of the number of ranks. The same number of
- * ranks gives the same bits, and after all-reduce and all-gather every rank has the same. */
+/* Collectives over `count` elements of `type`. A buffer that is split has one part per rank, of equal size and in rank
+ * order; then `count` must be a multiple of the number of ranks. Results are deterministic for a given number of ranks,
+ * and after all-reduce and all-gather the same to the bit on every rank. */
 enum tt_collective_kind {
-    TT_ALL_REDUCE,     /* to = the sum of all ranks' from; from == to */
-    TT_REDUCE_SCATTER, /* to, one part = the sum of this rank's part of all ranks' from; to may be that part of from,
-                          whose other parts stay as they are */
-    TT_ALL_GATHER,     /* to = every rank's from, one part each; from may be this rank's part of to */
+    TT_ALL_REDUCE,     /* to = the sum of `from` over all ranks; in place only: from == to */
+    TT_REDUCE_SCATTER, /* to (one part) = the sum over all ranks of this rank's part of `from`; `to` may be that part of
+                          `from`, whose other parts are not changed */
+    TT_ALL_GATHER,     /* to = the `from` (one part) of every rank; `from` may be this rank's part of `to` */
     TT_COLLECTIVES
 };
 
@@ -46,37 +46,37 @@ struct tt_collective {
     enum tt_collective_kind kind;
     const void *from;
     void *to;
-    int64_t count; /* of all parts */
+    int64_t count; /* elements of all parts together */
     enum tt_dtype type;
-    int ranks; /* how many there are */
+    int ranks; /* number of ranks */
 };
 
 struct tt_device_info {
     char name[128];       /* "Neoverse-N1, 2 threads", "NVIDIA H200" */
     char arch[32];        /* "aarch64", "sm_90", "gfx942" */
-    char library[128];    /* who multiplies matrices: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
-    char collectives[64]; /* who carries them: "Open MPI 4.1.4", "NCCL 2.28.9" (after join); "" where nobody does */
+    char library[128];    /* GEMM library: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
+    char collectives[64]; /* library of collectives: "Open MPI 4.1.4", "NCCL 2.28.9" (after join); "": none */
     char versions[128];   /* of driver, runtime and system, for reports: "driver for CUDA 13.0, runtime 13.0" */
-    char kernels[64];     /* "native (flash: sm_90a), else portable"; "" where there is no choice */
-    bool shares_memory;   /* the host reads and writes device memory in place */
-    int wave_width;       /* threads in lockstep; 1 on a CPU */
+    char kernels[64];     /* "native (flash: sm_90a), else portable"; "": there is only one set */
+    bool shares_memory;   /* the host can read and write device memory in place */
+    int wave_width;       /* threads of a warp or wavefront; 1 on a CPU */
     int units;            /* cores, SMs, CUs */
-    size_t shared_bytes;  /* shared memory a block may ask for; 0 on a CPU */
-    int flash_head;       /* largest head of its flash attention; 0 = any */
+    size_t shared_bytes;  /* shared memory (LDS) available to a block; 0 on a CPU */
+    int flash_head;       /* largest head dimension of its flash attention; 0 = any */
     size_t memory_total, memory_free;
-    size_t memory_used, memory_peak; /* through this backend, since it was opened or since reset_peak */
+    size_t memory_used, memory_peak; /* allocated through this backend; the peak since opening or reset_peak */
     double peak_flops[TT_DTYPES];    /* published FLOP/s of a matrix multiply by type; 0 when unknown */
     double peak_bandwidth;           /* published bytes/s; 0 when unknown */
-    bool has[TT_PRECISIONS];         /* which precisions run here */
-    bool tf32_as_fp32;               /* without tf32, who asks for it gets fp32, and `library` says so */
+    bool has[TT_PRECISIONS];         /* which precisions are supported */
+    bool tf32_as_fp32;               /* without tf32: a request for it gets fp32, and `library` says so */
 };
 
-typedef struct tt_stream_s *tt_stream; /* NULL is the stream that computes */
+typedef struct tt_stream_s *tt_stream; /* NULL is the main stream */
 typedef struct tt_event_s *tt_event;
 typedef struct tt_graph_s *tt_graph;
 
-/* One of several processes that compute together, as its device needs to know it. `share` hands rank 0's bytes to every
- * rank; all of them call it, with the same size. */
+/* The ranks of a job, for the collectives of a device. `share` broadcasts rank 0's bytes; all ranks call it with the
+ * same size. */
 struct tt_ranks {
     int rank, count;
     tt_status (*share)(void *user, void *bytes, size_t size);
@@ -91,8 +91,8 @@ struct tt_backend_ops {
     tt_status (*info)(void *self, struct tt_device_info *out);
     void (*reset_peak)(void *self);
 
-    /* memory: alloc gives TT_ALIGN-aligned device memory with undefined contents; host_alloc gives memory the device
-     * copies from at full speed (pinned). copy and fill are enqueued; a host buffer must live until they are done. */
+    /* memory: alloc returns TT_ALIGN-aligned device memory with undefined contents, host_alloc pinned host memory. copy
+     * and fill are enqueued; a host buffer must live until they are done. */
     tt_status (*alloc)(void *self, size_t bytes, void **out);
     void (*free)(void *self, void *p);
     tt_status (*host_alloc)(void *self, size_t bytes, void **out);
@@ -104,7 +104,7 @@ struct tt_backend_ops {
     tt_status (*gemm)(void *self, const struct tt_gemm *g, tt_stream s);
     tt_status (*launch)(void *self, enum tt_kernel kernel, const void *args, tt_stream s);
 
-    /* order */
+    /* streams and events */
     tt_status (*stream_create)(void *self, tt_stream *out);
     void (*stream_destroy)(void *self, tt_stream s);
     tt_status (*stream_sync)(void *self, tt_stream s);
@@ -116,26 +116,26 @@ struct tt_backend_ops {
     tt_status (*event_sync)(void *self, tt_event e);
     tt_status (*event_elapsed)(void *self, tt_event from, tt_event to, double *seconds); /* waits for `to` */
 
-    /* optional marks: nested named ranges for the vendor's profiler (both or neither) */
+    /* optional (both or neither): nested named ranges for the vendor's profiler (NVTX, ROCTx) */
     void (*range_push)(void *self, const char *name);
     void (*range_pop)(void *self);
 
-    /* optional: record what is enqueued on s between begin and end, then replay it whole */
+    /* optional: capture what is enqueued on s between begin and end as a graph, and replay it */
     tt_status (*graph_begin)(void *self, tt_stream s);
     tt_status (*graph_end)(void *self, tt_stream s, tt_graph *out);
     tt_status (*graph_replay)(void *self, tt_graph g, tt_stream s);
     void (*graph_destroy)(void *self, tt_graph g);
 
-    /* optional (both or neither): collectives over the ranks of a job, enqueued on s as other work is. Every rank
-     * enqueues the same ones in the same order. */
-    /* Once, before the first of them. With NULL it only loads what they need, and says what is missing. */
+    /* optional (both or neither): collectives over the ranks of a job, enqueued on s like other work. Every rank must
+     * enqueue the same ones in the same order. join is called once, before the first of them; with NULL it only loads
+     * the library, and fails if it is missing. */
     tt_status (*join)(void *self, const struct tt_ranks *ranks);
     tt_status (*collective)(void *self, const struct tt_collective *c, tt_stream s);
     /* optional, with those: all ranks call it when no collective is under way. From here on each is of the ranks that
      * gave the same group, in the order of ranks; with a group below 0, which all give, of all of them again. */
     tt_status (*split)(void *self, int group);
 
-    /* optional: enqueues a wait on s, in place of a collective that is only simulated (link.h) */
+    /* optional: enqueues a wait of so many seconds on s, for simulated collectives (link.h) */
     tt_status (*delay)(void *self, double seconds, tt_stream s);
 };
 
@@ -144,25 +144,25 @@ struct tt_backend {
     void *self;
 };
 
-/* How a GPU's library chooses among its ways to multiply a shape: as it guesses, or by timing a few, or many. */
+/* How the algorithm for a GEMM shape is chosen: by the library's heuristic, or by timing a few, or many. */
 enum tt_gemm_tune { TT_TUNE_OFF, TT_TUNE_QUICK, TT_TUNE_FULL };
-enum tt_kernel_set { TT_NATIVE, TT_PORTABLE }; /* with what only this chip can run, or without */
+enum tt_kernel_set { TT_NATIVE, TT_PORTABLE }; /* with or without kernels for this architecture only */
 
 struct tt_backend_options {
-    int threads; /* CPU threads; 0 means as many as the machine (or OMP_NUM_THREADS) gives */
+    int threads; /* CPU threads; 0 = OMP_NUM_THREADS, or all of the machine */
     int device;  /* which GPU; 0 is the first */
-    enum tt_precision precision; /* tf32 changes how fp32 matrices are multiplied */
+    enum tt_precision precision; /* tf32 changes how fp32 matrices are multiplied; others change nothing here */
     enum tt_kernel_set kernels;
     enum tt_gemm_tune gemm_tune;
-    const char *gemm_cache; /* file in which timed choices are kept from run to run; NULL: none */
+    const char *gemm_cache; /* file that keeps timed choices from run to run; NULL: none */
 };
 
 /* The backend this program was built with. */
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out);
 void tt_backend_close(struct tt_backend *b);
 const char *tt_backend_name(void);
-int tt_backend_devices(void); /* how many this process may open; 1 on a CPU, 0 where there is no GPU */
-/* The program that must start the ranks of a job so that they find each other; NULL: they need none. */
+int tt_backend_devices(void); /* how many devices this process can open; 1 on a CPU, 0 without a GPU */
+/* The launcher (mpirun) that the collectives need; NULL: none. */
 const char *tt_backend_mpirun(void);
 
 #endif

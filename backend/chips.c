@@ -1,5 +1,5 @@
-/* The datasheet: dense rates at boost clock, as data sheets and reviews give them. A GPU held below its datasheet by
- * power or clocks is compared with it all the same. Memory is what a program sees of it: vendors write GB where it is
+/* The table of GPUs: dense peak rates at boost clock, from data sheets and reviews. A GPU that runs slower because of
+ * power or clock limits is still compared with these. Memory is what a program sees of it: vendors write GB where it is
  * GiB, and error correction takes a sixteenth of GDDR6. */
 #include "backend/chips.h"
 
@@ -13,10 +13,10 @@
 #define GIB(x) ((x)*0x1p30)
 #define MATRIX(fp32, tf32, bf16, fp16) {T(fp32), T(tf32), T(bf16), T(fp16)}
 
-/* Links between the GPUs of a node. NVLink: 12 links of 25 GB/s (A100), 18 of 25 (H100, H200), 18 of 50 (B200), through
- * a switch. xGMI: a link to each of the others, so one pair has one link's share: 7 of 64 GB/s (MI300X, MI325X) or of
- * 76.8 (MI350X, MI355X), 6 of 64, two to a pair, in a node of 4 MI300A. Cards on PCIe: 16 lanes; the bridges that join
- * pairs of some cards are an option and not counted. Where it depends on the machine (MI250, GH200), not known. */
+/* Links between the GPUs of a node, per direction. NVLink through a switch: 12 links of 25 GB/s (A100), 18 of 25 (H100,
+ * H200), 18 of 50 (B200). xGMI has direct links, so a pair of GPUs has only its own: 7 of 64 GB/s (MI300X, MI325X) or
+ * of 76.8 (MI350X, MI355X), one per pair; 6 of 64, two per pair, in a node of 4 MI300A. PCIe cards: 16 lanes; optional
+ * bridges between pairs of cards are not counted. Unknown where it depends on the machine (MI250, GH200). */
 #define NVLINK_3 {"NVLink 3", GB(300)}
 #define NVLINK_4 {"NVLink 4", GB(450)}
 #define NVLINK_5 {"NVLink 5", GB(900)}
@@ -29,9 +29,9 @@
 #define UNKNOWN {NULL, 0}
 
 // clang-format off
-/* The first whose words are in the device's name counts, so the particular come before the general. */
+/* The first row whose words are in the device name counts, so longer names come first. */
 static const struct tt_chip chips[] = {
-    /* a part of a GPU, or a slower sibling whose name goes on: not known */
+    /* a partition of a GPU, or a slower model with a longer name: unknown */
     {.words = "MIG"}, {.words = "Laptop"}, {.words = "Max-Q"}, {.words = "RTX 4090 D"}, {.words = "RTX 5090 D"},
 
     /* NVIDIA. Where each stands:
@@ -116,9 +116,9 @@ static const struct tt_chip chips[] = {
      .link = PCIE_5,
      .name = "5090", .title = "NVIDIA GeForce RTX 5090"},
 
-    /* AMD. tf32 is xf32, which CDNA 3 alone has; fp32 is that of the matrix cores where there are such. A program sees
-     * one of the two dies of a MI250 as a device, so half of what its card is sold for stands here. A rate is operations
-     * per clock of a compute unit × units × highest clock. Where each stands:
+    /* AMD. tf32 is xf32, which only CDNA 3 has; fp32 is that of the matrix cores if there are any. Each of the two dies
+     * of a MI250 is a device, so its rows have half of the card. A rate is operations per clock of a compute unit ×
+     * units × peak clock. Sources:
      * - units, wave, LDS and memory (in GiB): ROCm documentation, "AMD GPU specifications".
      * - MI100, MI250, MI300X: ROCm documentation, "AMD Instinct MI100 microarchitecture", "... MI250 ...", "... MI300
      *   Series ...", tables of peak TFLOPS, and their text on memory.
@@ -130,8 +130,8 @@ static const struct tt_chip chips[] = {
      * - Radeon: 512 operations per clock on RDNA 3, 1024 on RDNA 4 (GPUOpen, "Using the Matrix Cores of AMD RDNA 4
      *   architecture GPUs"), with units, boost clocks and bandwidths as reviews of the cards print them: 96 at 2.5
      *   GHz, 84 at 2.4, 80 at 2.245, 64 at 2.97, 56 at 2.52. Fp32 counts both instructions that a SIMD issues at once.
-     * A CDNA 3 or 4 GPU in a compute partition mode shows as several devices, each with its name and some of its units.
-     * Cards whose specification was not at hand (Radeon PRO, Radeon AI PRO) are not here. */
+     * A CDNA 3 or 4 GPU in a compute partition mode appears as several devices with its name and a part of its units.
+     * Cards without a specification at hand (Radeon PRO, Radeon AI PRO) are missing. */
     {"MI100", "gfx908", MATRIX(46.1, 46.1, 92.3, 184.6), T(23.1), GB(1229), GIB(32), 120, 64, 64, .link = UNKNOWN,
      .name = "mi100", .title = "AMD Instinct MI100"},
     {"MI210", "gfx90a", MATRIX(45.3, 45.3, 181, 181), T(22.6), GB(1638.4), GIB(64), 104, 64, 64, .link = PCIE_4,
@@ -166,7 +166,7 @@ static const struct tt_chip chips[] = {
 };
 // clang-format on
 
-/* Beside the table because an array of names must be a constant; a test compares the two. */
+/* The names again, since the table of options needs a constant array; a test compares the two. */
 const char *const tt_chip_names[] = {
     "t4", "a10", "a10g", "a30", "a40", "a100", "a100-40gb", "l4", "l40", "l40s", "h100-pcie", "h100-nvl", "h100",
     "h200-nvl", "h200", "gh200", "gb200", "b200", "a5000", "a6000", "3080ti", "3080", "4070tis", "4070ti", "4070s",

@@ -1,4 +1,4 @@
-/* The groups that the operations of a step belong to in plans and profiles: the names that learners look for. */
+/* The groups of operations in plans and profiles. */
 #ifndef TT_GROUPS_H
 #define TT_GROUPS_H
 

@@ -1,6 +1,6 @@
 #include "backend/kernel_info.h"
 
-/* The words of kernels.def, in terms of `a`, the arguments of the kernel at hand. */
+/* The macros that kernels.def uses; `a` is the arguments of the kernel. */
 #define E ((double)tt_dtype_size(a->dtype))
 #define F4 4.0
 #define RC ((double)a->rows * (double)a->cols)

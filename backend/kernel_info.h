@@ -1,4 +1,4 @@
-/* What kernels.def says of a kernel, as functions: its name, what it reads and writes, what it costs. */
+/* What kernels.def says about a kernel, as functions: its name, its operands, its cost. */
 #ifndef TT_KERNEL_INFO_H
 #define TT_KERNEL_INFO_H
 
@@ -10,9 +10,9 @@
 enum tt_access { TT_READ = 1, TT_WRITE = 2, TT_READ_WRITE = 3, TT_SCRATCH = 4 };
 
 struct tt_operand {
-    size_t field;   /* where the pointer lies in the argument struct */
-    double bytes;   /* moved once, one way */
-    double reach;   /* from the pointer to behind the last byte that may be touched; 0: as many as are moved */
+    size_t field;   /* offset of the pointer in the argument struct */
+    double bytes;   /* moved, in one direction */
+    double reach;   /* size of the range that may be touched, in bytes from the pointer; 0: the same as `bytes` */
     enum tt_access access;
     const char *name;
 };
@@ -23,7 +23,7 @@ const char *tt_kernel_name(enum tt_kernel k);
 size_t tt_kernel_args_size(enum tt_kernel k);
 const char *tt_group_name(enum tt_group g);
 
-/* All of them but those that may be NULL and are. Returns how many. */
+/* All operands except optional ones that are NULL. Returns how many. */
 int tt_kernel_operands(enum tt_kernel k, const void *args, struct tt_operand out[TT_MAX_OPERANDS]);
 double tt_kernel_flops(enum tt_kernel k, const void *args);
 
@@ -35,7 +35,7 @@ int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[
 /* What part of the bytes of all parts a rank sends around a ring: 2(n-1)/n of all_reduce, (n-1)/n of the others. By it
  * the rate at which they are done (nccl-tests: algbw) becomes that of the links (busbw). */
 double tt_bus_factor(enum tt_collective_kind kind, int ranks);
-/* Bytes that each rank sends (and receives) when they pass parts around a ring, which no way needs less than. */
+/* Bytes that each rank sends (and receives) in a ring algorithm. No algorithm needs fewer. */
 double tt_collective_sent(const struct tt_collective *c);
 double tt_collective_messages(const struct tt_collective *c); /* in which it sends them, one after the other */
 

@@ -1,10 +1,10 @@
-/* The argument struct of every kernel, with its mathematics beside it. Plain C, so that hosts, tests and device code
- * share it. The list of kernels with their operands and costs is kernels.def.
+/* The argument struct of every kernel, with its formula. Plain C, shared by host code, tests and device code. The list
+ * of kernels with their operands and costs is kernels.def.
  *
- * Letters: B sequences of S tokens, T = B·S rows, C hidden, H query heads of D, KV key/value heads, G = H/KV,
- * F ffn, V vocabulary. Pointers to void hold activations of `dtype`; pointers to float are always fp32.
- * Matrices are row-major; ld* is the distance between rows in elements, so that a kernel can work on a view. Where a
- * kernel's output may be one of its inputs, "in place" says so. An operand marked "or NULL" may be left out. */
+ * Letters: B sequences of S tokens, T = B·S rows, C hidden, H query heads of D, KV key/value heads, G = H/KV, F ffn, V
+ * vocabulary. Pointers to void hold activations of `dtype`; pointers to float are always fp32. Matrices are row-major;
+ * ld* is the distance between rows in elements, so that a kernel can work on a view. Where a kernel's output may be one
+ * of its inputs, "in place" says so. An operand marked "or NULL" may be left out. */
 #ifndef TT_KERNELS_H
 #define TT_KERNELS_H
 
@@ -14,12 +14,11 @@
 #include "backend/run_state.h"
 #include "core/base/types.h"
 
-/* ---- the run's own state ---- */
+/* ---- the state of the run ---- */
 
-/* step += 1; slot = (step-1) % slots; lr from the schedule: peak·step/warmup while step <= warmup, then from peak to
- * floor over the remaining steps, reached at step == total, constant beyond; loss = 0; apply = 1. The schedule goes by
- * steps, skipped or not, so that it ends with the run; bias1 and bias2 are those of update step - skipped, since the
- * moments have seen no other. */
+/* step += 1; slot = (step-1) % slots; loss = 0; apply = 1; lr from the schedule: peak·step/warmup while step <= warmup,
+ * then from peak to floor, which it reaches at step == total, constant beyond. The schedule counts skipped steps too,
+ * so that it ends with the run. bias1 and bias2 count only updates (step - skipped), as the moments do. */
 struct tt_step_begin_args {
     enum tt_dtype dtype;
     struct tt_state *state;
@@ -33,16 +32,15 @@ struct tt_step_begin_args {
  * overflowed when the loss is finite, the norm is not, grow_after > 0 and loss_scale > 1. Then, with grow_after > 0,
  * the next step's loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches
  * grow_after, twice (at most TT_LOSS_SCALE_MAX) and good = 0.
- * With stops, a step that is neither finite nor overflowed sets stopped. From then on, with that step, apply and clip
- * are 0, and skipped, loss_scale and good stay what they were: all that a checkpoint holds is as after the step
- * before. */
+ * With stops, a step that is neither finite nor overflowed sets stopped. From that step on, apply and clip are 0, and
+ * skipped, loss_scale and good do not change: everything that a checkpoint holds stays as after the step before. */
 struct tt_clip_scale_args {
     enum tt_dtype dtype;
     struct tt_state *state;
     const float *partial;
     int64_t count;
     float max_norm;
-    int32_t grow_after; /* 0: the loss scale stays as it is */
+    int32_t grow_after; /* 0: the loss scale is constant */
 };
 
 /* ring[(step-1) % entries] = this step's metrics. */
@@ -55,8 +53,8 @@ struct tt_record_args {
 
 /* ---- tokens ---- */
 
-/* y[t,:] = weight[token(t),:]. Tokens lie in rows of S+1: token(t) = base[(t/S)·(S+1) + t%S], its target is the next
- * one; base = tokens + (state ? state->slot·slot_stride : 0). */
+/* y[t,:] = weight[token(t),:]. Tokens are stored in rows of S+1: token(t) = base[(t/S)·(S+1) + t%S], and its target is
+ * the one after it; base = tokens + (state ? state->slot·slot_stride : 0). */
 struct tt_embedding_args {
     enum tt_dtype dtype;
     const int32_t *tokens;
@@ -74,11 +72,11 @@ struct tt_embedding_backward_args {
     const struct tt_state *state; /* or NULL */
     const void *dy;               /* (T, C) */
     float *dweight;               /* (V, C) */
-    int32_t *work;                /* scratch for a device that sorts the tokens first */
+    int32_t *work;                /* scratch for GPUs, which sort the tokens first */
     int64_t T, S, C, V, slot_stride;
 };
 
-/* ---- one mathematical step each, as an eager framework runs them ---- */
+/* ---- single operations, as an eager framework runs them ---- */
 
 /* out = x + y; in place on either. */
 struct tt_add_args {
@@ -155,7 +153,7 @@ struct tt_rsqrt_args {
     float eps;
 };
 
-/* coef = -drstd · rstd³ / cols: what x is multiplied by when the gradient goes back through rstd(mean(x²)). */
+/* coef = -drstd · rstd³ / cols: the gradient of rstd(mean(x²)) with respect to x is coef · x. */
 struct tt_rsqrt_backward_args {
     enum tt_dtype dtype;
     const float *drstd, *rstd;
@@ -210,8 +208,8 @@ struct tt_rmsnorm_args {
     float eps;
 };
 
-/* dx = (dres ? dres : 0) + the gradient through the norm; dx may be dres. The weight's gradient is left as `parts`
- * partial sums: partial[p,:] sums dy·x·rstd over the p-th of `parts` equal runs of ceil(rows/parts) rows. */
+/* dx = (dres ? dres : 0) + the gradient through the norm; dx may be dres. The gradient of the weight is left as `parts`
+ * partial sums: partial[p,:] sums dy·x·rstd over the p-th run of ceil(rows/parts) rows. */
 struct tt_rmsnorm_backward_args {
     enum tt_dtype dtype;
     const void *dy, *x, *weight;
@@ -343,7 +341,7 @@ struct tt_softmax_backward_args {
     int64_t rows, cols;
 };
 
-/* x = softmax(scale·x) over j <= i and 0 elsewhere; x is (count, S, S). What is above the diagonal is not read. */
+/* x = softmax(scale·x) over j <= i and 0 elsewhere; x is (count, S, S). Elements above the diagonal are not read. */
 struct tt_causal_softmax_args {
     enum tt_dtype dtype;
     void *x;
@@ -360,21 +358,21 @@ struct tt_causal_softmax_backward_args {
     float scale;
 };
 
-/* ---- attention without S×S ----
- * q, k, v are views of T rows with distance ld (one packed qkv, usually), o has T rows of H·D. Query head h uses
- * key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k).
+/* ---- attention without S×S ---- q, k, v are views of T rows with distance ld (one packed qkv, usually), o has T rows
+ * of H·D. Query head h uses key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k).
  *
- * What a query does not see does not change what it gets, if that is a number. If it is NaN or infinite: a key does not
- * reach o and lse of the queries before it, nor a value their dq. A value may reach their o, and a key their dq, where
- * they are in one tile with it: products of tiles multiply it by 0, and so do those of attention with S×S in memory.
- * From itself on it reaches every query, and through them the gradients of all keys and values that these see.
+ * A finite key or value has no effect on queries before it. A NaN or infinite one may have: within a tile, masked
+ * elements are multiplied by 0, which gives NaN (attention with S×S in memory does the same). So a bad value may reach
+ * o, and a bad key dq, of earlier queries in the same tile. A bad key never reaches their o and lse, a bad value never
+ * their dq. From its own position on, it reaches every query, and through them the gradients of all keys and values
+ * that these see.
  *
- * The first query of a sequence sees one key: its dq is exactly 0, and so is what it adds to dk. */
+ * The first query of a sequence sees only one key, so its dq and its contribution to dk are exactly 0. */
 
-enum { TT_GPU_FLASH_HEAD = 256 }; /* the largest head of the GPUs' kernels */
+enum { TT_GPU_FLASH_HEAD = 256 }; /* the largest head dimension of the GPU kernels */
 
-/* Queries of a head that meet keys at a time; 0: as the device likes. The tiles of a GPU are compiled in: there it is
- * 0. */
+/* The tile of flash attention: queries (rows) x keys (cols); 0 = chosen by the device. Always 0 on a GPU, whose tiles
+ * are compiled in. */
 struct tt_flash_tile {
     int32_t rows, cols;
 };
@@ -386,13 +384,13 @@ struct tt_flash_args {
     float *lse; /* (B, H, S) */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
-    bool tf32; /* of floats: factors of products may be rounded so */
+    bool tf32; /* with fp32: inputs of products may be rounded to tf32 */
     struct tt_flash_tile tile;
 };
 
-/* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse.
- * delta (B, H, S) is scratch: the row sums of do·o. With cos and sin (both, or neither), dq and dk are rotated back in
- * the end, as rope with `inverse` does. */
+/* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse. delta (B, H, S) is
+ * scratch: the row sums of do·o. With cos and sin (both or neither), dq and dk are rotated back at the end, as rope
+ * with `inverse` does. */
 struct tt_flash_backward_args {
     enum tt_dtype dtype;
     const void *q, *k, *v, *o, *dout;
@@ -402,7 +400,7 @@ struct tt_flash_backward_args {
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32;                 /* as above */
-    struct tt_flash_tile tile; /* cols x cols; both walks of a backward pass see the same blocks */
+    struct tt_flash_tile tile; /* only cols is used: tiles are cols x cols */
 };
 
 /* One new token of one sequence. cache_append: row *pos of the caches = k, v of qkv (one row); the caches are
@@ -434,7 +432,7 @@ struct tt_swiglu_args {
     int64_t rows, F;
 };
 
-/* dgu from dh, and h once more, so that the forward pass need not keep it; dgu may be gu, and h may be dh or NULL. */
+/* dgu from dh; also recomputes h, so that the forward pass need not keep it. dgu may be gu; h may be dh or NULL. */
 struct tt_swiglu_backward_args {
     enum tt_dtype dtype;
     const void *gu, *dh;
@@ -442,8 +440,8 @@ struct tt_swiglu_backward_args {
     int64_t rows, F;
 };
 
-/* ---- loss: targets are the tokens one further (see tt_embedding_args); rows may be a part of the T tokens,
- * starting at row `first` ---- */
+/* ---- loss: the target of a token is the next one (see tt_embedding_args); the rows may be a part of the T tokens,
+ * from row `first` on ---- */
 
 /* lse[r] = log sum exp of row r. */
 struct tt_row_logsumexp_args {
@@ -488,7 +486,7 @@ struct tt_sub_target_args {
 };
 
 /* The five above in one: losses[r] (row r of these rows) and, with grad, x becomes (softmax(x) - onehot)·factor·(state
- * ? loss_scale : 1). Without grad x is left as it was. */
+ * ? loss_scale : 1). Without grad x is not changed. */
 struct tt_cross_entropy_args {
     enum tt_dtype dtype;
     void *x;

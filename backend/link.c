@@ -21,7 +21,7 @@ static tt_status link_join(void *self, const struct tt_ranks *ranks)
     return TT_OK;
 }
 
-/* Without a job there is nothing to sum up: a result that has another place gets this rank's own. */
+/* Without a job there is nothing to reduce: `to`, if it differs from `from`, gets this rank's own data. */
 static tt_status pretend(struct tt_link *l, const struct tt_collective *c)
 {
     struct tt_backend *real = &l->relay.real;

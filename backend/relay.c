@@ -12,7 +12,7 @@ static tt_status after(struct tt_relay *r, enum tt_relay_call call, size_t bytes
     return r->hooks.after ? r->hooks.after(r->user, call, bytes, s) : TT_OK;
 }
 
-/* ---- what is looked at ---- */
+/* ---- calls with hooks ---- */
 
 static tt_status relay_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
@@ -91,7 +91,7 @@ static void relay_range_pop(void *self)
     if (r->hooks.pop) r->hooks.pop(r->user);
 }
 
-/* ---- what is only handed on ---- */
+/* ---- calls that are only forwarded ---- */
 
 // clang-format off
 static void relay_close(void *self) { (void)self; }
@@ -122,8 +122,8 @@ static tt_status relay_split(void *self, int group) { REAL; return b->ops->split
 static tt_status relay_join(void *self, const struct tt_ranks *r) { REAL; return b->ops->join(b->self, r); }
 // clang-format on
 
-/* A device that does not offer something does not offer it through a relay either. */
-static void offer_the_rest(struct tt_backend_ops *ops, const struct tt_backend_ops *real)
+/* Optional calls that the real backend has. */
+static void add_optional(struct tt_backend_ops *ops, const struct tt_backend_ops *real)
 {
     if (real->graph_begin) {
         ops->graph_begin = relay_graph_begin;
@@ -175,7 +175,7 @@ struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *rea
         .event_sync = relay_event_sync,
         .event_elapsed = relay_event_elapsed,
     };
-    offer_the_rest(&r->ops, real->ops);
+    add_optional(&r->ops, real->ops);
     tt_relay_watch(r, NULL, NULL);
     return (struct tt_backend){&r->ops, r};
 }

@@ -1,6 +1,5 @@
-/* A backend around another one: it hands every call on. Whoever wants to replace a call sets its slot in `ops` after
- * opening; the relay is the `self` it gets, so a struct that begins with one has room for more. Whoever only wants to
- * look says so with tt_relay_watch. Who needs neither never meets a relay, and it costs nothing. */
+/* A wrapper around a backend that forwards every call. To replace a call, set its pointer in `ops` after opening;
+ * `self` is then the relay, so put it first in a larger struct to add data. To observe calls, use tt_relay_watch. */
 #ifndef TT_RELAY_H
 #define TT_RELAY_H
 
@@ -8,7 +7,7 @@
 
 enum tt_relay_call { TT_RELAY_WORK, TT_RELAY_COPY, TT_RELAY_WAIT };
 
-/* What is done before and after a call; each may be NULL. */
+/* Called before and after work, copies and waits, and at ranges; each may be NULL. */
 struct tt_relay_hooks {
     tt_status (*before)(void *user, enum tt_relay_call call, size_t bytes, tt_stream s);
     tt_status (*after)(void *user, enum tt_relay_call call, size_t bytes, tt_stream s);
@@ -25,12 +24,11 @@ struct tt_relay {
                                     event_sync, event_elapsed */
 };
 
-/* *r must stay where it is as long as the returned backend is used. Closing that closes nothing: the real one has an
- * owner. */
+/* *r must not move while the returned backend is used. Closing that does not close the real backend. */
 struct tt_backend tt_relay_open(struct tt_relay *r, const struct tt_backend *real);
 
-/* From here on `hooks` see the calls pass, instead of those before; NULL: nobody does. Ranges pass where the real
- * backend marks them or `push` is given. */
+/* Sets the hooks, replacing earlier ones; NULL: none. range_push and range_pop exist if the real backend has them or
+ * hooks->push is set. */
 void tt_relay_watch(struct tt_relay *r, const struct tt_relay_hooks *hooks, void *user);
 
 #endif

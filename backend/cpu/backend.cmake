@@ -1,5 +1,5 @@
-# The CPU backend. Its kernels are compiled once per instruction set and chosen when the program starts, so that a
-# binary built on a login node runs on every compute node and still uses what each has.
+# The CPU backend. Its kernels are compiled once per instruction set and chosen when the program starts, so that one
+# binary runs well on all nodes of a cluster.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/cpu)
 target_sources(tt_backend PRIVATE ${dir}/cpu.c ${dir}/machine.c ${dir}/blas.c ${dir}/streams.c ${dir}/worker.c)
@@ -20,8 +20,8 @@ if(TT_BLAS)
     target_include_directories(tt_backend PRIVATE ${TT_CBLAS_INCLUDE})
     target_link_libraries(tt_backend PUBLIC ${TT_CBLAS_LIBRARY})
     target_compile_definitions(tt_backend PRIVATE TT_HAVE_CBLAS)
-    if(NOT TT_SANITIZE) # a sanitizer has its own limit, and is not set up when this runs
-      set(TT_START ${dir}/start.c) # for the program alone
+    if(NOT TT_SANITIZE) # start.c runs before the sanitizer is initialised
+      set(TT_START ${dir}/start.c) # linked into the program only
     endif()
     message(STATUS "tt: BLAS ${TT_CBLAS_LIBRARY}")
   else()

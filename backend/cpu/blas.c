@@ -1,5 +1,5 @@
-/* Matrix multiplies through a CBLAS. The library runs on one thread and we share out tiles of C ourselves: which tiles
- * there are depends on the shape alone, so the result has the same bits on any number of threads. */
+/* Matrix multiplies through a CBLAS. The library is set to one thread, and our own threads call it for tiles of C. The
+ * tiles depend only on the shape, so the result has the same bits on any number of threads. */
 #include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ bool tt_cpu_blas_open(char *name, size_t size)
 
 tt_status tt_cpu_blas_hold(int threads, struct cpu_room *room)
 {
-    const size_t buffer = (size_t)130 << 20; /* 128 MiB where it is largest, and alignment */
+    const size_t buffer = (size_t)130 << 20; /* at most 128 MiB, and alignment */
     *room = (struct cpu_room){0};
     if (!openblas_set_num_threads) return TT_OK;
     size_t bytes = (size_t)threads * buffer;
@@ -52,7 +52,7 @@ void tt_cpu_blas_let_go(struct cpu_room *room)
     *room = (struct cpu_room){0};
 }
 
-/* Its integers are int. */
+/* Dimensions are int in CBLAS. */
 bool tt_cpu_blas_can(const struct tt_gemm *g)
 {
     int64_t most = INT_MAX;

@@ -1,4 +1,4 @@
-/* The collectives of the CPU: what is asked is checked at once and done by the worker. */
+/* Collectives on the CPU: checked at once, run by the worker. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/worker.h"
 #include "backend/kernel_info.h"
@@ -6,7 +6,7 @@
 tt_status tt_cpu_join(void *self, const struct tt_ranks *ranks)
 {
     struct cpu *cpu = self;
-    if (!ranks) return TT_OK; /* it is linked with what it needs */
+    if (!ranks) return TT_OK; /* MPI is linked in */
     if (cpu->mpi) return tt_fail(TT_FAILED, "join: this backend has joined a job already");
     return tt_cpu_mpi_join(ranks, &cpu->mpi);
 }
@@ -21,9 +21,9 @@ static tt_status check(const struct cpu *cpu, const struct tt_collective *c)
         return tt_fail(TT_UNSUPPORTED, "%s: the CPU computes in fp32; use precision: fp32", what);
     int ranks = tt_cpu_mpi_ranks(cpu->mpi);
     if (c->ranks != ranks)
-        return tt_fail(TT_FAILED, "%s: meant for %d ranks, and the job has %d", what, c->ranks, ranks);
+        return tt_fail(TT_FAILED, "%s: it is for %d ranks, but the job has %d", what, c->ranks, ranks);
     if (c->kind != TT_ALL_REDUCE && c->count % ranks)
-        return tt_fail(TT_FAILED, "%s: %lld elements are no multiple of %d ranks", what, (long long)c->count, ranks);
+        return tt_fail(TT_FAILED, "%s: %lld elements are not a multiple of %d ranks", what, (long long)c->count, ranks);
     return TT_OK;
 }
 

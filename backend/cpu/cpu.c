@@ -1,6 +1,6 @@
-/* The vtable on the CPU. Whatever computes is done before its call returns; only collectives are queued (streams.c).
- * Two environment variables help to compare: TT_CPU_GEMM=builtin leaves a BLAS unused, and TT_CPU_ISA=base|v3|v4 takes
- * other kernels than the best. */
+/* The vtable of the CPU. Computation is done before its call returns; only collectives are queued (streams.c). Two
+ * environment variables for comparisons: TT_CPU_GEMM=builtin does not use a BLAS, and TT_CPU_ISA=base|v3|v4 chooses the
+ * instruction set of the kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 /* ---- memory ---- */
 
 enum {
-    HEADER = TT_ALIGN, /* before each allocation, to know its size again */
+    HEADER = TT_ALIGN, /* bytes before each allocation, which hold its size */
     HUGE_PAGE = 2 << 20,
     COPY_PIECE = 1 << 20,
 };
@@ -32,14 +32,14 @@ static void *aligned_bytes(size_t bytes)
     size_t align = big ? HUGE_PAGE : TT_ALIGN;
     void *p = NULL;
     if (posix_memalign(&p, align, bytes)) return NULL;
-    if (big) madvise(p, bytes, MADV_HUGEPAGE); /* a hint; without it there are only more page faults */
+    if (big) madvise(p, bytes, MADV_HUGEPAGE); /* fewer page faults; best effort */
     return p;
 }
 
 static tt_status cpu_alloc(void *self, size_t bytes, void **out)
 {
     struct cpu *cpu = self;
-    /* Linux would promise more than there is and kill the process when it is used. */
+    /* Linux overcommits: it would grant more than there is, and kill the process when it uses the memory. */
     bool possible = bytes <= (cpu->memory_total ? cpu->memory_total : SIZE_MAX / 2);
     char *p = possible ? aligned_bytes(bytes + HEADER) : NULL;
     if (!p)
@@ -103,7 +103,7 @@ static tt_status need_scratch(struct cpu *cpu, size_t floats)
 {
     struct cpu_team *team = &cpu->team;
     if (floats <= team->scratch_floats) return TT_OK;
-    floats = (floats + 1023) / 1024 * 1024; /* threads keep to their own pages */
+    floats = (floats + 1023) / 1024 * 1024; /* whole pages, so that threads do not share one */
     free(team->scratch);
     team->scratch_floats = 0;
     team->scratch = aligned_bytes(floats * sizeof(float) * (size_t)team->threads);
@@ -126,7 +126,7 @@ static tt_status cpu_launch(void *self, enum tt_kernel kernel, const void *args,
     return TT_OK;
 }
 
-/* C without the product: k == 0 or alpha == 0. BLAS libraries disagree about those. */
+/* C = beta · C, for k == 0 or alpha == 0, where BLAS libraries differ. */
 static void gemm_without_product(const struct tt_gemm *g)
 {
     for (int64_t r = 0; r < g->batch * g->m; r++) {
@@ -228,7 +228,7 @@ static const struct tt_backend_ops ops = {
 #endif
 };
 
-/* The best kernels this processor runs, or the ones asked for when it runs them. */
+/* The best kernels that this processor can run, or those of TT_CPU_ISA if it can run them. */
 static const struct cpu_kernels *choose_kernels(void)
 {
     const struct cpu_kernels *able[3] = {&tt_cpu_kernels_base};

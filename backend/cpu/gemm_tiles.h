@@ -1,6 +1,6 @@
-/* How C is cut into pieces of work for threads: by the shape alone, never by the number of threads, so that every
- * element is summed in the same order on any machine. Large tiles waste less on packing, many tiles keep more threads
- * busy: tiles shrink until there are enough of them. */
+/* How C is cut into tiles, one task each. It depends only on the shape, not on the number of threads, so that every
+ * element is summed in the same order on any machine. Large tiles spend less time on packing, many tiles keep more
+ * threads busy; so tiles shrink until there are enough of them. */
 #ifndef TT_CPU_GEMM_TILES_H
 #define TT_CPU_GEMM_TILES_H
 
@@ -10,12 +10,12 @@ enum {
     TILE_M_MOST = 256, TILE_N_MOST = 512, /* enough that packing is a few per cent of the work */
     TILE_M_LEAST = 64, TILE_N_LEAST = 128,
     TILES_WANTED = 16,
-    TILE_STEP = 16, /* tiles end where vectors and register tiles do */
+    TILE_STEP = 16, /* sizes of tiles are a multiple of this */
 };
 
 struct gemm_tiles {
     int64_t m, n;           /* size of a tile */
-    int64_t columns, count; /* how many side by side, and in one matrix */
+    int64_t columns, count; /* tiles in a row of tiles; tiles in one matrix */
 };
 
 static inline struct gemm_tiles gemm_tiles(int64_t m, int64_t n, int64_t batch)

@@ -1,5 +1,5 @@
-/* Every kernel of the list for one instruction set. CMake compiles this file once per set, with TT_ISA naming it; the
- * files it includes hold one subject each. A kernel that is in kernels.def and not here does not compile. */
+/* All kernels for one instruction set. CMake compiles this file once per set; TT_ISA is its name. If a kernel of
+ * kernels.def is missing here, this does not compile. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@
 #include "backend/cpu/kernels/flash.h"
 #include "backend/cpu/kernels/flash_backward.h"
 
-/* Typed calls, so that no function is called through a pointer of another type. */
+/* Wrappers with the type of the table, since calling a function through a pointer of another type is undefined. */
 #define TT_KERNEL(name, flops, operands)                                                           \
     static void call_##name(const struct cpu_team *team, const void *args)                         \
     {                                                                                              \

@@ -1,4 +1,4 @@
-/* What this computer is: the processor's name, how many threads this process may run, and how much memory there is. */
+/* Properties of this computer: the name of the processor, the threads this process may use, and the memory. */
 #include <ctype.h>
 #include <math.h>
 #include <sched.h>
@@ -43,7 +43,7 @@ static bool read_numbers(const char *path, const char *format, double *a, double
     return n == (b ? 2 : 1);
 }
 
-/* A container may own 64 cores' affinity and yet be given the time of four. */
+/* The CPU quota of the cgroup: a container may be allowed on 64 cores but get the time of four. */
 static int threads_of_quota(void)
 {
     double quota = 0, period = 0;
@@ -71,7 +71,7 @@ struct arm_part {
     const char *name;
 };
 
-/* arm64 kernels give numbers where x86 gives a name. */
+/* On arm64 /proc/cpuinfo has numbers instead of a name. */
 static const struct arm_part arm_parts[] = {
     {0x41, 0xd03, "Cortex-A53"},     {0x41, 0xd07, "Cortex-A57"},     {0x41, 0xd08, "Cortex-A72"},
     {0x41, 0xd0b, "Cortex-A76"},     {0x41, 0xd0c, "Neoverse-N1"},    {0x41, 0xd40, "Neoverse-V1"},
@@ -114,7 +114,7 @@ void tt_cpu_model_name(char *name, size_t size)
         if ((value = value_of(line, "CPU implementer"))) implementer = (unsigned)strtoul(value, NULL, 0);
         if ((value = value_of(line, "CPU part"))) {
             part = (unsigned)strtoul(value, NULL, 0);
-            break; /* of the first core; big.LITTLE has more than one answer */
+            break; /* the first core only; on big.LITTLE they differ */
         }
     }
     if (f) fclose(f);

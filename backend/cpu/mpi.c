@@ -1,8 +1,8 @@
-/* The ranks of a job through MPI: the only file that knows it.
+/* Collectives through MPI; the only file that uses it.
  *
- * A sum is taken in the order of ranks: every rank gets the others' addends of its own part and adds them up, so the
- * bits depend on the number of ranks alone, whatever carries the messages. A message has at most a fixed size: counts
- * of any size then fit MPI's int, and the memory for what arrives is bounded. */
+ * Sums are taken in rank order: every rank receives the others' addends of its own part and adds them up, so the bits
+ * depend only on the number of ranks, not on the MPI library. Messages have a limited size, so that counts fit MPI's
+ * int and the receive buffers are bounded. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,23 +12,23 @@
 #include "backend/cpu/cpu.h"
 
 enum {
-    SUM_PIECE = 1 << 18,    /* floats of a message to be summed; fewer where many ranks share */
-    SCRATCH = 1 << 24,      /* floats: room for what arrives from all ranks in two turns */
-    GATHER_PIECE = 1 << 22, /* bytes of a message that arrives where it belongs */
-    SUM_BLOCK = 2048,       /* floats added up at a time, in the cache */
-    LOOKS_AWAKE = 2000,     /* then the thread sleeps between looks, and leaves its core to those that compute */
-    NAP = 20000,            /* nanoseconds */
+    SUM_PIECE = 1 << 18,    /* most floats in a message of a reduce-scatter; fewer with many ranks */
+    SCRATCH = 1 << 24,      /* floats of the receive buffers, which are double-buffered */
+    GATHER_PIECE = 1 << 22, /* bytes in a message of an all-gather */
+    SUM_BLOCK = 2048,       /* floats added up at a time, to stay in the cache */
+    BUSY_POLLS = 2000,      /* after so many, the thread sleeps between polls and leaves its core to computation */
+    SLEEP_NS = 20000,       /* between two polls */
 };
 
 struct cpu_mpi {
     MPI_Comm all, comm; /* of the job; of the group whose collectives these are, or the same */
     int rank, ranks;    /* in that */
-    bool ours;             /* to finalize */
-    size_t piece;          /* floats */
-    float *pieces;         /* [2][ranks][piece]: one half arrives while the other is summed up */
+    bool ours;             /* we have initialised MPI, so we finalize it */
+    size_t piece;          /* floats in a message of a reduce-scatter */
+    float *pieces;         /* [2][ranks][piece]: one half is received while the other is summed */
     MPI_Request *requests; /* [2][2 * ranks] */
     MPI_Status *statuses;  /* [2 * ranks] */
-    int started[2];
+    int started[2]; /* requests of each half */
 };
 
 static tt_status failed(const char *call, int error)
@@ -45,7 +45,7 @@ static tt_status failed(const char *call, int error)
         if (error_ != MPI_SUCCESS) return failed(#call, error_);                                                       \
     } while (0)
 
-/* ---- what it is ---- */
+/* ---- name ---- */
 
 const char *tt_backend_mpirun(void) { return TT_MPIRUN; }
 
@@ -54,7 +54,7 @@ void tt_cpu_mpi_name(char *name, size_t size)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
-    MPI_Get_library_version(text, &length); /* may be asked before MPI is begun */
+    MPI_Get_library_version(text, &length); /* allowed before MPI_Init */
     text[strcspn(text, ",\n")] = 0;
     char *number = text + strcspn(text, "0123456789"), *end = number;
     while (end > text && strchr(" \t:v", end[-1])) end--;
@@ -64,22 +64,22 @@ void tt_cpu_mpi_name(char *name, size_t size)
 
 int tt_cpu_mpi_ranks(const struct cpu_mpi *m) { return m->ranks; }
 
-/* ---- coming and going ---- */
+/* ---- joining and leaving ---- */
 
 static tt_status begin(bool *ours)
 {
     int begun = 0, ended = 0, threads = 0;
     MPI_TRY(MPI_Initialized, &begun);
     MPI_TRY(MPI_Finalized, &ended);
-    if (ended) return tt_fail(TT_FAILED, "join: this process has left its job, and MPI cannot be begun twice");
+    if (ended) return tt_fail(TT_FAILED, "join: this process has left its job, and MPI cannot be initialised twice");
     if (begun)
         MPI_TRY(MPI_Query_thread, &threads);
     else
         MPI_TRY(MPI_Init_thread, NULL, NULL, MPI_THREAD_SERIALIZED, &threads);
     *ours = !begun;
-    if (!begun) MPI_TRY(MPI_Comm_set_errhandler, MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* or an error ends the process */
+    if (!begun) MPI_TRY(MPI_Comm_set_errhandler, MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* the default aborts */
     if (threads < MPI_THREAD_SERIALIZED)
-        return tt_fail(TT_FAILED, "join: this MPI is for programs of one thread (level %d, not %d); use one that was "
+        return tt_fail(TT_FAILED, "join: this MPI supports only one thread (level %d, not %d); use one that was "
                        "built with threads", threads, (int)MPI_THREAD_SERIALIZED);
     return TT_OK;
 }
@@ -93,7 +93,7 @@ static tt_status check_place(const struct tt_ranks *given)
         return tt_fail(TT_USAGE, "join: MPI sees %d rank%s, not %d: start with mpirun -n %d, of the MPI that tt was "
                        "built with (%s)", ranks, ranks == 1 ? "" : "s", given->count, given->count, TT_MPIRUN);
     if (rank != given->rank)
-        return tt_fail(TT_USAGE, "join: this is rank %d of the job, and rank %d to MPI: let mpirun alone say which "
+        return tt_fail(TT_USAGE, "join: this is rank %d of the job, but rank %d in MPI: let mpirun set the rank "
                        "(unset RANK and WORLD_SIZE)", given->rank, rank);
     return TT_OK;
 }
@@ -130,7 +130,7 @@ tt_status tt_cpu_mpi_join(const struct tt_ranks *ranks, struct cpu_mpi **out)
     return st;
 }
 
-/* MPI_Finalize waits for the others, so it is not called where they may be gone. */
+/* MPI_Finalize waits for the other ranks, so it is not called when they may be gone. */
 void tt_cpu_mpi_leave(struct cpu_mpi *m, bool whole)
 {
     if (!m) return;
@@ -157,7 +157,7 @@ tt_status tt_cpu_mpi_split(struct cpu_mpi *m, int group)
 
 /* ---- messages ---- */
 
-/* Which elements are a rank's. Where `count` is no multiple of the ranks, the first ones have one more. */
+/* The elements of a rank's part. If `count` is not a multiple of the ranks, the first ranks have one more. */
 struct part {
     size_t at, count;
 };
@@ -168,15 +168,15 @@ static struct part part_of(const struct cpu_mpi *m, int rank, size_t count)
     return (struct part){r * each + (r < more ? r : more), each + (r < more)};
 }
 
-/* The elements of a part that its `turn`-th message carries. */
-static struct part piece_of(struct part p, size_t piece, size_t turn)
+/* The elements of a part in its message number `round`. */
+static struct part piece_of(struct part p, size_t piece, size_t round)
 {
-    size_t begin = turn * piece;
+    size_t begin = round * piece;
     if (begin >= p.count) return (struct part){p.at, 0};
     return (struct part){p.at + begin, p.count - begin < piece ? p.count - begin : piece};
 }
 
-static size_t turns_of(const struct cpu_mpi *m, size_t count, size_t piece)
+static size_t rounds_of(const struct cpu_mpi *m, size_t count, size_t piece)
 {
     return (part_of(m, 0, count).count + piece - 1) / piece;
 }
@@ -199,7 +199,7 @@ static tt_status start_send(struct cpu_mpi *m, int half, const void *from, size_
     return TT_OK;
 }
 
-/* Which of several messages went wrong, and how. */
+/* The error of the first message that failed. */
 static tt_status failed_message(const struct cpu_mpi *m, int half, int error)
 {
     for (int i = 0; error == MPI_ERR_IN_STATUS && i < m->started[half]; i++) {
@@ -209,19 +209,19 @@ static tt_status failed_message(const struct cpu_mpi *m, int half, int error)
     return failed("MPI_Testall", error);
 }
 
-/* MPI's own waiting would keep a core busy that may be computing. */
+/* Polls, since MPI_Waitall would keep a core busy that could compute. */
 static tt_status finish(struct cpu_mpi *m, int half)
 {
     MPI_Request *requests = m->requests + half * 2 * m->ranks;
     int done = 0;
-    for (int looks = 0; !done; looks++) {
+    for (int polls = 0; !done; polls++) {
         int error = MPI_Testall(m->started[half], requests, &done, m->statuses);
         if (error != MPI_SUCCESS) return failed_message(m, half, error);
         if (done) break;
-        if (looks < LOOKS_AWAKE)
+        if (polls < BUSY_POLLS)
             sched_yield();
         else
-            nanosleep(&(struct timespec){0, NAP}, NULL);
+            nanosleep(&(struct timespec){0, SLEEP_NS}, NULL);
     }
     m->started[half] = 0;
     return TT_OK;
@@ -234,17 +234,17 @@ static float *arrived(const struct cpu_mpi *m, int half, int from)
     return m->pieces + (size_t)(half * m->ranks + from) * m->piece;
 }
 
-static tt_status start_sum(struct cpu_mpi *m, const float *x, size_t count, size_t turn)
+static tt_status start_sum(struct cpu_mpi *m, const float *x, size_t count, size_t round)
 {
-    int half = (int)(turn % 2);
-    struct part mine = piece_of(part_of(m, m->rank, count), m->piece, turn);
+    int half = (int)(round % 2);
+    struct part mine = piece_of(part_of(m, m->rank, count), m->piece, round);
     for (int i = 1; i < m->ranks; i++) {
         int from = (m->rank + m->ranks - i) % m->ranks;
         TT_TRY(start_receive(m, half, arrived(m, half, from), mine.count * sizeof *x, from));
     }
     for (int i = 1; i < m->ranks; i++) {
         int to = (m->rank + i) % m->ranks;
-        struct part theirs = piece_of(part_of(m, to, count), m->piece, turn);
+        struct part theirs = piece_of(part_of(m, to, count), m->piece, round);
         TT_TRY(start_send(m, half, x + theirs.at, theirs.count * sizeof *x, to));
     }
     return TT_OK;
@@ -268,14 +268,14 @@ static void add_up(const struct cpu_mpi *m, const float *own, float *to, size_t 
 
 tt_status tt_cpu_mpi_reduce_scatter(struct cpu_mpi *m, const float *x, float *to, size_t count)
 {
-    size_t turns = turns_of(m, count, m->piece);
+    size_t rounds = rounds_of(m, count, m->piece);
     struct part mine = part_of(m, m->rank, count);
-    if (turns) TT_TRY(start_sum(m, x, count, 0));
-    for (size_t turn = 0; turn < turns; turn++) {
-        if (turn + 1 < turns) TT_TRY(start_sum(m, x, count, turn + 1));
-        TT_TRY(finish(m, (int)(turn % 2)));
-        struct part piece = piece_of(mine, m->piece, turn);
-        add_up(m, x + piece.at, to + (piece.at - mine.at), piece.count, (int)(turn % 2));
+    if (rounds) TT_TRY(start_sum(m, x, count, 0));
+    for (size_t round = 0; round < rounds; round++) {
+        if (round + 1 < rounds) TT_TRY(start_sum(m, x, count, round + 1));
+        TT_TRY(finish(m, (int)(round % 2)));
+        struct part piece = piece_of(mine, m->piece, round);
+        add_up(m, x + piece.at, to + (piece.at - mine.at), piece.count, (int)(round % 2));
     }
     return TT_OK;
 }
@@ -284,14 +284,14 @@ tt_status tt_cpu_mpi_reduce_scatter(struct cpu_mpi *m, const float *x, float *to
 
 tt_status tt_cpu_mpi_all_gather(struct cpu_mpi *m, const void *from, void *x, size_t count, size_t element)
 {
-    size_t piece = GATHER_PIECE / element, turns = turns_of(m, count, piece);
+    size_t piece = GATHER_PIECE / element, rounds = rounds_of(m, count, piece);
     struct part own = part_of(m, m->rank, count);
     if (own.count) memmove((char *)x + own.at * element, from, own.count * element);
-    for (size_t turn = 0; turn < turns; turn++) {
-        struct part mine = piece_of(part_of(m, m->rank, count), piece, turn);
+    for (size_t round = 0; round < rounds; round++) {
+        struct part mine = piece_of(part_of(m, m->rank, count), piece, round);
         for (int i = 1; i < m->ranks; i++) {
             int from = (m->rank + m->ranks - i) % m->ranks;
-            struct part theirs = piece_of(part_of(m, from, count), piece, turn);
+            struct part theirs = piece_of(part_of(m, from, count), piece, round);
             TT_TRY(start_receive(m, 0, (char *)x + theirs.at * element, theirs.count * element, from));
         }
         for (int i = 1; i < m->ranks; i++)

@@ -1,4 +1,4 @@
-/* The CPU backend where no MPI was found: no collectives. */
+/* The CPU backend without MPI: no collectives. */
 #include "backend/cpu/cpu.h"
 
 const char *tt_backend_mpirun(void) { return NULL; }

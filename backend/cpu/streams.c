@@ -1,6 +1,6 @@
-/* Streams and events on the CPU. Whatever computes is done before its call returns, and then an event is the time it
- * was recorded. Only collectives are queued, for the worker, and only on streams that were created: such a stream knows
- * the ticket of its last task, an event the one it comes after. The NULL stream never has a task that is not done. */
+/* Streams and events on the CPU. Computation is done before its call returns; an event after it is just the time when
+ * it was recorded. Only collectives are queued, for the worker, and only on created streams. Such a stream has the
+ * ticket of its last task, an event the ticket of the task before it. The NULL stream never has a pending task. */
 #include <stdlib.h>
 
 #include "backend/cpu/cpu.h"
@@ -18,7 +18,7 @@ tt_status tt_cpu_stream_create(void *self, tt_stream *out)
 void tt_cpu_stream_destroy(void *self, tt_stream s)
 {
     (void)self;
-    free(s); /* its tasks do not know it */
+    free(s); /* its tasks do not refer to it */
 }
 
 tt_status tt_cpu_stream_sync(void *self, tt_stream s)
@@ -31,7 +31,7 @@ tt_status tt_cpu_stream_wait(void *self, tt_stream s, tt_event e)
 {
     struct cpu *cpu = self;
     if (!s) return e->ticket ? tt_cpu_worker_wait(cpu->worker, e->ticket) : TT_OK;
-    if (e->ticket > s->last) s->last = e->ticket; /* tasks run in the order they are added, so later ones do anyway */
+    if (e->ticket > s->last) s->last = e->ticket; /* later tasks run after it anyway */
     return TT_OK;
 }
 
@@ -79,7 +79,7 @@ tt_status tt_cpu_event_record(void *self, tt_event e, tt_stream s)
     if (queued(cpu, s)) {
         s->last = tt_cpu_worker_add(cpu->worker, &(struct cpu_task){.stamp = e});
     } else {
-        e->ticket = s ? s->last : 0; /* done, but it may have failed */
+        e->ticket = s ? s->last : 0; /* the task is done, but may have failed */
         clock_gettime(CLOCK_MONOTONIC, &e->at);
     }
     e->recorded = true;
@@ -89,7 +89,7 @@ tt_status tt_cpu_event_record(void *self, tt_event e, tt_stream s)
 tt_status tt_cpu_event_query(void *self, tt_event e, bool *done)
 {
     struct cpu *cpu = self;
-    *done = !e->ticket || tt_cpu_worker_done(cpu->worker, e->ticket); /* never recorded: nothing to wait for */
+    *done = !e->ticket || tt_cpu_worker_done(cpu->worker, e->ticket); /* true if never recorded */
     return TT_OK;
 }
 

@@ -1,5 +1,4 @@
-/* A ring of tasks and one thread. Both its ends are numbers that only grow: a ticket is done when `done` has reached
- * it. */
+/* One thread and a ring buffer of tasks. `added` and `done` only grow; a task is done when `done` >= its ticket. */
 #include "backend/cpu/worker.h"
 
 #include <pthread.h>
@@ -27,7 +26,7 @@ struct cpu_worker {
 static void finish_task(struct cpu_worker *w, tt_status st)
 {
     uint64_t done = atomic_load(&w->done);
-    tt_event e = w->ring[done % ROOM].stamp; /* as it is now: the event may have been forgotten */
+    tt_event e = w->ring[done % ROOM].stamp; /* read again: it may have been forgotten since */
     if (e) clock_gettime(CLOCK_MONOTONIC, &e->at);
     if (st) w->failure = *st;
     tt_status_free(st);
@@ -72,7 +71,7 @@ tt_status tt_cpu_worker_start(struct cpu_worker **out)
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->added_one, NULL);
     pthread_cond_init(&w->done_one, NULL);
-    sigset_t all, before; /* signals are for the main thread */
+    sigset_t all, before; /* block all signals in the thread, so that the main thread gets them */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     int error = pthread_create(&w->thread, NULL, work, w);

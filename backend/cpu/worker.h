@@ -1,6 +1,5 @@
-/* The thread that does what runs beside computation: collectives, and waits that stand for them. It takes one task
- * after the other in the order they were added, whatever their streams. A task has a ticket, counted from 1; 0 stands
- * for nothing to wait for. The thread is started for the first task. */
+/* The thread that runs collectives, and simulated ones, concurrently with computation. It runs all tasks in the order
+ * they were added, whatever their streams. A task has a ticket, counted from 1; ticket 0 means nothing to wait for. */
 #ifndef TT_CPU_WORKER_H
 #define TT_CPU_WORKER_H
 
@@ -8,25 +7,25 @@
 
 struct cpu_worker;
 
-/* Only the fields that `run` reads need a value. */
+/* `run` decides which of the other fields are used. */
 struct cpu_task {
-    tt_status (*run)(const struct cpu_task *task); /* NULL: nothing but the stamp */
+    tt_status (*run)(const struct cpu_task *task); /* NULL: only the stamp */
     void *self;
     struct tt_collective collective;
     double seconds;
-    tt_event stamp; /* gets the time and the ticket; NULL: none */
+    tt_event stamp; /* event that gets the ticket, and the time when the task is done; or NULL */
 };
 
 tt_status tt_cpu_worker_start(struct cpu_worker **out);
-/* Does what was added, then ends. False: a task failed, and those after it were not run. */
+/* Finishes all tasks and ends the thread. False: a task failed, and those after it were not run. */
 bool tt_cpu_worker_stop(struct cpu_worker *w);
 
-/* Waits only while too many are queued. */
+/* Returns the ticket. Waits only while the queue is full. */
 uint64_t tt_cpu_worker_add(struct cpu_worker *w, const struct cpu_task *task);
 bool tt_cpu_worker_done(struct cpu_worker *w, uint64_t ticket);
-/* The first failure of all tasks so far; the ones behind it are not run, so it is everyone's. */
+/* Waits for the task. Returns the first failure of any task so far, since no task after it was run. */
 tt_status tt_cpu_worker_wait(struct cpu_worker *w, uint64_t ticket);
-/* The event goes away, or is recorded again: the tasks that would stamp it do not. */
+/* The event is destroyed or recorded again: queued tasks no longer stamp it. */
 void tt_cpu_worker_forget(struct cpu_worker *w, tt_event e);
 
 #endif

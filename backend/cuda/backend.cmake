@@ -12,7 +12,7 @@ file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.cu ${dir
 tt_cuda_kernels(${kernels})
 target_include_directories(tt_gpu PRIVATE ${dir})
 
-# ---- host: C of backend/gpu in neutral names, and what is CUDA's own ----
+# ---- host code: backend/gpu in vendor-neutral names, and this folder ----
 file(GLOB host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.c ${dir}/*.c)
 list(REMOVE_ITEM host ${dir}/marks.c)
 target_sources(tt_backend PRIVATE ${host})

@@ -1,4 +1,4 @@
-/* cuBLASLt, as the shared code of matrix multiplies wants it: descriptors, candidates, a multiply. */
+/* cuBLASLt behind the tt_blas_ functions of backend/gpu/gemm.h. */
 #include <cublasLt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct shape {
     cublasLtMatrixLayout_t left, right, out; /* as cuBLASLt sees them: left is our B, right our A */
 };
 
-_Static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(struct gemm_algorithm), "an algorithm's bytes are all of them");
+_Static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(struct gemm_algorithm), "gemm_algorithm holds an algorithm");
 
 /* ---- errors ---- */
 
@@ -25,12 +25,12 @@ static const char *hint(cublasStatus_t e)
     case CUBLAS_STATUS_ALLOC_FAILED:
         return "use a smaller --batch-size, or free the GPU (nvidia-smi lists who uses it)";
     case CUBLAS_STATUS_NOT_INITIALIZED:
-        return "the cuBLASLt that was found does not fit the driver or the CUDA runtime; check LD_LIBRARY_PATH";
+        return "the cuBLASLt that was found does not match the driver or the CUDA runtime; check LD_LIBRARY_PATH";
     case CUBLAS_STATUS_ARCH_MISMATCH:
     case CUBLAS_STATUS_NOT_SUPPORTED:
         return "this GPU or this cuBLASLt cannot multiply that; try --precision fp32";
     case CUBLAS_STATUS_EXECUTION_FAILED:
-        return "an earlier kernel may have gone wrong; TT_GPU_SYNC=1 with --graph off names it";
+        return "an earlier kernel may have failed; TT_GPU_SYNC=1 with --graph off names it";
     default:
         return "CUBLASLT_LOG_LEVEL=5 in the environment shows what cuBLASLt was asked";
     }
@@ -54,7 +54,7 @@ static tt_status failed(const struct gpu *gpu, const char *function, const char 
 size_t tt_blas_workspace(const struct gpu *gpu)
 {
     (void)gpu;
-    return (size_t)8 << 20; /* with 4, 16, 32 and 64 MiB steps took as long on Hopper */
+    return (size_t)8 << 20; /* on Hopper, 4, 16, 32 and 64 MiB were not faster */
 }
 
 tt_status tt_blas_open(struct gpu *gpu)
@@ -65,7 +65,7 @@ tt_status tt_blas_open(struct gpu *gpu)
     return TT_OK;
 }
 
-/* A handle of cuBLASLt keeps nothing that a multiply writes: all streams share it, and only their workspaces differ. */
+/* A multiply writes nothing into a cuBLASLt handle, so all streams share one; only the workspaces differ. */
 tt_status tt_blas_handles_open(struct gpu *gpu, void **out)
 {
     (void)gpu;
@@ -106,7 +106,7 @@ static tt_status make_product(struct gpu *gpu, const struct gemm_key *k, cublasL
     return TT_OK;
 }
 
-/* A row-major matrix of `rows` rows, `ld` apart, is a column-major one of `rows` columns. */
+/* A row-major matrix of `rows` rows with stride `ld` is a column-major one of `rows` columns. */
 static tt_status make_layout(struct gpu *gpu, int64_t many, int64_t type, int64_t rows, int64_t cols, int64_t ld,
                              int64_t stride, cublasLtMatrixLayout_t *out)
 {
@@ -143,9 +143,9 @@ void tt_blas_plan_free(struct gemm_plan *p)
     free(s);
 }
 
-/* ---- what the library proposes ---- */
+/* ---- candidates ---- */
 
-/* In place, blocks add to C as they finish, in no order; in the output's type, partial sums would be rounded. */
+/* Excluded schemes: with INPLACE, blocks add to C in no fixed order; with OUTPUT_TYPE, partial sums are rounded. */
 static const uint32_t fixed_order = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 
 static tt_status prefer(struct gpu *gpu, const struct gemm_key *k, cublasLtMatmulPreference_t preference)

@@ -1,6 +1,6 @@
-# nvcc and the architectures it compiles for; shared with HIP on an NVIDIA GPU. CUDA 12.2 and later, GPUs from Turing
-# (sm_75) on. -DCMAKE_CUDA_COMPILER=, -DCMAKE_CUDA_HOST_COMPILER= and -DCMAKE_CUDA_ARCHITECTURES= override what is
-# found here; -DTT_CUDA_RELEASE=ON builds for one of each generation, whatever is here.
+# nvcc and the architectures it compiles for; shared with HIP on an NVIDIA GPU. CUDA 12.2 and later, GPUs from Volta
+# (sm_70) on, as far as nvcc supports them. -DCMAKE_CUDA_COMPILER=, -DCMAKE_CUDA_HOST_COMPILER= and
+# -DCMAKE_CUDA_ARCHITECTURES= override what is found; -DTT_CUDA_RELEASE=ON builds for one GPU of each generation.
 
 # ---- the compiler ----
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
@@ -12,8 +12,8 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   set(CMAKE_CUDA_COMPILER ${TT_NVCC} CACHE FILEPATH "nvcc")
 endif()
 
-# ---- the architectures: those of the GPUs here, else one of each generation that this nvcc knows ----
-# Hopper's matrix instructions exist in code for 90a only, which CMake's "native" does not choose.
+# ---- the architectures: those of this machine's GPUs, else one of each generation that nvcc knows ----
+# Hopper's matrix instructions exist only in code for 90a, which CMake's "native" does not choose.
 option(TT_CUDA_RELEASE "Build for one GPU of each generation that nvcc knows, whichever GPUs are here" OFF)
 function(tt_cuda_architectures result)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-code OUTPUT_VARIABLE known ERROR_QUIET)
@@ -31,7 +31,7 @@ function(tt_cuda_architectures result)
   endif()
   foreach(sm ${here})
     if(NOT known MATCHES "sm_${sm}([^0-9]|$)")
-      set(here "") # newer than this nvcc: the driver compiles what is generic
+      set(here "") # newer than this nvcc: the driver compiles the PTX of an older one
     endif()
   endforeach()
   if(NOT here AND CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
@@ -58,7 +58,7 @@ if(TT_CUDA_RELEASE OR CMAKE_CUDA_ARCHITECTURES STREQUAL "native" OR
   set(CMAKE_CUDA_ARCHITECTURES "${TT_CUDA_FOUND}" CACHE STRING "GPU architectures to build for, such as 80;90a" FORCE)
 endif()
 
-# ---- the toolkit: an nvcc alone, as some packages bring it, compiles nothing, and CMake says so at length ----
+# ---- the toolkit: nvcc without it, as in some packages, compiles nothing; this message is shorter than CMake's ----
 if(CMAKE_CUDA_COMPILER AND NOT TT_CUDA_TOOLKIT_SEEN)
   file(WRITE ${PROJECT_BINARY_DIR}/toolkit.cu "#include <cuda_runtime.h>\n")
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CUDA_FLAGS}")
@@ -89,8 +89,8 @@ if(CUDAToolkit_VERSION VERSION_LESS 12.2)
   message(FATAL_ERROR "CUDA ${CUDAToolkit_VERSION} is too old; tt needs 12.2 or later (on a cluster: module load cuda)")
 endif()
 
-# CMake takes the folder of the toolkit's libraries for one that the system knows, and leaves it out of the programs. So
-# that they start, installed too, in a shell that has not loaded the toolkit's module:
+# CMake takes the toolkit's library folder for a system folder and leaves it out of the rpath. Add it, so that programs
+# start in a shell that has not loaded the toolkit's module:
 if(CUDAToolkit_LIBRARY_DIR AND NOT CUDAToolkit_LIBRARY_DIR IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
   list(APPEND CMAKE_BUILD_RPATH ${CUDAToolkit_LIBRARY_DIR})
   list(APPEND CMAKE_INSTALL_RPATH ${CUDAToolkit_LIBRARY_DIR})
@@ -101,8 +101,8 @@ function(tt_cuda_kernels)
   add_library(tt_gpu STATIC ${ARGN})
   target_include_directories(tt_gpu PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(tt_gpu PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF)
-  # In place of the options meant for C, which nvcc does not take. -lineinfo lets a profiler show source lines and
-  # changes no code.
+  # Replaces the options for C, which nvcc does not accept. -lineinfo lets a profiler show source lines; it does not change
+  # the code.
   set_property(TARGET tt_gpu PROPERTY COMPILE_OPTIONS -lineinfo -Xcompiler=-Wall,-Wextra)
   if(TT_WERROR)
     target_compile_options(tt_gpu PRIVATE "SHELL:-Werror all-warnings")

@@ -1,4 +1,4 @@
-/* What an NVIDIA GPU is, what it computes in, and why there is none. */
+/* Properties of an NVIDIA GPU, its precisions, and why no GPU can be used. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,10 +13,10 @@ const char *tt_gpu_reason(gpu_rt_error e)
         return "the NVIDIA driver's library is of another version than its kernel module, as after an update; "
                "reboot the machine, or restart the container";
     case cudaErrorCompatNotSupportedOnDevice:
-        return "the driver library found first is one for forward compatibility (cuda-compat), which this GPU does not "
-               "take; remove its folder from LD_LIBRARY_PATH";
+        return "the driver library found first is for forward compatibility (cuda-compat), which this GPU does not "
+               "support; remove its folder from LD_LIBRARY_PATH";
     case cudaErrorStubLibrary:
-        return "the driver library found first is the toolkit's stub, which is there to link with; remove the folder "
+        return "the driver library found first is the toolkit's stub, which is only for linking; remove the folder "
                "\"stubs\" from LD_LIBRARY_PATH";
     case cudaErrorSystemNotReady:
         return "the system is not ready yet; where GPUs share an NVSwitch, the administrator must start "
@@ -27,7 +27,7 @@ const char *tt_gpu_reason(gpu_rt_error e)
         return "the NVIDIA driver does not start; see whether nvidia-smi works, and whether this user may open "
                "/dev/nvidiactl and /dev/nvidia-uvm (nvidia-modprobe -u makes the latter)";
     case cudaErrorDevicesUnavailable:
-        return "they are busy: other programs have them to themselves; nvidia-smi lists who uses them";
+        return "they are busy: other programs use them exclusively; nvidia-smi lists who uses them";
     case cudaErrorDeviceNotLicensed:
         return "this virtual GPU has no licence; ask the administrator (nvidia-smi -q shows the licence's state)";
     case cudaErrorMpsConnectionFailed:
@@ -37,7 +37,7 @@ const char *tt_gpu_reason(gpu_rt_error e)
         return "MPS is not ready to take another program; try again in a moment";
     case cudaErrorMpsMaxClientsReached:
     case cudaErrorMpsMaxConnectionsReached:
-        return "it is busy: MPS has as many programs as it takes; wait until one ends, or choose another GPU";
+        return "it is busy: MPS has reached its limit of programs; wait until one ends, or choose another GPU";
     default:
         return NULL;
     }
@@ -80,7 +80,7 @@ tt_status tt_gpu_none(gpu_rt_error e)
                    cudaGetErrorString(e), cudaGetErrorName(e));
 }
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
 static int attribute(const struct gpu *gpu, enum cudaDeviceAttr which)
 {

@@ -1,4 +1,4 @@
-/* What CUDA answers when a call fails, as one line with a hint of what to do. */
+/* A failed CUDA call as one line, with a hint of what to do. */
 #include "backend/gpu/host.h"
 
 static const char *hint(cudaError_t e)
@@ -20,11 +20,11 @@ static const char *hint(cudaError_t e)
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorHardwareStackError:
-        return "a kernel went wrong; TT_GPU_SYNC=1 with --graph off names it, compute-sanitizer finds the line";
+        return "a kernel failed; TT_GPU_SYNC=1 with --graph off names it, compute-sanitizer finds the line";
     case cudaErrorInvalidValue:
     case cudaErrorInvalidConfiguration:
     case cudaErrorLaunchOutOfResources:
-        return "such a shape or pointer is not for this call on this GPU; another --version may take it";
+        return "this GPU does not support this shape or pointer in this call; another --version may work";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureMerge:
@@ -33,7 +33,7 @@ static const char *hint(cudaError_t e)
     case cudaErrorStreamCaptureIsolation:
     case cudaErrorStreamCaptureImplicit:
     case cudaErrorCapturedEvent:
-        return "something in the step cannot be captured; go without: --graph off";
+        return "something in the step cannot be captured in a graph; use --graph off";
     case cudaErrorLaunchTimeout:
         return "this GPU also drives a display, which stops kernels that take seconds; use a smaller "
                "--batch-size, or a GPU without a display";
@@ -48,7 +48,7 @@ static const char *hint(cudaError_t e)
 
 tt_status tt_gpu_failed(const struct gpu *gpu, const char *function, const char *expression, gpu_rt_error e)
 {
-    cudaGetLastError(); /* or the next call would report this one again */
+    cudaGetLastError(); /* clear it, or the next call would report it again */
     return tt_fail(TT_FAILED, "%s: %s: %s (%s) on GPU %d, %s; %s", function, expression, cudaGetErrorString(e),
                    cudaGetErrorName(e), gpu->device, gpu->name, hint(e));
 }

@@ -1,15 +1,15 @@
-/* What the attention kernels for Hopper share: who launches them, their work list, and descriptions of q, k, v and o
- * for the copy engine. Heads of 64 and 128 in 16-bit types; what else there is, backend/gpu/flash.cu does. */
+/* Shared by the attention kernels for Hopper: launchers, the work list, and tensor maps of their operands. Heads of 64
+ * and 128 in 16-bit types; backend/gpu/flash.cu does all others. */
 #ifndef TT_CUDA_FLASH_HOPPER_H
 #define TT_CUDA_FLASH_HOPPER_H
 
 #include "backend/cuda/hopper.h"
 #include "backend/gpu/flash.h"
 
-/* Each launches its kernels, and says false without having done so when these shapes or this chip are not for them. */
+/* Launch the kernels; false, without a launch, if they do not support these shapes or this chip. */
 bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e);
 bool flash_hopper_backward(const struct tt_flash_backward_args *a, gpu_stream s, gpu_error *e);
-bool flash_hopper_here(void); /* is their code for this chip in the program? */
+bool flash_hopper_here(void); /* whether the program has their code for this chip */
 
 static inline bool hopper_flash_supported(enum tt_dtype dtype, int64_t B, int64_t S, int64_t heads, int64_t kv_heads,
                                           int64_t D)
@@ -18,17 +18,18 @@ static inline bool hopper_flash_supported(enum tt_dtype dtype, int64_t B, int64_
            B * heads <= INT32_MAX / (S / 64 + 2);
 }
 
-/* flash_hopper_map.cu: `rows` rows of one head at a time of a view of (B, S, heads, D) with rows ld apart; false when
- * the copy engine cannot read it. */
+/* flash_hopper_map.cu: a tensor map for boxes of `rows` rows of one head, in a view of (B, S, heads, D) with row stride
+ * ld; false if TMA cannot read it. */
 bool hopper_map_rows(struct hopper_map *map, const void *view, enum tt_dtype dtype, int64_t B, int64_t S, int64_t heads,
                      int64_t D, int64_t ld, int rows);
 
-/* A block per multiprocessor, each going through a list of tiles of rows. In causal attention these are long at one end
- * and short at the other: a block takes the two that are as far from either end, so that all have the same work, and
- * the blocks that run at once are on the same heads, whose tiles they find in the cache. */
+/* Persistent blocks, one per multiprocessor; each goes through a list of row tiles. In causal attention the work of a
+ * tile grows with its position. A block takes pairs of tiles, one as far from the start as the other from the end, so
+ * that all pairs have the same work. Blocks that run at the same time work on the same heads, whose tiles they share in
+ * the cache. */
 struct hopper_work {
-    int tiles, owners, heads; /* of a head; b·heads; heads that have such tiles */
-    int first, blocks;        /* of the grid, that this list is for */
+    int tiles, owners, heads; /* tiles per head; B·heads; heads */
+    int first, blocks;        /* the blocks of the grid that go through this list */
 };
 
 struct hopper_item {
@@ -42,8 +43,8 @@ static inline struct hopper_work hopper_work_of(int64_t S, int rows, int64_t B, 
     return {(int)tiles, (int)(B * heads), (int)heads, first, (int)blocks};
 }
 
-/* for (int n = hopper_first(w); hopper_in(w, n); n = hopper_next(w, n)): an item is one number, for it costs a register
- * while the item is worked on. */
+/* for (int n = hopper_first(w); hopper_in(w, n); n = hopper_next(w, n)). An item is a single number, to take only one
+ * register. */
 GPU_DEVICE int hopper_first(const struct hopper_work &w) { return 2 * ((int)gpu_block_x() - w.first); }
 GPU_DEVICE bool hopper_in(const struct hopper_work &w, int n) { return n < w.owners * ((w.tiles + 1) / 2) * 2; }
 GPU_DEVICE struct hopper_item hopper_item_of(const struct hopper_work &w, int n)
@@ -58,7 +59,7 @@ GPU_DEVICE int hopper_next(const struct hopper_work &w, int n)
     return n % 2 || alone ? n / 2 * 2 + 2 * w.blocks : n + 1;
 }
 
-/* The dynamic shared memory from its first multiple of HOPPER_ALIGN on. */
+/* The dynamic shared memory, aligned to HOPPER_ALIGN. */
 GPU_DEVICE unsigned char *hopper_tiles(unsigned char *shared)
 {
     return shared + (HOPPER_ALIGN - hopper_address(shared) % HOPPER_ALIGN) % HOPPER_ALIGN;

@@ -1,15 +1,15 @@
-/* Causal attention without S×S on Hopper, backward: the two kernels of backend/gpu/flash_backward.h, one template seen
- * from two sides, in the words of Hopper. Both are one launch: some blocks are on keys, some on queries, and where the
- * one side's do not fill the chip, or no longer, the other's do.
+/* Causal attention without S×S on Hopper, backward: the two kernels of backend/gpu/flash_backward.h, with Hopper's
+ * instructions. Both are in one launch: some blocks own keys, the others queries, so that blocks of one kind fill the
+ * chip when those of the other do not.
  *
  *              owns ROWS of   streams COLS of           scores     dP         adds up
  *   keys       x = k, y = v   u = q, w = dout, G heads  S^T = x·u^T  dP^T = y·w^T  dK += dS^T·u, dV += P^T·w
  *   queries    x = q, y = dout  u = k, w = v            S = x·u^T    dP = y·w^T    dQ += dS·u
  *
- * One warp copies; each of two warpgroups owns 64 rows. P and dS leave one product in the registers in which they enter
- * the next. While P is computed dP is under way, while dS is computed P^T·w is, and over the end of a step its last
- * product runs on beside the first of the next. The groups take turns at the exponentials: the one multiplies then.
- * RoPE is undone on the way out: a lane has its pairs. */
+ * One warp copies; each of two warpgroups owns 64 rows. P and dS stay in registers from one product to the next.
+ * Products are asynchronous: dP runs while P is computed, P^T·w runs while dS is computed, and the last product of a
+ * step overlaps with the first of the next. The warpgroups alternate: one computes exponentials while the other
+ * multiplies. RoPE is undone before the result is stored, since a lane holds whole pairs. */
 #ifndef TT_CUDA_FLASH_HOPPER_BACKWARD_H
 #define TT_CUDA_FLASH_HOPPER_BACKWARD_H
 
@@ -19,18 +19,18 @@ template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backwa
     typedef T_ T;
     static constexpr int D = D_, COLS = COLS_, STAGES = STAGES_;
     static constexpr bool KEYS = KEYS_;
-    static constexpr bool DRAIN = KEYS && D > 64; /* registers are too few to begin the next step early */
+    static constexpr bool DRAIN = KEYS && D > 64; /* too few registers to overlap with the next step */
     static constexpr int GROUPS = 2, ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int X_BYTES = ROWS * D * 2, U_BYTES = COLS * D * 2;
-    static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* that read what is copied */
+    static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* consumer warps */
     static constexpr size_t bytes = 2 * X_BYTES + 2 * STAGES * U_BYTES + HOPPER_ALIGN;
 };
 
 struct backward_args {
     struct hopper_map x, y, u, w;
     struct hopper_work work;
-    const float *lse, *delta, *cos, *sin; /* the last two or NULL */
-    void *dx, *dy;                        /* dK and dV, or dQ and nothing */
+    const float *lse, *delta, *cos, *sin; /* cos and sin may be NULL */
+    void *dx, *dy;                        /* dK and dV, or dQ and NULL */
     int64_t ld;
     int S, heads, group;
     float scale;
@@ -42,7 +42,7 @@ template <typename C> struct backward_shared {
     uint64_t *own_full, *own_empty, *full, *empty;
 };
 
-/* The streamed tiles of an owned one: columns `begin` to `end`, for each head of a group if these are queries. */
+/* What an owned tile streams: columns `begin` to `end`, for each head of the group if they are queries. */
 struct backward_range {
     int begin, end, steps;
 };
@@ -55,7 +55,7 @@ template <typename C> GPU_DEVICE struct backward_range backward_range_of(const s
     return r;
 }
 
-/* By a whole warp: each lane has a part of the statistics. These are asked for before the stage is free. */
+/* The producer, a whole warp: each lane loads a part of lse and delta, before it waits for a free stage. */
 template <typename C> GPU_DEVICE void backward_copies(const struct backward_args &a, const backward_shared<C> &m)
 {
     constexpr int EACH = C::COLS / GPU_WAVE;
@@ -80,7 +80,7 @@ template <typename C> GPU_DEVICE void backward_copies(const struct backward_args
             for (int i = 0; C::KEYS && i < EACH; i++) {
                 int query = col + i * GPU_WAVE + gpu_lane();
                 int64_t q = ((int64_t)at.b * a.heads + head) * a.S + query;
-                lse[i] = query < a.S ? a.lse[q] * FLASH_LOG2E : GPU_INFINITY; /* beyond the end P is 0 */
+                lse[i] = query < a.S ? a.lse[q] * FLASH_LOG2E : GPU_INFINITY; /* makes P 0 beyond the end */
                 delta[i] = query < a.S ? a.delta[q] : 0.0f;
             }
             hopper_wait(m.empty + ring.stage, ring.parity ^ 1);
@@ -106,7 +106,7 @@ struct alignas(8) backward_pair {
     float x, y;
 };
 
-/* lse·log2(e) or delta of the queries of a lane: of its two rows, or of its columns, two in every eight. */
+/* lse·log2(e) or delta of a lane's queries: its two rows, or its columns, two in every eight. */
 template <typename C> struct backward_stats {
     float of[C::KEYS ? C::COLS / 4 : 2];
     GPU_MEMBER void load(const float *cols)
@@ -117,10 +117,10 @@ template <typename C> struct backward_stats {
             of[2 * j] = two.x, of[2 * j + 1] = two.y;
         }
     }
-    GPU_MEMBER float at(int i) const { return of[C::KEYS ? i / 4 * 2 + i % 2 : i % 4 / 2]; } /* of element i */
+    GPU_MEMBER float at(int i) const { return of[C::KEYS ? i / 4 * 2 + i % 2 : i % 4 / 2]; } /* for element i */
 };
 
-/* Of the rows of a lane, which are queries. */
+/* Loads lse and delta of a lane's rows, which are queries. */
 template <typename C>
 GPU_DEVICE void backward_own(const struct backward_args &a, struct hopper_item at, int warp_row, backward_stats<C> &lse,
                              backward_stats<C> &delta)
@@ -134,7 +134,8 @@ GPU_DEVICE void backward_own(const struct backward_args &a, struct hopper_item a
     }
 }
 
-/* Scores become P: of rows from `row` (the warp's first), columns from `col`; 0 where a key is after its query. */
+/* Scores become P, for rows from `row` (the warp's first) and columns from `col` on; 0 where a key is after its query.
+ */
 template <typename C>
 GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const backward_stats<C> &lse, int row, int col, bool diagonal,
                            float c)
@@ -151,8 +152,8 @@ GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const backward_stats<C> &lse
     for (int i = 0; i < C::COLS / 2; i++) s[i] = gpu_exp2_fast(gpu_fma(s[i], c, -lse.at(i)));
 }
 
-/* dP becomes dS = P·(dP - delta), and 0 where a key is after its query, also where dP is NaN there. The first query
- * sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
+/* dP becomes dS = P·(dP - delta), and 0 where a key is after its query, even if dP is NaN there. The first query sees
+ * only one key, so its dS is set to exactly 0, instead of the rounding error of dP - delta. */
 template <typename C>
 GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2], const backward_stats<C> &delta,
                             int row, int col, bool diagonal)
@@ -169,7 +170,7 @@ GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS /
     }
 }
 
-/* The pairs of a lane in its two rows, rotated back. */
+/* Rotates the pairs of a lane's two rows back. */
 template <typename C> GPU_DEVICE void backward_turn(const struct backward_args &a, int warp_row, float (&dx)[C::D / 2])
 {
     GPU_UNROLL
@@ -215,7 +216,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
         float dx[C::D / 2], dy[C::KEYS ? C::D / 2 : 1];
         GPU_UNROLL
         for (int i = 0; i < C::D / 2; i++) dx[i] = dy[C::KEYS ? i : 0] = 0.0f;
-        int held = -1; /* a stage that the last product still reads */
+        int held = -1; /* the stage that the last product still reads; -1: none */
         hopper_wait(m.own_full, own_parity);
         own_parity ^= 1;
         FLASH_NO_UNROLL
@@ -226,7 +227,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             if (C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS) { /* every key is after every query */
                 turns.take(), turns.pass();
                 if (held >= 0)
-                    hopper_mma_wait<0>(), hopper_arrive_warp(m.empty + held), held = -1; /* the ring may be short */
+                    hopper_mma_wait<0>(), hopper_arrive_warp(m.empty + held), held = -1; /* the producer may need it */
                 hopper_arrive_warp(m.empty + stage);
                 if (r.steps == 1) hopper_arrive_warp(m.own_empty);
                 continue;
@@ -319,7 +320,7 @@ HOPPER_KERNEL(Keys::THREADS) backward_kernel(HOPPER_ARGUMENT struct backward_sid
 #endif
 }
 
-/* One side's arguments; its blocks are those from `first` on. False when the copy engine cannot read what it must. */
+/* The arguments of the keys' or the queries' blocks, which start at `first`. False if TMA cannot read an operand. */
 template <typename C>
 static bool backward_side(struct backward_args *f, const struct tt_flash_backward_args *a, int first)
 {
@@ -337,7 +338,7 @@ static bool backward_side(struct backward_args *f, const struct tt_flash_backwar
            map(&f->w, C::KEYS ? a->dout : a->v, others, C::KEYS ? o_ld : a->ld, C::COLS);
 }
 
-/* dK, dV and dQ; delta is there when it runs. */
+/* Computes delta, then dK, dV and dQ. */
 template <typename Keys, typename Queries>
 static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
 {

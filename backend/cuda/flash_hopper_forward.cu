@@ -1,9 +1,10 @@
 /* Causal attention without S×S on Hopper, forward.
  *
- * One warp copies; each of GROUPS warpgroups owns 64 queries. Q is read from shared memory, tiles of KEYS keys and
- * values come through rings of STAGES buffers. A warpgroup goes from the diagonal down, so that only its first tile has
- * a mask. The scores of a tile are under way while the values of the one before are added up: P stays in registers. The
- * groups take turns at multiplying, so that one computes exponentials while another's products run. */
+ * One warp copies; each of GROUPS warpgroups owns 64 queries. Q is read from shared memory; tiles of KEYS keys and
+ * values come through rings of STAGES buffers. A warpgroup goes through the tiles from the diagonal backwards, so that
+ * only its first tile needs a mask. The scores of a tile are computed while the values of the tile before are
+ * accumulated; P stays in registers. The warpgroups take turns at multiplying, so that one computes exponentials while
+ * another's products run. */
 #include "backend/cuda/flash_hopper.h"
 
 template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_> struct forward_shape {
@@ -11,7 +12,7 @@ template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_> struct forwa
     static constexpr int D = D_, GROUPS = GROUPS_, KEYS = KEYS_, STAGES = STAGES_;
     static constexpr int ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int Q_BYTES = ROWS * D * 2, KV_BYTES = KEYS * D * 2;
-    static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* that read what is copied */
+    static constexpr int WARPS = GROUPS * HOPPER_GROUP / GPU_WAVE; /* consumer warps */
     static constexpr int TAKE = GROUPS == 2 ? 240 : 160, GIVE = GROUPS == 2 ? 24 : 32;
     static constexpr size_t bytes = Q_BYTES + 2 * STAGES * KV_BYTES + HOPPER_ALIGN;
 };
@@ -21,7 +22,7 @@ struct forward_args {
     struct hopper_work work;
     void *o;
     float *lse;
-    int S, heads, group; /* query heads, and those of one key head */
+    int S, heads, group; /* query heads; query heads per key/value head */
     float scale;
 };
 
@@ -30,7 +31,7 @@ template <typename C> struct forward_shared {
     uint64_t *q_full, *q_empty, *k_full, *k_empty, *v_full, *v_empty;
 };
 
-template <typename C> GPU_DEVICE int forward_tiles(int S, int tile) /* of keys, that the queries of a tile see */
+template <typename C> GPU_DEVICE int forward_tiles(int S, int tile) /* tiles of keys that a tile of queries sees */
 {
     int end = (tile + 1) * C::ROWS;
     return ((end < S ? end : S) + C::KEYS - 1) / C::KEYS;
@@ -59,7 +60,7 @@ template <typename C> GPU_DEVICE void forward_copies(const struct forward_args &
     }
 }
 
-/* The running maximum of a lane's two rows and its part of their sums. */
+/* The running maxima of a lane's two rows, and its part of their sums. */
 struct forward_rows {
     float top[2], sum[2];
 };
@@ -78,9 +79,9 @@ template <int N> GPU_DEVICE void forward_maxima(const float (&s)[N], float (&top
         top[r] = gpu_tile_row_max(gpu_max(gpu_max(part[r][0], part[r][1]), gpu_max(part[r][2], part[r][3])));
 }
 
-/* Scores become e^(scale·(score - w.top)), c = scale·log2(e). w.top is a maximum of scores seen before, and stays while
- * no score is far above it: P is then no number that T does not hold. If it rises, outputs and sums so far have to
- * shrink by `factor`: true. */
+/* Scores become e^(scale·(score - w.top)), c = scale·log2(e). w.top is an earlier maximum; it is kept as long as no
+ * score is far above it, since P is then still in the range of T. Returns true if it was raised: then the caller must
+ * multiply the outputs by `factor`, as this has done with the sums. */
 template <int N> GPU_DEVICE bool forward_softmax(float (&s)[N], struct forward_rows &w, float (&factor)[2], float c)
 {
     const float far = 8.0f; /* P is at most 2^8 */
@@ -108,7 +109,7 @@ template <int N> GPU_DEVICE bool forward_softmax(float (&s)[N], struct forward_r
     return rises;
 }
 
-/* Keys after their query: `ahead` is the first row's query minus the first key. */
+/* Masks keys after their query; `ahead` is the query of the first row minus the first key. */
 template <int N> GPU_DEVICE void forward_mask(float (&s)[N], int ahead)
 {
     int row = ahead + gpu_wave() % 4 * 16 + gpu_lane() / 4, col = gpu_lane() % 4 * 2;
@@ -138,14 +139,14 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
 {
     typedef typename C::T T;
     int group = hopper_group() - 1;
-    bool speaks = gpu_lane() == 0; /* for its warp */
+    bool arrives = gpu_lane() == 0; /* on behalf of its warp */
     uint32_t q = hopper_address(m.q) + group * HOPPER_ROWS * HOPPER_ROW_BYTES;
     uint32_t k = hopper_address(m.k), v = hopper_address(m.v);
     float c = a.scale * FLASH_LOG2E;
     int q_parity = 0;
-    hopper_ring<C::STAGES> at_k = {0, 0}, at_v = {0, 0}; /* values follow their keys by a tile */
-    auto leave = [&](uint64_t *empty) {
-        if (speaks) hopper_arrive(empty);
+    hopper_ring<C::STAGES> at_k = {0, 0}, at_v = {0, 0}; /* values are one tile behind their keys */
+    auto release = [&](uint64_t *empty) {
+        if (arrives) hopper_arrive(empty);
     };
     hopper_turns<C::GROUPS> turns(group);
 
@@ -153,12 +154,12 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
         int tile = hopper_item_of(a.work, n).tile;
         int row = tile * C::ROWS + group * HOPPER_ROWS, tiles = forward_tiles<C>(a.S, tile);
-        bool seen = row / C::KEYS < tiles; /* else all its queries are beyond S */
+        bool seen = row / C::KEYS < tiles; /* false: all its queries are beyond S */
         int j = seen ? row / C::KEYS : -1;
-        for (int skip = tiles - 1; skip > j; skip--) { /* the other groups' only */
+        for (int skip = tiles - 1; skip > j; skip--) { /* tiles that only the other warpgroups need */
             if (skip > 0) turns.take(), turns.pass();
-            hopper_wait(m.k_full + at_k.stage, at_k.parity), leave(m.k_empty + at_k.stage), at_k.next();
-            hopper_wait(m.v_full + at_v.stage, at_v.parity), leave(m.v_empty + at_v.stage), at_v.next();
+            hopper_wait(m.k_full + at_k.stage, at_k.parity), release(m.k_empty + at_k.stage), at_k.next();
+            hopper_wait(m.v_full + at_v.stage, at_v.parity), release(m.v_empty + at_v.stage), at_v.next();
         }
         float s[C::KEYS / 2], o[C::D / 2], factor[2];
         uint32_t p[C::KEYS / 4];
@@ -184,8 +185,8 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
             scores();
             hopper_mma_wait<0>();
             hopper_hold(s);
-            leave(m.k_empty + at_k.stage), at_k.next();
-            if (j == 0) leave(m.q_empty);
+            release(m.k_empty + at_k.stage), at_k.next();
+            if (j == 0) release(m.q_empty);
             forward_mask(s, row - j * C::KEYS);
             forward_softmax(s, w, factor, c);
             hopper_round<T>(p, s);
@@ -197,14 +198,14 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
                 turns.pass();
                 hopper_mma_wait<1>();
                 hopper_hold(s);
-                leave(m.k_empty + at_k.stage), at_k.next();
-                if (j == 0) leave(m.q_empty);
+                release(m.k_empty + at_k.stage), at_k.next();
+                if (j == 0) release(m.q_empty);
                 bool rises = forward_softmax(s, w, factor, c);
                 hopper_hold(s);
                 hopper_mma_wait<0>();
                 hopper_hold(o);
                 hopper_hold(p);
-                leave(m.v_empty + at_v.stage), at_v.next();
+                release(m.v_empty + at_v.stage), at_v.next();
                 if (rises) {
                     GPU_UNROLL
                     for (int i = 0; i < C::D / 2; i++) o[i] *= factor[i % 4 / 2];
@@ -214,10 +215,10 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
             values();
             hopper_mma_wait<0>();
             hopper_hold(o);
-            leave(m.v_empty + at_v.stage), at_v.next();
+            release(m.v_empty + at_v.stage), at_v.next();
             forward_finish<C>(a, w, o, hopper_item_of(a.work, n), row);
         } else {
-            leave(m.q_empty);
+            release(m.q_empty);
         }
     }
 }

@@ -1,7 +1,7 @@
-/* Views of memory for Hopper's copy engine, which the driver writes. */
+/* Tensor maps for TMA, encoded by the driver. */
 #include "backend/cuda/flash_hopper.h"
 
-/* Of the driver's header. */
+/* Constants of cuda.h: CUtensorMapDataType, CUtensorMapInterleave, ... */
 enum {
     MAP_F16 = 6,
     MAP_BF16 = 9,
@@ -15,7 +15,7 @@ bool hopper_map_rows(struct hopper_map *map, const void *view, enum tt_dtype dty
                      int64_t D, int64_t ld, int rows)
 {
     static const hopper_encoder encode = hopper_find_encoder();
-    /* 64 columns, rows, slabs of columns, heads, sequences; rows beyond S of a sequence are read as zeros */
+    /* dimensions: 64 columns, rows, slabs of 64 columns, heads, sequences; rows beyond S of a sequence are read as 0 */
     uint64_t sizes[] = {64, (uint64_t)S, (uint64_t)D / 64, (uint64_t)heads, (uint64_t)B};
     uint64_t distances[] = {(uint64_t)ld * 2, 128, (uint64_t)D * 2, (uint64_t)(S * ld) * 2};
     uint32_t box[] = {64, (uint32_t)rows, (uint32_t)D / 64, 1, 1}, steps[] = {1, 1, 1, 1, 1};

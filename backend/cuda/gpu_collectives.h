@@ -1,4 +1,4 @@
-/* The library of backend/gpu/collectives.c here: NCCL. */
+/* The library for backend/gpu/collectives.c: NCCL. */
 #ifndef TT_GPU_COLLECTIVES_H
 #define TT_GPU_COLLECTIVES_H
 

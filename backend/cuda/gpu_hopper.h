@@ -1,27 +1,27 @@
-/* Hopper's own instructions (sm_90a), a function each, and what its kernels ask of the host: barriers in shared memory
- * that count bytes, the engine that copies tiles, and matrix products by a warpgroup of 128 threads on operands in
- * shared memory. tests/backend/simt has a header of the same name, in which each does the same on a CPU. */
+/* Hopper's instructions (sm_90a), one function each, and what its kernels need on the host: barriers in shared memory
+ * that count bytes (mbarrier), the copy engine (TMA), and matrix products by a warpgroup of 128 threads with operands
+ * in shared memory (WGMMA). tests/backend/simt has a header of the same name that does the same on a CPU. */
 #ifndef TT_GPU_HOPPER_H
 #define TT_GPU_HOPPER_H
 
 #include "backend/gpu/gpu.h"
 
-/* In a pass of the compiler for another chip the kernels that use these have no body. */
+/* In code for other architectures, the kernels that use these have no body. */
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 #define HOPPER_CODE 1
 #endif
 
-/* HOPPER_KERNEL(threads) name(HOPPER_ARGUMENT struct args a): by blocks of so many threads, one to a multiprocessor.
- * The argument stays where the copy engine finds its maps. */
+/* HOPPER_KERNEL(threads) name(HOPPER_ARGUMENT struct args a): blocks of so many threads, one per multiprocessor. The
+ * argument stays in constant memory (__grid_constant__), where TMA can read the tensor maps in it. */
 #define HOPPER_KERNEL(threads) static __global__ void __launch_bounds__(threads, 1)
 #define HOPPER_ARGUMENT const __grid_constant__
 
-/* ---- the chip (host) ---- */
+/* ---- host ---- */
 
 static inline bool hopper_chip(void) { return gpu_attribute(cudaDevAttrComputeCapabilityMajor) == 9; }
 static inline int hopper_multiprocessors(void) { return gpu_attribute(cudaDevAttrMultiProcessorCount); }
 
-/* Is this kernel's code for this chip in the program? Elsewhere it has no body, and so no barriers. */
+/* Whether the program has this kernel's code for this chip. An empty body has no barriers in shared memory. */
 template <typename... P> static inline bool hopper_has(void (*kernel)(P...))
 {
     struct cudaFuncAttributes has;
@@ -36,7 +36,7 @@ GPU_DEVICE void hopper_barrier_init(uint64_t *b, int count)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(hopper_address(b)), "r"(count) : "memory");
 }
-/* After the inits, before a barrier of the block: the copy engine sees them. */
+/* After the inits and before a block barrier: makes them visible to TMA. */
 GPU_DEVICE void hopper_barrier_publish(void)
 {
     asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
@@ -50,7 +50,7 @@ GPU_DEVICE void hopper_arrive_bytes(uint64_t *b, int bytes)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(hopper_address(b)), "r"(bytes)
                  : "memory");
 }
-/* Until the phase of that parity has ended. */
+/* Waits until the phase of that parity has ended. */
 GPU_DEVICE void hopper_wait(uint64_t *b, int parity)
 {
     uint32_t done = 0, at = hopper_address(b);
@@ -60,7 +60,7 @@ GPU_DEVICE void hopper_wait(uint64_t *b, int parity)
                      : "r"(at), "r"(parity)
                      : "memory");
 }
-/* Barrier `id` of the block, 1 to 15: waits for `threads` in all; or only counts as there. */
+/* Named barrier `id` of the block, 1 to 15, for `threads` threads: waits; or arrives without waiting. */
 GPU_DEVICE void hopper_sync(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -70,16 +70,15 @@ GPU_DEVICE void hopper_sync_arrive(int id, int threads)
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/* ---- the copy engine ---- */
+/* ---- the copy engine (TMA) ---- */
 
-/* What the driver calls CUtensorMap: a view of memory, in the words of the copy engine. A kernel's argument. */
+/* CUtensorMap of the driver: describes a tensor in memory to TMA. Passed as a kernel argument. */
 struct alignas(64) hopper_map {
     uint64_t words[16];
 };
 
-/* cuTensorMapEncodeTiled: type, dimensions, address, sizes, distances in bytes but the first, box, steps, ... The
- * driver has it; it is asked for it at run time, so that the program starts where there is no driver. NULL: it has
- * none. */
+/* cuTensorMapEncodeTiled: type, dimensions, address, sizes, strides in bytes except the first, box, steps, ... It is
+ * looked up in the driver at run time, so that the program also starts without a driver. NULL: not found. */
 typedef int (*hopper_encoder)(struct hopper_map *, int, uint32_t, void *, const uint64_t *, const uint64_t *,
                               const uint32_t *, const uint32_t *, int, int, int, int);
 
@@ -95,7 +94,8 @@ static inline hopper_encoder hopper_find_encoder(void)
     return e || found != cudaDriverEntryPointSuccess ? NULL : (hopper_encoder)f;
 }
 
-/* The box at (row, head, b) of a map that hopper_map_rows made, to shared memory; its bytes arrive at the barrier. */
+/* Copies the box at (row, head, b) of a map of hopper_map_rows to shared memory; its bytes are counted at the barrier.
+ */
 GPU_DEVICE void hopper_copy(void *shared, const struct hopper_map *map, int row, int head, int b, uint64_t *barrier)
 {
     asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
@@ -108,8 +108,8 @@ GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *map)
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/* ---- registers: what one role needs less another may have more ----
- * What racecheck adds to a kernel needs registers of every warp; with TT_RACECHECK none gives any away. */
+/* ---- registers: the copying warps give registers to the computing ones ----
+ * The instrumentation of racecheck needs registers in every warp, so with TT_RACECHECK these do nothing. */
 
 template <int N> GPU_DEVICE void hopper_registers_give(void)
 {
@@ -124,15 +124,15 @@ template <int N> GPU_DEVICE void hopper_registers_take(void)
 #endif
 }
 
-/* ---- matrix products ----
- * C (64, N) float over the 128 threads as mma has it over 32: warp w has rows 16w to 16w+15, and of those a lane has
- * c[4j..4j+1] in row g, columns 8j+2t and 8j+2t+1, c[4j+2..4j+3] in row g+8; g = lane / 4, t = lane % 4.
- * Products run behind the threads' backs. Between mma_begin and a mma_wait that covers them, nothing may touch the
- * registers of C and A; hopper_hold tells the compiler where that ends. */
+/* ---- matrix products (WGMMA) ----
+ * The layout of C (64, N) float over 128 threads: warp w has rows 16w to 16w+15, and in those a lane has c[4j..4j+1] in
+ * row g, columns 8j+2t and 8j+2t+1, and c[4j+2..4j+3] in row g+8; g = lane / 4, t = lane % 4.
+ * Products are asynchronous. Between mma_begin and the mma_wait for them, nothing may touch the registers of C and A;
+ * hopper_hold keeps the compiler from moving such accesses. */
 
 GPU_DEVICE void hopper_mma_begin(void) { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 GPU_DEVICE void hopper_mma_commit(void) { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-/* All but the newest N groups are done. */
+/* Waits until all but the newest N groups are done. */
 template <int N> GPU_DEVICE void hopper_mma_wait(void)
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
@@ -161,7 +161,7 @@ template <int N> GPU_DEVICE void hopper_hold(uint32_t (&a)[N])
 #define HOPPER_MMA(n, type, list, factors, add)                                                                        \
     "{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type       \
     " {" list "}, " factors ";\n}"
-/* Both factors from shared memory, rows of either are rows of its tile: C = A·B^T. */
+/* Both operands from shared memory: C = A·B^T. */
 #define HOPPER_SS(type, c, a, b, add)                                                                                  \
     if constexpr (N == 64)                                                                                             \
         asm volatile(HOPPER_MMA("64", type, HOPPER_L32, "%32, %33, p, 1, 1, 0, 0", "%34")                              \
@@ -171,7 +171,7 @@ template <int N> GPU_DEVICE void hopper_hold(uint32_t (&a)[N])
         asm volatile(HOPPER_MMA("128", type, HOPPER_L64, "%64, %65, p, 1, 1, 0, 0", "%66")                             \
                      : HOPPER_C32(c, 0), HOPPER_C32(c, 32)                                                             \
                      : "l"(a), "l"(b), "r"(add))
-/* A from registers; rows of B's tile are rows of the product's B: C = A·B. */
+/* A from registers, B from shared memory: C = A·B. */
 #define HOPPER_RS(type, c, a, b, add)                                                                                  \
     if constexpr (N == 64)                                                                                             \
         asm volatile(HOPPER_MMA("64", type, HOPPER_L32, "{%32,%33,%34,%35}, %36, p, 1, 1, 1", "%37")                   \

@@ -1,6 +1,5 @@
-/* How the hosts of the GPU kernels start them and ask about the chip, by the CUDA runtime. Another runtime on
- * the same chips has the same names and the same guard, and comes first: then it takes all of gpu_platform.h but
- * this. */
+/* Kernel launches and device queries on the host, by the CUDA runtime. backend/hip has a file with the same names and
+ * include guard; for HIP on an NVIDIA GPU it is included first, and the rest of gpu_platform.h is used unchanged. */
 #ifndef TT_GPU_LAUNCHER_H
 #define TT_GPU_LAUNCHER_H
 
@@ -31,7 +30,7 @@ static inline int gpu_wave_width(void) { return 32; }
 
 /* ---- shared memory ---- */
 
-/* A kernel gets this much without asking; and what a block may have on this chip. */
+/* Dynamic shared memory that a kernel gets without cudaFuncSetAttribute. */
 enum { GPU_SHARED_UNASKED = 48 << 10 };
 
 template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)(P...), size_t bytes)
@@ -49,10 +48,10 @@ static inline int gpu_attribute(enum cudaDeviceAttr which)
 }
 static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
 
-/* ---- kernels of some chips ---- */
+/* ---- native kernels ---- */
 
-/* native.cu: launches a kernel that only some NVIDIA chips can run, if there is one for this chip and these arguments;
- * and says which there are, NULL when none. A platform without any does not define GPU_HAS_NATIVE. */
+/* native.cu: launches a kernel for this architecture only, if there is one for these arguments; and the names of these
+ * kernels, or NULL. A platform without any does not define GPU_HAS_NATIVE. */
 #define GPU_HAS_NATIVE 1
 bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e);
 const char *gpu_native_name(void);

@@ -1,4 +1,4 @@
-/* What attention needs of matrix tiles beyond gpu_platform.h, in the same neutral names and for the same lane layout
+/* Further functions of matrix tiles that only attention needs, for the same lane layout as in gpu_platform.h
  * (mma.m16n8k16: v[h][0..1] is row g, v[h][2..3] row g+8, columns 8h+2t and 8h+2t+1; g = lane / 4, t = lane % 4). */
 #ifndef TT_GPU_MMA_H
 #define TT_GPU_MMA_H

@@ -1,5 +1,5 @@
-/* What the neutral names of the GPU kernels (backend/gpu/platform.h) mean on an NVIDIA chip. The only place that knows
- * the width of a wave, the layout of a matrix tile over its lanes, and CUDA's own names. */
+/* The names of backend/gpu/platform.h for NVIDIA GPUs. Only this file and its neighbours gpu_mma.h and gpu_launcher.h
+ * know the width of a warp, the layout of a matrix tile over its lanes, and CUDA's names. */
 #ifndef TT_GPU_PLATFORM_H
 #define TT_GPU_PLATFORM_H
 
@@ -27,9 +27,9 @@
 
 /* ---- threads ---- */
 
-#define GPU_WAVE 32  /* lanes of a wave; device code only, because another vendor has chips of both widths */
-#define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
-#define GPU_FULL_BLOCK (4 * GPU_GROUP) /* threads that make a wave for each part of a multiprocessor; for hosts too */
+#define GPU_WAVE 32  /* lanes of a wave; for device code only, since AMD has chips of both widths */
+#define GPU_GROUP 32 /* lanes that are within one wave on every chip; for host code too */
+#define GPU_FULL_BLOCK (4 * GPU_GROUP) /* threads that give one wave to each partition of an SM; for host code too */
 
 #define gpu_thread() ((int)threadIdx.x)
 #define gpu_threads() ((int)blockDim.x)
@@ -52,12 +52,12 @@ template <typename T> GPU_DEVICE T gpu_shfl_xor(T x, int mask)
 }
 template <typename T> GPU_DEVICE T gpu_shfl_up(T x, int by) { return __shfl_up_sync(0xffffffffu, x, by, GPU_WAVE); }
 template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by) { return __shfl_down_sync(0xffffffffu, x, by, GPU_WAVE); }
-/* Bit i: lane i's predicate; and how many of a ballot's bits lie below a lane. */
+/* Bit i is the predicate of lane i; count_below counts the bits below a lane. */
 GPU_DEVICE uint64_t gpu_ballot(int predicate) { return __ballot_sync(0xffffffffu, predicate); }
 GPU_DEVICE int gpu_count(uint64_t ballot) { return __popcll(ballot); }
 GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane) { return __popcll(ballot & ((1ull << lane) - 1)); }
 
-/* What is loaded after this is not fetched before it, where the compiler would fetch more than registers can hold. */
+/* Keeps the compiler from moving later loads before it, where it would load more than registers can hold. */
 GPU_DEVICE void gpu_fetch_fence(void) {}
 
 GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */
@@ -114,10 +114,10 @@ GPU_DEVICE float gpu_sqrt(float x) { return __fsqrt_rn(x); }
 GPU_DEVICE float gpu_rsqrt(float x) { return rsqrtf(x); }
 GPU_DEVICE float gpu_divide(float x, float y) { return __fdiv_rn(x, y); }
 GPU_DEVICE float gpu_fma(float x, float y, float z) { return __fmaf_rn(x, y, z); }
-GPU_DEVICE float gpu_max(float x, float y) { return fmaxf(x, y); } /* the number, when the other is not one */
+GPU_DEVICE float gpu_max(float x, float y) { return fmaxf(x, y); } /* if one is NaN, the other */
 GPU_DEVICE float gpu_min(float x, float y) { return fminf(x, y); }
 GPU_DEVICE bool gpu_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
-/* The chip's own instruction, a few ulp off: for results that are rounded to 16 bits, or are small parts of a sum. */
+/* Hardware approximations, accurate to a few ulp: for results that are rounded to 16 bits, or small parts of a sum. */
 GPU_DEVICE float gpu_exp_fast(float x) { return __expf(x); }
 GPU_DEVICE float gpu_divide_fast(float x, float y) { return __fdividef(x, y); } /* 0 when y is above 2^126 */
 GPU_DEVICE float gpu_sqrt_fast(float x)
@@ -150,13 +150,13 @@ GPU_DEVICE uint4 gpu_to_uint4(gpu_bytes16 b) { return make_uint4(b.w[0], b.w[1],
 
 GPU_DEVICE gpu_bytes16 gpu_load16(const void *p) { return gpu_from_uint4(*(const uint4 *)p); }
 GPU_DEVICE void gpu_store16(void *p, gpu_bytes16 b) { *(uint4 *)p = gpu_to_uint4(b); }
-/* For bytes that this kernel touches once: they leave the cache first. */
+/* Streaming access, for bytes that this kernel touches once: they are evicted from the cache first. */
 GPU_DEVICE gpu_bytes16 gpu_load16_stream(const void *p) { return gpu_from_uint4(__ldcs((const uint4 *)p)); }
 GPU_DEVICE void gpu_store16_stream(void *p, gpu_bytes16 b) { __stcs((uint4 *)p, gpu_to_uint4(b)); }
 
-/* Global to shared memory behind the threads' backs where the chip can (sm_80 on), else at once. With !valid the 16
- * bytes become zero and `from` is not read. Groups are closed by commit; wait<N> leaves the newest N groups under way.
- * A block_sync must follow the wait before other threads read. */
+/* Copies from global to shared memory, asynchronously from sm_80 on. With !valid the 16 bytes become zero and `from` is
+ * not read. commit closes a group of copies; wait<N> waits for all but the newest N groups. A block_sync must follow
+ * the wait before other threads read. */
 GPU_DEVICE void gpu_copy_async16(void *shared, const void *from, bool valid)
 {
 #if __CUDA_ARCH__ >= 800
@@ -167,7 +167,7 @@ GPU_DEVICE void gpu_copy_async16(void *shared, const void *from, bool valid)
     *(uint4 *)shared = valid ? *(const uint4 *)from : make_uint4(0, 0, 0, 0);
 #endif
 }
-/* One such copy, in two halves. GPU_COPY_HELD: in between its bytes are in a register, and only `end` writes them. */
+/* One such copy, in two steps. GPU_COPY_HELD: between them its bytes are in a register, and only `end` writes them. */
 enum { GPU_COPY_HELD = 0 };
 struct gpu_copy16 {
     GPU_MEMBER void begin(void *shared, const void *from, bool valid) { gpu_copy_async16(shared, from, valid); }
@@ -187,11 +187,11 @@ template <int N> GPU_DEVICE void gpu_copy_wait(void)
 }
 
 /* ---- matrix tiles: C[16,16] += A[16,16] · B[16,16], T 16-bit, C float ----
- * A wave owns a tile. What follows is the lane layout of mma.m16n8k16, g = lane / 4, t = lane % 4:
+ * A wave owns a tile. The lane layout is that of mma.m16n8k16, g = lane / 4, t = lane % 4:
  *   A  w[0] (g, 2t..2t+1)  w[1] (g+8, 2t..)  w[2] (g, 2t+8..)  w[3] (g+8, 2t+8..)
  *   B  w[h][0] (k 2t..2t+1, n 8h+g)  w[h][1] (k 2t+8.., n 8h+g)
  *   C  v[h][0..1] (g, 8h+2t..)  v[h][2..3] (g+8, 8h+2t..)
- * Tiles are loaded from shared memory; each row of 8 elements there must start on a multiple of 16 bytes. */
+ * Tiles are loaded from shared memory, where each row of 8 elements must start at a multiple of 16 bytes. */
 
 template <typename T> struct gpu_tile_a {
     uint32_t w[4];
@@ -203,8 +203,8 @@ struct gpu_tile_c {
     float v[2][4];
 };
 
-/* Four 8x8 matrices; lanes 8i..8i+7 give the addresses of the rows of the i-th. Before sm_75, without the instruction:
- * a lane asks those lanes for the addresses of the rows that it has a part of. */
+/* Loads four 8x8 matrices; lanes 8i..8i+7 give the addresses of the rows of matrix i. Before sm_75 there is no
+ * ldmatrix: a lane gets the addresses of the rows that it needs from those lanes by shuffles. */
 GPU_DEVICE uint32_t gpu_matrix_part(const void *row, int i)
 {
     uint64_t at = gpu_shfl((uint64_t)row, 8 * i + gpu_lane() / 4);
@@ -267,19 +267,22 @@ template <typename T> GPU_DEVICE void gpu_tile_load_transposed(gpu_tile_b<T> &b,
     gpu_ldmatrix4(p + (lane % 8 + lane / 16 * 8) * ld + lane / 8 % 2 * 8, b.w[0][0], b.w[0][1], b.w[1][0], b.w[1][1]);
 }
 
-/* Floats as factors: two products of 8 deep. What is loaded as A multiplies what is loaded transposed as B: there lane
- * t has the t-th and the t+4-th of the eight, as a row of four floats is one of eight 16-bit numbers to ldmatrix. What
- * C became as A multiplies what is loaded as B in rows: there it has the 2t-th and the one after it, as C does. */
+/* tf32 tiles: two products with k = 8. The order of k within a product is free, as long as A and B agree; there are
+ * two:
+ *   A loaded from memory with B loaded transposed: lane t has elements t and t+4 of the eight, because ldmatrix takes
+ *   a row of four floats for one of eight 16-bit numbers;
+ *   A rounded from C with B loaded by rows: lane t has elements 2t and 2t+1, as in C. */
 enum { GPU_TILE_FLOATS = 1 };
 template <> struct gpu_tile_a<float> {
-    uint32_t w[2][4]; /* of each eight: rows g and g+8 of the first, of the second */
+    uint32_t w[2][4]; /* for each k = 8: rows g and g+8 of the lane's first element, then of its second */
 };
 template <> struct gpu_tile_b<float> {
-    uint32_t w[2][2][2]; /* of each eight columns and each eight deep */
+    uint32_t w[2][2][2]; /* for each 8 columns, for each k = 8: the lane's two elements */
 };
 
-/* Products cut off the last 13 bits. A factor is multiplied by 1 + 2^-11.5 before, which gives back on average what
- * that takes: at most 0.71 of the last digit is lost, what has no such bits stays as it is, and a NaN stays one. */
+/* The instruction truncates the low 13 bits of its operands. Multiplying by 1 + 2^-11.5 first compensates for that on
+ * average. The error is at most 0.71 of the last kept bit; a number whose low 13 bits are 0 is not changed, and NaN
+ * stays NaN. */
 GPU_DEVICE uint32_t gpu_tf32(float x) { return __float_as_uint(x * 1.00034527f); }
 GPU_DEVICE uint32_t gpu_tf32(uint32_t x) { return gpu_tf32(__uint_as_float(x)); }
 
@@ -328,13 +331,14 @@ GPU_DEVICE void gpu_tile_fill(gpu_tile_c &c, float x)
         : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]))
 
 #if __CUDA_ARCH__ < 750
-/* Before sm_75, without the instruction: a lane asks the lanes that hold its rows of A and its columns of B. Right, and
- * slow; not unrolled, so that at least the compiler is quick. As a call it would cost the caller its registers. */
+/* Before sm_75 this mma does not exist: a lane gets its rows of A and its columns of B from other lanes by shuffles.
+ * Correct but slow. Not unrolled, for a shorter compile time; not a function call, which would spill the caller's
+ * registers. */
 GPU_DEVICE float4 gpu_mma_by_shuffles(float4 c, uint2 a, uint32_t b)
 {
     int g = gpu_lane() / 4 * 4, t = gpu_lane() % 4 * 8;
     GPU_UNROLL_BY(1)
-    for (int k = 0; k < 4; k++) { /* of each four neighbouring lanes the k-th holds the k-th pair */
+    for (int k = 0; k < 4; k++) { /* of four neighbouring lanes, lane k holds pair k */
         float2 x = gpu_half_pair(gpu_shfl(a.x, g + k)), y = gpu_half_pair(gpu_shfl(a.y, g + k));
         float2 u = gpu_half_pair(gpu_shfl(b, t + k)), v = gpu_half_pair(gpu_shfl(b, t + 4 + k));
         c.x += x.x * u.x + x.y * u.y, c.y += x.x * v.x + x.y * v.y;
@@ -404,8 +408,8 @@ template <typename F> GPU_DEVICE void gpu_tile_each(gpu_tile_c &c, F f)
     for (int i = 0; i < 8; i++) f(g + i % 4 / 2 * 8, i / 4 * 8 + 2 * t + i % 2, c.v[i / 4][i % 4]);
 }
 
-/* A lane's elements lie in GPU_TILE_ROWS rows of the tile; row_of(s) is the row of slot s. each_slot is `each` with the
- * slot before the row, so that a value per row (a maximum, a sum, a scale) is an array of that size. */
+/* A lane's elements are in GPU_TILE_ROWS rows of the tile; row_of(s) is the row of slot s. each_slot is `each` with the
+ * slot as first argument, so that a value per row (a maximum, a sum, a scale) is an array indexed by slot. */
 enum { GPU_TILE_ROWS = 2 };
 GPU_DEVICE int gpu_tile_row_of(int slot) { return gpu_lane() / 4 + slot * 8; }
 template <typename F> GPU_DEVICE void gpu_tile_each_slot(gpu_tile_c &c, F f)
@@ -414,7 +418,7 @@ template <typename F> GPU_DEVICE void gpu_tile_each_slot(gpu_tile_c &c, F f)
     GPU_UNROLL
     for (int i = 0; i < 8; i++) f(i % 4 / 2, gpu_tile_row_of(i % 4 / 2), i / 4 * 8 + 2 * t + i % 2, c.v[i / 4][i % 4]);
 }
-/* Over the lanes that share a row; every one of them gets the result. */
+/* Reductions over the lanes that share a row; each of them gets the result. */
 GPU_DEVICE float gpu_tile_row_max(float x)
 {
     x = gpu_max(x, gpu_shfl_xor(x, 1));
@@ -426,7 +430,7 @@ GPU_DEVICE float gpu_tile_row_sum(float x)
     return x + gpu_shfl_xor(x, 2);
 }
 
-/* a = c rounded to T: what one product leaves is what the next one reads. */
+/* a = c rounded to T: the result of one product becomes an operand of the next. */
 template <typename T> GPU_DEVICE void gpu_tile_round(gpu_tile_a<T> &a, const gpu_tile_c &c)
 {
     GPU_UNROLL

@@ -1,5 +1,5 @@
-/* What the neutral names of the host code in backend/gpu mean here: CUDA's runtime, call by call. Most are macros, so
- * that a failure is reported with CUDA's own name of the call. */
+/* The vendor-neutral names of the host code in backend/gpu, for the CUDA runtime. Most are macros, so that a failure is
+ * reported with CUDA's name of the call. */
 #ifndef TT_GPU_RUNTIME_H
 #define TT_GPU_RUNTIME_H
 
@@ -47,10 +47,10 @@ static inline enum cudaMemcpyKind gpu_rt_kind(enum tt_direction d)
 }
 #define gpu_rt_copy(to, from, bytes, direction, s) cudaMemcpyAsync(to, from, bytes, gpu_rt_kind(direction), s)
 #define gpu_rt_fill cudaMemsetAsync
-/* rows of `width` bytes, `pitch` apart, on the device */
+/* rows of `width` bytes with a stride of `pitch` bytes */
 #define gpu_rt_fill_rows(to, pitch, byte, width, rows, s) cudaMemset2DAsync(to, pitch, byte, width, rows, s)
 
-/* ---- order: streams that do not wait for the legacy one, events with times ---- */
+/* ---- streams, which do not synchronise with the legacy stream, and events with times ---- */
 
 #define gpu_rt_stream_create(out) cudaStreamCreateWithFlags(out, cudaStreamNonBlocking)
 #define gpu_rt_stream_destroy cudaStreamDestroy
@@ -71,13 +71,13 @@ static inline bool gpu_rt_capturing(gpu_rt_stream s)
     return !cudaStreamIsCapturing(s, &status) && status != cudaStreamCaptureStatusNone;
 }
 
-/* Relaxed: a library may load a kernel or take memory meanwhile, and loader threads go on with their copies. */
+/* Relaxed mode: during the capture a library may load kernels or allocate, and loader threads may copy. */
 #define gpu_rt_capture_begin(s) cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)
 
-typedef cudaGraph_t gpu_rt_recording;
+typedef cudaGraph_t gpu_rt_capture; /* the captured graph, before it is instantiated */
 #define gpu_rt_capture_end cudaStreamEndCapture
-#define gpu_rt_recording_destroy cudaGraphDestroy
-#define gpu_rt_graph_create(out, recording) cudaGraphInstantiate(out, recording, 0)
+#define gpu_rt_capture_destroy cudaGraphDestroy
+#define gpu_rt_graph_create(out, capture) cudaGraphInstantiate(out, capture, 0)
 #define gpu_rt_graph_upload cudaGraphUpload
 #define gpu_rt_graph_launch cudaGraphLaunch
 #define gpu_rt_graph_destroy cudaGraphExecDestroy

@@ -1,28 +1,28 @@
-/* What kernels are made of that use Hopper's own instructions (gpu_hopper.h).
+/* Building blocks of kernels that use Hopper's instructions (gpu_hopper.h).
  *
- * A tile of R rows and D elements of 16 bits lies in shared memory as D / 64 slabs of R rows of 128 bytes, the 16-byte
- * pieces of a row exchanged as the 128-byte swizzle has it; it starts on a multiple of 1024. The copy engine writes it
- * so, and the matrix units read it either way: rows as rows of a factor, or as its columns. */
+ * A tile of R rows of D 16-bit elements is stored in shared memory as D / 64 slabs of R rows of 128 bytes, with the
+ * 128-byte swizzle; it starts at a multiple of 1024 bytes. TMA writes this layout, and WGMMA can read it with the rows
+ * of the tile as rows or as columns of an operand. */
 #ifndef TT_CUDA_HOPPER_H
 #define TT_CUDA_HOPPER_H
 
-#include <gpu_hopper.h> /* of the folder that the compiler is given: this one, or tests/backend/simt */
+#include <gpu_hopper.h> /* from the include path: this folder, or tests/backend/simt */
 
 enum {
     HOPPER_GROUP = 128,     /* threads of a warpgroup */
-    HOPPER_ROWS = 64,       /* rows of a product, always */
+    HOPPER_ROWS = 64,       /* rows of a product */
     HOPPER_ROW_BYTES = 128, /* of a slab */
     HOPPER_ALIGN = 1024,
 };
 
-/* A number that all lanes have: so the compiler knows it, and computes what follows from it once for the warp. */
+/* Tells the compiler that x is the same in all lanes, so that it can use uniform registers. */
 GPU_DEVICE int hopper_uniform(int x) { return gpu_shfl(x, 0); }
 GPU_DEVICE int hopper_group(void) { return hopper_uniform(gpu_thread() / HOPPER_GROUP); }
 
 /* ---- barriers ---- */
 
-/* A whole warp arrives, as one: what its lanes read and wrote before is done for whoever waits. racecheck trusts a
- * thread that arrives and no other, so with TT_RACECHECK each lane does. */
+/* A whole warp arrives, with one arrival: the waiting threads see what its lanes have read and written. racecheck
+ * recognises only the arriving thread, so with TT_RACECHECK each lane arrives. */
 #ifdef TT_RACECHECK
 enum { HOPPER_ARRIVALS = GPU_WAVE };
 #else
@@ -33,7 +33,7 @@ GPU_DEVICE void hopper_arrive_warp(uint64_t *b)
     gpu_wave_sync();
     if (gpu_lane() < HOPPER_ARRIVALS) hopper_arrive(b);
 }
-/* The same, and the first lane announces bytes. */
+/* The same, and the first lane adds the expected bytes. */
 GPU_DEVICE void hopper_arrive_warp_bytes(uint64_t *b, int bytes)
 {
     gpu_wave_sync();
@@ -42,7 +42,7 @@ GPU_DEVICE void hopper_arrive_warp_bytes(uint64_t *b, int bytes)
     else if (gpu_lane() < HOPPER_ARRIVALS)
         hopper_arrive(b);
 }
-/* GROUPS warpgroups, one after the other and round again: each calls take and pass as often as the others. */
+/* GROUPS warpgroups take turns, round-robin; each must call take and pass equally often. */
 template <int GROUPS> struct hopper_turns {
     int group;
     GPU_MEMBER hopper_turns(int of) : group(of)
@@ -53,7 +53,7 @@ template <int GROUPS> struct hopper_turns {
     GPU_MEMBER void pass(void) { hopper_sync_arrive(1 + (group + 1) % GROUPS, 2 * HOPPER_GROUP); }
 };
 
-/* A ring of STAGES buffers: use number n of it is of buffer n % STAGES. */
+/* A ring of STAGES buffers: use n is of buffer n % STAGES. */
 template <int STAGES> struct hopper_ring {
     int stage, parity;
     GPU_MEMBER void next(void)
@@ -64,8 +64,9 @@ template <int STAGES> struct hopper_ring {
 
 /* ---- matrix products ---- */
 
-/* What the matrix units are told of a swizzled tile. Above: the swizzle, and 1024 bytes from 8 rows to the next 8.
- * Below: bytes to the next slab, and where it is; 16 are one, so that a tile within is a sum. */
+/* The matrix descriptor of a swizzled tile. High word: the swizzle mode, and 1024 bytes from 8 rows to the next 8. Low
+ * word: bytes to the next slab, and the address; both in units of 16 bytes, so that an offset within the tile is added.
+ */
 GPU_DEVICE uint32_t hopper_low(uint32_t address, int slab_bytes) { return slab_bytes >> 4 << 16 | address >> 4; }
 GPU_DEVICE uint64_t hopper_operand(uint32_t low) { return (uint64_t)(1u << 30 | 1024 >> 4) << 32 | low; }
 
@@ -82,7 +83,7 @@ GPU_DEVICE void hopper_product(float (&c)[N / 2], uint32_t a, uint32_t b)
     }
 }
 
-/* c (64, D) += p (64, K), in registers, · b (K rows of D); without `add` what c was is forgotten. */
+/* c (64, D) += p (64, K), in registers, · b (K rows of D); without `add`, c = p · b. */
 template <typename T, int K, int D>
 GPU_DEVICE void hopper_accumulate(float (&c)[D / 2], const uint32_t (&p)[K / 4], uint32_t b, bool add)
 {
@@ -92,16 +93,16 @@ GPU_DEVICE void hopper_accumulate(float (&c)[D / 2], const uint32_t (&p)[K / 4],
         hopper_mma_rs<D>(c, p + 4 * k, hopper_operand(low + (k * 16 * HOPPER_ROW_BYTES >> 4)), add || k > 0, T());
 }
 
-/* p = c rounded to T: what one product leaves is what the next one reads. */
+/* p = c rounded to T: the result of one product becomes an operand of the next. */
 template <typename T, int N> GPU_DEVICE void hopper_round(uint32_t (&p)[N / 2], const float (&c)[N])
 {
     GPU_UNROLL
     for (int i = 0; i < N / 2; i++) p[i] = gpu_pack2<T>(c[2 * i], c[2 * i + 1]);
 }
 
-/* ---- results: a warp's 16 rows to memory ---- */
+/* ---- storing a warp's 16 rows ---- */
 
-/* Lane s of four has column s of a 4x4 matrix; afterwards row s. */
+/* Transposes a 4x4 matrix over four lanes: lane s has column s before and row s after. */
 GPU_DEVICE void hopper_transpose4(uint32_t (&x)[4])
 {
     bool high = gpu_lane() & 2, odd = gpu_lane() & 1;
@@ -117,7 +118,7 @@ GPU_DEVICE void hopper_transpose4(uint32_t (&x)[4])
         x[1] = a, x[3] = b;
 }
 
-/* c's rows g and g+8, times their factors, to those rows of `out`, ld elements apart; only the first `count` of 16. */
+/* Stores the 16 rows of c, times their factors, to `out` with row stride ld; only the first `count` of them. */
 template <typename T, int D>
 GPU_DEVICE void hopper_store(T *out, int64_t ld, const float (&c)[D / 2], const float (&factor)[2], int count)
 {

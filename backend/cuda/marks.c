@@ -1,4 +1,4 @@
-/* Ranges by NVTX: nsys and ncu show them. Compiled where NVTX 3 is found. */
+/* Profiler ranges by NVTX, which nsys and ncu show. Compiled if NVTX 3 is found. */
 #include <nvtx3/nvToolsExt.h>
 
 #include "backend/gpu/host.h"

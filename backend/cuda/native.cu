@@ -1,4 +1,4 @@
-/* The kernels that only some NVIDIA chips can run, and what each of them is for. */
+/* Dispatch to the kernels that only some NVIDIA architectures can run. */
 #include "backend/cuda/flash_hopper.h"
 
 bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e)

@@ -4,7 +4,7 @@
 
 #include "backend/gpu/gpu.h"
 
-/* Exact to float's last bits when that is what is stored. */
+/* Accurate for fp32; a fast approximation for 16-bit types. */
 template <typename T> GPU_DEVICE float sigmoid(float x)
 {
     if (sizeof(T) == 4) return gpu_divide(1.0f, 1.0f + gpu_exp(-x));

@@ -1,12 +1,12 @@
-/* A matrix and a vector: one number per row or per column. */
+/* Operations of a matrix and a vector, with one element per row or per column. */
 #include "backend/gpu/map.h"
 
-/* out[r,c] = x[r,c]·s[r], or x[r,c] - s[r]. The matrix is flat, so a vector may begin in one row and end in the next
- * (rows are at least a vector long here). */
+/* out[r,c] = x[r,c]·s[r], or x[r,c] - s[r]. The matrix is treated as flat, so a vector may begin in one row and end in
+ * the next. Rows are at least one vector long. */
 template <typename T, bool SUBTRACT> struct by_row_op {
     typedef T type;
     struct context {
-        int64_t row, start; /* of the block's first element; and where this row begins */
+        int64_t row, start; /* row of the block's first element; index of the start of that row */
     };
     typedef gpu_bytes16 in;
     static constexpr int unroll = 4;
@@ -24,8 +24,8 @@ template <typename T, bool SUBTRACT> struct by_row_op {
     GPU_MEMBER in load(int64_t, int64_t i) const { return gpu_load16(x + i); }
     GPU_MEMBER void store(int64_t, int64_t i, in b, const context &block) const
     {
-        int64_t r = block.row + (uint32_t)(i - block.start) / (uint32_t)cols; /* cheap: within a block */
-        int64_t left = (r + 1) * cols - i; /* elements of this vector that are still in row r */
+        int64_t r = block.row + (uint32_t)(i - block.start) / (uint32_t)cols; /* 32-bit: an offset within a block */
+        int64_t left = (r + 1) * cols - i; /* elements up to the end of row r */
         float here = s[r], next = left < gpu_vec<T>::n && r + 1 < rows ? s[r + 1] : 0.0f;
         gpu_vec<T> v = gpu_vec_from<T>(b);
         GPU_UNROLL
@@ -60,7 +60,7 @@ struct f_by_column {
     GPU_MEMBER float operator()(const float *x) const { return x[0] * x[1]; }
 };
 
-/* w is a matrix whose rows are all the same one: the distance between them is 0. */
+/* w is passed as a matrix with a row stride of 0. */
 template <typename T> static gpu_error by_column(const struct tt_mul_cols_args *a, gpu_stream s)
 {
     map_function<T, 2, f_by_column> op = {

@@ -1,12 +1,12 @@
-/* Collectives between GPUs, by NCCL or RCCL: the second has the first one's names, so these are neutral. The library is
- * loaded when a job is joined; a program that was built with its header runs without it too.
+/* Collectives between GPUs by NCCL or RCCL, which has the same API. The library is loaded when a job is joined, so that
+ * the program also runs without it.
  *
- * TT_TEST_RANKS_ON_ONE_GPU=1 makes the library believe that every rank is on a machine of its own, so that several can
- * share a GPU and talk through the loopback interface: slow, and for tests. */
+ * TT_TEST_RANKS_ON_ONE_GPU=1, for tests, makes the library believe that every rank is on a different machine. Then
+ * several ranks can share a GPU and communicate, slowly, over the loopback interface. */
 #include "backend/gpu/host.h"
 #include "backend/kernel_info.h"
 
-#ifdef TT_GPU_COLLECTIVES /* where the library was when this was built; "" where only its header was */
+#ifdef TT_GPU_COLLECTIVES /* path of the library at build time; "" if only its header was found */
 #include "gpu_collectives.h"
 
 #include <dlfcn.h>
@@ -68,10 +68,10 @@ static tt_status find_functions(struct gpu_collectives *c, void *library)
 static tt_status load(struct gpu *gpu)
 {
     if (gpu->collectives) return TT_OK;
-    void *library = dlopen(GPU_COLLECTIVES_SONAME, RTLD_NOW | RTLD_LOCAL); /* stays loaded: it has threads */
+    void *library = dlopen(GPU_COLLECTIVES_SONAME, RTLD_NOW | RTLD_LOCAL); /* never unloaded: it has threads */
     if (!library && *TT_GPU_COLLECTIVES) library = dlopen(TT_GPU_COLLECTIVES, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return tt_fail(TT_NO_TOOL, "GPUs compute together through " GPU_COLLECTIVES_NAME ", which is not here (%.200s);"
+        return tt_fail(TT_NO_TOOL, "several GPUs need " GPU_COLLECTIVES_NAME ", which cannot be loaded (%.200s);"
                        " install " GPU_COLLECTIVES_PACKAGES ", or name its folder in LD_LIBRARY_PATH", dlerror());
     struct gpu_collectives *c = calloc(1, sizeof *c);
     if (!c) return tt_fail(TT_FAILED, "join: no host memory");
@@ -83,12 +83,12 @@ static tt_status load(struct gpu *gpu)
     gpu->collectives = c;
     int version = 0;
     TRY(gpu, GetVersion, &version); /* 22809 is 2.28.9 */
-    snprintf(gpu->carrier, sizeof gpu->carrier, GPU_COLLECTIVES_NAME " %d.%d.%d", version / 10000, version / 100 % 100,
-             version % 100);
+    snprintf(gpu->collectives_name, sizeof gpu->collectives_name, GPU_COLLECTIVES_NAME " %d.%d.%d", version / 10000,
+             version / 100 % 100, version % 100);
     return TT_OK;
 }
 
-/* ---- coming and going ---- */
+/* ---- joining and leaving ---- */
 
 static void pretend_own_machine(int rank)
 {
@@ -103,14 +103,14 @@ static void pretend_own_machine(int rank)
     setenv("NCCL_SHM_DISABLE", "1", 1);
 }
 
-/* "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000" */
+/* The library's message is like "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000". */
 static tt_status not_joined(const struct gpu *gpu, ncclResult_t e)
 {
     const char *why = gpu->collectives->GetLastError(NULL), *two = why ? strstr(why, "Duplicate GPU") : NULL;
     int a, b;
     two = two ? strstr(two, "rank ") : NULL;
     if (two && sscanf(two, "rank %d and rank %d", &a, &b) == 2)
-        return tt_fail(TT_USAGE, "ranks %d and %d share the GPU; " GPU_COLLECTIVES_NAME " wants one for each (for "
+        return tt_fail(TT_USAGE, "ranks %d and %d share a GPU; " GPU_COLLECTIVES_NAME " needs one for each (for "
                        "tests TT_TEST_RANKS_ON_ONE_GPU=1)", a, b);
     return failed(gpu, "ncclCommInitRank", e);
 }
@@ -172,7 +172,7 @@ tt_status tt_gpu_split(void *self, int group)
 
 static ncclDataType_t type_of(enum tt_dtype type)
 {
-    const int bf16 = 9; /* ncclBfloat16, which older headers hide from C */
+    const int bf16 = 9; /* ncclBfloat16, which older headers define only for C++ */
     return type == TT_F32 ? ncclFloat32 : type == TT_F16 ? ncclFloat16 : (ncclDataType_t)bf16;
 }
 
@@ -184,9 +184,10 @@ static tt_status check(struct gpu *gpu, const struct tt_collective *c)
     if (!g || !g->comm) return tt_fail(TT_FAILED, "%s: join a job first", what);
     if ((unsigned)c->type >= TT_DTYPES) return tt_fail(TT_FAILED, "%s: there is no type %d", what, (int)c->type);
     if (c->ranks != g->ranks)
-        return tt_fail(TT_FAILED, "%s: meant for %d ranks, and the job has %d", what, c->ranks, g->ranks);
+        return tt_fail(TT_FAILED, "%s: it is for %d ranks, but the job has %d", what, c->ranks, g->ranks);
     if (c->kind != TT_ALL_REDUCE && c->count % g->ranks)
-        return tt_fail(TT_FAILED, "%s: %lld elements are no multiple of %d ranks", what, (long long)c->count, g->ranks);
+        return tt_fail(TT_FAILED, "%s: %lld elements are not a multiple of %d ranks", what, (long long)c->count,
+                       g->ranks);
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     return TT_OK;
 }

@@ -1,5 +1,5 @@
-# tt_gpu_collectives(HEADER LIBRARY HINTS...): collectives by the library whose header is found, in one of the folders or
-# where CMake looks anyway. The program loads it when it joins a job, by its name, else from where it is now.
+# tt_gpu_collectives(HEADER LIBRARY HINTS...): enables collectives if the header is found, in one of the hints or in CMake's
+# default folders. The program loads the library when it joins a job, by its soname, else from the path found here.
 function(tt_gpu_collectives header library)
   set(TT_COLLECTIVES "no collectives: TT_NCCL is OFF" PARENT_SCOPE)
   if(NOT TT_NCCL)
@@ -9,7 +9,7 @@ function(tt_gpu_collectives header library)
   find_library(TT_COLLECTIVES_LIBRARY NAMES ${library} HINTS ${ARGN} PATH_SUFFIXES lib lib64 lib/${CMAKE_LIBRARY_ARCHITECTURE})
   mark_as_advanced(TT_COLLECTIVES_INCLUDE TT_COLLECTIVES_LIBRARY)
   if(NOT TT_COLLECTIVES_INCLUDE)
-    set(TT_COLLECTIVES "no collectives: ${header} is not here" PARENT_SCOPE)
+    set(TT_COLLECTIVES "no collectives: ${header} was not found" PARENT_SCOPE)
     return()
   endif()
   set(path "")

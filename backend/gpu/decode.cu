@@ -1,14 +1,14 @@
 /* Attention of one new token over a cache of keys and values.
  *
- * A block has one query head. First, groups of lanes take a key each: neighbouring lanes read neighbouring 16 bytes of
- * its row. Then the softmax over the scores, which lie in device memory because a cache has any length. Last, the
- * threads are dealt out over the columns of a row, and what is left over of them over slices of the keys; the slices
- * are added in order. */
+ * A block computes one query head. First, each group of lanes takes a key; neighbouring lanes read neighbouring 16
+ * bytes of its row. Then comes the softmax over the scores, which are in device memory because the cache may have any
+ * length. Last, the threads are divided into slices of the keys, and those of a slice over the columns of a row; the
+ * slices are added in order. */
 #include "backend/gpu/gpu.h"
 
 enum { DECODE_THREADS = 256, APPEND_THREADS = 256 };
 
-/* N numbers: 16 bytes of T, or one. */
+/* N elements: 16 bytes of T, or a single one. */
 template <typename T, bool WIDE> struct decode_vec {
     static constexpr int N = WIDE ? 16 / (int)sizeof(T) : 1;
     float v[N];
@@ -26,7 +26,8 @@ template <typename T, bool WIDE> GPU_DEVICE decode_vec<T, WIDE> decode_load(cons
     return x;
 }
 
-/* scores[j] = scale·q·k_j for j < n, `lanes` lanes to a key; returns the largest that this thread saw. */
+/* scores[j] = scale·q·k_j for j < n, with `lanes` lanes per key. Returns the largest score that this thread computed.
+ */
 template <typename T, bool WIDE>
 GPU_DEVICE float decode_scores(float *scores, const T *q, const T *k, int64_t ld, int64_t n, int64_t D, float scale,
                                int lanes)
@@ -34,7 +35,7 @@ GPU_DEVICE float decode_scores(float *scores, const T *q, const T *k, int64_t ld
     constexpr int N = decode_vec<T, WIDE>::N;
     int lane = gpu_thread() % lanes, group = gpu_thread() / lanes, groups = DECODE_THREADS / lanes;
     float top = -GPU_INFINITY;
-    for (int64_t first = 0; first < n; first += groups) { /* as often for every lane of a wave */
+    for (int64_t first = 0; first < n; first += groups) { /* every lane loops equally often, for the shuffles */
         int64_t j = first + group;
         float sum = 0.0f;
         for (int64_t d = lane * N; j < n && d < D; d += lanes * N) {
@@ -90,7 +91,7 @@ GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode(struct tt_attention_decod
     float *scores = a.scores + h * a.length;
     const T *q = (const T *)a.q + h * D, *k = (const T *)a.k_cache + at, *v = (const T *)a.v_cache + at;
     float top = decode_scores<T, WIDE>(scores, q, k, ld, n, D, a.scale, lanes);
-    top = gpu_block_max<DECODE_THREADS>(top); /* its barriers also show every thread the scores */
+    top = gpu_block_max<DECODE_THREADS>(top); /* its barriers also make the scores visible to all threads */
     float sum = 0.0f;
     for (int64_t j = gpu_thread(); j < n; j += DECODE_THREADS) sum += scores[j] = gpu_exp(scores[j] - top);
     sum = gpu_block_sum<DECODE_THREADS>(sum);
@@ -113,7 +114,7 @@ gpu_error tt_gpu_attention_decode(const struct tt_attention_decode_args *a, gpu_
     return GPU_DISPATCH(a->dtype, T, decode_launch<T>(a, s));
 }
 
-/* Row *pos of the caches = k, v; U is as wide as an element. */
+/* Row *pos of the caches = k, v; U has the size of an element. */
 template <typename U> GPU_KERNEL GPU_BOUNDS(APPEND_THREADS) cache_append(struct tt_cache_append_args a)
 {
     int64_t width = a.kv_heads * a.D, i = gpu_block_x() * APPEND_THREADS + gpu_thread(), pos = *a.pos;

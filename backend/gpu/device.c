@@ -1,4 +1,4 @@
-/* Which GPU, and what it is. */
+/* Choosing a GPU and describing it. */
 #include <stdio.h>
 
 #include "backend/chips.h"
@@ -6,7 +6,7 @@
 #include "backend/gpu/host.h"
 #include "backend/gpu/launch.h"
 
-/* Setting a device may leave the work to the first call that needs the GPU. */
+/* The runtime may initialise the device lazily, at the first call that needs it; so make one. */
 static gpu_rt_error make_current(int device)
 {
     gpu_rt_error e = gpu_rt_set_device(device);
@@ -83,7 +83,7 @@ tt_status tt_gpu_info(void *self, struct tt_device_info *out)
     snprintf(out->name, sizeof out->name, "%s", gpu->name);
     snprintf(out->arch, sizeof out->arch, "%s", gpu->arch);
     snprintf(out->library, sizeof out->library, "%s%s%s", library, gpu->arithmetic[0] ? ", " : "", gpu->arithmetic);
-    snprintf(out->collectives, sizeof out->collectives, "%s", gpu->carrier);
+    snprintf(out->collectives, sizeof out->collectives, "%s", gpu->collectives_name);
     const char *native = gpu->portable ? NULL : tt_gpu_native();
     if (native)
         snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);

@@ -1,5 +1,5 @@
-/* Single mathematical steps, one kernel each, as an eager framework runs them: every one reads its operands once and
- * writes its result once. */
+/* Single operations, one kernel each, as an eager framework runs them. Each reads its operands once and writes its
+ * result once. */
 #include "backend/gpu/activation.h"
 #include "backend/gpu/map.h"
 
@@ -104,9 +104,9 @@ gpu_error tt_gpu_rsqrt_backward(const struct tt_rsqrt_backward_args *a, gpu_stre
     return binary<float>(a->drstd, a->n, a->rstd, a->n, a->coef, a->n, 1, a->n, f, s);
 }
 
-/* ---- other types in than out ---- */
+/* ---- input and output of different types ---- */
 
-/* N floats in, 16 bytes of T out. */
+/* Reads N floats, writes 16 bytes of T. */
 template <typename T> struct cast_op {
     typedef T type;
     typedef map_nothing context;

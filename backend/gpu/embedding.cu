@@ -1,4 +1,4 @@
-/* Token lookup: row t of y is the row of the weight that token t names. */
+/* Token lookup: row t of y is the row of the weight for token t. */
 #include "backend/gpu/map.h"
 #include "backend/gpu/tokens.h"
 

@@ -1,10 +1,10 @@
-/* The gradient of the embedding without atomics on floats: positions are sorted by token, stably, and each token's rows
- * are then summed in that order.
+/* The gradient of the embedding without float atomics: positions are sorted by token, with a stable sort, and the rows
+ * of each token are summed in that order.
  *
  * The sort is a radix sort of positions by the digits of their token. Blocks take consecutive runs of positions;
- * `count` leaves a histogram per block, from which `place` works out where the block's first position with each digit
- * goes. Tokens with up to LONG positions are summed by a group of lanes, the row's columns over the lanes; the few with
- * more by blocks that each take a slice of the columns and let many rows be under way at once. */
+ * `count` writes a histogram per block, from which `place` computes where the block's first position with each digit
+ * goes. A token with up to LONG positions is summed by a group of lanes, which share the columns of a row. A token with
+ * more is summed by several blocks, each for a slice of the columns, with many rows in flight. */
 #include "backend/gpu/tokens.h"
 
 enum { THREADS = 256, DIGITS_MAX = 256, BLOCKS_MAX = 128, BLOCKS_ENOUGH = 60, LONG = 128, SLICE_BYTES = 128 };
@@ -35,7 +35,7 @@ GPU_KERNEL GPU_BOUNDS(THREADS) count(sort_pass p, struct tt_embedding_backward_a
     if (gpu_thread() < p.digits) p.counts[gpu_block_x() * p.digits + gpu_thread()] = counts[gpu_thread()];
 }
 
-/* The sum over threads before this one; all THREADS threads call it, once. */
+/* Exclusive prefix sum over the block. All THREADS threads call it; it may be used only once in a kernel. */
 GPU_DEVICE int sum_before(int x)
 {
     GPU_SHARED int sums[2][THREADS];
@@ -49,7 +49,7 @@ GPU_DEVICE int sum_before(int x)
     return sums[now][t] - x;
 }
 
-/* Lanes of the wave that are `valid` and have the same digit. */
+/* The lanes of the wave that are `valid` and have the same digit. */
 GPU_DEVICE uint64_t peers_of(int digit, int digits, bool valid)
 {
     uint64_t peers = gpu_ballot(valid);
@@ -63,7 +63,7 @@ GPU_DEVICE uint64_t peers_of(int digit, int digits, bool valid)
 GPU_KERNEL GPU_BOUNDS(THREADS) place(sort_pass p, struct tt_embedding_backward_args a)
 {
     constexpr int WAVES = THREADS / GPU_WAVE;
-    GPU_SHARED int next[WAVES][DIGITS_MAX]; /* counts, then where a wave's next position with a digit goes */
+    GPU_SHARED int next[WAVES][DIGITS_MAX]; /* counts, then the output index of a wave's next position with a digit */
     const int32_t *base = step_tokens(a.tokens, a.state, a.slot_stride);
     int t = gpu_thread(), wave = gpu_wave(), lane = gpu_lane();
     int start = run_start(p, gpu_block_x()), size = run_start(p, gpu_block_x() + 1) - start;
@@ -74,7 +74,7 @@ GPU_KERNEL GPU_BOUNDS(THREADS) place(sort_pass p, struct tt_embedding_backward_a
     for (int i = from + lane; i < end; i += GPU_WAVE)
         gpu_atomic_add(&next[wave][digit_of(p, base, position_at(p, i), a.S)], 1);
 
-    int before = 0, total = 0; /* positions with digit t: of the blocks before this one, of all */
+    int before = 0, total = 0; /* positions with digit t: in the blocks before this one, in all blocks */
     if (t < p.digits) {
         for (int b = 0; b < p.blocks; b++) {
             int n = p.counts[b * p.digits + t];
@@ -91,7 +91,7 @@ GPU_KERNEL GPU_BOUNDS(THREADS) place(sort_pass p, struct tt_embedding_backward_a
     }
     gpu_block_sync();
 
-    for (int i = from; i < end; i += GPU_WAVE) { /* every lane of the wave, for the ballots */
+    for (int i = from; i < end; i += GPU_WAVE) { /* all lanes of the wave, for the ballots */
         bool valid = i + lane < end;
         int position = valid ? position_at(p, i + lane) : 0;
         int digit = valid ? digit_of(p, base, position, a.S) : 0;
@@ -117,7 +117,7 @@ struct op_smaller {
 
 GPU_DEVICE int token_of(const sum_args &s, const int32_t *base, int64_t i) { return token_at(base, s.order[i], s.a.S); }
 
-/* dw[0..n) += the rows of dy that `rows` positions name, one after another. */
+/* Adds rows of dy to dw, one after another: `rows` of them, at `positions`. */
 template <typename T>
 GPU_DEVICE void add_rows_vector(float *dw, const T *dy, const int32_t *positions, int rows, int64_t C)
 {
@@ -135,7 +135,7 @@ GPU_DEVICE void add_rows_vector(float *dw, const T *dy, const int32_t *positions
     for (int k = 0; k < N / 4; k++) gpu_vec_store(dw + 4 * k, sum[k]);
 }
 
-/* A group of lanes per sorted position; those at the first of a token's positions work. */
+/* A group of lanes per sorted position; only the group at a token's first position works. */
 template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) sum_short(sum_args s)
 {
     const int32_t *base = step_tokens(s.a.tokens, s.a.state, s.a.slot_stride);
@@ -164,7 +164,7 @@ template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) sum_short(sum
     }
 }
 
-/* The end of the run of `token` that includes sorted position i: every round, the threads look at as many places. */
+/* The end of the run of `token` that contains sorted position i. In each round all threads probe a different place. */
 GPU_DEVICE int64_t run_end(const sum_args &s, const int32_t *base, int64_t i, int token)
 {
     int64_t low = i, high = s.a.T; /* low is in the run, high is not */
@@ -178,8 +178,8 @@ GPU_DEVICE int64_t run_end(const sum_args &s, const int32_t *base, int64_t i, in
     return high;
 }
 
-/* Block (j, slice): the slice of the row of the token that has sorted position j·LONG and more than LONG of them. The
- * run's rows are dealt to the teams of threads in turn; the teams' sums are added in their order. */
+/* Block (j, slice) sums a slice of the row of the token at sorted position j·LONG, if it has more than LONG positions.
+ * The rows of the run are distributed over teams of threads round-robin; the sums of the teams are added in order. */
 template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) sum_long(sum_args s)
 {
     constexpr int N = VECTORS ? gpu_vec<T>::n : 1, COLUMNS = SLICE_BYTES / (int)sizeof(T);
@@ -189,7 +189,7 @@ template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) sum_long(sum_
     int64_t p = gpu_block_x() * LONG, C = s.a.C;
     int token = token_of(s, base, p), t = gpu_thread();
 
-    /* the run's start is less than LONG before p, or another block has it */
+    /* if the run starts LONG or more before p, an earlier block has it */
     int64_t q = p - t - 1;
     bool before = t < LONG && q >= 0 && token_of(s, base, q) == token;
     int back = gpu_block_reduce<THREADS>(before ? THREADS : t, op_smaller());

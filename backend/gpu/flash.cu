@@ -1,9 +1,10 @@
-/* The launcher of the attention forward, and the shapes of its blocks for 16-bit types. */
+/* The launcher of the attention forward, and its block shapes for 16-bit types. */
 #include "backend/gpu/flash_forward.h"
 
-/* ---- shapes: they fill the registers ---- */
+/* ---- block shapes, chosen to use all registers ---- */
 
-/* Copies go through registers, and shared memory is 64 KiB. Waves of 64 lanes have 512 registers. */
+/* Copies go through registers; shared memory is 64 KiB. A lane has 512 registers with waves of 64, 256 with waves of
+ * 32. */
 template <typename T> static gpu_error flash_by_64(const struct tt_flash_args *a, gpu_stream s)
 {
     if (a->D <= 32) return flash_launch<flash_registers<T, 32, 64, 128, 64, 256, true, 3>>(a, s);
@@ -20,7 +21,7 @@ template <typename T> static gpu_error flash_by_32(const struct tt_flash_args *a
     if (a->D <= 128) return flash_launch<flash_registers<T, 128, 32, 64, 32, 128, false, 2>>(a, s);
     return flash_launch<flash_registers<T, 256, 32, 64, 16, 128, false, 2>>(a, s);
 }
-/* Copies go in the background; the second shape of a size is for chips with 64 KiB of shared memory. */
+/* Copies are asynchronous. The second shape of a head size is for chips with less shared memory. */
 template <typename T> static gpu_error flash_by_background(const struct tt_flash_args *a, gpu_stream s)
 {
     typedef flash_background<T, 128, 128, 32> large;

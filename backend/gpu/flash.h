@@ -1,8 +1,8 @@
-/* What the attention kernels without S×S share.
+/* Shared by the flash attention kernels.
  *
- * A tile is ROWS rows of one head in shared memory. Its rows are padded twice: D is rounded up to DP, one of the sizes
- * that kernels are compiled for, with zeros, which add nothing to any product; and 16 bytes more, so that eight rows at
- * the same column lie in different banks. Rows beyond the end of the sequence are zero too. */
+ * A tile is ROWS rows of one head in shared memory. Its rows are padded twice: with zeros from D to DP, one of the head
+ * sizes that kernels are compiled for; and by 16 bytes, so that eight rows at the same column are in different banks.
+ * Rows beyond the end of the sequence are zero too. */
 #ifndef TT_GPU_FLASH_H
 #define TT_GPU_FLASH_H
 
@@ -15,18 +15,18 @@
 #define FLASH_LN2 0.6931471805599453f
 
 enum {
-    FLASH_UNSUPPORTED = 1, /* "invalid value" of every vendor */
+    FLASH_UNSUPPORTED = 1, /* cudaErrorInvalidValue, hipErrorInvalidValue */
     FLASH_D_MAX = TT_GPU_FLASH_HEAD,
 };
 
-/* What tt_gpu_flash and tt_gpu_flash_backward choose from; a file each, because they are long to compile. */
+/* The variants of tt_gpu_flash and tt_gpu_flash_backward; in files of their own, because they take long to compile. */
 gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s);
-gpu_error flash_tf32(const struct tt_flash_args *a, gpu_stream s); /* floats on matrix tiles where these take them */
-gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s); /* these after delta is there */
+gpu_error flash_tf32(const struct tt_flash_args *a, gpu_stream s); /* fp32 if matrix tiles do not take floats */
+gpu_error flash_backward_f32(const struct tt_flash_backward_args *a, gpu_stream s); /* these four need delta */
 gpu_error flash_backward_tf32(const struct tt_flash_backward_args *a, gpu_stream s);
 gpu_error flash_backward_bf16(const struct tt_flash_backward_args *a, gpu_stream s);
 gpu_error flash_backward_f16(const struct tt_flash_backward_args *a, gpu_stream s);
-/* The first kernel of every backward: the row sums of do·o. */
+/* delta: the row sums of do·o. The first kernel of every backward pass. */
 gpu_error flash_backward_delta(const struct tt_flash_backward_args *a, gpu_stream s);
 
 /* ---- host ---- */
@@ -36,7 +36,7 @@ static inline bool flash_supported(int64_t S, int64_t heads, int64_t kv_heads, i
     return D >= 2 && D <= FLASH_D_MAX && D % 2 == 0 && S <= INT32_MAX / 2 && kv_heads > 0 && heads % kv_heads == 0;
 }
 
-/* May rows of D elements be moved 16 bytes at a time: those of p, ld apart, and each head's within? */
+/* Whether rows of D elements can be copied 16 bytes at a time: rows at p with stride ld, and each head in them. */
 static inline bool flash_wide(const void *p, int64_t ld, int64_t D, size_t size)
 {
     return gpu_aligned_rows(p, ld, size) && (size_t)D * size % 16 == 0;
@@ -46,13 +46,13 @@ static inline bool flash_wide(const void *p, int64_t ld, int64_t D, size_t size)
 
 template <typename T> GPU_BOTH constexpr int flash_ld(int DP) { return DP + 16 / (int)sizeof(T); }
 
-/* tile (ROWS, DP) = `count` rows of D elements, ld apart, by the whole block, in two halves: in between, the bytes are
- * on their way. `begin` needs the tile's memory only where copies are not held in registers, `end` always. The wait and
- * a barrier are the caller's. */
+/* Copies `count` rows of D elements with stride ld to tile (ROWS, DP), by the whole block, in two steps: between begin
+ * and end the bytes are in flight. `end` needs the memory of the tile to be free; `begin` too, unless copies are held
+ * in registers (GPU_COPY_HELD). The caller waits and synchronises the block. */
 template <typename T, int ROWS, int DP, int THREADS> struct flash_copy {
     static constexpr int N = 16 / (int)sizeof(T), PER_ROW = DP / N, PIECES = ROWS * PER_ROW, LD = flash_ld<T>(DP);
     static constexpr int EACH = (PIECES + THREADS - 1) / THREADS;
-    static constexpr bool STRAIGHT = THREADS % PER_ROW == 0; /* a thread's pieces lie in one column, STEP rows apart */
+    static constexpr bool STRAIGHT = THREADS % PER_ROW == 0; /* all pieces of a thread are in one column */
     static constexpr int STEP = THREADS / PER_ROW;
     gpu_copy16 copies[EACH];
 
@@ -66,7 +66,7 @@ template <typename T, int ROWS, int DP, int THREADS> struct flash_copy {
         if (!wide && GPU_COPY_HELD) singly(tile, rows, ld, count, D);
         if (wide && GPU_COPY_HELD) end_some<0, EACH>(tile);
     }
-    /* Both at once, in few registers. */
+    /* begin and end together, with few registers. */
     static GPU_MEMBER void load(T *tile, const T *rows, int64_t ld, int count, int D, bool wide)
     {
         if (!wide) return singly(tile, rows, ld, count, D);
@@ -86,7 +86,7 @@ template <typename T, int ROWS, int DP, int THREADS> struct flash_copy {
     template <int FROM, int TO>
     GPU_MEMBER void begin_some(T *tile, const T *rows, int64_t ld, int count, int D)
     {
-        if constexpr (STRAIGHT) { /* a pointer that goes down: a product for each row would take more registers */
+        if constexpr (STRAIGHT) { /* advance a pointer: computing each address would take more registers */
             int first = gpu_thread() / PER_ROW + FROM * STEP, column = gpu_thread() % PER_ROW * N;
             int left = column < D ? count - first : 0;
             tile += first * LD + column, rows += first * ld + column;
@@ -128,7 +128,7 @@ GPU_DEVICE void flash_load(T *tile, const T *rows, int64_t ld, int count, int D,
     flash_copy<T, ROWS, DP, THREADS>::load(tile, rows, ld, count, D, wide);
 }
 
-/* The other way, by one wave: `count` rows of D elements, ld apart, from a tile. */
+/* Copies `count` rows of D elements from a tile to rows with stride ld, by one wave. */
 template <typename T, int ROWS, int DP>
 GPU_DEVICE void flash_store(T *rows, int64_t ld, const T *tile, int count, int D, bool wide)
 {

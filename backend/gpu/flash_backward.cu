@@ -1,11 +1,11 @@
-/* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. Its last is RoPE's, if dq
- * and dk are to be rotated. */
+/* The launcher of the attention backward, and its first kernel: delta, the row sums of do·o. The last kernel is that of
+ * RoPE, if dq and dk are to be rotated back. */
 #include "backend/gpu/flash.h"
 #include "backend/gpu/launch.h"
 
 enum { DELTA_THREADS = 256 };
 
-/* `lanes` neighbouring lanes, a power of two, have one row of D: o and dout are (T, H, D), delta is (B, H, S). */
+/* `lanes` neighbouring lanes, a power of two, take one row of D. o and dout are (T, H, D), delta is (B, H, S). */
 template <typename T, bool WIDE>
 GPU_KERNEL GPU_BOUNDS(DELTA_THREADS) flash_delta(struct tt_flash_backward_args a, int64_t rows, int lanes)
 {

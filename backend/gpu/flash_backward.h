@@ -1,20 +1,22 @@
 /* Causal attention without S×S, backward, on matrix tiles.
  *
- * P = exp(scale·Q·K^T - lse) is computed again, then dP = dO·V^T, dS = P·(dP - delta), and from them
- * dV = P^T·dO, dK = scale·dS^T·Q, dQ = scale·dS·K. Two kernels, which are one template seen from two sides:
+ * P = exp(scale·Q·K^T - lse) is recomputed, then dP = dO·V^T, dS = P·(dP - delta), and from them dV = P^T·dO,
+ * dK = scale·dS^T·Q, dQ = scale·dS·K. There are two kernels, instances of one template; a block of the first owns rows
+ * of keys, a block of the second owns rows of queries:
  *
  *              owns ROWS of   streams COLS of           scores     dP         adds up
  *   keys       x = k, y = v   u = q, w = dout, G heads  S^T = x·u^T  dP^T = y·w^T  dK += dS^T·u, dV += P^T·w
  *   queries    x = q, y = dout  u = k, w = v            S = x·u^T    dP = y·w^T    dQ += dS·u
  *
- * Whoever owns rows writes them alone and adds in a fixed order: no atomics, the same bits in every run. Scores are in
- * registers only: they leave one product in the layout in which they enter the next. */
+ * Only the owner of a row writes it, and adds in a fixed order: no atomics, the same bits in every run. Scores stay in
+ * registers: the layout of one product's result is that of the next one's operand. */
 #ifndef TT_GPU_FLASH_BACKWARD_H
 #define TT_GPU_FLASH_BACKWARD_H
 
 #include "backend/gpu/flash_tiles.h"
 
-/* What a kernel is compiled for. P_SUM: dV is wanted; DS_SUM: dK or dQ is (with large heads not both fit). */
+/* The template parameters of a kernel. P_SUM: it computes dV; DS_SUM: it computes dK or dQ. With large heads, registers
+ * do not suffice for dV and dK together. */
 template <typename Shape, bool KEYS_, bool P_SUM_, bool DS_SUM_> struct flash_side : Shape {
     static constexpr bool KEYS = KEYS_, P_SUM = P_SUM_, DS_SUM = DS_SUM_;
     static constexpr int TILES = Shape::STEP / 16, BUFFERS = 2 * Shape::STAGES * Shape::COLS;
@@ -25,20 +27,20 @@ template <typename Shape, bool KEYS_, bool P_SUM_, bool DS_SUM_> struct flash_si
                                     (size_t)2 * Shape::STAGES * Shape::COLS * sizeof(float);
 };
 
-/* The sums of a wave's rows. */
+/* The accumulators of a wave. */
 template <int M, int DP> struct flash_sums {
     gpu_tile_c p[M][DP / 16], ds[M][DP / 16];
 };
 
-/* lse·log2(e) and delta of the queries: of this lane's rows, or of the streamed columns, in shared memory. */
+/* lse·log2(e) and delta of the queries: for a lane's own rows in registers, for streamed queries in shared memory. */
 template <int M> struct flash_stats {
     float lse[M][GPU_TILE_ROWS], delta[M][GPU_TILE_ROWS];
     const float *col_lse, *col_delta;
 };
 
-/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future,
- * also where dP is NaN there. The first query sees one key, with certainty: its dS is 0, and not what is left of dP -
- * delta by rounding. */
+/* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where a key comes after the
+ * query, even if dP is NaN there. The first query sees only one key, so its dS is set to exactly 0, instead of the
+ * rounding error of dP - delta. */
 template <typename C, int M>
 GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&ds)[M][C::TILES], int row,
                                     int col, const flash_stats<M> &q, float c)
@@ -71,7 +73,8 @@ GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&d
         gpu_tile_each(ds[0][0], [&](int i, int j, float &x) { x = origin && i == 0 && j == 0 ? 0.0f : x; });
 }
 
-/* Sums of 0; lse and delta of the wave's rows, if these are queries, from the row `at` of (B, H, S) on. */
+/* Zeroes the accumulators; if the wave's rows are queries, loads their lse and delta, which start at `at` in (B, H, S).
+ */
 template <typename C, int M>
 GPU_DEVICE void flash_begin(flash_sums<M, C::DP> &sums, flash_stats<M> &q, const struct tt_flash_backward_args &a,
                             int64_t at, int row)
@@ -103,7 +106,7 @@ GPU_DEVICE void flash_step(flash_sums<M, C::DP> &sums, const flash_own<C> &x, co
     if (C::DS_SUM) flash_accumulate<C, C::TILES>(sums.ds, ds, u);
 }
 
-/* `factor` times the sums, to the wave's rows of the output, through its own rows of a tile. */
+/* Writes factor · sum to the wave's rows of the output, through the wave's own rows of a tile in shared memory. */
 template <typename C, int M>
 GPU_DEVICE void flash_emit(gpu_tile_c (&sum)[M][C::DP / 16], float factor, typename C::T *tile, typename C::T *out,
                            int64_t ld, int count, int D, bool wide)
@@ -120,11 +123,11 @@ GPU_DEVICE void flash_emit(gpu_tile_c (&sum)[M][C::DP / 16], float factor, typen
     flash_store<typename C::T, M * 16, C::DP>(out, ld, tile, count, D, wide);
 }
 
-/* A streamed tile on its way to a stage, and lse and delta of its queries to their place beside it. */
+/* The copy of a streamed tile to a stage, with lse and delta of its queries. */
 template <typename C> struct flash_fetch {
     typedef typename C::T T;
     flash_copy<T, C::COLS, C::DP, C::THREADS> u, w;
-    float lse, delta; /* of a thread's query */
+    float lse, delta; /* of this thread's query */
 
     /* f(from_u, from_w, distance of rows of w, rows) of the tile at `col` of query head `head` */
     template <typename F>
@@ -154,7 +157,7 @@ template <typename C> struct flash_fetch {
         });
         end_stats(stats);
     }
-    /* Both at once, in few registers. */
+    /* begin and end together, with few registers. */
     GPU_MEMBER void load(T *stage, float *stats, const struct tt_flash_backward_args &a, int b, int head,
                          int col, bool wide)
     {
@@ -183,8 +186,8 @@ template <typename C> struct flash_fetch {
     }
 };
 
-/* The wave's rows of x, and of y if there are any, of which one after the other comes through `tile` if they are held
- * in registers. */
+/* Loads the wave's rows of x, and of y if DS_SUM. If they are held in registers, both come through the same tile, one
+ * after the other. */
 template <typename C>
 GPU_DEVICE void flash_take(flash_own<C> &x, flash_own<C> &y, typename C::T *tile,
                            const struct tt_flash_backward_args &a, int b, int h, int first, int wave_row, bool wide)
@@ -217,10 +220,11 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
     int S = (int)a.S, D = (int)a.D, G = C::KEYS ? (int)a.heads / (int)a.kv_heads : 1;
     int owners = (int)(C::KEYS ? a.kv_heads : a.heads), block = (int)gpu_block_x(); /* a grid fits an int */
     int b = block / owners, h = block % owners;
-    int first = (int)(C::KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS; /* the longest first */
+    int first = (int)(C::KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS; /* longest first */
     int wave_row = gpu_wave() * M * 16, row = first + wave_row;
 
-    /* the streamed tiles: from the diagonal to the end, for each head of the group; or from 0 to the diagonal */
+    /* keys: stream queries from the diagonal to the end, for each head of the group; queries: keys from 0 to the
+     * diagonal */
     int begin = C::KEYS ? first : 0, end = C::KEYS || first + ROWS > S ? S : first + ROWS;
     int head = h * G, heads_end = head + G;
     int col = begin, stage = 0;
@@ -243,7 +247,7 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
         const T *u = stages + stage * STAGE;
         FLASH_NO_UNROLL
         for (int n = 0; n < COLS; n += C::STEP) {
-            bool future = C::KEYS ? col + n + C::STEP <= row : col + n >= row + M * 16; /* for every query, every key */
+            bool future = C::KEYS ? col + n + C::STEP <= row : col + n >= row + M * 16; /* keys after every query */
             if (future) continue;
             stat.col_lse = stats + stage * 2 * COLS + n;
             stat.col_delta = stat.col_lse + COLS;

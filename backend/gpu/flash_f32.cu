@@ -1,10 +1,10 @@
 /* Causal attention without S×S in fp32, forward and backward, without matrix tiles.
  *
- * A block is 16 threads wide and THREADS/16 high. Of a product whose result has R rows and C columns, thread (x, y) has
- * rows y, y + high, … and columns in runs of V: (x + 16·j)·V. Operands come from shared memory four floats at a time:
- * R + C reads for R·C products, fewest when a thread's part is a square. So the scores of a tall tile see the block 8
- * threads wide; they go through shared memory between the two products anyway. The names, and the two sides of the
- * backward, are those of flash_backward.h. */
+ * A block is 16 threads wide and THREADS/16 high. Thread (x, y) computes R rows y, y + HIGH, … and C columns of a
+ * product, in runs of V columns: (x + 16·j)·V. Operands are read from shared memory four floats at a time: R + C reads
+ * for R·C products, which is best if R = C. So for the scores of a tall tile the block is taken as 8 threads wide;
+ * scores go through shared memory between the two products anyway. Names, and the two kernels of the backward pass, are
+ * those of flash_backward.h. */
 #include "backend/gpu/flash.h"
 
 enum { ACROSS = 16, THREADS = GPU_FULL_BLOCK, HIGH = THREADS / ACROSS };
@@ -16,7 +16,7 @@ template <int N> struct alignas(4 * N) floats {
 };
 template <int N> GPU_DEVICE floats<N> read(const float *p) { return *(const floats<N> *)p; }
 
-/* s[i][j] = row y + i·THREADS/X of a, times row x + X·j of b, in a block X threads wide; both tiles with rows of DP. */
+/* s[i][j] = the dot product of row y + i·THREADS/X of a and row x + X·j of b, in a block X threads wide. */
 template <int R, int C, int DP, int X = ACROSS>
 GPU_DEVICE void products(float (&s)[R][C], const float *a, const float *b)
 {
@@ -93,13 +93,13 @@ GPU_DEVICE void emit(const float (&sum)[R][DP / ACROSS], float *out, int64_t ld,
     }
 }
 
-/* Element (i, j) of a thread's part of a (rows, COLS) tile. */
+/* The index of a thread's element (i, j) in a tile (rows, COLS). */
 template <int COLS, int X = ACROSS> GPU_DEVICE int place(int i, int j)
 {
     return (gpu_thread() / X + i * (THREADS / X)) * flash_ld<float>(COLS) + gpu_thread() % X + j * X;
 }
 
-/* Until all that the block's threads have begun to copy is there. */
+/* Waits until all copies of the block are done and visible to all threads. */
 GPU_DEVICE void settle()
 {
     gpu_copy_commit();
@@ -114,7 +114,7 @@ template <int DP, int ROWS, int KEYS> GPU_BOTH constexpr size_t forward_bytes()
     return ((size_t)(ROWS + KEYS) * flash_ld<float>(DP) + (size_t)ROWS * flash_ld<float>(KEYS)) * sizeof(float);
 }
 
-/* Scores become e^(scale·(score - maximum)) in p; sums and outputs follow the new maximum. c = scale·log2(e). */
+/* Writes e^(scale·(score - maximum)) to p; sums and outputs are rescaled to the new maximum. c = scale·log2(e). */
 template <int R, int C, int N, int COLS>
 GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R], float (&o)[R][N], float *p, float c)
 {
@@ -203,8 +203,8 @@ template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const stru
     return e ? e : GPU_LAUNCH(forward<DP, ROWS, KEYS>, grid, THREADS, bytes, s, *a, wide);
 }
 
-/* A thread that has more of a tile reads less for each product: FULL keys where they fit, which only chips that copy in
- * the background have room for. */
+/* Larger tiles need fewer reads per product: FULL keys if they fit into shared memory, which they can only on chips
+ * with asynchronous copies. */
 template <int DP, int ROWS, int FULL, int KEYS>
 static gpu_error forward_fitting(const struct tt_flash_args *a, gpu_stream s)
 {
@@ -224,7 +224,8 @@ gpu_error flash_f32(const struct tt_flash_args *a, gpu_stream s)
 
 /* ---- backward ---- */
 
-/* Where a tall tile does not fit, large heads stream both operands through one buffer, and one of them twice. */
+/* For large heads, if a tall tile does not fit, both streamed operands share one buffer, and one of them is read twice.
+ */
 template <int DP, int ROWS, int COLS> GPU_BOTH constexpr bool one_buffer() { return DP >= 128 && ROWS == COLS; }
 
 template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
@@ -233,9 +234,9 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
             (size_t)ROWS * flash_ld<float>(COLS)) * sizeof(float);
 }
 
-/* Scores of rows from `row` and columns from `col` become P, dP becomes dS; both are 0 where a key is in the future.
- * The first query sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. lse and
- * delta are those of the queries: of a thread's columns if it owns KEYS, else of its rows. */
+/* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where a key comes after the
+ * query. The first query sees only one key, so its dS is set to exactly 0, instead of the rounding error of dP - delta.
+ * lse and delta belong to the queries: to a thread's columns if KEYS, else to its rows. */
 template <bool KEYS, int X, int R, int C, int Q>
 GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int col, int S, const float (&lse)[Q],
                               const float (&delta)[Q], float c)
@@ -261,10 +262,10 @@ template <int COLS, int X, int R, int C> GPU_DEVICE void put(float *p, const flo
         for (int j = 0; j < C; j++) p[place<COLS, X>(i, j)] = s[i][j];
 }
 
-/* The tiles that a block streams: `each` of them from one head, then those of the next. */
+/* The tiles that a block streams: `each` tiles of one head, then those of the next. */
 template <int DP, int COLS, bool KEYS> struct streamed {
     const struct tt_flash_backward_args &a;
-    int b, head, kv, begin, each; /* `head` of the queries is the first of several if KEYS */
+    int b, head, kv, begin, each; /* head: of the queries; the first of a group if KEYS */
     bool wide;
 
     GPU_MEMBER int col(int t) const { return begin + t % each * COLS; }
@@ -279,7 +280,7 @@ template <int DP, int COLS, bool KEYS> struct streamed {
         if (KEYS) fetch(w, a.dout, a.heads * a.D, head + t / each, t);
         else fetch(w, a.v, a.ld, kv, t);
     }
-    /* lse and delta of N queries from `first` on, `step` apart; 0 beyond the end. */
+    /* lse and delta of N queries from `first` on, in steps of `step`; 0 beyond the end. */
     template <int N> GPU_MEMBER void stats(float (&lse)[N], float (&delta)[N], int first, int step, int t) const
     {
         int64_t row = (b * a.heads + head + t / each) * a.S;
@@ -342,7 +343,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
         }
         put<COLS, X>(p, dp);
         gpu_block_sync();
-        if (!ONE && more) from.fetch_w(w, t + 1); /* on its way during the next product */
+        if (!ONE && more) from.fetch_w(w, t + 1); /* in flight during the next product */
         if (ONE) {
             from.fetch_u(u, t);
             settle();

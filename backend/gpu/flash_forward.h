@@ -1,16 +1,17 @@
 /* Causal attention without S×S, forward, on matrix tiles.
  *
  * A block owns ROWS queries of one head, a wave 16·M of them. Tiles of COLS keys and values stream through shared
- * memory: while one is worked on, the next is under way. Scores stay in registers: S = Q·K^T leaves in the layout in
- * which P enters O += P·V. The running maximum and the sum of each query are kept by the lanes that hold its row; what
- * the sum was before a new maximum is rescaled. Exponentials are of base 2, with scale·log2(e) folded into the
- * argument. The blocks with the most keys start first. */
+ * memory: while one is computed, the next is copied. Scores stay in registers: the layout of S = Q·K^T is that of P in
+ * O += P·V. The lanes that hold a row keep its running maximum and sum; a new maximum rescales the sum and the output.
+ * Exponentials are of base 2, with scale·log2(e) folded into the argument. The blocks with the most keys start first.
+ */
 #ifndef TT_GPU_FLASH_FORWARD_H
 #define TT_GPU_FLASH_FORWARD_H
 
 #include "backend/gpu/flash_tiles.h"
 
-/* The waves' rows, also those of the output; then the buffers, unless the waves hold their rows. */
+/* Shared memory: the rows of queries, reused for the output, and the buffers. If waves hold their rows in registers,
+ * the buffers reuse the memory of the queries. */
 template <typename C> GPU_BOTH constexpr size_t flash_bytes()
 {
     constexpr int buffers = 2 * C::STAGES * C::COLS;
@@ -18,13 +19,13 @@ template <typename C> GPU_BOTH constexpr size_t flash_bytes()
            sizeof(typename C::T);
 }
 
-/* What a wave knows of its queries. */
+/* The state of a wave's queries. */
 template <int M, int DP> struct flash_rows {
     gpu_tile_c o[M][DP / 16];
-    float top[M][GPU_TILE_ROWS], sum[M][GPU_TILE_ROWS]; /* of scores before scaling; this lane's part */
+    float top[M][GPU_TILE_ROWS], sum[M][GPU_TILE_ROWS]; /* maximum of unscaled scores; this lane's part of the sum */
 };
 
-/* Scores become e^(scale·(score - maximum)); sums and outputs follow the new maximum. c = scale·log2(e). */
+/* Scores become e^(scale·(score - maximum)); sums and outputs are rescaled to the new maximum. c = scale·log2(e). */
 template <int M, int DP, int TILES>
 GPU_DEVICE void flash_softmax(gpu_tile_c (&s)[M][TILES], flash_rows<M, DP> &w, float c)
 {
@@ -56,7 +57,7 @@ GPU_DEVICE void flash_softmax(gpu_tile_c (&s)[M][TILES], flash_rows<M, DP> &w, f
     }
 }
 
-/* Divides by the sums and writes the wave's rows, through its own rows of the tile of queries. */
+/* Divides by the sums and writes the wave's rows, through its own rows of the query tile in shared memory. */
 template <typename T, int M, int DP>
 GPU_DEVICE void flash_finish(flash_rows<M, DP> &w, T *tile, T *o, float *lse, const struct tt_flash_args &a, int count,
                              bool wide)
@@ -85,7 +86,7 @@ GPU_DEVICE void flash_finish(flash_rows<M, DP> &w, T *tile, T *o, float *lse, co
     flash_store<T, M * 16, DP>(o, a.heads * a.D, tile, count, (int)a.D, wide);
 }
 
-/* Keys and values of the tile at `key`, on their way to a stage. */
+/* The copy of a tile of keys and values, from `key` on, to a stage. */
 template <typename C> struct flash_stream {
     typedef typename C::T T;
     flash_copy<T, C::COLS, C::DP, C::THREADS> k, v;
@@ -133,7 +134,7 @@ template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_
 {
     typedef typename C::T T;
     constexpr int LD = C::LD, M = C::M, ROWS = C::ROWS, COLS = C::COLS;
-    static_assert(C::EARLY, "the next tile is under way");
+    static_assert(C::EARLY, "the next tile is copied during this one");
     GPU_DYNAMIC_SHARED(shared);
     T *queries = (T *)shared, *stages = C::HOLD ? queries : queries + ROWS * LD;
 
@@ -171,7 +172,7 @@ template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_
         now = C::STAGES > 1 ? now ^ 1 : 0;
         T *next_stage = stages + now * C::STAGE;
         if (more) next.begin(next_stage, key + COLS);
-        if (key < row + M * 16) /* the first tile is seen by every row: no maximum stays infinite */
+        if (key < row + M * 16) /* every row sees the first tile, so no maximum stays infinite */
             flash_tile<C>(w, q, stage, key, row, c);
         if (C::STAGES == 1) gpu_block_sync();
         if (more) next.end(next_stage, key + COLS);

@@ -1,7 +1,6 @@
-/* Causal attention without S×S, forward and backward, on matrix tiles of floats: products of what is left of a float
- * when its last 13 bits are rounded away, sums in float. The kernels are those of 16-bit types; a tile takes twice the
- * memory, so blocks own or stream fewer rows. Without such tiles, or where copies are held in registers, attention in
- * float does it. */
+/* Causal attention without S×S, forward and backward, in tf32: operands are rounded to 10 bits of mantissa, sums are
+ * fp32. The kernels are those of 16-bit types; a tile takes twice the memory, so blocks own or stream fewer rows.
+ * Without matrix tiles for floats, or if copies are held in registers, the fp32 kernels are used instead. */
 #include "backend/gpu/flash_backward.h"
 #include "backend/gpu/flash_forward.h"
 

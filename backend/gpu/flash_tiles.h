@@ -1,16 +1,17 @@
-/* What the forward and the backward attention on matrix tiles share: the shape of a block, and the two products that
- * they are made of. A wave owns M tiles of 16 rows, and meets streamed rows in shared memory. */
+/* Shared by forward and backward attention on matrix tiles: the shape of a block, and the two kinds of product. A wave
+ * owns M tiles of 16 rows; streamed rows are in shared memory. */
 #ifndef TT_GPU_FLASH_TILES_H
 #define TT_GPU_FLASH_TILES_H
 
 #include "backend/gpu/flash.h"
 #include "gpu_mma.h"
 
-/* A block of THREADS threads owns ROWS rows of a head and streams COLS at a time, through STAGES buffers. HOLD: the
- * waves keep their rows in registers, and the memory in which these came is the buffers' afterwards. EARLY: with one
- * buffer, the next rows are already on their way in registers while these are worked on. STEP: of
- * how many streamed rows the backward has scores at once. BLOCKS of them should fit a multiprocessor's registers. Only
- * code for waves of WAVE lanes has anything of such a kernel. */
+/* A block of THREADS threads owns ROWS rows of a head and streams COLS at a time through STAGES buffers.
+ * HOLD    waves keep their own rows in registers, and the buffers reuse the shared memory that the rows came through
+ * EARLY   the copy of the next rows starts while these are computed (with one buffer: in registers)
+ * STEP    streamed rows of which the backward pass has scores at a time
+ * BLOCKS  blocks per multiprocessor whose registers should fit
+ * WAVE    the kernel has a body only in code for waves of this width */
 template <typename T_, int DP_, int WAVE_, int ROWS_, int COLS_, int THREADS_, int STAGES_, bool HOLD_, bool EARLY_,
           int BLOCKS_, int STEP_ = 32>
 struct flash_shape {
@@ -22,13 +23,13 @@ struct flash_shape {
     static_assert(M * 16 * (THREADS / WAVE) == ROWS, "every wave has rows");
 };
 
-/* In the background, with two buffers, by 128 threads; and through registers, with one. */
+/* Copies are asynchronous, into two buffers, by 128 threads; or they go through registers into one buffer. */
 template <typename T, int DP, int ROWS, int COLS>
 using flash_background = flash_shape<T, DP, GPU_GROUP, ROWS, COLS, 128, 2, false, true, 2>;
 template <typename T, int DP, int WAVE, int ROWS, int COLS, int THREADS, bool HOLD, int BLOCKS>
 using flash_registers = flash_shape<T, DP, WAVE, ROWS, COLS, THREADS, 1, HOLD, GPU_COPY_HELD, BLOCKS, WAVE / 2>;
 
-/* A wave's rows as left operand of products. */
+/* A wave's own rows, as the left operand of products: in shared memory, or with HOLD in registers. */
 template <typename C, bool HOLD = C::HOLD> struct flash_own {
     const typename C::T *tile;
     GPU_MEMBER void take(const typename C::T *rows) { tile = rows; }

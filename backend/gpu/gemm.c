@@ -1,13 +1,12 @@
-/* C = alpha · op(A) · op(B) + beta · C for row-major matrices. The libraries are column-major: what they see of a
- * row-major matrix is the transpose, and since Cᵀ = op(B)ᵀ · op(A)ᵀ they are given B on the left and A on the right. No
- * byte moves.
- */
+/* C = alpha · op(A) · op(B) + beta · C for row-major matrices. The libraries are column-major and see a row-major
+ * matrix as its transpose. Since Cᵀ = op(B)ᵀ · op(A)ᵀ, they get B on the left and A on the right, and nothing is
+ * copied. */
 #include <limits.h>
 
 #include "backend/gpu/gemm.h"
 #include "backend/gpu/launch.h"
 
-/* ---- products of nothing: k = 0 leaves beta · C ---- */
+/* ---- empty products: k = 0 gives beta · C ---- */
 
 static tt_status scale_rows(struct gpu *gpu, const struct tt_gemm *g, char *c, struct tt_stream_s *s)
 {
@@ -52,7 +51,7 @@ static tt_status check_sizes(const struct tt_gemm *g)
                    (long long)g->k, (long long)g->batch);
 }
 
-/* The largest power of two, up to what every allocation starts on, that divides an address. */
+/* The largest power of two that divides the address, at most TT_ALIGN. */
 static int64_t alignment(const void *p)
 {
     uintptr_t bits = (uintptr_t)p | TT_ALIGN;

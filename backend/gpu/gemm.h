@@ -1,24 +1,22 @@
 /* Matrix multiplies through the vendor's library, in six files:
- *   gemm.c        the slot of the vtable: row-major onto column-major, products that are empty
- *   gemm_scratch.c  what each stream multiplies with
- *   gemm_cache.c  one plan (descriptors, algorithm) per shape, found again by hash, never rebuilt
- *   gemm_tune.c   which of the library's algorithms a new plan gets
- *   gemm_file.c   the text file in which timed choices are kept from run to run
- *   blas.c        in the vendor's folder: the library itself, behind the tt_blas_ functions below
+ *   gemm.c          the function of the vtable: row-major to column-major, empty products
+ *   gemm_scratch.c  workspace and handles of each stream
+ *   gemm_cache.c    one plan (descriptors, algorithm) per shape, in a hash table
+ *   gemm_tune.c     which of the library's algorithms a new plan gets
+ *   gemm_file.c     the text file that keeps timed choices from run to run
+ *   blas.c          in the vendor's folder: the library itself, behind the tt_blas_ functions below
  *
- * Bits: an algorithm is chosen once per shape and run. Without tuning it is the library's first answer, the same in
- * every run on the same GPU, driver and library. With tuning it is the fastest as measured, and a measurement may come
- * out differently next time: runs that must agree to the bit share a cache file, which gives every shape in it the same
- * algorithm again. Algorithms that sum partial products in the order in which blocks happen to finish are not taken:
- * cuBLASLt and hipBLAS are told so; hipBLASLt has no switch for that, so there it is for test_curve and test_train to
- * see.
- */
+ * Reproducibility: an algorithm is chosen once per shape and run. Without tuning it is the library's first proposal,
+ * the same in every run on the same GPU, driver and library. With tuning it is the fastest as measured, which may
+ * differ from run to run; runs that must agree to the bit share a cache file, which gives every shape the same
+ * algorithm again. Algorithms that add partial products in no fixed order are excluded: cuBLASLt and hipBLAS have a
+ * setting for that. hipBLASLt has none, so there only test_curve and test_train would notice. */
 #ifndef TT_GPU_GEMM_H
 #define TT_GPU_GEMM_H
 
 #include "backend/gpu/host.h"
 
-/* All that the choice of an algorithm depends on. Integers of one size only, so that keys compare as bytes. */
+/* Everything that the choice of an algorithm depends on. All int64_t, so that there is no padding and memcmp works. */
 struct gemm_key {
     int64_t m, n, k;
     int64_t batch, stride_a, stride_b, stride_c; /* strides are 0 when batch is 1 */
@@ -29,7 +27,7 @@ struct gemm_key {
     int64_t reads_c;                            /* beta is not 0 */
 };
 
-/* A way to multiply, in bytes that only the library reads; unused ones are 0. */
+/* An algorithm of the library, as opaque bytes; unused ones are 0. */
 struct gemm_algorithm {
     _Alignas(8) unsigned char bytes[64];
 };
@@ -41,7 +39,7 @@ struct gemm_plan {
     void *library; /* descriptors of blas.c */
 };
 
-/* The pointers of one multiply: d = alpha · a · b + beta · c. Only while algorithms are timed is d not c. */
+/* The arguments of one multiply: d = alpha · a · b + beta · c. d is c, except while algorithms are timed. */
 struct gemm_call {
     const void *a, *b, *c;
     void *d;
@@ -51,18 +49,18 @@ struct gemm_call {
 
 /* ---- blas.c of the vendor ---- */
 
-size_t tt_blas_workspace(const struct gpu *gpu); /* bytes that a stream needs to multiply at full speed */
-tt_status tt_blas_open(struct gpu *gpu);         /* also the handles of gpu->compute, whose workspace is there */
-void tt_blas_close(struct gpu *gpu);             /* also what was not opened */
-tt_status tt_blas_handles_open(struct gpu *gpu, void **out); /* what the library keeps for one more stream, or NULL */
-void tt_blas_handles_close(void *handles);                   /* NULL is fine */
+size_t tt_blas_workspace(const struct gpu *gpu); /* bytes of workspace per stream */
+tt_status tt_blas_open(struct gpu *gpu);         /* also the handles of gpu->compute, which has a workspace already */
+void tt_blas_close(struct gpu *gpu);             /* also after a failed open */
+tt_status tt_blas_handles_open(struct gpu *gpu, void **out); /* the library's handles for one more stream, or NULL */
+void tt_blas_handles_close(void *handles);                   /* may be NULL */
 void tt_blas_name(const struct gpu *gpu, char *out, size_t size); /* "cuBLASLt 13.1.0" */
 
 tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p); /* sets p->library from p->key */
 void tt_blas_plan_free(struct gemm_plan *p);
 
-/* Up to `most` algorithms that fit the workspace and always sum in the same order, the most promising first. None is
- * no failure: then no_algorithm says what to tell the user. */
+/* Up to `most` algorithms that fit the workspace and add in a fixed order, the most promising first. Finding none is
+ * not an error; tt_blas_no_algorithm is the message for the user. */
 tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
                           int *count);
 tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape);
@@ -72,10 +70,10 @@ tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const str
 
 /* ---- gemm_scratch.c ---- */
 
-tt_status tt_gpu_scratch_take(struct gpu *gpu, struct tt_stream_s *s);   /* before s multiplies; it keeps what it has */
+tt_status tt_gpu_scratch_take(struct gpu *gpu, struct tt_stream_s *s);   /* before s multiplies; no-op if it has one */
 void tt_gpu_scratch_return(struct gpu *gpu, struct tt_stream_s *s);      /* waits for s, and for gpu->compute */
-tt_status tt_gpu_scratch_reserve(struct gpu *gpu); /* one for a stream that first multiplies in the capture to come */
-void tt_gpu_scratch_close(struct gpu *gpu);        /* that of gpu->compute, and the spare one */
+tt_status tt_gpu_scratch_reserve(struct gpu *gpu); /* a spare, for a stream that first multiplies in a capture */
+void tt_gpu_scratch_close(struct gpu *gpu);        /* of gpu->compute, and the spare one */
 
 /* ---- gemm_file.c ---- */
 
@@ -85,7 +83,7 @@ struct gemm_choice {
 };
 
 struct gemm_file {
-    char *path; /* NULL: nothing is kept */
+    char *path; /* NULL: no file */
     char device[200];
     struct gemm_choice *choices;
     size_t count, room;
@@ -108,10 +106,10 @@ struct gpu_gemms {
 };
 
 tt_status tt_gpu_gemms_open(struct gpu *gpu, const struct tt_backend_options *options);
-void tt_gpu_gemms_save(struct gpu *gpu); /* the file of choices, when there are new ones */
+void tt_gpu_gemms_save(struct gpu *gpu); /* saves the file if there are new choices */
 void tt_gpu_gemms_close(struct gpu *gpu);
 
-/* The plan of a shape; a new one when it is the first of its kind. */
+/* The plan of a shape; makes it at the first use. */
 tt_status tt_gpu_gemm_plan(struct gpu *gpu, const struct gemm_key *key, const struct gemm_call *call,
                            struct gemm_plan **out);
 

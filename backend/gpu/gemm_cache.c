@@ -1,4 +1,5 @@
-/* Plans by shape: made when a shape is first multiplied, kept until the backend is closed. A step has a few dozen. */
+/* Plans by shape, made at the first multiply of a shape and kept until the backend is closed. A step has a few dozen.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static uint64_t hash_of(const struct gemm_key *key)
     return h;
 }
 
-/* Where the key is, or where it would go. */
+/* The slot of the key, or the free slot where it belongs. */
 static struct gemm_plan **slot_of(const struct gpu_gemms *t, const struct gemm_key *key, uint64_t hash)
 {
     for (size_t i = hash;; i++) {

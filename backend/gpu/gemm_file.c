@@ -1,9 +1,9 @@
-/* Timed choices, kept in a text file: one line per GPU, library version and shape,
+/* Timed choices in a text file, one line per GPU, library version and shape:
  *
  *     NVIDIA H200, 132 units, cuBLASLt 13.1.0|4096x4096x4096 bf16->bf16 nt ...|<the algorithm in hex>|<checksum>
  *
- * What does not read as such a line, and what was found on another GPU or with another library, is not used. A file
- * that cannot be read or written costs only the time to tune again, so nothing here fails. */
+ * Damaged lines, and lines of another GPU or library version, are ignored. If the file cannot be read or written,
+ * shapes are tuned again, so nothing here is an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static bool from_hex(const char *hex, struct gemm_algorithm *out)
     return hex[HEX] == 0;
 }
 
-/* Cuts the line into device, shape and algorithm; false when it is damaged. */
+/* Splits the line into device, shape and algorithm; false if it is damaged. */
 static bool parse(char *line, char **shape, struct gemm_algorithm *algorithm)
 {
     char *end = strchr(line, '\n'), *sum = strrchr(line, '|');
@@ -124,7 +124,7 @@ void tt_gemm_file_close(struct gemm_file *f)
     *f = (struct gemm_file){0};
 }
 
-/* What others wrote meanwhile, and for other GPUs, stays. */
+/* Keeps lines of other GPUs, and those that other processes have written since. */
 static void copy_others(const struct gemm_file *f, FILE *out)
 {
     FILE *in = fopen(f->path, "r");
@@ -137,7 +137,7 @@ static void copy_others(const struct gemm_file *f, FILE *out)
     if (in) fclose(in);
 }
 
-/* Written beside and renamed, so that a reader sees the old file or the new one. */
+/* Writes a temporary file and renames it, so that a reader sees the old file or the complete new one. */
 void tt_gemm_file_save(struct gemm_file *f)
 {
     char beside[4096];

@@ -1,7 +1,7 @@
-/* What each stream multiplies with. Any number of streams may multiply: the one that computes, and a side stream for
- * every captured step, of which a program has one per model. A stream takes its scratch when it first multiplies, and
- * gives it back when it is destroyed. One is always in reserve when a capture begins, since a side stream first
- * multiplies inside it, where neither memory nor handles can be made. */
+/* GEMM workspaces and handles of streams. Any number of streams may multiply: the main stream, and a side stream for
+ * every captured step, of which a program has one per model. A stream takes its scratch at its first multiply and
+ * returns it when it is destroyed. A spare one is reserved before a capture begins, since a side stream first
+ * multiplies during the capture, where neither memory nor handles can be created. */
 #include "backend/gpu/gemm.h"
 
 static void scratch_free(struct gpu *gpu, struct gemm_scratch *scratch)
@@ -36,8 +36,8 @@ tt_status tt_gpu_scratch_take(struct gpu *gpu, struct tt_stream_s *s)
     return TT_OK;
 }
 
-/* What s multiplied in a capture runs on the stream that computes, so that one must be done too. One scratch is kept,
- * so that a program that makes a step after another finds it there again. */
+/* What s multiplied in a capture is replayed on the main stream, so that must be done too. One scratch is kept as the
+ * spare for the next stream. */
 void tt_gpu_scratch_return(struct gpu *gpu, struct tt_stream_s *s)
 {
     if (!s->scratch.workspace) return;

@@ -1,5 +1,5 @@
-/* Which algorithm multiplies a shape. The library ranks some by a model of its own; tuning times them on the buffers of
- * the first multiply. That waits for the GPU, so it happens once per shape, in the first step, and never in a capture.
+/* The choice of an algorithm for a shape. The library ranks some by its heuristic; tuning times them on the buffers of
+ * the first multiply. That waits for the GPU, so it is done once per shape, in the first step, and never in a capture.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static bool multiplies(struct gpu *gpu, const struct gemm_plan *p, const struct 
     return ok;
 }
 
-/* Seconds of one of `times` multiplies in a row; negative when the algorithm does not run. */
+/* Seconds per multiply, over `times` in a row; negative if the algorithm fails. */
 static double time_runs(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                         const struct gemm_call *call, const struct stopwatch *w, int times)
 {
@@ -54,7 +54,7 @@ static double time_runs(struct gpu *gpu, const struct gemm_plan *p, const struct
     return ok ? 1e-3 * (double)ms / times : -1;
 }
 
-/* The best of some rounds, in turns, so that a clock that speeds up favours none. */
+/* The best of several rounds. Each round times all candidates, so that a rising clock favours none. */
 static void time_all(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_call *call,
                      const struct stopwatch *w, double budget, struct candidates *c)
 {
@@ -64,11 +64,11 @@ static void time_all(struct gpu *gpu, const struct gemm_plan *p, const struct ge
             if (c->seconds[i] < 0) continue;
             double fit = budget / (c->seconds[i] + 1e-6);
             double t = time_runs(gpu, p, &c->found[i], call, w, fit < 1 ? 1 : fit > 20 ? 20 : (int)fit);
-            if (t < c->seconds[i]) c->seconds[i] = t; /* also when it fails now */
+            if (t < c->seconds[i]) c->seconds[i] = t; /* negative if it fails now */
         }
 }
 
-/* The library's order stands unless another is clearly faster. */
+/* An algorithm must be clearly faster to beat one that the library ranks before it. */
 static int fastest(const struct candidates *c)
 {
     int best = -1;
@@ -77,7 +77,7 @@ static int fastest(const struct candidates *c)
     return best;
 }
 
-/* What is added to is not overwritten while timing: the sums then go to a scratch copy of C's shape. */
+/* If C is read (beta != 0), timing must not overwrite it: the result then goes to a scratch buffer. */
 static tt_status scratch_for(struct gpu *gpu, const struct gemm_key *k, struct gemm_call *call, void **scratch)
 {
     *scratch = NULL;
@@ -88,7 +88,7 @@ static tt_status scratch_for(struct gpu *gpu, const struct gemm_key *k, struct g
     return TT_OK;
 }
 
-/* Which candidate is the fastest; -1 when that cannot be found out. */
+/* Times the candidates and returns the fastest; -1 if that fails. */
 static int race(struct gpu *gpu, const struct gemm_plan *p, struct gemm_call call, struct candidates *c)
 {
     double budget = gpu->gemms->tune == TT_TUNE_FULL ? 20e-3 : 2e-3;
@@ -100,7 +100,7 @@ static int race(struct gpu *gpu, const struct gemm_plan *p, struct gemm_call cal
         time_all(gpu, p, &call, &watch, budget, c);
         best = fastest(c);
     }
-    tt_status_free(st); /* no memory for the copy: then the library's own first choice it is */
+    tt_status_free(st); /* no memory for the scratch buffer: use the library's first choice */
     stopwatch_close(&watch);
     (void)gpu_rt_stream_sync(call.stream->rt);
     tt_gpu_free(gpu, scratch);
@@ -109,7 +109,7 @@ static int race(struct gpu *gpu, const struct gemm_plan *p, struct gemm_call cal
 
 /* ---- choosing ---- */
 
-/* One of many timed is another choice than one of a few. */
+/* The shape as text, the key in the file. Choices of full tuning have another key than those of quick tuning. */
 static void name_shape(const struct gpu *gpu, const struct gemm_key *k, char *out, size_t size)
 {
     static const char *types[] = {[TT_F32] = "fp32", [TT_BF16] = "bf16", [TT_F16] = "fp16"};
@@ -122,7 +122,7 @@ static void name_shape(const struct gpu *gpu, const struct gemm_key *k, char *ou
              gpu->gemms->tune == TT_TUNE_FULL ? " full" : "");
 }
 
-/* A remembered choice counts only when this library still takes it. */
+/* Uses a choice from the file if this library still accepts it. */
 static bool recall(struct gpu *gpu, struct gemm_plan *p, const char *shape)
 {
     struct gemm_algorithm algorithm;

@@ -1,8 +1,7 @@
-/* The vocabulary of the GPU kernels, the same on every vendor: platform.h lists the names that a backend's own folder
- * gives a meaning on its chips, and this file builds on them.
+/* What all GPU kernels include. platform.h lists the names that each vendor's folder defines; this file builds on them.
  *
- * Kernels are templates on T, the type activations are stored in, and compute in float. Bytes move 16 at a time where
- * pointers and row distances allow, one element at a time where not. Sums have one fixed order: no float atomics. */
+ * Kernels are templates on T, the storage type of activations, and compute in float. They load and store 16 bytes at a
+ * time if pointers and strides allow, else single elements. Sums have a fixed order: no float atomics. */
 #ifndef TT_GPU_H
 #define TT_GPU_H
 
@@ -20,14 +19,14 @@ static inline gpu_grid gpu_grid_of(int64_t blocks)
     return gpu_grid((unsigned)gpu_smaller(gpu_larger(blocks, 0), INT32_MAX));
 }
 
-/* May p be read 16 bytes at a time, and rows `ld` elements of `size` bytes apart too? */
+/* Whether p can be accessed 16 bytes at a time; and rows with a stride of `ld` elements of `size` bytes. */
 static inline bool gpu_aligned(const void *p) { return (uintptr_t)p % 16 == 0; }
 static inline bool gpu_aligned_rows(const void *p, int64_t ld, size_t size)
 {
     return gpu_aligned(p) && (size_t)ld * size % 16 == 0;
 }
 
-/* expression with T as the storage type of dtype */
+/* Evaluates an expression with T as the storage type of dtype. */
 #define GPU_DISPATCH(dtype, T, ...)                                                                                    \
     [&]() -> gpu_error {                                                                                               \
         switch (dtype) {                                                                                               \
@@ -117,8 +116,8 @@ template <int LANES> GPU_DEVICE float gpu_group_max(float x) { return gpu_group_
 template <typename V> GPU_DEVICE V gpu_wave_sum(V x) { return gpu_group_sum<GPU_WAVE>(x); }
 GPU_DEVICE float gpu_wave_max(float x) { return gpu_group_max<GPU_WAVE>(x); }
 
-/* Over a block of THREADS threads, a multiple of GPU_WAVE and a power of two. The waves' results are few enough to be
- * read one by one, or are reduced as the lanes' were. The barrier at the end lets the next call reuse the words. */
+/* Over a block of THREADS threads, a multiple of GPU_WAVE and a power of two. Up to 8 results of waves are combined one
+ * by one, more by shuffles. The barrier at the end allows the next call to reuse the shared memory. */
 template <int THREADS, typename V, typename Op> GPU_DEVICE V gpu_block_reduce(V x, Op op)
 {
     constexpr int WAVES = THREADS / GPU_WAVE;

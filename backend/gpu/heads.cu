@@ -1,9 +1,9 @@
-/* Rows of heads against heads of rows: (T, heads·D) and (B, heads, S, D), with RoPE on the way, and key/value heads
- * repeated for the query heads that share them. Heads are D elements of consecutive memory on both sides. */
+/* Conversion between the layouts (T, heads·D) and (B, heads, S, D), optionally with RoPE, and repetition of key/value
+ * heads for the query heads that share them. A head is D contiguous elements in both layouts. */
 #include "backend/gpu/map.h"
 #include "backend/gpu/rotate.h"
 
-/* Where column c of row t lies in (B, heads, S, D). */
+/* The index of column c of row t in (B, heads, S, D). */
 struct head_layout {
     int64_t S, heads, D;
     GPU_MEMBER int64_t at(int64_t t, int64_t c) const
@@ -23,7 +23,7 @@ template <typename T, bool SPLIT> struct heads_op {
     static constexpr int unroll = 4;
     const T *x;
     T *out;
-    int64_t ld; /* of the side with rows of heads */
+    int64_t ld; /* of the layout (T, heads·D) */
     head_layout layout;
 
     GPU_MEMBER int64_t from(int64_t t, int64_t c) const { return SPLIT ? t * ld + c : layout.at(t, c); }
@@ -57,7 +57,7 @@ template <typename T, bool SPLIT> struct rope_heads_op {
     typedef map_nothing context;
     typedef gpu_bytes16 in;
     static constexpr int unroll = 4;
-    T *packed, *q, *k, *v; /* packed: (T, (heads + 2·kv_heads)·D); the side that is read is not written */
+    T *packed, *q, *k, *v; /* packed: (T, (heads + 2·kv_heads)·D); the side that is read is const */
     const float *cos, *sin;
     int64_t S, heads, kv_heads, D;
 
@@ -126,8 +126,8 @@ gpu_error tt_gpu_rope_merge(const struct tt_rope_merge_args *a, gpu_stream s)
                                    a->B, s));
 }
 
-/* ---- repeated heads: rows are the B·KV heads of n elements, each read once and written G times, or the reverse ----
- */
+/* ---- repeated heads: a row is one of the B·KV heads of n elements; it is read once and written G times, or the
+ * reverse ---- */
 
 template <typename T> struct repeat_op {
     typedef T type;

@@ -1,7 +1,7 @@
-/* What the host files of a GPU backend share: C, in neutral names. gpu_runtime.h comes from the backend's own folder
- * (backend/cuda or backend/hip) and says what they mean there; kernels are launched through launch.h. One thread works
- * through a backend; memory, copies and events may also be used by a loader thread, which begins on GPU 0: before it is
- * given the right one, any call would take memory there. */
+/* Shared by the host code of the GPU backends: C, in vendor-neutral names. gpu_runtime.h of the vendor's folder
+ * (backend/cuda or backend/hip) defines them; kernels are launched through launch.h. One thread uses a backend, but a
+ * loader thread may also use memory, copies and events. The current device of a new thread is GPU 0, so these calls set
+ * the device first; otherwise they would create a context there. */
 #ifndef TT_GPU_HOST_H
 #define TT_GPU_HOST_H
 
@@ -11,16 +11,15 @@
 
 #include "backend/backend.h"
 
-/* What a stream multiplies with: memory for partial sums, and what the library keeps for one stream alone. Streams
- * multiply at the same time, so no two may share it. */
+/* GEMM workspace and library handles of a stream. Streams multiply concurrently, so no two may share them. */
 struct gemm_scratch {
     void *workspace;
-    void *handles; /* of the vendor's blas.c; NULL when its library keeps nothing for a stream */
+    void *handles; /* of the vendor's blas.c; NULL if all streams can share one */
 };
 
 struct tt_stream_s {
     gpu_rt_stream rt;
-    struct gemm_scratch scratch; /* without a workspace until the first multiply */
+    struct gemm_scratch scratch; /* empty until the first multiply */
 };
 
 struct gpu_block {
@@ -28,7 +27,7 @@ struct gpu_block {
     size_t bytes;
 };
 
-/* memory.c: what is allocated, since the runtime does not say how large an allocation was. */
+/* memory.c: all allocations with their sizes, since the runtime does not report them. */
 struct gpu_ledger {
     pthread_mutex_t lock;
     struct gpu_block *blocks;
@@ -45,23 +44,23 @@ struct gpu {
     char name[96];       /* "NVIDIA H200" */
     char arch[32];       /* "sm_90", "gfx942" */
     int units;           /* multiprocessors, compute units */
-    int wave;            /* lanes */
-    size_t shared_bytes; /* that a block may ask for */
+    int wave;            /* lanes of a warp or wavefront */
+    size_t shared_bytes; /* shared memory available to a block */
     bool has[TT_PRECISIONS];
     bool tf32;                  /* fp32 matrices are multiplied in tf32 */
-    bool tf32_as_fp32;          /* tf32 may be asked for where it is not had */
-    char arithmetic[60];        /* what was made of the precision asked for, when that is worth saying */
-    bool portable;              /* no kernels of this chip alone */
-    bool sync;                  /* wait after every launch, so that an error names its kernel: TT_GPU_SYNC=1 */
-    struct tt_stream_s compute; /* the stream that NULL means */
+    bool tf32_as_fp32;          /* a request for tf32 is accepted without tf32, and gets fp32 */
+    char arithmetic[60];        /* for tt info: "fp32 as tf32", "fp32 in place of tf32, ..."; or "" */
+    bool portable;              /* --kernels portable */
+    bool sync;                  /* TT_GPU_SYNC=1: wait after every launch, so that an error names its kernel */
+    struct tt_stream_s compute; /* the main stream: that of a NULL tt_stream */
     struct gpu_ledger ledger;
-    size_t workspace_bytes;    /* of each stream that multiplies */
-    struct gemm_scratch spare; /* for the next one, which may be in a capture, where nothing can be allocated */
+    size_t workspace_bytes;    /* per stream */
+    struct gemm_scratch spare; /* for the next stream that multiplies, since nothing can be allocated in a capture */
     struct gpu_gemms *gemms;
     struct gpu_blas *blas;
     struct gpu_collectives *collectives; /* NULL until join has loaded their library */
-    char carrier[32];                    /* its name and version then */
-    void (*leave)(struct gpu *gpu);      /* what join has to be followed by; NULL before */
+    char collectives_name[32];           /* its name and version: "NCCL 2.28.9" */
+    void (*leave)(struct gpu *gpu);      /* undoes join; NULL before */
 };
 
 static inline struct tt_stream_s *gpu_stream_of(struct gpu *gpu, tt_stream s) { return s ? s : &gpu->compute; }
@@ -72,7 +71,7 @@ static inline bool gpu_has_type(const struct gpu *gpu, enum tt_dtype type)
 
 /* Returns from the function with a status when a call of the runtime fails. */
 #define CHECK(gpu, call) CHECK_AS_(gpu, call, GPU_TEXT_(call))
-#define CHECK_OF(gpu, error, call) CHECK_AS_(gpu, error, GPU_TEXT_(call)) /* what the call answered before */
+#define CHECK_OF(gpu, error, call) CHECK_AS_(gpu, error, GPU_TEXT_(call)) /* for an error that `call` has returned */
 #define GPU_TEXT_(...) #__VA_ARGS__
 #define CHECK_AS_(gpu, call, text)                                                                                     \
     do {                                                                                                               \
@@ -80,24 +79,24 @@ static inline bool gpu_has_type(const struct gpu *gpu, enum tt_dtype type)
         if (check_ != GPU_RT_SUCCESS) return tt_gpu_failed(gpu, __func__, text, check_);                               \
     } while (0)
 
-/* ---- what the vendor's folder supplies ---- */
+/* ---- defined in the vendor's folder ---- */
 
-/* A failed call as one line: the call, the place, the device, what to do. */
+/* The error of a failed call: the call, the function it is in, the device, what to do. */
 tt_status tt_gpu_failed(const struct gpu *gpu, const char *function, const char *expression, gpu_rt_error e);
 
-/* The runtime finds no GPU: why, and what to do. */
+/* The error when the runtime finds no GPU: why, and what to do. */
 tt_status tt_gpu_none(gpu_rt_error e);
 
-/* Why GPUs cannot be used, and what to do; NULL when the runtime's own words must do. */
+/* Why GPUs cannot be used, and what to do; NULL: use the text of the runtime. */
 const char *tt_gpu_reason(gpu_rt_error e);
 
-/* Fills name, arch, units, wave, shared_bytes and has of gpu->device, which is the current one. */
+/* Sets name, arch, units, wave, shared_bytes, has and tf32_as_fp32 from gpu->device, which is the current device. */
 gpu_rt_error tt_gpu_describe(struct gpu *gpu);
 
 /* "driver for CUDA 13.0, runtime 13.0" */
 void tt_gpu_versions(char *out, size_t size);
 
-/* Takes the precision of a run, or says why not: sets tf32, tf32_as_fp32 and arithmetic. */
+/* Accepts the precision of a run and sets tf32 and arithmetic, or returns why it cannot. */
 tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision);
 
 /* Ranges for the vendor's profiler, when there is a library for them (TT_GPU_MARKS). */
@@ -120,7 +119,7 @@ tt_status tt_gpu_copy(void *self, void *dst, const void *src, size_t bytes, enum
 tt_status tt_gpu_fill(void *self, void *dst, int byte, size_t bytes, tt_stream s);
 void tt_gpu_reset_peak(void *self);
 
-/* Could so much be allocated now? For a library that ends the program when it cannot. */
+/* Checks that so much could be allocated now. For a library that aborts when it cannot. */
 tt_status tt_gpu_has_room(struct gpu *gpu, size_t bytes);
 
 /* ---- streams.c ---- */

@@ -1,5 +1,5 @@
-/* One launcher per kernel of kernels.def, and the table over them. Plain C, no vendor header: a backend that owns a
- * stream can call it from anywhere. A launcher enqueues and returns; 0 is success, anything else the vendor's code. */
+/* One launcher per kernel of kernels.def, and a dispatch by id. Plain C without vendor headers. A launcher enqueues the
+ * kernel and returns 0, or the vendor's error code. */
 #ifndef TT_GPU_LAUNCH_H
 #define TT_GPU_LAUNCH_H
 
@@ -18,9 +18,9 @@ extern "C" {
 
 /* args points to the struct of that kernel. */
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
-/* The same; where the vendor's folder has a kernel of its own for this chip and these arguments, by that one. */
+/* The same, but with a native kernel of the vendor's folder if there is one for this chip and these arguments. */
 gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s);
-/* Which kernels of its own the vendor's folder has for this chip, in words; NULL: none. */
+/* The native kernels for this chip, such as "flash: sm_90a"; NULL: none. */
 const char *tt_gpu_native(void);
 
 #ifdef __cplusplus

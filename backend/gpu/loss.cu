@@ -1,5 +1,5 @@
-/* Cross-entropy, in steps and whole. The whole reads a row of logits once where a block can keep it in registers, and
- * writes the gradient over it; only what does not fit is read a second time, from the cache. */
+/* Cross-entropy, in steps and fused. The fused kernel reads a row of logits once if it fits into the registers of a
+ * block, and overwrites it with the gradient; what does not fit is read a second time, from the cache. */
 #include "backend/gpu/rows.h"
 #include "backend/gpu/tokens.h"
 
@@ -54,7 +54,7 @@ gpu_error tt_gpu_sub_target(const struct tt_sub_target_args *a, gpu_stream s)
     return GPU_DISPATCH(a->dtype, T, GPU_LAUNCH(sub_target<T>, grid, THREADS, 0, s, *a));
 }
 
-/* ---- whole ---- */
+/* ---- fused ---- */
 
 template <typename T, int LANES, int KEEP>
 GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::threads)

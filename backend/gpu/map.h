@@ -1,14 +1,14 @@
-/* The engine of kernels that compute each element by itself: a thread takes UNROLL vectors of 16 bytes, a block apart,
- * loads them all, then computes and stores. A matrix is `rows` rows of `cols` elements; a flat array is one row.
+/* The engine of elementwise kernels: a thread loads `unroll` vectors of 16 bytes, one per block width, then computes
+ * and stores them. A matrix is `rows` rows of `cols` elements; a flat array is one row.
  *
- * An Op says what happens at (row, col):
+ * An Op defines what happens at (row, col):
  *   type            the storage type; a vector is N = 16 / sizeof(type) elements
  *   unroll          vectors per thread
- *   context begin(go) const    read what lies on the device, once per thread; go = false: do nothing
+ *   context begin(go) const    reads device memory once per thread; go = false: the kernel does nothing
  *   in load(r, c) const        the vector at (r, c), as bytes
  *   store(r, c, in, context) const
- *   one(r, c, context) const   the element at (r, c) alone
- * The same thread reads and writes an element, so an output may be an input. */
+ *   one(r, c, context) const   the single element at (r, c)
+ * The thread that reads an element also writes it, so an output may be an input. */
 #ifndef TT_GPU_MAP_H
 #define TT_GPU_MAP_H
 
@@ -19,7 +19,8 @@ enum { MAP_THREADS = 256, MAP_SINGLES = 4 };
 struct map_nothing {
 };
 
-/* Where the offset-th thing after the block's first lies; positions within a block are cheap 32-bit divisions. */
+/* The position of the item `offset` after the first of the block. Offsets within a block are small, so the division is
+ * of 32 bits. */
 struct map_place {
     int64_t row, col;
 };
@@ -31,7 +32,7 @@ GPU_DEVICE map_place map_at(int64_t first_row, int64_t first_col, int64_t offset
     return {first_row + over, (int64_t)((uint32_t)col - over * (uint32_t)per_row)};
 }
 
-/* `head` elements come before the first vector, fewer than a vector after the last: a flat array's alone. */
+/* In a flat array, `head` elements come before the first vector, and less than a vector after the last. */
 template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_vectors(Op op, int64_t rows, int64_t cols, int64_t head)
 {
     constexpr int N = gpu_vec<typename Op::type>::n, U = Op::unroll;
@@ -64,7 +65,7 @@ template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_vectors(Op op, int
         op.one(0, e < head ? e : e + per_row * N, context);
 }
 
-/* Where operands do not allow 16 bytes at a time. */
+/* For operands that are not aligned to 16 bytes. */
 template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_singles(Op op, int64_t rows, int64_t cols)
 {
     bool go = true;
@@ -89,7 +90,7 @@ static inline gpu_error map_launch_singles(const Op &op, int64_t rows, int64_t c
     return GPU_LAUNCH(map_singles<Op>, grid, MAP_THREADS, 0, s, op, rows, cols);
 }
 
-/* `aligned`: every operand can be read 16 bytes at a time at every N-th column. */
+/* `aligned`: every operand can be accessed 16 bytes at a time at every N-th column. */
 template <typename Op>
 static inline gpu_error map_launch(const Op &op, int64_t rows, int64_t cols, bool aligned, gpu_stream s)
 {
@@ -99,12 +100,12 @@ static inline gpu_error map_launch(const Op &op, int64_t rows, int64_t cols, boo
     return GPU_LAUNCH(map_vectors<Op>, grid, MAP_THREADS, 0, s, op, rows, cols, (int64_t)0);
 }
 
-/* Elements of `size` bytes from p to the next multiple of 16 bytes; what a flat array may leave out at its start. */
+/* Elements of `size` bytes from p to the next multiple of 16 bytes. */
 static inline int64_t map_head(const void *p, size_t size) { return (int64_t)((16 - (uintptr_t)p % 16) % 16 / size); }
-/* Are p and q equally far from a multiple of 16? */
+/* Whether p and q have the same offset from a multiple of 16 bytes. */
 static inline bool map_together(const void *p, const void *q) { return (uintptr_t)p % 16 == (uintptr_t)q % 16; }
 
-/* A flat array of n elements whose operands are all `together` with p. */
+/* A flat array of n elements; `together`: all operands are map_together with p. */
 template <typename Op>
 static inline gpu_error map_launch_flat(const Op &op, int64_t n, const void *p, bool together, gpu_stream s)
 {
@@ -115,8 +116,8 @@ static inline gpu_error map_launch_flat(const Op &op, int64_t n, const void *p, 
     return GPU_LAUNCH(map_vectors<Op>, grid, MAP_THREADS, 0, s, op, (int64_t)1, n, head);
 }
 
-/* ---- out = f(x[0], ..., x[K-1]) with all operands of one type, each with its own distance between rows ----
- * F: bool begin() reads what it needs from the device, float operator()(const float *x). */
+/* ---- out = f(x[0], ..., x[K-1]) with all operands of one type, each with its own row stride ----
+ * F has bool begin(), which reads what it needs from device memory, and float operator()(const float *x). */
 
 template <typename T, int K, typename F> struct map_function {
     typedef T type;
@@ -167,7 +168,7 @@ template <typename T, int K, typename F> struct map_function {
     }
 };
 
-/* Flat when no operand has gaps between its rows. */
+/* Flat if no operand has padding between its rows. */
 template <typename T, int K, typename F>
 static inline gpu_error map_launch_function(const map_function<T, K, F> &op, int64_t rows, int64_t cols, gpu_stream s)
 {

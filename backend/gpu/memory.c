@@ -1,4 +1,4 @@
-/* Memory of the GPU and pinned memory of the host, copies between them, and the count of what is in use. */
+/* Device memory, pinned host memory, copies, and the accounting of what is in use. */
 #include <stdlib.h>
 
 #include "backend/gpu/host.h"
@@ -61,7 +61,7 @@ static tt_status no_memory(struct gpu *gpu, size_t bytes)
 static tt_status take(struct gpu *gpu, size_t bytes, void **out)
 {
     CHECK(gpu, gpu_rt_set_device(gpu->device));
-    gpu_rt_error e = gpu_rt_malloc(out, bytes ? bytes : 1); /* of nothing it would give NULL */
+    gpu_rt_error e = gpu_rt_malloc(out, bytes ? bytes : 1); /* 0 bytes would give NULL */
     if (e == GPU_RT_OUT_OF_MEMORY) return no_memory(gpu, bytes);
     CHECK_OF(gpu, e, gpu_rt_malloc(out, bytes));
     return TT_OK;
@@ -119,7 +119,7 @@ void tt_gpu_host_free(void *self, void *p)
     if (p) (void)gpu_rt_host_free(p);
 }
 
-/* ---- moving bytes ---- */
+/* ---- copies ---- */
 
 tt_status tt_gpu_copy(void *self, void *dst, const void *src, size_t bytes, enum tt_direction dir, tt_stream s)
 {

@@ -1,14 +1,14 @@
-/* RMSNorm with the residual addition before it. A team of threads keeps its row in registers between the sum of squares
- * and the product, so that x and delta are read once and sum and y written once; only what does not fit is read again.
- * The sum is normalised as it was stored, because that is what the backward will read. */
+/* RMSNorm, optionally with the residual addition before it. A team of threads keeps its row in registers between the
+ * sum of squares and the product, so that x and delta are read once and sum and y are written once; only what does not
+ * fit is read again. The sum is normalised as stored, rounded to T, because the backward pass reads that. */
 #include "backend/gpu/rows.h"
 
 template <typename T> struct norm_row {
     const T *x, *delta, *weight; /* delta or NULL */
     T *sum, *y;                  /* sum with delta */
 
-    /* A chunk of x, or of x + delta, which is then stored. All loads come before the first store, which might be to the
-     * same memory for all the compiler knows. */
+    /* Loads a chunk of x, or computes x + delta and stores it. All loads come before the first store, since the
+     * compiler must assume that they alias. */
     template <int LANES, int KEEP>
     GPU_MEMBER void first_chunk(row_chunk<T, LANES, KEEP> &chunk, const row_span &s, int c) const
     {
@@ -94,7 +94,8 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
     if (lane == 0) a.rstd[r] = rstd;
 }
 
-/* A row for each of 256 threads to have one vector of: with the registers of four, half as many blocks would run. */
+/* For rows of up to 256 vectors, one vector per thread: the registers for four would halve the number of resident
+ * blocks. */
 template <typename T> static gpu_error launch(const struct tt_rmsnorm_args *a, bool together, gpu_stream s)
 {
     int64_t vectors = gpu_divide_up(a->cols, gpu_vec<T>::n);

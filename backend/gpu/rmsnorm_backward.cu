@@ -1,17 +1,17 @@
 /* RMSNorm backward: dx = (dres) + rstd·(w·dy) - x·rstd³·mean(w·dy·x), and dy·x·rstd summed over runs of rows.
  *
- * A block takes a run. Its teams take the run's rows in turn, a row's columns over the team's threads, so that every
- * thread meets the same columns in each of its rows: the weight stays in registers, and so do the sums for the weight's
- * gradient, which are added over the teams at the end. A team is as wide as lets a thread have one vector of a row: few
- * registers, so that all blocks run at once, and the next row is loaded while this one is reduced. Rows that are wider
- * than a block leave no registers for the weight and the next row. */
+ * A block takes a run of rows. Its teams take the rows round-robin; the threads of a team share the columns, so a
+ * thread has the same columns in each of its rows. The weight stays in registers, and so do the sums for its gradient,
+ * which are added over the teams at the end. A team is so wide that a thread has one vector of a row, which needs few
+ * registers: all blocks are resident, and the next row is loaded while this one is reduced. For rows much wider than a
+ * block, there are no registers for the weight and the next row. */
 #include "backend/gpu/rows.h"
 
 enum { THREADS = 256 };
 
 template <typename T, int LANES, int KEEP> struct norm_rows {
     static constexpr int N = gpu_vec<T>::n;
-    gpu_bytes16 dy[KEEP], x[KEEP], dres[KEEP]; /* dres of zeros when there is none: it spares a choice per element */
+    gpu_bytes16 dy[KEEP], x[KEEP], dres[KEEP]; /* dres is 0 if there is none, which saves a branch per element */
     float rstd;
 
     GPU_MEMBER void load(const struct tt_rmsnorm_backward_args &a, int64_t r, int lane, int vectors)
@@ -29,15 +29,16 @@ template <typename T, int LANES, int KEEP> struct norm_rows {
     }
 };
 
-/* Sums over each team of a block, all of which are here. One barrier: the next turn has words of its own. */
+/* Sums over each team of the block; all threads call it. One barrier suffices, because the shared words are
+ * double-buffered. */
 template <int LANES> struct team_sums {
-    float (*parts)[THREADS / GPU_GROUP]; /* two turns of them */
-    int turn;
+    float (*parts)[THREADS / GPU_GROUP]; /* two of them */
+    int parity;
     GPU_MEMBER float sum(float x)
     {
         x = gpu_group_sum<GPU_GROUP>(x);
         if constexpr (LANES > GPU_GROUP) {
-            float *words = parts[turn ^= 1];
+            float *words = parts[parity ^= 1];
             if (gpu_thread() % GPU_GROUP == 0) words[gpu_thread() / GPU_GROUP] = x;
             gpu_block_sync();
             x = 0;
@@ -53,7 +54,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, KEEP > 1 ? 2 : 4) rmsnorm_backward(struct tt_
 {
     typedef norm_rows<T, LANES, KEEP> rows;
     constexpr int N = rows::N, TEAMS = THREADS / LANES;
-    constexpr bool ROOM = KEEP <= 2; /* in the registers, for the weight and for the next row */
+    constexpr bool ROOM = KEEP <= 2; /* registers suffice for the weight and the next row */
     GPU_SHARED float parts[2][THREADS / GPU_GROUP], sums[TEAMS > 1 ? THREADS * N : 1]; /* (TEAMS, LANES·N) */
     int team = gpu_thread() / LANES, lane = gpu_thread() % LANES, cols = (int)a.cols, vectors = cols / N;
     int64_t from = gpu_block_x() * run, to = gpu_smaller(a.rows, from + run);
@@ -73,7 +74,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, KEEP > 1 ? 2 : 4) rmsnorm_backward(struct tt_
     if (ROOM && from + team < to) next.load(a, from + team, lane, vectors);
     for (int64_t first = from; first < to; first += TEAMS) {
         int64_t r = first + team;
-        int mine = r < to ? vectors : 0; /* of this team's row, if there is one */
+        int mine = r < to ? vectors : 0; /* vectors of this team's row; 0: it has none */
         if (ROOM)
             now = next;
         else if (mine)
@@ -127,7 +128,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, KEEP > 1 ? 2 : 4) rmsnorm_backward(struct tt_
     }
 }
 
-/* Any number of columns, from anywhere: the sums live in `partial`, each element with one thread. */
+/* For any number of columns and any alignment: the sums are in `partial`, each element with one thread. */
 template <typename T>
 GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward_any(struct tt_rmsnorm_backward_args a, int64_t run)
 {

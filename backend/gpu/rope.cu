@@ -1,14 +1,14 @@
-/* RoPE on interleaved pairs: every element is read once and written once, with its angle's cosine and sine from the
- * cache. A 16-byte vector is whole pairs of one head. */
+/* RoPE on interleaved pairs: every element is read once and written once; cosines and sines come from the cache. A
+ * 16-byte vector has whole pairs of one head. */
 #include "backend/gpu/map.h"
 #include "backend/gpu/rotate.h"
 
 /* ---- q and k in place: columns of q, then of k ---- */
 
-enum { ROPE_THREADS = 256, ROPE_ROWS = 4, ROPE_FEW = 1 << 17 /* vectors below which more blocks beat longer ones */ };
+enum { ROPE_THREADS = 256, ROPE_ROWS = 4, ROPE_FEW = 1 << 17 /* below so many vectors, a thread takes one row */ };
 
-/* A thread turns the same vector of ROWS rows that follow each other: where it lies in a row, which costs divisions, is
- * worked out once for them. */
+/* A thread rotates the same vector of ROWS consecutive rows, so that its position in the row, which takes divisions, is
+ * computed once. */
 template <typename T, int ROWS>
 GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t vectors)
 {
@@ -33,7 +33,7 @@ GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t
     }
 }
 
-/* Where rows allow no vectors: a pair. */
+/* For rows that are not aligned: one pair per thread. */
 template <typename T> struct rope_pairs {
     typedef int64_t context; /* the first position */
     struct tt_rope_args a;

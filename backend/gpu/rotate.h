@@ -1,10 +1,11 @@
-/* Pairs of numbers rotated by an angle. */
+/* RoPE: rotation of pairs of elements. */
 #ifndef TT_GPU_ROTATE_H
 #define TT_GPU_ROTATE_H
 
 #include "backend/gpu/gpu.h"
 
-/* A table's entries for the pairs of a vector of T: two, or four on a multiple of 16 bytes. */
+/* The entries of a cosine or sine table for the pairs of a vector: two for float; four for 16-bit types, where the
+ * table must be aligned to 16 bytes. */
 template <typename T> struct rotate_entries {
     float v[gpu_vec<T>::n / 2];
 };

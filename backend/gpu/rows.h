@@ -1,9 +1,9 @@
-/* Kernels that need a whole row before they can finish any of it: a team of threads takes a row, chunk by chunk. A
- * chunk is what the team's registers hold. The first chunk comes last in the first pass and first in the second, so
- * that it is read once; a longer row's other chunks are read again (from the cache, as they were just there).
+/* Kernels that reduce a row before they can write it: a team of threads takes a row, chunk by chunk. A chunk is what
+ * the team's registers hold. The first pass goes through the chunks backwards and the second forwards, so the first
+ * chunk is still in registers and is read once; the other chunks of a longer row are read again, from the cache.
  *
- * Rows of odd length start anywhere, so a row is cut into a `head` up to the first multiple of 16 bytes, vectors, and
- * a tail; head and tail together are its edges. */
+ * A row may start at any address, so it is split into a `head` up to the first multiple of 16 bytes, vectors, and a
+ * tail; head and tail together are its edges. */
 #ifndef TT_GPU_ROWS_H
 #define TT_GPU_ROWS_H
 
@@ -13,7 +13,7 @@ struct row_span {
     int head, vectors, edges; /* elements, vectors, elements; a row is shorter than 2^31 */
 };
 
-/* of n elements at p; not `together` (operands disagree about where 16 bytes start): all of it is edges */
+/* The span of n elements at p. If operands are not aligned alike (not `together`), all elements are edges. */
 template <typename T> GPU_DEVICE row_span row_span_of(const T *p, int n, bool together)
 {
     if (!together) return {n, 0, n};
@@ -27,7 +27,7 @@ template <typename T> GPU_DEVICE int row_edge(const row_span &s, int e)
     return e < s.head ? e : e + s.vectors * gpu_vec<T>::n;
 }
 
-/* LANES threads to a row: GPU_GROUP of them (several rows to a block) or a whole block. */
+/* LANES threads per row: GPU_GROUP (several rows per block), or a whole block. */
 template <int LANES> struct row_team {
     static constexpr int threads = LANES > GPU_GROUP ? LANES : 4 * GPU_GROUP;
     static constexpr int rows = threads / LANES; /* per block */
@@ -51,8 +51,8 @@ template <int LANES> struct row_team {
     }
 };
 
-/* exp(scale·x - top·unit) with unit = row_unit<T>(): natural for float; 16-bit results are good enough in powers of
- * two, one instruction each. `factor` is scale / unit, so that factor·x is in the units of top. */
+/* exp(scale·x - top·unit) with unit = row_unit<T>(): base e for float; for 16-bit types base 2, which is one
+ * instruction. `factor` is scale / unit, so that factor·x has the unit of top. */
 template <typename T> GPU_DEVICE float row_unit() { return sizeof(T) == 4 ? 1.0f : 0.693147180559945f; }
 template <typename T> GPU_DEVICE float row_factor(float scale)
 {
@@ -64,7 +64,7 @@ template <typename T> GPU_DEVICE float row_exp(float factor, float x, float top)
     return row_power<T>(gpu_fma(factor, x, -top));
 }
 
-/* A chunk of a row: KEEP vectors of each lane, LANES apart. */
+/* A chunk of a row: KEEP vectors per lane, with a stride of LANES vectors. */
 template <typename T, int LANES, int KEEP> struct row_chunk {
     gpu_bytes16 b[KEEP];
 
@@ -81,7 +81,7 @@ template <typename T, int LANES, int KEEP> struct row_chunk {
         for (int k = 0; k < KEEP; k++)
             if (vector(chunk, k) < s.vectors) b[k] = gpu_load16(p + column(s, chunk, k));
     }
-    /* f(vector) for each that this lane has */
+    /* f(vector) for each vector of this lane */
     template <typename F> GPU_MEMBER void each(const row_span &s, int chunk, F f) const
     {
         GPU_UNROLL
@@ -90,7 +90,7 @@ template <typename T, int LANES, int KEEP> struct row_chunk {
     }
 };
 
-/* f(value) for every element of the row that this lane has. */
+/* f(value) for every element of the row that belongs to this lane. */
 template <int LANES, int KEEP, typename T, typename F> GPU_DEVICE void row_each(const T *p, const row_span &s, F f)
 {
     row_chunk<T, LANES, KEEP> chunk;
@@ -106,7 +106,7 @@ template <int LANES, int KEEP, typename T, typename F> GPU_DEVICE void row_each(
     for (int e = row_team<LANES>::lane(); e < s.edges; e += LANES) f(gpu_to_float(p[row_edge<T>(s, e)]));
 }
 
-/* p[i] = f(p[i]) for every element; `chunk` has the first. */
+/* p[i] = f(p[i]) for every element; `chunk` holds the first chunk. */
 template <typename T, int LANES, int KEEP, typename F>
 GPU_DEVICE void row_replace(T *p, const row_span &s, row_chunk<T, LANES, KEEP> &chunk, F f)
 {
@@ -129,12 +129,12 @@ GPU_DEVICE void row_replace(T *p, const row_span &s, row_chunk<T, LANES, KEEP> &
     }
 }
 
-/* top, the maximum of factor·x over a row, and sum, that of row_exp(factor, x, top). Each lane has its own maximum and
- * rescales its sum when a chunk raises it. A NaN or an infinity above reaches the sum. */
+/* top: the maximum of factor·x over a row; sum: that of row_exp(factor, x, top). Each lane has its own maximum and
+ * rescales its sum when a chunk raises it. With a NaN or +infinity in the row, the sum becomes NaN. */
 struct row_softmax {
     float top, sum;
 
-    /* A maximum of minus infinity must not be subtracted from minus infinity. */
+    /* Avoids -infinity - (-infinity). */
     GPU_MEMBER float base() const { return top > -GPU_INFINITY ? top : 0.0f; }
     template <typename T> GPU_MEMBER void raise(float higher)
     {
@@ -143,7 +143,7 @@ struct row_softmax {
     }
 };
 
-/* Leaves the row's first chunk in `chunk`. */
+/* Leaves the first chunk of the row in `chunk`. */
 template <typename T, int LANES, int KEEP>
 GPU_DEVICE row_softmax row_exp_sum(const T *p, const row_span &s, row_chunk<T, LANES, KEEP> &chunk, float factor)
 {

@@ -1,5 +1,5 @@
-/* Softmax of rows, plain and causal, with S×S in memory. A team of threads keeps its row in registers between finding
- * the maximum and writing, so that each element is read once and written once. */
+/* Softmax of rows, plain and causal, with S×S in memory. A team of threads keeps its row in registers between the
+ * reduction and the write, so that each element is read once and written once; what does not fit is read again. */
 #include "backend/gpu/map.h"
 #include "backend/gpu/rows.h"
 
@@ -126,7 +126,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads)
     int64_t r = row_team<LANES>::row(), at = r * a.S;
     if (r >= a.count * a.S) return;
     int n = (int)(r % a.S) + 1;
-    if (n == 1) n = 0; /* one score has no gradient, and its y is 1 but for rounding */
+    if (n == 1) n = 0; /* the gradient of a single score is exactly 0 */
     T *dx = (T *)a.dx + at;
     softmax_backward_row<T, LANES, KEEP>(dx, (const T *)a.y + at, (const T *)a.dy + at, n, a.scale, together);
     zero_row<T, LANES>(dx + n, (int)a.S - n);
@@ -138,7 +138,7 @@ gpu_error tt_gpu_causal_softmax_backward(const struct tt_causal_softmax_backward
     return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(causal_softmax_backward, T, a->count * a->S, a->S, s, *a, together));
 }
 
-/* ---- the mask alone: only what lies above the diagonal is touched ---- */
+/* ---- the mask alone: only elements above the diagonal are written ---- */
 
 template <typename T> struct causal_mask_op {
     typedef T type;

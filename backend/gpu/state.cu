@@ -1,4 +1,4 @@
-/* The run's own state: what changes from step to step. One block each; only a few hundred bytes move. */
+/* The state of the run, which changes from step to step. One block each; only a few hundred bytes are moved. */
 #include "backend/gpu/gpu.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ GPU_KERNEL step_begin(struct tt_step_begin_args a)
     s->slot = a.slots > 0 ? (int32_t)((step - 1) % a.slots) : 0;
     s->apply = 1;
     s->lr = learning_rate(a.schedule, step);
-    double updates = (double)(step - s->skipped); /* with this one */
+    double updates = (double)(step - s->skipped); /* this one included */
     s->bias1 = (float)(1.0 - pow((double)a.beta1, updates));
     s->bias2 = (float)(1.0 - pow((double)a.beta2, updates));
     s->loss = 0;

@@ -1,4 +1,4 @@
-/* Sums along rows and down columns, in a fixed order. */
+/* Sums of rows and of columns, in a fixed order. */
 #include "backend/gpu/rows.h"
 
 /* ---- a team of threads per row ---- */
@@ -22,15 +22,15 @@ gpu_error tt_gpu_row_sum(const struct tt_row_sum_args *a, gpu_stream s)
     return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(row_sum, T, a->rows, a->cols, s, *a));
 }
 
-/* ---- a block per SECTOR of columns, its threads over the rows ---- */
+/* ---- a block per SECTOR of columns; its threads are distributed over the rows ---- */
 
-enum { COLUMN_THREADS = 512, SECTOR = 2 * 16 /* bytes: the least that memory gives */ };
+enum { COLUMN_THREADS = 512, SECTOR = 2 * 16 /* bytes: the smallest unit of a memory access */ };
 
 template <typename T, bool VECTORS> struct column_block {
     static constexpr int n = VECTORS ? gpu_vec<T>::n : 1;   /* columns of a thread */
     static constexpr int columns = SECTOR / (int)sizeof(T); /* of a block */
-    static constexpr int across = columns / n;              /* threads to a row */
-    static constexpr int rows = COLUMN_THREADS / across;    /* at a time */
+    static constexpr int across = columns / n;              /* threads per row */
+    static constexpr int rows = COLUMN_THREADS / across;    /* rows at a time */
 };
 
 template <typename T, bool VECTORS>

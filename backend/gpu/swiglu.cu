@@ -1,5 +1,5 @@
-/* SwiGLU: rows of gate (F) then up (F). A thread has the same columns of both and of h, so the backward can overwrite
- * all of them. */
+/* SwiGLU: rows of gate (F) then up (F). A thread has the same columns of gate, up and h, so the backward pass can work
+ * in place. */
 #include "backend/gpu/activation.h"
 #include "backend/gpu/map.h"
 

@@ -1,4 +1,4 @@
-/* From a kernel's id to its launcher; a kernel without one does not link. */
+/* Dispatch from a kernel's id to its launcher. If a launcher is missing, this does not link. */
 #include "backend/gpu/platform.h"
 
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)

@@ -1,4 +1,4 @@
-/* Where a step's tokens lie: rows of S+1, so that the target of each token is the next one. */
+/* The tokens of a step, in rows of S+1; the target of each token is the next one. */
 #ifndef TT_GPU_TOKENS_H
 #define TT_GPU_TOKENS_H
 

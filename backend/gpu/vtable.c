@@ -1,5 +1,5 @@
-/* The vtable of a GPU: opening, closing, launching kernels, ranges for the profiler. TT_GPU_SYNC=1 in the
- * environment waits after every launch, so that a kernel that goes wrong is the one the error names. */
+/* The vtable of a GPU: opening, closing, launching kernels. TT_GPU_SYNC=1 in the environment waits after every launch,
+ * so that an error names the kernel that caused it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 static tt_status launch(struct gpu *gpu, enum tt_kernel kernel, const void *args, struct tt_stream_s *s)
 {
-    CHECK(gpu, gpu_rt_set_device(gpu->device)); /* of this thread; quick when it is already */
+    CHECK(gpu, gpu_rt_set_device(gpu->device)); /* per thread; cheap if it is set already */
     CHECK(gpu, (gpu_rt_error)(gpu->portable ? tt_gpu_launch : tt_gpu_launch_native)(kernel, args, s->rt));
     if (gpu->sync && !gpu_rt_capturing(s->rt)) CHECK(gpu, gpu_rt_stream_sync(s->rt));
     return TT_OK;
@@ -81,7 +81,7 @@ static const struct tt_backend_ops ops = {
 #endif
 };
 
-/* Better now than in the middle of the first step: is there code for this GPU in the program? */
+/* Launches a small kernel, to find out at once whether the program has code for this GPU. */
 static tt_status check_kernels(struct gpu *gpu)
 {
     struct tt_zero_args args = {.dtype = TT_F32, .x = gpu->compute.scratch.workspace, .n = 1};
@@ -101,7 +101,7 @@ static tt_status open_device(struct gpu *gpu, const struct tt_backend_options *o
     TT_TRY(tt_gpu_accept(gpu, options->precision));
     gpu->portable = options->kernels == TT_PORTABLE;
     tt_status st = prepare(gpu, options);
-    if (st) st->code = TT_NO_DEVICE; /* as when others have all its memory */
+    if (st) st->code = TT_NO_DEVICE; /* e.g. other programs use all its memory */
     return st;
 }
 

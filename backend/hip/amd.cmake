@@ -53,7 +53,7 @@ elseif(TT_ROCTX_OLD)
   list(APPEND TT_HIP_LIBRARIES ${TT_ROCTX_OLD_LIBRARY})
 endif()
 
-# ---- kernels; the options replace those meant for C ----
+# ---- kernels; the options replace those for C ----
 set_source_files_properties(${kernels} PROPERTIES LANGUAGE HIP)
 add_library(tt_gpu STATIC ${kernels})
 target_include_directories(tt_gpu PRIVATE ${PROJECT_SOURCE_DIR} ${dir})

@@ -2,9 +2,8 @@
 # ROCm 6.2 and later. -DGPU_TARGETS="gfx90a;gfx942" (or CMAKE_HIP_ARCHITECTURES) chooses the chips, ROCM_PATH the ROCm,
 # -DCMAKE_HIP_COMPILER= the clang++ that compiles for them.
 #
-# -DHIP_PLATFORM=nvidia compiles the same backend with nvcc against HIP's own NVIDIA headers and runs on an NVIDIA GPU:
-# a proof of the host code where there is no AMD GPU. It needs -DTT_HIP_NVIDIA_HEADERS=DIR as tests/backend/hip/nvidia.sh
-# makes it.
+# -DHIP_PLATFORM=nvidia compiles the same backend with nvcc and HIP's NVIDIA headers and runs on an NVIDIA GPU, to test the
+# host code without an AMD GPU. It needs -DTT_HIP_NVIDIA_HEADERS=DIR, a folder made by tests/backend/hip/nvidia.sh.
 
 set(dir ${PROJECT_SOURCE_DIR}/backend/hip)
 set(GPU_TARGETS "" CACHE STRING "AMD chips to build for, such as gfx90a;gfx942; empty: those here, else one of each kind")
@@ -17,9 +16,9 @@ file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.cu ${dir
 file(GLOB host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.c)
 list(APPEND host ${dir}/device.c ${dir}/error.c ${dir}/blas.c ${dir}/rocblas.c)
 
-include(${dir}/${HIP_PLATFORM}.cmake) # makes tt_gpu of the kernels; sets TT_HIP_* for what follows
+include(${dir}/${HIP_PLATFORM}.cmake) # defines the target tt_gpu of the kernels; sets TT_HIP_*
 
-# ---- host: C of backend/gpu in neutral names, and what is HIP's own ----
+# ---- host code: backend/gpu in vendor-neutral names, and this folder ----
 target_sources(tt_backend PRIVATE ${host})
 target_include_directories(tt_backend PRIVATE ${dir}) # gpu_runtime.h
 target_include_directories(tt_backend SYSTEM PRIVATE ${TT_HIP_INCLUDES})

@@ -1,6 +1,6 @@
-/* Matrix products on AMD: hipBLASLt where it was found and works on this chip, hipBLAS for what it does not multiply.
- * An algorithm is a byte that says which of the two, and hipBLASLt's own bytes. TT_HIPBLASLT=0 in the environment goes
- * without hipBLASLt. */
+/* Matrix products on AMD GPUs: by hipBLASLt if it was found and works on this chip, by hipBLAS for shapes that it does
+ * not support. A gemm_algorithm is a byte that says which of the two, and hipBLASLt's own bytes. TT_HIPBLASLT=0 in the
+ * environment does not use hipBLASLt. */
 #include <hipblas/hipblas.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,23 +13,23 @@
 
 enum { BY_HIPBLAS = 1, BY_LT = 2 };
 
-/* A handle keeps memory of its own on the device (rocBLAS's workspace, hipBLASLt's flags between blocks), so every
- * stream that multiplies has its own: on a shared one, blocks of one product wait for flags that another has cleared.
- */
+/* A handle owns device memory (the workspace of rocBLAS, the flags by which blocks of hipBLASLt synchronise), so every
+ * stream that multiplies has its own. With a shared one, blocks of one product would wait for flags that another
+ * product has cleared. */
 struct handles {
-    hipblasHandle_t hipblas; /* NULL where rocBLAS has no kernels for the chip */
-    void *lt;                /* NULL where hipBLASLt is not used */
+    hipblasHandle_t hipblas; /* NULL if rocBLAS has no kernels for the chip */
+    void *lt;                /* NULL if hipBLASLt is not used */
 };
 
 struct gpu_blas {
-    bool hipblas, lt; /* which of the two the streams multiply with */
+    bool hipblas, lt; /* which of the two are used */
 };
 
 struct way {
     unsigned char by;
     unsigned char lt[LT_ALGORITHM];
 };
-_Static_assert(sizeof(struct way) <= sizeof(struct gemm_algorithm), "a way to multiply fits an algorithm");
+_Static_assert(sizeof(struct way) <= sizeof(struct gemm_algorithm), "a way fits into gemm_algorithm");
 
 static const struct handles *handles_of(const struct tt_stream_s *s) { return s->scratch.handles; }
 
@@ -41,13 +41,13 @@ static const char *hint(hipblasStatus_t e)
     case HIPBLAS_STATUS_ALLOC_FAILED:
         return "use a smaller --batch-size, or free the GPU (" GPU_RT_MONITOR " lists who uses it)";
     case HIPBLAS_STATUS_NOT_INITIALIZED:
-        return "the hipBLAS that was found does not fit the driver or the HIP runtime; check LD_LIBRARY_PATH and "
+        return "the hipBLAS that was found does not match the driver or the HIP runtime; check LD_LIBRARY_PATH and "
                "ROCM_PATH";
     case HIPBLAS_STATUS_ARCH_MISMATCH:
     case HIPBLAS_STATUS_NOT_SUPPORTED:
         return "this GPU or this hipBLAS cannot multiply that; try --precision fp32";
     case HIPBLAS_STATUS_EXECUTION_FAILED:
-        return "an earlier kernel may have gone wrong; TT_GPU_SYNC=1 with --graph off names it";
+        return "an earlier kernel may have failed; TT_GPU_SYNC=1 with --graph off names it";
     default:
         return "ROCBLAS_LAYER=1 or HIPBLASLT_LOG_LEVEL=2 in the environment shows what the library was asked; "
                "TT_HIPBLASLT=0 goes without hipBLASLt";
@@ -71,7 +71,7 @@ static tt_status failed(const struct gpu *gpu, const char *function, const char 
 
 static int hip_type(int64_t type) { return type == TT_F32 ? HIP_R_32F : type == TT_BF16 ? HIP_R_16BF : HIP_R_16F; }
 
-/* A row-major matrix of `rows` rows, `ld` apart, is a column-major one of `rows` columns. */
+/* A row-major matrix of `rows` rows with stride `ld` is a column-major one of `rows` columns. */
 static struct lt_matrix seen(int64_t rows, int64_t cols, int64_t ld, int64_t stride)
 {
     return (struct lt_matrix){.rows = cols, .cols = rows, .ld = ld, .stride = stride};
@@ -110,7 +110,7 @@ tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p)
     if (!gpu->blas->lt) return TT_OK;
     struct lt_shape shape = lt_shape_of(gpu, &p->key);
     if (!tt_lt_plan(&shape, &p->library)) return TT_OK;
-    tt_blas_plan_free(p); /* what hipBLASLt cannot even describe is for hipBLAS */
+    tt_blas_plan_free(p); /* hipBLASLt cannot describe the shape: hipBLAS multiplies it */
     return TT_OK;
 }
 
@@ -136,7 +136,7 @@ static void put_way(struct gemm_algorithm *out, int by, const unsigned char *lt)
     memcpy(out, &way, sizeof way);
 }
 
-/* hipBLAS comes last, so that it runs untimed only where hipBLASLt has nothing. */
+/* hipBLAS comes last, so that without timing it is chosen only if hipBLASLt proposes nothing. */
 tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
                           int *count)
 {
@@ -157,7 +157,7 @@ tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape)
                    shape, gpu->name);
 }
 
-/* hipBLASLt's plain interface cannot be asked, but it says what it would propose. */
+/* hipBLASLt's C API cannot check an algorithm, so look for it among those that it proposes. */
 bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered)
 {
     struct gemm_algorithm found[64];
@@ -171,7 +171,7 @@ bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm
 
 /* ---- multiplying ---- */
 
-/* hipBLAS adds to what is in the output, which is not C while algorithms are timed. */
+/* hipBLAS adds to its output d, so while algorithms are timed, when d is not c, c is copied first. */
 static tt_status copy_c(struct gpu *gpu, const struct gemm_key *k, const struct gemm_call *c)
 {
     size_t size = tt_dtype_size((enum tt_dtype)k->type_out);
@@ -211,7 +211,7 @@ tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const str
 
 /* ---- opening ---- */
 
-/* Large tiles of the newer chips want more room for partial sums. */
+/* The large tiles of the newer chips need more memory for partial sums. */
 size_t tt_blas_workspace(const struct gpu *gpu)
 {
     bool large = !strncmp(gpu->arch, "gfx94", 5) || !strncmp(gpu->arch, "gfx95", 5);
@@ -221,12 +221,12 @@ size_t tt_blas_workspace(const struct gpu *gpu)
 static tt_status open_hipblas(struct gpu *gpu, struct handles *h)
 {
     BLAS(gpu, hipblasCreate(&h->hipblas));
-    /* sums in one fixed order */
+    /* a fixed order of sums */
     BLAS(gpu, hipblasSetAtomicsMode(h->hipblas, HIPBLAS_ATOMICS_NOT_ALLOWED));
     return TT_OK;
 }
 
-/* It takes memory of its own, and ends the program when there is none. */
+/* It allocates device memory, and aborts if there is none. */
 static tt_status open_lt(struct gpu *gpu, struct handles *h)
 {
     TT_TRY(tt_gpu_has_room(gpu, (size_t)32 << 20)); /* for its 25 MiB */
@@ -260,8 +260,8 @@ void tt_blas_handles_close(void *handles)
     free(h);
 }
 
-/* On chips without kernels in it, hipBLASLt opens, and fails when it multiplies. So one small product is tried, on
- * numbers that do not matter, in the workspace. */
+/* On chips that it has no kernels for, hipBLASLt opens but fails to multiply. So this tries a small product in the
+ * workspace. */
 static bool lt_works(struct gpu *gpu)
 {
     enum { SIDE = 128 };
@@ -297,7 +297,7 @@ static bool lt_works(struct gpu *gpu)
     return works;
 }
 
-/* hipBLASLt for the stream that computes, where it works; without it hipBLAS does. */
+/* Opens hipBLASLt for the main stream, if it works; else hipBLAS is used. */
 static void try_lt(struct gpu *gpu)
 {
     const char *wish = getenv("TT_HIPBLASLT");
@@ -309,11 +309,11 @@ static void try_lt(struct gpu *gpu)
     tt_status_free(st);
 }
 
-/* A product that both libraries would do in fp32 is not to be called tf32. */
+/* If neither library multiplies in tf32, the run must not be labelled tf32. */
 static void use_tf32(struct gpu *gpu)
 {
     hipblasHandle_t h = handles_of(&gpu->compute)->hipblas;
-    if (!gpu->tf32 || gpu->blas->lt) return; /* without hipBLASLt there is a hipBLAS */
+    if (!gpu->tf32 || gpu->blas->lt) return; /* without hipBLASLt, hipBLAS is open */
     if (hipblasSetMathMode(h, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS) return;
     gpu->tf32 = gpu->has[TT_TF32] = false;
     snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 in place of tf32, which hipBLAS lacks");
@@ -323,8 +323,8 @@ static tt_status no_kernels(const struct gpu *gpu, const struct rocblas_files *f
 {
     return tt_fail(
         TT_FAILED,
-        "rocBLAS has no kernels for %s, which is %s, in %s (it has %s), and hipBLASLt does not multiply there "
-        "either; install a rocBLAS that has (Debian's has more chips than AMD's), or name the folder of its "
+        "rocBLAS has no kernels for %s, which is %s, in %s (it has %s), and hipBLASLt does not support it "
+        "either; install a rocBLAS that does (Debian's has more chips than AMD's), or name the folder of its "
         "files with ROCBLAS_TENSILE_LIBPATH; or build for the CPU with -DBACKEND=cpu",
         gpu->name, gpu->arch, files->folder, files->chips);
 }

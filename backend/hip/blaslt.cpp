@@ -1,4 +1,4 @@
-/* hipBLASLt behind functions of C. C++ only because its header is. */
+/* hipBLASLt behind C functions. This is C++ because its header is. */
 #include "backend/hip/blaslt.h"
 
 #include <hipblaslt/hipblaslt.h>
@@ -34,7 +34,7 @@ hipblasStatus_t make_product(hipblasLtMatmulDesc_t *out, const lt_shape &s)
     return e;
 }
 
-static_assert(sizeof(hipblasLtMatmulAlgo_t) <= LT_ALGORITHM, "an algorithm fits its bytes");
+static_assert(sizeof(hipblasLtMatmulAlgo_t) <= LT_ALGORITHM, "an algorithm fits into LT_ALGORITHM bytes");
 
 } // namespace
 

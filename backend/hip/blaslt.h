@@ -1,5 +1,5 @@
-/* hipBLASLt in C: its own header is C++ only. Functions return a hipblasStatus_t as int, 0 for success. Matrices are
- * column-major here, as the library sees them. */
+/* A C interface to hipBLASLt, whose own header is C++. Functions return a hipblasStatus_t as int, 0 for success.
+ * Matrices are column-major here. */
 #ifndef TT_HIP_BLASLT_H
 #define TT_HIP_BLASLT_H
 

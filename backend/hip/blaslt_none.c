@@ -1,4 +1,4 @@
-/* In the place of blaslt.cpp where hipBLASLt was not found: it never opens. */
+/* Replaces blaslt.cpp if hipBLASLt was not found: opening always fails. */
 #include "backend/hip/blaslt.h"
 
 int tt_lt_open(void **lt)

@@ -1,12 +1,12 @@
-# The AMD chips to build for, as CMAKE_HIP_ARCHITECTURES: those asked for, those of this machine, else one of each kind that
-# the compiler knows. What the kernels cannot run on is refused here, what they run on slowly is said.
+# Sets CMAKE_HIP_ARCHITECTURES, the AMD chips to build for: those asked for, those of this machine, else one of each kind that
+# the compiler knows. Refuses chips that the kernels do not support, and names those on which they are slow.
 
-# ---- what the compiler knows ----
+# ---- chips that the compiler knows ----
 execute_process(COMMAND ${compiler} --target=amdgcn-amd-amdhsa --print-supported-cpus -x c /dev/null
   OUTPUT_VARIABLE text ERROR_VARIABLE more)
 string(REGEX MATCHALL "gfx[0-9][0-9a-z-]+" known "${text}${more}")
 
-# ---- what is here: two programs can say, one a script of Python and one a part of the compiler ----
+# ---- chips of this machine: by rocm_agent_enumerator, a Python script, or amdgpu-arch of the compiler ----
 function(tt_hip_chips_here result)
   set(here "")
   get_filename_component(beside "${compiler}" DIRECTORY)
@@ -17,15 +17,15 @@ function(tt_hip_chips_here result)
       execute_process(COMMAND ${TT_HIP_${name}} OUTPUT_VARIABLE text ERROR_QUIET)
       string(REGEX MATCHALL "gfx[^ \t\r\n]+" here "${text}")
       list(TRANSFORM here REPLACE ":.*" "")
-      list(FILTER here INCLUDE REGEX "^gfx[0-9a-f][0-9a-f][0-9a-f]+$") # not generic ones, which some also name
-      list(REMOVE_ITEM here gfx000) # is the CPU
+      list(FILTER here INCLUDE REGEX "^gfx[0-9a-f][0-9a-f][0-9a-f]+$") # no generic targets, which some versions also list
+      list(REMOVE_ITEM here gfx000) # the CPU
       list(REMOVE_DUPLICATES here)
     endif()
   endforeach()
   set(${result} "${here}" PARENT_SCOPE)
 endfunction()
 
-# `native` is the chip of this machine, by either name
+# either variable may be `native`: the chip of this machine
 set(native "")
 if(GPU_TARGETS STREQUAL "native")
   set(native GPU_TARGETS)
@@ -57,11 +57,11 @@ elseif(native OR NOT CMAKE_HIP_ARCHITECTURES)
   set(CMAKE_HIP_ARCHITECTURES "${found}" CACHE STRING "AMD chips to build for" FORCE)
 endif()
 
-# ---- what is refused, and what is slow ----
+# ---- unsupported chips, and slow ones ----
 set(slow "")
 foreach(chip ${CMAKE_HIP_ARCHITECTURES})
   if(NOT chip MATCHES "^gfx[0-9a-f]+(-[0-9]+)?(-generic)?(:(sramecc|xnack)[-+])*$")
-    message(FATAL_ERROR "'${chip}' is no AMD chip; GPU_TARGETS is a list such as \"gfx90a;gfx942;gfx1100\" "
+    message(FATAL_ERROR "'${chip}' is not an AMD chip; GPU_TARGETS is a list such as \"gfx90a;gfx942;gfx1100\" "
       "(rocminfo names the chip of a machine)")
   endif()
   string(REGEX REPLACE ":.*" "" name ${chip})
@@ -79,5 +79,5 @@ foreach(chip ${CMAKE_HIP_ARCHITECTURES})
 endforeach()
 if(slow)
   string(REPLACE ";" ", " slow "${slow}")
-  message(STATUS "tt: the kernels use no matrix instructions on ${slow}; attention is right there, and slow")
+  message(STATUS "tt: the kernels use no matrix instructions on ${slow}; attention is correct there, but slow")
 endif()

@@ -1,7 +1,7 @@
-# Where ROCm is, as the list `rocm`, and the compiler that makes code for its chips: a clang++, as CMake does not take
-# hipcc. What would not compile a kernel is refused here, in fewer words than CMake's.
+# Sets `rocm`, the list of folders with ROCm, and the compiler for its chips: a clang++, since CMake does not accept hipcc. A
+# compiler that cannot compile a kernel is refused here, with a shorter message than CMake's.
 
-# ---- where ROCm is: also in core, core-7.14 and the like below a folder, where packages called amdrocm-* put it ----
+# ---- where ROCm is: also in core, core-7.14 and so on below a folder, where the packages amdrocm-* install it ----
 function(tt_rocm_places result)
   set(places "")
   foreach(place ${ARGN})
@@ -60,7 +60,7 @@ string(CONCAT advice "Leave ${named} out, so that ROCm's clang++ is found (ROCM_
   "it is lib/llvm/bin/clang++ or llvm/bin/clang++ of a ROCm; or use -DBACKEND=cpu")
 find_program(TT_HIP_COMPILER_PATH ${compiler} NO_CACHE)
 if(NOT TT_HIP_COMPILER_PATH OR IS_DIRECTORY ${compiler})
-  message(FATAL_ERROR "${named}=${compiler} is not there, or is no program.\n${advice}")
+  message(FATAL_ERROR "${named}=${compiler} does not exist, or is not a program.\n${advice}")
 endif()
 if(compiler MATCHES "hipcc")
   message(FATAL_ERROR "${named}=${compiler} is the hipcc wrapper, which CMake does not take.\n${advice}")

@@ -1,4 +1,4 @@
-/* What an AMD GPU is, what it computes in, and why there is none. */
+/* Properties of an AMD GPU, its precisions, and why no GPU can be used. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static bool is_set(const char *name)
     return value != NULL;
 }
 
-/* Which of the variables that choose among devices is set; NULL: none. */
+/* A sentence about the first variable that is set and may hide devices; NULL: none. */
 static const char *chosen(void)
 {
     static const char *const names[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
@@ -31,7 +31,7 @@ static const char *chosen(void)
     return NULL;
 }
 
-/* The driver is /dev/kfd, a GPU one of /dev/dri; who may open them is a matter of groups. */
+/* The driver is /dev/kfd, GPUs are in /dev/dri; users need the right groups to open them. */
 static const char *reason(void)
 {
     if (access("/dev/kfd", F_OK))
@@ -52,7 +52,7 @@ static const char *reason(void)
 const char *tt_gpu_reason(gpu_rt_error e)
 {
     (void)e;
-    return NULL; /* HIP has no errors of their own for a driver that does not start */
+    return NULL; /* HIP has no specific errors for a driver that does not start */
 }
 
 tt_status tt_gpu_none(gpu_rt_error e)
@@ -68,12 +68,12 @@ tt_status tt_gpu_none(gpu_rt_error e)
                    hipGetErrorString(e), hipGetErrorName(e));
 }
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
-/* "gfx90a:sramecc+:xnack-" is 0x90a; 0 for what is not a gfx. */
+/* "gfx90a:sramecc+:xnack-" gives 0x90a; 0 if it is not a gfx. */
 static unsigned long chip(const char *arch) { return strncmp(arch, "gfx", 3) ? 0 : strtoul(arch + 3, NULL, 16); }
 
-/* bf16 in the matrix cores that the kernels use: CDNA 2 and later, RDNA 3 and later. */
+/* Whether the matrix instructions that the kernels use have bf16: CDNA 2 and later, RDNA 3 and later. */
 static bool has_bf16(unsigned long gfx) { return gfx == 0x90a || (gfx >= 0x940 && gfx < 0xa00) || gfx >= 0x1100; }
 
 static void name_arch(const hipDeviceProp_t *p, char *out, size_t size)
@@ -105,8 +105,8 @@ gpu_rt_error tt_gpu_describe(struct gpu *gpu)
     return hipSuccess;
 }
 
-/* The amdgpu driver has a version of its own where it was installed apart from the kernel. What HIP calls the driver's
- * version is the runtime's once more. */
+/* The amdgpu driver has its own version if it was installed separately from the kernel. hipDriverGetVersion would
+ * return the version of the runtime. */
 static void name_driver(char *out, size_t size)
 {
     struct utsname system;
@@ -120,7 +120,7 @@ static void name_driver(char *out, size_t size)
         snprintf(out, size, "driver amdgpu %s", own ? text : "unknown");
 }
 
-/* 60443484 is HIP 6.4. */
+/* The version 60443484 is HIP 6.4. */
 void tt_gpu_versions(char *out, size_t size)
 {
     int runtime = 0;
@@ -136,7 +136,7 @@ void tt_gpu_versions(char *out, size_t size)
         snprintf(out, size, "HIP %s", driver);
 }
 
-/* tf32 promises no less than fp32 keeps, so a chip without it computes in fp32 and says so. */
+/* fp32 is at least as accurate as tf32, so a chip without tf32 computes in fp32 and says so. */
 tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
 {
     if (precision == TT_PREC_BF16 && !gpu->has[precision])

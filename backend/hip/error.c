@@ -1,4 +1,4 @@
-/* What HIP answers when a call fails, as one line with a hint of what to do. */
+/* A failed HIP call as one line, with a hint of what to do. */
 #include "backend/gpu/host.h"
 
 static const char *hint(gpu_rt_error e)
@@ -17,15 +17,15 @@ static const char *hint(gpu_rt_error e)
         return "the amdgpu driver is too old for this ROCm; update it, or build with an older ROCm";
     case hipErrorIllegalAddress:
     case hipErrorLaunchFailure:
-        return "a kernel went wrong; TT_GPU_SYNC=1 with --graph off names it, AMD_LOG_LEVEL=3 shows every launch";
+        return "a kernel failed; TT_GPU_SYNC=1 with --graph off names it, AMD_LOG_LEVEL=3 shows every launch";
     case hipErrorInvalidValue:
     case hipErrorInvalidConfiguration:
     case hipErrorLaunchOutOfResources:
-        return "such a shape or pointer is not for this call on this GPU; another --version may take it";
+        return "this GPU does not support this shape or pointer in this call; another --version may work";
     case hipErrorStreamCaptureUnsupported:
     case hipErrorStreamCaptureInvalidated:
     case hipErrorStreamCaptureImplicit:
-        return "something in the step cannot be captured; go without: --graph off";
+        return "something in the step cannot be captured in a graph; use --graph off";
     case hipErrorContextAlreadyInUse:
         return "another program holds the GPU; " GPU_RT_MONITOR " lists who uses it";
     case hipErrorECCNotCorrectable:
@@ -37,7 +37,7 @@ static const char *hint(gpu_rt_error e)
 
 tt_status tt_gpu_failed(const struct gpu *gpu, const char *function, const char *expression, gpu_rt_error e)
 {
-    gpu_rt_clear_error(); /* or the next call would report this one again */
+    gpu_rt_clear_error(); /* or the next call would report it again */
     return tt_fail(TT_FAILED, "%s: %s: %s (%s) on GPU %d, %s; %s", function, expression, hipGetErrorString(e),
                    hipGetErrorName(e), gpu->device, gpu->name, hint(e));
 }

@@ -1,4 +1,4 @@
-/* The library of backend/gpu/collectives.c here: RCCL, which has NCCL's names; on NVIDIA NCCL itself. */
+/* The library for backend/gpu/collectives.c: RCCL, which has the API of NCCL; on NVIDIA GPUs NCCL itself. */
 #ifndef TT_GPU_COLLECTIVES_H
 #define TT_GPU_COLLECTIVES_H
 
@@ -10,7 +10,7 @@
 #define GPU_COLLECTIVES_LIBRARY "libnccl.so.2"
 #else
 #define GPU_COLLECTIVES_NAME "RCCL"
-#define GPU_COLLECTIVES_PACKAGES "rccl (ROCm has it as a package of its own)"
+#define GPU_COLLECTIVES_PACKAGES "rccl (a separate package of ROCm)"
 #define GPU_COLLECTIVES_LIBRARY "librccl.so.1"
 #endif
 #ifndef GPU_COLLECTIVES_SONAME

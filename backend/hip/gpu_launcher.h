@@ -1,5 +1,5 @@
-/* How the hosts of the GPU kernels start them and ask about the chip, by the HIP runtime. On an NVIDIA chip
- * nvidia.cmake puts this before all else, since the rest is what CUDA says of that chip. */
+/* Kernel launches and device queries on the host, by the HIP runtime. For an NVIDIA GPU, nvidia.cmake includes this
+ * first, in place of CUDA's; all other names are those of backend/cuda. */
 #ifndef TT_GPU_LAUNCHER_H
 #define TT_GPU_LAUNCHER_H
 
@@ -37,7 +37,8 @@ static inline int gpu_wave_width(void) { return gpu_attribute(hipDeviceAttribute
 
 /* ---- shared memory ---- */
 
-/* A kernel gets this much without asking; and what a block may have on this chip. AMD's give all that they have. */
+/* Dynamic shared memory that a kernel gets without hipFuncSetAttribute, and the limit of a block on this chip. AMD GPUs
+ * give all that they have without asking. */
 #ifdef __HIP_PLATFORM_NVIDIA__
 enum { GPU_SHARED_UNASKED = 48 << 10 };
 static inline int gpu_shared_limit(void) { return gpu_attribute(hipDeviceAttributeSharedMemPerBlockOptin); }

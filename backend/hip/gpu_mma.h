@@ -1,22 +1,22 @@
-/* Matrix tiles on AMD chips: C[16,16] += A[16,16] · B[16,16], T 16-bit, C float, in the neutral names of
- * backend/gpu/platform.h. A wave owns a tile.
+/* Matrix tiles on AMD GPUs: C[16,16] += A[16,16] · B[16,16], T 16-bit, C float, in the names of backend/gpu/platform.h.
+ * A wave owns a tile.
  *
  * The instructions are v_mfma_f32_16x16x16 (gfx90a, gfx942, gfx950) and v_wmma_f32_16x16x16 (gfx11, gfx12). All of them
- * hold their first operand by rows and their second by columns, in the same way, and leave the result by columns. Here
- * they are given B^T and A^T and so leave C^T, which is C by rows: with line = lane % 16 and part = lane / 16,
+ * take the first operand by rows and the second by columns, and give the result by columns. Here they get B^T and A^T
+ * and so give C^T, which is C by rows: with line = lane % 16 and part = lane / 16,
  *   A  row line, its columns part·N .. part·N + N-1     N = 256 / wave width
  *   B  column line, its rows the same                   gfx11: all 16 columns or rows, in both parts of the wave
  *   C  row line, its columns the same                   gfx11: columns 2i + part
- * What one product leaves is then what the next one takes, without a move between lanes but on gfx11, and a row is in
- * a few lanes 16 apart. Chips without such an instruction multiply by shuffles: right, and slow.
+ * The result of one product is then an operand of the next without moves between lanes (except on gfx11), and a row is
+ * in a few lanes at a distance of 16. Chips without such an instruction multiply by shuffles: correct but slow.
  *
- * Tiles are loaded from shared memory; each row of 8 elements there must start on a multiple of 16 bytes. */
+ * Tiles are loaded from shared memory, where each row of 8 elements must start at a multiple of 16 bytes. */
 #ifndef TT_HIP_GPU_MMA_H
 #define TT_HIP_GPU_MMA_H
 
 #include "gpu_platform.h"
 
-#if defined(TT_GPU_PLAIN_TILES) /* for tests of what the other chips run */
+#if defined(TT_GPU_PLAIN_TILES) /* for tests: multiply by shuffles */
 #elif defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) ||                      \
     defined(__gfx950__) || defined(__gfx9_4_generic__)
 #define GPU_MFMA 1
@@ -31,7 +31,7 @@ enum { GPU_TILE_VALUES = 8, GPU_TILE_WORDS = 8 };
 #else
 enum { GPU_TILE_VALUES = 256 / GPU_WAVE, GPU_TILE_WORDS = GPU_TILE_VALUES / 2 };
 #endif
-enum { GPU_TILE_RUN = GPU_TILE_VALUES / 2 }; /* words that a lane has of its own part of a row */
+enum { GPU_TILE_RUN = GPU_TILE_VALUES / 2 }; /* words of a lane's part of a row */
 
 typedef float gpu_tile_floats __attribute__((ext_vector_type(GPU_TILE_VALUES)));
 typedef uint32_t gpu_tile_words __attribute__((ext_vector_type(GPU_TILE_WORDS)));
@@ -69,7 +69,7 @@ GPU_DEVICE uint32_t gpu_other_half(uint32_t x)
 }
 #endif
 
-/* 16 lines of 16 elements, ld apart, one to a lane of each part. */
+/* Loads 16 lines of 16 elements with stride ld; each lane gets its part of one line. */
 GPU_DEVICE gpu_tile_words gpu_tile_lines(const void *p, int ld)
 {
     const gpu_tile_bits *line = (const gpu_tile_bits *)p + gpu_tile_line() * ld;
@@ -80,7 +80,7 @@ GPU_DEVICE gpu_tile_words gpu_tile_lines(const void *p, int ld)
     return *(const gpu_tile_run *)(line + gpu_tile_part() * GPU_TILE_VALUES);
 #endif
 }
-/* The same when the lines are columns: element k of a line is k·ld from its first. */
+/* The same for lines that are columns in memory: element k of a line is at distance k·ld from its first. */
 GPU_DEVICE gpu_tile_words gpu_tile_columns(const void *p, int ld)
 {
     const gpu_tile_bits *first = (const gpu_tile_bits *)p + gpu_tile_part() * GPU_TILE_VALUES * ld + gpu_tile_line();
@@ -126,7 +126,7 @@ GPU_DEVICE void gpu_tile_fill(gpu_tile_c &c, float x) { c.v = x; }
 /* ---- products ---- */
 
 #if defined(GPU_MFMA) || defined(GPU_WMMA11) || defined(GPU_WMMA12)
-typedef int16_t gpu_tile_shorts __attribute__((ext_vector_type(2 * GPU_TILE_WORDS))); /* what they take for bf16 */
+typedef int16_t gpu_tile_shorts __attribute__((ext_vector_type(2 * GPU_TILE_WORDS))); /* the builtins' bf16 operand */
 typedef gpu_half gpu_tile_halves __attribute__((ext_vector_type(2 * GPU_TILE_WORDS)));
 #if defined(GPU_MFMA)
 #define GPU_MMA_BF16(x, y, z) __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(x, y, z, 0, 0, 0)
@@ -148,7 +148,7 @@ GPU_DEVICE gpu_tile_floats gpu_tile_multiply(gpu_tile_words a, gpu_tile_words b,
     return GPU_MMA_F16(__builtin_bit_cast(gpu_tile_halves, b), __builtin_bit_cast(gpu_tile_halves, a), c);
 }
 #else
-/* Every lane fetches its row of A, and the columns of B that are columns of its part of C. */
+/* By shuffles: every lane gets its row of A, and the columns of B that its part of C needs. */
 template <typename T>
 GPU_DEVICE gpu_tile_floats gpu_tile_multiply(gpu_tile_words a, gpu_tile_words b, gpu_tile_floats c, T)
 {
@@ -187,8 +187,8 @@ template <typename F> GPU_DEVICE void gpu_tile_each(gpu_tile_c &c, F f)
     }
 }
 
-/* A lane's elements lie in GPU_TILE_ROWS rows of the tile; row_of(s) is the row of slot s. each_slot is `each` with the
- * slot before the row, so that a value per row (a maximum, a sum, a scale) is an array of that size. */
+/* A lane's elements are in GPU_TILE_ROWS rows of the tile; row_of(s) is the row of slot s. each_slot is `each` with the
+ * slot as first argument, so that a value per row (a maximum, a sum, a scale) is an array indexed by slot. */
 enum { GPU_TILE_ROWS = 1 };
 GPU_DEVICE int gpu_tile_row_of(int) { return gpu_tile_line(); }
 template <typename F> GPU_DEVICE void gpu_tile_each_slot(gpu_tile_c &c, F f)
@@ -206,7 +206,7 @@ template <typename F> GPU_DEVICE void gpu_tile_each_pair(gpu_tile_c &x, const gp
     }
 }
 
-/* Over the lanes that share a row; every one of them gets the result. */
+/* Reductions over the lanes that share a row; each of them gets the result. */
 GPU_DEVICE float gpu_tile_row_max(float x)
 {
     GPU_UNROLL
@@ -222,14 +222,15 @@ GPU_DEVICE float gpu_tile_row_sum(float x)
 
 /* ---- rounding ---- */
 
-/* The lanes' rows of c as a row operand has them. */
+/* The rows of c, rounded to T, in the layout of an operand. */
 template <typename T> GPU_DEVICE gpu_tile_words gpu_tile_rounded(const gpu_tile_c &c)
 {
     gpu_tile_run own;
     GPU_UNROLL
     for (int i = 0; i < GPU_TILE_RUN; i++) own[i] = gpu_pack2<T>(c.v[2 * i], c.v[2 * i + 1]);
 #ifdef GPU_WMMA11
-    /* A part has every second column: those of both parts by turns. Selectors name bytes, 0 to 3 of `own`. */
+    /* A part has every second column, so the columns of both parts are interleaved. Selectors name bytes; 0 to 3 are
+     * those of `own`. */
     uint32_t even = gpu_tile_part() ? 0x01000504u : 0x05040100u, odd = gpu_tile_part() ? 0x03020706u : 0x07060302u;
     gpu_tile_words w;
     GPU_UNROLL
@@ -244,7 +245,7 @@ template <typename T> GPU_DEVICE gpu_tile_words gpu_tile_rounded(const gpu_tile_
 #endif
 }
 
-/* a = c rounded to T: what one product leaves is what the next one reads. */
+/* a = c rounded to T: the result of one product becomes an operand of the next. */
 template <typename T> GPU_DEVICE void gpu_tile_round(gpu_tile_a<T> &a, const gpu_tile_c &c)
 {
     a.w = gpu_tile_rounded<T>(c);

@@ -1,6 +1,6 @@
-/* What the neutral names of the GPU kernels (backend/gpu/platform.h) mean on an AMD chip. The only place that knows the
- * width of a wave and HIP's own names; matrix tiles are in gpu_mma.h. One binary has code for chips of both widths:
- * kernels take the width of the architecture that they are being compiled for, and hosts never need it. */
+/* The names of backend/gpu/platform.h for AMD GPUs. Only this file and its neighbours gpu_mma.h (matrix tiles) and
+ * gpu_launcher.h know the width of a wave and HIP's names. One binary has code for waves of both widths: kernels take
+ * the width of the architecture that they are compiled for, and hosts ask the device with gpu_wave_width(). */
 #ifndef TT_HIP_GPU_PLATFORM_H
 #define TT_HIP_GPU_PLATFORM_H
 
@@ -27,7 +27,7 @@
 
 /* ---- threads ---- */
 
-/* lanes of a wave; device code only (the host's pass merely parses kernels, for which any width will do) */
+/* Lanes of a wave; for device code only. The host pass only parses the kernels, so any width will do there. */
 #if defined(__GFX9__) || !defined(__HIP_DEVICE_COMPILE__)
 #define GPU_WAVE 64
 #elif defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)
@@ -35,11 +35,12 @@
 #else
 #error "the kernels do not know how wide a wave of this chip is: they are for gfx9 to gfx12"
 #endif
-#define GPU_GROUP 32 /* lanes that are within one wave on every chip; for hosts too */
-/* Threads that make a wave for each SIMD of a compute unit, whichever its width; for hosts too. */
+#define GPU_GROUP 32 /* lanes that are within one wave on every chip; for host code too */
+/* Threads that give a wave to each SIMD of a compute unit, at either width; for host code too. */
 #define GPU_FULL_BLOCK (4 * 64)
 
-/* Waves that each of the four SIMDs of a compute unit (gfx9) or of a pair of them (gfx10 on) must have room for. */
+/* Waves per SIMD, so that so many blocks fit into the four SIMDs of a compute unit (gfx9) or of a pair of them (gfx10
+ * on). */
 GPU_BOTH constexpr int gpu_waves_of(int threads, int blocks)
 {
     return threads * blocks / (4 * GPU_WAVE) > 1 ? threads * blocks / (4 * GPU_WAVE) : 1;
@@ -56,7 +57,8 @@ GPU_DEVICE int gpu_lane(void) { return (int)(threadIdx.x % GPU_WAVE); }
 GPU_DEVICE int gpu_wave(void) { return (int)(threadIdx.x / GPU_WAVE); }
 
 GPU_DEVICE void gpu_block_sync(void) { __syncthreads(); }
-/* A wave's lanes go in step, and its accesses to shared memory happen in order: only the compiler must keep to it. */
+/* The lanes of a wave run in lockstep, and their accesses to shared memory happen in order; this keeps the compiler
+ * from reordering them. */
 GPU_DEVICE void gpu_wave_sync(void)
 {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
@@ -64,12 +66,12 @@ GPU_DEVICE void gpu_wave_sync(void)
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
-/* The lanes that are read take part. */
+/* The lanes that are read from must take part. */
 template <typename T> GPU_DEVICE T gpu_shfl(T x, int lane) { return __shfl(x, lane, GPU_WAVE); }
 template <typename T> GPU_DEVICE T gpu_shfl_xor(T x, int mask) { return __shfl_xor(x, mask, GPU_WAVE); }
 template <typename T> GPU_DEVICE T gpu_shfl_up(T x, int by) { return __shfl_up(x, (unsigned)by, GPU_WAVE); }
 template <typename T> GPU_DEVICE T gpu_shfl_down(T x, int by) { return __shfl_down(x, (unsigned)by, GPU_WAVE); }
-/* Bit i: lane i's predicate; and how many of a ballot's bits lie below a lane. */
+/* Bit i is the predicate of lane i; count_below counts the bits below a lane. */
 GPU_DEVICE uint64_t gpu_ballot(int predicate) { return __ballot(predicate); }
 GPU_DEVICE int gpu_count(uint64_t ballot) { return __builtin_popcountll(ballot); }
 GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane)
@@ -77,10 +79,10 @@ GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane)
     return __builtin_popcountll(ballot & (((uint64_t)1 << lane) - 1));
 }
 
-/* What is loaded after this is not fetched before it, where the compiler would fetch more than registers can hold. */
+/* Keeps the compiler from moving later loads before it, where it would load more than registers can hold. */
 GPU_DEVICE void gpu_fetch_fence(void)
 {
-    if (GPU_WAVE == 32) __builtin_amdgcn_sched_barrier(0); /* 256 registers, not 512 */
+    if (GPU_WAVE == 32) __builtin_amdgcn_sched_barrier(0); /* these chips have 256 registers, not 512 */
 }
 
 GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */
@@ -100,7 +102,7 @@ GPU_DEVICE float gpu_to_float(float x) { return x; }
 GPU_DEVICE float gpu_to_float(gpu_bf16 x) { return gpu_bits_float((uint32_t)x.bits << 16); }
 GPU_DEVICE float gpu_to_float(gpu_half x) { return (float)x; }
 
-/* x rounded to bf16, nearest even, in the upper half of the word; what is not a number stays so. */
+/* x rounded to bf16, to nearest even, in the upper half of the word; NaN stays NaN. */
 GPU_DEVICE uint32_t gpu_bf16_above(float x)
 {
     uint32_t bits = gpu_float_bits(x), rounded = bits + 0x7fffu + (bits >> 16 & 1u);
@@ -152,10 +154,10 @@ GPU_DEVICE float gpu_sqrt(float x) { return sqrtf(x); }
 GPU_DEVICE float gpu_rsqrt(float x) { return rsqrtf(x); }
 GPU_DEVICE float gpu_divide(float x, float y) { return x / y; }
 GPU_DEVICE float gpu_fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-GPU_DEVICE float gpu_max(float x, float y) { return __builtin_fmaxf(x, y); } /* the number, when the other is not one */
+GPU_DEVICE float gpu_max(float x, float y) { return __builtin_fmaxf(x, y); } /* if one is NaN, the other */
 GPU_DEVICE float gpu_min(float x, float y) { return __builtin_fminf(x, y); }
 GPU_DEVICE bool gpu_finite(float x) { return (gpu_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
-/* The chip's own instruction, a few ulp off: for results that are rounded to 16 bits, or are small parts of a sum. */
+/* Hardware approximations, accurate to a few ulp: for results that are rounded to 16 bits, or small parts of a sum. */
 GPU_DEVICE float gpu_exp2_fast(float x) { return __builtin_amdgcn_exp2f(x); }
 GPU_DEVICE float gpu_log2_fast(float x) { return __builtin_amdgcn_logf(x); }
 GPU_DEVICE float gpu_exp_fast(float x) { return gpu_exp2_fast(x * 1.44269504088896f); }
@@ -180,7 +182,7 @@ GPU_DEVICE gpu_words4 gpu_to_words(gpu_bytes16 b) { return gpu_words4{b.w[0], b.
 
 GPU_DEVICE gpu_bytes16 gpu_load16(const void *p) { return gpu_from_words(*(const gpu_words4 *)p); }
 GPU_DEVICE void gpu_store16(void *p, gpu_bytes16 b) { *(gpu_words4 *)p = gpu_to_words(b); }
-/* For bytes that this kernel touches once: they leave the cache first. */
+/* Streaming access, for bytes that this kernel touches once: they are evicted from the cache first. */
 GPU_DEVICE gpu_bytes16 gpu_load16_stream(const void *p)
 {
     return gpu_from_words(__builtin_nontemporal_load((const gpu_words4 *)p));
@@ -190,9 +192,10 @@ GPU_DEVICE void gpu_store16_stream(void *p, gpu_bytes16 b)
     __builtin_nontemporal_store(gpu_to_words(b), (gpu_words4 *)p);
 }
 
-/* From global to shared memory, in two halves: most of these chips copy in the background only 4 bytes at a time.
- * GPU_COPY_HELD: in between the bytes are in a register, and only `end` writes them. With !valid the 16 bytes become
- * zero and `from` is not read. A block_sync must follow before other threads read. */
+/* Copies from global to shared memory through registers, in two steps, since most of these chips can copy
+ * asynchronously only 4 bytes at a time. GPU_COPY_HELD: between the steps the bytes are in a register, and only `end`
+ * writes them. With !valid the 16 bytes become zero and `from` is not read. A block_sync must follow before other
+ * threads read. */
 enum { GPU_COPY_HELD = 1, GPU_TILE_FLOATS = 0 };
 struct gpu_copy16 {
     gpu_words4 words;

@@ -1,5 +1,5 @@
-/* What the neutral names of the host code in backend/gpu mean here: HIP's runtime, call by call. Most are macros, so
- * that a failure is reported with HIP's own name of the call. */
+/* The vendor-neutral names of the host code in backend/gpu, for the HIP runtime. Most are macros, so that a failure is
+ * reported with HIP's name of the call. */
 #ifndef TT_GPU_RUNTIME_H
 #define TT_GPU_RUNTIME_H
 
@@ -53,10 +53,10 @@ static inline hipMemcpyKind gpu_rt_kind(enum tt_direction d)
 }
 #define gpu_rt_copy(to, from, bytes, direction, s) hipMemcpyAsync(to, from, bytes, gpu_rt_kind(direction), s)
 #define gpu_rt_fill hipMemsetAsync
-/* rows of `width` bytes, `pitch` apart, on the device */
+/* rows of `width` bytes with a stride of `pitch` bytes */
 #define gpu_rt_fill_rows(to, pitch, byte, width, rows, s) hipMemset2DAsync(to, pitch, byte, width, rows, s)
 
-/* ---- order: streams that do not wait for the legacy one, events with times ---- */
+/* ---- streams, which do not synchronise with the legacy stream, and events with times ---- */
 
 #define gpu_rt_stream_create(out) hipStreamCreateWithFlags(out, hipStreamNonBlocking)
 #define gpu_rt_stream_destroy hipStreamDestroy
@@ -77,13 +77,13 @@ static inline bool gpu_rt_capturing(gpu_rt_stream s)
     return hipStreamIsCapturing(s, &status) == hipSuccess && status != hipStreamCaptureStatusNone;
 }
 
-/* Relaxed: a library may load a kernel or take memory meanwhile, and loader threads go on with their copies. */
+/* Relaxed mode: during the capture a library may load kernels or allocate, and loader threads may copy. */
 #define gpu_rt_capture_begin(s) hipStreamBeginCapture(s, hipStreamCaptureModeRelaxed)
 
-typedef hipGraph_t gpu_rt_recording;
+typedef hipGraph_t gpu_rt_capture; /* the captured graph, before it is instantiated */
 #define gpu_rt_capture_end hipStreamEndCapture
-#define gpu_rt_recording_destroy hipGraphDestroy
-#define gpu_rt_graph_create(out, recording) hipGraphInstantiate(out, recording, NULL, NULL, 0)
+#define gpu_rt_capture_destroy hipGraphDestroy
+#define gpu_rt_graph_create(out, capture) hipGraphInstantiate(out, capture, NULL, NULL, 0)
 #define gpu_rt_graph_upload hipGraphUpload
 #define gpu_rt_graph_launch hipGraphLaunch
 #define gpu_rt_graph_destroy hipGraphExecDestroy

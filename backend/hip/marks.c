@@ -1,4 +1,4 @@
-/* Ranges by rocTX: rocprofv3 shows them. Compiled where one of its libraries is found. */
+/* Profiler ranges by rocTX, which rocprofv3 shows. Compiled if one of its libraries is found. */
 #include TT_ROCTX_HEADER
 
 #include "backend/gpu/host.h"

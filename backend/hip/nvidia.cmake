@@ -1,6 +1,6 @@
-# HIP on NVIDIA: the same files by nvcc, HIP's headers over the CUDA runtime, hipBLAS and rocTX as thin headers over
-# cuBLAS and NVTX. What the kernels' names mean on an NVIDIA chip is backend/cuda's to say, and how they are started
-# HIP's: its launcher comes first and takes the place of CUDA's. Kernels that only some NVIDIA chips can run are not for HIP.
+# HIP on an NVIDIA GPU: the same files compiled by nvcc, HIP's headers over the CUDA runtime, hipBLAS and rocTX as thin
+# headers over cuBLAS and NVTX. The kernels use backend/cuda's gpu_platform.h with HIP's launcher, which is included first
+# and so replaces CUDA's. Native kernels of NVIDIA architectures are not built.
 
 set(TT_HIP_NVIDIA_HEADERS "" CACHE PATH "HIP's headers for NVIDIA, as `tests/backend/hip/nvidia.sh headers DIR` makes them")
 if(NOT EXISTS ${TT_HIP_NVIDIA_HEADERS}/hip/hip_runtime_api.h)
@@ -19,7 +19,7 @@ set(TT_ROCTX_HEADER roctracer/roctx.h)
 find_path(TT_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 mark_as_advanced(TT_NCCL_INCLUDE)
 set(TT_HIP_COLLECTIVES rccl/rccl.h nccl ${CUDAToolkit_LIBRARY_DIR})
-if(TT_NCCL_INCLUDE) # without NCCL the header is of no use
+if(TT_NCCL_INCLUDE) # without NCCL the header is useless
   list(APPEND TT_HIP_COLLECTIVES ${TT_HIP_NVIDIA_HEADERS})
 endif()
 list(APPEND host ${dir}/blaslt_none.c)

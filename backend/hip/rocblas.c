@@ -1,6 +1,6 @@
-/* rocBLAS keeps the kernels of its matrix products in files beside the library: TensileLibrary_lazy_gfx942.dat and
- * others, in lib/rocblas/library (AMD), lib/rocblas/VERSION/library (Debian), or where ROCBLAS_TENSILE_LIBPATH says;
- * some builds have a folder for each chip in there. */
+/* rocBLAS has its GEMM kernels in files: TensileLibrary_lazy_gfx942.dat and others, in lib/rocblas/library (AMD), in
+ * lib/rocblas/VERSION/library (Debian), or in ROCBLAS_TENSILE_LIBPATH. Some builds have a folder for each chip in
+ * there. */
 #include "backend/hip/rocblas.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- where ---- */
+/* ---- the folder ---- */
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *out)
 {
@@ -59,9 +59,9 @@ static bool find_folder(char *out, size_t size)
     return find_versioned(library, out, size);
 }
 
-/* ---- which chips ---- */
+/* ---- the chips ---- */
 
-/* The chip that a file or folder tells of: "TensileLibrary_lazy_gfx942.dat", "TensileLibrary_gfx942.dat", "gfx942" and
+/* The chip in the name of a file or folder: "TensileLibrary_lazy_gfx942.dat", "TensileLibrary_gfx942.dat", "gfx942",
  * "gfx942-xnack+"; empty for others. */
 static void chip_of(const char *name, char *out, size_t size)
 {
@@ -80,11 +80,12 @@ static void chip_of(const char *name, char *out, size_t size)
 static void add_chip(char *list, size_t size, const char *chip)
 {
     size_t used = strlen(list), length = strlen(chip);
-    bool last = used >= length && !strcmp(list + used - length, chip); /* names come sorted, lazy ones together */
+    bool last = used >= length && !strcmp(list + used - length, chip); /* sorted, so duplicates are adjacent */
     if (!last && used + length + 2 <= size) snprintf(list + used, size - used, "%s%s", used ? " " : "", chip);
 }
 
-/* Distributions let a chip take the kernels of the first of its kind, gfx1031 those of gfx1030; AMD does not. */
+/* Builds of distributions let a chip use the kernels of the first of its family, gfx1031 those of gfx1030; AMD's do
+ * not. */
 static void stand_in(const char *folder, const char *arch, char *out, size_t size)
 {
     size_t length = strlen(arch);
@@ -108,7 +109,7 @@ bool tt_rocblas_has(const char *arch, struct rocblas_files *out)
         chip_of(name, chip, sizeof chip);
         if (chip[0]) add_chip(out->chips, sizeof out->chips, chip);
         has |= chip[0] && (!strcmp(chip, arch) || !strcmp(chip, other));
-        has |= !strncmp(name, "TensileLibrary.", 15) || strstr(name, "-generic"); /* for any, or for a kind */
+        has |= !strncmp(name, "TensileLibrary.", 15) || strstr(name, "-generic"); /* for any chip, or for a family */
         free(files[i]);
     }
     free(files);

@@ -37,7 +37,7 @@ static tt_status quoted(struct tt_csv *c, char **field)
     char *to = *field = ++c->at;
     for (;; c->at++) {
         if (c->at >= c->end)
-            return tt_fail(TT_FAILED, "line %d: a quote is opened and never closed; is the file truncated?", opened);
+            return tt_fail(TT_FAILED, "line %d: a quote is opened and never closed; is the file cut off?", opened);
         if (*c->at == '"' && (c->at + 1 >= c->end || c->at[1] != '"')) break;
         if (*c->at == '"') c->at++;
         if (*c->at == '\n') c->line++;

@@ -115,13 +115,13 @@ if ${CC:-cc} -Wall -Wextra -Werror -shared -fPIC "$root/tests/backend/cuda/fake_
     on_driver 'driver is too old: it knows CUDA 11.0 and' 11000 0
     on_driver 'no NVIDIA GPU is visible (nvidia-smi' 99000 100
     on_driver 'the toolkit.s stub.* LD_LIBRARY_PATH' 99000 34
-    on_driver 'other programs have them to themselves' 99000 46
+    on_driver 'other programs use them exclusively' 99000 46
     on_driver 'no licence' 99000 102
     on_driver 'not ready yet; .*nvidia-fabricmanager' 99000 802
     on_driver 'another version than its kernel module, .* reboot' 99000 803
     on_driver 'cuda-compat.* LD_LIBRARY_PATH' 99000 804
     on_driver 'MPS does not answer' 99000 805
-    on_driver 'MPS has as many programs as it takes' 99000 808
+    on_driver 'MPS has reached its limit of programs' 99000 808
     on_driver 'driver does not start; see whether nvidia-smi works' 99000 999
     export CUDA_VISIBLE_DEVICES=7
     on_driver 'CUDA_VISIBLE_DEVICES is "7"; unset it' 99000 100

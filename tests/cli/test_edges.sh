@@ -58,8 +58,8 @@ expect 2 "no checkpoint" "$TT" eval folder
 expect 2 "no checkpoint" "$TT" generate missing
 expect 2 "less than one batch" "$TT" train $tiny --data $text --batch-size 1000 --out never
 grep -q -- "--val-interval 0" "$dir/err" || fail "train: not said that it can go without validation"
-expect 1 "cut off" "$TT" train --data cut.bin --out never
-expect 1 "cut off" "$TT" data --inspect cut.bin
+expect 1 "truncated" "$TT" train --data cut.bin --out never
+expect 1 "truncated" "$TT" data --inspect cut.bin
 expect 1 "cut.json" "$TT" train --data $text --tokenizer cut.json --out never
 expect 1 "damaged" "$TT" eval hurt/step-00000003 --data $text
 expect 1 "damaged" "$TT" train --resume hurt --data $text --out never

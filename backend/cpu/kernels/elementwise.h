@@ -1,4 +1,4 @@
-/* Single mathematical steps, one kernel each, as an eager framework runs them. */
+/* Single operations, one kernel each, as an eager framework runs them. */
 #ifndef TT_CPU_ELEMENTWISE_H
 #define TT_CPU_ELEMENTWISE_H
 
@@ -29,7 +29,7 @@ static void k_scale(const struct cpu_team *team, const struct tt_scale_args *a)
         row_scale((float *)a->x + from, smaller(BLOCK, a->n - from), factor);
 }
 
-/* There is one type here, so a cast is a copy. */
+/* The CPU has only fp32, so a cast is a copy. */
 static void k_cast(const struct cpu_team *team, const struct tt_cast_args *a)
 {
     PARALLEL_FOR(team, a->n)
@@ -73,7 +73,7 @@ static void k_row_sum(const struct cpu_team *team, const struct tt_row_sum_args 
         a->out[r] = (float)(a->factor * row_sum((const float *)a->x + r * a->cols, a->cols));
 }
 
-/* out (+)= the sum down the rows of up to COLUMNS columns; runs of rows in float, their sum in double. */
+/* out (+)= the column sums of up to COLUMNS columns: runs of rows in float, the sum of runs in double. */
 static inline void columns_sum(const float *x, int64_t rows, int64_t cols, int64_t ld, float *out, bool accumulate)
 {
     enum { RUN = 128 };
@@ -100,7 +100,7 @@ static void k_col_sum(const struct cpu_team *team, const struct tt_col_sum_args 
 
 static void k_reduce_parts(const struct cpu_team *team, const struct tt_reduce_parts_args *a)
 {
-    PARALLEL_FOR(team, a->parts * a->cols / 4) /* an addition each: not worth waking threads for little */
+    PARALLEL_FOR(team, a->parts * a->cols / 4) /* / 4, since an element costs only an addition */
     for (int64_t c = 0; c < a->cols; c += COLUMNS)
         columns_sum(a->partial + c, a->parts, smaller(COLUMNS, a->cols - c), a->cols, a->out + c, a->accumulate);
 }

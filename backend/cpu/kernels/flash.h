@@ -1,18 +1,18 @@
 /* Causal attention without S×S, forward: online softmax over tiles of keys.
  *
- * Queries are the lanes. A panel is NR queries of one head, held as (D, NR); the scores of a tile of keys against it
- * are (keys, NR), which is at once what the softmax wants (its maximum and sum run down the keys, lane by lane) and
- * what the second product takes as its right operand: O (D, NR) = V^T · P. A task is all panels of one key/value head
- * over a range of queries, so that a tile of K and V is fetched once for every query head that shares it. */
+ * Queries are in the SIMD lanes. A panel is NR queries of one head, stored as (D, NR). The scores of a tile of keys
+ * against it are (keys, NR). This layout suits the softmax, whose maximum and sum run over the keys in each lane, and
+ * the second product, which takes it as its right operand: O (D, NR) = V^T · P. A task is all panels of one key/value
+ * head over a range of queries, so that a tile of K and V is loaded once for all query heads that share it. */
 #ifndef TT_CPU_FLASH_H
 #define TT_CPU_FLASH_H
 
 #include "backend/cpu/kernels/tile.h"
 
-/* What is taken when no tile is asked for. */
+/* The default tile. */
 enum {
     FLASH_KEYS = 64,     /* in a tile */
-    FLASH_QUERIES = 256, /* in a task, over all heads that share keys; at least a panel of each */
+    FLASH_QUERIES = 256, /* in a task, of all heads that share keys; at least one panel of each */
 };
 
 static int64_t flash_queries_per_head(const struct tt_flash_args *a)
@@ -29,7 +29,7 @@ static int64_t flash_keys(const struct tt_flash_args *a)
 struct flash_panel {
     float *q, *o;       /* (D, NR): scale·Q, and the output before it is divided by the sum */
     float *top, *sum;   /* (NR): running maximum and sum of each query */
-    int64_t head, first; /* which queries these are */
+    int64_t head, first; /* its head, its first query */
 };
 
 static size_t flash_panel_floats(int64_t D) { return (size_t)(2 * D + 2) * NR; }
@@ -46,7 +46,7 @@ static struct flash_panel flash_panel_at(float *scratch, int64_t index, int64_t 
     return (struct flash_panel){.q = p, .o = p + D * NR, .top = p + 2 * D * NR, .sum = p + (2 * D + 1) * NR};
 }
 
-/* The panel's queries, scaled and transposed; those beyond the end of the sequence are 0. */
+/* Loads the queries of the panel, scaled and transposed; those beyond the end of the sequence are 0. */
 static void flash_panel_start(const struct tt_flash_args *a, int64_t b, const struct flash_panel *p)
 {
     int64_t n = smaller(NR, a->S - p->first);
@@ -71,7 +71,7 @@ static void flash_panel_end(const struct tt_flash_args *a, int64_t b, const stru
     for (int64_t l = 0; l < n; l++) lse[l] = p->top[l] + logf(p->sum[l]);
 }
 
-/* Scores become e^(score - maximum) with the new running maximum; correction is what earlier sums are multiplied by. */
+/* Scores become e^(score - maximum) with the new running maximum; earlier sums are to be multiplied by `correction`. */
 static void flash_softmax(float *scores, int64_t keys, const struct flash_panel *p, float *correction)
 {
     vec top[NV], sum[NV];
@@ -99,7 +99,7 @@ static void flash_softmax(float *scores, int64_t keys, const struct flash_panel 
 static void flash_panel_keys(const struct flash_panel *p, const float *k, const float *v, int64_t first_key,
                              int64_t count, int64_t D, float *scores, float *correction)
 {
-    int64_t keys = smaller(count, p->first + NR - first_key); /* later ones are in the future of every query */
+    int64_t keys = smaller(count, p->first + NR - first_key); /* no query of the panel sees later ones */
     if (keys <= 0) return;
     for (int64_t j = 0; j < keys; j += MR)
         tile(smaller(MR, keys - j), D, (struct tile_a){k + j * D, D, 1}, p->q, NR, scores + j * NR, NR, TILE_ZERO,
@@ -128,7 +128,7 @@ static void flash_task(const struct tt_flash_args *a, int64_t b, int64_t kv, int
     EACH_PANEL(i) flash_panel_start(a, b, &p);
     for (int64_t key = 0; key < to; key += keys) {
         int64_t count = smaller(keys, to - key);
-        for (int64_t j = 0; j < count; j++) { /* close together: rows a power of two apart share few cache sets */
+        for (int64_t j = 0; j < count; j++) { /* packed: rows at a stride of a power of two conflict in the cache */
             row_copy(k + j * D, k_rows + (key + j) * a->ld, D);
             row_copy(v + j * D, v_rows + (key + j) * a->ld, D);
         }

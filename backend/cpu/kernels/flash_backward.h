@@ -1,16 +1,16 @@
-/* Causal attention without S×S, backward: for each tile of keys and block of queries P is computed again from q, k and
- * lse, then dP = dO·V^T, dS = scale·P·(dP - delta), dV += P^T·dO, dK += dS^T·Q, dQ += dS·K.
+/* Causal attention without S×S, backward: for each tile of keys and block of queries P is recomputed from q, k and lse,
+ * then dP = dO·V^T, dS = scale·P·(dP - delta), dV += P^T·dO, dK += dS^T·Q, dQ += dS·K.
  *
- * One walk does it all: a task is a key/value head of a sequence and alone writes its dK, dV and the dQ of the query
- * heads that share it. That is B·KV tasks; when they are too few for the threads there are two walks instead, one task
- * per block of queries and then one per tile of keys, which compute P and dS twice. Each sum is made of the same pieces
- * in the same order either way, so the bits do not tell which it was. */
+ * In one pass, a task is a key/value head of a sequence, and it alone writes its dK, dV and the dQ of the query heads
+ * that share it. That gives B·KV tasks. If they are too few for the threads, there are two passes instead: one task per
+ * block of queries (dQ), then one per tile of keys (dK, dV); both compute P and dS. Either way each sum adds the same
+ * terms in the same order, so the results have the same bits. */
 #ifndef TT_CPU_FLASH_BACKWARD_H
 #define TT_CPU_FLASH_BACKWARD_H
 
 #include "backend/cpu/kernels/tile.h"
 
-/* Of a tile, when none is asked for; keys and queries alike, so that both walks see the same blocks. */
+/* The default side of a tile. Tiles are square, so that both passes work on the same blocks. */
 enum { BACK_SIDE = 64 };
 _Static_assert(BACK_SIDE % NR == 0, "tiles of the flash backward pass are whole vectors");
 
@@ -19,8 +19,8 @@ static int64_t back_side(const struct tt_flash_backward_args *a)
     return a->tile.cols ? round_up(smaller(a->S, a->tile.cols), NR) : BACK_SIDE;
 }
 
-/* One tile of keys and one block of queries, in the scratch of a thread; N is the side of a tile, W is D rounded up to
- * NR. */
+/* One tile of keys and one block of queries, in the scratch memory of a thread; N is the side of a tile, W is D rounded
+ * up to NR. */
 struct back {
     const struct tt_flash_backward_args *a;
     int64_t b, kv, N, W;
@@ -30,7 +30,7 @@ struct back {
     float *k, *dk, *dv;     /* (N, W) */
     float *q, *dout, *dq;   /* (N, W) */
     float *p, *ds;          /* (N, N) */
-    bool to_keys, to_queries; /* which gradients this walk is for */
+    bool to_keys, to_queries; /* which gradients this pass computes: dK and dV; dQ */
 };
 
 static size_t flash_backward_scratch(const struct tt_flash_backward_args *a)
@@ -55,7 +55,7 @@ static struct back back_start(const struct tt_flash_backward_args *a, int64_t b,
     return t;
 }
 
-/* rows of D, ld apart, into rows of W. */
+/* Copies rows of D, at a distance of ld, into rows of W, padded with 0. */
 static void back_gather(float *out, const float *x, int64_t rows, int64_t ld, int64_t D, int64_t W)
 {
     for (int64_t r = 0; r < rows; r++) {
@@ -64,7 +64,7 @@ static void back_gather(float *out, const float *x, int64_t rows, int64_t ld, in
     }
 }
 
-/* rows of D, ld apart, into D rows of N. */
+/* Transposes rows of D, at a distance of ld, into D rows of N, padded with 0. */
 static void back_transpose(float *out, int64_t N, const float *x, int64_t rows, int64_t ld, int64_t D, float factor)
 {
     if (rows < N) row_zero(out, D * N);
@@ -99,7 +99,7 @@ static inline int64_t back_visible(const struct back *t, int64_t r)
     return smaller(t->keys, t->query + r + 1 - t->key);
 }
 
-/* out (queries, keys) = x · yt, left out where every query of a row of tiles is before the keys. */
+/* out (queries, keys) = x · yt; tiles in which no query sees a key are left out. */
 static void back_scores(const struct back *t, const float *x, const float *yt, float *out)
 {
     for (int64_t r = 0; r < t->queries; r += MR) {
@@ -110,15 +110,15 @@ static void back_scores(const struct back *t, const float *x, const float *yt, f
     }
 }
 
-/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key is in a query's future. The first query
- * sees one key, with certainty: its dS is 0, and not what is left of dP - delta by rounding. */
+/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key comes after the query. The first query sees
+ * only one key, so its dS is set to exactly 0, instead of the rounding error of dP - delta. */
 static void back_softmax(const struct back *t, const float *lse, const float *delta)
 {
     float scale = t->a->scale;
     for (int64_t r = 0; r < t->queries; r++) {
         float *p = t->p + r * t->N, *ds = t->ds + r * t->N, l = lse[r], d = delta[r];
         int64_t n = back_visible(t, r);
-        for (int64_t j = 0; j < n; j += LANES) { /* rows are whole vectors; what is too much becomes 0 */
+        for (int64_t j = 0; j < n; j += LANES) { /* whole vectors; what is beyond n becomes 0 below */
             vec e = exp_most_vec(load(p + j) - l);
             store(p + j, e);
             store(ds + j, scale * e * (load(ds + j) - d));
@@ -170,7 +170,7 @@ static void back_block(const struct back *t, int64_t head)
     for (int64_t r = 0; r < t->queries; r++) {
         float *dq = (float *)a->dq + (row + r) * a->ld + head * D;
         const float *part = t->dq + r * t->W;
-        if (t->key == 0) row_zero(dq, D); /* the first tile of keys is seen by every query */
+        if (t->key == 0) row_zero(dq, D); /* every query sees the first tile of keys, so dq starts here */
         SIMD
         for (int64_t d = 0; d < D; d++) dq[d] += part[d];
     }
@@ -219,7 +219,7 @@ static void back_two_walks(const struct cpu_team *team, const struct tt_flash_ba
 {
     int64_t units = a->B * a->kv_heads, N = back_side(a), blocks = divide_up(a->S, N);
     PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
-    for (int64_t i = 0; i < units * blocks; i++) { /* the last queries see most keys: longest first */
+    for (int64_t i = 0; i < units * blocks; i++) { /* longest tasks first: the last queries see the most keys */
         int64_t u = i % units, from = (blocks - 1 - i / units) * N, to = smaller(a->S, from + N);
         struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
         t.to_queries = true;
@@ -227,7 +227,7 @@ static void back_two_walks(const struct cpu_team *team, const struct tt_flash_ba
         for (int64_t key = 0; key < to; key += N) back_tile(&t, key, from, to);
     }
     PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
-    for (int64_t i = 0; i < units * blocks; i++) { /* the first keys are seen by most queries */
+    for (int64_t i = 0; i < units * blocks; i++) { /* longest tasks first: the most queries see the first keys */
         int64_t u = i % units;
         struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
         t.to_keys = true;
@@ -237,7 +237,8 @@ static void back_two_walks(const struct cpu_team *team, const struct tt_flash_ba
 
 static void k_flash_backward(const struct cpu_team *team, const struct tt_flash_backward_args *a)
 {
-    /* Five products in turns of one task per thread, or seven shared evenly. */
+    /* One pass has five products, but threads may idle in its last round of tasks; two passes have seven products that
+     * are shared evenly. */
     int64_t units = a->B * a->kv_heads, threads = threads_for(team, a->B * a->heads * a->S * a->S);
     if (5 * divide_up(units, threads) * threads <= 7 * units)
         back_one_walk(team, a);

@@ -1,5 +1,5 @@
-/* The built-in matrix multiply: C is cut into tiles by the shape alone, a thread takes a tile, and for every KC of k it
- * packs the tile's part of A and B into panels that stream through the register tile from cache. */
+/* The built-in matrix multiply. C is cut into tiles (gemm_tiles.h), one task each. For every KC of k, a task packs its
+ * part of A and B into panels, which then stream from the cache through the register tile. */
 #ifndef TT_CPU_GEMM_H
 #define TT_CPU_GEMM_H
 
@@ -8,12 +8,12 @@
 
 enum {
     KC = 256,
-    PACKED_M = TILE_M_MOST + MR, /* panels reach over the end of a tile */
+    PACKED_M = TILE_M_MOST + MR, /* the last panel may extend beyond the tile */
     PACKED_N = TILE_N_MOST + NR,
     GEMM_SCRATCH = (PACKED_M + PACKED_N) * KC + MR * NR,
 };
 
-/* Panels of `width` lines, k running slowest inside: out[k·width + i]. Missing lines become 0. */
+/* Packs lines into panels of `width` lines each, out[k·width + i]. Missing lines become 0. */
 INLINE void pack(float *out, const float *x, int64_t lines, int64_t K, int64_t line, int64_t step, const int width,
                  float factor)
 {
@@ -38,10 +38,10 @@ INLINE void pack(float *out, const float *x, int64_t lines, int64_t K, int64_t l
 struct gemm_tile {
     float *c;
     int64_t m, n, ldc;
-    float *a, *b, *edge; /* packed A, packed B, a register tile that hangs over the edge of C */
+    float *a, *b, *edge; /* packed A, packed B, a full register tile for the edge of C */
 };
 
-/* C of this tile before the first product is added: returns whether there is anything to add to. */
+/* Multiplies C of this tile by beta. Returns whether the first product is added to it. */
 static bool gemm_prepare(const struct gemm_tile *t, float beta)
 {
     if (beta == 0) return false;

@@ -1,11 +1,11 @@
-/* A matrix multiply whose C is one row, as generating text makes them. It reads each weight once, so it runs at the
- * speed of memory when it does nothing else: no packing, no tiles. */
+/* A matrix multiply whose C is one row, as in text generation. It reads each weight once and is bound by memory
+ * bandwidth, so there is no packing and there are no tiles. */
 #ifndef TT_CPU_GEMV_H
 #define TT_CPU_GEMV_H
 
 enum { GEMV_COLUMNS = 128 }; /* of C, in one piece of work */
 
-/* The row must lie in one piece. */
+/* The row of A must be contiguous. */
 static bool gemv_can(const struct tt_gemm *g) { return g->m == 1 && (!g->trans_a || g->lda == 1); }
 
 /* s = x (K) · B (n, K)^T. */

@@ -23,7 +23,7 @@ static void k_rmsnorm(const struct cpu_team *team, const struct tt_rmsnorm_args 
     }
 }
 
-/* dx = rstd·(w·dy) - x·rstd³·mean(w·dy·x), and the row's part of the weight's gradient. */
+/* dx = rstd·(w·dy) - x·rstd³·mean(w·dy·x); also adds the row's part of the gradient of the weight. */
 static inline void rmsnorm_backward_row(const struct tt_rmsnorm_backward_args *a, int64_t r, float *dweight)
 {
     const float *w = a->weight, *dy = (const float *)a->dy + r * a->cols, *x = (const float *)a->x + r * a->cols;

@@ -1,6 +1,6 @@
-/* How work is shared. Results must not depend on the number of threads, so work is always cut into the same pieces,
- * each computed by one thread in one order; threads only decide who takes which piece. Small work stays on one thread,
- * because waking the others costs more than a few thousand elements do. */
+/* Parallel loops. Results must not depend on the number of threads, so work is always cut into the same pieces, and
+ * each piece is computed by one thread in a fixed order. Small work stays on one thread, because waking the others
+ * costs more than a few thousand elements. */
 #ifndef TT_CPU_PARALLEL_H
 #define TT_CPU_PARALLEL_H
 
@@ -10,8 +10,8 @@
 
 enum {
     SERIAL_BELOW = 16384, /* elements */
-    BLOCK = 4096,         /* elements of a piece of a flat array; small enough for L1, large enough to amortise */
-    COLUMNS = 64,         /* columns of a piece when a sum runs down the rows */
+    BLOCK = 4096,         /* elements of a piece of a flat array; fits into L1 */
+    COLUMNS = 64,         /* columns of a piece of a column sum */
 };
 
 static inline int threads_for(const struct cpu_team *team, int64_t elements)
@@ -44,7 +44,8 @@ static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t round_up(int64_t a, int64_t b) { return divide_up(a, b) * b; }
 
-/* Pieces of a matrix that are contiguous in every operand: blocks when no operand has gaps, else rows. */
+/* Pieces of a matrix that are contiguous in every operand: blocks of the flat array if no operand has padding, else
+ * rows. */
 struct pieces {
     int64_t count, total, cols;
     bool flat;

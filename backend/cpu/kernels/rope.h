@@ -1,9 +1,10 @@
-/* RoPE on interleaved pairs, whole and in steps, and the layouts around it: rows of heads against heads of rows. */
+/* RoPE on interleaved pairs, fused and in steps, and the conversions between the layouts (T, heads·D) and (B, heads, S,
+ * D). */
 #ifndef TT_CPU_ROPE_H
 #define TT_CPU_ROPE_H
 
-/* One head of one row rotated by its angles; sign -1 rotates back. out may be x. */
-static inline void turn(float *out, const float *x, const float *cosine, const float *sine, int64_t D, float sign)
+/* Rotates one head of one row by its angles; sign -1 rotates back. out may be x. */
+static inline void rotate(float *out, const float *x, const float *cosine, const float *sine, int64_t D, float sign)
 {
     SIMD
     for (int64_t i = 0; i < D / 2; i++) {
@@ -21,8 +22,8 @@ static void k_rope(const struct cpu_team *team, const struct tt_rope_args *a)
     for (int64_t t = 0; t < a->T; t++) {
         int64_t at = (t % a->S + first) * (D / 2);
         float *q = (float *)a->q + t * a->ld, *k = (float *)a->k + t * a->ld;
-        for (int64_t h = 0; h < a->heads; h++) turn(q + h * D, q + h * D, a->cos + at, a->sin + at, D, sign);
-        for (int64_t h = 0; h < a->kv_heads; h++) turn(k + h * D, k + h * D, a->cos + at, a->sin + at, D, sign);
+        for (int64_t h = 0; h < a->heads; h++) rotate(q + h * D, q + h * D, a->cos + at, a->sin + at, D, sign);
+        for (int64_t h = 0; h < a->kv_heads; h++) rotate(k + h * D, k + h * D, a->cos + at, a->sin + at, D, sign);
     }
 }
 
@@ -96,8 +97,8 @@ static void k_rope_split(const struct cpu_team *team, const struct tt_rope_split
         const float *s = a->sin + i * (D / 2);
         float *q = (float *)a->q + (b * H * S + i) * D; /* heads are S·D apart */
         float *k = (float *)a->k + (b * KV * S + i) * D, *v = (float *)a->v + (b * KV * S + i) * D;
-        for (int64_t h = 0; h < H; h++) turn(q + h * S * D, x + h * D, c, s, D, 1.0f);
-        for (int64_t h = 0; h < KV; h++) turn(k + h * S * D, x + (H + h) * D, c, s, D, 1.0f);
+        for (int64_t h = 0; h < H; h++) rotate(q + h * S * D, x + h * D, c, s, D, 1.0f);
+        for (int64_t h = 0; h < KV; h++) rotate(k + h * S * D, x + (H + h) * D, c, s, D, 1.0f);
         for (int64_t h = 0; h < KV; h++) row_copy(v + h * S * D, x + (H + KV + h) * D, D);
     }
 }
@@ -113,8 +114,8 @@ static void k_rope_merge(const struct cpu_team *team, const struct tt_rope_merge
         const float *dq = (const float *)a->dq + (b * H * S + i) * D; /* heads are S·D apart */
         const float *dk = (const float *)a->dk + (b * KV * S + i) * D;
         const float *dv = (const float *)a->dv + (b * KV * S + i) * D;
-        for (int64_t h = 0; h < H; h++) turn(dx + h * D, dq + h * S * D, c, s, D, -1.0f);
-        for (int64_t h = 0; h < KV; h++) turn(dx + (H + h) * D, dk + h * S * D, c, s, D, -1.0f);
+        for (int64_t h = 0; h < H; h++) rotate(dx + h * D, dq + h * S * D, c, s, D, -1.0f);
+        for (int64_t h = 0; h < KV; h++) rotate(dx + (H + h) * D, dk + h * S * D, c, s, D, -1.0f);
         for (int64_t h = 0; h < KV; h++) row_copy(dx + (H + KV + h) * D, dv + h * S * D, D);
     }
 }

@@ -1,5 +1,5 @@
-/* Vectors of the width this compilation has, and the few functions of rows that the kernels are made of. Sums use
- * several accumulators in an order fixed at compile time. */
+/* SIMD vectors of the width of this instruction set, and functions on rows that the kernels use. Sums use several
+ * accumulators in an order fixed at compile time. */
 #ifndef TT_CPU_SIMD_H
 #define TT_CPU_SIMD_H
 
@@ -27,7 +27,7 @@ typedef float vec_unaligned __attribute__((vector_size(VECTOR_BYTES), aligned(4)
 INLINE vec load(const float *p) { return *(const vec_unaligned *)p; }
 INLINE void store(float *p, vec v) { *(vec_unaligned *)p = v; }
 
-/* Lane by lane; C has no conditional on vectors. Which one a NaN gives differs, and no caller may depend on it. */
+/* The maximum in each lane. The result for NaN differs between instruction sets; callers must not depend on it. */
 INLINE vec larger_of(vec a, vec b)
 {
 #if defined(__aarch64__)
@@ -54,7 +54,7 @@ INLINE float lanes_sum(vec v)
 }
 
 /* e^x = 2^n · e^r with x = n·ln2 + r: e^r by a minimax polynomial, without branches, to 1 ulp. Adding 1.5·2^23 leaves
- * n, rounded to nearest, in the low bits of the sum. The macros serve floats and vectors. */
+ * n, rounded to nearest, in the low bits of the sum. The macros work on floats and vectors. */
 #define EXP_ROUND 12582912.0f
 #define EXP_REST(x, n) ((x - n * 0.693359375f) + n * 2.12194440e-4f)
 #define EXP_POLYNOMIAL(r)                                                                          \
@@ -66,8 +66,8 @@ union float_bits {
     uint32_t u;
 };
 
-/* For x <= 88, where softmax and sigmoid live: n goes straight into the exponent. Below e^-86.5, where that would be
- * subnormal, the result is 0. NaN stays NaN. */
+/* For x <= 88, which is enough for softmax and sigmoid: n is added to the exponent bits. Below x = -86.5, where the
+ * result would be subnormal, it is 0. NaN stays NaN. */
 INLINE float exp_most(float x)
 {
     union float_bits t = {x * 1.44269504f + EXP_ROUND}, p;
@@ -83,7 +83,7 @@ INLINE vec exp_most_vec(vec x)
     return (vec)(((bits)p + ((bits)t << 23)) & ~(bits)(x < -86.5f));
 }
 
-/* For any x: down to the smallest subnormal, up to infinity, which takes 2^n in two factors. NaN stays NaN. */
+/* For any x, from subnormal results to infinity; so 2^n is applied as two factors. NaN stays NaN. */
 INLINE float exp_any(float x)
 {
     x = -104.0f > x ? -104.0f : x; /* e^-104 rounds to 0 */
@@ -96,12 +96,12 @@ INLINE float exp_any(float x)
     return EXP_POLYNOMIAL(r) * s1.f * s2.f;
 }
 
-/* A NaN may come out as a number: who multiplies by x has it back. */
+/* May return a number for NaN; callers multiply by x, which makes it NaN again. */
 INLINE float sigmoid(float x) { return 1.0f / (1.0f + exp_most(x > -88.0f ? -x : 88.0f)); }
 INLINE vec sigmoid_vec(vec x) { return 1.0f / (1.0f + exp_most_vec(-larger_of(x, (vec){0} - 88.0f))); }
 
-/* LOOP(n, BODY) runs BODY(type, get, put, sigmoid) over i = 0..n, in vectors and then one by one, so that a formula is
- * written once for both. */
+/* LOOP(n, BODY) runs BODY(type, get, put, sigmoid) for i in 0..n-1, first in vectors and then one by one, so that a
+ * formula is written only once. */
 #define GET_ONE(p) (*(p))
 #define PUT_ONE(p, value) (*(p) = (value))
 #define LOOP(n, BODY)                                                                              \
@@ -111,7 +111,7 @@ INLINE vec sigmoid_vec(vec x) { return 1.0f / (1.0f + exp_most_vec(-larger_of(x,
         for (; i < (n); i++) BODY(float, GET_ONE, PUT_ONE, sigmoid)                                \
     } while (0)
 
-/* Long sums go through double every SUM_RUN elements. */
+/* Long sums are accumulated in double every SUM_RUN elements. */
 enum { SUM_RUN = 2048 };
 
 #define SUM_OVER(n, vector_term, scalar_term)                                                      \
@@ -158,7 +158,7 @@ INLINE double row_dot3(const float *x, const float *y, const float *z, int64_t n
 #undef SCALAR
 }
 
-/* A NaN is passed over here; the sum that follows finds it. */
+/* May ignore NaN; the sum that follows becomes NaN. */
 INLINE float row_max(const float *x, int64_t n)
 {
     vec none = (vec){0} - INFINITY, m0 = none, m1 = none, m2 = none, m3 = none;
@@ -176,8 +176,8 @@ INLINE float row_max(const float *x, int64_t n)
     return m;
 }
 
-/* The sum of e^(factor·(x - shift)); shift is the maximum of x, factor is positive. out, when given, takes the terms;
- * it may be x. */
+/* The sum of e^(factor·(x - shift)); shift is the maximum of x, factor is positive. out gets the terms; it may be NULL
+ * or x. */
 INLINE double row_exp(float *out, const float *x, int64_t n, float shift, float factor)
 {
     double total = 0;

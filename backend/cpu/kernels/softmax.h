@@ -2,7 +2,7 @@
 #ifndef TT_CPU_SOFTMAX_H
 #define TT_CPU_SOFTMAX_H
 
-/* x = softmax(scale·x); scale is positive or the row has one maximum to subtract either way. */
+/* x = softmax(scale·x). For a negative scale both signs are flipped, since row_exp needs a positive factor. */
 static inline void softmax_row(float *x, int64_t n, float scale)
 {
     if (n == 0) return;
@@ -47,7 +47,7 @@ static void k_softmax_backward(const struct cpu_team *team, const struct tt_soft
     }
 }
 
-/* Row i and row S-1-i together cost the same for every i: pairs of them are pieces of equal size. */
+/* Rows i and S-1-i together have the same cost for every i, so a piece is such a pair of rows. */
 static inline int64_t causal_row(int64_t piece, int64_t S, int half)
 {
     int64_t pairs = divide_up(S, 2), i = piece % pairs;

@@ -1,4 +1,4 @@
-/* The run's own state: what changes from step to step. */
+/* The state of the run, which changes from step to step. */
 #ifndef TT_CPU_STATE_H
 #define TT_CPU_STATE_H
 
@@ -20,7 +20,7 @@ static void k_step_begin(const struct cpu_team *team, const struct tt_step_begin
     s->slot = a->slots > 0 ? (int32_t)((s->step - 1) % a->slots) : 0;
     s->apply = 1;
     s->lr = learning_rate(&a->schedule, s->step);
-    double updates = (double)(s->step - s->skipped); /* with this one */
+    double updates = (double)(s->step - s->skipped); /* this one included */
     s->bias1 = (float)(1.0 - pow(a->beta1, updates));
     s->bias2 = (float)(1.0 - pow(a->beta2, updates));
     s->loss = 0;

@@ -1,16 +1,16 @@
-/* The register tile that the built-in GEMM and flash attention are made of: up to MR rows of C, NR columns wide, stay
- * in registers while k runs. Elements of A are broadcast, so A may have any strides; rows of B and C are contiguous. */
+/* The register tile of the built-in GEMM and of flash attention: up to MR rows and NR columns of C stay in registers in
+ * the loop over k. Elements of A are broadcast, so A may have any strides; rows of B and C are contiguous. */
 #ifndef TT_CPU_TILE_H
 #define TT_CPU_TILE_H
 
 #if defined(__AVX512F__)
-enum { MR = 12, NV = 2 }; /* 24 of 32 registers accumulate */
+enum { MR = 12, NV = 2 }; /* 24 of 32 registers are accumulators */
 #elif defined(__AVX__)
 enum { MR = 6, NV = 2 }; /* 12 of 16 */
 #elif defined(__aarch64__)
 enum { MR = 8, NV = 2 }; /* 16 of 32 */
 #else
-enum { MR = 4, NV = 2 }; /* 8 of 16, which leaves room for products where there is no fused multiply-add */
+enum { MR = 4, NV = 2 }; /* 8 of 16: without FMA, products need registers too */
 #endif
 enum { NR = NV * LANES };
 
@@ -28,10 +28,10 @@ enum tile_start {
 
 struct tile_a {
     const float *p;
-    int64_t row, k; /* distances */
+    int64_t row, k; /* strides */
 };
 
-/* rows (a constant where this is inlined) × NR of C. */
+/* `rows` × NR of C; `rows` is a constant after inlining. */
 INLINE void tile_rows(const int rows, int64_t K, struct tile_a a, const float *b, int64_t ldb, float *c, int64_t ldc,
                       enum tile_start start, const float *factor)
 {
@@ -61,7 +61,7 @@ INLINE void tile_rows(const int rows, int64_t K, struct tile_a a, const float *b
         UNROLL for (int v = 0; v < NV; v++) store(c + i * ldc + v * LANES, s[i][v]);
 }
 
-/* One function per number of rows, so that each has its accumulators to itself. */
+/* One function per number of rows, so that `rows` is a constant and the accumulators are in registers. */
 #define TILE_ROWS(rows)                                                                            \
     static void tile_##rows(int64_t K, struct tile_a a, const float *b, int64_t ldb, float *c, int64_t ldc, \
                             enum tile_start start, const float *factor)                            \

@@ -8,7 +8,7 @@ static inline const int32_t *step_tokens(const int32_t *tokens, const struct tt_
     return tokens + (state ? state->slot * slot_stride : 0);
 }
 
-/* Tokens lie in rows of S+1, so that the target of each is the next one. */
+/* Tokens are stored in rows of S+1; the target of each is the next one. */
 static inline int32_t token_at(const int32_t *base, int64_t t, int64_t S) { return base[t / S * (S + 1) + t % S]; }
 static inline int32_t target_at(const int32_t *base, int64_t t, int64_t S)
 {
@@ -23,7 +23,7 @@ static void k_embedding(const struct cpu_team *team, const struct tt_embedding_a
         row_copy((float *)a->y + t * a->C, (const float *)a->weight + token_at(base, t, a->S) * a->C, a->C);
 }
 
-/* A token may occur many times, so each thread takes columns and walks all tokens in order. */
+/* A token may occur many times, so each thread takes some columns and goes through all tokens in order. */
 static void k_embedding_backward(const struct cpu_team *team, const struct tt_embedding_backward_args *a)
 {
     const int32_t *base = step_tokens(a->tokens, a->state, a->slot_stride);

@@ -227,7 +227,7 @@ gpu_rt_error RT(StreamBeginCapture)(gpu_rt_stream s, RT_ENUM(StreamCaptureMode) 
     return GPU_RT_SUCCESS;
 }
 
-gpu_rt_error RT(StreamEndCapture)(gpu_rt_stream s, gpu_rt_recording *out)
+gpu_rt_error RT(StreamEndCapture)(gpu_rt_stream s, gpu_rt_capture *out)
 {
     (void)s;
     fake.capturing = false;
@@ -251,7 +251,7 @@ gpu_rt_error RT(GraphLaunch)(gpu_rt_graph graph, gpu_rt_stream s)
     return GPU_RT_SUCCESS;
 }
 
-gpu_rt_error RT(GraphDestroy)(gpu_rt_recording graph) { return unmake(graph); }
+gpu_rt_error RT(GraphDestroy)(gpu_rt_capture graph) { return unmake(graph); }
 gpu_rt_error RT(GraphExecDestroy)(gpu_rt_graph graph) { return unmake(graph); }
 
 /* ---- kernels ---- */

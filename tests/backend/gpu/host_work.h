@@ -299,7 +299,7 @@ static void collectives_know_their_part(void)
     CHECK_OK(collective_in_place(&w.b, TT_ALL_GATHER, x, 30, TT_F16, third, w.stream));
     asked(x + 20 * 2, x, 10, 6, w.stream);
     CHECK_FAILS(collective_in_place(&w.b, TT_ALL_GATHER, x, 10, TT_F32, third, NULL),
-                "10 elements are no multiple of 3 ranks");
+                "10 elements are not a multiple of 3 ranks");
     CHECK_FAILS(collective_in_place(&w.b, TT_REDUCE_SCATTER, x, 13, TT_F32, third, NULL), "multiple");
     give_back(&w);
     CHECK(fake.live == 0, "%ld things were not given back", fake.live);
@@ -317,7 +317,7 @@ static void says_that_two_ranks_share_a_gpu(void)
     fake.fails = "ncclCommInitRank", fake.fails_from = 1;
     fake.last_words = "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000";
     CHECK_FAILS(w.b.ops->join(w.b.self, &(struct tt_ranks){0, 2, share_alone, &shared}),
-                "ranks 1 and 0 share the GPU");
+                "ranks 1 and 0 share a GPU");
     fake.last_words = "the net is down";
     CHECK_FAILS(w.b.ops->join(w.b.self, &(struct tt_ranks){0, 2, share_alone, &shared}),
                 "ncclCommInitRank: as the test wants: the net is down");

@@ -47,7 +47,7 @@ if [ ! -e /dev/kfd ]; then
 fi
 refuses 'The kernels are not for gfx803: they need gfx9 (Vega, CDNA) to gfx12 (RDNA 4); choose with GPU_TARGETS' \
     -DROCM_PATH="$rocm" -DGPU_TARGETS=gfx803
-refuses "'gfx9x' is no AMD chip" -DROCM_PATH="$rocm" -DGPU_TARGETS=gfx9x
+refuses "'gfx9x' is not an AMD chip" -DROCM_PATH="$rocm" -DGPU_TARGETS=gfx9x
 refuses 'This compiler makes no code for gfx999' -DROCM_PATH="$rocm" -DGPU_TARGETS=gfx999
 
 # ---- which compiler ----
@@ -56,9 +56,9 @@ chmod +x "$dir/bin/clang++"
 cp "$dir/bin/clang++" "$dir/bin/hipcc"
 refuses "CMAKE_HIP_COMPILER=$dir/bin/clang++ does not compile for AMD GPUs: clang: error: cannot find ROCm device library" \
     -DROCM_PATH="$rocm" -DCMAKE_HIP_COMPILER="$dir/bin/clang++"
-refuses "CMAKE_HIP_COMPILER=$dir/none/clang++ is not there" -DROCM_PATH="$rocm" -DCMAKE_HIP_COMPILER="$dir/none/clang++"
+refuses "CMAKE_HIP_COMPILER=$dir/none/clang++ does not exist" -DROCM_PATH="$rocm" -DCMAKE_HIP_COMPILER="$dir/none/clang++"
 refuses "CMAKE_HIP_COMPILER=$dir/bin/hipcc is the hipcc wrapper" -DROCM_PATH="$rocm" -DCMAKE_HIP_COMPILER="$dir/bin/hipcc"
-HIPCXX=$dir/none/clang++ refuses "HIPCXX=$dir/none/clang++ is not there" -DROCM_PATH="$rocm"
+HIPCXX=$dir/none/clang++ refuses "HIPCXX=$dir/none/clang++ does not exist" -DROCM_PATH="$rocm"
 
 passed "$checks ways to configure"
 finish
