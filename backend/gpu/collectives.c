@@ -154,7 +154,7 @@ tt_status tt_gpu_split(void *self, int group)
     struct gpu_collectives *c = gpu->collectives;
     if (!c || !c->all) return tt_fail(TT_FAILED, "split: join a job first");
 #ifdef HAS_SPLIT
-    if (!c->CommSplit) return tt_fail(TT_UNSUPPORTED, "split: %s has no ncclCommSplit", gpu->carrier);
+    if (!c->CommSplit) return tt_fail(TT_UNSUPPORTED, "split: %s has no ncclCommSplit", gpu->collectives_name);
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     ncclComm_t before = c->comm;
     c->comm = c->all;
