@@ -84,18 +84,33 @@ static tt_status add_shared(struct side *s)
     return TT_OK;
 }
 
+static bool awaits_value(const char *word)
+{
+    return !strncmp(word, "--", 2) && takes_value(word + 2, strlen(word + 2));
+}
+
+/* Other commands have one version and one preset; bench has lists of them. */
+static tt_status add_as_bench(struct side *s, char *word)
+{
+    static const char *const names[][2] = {{"--version", "--versions"}, {"--preset", "--sizes"}};
+    for (int i = 0; i < 2; i++) {
+        size_t n = strlen(names[i][0]);
+        if (strncmp(word, names[i][0], n) || (word[n] && word[n] != '=')) continue;
+        TT_TRY(add_word(s, names[i][1]));
+        return word[n] ? add_word(s, word + n + 1) : TT_OK;
+    }
+    return add_word(s, word);
+}
+
 /* The options of one: as those of bench, or as other commands have them, or a version or a size alone. */
 static tt_status add_own(struct side *s)
 {
-    snprintf(s->text, sizeof s->text, "%s", s->label);
+    memcpy(s->text, s->label, sizeof s->text);
     for (char *save, *word = strtok_r(s->text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         bool version = is_one_of(word, tt_version_names), size = is_one_of(word, tt_preset_names);
-        const char *before = s->words[s->word_count - 1];
-        bool alone = (version || size) && (strncmp(before, "--", 2) || strchr(before, '='));
-        if (alone) TT_TRY(add_word(s, version ? "--versions" : "--sizes"));
-        if (!strcmp(word, "--version")) word = "--versions";
-        if (!strcmp(word, "--preset")) word = "--sizes";
-        TT_TRY(add_word(s, word));
+        if ((version || size) && !awaits_value(s->words[s->word_count - 1]))
+            TT_TRY(add_word(s, version ? "--versions" : "--sizes"));
+        TT_TRY(add_as_bench(s, word));
     }
     bool named = false;
     for (int i = 0; i < s->word_count; i++) named |= !strncmp(s->words[i], "--versions", 10);
