@@ -17,5 +17,5 @@ bool tt_is_busy(double load) { return load > 1.5; }
 void tt_busy_words(double load, char out[100])
 {
     out[0] = 0;
-    if (tt_is_busy(load)) snprintf(out, 100, "the machine is busy: %.1f processes wait for each processor", load);
+    if (tt_is_busy(load)) snprintf(out, 100, "the machine was busy: %.1f processes waited for each processor", load);
 }

@@ -368,7 +368,7 @@ static void busy_machines_are_told(void)
     CHECK(!words[0], "%s", words);
     p.run.load = 3.2;
     tt_busy_remark(&p, words);
-    CHECK(strstr(words, "the machine is busy: 3.2 processes wait for each processor"), "%s", words);
+    CHECK(strstr(words, "the machine was busy: 3.2 processes waited for each processor"), "%s", words);
     p.efficiency.roofs_kept = true;
     strcpy(p.efficiency.roofs_measured, "2025-01-31T12:00:00Z");
     p.efficiency.roofs_load = 9;
@@ -560,7 +560,7 @@ static void busy_runs_are_told(void)
     save(&quiet, "quiet");
     save(&busy, "busy");
     CHECK_OK(compare("quiet", "busy", c));
-    CHECK(c->warnings.s && strstr(c->warnings.s, "busy: when it was measured, the machine is busy: 7.0 processes") &&
+    CHECK(c->warnings.s && strstr(c->warnings.s, "busy: when it was measured, the machine was busy: 7.0 processes") &&
           !strstr(c->warnings.s, "quiet: when"), "%s", c->warnings.s);
     tt_compare_free(c);
     free(c);
