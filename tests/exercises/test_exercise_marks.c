@@ -319,7 +319,8 @@ static void tells_busy_runs(void)
     CHECK_OK(tt_json_parse(quiet, strlen(quiet), &m.runs[0].profile));
     CHECK_OK(tt_json_parse(busy, strlen(busy), &m.runs[1].profile));
     tt_exercise_noise(&m, &out);
-    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: 4.5 processes"), "%s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: 4.5 processes"), "%s",
+          out.s);
     CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
     tt_text_free(&out);
     for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
