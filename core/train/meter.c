@@ -1,16 +1,12 @@
 #include "core/train/meter.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/file.h"
 #include "core/base/format.h"
 #include "core/base/terminal.h"
 #include "core/train/state.h"
@@ -42,16 +38,12 @@ static int64_t fetch_interval(const struct tt_meter *m)
     return m->config->log_interval > 0 && m->config->log_interval < most ? m->config->log_interval : most;
 }
 
-/* ---- metrics.jsonl: on resume, lines of steps that are about to be run again are cut off ---- */
-
-static void lines_path(const struct tt_meter *m, char path[1100])
-{
-    snprintf(path, 1100, "%s/metrics.jsonl", m->config->out);
-}
+/* ---- metrics.jsonl ---- */
 
 /* Losses since the last log line count again, so that the next one shows what it would have shown. */
-static void count_again(struct tt_meter *m, long long step, const char *line)
+static void count_again(void *user, long long step, const char *line)
 {
+    struct tt_meter *m = user;
     double loss;
     int64_t interval = m->config->log_interval > 0 ? m->config->log_interval : 1;
     if (step <= m->first - m->first % interval || !strstr(line, "\"applied\":true")) return;
@@ -60,90 +52,14 @@ static void count_again(struct tt_meter *m, long long step, const char *line)
     m->sum_count++;
 }
 
-static size_t kept_length(struct tt_meter *m, const char *text, size_t size)
-{
-    char line[1 << 13]; /* a thousand layers have their numbers in it */
-    for (size_t at = 0; at < size;) {
-        const char *end = memchr(text + at, '\n', size - at);
-        size_t n = end ? (size_t)(end - text) - at : 0;
-        long long step;
-        if (!end || n >= sizeof line) return at;
-        memcpy(line, text + at, n);
-        line[n] = 0;
-        if (sscanf(line, "{\"step\":%lld", &step) != 1 || step > m->first) return at;
-        count_again(m, step, line);
-        at += n + 1;
-    }
-    return size;
-}
-
-static tt_status open_lines(struct tt_meter *m)
-{
-    char path[1100];
-    lines_path(m, path);
-    if (m->first > 0 && tt_is_file(path)) {
-        char *text;
-        size_t size;
-        TT_TRY(tt_file_read(path, (size_t)1 << 32, &text, &size));
-        m->whole_bytes = (int64_t)kept_length(m, text, size);
-        free(text);
-        if (truncate(path, (off_t)m->whole_bytes))
-            return tt_fail(TT_FAILED, "%s: %s; is it writable?", path, strerror(errno));
-    }
-    m->whole_step = m->first;
-    m->lines = fopen(path, m->first > 0 ? "a" : "w");
-    if (!m->lines) return tt_fail(TT_FAILED, "%s: %s; choose another --out", path, strerror(errno));
-    setvbuf(m->lines, m->line_buffer, _IOFBF, sizeof m->line_buffer);
-    return TT_OK;
-}
-
-/* A full disk does not stop a run. The file ends with its last whole line, and a message at the end of the run says
- * so. */
-static void give_up_lines(struct tt_meter *m, int error)
-{
-    char path[1100];
-    lines_path(m, path);
-    m->lines_error = error;
-    fclose(m->lines);
-    m->lines = NULL;
-    (void)!truncate(path, (off_t)m->whole_bytes);
-    tt_meter_clear(m);
-    tt_say("%s cannot be written: %s; training continues without it", path, strerror(error));
-}
-
 static void flush_lines(struct tt_meter *m)
 {
-    if (!m->lines) return;
-    errno = 0;
-    bool failed = fflush(m->lines) || ferror(m->lines);
-    if (failed) {
-        give_up_lines(m, errno ? errno : EIO);
-        return;
-    }
-    struct stat st;
-    if (!fstat(fileno(m->lines), &st)) m->whole_bytes = (int64_t)st.st_size;
-    m->whole_step = m->seen;
+    if (tt_metrics_file_flush(&m->file, m->seen)) return;
+    tt_meter_clear(m);
+    tt_say("%s cannot be written: %s; training continues without it", m->file.path, strerror(m->file.error));
 }
 
-tt_status tt_meter_status(const struct tt_meter *m)
-{
-    char path[1100];
-    if (!m->lines_error) return TT_OK;
-    lines_path(m, path);
-    return tt_fail(TT_FAILED,
-                   "the run is done and saved, but %s ends at step %lld: %s; free some space before the next run",
-                   path, (long long)m->whole_step, strerror(m->lines_error));
-}
-
-/* JSON has no NaN or infinity. */
-static const char *json_number(char out[32], double x)
-{
-    if (isfinite(x))
-        snprintf(out, 32, "%.9g", x);
-    else
-        strcpy(out, "null");
-    return out;
-}
+tt_status tt_meter_status(const struct tt_meter *m) { return tt_metrics_file_status(&m->file); }
 
 /* ---- the time of single steps ---- */
 
@@ -178,15 +94,16 @@ static tt_status note_wait(struct tt_meter *m, int64_t step)
 static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 {
     char loss[32], norm[32], lr[32], speed[32];
-    if (!m->lines) return;
-    fprintf(m->lines, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
-            (long long)e->step, json_number(loss, (double)e->loss), json_number(norm, (double)e->grad_norm),
-            json_number(lr, (double)e->lr), json_number(speed, step_speed(m, e->step)),
+    FILE *out = m->file.lines;
+    if (!out) return;
+    fprintf(out, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
+            (long long)e->step, tt_metrics_number(loss, (double)e->loss), tt_metrics_number(norm, (double)e->grad_norm),
+            tt_metrics_number(lr, (double)e->lr), tt_metrics_number(speed, step_speed(m, e->step)),
             e->apply ? "true" : "false");
     if (tt_scales_loss(m->config->precision))
-        fprintf(m->lines, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
-    tt_choices_line(&m->choices, e->step, m->lines);
-    fputs("}\n", m->lines);
+        fprintf(out, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
+    tt_choices_line(&m->choices, e->step, out);
+    fputs("}\n", out);
 }
 
 tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt_config *c,
@@ -210,7 +127,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, first, &m->events));
     if (!c->out[0]) return TT_OK;
     TT_TRY(tt_choices_keep(&m->choices, c->out, first));
-    return open_lines(m);
+    return tt_metrics_file_open(&m->file, c->out, first, count_again, m);
 }
 
 double tt_meter_speed(const struct tt_meter *m, int64_t step)
@@ -266,11 +183,11 @@ static void epoch_line(struct tt_meter *m, int64_t step)
     double loss = m->epoch.losses ? m->epoch.loss / (double)m->epoch.losses : (double)NAN;
     double speed = (double)(m->epoch.steps * m->epochs->rows) / m->epoch.seconds;
     int64_t done = tt_epochs_done(m->epochs, step);
-    if (m->lines)
-        fprintf(m->lines, "{\"step\":%lld,\"epoch\":%lld,\"epoch_loss\":%s,\"seconds\":%s,"
+    if (m->file.lines)
+        fprintf(m->file.lines, "{\"step\":%lld,\"epoch\":%lld,\"epoch_loss\":%s,\"seconds\":%s,"
                 "\"samples_per_second\":%s}\n",
-                (long long)step, (long long)done, json_number(mean, loss), json_number(seconds, m->epoch.seconds),
-                json_number(rate, speed));
+                (long long)step, (long long)done, tt_metrics_number(mean, loss),
+                tt_metrics_number(seconds, m->epoch.seconds), tt_metrics_number(rate, speed));
     if (m->events) tt_events_scalar(m->events, step, "epoch/loss", loss);
     if (m->quiet) return;
     bool begun_before = tt_epochs_at(m->epochs, m->first) > (double)tt_epochs_done(m->epochs, m->first);
@@ -462,7 +379,8 @@ void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool bes
 {
     char number[32];
     tt_eta_pause(&m->eta, TT_PAUSE_VALIDATION, tt_seconds());
-    if (m->lines) fprintf(m->lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, json_number(number, loss));
+    if (m->file.lines)
+        fprintf(m->file.lines, "{\"step\":%lld,\"val_loss\":%s}\n", (long long)step, tt_metrics_number(number, loss));
     flush_lines(m);
     if (m->events) tt_events_scalar(m->events, step, "validation/loss", loss);
     if (m->quiet) return;
@@ -482,7 +400,7 @@ tt_status tt_meter_close(struct tt_meter *m)
     if (!m->engine) return TT_OK;
     struct tt_backend *b = m->engine->backend;
     tt_meter_clear(m);
-    if (m->lines) fclose(m->lines);
+    tt_metrics_file_close(&m->file);
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
     free(m->seconds);

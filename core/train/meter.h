@@ -3,8 +3,6 @@
 #ifndef TT_METER_H
 #define TT_METER_H
 
-#include <stdio.h>
-
 #include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/plan/engine.h"
@@ -12,6 +10,7 @@
 #include "core/train/epochs.h"
 #include "core/train/eta.h"
 #include "core/train/events.h"
+#include "core/train/metrics_file.h"
 
 struct tt_meter {
     const struct tt_config *config;
@@ -24,10 +23,7 @@ struct tt_meter {
     int64_t asked_step; /* the newest step in it */
     int64_t seen;       /* steps shown so far */
     int64_t first;      /* steps done before this run */
-    FILE *lines;        /* metrics.jsonl; NULL: none, or it could not be written any more */
-    int64_t whole_bytes, whole_step; /* of it, written for certain */
-    int lines_error;    /* errno of the first line that could not be written */
-    char line_buffer[1 << 14];
+    struct tt_metrics_file file;
     struct tt_events *events; /* TensorBoard's; NULL: none */
     struct tt_eta eta;
     bool quiet;         /* shows nothing */

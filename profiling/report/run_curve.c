@@ -35,9 +35,9 @@ static bool add_line(struct tt_curve *c, const char *text, size_t n)
     struct tt_json *line = NULL;
     tt_status st = tt_json_parse(text, n, &line);
     double step = tt_json_number(line, "step", NAN);
-    bool good = true;
-    if (!st && isfinite(step))
-        good = tt_json_get(line, "val_loss") ? add_validation(c, step, line) : add_step(c, step, line);
+    bool good = true, known = !st && isfinite(step);
+    if (known && tt_json_get(line, "val_loss")) good = add_validation(c, step, line);
+    if (known && tt_json_get(line, "loss")) good = add_step(c, step, line); /* and not that of an epoch */
     tt_status_free(st);
     tt_json_free(line);
     return good;

@@ -32,6 +32,7 @@ static const char lines[] =
     "{\"step\":3,\"loss\":3.5,\"grad_norm\":1.5,\"lr\":0.003,\"tokens_per_second\":200,\"applied\":true,"
     "\"loss_scale\":65536,\"skipped\":1}\n"
     "{\"step\":4,\"val_loss\":3.25}\n"
+    "{\"step\":4,\"epoch\":1,\"epoch_loss\":3.5}\n"
     "{\"step\":5,\"los";
 
 static void lines_are_read(void)
