@@ -1,0 +1,310 @@
+/* Profiles, benchmarks and training runs side by side, from profiles made by hand. */
+#include "profiling/compare/compare.h"
+#include "tests/profiling/by_hand.h"
+
+static void save(struct tt_profile *p, const char *name)
+{
+    CHECK_OK(tt_make_dirs(in(name)));
+    char path[220];
+    snprintf(path, sizeof path, "%s/%s/profile.json", folder, name);
+    CHECK_OK(tt_profile_write_json(p, path));
+    tt_profile_free(p);
+}
+
+static tt_status compare(const char *a, const char *b, struct tt_comparison *c)
+{
+    char first[200], second[200];
+    const char *paths[] = {first, second};
+    snprintf(first, sizeof first, "%s/%s", folder, a);
+    snprintf(second, sizeof second, "%s/%s", folder, b);
+    return tt_compare(paths, 2, c);
+}
+
+static tt_status gate(const struct tt_comparison *c, const char *conditions)
+{
+    struct tt_text said = {0};
+    tt_status st = tt_compare_gate(c, conditions, &said);
+    CHECK(st || strstr(said.s, "passed"), "%s: a gate that passes says so", conditions);
+    tt_text_free(&said);
+    return st;
+}
+
+static void undecided(const struct tt_comparison *c, const char *conditions)
+{
+    tt_status st = gate(c, conditions);
+    CHECK(st && st->code == TT_UNDECIDED, "%s: %s", conditions, st ? st->text : "passed");
+    tt_status_free(st);
+}
+
+static void compares_profiles(void)
+{
+    struct tt_profile slow = by_hand(1), fast = by_hand(0.5), broken = by_hand(0.25);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_text text = {0};
+    strcpy(fast.run.version, "fused");
+    broken.gradients[0].zeros = 100;
+    broken.gradients[0].norm = 0;
+    for (int i = 0; i < 20; i++) broken.samples[i].loss = 7;
+    save(&slow, "slow");
+    save(&fast, "fast");
+    save(&broken, "broken");
+
+    CHECK_OK(compare("slow", "fast", c));
+    CHECK(c->n == 2 && fabs(c->runs[1].speedup - 2) < 1e-9, "%g", c->runs[1].speedup);
+    CHECK(c->runs[1].range.low > 1.9 && c->runs[1].range.low <= 2 && c->runs[1].range.high >= 2 &&
+              c->runs[1].range.high < 2.1,
+          "%g to %g", c->runs[1].range.low, c->runs[1].range.high);
+    CHECK(c->runs[1].same_task && c->runs[1].loss_difference == 0 && c->runs[1].gradient_difference == 0 &&
+          !c->warnings.n);
+    CHECK(c->group_count == 5 && fabs(c->groups[2].seconds[0] - 3e-3) < 1e-12 &&
+          fabs(c->groups[2].seconds[1] - 1.5e-3) < 1e-12);
+    CHECK(strncmp(c->operators[0].name, "softmax", 7) == 0, "%s changed most", c->operators[0].name);
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "2.00x") && strstr(text.s, "version baseline -> fused") &&
+              strstr(text.s, "3 of 3 tensors have a gradient"),
+          "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_json(c, &text);
+    CHECK(strstr(text.s, "\"speedup\": 2,"), "%s", text.s);
+    tt_text_free(&text);
+    char *page;
+    size_t n;
+    CHECK_OK(tt_compare_write_html(c, in("compare.html")));
+    CHECK_OK(tt_file_read(in("compare.html"), 1 << 24, &page, &n));
+    well_formed(page, "compare.html");
+    free(page);
+    CHECK_OK(gate(c, "slower:5%,memory:10%,loss:0.01,gradients"));
+    tt_compare_free(c);
+
+    CHECK_OK(compare("fast", "slow", c));
+    CHECK_FAILS(gate(c, "slower:5%"), "100.0 % more time");
+    CHECK_OK(gate(c, "slower:110%"));
+    tt_status st = gate(c, "slower:5%");
+    CHECK(st && st->code == TT_GATE);
+    tt_status_free(st);
+    tt_compare_free(c);
+
+    CHECK_OK(compare("slow", "broken", c));
+    CHECK(strstr(c->warnings.s, "1 of 3 tensors got no gradient") && strstr(c->warnings.s, "do not compute the same"),
+          "%s", c->warnings.s);
+    CHECK_FAILS(gate(c, "gradients"), "1 of 3");
+    CHECK_FAILS(gate(c, "loss:0.5"), "differs");
+    tt_compare_free(c);
+
+    struct tt_profile lower = by_hand(1), higher = by_hand(1);
+    lower.efficiency.gemm_flops_per_second = 2e12;
+    higher.efficiency.gemm_flops_per_second = 2.5e12;
+    lower.efficiency.mfu_percent = 50;
+    higher.efficiency.mfu_percent = 40;
+    save(&lower, "lower");
+    save(&higher, "higher");
+    CHECK_OK(compare("lower", "higher", c));
+    CHECK(c->warnings.n && strstr(c->warnings.s, "higher: its MFU is of a measured 2.5 TFLOP/s, that of lower of 2:"),
+          "%s", c->warnings.s);
+    tt_compare_free(c);
+    CHECK_OK(compare("lower", "lower", c));
+    CHECK(!c->warnings.n, "%s", c->warnings.s);
+    tt_compare_free(c);
+
+    struct tt_profile wide = by_hand(4);
+    wide.run.hidden_dim = 64;
+    save(&wide, "wide");
+    CHECK_OK(compare("slow", "wide", c));
+    CHECK(!c->runs[1].same_model && strstr(c->warnings.s, "its model differs"), "%s", c->warnings.s);
+    CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "hidden 0 -> 64"), "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_free(c);
+    free(c);
+}
+
+/* Three steps of each give an interval, and say how seldom it fails; two give one that decides nothing. */
+static void few_steps_are_told(void)
+{
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_text text = {0};
+    const char *names[] = {"few-a", "few-b"};
+    for (int n = 3; n >= 1; n--) {
+        for (int k = 0; k < 2; k++) {
+            struct tt_profile p = by_hand(1 + k);
+            for (int i = 0; i < 20; i++) p.samples[i].seconds = i < n ? 10e-3 * (1 + k) * (1 + 0.01 * i) : NAN;
+            save(&p, names[k]);
+        }
+        CHECK_OK(compare("few-a", "few-b", c));
+        const struct tt_range *range = &c->runs[1].range;
+        CHECK(range->low <= 0.5 && range->low > 0.48 && range->high >= 0.5 && range->high < 0.52, "%g to %g",
+              range->low, range->high);
+        tt_compare_text(c, &text);
+        if (n == 3) {
+            CHECK(fabs(range->confidence - 0.9) < 1e-12 && strstr(text.s, "to 0.51 (90 %)"), "%s", text.s);
+            CHECK_FAILS(gate(c, "slower:5%"), "100.0 % more time");
+        } else {
+            CHECK(strstr(text.s, "warning  few-b: few steps were timed"), "%s", text.s);
+            undecided(c, "slower:5%");
+        }
+        tt_text_free(&text);
+        tt_compare_free(c);
+    }
+    free(c);
+}
+
+/* After many steps on random tokens two runs differ; what counts is the step that both took from the same weights. */
+static void only_first_gradients_compare(void)
+{
+    struct tt_profile a = by_hand(1), drifted = by_hand(1), wrong = by_hand(1);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    drifted.gradients[1].norm *= 50;
+    wrong.gradients[1].first_norm *= 1.5;
+    save(&a, "a");
+    save(&drifted, "drifted");
+    save(&wrong, "wrong");
+    CHECK_OK(compare("a", "drifted", c));
+    CHECK(c->runs[1].gradient_difference == 0 && !c->warnings.n, "%s", c->warnings.s);
+    tt_compare_free(c);
+    CHECK_OK(compare("a", "wrong", c));
+    CHECK(strstr(c->warnings.s, "a gradient of the first step differs from that of a by 33 %"), "%s", c->warnings.s);
+    tt_compare_free(c);
+    free(c);
+}
+
+/* What is compared may have been measured beside other work. */
+static void busy_runs_are_told(void)
+{
+    struct tt_profile quiet = by_hand(1), busy = by_hand(1);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    busy.run.load = 7;
+    save(&quiet, "quiet");
+    save(&busy, "busy");
+    CHECK_OK(compare("quiet", "busy", c));
+    CHECK(c->warnings.s && strstr(c->warnings.s, "busy: when it was measured, the machine was busy: 7.0 processes") &&
+          !strstr(c->warnings.s, "quiet: when"), "%s", c->warnings.s);
+    tt_compare_free(c);
+    free(c);
+}
+
+/* Steps that scatter by a fifth: a median that is 6 % off says nothing, and the gate knows. */
+static void noise_is_no_regression(void)
+{
+    struct tt_profile a = by_hand(1), b = by_hand(1.06);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    for (int i = 0; i < 20; i++) {
+        a.samples[i].seconds = 10e-3 * (0.8 + 0.02 * ((i * 7) % 20));
+        b.samples[i].seconds = 10.6e-3 * (0.8 + 0.02 * ((i * 3) % 20));
+    }
+    save(&a, "a");
+    save(&b, "b");
+    CHECK_OK(compare("a", "b", c));
+    CHECK(c->runs[1].range.low < 1 && c->runs[1].range.high > 1, "%g to %g", c->runs[1].range.low,
+          c->runs[1].range.high);
+    CHECK(c->runs[1].range.confidence >= 0.95);
+    undecided(c, "slower:5%");
+    CHECK_OK(gate(c, "slower:100%"));
+    /* Also beside others: what holds counts more, what passes counts less, and all are said. */
+    struct tt_text said = {0};
+    tt_status st = tt_compare_gate(c, "memory:10%,slower:5%,loss:0.02", &said);
+    CHECK(st && st->code == TT_UNDECIDED);
+    tt_status_free(st);
+    CHECK(strstr(said.s, "memory:10% passed") && strstr(said.s, "slower:5% undecided") &&
+          strstr(said.s, "loss:0.02 passed"), "%s", said.s);
+    tt_text_free(&said);
+    tt_compare_free(c);
+    free(c);
+}
+
+static void write_text(const char *name, const char *text) { CHECK_OK(tt_file_replace(in(name), text, strlen(text))); }
+
+static void compares_benchmarks_and_training_runs(void)
+{
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    char bench[200];
+    const char *paths[] = {bench};
+    write_text("bench.json", "{\"device\": \"d\", \"precision\": \"bf16\", \"rows\": [{\"size\": \"small\", "
+                             "\"version\": \"baseline\", \"median_ms\": 8, "
+                             "\"tokens_per_second\": 1000, \"peak_memory_bytes\": 100, \"operations_per_step\": 50}, "
+                             "{\"size\": \"small\", \"version\": "
+                             "\"flash\", \"median_ms\": 2, \"tokens_per_second\": 4000, \"peak_memory_bytes\": 40}]}");
+    snprintf(bench, sizeof bench, "%s", in("bench.json"));
+    CHECK_OK(tt_compare(paths, 1, c));
+    CHECK(c->n == 2 && c->runs[1].speedup == 4 && isnan(c->runs[1].range.low) && c->runs[0].kernels == 50 &&
+          isnan(c->runs[1].kernels));
+    CHECK_OK(gate(c, "memory:0%"));
+    CHECK_FAILS(gate(c, "loss:1"), "cannot judge");
+    CHECK_FAILS(gate(c, "gradients"), "cannot judge");
+    tt_compare_free(c);
+
+    /* Other sizes do not compare; without single steps there is no telling a slowdown from noise. */
+    write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"tokens_per_second\": 1000}, "
+                             "{\"size\": \"large\", \"tokens_per_second\": 500}]}");
+    CHECK_OK(tt_compare(paths, 1, c));
+    CHECK(c->warnings.s && strstr(c->warnings.s, "its model differs"));
+    CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
+    tt_compare_free(c);
+    write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"tokens_per_second\": 1000}, "
+                             "{\"size\": \"small\", \"tokens_per_second\": 500}]}");
+    CHECK_OK(tt_compare(paths, 1, c));
+    CHECK_FAILS(gate(c, "slower:5%"), "cannot judge");
+    tt_compare_free(c);
+    write_text("bench.json", "{\"rows\": [{\"size\": \"small\", \"median_ms\": 1, \"tokens_per_second\": 1000, "
+                             "\"num_layers\": 2, \"steps_ms\": [1, 1, 1.1, 1]}, {\"size\": \"small\", "
+                             "\"median_ms\": 2, \"tokens_per_second\": 500, \"num_layers\": 2, \"steps_ms\": [2, 2, "
+                             "2.1, 2]}]}");
+    CHECK_OK(tt_compare(paths, 1, c));
+    CHECK_FAILS(gate(c, "slower:5%"), "100.0 % more time");
+    CHECK(isnan(c->runs[1].loss_difference));
+    tt_compare_free(c);
+
+    CHECK_OK(tt_make_dirs(in("run1")));
+    CHECK_OK(tt_make_dirs(in("run2")));
+    write_text("run1/metrics.jsonl", "{\"step\":1,\"loss\":4.0,\"tokens_per_second\":100}\n{\"step\":1,\"val_loss\":3}"
+                                     "\n{\"step\":2,\"loss\":3.5,\"tokens_per_second\":100}\n");
+    write_text(
+        "run2/metrics.jsonl",
+        "{\"step\":1,\"loss\":4.0,\"tokens_per_second\":150}\n{\"step\":2,\"loss\":3.25,\"tokens_per_second\":150}\n");
+    CHECK_OK(compare("run1", "run2", c));
+    CHECK(c->runs[1].speedup == 1.5 && c->runs[1].loss_difference == 0.25 && c->runs[1].loss == 3.25);
+    tt_compare_free(c);
+
+    /* a fast moment counts for no more time than it was: 20 steps at 100 and 10000 are 20 / (10/100 + 10/10000) */
+    write_text("run2/metrics.jsonl", "{\"step\":10,\"loss\":4.0,\"tokens_per_second\":100}\n"
+                                     "{\"step\":20,\"loss\":3.25,\"tokens_per_second\":10000}\n");
+    CHECK_OK(compare("run1", "run2", c));
+    CHECK(fabs(c->runs[1].tokens_per_second - 20 / 0.101) < 1e-9, "%g tokens/s", c->runs[1].tokens_per_second);
+    tt_compare_free(c);
+
+    write_text("run2/metrics.jsonl", "{\"step\":1,\"loss\":4.0}\n{\"step\":2,\"lo\n");
+    CHECK_FAILS(compare("run1", "run2", c), "line 2 of metrics.jsonl");
+    tt_compare_free(c);
+    CHECK_FAILS(compare("run1", "nowhere", c), "nowhere");
+    tt_compare_free(c);
+    write_text("bench.json", "{\"rows\": []}");
+    CHECK_FAILS(tt_compare(paths, 1, c), "no rows");
+    tt_compare_free(c);
+    CHECK_OK(tt_make_dirs(in("none")));
+    CHECK_FAILS(compare("run1", "none", c), "neither profile.json");
+    tt_compare_free(c);
+    free(c);
+}
+
+static void reads_conditions(void)
+{
+    CHECK_OK(tt_compare_gate_check("slower:5%, memory:2.5%,loss:0.1,gradients"));
+    static const char *const bad[] = {"slower",    "slower:",     "slower:x%", "faster:5%",
+                                      "gradients:1", "loss:-1",  "slower:-5%"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) CHECK_FAILS(tt_compare_gate_check(bad[i]), "conditions are");
+    CHECK_FAILS(tt_compare_gate_check("slower:5"), "write slower:5%");
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) return 1;
+    TEST(compares_profiles);
+    TEST(noise_is_no_regression);
+    TEST(few_steps_are_told);
+    TEST(busy_runs_are_told);
+    TEST(only_first_gradients_compare);
+    TEST(compares_benchmarks_and_training_runs);
+    TEST(reads_conditions);
+    CHECK_OK(tt_remove_tree(folder));
+    return test_end();
+}
