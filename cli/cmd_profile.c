@@ -263,6 +263,7 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     if (c->json) return print_json(p);
     if (c->quiet) {
         print_step(p);
+        print_remark(p, tt_attention_remark); /* else the line before would mislead */
         return print_saved(c->out);
     }
     print_head(p);

@@ -51,12 +51,16 @@ const char *libtt_version(void)
 /* ---- settings: the options of tt train, as they are in configuration files and checkpoints ---- */
 
 struct told {
-    char fault[32];
+    char fault[32], link[32];
 };
-static const struct tt_option told[] = {{"fault", TT_FIELD(TT_OF_COMMAND, struct told, fault), TT_S_COMPUTE,
-                                         1 << TT_CMD_TRAIN, "", NULL, "NAME",
-                                         .help = "break the run on purpose, for exercise 9: a fault by name, or one "
-                                                 "that is not told; \"\" = none"}};
+#define TOLD(field) TT_FIELD(TT_OF_COMMAND, struct told, field)
+static const struct tt_option told[] = {
+    {"fault", TOLD(fault), TT_S_COMPUTE, 1 << TT_CMD_TRAIN, "", NULL, "NAME",
+     .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or one that is not told; \"\" = none"},
+    {"link", TOLD(link), TT_S_RANKS, 1 << TT_CMD_TRAIN, "", NULL, "GB/S[,US]",
+     .help = "let collectives take as long as on links of this speed, with so many microseconds a message, for exercise "
+             "11; on the CPU only; \"\" = as they are"},
+};
 static const struct tt_rows told_rows = TT_ROWS(told);
 static const struct tt_rows *const groups[] = {&tt_model_rows, &told_rows, &tt_machine_rows, &tt_training_rows};
 static const char *const sections[] = {TT_S_MODEL,      TT_S_COMPUTE, TT_S_RANKS,  TT_S_TRAINING,

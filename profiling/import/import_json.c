@@ -253,7 +253,8 @@ static void free_names(struct roc_names *n)
 
 static const char *symbol_of(const struct symbol *list, int count, int64_t id)
 {
-    struct symbol key = {.id = id}, *found = bsearch(&key, list, (size_t)count, sizeof key, by_id);
+    struct symbol key = {.id = id};
+    const struct symbol *found = bsearch(&key, list, (size_t)count, sizeof key, by_id);
     return found ? found->name : NULL;
 }
 
