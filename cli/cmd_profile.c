@@ -162,6 +162,7 @@ static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_
     if (words[0]) printf("note    %s\n", words);
 }
 
+/* With what ran in it that was not to be expected: without that the figures would mislead. */
 static void print_step(const struct tt_profile *p)
 {
     const struct tt_profile_step *s = &p->step;
@@ -170,6 +171,10 @@ static void print_step(const struct tt_profile *p)
            (long long)(p->run.batch_size * p->run.grad_accum * (p->job.ranks ? p->job.ranks : 1)),
            (long long)p->run.seq_len, (long long)s->kernels,
            p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
+    if (p->run.own_kernel[0])
+        printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
+               p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
+    print_remark(p, tt_attention_remark);
 }
 
 static void print_head(const struct tt_profile *p)
@@ -182,10 +187,6 @@ static void print_head(const struct tt_profile *p)
     tt_format_bytes(p->memory.predicted_bytes, predicted);
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
     print_step(p);
-    if (p->run.own_kernel[0])
-        printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
-               p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
-    print_remark(p, tt_attention_remark);
     print_remark(p, tt_busy_remark);
     printf("sums    kernels %.3f ms; gaps: %s\n", 1e3 * s->kernel_seconds, tt_gap_words(p, gaps));
     print_remark(p, tt_gap_remark);
@@ -263,7 +264,6 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     if (c->json) return print_json(p);
     if (c->quiet) {
         print_step(p);
-        print_remark(p, tt_attention_remark); /* else the line before would mislead */
         return print_saved(c->out);
     }
     print_head(p);
