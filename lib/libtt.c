@@ -58,8 +58,8 @@ static const struct tt_option told[] = {
     {"fault", TOLD(fault), TT_S_COMPUTE, 1 << TT_CMD_TRAIN, "", NULL, "NAME",
      .help = "break the run on purpose, for exercises 9 and 11: a fault by name, or one that is not told; \"\" = none"},
     {"link", TOLD(link), TT_S_RANKS, 1 << TT_CMD_TRAIN, "", NULL, "GB/S[,US]",
-     .help = "let collectives take as long as on links of this speed, with so many microseconds a message, for exercise "
-             "11; on the CPU only; \"\" = as they are"},
+     .help = "let collectives take as long as on links of this speed, with so many microseconds a message, for "
+             "exercise 11; on the CPU only; \"\" = as they are"},
 };
 static const struct tt_rows told_rows = TT_ROWS(told);
 static const struct tt_rows *const groups[] = {&tt_model_rows, &told_rows, &tt_machine_rows, &tt_training_rows};
