@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "core/base/terminal.h"
 #include "profiling/compare/compare.h"
 
 /* ---- options ---- */
@@ -91,12 +92,13 @@ static tt_status judge(const struct tt_comparison *c, const struct tt_config *co
 
 /* ---- options instead of folders: run first ---- */
 
-/* Options begin with dashes; a version alone stands for --version, unless a folder has its name. */
+/* Options begin with dashes, or with a version, which stands for --version unless a folder has its name. */
 static bool is_to_run(const char *item)
 {
+    size_t n = strcspn(item, " ");
     if (!strncmp(item, "--", 2)) return true;
     for (int v = 0; v < TT_VERSIONS; v++)
-        if (!strcmp(item, tt_version_names[v])) return access(item, F_OK) != 0;
+        if (strlen(tt_version_names[v]) == n && !strncmp(item, tt_version_names[v], n)) return access(item, F_OK) != 0;
     return false;
 }
 
@@ -108,6 +110,8 @@ static tt_status run_in_turns(const char *const *list, int n, char path[64], int
     snprintf(a, sizeof a, "--against=%s", list[0]);
     snprintf(b, sizeof b, "--against=%s", list[1]);
     char *words[] = {tt_words[0], "bench", a, b, "--json", NULL};
+    tt_say("running %s and %s in turns; tt bench --against has --turns and --repeats for shorter ones", list[0],
+           list[1]);
     *file = mkstemp(name);
     if (*file < 0) return tt_fail(TT_FAILED, "no temporary file for what is run: %s", strerror(errno));
     (void)unlink(name);
@@ -126,7 +130,8 @@ tt_status tt_cmd_compare(const struct tt_options *o)
     if (!n)
         return tt_fail(
             TT_USAGE,
-            "nothing to compare; name the folders of two profiles: tt compare profiles/baseline profiles/flash");
+            "nothing to compare; name the folders of two profiles or runs: tt compare profiles/baseline "
+            "profiles/flash");
     struct tt_comparison *c = calloc(1, sizeof *c);
     if (!c) return tt_no_memory("the command");
     char ran[64];

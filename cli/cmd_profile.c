@@ -149,8 +149,12 @@ static void print_job(const struct tt_profile *p)
     if (!j->ranks) return;
     printf("ranks   %lld by %s through %s; shard %s; a rank sends %.2f MiB in a step\n", (long long)j->ranks,
            j->starter, j->collectives, j->shard, j->sent_bytes / 0x1p20);
-    printf("comm.   %.3f ms on rank 0: %.3f ms hidden behind computation, %.3f ms exposed (%.1f %% of the step)\n",
-           1e3 * j->communication, 1e3 * j->hidden, 1e3 * j->exposed, 100 * j->exposed / p->step.seconds);
+    printf("comm.   %.3f ms on rank 0: %.3f ms hidden behind computation, %.3f ms exposed", 1e3 * j->communication,
+           1e3 * j->hidden, 1e3 * j->exposed);
+    if (j->exposed <= p->step.seconds)
+        printf(" (%.1f %% of the step)\n", 100 * j->exposed / p->step.seconds);
+    else
+        puts(" in the steps that were taken apart: longer than a whole step, so noise");
     printf("slowest rank %lld (%s): it computes for %.1f %% longer in a step than the ranks do on average\n",
            (long long)j->slowest, p->ranks[j->slowest].host, j->slowest_percent);
 }

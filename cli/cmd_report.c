@@ -226,27 +226,18 @@ static tt_status report_profile(const struct report *r, const char *folder)
 
 /* ---- a training run ---- */
 
-/* A folder with both is that of a profile, whose training is a means. */
-static bool is_run(const char *folder)
+static bool has(const char *folder, const char *name)
 {
     char path[1100];
-    snprintf(path, sizeof path, "%s/profile.json", folder);
-    if (!folder[0] || tt_is_file(path)) return false;
-    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
-    return tt_is_file(path);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return folder[0] && tt_is_file(path);
 }
 
 /* The run may still be going on and own its folder; the page is replaced in one step, so it needs no lock. */
-static tt_status report_run(const struct report *r, const char *folder)
+static tt_status report_run(const struct report *r, const char *path)
 {
     struct tt_curve curve;
-    char path[1100];
-    if (r->import_count)
-        return tt_fail(TT_USAGE, "%s is a training run; what another profiler saw goes beside a profile: tt report "
-                       "PROFILE --import FILE", r->profile);
     tt_status st = tt_curve_read(r->profile, &curve);
-    if (!st) st = tt_make_dirs(folder);
-    snprintf(path, sizeof path, "%s/report.html", folder);
     if (!st) st = tt_curve_write_html(&curve, r->profile, path);
     if (!st && !r->c->quiet)
         printf("run     %s, until step %.0f\n", r->profile, curve.steps[curve.n - 1].step);
@@ -255,13 +246,21 @@ static tt_status report_run(const struct report *r, const char *folder)
     return st;
 }
 
+/* A run has report.html, and training.html where a profile lies in the same folder. */
 static tt_status run(struct report *r)
 {
-    char folder[1024], path[1100];
+    char folder[1024], path[1100], training[1100];
     TT_TRY(sort_words(r));
     choose_folder(r, folder);
-    TT_TRY(is_run(r->profile) ? report_run(r, folder) : report_profile(r, folder));
+    bool trained = has(r->profile, "metrics.jsonl"), profiled = !trained || has(r->profile, "profile.json");
+    if (!profiled && r->import_count)
+        return tt_fail(TT_USAGE, "%s is a training run; what another profiler saw goes beside a profile: tt report "
+                       "PROFILE --import FILE", r->profile);
     snprintf(path, sizeof path, "%s/report.html", folder);
+    snprintf(training, sizeof training, "%s/training.html", folder);
+    if (trained) TT_TRY(tt_make_dirs(folder));
+    if (profiled) TT_TRY(report_profile(r, folder));
+    if (trained) TT_TRY(report_run(r, profiled ? training : path));
     if (r->own->open) tt_open_page(path);
     return TT_OK;
 }

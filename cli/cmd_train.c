@@ -318,23 +318,31 @@ static tt_status print_end(struct training *t, struct tt_summary *s, struct tt_t
     return TT_OK;
 }
 
+/* run.json, before the first step and at the end; that it cannot be written does not stop a run. */
+static void keep_summary(struct training *t, struct tt_summary *s)
+{
+    char device[TT_LINE], model[TT_LINE];
+    tt_describe_device(&t->backend, device, sizeof device);
+    tt_describe_model(&t->session, model, sizeof model);
+    s->device = device;
+    s->model = model;
+    tt_status saved = tt_summary_save(s);
+    if (saved) tt_say("%s; the run goes on, but tt report will show less of it", saved->text);
+    tt_status_free(saved);
+}
+
 /* The end of the run as numbers; when it was interrupted, before the message that says so. */
 static tt_status report(struct training *t, bool interrupted)
 {
     struct tt_device_info info;
     struct tt_text sample = {0};
-    char device[TT_LINE], model[TT_LINE];
     TT_TRY(t->backend.ops->info(t->backend.self, &info));
-    tt_describe_device(&t->backend, device, sizeof device);
-    tt_describe_model(&t->session, model, sizeof model);
     struct tt_summary s = {.config = &t->loop, .data = t->data, .result = &t->result, .progress = &t->run.progress,
                            .device_bytes = info.shares_memory ? 0 : (double)info.memory_peak,
                            .flash_refused = t->session.model->flash_refused, .interrupted = interrupted,
-                           .device = device, .model = model, .load = t->load};
+                           .load = t->load};
     tt_status st = print_end(t, &s, &sample);
-    tt_status saved = st ? TT_OK : tt_summary_save(&s);
-    if (saved) tt_say("%s; the run itself is saved, only tt report will show less of it", saved->text);
-    tt_status_free(saved);
+    if (!st) keep_summary(t, &s);
     tt_text_free(&sample);
     return st;
 }
@@ -344,6 +352,7 @@ static tt_status run(struct training *t)
     char command[3400], folder[4096];
     TT_TRY(prepare(t));
     announce(t);
+    if (!t->c->rank) keep_summary(t, &(struct tt_summary){.config = &t->loop, .data = t->data});
     const char *board = t->c->tensorboard;
     snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out,
              board[0] ? " --tensorboard " : "", board);

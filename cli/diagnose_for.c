@@ -31,6 +31,8 @@ struct card {
     const struct tt_chip *chip; /* NULL: memory alone */
     double memory;
     int largest, best; /* of the sizes; -1: none. The best is the smallest within 5 % of the largest throughput */
+    int64_t most;      /* the largest batch that fits, also between two sizes; 0: none */
+    double takes;      /* bytes of it, or of a batch of 1 */
     double fast, slow; /* seconds of a step of the best */
 };
 
@@ -144,10 +146,43 @@ static bool computes(const struct outlook *f, const struct card *c)
     return c->chip && c->chip->matrix[f->c->precision] > 0;
 }
 
+static tt_status memory_of(const struct outlook *f, int64_t batch, double *out)
+{
+    struct tt_config *trial;
+    struct tt_paper paper;
+    TT_TRY(tt_config_copy(f->c, &trial));
+    trial->batch_size = batch;
+    tt_status st = tt_paper_plan(trial, &paper);
+    *out = st ? 0 : paper.memory;
+    tt_paper_free(&paper);
+    free(trial);
+    return st;
+}
+
+/* Between the largest of the sizes that fits and the next, which does not: halved until they are neighbours. */
+static tt_status find_most(const struct outlook *f, struct card *c)
+{
+    int at = c->largest;
+    c->most = at < 0 ? 0 : f->sizes[at].batch;
+    c->takes = f->sizes[at < 0 ? 0 : at].paper.memory;
+    if (at < 0 || at + 1 == f->size_count) return TT_OK;
+    for (int64_t low = c->most, high = f->sizes[at + 1].batch; high - low > 1;) {
+        int64_t middle = low + (high - low) / 2;
+        double bytes;
+        TT_TRY(memory_of(f, middle, &bytes));
+        if (bytes <= usable * c->memory)
+            low = c->most = middle, c->takes = bytes;
+        else
+            high = middle;
+    }
+    return TT_OK;
+}
+
 static tt_status judge(const struct outlook *f, struct card *c)
 {
     double rates[SIZES], best = 0, fast, slow;
     while (c->largest + 1 < f->size_count && f->sizes[c->largest + 1].paper.memory <= usable * c->memory) c->largest++;
+    TT_TRY(find_most(f, c));
     if (!computes(f, c)) return TT_OK;
     for (int i = 0; i <= c->largest; i++) {
         TT_TRY(predict(f, &f->sizes[i], c->chip, &fast, &slow));
@@ -196,13 +231,12 @@ static void print_card(const struct outlook *f, const struct card *c)
 {
     char takes[32], ms[48], rate[48], tokens[48], epoch[48] = "";
     printf("%-10s %7.1f GiB", c->name, c->memory / 0x1p30);
-    tt_format_bytes(f->sizes[c->largest < 0 ? 0 : c->largest].paper.memory, takes);
+    tt_format_bytes(c->takes, takes);
     if (c->largest < 0) {
         printf("  not even --batch-size 1 fits: it takes %s\n", takes);
         return;
     }
-    bool fits = f->c->batch_size <= f->sizes[c->largest].batch;
-    printf(" %8lld %11s %5s", (long long)f->sizes[c->largest].batch, takes, fits ? "yes" : "no");
+    printf(" %8lld %11s %5s", (long long)c->most, takes, f->c->batch_size <= c->most ? "yes" : "no");
     if (c->best < 0) {
         if (c->chip) printf("   it has no %s", tt_precision_names[f->c->precision]);
         putchar('\n');
@@ -245,8 +279,8 @@ static void put_card(struct tt_json_writer *w, const struct outlook *f, const st
     if (c->chip) tt_json_put_string(w, "title", c->chip->title);
     tt_json_put_number(w, "memory_bytes", c->memory);
     tt_json_put_bool(w, "prediction", true);
-    tt_json_put_int(w, "largest_batch_size", c->largest < 0 ? 0 : f->sizes[c->largest].batch);
-    tt_json_put_number(w, "needed_bytes", f->sizes[c->largest < 0 ? 0 : c->largest].paper.memory);
+    tt_json_put_int(w, "largest_batch_size", c->most);
+    tt_json_put_number(w, "needed_bytes", c->takes);
     if (c->best >= 0) put_expected(w, f, c);
     tt_json_end(w, '}');
 }

@@ -135,9 +135,10 @@ void tt_help_all(struct tt_text *out)
                       "memory); 2 asked wrongly, and nothing was written (an option or value, a name of something "
                       "that is not\n"
                       "there or is of another kind); 3 no usable device; 4 a profiler is\n"
-                      "not installed; 5 a condition of compare --fail-if holds; 6 diagnose has warnings; 7 another "
-                      "process of\n"
-                      "the job is gone; 130 stopped by a signal.\n");
+                      "not installed; 5 a condition of compare --fail-if holds; 6 diagnose has warnings, or exercise "
+                      "check\n"
+                      "finds answers that are not right yet; 7 another process of the job is gone; 8 a condition of\n"
+                      "compare --fail-if cannot be decided; 130 stopped by a signal.\n");
 }
 
 static void put_presets(struct tt_text *out)
@@ -341,7 +342,8 @@ const struct tt_exit_code tt_exit_codes[] = {
     {3, "no usable device"},
     {4, "`tt profile --with`: that profiler is not installed"},
     {5, "`tt compare --fail-if`: a condition holds"},
-    {6, "`tt diagnose`: the run would work, but there are warnings"},
+    {6, "`tt diagnose`: the run would work, but there are warnings; `tt exercise check`: not all answers are right "
+        "yet"},
     {7, "another process of the job is gone; the run goes on from its last checkpoint"},
     {8, "`tt compare --fail-if`: no condition holds, but one cannot be decided: too few steps, too much noise, or "
         "nothing to judge by"},

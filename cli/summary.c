@@ -115,16 +115,21 @@ void tt_summary_next(const struct tt_summary *s)
            c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
 }
 
+static void put_floor(struct tt_json_writer *w, const struct tt_summary *s)
+{
+    double floor = tt_data_floor(s->data);
+    tt_json_put_number(w, "floor", floor > 0 ? floor : NAN);
+}
+
 static void put_losses(struct tt_json_writer *w, const struct tt_summary *s)
 {
     const struct tt_train_result *r = s->result;
-    double floor = tt_data_floor(s->data);
     tt_json_put_number(w, "loss", r->loss);
     tt_json_put_number(w, "val_loss", r->val_loss);
     tt_json_put_number(w, "val_step", isnan(r->val_loss) ? NAN : (double)r->val_step);
     tt_json_put_number(w, "best_val_loss", s->progress->best_val);
     tt_json_put_int(w, "best_step", s->progress->best_step);
-    tt_json_put_number(w, "floor", floor > 0 ? floor : NAN);
+    put_floor(w, s);
 }
 
 static void put_times(struct tt_json_writer *w, const struct tt_train_result *r)
@@ -182,7 +187,8 @@ tt_status tt_summary_save(const struct tt_summary *s)
     tt_json_put_string(&w, "data", tt_data_describe(s->data));
     tt_json_put_bool(&w, "learnable", tt_data_learnable(s->data));
     tt_json_put_int(&w, "num_steps", s->config->num_steps);
-    put_summary(&w, s);
+    if (!s->result) put_floor(&w, s);
+    if (s->result) put_summary(&w, s);
     tt_json_put_string(&w, "sample", s->sample);
     tt_json_end(&w, '}');
     tt_text_puts(&w.text, "\n");

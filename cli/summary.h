@@ -9,7 +9,7 @@
 struct tt_summary {
     const struct tt_config *config;
     const struct tt_data *data;
-    const struct tt_train_result *result;
+    const struct tt_train_result *result; /* NULL: the run has not begun */
     const struct tt_progress *progress;
     double device_bytes; /* most at once, where the device has memory of its own; else 0 */
     bool flash_refused;  /* the heads were too large for the device's flash attention */
@@ -22,6 +22,7 @@ struct tt_summary {
 void tt_summary_text(const struct tt_summary *s); /* time, speed, memory, losses */
 void tt_summary_next(const struct tt_summary *s); /* where it was saved, and how to go on */
 void tt_summary_json(const struct tt_summary *s);
-tt_status tt_summary_save(const struct tt_summary *s); /* run.json, which tt report reads */
+/* run.json, which tt report reads; without a result, before the first step, what is known by then. */
+tt_status tt_summary_save(const struct tt_summary *s);
 
 #endif

@@ -106,6 +106,7 @@ static bool is_option(const struct tt_options *o, const char *word)
 {
     if (strcmp(word, "-h") == 0 || strcmp(word, "--") == 0) return true;
     if (strncmp(word, "--", 2) != 0) return false;
+    if (word[strcspn(word, " =")] == ' ') return false; /* several options in quotes are a value, of --against */
     struct flag f = read_flag(o, word);
     return f.row || tt_schema_nearest(o->schema, o->command, f.name);
 }

@@ -176,27 +176,34 @@ static const char *samples_text(const struct tt_meter *m, double tokens_per_seco
     return out;
 }
 
+/* The first step that this run saw of the epoch that ends now; 0: it saw all of them. */
+static int64_t seen_from(const struct tt_meter *m, int64_t done)
+{
+    int64_t before = tt_epochs_done(m->epochs, m->first);
+    bool begun_before = tt_epochs_at(m->epochs, m->first) > (double)before;
+    return begun_before && before == done - 1 ? m->first + 1 : 0;
+}
+
 /* The mean loss of an epoch's steps, and their time: without validations and checkpoints. */
 static void epoch_line(struct tt_meter *m, int64_t step)
 {
-    char time[32], mean[32], seconds[32], rate[32], part[64] = "";
+    char time[32], mean[32], seconds[32], rate[32], part[64] = "", from[48] = "";
     double loss = m->epoch.losses ? m->epoch.loss / (double)m->epoch.losses : (double)NAN;
     double speed = (double)(m->epoch.steps * m->epochs->rows) / m->epoch.seconds;
-    int64_t done = tt_epochs_done(m->epochs, step);
+    int64_t done = tt_epochs_done(m->epochs, step), first = seen_from(m, done);
+    if (first) snprintf(part, sizeof part, " (of its steps from %lld on)", (long long)first);
+    if (first) snprintf(from, sizeof from, ",\"from_step\":%lld", (long long)first);
     if (m->file.lines)
         fprintf(m->file.lines, "{\"step\":%lld,\"epoch\":%lld,\"epoch_loss\":%s,\"seconds\":%s,"
-                "\"samples_per_second\":%s}\n",
+                "\"samples_per_second\":%s%s}\n",
                 (long long)step, (long long)done, tt_metrics_number(mean, loss),
-                tt_metrics_number(seconds, m->epoch.seconds), tt_metrics_number(rate, speed));
+                tt_metrics_number(seconds, m->epoch.seconds), tt_metrics_number(rate, speed), from);
     if (m->events) tt_events_scalar(m->events, step, "epoch/loss", loss);
     if (m->quiet) return;
-    bool begun_before = tt_epochs_at(m->epochs, m->first) > (double)tt_epochs_done(m->epochs, m->first);
-    bool whole = !begun_before || tt_epochs_done(m->epochs, m->first) < done - 1;
-    if (!whole) snprintf(part, sizeof part, " of its steps from %lld on", (long long)m->first + 1);
     tt_format_duration(m->epoch.seconds, time);
     tt_meter_clear(m);
-    printf("epoch %lld/%lld  mean loss %.4f  time %s%s  %.0f samples/s\n", (long long)done,
-           (long long)m->config->epochs, loss, time, part, speed);
+    printf("epoch %lld/%lld  mean loss %.4f%s  time %s  %.0f samples/s\n", (long long)done,
+           (long long)m->config->epochs, loss, part, time, speed);
     fflush(stdout);
 }
 

@@ -37,7 +37,7 @@ void tt_stop_restore(void)
 {
     catching = false;
     for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
-    if (caught) signal(SIGPIPE, SIG_IGN); /* what is still to be said must not end the program before its exit code */
+    signal(SIGPIPE, SIG_IGN); /* what is still to be said must not end the program before its exit code */
 }
 
 int tt_stop_signal(void) { return caught; }

@@ -164,7 +164,8 @@ static void accuracy(const struct tt_comparison *c, struct tt_text *out)
     for (int i = 1; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
         if (isnan(r->loss_difference) && isnan(r->gradient_difference)) continue;
-        tt_text_printf(out, "accuracy %s: losses differ by at most %.3g", r->label, r->loss_difference);
+        tt_text_printf(out, "accuracy %s: losses of the same steps differ by at most %.3g", r->label,
+                       r->loss_difference);
         if (!isnan(r->gradient_difference))
             tt_text_printf(out, ", norms of gradients in the first step by at most %.2g %%",
                            100 * r->gradient_difference);

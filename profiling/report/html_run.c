@@ -176,10 +176,12 @@ static void lead(struct tt_text *t, const struct tt_curve *c)
 {
     double floor = floor_of(c), loss = ended(c, "val_loss"), steps = ended(c, "num_steps");
     bool validated = isfinite(loss);
+    char of[32] = "";
+    if (steps >= last_step(c)) snprintf(of, sizeof of, " of %.0f", steps);
     if (!validated) loss = ended(c, "loss");
     tt_text_puts(t, "<p class=\"lead\">");
-    if (!c->end || ended(c, "step") < last_step(c))
-        tt_text_printf(t, "Step %.0f; the run has not ended.", last_step(c));
+    if (!(ended(c, "step") >= last_step(c))) /* it goes on, or was killed */
+        tt_text_printf(t, "Step %.0f%s; the run has not come to its end.", last_step(c), of);
     else if (ended(c, "step") < steps)
         tt_text_printf(t, "Stopped after step %.0f of %.0f.", ended(c, "step"), steps);
     else

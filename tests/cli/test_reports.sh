@@ -45,6 +45,15 @@ if command -v python3 >/dev/null && [ -d /proc/self ]; then
     "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out h >out 2>err || fail "json"
     [ "$(memory large)" -lt $(($(memory out) + (1 << 28))) ] || fail "peak memory $(memory large) is that of the program that started it"
 fi
+
+# ---- a reader that has gone: the run is done and saved, and says so ----
+for ranks in 1 2; do
+    [ $ranks = 2 ] && ! command -v mpirun >/dev/null && continue
+    "$TT" train $tiny --num-steps 3 --val-interval 0 --quiet --ranks $ranks --out "gone-$ranks" 2>err | true
+    code=${PIPESTATUS[0]}
+    [ $code = 1 ] && grep -q "cannot write to standard output" err || fail "$ranks ranks: exit code $code: $(cat err)"
+    [ -d "gone-$ranks/step-00000003" ] || fail "$ranks ranks: nothing is saved"
+done
 passed "summaries"
 
 finish

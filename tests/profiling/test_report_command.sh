@@ -174,6 +174,12 @@ checks=$((checks + 1))
 cmp -s trained/report.html elsewhere/report.html || fail "a report elsewhere is another one"
 run 2 report trained --import "$profiles/ncu_raw.csv"
 says err "trained is a training run"
+run 0 profile $small --num-steps 2 --warmup 1 --out both --quiet
+cp trained/metrics.jsonl trained/run.json both/
+run 0 report both
+says out "saved   both/training.html"
+says both/report.html "Where the time goes"
+says both/training.html "All 12 steps are done"
 printf '#!/bin/sh\necho "$1" >"%s/opened"\n' "$dir" >browser
 chmod +x browser
 BROWSER=$dir/browser run 0 report trained --open

@@ -85,7 +85,7 @@ static void a_run_that_goes_on_is_shown(void)
 {
     put("metrics.jsonl", lines);
     char *text = page();
-    CHECK(strstr(text, "Step 3; the run has not ended.") && strstr(text, "1 step changed no weights"));
+    CHECK(strstr(text, "Step 3; the run has not come to its end.") && strstr(text, "1 step changed no weights"));
     CHECK(strstr(text, "&lt;b&gt;") && !strstr(text, "<h1>Training run: <b>"));
     CHECK(!strstr(text, "Where the time went") && !strstr(text, "floor: the entropy"));
     free(text);
@@ -106,7 +106,13 @@ static void the_end_is_shown(void)
     put("run.json", "{\"learnable\": 5, \"num_steps\": \"x\", \"step\": 2, \"seconds\": -1, "
                     "\"sample\": 7, \"floor\": 1}");
     text = page();
-    CHECK(strstr(text, "Step 3; the run has not ended.") && !strstr(text, "Where the time went"));
+    CHECK(strstr(text, "Step 3; the run has not come to its end.") && !strstr(text, "Where the time went"));
+    free(text);
+    /* before the first step */
+    put("run.json", "{\"learnable\": true, \"num_steps\": 300, \"floor\": 2.5, \"model\": \"2 layers\"}");
+    text = page();
+    CHECK(strstr(text, "Step 3 of 300; the run has not come to its end.") && strstr(text, "floor: the entropy"));
+    CHECK(strstr(text, "2 layers") && !strstr(text, "Where the time went"));
     free(text);
     unlink(at("run.json"));
 }
