@@ -75,7 +75,7 @@ static tt_status sort_words(struct report *r)
         if (!is_profile(word))
             TT_TRY(add_import(r, word));
         else if (r->profile[0])
-            return tt_fail(TT_USAGE, "a report shows one profile; put %s and %s side by side with tt compare",
+            return tt_fail(TT_USAGE, "a report shows one run or profile; put %s and %s side by side with tt compare",
                            r->profile, word);
         else
             snprintf(r->profile, sizeof r->profile, "%s", word);

@@ -55,11 +55,12 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "collective, how much of it is hidden behind computation, the slowest rank, and a trace of all of them.", NULL,
         {"tt profile --preset small --out profiles/small", "tt profile --version baseline --sweep batch,seq",
          "tt profile --preset small --ranks 2 --shard weights --out profiles/two"}},
-    [TT_CMD_REPORT] = {"report", "show a profile again, or read what another profiler exported",
-        "Makes summary.md and report.html of a profile anew; or reads what nsys (sqlite, stats as csv), ncu (csv),\n"
+    [TT_CMD_REPORT] = {"report", "show a training run or a profile, or read what another profiler exported",
+        "Makes report.html of a training run, also while it goes on: loss, norms, speed, where the time went. Makes\n"
+        "summary.md and report.html of a profile anew; or reads what nsys (sqlite, stats as csv), ncu (csv),\n"
         "rocprofv3 (rocpd, csv, json) and PyTorch (Chrome trace) wrote into the same tables, cut to the range\n"
         "measured_steps where the program marked it. With both it makes one report.", "run",
-        {"tt report profiles/small", "tt report --import kernels.csv ncu.csv --out profiles/nsys",
+        {"tt report runs/default --open", "tt report --import kernels.csv ncu.csv --out profiles/nsys",
          "tt report profiles/small --import run_kernel_trace.csv"}},
     [TT_CMD_COMPARE] = {"compare", "put runs side by side: speed-ups, memory, what changed, accuracy",
         "Compares profiles (folders of tt profile or tt report), bench.json files or training runs with the first.\n"
