@@ -18,6 +18,7 @@
 #include "core/base/terminal.h"
 #include "core/train/epochs.h"
 #include "core/train/loop.h"
+#include "core/train/stop.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 
@@ -352,6 +353,7 @@ static tt_status run(struct training *t)
     char command[3400], folder[4096];
     TT_TRY(prepare(t));
     announce(t);
+    tt_stop_catch(); /* from the first file on, a signal means to save and stop */
     if (!t->c->rank) keep_summary(t, &(struct tt_summary){.config = &t->loop, .data = t->data});
     const char *board = t->c->tensorboard;
     snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out,
@@ -364,7 +366,9 @@ static tt_status run(struct training *t)
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if ((st && !interrupted) || t->c->rank) return st;
     tt_job_busy(t->member.job);
+    tt_stop_catch(); /* the run is saved: a signal does not take its last words away */
     tt_status told = report(t, interrupted);
+    tt_stop_restore();
     if (!st) return told;
     tt_status_free(told);
     return st;

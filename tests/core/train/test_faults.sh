@@ -296,7 +296,7 @@ expect 1 "$stopped late/step-" "$TT" train $wild --log-interval 100 --out late
 go_on=$(sed -n 's/.*go past such steps: tt //p' err)
 bad=$(sed -n 's/^tt: step \([0-9]*\): .*/\1/p' err)
 good=$(printf %08d $((bad - 1)))
-[ "$bad" -gt 1 ] && [ "$(ls late)" = "$(printf 'metrics.jsonl\nstep-%s' "$good")" ] || fail "a NaN in step $bad left: $(ls late)"
+[ "$bad" -gt 1 ] && [ "$(ls late)" = "$(printf 'metrics.jsonl\nrun.json\nstep-%s' "$good")" ] || fail "a NaN in step $bad left: $(ls late)"
 [ "$(tail -n 1 late/metrics.jsonl | grep -c "\"step\":$bad,.*\"applied\":false")" = 1 ] || fail "metrics.jsonl does not end with the bad step"
 expect 1 "step $bad: $stopped soon/step-$good" "$TT" train $wild --save-interval 1 --keep 1 --out soon
 same_run late soon "$good" "a NaN that is noticed late"
