@@ -132,4 +132,13 @@ code=$?
 check "a step that is not finite ends all ranks with 1, not $code" test $code = 1
 check "which is said once" test "$(grep -c 'are not finite' "$dir/err")" = 1
 check "with the last good step saved" grep -q "is saved as wild/step-" "$dir/err"
+
+# ---- a reader that has gone ----
+
+# shellcheck disable=SC2086 # words
+timeout 120 "$TT" train $shape --num-steps 3 --val-interval 0 --quiet --ranks 2 --out gone 2>"$dir/err" | true
+code=${PIPESTATUS[0]}
+check "a reader that has gone: exit code 1, not $code" test "$code" = 1
+check "and not a rank that is lost" grep -q "cannot write to standard output" "$dir/err"
+check "with all steps saved" test -d gone/step-00000003
 finish
