@@ -43,7 +43,7 @@ static tt_status link_info(void *self, struct tt_device_info *out)
 {
     struct tt_link *l = self;
     TT_TRY(l->relay.real.ops->info(l->relay.real.self, out));
-    snprintf(out->collectives, sizeof out->collectives, "simulated: %d ranks, %.4g GB/s, %.4g us", l->ranks,
+    snprintf(out->collectives, sizeof out->collectives, "simulated links: %d ranks, %.4g GB/s, %.4g us", l->ranks,
              1e-9 * l->bytes_per_second, 1e6 * l->seconds_latency);
     return TT_OK;
 }

@@ -110,7 +110,7 @@ static void says_what_it_is(void)
 {
     struct tt_device_info info;
     CHECK_OK(b.ops->info(b.self, &info));
-    CHECK(!strcmp(info.collectives, "simulated: 8 ranks, 1 GB/s, 1000 us"), "\"%s\"", info.collectives);
+    CHECK(!strcmp(info.collectives, "simulated links: 8 ranks, 1 GB/s, 1000 us"), "\"%s\"", info.collectives);
     CHECK_OK(b.ops->join(b.self, NULL));
     CHECK_OK(b.ops->join(b.self, &(struct tt_ranks){.rank = 0, .count = 1}));
 }

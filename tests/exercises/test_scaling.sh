@@ -41,7 +41,7 @@ last() { grep "\"$2\":" "$1/ranks.json" | tail -n 1 | tr -dc '0-9.e-'; } # last 
 bench plain --link 0.01
 bench late --link 0.01 --fault late-bucket
 bench slow --link 0.01 --fault slow-rank
-grep -q "collectives through simulated: 2 ranks, 0.01 GB/s, 0 us; shard none; fault slow-rank" out || fail "the table does not say what was simulated"
+grep -q "collectives through simulated links: 2 ranks, 0.01 GB/s, 0 us; shard none; fault slow-rank" out || fail "the table does not say what was simulated"
 check "as many bytes" test "$(last plain sent_bytes)" = "$(last late sent_bytes)"
 check "communication is as long as the link makes it" awk -v ms="$(last plain communication_ms)" -v bytes="$(last plain sent_bytes)" 'BEGIN {exit !(ms >= bytes / 1e4)}'
 grep '"operations"' slow/ranks.json | tr -dc '0-9\n' >operations

@@ -39,8 +39,8 @@ KINDS = {"enum tt_dtype": ctypes.c_int, "int64_t": ctypes.c_int64, "float": ctyp
 
 
 def arguments_of(kernel):
-    """struct tt_KERNEL_args, as backend/kernels.h has it now; what is not given is 0."""
-    with open(os.path.join(ROOT, "backend/kernels.h")) as f:
+    """struct tt_KERNEL_args, as backend/kernels_attention.h has it now; what is not given is 0."""
+    with open(os.path.join(ROOT, "backend/kernels_attention.h")) as f:
         body = re.search(r"struct tt_%s_args \{(.*?)\n\};" % kernel, f.read(), re.S).group(1)
     fields = []
     for line in re.sub(r"/\*.*?\*/", "", body, flags=re.S).split(";"):

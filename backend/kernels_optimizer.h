@@ -1,0 +1,164 @@
+/* The arguments of the optimiser's kernels, with their formulas: AdamW on all weights, and on chosen groups of them.
+ * Part of kernels.h. */
+#ifndef TT_KERNELS_OPTIMIZER_H
+#define TT_KERNELS_OPTIMIZER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/run_state.h"
+#include "core/base/types.h"
+
+/* ---- optimiser: AdamW with decoupled decay, clip and learning rate read from the state ---- */
+
+/* partial[0..parts) = sums of squares of the p-th of `parts` equal runs of ceil(n/parts) elements. */
+struct tt_sum_squares_args {
+    enum tt_dtype dtype;
+    const float *x;
+    float *partial;
+    int64_t n, parts;
+};
+
+/* The whole of it over the arena: g = clip·grad; m, v; w -= lr·(m/bias1 / (sqrt(v/bias2) + eps) + decay·w), decay only
+ * for elements below decay_end; copy = w in the activation type. Nothing when !state->apply. With `low` there is no w:
+ * copy, in bf16, and low are the two halves of a float (core/base/half.h), which are read and written instead. */
+struct tt_adamw_args {
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *w, *m, *v;
+    const float *grad;
+    void *copy;    /* or NULL */
+    uint16_t *low; /* or NULL; GPUs only */
+    int64_t n, decay_end;
+    float beta1, beta2, eps, decay;
+};
+
+/* The same, a kernel per step and tensor; each does nothing when !state->apply. */
+struct tt_clip_grad_args { /* g *= clip */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *g;
+    int64_t n;
+};
+struct tt_adam_m_args { /* m = beta1·m + (1-beta1)·g */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *m;
+    const float *g;
+    int64_t n;
+    float beta1;
+};
+struct tt_adam_v_args { /* v = beta2·v + (1-beta2)·g² */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *v;
+    const float *g;
+    int64_t n;
+    float beta2;
+};
+struct tt_weight_decay_args { /* w -= lr·decay·w */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *w;
+    int64_t n;
+    float decay;
+};
+struct tt_adam_update_args { /* w -= lr·m/bias1 / (sqrt(v/bias2) + eps) */
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *w;
+    const float *m, *v;
+    int64_t n;
+    float eps;
+};
+
+/* ---- selective updates: the weights are divided into groups, and a step changes the chosen groups alone ---- */
+
+/* `count` elements of one group from `begin` on. The spans of an array do not overlap and are sorted by begin. */
+struct tt_update_span {
+    int64_t begin;
+    int32_t count, group;
+};
+
+/* What a group has seen. An array of them has one more behind the groups, which is that of the choice itself: choices
+ * made so far, and the update of the latest. Updates are counted from 1, without the steps that were skipped. */
+struct tt_update_group {
+    int64_t updates, last; /* in how many it was chosen; the latest of those */
+};
+
+/* What AdamW needs to know of a group in this step. */
+struct tt_update_step {
+    int32_t chosen;
+    float bias1, bias2; /* 1 - beta^t, t updates that its moments have seen */
+    float keep1, keep2; /* factors on its moments before they see this one */
+};
+
+/* partial as sum_squares has it, to the same bits. From the same loads, square[s] = sum of squares of span s; those of
+ * run p are first[p] .. first[p+1]-1, and none lies in two runs. */
+struct tt_group_squares_args {
+    enum tt_dtype dtype;
+    const float *x;
+    const struct tt_update_span *spans;
+    const int32_t *first;   /* (parts + 1) */
+    float *partial, *square; /* (parts), (count) */
+    int64_t n, parts, count;
+};
+
+/* square[s] = sum of squares of span s. */
+struct tt_span_squares_args {
+    enum tt_dtype dtype;
+    const void *x;
+    const struct tt_update_span *spans;
+    float *square;
+    int64_t n, count;
+};
+
+/* sum[g] = sum of square[order[i]], begin[g] <= i < begin[g+1]. */
+struct tt_group_sums_args {
+    enum tt_dtype dtype;
+    const float *square;  /* (count) */
+    const int32_t *order; /* (count) */
+    const int32_t *begin; /* (groups + 1) */
+    float *sum;
+    int64_t groups, count;
+};
+
+/* The `chosen` groups with the largest key, of equal ones those with the smallest index. The key is square[g] by
+ * norm, square[g] / size[g] by rms, square[g] / max(weight_square[g], least normal float) relative to the weights (the
+ * quotient in double, rounded to float), and the upper 31 bits of tt_random(seed, update, g) at random. A choice holds
+ * for `every` updates; in those that follow it, the groups whose last update was the one before are chosen again.
+ * group[g] counts the update, and steps[g] says what AdamW makes of it. With decays, moments are what they would be had
+ * the group got gradients of 0 in the updates in between: keep = beta^(updates in between), bias that of all updates.
+ * Else they are as the group's own last update left them: keep 1, bias that of the group's updates.
+ * Bit g of choices[(step-1) % entries] (words of 32 bits, TT_CHOICE_WORDS of them) says whether g is chosen. When
+ * !state->apply nothing is: no bit is set, and group stays as it is. */
+enum tt_update_by { TT_BY_NORM, TT_BY_RMS, TT_BY_RELATIVE, TT_BY_RANDOM };
+#define TT_CHOICE_WORDS(groups) (((groups) + 31) / 32)
+struct tt_choose_groups_args {
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    const float *square, *weight_square, *size; /* (groups); weight_square or NULL, size or NULL */
+    struct tt_update_group *group;               /* (groups + 1) */
+    struct tt_update_step *steps;                /* (groups) */
+    uint32_t *choices;                          /* (entries, words) */
+    uint32_t *keys;                             /* (groups) scratch */
+    int64_t groups, chosen, every, entries;
+    uint64_t seed;
+    enum tt_update_by by;
+    bool decays;
+    float beta1, beta2;
+};
+
+/* adamw on the tiles of chosen groups, by steps[group]: m and v times keep first, then with the group's bias. Other
+ * elements are neither read nor written. No tile has more than TT_UPDATE_TILE elements. */
+enum { TT_UPDATE_TILE = 8192 };
+struct tt_adamw_chosen_args {
+    enum tt_dtype dtype;
+    struct tt_adamw_args all;
+    const struct tt_update_span *tiles;
+    const struct tt_update_step *steps; /* (groups) */
+    int64_t count, groups;
+    int64_t expected; /* elements in chosen groups, if these are like the others: for the cost alone */
+};
+
+#endif
