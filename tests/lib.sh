@@ -44,6 +44,12 @@ needs_device() { # skips the test if tt was built for a GPU and there is none
     "${TT:?is the program to test}" info >/dev/null 2>&1
     [ $? != 3 ] || skip "no device for this build of tt"
 }
+needs_ranks() { # skips the test where several ranks cannot compute together, and in all builds but the optimised one
+    needs_device
+    "$TT" info 2>/dev/null | grep -q 'collectives: no' && skip "this tt was built without what carries collectives"
+    once "the optimised build does it"
+    export TT_TEST_RANKS_ON_ONE_GPU=1 OMP_NUM_THREADS=1 NO_COLOR=1
+}
 once() { # once WHY...: skips the test in builds with sanitizers or without BLAS
     [ "$(cached TT_SANITIZE)" != ON ] && [ "$(cached TT_BLAS)" != OFF ] || skip "$@"
 }
@@ -63,6 +69,14 @@ expect() { # expect CODE "words in the output" COMMAND...: leaves stdout in $dir
     got=$?
     [ "$got" = "$code" ] || { fail "exit $got, not $code: $*"; return 1; }
     cat "$dir/out" "$dir/err" | grep -qF -- "$words" || fail "no \"$words\" from: $*"
+}
+run() { # run CODE WORDS...: tt with these words, where it ends with that code; leaves ./out and ./err
+    local want=$1 got
+    shift
+    checks=$((checks + 1))
+    "$TT" "$@" >out 2>err </dev/null
+    got=$?
+    [ "$got" -eq "$want" ] || fail "tt $*: exit code $got, not $want: $(head -c 500 err)"
 }
 shows() { grep -qE -- "$1" "$dir/out" || fail "no \"$1\" in the output"; } # shows PATTERN: $dir/out matches PATTERN
 says() { # says FILE TEXT: FILE contains TEXT

@@ -2,10 +2,7 @@
 # tt train with several ranks: the same losses as one, the same files whatever is divided, from any number of ranks to
 # any other, and an end in time when a rank is gone. On a CPU through MPI; on a GPU all ranks share it.
 . tests/lib.sh
-needs_device
-"$TT" info 2>/dev/null | grep -q 'collectives: no' && skip "this tt was built without what carries collectives"
-once "the optimised build does it"
-export TT_TEST_RANKS_ON_ONE_GPU=1 OMP_NUM_THREADS=1 NO_COLOR=1
+needs_ranks
 cd "$dir" || exit 1
 
 shape="--hidden-dim 48 --num-layers 3 --num-heads 4 --num-kv-heads 2 --ffn-dim 72 --seq-len 24"

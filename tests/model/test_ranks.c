@@ -327,7 +327,8 @@ static void check_shards(const struct tt_config *c, int n, const char *what)
     free_outcome(&one);
 }
 
-static void every_version_and_precision(void)
+/* In every version and every precision that this device has. */
+static void each_version_and_precision(void (*check)(struct tt_config *c, const char *what))
 {
     struct tt_backend b;
     struct tt_device_info info;
@@ -340,9 +341,13 @@ static void every_version_and_precision(void)
             struct tt_config c = config_of(v, (enum tt_precision)p);
             char what[64];
             snprintf(what, sizeof what, "%s in %s", tt_version_names[v], tt_precision_names[p]);
-            check_shards(&c, 2, what);
+            check(&c, what);
         }
 }
+
+static void check_two(struct tt_config *c, const char *what) { check_shards(c, 2, what); }
+
+static void every_version_and_precision(void) { each_version_and_precision(check_two); }
 
 static void odd_numbers_and_shapes(void)
 {
@@ -472,18 +477,19 @@ static double losses_apart(const struct outcome *a, const struct outcome *b)
 /* In so many steps roundings lead apart by more than one can work out, so that the bound is measured: one rank alone,
  * with the sequences of each batch in another order, adds up the same numbers in another order too. Ranks may come out
  * ten times as far from it, but no further. (Where the model learns its few batches by heart, the loss falls.) */
-static void check_hundred(const struct tt_config *c, const char *what)
+static void check_hundred(struct tt_config *c, const char *what)
 {
+    c->hidden_dim = 32, c->num_layers = 2, c->num_heads = 4, c->num_kv_heads = 2, c->ffn_dim = 48, c->seq_len = 12;
+    c->num_steps = LONG, c->learning_rate = 1e-2;
     struct course order = {.steps = LONG, .batches = 4}, other = order;
     struct tt_config all = *c, ranked = *c;
     all.batch_size *= 2;
     other.turned = 1;
     struct outcome one = train_as(&all, 1, order), turned = train_as(&all, 1, other);
     double loss = losses_apart(&turned, &one), weights = apart(c, one.weights, turned.weights, 1);
-    double rounding = c->precision == TT_FP32 ? 1e-4 : 0.2;
     CHECK((double)one.losses[LONG - 1] < 0.7 * (double)one.losses[0], "%s: nothing is learned: %g", what,
           (double)one.losses[LONG - 1]);
-    CHECK(loss < rounding, "%s: another order alone makes losses differ by %g", what, loss);
+    if (c->precision == TT_FP32) CHECK(loss < 1e-4, "%s: another order alone makes losses differ by %g", what, loss);
     for (int s = TT_SHARD_NONE; s <= TT_SHARD_WEIGHTS; s += TT_SHARD_WEIGHTS) {
         ranked.shard = (enum tt_sharding)s;
         struct outcome two = train_as(&ranked, 2, order);
@@ -498,24 +504,7 @@ static void check_hundred(const struct tt_config *c, const char *what)
     free_outcome(&turned);
 }
 
-static void a_hundred_steps(void)
-{
-    struct tt_backend b;
-    struct tt_device_info info;
-    CHECK_OK(tt_backend_open(NULL, &b));
-    CHECK_OK(b.ops->info(b.self, &info));
-    tt_backend_close(&b);
-    for (int v = first_version(); v < TT_VERSIONS; v++)
-        for (int p = 0; p < TT_PRECISIONS; p++) {
-            if (!tested_in(&info, p)) continue;
-            struct tt_config c = config_of(v, (enum tt_precision)p);
-            char what[64];
-            c.hidden_dim = 32, c.num_layers = 2, c.num_heads = 4, c.num_kv_heads = 2, c.ffn_dim = 48, c.seq_len = 12;
-            c.num_steps = LONG, c.learning_rate = 1e-2;
-            snprintf(what, sizeof what, "%s in %s, %d steps", tt_version_names[v], tt_precision_names[p], LONG);
-            check_hundred(&c, what);
-        }
-}
+static void a_hundred_steps(void) { each_version_and_precision(check_hundred); }
 
 int main(void)
 {

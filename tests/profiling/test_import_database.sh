@@ -8,14 +8,6 @@ cd "$dir" || exit 1
 python3 "$make" . || die "the databases were not made"
 "$TT" report --import rocpd.db --out first >out 2>err
 [ $? -eq 4 ] && grep -q "libsqlite3.so.0) is not installed" err && skip "libsqlite3.so.0 is not installed"
-run() { # run CODE WORDS...
-    local want=$1 got
-    shift
-    checks=$((checks + 1))
-    "$TT" "$@" >out 2>err </dev/null
-    got=$?
-    [ "$got" -eq "$want" ] || fail "tt $*: exit code $got, not $want: $(head -c 500 err)"
-}
 figures() { # figures FOLDER WHAT...: what Python says is true of its profile p and its operators
     local folder=$1
     shift

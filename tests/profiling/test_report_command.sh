@@ -5,14 +5,6 @@ set -u
 needs_device
 profiles=$PWD/tests/profiles
 cd "$dir" || exit 1
-run() { # run CODE WORDS...
-    local want=$1 got
-    shift
-    checks=$((checks + 1))
-    "$TT" "$@" >out 2>err </dev/null
-    got=$?
-    [ "$got" -eq "$want" ] || fail "tt $*: exit code $got, not $want: $(head -c 500 err)"
-}
 small="--num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 64 --batch-size 2 --seq-len 16"
 
 # imports

@@ -4,15 +4,12 @@
  * measures what a quiet one does. What is measured must be what tt_predict says from the same figures. */
 #include <time.h>
 
-#include "backend/link.h"
 #include "core/base/clock.h"
 #include "core/base/stats.h"
-#include "core/train/open.h"
 #include "profiling/measure/cluster.h"
 #include "profiling/measure/predict.h"
 #include "profiling/measure/shards.h"
-#include "profiling/measure/steps.h"
-#include "tests/model/model_fixture.h"
+#include "tests/profiling/paced_fixture.h"
 
 enum { REPEATS = 3 };
 static const double within = 0.1;
@@ -51,50 +48,30 @@ static tt_status no_time(void *self, enum tt_kernel kernel, const void *args, tt
 
 /* ---- one step, measured and on paper ---- */
 
-struct paced {
-    struct tt_backend real, device, backend;
+struct slow_rank {
+    struct paced paced;
+    struct tt_backend device;
     struct slow slow;
-    struct tt_link link;
-    struct tt_session session;
-    struct tt_run run;
-    struct tt_step_times steps;
 };
 
-/* Several buckets, each a part of the backward pass. */
 static struct tt_config config_of(int ranks, enum tt_sharding shard)
 {
-    struct tt_config c = tiny_config();
-    c.version = TT_FLASH, c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.num_layers = 6;
-    c.seq_len = 32, c.batch_size = 1, c.ranks = ranks, c.shard = shard;
-    snprintf(c.data, sizeof c.data, "random");
+    struct tt_config c = several_buckets(ranks);
+    c.shard = shard;
     return c;
 }
 
 /* At which a step of one rank alone takes about 0.2 s, whatever its batch. */
 static double flops_per_second(const struct tt_config *c) { return 7e9 * (double)c->batch_size; }
 
-static void open_paced(struct paced *p, const struct tt_config *c, struct tt_ring ring)
+static void open_slow(struct slow_rank *p, const struct tt_config *c, struct tt_ring ring)
 {
-    struct tt_data *data;
-    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1}, &p->real));
-    p->device = tt_relay_open(&p->slow.relay, &p->real);
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1}, &p->paced.real));
+    p->device = tt_relay_open(&p->slow.relay, &p->paced.real);
     p->slow.flops_per_second = flops_per_second(c);
     p->slow.relay.ops.gemm = slow_gemm;
     p->slow.relay.ops.launch = no_time;
-    CHECK_OK(tt_link_open(&p->link, &p->device, (int)c->ranks, ring.bytes_per_second, ring.seconds_latency,
-                          &p->backend));
-    CHECK_OK(tt_open_data(c, c->vocab_size, NULL, &data));
-    CHECK_OK(tt_session_try(&p->session, &p->backend, c, data, &p->run));
-    tt_data_close(data);
-    CHECK_OK(tt_step_times_open(&p->steps, &p->backend, 0, REPEATS));
-}
-
-static void close_paced(struct paced *p)
-{
-    tt_step_times_close(&p->steps, &p->backend);
-    tt_run_close(&p->run);
-    tt_session_close(&p->session);
-    tt_backend_close(&p->real);
+    open_paced(&p->paced, c, &p->device, ring.bytes_per_second, ring.seconds_latency, 0, REPEATS);
 }
 
 /* A machine that others use may be late, but never early: the best of some tries, until it is as on paper. */
@@ -112,16 +89,17 @@ static double least(struct paced *p, double paper)
 static void measure(const struct tt_config *c, struct tt_ring ring, double *beside, double *one_stream,
                     struct tt_prediction *paper)
 {
-    struct paced *p = calloc(1, sizeof *p);
+    struct slow_rank *rank = calloc(1, sizeof *rank);
+    struct paced *p = &rank->paced;
     struct tt_chip chip = {.name = "slow", .matrix = {flops_per_second(c)}, .vector = 1e30, .bandwidth = 1e30};
-    open_paced(p, c, ring);
+    open_slow(rank, c, ring);
     struct tt_plan *plan = p->session.step;
     CHECK_OK(tt_predict(plan, TT_FP32, &chip, ring, paper));
     *beside = least(p, paper->seconds);
     for (int i = 0; i < plan->count; i++) plan->ops[i].stream = TT_STREAM_MAIN;
     if (one_stream) *one_stream = least(p, paper->seconds - paper->exposed + paper->communication);
     close_paced(p);
-    free(p);
+    free(rank);
 }
 
 static bool agree(double measured, double paper) { return fabs(measured / paper - 1) < within; }

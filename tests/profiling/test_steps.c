@@ -1,57 +1,17 @@
 /* What of the communication a step hides, against links whose speed is known: one rank that pretends to be one of two,
  * on which a collective is a wait on its stream. */
-#include "backend/kernel_info.h"
-#include "backend/link.h"
-#include "core/train/open.h"
 #include "profiling/measure/cost.h"
-#include "profiling/measure/steps.h"
-#include "tests/model/model_fixture.h"
+#include "tests/profiling/paced_fixture.h"
 
 enum { REPEATS = 5 };
-
-struct paced {
-    struct tt_backend real, backend;
-    struct tt_link link;
-    struct tt_session session;
-    struct tt_run run;
-    struct tt_step_times steps;
-};
-
-/* Several buckets, and a backward pass that takes longer than one of them on its way. */
-static struct tt_config config_of(int ranks)
-{
-    struct tt_config c = tiny_config();
-    c.version = TT_FLASH, c.hidden_dim = 320, c.num_heads = 5, c.num_kv_heads = 5, c.ffn_dim = 800, c.num_layers = 6;
-    c.seq_len = 32, c.batch_size = 1, c.ranks = ranks;
-    snprintf(c.data, sizeof c.data, "random");
-    return c;
-}
-
-static void open_paced(struct paced *p, const struct tt_config *c, double bytes_per_second)
-{
-    struct tt_data *data;
-    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1}, &p->real));
-    CHECK_OK(tt_link_open(&p->link, &p->real, 2, bytes_per_second, 0, &p->backend));
-    CHECK_OK(tt_open_data(c, c->vocab_size, NULL, &data));
-    CHECK_OK(tt_session_try(&p->session, &p->backend, c, data, &p->run));
-    tt_data_close(data);
-    CHECK_OK(tt_step_times_open(&p->steps, &p->backend, 1, REPEATS));
-}
-
-static void close_paced(struct paced *p)
-{
-    tt_step_times_close(&p->steps, &p->backend);
-    tt_run_close(&p->run);
-    tt_session_close(&p->session);
-    tt_backend_close(&p->real);
-}
 
 static struct tt_overlap measure(int ranks, double bytes_per_second, double *sent)
 {
     struct paced *p = calloc(1, sizeof *p);
-    struct tt_config c = config_of(ranks);
+    struct tt_config c = several_buckets(ranks);
     struct tt_overlap o = {0};
-    open_paced(p, &c, bytes_per_second);
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = 1}, &p->real));
+    open_paced(p, &c, &p->real, bytes_per_second, 0, 1, REPEATS);
     *sent = tt_cost_of_plan(p->session.step).sent;
     CHECK_OK(tt_measure_overlap(&p->steps, &p->backend, &p->run, p->session.step, &o));
     close_paced(p);
