@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/format.h"
 #include "core/base/terminal.h"
+#include "core/train/live.h"
 #include "core/train/state.h"
 
 /* What getrusage says includes the program that started this one; it is for systems that have nothing better. */
@@ -124,6 +125,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     m->start = m->last_log_time = tt_seconds();
     tt_eta_start(&m->eta, m->start);
     if (c->rank) return TT_OK; /* rank 0 alone writes */
+    tt_usage_open(&m->usage, b, m->start);
     if (c->tensorboard[0]) TT_TRY(tt_events_open(c->tensorboard, first, &m->events));
     if (!c->out[0]) return TT_OK;
     TT_TRY(tt_choices_keep(&m->choices, c->out, first));
@@ -158,6 +160,8 @@ static double eta(const struct tt_meter *m, int64_t step)
 /* ---- epochs, where the run is told in them ---- */
 
 static bool by_epochs(const struct tt_meter *m) { return m->config->epochs > 0; }
+
+static const char *past_blanks(const char *text) { return text + strspn(text, " "); }
 
 /* "  epoch 0.32/5", or nothing. */
 static const char *epoch_text(const struct tt_meter *m, int64_t step, char out[64])
@@ -240,12 +244,14 @@ static void log_line(struct tt_meter *m, const struct tt_metrics *e)
     m->sum = 0;
     m->sum_count = 0;
     if (m->quiet) return;
-    char left[32], scale[64], epoch[64], samples[64];
+    char left[32], scale[64], epoch[64], samples[64], busy[32];
     tt_format_duration(eta(m, e->step), left);
+    tt_usage_text(&m->usage, busy);
     tt_meter_clear(m);
-    printf("step %5lld/%lld%s  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s%s  eta %s\n", (long long)e->step,
+    printf("step %5lld/%lld%s  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s%s%s%s  eta %s\n", (long long)e->step,
            (long long)m->config->num_steps, epoch_text(m, e->step, epoch), m->loss, (double)e->grad_norm,
-           (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples), left);
+           (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples), busy[0] ? "  " : "",
+           busy, left);
     fflush(stdout);
 }
 
@@ -257,6 +263,7 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
     double speed = step_speed(m, e->step);
     if (isfinite(speed)) tt_events_scalar(m->events, e->step, "train/tokens_per_second", speed);
+    if (tt_usage_known(&m->usage)) tt_events_scalar(m->events, e->step, "train/device_utilisation", m->usage.now.busy);
     tt_choices_events(&m->choices, e->step, m->events);
     if (!tt_scales_loss(m->config->precision)) return;
     tt_events_scalar(m->events, e->step, "train/loss_scale", (double)e->loss_scale);
@@ -340,20 +347,71 @@ static tt_status ask_early(struct tt_meter *m, int64_t step)
     return collect(m, false);
 }
 
-static tt_status paint(struct tt_meter *m, int64_t step)
+/* "data 3 %, validation 2 %": what the steps stood still for, from half a percent of the time on. */
+static void pauses_text(const struct tt_meter *m, double now, char out[64])
 {
-    double now = tt_seconds();
+    const struct {
+        const char *name;
+        double seconds;
+    } parts[] = {{"data", m->feed ? tt_feed_waited(m->feed) : 0},
+                 {"validation", m->eta.pauses[TT_PAUSE_VALIDATION].seconds},
+                 {"saving", m->eta.pauses[TT_PAUSE_SAVE].seconds}};
+    size_t n = 0;
+    out[0] = 0;
+    for (int i = 0; i < 3; i++) {
+        double percent = 100 * parts[i].seconds / (now - m->start);
+        if (percent >= 0.5)
+            n += (size_t)snprintf(out + n, 64 - n, "%s%s %.0f %%", n ? ", " : "", parts[i].name, percent);
+    }
+}
+
+static void speed_parts(const struct tt_meter *m, int64_t step, struct tt_live *line)
+{
+    char rate[32], whole[32];
+    double tokens = (double)tokens_per_step(m->config), overall = tt_meter_speed(m, step);
+    double recent = m->recent > 0 ? m->recent : overall;
+    tt_live_rates(recent / tokens, overall / tokens, rate, whole);
+    tt_live_add(line, 90, "%s", rate);
+    tt_live_add(line, 50, "%s", whole);
+    tt_live_add(line, 80, "%.0f tok/s", recent);
+    tt_live_add(line, 45, "%.3g samples/s", recent / (double)m->config->seq_len);
+}
+
+static void device_parts(const struct tt_meter *m, struct tt_live *line)
+{
+    char busy[32], memory[48];
+    tt_usage_text(&m->usage, busy);
+    tt_usage_memory_text(&m->usage, memory);
+    tt_live_add(line, 70, "%s", busy);
+    tt_live_add(line, 60, "%s", memory);
+}
+
+static void print_live(struct tt_meter *m, int64_t step, double now)
+{
+    struct tt_live line = {0};
+    char left[32], loss[32] = "-", text[64], out[512];
+    tt_format_duration(eta(m, step), left);
+    if (!isnan(loss_so_far(m))) snprintf(loss, sizeof loss, "%.4f", loss_so_far(m));
+    tt_live_add(&line, 100, "step %lld/%lld", (long long)step, (long long)m->config->num_steps);
+    tt_live_add(&line, 75, "%s", past_blanks(epoch_text(m, step, text)));
+    tt_live_add(&line, 95, "loss %s", loss);
+    tt_live_add(&line, 40, "%s", past_blanks(scale_text(m, text)));
+    speed_parts(m, step, &line);
+    device_parts(m, &line);
+    pauses_text(m, now, text);
+    tt_live_add(&line, 30, "%s", text);
+    tt_live_add(&line, 85, "eta %s", left);
+    tt_live_text(&line, tt_live_width(stderr) - 1, out, sizeof out); /* a full line would wrap */
+    fprintf(stderr, "\r\033[K%s", out);
+    fflush(stderr);
+}
+
+static tt_status paint(struct tt_meter *m, int64_t step, double now)
+{
     if (!m->terminal || now - m->last_paint < 0.2) return TT_OK;
     m->last_paint = now;
     TT_TRY(ask_early(m, step));
-    char left[32], loss[32] = "-", scale[64], epoch[64], samples[64];
-    tt_format_duration(eta(m, step), left);
-    if (!isnan(loss_so_far(m))) snprintf(loss, sizeof loss, "%.4f", loss_so_far(m));
-    double overall = tt_meter_speed(m, step), speed = m->recent > 0 ? m->recent : overall;
-    fprintf(stderr, "\r\033[Kstep %lld/%lld%s  loss %s%s  %.0f tok/s (overall %.0f)%s  eta %s", (long long)step,
-            (long long)m->config->num_steps, epoch_text(m, step, epoch), loss, scale_text(m, scale), speed, overall,
-            samples_text(m, speed, samples), left);
-    fflush(stderr);
+    print_live(m, step, now);
     return TT_OK;
 }
 
@@ -366,7 +424,8 @@ tt_status tt_meter_step(struct tt_meter *m, int64_t step)
         TT_TRY(ask(m, step));
         TT_TRY(collect(m, false));
     }
-    return paint(m, step);
+    tt_usage_ask(&m->usage, m->eta.last);
+    return paint(m, step, tt_seconds());
 }
 
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
@@ -377,6 +436,7 @@ tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
     TT_TRY(collect(m, true));
     if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
     tt_eta_wait(&m->eta, tt_seconds());
+    tt_usage_ask(&m->usage, m->eta.last);
     return TT_OK;
 }
 

@@ -6,10 +6,12 @@
 #include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/plan/engine.h"
+#include "core/train/usage.h"
 #include "core/train/choices.h"
 #include "core/train/epochs.h"
 #include "core/train/eta.h"
 #include "core/train/events.h"
+#include "core/train/feed.h"
 #include "core/train/metrics_file.h"
 
 struct tt_meter {
@@ -26,6 +28,8 @@ struct tt_meter {
     struct tt_metrics_file file;
     struct tt_events *events; /* TensorBoard's; NULL: none */
     struct tt_eta eta;
+    struct tt_usage_log usage;    /* of rank 0's device */
+    const struct tt_feed *feed;  /* whose waits the progress line shows; NULL: none */
     bool quiet;         /* shows nothing */
     bool terminal;      /* stderr shows a progress line */
     double start, last_log_time, last_paint;
