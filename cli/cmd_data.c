@@ -12,7 +12,6 @@
 #include "core/base/terminal.h"
 #include "core/base/utf8.h"
 #include "core/data/token_file.h"
-#include "core/train/meter.h"
 
 /* ---- options ---- */
 

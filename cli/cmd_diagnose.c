@@ -7,7 +7,6 @@
 #include "cli/diagnose.h"
 #include "core/base/terminal.h"
 #include "core/train/epochs.h"
-#include "core/train/loop.h"
 
 /* ---- options ---- */
 

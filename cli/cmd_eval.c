@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "core/base/json.h"
 #include "core/checkpoint/safetensors.h"
-#include "core/train/loop.h"
+#include "core/train/evaluate.h"
 
 /* ---- options ---- */
 

@@ -10,7 +10,6 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/utf8.h"
-#include "core/train/meter.h"
 
 /* ---- options ---- */
 

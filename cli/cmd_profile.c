@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/profile_with.h"
 #include "cli/ranks.h"
+#include "core/base/cache.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "exercises/engine/course.h"

@@ -1,5 +1,6 @@
 /* The measurements of tt diagnose. Nothing is written anywhere. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -11,8 +12,8 @@
 #include "core/base/load.h"
 #include "core/base/stats.h"
 #include "core/train/feed.h"
-#include "core/train/loop.h"
-#include "core/train/meter.h"
+#include "core/train/evaluate.h"
+#include "core/train/eta.h"
 
 /* ---- sizes ---- */
 

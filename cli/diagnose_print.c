@@ -7,7 +7,6 @@
 #include "core/base/format.h"
 #include "core/base/json.h"
 #include "core/base/terminal.h"
-#include "core/train/meter.h"
 
 static const char *const level_names[] = {"advice", "warning", "failure"};
 

@@ -5,6 +5,7 @@
 
 #include "backend/kernel_info.h"
 #include "cli/diagnose.h"
+#include "core/base/cache.h"
 #include "core/base/format.h"
 #include "core/base/json.h"
 #include "core/job/address.h"
