@@ -262,8 +262,9 @@ static tt_status find_rows(struct tt_comparison *c)
         }
         for (int k = 0; k < p->operators_count; k++) {
             const struct tt_profile_row *op = &p->operators[k];
-            snprintf(name, sizeof name, "%.47s%s%.63s in %.31s%s%.31s", op->name, op->shape[0] ? " " : "", op->shape,
-                     op->group, phases && op->phase[0] ? ", " : "", phases ? op->phase : "");
+            snprintf(name, sizeof name, "%.47s%s%.63s in %.31s%s%.*s", op->name, op->shape[0] ? " " : "", op->shape,
+                     op->group, phases && op->phase[0] ? ", " : "",
+                     phases ? (int)strcspn(op->phase, "_") : 0, op->phase); /* backward_pass */
             double *seconds = row_named(c, c->operators, &c->operator_count, name)->seconds;
             if (isfinite(op->seconds)) seconds[i] += op->seconds;
         }

@@ -79,7 +79,7 @@ static void run_table(struct tt_text *t, const struct tt_comparison *c)
 }
 
 static void rows_section(struct tt_text *t, const struct tt_comparison *c, const char *id, const char *heading,
-                         const struct tt_compare_row *rows, int n)
+                         const char *title, const struct tt_compare_row *rows, int n)
 {
     const char *names[OPERATORS_SHOWN * 2], *series[TT_COMPARE_LIMIT];
     double *values = calloc((size_t)n * (size_t)c->n + 1, sizeof *values);
@@ -92,10 +92,10 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
     for (int i = 0; i < c->n; i++) series[i] = c->runs[i].label;
     for (int k = 0; k < n; k++) {
         names[k] = rows[k].name;
-        for (int i = 0; i < c->n; i++) values[k * c->n + i] = 1e3 * rows[k].seconds[i];
+        for (int i = 0; i < c->n; i++) values[k * c->n + i] = rows[k].seconds[i];
     }
     html_section(t, id, heading);
-    tt_svg_grouped(t, &(struct tt_stack){heading, "ms a step", names, series, n, c->n, values});
+    tt_svg_grouped(t, &(struct tt_stack){title, TT_IN_SECONDS, names, series, n, c->n, values});
     tt_text_puts(&columns, "name");
     for (int i = 0; i < c->n; i++) tt_text_printf(&columns, "|#%s", c->runs[i].label);
     for (int i = 1; i < c->n; i++) tt_text_printf(&columns, "|#speed-up of %s", c->runs[i].label);
@@ -174,8 +174,9 @@ tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
     run_bars(&t, c);
     run_table(&t, c);
     html_section_end(&t);
-    rows_section(&t, c, "groups", "Groups", c->groups, groups);
-    rows_section(&t, c, "changed", "Operators that changed most", c->operators, shown);
+    rows_section(&t, c, "groups", "Groups", "Time of a step by group", c->groups, groups);
+    rows_section(&t, c, "changed", "Operators that changed most", "Time of a step by operator", c->operators,
+                 shown);
     curves(&t, c, &loss_curve);
     curves(&t, c, &norm_curve);
     return html_end(&t, path);

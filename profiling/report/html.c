@@ -81,14 +81,22 @@ static void head(struct tt_text *t, const struct tt_profile *p, bool imported)
 
 /* ---- groups and operators ---- */
 
-static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
+/* Where the host computes itself, or was not watched, no row has a time of the host. */
+static bool host_is_known(const struct tt_profile *p)
+{
+    bool known = false;
+    for (int i = 0; i < p->operators_count; i++) known |= p->operators[i].host_seconds > 0;
+    return known;
+}
+
+static void row_cells(struct tt_text *t, const struct tt_profile_row *r, bool with_host)
 {
     char a[32];
     html_number(t, (double)r->count, html_fixed((double)r->count, 0, a));
     html_number(t, r->seconds, tt_si_time(r->seconds, a));
     html_number(t, r->median, tt_si_time(r->median, a));
     double host = r->host_seconds > 0 ? r->host_seconds : NAN;
-    html_number(t, host, tt_si_time(host, a));
+    if (with_host) html_number(t, host, tt_si_time(host, a));
     html_number(t, r->share, html_fixed(100 * r->share, 1, a));
     html_number(t, r->roof_percent, html_fixed(r->roof_percent, 0, a));
     html_cell(t, "%s", r->bound[0] ? r->bound : "n/a");
@@ -100,8 +108,13 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
 }
 
 /* What limits an operator stands where a narrow window still shows it. */
-#define ROW_COLUMNS                                                                                 \
-    "#count|#a step|#median|#host a step|#share %|#roof %|bound by|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s"
+static void row_table(struct tt_text *t, const char *first, bool with_host)
+{
+    char columns[300];
+    snprintf(columns, sizeof columns, "%s|#count|#a step|#median%s|#share %%|#roof %%|bound by|#FLOPs|#bytes|#FLOP per byte"
+             "|#FLOP/s|#B/s", first, with_host ? "|#host a step" : "");
+    html_table(t, columns);
+}
 
 static void group_bars(struct tt_text *t, const struct tt_profile *p)
 {
@@ -130,11 +143,12 @@ static void groups(struct tt_text *t, const struct tt_profile *p)
     tt_gap_remark(p, words);
     if (words[0]) html_paragraph(t, "%s", words);
     html_fold(t, "The same as a table", true);
-    html_table(t, "group|" ROW_COLUMNS);
+    bool with_host = host_is_known(p);
+    row_table(t, "group", with_host);
     for (int i = 0; i < p->groups_count; i++) {
         html_row(t);
         html_cell(t, "%s", p->groups[i].name);
-        row_cells(t, &p->groups[i]);
+        row_cells(t, &p->groups[i], with_host);
         html_row_end(t);
     }
     html_table_end(t);
@@ -144,15 +158,16 @@ static void groups(struct tt_text *t, const struct tt_profile *p)
 
 static void operator_table(struct tt_text *t, const struct tt_profile *p, int from, int to)
 {
-    html_table(t, "operator|shape|group|phase|" ROW_COLUMNS);
+    bool with_host = host_is_known(p);
+    row_table(t, "operator|shape|group|phase", with_host);
     for (int i = from; i < to; i++) {
         const struct tt_profile_row *r = &p->operators[i];
         html_row(t);
         html_cell(t, "%s", r->name);
         html_cell(t, "%s", r->shape);
         html_cell(t, "%s", r->group);
-        html_cell(t, "%s", r->phase);
-        row_cells(t, r);
+        html_cell(t, "%.*s", (int)strcspn(r->phase, "_"), r->phase); /* backward_pass */
+        row_cells(t, r, with_host);
         html_row_end(t);
     }
     html_table_end(t);
@@ -206,12 +221,13 @@ static void phase_bars(struct tt_text *t, const struct tt_profile *p)
     double *values = calloc((size_t)p->phases_count * 3 + 1, sizeof *values);
     for (int i = 0; rows && values && i < p->phases_count; i++) {
         rows[i] = p->phases[i].name;
-        values[3 * i] = 1e3 * p->phases[i].wall;
-        values[3 * i + 1] = 1e3 * p->phases[i].host;
-        values[3 * i + 2] = 1e3 * p->phases[i].device;
+        values[3 * i] = p->phases[i].wall;
+        values[3 * i + 1] = p->phases[i].host;
+        values[3 * i + 2] = p->phases[i].device;
     }
     if (rows && values)
-        tt_svg_grouped(t, &(struct tt_stack){"Phases of a step", "ms", rows, series, p->phases_count, 3, values});
+        tt_svg_grouped(t, &(struct tt_stack){"Phases of a step", TT_IN_SECONDS, rows, series, p->phases_count, 3,
+                                             values});
     free(rows);
     free(values);
 }

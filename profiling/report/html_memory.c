@@ -19,10 +19,11 @@ static void memory_kinds(struct tt_text *t, const struct tt_profile *p)
     char a[32];
     for (int i = 0; rows && values && i < n; i++) {
         rows[i] = p->memory_kinds[i].kind;
-        values[2 * i] = p->memory_kinds[i].predicted / 0x1p20;
-        values[2 * i + 1] = p->memory_kinds[i].measured / 0x1p20;
+        values[2 * i] = p->memory_kinds[i].predicted;
+        values[2 * i + 1] = p->memory_kinds[i].measured;
     }
-    if (n && rows && values) tt_svg_grouped(t, &(struct tt_stack){"Memory by kind", "MiB", rows, series, n, 2, values});
+    if (n && rows && values)
+        tt_svg_grouped(t, &(struct tt_stack){"Memory by kind", TT_IN_BYTES, rows, series, n, 2, values});
     if (n) html_table(t, "kind|#predicted|#measured");
     for (int i = 0; i < n; i++) {
         html_row(t);

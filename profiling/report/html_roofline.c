@@ -136,11 +136,11 @@ void html_components(struct tt_text *t, const struct tt_profile *p)
     html_section(t, "components", "Components");
     for (int i = 0; rows && values && i < n; i++) {
         rows[i] = p->components[i].name;
-        values[2 * i] = 1e3 * p->components[i].forward;
-        values[2 * i + 1] = 1e3 * p->components[i].backward;
+        values[2 * i] = p->components[i].forward;
+        values[2 * i + 1] = p->components[i].backward;
     }
     if (n && rows && values)
-        tt_svg_stacked(t, &(struct tt_stack){"Parts of the model", "ms", rows, series, n, 2, values});
+        tt_svg_stacked(t, &(struct tt_stack){"Parts of the model", TT_IN_SECONDS, rows, series, n, 2, values});
     if (!n) html_paragraph(t, "n/a");
     if (n) html_table(t, "component|#kernels|#forward|#backward|#together|#share %|#FLOPs|#bytes");
     for (int i = 0; i < n; i++) {

@@ -161,15 +161,21 @@ double svg_tick_step(double span, int most)
     return power * (scaled <= 1 ? 1 : scaled <= 2 ? 2 : scaled <= 5 ? 5 : 10);
 }
 
-const char *svg_tick_label(double value, char out[32])
+const char *svg_without_zeros(char *number)
 {
-    tt_si(value, out);
-    char *point = strchr(out, '.'), *unit = strchr(out, ' '), *end = unit ? unit : out + strlen(out), *last = end;
-    if (!point || strchr(out, 'e')) return out;
+    char *point = strchr(number, '.'), *unit = strchr(number, ' ');
+    char *end = unit ? unit : number + strlen(number), *last = end;
+    if (!point || strchr(number, 'e')) return number;
     while (last[-1] == '0') last--;
     if (last - 1 == point) last--;
     memmove(last, end, strlen(end) + 1);
-    return out;
+    return number;
+}
+
+const char *svg_tick_label(double value, char out[32])
+{
+    tt_si(value, out);
+    return svg_without_zeros(out);
 }
 
 void tt_legend(struct tt_text *out, const char *const *names, const int *colors, int n)

@@ -31,8 +31,11 @@ void tt_svg_bars(struct tt_text *out, const char *title, const struct tt_bar *ba
 
 /* ---- stacked bars: a line per row, a colour per series ---- */
 
+enum tt_svg_unit { TT_IN_SECONDS, TT_IN_BYTES }; /* written as tt_si_time and tt_si_bytes do */
+
 struct tt_stack {
-    const char *title, *unit; /* unit of the axis: "ms" */
+    const char *title;
+    enum tt_svg_unit unit;
     const char *const *rows, *const *series;
     int row_count, series_count;
     const double *values; /* [row][series] */

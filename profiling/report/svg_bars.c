@@ -1,11 +1,12 @@
 /* Bars that lie: single, stacked, and several to a row. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "profiling/report/svg.h"
 #include "profiling/report/svg_parts.h"
 
-enum { ROW = 22, BAR = 15, LETTERS = 34 }; /* LETTERS: of a label at most */
+enum { ROW = 22, BAR = 15, LETTERS = 32 }; /* LETTERS: of a label at most */
 
 /* Pixels for the longest of n texts, of which `most` letters are shown. */
 static double room_for(const char *const *texts, int n, int most)
@@ -40,18 +41,48 @@ void tt_svg_bars(struct tt_text *out, const char *title, const struct tt_bar *ba
     svg_end(out);
 }
 
+static const char *in_words(enum tt_svg_unit unit, double value, char out[32])
+{
+    return unit == TT_IN_BYTES ? tt_si_bytes(value, out) : tt_si_time(value, out);
+}
+
+/* Steps that are round in the unit that the largest number is written in. */
+static double round_step(enum tt_svg_unit unit, double most)
+{
+    double scale = 1;
+    while (unit == TT_IN_BYTES && most / scale >= 1023.5) scale *= 1024;
+    return scale * svg_tick_step(most / scale, 5);
+}
+
 /* Numbers under the bars, with lines up through them. */
-static void value_axis(struct tt_text *out, double most, double left, double room, double bottom, const char *unit)
+static void value_axis(struct tt_text *out, double most, double left, double room, double bottom, enum tt_svg_unit unit)
 {
     char number[32];
     if (most <= 0) return;
-    double step = svg_tick_step(most, 5);
+    double step = round_step(unit, most);
     for (int i = 0; i * step <= most * 1.0001; i++) {
         double x = left + i * step / most * room;
         svg_line(out, x, SVG_TOP - 4, x, bottom, i ? "grid" : "axis");
-        svg_text(out, x, bottom + 15, SVG_MIDDLE | SVG_SOFT, "%s", svg_tick_label(i * step, number));
+        in_words(unit, i * step, number);
+        svg_text(out, x, bottom + 15, SVG_MIDDLE | SVG_SOFT, "%s", i ? svg_without_zeros(number) : "0");
     }
-    svg_text(out, left + room, bottom + 32, SVG_RIGHT | SVG_SOFT, "%s", unit);
+}
+
+/* A label that is too long for one line stands in two, cut before " in " or after a comma where that fits. */
+static void row_label(struct tt_text *out, double x, double middle, const char *text)
+{
+    char first[120], second[120];
+    const char *cut = NULL;
+    if (svg_letters(text) <= LETTERS) {
+        svg_text(out, x, middle + 4, SVG_RIGHT, "%s", text);
+        return;
+    }
+    for (const char *at = text; (at = strchr(at, ' ')) && at - text <= LETTERS; at++)
+        if (!strncmp(at, " in ", 4) || at[-1] == ',') cut = cut && strncmp(at, " in ", 4) ? cut : at;
+    snprintf(first, sizeof first, "%.*s", (int)(cut ? cut - text : 0), text);
+    svg_shorten(cut ? cut + 1 : text, LETTERS, second, sizeof second);
+    if (first[0]) svg_text(out, x, middle - 3, SVG_RIGHT, "%s", first);
+    svg_text(out, x, middle + (first[0] ? 11 : 4), SVG_RIGHT | SVG_SOFT, "%s", second);
 }
 
 static void legend_of(struct tt_text *out, const struct tt_stack *s)
@@ -70,8 +101,8 @@ static double value_of(const struct tt_stack *s, int row, int series)
 static void words_of(const struct tt_stack *s, int row, int series, char *words, size_t size)
 {
     char number[32];
-    snprintf(words, size, "%.60s, %.60s: %s %.30s", s->rows[row], s->series[series],
-             tt_si(value_of(s, row, series), number), s->unit);
+    snprintf(words, size, "%.90s, %.60s: %s", s->rows[row], s->series[series],
+             in_words(s->unit, value_of(s, row, series), number));
 }
 
 void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s)
@@ -79,17 +110,17 @@ void tt_svg_stacked(struct tt_text *out, const struct tt_stack *s)
     enum { LINE = 30 };
     double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 60,
            bottom = SVG_TOP + s->row_count * LINE;
-    char words[220], label[120];
+    char words[220];
     for (int r = 0; r < s->row_count; r++) {
         double sum = 0;
         for (int i = 0; i < s->series_count; i++) sum += positive(value_of(s, r, i));
         most = fmax(most, sum);
     }
-    svg_begin(out, s->title, SVG_WIDTH, bottom + 38);
+    svg_begin(out, s->title, SVG_WIDTH, bottom + 22);
     value_axis(out, most, left, room, bottom, s->unit);
     for (int r = 0; r < s->row_count; r++) {
         double x = left, y = SVG_TOP + r * LINE;
-        svg_text(out, left - 6, y + 15, SVG_RIGHT, "%s", svg_shorten(s->rows[r], LETTERS, label, sizeof label));
+        row_label(out, left - 6, y + 11, s->rows[r]);
         for (int i = 0; i < s->series_count; i++) {
             double w = most > 0 ? positive(value_of(s, r, i)) / most * room : 0;
             if (w <= 0) continue;
@@ -107,19 +138,19 @@ void tt_svg_grouped(struct tt_text *out, const struct tt_stack *s)
     enum { THICK = 14 };
     double most = 0, left = room_for(s->rows, s->row_count, LETTERS), room = SVG_WIDTH - left - 90,
            row = s->series_count * THICK + 10, bottom = SVG_TOP + s->row_count * row;
-    char words[220], label[120], number[32];
+    char words[220], number[32];
     for (int i = 0; i < s->row_count * s->series_count; i++) most = fmax(most, positive(s->values[i]));
-    svg_begin(out, s->title, SVG_WIDTH, bottom + 38);
+    svg_begin(out, s->title, SVG_WIDTH, bottom + 22);
     value_axis(out, most, left, room, bottom, s->unit);
     for (int r = 0; r < s->row_count; r++) {
         double y = SVG_TOP + r * row;
-        svg_text(out, left - 6, y + (row - 10) / 2 + 4, SVG_RIGHT, "%s",
-                 svg_shorten(s->rows[r], LETTERS, label, sizeof label));
+        row_label(out, left - 6, y + (row - 10) / 2, s->rows[r]);
         for (int i = 0; i < s->series_count; i++) {
             double w = most > 0 ? positive(value_of(s, r, i)) / most * room : 0;
             words_of(s, r, i, words, sizeof words);
             svg_rect(out, left, y + i * THICK, w, THICK - 1, i, words);
-            svg_text(out, left + w + 5, y + i * THICK + 11, SVG_SOFT, "%s", tt_si(value_of(s, r, i), number));
+            svg_text(out, left + w + 5, y + i * THICK + 11, SVG_SOFT, "%s",
+                     in_words(s->unit, value_of(s, r, i), number));
         }
     }
     svg_end(out);

@@ -6,7 +6,7 @@
 
 #include "core/base/text.h"
 
-enum { SVG_WIDTH = 640, SVG_TOP = 30 }; /* of every chart; the title stands above SVG_TOP */
+enum { SVG_WIDTH = 600, SVG_TOP = 30 }; /* of every chart; the title stands above SVG_TOP */
 
 /* How a text stands. */
 enum { SVG_LEFT = 0, SVG_RIGHT = 1, SVG_MIDDLE = 2, SVG_SOFT = 4, SVG_HEAD = 8, SVG_UP = 16 };
@@ -25,5 +25,6 @@ const char *svg_shorten(const char *s, int most, char *out, size_t size);
 double svg_tick_step(double span, int most);
 /* "0.5", "20", "1 k": as short as the number is round. */
 const char *svg_tick_label(double value, char out[32]);
+const char *svg_without_zeros(char *number); /* "1.50 ms" becomes "1.5 ms" */
 
 #endif

@@ -199,6 +199,12 @@ void tt_svg_roofline(struct tt_text *out, const struct tt_roof *r)
 
 /* ---- timeline ---- */
 
+static const char *tick_time(double seconds, char out[32])
+{
+    tt_si_time(seconds, out);
+    return svg_without_zeros(out);
+}
+
 void tt_svg_timeline(struct tt_text *out, const struct tt_timeline *t)
 {
     enum { TRACK = 34, LABEL = 124 };
@@ -214,7 +220,7 @@ void tt_svg_timeline(struct tt_text *out, const struct tt_timeline *t)
     svg_begin(out, t->title, SVG_WIDTH, bottom + 24);
     for (int i = 0, n = ticks(&x, at, 7); i < n; i++) {
         svg_line(out, place(&x, at[i]), SVG_TOP - 2, place(&x, at[i]), bottom, "grid");
-        svg_text(out, place(&x, at[i]), bottom + 15, SVG_MIDDLE | SVG_SOFT, "%s", tt_si_time(at[i], time));
+        svg_text(out, place(&x, at[i]), bottom + 15, SVG_MIDDLE | SVG_SOFT, "%s", tick_time(at[i], time));
     }
     for (int k = 0; k < t->track_count; k++)
         svg_text(out, LABEL - 6, SVG_TOP + k * TRACK + 18, SVG_RIGHT, "%s", t->tracks[k]);

@@ -45,8 +45,8 @@ static void draws_odd_values(void)
         }
         struct tt_line line = {"l", odd, odd, n, true};
         tt_svg_bars(&t, "bars", bars, n);
-        tt_svg_stacked(&t, &(struct tt_stack){"stacked", "ms", names, names, n, 1, odd});
-        tt_svg_grouped(&t, &(struct tt_stack){"grouped", "ms", names, names, n, 1, odd});
+        tt_svg_stacked(&t, &(struct tt_stack){"stacked", TT_IN_SECONDS, names, names, n, 1, odd});
+        tt_svg_grouped(&t, &(struct tt_stack){"grouped", TT_IN_BYTES, names, names, n, 1, odd});
         for (int log = 0; log < 2; log++)
             tt_svg_lines(&t, &(struct tt_lines){"lines", "x", "y", &line, 1, log, log, !log});
         tt_svg_roofline(&t, &(struct tt_roof){"roof", n ? 1e12 : NAN, 1e11, NAN, NAN, points, n});
@@ -69,6 +69,24 @@ static void bars_are_as_long_as_their_values(void)
     CHECK(sscanf(strstr(first, "width=\"") + 7, "%lf", &a) == 1 &&
           sscanf(strstr(second, "width=\"") + 7, "%lf", &b) == 1);
     CHECK(a > 100 && fabs(a - 2 * b) < 0.02, "%g %g", a, b);
+    tt_text_free(&t);
+}
+
+/* As the tables beside them have them, and with names that are told apart by their end. */
+static void grouped_bars_have_units_and_whole_names(void)
+{
+    struct tt_text t = {0};
+    const char *rows[] = {"gemm 1024x256x1024 in swiglu_gate_up, backward_pass", "short"}, *series[] = {"a", "b"};
+    const double seconds[] = {1.5, 0.25, 2, 3e-6}, bytes[] = {3 * 0x1p30, 0x1p20, 1, 0};
+    tt_svg_grouped(&t, &(struct tt_stack){"times", TT_IN_SECONDS, rows, series, 2, 2, seconds});
+    for (const char *const *words = (const char *const[]){">gemm 1024x256x1024<", ">in swiglu_gate_up, backward_pass<",
+                                                          ">short<", ">1.50 s<", ">250 ms<", ">3.00 µs<", ">500 ms<",
+                                                          ">1 s<", NULL};
+         *words; words++)
+        CHECK(strstr(t.s, *words), "no %s", *words);
+    tt_text_free(&t);
+    tt_svg_grouped(&t, &(struct tt_stack){"memory", TT_IN_BYTES, rows, series, 2, 2, bytes});
+    CHECK(strstr(t.s, ">3.00 GiB<") && strstr(t.s, ">1.00 MiB<") && strstr(t.s, ">1 GiB<"), "%s", t.s);
     tt_text_free(&t);
 }
 
@@ -264,6 +282,7 @@ int main(void)
     TEST(the_checker_finds_faults);
     TEST(draws_odd_values);
     TEST(bars_are_as_long_as_their_values);
+    TEST(grouped_bars_have_units_and_whole_names);
     TEST(writes_a_whole_page);
     TEST(an_empty_profile_is_a_page_too);
     TEST(advises_by_what_was_measured);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# report.html of a profile and of a run, and compare.html, in headless Chromium: they load without an error, every plot
-# has marks, sorting and hover work, nothing is wider than a phone, and a screenshot can be taken. The page tests itself:
-# a script is added to a copy.
+# report.html of a profile and of a run, and compare.html, in headless Chromium, at three widths, light and dark: they load
+# without an error, every plot has marks and no label is cut off, text can be read, sorting and hover work, nothing is wider than
+# the window, and a screenshot can be taken. The page tests itself: a script is added to a copy.
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
@@ -21,20 +21,41 @@ done
 "$TT" train $small --num-steps 40 --val-interval 5 --out "$dir/run" --quiet >/dev/null || fail "tt train"
 "$TT" report "$dir/run" --quiet >/dev/null || fail "tt report of a run"
 
-# page NAME FILE: a copy that writes what it finds into its title.
+# page NAME FILE: copies in frames as wide as a desktop's window, a tablet's and a phone's, light and dark; each tells the page
+# around them what it finds.
 page() {
-    local name=$1
+    local name=$1 scheme found
     sed 's|<head>|<head><script>window.faults=[];window.onerror=function(m){faults.push(m)}</script>|' "$2" >"$dir/$name.html"
     cat >>"$dir/$name.html" <<'SCRIPT'
 <script>
 addEventListener('load', function () {
-  var plots = document.querySelectorAll('svg.chart'), found = [];
+  var plots = document.querySelectorAll('svg.chart');
   if (!plots.length) faults.push('no plot');
   plots.forEach(function (p) {
+    if (p.parentNode.scrollWidth > p.parentNode.clientWidth + 1) faults.push('a part is outside: ' + p.getAttribute('aria-label'));
     if (!p.querySelector('.mark')) faults.push('no mark in ' + p.getAttribute('aria-label'));
     p.querySelectorAll('rect,circle,line,polyline,text').forEach(function (s) {
       if (/NaN|inf/i.test(s.outerHTML.replace(/>.*/, ''))) faults.push('no number: ' + s.outerHTML);
     });
+    p.querySelectorAll('text:not([transform])').forEach(function (s) {
+      var b = s.getBBox();
+      if (b.x < -1 || b.x + b.width > p.viewBox.baseVal.width + 1 || /…/.test(s.textContent)) faults.push('cut off: ' + s.textContent);
+    });
+  });
+  function light(colour) {
+    var c = colour.match(/[\d.]+/g).slice(0, 3).map(function (x) { x /= 255; return x <= 0.03928 ? x / 12.92 : Math.pow((x + 0.055) / 1.055, 2.4); });
+    return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+  }
+  var paper = light(getComputedStyle(document.body).backgroundColor), dark = matchMedia('(prefers-color-scheme:dark)').matches;
+  if (dark !== paper < 0.1) faults.push('the page is ' + paper + ' in a scheme that is ' + (dark ? 'dark' : 'light'));
+  document.querySelectorAll('body,.note,dt,th,summary,.warn,svg.chart text').forEach(function (e) {
+    var style = getComputedStyle(e), ink = light(e.tagName === 'text' ? style.fill : style.color);
+    var contrast = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    if (contrast < 4.5) faults.push('hard to read, ' + contrast.toFixed(1) + ': ' + e.textContent.slice(0, 40));
+  });
+  document.querySelectorAll('th').forEach(function (h) {
+    if (innerWidth >= 1280 && /^(roof %|bound by)$/.test(h.textContent) && h.getBoundingClientRect().right > innerWidth)
+      faults.push(h.textContent + ' is outside the window');
   });
   var table = Array.prototype.find.call(document.querySelectorAll('table'), function (t) { return t.tBodies[0].rows.length > 3 && t.querySelectorAll('th.n').length; });
   var head = Array.prototype.find.call(table.querySelectorAll('th'), function (h) { return h.className === 'n' && /step|speed|flash/.test(h.textContent); });
@@ -52,15 +73,24 @@ addEventListener('load', function () {
   mark.dispatchEvent(new PointerEvent('pointerleave'));
   if (tip.style.display !== 'none' || mark.querySelector('title').textContent !== words) faults.push('the tip stays');
   if (document.documentElement.scrollWidth > innerWidth) faults.push('wider than the window: ' + document.documentElement.scrollWidth);
-  document.title = 'plots=' + plots.length + ' faults=' + faults.length + ' ' + faults.join('; ');
+  parent.postMessage(innerWidth + (dark ? ' dark' : ' light') + ' plots=' + plots.length + ' faults=' + faults.length + ' ' + faults.slice(0, 5).join('; '), '*');
 });
 </script>
 SCRIPT
-    chrome --window-size=500,900 --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$dir/$name.html" >"$dir/dom" 2>"$dir/console"
-    title=$(grep -o '<title>plots=[^<]*' "$dir/dom" | head -1)
-    [[ $title =~ plots=([0-9]+)\ faults=0 ]] || { fail "$name: ${title:-the page did not run}: $(grep -i console "$dir/console" | head -3)"; return; }
-    grep -E 'CONSOLE.*(Error|error)' "$dir/console" && fail "$name: an error on the console"
-    echo "ok   $name: ${title#<title>}"
+    cat >"$dir/frames.html" <<FRAMES
+<!DOCTYPE html><title>none</title><script>
+var said = [];
+addEventListener('message', function (e) { said.push(e.data); document.title = said.sort().join(' | '); });
+</script>
+<iframe src="$name.html" width="1280" height="800"></iframe><iframe src="$name.html" width="800" height="800"></iframe><iframe src="$name.html" width="420" height="800"></iframe>
+FRAMES
+    for scheme in 1 0; do # of blink: light, dark
+        chrome --blink-settings=preferredColorScheme=$scheme --window-size=1400,1000 --enable-logging=stderr --virtual-time-budget=5000 --dump-dom "file://$dir/frames.html" >"$dir/dom" 2>"$dir/console"
+        found=$(grep -o '<title>[^<]*' "$dir/dom" | head -1)
+        [ "$(grep -oE '(1280|800|420) (light|dark) plots=[0-9]+ faults=0' <<<"$found" | wc -l)" = 3 ] || fail "$name: ${found:-the page did not run}: $(grep -i console "$dir/console" | head -3)"
+        grep -E 'CONSOLE.*(Error|error)' "$dir/console" && fail "$name: an error on the console"
+        echo "ok   $name: ${found#<title>}"
+    done
 }
 page report "$dir/flash/report.html"
 page compare "$dir/compare/compare.html"
