@@ -5,8 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bench.h"
 #include "cli/commands.h"
+#include "cli/ranks.h"
+#include "cli/turns.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/terminal.h"
@@ -116,7 +117,7 @@ static tt_status run_in_turns(const char *const *list, int n, char path[64], int
     if (*file < 0) return tt_fail(TT_FAILED, "no temporary file for what is run: %s", strerror(errno));
     (void)unlink(name);
     snprintf(path, 64, "/proc/self/fd/%d", *file);
-    return tt_bench_copy(words, *file, "--against");
+    return tt_copy(words, *file, -1, "--against");
 }
 
 tt_status tt_cmd_compare(const struct tt_options *o)
