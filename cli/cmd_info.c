@@ -23,7 +23,7 @@ static const struct tt_option rows[] = {
     {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
      .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates; 8xh200: on 8 of "
              "one node, 4x8xh200: on 4 nodes of 8",
-     .choices = tt_chip_names, .list = ',', .counted = true},
+     .choices = tt_chip_names, .list = ',', .check = tt_check_chips},
     {"measured", AT(measured), "What to show", 1 << TT_CMD_INFO, "", NULL, "DIR",
      .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
 };
