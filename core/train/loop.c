@@ -69,11 +69,12 @@ static tt_status note_config(struct loop *l)
 }
 
 /* The norm of every tensor's gradient, where the host waits for the device anyway. Some versions clip in place and some
- * on the way; the norm of all of them before clipping tells by how much. */
+ * on the way; the norm of all of them before clipping tells by how much. A step that did not compute all of them shows
+ * none. */
 static tt_status note_gradients(struct loop *l, int64_t step)
 {
     const struct tt_params *params = l->r->params;
-    if (!l->c->tensorboard[0]) return TT_OK;
+    if (!l->c->tensorboard[0] || l->r->reduced) return TT_OK;
     double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
     if (!norms) return tt_no_memory("the gradients that --tensorboard shows");
     tt_status st = tt_gradient_squares(l->r, norms);
