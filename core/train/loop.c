@@ -68,9 +68,8 @@ static tt_status note_config(struct loop *l)
     return st;
 }
 
-/* The norm of every tensor's gradient, where the host waits for the device anyway. Some versions clip in place and some
- * on the way; the norm of all of them before clipping tells by how much. A step that did not compute all of them shows
- * none. */
+/* The norm of every tensor's gradient before clipping, at a step where the host waits for the device anyway. A step
+ * that did not compute all of them shows none. */
 static tt_status note_gradients(struct loop *l, int64_t step)
 {
     const struct tt_params *params = l->r->params;
