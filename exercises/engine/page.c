@@ -68,17 +68,17 @@ static void question_row(struct tt_text *t, const struct tt_question *q, const s
     html_row(t);
     tt_text_puts(t, "<td class=\"question\">");
     tt_escape(t, q->text);
+    if (q->unit) {
+        tt_text_puts(t, " [");
+        tt_escape(t, q->unit);
+        tt_text_puts(t, "]");
+    }
     tt_text_puts(t, "<br><code>");
     tt_escape(t, q->id);
     tt_text_puts(t, "</code>");
     if (q->optional) tt_text_puts(t, " optional");
     tt_text_puts(t, "</td><td class=\"answer\">");
     tt_escape(t, m->given);
-    if (m->given[0] && q->unit) {
-        tt_text_puts(t, " <small>");
-        tt_escape(t, q->unit);
-        tt_text_puts(t, "</small>");
-    }
     tt_text_printf(t, "</td><td class=\"state %s\">", page_mark_class(tt_mark_names[m->kind]));
     tt_escape(t, tt_mark_names[m->kind]);
     tt_text_puts(t, "</td>");
@@ -89,10 +89,11 @@ static void question_row(struct tt_text *t, const struct tt_question *q, const s
 static void worksheet(struct tt_text *t, const struct tt_marked *m)
 {
     struct tt_text noise = {0};
-    tt_text_puts(t, "<h3>Worksheet</h3>\n");
+    tt_text_puts(t, "<h3>Worksheet</h3>\n<div class=\"sheet\">\n");
     html_table(t, "question|your answer||why, and where to look");
     for (int i = 0; i < m->exercise->question_count; i++) question_row(t, &m->exercise->questions[i], &m->marks[i]);
     html_table_end(t);
+    tt_text_puts(t, "</div>\n");
     tt_exercise_noise(m, &noise);
     if (noise.s) page_notes(t, noise.s);
     t->failed |= noise.failed;

@@ -45,18 +45,19 @@ static void table_of_runs(struct tt_text *t, const struct tt_marked *m)
 
 /* ---- all runs beside each other ---- */
 
+/* Of the learner's own machine; a recorded step is of another one. */
 static void step_chart(struct tt_text *t, const struct tt_marked *m)
 {
     struct tt_bar bars[TT_EXERCISE_RUNS];
-    char labels[TT_EXERCISE_RUNS][100], time[32];
+    char time[32];
     int n = 0;
     for (int i = 0; i < m->exercise->run_count; i++) {
+        const struct tt_json *run = tt_json_get(m->runs[i].profile, "run");
         double seconds = tt_json_number(tt_json_get(m->runs[i].profile, "step"), "seconds", NAN);
-        if (!is_profile(m, i) || !isfinite(seconds)) continue;
-        snprintf(labels[n], sizeof labels[n], "%s%s", m->exercise->runs[i].name,
-                 m->runs[i].recorded ? " (recorded)" : "");
-        bars[n] = (struct tt_bar){.label = labels[n], .value = seconds, .color = m->runs[i].recorded ? 7 : 0};
-        snprintf(bars[n].note, sizeof bars[n].note, "%s", tt_si_time(seconds, time));
+        if (!is_profile(m, i) || m->runs[i].recorded || !isfinite(seconds)) continue;
+        bars[n] = (struct tt_bar){.label = m->exercise->runs[i].name, .value = seconds};
+        snprintf(bars[n].note, sizeof bars[n].note, "%s, %.0f x %.0f tokens", tt_si_time(seconds, time),
+                 tt_json_number(run, "batch_size", NAN), tt_json_number(run, "seq_len", NAN));
         n++;
     }
     if (n > 1) tt_svg_bars(t, "A step of each run", bars, n);
