@@ -299,10 +299,7 @@ static tt_status print_json(const struct info *n)
     tt_info_ranks_put(&n->ranks, &w);
     if (n->own->plan) put_plan(&w, n->session.step);
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
-    return st;
+    return tt_json_print(&w);
 }
 
 static tt_status run(struct info *n)

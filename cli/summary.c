@@ -8,7 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/load.h"
-#include "core/train/meter.h"
+#include "core/base/memory.h"
 
 static bool validated(const struct tt_summary *s) { return isfinite(s->progress->best_val); }
 
