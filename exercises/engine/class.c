@@ -114,6 +114,8 @@ const char *tt_class_learner(const struct tt_json *r)
     return name[0] ? name : folder[0] ? folder : "(no name)";
 }
 
+double tt_class_revealed(const struct tt_json *r) { return tt_json_number(r, "revealed", 0); }
+
 const struct tt_json *tt_class_question(const struct tt_json *result, const char *id)
 {
     for (const struct tt_json *q = tt_json_get(result, "questions")->first; q; q = q->next)
@@ -136,6 +138,7 @@ static void learner_line(struct tt_json *const *results, int n, int i, const str
                    tt_json_number(r, "most", 0));
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next)
         tt_text_printf(out, " %s", tt_class_sign(tt_class_question(r, tt_json_string(q, "id", ""))));
+    if (tt_class_revealed(r) > 0) tt_text_printf(out, "  answers shown: %g", tt_class_revealed(r));
     tt_class_shares(results, n, i, out);
     tt_text_puts(out, "\n");
 }

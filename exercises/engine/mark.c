@@ -218,11 +218,11 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_json_put_string(&w, "title", m->exercise->title);
     tt_json_put_string(&w, "learner", m->learner);
     put_folder(&w, m->folder);
+    put_noise(&w, m);
     tt_json_put_number(&w, "points", m->points);
     tt_json_put_number(&w, "most", m->most);
     tt_json_put_number(&w, "extra", m->extra);
     tt_json_put_bool(&w, "passed", m->passed);
-    put_noise(&w, m);
     tt_json_begin(&w, "runs", '[');
     for (int i = 0; i < m->exercise->run_count; i++) {
         const struct tt_marked_run *r = &m->runs[i];

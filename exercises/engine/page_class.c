@@ -100,19 +100,24 @@ static void who_is_where(struct tt_text *t, const struct room *c)
 {
     struct tt_text columns = {0};
     html_section(t, "where", "Who is where");
-    tt_text_puts(&columns, "learner|#points");
+    tt_text_puts(&columns, "learner|#points|#answers shown");
     for (int i = 0; i < c->exercise_count; i++) tt_text_printf(&columns, "|#%g", c->exercises[i]);
     if (columns.s) html_table(t, columns.s);
     tt_text_free(&columns);
     for (int row = 0; row < c->row_count; row++) {
-        double points = 0;
-        char all[32];
-        for (int i = 0; i < c->exercise_count; i++)
-            points += c->rows[row][i] >= 0 ? points_of(c->results[c->rows[row][i]]) : 0;
+        double points = 0, shown = 0;
+        char all[32], revealed[32];
+        for (int i = 0; i < c->exercise_count; i++) {
+            if (c->rows[row][i] < 0) continue;
+            points += points_of(c->results[c->rows[row][i]]);
+            shown += tt_class_revealed(c->results[c->rows[row][i]]);
+        }
         snprintf(all, sizeof all, "%g", points);
+        snprintf(revealed, sizeof revealed, "%g", shown);
         html_row(t);
         name_cell(t, row_name(c, row));
         html_number(t, points, all);
+        html_number(t, shown, shown > 0 ? revealed : "");
         for (int i = 0; i < c->exercise_count; i++) {
             const struct tt_json *r = c->rows[row][i] >= 0 ? c->results[c->rows[row][i]] : NULL;
             if (r)
@@ -123,7 +128,8 @@ static void who_is_where(struct tt_text *t, const struct room *c)
         html_row_end(t);
     }
     html_table_end(t);
-    html_note(t, "A column is an exercise. Empty: no result.json, which tt exercise check leaves.");
+    html_note(t, "A column is an exercise. Empty: no result.json, which tt exercise check leaves. Answers shown: by "
+                 "tt exercise check --reveal.");
     html_section_end(t);
 }
 
@@ -255,7 +261,7 @@ static void learner_rows(struct tt_text *t, const struct room *c, int column)
             tt_escape(t, tt_json_string(q, "id", ""));
             tt_text_puts(t, ": ");
             tt_escape(t, mark);
-            tt_text_printf(t, "\">%s</td>", tt_class_sign(own));
+            tt_text_printf(t, "\">%s%s</td>", tt_class_sign(own), is_true(own, "revealed") ? "*" : "");
         }
         html_row_end(t);
     }
@@ -271,7 +277,8 @@ static void exercises(struct tt_text *t, const struct room *c)
         snprintf(title, sizeof title, "Exercise %g, learner by learner", c->exercises[i]);
         html_fold(t, title, false);
         learner_rows(t, c, i);
-        html_note(t, "In the order of the bars above. + right, - wrong, . empty, ? unknown, / passed over, ! refused");
+        html_note(t, "In the order of the bars above. + right, - wrong, . empty, ? unknown, / passed over, ! refused, "
+                     "* after it was shown");
         html_fold_end(t);
     }
     html_section_end(t);

@@ -45,6 +45,8 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 
 const char *tt_class_learner(const struct tt_json *result);
 double tt_class_exercise(const struct tt_json *result);
+/* How many right answers tt exercise check --reveal has shown. */
+double tt_class_revealed(const struct tt_json *result);
 /* NULL where the result has no such question. */
 const struct tt_json *tt_class_question(const struct tt_json *result, const char *id);
 /* "+" right, "-" wrong, and so on; " " for NULL and for a mark that is not known. */

@@ -69,11 +69,11 @@ passed "pictures"
 # result LEARNER EXERCISE MARK GIVEN REASON SEAL
 result() {
     cat <<JSON
-{"exercise": $2, "title": "Made up", "learner": "$1", "folder": "ex", "points": 1, "most": 2, "passed": false,
+{"exercise": $2, "title": "Made up", "learner": "$1", "folder": "ex", "points": 1, "most": 2, "passed": false, "revealed": 4,
  "noise": "noise: baseline: when it was measured, the machine was busy",
  "runs": [{"name": "baseline", "taken": true, "recorded": false, "seal": "$6", "created": "2026-01-01T00:00:00Z", "written": "", "refusal": ""},
           {"name": "flash", "taken": false, "seal": "", "refusal": "it is not there <b>"}],
- "questions": [{"id": "kernels", "mark": "$3", "points": 0, "given": "$4", "reason": "$5"}, {"id": "step", "mark": "right"}]}
+ "questions": [{"id": "kernels", "mark": "$3", "points": 0, "given": "$4", "reason": "$5"}, {"id": "step", "mark": "right", "revealed": true}]}
 JSON
 }
 mkdir -p class/ada class/bob class/eve
@@ -86,6 +86,9 @@ has_text class.html "shared: baseline, seal aaaaaaaa"
 has_text class.html "the machine was busy"
 has_text class.html "it is not there &lt;b&gt;"
 has_text class.html "0 of 2 right"
+has_text class.html '<td class="n" data-v="4">4</td>' # answers that were shown
+has_text class.html '<td class="state m-right" title="step: right">+*</td>'
+shows '^Ada +1 of 2 +- [+]  answers shown: 4 '
 has_text class.html "&lt;i&gt;Eve"
 lacks class.html "<i>Eve"
 lacks class.html "a </td> of hers"
