@@ -77,6 +77,19 @@ static void line(const char *what, double bytes)
     if (bytes > 0) printf("  %-22s %12s\n", what, text);
 }
 
+/* Who says how busy the device is while tt train runs, or why nobody does. */
+static void print_usage(const struct tt_backend *b)
+{
+    struct tt_usage usage;
+    if (!b->ops->usage) return;
+    tt_status st = b->ops->usage(b->self, &usage);
+    if (st)
+        printf("utilisation not shown by tt train: %s\n", st->text);
+    else
+        printf("utilisation by %s\n", usage.source);
+    tt_status_free(st);
+}
+
 static void print_device(const struct info *n)
 {
     char total[32], available[32];
@@ -92,6 +105,7 @@ static void print_device(const struct info *n)
     printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n",
            n->backend.ops->graph_begin ? "yes" : "no", n->backend.ops->range_push ? "yes" : "no",
            n->device.collectives[0] ? n->device.collectives : "no");
+    print_usage(&n->backend);
 }
 
 static void print_step(const struct info *n)
