@@ -323,6 +323,20 @@ static void put_row(struct tt_json_writer *w, const struct bench *b, const struc
     tt_json_end(w, '}');
 }
 
+tt_status tt_bench_write(struct tt_json_writer *w, bool prints, const char *dir)
+{
+    char path[1200];
+    tt_status st = tt_text_status(&w->text);
+    if (!st && prints) puts(w->text.s);
+    if (!st && dir[0]) {
+        snprintf(path, sizeof path, "%s/bench.json", dir);
+        st = tt_make_dirs(dir);
+        if (!st) st = tt_file_replace(path, w->text.s, w->text.n);
+    }
+    tt_text_free(&w->text);
+    return st;
+}
+
 static tt_status write_json(struct bench *b)
 {
     const struct tt_config *c = &b->o->c;
@@ -346,16 +360,7 @@ static tt_status write_json(struct bench *b)
     for (int i = 0; i < b->count; i++) put_row(&w, b, &b->rows[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st && c->json) puts(w.text.s);
-    if (!st && b->own->profile_dir[0]) {
-        char path[1200];
-        snprintf(path, sizeof path, "%s/bench.json", b->own->profile_dir);
-        st = tt_make_dirs(b->own->profile_dir);
-        if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
-    }
-    tt_text_free(&w.text);
-    return st;
+    return tt_bench_write(&w, c->json, b->own->profile_dir);
 }
 
 static int list_length(const char *text)
