@@ -6,7 +6,9 @@
 #include "backend/chips.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/info_plan.h"
 #include "cli/info_ranks.h"
+#include "cli/info_update.h"
 #include "cli/ranks.h"
 #include "core/base/json.h"
 #include "core/train/feed.h"
@@ -22,7 +24,7 @@ static const struct tt_option rows[] = {
     {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
      .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates; 8xh200: on 8 of "
              "one node, 4x8xh200: on 4 nodes of 8",
-     .choices = tt_chip_names, .list = ',', .counted = true},
+     .choices = tt_chip_names, .list = ',', .check = tt_check_chips},
     {"measured", AT(measured), "What to show", 1 << TT_CMD_INFO, "", NULL, "DIR",
      .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
 };
@@ -41,6 +43,7 @@ struct info {
     struct tt_session session;
     struct tt_plan_cost cost;
     struct tt_info_ranks ranks;
+    struct tt_info_update update;
     double total; /* bytes of memory that training will take */
 };
 
@@ -59,6 +62,7 @@ static tt_status gather(struct info *n)
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
     TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
     TT_TRY(tt_info_ranks_gather(&n->backend, n->c, &n->ranks));
+    TT_TRY(tt_info_update_gather(&n->session, &n->update));
     n->cost = tt_cost_of_plan(n->session.step);
     n->total = (double)tt_engine_total(&n->session.engine) + (double)n->device.memory_used + host_bytes(n) +
                process_bytes;
@@ -172,73 +176,6 @@ static void print_memory(const struct info *n)
         print_smaller(&n->session.model->config);
 }
 
-/* ---- the plan ---- */
-
-static const char *owner_name(const struct tt_plan *p, const void *address)
-{
-    size_t offset;
-    int owner = tt_plan_owner(address, &offset);
-    return owner < 0 ? tt_external_name((enum tt_external)(-1 - owner)) : p->buffers[owner].name;
-}
-
-static void list_operands(const struct tt_plan *p, const struct tt_op *op, enum tt_access which)
-{
-    struct tt_operand operands[TT_MAX_OPERANDS];
-    int n = tt_op_operands(op, operands);
-    for (int i = 0; i < n; i++)
-        if (operands[i].access & which) printf(" %s", owner_name(p, tt_op_pointer(op, &operands[i])));
-}
-
-static void print_shape(const struct tt_op *op)
-{
-    char shape[64] = "";
-    const struct tt_gemm *g = &op->args.gemm;
-    if (op->kind == TT_OP_GEMM && g->batch > 1)
-        snprintf(shape, sizeof shape, "%lldx(%lldx%lldx%lld)", (long long)g->batch, (long long)g->m, (long long)g->n,
-                 (long long)g->k);
-    else if (op->kind == TT_OP_GEMM)
-        snprintf(shape, sizeof shape, "%lldx%lldx%lld", (long long)g->m, (long long)g->n, (long long)g->k);
-    else if (op->kind == TT_OP_COLLECTIVE)
-        snprintf(shape, sizeof shape, "%lld %s", (long long)op->args.collective.count,
-                 tt_dtype_names[op->args.collective.type]);
-    printf(" %-20s", shape);
-}
-
-/* What a rank sends in a collective; nothing in another operation. */
-static void print_sent(const struct tt_op *op)
-{
-    char sent[32] = "-";
-    if (op->kind == TT_OP_COLLECTIVE) tt_format_bytes(tt_collective_sent(&op->args.collective), sent);
-    printf(" %11s", sent);
-}
-
-static void print_op(const struct tt_plan *p, int i)
-{
-    const struct tt_op *op = &p->ops[i];
-    char flops[32], bytes[32], layer[16] = "-";
-    tt_format_count(tt_op_flops(op), flops);
-    tt_format_bytes(tt_op_bytes(op), bytes);
-    if (op->layer >= 0) snprintf(layer, sizeof layer, "%d", op->layer);
-    printf("%5d %-14s %5s %-24s", i, tt_phase_name(op->phase), layer, tt_op_name(op));
-    print_shape(op);
-    printf(" %10s %11s", flops, bytes);
-    if (p->collective) print_sent(op);
-    printf(" %6s ", tt_plan_stream_name(op->stream));
-    list_operands(p, op, TT_READ);
-    printf(" ->");
-    list_operands(p, op, TT_WRITE);
-    putchar('\n');
-}
-
-static void print_plan(const struct tt_plan *p)
-{
-    printf("\n%5s %-14s %5s %-24s %-20s %10s %11s", "op", "phase", "layer", "kernel",
-           p->collective ? "m x n x k, or count" : "m x n x k", "FLOP", "bytes");
-    if (p->collective) printf(" %11s", "sent");
-    printf(" %6s  reads -> writes\n", "stream");
-    for (int i = 0; i < p->count; i++) print_op(p, i);
-}
-
 /* ---- JSON ---- */
 
 static void put_cost(struct tt_json_writer *w, const char *key, const struct tt_cost *c)
@@ -248,35 +185,6 @@ static void put_cost(struct tt_json_writer *w, const char *key, const struct tt_
     tt_json_put_number(w, "flops", c->flops);
     tt_json_put_number(w, "bytes", c->bytes);
     tt_json_end(w, '}');
-}
-
-static void put_plan(struct tt_json_writer *w, const struct tt_plan *p)
-{
-    tt_json_begin(w, "plan", '[');
-    for (int i = 0; i < p->count; i++) {
-        const struct tt_op *op = &p->ops[i];
-        tt_json_begin(w, NULL, '{');
-        tt_json_put_string(w, "kernel", tt_op_name(op));
-        tt_json_put_string(w, "phase", tt_phase_name(op->phase));
-        tt_json_put_string(w, "group", tt_group_name(op->group));
-        tt_json_put_int(w, "layer", op->layer);
-        if (op->kind == TT_OP_GEMM) {
-            tt_json_put_int(w, "m", op->args.gemm.m);
-            tt_json_put_int(w, "n", op->args.gemm.n);
-            tt_json_put_int(w, "k", op->args.gemm.k);
-            tt_json_put_int(w, "batch", op->args.gemm.batch);
-        }
-        if (op->kind == TT_OP_COLLECTIVE) {
-            tt_json_put_int(w, "count", op->args.collective.count);
-            tt_json_put_string(w, "type", tt_dtype_names[op->args.collective.type]);
-            tt_json_put_number(w, "sent_bytes", tt_collective_sent(&op->args.collective));
-        }
-        tt_json_put_string(w, "stream", tt_plan_stream_name(op->stream));
-        tt_json_put_number(w, "flops", tt_op_flops(op));
-        tt_json_put_number(w, "bytes", tt_op_bytes(op));
-        tt_json_end(w, '}');
-    }
-    tt_json_end(w, ']');
 }
 
 static void put_memory(struct tt_json_writer *w, const struct info *n)
@@ -311,12 +219,10 @@ static tt_status print_json(const struct info *n)
     tt_json_end(&w, '}');
     put_memory(&w, n);
     tt_info_ranks_put(&n->ranks, &w);
-    if (n->own->plan) put_plan(&w, n->session.step);
+    tt_info_update_put(&n->update, &w);
+    if (n->own->plan) tt_info_plan_put(n->session.step, &w);
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
-    return st;
+    return tt_json_print(&w);
 }
 
 static tt_status run(struct info *n)
@@ -332,7 +238,9 @@ static tt_status run(struct info *n)
     print_step(n);
     print_memory(n);
     tt_info_ranks_print(&n->ranks);
-    if (n->own->plan) print_plan(n->session.step);
+    tt_info_update_print(&n->update);
+    if (n->own->plan) tt_info_plan_print(n->session.step);
+    if (n->own->plan && n->update.s) tt_info_plan_print_between(&n->update);
     return TT_OK;
 }
 
@@ -343,6 +251,7 @@ static tt_status show(const struct tt_options *o)
     if (own->measured[0])
         return tt_fail(TT_USAGE, "--measured goes with a prediction; add --predict with the chip's name");
     tt_status st = run(&n);
+    tt_info_update_free(&n.update);
     tt_session_close(&n.session);
     if (n.backend.ops) tt_backend_close(&n.backend);
     return st;

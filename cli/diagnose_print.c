@@ -183,7 +183,7 @@ static void put_speed(struct tt_json_writer *w, const struct tt_diagnosis *d)
     tt_json_end(w, '}');
 }
 
-void tt_diagnose_json(const struct tt_diagnosis *d)
+tt_status tt_diagnose_json(const struct tt_diagnosis *d)
 {
     struct tt_json_writer w = {.pretty = true};
     tt_json_begin(&w, NULL, '{');
@@ -202,6 +202,5 @@ void tt_diagnose_json(const struct tt_diagnosis *d)
     tt_json_end(&w, ']');
     tt_json_put_string(&w, "verdict", d->count ? level_names[tt_diagnose_worst(d)] : "fine");
     tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
+    return tt_json_print(&w);
 }

@@ -14,6 +14,7 @@ struct build {
     const struct tt_config *c;
     bool train;      /* a backward pass follows */
     bool accumulate; /* it adds to the gradients instead of overwriting them */
+    bool between;    /* it is a step between two choices of --update-every */
     bool decode;     /* one token of one sequence, against a cache of `positions` */
     int64_t B, S, T, C, H, KV, D, F, V, P, positions;
     char *weights, *grads;        /* the arenas, or this rank's parts of them; weights in the activation type */
@@ -174,6 +175,10 @@ void optimizer_steps(struct build *b);
 void optimizer_fused(struct build *b);
 /* How many partial sums of squares each slice gives to the norm. */
 static inline int64_t norm_partials(int slices) { return slices > 1 ? 256 : 1024; }
+
+/* The norm of all gradients from their partial sums of squares, and the factor that clips them. */
+void clip(struct build *b, const float *partial, int64_t count);
+struct tt_adamw_args adamw_args(const struct build *b, const struct slice *s);
 
 /* ---- update.c: selective updates ---- */
 

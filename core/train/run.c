@@ -24,13 +24,15 @@ static tt_status feed(struct tt_run *r)
     TT_TRY(tt_guest_open(&r->guest, &visit));
     r->stepper.after = tt_guest_step;
     r->stepper.user = &r->guest;
+    r->between.after = r->stepper.after;
+    r->between.user = r->stepper.user;
     int64_t rows = tt_run_rows(r);
     struct tt_feed_rows which = {.rows = rows, .stride = tt_step_rows(c), .seq_len = c->seq_len,
                                  .position = r->progress.position + (uint64_t)(c->rank * rows)};
     return tt_feed_open(&r->feed, r->engine, r->data, &which, r->progress.step);
 }
 
-/* This rank's of the samples from `position` on into a slot of the device's. */
+/* Puts this rank's part of the samples from `position` on into a slot on the device. */
 static tt_status gather(struct tt_run *r, uint64_t position, int slot, int32_t *tokens)
 {
     int64_t width = r->config->seq_len + 1;
@@ -65,6 +67,7 @@ tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens)
     r->tokens = tokens;
     r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend, .plan = r->step_plan,
                                      .graph_wanted = r->graph};
+    r->between = (struct tt_stepper){.backend = r->stepper.backend, .graph_wanted = r->graph, .warm = true};
     if (tokens == TT_TOKENS_FED) return feed(r);
     return tokens == TT_TOKENS_KEPT ? gather_slots(r, 0, 0, TT_TOKEN_SLOTS) : TT_OK;
 }
@@ -82,14 +85,22 @@ static tt_status fed_step(struct tt_run *r, struct tt_stepper *s)
 
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s)
 {
-    if (!s->warm) tt_job_busy(r->job); /* a first step may try ways to multiply, on one rank longer than on another */
+    if (!s->warm) tt_job_busy(r->job); /* a first step may time GEMM algorithms, on one rank longer than on another */
     TT_TRY(r->tokens == TT_TOKENS_FED ? fed_step(r, s) : tt_step(s));
     tt_progress_to(&r->progress, r->progress.step + 1, tt_step_rows(r->config));
     tt_job_alive(r->job, r->progress.step);
     return TT_OK;
 }
 
-tt_status tt_run_step(struct tt_run *r) { return tt_run_step_by(r, &r->stepper); }
+tt_status tt_run_step(struct tt_run *r)
+{
+    const struct tt_plan *plan = NULL;
+    bool renewed = false;
+    if (r->plan_of) TT_TRY(r->plan_of(r->plan_user, r->progress.step + 1, &plan, &renewed));
+    if (plan && renewed) tt_stepper_replan(&r->between, plan);
+    r->reduced = plan != NULL;
+    return tt_run_step_by(r, plan ? &r->between : &r->stepper);
+}
 
 /* ---- the rest ---- */
 
@@ -111,5 +122,6 @@ void tt_run_close(struct tt_run *r)
 {
     tt_feed_close(&r->feed);
     tt_guest_close(&r->guest);
+    if (r->between.plan) tt_stepper_close(&r->between);
     if (r->stepper.plan) tt_stepper_close(&r->stepper);
 }
