@@ -23,7 +23,7 @@ static const struct tt_option rows[] = {
     {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
      .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates; 8xh200: on 8 of "
              "one node, 4x8xh200: on 4 nodes of 8",
-     .choices = tt_chip_names, .list = ',', .counted = true},
+     .choices = tt_chip_names, .list = ',', .check = tt_check_chips},
     {"measured", AT(measured), "What to show", 1 << TT_CMD_INFO, "", NULL, "DIR",
      .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
 };
@@ -77,6 +77,19 @@ static void line(const char *what, double bytes)
     if (bytes > 0) printf("  %-22s %12s\n", what, text);
 }
 
+/* Who says how busy the device is while tt train runs, or why nobody does. */
+static void print_usage(const struct tt_backend *b)
+{
+    struct tt_usage usage;
+    if (!b->ops->usage) return;
+    tt_status st = b->ops->usage(b->self, &usage);
+    if (st)
+        printf("utilisation not shown by tt train: %s\n", st->text);
+    else
+        printf("utilisation by %s\n", usage.source);
+    tt_status_free(st);
+}
+
 static void print_device(const struct info *n)
 {
     char total[32], available[32];
@@ -92,6 +105,7 @@ static void print_device(const struct info *n)
     printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n",
            n->backend.ops->graph_begin ? "yes" : "no", n->backend.ops->range_push ? "yes" : "no",
            n->device.collectives[0] ? n->device.collectives : "no");
+    print_usage(&n->backend);
 }
 
 static void print_step(const struct info *n)
@@ -318,10 +332,7 @@ static tt_status print_json(const struct info *n)
     tt_info_update_put(&n->update, &w);
     if (n->own->plan) put_plan(&w, n->session.step);
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
-    return st;
+    return tt_json_print(&w);
 }
 
 static tt_status run(struct info *n)

@@ -22,7 +22,7 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
-/* Two streams are for a graph alone. */
+/* The side stream is used only inside a graph. */
 static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
     const struct tt_config *c = &s->model->config;
@@ -103,7 +103,7 @@ static bool fits(struct tt_backend *backend, const struct tt_config *c, unsigned
     return good;
 }
 
-/* By halving the interval; 0: none. */
+/* By bisection; 0: none. */
 static int64_t largest_batch(struct tt_backend *backend, struct tt_config *trial, unsigned use, double room)
 {
     int64_t low = 0, high = trial->batch_size;
@@ -145,7 +145,8 @@ static void say_smaller(const struct tt_smaller *s, char out[160])
         snprintf(out, 160, "not even --batch-size 1 fits: choose a smaller model");
 }
 
-/* Device memory that is free, or all of the host's: what is free there changes from moment to moment. */
+/* The room is the free memory of a device, or all memory of the host, whose free memory changes from moment to
+ * moment. */
 static tt_status check_room(struct tt_session *s, const struct tt_config *c, unsigned use,
                             const struct tt_device_info *info)
 {
@@ -212,8 +213,7 @@ static tt_status precision_of(const char *config, enum tt_precision *out)
     return TT_OK;
 }
 
-/* A checkpoint of any precision has a number for the loss scale; it means something if that precision scales its
- * loss. */
+/* Every checkpoint has a loss scale, but only a precision that scales its loss gives it a meaning. */
 static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, struct tt_progress *progress)
 {
     enum tt_precision then;

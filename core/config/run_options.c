@@ -9,7 +9,7 @@ static tt_status check_fuse(const char *text)
     return tt_fusions_of(TT_BASELINE, text, fuse);
 }
 
-/* Which commands take an option. Diagnose takes what train takes. */
+/* Which commands take an option. Diagnose takes what train takes, and claims what bench takes. */
 enum {
     RANKS = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE | 1 << TT_CMD_PROFILE, /* options for several ranks */
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE,
@@ -17,7 +17,7 @@ enum {
     G = 1 << TT_CMD_GENERATE,
     D = 1 << TT_CMD_DATA,
     I = 1 << TT_CMD_INFO,
-    B = 1 << TT_CMD_BENCH,
+    B = 1 << TT_CMD_BENCH | 1 << TT_CMD_CLAIMS,
     P = 1 << TT_CMD_PROFILE,
     R = 1 << TT_CMD_REPORT,
     C = 1 << TT_CMD_COMPARE,
@@ -33,7 +33,7 @@ enum {
 
 // clang-format off
 static const struct tt_option model[] = {
-    {"preset", AT(preset), TT_S_MODEL, T | I | P | K, "default", TT_CHOICE,
+    {"preset", AT(preset), TT_S_MODEL, T | I | P | K | 1 << TT_CMD_CLAIMS, "default", TT_CHOICE,
      .help = "start from the values of this preset", .choices = tt_preset_names, .required = true},
     {"hidden-dim", AT(hidden_dim), TT_S_MODEL, T | I | B | P | K, TT_BY_PRESET, "[2, 65536]", "N",
      .help = "width of the residual stream",
@@ -83,7 +83,7 @@ static const struct tt_option model[] = {
     {"graph", AT(graph), TT_S_COMPUTE, T | B | P, "on", TT_CHOICE,
      .help = "capture the step once and replay it, in fused and flash on a GPU", .choices = tt_switch_names,
      .also = TT_NAMES("cuda-graph", "use-cuda-graph"), .same = "true=on false=off"},
-    {"prefetch", AT(prefetch), TT_S_COMPUTE, T | P, "on", TT_CHOICE,
+    {"prefetch", AT(prefetch), TT_S_COMPUTE, T | B | P, "on", TT_CHOICE,
      .help = "load batches ahead of time in a background thread; off: when the step needs them", .choices = tt_switch_names,
      .instead = TT_NAMES("num-workers", "pin-memory", "prefetch-factor", "persistent-workers"), .same = "true=on false=off"},
     {"kernels", AT(kernels), TT_S_COMPUTE, T | E | G | I | B | P | K, "native", TT_CHOICE,

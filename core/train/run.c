@@ -4,7 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/checkpoint/save.h"
-#include "core/train/loop.h"
+#include "core/train/evaluate.h"
 
 int64_t tt_run_rows(const struct tt_run *r) { return r->config->batch_size * r->config->grad_accum; }
 

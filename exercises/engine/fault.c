@@ -8,7 +8,7 @@
 #include "backend/relay.h"
 #include "core/base/rng.h"
 #include "core/base/text.h"
-#include "core/train/loop.h"
+#include "core/train/evaluate.h"
 #include "exercises/engine/course.h"
 
 #define X(id, name, text) name,

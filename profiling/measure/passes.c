@@ -8,7 +8,6 @@
 #include "core/base/stats.h"
 #include "core/config/hooks.h"
 #include "core/plan/step.h"
-#include "core/train/meter.h"
 #include "profiling/measure/derive.h"
 #include "profiling/measure/overlap.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/train/meter.h"
 #include "profiling/measure/trace.h"
 
 enum { MOST_COPIES = 4 };
