@@ -8,6 +8,7 @@
 #
 # A third word names some of the tables: choice, step_times, slow_way, losses.
 set -u
+[ -x "${1:-}" ] || { echo "${1:-a tt} is not there: name the program to measure" >&2; exit 1; }
 TT=$(realpath "$1") kind=${2:-cpu} parts=${3:-"choice step_times slow_way losses"}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d) && cd "$work" || exit 1
