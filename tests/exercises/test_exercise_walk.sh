@@ -104,6 +104,9 @@ follow_solution() {
 report_of() {
     "$TT" exercise report $1 . >out 2>&1 || fail "no report of exercise $1: $(cat out)"
     grep -qE '\*\((wrong|empty|unknown|refused)\)\*|\{' report.md && fail "the report of exercise $1: $(grep -E '\*\((wrong|empty|unknown|refused)\)\*|\{' report.md)"
+    sed -n '/<main>/,/<\/main>/p' report.html >page
+    grep -q '<table' page || fail "the page of the report of exercise $1 has no table"
+    grep -E '&amp;(gt|lt|amp);|\*\*' page && fail "the page of the report of exercise $1 shows its markup"
     [ $1 = 3 ] || return
     for words in '^## 7 Validation and gates' '^\| gemm .*\| n/a \|' '^\| tokens a second \| [0-9.]+ -' '\*\*(first|later)\*\*: [a-z]'; do
         grep -qE "$words" report.md || fail "the report of exercise 3 lacks $words"
