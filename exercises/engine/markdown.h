@@ -1,5 +1,6 @@
 /* The Markdown of the course as HTML: headings, paragraphs, lists, tables, fenced code, links, pictures, `code`,
- * **strong**, *emphasis*, &lt; &gt; &amp;. Everything else is text. No text of the file becomes markup: it is escaped. */
+ * **strong**, *emphasis*, &lt; &gt; &amp;. Everything else is text. No text of the file becomes markup: it is
+ * escaped. */
 #ifndef TT_EXERCISE_MARKDOWN_H
 #define TT_EXERCISE_MARKDOWN_H
 
