@@ -151,6 +151,9 @@ walk() {
     [ $? = 6 ] || fail "wrong answers of exercise $n pass"
     grep -E '^  (right|empty)' out && fail "exercise $n takes a wrong answer"
     "$TT" exercise hint $n >/dev/null || fail "no hint in exercise $n"
+    for name in $(sed -n 's/^## [0-9]* *//p' "$exercise/hints.md" | tr -d ,); do
+        cut -f 1 revealed | grep -qx "$name" || grep -q "id: $name$" "$exercise/check.yaml" || fail "a hint of exercise $n is for $name, which it does not ask"
+    done
     "$TT" exercise solution $n | grep -q . || fail "no solution of exercise $n"
     broken_links README.md | grep . && fail "links of the copy of exercise $n"
     passed "exercise $n"
