@@ -94,7 +94,7 @@ static int count(struct bytes of, unsigned number)
 static void of_a_gpu(void)
 {
     struct tt_text text = {0};
-    struct bytes device, host, compute, launches, e, words, launch;
+    struct bytes device = {0}, host = {0}, compute = {0}, launches = {0}, e = {0}, words, launch = {0};
     double x = 0, tied = 0;
     struct tt_profile p = profile_on("cuda");
     CHECK_OK(tt_profile_xspace(&p, 0, &text));
@@ -124,7 +124,7 @@ static void of_a_gpu(void)
 static void of_a_cpu(void)
 {
     struct tt_text text = {0};
-    struct bytes host, all, e;
+    struct bytes host = {0}, all = {0}, e = {0};
     struct tt_profile p = profile_on("cpu");
     CHECK_OK(tt_profile_xspace(&p, 0, &text));
     struct bytes space = bytes_of(&text);
@@ -138,7 +138,7 @@ static void of_several_ranks(void)
 {
     char folder[] = "/tmp/tt-test-xspace-XXXXXX", path[200], *data = NULL;
     size_t n = 0;
-    struct bytes device, compute;
+    struct bytes device = {0}, compute = {0};
     struct tt_profile_event second = {"compute", "gemm", "kernel", "qkv_projection", 7, 0, 0, 1e-6, 1};
     struct tt_profile_rank ranks[2] = {{0}};
     struct tt_profile p = profile_on("cuda");
