@@ -40,7 +40,12 @@ passed "commands that are shown"
 expect 2 "num-heads" "$TT" claims --only qkv --hidden-dim 33 --num-heads 2
 passed "what cannot be run"
 
-# faults take effect in bench: one that waits, copies or validates after each step is no empty word
+# faults that act after a step act in bench too: the mask that is rebuilt takes memory of the device
+peak() { # peak OPTIONS...: bytes of the device
+    "$TT" bench $tiny --seq-len 64 --versions flash --repeats 1 --warmup 0 --json "$@" | sed -n 's/.*"peak_memory_bytes": \([0-9]*\).*/\1/p'
+}
+more=$(($(peak --fault mask-rebuild) - $(peak --feed)))
+[ "$more" -ge $((64 * 64 * 4)) ] || fail "a mask of 64 x 64 takes $more bytes"
 expect 0 '"fault": "eval-every-step"' "$TT" bench $tiny --versions flash --repeats 3 --warmup 1 --fault eval-every-step --json
 grep -q '"size": "1x32"' out || fail "a model of one's own shape is called by a preset's name"
 expect 0 "1x32: layers x hidden" "$TT" bench $tiny --versions flash --repeats 1 --warmup 0 --prefetch off
