@@ -8,6 +8,7 @@
 
 #include "cli/bench.h"
 #include "cli/commands.h"
+#include "core/base/cache.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/load.h"

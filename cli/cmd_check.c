@@ -95,8 +95,8 @@ static tt_status run_version(struct audit *a, enum tt_version version, struct tt
     *c = *a->c;
     bool plain = out == &a->other && tt_course_of(c)->own_kernel[0];
     c->version = version;
-    if (version != a->c->version) c->fuse[0] = 0; /* the other version as it is */
-    /* And nothing foreign in it. */
+    if (version != a->c->version) c->fuse[0] = 0; /* the other version with its own fusions */
+    /* without a fault, a learner's kernel or a chosen tile */
     if (out == &a->other) tt_course_told(c)->fault[0] = tt_course_told(c)->own_kernel[0] = c->flash_tile[0] = 0;
     tt_fault_configure(c);
     tt_status st = tt_config_check(c);
@@ -188,10 +188,7 @@ static tt_status print_json(const struct audit *a)
     }
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
-    return st;
+    return tt_json_print(&w);
 }
 
 static tt_status verdict(const struct audit *a)

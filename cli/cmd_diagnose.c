@@ -8,7 +8,6 @@
 #include "cli/diagnose.h"
 #include "core/base/terminal.h"
 #include "core/train/epochs.h"
-#include "core/train/loop.h"
 
 /* ---- options ---- */
 
@@ -123,7 +122,10 @@ static tt_status run(struct tt_diagnosis *d)
     d->sweet = -1;
     TT_TRY(may_run(d, &may));
     if (may) TT_TRY(try_out(d));
-    (d->c->json ? tt_diagnose_json : tt_diagnose_text)(d);
+    if (d->c->json)
+        TT_TRY(tt_diagnose_json(d));
+    else
+        tt_diagnose_text(d);
     return verdict_of_all(d);
 }
 

@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "core/base/json.h"
 #include "core/checkpoint/safetensors.h"
-#include "core/train/loop.h"
+#include "core/train/evaluate.h"
 
 /* ---- options ---- */
 
@@ -73,7 +73,7 @@ static void print_text(const struct evaluation *e)
     putchar('\n');
 }
 
-static void print_json(const struct evaluation *e)
+static tt_status print_json(const struct evaluation *e)
 {
     struct tt_json_writer w = {0};
     double floor = tt_data_floor(e->data);
@@ -86,8 +86,7 @@ static void print_json(const struct evaluation *e)
     tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
     tt_json_put_int(&w, "tokens", e->batches * e->o.c.batch_size * e->o.c.seq_len);
     tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
+    return tt_json_print(&w);
 }
 
 /* ---- --logits: for comparing with another program ---- */
@@ -133,7 +132,7 @@ static tt_status write_logits(struct evaluation *e)
     return st;
 }
 
-/* The checkpoint's --val-data belong to its own --data, and data to validate on need none to train on. */
+/* With another --data the checkpoint's --val-data does not apply. --val-data alone needs no data to train on. */
 static void choose_data(struct tt_options *o)
 {
     bool data = tt_option_given(o, "data"), val_data = tt_option_given(o, "val-data") && o->c.val_data[0];
@@ -159,7 +158,8 @@ static tt_status run(struct evaluation *e)
                        e->checkpoint, e->loss, tt_precision_names[c->precision]);
     describe(e);
     if (e->own->logits[0]) TT_TRY(write_logits(e));
-    (c->json ? print_json : print_text)(e);
+    if (c->json) return print_json(e);
+    print_text(e);
     return TT_OK;
 }
 

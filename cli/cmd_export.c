@@ -117,7 +117,7 @@ static void print_text(const struct export *x)
                c->out);
 }
 
-static void print_json(const struct export *x)
+static tt_status print_json(const struct export *x)
 {
     struct tt_json_writer w = {0};
     tt_json_begin(&w, NULL, '{');
@@ -128,8 +128,7 @@ static void print_json(const struct export *x)
     tt_json_put_int(&w, "parameters", x->count);
     tt_json_put_bool(&w, "tokenizer", x->tokenizer && !x->note.n);
     tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
+    return tt_json_print(&w);
 }
 
 static tt_status run(struct export *x)
@@ -143,7 +142,8 @@ static tt_status run(struct export *x)
     struct tt_hf_export how = {
         .config = c, .params = &x->params, .weights = x->weights, .tokenizer = x->tokenizer, .type = x->own->dtype};
     TT_TRY(tt_hf_export(c->out, &how, &x->note));
-    (c->json ? print_json : print_text)(x);
+    if (c->json) return print_json(x);
+    print_text(x);
     return TT_OK;
 }
 

@@ -10,7 +10,6 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/utf8.h"
-#include "core/train/meter.h"
 
 /* ---- options ---- */
 
@@ -166,11 +165,9 @@ static tt_status print_json(const struct generation *g)
     for (int64_t i = 0; i < n; i++) tt_json_put_int(&w, NULL, g->tokens[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(text.failed ? &text : &w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
+    w.text.failed |= text.failed;
     tt_text_free(&text);
-    return st;
+    return tt_json_print(&w);
 }
 
 static tt_status run(struct generation *g)

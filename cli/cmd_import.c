@@ -133,7 +133,7 @@ static void print_text(const struct import *m)
         printf("next    tt train --resume %s --data SOURCE --out DIR        tt generate %s\n", m->c->out, m->c->out);
 }
 
-static void print_json(const struct import *m)
+static tt_status print_json(const struct import *m)
 {
     struct tt_json_writer w = {0};
     char path[1200];
@@ -144,8 +144,7 @@ static void print_json(const struct import *m)
     tt_json_put_int(&w, "parameters", m->count);
     tt_json_put_bool(&w, "tokenizer", m->tokenizer != NULL);
     tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
+    return tt_json_print(&w);
 }
 
 static tt_status run(struct import *m)
@@ -156,7 +155,8 @@ static tt_status run(struct import *m)
     TT_TRY(refuse_old_run(m->c->out));
     TT_TRY(convert(m));
     TT_TRY(save(m));
-    (m->c->json ? print_json : print_text)(m);
+    if (m->c->json) return print_json(m);
+    print_text(m);
     return TT_OK;
 }
 

@@ -1,5 +1,4 @@
 /* tt profile: measure a training step and write the profile as a folder. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +6,10 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/profile_print.h"
 #include "cli/profile_with.h"
 #include "cli/ranks.h"
+#include "core/base/cache.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "exercises/engine/course.h"
@@ -16,7 +17,7 @@
 #include "profiling/import/tools.h"
 #include "profiling/measure/measure.h"
 #include "profiling/profile_write.h"
-#include "profiling/report/advice.h"
+#include "profiling/report/xspace.h"
 #include "profiling/seal.h"
 
 /* ---- options ---- */
@@ -42,6 +43,8 @@ static const struct tt_option rows[] = {
      .help = "only run the steps, marked as the range " TT_TOOL_RANGE ": for a profiler around it", .flag_only = true},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_PROFILE, "profile", NULL, "DIR",
      .help = "folder for the profile; an earlier profile in it is replaced", .here = true, .required = true},
+    {"tensorboard", TT_RUN_FIELD(tensorboard), TT_S_OUTPUT, 1 << TT_CMD_PROFILE, "", NULL, "DIR",
+     .help = "write the trace for TensorBoard's profile plugin into this folder too; \"\" = do not", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_profile_rows = TT_ROWS(rows);
@@ -89,141 +92,6 @@ static tt_status measure(struct tt_member *m, const struct tt_config *c, const s
     return st;
 }
 
-/* ---- what is shown ---- */
-
-static void print_rows(const struct tt_profile *p)
-{
-    printf("\n%-18s %6s %10s %7s %9s %9s %8s %7s  %s\n", "group", "ops", "ms", "share", "FLOP/B", "TFLOP/s", "TB/s",
-           "roof %", "bound by");
-    for (int i = 0; i < p->groups_count; i++) {
-        const struct tt_profile_row *r = &p->groups[i];
-        printf("%-18s %6lld %10.3f %6.1f%%", r->name, (long long)r->count, 1e3 * r->seconds, 100 * r->share);
-        if (isfinite(r->roof_percent))
-            printf(" %9.2f %9.4g %8.3g %7.1f  %s\n", r->intensity, r->flops_per_second / 1e12,
-                   r->bytes_per_second / 1e12, r->roof_percent, r->bound);
-        else
-            putchar('\n');
-    }
-}
-
-static void print_phases(const struct tt_profile *p)
-{
-    printf("\n%-18s %6s %10s %10s\n", "phase", "ops", "wall ms", "device ms");
-    for (int i = 0; i < p->phases_count; i++)
-        printf("%-18s %6lld %10.3f %10.3f\n", p->phases[i].name, (long long)p->phases[i].kernels,
-               1e3 * p->phases[i].wall, 1e3 * p->phases[i].device);
-}
-
-/* ---- several ranks ---- */
-
-static void print_collectives(const struct tt_profile *p)
-{
-    if (!p->job.ranks) return;
-    printf("\n%-15s %-5s %5s %12s %10s %10s %10s %10s %11s\n", "collective", "type", "ops", "bytes", "sent MiB", "ms",
-           "hidden ms", "exposed ms", "busbw GB/s");
-    for (int i = 0; i < p->collectives_count; i++) {
-        const struct tt_profile_collective *c = &p->collectives[i];
-        printf("%-15s %-5s %5lld %12.0f %10.3f %10.3f %10.3f %10.3f %11.3f\n", c->name, c->type, (long long)c->count,
-               c->bytes, c->sent_bytes / 0x1p20, 1e3 * c->seconds, 1e3 * c->hidden, 1e3 * c->exposed,
-               c->bus_bandwidth / 1e9);
-    }
-}
-
-static void print_ranks(const struct tt_profile *p)
-{
-    if (!p->job.ranks) return;
-    printf("\n%-5s %-24s %10s %10s %10s %10s %10s %10s\n", "rank", "host", "step ms", "p95 ms", "own ms", "comm. ms",
-           "hidden ms", "exposed ms");
-    for (int i = 0; i < p->ranks_count; i++) {
-        const struct tt_profile_rank *r = &p->ranks[i];
-        printf("%-5lld %-24.24s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f%s\n", (long long)r->rank, r->host,
-               1e3 * r->seconds, 1e3 * r->p95, 1e3 * r->own_seconds, 1e3 * r->communication, 1e3 * r->hidden,
-               1e3 * r->exposed, i == p->job.slowest ? "  slowest" : "");
-    }
-}
-
-/* Steps of all ranks take the same time: the slowest is the one that computes for longest, and the others wait. */
-static void print_job(const struct tt_profile *p)
-{
-    const struct tt_profile_job *j = &p->job;
-    if (!j->ranks) return;
-    printf("ranks   %lld by %s through %s; shard %s; a rank sends %.2f MiB in a step\n", (long long)j->ranks,
-           j->starter, j->collectives, j->shard, j->sent_bytes / 0x1p20);
-    printf("comm.   %.3f ms on rank 0: %.3f ms hidden behind computation, %.3f ms exposed", 1e3 * j->communication,
-           1e3 * j->hidden, 1e3 * j->exposed);
-    if (j->exposed <= p->step.seconds)
-        printf(" (%.1f %% of the step)\n", 100 * j->exposed / p->step.seconds);
-    else
-        puts(" in the steps that were taken apart: longer than a whole step, so noise");
-    printf("slowest rank %lld (%s): it computes for %.1f %% longer in a step than the ranks do on average\n",
-           (long long)j->slowest, p->ranks[j->slowest].host, j->slowest_percent);
-}
-
-static void print_remark(const struct tt_profile *p, void (*of)(const struct tt_profile *, char *))
-{
-    char words[400];
-    of(p, words);
-    if (words[0]) printf("note    %s\n", words);
-}
-
-/* With what ran in it that was not to be expected: without that the figures would mislead. */
-static void print_step(const struct tt_profile *p)
-{
-    const struct tt_profile_step *s = &p->step;
-    printf("step    %.3f ms (%s %s %s, %lld x %lld tokens, %lld operations%s), %.2f samples/s, %.0f tokens/s\n",
-           1e3 * s->seconds, p->run.preset, p->run.version, p->run.precision,
-           (long long)(p->run.batch_size * p->run.grad_accum * (p->job.ranks ? p->job.ranks : 1)),
-           (long long)p->run.seq_len, (long long)s->kernels,
-           p->run.graph ? ", graph" : "", s->samples_per_second, s->tokens_per_second);
-    if (p->run.own_kernel[0])
-        printf("kernel  residual_norm of %s (SHA-256 %s...) in the place of rmsnorm; it %s\n", p->run.own_kernel,
-               p->run.own_kernel_sha, p->run.own_kernel_scratch ? "writes to scratch" : "leaves scratch alone");
-    print_remark(p, tt_attention_remark);
-}
-
-static void print_head(const struct tt_profile *p)
-{
-    const struct tt_profile_step *s = &p->step;
-    const struct tt_profile_efficiency *e = &p->efficiency;
-    const struct tt_profile_launch *l = &p->launch;
-    char measured[32], predicted[32], gaps[100];
-    tt_format_bytes(p->memory.measured_bytes, measured);
-    tt_format_bytes(p->memory.predicted_bytes, predicted);
-    printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
-    print_step(p);
-    print_remark(p, tt_busy_remark);
-    printf("sums    kernels %.3f ms; gaps: %s\n", 1e3 * s->kernel_seconds, tt_gap_words(p, gaps));
-    print_remark(p, tt_gap_remark);
-    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, ", 1e6 * l->launch_seconds,
-           1e3 * l->total_seconds, 1e6 * l->event_seconds);
-    if (l->recorded_overhead > 0)
-        printf("%.1f %% of the step\n", 100 * l->recorded_overhead);
-    else
-        printf("within the noise of the step\n");
-    printf("MFU     %.1f %% of %.4g TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
-           e->mfu_class);
-    if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);
-    putchar('\n');
-    print_remark(p, tt_roof_remark);
-    print_job(p);
-    printf("memory  %s, predicted %s; most activations in the %s pass\n", measured, predicted, p->memory.peak_phase);
-}
-
-static tt_status print_json(const struct tt_profile *p)
-{
-    static const char *const keys[] = {"run", "step", "launch", "efficiency", "memory", "phases", "groups"};
-    static const char *const of_ranks[] = {"job", "collectives", "ranks"};
-    struct tt_json_writer w = {.pretty = true};
-    tt_json_begin(&w, NULL, '{');
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) tt_profile_put(&w, p, keys[i]);
-    for (size_t i = 0; p->job.ranks && i < sizeof of_ranks / sizeof *of_ranks; i++) tt_profile_put(&w, p, of_ranks[i]);
-    tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
-    return st;
-}
-
 /* The seal names the profile; a worksheet of an exercise asks for it. `when` may be NULL. */
 static tt_status read_seal(const char *folder, char seal[TT_SHA256_DIGITS + 1], char when[32])
 {
@@ -249,7 +117,7 @@ static tt_status print_saved(const char *folder)
     return TT_OK;
 }
 
-/* A line about the profile that lies where the new one goes; empty where there is none. */
+/* A line about the profile that the new one replaces; empty where there is none. */
 static void describe_earlier(const char *folder, char out[160])
 {
     char path[1200], seal[TT_SHA256_DIGITS + 1] = "", when[32] = "";
@@ -265,18 +133,13 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
 {
     bool results_only = c->json || c->quiet;
     if (results_only && earlier[0]) fprintf(stderr, "%s\n", earlier);
-    if (c->json) return print_json(p);
-    if (c->quiet) {
-        print_step(p);
-        return print_saved(c->out);
-    }
-    print_head(p);
-    print_rows(p);
-    print_phases(p);
-    print_collectives(p);
-    print_ranks(p);
-    if (earlier[0]) printf("%s\n", earlier);
-    return print_saved(c->out);
+    if (c->json) return tt_profile_print_json(p);
+    tt_profile_print(p, c->quiet);
+    if (!results_only && earlier[0]) printf("%s\n", earlier);
+    TT_TRY(print_saved(c->out));
+    if (c->tensorboard[0] && !results_only)
+        printf("look    tensorboard --logdir %s (needs its profile plugin: pip install xprof)\n", c->tensorboard);
+    return TT_OK;
 }
 
 struct profiling {
@@ -287,12 +150,25 @@ struct profiling {
     char earlier[160];
 };
 
-/* The folder is this profile's from before the first step, so that no other goes there meanwhile. */
+/* Under the name of the profile's folder, so that those of several profiles stand side by side. */
+static tt_status write_board(const struct profiling *p, const char *out)
+{
+    char name[256];
+    const char *board = p->o.c.tensorboard;
+    size_t end = strlen(out), start;
+    if (!board[0]) return TT_OK;
+    while (end > 1 && out[end - 1] == '/') end--;
+    for (start = end; start > 0 && out[start - 1] != '/';) start--;
+    snprintf(name, sizeof name, "%.*s", (int)(end - start), out + start);
+    return tt_profile_write_xspace(&p->profile, board, name);
+}
+
+/* Locks the folder before the first step, so that no other process writes there meanwhile. */
 static tt_status own_folder(const char *out, int *lock)
 {
     tt_status st = tt_profile_check_folder(out);
     if (st && !tt_is_dir(out)) return st;
-    tt_status_free(st); /* what is in the way may be the first half of another profile: then it is locked */
+    tt_status_free(st); /* it may be a profile that another process is still writing: then the lock fails */
     TT_TRY(tt_folder_lock(out, 0, lock));
     return tt_profile_check_folder(out);
 }
@@ -307,13 +183,14 @@ static tt_status measure_into(struct profiling *p, const char *out)
     if (!st && writes) {
         describe_earlier(out, p->earlier);
         st = tt_profile_write(&p->profile, out);
+        if (!st) st = write_board(p, out);
     }
-    if (st && made && lock >= 0) (void)rmdir(out); /* what failed leaves none behind */
+    if (st && made && lock >= 0) (void)rmdir(out); /* a failed profile leaves no empty folder behind */
     tt_folder_unlock(&lock);
     return st;
 }
 
-/* What ranks would not do alike, or each by itself. */
+/* Refuses what makes no sense with several ranks. */
 static tt_status refuse_for_ranks(const struct profiling *p)
 {
     const struct tt_profile_command *own = tt_own(&p->o);
@@ -339,6 +216,8 @@ static tt_status run_member(struct profiling *p)
     if (own->with[0]) return tt_profile_with_tool(&p->o);
     TT_TRY(tt_member_compare(&p->member, &p->o, ""));
     if (own->bare) return tt_profile_bare(&p->member, &p->runs, own->warmup);
+    if (access(p->o.c.tensorboard, F_OK) == 0 && !tt_is_dir(p->o.c.tensorboard))
+        return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", p->o.c.tensorboard);
     TT_TRY(measure_into(p, out));
     return tt_job_leads(p->member.job) ? show(&p->o.c, &p->profile, p->earlier) : TT_OK;
 }

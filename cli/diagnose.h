@@ -114,6 +114,6 @@ tt_status tt_diagnose_for(const struct tt_options *o);
 /* ---- saying (diagnose_print.c) ---- */
 
 void tt_diagnose_text(const struct tt_diagnosis *d);
-void tt_diagnose_json(const struct tt_diagnosis *d);
+tt_status tt_diagnose_json(const struct tt_diagnosis *d);
 
 #endif

@@ -284,10 +284,7 @@ static tt_status print_json(const struct outlook *f)
     for (int i = 0; i < f->card_count; i++) put_card(&w, f, &f->cards[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
-    return st;
+    return tt_json_print(&w);
 }
 
 /* ---- all of it ---- */

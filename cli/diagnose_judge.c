@@ -35,7 +35,6 @@ enum tt_level tt_diagnose_worst(const struct tt_diagnosis *d)
 
 /* ---- sizes ---- */
 
-/* What of it fits. */
 static void advise_smaller(const struct tt_config *c, const struct tt_smaller *s, char change[160])
 {
     bool recomputes = c->recompute == TT_RECOMPUTE_BLOCK;
@@ -179,12 +178,12 @@ static void judge_validation(struct tt_diagnosis *d)
          d->validation_seconds);
 }
 
-/* What the clock saved stays until the next one, or that of the end, is written. */
+/* A timed checkpoint stays until the next one is written, so for a moment there are two. */
 static void judge_saving(struct tt_diagnosis *d)
 {
     const struct tt_config *c = d->c;
-    bool by_clock = c->out[0] && c->save_interval == 0 && c->save_minutes > 0 && d->total_time > 60 * c->save_minutes;
-    if (!by_clock || d->disk_free < 0 || 2 * d->checkpoint_bytes <= d->disk_free) return;
+    bool timed = c->out[0] && c->save_interval == 0 && c->save_minutes > 0 && d->total_time > 60 * c->save_minutes;
+    if (!timed || d->disk_free < 0 || 2 * d->checkpoint_bytes <= d->disk_free) return;
     find(d, TT_WARN, "free some space, or --save-minutes 0",
          "%s has room for one checkpoint, and a run of this length saves on the way: the last one would not fit",
          c->out);

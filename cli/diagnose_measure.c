@@ -1,5 +1,6 @@
 /* The measurements of tt diagnose. Nothing is written anywhere. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -10,9 +11,9 @@
 #include "core/base/clock.h"
 #include "core/base/load.h"
 #include "core/base/stats.h"
+#include "core/train/eta.h"
+#include "core/train/evaluate.h"
 #include "core/train/feed.h"
-#include "core/train/loop.h"
-#include "core/train/meter.h"
 
 /* ---- sizes ---- */
 
@@ -80,7 +81,7 @@ static tt_status one_step(struct tt_diagnosis *d, struct tt_run *run, double *se
     return TT_OK;
 }
 
-/* Steps of all ranks are run by all of them: rank 0 decides. */
+/* All ranks must run the same number of steps, so rank 0 decides. */
 static tt_status goes_on(struct tt_diagnosis *d, bool *more) { return tt_job_share(d->member.job, more, sizeof *more); }
 
 /* The first steps set libraries up and are captured; then as many as fit the time, at least two. */

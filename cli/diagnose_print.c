@@ -7,7 +7,6 @@
 #include "core/base/format.h"
 #include "core/base/json.h"
 #include "core/base/terminal.h"
-#include "core/train/meter.h"
 
 static const char *const level_names[] = {"advice", "warning", "failure"};
 
@@ -184,7 +183,7 @@ static void put_speed(struct tt_json_writer *w, const struct tt_diagnosis *d)
     tt_json_end(w, '}');
 }
 
-void tt_diagnose_json(const struct tt_diagnosis *d)
+tt_status tt_diagnose_json(const struct tt_diagnosis *d)
 {
     struct tt_json_writer w = {.pretty = true};
     tt_json_begin(&w, NULL, '{');
@@ -203,6 +202,5 @@ void tt_diagnose_json(const struct tt_diagnosis *d)
     tt_json_end(&w, ']');
     tt_json_put_string(&w, "verdict", d->count ? level_names[tt_diagnose_worst(d)] : "fine");
     tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
+    return tt_json_print(&w);
 }

@@ -5,6 +5,7 @@
 
 #include "backend/kernel_info.h"
 #include "cli/diagnose.h"
+#include "core/base/cache.h"
 #include "core/base/format.h"
 #include "core/base/json.h"
 #include "core/job/address.h"
@@ -24,7 +25,7 @@ static tt_status gather_hosts(struct tt_diagnosis *d)
     return tt_job_gather(d->member.job, mine, sizeof mine, d->ranks.hosts);
 }
 
-/* Rank 0's, measured while the others wait: only how the times of kernels are to each other follows from them. */
+/* Rank 0's rates, measured while the others wait: only the ratios between kernels are taken from them. */
 static tt_status rates(struct tt_diagnosis *d, struct tt_chip *out)
 {
     struct tt_ceilings c = {0};
@@ -40,7 +41,7 @@ static tt_status rates(struct tt_diagnosis *d, struct tt_chip *out)
     return TT_OK;
 }
 
-/* Kernels that together take as long as they do here, and collectives as long as the table says. */
+/* The kernels are scaled to the time that they took here; collectives take as long as the table says. */
 static tt_status predict(struct tt_diagnosis *d, const struct tt_plan *plan)
 {
     struct tt_rank_diagnosis *r = &d->ranks;

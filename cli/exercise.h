@@ -8,7 +8,8 @@
 struct tt_exercise_options {
     char words[16384]; /* what to do, and with what; one a line */
     bool reveal, recorded;
-    char csv[1024], fault[32];
+    char csv[1024], html[1024], fault[32];
+    int64_t every; /* seconds; 0: once */
 };
 
 enum {
@@ -31,6 +32,9 @@ tt_status tt_exercise_find_course(char out[1024]);
 tt_status tt_exercise_open(const struct tt_exercise_call *k, struct tt_exercise *e);
 /* The exercise that was started in the folder. */
 tt_status tt_exercise_open_in(const struct tt_exercise_call *k, const char *folder, struct tt_exercise *e);
+/* Calls `visit` with every exercise of the course, in their order. */
+tt_status tt_exercise_each(const struct tt_exercise_call *k,
+                           tt_status (*visit)(const struct tt_exercise *e, void *context), void *context);
 tt_status tt_exercise_list(const struct tt_exercise_call *k);
 tt_status tt_exercise_hint(const struct tt_exercise_call *k);
 tt_status tt_exercise_solution(const struct tt_exercise_call *k);
@@ -47,5 +51,9 @@ void tt_exercise_links(const char *text, const char *folder, bool (*left_behind)
 tt_status tt_exercise_check(const struct tt_exercise_call *k);
 tt_status tt_exercise_whole_class(const struct tt_exercise_call *k);
 tt_status tt_exercise_roadmap(const struct tt_exercise_call *k);
+
+/* exercise_page.c */
+tt_status tt_exercise_page(const struct tt_exercise_call *k);
+tt_status tt_exercise_class_page(const struct tt_exercise_call *k); /* whole_class, or with --every again and again */
 
 #endif

@@ -99,23 +99,31 @@ static void put_exercise(struct tt_json_writer *w, const struct tt_exercise *e)
     tt_json_end(w, '}');
 }
 
-/* `w`: NULL prints a line instead. */
-static tt_status list_one(const char *root, const char *name, struct tt_json_writer *w)
+/* `writer`: of JSON; NULL prints a line instead. */
+static tt_status list_one(const struct tt_exercise *e, void *writer)
+{
+    if (writer)
+        put_exercise(writer, e);
+    else
+        printf("%4lld  %-44s %4lld min  %2d questions, %g points\n", (long long)e->number, e->title,
+               (long long)e->minutes, e->question_count, points_of(e));
+    return TT_OK;
+}
+
+static tt_status visit_one(const char *root, const char *name,
+                           tt_status (*visit)(const struct tt_exercise *e, void *context), void *context)
 {
     char folder[1300];
     struct tt_exercise e;
     snprintf(folder, sizeof folder, "%s/%s", root, name);
     tt_status st = tt_exercise_read(folder, &e);
-    if (!st && w)
-        put_exercise(w, &e);
-    else if (!st)
-        printf("%4lld  %-44s %4lld min  %2d questions, %g points\n", (long long)e.number, e.title, (long long)e.minutes,
-               e.question_count, points_of(&e));
+    if (!st) st = visit(&e, context);
     tt_exercise_free(&e);
     return st;
 }
 
-static tt_status list_all(const struct tt_exercise_call *k, struct tt_json_writer *w)
+tt_status tt_exercise_each(const struct tt_exercise_call *k,
+                           tt_status (*visit)(const struct tt_exercise *e, void *context), void *context)
 {
     struct dirent **names;
     tt_status st = TT_OK;
@@ -124,7 +132,7 @@ static tt_status list_all(const struct tt_exercise_call *k, struct tt_json_write
     for (int i = 0; i < n; i++) {
         char path[1600];
         snprintf(path, sizeof path, "%s/%s/check.yaml", k->root, names[i]->d_name);
-        if (!st && tt_is_file(path)) st = list_one(k->root, names[i]->d_name, w);
+        if (!st && tt_is_file(path)) st = visit_one(k->root, names[i]->d_name, visit, context);
         free(names[i]);
     }
     free(names);
@@ -135,7 +143,7 @@ static tt_status list_json(const struct tt_exercise_call *k)
 {
     struct tt_json_writer w = {.pretty = true};
     tt_json_begin(&w, NULL, '[');
-    tt_status st = list_all(k, &w);
+    tt_status st = tt_exercise_each(k, list_one, &w);
     tt_json_end(&w, ']');
     if (!st) st = tt_text_status(&w.text);
     if (!st) puts(w.text.s);
@@ -146,7 +154,7 @@ static tt_status list_json(const struct tt_exercise_call *k)
 tt_status tt_exercise_list(const struct tt_exercise_call *k)
 {
     if (k->c->json) return list_json(k);
-    tt_status st = list_all(k, NULL);
+    tt_status st = tt_exercise_each(k, list_one, NULL);
     if (!st) printf("\nBegin with: tt exercise start 1 my-first\nThe walkthroughs lie in %s\n", k->root);
     return st;
 }

@@ -5,6 +5,7 @@
 
 #include "cli/exercise.h"
 #include "core/base/file.h"
+#include "exercises/engine/page.h"
 
 enum { RESULTS = 4096 };
 
@@ -60,7 +61,7 @@ tt_status tt_exercise_check(const struct tt_exercise_call *k)
     return st;
 }
 
-static tt_status show_class(const struct tt_exercise_call *k, struct tt_json *const *results, int n)
+static tt_status show_class(const struct tt_exercise_call *k, struct tt_json *const *results, int n, const char *notes)
 {
     struct tt_text text = {0}, csv = {0};
     tt_class_text(results, n, &text);
@@ -68,7 +69,8 @@ static tt_status show_class(const struct tt_exercise_call *k, struct tt_json *co
     tt_status st = tt_text_status(&text);
     if (!st) st = tt_text_status(&csv);
     if (!st && k->own->csv[0]) st = tt_file_replace(k->own->csv, csv.s, csv.n);
-    if (!st) fputs(text.s, stdout);
+    if (!st && k->own->html[0]) st = tt_class_page(results, n, notes, (int)k->own->every, k->own->html);
+    if (!st && !k->own->every) fputs(text.s, stdout);
     tt_text_free(&text);
     tt_text_free(&csv);
     return st;
@@ -86,8 +88,8 @@ tt_status tt_exercise_whole_class(const struct tt_exercise_call *k)
     struct tt_text notes = {0};
     tt_status st = tt_class_read(paths, k->n - 1, results, RESULTS, &count, &notes);
     if (!st) st = tt_text_status(&notes);
-    if (!st) st = show_class(k, results, count);
-    if (!st && notes.s) fputs(notes.s, stdout);
+    if (!st) st = show_class(k, results, count, notes.s);
+    if (!st && notes.s && !k->own->every) fputs(notes.s, stdout);
     tt_text_free(&notes);
     for (int i = 0; i < count; i++) tt_json_free(results[i]);
     free(results);

@@ -23,7 +23,7 @@ struct entry {
     struct tt_prediction p;
 };
 
-struct paper {
+struct forecast {
     const struct tt_options *o;
     const struct tt_info_options *own;
     struct entry *entries;
@@ -57,7 +57,7 @@ tt_status tt_check_chips(const char *list)
 
 static double peak_of(const struct entry *e) { return e->on.chip->matrix[e->o.c.precision]; }
 
-static tt_status predict(const struct paper *a, const char *text, struct entry *e)
+static tt_status predict(const struct forecast *a, const char *text, struct entry *e)
 {
     e->o = *a->o;
     TT_TRY(tt_cluster_read(text, e->o.c.ranks, &e->on));
@@ -73,7 +73,7 @@ static tt_status predict(const struct paper *a, const char *text, struct entry *
 
 static bool several(const struct entry *e) { return tt_cluster_ranks(&e->on) > 1; }
 
-static bool any_several(const struct paper *a)
+static bool any_several(const struct forecast *a)
 {
     for (int i = 0; i < a->count; i++)
         if (several(&a->entries[i])) return true;
@@ -97,7 +97,7 @@ static tt_status same_number(const char *what, int64_t there, int64_t here)
     return there == here ? TT_OK : other(what, a, b);
 }
 
-static tt_status same_run(const struct paper *a)
+static tt_status same_run(const struct forecast *a)
 {
     const struct tt_profile_run *r = &a->measured.run;
     const struct tt_config *c = &a->entries[0].o.c;
@@ -116,7 +116,7 @@ static tt_status same_run(const struct paper *a)
     return same_number("grad-accum", r->grad_accum, c->grad_accum);
 }
 
-static tt_status take_measured(struct paper *a)
+static tt_status take_measured(struct forecast *a)
 {
     if (!a->own->measured[0]) return TT_OK;
     TT_TRY(tt_profile_read(a->own->measured, &a->measured));
@@ -130,7 +130,7 @@ static tt_status take_measured(struct paper *a)
                    a->measured.run.device, a->own->predict);
 }
 
-static double measured_group(const struct paper *a, int group)
+static double measured_group(const struct forecast *a, int group)
 {
     for (int i = 0; i < a->measured.groups_count; i++)
         if (!strcmp(a->measured.groups[i].name, tt_group_name((enum tt_group)group)))
@@ -142,7 +142,7 @@ static double measured_group(const struct paper *a, int group)
 
 static double tokens_of(const struct entry *e) { return (double)(tt_step_rows(&e->o.c) * e->o.c.seq_len); }
 
-static void print_chips(const struct paper *a)
+static void print_chips(const struct forecast *a)
 {
     printf("%-11s %9s %6s %13s %13s %11s %7s %9s  %s\n", "chip", "TFLOP/s", "TB/s", "predicted ms",
            a->measured_on ? "measured ms" : "", "tokens/s", "MFU %", "memory %", "fits");
@@ -174,7 +174,7 @@ static const char *slowest_link(const struct entry *e, char out[40])
 
 static double hidden_percent(const struct entry *e) { return 100 * (1 - e->p.exposed / e->p.communication); }
 
-static void print_communication(const struct paper *a)
+static void print_communication(const struct forecast *a)
 {
     if (!any_several(a)) return;
     printf("\n%-11s %-10s %-15s %6s %11s %11s %9s %10s %9s\n", "ranks", "shard", "slowest link", "GB/s",
@@ -191,7 +191,7 @@ static void print_communication(const struct paper *a)
 }
 
 /* How many operations the group has in all plans; -1: in one more than in another, 0: in none. */
-static int operations(const struct paper *a, int group)
+static int operations(const struct forecast *a, int group)
 {
     int n = a->entries[0].paper.cost.group[group].count;
     for (int i = 1; i < a->count; i++)
@@ -199,7 +199,7 @@ static int operations(const struct paper *a, int group)
     return n;
 }
 
-static void print_groups(const struct paper *a)
+static void print_groups(const struct forecast *a)
 {
     printf("\n%-18s %5s", "group, ms", "ops");
     for (int i = 0; i < a->count; i++) {
@@ -223,7 +223,7 @@ static void print_groups(const struct paper *a)
     }
 }
 
-static void print_head(const struct paper *a)
+static void print_head(const struct forecast *a)
 {
     printf("PREDICTION, not a measurement: each kernel's bytes or FLOPs over the chip's published rates, with nothing "
            "added for launches.\n");
@@ -238,7 +238,7 @@ static void print_head(const struct paper *a)
         }
 }
 
-static void print_text(const struct paper *a)
+static void print_text(const struct forecast *a)
 {
     const struct entry *first = &a->entries[0];
     const struct tt_config *c = &first->o.c;
@@ -276,7 +276,7 @@ static void put_communication(struct tt_json_writer *w, const struct entry *e)
     tt_json_put_number(w, "predicted_exposed_seconds", e->p.exposed);
 }
 
-static void put_groups(struct tt_json_writer *w, const struct paper *a, const struct entry *e)
+static void put_groups(struct tt_json_writer *w, const struct forecast *a, const struct entry *e)
 {
     tt_json_begin(w, "groups", '[');
     for (int g = 0; g < TT_GROUP_COUNT; g++) {
@@ -290,7 +290,7 @@ static void put_groups(struct tt_json_writer *w, const struct paper *a, const st
     tt_json_end(w, ']');
 }
 
-static void put_chip(struct tt_json_writer *w, const struct paper *a, const struct entry *e)
+static void put_chip(struct tt_json_writer *w, const struct forecast *a, const struct entry *e)
 {
     const struct tt_chip *chip = e->on.chip;
     tt_json_begin(w, NULL, '{');
@@ -317,7 +317,7 @@ static void put_chip(struct tt_json_writer *w, const struct paper *a, const stru
 }
 
 /* What stands outside of "chips" is of the first of them. */
-static tt_status print_json(const struct paper *a)
+static tt_status print_json(const struct forecast *a)
 {
     const struct entry *first = &a->entries[0];
     const struct tt_config *c = &first->o.c;
@@ -335,13 +335,10 @@ static tt_status print_json(const struct paper *a)
     for (int i = 0; i < a->count; i++) put_chip(&w, a, &a->entries[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st) puts(w.text.s);
-    tt_text_free(&w.text);
-    return st;
+    return tt_json_print(&w);
 }
 
-static tt_status run(struct paper *a)
+static tt_status run(struct forecast *a)
 {
     char name[32];
     const char *at = a->own->predict;
@@ -357,7 +354,7 @@ static tt_status run(struct paper *a)
 
 tt_status tt_info_predict(const struct tt_options *o)
 {
-    struct paper a = {.o = o, .own = tt_own(o)};
+    struct forecast a = {.o = o, .own = tt_own(o)};
     tt_status st = run(&a);
     for (int i = 0; i < a.count; i++) tt_paper_free(&a.entries[i].paper);
     free(a.entries);

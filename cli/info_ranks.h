@@ -1,4 +1,4 @@
-/* tt info --ranks: what each rank has and sends, by what is divided among them. */
+/* tt info --ranks: what each rank holds in memory and sends, for every --shard. */
 #ifndef TT_CLI_INFO_RANKS_H
 #define TT_CLI_INFO_RANKS_H
 

@@ -69,7 +69,7 @@ static tt_status run_command(struct tt_options *o, enum tt_command command, int 
         return print_text(&text);
     }
     if (!o->call.print_config) return commands[command](o);
-    /* What a checkpoint adds is not known here, so that only a run that takes none can be checked as a whole. */
+    /* What a checkpoint adds is not known here, so only a run without one can be checked as a whole. */
     bool whole = strcmp(o->c.resume, "none") == 0 || !o->c.resume[0];
     if (whole) TT_TRY((command == TT_CMD_INFO ? tt_config_check_shape : tt_config_check)(&o->c));
     return print_config(o);
@@ -110,7 +110,7 @@ static tt_status finish_output(void)
     return tt_fail(TT_FAILED, "cannot write to standard output: %s", why);
 }
 
-/* The last word. Where Ctrl-C has ended the reader of our pipe as well, the terminal is told instead. */
+/* The message at the end. Where Ctrl-C has also ended the reader of stderr, it goes to the terminal. */
 static void complain(const char *text)
 {
     const char *red = tt_colour(stderr, TT_BAD), *plain = tt_colour(stderr, TT_PLAIN);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     tt_words = argv;
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report, not a reason to die */
     tt_status st = run(argc, argv);
-    if (st) signal(SIGPIPE, SIG_IGN); /* a reader that has gone must not keep the message from stderr */
+    if (st) signal(SIGPIPE, SIG_IGN); /* a closed pipe must not kill tt before the message */
     errno = 0;
     tt_status late = finish_output();
     if (st)

@@ -4,7 +4,7 @@
 #include "cli/help.h"
 #include "core/config/presets.h"
 
-/* Text as it stands: no word of it is a request, and dashes are the ones that are typed. */
+/* Escapes text for man: a dot or quote at the start is no request, and a dash is the one that is typed. */
 static void put_text(struct tt_text *out, const char *text)
 {
     if (*text == '.' || *text == '\'') tt_text_puts(out, "\\&");

@@ -28,7 +28,7 @@ static bool in_path(const char *program)
     return false;
 }
 
-/* A desktop's own opener needs a screen; $BROWSER is taken at its word. */
+/* A desktop's own opener needs a screen; $BROWSER need not. */
 static const char *find_opener(void)
 {
     static const char *const openers[] = {"xdg-open", "wslview", "open"};

@@ -1,4 +1,4 @@
-/* A page in the browser of whoever sits here. */
+/* Opens a page in the user's browser. */
 #ifndef TT_OPEN_PAGE_H
 #define TT_OPEN_PAGE_H
 

@@ -102,9 +102,11 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
     [TT_CMD_EXERCISE] = {"exercise", "the course: start an exercise, get hints, have the worksheet checked",
         "list: the exercises. start N DIR: a folder with the walkthrough and a worksheet. hint N, hint N K: the first, the\n"
         "Kth hint. check N DIR: recomputes every answer from your own profiles in DIR; exit code 6 while some are not\n"
-        "right. solution N. In the folder of an exercise check, hint and solution need no number. class DIR...: the\n"
+        "right. page DIR...: walkthroughs, worksheets with their marks, and plots of your runs as one file for a browser.\n"
+        "solution N. In the folder of an exercise check, hint, page and solution need no number. class DIR...: the\n"
         "results of many learners. roadmap DIR: predicted against measured.", "do",
-        {"tt exercise start 1 my-first", "tt exercise check 1 my-first", "tt exercise class learners/* --csv class.csv"}},
+        {"tt exercise start 1 my-first", "tt exercise check 1 my-first",
+         "tt exercise class learners --html class.html --every 20"}},
     [TT_CMD_HELP] = {"help", "explain a command, or all of them",
         "Without a command it lists the commands.", "topic",
         {"tt help train", "tt help --markdown"}},

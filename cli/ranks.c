@@ -21,7 +21,7 @@ tt_status tt_ranks_start(int ranks, char **words)
 {
     int code = 0;
     if (on_cpu() && !tt_backend_mpirun())
-        return tt_fail(TT_NO_TOOL, "this tt was built without MPI, which carries what ranks on a CPU do together; "
+        return tt_fail(TT_NO_TOOL, "this tt was built without MPI, which ranks on a CPU need for their collectives; "
                                    "install it (Debian: apt-get install libopenmpi-dev openmpi-bin) and build again");
     TT_TRY(tt_job_start(ranks, words, on_cpu() ? tt_backend_mpirun() : NULL, &code));
     return code ? tt_fail((enum tt_code)code, "%s", "") : TT_OK;
@@ -40,7 +40,7 @@ bool tt_left_to_rank_0(const struct tt_options *o)
     struct tt_place place;
     tt_status st = tt_place_find(&place);
     bool several = !st && place.ranks > 1 && !is_for_ranks(o);
-    tt_status_free(st); /* an environment that makes no sense is no matter of one process */
+    tt_status_free(st); /* a command of one process does not mind a broken environment */
     if (several && place.rank == 0)
         tt_say("%s has started %d processes; tt %s is done by rank 0 alone", place.starter, place.ranks,
                tt_command_names[o->command]);
@@ -92,7 +92,7 @@ static void be_silent(void)
     tt_say_nothing();
 }
 
-/* Past mpirun. Where that cannot be, mpirun passes it on. */
+/* Prints to the starter's own stream and not through mpirun. Where that fails, mpirun forwards it. */
 static void print_into(const char *name, FILE *stream)
 {
     const char *path = tt_env(TT_STARTED) ? tt_env(name) : NULL;
@@ -157,7 +157,7 @@ static tt_status no_multiple(int64_t global, const char *of, int64_t unit)
                    "multiple of %s = %lld; give another --global-batch", (long long)global, of, (long long)unit);
 }
 
-/* A run that goes on with another number of ranks: the largest batch that is not larger than it was. */
+/* A run that resumes with another number of ranks keeps its global batch: the largest batch size up to the old one. */
 static void divide_anew(struct tt_config *c, int64_t each)
 {
     int64_t most = c->batch_size;
@@ -198,12 +198,12 @@ tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b)
     struct tt_ranks ranks = {.rank = w->place.rank, .count = w->place.ranks, .share = tt_job_share_for_device,
                              .user = w->job};
     if (!b->ops->join)
-        return tt_fail(TT_NO_TOOL, "this tt was built without %s, which carries what ranks do together; install it and "
-                                   "build again", on_cpu() ? "MPI" : "NCCL or RCCL");
+        return tt_fail(TT_NO_TOOL, "this tt was built without %s, which ranks need for their collectives; install it "
+                                   "and build again", on_cpu() ? "MPI" : "NCCL or RCCL");
     return b->ops->join(b->self, &ranks);
 }
 
-/* What each rank may have for itself. */
+/* Options that may differ from rank to rank. */
 static bool is_own(const char *line)
 {
     static const char *const names[] = {"device:", "threads:", "comm-file:"};
@@ -212,7 +212,7 @@ static bool is_own(const char *line)
     return false;
 }
 
-/* How much of a line comes before what is said about the option, "  # ". */
+/* The length of a line without the comment behind it, "  # ...". */
 static size_t without_comment(const char *line, size_t n)
 {
     size_t end = n;

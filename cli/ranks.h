@@ -20,25 +20,25 @@ struct tt_member {
     struct tt_place place;
     struct tt_job *job; /* NULL: this process alone */
     bool done;          /* copies of this process did the work, and have ended */
-    bool together;      /* the status it ends with is one that all ranks have come to */
+    bool together;      /* all ranks end with the same status */
 };
 
 /* Says in o->c which rank of how many this is, with its device and threads, and meets the others. Alone, with --ranks,
  * it starts them and waits: then `done` is set, and the status has their exit code and no text. */
 tt_status tt_member_open(struct tt_member *w, struct tt_options *o);
 
-/* batch-size, grad-accum and global-batch that agree with each other and the number of ranks, when a checkpoint has
- * said what it says. */
+/* Makes batch-size, grad-accum and global-batch agree with each other and with the number of ranks. To be called when
+ * the options of a checkpoint are in o. */
 tt_status tt_member_batch(struct tt_options *o);
 
-/* The device joins those of the other ranks. */
+/* Connects the device with those of the other ranks. */
 tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b);
 
 /* Refuses unless all ranks have the same program, options, model and data; `more` are lines of what else must agree. */
 tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, const char *more);
 
-/* Tells the others how it ended, or where all have come to the same, waits for them. Returns the status that this
- * process ends with; rank 0 has said what there is to say. */
+/* Tells the other ranks how this one ended; where all ended with the same status, waits for them. Returns the status
+ * that this process ends with; its text is empty where rank 0 has printed it. */
 tt_status tt_member_close(struct tt_member *w, tt_status st);
 
 #endif

@@ -1,4 +1,4 @@
-/* What came of a run: its end as text, as JSON, and as run.json in its folder. */
+/* The result of a run: as text, as JSON, and as run.json in its folder. */
 #ifndef TT_SUMMARY_H
 #define TT_SUMMARY_H
 

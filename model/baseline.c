@@ -64,7 +64,7 @@ static void rope_one(struct build *b, void *x, int64_t heads, bool inverse)
     void *c = activation(b, "rope_cos", T, width), *s = activation(b, "rope_sin", T, width);
     LAUNCH(b->p, rope_cos, .x = x, .out = c, .table = b->cos, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld,
            .ldo = width);
-    if (inverse) { /* the gradient of rotate comes after that of ·sin */
+    if (inverse) { /* backward: first through ·sin, then through rotate */
         void *t = activation(b, "rope_turned", T, width);
         LAUNCH(b->p, rope_sin, .x = x, .out = t, .table = b->sin, .T = T, .S = S, .heads = heads, .D = D, .ldx = ld,
                .ldo = width);
@@ -172,8 +172,8 @@ void *swiglu_steps_backward(struct build *b, struct ffn_acts *f, void *dh)
     return dgu;
 }
 
-/* ---- loss: log-softmax, gather, mean. The logarithm is x - logsumexp(x), since log(softmax(x)) loses what is small
- * ---- */
+/* ---- loss: log-softmax, gather, mean. Written as x - logsumexp(x), since in log(softmax(x)) small probabilities
+ * underflow ---- */
 
 void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int64_t first)
 {
@@ -198,7 +198,7 @@ enum { PARTS_PER_TENSOR = 16 };
 
 static int piece_count(const struct build *b) { return slice_count(b) > 1 ? slice_count(b) : b->m->params.n; }
 
-/* A tensor, or where ranks have their parts alone, the part of a bucket. */
+/* A tensor, or where the optimiser is sharded, this rank's part of a bucket. */
 static struct slice piece_of(struct build *b, int i)
 {
     const struct tt_param *t = &b->m->params.items[i];

@@ -1,5 +1,5 @@
-/* One block, forward and backward: which of the pieces of baseline.c, fused.c and flash.c it is made of is what the
- * version and --fuse say. */
+/* One block, forward and backward. The version and --fuse say which pieces of baseline.c, fused.c and flash.c make it
+ * up. */
 #include "model/build.h"
 
 void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
@@ -12,8 +12,8 @@ void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, e
     (fused(b, TT_FUSE_NORM) ? norm_fused_backward : norm_steps_backward)(b, dy, n, w, dr, first);
 }
 
-/* Several matrices that lie behind each other in the arena and whose results lie side by side in a row: as one product,
- * or as one each. */
+/* Several matrices that are adjacent in the arena and whose results are adjacent in a row: as one product, or as one
+ * each. */
 struct bundle {
     int n;
     enum tt_weight w[3];

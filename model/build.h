@@ -14,6 +14,7 @@ struct build {
     const struct tt_config *c;
     bool train;      /* a backward pass follows */
     bool accumulate; /* it adds to the gradients instead of overwriting them */
+    bool between;    /* it is a step between two choices of --update-every */
     bool decode;     /* one token of one sequence, against a cache of `positions` */
     int64_t B, S, T, C, H, KV, D, F, V, P, positions;
     char *weights, *grads;        /* the arenas, or this rank's parts of them; weights in the activation type */
@@ -57,7 +58,7 @@ struct block_acts {
     struct ffn_acts ffn;
 };
 
-/* Where the whole of a bucket is now, of which ranks keep their parts alone; NULL: nowhere. */
+/* A whole bucket, where each rank keeps only its part of it. NULL: not gathered at present. */
 struct bucket_acts {
     void *weights;
     float *grads; /* of this micro-batch */
@@ -87,22 +88,21 @@ void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_d
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add);
 /* dW (out, in) = dyᵀ·x (+ dW when add). */
-/* What is written in between runs beside the rest when it is small enough (fusion overlap). */
-void begin_aside(struct build *b, double flops);
-void end_aside(struct build *b);
-
 void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, float *dw, int64_t rows, int64_t in,
                int64_t out, bool add);
 /* C (m, n) = op(A)·op(B) for `batch` matrices that follow each other in memory. */
 void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool trans_b, void *c, int64_t batch,
              int64_t m, int64_t n, int64_t k);
+/* Operations in between go to the side stream when they have few enough FLOPs (fusion overlap). */
+void begin_side_stream(struct build *b, double flops);
+void end_side_stream(struct build *b);
 
 /* ---- ranks.c: what several ranks do together; with one, nothing ---- */
 
-/* The whole of a bucket's weights, and of its gradients in this micro-batch, where ranks have their parts alone. */
+/* All weights of a bucket, and all its gradients of this micro-batch, where each rank keeps only its part. */
 void *whole_weights(struct build *b, int bucket);
 float *whole_gradients(struct build *b, int bucket);
-/* Weights that were gathered and are not needed any more, until they are gathered again. */
+/* The gathered weights are not needed any more; the next use gathers them again. */
 void drop_weights(struct build *b, int bucket);
 void drop_all(struct build *b); /* and gradients: the next micro-batch begins without any */
 /* Around a layer: weights are gathered a bucket ahead, and dropped when their last layer is done. */
@@ -113,7 +113,7 @@ void sum_bucket(struct build *b, int bucket);
 /* The same for the layer's bucket when this was its last layer. */
 void sum_layer(struct build *b, int layer);
 void sum_loss(struct build *b);
-/* The squares of each rank's own parts, before they make a norm. */
+/* Adds up the ranks' partial sums of squares, before they make a norm. */
 void sum_partials(struct build *b, float *partial, int64_t count);
 
 /* What the optimiser goes over at a time: the arena, or this rank's part of a bucket. */
@@ -127,7 +127,7 @@ struct slice {
 
 int slice_count(const struct build *b);
 struct slice slice_of(struct build *b, int i);
-/* That piece of the arena, when nothing is divided among ranks. */
+/* That piece of the arena, when nothing is sharded. */
 struct slice slice_at(struct build *b, int64_t offset, int64_t count);
 /* The slice's weights are new: hand them to the other ranks, where those keep them all. */
 void share_slice(struct build *b, const struct slice *s);
@@ -173,7 +173,7 @@ static inline int32_t loss_scale_interval(const struct build *b) { return b->p->
 
 void optimizer_steps(struct build *b);
 void optimizer_fused(struct build *b);
-/* The runs whose squares make the norm: of each slice. */
+/* How many partial sums of squares each slice gives to the norm. */
 static inline int64_t norm_partials(int slices) { return slices > 1 ? 256 : 1024; }
 
 /* ---- update.c: selective updates ---- */

@@ -1,4 +1,4 @@
-/* Generation: one new token of one sequence. Its key and value join a cache, and its query looks at all of it. */
+/* Generation: one new token of one sequence. Its key and value join a cache, and its query attends to all of it. */
 #include <math.h>
 
 #include "model/build.h"

@@ -16,16 +16,16 @@ void attention_flash(struct build *b, struct attention_acts *a)
            .tile = tt_config_flash_tile(b->c));
 }
 
-/* With the rope fusion q's and k's gradients come out rotated back. */
+/* With the rope fusion the kernel also rotates the gradients of q and k back. */
 void attention_flash_backward(struct build *b, const struct attention_acts *a, const void *dout, void *dqkv)
 {
     void *k = view(b, a->qkv, b->H * b->D), *v = view(b, k, b->KV * b->D);
     void *dk = view(b, dqkv, b->H * b->D), *dv = view(b, dk, b->KV * b->D);
     float *delta = floats(b, "attention_delta", b->T * b->H);
-    bool turn = fused(b, TT_FUSE_ROPE);
+    bool rotate = fused(b, TT_FUSE_ROPE);
     b->p->group = TT_G_ATTENTION;
     LAUNCH(b->p, flash_backward, .q = a->qkv, .k = k, .v = v, .o = a->o, .dout = dout, .lse = a->lse, .delta = delta,
-           .cos = turn ? b->cos : NULL, .sin = turn ? b->sin : NULL, .dq = dqkv, .dk = dk, .dv = dv, .B = b->B,
+           .cos = rotate ? b->cos : NULL, .sin = rotate ? b->sin : NULL, .dq = dqkv, .dk = dk, .dv = dv, .B = b->B,
            .S = b->S, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .scale = 1.0f / sqrtf((float)b->D),
            .tf32 = b->m->tf32, .tile = tt_config_flash_tile(b->c));
 }

@@ -5,7 +5,7 @@
 
 /* ---- residual + RMSNorm ---- */
 
-/* Runs of rows whose weight gradients are summed apart: enough of them to keep a GPU busy. */
+/* The rows are summed in so many parts for the weight gradient: enough to keep a GPU busy. */
 static int64_t norm_parts(const struct build *b) { return b->T < 512 ? b->T : 512; }
 
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
@@ -27,12 +27,12 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd,
            .dres = first ? NULL : dr, .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = parts);
-    /* Beside products that fill the device it would take a multiprocessor from one and delay a whole round of its
-     * tiles. */
-    begin_aside(b, 2.0 * (double)b->T * (double)b->C * (double)b->C);
+    /* Only beside small products: from one that fills the device it would take a multiprocessor and so delay a whole
+     * wave of tiles. */
+    begin_side_stream(b, 2.0 * (double)b->T * (double)b->C * (double)b->C);
     LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, w), .parts = parts, .cols = b->C,
            .accumulate = b->accumulate);
-    end_aside(b);
+    end_side_stream(b);
 }
 
 /* ---- RoPE ---- */
@@ -44,7 +44,7 @@ void rope_fused(struct build *b, void *qkv)
            .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P);
 }
 
-/* With the rope fusion the split into heads turns q and k on the way; without it they have been turned already. */
+/* With the rope fusion the split into heads rotates q and k on the way; without it they are rotated already. */
 void split_heads(struct build *b, struct attention_acts *a)
 {
     int64_t B = b->B, S = b->S, D = b->D, P = b->P;
@@ -78,8 +78,8 @@ void merge_heads_backward(struct build *b, const void *dq, const void *dk, const
     LAUNCH(b->p, heads_merge, .x = dv, .out = dv_view, .B = B, .S = S, .heads = b->KV, .D = D, .ldo = P);
 }
 
-/* ---- attention: scale + mask + softmax in one kernel. The G query heads that share a key head lie behind each other,
- * so one product of G·S rows serves them all and nothing is repeated ---- */
+/* ---- attention: scale + mask + softmax in one kernel. The G query heads that share a key head are adjacent in
+ * memory, so one product of G·S rows serves them all and nothing is repeated ---- */
 
 void attention_fused(struct build *b, struct attention_acts *a)
 {

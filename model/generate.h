@@ -1,5 +1,5 @@
 /* Next-token logits of one sequence, token by token: with a key/value cache, or by computing everything anew each time
- * (slow, and the yardstick for the cache). */
+ * (slow; the tests compare the cache with it). */
 #ifndef TT_GENERATE_H
 #define TT_GENERATE_H
 

@@ -2,9 +2,9 @@
  * backward of a chunk follow each other and only one chunk of logits exists. */
 #include "model/build.h"
 
-/* Each chunk after the first reads and writes the whole gradient of the head once more, so there should be few; but
- * their logits should be little beside what the blocks keep for the backward pass. All are of one size, but the
- * last. */
+/* Each chunk after the first reads and writes the whole gradient of the head once more, so there should be few; but the
+ * logits of one should be small beside what the blocks keep for the backward pass. All but the last have the same
+ * size. */
 static int64_t chosen_rows(const struct build *b)
 {
     enum { LEAST = 256 << 20, MOST = 1 << 30, ROWS = 128 }; /* bytes; and rows in one of a GPU's tiles */

@@ -2,60 +2,11 @@
 #include "model/model.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/checkpoint/arena.h"
 #include "core/config/hooks.h"
 #include "model/build.h"
-
-tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
-{
-    TT_TRY(tt_config_check_shape(c));
-    struct tt_model *m = calloc(1, sizeof *m);
-    if (!m) return tt_no_memory("the model");
-    m->config = *c;
-    m->head_dim = c->hidden_dim / c->num_heads;
-    m->tf32 = c->precision == TT_TF32;
-    tt_status st = tt_config_fusions(c, m->fuse);
-    if (!st) st = tt_params_create(c, &m->params);
-    if (st) {
-        tt_model_free(m);
-        return st;
-    }
-    *out = m;
-    return TT_OK;
-}
-
-void tt_model_free(struct tt_model *m)
-{
-    if (!m) return;
-    tt_params_free(&m->params);
-    free(m);
-}
-
-void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
-{
-    m->tf32 = m->tf32 && device->has[TT_TF32];
-    m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];
-    if (!m->flash_refused) return;
-    m->fuse[TT_FUSE_ATTENTION] = false;
-    m->fuse[TT_FUSE_SOFTMAX] = true;
-}
-
-void tt_flash_refused_note(int64_t head_dim, char out[160])
-{
-    snprintf(out, 160, "heads of %lld are too large for this device's flash attention; the fused one runs",
-             (long long)head_dim);
-}
-
-void tt_model_note(const struct tt_model *m, char out[160])
-{
-    out[0] = 0;
-    if (m->flash_refused) tt_flash_refused_note(m->head_dim, out);
-}
-
-/* ---- all of it ---- */
 
 static struct build begin(const struct tt_model *m, struct tt_plan *p, int64_t B, int64_t S, int64_t positions)
 {
@@ -261,6 +212,17 @@ tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out)
         return tt_fail(TT_USAGE, "--update top-k needs the optimiser in one kernel, which this run does not have; use "
                                  "--version fused or flash, or add --fuse optimizer");
     return write_plan(m, write_train, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+}
+
+static void write_between(struct build *b, struct block_acts *blocks)
+{
+    b->between = true;
+    write_train(b, blocks);
+}
+
+tt_status tt_model_plan_between(const struct tt_model *m, struct tt_plan **out)
+{
+    return write_plan(m, write_between, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
 }
 
 tt_status tt_model_plan_eval(const struct tt_model *m, struct tt_plan **out)

@@ -1,13 +1,10 @@
 /* The parameter table: one flat arena. Matrices first (they decay), then the norms. Wq|Wk|Wv of a layer are adjacent,
- * and so are Wgate|Wup (w1|w3), so that one version multiplies the views and another the whole. Names are those of the
- * original LLaMA release, which has the same interleaved RoPE. */
+ * and so are Wgate|Wup (w1|w3), so that one version can multiply by each of them and another by all at once. Names are
+ * those of the original LLaMA release, which has the same interleaved RoPE. */
 #include "model/params.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "core/base/rng.h"
 
 /* Groups start on a 256-byte boundary; the gaps stay zero. */
 enum { PAD = TT_ALIGN / sizeof(float) };
@@ -31,9 +28,9 @@ static void add(struct tt_params *p, int layer, const char *name, int64_t rows, 
 
 /* ---- buckets ---- */
 
-enum { BUCKET = 1 << 20 }; /* floats: less than that is sent slower than it could be */
+enum { BUCKET = 1 << 20 }; /* floats: smaller messages do not reach the link's full bandwidth */
 
-/* What follows begins a new bucket. The one before it ends where each rank's part of it is a multiple of PAD. */
+/* Ends a bucket, padded so that each rank's part of it is a multiple of PAD. What follows begins a new one. */
 static void cut(struct tt_params *p)
 {
     int64_t begin = 0, unit = (int64_t)PAD * p->ranks;
@@ -42,7 +39,7 @@ static void cut(struct tt_params *p)
     p->buckets[p->bucket_count++] = (struct tt_bucket){begin, p->total - begin};
 }
 
-/* Layers that are small share one. */
+/* Small layers share a bucket. */
 static bool is_full(const struct tt_params *p)
 {
     const struct tt_bucket *last = &p->buckets[p->bucket_count - 1];
@@ -87,7 +84,8 @@ static void add_matrices(struct tt_params *p, const struct tt_config *c, int lay
 
 enum { GROUP_ROWS = 64 };
 
-/* The groups of a tensor and how many rows each has; the tensors of a layer have the same group. */
+/* Numbers the groups of a tensor and says how many rows each has. At the level of layers all tensors of a layer are one
+ * group. */
 static int groups_of(struct tt_params *p, struct tt_param *t, enum tt_update_level level, int first_of_layers)
 {
     int64_t rows = t->shape[0];
@@ -191,66 +189,4 @@ int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, in
     else
         index = first + 7 * layer + (int)w;
     return p->items[index].offset;
-}
-
-void tt_model_init_weights(const struct tt_model *m, float *weights)
-{
-    for (int64_t i = 0; i < m->params.total; i++) weights[i] = 0;
-    uint64_t seed = (uint64_t)m->config.seed;
-    for (int i = 0; i < m->params.n; i++) {
-        const struct tt_param *t = &m->params.items[i];
-        float *w = weights + t->offset;
-        for (int64_t j = 0; j < t->count; j++)
-            w[j] = t->shape[1] ? (float)(m->config.init_std * tt_normal(seed, (uint64_t)i, (uint64_t)j)) : 1.0f;
-    }
-}
-
-int64_t tt_model_param_count(const struct tt_model *m)
-{
-    int64_t n = 0;
-    for (int i = 0; i < m->params.n; i++) n += m->params.items[i].count;
-    return n;
-}
-
-enum tt_dtype tt_model_dtype(const struct tt_model *m)
-{
-    switch (m->config.precision) {
-    case TT_PREC_BF16: return TT_BF16;
-    case TT_PREC_FP16: return TT_F16;
-    default: return TT_F32;
-    }
-}
-
-double tt_model_step_flops(const struct tt_model *m)
-{
-    const struct tt_config *c = &m->config;
-    double tokens = (double)(c->batch_size * c->seq_len * c->grad_accum);
-    double params = (double)tt_model_param_count(m);
-    /* Looking up an embedding multiplies nothing. */
-    if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim);
-    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->hidden_dim));
-}
-
-void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables)
-{
-    int64_t half = m->head_dim / 2;
-    float *cos_table = tables, *sin_table = tables + positions * half;
-    for (int64_t t = 0; t < positions; t++)
-        for (int64_t i = 0; i < half; i++) {
-            double angle = (double)t * pow(m->config.rope_theta, -2.0 * (double)i / (double)m->head_dim);
-            cos_table[t * half + i] = (float)cos(angle);
-            sin_table[t * half + i] = (float)sin(angle);
-        }
-}
-
-tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions)
-{
-    size_t bytes = e->bytes[TT_X_ROPE];
-    if (!bytes) return TT_OK;
-    float *tables = malloc(bytes);
-    if (!tables) return tt_no_memory("the rope tables of %lld positions", (long long)positions);
-    tt_model_rope_tables(m, positions, tables);
-    tt_status st = tt_engine_upload(e, TT_X_ROPE, 0, tables, bytes);
-    free(tables);
-    return st;
 }

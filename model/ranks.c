@@ -1,18 +1,18 @@
-/* What several ranks add to a step. Each computes the gradients of its own sequences; they are summed up bucket by
- * bucket while the backward pass goes on. What is sharded a rank has its parts of alone:
+/* What several ranks add to a step. Each computes the gradients of its own sequences; they are summed bucket by
+ * bucket while the backward pass goes on. Of what is sharded, a rank keeps only its own parts:
  *
- *   none        sums of whole gradients on every rank, and every rank makes the same update
- *   optimizer   a rank has the sums of its parts, updates those, and hands its weights to the others
- *   gradients   and keeps no gradients but those sums: a bucket's own live from its backward pass to their sum
- *   weights     and keeps no weights but its parts: a bucket's are gathered before each use, one bucket ahead */
+ *   none        every rank has the sums of all gradients and makes the same update
+ *   optimizer   a rank has the sums of its parts, updates those, and sends the new weights to the others
+ *   gradients   and keeps only those sums: the gradients of a bucket live from its backward pass to their sum
+ *   weights     and keeps only its part of the weights: a bucket is gathered before each use, one bucket ahead */
 #include "core/checkpoint/arena.h"
 #include "model/build.h"
 
 static const struct tt_params *params(const struct build *b) { return &b->m->params; }
 static bool sharded(const struct build *b, enum tt_external x) { return params(b)->sharded[x]; }
 
-static void together(struct build *b, enum tt_collective_kind kind, const void *from, void *to, int64_t count,
-                     enum tt_dtype type)
+static void collective(struct build *b, enum tt_collective_kind kind, const void *from, void *to, int64_t count,
+                       enum tt_dtype type)
 {
     enum tt_group group = b->p->group;
     b->p->group = TT_G_COMMUNICATION;
@@ -28,8 +28,8 @@ void *whole_weights(struct build *b, int bucket)
     const struct tt_bucket *k = &params(b)->buckets[bucket];
     if (a->weights) return a->weights;
     a->weights = activation(b, "gathered_weights", 1, k->count);
-    together(b, TT_ALL_GATHER, view(b, b->weights, tt_part_of(params(b), bucket).at), a->weights, k->count,
-             b->p->dtype);
+    collective(b, TT_ALL_GATHER, view(b, b->weights, tt_part_of(params(b), bucket).at), a->weights, k->count,
+               b->p->dtype);
     return a->weights;
 }
 
@@ -47,7 +47,7 @@ static int bucket_of_layer(const struct build *b, int layer)
     return tt_bucket_of(params(b), tt_param_offset(params(b), b->c, layer, TT_W_Q));
 }
 
-/* Whether the layer is the first or the last of its bucket, as one goes through them in that direction. */
+/* Whether the layer is the first of its bucket when the layers are taken in that direction. */
 static bool begins(const struct build *b, int layer, int direction)
 {
     int before = layer - direction, layers = (int)b->c->num_layers;
@@ -62,7 +62,7 @@ void enter_layer(struct build *b, int layer, int direction)
     if (next >= bucket_of_layer(b, 0) && next <= bucket_of_layer(b, (int)b->c->num_layers - 1)) whole_weights(b, next);
 }
 
-/* Those of the last layers stay: the backward pass begins with them. */
+/* The last layers' weights stay: the backward pass begins with them. */
 void leave_layer(struct build *b, int layer, int direction)
 {
     int here = bucket_of_layer(b, layer), last = bucket_of_layer(b, (int)b->c->num_layers - 1);
@@ -71,7 +71,7 @@ void leave_layer(struct build *b, int layer, int direction)
 
 /* ---- gradients ---- */
 
-/* Between the parameters of a bucket nothing is ever written, but summed up all the same. */
+/* The gaps between the parameters of a bucket are summed with the rest, but nothing else writes them. */
 static void clear_gaps(struct build *b, float *grads, const struct tt_bucket *k)
 {
     int64_t at = k->offset, end = k->offset + k->count;
@@ -94,18 +94,18 @@ float *whole_gradients(struct build *b, int bucket)
     return a->grads;
 }
 
-/* The sums of the first micro-batch are the gradients so far, those of the others are added to them. */
+/* The sum of the first micro-batch is stored, the sums of the others are added to it. */
 static void sum_to_shard(struct build *b, int bucket)
 {
     struct tt_part part = tt_part_of(params(b), bucket);
     int64_t count = params(b)->buckets[bucket].count;
     float *shard = (float *)b->grads + part.at, *from = whole_gradients(b, bucket);
     if (b->p->micro == 0) {
-        together(b, TT_REDUCE_SCATTER, from, shard, count, TT_F32);
+        collective(b, TT_REDUCE_SCATTER, from, shard, count, TT_F32);
         return;
     }
     float *sum = from + (part.begin - params(b)->buckets[bucket].offset);
-    together(b, TT_REDUCE_SCATTER, from, sum, count, TT_F32);
+    collective(b, TT_REDUCE_SCATTER, from, sum, count, TT_F32);
     b->p->stream = TT_STREAM_COMM;
     tt_plan_launch(b->p, TT_K_add, &(struct tt_add_args){.dtype = TT_F32, .x = shard, .y = sum, .out = shard,
                                                          .rows = 1, .cols = part.count, .ldx = part.count,
@@ -123,9 +123,9 @@ void sum_bucket(struct build *b, int bucket)
     else if (b->p->micro + 1 < b->c->grad_accum)
         return;
     else if (sharded(b, TT_X_MOMENT1))
-        together(b, TT_REDUCE_SCATTER, grads, all + tt_part_of(params(b), bucket).begin, k->count, TT_F32);
+        collective(b, TT_REDUCE_SCATTER, grads, all + tt_part_of(params(b), bucket).begin, k->count, TT_F32);
     else
-        together(b, TT_ALL_REDUCE, grads, grads, k->count, TT_F32);
+        collective(b, TT_ALL_REDUCE, grads, grads, k->count, TT_F32);
 }
 
 void sum_layer(struct build *b, int layer)
@@ -135,12 +135,12 @@ void sum_layer(struct build *b, int layer)
 
 void sum_loss(struct build *b)
 {
-    if (params(b)->ranks > 1) together(b, TT_ALL_REDUCE, b->loss, b->loss, 1, TT_F32);
+    if (params(b)->ranks > 1) collective(b, TT_ALL_REDUCE, b->loss, b->loss, 1, TT_F32);
 }
 
 void sum_partials(struct build *b, float *partial, int64_t count)
 {
-    if (sharded(b, TT_X_MOMENT1)) together(b, TT_ALL_REDUCE, partial, partial, count, TT_F32);
+    if (sharded(b, TT_X_MOMENT1)) collective(b, TT_ALL_REDUCE, partial, partial, count, TT_F32);
 }
 
 /* ---- the optimiser's slices ---- */
@@ -182,5 +182,5 @@ void share_slice(struct build *b, const struct slice *s)
 {
     if (!sharded(b, TT_X_MOMENT1) || sharded(b, TT_X_WEIGHTS)) return;
     const struct tt_bucket *k = &params(b)->buckets[s->bucket];
-    together(b, TT_ALL_GATHER, s->copy ? s->copy : s->w, view(b, b->weights, k->offset), k->count, b->p->dtype);
+    collective(b, TT_ALL_GATHER, s->copy ? s->copy : s->w, view(b, b->weights, k->offset), k->count, b->p->dtype);
 }

@@ -22,7 +22,7 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
-/* Two streams are for a graph alone. */
+/* The side stream is used only inside a graph. */
 static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
     const struct tt_config *c = &s->model->config;
@@ -44,8 +44,12 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
     TT_TRY(tt_model_create(c, &s->model));
     TT_TRY(fit_device(s, backend, use));
     if (use & TT_USE_TRAIN) TT_TRY(tt_model_plan_train(s->model, &s->step));
+    const struct tt_groups *g = &s->model->params.groups;
+    if (use & TT_USE_TRAIN && g->chosen < g->count && c->update_every > 1)
+        TT_TRY(tt_model_plan_between(s->model, &s->between));
     if (use & TT_USE_EVAL) TT_TRY(tt_model_plan_eval(s->model, &s->eval));
     if (s->step) tt_engine_require(&s->engine, s->step);
+    if (s->between) tt_engine_require(&s->engine, s->between);
     if (s->eval) tt_engine_require(&s->engine, s->eval);
     s->engine.bytes[TT_X_WEIGHTS] = (size_t)tt_arena_count(&s->model->params, TT_X_WEIGHTS) *
                                     tt_dtype_size(tt_model_dtype(s->model));
@@ -99,7 +103,7 @@ static bool fits(struct tt_backend *backend, const struct tt_config *c, unsigned
     return good;
 }
 
-/* By halving the interval; 0: none. */
+/* By bisection; 0: none. */
 static int64_t largest_batch(struct tt_backend *backend, struct tt_config *trial, unsigned use, double room)
 {
     int64_t low = 0, high = trial->batch_size;
@@ -141,7 +145,8 @@ static void say_smaller(const struct tt_smaller *s, char out[160])
         snprintf(out, 160, "not even --batch-size 1 fits: choose a smaller model");
 }
 
-/* Device memory that is free, or all of the host's: what is free there changes from moment to moment. */
+/* The room is the free memory of a device, or all memory of the host, whose free memory changes from moment to
+ * moment. */
 static tt_status check_room(struct tt_session *s, const struct tt_config *c, unsigned use,
                             const struct tt_device_info *info)
 {
@@ -171,6 +176,7 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     if (s->step) tt_engine_bind(&s->engine, s->step);
     if (s->eval) tt_engine_bind(&s->engine, s->eval);
     TT_TRY(tt_update_upload(&s->model->params, &s->engine));
+    if (s->between) TT_TRY(tt_interval_open(&s->interval, s->model, &s->engine, s->between));
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
 
@@ -207,8 +213,7 @@ static tt_status precision_of(const char *config, enum tt_precision *out)
     return TT_OK;
 }
 
-/* A checkpoint of any precision has a number for the loss scale; it means something if that precision scales its
- * loss. */
+/* Every checkpoint has a loss scale, but only a precision that scales its loss gives it a meaning. */
 static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, struct tt_progress *progress)
 {
     enum tt_precision then;
@@ -256,6 +261,11 @@ tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct
                            .eval_plan = s->eval,
                            .data = data, .graph = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON,
                            .progress = {.seed = (uint64_t)c->seed, .best_val = INFINITY}};
+    if (s->between) {
+        s->interval.unread = true; /* what is on the device is set below */
+        out->plan_of = tt_interval_plan;
+        out->plan_user = &s->interval;
+    }
     if (from.checkpoint) return tt_session_load(s, from.checkpoint, &out->progress);
     return from.weights ? tt_session_load_weights(s, from.weights) : tt_session_init_weights(s);
 }
@@ -272,7 +282,9 @@ tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const
 void tt_session_close(struct tt_session *s)
 {
     tt_engine_free(&s->engine);
+    tt_interval_close(&s->interval);
     tt_plan_free(s->step);
+    tt_plan_free(s->between);
     tt_plan_free(s->eval);
     tt_model_free(s->model);
     *s = (struct tt_session){0};

@@ -5,6 +5,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/plan/engine.h"
 #include "core/train/run.h"
+#include "model/interval.h"
 #include "model/model.h"
 
 struct tt_session {
@@ -12,6 +13,8 @@ struct tt_session {
     struct tt_model *model;
     struct tt_engine engine;
     struct tt_plan *step, *eval; /* NULL when not asked for */
+    struct tt_plan *between;     /* of a step between two choices of --update-every, not bound; NULL: there are none */
+    struct tt_interval interval; /* such steps */
     bool shares_memory;          /* with the host */
 };
 
@@ -22,11 +25,11 @@ enum tt_session_use { TT_USE_TRAIN = 1, TT_USE_EVAL = 2, TT_USE_PREDICT = 4 };
  * only. */
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
-/* Plans and sizes, and nothing allocated: `engine` then says what would be. */
+/* Writes the plans without allocating; `engine` then says how much memory they need. */
 tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use);
 
-/* What of a run that does not fit into `room` bytes would: the largest batch; where not even one sequence fits, how
- * long one may be, to within a factor of two; 0: not even that. */
+/* For a run that does not fit into `room` bytes, the largest batch that does. Where not even one sequence fits, how
+ * long one may be, to within a factor of two; 0: no length fits. */
 struct tt_smaller {
     int64_t batch_size, seq_len;
 };
@@ -51,7 +54,7 @@ struct tt_origin {
 tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct tt_origin from, struct tt_data *data,
                          struct tt_run *out);
 
-/* A new run that goes through the same tokens again and again, opened and started: for looking at its steps. */
+/* Opens and starts a new run that uses the same tokens in every step: for measuring its steps. */
 tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c,
                          struct tt_data *data, struct tt_run *out);
 

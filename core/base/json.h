@@ -60,6 +60,9 @@ void tt_json_put_bool(struct tt_json_writer *w, const char *key, bool value);
 void tt_json_put_null(struct tt_json_writer *w, const char *key);
 void tt_json_put_value(struct tt_json_writer *w, const char *key, const struct tt_json *value); /* a whole tree */
 
+/* Prints what was written on stdout, with a line end, and frees it. Fails where there was no memory for it. */
+tt_status tt_json_print(struct tt_json_writer *w);
+
 /* Appends n bytes as a JSON string. A 0 is written as \u0000; invalid UTF-8 becomes U+FFFD. */
 void tt_json_quote(struct tt_text *out, const char *s, size_t n);
 

@@ -146,3 +146,11 @@ void tt_json_put_value(struct tt_json_writer *w, const char *key, const struct t
     for (const struct tt_json *e = value->first; e; e = e->next) tt_json_put_value(w, object ? e->key : NULL, e);
     tt_json_end(w, object ? '}' : ']');
 }
+
+tt_status tt_json_print(struct tt_json_writer *w)
+{
+    tt_status st = tt_text_status(&w->text);
+    if (!st) puts(w->text.s);
+    tt_text_free(&w->text);
+    return st;
+}

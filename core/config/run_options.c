@@ -172,7 +172,7 @@ static const struct tt_option training[] = {
     {"update-rest", AT(update_rest), TT_S_TRAINING, T | I | B | P, "freeze", TT_CHOICE,
      .help = "moments of groups that were not chosen: left alone, or decayed as by gradients of 0", .choices = tt_update_rest_names},
     {"update-every", AT(update_every), TT_S_TRAINING, T | I | B | P, "1", "[1, 2147483648]", "N",
-     .help = "updates for which a choice of groups holds"},
+     .help = "steps for which a choice of groups holds; those after the first compute no other gradients"},
     {"on-nan", AT(on_nan), TT_S_TRAINING, T, "stop", TT_CHOICE,
      .help = "when loss or gradients are not finite: save the run before that step and stop, or skip it", .choices = tt_on_nan_names},
     {"seed", AT(seed), TT_S_TRAINING, T | G | B | P | K, "42", "[0, 9223372036854775807]", "N",

@@ -40,8 +40,8 @@ void tt_eta_pause(struct tt_eta *e, enum tt_pause what, double now)
     e->pauses[what].count++;
 }
 
-/* Over the newer three quarters of the steps: long enough to even out noise, and it follows a machine that slows down.
- */
+/* Over the last three quarters of the steps: long enough to even out noise, and it follows a machine that slows
+ * down. */
 static double step_seconds(const struct tt_eta *e)
 {
     const struct tt_eta_mark *from = NULL;

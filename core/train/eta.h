@@ -10,7 +10,7 @@ enum { TT_ETA_MARKS = 64 };
 enum tt_pause { TT_PAUSE_VALIDATION, TT_PAUSE_SAVE, TT_PAUSES };
 
 struct tt_eta {
-    double last;   /* when the newest thing ended */
+    double last;   /* when the last step, wait or pause ended */
     double busy;   /* seconds spent in steps */
     int64_t steps; /* that ended */
     struct tt_eta_mark {
@@ -28,18 +28,19 @@ struct tt_eta {
 /* What is still to be done. */
 struct tt_eta_work {
     int64_t steps, pauses[TT_PAUSES];
-    double validation_steps; /* a validation in steps, as a guess before the first was timed */
+    double validation_steps; /* how many steps a validation takes: a guess until the first is timed */
 };
 
 void tt_eta_start(struct tt_eta *e, double now);
 void tt_eta_step(struct tt_eta *e, double now); /* a step has ended */
-void tt_eta_wait(struct tt_eta *e, double now); /* the time since the newest belongs to the steps */
+void tt_eta_wait(struct tt_eta *e, double now); /* the time since `last` belongs to the steps */
 void tt_eta_pause(struct tt_eta *e, enum tt_pause what, double now); /* a pause has ended */
 
 /* Seconds; 0 as long as no step has ended. */
 double tt_eta_left(const struct tt_eta *e, const struct tt_eta_work *work);
 
-/* How many multiples of `interval` lie in (done, end], and one more for an end that is none: what the loop will do. */
+/* How often the loop will do what it does every `interval` steps and at the end: multiples of it in (done, end], and
+ * one more where `end` is not a multiple. */
 int64_t tt_eta_times(int64_t done, int64_t end, int64_t interval);
 
 #endif

@@ -1,5 +1,4 @@
-/* The loss on held-out data: whole batches of the training's size, always the same ones. */
-#include "core/train/loop.h"
+#include "core/train/evaluate.h"
 
 /* As many batches as asked for, as far as the data has them. Where the sequences in a step are given, a batch stands
  * for those, so that validation sees the same with any number of ranks. */
@@ -36,8 +35,8 @@ static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const s
     return tt_plan_run(p, e->backend, NULL);
 }
 
-/* Batches go round the ranks. Where one has none in the last round it computes one again, without counting it: what
- * the plan does together all of them have to do. */
+/* Batches are dealt to the ranks in turn. A rank that has none in the last round computes one again without counting
+ * it: the collectives of the plan need all ranks. */
 static tt_status my_batches(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c,
                             struct tt_data *data, int64_t batches, float *sum)
 {

@@ -10,20 +10,20 @@
 
 struct tt_events; /* an open file */
 
-/* A new file in the folder, which is made; its name has the time in it, as TensorBoard expects. What older files there
- * have of steps after `done` is taken back: a run that was stopped goes on in one line, one that begins anew replaces
- * it. */
+/* A new file in the folder, which is made; its name has the time in it, as TensorBoard expects. TensorBoard then drops
+ * steps after `done` that older files there have, so a resumed run shows as one curve and a new run replaces the old
+ * one. */
 tt_status tt_events_open(const char *folder, int64_t done, struct tt_events **out);
-/* Says whether everything could be written. */
+/* Fails where anything could not be written. */
 tt_status tt_events_close(struct tt_events *e);
 
-/* What fails on the way is remembered, and told by flush and close. */
+/* A failure to write is kept, and returned by flush and close. */
 void tt_events_scalar(struct tt_events *e, int64_t step, const char *tag, double value);
 void tt_events_histogram(struct tt_events *e, int64_t step, const char *tag, const double *values, int n);
 void tt_events_text(struct tt_events *e, int64_t step, const char *tag, const char *text);
 tt_status tt_events_flush(struct tt_events *e);
 
-/* The checksum of the records: CRC-32C, turned and shifted. */
+/* The checksum of the records: CRC-32C, rotated by 15 bits and with a constant added ("masked"). */
 uint32_t tt_events_checksum(const void *data, size_t n);
 
 #endif

@@ -25,8 +25,8 @@ tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *d
     return tt_loader_open(&options, &f->loader);
 }
 
-/* The buffer of the step before was copied long ago, unless the host is ahead of the device: then this waits its
- * turn. */
+/* The buffer of the step before was copied long ago, unless the host is ahead of the device: then this waits for the
+ * copy. */
 static tt_status give_back_previous(struct tt_feed *f, int64_t step)
 {
     if (f->begun == 0) return TT_OK;

@@ -29,10 +29,10 @@ struct tt_feed_rows {
 /* `first` steps were done before. */
 tt_status tt_feed_open(struct tt_feed *f, struct tt_engine *e, struct tt_data *data, const struct tt_feed_rows *r,
                        int64_t first);
-/* The next step's tokens are on their way, and the step will wait for them. */
+/* Enqueues the copy of the next step's tokens, and makes the step wait for it. */
 tt_status tt_feed_begin(struct tt_feed *f);
-tt_status tt_feed_end(struct tt_feed *f);   /* the step is enqueued: its slot is free when it is done */
-double tt_feed_waited(const struct tt_feed *f);
+tt_status tt_feed_end(struct tt_feed *f); /* the step is enqueued: its slot is free when it is done */
+double tt_feed_waited(const struct tt_feed *f); /* seconds that the host waited for the loader */
 void tt_feed_close(struct tt_feed *f);
 
 #endif

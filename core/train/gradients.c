@@ -7,7 +7,7 @@
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Of the floats of a tensor that lie in [from, to) of the arena. */
+/* The squares of a tensor's floats that lie in [from, to) of the arena. */
 static double squares_in(const struct tt_param *t, const float *g, int64_t from, int64_t to)
 {
     double sum = 0;
@@ -16,7 +16,7 @@ static double squares_in(const struct tt_param *t, const float *g, int64_t from,
     return sum;
 }
 
-/* Where ranks divide anything, each has the sums over the ranks in its own parts. */
+/* Where ranks shard the optimiser, each holds the sums over all ranks only for its own parts. */
 static double my_squares(const struct tt_params *p, const struct tt_param *t, const float *g)
 {
     if (!p->sharded[TT_X_MOMENT1]) return squares_in(t, g, 0, p->total);
@@ -28,7 +28,7 @@ static double my_squares(const struct tt_params *p, const struct tt_param *t, co
     return sum;
 }
 
-/* The parts of all ranks, in their order. */
+/* Sums the parts of all ranks, in the order of the ranks. */
 static tt_status add_up(struct tt_job *job, double *squares, int n)
 {
     int ranks = tt_job_ranks(job);

@@ -8,7 +8,7 @@
 #include "core/data/data.h"
 #include "core/plan/engine.h"
 
-/* The run that a guest takes part in: all of it is the host's, and outlives the guest. */
+/* The run that a guest takes part in. The run owns all of it and outlives the guest. */
 struct tt_visit {
     const struct tt_config *config;
     const struct tt_params *params;
@@ -26,7 +26,7 @@ struct tt_guest {
 
 /* Closing one that was never opened is fine. */
 tt_status tt_guest_open(struct tt_guest *g, const struct tt_visit *v);
-/* A struct tt_guest, as what follows a step (core/plan/step.h). */
+/* Called after a step (tt_stepper.after, core/plan/step.h) with the struct tt_guest. */
 tt_status tt_guest_step(void *guest, struct tt_backend *b);
 void tt_guest_close(struct tt_guest *g);
 

@@ -23,16 +23,15 @@ struct loop {
     struct tt_epochs epochs;
     int64_t first;    /* steps done before this run */
     int64_t saved;    /* last step that is in a checkpoint */
-    int64_t by_clock; /* step of the checkpoint that goes when there is a newer one; -1: none */
-    double save_due;  /* the time for the next such one */
+    int64_t timed;    /* step of the last timed checkpoint, which the next one replaces; -1: none */
+    double save_time; /* when the next timed checkpoint is due */
     double val_loss;
     int64_t val_step;
     bool stop_early;
-    uint32_t said; /* what rank 0 has decided after this step */
+    uint32_t decided; /* by rank 0 after this step: STOP, SAVE, NOT_FINITE */
 };
 
-/* Decisions that each rank could come to at another step: signals and the clock are the host's, and metrics arrive
- * late. Rank 0 decides for all. */
+/* Signals, the clock and late metrics could make each rank decide at another step, so rank 0 decides for all. */
 enum { STOP = 1, SAVE = 2, NOT_FINITE = 4 };
 
 /* ---- validation and early stopping ---- */
@@ -70,11 +69,12 @@ static tt_status note_config(struct loop *l)
 }
 
 /* The norm of every tensor's gradient, where the host waits for the device anyway. Some versions clip in place and some
- * on the way; the norm of all of them before clipping tells by how much. */
+ * on the way; the norm of all of them before clipping tells by how much. A step that did not compute all of them shows
+ * none. */
 static tt_status note_gradients(struct loop *l, int64_t step)
 {
     const struct tt_params *params = l->r->params;
-    if (!l->c->tensorboard[0]) return TT_OK;
+    if (!l->c->tensorboard[0] || l->r->reduced) return TT_OK;
     double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
     if (!norms) return tt_no_memory("the gradients that --tensorboard shows");
     tt_status st = tt_gradient_squares(l->r, norms);
@@ -89,36 +89,36 @@ static tt_status note_gradients(struct loop *l, int64_t step)
 
 /* ---- checkpoints ---- */
 
-/* By the clock, where no interval was given: when the power fails, minutes are lost and not the whole run. */
+/* Timed checkpoints, where no interval was given: a crash then loses minutes and not the whole run. */
 
-enum { SAVE_SHARE = 50 }; /* saving takes no more than one part in so many of the time */
+enum { SAVE_SHARE = 50 }; /* saving takes at most this fraction (1/50) of the time */
 
-static void wind_clock(struct loop *l, double save_seconds)
+static void set_save_time(struct loop *l, double save_seconds)
 {
-    l->save_due = tt_seconds() + fmax(60 * l->c->save_minutes, SAVE_SHARE * save_seconds);
+    l->save_time = tt_seconds() + fmax(60 * l->c->save_minutes, SAVE_SHARE * save_seconds);
 }
 
-static bool clock_strikes(const struct loop *l)
+static bool timed_save_due(const struct loop *l)
 {
-    bool by_clock = l->c->save_interval == 0 && l->c->save_epochs == 0;
-    return by_clock && l->c->save_minutes > 0 && l->c->out[0] && tt_seconds() >= l->save_due;
+    bool timed = l->c->save_interval == 0 && l->c->save_epochs == 0;
+    return timed && l->c->save_minutes > 0 && l->c->out[0] && tt_seconds() >= l->save_time;
 }
 
-/* What was saved by the clock was worth keeping only until now. */
-static void drop_former(struct loop *l, int64_t step)
+/* A timed checkpoint is kept only until there is a newer one. */
+static void remove_timed(struct loop *l, int64_t step)
 {
-    bool former = l->by_clock >= 0 && l->by_clock != step;
-    if (former && tt_job_leads(l->r->job)) tt_checkpoint_remove(l->c->out, l->by_clock);
-    l->by_clock = -1;
+    bool older = l->timed >= 0 && l->timed != step;
+    if (older && tt_job_leads(l->r->job)) tt_checkpoint_remove(l->c->out, l->timed);
+    l->timed = -1;
 }
 
-/* The device holds the run as it is after that step. */
+/* What the device holds must be the run after that step. */
 static tt_status save_now(struct loop *l, int64_t step)
 {
     tt_status st = tt_run_save(l->r, l->c->out, step, l->t->config_text, l->t->folder);
     if (!st) {
         l->saved = step;
-        drop_former(l, step);
+        remove_timed(l, step);
     }
     if (st) l->r->together = true;
     tt_meter_saved(&l->meter);
@@ -127,24 +127,24 @@ static tt_status save_now(struct loop *l, int64_t step)
 
 /* ---- a loss or gradients that are not finite, with --on-nan stop ---- */
 
-static const char *how_to_go_on(const struct loop *l) { return l->t->command ? l->t->command : "--resume auto"; }
+static const char *resume_command(const struct loop *l) { return l->t->command ? l->t->command : "--resume auto"; }
 
-static tt_status bad_from_the_start(void)
+static tt_status first_step_bad(void)
 {
     return tt_fail(TT_FAILED, "step 1: loss or gradients are not finite; its update was not applied. It is the first "
                               "step of this run, so look at what it began with: weights (tt eval), --init-std, "
                               "--precision");
 }
 
-/* Metrics come late, so the loop is some steps further by now. The device is not: since the bad step it has changed
- * nothing (tt_clip_scale_args), and what it holds is the run after the last good one. A checkpoint that the run came
- * from may lie in another folder; then there is one here too, for the command to go on from. */
+/* Metrics come late, so the loop is some steps further by now. The device has changed nothing since the bad step
+ * (tt_clip_scale_args), so it still holds the run after the last good one. If the run was resumed at that very step
+ * from another folder, a checkpoint is written here too, so that the command in the message works. */
 static tt_status stop_before_bad(struct loop *l)
 {
     long long bad = (long long)l->meter.bad_step;
     char path[1100];
     l->r->together = true;
-    if (bad == 1) return bad_from_the_start();
+    if (bad == 1) return first_step_bad();
     if (!l->c->out[0])
         return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and "
                                   "nothing is saved, since there is no --out. Lower --learning-rate, or go past such "
@@ -157,12 +157,12 @@ static tt_status stop_before_bad(struct loop *l)
                           "step %lld: loss or gradients are not finite, and the run before it cannot be saved", bad));
     return tt_fail(TT_FAILED, "step %lld: loss or gradients are not finite; its update was not applied, and the run "
                               "before it is saved as %s. Lower --learning-rate, or go past such steps: %s --on-nan "
-                              "skip", bad, path, how_to_go_on(l));
+                              "skip", bad, path, resume_command(l));
 }
 
-/* ---- checkpoints on the way and at the end ---- */
+/* ---- checkpoints during the run and at its end ---- */
 
-/* Only when all metrics are here is it known whether the weights are worth keeping. */
+/* Waits for all metrics first: they say whether the weights are finite. */
 static tt_status save(struct loop *l, int64_t step)
 {
     if (!l->c->out[0] || l->saved == step) return TT_OK;
@@ -170,9 +170,9 @@ static tt_status save(struct loop *l, int64_t step)
     return tt_meter_stops(&l->meter) ? stop_before_bad(l) : save_now(l, step);
 }
 
-/* If a checkpoint cannot be saved, training continues and the next one is tried: stopping here would lose the steps
- * since the last checkpoint for certain. Only at the end of the run is a failure to save the run's failure. */
-static tt_status save_on_the_way(struct loop *l, int64_t step)
+/* If a checkpoint cannot be saved before the end, training continues and tries again at the next one: stopping would
+ * lose the steps since the last checkpoint for certain. */
+static tt_status save_or_go_on(struct loop *l, int64_t step)
 {
     tt_status st = save(l, step);
     if (!st || tt_meter_stops(&l->meter)) return st;
@@ -183,17 +183,17 @@ static tt_status save_on_the_way(struct loop *l, int64_t step)
     return TT_OK;
 }
 
-static tt_status save_by_clock(struct loop *l, int64_t step)
+static tt_status save_timed(struct loop *l, int64_t step)
 {
     double begun = tt_seconds();
-    TT_TRY(save_on_the_way(l, step));
-    if (l->saved == step) l->by_clock = step;
-    wind_clock(l, tt_seconds() - begun);
+    TT_TRY(save_or_go_on(l, step));
+    if (l->saved == step) l->timed = step;
+    set_save_time(l, tt_seconds() - begun);
     return TT_OK;
 }
 
-/* The data gave out, but the steps before are good. Of several ranks, the others know nothing of it: they end when this
- * one does, and the run goes on from its last checkpoint. */
+/* Reading data failed, but the steps before are good. The other ranks of a job do not know of it and cannot save with
+ * this one: they end when it does, and the run resumes from its last checkpoint. */
 static tt_status save_and_fail(struct loop *l, int64_t step, tt_status why)
 {
     if (!l->c->out[0] || step == l->first || l->r->job) return why;
@@ -216,24 +216,26 @@ static bool save_due(const struct loop *l, int64_t step)
     return due(step, l->c->save_interval) || tt_epochs_times(&l->epochs, step, step, l->c->save_epochs) > 0;
 }
 
-/* What this host alone knows, for all ranks when it is that of rank 0. */
+/* What this host sees; rank 0 sends its own view to all ranks. */
 static tt_status decide(struct loop *l, int64_t step)
 {
-    l->said = (tt_stop_signal() ? STOP : 0) | (clock_strikes(l) ? SAVE : 0) |
-              (tt_meter_stops(&l->meter) ? NOT_FINITE : 0);
-    return tt_job_decide(l->r->job, step, &l->said);
+    l->decided = (tt_stop_signal() ? STOP : 0) | (timed_save_due(l) ? SAVE : 0) |
+                 (tt_meter_stops(&l->meter) ? NOT_FINITE : 0);
+    return tt_job_decide(l->r->job, step, &l->decided);
 }
 
-/* Alone, a signal that came since then counts too. */
-static bool is_stopped(const struct loop *l) { return l->said & STOP || (!l->r->job && tt_stop_signal()); }
+/* Without other ranks, a signal that came since then counts too. */
+static bool is_stopped(const struct loop *l) { return l->decided & STOP || (!l->r->job && tt_stop_signal()); }
 
 static tt_status after_step(struct loop *l, int64_t step)
 {
     bool last = step == l->c->num_steps;
     TT_TRY(tt_meter_step(&l->meter, step));
     TT_TRY(decide(l, step));
-    if (l->said & NOT_FINITE) TT_TRY(tt_meter_finish(&l->meter, step)); /* the others may not know it yet */
-    if (l->said & NOT_FINITE) return stop_before_bad(l);
+    if (l->decided & NOT_FINITE) {
+        TT_TRY(tt_meter_finish(&l->meter, step)); /* on other ranks than 0 the metrics may not have arrived yet */
+        return stop_before_bad(l);
+    }
     if (l->c->val_interval > 0 && (due(step, l->c->val_interval) || last)) {
         TT_TRY(tt_meter_finish(&l->meter, step));
         if (tt_meter_stops(&l->meter)) return stop_before_bad(l);
@@ -241,8 +243,8 @@ static tt_status after_step(struct loop *l, int64_t step)
         tt_status st = validate(l, step);
         if (st) return save_and_fail(l, step, st);
     }
-    if (!last && save_due(l, step)) TT_TRY(save_on_the_way(l, step));
-    return !last && l->said & SAVE ? save_by_clock(l, step) : TT_OK;
+    if (!last && save_due(l, step)) TT_TRY(save_or_go_on(l, step));
+    return !last && l->decided & SAVE ? save_timed(l, step) : TT_OK;
 }
 
 static tt_status run_loop(struct loop *l, int64_t *step)
@@ -266,6 +268,7 @@ static tt_status open_loop(struct loop *l)
     int32_t stops = c->on_nan == TT_NAN_STOP;
     TT_TRY(tt_engine_upload(l->r->engine, TT_X_STATE, offsetof(struct tt_state, stops), &stops, sizeof stops));
     TT_TRY(tt_meter_open(&l->meter, l->r->engine, c, l->r->params, &l->epochs));
+    l->meter.feed = &l->r->feed;
     TT_TRY(note_config(l));
     l->r->validates = true;
     return tt_run_start(l->r, TT_TOKENS_FED);
@@ -276,10 +279,10 @@ static tt_status interrupted(const struct loop *l, int64_t step)
     int number = tt_stop_signal();
     if (!number) return tt_fail(TT_INTERRUPTED, "stopped by rank 0 after step %lld", (long long)step);
     const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
-    bool passed_on = l->r->job && number == SIGUSR1; /* by whoever started the ranks */
+    bool passed_on = l->r->job && number == SIGUSR1; /* by the process that started the ranks */
     const char *what = passed_on ? "a signal" : strsignal(number);
     return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", what,
-                   (long long)step, (long long)l->c->num_steps, kept, how_to_go_on(l));
+                   (long long)step, (long long)l->c->num_steps, kept, resume_command(l));
 }
 
 tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
@@ -289,20 +292,21 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     int64_t step = l.first;
     l.epochs = tt_epochs_of(l.c, r->data, &r->progress);
     l.saved = l.first > 0 ? l.first : -1;
-    l.by_clock = -1;
-    wind_clock(&l, 0);
+    l.timed = -1;
+    set_save_time(&l, 0);
     tt_stop_catch();
     double start = tt_seconds();
     tt_status st = open_loop(&l);
     if (!st) st = run_loop(&l, &step);
     if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* those after it were for nothing */
     double seconds = tt_seconds() - start;
+    tt_usage_end(&l.meter.usage, start + seconds);
     *result = (struct tt_train_result){.epochs = tt_epochs_at(&l.epochs, step),
                                        .epochs_here = tt_epochs_at(&l.epochs, step) - tt_epochs_at(&l.epochs, l.first),
                                        .loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step,
                                        .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
-                                       .skipped = l.meter.skipped,
+                                       .skipped = l.meter.skipped, .device_utilisation = tt_usage_mean(&l.meter.usage),
                                        .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early,
                                        .validation_seconds = l.meter.eta.pauses[TT_PAUSE_VALIDATION].seconds,
                                        .saving_seconds = l.meter.eta.pauses[TT_PAUSE_SAVE].seconds};

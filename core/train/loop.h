@@ -1,5 +1,5 @@
 /* The training loop. It hands plans to the backend, feeds them data, and reads the metrics late: between two log lines
- * the host waits for nothing but its own turn. */
+ * the host waits only where it is too far ahead of the device. */
 #ifndef TT_TRAIN_H
 #define TT_TRAIN_H
 
@@ -8,8 +8,8 @@
 struct tt_train {
     struct tt_run *run;      /* not started; afterwards its progress says where it ended */
     const char *config_text; /* kept in the checkpoints; NULL: none */
-    const char *folder;      /* against which paths in config_text are meant; NULL: not kept */
-    const char *command;     /* how to go on, for the messages after a signal and a NaN */
+    const char *folder;      /* that paths in config_text are relative to; NULL: not kept */
+    const char *command;     /* that resumes the run, for the messages after a signal and a NaN */
 };
 
 struct tt_train_result {
@@ -20,18 +20,12 @@ struct tt_train_result {
     double tokens_per_second, seconds;
     double data_seconds;  /* of these the loop waited for data */
     double validation_seconds, saving_seconds; /* of these the steps stood still for them */
+    double device_utilisation;   /* share of the time in which the device computed, 0 to 1; NaN: not known */
     int64_t steps;        /* run now, not counting those before a resume */
     int64_t skipped;      /* changed nothing; of the whole run */
     bool early_stop;
 };
 
 tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result);
-
-/* An error when the validation data are less than a batch. */
-tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data);
-
-/* Mean loss over whole batches of the validation data, with the other ranks of the job (NULL: alone). */
-tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *eval_plan, const struct tt_config *c,
-                      struct tt_data *data, struct tt_job *job, double *loss, int64_t *batches);
 
 #endif

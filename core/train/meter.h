@@ -1,16 +1,18 @@
 /* What a run shows of itself: a progress line on a terminal, a log line every N steps, metrics as JSON lines. Losses
- * come from a ring that the device writes and that is copied back now and then, so the loop never waits for them. */
+ * come from a ring that the device writes and that is copied back now and then, so the loop never waits for them.
+ * meter.c fetches them; meter_print.c prints, meter_files.c writes, meter_epochs.c sums up an epoch. */
 #ifndef TT_METER_H
 #define TT_METER_H
 
-#include "core/base/clock.h"
 #include "core/config/config.h"
 #include "core/plan/engine.h"
 #include "core/train/choices.h"
 #include "core/train/epochs.h"
 #include "core/train/eta.h"
 #include "core/train/events.h"
+#include "core/train/feed.h"
 #include "core/train/metrics_file.h"
+#include "core/train/usage.h"
 
 struct tt_meter {
     const struct tt_config *config;
@@ -26,9 +28,11 @@ struct tt_meter {
     struct tt_metrics_file file;
     struct tt_events *events; /* TensorBoard's; NULL: none */
     struct tt_eta eta;
-    bool quiet;         /* shows nothing */
+    struct tt_usage_log usage;  /* of rank 0's device */
+    const struct tt_feed *feed; /* whose waits the progress line shows; NULL: none */
+    bool quiet;         /* prints nothing */
     bool terminal;      /* stderr shows a progress line */
-    double start, last_log_time, last_paint;
+    double start, last_log_time, last_paint; /* last_paint: of the progress line */
     int64_t last_log_step;
     double recent;      /* tokens per second between the last two log lines */
     double *seconds;    /* of each step of the ring: as many as it has entries */
@@ -40,7 +44,7 @@ struct tt_meter {
     } epoch;            /* since it began, or since this run did */
     double loss;        /* mean of the last complete log interval */
     double scale;       /* the last step's loss scale */
-    int64_t skipped;    /* steps until then that changed nothing */
+    int64_t skipped;    /* steps so far whose update was skipped */
     int64_t bad_step;   /* first step with a loss or gradients that are not finite; 0 = none */
     bool warned;
 };
@@ -56,12 +60,10 @@ void tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the l
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
 tt_status tt_meter_status(const struct tt_meter *m); /* an error when lines of metrics.jsonl are missing */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */
-/* A step was not finite and --on-nan is stop. It is the last one shown: those after it change nothing. */
+/* A step was not finite and --on-nan is stop. It is the last one shown: later steps change nothing. */
 bool tt_meter_stops(const struct tt_meter *m);
 /* The norm of all gradients before clipping, of a step that was collected. */
 double tt_meter_norm(const struct tt_meter *m, int64_t step);
 tt_status tt_meter_close(struct tt_meter *m); /* whether TensorBoard's file is whole */
-
-double tt_peak_memory(void); /* most bytes this process has had in memory at once */
 
 #endif

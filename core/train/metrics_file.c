@@ -9,11 +9,11 @@
 
 #include "core/base/file.h"
 
-/* Bytes until the first line that is cut off: of a later step, half written, or none of ours. */
+/* Bytes before the first line that is cut off: one of a later step, half written, or not in our format. */
 static size_t kept_length(const char *text, size_t size, int64_t first,
                           void (*kept)(void *user, long long step, const char *line), void *user)
 {
-    char line[1 << 13]; /* a thousand layers have their numbers in it */
+    char line[1 << 13]; /* a line with a number for each of a thousand layers fits */
     for (size_t at = 0; at < size;) {
         const char *end = memchr(text + at, '\n', size - at);
         size_t n = end ? (size_t)(end - text) - at : 0;

@@ -12,7 +12,7 @@
 struct tt_metrics_file {
     FILE *lines;                     /* to write to; NULL: there is none, or it could not be written any more */
     char path[1100], buffer[1 << 14];
-    int64_t whole_bytes, whole_step; /* written for certain */
+    int64_t whole_bytes, whole_step; /* on disk for certain: so many bytes, all steps up to this one */
     int error;                       /* errno of the first line that could not be written */
 };
 

@@ -4,28 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/cache.h"
 #include "core/base/file.h"
 #include "core/base/terminal.h"
 #include "core/base/text.h"
 #include "core/config/hooks.h"
-#include "core/train/loop.h"
-
-const char *tt_cache_path(const char *name, char *out, size_t size)
-{
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (base && base[0] == '/')
-        snprintf(out, size, "%s/tt", base);
-    else if (home && home[0] == '/')
-        snprintf(out, size, "%s/.cache/tt", home);
-    else
-        return NULL;
-    size_t n = strlen(out);
-    tt_status st = tt_make_dirs(out);
-    bool usable = !st && n + strlen(name) + 2 <= size;
-    tt_status_free(st);
-    if (usable) snprintf(out + n, size - n, "/%s", name);
-    return usable ? out : NULL;
-}
+#include "core/train/evaluate.h"
 
 tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out)
 {
@@ -34,7 +18,7 @@ tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out)
         tt_say("note: --device %lld chooses a GPU; this tt was built for cpu and runs there", (long long)c->device);
     struct tt_backend_options options = {.threads = (int)c->threads, .device = (int)c->device,
                                          .precision = c->precision, .kernels = c->kernels, .gemm_tune = c->gemm_tune};
-    /* Only GPUs choose. */
+    /* only GPU backends choose among GEMM algorithms, and remember their choice */
     if (strcmp(tt_backend_name(), "cpu")) options.gemm_cache = tt_cache_path("gemm.txt", cache, sizeof cache);
     return tt_backend_open(&options, out);
 }
@@ -47,7 +31,7 @@ void tt_warn(const char *line, void *arg)
 
 /* ---- a folder that tt data made ---- */
 
-/* "folder/split_*.bin", where there are such files; the folder's own name is no pattern. */
+/* "folder/split_*.bin", where there are such files. Wildcards in the folder's own name are escaped. */
 static bool shards_in(const char *folder, const char *split, char *out, size_t size)
 {
     char first[1200], *to = out, *end = out + size - sizeof "/train_*.bin";
@@ -98,7 +82,8 @@ static bool are_tokens(const char *data)
     return n >= 4 && !strcmp(data + n - 4, ".bin");
 }
 
-/* In a pattern a backslash stands before what is none. */
+/* Looks for a tokenizer in the folder of the token files. In a pattern a backslash escapes a wildcard, so it is not
+ * part of the folder's name. */
 static void beside_tokens(const char *data, char *tokenizer, size_t size)
 {
     char folder[1100] = ".";
@@ -120,13 +105,13 @@ static tt_status check_tokenizer(const char *name)
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* Token files tell of their tokenizer only by the one beside them, if there is one. */
+/* Token files do not say which tokenizer made them; one beside them does. */
 static bool other_tokenizer_beside(const struct tt_tokenizer *own, const char *data)
 {
     char path[1100] = "";
     struct tt_tokenizer *theirs = NULL;
     beside_tokens(data, path, sizeof path);
-    if (path[0]) tt_status_free(tt_tokenizer_load(path, &theirs)); /* it is not used: it need not be good */
+    if (path[0]) tt_status_free(tt_tokenizer_load(path, &theirs)); /* only for comparison: it may be damaged */
     bool other = theirs && !tt_tokenizers_agree(own, theirs);
     tt_tokenizer_free(theirs);
     return other;

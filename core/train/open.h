@@ -5,21 +5,17 @@
 #include "core/config/options.h"
 #include "core/data/data.h"
 
-/* $XDG_CACHE_HOME/tt/name or ~/.cache/tt/name, its folder made: for what is kept from run to run. NULL: no such
- * place. */
-const char *tt_cache_path(const char *name, char *out, size_t size);
-
-/* The data of a model that was imported: it brings none. */
+/* --data of an imported model, which has no data of its own. */
 #define TT_NO_DATA "none"
 
 tt_status tt_open_device(const struct tt_config *c, struct tt_backend *out);
 
 /* Where --data or --val-data is a folder that tt data made, the patterns of its files: those to validate on come with
- * it. tt_open_data does so by itself; this is for who keeps or shows the names. */
+ * it. tt_open_data does so by itself; this is for callers that keep or show the names. */
 void tt_take_folders(struct tt_config *c);
 
 /* vocab_size 0: the data's own. `tokenizer_dir`, a checkpoint whose tokenizer goes before --tokenizer, may be NULL;
- * data that are known to be of another than this are warned of. */
+ * warns where the data are known to be made with another tokenizer. */
 tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir, struct tt_data **out);
 
 /* Fails where the data is text and the checkpoint has no tokenizer, so the text cannot be encoded. */
@@ -28,14 +24,14 @@ tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a
  * checkpoint `from`, which may be NULL, has one. */
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out);
-/* The same for what opens its data later: only the vocabulary is taken. */
+/* The same for callers that open their data later: takes only the vocabulary. */
 tt_status tt_take_vocabulary(struct tt_options *o);
 
 /* Whether training validates, and an error where it is asked for what it cannot do. Where the data hold out nothing to
- * validate on there is no validation; a note says so to whom set --val-interval. */
+ * validate on there is no validation; a note says so where --val-interval was given. */
 tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates);
 
-/* The line, behind the program's name, on stderr. */
+/* tt_say as a callback. */
 void tt_warn(const char *line, void *arg);
 
 #endif

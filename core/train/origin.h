@@ -10,7 +10,7 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
 tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint);
 
 /* Where --out was not given, the folder of the run that the resumed checkpoint belongs to: runs/a of
- * runs/a/step-00000100. One under another name belongs to none. */
+ * runs/a/step-00000100. A checkpoint whose folder has another name belongs to no run. */
 void tt_stay_in_run(struct tt_options *o, const char *checkpoint);
 
 #endif

@@ -9,7 +9,7 @@
 bool tt_scales_loss(enum tt_precision precision);
 
 /* Of a run that goes on from `progress`; NULL: of a new one. A loss scale begins high, and is halved until nothing
- * overflows. One that comes from a run in another precision is none: there it begins anew. */
+ * overflows. A run that was in another precision has no loss scale to go on with, so it begins anew. */
 struct tt_state tt_state_begin(enum tt_precision precision, const struct tt_progress *progress);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A signal handler has nothing else to write to. */
+/* Global, because a signal handler gets no context. */
 static volatile sig_atomic_t caught;
 
 /* A run is saved, too, when its terminal is closed (SIGHUP) or the reader of its output is gone (SIGPIPE). */
@@ -20,7 +20,7 @@ static void note(int number)
 
 void tt_stop_catch(void)
 {
-    if (catching) return; /* what came since then counts */
+    if (catching) return; /* a signal that came since counts */
     catching = true;
     caught = 0;
     for (int i = 0; i < SIGNALS; i++) {
@@ -37,7 +37,7 @@ void tt_stop_restore(void)
 {
     catching = false;
     for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
-    signal(SIGPIPE, SIG_IGN); /* what is still to be said must not end the program before its exit code */
+    signal(SIGPIPE, SIG_IGN); /* a message to a closed pipe must not end the program before its exit code is set */
 }
 
 int tt_stop_signal(void) { return caught; }

@@ -25,7 +25,7 @@ static tt_status read_result(const char *path, struct tt_json **out)
 
 struct gathering {
     struct tt_json **results;
-    int limit, count, depth;
+    int limit, count, depth, broken;
     struct tt_text *notes;
 };
 
@@ -41,6 +41,15 @@ static void note_stale(struct gathering *g, const char *folder, const char *resu
         tt_text_printf(g->notes, "note    %s has changed since its last check: tt exercise check %s\n", sheet, folder);
 }
 
+/* One that cannot be read does not keep the others from being shown. */
+static tt_status note_broken(struct gathering *g, tt_status st)
+{
+    tt_text_printf(g->notes, "note    left out: %s\n", st->text);
+    tt_status_free(st);
+    g->broken++;
+    return TT_OK;
+}
+
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
 /* result.json of the folder, or of folders in it, three levels down: class/learner/exercise. */
@@ -53,7 +62,8 @@ static tt_status gather(struct gathering *g, const char *folder)
     if (tt_is_file(path)) {
         if (g->count == g->limit)
             return tt_fail(TT_USAGE, "more than %d results; give fewer folders at a time", g->limit);
-        TT_TRY(read_result(path, &g->results[g->count]));
+        st = read_result(path, &g->results[g->count]);
+        if (st) return note_broken(g, st);
         g->count++;
         note_stale(g, folder, path);
         return TT_OK;
@@ -79,14 +89,16 @@ tt_status tt_class_read(const char *const *paths, int n, struct tt_json **result
     struct gathering g = {.results = results, .limit = limit, .notes = notes};
     tt_status st = TT_OK;
     for (int i = 0; i < n && !st; i++) {
-        int before = g.count;
+        int before = g.count + g.broken;
         if (!tt_is_dir(paths[i])) st = tt_fail(TT_USAGE, "%s is no folder", paths[i]);
         if (!st) st = gather(&g, paths[i]);
-        if (!st && g.count == before)
+        if (!st && g.count + g.broken == before)
             tt_text_printf(notes, "note    %s holds no result.json; tt exercise check N DIR leaves one in DIR\n",
                            paths[i]);
     }
     *count = g.count;
+    if (!st && !g.count && g.broken)
+        st = tt_fail(TT_USAGE, "no result.json could be read; %s", notes->s ? notes->s : "");
     if (!st && !g.count)
         st = tt_fail(TT_USAGE, "%s holds no result.json; tt exercise check N DIR leaves one in DIR", paths[0]);
     return st;
@@ -94,7 +106,7 @@ tt_status tt_class_read(const char *const *paths, int n, struct tt_json **result
 
 /* ---- tables ---- */
 
-static double exercise_of(const struct tt_json *r) { return tt_json_number(r, "exercise", 0); }
+double tt_class_exercise(const struct tt_json *r) { return tt_json_number(r, "exercise", 0); }
 
 const char *tt_class_learner(const struct tt_json *r)
 {
@@ -102,14 +114,16 @@ const char *tt_class_learner(const struct tt_json *r)
     return name[0] ? name : folder[0] ? folder : "(no name)";
 }
 
-static const struct tt_json *question(const struct tt_json *result, const char *id)
+double tt_class_revealed(const struct tt_json *r) { return tt_json_number(r, "revealed", 0); }
+
+const struct tt_json *tt_class_question(const struct tt_json *result, const char *id)
 {
     for (const struct tt_json *q = tt_json_get(result, "questions")->first; q; q = q->next)
         if (!strcmp(tt_json_string(q, "id", ""), id)) return q;
     return NULL;
 }
 
-static const char *sign_of(const struct tt_json *q)
+const char *tt_class_sign(const struct tt_json *q)
 {
     static const char *const signs[TT_MARK_KINDS] = {"+", "-", ".", "?", "/", "!"};
     for (int i = 0; q && i < TT_MARK_KINDS; i++)
@@ -123,7 +137,8 @@ static void learner_line(struct tt_json *const *results, int n, int i, const str
     tt_text_printf(out, "%-24s %4g of %-4g", tt_class_learner(r), tt_json_number(r, "points", 0),
                    tt_json_number(r, "most", 0));
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next)
-        tt_text_printf(out, " %s", sign_of(question(r, tt_json_string(q, "id", ""))));
+        tt_text_printf(out, " %s", tt_class_sign(tt_class_question(r, tt_json_string(q, "id", ""))));
+    if (tt_class_revealed(r) > 0) tt_text_printf(out, "  answers shown: %g", tt_class_revealed(r));
     tt_class_shares(results, n, i, out);
     tt_text_puts(out, "\n");
 }
@@ -131,16 +146,16 @@ static void learner_line(struct tt_json *const *results, int n, int i, const str
 static void exercise_table(struct tt_json *const *results, int n, int first, struct tt_text *out)
 {
     const struct tt_json *model = results[first];
-    tt_text_printf(out, "exercise %g: %s\n", exercise_of(model), tt_json_string(model, "title", ""));
+    tt_text_printf(out, "exercise %g: %s\n", tt_class_exercise(model), tt_json_string(model, "title", ""));
     for (int i = first; i < n; i++)
-        if (exercise_of(results[i]) == exercise_of(model)) learner_line(results, n, i, model, out);
+        if (tt_class_exercise(results[i]) == tt_class_exercise(model)) learner_line(results, n, i, model, out);
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next) {
         int right = 0, all = 0;
         for (int i = first; i < n; i++) {
-            const struct tt_json *own = exercise_of(results[i]) == exercise_of(model)
-                                        ? question(results[i], tt_json_string(q, "id", "")) : NULL;
-            all += own && *sign_of(own) != '/';
-            right += own && *sign_of(own) == '+';
+            const struct tt_json *own = tt_class_exercise(results[i]) == tt_class_exercise(model)
+                                        ? tt_class_question(results[i], tt_json_string(q, "id", "")) : NULL;
+            all += own && *tt_class_sign(own) != '/';
+            right += own && *tt_class_sign(own) == '+';
         }
         tt_text_printf(out, "  %-22s right: %d of %d\n", tt_json_string(q, "id", ""), right, all);
     }
@@ -151,7 +166,7 @@ void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out)
 {
     for (int i = 0; i < n; i++) {
         bool seen = false;
-        for (int j = 0; j < i; j++) seen |= exercise_of(results[j]) == exercise_of(results[i]);
+        for (int j = 0; j < i; j++) seen |= tt_class_exercise(results[j]) == tt_class_exercise(results[i]);
         if (!seen) exercise_table(results, n, i, out);
     }
     tt_class_shared(results, n, out);
@@ -164,7 +179,7 @@ void tt_class_csv(struct tt_json *const *results, int n, struct tt_text *out)
     for (int i = 0; i < n; i++)
         for (const struct tt_json *q = tt_json_get(results[i], "questions")->first; q; q = q->next) {
             tt_csv_put(out, tt_class_learner(results[i]));
-            tt_csv_put_number(out, exercise_of(results[i]));
+            tt_csv_put_number(out, tt_class_exercise(results[i]));
             tt_csv_put(out, tt_json_string(q, "id", ""));
             tt_csv_put(out, tt_json_string(q, "mark", ""));
             tt_csv_put_number(out, tt_json_number(q, "points", 0));

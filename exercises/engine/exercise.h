@@ -106,8 +106,8 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
 
 /* ---- many learners ---- */
 
-/* Each path is a folder with a result.json, or one of such folders. `notes` gets a line for each that has none, and for
- * each worksheet that has changed since. */
+/* Each path is a folder with a result.json, or one of such folders. `notes` gets a line for each that has none, for
+ * each result that cannot be read, and for each worksheet that has changed since. */
 tt_status tt_class_read(const char *const *paths, int n, struct tt_json **results, int limit, int *count,
                         struct tt_text *notes);
 void tt_class_text(struct tt_json *const *results, int n, struct tt_text *out);

@@ -201,6 +201,15 @@ static void put_folder(struct tt_json_writer *w, const char *folder)
     free(whole);
 }
 
+static void put_noise(struct tt_json_writer *w, const struct tt_marked *m)
+{
+    struct tt_text noise = {0};
+    tt_exercise_noise(m, &noise);
+    tt_json_put_string(w, "noise", noise.s ? noise.s : "");
+    w->text.failed |= noise.failed;
+    tt_text_free(&noise);
+}
+
 void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
 {
     struct tt_json_writer w = {.pretty = true};
@@ -209,6 +218,7 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_json_put_string(&w, "title", m->exercise->title);
     tt_json_put_string(&w, "learner", m->learner);
     put_folder(&w, m->folder);
+    put_noise(&w, m);
     tt_json_put_number(&w, "points", m->points);
     tt_json_put_number(&w, "most", m->most);
     tt_json_put_number(&w, "extra", m->extra);

@@ -44,6 +44,13 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 /* exercise_class.c, exercise_shared.c */
 
 const char *tt_class_learner(const struct tt_json *result);
+double tt_class_exercise(const struct tt_json *result);
+/* How many right answers tt exercise check --reveal has shown. */
+double tt_class_revealed(const struct tt_json *result);
+/* NULL where the result has no such question. */
+const struct tt_json *tt_class_question(const struct tt_json *result, const char *id);
+/* "+" right, "-" wrong, and so on; " " for NULL and for a mark that is not known. */
+const char *tt_class_sign(const struct tt_json *question);
 /* After a learner's marks: with whom a run is shared, and whose file is older. */
 void tt_class_shares(struct tt_json *const *results, int n, int own, struct tt_text *out);
 /* A line for each run that several learners have. */

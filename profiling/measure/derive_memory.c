@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/train/meter.h"
+#include "core/base/memory.h"
 #include "profiling/measure/derive.h"
 
 static double aligned(size_t n) { return (double)((n + TT_ALIGN - 1) / TT_ALIGN * TT_ALIGN); }

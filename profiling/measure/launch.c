@@ -4,7 +4,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/stats.h"
-#include "core/train/meter.h"
 
 /* MOST: fewer than a device queues before the host has to wait. */
 enum { MOST = 400, ROUNDS = 9, MOST_IN_GRAPH = 4000, MOST_FILLS = 400, SHORTEST = 1 << 18 };

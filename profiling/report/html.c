@@ -103,7 +103,7 @@ static void row_cells(struct tt_text *t, const struct tt_profile_row *r)
 #define ROW_COLUMNS                                                                                 \
     "#count|#a step|#median|#host a step|#share %|#roof %|bound by|#FLOPs|#bytes|#FLOP/byte|#FLOP/s|#B/s"
 
-static void group_bars(struct tt_text *t, const struct tt_profile *p)
+void html_group_chart(struct tt_text *t, const struct tt_profile *p)
 {
     struct tt_bar *bars = calloc((size_t)p->groups_count + 1, sizeof *bars);
     char time[32];
@@ -123,7 +123,7 @@ static void groups(struct tt_text *t, const struct tt_profile *p)
 {
     char words[400];
     html_section(t, "time", "Where the time goes");
-    group_bars(t, p);
+    html_group_chart(t, p);
     html_note(
         t,
         "Device time of one step; gaps are the time in which the device had nothing to do. Shares add up to 100 %%.");
@@ -199,7 +199,7 @@ static void operators(struct tt_text *t, const struct tt_profile *p)
 
 /* ---- phases ---- */
 
-static void phase_bars(struct tt_text *t, const struct tt_profile *p)
+void html_phase_chart(struct tt_text *t, const struct tt_profile *p)
 {
     static const char *const series[] = {"wall", "host enqueues", "device"};
     const char **rows = calloc((size_t)p->phases_count + 1, sizeof *rows);
@@ -222,7 +222,7 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     char a[32], b[32];
     html_section(t, "phases", "Phases, launches and gaps");
     if (p->phases_count) {
-        phase_bars(t, p);
+        html_phase_chart(t, p);
         html_table(t, "phase|#kernels|#wall|#host|#device|#FLOPs|#bytes");
         for (int i = 0; i < p->phases_count; i++) {
             const struct tt_profile_phase *f = &p->phases[i];
@@ -306,7 +306,7 @@ static void imported_section(struct tt_text *t, const struct tt_profile *p)
     tt_headline(p, line);
     html_paragraph(t, "%s: %s", p->run.source, line);
     if (p->run.scope[0]) html_paragraph(t, "%s", p->run.scope);
-    group_bars(t, p);
+    html_group_chart(t, p);
     operator_table(t, p, 0, n);
     html_section_end(t);
 }

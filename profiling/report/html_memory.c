@@ -10,19 +10,27 @@
 
 enum { SAMPLES_IN_TABLE = 200, ACTIVATIONS_IN_TABLE = 200 };
 
-static void memory_kinds(struct tt_text *t, const struct tt_profile *p)
+void html_memory_chart(struct tt_text *t, const struct tt_profile *p)
 {
     static const char *const series[] = {"predicted", "measured"};
     int n = p->memory_kinds_count;
     const char **rows = calloc((size_t)n + 1, sizeof *rows);
     double *values = calloc((size_t)n * 2 + 1, sizeof *values);
-    char a[32];
     for (int i = 0; rows && values && i < n; i++) {
         rows[i] = p->memory_kinds[i].kind;
         values[2 * i] = p->memory_kinds[i].predicted / 0x1p20;
         values[2 * i + 1] = p->memory_kinds[i].measured / 0x1p20;
     }
     if (n && rows && values) tt_svg_grouped(t, &(struct tt_stack){"Memory by kind", "MiB", rows, series, n, 2, values});
+    free(rows);
+    free(values);
+}
+
+static void memory_kinds(struct tt_text *t, const struct tt_profile *p)
+{
+    int n = p->memory_kinds_count;
+    char a[32];
+    html_memory_chart(t, p);
     if (n) html_table(t, "kind|#predicted|#measured");
     for (int i = 0; i < n; i++) {
         html_row(t);
@@ -32,8 +40,6 @@ static void memory_kinds(struct tt_text *t, const struct tt_profile *p)
         html_row_end(t);
     }
     if (n) html_table_end(t);
-    free(rows);
-    free(values);
 }
 
 /* Sums over layers of what has one name or kind; the few largest. */

@@ -9,16 +9,21 @@
 #include "profiling/report/assets.h"
 #include "profiling/report/svg.h"
 
-void html_begin(struct tt_text *t, const char *title)
+void html_begin_with(struct tt_text *t, const char *title, const char *css, int refresh)
 {
     tt_text_puts(t, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    if (refresh) tt_text_printf(t, "<meta http-equiv=\"refresh\" content=\"%d\">\n", refresh);
+    tt_text_puts(t, "<title>");
     tt_escape(t, title);
     tt_text_puts(t, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>");
     tt_text_puts(t, tt_page_css);
     tt_text_puts(t, tt_charts_css);
+    tt_text_puts(t, css);
     tt_text_puts(t, "</style>\n</head>\n<body>\n");
 }
+
+void html_begin(struct tt_text *t, const char *title) { html_begin_with(t, title, "", 0); }
 
 tt_status html_end(struct tt_text *t, const char *path)
 {

@@ -1,10 +1,12 @@
-/* The pieces of a page: its frame, tables that can be sorted, folded parts. Private to html*.c. */
+/* The pieces of a page: its frame, tables that can be sorted, folded parts. For html*.c and the pages of the course. */
 #ifndef TT_HTML_PARTS_H
 #define TT_HTML_PARTS_H
 
 #include "core/base/text.h"
 
 void html_begin(struct tt_text *t, const char *title);
+/* With rules of its own, and the seconds after which a browser loads the page again (0: never). */
+void html_begin_with(struct tt_text *t, const char *title, const char *css, int refresh);
 tt_status html_end(struct tt_text *t, const char *path); /* closes the page, writes it and frees the text */
 
 void html_section(struct tt_text *t, const char *id, const char *heading);

@@ -25,20 +25,36 @@ static int operator_points(const struct tt_profile *p, struct tt_roof_point *out
     return n;
 }
 
-void html_roofline(struct tt_text *t, const struct tt_profile *p)
+static void chart_of(struct tt_text *t, const struct tt_profile *p, const struct tt_roof_point *points, int n)
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
+    int colors[TT_FAMILIES];
+    tt_svg_roofline(t, &(struct tt_roof){"FLOP/s of every operator under the roofs of the device",
+                                         e->gemm_flops_per_second, e->copy_bytes_per_second,
+                                         e->datasheet_flops_per_second, e->datasheet_bytes_per_second, points, n});
+    for (int i = 0; i < TT_FAMILIES; i++) colors[i] = i;
+    tt_legend(t, tt_family_names, colors, TT_FAMILIES);
+}
+
+void html_roofline_chart(struct tt_text *t, const struct tt_profile *p)
+{
     struct tt_roof_point *points = calloc((size_t)p->operators_count + 1, sizeof *points);
     char(*names)[160] = calloc((size_t)p->operators_count + 1, sizeof *names);
-    int n = points && names ? operator_points(p, points, names) : 0, colors[TT_FAMILIES];
+    int n = points && names ? operator_points(p, points, names) : 0;
+    if (n) chart_of(t, p, points, n);
+    free(points);
+    free(names);
+}
+
+void html_roofline(struct tt_text *t, const struct tt_profile *p)
+{
+    struct tt_roof_point *points = calloc((size_t)p->operators_count + 1, sizeof *points);
+    char(*names)[160] = calloc((size_t)p->operators_count + 1, sizeof *names);
+    int n = points && names ? operator_points(p, points, names) : 0;
     char a[32], b[32];
     html_section(t, "roofline", "Roofline");
     if (n) {
-        tt_svg_roofline(t, &(struct tt_roof){"FLOP/s of every operator under the roofs of the device",
-                                             e->gemm_flops_per_second, e->copy_bytes_per_second,
-                                             e->datasheet_flops_per_second, e->datasheet_bytes_per_second, points, n});
-        for (int i = 0; i < TT_FAMILIES; i++) colors[i] = i;
-        tt_legend(t, tt_family_names, colors, TT_FAMILIES);
+        chart_of(t, p, points, n);
         html_note(t, "Each circle is an operator, as large as its time. Under the slope, memory is the limit; under "
                      "the flat part, arithmetic. A circle far below both waits for something else. Bytes are what a "
                      "perfect kernel would move, so caches can lift a circle above the slope. The dashed line is the "

@@ -1,4 +1,4 @@
-/* The sections of report.html that lie in files of their own. Private to html*.c. */
+/* The sections of report.html that lie in files of their own. */
 #ifndef TT_HTML_SECTIONS_H
 #define TT_HTML_SECTIONS_H
 
@@ -12,5 +12,11 @@ void html_efficiency(struct tt_text *t, const struct tt_profile *p);
 void html_memory(struct tt_text *t, const struct tt_profile *p);
 void html_components(struct tt_text *t, const struct tt_profile *p);
 void html_training(struct tt_text *t, const struct tt_profile *p);
+
+/* Charts without the section around them, for a page that has several profiles. */
+void html_group_chart(struct tt_text *t, const struct tt_profile *p);
+void html_phase_chart(struct tt_text *t, const struct tt_profile *p);
+void html_roofline_chart(struct tt_text *t, const struct tt_profile *p); /* nothing where no operator has FLOPs */
+void html_memory_chart(struct tt_text *t, const struct tt_profile *p);
 
 #endif

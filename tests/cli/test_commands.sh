@@ -258,6 +258,10 @@ passed "data of another tokenizer"
 # ---- info and bench ----
 expect 0 "memory that training takes" "$TT" info --preset 1b
 expect 0 "adamw" "$TT" info --plan
+expect 0 "without what is marked -" "$TT" info --plan --update top-k --update-every 5
+grep -q "^-.* gemm .*gradients$" out || fail "no product for gradients is left out between two choices"
+expect 0 "one step in 5 chooses 4 of 38 groups" "$TT" info --update top-k --update-every 5
+expect 0 '"operations_run"' "$TT" info --update top-k --update-every 5 --json
 for shard in none optimizer gradients weights; do
     expect 0 "on each of 8 ranks with --shard $shard" "$TT" info --preset tiny --ranks 8 --shard $shard
     for row in none optimizer gradients weights; do grep -q "^  $row .*MiB *[1-9][0-9]*$" out || fail "no row for --shard $row"; done

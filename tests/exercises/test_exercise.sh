@@ -25,7 +25,7 @@ expect 2 "nothing is not the folder of an exercise" "$TT" exercise check 1 nothi
 expect 2 "is no folder" "$TT" exercise check 1 nobody
 expect 2 "CHECKS.md" env TT_EXERCISES=/nowhere "$TT" exercise list
 expect 0 "worksheet.yaml" "$TT" exercise start 1 ada
-[ "$(ls ada | tr '\n' ' ')" = "README.md exercise.json worksheet.yaml " ] || fail "start left: $(ls ada)"
+[ "$(ls ada | tr '\n' ' ')" = "README.md exercise.json step.svg worksheet.yaml " ] || fail "start left: $(ls ada)"
 expect 2 "not empty" "$TT" exercise start 1 ada
 expect 0 "hint 1" "$TT" exercise hint 1
 expect 0 "hint 2" "$TT" exercise hint 1 2

@@ -11,7 +11,7 @@
 static inline const char *markup_fault(const char *page, int *marks)
 {
     static char fault[200];
-    static const char *const empty[] = {"meta", "link", "br", "!DOCTYPE", NULL};
+    static const char *const empty[] = {"meta", "link", "br", "img", "!DOCTYPE", NULL};
     char open[64][32];
     int depth = 0;
     if (marks) *marks = 0;

@@ -39,15 +39,9 @@ int tt_bpe_piece(const char *text, int64_t n)
 }
 
 /* ---- the merges: (left, right) -> token ---- */
-static uint64_t hash_pair(struct tt_merge m)
-{
-    uint64_t h = ((uint64_t)(uint32_t)m.left << 32 | (uint32_t)m.right) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 32;
-}
-
 static struct tt_pair_slot *find_slot(const struct tt_pair_table *t, struct tt_merge m)
 {
-    uint64_t i = hash_pair(m) & t->mask;
+    uint64_t i = tt_pair_hash(m.left, m.right) & t->mask;
     while (t->slots[i].token && (t->slots[i].pair.left != m.left || t->slots[i].pair.right != m.right))
         i = (i + 1) & t->mask;
     return &t->slots[i];
@@ -98,6 +92,17 @@ tt_status tt_tokenizer_from_merges(const struct tt_merge *merges, int64_t n, str
     return st;
 }
 
+int tt_bpe_join(int32_t *tokens, int n, struct tt_merge pair, int32_t joined)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        bool here = i + 1 < n && tokens[i] == pair.left && tokens[i + 1] == pair.right;
+        tokens[kept++] = here ? joined : tokens[i];
+        i += here;
+    }
+    return kept;
+}
+
 /* Repeatedly applies the earliest learnt merge that fits, everywhere in the piece, until none fits. */
 int tt_bpe_encode_piece(const struct tt_tokenizer *t, const char *piece, int n, int32_t *out)
 {
@@ -110,13 +115,7 @@ int tt_bpe_encode_piece(const struct tt_tokenizer *t, const char *piece, int n, 
             if (slot->token && (!best || slot->token < best)) best = slot->token, pair = slot->pair;
         }
         if (!best) return n;
-        int kept = 0;
-        for (int i = 0; i < n; i++) {
-            bool here = i + 1 < n && out[i] == pair.left && out[i + 1] == pair.right;
-            out[kept++] = here ? best : out[i];
-            i += here;
-        }
-        n = kept;
+        n = tt_bpe_join(out, n, pair, best);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/data/tokenizers/heap.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
 struct piece {
@@ -23,12 +24,6 @@ struct pair {
     size_t room;
 };
 
-struct heap_entry { /* stale when count differs from that of the pair */
-    int64_t count;
-    struct tt_merge key;
-    int32_t pair;
-};
-
 struct trainer {
     const char *text;
     struct piece *pieces;
@@ -40,9 +35,7 @@ struct trainer {
     size_t pair_room;
     int32_t *slots; /* hash table of the pairs: index + 1, 0 = free */
     uint64_t mask;
-    struct heap_entry *heap;
-    int64_t heap_count;
-    size_t heap_room;
+    struct tt_heap heap; /* of the pairs: by count as it was when they were pushed */
     struct tt_merge *merges;
 };
 
@@ -129,8 +122,7 @@ static tt_status lay_out_tokens(struct trainer *t)
 /* ---- how often each pair occurs ---- */
 static uint64_t pair_slot(const struct trainer *t, struct tt_merge key)
 {
-    uint64_t h = ((uint64_t)(uint32_t)key.left << 32 | (uint32_t)key.right) * 0x9e3779b97f4a7c15u;
-    uint64_t i = (h ^ h >> 32) & t->mask;
+    uint64_t i = tt_pair_hash(key.left, key.right) & t->mask;
     for (; t->slots[i]; i = (i + 1) & t->mask) {
         struct tt_merge known = t->pairs[t->slots[i] - 1].key;
         if (known.left == key.left && known.right == key.right) break;
@@ -183,34 +175,17 @@ static tt_status count_pairs(struct trainer *t, int32_t piece, int sign, int32_t
 }
 
 /* ---- the heap: most frequent pair first; ties by token, so that training is deterministic ---- */
-static bool before(const struct heap_entry *a, const struct heap_entry *b)
+static tt_status push_pair(struct trainer *t, int32_t pair)
 {
-    if (a->count != b->count) return a->count > b->count;
-    if (a->key.left != b->key.left) return a->key.left < b->key.left;
-    return a->key.right < b->key.right;
+    const struct pair *p = &t->pairs[pair];
+    uint64_t tie = (uint64_t)p->key.left << 32 | (uint32_t)p->key.right;
+    return tt_heap_push(&t->heap, (struct tt_heap_item){-p->count, tie}) ? TT_OK : no_memory();
 }
 
-static tt_status heap_push(struct trainer *t, int32_t pair)
+/* The pair of an item; all pairs that were pushed are in the table. */
+static int32_t pair_of(const struct trainer *t, struct tt_heap_item item)
 {
-    if (!tt_grow(&t->heap, sizeof *t->heap, (size_t)t->heap_count, &t->heap_room)) return no_memory();
-    struct heap_entry w = {t->pairs[pair].count, t->pairs[pair].key, pair};
-    int64_t i = t->heap_count++;
-    for (; i && before(&w, &t->heap[(i - 1) / 2]); i = (i - 1) / 2) t->heap[i] = t->heap[(i - 1) / 2];
-    t->heap[i] = w;
-    return TT_OK;
-}
-
-static struct heap_entry heap_pop(struct trainer *t)
-{
-    struct heap_entry top = t->heap[0], last = t->heap[--t->heap_count];
-    int64_t i = 0, child;
-    for (; (child = 2 * i + 1) < t->heap_count; i = child) {
-        if (child + 1 < t->heap_count && before(&t->heap[child + 1], &t->heap[child])) child++;
-        if (!before(&t->heap[child], &last)) break;
-        t->heap[i] = t->heap[child];
-    }
-    t->heap[i] = last;
-    return top;
+    return t->slots[pair_slot(t, (struct tt_merge){(int32_t)(item.tie >> 32), (int32_t)item.tie})] - 1;
 }
 
 /* The most frequent pair, or -1. An entry whose pair has become rarer is pushed again with the new count; other stale
@@ -218,30 +193,20 @@ static struct heap_entry heap_pop(struct trainer *t)
 static tt_status most_frequent(struct trainer *t, int32_t *out)
 {
     *out = -1;
-    while (t->heap_count) {
-        struct heap_entry w = heap_pop(t);
-        int64_t count = t->pairs[w.pair].count;
-        if (count == w.count && count > 0) {
-            *out = w.pair;
+    while (t->heap.count) {
+        struct tt_heap_item item = tt_heap_pop(&t->heap);
+        int32_t pair = pair_of(t, item);
+        int64_t count = t->pairs[pair].count, then = -item.order;
+        if (count == then && count > 0) {
+            *out = pair;
             return TT_OK;
         }
-        if (count > 0 && count < w.count) TT_TRY(heap_push(t, w.pair));
+        if (count > 0 && count < then) TT_TRY(push_pair(t, pair));
     }
     return TT_OK;
 }
 
 /* ---- merging ---- */
-static void join_in_piece(struct trainer *t, struct piece *p, struct tt_merge m, int32_t joined)
-{
-    int32_t *token = t->tokens + p->first, kept = 0;
-    for (int i = 0; i < p->n; i++) {
-        bool here = i + 1 < p->n && token[i] == m.left && token[i + 1] == m.right;
-        token[kept++] = here ? joined : token[i];
-        i += here;
-    }
-    p->n = kept;
-}
-
 static tt_status merge_pair(struct trainer *t, int32_t pair, int32_t joined)
 {
     struct tt_merge key = t->pairs[pair].key;
@@ -255,10 +220,10 @@ static tt_status merge_pair(struct trainer *t, int32_t pair, int32_t joined)
         if (p->seen_by == joined) continue;
         p->seen_by = joined;
         st = count_pairs(t, where[i], -1, joined);
-        join_in_piece(t, p, key, joined);
+        p->n = tt_bpe_join(t->tokens + p->first, p->n, key, joined);
         if (!st) st = count_pairs(t, where[i], +1, joined);
     }
-    for (int32_t i = known; i < t->pair_count && !st; i++) st = heap_push(t, i);
+    for (int32_t i = known; i < t->pair_count && !st; i++) st = push_pair(t, i);
     free(where);
     return st;
 }
@@ -269,7 +234,7 @@ static tt_status train(struct trainer *t, int64_t n, int64_t wanted, void (*prog
     TT_TRY(count_pieces(t, n));
     TT_TRY(lay_out_tokens(t));
     for (int32_t i = 0; i < t->piece_count; i++) TT_TRY(count_pairs(t, i, +1, -1));
-    for (int32_t i = 0; i < t->pair_count; i++) TT_TRY(heap_push(t, i));
+    for (int32_t i = 0; i < t->pair_count; i++) TT_TRY(push_pair(t, i));
     for (*made = 0; *made < wanted; ++*made) {
         int32_t pair;
         TT_TRY(most_frequent(t, &pair));
@@ -300,7 +265,7 @@ tt_status tt_tokenizer_train(const char *text, int64_t n, int64_t vocab_size,
     free(t.tokens);
     free(t.pairs);
     free(t.slots);
-    free(t.heap);
+    tt_heap_free(&t.heap);
     free(t.merges);
     return st;
 }

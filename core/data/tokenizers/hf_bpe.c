@@ -4,21 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/data/tokenizers/heap.h"
+
 struct symbol {            /* a token of the piece, in a linked list */
     int32_t token;         /* -1: merged into its left neighbour */
     int64_t before, after; /* -1: none */
 };
 
-struct candidate { /* a merge that may be possible */
-    int32_t rank;
-    int64_t at; /* the left symbol */
-};
-
 struct encoder {
     const struct tt_hf_bpe *b;
     struct symbol *symbols;
-    struct candidate *heap;
-    int64_t room, heap_count; /* capacity in symbols; candidates in the heap */
+    struct tt_heap candidates; /* merges that may be possible: by rank, then by place of the left symbol */
+    int64_t room;              /* capacity in symbols */
+    bool failed;               /* there was no memory for a candidate */
     int32_t *tokens;
     int64_t *count;
 };
@@ -27,34 +25,9 @@ struct encoder {
 
 struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int32_t right)
 {
-    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u, i = (h ^ h >> 32) & b->mask;
+    uint64_t i = tt_pair_hash(left, right) & b->mask;
     while (b->slots[i].token >= 0 && (b->slots[i].left != left || b->slots[i].right != right)) i = (i + 1) & b->mask;
     return &b->slots[i];
-}
-
-static bool comes_first(struct candidate a, struct candidate b)
-{
-    return a.rank != b.rank ? a.rank < b.rank : a.at < b.at;
-}
-
-static void push(struct encoder *e, struct candidate c)
-{
-    int64_t i = e->heap_count++;
-    for (; i > 0 && comes_first(c, e->heap[(i - 1) / 2]); i = (i - 1) / 2) e->heap[i] = e->heap[(i - 1) / 2];
-    e->heap[i] = c;
-}
-
-static struct candidate pop(struct encoder *e)
-{
-    struct candidate top = e->heap[0], last = e->heap[--e->heap_count];
-    int64_t i = 0;
-    for (int64_t child; (child = 2 * i + 1) < e->heap_count; i = child) {
-        if (child + 1 < e->heap_count && comes_first(e->heap[child + 1], e->heap[child])) child++;
-        if (!comes_first(e->heap[child], last)) break;
-        e->heap[i] = e->heap[child];
-    }
-    e->heap[i] = last;
-    return top;
 }
 
 static const struct tt_hf_merge *merge_at(const struct encoder *e, int64_t at)
@@ -68,23 +41,24 @@ static const struct tt_hf_merge *merge_at(const struct encoder *e, int64_t at)
 static void push_candidate(struct encoder *e, int64_t at)
 {
     const struct tt_hf_merge *m = merge_at(e, at);
-    if (m) push(e, (struct candidate){m->rank, at});
+    if (m && !tt_heap_push(&e->candidates, (struct tt_heap_item){m->rank, (uint64_t)at})) e->failed = true;
 }
 
 /* A candidate is stale when one of its symbols has been merged since it was pushed. */
 static void merge_all(struct encoder *e)
 {
-    while (e->heap_count) {
-        struct candidate c = pop(e);
-        const struct tt_hf_merge *m = merge_at(e, c.at);
-        if (!m || m->rank != c.rank) continue;
-        struct symbol *left = &e->symbols[c.at], *right = &e->symbols[left->after];
+    while (e->candidates.count) {
+        struct tt_heap_item c = tt_heap_pop(&e->candidates);
+        int64_t at = (int64_t)c.tie;
+        const struct tt_hf_merge *m = merge_at(e, at);
+        if (!m || m->rank != c.order) continue;
+        struct symbol *left = &e->symbols[at], *right = &e->symbols[left->after];
         left->token = m->token;
         right->token = -1;
         left->after = right->after;
-        if (left->after >= 0) e->symbols[left->after].before = c.at;
+        if (left->after >= 0) e->symbols[left->after].before = at;
         push_candidate(e, left->before);
-        push_candidate(e, c.at);
+        push_candidate(e, at);
     }
 }
 
@@ -112,16 +86,13 @@ static int32_t whole(const struct tt_hf_bpe *b, const char *piece, int64_t n)
     return -1;
 }
 
-/* The heap gets at most n - 1 candidates at first and two from each of at most n - 1 merges: fewer than 3 n. */
 static tt_status make_room(struct encoder *e, int64_t n)
 {
     if (n <= e->room) return TT_OK;
     free(e->symbols);
-    free(e->heap);
     e->room = n < 64 ? 64 : n;
     e->symbols = malloc((size_t)e->room * sizeof *e->symbols);
-    e->heap = malloc((size_t)e->room * 3 * sizeof *e->heap);
-    if (e->symbols && e->heap) return TT_OK;
+    if (e->symbols) return TT_OK;
     e->room = 0;
     return tt_no_memory("a word of %lld bytes", (long long)n);
 }
@@ -141,9 +112,10 @@ static tt_status encode_piece(struct encoder *e, const char *piece, int64_t n)
                            (unsigned char)piece[i]);
         e->symbols[i] = (struct symbol){token, i - 1, i + 1 < n ? i + 1 : -1};
     }
-    e->heap_count = 0;
+    e->candidates.count = 0;
     for (int64_t i = 0; i + 1 < n; i++) push_candidate(e, i);
     merge_all(e);
+    if (e->failed) return tt_no_memory("a word of %lld bytes", (long long)n);
     for (int64_t i = 0; i >= 0; i = e->symbols[i].after) e->tokens[(*e->count)++] = e->symbols[i].token;
     return TT_OK;
 }
@@ -196,7 +168,7 @@ tt_status tt_hf_bpe_encode(const struct tt_hf_bpe *b, const char *text, int64_t 
     struct encoder e = {.b = b, .tokens = tokens, .count = count};
     tt_status st = encode_around(&e, text, n, false);
     free(e.symbols);
-    free(e.heap);
+    tt_heap_free(&e.candidates);
     return st;
 }
 

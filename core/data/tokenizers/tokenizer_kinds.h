@@ -13,6 +13,13 @@ struct tt_merge {
     int32_t left, right; /* merge i joins them into token 256 + i */
 };
 
+/* For hash tables with the pair as the key. */
+static inline uint64_t tt_pair_hash(int32_t left, int32_t right)
+{
+    uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
+
 struct tt_pair_table { /* hash table (left, right) -> token: open addressing, a power of two of slots */
     struct tt_pair_slot {
         struct tt_merge pair;
@@ -47,6 +54,8 @@ tt_status tt_tokenizer_from_merges(const struct tt_merge *merges, int64_t n, str
 int tt_bpe_piece(const char *text, int64_t n);
 /* Writes the tokens of one piece to out, which has room for n, and returns how many. */
 int tt_bpe_encode_piece(const struct tt_tokenizer *t, const char *piece, int n, int32_t *out);
+/* Replaces the pair by `joined` everywhere in the tokens, from left to right; returns how many tokens are left. */
+int tt_bpe_join(int32_t *tokens, int n, struct tt_merge pair, int32_t joined);
 void tt_bpe_decode(const struct tt_tokenizer *t, int32_t token, struct tt_text *out);
 
 #endif

@@ -1,0 +1,7 @@
+/* What the pages of the course have of their own; see profiling/report/assets.h. */
+#ifndef TT_COURSE_ASSETS_H
+#define TT_COURSE_ASSETS_H
+
+extern const char tt_course_css[];
+
+#endif

@@ -1,0 +1,11 @@
+/* What the two files of the Markdown renderer share. */
+#ifndef TT_MARKDOWN_PARTS_H
+#define TT_MARKDOWN_PARTS_H
+
+#include "exercises/engine/markdown.h"
+
+/* markdown_inline.c: what stands within a block, `n` bytes of it. */
+void tt_markdown_inline(const struct tt_markdown *m, const char *s, size_t n, struct tt_text *out);
+void tt_markdown_escape(const char *s, size_t n, struct tt_text *out);
+
+#endif

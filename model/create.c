@@ -1,0 +1,116 @@
+/* A model before it has a plan: its shape on a device, its size and FLOPs, its first weights, its RoPE tables. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/rng.h"
+#include "model/model.h"
+#include "model/params.h"
+
+tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
+{
+    TT_TRY(tt_config_check_shape(c));
+    struct tt_model *m = calloc(1, sizeof *m);
+    if (!m) return tt_no_memory("the model");
+    m->config = *c;
+    m->head_dim = c->hidden_dim / c->num_heads;
+    m->tf32 = c->precision == TT_TF32;
+    tt_status st = tt_config_fusions(c, m->fuse);
+    if (!st) st = tt_params_create(c, &m->params);
+    if (st) {
+        tt_model_free(m);
+        return st;
+    }
+    *out = m;
+    return TT_OK;
+}
+
+void tt_model_free(struct tt_model *m)
+{
+    if (!m) return;
+    tt_params_free(&m->params);
+    free(m);
+}
+
+void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
+{
+    m->tf32 = m->tf32 && device->has[TT_TF32];
+    m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];
+    if (!m->flash_refused) return;
+    m->fuse[TT_FUSE_ATTENTION] = false;
+    m->fuse[TT_FUSE_SOFTMAX] = true;
+}
+
+void tt_flash_refused_note(int64_t head_dim, char out[160])
+{
+    snprintf(out, 160, "heads of %lld are too large for this device's flash attention; the fused one runs",
+             (long long)head_dim);
+}
+
+void tt_model_note(const struct tt_model *m, char out[160])
+{
+    out[0] = 0;
+    if (m->flash_refused) tt_flash_refused_note(m->head_dim, out);
+}
+
+void tt_model_init_weights(const struct tt_model *m, float *weights)
+{
+    for (int64_t i = 0; i < m->params.total; i++) weights[i] = 0;
+    uint64_t seed = (uint64_t)m->config.seed;
+    for (int i = 0; i < m->params.n; i++) {
+        const struct tt_param *t = &m->params.items[i];
+        float *w = weights + t->offset;
+        for (int64_t j = 0; j < t->count; j++)
+            w[j] = t->shape[1] ? (float)(m->config.init_std * tt_normal(seed, (uint64_t)i, (uint64_t)j)) : 1.0f;
+    }
+}
+
+int64_t tt_model_param_count(const struct tt_model *m)
+{
+    int64_t n = 0;
+    for (int i = 0; i < m->params.n; i++) n += m->params.items[i].count;
+    return n;
+}
+
+enum tt_dtype tt_model_dtype(const struct tt_model *m)
+{
+    switch (m->config.precision) {
+    case TT_PREC_BF16: return TT_BF16;
+    case TT_PREC_FP16: return TT_F16;
+    default: return TT_F32;
+    }
+}
+
+double tt_model_step_flops(const struct tt_model *m)
+{
+    const struct tt_config *c = &m->config;
+    double tokens = (double)(c->batch_size * c->seq_len * c->grad_accum);
+    double params = (double)tt_model_param_count(m);
+    /* Looking up an embedding multiplies nothing. */
+    if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim);
+    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->hidden_dim));
+}
+
+void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables)
+{
+    int64_t half = m->head_dim / 2;
+    float *cos_table = tables, *sin_table = tables + positions * half;
+    for (int64_t t = 0; t < positions; t++)
+        for (int64_t i = 0; i < half; i++) {
+            double angle = (double)t * pow(m->config.rope_theta, -2.0 * (double)i / (double)m->head_dim);
+            cos_table[t * half + i] = (float)cos(angle);
+            sin_table[t * half + i] = (float)sin(angle);
+        }
+}
+
+tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions)
+{
+    size_t bytes = e->bytes[TT_X_ROPE];
+    if (!bytes) return TT_OK;
+    float *tables = malloc(bytes);
+    if (!tables) return tt_no_memory("the rope tables of %lld positions", (long long)positions);
+    tt_model_rope_tables(m, positions, tables);
+    tt_status st = tt_engine_upload(e, TT_X_ROPE, 0, tables, bytes);
+    free(tables);
+    return st;
+}
