@@ -36,7 +36,10 @@ sed -n 's/^evaluation  *tt train //p' claims/claims.txt >line
 expect 0 "% validation" bash -c "'$TT' train $(cat line)"
 passed "commands that are shown"
 
-# what all of them share is refused at once
+# what fails is told in its row and does not end the others; what all of them share is refused at once
+expect 0 "1 not run" "$TT" claims --only batch,qkv $tiny --global-batch 4 --turns 1 --repeats 1 --warmup 0 --out ''
+grep -qE '^batch +2x +not run +.*batch' out || fail "it does not say why batches of 32 cannot be run"
+grep -qE '^qkv +1.2-1.5x +[0-9.]+x' out || fail "a claim that fails ends the others"
 expect 2 "num-heads" "$TT" claims --only qkv --hidden-dim 33 --num-heads 2
 passed "what cannot be run"
 
