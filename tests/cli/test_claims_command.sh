@@ -5,7 +5,7 @@ set -u
 needs_device
 cd "$dir" || exit 1
 export XDG_CACHE_HOME=$dir/cache
-tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 48 --vocab-size 50 --seq-len 8 --batch-size 2"
+tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 48 --vocab-size 50 --seq-len 8 --batch-size 2 --threads 1"
 
 expect 0 "host-sync" "$TT" claims --list
 [ "$(wc -l <out)" -ge 16 ] || fail "the list has $(wc -l <out) lines"
