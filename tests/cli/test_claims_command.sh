@@ -14,8 +14,9 @@ expect 0 '"claimed": "24 %"' "$TT" claims --list --json
 expect 2 'did you mean "adamw"' "$TT" claims --only adamv
 [ -e claims ] && fail "a list or a refusal wrote something"
 passed "the list"
+[ "$(cached TT_SANITIZE)" = ON ] && finish # each copy takes seconds there; the optimised build runs them
 
-expect 0 "saved   claims/claims.html" "$TT" claims --only adamw,qkv,tf32,evaluation $tiny --turns 2 --repeats 1 --warmup 0
+expect 0 "saved   claims/claims.html" "$TT" claims --only adamw,tf32,evaluation $tiny --turns 2 --repeats 1 --warmup 0
 grep -qE 'in 2 turns on .*: about [0-9]' err || fail "it does not say beforehand how long it takes: $(cat err)"
 grep -qE '^adamw +1\.1x +[0-9.]+x +[0-9.]+x to [0-9.]+x +undecided' out || fail "two turns decide, or are not shown"
 grep -qE '^evaluation +24 % +[0-9.]+ % ' out || fail "no share of validation"
