@@ -51,6 +51,7 @@ static void put_reason(struct tt_text *t, const struct tt_question *q, const str
 {
     bool bad = m->kind == TT_MARK_WRONG || m->kind == TT_MARK_UNKNOWN || m->kind == TT_MARK_EMPTY;
     tt_text_puts(t, "<td class=\"why\">");
+    if (m->kind == TT_MARK_RIGHT) tt_escape(t, m->means);
     tt_escape(t, m->reason);
     if (m->kind == TT_MARK_WRONG && q->why) {
         tt_text_puts(t, m->reason[0] ? ". " : "");
