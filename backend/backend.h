@@ -71,6 +71,13 @@ struct tt_device_info {
     bool tf32_as_fp32;               /* without tf32: a request for it gets fp32, and `library` says so */
 };
 
+/* How much of a device is in use, by all programs. */
+struct tt_usage {
+    double busy;                      /* share of the last moments, at most a second, in which it computed: 0 to 1 */
+    double memory_used, memory_total; /* bytes; 0: not known */
+    char source[32];                  /* who says so: "NVML", "rocm-smi", "getrusage" */
+};
+
 typedef struct tt_stream_s *tt_stream; /* NULL is the main stream */
 typedef struct tt_event_s *tt_event;
 typedef struct tt_graph_s *tt_graph;
@@ -137,6 +144,11 @@ struct tt_backend_ops {
 
     /* optional: enqueues a wait of so many seconds on s, for simulated collectives (link.h) */
     tt_status (*delay)(void *self, double seconds, tt_stream s);
+
+    /* optional: how much of the device is in use. It never waits for work, but may take a millisecond, so once a second
+     * is often enough. Fails where nobody can say, with the reason. On a CPU `busy` is what this process had of its
+     * cores since the last call. */
+    tt_status (*usage)(void *self, struct tt_usage *out);
 };
 
 struct tt_backend {

@@ -80,8 +80,8 @@ struct tt_update_span {
     int32_t count, group;
 };
 
-/* What a group has seen. An array of them has one more behind the groups, which is that of the choice itself: choices
- * made so far, and the update of the latest. Updates are counted from 1, without the steps that were skipped. */
+/* What a group has seen. Updates are counted from 1, without the steps that were skipped. An array of them has one more
+ * behind the groups, which is that of the choice itself: choices made so far, and the step of the latest. */
 struct tt_update_group {
     int64_t updates, last; /* in how many it was chosen; the latest of those */
 };
@@ -104,13 +104,17 @@ struct tt_group_squares_args {
     int64_t n, parts, count;
 };
 
-/* square[s] = sum of squares of span s. */
+/* square[s] = sum of squares of span s. With `group`, and before clip_scale, only for groups that the update before
+ * changed: the others are not read, and their squares are 0. */
 struct tt_span_squares_args {
     enum tt_dtype dtype;
     const void *x;
     const struct tt_update_span *spans;
+    const struct tt_state *state;        /* with group, else NULL */
+    const struct tt_update_group *group; /* (groups + 1), or NULL */
     float *square;
-    int64_t n, count;
+    int64_t n, count, groups;
+    int64_t expected; /* elements of spans that are read: for the cost alone */
 };
 
 /* sum[g] = sum of square[order[i]], begin[g] <= i < begin[g+1]. */
@@ -125,8 +129,8 @@ struct tt_group_sums_args {
 
 /* The `chosen` groups with the largest key, of equal ones those with the smallest index. The key is square[g] by
  * norm, square[g] / size[g] by rms, square[g] / max(weight_square[g], least normal float) relative to the weights (the
- * quotient in double, rounded to float), and the upper 31 bits of tt_random(seed, update, g) at random. A choice holds
- * for `every` updates; in those that follow it, the groups whose last update was the one before are chosen again.
+ * quotient in double, rounded to float), and the upper 31 bits of tt_random(seed, update, g) at random. That is a
+ * choice made anew; else the groups that the update before changed are chosen again, and keys are not looked at.
  * group[g] counts the update, and steps[g] says what AdamW makes of it. With decays, moments are what they would be had
  * the group got gradients of 0 in the updates in between: keep = beta^(updates in between), bias that of all updates.
  * Else they are as the group's own last update left them: keep 1, bias that of the group's updates.
@@ -142,10 +146,10 @@ struct tt_choose_groups_args {
     struct tt_update_step *steps;                /* (groups) */
     uint32_t *choices;                          /* (entries, words) */
     uint32_t *keys;                             /* (groups) scratch */
-    int64_t groups, chosen, every, entries;
+    int64_t groups, chosen, entries;
     uint64_t seed;
     enum tt_update_by by;
-    bool decays;
+    bool anew, decays;
     float beta1, beta2;
 };
 

@@ -119,6 +119,7 @@ static tt_status relay_graph_replay(void *self, tt_graph g, tt_stream s) { REAL;
 static void relay_graph_destroy(void *self, tt_graph g) { REAL; b->ops->graph_destroy(b->self, g); }
 static tt_status relay_delay(void *self, double seconds, tt_stream s) { REAL; return b->ops->delay(b->self, seconds, s); }
 static tt_status relay_split(void *self, int group) { REAL; return b->ops->split(b->self, group); }
+static tt_status relay_usage(void *self, struct tt_usage *out) { REAL; return b->ops->usage(b->self, out); }
 static tt_status relay_join(void *self, const struct tt_ranks *r) { REAL; return b->ops->join(b->self, r); }
 // clang-format on
 
@@ -132,6 +133,7 @@ static void add_optional(struct tt_backend_ops *ops, const struct tt_backend_ops
         ops->graph_destroy = relay_graph_destroy;
     }
     if (real->delay) ops->delay = relay_delay;
+    if (real->usage) ops->usage = relay_usage;
     if (real->join) {
         ops->join = relay_join;
         ops->collective = relay_collective;

@@ -10,18 +10,20 @@ struct tt_bench_options {
     char versions[128], sizes[256], profile_dir[1024], ranks[128];
     char against[2048]; /* one a line */
     int64_t warmup, repeats, turns;
+    bool feed;
 };
 
 /* The options of one size and version. */
 tt_status tt_bench_choose(const struct tt_options *o, const char *size, const char *version, struct tt_options *out);
+
+/* What a row is called: its size, or "4x128", layers x hidden, where options gave the model a shape of its own. */
+void tt_bench_label(const struct tt_options *o, const char *size, const struct tt_config *c, char out[32]);
 
 /* A speed is worth nothing when the numbers are wrong. */
 tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version);
 
 /* --against: two sets of options in turns, and how many times as fast the second is. */
 tt_status tt_bench_against(const struct tt_options *o);
-/* A copy of this program with these words, which end with NULL; what it prints goes to the file `out`. */
-tt_status tt_bench_copy(char *const *words, int out, const char *label);
 
 /* ---- several ranks ---- */
 

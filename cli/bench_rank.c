@@ -82,11 +82,13 @@ static void put_row(struct rank *r, const struct tt_session *s, const char *size
 {
     const struct tt_config *c = &r->trial.c;
     struct tt_plan_cost cost = tt_cost_of_plan(s->step);
+    char label[32];
     double mean, tokens = (double)(tt_step_rows(c) * c->seq_len);
     int worst = slowest(all, (int)c->ranks, &mean);
     const struct tt_overlap *f = &all[worst].times;
     tt_json_begin(&r->w, NULL, '{');
-    tt_json_put_string(&r->w, "size", size);
+    tt_bench_label(&r->o, size, c, label);
+    tt_json_put_string(&r->w, "size", label);
     tt_json_put_string(&r->w, "version", tt_version_names[c->version]);
     tt_json_put_int(&r->w, "ranks", c->ranks);
     tt_json_put_int(&r->w, "threads", c->threads);

@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "core/base/load.h"
 #include "core/base/stats.h"
+#include "core/config/hooks.h"
 #include "core/config/presets.h"
 #include "core/train/open.h"
 #include "core/train/state.h"
@@ -43,6 +44,8 @@ static const struct tt_option rows[] = {
      .help = "versions to time", .choices = tt_version_names, .list = ',', .required = true},
     {"warmup", AT(warmup), "What to time", 1 << TT_CMD_BENCH, "3", "[0, 100000]", "N", .help = "steps before the clock starts"},
     {"repeats", AT(repeats), "What to time", 1 << TT_CMD_BENCH, "10", "[1, 100000]", "N", .help = "steps that are timed"},
+    {"feed", AT(feed), "What to time", 1 << TT_CMD_BENCH, "false", NULL, NULL,
+     .help = "load a batch for every step, as training does; else all steps have the same tokens. --prefetch and --fault load too"},
     {"ranks", AT(ranks), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
      .help = "numbers of ranks to time on this machine, each with its own batch; \"\" = this process alone", .list = ',',
      .check = check_ranks, .here = true},
@@ -94,18 +97,33 @@ tt_status tt_bench_check(struct tt_session *s, const char *size, const char *ver
                    version, (double)state.loss);
 }
 
+/* What a fault has the host do after a step needs a run that is fed, and --prefetch has a meaning only there. */
+static bool is_fed(const struct bench *b, const struct tt_config *c)
+{
+    return b->own->feed || tt_fault_of(c) != TT_FAULT_NONE || tt_option_given(b->o, "prefetch");
+}
+
+static tt_status start(struct bench *b, struct tt_session *s, const struct tt_config *c, struct tt_data *data,
+                       struct tt_run *run)
+{
+    if (!is_fed(b, c)) return tt_session_try(s, &b->backend, c, data, run);
+    TT_TRY(tt_session_open(s, &b->backend, c, TT_USE_TRAIN | (tt_hooks_validate(c) ? TT_USE_EVAL : 0)));
+    TT_TRY(tt_session_run(s, c, (struct tt_origin){0}, data, run));
+    return tt_run_start(run, TT_TOKENS_FED);
+}
+
 static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)
 {
     struct tt_device_info info;
     int n = (int)b->own->repeats;
     b->backend.ops->reset_peak(b->backend.self);
     struct tt_data *data;
-    struct tt_run run;
+    struct tt_run run = {0};
     TT_TRY(tt_open_data(c, c->vocab_size, NULL, &data));
-    tt_status st = tt_session_try(s, &b->backend, c, data, &run);
-    tt_data_close(data);
+    tt_status st = start(b, s, c, data, &run);
     if (!st) st = tt_step_times_take(&b->steps, &b->backend, &run);
     tt_run_close(&run);
+    tt_data_close(data);
     TT_TRY(st);
     memcpy(r->times, b->steps.seconds, (size_t)n * sizeof *r->times);
     TT_TRY(tt_bench_check(s, r->size, r->version));
@@ -133,6 +151,23 @@ tt_status tt_bench_choose(const struct tt_options *o, const char *size, const ch
     return tt_config_check(&out->c);
 }
 
+static bool has_own_shape(const struct tt_options *o)
+{
+    static const char *const shape[] = {"hidden-dim", "num-layers", "num-heads", "num-kv-heads", "ffn-dim",
+                                        "vocab-size"};
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+        if (tt_option_given(o, shape[i])) return true;
+    return false;
+}
+
+void tt_bench_label(const struct tt_options *o, const char *size, const struct tt_config *c, char out[32])
+{
+    if (has_own_shape(o))
+        snprintf(out, 32, "%lldx%lld", (long long)c->num_layers, (long long)c->hidden_dim);
+    else
+        snprintf(out, 32, "%.31s", size);
+}
+
 static tt_status choose(struct bench *b, const char *size, const char *version)
 {
     return tt_bench_choose(b->o, size, version, &b->trial);
@@ -143,11 +178,11 @@ static tt_status one(struct bench *b, const char *size, const char *version)
     struct tt_options *o = &b->trial;
     struct row *r = &b->rows[b->count];
     struct tt_session s = {0};
-    snprintf(r->size, sizeof r->size, "%s", size);
     snprintf(r->version, sizeof r->version, "%s", version);
     TT_TRY(choose(b, size, version));
     TT_TRY(tt_take_vocabulary(o));
     TT_TRY(tt_config_check(&o->c));
+    tt_bench_label(b->o, size, &o->c, r->size);
     r->config = o->c;
     r->times = b->times + (size_t)b->count * (size_t)b->own->repeats;
     if (!o->c.quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[Ktiming %s %s", size, version);
@@ -239,6 +274,8 @@ static tt_status run_all(struct bench *b)
     TT_TRY(find_roofs(b));
     print_header(b);
     TT_TRY(each(b, time_one));
+    if (has_own_shape(b->o) && !b->o->c.json)
+        printf("note    %s: layers x hidden; options gave the model a shape of its own\n", b->rows[0].size);
     tt_busy_words(b->load, busy);
     if (busy[0] && !b->o->c.json)
         printf("note    when it began, %s; --against times two of them in turns\n", busy);
@@ -364,6 +401,7 @@ tt_status tt_cmd_bench(const struct tt_options *o)
     struct tt_place place;
     if (own->against[0] && own->ranks[0])
         return tt_fail(TT_USAGE, "--against and --ranks do not go together; put --ranks into neither");
+    if (own->feed && own->ranks[0]) return tt_fail(TT_USAGE, "--feed and --ranks do not go together");
     if (own->against[0]) return tt_bench_against(o);
     if (!own->ranks[0]) return alone(o);
     TT_TRY(tt_place_find(&place));

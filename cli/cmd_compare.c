@@ -5,8 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bench.h"
 #include "cli/commands.h"
+#include "cli/ranks.h"
+#include "cli/turns.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/terminal.h"
@@ -17,6 +18,7 @@
 struct compare_options {
     char runs[16384]; /* one a line */
     char fail_if[256];
+    int64_t turns;
 };
 
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct compare_options, field)
@@ -24,6 +26,8 @@ struct compare_options {
 static const struct tt_option rows[] = {
     {"run", AT(runs), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "PATH",
      .help = "the folder of a profile or of a training run, or a bench.json; several may follow; or two sets of options to run in turns", .list = '\n', .here = true},
+    {"turns", AT(turns), "What to read", 1 << TT_CMD_COMPARE, "6", "[1, 1000]", "N",
+     .help = "turns of each of two sets of options that are run"},
     {"fail-if", AT(fail_if), "What to read", 1 << TT_CMD_COMPARE, "", NULL, "LIST",
      .help = "conditions that fail: slower:5%, memory:10%, loss:0.02, gradients", .check = tt_compare_gate_check},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_COMPARE, "", NULL, "DIR",
@@ -103,20 +107,20 @@ static bool is_to_run(const char *item)
 }
 
 /* tt bench --against runs the two in turns, and leaves its bench.json in a file without a name. */
-static tt_status run_in_turns(const char *const *list, int n, char path[64], int *file)
+static tt_status run_in_turns(const char *const *list, int n, int64_t turns, char path[64], int *file)
 {
-    char a[1100], b[1100], name[] = "/tmp/tt_compare_XXXXXX";
+    char a[1100], b[1100], number[40], name[] = "/tmp/tt_compare_XXXXXX";
     if (n != 2) return tt_fail(TT_USAGE, "of options to run there are two: tt compare --run fused flash");
     snprintf(a, sizeof a, "--against=%s", list[0]);
     snprintf(b, sizeof b, "--against=%s", list[1]);
-    char *words[] = {tt_words[0], "bench", a, b, "--json", NULL};
-    tt_say("running %s and %s in turns; tt bench --against has --turns and --repeats for shorter ones", list[0],
-           list[1]);
+    snprintf(number, sizeof number, "--turns=%lld", (long long)turns);
+    char *words[] = {tt_words[0], "bench", a, b, number, "--json", NULL};
+    tt_say("running %s and %s in %lld turns each", list[0], list[1], (long long)turns);
     *file = mkstemp(name);
     if (*file < 0) return tt_fail(TT_FAILED, "no temporary file for what is run: %s", strerror(errno));
     (void)unlink(name);
     snprintf(path, 64, "/proc/self/fd/%d", *file);
-    return tt_bench_copy(words, *file, "--against");
+    return tt_copy(words, *file, -1, "--against");
 }
 
 tt_status tt_cmd_compare(const struct tt_options *o)
@@ -136,7 +140,7 @@ tt_status tt_cmd_compare(const struct tt_options *o)
     if (!c) return tt_no_memory("the command");
     char ran[64];
     int file = -1;
-    tt_status st = is_to_run(list[0]) ? run_in_turns(list, n, ran, &file) : TT_OK;
+    tt_status st = is_to_run(list[0]) ? run_in_turns(list, n, own->turns, ran, &file) : TT_OK;
     if (!st && file >= 0) list[0] = ran, n = 1;
     if (!st) st = tt_compare(list, n, c);
     if (file >= 0) close(file);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/chips.h"
 #include "cli/commands.h"
 #include "cli/diagnose.h"
 #include "core/base/terminal.h"
@@ -18,7 +19,7 @@ static const struct tt_option rows[] = {
     {"for", AT(cards), "What to try", 1 << TT_CMD_DIAGNOSE, "", NULL, "LIST",
      .help = "predict batch size, time and throughput on these cards instead, from their data sheets: rtx4080s, t4, mi300x, or "
              "a size of memory, 16GiB; \"\" = try this device",
-     .check = tt_check_cards, .list = ',', .here = true},
+     .choices = tt_chip_names, .check = tt_check_cards, .list = ',', .here = true},
 };
 // clang-format on
 const struct tt_rows tt_diagnose_rows = TT_ROWS(rows);

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/info_ranks.h"
+#include "cli/info_update.h"
 #include "cli/ranks.h"
 #include "core/base/json.h"
 #include "core/train/feed.h"
@@ -22,7 +23,7 @@ static const struct tt_option rows[] = {
     {"predict", AT(predict), "What to show", 1 << TT_CMD_INFO, "", NULL, "LIST",
      .help = "the step on paper on these chips, from each kernel's bytes and FLOPs and the published rates; 8xh200: on 8 of "
              "one node, 4x8xh200: on 4 nodes of 8",
-     .choices = tt_chip_names, .list = ',', .counted = true},
+     .choices = tt_chip_names, .list = ',', .check = tt_check_chips},
     {"measured", AT(measured), "What to show", 1 << TT_CMD_INFO, "", NULL, "DIR",
      .help = "a profile of one of these chips, to stand beside its prediction", .here = true},
 };
@@ -41,6 +42,7 @@ struct info {
     struct tt_session session;
     struct tt_plan_cost cost;
     struct tt_info_ranks ranks;
+    struct tt_info_update update;
     double total; /* bytes of memory that training will take */
 };
 
@@ -59,6 +61,7 @@ static tt_status gather(struct info *n)
     TT_TRY(n->backend.ops->info(n->backend.self, &n->device));
     TT_TRY(tt_session_plan(&n->session, &n->backend, n->c, TT_USE_TRAIN | TT_USE_EVAL | TT_USE_PREDICT));
     TT_TRY(tt_info_ranks_gather(&n->backend, n->c, &n->ranks));
+    TT_TRY(tt_info_update_gather(&n->session, &n->update));
     n->cost = tt_cost_of_plan(n->session.step);
     n->total = (double)tt_engine_total(&n->session.engine) + (double)n->device.memory_used + host_bytes(n) +
                process_bytes;
@@ -72,6 +75,19 @@ static void line(const char *what, double bytes)
     char text[32];
     tt_format_bytes(bytes, text);
     if (bytes > 0) printf("  %-22s %12s\n", what, text);
+}
+
+/* Who says how busy the device is while tt train runs, or why nobody does. */
+static void print_usage(const struct tt_backend *b)
+{
+    struct tt_usage usage;
+    if (!b->ops->usage) return;
+    tt_status st = b->ops->usage(b->self, &usage);
+    if (st)
+        printf("utilisation not shown by tt train: %s\n", st->text);
+    else
+        printf("utilisation by %s\n", usage.source);
+    tt_status_free(st);
 }
 
 static void print_device(const struct info *n)
@@ -89,6 +105,7 @@ static void print_device(const struct info *n)
     printf("offers      graph capture: %s, ranges for a profiler: %s, collectives: %s\n",
            n->backend.ops->graph_begin ? "yes" : "no", n->backend.ops->range_push ? "yes" : "no",
            n->device.collectives[0] ? n->device.collectives : "no");
+    print_usage(&n->backend);
 }
 
 static void print_step(const struct info *n)
@@ -198,14 +215,15 @@ static void print_sent(const struct tt_op *op)
     printf(" %11s", sent);
 }
 
-static void print_op(const struct tt_plan *p, int i)
+/* `mark` stands before it. */
+static void print_op(const struct tt_plan *p, int i, char mark)
 {
     const struct tt_op *op = &p->ops[i];
     char flops[32], bytes[32], layer[16] = "-";
     tt_format_count(tt_op_flops(op), flops);
     tt_format_bytes(tt_op_bytes(op), bytes);
     if (op->layer >= 0) snprintf(layer, sizeof layer, "%d", op->layer);
-    printf("%5d %-14s %5s %-24s", i, tt_phase_name(op->phase), layer, tt_op_name(op));
+    printf("%c%4d %-14s %5s %-24s", mark, i, tt_phase_name(op->phase), layer, tt_op_name(op));
     print_shape(op);
     printf(" %10s %11s", flops, bytes);
     if (p->collective) print_sent(op);
@@ -216,13 +234,27 @@ static void print_op(const struct tt_plan *p, int i)
     putchar('\n');
 }
 
-static void print_plan(const struct tt_plan *p)
+static void print_header(const struct tt_plan *p)
 {
     printf("\n%5s %-14s %5s %-24s %-20s %10s %11s", "op", "phase", "layer", "kernel",
            p->collective ? "m x n x k, or count" : "m x n x k", "FLOP", "bytes");
     if (p->collective) printf(" %11s", "sent");
     printf(" %6s  reads -> writes\n", "stream");
-    for (int i = 0; i < p->count; i++) print_op(p, i);
+}
+
+static void print_plan(const struct tt_plan *p)
+{
+    print_header(p);
+    for (int i = 0; i < p->count; i++) print_op(p, i, ' ');
+}
+
+static void print_between(const struct tt_info_update *u)
+{
+    const struct tt_plan *p = u->s->between;
+    int at = 0;
+    printf("\na step between two choices; with such a choice it runs without what is marked -\n");
+    print_header(p);
+    for (int i = 0; i < p->count; i++) print_op(p, i, tt_info_update_has(u, i, &at) ? ' ' : '-');
 }
 
 /* ---- JSON ---- */
@@ -297,6 +329,7 @@ static tt_status print_json(const struct info *n)
     tt_json_end(&w, '}');
     put_memory(&w, n);
     tt_info_ranks_put(&n->ranks, &w);
+    tt_info_update_put(&n->update, &w);
     if (n->own->plan) put_plan(&w, n->session.step);
     tt_json_end(&w, '}');
     return tt_json_print(&w);
@@ -315,7 +348,9 @@ static tt_status run(struct info *n)
     print_step(n);
     print_memory(n);
     tt_info_ranks_print(&n->ranks);
+    tt_info_update_print(&n->update);
     if (n->own->plan) print_plan(n->session.step);
+    if (n->own->plan && n->update.s) print_between(&n->update);
     return TT_OK;
 }
 
@@ -326,6 +361,7 @@ static tt_status show(const struct tt_options *o)
     if (own->measured[0])
         return tt_fail(TT_USAGE, "--measured goes with a prediction; add --predict with the chip's name");
     tt_status st = run(&n);
+    tt_info_update_free(&n.update);
     tt_session_close(&n.session);
     if (n.backend.ops) tt_backend_close(&n.backend);
     return st;

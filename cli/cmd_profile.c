@@ -17,6 +17,7 @@
 #include "profiling/import/tools.h"
 #include "profiling/measure/measure.h"
 #include "profiling/profile_write.h"
+#include "profiling/report/xspace.h"
 #include "profiling/seal.h"
 
 /* ---- options ---- */
@@ -42,6 +43,8 @@ static const struct tt_option rows[] = {
      .help = "only run the steps, marked as the range " TT_TOOL_RANGE ": for a profiler around it", .flag_only = true},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_PROFILE, "profile", NULL, "DIR",
      .help = "folder for the profile; an earlier profile in it is replaced", .here = true, .required = true},
+    {"tensorboard", TT_RUN_FIELD(tensorboard), TT_S_OUTPUT, 1 << TT_CMD_PROFILE, "", NULL, "DIR",
+     .help = "write the trace for TensorBoard's profile plugin into this folder too; \"\" = do not", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_profile_rows = TT_ROWS(rows);
@@ -133,7 +136,10 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     if (c->json) return tt_profile_print_json(p);
     tt_profile_print(p, c->quiet);
     if (!results_only && earlier[0]) printf("%s\n", earlier);
-    return print_saved(c->out);
+    TT_TRY(print_saved(c->out));
+    if (c->tensorboard[0] && !results_only)
+        printf("look    tensorboard --logdir %s (needs its profile plugin: pip install xprof)\n", c->tensorboard);
+    return TT_OK;
 }
 
 struct profiling {
@@ -143,6 +149,19 @@ struct profiling {
     struct tt_profile profile;
     char earlier[160];
 };
+
+/* Under the name of the profile's folder, so that those of several profiles stand side by side. */
+static tt_status write_board(const struct profiling *p, const char *out)
+{
+    char name[256];
+    const char *board = p->o.c.tensorboard;
+    size_t end = strlen(out), start;
+    if (!board[0]) return TT_OK;
+    while (end > 1 && out[end - 1] == '/') end--;
+    for (start = end; start > 0 && out[start - 1] != '/';) start--;
+    snprintf(name, sizeof name, "%.*s", (int)(end - start), out + start);
+    return tt_profile_write_xspace(&p->profile, board, name);
+}
 
 /* Locks the folder before the first step, so that no other process writes there meanwhile. */
 static tt_status own_folder(const char *out, int *lock)
@@ -164,6 +183,7 @@ static tt_status measure_into(struct profiling *p, const char *out)
     if (!st && writes) {
         describe_earlier(out, p->earlier);
         st = tt_profile_write(&p->profile, out);
+        if (!st) st = write_board(p, out);
     }
     if (st && made && lock >= 0) (void)rmdir(out); /* a failed profile leaves no empty folder behind */
     tt_folder_unlock(&lock);
@@ -196,6 +216,8 @@ static tt_status run_member(struct profiling *p)
     if (own->with[0]) return tt_profile_with_tool(&p->o);
     TT_TRY(tt_member_compare(&p->member, &p->o, ""));
     if (own->bare) return tt_profile_bare(&p->member, &p->runs, own->warmup);
+    if (access(p->o.c.tensorboard, F_OK) == 0 && !tt_is_dir(p->o.c.tensorboard))
+        return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", p->o.c.tensorboard);
     TT_TRY(measure_into(p, out));
     return tt_job_leads(p->member.job) ? show(&p->o.c, &p->profile, p->earlier) : TT_OK;
 }

@@ -12,6 +12,7 @@
 #include "cli/ranks.h"
 #include "cli/sampling.h"
 #include "cli/summary.h"
+#include "cli/switches.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/load.h"
@@ -188,6 +189,7 @@ static void announce(struct training *t)
     if (t->c->quiet || t->c->json || t->c->rank) return;
     tt_print_device(&t->backend);
     tt_print_model(&t->session);
+    tt_print_switches(&t->backend, &t->session, &t->run);
     announce_ranks(t);
     printf("data    %s\n", tt_data_describe(t->data));
     if (t->c->epochs)

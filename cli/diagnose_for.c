@@ -57,26 +57,12 @@ static double read_memory(const char *text)
     return !strcasecmp(unit, "gib") ? n * 0x1p30 : !strcasecmp(unit, "gb") ? n * 1e9 : 0;
 }
 
-static tt_status no_card(const char *name)
-{
-    struct tt_text all = {0};
-    int count = 0;
-    while (tt_chip_names[count]) count++;
-    tt_join(&all, tt_chip_names, ", ");
-    const char *near = tt_nearest(name, tt_chip_names, count);
-    tt_status st = tt_fail(TT_USAGE, "there is no card \"%s\"%s%s%s; there are %s, and sizes of memory: 16GiB", name,
-                           near ? ", did you mean " : "", near ? near : "", near ? "?" : "",
-                           all.failed ? "..." : all.s);
-    tt_text_free(&all);
-    return st;
-}
-
 static tt_status read_card(const char *text, struct card *out)
 {
     *out = (struct card){.chip = tt_chip_find(text), .memory = read_memory(text), .largest = -1, .best = -1};
     snprintf(out->name, sizeof out->name, "%.39s", out->chip ? out->chip->name : text);
     if (out->chip) out->memory = out->chip->memory;
-    return out->memory > 0 ? TT_OK : no_card(text);
+    return out->memory > 0 ? TT_OK : tt_no_card(text, ", and sizes of memory: 16GiB");
 }
 
 tt_status tt_check_cards(const char *list)

@@ -177,7 +177,10 @@ static void markdown_foreign(struct tt_text *out)
     const struct tt_option *rows[TT_OPTION_LIMIT];
     int n = tt_schema_shown(&tt_schema, TT_ANY_COMMAND, rows);
     tt_text_puts(out, "\n## Keys of other programs\n\nIn a file they are read as the option. What an option does in "
-                      "another way is refused, and the message names the\noption.\n\n");
+                      "another way is refused, and the message names the\noption. What others can choose and tt does "
+                      "in one way (`dropout: 0`, `bias: false`, `optimizer: adamw`) is accepted with a note\nwhere it "
+                      "asks for that way. `device` may be `cpu`, `cuda`, `cuda:1`, `gpu`, `hip` or `rocm`, where this "
+                      "build computes there.\n\n");
     tt_md_head(out, "option|is read for|does what others have for|values");
     for (int i = 0; i < n; i++) {
         if (!rows[i]->also && !rows[i]->instead && !rows[i]->same) continue;

@@ -32,6 +32,27 @@ struct forecast {
     const struct entry *measured_on; /* NULL: nothing was */
 };
 
+/* ---- the list ---- */
+
+/* A card's own name may begin like a number of them (7900xtx). */
+static tt_status check_chip(const char *item)
+{
+    const char *name = item;
+    while (!tt_chip_find(name)) {
+        size_t digits = strspn(name, "0123456789");
+        if (!digits || name[digits] != 'x' || !name[digits + 1]) return tt_no_card(name, "; 8xh200 are 8 of them");
+        name += digits + 1;
+    }
+    return TT_OK;
+}
+
+tt_status tt_check_chips(const char *list)
+{
+    char item[64];
+    while (tt_list_next(&list, ',', item, sizeof item)) TT_TRY(check_chip(item));
+    return TT_OK;
+}
+
 /* ---- planning without a device ---- */
 
 static double peak_of(const struct entry *e) { return e->on.chip->matrix[e->o.c.precision]; }

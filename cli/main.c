@@ -15,7 +15,7 @@ static tt_status (*const commands[TT_COMMANDS])(const struct tt_options *) = {
     [TT_CMD_TRAIN] = tt_cmd_train, [TT_CMD_EVAL] = tt_cmd_eval, [TT_CMD_GENERATE] = tt_cmd_generate,
     [TT_CMD_DATA] = tt_cmd_data,   [TT_CMD_INFO] = tt_cmd_info, [TT_CMD_BENCH] = tt_cmd_bench,
     [TT_CMD_PROFILE] = tt_cmd_profile, [TT_CMD_REPORT] = tt_cmd_report,
-    [TT_CMD_COMPARE] = tt_cmd_compare, [TT_CMD_CHECK] = tt_cmd_check,
+    [TT_CMD_COMPARE] = tt_cmd_compare, [TT_CMD_CLAIMS] = tt_cmd_claims, [TT_CMD_CHECK] = tt_cmd_check,
     [TT_CMD_DIAGNOSE] = tt_cmd_diagnose, [TT_CMD_EXPORT] = tt_cmd_export, [TT_CMD_IMPORT] = tt_cmd_import,
     [TT_CMD_EXERCISE] = tt_cmd_exercise, [TT_CMD_HELP] = tt_cmd_help,
 };

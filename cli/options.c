@@ -69,6 +69,11 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "undecided.", "run",
         {"tt compare profiles/baseline profiles/flash", "tt compare old new --fail-if slower:5%,gradients",
          "tt compare --run baseline '--version flash --batch-size 4'"}},
+    [TT_CMD_CLAIMS] = {"claims", "measure on this device what guides for faster training promise",
+        "Each claim, \"AdamW in one kernel: 1.1x\" for one, is a pair of runs without and with that one thing. The pairs\n"
+        "are run in turns, as by tt bench --against, and the speed-up stands beside the claim with its interval and a\n"
+        "verdict. What this device cannot do is said and not guessed. Options of the model hold for all of them.", NULL,
+        {"tt claims", "tt claims --only flash,qkv,adamw --preset small", "tt claims --preset medium --precision bf16 --repeats 10"}},
     [TT_CMD_CHECK] = {"check", "audit the gradients of a step",
         "grads: runs one step and looks at the gradient of every tensor: norm, zeros, what is not finite, and against\n"
         "another version. Fails when any tensor got no gradient.", "what",
@@ -108,7 +113,7 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
 };
 
 const char *const tt_command_names[TT_COMMANDS + 1] = {
-    "train", "eval", "generate", "data", "info", "bench", "profile", "report", "compare", "check", "diagnose", "export", "import", "exercise", "help", NULL};
+    "train", "eval", "generate", "data", "info", "bench", "profile", "report", "compare", "claims", "check", "diagnose", "export", "import", "exercise", "help", NULL};
 
 static const char *const sections[] = {"Checkpoint", "Generation", "Token files", "What to show", "What to time", "What to measure", "What to read", "What to try",
     "Exchange", "Exercise", TT_S_MODEL, TT_S_COMPUTE, TT_S_RANKS, TT_S_TRAINING, TT_S_VALIDATION, TT_S_DATA, TT_S_OUTPUT, "General", NULL};
@@ -116,24 +121,24 @@ static const char *const sections[] = {"Checkpoint", "Generation", "Token files"
 enum {
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE, X = 1 << TT_CMD_EXPORT, M = 1 << TT_CMD_IMPORT, E = 1 << TT_CMD_EVAL,
     G = 1 << TT_CMD_GENERATE, D = 1 << TT_CMD_DATA, I = 1 << TT_CMD_INFO, B = 1 << TT_CMD_BENCH, P = 1 << TT_CMD_PROFILE,
-    R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, K = 1 << TT_CMD_CHECK, L = 1 << TT_CMD_EXERCISE, H = 1 << TT_CMD_HELP,
+    R = 1 << TT_CMD_REPORT, C = 1 << TT_CMD_COMPARE, Q = 1 << TT_CMD_CLAIMS, K = 1 << TT_CMD_CHECK, L = 1 << TT_CMD_EXERCISE, H = 1 << TT_CMD_HELP,
 };
 
 #define AT(field) TT_FIELD(TT_OF_CALL, struct tt_call, field)
 static const struct tt_option call[] = {
     {"checkpoint", AT(checkpoint), "Checkpoint", E | G | X, "runs/default", NULL, "PATH",
      .help = "a checkpoint, or the folder of a run: then its newest", .required = true, .here = true},
-    {"config", AT(config), "General", T | E | G | D | I | B | P | R | C | K | X | M, "", NULL, "FILE",
+    {"config", AT(config), "General", T | E | G | D | I | B | P | R | C | Q | K | X | M, "", NULL, "FILE",
      .help = "read options from this YAML file; flags override it", .flag_only = true},
-    {"print-config", AT(print_config), "General", T | E | G | D | I | B | P | R | C | K | X | M, "false", NULL, NULL,
+    {"print-config", AT(print_config), "General", T | E | G | D | I | B | P | R | C | Q | K | X | M, "false", NULL, NULL,
      .help = "print all options as such a file, and do nothing else", .flag_only = true},
-    {"help", AT(help), "General", T | E | G | D | I | B | P | R | C | K | X | M | L | H, "false", NULL, NULL,
+    {"help", AT(help), "General", T | E | G | D | I | B | P | R | C | Q | K | X | M | L | H, "false", NULL, NULL,
      .help = "explain the command, and do nothing else", .flag_only = true},
 };
 static const struct tt_rows call_rows = TT_ROWS(call);
 
 static const struct tt_rows *const groups[] = {
-    &tt_generate_rows, &tt_data_rows, &tt_info_rows, &tt_bench_rows, &tt_profile_rows, &tt_report_rows, &tt_compare_rows, &tt_check_rows,
+    &tt_generate_rows, &tt_data_rows, &tt_info_rows, &tt_bench_rows, &tt_profile_rows, &tt_report_rows, &tt_compare_rows, &tt_claims_rows, &tt_check_rows,
     &tt_diagnose_rows, &tt_export_rows, &tt_import_rows, &tt_exercise_rows, &tt_eval_rows, &tt_help_rows,
     &tt_model_rows, &tt_course_rows, &tt_machine_rows, &tt_training_rows, &call_rows,
 };

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "backend/chips.h"
+#include "core/config/options.h"
 #include "profiling/measure/derive.h"
 
 static double plan_memory(const struct tt_plan *p)
@@ -34,4 +36,18 @@ void tt_paper_free(struct tt_paper *p)
     tt_plan_free(p->plan);
     tt_model_free(p->model);
     *p = (struct tt_paper){0};
+}
+
+tt_status tt_no_card(const char *name, const char *more)
+{
+    struct tt_text all = {0};
+    int count = 0;
+    while (tt_chip_names[count]) count++;
+    tt_join(&all, tt_chip_names, ", ");
+    const char *near = tt_nearest(name, tt_chip_names, count);
+    tt_status st = tt_fail(TT_USAGE, "there is no card \"%s\"%s%s%s; there are %s%s", name,
+                           near ? ", did you mean " : "", near ? near : "", near ? "?" : "", all.failed ? "..." : all.s,
+                           more);
+    tt_text_free(&all);
+    return st;
 }

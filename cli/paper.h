@@ -17,4 +17,7 @@ struct tt_paper {
 tt_status tt_paper_plan(const struct tt_config *c, struct tt_paper *out);
 void tt_paper_free(struct tt_paper *p);
 
+/* There is no such card, and which there are; `more`, what else may be named, stands behind them. */
+tt_status tt_no_card(const char *name, const char *more);
+
 #endif

@@ -60,6 +60,15 @@ static void print_time(const struct tt_train_result *r)
            100 * r->validation_seconds / r->seconds, 100 * r->saving_seconds / r->seconds);
 }
 
+static void print_usage(const struct tt_summary *s)
+{
+    double percent = 100 * s->result->device_utilisation;
+    if (s->device_bytes > 0)
+        printf("usage   the GPU computed for %.0f %% of the time\n", percent);
+    else
+        printf("usage   %.0f %% of the cores' time went to this program\n", percent);
+}
+
 static double samples_per_second(const struct tt_summary *s)
 {
     return s->result->tokens_per_second / (double)s->config->seq_len;
@@ -92,6 +101,7 @@ void tt_summary_text(const struct tt_summary *s)
            strchr(rate, ' ') ? "" : " ", memory, device,
            r->early_stop ? "; stopped early, validation no longer improves" : "");
     if (r->seconds > 0 && !s->config->quiet) print_time(r);
+    if (!isnan(r->device_utilisation) && !s->config->quiet) print_usage(s);
     print_epochs(s);
     char busy[100];
     tt_busy_words(s->load, busy);
@@ -155,6 +165,7 @@ static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
     put_losses(w, s);
     put_times(w, r);
     tt_json_put_number(w, "samples_per_second", samples_per_second(s));
+    tt_json_put_number(w, "device_utilisation", r->device_utilisation);
     tt_json_put_number(w, "load", s->load);
     tt_json_put_bool(w, "busy", tt_is_busy(s->load));
     tt_json_put_number(w, "peak_memory_bytes", tt_peak_memory());

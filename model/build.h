@@ -14,6 +14,7 @@ struct build {
     const struct tt_config *c;
     bool train;      /* a backward pass follows */
     bool accumulate; /* it adds to the gradients instead of overwriting them */
+    bool between;    /* it is a step between two choices of --update-every */
     bool decode;     /* one token of one sequence, against a cache of `positions` */
     int64_t B, S, T, C, H, KV, D, F, V, P, positions;
     char *weights, *grads;        /* the arenas, or this rank's parts of them; weights in the activation type */

@@ -214,6 +214,17 @@ tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out)
     return write_plan(m, write_train, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
 }
 
+static void write_between(struct build *b, struct block_acts *blocks)
+{
+    b->between = true;
+    write_train(b, blocks);
+}
+
+tt_status tt_model_plan_between(const struct tt_model *m, struct tt_plan **out)
+{
+    return write_plan(m, write_between, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+}
+
 tt_status tt_model_plan_eval(const struct tt_model *m, struct tt_plan **out)
 {
     return write_plan(m, write_eval, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);

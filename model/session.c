@@ -44,8 +44,12 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
     TT_TRY(tt_model_create(c, &s->model));
     TT_TRY(fit_device(s, backend, use));
     if (use & TT_USE_TRAIN) TT_TRY(tt_model_plan_train(s->model, &s->step));
+    const struct tt_groups *g = &s->model->params.groups;
+    if (use & TT_USE_TRAIN && g->chosen < g->count && c->update_every > 1)
+        TT_TRY(tt_model_plan_between(s->model, &s->between));
     if (use & TT_USE_EVAL) TT_TRY(tt_model_plan_eval(s->model, &s->eval));
     if (s->step) tt_engine_require(&s->engine, s->step);
+    if (s->between) tt_engine_require(&s->engine, s->between);
     if (s->eval) tt_engine_require(&s->engine, s->eval);
     s->engine.bytes[TT_X_WEIGHTS] = (size_t)tt_arena_count(&s->model->params, TT_X_WEIGHTS) *
                                     tt_dtype_size(tt_model_dtype(s->model));
@@ -172,6 +176,7 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     if (s->step) tt_engine_bind(&s->engine, s->step);
     if (s->eval) tt_engine_bind(&s->engine, s->eval);
     TT_TRY(tt_update_upload(&s->model->params, &s->engine));
+    if (s->between) TT_TRY(tt_interval_open(&s->interval, s->model, &s->engine, s->between));
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
 
@@ -256,6 +261,11 @@ tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct
                            .eval_plan = s->eval,
                            .data = data, .graph = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON,
                            .progress = {.seed = (uint64_t)c->seed, .best_val = INFINITY}};
+    if (s->between) {
+        s->interval.unread = true; /* what is on the device is set below */
+        out->plan_of = tt_interval_plan;
+        out->plan_user = &s->interval;
+    }
     if (from.checkpoint) return tt_session_load(s, from.checkpoint, &out->progress);
     return from.weights ? tt_session_load_weights(s, from.weights) : tt_session_init_weights(s);
 }
@@ -272,7 +282,9 @@ tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const
 void tt_session_close(struct tt_session *s)
 {
     tt_engine_free(&s->engine);
+    tt_interval_close(&s->interval);
     tt_plan_free(s->step);
+    tt_plan_free(s->between);
     tt_plan_free(s->eval);
     tt_model_free(s->model);
     *s = (struct tt_session){0};

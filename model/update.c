@@ -7,7 +7,10 @@
  *   relative and 4·P (2·P in 16 bits) for the norms of the weights
  *
  * With ranks that divide the moments, the norms of their parts are summed with the squares that make the norm, so that
- * all ranks choose alike. */
+ * all ranks choose alike.
+ *
+ * Between two choices of --update-every the chosen groups stay the same, and only their gradients are there: norm and
+ * clipping are those of the chosen groups, 4·share·P bytes. */
 #include "model/update.h"
 
 #include <stdlib.h>
@@ -210,7 +213,36 @@ static void weight_norms(struct build *b, const struct tt_update_tables *t, floa
     for (int i = 0; i < t->slices; i++) {
         struct slice s = slice_of(b, i);
         LAUNCH(b->p, span_squares, .x = weights_of(&s), .spans = t->spans + t->span_at[i],
-               .square = square + t->span_at[i], .n = s.n, .count = t->span_at[i + 1] - t->span_at[i]);
+               .square = square + t->span_at[i], .n = s.n, .expected = s.n,
+               .count = t->span_at[i + 1] - t->span_at[i]);
+    }
+    sum_groups(b, t, square, sums);
+}
+
+static struct tt_update_group *updates_of(struct build *b)
+{
+    return tt_plan_external(b->p, TT_X_UPDATES,
+                            ((size_t)b->m->params.groups.count + 1) * sizeof(struct tt_update_group));
+}
+
+/* Elements of a slice in chosen groups, if these are like the others. */
+static int64_t expected_in(const struct build *b, const struct slice *s)
+{
+    const struct tt_groups *g = &b->m->params.groups;
+    return s->n * g->chosen / g->count;
+}
+
+/* sums[g] = squares of the group's gradients, those of this rank; 0 for groups that the update before left alone. */
+static void chosen_norms(struct build *b, const struct tt_update_tables *t, float *sums)
+{
+    float *square = floats(b, "span_squares", t->span_count);
+    for (int i = 0; i < t->slices; i++) {
+        struct slice s = slice_of(b, i);
+        struct tt_span_squares_args a = {.dtype = TT_F32, .x = s.grad, .spans = t->spans + t->span_at[i],
+                                         .state = b->state, .group = updates_of(b), .square = square + t->span_at[i],
+                                         .n = s.n, .count = t->span_at[i + 1] - t->span_at[i],
+                                         .groups = b->m->params.groups.count, .expected = expected_in(b, &s)};
+        tt_plan_launch(b->p, TT_K_span_squares, &a);
     }
     sum_groups(b, t, square, sums);
 }
@@ -220,43 +252,65 @@ static void choose(struct build *b, const struct tt_update_tables *t, const floa
     const struct tt_config *c = b->c;
     const struct tt_groups *g = &b->m->params.groups;
     size_t words = TT_CHOICE_WORDS((size_t)g->count);
-    struct tt_update_group *group = tt_plan_external(b->p, TT_X_UPDATES, ((size_t)g->count + 1) * sizeof *group);
     uint32_t *choices = tt_plan_external(b->p, TT_X_CHOICES, TT_RING_ENTRIES * words * sizeof *choices);
     uint32_t *keys = tt_plan_buffer(b->p, "group_keys", (size_t)g->count * sizeof *keys);
     LAUNCH(b->p, choose_groups, .state = b->state, .square = sums,
-           .weight_square = c->update_by == TT_BY_RELATIVE ? sums + g->count : NULL,
-           .size = c->update_by == TT_BY_RMS ? t->size : NULL, .group = group, .steps = steps, .choices = choices,
-           .keys = keys, .groups = g->count, .chosen = g->chosen, .every = c->update_every, .entries = TT_RING_ENTRIES,
-           .seed = (uint64_t)c->seed, .by = c->update_by, .decays = c->update_rest == TT_REST_DECAY,
-           .beta1 = (float)c->beta1, .beta2 = (float)c->beta2);
+           .weight_square = !b->between && c->update_by == TT_BY_RELATIVE ? sums + g->count : NULL,
+           .size = c->update_by == TT_BY_RMS ? t->size : NULL, .group = updates_of(b), .steps = steps,
+           .choices = choices, .keys = keys, .groups = g->count, .chosen = g->chosen, .entries = TT_RING_ENTRIES,
+           .seed = (uint64_t)c->seed, .by = c->update_by, .anew = !b->between,
+           .decays = c->update_rest == TT_REST_DECAY, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2);
 }
 
 static void update_slice(struct build *b, const struct tt_update_tables *t, const struct slice *s, int i,
                          const struct tt_update_step *steps)
 {
     const struct tt_config *c = b->c;
-    const struct tt_groups *g = &b->m->params.groups;
     LAUNCH(b->p, adamw_chosen,
            .all = {.dtype = b->p->dtype, .state = b->state, .w = s->w, .m = s->m, .v = s->v, .grad = s->grad, .n = s->n,
                    .copy = s->copy, .low = s->low, .decay_end = s->decay_end, .beta1 = (float)c->beta1,
                    .beta2 = (float)c->beta2, .eps = (float)c->adam_eps, .decay = (float)c->weight_decay},
            .tiles = t->tiles + t->tile_at[i], .steps = steps, .count = t->tile_at[i + 1] - t->tile_at[i],
-           .groups = g->count, .expected = s->n * g->chosen / g->count);
+           .groups = b->m->params.groups.count, .expected = expected_in(b, s));
 }
 
-static void write_chosen(struct build *b, const struct tt_update_tables *t)
+static void clip(struct build *b, const float *partial, int64_t count)
+{
+    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = count,
+           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
+}
+
+/* The norm of all gradients; returns the squares of each group. */
+static const float *clip_by_all(struct build *b, const struct tt_update_tables *t)
 {
     int groups = b->m->params.groups.count;
     bool relative = b->c->update_by == TT_BY_RELATIVE;
     int64_t partials = t->slices * t->parts, shared = partials + (relative ? 2 : 1) * groups;
     float *partial = floats(b, "grad_norm_partial", shared), *sums = partial + partials;
-    struct tt_update_step *steps = tt_plan_buffer(b->p, "group_steps", (size_t)groups * sizeof *steps);
-    b->p->group = TT_G_CLIP;
     group_norms(b, t, partial, sums);
     if (relative) weight_norms(b, t, sums + groups);
     sum_partials(b, partial, shared);
-    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = partials,
-           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
+    clip(b, partial, partials);
+    return sums;
+}
+
+/* The same of the chosen groups alone: there may be no gradients of the others. */
+static const float *clip_by_chosen(struct build *b, const struct tt_update_tables *t)
+{
+    int groups = b->m->params.groups.count;
+    float *sums = floats(b, "group_squares", groups);
+    chosen_norms(b, t, sums);
+    sum_partials(b, sums, groups);
+    clip(b, sums, groups);
+    return sums;
+}
+
+static void write_chosen(struct build *b, const struct tt_update_tables *t)
+{
+    int groups = b->m->params.groups.count;
+    struct tt_update_step *steps = tt_plan_buffer(b->p, "group_steps", (size_t)groups * sizeof *steps);
+    b->p->group = TT_G_CLIP;
+    const float *sums = (b->between ? clip_by_chosen : clip_by_all)(b, t);
     b->p->group = TT_G_OPTIMIZER;
     choose(b, t, sums, steps);
     for (int i = 0; i < t->slices; i++) {

@@ -197,6 +197,18 @@ static void cpu_reset_peak(void *self)
     atomic_store(&cpu->peak, atomic_load(&cpu->used));
 }
 
+/* Threads that wait for others by spinning count as busy. */
+static tt_status cpu_usage(void *self, struct tt_usage *out)
+{
+    struct cpu *cpu = self;
+    struct cpu_clocks now = tt_cpu_clocks();
+    double seconds = now.wall - cpu->asked.wall;
+    *out = (struct tt_usage){.source = "getrusage"};
+    if (seconds > 0) out->busy = (now.work - cpu->asked.work) / seconds / cpu->team.threads;
+    cpu->asked = now;
+    return TT_OK;
+}
+
 static const struct tt_backend_ops ops = {
     .name = "cpu",
     .close = cpu_close,
@@ -221,6 +233,7 @@ static const struct tt_backend_ops ops = {
     .event_sync = tt_cpu_event_sync,
     .event_elapsed = tt_cpu_event_elapsed,
     .delay = tt_cpu_delay,
+    .usage = cpu_usage,
 #ifdef TT_MPIRUN
     .join = tt_cpu_join,
     .collective = tt_cpu_collective,
@@ -261,6 +274,7 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
     size_t memory_free;
     tt_cpu_memory(&cpu->memory_total, &memory_free);
     cpu->kernels = choose_kernels();
+    cpu->asked = tt_cpu_clocks();
     const char *gemm = getenv("TT_CPU_GEMM");
     cpu->blas = !(gemm && !strcmp(gemm, "builtin")) && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);
     tt_status st = cpu->blas ? tt_cpu_blas_hold(cpu->team.threads, &cpu->blas_room) : TT_OK;

@@ -38,6 +38,11 @@ struct cpu_room {
     size_t bytes;
 };
 
+/* Seconds of the wall's clock, and of all threads of this process on processors. */
+struct cpu_clocks {
+    double wall, work;
+};
+
 struct cpu {
     const struct cpu_kernels *kernels;
     struct cpu_team team;
@@ -48,6 +53,7 @@ struct cpu {
     atomic_size_t used, peak;  /* atomic: other threads may allocate too */
     struct cpu_worker *worker; /* NULL until the first task */
     struct cpu_mpi *mpi;       /* NULL before join */
+    struct cpu_clocks asked;   /* when the last tt_cpu_usage was, or the start */
 };
 
 struct tt_stream_s {
@@ -110,5 +116,6 @@ tt_status tt_cpu_mpi_all_reduce(struct cpu_mpi *m, float *x, size_t count);
 int tt_cpu_thread_count(void);
 void tt_cpu_model_name(char *name, size_t size);
 void tt_cpu_memory(size_t *total, size_t *free);
+struct cpu_clocks tt_cpu_clocks(void);
 
 #endif

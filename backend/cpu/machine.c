@@ -1,13 +1,16 @@
-/* Properties of this computer: the name of the processor, the threads this process may use, and the memory. */
+/* Properties of this computer: the name of the processor, the threads this process may use and their time, and the
+ * memory. */
 #include <ctype.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "backend/cpu/cpu.h"
+#include "core/base/clock.h"
 
 /* ---- threads ---- */
 
@@ -62,6 +65,16 @@ int tt_cpu_thread_count(void)
     n = threads_of_affinity();
     int quota = threads_of_quota();
     return quota && quota < n ? quota : n;
+}
+
+static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
+struct cpu_clocks tt_cpu_clocks(void)
+{
+    struct cpu_clocks now = {.wall = tt_seconds()};
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) == 0) now.work = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+    return now;
 }
 
 /* ---- name ---- */

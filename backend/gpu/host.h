@@ -38,6 +38,7 @@ struct gpu_ledger {
 struct gpu_gemms;       /* gemm_cache.c */
 struct gpu_blas;        /* the vendor's blas.c */
 struct gpu_collectives; /* collectives.c */
+struct gpu_monitor;     /* the vendor's usage.c */
 
 struct gpu {
     int device;
@@ -61,6 +62,7 @@ struct gpu {
     struct gpu_collectives *collectives; /* NULL until join has loaded their library */
     char collectives_name[32];           /* its name and version: "NCCL 2.28.9" */
     void (*leave)(struct gpu *gpu);      /* undoes join; NULL before */
+    struct gpu_monitor *monitor;         /* NULL until usage has loaded its library */
 };
 
 static inline struct tt_stream_s *gpu_stream_of(struct gpu *gpu, tt_stream s) { return s ? s : &gpu->compute; }
@@ -102,6 +104,10 @@ tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision);
 /* Ranges for the vendor's profiler, when there is a library for them (TT_GPU_MARKS). */
 void tt_gpu_range_push(void *self, const char *name);
 void tt_gpu_range_pop(void *self);
+
+/* How busy the GPU is, by the vendor's library for monitors, which is loaded at the first call. */
+tt_status tt_gpu_usage(void *self, struct tt_usage *out);
+void tt_gpu_usage_close(struct gpu *gpu);
 
 /* ---- device.c ---- */
 

@@ -91,8 +91,13 @@ gpu_error tt_gpu_group_squares(const struct tt_group_squares_args *a, gpu_stream
 template <typename T> GPU_KERNEL GPU_BOUNDS(SQUARE_THREADS) span_squares(struct tt_span_squares_args a)
 {
     constexpr int N = gpu_vec<T>::n;
-    const T *x = (const T *)a.x + a.spans[gpu_block_x()].begin;
-    int64_t n = a.spans[gpu_block_x()].count;
+    struct tt_update_span span = a.spans[gpu_block_x()];
+    if (a.group && a.group[span.group].last != a.state->step - a.state->skipped - 1) { /* not in the update before */
+        if (gpu_thread() == 0) a.square[gpu_block_x()] = 0;
+        return;
+    }
+    const T *x = (const T *)a.x + span.begin;
+    int64_t n = span.count;
     int64_t head = gpu_smaller((16 - (int)((uintptr_t)x % 16)) % 16 / (int)sizeof(T), n), vectors = (n - head) / N;
     double sum = 0;
     GPU_UNROLL_BY(4)
@@ -267,7 +272,7 @@ GPU_KERNEL GPU_BOUNDS(CHOOSE_THREADS) choose_groups(struct tt_choose_groups_args
     int groups = (int)a.groups;
     int64_t update = a.state->step - a.state->skipped;
     struct tt_update_group choice = a.group[groups];
-    bool apply = a.state->apply != 0, anew = choice.last == 0 || update - choice.last >= a.every;
+    bool apply = a.state->apply != 0, anew = a.anew;
     if (apply && anew) {
         for (int g = gpu_thread(); g < groups; g += CHOOSE_THREADS) a.keys[g] = key_of(a, g, update);
         gpu_block_sync();
@@ -282,7 +287,7 @@ GPU_KERNEL GPU_BOUNDS(CHOOSE_THREADS) choose_groups(struct tt_choose_groups_args
     }
     gpu_block_sync();
     write_choice(a, groups, apply);
-    if (gpu_thread() == 0 && apply && anew) a.group[groups] = {choice.updates + 1, update};
+    if (gpu_thread() == 0 && apply && anew) a.group[groups] = {choice.updates + 1, a.state->step};
 }
 
 gpu_error tt_gpu_choose_groups(const struct tt_choose_groups_args *a, gpu_stream s)

@@ -36,6 +36,7 @@ static void gpu_close(void *self)
     struct gpu *gpu = self;
     if (gpu->compute.rt) (void)gpu_rt_stream_sync(gpu->compute.rt);
     if (gpu->collectives) gpu->leave(gpu);
+    tt_gpu_usage_close(gpu);
     tt_gpu_gemms_close(gpu);
     if (gpu->compute.rt) (void)gpu_rt_stream_destroy(gpu->compute.rt);
     pthread_mutex_destroy(&gpu->ledger.lock);
@@ -79,6 +80,7 @@ static const struct tt_backend_ops ops = {
     .collective = tt_gpu_collective,
     .split = tt_gpu_split,
 #endif
+    .usage = tt_gpu_usage,
 };
 
 /* Launches a small kernel, to find out at once whether the program has code for this GPU. */

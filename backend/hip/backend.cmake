@@ -14,7 +14,7 @@ endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.cu ${dir}/*.cu)
 file(GLOB host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/backend/gpu/*.c)
-list(APPEND host ${dir}/device.c ${dir}/error.c ${dir}/blas.c ${dir}/rocblas.c)
+list(APPEND host ${dir}/device.c ${dir}/error.c ${dir}/blas.c ${dir}/rocblas.c ${dir}/usage.c)
 
 include(${dir}/${HIP_PLATFORM}.cmake) # defines the target tt_gpu of the kernels; sets TT_HIP_*
 

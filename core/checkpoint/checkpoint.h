@@ -1,8 +1,8 @@
 /* A checkpoint is a folder step-00000100 with
  *   model.safetensors   the weights, under the names of the parameter table
  *   state.safetensors   AdamW's moments, as m.<name> and v.<name>
- *   updates.safetensors with --update top-k: how often and when last each group of weights was chosen, and the choices
- *                       themselves in the last row
+ *   updates.safetensors with --update top-k: how often and when last each group of weights was chosen, and in the last
+ *                       row the number of choices and the step of the latest
  *   tokenizer.json      when the data has one
  *   checkpoint.json     step, position in the data, configuration, size and CRC-32 of each file, and its own CRC-32
  * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. The same state

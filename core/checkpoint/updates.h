@@ -1,4 +1,5 @@
-/* updates.safetensors of a checkpoint: how often each group of weights was chosen, and in which update last. */
+/* updates.safetensors of a checkpoint: how often each group of weights was chosen, and in which update last; the
+ * last row is that of the choices: how many, and the step of the latest. */
 #ifndef TT_UPDATES_H
 #define TT_UPDATES_H
 

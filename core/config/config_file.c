@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/terminal.h"
 #include "core/base/yaml.h"
 #include "core/config/inside.h"
 
@@ -45,11 +46,71 @@ static void say_instead(const struct tt_options *o, const char *key, struct tt_t
     }
 }
 
+/* ---- what other programs can choose, and tt does one way only ---- */
+
+static const struct settled {
+    const char *name, *values, *why; /* the values that are what tt does */
+} settled[] = {
+    {"dropout", "0", "there is no dropout"},
+    {"attention-dropout", "0", "there is no dropout"},
+    {"attn-dropout", "0", "there is no dropout"},
+    {"resid-dropout", "0", "there is no dropout"},
+    {"embd-dropout", "0", "there is no dropout"},
+    {"hidden-dropout", "0", "there is no dropout"},
+    {"bias", "false", "no layer has a bias"},
+    {"use-bias", "false", "no layer has a bias"},
+    {"attention-bias", "false", "no layer has a bias"},
+    {"mlp-bias", "false", "no layer has a bias"},
+    {"label-smoothing", "0", "the loss is plain cross-entropy"},
+    {"optimizer", "adamw", "the optimiser is AdamW"},
+    {"optim", "adamw", "the optimiser is AdamW"},
+    {"amsgrad", "false", "the optimiser is plain AdamW"},
+    {"hidden-act", "silu swiglu", "the feed-forward part is SwiGLU"},
+    {"activation", "silu swiglu", "the feed-forward part is SwiGLU"},
+    {"norm-type", "rmsnorm", "the norm is RMSNorm"},
+    {"model-type", "llama", "the model is a LLaMA"},
+    {"causal", "true", "attention is causal"},
+    {"shuffle", "true", "samples come in random order"},
+    {"drop-last", "true", "batches are whole"},
+    {"pin-memory", "true", "batches lie in pinned memory"},
+    {"persistent-workers", "true", "one thread loads for the whole run"},
+};
+
+static const struct settled *find_settled(const char *key)
+{
+    char name[64];
+    if (!with_dashes(key, name)) return NULL;
+    for (size_t i = 0; i < sizeof settled / sizeof *settled; i++)
+        if (!strcasecmp(name, settled[i].name)) return &settled[i];
+    return NULL;
+}
+
+static bool same_value(const char *a, const char *b)
+{
+    char *rest_a, *rest_b;
+    double x = strtod(a, &rest_a), y = strtod(b, &rest_b);
+    bool numbers = a[0] && b[0] && !*rest_a && !*rest_b;
+    return numbers ? x == y : strcasecmp(a, b) == 0;
+}
+
+static bool is_settled(const struct settled *s, const struct tt_yaml *y)
+{
+    char value[32];
+    if (!s || !y->text) return false;
+    for (const char *at = s->values; tt_list_next(&at, ' ', value, sizeof value);)
+        if (same_value(y->text, value)) return true;
+    return false;
+}
+
 static void note_unknown(struct reading *r, const char *group, const struct tt_yaml *y)
 {
     if (r->count++) tt_text_puts(&r->unknown, ", and ");
+    const struct settled *s = find_settled(y->key);
     tt_text_printf(&r->unknown, "line %d: there is no option %s%s%s", y->line, group, group[0] ? "." : "", y->key);
-    say_instead(r->o, y->key, &r->unknown);
+    if (s)
+        tt_text_printf(&r->unknown, "; %s, so only %s is right", s->why, s->values);
+    else
+        say_instead(r->o, y->key, &r->unknown);
 }
 
 /* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
@@ -94,6 +155,29 @@ static tt_status check_preset(const struct tt_options *o, const char *text)
                    text, o->c.preset);
 }
 
+/* ---- devices by the names of PyTorch ---- */
+
+/* "cuda:1" is the second GPU of a build for CUDA, and of one for HIP, where PyTorch calls it so too. */
+static tt_status device_number(const char *text, struct tt_text *out)
+{
+    static const struct {
+        const char *name, *backends;
+    } kinds[] = {{"cpu", "cpu"}, {"cuda", "cuda hip"}, {"gpu", "cuda hip"}, {"hip", "hip"}, {"rocm", "hip"}};
+    size_t n = strcspn(text, ":");
+    const char *number = text[n] && text[n + 1] ? text + n + 1 : "0", *here = tt_backend_name();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strlen(kinds[i].name) != n || strncasecmp(kinds[i].name, text, n)) continue;
+        if (!strstr(kinds[i].backends, here))
+            return tt_fail(TT_USAGE,
+                           "this tt was built for %s and computes there; for %s build another: cmake -B build "
+                           "-DBACKEND=%s", here, text, i > 2 ? "hip" : i ? "cuda" : "cpu");
+        tt_text_puts(out, number);
+        return TT_OK;
+    }
+    tt_text_puts(out, text);
+    return TT_OK;
+}
+
 static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, const struct tt_yaml *y,
                              enum tt_source source)
 {
@@ -102,7 +186,8 @@ static tt_status apply_entry(struct tt_options *o, const struct tt_option *row, 
     bool wanted = from_checkpoint ? !row->here : tt_option_takes(o->command, row);
     wanted = wanted && tt_option_has_field(o->command, row);
     struct tt_text text = {0};
-    tt_status st = value_text(row, y, &text);
+    bool named = y->kind == TT_YAML_STRING && strcmp(row->name, "device") == 0;
+    tt_status st = named ? device_number(y->text, &text) : value_text(row, y, &text);
     if (!st) st = tt_text_status(&text);
     if (!st && from_checkpoint && strcmp(row->name, "preset") == 0) st = check_preset(o, text.s);
     if (!st) st = wanted ? tt_option_set(o, row, text.s, source) : tt_option_check(row, text.s);
@@ -151,6 +236,8 @@ static tt_status apply_map(struct reading *r, const struct tt_yaml *map, const c
             TT_TRY(apply_map(r, y, y->key));
         else if (row)
             TT_TRY(apply_key(r, row, y));
+        else if (is_settled(find_settled(y->key), y))
+            tt_say("line %d: %s: %s is what tt does anyway: %s", y->line, y->key, y->text, find_settled(y->key)->why);
         else
             note_unknown(r, group, y);
     }

@@ -9,7 +9,7 @@ static tt_status check_fuse(const char *text)
     return tt_fusions_of(TT_BASELINE, text, fuse);
 }
 
-/* Which commands take an option. Diagnose takes what train takes. */
+/* Which commands take an option. Diagnose takes what train takes, and claims what bench takes. */
 enum {
     RANKS = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE | 1 << TT_CMD_PROFILE, /* options for several ranks */
     T = 1 << TT_CMD_TRAIN | 1 << TT_CMD_DIAGNOSE,
@@ -17,7 +17,7 @@ enum {
     G = 1 << TT_CMD_GENERATE,
     D = 1 << TT_CMD_DATA,
     I = 1 << TT_CMD_INFO,
-    B = 1 << TT_CMD_BENCH,
+    B = 1 << TT_CMD_BENCH | 1 << TT_CMD_CLAIMS,
     P = 1 << TT_CMD_PROFILE,
     R = 1 << TT_CMD_REPORT,
     C = 1 << TT_CMD_COMPARE,
@@ -33,7 +33,7 @@ enum {
 
 // clang-format off
 static const struct tt_option model[] = {
-    {"preset", AT(preset), TT_S_MODEL, T | I | P | K, "default", TT_CHOICE,
+    {"preset", AT(preset), TT_S_MODEL, T | I | P | K | 1 << TT_CMD_CLAIMS, "default", TT_CHOICE,
      .help = "start from the values of this preset", .choices = tt_preset_names, .required = true},
     {"hidden-dim", AT(hidden_dim), TT_S_MODEL, T | I | B | P | K, TT_BY_PRESET, "[2, 65536]", "N",
      .help = "width of the residual stream",
@@ -83,7 +83,7 @@ static const struct tt_option model[] = {
     {"graph", AT(graph), TT_S_COMPUTE, T | B | P, "on", TT_CHOICE,
      .help = "capture the step once and replay it, in fused and flash on a GPU", .choices = tt_switch_names,
      .also = TT_NAMES("cuda-graph", "use-cuda-graph"), .same = "true=on false=off"},
-    {"prefetch", AT(prefetch), TT_S_COMPUTE, T | P, "on", TT_CHOICE,
+    {"prefetch", AT(prefetch), TT_S_COMPUTE, T | B | P, "on", TT_CHOICE,
      .help = "load batches ahead of time in a background thread; off: when the step needs them", .choices = tt_switch_names,
      .instead = TT_NAMES("num-workers", "pin-memory", "prefetch-factor", "persistent-workers"), .same = "true=on false=off"},
     {"kernels", AT(kernels), TT_S_COMPUTE, T | E | G | I | B | P | K, "native", TT_CHOICE,
@@ -172,7 +172,7 @@ static const struct tt_option training[] = {
     {"update-rest", AT(update_rest), TT_S_TRAINING, T | I | B | P, "freeze", TT_CHOICE,
      .help = "moments of groups that were not chosen: left alone, or decayed as by gradients of 0", .choices = tt_update_rest_names},
     {"update-every", AT(update_every), TT_S_TRAINING, T | I | B | P, "1", "[1, 2147483648]", "N",
-     .help = "updates for which a choice of groups holds"},
+     .help = "steps for which a choice of groups holds; those after the first compute no other gradients"},
     {"on-nan", AT(on_nan), TT_S_TRAINING, T, "stop", TT_CHOICE,
      .help = "when loss or gradients are not finite: save the run before that step and stop, or skip it", .choices = tt_on_nan_names},
     {"seed", AT(seed), TT_S_TRAINING, T | G | B | P | K, "42", "[0, 9223372036854775807]", "N",

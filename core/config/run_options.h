@@ -15,6 +15,7 @@ enum tt_command {
     TT_CMD_PROFILE,
     TT_CMD_REPORT,
     TT_CMD_COMPARE,
+    TT_CMD_CLAIMS,
     TT_CMD_CHECK,
     TT_CMD_DIAGNOSE,
     TT_CMD_EXPORT,

@@ -101,28 +101,12 @@ static void get_number(double value, struct tt_text *out)
 
 /* ---- texts ---- */
 
-/* Skips counts like "8x" before the choice, unless the choice itself begins so. */
-static const char *counted(const char *item, const char *const *choices)
-{
-    while (choice_index(item, choices) < 0) {
-        const char *end = skip_digits(item);
-        if (end == item || *end != 'x') break;
-        item = end + 1;
-    }
-    return item;
-}
-
-static tt_status check_item(const struct tt_option *row, const char *item)
-{
-    if (row->counted) item = counted(item, row->choices);
-    return choice_index(item, row->choices) < 0 ? none_of(item, row->choices) : TT_OK;
-}
-
 static tt_status check_items(const struct tt_option *row, const char *text)
 {
     char item[64];
     const char *at = text;
-    while (tt_list_next(&at, row->list, item, sizeof item)) TT_TRY(check_item(row, item));
+    while (tt_list_next(&at, row->list, item, sizeof item))
+        if (choice_index(item, row->choices) < 0) return none_of(item, row->choices);
     return TT_OK;
 }
 
@@ -130,7 +114,7 @@ static tt_status check_text(const struct tt_option *row, const char *text)
 {
     if (!tt_utf8_valid(text, strlen(text))) return tt_fail(TT_USAGE, "the text is not valid UTF-8");
     if (row->required && !*text) return tt_fail(TT_USAGE, "must not be empty");
-    if (row->list && row->choices) TT_TRY(check_items(row, text));
+    if (row->list && row->choices && !row->check) TT_TRY(check_items(row, text));
     if (!row->list && row->choices && *text && choice_index(text, row->choices) < 0) return none_of(text, row->choices);
     return row->check ? row->check(text) : TT_OK;
 }

@@ -153,9 +153,17 @@ static void name_pipe(const char *name, int fd)
     setenv(name, path, 1);
 }
 
+/* The major version of Open MPI from what it says of itself; 0: another MPI. Before version 5 some say "OpenRTE". */
+static int open_mpi_of(const char *version)
+{
+    const char *name = strstr(version, "(Open MPI) ");
+    int major = name ? atoi(name + strlen("(Open MPI) ")) : 0;
+    return major > 0 ? major : strstr(version, "Open MPI") || strstr(version, "OpenRTE") ? 4 : 0;
+}
+
 /* Ranks have several threads, so they are not bound to cores, and there may be more ranks than cores. A rank that fails
- * prints why, so mpirun is quiet. */
-static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, bool open_mpi)
+ * prints why, so mpirun is quiet where it can be: the one of Open MPI 5 knows no --quiet. */
+static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, int open_mpi)
 {
     char number[16];
     int words = 0, n = 0;
@@ -164,9 +172,10 @@ static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, b
     if (!argv) _exit(TT_FAILED);
     snprintf(number, sizeof number, "%d", s->ranks);
     char *first[] = {(char *)mpirun, "-n", number};
-    char *more[] = {"--quiet", "--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE"};
+    char *more[] = {"--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE"};
     for (int i = 0; i < 3; i++) argv[n++] = first[i];
-    for (int i = 0; open_mpi && i < 5; i++) argv[n++] = more[i];
+    for (int i = 0; open_mpi && i < 4; i++) argv[n++] = more[i];
+    if (open_mpi && open_mpi < 5) argv[n++] = "--quiet";
     argv[n++] = (char *)s->exe;
     for (int i = 1; i < words; i++) argv[n++] = s->argv[i];
 
@@ -188,7 +197,7 @@ static tt_status start_mpirun(struct start *s, const char *mpirun, int *code)
 {
     char version[2000];
     TT_TRY(ask_version(mpirun, version, sizeof version));
-    bool open_mpi = strstr(version, "Open MPI") || strstr(version, "OpenRTE");
+    int open_mpi = open_mpi_of(version);
     TT_TRY(tt_children_open(&s->children, 1));
     s->children.through_mpirun = true;
     pid_t pid = tt_children_fork(&s->children);

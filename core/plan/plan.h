@@ -125,6 +125,18 @@ void tt_plan_collective(struct tt_plan *p, const struct tt_collective *c); /* on
 
 tt_status tt_plan_finish(struct tt_plan *p);
 tt_status tt_plan_order(struct tt_plan *p); /* a part of finish: waits and signals between streams */
+
+/* Bytes [from, to) of an external. */
+struct tt_bytes {
+    size_t from, to;
+};
+
+/* Another plan, of a finished one that is not bound: without the operations whose results are not needed when of
+ * external x only these bytes are wanted. Operations that read x and do not write it are taken to read what is wanted
+ * alone. The rest keeps its place in memory. */
+tt_status tt_plan_reduce(const struct tt_plan *p, enum tt_external x, const struct tt_bytes *wanted, int n,
+                         struct tt_plan **out);
+
 void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTERNAL_COUNT]);
 
 /* ---- reading ---- */
@@ -148,6 +160,7 @@ struct tt_plan_streams {
     int count;
 };
 
+/* Opens what the plan needs and `a` does not have yet; all of it is closed when that fails. */
 tt_status tt_plan_streams_open(struct tt_plan_streams *a, const struct tt_plan *p, struct tt_backend *b);
 void tt_plan_streams_close(struct tt_plan_streams *a, struct tt_backend *b);
 

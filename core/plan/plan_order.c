@@ -3,74 +3,16 @@
  * them. These are bytes of the arena, so an operation also waits before it reuses the memory of another buffer. */
 #include <stdlib.h>
 
-#include "core/plan/plan.h"
+#include "core/plan/plan_ranges.h"
 
-struct range {
-    int space; /* -1: the arena, else an external */
-    size_t from, to;
-    bool writes;
-};
-
-struct ranges {
-    struct range r[TT_MAX_OPERANDS];
-    int n;
-};
-
-/* Bytes from the first to the last element of a GEMM operand of `rows` rows of `cols`. */
-static size_t extent(int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride, enum tt_dtype type)
-{
-    return (size_t)((batch - 1) * stride + (rows - 1) * ld + cols) * tt_dtype_size(type);
-}
-
-static size_t gemm_extent(const struct tt_gemm *g, size_t field)
-{
-    if (field == offsetof(struct tt_gemm, a))
-        return g->trans_a ? extent(g->k, g->m, g->lda, g->batch, g->stride_a, g->type_a)
-                          : extent(g->m, g->k, g->lda, g->batch, g->stride_a, g->type_a);
-    if (field == offsetof(struct tt_gemm, b))
-        return g->trans_b ? extent(g->n, g->k, g->ldb, g->batch, g->stride_b, g->type_b)
-                          : extent(g->k, g->n, g->ldb, g->batch, g->stride_b, g->type_b);
-    return extent(g->m, g->n, g->ldc, g->batch, g->stride_c, g->type_c);
-}
-
-/* The parameter arenas: a kernel touches only the range that its operand states. Of other externals it may touch all.
- */
-static bool is_arena(int space)
-{
-    return space == TT_X_WEIGHTS || space == TT_X_MASTER || space == TT_X_LOW || space == TT_X_GRADS ||
-           space == TT_X_MOMENT1 || space == TT_X_MOMENT2;
-}
-
-static size_t reach(const struct tt_op *op, const struct tt_operand *o, int space)
-{
-    if (op->kind == TT_OP_GEMM) return gemm_extent(&op->args.gemm, o->field);
-    if (op->kind == TT_OP_KERNEL && !is_arena(space)) return SIZE_MAX / 2;
-    return (size_t)(o->reach > 0 ? o->reach : o->bytes);
-}
-
-/* What an operation touches. Of a buffer always all of it. */
-static struct ranges ranges_of(const struct tt_plan *p, const struct tt_op *op)
-{
-    struct tt_operand operands[TT_MAX_OPERANDS];
-    struct ranges out = {.n = tt_op_operands(op, operands)};
-    for (int i = 0; i < out.n; i++) {
-        size_t offset;
-        int owner = tt_plan_owner(tt_op_pointer(op, &operands[i]), &offset);
-        struct range *r = &out.r[i];
-        r->writes = operands[i].access != TT_READ;
-        r->space = owner >= 0 ? -1 : -1 - owner;
-        r->from = owner >= 0 ? p->buffers[owner].offset : offset;
-        r->to = r->from + (owner >= 0 ? p->buffers[owner].bytes : reach(op, &operands[i], r->space));
-    }
-    return out;
-}
+static bool writes(const struct range *r) { return r->access != TT_READ; }
 
 static bool conflict(const struct ranges *a, const struct ranges *b)
 {
     for (int i = 0; i < a->n; i++)
         for (int j = 0; j < b->n; j++) {
             const struct range *x = &a->r[i], *y = &b->r[j];
-            if (x->space == y->space && (x->writes || y->writes) && x->from < y->to && y->from < x->to) return true;
+            if (x->space == y->space && (writes(x) || writes(y)) && x->from < y->to && y->from < x->to) return true;
         }
     return false;
 }
@@ -140,7 +82,7 @@ tt_status tt_plan_order(struct tt_plan *p)
     o.before = malloc((size_t)p->count * sizeof *o.before);
     tt_status st = o.ranges && o.before ? TT_OK : tt_no_memory("ordering %d operations", p->count);
     for (int i = 0; i < p->count && !st; i++) {
-        o.ranges[i] = ranges_of(p, &p->ops[i]);
+        o.ranges[i] = tt_op_ranges(p, &p->ops[i]);
         order_one(&o, i);
     }
     for (int i = TT_STREAM_MAIN + 1; i < TT_STREAMS && !st; i++)

@@ -57,11 +57,12 @@ static bool uses(const struct tt_plan *p, enum tt_plan_stream stream)
 
 tt_status tt_plan_streams_open(struct tt_plan_streams *a, const struct tt_plan *p, struct tt_backend *b)
 {
-    *a = (struct tt_plan_streams){.events = calloc((size_t)p->signals + 1, sizeof *a->events)};
-    if (!a->events) return tt_no_memory("the events of a plan's streams");
-    tt_status st = TT_OK;
+    int room = p->signals > a->count ? p->signals : a->count;
+    tt_event *events = realloc(a->events, ((size_t)room + 1) * sizeof *events);
+    if (events) a->events = events;
+    tt_status st = events ? TT_OK : tt_no_memory("the events of a plan's streams");
     for (int i = TT_STREAM_MAIN + 1; i < TT_STREAMS && !st; i++)
-        if (uses(p, (enum tt_plan_stream)i)) st = b->ops->stream_create(b->self, &a->streams[i]);
+        if (!a->streams[i] && uses(p, (enum tt_plan_stream)i)) st = b->ops->stream_create(b->self, &a->streams[i]);
     for (; a->count < p->signals && !st; a->count++) st = b->ops->event_create(b->self, &a->events[a->count]);
     if (st) tt_plan_streams_close(a, b);
     return st;

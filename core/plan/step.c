@@ -2,14 +2,15 @@
 
 static tt_status open_streams(struct tt_stepper *s)
 {
-    if (!s->plan->signals || s->streams.events) return TT_OK;
+    if (!s->plan->signals || s->opened) return TT_OK;
+    s->opened = true;
     return tt_plan_streams_open(&s->streams, s->plan, s->backend);
 }
 
 static tt_status run_on_streams(struct tt_stepper *s)
 {
     TT_TRY(open_streams(s));
-    return tt_plan_run_streams(s->plan, s->backend, NULL, s->streams.events ? &s->streams : NULL);
+    return tt_plan_run_streams(s->plan, s->backend, NULL, s->plan->signals ? &s->streams : NULL);
 }
 
 static tt_status capture(struct tt_stepper *s)
@@ -41,9 +42,22 @@ tt_status tt_step(struct tt_stepper *s)
     return s->after ? s->after(s->user, s->backend) : TT_OK;
 }
 
-void tt_stepper_close(struct tt_stepper *s)
+static void drop_graph(struct tt_stepper *s)
 {
     if (s->graph) s->backend->ops->graph_destroy(s->backend->self, s->graph);
-    if (s->streams.events) tt_plan_streams_close(&s->streams, s->backend);
     s->graph = NULL;
+}
+
+void tt_stepper_replan(struct tt_stepper *s, const struct tt_plan *plan)
+{
+    drop_graph(s);
+    s->plan = plan;
+    s->opened = false;
+}
+
+void tt_stepper_close(struct tt_stepper *s)
+{
+    drop_graph(s);
+    if (s->streams.events) tt_plan_streams_close(&s->streams, s->backend);
+    s->opened = false;
 }

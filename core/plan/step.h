@@ -12,6 +12,7 @@ struct tt_stepper {
     tt_status (*after)(void *user, struct tt_backend *b); /* called after each step, or NULL */
     void *user;
     tt_graph graph;
+    bool opened;                    /* the streams are open */
     struct tt_plan_streams streams; /* kept as long as the graph, which uses their GEMM workspaces */
 };
 
@@ -19,6 +20,9 @@ struct tt_stepper {
  * second is captured; from then on the graph is replayed. Without a graph, only a plan with collectives uses more than
  * one stream. */
 tt_status tt_step(struct tt_stepper *s);
+/* From the next step on another plan, which is captured at once when graphs are wanted and the stepper is warm. The
+ * device has done the steps before; the streams stay open. */
+void tt_stepper_replan(struct tt_stepper *s, const struct tt_plan *plan);
 void tt_stepper_close(struct tt_stepper *s);
 
 #endif

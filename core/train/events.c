@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/base/protobuf.h"
 #include "core/base/text.h"
 
 struct tt_events {
@@ -33,11 +34,6 @@ uint32_t tt_events_checksum(const void *data, size_t n)
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
-static void little_endian(unsigned char *out, uint64_t x, int bytes)
-{
-    for (int i = 0; i < bytes; i++) out[i] = (unsigned char)(x >> 8 * i);
-}
-
 static void write_record(struct tt_events *e, const struct tt_text *data)
 {
     unsigned char head[12], tail[4];
@@ -45,71 +41,15 @@ static void write_record(struct tt_events *e, const struct tt_text *data)
         if (!e->error) e->error = ENOMEM;
         return;
     }
-    little_endian(head, data->n, 8);
-    little_endian(head + 8, tt_events_checksum(head, 8), 4);
-    little_endian(tail, tt_events_checksum(data->s, data->n), 4);
+    tt_little_endian(head, data->n, 8);
+    tt_little_endian(head + 8, tt_events_checksum(head, 8), 4);
+    tt_little_endian(tail, tt_events_checksum(data->s, data->n), 4);
     bool written = fwrite(head, 1, 12, e->file) == 12 && fwrite(data->s, 1, data->n, e->file) == data->n &&
                    fwrite(tail, 1, 4, e->file) == 4;
     if (!written) e->error = errno ? errno : EIO;
 }
 
-/* ---- protocol buffers: a key (number and kind of the field), then the value ---- */
-
-enum kind { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-static void put_varint(struct tt_text *t, uint64_t x)
-{
-    do {
-        char byte = (char)((x & 0x7f) | (x > 0x7f ? 0x80 : 0));
-        tt_text_add(t, &byte, 1);
-        x >>= 7;
-    } while (x);
-}
-
-static void put_key(struct tt_text *t, int field, enum kind kind) { put_varint(t, (uint64_t)field << 3 | kind); }
-
-static void put_int(struct tt_text *t, int field, int64_t x)
-{
-    put_key(t, field, VARINT);
-    put_varint(t, (uint64_t)x);
-}
-
-static void put_double(struct tt_text *t, int field, double x)
-{
-    unsigned char bytes[8];
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    little_endian(bytes, bits, 8);
-    put_key(t, field, FIXED64);
-    tt_text_add(t, (char *)bytes, 8);
-}
-
-static void put_float(struct tt_text *t, int field, float x)
-{
-    unsigned char bytes[4];
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    little_endian(bytes, bits, 4);
-    put_key(t, field, FIXED32);
-    tt_text_add(t, (char *)bytes, 4);
-}
-
-static void put_bytes(struct tt_text *t, int field, const char *s, size_t n)
-{
-    put_key(t, field, BYTES);
-    put_varint(t, n);
-    tt_text_add(t, s, n);
-}
-
-static void put_string(struct tt_text *t, int field, const char *s) { put_bytes(t, field, s, strlen(s)); }
-
-/* A message inside a message; it is freed. */
-static void put_message(struct tt_text *t, int field, struct tt_text *message)
-{
-    if (message->failed) t->failed = true;
-    put_bytes(t, field, message->s ? message->s : "", message->n);
-    tt_text_free(message);
-}
+/* ---- values, as protocol buffers ---- */
 
 /* Numbers of fields in TensorFlow's event.proto, summary.proto and tensor.proto. */
 enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5, EVENT_SESSION = 7 };
@@ -139,10 +79,10 @@ static double now(void)
 static void write_value(struct tt_events *e, int64_t step, struct tt_text *value)
 {
     struct tt_text event = {0}, summary = {0};
-    put_message(&summary, SUMMARY_VALUE, value);
-    put_double(&event, EVENT_WALL_TIME, now());
-    put_int(&event, EVENT_STEP, step);
-    put_message(&event, EVENT_SUMMARY, &summary);
+    tt_proto_message(&summary, SUMMARY_VALUE, value);
+    tt_proto_double(&event, EVENT_WALL_TIME, now());
+    tt_proto_int(&event, EVENT_STEP, step);
+    tt_proto_message(&event, EVENT_SUMMARY, &summary);
     write_record(e, &event);
     tt_text_free(&event);
 }
@@ -150,8 +90,8 @@ static void write_value(struct tt_events *e, int64_t step, struct tt_text *value
 void tt_events_scalar(struct tt_events *e, int64_t step, const char *tag, double value)
 {
     struct tt_text v = {0};
-    put_string(&v, VALUE_TAG, tag);
-    put_float(&v, VALUE_SIMPLE, (float)value);
+    tt_proto_string(&v, VALUE_TAG, tag);
+    tt_proto_float(&v, VALUE_SIMPLE, (float)value);
     write_value(e, step, &v);
 }
 
@@ -174,19 +114,6 @@ static void fill_buckets(struct buckets *b, const double *values, int n, double 
     }
 }
 
-static void put_doubles(struct tt_text *t, int field, const double *x, int n)
-{
-    unsigned char bytes[8];
-    put_key(t, field, BYTES); /* packed */
-    put_varint(t, (uint64_t)n * 8);
-    for (int i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &x[i], 8);
-        little_endian(bytes, bits, 8);
-        tt_text_add(t, (char *)bytes, 8);
-    }
-}
-
 void tt_events_histogram(struct tt_events *e, int64_t step, const char *tag, const double *values, int n)
 {
     struct tt_text v = {0}, h = {0};
@@ -202,29 +129,29 @@ void tt_events_histogram(struct tt_events *e, int64_t step, const char *tag, con
     }
     if (count == 0) return; /* nothing that could be counted */
     fill_buckets(&b, values, n, low, high);
-    put_double(&h, HISTOGRAM_MIN, low);
-    put_double(&h, HISTOGRAM_MAX, high);
-    put_double(&h, HISTOGRAM_COUNT, count);
-    put_double(&h, HISTOGRAM_SUM, sum);
-    put_double(&h, HISTOGRAM_SQUARES, squares);
-    put_doubles(&h, HISTOGRAM_LIMITS, b.limits, b.n);
-    put_doubles(&h, HISTOGRAM_BUCKETS, b.counts, b.n);
-    put_string(&v, VALUE_TAG, tag);
-    put_message(&v, VALUE_HISTOGRAM, &h);
+    tt_proto_double(&h, HISTOGRAM_MIN, low);
+    tt_proto_double(&h, HISTOGRAM_MAX, high);
+    tt_proto_double(&h, HISTOGRAM_COUNT, count);
+    tt_proto_double(&h, HISTOGRAM_SUM, sum);
+    tt_proto_double(&h, HISTOGRAM_SQUARES, squares);
+    tt_proto_doubles(&h, HISTOGRAM_LIMITS, b.limits, b.n);
+    tt_proto_doubles(&h, HISTOGRAM_BUCKETS, b.counts, b.n);
+    tt_proto_string(&v, VALUE_TAG, tag);
+    tt_proto_message(&v, VALUE_HISTOGRAM, &h);
     write_value(e, step, &v);
 }
 
 void tt_events_text(struct tt_events *e, int64_t step, const char *tag, const char *text)
 {
     struct tt_text v = {0}, tensor = {0}, shape = {0}, metadata = {0}, plugin = {0};
-    put_string(&plugin, PLUGIN_NAME, "text");
-    put_message(&metadata, METADATA_PLUGIN, &plugin);
-    put_int(&tensor, TENSOR_TYPE, TYPE_STRING);
-    put_message(&tensor, TENSOR_SHAPE, &shape); /* no dimensions: one text */
-    put_string(&tensor, TENSOR_STRINGS, text);
-    put_string(&v, VALUE_TAG, tag);
-    put_message(&v, VALUE_TENSOR, &tensor);
-    put_message(&v, VALUE_METADATA, &metadata);
+    tt_proto_string(&plugin, PLUGIN_NAME, "text");
+    tt_proto_message(&metadata, METADATA_PLUGIN, &plugin);
+    tt_proto_int(&tensor, TENSOR_TYPE, TYPE_STRING);
+    tt_proto_message(&tensor, TENSOR_SHAPE, &shape); /* no dimensions: one text */
+    tt_proto_string(&tensor, TENSOR_STRINGS, text);
+    tt_proto_string(&v, VALUE_TAG, tag);
+    tt_proto_message(&v, VALUE_TENSOR, &tensor);
+    tt_proto_message(&v, VALUE_METADATA, &metadata);
     write_value(e, step, &v);
 }
 
@@ -250,13 +177,13 @@ static double after_others(const char *folder)
 static void write_head(struct tt_events *e, int64_t done)
 {
     struct tt_text version = {0}, start = {0}, session = {0};
-    put_double(&version, EVENT_WALL_TIME, now());
-    put_string(&version, EVENT_FILE_VERSION, "brain.Event:2");
+    tt_proto_double(&version, EVENT_WALL_TIME, now());
+    tt_proto_string(&version, EVENT_FILE_VERSION, "brain.Event:2");
     write_record(e, &version);
-    put_int(&session, SESSION_STATUS, SESSION_START);
-    put_double(&start, EVENT_WALL_TIME, now());
-    put_int(&start, EVENT_STEP, done > 0 ? done + 1 : 0);
-    put_message(&start, EVENT_SESSION, &session);
+    tt_proto_int(&session, SESSION_STATUS, SESSION_START);
+    tt_proto_double(&start, EVENT_WALL_TIME, now());
+    tt_proto_int(&start, EVENT_STEP, done > 0 ? done + 1 : 0);
+    tt_proto_message(&start, EVENT_SESSION, &session);
     write_record(e, &start);
     tt_text_free(&version);
     tt_text_free(&start);

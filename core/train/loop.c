@@ -69,11 +69,12 @@ static tt_status note_config(struct loop *l)
 }
 
 /* The norm of every tensor's gradient, where the host waits for the device anyway. Some versions clip in place and some
- * on the way; the norm of all of them before clipping tells by how much. */
+ * on the way; the norm of all of them before clipping tells by how much. A step that did not compute all of them shows
+ * none. */
 static tt_status note_gradients(struct loop *l, int64_t step)
 {
     const struct tt_params *params = l->r->params;
-    if (!l->c->tensorboard[0]) return TT_OK;
+    if (!l->c->tensorboard[0] || l->r->reduced) return TT_OK;
     double *norms = calloc((size_t)params->n, sizeof *norms), sum = 0;
     if (!norms) return tt_no_memory("the gradients that --tensorboard shows");
     tt_status st = tt_gradient_squares(l->r, norms);
@@ -267,6 +268,7 @@ static tt_status open_loop(struct loop *l)
     int32_t stops = c->on_nan == TT_NAN_STOP;
     TT_TRY(tt_engine_upload(l->r->engine, TT_X_STATE, offsetof(struct tt_state, stops), &stops, sizeof stops));
     TT_TRY(tt_meter_open(&l->meter, l->r->engine, c, l->r->params, &l->epochs));
+    l->meter.feed = &l->r->feed;
     TT_TRY(note_config(l));
     l->r->validates = true;
     return tt_run_start(l->r, TT_TOKENS_FED);
@@ -298,12 +300,13 @@ tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)
     if (!st) st = run_loop(&l, &step);
     if (tt_meter_stops(&l.meter)) step = l.meter.bad_step - 1; /* those after it were for nothing */
     double seconds = tt_seconds() - start;
+    tt_usage_end(&l.meter.usage, start + seconds);
     *result = (struct tt_train_result){.epochs = tt_epochs_at(&l.epochs, step),
                                        .epochs_here = tt_epochs_at(&l.epochs, step) - tt_epochs_at(&l.epochs, l.first),
                                        .loss = l.meter.loss, .val_loss = l.val_loss, .val_step = l.val_step,
                                        .seconds = seconds,
                                        .tokens_per_second = tt_meter_speed(&l.meter, step), .steps = step - l.first,
-                                       .skipped = l.meter.skipped,
+                                       .skipped = l.meter.skipped, .device_utilisation = tt_usage_mean(&l.meter.usage),
                                        .data_seconds = tt_feed_waited(&r->feed), .early_stop = l.stop_early,
                                        .validation_seconds = l.meter.eta.pauses[TT_PAUSE_VALIDATION].seconds,
                                        .saving_seconds = l.meter.eta.pauses[TT_PAUSE_SAVE].seconds};

@@ -20,6 +20,7 @@ struct tt_train_result {
     double tokens_per_second, seconds;
     double data_seconds;  /* of these the loop waited for data */
     double validation_seconds, saving_seconds; /* of these the steps stood still for them */
+    double device_utilisation;   /* share of the time in which the device computed, 0 to 1; NaN: not known */
     int64_t steps;        /* run now, not counting those before a resume */
     int64_t skipped;      /* changed nothing; of the whole run */
     bool early_stop;

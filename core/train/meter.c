@@ -37,6 +37,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     m->terminal = !m->quiet && tt_is_terminal(stderr);
     m->start = m->last_log_time = tt_seconds();
     tt_eta_start(&m->eta, m->start);
+    if (!c->rank) tt_usage_open(&m->usage, b, m->start);
     return tt_meter_files_open(m);
 }
 
@@ -165,6 +166,7 @@ tt_status tt_meter_step(struct tt_meter *m, int64_t step)
         TT_TRY(ask(m, step));
         TT_TRY(collect(m, false));
     }
+    tt_usage_ask(&m->usage, m->eta.last);
     return paint(m, step);
 }
 
@@ -176,6 +178,7 @@ tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
     TT_TRY(collect(m, true));
     if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
     tt_eta_wait(&m->eta, tt_seconds());
+    tt_usage_ask(&m->usage, m->eta.last);
     return TT_OK;
 }
 

@@ -10,7 +10,9 @@
 #include "core/train/epochs.h"
 #include "core/train/eta.h"
 #include "core/train/events.h"
+#include "core/train/feed.h"
 #include "core/train/metrics_file.h"
+#include "core/train/usage.h"
 
 struct tt_meter {
     const struct tt_config *config;
@@ -26,6 +28,8 @@ struct tt_meter {
     struct tt_metrics_file file;
     struct tt_events *events; /* TensorBoard's; NULL: none */
     struct tt_eta eta;
+    struct tt_usage_log usage;  /* of rank 0's device */
+    const struct tt_feed *feed; /* whose waits the progress line shows; NULL: none */
     bool quiet;         /* prints nothing */
     bool terminal;      /* stderr shows a progress line */
     double start, last_log_time, last_paint; /* last_paint: of the progress line */

@@ -59,6 +59,7 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
     double speed = step_speed(m, e->step);
     if (isfinite(speed)) tt_events_scalar(m->events, e->step, "train/tokens_per_second", speed);
+    if (tt_usage_known(&m->usage)) tt_events_scalar(m->events, e->step, "train/device_utilisation", m->usage.now.busy);
     tt_choices_events(&m->choices, e->step, m->events);
     if (!tt_scales_loss(m->config->precision)) return;
     tt_events_scalar(m->events, e->step, "train/loss_scale", (double)e->loss_scale);

@@ -1,8 +1,10 @@
 #include <math.h>
+#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/format.h"
 #include "core/base/terminal.h"
+#include "core/train/live.h"
 #include "core/train/meter_parts.h"
 #include "core/train/state.h"
 
@@ -55,12 +57,14 @@ static const char *scale_text(const struct tt_meter *m, char out[64])
 void tt_meter_print_log(struct tt_meter *m, const struct tt_metrics *e)
 {
     if (m->quiet) return;
-    char left[32], scale[64], epoch[64], samples[64];
+    char left[32], scale[64], epoch[64], samples[64], busy[32];
     tt_format_duration(eta(m, e->step), left);
+    tt_usage_text(&m->usage, busy);
     tt_meter_clear(m);
-    printf("step %5lld/%lld%s  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s%s  eta %s\n", (long long)e->step,
+    printf("step %5lld/%lld%s  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s%s%s%s  eta %s\n", (long long)e->step,
            (long long)m->config->num_steps, epoch_text(m, e->step, epoch), m->loss, (double)e->grad_norm,
-           (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples), left);
+           (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples), busy[0] ? "  " : "",
+           busy, left);
     fflush(stdout);
 }
 
@@ -78,15 +82,64 @@ bool tt_meter_print_due(struct tt_meter *m)
     return true;
 }
 
+/* "data 3 %, validation 2 %": what the steps stood still for, from half a percent of the time on. */
+static void pauses_text(const struct tt_meter *m, char out[64])
+{
+    const struct {
+        const char *name;
+        double seconds;
+    } parts[] = {{"data", m->feed ? tt_feed_waited(m->feed) : 0},
+                 {"validation", m->eta.pauses[TT_PAUSE_VALIDATION].seconds},
+                 {"saving", m->eta.pauses[TT_PAUSE_SAVE].seconds}};
+    size_t n = 0;
+    out[0] = 0;
+    for (int i = 0; i < 3; i++) {
+        double percent = 100 * parts[i].seconds / (m->last_paint - m->start);
+        if (percent >= 0.5)
+            n += (size_t)snprintf(out + n, 64 - n, "%s%s %.0f %%", n ? ", " : "", parts[i].name, percent);
+    }
+}
+
+static void speed_parts(const struct tt_meter *m, int64_t step, struct tt_live *line)
+{
+    char rate[32], whole[32];
+    double tokens = (double)tt_meter_step_tokens(m), overall = tt_meter_speed(m, step);
+    double recent = m->recent > 0 ? m->recent : overall, samples = recent / (double)m->config->seq_len;
+    tt_live_rates(recent / tokens, overall / tokens, rate, whole);
+    tt_live_add(line, 90, "%s", rate);
+    tt_live_add(line, 50, "%s", whole);
+    tt_live_add(line, 80, "%.0f tok/s", recent);
+    tt_live_add(line, 45, "%.*f samples/s", samples < 100, samples);
+}
+
+static void device_parts(const struct tt_meter *m, struct tt_live *line)
+{
+    char busy[32], memory[48];
+    tt_usage_text(&m->usage, busy);
+    tt_usage_memory_text(&m->usage, memory);
+    tt_live_add(line, 70, "%s", busy);
+    tt_live_add(line, 60, "%s", memory);
+}
+
+static const char *past_blanks(const char *text) { return text + strspn(text, " "); }
+
 void tt_meter_print_progress(struct tt_meter *m, int64_t step)
 {
-    char left[32], loss[32] = "-", scale[64], epoch[64], samples[64];
+    struct tt_live line = {0};
+    char left[32], loss[32] = "-", text[64], out[512];
     tt_format_duration(eta(m, step), left);
     if (!isnan(loss_so_far(m))) snprintf(loss, sizeof loss, "%.4f", loss_so_far(m));
-    double overall = tt_meter_speed(m, step), speed = m->recent > 0 ? m->recent : overall;
-    fprintf(stderr, "\r\033[Kstep %lld/%lld%s  loss %s%s  %.0f tok/s (overall %.0f)%s  eta %s", (long long)step,
-            (long long)m->config->num_steps, epoch_text(m, step, epoch), loss, scale_text(m, scale), speed, overall,
-            samples_text(m, speed, samples), left);
+    tt_live_add(&line, 100, "step %lld/%lld", (long long)step, (long long)m->config->num_steps);
+    tt_live_add(&line, 75, "%s", past_blanks(epoch_text(m, step, text)));
+    tt_live_add(&line, 95, "loss %s", loss);
+    tt_live_add(&line, 40, "%s", past_blanks(scale_text(m, text)));
+    speed_parts(m, step, &line);
+    device_parts(m, &line);
+    pauses_text(m, text);
+    tt_live_add(&line, 30, "%s", text);
+    tt_live_add(&line, 85, "eta %s", left);
+    tt_live_text(&line, tt_live_width(stderr) - 1, out, sizeof out); /* a full line would wrap */
+    fprintf(stderr, "\r\033[K%s", out);
     fflush(stderr);
 }
 

@@ -24,6 +24,8 @@ static tt_status feed(struct tt_run *r)
     TT_TRY(tt_guest_open(&r->guest, &visit));
     r->stepper.after = tt_guest_step;
     r->stepper.user = &r->guest;
+    r->between.after = r->stepper.after;
+    r->between.user = r->stepper.user;
     int64_t rows = tt_run_rows(r);
     struct tt_feed_rows which = {.rows = rows, .stride = tt_step_rows(c), .seq_len = c->seq_len,
                                  .position = r->progress.position + (uint64_t)(c->rank * rows)};
@@ -65,6 +67,7 @@ tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens)
     r->tokens = tokens;
     r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend, .plan = r->step_plan,
                                      .graph_wanted = r->graph};
+    r->between = (struct tt_stepper){.backend = r->stepper.backend, .graph_wanted = r->graph, .warm = true};
     if (tokens == TT_TOKENS_FED) return feed(r);
     return tokens == TT_TOKENS_KEPT ? gather_slots(r, 0, 0, TT_TOKEN_SLOTS) : TT_OK;
 }
@@ -89,7 +92,15 @@ tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s)
     return TT_OK;
 }
 
-tt_status tt_run_step(struct tt_run *r) { return tt_run_step_by(r, &r->stepper); }
+tt_status tt_run_step(struct tt_run *r)
+{
+    const struct tt_plan *plan = NULL;
+    bool renewed = false;
+    if (r->plan_of) TT_TRY(r->plan_of(r->plan_user, r->progress.step + 1, &plan, &renewed));
+    if (plan && renewed) tt_stepper_replan(&r->between, plan);
+    r->reduced = plan != NULL;
+    return tt_run_step_by(r, plan ? &r->between : &r->stepper);
+}
 
 /* ---- the rest ---- */
 
@@ -111,5 +122,6 @@ void tt_run_close(struct tt_run *r)
 {
     tt_feed_close(&r->feed);
     tt_guest_close(&r->guest);
+    if (r->between.plan) tt_stepper_close(&r->between);
     if (r->stepper.plan) tt_stepper_close(&r->stepper);
 }

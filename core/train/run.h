@@ -22,6 +22,10 @@ struct tt_run {
     struct tt_engine *engine;        /* allocated; weights and state in place */
     const struct tt_plan *step_plan; /* bound */
     const struct tt_plan *eval_plan; /* NULL: it does not validate */
+    /* Where steps do not all run step_plan: the plan of that step (from 1), bound and good until the next call; *out
+     * stays NULL for step_plan. *renewed: it is another one than before. NULL: all run step_plan. */
+    tt_status (*plan_of)(void *user, int64_t step, const struct tt_plan **out, bool *renewed);
+    void *plan_user;
     struct tt_data *data;            /* NULL: all tokens are given */
     struct tt_job *job;              /* the other ranks, which do the same; NULL: there are none */
     struct tt_backend *backend;      /* where steps go, when not to the engine's, which then looks on; NULL: there */
@@ -31,7 +35,8 @@ struct tt_run {
 
     /* since tt_run_start */
     enum tt_tokens tokens;
-    struct tt_stepper stepper;
+    struct tt_stepper stepper, between; /* of step_plan; of other plans */
+    bool reduced;                       /* the last step ran another plan: it has not all gradients */
     struct tt_feed feed;
     struct tt_guest guest;
     double data_seconds; /* that the host took to have the last step's batch on its way */
@@ -45,7 +50,7 @@ tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens);
 
 /* Enqueues the next step. */
 tt_status tt_run_step(struct tt_run *r);
-/* The same by another stepper: of the same plan, on a backend that looks on. */
+/* The same by another stepper: of step_plan, on a backend that looks on. */
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s);
 
 /* The tokens of the next step: rows x (seq-len + 1) of them; NULL: as many samples of the data as if all steps had been

@@ -26,21 +26,24 @@
     X(HOST_NORM, "host-norm", "the host computes the norm of the gradients, tensor by tensor, every step") \
     X(SLOW_RANK, "slow-rank", "one rank makes the products of its forward pass three times")       \
     X(LATE_BUCKET, "late-bucket",                                                                  \
-      "gradients are summed up at the end of the backward pass instead of beside it")
+      "gradients are summed up at the end of the backward pass instead of beside it")              \
+    X(HOST_SORT, "host-sort",                                                                      \
+      "the host reads the norm of every tensor's gradient, one after the other, and sorts them all, every step")
 
 enum tt_fault {
 #define X(id, name, text) TT_FAULT_##id,
     TT_FAULTS(X)
 #undef X
     TT_FAULT_COUNT,
-    TT_FAULT_OF_RANKS = TT_FAULT_SLOW_RANK /* from here on, those that only several ranks feel */
+    TT_FAULT_OF_RANKS = TT_FAULT_SLOW_RANK, /* from here on, those that only several ranks feel */
+    TT_FAULT_OF_UPDATES = TT_FAULT_HOST_SORT /* and what --update top-k is measured against; none of these is drawn */
 };
 
 extern const char *const tt_fault_names[TT_FAULT_COUNT];
 extern const char *const tt_fault_texts[TT_FAULT_COUNT];
 
-/* A name, "random:SEED", or "". A random one is none that only several ranks feel, and on the CPU never
- * unpinned-copies, which only a GPU feels. */
+/* A name, "random:SEED", or "". A random one is none of those from TT_FAULT_OF_RANKS on, and on the CPU
+ * never unpinned-copies, which only a GPU feels. */
 tt_status tt_fault_find(const char *text, enum tt_fault *out);
 tt_status tt_fault_check(const char *text); /* whether it can be found */
 enum tt_fault tt_fault_of(const struct tt_config *c); /* of a configuration that was checked */

@@ -109,7 +109,7 @@ static tt_status split_products(struct tt_plan *p)
 tt_status tt_fault_edit(const struct tt_config *c, struct tt_plan *p)
 {
     enum tt_fault fault = tt_fault_of(c);
-    if (fault >= TT_FAULT_OF_RANKS) return tt_fault_edit_ranks(c, p);
+    if (fault >= TT_FAULT_OF_RANKS && fault < TT_FAULT_OF_UPDATES) return tt_fault_edit_ranks(c, p);
     if (fault == TT_FAULT_WRONG_STRIDE) exchange_strides(p);
     if (fault == TT_FAULT_DOUBLE_SHIFT) shift_again(p);
     if (fault == TT_FAULT_DROPPED_GRADIENT) drop_gradient(p);

@@ -273,6 +273,7 @@ static tt_status open_side(struct tt_stepper *s)
     tt_stream *side = &s->streams.streams[TT_STREAM_SIDE];
     if (!s->plan->collective || !s->plan->signals) return TT_OK;
     TT_TRY(tt_plan_streams_open(&s->streams, s->plan, s->backend));
+    s->opened = true;
     if (*side) s->backend->ops->stream_destroy(s->backend->self, *side);
     *side = NULL;
     return TT_OK;

@@ -64,10 +64,13 @@ static tt_status after_work(struct tt_recorder *r, tt_stream s)
 
 static bool wants_copies(const struct tt_recorder *r) { return r->mode == TT_RECORD_OPS || r->mode == TT_RECORD_TRACE; }
 
+/* Kernels that a guest of the run launches after the plan's own have no place in the step. */
+static bool is_of_plan(const struct tt_recorder *r) { return r->at < r->plan->count; }
+
 static tt_status before(void *user, enum tt_relay_call call, size_t bytes, tt_stream s)
 {
     struct tt_recorder *r = user;
-    if (call == TT_RELAY_WORK) return before_work(r, s);
+    if (call == TT_RELAY_WORK) return is_of_plan(r) ? before_work(r, s) : TT_OK;
     if (call == TT_RELAY_WAIT) r->wait_start = tt_seconds();
     if (call != TT_RELAY_COPY || !wants_copies(r) || r->copies >= MOST_COPIES) return TT_OK;
     r->copy_bytes[r->copies] = (double)bytes;
@@ -78,7 +81,7 @@ static tt_status after(void *user, enum tt_relay_call call, size_t bytes, tt_str
 {
     (void)bytes;
     struct tt_recorder *r = user;
-    if (call == TT_RELAY_WORK) return after_work(r, s);
+    if (call == TT_RELAY_WORK) return is_of_plan(r) ? after_work(r, s) : TT_OK;
     if (call == TT_RELAY_WAIT && r->mode == TT_RECORD_TRACE)
         tt_trace_add(r, "host", "wait", "wait", "", -1, r->wait_start - r->zero, tt_seconds() - r->zero);
     if (call != TT_RELAY_COPY || !wants_copies(r) || r->copies >= MOST_COPIES) return TT_OK;

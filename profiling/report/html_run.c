@@ -200,6 +200,8 @@ static void facts(struct tt_text *t, const struct tt_curve *c)
     html_fact(t, "model", tt_json_string(c->end, "model", ""));
     html_fact(t, "data", tt_json_string(c->end, "data", ""));
     if (isfinite(ended(c, "seconds"))) html_fact(t, "time", tt_si_time(ended(c, "seconds"), a));
+    snprintf(a, sizeof a, "%.0f %%", 100 * ended(c, "device_utilisation"));
+    if (isfinite(ended(c, "device_utilisation"))) html_fact(t, "device in use", a);
     if (isfinite(ended(c, "tokens_per_second")))
         html_fact(t, "tokens/s, all in all", tt_si(ended(c, "tokens_per_second"), a));
     if (isfinite(ended(c, "peak_memory_bytes")))

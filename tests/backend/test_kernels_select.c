@@ -49,7 +49,7 @@ static void check_group_squares(int64_t n, int64_t parts, int64_t longest, int64
     exactly(partial, plain->v);
     close_to(square, want, 2e-6, 0);
     LAUNCH(span_squares, .x = x->data, .spans = (struct tt_update_span *)spans->data, .square = (float *)square->data,
-           .n = n, .count = count);
+           .n = n, .count = count, .expected = n);
     close_to(square, want, 2e-6, 0);
     free(cut);
     free(begins);
@@ -77,7 +77,32 @@ static void squares_of_weights(void)
         double *want = doubles(2);
         for (int64_t i = 0; i < *n; i++) want[i >= *n / 3] += x->v[i] * x->v[i];
         LAUNCH(span_squares, .x = x->data, .spans = (struct tt_update_span *)spans->data,
-               .square = (float *)square->data, .n = *n, .count = 2);
+               .square = (float *)square->data, .n = *n, .count = 2, .expected = *n);
+        close_to(square, want, 2e-6, 0);
+    }
+}
+
+/* In between two choices: only spans of groups that the update before changed, which here are the even ones. */
+static void squares_of_chosen(void)
+{
+    enum { SPANS = 5, GROUPS = 4 };
+    for EACH (n, 5, 64, 20011) {
+        new_case("%" PRId64, *n);
+        struct tt_update_span cut[SPANS];
+        struct tt_update_group seen[GROUPS + 1] = {{3, 7}, {9, 6}, {1, 7}, {0, 0}, {2, 5}};
+        struct tt_state state = {.step = 11, .skipped = 3};
+        struct tensor *x = input("x", TT_F32, 1, *n, 1, 1), *square = output("square", TT_F32, 1, SPANS, 0);
+        double *want = doubles(SPANS);
+        for (int s = 0; s < SPANS; s++) {
+            int64_t begin = s * *n / SPANS, end = (s + 1) * *n / SPANS;
+            cut[s] = (struct tt_update_span){begin, (int32_t)(end - begin), s % GROUPS};
+            for (int64_t i = begin; i < end; i++) want[s] += cut[s].group % 2 ? 0 : x->v[i] * x->v[i];
+        }
+        struct tensor *spans = structure("spans", cut, sizeof cut), *group = structure("group", seen, sizeof seen);
+        struct tensor *now = structure("state", &state, sizeof state);
+        LAUNCH(span_squares, .x = x->data, .spans = (struct tt_update_span *)spans->data,
+               .state = (struct tt_state *)now->data, .group = (struct tt_update_group *)group->data,
+               .square = (float *)square->data, .n = *n, .count = SPANS, .groups = GROUPS, .expected = *n / 2);
         close_to(square, want, 2e-6, 0);
     }
 }
@@ -118,7 +143,7 @@ static const float beta1 = 0.9f, beta2 = 0.95f;
 enum { ENTRIES = 3 };
 
 struct choice {
-    int64_t groups, chosen, every;
+    int64_t groups, chosen;
     enum tt_update_by by;
     bool decays;
     struct tensor *state, *square, *weight_square, *size, *group, *steps, *choices, *keys;
@@ -126,9 +151,9 @@ struct choice {
 };
 
 /* Squares of few different values, so that many are equal; here and there 0 or infinite. */
-static struct choice make_choice(int64_t groups, int64_t chosen, int64_t every, enum tt_update_by by, bool decays)
+static struct choice make_choice(int64_t groups, int64_t chosen, enum tt_update_by by, bool decays)
 {
-    struct choice c = {.groups = groups, .chosen = chosen, .every = every, .by = by, .decays = decays};
+    struct choice c = {.groups = groups, .chosen = chosen, .by = by, .decays = decays};
     size_t words = TT_CHOICE_WORDS((size_t)groups);
     struct tt_update_group *seen = must(calloc((size_t)groups + 1, sizeof *seen));
     uint32_t *bits = must(malloc(ENTRIES * words * sizeof *bits));
@@ -200,14 +225,14 @@ static struct tt_update_group group_at(const struct choice *c, int64_t g)
     return ((const struct tt_update_group *)(const void *)c->group->data)[g];
 }
 
-static void launch_choice(struct choice *c, const struct tt_state *s)
+static void launch_choice(struct choice *c, const struct tt_state *s, bool anew)
 {
     c->state = structure("state", s, sizeof *s);
     LAUNCH(choose_groups, .state = (struct tt_state *)c->state->data, .square = (float *)c->square->data,
            .weight_square = (float *)c->weight_square->data, .size = (float *)c->size->data,
            .group = (struct tt_update_group *)c->group->data, .steps = (struct tt_update_step *)c->steps->data,
            .choices = (uint32_t *)c->choices->data, .keys = (uint32_t *)c->keys->data, .groups = c->groups,
-           .chosen = c->chosen, .every = c->every, .entries = ENTRIES, .seed = 99, .by = c->by, .decays = c->decays,
+           .chosen = c->chosen, .entries = ENTRIES, .seed = 99, .by = c->by, .anew = anew, .decays = c->decays,
            .beta1 = beta1, .beta2 = beta2);
 }
 
@@ -233,7 +258,7 @@ static void check_choices(int64_t groups, int64_t chosen, int64_t every, enum tt
 {
     new_case("%" PRId64 " of %" PRId64 " groups, every %" PRId64 ", by %d, decays %d", chosen, groups, every, by,
              decays);
-    struct choice c = make_choice(groups, chosen, every, by, decays);
+    struct choice c = make_choice(groups, chosen, by, decays);
     struct tt_update_group *was = must(malloc((size_t)(groups + 1) * sizeof *was));
     int64_t words = TT_CHOICE_WORDS(groups), skipped = 0, since = 0;
     for (int64_t step = 1; step <= 5; step++) {
@@ -244,8 +269,9 @@ static void check_choices(int64_t groups, int64_t chosen, int64_t every, enum tt
         for (int64_t g = step; g < groups; g += 3) c.square->v[g] = (double)((g * step) % 11);
         encode(c.square);
         struct tt_state s = {.step = step, .skipped = skipped, .apply = apply};
-        launch_choice(&c, &s);
-        if (apply && (since == 0 || update - since >= every)) choose(&c, update), since = update;
+        bool anew = since == 0 || step - since >= every;
+        launch_choice(&c, &s, anew);
+        if (apply && anew) choose(&c, update), since = step;
         const uint32_t *bits = (const uint32_t *)(const void *)c.choices->data + (step - 1) % ENTRIES * words;
         int64_t wrong = 0, set = 0;
         for (int64_t g = 0; g < words * 32; g++) {
@@ -256,7 +282,7 @@ static void check_choices(int64_t groups, int64_t chosen, int64_t every, enum tt
         CHECK(!wrong && set == (apply ? chosen : 0), "[%s] step %" PRId64 ": %" PRId64 " wrong, %" PRId64 " chosen",
               kt.label, step, wrong, set);
         for (int64_t g = 0; g < groups && !wrong; g++) check_step(&c, g, apply && c.want[g], was[g], update);
-        CHECK(group_at(&c, groups).last == since, "[%s] step %" PRId64 ": the choice is of update %" PRId64, kt.label,
+        CHECK(group_at(&c, groups).last == since, "[%s] step %" PRId64 ": the choice is of step %" PRId64, kt.label,
               step, group_at(&c, groups).last);
         kt.tensor_count--; /* the state of this step */
         free(kt.tensors[kt.tensor_count].image);
@@ -283,10 +309,10 @@ static void equal_groups_go_by_index(void)
 {
     for EACH (groups, 40, 2000) {
         new_case("%" PRId64 " equal groups", *groups);
-        struct choice c = make_choice(*groups, *groups / 3, 1, TT_BY_NORM, false);
+        struct choice c = make_choice(*groups, *groups / 3, TT_BY_NORM, false);
         for (int64_t g = 0; g < *groups; g++) c.square->v[g] = 0;
         encode(c.square);
-        launch_choice(&c, &(struct tt_state){.step = 1, .apply = 1});
+        launch_choice(&c, &(struct tt_state){.step = 1, .apply = 1}, true);
         const struct tt_update_step *steps = (const struct tt_update_step *)(const void *)c.steps->data;
         for (int64_t g = 0; g < *groups; g++)
             CHECK(steps[g].chosen == (g < *groups / 3), "[%s] group %" PRId64 " is %d", kt.label, g, steps[g].chosen);
@@ -463,6 +489,7 @@ int main(void)
     OPEN_OR_SKIP(open_backends());
     TEST(squares_of_groups);
     TEST_TYPES(squares_of_weights);
+    TEST(squares_of_chosen);
     TEST(sums_of_groups);
     TEST(chooses_the_largest);
     TEST(equal_groups_go_by_index);

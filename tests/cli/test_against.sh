@@ -25,6 +25,7 @@ grep -qF "version baseline -> flash" out || fail "it does not say what changed"
 expect 0 '"speedup_confidence": 0.96875' "$TT" compare --run "--version fused $tiny --repeats 1" "--version flash $tiny --repeats 1" --json
 expect 0 "version fused -> flash" "$TT" compare --run "fused $tiny --repeats 1" "flash $tiny --repeats 1"
 expect 0 "which holds in" "$TT" bench --against '--num-layers 1' '--num-layers 2' ${tiny/--num-layers 1/} --sizes tiny --versions flash --repeats 1 --warmup 0 --turns 2
+expect 0 '"speedup_confidence": 0.5' "$TT" compare --run "--version fused $tiny --repeats 1" "--version flash $tiny --repeats 1" --turns 2 --json
 expect 2 "of options to run there are two" "$TT" compare --run baseline '--version fused' flash
 passed "compare in turns"
 

@@ -258,6 +258,10 @@ passed "data of another tokenizer"
 # ---- info and bench ----
 expect 0 "memory that training takes" "$TT" info --preset 1b
 expect 0 "adamw" "$TT" info --plan
+expect 0 "without what is marked -" "$TT" info --plan --update top-k --update-every 5
+grep -q "^-.* gemm .*gradients$" out || fail "no product for gradients is left out between two choices"
+expect 0 "one step in 5 chooses 4 of 38 groups" "$TT" info --update top-k --update-every 5
+expect 0 '"operations_run"' "$TT" info --update top-k --update-every 5 --json
 for shard in none optimizer gradients weights; do
     expect 0 "on each of 8 ranks with --shard $shard" "$TT" info --preset tiny --ranks 8 --shard $shard
     for row in none optimizer gradients weights; do grep -q "^  $row .*MiB *[1-9][0-9]*$" out || fail "no row for --shard $row"; done
@@ -292,8 +296,8 @@ expect 2 "no number of ranks" "$TT" bench --ranks 0
 if on_cpu && "$TT" info | grep -q "collectives: .*MPI"; then
     ranks="bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --ranks 1,2"
     expect 0 "slowest rank" "$TT" $ranks --shard optimizer --profile-dir scaling
-    [ "$(grep -cE "^tiny +(baseline|flash) +[12] " out)" = 4 ] || fail "not a row for each version and number of ranks"
-    grep -qE "^tiny +flash +1 .* 100.0 +0.00 +0.00 +n/a +-$" out || fail "one rank alone is not its own measure, or sends something"
+    [ "$(grep -cE "^2x32 +(baseline|flash) +[12] " out)" = 4 ] || fail "not a row for each version and number of ranks"
+    grep -qE "^2x32 +flash +1 .* 100.0 +0.00 +0.00 +n/a +-$" out || fail "one rank alone is not its own measure, or sends something"
     grep -q '"efficiency_percent"' scaling/ranks.json || fail "no ranks.json"
     "$TT" info --preset tiny $tiny --ranks 2 --json | grep '"sent_bytes"' | sed -n 2p | tr -dc 0-9 >said # of none, optimizer, …
     grep '"sent_bytes"' scaling/ranks.json | tail -n 1 | tr -dc 0-9 >sent

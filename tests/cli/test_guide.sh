@@ -51,9 +51,10 @@ expect 0 "worksheet" env PRESET=tiny STEPS=3 LONG=nonsense "$TT" exercise start 
 passed "variables of an exercise"
 
 # ---- what does not fit for its length is not blamed on the model ----
-expect 1 "shorter sequence: --batch-size 1 --seq-len" "$TT" diagnose --seq-len 1000000 --quick
-expect 1 "choose a shorter sequence" "$TT" train --seq-len 1000000 --out never
-expect 0 "a shorter --seq-len" "$TT" info --seq-len 1000000
+long="--seq-len 1000000 --hidden-dim 2048 --num-layers 64 --num-heads 32" # too long for any machine, also one at a time
+expect 1 "shorter sequence: --batch-size 1 --seq-len" "$TT" diagnose $long --quick
+expect 1 "choose a shorter sequence" "$TT" train $long --out never
+expect 0 "a shorter --seq-len" "$TT" info $long
 [ -e never ] && fail "a refused run wrote something"
 passed "sequences that are too long"
 
@@ -107,6 +108,24 @@ sed 's/log_interval: 100/use_compile: true\n  num_workers: 4\n  grad_norm_max: 1
 "$TT" train --config other.yaml --out never 2>err && fail "unknown keys were taken"
 for words in "line 8: there is no option training.use_compile; version does that" "training.num_workers; prefetch does that" \
     "line 10: there is no option training.grad_norm_max; "; do grep -qF "$words" err || fail "not said: $words: $(cat err)"; done
+[ -e never ] && fail "a refused run wrote something"
+# what tt does in one way only is accepted where that is the way, and told
+sed 's/device: auto/device: cpu/; s/log_interval: 100/dropout: 0.0\n  optimizer: AdamW/; s/n_embd: 32/n_embd: 32\n  bias: false/' config.yaml >settled.yaml
+if on_cpu; then
+    expect 0 "saved" "$TT" train --config settled.yaml --num-steps 2 --out of-settled
+    for words in "dropout: 0.0 is what tt does anyway" "optimizer: AdamW is what" "bias: false is what tt does anyway: no layer has a bias"; do
+        grep -qF "$words" err || fail "not said: $words: $(cat err)"
+    done
+    sed 's/device: cpu/device: cuda/' settled.yaml >cuda.yaml
+    expect 2 "line 1: device: this tt was built for cpu and computes there; for cuda build another: cmake -B build -DBACKEND=cuda" \
+        "$TT" train --config cuda.yaml --out never
+else
+    expect 2 "-DBACKEND=cpu" "$TT" train --config settled.yaml --out never
+    sed 's/device: cpu/device: cuda:0/' settled.yaml >cuda.yaml
+    expect 0 "saved" "$TT" train --config cuda.yaml --num-steps 2 --out of-cuda
+fi
+sed 's/dropout: 0.0/dropout: 0.1/' settled.yaml >dropout.yaml
+expect 2 "there is no option training.dropout; there is no dropout, so only 0 is right" "$TT" train --config dropout.yaml --out never
 [ -e never ] && fail "a refused run wrote something"
 passed "the configuration of another program"
 
@@ -170,6 +189,8 @@ expect 0 '"samples_per_second_high"' "$TT" diagnose --for mi300x --json
 expect 2 'there is no card "4080x", did you mean 4080s?; there are t4, ' "$TT" diagnose --for 4080x
 expect 2 "sizes of memory: 16GiB" "$TT" diagnose --for abacus
 expect 2 "there is no card" "$TT" diagnose --for 16
+expect 0 "4080s " "$TT" info --predict rtx4080s,2xRTX4090
+expect 2 'there is no card "4080x", did you mean 4080s?; there are t4, ' "$TT" info --predict 8x4080x
 expect 2 "missing.txt" "$TT" diagnose --for t4 --data missing.txt
 many=t4$(printf ',t4%.0s' $(seq 20))
 expect 2 "at most 32 cards" "$TT" diagnose --for "$many" --for "$many"

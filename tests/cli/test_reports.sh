@@ -10,19 +10,26 @@ tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 32
 "$TT" train $tiny --num-steps 40 --val-interval 10 --out a >out 2>err || fail "train"
 for words in "^done +40 steps in " "tokens/s, peak memory [0-9.]+ MiB" "^time +[0-9.]+ % steps, [0-9.]+ % waiting for data, [0-9.]+ % validation, [0-9.]+ % saving" "^loss +[0-9.]+, floor" "^saved +a/step-00000040" \
     "^next +tt generate a .*--resume auto"; do shows "$words"; done
+for words in "^math +fp32" "^adamw +fused" "^attn +flash"; do shows "$words"; done
+# how busy the device is: a CPU always knows it of itself
+if "$TT" info | grep -q "^utilisation by "; then shows "^usage +[0-9a-zA-Z ]+ %"; fi
+"$TT" info | grep -qE "^utilisation (by|not shown by tt train: )" || fail "tt info does not say who knows the utilisation"
+[ "$("$TT" --version | grep -c cpu)" = 0 ] || "$TT" info | grep -q "^utilisation by getrusage" || fail "a CPU does not know its utilisation"
 grep -q $'\033' out err && fail "colours without a terminal"
+"$TT" train $tiny --num-steps 1 --version baseline --val-interval 0 --out "" >out 2>err || fail "baseline"
+for words in "^math +fp32" "^adamw +not fused" "^attn +scores in memory, a kernel for each"; do shows "$words"; done
 "$TT" train $tiny --num-steps 60 --val-interval 10 --learning-rate 3 --lr-schedule constant --warmup-steps 30 --out b >out 2>err || fail "train badly"
 shows "^best +validation loss [0-9.]+ after step [1-5]0"
 "$TT" train $tiny --num-steps 4 --quiet --out c >out 2>err || fail "quiet"
 shows "^done"
-grep -q "^step\|^device\|^model\|^next" out && fail "--quiet says more than results"
+grep -qE "^(step|device|model|next|math|adamw|attn|graph|gemm|usage|time)" out && fail "--quiet says more than results"
 
 # ---- JSON: one object, with the same ----
 "$TT" train $tiny --num-steps 20 --val-interval 10 --json --out d >out 2>err || fail "json"
 grep -qE '"load":[0-9.]+,"busy":(true|false)' out || fail "it does not say whether the machine was busy"
 [ "$(wc -l <out)" = 1 ] || fail "more than one line of JSON"
 for key in '"step":20' '"steps":20' '"tokens":1280' '"loss":[0-9]' '"val_loss":[0-9]' '"best_val_loss":[0-9]' '"best_step":[12]0' \
-    '"tokens_per_second":[0-9]' '"peak_memory_bytes":[0-9]' '"data_wait_seconds":' '"validation_seconds":[0-9]' '"saving_seconds":[0-9]' '"interrupted":false' '"checkpoint":"d/step-00000020"'; do
+    '"tokens_per_second":[0-9]' '"peak_memory_bytes":[0-9]' '"data_wait_seconds":' '"validation_seconds":[0-9]' '"saving_seconds":[0-9]' '"interrupted":false' '"device_utilisation":([0-9]|null)' '"checkpoint":"d/step-00000020"'; do
     shows "$key"
 done
 

@@ -153,6 +153,16 @@ static void host_norm(void)
     tt_profile_free(&p);
 }
 
+static void host_sort(void)
+{
+    struct tt_profile p = profile("host-sort");
+    int tensors = p.gradients_count;
+    CHECK(p.launch.waits == clean.launch.waits + tensors, "a wait for each of %d tensors: %g", tensors, p.launch.waits);
+    CHECK(p.step.kernels == clean.step.kernels && group(&p, "copies")->count > group(&clean, "copies")->count);
+    CHECK(p.samples[0].loss == clean.samples[0].loss, "the losses are those of a run without it");
+    tt_profile_free(&p);
+}
+
 static void hidden(void)
 {
     enum tt_fault fault;
@@ -434,6 +444,7 @@ int main(void)
         TEST(tiny_batch);
         TEST(mask_rebuild);
         TEST(host_norm);
+        TEST(host_sort);
         TEST(hidden);
     }
     TEST(unpinned_copies);

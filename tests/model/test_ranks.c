@@ -128,20 +128,31 @@ static tt_status give_tokens(struct member *m, int step)
     return st;
 }
 
+/* By the plan of the model, or, between two choices of --update-every, by what is left of it. */
+static tt_status one_step(struct member *m, int i, struct tt_stepper *whole, struct tt_stepper *between)
+{
+    const struct tt_plan *plan = NULL;
+    bool renewed = false;
+    if (m->session.between) TT_TRY(tt_interval_plan(&m->session.interval, i + 1, &plan, &renewed));
+    if (plan && renewed) tt_stepper_replan(between, plan);
+    return tt_step(plan ? between : whole);
+}
+
 static tt_status steps(struct member *m)
 {
     struct tt_backend b = {&m->relay.ops, m};
-    struct tt_stepper stepper = {.backend = &b, .plan = m->session.step};
+    struct tt_stepper stepper = {.backend = &b, .plan = m->session.step}, between = {.backend = &b};
     tt_status st = TT_OK;
     for (int i = 0; i < m->world->course.steps && !st; i++) {
         struct tt_state state;
         st = give_tokens(m, i);
-        if (!st) st = tt_step(&stepper);
+        if (!st) st = one_step(m, i, &stepper, &between);
         if (!st) st = tt_engine_download(&m->session.engine, TT_X_STATE, 0, &state, sizeof state);
         if (!st && m->config.rank == 0) m->world->losses[i] = state.loss;
     }
     if (!st) st = m->device.ops->stream_sync(m->device.self, NULL);
     tt_stepper_close(&stepper);
+    tt_stepper_close(&between);
     return st;
 }
 
@@ -376,6 +387,14 @@ static void selective_updates(void)
     c.update_rest = TT_REST_DECAY;
     c.grad_accum = 2;
     check_shards(&c, 2, "layers by rms, accumulated");
+    c.update_every = 3;
+    check_shards(&c, 2, "layers by rms, accumulated, kept for three steps");
+    c.tie_embeddings = false;
+    c.grad_accum = 1;
+    c.update_level = TT_LEVEL_MATRIX;
+    c.update_by = TT_BY_NORM;
+    strcpy(c.update_share, "0.1");
+    check_shards(&c, 3, "matrices, untied, kept for three steps");
 }
 
 /* Layers that fill a bucket each are gathered one ahead; that must not change what is computed. */

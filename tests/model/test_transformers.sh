@@ -42,7 +42,7 @@ for f in fresh/*; do "$TT" import "$f" --out "imported/$(basename "$f")" >out 2>
 "$python" "$root/tests/hf/make_tokenizers.py" foreign 2 3000 >out 2>err || fail "tokenizers are not trained"
 for kind in gpt2 gpt2_split llama3 qwen2 smollm; do
     "$TT" data foreign/$kind/text.txt --tokenizer foreign/$kind/tokenizer.json --val-fraction 0 --out foreign/$kind/ours >out 2>err || fail "data with $kind"
-    cp -r fresh/gqa_tied_fp32 foreign/$kind/model && cp foreign/$kind/tokenizer.json foreign/$kind/model
+    cp -r hf-bpe foreign/$kind/model && cp foreign/$kind/tokenizer.json foreign/$kind/model
     "$TT" import foreign/$kind/model --out foreign/$kind/run >out 2>err || fail "import with $kind"
     grep -q "no tokenizer" out && fail "$kind is not read"
     "$TT" export foreign/$kind/back --checkpoint foreign/$kind/run >out 2>err || fail "export with $kind"

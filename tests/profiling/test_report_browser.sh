@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# report.html of a profile and of a run, and compare.html, in headless Chromium: they load without an error, every plot
+# report.html of a profile and of a run, compare.html and claims.html in headless Chromium: they load without an error, every plot
 # has marks, sorting and hover work, nothing is wider than a phone, and a screenshot can be taken. The page tests itself:
 # a script is added to a copy.
 set -u
@@ -20,6 +20,7 @@ done
 "$TT" compare "$dir/baseline" "$dir/flash" --out "$dir/compare" --quiet >/dev/null || fail "tt compare"
 "$TT" train $small --num-steps 40 --val-interval 5 --out "$dir/run" --quiet >/dev/null || fail "tt train"
 "$TT" report "$dir/run" --quiet >/dev/null || fail "tt report of a run"
+"$TT" claims --only qkv,swiglu,adamw,tf32 ${small/--num-steps 4/} --turns 2 --out "$dir/claims" --quiet >/dev/null || fail "tt claims"
 
 # page NAME FILE: a copy that writes what it finds into its title.
 page() {
@@ -37,7 +38,7 @@ addEventListener('load', function () {
     });
   });
   var table = Array.prototype.find.call(document.querySelectorAll('table'), function (t) { return t.tBodies[0].rows.length > 3 && t.querySelectorAll('th.n').length; });
-  var head = Array.prototype.find.call(table.querySelectorAll('th'), function (h) { return h.className === 'n' && /step|speed|flash/.test(h.textContent); });
+  var head = Array.prototype.find.call(table.querySelectorAll('th'), function (h) { return h.className === 'n' && /step|speed|flash|measured/.test(h.textContent); });
   var column = head.cellIndex;
   function values() { return Array.prototype.map.call(table.tBodies[0].rows, function (r) { return parseFloat(r.cells[column].dataset.v || '-1e99'); }); }
   function sorted(v, sign) { return v.every(function (x, i) { return !i || sign * (v[i - 1] - x) >= 0; }); }
@@ -65,6 +66,7 @@ SCRIPT
 page report "$dir/flash/report.html"
 page compare "$dir/compare/compare.html"
 page run "$dir/run/report.html"
+page claims "$dir/claims/claims.html"
 
 chrome --window-size=1100,1400 --screenshot="$dir/shot.png" "file://$dir/flash/report.html" >/dev/null 2>&1
 [ "$(head -c 4 "$dir/shot.png" 2>/dev/null | tail -c 3)" = PNG ] && [ "$(wc -c <"$dir/shot.png")" -gt 20000 ] || fail "no screenshot"

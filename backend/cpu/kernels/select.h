@@ -24,10 +24,13 @@ static void k_group_squares(const struct cpu_team *team, const struct tt_group_s
 
 static void k_span_squares(const struct cpu_team *team, const struct tt_span_squares_args *a)
 {
+    int64_t latest = a->group ? a->state->step - a->state->skipped - 1 : 0; /* update before this one */
     PARALLEL_FOR(team, a->n)
     for (int64_t i = 0; i < a->count; i++) {
-        const float *x = (const float *)a->x + a->spans[i].begin;
-        a->square[i] = (float)row_dot(x, x, a->spans[i].count);
+        const struct tt_update_span *span = &a->spans[i];
+        const float *x = (const float *)a->x + span->begin;
+        bool counts = !a->group || a->group[span->group].last == latest;
+        a->square[i] = counts ? (float)row_dot(x, x, span->count) : 0;
     }
 }
 
@@ -98,12 +101,12 @@ static void k_choose_groups(const struct cpu_team *team, const struct tt_choose_
     struct tt_update_group *choice = &a->group[a->groups];
     int64_t update = s->step - s->skipped, words = TT_CHOICE_WORDS(a->groups);
     uint32_t *bits = a->choices + (s->step - 1) % a->entries * words;
-    bool apply = s->apply != 0, anew = choice->last == 0 || update - choice->last >= a->every;
+    bool apply = s->apply != 0, anew = a->anew;
     memset(bits, 0, (size_t)words * sizeof *bits);
     if (apply && anew) {
         for (int64_t g = 0; g < a->groups; g++) a->keys[g] = group_key(a, g, update);
         choose_by_key(a);
-        *choice = (struct tt_update_group){choice->updates + 1, update};
+        *choice = (struct tt_update_group){choice->updates + 1, s->step};
     }
     for (int64_t g = 0; g < a->groups; g++) {
         bool chosen = apply && (anew ? a->steps[g].chosen != 0 : a->group[g].last == update - 1);

@@ -119,6 +119,12 @@ static void tells_memory_from_other_failures(void)
 
 static void any_call_may_fail(void) { fail_every_call(130, 85); }
 
+static void no_monitor(void)
+{
+    goes_on_without_a_monitor((const char *const[]){"nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2",
+                                                    "nvmlDeviceGetUtilizationRates", NULL});
+}
+
 int main(void)
 {
     TEST(says_why_there_is_none);
@@ -129,6 +135,8 @@ int main(void)
     TEST(works_when_nothing_fails);
     TEST(any_call_may_fail);
     TEST(tells_memory_from_other_failures);
+    TEST(says_how_busy_it_is);
+    TEST(no_monitor);
     TEST(leaves_the_other_gpus_alone);
     TEST(collectives_are_in_place);
     TEST(collectives_know_their_part);

@@ -72,6 +72,13 @@ gpu_rt_error RT(SetDevice)(int device)
     return GPU_RT_SUCCESS;
 }
 
+gpu_rt_error RT(DeviceGetPCIBusId)(char *out, int size, int device)
+{
+    RUNTIME();
+    snprintf(out, (size_t)size, "0000:%02x:00.0", 0x40 + device);
+    return GPU_RT_SUCCESS;
+}
+
 gpu_rt_error RT(MemGetInfo)(size_t *available, size_t *total)
 {
     WORK();

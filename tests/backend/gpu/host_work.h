@@ -195,6 +195,58 @@ static void works_when_nothing_fails(void)
     CHECK(fake.live == 0 && !fake.capturing, "%ld things were not given back", fake.live);
 }
 
+/* ---- how busy the GPU is ---- */
+
+/* The library for monitors is a stand-in of the tests' where FAKE_MONITOR names who it is; else there is none that
+ * knows these GPUs. */
+static void says_how_busy_it_is(void)
+{
+    const char *source = getenv("FAKE_MONITOR");
+    for (int device = 0; device < 2; device++) {
+        struct tt_backend b;
+        struct tt_usage usage = {0};
+        fake_reset();
+        CHECK_OK(tt_backend_open(&(struct tt_backend_options){.device = device}, &b));
+        tt_status st = b.ops->usage(b.self, &usage);
+        if (!source) {
+            CHECK(st && one_line(st->text), "%s", st ? st->text : "there is a library");
+            tt_status_free(st);
+        } else {
+            CHECK_OK(st);
+            CHECK(usage.busy == (40 + device) / 100.0 && !strcmp(usage.source, source), "%g by %s", usage.busy,
+                  usage.source);
+            CHECK(usage.memory_used == 3072 && usage.memory_total == 4096);
+        }
+        tt_backend_close(&b);
+        CHECK(fake.live == 0);
+    }
+}
+
+/* A call of that library fails: then usage does, in one line that names the call, and the rest goes on. */
+static void goes_on_without_a_monitor(const char *const *calls)
+{
+    bool library = getenv("FAKE_MONITOR") != NULL;
+    for (; *calls; calls++) {
+        struct tt_backend b;
+        struct tt_usage usage;
+        struct tt_device_info info;
+        fake_reset();
+        setenv("FAKE_MONITOR_FAILS", *calls, 1);
+        CHECK_OK(tt_backend_open(NULL, &b));
+        tt_status st = b.ops->usage(b.self, &usage);
+        CHECK(st && one_line(st->text) && (!library || strstr(st->text, "Not Supported")), "%s: %s", *calls,
+              st ? st->text : "fine");
+        tt_status_free(st);
+        CHECK_OK(b.ops->info(b.self, &info));
+        unsetenv("FAKE_MONITOR_FAILS");
+        st = b.ops->usage(b.self, &usage); /* it is asked anew */
+        CHECK(!st == library, "%s", st ? st->text : "there is a library");
+        tt_status_free(st);
+        tt_backend_close(&b);
+        CHECK(fake.live == 0);
+    }
+}
+
 /* ---- several GPUs ---- */
 
 static void *copy_in_a_thread(void *p)

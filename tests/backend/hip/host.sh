@@ -25,7 +25,7 @@ fi
 $cc -std=gnu17 -g -O1 -Wall -Wextra -Werror "${sanitize[@]}" -D_GNU_SOURCE -D__HIP_PLATFORM_AMD__ -DHIPBLAS_V2 \
     '-DTT_HIP_ARCHITECTURES="test"' "${together[@]}" -I"$root" -I"$root/backend/hip" -isystem "$rocm/sysroot/opt/rocm/include" \
     "$here/test_host.c" "$here/fake_runtime.c" "$root"/backend/gpu/*.c \
-    "$root"/backend/hip/{blas,device,error,rocblas}.c "${rooms[@]}" -lm -lpthread -ldl -o "$dir/test_host" || exit 1
+    "$root"/backend/hip/{blas,device,error,rocblas,usage}.c "${rooms[@]}" -lm -lpthread -ldl -o "$dir/test_host" || exit 1
 
 # a rocBLAS with two chips, in the layout of Debian
 mkdir -p "$dir/lib/rocblas/5.1.0/library"
@@ -33,4 +33,10 @@ echo 'int rocblas_nothing;' | $cc -x c - -shared -fPIC -o "$dir/lib/librocblas.s
 touch "$dir"/lib/rocblas/5.1.0/library/TensileLibrary_lazy_gfx{90a,1030}.dat
 unset ROCBLAS_TENSILE_LIBPATH TT_HIPBLASLT
 unset HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES CUDA_VISIBLE_DEVICES GPU_DEVICE_ORDINAL
-ROCBLAS_LIBRARY=$dir/lib/librocblas.so.5 "$dir/test_host"
+export ROCBLAS_LIBRARY=$dir/lib/librocblas.so.5
+"$dir/test_host" || exit 1
+
+# the same with a stand-in for the library of rocm-smi
+mkdir "$dir/monitor"
+$cc -shared -fPIC "$here/fake_rocm_smi.c" -o "$dir/monitor/librocm_smi64.so.7" || exit 1
+FAKE_MONITOR=rocm-smi LD_LIBRARY_PATH=$dir/monitor:${LD_LIBRARY_PATH:-} "$dir/test_host"

@@ -168,12 +168,20 @@ static void finds_rocblas_beside_its_library(void)
     unsetenv("TT_HIPBLASLT");
 }
 
+static void no_monitor(void)
+{
+    goes_on_without_a_monitor((const char *const[]){"rsmi_init", "rsmi_num_monitor_devices",
+                                                    "rsmi_dev_busy_percent_get", NULL});
+}
+
 int main(void)
 {
     TEST(says_why_there_is_none);
     TEST(says_what_hides_it);
     TEST(works_when_nothing_fails);
     TEST(any_call_may_fail);
+    TEST(says_how_busy_it_is);
+    TEST(no_monitor);
     TEST(leaves_the_other_gpus_alone);
     TEST(collectives_are_in_place);
     TEST(collectives_know_their_part);

@@ -74,7 +74,7 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
         return;
     }
     for (int i = 0; row->choices && row->choices[i]; i++) check_value(command, row, row->choices[i]);
-    for (int i = 0; row->counted && row->choices[i]; i++) {
+    for (int i = 0; !strcmp(row->name, "predict") && row->choices[i]; i++) {
         char counted[100];
         snprintf(counted, sizeof counted, "8x%s,4x8x%s", row->choices[i], row->choices[i]);
         check_value(command, row, counted);

@@ -80,6 +80,10 @@ static void look_at_model(const struct tt_config *c)
     if (st) return;
     st = tt_model_plan_train(m, &p);
     look_at_plan(st, p);
+    if (c->update == TT_UPDATE_TOP_K) {
+        st = tt_model_plan_between(m, &p);
+        look_at_plan(st, p);
+    }
     st = tt_model_plan_eval(m, &p);
     look_at_plan(st, p);
     st = tt_model_plan_logits(m, &p);

@@ -4,18 +4,8 @@
 #include <dirent.h>
 
 #include "core/base/file.h"
+#include "tests/core/base/proto_reader.h"
 #include "tests/test.h"
-
-struct bytes {
-    const unsigned char *at, *end;
-};
-
-static uint64_t little(const unsigned char *p, int n)
-{
-    uint64_t x = 0;
-    for (int i = 0; i < n; i++) x |= (uint64_t)p[i] << 8 * i;
-    return x;
-}
 
 /* The next record; its checksums are checked. */
 static bool record(struct bytes *file, struct bytes *out)
@@ -29,54 +19,6 @@ static bool record(struct bytes *file, struct bytes *out)
     CHECK(little(out->end, 4) == tt_events_checksum(out->at, n));
     file->at = out->end + 4;
     return true;
-}
-
-static uint64_t varint(struct bytes *b)
-{
-    uint64_t x = 0;
-    for (int shift = 0; b->at < b->end && shift < 64; shift += 7) {
-        unsigned char c = *b->at++;
-        x |= (uint64_t)(c & 0x7f) << shift;
-        if (c < 0x80) break;
-    }
-    return x;
-}
-
-/* The field of that number: its bytes, or its number in *value. */
-static bool field(struct bytes message, unsigned wanted, struct bytes *inside, double *value)
-{
-    while (message.at < message.end) {
-        uint64_t key = varint(&message), n = 0;
-        double number = 0;
-        struct bytes here = {message.at, message.at};
-        if ((key & 7) == 0) {
-            number = (double)varint(&message);
-        } else if ((key & 7) == 1) {
-            uint64_t bits = little(message.at, 8);
-            memcpy(&number, &bits, 8);
-            message.at += 8;
-        } else if ((key & 7) == 5) {
-            uint32_t bits = (uint32_t)little(message.at, 4);
-            float f;
-            memcpy(&f, &bits, 4);
-            number = (double)f;
-            message.at += 4;
-        } else {
-            n = varint(&message);
-            here = (struct bytes){message.at, message.at + n};
-            message.at += n;
-        }
-        if (key >> 3 != wanted) continue;
-        if (inside) *inside = here;
-        if (value) *value = number;
-        return true;
-    }
-    return false;
-}
-
-static bool is_text(struct bytes b, const char *text)
-{
-    return (size_t)(b.end - b.at) == strlen(text) && memcmp(b.at, text, strlen(text)) == 0;
 }
 
 static char *only_file(const char *folder, size_t *n)

@@ -5,6 +5,8 @@
 #include "core/base/rng.h"
 #include "core/base/terminal.h"
 #include "core/train/eta.h"
+#include "core/train/live.h"
+#include "core/train/usage.h"
 #include "tests/test.h"
 
 /* ---- the time left, on a clock of our own ---- */
@@ -104,6 +106,96 @@ static void times(void)
     CHECK(tt_eta_left(&e, &work) >= 0);
 }
 
+/* ---- the line of a terminal ---- */
+
+static void shown(const char *line, int width)
+{
+    struct tt_live l = {0};
+    char text[200];
+    tt_live_add(&l, 100, "step %d/%d", 5, 300);
+    tt_live_add(&l, 50, "(overall 5.1)");
+    tt_live_add(&l, 90, "%s", ""); /* what is not known takes no room */
+    tt_live_add(&l, 70, "gpu 98 %%");
+    tt_live_add(&l, 85, "eta 7 s");
+    tt_live_text(&l, width, text, sizeof text);
+    CHECK(!strcmp(text, line), "in %d columns: \"%s\"", width, text);
+}
+
+static void line_fits(void)
+{
+    shown("step 5/300  (overall 5.1)  gpu 98 %  eta 7 s", 44);
+    shown("step 5/300  gpu 98 %  eta 7 s", 43);
+    shown("step 5/300  eta 7 s", 28);
+    shown("step 5/300", 18);
+    shown("", 3);
+    shown("", -1);
+}
+
+static void rates(void)
+{
+    char recent[32], overall[32];
+    tt_live_rates(5.6, 0.5, recent, overall);
+    CHECK(!strcmp(recent, "5.60 steps/s") && !strcmp(overall, "(overall 0.50)"), "%s %s", recent, overall);
+    tt_live_rates(0.5, 2, recent, overall); /* slow */
+    CHECK(!strcmp(recent, "2.00 s/step") && !strcmp(overall, "(overall 0.50)"), "%s %s", recent, overall);
+    tt_live_rates(812.3, 801, recent, overall);
+    CHECK(!strcmp(recent, "812 steps/s") && !strcmp(overall, "(overall 801)"), "%s %s", recent, overall);
+}
+
+/* ---- how busy the device is ---- */
+
+static struct {
+    int asked;
+    double busy, total;
+    bool fails;
+} device;
+
+static tt_status device_usage(void *self, struct tt_usage *out)
+{
+    (void)self;
+    device.asked++;
+    if (device.fails) return tt_fail(TT_UNSUPPORTED, "nobody knows");
+    *out = (struct tt_usage){.busy = device.busy, .memory_used = device.total / 2, .memory_total = device.total};
+    return TT_OK;
+}
+
+static void utilisation(void)
+{
+    static const struct tt_backend_ops ops = {.usage = device_usage}, none = {0};
+    struct tt_backend b = {&ops, NULL}, silent = {&none, NULL};
+    struct tt_usage_log u;
+    char text[32], memory[48];
+    device.total = 0x1p33;
+    tt_usage_open(&u, &b, 100);
+    CHECK(device.asked == 1 && !tt_usage_known(&u) && isnan(tt_usage_mean(&u)));
+    tt_usage_text(&u, text);
+    CHECK(!text[0], "%s", text);
+    device.busy = 0.5;
+    for (double now = 100; now < 103; now += 0.125) tt_usage_ask(&u, now);
+    CHECK(device.asked == 3, "asked %d times in 3 seconds", device.asked);
+    device.busy = 1;
+    tt_usage_ask(&u, 106);
+    tt_usage_end(&u, 106.5); /* it is not asked twice in a second */
+    CHECK(device.asked == 4 && fabs(tt_usage_mean(&u) - (2 * 0.5 + 4 * 1) / 6) < 1e-9, "%g", tt_usage_mean(&u));
+    tt_usage_text(&u, text);
+    tt_usage_memory_text(&u, memory);
+    CHECK(!strcmp(text, "gpu 100 %") && !strcmp(memory, "4.0 of 8.0 GiB"), "%s %s", text, memory);
+    device.fails = true;
+    tt_usage_ask(&u, 108);
+    tt_usage_ask(&u, 110); /* who once did not know is not asked again */
+    CHECK(device.asked == 5 && !tt_usage_known(&u) && tt_usage_mean(&u) > 0.8);
+    device.fails = false, device.total = 0, device.busy = 0.25;
+    tt_usage_open(&u, &b, 200);
+    tt_usage_end(&u, 200.5); /* a run of half a second */
+    tt_usage_text(&u, text);
+    tt_usage_memory_text(&u, memory);
+    CHECK(tt_usage_mean(&u) == 0.25 && !strcmp(text, "cores 25 %") && !memory[0], "%s", text);
+    tt_usage_open(&u, &silent, 0);
+    tt_usage_ask(&u, 5);
+    tt_usage_end(&u, 6);
+    CHECK(isnan(tt_usage_mean(&u)));
+}
+
 /* ---- colours ---- */
 
 static void colours(void)
@@ -134,6 +226,9 @@ int main(void)
 {
     TEST(time_left);
     TEST(times);
+    TEST(line_fits);
+    TEST(rates);
+    TEST(utilisation);
     TEST(colours);
     return test_end();
 }

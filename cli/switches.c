@@ -1,0 +1,57 @@
+#include "cli/switches.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_math(const struct tt_model *m)
+{
+    const char *words = "fp32";
+    if (m->config.precision == TT_TF32)
+        words = m->tf32 ? "fp32, matrix products in tf32" : "fp32, since this device has no tf32";
+    if (m->config.precision == TT_PREC_BF16) words = "bf16, with fp32 for sums, weights and moments";
+    if (m->config.precision == TT_PREC_FP16) words = "fp16 with a scaled loss, and fp32 for sums, weights and moments";
+    printf("math    %s\n", words);
+}
+
+static void print_optimizer(const struct tt_model *m)
+{
+    printf("adamw   %s\n", m->fuse[TT_FUSE_OPTIMIZER] ? "fused: one kernel over all parameters"
+                                                      : "not fused: a kernel for each operation on each tensor");
+}
+
+static void print_graph(const struct tt_backend *b, const struct tt_model *m, const struct tt_run *run)
+{
+    if (!b->ops->graph_begin) return;
+    const char *off = m->fuse[TT_FUSE_GRAPH] ? "off, as --graph says" : "off: this version launches each operation";
+    printf("graph   %s\n", run->graph ? "on: captured in the second step, then replayed" : off);
+}
+
+static void print_attention(const struct tt_model *m, const struct tt_device_info *info)
+{
+    const char *words = "scores in memory, a kernel for each operation on them";
+    if (m->fuse[TT_FUSE_SOFTMAX]) words = "scores in memory; scale, mask and softmax in one kernel";
+    if (m->fuse[TT_FUSE_ATTENTION]) words = "flash: in tiles, scores never in memory";
+    bool choice = m->fuse[TT_FUSE_ATTENTION] && info->kernels[0];
+    printf("attn    %s%s%s\n", words, choice ? "; kernels " : "", choice ? info->kernels : "");
+}
+
+static void print_gemm(const struct tt_backend *b, const struct tt_config *c)
+{
+    static const char *const words[] = {"the algorithm that the library would take (--gemm-tune off)",
+                                        "the fastest of a few algorithms, each shape timed once (--gemm-tune quick)",
+                                        "the fastest of many algorithms, each shape timed once (--gemm-tune full)"};
+    /* A library for CPUs does not let anyone choose. */
+    if (strcmp(b->ops->name, "cpu")) printf("gemm    %s\n", words[c->gemm_tune]);
+}
+
+void tt_print_switches(const struct tt_backend *b, const struct tt_session *s, const struct tt_run *run)
+{
+    struct tt_device_info info = {0};
+    tt_status st = b->ops->info(b->self, &info);
+    print_math(s->model);
+    print_optimizer(s->model);
+    print_graph(b, s->model, run);
+    print_attention(s->model, &info);
+    print_gemm(b, &s->model->config);
+    tt_status_free(st);
+}

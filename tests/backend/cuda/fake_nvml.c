@@ -1,0 +1,54 @@
+/* A libnvidia-ml.so.1 for tests: GPUs at addresses 0000:40:00.0 and 0000:41:00.0, the first busy for 40 % of the time
+ * and the second for 41 %. The call that $FAKE_MONITOR_FAILS names fails. A program that does not shut it down
+ * aborts at its end. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct utilization { unsigned gpu, memory; };
+struct memory { unsigned long long total, free, used; };
+
+static int begun;
+
+static int fails(const char *call)
+{
+    const char *name = getenv("FAKE_MONITOR_FAILS");
+    return name && !strcmp(name, call) ? 3 : 0;
+}
+
+int nvmlInit_v2(void)
+{
+    int error = fails(__func__);
+    begun += !error;
+    return error;
+}
+
+int nvmlShutdown(void) { return begun--, 0; }
+
+const char *nvmlErrorString(int error) { return error == 3 ? "Not Supported" : "Unknown"; }
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **out)
+{
+    unsigned bus = 0;
+    if (sscanf(address, "0000:%x:00.0", &bus) != 1 || bus < 0x40 || bus > 0x41) return 6;
+    *out = (void *)(size_t)bus;
+    return fails(__func__);
+}
+
+int nvmlDeviceGetUtilizationRates(void *device, struct utilization *out)
+{
+    out->gpu = (unsigned)(size_t)device - 0x40 + 40;
+    return fails(__func__);
+}
+
+int nvmlDeviceGetMemoryInfo(void *device, struct memory *out)
+{
+    (void)device;
+    *out = (struct memory){4096, 1024, 3072};
+    return fails(__func__);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (begun) abort();
+}

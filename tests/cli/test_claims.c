@@ -1,0 +1,169 @@
+/* tt claims: its list, its verdicts, and what it writes of results that are made up here. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/claims.h"
+#include "core/base/file.h"
+#include "tests/test.h"
+
+/* ---- verdicts ---- */
+
+static const struct tt_claim speedup = {.name = "speedup", .claimed = "1.2x", .low = 1.15, .high = 1.25},
+                             wide = {.name = "wide", .claimed = "2-3x", .low = 2, .high = 3},
+                             share = {.name = "share", .claimed = "24 %", .low = 23.5, .high = 24.5, .share = true};
+
+static enum tt_verdict judged(const struct tt_claim *c, double low, double high)
+{
+    return tt_claim_judge(c, &(struct tt_range){low, high, 0.96875});
+}
+
+static void beside_the_claim(void)
+{
+    CHECK(judged(&speedup, 1.02, 1.14) == TT_SMALLER);
+    CHECK(judged(&speedup, 1.26, 1.27) == TT_LARGER);
+    CHECK(judged(&speedup, 1.26, 9) == TT_LARGER, "however wide, it lies above");
+    CHECK(judged(&speedup, 0.99, 1.01) == TT_NOT_SEEN);
+    CHECK(judged(&speedup, 0.5, 0.6) == TT_NOT_SEEN, "a loss is no speed-up");
+    CHECK(judged(&speedup, 1, 1.1) == TT_NOT_SEEN, "an interval that begins at 1 includes no effect");
+    CHECK(judged(&share, 0, 10) == TT_NOT_SEEN);
+    CHECK(judged(&share, 5, 10) == TT_SMALLER);
+    CHECK(judged(&share, 40, 50) == TT_LARGER);
+}
+
+static void on_the_claim(void)
+{
+    CHECK(judged(&speedup, 1.16, 1.24) == TT_CONFIRMED, "inside");
+    CHECK(judged(&speedup, 1.15, 1.25) == TT_CONFIRMED, "as wide as the claim");
+    CHECK(judged(&speedup, 1.1, 1.15) == TT_CONFIRMED, "narrow, and it touches the claim");
+    CHECK(judged(&speedup, 1.25, 1.3) == TT_CONFIRMED, "narrow, and it touches the claim from above");
+    CHECK(judged(&speedup, 1.02, 1.4) == TT_NOT_DECIDED, "it contains the claim, and much else");
+    CHECK(judged(&speedup, 0.9, 1.2) == TT_NOT_DECIDED, "the claim or nothing");
+    CHECK(judged(&wide, 2.1, 2.9) == TT_CONFIRMED, "wide, but inside");
+    CHECK(judged(&wide, 1.5, 2.5) == TT_NOT_DECIDED);
+    CHECK(judged(&share, 23, 25) == TT_CONFIRMED);
+    CHECK(judged(&share, 10, 40) == TT_NOT_DECIDED);
+}
+
+static void without_enough(void)
+{
+    struct tt_range few = {1.2, 1.2, 0.75}, none = {NAN, NAN, NAN}, five = {1.2, 1.2, 0.9375};
+    CHECK(tt_claim_judge(&speedup, &few) == TT_NOT_DECIDED);
+    CHECK(tt_claim_judge(&speedup, &none) == TT_NOT_DECIDED);
+    CHECK(tt_claim_judge(&speedup, &five) == TT_CONFIRMED);
+    CHECK(judged(&speedup, 1.2, INFINITY) == TT_NOT_DECIDED);
+}
+
+/* ---- the list ---- */
+
+/* Words of a copy that the options do not know would make a claim that always fails. */
+static void parses(const char *name, enum tt_command command, const char *words)
+{
+    char text[400], *list[40];
+    int n = 0;
+    snprintf(text, sizeof text, "%s", words);
+    for (char *save, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
+        if (word[0] == '-' || n) list[n++] = word; /* a version alone comes first */
+    struct tt_options *o = calloc(1, sizeof *o);
+    tt_status st = tt_options_parse(o, command, n, list);
+    CHECK(!st, "%s: %s: %s", name, words, st ? st->text : "");
+    tt_status_free(st);
+    free(o);
+}
+
+static void list_is_sound(void)
+{
+    for (int i = 0; i < tt_claim_count; i++) {
+        const struct tt_claim *c = &tt_claims[i];
+        double first = strtod(c->claimed, NULL);
+        CHECK(!strcmp(tt_claim_names[i], c->name));
+        for (int k = 0; k < i; k++) CHECK(strcmp(c->name, tt_claims[k].name) != 0, "%s is there twice", c->name);
+        CHECK(c->low < c->high && first >= c->low && first <= c->high, "%s: %s, %g to %g", c->name, c->claimed, c->low,
+              c->high);
+        CHECK(c->share == (strchr(c->claimed, '%') != NULL) && c->share == !c->off, "%s", c->name);
+        if (c->off) parses(c->name, TT_CMD_BENCH, c->off);
+        parses(c->name, c->share ? TT_CMD_TRAIN : TT_CMD_BENCH, c->on);
+        if (c->on_gpu) parses(c->name, TT_CMD_TRAIN, c->on_gpu);
+    }
+    CHECK(!tt_claim_names[tt_claim_count]);
+}
+
+/* ---- what is written ---- */
+
+static struct tt_claim_result results[3];
+static double figures[] = {1.2, 1.21, 1.19};
+
+static struct tt_claims_report made_up(struct tt_options *o)
+{
+    struct tt_claims_report r = {.o = o, .results = results, .count = 3, .device = "<made up>", .backend = "cpu",
+                                 .library = "none", .model = "tiny", .command = "tt claims", .load = 0};
+    struct tt_claims_options *own = (struct tt_claims_options *)(void *)o->own;
+    own->turns = 3;
+    r.own = own;
+    results[0] = (struct tt_claim_result){.claim = &speedup, .figures = figures, .turns = 3, .measured = 1.2,
+                                          .range = {1.19, 1.21, 0.75}, .verdict = TT_NOT_DECIDED,
+                                          .command = "tt bench --against 'flash <' flash"};
+    results[1] = (struct tt_claim_result){.claim = &wide, .measured = NAN, .range = {NAN, NAN, NAN},
+                                          .verdict = TT_NOT_HERE, .why = "a CPU has none"};
+    results[2] = (struct tt_claim_result){.claim = &share, .figures = figures, .turns = 3, .measured = 50,
+                                          .range = {49, 51, 0.97}, .verdict = TT_LARGER};
+    return r;
+}
+
+static void text_and_json_agree(void)
+{
+    struct tt_options *o = calloc(1, sizeof *o);
+    struct tt_claims_report r = made_up(o);
+    struct tt_text text = {0}, json = {0};
+    struct tt_json *root;
+    tt_claims_text(&r, &text);
+    tt_claims_json(&r, &json);
+    CHECK(strstr(text.s, "speedup            1.2x     1.20x  1.19x to 1.21x     undecided"), "%s", text.s);
+    CHECK(strstr(text.s, "not on this device  a CPU has none"), "%s", text.s);
+    CHECK(strstr(text.s, "share              24 %    50.0 %  49.0 % to 51.0 %   larger"), "%s", text.s);
+    CHECK(strstr(text.s, "3 claims: 1 larger, 1 undecided, 1 not on this device"), "%s", text.s);
+    CHECK(strstr(text.s, "3 turns are few"), "%s", text.s);
+    CHECK_OK(tt_json_parse(json.s, json.n, &root));
+    const struct tt_json *first = tt_json_get(root, "claims")->first, *second = first->next;
+    CHECK(tt_json_number(first, "measured", 0) == 1.2 && tt_json_number(first, "claimed_low", 0) == 1.15);
+    CHECK(!strcmp(tt_json_string(first, "verdict", ""), "undecided") && tt_json_get(first, "turns")->count == 3);
+    CHECK(!strcmp(tt_json_string(second, "why", ""), "a CPU has none"));
+    CHECK(tt_json_get(second, "measured")->type == TT_JSON_NULL, "what was not measured is no number");
+    tt_json_free(root);
+    tt_text_free(&text);
+    tt_text_free(&json);
+    free(o);
+}
+
+static void page_is_whole(void)
+{
+    struct tt_options *o = calloc(1, sizeof *o);
+    struct tt_claims_report r = made_up(o);
+    char path[] = "/tmp/tt_claims_XXXXXX", *page;
+    size_t n;
+    int file = mkstemp(path);
+    CHECK(file >= 0);
+    close(file);
+    CHECK_OK(tt_claims_html(&r, path));
+    CHECK_OK(tt_file_read(path, 1 << 20, &page, &n));
+    CHECK(strstr(page, "&lt;made up&gt;") && !strstr(page, "<made up>"), "names are escaped");
+    CHECK(strstr(page, "measured 1.2, interval 1.19 to 1.21"), "the chart has no interval");
+    CHECK(strstr(page, "not on this device: a CPU has none"));
+    CHECK(strstr(page, "'flash &lt;' flash"), "the command is shown");
+    CHECK(!strstr(page, "nan") && !strstr(page, "https://"), "what is no number, or a link");
+    free(page);
+    remove(path);
+    free(o);
+}
+
+int main(void)
+{
+    TEST(beside_the_claim);
+    TEST(on_the_claim);
+    TEST(without_enough);
+    TEST(list_is_sound);
+    TEST(text_and_json_agree);
+    TEST(page_is_whole);
+    return test_end();
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# tt claims: a few pairs of a tiny model for real, with what they write; what is refused, and what a device cannot do.
+set -u
+. tests/lib.sh
+needs_device
+cd "$dir" || exit 1
+export XDG_CACHE_HOME=$dir/cache
+tiny="--hidden-dim 32 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 48 --vocab-size 50 --seq-len 8 --batch-size 2"
+
+expect 0 "host-sync" "$TT" claims --list
+[ "$(wc -l <out)" -ge 16 ] || fail "the list has $(wc -l <out) lines"
+expect 0 '"claimed": "24 %"' "$TT" claims --list --json
+[ "$(head -n 1 out)" = "[" ] && [ "$(tail -n 1 out)" = "]" ] || fail "--list --json is no list"
+expect 2 'did you mean "adamw"' "$TT" claims --only adamv
+[ -e claims ] && fail "a list or a refusal wrote something"
+passed "the list"
+
+expect 0 "saved   claims/claims.html" "$TT" claims --only adamw,qkv,tf32,evaluation $tiny --turns 2 --repeats 1 --warmup 0
+grep -qE 'in 2 turns on .*: about [0-9]' err || fail "it does not say beforehand how long it takes: $(cat err)"
+grep -qE '^adamw +1\.1x +[0-9.]+x +[0-9.]+x to [0-9.]+x +undecided' out || fail "two turns decide, or are not shown"
+grep -qE '^evaluation +24 % +[0-9.]+ % ' out || fail "no share of validation"
+grep -qF "2 turns are few" out || fail "it does not say that two turns are few"
+grep -qE '^step +1x32 in fp32: 1 layer, hidden 32, 2 x 8 tokens' out || fail "the step is not described"
+grep -vE '^(saved|done)' out >shown
+grep -vE '^done' claims/claims.txt | cmp -s - shown || fail "claims.txt is not what was shown"
+grep -q '"verdict": "undecided"' claims/claims.json && grep -q '<svg' claims/claims.html || fail "files are missing"
+if on_cpu; then grep -qE '^tf32 +1.5x +not on this device +a CPU has no tf32' out || fail "a CPU has tf32"; fi
+passed "a few claims"
+
+# the line that a claim shows does what it did
+sed -n 's/^adamw  *tt bench //p' out >line
+grep -qE "^--against 'flash --fuse no-optimizer' flash --sizes default --feed .*--turns 2$" line || fail "not the command: $(cat line)"
+expect 0 "B is " bash -c "'$TT' bench $(cat line)"
+sed -n 's/^evaluation  *tt train //p' claims/claims.txt >line
+[ -s line ] || fail "no command for the share of validation"
+expect 0 "% validation" bash -c "'$TT' train $(cat line)"
+passed "commands that are shown"
+
+# what all of them share is refused at once
+expect 2 "num-heads" "$TT" claims --only qkv --hidden-dim 33 --num-heads 2
+passed "what cannot be run"
+
+# faults take effect in bench: one that waits, copies or validates after each step is no empty word
+expect 0 '"fault": "eval-every-step"' "$TT" bench $tiny --versions flash --repeats 3 --warmup 1 --fault eval-every-step --json
+grep -q '"size": "1x32"' out || fail "a model of one's own shape is called by a preset's name"
+expect 0 "1x32: layers x hidden" "$TT" bench $tiny --versions flash --repeats 1 --warmup 0 --prefetch off
+expect 2 "do not go together" "$TT" bench --feed --ranks 2
+passed "bench as training runs"
+finish
