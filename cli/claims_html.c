@@ -13,7 +13,7 @@ static const int colors[TT_VERDICTS] = {2, 1, 10, 3, 7, 7, 7}; /* of charts.css 
 
 static void chart(struct tt_text *t, const struct tt_claims_report *r)
 {
-    struct tt_interval *rows = calloc((size_t)r->count + 1, sizeof *rows);
+    struct tt_svg_interval *rows = calloc((size_t)r->count + 1, sizeof *rows);
     int n = 0;
     if (!rows) {
         t->failed = true;
@@ -22,7 +22,7 @@ static void chart(struct tt_text *t, const struct tt_claims_report *r)
     for (int i = 0; i < r->count; i++) {
         const struct tt_claim_result *c = &r->results[i];
         if (c->why[0] || c->claim->share) continue;
-        rows[n] = (struct tt_interval){.label = c->claim->name, .claimed_low = c->claim->low,
+        rows[n] = (struct tt_svg_interval){.label = c->claim->name, .claimed_low = c->claim->low,
                                        .claimed_high = c->claim->high, .value = c->measured, .low = c->range.low,
                                        .high = c->range.high, .color = colors[c->verdict]};
         snprintf(rows[n].note, sizeof rows[n].note, "%.2fx, %s", c->measured, tt_verdict_names[c->verdict]);

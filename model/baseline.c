@@ -230,8 +230,7 @@ void optimizer_steps(struct build *b)
                .parts = PARTS_PER_TENSOR);
     }
     sum_partials(b, partial, count);
-    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = count,
-           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
+    clip(b, partial, count);
     b->p->group = TT_G_OPTIMIZER;
     for (int i = 0; i < pieces; i++) {
         struct slice s = piece_of(b, i);

@@ -176,6 +176,10 @@ void optimizer_fused(struct build *b);
 /* How many partial sums of squares each slice gives to the norm. */
 static inline int64_t norm_partials(int slices) { return slices > 1 ? 256 : 1024; }
 
+/* The norm of all gradients from their partial sums of squares, and the factor that clips them. */
+void clip(struct build *b, const float *partial, int64_t count);
+struct tt_adamw_args adamw_args(const struct build *b, const struct slice *s);
+
 /* ---- update.c: selective updates ---- */
 
 void optimizer_chosen(struct build *b);

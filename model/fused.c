@@ -147,12 +147,19 @@ void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int6
 
 /* ---- optimiser: one pass over the arena for the norm, one for clip + AdamW ---- */
 
-static void adamw_slice(struct build *b, const struct slice *s)
+void clip(struct build *b, const float *partial, int64_t count)
+{
+    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = count,
+           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
+}
+
+struct tt_adamw_args adamw_args(const struct build *b, const struct slice *s)
 {
     const struct tt_config *c = b->c;
-    LAUNCH(b->p, adamw, .state = b->state, .w = s->w, .m = s->m, .v = s->v, .grad = s->grad, .n = s->n,
-           .copy = s->copy, .low = s->low, .decay_end = s->decay_end, .beta1 = (float)c->beta1,
-           .beta2 = (float)c->beta2, .eps = (float)c->adam_eps, .decay = (float)c->weight_decay);
+    return (struct tt_adamw_args){.dtype = b->p->dtype, .state = b->state, .w = s->w, .m = s->m, .v = s->v,
+                                  .grad = s->grad, .n = s->n, .copy = s->copy, .low = s->low,
+                                  .decay_end = s->decay_end, .beta1 = (float)c->beta1, .beta2 = (float)c->beta2,
+                                  .eps = (float)c->adam_eps, .decay = (float)c->weight_decay};
 }
 
 void optimizer_fused(struct build *b)
@@ -166,12 +173,12 @@ void optimizer_fused(struct build *b)
         LAUNCH(b->p, sum_squares, .x = s.grad, .partial = partial + i * parts, .n = s.n, .parts = parts);
     }
     sum_partials(b, partial, slices * parts);
-    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = slices * parts,
-           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
+    clip(b, partial, slices * parts);
     b->p->group = TT_G_OPTIMIZER;
     for (int i = 0; i < slices; i++) {
         struct slice s = slice_of(b, i);
-        adamw_slice(b, &s);
+        struct tt_adamw_args args = adamw_args(b, &s);
+        tt_plan_launch(b->p, TT_K_adamw, &args);
         share_slice(b, &s);
     }
 }

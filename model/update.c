@@ -265,19 +265,9 @@ static void choose(struct build *b, const struct tt_update_tables *t, const floa
 static void update_slice(struct build *b, const struct tt_update_tables *t, const struct slice *s, int i,
                          const struct tt_update_step *steps)
 {
-    const struct tt_config *c = b->c;
-    LAUNCH(b->p, adamw_chosen,
-           .all = {.dtype = b->p->dtype, .state = b->state, .w = s->w, .m = s->m, .v = s->v, .grad = s->grad, .n = s->n,
-                   .copy = s->copy, .low = s->low, .decay_end = s->decay_end, .beta1 = (float)c->beta1,
-                   .beta2 = (float)c->beta2, .eps = (float)c->adam_eps, .decay = (float)c->weight_decay},
-           .tiles = t->tiles + t->tile_at[i], .steps = steps, .count = t->tile_at[i + 1] - t->tile_at[i],
-           .groups = b->m->params.groups.count, .expected = expected_in(b, s));
-}
-
-static void clip(struct build *b, const float *partial, int64_t count)
-{
-    LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = count,
-           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
+    LAUNCH(b->p, adamw_chosen, .all = adamw_args(b, s), .tiles = t->tiles + t->tile_at[i], .steps = steps,
+           .count = t->tile_at[i + 1] - t->tile_at[i], .groups = b->m->params.groups.count,
+           .expected = expected_in(b, s));
 }
 
 /* The norm of all gradients; returns the squares of each group. */

@@ -171,7 +171,8 @@ GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS /
 }
 
 /* Rotates the pairs of a lane's two rows back. */
-template <typename C> GPU_DEVICE void backward_turn(const struct backward_args &a, int warp_row, float (&dx)[C::D / 2])
+template <typename C>
+GPU_DEVICE void backward_rotate(const struct backward_args &a, int warp_row, float (&dx)[C::D / 2])
 {
     GPU_UNROLL
     for (int r = 0; r < 2; r++) {
@@ -190,7 +191,7 @@ GPU_DEVICE void backward_emit(const struct backward_args &a, struct hopper_item 
                               const float (&dy)[C::KEYS ? C::D / 2 : 1])
 {
     typedef typename C::T T;
-    if (a.cos) backward_turn<C>(a, warp_row, dx);
+    if (a.cos) backward_rotate<C>(a, warp_row, dx);
     const float scales[2] = {a.scale, a.scale}, ones[2] = {1.0f, 1.0f};
     int64_t to = ((int64_t)at.b * a.S + warp_row) * a.ld + at.h * C::D;
     hopper_store<T, C::D>((T *)a.dx + to, a.ld, dx, scales, a.S - warp_row);

@@ -1,5 +1,6 @@
 #include "core/train/gradients.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/checkpoint/arena.h"
@@ -54,4 +55,10 @@ tt_status tt_gradient_squares(struct tt_run *r, double *squares)
     free(g);
     st = tt_job_agree(r->job, st);
     return !st && p->sharded[TT_X_MOMENT1] ? add_up(r->job, squares, p->n) : st;
+}
+
+double tt_gradient_unclip(double recorded, double squares)
+{
+    double factor = recorded / sqrt(squares);
+    return isfinite(factor) ? factor : 1;
 }

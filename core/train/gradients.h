@@ -8,4 +8,9 @@
  * all ranks call it, and all get the same. */
 tt_status tt_gradient_squares(struct tt_run *r, double *squares);
 
+/* What gradients that were read from the device must be multiplied with: some versions clip and unscale them in place,
+ * some only while they apply them. `recorded` is the norm before clipping, `squares` the sum over what was read. 1
+ * where either is not finite. */
+double tt_gradient_unclip(double recorded, double squares);
+
 #endif

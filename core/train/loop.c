@@ -68,9 +68,8 @@ static tt_status note_config(struct loop *l)
     return st;
 }
 
-/* The norm of every tensor's gradient, where the host waits for the device anyway. Some versions clip in place and some
- * on the way; the norm of all of them before clipping tells by how much. A step that did not compute all of them shows
- * none. */
+/* The norm of every tensor's gradient before clipping, at a step where the host waits for the device anyway. A step
+ * that did not compute all of them shows none. */
 static tt_status note_gradients(struct loop *l, int64_t step)
 {
     const struct tt_params *params = l->r->params;
@@ -79,8 +78,8 @@ static tt_status note_gradients(struct loop *l, int64_t step)
     if (!norms) return tt_no_memory("the gradients that --tensorboard shows");
     tt_status st = tt_gradient_squares(l->r, norms);
     for (int i = 0; i < params->n; i++) sum += norms[i];
-    double factor = tt_meter_norm(&l->meter, step) / sqrt(sum);
-    for (int i = 0; i < params->n; i++) norms[i] = sqrt(norms[i]) * (isfinite(factor) ? factor : 1);
+    double factor = tt_gradient_unclip(tt_meter_norm(&l->meter, step), sum);
+    for (int i = 0; i < params->n; i++) norms[i] = sqrt(norms[i]) * factor;
     if (!st && l->meter.events)
         tt_events_histogram(l->meter.events, step, "gradients/norm_by_tensor", norms, params->n);
     free(norms);

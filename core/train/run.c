@@ -32,7 +32,7 @@ static tt_status feed(struct tt_run *r)
     return tt_feed_open(&r->feed, r->engine, r->data, &which, r->progress.step);
 }
 
-/* This rank's of the samples from `position` on into a slot of the device's. */
+/* Puts this rank's part of the samples from `position` on into a slot on the device. */
 static tt_status gather(struct tt_run *r, uint64_t position, int slot, int32_t *tokens)
 {
     int64_t width = r->config->seq_len + 1;
@@ -85,7 +85,7 @@ static tt_status fed_step(struct tt_run *r, struct tt_stepper *s)
 
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s)
 {
-    if (!s->warm) tt_job_busy(r->job); /* a first step may try ways to multiply, on one rank longer than on another */
+    if (!s->warm) tt_job_busy(r->job); /* a first step may time GEMM algorithms, on one rank longer than on another */
     TT_TRY(r->tokens == TT_TOKENS_FED ? fed_step(r, s) : tt_step(s));
     tt_progress_to(&r->progress, r->progress.step + 1, tt_step_rows(r->config));
     tt_job_alive(r->job, r->progress.step);

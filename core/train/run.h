@@ -28,19 +28,19 @@ struct tt_run {
     void *plan_user;
     struct tt_data *data;            /* NULL: all tokens are given */
     struct tt_job *job;              /* the other ranks, which do the same; NULL: there are none */
-    struct tt_backend *backend;      /* where steps go, when not to the engine's, which then looks on; NULL: there */
+    struct tt_backend *backend;      /* where steps go when the engine's is a recorder around it; NULL: the engine's */
     bool graph;                      /* capture the step where the backend can */
-    bool validates;                  /* whoever runs the steps validates too, so that no guest has to */
+    bool validates;                  /* the caller validates, so that no guest has to */
     struct tt_progress progress;     /* where it is */
 
-    /* since tt_run_start */
+    /* set by tt_run_start */
     enum tt_tokens tokens;
     struct tt_stepper stepper, between; /* of step_plan; of other plans */
-    bool reduced;                       /* the last step ran another plan: it has not all gradients */
+    bool reduced;                       /* the last step ran another plan and lacks some gradients */
     struct tt_feed feed;
     struct tt_guest guest;
-    double data_seconds; /* that the host took to have the last step's batch on its way */
-    bool starved;        /* the step that failed did so for want of data */
+    double data_seconds; /* that the host took to get the last step's batch under way */
+    bool starved;        /* the last step failed because its batch could not be had */
     bool together;       /* what failed last failed on all ranks */
 };
 
@@ -50,11 +50,10 @@ tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens);
 
 /* Enqueues the next step. */
 tt_status tt_run_step(struct tt_run *r);
-/* The same by another stepper: of step_plan, on a backend that looks on. */
+/* The same by another stepper of step_plan, for instance on a recorder. */
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s);
 
-/* The tokens of the next step: rows x (seq-len + 1) of them; NULL: as many samples of the data as if all steps had been
- * fed. */
+/* The tokens of the next step: rows x (seq-len + 1) of them. NULL: the samples that this step would have been fed. */
 tt_status tt_run_give(struct tt_run *r, const int32_t *tokens);
 
 int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step of this rank */

@@ -1,4 +1,4 @@
-/* What follows from runs side by side: speed-ups, accuracy, what changed. */
+/* A comparison of runs: speed-ups, accuracy, what changed. */
 #include "profiling/compare/compare.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static void compare_gradients(const struct tt_compared *base, struct tt_compared
         }
 }
 
-/* A share of another roof is another measure. */
+/* A share of another roof cannot be compared. */
 static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const struct tt_compared *base)
 {
     double here = r->profile.efficiency.gemm_flops_per_second, there = base->profile.efficiency.gemm_flops_per_second;

@@ -35,7 +35,7 @@ struct tt_comparison {
     int n;
     struct tt_compare_row *groups, *operators; /* groups as in a step; operators that changed most first */
     int group_count, operator_count;
-    struct tt_text warnings; /* a line each: what makes the comparison less than it seems */
+    struct tt_text warnings; /* a line each: why the comparison may mislead */
 };
 
 /* Each path is a folder or profile.json of tt profile, a bench.json (a run for each of its rows), or the folder of a

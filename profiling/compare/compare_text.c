@@ -87,7 +87,7 @@ static void row_lines(const struct tt_comparison *c, const char *title, const st
     }
 }
 
-/* Trailing spaces have no place in a text. */
+/* Removes trailing spaces. */
 static void trim_lines(struct tt_text *t)
 {
     size_t to = 0;

@@ -1,5 +1,5 @@
 /* Reading what other profilers export: nsys (its database, stats as csv), ncu (csv), rocprofv3 and rocprof-sys (the
- * database rocpd), rocprofv3 (csv and json), PyTorch's Chrome traces and our own. What a file is, its contents tell;
+ * database rocpd), rocprofv3 (csv and json), PyTorch's Chrome traces and our own. The contents say what a file is;
  * nothing depends on its name. */
 #ifndef TT_IMPORT_H
 #define TT_IMPORT_H
@@ -29,7 +29,7 @@ tt_status tt_import_rocprof_json(const struct tt_json *root, struct tt_imported 
 tt_status tt_import_ncu_raw(struct tt_csv *c, struct tt_imported *out, struct tt_text *what);
 tt_status tt_import_ncu_details(struct tt_csv *c, struct tt_imported *out, struct tt_text *what);
 
-/* Whether the record at hand ends a table: another header, or a line of the tool's own talk. */
+/* Whether this record ends a table: another header, or a message of the tool. */
 bool tt_import_table_ends(const struct tt_csv *c, int columns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tables of nsys stats and rocprofv3. Which table it is, the names of its columns tell; units stand in them, too. */
+/* Tables of nsys stats and rocprofv3. The names of the columns say which table it is, and in which units. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@ struct event {
     double start, length;
 };
 
-/* What becomes of a row; it may leave it out. */
+/* Takes a row into the tables, or leaves it out. */
 typedef tt_status take_event(struct database *d, const struct event *e);
 
 static tt_status read_times(struct event *e)
@@ -87,7 +87,7 @@ static void name_device(struct database *d, const char *table, const char *selec
     const char *name = !st && more ? tt_sqlite_text(rows, 0) : NULL;
     if (name) snprintf(d->out->device, sizeof d->out->device, "%s", name);
     tt_sqlite_end(rows);
-    tt_status_free(st); /* a report without the name of its device is a report */
+    tt_status_free(st); /* a report is good without the name of its device */
 }
 
 /* ---- rocpd: a set of tables for each process, whose names end in its number ---- */
@@ -102,7 +102,7 @@ static tt_status take_roc_copy(struct database *d, const struct event *row)
     return add(d, TT_IN_COPIES, name && *name ? name : "MEMORY_COPY", &e, counted ? (double)bytes : NAN);
 }
 
-/* What a range of rocTX says stands in the extra data of its event: {"message": "forward"}. */
+/* The text of a rocTX range is in the extra data of its event: {"message": "forward"}. */
 static tt_status take_roc_range(struct database *d, const struct event *e, const char *name, const char *extra)
 {
     struct tt_json *root = NULL;

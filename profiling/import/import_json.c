@@ -47,7 +47,7 @@ static tt_status keep_call(struct calls *c, struct call call)
     return TT_OK;
 }
 
-/* Those among the measured. A step may stand on several tracks: the one with most of them counts. */
+/* The measured steps. A step may be on several tracks: the one with most of them counts. */
 static int count_steps(const struct chrome *t)
 {
     enum { TRACKS = 16 };
@@ -107,7 +107,7 @@ static tt_status chrome_event(struct chrome *t, const struct tt_json *e)
     return tt_imported_add(t->out, TT_IN_CALLS, name, 1e3 * ts, 1e9 * seconds, NAN);
 }
 
-/* By thread, then time; who encloses comes first. */
+/* By thread, then time; an enclosing range comes first. */
 static int by_nesting(const void *x, const void *y)
 {
     const struct call *a = x, *b = y;
@@ -116,7 +116,7 @@ static int by_nesting(const void *x, const void *y)
     return a->end > b->end ? -1 : a->end < b->end;
 }
 
-/* Without a device the operators of the CPU are the kernels: each for the time that it did not spend in others. */
+/* Without a device the operators of the CPU count as kernels, each with its own time without that of others in it. */
 static tt_status self_times(struct chrome *t)
 {
     struct call *ops = t->operators.list;
@@ -328,7 +328,7 @@ static tt_status roc_api(const struct tt_json *tool, const struct roc_names *nam
     return TT_OK;
 }
 
-/* A range is a record of rocTX; what it says stands with the strings, by the number that ties the two. */
+/* A range is a record of rocTX; its text is among the strings, under the same number. */
 static tt_status roc_marks(const struct tt_json *tool, const struct roc_names *names, struct tt_imported *out,
                            int *count)
 {

@@ -207,7 +207,7 @@ const char *tt_sqlite_text(struct tt_sqlite_rows *rows, int column)
 
 /* ---- what there is ---- */
 
-/* Whether a question has an answer; one that cannot be asked has none. */
+/* Whether the query gives a row; one that cannot be run gives none. */
 static bool any(struct tt_sqlite *db, const char *select, const char *text, const char *wanted)
 {
     struct tt_sqlite_rows *rows = NULL;

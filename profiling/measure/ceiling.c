@@ -26,7 +26,7 @@ static int64_t size_for(const struct tt_device_info *info, enum tt_dtype type)
     return type == TT_F32 ? 4096 : 8192;
 }
 
-/* A stretch of random numbers, over and over: zeros would be multiplied faster than numbers are. */
+/* Random numbers, repeated: a product of zeros draws less power and so runs faster. */
 static tt_status fill_random(struct product *p, void *device, size_t bytes, enum tt_dtype type)
 {
     float *x = malloc(PATTERN * sizeof *x);
@@ -72,7 +72,7 @@ struct samples {
     double began;
 };
 
-/* Three that agree: the best is no accident. */
+/* Three samples agree, so the best is no outlier. */
 static bool settled(const struct samples *s, double best)
 {
     int near = 0;
@@ -156,7 +156,7 @@ static tt_status prepare_copies(struct product *p)
     for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, p->bytes, &p->memory[i]));
     TT_TRY(ops->event_create(p->b->self, &p->from));
     TT_TRY(ops->event_create(p->b->self, &p->to));
-    /* So that its pages exist. */
+    /* touches the pages, so that they exist */
     for (int i = 0; i < 2; i++) TT_TRY(ops->fill(p->b->self, p->memory[i], 1, p->bytes, NULL));
     return TT_OK;
 }

@@ -21,16 +21,16 @@ struct tt_ceilings {
     double flops_spread, bandwidth_spread; /* of the latest measurement; NaN here and below: not known */
     double load;                           /* of the machine then, as tt_machine_load says */
     char measured[32];       /* when: 2025-01-31T12:00:00Z; "" where an older file does not tell */
-    bool kept;               /* they come from the file: another day's load may have been another */
+    bool kept;               /* they come from the file, and the load may have been different then */
 };
 
 /* Measured on a busy machine, or from samples that differ much: the device may be faster. */
 bool tt_ceilings_doubtful(const struct tt_ceilings *c);
 
 /* Both, from the file of earlier measurements when it has this device, library and precision; else measured, and kept
- * there. A file that cannot be read or written costs only the time. cache: NULL for none. AGAIN: measured all the same;
- * RAISE: so too, but what the file has stays where it is higher, since a busy machine measures too little, never too
- * much. KEPT raises as well when the kept rates are doubtful and the machine is quiet now, or when one copy on trial is
+ * there. A file that cannot be read or written costs only the time. cache: NULL for none. AGAIN measures in any case.
+ * RAISE measures too, but keeps what the file has where it is higher, since a busy machine measures too little, never
+ * too much. KEPT raises as well when the kept rates are doubtful and the machine is quiet now, or when a trial copy is
  * much faster than they are. */
 enum tt_ceilings_how { TT_CEILINGS_KEPT, TT_CEILINGS_AGAIN, TT_CEILINGS_RAISE };
 tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache,

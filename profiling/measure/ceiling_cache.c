@@ -125,7 +125,7 @@ bool tt_ceilings_doubtful(const struct tt_ceilings *c)
     return tt_roofs_doubtful(c->load, c->flops_spread, c->bandwidth_spread);
 }
 
-/* Copies are quickly tried, and a busy machine slows them most. */
+/* A copy is quick to try, and a busy machine slows it most. */
 static tt_status contradicted(struct tt_backend *b, const struct tt_ceilings *kept, bool *out)
 {
     const double much = 1.1;

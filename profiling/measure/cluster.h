@@ -8,7 +8,7 @@
 #include "backend/chips.h"
 #include "core/base/status.h"
 
-/* Assumed between nodes, since it is no matter of the chip: one card for each GPU, this in each direction. */
+/* Assumed between nodes, since the chip does not tell: one network card for each GPU, so much in each direction. */
 #define TT_NETWORK "InfiniBand, 400 Gb/s for each GPU"
 static const double tt_network_bandwidth = 400e9 / 8;
 
@@ -25,7 +25,7 @@ tt_status tt_cluster_read(const char *text, int64_t ranks, struct tt_cluster *ou
 static inline int tt_cluster_ranks(const struct tt_cluster *c) { return c->nodes * c->gpus; }
 
 /* Bytes/s that each GPU passes on when all do; 0 for one alone. Between nodes there are as many rings as a node has
- * GPUs, each of which leaves it through another one's card. */
+ * GPUs, and each ring leaves the node through a card of its own. */
 double tt_cluster_rate(const struct tt_cluster *c);
 
 #endif

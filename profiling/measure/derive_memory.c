@@ -9,7 +9,7 @@
 
 static double aligned(size_t n) { return (double)((n + TT_ALIGN - 1) / TT_ALIGN * TT_ALIGN); }
 
-/* The buffers of later micro-batches lie where those of the first do. */
+/* The buffers of later micro-batches reuse the places of the first. */
 static bool counts(const struct tt_buffer *b) { return b->twin < 0 && b->first >= 0; }
 
 /* ---- what lives when ---- */

@@ -1,4 +1,4 @@
-/* Several ranks: what they do together, how their times differ, and their traces on one clock. */
+/* Several ranks: their collectives, how their times differ, and their traces on one clock. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static struct tt_profile_collective *row_of(struct tt_profile *out, const struct
     return row;
 }
 
-/* As long as it took on this rank, waiting included; `fastest` is a median of this rank so far. */
+/* Its time on this rank, waiting included. So far `fastest` is the median of this rank. */
 static void add_collective(struct tt_passes *r, struct tt_profile *out, int i)
 {
     const struct tt_op *op = &r->session.step->ops[i];
@@ -196,7 +196,7 @@ static tt_status make_trace(const struct tt_passes *r, struct tt_job *job, struc
 tt_status tt_derive_ranks(struct tt_passes *r, struct tt_job *job, struct tt_profile *out)
 {
     if (!r->session.step->collective) return TT_OK;
-    out->job.ranks = r->config.ranks; /* also of one that only pretends to be of several (backend/link.h) */
+    out->job.ranks = r->config.ranks; /* also of one rank with simulated links (backend/link.h) */
     snprintf(out->job.shard, sizeof out->job.shard, "%s", tt_shard_names[r->config.shard]);
     snprintf(out->job.collectives, sizeof out->job.collectives, "%s", r->before.collectives);
     TT_TRY(tt_job_agree(job, make_collectives(r, out)));

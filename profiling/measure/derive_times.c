@@ -54,7 +54,7 @@ static const char *bound_of(const struct times *t, const struct tt_profile_row *
     return tt_bound_by(&roofs, row->flops, row->bytes, row->seconds);
 }
 
-/* What of a collective is exposed says nothing of a rate; that is among the collectives (derive_ranks.c). */
+/* The exposed part of a collective tells no rate; derive_ranks.c has its bandwidth. */
 static void finish_communication(struct tt_profile_row *row)
 {
     row->intensity = row->flops_per_second = row->bytes_per_second = row->roof_percent = NAN;
@@ -126,7 +126,7 @@ static int longest_first(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* The launches of a traced step lie in the order of its operations. False: they are not all there. */
+/* The launches of a traced step are in the order of its operations. False: some are missing. */
 static bool sum_launches(struct times *t)
 {
     struct tt_profile *out = t->out;

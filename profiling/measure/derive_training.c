@@ -1,11 +1,13 @@
-/* What training left: the loss of every step from the device's ring, and the gradient of every tensor. A speed is worth
- * nothing when these are wrong. */
+/* The loss of every step from the device's ring, and the gradient of every tensor: a fast step is worth nothing when
+ * these are wrong. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/train/gradients.h"
 #include "core/train/state.h"
 #include "profiling/measure/derive.h"
+#include "profiling/measure/grads.h"
 
 /* ---- losses ---- */
 
@@ -37,28 +39,11 @@ static tt_status take_samples(struct tt_passes *r, struct tt_profile *out)
 
 /* ---- gradients ---- */
 
-static void look_at(const float *g, struct tt_profile_gradient *out)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < out->count; i++) {
-        double x = (double)g[i];
-        out->zeros += x == 0;
-        if (isfinite(x))
-            sum += x * x;
-        else
-            out->nonfinite++;
-    }
-    out->norm = out->nonfinite ? NAN : sqrt(sum);
-}
-
-/* Some versions clip and unscale the gradients in place and some on the way: the norm of all of them, which the step
- * recorded before clipping, tells by how much. */
 static void undo_clipping(struct tt_profile_gradient *rows, int n, double whole)
 {
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += rows[i].norm * rows[i].norm;
-    double factor = whole / sqrt(sum);
-    if (!isfinite(factor)) return;
+    double squares = 0;
+    for (int i = 0; i < n; i++) squares += rows[i].norm * rows[i].norm;
+    double factor = tt_gradient_unclip(whole, squares);
     for (int i = 0; i < n; i++) rows[i].norm *= factor;
 }
 
@@ -78,17 +63,17 @@ static tt_status take_gradients(struct tt_passes *r, double whole, struct tt_pro
         st = tt_engine_download(&r->session.engine, TT_X_GRADS, (size_t)t->offset * sizeof *g, g,
                                 (size_t)t->count * sizeof *g);
         if (st) break;
-        row->count = t->count;
-        row->first_norm = NAN;
+        struct tt_grad_sums sums = tt_grad_sums(g, t->count);
+        *row = (struct tt_profile_gradient){.count = t->count, .zeros = sums.zeros, .nonfinite = sums.nonfinite,
+                                            .norm = sums.norm, .first_norm = NAN};
         snprintf(row->name, sizeof row->name, "%s", t->name);
-        look_at(g, row);
     }
     if (!st) undo_clipping(*out, params->n, whole);
     free(g);
     return st;
 }
 
-/* Of gradients that are divided a rank has the sums of its own parts only. */
+/* Of sharded gradients a rank has only its own parts. */
 static bool has_gradients(const struct tt_passes *r)
 {
     return r->config.ranks == 1 || r->config.shard == TT_SHARD_NONE;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/train/gradients.h"
+
 void tt_grads_free(struct tt_grads *g)
 {
     free(g->rows);
@@ -12,29 +14,36 @@ void tt_grads_free(struct tt_grads *g)
     *g = (struct tt_grads){0};
 }
 
-static void look_at(struct tt_grad *g)
+struct tt_grad_sums tt_grad_sums(const float *g, int64_t n)
 {
-    double sum = 0;
-    g->zeros = g->nonfinite = 0;
-    for (int64_t i = 0; i < g->count; i++) {
-        double x = (double)g->data[i];
-        g->zeros += x == 0;
+    struct tt_grad_sums s = {0};
+    double squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double x = (double)g[i];
+        s.zeros += x == 0;
         if (isfinite(x))
-            sum += x * x;
+            squares += x * x;
         else
-            g->nonfinite++;
+            s.nonfinite++;
     }
-    g->norm = g->nonfinite ? NAN : sqrt(sum);
+    s.norm = s.nonfinite ? NAN : sqrt(squares);
+    return s;
 }
 
-/* Some versions clip and unscale in place and some on the way; the norm that the step recorded before clipping tells
- * by how much. */
+static void sum_up(struct tt_grad *g)
+{
+    struct tt_grad_sums s = tt_grad_sums(g->data, g->count);
+    g->zeros = s.zeros;
+    g->nonfinite = s.nonfinite;
+    g->norm = s.norm;
+}
+
 static void undo_clipping(struct tt_grads *g, int64_t floats, double recorded)
 {
     double sum = 0;
     for (int i = 0; i < g->n; i++) sum += g->rows[i].norm * g->rows[i].norm;
-    double factor = recorded / sqrt(sum);
-    if (!isfinite(factor) || factor == 1) return;
+    double factor = tt_gradient_unclip(recorded, sum);
+    if (factor == 1) return;
     for (int64_t i = 0; i < floats; i++) g->data[i] *= (float)factor;
     for (int i = 0; i < g->n; i++) g->rows[i].norm *= factor;
 }
@@ -55,7 +64,7 @@ tt_status tt_grads_take(struct tt_session *s, const struct tt_metrics *step, str
                               .count = p->count,
                               .data = out->data + p->offset};
         snprintf(g->name, sizeof g->name, "%s", p->name);
-        look_at(g);
+        sum_up(g);
     }
     undo_clipping(out, params->total, (double)step->grad_norm);
     return TT_OK;
@@ -97,7 +106,7 @@ static tt_status read_rows(const struct tt_safetensors *file, struct tt_grads *o
         snprintf(g->name, sizeof g->name, "%.95s", t->name);
         memcpy(g->shape, t->shape, sizeof g->shape);
         TT_TRY(tt_safetensors_read(file, t, out->data + at));
-        look_at(g);
+        sum_up(g);
         at += t->count;
     }
     const char *loss = tt_safetensors_metadata(file, "loss");

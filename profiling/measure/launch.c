@@ -92,7 +92,7 @@ static tt_status measure_launches(struct bench *m, struct tt_profile_launch *out
     return TT_OK;
 }
 
-/* Makes the kernels write so much that one lasts. */
+/* Makes each kernel write enough to last that long. */
 static tt_status last(struct bench *m)
 {
     int64_t most = (int64_t)(m->hold->bytes / sizeof(float));
@@ -113,7 +113,7 @@ static tt_status measure_events(struct bench *m, struct tt_profile_launch *out)
         TT_TRY(row_of_launches(m, false, &host, &plain[i]));
     }
     m->args.n = 1;
-    /* of the quietest rounds, since what disturbed one of them would be taken off every operation */
+    /* of the quietest rounds: noise in it would be subtracted from every operation */
     out->event_seconds = fmax(0, tt_quantile(with_events, ROUNDS, 0) - tt_quantile(plain, ROUNDS, 0));
     return TT_OK;
 }

@@ -9,7 +9,7 @@
 /* Work that keeps the device busy while the host enqueues what is to be measured behind it. */
 struct tt_hold {
     struct tt_backend *backend;
-    void *memory; /* NULL: not needed, since the device does everything at once */
+    void *memory; /* NULL: not needed, since the device runs everything as it is enqueued */
     size_t bytes;
     double seconds; /* that one fill of it takes */
 };

@@ -41,7 +41,7 @@ static void close_bench(struct bench *m)
     if (m->buffer) b->ops->free(b->self, m->buffer);
 }
 
-/* All in place: a part of a buffer is this rank's own part of it. */
+/* All in place: this rank's part is a part of the same buffer. */
 static struct tt_collective in_place(const struct bench *m, enum tt_collective_kind kind, int64_t count)
 {
     char *all = m->buffer, *part = all + (size_t)(count / m->ranks) * sizeof(float) * (size_t)m->rank;
@@ -106,13 +106,13 @@ static tt_status measure_table(struct bench *m, double most, double *all, struct
 
 /* ---- pairs ---- */
 
-/* One rank stays and the others go round it by one place; of an odd number, an empty place does. */
+/* The circle method: one rank stays and the others move on by one place. With an odd number, an empty place stays. */
 int tt_link_rounds(int ranks) { return ranks % 2 ? ranks : ranks - 1; }
 
 int tt_link_partner(int ranks, int round, int rank)
 {
     int places = ranks + ranks % 2, ring = places - 1, partner;
-    if (rank == places - 1) /* this one stays: it meets who would meet itself */
+    if (rank == places - 1) /* this one stays: it meets the rank that would meet itself */
         partner = (round * (places / 2)) % ring;
     else
         partner = ((round - rank) % ring + ring) % ring;
@@ -191,7 +191,7 @@ double tt_links_seconds(const struct tt_links *l, const struct tt_collective *c)
         if (row->bytes <= bytes) below = row;
         if (row->bytes > bytes && !above) above = row;
     }
-    if (!below) return above ? above->seconds : NAN; /* a small one takes as long as a message does */
+    if (!below) return above ? above->seconds : NAN; /* a small one is bound by latency */
     if (!above) return below->seconds * bytes / below->bytes;
     double part = (bytes - below->bytes) / (above->bytes - below->bytes);
     return below->seconds + part * (above->seconds - below->seconds);

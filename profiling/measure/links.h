@@ -1,5 +1,5 @@
-/* How fast the ranks of a job pass bytes on: each collective at a few sizes, all of them together and two by two, and
- * what that means for a step. All ranks call these, in the same order. */
+/* How fast the ranks of a job communicate: each collective at a few sizes, with all ranks and in pairs, and what that
+ * means for a step. All ranks call these, in the same order. */
 #ifndef TT_LINKS_H
 #define TT_LINKS_H
 
@@ -35,8 +35,7 @@ struct tt_links {
 /* From the bytes of all parts and the time. */
 void tt_link_rates(struct tt_link_row *row, int ranks);
 
-/* Who meets whom in round 0 to rounds - 1 of a tournament in which each of `ranks` meets every other once: the other
- * one's number, or -1 who has nobody this time. */
+/* A round-robin, in which each rank meets every other once: how many rounds, and whom a rank meets; -1: nobody. */
 int tt_link_rounds(int ranks);
 int tt_link_partner(int ranks, int round, int rank);
 

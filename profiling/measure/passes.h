@@ -11,8 +11,8 @@ struct tt_times {
     int steps, ops;
     double *step;      /* undisturbed, as configured */
     double *launched;  /* undisturbed, operation by operation */
-    double *op;        /* [ops][steps], without the cost of events; of what communicates, what is exposed of it */
-    double *beside;    /* [ops][steps]: of what communicates, the whole; NULL in a plan without collectives */
+    double *op;        /* [ops][steps], without the cost of events; of collectives only what is exposed */
+    double *beside;    /* [ops][steps]: of collectives, all of it; NULL in a plan without any */
     double *recorded;  /* steps with an event after each operation */
     double *copy;      /* copies of a step */
     double *data_host; /* in which the host made the next batch ready */
@@ -36,7 +36,7 @@ struct tt_passes {
     struct tt_config config;
     struct tt_device_info before; /* the device before anything was allocated */
     struct tt_device_info after;  /* and after the warm-up, when all is in place */
-    bool serial;                  /* copies and work of the device follow each other */
+    bool serial;                  /* the device runs copies and kernels one after the other */
     struct tt_relay relay;
     struct tt_backend backend; /* the relay's */
     struct tt_session session;

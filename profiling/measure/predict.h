@@ -1,6 +1,6 @@
 /* A step on paper: each kernel takes as long as its bytes or its FLOPs need at a chip's published rates, each
  * collective as long as the bytes that a rank sends need on its link. Nothing is added for launching or imperfect
- * kernels, so a real step takes longer; how much longer is what one looks for. */
+ * kernels, so a real step takes longer; how much longer is what a profile shows. */
 #ifndef TT_PREDICT_H
 #define TT_PREDICT_H
 
@@ -11,8 +11,8 @@ struct tt_prediction {
     const struct tt_chip *chip;
     double seconds;        /* of a step */
     double memory_seconds; /* of it in kernels that wait for memory */
-    double communication;  /* on the stream of communication, beside the kernels or not */
-    double exposed;        /* of that, what no kernel runs beside, and which the step is longer by */
+    double communication;  /* on the communication stream, hidden or not */
+    double exposed;        /* of that, what no kernel hides: the step is longer by it */
     double group[TT_GROUP_COUNT], phase[TT_PHASES]; /* each operation's own time, hidden or not */
 };
 

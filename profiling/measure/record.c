@@ -32,7 +32,7 @@ static bool phase_begins(const struct tt_recorder *r)
     return r->at == 0 || r->plan->ops[r->at].phase != r->plan->ops[r->at - 1].phase;
 }
 
-/* A phase is where the stream that computes is, also when it begins with a collective beside it. */
+/* Phases are timed on the compute stream, also where one begins with a collective on another. */
 static tt_status before_work(struct tt_recorder *r, tt_stream s)
 {
     switch (r->mode) {
@@ -149,7 +149,7 @@ tt_status tt_recorder_mode(struct tt_recorder *r, enum tt_record_mode mode, int 
         TT_TRY(r->relay->real.ops->stream_sync(r->relay->real.self, NULL));
         r->zero = tt_seconds();
         TT_TRY(record(r, r->origin, NULL));
-        /* A copy on another stream is not to come first. */
+        /* so that no copy on another stream comes before it */
         return r->relay->real.ops->stream_sync(r->relay->real.self, NULL);
     }
     return TT_OK;

@@ -8,7 +8,7 @@
 #include "profiling/profile.h"
 
 enum tt_record_mode {
-    TT_RECORD_NOTHING, /* `events` has one for each step, for whoever wants to record it */
+    TT_RECORD_NOTHING, /* `events` has one for each step, which the caller may record */
     TT_RECORD_PHASES,  /* an event and a clock reading where the phase changes; many steps before they are read */
     TT_RECORD_OPS,     /* an event after each operation, the host running ahead of the device; where ranks communicate
                           beside computation, one before it too, since then it need not follow the one before it */

@@ -1,6 +1,5 @@
-/* What one rank has in its device's memory and sends in a step, by what is divided among the ranks (--shard). It is
- * read off the plans, before anything is allocated. What the library of the collectives takes for itself is not in
- * it. */
+/* What one rank holds in its device's memory and sends in a step, for each --shard: read off the plans, before anything
+ * is allocated. What NCCL, RCCL or MPI take for themselves is not in it. */
 #ifndef TT_SHARDS_H
 #define TT_SHARDS_H
 
@@ -25,7 +24,7 @@ struct tt_shard_cost {
 
 struct tt_shard_memory tt_shard_memory_of(const struct tt_engine *e);
 
-/* For a rank of a training with these options, divided as `shard` says. */
+/* For one rank of a run with these options, but with this `shard`. */
 tt_status tt_shard_cost_of(struct tt_backend *b, const struct tt_config *c, enum tt_sharding shard,
                            struct tt_shard_cost *out);
 

@@ -110,15 +110,15 @@ static tt_status time_collectives(struct tt_step_times *steps, struct tt_backend
 
 /* ---- what is hidden ---- */
 
-/* The interval of a median of n is 1.57 x the distance of its quartiles / sqrt(n), as the notches of box plots have it;
- * this is its square, since those of two medians add up so. */
+/* The interval of a median of n is 1.57 x its interquartile range / sqrt(n), as in the notches of box plots. This is
+ * its square: the squares of two medians add up. */
 static double noise_squared(const struct tt_step_times *t)
 {
     double quartiles = tt_quantile(t->seconds, t->repeats, 0.75) - tt_quantile(t->seconds, t->repeats, 0.25);
     return 1.57 * 1.57 * quartiles * quartiles / t->repeats;
 }
 
-/* The waits of the plan stay, but wait for nothing that has not been done. */
+/* The plan keeps its waits; on one stream they are always met. */
 static void put_on_one_stream(struct tt_plan *plan)
 {
     for (int i = 0; i < plan->count; i++)
@@ -134,7 +134,7 @@ tt_status tt_measure_overlap(struct tt_step_times *t, struct tt_backend *b, stru
     out->p95 = tt_quantile(t->seconds, t->repeats, 0.95);
     if (!plan->collective) return TT_OK;
     double noise = noise_squared(t);
-    tt_stepper_close(&run->stepper); /* what it captured ran beside */
+    tt_stepper_close(&run->stepper); /* its graph has communication on a stream of its own */
     put_on_one_stream(plan);
     TT_TRY(tt_step_times_take(t, b, run));
     out->one_stream = tt_quantile(t->seconds, t->repeats, 0.5);

@@ -1,4 +1,4 @@
-/* How long whole steps take, and what of the communication in them the kernels hide. */
+/* How long whole steps take, and how much of their communication is hidden behind kernels. */
 #ifndef TT_STEPS_H
 #define TT_STEPS_H
 
@@ -16,13 +16,13 @@ void tt_step_times_close(struct tt_step_times *t, struct tt_backend *b);
 /* Steps to warm up, then those that are timed. Nothing waits until the last is enqueued. */
 tt_status tt_step_times_take(struct tt_step_times *t, struct tt_backend *b, struct tt_run *run);
 
-/* A step of several ranks is timed three times: as it runs in training, with communication beside the kernels; with all
- * of it on one stream, where nothing is beside anything; and so once more with events around each collective. What the
- * second is longer than the first is what was hidden. */
+/* A step of several ranks is timed three times: as it runs in training, with communication beside the kernels; with
+ * everything on one stream, so that nothing overlaps; and so once more with events around each collective. The second
+ * takes longer than the first by what was hidden. */
 struct tt_overlap {
     double median, p95;   /* seconds */
     double one_stream;    /* of a step on one stream */
-    double communication; /* of its collectives, with waiting for ranks that come later */
+    double communication; /* of its collectives, including the wait for slower ranks */
     double kernels;       /* of the rest of the same steps */
     double hidden;        /* of that: one_stream - median, where that makes sense */
     double noise;         /* how far `hidden` may be off, in 19 of 20 measurements */

@@ -61,14 +61,14 @@ void tt_svg_lines(struct tt_text *out, const struct tt_lines *l);
 
 /* ---- intervals: how many times, expected and measured, on a logarithmic axis ---- */
 
-struct tt_interval {
+struct tt_svg_interval {
     const char *label;
     double claimed_low, claimed_high; /* what was expected */
     double value, low, high;          /* what was measured */
     char note[80];
     int color;
 };
-void tt_svg_intervals(struct tt_text *out, const char *title, const struct tt_interval *rows, int n);
+void tt_svg_intervals(struct tt_text *out, const char *title, const struct tt_svg_interval *rows, int n);
 
 /* ---- roofline: FLOP/s over FLOP per byte, both logarithmic ---- */
 

@@ -34,7 +34,7 @@ static void axis(struct tt_text *out, const struct scale *s, double bottom)
     }
 }
 
-static void draw(struct tt_text *out, const struct scale *s, const struct tt_interval *r, double y)
+static void draw(struct tt_text *out, const struct scale *s, const struct tt_svg_interval *r, double y)
 {
     char words[200], label[120];
     double from = place(s, r->claimed_low), to = place(s, r->claimed_high);
@@ -48,7 +48,7 @@ static void draw(struct tt_text *out, const struct scale *s, const struct tt_int
     svg_circle(out, place(s, r->value), y + 9, 5, r->color, words);
 }
 
-void tt_svg_intervals(struct tt_text *out, const char *title, const struct tt_interval *rows, int n)
+void tt_svg_intervals(struct tt_text *out, const char *title, const struct tt_svg_interval *rows, int n)
 {
     struct scale s = {.low = 0.9, .high = 1.2, .left = 110, .room = SVG_WIDTH - 110 - 150};
     double bottom = SVG_TOP + n * ROW;

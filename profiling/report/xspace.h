@@ -5,8 +5,8 @@
 #include "core/base/text.h"
 #include "profiling/profile.h"
 
-/* The trace of a rank as the plugin's XSpace, a protocol buffer. What a GPU computed is on its plane, and each operation
- * is tied to its launch on the host's; what a CPU computed is on the host's. */
+/* The trace of a rank as the plugin's XSpace, a protocol buffer. What a GPU computed is on its plane, and each
+ * operation is tied to its launch on the host's; what a CPU computed is on the host's. */
 tt_status tt_profile_xspace(const struct tt_profile *p, int64_t rank, struct tt_text *out);
 
 /* folder/plugins/profile/name/rankN.xplane.pb for every rank, where `tensorboard --logdir folder` finds them. */
