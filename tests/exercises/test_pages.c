@@ -60,10 +60,17 @@ static void a_page_of_every_exercise(void)
         copy(sheet, in_folder("worksheet.yaml"));
         CHECK_OK(tt_exercise_note(&part.exercise, folder));
         CHECK_OK(tt_exercise_mark(&part.exercise, folder, NULL, &part.marked));
+        struct tt_mark *first = &part.marked.marks[0]; /* as if it were right, but shown before */
+        first->kind = TT_MARK_RIGHT;
+        first->revealed = true;
+        part.marked.revealed = 1;
+        snprintf(first->means, sizeof first->means, "so <much> of it");
         struct tt_page page = {.course = &part.exercise, .course_count = 1, .parts = &part, .part_count = 1};
         CHECK_OK(tt_page_write(&page, in_folder("page.html")));
         char *text = read_page(in_folder("page.html"));
         CHECK(strstr(text, "<img src=\"data:image/svg+xml,%3Csvg"), "%s has no picture", names[i]);
+        CHECK(strstr(text, "After it was shown, without points. so &lt;much&gt; of it"), "%s", names[i]);
+        CHECK(strstr(text, "answers shown by --reveal"), "%s", names[i]);
         for (int q = 0; q < part.exercise.question_count; q++) {
             char id[200];
             snprintf(id, sizeof id, "<code>%s</code>", part.exercise.questions[q].id);
