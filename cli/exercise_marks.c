@@ -70,14 +70,16 @@ tt_status tt_exercise_check(const struct tt_exercise_call *k) { return with_mark
 
 static tt_status write_report(const struct tt_exercise_call *k, struct tt_marked *m)
 {
-    char path[1200];
+    char path[1200], page[1200];
     struct tt_text text = {0};
     (void)k;
     snprintf(path, sizeof path, "%s/report.md", m->folder);
+    snprintf(page, sizeof page, "%s/report.html", m->folder);
     tt_status st = tt_marked_report(m, &text);
     if (!st) st = tt_file_replace(path, text.s, text.n);
+    if (!st) st = tt_marked_report_page(m, text.s, page);
     tt_text_free(&text);
-    if (!st) printf("wrote   %s\n", path);
+    if (!st) printf("wrote   %s and %s\n", path, page);
     if (st || m->passed) return st;
     return tt_fail(TT_WARNED, "exercise %lld is not solved yet: %g of %g points; what is not right is marked in the "
                               "report", (long long)m->exercise->number, m->points, m->most);

@@ -112,6 +112,8 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
 
 /* The exercise as one document in Markdown. */
 tt_status tt_marked_report(const struct tt_marked *m, struct tt_text *out);
+/* The same document as a page for a browser. */
+tt_status tt_marked_report_page(const struct tt_marked *m, const char *markdown, const char *path);
 
 /* ---- many learners ---- */
 

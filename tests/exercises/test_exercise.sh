@@ -236,6 +236,9 @@ rm -f out err
 cd .. || exit 1
 expect 2 "or the folder of one" "$TT" exercise check
 expect 2 "or the folder of one" "$TT" exercise check nothing
+expect 0 "then    tt exercise check" env SEED=9 "$TT" exercise start 11 eleven
+expect 6 "--seed 9 --batch-size 8 --profile-dir weak" "$TT" exercise check 11 eleven
+expect 2 "SEED=0: it must be a whole number from 1 on" env SEED=0 "$TT" exercise start 11 zero
 passed "the sizes of the folder"
 
 "$TT" exercise start 3 three --recorded >out 2>err || fail "no recorded profiles"

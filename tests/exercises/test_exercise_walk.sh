@@ -104,6 +104,9 @@ follow_solution() {
 report_of() {
     "$TT" exercise report $1 . >out 2>&1 || fail "no report of exercise $1: $(cat out)"
     grep -qE '\*\((wrong|empty|unknown|refused)\)\*|\{' report.md && fail "the report of exercise $1: $(grep -E '\*\((wrong|empty|unknown|refused)\)\*|\{' report.md)"
+    sed -n '/<main>/,/<\/main>/p' report.html >page
+    grep -q '<table' page || fail "the page of the report of exercise $1 has no table"
+    grep -E '&amp;(gt|lt|amp);|\*\*' page && fail "the page of the report of exercise $1 shows its markup"
     [ $1 = 3 ] || return
     for words in '^## 7 Validation and gates' '^\| gemm .*\| n/a \|' '^\| tokens a second \| [0-9.]+ -' '\*\*(first|later)\*\*: [a-z]'; do
         grep -qE "$words" report.md || fail "the report of exercise 3 lacks $words"
@@ -148,6 +151,9 @@ walk() {
     [ $? = 6 ] || fail "wrong answers of exercise $n pass"
     grep -E '^  (right|empty)' out && fail "exercise $n takes a wrong answer"
     "$TT" exercise hint $n >/dev/null || fail "no hint in exercise $n"
+    for name in $(sed -n 's/^## [0-9]* *//p' "$exercise/hints.md" | tr -d ,); do
+        cut -f 1 revealed | grep -qx "$name" || grep -q "id: $name$" "$exercise/check.yaml" || fail "a hint of exercise $n is for $name, which it does not ask"
+    done
     "$TT" exercise solution $n | grep -q . || fail "no solution of exercise $n"
     broken_links README.md | grep . && fail "links of the copy of exercise $n"
     passed "exercise $n"
