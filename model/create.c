@@ -92,9 +92,12 @@ int64_t tt_model_param_count(const struct tt_model *m)
 enum tt_dtype tt_model_dtype(const struct tt_model *m)
 {
     switch (m->config.precision) {
-    case TT_PREC_BF16: return TT_BF16;
-    case TT_PREC_FP16: return TT_F16;
-    default: return TT_F32;
+    case TT_PREC_BF16:
+        return TT_BF16;
+    case TT_PREC_FP16:
+        return TT_F16;
+    default:
+        return TT_F32;
     }
 }
 

@@ -23,12 +23,13 @@ static inline bool hopper_flash_supported(enum tt_dtype dtype, int64_t B, int64_
 bool hopper_map_rows(struct hopper_map *map, const void *view, enum tt_dtype dtype, int64_t B, int64_t S, int64_t heads,
                      int64_t D, int64_t ld, int rows);
 
-/* Persistent blocks, one per multiprocessor; each goes through a list of row tiles. All have the same work, so if another
- * kernel, such as a collective, holds only one multiprocessor, a block has to wait for the end of all others. On a crowded
- * chip there are therefore more and shorter blocks, four after each other on a multiprocessor. In causal attention the work of a
+/* Persistent blocks, one per multiprocessor; each goes through a list of row tiles. In causal attention the work of a
  * tile grows with its position. A block takes pairs of tiles, one as far from the start as the other from the end, so
  * that all pairs have the same work. Blocks that run at the same time work on the same heads, whose tiles they share in
- * the cache. */
+ * the cache.
+ *
+ * If another kernel, such as a collective, holds only one multiprocessor, the last of these equal blocks starts when
+ * all others have ended. On a crowded chip blocks are therefore shorter: four, one after the other, on each. */
 struct hopper_work {
     int tiles, owners, heads; /* tiles per head; B·heads; heads */
     int first, blocks;        /* the blocks of the grid that go through this list */
@@ -38,8 +39,7 @@ struct hopper_item {
     int b, h, tile;
 };
 
-static inline struct hopper_work hopper_work_of(int64_t S, int rows, int64_t B, int64_t heads, int first,
-                                               bool crowded)
+static inline struct hopper_work hopper_work_of(int64_t S, int rows, int64_t B, int64_t heads, int first, bool crowded)
 {
     int64_t tiles = gpu_divide_up(S, rows), pairs = B * heads * ((tiles + 1) / 2);
     int64_t blocks = gpu_smaller(pairs, hopper_multiprocessors() * (crowded ? 4 : 1));

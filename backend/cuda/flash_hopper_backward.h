@@ -309,7 +309,8 @@ struct backward_sides {
 };
 
 template <typename Keys, typename Queries>
-HOPPER_KERNEL(Keys::THREADS) backward_kernel(HOPPER_ARGUMENT struct backward_sides a)
+HOPPER_KERNEL(Keys::THREADS)
+backward_kernel(HOPPER_ARGUMENT struct backward_sides a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);
