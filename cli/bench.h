@@ -5,6 +5,7 @@
 #include "cli/common.h"
 #include "cli/options.h"
 #include "cli/ranks.h"
+#include "core/base/json.h"
 
 struct tt_bench_options {
     char versions[128], sizes[256], profile_dir[1024], ranks[128];
@@ -19,8 +20,11 @@ tt_status tt_bench_choose(const struct tt_options *o, const char *size, const ch
 /* What a row is called: its size, or "4x128", layers x hidden, where options gave the model a shape of its own. */
 void tt_bench_label(const struct tt_options *o, const char *size, const struct tt_config *c, char out[32]);
 
-/* A speed is worth nothing when the numbers are wrong. */
+/* Fails where the loss or the gradients are wrong: then the speed means nothing. */
 tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version);
+
+/* Prints the JSON, writes it as bench.json into the folder ("": none), and frees it. */
+tt_status tt_bench_write(struct tt_json_writer *w, bool prints, const char *dir);
 
 /* --against: two sets of options in turns, and how many times as fast the second is. */
 tt_status tt_bench_against(const struct tt_options *o);

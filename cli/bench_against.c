@@ -163,8 +163,6 @@ static tt_status write_json(struct duel *d)
 {
     static const char *const shared[] = {"backend", "device", "library", "precision", "gemm_flops_per_second"};
     struct tt_json_writer w = {.pretty = true};
-    const char *dir = d->own->profile_dir;
-    char path[1200];
     tt_json_begin(&w, NULL, '{');
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
         const struct tt_json *value = tt_json_get(d->sides[0].found[0], shared[i]);
@@ -177,15 +175,7 @@ static tt_status write_json(struct duel *d)
     for (int i = 0; i < SIDES; i++) put_side(&w, &d->sides[i], d->ms[i]);
     tt_json_end(&w, ']');
     tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st && d->o->c.json) puts(w.text.s);
-    if (!st && dir[0]) {
-        snprintf(path, sizeof path, "%s/bench.json", dir);
-        st = tt_make_dirs(dir);
-        if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
-    }
-    tt_text_free(&w.text);
-    return st;
+    return tt_bench_write(&w, d->o->c.json, d->own->profile_dir);
 }
 
 /* ---- all ---- */

@@ -6,11 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/bench.h"
+#include "cli/bench_rows.h"
 #include "cli/commands.h"
 #include "core/base/cache.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/load.h"
 #include "core/base/stats.h"
 #include "core/config/hooks.h"
@@ -18,8 +16,6 @@
 #include "core/train/open.h"
 #include "core/train/state.h"
 #include "exercises/engine/fault.h"
-#include "profiling/measure/ceiling.h"
-#include "profiling/measure/steps.h"
 
 /* ---- options ---- */
 
@@ -61,32 +57,6 @@ static const struct tt_option rows[] = {
 const struct tt_rows tt_bench_rows = TT_ROWS(rows);
 TT_OWN_FITS(struct tt_bench_options);
 
-struct row {
-    char size[32], version[16];
-    double median, p95, fastest; /* seconds */
-    double samples, tokens;      /* of a step */
-    double flops;                /* of a step, as the model counts them */
-    struct tt_config config;     /* as it ran */
-    double *times;               /* of the steps, `repeats` of them */
-    double memory;               /* peak bytes through the backend */
-    int operations;
-    int64_t refused_head; /* too large for the device's flash attention, so that the fused one ran; 0: none was */
-};
-
-struct bench {
-    const struct tt_options *o;
-    const struct tt_bench_options *own;
-    struct tt_options trial; /* those of one size and version */
-    struct tt_backend backend;
-    struct tt_step_times steps;
-    double *times; /* of all rows */
-    struct row *rows;
-    int count;
-    struct tt_ceilings ceilings;
-    double datasheet; /* FLOP/s of a matrix product, published; 0 = unknown */
-    double load;      /* of the machine before it began */
-};
-
 tt_status tt_bench_check(struct tt_session *s, const char *size, const char *version)
 {
     struct tt_state state;
@@ -98,12 +68,12 @@ tt_status tt_bench_check(struct tt_session *s, const char *size, const char *ver
 }
 
 /* What a fault has the host do after a step needs a run that is fed, and --prefetch has a meaning only there. */
-static bool is_fed(const struct bench *b, const struct tt_config *c)
+static bool is_fed(const struct tt_bench *b, const struct tt_config *c)
 {
     return b->own->feed || tt_fault_of(c) != TT_FAULT_NONE || tt_option_given(b->o, "prefetch");
 }
 
-static tt_status start(struct bench *b, struct tt_session *s, const struct tt_config *c, struct tt_data *data,
+static tt_status start(struct tt_bench *b, struct tt_session *s, const struct tt_config *c, struct tt_data *data,
                        struct tt_run *run)
 {
     if (!is_fed(b, c)) return tt_session_try(s, &b->backend, c, data, run);
@@ -112,7 +82,7 @@ static tt_status start(struct bench *b, struct tt_session *s, const struct tt_co
     return tt_run_start(run, TT_TOKENS_FED);
 }
 
-static tt_status measure(struct bench *b, struct tt_session *s, const struct tt_config *c, struct row *r)
+static tt_status measure(struct tt_bench *b, struct tt_session *s, const struct tt_config *c, struct tt_bench_row *r)
 {
     struct tt_device_info info;
     int n = (int)b->own->repeats;
@@ -168,15 +138,15 @@ void tt_bench_label(const struct tt_options *o, const char *size, const struct t
         snprintf(out, 32, "%.31s", size);
 }
 
-static tt_status choose(struct bench *b, const char *size, const char *version)
+static tt_status choose(struct tt_bench *b, const char *size, const char *version)
 {
     return tt_bench_choose(b->o, size, version, &b->trial);
 }
 
-static tt_status one(struct bench *b, const char *size, const char *version)
+static tt_status one(struct tt_bench *b, const char *size, const char *version)
 {
     struct tt_options *o = &b->trial;
-    struct row *r = &b->rows[b->count];
+    struct tt_bench_row *r = &b->rows[b->count];
     struct tt_session s = {0};
     snprintf(r->version, sizeof r->version, "%s", version);
     TT_TRY(choose(b, size, version));
@@ -199,14 +169,14 @@ static enum tt_dtype compute_type(const struct tt_config *c)
 }
 
 /* The roof that tt profile uses too, so that their MFUs can be compared. */
-static tt_status find_ceilings(struct bench *b, enum tt_ceilings_how how)
+static tt_status find_ceilings(struct tt_bench *b, enum tt_ceilings_how how)
 {
     char cache[1200];
     return tt_ceilings_find(&b->backend, b->o->c.precision, tt_cache_path("ceilings.json", cache, sizeof cache), how,
                             &b->ceilings);
 }
 
-static tt_status find_roofs(struct bench *b)
+static tt_status find_roofs(struct tt_bench *b)
 {
     struct tt_device_info info;
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
@@ -215,51 +185,20 @@ static tt_status find_roofs(struct bench *b)
 }
 
 /* A step cannot multiply faster than the device: then the roof was measured on a busy one. */
-static tt_status check_roof(struct bench *b, const struct row *r)
+static tt_status check_roof(struct tt_bench *b, const struct tt_bench_row *r)
 {
     return r->flops / r->median > 1.05 * b->ceilings.flops ? find_ceilings(b, TT_CEILINGS_RAISE) : TT_OK;
 }
 
-static void print_header(struct bench *b)
-{
-    if (b->o->c.json) return;
-    if (!b->o->c.quiet) {
-        tt_print_device(&b->backend);
-        printf("ceiling %.3g TFLOP/s measured in %s on a large matrix product", b->ceilings.flops / 1e12,
-               tt_precision_names[b->o->c.precision]);
-        if (tt_ceilings_doubtful(&b->ceilings)) printf(", perhaps too low: the machine was busy");
-        if (b->datasheet > 0) printf("; the datasheet says %.0f", b->datasheet / 1e12);
-        putchar('\n');
-    }
-    printf("%-7s %-9s %10s %10s %10s %9s %9s %6s %6s %9s %8s\n", "size", "version", "median ms", "p95 ms", "samples/s",
-           "tokens/s",
-           "TFLOP/s", "MFU %", "sheet%", "peak MiB", "ops/step");
-}
-
-static void print_row(const struct bench *b, const struct row *r)
-{
-    if (b->o->c.json) return;
-    char sheet[16] = "n/a";
-    double rate = r->flops / r->median;
-    if (b->datasheet > 0) snprintf(sheet, sizeof sheet, "%.1f", 100 * rate / b->datasheet);
-    printf("%-7s %-9s %10.2f %10.2f %10.2f %9.0f %9.3f %6.1f %6s %9.1f %8d", r->size, r->version, 1e3 * r->median,
-           1e3 * r->p95,
-           r->samples / r->median, r->tokens / r->median, rate / 1e12, 100 * rate / b->ceilings.flops, sheet,
-           r->memory / 0x1p20, r->operations);
-    if (r->refused_head) printf("  fused attention: heads of %lld", (long long)r->refused_head);
-    putchar('\n');
-    fflush(stdout);
-}
-
-static tt_status time_one(struct bench *b, const char *size, const char *version)
+static tt_status time_one(struct tt_bench *b, const char *size, const char *version)
 {
     TT_TRY(one(b, size, version));
     TT_TRY(check_roof(b, &b->rows[b->count - 1]));
-    print_row(b, &b->rows[b->count - 1]);
+    tt_bench_print_row(b, &b->rows[b->count - 1]);
     return TT_OK;
 }
 
-static tt_status each(struct bench *b, tt_status (*f)(struct bench *, const char *, const char *))
+static tt_status each(struct tt_bench *b, tt_status (*f)(struct tt_bench *, const char *, const char *))
 {
     char size[32], version[16];
     for (const char *at = b->own->sizes; tt_list_next(&at, ',', size, sizeof size);)
@@ -268,11 +207,11 @@ static tt_status each(struct bench *b, tt_status (*f)(struct bench *, const char
     return TT_OK;
 }
 
-static tt_status run_all(struct bench *b)
+static tt_status run_all(struct tt_bench *b)
 {
     char busy[100];
     TT_TRY(find_roofs(b));
-    print_header(b);
+    tt_bench_print_header(b);
     TT_TRY(each(b, time_one));
     if (has_own_shape(b->o) && !b->o->c.json)
         printf("note    %s: layers x hidden; options gave the model a shape of its own\n", b->rows[0].size);
@@ -282,82 +221,6 @@ static tt_status run_all(struct bench *b)
     return TT_OK;
 }
 
-/* In the words of profile.json; tt compare tells by them what may be compared. */
-static void put_shape(struct tt_json_writer *w, const struct tt_config *c)
-{
-    tt_json_put_int(w, "hidden_dim", c->hidden_dim);
-    tt_json_put_int(w, "num_layers", c->num_layers);
-    tt_json_put_int(w, "num_heads", c->num_heads);
-    tt_json_put_int(w, "num_kv_heads", c->num_kv_heads);
-    tt_json_put_int(w, "ffn_dim", c->ffn_dim);
-    tt_json_put_int(w, "vocab_size", c->vocab_size);
-    tt_json_put_int(w, "seq_len", c->seq_len);
-    tt_json_put_int(w, "batch_size", c->batch_size);
-    tt_json_put_int(w, "grad_accum", c->grad_accum);
-    tt_json_put_int(w, "seed", c->seed);
-    tt_json_put_string(w, "data", c->data);
-}
-
-static void put_row(struct tt_json_writer *w, const struct bench *b, const struct row *r)
-{
-    double rate = r->flops / r->median;
-    tt_json_begin(w, NULL, '{');
-    tt_json_put_string(w, "size", r->size);
-    tt_json_put_string(w, "version", r->version);
-    tt_json_put_bool(w, "flash_refused", r->refused_head > 0);
-    tt_json_put_number(w, "median_ms", 1e3 * r->median);
-    tt_json_put_number(w, "p95_ms", 1e3 * r->p95);
-    tt_json_put_number(w, "min_ms", 1e3 * r->fastest);
-    tt_json_put_number(w, "samples_per_second", r->samples / r->median);
-    tt_json_put_number(w, "tokens_per_second", r->tokens / r->median);
-    tt_json_put_number(w, "flops_per_step", r->flops);
-    tt_json_put_number(w, "flops_per_second", rate);
-    tt_json_put_number(w, "mfu_percent", 100 * rate / b->ceilings.flops);
-    tt_json_put_number(w, "mfu_datasheet_percent", b->datasheet > 0 ? 100 * rate / b->datasheet : NAN);
-    tt_json_put_number(w, "peak_memory_bytes", r->memory);
-    tt_json_put_int(w, "operations_per_step", r->operations);
-    put_shape(w, &r->config);
-    tt_json_begin(w, "steps_ms", '[');
-    for (int64_t i = 0; i < b->own->repeats; i++) tt_json_put_number(w, NULL, 1e3 * r->times[i]);
-    tt_json_end(w, ']');
-    tt_json_end(w, '}');
-}
-
-static tt_status write_json(struct bench *b)
-{
-    const struct tt_config *c = &b->o->c;
-    struct tt_json_writer w = {.pretty = true};
-    struct tt_device_info info;
-    if (!c->json && !b->own->profile_dir[0]) return TT_OK;
-    TT_TRY(b->backend.ops->info(b->backend.self, &info));
-    tt_json_begin(&w, NULL, '{');
-    tt_json_put_string(&w, "backend", b->backend.ops->name);
-    tt_json_put_string(&w, "device", info.name);
-    tt_json_put_string(&w, "library", info.library);
-    tt_json_put_string(&w, "precision", tt_precision_names[c->precision]);
-    tt_json_put_string(&w, "fault", tt_fault_shown(c));
-    tt_json_put_int(&w, "repeats", b->own->repeats);
-    tt_json_put_number(&w, "gemm_flops_per_second", b->ceilings.flops);
-    tt_json_put_number(&w, "gemm_spread", b->ceilings.flops_spread);
-    tt_json_put_number(&w, "load", b->load);
-    tt_json_put_bool(&w, "busy", tt_is_busy(b->load));
-    tt_json_put_number(&w, "datasheet_flops_per_second", b->datasheet > 0 ? b->datasheet : NAN);
-    tt_json_begin(&w, "rows", '[');
-    for (int i = 0; i < b->count; i++) put_row(&w, b, &b->rows[i]);
-    tt_json_end(&w, ']');
-    tt_json_end(&w, '}');
-    tt_status st = tt_text_status(&w.text);
-    if (!st && c->json) puts(w.text.s);
-    if (!st && b->own->profile_dir[0]) {
-        char path[1200];
-        snprintf(path, sizeof path, "%s/bench.json", b->own->profile_dir);
-        st = tt_make_dirs(b->own->profile_dir);
-        if (!st) st = tt_file_replace(path, w.text.s, w.text.n);
-    }
-    tt_text_free(&w.text);
-    return st;
-}
-
 static int list_length(const char *text)
 {
     int n = 1;
@@ -365,7 +228,7 @@ static int list_length(const char *text)
     return n;
 }
 
-static tt_status open_bench(struct bench *b)
+static tt_status open_bench(struct tt_bench *b)
 {
     const struct tt_config *c = &b->o->c;
     size_t rows = (size_t)(list_length(b->own->sizes) * list_length(b->own->versions));
@@ -378,7 +241,7 @@ static tt_status open_bench(struct bench *b)
 
 static tt_status alone(const struct tt_options *o)
 {
-    struct bench *b = calloc(1, sizeof *b);
+    struct tt_bench *b = calloc(1, sizeof *b);
     if (!b) return tt_no_memory("the command");
     b->o = o;
     b->own = tt_own(o);
@@ -386,7 +249,7 @@ static tt_status alone(const struct tt_options *o)
     tt_status st = each(b, choose); /* better refused now than after the first rows */
     if (!st) st = open_bench(b);
     if (!st) st = run_all(b);
-    if (!st) st = write_json(b);
+    if (!st) st = tt_bench_write_json(b);
     if (b->backend.ops) tt_step_times_close(&b->steps, &b->backend);
     if (b->backend.ops) tt_backend_close(&b->backend);
     free(b->rows);

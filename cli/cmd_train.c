@@ -1,4 +1,4 @@
-/* tt train: a model from its first weights, or from a checkpoint, to num-steps; then what came of it. */
+/* tt train: trains a model from its first weights, or from a checkpoint, to num-steps, and sums up the run. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct training {
     bool other_data;          /* than the resumed run had */
     bool changed_data;        /* they have the same names */
     bool validates;
-    struct tt_config loop;    /* what the loop is told: the options, but for what it need not say or do */
+    struct tt_config loop;    /* the options as the loop sees them: quiet, and without validation where there is none */
     char *origin;     /* of a new run's first weights; NULL: random ones */
     int lock;         /* open while this process owns the run's folder */
     struct tt_backend backend;
@@ -68,7 +68,7 @@ static tt_status writable(const char *dir)
     return tt_fail(TT_FAILED, "%s: %s; choose another --out, or --out \"\" to write nothing", dir, strerror(errno));
 }
 
-/* The checkpoint to go on from lies in the folder of this run, and not in another's. */
+/* Whether the checkpoint to go on from is in the folder of this run. */
 static tt_status continues_here(const struct training *t, bool *here)
 {
     char path[1200];
@@ -148,7 +148,7 @@ static bool same_source(const char *a, const char *b)
 /* Files of the same names with other tokens in them. */
 static bool changed(uint64_t then, uint64_t now) { return then && now && then != now; }
 
-/* A loss on other data is neither better nor worse than the best so far: they begin anew, and patience with them. */
+/* A loss on other data cannot be compared with the best so far, so that one and patience begin anew. */
 static void forget_best(struct training *t)
 {
     const struct tt_config *now = t->c, *then = &t->before.c;
@@ -219,7 +219,7 @@ static tt_status check_left(const struct training *t)
                    (long long)t->run.progress.step, t->c->epochs ? "--epochs" : "--num-steps");
 }
 
-static void tell_loop(struct training *t)
+static void make_loop_config(struct training *t)
 {
     t->loop = *t->c;
     t->loop.quiet = t->c->quiet || t->c->json;
@@ -244,7 +244,7 @@ static tt_status compare_ranks(struct training *t)
     return st;
 }
 
-/* A failure of one rank is one of all, so that none waits for another that has ended. */
+/* When one rank fails all fail, so that none waits for a rank that has ended. */
 static tt_status agree(struct training *t, tt_status st)
 {
     st = tt_job_agree(t->member.job, st);
@@ -270,7 +270,7 @@ static tt_status read_all(struct training *t)
 
 static tt_status open_session(struct training *t)
 {
-    tell_loop(t);
+    make_loop_config(t);
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(tt_session_run(&t->session, &t->loop, (struct tt_origin){t->checkpoint, t->origin}, t->data, &t->run));
     t->run.job = t->member.job;
@@ -308,10 +308,7 @@ static tt_status print_sample(struct training *t, struct tt_text *text)
 
 static tt_status print_end(struct training *t, struct tt_summary *s, struct tt_text *sample)
 {
-    if (t->c->json) {
-        tt_summary_json(s);
-        return TT_OK;
-    }
+    if (t->c->json) return tt_summary_json(s);
     tt_summary_text(s);
     bool whole = !t->run.params->sharded[TT_X_WEIGHTS]; /* else no rank alone can use them */
     if (!s->interrupted && whole && !strcmp(t->c->data, "builtin")) TT_TRY(print_sample(t, sample));
@@ -321,7 +318,7 @@ static tt_status print_end(struct training *t, struct tt_summary *s, struct tt_t
     return TT_OK;
 }
 
-/* run.json, before the first step and at the end; that it cannot be written does not stop a run. */
+/* run.json, before the first step and at the end. A run does not stop when it cannot be written. */
 static void keep_summary(struct training *t, struct tt_summary *s)
 {
     char device[TT_LINE], model[TT_LINE];
@@ -368,7 +365,7 @@ static tt_status run(struct training *t)
     bool interrupted = st && st->code == TT_INTERRUPTED;
     if ((st && !interrupted) || t->c->rank) return st;
     tt_job_busy(t->member.job);
-    tt_stop_catch(); /* the run is saved: a signal does not take its last words away */
+    tt_stop_catch(); /* the run is saved: a signal must not cut off the summary */
     tt_status told = report(t, interrupted);
     tt_stop_restore();
     if (!st) return told;

@@ -177,14 +177,13 @@ static void put_summary(struct tt_json_writer *w, const struct tt_summary *s)
     tt_json_put_string(w, "checkpoint", path);
 }
 
-void tt_summary_json(const struct tt_summary *s)
+tt_status tt_summary_json(const struct tt_summary *s)
 {
     struct tt_json_writer w = {0};
     tt_json_begin(&w, NULL, '{');
     put_summary(&w, s);
     tt_json_end(&w, '}');
-    puts(w.text.s ? w.text.s : "");
-    tt_text_free(&w.text);
+    return tt_json_print(&w);
 }
 
 tt_status tt_summary_save(const struct tt_summary *s)

@@ -21,7 +21,7 @@ struct tt_summary {
 
 void tt_summary_text(const struct tt_summary *s); /* time, speed, memory, losses */
 void tt_summary_next(const struct tt_summary *s); /* where it was saved, and how to go on */
-void tt_summary_json(const struct tt_summary *s);
+tt_status tt_summary_json(const struct tt_summary *s);
 /* run.json, which tt report reads; without a result, before the first step, what is known by then. */
 tt_status tt_summary_save(const struct tt_summary *s);
 
