@@ -150,10 +150,12 @@ template <typename W> static bool adam_vectors(const struct tt_adamw_args *a, co
 
 enum { SQUARE_THREADS = 512, SQUARE_LOADS = 8 };
 
+/* Every rounding is said: left to itself a compiler fuses these products in one kernel and not in another, and the sums
+ * of sum_squares and group_squares have the same bits. */
 GPU_DEVICE float vector_squares(gpu_bytes16 b)
 {
     gpu_vec<float> x = gpu_vec_from<float>(b);
-    return (x.v[0] * x.v[0] + x.v[1] * x.v[1]) + (x.v[2] * x.v[2] + x.v[3] * x.v[3]);
+    return gpu_fma(x.v[0], x.v[0], x.v[1] * x.v[1]) + gpu_fma(x.v[2], x.v[2], x.v[3] * x.v[3]);
 }
 
 #endif
