@@ -9,7 +9,7 @@
 #include "profiling/report/html_parts.h"
 #include "profiling/report/svg.h"
 
-static const int colors[TT_VERDICTS] = {2, 1, 10, 3, 7, 7, 7}; /* of charts.css */
+static const int colors[TT_VERDICTS] = {2, 1, 10, 3, 5, 7, 7}; /* of charts.css */
 
 static void chart(struct tt_text *t, const struct tt_claims_report *r)
 {

@@ -303,10 +303,9 @@ static double figure_of(const struct tt_side *s, int turn, bool share)
     return tt_json_number(rows ? rows->first : NULL, "tokens_per_second", NAN);
 }
 
-static tt_status take(struct tt_claims_report *r, const struct tt_claim_result *c, bool on, int turn,
-                      struct tt_text *said)
+static tt_status take(struct tt_claims_report *r, struct tt_claim_result *c, bool on, int turn, struct tt_text *said)
 {
-    struct tt_side *s = (struct tt_side *)(uintptr_t)(on ? &c->on : &c->off);
+    struct tt_side *s = on ? &c->on : &c->off;
     double *rate = &(on ? c->on_rate : c->off_rate)[turn];
     if (!same_words(r->last, s)) {
         TT_TRY(tt_side_turn(s, turn, said));
@@ -338,7 +337,7 @@ static const char *last_line(char *said)
 }
 
 /* A claim that cannot be measured does not end the others. */
-static tt_status take_or_leave(struct tt_claims_report *r, struct tt_claim_result *c, int turn)
+static void take_or_leave(struct tt_claims_report *r, struct tt_claim_result *c, int turn)
 {
     struct tt_text said = {0};
     tt_status st = take_pair(r, c, turn, &said);
@@ -348,10 +347,7 @@ static tt_status take_or_leave(struct tt_claims_report *r, struct tt_claim_resul
         leave_out(c, refused ? TT_NOT_HERE : TT_NOT_RUN, said.n ? last_line(said.s) : st->text);
     }
     tt_text_free(&said);
-    bool ours = st && st->code >= TT_UNSUPPORTED;
-    if (ours) return st;
     tt_status_free(st);
-    return TT_OK;
 }
 
 static void show_progress(const struct tt_claims_report *r, const struct tt_claim_result *c, int turn, double began)
@@ -379,8 +375,8 @@ static void say_beforehand(const struct tt_claims_report *r)
     for (int i = 0; i < r->count; i++) n += runs(&r->results[i]);
     tt_format_duration(r->expected, expected);
     if (!r->o->c.quiet && n)
-        tt_say("%d claim%s in %lld turns on %s: about %s", n, tt_plural(n), (long long)r->own->turns, r->device,
-               expected);
+        tt_say("%d claim%s in %lld turn%s on %s: about %s", n, tt_plural(n), (long long)r->own->turns,
+               tt_plural(r->own->turns), r->device, expected);
 }
 
 tt_status tt_claims_measure(struct tt_claims_report *r)
@@ -392,7 +388,7 @@ tt_status tt_claims_measure(struct tt_claims_report *r)
         for (int i = 0; i < r->count; i++) {
             if (!runs(&r->results[i])) continue;
             show_progress(r, &r->results[i], turn, began);
-            TT_TRY(take_or_leave(r, &r->results[i], turn));
+            take_or_leave(r, &r->results[i], turn);
         }
     if (!r->o->c.quiet && tt_is_terminal(stderr)) fputs("\r\033[K", stderr);
     for (int i = 0; i < r->count; i++) TT_TRY(judge(&r->results[i]));

@@ -1,5 +1,5 @@
-/* tt exercise: the course. list, start N DIR, hint [N [K]], check [N] [DIR], page [DIR...], solution [N], class DIR...,
- * roadmap DIR. */
+/* tt exercise: the course. list, start N DIR, hint [N] [K|NAME], check [N] [DIR], page [DIR...], report [N] [DIR],
+ * solution [N], class DIR..., roadmap DIR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 // clang-format off
 static const struct tt_option rows[] = {
     {"do", AT(words), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "WORDS",
-     .help = "list, start N DIR, hint [N [K]], check [N] [DIR], page [DIR...], solution [N], class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
+     .help = "list, start N DIR, hint [N] [K|NAME], check [N] [DIR], page [DIR...], report [N] [DIR], solution [N], class DIR..., roadmap DIR", .list = '\n', .flag_only = true},
     {"recorded", AT(recorded), "Exercise", 1 << TT_CMD_EXERCISE, "false", NULL, NULL,
      .help = "with start: put the profiles recorded on an H200 into the folder too, also later, where the exercise has them", .flag_only = true},
     {"reveal", AT(reveal), "Exercise", 1 << TT_CMD_EXERCISE, "false", NULL, NULL,
-     .help = "show what would have been right", .flag_only = true},
+     .help = "show what would have been right; what was shown earns no points any more", .flag_only = true},
     {"csv", AT(csv), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "FILE",
      .help = "write the table of the class as CSV too; \"\" = do not", .flag_only = true},
     {"html", AT(html), "Exercise", 1 << TT_CMD_EXERCISE, "", NULL, "FILE",
@@ -39,7 +39,7 @@ static const struct {
 } actions[] = {
     {"list", tt_exercise_list, false},   {"start", tt_exercise_start, false},       {"hint", tt_exercise_hint, false},
     {"check", tt_exercise_check, false}, {"page", tt_exercise_page, false},
-    {"solution", tt_exercise_solution, false},
+    {"report", tt_exercise_report, false}, {"solution", tt_exercise_solution, false},
     {"class", tt_exercise_class_page, true},
     {"roadmap", tt_exercise_roadmap, true},
 };
@@ -56,7 +56,7 @@ static tt_status act(struct tt_exercise_call *k)
     }
     const char *near = tt_nearest(k->words[0], names, n);
     return tt_fail(TT_USAGE, "tt exercise does not know \"%.60s\"; %s%s%s", k->words[0],
-                   near ? "did you mean " : "it knows list, start, hint, check, page, solution, class, roadmap",
+                   near ? "did you mean " : "it knows list, start, hint, check, page, report, solution, class, roadmap",
                    near ? near : "", near ? "?" : "");
 }
 

@@ -49,6 +49,7 @@ void tt_exercise_links(const char *text, const char *folder, bool (*left_behind)
 
 /* exercise_marks.c */
 tt_status tt_exercise_check(const struct tt_exercise_call *k);
+tt_status tt_exercise_report(const struct tt_exercise_call *k);
 tt_status tt_exercise_whole_class(const struct tt_exercise_call *k);
 tt_status tt_exercise_roadmap(const struct tt_exercise_call *k);
 

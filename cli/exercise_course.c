@@ -169,39 +169,81 @@ static tt_status read_text(const struct tt_exercise *e, const char *name, char *
     return tt_file_read(path, TT_EXERCISE_TEXT, out, &size);
 }
 
-/* The text under "## number". */
-static bool print_hint(const char *text, long number)
+/* "## 3 step_ms, kernels": the third hint, and the questions it helps with. */
+static bool is_heading(const char *line, const char *word)
 {
-    char heading[32];
-    snprintf(heading, sizeof heading, "## %ld\n", number);
-    const char *at = !strncmp(text, heading, strlen(heading)) ? text : NULL;
-    for (const char *p = text; !at && (p = strstr(p, heading)); p++)
-        if (p[-1] == '\n') at = p;
+    size_t n = strlen(word), end = strcspn(line, "\n");
+    for (const char *s = line + 3; s + n <= line + end; s++) {
+        bool begins = strchr(" ,", s[-1]) != NULL, ends = s + n == line + end || strchr(" ,", s[n]);
+        if (begins && ends && !strncmp(s, word, n)) return true;
+    }
+    return false;
+}
+
+static const char *next_heading(const char *text)
+{
+    const char *at = strstr(text, "\n## ");
+    return at ? at + 1 : NULL;
+}
+
+/* The hint with this number, or for this question. */
+static bool print_hint(const char *text, const char *word)
+{
+    const char *at = !strncmp(text, "## ", 3) ? text : next_heading(text);
+    while (at && !is_heading(at, word)) at = next_heading(at);
     if (!at) return false;
-    at += strlen(heading);
-    const char *end = strstr(at, "\n## ");
-    printf("hint %ld\n%.*s\n", number, (int)(end ? end - at : (ptrdiff_t)strlen(at)), at);
+    const char *end = next_heading(at), *body = strchr(at, '\n');
+    body = body ? body + 1 : "";
+    printf("hint %.*s\n%.*s\n", (int)strcspn(at + 3, "\n"), at + 3,
+           (int)(end ? end - body - 1 : (ptrdiff_t)strlen(body)), body);
     return true;
 }
 
 static int count_hints(const char *text)
 {
     int n = !strncmp(text, "## ", 3);
-    for (const char *p = text; (p = strstr(p, "\n## ")); p++) n++;
+    for (const char *p = text; (p = next_heading(p)); p++) n++;
     return n;
 }
 
-static tt_status hint_of(const struct tt_exercise_call *k, const struct tt_exercise *e)
+/* What the check would say about a question that no hint is for. */
+static bool print_look(const struct tt_exercise *e, const char *id)
 {
-    char *text, *end = "";
-    long number = k->n > 2 ? strtol(k->words[2], &end, 10) : 1;
+    for (int i = 0; i < e->question_count; i++) {
+        const struct tt_question *q = &e->questions[i];
+        if (strcmp(q->id, id)) continue;
+        printf("hint %s\n", id);
+        if (q->look) printf("Look at %s.\n", q->look);
+        if (q->why) printf("%s\n", q->why);
+        if (!q->look && !q->why) printf("%s\n", q->text);
+        return true;
+    }
+    return false;
+}
+
+static tt_status no_hint(const struct tt_exercise *e, const char *word, int all)
+{
+    const char *names[256];
+    int n = 0;
+    for (; n < e->question_count && n < 256; n++) names[n] = e->questions[n].id;
+    const char *near = tt_nearest(word, names, n);
+    return tt_fail(TT_USAGE, "exercise %lld has the hints 1 to %d, and hints by the name of a question%s%s%s",
+                   (long long)e->number, all, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* hint N K, hint N NAME, and hint NAME in the folder of the exercise. */
+static tt_status hint_of(const struct tt_exercise *e, const char *word)
+{
+    char *text;
+    long number = strtol(word, NULL, 10);
     TT_TRY(read_text(e, "hints.md", &text));
     int all = count_hints(text);
     tt_status st = TT_OK;
-    if (*end || number < 1 || !print_hint(text, number))
-        st = tt_fail(TT_USAGE, "exercise %lld has the hints 1 to %d", (long long)e->number, all);
-    else if (number < all)
-        printf("The next of %d: tt exercise hint %lld %ld\n", all, (long long)e->number, number + 1);
+    if (!print_hint(text, word) && !print_look(e, word))
+        st = no_hint(e, word, all);
+    else if (number && number < all)
+        printf("The next of %d: tt exercise hint %lld %ld; for one question: tt exercise hint %lld NAME\n", all,
+               (long long)e->number, number + 1, (long long)e->number);
     free(text);
     return st;
 }
@@ -209,8 +251,9 @@ static tt_status hint_of(const struct tt_exercise_call *k, const struct tt_exerc
 tt_status tt_exercise_hint(const struct tt_exercise_call *k)
 {
     struct tt_exercise e = {0};
-    tt_status st = tt_exercise_open(k, &e);
-    if (!st) st = hint_of(k, &e);
+    bool here = k->n == 2 && !strspn(k->words[1], "0123456789"); /* a question of the folder we are in */
+    tt_status st = here ? tt_exercise_open_in(k, ".", &e) : tt_exercise_open(k, &e);
+    if (!st) st = hint_of(&e, here ? k->words[1] : k->n > 2 ? k->words[2] : "1");
     tt_exercise_free(&e);
     return st;
 }

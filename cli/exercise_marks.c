@@ -1,4 +1,4 @@
-/* tt exercise check, class, roadmap: what learners did. */
+/* tt exercise check, report, class, roadmap: what learners did. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,11 @@
 
 enum { RESULTS = 4096 };
 
-static tt_status show_marked(const struct tt_exercise_call *k, const struct tt_marked *m)
+static tt_status show_marked(const struct tt_exercise_call *k, struct tt_marked *m)
 {
     char path[1200];
     struct tt_text text = {0}, json = {0};
+    if (k->own->reveal) tt_marked_reveal(m);
     tt_marked_text(m, k->own->reveal, &text);
     tt_marked_json(m, k->own->reveal, &json);
     tt_text_puts(&json, "\n");
@@ -24,7 +25,8 @@ static tt_status show_marked(const struct tt_exercise_call *k, const struct tt_m
     tt_text_free(&text);
     tt_text_free(&json);
     if (st || m->passed) return st;
-    return tt_fail(TT_WARNED, "exercise %lld is not solved yet: %g of %g points; tt exercise hint %lld helps",
+    return tt_fail(TT_WARNED, "exercise %lld is not solved yet: %g of %g points; tt exercise hint %lld NAME helps "
+                              "with a question",
                    (long long)m->exercise->number, m->points, m->most, (long long)m->exercise->number);
 }
 
@@ -34,7 +36,8 @@ static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercis
     bool only_folder = k->n == 2 && tt_is_dir(k->words[1]);
     *folder = only_folder ? k->words[1] : k->n > 2 ? k->words[2] : ".";
     if (k->n > 3)
-        return tt_fail(TT_USAGE, "tt exercise check takes a number and your folder: tt exercise check 1 my-first");
+        return tt_fail(TT_USAGE, "tt exercise %s takes a number and your folder: tt exercise %s 1 my-first",
+                       k->words[0], k->words[0]);
     if (k->n == 2 && !only_folder && !strspn(k->words[1], "0123456789"))
         return tt_fail(TT_USAGE, "%s is neither a folder here nor the number of an exercise; give one of them",
                        k->words[1]);
@@ -44,7 +47,9 @@ static tt_status open_folder(const struct tt_exercise_call *k, struct tt_exercis
                              *folder, k->words[1], *folder);
 }
 
-tt_status tt_exercise_check(const struct tt_exercise_call *k)
+/* Marks the folder that the call names, and hands it on. */
+static tt_status with_marked(const struct tt_exercise_call *k,
+                             tt_status (*then)(const struct tt_exercise_call *k, struct tt_marked *m))
 {
     struct tt_exercise e = {0};
     struct tt_marked *m = calloc(1, sizeof *m);
@@ -54,12 +59,33 @@ tt_status tt_exercise_check(const struct tt_exercise_call *k)
     snprintf(recorded, sizeof recorded, "%s/recorded", k->root);
     tt_status st = open_folder(k, &e, &folder);
     if (!st) st = tt_exercise_mark(&e, folder, recorded, m);
-    if (!st) st = show_marked(k, m);
+    if (!st) st = then(k, m);
     tt_marked_free(m);
     free(m);
     tt_exercise_free(&e);
     return st;
 }
+
+tt_status tt_exercise_check(const struct tt_exercise_call *k) { return with_marked(k, show_marked); }
+
+static tt_status write_report(const struct tt_exercise_call *k, struct tt_marked *m)
+{
+    char path[1200], page[1200];
+    struct tt_text text = {0};
+    (void)k;
+    snprintf(path, sizeof path, "%s/report.md", m->folder);
+    snprintf(page, sizeof page, "%s/report.html", m->folder);
+    tt_status st = tt_marked_report(m, &text);
+    if (!st) st = tt_file_replace(path, text.s, text.n);
+    if (!st) st = tt_marked_report_page(m, text.s, page);
+    tt_text_free(&text);
+    if (!st) printf("wrote   %s and %s\n", path, page);
+    if (st || m->passed) return st;
+    return tt_fail(TT_WARNED, "exercise %lld is not solved yet: %g of %g points; what is not right is marked in the "
+                              "report", (long long)m->exercise->number, m->points, m->most);
+}
+
+tt_status tt_exercise_report(const struct tt_exercise_call *k) { return with_marked(k, write_report); }
 
 static tt_status show_class(const struct tt_exercise_call *k, struct tt_json *const *results, int n, const char *notes)
 {

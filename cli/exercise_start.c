@@ -11,7 +11,8 @@
 
 static bool kept_back(const char *name)
 {
-    return !strcmp(name, "check.yaml") || !strcmp(name, "hints.md") || !strcmp(name, "solution.md");
+    return !strcmp(name, "check.yaml") || !strcmp(name, "hints.md") || !strcmp(name, "solution.md") ||
+           !strcmp(name, "report.md");
 }
 
 static bool is_markdown(const char *name)

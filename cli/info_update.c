@@ -46,7 +46,7 @@ tt_status tt_info_update_gather(const struct tt_session *s, struct tt_info_updat
     if (!chosen) return tt_no_memory("the groups of weights");
     tt_status st = choose_at_random(g, (uint64_t)s->model->config.seed, chosen);
     double start = tt_seconds();
-    if (!st) st = tt_interval_reduce(s->model, s->between, chosen, &out->less);
+    if (!st) st = tt_between_reduce(s->model, s->between, chosen, &out->less);
     out->seconds = tt_seconds() - start;
     free(chosen);
     if (st) return st;

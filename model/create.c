@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/parallel.h"
 #include "core/base/rng.h"
 #include "model/model.h"
 #include "model/params.h"
@@ -53,15 +54,31 @@ void tt_model_note(const struct tt_model *m, char out[160])
     if (m->flash_refused) tt_flash_refused_note(m->head_dim, out);
 }
 
+struct init {
+    float *weights;
+    double deviation;
+    uint64_t seed, tensor;
+};
+
+static void init_part(void *context, int64_t from, int64_t to)
+{
+    const struct init *t = context;
+    for (int64_t j = from; j < to; j++)
+        t->weights[j] = (float)(t->deviation * tt_normal(t->seed, t->tensor, (uint64_t)j));
+}
+
+/* On several threads, since a billion weights would take a minute. Each weight is a function of its index. */
 void tt_model_init_weights(const struct tt_model *m, float *weights)
 {
+    enum { LEAST = 1 << 16 }; /* weights worth a thread */
     for (int64_t i = 0; i < m->params.total; i++) weights[i] = 0;
-    uint64_t seed = (uint64_t)m->config.seed;
     for (int i = 0; i < m->params.n; i++) {
         const struct tt_param *t = &m->params.items[i];
-        float *w = weights + t->offset;
-        for (int64_t j = 0; j < t->count; j++)
-            w[j] = t->shape[1] ? (float)(m->config.init_std * tt_normal(seed, (uint64_t)i, (uint64_t)j)) : 1.0f;
+        struct init init = {weights + t->offset, m->config.init_std, (uint64_t)m->config.seed, (uint64_t)i};
+        if (t->shape[1])
+            tt_parallel((int)m->config.threads, t->count, LEAST, init_part, &init);
+        else
+            for (int64_t j = 0; j < t->count; j++) init.weights[j] = 1.0f;
     }
 }
 
@@ -75,9 +92,12 @@ int64_t tt_model_param_count(const struct tt_model *m)
 enum tt_dtype tt_model_dtype(const struct tt_model *m)
 {
     switch (m->config.precision) {
-    case TT_PREC_BF16: return TT_BF16;
-    case TT_PREC_FP16: return TT_F16;
-    default: return TT_F32;
+    case TT_PREC_BF16:
+        return TT_BF16;
+    case TT_PREC_FP16:
+        return TT_F16;
+    default:
+        return TT_F32;
     }
 }
 

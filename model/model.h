@@ -52,7 +52,7 @@ tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, in
 /* One optimiser step over grad_accum micro-batches. */
 tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out);
 /* The same between two choices of --update-every: the groups that the update before changed are changed again, and the
- * norm that clips is that of their gradients alone. tt_interval_reduce leaves out what the others would need. */
+ * norm that clips is that of their gradients alone. tt_between_reduce leaves out what the others would need. */
 tt_status tt_model_plan_between(const struct tt_model *m, struct tt_plan **out);
 /* Forward and loss over one batch of the validation tokens, added to the validation loss. */
 tt_status tt_model_plan_eval(const struct tt_model *m, struct tt_plan **out);

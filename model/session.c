@@ -176,7 +176,7 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     if (s->step) tt_engine_bind(&s->engine, s->step);
     if (s->eval) tt_engine_bind(&s->engine, s->eval);
     TT_TRY(tt_update_upload(&s->model->params, &s->engine));
-    if (s->between) TT_TRY(tt_interval_open(&s->interval, s->model, &s->engine, s->between));
+    if (s->between) TT_TRY(tt_between_open(&s->interval, s->model, &s->engine, s->between));
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
 
@@ -263,7 +263,7 @@ tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct
                            .progress = {.seed = (uint64_t)c->seed, .best_val = INFINITY}};
     if (s->between) {
         s->interval.unread = true; /* what is on the device is set below */
-        out->plan_of = tt_interval_plan;
+        out->plan_of = tt_between_plan;
         out->plan_user = &s->interval;
     }
     if (from.checkpoint) return tt_session_load(s, from.checkpoint, &out->progress);
@@ -282,7 +282,7 @@ tt_status tt_session_try(struct tt_session *s, struct tt_backend *backend, const
 void tt_session_close(struct tt_session *s)
 {
     tt_engine_free(&s->engine);
-    tt_interval_close(&s->interval);
+    tt_between_close(&s->interval);
     tt_plan_free(s->step);
     tt_plan_free(s->between);
     tt_plan_free(s->eval);

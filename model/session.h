@@ -5,7 +5,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/plan/engine.h"
 #include "core/train/run.h"
-#include "model/interval.h"
+#include "model/between.h"
 #include "model/model.h"
 
 struct tt_session {
@@ -14,7 +14,7 @@ struct tt_session {
     struct tt_engine engine;
     struct tt_plan *step, *eval; /* NULL when not asked for */
     struct tt_plan *between;     /* of a step between two choices of --update-every, not bound; NULL: there are none */
-    struct tt_interval interval; /* such steps */
+    struct tt_between interval; /* such steps */
     bool shares_memory;          /* with the host */
 };
 

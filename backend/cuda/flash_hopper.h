@@ -7,8 +7,8 @@
 #include "backend/gpu/flash.h"
 
 /* Launch the kernels; false, without a launch, if they do not support these shapes or this chip. */
-bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e);
-bool flash_hopper_backward(const struct tt_flash_backward_args *a, gpu_stream s, gpu_error *e);
+bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, bool crowded, gpu_error *e);
+bool flash_hopper_backward(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, gpu_error *e);
 bool flash_hopper_here(void); /* whether the program has their code for this chip */
 
 static inline bool hopper_flash_supported(enum tt_dtype dtype, int64_t B, int64_t S, int64_t heads, int64_t kv_heads,
@@ -26,7 +26,10 @@ bool hopper_map_rows(struct hopper_map *map, const void *view, enum tt_dtype dty
 /* Persistent blocks, one per multiprocessor; each goes through a list of row tiles. In causal attention the work of a
  * tile grows with its position. A block takes pairs of tiles, one as far from the start as the other from the end, so
  * that all pairs have the same work. Blocks that run at the same time work on the same heads, whose tiles they share in
- * the cache. */
+ * the cache.
+ *
+ * If another kernel, such as a collective, holds only one multiprocessor, the last of these equal blocks starts when
+ * all others have ended. On a crowded chip blocks are therefore shorter: four, one after the other, on each. */
 struct hopper_work {
     int tiles, owners, heads; /* tiles per head; B·heads; heads */
     int first, blocks;        /* the blocks of the grid that go through this list */
@@ -36,10 +39,10 @@ struct hopper_item {
     int b, h, tile;
 };
 
-static inline struct hopper_work hopper_work_of(int64_t S, int rows, int64_t B, int64_t heads, int first)
+static inline struct hopper_work hopper_work_of(int64_t S, int rows, int64_t B, int64_t heads, int first, bool crowded)
 {
     int64_t tiles = gpu_divide_up(S, rows), pairs = B * heads * ((tiles + 1) / 2);
-    int64_t blocks = gpu_smaller(pairs, hopper_multiprocessors());
+    int64_t blocks = gpu_smaller(pairs, hopper_multiprocessors() * (crowded ? 4 : 1));
     return {(int)tiles, (int)(B * heads), (int)heads, first, (int)blocks};
 }
 

@@ -1,17 +1,21 @@
 /* The launcher of the attention backward on Hopper. */
 #include "backend/cuda/flash_hopper_backward.h"
 
-template <typename T> static gpu_error backward_choose(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
+template <typename T>
+static gpu_error backward_choose(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, bool *mine)
 {
     if (a->D == 64)
-        return backward_launch<backward_shape<T, 64, 64, 3, true>, backward_shape<T, 64, 128, 2, false>>(a, s, mine);
-    return backward_launch<backward_shape<T, 128, 64, 3, true>, backward_shape<T, 128, 64, 3, false>>(a, s, mine);
+        return backward_launch<backward_shape<T, 64, 64, 3, true>, backward_shape<T, 64, 128, 2, false>>(a, s, crowded,
+                                                                                                         mine);
+    return backward_launch<backward_shape<T, 128, 64, 3, true>, backward_shape<T, 128, 64, 3, false>>(a, s, crowded,
+                                                                                                      mine);
 }
 
-bool flash_hopper_backward(const struct tt_flash_backward_args *a, gpu_stream s, gpu_error *e)
+bool flash_hopper_backward(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, gpu_error *e)
 {
     bool mine = false;
     if (!hopper_flash_supported(a->dtype, a->B, a->S, a->heads, a->kv_heads, a->D)) return false;
-    *e = a->dtype == TT_BF16 ? backward_choose<gpu_bf16>(a, s, &mine) : backward_choose<gpu_half>(a, s, &mine);
+    *e = a->dtype == TT_BF16 ? backward_choose<gpu_bf16>(a, s, crowded, &mine)
+                             : backward_choose<gpu_half>(a, s, crowded, &mine);
     return mine;
 }

@@ -309,7 +309,8 @@ struct backward_sides {
 };
 
 template <typename Keys, typename Queries>
-HOPPER_KERNEL(Keys::THREADS) backward_kernel(HOPPER_ARGUMENT struct backward_sides a)
+HOPPER_KERNEL(Keys::THREADS)
+backward_kernel(HOPPER_ARGUMENT struct backward_sides a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);
@@ -323,10 +324,10 @@ HOPPER_KERNEL(Keys::THREADS) backward_kernel(HOPPER_ARGUMENT struct backward_sid
 
 /* The arguments of the keys' or the queries' blocks, which start at `first`. False if TMA cannot read an operand. */
 template <typename C>
-static bool backward_side(struct backward_args *f, const struct tt_flash_backward_args *a, int first)
+static bool backward_side(struct backward_args *f, const struct tt_flash_backward_args *a, int first, bool crowded)
 {
     int64_t heads = C::KEYS ? a->kv_heads : a->heads, others = C::KEYS ? a->heads : a->kv_heads, o_ld = a->heads * a->D;
-    f->work = hopper_work_of(a->S, C::ROWS, a->B, heads, first);
+    f->work = hopper_work_of(a->S, C::ROWS, a->B, heads, first, crowded);
     f->lse = a->lse, f->delta = a->delta, f->cos = a->cos, f->sin = a->sin, f->ld = a->ld;
     f->dx = C::KEYS ? a->dk : a->dq, f->dy = C::KEYS ? a->dv : NULL;
     f->S = (int)a->S, f->heads = (int)a->heads, f->group = (int)(a->heads / a->kv_heads), f->scale = a->scale;
@@ -341,14 +342,14 @@ static bool backward_side(struct backward_args *f, const struct tt_flash_backwar
 
 /* Computes delta, then dK, dV and dQ. */
 template <typename Keys, typename Queries>
-static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool *mine)
+static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, bool *mine)
 {
     static_assert(Keys::THREADS == Queries::THREADS, "a block is either");
     constexpr size_t bytes = Keys::bytes > Queries::bytes ? Keys::bytes : Queries::bytes;
     void (*kernel)(struct backward_sides) = backward_kernel<Keys, Queries>;
     struct backward_sides f;
-    *mine = hopper_has(kernel) && backward_side<Keys>(&f.keys, a, 0) &&
-            backward_side<Queries>(&f.queries, a, f.keys.work.blocks);
+    *mine = hopper_has(kernel) && backward_side<Keys>(&f.keys, a, 0, crowded) &&
+            backward_side<Queries>(&f.queries, a, f.keys.work.blocks, crowded);
     if (!*mine) return 0;
     gpu_error e = flash_backward_delta(a, s);
     if (!e) e = gpu_allow_shared(kernel, bytes);

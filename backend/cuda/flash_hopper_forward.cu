@@ -259,10 +259,11 @@ template <typename C> HOPPER_KERNEL(C::THREADS) forward_kernel(HOPPER_ARGUMENT s
 #endif
 }
 
-template <typename C> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s, bool *mine)
+template <typename C>
+static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s, bool crowded, bool *mine)
 {
     struct forward_args f;
-    f.work = hopper_work_of(a->S, C::ROWS, a->B, a->heads, 0);
+    f.work = hopper_work_of(a->S, C::ROWS, a->B, a->heads, 0, crowded);
     f.heads = (int)a->heads;
     f.group = (int)(a->heads / a->kv_heads);
     f.o = a->o, f.lse = a->lse, f.S = (int)a->S, f.scale = a->scale;
@@ -275,17 +276,19 @@ template <typename C> static gpu_error forward_launch(const struct tt_flash_args
     return e ? e : GPU_LAUNCH(forward_kernel<C>, gpu_grid((unsigned)f.work.blocks), C::THREADS, C::bytes, s, f);
 }
 
-template <typename T> static gpu_error forward_choose(const struct tt_flash_args *a, gpu_stream s, bool *mine)
+template <typename T>
+static gpu_error forward_choose(const struct tt_flash_args *a, gpu_stream s, bool crowded, bool *mine)
 {
-    if (a->D == 64) return forward_launch<forward_shape<T, 64, 3, 128, 2>>(a, s, mine);
-    return forward_launch<forward_shape<T, 128, 2, 128, 2>>(a, s, mine);
+    if (a->D == 64) return forward_launch<forward_shape<T, 64, 3, 128, 2>>(a, s, crowded, mine);
+    return forward_launch<forward_shape<T, 128, 2, 128, 2>>(a, s, crowded, mine);
 }
 
-bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, gpu_error *e)
+bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, bool crowded, gpu_error *e)
 {
     bool mine = false;
     if (!hopper_flash_supported(a->dtype, a->B, a->S, a->heads, a->kv_heads, a->D)) return false;
-    *e = a->dtype == TT_BF16 ? forward_choose<gpu_bf16>(a, s, &mine) : forward_choose<gpu_half>(a, s, &mine);
+    *e = a->dtype == TT_BF16 ? forward_choose<gpu_bf16>(a, s, crowded, &mine)
+                             : forward_choose<gpu_half>(a, s, crowded, &mine);
     return mine;
 }
 

@@ -53,7 +53,7 @@ static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSh
 /* native.cu: launches a kernel for this architecture only, if there is one for these arguments; and the names of these
  * kernels, or NULL. A platform without any does not define GPU_HAS_NATIVE. */
 #define GPU_HAS_NATIVE 1
-bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, gpu_error *e);
+bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded, gpu_error *e);
 const char *gpu_native_name(void);
 
 #endif

@@ -145,6 +145,7 @@ tt_status tt_gpu_join(void *self, const struct tt_ranks *ranks)
     c->comm = c->all;
     c->rank = ranks->rank;
     c->ranks = ranks->count;
+    gpu->crowded = c->ranks > 1;
     return TT_OK;
 }
 

@@ -52,6 +52,7 @@ struct gpu {
     bool tf32_as_fp32;          /* a request for tf32 is accepted without tf32, and gets fp32 */
     char arithmetic[60];        /* for tt info: "fp32 as tf32", "fp32 in place of tf32, ..."; or "" */
     bool portable;              /* --kernels portable */
+    bool crowded;               /* collectives of several ranks run beside the kernels */
     bool sync;                  /* TT_GPU_SYNC=1: wait after every launch, so that an error names its kernel */
     struct tt_stream_s compute; /* the main stream: that of a NULL tt_stream */
     struct gpu_ledger ledger;

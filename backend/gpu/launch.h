@@ -18,8 +18,10 @@ extern "C" {
 
 /* args points to the struct of that kernel. */
 gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
-/* The same, but with a native kernel of the vendor's folder if there is one for this chip and these arguments. */
-gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s);
+/* The same, but with a native kernel of the vendor's folder if there is one for this chip and these arguments. crowded:
+ * kernels of other streams may hold a part of the chip for long, as collectives do; it changes no bit of the results.
+ */
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded);
 /* The native kernels for this chip, such as "flash: sm_90a"; NULL: none. */
 const char *tt_gpu_native(void);
 

@@ -16,16 +16,17 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
 }
 
 #ifdef GPU_HAS_NATIVE
-gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded)
 {
     gpu_error e = 0;
-    return gpu_native_launch(kernel, args, s, &e) ? e : tt_gpu_launch(kernel, args, s);
+    return gpu_native_launch(kernel, args, s, crowded, &e) ? e : tt_gpu_launch(kernel, args, s);
 }
 
 const char *tt_gpu_native(void) { return gpu_native_name(); }
 #else
-gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded)
 {
+    (void)crowded;
     return tt_gpu_launch(kernel, args, s);
 }
 

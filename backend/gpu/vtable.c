@@ -13,7 +13,8 @@
 static tt_status launch(struct gpu *gpu, enum tt_kernel kernel, const void *args, struct tt_stream_s *s)
 {
     CHECK(gpu, gpu_rt_set_device(gpu->device)); /* per thread; cheap if it is set already */
-    CHECK(gpu, (gpu_rt_error)(gpu->portable ? tt_gpu_launch : tt_gpu_launch_native)(kernel, args, s->rt));
+    CHECK(gpu, (gpu_rt_error)(gpu->portable ? tt_gpu_launch(kernel, args, s->rt)
+                                            : tt_gpu_launch_native(kernel, args, s->rt, gpu->crowded)));
     if (gpu->sync && !gpu_rt_capturing(s->rt)) CHECK(gpu, gpu_rt_stream_sync(s->rt));
     return TT_OK;
 }

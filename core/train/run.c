@@ -67,7 +67,7 @@ tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens)
     r->tokens = tokens;
     r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend, .plan = r->step_plan,
                                      .graph_wanted = r->graph};
-    r->between = (struct tt_stepper){.backend = r->stepper.backend, .graph_wanted = r->graph, .warm = true};
+    r->between = (struct tt_stepper){.backend = r->stepper.backend, .graph_wanted = r->graph};
     if (tokens == TT_TOKENS_FED) return feed(r);
     return tokens == TT_TOKENS_KEPT ? gather_slots(r, 0, 0, TT_TOKEN_SLOTS) : TT_OK;
 }

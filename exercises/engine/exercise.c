@@ -8,7 +8,8 @@
 
 #include "core/base/file.h"
 
-static const char *const kind_names[TT_ASK_KINDS + 1] = {"number", "range", "choice", "ranking", "truth", "text", NULL};
+static const char *const kind_names[TT_ASK_KINDS + 1] = {"number", "range", "choice", "ranking", "truth", "text",
+                                                         "interval", "target", NULL};
 
 tt_status tt_exercise_yaml(const char *path, struct tt_yaml **out)
 {
@@ -116,18 +117,33 @@ static tt_status read_run(const struct tt_yaml *y, struct tt_exercise_run *r)
 static tt_status check_formulas(const struct tt_question *q)
 {
     bool by_items = q->items && (q->kind == TT_ASK_CHOICE || q->kind == TT_ASK_RANKING);
-    bool by_range = q->kind == TT_ASK_RANGE && (q->at_least || q->at_most);
+    bool by_range = (q->kind == TT_ASK_RANGE || q->kind == TT_ASK_INTERVAL) && (q->at_least || q->at_most);
+    if (q->kind == TT_ASK_TARGET && !(q->at_least || q->at_most))
+        return tt_fail(TT_USAGE, "line %d: the question %s says nowhere which targets are possible (at_least, at_most)",
+                       q->line, q->id);
     if (q->answer || by_items || by_range || q->kind == TT_ASK_TEXT) return TT_OK;
     return tt_fail(TT_USAGE, "line %d: the question %s says nowhere what is right (%s)", q->line, q->id,
-                   q->kind == TT_ASK_RANGE ? "at_least, at_most" : "answer");
+                   q->kind == TT_ASK_RANGE || q->kind == TT_ASK_INTERVAL ? "at_least, at_most" : "answer");
+}
+
+/* Likely mistakes: what was written then, as a formula, and what to say of it. */
+static tt_status check_slips(const struct tt_yaml *list)
+{
+    const char *text;
+    for (const struct tt_yaml *y = list ? list->first : NULL; y; y = y->next) {
+        TT_TRY(ONLY(y, "is", "says"));
+        TT_TRY(text_of(y, "is", true, &text));
+        TT_TRY(text_of(y, "says", true, &text));
+    }
+    return TT_OK;
 }
 
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
-    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "run", "answer", "at_least", "at_most", "must",
-                "choices", "items",
-                "tolerance", "slack", "points", "words", "count", "optional", "least"));
+    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "run", "answer", "at_least", "at_most", "must",
+                "choices", "items", "slips", "names",
+                "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
     TT_TRY(text_of(y, "text", true, &q->text));
@@ -135,6 +151,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "unit", false, &q->unit));
     TT_TRY(text_of(y, "look", false, &q->look));
     TT_TRY(text_of(y, "why", false, &q->why));
+    TT_TRY(text_of(y, "means", false, &q->means));
     TT_TRY(text_of(y, "run", false, &q->run));
     TT_TRY(text_of(y, "answer", false, &q->answer));
     TT_TRY(text_of(y, "at_least", false, &q->at_least));
@@ -142,14 +159,17 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "must", false, &q->must));
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));
+    TT_TRY(part_of(y, "names", TT_YAML_LIST, &q->names));
+    TT_TRY(part_of(y, "slips", TT_YAML_LIST, &q->slips));
+    TT_TRY(check_slips(q->slips));
     for (q->kind = 0; q->kind < TT_ASK_KINDS && strcmp(kind_names[q->kind], kind); q->kind++) continue;
     if (q->kind == TT_ASK_KINDS)
-        return wrong(tt_yaml_get(y, "kind"), "kind", "one of number, range, choice, ranking, truth, text");
+        return wrong(tt_yaml_get(y, "kind"), "kind",
+                     "one of number, range, choice, ranking, truth, text, interval, target");
     double usual = q->kind == TT_ASK_RANKING ? 0.05 : q->kind == TT_ASK_CHOICE ? 0 : 0.01;
     TT_TRY(number_of(y, "tolerance", usual, &q->tolerance));
     TT_TRY(number_of(y, "slack", 0, &q->slack));
     TT_TRY(number_of(y, "points", 1, &q->points));
-    TT_TRY(integer_of(y, "words", 3, &q->words));
     TT_TRY(integer_of(y, "count", q->items ? q->items->count : 3, &q->count));
     TT_TRY(flag_of(y, "optional", &q->optional));
     TT_TRY(flag_of(y, "least", &q->least));
@@ -183,12 +203,13 @@ static tt_status read_questions(const struct tt_yaml *list, struct tt_exercise *
 static tt_status read_tree(struct tt_exercise *e)
 {
     const struct tt_yaml *runs, *questions;
-    TT_TRY(ONLY(e->tree, "exercise", "title", "minutes", "runs", "same", "questions"));
+    TT_TRY(ONLY(e->tree, "exercise", "title", "minutes", "runs", "same", "define", "questions"));
     TT_TRY(integer_of(e->tree, "exercise", 0, &e->number));
     TT_TRY(integer_of(e->tree, "minutes", 0, &e->minutes));
     TT_TRY(text_of(e->tree, "title", true, &e->title));
     TT_TRY(part_of(e->tree, "runs", TT_YAML_LIST, &runs));
     TT_TRY(part_of(e->tree, "same", TT_YAML_LIST, &e->same));
+    TT_TRY(part_of(e->tree, "define", TT_YAML_MAP, &e->define));
     TT_TRY(part_of(e->tree, "questions", TT_YAML_LIST, &questions));
     TT_TRY(read_runs(runs, e));
     return read_questions(questions, e);

@@ -10,16 +10,16 @@
 enum { TT_EXERCISE_RUNS = 16 };
 
 enum tt_question_kind { TT_ASK_NUMBER, TT_ASK_RANGE, TT_ASK_CHOICE, TT_ASK_RANKING, TT_ASK_TRUTH, TT_ASK_TEXT,
-                       TT_ASK_KINDS };
+                       TT_ASK_INTERVAL, TT_ASK_TARGET, TT_ASK_KINDS };
 
 /* Texts lie in the tree of the exercise; NULL: not given. */
 struct tt_question {
-    const char *id, *text, *unit, *look, *why, *run;
+    const char *id, *text, *unit, *look, *why, *means, *run;
     enum tt_question_kind kind;
     const char *answer, *at_least, *at_most, *must;
-    const struct tt_yaml *choices, *items;
+    const struct tt_yaml *choices, *items, *slips, *names;
     double tolerance, slack, points;
-    int64_t words, count;
+    int64_t count;
     bool optional, least;
     int line;
 };
@@ -37,7 +37,7 @@ struct tt_exercise {
     const char *title;
     struct tt_exercise_run runs[TT_EXERCISE_RUNS];
     int run_count;
-    const struct tt_yaml *same;
+    const struct tt_yaml *same, *define;
     struct tt_question *questions;
     int question_count;
 };
@@ -58,7 +58,10 @@ extern const char *const tt_mark_names[TT_MARK_KINDS];
 struct tt_mark {
     enum tt_mark_kind kind;
     char given[600], reason[400];
+    char means[600]; /* what a right answer says about the run; "" when nothing */
     char right[160]; /* shown only when asked for */
+    double value, number; /* of a question for a number: the right one, and the one that was given; else NaN */
+    bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
 };
 
 struct tt_marked_run {
@@ -76,6 +79,7 @@ struct tt_marked {
     struct tt_marked_run runs[TT_EXERCISE_RUNS];
     struct tt_mark *marks; /* one for each question */
     double points, most, extra; /* reached, of the questions that count, and of optional ones */
+    int revealed;               /* questions whose right answer was shown */
     bool passed;
 };
 
@@ -101,8 +105,15 @@ tt_status tt_exercise_open_runs(struct tt_marked *m, const struct tt_yaml *sheet
 tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *answer, struct tt_formula_scope *scope,
                             struct tt_mark *out);
 
+/* After marking: what check --reveal shows now counts as shown from now on. */
+void tt_marked_reveal(struct tt_marked *m);
 void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out);
 void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out);
+
+/* The exercise as one document in Markdown. */
+tt_status tt_marked_report(const struct tt_marked *m, struct tt_text *out);
+/* The same document as a page for a browser. */
+tt_status tt_marked_report_page(const struct tt_marked *m, const char *markdown, const char *path);
 
 /* ---- many learners ---- */
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "core/base/json.h"
+#include "core/base/yaml.h"
 
 enum tt_formula_kind {
     TT_FORMULA_MISSING, /* a figure that this profile does not have, and what is computed from one */
@@ -38,6 +39,8 @@ struct tt_formula_run {
 struct tt_formula_scope {
     const struct tt_formula_run *runs;
     int count;
+    const struct tt_yaml *define; /* names of formulas that stand for them; NULL: none */
+    int nested;          /* definitions within definitions, while evaluating */
     const char *run;     /* of paths that name none; NULL: the first */
     double closeness;    /* how near to the largest a row has to be, relatively, to count as the largest too */
     const char *lacking; /* evaluating sets it to a run that was needed and is NULL; clear it before */

@@ -174,6 +174,57 @@ static tt_status has(struct tt_formula_parser *p, const char *name, const value 
     return TT_OK;
 }
 
+/* decide(difference, room, 'above', 'below'): a word, or where the room is larger than the difference, or 1, any. */
+static tt_status decide(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    (void)name;
+    if (args[0].kind == TT_FORMULA_MISSING || args[1].kind == TT_FORMULA_MISSING) return TT_OK;
+    if (args[0].kind != TT_FORMULA_NUMBER || args[1].kind != TT_FORMULA_NUMBER || args[2].kind != TT_FORMULA_WORD ||
+        args[3].kind != TT_FORMULA_WORD)
+        return tt_formula_error(p, "decide needs two numbers and two words: decide(gain, noise, 'faster', 'slower')");
+    bool open = args[1].number >= 1 || fabs(args[0].number) <= args[1].number;
+    *out = args[args[0].number > 0 ? 2 : 3];
+    if (open) snprintf(out->word, sizeof out->word, "undecided|%.50s|%.50s", args[2].word, args[3].word);
+    return TT_OK;
+}
+
+/* also(word, other, condition): either of two words where the condition holds. */
+static tt_status also(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    (void)name;
+    if (args[0].kind == TT_FORMULA_MISSING || args[2].kind == TT_FORMULA_MISSING) return TT_OK;
+    if (args[0].kind != TT_FORMULA_WORD || args[1].kind != TT_FORMULA_WORD || args[2].kind != TT_FORMULA_TRUTH)
+        return tt_formula_error(p, "also needs two words and a comparison: also('memory', 'undecided', noise > 1)");
+    out->kind = TT_FORMULA_WORD;
+    if (args[2].number != 0)
+        snprintf(out->word, sizeof out->word, "%.80s|%.40s", args[0].word, args[1].word);
+    else
+        snprintf(out->word, sizeof out->word, "%s", args[0].word);
+    return TT_OK;
+}
+
+/* noise('a', 'b'): what the quotient of the steps of two runs may be off by; 1: by anything. */
+static tt_status noise(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    (void)name;
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct tt_formula_run *run = NULL;
+        for (int j = 0; args[i].kind == TT_FORMULA_WORD && j < p->scope->count; j++)
+            if (!strcmp(p->scope->runs[j].name, args[i].word)) run = &p->scope->runs[j];
+        if (!run) return tt_formula_error(p, "noise needs two runs: noise('baseline', 'fused')");
+        p->scope->used = true;
+        if (!run->profile) {
+            p->scope->lacking = run->name;
+            return TT_OK;
+        }
+        double one = tt_exercise_noise_of(run->profile);
+        sum += one * one;
+    }
+    *out = tt_formula_number(fmin(sqrt(sum), 1));
+    return TT_OK;
+}
+
 static const struct function {
     const char *name;
     int args;
@@ -184,6 +235,7 @@ static const struct function {
     {"argmax", 1, extreme},  {"argmin", 1, extreme},  {"rank", 2, rank},       {"abs", 1, of_numbers},
     {"round", 1, of_numbers}, {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
     {"amdahl", 2, of_numbers}, {"if", 3, choose},     {"has", 1, has},
+    {"decide", 4, decide},   {"noise", 2, noise},     {"also", 3, also},
 };
 
 static const struct function *find(const char *name)

@@ -28,6 +28,9 @@ bool tt_formula_has_function(const char *name);
 tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct tt_formula_value *args, int n,
                           struct tt_formula_value *out);
 
+/* noise.c: what the step of a run may be off by, as a part of it. */
+double tt_exercise_noise_of(const struct tt_json *profile);
+
 static inline struct tt_formula_value tt_formula_number(double x)
 {
     bool finite = x - x == 0;

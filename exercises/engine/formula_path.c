@@ -191,11 +191,24 @@ static tt_status follow(struct tt_formula_parser *p, struct place *at)
     }
 }
 
+/* A formula that check.yaml has given a name. */
+static tt_status defined(struct tt_formula_parser *p, const struct tt_yaml *y, struct tt_formula_value *out)
+{
+    if (!y->text) return tt_formula_error(p, "%s has no formula", y->key);
+    if (p->scope->nested >= 8) return tt_formula_error(p, "%s is defined by itself, or nested too deeply", y->key);
+    p->scope->nested++;
+    tt_status st = tt_formula(y->text, p->scope, out);
+    p->scope->nested--;
+    return tt_context(st, "%s", y->key);
+}
+
 tt_status tt_formula_path(struct tt_formula_parser *p, const char *first, struct tt_formula_value *out)
 {
     char key[64];
     const struct tt_formula_run *run = NULL;
     bool names_run = *p->at == ':';
+    const struct tt_yaml *definition = p->scope->define ? tt_yaml_get(p->scope->define, first) : NULL;
+    if (definition && !strchr(":.[", *p->at ? *p->at : ' ')) return defined(p, definition, out);
     TT_TRY(find_run(p, names_run ? first : NULL, &run));
     snprintf(key, sizeof key, "%s", first);
     if (names_run && (p->at++, !tt_formula_word(p, key, sizeof key)))

@@ -22,14 +22,24 @@ void tt_exercise_because(struct tt_mark *m, enum tt_mark_kind kind, const char *
     snprintf(m->reason, sizeof m->reason, "%s", reason);
 }
 
-static void right_or_wrong(struct tt_mark *m, bool right, const char *reason)
+void tt_exercise_decide(struct tt_mark *m, bool right, const char *reason)
 {
     tt_exercise_because(m, right ? TT_MARK_RIGHT : TT_MARK_WRONG, right ? "" : reason);
 }
 
+void tt_exercise_take(const struct tt_yaml *answer, struct tt_mark *m)
+{
+    size_t n = 0;
+    if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text + strspn(answer->text, " "));
+    for (size_t end = strlen(m->given); end > 0 && m->given[end - 1] == ' ';) m->given[--end] = 0;
+    if (!answer || answer->kind != TT_YAML_LIST) return;
+    for (const struct tt_yaml *y = answer->first; y && n < sizeof m->given; y = y->next)
+        if (y->text) n += (size_t)snprintf(m->given + n, sizeof m->given - n, "%s%s", n ? ", " : "", y->text);
+}
+
 /* ---- numbers ---- */
 
-static tt_status formula_number(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+tt_status tt_exercise_formula(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
                                 double *out)
 {
     struct tt_formula_value v;
@@ -44,30 +54,17 @@ static tt_status formula_number(const struct tt_question *q, const char *formula
 static tt_status judge_number(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     double right, x;
-    TT_TRY(formula_number(q, q->answer, scope, &right));
+    TT_TRY(tt_exercise_formula(q, q->answer, scope, &right));
     if (!isfinite(right)) {
         tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
         return TT_OK;
     }
     bool whole = fabs(right) < 1e15 && right == trunc(right);
     snprintf(m->right, sizeof m->right, "%.*g%s%s", whole ? 15 : 6, right, q->unit ? " " : "", q->unit ? q->unit : "");
-    if (m->given[0] && tt_exercise_number(q, m, &x))
-        right_or_wrong(m, tt_exercise_near(q, x, right), tt_exercise_slip(q, x, right, m->given, scope->used));
-    return TT_OK;
-}
-
-static tt_status judge_range(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
-{
-    double low = -INFINITY, high = INFINITY, x;
-    if (q->at_least) TT_TRY(formula_number(q, q->at_least, scope, &low));
-    if (q->at_most) TT_TRY(formula_number(q, q->at_most, scope, &high));
-    if (isnan(low) || isnan(high)) {
-        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
-        return TT_OK;
-    }
-    snprintf(m->right, sizeof m->right, "from %.6g to %.6g", low, high);
-    if (m->given[0] && tt_exercise_number(q, m, &x))
-        right_or_wrong(m, x >= low && x <= high, tt_exercise_outside(x < low, scope->used));
+    m->value = right;
+    if (!m->given[0] || !tt_exercise_number(q, m, &x)) return TT_OK;
+    m->number = x;
+    tt_exercise_decide(m, tt_exercise_right(q, m, x, right), tt_exercise_slip(q, x, right, m->given, scope->used));
     return TT_OK;
 }
 
@@ -123,7 +120,7 @@ static tt_status from_items(const struct tt_question *q, struct tt_formula_scope
     for (const struct tt_yaml *y = q->items->first; y && *n < CANDIDATES; y = y->next) {
         if (!y->text) return tt_fail(TT_USAGE, "line %d: %s has no formula", y->line, y->key);
         double value;
-        TT_TRY(formula_number(q, y->text, scope, &value));
+        TT_TRY(tt_exercise_formula(q, y->text, scope, &value));
         if (isfinite(value)) c[(*n)++] = (struct candidate){y->key, q->least ? -value : value};
     }
     return TT_OK;
@@ -160,7 +157,7 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
     snprintf(m->right, sizeof m->right, "%s", c[0].name);
     if (!m->given[0] || !allowed(q, m, m->given)) return TT_OK;
     const struct candidate *chosen = named(c, n, m->given);
-    right_or_wrong(m, chosen && close_to(q, chosen->value, c[0].value), "another one is ahead of it in your run");
+    tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value), "another one is ahead of it in your run");
     return TT_OK;
 }
 
@@ -173,9 +170,19 @@ static void without_shape(char *word)
         *space = 0;
 }
 
+/* "memory|mixed": either of them, where the run does not decide. */
+static bool one_of(const char *words, const char *word)
+{
+    for (size_t n; *words; words += n + (words[n] == '|')) {
+        n = strcspn(words, "|");
+        if (n == strlen(word) && !strncasecmp(words, word, n)) return true;
+    }
+    return false;
+}
+
 static bool among(const struct tt_formula_value *v, int n, const char *word)
 {
-    if (!strcasecmp(v->word, word)) return true;
+    if (one_of(v->word, word)) return true;
     for (int i = 0; i < n; i++)
         if (!strcasecmp(tt_formula_row_name(v->cells[i].row), word)) return true;
     return false;
@@ -196,7 +203,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
         or_any(m, names, n);
         return;
     }
-    right_or_wrong(m, among(v, v->count, word), "your run says otherwise");
+    tt_exercise_decide(m, among(v, v->count, word), "your run says otherwise");
 }
 
 static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -212,6 +219,7 @@ static tt_status judge_choice(const struct tt_question *q, struct tt_formula_sco
         tt_exercise_because(m, TT_MARK_PASSED, "the profile does not say");
     } else if (!st) {
         snprintf(m->right, sizeof m->right, "%s", v.word);
+        for (char *bar = m->right; (bar = strchr(bar, '|'));) *bar = '/';
         if (m->given[0]) choose_word(q, &v, m);
     }
     tt_formula_free(&v);
@@ -232,7 +240,7 @@ static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scop
         if (m->given[0] && strcasecmp(m->given, "true") && strcasecmp(m->given, "false"))
             tt_exercise_because(m, TT_MARK_UNKNOWN, "write true or false");
         else if (m->given[0])
-            right_or_wrong(m, !strcasecmp(m->given, right), "in your run it is the other way round");
+            tt_exercise_decide(m, !strcasecmp(m->given, right), "in your run it is the other way round");
     }
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
@@ -267,6 +275,13 @@ static int split(const char *text, char words[PLACES][64])
     return n;
 }
 
+static bool is_reversed(const struct candidate *c, int n, char words[PLACES][64], int wanted)
+{
+    bool reversed = wanted > 1 && wanted == n;
+    for (int i = 0; i < wanted; i++) reversed &= !strcasecmp(words[i], c[wanted - 1 - i].name);
+    return reversed;
+}
+
 static void judge_places(const struct tt_question *q, const struct candidate *c, int n, struct tt_mark *m)
 {
     char words[PLACES][64], reason[200];
@@ -289,7 +304,11 @@ static void judge_places(const struct tt_question *q, const struct candidate *c,
         }
         for (int j = 0; j < i; j++) twice |= !strcasecmp(words[i], words[j]);
         if (own && !twice && close_to(q, own->value, c[i].value)) continue;
-        snprintf(reason, sizeof reason, "%.60s is not number %d in your run", words[i], i + 1);
+        if (is_reversed(c, n, words, wanted))
+            snprintf(reason, sizeof reason, "the other way round: the %s comes first",
+                     q->least ? "smallest" : "largest");
+        else
+            snprintf(reason, sizeof reason, "%.60s is not number %d in your run", words[i], i + 1);
         tt_exercise_because(m, TT_MARK_WRONG, reason);
         return;
     }
@@ -315,28 +334,7 @@ static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_sc
     return st ? tt_context(st, "question %s", q->id) : TT_OK;
 }
 
-static void judge_text(const struct tt_question *q, struct tt_mark *m)
-{
-    int64_t words = 0;
-    char reason[100];
-    for (const char *s = m->given; *s; s++)
-        words += !isspace((unsigned char)*s) && (s == m->given || isspace((unsigned char)s[-1]));
-    snprintf(reason, sizeof reason, "write a sentence of at least %lld words", (long long)q->words);
-    if (words)
-        tt_exercise_because(m, words >= q->words ? TT_MARK_RIGHT : TT_MARK_UNKNOWN, words >= q->words ? "" : reason);
-}
-
 /* ---- all kinds ---- */
-
-static void take_answer(const struct tt_yaml *answer, struct tt_mark *m)
-{
-    size_t n = 0;
-    if (answer && answer->text) snprintf(m->given, sizeof m->given, "%s", answer->text + strspn(answer->text, " "));
-    for (size_t end = strlen(m->given); end > 0 && m->given[end - 1] == ' ';) m->given[--end] = 0;
-    if (!answer || answer->kind != TT_YAML_LIST) return;
-    for (const struct tt_yaml *y = answer->first; y && n < sizeof m->given; y = y->next)
-        if (y->text) n += (size_t)snprintf(m->given + n, sizeof m->given - n, "%s%s", n ? ", " : "", y->text);
-}
 
 /* Reading a figure rightly is not enough where the run itself has to be so. */
 static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -358,13 +356,14 @@ tt_status tt_exercise_judge(const struct tt_question *q, const struct tt_yaml *a
 {
     static tt_status (*const judges[TT_ASK_KINDS])(const struct tt_question *, struct tt_formula_scope *,
                                                    struct tt_mark *) = {
-        judge_number, judge_range, judge_choice, judge_ranking, judge_truth, NULL};
-    *m = (struct tt_mark){.kind = TT_MARK_EMPTY};
-    take_answer(answer, m);
+        judge_number, tt_exercise_judge_range, judge_choice, judge_ranking, judge_truth, tt_exercise_judge_names,
+        tt_exercise_judge_interval, tt_exercise_judge_target};
+    *m = (struct tt_mark){.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN};
+    tt_exercise_take(answer, m);
     scope->run = q->run;
     scope->lacking = NULL;
     scope->used = false;
-    if (judges[q->kind]) TT_TRY(judges[q->kind](q, scope, m));
-    if (!judges[q->kind]) judge_text(q, m);
-    return demand(q, scope, m);
+    TT_TRY(judges[q->kind](q, scope, m));
+    TT_TRY(demand(q, scope, m));
+    return tt_exercise_reason(q, scope, m);
 }

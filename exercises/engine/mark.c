@@ -60,6 +60,12 @@ static void for_lack_of(const struct tt_marked *m, const char *run, struct tt_ma
     mark->right[0] = 0;
 }
 
+/* What was shown is not found: it earns nothing, though the exercise can still be solved. */
+double tt_exercise_points(const struct tt_question *q, const struct tt_mark *mark)
+{
+    return mark->kind == TT_MARK_RIGHT && !mark->revealed ? q->points : 0;
+}
+
 static void add_up(struct tt_marked *m)
 {
     m->passed = true;
@@ -68,7 +74,8 @@ static void add_up(struct tt_marked *m)
     for (int i = 0; i < m->exercise->question_count; i++) {
         const struct tt_question *q = &m->exercise->questions[i];
         enum tt_mark_kind kind = m->marks[i].kind;
-        double points = kind == TT_MARK_RIGHT ? q->points : 0;
+        double points = tt_exercise_points(q, &m->marks[i]);
+        m->revealed += m->marks[i].revealed;
         if (q->optional) {
             m->extra += points;
             continue;
@@ -82,24 +89,39 @@ static void add_up(struct tt_marked *m)
 /* What could not be read as it stands is never right; where its kind was wrong as well, that is the better reason. */
 static void as_written(const struct tt_slip *slip, struct tt_mark *mark)
 {
-    if (!slip || mark->kind == TT_MARK_PASSED || (mark->kind == TT_MARK_UNKNOWN && !slip->broken)) return;
+    if (!slip || mark->kind == TT_MARK_PASSED || mark->kind == TT_MARK_REFUSED) return;
+    if (mark->kind == TT_MARK_UNKNOWN && !slip->broken) return;
     tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
+}
+
+void tt_exercise_scope(const struct tt_marked *m, struct tt_formula_run runs[TT_EXERCISE_RUNS],
+                       struct tt_formula_scope *out)
+{
+    const struct tt_exercise *e = m->exercise;
+    for (int i = 0; i < e->run_count; i++) runs[i] = (struct tt_formula_run){e->runs[i].name, m->runs[i].profile};
+    *out = (struct tt_formula_scope){.runs = runs, .count = e->run_count, .define = e->define};
 }
 
 static tt_status judge_all(struct tt_marked *m, const struct tt_sheet *sheet)
 {
     const struct tt_exercise *e = m->exercise;
     struct tt_formula_run runs[TT_EXERCISE_RUNS];
-    struct tt_formula_scope scope = {.runs = runs, .count = e->run_count};
-    for (int i = 0; i < e->run_count; i++) runs[i] = (struct tt_formula_run){e->runs[i].name, m->runs[i].profile};
+    struct tt_formula_scope scope;
+    tt_exercise_scope(m, runs, &scope);
     m->marks = calloc((size_t)e->question_count, sizeof *m->marks);
     if (!m->marks) return tt_no_memory("the marks");
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_question *q = &e->questions[i];
         const struct tt_yaml *answer = tt_yaml_get(tt_yaml_get(sheet->tree, "answers"), q->id);
         TT_TRY(tt_context(tt_exercise_judge(q, answer, &scope, &m->marks[i]), "%s/check.yaml", e->folder));
-        as_written(tt_sheet_slip(sheet, answer), &m->marks[i]);
         if (scope.lacking) for_lack_of(m, scope.lacking, &m->marks[i]);
+    }
+    tt_exercise_recall(m);
+    tt_exercise_swapped(m);
+    tt_exercise_sentences(m);
+    for (int i = 0; i < e->question_count; i++) {
+        const struct tt_yaml *answer = tt_yaml_get(tt_yaml_get(sheet->tree, "answers"), e->questions[i].id);
+        as_written(tt_sheet_slip(sheet, answer), &m->marks[i]);
     }
     add_up(m);
     return TT_OK;
@@ -171,6 +193,8 @@ static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool
 {
     bool bad = m->kind == TT_MARK_WRONG || m->kind == TT_MARK_UNKNOWN || m->kind == TT_MARK_EMPTY;
     tt_text_printf(out, "  %-12s %-22s", tt_mark_names[m->kind], q->id);
+    if (m->kind == TT_MARK_RIGHT && m->revealed) tt_text_puts(out, " after it was shown, without points.");
+    if (m->kind == TT_MARK_RIGHT && m->means[0]) tt_text_printf(out, " %s", m->means);
     if (m->kind == TT_MARK_WRONG) tt_text_printf(out, " %s:", m->given);
     if (m->reason[0]) tt_text_printf(out, " %s", m->reason);
     if (m->kind == TT_MARK_EMPTY) tt_text_printf(out, " %s", q->text);
@@ -190,6 +214,9 @@ void tt_marked_text(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_exercise_noise(m, out);
     tt_text_printf(out, "score %g of %g", m->points, m->most);
     if (m->extra > 0) tt_text_printf(out, ", and %g more", m->extra);
+    if (m->revealed)
+        tt_text_printf(out, "; %d right answer%s shown, which earn%s no points", m->revealed,
+                       m->revealed > 1 ? "s were" : " was", m->revealed > 1 ? "" : "s");
     tt_text_printf(out, "%s\n", m->passed ? ": all right" : "");
 }
 
@@ -223,6 +250,7 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
     tt_json_put_number(&w, "most", m->most);
     tt_json_put_number(&w, "extra", m->extra);
     tt_json_put_bool(&w, "passed", m->passed);
+    tt_json_put_int(&w, "revealed", m->revealed);
     tt_json_begin(&w, "runs", '[');
     for (int i = 0; i < m->exercise->run_count; i++) {
         const struct tt_marked_run *r = &m->runs[i];
@@ -244,10 +272,12 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
         tt_json_begin(&w, NULL, '{');
         tt_json_put_string(&w, "id", q->id);
         tt_json_put_string(&w, "mark", tt_mark_names[m->marks[i].kind]);
-        tt_json_put_number(&w, "points", m->marks[i].kind == TT_MARK_RIGHT ? q->points : 0);
+        tt_json_put_number(&w, "points", tt_exercise_points(q, &m->marks[i]));
+        tt_json_put_bool(&w, "revealed", m->marks[i].revealed);
         tt_json_put_bool(&w, "optional", q->optional);
         tt_json_put_string(&w, "given", m->marks[i].given);
         tt_json_put_string(&w, "reason", m->marks[i].reason);
+        tt_json_put_string(&w, "means", m->marks[i].means);
         if (reveal) tt_json_put_string(&w, "right", m->marks[i].right);
         tt_json_end(&w, '}');
     }

@@ -1,7 +1,8 @@
 /* The Markdown of the course as HTML: headings, paragraphs, lists, tables, fenced code, links, pictures, `code`,
- * **strong** and *emphasis*. Everything else is text. No text of the file becomes markup: it is escaped. */
-#ifndef TT_MARKDOWN_H
-#define TT_MARKDOWN_H
+ * **strong**, *emphasis*, &lt; &gt; &amp;. Everything else is text. No text of the file becomes markup: it is
+ * escaped. */
+#ifndef TT_EXERCISE_MARKDOWN_H
+#define TT_EXERCISE_MARKDOWN_H
 
 #include "core/base/text.h"
 

@@ -126,11 +126,25 @@ static size_t stars(const struct tt_markdown *m, const char *s, const char *end,
     return (size_t)(stop - s) + n;
 }
 
+/* What core/base/markdown.h writes for <, > and &: they stay as they are, which is how HTML writes them too. */
+static size_t entity(const char *s, const char *end, struct tt_text *out)
+{
+    static const char *const entities[] = {"&lt;", "&gt;", "&amp;"};
+    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
+        size_t n = strlen(entities[i]);
+        if ((size_t)(end - s) < n || strncmp(s, entities[i], n)) continue;
+        tt_text_puts(out, entities[i]);
+        return n;
+    }
+    return 0;
+}
+
 static size_t mark_at(const struct tt_markdown *m, const char *s, const char *end, int depth, struct tt_text *out)
 {
     struct link l;
     if (depth > DEPTH) return 0;
     if (*s == '`') return code(s, end, out);
+    if (*s == '&') return entity(s, end, out);
     if (*s == '*') return stars(m, s, end, depth, out);
     if (*s == '[' && read_link(s, end, &l)) {
         put_link(m, &l, depth, out);
@@ -152,7 +166,7 @@ static void within(const struct tt_markdown *m, const char *s, size_t n, int dep
     const char *end = s + n, *text = s;
     while (s < end) {
         struct tt_text marked = {0};
-        size_t taken = strchr("`*[!\\", *s) && *s ? mark_at(m, s, end, depth, &marked) : 0;
+        size_t taken = strchr("`*[!\\&", *s) && *s ? mark_at(m, s, end, depth, &marked) : 0;
         if (taken) {
             tt_markdown_escape(text, (size_t)(s - text), out);
             tt_text_add(out, marked.s ? marked.s : "", marked.n);

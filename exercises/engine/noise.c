@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/load.h"
+#include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
 
 static const struct tt_json *profile_of(const struct tt_marked *m, const char *name)
@@ -22,6 +23,15 @@ static double error_squared(const struct tt_json *profile)
     return n > 1 ? relative * relative / n : NAN;
 }
 
+/* Two errors of the mean. A busy machine is not the same in two runs, whatever the scatter within one says, and of a
+ * single step nothing is known: neither decides anything. */
+double tt_exercise_noise_of(const struct tt_json *profile)
+{
+    double error = 2 * sqrt(error_squared(profile));
+    bool busy = tt_is_busy(tt_json_number(tt_json_get(profile, "run"), "load", NAN));
+    return !isfinite(error) || busy ? 1 : fmin(fmax(error, 0.01), 1);
+}
+
 /* Two errors of the quotient, when the answer is one of two steps and lies within them; else 0. */
 static double noise_of(const struct tt_marked *m, const struct tt_question *q)
 {
@@ -38,6 +48,19 @@ static double noise_of(const struct tt_marked *m, const struct tt_question *q)
     return isfinite(x) && isfinite(noise) && fabs(x - 1) < noise ? noise : 0;
 }
 
+/* Ranks cannot be faster than one alone with the same work: a run where they are tells of the machine, not of them. */
+static void impossible_ranks(const char *name, const struct tt_json *profile, struct tt_text *out)
+{
+    const struct tt_json *rows = profile ? tt_json_get(profile, "rows") : NULL;
+    for (const struct tt_json *r = rows && rows->type == TT_JSON_ARRAY ? rows->first : NULL; r; r = r->next) {
+        double percent = tt_json_number(r, "efficiency_percent", NAN);
+        if (!(percent > 110)) continue;
+        tt_text_printf(out, "noise: %s: an efficiency of %.0f %% on %g ranks cannot be; something else used the "
+                            "machine while one rank alone was measured. Its figures say nothing about scaling: "
+                            "measure it again\n", name, percent, tt_json_number(r, "ranks", 0));
+    }
+}
+
 /* Each run that was measured on a busy machine. */
 static void busy_runs(const struct tt_marked *m, struct tt_text *out)
 {
@@ -48,6 +71,7 @@ static void busy_runs(const struct tt_marked *m, struct tt_text *out)
         if (busy[0])
             tt_text_printf(out, "noise: %s: when it was measured, %s; its times say little\n",
                            m->exercise->runs[i].name, busy);
+        impossible_ranks(m->exercise->runs[i].name, m->runs[i].profile, out);
     }
 }
 

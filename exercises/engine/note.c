@@ -12,7 +12,7 @@
 #include "exercises/engine/exercise.h"
 
 /* The variables of exercises/README.md: a preset, whole numbers, and a link. */
-static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE", "RANKS", "LINK"};
+static const char *const variables[] = {"PRESET", "STEPS", "LONG", "SMALL", "LARGE", "RANKS", "LINK", "SEED"};
 
 /* ---- writing ---- */
 

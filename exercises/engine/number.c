@@ -24,6 +24,17 @@ static bool is_unit(const struct tt_question *q, const char *text)
     return !strcmp(text, "x") || !strcmp(text, "×") || !strcmp(text, "times");
 }
 
+double tt_exercise_scale(const char *letter)
+{
+    static const struct {
+        char letter;
+        double scale;
+    } scales[] = {{'k', 1e3}, {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}, {'T', 1e12}};
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+        if (*letter == scales[i].letter && !isalnum((unsigned char)letter[1])) return scales[i].scale;
+    return 0;
+}
+
 /* "0.8 % less": the unit is there, and a word after it. */
 static bool has_unit_first(const struct tt_question *q, const char *text)
 {
@@ -43,6 +54,10 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
     bool number = isfinite(*out) && is_decimal(m->given, end);
     while (*end == ' ') end++;
     if (number && is_unit(q, end)) return true;
+    if (number && !q->unit && tt_exercise_scale(end) && !end[1]) {
+        *out *= tt_exercise_scale(end);
+        return true;
+    }
     if (number && *end == ',')
         snprintf(reason, sizeof reason, "\"%.80s\" has a comma; write it like 12.5, and thousands without a mark",
                  m->given);
@@ -79,14 +94,25 @@ static int digits_of(const char *given)
     return n;
 }
 
-/* The right number, but with so few digits that it is too far off. */
-static bool only_rounded(const char *given, double x, double right)
+bool tt_exercise_rounded(const char *given, double x, double right)
 {
     char same[64];
     int n = digits_of(given);
     if (n < 1 || n > 6) return false;
     snprintf(same, sizeof same, "%.*e", n - 1, right);
-    return strtod(same, NULL) == x;
+    return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x);
+}
+
+/* "4.19 M" is how tt prints 4190464: as many digits as it shows are enough. */
+static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
+{
+    bool scaled = !q->unit && strpbrk(m->given, "kKMGBT");
+    return scaled && q->tolerance > 0 && digits_of(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
+}
+
+bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right)
+{
+    return tt_exercise_near(q, x, right) || as_printed(q, m, x, right);
 }
 
 const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured)
@@ -101,13 +127,15 @@ const char *tt_exercise_slip(const struct tt_question *q, double x, double right
                  {1e-2, "100 times too small: a percentage is wanted, not a fraction"},
                  {1e9, "1e9 times too large: look at the unit"},      {1e-9, "1e9 times too small: look at the unit"}};
     double mib = 0x1p20 / 1e6;
-    if (only_rounded(given, x, right)) return "rounded too far: give more digits";
+    if (tt_exercise_rounded(given, x, right)) return "rounded too far: give more digits";
     for (size_t i = 0; i < sizeof slips / sizeof *slips; i++)
         if (equals(q, x / slips[i].factor, right)) return slips[i].what;
     if (q->unit && !strcmp(q->unit, "MiB") && (equals(q, x / mib, right) || equals(q, x * mib, right)))
         return "a MiB is 1048576 bytes, a MB 1000000: MiB are wanted";
     if (x != 0 && right != 0 && equals(q, 1 / x, right)) return "the reciprocal of what is wanted";
     if (equals(q, -x, right)) return "the sign is the other way round";
+    if (equals(q, x / 2, right)) return "twice what is wanted: is a factor 2 counted double?";
+    if (equals(q, x * 2, right)) return "half of what is wanted: is a factor 2 forgotten?";
     if (!measured) return x > right ? "too large" : "too small";
     return x > right ? "too large for this run" : "too small for this run";
 }

@@ -46,11 +46,13 @@ void page_notes(struct tt_text *t, const char *lines)
 
 /* ---- the worksheet ---- */
 
-/* Why it is not right, and where to look: what tt exercise check says of it. */
+/* What a right answer means; why another is not right, and where to look: what tt exercise check says of it. */
 static void put_reason(struct tt_text *t, const struct tt_question *q, const struct tt_mark *m)
 {
     bool bad = m->kind == TT_MARK_WRONG || m->kind == TT_MARK_UNKNOWN || m->kind == TT_MARK_EMPTY;
     tt_text_puts(t, "<td class=\"why\">");
+    if (m->kind == TT_MARK_RIGHT && m->revealed) tt_text_puts(t, "After it was shown, without points. ");
+    if (m->kind == TT_MARK_RIGHT) tt_escape(t, m->means);
     tt_escape(t, m->reason);
     if (m->kind == TT_MARK_WRONG && q->why) {
         tt_text_puts(t, m->reason[0] ? ". " : "");
@@ -90,7 +92,7 @@ static void worksheet(struct tt_text *t, const struct tt_marked *m)
 {
     struct tt_text noise = {0};
     tt_text_puts(t, "<h3>Worksheet</h3>\n<div class=\"sheet\">\n");
-    html_table(t, "question|your answer||why, and where to look");
+    html_table(t, "question|your answer||what it means, or where to look");
     for (int i = 0; i < m->exercise->question_count; i++) question_row(t, &m->exercise->questions[i], &m->marks[i]);
     html_table_end(t);
     tt_text_puts(t, "</div>\n");
@@ -119,6 +121,8 @@ static void facts(struct tt_text *t, const struct tt_page_part *part)
         }
         snprintf(line, sizeof line, "%d of %d", right, m->exercise->question_count);
         html_fact(t, "answers right", line);
+        snprintf(line, sizeof line, "%d", m->revealed);
+        if (m->revealed) html_fact(t, "answers shown by --reveal", line);
         html_fact(t, "started", m->started);
     }
     html_facts_end(t);

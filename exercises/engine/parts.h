@@ -6,16 +6,67 @@
 
 void tt_exercise_because(struct tt_mark *m, enum tt_mark_kind kind, const char *reason);
 
-/* exercise_number.c */
+/* judge.c */
+
+void tt_exercise_decide(struct tt_mark *m, bool right, const char *reason);
+/* The answer as one line; of a list its values with commas. */
+void tt_exercise_take(const struct tt_yaml *answer, struct tt_mark *m);
+/* NaN where the run does not have the figure. */
+tt_status tt_exercise_formula(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                              double *out);
+
+/* foresee.c */
+
+tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+
+/* number.c */
 
 /* Reads the number that was given, with or without its unit; where there is none, says in the mark why. */
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out);
 bool tt_exercise_near(const struct tt_question *q, double x, double right);
+/* Near, or rounded the way tt prints large numbers. */
+bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right);
 /* What a wrong number looks like. `measured`: the right one comes from a run. */
 const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured);
 const char *tt_exercise_outside(bool below, bool measured);
 
-/* exercise_sheet.c */
+/* The right number, but written with too few digits. */
+bool tt_exercise_rounded(const char *given, double x, double right);
+/* 1e6 of "M", as tt prints large numbers; 0 of what is no such letter. */
+double tt_exercise_scale(const char *letter);
+
+/* reason.c: what a right answer means, and which slip a wrong one is. */
+tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+/* Of a whole worksheet: numbers that are right answers to other questions. */
+void tt_exercise_swapped(struct tt_marked *m);
+
+/* sentence.c */
+
+/* A figure that a sentence may name: a number, or a word where that is not NULL. */
+struct tt_figure {
+    double value;
+    const char *word, *from;
+};
+
+bool tt_sentence_names(const char *sentence, const struct tt_figure *f, int n);
+/* Marks a sentence by the figures it may name; passed over where there are none. */
+void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n);
+tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+/* Of a whole worksheet: sentences whose questions name no figures may name the right answer of any other question. */
+void tt_exercise_sentences(struct tt_marked *m);
+
+/* mark.c */
+/* Formulas over the runs of the worksheet, with the definitions of the exercise; `runs` has to outlive it. */
+void tt_exercise_scope(const struct tt_marked *m, struct tt_formula_run runs[TT_EXERCISE_RUNS],
+                       struct tt_formula_scope *out);
+double tt_exercise_points(const struct tt_question *q, const struct tt_mark *mark);
+
+/* revealed.c: takes over from the result of the last check which right answers were shown. */
+void tt_exercise_recall(struct tt_marked *m);
+
+/* sheet.c */
 
 enum { TT_SLIPS = 256 };
 
@@ -37,11 +88,11 @@ tt_status tt_sheet_read(const char *path, struct tt_sheet *out);
 const struct tt_slip *tt_sheet_slip(const struct tt_sheet *sheet, const struct tt_yaml *answer);
 void tt_sheet_free(struct tt_sheet *sheet);
 
-/* exercise_noise.c: a line for each run of a busy machine, and one about the right answers that are speed-ups within
+/* noise.c: a line for each run of a busy machine, and one about the right answers that are speed-ups within
  * the noise of their runs; nothing where none is. */
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 
-/* exercise_class.c, exercise_shared.c */
+/* class.c, shared.c */
 
 const char *tt_class_learner(const struct tt_json *result);
 double tt_class_exercise(const struct tt_json *result);

@@ -105,7 +105,7 @@ static void charts(struct tt_text *t, const struct tt_curve *c, struct points *p
     html_section_end(t);
     html_section(t, "training", "Gradients, learning rate, speed");
     tt_text_puts(t, "<div class=\"pair\">\n");
-    chart(t, c, TT_CURVE_NORM, "Norm of all gradients, before clipping", "norm", p);
+    chart(t, c, TT_CURVE_NORM, "Norm of the gradients, before clipping", "norm", p);
     chart(t, c, TT_CURVE_LR, "Learning rate", "rate", p);
     chart(t, c, TT_CURVE_SPEED, "Speed", "tokens/s", p);
     chart(t, c, TT_CURVE_SCALE, "Loss scale of fp16", "scale", p);
@@ -226,6 +226,7 @@ tt_status tt_curve_write_html(const struct tt_curve *c, const char *name, const 
     facts(&t, c);
     tt_text_puts(&t, "</header>\n<main>\n");
     charts(&t, c, p);
+    html_choices(&t, &c->choices);
     time_section(&t, c);
     validation_section(&t, c);
     sample_section(&t, c);

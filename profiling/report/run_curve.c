@@ -70,6 +70,7 @@ tt_status tt_curve_read(const char *folder, struct tt_curve *c)
     *c = (struct tt_curve){0};
     snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
     TT_TRY(read_lines(path, c));
+    TT_TRY(tt_run_choices_read(folder, &c->choices));
     snprintf(path, sizeof path, "%s/run.json", folder);
     if (!tt_is_file(path)) return TT_OK;
     TT_TRY(tt_file_read(path, LIMIT, &text, &n));
@@ -82,6 +83,7 @@ void tt_curve_free(struct tt_curve *c)
 {
     free(c->steps);
     free(c->validations);
+    tt_run_choices_free(&c->choices);
     tt_json_free(c->end);
     *c = (struct tt_curve){0};
 }

@@ -1,8 +1,10 @@
-/* What a training run has left in its folder: the lines of metrics.jsonl as columns, and run.json, its end. */
+/* What a training run has left in its folder: the lines of metrics.jsonl as columns, which weights it chose, and
+ * run.json, its end. */
 #ifndef TT_RUN_CURVE_H
 #define TT_RUN_CURVE_H
 
 #include "core/base/json.h"
+#include "profiling/report/run_choices.h"
 
 enum tt_curve_column { TT_CURVE_LOSS, TT_CURVE_NORM, TT_CURVE_LR, TT_CURVE_SPEED, TT_CURVE_SCALE, TT_CURVE_COLUMNS };
 
@@ -17,6 +19,7 @@ struct tt_curve {
     } *validations;
     size_t n, room, validation_count, validation_room;
     int64_t not_applied; /* steps that changed nothing */
+    struct tt_run_choices choices;
     struct tt_json *end; /* run.json; NULL: there is none, the run has not ended */
 };
 

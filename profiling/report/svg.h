@@ -103,6 +103,17 @@ struct tt_timeline {
 };
 void tt_svg_timeline(struct tt_text *out, const struct tt_timeline *t);
 
+/* ---- a grid: a line per row, cells from left to right, each as dark as its share ---- */
+
+struct tt_grid {
+    const char *title, *x_label;
+    const char *const *rows;
+    int row_count, columns;
+    const float *shade;  /* (rows, columns), 0 to 1 */
+    double first, last;  /* what the axis says under the first and the last column */
+};
+void tt_svg_grid(struct tt_text *out, const struct tt_grid *g);
+
 /* Names beside their colours, in a line that wraps. */
 void tt_legend(struct tt_text *out, const char *const *names, const int *colors, int n);
 

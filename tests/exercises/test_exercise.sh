@@ -18,7 +18,8 @@ expect 0 "Baseline analysis" "$TT" exercise
 expect 0 "questions" "$TT" exercise list
 expect 2 "did you mean check" "$TT" exercise chek 1 one
 expect 2 "no exercise 99" "$TT" exercise start 99 one
-expect 2 "no exercise x" "$TT" exercise hint x
+expect 2 "no exercise 99" "$TT" exercise hint 99
+expect 2 "or the folder of one" "$TT" exercise hint x
 expect 2 "a number and a new folder" "$TT" exercise start 1
 expect 2 "nothing is not the folder of an exercise" "$TT" exercise check 1 nothing --json
 [ -e nothing/result.json ] && fail "a result in a folder of no exercise"
@@ -30,6 +31,13 @@ expect 2 "not empty" "$TT" exercise start 1 ada
 expect 0 "hint 1" "$TT" exercise hint 1
 expect 0 "hint 2" "$TT" exercise hint 1 2
 expect 2 "has the hints 1 to" "$TT" exercise hint 1 99
+expect 0 "A million tokens are 1e6" "$TT" exercise hint 1 million_s
+expect 0 "third paragraph" "$TT" exercise hint 1 parameters
+expect 2 "did you mean million_s?" "$TT" exercise hint 1 million_ms
+cd ada || exit 1
+expect 0 "hint 5 million_s, per_kernel_us, ideal_ms" "$TT" exercise hint million_s
+rm -f out err
+cd .. || exit 1
 expect 0 "solution" "$TT" exercise solution 1
 expect 2 "of exercise 1, not of 2" "$TT" exercise check 2 ada
 passed "list, start, hint, solution"
@@ -39,6 +47,9 @@ marked refused step_ms
 cp -r nothing ada/baseline
 expect 6 'asks for "baseline"' "$TT" exercise check 1 ada
 rm -r ada/baseline
+for run in again double; do
+    "$TT" profile $tiny $quick --version baseline $([ $run = double ] && echo --batch-size 8) --out ada/$run >out 2>err || fail "no profile $run"
+done
 "$TT" profile $tiny $quick --version baseline --out ada/baseline >out 2>err || fail "no profile"
 seal=$(sed -n 's/^saved .*seal //p' out)
 [ ${#seal} = 8 ] || fail "tt profile printed no seal"
@@ -54,37 +65,66 @@ answer ada parameters "$(sed -n 's/.* vocabulary [0-9]*: \([0-9]*\) parameters.*
 answer ada chance_loss "$(awk 'BEGIN {printf "%.3f", log(50)}')"
 answer ada starts_at_chance true
 answer ada step_ms "\"$(sed -n 's/^| step, undisturbed .* | \([0-9.]*\) ms.*/\1/p' $summary) ms\""
-answer ada tokens_per_second "$(sed -n 's/^| samples.s, tokens.s | [0-9.]*, \([0-9]*\) |/\1/p' $summary)"
+answer ada million_s "$(sed -n 's/^| samples.s, tokens.s | [0-9.]*, \([0-9]*\) |/\1/p' $summary | awk '{print 1e6 / $1}')"
 answer ada kernels "$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)"
 answer ada largest_group "$(awk -F, '$1 == "group" && $9 > best {best = $9; name = $2} END {print name}' $csv)"
 answer ada top_groups "[$(awk -F, '$1 == "group" {print $9, $2}' $csv | sort -rg | awk 'NR < 4 {printf "%s%s", sep, $2; sep = ", "}')]"
 answer ada gemm_percent "$(awk -F, '$2 == "gemm" {s += $9} END {print s}' $csv)"
-answer ada mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "true" : "false"}' $csv)"
-answer ada first_idea '"the largest group, since its share is largest"'
+answer ada mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s < 50) ? "true" : "false"}' $csv)"
+answer ada first_idea "\"all of the $(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary) kernels, since they are many\""
+answer ada disturbed mean
 expect 6 "Ada" "$TT" exercise check 1 ada
-for question in parameters chance_loss starts_at_chance step_ms tokens_per_second kernels largest_group top_groups gemm_percent mostly_gemm first_idea; do
+for question in parameters chance_loss starts_at_chance step_ms million_s kernels disturbed largest_group top_groups gemm_percent mostly_gemm first_idea; do
     marked right $question
 done
-marked empty longest_phase
+marked empty same_loss
+grep -q "right  *million_s  *[0-9]* tokens a second is the figure to compare versions by" out || fail "a right answer does not say what it means"
+grep -q "right  *parameters  *Weights, gradients and two moments" out || fail "no meaning of the parameters"
 grep -q '"mark": "right"' ada/result.json || fail "result.json has no marks"
 passed "right answers"
 
 cp -r ada wrong
 answer wrong kernels 7
 answer wrong step_ms 1e9
-answer wrong tokens_per_second lots
+answer wrong million_s lots
 answer wrong largest_group nobody
-answer wrong mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "false" : "true"}' $csv)"
+answer wrong mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s < 50) ? "false" : "true"}' $csv)"
 answer wrong top_groups "[a, b, c]"
-answer wrong first_idea '"no"'
+answer wrong first_idea '"it takes a long sentence without any figure to say that everything is slow"'
 expect 6 "too small for this run" "$TT" exercise check 1 wrong
 for question in kernels step_ms mostly_gemm; do marked wrong $question; done
 for question in largest_group top_groups; do marked unknown $question; done
-marked unknown tokens_per_second
+marked unknown million_s
 marked unknown first_idea
+grep -q "first_idea  *it names no figure of your run" out || fail "a sentence without a figure is taken"
+# likely slips are named: swapped answers, another run, a factor, another base, the mean
+cp ada/worksheet.yaml slips.yaml
+answer wrong parameters "$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)"
+answer wrong kernels "$(sed -n 's/.* vocabulary [0-9]*: \([0-9]*\) parameters.*/\1/p' $summary)"
+answer wrong chance_loss "$(awk 'BEGIN {printf "%.4f", log(50) / log(10)}')"
+answer wrong gemm_ratio 4
+answer wrong million_s "$(sed -n 's/^| samples.s, tokens.s | [0-9.]*, \([0-9]*\) |/\1/p' $summary)"
+expect 6 ": this and kernels are swapped" "$TT" exercise check 1 wrong
+for words in 'kernels .*: this and parameters are swapped' 'chance_loss .*logarithm to base 10' 'gemm_ratio .*twice what is wanted' 'million_s .*tokens in a second'; do
+    grep -qE "^  wrong +$words" out || fail "not named: $words"
+done
+answer wrong parameters "$(sed -n 's/.* vocabulary [0-9]*: \([0-9]*\) parameters.*/\1/p' $summary)"
+answer wrong kernels 7
+answer wrong million_s lots
+"$TT" exercise check 1 wrong >out 2>err
 marked right parameters
-expect 6 "right: " "$TT" exercise check 1 wrong --reveal
+cp -r wrong shown
+expect 6 "right: " "$TT" exercise check 1 shown --reveal
+grep -q '"revealed": true' shown/result.json || fail "the result does not say what was shown"
 "$TT" exercise check 1 wrong 2>/dev/null | grep -q "right: " && fail "the right answers are shown without --reveal"
+grep -q '"revealed": true' wrong/result.json && fail "something counts as shown that was not"
+answer shown kernels "$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)"
+expect 6 "after it was shown, without points" "$TT" exercise check 1 shown
+grep -q "right answers were shown, which earn no points" out || fail "the score does not say what was shown"
+grep -A 3 '"id": "kernels"' shown/result.json | grep -q '"points": 0' || fail "an answer that was shown earns points"
+grep -A 3 '"id": "parameters"' shown/result.json | grep -q '"points": 1' || fail "an answer that was found earns nothing"
+expect 0 "exercise 1" "$TT" exercise class shown --csv shown.csv
+grep -q ",1,kernels,right,0," shown.csv || fail "the class gives points for what was shown: $(grep kernels shown.csv)"
 expect 6 '"mark": "wrong"' "$TT" exercise check 1 wrong --json
 answer wrong kernels "7 # twice"
 sed -i 's/^  kernels:/  kernles:/' wrong/worksheet.yaml
@@ -108,7 +148,7 @@ ms=$(sed -n 's/^| step, undisturbed .* | \([0-9.]*\) ms.*/\1/p' $summary)
 kernels=$(sed -n 's/^| kernels per step | \([0-9]*\) |/\1/p' $summary)
 answer real step_ms "${ms}ms"
 answer real kernels "$kernels # counted"
-answer real mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s > 50) ? "True" : "False"}' $csv)"
+answer real mostly_gemm "$(awk -F, '$2 == "gemm" {s += $9} END {print (s < 50) ? "True" : "False"}' $csv)"
 answer real largest_group "\"$(awk -F, '$1 == "group" && $9 > best {best = $9; name = $2} END {print toupper(name)}' $csv) \""
 sed -i 's/$/\r/; 1s/^/\xef\xbb\xbf/' real/worksheet.yaml
 expect 6 "Ada" "$TT" exercise check 1 real
@@ -121,20 +161,20 @@ expect 6 "has a comma" "$TT" exercise check 1 real
 for question in step_ms kernels gemm_percent; do marked unknown $question; done
 # what is no YAML is marked, and the rest is checked: a colon in a sentence, yes, quotes, two lines, another encoding
 cp ada/worksheet.yaml real/worksheet.yaml
-answer real first_idea 'the largest group: its "share" is largest # I think'
+answer real first_idea "all $kernels kernels: \"each\" is short # I think"
 answer real mostly_gemm yes
 answer real step_ms '"12.5'
 answer real top_groups "[ffn, norm"
-answer real longest_phase '>\n    backward\n    : or so'
+answer real disturbed '>\n    mean\n    : or so'
 answer real chance_loss "$(printf '3.9 \351')"
-expect 6 'first_idea             write it in quotes: "the largest group: its \"share\" is largest"' "$TT" exercise check 1 real
+expect 6 "first_idea             write it in quotes: \"all $kernels kernels: \\\"each\\\" is short" "$TT" exercise check 1 real
 for words in 'mostly_gemm +write true or false' 'step_ms +it cannot be read: the quote " is not closed in this line' \
-    'top_groups +it cannot be read: expected , or ] in the list' 'longest_phase +write it on one line, in quotes' \
+    'top_groups +it cannot be read: expected , or ] in the list' 'disturbed +write it on one line, in quotes' \
     'chance_loss +it cannot be read: not valid UTF-8'; do
     grep -qE "^  unknown +$words" out || fail "not marked: $words"
 done
 for question in parameters starts_at_chance kernels largest_group gemm_percent; do marked right $question; done
-answer real first_idea '"the largest group: its share is largest"'
+answer real first_idea "\"all $kernels kernels: each is short\""
 "$TT" exercise check 1 real >out 2>err
 marked right first_idea
 sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
@@ -196,6 +236,9 @@ rm -f out err
 cd .. || exit 1
 expect 2 "or the folder of one" "$TT" exercise check
 expect 2 "or the folder of one" "$TT" exercise check nothing
+expect 0 "then    tt exercise check" env SEED=9 "$TT" exercise start 11 eleven
+expect 6 "--seed 9 --batch-size 8 --profile-dir weak" "$TT" exercise check 11 eleven
+expect 2 "SEED=0: it must be a whole number from 1 on" env SEED=0 "$TT" exercise start 11 zero
 passed "the sizes of the folder"
 
 "$TT" exercise start 3 three --recorded >out 2>err || fail "no recorded profiles"
@@ -213,7 +256,7 @@ grep -q "^Ada .* shares a run with =Bob, who had it later$" out || fail "the cop
 written=$(date -u -r class/ada/baseline/profile.json +%Y-%m-%dT%H:%M:%SZ)
 measured=$(sed -n 's/.*"created": "\(.*\)".*/\1/p' ada/baseline/profile.json)
 grep -qF "shared: baseline, seal $seal, measured $measured; its file is of $written at Ada, of 2037-01-02T03:04:05Z at =Bob" out || fail "not told who measured first"
-[ "$(grep -c '^shared' out)" = 1 ] || fail "a shared run is told more than once"
+[ "$(grep -c '^shared: baseline' out)" = 1 ] || fail "a shared run is told more than once"
 grep -qE '^  kernels +right: 1 of 2' out || fail "the class does not count"
 grep -q "^'=Bob,1,kernels,wrong,0,1," class.csv || fail "class.csv: $(grep kernels class.csv)"
 touch -r class/ada/baseline/profile.json class/bob/first/baseline/profile.json # of the same time: nobody is first

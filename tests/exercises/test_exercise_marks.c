@@ -259,11 +259,186 @@ static void judges_words(void)
     CHECK(judge(q, "ffn, norm, norm", &m) == TT_MARK_WRONG, "one name twice");
     CHECK(judge(q, "ffn, norm", &m) == TT_MARK_UNKNOWN && judge(q, "ffn, norm, nobody", &m) == TT_MARK_UNKNOWN);
     CHECK(strstr(m.reason, "none of: ffn, gaps, norm, rope"), "by the alphabet, which tells nothing: %s", m.reason);
-    q = (struct tt_question){.kind = TT_ASK_TEXT, .words = 3};
-    CHECK(judge(q, "fuse the norms", &m) == TT_MARK_RIGHT && judge(q, "fuse", &m) == TT_MARK_UNKNOWN &&
-          judge(q, "", &m) == TT_MARK_EMPTY);
+    CHECK(judge(q, "ffn, norm, norm", &m) == TT_MARK_WRONG && judge(q, "rope, gaps, norm", &m) == TT_MARK_WRONG &&
+          !strstr(m.reason, "other way round"), "three of four are not all: %s", m.reason);
+    q.count = 4;
+    CHECK(judge(q, "rope, gaps, norm, ffn", &m) == TT_MARK_WRONG && strstr(m.reason, "other way round"), "%s",
+          m.reason);
     tt_yaml_free(choices);
     tt_yaml_free(items);
+}
+
+/* What tt prints for large numbers is a number. */
+static void reads_letters(void)
+{
+    struct tt_mark m;
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "4190464", .tolerance = 0.001};
+    CHECK(judge(q, "4.19M", &m) == TT_MARK_RIGHT && judge(q, "4.19 M", &m) == TT_MARK_RIGHT &&
+          judge(q, "4190k", &m) == TT_MARK_RIGHT && judge(q, "0.00419G", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "4.2M", &m) == TT_MARK_WRONG && strstr(m.reason, "rounded too far"), "%s", m.reason);
+    CHECK(judge(q, "4.19", &m) == TT_MARK_WRONG && strstr(m.reason, "1000000 times too small"), "%s", m.reason);
+    CHECK(judge(q, "4.19 Mi", &m) == TT_MARK_UNKNOWN && judge(q, "4.19 MB", &m) == TT_MARK_UNKNOWN);
+    q.answer = "31977984";
+    CHECK(judge(q, "32.0M", &m) == TT_MARK_RIGHT, "as many digits as were printed: %s", m.reason);
+    q.tolerance = 0;
+    CHECK(judge(q, "32.0M", &m) == TT_MARK_WRONG, "an exact number is wanted");
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "4190464", .unit = "ms", .tolerance = 0.001};
+    CHECK(judge(q, "4.19M", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in ms"), "%s", m.reason);
+}
+
+/* A right answer says what it means, a wrong one which slip it is. */
+static void gives_reasons(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *slips = yaml("- is: step.kernels / 4\n  says: that is for a quarter\n- is: \"'norm'\"\n  says: "
+                                 "only the second\n");
+    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0.01, .slips = slips,
+                            .means = "{step.kernels} kernels, {100 * fast:step.seconds} and {argmax(groups.share)}, "
+                                     "{if(step.kernels > 30, 'many', 'few')}."};
+    CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && !strcmp(m.means, "40 kernels, 10 and ffn, many."), "%s", m.means);
+    CHECK(judge(q, "10", &m) == TT_MARK_WRONG && !strcmp(m.reason, "that is for a quarter") && !m.means[0], "%s",
+          m.reason);
+    CHECK(judge(q, "80", &m) == TT_MARK_WRONG && strstr(m.reason, "factor 2 counted double"), "%s", m.reason);
+    CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
+          m.reason);
+    q.answer = "1 * slow:step.kernels";
+    CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
+          m.reason);
+    q.answer = "step.kernels * 5";
+    q.means = "{gone:step.seconds} is not there";
+    CHECK(judge(q, "200", &m) == TT_MARK_RIGHT && !m.means[0], "what is not there is not explained: %s", m.means);
+    CHECK(judge(q, "70", &m) == TT_MARK_WRONG && strstr(m.reason, "too small for this run"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "slow:step.seconds", .tolerance = 0.01};
+    CHECK(judge(q, "0.125", &m) == TT_MARK_WRONG && strstr(m.reason, "factor 2 forgotten"), "%s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)", .slips = slips};
+    CHECK(judge(q, "norm", &m) == TT_MARK_WRONG && !strcmp(m.reason, "only the second"), "%s", m.reason);
+    CHECK(judge(q, "rope", &m) == TT_MARK_WRONG && strstr(m.reason, "says otherwise"), "%s", m.reason);
+    tt_yaml_free(slips);
+}
+
+static void judges_what_is_foreseen(void)
+{
+    struct tt_mark m;
+    struct tt_question q = {.kind = TT_ASK_INTERVAL, .at_least = "0.8", .at_most = "amdahl(0.5, 0)"};
+    CHECK(judge(q, "1.1 to 1.3", &m) == TT_MARK_RIGHT && judge(q, "1.1-1.3", &m) == TT_MARK_RIGHT &&
+          judge(q, "1.1, 1.3", &m) == TT_MARK_RIGHT && judge(q, "1.1x .. 1.3x", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "1.3 to 1.1", &m) == TT_MARK_WRONG && strstr(m.reason, "swapped"), "%s", m.reason);
+    CHECK(judge(q, "1.1 to 1.1", &m) == TT_MARK_WRONG && strstr(m.reason, "how sure"), "%s", m.reason);
+    CHECK(judge(q, "1.1 to 2.1", &m) == TT_MARK_WRONG && strstr(m.reason, "ends above"), "%s", m.reason);
+    CHECK(judge(q, "0.1 to 1.1", &m) == TT_MARK_WRONG && strstr(m.reason, "begins below"), "%s", m.reason);
+    CHECK(judge(q, "1.1", &m) == TT_MARK_UNKNOWN && judge(q, "a to b", &m) == TT_MARK_UNKNOWN &&
+          judge(q, "-", &m) == TT_MARK_UNKNOWN && judge(q, "", &m) == TT_MARK_EMPTY);
+    q.at_most = "step.nothing";
+    CHECK(judge(q, "1.1 to 1.3", &m) == TT_MARK_PASSED);
+    q = (struct tt_question){.kind = TT_ASK_TARGET, .answer = "step.kernels", .at_least = "10",
+                             .at_most = "step.kernels", .tolerance = 0};
+    CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && judge(q, "40 to 20", &m) == TT_MARK_RIGHT &&
+          judge(q, "40 \xe2\x86\x92 20", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "20 -> 40", &m) == TT_MARK_WRONG && strstr(m.reason, "swapped"), "%s", m.reason);
+    CHECK(judge(q, "40 -> 5", &m) == TT_MARK_WRONG && strstr(m.reason, "after: smaller"), "%s", m.reason);
+    CHECK(judge(q, "80 -> 20", &m) == TT_MARK_WRONG && strstr(m.reason, "before: twice"), "%s", m.reason);
+    CHECK(judge(q, "40", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "before and after"), "%s", m.reason);
+}
+
+/* Where a run does not decide, undecided is right, and so is either side. */
+static void leaves_open(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *choices = yaml("[faster, slower, undecided]");
+    struct tt_question q = {.kind = TT_ASK_CHOICE, .answer = "decide(0.02, 0.05, 'faster', 'slower')",
+                            .choices = choices};
+    CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
+          judge(q, "slower", &m) == TT_MARK_RIGHT);
+    q.answer = "decide(0.2, 0.05, 'faster', 'slower')";
+    CHECK(judge(q, "undecided", &m) == TT_MARK_WRONG && judge(q, "faster", &m) == TT_MARK_RIGHT &&
+          judge(q, "slower", &m) == TT_MARK_WRONG);
+    q.answer = "decide(-7, 1, 'faster', 'slower')";
+    CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT, "a noise of 1 decides nothing");
+    q.answer = "also('faster', 'undecided', step.kernels > 30)";
+    CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
+          judge(q, "slower", &m) == TT_MARK_WRONG);
+    refuses("decide(1, 2, 3, 4)", "two numbers and two words");
+    refuses("also(1, 2, 3)", "two words and a comparison");
+    refuses("noise('slow', 'nobody')", "two runs");
+    is_kind("noise('slow', 'gone')", TT_FORMULA_MISSING, 0);
+    gives("noise('slow', 'fast')", 1); /* neither says how its steps scatter */
+    tt_yaml_free(choices);
+}
+
+static void defines(void)
+{
+    struct tt_yaml *names = yaml("half: 0.5 * whole\nwhole: step.kernels\nitself: itself + 1\n");
+    struct tt_formula_scope scope = {.runs = runs, .count = 3, .define = names};
+    struct tt_formula_value v = eval("half + 1", &scope);
+    CHECK(v.kind == TT_FORMULA_NUMBER && v.number == 21, "%g", v.number);
+    tt_formula_free(&v);
+    CHECK_FAILS(tt_formula("itself", &scope, &v), "defined by itself");
+    tt_formula_free(&v);
+    tt_yaml_free(names);
+}
+
+/* ---- sentences ---- */
+
+static void judges_sentences(void)
+{
+    struct tt_mark m;
+    struct tt_yaml *names = yaml("- 1000 * step.seconds\n- argmax(groups.share)\n- step.nothing\n");
+    struct tt_question q = {.kind = TT_ASK_TEXT, .names = names};
+    CHECK(judge(q, "The step takes 250 ms, too long", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "it is 0.25k of them", &m) == TT_MARK_RIGHT && judge(q, "About 252.", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "the ffn, since it is largest", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "a sentence of many words that could have been written without any run", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "no figure of your run"), "%s", m.reason);
+    CHECK(judge(q, "x250 and 2500 and 25 and h250 and ffnn", &m) == TT_MARK_UNKNOWN);
+    CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a sentence"), "%s", m.reason);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
+    tt_yaml_free(names);
+    names = yaml("- step.nothing\n");
+    q.names = names;
+    CHECK(judge(q, "no figure to name", &m) == TT_MARK_PASSED);
+    tt_yaml_free(names);
+}
+
+/* Three questions of a worksheet: two numbers that were swapped, and a sentence that may name either. */
+static void looks_at_all_answers(void)
+{
+    struct tt_question q[] = {{.id = "a", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
+                              {.id = "b", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
+                              {.id = "why", .kind = TT_ASK_TEXT}};
+    struct tt_mark marks[] = {{.kind = TT_MARK_WRONG, .value = 3, .number = 7, .right = "3"},
+                              {.kind = TT_MARK_WRONG, .value = 7, .number = 3, .right = "7"},
+                              {.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN, .given = "because of the 7 of b"}};
+    struct tt_exercise e = {.questions = q, .question_count = 3};
+    struct tt_marked m = {.exercise = &e, .marks = marks};
+    tt_exercise_swapped(&m);
+    CHECK(!strcmp(marks[0].reason, "this and b are swapped") && !strcmp(marks[1].reason, "this and a are swapped"),
+          "%s, %s", marks[0].reason, marks[1].reason);
+    marks[1].number = 8;
+    marks[1].reason[0] = 0;
+    tt_exercise_swapped(&m);
+    CHECK(!strcmp(marks[0].reason, "that is the answer to b") && !marks[1].reason[0], "%s, %s", marks[0].reason,
+          marks[1].reason);
+    q[1].unit = "ms";
+    marks[0].reason[0] = 0;
+    tt_exercise_swapped(&m);
+    CHECK(!marks[0].reason[0], "another unit is another answer");
+    tt_exercise_sentences(&m);
+    CHECK(marks[2].kind == TT_MARK_RIGHT);
+    snprintf(marks[2].given, sizeof marks[2].given, "because of all that");
+    tt_exercise_sentences(&m);
+    CHECK(marks[2].kind == TT_MARK_UNKNOWN && strstr(marks[2].reason, "such as your a"), "%s", marks[2].reason);
+}
+
+static void takes_points_for_what_was_shown(void)
+{
+    struct tt_question q[] = {{.id = "a", .points = 2}, {.id = "b", .points = 3}};
+    struct tt_mark marks[] = {{.kind = TT_MARK_RIGHT, .right = "3"}, {.kind = TT_MARK_WRONG, .right = "7"}};
+    struct tt_exercise e = {.questions = q, .question_count = 2};
+    struct tt_marked m = {.exercise = &e, .marks = marks};
+    tt_marked_reveal(&m);
+    CHECK(!marks[0].revealed && marks[1].revealed && m.revealed == 1, "only what was not right is shown");
+    marks[1].kind = TT_MARK_RIGHT;
+    CHECK(tt_exercise_points(&q[0], &marks[0]) == 2 && tt_exercise_points(&q[1], &marks[1]) == 0);
 }
 
 /* ---- noise ---- */
@@ -324,6 +499,22 @@ static void tells_busy_runs(void)
     CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
     tt_text_free(&out);
     for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
+}
+
+/* Several ranks are not faster than one for each of them: the machine was. */
+static void tells_impossible_ranks(void)
+{
+    static const char ranks[] = "{\"run\": {\"load\": 0.9}, \"rows\": [{\"ranks\": 1, \"efficiency_percent\": 100}, "
+                                "{\"ranks\": 2, \"efficiency_percent\": 231}]}";
+    struct tt_exercise e = {.runs = {{.name = "weak"}}, .run_count = 1};
+    struct tt_marked m = {.exercise = &e};
+    struct tt_text out = {0};
+    CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[0].profile));
+    tt_exercise_noise(&m, &out);
+    CHECK(out.s && strstr(out.s, "noise: weak: an efficiency of 231 % on 2 ranks cannot be"), "%s", out.s);
+    CHECK(out.s && !strstr(out.s, "100 % on 1"), "%s", out.s);
+    tt_text_free(&out);
+    tt_json_free(m.runs[0].profile);
 }
 
 /* ---- the seal ---- */
@@ -425,8 +616,17 @@ int main(void)
     TEST(judges_numbers);
     TEST(judges_units);
     TEST(judges_words);
+    TEST(reads_letters);
+    TEST(gives_reasons);
+    TEST(judges_what_is_foreseen);
+    TEST(leaves_open);
+    TEST(defines);
+    TEST(judges_sentences);
+    TEST(looks_at_all_answers);
+    TEST(takes_points_for_what_was_shown);
     TEST(tells_noise);
     TEST(tells_busy_runs);
+    TEST(tells_impossible_ranks);
     TEST(hashes);
     TEST(seals);
     TEST(links_lead_back);

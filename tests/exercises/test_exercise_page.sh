@@ -3,6 +3,7 @@
 # loaded from outside, and that the page of a class is written again while it is looked at.
 set -u
 . tests/lib.sh
+once "the programs of the engine test the same under sanitizers"
 : "${TT:?is the program to test}"
 export LC_ALL=C TT_EXERCISES=$PWD/exercises
 cd "$dir" || exit 1

@@ -54,7 +54,10 @@ kind_of() { awk -v id="$1" '$1 == "-" && $2 == "id:" {on = $3 == id} on && $1 ==
 
 right_answer() {
     case $1 in
-    text) echo "a sentence that has as many words as anybody could want to read in one line of a worksheet" ;;
+    text) echo "the figure behind it is ${2#a sentence with } in my run" ;;
+    interval) echo "$2" | sed 's/between \(.*\) and /\1 to /' ;;
+    target) echo "$2" | sed 's/ -> from \(.*\) to .*/ -> \1/' ;;
+    choice) echo "${2%%/*}" ;; # several are right where the run does not decide
     range) case $2 in "from -inf to "*) echo "${2#from -inf to }" ;; *) echo "$2" | sed 's/from \(.*\) to .*/\1/' ;; esac ;;
     *) echo "$2" ;;
     esac
@@ -62,6 +65,9 @@ right_answer() {
 wrong_answer() {
     case $1 in
     number | range) echo 987654321.5 ;;
+    interval) echo "987654321 to 987654322" ;;
+    target) echo "987654321 -> 987654322" ;;
+    text) echo "a long sentence that could have been written without any run at all" ;;
     truth) [ "$2" = true ] && echo false || echo true ;;
     *) echo zzz ;;
     esac
@@ -94,6 +100,24 @@ follow_solution() {
     "$TT" exercise check "$2" . >out 2>&1 || fail "the solution of exercise $2: $(grep -vE '^  (right|passed)' out)"
 }
 
+# The document of the exercise: nothing in it is marked when all is right, and a wrong answer is.
+report_of() {
+    "$TT" exercise report $1 . >out 2>&1 || fail "no report of exercise $1: $(cat out)"
+    grep -qE '\*\((wrong|empty|unknown|refused)\)\*|\{' report.md && fail "the report of exercise $1: $(grep -E '\*\((wrong|empty|unknown|refused)\)\*|\{' report.md)"
+    sed -n '/<main>/,/<\/main>/p' report.html >page
+    grep -q '<table' page || fail "the page of the report of exercise $1 has no table"
+    grep -E '&amp;(gt|lt|amp);|\*\*' page && fail "the page of the report of exercise $1 shows its markup"
+    [ $1 = 3 ] || return
+    for words in '^## 7 Validation and gates' '^\| gemm .*\| n/a \|' '^\| tokens a second \| [0-9.]+ -' '\*\*(first|later)\*\*: [a-z]'; do
+        grep -qE "$words" report.md || fail "the report of exercise 3 lacks $words"
+    done
+    mv worksheet.yaml right.yaml
+    sed 's/^  speedup_small: .*/  speedup_small: 77/; s/^  box_qkv: .*/  box_qkv: never/' right.yaml >worksheet.yaml
+    "$TT" exercise report >out 2>&1 && fail "a report with wrong answers is one without"
+    grep -q '77 \*(wrong)\*' report.md && grep -q 'qkv \*(wrong)\*' report.md || fail "the report does not mark what is wrong"
+    mv right.yaml worksheet.yaml
+}
+
 walk() {
     local exercise=$1 n
     n=$(basename "$exercise") n=${n%%-*} n=$((10#$n))
@@ -119,12 +143,17 @@ walk() {
     fill right "$exercise"
     "$TT" exercise check $n . >out 2>&1 || fail "right answers of exercise $n: $(grep -vE '^  (right|passed)' out)"
     grep -q ": all right" out || fail "right answers of exercise $n do not score full"
+    grep -q "score 0 of .* right answers were shown" out || fail "exercise $n gives points for answers that were shown"
+    report_of $n "$exercise"
     follow_solution "$exercise" $n
     fill wrong "$exercise"
     "$TT" exercise check $n . >out 2>&1
     [ $? = 6 ] || fail "wrong answers of exercise $n pass"
     grep -E '^  (right|empty)' out && fail "exercise $n takes a wrong answer"
     "$TT" exercise hint $n >/dev/null || fail "no hint in exercise $n"
+    for name in $(sed -n 's/^## [0-9]* *//p' "$exercise/hints.md" | tr -d ,); do
+        cut -f 1 revealed | grep -qx "$name" || grep -q "id: $name$" "$exercise/check.yaml" || fail "a hint of exercise $n is for $name, which it does not ask"
+    done
     "$TT" exercise solution $n | grep -q . || fail "no solution of exercise $n"
     broken_links README.md | grep . && fail "links of the copy of exercise $n"
     passed "exercise $n"

@@ -50,6 +50,7 @@ static void inline_marks(void)
     becomes("[<a b>](<https://a b>)", "<p><a href=\"to:a b\">&lt;a b&gt;</a></p>\n");
     becomes("\\*a\\* \\` 5 \\", "<p>*a* ` 5 \\</p>\n");
     becomes("<script>alert(1)</script> & \"q\"", "<p>&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;q&quot;</p>\n");
+    becomes("342 -&gt; 450 &amp; &quot; &lt", "<p>342 -&gt; 450 &amp; &amp;quot; &amp;lt</p>\n");
     becomes("attention_scores_x, _y_", "<p>attention_scores_x, _y_</p>\n");
     becomes("[x](javascript:alert(1))", "<p>x)</p>\n"); /* no link: only the words */
 }

@@ -133,7 +133,7 @@ static tt_status one_step(struct member *m, int i, struct tt_stepper *whole, str
 {
     const struct tt_plan *plan = NULL;
     bool renewed = false;
-    if (m->session.between) TT_TRY(tt_interval_plan(&m->session.interval, i + 1, &plan, &renewed));
+    if (m->session.between) TT_TRY(tt_between_plan(&m->session.interval, i + 1, &plan, &renewed));
     if (plan && renewed) tt_stepper_replan(between, plan);
     return tt_step(plan ? between : whole);
 }

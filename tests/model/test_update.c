@@ -268,7 +268,7 @@ static void check_reduced(const struct tt_config *c, const char *name, int lowes
     for (int i = 0; i < p->n; i++)
         if (strstr(p->items[i].name, name)) chosen[p->items[i].group] = true;
     CHECK_OK(plan_check(s.between, c->recompute == TT_RECOMPUTE_NONE));
-    CHECK_OK(tt_interval_reduce(s.model, s.between, chosen, &less));
+    CHECK_OK(tt_between_reduce(s.model, s.between, chosen, &less));
     CHECK_OK(plan_check(less, false));
     check_left_over(&s, less, chosen, lowest);
     free(chosen);
@@ -296,7 +296,7 @@ static struct tt_plan *everything;
 
 static tt_status plan_with_everything(void *interval, int64_t step, const struct tt_plan **out, bool *renewed)
 {
-    TT_TRY(tt_interval_plan(interval, step, out, renewed));
+    TT_TRY(tt_between_plan(interval, step, out, renewed));
     if (*out) *out = everything;
     return TT_OK;
 }
@@ -313,7 +313,7 @@ static float *run_steps(const struct tt_config *c, bool whole, float *norms, int
     CHECK_OK(tt_session_run(&s, c, (struct tt_origin){0}, NULL, &run));
     bool *all = calloc((size_t)s.model->params.groups.count, sizeof *all);
     for (int g = 0; g < s.model->params.groups.count; g++) all[g] = true;
-    CHECK_OK(tt_interval_reduce(s.model, s.between, all, &everything));
+    CHECK_OK(tt_between_reduce(s.model, s.between, all, &everything));
     CHECK(everything->count == s.between->count, "%d of %d operations", everything->count, s.between->count);
     tt_engine_bind(&s.engine, everything);
     if (whole) run.plan_of = plan_with_everything;

@@ -82,12 +82,13 @@ class Kernels:
     def __init__(self, path, native):
         lib = ctypes.CDLL(path)
         self.call = lib.tt_gpu_launch_native if native else lib.tt_gpu_launch
-        self.call.argtypes = [ctypes.c_int, P, P]
+        self.call.argtypes = [ctypes.c_int, P, P] + [ctypes.c_bool] * native
+        self.more = [False] * native  # nothing else runs on the chip
         ids = kernel_ids()
         self.ids = {"flash": ids.index("flash"), "flash_backward": ids.index("flash_backward")}
 
     def launch(self, name, args):
-        e = self.call(self.ids[name], ctypes.byref(args), torch.cuda.current_stream().cuda_stream)
+        e = self.call(self.ids[name], ctypes.byref(args), torch.cuda.current_stream().cuda_stream, *self.more)
         if e:
             raise RuntimeError(f"{name}: CUDA error {e}")
 

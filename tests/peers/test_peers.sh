@@ -27,6 +27,7 @@ grep -q "./nowhere is not there" err || fail "gpu_step.py does not name the prog
 run 2 "at least 1" python3 "$peers/gpu_step.py" --rounds 0
 run 1 "./nowhere is not there" python3 "$peers/cpu_step.py" --tt ./nowhere --sizes default --rounds 1 --warmup 0 --repeats 1 --modes eager
 run 2 "at least 1" python3 "$peers/cpu_step.py" --rounds 0
+run 1 "./nowhere is not there" bash "$peers/updates.sh" ./nowhere cpu
 
 # ---- the arguments of attention, as Python and as C see them ----
 fields() { # fields python|c

@@ -117,6 +117,70 @@ static void the_end_is_shown(void)
     unlink(at("run.json"));
 }
 
+/* Three groups of one tensor and one of another, in four steps and half of a fifth. */
+static void choices_are_shown(void)
+{
+    const uint32_t bits[] = {1, 1 | 2, 0, 8, 8};
+    struct tt_run_choices c;
+    put("groups.csv", "group,tensor,first_row,rows\n0,a<b,0,64\n1,a<b,64,64\n2,a<b,128,9\n3,norm,0,32\n");
+    CHECK_OK(tt_file_replace(at("choices.bits"), bits, sizeof bits - 2));
+    CHECK_OK(tt_run_choices_read(folder, &c));
+    CHECK(c.groups == 4 && c.steps == 4 && c.row_count == 2 && c.columns == 4, "%lld groups, %lld steps",
+          (long long)c.groups, (long long)c.steps);
+    const float want[] = {1 / 3.0f, 2 / 3.0f, 0, 0, 0, 0, 0, 1};
+    CHECK(!memcmp(c.shade, want, sizeof want) && c.rows[0].share == 0.25 && c.rows[1].share == 0.25, "%g",
+          c.rows[0].share);
+    tt_run_choices_free(&c);
+    char *text = page();
+    CHECK(strstr(text, "Which weights were updated") && strstr(text, "a&lt;b") && strstr(text, "25.0 %"));
+    free(text);
+    put("groups.csv", "group,tensor,first_row,rows\n0,emb,0,64\n1,layers.0.wq,0,64\n2,layers.1.wq,0,64\n"
+                      "1,layers.0.norm,0,8\n2,layers.1.norm,0,8\n3,norm,0,8\n");
+    CHECK_OK(tt_run_choices_read(folder, &c));
+    CHECK(c.groups == 4 && c.row_count == 4 && !strcmp(c.rows[1].name, "layers.0") &&
+          !strcmp(c.rows[2].name, "layers.1") && !strcmp(c.rows[3].name, "norm"), "%s", c.rows[1].name);
+    tt_run_choices_free(&c);
+}
+
+static void damaged_choices_are_refused(void)
+{
+    static const char *const bad[] = {"x\n1,a,0,64\n", "x\n-1,a,0,64\n", "x\n0,a,0\n", "x\n0,a,0,64\n2,b,0,1\n"};
+    struct tt_run_choices c;
+    for (int i = 0; i < 4; i++) {
+        put("groups.csv", bad[i]);
+        CHECK_FAILS(tt_run_choices_read(folder, &c), "not as tt train wrote it");
+        tt_run_choices_free(&c);
+    }
+    put("groups.csv", "group,tensor,first_row,rows\n0,a,0,64\n");
+    put("choices.bits", "");
+    char *text = page();
+    CHECK(!strstr(text, "Which weights were updated"), "no step has chosen yet");
+    free(text);
+    unlink(at("groups.csv"));
+    unlink(at("choices.bits"));
+}
+
+/* A picture of any size is a picture: as many marks as there is room for. */
+static void many_choices_become_few_marks(void)
+{
+    enum { STEPS = 3000, ROWS = 300, WORDS = (ROWS + 31) / 32 };
+    struct tt_text groups = {0};
+    uint32_t *bits = calloc(STEPS * WORDS, sizeof *bits);
+    tt_text_puts(&groups, "group,tensor,first_row,rows\n");
+    for (int g = 0; g < ROWS; g++) tt_text_printf(&groups, "%d,tensor.%d,0,8\n", g, g);
+    for (int s = 0; s < STEPS; s++)
+        for (int g = s % 7; g < ROWS; g += 7) bits[s * WORDS + g / 32] |= 1u << g % 32;
+    put("groups.csv", groups.s);
+    CHECK_OK(tt_file_replace(at("choices.bits"), bits, STEPS * WORDS * sizeof *bits));
+    char *text = page();
+    CHECK(strlen(text) < 4 << 20 && strstr(text, "14.3 %"), "%zu bytes", strlen(text));
+    free(text);
+    free(bits);
+    tt_text_free(&groups);
+    unlink(at("groups.csv"));
+    unlink(at("choices.bits"));
+}
+
 static void many_steps_become_few_points(void)
 {
     struct tt_text t = {0};
@@ -136,6 +200,9 @@ int main(void)
     TEST(what_is_no_run_is_refused);
     TEST(a_run_that_goes_on_is_shown);
     TEST(the_end_is_shown);
+    TEST(choices_are_shown);
+    TEST(damaged_choices_are_refused);
+    TEST(many_choices_become_few_marks);
     TEST(many_steps_become_few_points);
     tt_status_free(tt_remove_tree(folder));
     return test_end();

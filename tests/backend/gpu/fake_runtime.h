@@ -276,9 +276,9 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s)
     return launch();
 }
 
-gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s)
+gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded)
 {
-    (void)kernel, (void)args, (void)s;
+    (void)kernel, (void)args, (void)s, (void)crowded;
     return launch();
 }
 

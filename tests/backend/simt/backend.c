@@ -15,7 +15,8 @@
 
 struct simt {
     struct simt_device device;
-    bool portable; /* leave kernels for one chip alone */
+    bool portable;     /* leave kernels for one chip alone */
+    unsigned launches; /* so far */
 };
 
 struct tt_stream_s {
@@ -65,7 +66,9 @@ static tt_status simt_run(void *self, enum tt_kernel kernel, const void *args, t
     (void)s;
     struct simt *simt = self;
     struct simt_device *device = &simt->device;
-    gpu_error e = (simt->portable ? tt_gpu_launch : tt_gpu_launch_native)(kernel, args, device);
+    bool crowded = simt->launches++ % 2; /* each way of dividing the work is tried */
+    gpu_error e =
+        simt->portable ? tt_gpu_launch(kernel, args, device) : tt_gpu_launch_native(kernel, args, device, crowded);
     if (!e) return TT_OK;
     tt_status st = tt_fail(TT_FAILED, "kernel %s: %s", tt_kernel_name(kernel),
                            e == SIMT_FAULT ? device->fault : "its launch is not valid");
@@ -217,8 +220,8 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .flash_head = TT_GPU_FLASH_HEAD,
         .memory_total = (size_t)1 << 30,
         .memory_free = (size_t)1 << 30,
-        .has = {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true,
-                [TT_PREC_FP16] = true},
+        .has =
+            {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true},
     };
     snprintf(out->name, sizeof out->name, "SIMT machine, waves of %d", out->wave_width);
     if (native) snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);

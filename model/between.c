@@ -1,4 +1,4 @@
-#include "model/interval.h"
+#include "model/between.h"
 
 #include <stdlib.h>
 
@@ -64,7 +64,7 @@ static bool want_chosen(struct wanted *w, const struct tt_params *p, const bool 
     return good;
 }
 
-tt_status tt_interval_reduce(const struct tt_model *m, const struct tt_plan *whole, const bool *chosen,
+tt_status tt_between_reduce(const struct tt_model *m, const struct tt_plan *whole, const bool *chosen,
                              struct tt_plan **out)
 {
     struct wanted w = {0};
@@ -76,24 +76,24 @@ tt_status tt_interval_reduce(const struct tt_model *m, const struct tt_plan *who
 
 /* ---- from choice to choice ---- */
 
-tt_status tt_interval_open(struct tt_interval *v, const struct tt_model *m, struct tt_engine *e,
+tt_status tt_between_open(struct tt_between *v, const struct tt_model *m, struct tt_engine *e,
                            const struct tt_plan *whole)
 {
-    *v = (struct tt_interval){.model = m, .engine = e, .whole = whole, .every = m->config.update_every,
+    *v = (struct tt_between){.model = m, .engine = e, .whole = whole, .every = m->config.update_every,
                               .unread = true};
     v->updates = calloc((size_t)m->params.groups.count + 1, sizeof *v->updates);
     return v->updates ? TT_OK : tt_no_memory("the groups of weights");
 }
 
-void tt_interval_close(struct tt_interval *v)
+void tt_between_close(struct tt_between *v)
 {
     tt_plan_free(v->plan);
     free(v->updates);
-    *v = (struct tt_interval){0};
+    *v = (struct tt_between){0};
 }
 
 /* Chosen groups have had every update since the choice, the others none of them. */
-static tt_status renew(struct tt_interval *v)
+static tt_status renew(struct tt_between *v)
 {
     int groups = v->model->params.groups.count;
     bool *chosen = calloc((size_t)groups, sizeof *chosen);
@@ -102,7 +102,7 @@ static tt_status renew(struct tt_interval *v)
     if (!chosen) return tt_no_memory("the groups of weights");
     for (int g = 0; g < groups; g++) latest = v->updates[g].last > latest ? v->updates[g].last : latest;
     for (int g = 0; g < groups; g++) chosen[g] = v->updates[g].last == latest;
-    tt_status st = tt_interval_reduce(v->model, v->whole, chosen, &plan);
+    tt_status st = tt_between_reduce(v->model, v->whole, chosen, &plan);
     free(chosen);
     if (st) return st;
     tt_engine_bind(v->engine, plan);
@@ -111,9 +111,9 @@ static tt_status renew(struct tt_interval *v)
     return TT_OK;
 }
 
-static bool holds(const struct tt_interval *v, int64_t step) { return v->choice > 0 && step - v->choice < v->every; }
+static bool holds(const struct tt_between *v, int64_t step) { return v->choice > 0 && step - v->choice < v->every; }
 
-static tt_status read_choice(struct tt_interval *v)
+static tt_status read_choice(struct tt_between *v)
 {
     int groups = v->model->params.groups.count;
     TT_TRY(tt_engine_download(v->engine, TT_X_UPDATES, 0, v->updates, ((size_t)groups + 1) * sizeof *v->updates));
@@ -123,9 +123,9 @@ static tt_status read_choice(struct tt_interval *v)
 }
 
 /* A step that chooses may have been skipped, and then the next one chooses. */
-tt_status tt_interval_plan(void *interval, int64_t step, const struct tt_plan **out, bool *renewed)
+tt_status tt_between_plan(void *interval, int64_t step, const struct tt_plan **out, bool *renewed)
 {
-    struct tt_interval *v = interval;
+    struct tt_between *v = interval;
     *renewed = v->unread;
     *out = NULL;
     if (v->unread) {

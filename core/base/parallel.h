@@ -1,0 +1,14 @@
+/* Work of the host on several threads. */
+#ifndef TT_PARALLEL_H
+#define TT_PARALLEL_H
+
+#include <stdint.h>
+
+/* Does [from, to) of the work. */
+typedef void (*tt_part)(void *context, int64_t from, int64_t to);
+
+/* Does [0, n) on up to `threads` threads, this one included, in parts of at least `least`; returns when all is done. 0
+ * threads: as many as OMP_NUM_THREADS says, else as this process may use cores. What cannot be started is done here. */
+void tt_parallel(int threads, int64_t n, int64_t least, tt_part part, void *context);
+
+#endif

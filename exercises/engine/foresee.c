@@ -1,0 +1,105 @@
+/* Numbers that are not read but foreseen: predictions, ranges, and targets before -> after. What is possible comes from
+ * the run. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exercises/engine/parts.h"
+
+/* at_least and at_most; *there: the run has both. */
+static tt_status read_limits(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
+                             double limits[2], bool *there)
+{
+    limits[0] = -INFINITY;
+    limits[1] = INFINITY;
+    if (q->at_least) TT_TRY(tt_exercise_formula(q, q->at_least, scope, &limits[0]));
+    if (q->at_most) TT_TRY(tt_exercise_formula(q, q->at_most, scope, &limits[1]));
+    *there = !isnan(limits[0]) && !isnan(limits[1]);
+    if (!*there) tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
+    return TT_OK;
+}
+
+/* The limits themselves are allowed, also as they are printed. */
+static bool is_below(double x, double limit, double room) { return x < limit - fmax(room, 1e-4) * fabs(limit); }
+static bool is_above(double x, double limit, double room) { return x > limit + fmax(room, 1e-4) * fabs(limit); }
+
+tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    double limits[2], x;
+    bool there;
+    TT_TRY(read_limits(q, scope, m, limits, &there));
+    if (!there) return TT_OK;
+    snprintf(m->right, sizeof m->right, "from %.6g to %.6g", limits[0], limits[1]);
+    if (m->given[0] && tt_exercise_number(q, m, &x))
+        tt_exercise_decide(m, !is_below(x, limits[0], 0) && !is_above(x, limits[1], 0),
+                           tt_exercise_outside(x < limits[0], scope->used));
+    return TT_OK;
+}
+
+/* "1.1 to 1.3", "1.1-1.3", "1.1, 1.3", "342 -> 450": the two numbers, with or without the unit. */
+static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const char *how, double x[2])
+{
+    static const char *const between[] = {"->", "→", "to", "..", "-", "–", ","};
+    char left[300] = "", right[300] = "", reason[200];
+    for (size_t i = 0; i < sizeof between / sizeof *between && !right[0]; i++) {
+        const char *at = strstr(m->given + 1, between[i]);
+        if (!m->given[0] || !at) continue;
+        snprintf(left, sizeof left, "%.*s", (int)(at - m->given), m->given);
+        snprintf(right, sizeof right, "%s", at + strlen(between[i]));
+    }
+    struct tt_mark a = {0}, b = {0};
+    struct tt_yaml first = {.kind = TT_YAML_STRING, .text = left}, second = {.kind = TT_YAML_STRING, .text = right};
+    tt_exercise_take(&first, &a);
+    tt_exercise_take(&second, &b);
+    if (right[0] && tt_exercise_number(q, &a, &x[0]) && tt_exercise_number(q, &b, &x[1])) return true;
+    snprintf(reason, sizeof reason, "\"%.80s\": write two numbers, %s", m->given, how);
+    tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
+    return false;
+}
+
+/* What is expected before it is measured: from where to where. */
+tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    double limits[2], x[2];
+    bool there;
+    TT_TRY(read_limits(q, scope, m, limits, &there));
+    if (!there) return TT_OK;
+    snprintf(m->right, sizeof m->right, "between %.6g and %.6g", limits[0], limits[1]);
+    if (!m->given[0] || !two_numbers(q, m, "like 1.1 to 1.3", x)) return TT_OK;
+    if (x[0] > x[1])
+        tt_exercise_because(m, TT_MARK_WRONG, "the two are swapped: the smaller one comes first");
+    else if (x[0] == x[1])
+        tt_exercise_because(m, TT_MARK_WRONG, "a range has two ends: how sure are you?");
+    else if (is_below(x[0], limits[0], 0))
+        tt_exercise_because(m, TT_MARK_WRONG, "it begins below what the run allows");
+    else
+        tt_exercise_decide(m, !is_above(x[1], limits[1], 0), "it ends above what the run allows");
+    return TT_OK;
+}
+
+/* Before -> after: what is, read rightly, and what is wanted, within what is possible. */
+tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    double limits[2], x[2], before;
+    bool there;
+    char reason[200];
+    TT_TRY(tt_exercise_formula(q, q->answer, scope, &before));
+    TT_TRY(read_limits(q, scope, m, limits, &there));
+    if (!there) return TT_OK;
+    if (isnan(before)) {
+        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no such figure");
+        return TT_OK;
+    }
+    snprintf(m->right, sizeof m->right, "%.6g -> from %.6g to %.6g", before, limits[0], limits[1]);
+    if (!m->given[0] || !two_numbers(q, m, "before and after, like 342 -> 450", x)) return TT_OK;
+    if (!tt_exercise_near(q, x[0], before)) {
+        bool swapped = tt_exercise_near(q, x[1], before);
+        snprintf(reason, sizeof reason, "before: %s", swapped ? "the two are swapped; what is measured comes first"
+                                                              : tt_exercise_slip(q, x[0], before, m->given, true));
+        tt_exercise_because(m, TT_MARK_WRONG, reason);
+        return TT_OK;
+    }
+    snprintf(reason, sizeof reason, "after: %s", tt_exercise_outside(x[1] < limits[0], true));
+    tt_exercise_decide(m, !is_below(x[1], limits[0], q->tolerance) && !is_above(x[1], limits[1], q->tolerance), reason);
+    return TT_OK;
+}

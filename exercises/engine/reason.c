@@ -1,0 +1,171 @@
+/* What a right answer means, and which slip a wrong one is. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "exercises/engine/parts.h"
+
+/* ---- right ---- */
+
+/* "{formula}" as people read it; false where the run does not have the figure. */
+static tt_status put_value(const char *formula, struct tt_formula_scope *scope, struct tt_text *out, bool *there)
+{
+    struct tt_formula_value v;
+    tt_status st = tt_formula(formula, scope, &v);
+    *there = !st && v.kind != TT_FORMULA_MISSING && v.kind != TT_FORMULA_ROWS;
+    if (*there && v.kind == TT_FORMULA_WORD)
+        tt_text_puts(out, v.word);
+    else if (*there && v.kind == TT_FORMULA_TRUTH)
+        tt_text_puts(out, v.number != 0 ? "true" : "false");
+    else if (*there)
+        tt_text_printf(out, fabs(v.number) >= 1000 && fabs(v.number) < 1e15 ? "%.0f" : "%.3g", v.number);
+    tt_formula_free(&v);
+    return st;
+}
+
+static tt_status fill_in(const char *text, struct tt_formula_scope *scope, struct tt_text *out, bool *there)
+{
+    *there = true;
+    while (*text && *there) {
+        size_t n = strcspn(text, "{"), end = strcspn(text + n, "}");
+        tt_text_add(out, text, n);
+        text += n;
+        if (!*text) break;
+        char formula[600];
+        snprintf(formula, sizeof formula, "%.*s", (int)(end ? end - 1 : 0), text + 1);
+        TT_TRY(put_value(formula, scope, out, there));
+        text += end + (text[end] == '}');
+    }
+    return TT_OK;
+}
+
+static tt_status say_meaning(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    struct tt_text text = {0};
+    bool there = false;
+    tt_status st = fill_in(q->means, scope, &text, &there);
+    if (!st && there && text.s) snprintf(m->means, sizeof m->means, "%s", text.s);
+    tt_text_free(&text);
+    return st ? tt_context(st, "line %d, question %s, means", q->line, q->id) : TT_OK;
+}
+
+/* ---- wrong ---- */
+
+static bool is_number(const struct tt_question *q, const struct tt_mark *m, double x)
+{
+    double room = q->tolerance < 0.01 ? fmax(q->tolerance, 1e-9) : 0.01;
+    return isfinite(m->number) && isfinite(x) && fabs(m->number - x) <= room * fabs(x);
+}
+
+/* The mistakes that the question knows. */
+static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m, bool *found)
+{
+    for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y && !*found; y = y->next) {
+        struct tt_formula_value v;
+        TT_TRY(tt_formula(tt_yaml_get(y, "is")->text, scope, &v));
+        *found = (v.kind == TT_FORMULA_NUMBER && is_number(q, m, v.number)) ||
+                 (v.kind == TT_FORMULA_WORD && !strcasecmp(v.word, m->given));
+        tt_formula_free(&v);
+        if (*found) tt_exercise_because(m, TT_MARK_WRONG, tt_yaml_get(y, "says")->text);
+    }
+    return TT_OK;
+}
+
+/* The formula with one run in the place of another; false where it does not name that one. */
+static bool exchange(const char *text, const char *from, const char *to, char *out, size_t size)
+{
+    char name[80];
+    size_t at = 0;
+    bool found = false;
+    int n = snprintf(name, sizeof name, "%s:", from);
+    for (; *text && at + 1 < size; text++) {
+        bool here = n > 0 && !strncmp(text, name, (size_t)n);
+        at += (size_t)snprintf(out + at, size - at, "%s%s", here ? to : (char[2]){*text, 0}, here ? ":" : "");
+        if (here) text += n - 1;
+        found |= here;
+    }
+    return found && at < size;
+}
+
+static bool gives(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                  const struct tt_mark *m)
+{
+    struct tt_formula_value v;
+    tt_status st = tt_formula(formula, scope, &v);
+    bool same = !st && v.kind == TT_FORMULA_NUMBER && is_number(q, m, v.number);
+    tt_status_free(st);
+    tt_formula_free(&v);
+    return same;
+}
+
+/* The figure of another run than the question's. */
+static bool is_of_other_run(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
+    char formula[1200], reason[200];
+    for (int i = 0; i < scope->count; i++)
+        for (int j = 0; j < scope->count; j++) {
+            const char *from = scope->runs[i].name, *to = scope->runs[j].name;
+            if (i == j || !scope->runs[j].profile) continue;
+            bool named = exchange(q->answer, from, to, formula, sizeof formula);
+            if (!named && strcmp(from, own)) continue;
+            scope->run = named ? q->run : to;
+            bool same = gives(q, named ? formula : q->answer, scope, m);
+            scope->run = q->run;
+            if (!same) continue;
+            snprintf(reason, sizeof reason, "that is the figure of the run %.60s; that of %.60s is wanted", to, from);
+            tt_exercise_because(m, TT_MARK_WRONG, reason);
+            return true;
+        }
+    return false;
+}
+
+static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    bool found = false;
+    if (isfinite(m->number) && tt_exercise_near(q, m->number, m->value)) return TT_OK; /* the run is wrong, not it */
+    TT_TRY(tt_context(find_slip(q, scope, m, &found), "line %d, question %s, slips", q->line, q->id));
+    if (!found && q->kind == TT_ASK_NUMBER && isfinite(m->number)) is_of_other_run(q, scope, m);
+    return TT_OK;
+}
+
+tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    const char *lacking = scope->lacking; /* an explanation may need more runs than the answer */
+    bool used = scope->used;
+    tt_status st = TT_OK;
+    if (m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
+    if (m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);
+    scope->lacking = lacking;
+    scope->used = used;
+    return st;
+}
+
+static bool answers(const struct tt_marked *m, int question, const struct tt_mark *given)
+{
+    const struct tt_question *q = &m->exercise->questions[question];
+    return isfinite(m->marks[question].value) && isfinite(given->number) &&
+           fabs(given->number - m->marks[question].value) <=
+               (q->tolerance < 0.01 ? q->tolerance : 0.01) * fabs(m->marks[question].value);
+}
+
+static bool same_unit(const struct tt_question *a, const struct tt_question *b)
+{
+    return !strcmp(a->unit ? a->unit : "", b->unit ? b->unit : "");
+}
+
+void tt_exercise_swapped(struct tt_marked *m)
+{
+    const struct tt_exercise *e = m->exercise;
+    for (int i = 0; i < e->question_count; i++)
+        for (int j = 0; j < e->question_count && m->marks[i].kind == TT_MARK_WRONG; j++) {
+            struct tt_mark *mark = &m->marks[i];
+            if (i == j || !same_unit(&e->questions[i], &e->questions[j]) || !answers(m, j, mark)) continue;
+            bool both = m->marks[j].kind == TT_MARK_WRONG && answers(m, i, &m->marks[j]);
+            snprintf(mark->reason, sizeof mark->reason,
+                     both ? "this and %s are swapped" : "that is the answer to %s", e->questions[j].id);
+            break;
+        }
+}

@@ -1,0 +1,149 @@
+/* The pages of the course as markup: whole and balanced for any learner, and charts of figures that nobody checked. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "exercises/engine/page_parts.h"
+#include "tests/profiling/markup.h"
+#include "tests/test.h"
+
+static char folder[] = "/tmp/test_pages_XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static struct tt_json *parsed(const char *text)
+{
+    struct tt_json *j = NULL;
+    CHECK_OK(tt_json_parse(text, strlen(text), &j));
+    return j;
+}
+
+/* The page at `path`, which is well-formed; free it. */
+static char *read_page(const char *path)
+{
+    char *page = NULL;
+    size_t size;
+    CHECK_OK(tt_file_read(path, 1 << 26, &page, &size));
+    const char *fault = page ? markup_fault(page, NULL) : "no page";
+    CHECK(!fault[0], "%s", fault);
+    return page ? page : calloc(1, 1);
+}
+
+static void copy(const char *from, const char *to)
+{
+    char *text = NULL;
+    size_t size;
+    CHECK_OK(tt_file_read(from, 1 << 20, &text, &size));
+    if (text) CHECK_OK(tt_file_replace(to, text, size));
+    free(text);
+}
+
+static void a_page_of_every_exercise(void)
+{
+    static const char *const names[] = {"01-baseline", "02-memory",     "03-bottlenecks", "04-fused",
+                                        "05-flash",    "06-host",       "07-precision",   "08-two-vendors",
+                                        "09-faults",   "10-own-kernel", "11-scaling"};
+    enum { N = sizeof names / sizeof *names };
+    for (int i = 0; i < N; i++) {
+        char path[200], sheet[300];
+        struct tt_page_part part = {.folder = folder};
+        snprintf(path, sizeof path, "exercises/%s", names[i]);
+        CHECK_OK(tt_exercise_read(path, &part.exercise));
+        snprintf(sheet, sizeof sheet, "%s/worksheet.yaml", path);
+        copy(sheet, in_folder("worksheet.yaml"));
+        CHECK_OK(tt_exercise_note(&part.exercise, folder));
+        CHECK_OK(tt_exercise_mark(&part.exercise, folder, NULL, &part.marked));
+        struct tt_mark *first = &part.marked.marks[0]; /* as if it were right, but shown before */
+        first->kind = TT_MARK_RIGHT;
+        first->revealed = true;
+        part.marked.revealed = 1;
+        snprintf(first->means, sizeof first->means, "so <much> of it");
+        struct tt_page page = {.course = &part.exercise, .course_count = 1, .parts = &part, .part_count = 1};
+        CHECK_OK(tt_page_write(&page, in_folder("page.html")));
+        char *text = read_page(in_folder("page.html"));
+        CHECK(strstr(text, "<img src=\"data:image/svg+xml,%3Csvg"), "%s has no picture", names[i]);
+        CHECK(strstr(text, "After it was shown, without points. so &lt;much&gt; of it"), "%s", names[i]);
+        CHECK(strstr(text, "answers shown by --reveal"), "%s", names[i]);
+        for (int q = 0; q < part.exercise.question_count; q++) {
+            char id[200];
+            snprintf(id, sizeof id, "<code>%s</code>", part.exercise.questions[q].id);
+            CHECK(strstr(text, id), "%s: %s", names[i], id);
+        }
+        free(text);
+        tt_marked_free(&part.marked);
+        tt_exercise_free(&part.exercise);
+    }
+}
+
+static void results_of_anybody(void)
+{
+    static const char *const texts[] = {
+        "{\"exercise\": 1, \"questions\": []}",
+        "{\"exercise\": \"<b>\", \"title\": 7, \"learner\": \"</td>\", \"points\": \"x\", \"questions\": [1, null, "
+        "{}]}",
+        "{\"exercise\": 1e300, \"points\": -1e308, \"most\": 0, \"revealed\": -5, \"noise\": \"</main>&\", \"runs\": "
+        "{},"
+        " \"questions\": [{\"id\": \"<\", \"mark\": \"wrong\", \"given\": \"\\u202e\", \"reason\": "
+        "\"\\\"><script>\"}]}",
+        "{\"exercise\": 1, \"learner\": \"&\", \"points\": 3, \"most\": 2, \"passed\": true, \"runs\": [{\"refusal\": "
+        "\"<\"}],"
+        " \"questions\": [{\"id\": \"a\", \"mark\": \"right\"}, {\"id\": \"a\", \"mark\": \"right\"}]}"};
+    enum { N = 4 };
+    struct tt_json *results[N];
+    for (int i = 0; i < N; i++) results[i] = parsed(texts[i]);
+    CHECK_OK(tt_class_page(results, N, "note    <left out>\n", 5, in_folder("class.html")));
+    char *text = read_page(in_folder("class.html"));
+    CHECK(strstr(text, "&lt;left out&gt;"));
+    CHECK(strstr(text, "content=\"5\""));
+    CHECK(!strstr(text, "inf") && !strstr(text, "nan"));
+    free(text);
+    CHECK_OK(tt_class_page(NULL, 0, NULL, 0, in_folder("class.html")));
+    text = read_page(in_folder("class.html"));
+    CHECK(strstr(text, "No result can be shown yet."));
+    CHECK(!strstr(text, "http-equiv"));
+    free(text);
+    for (int i = 0; i < N; i++) tt_json_free(results[i]);
+}
+
+/* ranks.json: what of a step is communication that nothing hides. */
+static void runs_of_several_ranks(void)
+{
+    struct tt_exercise e = {.run_count = 2,
+                            .runs = {{.name = "weak", .file = "ranks.json", .command = "tt bench"},
+                                     {.name = "odd", .file = "ranks.json", .command = "tt bench"}}};
+    struct tt_marked m = {.exercise = &e};
+    m.runs[0].profile = parsed("{\"rows\": [{\"ranks\": 1, \"median_ms\": 80}, {\"ranks\": 2, \"median_ms\": 100, "
+                               "\"communication_ms\": 50, \"hidden_ms\": 20}]}");
+    m.runs[1].profile =
+        parsed("{\"rows\": [{\"ranks\": \"x\"}, {\"ranks\": 4, \"median_ms\": 10, \"communication_ms\": "
+               "1e308, \"hidden_ms\": -1e308}, {\"ranks\": 5, \"median_ms\": -1}, 7]}");
+    struct tt_text t = {0};
+    page_runs(&t, &m);
+    const char *fault = markup_fault(t.s, NULL);
+    CHECK(!fault[0], "%s", fault);
+    CHECK(strstr(t.s, "A step of the run weak") && strstr(t.s, "exposed communication"));
+    CHECK(strstr(t.s, "2 ranks") && strstr(t.s, ": 30") && strstr(t.s, ": 70"), "exposed 30 ms, all else 70");
+    CHECK(strstr(t.s, "4 ranks") && !strstr(t.s, "5 ranks") && !strstr(t.s, "inf"));
+    tt_text_free(&t);
+    tt_json_free(m.runs[0].profile);
+    tt_json_free(m.runs[1].profile);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) return 1;
+    TEST(a_page_of_every_exercise);
+    TEST(results_of_anybody);
+    TEST(runs_of_several_ranks);
+    static const char *const left[] = {"worksheet.yaml", "exercise.json", "page.html", "class.html"};
+    for (int i = 0; i < 4; i++) unlink(in_folder(left[i]));
+    rmdir(folder);
+    return test_end();
+}
