@@ -218,6 +218,7 @@ static tt_status run_member(struct profiling *p)
     if (own->bare) return tt_profile_bare(&p->member, &p->runs, own->warmup);
     if (access(p->o.c.tensorboard, F_OK) == 0 && !tt_is_dir(p->o.c.tensorboard))
         return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", p->o.c.tensorboard);
+    if (p->o.c.tensorboard[0]) TT_TRY(tt_make_dirs(p->o.c.tensorboard)); /* before anything is measured */
     TT_TRY(measure_into(p, out));
     return tt_job_leads(p->member.job) ? show(&p->o.c, &p->profile, p->earlier) : TT_OK;
 }

@@ -103,7 +103,7 @@ static void print_head(const struct tt_profile *p)
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_efficiency *e = &p->efficiency;
     const struct tt_profile_launch *l = &p->launch;
-    char measured[32], predicted[32], gaps[100];
+    char measured[32], predicted[32], gaps[100], recording[100];
     tt_format_bytes(p->memory.measured_bytes, measured);
     tt_format_bytes(p->memory.predicted_bytes, predicted);
     printf("device  %s: %s; %s\n", p->run.backend, p->run.device, p->run.library);
@@ -111,12 +111,8 @@ static void print_head(const struct tt_profile *p)
     print_remark(p, tt_busy_remark);
     printf("sums    kernels %.3f ms; gaps: %s\n", 1e3 * s->kernel_seconds, tt_gap_words(p, gaps));
     print_remark(p, tt_gap_remark);
-    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, ", 1e6 * l->launch_seconds,
-           1e3 * l->total_seconds, 1e6 * l->event_seconds);
-    if (l->recorded_overhead > 0)
-        printf("%.1f %% of the step\n", 100 * l->recorded_overhead);
-    else
-        printf("within the noise of the step\n");
+    printf("launch  %.2f us each, %.3f ms per step; recording cost %.2f us per operation, the recorded step took %s\n",
+           1e6 * l->launch_seconds, 1e3 * l->total_seconds, 1e6 * l->event_seconds, tt_recording_words(p, recording));
     printf("MFU     %.1f %% of %.4g TFLOP/s measured: %s", e->mfu_percent, e->gemm_flops_per_second / 1e12,
            e->mfu_class);
     if (isfinite(e->mfu_datasheet_percent)) printf("; %.1f %% of the datasheet", e->mfu_datasheet_percent);

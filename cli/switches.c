@@ -17,6 +17,13 @@ static void print_optimizer(const struct tt_model *m)
 {
     printf("adamw   %s\n", m->fuse[TT_FUSE_OPTIMIZER] ? "fused: one kernel over all parameters"
                                                       : "not fused: a kernel for each operation on each tensor");
+    const struct tt_config *c = &m->config;
+    if (c->update != TT_UPDATE_TOP_K) return;
+    int64_t groups = m->params.groups.count;
+    printf("update  %lld of %lld groups in a step (level %s, by %s)", (long long)tt_config_chosen(c, groups),
+           (long long)groups, tt_update_level_names[c->update_level], tt_update_by_names[c->update_by]);
+    if (c->update_every > 1) printf(", one choice for %lld steps", (long long)c->update_every);
+    putchar('\n');
 }
 
 static void print_graph(const struct tt_backend *b, const struct tt_model *m, const struct tt_run *run)

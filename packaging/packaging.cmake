@@ -11,7 +11,7 @@ install(DIRECTORY exercises DESTINATION ${share} REGEX "/exercises/engine/.*[.](
 install(DIRECTORY packaging DESTINATION ${share} PATTERN packaging.cmake EXCLUDE)
 install(FILES LICENSE DESTINATION ${share})
 file(GLOB documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS *.md cli/*.md core/*.md core/*/*.md core/*/*/*.md model/*/*.md
-  profiling/*.md profiling/*/*.md backend/*/*.md tests/README.md tests/*/README.md tests/*/*/README.md
+  profiling/*.md profiling/*/*.md profiling/claims/* backend/*/*.md tests/README.md tests/*/README.md tests/*/*/README.md
   lib/libtt.h lib/example.c)
 foreach(file ${documents})
   get_filename_component(folder ${file} DIRECTORY)

@@ -114,7 +114,7 @@ static void note_unknown(struct reading *r, const char *group, const struct tt_y
 }
 
 /* Whether YAML's idea of the scalar fits the option: a text that looks like a number must be quoted, so that other
- * readers of the file see the same. */
+ * readers of the file see the same, unless it means a number. */
 static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y)
 {
     bool words = row->type == TT_OPTION_TEXT || row->type == TT_OPTION_CHOICE;
@@ -123,7 +123,7 @@ static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y
     if (y->kind == TT_YAML_NULL)
         return tt_fail(TT_USAGE, "has no value; write %s", words ? "\"\" for an empty one" : "one");
     char here[32];
-    if (words && y->kind != TT_YAML_STRING && tt_value_here(row, y->text, here) == y->text)
+    if (words && !row->numeric && y->kind != TT_YAML_STRING && tt_value_here(row, y->text, here) == y->text)
         return tt_fail(TT_USAGE, "is a text, but YAML reads %s as something else; write \"%s\"", y->text, y->text);
     return TT_OK;
 }

@@ -41,6 +41,7 @@ struct tt_option {
     const char *same;                 /* values of other programs, and what they are here: "auto=0 float16=fp16" */
     bool here;                        /* belongs to this machine and call: not taken over from a checkpoint */
     bool flag_only;                   /* makes no sense in a file */
+    bool numeric;                     /* a text that is a number, or empty */
 };
 
 /* The location of a field and its option type; enums are choices. */

@@ -39,6 +39,26 @@ static tt_status find_files(struct tt_options *o, const char *checkpoint)
     return TT_OK;
 }
 
+/* Back to its default, if the checkpoint alone has set it. */
+static tt_status forget(struct tt_options *o, const char *name)
+{
+    const struct tt_option *row = tt_schema_find_any(o->schema, o->command, name);
+    if (!row || *tt_option_source(o, row) != TT_FROM_CHECKPOINT) return TT_OK;
+    *tt_option_source(o, row) = TT_FROM_DEFAULT;
+    return tt_value_set(row, o, row->value, false);
+}
+
+/* What the call says about selective updates replaces what of the checkpoint would contradict it. */
+static tt_status replace_choice(struct tt_options *o)
+{
+    static const char *const names[] = {"update-share", "update-count", "update-every",
+                                        "update-level", "update-by",    "update-rest"};
+    for (size_t i = 0; o->c.update == TT_UPDATE_ALL && i < sizeof names / sizeof *names; i++)
+        TT_TRY(forget(o, names[i]));
+    if (tt_option_given(o, "update-count")) TT_TRY(forget(o, "update-share"));
+    return tt_option_given(o, "update-share") ? forget(o, "update-count") : TT_OK;
+}
+
 static tt_status take_config(struct tt_options *o, const char *checkpoint)
 {
     struct tt_progress progress;
@@ -46,6 +66,7 @@ static tt_status take_config(struct tt_options *o, const char *checkpoint)
     TT_TRY(tt_checkpoint_peek(checkpoint, &progress, &config));
     tt_status st = config ? tt_options_apply_yaml(o, config, TT_FROM_CHECKPOINT) : TT_OK;
     free(config);
+    if (!st) st = replace_choice(o);
     if (!st) st = find_files(o, checkpoint);
     return tt_context(st, "%s", checkpoint);
 }

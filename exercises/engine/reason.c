@@ -69,6 +69,7 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
                  (v.kind == TT_FORMULA_WORD && !strcasecmp(v.word, m->given));
         tt_formula_free(&v);
         if (*found) tt_exercise_because(m, TT_MARK_WRONG, tt_yaml_get(y, "says")->text);
+        m->known |= *found;
     }
     return TT_OK;
 }
@@ -164,6 +165,7 @@ void tt_exercise_swapped(struct tt_marked *m)
             struct tt_mark *mark = &m->marks[i];
             if (i == j || !same_unit(&e->questions[i], &e->questions[j]) || !answers(m, j, mark)) continue;
             bool both = m->marks[j].kind == TT_MARK_WRONG && answers(m, i, &m->marks[j]);
+            if (mark->known && !both) continue; /* equal by chance */
             snprintf(mark->reason, sizeof mark->reason,
                      both ? "this and %s are swapped" : "that is the answer to %s", e->questions[j].id);
             break;

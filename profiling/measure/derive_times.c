@@ -270,7 +270,10 @@ static void make_step(struct times *t)
     s->launched_seconds = r->graph ? tt_passes_median(r, r->t.launched) : s->seconds;
     s->wall_seconds = r->t.wall;
     for (int i = 0; i < t->plan->count; i++) s->kernel_seconds += t->r->t.median[i];
-    s->gap_seconds = s->seconds - s->kernel_seconds - (r->serial ? t->r->t.copy_median : 0);
+    double work = s->kernel_seconds + (r->serial ? r->t.copy_median : 0);
+    /* Recording makes nothing faster: where it seems so, the difference is noise, and no time in which nothing ran. */
+    double recorded = fmax(0, tt_passes_median(r, r->t.recorded) - work);
+    s->gap_seconds = fmin(s->seconds - work, recorded);
     s->gap_fraction = s->gap_seconds / s->seconds;
     s->samples_per_second = samples / s->seconds;
     s->tokens_per_second = samples * (double)c->seq_len / s->seconds;
@@ -286,7 +289,7 @@ static void make_launch(struct times *t)
     l->recorded_seconds = tt_passes_median(t->r, t->r->t.recorded);
     l->recorded_overhead = l->recorded_seconds / s->launched_seconds - 1;
     l->total_seconds = (double)s->kernels * l->launch_seconds;
-    l->idle_seconds = fmax(0, s->launched_seconds - s->kernel_seconds);
+    l->idle_seconds = fmax(0, fmin(s->launched_seconds, l->recorded_seconds) - s->kernel_seconds);
     l->waits = t->r->t.waits;
 }
 

@@ -38,6 +38,8 @@ void tt_headline(const struct tt_profile *p, char out[400]);
 
 /* "1.23 ms, 4.5 % of the step", or, where the operations add up to more than the step, that there is only noise. */
 const char *tt_gap_words(const struct tt_profile *p, char out[100]);
+/* How much longer a step took that was recorded, and whether that is noise. */
+const char *tt_recording_words(const struct tt_profile *p, char out[100]);
 
 /* Sentences that belong beside the figures, "" where there is nothing to say: how old the roofs are, and whether the
  * step beats them; recorded steps that were slower than undisturbed ones; what the two ways of judging the step say;

@@ -235,7 +235,7 @@ void html_phase_chart(struct tt_text *t, const struct tt_profile *p)
 static void phases(struct tt_text *t, const struct tt_profile *p)
 {
     const struct tt_profile_launch *l = &p->launch;
-    char a[32], b[32];
+    char a[32], recording[100];
     html_section(t, "phases", "Phases, launches and gaps");
     if (p->phases_count) {
         html_phase_chart(t, p);
@@ -284,9 +284,8 @@ static void phases(struct tt_text *t, const struct tt_profile *p)
     html_number(t, l->waits, html_fixed(l->waits, 2, a));
     html_row_end(t);
     html_row(t);
-    html_cell(t, "overhead of recording, %%");
-    html_number(t, l->recorded_overhead,
-                l->recorded_overhead < 0 ? "within the noise" : html_fixed(100 * l->recorded_overhead, 1, b));
+    html_cell(t, "the recorded step took");
+    html_number(t, l->recorded_overhead, tt_recording_words(p, recording));
     html_row_end(t);
     html_table_end(t);
     html_section_end(t);

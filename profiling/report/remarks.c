@@ -74,6 +74,20 @@ const char *tt_gap_words(const struct tt_profile *p, char out[100])
     return out;
 }
 
+/* What events cost is known, so a recorded step that took less, or far longer than they explain, shows noise. */
+const char *tt_recording_words(const struct tt_profile *p, char out[100])
+{
+    const struct tt_profile_launch *l = &p->launch;
+    double events = (double)p->step.kernels * l->event_seconds / p->step.launched_seconds;
+    bool noise = l->recorded_overhead < 0 || l->recorded_overhead > 3 * events + 0.05;
+    if (isfinite(l->recorded_overhead))
+        snprintf(out, 100, "%.1f %% %s%s", 100 * fabs(l->recorded_overhead), l->recorded_overhead < 0 ? "less" : "more",
+                 noise ? ": within the noise" : "");
+    else
+        snprintf(out, 100, "n/a");
+    return out;
+}
+
 void tt_gap_remark(const struct tt_profile *p, char out[400])
 {
     char more[32];

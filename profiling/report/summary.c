@@ -153,7 +153,7 @@ static void step(struct tt_text *t, const struct tt_profile *p)
     }
     const struct tt_profile_step *s = &p->step;
     const struct tt_profile_launch *l = &p->launch;
-    char title[80], gaps[100];
+    char title[80], gaps[100], recording[100];
     tt_text_puts(t, "## The step\n\n");
     tt_md_head(t, "|");
     snprintf(title, sizeof title, "step, undisturbed (median of %lld)", (long long)p->run.steps);
@@ -169,9 +169,8 @@ static void step(struct tt_text *t, const struct tt_profile *p)
              us(l->graph_kernel_seconds).s);
     fact(t, "device idle when launched one by one", "%s ms", ms(l->idle_seconds).s);
     fact(t, "host waits per step", "%s", plain(l->waits).s);
-    fact(t, "overhead of recording", "%s us per event, subtracted; the recorded step took %s ms, %s %% %s",
-         us(l->event_seconds).s, ms(l->recorded_seconds).s, percent(fabs(l->recorded_overhead)).s,
-         l->recorded_overhead < 0 ? "less: within the noise" : "more");
+    fact(t, "overhead of recording", "%s us per event, subtracted; the recorded step took %s ms, %s",
+         us(l->event_seconds).s, ms(l->recorded_seconds).s, tt_recording_words(p, recording));
     snprintf(title, sizeof title, "loss, norm of the gradients after %lld steps",
              (long long)(p->samples_count ? p->samples[p->samples_count - 1].step : 0));
     fact(t, title, "%s, %s", number(s->loss, "%.4f", 1).s, number(s->grad_norm, "%.4f", 1).s);

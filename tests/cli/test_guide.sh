@@ -196,4 +196,16 @@ many=t4$(printf ',t4%.0s' $(seq 20))
 expect 2 "at most 32 cards" "$TT" diagnose --for "$many" --for "$many"
 passed "cards that are not here"
 
+# ---- selective updates: what is on is said, and the call replaces what a checkpoint says of them ----
+printf 'update: top-k\nupdate_share: 0.1\nupdate_every: 3\n' >chosen.yaml
+expect 0 "saved" "$TT" train $tiny --config chosen.yaml --num-steps 4 --out chosen
+grep -qE '^update  [0-9]+ of [0-9]+ groups in a step \(level matrix, by norm\), one choice for 3 steps$' out || fail "the start does not say what is updated"
+expect 0 "saved" "$TT" train --resume auto --out chosen --update all --num-steps 6
+grep -q '^update ' out && fail "--update all still chooses"
+expect 0 "saved" "$TT" train --resume chosen/step-00000004 --update-count 5 --num-steps 6 --out counted
+expect 2 "leave --update-share out" "$TT" train --resume auto --out chosen --update all --update-share 0.5 --num-steps 8
+expect 2 "cannot make the folder" "$TT" profile $tiny --num-steps 1 --tensorboard /proc/none --out unmeasured
+[ -e unmeasured ] && fail "a profile was written that ended with 2"
+passed "selective updates"
+
 finish

@@ -34,6 +34,7 @@ runs 0 data --inspect data/train_000000.bin
 runs 0 info $shape --plan
 runs 0 info --preset 1b --predict h200,mi300x
 runs 0 bench $shape --sizes tiny --versions baseline,flash --repeats 2 --warmup 1 --profile-dir bench
+runs 0 claims --list
 runs 0 profile $shape --num-steps 1 --warmup 1 --sweep batch --out one
 runs 0 profile $shape --num-steps 1 --warmup 1 --version baseline --out two
 runs 0 profile $shape --num-steps 1 --bare

@@ -48,6 +48,8 @@ static void check_shares(const struct tt_profile *p)
     CHECK(near(groups, 1) && near(operators + rest, 1), "%.17g %.17g", groups, operators + rest);
     double gap = fmax(0, p->step.gap_seconds), copies = p->groups[p->groups_count - 2].seconds;
     CHECK(near(total, p->step.kernel_seconds + copies + gap));
+    double recorded = fmax(0, p->launch.recorded_seconds - p->step.kernel_seconds);
+    CHECK(gap <= recorded * (1 + 1e-9), "what recording made faster is noise: %g, %g", gap, recorded);
     CHECK(p->groups[p->groups_count - 2].count == 1 && p->groups[p->groups_count - 2].bytes > 0,
           "the tokens are copied once");
 }

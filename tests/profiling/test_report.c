@@ -201,6 +201,13 @@ static void says_what_the_figures_hide(void)
     p.step.gap_fraction = -0.2;
     char gaps[100];
     CHECK(!strchr(tt_gap_words(&p, gaps), '-') && strstr(gaps, "noise of the two sums is 20.0 %"), "%s", gaps);
+    p.step.launched_seconds = 10e-3, p.step.kernels = 100;
+    p.launch.event_seconds = 2e-6, p.launch.recorded_overhead = 0.02;
+    CHECK(!strcmp(tt_recording_words(&p, gaps), "2.0 % more"), "%s", gaps);
+    p.launch.recorded_overhead = -0.228;
+    CHECK(!strcmp(tt_recording_words(&p, gaps), "22.8 % less: within the noise"), "%s", gaps);
+    p.launch.recorded_overhead = 1.487; /* 100 events are 2 % */
+    CHECK(!strcmp(tt_recording_words(&p, gaps), "148.7 % more: within the noise"), "%s", gaps);
     tt_gap_remark(&p, words);
     CHECK(strstr(words, "2.00 ms (20.0 %) more") && strstr(words, "shares are of the recorded sum"), "%s", words);
     for (int i = 0; i < p.groups_count; i++) p.groups[i].flops_per_second = 1e12;
