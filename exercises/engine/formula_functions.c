@@ -174,17 +174,28 @@ static tt_status has(struct tt_formula_parser *p, const char *name, const value 
     return TT_OK;
 }
 
-/* decide(difference, room, 'above', 'below'): a word, or where the room is larger than the difference, or 1, any. */
+/* decide(difference, room, 'above', 'below'): a word; undecided where the difference is less than half the room, or the
+ * room is 1; either of both between. either(...): the word, or within the room both. */
 static tt_status decide(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
-    (void)name;
     if (args[0].kind == TT_FORMULA_MISSING || args[1].kind == TT_FORMULA_MISSING) return TT_OK;
     if (args[0].kind != TT_FORMULA_NUMBER || args[1].kind != TT_FORMULA_NUMBER || args[2].kind != TT_FORMULA_WORD ||
         args[3].kind != TT_FORMULA_WORD)
-        return tt_formula_error(p, "decide needs two numbers and two words: decide(gain, noise, 'faster', 'slower')");
-    bool open = args[1].number >= 1 || fabs(args[0].number) <= args[1].number;
-    *out = args[args[0].number > 0 ? 2 : 3];
-    if (open) snprintf(out->word, sizeof out->word, "undecided|%.50s|%.50s", args[2].word, args[3].word);
+        return tt_formula_error(p, "%s needs two numbers and two words: %s(gain, noise, 'faster', 'slower')", name,
+                                name);
+    double difference = fabs(args[0].number), room = args[1].number;
+    const char *side = args[args[0].number > 0 ? 2 : 3].word;
+    *out = args[2];
+    if (!strcmp(name, "either") && difference <= room)
+        snprintf(out->word, sizeof out->word, "%.60s|%.60s", args[2].word, args[3].word);
+    else if (!strcmp(name, "either"))
+        snprintf(out->word, sizeof out->word, "%s", side);
+    else if (room >= 1 || difference <= room / 2)
+        snprintf(out->word, sizeof out->word, "undecided");
+    else if (difference <= room)
+        snprintf(out->word, sizeof out->word, "undecided|%.80s", side);
+    else
+        snprintf(out->word, sizeof out->word, "%s", side);
     return TT_OK;
 }
 
@@ -230,12 +241,12 @@ static const struct function {
     int args;
     tt_status (*call)(struct tt_formula_parser *p, const char *name, const value *args, value *out);
 } functions[] = {
-    {"sum", 1, of_list},     {"mean", 1, of_list},    {"max", 1, of_list},     {"min", 1, of_list},
-    {"first", 1, of_list},   {"last", 1, of_list},    {"top", 2, of_list},     {"count", 1, count},
-    {"argmax", 1, extreme},  {"argmin", 1, extreme},  {"rank", 2, rank},       {"abs", 1, of_numbers},
-    {"round", 1, of_numbers}, {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
-    {"amdahl", 2, of_numbers}, {"if", 3, choose},     {"has", 1, has},
-    {"decide", 4, decide},   {"noise", 2, noise},     {"also", 3, also},
+    {"sum", 1, of_list},       {"mean", 1, of_list},    {"max", 1, of_list},    {"min", 1, of_list},
+    {"first", 1, of_list},     {"last", 1, of_list},    {"top", 2, of_list},    {"count", 1, count},
+    {"argmax", 1, extreme},    {"argmin", 1, extreme},  {"rank", 2, rank},      {"abs", 1, of_numbers},
+    {"round", 1, of_numbers},  {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
+    {"amdahl", 2, of_numbers}, {"if", 3, choose},       {"has", 1, has},        {"decide", 4, decide},
+    {"either", 4, decide},     {"noise", 2, noise},     {"also", 3, also},
 };
 
 static const struct function *find(const char *name)

@@ -167,8 +167,8 @@ static void judges_numbers(void)
     CHECK(judge(q, "much", &m) == TT_MARK_UNKNOWN);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY);
     CHECK(!strcmp(m.right, "250 ms"), "%s", m.right);
-    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds",
-                             .tolerance = 0.02};
+    q = (struct tt_question){
+        .kind = TT_ASK_NUMBER, .answer = "fast:step.seconds / slow:step.seconds", .tolerance = 0.02};
     CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "reciprocal"), "%s", m.reason);
     CHECK(judge(q, "40", &m) == TT_MARK_WRONG && strstr(m.reason, "percent"), "%s", m.reason);
     q.answer = "slow:step.seconds / fast:step.seconds";
@@ -260,7 +260,8 @@ static void judges_words(void)
     CHECK(judge(q, "ffn, norm", &m) == TT_MARK_UNKNOWN && judge(q, "ffn, norm, nobody", &m) == TT_MARK_UNKNOWN);
     CHECK(strstr(m.reason, "none of: ffn, gaps, norm, rope"), "by the alphabet, which tells nothing: %s", m.reason);
     CHECK(judge(q, "ffn, norm, norm", &m) == TT_MARK_WRONG && judge(q, "rope, gaps, norm", &m) == TT_MARK_WRONG &&
-          !strstr(m.reason, "other way round"), "three of four are not all: %s", m.reason);
+              !strstr(m.reason, "other way round"),
+          "three of four are not all: %s", m.reason);
     q.count = 4;
     CHECK(judge(q, "rope, gaps, norm, ffn", &m) == TT_MARK_WRONG && strstr(m.reason, "other way round"), "%s",
           m.reason);
@@ -292,7 +293,10 @@ static void gives_reasons(void)
     struct tt_mark m;
     struct tt_yaml *slips = yaml("- is: step.kernels / 4\n  says: that is for a quarter\n- is: \"'norm'\"\n  says: "
                                  "only the second\n");
-    struct tt_question q = {.kind = TT_ASK_NUMBER, .answer = "step.kernels", .tolerance = 0.01, .slips = slips,
+    struct tt_question q = {.kind = TT_ASK_NUMBER,
+                            .answer = "step.kernels",
+                            .tolerance = 0.01,
+                            .slips = slips,
                             .means = "{step.kernels} kernels, {100 * fast:step.seconds} and {argmax(groups.share)}, "
                                      "{if(step.kernels > 30, 'many', 'few')}."};
     CHECK(judge(q, "40", &m) == TT_MARK_RIGHT && !strcmp(m.means, "40 kernels, 10 and ffn, many."), "%s", m.means);
@@ -330,8 +334,8 @@ static void judges_what_is_foreseen(void)
           judge(q, "-", &m) == TT_MARK_UNKNOWN && judge(q, "", &m) == TT_MARK_EMPTY);
     q.at_most = "step.nothing";
     CHECK(judge(q, "1.1 to 1.3", &m) == TT_MARK_PASSED);
-    q = (struct tt_question){.kind = TT_ASK_TARGET, .answer = "step.kernels", .at_least = "10",
-                             .at_most = "step.kernels", .tolerance = 0};
+    q = (struct tt_question){
+        .kind = TT_ASK_TARGET, .answer = "step.kernels", .at_least = "10", .at_most = "step.kernels", .tolerance = 0};
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && judge(q, "40 to 20", &m) == TT_MARK_RIGHT &&
           judge(q, "40 \xe2\x86\x92 20", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "20 -> 40", &m) == TT_MARK_WRONG && strstr(m.reason, "swapped"), "%s", m.reason);
@@ -340,20 +344,31 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "before and after"), "%s", m.reason);
 }
 
-/* Where a run does not decide, undecided is right, and so is either side. */
+/* Where a run does not decide, undecided is right, and near the edge what it points to as well. */
 static void leaves_open(void)
 {
     struct tt_mark m;
     struct tt_yaml *choices = yaml("[faster, slower, undecided]");
-    struct tt_question q = {.kind = TT_ASK_CHOICE, .answer = "decide(0.02, 0.05, 'faster', 'slower')",
-                            .choices = choices};
+    struct tt_question q = {
+        .kind = TT_ASK_CHOICE, .answer = "decide(0.02, 0.05, 'faster', 'slower')", .choices = choices};
+    CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_WRONG &&
+          judge(q, "slower", &m) == TT_MARK_WRONG);
+    q.answer = "decide(0.04, 0.05, 'faster', 'slower')";
     CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
-          judge(q, "slower", &m) == TT_MARK_RIGHT);
+              judge(q, "slower", &m) == TT_MARK_WRONG,
+          "near the edge");
+    q.answer = "either(0.02, 0.05, 'faster', 'slower')";
+    CHECK(judge(q, "undecided", &m) == TT_MARK_WRONG && judge(q, "faster", &m) == TT_MARK_RIGHT &&
+              judge(q, "slower", &m) == TT_MARK_RIGHT,
+          "two boxes that touch");
+    q.answer = "either(0.2, 0.05, 'faster', 'slower')";
+    CHECK(judge(q, "faster", &m) == TT_MARK_RIGHT && judge(q, "slower", &m) == TT_MARK_WRONG);
     q.answer = "decide(0.2, 0.05, 'faster', 'slower')";
     CHECK(judge(q, "undecided", &m) == TT_MARK_WRONG && judge(q, "faster", &m) == TT_MARK_RIGHT &&
           judge(q, "slower", &m) == TT_MARK_WRONG);
     q.answer = "decide(-7, 1, 'faster', 'slower')";
-    CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT, "a noise of 1 decides nothing");
+    CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "slower", &m) == TT_MARK_WRONG,
+          "a noise of 1 decides nothing");
     q.answer = "also('faster', 'undecided', step.kernels > 30)";
     CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
           judge(q, "slower", &m) == TT_MARK_WRONG);
@@ -388,7 +403,8 @@ static void judges_sentences(void)
     CHECK(judge(q, "it is 0.25k of them", &m) == TT_MARK_RIGHT && judge(q, "About 252.", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "the ffn, since it is largest", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "a sentence of many words that could have been written without any run", &m) == TT_MARK_UNKNOWN &&
-          strstr(m.reason, "no figure of your run"), "%s", m.reason);
+              strstr(m.reason, "no figure of your run"),
+          "%s", m.reason);
     CHECK(judge(q, "x250 and 2500 and 25 and h250 and ffnn", &m) == TT_MARK_UNKNOWN);
     CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a sentence"), "%s", m.reason);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
@@ -457,8 +473,8 @@ static void noise(double seconds, double deviation, int steps, const char *answe
                   const char *words)
 {
     struct tt_question q = {.id = "gain", .kind = TT_ASK_NUMBER, .answer = answer};
-    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q,
-                            .question_count = 1};
+    struct tt_exercise e = {
+        .runs = {{.name = "slow"}, {.name = "fast"}}, .run_count = 2, .questions = &q, .question_count = 1};
     struct tt_mark mark = {.kind = kind};
     struct tt_marked m = {.exercise = &e, .marks = &mark};
     struct tt_text out = {0};
