@@ -100,11 +100,12 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "from",
         {"tt import model --out runs/model", "tt train --resume runs/model --data 'shards/*.bin' --out runs/tuned"}},
     [TT_CMD_EXERCISE] = {"exercise", "the course: start an exercise, get hints, have the worksheet checked",
-        "list: the exercises. start N DIR: a folder with the walkthrough and a worksheet. hint N, hint N K: the first, the\n"
-        "Kth hint. check N DIR: recomputes every answer from your own profiles in DIR; exit code 6 while some are not\n"
-        "right. page DIR...: walkthroughs, worksheets with their marks, and plots of your runs as one file for a browser.\n"
-        "solution N. In the folder of an exercise check, hint, page and solution need no number. class DIR...: the\n"
-        "results of many learners. roadmap DIR: predicted against measured.", "do",
+        "list: the exercises. start N DIR: a folder with the walkthrough and a worksheet. hint N, hint N K, hint N NAME:\n"
+        "the first, the Kth, that for a question. check N DIR: recomputes every answer from your own profiles in DIR; exit\n"
+        "code 6 while some are not right. page DIR...: walkthroughs, worksheets with their marks, and plots of your runs as\n"
+        "one file for a browser. report N DIR: your answers as a document; exit code 6 as with check. solution N. In the\n"
+        "folder of an exercise check, hint, page, report and solution need no number. class DIR...: the results of many\n"
+        "learners. roadmap DIR: predicted against measured.", "do",
         {"tt exercise start 1 my-first", "tt exercise check 1 my-first",
          "tt exercise class learners --html class.html --every 20"}},
     [TT_CMD_HELP] = {"help", "explain a command, or all of them",

@@ -329,8 +329,8 @@ tt_status tt_profile_read(const char *path, struct tt_profile *out)
         if (snprintf(inside, sizeof inside, "%s/profile.json", path) >= (int)sizeof inside)
             return tt_fail(TT_USAGE, "%s: the path is too long", path);
         if (!tt_is_file(inside))
-            return tt_fail(TT_USAGE, "%s holds no profile; is it the right folder? tt profile --out DIR makes one",
-                           path);
+            return tt_fail(TT_USAGE, "%s holds no profile; is it the right folder? tt profile --out DIR makes one, and "
+                                     "tt report shows the folder of a training run too", path);
         path = inside;
     }
     TT_TRY(tt_file_read(path, LIMIT, &data, &size));

@@ -34,7 +34,7 @@ static void put_range(const struct tt_compared *r, char out[80])
 static void run_lines(const struct tt_comparison *c, struct tt_text *out)
 {
     char a[32], b[32], d[32], e[32], f[32], range[80];
-    tt_text_printf(out, "%-32s %10s %9s %-20s %11s %7s  %9s %11s %9s\n", "run", "step ms", "speed-up", "95 % interval",
+    tt_text_printf(out, "%-32s %10s %9s %-20s %11s %7s  %9s %11s %9s\n", "run", "step ms", "speed-up", "interval",
                    "tokens/s", "MFU %", "kernels", "memory MiB", "loss");
     for (int i = 0; i < c->n; i++) {
         const struct tt_compared *r = &c->runs[i];
