@@ -1,147 +1,5 @@
-/* Formulas over profiles, the seal, and the judging of single answers. */
-#include "cli/exercise.h"
-#include "core/base/sha256.h"
-#include "exercises/engine/parts.h"
-#include "profiling/profile.h"
-#include "profiling/seal.h"
-#include "tests/test.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
-
-static const char first_text[] =
-    "{\"run\": {\"version\": \"baseline\", \"graph\": false}, \"step\": {\"seconds\": 0.25, \"kernels\": 40, "
-    "\"nothing\": null}, \"groups\": [{\"name\": \"norm\", \"share\": 0.2, \"bound\": \"memory\"}, {\"name\": \"ffn\", "
-    "\"share\": 0.5, \"bound\": \"compute\"}, {\"name\": \"rope\", \"share\": 0.1, \"bound\": \"memory\"}, {\"name\": "
-    "\"gaps\", \"share\": 0.195, \"bound\": \"\"}, {\"name\": \"none\", \"share\": null, \"bound\": \"\"}],"
-    " \"kinds\": [{\"kind\": \"first moments\", \"bytes\": 4096}]}";
-static const char second_text[] = "{\"step\": {\"seconds\": 0.1, \"kernels\": 20, \"nothing\": 1}, \"groups\": []}";
-
-static struct tt_formula_run runs[3] = {{.name = "slow"}, {.name = "fast"}, {.name = "gone"}};
-
-static struct tt_formula_value eval(const char *text, struct tt_formula_scope *scope)
-{
-    struct tt_formula_value v;
-    CHECK_OK(tt_formula(text, scope, &v));
-    return v;
-}
-
-static void gives(const char *text, double wanted)
-{
-    struct tt_formula_scope scope = {.runs = runs, .count = 3};
-    struct tt_formula_value v = eval(text, &scope);
-    CHECK(v.kind == TT_FORMULA_NUMBER && fabs(v.number - wanted) < 1e-12, "%s: kind %d, %g", text, v.kind, v.number);
-    tt_formula_free(&v);
-}
-
-static void is_kind(const char *text, enum tt_formula_kind kind, double truth)
-{
-    struct tt_formula_scope scope = {.runs = runs, .count = 3};
-    struct tt_formula_value v = eval(text, &scope);
-    CHECK(v.kind == kind && v.number == truth, "%s: kind %d, %g", text, v.kind, v.number);
-    tt_formula_free(&v);
-}
-
-static void says(const char *text, const char *wanted)
-{
-    struct tt_formula_scope scope = {.runs = runs, .count = 3};
-    struct tt_formula_value v = eval(text, &scope);
-    CHECK(v.kind == TT_FORMULA_WORD && !strcmp(v.word, wanted), "%s: %s", text, v.word);
-    tt_formula_free(&v);
-}
-
-static void refuses(const char *text, const char *words)
-{
-    struct tt_formula_scope scope = {.runs = runs, .count = 3};
-    struct tt_formula_value v;
-    CHECK_FAILS(tt_formula(text, &scope, &v), words);
-    tt_formula_free(&v);
-}
-
-static void computes(void)
-{
-    gives("1 + 2 * 3 - 4 / 2", 5);
-    gives("-(1 - 3) * 2e3", 4000);
-    gives("1000 * step.seconds", 250);
-    gives("slow:step.seconds / fast:step.seconds", 2.5);
-    gives("groups[ffn].share", 0.5);
-    gives("groups[1].share", 0.5);
-    gives("kinds[first moments].bytes / 1024", 4);
-    gives("sum(groups[bound=memory].share)", 0.2 + 0.1);
-    gives("sum(groups[bound=memory, share>0.15].share)", 0.2);
-    gives("count(groups[bound!=memory])", 3);
-    gives("sum(groups[name=nobody].share) + count(groups[name=nobody])", 0);
-    gives("max(groups.share) + min(groups.share)", 0.6);
-    gives("mean(groups.share)", 0.995 / 4);
-    gives("first(groups.share)", 0.2);
-    gives("last(groups.share)", 0.195);
-    gives("top(groups.share, 2)", 0.7);
-    gives("rank(groups.share, 'rope')", 4);
-    gives("amdahl(0.5, 2)", 1 / 0.75);
-    gives("amdahl(0.5, 0)", 2);
-    gives("if(step.kernels > 30, 1, 2)", 1);
-    gives("round(abs(-2.4)) + sqrt(9) + log(1) + pow(2, 3)", 13);
-}
-
-static void names(void)
-{
-    says("argmax(groups.share)", "ffn");
-    says("argmin(groups.share)", "rope");
-    says("groups[0].bound", "memory");
-    says("if(step.seconds < 0.1, 'a', 'b')", "b");
-    is_kind("run.version == 'baseline'", TT_FORMULA_TRUTH, 1);
-    is_kind("run.version != 'baseline'", TT_FORMULA_TRUTH, 0);
-    is_kind("step.kernels >= 40", TT_FORMULA_TRUTH, 1);
-    is_kind("run.graph", TT_FORMULA_TRUTH, 0);
-    struct tt_formula_scope close = {.runs = runs, .count = 3, .closeness = 0.05};
-    struct tt_formula_value v = eval("argmin(groups[share>0.15].share)", &close);
-    CHECK(v.count == 2 && !strcmp(tt_formula_row_name(v.cells[1].row), "norm"), "0.195 and 0.2 are within 5 %%: %d",
-          v.count);
-    tt_formula_free(&v);
-}
-
-static void misses(void)
-{
-    is_kind("step.nothing", TT_FORMULA_MISSING, 0);
-    is_kind("1 + step.nothing", TT_FORMULA_MISSING, 0);
-    is_kind("step.nothing < 3", TT_FORMULA_MISSING, 0);
-    is_kind("groups[nobody].share", TT_FORMULA_MISSING, 0);
-    is_kind("groups[99].share", TT_FORMULA_MISSING, 0);
-    is_kind("max(groups[name=nobody].share)", TT_FORMULA_MISSING, 0);
-    is_kind("1 / 0", TT_FORMULA_MISSING, 0);
-    is_kind("has(step.nothing)", TT_FORMULA_TRUTH, 0);
-    is_kind("has(step.never)", TT_FORMULA_TRUTH, 0);
-    is_kind("has(groups[ffn].share)", TT_FORMULA_TRUTH, 1);
-    struct tt_formula_scope scope = {.runs = runs, .count = 3};
-    struct tt_formula_value v = eval("sum(gone:groups.share)", &scope);
-    CHECK(v.kind == TT_FORMULA_MISSING && scope.lacking && !strcmp(scope.lacking, "gone"));
-    tt_formula_free(&v);
-}
-
-static void finds_mistakes(void)
-{
-    refuses("step.secnds", "no secnds");
-    refuses("groups.shares", "no shares");
-    refuses("nobody:step.seconds", "no run nobody");
-    refuses("summe(groups.share)", "no function summe");
-    refuses("amdahl(1)", "2 arguments");
-    refuses("groups[ffn", "missing");
-    refuses("(1 + 2", ") is missing");
-    refuses("1 + ", "value is missing");
-    refuses("1 2", "end here");
-    refuses("'open", "not closed");
-    refuses("groups.share + 1", "number on both sides");
-    refuses("run.version < 'x'", "cannot compare");
-    refuses("step", "column is missing");
-    refuses("sum(groups)", "column");
-    refuses("sum(groups.share, 1, 2, 3, 4, 5)", "too many");
-    char deep[300];
-    memset(deep, '(', sizeof deep - 1);
-    deep[sizeof deep - 1] = 0;
-    refuses(deep, "too deeply");
-}
-
-/* ---- answers ---- */
+/* The judging of answers, one by one and together, and what is said of noisy runs. */
+#include "tests/exercises/runs_fixture.h"
 
 static enum tt_mark_kind judge(struct tt_question q, const char *answer, struct tt_mark *m)
 {
@@ -372,11 +230,6 @@ static void leaves_open(void)
     q.answer = "also('faster', 'undecided', step.kernels > 30)";
     CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
           judge(q, "slower", &m) == TT_MARK_WRONG);
-    refuses("decide(1, 2, 3, 4)", "two numbers and two words");
-    refuses("also(1, 2, 3)", "two words and a comparison");
-    refuses("noise('slow', 'nobody')", "two runs");
-    is_kind("noise('slow', 'gone')", TT_FORMULA_MISSING, 0);
-    gives("noise('slow', 'fast')", 1); /* neither says how its steps scatter */
     tt_yaml_free(choices);
 }
 
@@ -533,102 +386,9 @@ static void tells_impossible_ranks(void)
     tt_json_free(m.runs[0].profile);
 }
 
-/* ---- the seal ---- */
-
-static void hashes(void)
-{
-    char out[TT_SHA256_DIGITS + 1], long_one[1000];
-    tt_sha256("", 0, out);
-    CHECK(!strcmp(out, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"), "%s", out);
-    tt_sha256("abc", 3, out);
-    CHECK(!strcmp(out, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"), "%s", out);
-    memset(long_one, 'a', sizeof long_one);
-    tt_sha256(long_one, sizeof long_one, out);
-    CHECK(!strcmp(out, "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"), "%s", out);
-}
-
-static void seals(void)
-{
-    char path[] = "/tmp/tt-seal-XXXXXX", seal[TT_SHA256_DIGITS + 1];
-    int fd = mkstemp(path);
-    CHECK(fd >= 0);
-    struct tt_profile p = {.sealed = true}, back;
-    p.step.seconds = 0.5;
-    CHECK_OK(tt_profile_write_json(&p, path));
-    CHECK_OK(tt_profile_read(path, &back));
-    CHECK(back.sealed && back.step.seconds == 0.5);
-    tt_profile_free(&back);
-    FILE *f = fopen(path, "r");
-    static char text[1 << 16];
-    size_t n = f ? fread(text, 1, sizeof text, f) : 0;
-    if (f) fclose(f);
-    CHECK(tt_seal_read(text, n, seal) && strlen(seal) == TT_SHA256_DIGITS);
-    char *number = strstr(text, "0.5");
-    CHECK(number != NULL);
-    if (number) number[2] = '4';
-    CHECK(!tt_seal_read(text, n, seal) && !seal[0], "a changed figure breaks it");
-    CHECK(!tt_seal_read(text, 10, seal) && !tt_seal_read("", 0, seal));
-    p.sealed = false;
-    CHECK_OK(tt_profile_write_json(&p, path));
-    CHECK_OK(tt_profile_read(path, &back));
-    CHECK(!back.sealed, "what nobody measured has no seal");
-    tt_profile_free(&back);
-    remove(path);
-    fclose(fdopen(fd, "r"));
-}
-
-/* ---- links of a copy ---- */
-
-static bool is_hidden(const char *name) { return !strcmp(name, "hidden.md"); }
-
-static void links(const char *text, const char *folder, const char *wanted)
-{
-    struct tt_text out = {0};
-    tt_exercise_links(text, folder, is_hidden, &out);
-    CHECK(out.s && !strcmp(out.s, wanted), "%s: %s, not %s", text, out.s ? out.s : "", wanted);
-    tt_text_free(&out);
-}
-
-static void links_lead_back(void)
-{
-    char dir[] = "/tmp/tt test links XXXXXX", folder[200], file[300], wanted[600];
-    CHECK(mkdtemp(dir) != NULL);
-    snprintf(folder, sizeof folder, "%s/one", dir);
-    snprintf(file, sizeof file, "%s/two.md", dir);
-    CHECK(mkdir(folder, 0700) == 0);
-    FILE *f = fopen(file, "w");
-    CHECK(f != NULL);
-    if (f) fclose(f);
-    snprintf(wanted, sizeof wanted,
-             "[a](<%s#part>), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", file);
-    links("[a](../two.md#part), [b](here.c), [c](../gone.md), [d](https://x.y/z), [e](#top) [f]( [g](../two.md", folder,
-          wanted);
-    links("no link at all", folder, "no link at all");
-    links("", folder, "");
-    snprintf(file, sizeof file, "%s/hidden.md", folder);
-    f = fopen(file, "w");
-    CHECK(f != NULL);
-    if (f) fclose(f);
-    snprintf(wanted, sizeof wanted, "[h](<%s>)", file);
-    links("[h](hidden.md)", folder, wanted);
-    unlink(file);
-    snprintf(file, sizeof file, "%s/two.md", dir);
-    unlink(file);
-    rmdir(folder);
-    rmdir(dir);
-}
-
 int main(void)
 {
-    struct tt_json *first = NULL, *second = NULL;
-    CHECK_OK(tt_json_parse(first_text, sizeof first_text - 1, &first));
-    CHECK_OK(tt_json_parse(second_text, sizeof second_text - 1, &second));
-    runs[0].profile = first;
-    runs[1].profile = second;
-    TEST(computes);
-    TEST(names);
-    TEST(misses);
-    TEST(finds_mistakes);
+    open_runs();
     TEST(judges_numbers);
     TEST(judges_units);
     TEST(judges_words);
@@ -643,10 +403,6 @@ int main(void)
     TEST(tells_noise);
     TEST(tells_busy_runs);
     TEST(tells_impossible_ranks);
-    TEST(hashes);
-    TEST(seals);
-    TEST(links_lead_back);
-    tt_json_free(first);
-    tt_json_free(second);
+    close_runs();
     return test_end();
 }
