@@ -5,6 +5,7 @@
 
 #include "cli/claims.h"
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "profiling/profile.h"
@@ -27,13 +28,6 @@ static const struct tt_option rows[] = {
 const struct tt_rows tt_claims_rows = TT_ROWS(rows);
 TT_OWN_FITS(struct tt_claims_options);
 
-static tt_status write_text(const char *folder, const char *name, const struct tt_text *text)
-{
-    char path[1200];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return tt_file_replace(path, text->s, text->n);
-}
-
 static tt_status write_folder(const struct tt_claims_report *r, const struct tt_text *text, const struct tt_text *json)
 {
     const char *folder = r->o->c.out;
@@ -41,8 +35,8 @@ static tt_status write_folder(const struct tt_claims_report *r, const struct tt_
     int lock;
     TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock));
     tt_status st = tt_folder_prepare(folder, "claims.json", "set of claims");
-    if (!st) st = write_text(folder, "claims.txt", text);
-    if (!st) st = write_text(folder, "claims.json", json);
+    if (!st) st = tt_write_text(folder, "claims.txt", text);
+    if (!st) st = tt_write_text(folder, "claims.json", json);
     snprintf(path, sizeof path, "%s/claims.html", folder);
     if (!st) st = tt_claims_html(r, path);
     tt_folder_unlock(&lock);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/common.h"
 #include "cli/ranks.h"
 #include "cli/turns.h"
 #include "core/base/file.h"
@@ -37,20 +38,13 @@ static const struct tt_option rows[] = {
 const struct tt_rows tt_compare_rows = TT_ROWS(rows);
 TT_OWN_FITS(struct compare_options);
 
-static tt_status write_text(const char *folder, const char *name, const struct tt_text *text)
-{
-    char path[1200];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return tt_file_replace(path, text->s, text->n);
-}
-
 static tt_status write_files(const struct tt_comparison *c, const char *folder, const struct tt_text *text,
                              const struct tt_text *json)
 {
     char path[1200];
     TT_TRY(tt_folder_prepare(folder, "compare.json", "comparison"));
-    TT_TRY(write_text(folder, "compare.txt", text));
-    TT_TRY(write_text(folder, "compare.json", json));
+    TT_TRY(tt_write_text(folder, "compare.txt", text));
+    TT_TRY(tt_write_text(folder, "compare.json", json));
     snprintf(path, sizeof path, "%s/compare.html", folder);
     return tt_compare_write_html(c, path);
 }

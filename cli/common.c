@@ -72,3 +72,11 @@ tt_status tt_find_run(const char *folder, bool *found)
     closedir(d);
     return st;
 }
+
+tt_status tt_write_text(const char *folder, const char *name, const struct tt_text *text)
+{
+    char path[1200];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
+        return tt_fail(TT_USAGE, "%s: the path is too long", folder);
+    return tt_file_replace(path, text->s, text->n);
+}

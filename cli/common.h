@@ -21,4 +21,7 @@ void tt_print_model(const struct tt_session *s);
 /* Whether a folder that is there holds a training run. */
 tt_status tt_find_run(const char *folder, bool *found);
 
+/* Writes a file of this folder, whole or not at all. */
+tt_status tt_write_text(const char *folder, const char *name, const struct tt_text *text);
+
 #endif

@@ -50,6 +50,14 @@ needs_ranks() { # skips the test where several ranks cannot compute together, an
     once "the optimised build does it"
     export TT_TEST_RANKS_ON_ONE_GPU=1 OMP_NUM_THREADS=1 NO_COLOR=1
 }
+needs_browser() { # skips the test where there is no Chromium, which `chrome` runs
+    for browser in chromium chromium-browser google-chrome; do has "$browser" && return; done
+    skip "no Chromium"
+}
+chrome() { # chrome WORDS...: without a window, with a folder of its own
+    HOME=$dir timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
+        --user-data-dir="$dir/user" "$@"
+}
 once() { # once WHY...: skips the test in builds with sanitizers or without BLAS
     [ "$(cached TT_SANITIZE)" != ON ] && [ "$(cached TT_BLAS)" != OFF ] || skip "$@"
 }

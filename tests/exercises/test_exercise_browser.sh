@@ -5,14 +5,9 @@
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
-browser=
-for name in chromium chromium-browser google-chrome; do
-    [ -z "$browser" ] && browser=$(command -v $name)
-done
-[ -n "$browser" ] || skip "no Chromium"
+needs_browser
 once "the optimised build does it"
 shown=err
-chrome() { HOME=$dir timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$dir/user" "$@"; }
 export TT_EXERCISES=$PWD/exercises
 cd "$dir" || exit 1
 

@@ -5,12 +5,7 @@
 set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
-browser=
-for name in chromium chromium-browser google-chrome; do
-    [ -z "$browser" ] && browser=$(command -v $name)
-done
-[ -n "$browser" ] || skip "no Chromium"
-chrome() { HOME=$dir timeout 100 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --user-data-dir="$dir/user" "$@"; }
+needs_browser
 
 small="--num-layers 2 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 64 --batch-size 2 --seq-len 16 --num-steps 4"
 for version in baseline flash; do
