@@ -248,6 +248,16 @@ static tt_status check_heads(const struct tt_config *c)
     return TT_OK;
 }
 
+static tt_status check_rope(const struct tt_config *c)
+{
+    struct tt_rope_scaling s;
+    TT_TRY(tt_context(tt_rope_scaling_read(c->rope_scaling, &s), "rope-scaling"));
+    if (s.type == TT_ROPE_YARN && c->rope_theta <= 1)
+        return tt_fail(TT_USAGE, "rope-scaling yarn parts slow angles from fast ones, but with rope-theta 1 all are "
+                                 "alike; make it larger");
+    return TT_OK;
+}
+
 /* a·b·c·d, or INT64_MAX on overflow. */
 static int64_t product(int64_t a, int64_t b, int64_t c, int64_t d)
 {
@@ -345,6 +355,7 @@ tt_status tt_config_check_shape(const struct tt_config *c)
     TT_TRY(tt_config_fusions(c, fuse));
     TT_TRY(check_positive(c));
     TT_TRY(check_heads(c));
+    TT_TRY(check_rope(c));
     TT_TRY(check_volume(c, fuse));
     TT_TRY(check_update(c));
     return check_training(c);

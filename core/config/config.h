@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "core/config/rope_scaling.h"
 
 #define TT_VOCAB_MOST 4194304 /* the largest vocabulary of a model */
 
@@ -53,6 +54,7 @@ struct tt_config {
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, ffn_dim, vocab_size;
     int64_t seq_len, batch_size;
     double rope_theta, norm_eps, init_std;
+    char rope_scaling[TT_ROPE_SCALING_SIZE]; /* "linear,factor=4"; "" = none (rope_scaling.h) */
     bool tie_embeddings;
 
     /* how it is computed */

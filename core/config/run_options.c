@@ -60,6 +60,10 @@ static const struct tt_option model[] = {
      .also = TT_NAMES("train-batch-size", "micro-batch-size", "per-device-train-batch-size")},
     {"rope-theta", AT(rope_theta), TT_S_MODEL, T | I | B | P | K, "10000", "[1, 1e12]", "X",
      .help = "base of the rotary position angles"},
+    {"rope-scaling", AT(rope_scaling), TT_S_MODEL, T | I | B | P | K, "", NULL, "TYPE,KEY=X,...",
+     .help = "for longer sequences than a model was made for: linear, dynamic, yarn or llama3, and its numbers as "
+             "config.json of transformers names them, like linear,factor=4; \"\" = none",
+     .check = tt_rope_scaling_check},
     {"norm-eps", AT(norm_eps), TT_S_MODEL, T | I | B | P | K, "1e-6", "(0, 1]", "X",
      .help = "added to the mean square in RMSNorm",
      .also = TT_NAMES("rms-norm-eps")},
