@@ -14,7 +14,7 @@ tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
     struct tt_model *m = calloc(1, sizeof *m);
     if (!m) return tt_no_memory("the model");
     m->config = *c;
-    m->head_dim = c->hidden_dim / c->num_heads;
+    m->head_dim = tt_head_dim(c);
     m->tf32 = c->precision == TT_TF32;
     tt_status st = tt_config_fusions(c, m->fuse);
     if (!st) st = tt_params_create(c, &m->params);
@@ -108,5 +108,5 @@ double tt_model_step_flops(const struct tt_model *m)
     double params = (double)tt_model_param_count(m);
     /* Looking up an embedding multiplies nothing. */
     if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim);
-    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->hidden_dim));
+    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->num_heads * m->head_dim));
 }

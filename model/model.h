@@ -41,7 +41,7 @@ int64_t tt_model_param_count(const struct tt_model *m); /* without padding */
 /* What activations and their copy of the weights are stored in. */
 enum tt_dtype tt_model_dtype(const struct tt_model *m);
 
-/* tokens × (6·params + 6·layers·S·hidden): the tied head counted once, causal attention halved. */
+/* tokens × (6·params + 6·layers·S·heads·D): the tied head counted once, causal attention halved. */
 double tt_model_step_flops(const struct tt_model *m);
 
 /* cos and sin for `positions` positions: (positions, D/2) each, cos first. With --rope-scaling dynamic, every position

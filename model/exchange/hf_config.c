@@ -19,7 +19,7 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
     tt_json_put_int(w, "num_hidden_layers", c->num_layers);
     tt_json_put_int(w, "num_attention_heads", c->num_heads);
     tt_json_put_int(w, "num_key_value_heads", c->num_kv_heads);
-    tt_json_put_int(w, "head_dim", c->hidden_dim / c->num_heads);
+    tt_json_put_int(w, "head_dim", tt_head_dim(c));
     tt_json_put_string(w, "hidden_act", "silu");
     tt_json_put_int(w, "max_position_embeddings", tt_hf_rope_longest(c));
     tt_json_put_number(w, "initializer_range", c->init_std);
@@ -106,11 +106,11 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
         if (!v && !f->otherwise) return tt_fail(TT_FAILED, "config.json has no \"%s\"; is it that of a LLaMA?", f->key);
         if (!v) *f->to = f->otherwise > 0 ? f->otherwise : c->num_heads;
     }
-    int64_t head = 0;
     const struct tt_json *given = tt_hf_value(j, "head_dim");
-    if (given && (!tt_json_as_int(given, 1, (int64_t)1 << 31, &head) || head * c->num_heads != c->hidden_dim))
-        return tt_hf_refuse("head_dim", tt_hf_shown(given),
-                            "a head has hidden_size / num_attention_heads numbers here");
+    c->head_dim = 0;
+    if (given && (!tt_json_as_int(given, 2, 1 << 16, &c->head_dim) || c->head_dim % 2))
+        return tt_hf_refuse("head_dim", tt_hf_shown(given), "a head has an even number of numbers, at most 65536");
+    if (c->head_dim * c->num_heads == c->hidden_dim) c->head_dim = 0; /* as it would be without */
     return TT_OK;
 }
 

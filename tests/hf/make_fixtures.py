@@ -24,15 +24,19 @@ MODELS = {
         rope_type="yarn", factor=4.0, original_max_position_embeddings=64)),
     # longer than the model was made for, so that the angles change
     "rope_dynamic": dict(heads=2, kv=1, tied=True, length=24, longest=8, rope=dict(rope_type="dynamic", factor=2.0)),
+    # four heads of 6 in rows of 16
+    "head_dim": dict(heads=4, kv=2, tied=False, head=6),
 }
 
 
-def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.0, length=9, longest=32, rope=None):
+def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.0, length=9, longest=32, rope=None,
+         head=None):
     shutil.rmtree(folder, ignore_errors=True)
     config = transformers.LlamaConfig(
         vocab_size=24, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=heads,
-        num_key_value_heads=kv, max_position_embeddings=longest, rms_norm_eps=1e-5, tie_word_embeddings=tied,
-        rope_parameters={"rope_type": "default", "rope_theta": theta, **(rope or {})}, bos_token_id=None, eos_token_id=None)
+        num_key_value_heads=kv, head_dim=head, max_position_embeddings=longest, rms_norm_eps=1e-5,
+        tie_word_embeddings=tied, rope_parameters={"rope_type": "default", "rope_theta": theta, **(rope or {})},
+        bos_token_id=None, eos_token_id=None)
     torch.manual_seed(len(folder))
     model = transformers.LlamaForCausalLM(config)
     with torch.no_grad():

@@ -16,7 +16,7 @@ static struct tt_backend backend;
 static char folder[] = "/tmp/tt-test-hf-XXXXXX";
 
 static const char *const fixtures[] = {"gqa_tied_fp32", "mha_untied_bf16_sharded", "mqa_untied_fp16", "rope_linear",
-                                       "rope_dynamic",  "rope_yarn",               "rope_llama3"};
+                                       "rope_dynamic",  "rope_yarn",               "rope_llama3",     "head_dim"};
 enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
 
 static const char *in_folder(const char *name)
@@ -167,7 +167,8 @@ static void comes_back(void)
               !memcmp(first.weights, again.weights, (size_t)first.params.total * 4));
         CHECK(first.c.rope_theta == again.c.rope_theta && first.c.norm_eps == again.c.norm_eps &&
               first.c.tie_embeddings == again.c.tie_embeddings && first.c.num_kv_heads == again.c.num_kv_heads &&
-              first.c.seq_len == again.c.seq_len && !strcmp(first.c.rope_scaling, again.c.rope_scaling));
+              first.c.seq_len == again.c.seq_len && first.c.head_dim == again.c.head_dim &&
+              !strcmp(first.c.rope_scaling, again.c.rope_scaling));
         CHECK(names_with("back") == 1);
         drop(&first);
         drop(&again);
@@ -206,6 +207,9 @@ static void keeps_what_is_there(void)
     write_file("taken/mine", "x");
     CHECK_FAILS(tt_hf_export(in_folder("taken"), &x, NULL), "is not empty");
     CHECK_FAILS(tt_hf_export(in_folder("taken/mine"), &x, NULL), "is not empty");
+    m.c.num_heads = 3;
+    CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "not a multiple of its 3 heads");
+    m.c.num_heads = 4;
     m.weights[m.params.items[3].offset] = 1e5f;
     CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "beyond the range of fp16");
     CHECK(names_with("fresh") == 0);
@@ -279,7 +283,9 @@ static void configs(void)
         "\"rope_theta\": 5e5, \"rope_scaling\": null, \"num_key_value_heads\": 2, \"rms_norm_eps\": 1e-5, "
         "\"tie_word_embeddings\": true, \"attention_bias\": false, \"sliding_window\": null, \"head_dim\": 16",
         &c));
-    CHECK(c.rope_theta == 5e5 && c.num_kv_heads == 2 && c.norm_eps == 1e-5 && c.tie_embeddings);
+    CHECK(c.head_dim == 0 && c.rope_theta == 5e5 && c.num_kv_heads == 2 && c.norm_eps == 1e-5 && c.tie_embeddings);
+    CHECK_OK(read_config("\"head_dim\": 32", &c));
+    CHECK(c.head_dim == 32 && tt_head_dim(&c) == 32);
     CHECK_OK(
         read_config("\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 1e6}, \"rope_theta\": 1", &c));
     CHECK(c.rope_theta == 1e6);
@@ -312,7 +318,7 @@ static void configs(void)
         {"\"attention_bias\": true", "attention_bias"},
         {"\"mlp_bias\": true", "mlp_bias"},
         {"\"hidden_act\": \"gelu\"", "gelu"},
-        {"\"head_dim\": 32", "head_dim"},
+        {"\"head_dim\": 31", "head_dim"},
         {"\"head_dim\": 4611686018427387904", "head_dim"},
         {"\"partial_rotary_factor\": 0.5", "partial_rotary_factor"},
         {"\"quantization_config\": {\"bits\": 4}", "quantization_config"},

@@ -105,7 +105,9 @@ static void fails_together(const char *line, const char *words)
 
 static void sizes_fit_together(void)
 {
-    fails_together("--hidden-dim 130 --num-heads 4", "make hidden-dim a multiple of num-heads, such as 136");
+    fails_together("--hidden-dim 130 --num-heads 4", "a multiple of num-heads, such as 136, or give a head-dim");
+    fails_together("--head-dim 7", "an even number");
+    fails_together("--head-dim 65536 --num-heads 1024 --num-kv-heads 1024 --hidden-dim 65536", "too large");
     fails_together("--hidden-dim 12 --num-heads 4", "must be even: try hidden-dim 16");
     fails_together("--num-heads 4 --num-kv-heads 3", "set num-kv-heads to 4");
     fails_together("--num-heads 2 --num-kv-heads 4", "num-heads a multiple of num-kv-heads");
