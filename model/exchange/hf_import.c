@@ -199,7 +199,7 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
                 return tt_fail(TT_FAILED, "%s: tensor %s holds %g; such a model cannot be used", m->dir, name,
                                (double)w[p->offset + j]);
         if (rotary)
-            TT_TRY(tt_hf_permute_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
+            TT_TRY(tt_hf_permute_rows(w + p->offset, heads, tt_head_dim(c), c->hidden_dim, false));
     }
     return TT_OK;
 }
