@@ -96,10 +96,12 @@ struct tt_config {
     int64_t val_interval, val_batches, patience;
 
     /* data */
-    char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
+    char data[1024];      /* "builtin", "random", a token or text file, a glob of them, or a folder */
     char val_data[1024];  /* "" = a part of data is held out */
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
     int64_t max_chars;    /* of a text; 0: all */
+    char text_field[128]; /* of JSON Lines; "" = "text", in files called .jsonl */
+    bool skip_bad_lines;
     double val_fraction;
 
     /* output */
