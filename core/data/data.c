@@ -246,3 +246,6 @@ bool tt_data_learnable(const struct tt_data *d) { return d->kind != RANDOM; }
 const char *tt_data_describe(const struct tt_data *d) { return d->describe.s; }
 
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d) { return d->tokenizer; }
+
+/* Sentences of the built-in language do not depend on each other, so each is a document. */
+int32_t tt_data_end_token(const struct tt_data *d) { return d->kind == BUILTIN ? TT_BUILTIN_STOP : -1; }

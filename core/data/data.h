@@ -42,6 +42,8 @@ double tt_data_floor(const struct tt_data *d);         /* exact mean entropy per
 bool tt_data_learnable(const struct tt_data *d);       /* false for random tokens */
 const char *tt_data_describe(const struct tt_data *d); /* one line for the log */
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d); /* to turn tokens into text; NULL = unknown */
+/* The token after each document, as the token files or the tokenizer say; -1 = none. */
+int32_t tt_data_end_token(const struct tt_data *d);
 
 /* The built-in language: how many of the sentences in these tokens are grammatical. An unfinished last sentence counts
  * as grammatical if it is the prefix of one. */
