@@ -287,8 +287,10 @@ const char *tt_data_describe(const struct tt_data *d) { return d->describe.s; }
 
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d) { return d->tokenizer; }
 
+/* Sentences of the built-in language do not depend on each other, so each is a document. */
 int32_t tt_data_end_token(const struct tt_data *d)
 {
+    if (d->kind == BUILTIN) return TT_BUILTIN_STOP;
     if (d->corpus.end_token >= 0) return d->corpus.end_token;
     return d->tokenizer ? tt_tokenizer_end(d->tokenizer) : -1;
 }

@@ -21,8 +21,8 @@
 #define COVER_ATTENTION(X) X(flash) X(flash_backward) X(cache_append) X(attention_decode)
 
 #define COVER_LOSS(X)                                                                              \
-    X(embedding) X(embedding_backward) X(row_logsumexp) X(gather_nll) X(sub_target)                \
-    X(cross_entropy) X(loss_sum)
+    X(embedding) X(embedding_backward) X(document_bounds) X(row_logsumexp) X(gather_nll)           \
+    X(sub_target) X(cross_entropy) X(loss_sum)
 
 #define COVER_OPTIMIZER(X)                                                                         \
     X(step_begin) X(clip_scale) X(record) X(sum_squares) X(adamw) X(clip_grad) X(adam_m)           \
