@@ -46,7 +46,7 @@ static void embed_backward(struct build *b, const void *dr)
 /* With --documents separate: where the documents of this batch begin and end. */
 static void bound_documents(struct build *b)
 {
-    if (b->c->documents != TT_DOCUMENTS_SEPARATE || b->decode) return;
+    if (b->c->documents != TT_DOCUMENTS_SEPARATE) return;
     int32_t *starts = tt_plan_buffer(b->p, "document_starts", (size_t)b->T * sizeof *starts);
     int32_t *ends = NULL;
     if (b->train && fused(b, TT_FUSE_ATTENTION))
