@@ -80,6 +80,18 @@ struct tt_embedding_backward_args {
     int64_t T, S, C, V, slot_stride;
 };
 
+/* Where the document of each token begins and ends in its row of S tokens: starts[b,i] is its first position, ends[b,i]
+ * the position after its last. A document ends with the token `end`, which is its last one; the first document of a
+ * row may have begun before the row, the last may end after it. Both arrays only rise along a row. */
+struct tt_document_bounds_args {
+    enum tt_dtype dtype;
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    int32_t *starts, *ends;       /* (B, S) each; ends may be NULL */
+    int64_t B, S, slot_stride;
+    int32_t end;
+};
+
 /* ---- single operations, as an eager framework runs them ---- */
 
 /* out = x + y; in place on either. */

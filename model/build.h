@@ -27,6 +27,7 @@ struct build {
     const int32_t *tokens;        /* B rows of S+1 */
     const struct tt_state *state; /* NULL: no slots */
     int64_t slot_stride;
+    const int32_t *starts, *ends; /* (B, S) bounds of the tokens' documents; NULL: not needed */
     const float *cos, *sin; /* (positions, D/2) */
     float loss_factor;      /* 1 / tokens of the step */
     float *loss;            /* where the mean loss is summed up */

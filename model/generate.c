@@ -12,6 +12,7 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
     one->batch_size = 1;
     one->seq_len = length;
     one->grad_accum = 1;
+    one->documents = TT_DOCUMENTS_JOINED; /* a sequence is one document, with or without a cache */
     tt_status st = tt_model_create(one, &g->model);
     free(one);
     TT_TRY(st);

@@ -43,9 +43,26 @@ static void embed_backward(struct build *b, const void *dr)
            .T = b->T, .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
 }
 
+/* With --documents separate: where the documents of this batch begin and end. */
+static void bound_documents(struct build *b)
+{
+    if (b->c->documents != TT_DOCUMENTS_SEPARATE) return;
+    int32_t *starts = tt_plan_buffer(b->p, "document_starts", (size_t)b->T * sizeof *starts);
+    int32_t *ends = NULL;
+    if (b->train && fused(b, TT_FUSE_ATTENTION))
+        ends = tt_plan_buffer(b->p, "document_ends", (size_t)b->T * sizeof *ends);
+    b->p->phase = TT_FORWARD;
+    b->p->group = TT_G_ATTENTION;
+    LAUNCH(b->p, document_bounds, .tokens = b->tokens, .state = b->state, .starts = starts, .ends = ends, .B = b->B,
+           .S = b->S, .slot_stride = b->slot_stride, .end = (int32_t)b->c->end_token);
+    b->starts = starts;
+    b->ends = ends;
+}
+
 /* Tokens to the output of the last norm. */
 static void body_forward(struct build *b, struct block_acts *blocks, struct norm_acts *last)
 {
+    bound_documents(b);
     struct residual r = embed(b);
     if (!b->c->tie_embeddings) drop_weights(b, 0);
     for (int i = 0; i < b->c->num_layers; i++) {

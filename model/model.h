@@ -42,10 +42,11 @@ int64_t tt_model_param_count(const struct tt_model *m); /* without padding */
 /* What activations and their copy of the weights are stored in. */
 enum tt_dtype tt_model_dtype(const struct tt_model *m);
 
-/* tokens × (6·params + 6·layers·S·hidden): the tied head counted once, causal attention halved. */
+/* tokens × (6·params + 6·layers·S·heads·D): the tied head counted once, causal attention halved. */
 double tt_model_step_flops(const struct tt_model *m);
 
-/* cos and sin for `positions` positions: (positions, D/2) each, cos first. */
+/* cos and sin for `positions` positions: (positions, D/2) each, cos first. With --rope-scaling dynamic, every position
+ * has the frequencies of a sequence of that length. */
 void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables);
 /* The same into an engine's TT_X_ROPE, when its plans have one. */
 tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions);

@@ -1,5 +1,6 @@
 /* All kernels for one instruction set. CMake compiles this file once per set; TT_ISA is its name. If a kernel of
  * kernels.def is missing here, this does not compile. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 

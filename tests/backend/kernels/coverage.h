@@ -23,8 +23,8 @@
 #define COVER_DECODE(X) X(rows_linear) X(cache_fill) X(attention_decode) X(sample)
 
 #define COVER_LOSS(X)                                                                              \
-    X(embedding) X(embedding_backward) X(row_logsumexp) X(gather_nll) X(sub_target)                \
-    X(cross_entropy) X(loss_sum)
+    X(embedding) X(embedding_backward) X(document_bounds) X(row_logsumexp) X(gather_nll)           \
+    X(sub_target) X(cross_entropy) X(loss_sum)
 
 #define COVER_OPTIMIZER(X)                                                                         \
     X(step_begin) X(clip_scale) X(record) X(sum_squares) X(adamw) X(clip_grad) X(adam_m)           \

@@ -121,6 +121,16 @@ static void look_at_all(void)
             }
 }
 
+static void look_at_separate_documents(void)
+{
+    struct tt_config c = tiny_config();
+    c.documents = TT_DOCUMENTS_SEPARATE;
+    for (int v = 0; v < TT_VERSIONS; v++) {
+        c.version = (enum tt_version)v;
+        look_at_model(&c);
+    }
+}
+
 static void look_at_selective_updates(void)
 {
     struct tt_config c = tiny_config();
@@ -184,6 +194,7 @@ static void a_forgotten_operand_is_named(void)
 int main(void)
 {
     TEST(look_at_all);
+    TEST(look_at_separate_documents);
     TEST(look_at_selective_updates);
     TEST(optional_operands_are);
     TEST(every_kernel_is_launched);
