@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # GGUF files from the command line: export, import of that, every number format and kind of tokenizer, and refusals.
-# test_gguf.c has the format itself.
+# test_gguf.c has the format itself, and test_gguf_llama.sh has llama.cpp open what was exported.
 set -u
 . tests/lib.sh
 . tests/model/hard_text.sh
