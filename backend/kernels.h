@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "backend/kernels_attention.h"
+#include "backend/kernels_decode.h"
 #include "backend/kernels_optimizer.h"
 #include "backend/run_state.h"
 #include "core/base/types.h"
@@ -245,15 +246,14 @@ struct tt_reduce_parts_args {
 };
 
 /* ---- RoPE: pairs (2i, 2i+1) of a head rotated by angle position·theta^(-2i/D); cos, sin are tables (S, D/2) ----
- * A view x has T rows of `heads` heads of D; the position of row t is t % S + (pos ? *pos : 0). `inverse` rotates back,
- * which is the backward pass. */
+ * A view x has T rows of `heads` heads of D; the position of row t is t % S. `inverse` rotates back, which is the
+ * backward pass. */
 
 /* In place on q (heads) and k (kv_heads), which share ld. */
 struct tt_rope_args {
     enum tt_dtype dtype;
     void *q, *k;
     const float *cos, *sin;
-    const int32_t *pos; /* or NULL */
     int64_t T, S, heads, kv_heads, D, ld;
     bool inverse;
 };

@@ -1,5 +1,5 @@
-/* The arguments of attention's kernels, with their formulas: with S×S in memory, without it, and with a cache. Part of
- * kernels.h, which explains the letters. */
+/* The arguments of attention's kernels, with their formulas: with S×S in memory, and without it. Part of kernels.h,
+ * which explains the letters. */
 #ifndef TT_KERNELS_ATTENTION_H
 #define TT_KERNELS_ATTENTION_H
 
@@ -154,25 +154,6 @@ struct tt_flash_backward_args {
     bool tf32;                 /* as above */
     struct tt_flash_tile tile; /* only cols is used: tiles are cols x cols */
     const int32_t *starts, *ends; /* (B, S) each, or both NULL */
-};
-
-/* One new token of one sequence. cache_append: row *pos of the caches = k, v of qkv (one row); the caches are
- * (length, kv_heads·D). attention_decode: o (H·D) = attention of q over rows 0..*pos. */
-struct tt_cache_append_args {
-    enum tt_dtype dtype;
-    const void *k, *v;
-    void *k_cache, *v_cache;
-    const int32_t *pos;
-    int64_t kv_heads, D, length;
-};
-struct tt_attention_decode_args {
-    enum tt_dtype dtype;
-    const void *q, *k_cache, *v_cache;
-    const int32_t *pos;
-    void *o;
-    float *scores; /* scratch (H, length) */
-    int64_t heads, kv_heads, D, length;
-    float scale;
 };
 
 #endif

@@ -40,6 +40,8 @@
 static size_t launch_scratch(enum tt_kernel kernel, const void *args)
 {
     switch (kernel) {
+    case TT_K_rows_linear: return rows_linear_scratch(args);
+    case TT_K_attention_decode: return (size_t)((const struct tt_attention_decode_args *)args)->D;
     case TT_K_flash: return flash_scratch(args);
     case TT_K_flash_backward: return flash_backward_scratch(args);
     default: return 0;

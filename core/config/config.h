@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "core/config/rope_scaling.h"
 
 #define TT_VOCAB_MOST 4194304 /* the largest vocabulary of a model */
 
@@ -52,8 +53,10 @@ struct tt_config {
     /* model */
     char preset[32];
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, ffn_dim, vocab_size;
+    int64_t head_dim; /* 0: hidden_dim / num_heads (tt_head_dim) */
     int64_t seq_len, batch_size;
     double rope_theta, norm_eps, init_std;
+    char rope_scaling[TT_ROPE_SCALING_SIZE]; /* "linear,factor=4"; "" = none (rope_scaling.h) */
     bool tie_embeddings;
 
     /* how it is computed */
@@ -94,10 +97,12 @@ struct tt_config {
     int64_t val_interval, val_batches, patience;
 
     /* data */
-    char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
+    char data[1024];      /* "builtin", "random", a token or text file, a glob of them, or a folder */
     char val_data[1024];  /* "" = a part of data is held out */
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
     int64_t max_chars;    /* of a text; 0: all */
+    char text_field[128]; /* of JSON Lines; "" = "text", in files called .jsonl */
+    bool skip_bad_lines;
     double val_fraction;
     enum tt_documents documents; /* whether attention goes across documents */
     int64_t end_token;           /* the last token of every document; -1 = what the data say */
@@ -149,6 +154,12 @@ tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 /* How many of that many groups a step with --update top-k changes: at least one. */
 int64_t tt_config_chosen(const struct tt_config *c, int64_t groups);
 tt_status tt_update_share_check(const char *text); /* "" or a number in (0, 1] */
+
+/* Numbers in a head. */
+static inline int64_t tt_head_dim(const struct tt_config *c)
+{
+    return c->head_dim > 0 ? c->head_dim : c->hidden_dim / c->num_heads;
+}
 
 /* Sequences in a step of all ranks. */
 static inline int64_t tt_step_rows(const struct tt_config *c)

@@ -35,6 +35,12 @@ tt_status tt_take_vocabulary(struct tt_options *o);
  * validate on there is no validation; a note says so where --val-interval was given. */
 tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates);
 
+/* How the options say that text is read. */
+struct tt_text_options tt_text_options_of(const struct tt_config *c);
+
+/* The progress of reading text, on a terminal, as a callback; `arg` is a double that is 0 before the first call. */
+void tt_paint_reading(const char *what, int64_t done, int64_t total, void *arg);
+
 /* tt_say as a callback. */
 void tt_warn(const char *line, void *arg);
 

@@ -1,4 +1,4 @@
-/* Attention without S x S in memory, of whole sequences and one token at a time. */
+/* Attention without S x S in memory. */
 #include "tests/backend/kernels/documents.h"
 #include "tests/backend/kernels/kernels.h"
 #include "tests/backend/kernels/softmax.h"
@@ -514,78 +514,6 @@ static void flash_attends_in_tf32(void)
     tf32 = false;
 }
 
-/* ---- one token at a time ---- */
-
-static void check_cache_append(int64_t KV, int64_t D, int64_t length, int32_t pos)
-{
-    new_case("KV %" PRId64 ", D %" PRId64 ", length %" PRId64 ", pos %d", KV, D, length, pos);
-    int64_t cols = KV * D;
-    struct tensor *kv = input("kv", kt.dtype, 1, 2 * cols, 0, 1), *at = integer("pos", pos);
-    struct tensor *k_cache = input("k_cache", kt.dtype, length, cols, 0, 1);
-    struct tensor *v_cache = input("v_cache", kt.dtype, length, cols, 0, 1);
-    double *want_k = copy_doubles(k_cache->v, length * cols), *want_v = copy_doubles(v_cache->v, length * cols);
-    memcpy(want_k + pos * cols, kv->v, (size_t)cols * sizeof *want_k);
-    memcpy(want_v + pos * cols, kv->v + cols, (size_t)cols * sizeof *want_v);
-    LAUNCH(cache_append, .k = kv->data, .v = column(kv, cols), .k_cache = k_cache->data, .v_cache = v_cache->data,
-           .pos = (int32_t *)at->data, .kv_heads = KV, .D = D, .length = length);
-    exactly(k_cache, want_k);
-    exactly(v_cache, want_v);
-}
-
-static void appends_to_the_cache(void)
-{
-    for EACH (D, 2, 6, 64)
-        for EACH (KV, 1, 3) {
-            check_cache_append(*KV, *D, 1, 0);
-            check_cache_append(*KV, *D, 65, 0);
-            check_cache_append(*KV, *D, 65, 33);
-            check_cache_append(*KV, *D, 65, 64);
-        }
-}
-
-/* A cache whose rows beyond pos are NaN: they must not be read. */
-static struct tensor *make_cache(const char *name, int64_t length, int64_t cols, int64_t rows, double size)
-{
-    struct tensor *t = input(name, kt.dtype, length, cols, 0, size);
-    for (int64_t i = rows * cols; i < length * cols; i++) t->v[i] = (double)NAN;
-    encode(t);
-    return t;
-}
-
-static void check_decode(int64_t H, int64_t KV, int64_t D, int64_t length, int32_t pos, double spread)
-{
-    new_case("H %" PRId64 ", KV %" PRId64 ", D %" PRId64 ", length %" PRId64 ", pos %d, spread %g", H, KV, D, length,
-             pos, spread);
-    double scale = (float)(1 / sqrt((double)D)), size = sqrt(spread / scale / sqrt((double)D));
-    int64_t cols = KV * D;
-    struct tensor *q = input("q", kt.dtype, 1, H * D, 0, size), *at = integer("pos", pos);
-    struct tensor *k = make_cache("k_cache", length, cols, pos + 1, size);
-    struct tensor *v = make_cache("v_cache", length, cols, pos + 1, size);
-    struct tensor *o = output("o", kt.dtype, 1, H * D, 0), *scores = output("scores", TT_F32, H, length, 0);
-    double *want = doubles(H * D), *p = doubles(length);
-    for (int64_t h = 0; h < H; h++) {
-        int64_t head = h / (H / KV) * D;
-        for (int64_t j = 0; j <= pos; j++) p[j] = dot(q->v + h * D, k->v + j * cols + head, D);
-        softmax_row(p, pos + 1, scale, p);
-        for (int64_t j = 0; j <= pos; j++) add_scaled(want + h * D, p[j], v->v + j * cols + head, D);
-    }
-    LAUNCH(attention_decode, .q = q->data, .k_cache = k->data, .v_cache = v->data, .pos = (int32_t *)at->data,
-           .o = o->data, .scores = (float *)scores->data, .heads = H, .kv_heads = KV, .D = D, .length = length,
-           .scale = (float)scale);
-    close_to(o, want, score_error(spread), size * score_error(spread));
-}
-
-static void decodes(void)
-{
-    for EACH (D, 2, 6, 16, 32, 64, 80)
-        for EACH (pos, 0, 16, 64, 129)
-            for EACH (KV, 1, 2) {
-                check_decode(4, *KV, *D, 130, (int32_t)*pos, 1);
-                check_decode(*KV, *KV, *D, *pos + 1, (int32_t)*pos, 80);
-            }
-    if (kt.dtype != TT_F16) check_decode(4, 2, 16, 130, 64, 1e4);
-}
-
 /* ---- the references ---- */
 
 static void references_differentiate(void)
@@ -637,8 +565,6 @@ int main(void)
     TEST_TYPES(flash_keeps_to_documents_in_large_tiles);
     if (has_tf32()) TEST(flash_attends_in_tf32);
     if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
-    TEST_TYPES(appends_to_the_cache);
-    TEST_TYPES(decodes);
     if (reopen_portable()) {
         TEST_TYPES(flash_attends);
         TEST_TYPES(flash_attends_in_large_tiles);

@@ -50,6 +50,8 @@ static void open_golden(struct golden *g, const char *name)
         g->c.end_token = (int64_t)number(g, "end_token");
     }
     g->c.tie_embeddings = !strcmp(tt_safetensors_metadata(g->file, "tie_embeddings"), "true");
+    const char *scaling = tt_safetensors_metadata(g->file, "rope_scaling");
+    snprintf(g->c.rope_scaling, sizeof g->c.rope_scaling, "%s", scaling ? scaling : "");
     g->batch = g->c.batch_size * (g->c.seq_len + 1);
     g->tokens = calloc((size_t)(10 * g->batch), sizeof *g->tokens);
     CHECK_OK(tt_safetensors_read_i32(g->file, tt_safetensors_find(g->file, "tokens"), g->tokens));
@@ -161,6 +163,7 @@ static void check_file(const char *name)
 static void gqa_tied(void) { check_file("gqa_tied"); }
 static void mha_untied(void) { check_file("mha_untied"); }
 static void mqa_tied(void) { check_file("mqa_tied"); }
+static void yarn_tied(void) { check_file("yarn_tied"); }
 static void documents(void) { check_file("documents"); }
 
 int main(void)
@@ -171,6 +174,7 @@ int main(void)
     if (!test_few()) {
         TEST(mha_untied);
         TEST(mqa_tied);
+        TEST(yarn_tied);
     }
     tt_backend_close(&backend);
     return test_end();

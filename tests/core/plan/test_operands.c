@@ -88,7 +88,9 @@ static void look_at_model(const struct tt_config *c)
     look_at_plan(st, p);
     st = tt_model_plan_logits(m, &p);
     look_at_plan(st, p);
-    st = tt_model_plan_decode(m, 8, &p);
+    st = tt_model_plan_fill(m, 4, 2, 8, &p);
+    look_at_plan(st, p);
+    st = tt_model_plan_decode(m, 2, 8, &(struct tt_sampling){0}, 8, &p);
     look_at_plan(st, p);
     tt_model_free(m);
 }
