@@ -35,6 +35,7 @@ void tt_model_free(struct tt_model *m)
 
 void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
 {
+    m->swiglu_products = device->swiglu_products && tt_model_dtype(m) != TT_F32;
     m->tf32 = m->tf32 && device->has[TT_TF32];
     m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];
     if (!m->flash_refused) return;
