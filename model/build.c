@@ -100,13 +100,9 @@ void linear_dx_swiglu(struct build *b, const void *dy, const void *w, void *gu, 
     tt_plan_gemm(b->p, &g);
 }
 
-/* FLOPs: 20 µs on an H200. A smaller product leaves most of the device idle and loses nothing by running beside others;
- * a larger one would only slow them down. */
-static const double SMALL_PRODUCT = 15e9;
-
 void begin_side_stream(struct build *b, double flops)
 {
-    b->p->stream = fused(b, TT_FUSE_OVERLAP) && flops < SMALL_PRODUCT ? TT_STREAM_SIDE : TT_STREAM_MAIN;
+    b->p->stream = fused(b, TT_FUSE_OVERLAP) && flops < b->m->small_product ? TT_STREAM_SIDE : TT_STREAM_MAIN;
 }
 
 void end_side_stream(struct build *b) { b->p->stream = TT_STREAM_MAIN; }

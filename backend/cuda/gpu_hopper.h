@@ -75,15 +75,17 @@ GPU_DEVICE int hopper_rank(void) /* of this block in its cluster */
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
+/* All threads of the cluster. What they wrote before is not ordered by it, but for the inits of barriers that were
+ * published; nor is it below, where an order would wait for all stores to memory. */
 GPU_DEVICE void hopper_cluster_sync(void)
 {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 /* Arrives at the same barrier of the block of that rank. */
 GPU_DEVICE void hopper_arrive_at(uint64_t *b, int rank)
 {
     asm volatile("{\n.reg .b32 at;\nmapa.shared::cluster.u32 at, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [at];\n}" ::"r"(hopper_address(b)),
+                 "mbarrier.arrive.shared::cluster.b64 _, [at];\n}" ::"r"(hopper_address(b)),
                  "r"(rank)
                  : "memory");
 }
@@ -140,10 +142,11 @@ GPU_DEVICE void hopper_copy_to(void *shared, const struct hopper_map *map, int r
                  "l"(map), "r"(0), "r"(row), "r"(head), "r"(hopper_address(barrier)), "h"((uint16_t)ranks)
                  : "memory");
 }
-/* Fetches bytes, a multiple of 16, into the cache of the chip. */
-GPU_DEVICE void hopper_prefetch(const void *from, int bytes)
+/* Fetches a box into the cache of the chip. */
+GPU_DEVICE void hopper_prefetch(const struct hopper_map *map, int row, int head)
 {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)), "r"(bytes)
+    asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global.tile [%0, {%1, %2, %1, %3, %1}];" ::"l"(map), "r"(0),
+                 "r"(row), "r"(head)
                  : "memory");
 }
 GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *map)

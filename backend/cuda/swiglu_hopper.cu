@@ -34,6 +34,7 @@ struct product_shape {
 
 struct product_args {
     struct hopper_map x, w;
+    struct hopper_map gu_map; /* of the backward pass */
     void *gu, *h;
     int M, F, steps;
     int rows, cols; /* tiles, those of a cluster counted once */
@@ -70,38 +71,26 @@ template <typename C> GPU_DEVICE void product_copy_half(const struct product_arg
         hopper_copy(to + half * C::HALF_BYTES, &a.w, row, head, 0, full);
 }
 
-/* What the tile will read of gate and up, on its way to the cache while it multiplies. */
-template <typename C> GPU_DEVICE void product_prefetch(const struct product_args &a, struct product_tile at)
-{
-    typedef typename C::T T;
-    for (int r = gpu_lane(); r < C::ROWS && at.row + r < a.M; r += GPU_WAVE) {
-        const T *gate = (const T *)a.gu + (int64_t)(at.row + r) * 2 * a.F + at.col;
-        hopper_prefetch(gate, C::WIDTH * (int)sizeof(T));
-        hopper_prefetch(gate + a.F, C::WIDTH * (int)sizeof(T));
-    }
-}
-
+/* One thread copies. What a tile will read of gate and up is on its way to the cache while it multiplies. */
 template <typename C>
 GPU_DEVICE void product_copies(const struct product_args &a, unsigned char *stages, uint64_t *full, uint64_t *empty)
 {
     hopper_ring<C::STAGES> ring = {0, 0};
+    int rank = C::CLUSTER > 1 ? hopper_rank() : 0;
     for (int n = product_first<C>(); n < a.rows * a.cols; n += a.clusters) {
         struct product_tile at = product_tile_of<C>(a, n);
-        if (C::BACKWARD) product_prefetch<C>(a, at);
         for (int k = 0; k < a.steps; k++) {
             unsigned char *to = stages + ring.stage * C::STAGE_BYTES;
+            uint64_t *here = full + ring.stage;
             hopper_wait(empty + ring.stage, ring.parity ^ 1);
-            if (gpu_lane() == 0) {
-                hopper_arrive_bytes(full + ring.stage, C::STAGE_BYTES);
-                hopper_copy(to, &a.x, at.row, k, 0, full + ring.stage);
-                if constexpr (C::CLUSTER > 1) {
-                    product_copy_half<C>(a, to + C::A_BYTES, hopper_rank(), at.col, k, full + ring.stage);
-                } else {
-                    product_copy_half<C>(a, to + C::A_BYTES, 0, at.col, k, full + ring.stage);
-                    product_copy_half<C>(a, to + C::A_BYTES, 1, at.col, k, full + ring.stage);
-                }
+            hopper_arrive_bytes(here, C::STAGE_BYTES);
+            hopper_copy(to, &a.x, at.row, k, 0, here);
+            product_copy_half<C>(a, to + C::A_BYTES, rank, at.col, k, here);
+            if (C::CLUSTER == 1) product_copy_half<C>(a, to + C::A_BYTES, 1, at.col, k, here);
+            if (C::BACKWARD && k == 0) {
+                hopper_prefetch(&a.gu_map, at.row, at.col / C::WIDTH);
+                hopper_prefetch(&a.gu_map, at.row, (a.F + at.col) / C::WIDTH);
             }
-            gpu_wave_sync();
             ring.next();
         }
     }
@@ -281,7 +270,7 @@ product_kernel(HOPPER_ARGUMENT struct product_args a)
         gpu_block_sync();
     if (gpu_wave() < 4) {
         hopper_registers_give<24>();
-        if (gpu_wave() == 0) product_copies<C>(a, stages, full, empty);
+        if (gpu_thread() == 0) product_copies<C>(a, stages, full, empty);
     } else {
         hopper_registers_take<240>();
         product_products<C>(a, stages, full, empty);
@@ -312,6 +301,9 @@ template <typename C> static bool product_launch(const struct swiglu_product *p,
     if (!good) return false;
     good = C::BACKWARD ? hopper_map_rows(&a.w, p->w, p->dtype, 1, p->K, p->F / C::HALF, C::HALF, p->F, PRODUCT_STEP)
                        : hopper_map_rows(&a.w, p->w, p->dtype, 1, wide, steps, PRODUCT_STEP, p->K, C::HALF);
+    if (C::BACKWARD)
+        good = good && hopper_map_rows(&a.gu_map, p->gu, p->dtype, 1, p->M, 2 * p->F / C::WIDTH, C::WIDTH, 2 * p->F,
+                                       C::ROWS);
     if (!good) return false;
     a.gu = p->gu, a.h = p->h, a.M = (int)p->M, a.F = (int)p->F, a.steps = (int)steps;
     a.rows = (int)rows, a.cols = (int)cols;

@@ -57,7 +57,7 @@ GPU_DEVICE void hopper_copy_to(void *shared, const struct hopper_map *map, int r
 {
     hopper_copy(shared, map, row, head, 0, barrier);
 }
-GPU_DEVICE void hopper_prefetch(const void *, int) {}
+GPU_DEVICE void hopper_prefetch(const struct hopper_map *, int, int) {}
 GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *) {}
 
 template <int N> GPU_DEVICE void hopper_registers_give(void) {}
