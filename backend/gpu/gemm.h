@@ -72,7 +72,7 @@ bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm
 tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                            const struct gemm_call *call);
 
-/* ---- gemm_with.c: the same of every product, also of one with SwiGLU in it, for which there are two ways ---- */
+/* ---- gemm_with.c: the same of every product, also of one with SwiGLU in it ---- */
 
 tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
                               int *count);

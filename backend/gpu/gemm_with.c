@@ -1,22 +1,19 @@
 /* Products with SwiGLU in them (tt_gemm.with): by the library's product and then SwiGLU's kernel, or by one kernel of
- * the vendor's folder. The tuner times the two as it times the library's algorithms; TT_GEMM_SWIGLU=0 or 1 in the
- * environment leaves it the first or the second alone. */
+ * the vendor's folder, which may have several. The tuner times all ways as it times the library's algorithms;
+ * TT_GEMM_SWIGLU=0, 1, ... in the environment leaves it only that one. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend/gpu/gemm.h"
 #include "backend/gpu/launch.h"
 #include "backend/kernel_info.h"
 
-enum { APART, TOGETHER }; /* the first byte of the algorithm */
+enum { APART }; /* the first byte of the algorithm; those after it are the native ways */
 
-static bool allowed(int which)
+static bool allowed(int way)
 {
     const char *only = getenv("TT_GEMM_SWIGLU");
-    return which <= TOGETHER && (!only || strcmp(only, which == APART ? "1" : "0"));
+    return way <= tt_gpu_products_native() && (!only || !*only || way == atoi(only));
 }
-
-static struct gemm_algorithm way(int which) { return (struct gemm_algorithm){.bytes = {(unsigned char)which}}; }
 
 static tt_status apart(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
@@ -33,7 +30,8 @@ static tt_status with_multiply(struct gpu *gpu, const struct gemm_algorithm *alg
     struct tt_gemm g = *call->product;
     gpu_error e = 0;
     g.also = call->also;
-    if (algorithm->bytes[0] != TOGETHER || gpu->portable || !tt_gpu_product_native(&g, call->stream->rt, &e))
+    int way = gpu->portable ? APART : algorithm->bytes[0];
+    if (way == APART || !tt_gpu_product_native(&g, way - 1, call->stream->rt, &e))
         return apart(gpu, &g, call->stream);
     CHECK_OF(gpu, (gpu_rt_error)e, tt_gpu_product_native);
     return TT_OK;
@@ -50,8 +48,8 @@ tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int mo
 {
     if (!p->key.with) return tt_blas_propose(gpu, p, most, found, count);
     *count = 0;
-    for (int which = APART; which <= TOGETHER; which++)
-        if (allowed(which)) found[(*count)++] = way(which);
+    for (int way = APART; *count < most && way <= tt_gpu_products_native(); way++)
+        if (allowed(way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
     return TT_OK;
 }
 

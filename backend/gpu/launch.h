@@ -23,10 +23,10 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
  */
 gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded);
 /* Launches a product with all that it does (tt_gemm.with), if there is a native kernel of that for this chip and these
- * arguments; else false. Whether there is any on this chip. */
+ * arguments; else false. There are several ways, from 0; how many on this chip. */
 struct tt_gemm;
-bool tt_gpu_product_native(const struct tt_gemm *g, gpu_stream s, gpu_error *e);
-bool tt_gpu_products_native(void);
+bool tt_gpu_product_native(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e);
+int tt_gpu_products_native(void);
 /* The native kernels for this chip, such as "flash, swiglu: sm_90a"; NULL: none. */
 const char *tt_gpu_native(void);
 

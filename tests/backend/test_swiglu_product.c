@@ -1,4 +1,4 @@
-/* Products with SwiGLU in them (tt_gemm.with) against fp64, at sizes that one kernel multiplies and at others, by one
+/* Products with SwiGLU in them (tt_gemm.with) against fp64, at sizes that one kernel multiplies and at others, by each
  * kernel and by the product and SwiGLU's kernel after it. Skipped where the device has no such kernel. */
 #include <stdint.h>
 
@@ -151,15 +151,15 @@ static void check_product(const struct product *p)
 
 /* ---- tests ---- */
 
-static void open_with(int threads, bool one_kernel)
+static void open_with(int threads, const char *way)
 {
-    setenv("TT_GEMM_SWIGLU", one_kernel ? "1" : "0", 1);
+    setenv("TT_GEMM_SWIGLU", way, 1);
     CHECK_OK(tt_backend_open(&(struct tt_backend_options){.threads = threads}, &backend));
 }
 
-static void every_size(bool one_kernel)
+static void every_size(const char *by)
 {
-    open_with(1, one_kernel);
+    open_with(1, by);
     for (int i = 0; i < SIZES; i += test_few() ? 2 : 1)
         for (int way = 0; way < 4; way++) {
             struct product p = product_new(way / 2 ? TT_F16 : TT_BF16, way % 2, sizes[i]);
@@ -170,18 +170,19 @@ static void every_size(bool one_kernel)
     tt_backend_close(&backend);
 }
 
-static void as_one_kernel(void) { every_size(true); }
-static void as_two(void) { every_size(false); }
+static void product_and_kernel(void) { every_size("0"); }
+static void first_kernel(void) { every_size("1"); }
+static void second_kernel(void) { every_size("2"); }
 
 /* A GPU does the same again; the SIMT machine has another order for each number of threads. */
 static void same_bits_every_time(void)
 {
     static const int threads[] = {1, 4, 2, 3};
-    for (int way = 0; way < 2; way++) {
+    for (int way = 0; way < 4; way++) {
         uint16_t *first = NULL;
         for (int i = 0; i < 4; i++) {
-            open_with(threads[i], true);
-            struct product p = product_new(TT_BF16, way, sizes[2]);
+            open_with(threads[i], way / 2 ? "2" : "1");
+            struct product p = product_new(TT_BF16, way % 2, sizes[2]);
             product_run(&p);
             if (!first) first = memcpy(malloc((size_t)p.gu.n * 2), p.gu.host, (size_t)p.gu.n * 2);
             CHECK(!memcmp(first, p.gu.host, (size_t)p.gu.n * 2), "run %d gives other bits than run 0", i);
@@ -216,8 +217,9 @@ int main(void)
         printf("skipped: this device has no products with SwiGLU in them\n");
         return 77;
     }
-    TEST(as_one_kernel);
-    TEST(as_two);
+    TEST(product_and_kernel);
+    TEST(first_kernel);
+    TEST(second_kernel);
     TEST(same_bits_every_time);
     TEST(timing_changes_nothing);
     return test_end();
