@@ -55,7 +55,8 @@ static void swiglu_in_products(void)
     sums(one, &flops[1], &bytes[1]);
     CHECK(fabs(flops[0] - flops[1]) < 1e-9 * flops[0], "%.0f and %.0f FLOPs", flops[0], flops[1]);
     CHECK(fabs(bytes[0] - bytes[1] - 3 * 4 * h) < 1, "%.0f bytes less, not %.0f", bytes[0] - bytes[1], 3 * 4 * h);
-    CHECK(one->arena_bytes <= apart->arena_bytes, "%zu bytes instead of %zu", one->arena_bytes, apart->arena_bytes);
+    CHECK(one->arena_bytes <= 1.01 * apart->arena_bytes, "%zu bytes instead of %zu", one->arena_bytes,
+          apart->arena_bytes);
     tt_plan_free(apart);
     tt_plan_free(one);
 }
