@@ -134,11 +134,11 @@ static void print_text(const struct import *m)
     const struct tt_config *t = &m->train.c;
     char count[32];
     tt_format_count((double)m->count, count);
-    printf("read    %s: %lld layer%s, hidden %lld, %lld head%s (%lld key/value), ffn %lld, vocabulary %lld, %s head: "
-           "%s parameters\n",
+    printf("read    %s: %lld layer%s, hidden %lld, %lld head%s (%lld key/value) of %lld, ffn %lld, vocabulary %lld, %s "
+           "head: %s parameters\n",
            m->own->from, (long long)t->num_layers, tt_plural(t->num_layers), (long long)t->hidden_dim,
-           (long long)t->num_heads, tt_plural(t->num_heads), (long long)t->num_kv_heads, (long long)t->ffn_dim,
-           (long long)t->vocab_size, t->tie_embeddings ? "tied" : "untied", count);
+           (long long)t->num_heads, tt_plural(t->num_heads), (long long)t->num_kv_heads, (long long)tt_head_dim(t),
+           (long long)t->ffn_dim, (long long)t->vocab_size, t->tie_embeddings ? "tied" : "untied", count);
     if (m->note.n)
         printf("note    no tokenizer: %s. Train on token files made with its own; prompts are token numbers\n",
                m->note.s);

@@ -19,9 +19,11 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "unless given: of --data the part that training would hold out, of --val-data all.", "checkpoint",
         {"tt eval", "tt eval runs/small --val-data other.bin --val-batches 100"}},
     [TT_CMD_GENERATE] = {"generate", "continue a text with a checkpoint",
-        "Loads a checkpoint and continues a prompt with tokens drawn from it. The model is the checkpoint's own.",
+        "Loads a checkpoint and continues prompts with tokens drawn from it. The model is the checkpoint's own. What a\n"
+        "prompt gets does not depend on those beside it: --seed S --num-samples 3 draws what seeds S, S+1 and S+2 draw.",
         "checkpoint",
-        {"tt generate", "tt generate runs/small --prompt \"Once upon a time\" --temperature 0.7 --top-k 40"}},
+        {"tt generate", "tt generate runs/small --prompt \"Once upon a time\" --temperature 0.7 --top-k 40",
+         "tt generate runs/small --prompts questions.txt --num-samples 2 --stop \"\\n\" --json"}},
     [TT_CMD_DATA] = {"data", "turn text into token files, or look into one",
         "Reads text files, makes or loads a tokenizer, and writes token files and the tokenizer into a folder; or,\n"
         "with --inspect, says what is in a token file.", "input",
@@ -98,8 +100,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt export runs/small model.gguf --dtype q8_0"}},
     [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers or from llama.cpp",
         "Reads the folder of a LLaMA (model.safetensors, or shards with their index; fp32, fp16 or bf16), or its GGUF\n"
-        "file (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training goes on. What this\n"
-        "program does not compute is refused by name.\n"
+        "file (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training goes on. RoPE may\n"
+        "be scaled: linear, dynamic, yarn, llama3. What this program does not compute is refused by name.\n"
         "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"
         "the same tokens for every text, but no token is put before or behind it.",
         "from",

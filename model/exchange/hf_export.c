@@ -48,7 +48,7 @@ static tt_status write_weights(const char *path, const struct tt_hf_export *x)
         float *data = x->weights + p->offset;
         char rotary = tt_hf_rotary(p->name);
         int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
-        if (rotary) st = tt_hf_permute_rows(data, heads, c->hidden_dim / c->num_heads, c->hidden_dim, true);
+        if (rotary) st = tt_hf_permute_rows(data, heads, tt_head_dim(c), c->hidden_dim, true);
         tt_hf_name(p->name, false, names[i], sizeof names[i]);
         tensors[i] = (struct tt_tensor_source){.name = names[i],
                                                .rank = p->shape[1] ? 2 : 1,
@@ -136,6 +136,10 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
+    if (x->config->hidden_dim % x->config->num_heads)
+        return tt_fail(TT_USAGE,
+                       "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
+                       (long long)x->config->hidden_dim, (long long)x->config->num_heads);
     TT_TRY(tt_make_parent(name));
     TT_TRY(tt_stage_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);

@@ -191,7 +191,7 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
         TT_TRY(tt_weights_finite(m->dir, name, w + p->offset, p->count));
         if (rotary)
-            TT_TRY(tt_hf_permute_rows(w + p->offset, heads, c->hidden_dim / c->num_heads, c->hidden_dim, false));
+            TT_TRY(tt_hf_permute_rows(w + p->offset, heads, tt_head_dim(c), c->hidden_dim, false));
     }
     return TT_OK;
 }

@@ -26,19 +26,27 @@ n=$("$python" -c 'print(len(set(open("chars.txt", encoding="utf-8").read())))')
 types="fp32 bf16 fp16 q8_0"
 for type in $types; do expect 0 "wrote" "$TT" export run $type.gguf --dtype $type; done
 expect 0 "wrote" "$TT" export run-untied untied.gguf
-for type in ${package:+$types untied}; do "$python" "$check" file $type.gguf >out 2>err || fail "the package gguf does not read $type"; done
+others="untied head linear yarn llama3" # heads of their own size, and scaled RoPE
+"$TT" train $tiny --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --head-dim 32 --out run-head >out 2>err || die "train"
+"$TT" export run-head head.gguf >out 2>err || fail "export head"
+for scaling in linear,factor=4 yarn,factor=4,original_max_position_embeddings=32 \
+    llama3,factor=8,low_freq_factor=1,high_freq_factor=4,original_max_position_embeddings=32; do
+    type=${scaling%%,*}
+    "$TT" train $tiny --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --rope-scaling $scaling --out run-$type >out 2>err || die "train"
+    "$TT" export run-$type $type.gguf >out 2>err || fail "export $type"
+done
+for type in ${package:+$types $others}; do "$python" "$check" file $type.gguf >out 2>err || fail "the package gguf does not read $type"; done
 passed "${package:+the package gguf reads every type}"
 has llama-simple || has llama-tokenize || finish
 
 # the same logits: keys and values are kept in fp32, as here. With narrower weights llama.cpp narrows what they are multiplied by, too.
 "$TT" eval run --logits run.safetensors >out 2>err || fail "logits"
-"$TT" eval run-untied --logits untied.safetensors >out 2>err || fail "logits"
+for type in $others; do "$TT" eval run-$type --logits $type.safetensors >out 2>err || fail "logits of $type"; done
 "$python" "$check" prompt run.safetensors run/step-00000001/tokenizer.json >prompt.txt || fail "prompt"
-for type in $types untied; do
+for type in $types $others; do
     has llama-debug || continue
     case $type in bf16) tolerance=5e-2 ;; fp16) tolerance=1e-2 ;; q8_0) tolerance=1.5e-1 ;; *) tolerance=1e-5 ;; esac
-    logits=run.safetensors
-    [ $type = untied ] && logits=untied.safetensors
+    [ -e $type.safetensors ] && logits=$type.safetensors || logits=run.safetensors
     llama-debug -m $type.gguf -f prompt.txt --save-logits --logits-output-dir logits -ctk f32 -ctv f32 -fa off >out 2>err ||
         fail "llama-debug with $type"
     "$python" "$check" logits $logits logits/llamacpp-$type.bin $tolerance >out 2>err || fail "other logits in $type"

@@ -13,15 +13,8 @@
 
 enum class { SPACE, LETTER, NUMBER, MARK };
 
-static bool is_space(uint32_t c)
-{
-    if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
-    return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
 static enum class class_at(const char *p, int64_t n, int64_t *length) {
-    uint32_t c; *length = tt_utf8_decode(p, (size_t)n, &c); return is_space(c)       ? SPACE
+    uint32_t c; *length = tt_utf8_decode(p, (size_t)n, &c); return tt_is_space(c)       ? SPACE
                                                                    : tt_is_letter(c) ? LETTER
                                                                    : tt_is_number(c) ? NUMBER
                                                                                      : MARK;
