@@ -5,11 +5,11 @@
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/sampling.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/utf8.h"
+#include "model/sampling.h"
 
 /* ---- options ---- */
 
@@ -136,12 +136,12 @@ static void print_new(struct generation *g, bool more_follows)
     tt_text_free(&out);
 }
 
-static void print_token(int32_t token, void *arg)
+static bool print_token(int32_t token, void *arg)
 {
     struct generation *g = arg;
     int64_t from = g->count ? g->prompt_count + g->count : g->added;
     g->tokens[g->prompt_count + g->count++] = token;
-    if (g->o.c.json) return;
+    if (g->o.c.json) return true;
     if (g->tokenizer) {
         tt_tokenizer_decode(g->tokenizer, g->tokens + from, g->prompt_count + g->count - from, &g->text);
         print_new(g, true);
@@ -149,6 +149,7 @@ static void print_token(int32_t token, void *arg)
         printf("%d ", token);
     }
     fflush(stdout);
+    return true;
 }
 
 static tt_status print_json(const struct generation *g)

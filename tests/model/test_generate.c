@@ -1,8 +1,8 @@
 /* Generation: the cache gives the logits of computing everything anew, at every position, in every version; and
  * sampling draws what it says. */
-#include "cli/sampling.h"
 #include "core/train/sample.h"
 #include "model/generate.h"
+#include "model/sampling.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;

@@ -13,8 +13,8 @@ struct tt_continuation {
     uint64_t seed;
     int64_t known; /* only tokens below are drawn: those the tokenizer knows; 0 = all */
     bool cached;
-    /* Called with each new token; may be NULL. */
-    void (*on_token)(int32_t token, void *arg);
+    /* Called with each new token; false ends it there. May be NULL. */
+    bool (*on_token)(int32_t token, void *arg);
     void *arg;
 };
 

@@ -1,4 +1,4 @@
-#include "cli/sampling.h"
+#include "model/sampling.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static tt_status loop(struct tt_generator *g, const struct tt_continuation *w, i
                                "the logits are not finite: the weights hold NaN or Inf, or numbers overflow");
         double u = tt_uniform(w->seed, STREAM_SAMPLE, (uint64_t)i);
         tokens[i + 1] = tt_sample(logits, w->known > 0 && w->known < vocab ? w->known : vocab, &w->how, u, scratch);
-        if (w->on_token) w->on_token(tokens[i + 1], w->arg);
+        if (w->on_token && !w->on_token(tokens[i + 1], w->arg)) break;
     }
     return TT_OK;
 }
