@@ -83,3 +83,4 @@ install(FILES ${dir}/libtt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_BINARY_DIR}/made/libtt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_BINARY_DIR}/made/libttConfig.cmake ${PROJECT_BINARY_DIR}/made/libttConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/libtt)
+include(${dir}/python/python.cmake)
