@@ -66,14 +66,15 @@ def check(code: int, text: str) -> None:
         raise {2: UsageError, 3: DeviceError}.get(code, Error)(text)
 
 
-def find(name: str, variable: str) -> str | None:
-    """The file beside this module, else the one that the environment variable names."""
-    beside = Path(__file__).with_name(name)
-    return str(beside) if beside.exists() else os.environ.get(variable)
+def find(name: str, variable: str, folder: str) -> str | None:
+    """The file beside this module, else what the environment variable names, else in that folder of Python's tree."""
+    beside, installed = Path(__file__).with_name(name), Path(sys.prefix, folder, name)
+    return str(beside) if beside.exists() else os.environ.get(variable) or (
+        str(installed) if installed.exists() else None)
 
 
 def program() -> str:
-    found = find("tt", "TT_PROGRAM") or shutil.which("tt")
+    found = find("tt", "TT_PROGRAM", "bin") or shutil.which("tt")
     if not found:
         raise Error("no program tt beside the module or in PATH; name it with TT_PROGRAM")
     return found
@@ -86,7 +87,7 @@ def main() -> None:
 
 @functools.lru_cache(maxsize=None)
 def library() -> c.CDLL:
-    path = find("libtt.so", "TT_LIBRARY") or "libtt.so.0"
+    path = find("libtt.so", "TT_LIBRARY", "lib") or "libtt.so.0"
     try:
         lib = c.CDLL(path)
         lib.libtt_version.restype = c.c_char_p
