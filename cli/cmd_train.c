@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/ranks.h"
+#include "cli/sampling.h"
 #include "cli/summary.h"
 #include "cli/switches.h"
 #include "core/base/file.h"
@@ -21,7 +22,6 @@
 #include "core/train/stop.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
-#include "model/sampling.h"
 
 struct training {
     struct tt_member member;

@@ -3,21 +3,22 @@
 #include <string.h>
 
 #include "lib/inside.h"
-#include "model/sampling.h"
+#include "model/continue.h"
 
 /* ---- tokens ---- */
 
-/* How many tokens there are so far; the caller's function beside it. */
-struct counted {
+struct taken {
     const struct libtt_sampling *how;
+    int32_t *out;
     int64_t made;
 };
 
-static bool count_token(int32_t token, void *arg)
+static bool take(int64_t row, int32_t token, void *arg)
 {
-    struct counted *c = arg;
-    c->made++;
-    return !c->how->on_token || c->how->on_token(token, c->how->arg);
+    struct taken *t = arg;
+    (void)row;
+    t->out[t->made++] = token;
+    return !t->how->on_token || t->how->on_token(token, t->how->arg);
 }
 
 static tt_status check_sampling(const struct libtt_sampling *s)
@@ -28,29 +29,29 @@ static tt_status check_sampling(const struct libtt_sampling *s)
         return tt_fail(TT_USAGE, "temperature %g: use 0 to 100", s->temperature);
     if (s->top_k < 0) return tt_fail(TT_USAGE, "top_k %lld: use 0 or more", (long long)s->top_k);
     if (!(s->top_p > 0 && s->top_p <= 1)) return tt_fail(TT_USAGE, "top_p %g: use more than 0, at most 1", s->top_p);
+    if (!(s->repetition_penalty >= 0 && s->repetition_penalty <= 100))
+        return tt_fail(TT_USAGE, "repetition_penalty %g: use 0 to 100", s->repetition_penalty);
     return TT_OK;
 }
 
 static tt_status generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                           int32_t *out, int64_t *made)
 {
-    struct counted counted = {.how = how};
+    struct taken taken = {.how = how, .out = out};
     const struct tt_tokenizer *tokenizer = tt_library_tokenizer(m);
-    struct tt_continuation what = {.prompt = prompt, .prompt_count = count, .max_tokens = how->max_tokens,
-                                   .how = {how->temperature, how->top_k, how->top_p}, .seed = how->seed,
-                                   .known = tokenizer ? tt_tokenizer_size(tokenizer) : 0, .cached = true,
-                                   .on_token = count_token, .arg = &counted};
+    struct tt_prompt one = {prompt, count, how->seed};
+    struct tt_continuation what = {.prompts = &one, .rows = 1, .max_tokens = how->max_tokens,
+                                   .how = {how->temperature, how->top_k, how->top_p, how->repetition_penalty},
+                                   .known = tokenizer ? tt_tokenizer_size(tokenizer) : 0,
+                                   .on_token = take, .arg = &taken};
+    *made = 0;
     TT_TRY(check_sampling(how));
     if (count < 1 || count > 1 << 20) return tt_fail(TT_USAGE, "a prompt of %lld tokens: use 1 to %d", (long long)count,
                                                      1 << 20);
     TT_TRY(tt_library_check(m, prompt, 1, count));
-    int32_t *tokens = malloc((size_t)(count + how->max_tokens) * sizeof *tokens);
-    if (!tokens) return tt_no_memory("%lld tokens", (long long)(count + how->max_tokens));
-    tt_status st = tt_continue(&m->session, &what, tokens);
-    if (!st) memcpy(out, tokens + count, (size_t)counted.made * sizeof *out);
-    free(tokens);
-    *made = st ? 0 : counted.made;
-    return st;
+    TT_TRY(tt_continue(&m->o.c, &m->session.engine, &what));
+    *made = taken.made;
+    return TT_OK;
 }
 
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,

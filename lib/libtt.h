@@ -104,9 +104,10 @@ bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct 
  * generate --checkpoint DIR` and `tt export` read it. */
 bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error);
 
-/* Writes the model for Hugging Face's transformers, as `tt export` does, into a folder that does not exist or is empty.
- * Weights are stored as dtype: "fp32", "bf16" or "fp16"; NULL is fp32. */
-bool libtt_export(libtt_model *m, const char *dir, const char *dtype, struct libtt_error *error);
+/* Writes the model for other programs, as `tt export` does: into a folder that does not exist or is empty for Hugging
+ * Face's transformers, or, where the path ends in .gguf, as a file for llama.cpp. Weights are stored as dtype: "fp32",
+ * "bf16" or "fp16", in a file also "q8_0"; NULL is fp32. */
+bool libtt_export(libtt_model *m, const char *path, const char *dtype, struct libtt_error *error);
 
 /* ---- text ---- */
 
@@ -115,6 +116,7 @@ struct libtt_sampling {
     double temperature; /* below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token */
     int64_t top_k;      /* draw from so many likeliest tokens; 0: from all */
     double top_p;       /* draw from the likeliest tokens that together have this probability; 1: from all */
+    double repetition_penalty; /* above 1 makes tokens that are there already less probable; 0 or 1: none */
     uint64_t seed;
     /* Called with each new token; false ends it there. May be NULL. It must not use the model. */
     bool (*on_token)(int32_t token, void *arg);

@@ -97,7 +97,10 @@ static void write_text(libtt_backend *b, const char *folder)
     snprintf(path, sizeof path, "%s.hf", folder);
     CHECK(libtt_export(m, path, "bf16", &e) && !e.code);
     CHECK(!libtt_export(m, path, NULL, &e) && e.code == LIBTT_USAGE && strstr(e.text, "not empty"));
-    CHECK(!libtt_export(m, "/dev/null/x", "int8", &e) && e.code == LIBTT_USAGE && strstr(e.text, "int8"));
+    snprintf(path, sizeof path, "%s.gguf", folder);
+    CHECK(libtt_export(m, path, "q8_0", &e) && !e.code);
+    CHECK(!libtt_export(m, "/dev/null/x", "q8_0", &e) && e.code == LIBTT_USAGE && strstr(e.text, "q8_0"));
+    CHECK(!libtt_export(m, "/dev/null/x.gguf", "int8", &e) && e.code == LIBTT_USAGE && strstr(e.text, "int8"));
     steps(m, 1, true); /* it can still train */
     libtt_free(m);
 
@@ -111,7 +114,8 @@ static void refuse_sampling(libtt_model *m)
     struct libtt_error e;
     static const struct libtt_sampling wrong[] = {{.max_tokens = 0, .top_p = 1}, {.max_tokens = 5, .top_p = 0},
                                                   {.max_tokens = 5, .top_p = 1, .temperature = -1},
-                                                  {.max_tokens = 5, .top_p = 1, .top_k = -1}};
+                                                  {.max_tokens = 5, .top_p = 1, .top_k = -1},
+                                                  {.max_tokens = 5, .top_p = 1, .repetition_penalty = -1}};
     struct libtt_sampling how = {.max_tokens = 5, .top_p = 1};
     int32_t prompt = 3, out[5];
     int64_t made = -1;

@@ -211,13 +211,13 @@ class Model(_Handle):
         return room.raw.decode(errors="replace")
 
     def generate(self, prompt: str | Sequence[int], max_tokens: int = 128, temperature: float = 0.8, top_k: int = 0,
-                 top_p: float = 1.0, seed: int = 42) -> list[int]:
+                 top_p: float = 1.0, repetition_penalty: float = 1.0, seed: int = 42) -> list[int]:
         """New tokens after a text or tokens, as `tt generate` draws them; decode makes text of them. Ctrl-C ends it at
         the next token."""
         start = self.encode(prompt) if isinstance(prompt, str) else list(prompt)
         stopped: list[int] = []
         go_on = _library.OnToken(lambda token, arg: not stopped)
-        how = _library.CSampling(max_tokens, temperature, top_k, top_p, seed, go_on, None)
+        how = _library.CSampling(max_tokens, temperature, top_k, top_p, repetition_penalty, seed, go_on, None)
         out, made = (c.c_int32 * max(max_tokens, 1))(), c.c_int64()
         mine = (threading.current_thread() is threading.main_thread()
                 and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
@@ -236,9 +236,10 @@ class Model(_Handle):
         """Saves a checkpoint in the folder of a run; load and `tt train --resume` read it."""
         self._call("save", os.fsencode(folder))
 
-    def export(self, folder: Folder, dtype: str = "fp32") -> None:
-        """Writes the model for transformers into a new or empty folder; dtype: fp32, bf16 or fp16."""
-        self._call("export", os.fsencode(folder), dtype.encode())
+    def export(self, path: Folder, dtype: str = "fp32") -> None:
+        """Writes the model for transformers into a new or empty folder, or for llama.cpp where the path ends in .gguf;
+        dtype: fp32, bf16 or fp16, in a file also q8_0."""
+        self._call("export", os.fsencode(path), dtype.encode())
 
 
 class Profile:

@@ -57,7 +57,7 @@ OnToken = c.CFUNCTYPE(c.c_bool, c.c_int32, c.c_void_p)
 
 class CSampling(c.Structure):
     _fields_ = [("max_tokens", c.c_int64), ("temperature", c.c_double), ("top_k", c.c_int64), ("top_p", c.c_double),
-                ("seed", c.c_uint64), ("on_token", OnToken), ("arg", c.c_void_p)]
+                ("repetition_penalty", c.c_double), ("seed", c.c_uint64), ("on_token", OnToken), ("arg", c.c_void_p)]
 
 
 def check(code: int, text: str) -> None:
