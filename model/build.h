@@ -26,7 +26,7 @@ struct build {
     int64_t slot_stride;
     const float *cos, *sin; /* (positions, D/2) */
     float loss_factor;      /* 1 / tokens of the step */
-    float *loss;            /* where the mean loss is summed up */
+    float *loss;            /* where the mean loss is summed up; after it, the number of targets that do not count */
 };
 
 /* What a norm leaves for its backward pass. */
