@@ -87,26 +87,23 @@ static void attention_core_backward(struct build *b, const struct attention_acts
         (fused(b, TT_FUSE_SOFTMAX) ? attention_fused_backward : attention_steps_backward)(b, a, dout, dqkv);
 }
 
-static void attention_forward(struct build *b, struct residual *r, struct block_acts *a)
+void block_keys(struct build *b, struct residual *r, struct block_acts *a)
 {
     struct bundle qkv = qkv_bundle(b);
     norm(b, r, TT_W_ATTENTION_NORM, &a->norm1);
     b->p->group = TT_G_QKV;
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
     bundle_forward(b, &qkv, a->norm1.y, a->attn.qkv);
-    if (b->decode) {
-        attention_decode(b, &a->attn);
-        return;
-    }
     rope(b, a->attn.qkv);
-    attention_core(b, &a->attn);
+    if (b->sequences) cache_fill(b, a->attn.qkv);
 }
 
 /* Everything the backward pass needs: up to what the down projection multiplies. */
 static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
 {
     struct bundle gate_up = gate_up_bundle(b);
-    attention_forward(b, r, a);
+    block_keys(b, r, a);
+    attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
     r->delta = activation(b, "attention_delta", b->T, b->C);
     linear(b, a->attn.o, weight(b, TT_W_O), r->delta, b->T, b->H * b->D, b->C, b->C);

@@ -1,4 +1,4 @@
-/* A model before it has a plan: its shape on a device, its size and FLOPs, its first weights, its RoPE tables. */
+/* A model before it has a plan: its shape on a device, its size and FLOPs, its first weights. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
     struct tt_model *m = calloc(1, sizeof *m);
     if (!m) return tt_no_memory("the model");
     m->config = *c;
-    m->head_dim = c->hidden_dim / c->num_heads;
+    m->head_dim = tt_head_dim(c);
     m->tf32 = c->precision == TT_TF32;
     tt_status st = tt_config_fusions(c, m->fuse);
     if (!st) st = tt_params_create(c, &m->params);
@@ -108,29 +108,5 @@ double tt_model_step_flops(const struct tt_model *m)
     double params = (double)tt_model_param_count(m);
     /* Looking up an embedding multiplies nothing. */
     if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim);
-    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->hidden_dim));
-}
-
-void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables)
-{
-    int64_t half = m->head_dim / 2;
-    float *cos_table = tables, *sin_table = tables + positions * half;
-    for (int64_t t = 0; t < positions; t++)
-        for (int64_t i = 0; i < half; i++) {
-            double angle = (double)t * pow(m->config.rope_theta, -2.0 * (double)i / (double)m->head_dim);
-            cos_table[t * half + i] = (float)cos(angle);
-            sin_table[t * half + i] = (float)sin(angle);
-        }
-}
-
-tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions)
-{
-    size_t bytes = e->bytes[TT_X_ROPE];
-    if (!bytes) return TT_OK;
-    float *tables = malloc(bytes);
-    if (!tables) return tt_no_memory("the rope tables of %lld positions", (long long)positions);
-    tt_model_rope_tables(m, positions, tables);
-    tt_status st = tt_engine_upload(e, TT_X_ROPE, 0, tables, bytes);
-    free(tables);
-    return st;
+    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->num_heads * m->head_dim));
 }

@@ -36,7 +36,7 @@ static const struct rule own[] = {
     {"causal_softmax_backward", "attention_softmax"},
     {"flash", "attention_output"},        {"flash_backward", "attention_output"},
     {"flash_delta", "attention_output"},  {"attention_decode", "attention_output"},
-    {"cache_append", "attention_output"}, {"mul", "swiglu_activation"},
+    {"cache_fill", "attention_output"},   {"mul", "swiglu_activation"},
     {"silu", "swiglu_activation"},        {"silu_backward", "swiglu_activation"},
     {"swiglu", "swiglu_activation"},      {"swiglu_backward", "swiglu_activation"},
     {"row_logsumexp", "loss_calculation"}, {"sub_rows", "loss_calculation"},

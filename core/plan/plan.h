@@ -31,7 +31,11 @@ enum tt_phase { TT_FORWARD, TT_BACKWARD, TT_OPTIMIZE, TT_PHASES };
     X(VAL_LOSS, "validation loss")                                                                                     \
     X(LOGITS, "logits")                                                                                                \
     X(CACHE, "key/value cache")                                                                                        \
-    X(POSITION, "position")
+    X(POSITION, "positions")                                                                                           \
+    X(SEQUENCE, "sequence")                                                                                            \
+    X(DRAWS, "random draws")                                                                                           \
+    X(SEEN, "tokens seen")                                                                                             \
+    X(CHOSEN, "chosen tokens")
 
 enum tt_external {
 #define X(id, name) TT_X_##id,

@@ -195,6 +195,13 @@ tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
                    c->data, checkpoint);
 }
 
+tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data)
+{
+    if (c->documents == TT_DOCUMENTS_JOINED) return TT_OK;
+    if (c->end_token < 0) c->end_token = tt_data_end_token(data);
+    return tt_check_end_token(c);
+}
+
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
 {
     struct tt_config *c = &o->c;
@@ -203,7 +210,7 @@ tt_status tt_open_training_data(struct tt_options *o, const char *from, struct t
     if (from && !tt_option_given(o, "tokenizer")) TT_TRY(tt_need_tokenizer(c, from));
     TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, from, out));
     c->vocab_size = tt_data_vocab(*out);
-    return TT_OK;
+    return tt_take_end_token(c, *out);
 }
 
 tt_status tt_take_vocabulary(struct tt_options *o)
