@@ -1,4 +1,4 @@
-/* A model before it has a plan: its shape on a device, its size and FLOPs, its first weights, its RoPE tables. */
+/* A model before it has a plan: its shape on a device, its size and FLOPs, its first weights. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +8,19 @@
 #include "model/model.h"
 #include "model/params.h"
 
+/* A smaller product leaves most of the device idle and loses nothing by running beside others; a larger one would only
+ * slow them down. On an H200, of 132 multiprocessors, these FLOPs take 20 µs. */
+static double small_product(int multiprocessors) { return 15e9 / 132 * multiprocessors; }
+
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
 {
     TT_TRY(tt_config_check_shape(c));
     struct tt_model *m = calloc(1, sizeof *m);
     if (!m) return tt_no_memory("the model");
     m->config = *c;
-    m->head_dim = c->hidden_dim / c->num_heads;
+    m->head_dim = tt_head_dim(c);
     m->tf32 = c->precision == TT_TF32;
+    m->small_product = small_product(132);
     tt_status st = tt_config_fusions(c, m->fuse);
     if (!st) st = tt_params_create(c, &m->params);
     if (st) {
@@ -35,6 +40,8 @@ void tt_model_free(struct tt_model *m)
 
 void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
 {
+    m->swiglu_products = device->swiglu_products && tt_model_dtype(m) != TT_F32;
+    if (device->wave_width > 1 && device->units > 0) m->small_product = small_product(device->units);
     m->tf32 = m->tf32 && device->has[TT_TF32];
     m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];
     if (!m->flash_refused) return;
@@ -108,29 +115,5 @@ double tt_model_step_flops(const struct tt_model *m)
     double params = (double)tt_model_param_count(m);
     /* Looking up an embedding multiplies nothing. */
     if (!c->tie_embeddings) params -= (double)(c->vocab_size * c->hidden_dim);
-    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->hidden_dim));
-}
-
-void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables)
-{
-    int64_t half = m->head_dim / 2;
-    float *cos_table = tables, *sin_table = tables + positions * half;
-    for (int64_t t = 0; t < positions; t++)
-        for (int64_t i = 0; i < half; i++) {
-            double angle = (double)t * pow(m->config.rope_theta, -2.0 * (double)i / (double)m->head_dim);
-            cos_table[t * half + i] = (float)cos(angle);
-            sin_table[t * half + i] = (float)sin(angle);
-        }
-}
-
-tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions)
-{
-    size_t bytes = e->bytes[TT_X_ROPE];
-    if (!bytes) return TT_OK;
-    float *tables = malloc(bytes);
-    if (!tables) return tt_no_memory("the rope tables of %lld positions", (long long)positions);
-    tt_model_rope_tables(m, positions, tables);
-    tt_status st = tt_engine_upload(e, TT_X_ROPE, 0, tables, bytes);
-    free(tables);
-    return st;
+    return tokens * (6 * params + 6 * (double)(c->num_layers * c->seq_len * c->num_heads * m->head_dim));
 }

@@ -150,7 +150,7 @@ tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
         cut(p);
     }
     for (int i = 0; i < layers; i++) {
-        add_matrices(p, c, i, c->hidden_dim / c->num_heads);
+        add_matrices(p, c, i, tt_head_dim(c));
         if (is_full(p) || i + 1 == layers) cut(p);
     }
     p->decay_end = p->total;

@@ -18,6 +18,7 @@ const char *const tt_update_names[] = {"all", "top-k", NULL};
 const char *const tt_update_level_names[] = {"matrix", "layer", "rows", NULL};
 const char *const tt_update_by_names[] = {"norm", "rms", "relative", "random", NULL};
 const char *const tt_update_rest_names[] = {"freeze", "decay", NULL};
+const char *const tt_documents_names[] = {"joined", "separate", NULL};
 const char *const tt_switch_names[] = {"off", "on", NULL};
 const char *const tt_shard_names[] = {"none", "optimizer", "gradients", "weights", NULL};
 const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
@@ -230,12 +231,15 @@ static tt_status check_positive(const struct tt_config *c)
 static tt_status check_heads(const struct tt_config *c)
 {
     int64_t hidden = c->hidden_dim, heads = c->num_heads, kv = c->num_kv_heads;
-    if (hidden % heads)
+    if (c->head_dim < 0 || c->head_dim > 1 << 16 || c->head_dim % 2)
+        return tt_fail(TT_USAGE, "head-dim is %" PRId64 "; it must be an even number from 2 to 65536, or 0 for "
+                                 "hidden-dim / num-heads", c->head_dim);
+    if (!c->head_dim && hidden % heads)
         return tt_fail(TT_USAGE,
                        "hidden-dim %" PRId64 " cannot be split into %" PRId64
-                       " heads; make hidden-dim a multiple of num-heads, such as %" PRId64,
+                       " heads; make hidden-dim a multiple of num-heads, such as %" PRId64 ", or give a head-dim",
                        hidden, heads, 2 * heads * (hidden / (2 * heads) + 1));
-    if (hidden / heads % 2)
+    if (!c->head_dim && hidden / heads % 2)
         return tt_fail(TT_USAGE,
                        "a head of %" PRId64 " numbers cannot be rotated in pairs; hidden-dim / num-heads must "
                        "be even: try hidden-dim %" PRId64,
@@ -245,6 +249,16 @@ static tt_status check_heads(const struct tt_config *c)
                        "%" PRId64 " heads cannot share %" PRId64 " key/value heads; make num-heads a multiple "
                        "of num-kv-heads, or set num-kv-heads to %" PRId64,
                        heads, kv, heads);
+    return TT_OK;
+}
+
+static tt_status check_rope(const struct tt_config *c)
+{
+    struct tt_rope_scaling s;
+    TT_TRY(tt_context(tt_rope_scaling_read(c->rope_scaling, &s), "rope-scaling"));
+    if (s.type == TT_ROPE_YARN && c->rope_theta <= 1)
+        return tt_fail(TT_USAGE, "rope-scaling yarn parts slow angles from fast ones, but with rope-theta 1 all are "
+                                 "alike; make it larger");
     return TT_OK;
 }
 
@@ -261,8 +275,8 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static tt_status check_volume(const struct tt_config *c, const bool fuse[TT_FUSION_COUNT])
 {
-    int64_t kv_dim = c->hidden_dim / c->num_heads * c->num_kv_heads;
-    int64_t layer = c->hidden_dim * (2 * c->hidden_dim + 2 * kv_dim + 3 * c->ffn_dim + 2);
+    int64_t q_dim = tt_head_dim(c) * c->num_heads, kv_dim = tt_head_dim(c) * c->num_kv_heads;
+    int64_t layer = c->hidden_dim * (2 * q_dim + 2 * kv_dim + 3 * c->ffn_dim + 2);
     int64_t params = layer * c->num_layers + c->hidden_dim * (c->vocab_size * (c->tie_embeddings ? 1 : 2) + 1);
     if (params > most_params)
         return tt_fail(TT_USAGE,
@@ -275,7 +289,8 @@ static tt_status check_volume(const struct tt_config *c, const bool fuse[TT_FUSI
                        "batch-size %" PRId64 " times seq-len %" PRId64 " is too large; make one smaller, and "
                        "grad-accum larger",
                        c->batch_size, c->seq_len);
-    int64_t widest = larger(larger(c->hidden_dim, 2 * c->ffn_dim), fuse[TT_FUSE_HEAD] ? 0 : c->vocab_size);
+    int64_t widest = larger(larger(c->hidden_dim, q_dim + 2 * kv_dim), 2 * c->ffn_dim);
+    widest = larger(widest, fuse[TT_FUSE_HEAD] ? 0 : c->vocab_size);
     if (product(rows, widest, 1, 1) > most_elements)
         return tt_fail(TT_USAGE,
                        "%" PRId64 " tokens times %" PRId64 " numbers each is too large; make batch-size or "
@@ -331,6 +346,21 @@ static tt_status check_flash_tile(const struct tt_config *c)
                    tt_version_names[c->version]);
 }
 
+tt_status tt_check_end_token(const struct tt_config *c)
+{
+    if (c->documents == TT_DOCUMENTS_JOINED) return TT_OK;
+    if (c->end_token < 0)
+        return tt_fail(TT_USAGE,
+                       "--documents separate needs the token that ends a document, and the data %s do not say which it "
+                       "is; name it with --end-token",
+                       c->data);
+    if (c->end_token >= c->vocab_size)
+        return tt_fail(TT_USAGE,
+                       "--end-token %" PRId64 " is not below the vocabulary of %" PRId64 "; name a token of it",
+                       c->end_token, c->vocab_size);
+    return TT_OK;
+}
+
 tt_status tt_config_check(const struct tt_config *c)
 {
     TT_TRY(check_precision(c));
@@ -345,6 +375,7 @@ tt_status tt_config_check_shape(const struct tt_config *c)
     TT_TRY(tt_config_fusions(c, fuse));
     TT_TRY(check_positive(c));
     TT_TRY(check_heads(c));
+    TT_TRY(check_rope(c));
     TT_TRY(check_volume(c, fuse));
     TT_TRY(check_update(c));
     return check_training(c);

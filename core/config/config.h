@@ -6,12 +6,14 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "core/config/rope_scaling.h"
 
 #define TT_VOCAB_MOST 4194304 /* the largest vocabulary of a model */
 
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
+enum tt_documents { TT_DOCUMENTS_JOINED, TT_DOCUMENTS_SEPARATE };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
 enum tt_update { TT_UPDATE_ALL, TT_UPDATE_TOP_K };
 enum tt_update_level { TT_LEVEL_MATRIX, TT_LEVEL_LAYER, TT_LEVEL_ROWS }; /* what a group of weights is */
@@ -51,8 +53,10 @@ struct tt_config {
     /* model */
     char preset[32];
     int64_t hidden_dim, num_layers, num_heads, num_kv_heads, ffn_dim, vocab_size;
+    int64_t head_dim; /* 0: hidden_dim / num_heads (tt_head_dim) */
     int64_t seq_len, batch_size;
     double rope_theta, norm_eps, init_std;
+    char rope_scaling[TT_ROPE_SCALING_SIZE]; /* "linear,factor=4"; "" = none (rope_scaling.h) */
     bool tie_embeddings;
 
     /* how it is computed */
@@ -93,11 +97,15 @@ struct tt_config {
     int64_t val_interval, val_batches, patience;
 
     /* data */
-    char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
+    char data[1024];      /* "builtin", "random", a token or text file, a glob of them, or a folder */
     char val_data[1024];  /* "" = a part of data is held out */
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
     int64_t max_chars;    /* of a text; 0: all */
+    char text_field[128]; /* of JSON Lines; "" = "text", in files called .jsonl */
+    bool skip_bad_lines;
     double val_fraction;
+    enum tt_documents documents; /* whether attention goes across documents */
+    int64_t end_token;           /* the last token of every document; -1 = what the data say */
 
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
@@ -122,6 +130,7 @@ extern const char *const tt_update_names[];
 extern const char *const tt_update_level_names[];
 extern const char *const tt_update_by_names[];
 extern const char *const tt_update_rest_names[];
+extern const char *const tt_documents_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_shard_names[];
 extern const char *const tt_gemm_tune_names[];
@@ -146,6 +155,12 @@ tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 int64_t tt_config_chosen(const struct tt_config *c, int64_t groups);
 tt_status tt_update_share_check(const char *text); /* "" or a number in (0, 1] */
 
+/* Numbers in a head. */
+static inline int64_t tt_head_dim(const struct tt_config *c)
+{
+    return c->head_dim > 0 ? c->head_dim : c->hidden_dim / c->num_heads;
+}
+
 /* Sequences in a step of all ranks. */
 static inline int64_t tt_step_rows(const struct tt_config *c)
 {
@@ -161,6 +176,10 @@ tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy);
 tt_status tt_config_check(const struct tt_config *c);
 /* The same, but does not check whether this build can run it: for predictions. */
 tt_status tt_config_check_shape(const struct tt_config *c);
+
+/* With --documents separate: the token that ends documents is known, and in the vocabulary. Before the data are open it
+ * need not be. */
+tt_status tt_check_end_token(const struct tt_config *c);
 
 /* Takes the next item of a list in a text field. *at starts as the text and advances; false at the end. A separator at
  * the end is ignored; with commas, so are spaces around an item. An item that is too long is truncated. */

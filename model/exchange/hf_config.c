@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "model/exchange/hf_rope.h"
+
 /* ---- writing ---- */
 
 void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_json_writer *w)
@@ -17,19 +19,13 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
     tt_json_put_int(w, "num_hidden_layers", c->num_layers);
     tt_json_put_int(w, "num_attention_heads", c->num_heads);
     tt_json_put_int(w, "num_key_value_heads", c->num_kv_heads);
-    tt_json_put_int(w, "head_dim", c->hidden_dim / c->num_heads);
+    tt_json_put_int(w, "head_dim", tt_head_dim(c));
     tt_json_put_string(w, "hidden_act", "silu");
-    tt_json_put_int(w, "max_position_embeddings", c->seq_len);
+    tt_json_put_int(w, "max_position_embeddings", tt_hf_rope_longest(c));
     tt_json_put_number(w, "initializer_range", c->init_std);
     tt_json_put_number(w, "rms_norm_eps", c->norm_eps);
     tt_json_put_bool(w, "tie_word_embeddings", c->tie_embeddings);
-    /* older versions of transformers read the first rope_theta, newer ones that in rope_parameters */
-    tt_json_put_number(w, "rope_theta", c->rope_theta);
-    tt_json_begin(w, "rope_parameters", '{');
-    tt_json_put_string(w, "rope_type", "default");
-    tt_json_put_number(w, "rope_theta", c->rope_theta);
-    tt_json_end(w, '}');
-    tt_json_put_null(w, "rope_scaling");
+    tt_hf_rope_write(c, w);
     tt_json_put_bool(w, "attention_bias", false);
     tt_json_put_bool(w, "mlp_bias", false);
     tt_json_put_number(w, "attention_dropout", 0);
@@ -44,47 +40,16 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
 
 /* ---- reading ---- */
 
-static tt_status refuse(const char *key, const char *value, const char *what)
-{
-    return tt_fail(TT_USAGE, "config.json has \"%s\": %s, which tt does not support; %s", key, value, what);
-}
-
-/* A value as text for a message. */
-static const char *shown(const struct tt_json *j)
-{
-    switch (j->type) {
-    case TT_JSON_NULL:
-        return "null";
-    case TT_JSON_BOOL:
-        return j->boolean ? "true" : "false";
-    case TT_JSON_NUMBER:
-    case TT_JSON_STRING:
-        return j->string;
-    case TT_JSON_ARRAY:
-        return "[...]";
-    case TT_JSON_OBJECT:
-        break;
-    }
-    return "{...}";
-}
-
-/* NULL if absent or null. */
-static const struct tt_json *value_of(const struct tt_json *j, const char *key)
-{
-    const struct tt_json *v = tt_json_get(j, key);
-    return v && v->type != TT_JSON_NULL ? v : NULL;
-}
-
 static tt_status check_kind(const struct tt_json *j)
 {
-    const struct tt_json *type = value_of(j, "model_type");
+    const struct tt_json *type = tt_hf_value(j, "model_type");
     if (!type || type->type != TT_JSON_STRING)
         return tt_fail(TT_FAILED, "config.json names no model_type; give the folder of a LLaMA");
     if (strcmp(type->string, "llama") && strcmp(type->string, "mistral"))
-        return refuse("model_type", type->string, "it reads llama (and mistral without a sliding window)");
-    const struct tt_json *act = value_of(j, "hidden_act");
+        return tt_hf_refuse("model_type", type->string, "it reads llama (and mistral without a sliding window)");
+    const struct tt_json *act = tt_hf_value(j, "hidden_act");
     if (act && (act->type != TT_JSON_STRING || (strcmp(act->string, "silu") && strcmp(act->string, "swish"))))
-        return refuse("hidden_act", shown(act), "it has silu only");
+        return tt_hf_refuse("hidden_act", tt_hf_shown(act), "it has silu only");
     return TT_OK;
 }
 
@@ -92,13 +57,13 @@ static tt_status check_switches(const struct tt_json *j)
 {
     static const char *const off[] = {"attention_bias", "mlp_bias", "quantization_config", "use_qk_norm"};
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
-        const struct tt_json *v = value_of(j, off[i]);
+        const struct tt_json *v = tt_hf_value(j, off[i]);
         if (v && !(v->type == TT_JSON_BOOL && !v->boolean))
-            return refuse(off[i], shown(v), "only a model without that can be imported");
+            return tt_hf_refuse(off[i], tt_hf_shown(v), "only a model without that can be imported");
     }
-    const struct tt_json *part = value_of(j, "partial_rotary_factor");
+    const struct tt_json *part = tt_hf_value(j, "partial_rotary_factor");
     if (part && !(part->type == TT_JSON_NUMBER && part->number == 1))
-        return refuse("partial_rotary_factor", shown(part), "it rotates whole heads");
+        return tt_hf_refuse("partial_rotary_factor", tt_hf_shown(part), "it rotates whole heads");
     return TT_OK;
 }
 
@@ -106,36 +71,14 @@ static tt_status check_switches(const struct tt_json *j)
  * of 4096, and the default of max_position_embeddings is larger than that. */
 static tt_status check_window(const struct tt_json *j, int64_t longest)
 {
-    const struct tt_json *window = value_of(j, "sliding_window");
+    const struct tt_json *window = tt_hf_value(j, "sliding_window");
     bool mistral = !strcmp(tt_json_string(j, "model_type", ""), "mistral");
     int64_t size;
-    if (mistral && !tt_json_get(j, "sliding_window") && (longest > 4096 || !value_of(j, "max_position_embeddings")))
+    if (mistral && !tt_json_get(j, "sliding_window") && (longest > 4096 || !tt_hf_value(j, "max_position_embeddings")))
         return tt_fail(TT_USAGE, "config.json has no \"sliding_window\", which means 4096 for a mistral, and tt has no "
                                  "sliding windows; if the model has none, write \"sliding_window\": null");
     if (!window || (tt_json_as_int(window, 1, INT64_MAX, &size) && size >= longest)) return TT_OK;
-    return refuse("sliding_window", shown(window), "it has no sliding windows");
-}
-
-static tt_status check_rope_type(const struct tt_json *rope, const char *key)
-{
-    const char *type = tt_json_string(rope, "rope_type", tt_json_string(rope, "type", "default"));
-    if (rope->type == TT_JSON_OBJECT && !strcmp(type, "default")) return TT_OK;
-    return refuse(key, rope->type == TT_JSON_OBJECT ? type : shown(rope), "it has RoPE without scaling only");
-}
-
-static tt_status read_rope(const struct tt_json *j, struct tt_config *c)
-{
-    const struct tt_json *scaling = value_of(j, "rope_scaling"), *newer = value_of(j, "rope_parameters");
-    if (scaling) TT_TRY(check_rope_type(scaling, "rope_scaling"));
-    if (newer) TT_TRY(check_rope_type(newer, "rope_parameters"));
-    const struct tt_json *theta = value_of(newer, "rope_theta"), *other = value_of(scaling, "rope_theta");
-    if (newer && scaling && (!theta != !other || (theta && theta->number != other->number)))
-        return refuse("rope_theta", "one value in rope_scaling and another in rope_parameters", "keep one of the two");
-    if (!theta) theta = other;
-    if (!theta) theta = value_of(j, "rope_theta");
-    c->rope_theta = theta ? (theta->type == TT_JSON_NUMBER ? theta->number : 0) : 10000;
-    if (c->rope_theta >= 1 && c->rope_theta <= 1e12) return TT_OK;
-    return tt_fail(TT_FAILED, "config.json has \"rope_theta\": %s; it must be from 1 to 1e12", shown(theta));
+    return tt_hf_refuse("sliding_window", tt_hf_shown(window), "it has no sliding windows");
 }
 
 struct field {
@@ -157,16 +100,17 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const struct field *f = &fields[i];
-        const struct tt_json *v = value_of(j, f->key);
+        const struct tt_json *v = tt_hf_value(j, f->key);
         if (v && !tt_json_as_int(v, 1, (int64_t)1 << 31, f->to))
-            return tt_fail(TT_FAILED, "config.json has \"%s\": %s, which is not a valid size", f->key, shown(v));
+            return tt_fail(TT_FAILED, "config.json has \"%s\": %s, which is not a valid size", f->key, tt_hf_shown(v));
         if (!v && !f->otherwise) return tt_fail(TT_FAILED, "config.json has no \"%s\"; is it that of a LLaMA?", f->key);
         if (!v) *f->to = f->otherwise > 0 ? f->otherwise : c->num_heads;
     }
-    int64_t head = 0;
-    const struct tt_json *given = value_of(j, "head_dim");
-    if (given && (!tt_json_as_int(given, 1, (int64_t)1 << 31, &head) || head * c->num_heads != c->hidden_dim))
-        return refuse("head_dim", shown(given), "a head has hidden_size / num_attention_heads numbers here");
+    const struct tt_json *given = tt_hf_value(j, "head_dim");
+    c->head_dim = 0;
+    if (given && (!tt_json_as_int(given, 2, 1 << 16, &c->head_dim) || c->head_dim % 2))
+        return tt_hf_refuse("head_dim", tt_hf_shown(given), "a head has an even number of numbers, at most 65536");
+    if (c->head_dim * c->num_heads == c->hidden_dim) c->head_dim = 0; /* as it would be without */
     return TT_OK;
 }
 
@@ -177,14 +121,15 @@ tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c)
     TT_TRY(check_switches(j));
     TT_TRY(read_sizes(j, c));
     TT_TRY(check_window(j, c->seq_len));
-    TT_TRY(read_rope(j, c));
-    const struct tt_json *tie = value_of(j, "tie_word_embeddings"), *eps = value_of(j, "rms_norm_eps");
+    TT_TRY(tt_hf_rope_read(j, c));
+    const struct tt_json *tie = tt_hf_value(j, "tie_word_embeddings"), *eps = tt_hf_value(j, "rms_norm_eps");
     if (tie && tie->type != TT_JSON_BOOL)
-        return tt_fail(TT_FAILED, "config.json has \"tie_word_embeddings\": %s; it must be true or false", shown(tie));
+        return tt_fail(TT_FAILED, "config.json has \"tie_word_embeddings\": %s; it must be true or false",
+                       tt_hf_shown(tie));
     c->tie_embeddings = tie && tie->boolean;
     c->norm_eps = eps ? eps->number : 1e-6;
     if ((eps && eps->type != TT_JSON_NUMBER) || !(c->norm_eps > 0 && c->norm_eps <= 1))
-        return tt_fail(TT_FAILED, "config.json has \"rms_norm_eps\": %s; it must be above 0", shown(eps));
+        return tt_fail(TT_FAILED, "config.json has \"rms_norm_eps\": %s; it must be above 0", tt_hf_shown(eps));
     c->init_std = tt_json_number(j, "initializer_range", 0.02);
     if (!(c->init_std > 0 && c->init_std <= 10)) c->init_std = 0.02; /* unused: the model has its weights */
     return TT_OK;

@@ -1,18 +1,17 @@
 /* Exports a model as a folder that transformers can open. */
 #include <dirent.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/file.h"
-#include "core/base/half.h"
 #include "core/base/staged.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
 #include "model/exchange/hf_config.h"
 #include "model/exchange/hf_names.h"
+#include "model/exchange/weights.h"
 
 static const struct {
     const char *tensor, *torch;
@@ -36,33 +35,20 @@ tt_status tt_hf_permute_rows(float *w, int64_t heads, int64_t D, int64_t columns
     return TT_OK;
 }
 
-/* fp16 ends at 65504; larger weights would become infinite. */
-static tt_status check_range(const struct tt_hf_export *x)
-{
-    if (x->type != TT_F16) return TT_OK;
-    for (int i = 0; i < x->params->n; i++) {
-        const struct tt_param *p = &x->params->items[i];
-        for (int64_t j = 0; j < p->count; j++)
-            if ((tt_to_f16(x->weights[p->offset + j]) & 0x7fff) >= 0x7c00 && isfinite(x->weights[p->offset + j]))
-                return tt_fail(TT_FAILED, "%s holds %g, beyond the range of fp16; export with --dtype bf16 or fp32",
-                               p->name, (double)x->weights[p->offset + j]);
-    }
-    return TT_OK;
-}
-
 static tt_status write_weights(const char *path, const struct tt_hf_export *x)
 {
     const struct tt_config *c = x->config;
     int n = x->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
-    tt_status st = tensors && names ? check_range(x) : tt_no_memory("the names of %d tensors", n);
+    tt_status st = tensors && names ? TT_OK : tt_no_memory("the names of %d tensors", n);
+    for (int i = 0; i < n && !st; i++) st = tt_weights_fit(&x->params->items[i], x->weights, types[x->type].tensor);
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         float *data = x->weights + p->offset;
         char rotary = tt_hf_rotary(p->name);
         int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
-        if (rotary) st = tt_hf_permute_rows(data, heads, c->hidden_dim / c->num_heads, c->hidden_dim, true);
+        if (rotary) st = tt_hf_permute_rows(data, heads, tt_head_dim(c), c->hidden_dim, true);
         tt_hf_name(p->name, false, names[i], sizeof names[i]);
         tensors[i] = (struct tt_tensor_source){.name = names[i],
                                                .rank = p->shape[1] ? 2 : 1,
@@ -142,16 +128,6 @@ static bool is_empty(const char *dir)
     return empty;
 }
 
-static tt_status make_parent(const char *name)
-{
-    char parent[1024];
-    snprintf(parent, sizeof parent, "%s", name);
-    char *slash = strrchr(parent, '/');
-    if (!slash || slash == parent) return TT_OK;
-    *slash = 0;
-    return tt_make_dirs(parent);
-}
-
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
 {
     char name[1024];
@@ -160,7 +136,11 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
-    TT_TRY(make_parent(name));
+    if (x->config->hidden_dim % x->config->num_heads)
+        return tt_fail(TT_USAGE,
+                       "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
+                       (long long)x->config->hidden_dim, (long long)x->config->num_heads);
+    TT_TRY(tt_make_parent(name));
     TT_TRY(tt_stage_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);
     if (!st) return tt_staged_replace(&b);

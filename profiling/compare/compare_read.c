@@ -83,6 +83,7 @@ static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *r
         int64_t *to;
     } numbers[] = {{"hidden_dim", &run->hidden_dim}, {"num_layers", &run->num_layers},
                    {"num_heads", &run->num_heads},   {"num_kv_heads", &run->num_kv_heads},
+                   {"head_dim", &run->head_dim},
                    {"ffn_dim", &run->ffn_dim},       {"vocab_size", &run->vocab_size},
                    {"seq_len", &run->seq_len},       {"batch_size", &run->batch_size},
                    {"grad_accum", &run->grad_accum}, {"seed", &run->seed}};

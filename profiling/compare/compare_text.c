@@ -134,6 +134,7 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                        {"hidden", a->hidden_dim, b->hidden_dim},
                        {"heads", a->num_heads, b->num_heads},
                        {"kv-heads", a->num_kv_heads, b->num_kv_heads},
+                       {"head-dim", b->head_dim ? a->head_dim : 0, a->head_dim ? b->head_dim : 0},
                        {"ffn", a->ffn_dim, b->ffn_dim},
                        {"vocab", a->vocab_size, b->vocab_size},
                        {"seq-len", a->seq_len, b->seq_len},

@@ -14,6 +14,7 @@ static void read_config(const char *text, size_t n)
         PROMISE(c.hidden_dim > 0 && c.num_layers > 0 && c.num_heads > 0 && c.num_kv_heads > 0 && c.vocab_size > 0 &&
                 c.seq_len > 0);
         PROMISE(c.norm_eps > 0 && c.rope_theta >= 1 && c.init_std > 0);
+        PROMISE(!fuzz_refused(tt_rope_scaling_check(c.rope_scaling)));
         fuzz_refused(tt_config_check_shape(&c));
     }
     tt_json_free(j);

@@ -36,6 +36,13 @@ CONFIGS = {
     "mqa_tied": dict(hidden_dim=60, num_layers=3, num_heads=6, num_kv_heads=1, ffn_dim=50, vocab_size=100, seq_len=33,
                      batch_size=2, tie_embeddings=True, init_std=0.1, clip_norm=2.5, seed=8, rope_theta=500000.0,
                      norm_eps=1e-5),
+    # angles by yarn, which also makes q and k larger
+    "yarn_tied": dict(hidden_dim=32, num_layers=2, num_heads=2, num_kv_heads=1, ffn_dim=28, vocab_size=43, seq_len=21,
+                      batch_size=2, tie_embeddings=True, init_std=0.14, clip_norm=2.5, seed=2,
+                      rope_scaling="yarn,factor=4,original_max_position_embeddings=64"),
+    # attention inside documents, which end with token 5
+    "documents": dict(hidden_dim=32, num_layers=2, num_heads=4, num_kv_heads=2, ffn_dim=44, vocab_size=23, seq_len=41,
+                      batch_size=2, tie_embeddings=True, init_std=0.14, clip_norm=2.0, seed=4, end_token=5),
 }
 
 
@@ -65,25 +72,60 @@ def rmsnorm(x, weight, eps):
     return x / torch.sqrt((x * x).mean(-1, keepdim=True) + eps) * weight
 
 
-def rope(x, theta):  # (B, S, heads, D): the pair (2i, 2i+1) as a complex number, turned by position * theta^(-2i/D)
-    S, D = x.shape[1], x.shape[3]
+def yarn(rate, theta, D, factor, original):  # the rates of angles, and the factor of q and k
+    def pair(turns):  # that makes so many turns in the original length
+        return D * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
+
+    low, high = max(math.floor(pair(32)), 0), min(math.ceil(pair(1)), D - 1)
+    ramp = ((torch.arange(D // 2, dtype=torch.float64) - low) / (high - low)).clamp(0, 1)
+    return rate * (1 - ramp) + rate / factor * ramp, 0.1 * math.log(factor) + 1
+
+
+def rope(x, c):  # (B, S, heads, D): the pair (2i, 2i+1) as a complex number, turned by position * theta^(-2i/D)
+    S, D, theta, size = x.shape[1], x.shape[3], c["rope_theta"], 1.0
     rate = theta ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
+    if "rope_scaling" in c:
+        numbers = dict(word.split("=") for word in c["rope_scaling"].split(",")[1:])
+        rate, size = yarn(rate, theta, D, float(numbers["factor"]), float(numbers["original_max_position_embeddings"]))
     angle = torch.outer(torch.arange(S, dtype=torch.float64), rate)
-    cos, sin = angle.cos().to(x.dtype)[None, :, None], angle.sin().to(x.dtype)[None, :, None]
+    cos, sin = (size * angle.cos()).to(x.dtype)[None, :, None], (size * angle.sin()).to(x.dtype)[None, :, None]
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).reshape(x.shape)
 
 
-def attention(q, k, v):  # q: (B, S, H, D), k and v: (B, S, KV, D)
+def hidden_keys(tokens, c):  # (B, S) -> (B, S, S): which keys a query does not see
+    S = tokens.shape[1]
+    hidden = torch.ones(S, S, dtype=torch.bool).triu(1).expand(len(tokens), S, S)
+    if "end_token" not in c:
+        return hidden
+    ends = (tokens == c["end_token"]).long()
+    document = ends.cumsum(-1) - ends  # the end token belongs to the document that it ends
+    return hidden | (document[:, :, None] != document[:, None, :])
+
+
+def attention(q, k, v, hidden):  # q: (B, S, H, D), k and v: (B, S, KV, D)
     B, S, H, D = q.shape
     heads = []
     for h in range(H):
         kv = h * k.shape[2] // H
         scores = torch.einsum("bid,bjd->bij", q[:, :, h], k[:, :, kv]) / math.sqrt(D)
-        future = torch.ones(S, S, dtype=torch.bool).triu(1)
-        p = torch.softmax(scores.masked_fill(future, -math.inf), -1)
+        p = torch.softmax(scores.masked_fill(hidden, -math.inf), -1)
         heads.append(p @ v[:, :, kv])
     return torch.cat(heads, -1)  # (B, S, H*D)
+
+
+def report_attention(name, c):
+    """The attention above against PyTorch's own with the same mask."""
+    tokens = initial(c)[0][0, :, :-1]
+    B, S, H, D = *tokens.shape, c["num_heads"], c["hidden_dim"] // c["num_heads"]
+    random = torch.Generator().manual_seed(1)
+    q, k, v = (torch.randn(B, S, h, D, generator=random, dtype=torch.float64)
+               for h in (H, c["num_kv_heads"], c["num_kv_heads"]))
+    hidden = hidden_keys(tokens, c)
+    other = torch.nn.functional.scaled_dot_product_attention(
+        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), attn_mask=~hidden[:, None], enable_gqa=True)
+    distance = (attention(q, k, v, hidden) - other.transpose(1, 2).reshape(B, S, -1)).abs().max()
+    print(name, f"attention from PyTorch's own with the same mask: {float(distance):.1e}")
 
 
 def logits(w, tokens, c):  # tokens (B, S) -> (B, S, V)
@@ -96,7 +138,7 @@ def logits(w, tokens, c):  # tokens (B, S) -> (B, S, V)
         q = (y @ w[p + "attention.wq.weight"].T).reshape(B, S, H, -1)
         k = (y @ w[p + "attention.wk.weight"].T).reshape(B, S, KV, -1)
         v = (y @ w[p + "attention.wv.weight"].T).reshape(B, S, KV, -1)
-        o = attention(rope(q, c["rope_theta"]), rope(k, c["rope_theta"]), v)
+        o = attention(rope(q, c), rope(k, c), v, hidden_keys(tokens, c))
         x = x + o @ w[p + "attention.wo.weight"].T
         y = rmsnorm(x, w[p + "ffn_norm.weight"], eps)
         gate, up = y @ w[p + "feed_forward.w1.weight"].T, y @ w[p + "feed_forward.w3.weight"].T
@@ -125,6 +167,8 @@ def initial(c):
     moves = torch.randint(1, 4, (STEPS, B, S + 1), generator=random)
     moves[..., 0] = torch.randint(V, (STEPS, B), generator=random)
     tokens = moves.cumsum(-1) % V
+    if "end_token" in c:
+        tokens[:, 0, 6:8] = tokens[:, 1, -1] = c["end_token"]  # also a document of one token, and an end as a target
     w = {}
     for name, shape in shapes(c):
         noise = torch.randn(shape, generator=random, dtype=torch.float64)
@@ -205,6 +249,7 @@ def main():
         golden = train(c, torch.float64)
         if args.check:
             report_distance(name, golden, c)
+            report_attention(name, c)
             continue
         path = args.folder / f"{name}.safetensors"
         write_safetensors(path, golden, {key: text_of(value) for key, value in c.items()})

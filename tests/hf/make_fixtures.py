@@ -15,15 +15,28 @@ MODELS = {
     "gqa_tied_fp32": dict(heads=4, kv=2, tied=True, dtype=torch.float32, shard="1GB", theta=10000.0),
     "mha_untied_bf16_sharded": dict(heads=4, kv=4, tied=False, dtype=torch.bfloat16, shard="3KB", theta=500000.0),
     "mqa_untied_fp16": dict(heads=2, kv=1, tied=False, dtype=torch.float16, shard="1GB", theta=10000.0),
+    # Pairs of a head of 8 turn 10, 1, 0.1 and 0.01 times in 64 positions: fast, between and slow ones.
+    "rope_linear": dict(heads=2, kv=1, tied=True, length=24, rope=dict(rope_type="linear", factor=2.5)),
+    "rope_llama3": dict(heads=2, kv=1, tied=True, length=24, longest=256, rope=dict(
+        rope_type="llama3", factor=4.0, low_freq_factor=0.5, high_freq_factor=4.0,
+        original_max_position_embeddings=64)),
+    "rope_yarn": dict(heads=2, kv=1, tied=True, length=24, longest=256, rope=dict(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=64)),
+    # longer than the model was made for, so that the angles change
+    "rope_dynamic": dict(heads=2, kv=1, tied=True, length=24, longest=8, rope=dict(rope_type="dynamic", factor=2.0)),
+    # four heads of 6 in rows of 16
+    "head_dim": dict(heads=4, kv=2, tied=False, head=6),
 }
 
 
-def make(folder, heads, kv, tied, dtype, shard, theta):
+def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.0, length=9, longest=32, rope=None,
+         head=None):
     shutil.rmtree(folder, ignore_errors=True)
     config = transformers.LlamaConfig(
         vocab_size=24, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=heads,
-        num_key_value_heads=kv, max_position_embeddings=32, rms_norm_eps=1e-5, tie_word_embeddings=tied,
-        rope_parameters={"rope_type": "default", "rope_theta": theta}, bos_token_id=None, eos_token_id=None)
+        num_key_value_heads=kv, head_dim=head, max_position_embeddings=longest, rms_norm_eps=1e-5,
+        tie_word_embeddings=tied, rope_parameters={"rope_type": "default", "rope_theta": theta, **(rope or {})},
+        bos_token_id=None, eos_token_id=None)
     torch.manual_seed(len(folder))
     model = transformers.LlamaForCausalLM(config)
     with torch.no_grad():
@@ -31,7 +44,7 @@ def make(folder, heads, kv, tied, dtype, shard, theta):
             p.copy_(torch.randn_like(p) * 0.3 + ("norm" in name))
     model.to(dtype).save_pretrained(folder, max_shard_size=shard)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    tokens = torch.randint(0, 24, (2, 10))
+    tokens = torch.randint(0, 24, (2, length + 1))
     with torch.no_grad():
         logits = model(tokens[:, :-1]).logits.numpy()
     save_file({"tokens": tokens.numpy().astype(np.int32), "logits": logits}, os.path.join(folder, "golden.safetensors"),

@@ -45,7 +45,13 @@ static void open_golden(struct golden *g, const char *name)
     g->c.learning_rate = number(g, "learning_rate"), g->c.min_lr_ratio = number(g, "min_lr_ratio");
     g->c.weight_decay = number(g, "weight_decay"), g->c.clip_norm = number(g, "clip_norm");
     g->c.beta1 = number(g, "beta1"), g->c.beta2 = number(g, "beta2"), g->c.adam_eps = number(g, "adam_eps");
+    if (tt_safetensors_metadata(g->file, "end_token")) {
+        g->c.documents = TT_DOCUMENTS_SEPARATE;
+        g->c.end_token = (int64_t)number(g, "end_token");
+    }
     g->c.tie_embeddings = !strcmp(tt_safetensors_metadata(g->file, "tie_embeddings"), "true");
+    const char *scaling = tt_safetensors_metadata(g->file, "rope_scaling");
+    snprintf(g->c.rope_scaling, sizeof g->c.rope_scaling, "%s", scaling ? scaling : "");
     g->batch = g->c.batch_size * (g->c.seq_len + 1);
     g->tokens = calloc((size_t)(10 * g->batch), sizeof *g->tokens);
     CHECK_OK(tt_safetensors_read_i32(g->file, tt_safetensors_find(g->file, "tokens"), g->tokens));
@@ -157,14 +163,18 @@ static void check_file(const char *name)
 static void gqa_tied(void) { check_file("gqa_tied"); }
 static void mha_untied(void) { check_file("mha_untied"); }
 static void mqa_tied(void) { check_file("mqa_tied"); }
+static void yarn_tied(void) { check_file("yarn_tied"); }
+static void documents(void) { check_file("documents"); }
 
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     TEST(gqa_tied);
+    TEST(documents);
     if (!test_few()) {
         TEST(mha_untied);
         TEST(mqa_tied);
+        TEST(yarn_tied);
     }
     tt_backend_close(&backend);
     return test_end();

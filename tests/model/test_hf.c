@@ -8,14 +8,16 @@
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
 #include "model/exchange/hf_config.h"
+#include "model/generate.h"
 #include "model/params.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
 static char folder[] = "/tmp/tt-test-hf-XXXXXX";
 
-static const char *const fixtures[] = {"gqa_tied_fp32", "mha_untied_bf16_sharded", "mqa_untied_fp16"};
-enum { FIXTURES = 3 };
+static const char *const fixtures[] = {"gqa_tied_fp32", "mha_untied_bf16_sharded", "mqa_untied_fp16", "rope_linear",
+                                       "rope_dynamic",  "rope_yarn",               "rope_llama3",     "head_dim"};
+enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
 
 static const char *in_folder(const char *name)
 {
@@ -53,6 +55,32 @@ static void drop(struct imported *m)
 
 /* ---- logits of transformers ---- */
 
+static void check_close(const char *what, const float *ours, const float *theirs, int64_t n)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double error = fabs((double)ours[i] - (double)theirs[i]);
+        if (!(error <= worst)) worst = error;
+    }
+    CHECK(worst < 1e-5, "%s: logits differ by %g", what, worst);
+}
+
+/* Token by token against a cache: what the last token of a whole sequence sees is the same. */
+static void generate_again(const struct imported *m, const struct tt_session *s, const int32_t *tokens,
+                           const float *theirs)
+{
+    struct tt_generator g;
+    int64_t V = m->c.vocab_size, S = m->c.seq_len;
+    float *ours = malloc((size_t)V * sizeof *ours);
+    CHECK_OK(tt_generator_open(&g, &m->c, &s->engine, S, true));
+    for (int64_t i = 0; i < S; i++) {
+        CHECK_OK(tt_generator_feed(&g, tokens[i], ours));
+        check_close("generated", ours, theirs + i * V, V);
+    }
+    tt_generator_close(&g);
+    free(ours);
+}
+
 static void compare_logits(struct imported *m, const char *golden_path)
 {
     struct tt_safetensors *golden;
@@ -79,12 +107,8 @@ static void compare_logits(struct imported *m, const char *golden_path)
     CHECK_OK(tt_engine_upload(&e, TT_X_VAL_TOKENS, 0, input, (size_t)tokens->size));
     CHECK_OK(tt_plan_run(p, &backend, NULL));
     CHECK_OK(tt_engine_download(&e, TT_X_LOGITS, 0, ours, (size_t)logits->size));
-    double worst = 0;
-    for (int64_t i = 0; i < logits->count; i++) {
-        double error = fabs((double)ours[i] - (double)theirs[i]);
-        if (!(error <= worst)) worst = error;
-    }
-    CHECK(worst < 1e-5, "logits differ by %g", worst);
+    check_close(golden_path, ours, theirs, logits->count);
+    generate_again(m, &s, input, theirs);
     tt_engine_free(&e);
     tt_plan_free(p);
     tt_session_close(&s);
@@ -102,7 +126,10 @@ static void logits_of_transformers(void)
         snprintf(dir, sizeof dir, "tests/fixtures/hf/%s", fixtures[i]);
         snprintf(golden, sizeof golden, "%s/golden.safetensors", dir);
         CHECK_OK(import(dir, &m));
-        if (m.weights) compare_logits(&m, golden);
+        for (int v = 0; v < TT_VERSIONS && m.weights; v++) {
+            m.c.version = (enum tt_version)v;
+            compare_logits(&m, golden);
+        }
         drop(&m);
     }
 }
@@ -139,7 +166,9 @@ static void comes_back(void)
         CHECK(first.params.total == again.params.total &&
               !memcmp(first.weights, again.weights, (size_t)first.params.total * 4));
         CHECK(first.c.rope_theta == again.c.rope_theta && first.c.norm_eps == again.c.norm_eps &&
-              first.c.tie_embeddings == again.c.tie_embeddings && first.c.num_kv_heads == again.c.num_kv_heads);
+              first.c.tie_embeddings == again.c.tie_embeddings && first.c.num_kv_heads == again.c.num_kv_heads &&
+              first.c.seq_len == again.c.seq_len && first.c.head_dim == again.c.head_dim &&
+              !strcmp(first.c.rope_scaling, again.c.rope_scaling));
         CHECK(names_with("back") == 1);
         drop(&first);
         drop(&again);
@@ -178,6 +207,9 @@ static void keeps_what_is_there(void)
     write_file("taken/mine", "x");
     CHECK_FAILS(tt_hf_export(in_folder("taken"), &x, NULL), "is not empty");
     CHECK_FAILS(tt_hf_export(in_folder("taken/mine"), &x, NULL), "is not empty");
+    m.c.num_heads = 3;
+    CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "not a multiple of its 3 heads");
+    m.c.num_heads = 4;
     m.weights[m.params.items[3].offset] = 1e5f;
     CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "beyond the range of fp16");
     CHECK(names_with("fresh") == 0);
@@ -201,7 +233,7 @@ static void pairs_and_halves(void)
 
 static tt_status read_config(const char *more, struct tt_config *c)
 {
-    char text[1024];
+    char text[1200];
     struct tt_json *j;
     snprintf(text, sizeof text,
              "{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
@@ -213,6 +245,35 @@ static tt_status read_config(const char *more, struct tt_config *c)
     return st;
 }
 
+/* A scaling as the option has it; what config.json leaves out is written into it. */
+static void rope_scalings(void)
+{
+    static const char *const read[][2] = {
+        {"\"rope_scaling\": {\"rope_type\": \"default\"}", ""},
+        {"\"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.5}", "linear,factor=2.5,max_position_embeddings=2048"},
+        {"\"rope_scaling\": {\"rope_type\": \"dynamic\", \"factor\": 2}, \"max_position_embeddings\": 64",
+         "dynamic,factor=2,max_position_embeddings=64"},
+        {"\"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 32.0, \"low_freq_factor\": 1.0, "
+         "\"high_freq_factor\": 4.0, \"original_max_position_embeddings\": 8192}, \"max_position_embeddings\": 131072",
+         "llama3,factor=32,original_max_position_embeddings=8192,max_position_embeddings=131072,low_freq_factor=1,"
+         "high_freq_factor=4"},
+        {"\"rope_scaling\": {\"type\": \"yarn\", \"original_max_position_embeddings\": 512}",
+         "yarn,factor=4,original_max_position_embeddings=512,max_position_embeddings=2048"},
+        {"\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4, \"beta_fast\": 16, \"finetuned\": true, "
+         "\"attention_factor\": null}, \"original_max_position_embeddings\": 128",
+         "yarn,factor=4,original_max_position_embeddings=128,max_position_embeddings=2048,beta_fast=16"},
+        {"\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 1, \"mscale\": 2, \"mscale_all_dim\": 1}",
+         "yarn,factor=1,original_max_position_embeddings=2048,max_position_embeddings=2048,attention_factor=1"},
+    };
+    struct tt_config c = {0};
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+        struct tt_rope_scaling s;
+        CHECK_OK(read_config(read[i][0], &c));
+        CHECK(!strcmp(c.rope_scaling, read[i][1]), "%s", c.rope_scaling);
+        CHECK_OK(tt_rope_scaling_read(c.rope_scaling, &s));
+    }
+}
+
 static void configs(void)
 {
     struct tt_config c = {0};
@@ -222,7 +283,9 @@ static void configs(void)
         "\"rope_theta\": 5e5, \"rope_scaling\": null, \"num_key_value_heads\": 2, \"rms_norm_eps\": 1e-5, "
         "\"tie_word_embeddings\": true, \"attention_bias\": false, \"sliding_window\": null, \"head_dim\": 16",
         &c));
-    CHECK(c.rope_theta == 5e5 && c.num_kv_heads == 2 && c.norm_eps == 1e-5 && c.tie_embeddings);
+    CHECK(c.head_dim == 0 && c.rope_theta == 5e5 && c.num_kv_heads == 2 && c.norm_eps == 1e-5 && c.tie_embeddings);
+    CHECK_OK(read_config("\"head_dim\": 32", &c));
+    CHECK(c.head_dim == 32 && tt_head_dim(&c) == 32);
     CHECK_OK(
         read_config("\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 1e6}, \"rope_theta\": 1", &c));
     CHECK(c.rope_theta == 1e6);
@@ -241,14 +304,21 @@ static void configs(void)
         {"\"model_type\": \"mistral\", \"max_position_embeddings\": 8192", "means 4096"},
         {"\"rope_scaling\": {\"rope_theta\": 99}, \"rope_parameters\": {\"rope_theta\": 20}", "keep one of the two"},
         {"\"rope_scaling\": {\"type\": \"default\"}, \"rope_parameters\": {\"rope_theta\": 20}", "keep one of the two"},
-        {"\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0}", "llama3"},
-        {"\"rope_scaling\": {\"type\": \"linear\", \"factor\": 2.0}", "linear"},
-        {"\"rope_parameters\": {\"rope_type\": \"yarn\", \"rope_theta\": 1e4}", "yarn"},
+        {"\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0}", "llama3 needs low_freq_factor"},
+        {"\"rope_scaling\": {\"type\": \"linear\"}", "linear needs factor"},
+        {"\"rope_scaling\": {\"type\": \"linear\", \"factor\": \"two\"}", "factor"},
+        {"\"rope_scaling\": {\"type\": \"linear\", \"factor\": 0.5}", "from 1 to"},
+        {"\"rope_scaling\": {\"type\": \"longrope\", \"factor\": 2}", "longrope"},
+        {"\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2, \"truncate\": false}", "truncate"},
+        {"\"rope_scaling\": {\"type\": \"linear\", \"factor\": 2, \"partial_rotary_factor\": 0.5}",
+         "partial_rotary_factor"},
+        {"\"rope_scaling\": {\"type\": \"linear\", \"factor\": 2}, \"rope_parameters\": {\"rope_type\": \"default\"}",
+         "keep one of the two"},
         {"\"rope_theta\": \"many\"", "rope_theta"},
         {"\"attention_bias\": true", "attention_bias"},
         {"\"mlp_bias\": true", "mlp_bias"},
         {"\"hidden_act\": \"gelu\"", "gelu"},
-        {"\"head_dim\": 32", "head_dim"},
+        {"\"head_dim\": 31", "head_dim"},
         {"\"head_dim\": 4611686018427387904", "head_dim"},
         {"\"partial_rotary_factor\": 0.5", "partial_rotary_factor"},
         {"\"quantization_config\": {\"bits\": 4}", "quantization_config"},
@@ -457,6 +527,7 @@ int main(void)
     TEST(narrow_types);
     TEST(keeps_what_is_there);
     TEST(pairs_and_halves);
+    TEST(rope_scalings);
     TEST(configs);
     TEST(wrong_folders);
     TEST(tied_heads);

@@ -62,13 +62,14 @@ static void versions_agree(void)
 
 static void shapes_agree(void)
 {
-    static const int64_t shapes[][6] = {/* hidden, heads, kv, seq, batch, layers */
-                                        {48, 6, 6, 19, 3, 2}, {48, 6, 1, 1, 5, 1}, {36, 3, 3, 70, 1, 2},
-                                            {64, 1, 1, 33, 2, 1}};
+    static const int64_t shapes[][7] = {/* hidden, heads, kv, seq, batch, layers, head */
+                                        {48, 6, 6, 19, 3, 2, 0}, {48, 6, 1, 1, 5, 1, 0},   {36, 3, 3, 70, 1, 2, 0},
+                                        {64, 1, 1, 33, 2, 1, 0}, {36, 4, 2, 19, 2, 2, 16}, {50, 3, 1, 9, 2, 2, 6}};
     for (size_t i = test_few() ? 1 : 0; i < sizeof shapes / sizeof *shapes; i += test_few() ? 2 : 1) {
         struct tt_config base = of_version(TT_BASELINE, "");
         base.hidden_dim = shapes[i][0], base.num_heads = shapes[i][1], base.num_kv_heads = shapes[i][2];
         base.seq_len = shapes[i][3], base.batch_size = shapes[i][4], base.num_layers = shapes[i][5];
+        base.head_dim = shapes[i][6];
         struct tt_config f = base, flash = base;
         f.version = TT_FUSED, flash.version = TT_FLASH;
         flash.head_chunk = 7;

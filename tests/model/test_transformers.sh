@@ -36,7 +36,20 @@ for type in bf16 fp16; do pairs+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
 "$python" "$root/tests/hf/check.py" "${pairs[@]}" >out 2>err || fail "transformers reads another model"
 cat out
 "$python" "$root/tests/hf/make_fixtures.py" fresh >out 2>err || fail "transformers writes models"
-for f in fresh/*; do "$TT" import "$f" --out "imported/$(basename "$f")" >out 2>err || fail "import $f"; done
+
+# what it wrote is trained on here and goes back to it
+pairs=()
+for f in fresh/*; do
+    name=$(basename "$f")
+    "$TT" import "$f" --seq-len 24 --out "imported/$name" >out 2>err || fail "import $f"
+    "$TT" train --resume "imported/$name" --data random --num-steps 3 --warmup-steps 0 --batch-size 2 --out "trained/$name" >out 2>err ||
+        fail "train $name"
+    "$TT" eval "trained/$name" --data random --logits "$name.safetensors" >out 2>err || fail "logits of $name"
+    "$TT" export "back/$name" --checkpoint "trained/$name" >out 2>err || fail "export $name"
+    pairs+=("back/$name" "$name.safetensors" 2e-5 - -)
+done
+"$python" "$root/tests/hf/check.py" "${pairs[@]}" >out 2>err || fail "transformers reads another trained model"
+cat out
 
 # tokenizers of other programs: the same tokens, from the text and through a model that was imported with one and exported again
 "$python" "$root/tests/hf/make_tokenizers.py" foreign 2 3000 >out 2>err || fail "tokenizers are not trained"

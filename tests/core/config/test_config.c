@@ -64,6 +64,36 @@ static void tiles_are_two_sides(void)
     CHECK(tile.rows == 0 && tile.cols == 0);
 }
 
+static void scalings_are_a_type_and_numbers(void)
+{
+    static const char *const wrong[][2] = {
+        {"long", "choose from linear"},
+        {"linear", "needs factor"},
+        {"linear,4", "not of the form"},
+        {"linear,factor=", "not of the form"},
+        {"linear,factor=4x", "not of the form"},
+        {"linear,factor=nan", "not of the form"},
+        {"linear,factor=0.5", "from 1 to"},
+        {"linear,factor=2,factor=2", "given twice"},
+        {"linear,factor=2,size=1", "no number \"size\""},
+        {"linear,factor=2,beta_fast=1", "linear has no beta_fast"},
+        {"dynamic,factor=2", "needs max_position_embeddings"},
+        {"yarn,factor=2", "needs original_max_position_embeddings"},
+        {"llama3,factor=2,original_max_position_embeddings=8,low_freq_factor=4,high_freq_factor=4", "must be larger"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_FAILS(tt_rope_scaling_check(wrong[i][0]), wrong[i][1]);
+    struct tt_rope_scaling s;
+    char again[TT_ROPE_SCALING_SIZE];
+    const char *text = "yarn,factor=1.1,original_max_position_embeddings=77,beta_slow=2,attention_factor=0.12345678";
+    CHECK_OK(tt_rope_scaling_read(text, &s));
+    CHECK(s.type == TT_ROPE_YARN && s.factor == 1.1 && s.original == 77 && s.beta_slow == 2 && s.beta_fast == 0);
+    tt_rope_scaling_write(&s, again);
+    CHECK(!strcmp(text, again), "%s", again);
+    CHECK_OK(tt_rope_scaling_read("", &s));
+    CHECK(s.type == TT_ROPE_DEFAULT);
+}
+
 static void fails_together(const char *line, const char *words)
 {
     static struct tt_options o;
@@ -75,10 +105,13 @@ static void fails_together(const char *line, const char *words)
 
 static void sizes_fit_together(void)
 {
-    fails_together("--hidden-dim 130 --num-heads 4", "make hidden-dim a multiple of num-heads, such as 136");
+    fails_together("--hidden-dim 130 --num-heads 4", "a multiple of num-heads, such as 136, or give a head-dim");
+    fails_together("--head-dim 7", "an even number");
+    fails_together("--head-dim 65536 --num-heads 1024 --num-kv-heads 1024 --hidden-dim 65536", "too large");
     fails_together("--hidden-dim 12 --num-heads 4", "must be even: try hidden-dim 16");
     fails_together("--num-heads 4 --num-kv-heads 3", "set num-kv-heads to 4");
     fails_together("--num-heads 2 --num-kv-heads 4", "num-heads a multiple of num-kv-heads");
+    fails_together("--rope-theta 1 --rope-scaling yarn,factor=2,original_max_position_embeddings=8", "larger");
     fails_together("--warmup-steps 400", "make warmup-steps smaller");
     fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
     fails_together("--patience 2 --val-interval 0", "set val-interval");
@@ -115,6 +148,7 @@ int main(void)
     TEST(presets_are_sound);
     TEST(fusions);
     TEST(tiles_are_two_sides);
+    TEST(scalings_are_a_type_and_numbers);
     TEST(sizes_fit_together);
     TEST(lists);
     return test_end();
