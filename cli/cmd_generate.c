@@ -18,7 +18,7 @@
 struct generate_options {
     char prompt[16384], prompts[1024], stop[4096];
     double temperature, top_p, repetition_penalty;
-    int64_t top_k, max_tokens, num_samples, rows;
+    int64_t top_k, max_tokens, num_samples, rows, end_token;
     bool no_cache;
 };
 
@@ -36,8 +36,8 @@ static const struct tt_option table[] = {
     {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
     {"stop", AT(stop), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
      .help = "a text that ends a continuation, and is not printed; may be given several times", .list = TT_PROMPT_SEPARATOR},
-    {"end-token", TT_FIELD(TT_OF_RUN, struct tt_config, end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
-     .help = "the token that ends a continuation: that of the checkpoint's documents, if it has one; -1 = none"},
+    {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
+     .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, if there is one"},
     {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
      .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
     {"top-k", AT(top_k), "Generation", 1 << TT_CMD_GENERATE, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
@@ -220,7 +220,7 @@ static tt_status run(struct generation *g)
     g->all.tokenizer = g->tokenizer;
     g->all.checkpoint = g->checkpoint;
     TT_TRY(read_prompts(g));
-    g->all.end_token = c->end_token;
+    g->all.end_token = g->own->end_token >= 0 ? g->own->end_token : c->end_token;
     TT_TRY(read_stops(g));
     TT_TRY(tt_open_backend(c, &g->backend));
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));
