@@ -50,7 +50,10 @@ static tt_status write_file(const char *path, const struct tt_gguf_export *x, co
     tt_status st = tensors && names ? TT_OK : tt_no_memory("the names of %d tensors", n);
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
-        tt_gguf_name(p->name, names[i], sizeof names[i]);
+        if (!tt_gguf_name(p->name, names[i], sizeof names[i])) {
+            st = tt_fail(TT_USAGE, "a LLaMA of llama.cpp has no tensor for %s; use --format hf", p->name);
+            break;
+        }
         tensors[i] = (struct tt_tensor_source){.name = names[i],
                                                .rank = p->shape[1] ? 2 : 1,
                                                .data = x->weights + p->offset,
