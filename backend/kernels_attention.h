@@ -132,12 +132,12 @@ struct tt_flash_args {
     enum tt_dtype dtype;
     const void *q, *k, *v;
     void *o;
-    float *lse;            /* (B, H, S) */
-    const int32_t *starts; /* (B, S) or NULL */
+    float *lse; /* (B, H, S) */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32; /* with fp32: inputs of products may be rounded to tf32 */
     struct tt_flash_tile tile;
+    const int32_t *starts; /* (B, S) or NULL */
 };
 
 /* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse. delta (B, H, S) is
@@ -149,11 +149,11 @@ struct tt_flash_backward_args {
     const float *lse, *cos, *sin;
     float *delta;
     void *dq, *dk, *dv;
-    const int32_t *starts, *ends; /* (B, S) each, or both NULL */
     int64_t B, S, heads, kv_heads, D, ld;
     float scale;
     bool tf32;                 /* as above */
     struct tt_flash_tile tile; /* only cols is used: tiles are cols x cols */
+    const int32_t *starts, *ends; /* (B, S) each, or both NULL */
 };
 
 #endif

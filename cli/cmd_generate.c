@@ -30,7 +30,7 @@ static const struct tt_option table[] = {
     {"prompts", AT(prompts), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "FILE",
      .help = "texts to continue: one per line, or of a .jsonl file the \"prompt\" of each line", .here = true},
     {"num-samples", AT(num_samples), "Generation", 1 << TT_CMD_GENERATE, "1", "[1, 65536]", "N",
-     .help = "continuations of each prompt; the first draws by --seed, the next by --seed + 1, and so on"},
+     .help = "continuations of each prompt: the first draws by the seed, the second by the next, and so on"},
     {"rows", AT(rows), "Generation", 1 << TT_CMD_GENERATE, "16", "[1, 1024]", "N",
      .help = "continuations that are computed together; it changes no result", .here = true},
     {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},

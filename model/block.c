@@ -98,10 +98,30 @@ void block_keys(struct build *b, struct residual *r, struct block_acts *a)
     if (b->sequences) cache_fill(b, a->attn.qkv);
 }
 
+/* SwiGLU in the products around it, where the device has such. Not for generation, whose prompts have all lengths: each
+ * would be timed. */
+static bool swiglu_in_products(const struct build *b)
+{
+    return b->m->swiglu_products && fused(b, TT_FUSE_SWIGLU) && fused(b, TT_FUSE_GATE_UP) && !b->sequences;
+}
+
+static void ffn_inner(struct build *b, struct block_acts *a)
+{
+    struct bundle gate_up = gate_up_bundle(b);
+    b->p->group = TT_G_GATE_UP;
+    a->ffn.gu = activation(b, "ffn_gate_up", b->T, 2 * b->F);
+    if (swiglu_in_products(b)) {
+        a->ffn.h = activation(b, "ffn_hidden", b->T, b->F);
+        linear_swiglu(b, a->norm2.y, weight(b, TT_W_GATE), a->ffn.gu, a->ffn.h, b->T, b->C, b->F);
+        return;
+    }
+    bundle_forward(b, &gate_up, a->norm2.y, a->ffn.gu);
+    (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
+}
+
 /* Everything the backward pass needs: up to what the down projection multiplies. */
 static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
 {
-    struct bundle gate_up = gate_up_bundle(b);
     block_keys(b, r, a);
     attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
@@ -109,10 +129,7 @@ static void block_inner(struct build *b, struct residual *r, struct block_acts *
     linear(b, a->attn.o, weight(b, TT_W_O), r->delta, b->T, b->H * b->D, b->C, b->C);
 
     norm(b, r, TT_W_FFN_NORM, &a->norm2);
-    b->p->group = TT_G_GATE_UP;
-    a->ffn.gu = activation(b, "ffn_gate_up", b->T, 2 * b->F);
-    bundle_forward(b, &gate_up, a->norm2.y, a->ffn.gu);
-    (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
+    ffn_inner(b, a);
 }
 
 void block_forward(struct build *b, struct residual *r, struct block_acts *a)
@@ -123,13 +140,24 @@ void block_forward(struct build *b, struct residual *r, struct block_acts *a)
     linear(b, a->ffn.h, weight(b, TT_W_DOWN), r->delta, b->T, b->F, b->C, b->C);
 }
 
+/* From the gradient of the block's output to that of gate and up, which it returns; a->ffn.h is where h lies then. */
+static void *down_backward(struct build *b, struct block_acts *a, const void *dr, void *dh)
+{
+    b->p->group = TT_G_DOWN;
+    if (swiglu_in_products(b)) {
+        linear_dx_swiglu(b, dr, weight(b, TT_W_DOWN), a->ffn.gu, dh, b->T, b->F, b->C);
+        a->ffn.h = dh;
+        return a->ffn.gu;
+    }
+    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
+    return (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+}
+
 static void ffn_backward(struct build *b, struct block_acts *a, void *dr)
 {
     struct bundle gate_up = gate_up_bundle(b);
     void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dy = activation(b, "d_norm", b->T, b->C);
-    b->p->group = TT_G_DOWN;
-    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
-    void *dgu = (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+    void *dgu = down_backward(b, a, dr, dh);
     b->p->group = TT_G_DOWN;
     linear_dw(b, dr, b->C, a->ffn.h, gradient(b, TT_W_DOWN), b->T, b->F, b->C, b->accumulate);
     b->p->group = TT_G_GATE_UP;

@@ -94,6 +94,12 @@ void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, voi
 /* dW (out, in) = dyᵀ·x (+ dW when add). */
 void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, float *dw, int64_t rows, int64_t in,
                int64_t out, bool add);
+/* gu (rows, 2F) = x (rows, in)·Wᵀ and h (rows, F) of it; and dh (rows, F) = dy (rows, out)·W, which is not kept: gu
+ * becomes its gradient, and h is computed again. As SwiGLU's kernels after the products alone. */
+void linear_swiglu(struct build *b, const void *x, const void *w, void *gu, void *h, int64_t rows, int64_t in,
+                   int64_t F);
+void linear_dx_swiglu(struct build *b, const void *dy, const void *w, void *gu, void *h, int64_t rows, int64_t F,
+                      int64_t out);
 /* C (m, n) = op(A)·op(B) for `batch` matrices that follow each other in memory. */
 void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool trans_b, void *c, int64_t batch,
              int64_t m, int64_t n, int64_t k);

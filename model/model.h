@@ -18,6 +18,8 @@ struct tt_model {
     struct tt_config config;
     bool fuse[TT_FUSION_COUNT];
     bool tf32; /* asked for, and not fp32 on the device in its place */
+    bool swiglu_products; /* the device's products may have SwiGLU in them */
+    double small_product; /* FLOPs: smaller ones may run beside others */
     bool flash_refused; /* the heads are too large for the device's flash attention; the fused one runs */
     struct tt_params params;
     int64_t head_dim;

@@ -52,6 +52,7 @@ static const struct rule own[] = {
     {"weight_decay", "optimizer"},        {"cast", "optimizer"},
     {"zero", "control"},                  {"step_begin", "control"},
     {"record", "control"},                {"gemm", "gemm"},
+    {"gemm_swiglu", "swiglu_gate_up"},    {"gemm_swiglu_backward", "swiglu_down"},
 };
 
 /* Words that names of other programs' kernels and operators contain, in any case. The first that is found decides, so

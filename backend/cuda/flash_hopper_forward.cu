@@ -26,9 +26,9 @@ struct forward_args {
     struct hopper_work work;
     void *o;
     float *lse;
-    const int32_t *starts;
     int S, heads, group; /* query heads; query heads per key/value head */
     float scale;
+    const int32_t *starts;
 };
 
 template <typename C> struct forward_shared {

@@ -2,10 +2,9 @@
  * of its bytes.
  *
  * With 16-bit numbers, up to 16 rows are one side of matrix tiles; rows that are not there are 0. A block has a few
- * columns of the result. Its waves take every LINEAR_WAVES-th chunk of LINEAR_K numbers of them, copied to shared
- * memory some chunks ahead, and their sums are added in order. What a row gets does not depend on the other rows, nor
- * on how many there are. A norm before the product is a factor of every x, and one of the whole row that is known at
- * the end.
+ * columns of the result. Its waves take turns at chunks of LINEAR_K numbers of them, copied to shared memory some
+ * chunks ahead, and their sums are added in order. What a row gets does not depend on the other rows, nor on how many
+ * there are. A norm before the product is a factor of every x, and one of the whole row that is known at the end.
  *
  * Other numbers and sizes are multiplied by a wave per column. */
 #include "backend/gpu/gpu.h"
@@ -14,7 +13,6 @@
 
 enum {
     LINEAR_ROWS = TT_ROWS_AT_ONCE,
-    LINEAR_WAVES = 4,
     LINEAR_K = 64,
     LINEAR_LD = LINEAR_K + 8, /* so that the rows of a tile begin in different banks */
     LINEAR_VECTORS = LINEAR_K / 8
@@ -82,24 +80,36 @@ template <typename T> struct linear_x {
     }
 };
 
+/* How a block goes about it: columns, waves, and chunks in shared memory. */
+template <int COLS_, int WAVES_, int STAGES_> struct linear_shape {
+    static constexpr int COLS = COLS_, WAVES = WAVES_, STAGES = STAGES_;
+};
+
 /* The rows of W for COLS columns of the result, copied to shared memory in the background. With `gated` the second half
  * of them is of the second matrix. */
 template <typename T, int COLS> struct linear_w {
     static constexpr int EACH = COLS * LINEAR_VECTORS / GPU_WAVE;
+    const T *from[EACH]; /* NULL: there is no such column */
     gpu_copy16 copy[EACH];
     static GPU_MEMBER int row(int i) { return gpu_lane() / LINEAR_VECTORS + i * (GPU_WAVE / LINEAR_VECTORS); }
-    static GPU_MEMBER T *place(T *to, int i) { return to + row(i) * LINEAR_LD + gpu_lane() % LINEAR_VECTORS * 8; }
+    static GPU_MEMBER int column() { return gpu_lane() % LINEAR_VECTORS * 8; }
+    static GPU_MEMBER T *place(T *to, int i) { return to + row(i) * LINEAR_LD + column(); }
 
-    GPU_MEMBER void begin(const tt_rows_linear_args &a, T *to, int64_t n, int64_t k)
+    GPU_MEMBER void find(const tt_rows_linear_args &a, int64_t n)
     {
-        int64_t column = k + gpu_lane() % LINEAR_VECTORS * 8;
         GPU_UNROLL
         for (int i = 0; i < EACH; i++) {
             bool second = a.gated && row(i) >= COLS / 2;
             int64_t at = n + row(i) - (second ? COLS / 2 : 0);
-            bool valid = at < a.out && column < a.in;
-            const T *from = (const T *)a.w + (second ? at + a.out : at) * a.in + column;
-            copy[i].begin(place(to, i), valid ? from : (const T *)a.w, valid);
+            from[i] = at < a.out ? (const T *)a.w + (second ? at + a.out : at) * a.in + column() : NULL;
+        }
+    }
+    GPU_MEMBER void begin(const tt_rows_linear_args &a, T *to, int64_t k)
+    {
+        GPU_UNROLL
+        for (int i = 0; i < EACH; i++) {
+            bool valid = from[i] && k + column() < a.in;
+            copy[i].begin(place(to, i), valid ? from[i] + k : (const T *)a.w, valid);
         }
     }
     GPU_MEMBER void end(T *to)
@@ -109,13 +119,13 @@ template <typename T, int COLS> struct linear_w {
     }
 };
 
-template <typename T, int COLS, int STAGES> struct linear_shared {
-    T w[LINEAR_WAVES][STAGES][COLS * LINEAR_LD];
-    T x[LINEAR_WAVES][2][LINEAR_ROWS * LINEAR_LD];
+template <typename T, typename S> struct linear_shared {
+    T w[S::WAVES][S::STAGES][S::COLS * LINEAR_LD];
+    T x[S::WAVES][2][LINEAR_ROWS * LINEAR_LD];
 };
-template <int COLS> struct linear_sums {
-    float s[LINEAR_WAVES][LINEAR_ROWS * COLS];
-    float squares[LINEAR_WAVES][LINEAR_ROWS];
+template <typename S> struct linear_sums {
+    float s[S::WAVES][LINEAR_ROWS * S::COLS];
+    float squares[S::WAVES][LINEAR_ROWS];
 };
 
 /* c += the product of a chunk. */
@@ -134,69 +144,84 @@ template <typename T, int COLS> GPU_DEVICE void linear_multiply(gpu_tile_c *c, c
     }
 }
 
-/* The sums of this wave's chunks, for rows from `first` and columns from n. */
-template <typename T, int COLS, int STAGES>
-GPU_DEVICE void linear_chunks(const tt_rows_linear_args &a, linear_shared<T, COLS, STAGES> &shared, int64_t first,
-                              int64_t n, gpu_tile_c *c, float *squares)
+/* The sums of this wave's chunks, for rows from `first` and columns from n. The x of a chunk are loaded two chunks
+ * before they are multiplied, and are in shared memory one chunk before. */
+template <typename T, typename S>
+GPU_DEVICE void linear_chunks(const tt_rows_linear_args &a, linear_shared<T, S> &shared, int64_t first, int64_t n,
+                              gpu_tile_c *c, float *squares)
 {
-    int wave = gpu_wave(), chunks = (int)gpu_divide_up(a.in, LINEAR_K * LINEAR_WAVES);
-    linear_w<T, COLS> w;
-    linear_x<T> x;
-    auto at = [&](int i) { return ((int64_t)i * LINEAR_WAVES + wave) * LINEAR_K; };
+    constexpr int STAGES = S::STAGES;
+    int wave = gpu_wave(), chunks = (int)gpu_divide_up(a.in, LINEAR_K * S::WAVES);
+    linear_w<T, S::COLS> w;
+    linear_x<T> even, odd;
+    auto at = [&](int i) { return ((int64_t)i * S::WAVES + wave) * LINEAR_K; };
+    auto chunk = [&](int i, linear_x<T> &after, const linear_x<T> &next) {
+        int ahead = i + STAGES - 1;
+        w.begin(a, shared.w[wave][ahead % STAGES], at(ahead)); /* beyond `in` it is 0 */
+        gpu_copy_commit();
+        after.load(a, first, at(i + 2));
+        gpu_copy_wait<STAGES - 1>();
+        gpu_wave_sync();
+        linear_multiply<T, S::COLS>(c, shared.x[wave][i % 2], shared.w[wave][i % STAGES]);
+        next.store(shared.x[wave][(i + 1) % 2], a.norm, squares);
+        gpu_wave_sync();
+        w.end(shared.w[wave][ahead % STAGES]);
+    };
+    w.find(a, n);
     GPU_UNROLL
     for (int i = 0; i < STAGES - 1; i++) {
-        w.begin(a, shared.w[wave][i], n, at(i)); /* beyond `in` it is 0 */
+        w.begin(a, shared.w[wave][i], at(i));
         w.end(shared.w[wave][i]);
         gpu_copy_commit();
     }
-    x.load(a, first, at(0));
-    x.store(shared.x[wave][0], a.norm, squares);
-    for (int i = 0; i < chunks; i++) {
-        int next = i + STAGES - 1;
-        w.begin(a, shared.w[wave][next % STAGES], n, at(next));
-        gpu_copy_commit();
-        x.load(a, first, at(i + 1));
-        gpu_copy_wait<STAGES - 1>();
-        gpu_wave_sync();
-        linear_multiply<T, COLS>(c, shared.x[wave][i % 2], shared.w[wave][i % STAGES]);
-        x.store(shared.x[wave][(i + 1) % 2], a.norm, squares);
-        gpu_wave_sync();
-        w.end(shared.w[wave][next % STAGES]);
+    even.load(a, first, at(0));
+    odd.load(a, first, at(1));
+    even.store(shared.x[wave][0], a.norm, squares);
+    for (int i = 0; i < chunks; i += 2) {
+        chunk(i, even, odd);
+        if (i + 1 < chunks) chunk(i + 1, odd, even);
     }
     gpu_copy_wait<0>();
 }
 
 /* The factor of a row. */
-template <int COLS> GPU_DEVICE float linear_factor(const tt_rows_linear_args &a, const linear_sums<COLS> &sums, int row)
+template <typename S> GPU_DEVICE float linear_factor(const tt_rows_linear_args &a, const linear_sums<S> &sums, int row)
 {
     if (!a.norm) return 1.0f;
     float square = 0.0f;
-    for (int w = 0; w < LINEAR_WAVES; w++) square += sums.squares[w][row];
+    for (int w = 0; w < S::WAVES; w++) square += sums.squares[w][row];
     return gpu_rsqrt(gpu_divide(square, (float)a.in) + a.eps);
 }
 
-template <typename T, int COLS, int STAGES>
-GPU_KERNEL GPU_BOUNDS(GPU_FULL_BLOCK) rows_linear_tiles(struct tt_rows_linear_args a, int64_t first)
+template <typename S> GPU_DEVICE void linear_keep(linear_sums<S> &sums, gpu_tile_c *c, const float *squares, int each)
 {
+    GPU_UNROLL
+    for (int i = 0; i < S::COLS / 16; i++)
+        gpu_tile_each(c[i], [&](int row, int col, float &v) { sums.s[gpu_wave()][row * S::COLS + 16 * i + col] = v; });
+    for (int i = 0; i < each; i++) {
+        float all = gpu_group_sum<LINEAR_VECTORS>(squares[i]);
+        int row = gpu_lane() / LINEAR_VECTORS + i * (GPU_WAVE / LINEAR_VECTORS);
+        if (gpu_lane() % LINEAR_VECTORS == 0) sums.squares[gpu_wave()][row] = all;
+    }
+}
+
+template <typename T, typename S>
+GPU_KERNEL GPU_BOUNDS_MIN(S::WAVES * GPU_FULL_BLOCK / 4, 2)
+rows_linear_tiles(struct tt_rows_linear_args a, int64_t first)
+{
+    constexpr int COLS = S::COLS, EACH = linear_x<T>::EACH;
     GPU_DYNAMIC_SHARED(bytes);
-    auto &shared = *(linear_shared<T, COLS, STAGES> *)bytes;
-    auto &sums = *(linear_sums<COLS> *)bytes; /* when the chunks are done */
+    auto &shared = *(linear_shared<T, S> *)bytes;
+    auto &sums = *(linear_sums<S> *)bytes; /* when the chunks are done */
     int width = a.gated ? COLS / 2 : COLS;
     int64_t n = gpu_block_x() * width;
     gpu_tile_c c[COLS / 16];
-    float squares[linear_x<T>::EACH] = {0.0f};
+    float squares[EACH] = {0.0f};
     GPU_UNROLL
     for (int i = 0; i < COLS / 16; i++) gpu_tile_fill(c[i], 0.0f);
-    linear_chunks<T, COLS, STAGES>(a, shared, first, n, c, squares);
+    linear_chunks<T, S>(a, shared, first, n, c, squares);
     gpu_block_sync();
-    GPU_UNROLL
-    for (int i = 0; i < COLS / 16; i++)
-        gpu_tile_each(c[i], [&](int row, int col, float &v) { sums.s[gpu_wave()][row * COLS + 16 * i + col] = v; });
-    GPU_UNROLL
-    for (int i = 0; i < linear_x<T>::EACH; i++) {
-        float all = gpu_group_sum<LINEAR_VECTORS>(squares[i]);
-        if (gpu_lane() % LINEAR_VECTORS == 0) sums.squares[gpu_wave()][linear_x<T>::row(i)] = all;
-    }
+    linear_keep(sums, c, squares, EACH);
     gpu_block_sync();
     int rows = (int)gpu_smaller(LINEAR_ROWS, a.rows - first);
     linear_end<T> end = linear_end_of<T>(a);
@@ -205,7 +230,7 @@ GPU_KERNEL GPU_BOUNDS(GPU_FULL_BLOCK) rows_linear_tiles(struct tt_rows_linear_ar
         if (n + col >= a.out) continue;
         float sum = 0.0f, up = 0.0f, factor = linear_factor(a, sums, row);
         GPU_UNROLL
-        for (int w = 0; w < LINEAR_WAVES; w++) {
+        for (int w = 0; w < S::WAVES; w++) {
             sum += sums.s[w][row * COLS + col];
             if (a.gated) up += sums.s[w][row * COLS + COLS / 2 + col];
         }
@@ -215,16 +240,13 @@ GPU_KERNEL GPU_BOUNDS(GPU_FULL_BLOCK) rows_linear_tiles(struct tt_rows_linear_ar
     }
 }
 
-template <typename T, int COLS, int STAGES>
-static gpu_error linear_tiles(const struct tt_rows_linear_args *a, gpu_stream s)
+template <typename T, typename S> static gpu_error linear_tiles(const struct tt_rows_linear_args *a, gpu_stream s)
 {
-    size_t sums = sizeof(linear_sums<COLS>), copies = sizeof(linear_shared<T, COLS, STAGES>);
-    size_t bytes = sums > copies ? sums : copies;
-    gpu_error e = gpu_allow_shared(rows_linear_tiles<T, COLS, STAGES>, bytes);
-    gpu_grid grid = gpu_grid_of(gpu_divide_up(a->out, a->gated ? COLS / 2 : COLS));
+    size_t sums = sizeof(linear_sums<S>), copies = sizeof(linear_shared<T, S>), bytes = sums > copies ? sums : copies;
+    gpu_error e = gpu_allow_shared(rows_linear_tiles<T, S>, bytes);
+    gpu_grid grid = gpu_grid_of(gpu_divide_up(a->out, a->gated ? S::COLS / 2 : S::COLS));
     for (int64_t first = 0; !e && first < a->rows; first += LINEAR_ROWS)
-        e = GPU_LAUNCH(rows_linear_tiles<T, COLS, STAGES>, grid, LINEAR_WAVES * (unsigned)gpu_wave_width(), bytes, s,
-                       *a, first);
+        e = GPU_LAUNCH(rows_linear_tiles<T, S>, grid, S::WAVES * (unsigned)gpu_wave_width(), bytes, s, *a, first);
     return e;
 }
 
@@ -270,15 +292,19 @@ template <typename T> static gpu_error linear_simple(const struct tt_rows_linear
     return GPU_LAUNCH(rows_linear_simple<T>, grid, SIMPLE_THREADS, 0, s, *a);
 }
 
-/* Wide blocks read the rows of x less often; narrow ones are more. */
-enum { LINEAR_WIDE = 8192 };
+/* Wide blocks read the rows of x less often; narrow ones are more. Memory is slow to answer, so much must be asked for
+ * ahead: where a multiprocessor has the room for it, narrow blocks have more waves, and all more chunks. */
+enum { LINEAR_WIDE = 8192, LINEAR_ROOM = 160 << 10 };
 
 template <typename T> static gpu_error linear_16(const struct tt_rows_linear_args *a, gpu_stream s)
 {
     bool aligned = gpu_aligned_rows(a->x, a->in, sizeof(T)) && gpu_aligned(a->w) && gpu_aligned(a->norm);
+    bool wide = a->gated || a->out >= LINEAR_WIDE, room = gpu_shared_limit() >= LINEAR_ROOM;
     if (!aligned) return linear_simple<T>(a, s);
-    if (a->gated || a->out >= LINEAR_WIDE) return linear_tiles<T, 32, 2>(a, s);
-    return linear_tiles<T, 16, 3>(a, s);
+    if (wide && room) return linear_tiles<T, linear_shape<32, 4, 3>>(a, s);
+    if (wide) return linear_tiles<T, linear_shape<32, 4, 2>>(a, s);
+    if (room) return linear_tiles<T, linear_shape<16, 8, 4>>(a, s);
+    return linear_tiles<T, linear_shape<16, 4, 3>>(a, s);
 }
 
 gpu_error tt_gpu_rows_linear(const struct tt_rows_linear_args *a, gpu_stream s)

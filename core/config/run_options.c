@@ -220,7 +220,7 @@ static const struct tt_option training[] = {
     {"documents", AT(documents), TT_S_DATA, T | E | I | B | P | K, "joined", TT_CHOICE,
      .help = "whether a token attends to the documents before its own in the same sequence (joined) or not (separate)",
      .choices = tt_documents_names},
-    {"end-token", AT(end_token), TT_S_DATA, T | E | I | B | P | K, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
+    {"document-end", AT(end_token), TT_S_DATA, T | E | I | B | P | K, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
      .help = "with --documents separate: the token that ends a document, and is its last; -1 = what the data say",
      .also = TT_NAMES("eos-token-id")},
     {"out", AT(out), TT_S_OUTPUT, T, "runs/default", NULL, "DIR",

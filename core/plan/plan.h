@@ -145,7 +145,7 @@ void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTER
 
 /* ---- reading ---- */
 
-const char *tt_op_name(const struct tt_op *op); /* op->name, or that of the kernel or collective, or "gemm" */
+const char *tt_op_name(const struct tt_op *op); /* op->name, or that of the kernel, collective or product */
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS]);
 void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand);
 double tt_op_flops(const struct tt_op *op);

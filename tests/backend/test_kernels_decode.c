@@ -73,18 +73,15 @@ static void check_linear(struct product p)
 
 static void multiplies_rows(void)
 {
-    for
-        EACH(rows, 1, 2, 3, 4, 5, 16, 17)
-        for
-            EACH(in, 1, 7, 64, 72, 264, 600)
-            {
-                check_linear((struct product){*rows, *in, 33, .norm = *in % 2 == 0});
-                check_linear((struct product){*rows, *in, 17, .residual = true});
-                check_linear((struct product){*rows, *in, 21, .norm = true, .gated = true});
-                check_linear((struct product){*rows, *in, 5, .norm = true, .single = true});
-            }
-        check_linear((struct product){3, 16, 8200, .norm = true, .single = true}); /* wide blocks */
-        check_linear((struct product){1, 40, 128, .gated = true});
+    for EACH (rows, 1, 2, 3, 4, 5, 16, 17)
+        for EACH (in, 1, 7, 64, 72, 264, 600) {
+            check_linear((struct product){*rows, *in, 33, .norm = *in % 2 == 0});
+            check_linear((struct product){*rows, *in, 17, .residual = true});
+            check_linear((struct product){*rows, *in, 21, .norm = true, .gated = true});
+            check_linear((struct product){*rows, *in, 5, .norm = true, .single = true});
+        }
+    check_linear((struct product){3, 16, 8200, .norm = true, .single = true}); /* wide blocks */
+    check_linear((struct product){1, 40, 128, .gated = true});
 }
 
 /* ---- the cache ---- */
@@ -109,14 +106,11 @@ static void check_fill(int64_t T, int64_t KV, int64_t D, int64_t length, int32_t
 
 static void fills_the_cache(void)
 {
-    for
-        EACH(D, 2, 6, 64)
-        for
-            EACH(T, 1, 16, 33)
-            {
-                check_fill(*T, 1, *D, 33, 0);
-                check_fill(*T, 3, *D, 40, 2);
-            }
+    for EACH (D, 2, 6, 64)
+        for EACH (T, 1, 16, 33) {
+            check_fill(*T, 1, *D, 33, 0);
+            check_fill(*T, 3, *D, 40, 2);
+        }
 }
 
 /* ---- attention ---- */
@@ -203,19 +197,15 @@ static void check_decode(struct attention a, const int32_t *pos)
 
 static void decodes(void)
 {
-    for
-        EACH(D, 2, 6, 16, 64, 80)
-        for
-            EACH(pos, 0, 16, 63, 64, 129)
-            for
-                EACH(KV, 1, 2)
-                {
-                    int32_t some[] = {(int32_t)*pos, 129, 0};
-                    check_decode((struct attention){3, 4, *KV, *D, 130, 1}, some);
-                    check_decode((struct attention){1, *KV, *KV, *D, *pos + 1, 10}, some);
-                }
-            check_decode((struct attention){1, 20, 2, 16, 70, 1}, (int32_t[]){66}); /* more heads than a block has */
-            if (kt.dtype == TT_F32) check_decode((struct attention){1, 4, 2, 16, 130, 1e3}, (int32_t[]){100});
+    for EACH (D, 2, 6, 16, 64, 80)
+        for EACH (pos, 0, 16, 63, 64, 129)
+            for EACH (KV, 1, 2) {
+                int32_t some[] = {(int32_t)*pos, 129, 0};
+                check_decode((struct attention){3, 4, *KV, *D, 130, 1}, some);
+                check_decode((struct attention){1, *KV, *KV, *D, *pos + 1, 10}, some);
+            }
+    check_decode((struct attention){1, 20, 2, 16, 70, 1}, (int32_t[]){66}); /* more heads than a block has */
+    if (kt.dtype == TT_F32) check_decode((struct attention){1, 4, 2, 16, 130, 1e3}, (int32_t[]){100});
 }
 
 /* ---- the next token ---- */
@@ -327,20 +317,17 @@ static void check_sample(struct choice c)
 
 static void samples(void)
 {
-    for
-        EACH(V, 1, 61, 1000, 3001)
-        for
-            EACH(rows, 1, 5)
-            {
-                int64_t known = *V > 100 ? *V - 3 : *V;
-                check_sample((struct choice){*rows, *V, known, 0, 1, 1, 0});
-                check_sample((struct choice){*rows, *V, known, 0, 1, 1.3f, 0});
-                check_sample((struct choice){*rows, *V, known, 0.8f, 1, 1, 0});
-                check_sample((struct choice){*rows, *V, known, 1.5f, 1, 0.5f, 0});
-                check_sample((struct choice){*rows, *V, known, 1, 1, 1, 7});
-                check_sample((struct choice){*rows, *V, known, 1, 0.7f, 1, 0});
-                check_sample((struct choice){*rows, *V, known, 5, 0.4f, 1.1f, 40});
-            }
+    for EACH (V, 1, 61, 1000, 3001)
+        for EACH (rows, 1, 5) {
+            int64_t known = *V > 100 ? *V - 3 : *V;
+            check_sample((struct choice){*rows, *V, known, 0, 1, 1, 0});
+            check_sample((struct choice){*rows, *V, known, 0, 1, 1.3f, 0});
+            check_sample((struct choice){*rows, *V, known, 0.8f, 1, 1, 0});
+            check_sample((struct choice){*rows, *V, known, 1.5f, 1, 0.5f, 0});
+            check_sample((struct choice){*rows, *V, known, 1, 1, 1, 7});
+            check_sample((struct choice){*rows, *V, known, 1, 0.7f, 1, 0});
+            check_sample((struct choice){*rows, *V, known, 5, 0.4f, 1.1f, 40});
+        }
 }
 
 static void names_logits_that_are_none(void)

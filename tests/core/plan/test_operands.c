@@ -49,6 +49,7 @@ static void look_at(const struct tt_op *op)
 {
     if (op->kind == TT_OP_GEMM) {
         CHECK(op->args.gemm.a && op->args.gemm.b && op->args.gemm.c);
+        CHECK(!op->args.gemm.with == !op->args.gemm.also);
         return;
     }
     launched[op->kernel] = true;
