@@ -181,6 +181,14 @@ struct tt_mul_cols_args {
     int64_t rows, cols;
 };
 
+/* out[r,c] = x[r,c] + w[c]; in place. */
+struct tt_add_cols_args {
+    enum tt_dtype dtype;
+    const void *x, *w; /* w: (cols) */
+    void *out;
+    int64_t rows, cols;
+};
+
 /* out = silu(x) = x·sigmoid(x). */
 struct tt_silu_args {
     enum tt_dtype dtype;

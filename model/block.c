@@ -56,6 +56,19 @@ static void bundle_backward(struct build *b, const struct bundle *s, const void 
     }
 }
 
+static void bias(struct build *b, void *qkv)
+{
+    if (!b->c->qkv_bias) return;
+    LAUNCH(b->p, add_cols, .x = qkv, .w = weight(b, TT_W_QKV_BIAS), .out = qkv, .rows = b->T, .cols = b->P);
+}
+
+static void bias_backward(struct build *b, const void *dqkv)
+{
+    if (!b->c->qkv_bias) return;
+    LAUNCH(b->p, col_sum, .x = dqkv, .out = gradient(b, TT_W_QKV_BIAS), .rows = b->T, .cols = b->P,
+           .accumulate = b->accumulate);
+}
+
 /* RoPE works in place on packed rows, unless it is fused with what comes next: the split into heads, and backward their
  * merging or flash's last kernel. */
 static void rope(struct build *b, void *qkv)
@@ -94,6 +107,7 @@ static void attention_forward(struct build *b, struct residual *r, struct block_
     b->p->group = TT_G_QKV;
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
     bundle_forward(b, &qkv, a->norm1.y, a->attn.qkv);
+    bias(b, a->attn.qkv);
     if (b->decode) {
         attention_decode(b, &a->attn);
         return;
@@ -152,6 +166,7 @@ static void attention_backward(struct build *b, const struct block_acts *a, void
     attention_core_backward(b, &a->attn, dout, dqkv);
     rope_backward(b, dqkv);
     b->p->group = TT_G_QKV;
+    bias_backward(b, dqkv);
     bundle_backward(b, &qkv, dqkv, a->norm1.y, dy);
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false);
 }

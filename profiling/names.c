@@ -23,6 +23,7 @@ static const struct rule own[] = {
     {"col_sum", "rms_norm"},              {"rsqrt", "rms_norm"},
     {"rsqrt_backward", "rms_norm"},       {"mul_rows", "rms_norm"},
     {"mul_cols", "rms_norm"},             {"rope", "rope_embedding"},
+    {"add_cols", "qkv_projection"},
     {"rope_cos", "rope_embedding"},       {"rope_sin", "rope_embedding"},
     {"rope_rotate", "rope_embedding"},    {"rope_split", "rope_embedding"},
     {"rope_merge", "rope_embedding"},     {"rope_heads", "rope_embedding"},

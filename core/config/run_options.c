@@ -76,6 +76,8 @@ static const struct tt_option model[] = {
     {"tie-embeddings", AT(tie_embeddings), TT_S_MODEL, T | I | B | P | K, "true", NULL, NULL,
      .help = "the head uses the embedding's weights",
      .also = TT_NAMES("tie-word-embeddings")},
+    {"qkv-bias", AT(qkv_bias), TT_S_MODEL, T | I | B | P | K, "false", NULL, NULL,
+     .help = "the projections of q, k and v add a bias, as Qwen2 does"},
     {"version", AT(version), TT_S_COMPUTE, T | E | I | P | K, "flash", TT_CHOICE,
      .help = "how far the step is optimised; all compute the same", .choices = tt_version_names,
      .instead = TT_NAMES("use-compile", "compile", "torch-compile", "flash-attention", "use-flash-attention", "attn-implementation")},

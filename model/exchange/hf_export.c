@@ -36,6 +36,11 @@ tt_status tt_hf_permute_rows(float *w, int64_t heads, int64_t D, int64_t columns
     return TT_OK;
 }
 
+tt_status tt_hf_permute(float *w, const struct tt_param *p, int64_t D, bool to_halves)
+{
+    return tt_hf_permute_rows(w, p->shape[0] / D, D, p->shape[1] ? p->shape[1] : 1, to_halves);
+}
+
 /* fp16 ends at 65504; larger weights would become infinite. */
 static tt_status check_range(const struct tt_hf_export *x)
 {
@@ -52,7 +57,6 @@ static tt_status check_range(const struct tt_hf_export *x)
 
 static tt_status write_weights(const char *path, const struct tt_hf_export *x)
 {
-    const struct tt_config *c = x->config;
     int n = x->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
@@ -60,9 +64,7 @@ static tt_status write_weights(const char *path, const struct tt_hf_export *x)
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         float *data = x->weights + p->offset;
-        char rotary = tt_hf_rotary(p->name);
-        int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
-        if (rotary) st = tt_hf_permute_rows(data, heads, tt_head_dim(c), c->hidden_dim, true);
+        if (tt_hf_rotary(p->name)) st = tt_hf_permute(data, p, tt_head_dim(x->config), true);
         tt_hf_name(p->name, false, names[i], sizeof names[i]);
         tensors[i] = (struct tt_tensor_source){.name = names[i],
                                                .rank = p->shape[1] ? 2 : 1,

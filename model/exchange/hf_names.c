@@ -36,14 +36,12 @@ void tt_hf_name(const char *ours, bool bare, char *out, size_t size)
     }
     bool inside = sscanf(ours, "layers.%d.%n", &layer, &skip) == 1;
     const char *piece = ours + skip;
-    const char *theirs = translate(piece, strlen(piece) - strlen(".weight"));
+    const char *kind = strrchr(piece, '.'); /* .weight or .bias */
+    const char *theirs = translate(piece, (size_t)(kind - piece));
     if (inside)
-        snprintf(out, size, "%slayers.%d.%s.weight", model, layer, theirs);
+        snprintf(out, size, "%slayers.%d.%s%s", model, layer, theirs, kind);
     else
-        snprintf(out, size, "%s%s.weight", model, theirs);
+        snprintf(out, size, "%s%s%s", model, theirs, kind);
 }
 
-char tt_hf_rotary(const char *ours)
-{
-    return strstr(ours, "attention.wq") ? 'q' : strstr(ours, "attention.wk") ? 'k' : 0;
-}
+bool tt_hf_rotary(const char *ours) { return strstr(ours, "attention.wq") || strstr(ours, "attention.wk"); }

@@ -19,6 +19,13 @@ static double number(const struct golden *g, const char *key)
     return text ? atof(text) : 0;
 }
 
+/* A switch that is off where the file does not name it. */
+static bool has(const struct golden *g, const char *key)
+{
+    const char *text = tt_safetensors_metadata(g->file, key);
+    return text && !strcmp(text, "true");
+}
+
 static float *tensor(const struct golden *g, const char *prefix, const char *name, int64_t count)
 {
     char full[160];
@@ -45,7 +52,8 @@ static void open_golden(struct golden *g, const char *name)
     g->c.learning_rate = number(g, "learning_rate"), g->c.min_lr_ratio = number(g, "min_lr_ratio");
     g->c.weight_decay = number(g, "weight_decay"), g->c.clip_norm = number(g, "clip_norm");
     g->c.beta1 = number(g, "beta1"), g->c.beta2 = number(g, "beta2"), g->c.adam_eps = number(g, "adam_eps");
-    g->c.tie_embeddings = !strcmp(tt_safetensors_metadata(g->file, "tie_embeddings"), "true");
+    g->c.tie_embeddings = has(g, "tie_embeddings");
+    g->c.qkv_bias = has(g, "qkv_bias");
     const char *scaling = tt_safetensors_metadata(g->file, "rope_scaling");
     snprintf(g->c.rope_scaling, sizeof g->c.rope_scaling, "%s", scaling ? scaling : "");
     g->batch = g->c.batch_size * (g->c.seq_len + 1);
@@ -160,6 +168,7 @@ static void gqa_tied(void) { check_file("gqa_tied"); }
 static void mha_untied(void) { check_file("mha_untied"); }
 static void mqa_tied(void) { check_file("mqa_tied"); }
 static void yarn_tied(void) { check_file("yarn_tied"); }
+static void qwen2(void) { check_file("qwen2"); }
 
 int main(void)
 {
@@ -169,6 +178,7 @@ int main(void)
         TEST(mha_untied);
         TEST(mqa_tied);
         TEST(yarn_tied);
+        TEST(qwen2);
     }
     tt_backend_close(&backend);
     return test_end();

@@ -42,9 +42,12 @@ static void compare(const struct tt_config *a, const struct tt_config *b, const 
     free(y);
 }
 
+static bool extras; /* what Qwen adds to a LLaMA */
+
 static struct tt_config of_version(enum tt_version v, const char *fuse)
 {
     struct tt_config c = tiny_config();
+    c.qkv_bias = extras;
     c.version = v;
     strcpy(c.fuse, fuse);
     return c;
@@ -303,6 +306,20 @@ static void memory_is_shared(void)
     CHECK(arena(TT_FLASH, TT_RECOMPUTE_NONE) < arena(TT_FUSED, TT_RECOMPUTE_NONE), "flash needs less than fused");
 }
 
+static void extras_agree(void)
+{
+    extras = true;
+    plans_are_sound();
+    versions_agree();
+    shapes_agree();
+    single_fusions_agree();
+    recompute_agrees();
+    narrow_precisions_agree();
+    accumulation_agrees();
+    gradient_is_the_derivative();
+    extras = false;
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
@@ -315,6 +332,7 @@ int main(void)
     TEST(accumulation_agrees);
     TEST(accumulating_twice_doubles);
     TEST(gradient_is_the_derivative);
+    TEST(extras_agree);
     TEST(memory_is_shared);
     TEST(attention_follows_the_device);
     tt_backend_close(&backend);

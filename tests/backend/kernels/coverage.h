@@ -7,7 +7,7 @@
 
 #define COVER_ELEMENTWISE(X)                                                                       \
     X(add) X(mul) X(scale) X(cast) X(zero) X(square) X(row_sum) X(col_sum) X(mul_rows) X(mul_cols) \
-    X(silu) X(silu_backward) X(swiglu) X(swiglu_backward) X(exp) X(sub_rows)
+    X(add_cols) X(silu) X(silu_backward) X(swiglu) X(swiglu_backward) X(exp) X(sub_rows)
 
 #define COVER_NORM(X) X(rsqrt) X(rsqrt_backward) X(rmsnorm) X(rmsnorm_backward) X(reduce_parts)
 
