@@ -90,11 +90,11 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
     [TT_CMD_EXPORT] = {"export", "write a checkpoint as a model for Hugging Face's transformers",
         "Writes a folder with model.safetensors, config.json and the tokenizer's files, which\n"
         "transformers.AutoModelForCausalLM and AutoTokenizer open: a LLaMA with the same logits and the same tokens,\n"
-        "with --qkv-bias a Qwen2.",
+        "with --qkv-bias a Qwen2, with --qk-norm a Qwen3.",
         "folder",
         {"tt export runs/small model", "tt export model --checkpoint runs/small --dtype bf16", "tt export --format hf model"}},
     [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers",
-        "Reads the folder of a LLaMA or Qwen2 (model.safetensors, or shards and index; fp32, fp16 or bf16) and writes a\n"
+        "Reads the folder of a LLaMA, Qwen2 or Qwen3 (model.safetensors, or shards and index; fp32, fp16, bf16), writes a\n"
         "checkpoint of step 0, from which training goes on. RoPE may be scaled: linear, dynamic, yarn, llama3.\n"
         "What this program does not compute is refused by name.\n"
         "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"

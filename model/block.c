@@ -69,6 +69,16 @@ static void bias_backward(struct build *b, const void *dqkv)
            .accumulate = b->accumulate);
 }
 
+static void head_norm(struct build *b, struct attention_acts *a)
+{
+    if (b->c->qk_norm) (fused(b, TT_FUSE_NORM) ? head_norm_fused : head_norm_steps)(b, a);
+}
+
+static void head_norm_backward(struct build *b, const struct attention_acts *a, void *dqkv)
+{
+    if (b->c->qk_norm) (fused(b, TT_FUSE_NORM) ? head_norm_fused_backward : head_norm_steps_backward)(b, a, dqkv);
+}
+
 /* RoPE works in place on packed rows, unless it is fused with what comes next: the split into heads, and backward their
  * merging or flash's last kernel. */
 static void rope(struct build *b, void *qkv)
@@ -108,6 +118,7 @@ static void attention_forward(struct build *b, struct residual *r, struct block_
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
     bundle_forward(b, &qkv, a->norm1.y, a->attn.qkv);
     bias(b, a->attn.qkv);
+    head_norm(b, &a->attn);
     if (b->decode) {
         attention_decode(b, &a->attn);
         return;
@@ -165,6 +176,7 @@ static void attention_backward(struct build *b, const struct block_acts *a, void
     linear_dx(b, dr, b->C, weight(b, TT_W_O), dout, b->T, width, b->C, false);
     attention_core_backward(b, &a->attn, dout, dqkv);
     rope_backward(b, dqkv);
+    head_norm_backward(b, &a->attn, dqkv);
     b->p->group = TT_G_QKV;
     bias_backward(b, dqkv);
     bundle_backward(b, &qkv, dqkv, a->norm1.y, dy);

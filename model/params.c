@@ -1,6 +1,6 @@
 /* The parameter table: one flat arena. Matrices first (they decay), then norms and biases. Wq|Wk|Wv of a layer are
  * adjacent, and so are Wgate|Wup (w1|w3), so that one version can multiply by each of them and another by all at once;
- * so are the biases of q|k|v, which are added at once. Names are
+ * so are the biases of q|k|v and the norms of q|k. Names are
  * those of the original LLaMA release, which has the same interleaved RoPE. */
 #include "model/params.h"
 
@@ -99,16 +99,28 @@ static void add_vectors(struct tt_params *p, const struct tt_config *c, int laye
     pad(p);
     add(p, layer, "ffn_norm", c->hidden_dim, 0);
     pad(p);
-    if (!c->qkv_bias) return;
-    add_as(p, layer, "attention.wq", "bias", c->num_heads * D, 0);
-    add_as(p, layer, "attention.wk", "bias", c->num_kv_heads * D, 0);
-    add_as(p, layer, "attention.wv", "bias", c->num_kv_heads * D, 0);
-    pad(p);
+    if (c->qkv_bias) {
+        add_as(p, layer, "attention.wq", "bias", c->num_heads * D, 0);
+        add_as(p, layer, "attention.wk", "bias", c->num_kv_heads * D, 0);
+        add_as(p, layer, "attention.wv", "bias", c->num_kv_heads * D, 0);
+        pad(p);
+    }
+    if (c->qk_norm) {
+        add(p, layer, "attention.q_norm", D, 0);
+        add(p, layer, "attention.k_norm", D, 0);
+        pad(p);
+    }
 }
 
 /* Of a layer. */
 enum { MATRICES = 7 };
-static int vectors(const struct tt_config *c) { return 2 + (c->qkv_bias ? 3 : 0); }
+static int biases(const struct tt_config *c) { return c->qkv_bias ? 3 : 0; }
+static int vectors(const struct tt_config *c) { return 2 + biases(c) + (c->qk_norm ? 2 : 0); }
+
+static int vector_index(const struct tt_config *c, enum tt_weight w)
+{
+    return w == TT_W_QK_NORM ? 2 + biases(c) : (int)(w - TT_W_ATTENTION_NORM);
+}
 
 /* ---- groups ---- */
 
@@ -210,7 +222,7 @@ int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, in
     else if (w == TT_W_NORM)
         index = p->n - 1;
     else if (w >= TT_W_ATTENTION_NORM)
-        index = first + MATRICES * layers + vectors(c) * layer + (int)(w - TT_W_ATTENTION_NORM);
+        index = first + MATRICES * layers + vectors(c) * layer + vector_index(c, w);
     else
         index = first + MATRICES * layer + (int)w;
     return p->items[index].offset;

@@ -16,6 +16,7 @@ enum tt_weight {
     TT_W_ATTENTION_NORM,
     TT_W_FFN_NORM,
     TT_W_QKV_BIAS, /* of q, then k, then v; with --qkv-bias */
+    TT_W_QK_NORM,  /* of the heads of q, then of k; with --qk-norm */
     TT_W_EMBEDDING,
     TT_W_HEAD, /* the embedding itself when tied */
     TT_W_NORM,

@@ -18,6 +18,8 @@ static const struct rule own[] = {
     {"add", "residual"},                  {"rmsnorm", "rms_norm"},
     {"rmsnorm_backward", "rms_norm"},     {"rmsnorm_backward_any", "rms_norm"},
     {"residual_norm", "rms_norm"},
+    {"head_norm", "rms_norm"},            {"head_norm_backward", "rms_norm"},
+    {"head_norm_backward_any", "rms_norm"},
     {"reduce_parts", "rms_norm"},         {"column_sum", "rms_norm"},
     {"square", "rms_norm"},               {"row_sum", "rms_norm"},
     {"col_sum", "rms_norm"},              {"rsqrt", "rms_norm"},

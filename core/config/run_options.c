@@ -78,6 +78,8 @@ static const struct tt_option model[] = {
      .also = TT_NAMES("tie-word-embeddings")},
     {"qkv-bias", AT(qkv_bias), TT_S_MODEL, T | I | B | P | K, "false", NULL, NULL,
      .help = "the projections of q, k and v add a bias, as Qwen2 does"},
+    {"qk-norm", AT(qk_norm), TT_S_MODEL, T | I | B | P | K, "false", NULL, NULL,
+     .help = "RMSNorm of each head of q and k, as Qwen3 does"},
     {"version", AT(version), TT_S_COMPUTE, T | E | I | P | K, "flash", TT_CHOICE,
      .help = "how far the step is optimised; all compute the same", .choices = tt_version_names,
      .instead = TT_NAMES("use-compile", "compile", "torch-compile", "flash-attention", "use-flash-attention", "attn-implementation")},

@@ -1,9 +1,9 @@
 /* A model in the format of Hugging Face transformers: a folder with config.json, model.safetensors (or shards and an
  * index) and the tokenizer's files.
  *
- * It is a LLaMA, or with --qkv-bias a Qwen2. Two things differ from a checkpoint: the names of the tensors, and the
- * order of the rows of Wq and Wk (and of their biases). RoPE rotates pairs of elements: here neighbours (0,1), (2,3), …, in
- * transformers (0, D/2), (1, D/2 + 1), …. */
+ * It is a LLaMA, with --qkv-bias a Qwen2, with --qk-norm a Qwen3. Two things differ from a checkpoint: the names of the
+ * tensors, and the order of the rows of Wq and Wk, and of their biases and norms. RoPE rotates pairs of elements: here
+ * neighbours (0,1), (2,3), …, in transformers (0, D/2), (1, D/2 + 1), …. */
 #ifndef TT_HF_H
 #define TT_HF_H
 

@@ -7,18 +7,19 @@
 /* The models of transformers that tt has, with the defaults that their config.json may leave out. */
 static const struct kind {
     const char *name, *class;
-    bool qkv_bias;
-    int64_t kv_heads, longest; /* kv_heads 0: as many as heads */
+    bool qkv_bias, qk_norm;
+    int64_t kv_heads, longest, head; /* kv_heads 0: as many as heads; head 0: hidden / heads */
 } kinds[] = {
-    {"llama", "LlamaForCausalLM", false, 0, 2048},
-    {"mistral", "MistralForCausalLM", false, 0, 2048},
-    {"qwen2", "Qwen2ForCausalLM", true, 32, 32768},
+    {"llama", "LlamaForCausalLM", false, false, 0, 2048, 0},
+    {"mistral", "MistralForCausalLM", false, false, 0, 2048, 0},
+    {"qwen2", "Qwen2ForCausalLM", true, false, 32, 32768, 0},
+    {"qwen3", "Qwen3ForCausalLM", false, true, 32, 32768, 128},
 };
 
 static const struct kind *kind_of(const struct tt_config *c)
 {
     size_t i = 0;
-    while (kinds[i].qkv_bias != c->qkv_bias) i++;
+    while (kinds[i].qkv_bias != c->qkv_bias || kinds[i].qk_norm != c->qk_norm) i++;
     return &kinds[i];
 }
 
@@ -27,6 +28,18 @@ static const struct kind *kind_named(const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kinds[i].name, name)) return &kinds[i];
     return NULL;
+}
+
+tt_status tt_hf_config_check(const struct tt_config *c)
+{
+    if (c->qkv_bias && c->qk_norm)
+        return tt_fail(TT_USAGE, "no model of transformers has both --qkv-bias and --qk-norm: Qwen2 has the first, "
+                                 "Qwen3 the second");
+    if (c->hidden_dim % c->num_heads)
+        return tt_fail(TT_USAGE,
+                       "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
+                       (long long)c->hidden_dim, (long long)c->num_heads);
+    return TT_OK;
 }
 
 /* ---- writing ---- */
@@ -52,12 +65,9 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
     tt_json_put_number(w, "rms_norm_eps", c->norm_eps);
     tt_json_put_bool(w, "tie_word_embeddings", c->tie_embeddings);
     tt_hf_rope_write(c, w);
-    if (c->qkv_bias) {
-        tt_json_put_bool(w, "use_sliding_window", false);
-    } else {
-        tt_json_put_bool(w, "attention_bias", false);
-        tt_json_put_bool(w, "mlp_bias", false);
-    }
+    if (c->qkv_bias || c->qk_norm) tt_json_put_bool(w, "use_sliding_window", false);
+    if (!c->qkv_bias) tt_json_put_bool(w, "attention_bias", false);
+    if (!c->qkv_bias && !c->qk_norm) tt_json_put_bool(w, "mlp_bias", false);
     tt_json_put_number(w, "attention_dropout", 0);
     tt_json_put_bool(w, "use_cache", true);
     /* null, because the defaults 1 and 2 are ordinary tokens here */
@@ -76,7 +86,7 @@ static tt_status check_kind(const struct tt_json *j)
     if (!type || type->type != TT_JSON_STRING)
         return tt_fail(TT_FAILED, "config.json names no model_type; give the folder of a LLaMA");
     if (!kind_named(type->string))
-        return tt_hf_refuse("model_type", type->string, "it reads llama, qwen2, and mistral without a window");
+        return tt_hf_refuse("model_type", type->string, "it reads llama, qwen2, qwen3, and mistral without a window");
     const struct tt_json *act = tt_hf_value(j, "hidden_act");
     if (act && (act->type != TT_JSON_STRING || (strcmp(act->string, "silu") && strcmp(act->string, "swish"))))
         return tt_hf_refuse("hidden_act", tt_hf_shown(act), "it has silu only");
@@ -138,6 +148,7 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
         {"max_position_embeddings", &c->seq_len, kind->longest},
     };
     c->qkv_bias = kind->qkv_bias;
+    c->qk_norm = kind->qk_norm;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const struct field *f = &fields[i];
         const struct tt_json *v = tt_hf_value(j, f->key);
@@ -148,7 +159,7 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
         if (!v) *f->to = f->otherwise > 0 ? f->otherwise : c->num_heads;
     }
     const struct tt_json *given = tt_hf_value(j, "head_dim");
-    c->head_dim = 0;
+    c->head_dim = kind->head;
     if (given && (!tt_json_as_int(given, 2, 1 << 16, &c->head_dim) || c->head_dim % 2))
         return tt_hf_refuse("head_dim", tt_hf_shown(given), "a head has an even number of numbers, at most 65536");
     if (c->head_dim * c->num_heads == c->hidden_dim) c->head_dim = 0; /* as it would be without */

@@ -5,6 +5,9 @@
 #include "core/base/json.h"
 #include "core/config/config.h"
 
+/* Whether transformers has a model of this kind. */
+tt_status tt_hf_config_check(const struct tt_config *c);
+
 /* `type` is the dtype of the stored weights: "float32", "bfloat16", "float16". */
 void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_json_writer *w);
 

@@ -162,10 +162,7 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
-    if (x->config->hidden_dim % x->config->num_heads)
-        return tt_fail(TT_USAGE,
-                       "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
-                       (long long)x->config->hidden_dim, (long long)x->config->num_heads);
+    TT_TRY(tt_hf_config_check(x->config));
     TT_TRY(make_parent(name));
     TT_TRY(tt_stage_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);

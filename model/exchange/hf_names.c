@@ -10,6 +10,8 @@ static const struct {
     {"attention.wk", "self_attn.k_proj"},
     {"attention.wv", "self_attn.v_proj"},
     {"attention.wo", "self_attn.o_proj"},
+    {"attention.q_norm", "self_attn.q_norm"},
+    {"attention.k_norm", "self_attn.k_norm"},
     {"feed_forward.w1", "mlp.gate_proj"},
     {"feed_forward.w3", "mlp.up_proj"},
     {"feed_forward.w2", "mlp.down_proj"},
@@ -44,4 +46,10 @@ void tt_hf_name(const char *ours, bool bare, char *out, size_t size)
         snprintf(out, size, "%s%s%s", model, theirs, kind);
 }
 
-bool tt_hf_rotary(const char *ours) { return strstr(ours, "attention.wq") || strstr(ours, "attention.wk"); }
+bool tt_hf_rotary(const char *ours)
+{
+    static const char *const of[] = {"attention.wq.", "attention.wk.", "attention.q_norm.", "attention.k_norm."};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (strstr(ours, of[i])) return true;
+    return false;
+}

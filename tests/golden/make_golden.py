@@ -43,6 +43,9 @@ CONFIGS = {
     # biases of q, k and v
     "qwen2": dict(hidden_dim=30, num_layers=2, num_heads=3, num_kv_heads=1, ffn_dim=28, vocab_size=41, seq_len=17,
                   batch_size=2, tie_embeddings=True, init_std=0.15, clip_norm=2.5, seed=4, qkv_bias=True),
+    # norms of the heads of q and k, which are not hidden / heads
+    "qwen3": dict(hidden_dim=30, num_layers=2, num_heads=3, num_kv_heads=1, head_dim=14, ffn_dim=28, vocab_size=41,
+                  seq_len=17, batch_size=2, tie_embeddings=False, init_std=0.15, clip_norm=2.9, seed=4, qk_norm=True),
 }
 
 
@@ -68,6 +71,9 @@ def shapes(c):
             yield p + "attention.wq.bias", (Hq,)
             yield p + "attention.wk.bias", (Hk,)
             yield p + "attention.wv.bias", (Hk,)
+        if c.get("qk_norm"):
+            yield p + "attention.q_norm.weight", (D,)
+            yield p + "attention.k_norm.weight", (D,)
     yield "norm.weight", (C,)
     if not c["tie_embeddings"]:
         yield "output.weight", (V, C)
@@ -122,6 +128,9 @@ def logits(w, tokens, c):  # tokens (B, S) -> (B, S, V)
         p = f"layers.{i}."
         y = rmsnorm(x, w[p + "attention_norm.weight"], eps)
         q, k, v = (project(w, p + "attention." + n, y, heads) for n, heads in (("wq", H), ("wk", KV), ("wv", KV)))
+        if c.get("qk_norm"):
+            q = rmsnorm(q, w[p + "attention.q_norm.weight"], eps)
+            k = rmsnorm(k, w[p + "attention.k_norm.weight"], eps)
         o = attention(rope(q, c), rope(k, c), v)
         x = x + o @ w[p + "attention.wo.weight"].T
         y = rmsnorm(x, w[p + "ffn_norm.weight"], eps)

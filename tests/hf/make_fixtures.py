@@ -27,6 +27,7 @@ MODELS = {
     # four heads of 6 in rows of 16
     "head_dim": dict(heads=4, kv=2, tied=False, head=6),
     "qwen2": dict(kind="Qwen2", heads=4, kv=2, tied=True),
+    "qwen3": dict(kind="Qwen3", heads=4, kv=2, tied=True, head=6),
 }
 
 

@@ -53,7 +53,8 @@ static void open_golden(struct golden *g, const char *name)
     g->c.weight_decay = number(g, "weight_decay"), g->c.clip_norm = number(g, "clip_norm");
     g->c.beta1 = number(g, "beta1"), g->c.beta2 = number(g, "beta2"), g->c.adam_eps = number(g, "adam_eps");
     g->c.tie_embeddings = has(g, "tie_embeddings");
-    g->c.qkv_bias = has(g, "qkv_bias");
+    g->c.qkv_bias = has(g, "qkv_bias"), g->c.qk_norm = has(g, "qk_norm");
+    if (tt_safetensors_metadata(g->file, "head_dim")) g->c.head_dim = (int64_t)number(g, "head_dim");
     const char *scaling = tt_safetensors_metadata(g->file, "rope_scaling");
     snprintf(g->c.rope_scaling, sizeof g->c.rope_scaling, "%s", scaling ? scaling : "");
     g->batch = g->c.batch_size * (g->c.seq_len + 1);
@@ -169,6 +170,7 @@ static void mha_untied(void) { check_file("mha_untied"); }
 static void mqa_tied(void) { check_file("mqa_tied"); }
 static void yarn_tied(void) { check_file("yarn_tied"); }
 static void qwen2(void) { check_file("qwen2"); }
+static void qwen3(void) { check_file("qwen3"); }
 
 int main(void)
 {
@@ -179,6 +181,7 @@ int main(void)
         TEST(mqa_tied);
         TEST(yarn_tied);
         TEST(qwen2);
+        TEST(qwen3);
     }
     tt_backend_close(&backend);
     return test_end();
