@@ -18,6 +18,14 @@ enum { TT_ALIGN = 256 };
 
 enum tt_direction { TT_TO_DEVICE, TT_TO_HOST, TT_ON_DEVICE };
 
+/* What a product does beside storing C, for devices whose info has swiglu_products. C is dense, the batch is 1, alpha 1
+ * and beta 0; the result is as if the product alone and then this kernel had run. */
+enum tt_gemm_with {
+    TT_WITH_NOTHING,
+    TT_WITH_SWIGLU,          /* swiglu: gu = c, h = also */
+    TT_WITH_SWIGLU_BACKWARD, /* swiglu_backward: gu = dgu = also, dh = h = c */
+};
+
 /* C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, all row-major, ld* in elements between rows.
  * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on. */
 struct tt_gemm {
@@ -29,6 +37,8 @@ struct tt_gemm {
     float alpha, beta;
     bool trans_a, trans_b;
     enum tt_dtype type_a, type_b, type_c;
+    enum tt_gemm_with with;
+    void *also; /* the other matrix of `with` */
 };
 
 /* Collectives over `count` elements of `type`. A buffer that is split has one part per rank, of equal size and in rank
@@ -57,11 +67,12 @@ struct tt_device_info {
     char library[128];    /* GEMM library: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
     char collectives[64]; /* library of collectives: "Open MPI 4.1.4", "NCCL 2.28.9" (after join); "": none */
     char versions[128];   /* of driver, runtime and system, for reports: "driver for CUDA 13.0, runtime 13.0" */
-    char kernels[64];     /* "native (flash: sm_90a), else portable"; "": there is only one set */
+    char kernels[64];     /* "native (flash, swiglu: sm_90a), else portable"; "": there is only one set */
     bool shares_memory;   /* the host can read and write device memory in place */
     int wave_width;       /* threads of a warp or wavefront; 1 on a CPU */
     int units;            /* cores, SMs, CUs */
     size_t shared_bytes;  /* shared memory (LDS) available to a block; 0 on a CPU */
+    bool swiglu_products; /* its products may have SwiGLU in them (tt_gemm.with), in 16-bit types */
     int flash_head;       /* largest head dimension of its flash attention; 0 = any */
     size_t memory_total, memory_free;
     size_t memory_used, memory_peak; /* allocated through this backend; the peak since opening or reset_peak */

@@ -82,12 +82,39 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
                                        .bytes = batch * k * n * (double)tt_dtype_size(g->type_b)};
     out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, c), .name = "c", .bytes = bytes_c,
                                        .access = g->beta != 0 ? TT_READ_WRITE : TT_WRITE};
+    if (g->with)
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, also), .name = "also",
+                                           .bytes = m * (double)tt_gemm_also_cols(g) * (double)tt_dtype_size(g->type_c),
+                                           .access = g->with == TT_WITH_SWIGLU ? TT_WRITE : TT_READ_WRITE};
     return count;
 }
 
 double tt_gemm_flops(const struct tt_gemm *g)
 {
-    return 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+    double flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+    if (!g->with) return flops;
+    struct tt_gemm_after after = tt_gemm_after(g);
+    return flops + tt_kernel_flops(after.kernel, &after.args);
+}
+
+const char *tt_gemm_name(const struct tt_gemm *g)
+{
+    static const char *const names[] = {[TT_WITH_NOTHING] = "gemm", [TT_WITH_SWIGLU] = "gemm_swiglu",
+                                        [TT_WITH_SWIGLU_BACKWARD] = "gemm_swiglu_backward"};
+    return names[g->with];
+}
+
+int64_t tt_gemm_also_cols(const struct tt_gemm *g) { return g->with == TT_WITH_SWIGLU ? g->n / 2 : 2 * g->n; }
+
+struct tt_gemm_after tt_gemm_after(const struct tt_gemm *g)
+{
+    if (g->with == TT_WITH_SWIGLU)
+        return (struct tt_gemm_after){TT_K_swiglu,
+                                      {.swiglu = {.dtype = g->type_c, .gu = g->c, .h = g->also, .rows = g->m,
+                                                  .F = g->n / 2}}};
+    return (struct tt_gemm_after){TT_K_swiglu_backward,
+                                  {.swiglu_backward = {.dtype = g->type_c, .gu = g->also, .dh = g->c, .dgu = g->also,
+                                                       .h = g->c, .rows = g->m, .F = g->n}}};
 }
 
 const char *tt_collective_name(enum tt_collective_kind kind)

@@ -17,7 +17,7 @@ struct tt_operand {
     const char *name;
 };
 
-enum { TT_MAX_OPERANDS = 12 };
+enum { TT_MAX_OPERANDS = 14 };
 
 const char *tt_kernel_name(enum tt_kernel k);
 size_t tt_kernel_args_size(enum tt_kernel k);
@@ -29,6 +29,18 @@ double tt_kernel_flops(enum tt_kernel k, const void *args);
 
 int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERANDS]);
 double tt_gemm_flops(const struct tt_gemm *g);
+const char *tt_gemm_name(const struct tt_gemm *g); /* "gemm", "gemm_swiglu" */
+int64_t tt_gemm_also_cols(const struct tt_gemm *g); /* columns of g->also, which has m rows */
+
+/* The kernel that, after the product alone, does what g->with says; its arguments. */
+struct tt_gemm_after {
+    enum tt_kernel kernel;
+    union {
+        struct tt_swiglu_args swiglu;
+        struct tt_swiglu_backward_args swiglu_backward;
+    } args;
+};
+struct tt_gemm_after tt_gemm_after(const struct tt_gemm *g);
 
 const char *tt_collective_name(enum tt_collective_kind kind); /* "all_reduce" */
 int tt_collective_operands(const struct tt_collective *c, struct tt_operand out[TT_MAX_OPERANDS]);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "backend/kernels_attention.h"
+#include "backend/kernels_decode.h"
 #include "backend/kernels_optimizer.h"
 #include "backend/run_state.h"
 #include "core/base/types.h"
@@ -77,6 +78,18 @@ struct tt_embedding_backward_args {
     float *dweight;               /* (V, C) */
     int32_t *work;                /* scratch for GPUs, which sort the tokens first */
     int64_t T, S, C, V, slot_stride;
+};
+
+/* Where the document of each token begins and ends in its row of S tokens: starts[b,i] is its first position, ends[b,i]
+ * the position after its last. A document ends with the token `end`, which is its last one; the first document of a
+ * row may have begun before the row, the last may end after it. Both arrays only rise along a row. */
+struct tt_document_bounds_args {
+    enum tt_dtype dtype;
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    int32_t *starts, *ends;       /* (B, S) each; ends may be NULL */
+    int64_t B, S, slot_stride;
+    int32_t end;
 };
 
 /* ---- single operations, as an eager framework runs them ---- */
@@ -264,15 +277,14 @@ struct tt_reduce_parts_args {
 };
 
 /* ---- RoPE: pairs (2i, 2i+1) of a head rotated by angle position·theta^(-2i/D); cos, sin are tables (S, D/2) ----
- * A view x has T rows of `heads` heads of D; the position of row t is t % S + (pos ? *pos : 0). `inverse` rotates back,
- * which is the backward pass. */
+ * A view x has T rows of `heads` heads of D; the position of row t is t % S. `inverse` rotates back, which is the
+ * backward pass. */
 
 /* In place on q (heads) and k (kv_heads), which share ld. */
 struct tt_rope_args {
     enum tt_dtype dtype;
     void *q, *k;
     const float *cos, *sin;
-    const int32_t *pos; /* or NULL */
     int64_t T, S, heads, kv_heads, D, ld;
     bool inverse;
 };

@@ -1,5 +1,5 @@
-/* The arguments of attention's kernels, with their formulas: with S×S in memory, without it, and with a cache. Part of
- * kernels.h, which explains the letters. */
+/* The arguments of attention's kernels, with their formulas: with S×S in memory, and without it. Part of kernels.h,
+ * which explains the letters. */
 #ifndef TT_KERNELS_ATTENTION_H
 #define TT_KERNELS_ATTENTION_H
 
@@ -60,11 +60,16 @@ struct tt_repeat_kv_backward_args {
     int64_t B, heads, kv_heads, n;
 };
 
-/* x[i,j] = -inf where j > i; x is (count, S, S). */
+/* x[i,j] = -inf where query i does not see key j: where j > i, and with `starts` where j < starts[i]. x is
+ * (count, S, S).
+ *
+ * `starts` of document_bounds, here and below, keeps attention inside documents; NULL: there is one document in a row.
+ * It is (count / heads, S); without it `heads` is not used. */
 struct tt_causal_mask_args {
     enum tt_dtype dtype;
     void *x;
-    int64_t count, S;
+    const int32_t *starts; /* or NULL */
+    int64_t count, S, heads;
 };
 
 /* Each row of x becomes its softmax; -inf gives 0. */
@@ -82,33 +87,38 @@ struct tt_softmax_backward_args {
     int64_t rows, cols;
 };
 
-/* x = softmax(scale·x) over j <= i and 0 elsewhere; x is (count, S, S). Elements above the diagonal are not read. */
+/* x = softmax(scale·x) over the keys that query i sees and 0 elsewhere; x is (count, S, S). Keys that it does not see
+ * are not read. */
 struct tt_causal_softmax_args {
     enum tt_dtype dtype;
     void *x;
-    int64_t count, S;
+    const int32_t *starts; /* or NULL */
+    int64_t count, S, heads;
     float scale;
 };
 
-/* dx = scale · the softmax backward, 0 above the diagonal; dx may be dy. */
+/* dx = scale · the softmax backward, 0 for keys that the query does not see; dx may be dy. */
 struct tt_causal_softmax_backward_args {
     enum tt_dtype dtype;
     const void *y, *dy;
     void *dx;
-    int64_t count, S;
+    const int32_t *starts; /* or NULL */
+    int64_t count, S, heads;
     float scale;
 };
 
 /* ---- attention without S×S ---- q, k, v are views of T rows with distance ld (one packed qkv, usually), o has T rows
- * of H·D. Query head h uses key/value head h/G. lse[b,h,i] = log sum_j<=i exp(scale·q·k).
+ * of H·D. Query head h uses key/value head h/G. lse[b,h,i] = log sum_j exp(scale·q·k) over the keys that query i sees:
+ * j <= i, and with `starts` (B, S) of document_bounds, those of its document alone: j >= starts[b,i].
  *
  * A finite key or value has no effect on queries before it. A NaN or infinite one may have: within a tile, masked
  * elements are multiplied by 0, which gives NaN (attention with S×S in memory does the same). So a bad value may reach
  * o, and a bad key dq, of earlier queries in the same tile. A bad key never reaches their o and lse, a bad value never
  * their dq. From its own position on, it reaches every query, and through them the gradients of all keys and values
- * that these see.
+ * that these see. With `starts` the same holds for what is after the document.
  *
- * The first query of a sequence sees only one key, so its dq and its contribution to dk are exactly 0. */
+ * The first query of a sequence, and with `starts` of a document, sees only one key, so its dq and its contribution to
+ * dk are exactly 0. */
 
 enum { TT_GPU_FLASH_HEAD = 256 }; /* the largest head dimension of the GPU kernels */
 
@@ -127,6 +137,7 @@ struct tt_flash_args {
     float scale;
     bool tf32; /* with fp32: inputs of products may be rounded to tf32 */
     struct tt_flash_tile tile;
+    const int32_t *starts; /* (B, S) or NULL */
 };
 
 /* dq, dk, dv (views with distance ld) from do; probabilities are recomputed from q, k and lse. delta (B, H, S) is
@@ -142,25 +153,7 @@ struct tt_flash_backward_args {
     float scale;
     bool tf32;                 /* as above */
     struct tt_flash_tile tile; /* only cols is used: tiles are cols x cols */
-};
-
-/* One new token of one sequence. cache_append: row *pos of the caches = k, v of qkv (one row); the caches are
- * (length, kv_heads·D). attention_decode: o (H·D) = attention of q over rows 0..*pos. */
-struct tt_cache_append_args {
-    enum tt_dtype dtype;
-    const void *k, *v;
-    void *k_cache, *v_cache;
-    const int32_t *pos;
-    int64_t kv_heads, D, length;
-};
-struct tt_attention_decode_args {
-    enum tt_dtype dtype;
-    const void *q, *k_cache, *v_cache;
-    const int32_t *pos;
-    void *o;
-    float *scores; /* scratch (H, length) */
-    int64_t heads, kv_heads, D, length;
-    float scale;
+    const int32_t *starts, *ends; /* (B, S) each, or both NULL */
 };
 
 #endif

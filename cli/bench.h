@@ -8,9 +8,9 @@
 #include "core/base/json.h"
 
 struct tt_bench_options {
-    char versions[128], sizes[256], profile_dir[1024], ranks[128];
+    char versions[128], sizes[256], profile_dir[1024], ranks[128], generate[128];
     char against[2048]; /* one a line */
-    int64_t warmup, repeats, turns;
+    int64_t warmup, repeats, turns, prompt_tokens, new_tokens;
     bool feed;
 };
 
@@ -28,6 +28,9 @@ tt_status tt_bench_write(struct tt_json_writer *w, bool prints, const char *dir)
 
 /* --against: two sets of options in turns, and how many times as fast the second is. */
 tt_status tt_bench_against(const struct tt_options *o);
+
+/* --generate: text generation instead of training steps. */
+tt_status tt_bench_generate(const struct tt_options *o);
 
 /* ---- several ranks ---- */
 

@@ -19,17 +19,20 @@
 
 /* ---- options ---- */
 
-static tt_status check_ranks(const char *text)
+static tt_status check_numbers(const char *text, const char *what)
 {
     char item[32];
     for (const char *at = text; tt_list_next(&at, ',', item, sizeof item);) {
         char *end;
         long n = strtol(item, &end, 10);
         if (!isdigit((unsigned char)item[0]) || *end || n < 1 || n > 65536)
-            return tt_fail(TT_USAGE, "\"%s\" is no number of ranks; write for example 1,2,4", item);
+            return tt_fail(TT_USAGE, "\"%s\" is no number of %s; write for example 1,2,4", item, what);
     }
     return TT_OK;
 }
+
+static tt_status check_ranks(const char *text) { return check_numbers(text, "ranks"); }
+static tt_status check_rows(const char *text) { return check_numbers(text, "rows"); }
 
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct tt_bench_options, field)
 // clang-format off
@@ -45,6 +48,12 @@ static const struct tt_option rows[] = {
     {"ranks", AT(ranks), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
      .help = "numbers of ranks to time on this machine, each with its own batch; \"\" = this process alone", .list = ',',
      .check = check_ranks, .here = true},
+    {"generate", AT(generate), "What to time", 1 << TT_CMD_BENCH, "", NULL, "LIST",
+     .help = "time text generation instead of training, with so many rows at once: 1,16", .list = ',', .check = check_rows},
+    {"prompt-tokens", AT(prompt_tokens), "What to time", 1 << TT_CMD_BENCH, "128", "[1, 1048576]", "N",
+     .help = "with --generate: tokens of each prompt"},
+    {"new-tokens", AT(new_tokens), "What to time", 1 << TT_CMD_BENCH, "128", "[2, 1048576]", "N",
+     .help = "with --generate: tokens that are generated"},
     {"against", AT(against), "What to time", 1 << TT_CMD_BENCH, "", NULL, "OPTIONS",
      .help = "time two sets of options in turns, A, B, A, B: --against '--version fused' '--version flash', or fused flash",
      .list = '\n', .flag_only = true},
@@ -265,6 +274,9 @@ tt_status tt_cmd_bench(const struct tt_options *o)
     if (own->against[0] && own->ranks[0])
         return tt_fail(TT_USAGE, "--against and --ranks do not go together; put --ranks into neither");
     if (own->feed && own->ranks[0]) return tt_fail(TT_USAGE, "--feed and --ranks do not go together");
+    if (own->generate[0] && (own->against[0] || own->ranks[0]))
+        return tt_fail(TT_USAGE, "--generate goes with neither --against nor --ranks");
+    if (own->generate[0]) return tt_bench_generate(o);
     if (own->against[0]) return tt_bench_against(o);
     if (!own->ranks[0]) return alone(o);
     TT_TRY(tt_place_find(&place));

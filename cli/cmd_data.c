@@ -6,13 +6,14 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/data_inspect.h"
-#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/json.h"
 #include "core/base/terminal.h"
-#include "core/base/utf8.h"
-#include "core/data/token_file.h"
+#include "core/data/sources.h"
+#include "core/data/text_tokens.h"
+#include "core/data/token_spool.h"
+#include "core/train/open.h"
 
 /* ---- options ---- */
 
@@ -30,7 +31,7 @@ struct data_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"input", AT(input), "Token files", 1 << TT_CMD_DATA, "", NULL, "FILE",
-     .help = "a text file to read; may be given several times", .list = '\n'},
+     .help = "text to read: a file, a folder or a glob; .jsonl, .gz, .zst; may be given several times", .list = '\n'},
     {"inspect", AT(inspect), "Token files", 1 << TT_CMD_DATA, "", NULL, "FILE",
      .help = "say what is in this token file, and write nothing"},
     {"vocab-size", TT_RUN_FIELD(vocab_size), "Token files", 1 << TT_CMD_DATA, "1024", "[257, 65536]", "N",
@@ -49,56 +50,60 @@ TT_OWN_FITS(struct data_options);
 struct making {
     const struct tt_config *c;
     const struct data_options *own;
-    struct tt_text text;
+    struct tt_sources sources;
+    struct tt_text_work work;
     struct tt_tokenizer *tokenizer;
-    int32_t *tokens;
-    int64_t count;
-    double last_paint;
+    struct tt_token_spool spool;
+    double painted;
     int files;
 };
 
-static tt_status read_inputs(struct making *m)
+static tt_status find_inputs(struct making *m)
 {
-    enum { LIMIT_BITS = 36 };
     char path[1024];
     for (const char *at = m->own->input; tt_list_next(&at, '\n', path, sizeof path);) {
-        char *data;
-        size_t size;
-        bool is_tokens;
-        TT_TRY(tt_token_file_sniff(path, &is_tokens));
-        if (is_tokens)
+        bool are_tokens = false;
+        struct tt_sources here = {0};
+        tt_status st = tt_sources_add(&here, path);
+        if (!st) st = tt_sources_sniff(&here, path, &are_tokens);
+        tt_sources_free(&here);
+        TT_TRY(st);
+        if (are_tokens)
             return tt_fail(TT_USAGE, "%s is a token file already; look into it with: tt data --inspect %s", path, path);
-        TT_TRY(tt_file_read(path, (size_t)1 << LIMIT_BITS, &data, &size));
-        if (m->c->max_chars) size = tt_utf8_prefix(data, size, m->c->max_chars);
-        if (memchr(data, 0, size))
-            fprintf(stderr, "tt: note: %s contains zero bytes, so it is probably not text; they become tokens like "
-                            "other bytes\n", path);
-        tt_text_add(&m->text, data, size);
-        free(data);
-        TT_TRY(tt_text_status(&m->text));
+        TT_TRY(tt_sources_add(&m->sources, path));
     }
-    if (m->text.n) return TT_OK;
+    m->work = (struct tt_text_work){.paths = (const char *const *)m->sources.paths, .count = m->sources.count,
+                                    .options = tt_text_options_of(m->c), .arg = &m->painted,
+                                    .progress = m->c->quiet ? NULL : tt_paint_reading};
+    if (m->sources.count) return TT_OK;
     return tt_fail(TT_USAGE, "no text to read; name one or more files: tt data book.txt --out data/book");
 }
 
-static void paint(int64_t done, int64_t total, void *arg)
+static tt_status read_inputs(struct making *m)
 {
-    struct making *m = arg;
-    double now = tt_seconds();
-    if (m->c->quiet || !tt_is_terminal(stderr) || (now - m->last_paint < 0.2 && done < total)) return;
-    m->last_paint = now;
-    fprintf(stderr, "\r\033[Klearning the vocabulary: %lld of %lld tokens%s", (long long)done, (long long)total,
-            done < total ? "" : "\r\033[K");
+    TT_TRY(tt_text_tokenizer(&m->work, m->c->tokenizer, m->c->vocab_size, &m->tokenizer));
+    TT_TRY(tt_token_spool_open(m->c->out, &m->spool));
+    TT_TRY(tt_text_tokens(&m->work, m->tokenizer, tt_token_spool_add, &m->spool));
+    const struct tt_text_totals *t = &m->work.totals;
+    if (!m->spool.count) return tt_fail(TT_USAGE, "there is no text in %s; name files with some", m->own->input);
+    if (t->has_zeros)
+        tt_say("note: the text contains zero bytes, so it is probably not text; they become tokens like other bytes");
+    if (t->skipped)
+        tt_say("note: %lld bad line%s left out, the first: %s", (long long)t->skipped,
+               t->skipped == 1 ? " was" : "s were", t->first_skipped);
+    return TT_OK;
 }
 
-static tt_status make_tokenizer(struct making *m)
+static tt_status write_shard(struct making *m, const char *path, int64_t first, int64_t n)
 {
-    const char *kind = m->c->tokenizer;
-    int64_t n = (int64_t)m->text.n;
-    if (!kind[0] || !strcmp(kind, "bytes")) return tt_tokenizer_bytes(&m->tokenizer);
-    if (!strcmp(kind, "chars")) return tt_tokenizer_chars(m->text.s, n, &m->tokenizer);
-    if (!strcmp(kind, "bpe")) return tt_tokenizer_train(m->text.s, n, m->c->vocab_size, paint, m, &m->tokenizer);
-    return tt_tokenizer_load(kind, &m->tokenizer);
+    int32_t *tokens = malloc((size_t)n * sizeof *tokens);
+    if (!tokens) return tt_no_memory("a file of %lld tokens; choose a smaller --shard-tokens", (long long)n);
+    tt_status st = tt_token_spool_read(&m->spool, first, n, tokens);
+    if (!st)
+        st = tt_tokens_write_documents(path, tokens, n, tt_tokenizer_size(m->tokenizer), 2 * (int)m->own->token_type,
+                                       m->work.totals.documents ? tt_tokenizer_end(m->tokenizer) : -1);
+    free(tokens);
+    return st;
 }
 
 static tt_status write_shards(struct making *m, const char *split, int64_t first, int64_t end)
@@ -107,8 +112,7 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
         char path[1200];
         int64_t n = end - first < m->own->shard_tokens ? end - first : m->own->shard_tokens;
         snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
-        TT_TRY(tt_tokens_write(path, m->tokens + first, n, tt_tokenizer_size(m->tokenizer),
-                                  2 * (int)m->own->token_type));
+        TT_TRY(write_shard(m, path, first, n));
         first += n;
     }
     return TT_OK;
@@ -135,16 +139,16 @@ static tt_status refuse_run(const struct making *m)
                    run ? "training run" : "checkpoint");
 }
 
-static int64_t held_out(const struct making *m) { return (int64_t)((double)m->count * m->c->val_fraction); }
+static int64_t held_out(const struct making *m) { return (int64_t)((double)m->spool.count * m->c->val_fraction); }
 
 static tt_status write_files(struct making *m)
 {
     char path[1200];
-    int64_t train = m->count - held_out(m);
+    int64_t train = m->spool.count - held_out(m);
     snprintf(path, sizeof path, "%s/tokenizer.json", m->c->out);
     TT_TRY(tt_tokenizer_save(m->tokenizer, path));
     TT_TRY(write_shards(m, "train", 0, train));
-    return write_shards(m, "val", train, m->count);
+    return write_shards(m, "val", train, m->spool.count);
 }
 
 static tt_status make(struct making *m)
@@ -152,9 +156,8 @@ static tt_status make(struct making *m)
     int lock;
     TT_TRY(refuse_run(m));
     TT_TRY(refuse_old_shards(m));
+    TT_TRY(find_inputs(m));
     TT_TRY(read_inputs(m));
-    TT_TRY(make_tokenizer(m));
-    TT_TRY(tt_tokenizer_encode(m->tokenizer, m->text.s, (int64_t)m->text.n, &m->tokens, &m->count));
     TT_TRY(tt_folder_lock(m->c->out, 0, &lock));
     tt_status st = refuse_old_shards(m);
     if (st) st->code = TT_FAILED; /* they were not there when the command began */
@@ -168,8 +171,10 @@ static tt_status print_json(const struct making *m)
     struct tt_json_writer w = {0};
     tt_json_begin(&w, NULL, '{');
     tt_json_put_string(&w, "out", m->c->out);
-    tt_json_put_int(&w, "bytes", (int64_t)m->text.n);
-    tt_json_put_int(&w, "tokens", m->count);
+    tt_json_put_int(&w, "bytes", m->work.totals.bytes);
+    tt_json_put_int(&w, "documents", m->work.totals.documents);
+    tt_json_put_int(&w, "bad_lines", m->work.totals.skipped);
+    tt_json_put_int(&w, "tokens", m->spool.count);
     tt_json_put_int(&w, "validation_tokens", held_out(m));
     tt_json_put_int(&w, "vocabulary", tt_tokenizer_size(m->tokenizer));
     tt_json_put_int(&w, "files", m->files);
@@ -179,10 +184,12 @@ static tt_status print_json(const struct making *m)
 
 static void print_text(const struct making *m)
 {
-    printf("%zu bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; vocabulary %lld (%s); %d "
-           "file%s in %s\n", m->text.n, (long long)m->count, (double)m->text.n / (double)m->count,
-           (long long)held_out(m), (long long)tt_tokenizer_size(m->tokenizer), tt_tokenizer_kind(m->tokenizer),
-           m->files, tt_plural(m->files), m->c->out);
+    int64_t bytes = m->work.totals.bytes, documents = m->work.totals.documents, count = m->spool.count;
+    printf("%lld bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; ", (long long)bytes,
+           (long long)count, (double)bytes / (double)count, (long long)held_out(m));
+    if (documents) printf("%lld document%s; ", (long long)documents, tt_plural(documents));
+    printf("vocabulary %lld (%s); %d file%s in %s\n", (long long)tt_tokenizer_size(m->tokenizer),
+           tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files), m->c->out);
     printf("train on them: tt train --data %s\n", m->c->out);
 }
 
@@ -190,12 +197,12 @@ tt_status tt_cmd_data(const struct tt_options *o)
 {
     const struct data_options *own = tt_own(o);
     if (own->inspect[0]) return tt_data_inspect(&o->c, own->inspect);
-    struct making m = {.c = &o->c, .own = own};
+    struct making m = {.c = &o->c, .own = own, .spool.fd = -1};
     tt_status st = make(&m);
     if (!st && o->c.json) st = print_json(&m);
     if (!st && !o->c.json) print_text(&m);
-    tt_text_free(&m.text);
+    tt_sources_free(&m.sources);
     tt_tokenizer_free(m.tokenizer);
-    free(m.tokens);
+    tt_token_spool_close(&m.spool);
     return st;
 }

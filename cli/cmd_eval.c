@@ -149,6 +149,7 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_need_tokenizer(c, e->checkpoint));
     TT_TRY(tt_open_data(c, c->vocab_size, e->checkpoint, &e->data));
+    TT_TRY(tt_take_end_token(c, e->data));
     TT_TRY(tt_open_backend(c, &e->backend));
     TT_TRY(tt_session_open(&e->session, &e->backend, c, TT_USE_EVAL));
     TT_TRY(tt_session_load(&e->session, e->checkpoint, &e->progress));

@@ -1,4 +1,4 @@
-/* tt export: a checkpoint as a model that transformers opens. */
+/* tt export: a checkpoint as a model that transformers or llama.cpp opens. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,18 +7,28 @@
 #include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "model/exchange/gguf_model.h"
 #include "model/exchange/hf.h"
 #include "model/params.h"
 
 /* ---- options ---- */
 
-enum exchange { EXCHANGE_HF };
-static const char *const exchange_names[] = {"hf", NULL};
+enum exchange { EXCHANGE_HF, EXCHANGE_GGUF };
+static const char *const exchange_names[] = {"hf", "gguf", NULL};
+
+/* q8_0 is for GGUF only. The last two are what llama.cpp calls the first and the third. */
+static const char *const dtype_names[] = {"fp32", "bf16", "fp16", "q8_0", "f32", "f16", NULL};
+static const struct {
+    enum tt_dtype hf;
+    const char *gguf;
+} dtypes[] = {{TT_F32, "F32"},     {TT_BF16, "BF16"}, {TT_F16, "F16"},
+              {TT_DTYPES, "Q8_0"}, {TT_F32, "F32"},   {TT_F16, "F16"}};
 
 struct export_options {
     char folders[4096]; /* one a line */
     enum exchange format;
-    enum tt_dtype dtype;
+    int dtype; /* of dtypes */
+    bool nearest_split;
 };
 
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct export_options, field)
@@ -27,11 +37,14 @@ static const struct tt_option rows[] = {
     {"folder", AT(folders), "Exchange", 1 << TT_CMD_EXPORT, "", NULL, "PATH",
      .help = "a folder that holds a checkpoint or a run is --checkpoint, any other is --out", .list = '\n', .here = true},
     {"format", AT(format), "Exchange", 1 << TT_CMD_EXPORT, "hf", TT_CHOICE,
-     .help = "what to write: hf is for Hugging Face's transformers", .choices = exchange_names},
+     .help = "what to write: hf, a folder for Hugging Face's transformers; gguf, a file for llama.cpp, also chosen by an --out that ends in .gguf",
+     .choices = exchange_names},
     {"dtype", AT(dtype), "Exchange", 1 << TT_CMD_EXPORT, "fp32", TT_CHOICE,
-     .help = "number format of the weights in the file", .choices = tt_dtype_names},
+     .help = "number format of the weights in the file; q8_0, 8 bits a number and a scale for each 32, is for gguf", .choices = dtype_names},
+    {"nearest-split", AT(nearest_split), "Exchange", 1 << TT_CMD_EXPORT, "false", NULL, NULL,
+     .help = "with gguf: write tt's own bpe although llama.cpp splits text in GPT-2's way, and so makes other tokens of some texts"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_EXPORT, "exported", NULL, "DIR",
-     .help = "folder for the model; a new or empty one", .here = true, .required = true},
+     .help = "for the model: a new or empty folder, or with gguf a new file", .here = true, .required = true},
 };
 // clang-format on
 const struct tt_rows tt_export_rows = TT_ROWS(rows);
@@ -41,12 +54,14 @@ struct export
 {
     struct tt_options o;
     const struct export_options *own;
+    enum exchange format;
     char *checkpoint;
     struct tt_params params;
     float *weights;
     struct tt_tokenizer *tokenizer;
     struct tt_progress progress;
-    struct tt_text note; /* what could not be written */
+    bool left_out;       /* the tokenizer */
+    struct tt_text note; /* what could not be written, or differs */
     int64_t count;
 };
 
@@ -103,18 +118,25 @@ static tt_status load(struct export *x)
     return tt_is_file(path) ? tt_tokenizer_load(path, &x->tokenizer) : TT_OK;
 }
 
+static void print_next(const struct export *x)
+{
+    const char *out = x->o.c.out;
+    if (x->format == EXCHANGE_HF)
+        printf("next    python3 -c \"import transformers as t; t.AutoModelForCausalLM.from_pretrained('%s')\"\n", out);
+    else if (!x->left_out)
+        printf("next    llama-completion -m %s -p TEXT -no-cnv        tt import %s --out runs/model\n", out, out);
+}
+
 static void print_text(const struct export *x)
 {
     const struct tt_config *c = &x->o.c;
     char count[32];
     tt_format_count((double)x->count, count);
-    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count, tt_dtype_names[x->own->dtype],
+    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count, dtype_names[x->own->dtype],
            (long long)x->progress.step, x->checkpoint);
     if (!x->tokenizer) printf("note    the checkpoint has no tokenizer, so none was written\n");
     if (x->note.n) printf("note    %s\n", x->note.s);
-    if (!c->quiet)
-        printf("next    python3 -c \"import transformers as t; t.AutoModelForCausalLM.from_pretrained('%s')\"\n",
-               c->out);
+    if (!c->quiet) print_next(x);
 }
 
 static tt_status print_json(const struct export *x)
@@ -124,24 +146,60 @@ static tt_status print_json(const struct export *x)
     tt_json_put_string(&w, "checkpoint", x->checkpoint);
     tt_json_put_int(&w, "step", x->progress.step);
     tt_json_put_string(&w, "out", x->o.c.out);
-    tt_json_put_string(&w, "dtype", tt_dtype_names[x->own->dtype]);
+    tt_json_put_string(&w, "format", exchange_names[x->format]);
+    tt_json_put_string(&w, "dtype", dtype_names[x->own->dtype]);
     tt_json_put_int(&w, "parameters", x->count);
-    tt_json_put_bool(&w, "tokenizer", x->tokenizer && !x->note.n);
+    tt_json_put_bool(&w, "tokenizer", x->tokenizer && !x->left_out);
     tt_json_end(&w, '}');
     return tt_json_print(&w);
+}
+
+/* A name that ends in .gguf says the format, unless --format does. */
+static tt_status choose_format(struct export *x)
+{
+    struct tt_config *c = &x->o.c;
+    size_t n = strlen(c->out);
+    bool named = n > 5 && !strcmp(c->out + n - 5, ".gguf");
+    x->format = named && !tt_option_given(&x->o, "format") ? EXCHANGE_GGUF : x->own->format;
+    if (!named && x->format == EXCHANGE_GGUF && !strcmp(c->out, "exported")) strcat(c->out, ".gguf");
+    if (x->format == EXCHANGE_HF && dtypes[x->own->dtype].hf == TT_DTYPES)
+        return tt_fail(TT_USAGE,
+                       "a model for transformers has no weights in q8_0; give --format gguf, or --dtype bf16");
+    return TT_OK;
+}
+
+static tt_status write_model(struct export *x)
+{
+    struct tt_config *c = &x->o.c;
+    if (x->format == EXCHANGE_GGUF) {
+        struct tt_gguf_export how = {.config = c,
+                                     .params = &x->params,
+                                     .weights = x->weights,
+                                     .tokenizer = x->tokenizer,
+                                     .nearest_split = x->own->nearest_split,
+                                     .type = dtypes[x->own->dtype].gguf};
+        return tt_gguf_export(c->out, &how, &x->left_out, &x->note);
+    }
+    struct tt_hf_export how = {.config = c,
+                               .params = &x->params,
+                               .weights = x->weights,
+                               .tokenizer = x->tokenizer,
+                               .type = dtypes[x->own->dtype].hf};
+    TT_TRY(tt_hf_export(c->out, &how, &x->note));
+    x->left_out = x->note.n;
+    return TT_OK;
 }
 
 static tt_status run(struct export *x)
 {
     struct tt_config *c = &x->o.c;
     TT_TRY(sort_words(x));
+    TT_TRY(choose_format(x));
     TT_TRY(tt_use_checkpoint(&x->o, x->o.call.checkpoint, &x->checkpoint));
     c->precision = TT_FP32; /* weights are kept in full precision, whatever the run computed in */
     TT_TRY(tt_config_check(c));
     TT_TRY(load(x));
-    struct tt_hf_export how = {
-        .config = c, .params = &x->params, .weights = x->weights, .tokenizer = x->tokenizer, .type = x->own->dtype};
-    TT_TRY(tt_hf_export(c->out, &how, &x->note));
+    TT_TRY(write_model(x));
     if (c->json) return print_json(x);
     print_text(x);
     return TT_OK;

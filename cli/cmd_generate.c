@@ -1,15 +1,14 @@
-/* tt generate: continue a text with a checkpoint. */
+/* tt generate: continue texts with a checkpoint. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/sampling.h"
-#include "core/base/clock.h"
+#include "cli/generate.h"
 #include "core/base/file.h"
-#include "core/base/json.h"
-#include "core/base/utf8.h"
+#include "core/train/stop.h"
+#include "model/continue.h"
 
 /* ---- options ---- */
 
@@ -17,28 +16,41 @@
 #define WORD_OF_(number) #number
 
 struct generate_options {
-    char prompt[4096];
-    double temperature, top_p;
-    int64_t top_k, max_tokens;
+    char prompt[16384], prompts[1024], stop[4096], end_token[256];
+    double temperature, top_p, repetition_penalty;
+    int64_t top_k, max_tokens, num_samples, rows;
     bool no_cache;
 };
 
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct generate_options, field)
 // clang-format off
-static const struct tt_option rows[] = {
-    {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "the text to continue"},
+static const struct tt_option table[] = {
+    {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "a text to continue; may be given several times",
+     .list = TT_PROMPT_SEPARATOR},
+    {"prompts", AT(prompts), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "FILE",
+     .help = "texts to continue: one per line, or of a .jsonl file the \"prompt\" of each line", .here = true},
+    {"num-samples", AT(num_samples), "Generation", 1 << TT_CMD_GENERATE, "1", "[1, 65536]", "N",
+     .help = "continuations of each prompt: the first draws by the seed, the second by the next, and so on"},
+    {"rows", AT(rows), "Generation", 1 << TT_CMD_GENERATE, "16", "[1, 1024]", "N",
+     .help = "continuations that are computed together; it changes no result", .here = true},
     {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
+    {"stop", AT(stop), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
+     .help = "a text that ends a continuation, and is not printed; may be given several times", .list = TT_PROMPT_SEPARATOR},
+    {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
+     .help = "a token that ends a continuation: its text, or its number where there is no tokenizer; \"\" = none"},
     {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
      .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
     {"top-k", AT(top_k), "Generation", 1 << TT_CMD_GENERATE, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
      .help = "draw from the N likeliest tokens; 0 = from all"},
     {"top-p", AT(top_p), "Generation", 1 << TT_CMD_GENERATE, "1", "(0, 1]", "P",
      .help = "draw from the likeliest tokens that together have probability P"},
+    {"repetition-penalty", AT(repetition_penalty), "Generation", 1 << TT_CMD_GENERATE, "1", "(0, 100]", "X",
+     .help = "above 1: tokens of the prompt and of the continuation are less likely to come again; 1 = off"},
     {"cache", AT(no_cache), "Generation", 1 << TT_CMD_GENERATE, "true", NULL, NULL,
      .help = "keep keys and values between tokens; without it every token recomputes all before it", .inverted = true},
 };
 // clang-format on
-const struct tt_rows tt_generate_rows = TT_ROWS(rows);
+const struct tt_rows tt_generate_rows = TT_ROWS(table);
 TT_OWN_FITS(struct generate_options);
 
 struct generation {
@@ -48,12 +60,16 @@ struct generation {
     struct tt_backend backend;
     struct tt_tokenizer *tokenizer; /* NULL: tokens are printed as numbers */
     struct tt_session session;
-    int32_t *prompt, *tokens;
-    int64_t prompt_count;
-    int64_t added; /* tokens before the prompt that the user did not write, and is not shown */
-    struct tt_text text; /* of all tokens so far */
-    size_t shown;        /* bytes of it that are printed */
-    int64_t count;
+    struct tt_prompts prompts, stops;
+    struct tt_prompt_tokens *encoded; /* one per prompt */
+    struct tt_results all;
+    struct tt_result *results; /* of the batch at work */
+    int64_t batch;             /* number of them */
+    int64_t printed, headed;   /* results printed whole, and with a line before them */
+    int64_t total;             /* of all batches */
+    double prompt_seconds, seconds;
+    int64_t prompt_tokens, tokens;
+    tt_status failed;
 };
 
 static tt_status load_tokenizer(struct generation *g)
@@ -63,111 +79,150 @@ static tt_status load_tokenizer(struct generation *g)
     return tt_is_file(path) ? tt_tokenizer_load(path, &g->tokenizer) : TT_OK;
 }
 
-/* Without a tokenizer the prompt is a list of token numbers. */
-static tt_status parse_numbers(struct generation *g, const char *text)
+/* ---- what was asked for ---- */
+
+static tt_status read_prompts(struct generation *g)
 {
-    g->prompt = malloc((strlen(text) + 1) * sizeof *g->prompt);
-    if (!g->prompt) return tt_no_memory("the prompt");
-    for (const char *at = text; *at;) {
-        char *end;
-        long n = strtol(at, &end, 10);
-        if (end == at || n < 0 || n >= g->o.c.vocab_size)
-            return tt_fail(TT_USAGE, "--prompt: this checkpoint has no tokenizer, so the prompt is a list of token "
-                           "numbers below %lld, like \"0 1 %lld\"", (long long)g->o.c.vocab_size,
-                           (long long)g->o.c.vocab_size - 1);
-        g->prompt[g->prompt_count++] = (int32_t)n;
-        at = end + strspn(end, " ,\t\n");
+    const struct generate_options *own = g->own;
+    if (own->prompt[0] || !own->prompts[0]) TT_TRY(tt_prompts_add_list(&g->prompts, own->prompt));
+    if (own->prompts[0]) TT_TRY(tt_prompts_add_file(&g->prompts, own->prompts));
+    g->encoded = calloc((size_t)g->prompts.count, sizeof *g->encoded);
+    if (!g->encoded) return tt_no_memory("%lld prompts", (long long)g->prompts.count);
+    for (int64_t i = 0; i < g->prompts.count; i++)
+        TT_TRY(tt_prompt_encode(g->tokenizer, g->o.c.vocab_size, g->prompts.texts[i], &g->encoded[i]));
+    g->total = g->prompts.count * own->num_samples;
+    return TT_OK;
+}
+
+static tt_status read_end_token(struct generation *g)
+{
+    const char *text = g->own->end_token;
+    struct tt_prompt_tokens t = {0};
+    g->all.end_token = -1;
+    if (!text[0]) return TT_OK;
+    tt_status st = g->tokenizer ? tt_tokenizer_encode(g->tokenizer, text, (int64_t)strlen(text), &t.tokens, &t.count)
+                                : tt_prompt_encode(NULL, g->o.c.vocab_size, text, &t);
+    if (!st && t.count != 1)
+        st = tt_fail(TT_USAGE, "that is %lld tokens; --stop takes any text", (long long)t.count);
+    if (!st) g->all.end_token = t.tokens[0];
+    free(t.tokens);
+    return tt_context(st, "--end-token");
+}
+
+static tt_status read_stops(struct generation *g)
+{
+    if (!g->own->stop[0]) return TT_OK;
+    if (!g->tokenizer)
+        return tt_fail(TT_USAGE, "--stop: this checkpoint has no tokenizer, so there is no text; --end-token takes a "
+                                 "number");
+    TT_TRY(tt_prompts_add_list(&g->stops, g->own->stop));
+    g->all.stops = (struct tt_stops){(const char *const *)g->stops.texts, (int)g->stops.count};
+    return TT_OK;
+}
+
+/* ---- a batch ---- */
+
+static bool several(const struct generation *g) { return g->total > 1; }
+
+/* The first result that is not complete is printed as it grows; those behind it when it is their turn. */
+static void print_ready(struct generation *g, int64_t *at)
+{
+    while (*at < g->batch) {
+        struct tt_result *r = &g->results[*at];
+        bool last = r->finish != TT_GOES_ON;
+        if (g->o.c.json) {
+            if (!last) return;
+            if (!g->failed) g->failed = tt_result_print_json(r, &g->all);
+        } else {
+            if (several(g) && g->printed == g->headed) {
+                printf("%s--- %lld of %lld ---\n", g->printed ? "\n" : "", (long long)g->printed + 1,
+                       (long long)g->total);
+                g->headed++;
+            }
+            tt_result_print(r, &g->all, last);
+        }
+        if (!last) return;
+        g->printed++;
+        ++*at;
+    }
+}
+
+struct batch {
+    struct generation *g;
+    int64_t at; /* the result that is being printed */
+};
+
+static bool on_token(int64_t row, int32_t token, void *arg)
+{
+    struct batch *b = arg;
+    struct generation *g = b->g;
+    bool goes_on = tt_result_add(&g->results[row], &g->all, token);
+    g->tokens++;
+    if (tt_stop_signal() && goes_on) {
+        g->results[row].finish = TT_AT_SIGNAL;
+        goes_on = false;
+    }
+    if (row == b->at || !goes_on) print_ready(g, &b->at);
+    return goes_on;
+}
+
+static tt_status begin_results(struct generation *g, int64_t from, struct tt_prompt *prompts)
+{
+    for (int64_t i = 0; i < g->batch; i++) {
+        struct tt_result *r = &g->results[i];
+        int64_t prompt = (from + i) / g->own->num_samples, sample = (from + i) % g->own->num_samples;
+        *r = (struct tt_result){.prompt = &g->encoded[prompt], .index = prompt, .sample = sample,
+                                .seed = (uint64_t)g->o.c.seed + (uint64_t)sample};
+        TT_TRY(tt_result_begin(r, &g->all, g->own->max_tokens));
+        prompts[i] = (struct tt_prompt){r->prompt->tokens, r->prompt->count, r->seed};
+        g->prompt_tokens += r->prompt->count;
     }
     return TT_OK;
 }
 
-static bool is_builtin(const struct generation *g)
+static tt_status run_batch(struct generation *g, int64_t from)
 {
-    return g->tokenizer && !strcmp(tt_tokenizer_kind(g->tokenizer), "words");
+    const struct generate_options *own = g->own;
+    struct batch batch = {g, 0};
+    g->batch = g->total - from < own->rows ? g->total - from : own->rows;
+    struct tt_prompt *prompts = calloc((size_t)g->batch, sizeof *prompts);
+    if (!prompts) return tt_no_memory("%lld prompts", (long long)g->batch);
+    struct tt_continuation what = {.prompts = prompts, .rows = g->batch, .max_tokens = own->max_tokens,
+                                   .how = {own->temperature, own->top_k, own->top_p, own->repetition_penalty},
+                                   .known = g->tokenizer ? tt_tokenizer_size(g->tokenizer) : 0,
+                                   .uncached = own->no_cache, .on_token = on_token, .arg = &batch};
+    tt_status st = begin_results(g, from, prompts);
+    if (!st) st = tt_continue(&g->session.model->config, &g->session.engine, &what);
+    if (!st) st = g->failed;
+    for (int64_t i = 0; i < g->batch; i++) tt_result_free(&g->results[i]);
+    free(prompts);
+    g->prompt_seconds += what.prompt_seconds;
+    g->seconds += what.seconds;
+    return st;
 }
 
-/* A tokenizer may know more tokens than the model. */
-static tt_status check_prompt(const struct generation *g)
+static tt_status run_batches(struct generation *g)
 {
-    for (int64_t i = 0; i < g->prompt_count; i++)
-        if (g->prompt[i] >= g->o.c.vocab_size)
-            return tt_fail(TT_USAGE, "--prompt: the tokenizer makes token %d of it, but the model has only %lld",
-                                     g->prompt[i],
-                           (long long)g->o.c.vocab_size);
-    return TT_OK;
+    g->results = calloc((size_t)g->own->rows, sizeof *g->results);
+    if (!g->results) return tt_no_memory("%lld results", (long long)g->own->rows);
+    tt_stop_catch();
+    tt_status st = TT_OK;
+    for (int64_t from = 0; from < g->total && !st && !tt_stop_signal(); from += g->own->rows)
+        st = run_batch(g, from);
+    tt_stop_restore();
+    return st;
 }
 
-/* An empty prompt starts where the data starts: at a sentence's end, or a line's. */
-static tt_status encode_prompt(struct generation *g)
+/* The first token of each row comes with its prompt. */
+static void print_speed(const struct generation *g)
 {
-    const char *text = g->own->prompt;
-    if (!g->tokenizer) return parse_numbers(g, text[0] ? text : "0");
-    if (text[0]) {
-        TT_TRY(tt_tokenizer_encode(g->tokenizer, text, (int64_t)strlen(text), &g->prompt, &g->prompt_count));
-        if (!is_builtin(g)) return TT_OK;
-        /* sequences of the built-in language begin after a full stop */
-        int32_t *longer = realloc(g->prompt, (size_t)(g->prompt_count + 1) * sizeof *longer);
-        if (!longer) return tt_no_memory("the prompt");
-        g->prompt = longer;
-        memmove(longer + 1, longer, (size_t)g->prompt_count++ * sizeof *longer);
-        longer[0] = 0;
-        g->added = 1;
-        return TT_OK;
-    }
-    if (!is_builtin(g)) {
-        tt_status st = tt_tokenizer_encode(g->tokenizer, "\n", 1, &g->prompt, &g->prompt_count);
-        g->added = st ? 0 : g->prompt_count;
-        if (g->added > 0) return TT_OK;
-        tt_status_free(st);
-    }
-    free(g->prompt);
-    g->prompt = calloc(1, sizeof *g->prompt);
-    g->prompt_count = g->added = 1;
-    return g->prompt ? TT_OK : tt_no_memory("the prompt");
-}
-
-/* A token may end in the middle of a character, which then waits for the next one. */
-static void print_new(struct generation *g, bool more_follows)
-{
-    struct tt_text out = {0};
-    if (!g->text.n) return;
-    g->shown += tt_utf8_put_text(&out, g->text.s + g->shown, g->text.n - g->shown, more_follows);
-    if (out.n) fwrite(out.s, 1, out.n, stdout);
-    tt_text_free(&out);
-}
-
-static void print_token(int32_t token, void *arg)
-{
-    struct generation *g = arg;
-    int64_t from = g->count ? g->prompt_count + g->count : g->added;
-    g->tokens[g->prompt_count + g->count++] = token;
-    if (g->o.c.json) return;
-    if (g->tokenizer) {
-        tt_tokenizer_decode(g->tokenizer, g->tokens + from, g->prompt_count + g->count - from, &g->text);
-        print_new(g, true);
-    } else {
-        printf("%d ", token);
-    }
-    fflush(stdout);
-}
-
-static tt_status print_json(const struct generation *g)
-{
-    struct tt_json_writer w = {0};
-    struct tt_text text = {0};
-    int64_t n = g->prompt_count + g->count;
-    if (g->tokenizer) tt_tokenizer_decode(g->tokenizer, g->tokens + g->added, n - g->added, &text);
-    tt_json_begin(&w, NULL, '{');
-    tt_json_put_string(&w, "checkpoint", g->checkpoint);
-    if (text.s) tt_json_put_text(&w, "text", text.s, text.n);
-    tt_json_put_int(&w, "prompt_tokens", g->prompt_count);
-    tt_json_begin(&w, "tokens", '[');
-    for (int64_t i = 0; i < n; i++) tt_json_put_int(&w, NULL, g->tokens[i]);
-    tt_json_end(&w, ']');
-    tt_json_end(&w, '}');
-    w.text.failed |= text.failed;
-    tt_text_free(&text);
-    return tt_json_print(&w);
+    int64_t later = g->tokens - g->printed;
+    fprintf(stderr, "%lld token%s, ", (long long)g->tokens, tt_plural(g->tokens));
+    if (later > 0 && g->seconds > 0) fprintf(stderr, "%.0f tokens/s", (double)later / g->seconds);
+    if (g->prompt_seconds > 0)
+        fprintf(stderr, "%s%lld token%s of prompts, %.0f tokens/s", later > 0 ? "; " : "", (long long)g->prompt_tokens,
+                tt_plural(g->prompt_tokens), (double)g->prompt_tokens / g->prompt_seconds);
+    fputc('\n', stderr);
 }
 
 static tt_status run(struct generation *g)
@@ -177,33 +232,18 @@ static tt_status run(struct generation *g)
     TT_TRY(tt_use_checkpoint(&g->o, g->o.call.checkpoint, &g->checkpoint));
     TT_TRY(tt_config_check(c));
     TT_TRY(load_tokenizer(g));
-    TT_TRY(encode_prompt(g));
-    TT_TRY(check_prompt(g));
+    g->all.tokenizer = g->tokenizer;
+    g->all.checkpoint = g->checkpoint;
+    TT_TRY(read_prompts(g));
+    TT_TRY(read_end_token(g));
+    TT_TRY(read_stops(g));
     TT_TRY(tt_open_backend(c, &g->backend));
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));
     TT_TRY(tt_session_load(&g->session, g->checkpoint, &progress));
-    g->tokens = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *g->tokens);
-    int32_t *out = malloc((size_t)(g->prompt_count + g->own->max_tokens) * sizeof *out);
-    if (!g->tokens || !out) return tt_no_memory("%lld tokens", (long long)g->own->max_tokens);
-    memcpy(g->tokens, g->prompt, (size_t)g->prompt_count * sizeof *g->tokens);
-    struct tt_continuation what = {.prompt = g->prompt, .prompt_count = g->prompt_count,
-                                   .max_tokens = g->own->max_tokens,
-                                   .how = {g->own->temperature, g->own->top_k, g->own->top_p},
-                                   .seed = (uint64_t)c->seed, .cached = !g->own->no_cache,
-                                   .known = g->tokenizer ? tt_tokenizer_size(g->tokenizer) : 0,
-                                   .on_token = print_token, .arg = g};
-    double start = tt_seconds();
-    tt_status st = tt_continue(&g->session, &what, out);
-    free(out);
-    TT_TRY(st);
-    if (c->json) return print_json(g);
-    print_new(g, false);
-    putchar('\n');
-    fflush(stdout); /* before what goes to the other stream */
-    if (!c->quiet)
-        fprintf(stderr, "%lld token%s, %.0f tokens/s\n", (long long)g->count, tt_plural(g->count),
-                (double)g->count / (tt_seconds() - start));
-    return TT_OK;
+    TT_TRY(run_batches(g));
+    if (!c->json && !c->quiet) print_speed(g);
+    return tt_stop_signal() ? tt_fail(TT_INTERRUPTED, "stopped by a signal after %lld tokens", (long long)g->tokens)
+                            : TT_OK;
 }
 
 tt_status tt_cmd_generate(const struct tt_options *o)
@@ -216,9 +256,11 @@ tt_status tt_cmd_generate(const struct tt_options *o)
     tt_session_close(&g->session);
     tt_tokenizer_free(g->tokenizer);
     if (g->backend.ops) tt_backend_close(&g->backend);
-    tt_text_free(&g->text);
-    free(g->prompt);
-    free(g->tokens);
+    for (int64_t i = 0; g->encoded && i < g->prompts.count; i++) free(g->encoded[i].tokens);
+    free(g->encoded);
+    tt_prompts_free(&g->prompts);
+    tt_prompts_free(&g->stops);
+    free(g->results);
     free(g->checkpoint);
     free(g);
     return st;

@@ -1,4 +1,4 @@
-/* tt import: a LLaMA of transformers as a checkpoint of step 0. */
+/* tt import: a LLaMA of transformers or of llama.cpp as a checkpoint of step 0. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,8 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/json.h"
+#include "model/exchange/gguf_model.h"
+#include "model/exchange/gguf_tokenizer.h"
 #include "model/exchange/hf.h"
 #include "model/params.h"
 
@@ -21,8 +23,8 @@ struct import_options {
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct import_options, field)
 // clang-format off
 static const struct tt_option rows[] = {
-    {"from", AT(from), "Exchange", 1 << TT_CMD_IMPORT, "", NULL, "DIR",
-     .help = "the folder of the model to read"},
+    {"from", AT(from), "Exchange", 1 << TT_CMD_IMPORT, "", NULL, "PATH",
+     .help = "the model to read: a folder of Hugging Face's transformers, or a GGUF file of llama.cpp"},
     {"seq-len", TT_RUN_FIELD(seq_len), TT_S_MODEL, 1 << TT_CMD_IMPORT, "1024", "[1, 1048576]", "N",
      .help = "tokens in a sequence when training goes on, or as many as the model was made for"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_IMPORT, "runs/imported", NULL, "DIR",
@@ -35,6 +37,7 @@ TT_OWN_FITS(struct import_options);
 struct import {
     const struct tt_config *c;
     const struct import_options *own;
+    struct tt_gguf *gguf;    /* the model, if it is a file; else it is a folder */
     struct tt_options train; /* what the checkpoint will tell a training */
     struct tt_params params;
     float *weights, *zeros;
@@ -47,7 +50,8 @@ static tt_status describe(struct import *m)
 {
     struct tt_config *t = &m->train.c;
     TT_TRY(tt_options_init(&m->train, TT_CMD_TRAIN));
-    TT_TRY(tt_hf_import_config(m->own->from, t));
+    if (tt_is_file(m->own->from)) TT_TRY(tt_gguf_open(m->own->from, &m->gguf));
+    TT_TRY(m->gguf ? tt_gguf_import_config(m->gguf, m->own->from, t) : tt_hf_import_config(m->own->from, t));
     if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
     t->learning_rate = 1e-4;                                    /* gentle: these weights are worth keeping */
     strcpy(t->data, TT_NO_DATA);
@@ -80,11 +84,21 @@ static void check_tokenizer(struct import *m)
     m->tokenizer = NULL;
 }
 
+static tt_status read_model(struct import *m)
+{
+    const char *from = m->own->from;
+    if (m->gguf) {
+        TT_TRY(tt_gguf_import_weights(m->gguf, from, &m->params, &m->weights));
+        return tt_gguf_tokenizer_get(m->gguf, &m->tokenizer, &m->note);
+    }
+    TT_TRY(tt_hf_import_weights(from, &m->train.c, &m->params, &m->weights));
+    return tt_hf_import_tokenizer(from, &m->tokenizer, &m->note);
+}
+
 static tt_status convert(struct import *m)
 {
     TT_TRY(tt_params_create(&m->train.c, &m->params));
-    TT_TRY(tt_hf_import_weights(m->own->from, &m->train.c, &m->params, &m->weights));
-    TT_TRY(tt_hf_import_tokenizer(m->own->from, &m->tokenizer, &m->note));
+    TT_TRY(read_model(m));
     check_tokenizer(m);
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
     m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
@@ -150,7 +164,7 @@ static tt_status print_json(const struct import *m)
 static tt_status run(struct import *m)
 {
     if (!m->own->from[0])
-        return tt_fail(TT_USAGE, "no model is named; give its folder: tt import DIR --out runs/model");
+        return tt_fail(TT_USAGE, "no model is named; give its folder or GGUF file: tt import PATH --out runs/model");
     TT_TRY(describe(m));
     TT_TRY(refuse_old_run(m->c->out));
     TT_TRY(convert(m));
@@ -167,6 +181,7 @@ tt_status tt_cmd_import(const struct tt_options *o)
     m->c = &o->c;
     m->own = tt_own(o);
     tt_status st = run(m);
+    tt_gguf_close(m->gguf);
     tt_tokenizer_free(m->tokenizer);
     tt_text_free(&m->config);
     tt_text_free(&m->note);

@@ -212,6 +212,7 @@ static tt_status run_member(struct profiling *p)
     TT_TRY(tt_config_check(&p->runs));
     TT_TRY(tt_take_vocabulary(&p->o));
     p->runs.vocab_size = p->o.c.vocab_size;
+    p->runs.end_token = p->o.c.end_token;
     TT_TRY(tt_config_check(&p->runs));
     if (own->with[0]) return tt_profile_with_tool(&p->o);
     TT_TRY(tt_member_compare(&p->member, &p->o, ""));

@@ -19,9 +19,11 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "unless given: of --data the part that training would hold out, of --val-data all.", "checkpoint",
         {"tt eval", "tt eval runs/small --val-data other.bin --val-batches 100"}},
     [TT_CMD_GENERATE] = {"generate", "continue a text with a checkpoint",
-        "Loads a checkpoint and continues a prompt with tokens drawn from it. The model is the checkpoint's own.",
+        "Loads a checkpoint and continues prompts with tokens drawn from it. The model is the checkpoint's own. What a\n"
+        "prompt gets does not depend on those beside it: --seed S --num-samples 3 draws what seeds S, S+1 and S+2 draw.",
         "checkpoint",
-        {"tt generate", "tt generate runs/small --prompt \"Once upon a time\" --temperature 0.7 --top-k 40"}},
+        {"tt generate", "tt generate runs/small --prompt \"Once upon a time\" --temperature 0.7 --top-k 40",
+         "tt generate runs/small --prompts questions.txt --num-samples 2 --stop \"\\n\" --json"}},
     [TT_CMD_DATA] = {"data", "turn text into token files, or look into one",
         "Reads text files, makes or loads a tokenizer, and writes token files and the tokenizer into a folder; or,\n"
         "with --inspect, says what is in a token file.", "input",
@@ -87,20 +89,25 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "config",
         {"tt diagnose run.yaml", "tt diagnose --preset small --data 'shards/*.bin' --quick",
          "tt diagnose --preset small --ranks 2 --shard weights"}},
-    [TT_CMD_EXPORT] = {"export", "write a checkpoint as a model for Hugging Face's transformers",
-        "Writes a folder with model.safetensors, config.json and the tokenizer's files, which\n"
+    [TT_CMD_EXPORT] = {"export", "write a checkpoint as a model for Hugging Face's transformers or for llama.cpp",
+        "hf: a folder with model.safetensors, config.json and the tokenizer's files, which\n"
         "transformers.AutoModelForCausalLM and AutoTokenizer open: a LLaMA with the same logits and the same tokens,\n"
-        "with --qkv-bias a Qwen2, with --qk-norm a Qwen3.",
+        "with --qkv-bias a Qwen2, with --qk-norm a Qwen3.\n"
+        "gguf: a file with all of that, which llama.cpp and what builds on it open. Tokenizers that llama.cpp cannot\n"
+        "reproduce are left out, with a line that says what to do: words; chars, unless --vocab-size left a token free;\n"
+        "tt's own bpe, unless --nearest-split allows other tokens for some texts.",
         "folder",
-        {"tt export runs/small model", "tt export model --checkpoint runs/small --dtype bf16", "tt export --format hf model"}},
-    [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers",
-        "Reads the folder of a LLaMA, Qwen2 or Qwen3 (model.safetensors, or shards and index; fp32, fp16, bf16), writes a\n"
-        "checkpoint of step 0, from which training goes on. RoPE may be scaled: linear, dynamic, yarn, llama3.\n"
-        "What this program does not compute is refused by name.\n"
+        {"tt export runs/small model", "tt export model --checkpoint runs/small --dtype bf16",
+         "tt export runs/small model.gguf --dtype q8_0"}},
+    [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers or from llama.cpp",
+        "Reads the folder of a LLaMA, Qwen2 or Qwen3 (model.safetensors, or shards with their index; fp32, fp16 or bf16),\n"
+        "or the GGUF file of a LLaMA (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training goes on. RoPE may\n"
+        "be scaled: linear, dynamic, yarn, llama3. What this program does not compute is refused by name.\n"
         "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"
         "the same tokens for every text, but no token is put before or behind it.",
         "from",
-        {"tt import model --out runs/model", "tt train --resume runs/model --data 'shards/*.bin' --out runs/tuned"}},
+        {"tt import model --out runs/model", "tt import model.gguf --out runs/model",
+         "tt train --resume runs/model --data 'shards/*.bin' --out runs/tuned"}},
     [TT_CMD_EXERCISE] = {"exercise", "the course: start an exercise, get hints, have the worksheet checked",
         "list: the exercises. start N DIR: a folder with the walkthrough and a worksheet. hint N, hint N K, hint N NAME:\n"
         "the first, the Kth, that for a question. check N DIR: recomputes every answer from your own profiles in DIR; exit\n"

@@ -169,7 +169,7 @@ void attention_steps(struct build *b, struct attention_acts *a)
     batched(b, a->q, false, a->k_all, true, a->prob, heads, S, S, D);
     LAUNCH(b->p, scale, .x = a->prob, .n = heads * S * S, .factor = 1.0f / sqrtf((float)D));
     b->p->group = TT_G_SOFTMAX;
-    LAUNCH(b->p, causal_mask, .x = a->prob, .count = heads, .S = S);
+    LAUNCH(b->p, causal_mask, .x = a->prob, .starts = b->starts, .count = heads, .S = S, .heads = b->H);
     LAUNCH(b->p, softmax, .x = a->prob, .rows = heads * S, .cols = S);
     b->p->group = TT_G_ATTENTION;
     void *oh = activation(b, "attention_heads", b->T, b->H * D);

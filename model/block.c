@@ -69,8 +69,9 @@ static void bias_backward(struct build *b, const void *dqkv)
            .accumulate = b->accumulate);
 }
 
-static void head_norm(struct build *b, struct attention_acts *a)
+void finish_qkv(struct build *b, struct attention_acts *a)
 {
+    bias(b, a->qkv);
     if (b->c->qk_norm) (fused(b, TT_FUSE_NORM) ? head_norm_fused : head_norm_steps)(b, a);
 }
 
@@ -110,37 +111,50 @@ static void attention_core_backward(struct build *b, const struct attention_acts
         (fused(b, TT_FUSE_SOFTMAX) ? attention_fused_backward : attention_steps_backward)(b, a, dout, dqkv);
 }
 
-static void attention_forward(struct build *b, struct residual *r, struct block_acts *a)
+void block_keys(struct build *b, struct residual *r, struct block_acts *a)
 {
     struct bundle qkv = qkv_bundle(b);
     norm(b, r, TT_W_ATTENTION_NORM, &a->norm1);
     b->p->group = TT_G_QKV;
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
     bundle_forward(b, &qkv, a->norm1.y, a->attn.qkv);
-    bias(b, a->attn.qkv);
-    head_norm(b, &a->attn);
-    if (b->decode) {
-        attention_decode(b, &a->attn);
+    finish_qkv(b, &a->attn);
+    rope(b, a->attn.qkv);
+    if (b->sequences) cache_fill(b, a->attn.qkv);
+}
+
+/* SwiGLU in the products around it, where the device has such. Not for generation, whose prompts have all lengths: each
+ * would be timed. */
+static bool swiglu_in_products(const struct build *b)
+{
+    return b->m->swiglu_products && fused(b, TT_FUSE_SWIGLU) && fused(b, TT_FUSE_GATE_UP) && !b->sequences;
+}
+
+static void ffn_inner(struct build *b, struct block_acts *a)
+{
+    struct bundle gate_up = gate_up_bundle(b);
+    b->p->group = TT_G_GATE_UP;
+    a->ffn.gu = activation(b, "ffn_gate_up", b->T, 2 * b->F);
+    if (swiglu_in_products(b)) {
+        a->ffn.h = activation(b, "ffn_hidden", b->T, b->F);
+        linear_swiglu(b, a->norm2.y, weight(b, TT_W_GATE), a->ffn.gu, a->ffn.h, b->T, b->C, b->F);
         return;
     }
-    rope(b, a->attn.qkv);
-    attention_core(b, &a->attn);
+    bundle_forward(b, &gate_up, a->norm2.y, a->ffn.gu);
+    (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
 }
 
 /* Everything the backward pass needs: up to what the down projection multiplies. */
 static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
 {
-    struct bundle gate_up = gate_up_bundle(b);
-    attention_forward(b, r, a);
+    block_keys(b, r, a);
+    attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
     r->delta = activation(b, "attention_delta", b->T, b->C);
     linear(b, a->attn.o, weight(b, TT_W_O), r->delta, b->T, b->H * b->D, b->C, b->C);
 
     norm(b, r, TT_W_FFN_NORM, &a->norm2);
-    b->p->group = TT_G_GATE_UP;
-    a->ffn.gu = activation(b, "ffn_gate_up", b->T, 2 * b->F);
-    bundle_forward(b, &gate_up, a->norm2.y, a->ffn.gu);
-    (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
+    ffn_inner(b, a);
 }
 
 void block_forward(struct build *b, struct residual *r, struct block_acts *a)
@@ -151,13 +165,24 @@ void block_forward(struct build *b, struct residual *r, struct block_acts *a)
     linear(b, a->ffn.h, weight(b, TT_W_DOWN), r->delta, b->T, b->F, b->C, b->C);
 }
 
+/* From the gradient of the block's output to that of gate and up, which it returns; a->ffn.h is where h lies then. */
+static void *down_backward(struct build *b, struct block_acts *a, const void *dr, void *dh)
+{
+    b->p->group = TT_G_DOWN;
+    if (swiglu_in_products(b)) {
+        linear_dx_swiglu(b, dr, weight(b, TT_W_DOWN), a->ffn.gu, dh, b->T, b->F, b->C);
+        a->ffn.h = dh;
+        return a->ffn.gu;
+    }
+    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
+    return (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+}
+
 static void ffn_backward(struct build *b, struct block_acts *a, void *dr)
 {
     struct bundle gate_up = gate_up_bundle(b);
     void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dy = activation(b, "d_norm", b->T, b->C);
-    b->p->group = TT_G_DOWN;
-    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
-    void *dgu = (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+    void *dgu = down_backward(b, a, dr, dh);
     b->p->group = TT_G_DOWN;
     linear_dw(b, dr, b->C, a->ffn.h, gradient(b, TT_W_DOWN), b->T, b->F, b->C, b->accumulate);
     b->p->group = TT_G_GATE_UP;

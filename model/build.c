@@ -39,15 +39,33 @@ static struct tt_gemm plain(const struct build *b)
     return (struct tt_gemm){.batch = 1, .alpha = 1, .type_a = t, .type_b = t, .type_c = t};
 }
 
-void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
-               int64_t out, int64_t ldy)
+/* y (rows, out) = x·Wᵀ, and dx (rows, in) = dy·W. */
+static struct tt_gemm forward_of(const struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in,
+                                 int64_t out, int64_t ldy)
 {
     struct tt_gemm g = plain(b);
-    g.type_c = type;
     g.a = x, g.b = w, g.c = y;
     g.m = rows, g.n = out, g.k = in;
     g.lda = in, g.ldb = in, g.ldc = ldy;
     g.trans_b = true;
+    return g;
+}
+
+static struct tt_gemm dx_of(const struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows,
+                            int64_t in, int64_t out)
+{
+    struct tt_gemm g = plain(b);
+    g.a = dy, g.b = w, g.c = dx;
+    g.m = rows, g.n = in, g.k = out;
+    g.lda = lddy, g.ldb = in, g.ldc = in;
+    return g;
+}
+
+void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
+               int64_t out, int64_t ldy)
+{
+    struct tt_gemm g = forward_of(b, x, w, y, rows, in, out, ldy);
+    g.type_c = type;
     tt_plan_gemm(b->p, &g);
 }
 
@@ -59,21 +77,32 @@ void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add)
 {
-    struct tt_gemm g = plain(b);
-    g.a = dy, g.b = w, g.c = dx;
-    g.m = rows, g.n = in, g.k = out;
-    g.lda = lddy, g.ldb = in, g.ldc = in;
+    struct tt_gemm g = dx_of(b, dy, lddy, w, dx, rows, in, out);
     g.beta = add;
     tt_plan_gemm(b->p, &g);
 }
 
-/* FLOPs: 20 µs on an H200. A smaller product leaves most of the device idle and loses nothing by running beside others;
- * a larger one would only slow them down. */
-static const double SMALL_PRODUCT = 15e9;
+void linear_swiglu(struct build *b, const void *x, const void *w, void *gu, void *h, int64_t rows, int64_t in,
+                   int64_t F)
+{
+    struct tt_gemm g = forward_of(b, x, w, gu, rows, in, 2 * F, 2 * F);
+    g.with = TT_WITH_SWIGLU;
+    g.also = h;
+    tt_plan_gemm(b->p, &g);
+}
+
+void linear_dx_swiglu(struct build *b, const void *dy, const void *w, void *gu, void *h, int64_t rows, int64_t F,
+                      int64_t out)
+{
+    struct tt_gemm g = dx_of(b, dy, out, w, h, rows, F, out);
+    g.with = TT_WITH_SWIGLU_BACKWARD;
+    g.also = gu;
+    tt_plan_gemm(b->p, &g);
+}
 
 void begin_side_stream(struct build *b, double flops)
 {
-    b->p->stream = fused(b, TT_FUSE_OVERLAP) && flops < SMALL_PRODUCT ? TT_STREAM_SIDE : TT_STREAM_MAIN;
+    b->p->stream = fused(b, TT_FUSE_OVERLAP) && flops < b->m->small_product ? TT_STREAM_SIDE : TT_STREAM_MAIN;
 }
 
 void end_side_stream(struct build *b) { b->p->stream = TT_STREAM_MAIN; }

@@ -5,6 +5,7 @@
 #ifndef TT_BUILD_H
 #define TT_BUILD_H
 
+#include "core/base/sample.h"
 #include "model/model.h"
 #include "model/params.h"
 
@@ -15,7 +16,9 @@ struct build {
     bool train;      /* a backward pass follows */
     bool accumulate; /* it adds to the gradients instead of overwriting them */
     bool between;    /* it is a step between two choices of --update-every */
-    bool decode;     /* one token of one sequence, against a cache of `positions` */
+    int64_t sequences; /* keys and values go to a cache of so many sequences; 0: there is none */
+    const struct tt_sampling *how; /* the next tokens are chosen, of those below `known`; NULL: not */
+    int64_t known;
     int64_t B, S, T, C, H, KV, D, F, V, P, positions;
     char *weights, *grads;        /* the arenas, or this rank's parts of them; weights in the activation type */
     struct bucket_acts *buckets;  /* of the parameters, in their order */
@@ -24,6 +27,7 @@ struct build {
     const int32_t *tokens;        /* B rows of S+1 */
     const struct tt_state *state; /* NULL: no slots */
     int64_t slot_stride;
+    const int32_t *starts, *ends; /* (B, S) bounds of the tokens' documents; NULL: not needed */
     const float *cos, *sin; /* (positions, D/2) */
     float loss_factor;      /* 1 / tokens of the step */
     float *loss;            /* where the mean loss is summed up */
@@ -92,6 +96,12 @@ void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, voi
 /* dW (out, in) = dyᵀ·x (+ dW when add). */
 void linear_dw(struct build *b, const void *dy, int64_t lddy, const void *x, float *dw, int64_t rows, int64_t in,
                int64_t out, bool add);
+/* gu (rows, 2F) = x (rows, in)·Wᵀ and h (rows, F) of it; and dh (rows, F) = dy (rows, out)·W, which is not kept: gu
+ * becomes its gradient, and h is computed again. As SwiGLU's kernels after the products alone. */
+void linear_swiglu(struct build *b, const void *x, const void *w, void *gu, void *h, int64_t rows, int64_t in,
+                   int64_t F);
+void linear_dx_swiglu(struct build *b, const void *dy, const void *w, void *gu, void *h, int64_t rows, int64_t F,
+                      int64_t out);
 /* C (m, n) = op(A)·op(B) for `batch` matrices that follow each other in memory. */
 void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool trans_b, void *c, int64_t batch,
              int64_t m, int64_t n, int64_t k);
@@ -196,12 +206,21 @@ void optimizer_chosen(struct build *b);
 
 void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
 void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
+/* What the projections of q, k and v are still without: biases and norms of heads, where the model has them. */
+void finish_qkv(struct build *b, struct attention_acts *a);
 void block_forward(struct build *b, struct residual *r, struct block_acts *a);
 void block_backward(struct build *b, struct block_acts *a, void *dr);
+/* A block as far as its keys and values. */
+void block_keys(struct build *b, struct residual *r, struct block_acts *a);
 
 /* ---- decode.c ---- */
 
-void attention_decode(struct build *b, struct attention_acts *a);
+/* The keys and values of packed rows, rotated, into the cache of the sequence that TT_X_SEQUENCE says. */
+void cache_fill(struct build *b, const void *qkv);
+/* A block for one token of each sequence; returns its output. */
+void *decode_block(struct build *b, void *x);
+/* The last norm and the head, and the choice of the next tokens. */
+void decode_head(struct build *b, void *x);
 
 /* ---- head.c: the last norm's output to losses and back ---- */
 

@@ -113,7 +113,8 @@ void attention_fused(struct build *b, struct attention_acts *a)
     a->prob = activation(b, "attention_prob", b->B * b->H * S, S);
     batched(b, a->q, false, a->k, true, a->prob, groups, rows, S, D);
     b->p->group = TT_G_SOFTMAX;
-    LAUNCH(b->p, causal_softmax, .x = a->prob, .count = b->B * b->H, .S = S, .scale = 1.0f / sqrtf((float)D));
+    LAUNCH(b->p, causal_softmax, .x = a->prob, .starts = b->starts, .count = b->B * b->H, .S = S,
+           .heads = b->H, .scale = 1.0f / sqrtf((float)D));
     b->p->group = TT_G_ATTENTION;
     void *oh = activation(b, "attention_heads", b->T, b->H * D);
     a->o = activation(b, "attention_out", b->T, b->H * D);
@@ -132,8 +133,8 @@ void attention_fused_backward(struct build *b, const struct attention_acts *a, c
     batched(b, a->prob, true, doh, false, dv, groups, S, D, rows);
     batched(b, doh, false, a->v, true, ds, groups, rows, S, D);
     b->p->group = TT_G_SOFTMAX;
-    LAUNCH(b->p, causal_softmax_backward, .y = a->prob, .dy = ds, .dx = ds, .count = b->B * b->H, .S = S,
-           .scale = 1.0f / sqrtf((float)D));
+    LAUNCH(b->p, causal_softmax_backward, .y = a->prob, .dy = ds, .dx = ds, .starts = b->starts, .count = b->B * b->H,
+           .S = S, .heads = b->H, .scale = 1.0f / sqrtf((float)D));
     b->p->group = TT_G_SCORES;
     batched(b, ds, false, a->k, false, dq, groups, rows, D, S);
     batched(b, ds, true, a->q, false, dk, groups, S, D, rows);

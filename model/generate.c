@@ -12,12 +12,14 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
     one->batch_size = 1;
     one->seq_len = length;
     one->grad_accum = 1;
+    one->documents = TT_DOCUMENTS_JOINED; /* a sequence is one document, with or without a cache */
     tt_status st = tt_model_create(one, &g->model);
     free(one);
     TT_TRY(st);
     TT_TRY(weights->backend->ops->info(weights->backend->self, &device));
     tt_model_fit(g->model, &device);
-    TT_TRY(cached ? tt_model_plan_decode(g->model, length, &g->plan) : tt_model_plan_logits(g->model, &g->plan));
+    TT_TRY(cached ? tt_model_plan_decode(g->model, 1, length, NULL, 0, &g->plan)
+                  : tt_model_plan_logits(g->model, &g->plan));
     g->tokens = calloc((size_t)length + 1, sizeof *g->tokens);
     if (!g->tokens) return tt_no_memory("a sequence of %lld tokens", (long long)length);
     tt_engine_borrow(&g->engine, weights, TT_X_WEIGHTS);

@@ -43,9 +43,26 @@ static void embed_backward(struct build *b, const void *dr)
            .T = b->T, .S = b->S, .C = b->C, .V = b->V, .slot_stride = b->slot_stride);
 }
 
+/* With --documents separate: where the documents of this batch begin and end. */
+static void bound_documents(struct build *b)
+{
+    if (b->c->documents != TT_DOCUMENTS_SEPARATE) return;
+    int32_t *starts = tt_plan_buffer(b->p, "document_starts", (size_t)b->T * sizeof *starts);
+    int32_t *ends = NULL;
+    if (b->train && fused(b, TT_FUSE_ATTENTION))
+        ends = tt_plan_buffer(b->p, "document_ends", (size_t)b->T * sizeof *ends);
+    b->p->phase = TT_FORWARD;
+    b->p->group = TT_G_ATTENTION;
+    LAUNCH(b->p, document_bounds, .tokens = b->tokens, .state = b->state, .starts = starts, .ends = ends, .B = b->B,
+           .S = b->S, .slot_stride = b->slot_stride, .end = (int32_t)b->c->end_token);
+    b->starts = starts;
+    b->ends = ends;
+}
+
 /* Tokens to the output of the last norm. */
 static void body_forward(struct build *b, struct block_acts *blocks, struct norm_acts *last)
 {
+    bound_documents(b);
     struct residual r = embed(b);
     if (!b->c->tie_embeddings) drop_weights(b, 0);
     for (int i = 0; i < b->c->num_layers; i++) {
@@ -181,8 +198,14 @@ static void write_logits(struct build *b, struct block_acts *blocks)
     logits_out(b, last.y);
 }
 
-static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, int64_t S, int64_t positions,
-                            struct tt_plan **out)
+/* B sequences of S tokens, at so many positions; the rest as in struct build. */
+struct shape {
+    int64_t B, S, positions, sequences;
+    const struct tt_sampling *how;
+    int64_t known;
+};
+
+static tt_status write_plan(const struct tt_model *m, writer write, struct shape s, struct tt_plan **out)
 {
     struct tt_plan *p;
     struct block_acts *blocks = calloc((size_t)m->config.num_layers + 1, sizeof *blocks);
@@ -191,8 +214,9 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
                                      : tt_no_memory("the plan of %d layers",
                                                (int)m->config.num_layers);
     if (!st) {
-        struct build b = begin(m, p, B, S, positions);
+        struct build b = begin(m, p, s.B, s.S, s.positions);
         b.buckets = buckets;
+        b.sequences = s.sequences, b.how = s.how, b.known = s.known;
         write(&b, blocks);
         st = tt_hooks_edit(&m->config, p, b.train);
         if (!st) st = tt_plan_finish(p);
@@ -206,12 +230,17 @@ static tt_status write_plan(const struct tt_model *m, writer write, int64_t B, i
     return st;
 }
 
+static struct shape batch_of(const struct tt_model *m)
+{
+    return (struct shape){.B = m->config.batch_size, .S = m->config.seq_len, .positions = m->config.seq_len};
+}
+
 tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out)
 {
     if (m->params.groups.count && !m->fuse[TT_FUSE_OPTIMIZER])
         return tt_fail(TT_USAGE, "--update top-k needs the optimiser in one kernel, which this run does not have; use "
                                  "--version fused or flash, or add --fuse optimizer");
-    return write_plan(m, write_train, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+    return write_plan(m, write_train, batch_of(m), out);
 }
 
 static void write_between(struct build *b, struct block_acts *blocks)
@@ -222,26 +251,52 @@ static void write_between(struct build *b, struct block_acts *blocks)
 
 tt_status tt_model_plan_between(const struct tt_model *m, struct tt_plan **out)
 {
-    return write_plan(m, write_between, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+    return write_plan(m, write_between, batch_of(m), out);
 }
 
 tt_status tt_model_plan_eval(const struct tt_model *m, struct tt_plan **out)
 {
-    return write_plan(m, write_eval, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+    return write_plan(m, write_eval, batch_of(m), out);
 }
 
 tt_status tt_model_plan_logits(const struct tt_model *m, struct tt_plan **out)
 {
-    return write_plan(m, write_logits, m->config.batch_size, m->config.seq_len, m->config.seq_len, out);
+    return write_plan(m, write_logits, batch_of(m), out);
+}
+
+static void write_fill(struct build *b, struct block_acts *blocks)
+{
+    batch_tokens(b);
+    struct residual r = embed(b);
+    for (int i = 0; i < b->c->num_layers; i++) {
+        b->p->layer = i;
+        (i + 1 < b->c->num_layers ? block_forward : block_keys)(b, &r, &blocks[i]);
+    }
+}
+
+tt_status tt_model_plan_fill(const struct tt_model *m, int64_t tokens, int64_t rows, int64_t length,
+                             struct tt_plan **out)
+{
+    struct shape s = {.B = 1, .S = tokens, .positions = length, .sequences = rows};
+    return write_plan(m, write_fill, s, out);
 }
 
 static void write_decode(struct build *b, struct block_acts *blocks)
 {
-    b->decode = true;
-    write_logits(b, blocks);
+    (void)blocks;
+    batch_tokens(b);
+    void *x = embed(b).x;
+    for (int i = 0; i < b->c->num_layers; i++) {
+        b->p->layer = i;
+        x = decode_block(b, x);
+    }
+    b->p->layer = -1;
+    decode_head(b, x);
 }
 
-tt_status tt_model_plan_decode(const struct tt_model *m, int64_t length, struct tt_plan **out)
+tt_status tt_model_plan_decode(const struct tt_model *m, int64_t rows, int64_t length, const struct tt_sampling *how,
+                               int64_t known, struct tt_plan **out)
 {
-    return write_plan(m, write_decode, 1, 1, length, out);
+    struct shape s = {.B = rows, .S = 1, .positions = length, .sequences = rows, .how = how, .known = known};
+    return write_plan(m, write_decode, s, out);
 }

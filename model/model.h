@@ -9,6 +9,7 @@
 #ifndef TT_MODEL_H
 #define TT_MODEL_H
 
+#include "core/base/sample.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/config/config.h"
 #include "core/plan/engine.h"
@@ -17,6 +18,8 @@ struct tt_model {
     struct tt_config config;
     bool fuse[TT_FUSION_COUNT];
     bool tf32; /* asked for, and not fp32 on the device in its place */
+    bool swiglu_products; /* the device's products may have SwiGLU in them */
+    double small_product; /* FLOPs: smaller ones may run beside others */
     bool flash_refused; /* the heads are too large for the device's flash attention; the fused one runs */
     struct tt_params params;
     int64_t head_dim;
@@ -59,8 +62,13 @@ tt_status tt_model_plan_between(const struct tt_model *m, struct tt_plan **out);
 tt_status tt_model_plan_eval(const struct tt_model *m, struct tt_plan **out);
 /* Forward over one batch of the validation tokens; all logits into TT_X_LOGITS. */
 tt_status tt_model_plan_logits(const struct tt_model *m, struct tt_plan **out);
-/* One new token of one sequence against a cache of `length` positions; its logits into TT_X_LOGITS. */
-tt_status tt_model_plan_decode(const struct tt_model *m, int64_t length, struct tt_plan **out);
+/* The keys and values of the first `tokens` validation tokens, into one of `rows` caches of `length` positions. */
+tt_status tt_model_plan_fill(const struct tt_model *m, int64_t tokens, int64_t rows, int64_t length,
+                             struct tt_plan **out);
+/* One new token of each of `rows` sequences against caches of `length` positions; its logits into TT_X_LOGITS. With
+ * `how`, the tokens that follow are chosen too, among those below `known`, and become the input of the next run. */
+tt_status tt_model_plan_decode(const struct tt_model *m, int64_t rows, int64_t length, const struct tt_sampling *how,
+                               int64_t known, struct tt_plan **out);
 
 /* Entries in the metrics ring. */
 enum { TT_RING_ENTRIES = 1024 };

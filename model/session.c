@@ -168,6 +168,7 @@ static tt_status check_room(struct tt_session *s, const struct tt_config *c, uns
 tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, const struct tt_config *c, unsigned use)
 {
     struct tt_device_info info;
+    TT_TRY(tt_check_end_token(c));
     TT_TRY(tt_session_plan(s, backend, c, use));
     TT_TRY(backend->ops->info(backend->self, &info));
     s->shares_memory = info.shares_memory;

@@ -39,7 +39,7 @@ static const struct rule own[] = {
     {"causal_softmax_backward", "attention_softmax"},
     {"flash", "attention_output"},        {"flash_backward", "attention_output"},
     {"flash_delta", "attention_output"},  {"attention_decode", "attention_output"},
-    {"cache_append", "attention_output"}, {"mul", "swiglu_activation"},
+    {"cache_fill", "attention_output"},   {"mul", "swiglu_activation"},
     {"silu", "swiglu_activation"},        {"silu_backward", "swiglu_activation"},
     {"swiglu", "swiglu_activation"},      {"swiglu_backward", "swiglu_activation"},
     {"row_logsumexp", "loss_calculation"}, {"sub_rows", "loss_calculation"},
@@ -55,6 +55,7 @@ static const struct rule own[] = {
     {"weight_decay", "optimizer"},        {"cast", "optimizer"},
     {"zero", "control"},                  {"step_begin", "control"},
     {"record", "control"},                {"gemm", "gemm"},
+    {"gemm_swiglu", "swiglu_gate_up"},    {"gemm_swiglu_backward", "swiglu_down"},
 };
 
 /* Words that names of other programs' kernels and operators contain, in any case. The first that is found decides, so

@@ -1,5 +1,6 @@
 /* All kernels for one instruction set. CMake compiles this file once per set; TT_ISA is its name. If a kernel of
  * kernels.def is missing here, this does not compile. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@
 static size_t launch_scratch(enum tt_kernel kernel, const void *args)
 {
     switch (kernel) {
+    case TT_K_rows_linear: return rows_linear_scratch(args);
+    case TT_K_attention_decode: return (size_t)((const struct tt_attention_decode_args *)args)->D;
     case TT_K_flash: return flash_scratch(args);
     case TT_K_flash_backward: return flash_backward_scratch(args);
     default: return 0;

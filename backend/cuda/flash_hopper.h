@@ -62,6 +62,17 @@ GPU_DEVICE int hopper_next(const struct hopper_work &w, int n)
     return n % 2 || alone ? n / 2 * 2 + 2 * w.blocks : n + 1;
 }
 
+/* A kernel's shape for attention inside documents: kernels of their own, so that the others pay nothing for it. */
+template <typename Shape> struct hopper_documents : Shape {
+    static constexpr bool DOCUMENTS = true;
+};
+
+/* The start or end of a row's document in sequence b; beyond the end of the sequence, that of its last row. */
+GPU_DEVICE int hopper_bound(const int32_t *bounds, int b, int S, int row)
+{
+    return bounds[(int64_t)b * S + (row < S ? row : S - 1)];
+}
+
 /* The dynamic shared memory, aligned to HOPPER_ALIGN. */
 GPU_DEVICE unsigned char *hopper_tiles(unsigned char *shared)
 {

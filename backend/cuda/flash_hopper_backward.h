@@ -18,7 +18,7 @@
 template <typename T_, int D_, int COLS_, int STAGES_, bool KEYS_> struct backward_shape {
     typedef T_ T;
     static constexpr int D = D_, COLS = COLS_, STAGES = STAGES_;
-    static constexpr bool KEYS = KEYS_;
+    static constexpr bool KEYS = KEYS_, DOCUMENTS = false;
     static constexpr bool DRAIN = KEYS && D > 64; /* too few registers to overlap with the next step */
     static constexpr int GROUPS = 2, ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int X_BYTES = ROWS * D * 2, U_BYTES = COLS * D * 2;
@@ -31,6 +31,7 @@ struct backward_args {
     struct hopper_work work;
     const float *lse, *delta, *cos, *sin; /* cos and sin may be NULL */
     void *dx, *dy;                        /* dK and dV, or dQ and NULL */
+    const int32_t *starts, *bounds;       /* bounds: ends of keys, starts of queries */
     int64_t ld;
     int S, heads, group;
     float scale;
@@ -46,11 +47,13 @@ template <typename C> struct backward_shared {
 struct backward_range {
     int begin, end, steps;
 };
-template <typename C> GPU_DEVICE struct backward_range backward_range_of(const struct backward_args &a, int tile)
+template <typename C> GPU_DEVICE struct backward_range backward_range_of(const struct backward_args &a, int b, int tile)
 {
     struct backward_range r = {0, (tile + 1) * C::ROWS, 0};
     if (C::KEYS) r.begin = tile * C::ROWS / C::COLS * C::COLS;
     if (C::KEYS || r.end > a.S) r.end = a.S;
+    if (C::DOCUMENTS && C::KEYS) r.end = hopper_bound(a.bounds, b, a.S, (tile + 1) * C::ROWS - 1);
+    if (C::DOCUMENTS && !C::KEYS) r.begin = hopper_bound(a.bounds, b, a.S, tile * C::ROWS) / C::COLS * C::COLS;
     r.steps = (r.end - r.begin + C::COLS - 1) / C::COLS * (C::KEYS ? a.group : 1);
     return r;
 }
@@ -71,7 +74,7 @@ template <typename C> GPU_DEVICE void backward_copies(const struct backward_args
             hopper_copy(m.y, &a.y, at.tile * C::ROWS, at.h, at.b, m.own_full);
         }
         own.next();
-        struct backward_range r = backward_range_of<C>(a, at.tile);
+        struct backward_range r = backward_range_of<C>(a, at.b, at.tile);
         int head = C::KEYS ? at.h * a.group : at.h / a.group;
         FLASH_NO_UNROLL
         for (int col = r.begin; r.steps > 0; r.steps--) {
@@ -134,38 +137,65 @@ GPU_DEVICE void backward_own(const struct backward_args &a, struct hopper_item a
     }
 }
 
-/* Scores become P, for rows from `row` (the warp's first) and columns from `col` on; 0 where a key is after its query.
- */
+/* The least and the largest bound of a warpgroup's rows in sequence b. */
+struct backward_documents {
+    int b, least, most;
+};
+
+/* The bounds of a lane's two rows, from memory whenever they are needed: there are no registers to keep them in. */
+template <typename C> struct backward_bounds {
+    int of[2] = {0, 0};
+    GPU_MEMBER void load(const int32_t *bounds, const backward_documents &documents, int S, int warp_row)
+    {
+        GPU_UNROLL
+        for (int r = 0; C::DOCUMENTS && r < 2; r++)
+            of[r] = hopper_bound(bounds, documents.b, S, warp_row + gpu_lane() / 4 + 8 * r);
+    }
+    GPU_MEMBER bool apart(int other, int i) const /* for element i */
+    {
+        return C::DOCUMENTS && (C::KEYS ? other >= of[i % 4 / 2] : other < of[i % 4 / 2]);
+    }
+};
+
+/* Scores become P, for rows from `row` (the warp's first) and columns from `col` on; 0 where a query does not see a
+ * key. `edge`: there are such pairs. */
 template <typename C>
-GPU_DEVICE void backward_p(float (&s)[C::COLS / 2], const backward_stats<C> &lse, int row, int col, bool diagonal,
-                           float c)
+GPU_DEVICE void backward_p(const struct backward_args &a, float (&s)[C::COLS / 2], const backward_stats<C> &lse,
+                           int row, int col, bool edge, float c, const backward_documents &documents)
 {
     int g = gpu_lane() / 4, t = gpu_lane() % 4;
-    if (diagonal) {
+    if (edge) {
+        backward_bounds<C> bounds;
+        bounds.load(a.bounds, documents, a.S, row);
         GPU_UNROLL
         for (int i = 0; i < C::COLS / 2; i++) {
             int own = row + g + i % 4 / 2 * 8, other = col + i / 4 * 8 + 2 * t + i % 2;
-            if (C::KEYS ? other < own : other > own) s[i] = -GPU_INFINITY;
+            if ((C::KEYS ? other < own : other > own) || bounds.apart(other, i)) s[i] = -GPU_INFINITY;
         }
     }
     GPU_UNROLL
     for (int i = 0; i < C::COLS / 2; i++) s[i] = gpu_exp2_fast(gpu_fma(s[i], c, -lse.at(i)));
 }
 
-/* dP becomes dS = P·(dP - delta), and 0 where a key is after its query, even if dP is NaN there. The first query sees
+/* dP becomes dS = P·(dP - delta), and 0 where a query does not see a key, even if dP is NaN there. The first query sees
  * only one key, so its dS is set to exactly 0, instead of the rounding error of dP - delta. */
 template <typename C>
-GPU_DEVICE void backward_ds(float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2], const backward_stats<C> &delta,
-                            int row, int col, bool diagonal)
+GPU_DEVICE void backward_ds(const struct backward_args &a, float (&dp)[C::COLS / 2], const float (&p)[C::COLS / 2],
+                            const backward_stats<C> &delta, int row, int col, bool edge,
+                            const backward_documents &documents)
 {
     int g = gpu_lane() / 4, t = gpu_lane() % 4;
     GPU_UNROLL
     for (int i = 0; i < C::COLS / 2; i++) dp[i] = p[i] * (dp[i] - delta.at(i));
-    if (diagonal) {
+    if (edge) {
+        backward_bounds<C> bounds, starts;
+        bounds.load(a.bounds, documents, a.S, row);
+        starts.load(a.starts, documents, a.S, row);
         GPU_UNROLL
         for (int i = 0; i < C::COLS / 2; i++) {
             int own = row + g + i % 4 / 2 * 8, other = col + i / 4 * 8 + 2 * t + i % 2, query = C::KEYS ? other : own;
-            if ((C::KEYS ? other < own : other > own) || query == 0) dp[i] = 0.0f;
+            bool alone = C::DOCUMENTS ? other == own && starts.of[i % 4 / 2] == own : query == 0;
+            if ((C::KEYS ? other < own : other > own) || alone || bounds.apart(other, i)) dp[i] = 0.0f;
         }
     }
 }
@@ -210,10 +240,16 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
 
     FLASH_NO_UNROLL
     for (int n = hopper_first(a.work); hopper_in(a.work, n); n = hopper_next(a.work, n)) {
-        struct backward_range r = backward_range_of<C>(a, hopper_item_of(a.work, n).tile);
+        int b = C::DOCUMENTS ? hopper_item_of(a.work, n).b : 0;
+        struct backward_range r = backward_range_of<C>(a, b, hopper_item_of(a.work, n).tile);
         int row = hopper_item_of(a.work, n).tile * C::ROWS + group * HOPPER_ROWS, warp_row = row + gpu_wave() % 4 * 16;
         backward_stats<C> lse, delta;
         if (!C::KEYS) backward_own(a, hopper_item_of(a.work, n), warp_row, lse, delta);
+        struct backward_documents documents = {b, 0, 0};
+        if (C::DOCUMENTS) {
+            documents.least = hopper_bound(a.bounds, b, a.S, row);
+            documents.most = hopper_bound(a.bounds, b, a.S, row + HOPPER_ROWS - 1);
+        }
         float dx[C::D / 2], dy[C::KEYS ? C::D / 2 : 1];
         GPU_UNROLL
         for (int i = 0; i < C::D / 2; i++) dx[i] = dy[C::KEYS ? i : 0] = 0.0f;
@@ -225,7 +261,9 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             int stage = hopper_uniform(ring.stage);
             hopper_wait(m.full + stage, ring.parity);
             ring.next();
-            if (C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS) { /* every key is after every query */
+            bool hidden = C::KEYS ? col + C::COLS <= row : col >= row + HOPPER_ROWS; /* keys after all queries */
+            if (C::DOCUMENTS && (C::KEYS ? col >= documents.most : col + C::COLS <= documents.least)) hidden = true;
+            if (hidden) {
                 turns.take(), turns.pass();
                 if (held >= 0)
                     hopper_mma_wait<0>(), hopper_arrive_warp(m.empty + held), held = -1; /* the producer may need it */
@@ -246,9 +284,10 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             hopper_mma_wait<1>();
             hopper_hold(s);
             if (held >= 0) hopper_arrive_warp(m.empty + held);
-            bool diagonal = C::KEYS ? col < row + HOPPER_ROWS - 1 : col + C::COLS - 1 > row;
+            bool edge = C::KEYS ? col < row + HOPPER_ROWS - 1 : col + C::COLS - 1 > row; /* on the diagonal */
+            if (C::DOCUMENTS && (C::KEYS ? col + C::COLS > documents.least : col < documents.most)) edge = true;
             turns.take();
-            backward_p<C>(s, lse, warp_row, col, diagonal, c);
+            backward_p<C>(a, s, lse, warp_row, col, edge, c, documents);
             if constexpr (C::KEYS) {
                 hopper_round<T>(p, s);
                 delta.load(cols + C::COLS);
@@ -262,7 +301,7 @@ template <typename C> GPU_DEVICE void backward_products(const struct backward_ar
             }
             hopper_hold(dp);
             if (r.steps == 1) hopper_arrive_warp(m.own_empty);
-            backward_ds<C>(dp, s, delta, warp_row, col, diagonal);
+            backward_ds<C>(a, dp, s, delta, warp_row, col, edge, documents);
             if constexpr (C::KEYS) hopper_mma_wait<0>(), hopper_hold(p), hopper_hold(dy);
             hopper_round<T>(p, dp);
             hopper_mma_begin();
@@ -329,6 +368,7 @@ static bool backward_side(struct backward_args *f, const struct tt_flash_backwar
     int64_t heads = C::KEYS ? a->kv_heads : a->heads, others = C::KEYS ? a->heads : a->kv_heads, o_ld = a->heads * a->D;
     f->work = hopper_work_of(a->S, C::ROWS, a->B, heads, first, crowded);
     f->lse = a->lse, f->delta = a->delta, f->cos = a->cos, f->sin = a->sin, f->ld = a->ld;
+    f->starts = a->starts, f->bounds = C::KEYS ? a->ends : a->starts;
     f->dx = C::KEYS ? a->dk : a->dq, f->dy = C::KEYS ? a->dv : NULL;
     f->S = (int)a->S, f->heads = (int)a->heads, f->group = (int)(a->heads / a->kv_heads), f->scale = a->scale;
     auto map = [&](struct hopper_map *to, const void *view, int64_t of, int64_t ld, int rows) {
@@ -342,7 +382,7 @@ static bool backward_side(struct backward_args *f, const struct tt_flash_backwar
 
 /* Computes delta, then dK, dV and dQ. */
 template <typename Keys, typename Queries>
-static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, bool *mine)
+static gpu_error backward_launch_one(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, bool *mine)
 {
     static_assert(Keys::THREADS == Queries::THREADS, "a block is either");
     constexpr size_t bytes = Keys::bytes > Queries::bytes ? Keys::bytes : Queries::bytes;
@@ -355,6 +395,13 @@ static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_str
     if (!e) e = gpu_allow_shared(kernel, bytes);
     unsigned blocks = (unsigned)(f.keys.work.blocks + f.queries.work.blocks);
     return e ? e : GPU_LAUNCH(kernel, gpu_grid(blocks), Keys::THREADS, bytes, s, f);
+}
+
+template <typename Keys, typename Queries>
+static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s, bool crowded, bool *mine)
+{
+    return a->starts ? backward_launch_one<hopper_documents<Keys>, hopper_documents<Queries>>(a, s, crowded, mine)
+                     : backward_launch_one<Keys, Queries>(a, s, crowded, mine);
 }
 
 #endif

@@ -4,11 +4,15 @@
  * values come through rings of STAGES buffers. A warpgroup goes through the tiles from the diagonal backwards, so that
  * only its first tile needs a mask. The scores of a tile are computed while the values of the tile before are
  * accumulated; P stays in registers. The warpgroups take turns at multiplying, so that one computes exponentials while
- * another's products run. */
+ * another's products run.
+ *
+ * With DOCUMENTS tiles of keys before the document of a block's first query are not copied; a warpgroup whose documents
+ * start later lets go of the last tiles unread, as it does of the first ones beyond its diagonal. */
 #include "backend/cuda/flash_hopper.h"
 
 template <typename T_, int D_, int GROUPS_, int KEYS_, int STAGES_> struct forward_shape {
     typedef T_ T;
+    static constexpr bool DOCUMENTS = false;
     static constexpr int D = D_, GROUPS = GROUPS_, KEYS = KEYS_, STAGES = STAGES_;
     static constexpr int ROWS = GROUPS * HOPPER_ROWS, THREADS = (GROUPS + 1) * HOPPER_GROUP;
     static constexpr int Q_BYTES = ROWS * D * 2, KV_BYTES = KEYS * D * 2;
@@ -24,6 +28,7 @@ struct forward_args {
     float *lse;
     int S, heads, group; /* query heads; query heads per key/value head */
     float scale;
+    const int32_t *starts;
 };
 
 template <typename C> struct forward_shared {
@@ -37,6 +42,12 @@ template <typename C> GPU_DEVICE int forward_tiles(int S, int tile) /* tiles of 
     return ((end < S ? end : S) + C::KEYS - 1) / C::KEYS;
 }
 
+/* The first tile of keys that queries from `row` on see. */
+template <typename C> GPU_DEVICE int forward_least(const struct forward_args &a, int b, int row)
+{
+    return C::DOCUMENTS ? hopper_bound(a.starts, b, a.S, row) / C::KEYS : 0;
+}
+
 template <typename C> GPU_DEVICE void forward_copies(const struct forward_args &a, const forward_shared<C> &m)
 {
     hopper_ring<1> q = {0, 0};
@@ -47,7 +58,8 @@ template <typename C> GPU_DEVICE void forward_copies(const struct forward_args &
         hopper_arrive_bytes(m.q_full, C::Q_BYTES);
         hopper_copy(m.q, &a.q, at.tile * C::ROWS, at.h, at.b, m.q_full);
         q.next();
-        for (int j = forward_tiles<C>(a.S, at.tile) - 1; j >= 0; j--) {
+        int least = forward_least<C>(a, at.b, at.tile * C::ROWS);
+        for (int j = forward_tiles<C>(a.S, at.tile) - 1; j >= least; j--) {
             int s = kv.stage;
             hopper_wait(m.k_empty + s, kv.parity ^ 1);
             hopper_arrive_bytes(m.k_full + s, C::KV_BYTES);
@@ -118,6 +130,15 @@ template <int N> GPU_DEVICE void forward_mask(float (&s)[N], int ahead)
         if (col + i / 4 * 8 + i % 2 > row + i % 4 / 2 * 8) s[i] = -GPU_INFINITY;
 }
 
+/* Masks keys before the documents of a lane's two rows; `first` is where they start, minus the first key. */
+template <int N> GPU_DEVICE void forward_mask_before(float (&s)[N], const int (&first)[2])
+{
+    int col = gpu_lane() % 4 * 2;
+    GPU_UNROLL
+    for (int i = 0; i < N; i++)
+        if (col + i / 4 * 8 + i % 2 < first[i % 4 / 2]) s[i] = -GPU_INFINITY;
+}
+
 template <typename C>
 GPU_DEVICE void forward_finish(const struct forward_args &a, struct forward_rows &w, const float (&o)[C::D / 2],
                                struct hopper_item at, int row)
@@ -155,12 +176,25 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
         int tile = hopper_item_of(a.work, n).tile;
         int row = tile * C::ROWS + group * HOPPER_ROWS, tiles = forward_tiles<C>(a.S, tile);
         bool seen = row / C::KEYS < tiles; /* false: all its queries are beyond S */
-        int j = seen ? row / C::KEYS : -1;
-        for (int skip = tiles - 1; skip > j; skip--) { /* tiles that only the other warpgroups need */
-            if (skip > 0) turns.take(), turns.pass();
+        int j = row / C::KEYS;
+        int b = C::DOCUMENTS ? hopper_item_of(a.work, n).b : 0;
+        int least = forward_least<C>(a, b, tile * C::ROWS), last = seen ? forward_least<C>(a, b, row) : least;
+        auto skip_tile = [&](bool turn) { /* that only the other warpgroups need */
+            if (turn) turns.take(), turns.pass();
             hopper_wait(m.k_full + at_k.stage, at_k.parity), release(m.k_empty + at_k.stage), at_k.next();
             hopper_wait(m.v_full + at_v.stage, at_v.parity), release(m.v_empty + at_v.stage), at_v.next();
+        };
+        if (!seen) j = least - 1;
+        for (int skip = tiles - 1; skip > j; skip--) skip_tile(skip > least);
+        int starts[2] = {0, 0};
+        if (C::DOCUMENTS) {
+            int own = row + gpu_wave() % 4 * 16 + gpu_lane() / 4;
+            starts[0] = hopper_bound(a.starts, b, a.S, own), starts[1] = hopper_bound(a.starts, b, a.S, own + 8);
         }
+        auto mask_before = [&](float (&s)[C::KEYS / 2]) {
+            int first[2] = {starts[0] - j * C::KEYS, starts[1] - j * C::KEYS};
+            if (gpu_ballot(first[0] > 0 || first[1] > 0)) forward_mask_before(s, first);
+        };
         float s[C::KEYS / 2], o[C::D / 2], factor[2];
         uint32_t p[C::KEYS / 4];
         struct forward_rows w = {{-GPU_INFINITY, -GPU_INFINITY}, {0.0f, 0.0f}};
@@ -186,12 +220,13 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
             hopper_mma_wait<0>();
             hopper_hold(s);
             release(m.k_empty + at_k.stage), at_k.next();
-            if (j == 0) release(m.q_empty);
+            if (j == last) release(m.q_empty);
             forward_mask(s, row - j * C::KEYS);
+            if constexpr (C::DOCUMENTS) mask_before(s);
             forward_softmax(s, w, factor, c);
             hopper_round<T>(p, s);
             FLASH_NO_UNROLL
-            while (--j >= 0) {
+            while (--j >= last) {
                 turns.take();
                 scores();
                 values();
@@ -199,7 +234,8 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
                 hopper_mma_wait<1>();
                 hopper_hold(s);
                 release(m.k_empty + at_k.stage), at_k.next();
-                if (j == 0) release(m.q_empty);
+                if (j == last) release(m.q_empty);
+                if constexpr (C::DOCUMENTS) mask_before(s);
                 bool rises = forward_softmax(s, w, factor, c);
                 hopper_hold(s);
                 hopper_mma_wait<0>();
@@ -216,6 +252,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
             hopper_mma_wait<0>();
             hopper_hold(o);
             release(m.v_empty + at_v.stage), at_v.next();
+            for (int skip = last; skip > least; skip--) skip_tile(true);
             forward_finish<C>(a, w, o, hopper_item_of(a.work, n), row);
         } else {
             release(m.q_empty);
@@ -260,13 +297,13 @@ template <typename C> HOPPER_KERNEL(C::THREADS) forward_kernel(HOPPER_ARGUMENT s
 }
 
 template <typename C>
-static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s, bool crowded, bool *mine)
+static gpu_error forward_launch_one(const struct tt_flash_args *a, gpu_stream s, bool crowded, bool *mine)
 {
     struct forward_args f;
     f.work = hopper_work_of(a->S, C::ROWS, a->B, a->heads, 0, crowded);
     f.heads = (int)a->heads;
     f.group = (int)(a->heads / a->kv_heads);
-    f.o = a->o, f.lse = a->lse, f.S = (int)a->S, f.scale = a->scale;
+    f.o = a->o, f.lse = a->lse, f.starts = a->starts, f.S = (int)a->S, f.scale = a->scale;
     *mine = hopper_has(forward_kernel<C>) && gpu_aligned(a->o) &&
             hopper_map_rows(&f.q, a->q, a->dtype, a->B, a->S, a->heads, a->D, a->ld, C::ROWS) &&
             hopper_map_rows(&f.k, a->k, a->dtype, a->B, a->S, a->kv_heads, a->D, a->ld, C::KEYS) &&
@@ -274,6 +311,13 @@ static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s, boo
     if (!*mine) return 0;
     gpu_error e = gpu_allow_shared(forward_kernel<C>, C::bytes);
     return e ? e : GPU_LAUNCH(forward_kernel<C>, gpu_grid((unsigned)f.work.blocks), C::THREADS, C::bytes, s, f);
+}
+
+template <typename C>
+static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s, bool crowded, bool *mine)
+{
+    return a->starts ? forward_launch_one<hopper_documents<C>>(a, s, crowded, mine)
+                     : forward_launch_one<C>(a, s, crowded, mine);
 }
 
 template <typename T>

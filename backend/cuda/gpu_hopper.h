@@ -14,6 +14,13 @@
 /* HOPPER_KERNEL(threads) name(HOPPER_ARGUMENT struct args a): blocks of so many threads, one per multiprocessor. The
  * argument stays in constant memory (__grid_constant__), where TMA can read the tensor maps in it. */
 #define HOPPER_KERNEL(threads) static __global__ void __launch_bounds__(threads, 1)
+/* The same with so many neighbouring blocks as one cluster, which can write each other's shared memory. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define HOPPER_CLUSTER_KERNEL(threads, blocks) HOPPER_KERNEL(threads)
+#else
+#define HOPPER_CLUSTER_KERNEL(threads, blocks) HOPPER_KERNEL(threads) __cluster_dims__(blocks, 1, 1)
+#endif
+enum { HOPPER_CLUSTER = 2 }; /* blocks of the clusters that kernels here use */
 #define HOPPER_ARGUMENT const __grid_constant__
 
 /* ---- host ---- */
@@ -60,6 +67,29 @@ GPU_DEVICE void hopper_wait(uint64_t *b, int parity)
                      : "r"(at), "r"(parity)
                      : "memory");
 }
+/* ---- clusters ---- */
+
+GPU_DEVICE int hopper_rank(void) /* of this block in its cluster */
+{
+    int rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+/* All threads of the cluster. What they wrote before is not ordered by it, but for the inits of barriers that were
+ * published; nor is it below, where an order would wait for all stores to memory. */
+GPU_DEVICE void hopper_cluster_sync(void)
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+/* Arrives at the same barrier of the block of that rank. */
+GPU_DEVICE void hopper_arrive_at(uint64_t *b, int rank)
+{
+    asm volatile("{\n.reg .b32 at;\nmapa.shared::cluster.u32 at, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [at];\n}" ::"r"(hopper_address(b)),
+                 "r"(rank)
+                 : "memory");
+}
+
 /* Named barrier `id` of the block, 1 to 15, for `threads` threads: waits; or arrives without waiting. */
 GPU_DEVICE void hopper_sync(int id, int threads)
 {
@@ -101,6 +131,22 @@ GPU_DEVICE void hopper_copy(void *shared, const struct hopper_map *map, int row,
     asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3, %2, %4, %5}], [%6];" ::"r"(hopper_address(shared)),
                  "l"(map), "r"(0), "r"(row), "r"(head), "r"(b), "r"(hopper_address(barrier))
+                 : "memory");
+}
+/* The same to the shared memory of every block of the cluster whose bit is in `ranks`, and to its barrier. */
+GPU_DEVICE void hopper_copy_to(void *shared, const struct hopper_map *map, int row, int head, uint64_t *barrier,
+                               int ranks)
+{
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%2, %3, %2, %4, %2}], [%5], %6;" ::"r"(hopper_address(shared)),
+                 "l"(map), "r"(0), "r"(row), "r"(head), "r"(hopper_address(barrier)), "h"((uint16_t)ranks)
+                 : "memory");
+}
+/* Fetches a box into the cache of the chip. */
+GPU_DEVICE void hopper_prefetch(const struct hopper_map *map, int row, int head)
+{
+    asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global.tile [%0, {%1, %2, %1, %3, %1}];" ::"l"(map), "r"(0),
+                 "r"(row), "r"(head)
                  : "memory");
 }
 GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *map)
@@ -158,19 +204,27 @@ template <int N> GPU_DEVICE void hopper_hold(uint32_t (&a)[N])
 #define HOPPER_L64                                                                                                     \
     HOPPER_L32 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55,%56," \
                "%57,%58,%59,%60,%61,%62,%63"
+#define HOPPER_L128                                                                                                    \
+    HOPPER_L64 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88," \
+               "%89,%90,%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,"   \
+               "%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 #define HOPPER_MMA(n, type, list, factors, add)                                                                        \
     "{\n.reg .pred p;\nsetp.ne.b32 p, " add ", 0;\nwgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type       \
     " {" list "}, " factors ";\n}"
-/* Both operands from shared memory: C = A·B^T. */
+/* Both operands from shared memory: C = A·B^T; or with COLUMNS, C = A·B. */
 #define HOPPER_SS(type, c, a, b, add)                                                                                  \
     if constexpr (N == 64)                                                                                             \
-        asm volatile(HOPPER_MMA("64", type, HOPPER_L32, "%32, %33, p, 1, 1, 0, 0", "%34")                              \
+        asm volatile(HOPPER_MMA("64", type, HOPPER_L32, "%32, %33, p, 1, 1, 0, %35", "%34")                            \
                      : HOPPER_C32(c, 0)                                                                                \
-                     : "l"(a), "l"(b), "r"(add));                                                                      \
-    else                                                                                                               \
-        asm volatile(HOPPER_MMA("128", type, HOPPER_L64, "%64, %65, p, 1, 1, 0, 0", "%66")                             \
+                     : "l"(a), "l"(b), "r"(add), "n"(COLUMNS));                                                        \
+    else if constexpr (N == 128)                                                                                       \
+        asm volatile(HOPPER_MMA("128", type, HOPPER_L64, "%64, %65, p, 1, 1, 0, %67", "%66")                           \
                      : HOPPER_C32(c, 0), HOPPER_C32(c, 32)                                                             \
-                     : "l"(a), "l"(b), "r"(add))
+                     : "l"(a), "l"(b), "r"(add), "n"(COLUMNS));                                                        \
+    else                                                                                                               \
+        asm volatile(HOPPER_MMA("256", type, HOPPER_L128, "%128, %129, p, 1, 1, 0, %131", "%130")                      \
+                     : HOPPER_C32(c, 0), HOPPER_C32(c, 32), HOPPER_C32(c, 64), HOPPER_C32(c, 96)                       \
+                     : "l"(a), "l"(b), "r"(add), "n"(COLUMNS))
 /* A from registers, B from shared memory: C = A·B. */
 #define HOPPER_RS(type, c, a, b, add)                                                                                  \
     if constexpr (N == 64)                                                                                             \
@@ -182,11 +236,13 @@ template <int N> GPU_DEVICE void hopper_hold(uint32_t (&a)[N])
                      : HOPPER_C32(c, 0), HOPPER_C32(c, 32)                                                             \
                      : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "l"(b), "r"(add))
 
-template <int N> GPU_DEVICE void hopper_mma_ss(float (&c)[N / 2], uint64_t a, uint64_t b, int add, gpu_bf16)
+template <int N, int COLUMNS = 0>
+GPU_DEVICE void hopper_mma_ss(float (&c)[N / 2], uint64_t a, uint64_t b, int add, gpu_bf16)
 {
     HOPPER_SS("bf16", c, a, b, add);
 }
-template <int N> GPU_DEVICE void hopper_mma_ss(float (&c)[N / 2], uint64_t a, uint64_t b, int add, gpu_half)
+template <int N, int COLUMNS = 0>
+GPU_DEVICE void hopper_mma_ss(float (&c)[N / 2], uint64_t a, uint64_t b, int add, gpu_half)
 {
     HOPPER_SS("f16", c, a, b, add);
 }

@@ -54,6 +54,9 @@ static inline int gpu_shared_limit(void) { return gpu_attribute(cudaDevAttrMaxSh
  * kernels, or NULL. A platform without any does not define GPU_HAS_NATIVE. */
 #define GPU_HAS_NATIVE 1
 bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded, gpu_error *e);
+struct tt_gemm;
+bool gpu_native_product(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e);
+int gpu_native_products(void);
 const char *gpu_native_name(void);
 
 #endif

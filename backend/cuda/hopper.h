@@ -66,8 +66,11 @@ template <int STAGES> struct hopper_ring {
 
 /* The matrix descriptor of a swizzled tile. High word: the swizzle mode, and 1024 bytes from 8 rows to the next 8. Low
  * word: bytes to the next slab, and the address; both in units of 16 bytes, so that an offset within the tile is added.
- */
-GPU_DEVICE uint32_t hopper_low(uint32_t address, int slab_bytes) { return slab_bytes >> 4 << 16 | address >> 4; }
+ * The upper bits of an address say which block of a cluster it is in. */
+GPU_DEVICE uint32_t hopper_low(uint32_t address, int slab_bytes)
+{
+    return slab_bytes >> 4 << 16 | (address & 0x3ffff) >> 4;
+}
 GPU_DEVICE uint64_t hopper_operand(uint32_t low) { return (uint64_t)(1u << 30 | 1024 >> 4) << 32 | low; }
 
 /* c (64, N) = a (64 rows of a tile of A_ROWS) · b (N rows)^T, over D. */

@@ -1,5 +1,6 @@
 /* Dispatch to the kernels that only some NVIDIA architectures can run. */
 #include "backend/cuda/flash_hopper.h"
+#include "backend/cuda/swiglu_hopper.h"
 
 bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded, gpu_error *e)
 {
@@ -9,4 +10,11 @@ bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, bo
                  : flash_hopper_backward((const struct tt_flash_backward_args *)args, s, crowded, e);
 }
 
-const char *gpu_native_name(void) { return hopper_chip() && flash_hopper_here() ? "flash: sm_90a" : NULL; }
+bool gpu_native_product(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e)
+{
+    return hopper_chip() && swiglu_hopper(g, way, s, e);
+}
+
+int gpu_native_products(void) { return hopper_chip() && flash_hopper_here() ? SWIGLU_WAYS : 0; }
+
+const char *gpu_native_name(void) { return hopper_chip() && flash_hopper_here() ? "flash, swiglu: sm_90a" : NULL; }

@@ -1,4 +1,4 @@
-/* silu(x) = x·sigmoid(x). */
+/* silu(x) = x·sigmoid(x), and SwiGLU: h = silu(gate)·up. */
 #ifndef TT_GPU_ACTIVATION_H
 #define TT_GPU_ACTIVATION_H
 
@@ -12,5 +12,15 @@ template <typename T> GPU_DEVICE float sigmoid(float x)
 }
 /* The derivative, from sigmoid(x). */
 GPU_DEVICE float silu_slope(float x, float sigmoid) { return sigmoid * (1.0f + x * (1.0f - sigmoid)); }
+
+template <typename T> GPU_DEVICE float swiglu(float gate, float up) { return gate * sigmoid<T>(gate) * up; }
+/* gate, up and dh become dgate, dup and h. */
+template <typename T> GPU_DEVICE void swiglu_back(float &gate, float &up, float &dh)
+{
+    float x = gate, g = sigmoid<T>(x), u = up;
+    gate = dh * u * silu_slope(x, g);
+    up = dh * (x * g);
+    dh = x * g * u;
+}
 
 #endif

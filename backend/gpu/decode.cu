@@ -1,12 +1,14 @@
-/* Attention of one new token over a cache of keys and values.
+/* Attention of new tokens over caches of keys and values.
  *
- * A block computes one query head. First, each group of lanes takes a key; neighbouring lanes read neighbouring 16
- * bytes of its row. Then comes the softmax over the scores, which are in device memory because the cache may have any
- * length. Last, the threads are divided into slices of the keys, and those of a slice over the columns of a row; the
- * slices are added in order. */
+ * A block takes TT_DECODE_KEYS keys of one sequence and key/value head, and up to DECODE_HEADS of the query heads that
+ * share it, so that a long cache is read by many blocks and each key by one (or a few). It rotates its queries, and
+ * the block of the newest key rotates that and adds it to the cache. First, each group of lanes takes a key;
+ * neighbouring lanes read neighbouring 16 bytes of its row. Then comes the softmax over these keys. Last, the threads
+ * are divided into slices of the keys, and those of a slice over the columns of a row; the slices are added in order.
+ * Where a cache is longer than TT_DECODE_KEYS, a second kernel puts the parts together, in their order. */
 #include "backend/gpu/gpu.h"
 
-enum { DECODE_THREADS = 256, APPEND_THREADS = 256 };
+enum { DECODE_THREADS = 128, DECODE_HEADS = 8, FILL_THREADS = 256 };
 
 /* N elements: 16 bytes of T, or a single one. */
 template <typename T, bool WIDE> struct decode_vec {
@@ -26,106 +28,228 @@ template <typename T, bool WIDE> GPU_DEVICE decode_vec<T, WIDE> decode_load(cons
     return x;
 }
 
-/* scores[j] = scale·q·k_j for j < n, with `lanes` lanes per key. Returns the largest score that this thread computed.
- */
-template <typename T, bool WIDE>
-GPU_DEVICE float decode_scores(float *scores, const T *q, const T *k, int64_t ld, int64_t n, int64_t D, float scale,
-                               int lanes)
+/* What a block works on. */
+template <typename T> struct decode_block {
+    const T *q, *k_new, *v_new; /* in the packed row, not rotated */
+    T *k, *v;                   /* the caches, at the block's first key */
+    T *o;
+    int64_t D, ld, angle;
+    int n, fresh, heads; /* keys; the newest of them, or -1; query heads */
+};
+
+/* to[h][d] = from rotated by the angles of the newest position; `ld` elements between heads of `to`. */
+template <typename T>
+GPU_DEVICE void decode_rotate(float *to, const T *from, int64_t pairs, const tt_attention_decode_args &a, int64_t angle)
+{
+    int64_t half = a.D / 2;
+    for (int64_t i = gpu_thread(); i < pairs; i += DECODE_THREADS) {
+        float c = a.cos[angle + i % half], s = a.sin[angle + i % half];
+        float x = gpu_to_float(from[2 * i]), y = gpu_to_float(from[2 * i + 1]);
+        to[2 * i] = gpu_to_float(gpu_from_float<T>(x * c - y * s));
+        to[2 * i + 1] = gpu_to_float(gpu_from_float<T>(x * s + y * c));
+    }
+}
+
+/* scores[h][j] = scale·q_h·k_j, with `lanes` lanes per key. */
+template <typename T, bool WIDE, int HEADS>
+GPU_DEVICE void decode_scores(float *scores, const float *q, const decode_block<T> &b, float scale, int lanes)
 {
     constexpr int N = decode_vec<T, WIDE>::N;
     int lane = gpu_thread() % lanes, group = gpu_thread() / lanes, groups = DECODE_THREADS / lanes;
-    float top = -GPU_INFINITY;
-    for (int64_t first = 0; first < n; first += groups) { /* every lane loops equally often, for the shuffles */
-        int64_t j = first + group;
-        float sum = 0.0f;
-        for (int64_t d = lane * N; j < n && d < D; d += lanes * N) {
-            decode_vec<T, WIDE> x = decode_load<T, WIDE>(q + d), y = decode_load<T, WIDE>(k + j * ld + d);
+    for (int first = 0; first < b.n; first += groups) { /* every lane loops equally often, for the shuffles */
+        int j = first + group;
+        float sum[HEADS] = {0.0f};
+        for (int64_t d = lane * N; j < b.n && d < b.D; d += lanes * N) {
+            decode_vec<T, WIDE> y = decode_load<T, WIDE>(b.k + j * b.ld + d);
             GPU_UNROLL
-            for (int i = 0; i < N; i++) sum = gpu_fma(x.v[i], y.v[i], sum);
+            for (int h = 0; h < HEADS; h++)
+                if (h < b.heads) {
+                    GPU_UNROLL
+                    for (int i = 0; i < N; i++) sum[h] = gpu_fma(q[h * b.D + d + i], y.v[i], sum[h]);
+                }
         }
-        for (int mask = lanes / 2; mask > 0; mask /= 2) sum += gpu_shfl_xor(sum, mask);
-        sum *= scale;
-        if (j < n) {
-            if (lane == 0) scores[j] = sum;
-            top = gpu_max(top, sum);
+        GPU_UNROLL
+        for (int h = 0; h < HEADS; h++) {
+            for (int mask = lanes / 2; mask > 0; mask /= 2) sum[h] += gpu_shfl_xor(sum[h], mask);
+            if (j < b.n && lane == 0) scores[h * TT_DECODE_KEYS + j] = sum[h] * scale;
         }
     }
-    return top;
 }
 
-/* o = factor · sum over j < n of p[j]·v_j. */
-template <typename T, bool WIDE>
-GPU_DEVICE void decode_values(T *o, const float *p, const T *v, int64_t ld, int64_t n, int64_t D, float factor)
+/* Each head's scores become exponentials over their maximum; top and total get that and their sum. A wave has a head.
+ */
+GPU_DEVICE void decode_softmax(float *scores, int n, int heads, float *top, float *total)
+{
+    constexpr int WAVES = DECODE_THREADS / GPU_WAVE;
+    for (int h = gpu_wave(); h < heads; h += WAVES) {
+        float *s = scores + h * TT_DECODE_KEYS, most = -GPU_INFINITY, sum = 0.0f;
+        for (int j = gpu_lane(); j < n; j += GPU_WAVE) most = gpu_max(most, s[j]);
+        most = gpu_wave_max(most);
+        for (int j = gpu_lane(); j < n; j += GPU_WAVE) sum += s[j] = gpu_exp(s[j] - most);
+        sum = gpu_wave_sum(sum);
+        if (gpu_lane() == 0) top[h] = most, total[h] = sum;
+    }
+}
+
+/* write(h, d, sum over j of p[h][j]·v_j[d]). */
+template <typename T, bool WIDE, int HEADS, typename F>
+GPU_DEVICE void decode_values(const float *p, float *part, const decode_block<T> &b, F write)
 {
     constexpr int N = decode_vec<T, WIDE>::N;
-    GPU_SHARED float part[DECODE_THREADS * N]; /* (slices, width, N) */
-    int64_t pieces = D / N;
+    int64_t pieces = b.D / N;
     int width = (int)gpu_smaller(pieces, DECODE_THREADS), slices = DECODE_THREADS / width;
     int column = gpu_thread() % width, slice = gpu_thread() / width;
     for (int64_t first = 0; first < pieces; first += width) {
-        float sum[N] = {0.0f};
+        float sum[HEADS][N] = {{0.0f}};
         if (slice < slices && first + column < pieces)
-            for (int64_t j = slice; j < n; j += slices) {
-                decode_vec<T, WIDE> x = decode_load<T, WIDE>(v + j * ld + (first + column) * N);
+            for (int j = slice; j < b.n; j += slices) {
+                decode_vec<T, WIDE> x = decode_load<T, WIDE>(b.v + j * b.ld + (first + column) * N);
                 GPU_UNROLL
-                for (int i = 0; i < N; i++) sum[i] = gpu_fma(p[j], x.v[i], sum[i]);
+                for (int h = 0; h < HEADS; h++)
+                    if (h < b.heads) {
+                        GPU_UNROLL
+                        for (int i = 0; i < N; i++) sum[h][i] = gpu_fma(p[h * TT_DECODE_KEYS + j], x.v[i], sum[h][i]);
+                    }
             }
         GPU_UNROLL
-        for (int i = 0; i < N; i++) part[gpu_thread() * N + i] = sum[i];
-        gpu_block_sync();
-        for (int e = gpu_thread(); e < width * N; e += DECODE_THREADS) {
-            float total = 0.0f;
-            for (int i = 0; i < slices; i++) total += part[i * width * N + e];
-            if (first * N + e < D) o[first * N + e] = gpu_from_float<T>(total * factor);
+        for (int h = 0; h < HEADS; h++) {
+            if (h >= b.heads) continue; /* the whole block */
+            GPU_UNROLL
+            for (int i = 0; i < N; i++) part[gpu_thread() * N + i] = sum[h][i];
+            gpu_block_sync();
+            for (int e = gpu_thread(); e < width * N; e += DECODE_THREADS) {
+                float all = 0.0f;
+                for (int i = 0; i < slices; i++) all += part[i * width * N + e];
+                if (first * N + e < b.D) write(h, first * N + e, all);
+            }
+            gpu_block_sync();
         }
-        gpu_block_sync();
     }
 }
 
-template <typename T, bool WIDE>
-GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode(struct tt_attention_decode_args a, int lanes)
+template <typename T>
+GPU_DEVICE bool decode_find(decode_block<T> &b, const tt_attention_decode_args &a, int64_t *first_head)
 {
-    int h = (int)gpu_block_x();
-    int64_t D = a.D, ld = a.kv_heads * D, at = h / ((int)a.heads / (int)a.kv_heads) * D;
-    int64_t n = gpu_smaller(*a.pos + (int64_t)1, a.length);
-    float *scores = a.scores + h * a.length;
-    const T *q = (const T *)a.q + h * D, *k = (const T *)a.k_cache + at, *v = (const T *)a.v_cache + at;
-    float top = decode_scores<T, WIDE>(scores, q, k, ld, n, D, a.scale, lanes);
-    top = gpu_block_max<DECODE_THREADS>(top); /* its barriers also make the scores visible to all threads */
-    float sum = 0.0f;
-    for (int64_t j = gpu_thread(); j < n; j += DECODE_THREADS) sum += scores[j] = gpu_exp(scores[j] - top);
-    sum = gpu_block_sum<DECODE_THREADS>(sum);
-    decode_values<T, WIDE>((T *)a.o + h * D, scores, v, ld, n, D, gpu_divide(1.0f, sum));
+    int64_t G = a.heads / a.kv_heads, chunks = gpu_divide_up(G, DECODE_HEADS);
+    int64_t kv = gpu_block_y() / chunks, chunk = gpu_block_y() % chunks, r = gpu_block_z();
+    int64_t pos = gpu_smaller(a.pos[r], a.length - 1), from = gpu_block_x() * TT_DECODE_KEYS;
+    if (from > pos) return false;
+    const T *row = (const T *)a.qkv + r * (a.heads + 2 * a.kv_heads) * a.D;
+    b.D = a.D, b.ld = a.kv_heads * a.D, b.angle = pos * (a.D / 2);
+    int64_t h = kv * G + chunk * DECODE_HEADS, cache = (r * a.length + from) * b.ld + kv * a.D;
+    b.heads = (int)gpu_smaller(DECODE_HEADS, G - chunk * DECODE_HEADS);
+    b.q = row + h * a.D, b.k_new = row + (a.heads + kv) * a.D, b.v_new = b.k_new + b.ld;
+    b.k = (T *)a.k_cache + cache, b.v = (T *)a.v_cache + cache;
+    b.o = (T *)a.o + (r * a.heads + h) * a.D;
+    b.n = (int)gpu_smaller(TT_DECODE_KEYS, pos + 1 - from);
+    b.fresh = pos < from + TT_DECODE_KEYS ? (int)(pos - from) : -1;
+    *first_head = r * a.heads + h;
+    return true;
 }
 
-template <typename T> static gpu_error decode_launch(const struct tt_attention_decode_args *a, gpu_stream s)
+/* Blocks that share a key write the same bytes to the same place, and read what they wrote. */
+template <typename T>
+GPU_DEVICE void decode_append(const decode_block<T> &b, const tt_attention_decode_args &a, float *k)
 {
-    bool wide = gpu_aligned_rows(a->q, a->D, sizeof(T)) && gpu_aligned(a->k_cache) && gpu_aligned(a->v_cache);
-    int64_t pieces = wide ? a->D * (int64_t)sizeof(T) / 16 : a->D;
+    if (b.fresh < 0) return; /* the whole block */
+    decode_rotate(k, b.k_new, b.D / 2, a, b.angle);
+    gpu_block_sync();
+    for (int64_t d = gpu_thread(); d < b.D; d += DECODE_THREADS) {
+        b.k[b.fresh * b.ld + d] = gpu_from_float<T>(k[d]);
+        b.v[b.fresh * b.ld + d] = b.v_new[d];
+    }
+}
+
+/* Shared floats: queries (HEADS, D), the new key (D), scores, the slices of values. */
+template <typename T, bool WIDE, int HEADS>
+GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode(struct tt_attention_decode_args a, int lanes, bool parted)
+{
+    GPU_DYNAMIC_SHARED(bytes);
+    GPU_SHARED float scores[HEADS * TT_DECODE_KEYS], top[HEADS], total[HEADS];
+    GPU_SHARED float part[DECODE_THREADS * decode_vec<T, WIDE>::N];
+    float *q = (float *)bytes, *k = q + HEADS * a.D;
+    decode_block<T> b;
+    int64_t head, parts = TT_DECODE_PARTS(a.length), D = a.D, x = gpu_block_x();
+    if (!decode_find(b, a, &head)) return;
+    decode_rotate(q, b.q, b.heads * D / 2, a, b.angle);
+    decode_append(b, a, k);
+    gpu_block_sync();
+    decode_scores<T, WIDE, HEADS>(scores, q, b, a.scale, lanes);
+    gpu_block_sync();
+    decode_softmax(scores, b.n, b.heads, top, total);
+    gpu_block_sync();
+    decode_values<T, WIDE, HEADS>(scores, part, b, [&](int h, int64_t d, float sum) {
+        if (parted)
+            a.parts[((head + h) * parts + x) * (D + 2) + d] = sum;
+        else
+            b.o[h * D + d] = gpu_from_float<T>(gpu_divide(sum, total[h]));
+    });
+    if (parted && gpu_thread() < b.heads) {
+        float *to = a.parts + ((head + gpu_thread()) * parts + x) * (D + 2) + D;
+        to[0] = top[gpu_thread()], to[1] = total[gpu_thread()];
+    }
+}
+
+/* A block puts the parts of a head together. */
+template <typename T> GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode_join(struct tt_attention_decode_args a)
+{
+    int64_t h = gpu_block_x(), D = a.D, pos = gpu_smaller(a.pos[h / a.heads], a.length - 1);
+    int64_t n = pos / TT_DECODE_KEYS + 1, size = D + 2;
+    const float *parts = a.parts + h * TT_DECODE_PARTS(a.length) * size;
+    float top = -GPU_INFINITY, total = 0.0f;
+    for (int64_t i = 0; i < n; i++) top = gpu_max(top, parts[i * size + D]);
+    for (int64_t i = 0; i < n; i++) total = gpu_fma(gpu_exp(parts[i * size + D] - top), parts[i * size + D + 1], total);
+    for (int64_t d = gpu_thread(); d < D; d += DECODE_THREADS) {
+        float sum = 0.0f;
+        for (int64_t i = 0; i < n; i++) sum = gpu_fma(gpu_exp(parts[i * size + D] - top), parts[i * size + d], sum);
+        ((T *)a.o)[h * D + d] = gpu_from_float<T>(gpu_divide(sum, total));
+    }
+}
+
+template <typename T, bool WIDE, int HEADS>
+static gpu_error decode_heads(const struct tt_attention_decode_args *a, int lanes, gpu_stream s)
+{
+    int64_t parts = TT_DECODE_PARTS(a->length), chunks = gpu_divide_up(a->heads / a->kv_heads, DECODE_HEADS);
+    size_t shared = (size_t)((HEADS + 1) * a->D) * sizeof(float);
+    gpu_grid grid((unsigned)parts, (unsigned)(a->kv_heads * chunks), (unsigned)a->rows);
+    gpu_error e = gpu_allow_shared(attention_decode<T, WIDE, HEADS>, shared);
+    if (!e) e = GPU_LAUNCH(attention_decode<T, WIDE, HEADS>, grid, DECODE_THREADS, shared, s, *a, lanes, parts > 1);
+    if (e || parts == 1) return e;
+    return GPU_LAUNCH(attention_decode_join<T>, gpu_grid_of(a->rows * a->heads), DECODE_THREADS, 0, s, *a);
+}
+
+template <typename T, bool WIDE> static gpu_error decode_launch(const struct tt_attention_decode_args *a, gpu_stream s)
+{
+    int64_t pieces = WIDE ? a->D * (int64_t)sizeof(T) / 16 : a->D, G = a->heads / a->kv_heads;
     int lanes = 1;
     while (lanes < pieces && lanes < GPU_GROUP) lanes *= 2;
-    gpu_grid grid = gpu_grid_of(a->heads);
-    if (wide) return GPU_LAUNCH(attention_decode<T, true>, grid, DECODE_THREADS, 0, s, *a, lanes);
-    return GPU_LAUNCH(attention_decode<T, false>, grid, DECODE_THREADS, 0, s, *a, lanes);
+    if (WIDE && G == 1) return decode_heads < T, WIDE, WIDE ? 1 : DECODE_HEADS > (a, lanes, s);
+    return decode_heads<T, WIDE, DECODE_HEADS>(a, lanes, s);
 }
 
 gpu_error tt_gpu_attention_decode(const struct tt_attention_decode_args *a, gpu_stream s)
 {
-    return GPU_DISPATCH(a->dtype, T, decode_launch<T>(a, s));
+    size_t size = tt_dtype_size(a->dtype);
+    bool wide = gpu_aligned_rows(a->k_cache, a->D, size) && gpu_aligned(a->v_cache);
+    if (wide) return GPU_DISPATCH(a->dtype, T, decode_launch<T, true>(a, s));
+    return GPU_DISPATCH(a->dtype, T, decode_launch<T, false>(a, s));
 }
 
-/* Row *pos of the caches = k, v; U has the size of an element. */
-template <typename U> GPU_KERNEL GPU_BOUNDS(APPEND_THREADS) cache_append(struct tt_cache_append_args a)
+/* ---- the keys and values of a prompt ---- */
+
+/* U has the size of an element. */
+template <typename U> GPU_KERNEL GPU_BOUNDS(FILL_THREADS) cache_fill(struct tt_cache_fill_args a)
 {
-    int64_t width = a.kv_heads * a.D, i = gpu_block_x() * APPEND_THREADS + gpu_thread(), pos = *a.pos;
-    if (i >= width || pos < 0 || pos >= a.length) return;
-    ((U *)a.k_cache)[pos * width + i] = ((const U *)a.k)[i];
-    ((U *)a.v_cache)[pos * width + i] = ((const U *)a.v)[i];
+    int64_t width = a.kv_heads * a.D, i = gpu_block_x() * FILL_THREADS + gpu_thread(), t = gpu_block_y();
+    if (i >= width || t >= a.length) return;
+    int64_t to = (*a.sequence * a.length + t) * width + i;
+    ((U *)a.k_cache)[to] = ((const U *)a.k)[t * a.ld + i];
+    ((U *)a.v_cache)[to] = ((const U *)a.v)[t * a.ld + i];
 }
 
-gpu_error tt_gpu_cache_append(const struct tt_cache_append_args *a, gpu_stream s)
+gpu_error tt_gpu_cache_fill(const struct tt_cache_fill_args *a, gpu_stream s)
 {
-    gpu_grid grid = gpu_grid_of(gpu_divide_up(a->kv_heads * a->D, APPEND_THREADS));
-    if (a->dtype == TT_F32) return GPU_LAUNCH(cache_append<uint32_t>, grid, APPEND_THREADS, 0, s, *a);
-    return GPU_LAUNCH(cache_append<uint16_t>, grid, APPEND_THREADS, 0, s, *a);
+    gpu_grid grid((unsigned)gpu_divide_up(a->kv_heads * a->D, FILL_THREADS), (unsigned)a->T);
+    if (a->dtype == TT_F32) return GPU_LAUNCH(cache_fill<uint32_t>, grid, FILL_THREADS, 0, s, *a);
+    return GPU_LAUNCH(cache_fill<uint16_t>, grid, FILL_THREADS, 0, s, *a);
 }

@@ -9,7 +9,10 @@
  *   queries    x = q, y = dout  u = k, w = v            S = x·u^T    dP = y·w^T    dQ += dS·u
  *
  * Only the owner of a row writes it, and adds in a fixed order: no atomics, the same bits in every run. Scores stay in
- * registers: the layout of one product's result is that of the next one's operand. */
+ * registers: the layout of one product's result is that of the next one's operand.
+ *
+ * With DOCUMENTS keys stream queries only up to the end of the last of their documents, and queries stream keys only
+ * from the start of the first of theirs. */
 #ifndef TT_GPU_FLASH_BACKWARD_H
 #define TT_GPU_FLASH_BACKWARD_H
 
@@ -38,14 +41,48 @@ template <int M> struct flash_stats {
     const float *col_lse, *col_delta;
 };
 
-/* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where a key comes after the
- * query, even if dP is NaN there. The first query sees only one key, so its dS is set to exactly 0, instead of the
- * rounding error of dP - delta. */
+/* f(mine, other, bound, x&) for each element of the tiles of a wave; `bound` is that of its own row. */
+template <typename C, int M, typename F>
+GPU_DEVICE void flash_each_bound(gpu_tile_c (&x)[M][C::TILES], int row, int col, const flash_bounds &bounds, F f)
+{
+    GPU_UNROLL
+    for (int m = 0; m < M; m++) {
+        int bound[GPU_TILE_ROWS];
+        GPU_UNROLL
+        for (int r = 0; r < GPU_TILE_ROWS; r++) bound[r] = bounds.at(row + m * 16 + gpu_tile_row_of(r));
+        GPU_UNROLL
+        for (int n = 0; n < C::TILES; n++)
+            gpu_tile_each_slot(x[m][n], [&](int r, int i, int j, float &v) {
+                f(row + m * 16 + i, col + n * 16 + j, bound[r], v);
+            });
+    }
+}
+
+/* Whether the query is of another document than the key. */
+template <typename C> GPU_DEVICE bool flash_apart(int other, int bound)
+{
+    return C::KEYS ? other >= bound : other < bound;
+}
+
+/* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where the query does not
+ * see the key, even if dP is NaN there. The first query sees only one key, so its dS is set to exactly 0, instead of
+ * the rounding error of dP - delta. */
 template <typename C, int M>
 GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&ds)[M][C::TILES], int row,
-                                    int col, const flash_stats<M> &q, float c)
+                                    int col, const flash_stats<M> &q, float c, const flash_bounds &bounds,
+                                    const flash_bounds &starts)
 {
     bool diagonal = C::KEYS ? col < row + M * 16 - 1 : col + C::STEP - 1 > row;
+    bool boundary = C::DOCUMENTS && (C::KEYS ? col + C::STEP > bounds.least : col < bounds.most);
+    if (boundary) {
+        flash_each_bound<C, M>(p, row, col, bounds, [&](int, int other, int bound, float &x) {
+            if (flash_apart<C>(other, bound)) x = -GPU_INFINITY;
+        });
+        if (C::DS_SUM)
+            flash_each_bound<C, M>(ds, row, col, bounds, [&](int, int other, int bound, float &x) {
+                if (flash_apart<C>(other, bound)) x = 0.0f;
+            });
+    }
     GPU_UNROLL
     for (int m = 0; m < M; m++)
         GPU_UNROLL
@@ -69,7 +106,11 @@ GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&d
                 });
         }
     bool origin = row == 0 && col == 0;
-    if (C::DS_SUM)
+    if (C::DOCUMENTS && C::DS_SUM && diagonal)
+        flash_each_bound<C, M>(ds, row, col, starts, [&](int mine, int other, int start, float &x) {
+            if (mine == other && start == mine) x = 0.0f;
+        });
+    else if (C::DS_SUM)
         gpu_tile_each(ds[0][0], [&](int i, int j, float &x) { x = origin && i == 0 && j == 0 ? 0.0f : x; });
 }
 
@@ -96,12 +137,12 @@ GPU_DEVICE void flash_begin(flash_sums<M, C::DP> &sums, flash_stats<M> &q, const
 template <typename C, int M>
 GPU_DEVICE void flash_step(flash_sums<M, C::DP> &sums, const flash_own<C> &x, const flash_own<C> &y,
                            const typename C::T *u, const typename C::T *w, int row, int col, const flash_stats<M> &q,
-                           float c)
+                           float c, const flash_bounds &bounds, const flash_bounds &starts)
 {
     gpu_tile_c p[M][C::TILES], ds[M][C::TILES];
     flash_product<C, C::TILES>(p, x, u);
     if (C::DS_SUM) flash_product<C, C::TILES>(ds, y, w);
-    flash_probabilities<C, M>(p, ds, row, col, q, c);
+    flash_probabilities<C, M>(p, ds, row, col, q, c, bounds, starts);
     if (C::P_SUM) flash_accumulate<C, C::TILES>(sums.p, p, w);
     if (C::DS_SUM) flash_accumulate<C, C::TILES>(sums.ds, ds, u);
 }
@@ -226,6 +267,13 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
     /* keys: stream queries from the diagonal to the end, for each head of the group; queries: keys from 0 to the
      * diagonal */
     int begin = C::KEYS ? first : 0, end = C::KEYS || first + ROWS > S ? S : first + ROWS;
+    flash_bounds starts, bounds; /* bounds: ends of keys, starts of queries */
+    if (C::DOCUMENTS) {
+        starts.take(a.starts, b, S, row, M * 16);
+        bounds.take(C::KEYS ? a.ends : a.starts, b, S, row, M * 16);
+        if (C::KEYS) end = bounds.at(first + ROWS - 1);
+        else begin = bounds.at(first) / COLS * COLS;
+    }
     int head = h * G, heads_end = head + G;
     int col = begin, stage = 0;
     flash_own<C> x, y;
@@ -248,10 +296,12 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
         FLASH_NO_UNROLL
         for (int n = 0; n < COLS; n += C::STEP) {
             bool future = C::KEYS ? col + n + C::STEP <= row : col + n >= row + M * 16; /* keys after every query */
-            if (future) continue;
+            bool apart = C::DOCUMENTS && (C::KEYS ? col + n >= bounds.most : col + n + C::STEP <= bounds.least);
+            if (future || apart) continue;
             stat.col_lse = stats + stage * 2 * COLS + n;
             stat.col_delta = stat.col_lse + COLS;
-            flash_step<C, M>(sums, x, y, u + n * LD, u + (COLS + n) * LD, row, col + n, stat, a.scale * FLASH_LOG2E);
+            flash_step<C, M>(sums, x, y, u + n * LD, u + (COLS + n) * LD, row, col + n, stat, a.scale * FLASH_LOG2E,
+                             bounds, starts);
         }
         if (C::STAGES == 1) gpu_block_sync();
         if (more && !C::EARLY) next.load(stages + to * STAGE, stats + to * 2 * COLS, a, b, next_head, next_col, wide);
@@ -285,8 +335,8 @@ template <typename C> static gpu_error flash_gradients_launch(const struct tt_fl
 }
 
 /* dK and dV, by one kernel or by two, then dQ. */
-template <typename Shape, bool APART = false>
-static gpu_error flash_gradients_both(const struct tt_flash_backward_args *a, gpu_stream s)
+template <typename Shape, bool APART>
+static gpu_error flash_gradients_of(const struct tt_flash_backward_args *a, gpu_stream s)
 {
     gpu_error e;
     if constexpr (APART) {
@@ -296,6 +346,12 @@ static gpu_error flash_gradients_both(const struct tt_flash_backward_args *a, gp
         e = flash_gradients_launch<flash_side<Shape, true, true, true>>(a, s);
     }
     return e ? e : flash_gradients_launch<flash_side<Shape, false, false, true>>(a, s);
+}
+
+template <typename Shape, bool APART = false>
+static gpu_error flash_gradients_both(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    return a->starts ? flash_gradients_of<flash_documents<Shape>, APART>(a, s) : flash_gradients_of<Shape, APART>(a, s);
 }
 
 /* ---- shapes, as in flash.cu ---- */

@@ -115,7 +115,7 @@ template <int DP, int ROWS, int KEYS> GPU_BOTH constexpr size_t forward_bytes()
 }
 
 /* Writes e^(scale·(score - maximum)) to p; sums and outputs are rescaled to the new maximum. c = scale·log2(e). */
-template <int R, int C, int N, int COLS>
+template <bool DOCUMENTS, int R, int C, int N, int COLS>
 GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R], float (&o)[R][N], float *p, float c)
 {
     GPU_UNROLL
@@ -124,7 +124,8 @@ GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R],
         GPU_UNROLL
         for (int j = 0; j < C; j++) new_top = gpu_max(new_top, s[i][j]);
         new_top = gpu_group_max<ACROSS>(new_top);
-        float shift = new_top * c, factor = gpu_exp2_fast(top[i] * c - shift), part = 0.0f;
+        float shift = DOCUMENTS && new_top == -GPU_INFINITY ? 0.0f : new_top * c; /* 0: no key seen yet */
+        float factor = gpu_exp2_fast(top[i] * c - shift), part = 0.0f;
         top[i] = new_top;
         GPU_UNROLL
         for (int j = 0; j < C; j++) {
@@ -138,7 +139,14 @@ GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R],
     }
 }
 
-template <int DP, int ROWS, int KEYS>
+/* The starts or ends of a thread's rows, `step` apart from `row` on; beyond the end of the sequence, its last row's. */
+template <int R> GPU_DEVICE void bounds_of(int (&out)[R], const int32_t *of, int row, int step, int S)
+{
+    GPU_UNROLL
+    for (int i = 0; i < R; i++) out[i] = of[row + i * step < S ? row + i * step : S - 1];
+}
+
+template <int DP, int ROWS, int KEYS, bool DOCUMENTS>
 GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
 {
     constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = KEYS / ACROSS, N = DP / ACROSS;
@@ -153,6 +161,11 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
     const float *q_rows = (const float *)a.q + (b * S + first) * a.ld + h * D;
     flash_load<float, ROWS, DP, THREADS>(q, q_rows, a.ld, S - first, D, wide);
 
+    int starts[R], begin = 0;
+    if (DOCUMENTS) {
+        bounds_of(starts, a.starts + b * S, first + gpu_thread() / ACROSS, HIGH, S);
+        begin = a.starts[b * S + first] / KEYS * KEYS;
+    }
     float top[R], sum[R], o[R][N], c = a.scale * FLASH_LOG2E;
     GPU_UNROLL
     for (int i = 0; i < R; i++) {
@@ -164,17 +177,19 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
         flash_load<float, KEYS, DP, THREADS>(kv, rows + key * a.ld, a.ld, S - key, D, wide);
         settle();
     };
-    for (int key = 0; key < end; key += KEYS) {
+    for (int key = begin; key < end; key += KEYS) {
         float s[R][C];
         fetch(k_rows, key);
         products<R, C, DP>(s, q, kv);
         GPU_UNROLL
         for (int i = 0; i < R; i++)
             GPU_UNROLL
-            for (int j = 0; j < C; j++)
-                if (key + gpu_thread() % ACROSS + j * ACROSS > first + gpu_thread() / ACROSS + i * HIGH)
+            for (int j = 0; j < C; j++) {
+                int other = key + gpu_thread() % ACROSS + j * ACROSS;
+                if (other > first + gpu_thread() / ACROSS + i * HIGH || (DOCUMENTS && other < starts[i]))
                     s[i][j] = -GPU_INFINITY;
-        softmax_tile<R, C, N, KEYS>(s, top, sum, o, p, c);
+            }
+        softmax_tile<DOCUMENTS, R, C, N, KEYS>(s, top, sum, o, p, c);
         gpu_block_sync();
         fetch(v_rows, key);
         accumulate<R, KEYS, DP>(o, p, kv);
@@ -193,14 +208,21 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
     emit<R, DP>(o, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide);
 }
 
-template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
+template <int DP, int ROWS, int KEYS, bool DOCUMENTS>
+static gpu_error forward_launch_one(const struct tt_flash_args *a, gpu_stream s)
 {
+    void (*kernel)(struct tt_flash_args, bool) = forward<DP, ROWS, KEYS, DOCUMENTS>;
     bool wide = flash_wide(a->q, a->ld, a->D, sizeof(float)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
                 gpu_aligned(a->o);
     size_t bytes = forward_bytes<DP, ROWS, KEYS>();
     gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, ROWS));
-    gpu_error e = gpu_allow_shared(forward<DP, ROWS, KEYS>, bytes);
-    return e ? e : GPU_LAUNCH(forward<DP, ROWS, KEYS>, grid, THREADS, bytes, s, *a, wide);
+    gpu_error e = gpu_allow_shared(kernel, bytes);
+    return e ? e : GPU_LAUNCH(kernel, grid, THREADS, bytes, s, *a, wide);
+}
+
+template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
+{
+    return a->starts ? forward_launch_one<DP, ROWS, KEYS, true>(a, s) : forward_launch_one<DP, ROWS, KEYS, false>(a, s);
 }
 
 /* Larger tiles need fewer reads per product: FULL keys if they fit into shared memory, which they can only on chips
@@ -234,12 +256,13 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
             (size_t)ROWS * flash_ld<float>(COLS)) * sizeof(float);
 }
 
-/* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where a key comes after the
- * query. The first query sees only one key, so its dS is set to exactly 0, instead of the rounding error of dP - delta.
- * lse and delta belong to the queries: to a thread's columns if KEYS, else to its rows. */
-template <bool KEYS, int X, int R, int C, int Q>
+/* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where the query does not
+ * see the key. The first query sees only one key, so its dS is set to exactly 0, instead of the rounding error of
+ * dP - delta. lse and delta belong to the queries: to a thread's columns if KEYS, else to its rows. With DOCUMENTS,
+ * `bound` is where the documents of a thread's rows end if these are keys, else where they start, as `start`. */
+template <bool KEYS, bool DOCUMENTS, int X, int R, int C, int Q>
 GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int col, int S, const float (&lse)[Q],
-                              const float (&delta)[Q], float c)
+                              const float (&delta)[Q], const int (&bound)[R], const int (&start)[R], float c)
 {
     row += gpu_thread() / X, col += gpu_thread() % X;
     GPU_UNROLL
@@ -248,9 +271,13 @@ GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int 
         for (int j = 0; j < C; j++) {
             int mine = row + i * (THREADS / X), other = col + j * X, n = KEYS ? j : i;
             int query = KEYS ? other : mine, key = KEYS ? mine : other;
-            bool seen = query < S && key <= query;
+            bool seen = query < S && key <= query, alone = query == 0;
+            if (DOCUMENTS) {
+                seen = seen && (KEYS ? query < bound[i] : key >= bound[i]);
+                alone = query == key && start[i] == mine;
+            }
             s[i][j] = seen ? gpu_exp2_fast(gpu_fma(s[i][j], c, -lse[n] * FLASH_LOG2E)) : 0.0f;
-            dp[i][j] = seen && query > 0 ? s[i][j] * (dp[i][j] - delta[n]) : 0.0f;
+            dp[i][j] = seen && !alone ? s[i][j] * (dp[i][j] - delta[n]) : 0.0f;
         }
 }
 
@@ -292,7 +319,7 @@ template <int DP, int COLS, bool KEYS> struct streamed {
     }
 };
 
-template <int DP, int ROWS, int COLS, bool KEYS>
+template <int DP, int ROWS, int COLS, bool KEYS, bool DOCUMENTS>
 GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a, bool wide)
 {
     constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, N = DP / ACROSS;
@@ -307,6 +334,14 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
     int b = (int)gpu_block_x() / owners, h = (int)gpu_block_x() % owners, kv = KEYS ? h : h / G;
     int first = (int)(KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS;
     int begin = KEYS ? first : 0, end = KEYS || first + ROWS > S ? S : first + ROWS;
+    int bound[SR], start[SR];
+    if (DOCUMENTS) {
+        const int32_t *starts = a.starts + (int64_t)b * S, *ends = a.ends + (int64_t)b * S;
+        if (KEYS) end = ends[first + ROWS < S ? first + ROWS - 1 : S - 1];
+        else begin = starts[first] / COLS * COLS;
+        bounds_of(bound, KEYS ? ends : starts, first + gpu_thread() / X, Y, S);
+        bounds_of(start, starts, first + gpu_thread() / X, Y, S);
+    }
     int each = (end - begin + COLS - 1) / COLS, tiles = KEYS ? each * G : each;
     streamed<DP, COLS, KEYS> from = {a, b, KEYS ? h * G : h, kv, begin, each, wide};
 
@@ -334,7 +369,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
             settle();
         }
         products<SR, SC, DP, X>(dp, y, w);
-        probabilities<KEYS, X>(s, dp, first, from.col(t), S, lse, delta, c);
+        probabilities<KEYS, DOCUMENTS, X>(s, dp, first, from.col(t), S, lse, delta, bound, start, c);
         if (KEYS) {
             put<COLS, X>(p, s);
             gpu_block_sync();
@@ -360,18 +395,28 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
     if (KEYS) emit<R, DP>(sum_p, (float *)a.dv + at, a.ld, S - first, D, wide);
 }
 
-template <int DP, int ROWS, int COLS>
-static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s)
+template <int DP, int ROWS, int COLS, bool DOCUMENTS>
+static gpu_error backward_launch_one(const struct tt_flash_backward_args *a, gpu_stream s)
 {
+    typedef void (*kernel)(struct tt_flash_backward_args, bool);
+    kernel of_keys = gradients<DP, ROWS, COLS, true, DOCUMENTS>;
+    kernel of_queries = gradients<DP, ROWS, COLS, false, DOCUMENTS>;
     bool wide = flash_wide(a->q, a->ld, a->D, sizeof(float)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
                 gpu_aligned(a->dout) && gpu_aligned(a->dq) && gpu_aligned(a->dk) && gpu_aligned(a->dv);
     size_t bytes = backward_bytes<DP, ROWS, COLS>();
     unsigned tiles = (unsigned)gpu_divide_up(a->S, ROWS);
     gpu_grid keys((unsigned)(a->B * a->kv_heads), tiles), queries((unsigned)(a->B * a->heads), tiles);
-    gpu_error e = gpu_allow_shared(gradients<DP, ROWS, COLS, true>, bytes);
-    if (!e) e = gpu_allow_shared(gradients<DP, ROWS, COLS, false>, bytes);
-    if (!e) e = GPU_LAUNCH(gradients<DP, ROWS, COLS, true>, keys, THREADS, bytes, s, *a, wide);
-    return e ? e : GPU_LAUNCH(gradients<DP, ROWS, COLS, false>, queries, THREADS, bytes, s, *a, wide);
+    gpu_error e = gpu_allow_shared(of_keys, bytes);
+    if (!e) e = gpu_allow_shared(of_queries, bytes);
+    if (!e) e = GPU_LAUNCH(of_keys, keys, THREADS, bytes, s, *a, wide);
+    return e ? e : GPU_LAUNCH(of_queries, queries, THREADS, bytes, s, *a, wide);
+}
+
+template <int DP, int ROWS, int COLS>
+static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s)
+{
+    return a->starts ? backward_launch_one<DP, ROWS, COLS, true>(a, s)
+                     : backward_launch_one<DP, ROWS, COLS, false>(a, s);
 }
 
 template <int DP, int FULL, int ROWS, int COLS>

@@ -81,19 +81,21 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
         .align_c = alignment(call->c),
         .align_d = alignment(call->d),
         .reads_c = reads_c,
+        .with = g->with,
     };
 }
 
 static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     struct gemm_call call = {
-        .a = g->a, .b = g->b, .c = g->c, .d = g->c, .alpha = g->alpha, .beta = g->beta, .stream = s};
+        .a = g->a, .b = g->b, .c = g->c, .d = g->c, .alpha = g->alpha, .beta = g->beta, .stream = s,
+        .product = g, .also = g->also};
     struct gemm_key key = key_of(g, &call);
     struct gemm_plan *plan;
     CHECK(gpu, gpu_rt_set_device(gpu->device));
     TT_TRY(tt_gpu_scratch_take(gpu, s));
     TT_TRY(tt_gpu_gemm_plan(gpu, &key, &call, &plan));
-    TT_TRY(tt_blas_multiply(gpu, plan, &plan->algorithm, &call));
+    TT_TRY(tt_gpu_gemm_multiply(gpu, plan, &plan->algorithm, &call));
     if (gpu->sync && !gpu_rt_capturing(s->rt)) CHECK(gpu, gpu_rt_stream_sync(s->rt));
     return TT_OK;
 }

@@ -1,8 +1,9 @@
-/* Matrix multiplies through the vendor's library, in six files:
+/* Matrix multiplies through the vendor's library, in seven files:
  *   gemm.c          the function of the vtable: row-major to column-major, empty products
  *   gemm_scratch.c  workspace and handles of each stream
  *   gemm_cache.c    one plan (descriptors, algorithm) per shape, in a hash table
  *   gemm_tune.c     which of the library's algorithms a new plan gets
+ *   gemm_with.c     products that do more: SwiGLU in the same kernel, or in one after them
  *   gemm_file.c     the text file that keeps timed choices from run to run
  *   blas.c          in the vendor's folder: the library itself, behind the tt_blas_ functions below
  *
@@ -25,6 +26,7 @@ struct gemm_key {
     int64_t type_in, type_out;                  /* enum tt_dtype */
     int64_t align_a, align_b, align_c, align_d; /* bytes, a power of two */
     int64_t reads_c;                            /* beta is not 0 */
+    int64_t with;                               /* enum tt_gemm_with */
 };
 
 /* An algorithm of the library, as opaque bytes; unused ones are 0. */
@@ -45,6 +47,8 @@ struct gemm_call {
     void *d;
     float alpha, beta;
     struct tt_stream_s *stream;
+    const struct tt_gemm *product; /* what was asked for */
+    void *also;                    /* its own, except while ways are timed */
 };
 
 /* ---- blas.c of the vendor ---- */
@@ -67,6 +71,14 @@ tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape);
 bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered);
 tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                            const struct gemm_call *call);
+
+/* ---- gemm_with.c: the same of every product, also of one with SwiGLU in it ---- */
+
+tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
+                              int *count);
+bool tt_gpu_gemm_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered);
+tt_status tt_gpu_gemm_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
+                               const struct gemm_call *call);
 
 /* ---- gemm_scratch.c ---- */
 

@@ -35,7 +35,7 @@ static void stopwatch_close(struct stopwatch *w)
 static bool multiplies(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                        const struct gemm_call *call)
 {
-    tt_status st = tt_blas_multiply(gpu, p, algorithm, call);
+    tt_status st = tt_gpu_gemm_multiply(gpu, p, algorithm, call);
     bool ok = !st;
     tt_status_free(st);
     return ok;
@@ -77,13 +77,19 @@ static int fastest(const struct candidates *c)
     return best;
 }
 
-/* If C is read (beta != 0), timing must not overwrite it: the result then goes to a scratch buffer. */
+/* If C is read (beta != 0), timing must not overwrite it: the result then goes to a scratch buffer. Likewise gate and
+ * up, which SwiGLU's backward pass overwrites. */
 static tt_status scratch_for(struct gpu *gpu, const struct gemm_key *k, struct gemm_call *call, void **scratch)
 {
+    size_t size = tt_dtype_size((enum tt_dtype)k->type_out);
     *scratch = NULL;
+    if (k->with == TT_WITH_SWIGLU_BACKWARD) {
+        TT_TRY(tt_gpu_alloc(gpu, (size_t)(2 * k->m * k->n) * size, scratch));
+        call->also = *scratch;
+    }
     if (!k->reads_c) return TT_OK;
     int64_t elements = (k->batch - 1) * k->stride_c + (k->m - 1) * k->ldc + k->n;
-    TT_TRY(tt_gpu_alloc(gpu, (size_t)elements * tt_dtype_size((enum tt_dtype)k->type_out), scratch));
+    TT_TRY(tt_gpu_alloc(gpu, (size_t)elements * size, scratch));
     call->d = *scratch;
     return TT_OK;
 }
@@ -109,26 +115,29 @@ static int race(struct gpu *gpu, const struct gemm_plan *p, struct gemm_call cal
 
 /* ---- choosing ---- */
 
-/* The shape as text, the key in the file. Choices of full tuning have another key than those of quick tuning. */
+/* The shape as text, the key in the file. Choices of full tuning have another key than those of quick tuning. The
+ * number behind "swiglu" is that of our own kernels, to be raised when they become faster. */
 static void name_shape(const struct gpu *gpu, const struct gemm_key *k, char *out, size_t size)
 {
+    static const char *with[] = {
+        [TT_WITH_NOTHING] = "", [TT_WITH_SWIGLU] = " swiglu 1", [TT_WITH_SWIGLU_BACKWARD] = " swiglu_backward 1"};
     static const char *types[] = {[TT_F32] = "fp32", [TT_BF16] = "bf16", [TT_F16] = "fp16"};
     snprintf(out, size,
              "%" PRId64 "x%" PRId64 "x%" PRId64 " %s%s->%s %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64
-             ":%" PRId64 ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "%s%s",
+             ":%" PRId64 ",%" PRId64 ",%" PRId64 " align %" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "%s%s%s",
              k->m, k->n, k->k, types[k->type_in], gpu->tf32 && k->type_in == TT_F32 ? "(tf32)" : "", types[k->type_out],
              k->trans_a ? 't' : 'n', k->trans_b ? 't' : 'n', k->lda, k->ldb, k->ldc, k->batch, k->stride_a, k->stride_b,
              k->stride_c, k->align_a, k->align_b, k->align_c, k->align_d, k->reads_c ? " +c" : "",
-             gpu->gemms->tune == TT_TUNE_FULL ? " full" : "");
+             with[k->with], gpu->gemms->tune == TT_TUNE_FULL ? " full" : "");
 }
 
 /* Uses a choice from the file if this library still accepts it. */
 static bool recall(struct gpu *gpu, struct gemm_plan *p, const char *shape)
 {
     struct gemm_algorithm algorithm;
-    if (!tt_gemm_file_find(&gpu->gemms->file, shape, &algorithm) || !tt_blas_takes(gpu, p, &algorithm)) return false;
-    p->algorithm = algorithm;
-    return true;
+    bool found = tt_gemm_file_find(&gpu->gemms->file, shape, &algorithm) && tt_gpu_gemm_takes(gpu, p, &algorithm);
+    if (found) p->algorithm = algorithm;
+    return found;
 }
 
 tt_status tt_gpu_gemm_choose(struct gpu *gpu, struct gemm_plan *p, const struct gemm_call *call)
@@ -138,12 +147,12 @@ tt_status tt_gpu_gemm_choose(struct gpu *gpu, struct gemm_plan *p, const struct 
     struct candidates c;
     name_shape(gpu, &p->key, shape, sizeof shape);
     if (tune != TT_TUNE_OFF && recall(gpu, p, shape)) return TT_OK;
-    TT_TRY(tt_blas_propose(gpu, p, tune == TT_TUNE_FULL ? MOST : QUICK, c.found, &c.count));
+    TT_TRY(tt_gpu_gemm_propose(gpu, p, tune == TT_TUNE_FULL ? MOST : QUICK, c.found, &c.count));
     if (c.count == 0) return tt_blas_no_algorithm(gpu, shape);
     p->algorithm = c.found[0];
     if (tune == TT_TUNE_OFF || gpu_rt_capturing(call->stream->rt)) return TT_OK;
     int best = c.count > 1 ? race(gpu, p, *call, &c) : 0;
-    if (best < 0) return TT_OK;
+    if (best < 0 || (p->key.with && c.count == 1)) return TT_OK; /* not a choice */
     p->algorithm = c.found[best];
     tt_gemm_file_add(&gpu->gemms->file, shape, &p->algorithm);
     return TT_OK;

@@ -22,7 +22,12 @@ gpu_error tt_gpu_launch(enum tt_kernel kernel, const void *args, gpu_stream s);
  * kernels of other streams may hold a part of the chip for long, as collectives do; it changes no bit of the results.
  */
 gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded);
-/* The native kernels for this chip, such as "flash: sm_90a"; NULL: none. */
+/* Launches a product with all that it does (tt_gemm.with), if there is a native kernel of that for this chip and these
+ * arguments; else false. There are several ways, from 0; how many on this chip. */
+struct tt_gemm;
+bool tt_gpu_product_native(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e);
+int tt_gpu_products_native(void);
+/* The native kernels for this chip, such as "flash, swiglu: sm_90a"; NULL: none. */
 const char *tt_gpu_native(void);
 
 #ifdef __cplusplus

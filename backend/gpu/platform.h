@@ -82,6 +82,8 @@
  * GPU_HAS_NATIVE               there are kernels that only some chips of this vendor can run:
  * gpu_native_launch(kernel, args, stream, crowded, error*)   launches one, if there is one for this chip and these
  *                              arguments; crowded: kernels of other streams may hold a part of the chip for long
+ * gpu_native_product(gemm, way, stream, error*) gpu_native_products()   the same for a product that does more; the number
+ *                              of ways there are
  * gpu_native_name()            which there are; NULL: none for this chip */
 // clang-format on
 #ifndef TT_GPU_NAMES_H

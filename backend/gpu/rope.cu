@@ -20,13 +20,13 @@ GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t
     GPU_UNROLL
     for (int r = 0; r < ROWS; r++)
         if (first + r < a.T) b[r] = gpu_load16(column + (first + r) * a.ld);
-    int64_t start = a.pos ? *a.pos : 0, half = a.D / 2, pair = (uint32_t)c % (uint32_t)a.D / 2;
+    int64_t half = a.D / 2, pair = (uint32_t)c % (uint32_t)a.D / 2;
     uint32_t at = (uint32_t)first % (uint32_t)a.S;
     GPU_UNROLL
     for (int r = 0; r < ROWS; r++) {
         if (first + r >= a.T) return;
         gpu_vec<T> v = gpu_vec_from<T>(b[r]);
-        int64_t angle = (start + at) * half + pair;
+        int64_t angle = at * half + pair;
         rotate_vector(v, a.cos + angle, a.sin + angle, a.inverse);
         gpu_vec_store(column + (first + r) * a.ld, v);
         at = at + 1 < (uint32_t)a.S ? at + 1 : 0;
@@ -35,14 +35,14 @@ GPU_KERNEL GPU_BOUNDS(ROPE_THREADS) rope_vectors(struct tt_rope_args a, uint32_t
 
 /* For rows that are not aligned: one pair per thread. */
 template <typename T> struct rope_pairs {
-    typedef int64_t context; /* the first position */
+    typedef map_nothing context;
     struct tt_rope_args a;
-    GPU_MEMBER context begin(bool &) const { return a.pos ? *a.pos : 0; }
-    GPU_MEMBER void one(int64_t t, int64_t pair, context first) const
+    GPU_MEMBER context begin(bool &) const { return context(); }
+    GPU_MEMBER void one(int64_t t, int64_t pair, context) const
     {
         int64_t c = 2 * pair, width = a.heads * a.D;
         T *place = c < width ? (T *)a.q + t * a.ld + c : (T *)a.k + t * a.ld + (c - width);
-        int64_t at = ((uint32_t)t % (uint32_t)a.S + first) * (a.D / 2) + (uint32_t)c % (uint32_t)a.D / 2;
+        int64_t at = (int64_t)((uint32_t)t % (uint32_t)a.S) * (a.D / 2) + (uint32_t)c % (uint32_t)a.D / 2;
         rotate_pair(place, place, a.cos[at], a.sin[at], a.inverse);
     }
 };

@@ -37,14 +37,21 @@ template <typename T, int LANES> GPU_DEVICE void zero_row(T *x, int n)
     for (int e = row_team<LANES>::lane(); e < span.edges; e += LANES) x[row_edge<T>(span, e)] = gpu_from_float<T>(0.0f);
 }
 
+/* The first key that row r of (count, S, S) sees. */
+GPU_DEVICE int first_seen(const int32_t *starts, int64_t r, int64_t S, int64_t heads)
+{
+    return starts ? starts[r / S / heads * S + r % S] : 0;
+}
+
 template <typename T, int LANES, int KEEP>
 GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) causal_softmax(struct tt_causal_softmax_args a)
 {
     int64_t r = row_team<LANES>::row();
     if (r >= a.count * a.S) return;
     T *x = (T *)a.x + r * a.S;
-    int n = (int)(r % a.S) + 1;
-    softmax_row<T, LANES, KEEP>(x, n, a.scale);
+    int n = (int)(r % a.S) + 1, first = first_seen(a.starts, r, a.S, a.heads);
+    if (first) zero_row<T, LANES>(x, first);
+    softmax_row<T, LANES, KEEP>(x + first, n - first, a.scale);
     zero_row<T, LANES>(x + n, (int)a.S - n);
 }
 
@@ -125,10 +132,13 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads)
 {
     int64_t r = row_team<LANES>::row(), at = r * a.S;
     if (r >= a.count * a.S) return;
-    int n = (int)(r % a.S) + 1;
-    if (n == 1) n = 0; /* the gradient of a single score is exactly 0 */
+    int n = (int)(r % a.S) + 1, first = first_seen(a.starts, r, a.S, a.heads);
+    if (n - first == 1) n = first; /* the gradient of a single score is exactly 0 */
     T *dx = (T *)a.dx + at;
-    softmax_backward_row<T, LANES, KEEP>(dx, (const T *)a.y + at, (const T *)a.dy + at, n, a.scale, together);
+    if (first) zero_row<T, LANES>(dx, first);
+    at += first;
+    softmax_backward_row<T, LANES, KEEP>(dx + first, (const T *)a.y + at, (const T *)a.dy + at, n - first, a.scale,
+                                         together);
     zero_row<T, LANES>(dx + n, (int)a.S - n);
 }
 
@@ -138,38 +148,41 @@ gpu_error tt_gpu_causal_softmax_backward(const struct tt_causal_softmax_backward
     return GPU_DISPATCH(a->dtype, T, ROWS_LAUNCH(causal_softmax_backward, T, a->count * a->S, a->S, s, *a, together));
 }
 
-/* ---- the mask alone: only elements above the diagonal are written ---- */
+/* ---- the mask alone: only elements that are not seen are written ---- */
 
 template <typename T> struct causal_mask_op {
     typedef T type;
     typedef map_nothing context, in;
     static constexpr int unroll = 4;
     T *x;
-    int64_t S;
+    const int32_t *starts;
+    int64_t S, heads;
 
     GPU_MEMBER context begin(bool &) const { return context(); }
     GPU_MEMBER in load(int64_t, int64_t) const { return in(); }
     GPU_MEMBER void store(int64_t r, int64_t c, in, context) const
     {
-        int64_t i = r % S;
-        if (c + gpu_vec<T>::n - 1 <= i) return;
-        if (c > i) {
+        int64_t i = r % S, first = first_seen(starts, r, S, heads), last = c + gpu_vec<T>::n - 1;
+        if (first <= c && last <= i) return;
+        if (c > i || last < first) {
             gpu_vec<T> v;
             GPU_UNROLL
             for (int k = 0; k < gpu_vec<T>::n; k++) v.v[k] = -GPU_INFINITY;
             gpu_vec_store(x + r * S + c, v);
         } else {
-            for (int64_t j = i + 1; j < c + gpu_vec<T>::n; j++) x[r * S + j] = gpu_from_float<T>(-GPU_INFINITY);
+            for (int64_t j = c; j <= last; j++)
+                if (j > i || j < first) x[r * S + j] = gpu_from_float<T>(-GPU_INFINITY);
         }
     }
     GPU_MEMBER void one(int64_t r, int64_t c, context) const
     {
-        if (c > r % S) x[r * S + c] = gpu_from_float<T>(-GPU_INFINITY);
+        if (c > r % S || c < first_seen(starts, r, S, heads)) x[r * S + c] = gpu_from_float<T>(-GPU_INFINITY);
     }
 };
 
 gpu_error tt_gpu_causal_mask(const struct tt_causal_mask_args *a, gpu_stream s)
 {
     return GPU_DISPATCH(a->dtype, T,
-                        map_launch(causal_mask_op<T>{(T *)a->x, a->S}, a->count * a->S, a->S, gpu_aligned(a->x), s));
+                        map_launch(causal_mask_op<T>{(T *)a->x, a->starts, a->S, a->heads}, a->count * a->S, a->S,
+                                   gpu_aligned(a->x), s));
 }

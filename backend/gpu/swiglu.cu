@@ -14,7 +14,6 @@ template <typename T> struct swiglu_op {
     T *h;
     int64_t F;
 
-    static GPU_MEMBER float glu(float gate, float up) { return gate * sigmoid<T>(gate) * up; }
     GPU_MEMBER context begin(bool &) const { return context(); }
     GPU_MEMBER in load(int64_t r, int64_t c) const
     {
@@ -25,17 +24,17 @@ template <typename T> struct swiglu_op {
     {
         gpu_vec<T> gate = gpu_vec_from<T>(v.gate), up = gpu_vec_from<T>(v.up);
         GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) up.v[i] = glu(gate.v[i], up.v[i]);
+        for (int i = 0; i < gpu_vec<T>::n; i++) up.v[i] = swiglu<T>(gate.v[i], up.v[i]);
         gpu_vec_store(h + r * F + c, up);
     }
     GPU_MEMBER void one(int64_t r, int64_t c, context) const
     {
         const T *gate = gu + r * 2 * F + c;
-        h[r * F + c] = gpu_from_float<T>(glu(gpu_to_float(gate[0]), gpu_to_float(gate[F])));
+        h[r * F + c] = gpu_from_float<T>(swiglu<T>(gpu_to_float(gate[0]), gpu_to_float(gate[F])));
     }
 };
 
-template <typename T> static gpu_error swiglu(const struct tt_swiglu_args *a, gpu_stream s)
+template <typename T> static gpu_error launch_swiglu(const struct tt_swiglu_args *a, gpu_stream s)
 {
     swiglu_op<T> op = {(const T *)a->gu, (T *)a->h, a->F};
     return map_launch(op, a->rows, a->F, gpu_aligned(a->gu) && gpu_aligned(a->h), s);
@@ -43,7 +42,7 @@ template <typename T> static gpu_error swiglu(const struct tt_swiglu_args *a, gp
 
 gpu_error tt_gpu_swiglu(const struct tt_swiglu_args *a, gpu_stream s)
 {
-    return GPU_DISPATCH(a->dtype, T, swiglu<T>(a, s));
+    return GPU_DISPATCH(a->dtype, T, launch_swiglu<T>(a, s));
 }
 
 template <typename T> struct swiglu_backward_op {
@@ -57,14 +56,6 @@ template <typename T> struct swiglu_backward_op {
     T *dgu, *h; /* may be gu and dh; h may be NULL */
     int64_t F;
 
-    /* gate, up and dh become dgate, dup and h */
-    static GPU_MEMBER void back(float &gate, float &up, float &dh)
-    {
-        float x = gate, g = sigmoid<T>(x), u = up;
-        gate = dh * u * silu_slope(x, g);
-        up = dh * (x * g);
-        dh = x * g * u;
-    }
     GPU_MEMBER context begin(bool &) const { return context(); }
     GPU_MEMBER in load(int64_t r, int64_t c) const
     {
@@ -75,7 +66,7 @@ template <typename T> struct swiglu_backward_op {
     {
         gpu_vec<T> gate = gpu_vec_from<T>(v.gate), up = gpu_vec_from<T>(v.up), d = gpu_vec_from<T>(v.dh);
         GPU_UNROLL
-        for (int i = 0; i < gpu_vec<T>::n; i++) back(gate.v[i], up.v[i], d.v[i]);
+        for (int i = 0; i < gpu_vec<T>::n; i++) swiglu_back<T>(gate.v[i], up.v[i], d.v[i]);
         T *dgate = dgu + r * 2 * F + c;
         gpu_vec_store(dgate, gate);
         gpu_vec_store(dgate + F, up);
@@ -85,7 +76,7 @@ template <typename T> struct swiglu_backward_op {
     {
         int64_t at = r * 2 * F + c;
         float gate = gpu_to_float(gu[at]), up = gpu_to_float(gu[at + F]), d = gpu_to_float(dh[r * F + c]);
-        back(gate, up, d);
+        swiglu_back<T>(gate, up, d);
         dgu[at] = gpu_from_float<T>(gate);
         dgu[at + F] = gpu_from_float<T>(up);
         if (h) h[r * F + c] = gpu_from_float<T>(d);

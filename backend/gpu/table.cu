@@ -22,6 +22,12 @@ gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stre
     return gpu_native_launch(kernel, args, s, crowded, &e) ? e : tt_gpu_launch(kernel, args, s);
 }
 
+bool tt_gpu_product_native(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e)
+{
+    return gpu_native_product(g, way, s, e);
+}
+
+int tt_gpu_products_native(void) { return gpu_native_products(); }
 const char *tt_gpu_native(void) { return gpu_native_name(); }
 #else
 gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded)
@@ -30,5 +36,7 @@ gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stre
     return tt_gpu_launch(kernel, args, s);
 }
 
+bool tt_gpu_product_native(const struct tt_gemm *, int, gpu_stream, gpu_error *) { return false; }
+int tt_gpu_products_native(void) { return 0; }
 const char *tt_gpu_native(void) { return NULL; }
 #endif

@@ -234,6 +234,17 @@ tt_status tt_make_dirs(const char *path)
     return st;
 }
 
+tt_status tt_make_parent(const char *path)
+{
+    char *parent = strdup(path);
+    if (!parent) return tt_no_memory("a path");
+    char *slash = strrchr(parent, '/');
+    if (slash) *slash = 0;
+    tt_status st = slash && slash > parent ? tt_make_dirs(parent) : TT_OK;
+    free(parent);
+    return st;
+}
+
 static tt_status remove_at(int parent, const char *name, const char *top);
 
 /* Repeats until a pass finds nothing: some file systems skip entries when others are removed during a readdir. */

@@ -17,6 +17,7 @@ tt_status tt_file_read(const char *path, size_t limit, char **data, size_t *size
 tt_status tt_file_replace(const char *path, const void *data, size_t size);
 
 tt_status tt_make_dirs(const char *path);   /* like mkdir -p */
+tt_status tt_make_parent(const char *path); /* the folder that the path is in */
 tt_status tt_remove_tree(const char *path); /* like rm -rf; links are removed, not followed */
 
 /* What kind of file the path names. TT_NO_FILE only when it surely does not exist; if it cannot be examined, an error.

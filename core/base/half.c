@@ -37,6 +37,17 @@ uint16_t tt_to_f16(float x)
     return (uint16_t)(sign | (exponent < 113 ? kept : kept + ((exponent - 113) << 10)));
 }
 
+float tt_from_bf16(uint16_t h) { return float_of((uint32_t)h << 16); }
+
+float tt_from_f16(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
+    if (exponent == 31) return float_of(sign | 0x7f800000 | fraction << 13);
+    if (exponent) return float_of(sign | (exponent + 112) << 23 | fraction << 13);
+    float tiny = (float)fraction * 0x1p-24f; /* zero and subnormal numbers */
+    return sign ? -tiny : tiny;
+}
+
 void tt_narrow(const float *x, uint16_t *out, int64_t n, enum tt_dtype type)
 {
     for (int64_t i = 0; i < n; i++) out[i] = type == TT_BF16 ? tt_to_bf16(x[i]) : tt_to_f16(x[i]);

@@ -8,6 +8,8 @@
 
 uint16_t tt_to_bf16(float x);
 uint16_t tt_to_f16(float x);
+float tt_from_bf16(uint16_t h);
+float tt_from_f16(uint16_t h);
 
 /* n floats to bf16 or f16. */
 void tt_narrow(const float *x, uint16_t *out, int64_t n, enum tt_dtype type);

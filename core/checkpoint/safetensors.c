@@ -1,21 +1,13 @@
 /* Reads safetensors files without trusting them. safetensors_write.c writes them. */
 #include "core/checkpoint/safetensors.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
 #include "core/base/json.h"
 
-enum {
-    MAX_HEADER = 100000000, /* the limit of the reference implementation */
-    PIECE = 1 << 20,        /* bytes read at a time */
-};
+enum { MAX_HEADER = 100000000 }; /* the limit of the reference implementation */
 
 struct tt_safetensors {
     char *path;
@@ -49,18 +41,7 @@ static tt_status bad_tensor(const struct tt_safetensors *s, const char *name, co
 
 static tt_status read_at(const struct tt_safetensors *s, uint64_t offset, void *out, size_t n)
 {
-    char *p = out;
-    while (n) {
-        size_t piece = n < (size_t)1 << 30 ? n : (size_t)1 << 30;
-        ssize_t got = pread(s->fd, p, piece, (off_t)offset);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return tt_file_error(errno, "read", s->path);
-        if (!got) return damaged(s, "it became shorter while it was read");
-        p += got;
-        n -= (size_t)got;
-        offset += (uint64_t)got;
-    }
-    return TT_OK;
+    return tt_tensor_file_read(s->fd, s->path, offset, out, n);
 }
 
 /* ---- the header ---- */
@@ -122,12 +103,6 @@ static int compare_offsets(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const struct tt_tensor *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
-}
-
 /* The tensors must fill the data without overlaps and without gaps. */
 static tt_status check_layout(const struct tt_safetensors *s)
 {
@@ -139,14 +114,6 @@ static tt_status check_layout(const struct tt_safetensors *s)
         end += t->size;
     }
     return end == s->data_size ? TT_OK : damaged(s, "there are bytes after the last tensor");
-}
-
-static tt_status check_names(const struct tt_safetensors *s)
-{
-    for (int i = 1; i < s->n; i++)
-        if (!strcmp(s->by_name[i - 1]->name, s->by_name[i]->name))
-            return bad_tensor(s, s->by_name[i]->name, "occurs twice");
-    return TT_OK;
 }
 
 static tt_status check_metadata(const struct tt_safetensors *s, const struct tt_json *metadata)
@@ -174,9 +141,9 @@ static tt_status read_tensors(struct tt_safetensors *s)
     }
     qsort(s->tensors, (size_t)s->n, sizeof *s->tensors, compare_offsets);
     for (int i = 0; i < s->n; i++) s->by_name[i] = &s->tensors[i];
-    qsort(s->by_name, (size_t)s->n, sizeof(void *), compare_names);
-    TT_TRY(check_names(s));
-    return check_layout(s);
+    tt_tensors_sort(s->by_name, s->n);
+    const char *twice = tt_tensors_twice(s->by_name, s->n);
+    return twice ? bad_tensor(s, twice, "occurs twice") : check_layout(s);
 }
 
 static tt_status read_header(struct tt_safetensors *s, uint64_t file_size)
@@ -206,15 +173,9 @@ tt_status tt_safetensors_open(const char *path, struct tt_safetensors **out)
         free(s);
         return tt_no_memory("%s", path);
     }
-    struct stat st;
-    tt_status result;
-    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* do not wait for the writer of a pipe */
-    if (s->fd < 0 || fstat(s->fd, &st))
-        result = tt_file_error(errno, "open", path);
-    else if (!S_ISREG(st.st_mode))
-        result = tt_fail(TT_USAGE, "%s is not a regular file; give a safetensors file", path);
-    else
-        result = read_header(s, (uint64_t)st.st_size);
+    uint64_t size;
+    tt_status result = tt_tensor_file_open(path, "a safetensors file", &s->fd, &size);
+    if (!result) result = read_header(s, size);
     if (result)
         tt_safetensors_close(s);
     else
@@ -239,9 +200,7 @@ const struct tt_tensor *tt_safetensors_at(const struct tt_safetensors *s, int i)
 
 const struct tt_tensor *tt_safetensors_find(const struct tt_safetensors *s, const char *name)
 {
-    struct tt_tensor key = {.name = name}, *wanted = &key;
-    struct tt_tensor **found = s->n ? bsearch(&wanted, s->by_name, (size_t)s->n, sizeof(void *), compare_names) : NULL;
-    return found ? *found : NULL;
+    return tt_tensors_find(s->by_name, s->n, name);
 }
 
 const char *tt_safetensors_metadata(const struct tt_safetensors *s, const char *key)
@@ -251,59 +210,13 @@ const char *tt_safetensors_metadata(const struct tt_safetensors *s, const char *
 
 /* ---- the data ---- */
 
-static float from_bits(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-static float from_bf16(uint16_t h) { return from_bits((uint32_t)h << 16); }
-
-static float from_f16(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
-    if (exponent == 31) return from_bits(sign | 0x7f800000 | fraction << 13);
-    if (exponent) return from_bits(sign | (exponent + 112) << 23 | fraction << 13);
-    float tiny = (float)fraction * 0x1p-24f; /* zero and subnormal numbers */
-    return sign ? -tiny : tiny;
-}
-
-static tt_status read_halves(const struct tt_safetensors *s, const struct tt_tensor *t, float (*convert)(uint16_t),
-                             float *out)
-{
-    uint16_t *half = malloc(t->size < PIECE ? (size_t)t->size + 1 : PIECE);
-    if (!half) return tt_no_memory("%s", s->path);
-    tt_status st = TT_OK;
-    for (int64_t done = 0; done < t->count && !st;) {
-        int64_t n = t->count - done < PIECE / 2 ? t->count - done : PIECE / 2;
-        st = read_at(s, s->data_start + t->offset + 2 * (uint64_t)done, half, 2 * (size_t)n);
-        for (int64_t i = 0; i < n && !st; i++) out[done + i] = convert(half[i]);
-        done += n;
-    }
-    free(half);
-    return st;
-}
-
 tt_status tt_safetensors_read(const struct tt_safetensors *s, const struct tt_tensor *t, float *out)
 {
-    if (!strcmp(t->type, "F32")) return read_at(s, s->data_start + t->offset, out, (size_t)t->size);
-    if (!strcmp(t->type, "BF16")) return read_halves(s, t, from_bf16, out);
-    if (!strcmp(t->type, "F16")) return read_halves(s, t, from_f16, out);
-    return tt_fail(TT_FAILED, "%s: tensor '%.200s' is %s; only F32, F16 and BF16 can be read", s->path, t->name,
-                   t->type);
+    return tt_tensor_read(s->fd, s->path, s->data_start, t, out);
 }
 
 tt_status tt_safetensors_read_i32(const struct tt_safetensors *s, const struct tt_tensor *t, int32_t *out)
 {
     if (!strcmp(t->type, "I32")) return read_at(s, s->data_start + t->offset, out, (size_t)t->size);
     return tt_fail(TT_FAILED, "%s: tensor '%.200s' is %s, not I32", s->path, t->name, t->type);
-}
-
-void tt_tensor_shape_text(int rank, const int64_t *shape, char *out, int size)
-{
-    int n = snprintf(out, (size_t)size, "[");
-    for (int i = 0; i < rank && n < size; i++)
-        n += snprintf(out + n, (size_t)(size - n), "%s%lld", i ? ", " : "", (long long)shape[i]);
-    if (n < size) snprintf(out + n, (size_t)(size - n), "]");
 }

@@ -10,17 +10,7 @@
 
 #include "core/base/status.h"
 #include "core/base/text.h"
-
-enum { TT_TENSOR_RANK = 8 };
-
-struct tt_tensor {
-    const char *name;
-    const char *type; /* "F32", "BF16", "I64", ... */
-    int rank;
-    int64_t shape[TT_TENSOR_RANK];
-    int64_t count;         /* elements */
-    uint64_t offset, size; /* bytes, from the start of the data */
-};
+#include "core/checkpoint/tensor.h"
 
 /* ---- reading ---- */
 
@@ -40,19 +30,7 @@ tt_status tt_safetensors_read(const struct tt_safetensors *s, const struct tt_te
 /* Reads t->count values of type I32; another type is an error. */
 tt_status tt_safetensors_read_i32(const struct tt_safetensors *s, const struct tt_tensor *t, int32_t *out);
 
-/* "[64, 32]", for messages. */
-void tt_tensor_shape_text(int rank, const int64_t *shape, char *out, int size);
-
 /* ---- writing ---- */
-
-struct tt_tensor_source {
-    const char *name;
-    int rank;
-    int64_t shape[TT_TENSOR_RANK];
-    const void *data;
-    const char
-        *type; /* "F32" (or NULL), "BF16", "F16": data are floats, which are converted; "I32": data are int32_t */
-};
 
 struct tt_metadata {
     const char *key, *value;

@@ -1,12 +1,9 @@
 /* Writes safetensors files in one pass. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/base/crc32.h"
 #include "core/base/file.h"
-#include "core/base/half.h"
 #include "core/base/json.h"
 #include "core/base/staged.h"
 #include "core/checkpoint/safetensors.h"
@@ -15,26 +12,12 @@ enum { PIECE = 1 << 20 }; /* bytes written at a time */
 
 static const char *type_of(const struct tt_tensor_source *t) { return t->type ? t->type : "F32"; }
 
-static bool is_half(const struct tt_tensor_source *t) { return strstr(type_of(t), "F16") != NULL; }
-
-static uint64_t size_of(const struct tt_tensor_source *t) { return is_half(t) ? 2 : 4; }
-
-static tt_status count_of(const struct tt_tensor_source *t, uint64_t *count)
-{
-    *count = 1;
-    bool fits = t->rank >= 0 && t->rank <= TT_TENSOR_RANK;
-    for (int i = 0; i < t->rank && fits; i++)
-        fits = t->shape[i] >= 0 && !__builtin_mul_overflow(*count, (uint64_t)t->shape[i], count);
-    if (fits && *count <= INT64_MAX / sizeof(float)) return TT_OK;
-    return tt_fail(TT_FAILED, "tensor '%.200s' has a shape that cannot be written", t->name);
-}
-
 /* ---- the header ---- */
 
 static tt_status describe(struct tt_json_writer *w, const struct tt_tensor_source *t, uint64_t *offset)
 {
     uint64_t count;
-    TT_TRY(count_of(t, &count));
+    TT_TRY(tt_tensor_count(t, &count));
     tt_json_begin(w, t->name, '{');
     tt_json_put_string(w, "dtype", type_of(t));
     tt_json_begin(w, "shape", '[');
@@ -42,7 +25,7 @@ static tt_status describe(struct tt_json_writer *w, const struct tt_tensor_sourc
     tt_json_end(w, ']');
     tt_json_begin(w, "data_offsets", '[');
     tt_json_put_uint(w, NULL, *offset);
-    *offset += count * size_of(t); /* cannot overflow: the tensors are in memory */
+    *offset += tt_tensor_bytes(t, count); /* cannot overflow: the tensors are in memory */
     tt_json_put_uint(w, NULL, *offset);
     tt_json_end(w, ']');
     tt_json_end(w, '}');
@@ -83,8 +66,9 @@ struct sink {
 };
 
 /* In pieces, so that the write finds in the cache what the checksum has just read. */
-static tt_status put(struct sink *s, const void *data, uint64_t n)
+static tt_status put(void *to, const void *data, uint64_t n)
 {
+    struct sink *s = to;
     for (const char *p = data; n;) {
         size_t piece = n < PIECE ? (size_t)n : PIECE;
         s->crc = tt_crc32(s->crc, p, piece);
@@ -96,30 +80,10 @@ static tt_status put(struct sink *s, const void *data, uint64_t n)
     return TT_OK;
 }
 
-static tt_status put_halves(struct sink *s, const struct tt_tensor_source *t, uint64_t count)
-{
-    enum tt_dtype type = strcmp(type_of(t), "BF16") ? TT_F16 : TT_BF16;
-    uint16_t *half = malloc(PIECE);
-    if (!half) return tt_no_memory("%s", s->path);
-    tt_status st = TT_OK;
-    for (uint64_t done = 0; done < count && !st;) {
-        uint64_t n = count - done < PIECE / 2 ? count - done : PIECE / 2;
-        tt_narrow((const float *)t->data + done, half, (int64_t)n, type);
-        st = put(s, half, 2 * n);
-        done += n;
-    }
-    free(half);
-    return st;
-}
-
 static tt_status put_all(struct sink *s, const struct tt_text *header, const struct tt_tensor_source *tensors, int n)
 {
-    uint64_t count;
     TT_TRY(put(s, header->s, header->n));
-    for (int i = 0; i < n; i++) {
-        TT_TRY(count_of(&tensors[i], &count));
-        TT_TRY(is_half(&tensors[i]) ? put_halves(s, &tensors[i], count) : put(s, tensors[i].data, count * 4));
-    }
+    for (int i = 0; i < n; i++) TT_TRY(tt_tensor_emit(&tensors[i], put, s));
     return TT_OK;
 }
 

@@ -18,6 +18,7 @@ const char *const tt_update_names[] = {"all", "top-k", NULL};
 const char *const tt_update_level_names[] = {"matrix", "layer", "rows", NULL};
 const char *const tt_update_by_names[] = {"norm", "rms", "relative", "random", NULL};
 const char *const tt_update_rest_names[] = {"freeze", "decay", NULL};
+const char *const tt_documents_names[] = {"joined", "separate", NULL};
 const char *const tt_switch_names[] = {"off", "on", NULL};
 const char *const tt_shard_names[] = {"none", "optimizer", "gradients", "weights", NULL};
 const char *const tt_gemm_tune_names[] = {"off", "quick", "full", NULL};
@@ -343,6 +344,21 @@ static tt_status check_flash_tile(const struct tt_config *c)
                    "--flash-tile is a tile of flash attention, which --version %s does not have; use "
                    "--version flash, or --fuse attention",
                    tt_version_names[c->version]);
+}
+
+tt_status tt_check_end_token(const struct tt_config *c)
+{
+    if (c->documents == TT_DOCUMENTS_JOINED) return TT_OK;
+    if (c->end_token < 0)
+        return tt_fail(TT_USAGE,
+                       "--documents separate needs the token that ends a document, and the data %s do not say which it "
+                       "is; name it with --end-token",
+                       c->data);
+    if (c->end_token >= c->vocab_size)
+        return tt_fail(TT_USAGE,
+                       "--end-token %" PRId64 " is not below the vocabulary of %" PRId64 "; name a token of it",
+                       c->end_token, c->vocab_size);
+    return TT_OK;
 }
 
 tt_status tt_config_check(const struct tt_config *c)

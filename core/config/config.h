@@ -13,6 +13,7 @@
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
+enum tt_documents { TT_DOCUMENTS_JOINED, TT_DOCUMENTS_SEPARATE };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
 enum tt_update { TT_UPDATE_ALL, TT_UPDATE_TOP_K };
 enum tt_update_level { TT_LEVEL_MATRIX, TT_LEVEL_LAYER, TT_LEVEL_ROWS }; /* what a group of weights is */
@@ -98,11 +99,15 @@ struct tt_config {
     int64_t val_interval, val_batches, patience;
 
     /* data */
-    char data[1024];      /* "builtin", "random", a token file, a glob of them, or a text file */
+    char data[1024];      /* "builtin", "random", a token or text file, a glob of them, or a folder */
     char val_data[1024];  /* "" = a part of data is held out */
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
     int64_t max_chars;    /* of a text; 0: all */
+    char text_field[128]; /* of JSON Lines; "" = "text", in files called .jsonl */
+    bool skip_bad_lines;
     double val_fraction;
+    enum tt_documents documents; /* whether attention goes across documents */
+    int64_t end_token;           /* the last token of every document; -1 = what the data say */
 
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
@@ -127,6 +132,7 @@ extern const char *const tt_update_names[];
 extern const char *const tt_update_level_names[];
 extern const char *const tt_update_by_names[];
 extern const char *const tt_update_rest_names[];
+extern const char *const tt_documents_names[];
 extern const char *const tt_switch_names[];
 extern const char *const tt_shard_names[];
 extern const char *const tt_gemm_tune_names[];
@@ -172,6 +178,10 @@ tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy);
 tt_status tt_config_check(const struct tt_config *c);
 /* The same, but does not check whether this build can run it: for predictions. */
 tt_status tt_config_check_shape(const struct tt_config *c);
+
+/* With --documents separate: the token that ends documents is known, and in the vocabulary. Before the data are open it
+ * need not be. */
+tt_status tt_check_end_token(const struct tt_config *c);
 
 /* Takes the next item of a list in a text field. *at starts as the text and advances; false at the end. A separator at
  * the end is ignored; with commas, so are spaces around an item. An item that is too long is truncated. */

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/file.h"
 #include "core/base/rng.h"
-#include "core/base/utf8.h"
 #include "core/config/config.h"
 #include "core/data/builtin.h"
 #include "core/data/data_corpus.h"
+#include "core/data/sources.h"
+#include "core/data/text_tokens.h"
 
 enum kind { BUILTIN, RANDOM, FILES };
 enum { MOST_SEQ = 1 << 30, BPE_DEFAULT = 1024 };
@@ -20,7 +20,9 @@ struct tt_data {
     int64_t seq_len, vocab;
     uint64_t key; /* random key of builtin and random samples */
     double floor;
-    bool has_zeros; /* the text contains zero bytes */
+    bool has_zeros;              /* the text contains zero bytes */
+    int64_t documents, skipped;  /* of JSON Lines; bad lines that were left out */
+    char first_skipped[400];     /* why */
     struct tt_text describe;
     struct tt_tokenizer *tokenizer;
     struct tt_builtin *builtin;
@@ -74,42 +76,75 @@ static bool is_tokenizer_file(const char *name)
     return given(name) && strcmp(name, "bytes") && strcmp(name, "chars") && strcmp(name, "bpe");
 }
 
-static tt_status make_tokenizer(const struct tt_data_options *o, const char *text, int64_t n, struct tt_tokenizer **out)
+/* Tokens that grow at the end. */
+struct tokens {
+    int32_t *at;
+    int64_t count, room;
+};
+
+static tt_status append(void *to, const int32_t *tokens, int64_t n)
 {
-    if (!given(o->tokenizer) || !strcmp(o->tokenizer, "bytes")) return tt_tokenizer_bytes(out);
-    if (!strcmp(o->tokenizer, "chars")) return tt_tokenizer_chars(text, n, out);
-    return tt_tokenizer_train(text, n, o->vocab_size ? o->vocab_size : BPE_DEFAULT, NULL, NULL, out);
+    struct tokens *t = to;
+    if (n > t->room - t->count) {
+        int64_t room = t->room + t->room / 2 + n;
+        int32_t *larger = realloc(t->at, (size_t)room * sizeof *larger);
+        if (!larger) return tt_no_memory("%lld tokens; make token files of the text with 'tt data'", (long long)room);
+        t->at = larger;
+        t->room = room;
+    }
+    memcpy(t->at + t->count, tokens, (size_t)n * sizeof *tokens);
+    t->count += n;
+    return TT_OK;
 }
 
-static tt_status add_text(struct tt_data *d, const struct tt_data_options *o, const char *path)
+static void note_totals(struct tt_data *d, const struct tt_text_totals *totals)
 {
-    const size_t limit = (size_t)4 << 30;
-    char *text = NULL;
-    size_t size = 0;
-    int32_t *tokens = NULL;
-    int64_t count = 0;
+    d->has_zeros |= totals->has_zeros;
+    d->documents += totals->documents;
+    d->skipped += totals->skipped;
+    if (!d->first_skipped[0]) memcpy(d->first_skipped, totals->first_skipped, sizeof d->first_skipped);
+}
+
+/* All texts become one shard. */
+static tt_status add_texts(struct tt_data *d, const struct tt_data_options *o, const struct tt_sources *s)
+{
+    struct tt_text_work w = {.paths = (const char *const *)s->paths, .count = s->count,
+                             .options = o->text, .progress = o->progress, .arg = o->arg};
+    struct tokens tokens = {0};
     if (d->corpus.shard_count && !d->tokenizer)
         return tt_fail(TT_USAGE,
                        "%s is text, but the training data are tokens; name the file of the tokenizer that made them "
                        "with --tokenizer",
-                       path);
-    TT_TRY(tt_file_read(path, limit, &text, &size));
-    if (o->max_chars) size = tt_utf8_prefix(text, size, o->max_chars);
-    d->has_zeros |= memchr(text, 0, size) != NULL;
-    tt_status st = d->tokenizer ? TT_OK : make_tokenizer(o, text, (int64_t)size, &d->tokenizer);
-    if (!st) st = tt_tokenizer_encode(d->tokenizer, text, (int64_t)size, &tokens, &count);
-    free(text);
-    if (st) return tt_context(st, "%s", path);
+                       s->paths[0]);
+    if (!d->tokenizer)
+        TT_TRY(tt_text_tokenizer(&w, o->tokenizer, o->vocab_size ? o->vocab_size : BPE_DEFAULT, &d->tokenizer));
+    tt_status st = tt_text_tokens(&w, d->tokenizer, append, &tokens);
+    if (st) {
+        free(tokens.at);
+        return st;
+    }
+    note_totals(d, &w.totals);
     d->corpus.known = tt_tokenizer_size(d->tokenizer);
-    return tt_corpus_add_tokens(&d->corpus, path, tokens, count, o->vocab_size);
+    return tt_corpus_add_tokens(&d->corpus, s->paths[0], tokens.at, tokens.count, o->vocab_size);
+}
+
+static tt_status add_files(struct tt_data *d, const struct tt_data_options *o, const struct tt_sources *s,
+                           const char *source)
+{
+    bool are_tokens = false;
+    TT_TRY(tt_sources_sniff(s, source, &are_tokens));
+    if (!are_tokens) return add_texts(d, o, s);
+    for (int i = 0; i < s->count; i++) TT_TRY(tt_corpus_add_file(&d->corpus, s->paths[i], o->vocab_size));
+    return TT_OK;
 }
 
 static tt_status add_source(struct tt_data *d, const struct tt_data_options *o, const char *source)
 {
-    bool is_tokens = false;
-    if (strpbrk(source, "*?[") && !tt_is_file(source)) return tt_corpus_add_pattern(&d->corpus, source, o->vocab_size);
-    TT_TRY(tt_token_file_sniff(source, &is_tokens));
-    return is_tokens ? tt_corpus_add_file(&d->corpus, source, o->vocab_size) : add_text(d, o, source);
+    struct tt_sources s = {0};
+    tt_status st = tt_sources_add(&s, source);
+    if (!st) st = add_files(d, o, &s, source);
+    tt_sources_free(&s);
+    return st;
 }
 
 static tt_status choose_vocab(struct tt_data *d, const struct tt_data_options *o)
@@ -143,6 +178,10 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
         tt_text_printf(&d->describe, "%lld to validate", (long long)d->corpus.splits[TT_VAL].windows);
     else
         tt_text_puts(&d->describe, "none to validate");
+    if (d->documents) tt_text_printf(&d->describe, "; %lld documents", (long long)d->documents);
+    if (d->skipped)
+        tt_text_printf(&d->describe, "; %lld bad line%s left out, the first: %s", (long long)d->skipped,
+                       d->skipped == 1 ? " was" : "s were", d->first_skipped);
     if (d->has_zeros) tt_text_puts(&d->describe, "; it contains zero bytes, so it is probably not text");
 }
 
@@ -190,6 +229,7 @@ tt_status tt_data_open(const struct tt_data_options *options, struct tt_data **o
     if (!d) return tt_no_memory("the data");
     d->kind = kind_of(options->source);
     d->seq_len = options->seq_len;
+    d->corpus.end_token = -1;
     d->key = tt_random(options->seed, 0x73747265616d, (uint64_t)d->kind);
     tt_status st = d->kind == BUILTIN  ? open_builtin(d, options)
                    : d->kind == RANDOM ? open_random(d, options)
@@ -246,3 +286,11 @@ bool tt_data_learnable(const struct tt_data *d) { return d->kind != RANDOM; }
 const char *tt_data_describe(const struct tt_data *d) { return d->describe.s; }
 
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d) { return d->tokenizer; }
+
+/* Sentences of the built-in language do not depend on each other, so each is a document. */
+int32_t tt_data_end_token(const struct tt_data *d)
+{
+    if (d->kind == BUILTIN) return TT_BUILTIN_STOP;
+    if (d->corpus.end_token >= 0) return d->corpus.end_token;
+    return d->tokenizer ? tt_tokenizer_end(d->tokenizer) : -1;
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/base/status.h"
+#include "core/data/text_reader.h"
 #include "core/data/tokenizers/tokenizer.h"
 
 struct tt_data;
@@ -14,14 +15,17 @@ struct tt_data;
 enum tt_split { TT_TRAIN, TT_VAL };
 
 struct tt_data_options {
-    const char *source;     /* "builtin", "random", a token file, a glob of them, or a text file */
+    const char *source;     /* "builtin", "random", a token or text file, a glob of them, or a folder of texts */
     const char *val_source; /* "" or NULL: hold out val_fraction of the source (builtin, random: other samples) */
     const char *tokenizer;  /* for text files: "bytes", "chars", "bpe" or a tokenizer file; "" = bytes */
-    int64_t max_chars;      /* of each text file, from its start; 0 = all */
+    struct tt_text_options text; /* how text files are read */
     double val_fraction;    /* 0 = hold out nothing */
     int64_t seq_len;
     int64_t vocab_size; /* of the model; 0 = as large as the data need ("bpe": 1024) */
     uint64_t seed;
+    /* Reading text: what is done, and how much of it; may be NULL. */
+    void (*progress)(const char *what, int64_t done, int64_t total, void *arg);
+    void *arg;
 };
 
 /* Checks all data before it returns: files missing, empty, truncated, too short, with a wrong magic number, or with a
@@ -42,6 +46,8 @@ double tt_data_floor(const struct tt_data *d);         /* exact mean entropy per
 bool tt_data_learnable(const struct tt_data *d);       /* false for random tokens */
 const char *tt_data_describe(const struct tt_data *d); /* one line for the log */
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d); /* to turn tokens into text; NULL = unknown */
+/* The token after each document, as the token files or the tokenizer say; -1 = none. */
+int32_t tt_data_end_token(const struct tt_data *d);
 
 /* The built-in language: how many of the sentences in these tokens are grammatical. An unfinished last sentence counts
  * as grammatical if it is the prefix of one. */
@@ -70,9 +76,12 @@ void tt_loader_release(struct tt_loader *l);
 double tt_loader_waited(const struct tt_loader *l); /* seconds next() has waited so far */
 void tt_loader_close(struct tt_loader *l);          /* stops and joins the thread, also in the middle of a step */
 
-/* Writes a token file as llm.c does: a header of 256 int32 (magic, version, count), then the tokens. uint16 tokens have
- * magic 20240520 and version 1, uint32 tokens magic 20240801 and version 7. `width` is 2 or 4 bytes per token; 0
- * chooses 2 if the vocabulary fits. */
+/* Writes a token file as llm.c does: a header of 256 int32 (magic, version, count, and what llm.c leaves 0: the end
+ * token plus 1), then the tokens. uint16 tokens have magic 20240520 and version 1, uint32 tokens magic 20240801 and
+ * version 7. `width` is 2 or 4 bytes per token; 0 chooses 2 if the vocabulary fits. */
 tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width);
+/* The same for documents that are followed by the token `end_token`; -1: not known. */
+tt_status tt_tokens_write_documents(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width,
+                                    int32_t end_token);
 
 #endif

@@ -2,7 +2,6 @@
  * permuted, and the windows within each shard, so that consecutive reads go to the same file. */
 #include "core/data/data_corpus.h"
 
-#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,39 +29,11 @@ tt_status tt_corpus_add_file(struct tt_corpus *c, const char *path, int64_t voca
     TT_TRY(add_shard(c, &s));
     TT_TRY(tt_token_file_open(path, keep_open, &s->file));
     s->count = s->file.count;
+    if (c->end_token < 0) c->end_token = s->file.end_token;
     TT_TRY(tt_token_file_scan(&s->file, vocab_size, c->known, &census));
     if (census.largest > c->largest) c->largest = census.largest;
     c->mark = tt_random(c->mark, census.mark, (uint64_t)s->count);
     return TT_OK;
-}
-
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
-tt_status tt_corpus_add_pattern(struct tt_corpus *c, const char *pattern, int64_t vocab_size)
-{
-    glob_t found = {0};
-    tt_status st = TT_OK;
-    int error = glob(pattern, GLOB_NOSORT, NULL, &found);
-    if (error == GLOB_NOMATCH)
-        st = tt_fail(TT_USAGE,
-                     "no file matches %s; check the pattern, and that the shell has not changed it (put it in '')",
-                     pattern);
-    else if (error)
-        st = tt_fail(TT_FAILED, "cannot look for files that match %s; check the folder and its permissions", pattern);
-    else
-        qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_name); /* the same order in every locale */
-    for (size_t i = 0; !st && i < found.gl_pathc; i++) {
-        bool is_tokens = false;
-        st = tt_token_file_sniff(found.gl_pathv[i], &is_tokens);
-        if (!st && !is_tokens)
-            st = tt_fail(TT_USAGE,
-                         "%s, which matches %s, is not a token file; make it one with 'tt data', or give a single text "
-                         "file",
-                         found.gl_pathv[i], pattern);
-        if (!st) st = tt_corpus_add_file(c, found.gl_pathv[i], vocab_size);
-    }
-    globfree(&found);
-    return st;
 }
 
 tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *tokens, int64_t count,

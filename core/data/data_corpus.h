@@ -25,6 +25,7 @@ struct tt_corpus {
     int64_t seq_len;
     int32_t largest; /* largest token of all shards */
     uint64_t mark;   /* hash of the tokens of all shards: tt_data_mark */
+    int32_t end_token; /* after each document, as the first file that knows it says; -1: none does */
     int64_t known;   /* vocabulary of the tokenizer, for messages; 0: no tokenizer */
     struct tt_range_list {
         struct tt_window_range *ranges;
@@ -34,9 +35,8 @@ struct tt_corpus {
     } splits[2];         /* by enum tt_split */
 };
 
-/* Add a token file, or all files that match a glob pattern. Every token must be below vocab_size (0 = any). */
+/* Adds a token file. Every token must be below vocab_size (0 = any). */
 tt_status tt_corpus_add_file(struct tt_corpus *c, const char *path, int64_t vocab_size);
-tt_status tt_corpus_add_pattern(struct tt_corpus *c, const char *pattern, int64_t vocab_size);
 /* Adds tokens in memory; the corpus frees them, also on failure. `name` is for messages. */
 tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *tokens, int64_t count,
                                int64_t vocab_size);

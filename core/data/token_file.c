@@ -123,6 +123,7 @@ static tt_status check_header(struct tt_token_file *f, const int32_t *header, in
                        header[2]);
     f->width = format->width;
     f->count = header[2];
+    f->end_token = header[3] > 0 ? header[3] - 1 : -1;
     int64_t there = size - HEADER_BYTES, wanted = f->count * f->width;
     if (there < wanted)
         return tt_fail(TT_FAILED,
@@ -241,6 +242,12 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
 /* ---- writing ---- */
 tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width)
 {
+    return tt_tokens_write_documents(path, tokens, n, vocab_size, width, -1);
+}
+
+tt_status tt_tokens_write_documents(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width,
+                                    int32_t end_token)
+{
     if (n < 0 || n > INT32_MAX)
         return tt_fail(TT_USAGE, "a token file holds at most %d tokens, not %lld; write several", INT32_MAX,
                        (long long)n);
@@ -253,7 +260,7 @@ tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, in
     size_t size = HEADER_BYTES + (size_t)n * (size_t)format->width;
     char *file = calloc(1, size);
     if (!file) return tt_no_memory("%s", path);
-    memcpy(file, (int32_t[]){format->magic, format->version, (int32_t)n}, 3 * sizeof(int32_t));
+    memcpy(file, (int32_t[]){format->magic, format->version, (int32_t)n, end_token + 1}, 4 * sizeof(int32_t));
     tt_status st = TT_OK;
     for (int64_t i = 0; i < n && !st; i++) {
         if (tokens[i] < 0 || tokens[i] >= vocab_size) st = tt_token_too_large(tokens[i], i, path, vocab_size, 0);

@@ -13,6 +13,7 @@ struct tt_token_file {
     int fd;        /* -1: opened for every read, to stay below the limit of open files */
     int width;     /* bytes per token: 2 or 4 */
     int64_t count; /* tokens */
+    int32_t end_token; /* after each document; -1: the file does not say */
 };
 
 /* Whether the file begins with one of the two magic numbers. An error if it cannot be read, is empty, or is named .bin

@@ -166,7 +166,7 @@ const char *tt_op_name(const struct tt_op *op)
 {
     if (op->name) return op->name;
     if (op->kind == TT_OP_COLLECTIVE) return tt_collective_name(op->args.collective.kind);
-    return op->kind == TT_OP_GEMM ? "gemm" : tt_kernel_name(op->kernel);
+    return op->kind == TT_OP_GEMM ? tt_gemm_name(&op->args.gemm) : tt_kernel_name(op->kernel);
 }
 
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS])

@@ -31,7 +31,11 @@ enum tt_phase { TT_FORWARD, TT_BACKWARD, TT_OPTIMIZE, TT_PHASES };
     X(VAL_LOSS, "validation loss")                                                                                     \
     X(LOGITS, "logits")                                                                                                \
     X(CACHE, "key/value cache")                                                                                        \
-    X(POSITION, "position")
+    X(POSITION, "positions")                                                                                           \
+    X(SEQUENCE, "sequence")                                                                                            \
+    X(DRAWS, "random draws")                                                                                           \
+    X(SEEN, "tokens seen")                                                                                             \
+    X(CHOSEN, "chosen tokens")
 
 enum tt_external {
 #define X(id, name) TT_X_##id,
@@ -141,7 +145,7 @@ void tt_plan_bind(struct tt_plan *p, void *arena, void *const externals[TT_EXTER
 
 /* ---- reading ---- */
 
-const char *tt_op_name(const struct tt_op *op); /* op->name, or that of the kernel or collective, or "gemm" */
+const char *tt_op_name(const struct tt_op *op); /* op->name, or that of the kernel, collective or product */
 int tt_op_operands(const struct tt_op *op, struct tt_operand out[TT_MAX_OPERANDS]);
 void *tt_op_pointer(const struct tt_op *op, const struct tt_operand *operand);
 double tt_op_flops(const struct tt_op *op);

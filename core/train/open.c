@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/cache.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/terminal.h"
 #include "core/base/text.h"
@@ -134,10 +135,28 @@ static void warn_of_other_tokens(const struct tt_config *c, const char *checkpoi
     tt_tokenizer_free(own);
 }
 
+struct tt_text_options tt_text_options_of(const struct tt_config *c)
+{
+    return (struct tt_text_options){.text_field = c->text_field, .skip_bad = c->skip_bad_lines,
+                                    .max_chars = c->max_chars};
+}
+
+void tt_paint_reading(const char *what, int64_t done, int64_t total, void *arg)
+{
+    double *painted = arg, now = tt_seconds();
+    bool begun = *painted > 0, over = done >= total;
+    if (!begun) *painted = now;
+    if (!begun || !tt_is_terminal(stderr) || (now - *painted < 0.2 && !over)) return; /* short work needs no line */
+    *painted = now;
+    fprintf(stderr, "\r\033[K%s: %.0f %%%s", what, 100 * (double)done / (double)(total ? total : 1),
+            over ? "\r\033[K" : "");
+}
+
 static tt_status open_sources(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir,
                               struct tt_data **out)
 {
     char tokenizer[1100];
+    double painted = 0;
     if (!strcmp(c->data, TT_NO_DATA))
         return tt_fail(TT_USAGE, "this model was imported and has no data of its own; name some with --data");
     snprintf(tokenizer, sizeof tokenizer, "%s", c->tokenizer);
@@ -145,8 +164,9 @@ static tt_status open_sources(const struct tt_config *c, int64_t vocab_size, con
     if (tokenizer_dir) take_if_there(tokenizer_dir, (int)strlen(tokenizer_dir), tokenizer, sizeof tokenizer);
     TT_TRY(check_tokenizer(tokenizer));
     struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
-                                      .max_chars = c->max_chars, .val_fraction = c->val_fraction,
-                                      .seq_len = c->seq_len, .vocab_size = vocab_size, .seed = (uint64_t)c->seed};
+                                      .text = tt_text_options_of(c), .val_fraction = c->val_fraction,
+                                      .seq_len = c->seq_len, .vocab_size = vocab_size, .seed = (uint64_t)c->seed,
+                                      .progress = c->quiet ? NULL : tt_paint_reading, .arg = &painted};
     TT_TRY(tt_data_open(&options, out));
     if (tokenizer_dir) warn_of_other_tokens(c, tokenizer_dir, *out);
     return TT_OK;
@@ -174,6 +194,13 @@ tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
                    c->data, checkpoint);
 }
 
+tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data)
+{
+    if (c->documents == TT_DOCUMENTS_JOINED) return TT_OK;
+    if (c->end_token < 0) c->end_token = tt_data_end_token(data);
+    return tt_check_end_token(c);
+}
+
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
 {
     struct tt_config *c = &o->c;
@@ -182,7 +209,7 @@ tt_status tt_open_training_data(struct tt_options *o, const char *from, struct t
     if (from && !tt_option_given(o, "tokenizer")) TT_TRY(tt_need_tokenizer(c, from));
     TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, from, out));
     c->vocab_size = tt_data_vocab(*out);
-    return TT_OK;
+    return tt_take_end_token(c, *out);
 }
 
 tt_status tt_take_vocabulary(struct tt_options *o)

@@ -21,6 +21,10 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
 /* Fails where the data is text and the checkpoint has no tokenizer, so the text cannot be encoded. */
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
 
+/* With --documents separate: takes the token that ends documents from the data, unless --end-token names one; an error
+ * where neither does. tt_open_training_data does so by itself. */
+tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data);
+
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a
  * checkpoint `from`, which may be NULL, has one. */
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out);
@@ -30,6 +34,12 @@ tt_status tt_take_vocabulary(struct tt_options *o);
 /* Whether training validates, and an error where it is asked for what it cannot do. Where the data hold out nothing to
  * validate on there is no validation; a note says so where --val-interval was given. */
 tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates);
+
+/* How the options say that text is read. */
+struct tt_text_options tt_text_options_of(const struct tt_config *c);
+
+/* The progress of reading text, on a terminal, as a callback; `arg` is a double that is 0 before the first call. */
+void tt_paint_reading(const char *what, int64_t done, int64_t total, void *arg);
 
 /* tt_say as a callback. */
 void tt_warn(const char *line, void *arg);

@@ -82,6 +82,7 @@ static struct tt_op part(const struct tt_op *whole, int64_t i)
     int64_t first = i * ROWS_AT_A_TIME, rest = g->m - first;
     g->a = (const char *)g->a + (size_t)(first * g->lda) * tt_dtype_size(g->type_a);
     g->c = (char *)g->c + (size_t)(first * g->ldc) * tt_dtype_size(g->type_c);
+    if (g->with) g->also = (char *)g->also + (size_t)(first * tt_gemm_also_cols(g)) * tt_dtype_size(g->type_c);
     g->m = rest < ROWS_AT_A_TIME ? rest : ROWS_AT_A_TIME;
     return op;
 }

@@ -1,18 +1,17 @@
 /* Exports a model as a folder that transformers can open. */
 #include <dirent.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/file.h"
-#include "core/base/half.h"
 #include "core/base/staged.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
 #include "model/exchange/hf_config.h"
 #include "model/exchange/hf_names.h"
+#include "model/exchange/weights.h"
 
 static const struct {
     const char *tensor, *torch;
@@ -41,26 +40,13 @@ tt_status tt_hf_permute(float *w, const struct tt_param *p, int64_t D, bool to_h
     return tt_hf_permute_rows(w, p->shape[0] / D, D, p->shape[1] ? p->shape[1] : 1, to_halves);
 }
 
-/* fp16 ends at 65504; larger weights would become infinite. */
-static tt_status check_range(const struct tt_hf_export *x)
-{
-    if (x->type != TT_F16) return TT_OK;
-    for (int i = 0; i < x->params->n; i++) {
-        const struct tt_param *p = &x->params->items[i];
-        for (int64_t j = 0; j < p->count; j++)
-            if ((tt_to_f16(x->weights[p->offset + j]) & 0x7fff) >= 0x7c00 && isfinite(x->weights[p->offset + j]))
-                return tt_fail(TT_FAILED, "%s holds %g, beyond the range of fp16; export with --dtype bf16 or fp32",
-                               p->name, (double)x->weights[p->offset + j]);
-    }
-    return TT_OK;
-}
-
 static tt_status write_weights(const char *path, const struct tt_hf_export *x)
 {
     int n = x->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
-    tt_status st = tensors && names ? check_range(x) : tt_no_memory("the names of %d tensors", n);
+    tt_status st = tensors && names ? TT_OK : tt_no_memory("the names of %d tensors", n);
+    for (int i = 0; i < n && !st; i++) st = tt_weights_fit(&x->params->items[i], x->weights, types[x->type].tensor);
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         float *data = x->weights + p->offset;
@@ -144,16 +130,6 @@ static bool is_empty(const char *dir)
     return empty;
 }
 
-static tt_status make_parent(const char *name)
-{
-    char parent[1024];
-    snprintf(parent, sizeof parent, "%s", name);
-    char *slash = strrchr(parent, '/');
-    if (!slash || slash == parent) return TT_OK;
-    *slash = 0;
-    return tt_make_dirs(parent);
-}
-
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
 {
     char name[1024];
@@ -163,7 +139,7 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
     TT_TRY(tt_hf_config_check(x->config));
-    TT_TRY(make_parent(name));
+    TT_TRY(tt_make_parent(name));
     TT_TRY(tt_stage_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);
     if (!st) return tt_staged_replace(&b);

@@ -1,5 +1,4 @@
 /* Imports a folder of transformers into a parameter arena. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "model/exchange/hf.h"
 #include "model/exchange/hf_config.h"
 #include "model/exchange/hf_names.h"
+#include "model/exchange/weights.h"
 
 enum { JSON_LIMIT = 64 << 20, MOST_FILES = 1024 };
 
@@ -134,16 +134,11 @@ static void close_files(struct model_files *m)
 
 static tt_status check_tensor(const struct model_files *m, const struct tt_param *p, const char *name)
 {
-    char here[128], there[128];
-    int rank = p->shape[1] ? 2 : 1;
     const struct tt_tensor *t = find(m, name, NULL);
     if (!t) return tt_fail(TT_FAILED, "%s has no tensor %s; the files of the model are not complete", m->dir, name);
     if (strcmp(t->type, "F32") && strcmp(t->type, "F16") && strcmp(t->type, "BF16"))
         return tt_fail(TT_FAILED, "%s: tensor %s is %s; only F32, F16 and BF16 can be read", m->dir, name, t->type);
-    if (t->rank == rank && !memcmp(t->shape, p->shape, (size_t)rank * sizeof *t->shape)) return TT_OK;
-    tt_tensor_shape_text(rank, p->shape, here, sizeof here);
-    tt_tensor_shape_text(t->rank, t->shape, there, sizeof there);
-    return tt_fail(TT_FAILED, "%s: tensor %s is %s, but config.json says %s", m->dir, name, there, here);
+    return tt_weights_check_shape(m->dir, t, p, "config.json");
 }
 
 static bool is_expected(const struct model_files *m, const struct tt_params *params, const char *name)
@@ -193,10 +188,7 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
         tt_hf_name(p->name, m->bare, name, sizeof name);
         const struct tt_tensor *t = find(m, name, &file);
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
-        for (int64_t j = 0; j < p->count; j++)
-            if (!isfinite(w[p->offset + j]))
-                return tt_fail(TT_FAILED, "%s: tensor %s holds %g; such a model cannot be used", m->dir, name,
-                               (double)w[p->offset + j]);
+        TT_TRY(tt_weights_finite(m->dir, name, w + p->offset, p->count));
         if (tt_hf_rotary(p->name)) TT_TRY(tt_hf_permute(w + p->offset, p, tt_head_dim(c), false));
     }
     return TT_OK;

@@ -190,7 +190,7 @@ static void about_products(struct list *l)
     double share = 0, reached = 0;
     for (int i = 0; i < p->operators_count; i++) {
         const struct tt_profile_row *r = &p->operators[i];
-        if (strcmp(r->name, "gemm") != 0 || !(r->share > 0) || isnan(r->roof_percent)) continue;
+        if (strncmp(r->name, "gemm", 4) != 0 || !(r->share > 0) || isnan(r->roof_percent)) continue;
         share += r->share;
         reached += r->share * fmin(r->roof_percent, 100);
     }

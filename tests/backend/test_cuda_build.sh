@@ -54,7 +54,7 @@ usage=$build/usage
 
 # On other chips, the file that has the fewest registers to spare; again only when something changed.
 others=$build/others.ptxas
-if [ ! -e "$others" ] || [ -n "$(find "$root"/backend/{gpu,cuda,kernels.h,kernels_attention.h,kernels_optimizer.h} "$self" -newer "$others" -print -quit)" ]; then
+if [ ! -e "$others" ] || [ -n "$(find "$root"/backend/{gpu,cuda,kernels.h,kernels_attention.h,kernels_decode.h,kernels_optimizer.h} "$self" -newer "$others" -print -quit)" ]; then
     rm -f "$others"
     targets=()
     for sm in 75 100 120; do

@@ -1,4 +1,5 @@
-/* Attention without S x S in memory, of whole sequences and one token at a time. */
+/* Attention without S x S in memory. */
+#include "tests/backend/kernels/documents.h"
 #include "tests/backend/kernels/kernels.h"
 #include "tests/backend/kernels/softmax.h"
 
@@ -47,11 +48,15 @@ static int64_t value(const struct dims *d, int64_t b, int64_t j, int64_t h)
     return key(d, b, j, h) + d->KV * d->D;
 }
 
+static enum cut cut; /* of the cases that follow: how their rows are cut into documents */
+
 /* p[0..i] = the probabilities with which token i of head h attends; returns lse. */
 static double probabilities(const struct dims *d, const double *qkv, int64_t b, int64_t h, int64_t i, double *p)
 {
-    for (int64_t j = 0; j <= i; j++) p[j] = dot(qkv + query(d, b, i, h), qkv + key(d, b, j, h), d->D);
-    return softmax_row(p, i + 1, d->scale, p);
+    int64_t first = document_start(cut, b, i);
+    for (int64_t j = 0; j < first; j++) p[j] = 0;
+    for (int64_t j = first; j <= i; j++) p[j] = dot(qkv + query(d, b, i, h), qkv + key(d, b, j, h), d->D);
+    return softmax_row(p + first, i + 1 - first, d->scale, p + first);
 }
 
 /* With `sizes`, o is the sum of the sizes of what it is the sum of. */
@@ -187,14 +192,15 @@ static void launch_flash(const struct dims *d, const struct tensor *qkv, const s
                          const struct tensor *lse)
 {
     LAUNCH(flash, .q = qkv->data, .k = column(qkv, d->H * d->D), .v = column(qkv, (d->H + d->KV) * d->D),
-           .o = o->data, .lse = (float *)lse->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D,
-           .ld = qkv->ld, .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
+           .o = o->data, .lse = (float *)lse->data, .starts = data_or_null(cut_rows(cut, d->B, d->S).starts),
+           .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld,
+           .scale = (float)d->scale, .tf32 = tf32, .tile = asked);
 }
 
 static void check_flash(const struct dims *d, int64_t gap, double spread)
 {
-    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, rise %d", DIMS_OF(*d), gap, spread, asked.rows, asked.cols,
-             rise);
+    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, rise %d, cut %d", DIMS_OF(*d), gap, spread, asked.rows,
+             asked.cols, rise, cut);
     int64_t T = d->B * d->S;
     struct tensor *qkv = make_qkv(d, gap, spread), *o = output("o", kt.dtype, T, d->H * d->D, 0);
     struct tensor *lse = output("lse", TT_F32, d->B * d->H, d->S, 0);
@@ -223,14 +229,15 @@ static void rotate_back(const struct dims *d, const double *cosines, const doubl
         }
 }
 
-/* The first query of a sequence sees one key, whatever its score: nothing comes back to either through it, not even
+/* The first query of a document sees one key, whatever its score: nothing comes back to either through it, not even
  * rounding. `alone`: no other query was asked anything. */
 static void check_first_queries(const struct dims *d, const struct tensor *dqkv, bool alone)
 {
     int64_t cols = columns(d), keys_end = (d->H + d->KV) * d->D;
     for (int64_t i = 0; i < d->B * d->S * cols; i++) {
-        int64_t row = i / cols % d->S, col = i % cols;
-        bool zero = alone || d->S == 1 ? col < keys_end : row == 0 && col < d->H * d->D;
+        int64_t b = i / cols / d->S, row = i / cols % d->S, col = i % cols;
+        bool first = document_start(cut, b, row) == row, only = first && document_end(cut, b, row, d->S) == row + 1;
+        bool zero = alone || only ? col < keys_end : first && col < d->H * d->D;
         if (zero && dqkv->v[i] != 0) {
             CHECK(false, "%s [%s]: dqkv[%" PRId64 ",%" PRId64 "] is %g, should be 0", tt_kernel_name(kt.kernel),
                   kt.label, i / cols, col, dqkv->v[i]);
@@ -246,17 +253,19 @@ static void launch_flash_backward(const struct dims *d, const struct tensor *qkv
 {
     int64_t k = d->H * d->D, v = (d->H + d->KV) * d->D;
     struct tensor *delta = output("delta", TT_F32, d->B * d->H, d->S, 0);
+    struct documents documents = cut_rows(cut, d->B, d->S);
     LAUNCH(flash_backward, .q = qkv->data, .k = column(qkv, k), .v = column(qkv, v), .o = o->data,
            .dout = dout->data, .lse = (float *)lse->data, .delta = (float *)delta->data, .dq = dqkv->data,
            .dk = column(dqkv, k), .dv = column(dqkv, v), .cos = data_or_null(cosines), .sin = data_or_null(sines),
            .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .scale = (float)d->scale,
-           .tf32 = tf32, .tile = asked);
+           .starts = data_or_null(documents.starts), .ends = data_or_null(documents.ends), .tf32 = tf32,
+           .tile = asked);
 }
 
 static void check_flash_backward(const struct dims *d, int64_t gap, double spread, bool turned)
 {
-    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, rise %d, turned %d", DIMS_OF(*d), gap, spread, asked.rows,
-             asked.cols, rise, turned);
+    new_case(DIMS ", gap %" PRId64 ", spread %g, tile %dx%d, rise %d, turned %d, cut %d", DIMS_OF(*d), gap, spread,
+             asked.rows, asked.cols, rise, turned, cut);
     int64_t T = d->B * d->S, cols = columns(d);
     struct tensor *qkv = make_qkv(d, gap, spread), *dout = factors("dout", T, d->H * d->D, 0, 1);
     double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
@@ -274,14 +283,16 @@ static void check_flash_backward(const struct dims *d, int64_t gap, double sprea
     within(dqkv, want, most);
 }
 
-/* Only the first query of each sequence is asked: dv alone is not 0. */
+/* Only the first query of each document is asked: dv alone is not 0. */
 static void check_flash_first(const struct dims *d)
 {
-    new_case(DIMS ", first queries", DIMS_OF(*d));
+    new_case(DIMS ", first queries, cut %d", DIMS_OF(*d), cut);
     int64_t T = d->B * d->S, cols = columns(d);
     struct tensor *qkv = make_qkv(d, 0, 10), *dout = factors("dout", T, d->H * d->D, 0, 1);
-    for (int64_t i = 0; i < T * d->H * d->D; i++)
-        if (i / (d->H * d->D) % d->S) dout->v[i] = 0;
+    for (int64_t i = 0; i < T * d->H * d->D; i++) {
+        int64_t row = i / (d->H * d->D);
+        if (document_start(cut, row / d->S, row % d->S) != row % d->S) dout->v[i] = 0;
+    }
     encode(dout);
     double *o_values = doubles(T * d->H * d->D), *lse_values = doubles(d->B * d->H * d->S);
     attend(d, qkv->v, o_values, lse_values);
@@ -387,6 +398,77 @@ static void flash_attends_in_large_tiles(void)
     flash_both_ways(70, 33, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
 }
 
+/* A NaN in a document, where that begins with a tile and where it begins inside one, reaches no other document's
+ * queries: a key not o and lse, a value not dq. */
+static void check_documents_apart(const struct dims *d, int64_t at)
+{
+    new_case(DIMS ", NaN at %" PRId64 ", cut %d", DIMS_OF(*d), at, cut);
+    int64_t T = d->B * d->S, width = d->H * d->D, k = width, v = (d->H + d->KV) * d->D, b = d->B - 1;
+    int64_t first = document_start(cut, b, at), end = document_end(cut, b, at, d->S);
+    struct tensor *qkv = make_qkv(d, 0, 10), *dout = factors("dout", T, width, 0, 1);
+    struct tensor *o = output("o", kt.dtype, T, width, 0), *lse = output("lse", TT_F32, d->B * d->H, d->S, 0);
+    struct tensor *dqkv = output("dqkv", kt.dtype, T, columns(d), 0);
+    double *whole = copy_doubles(qkv->v, T * columns(d));
+    launch_flash(d, qkv, o, lse);
+    launch_flash_backward(d, qkv, dout, o, lse, dqkv, NULL, NULL);
+    double *lse_was = copy_doubles(lse->v, d->B * d->H * d->S), *dqkv_was = copy_doubles(dqkv->v, T * columns(d));
+    spoil(d, qkv, b, at, v, columns(d));
+    launch_flash_backward(d, qkv, dout, o, lse, dqkv, NULL, NULL);
+    for (int64_t i = 0; i < T * columns(d); i++) {
+        int64_t row = i / columns(d);
+        bool reached = row / d->S == b && row % d->S >= at && row % d->S < end;
+        if (i % columns(d) >= width || reached || dqkv->v[i] == dqkv_was[i]) continue;
+        CHECK(false, "%s [%s]: dq of row %" PRId64 " was %g and is %g", tt_kernel_name(kt.kernel), kt.label, row,
+              dqkv_was[i], dqkv->v[i]);
+        break;
+    }
+    memcpy(qkv->v, whole, (size_t)(T * columns(d)) * sizeof *whole);
+    spoil(d, qkv, b, at, k, v);
+    launch_flash(d, qkv, o, lse);
+    for (int64_t n = 0; n < d->B * d->H * d->S; n++) {
+        bool reached = n / d->S / d->H == b && n % d->S >= at && n % d->S < end;
+        CHECK(reached ? isnan(lse->v[n]) : lse->v[n] == lse_was[n], "%s [%s]: lse[%" PRId64 "] was %g and is %g",
+              tt_kernel_name(kt.kernel), kt.label, n, lse_was[n], lse->v[n]);
+    }
+    CHECK(first > 0 && end < d->S, "%s: the document is between others", kt.label);
+}
+
+static void flash_keeps_to_documents(void)
+{
+    for (cut = WHOLE; cut < CUTS; cut++) {
+        for EACH (S, 1, 33, 64, 130) flash_both_ways(2, *S, 4, 2, 16, 3, 1);
+        for EACH (D, 32, 64, 96, 128, 200) flash_both_ways(1, 131, 2, 1, *D, 0, 1);
+        flash_both_ways(2, 200, 3, 1, 16, 0, 80);
+        struct dims d = {2, 70, 2, 1, 32, (float)(1 / sqrt(32.0))};
+        check_flash_first(&d);
+    }
+    for (int64_t D = 16; D <= 256; D *= 4) {
+        struct dims d = {2, 200, 2, 1, D, (float)(1 / sqrt((double)D))};
+        cut = AT_TILES, check_documents_apart(&(struct dims){1, 200, 2, 1, D, d.scale}, 100);
+        cut = AROUND_TILES, check_documents_apart(&d, 100);
+    }
+    cut = JOINED;
+}
+
+/* The same for the tiles of the kernels that some chips have for these heads. */
+static void flash_keeps_to_documents_in_large_tiles(void)
+{
+    for (cut = WHOLE; cut < CUTS; cut++)
+        for (int64_t D = 64; D <= 128; D += 64) {
+            flash_both_ways(1, 65, 2, 2, D, 8, 1);
+            flash_both_ways(2, 257, 2, 1, D, 0, 1);
+        }
+    cut = MIXED;
+    for (int64_t D = 64; D <= 128; D += 64) flash_both_ways(1, 600, 3, 1, D, 0, 1);
+    flash_both_ways(70, 129, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
+    for (int64_t D = 64; D <= 128; D += 64) {
+        struct dims d = {2, 200, 2, 1, D, (float)(1 / sqrt((double)D))};
+        cut = MIXED, check_flash_first(&d);
+        cut = AROUND_TILES, check_documents_apart(&d, 100);
+    }
+    cut = JOINED;
+}
+
 /* Tiles that fit nothing, one query or key at a time, and larger than everything. */
 static void flash_attends_in_any_tile(void)
 {
@@ -395,6 +477,9 @@ static void flash_attends_in_any_tile(void)
             asked = (struct tt_flash_tile){(int32_t)*rows, (int32_t)*cols};
             for EACH (S, 1, 31, 130) flash_both_ways(1, *S, 4, 2, 6, 3, 1);
             flash_both_ways(2, 67, 3, 1, 16, 0, 80);
+            cut = MIXED;
+            flash_both_ways(2, 131, 4, 2, 6, 3, 1);
+            cut = JOINED;
         }
     asked = (struct tt_flash_tile){0};
 }
@@ -425,79 +510,8 @@ static void flash_attends_in_tf32(void)
     flash_attends_in_large_tiles();
     flash_attends_with_large_scores();
     flash_keeps_to_what_is_seen();
+    flash_keeps_to_documents();
     tf32 = false;
-}
-
-/* ---- one token at a time ---- */
-
-static void check_cache_append(int64_t KV, int64_t D, int64_t length, int32_t pos)
-{
-    new_case("KV %" PRId64 ", D %" PRId64 ", length %" PRId64 ", pos %d", KV, D, length, pos);
-    int64_t cols = KV * D;
-    struct tensor *kv = input("kv", kt.dtype, 1, 2 * cols, 0, 1), *at = integer("pos", pos);
-    struct tensor *k_cache = input("k_cache", kt.dtype, length, cols, 0, 1);
-    struct tensor *v_cache = input("v_cache", kt.dtype, length, cols, 0, 1);
-    double *want_k = copy_doubles(k_cache->v, length * cols), *want_v = copy_doubles(v_cache->v, length * cols);
-    memcpy(want_k + pos * cols, kv->v, (size_t)cols * sizeof *want_k);
-    memcpy(want_v + pos * cols, kv->v + cols, (size_t)cols * sizeof *want_v);
-    LAUNCH(cache_append, .k = kv->data, .v = column(kv, cols), .k_cache = k_cache->data, .v_cache = v_cache->data,
-           .pos = (int32_t *)at->data, .kv_heads = KV, .D = D, .length = length);
-    exactly(k_cache, want_k);
-    exactly(v_cache, want_v);
-}
-
-static void appends_to_the_cache(void)
-{
-    for EACH (D, 2, 6, 64)
-        for EACH (KV, 1, 3) {
-            check_cache_append(*KV, *D, 1, 0);
-            check_cache_append(*KV, *D, 65, 0);
-            check_cache_append(*KV, *D, 65, 33);
-            check_cache_append(*KV, *D, 65, 64);
-        }
-}
-
-/* A cache whose rows beyond pos are NaN: they must not be read. */
-static struct tensor *make_cache(const char *name, int64_t length, int64_t cols, int64_t rows, double size)
-{
-    struct tensor *t = input(name, kt.dtype, length, cols, 0, size);
-    for (int64_t i = rows * cols; i < length * cols; i++) t->v[i] = (double)NAN;
-    encode(t);
-    return t;
-}
-
-static void check_decode(int64_t H, int64_t KV, int64_t D, int64_t length, int32_t pos, double spread)
-{
-    new_case("H %" PRId64 ", KV %" PRId64 ", D %" PRId64 ", length %" PRId64 ", pos %d, spread %g", H, KV, D, length,
-             pos, spread);
-    double scale = (float)(1 / sqrt((double)D)), size = sqrt(spread / scale / sqrt((double)D));
-    int64_t cols = KV * D;
-    struct tensor *q = input("q", kt.dtype, 1, H * D, 0, size), *at = integer("pos", pos);
-    struct tensor *k = make_cache("k_cache", length, cols, pos + 1, size);
-    struct tensor *v = make_cache("v_cache", length, cols, pos + 1, size);
-    struct tensor *o = output("o", kt.dtype, 1, H * D, 0), *scores = output("scores", TT_F32, H, length, 0);
-    double *want = doubles(H * D), *p = doubles(length);
-    for (int64_t h = 0; h < H; h++) {
-        int64_t head = h / (H / KV) * D;
-        for (int64_t j = 0; j <= pos; j++) p[j] = dot(q->v + h * D, k->v + j * cols + head, D);
-        softmax_row(p, pos + 1, scale, p);
-        for (int64_t j = 0; j <= pos; j++) add_scaled(want + h * D, p[j], v->v + j * cols + head, D);
-    }
-    LAUNCH(attention_decode, .q = q->data, .k_cache = k->data, .v_cache = v->data, .pos = (int32_t *)at->data,
-           .o = o->data, .scores = (float *)scores->data, .heads = H, .kv_heads = KV, .D = D, .length = length,
-           .scale = (float)scale);
-    close_to(o, want, score_error(spread), size * score_error(spread));
-}
-
-static void decodes(void)
-{
-    for EACH (D, 2, 6, 16, 32, 64, 80)
-        for EACH (pos, 0, 16, 64, 129)
-            for EACH (KV, 1, 2) {
-                check_decode(4, *KV, *D, 130, (int32_t)*pos, 1);
-                check_decode(*KV, *KV, *D, *pos + 1, (int32_t)*pos, 80);
-            }
-    if (kt.dtype != TT_F16) check_decode(4, 2, 16, 130, 64, 1e4);
 }
 
 /* ---- the references ---- */
@@ -533,6 +547,7 @@ static int test_native(void)
     TEST_TYPES(flash_attends_with_rising_scores);
     TEST_TYPES(flash_keeps_to_what_is_seen);
     TEST_TYPES(flash_attends_in_large_tiles);
+    TEST_TYPES(flash_keeps_to_documents_in_large_tiles);
     close_backends();
     return test_end();
 }
@@ -546,15 +561,17 @@ int main(void)
     TEST_TYPES(flash_attends_in_large_tiles);
     TEST_TYPES(flash_attends_with_large_scores);
     TEST_TYPES(flash_keeps_to_what_is_seen);
+    TEST_TYPES(flash_keeps_to_documents);
+    TEST_TYPES(flash_keeps_to_documents_in_large_tiles);
     if (has_tf32()) TEST(flash_attends_in_tf32);
     if (!strcmp(tt_backend_name(), "cpu")) TEST_TYPES(flash_attends_in_any_tile);
-    TEST_TYPES(appends_to_the_cache);
-    TEST_TYPES(decodes);
     if (reopen_portable()) {
         TEST_TYPES(flash_attends);
         TEST_TYPES(flash_attends_in_large_tiles);
         TEST_TYPES(flash_attends_with_large_scores);
         TEST_TYPES(flash_keeps_to_what_is_seen);
+        TEST_TYPES(flash_keeps_to_documents);
+        TEST_TYPES(flash_keeps_to_documents_in_large_tiles);
     }
     END_KERNEL_TESTS(COVER_ATTENTION);
 }

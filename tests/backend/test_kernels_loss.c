@@ -1,4 +1,5 @@
 /* Tokens in, loss out: the embedding, and cross-entropy in one kernel and in single steps. */
+#include "tests/backend/kernels/documents.h"
 #include "tests/backend/kernels/kernels.h"
 
 /* Tokens lie in rows of S + 1 for B sequences, in slots that are slot_stride apart. */
@@ -44,6 +45,36 @@ static void check_embedding(int64_t B, int64_t S, int64_t V, int64_t C, int64_t 
     LAUNCH(embedding, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state), .weight = weight->data,
            .y = y->data, .T = B * S, .S = S, .C = C, .V = V, .slot_stride = t.slot_stride);
     exactly(y, want);
+}
+
+/* The tokens of the slot get ends where the documents have them; the last token of a row is a target alone, and an end
+ * there belongs to no document of the row. Tokens of the other slot, and other tokens, end nothing. */
+static void check_document_bounds(int64_t B, int64_t S, int64_t slot, enum cut cut, bool with_ends)
+{
+    enum { END = 7 };
+    new_case("B %" PRId64 ", S %" PRId64 ", slot %" PRId64 ", cut %d", B, S, slot, cut);
+    struct text t = make_text(B, S, END, (int)slot, 1);
+    struct documents want = cut_rows(cut, B, S);
+    double *base = t.tokens->v + (slot > 0 ? t.slot_stride : 0);
+    for (int64_t n = 0; n < B * (S + 1); n++)
+        if (n % (S + 1) == S || ends_document(cut, n / (S + 1), n % (S + 1))) base[n] = END;
+    encode(t.tokens);
+    struct tensor *starts = new_tensor("starts_out", INT32, B, S, 0),
+                  *ends = new_tensor("ends_out", INT32, B, S, 0);
+    LAUNCH(document_bounds, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+           .starts = (int32_t *)starts->data, .ends = with_ends ? (int32_t *)ends->data : NULL, .B = B, .S = S,
+           .slot_stride = t.slot_stride, .end = END);
+    exactly(starts, want.starts->v);
+    if (with_ends) exactly(ends, want.ends->v);
+}
+
+static void finds_documents(void)
+{
+    for (enum cut cut = WHOLE; cut < CUTS; cut++)
+        for EACH (S, 1, 2, 63, 64, 65, 255, 256, 257, 1000) {
+            check_document_bounds(1, *S, NO_STATE, cut, false);
+            check_document_bounds(5, *S, 1, cut, true);
+        }
 }
 
 static void check_embedding_backward(int64_t B, int64_t S, int64_t V, int64_t C, int64_t slot)
@@ -303,6 +334,7 @@ int main(void)
     OPEN_OR_SKIP(open_backends());
     TEST(references_differentiate);
     TEST_TYPES(embeds);
+    TEST(finds_documents);
     TEST_TYPES(cross_entropies);
     TEST_TYPES(losses_show_what_is_not_finite);
     TEST_TYPES(logs_sums_of_exponentials);

@@ -44,28 +44,25 @@ static void turn(double *x, int64_t D, int64_t position, const struct tables *t,
 }
 
 /* The first `heads` heads of T rows of `cols`. */
-static void turn_rows(double *x, int64_t T, int64_t cols, int64_t heads, const struct dims *d, int64_t pos,
-                      const struct tables *t, double sign)
+static void turn_rows(double *x, int64_t T, int64_t cols, int64_t heads, const struct dims *d, const struct tables *t,
+                      double sign)
 {
     for (int64_t r = 0; r < T; r++)
-        for (int64_t h = 0; h < heads; h++) turn(x + r * cols + h * d->D, d->D, r % d->S + pos, t, sign);
+        for (int64_t h = 0; h < heads; h++) turn(x + r * cols + h * d->D, d->D, r % d->S, t, sign);
 }
 
 /* ---- rope ---- */
 
-enum { NO_POS = -1 };
-
-static void check_rope(const struct dims *d, int64_t gap, int32_t pos, bool inverse)
+static void check_rope(const struct dims *d, int64_t gap, bool inverse)
 {
-    new_case(DIMS ", gap %" PRId64 ", pos %d, inverse %d", DIMS_OF(*d), gap, pos, inverse);
-    int64_t T = d->B * d->S, turned = d->H + d->KV, cols = (turned + d->KV) * d->D, from = pos == NO_POS ? 0 : pos;
-    struct tables t = make_tables(d->S + from, d->D);
+    new_case(DIMS ", gap %" PRId64 ", inverse %d", DIMS_OF(*d), gap, inverse);
+    int64_t T = d->B * d->S, turned = d->H + d->KV, cols = (turned + d->KV) * d->D;
+    struct tables t = make_tables(d->S, d->D);
     struct tensor *qkv = input("qkv", kt.dtype, T, cols, gap, 1);
-    struct tensor *where = pos == NO_POS ? NULL : integer("pos", pos);
     double *want = copy_doubles(qkv->v, T * cols);
-    turn_rows(want, T, cols, turned, d, from, &t, inverse ? -1 : 1);
+    turn_rows(want, T, cols, turned, d, &t, inverse ? -1 : 1);
     LAUNCH(rope, .q = qkv->data, .k = column(qkv, d->H * d->D), .cos = (float *)t.cos->data,
-           .sin = (float *)t.sin->data, .pos = data_or_null(where), .T = T, .S = d->S, .heads = d->H,
+           .sin = (float *)t.sin->data, .T = T, .S = d->S, .heads = d->H,
            .kv_heads = d->KV, .D = d->D, .ld = qkv->ld, .inverse = inverse);
     close_to(qkv, want, 5e-7, 5e-7);
 }
@@ -74,22 +71,14 @@ static void turns(void)
 {
     for (int i = 0; i < SHAPES; i++)
         for EACH (gap, 0, 3)
-            for EACH (pos, NO_POS, 0, 9)
-                for (int inverse = 0; inverse < 2; inverse++)
-                    check_rope(&shapes[i], *gap, (int32_t)*pos, inverse);
+            for (int inverse = 0; inverse < 2; inverse++) check_rope(&shapes[i], *gap, inverse);
 }
 
 /* Enough of them that a GPU's thread turns several rows, with sequences that end among these. */
 static void turns_many_rows(void)
 {
     struct dims many = {9, 123, 12, 4, 64};
-    for (int inverse = 0; inverse < 2; inverse++) check_rope(&many, 0, NO_POS, inverse);
-}
-
-static void turns_one_new_token(void)
-{
-    struct dims one = {1, 1, 4, 1, 16};
-    check_rope(&one, 0, 511, false);
+    for (int inverse = 0; inverse < 2; inverse++) check_rope(&many, 0, inverse);
 }
 
 /* ---- in steps ---- */
@@ -228,7 +217,7 @@ static void check_rope_split(const struct dims *d)
     struct tensor *k = output("k", kt.dtype, d->B * d->KV * d->S, d->D, 0);
     struct tensor *v = output("v", kt.dtype, d->B * d->KV * d->S, d->D, 0);
     double *turned = copy_doubles(qkv->v, T * cols), *want[3] = {doubles(many), doubles(few), doubles(few)};
-    turn_rows(turned, T, cols, d->H + d->KV, d, 0, &t, 1);
+    turn_rows(turned, T, cols, d->H + d->KV, d, &t, 1);
     for (int64_t r = 0; r < T; r++) move_row(d, r, turned + r * cols, want, false);
     LAUNCH(rope_split, .qkv = qkv->data, .cos = (float *)t.cos->data, .sin = (float *)t.sin->data, .q = q->data,
            .k = k->data, .v = v->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV, .D = d->D);
@@ -248,7 +237,7 @@ static void check_rope_merge(const struct dims *d)
     struct tensor *dqkv = output("dqkv", kt.dtype, T, cols, 0);
     double *want = doubles(T * cols);
     for (int64_t r = 0; r < T; r++) move_row(d, r, want + r * cols, (double *[]){dq->v, dk->v, dv->v}, true);
-    turn_rows(want, T, cols, d->H + d->KV, d, 0, &t, -1);
+    turn_rows(want, T, cols, d->H + d->KV, d, &t, -1);
     LAUNCH(rope_merge, .dq = dq->data, .dk = dk->data, .dv = dv->data, .cos = (float *)t.cos->data,
            .sin = (float *)t.sin->data, .dqkv = dqkv->data, .B = d->B, .S = d->S, .heads = d->H, .kv_heads = d->KV,
            .D = d->D);
@@ -318,7 +307,7 @@ static void turn_all(const double *x, double *y, const void *context)
     const struct turning *c = context;
     int64_t T = c->d->B * c->d->S, cols = c->d->H * c->d->D;
     memcpy(y, x, (size_t)(T * cols) * sizeof *y);
-    turn_rows(y, T, cols, c->d->H, c->d, 0, c->t, 1);
+    turn_rows(y, T, cols, c->d->H, c->d, c->t, 1);
 }
 
 static void references_differentiate(void)
@@ -330,7 +319,7 @@ static void references_differentiate(void)
     struct tensor *x = input("x", TT_F32, d.B * d.S, d.H * d.D, 0, 1);
     struct tensor *dy = input("dy", TT_F32, d.B * d.S, d.H * d.D, 0, 1);
     double *dx = copy_doubles(dy->v, n);
-    turn_rows(dx, d.B * d.S, d.H * d.D, d.H, &d, 0, &t, -1);
+    turn_rows(dx, d.B * d.S, d.H * d.D, d.H, &d, &t, -1);
     check_gradient("rope", turn_all, &(struct turning){&d, &t}, x->v, n, dy->v, n, dx);
 
     double *dkv = doubles(n / 2);
@@ -344,7 +333,6 @@ int main(void)
     TEST(references_differentiate);
     TEST_TYPES(turns);
     TEST_TYPES(turns_many_rows);
-    TEST_TYPES(turns_one_new_token);
     TEST_TYPES(takes_single_steps);
     TEST(steps_equal_the_one_kernel);
     TEST_TYPES(splits_and_merges_heads);

@@ -1,4 +1,5 @@
 /* Softmax of rows and of causal rows, with S x S in memory. */
+#include "tests/backend/kernels/documents.h"
 #include "tests/backend/kernels/kernels.h"
 #include "tests/backend/kernels/softmax.h"
 
@@ -51,66 +52,84 @@ static void softmaxes(void)
 
 /* ---- causal: (count, S, S) ---- */
 
-static bool above(int64_t i, int64_t S) { return i % S > i / S % S; }
+/* Of the cases that follow: how their rows are cut into documents, and heads of a sequence. */
+static enum cut cut;
+static int64_t heads = 1;
+
+/* The first key that row r sees. */
+static int64_t first_seen(int64_t r, int64_t S) { return document_start(cut, r / S / heads, r % S); }
+
+static bool hidden(int64_t i, int64_t S) { return i % S > i / S % S || i % S < first_seen(i / S, S); }
+
+static int32_t *starts_of(int64_t count, int64_t S) { return data_or_null(cut_rows(cut, count / heads, S).starts); }
+
+/* softmax of what row r sees, 0 elsewhere */
+static void seen_softmax(const double *x, int64_t r, int64_t S, double scale, double *p)
+{
+    int64_t first = first_seen(r, S), at = r * S + first;
+    softmax_row(x + at, r % S + 1 - first, scale, p + at);
+}
 
 static void check_causal_mask(int64_t count, int64_t S)
 {
-    new_case("%" PRId64 " of %" PRId64, count, S);
+    new_case("%" PRId64 " of %" PRId64 ", cut %d", count, S, cut);
     struct tensor *x = input("x", kt.dtype, count * S, S, 0, 1);
     double *want = copy_doubles(x->v, count * S * S);
     for (int64_t i = 0; i < count * S * S; i++)
-        if (above(i, S)) want[i] = -(double)INFINITY;
-    LAUNCH(causal_mask, .x = x->data, .count = count, .S = S);
+        if (hidden(i, S)) want[i] = -(double)INFINITY;
+    LAUNCH(causal_mask, .x = x->data, .starts = starts_of(count, S), .count = count, .S = S, .heads = heads);
     exactly(x, want);
 }
 
-/* What is above the diagonal is NaN: it must not be read. */
+/* What a row does not see is NaN: it must not be read. */
 static void check_causal_softmax(int64_t count, int64_t S, double spread)
 {
-    new_case("%" PRId64 " of %" PRId64 ", spread %g", count, S, spread);
+    new_case("%" PRId64 " of %" PRId64 ", spread %g, cut %d", count, S, spread, cut);
     double scale = (double)0.3f, *want = doubles(count * S * S);
     struct tensor *x = input("x", kt.dtype, count * S, S, 0, spread / scale);
     for (int64_t i = 0; i < count * S * S; i++)
-        if (above(i, S)) x->v[i] = (double)NAN;
+        if (hidden(i, S)) x->v[i] = (double)NAN;
     encode(x);
-    for (int64_t r = 0; r < count * S; r++) softmax_row(x->v + r * S, r % S + 1, scale, want + r * S);
-    LAUNCH(causal_softmax, .x = x->data, .count = count, .S = S, .scale = (float)scale);
+    for (int64_t r = 0; r < count * S; r++) seen_softmax(x->v, r, S, scale, want);
+    LAUNCH(causal_softmax, .x = x->data, .starts = starts_of(count, S), .count = count, .S = S,
+           .heads = heads, .scale = (float)scale);
     close_to(x, want, spread > 1e3 ? 2e-3 : spread > 10 ? 5e-5 : 3e-6, 1e-30);
 }
 
 static void check_causal_softmax_backward(int64_t count, int64_t S, bool in_place)
 {
-    new_case("%" PRId64 " of %" PRId64 ", in place %d", count, S, in_place);
+    new_case("%" PRId64 " of %" PRId64 ", in place %d, cut %d", count, S, in_place, cut);
     double scale = (double)0.3f, *want = doubles(count * S * S), *p = doubles(count * S * S);
     struct tensor *x = input("x", TT_F32, count * S, S, 0, 4);
-    for (int64_t r = 0; r < count * S; r++) softmax_row(x->v + r * S, r % S + 1, scale, p + r * S);
+    for (int64_t r = 0; r < count * S; r++) seen_softmax(x->v, r, S, scale, p);
     struct tensor *y = given("y", kt.dtype, count * S, S, 0, p), *dy = input("dy", kt.dtype, count * S, S, 0, 1);
     struct tensor *dx = in_place ? dy : output("dx", kt.dtype, count * S, S, 0);
     for (int64_t r = 0; r < count * S; r++)
         softmax_row_backward(y->v + r * S, dy->v + r * S, r % S + 1, scale, want + r * S);
-    LAUNCH(causal_softmax_backward, .y = y->data, .dy = dy->data, .dx = dx->data, .count = count, .S = S,
-           .scale = (float)scale);
+    LAUNCH(causal_softmax_backward, .y = y->data, .dy = dy->data, .dx = dx->data, .starts = starts_of(count, S),
+           .count = count, .S = S, .heads = heads, .scale = (float)scale);
     close_to(dx, want, 3e-6, 1e-6);
 }
 
-/* What the first of S scores becomes is 1 whatever it is, so that nothing of dy comes back through it: not even
- * rounding, of which an optimizer that divides by its size would make a step. */
+/* What the first of a document's scores becomes is 1 whatever it is, so that nothing of dy comes back through it: not
+ * even rounding, of which an optimizer that divides by its size would make a step. */
 static void check_first_rows(int64_t count, int64_t S, bool fused)
 {
-    new_case("%" PRId64 " of %" PRId64 ", first rows, fused %d", count, S, fused);
+    new_case("%" PRId64 " of %" PRId64 ", first rows, fused %d, cut %d", count, S, fused, cut);
     struct tensor *x = input("x", kt.dtype, count * S, S, 0, 40), *dy = input("dy", kt.dtype, count * S, S, 0, 1);
     float scale = 0.3f;
     if (fused) {
-        LAUNCH(causal_softmax, .x = x->data, .count = count, .S = S, .scale = scale);
-        LAUNCH(causal_softmax_backward, .y = x->data, .dy = dy->data, .dx = dy->data, .count = count, .S = S,
+        LAUNCH(causal_softmax, .x = x->data, .starts = starts_of(count, S), .count = count, .S = S, .heads = heads,
                .scale = scale);
+        LAUNCH(causal_softmax_backward, .y = x->data, .dy = dy->data, .dx = dy->data, .starts = starts_of(count, S),
+               .count = count, .S = S, .heads = heads, .scale = scale);
     } else {
-        LAUNCH(causal_mask, .x = x->data, .count = count, .S = S);
+        LAUNCH(causal_mask, .x = x->data, .starts = starts_of(count, S), .count = count, .S = S, .heads = heads);
         LAUNCH(softmax, .x = x->data, .rows = count * S, .cols = S);
         LAUNCH(softmax_backward, .y = x->data, .dy = dy->data, .dx = dy->data, .rows = count * S, .cols = S);
     }
     for (int64_t i = 0; i < count * S * S; i++)
-        if (i / S % S == 0)
+        if (first_seen(i / S, S) == i / S % S)
             CHECK(dy->v[i] == 0, "%s [%s]: dx[%" PRId64 "] is %g, should be 0", tt_kernel_name(kt.kernel), kt.label, i,
                   dy->v[i]);
 }
@@ -132,6 +151,25 @@ static void causal_softmaxes(void)
         check_causal_softmax(1, S, 1);
         check_causal_softmax_backward(1, S, false);
     }
+}
+
+static void softmaxes_inside_documents(void)
+{
+    heads = 2;
+    for (cut = WHOLE; cut < CUTS; cut++) {
+        for EACH (S, 1, 17, 65, 130) {
+            check_causal_mask(4, *S);
+            check_first_rows(4, *S, false);
+            check_first_rows(4, *S, true);
+            check_causal_softmax(4, *S, 80);
+            check_causal_softmax_backward(4, *S, false);
+            check_causal_softmax_backward(4, *S, true);
+        }
+        check_causal_mask(2, 520);
+        check_causal_softmax(2, 520, 1);
+        check_causal_softmax_backward(2, 520, true);
+    }
+    cut = JOINED, heads = 1;
 }
 
 /* ---- the references ---- */
@@ -164,5 +202,6 @@ int main(void)
     TEST(references_differentiate);
     TEST_TYPES(softmaxes);
     TEST_TYPES(causal_softmaxes);
+    TEST_TYPES(softmaxes_inside_documents);
     END_KERNEL_TESTS(COVER_SOFTMAX);
 }

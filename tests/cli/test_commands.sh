@@ -137,6 +137,39 @@ expect 0 '"text":"the small cat' "$TT" generate parts --prompt "the small cat" -
 [ "$(sed 's/.*"text":"\([^"]*\)".*/\1/' out)" = "$(cat a)" ] || fail "generate --json has another text than generate"
 expect 0 "1 token, " "$TT" generate parts --max-tokens 1
 expect 2 "zebra" "$TT" generate parts --prompt "the zebra"
+printf 'the small cat\n\na dog\n' >prompts.txt
+printf '{"prompt": "the small cat"}\n{"id": 7, "prompt": "a dog"}\n' >prompts.jsonl
+"$TT" generate parts --prompt "the small cat" --prompt "a dog" --num-samples 2 --max-tokens 20 --seed 7 --json >three 2>err || fail "generate of several prompts"
+[ "$(wc -l <three)" = 4 ] || fail "two samples of two prompts are $(wc -l <three) lines"
+for file in prompts.txt prompts.jsonl; do
+    "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >again 2>err || fail "generate --prompts $file"
+    same three again "$file, three rows at a time"
+done
+text_of() { sed 's/.*"text":"\([^"]*\)".*/\1/'; }
+for line in 1 2 3 4; do
+    prompt="the small cat"
+    [ $line -gt 2 ] && prompt="a dog"
+    "$TT" generate parts --prompt "$prompt" --max-tokens 20 --seed $((8 - line % 2)) --quiet >alone 2>err
+    [ "$(sed -n ${line}p three | text_of)" = "$(cat alone)" ] || fail "line $line is not what the prompt gives alone"
+done
+"$TT" generate parts --prompt "a dog" --max-tokens 60 --seed 7 --stop "." --json >stopped 2>err || fail "generate --stop"
+"$TT" generate parts --prompt "a dog" --max-tokens 60 --seed 7 --quiet >whole-text 2>err
+[ "$(text_of <stopped)" = "$(cut -d. -f1 whole-text)" ] || fail "--stop does not end the text before it"
+grep -q '"finish":"stop"' stopped || fail "--stop is not named"
+"$TT" generate parts --prompt "a dog" --max-tokens 60 --seed 7 --stop "." --quiet >streamed 2>err
+[ "$(cat streamed)" = "$(text_of <stopped)" ] || fail "what is printed as it comes is not the text of --json"
+expect 0 '"finish":"end-token"' "$TT" generate parts --prompt "a dog" --max-tokens 60 --seed 7 --end-token "." --json
+expect 2 "that is 2 tokens" "$TT" generate parts --end-token "a dog"
+expect 0 '"finish":"length"' "$TT" generate parts --max-tokens 3 --repetition-penalty 1.5 --json
+printf '{"prompt": "a dog"}\n{"text": "a dog"}\n' >bad.jsonl
+expect 2 "bad.jsonl: line 2" "$TT" generate parts --prompts bad.jsonl
+expect 0 "prompt tok/s" "$TT" bench --generate 1,3 --sizes default --prompt-tokens 20 --new-tokens 4
+"$TT" generate parts --max-tokens 100000 --quiet >endless 2>err &
+until [ -s endless ] || ! kill -0 $!; do sleep 0.1; done
+kill -INT $!
+wait $!
+[ $? = 130 ] || fail "an interrupted generate ends with $?"
+[ -s endless ] || fail "an interrupted generate printed nothing"
 passed "eval and generate"
 
 # ---- data ----

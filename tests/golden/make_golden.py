@@ -46,6 +46,9 @@ CONFIGS = {
     # norms of the heads of q and k, which are not hidden / heads
     "qwen3": dict(hidden_dim=30, num_layers=2, num_heads=3, num_kv_heads=1, head_dim=14, ffn_dim=28, vocab_size=41,
                   seq_len=17, batch_size=2, tie_embeddings=False, init_std=0.15, clip_norm=2.9, seed=4, qk_norm=True),
+    # attention inside documents, which end with token 5
+    "documents": dict(hidden_dim=32, num_layers=2, num_heads=4, num_kv_heads=2, ffn_dim=44, vocab_size=23, seq_len=41,
+                      batch_size=2, tie_embeddings=True, init_std=0.14, clip_norm=2.0, seed=4, end_token=5),
 }
 
 
@@ -104,14 +107,23 @@ def rope(x, c):  # (B, S, heads, D): the pair (2i, 2i+1) as a complex number, tu
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).reshape(x.shape)
 
 
-def attention(q, k, v):  # q: (B, S, H, D), k and v: (B, S, KV, D)
+def hidden_keys(tokens, c):  # (B, S) -> (B, S, S): which keys a query does not see
+    S = tokens.shape[1]
+    hidden = torch.ones(S, S, dtype=torch.bool).triu(1).expand(len(tokens), S, S)
+    if "end_token" not in c:
+        return hidden
+    ends = (tokens == c["end_token"]).long()
+    document = ends.cumsum(-1) - ends  # the end token belongs to the document that it ends
+    return hidden | (document[:, :, None] != document[:, None, :])
+
+
+def attention(q, k, v, hidden):  # q: (B, S, H, D), k and v: (B, S, KV, D)
     B, S, H, D = q.shape
     heads = []
     for h in range(H):
         kv = h * k.shape[2] // H
         scores = torch.einsum("bid,bjd->bij", q[:, :, h], k[:, :, kv]) / math.sqrt(D)
-        future = torch.ones(S, S, dtype=torch.bool).triu(1)
-        p = torch.softmax(scores.masked_fill(future, -math.inf), -1)
+        p = torch.softmax(scores.masked_fill(hidden, -math.inf), -1)
         heads.append(p @ v[:, :, kv])
     return torch.cat(heads, -1)  # (B, S, H*D)
 
@@ -119,6 +131,20 @@ def attention(q, k, v):  # q: (B, S, H, D), k and v: (B, S, KV, D)
 def project(w, name, y, heads):  # (B, S, C) -> (B, S, heads, D)
     z = y @ w[name + ".weight"].T + w.get(name + ".bias", 0)
     return z.reshape(*y.shape[:2], heads, -1)
+
+
+def report_attention(name, c):
+    """The attention above against PyTorch's own with the same mask."""
+    tokens = initial(c)[0][0, :, :-1]
+    B, S, H, D = *tokens.shape, c["num_heads"], c["hidden_dim"] // c["num_heads"]
+    random = torch.Generator().manual_seed(1)
+    q, k, v = (torch.randn(B, S, h, D, generator=random, dtype=torch.float64)
+               for h in (H, c["num_kv_heads"], c["num_kv_heads"]))
+    hidden = hidden_keys(tokens, c)
+    other = torch.nn.functional.scaled_dot_product_attention(
+        q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), attn_mask=~hidden[:, None], enable_gqa=True)
+    distance = (attention(q, k, v, hidden) - other.transpose(1, 2).reshape(B, S, -1)).abs().max()
+    print(name, f"attention from PyTorch's own with the same mask: {float(distance):.1e}")
 
 
 def logits(w, tokens, c):  # tokens (B, S) -> (B, S, V)
@@ -131,7 +157,7 @@ def logits(w, tokens, c):  # tokens (B, S) -> (B, S, V)
         if c.get("qk_norm"):
             q = rmsnorm(q, w[p + "attention.q_norm.weight"], eps)
             k = rmsnorm(k, w[p + "attention.k_norm.weight"], eps)
-        o = attention(rope(q, c), rope(k, c), v)
+        o = attention(rope(q, c), rope(k, c), v, hidden_keys(tokens, c))
         x = x + o @ w[p + "attention.wo.weight"].T
         y = rmsnorm(x, w[p + "ffn_norm.weight"], eps)
         gate, up = y @ w[p + "feed_forward.w1.weight"].T, y @ w[p + "feed_forward.w3.weight"].T
@@ -160,6 +186,8 @@ def initial(c):
     moves = torch.randint(1, 4, (STEPS, B, S + 1), generator=random)
     moves[..., 0] = torch.randint(V, (STEPS, B), generator=random)
     tokens = moves.cumsum(-1) % V
+    if "end_token" in c:
+        tokens[:, 0, 6:8] = tokens[:, 1, -1] = c["end_token"]  # also a document of one token, and an end as a target
     w = {}
     for name, shape in shapes(c):
         noise = torch.randn(shape, generator=random, dtype=torch.float64)
@@ -241,6 +269,7 @@ def main():
         golden = train(c, torch.float64)
         if args.check:
             report_distance(name, golden, c)
+            report_attention(name, c)
             continue
         path = args.folder / f"{name}.safetensors"
         write_safetensors(path, golden, {key: text_of(value) for key, value in c.items()})

@@ -52,6 +52,10 @@ static void open_golden(struct golden *g, const char *name)
     g->c.learning_rate = number(g, "learning_rate"), g->c.min_lr_ratio = number(g, "min_lr_ratio");
     g->c.weight_decay = number(g, "weight_decay"), g->c.clip_norm = number(g, "clip_norm");
     g->c.beta1 = number(g, "beta1"), g->c.beta2 = number(g, "beta2"), g->c.adam_eps = number(g, "adam_eps");
+    if (tt_safetensors_metadata(g->file, "end_token")) {
+        g->c.documents = TT_DOCUMENTS_SEPARATE;
+        g->c.end_token = (int64_t)number(g, "end_token");
+    }
     g->c.tie_embeddings = has(g, "tie_embeddings");
     g->c.qkv_bias = has(g, "qkv_bias"), g->c.qk_norm = has(g, "qk_norm");
     if (tt_safetensors_metadata(g->file, "head_dim")) g->c.head_dim = (int64_t)number(g, "head_dim");
@@ -171,11 +175,13 @@ static void mqa_tied(void) { check_file("mqa_tied"); }
 static void yarn_tied(void) { check_file("yarn_tied"); }
 static void qwen2(void) { check_file("qwen2"); }
 static void qwen3(void) { check_file("qwen3"); }
+static void documents(void) { check_file("documents"); }
 
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     TEST(gqa_tied);
+    TEST(documents);
     if (!test_few()) {
         TEST(mha_untied);
         TEST(mqa_tied);

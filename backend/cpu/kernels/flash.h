@@ -30,6 +30,7 @@ struct flash_panel {
     float *q, *o;       /* (D, NR): scale·Q, and the output before it is divided by the sum */
     float *top, *sum;   /* (NR): running maximum and sum of each query */
     int64_t head, first; /* its head, its first query */
+    int64_t begin;       /* the first tile of keys that one of its queries sees */
 };
 
 static size_t flash_panel_floats(int64_t D) { return (size_t)(2 * D + 2) * NR; }
@@ -46,14 +47,21 @@ static struct flash_panel flash_panel_at(float *scratch, int64_t index, int64_t 
     return (struct flash_panel){.q = p, .o = p + D * NR, .top = p + 2 * D * NR, .sum = p + (2 * D + 1) * NR};
 }
 
-/* Loads the queries of the panel, scaled and transposed; those beyond the end of the sequence are 0. */
+/* The first tile of keys that a query or one after it sees. */
+static inline int64_t flash_begin(const int32_t *starts, int64_t b, int64_t S, int64_t query, int64_t tile)
+{
+    return starts ? starts[b * S + query] / tile * tile : 0;
+}
+
+/* Loads the queries of the panel, scaled and transposed; those beyond the end of the sequence are 0. A query whose
+ * document starts after the first tile of its panel sees no key there; its maximum must be finite all the same. */
 static void flash_panel_start(const struct tt_flash_args *a, int64_t b, const struct flash_panel *p)
 {
     int64_t n = smaller(NR, a->S - p->first);
     const float *q = (const float *)a->q + (b * a->S + p->first) * a->ld + p->head * a->D;
     if (n < NR) row_zero(p->q, a->D * NR);
     transpose(p->q, NR, q, a->ld, n, a->D, a->scale);
-    for (int l = 0; l < NR; l++) p->top[l] = -INFINITY;
+    for (int l = 0; l < NR; l++) p->top[l] = a->starts ? -FLT_MAX : -INFINITY;
     row_zero(p->sum, NR);
 }
 
@@ -95,10 +103,23 @@ static void flash_softmax(float *scores, int64_t keys, const struct flash_panel 
     }
 }
 
-/* A tile of keys first_key .. first_key+count, against one panel. */
-static void flash_panel_keys(const struct flash_panel *p, const float *k, const float *v, int64_t first_key,
-                             int64_t count, int64_t D, float *scores, float *correction)
+/* Keys before the documents of the panel's queries; `starts` is that of its sequence. */
+static void flash_hide_before(const struct flash_panel *p, const int32_t *starts, int64_t S, int64_t first_key,
+                              int64_t keys, float *scores)
 {
+    int64_t n = smaller(NR, S - p->first);
+    for (int64_t l = 0; l < n; l++) {
+        int64_t hidden = smaller(keys, starts[p->first + l] - first_key);
+        for (int64_t j = 0; j < hidden; j++) scores[j * NR + l] = -INFINITY;
+    }
+}
+
+/* A tile of keys first_key .. first_key+count, against one panel. `starts`: of the sequence, or NULL. */
+static void flash_panel_keys(const struct flash_panel *p, const float *k, const float *v, int64_t first_key,
+                             int64_t count, int64_t S, int64_t D, const int32_t *starts, float *scores,
+                             float *correction)
+{
+    if (first_key < p->begin) return;
     int64_t keys = smaller(count, p->first + NR - first_key); /* no query of the panel sees later ones */
     if (keys <= 0) return;
     for (int64_t j = 0; j < keys; j += MR)
@@ -106,10 +127,11 @@ static void flash_panel_keys(const struct flash_panel *p, const float *k, const 
              NULL);
     for (int64_t j = larger(0, p->first + 1 - first_key); j < keys; j++)
         for (int64_t l = 0; l < first_key + j - p->first; l++) scores[j * NR + l] = -INFINITY;
+    if (starts) flash_hide_before(p, starts, S, first_key, keys, scores);
     flash_softmax(scores, keys, p, correction);
     for (int64_t d = 0; d < D; d += MR)
         tile(smaller(MR, D - d), keys, (struct tile_a){v + d, 1, D}, scores, NR, p->o + d * NR, NR,
-             first_key ? TILE_RESCALE : TILE_ZERO, correction);
+             first_key > p->begin ? TILE_RESCALE : TILE_ZERO, correction);
 }
 
 static void flash_task(const struct tt_flash_args *a, int64_t b, int64_t kv, int64_t from, int64_t to, float *scratch)
@@ -120,19 +142,21 @@ static void flash_task(const struct tt_flash_args *a, int64_t b, int64_t kv, int
     float *scores = v + keys * D, *correction = scores + keys * NR;
     const float *k_rows = (const float *)a->k + b * a->S * a->ld + kv * D;
     const float *v_rows = (const float *)a->v + b * a->S * a->ld + kv * D;
+    const int32_t *starts = a->starts ? a->starts + b * a->S : NULL;
     struct flash_panel p;
 #define EACH_PANEL(i)                                                                              \
     for (int64_t i = 0; i < panels && (p = flash_panel_at(scratch, i, D), p.head = kv * G + i / per_head, \
-                                       p.first = from + i % per_head * NR, true); i++)
+                                       p.first = from + i % per_head * NR,                        \
+                                       p.begin = flash_begin(a->starts, b, a->S, p.first, keys), true); i++)
 
     EACH_PANEL(i) flash_panel_start(a, b, &p);
-    for (int64_t key = 0; key < to; key += keys) {
+    for (int64_t key = flash_begin(a->starts, b, a->S, from, keys); key < to; key += keys) {
         int64_t count = smaller(keys, to - key);
         for (int64_t j = 0; j < count; j++) { /* packed: rows at a stride of a power of two conflict in the cache */
             row_copy(k + j * D, k_rows + (key + j) * a->ld, D);
             row_copy(v + j * D, v_rows + (key + j) * a->ld, D);
         }
-        EACH_PANEL(i) flash_panel_keys(&p, k, v, key, count, D, scores, correction);
+        EACH_PANEL(i) flash_panel_keys(&p, k, v, key, count, a->S, D, starts, scores, correction);
     }
     EACH_PANEL(i) flash_panel_end(a, b, &p);
 #undef EACH_PANEL

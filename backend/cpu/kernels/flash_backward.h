@@ -30,6 +30,7 @@ struct back {
     float *k, *dk, *dv;     /* (N, W) */
     float *q, *dout, *dq;   /* (N, W) */
     float *p, *ds;          /* (N, N) */
+    const int32_t *starts, *ends; /* of the sequence, or NULL */
     bool to_keys, to_queries; /* which gradients this pass computes: dK and dV; dQ */
 };
 
@@ -42,6 +43,7 @@ static size_t flash_backward_scratch(const struct tt_flash_backward_args *a)
 static struct back back_start(const struct tt_flash_backward_args *a, int64_t b, int64_t kv, float *s)
 {
     struct back t = {.a = a, .b = b, .kv = kv, .N = back_side(a), .W = round_up(a->D, NR)};
+    if (a->starts) t.starts = a->starts + b * a->S, t.ends = a->ends + b * a->S;
     t.kt = s;
     t.vt = t.kt + a->D * t.N;
     t.k = t.vt + a->D * t.N;
@@ -99,32 +101,46 @@ static inline int64_t back_visible(const struct back *t, int64_t r)
     return smaller(t->keys, t->query + r + 1 - t->key);
 }
 
+/* Keys of the tile before those that query row r sees; of the rows of a block, the first has the fewest. */
+static inline int64_t back_hidden(const struct back *t, int64_t r)
+{
+    return t->starts ? larger(0, smaller(t->starts[t->query + r] - t->key, back_visible(t, r))) : 0;
+}
+
+/* The first query sees only one key, that of its own position. */
+static inline bool back_first(const struct back *t, int64_t query)
+{
+    return t->starts ? t->starts[query] == query : query == 0;
+}
+
 /* out (queries, keys) = x · yt; tiles in which no query sees a key are left out. */
 static void back_scores(const struct back *t, const float *x, const float *yt, float *out)
 {
     for (int64_t r = 0; r < t->queries; r += MR) {
         int64_t rows = smaller(MR, t->queries - r), visible = back_visible(t, r + rows - 1);
-        for (int64_t j = 0; j < visible; j += NR)
+        for (int64_t j = back_hidden(t, r) / NR * NR; j < visible; j += NR)
             tile(rows, t->a->D, (struct tile_a){x + r * t->W, t->W, 1}, yt + j, t->N, out + r * t->N + j,
                  t->N, TILE_ZERO, NULL);
     }
 }
 
-/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where a key comes after the query. The first query sees
- * only one key, so its dS is set to exactly 0, instead of the rounding error of dP - delta. */
+/* p: scores become probabilities; ds: dP becomes dS. Both are 0 where the query does not see the key. The first query
+ * sees only one key, so its dS is set to exactly 0, instead of the rounding error of dP - delta. */
 static void back_softmax(const struct back *t, const float *lse, const float *delta)
 {
     float scale = t->a->scale;
     for (int64_t r = 0; r < t->queries; r++) {
         float *p = t->p + r * t->N, *ds = t->ds + r * t->N, l = lse[r], d = delta[r];
-        int64_t n = back_visible(t, r);
-        for (int64_t j = 0; j < n; j += LANES) { /* whole vectors; what is beyond n becomes 0 below */
+        int64_t n = back_visible(t, r), hidden = back_hidden(t, r);
+        for (int64_t j = hidden / LANES * LANES; j < n; j += LANES) { /* whole vectors; the others become 0 below */
             vec e = exp_most_vec(load(p + j) - l);
             store(p + j, e);
             store(ds + j, scale * e * (load(ds + j) - d));
         }
+        row_zero(p, hidden);
         row_zero(p + n, t->N - n);
-        if (t->query + r == 0) n = 0;
+        if (back_first(t, t->query + r)) n = 0;
+        row_zero(ds, smaller(hidden, n));
         row_zero(ds + n, t->N - n);
     }
 }
@@ -134,9 +150,12 @@ static void back_to_keys(const struct back *t, const float *x, const float *y, f
 {
     for (int64_t j = 0; j < t->keys; j += MR) {
         int64_t first = larger(0, t->key + j - t->query); /* earlier queries do not see these keys */
+        int64_t rows = smaller(MR, t->keys - j), end = t->queries;
+        if (t->ends) end = smaller(end, t->ends[t->key + j + rows - 1] - t->query); /* nor do later documents */
         if (first >= t->queries) break;
+        if (first >= end) continue;
         for (int64_t c = 0; c < t->W; c += NR)
-            tile(smaller(MR, t->keys - j), t->queries - first, (struct tile_a){x + first * t->N + j, 1, t->N},
+            tile(rows, end - first, (struct tile_a){x + first * t->N + j, 1, t->N},
                  y + first * t->W + c, t->W, out + j * t->W + c, t->W, TILE_ADD, NULL);
     }
 }
@@ -145,12 +164,15 @@ static void back_to_keys(const struct back *t, const float *x, const float *y, f
 static void back_to_queries(const struct back *t)
 {
     for (int64_t r = 0; r < t->queries; r += MR) {
-        int64_t rows = smaller(MR, t->queries - r);
+        int64_t rows = smaller(MR, t->queries - r), from = back_hidden(t, r);
         for (int64_t c = 0; c < t->W; c += NR)
-            tile(rows, back_visible(t, r + rows - 1), (struct tile_a){t->ds + r * t->N, t->N, 1}, t->k + c,
-                 t->W, t->dq + r * t->W + c, t->W, TILE_ZERO, NULL);
+            tile(rows, back_visible(t, r + rows - 1) - from, (struct tile_a){t->ds + r * t->N + from, t->N, 1},
+                 t->k + from * t->W + c, t->W, t->dq + r * t->W + c, t->W, TILE_ZERO, NULL);
     }
 }
+
+/* The first tile of keys that the block of queries sees. */
+static inline int64_t back_begin(const struct back *t) { return t->starts ? t->starts[t->query] / t->N * t->N : 0; }
 
 static void back_block(const struct back *t, int64_t head)
 {
@@ -170,7 +192,7 @@ static void back_block(const struct back *t, int64_t head)
     for (int64_t r = 0; r < t->queries; r++) {
         float *dq = (float *)a->dq + (row + r) * a->ld + head * D;
         const float *part = t->dq + r * t->W;
-        if (t->key == 0) row_zero(dq, D); /* every query sees the first tile of keys, so dq starts here */
+        if (t->key == back_begin(t)) row_zero(dq, D); /* the first tile of keys for these queries, so dq starts here */
         SIMD
         for (int64_t d = 0; d < D; d++) dq[d] += part[d];
     }
@@ -198,6 +220,7 @@ static void back_tile(struct back *t, int64_t key, int64_t from, int64_t to)
     back_keys_begin(t);
     for (int64_t head = t->kv * G; head < (t->kv + 1) * G; head++)
         for (t->query = larger(key, from); t->query < to; t->query += t->N) {
+            if (key < back_begin(t)) break; /* nor do later queries see these keys */
             t->queries = smaller(t->N, to - t->query);
             back_block(t, head);
         }
@@ -224,7 +247,8 @@ static void back_two_walks(const struct cpu_team *team, const struct tt_flash_ba
         struct back t = back_start(a, u / a->kv_heads, u % a->kv_heads, thread_scratch(team));
         t.to_queries = true;
         back_delta(a, t.b, t.kv, from, to);
-        for (int64_t key = 0; key < to; key += N) back_tile(&t, key, from, to);
+        t.query = from;
+        for (int64_t key = back_begin(&t); key < to; key += N) back_tile(&t, key, from, to);
     }
     PARALLEL_FOR_UNEVEN(team, a->B * a->heads * a->S * a->S)
     for (int64_t i = 0; i < units * blocks; i++) { /* longest tasks first: the most queries see the first keys */

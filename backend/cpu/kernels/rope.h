@@ -16,11 +16,11 @@ static inline void rotate(float *out, const float *x, const float *cosine, const
 
 static void k_rope(const struct cpu_team *team, const struct tt_rope_args *a)
 {
-    int64_t first = a->pos ? *a->pos : 0, D = a->D;
+    int64_t D = a->D;
     float sign = a->inverse ? -1.0f : 1.0f;
     PARALLEL_FOR(team, a->T * (a->heads + a->kv_heads) * D)
     for (int64_t t = 0; t < a->T; t++) {
-        int64_t at = (t % a->S + first) * (D / 2);
+        int64_t at = t % a->S * (D / 2);
         float *q = (float *)a->q + t * a->ld, *k = (float *)a->k + t * a->ld;
         for (int64_t h = 0; h < a->heads; h++) rotate(q + h * D, q + h * D, a->cos + at, a->sin + at, D, sign);
         for (int64_t h = 0; h < a->kv_heads; h++) rotate(k + h * D, k + h * D, a->cos + at, a->sin + at, D, sign);

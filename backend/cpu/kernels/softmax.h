@@ -22,12 +22,20 @@ static inline void softmax_backward_row(float *dx, const float *y, const float *
     for (int64_t i = 0; i < n; i++) dx[i] = scale * y[i] * (dy[i] - mean);
 }
 
+/* The first key that row r of (count, S, S) sees. */
+static inline int64_t first_seen(const int32_t *starts, int64_t r, int64_t S, int64_t heads)
+{
+    return starts ? starts[r / S / heads * S + r % S] : 0;
+}
+
 static void k_causal_mask(const struct cpu_team *team, const struct tt_causal_mask_args *a)
 {
     int64_t S = a->S;
     PARALLEL_FOR(team, a->count * S * S)
     for (int64_t r = 0; r < a->count * S; r++) {
         float *x = (float *)a->x + r * S;
+        int64_t first = first_seen(a->starts, r, S, a->heads);
+        for (int64_t j = 0; j < first; j++) x[j] = -INFINITY;
         for (int64_t j = r % S + 1; j < S; j++) x[j] = -INFINITY;
     }
 }
@@ -64,8 +72,9 @@ static void k_causal_softmax(const struct cpu_team *team, const struct tt_causal
             int64_t r = causal_row(p, S, half);
             if (r < 0) continue;
             float *x = (float *)a->x + r * S;
-            int64_t n = r % S + 1;
-            softmax_row(x, n, a->scale);
+            int64_t n = r % S + 1, first = first_seen(a->starts, r, S, a->heads);
+            row_zero(x, first);
+            softmax_row(x + first, n - first, a->scale);
             row_zero(x + n, S - n);
         }
     }
@@ -79,9 +88,11 @@ static void k_causal_softmax_backward(const struct cpu_team *team, const struct 
         for (int half = 0; half < 2; half++) {
             int64_t r = causal_row(p, S, half);
             if (r < 0) continue;
+            int64_t n = r % S + 1, first = first_seen(a->starts, r, S, a->heads), at = r * S + first;
             float *dx = (float *)a->dx + r * S;
-            int64_t n = r % S + 1;
-            softmax_backward_row(dx, (const float *)a->y + r * S, (const float *)a->dy + r * S, n, a->scale);
+            row_zero(dx, first);
+            softmax_backward_row((float *)a->dx + at, (const float *)a->y + at, (const float *)a->dy + at, n - first,
+                                 a->scale);
             row_zero(dx + n, S - n);
         }
     }

@@ -39,4 +39,22 @@ static void k_embedding_backward(const struct cpu_team *team, const struct tt_em
     }
 }
 
+static void k_document_bounds(const struct cpu_team *team, const struct tt_document_bounds_args *a)
+{
+    const int32_t *base = step_tokens(a->tokens, a->state, a->slot_stride);
+    PARALLEL_FOR(team, a->B * a->S)
+    for (int64_t b = 0; b < a->B; b++) {
+        const int32_t *tokens = base + b * (a->S + 1);
+        int32_t start = 0, end = (int32_t)a->S;
+        for (int64_t i = 0; i < a->S; i++) {
+            a->starts[b * a->S + i] = start;
+            if (tokens[i] == a->end) start = (int32_t)i + 1;
+        }
+        for (int64_t i = a->S - 1; a->ends && i >= 0; i--) {
+            if (tokens[i] == a->end) end = (int32_t)i + 1;
+            a->ends[b * a->S + i] = end;
+        }
+    }
+}
+
 #endif

@@ -1,20 +1,14 @@
 /* Training byte-pair encoding: repeatedly merge the most frequent pair of neighbouring tokens.
  *
- * Each distinct piece of the text is stored once, with its count. The count of each pair and the pieces it occurs in
- * are kept up to date, so a merge touches only the pieces it changes. A heap finds the most frequent pair. */
+ * It works on the distinct pieces of the text and their counts (bpe_pieces.h); their order does not matter. The count
+ * of each pair and the pieces it occurs in are kept up to date, so a merge touches only the pieces it changes. A heap
+ * finds the most frequent pair. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/data/tokenizers/bpe_pieces.h"
 #include "core/data/tokenizers/heap.h"
-#include "core/data/tokenizers/tokenizer_kinds.h"
-
-struct piece {
-    int64_t count; /* how often it occurs in the text */
-    int64_t first; /* its tokens are tokens[first .. first+n-1] */
-    int32_t n;
-    int32_t seen_by; /* the last merge that looked at it */
-};
 
 struct pair {
     struct tt_merge key;
@@ -25,84 +19,20 @@ struct pair {
 };
 
 struct trainer {
-    const char *text;
-    struct piece *pieces;
+    struct tt_piece *pieces;
     int32_t piece_count;
-    size_t piece_room;
-    int32_t *tokens;
+    int32_t *tokens; /* of all pieces */
     struct pair *pairs;
     int32_t pair_count;
     size_t pair_room;
     int32_t *slots; /* hash table of the pairs: index + 1, 0 = free */
     uint64_t mask;
     struct tt_heap heap; /* of the pairs: by count as it was when they were pushed */
-    struct tt_merge *merges;
 };
 
 static tt_status no_memory(void) { return tt_no_memory("training a tokenizer on so much text"); }
 
-/* ---- the distinct pieces of the text ---- */
-static uint64_t hash_bytes(const char *s, int n)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (int i = 0; i < n; i++) h = (h ^ (unsigned char)s[i]) * 0x100000001b3u;
-    return h ^ h >> 29;
-}
-
-/* Before lay_out_tokens, `first` is the offset of the piece in the text. */
-static uint64_t piece_slot(const struct trainer *t, const int32_t *table, uint64_t mask, const char *s, int n)
-{
-    uint64_t i = hash_bytes(s, n) & mask;
-    for (; table[i]; i = (i + 1) & mask) {
-        const struct piece *p = &t->pieces[table[i] - 1];
-        if (p->n == n && !memcmp(t->text + p->first, s, (size_t)n)) break;
-    }
-    return i;
-}
-
-static tt_status rehash_pieces(const struct trainer *t, int32_t **table, uint64_t *mask)
-{
-    uint64_t slots = *table ? 2 * (*mask + 1) : 1 << 16;
-    int32_t *larger = calloc(slots, sizeof *larger);
-    if (!larger) return no_memory();
-    for (int32_t i = 0; i < t->piece_count; i++)
-        larger[piece_slot(t, larger, slots - 1, t->text + t->pieces[i].first, t->pieces[i].n)] = i + 1;
-    free(*table);
-    *table = larger;
-    *mask = slots - 1;
-    return TT_OK;
-}
-
-static tt_status add_piece(struct trainer *t, int64_t at, int n)
-{
-    bool fits = t->piece_count < INT32_MAX; /* the index is an int32 */
-    if (!fits || !tt_grow(&t->pieces, sizeof *t->pieces, (size_t)t->piece_count, &t->piece_room)) return no_memory();
-    t->pieces[t->piece_count++] = (struct piece){.first = at, .n = n};
-    return TT_OK;
-}
-
-static tt_status count_pieces(struct trainer *t, int64_t n)
-{
-    int32_t *table = NULL;
-    uint64_t mask = 0;
-    tt_status st = TT_OK;
-    for (int64_t at = 0; at < n && !st;) {
-        if (!table || (uint64_t)t->piece_count * 2 > mask) TT_GOTO(st, done, rehash_pieces(t, &table, &mask));
-        int length = tt_bpe_piece(t->text + at, n - at);
-        uint64_t slot = piece_slot(t, table, mask, t->text + at, length);
-        if (!table[slot]) {
-            TT_GOTO(st, done, add_piece(t, at, length));
-            table[slot] = t->piece_count;
-        }
-        t->pieces[table[slot] - 1].count++;
-        at += length;
-    }
-done:
-    free(table);
-    return st;
-}
-
-static tt_status lay_out_tokens(struct trainer *t)
+static tt_status lay_out_tokens(struct trainer *t, const char *bytes)
 {
     int64_t total = 0;
     for (int32_t i = 0; i < t->piece_count; i++) total += t->pieces[i].n;
@@ -110,8 +40,8 @@ static tt_status lay_out_tokens(struct trainer *t)
     if (!t->tokens) return no_memory();
     total = 0;
     for (int32_t i = 0; i < t->piece_count; i++) {
-        struct piece *p = &t->pieces[i];
-        for (int k = 0; k < p->n; k++) t->tokens[total + k] = (unsigned char)t->text[p->first + k];
+        struct tt_piece *p = &t->pieces[i];
+        for (int k = 0; k < p->n; k++) t->tokens[total + k] = (unsigned char)bytes[p->first + k];
         p->first = total;
         p->seen_by = -1;
         total += p->n;
@@ -159,7 +89,7 @@ static tt_status find_pair(struct trainer *t, struct tt_merge key, struct pair *
  * `fresh` (-1: all pairs) also record the piece. */
 static tt_status count_pairs(struct trainer *t, int32_t piece, int sign, int32_t fresh)
 {
-    const struct piece *p = &t->pieces[piece];
+    const struct tt_piece *p = &t->pieces[piece];
     const int32_t *token = t->tokens + p->first;
     for (int i = 0; i + 1 < p->n; i++) {
         struct pair *pair = NULL;
@@ -216,7 +146,7 @@ static tt_status merge_pair(struct trainer *t, int32_t pair, int32_t joined)
     t->pairs[pair].room = 0;
     tt_status st = TT_OK;
     for (int32_t i = 0; i < n && !st; i++) {
-        struct piece *p = &t->pieces[where[i]];
+        struct tt_piece *p = &t->pieces[where[i]];
         if (p->seen_by == joined) continue;
         p->seen_by = joined;
         st = count_pairs(t, where[i], -1, joined);
@@ -228,44 +158,33 @@ static tt_status merge_pair(struct trainer *t, int32_t pair, int32_t joined)
     return st;
 }
 
-static tt_status train(struct trainer *t, int64_t n, int64_t wanted, void (*progress)(int64_t, int64_t, void *),
-                       void *arg, int64_t *made)
+static tt_status train(struct trainer *t, const char *bytes, int64_t wanted,
+                       void (*progress)(int64_t, int64_t, void *), void *arg, struct tt_merge *merges, int64_t *made)
 {
-    TT_TRY(count_pieces(t, n));
-    TT_TRY(lay_out_tokens(t));
+    TT_TRY(lay_out_tokens(t, bytes));
     for (int32_t i = 0; i < t->piece_count; i++) TT_TRY(count_pairs(t, i, +1, -1));
     for (int32_t i = 0; i < t->pair_count; i++) TT_TRY(push_pair(t, i));
     for (*made = 0; *made < wanted; ++*made) {
         int32_t pair;
         TT_TRY(most_frequent(t, &pair));
         if (pair < 0) break;
-        t->merges[*made] = t->pairs[pair].key;
+        merges[*made] = t->pairs[pair].key;
         TT_TRY(merge_pair(t, pair, (int32_t)(256 + *made)));
         if (progress) progress(*made + 1, wanted, arg);
     }
     return TT_OK;
 }
 
-tt_status tt_tokenizer_train(const char *text, int64_t n, int64_t vocab_size,
-                             void (*progress)(int64_t done, int64_t total, void *), void *arg,
-                             struct tt_tokenizer **out)
+tt_status tt_bpe_train(struct tt_pieces *p, int64_t wanted, void (*progress)(int64_t done, int64_t total, void *),
+                       void *arg, struct tt_merge *merges, int64_t *made)
 {
-    if (vocab_size < 256 || vocab_size > TT_TOKENIZER_MOST)
-        return tt_fail(TT_USAGE,
-                       "byte-pair encoding has 256 to %d tokens (a byte each, then the merges), not %lld; change "
-                       "--vocab-size",
-                       TT_TOKENIZER_MOST, (long long)vocab_size);
-    struct trainer t = {.text = text};
-    int64_t made = 0;
-    t.merges = malloc((size_t)(vocab_size - 255) * sizeof *t.merges);
-    tt_status st = t.merges ? train(&t, n, vocab_size - 256, progress, arg, &made) : no_memory();
-    if (!st) st = tt_tokenizer_from_merges(t.merges, made, out);
+    struct trainer t = {.pieces = p->pieces, .piece_count = p->count};
+    *made = 0;
+    tt_status st = train(&t, p->bytes.s, wanted, progress, arg, merges, made);
     for (int32_t i = 0; i < t.pair_count; i++) free(t.pairs[i].pieces);
-    free(t.pieces);
     free(t.tokens);
     free(t.pairs);
     free(t.slots);
     tt_heap_free(&t.heap);
-    free(t.merges);
     return st;
 }

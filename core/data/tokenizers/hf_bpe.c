@@ -184,3 +184,16 @@ void tt_hf_bpe_free(struct tt_hf_bpe *b)
     free(b->source);
     free(b);
 }
+
+int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b)
+{
+    static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>",
+                                        "<eos>",         "<|im_end|>",      "<|eot_id|>"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (int i = 0; i < b->added_count; i++) {
+            int32_t token = b->added[i].token;
+            if (!tt_hf_bpe_compare(b->bytes[token], b->length[token], names[k], (int64_t)strlen(names[k])))
+                return token;
+        }
+    return -1;
+}

@@ -38,6 +38,9 @@ tt_status tt_hf_bpe_read(const struct tt_json *j, struct tt_hf_bpe **out);
 bool tt_hf_merge_halves(const struct tt_json *e, struct tt_text *left, const char **right);
 void tt_hf_bpe_free(struct tt_hf_bpe *b);
 
+/* The added token that ends a document, by its name (<|endoftext|>, </s>, …); -1: none is called so. */
+int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b);
+
 struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int32_t right);
 /* Compares the bytes of two tokens, like memcmp. */
 int tt_hf_bpe_compare(const char *a, int64_t n, const char *b, int64_t m);

@@ -46,15 +46,7 @@ static tt_status check_model(const struct tt_json *j, const struct tt_json *mode
 
 static void list_characters(struct reading *r)
 {
-    for (int i = 0; i < 512; i++) r->byte_of[i] = -1;
-    for (int byte = 0; byte < 256; byte++) {
-        struct tt_text character = {0};
-        uint32_t point = 511;
-        tt_hf_put_byte(&character, (unsigned char)byte);
-        if (character.s) tt_utf8_decode(character.s, character.n, &point);
-        r->byte_of[point < 512 ? point : 511] = byte;
-        tt_text_free(&character);
-    }
+    for (int i = 0; i < 512; i++) r->byte_of[i] = tt_hf_byte_of((uint32_t)i);
 }
 
 /* The bytes that a word of the vocabulary stands for; false if one of its characters stands for no byte. */

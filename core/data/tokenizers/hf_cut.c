@@ -1,5 +1,5 @@
 /* The split patterns of GPT-2 and Llama 3, written as code. A regular expression tries its alternatives in order, so
- * the code below checks them in the same order. find_pattern has the two expressions.
+ * the code below checks them in the same order. `patterns` has the expressions.
  *
  * Invalid UTF-8 counts as punctuation, like the U+FFFD by which other programs replace it. */
 #include "core/data/tokenizers/hf_cut.h"
@@ -13,15 +13,8 @@
 
 enum class { SPACE, LETTER, NUMBER, MARK };
 
-static bool is_space(uint32_t c)
-{
-    if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
-    return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
 static enum class class_at(const char *p, int64_t n, int64_t *length) {
-    uint32_t c; *length = tt_utf8_decode(p, (size_t)n, &c); return is_space(c)       ? SPACE
+    uint32_t c; *length = tt_utf8_decode(p, (size_t)n, &c); return tt_is_space(c)       ? SPACE
                                                                    : tt_is_letter(c) ? LETTER
                                                                    : tt_is_number(c) ? NUMBER
                                                                                      : MARK;
@@ -118,24 +111,34 @@ static bool is_true(const struct tt_json *j, const char *key, bool otherwise)
 
 static bool is_type(const struct tt_json *j, const char *type) { return !strcmp(tt_json_string(j, "type", ""), type); }
 
-static bool find_pattern(const char *pattern, struct tt_hf_cut *out)
-{
 #define TAIL "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define HEAD "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|"
-    static const struct {
-        const char *text;
-        struct tt_hf_cut cut;
-    } known[] = {
-        {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", {TT_CUT_GPT2, 0, false}},
-        {HEAD "\\p{N}{1,3}" TAIL, {TT_CUT_LLAMA3, 3, false}},
-        {HEAD "\\p{N}" TAIL, {TT_CUT_LLAMA3, 1, false}},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(pattern, known[i].text)) continue;
-        *out = known[i].cut;
+static const struct {
+    const char *text;
+    struct tt_hf_cut cut;
+} patterns[] = {
+    {"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+", {TT_CUT_GPT2, 0, false}},
+    {HEAD "\\p{N}{1,3}" TAIL, {TT_CUT_LLAMA3, 3, false}},
+    {HEAD "\\p{N}" TAIL, {TT_CUT_LLAMA3, 1, false}},
+};
+enum { PATTERNS = sizeof patterns / sizeof *patterns };
+
+static bool find_pattern(const char *pattern, struct tt_hf_cut *out)
+{
+    for (int i = 0; i < PATTERNS; i++) {
+        if (strcmp(pattern, patterns[i].text)) continue;
+        *out = patterns[i].cut;
         return true;
     }
     return false;
+}
+
+const char *tt_hf_cut_pattern(const struct tt_hf_cut *c)
+{
+    for (int i = 0; i < PATTERNS; i++)
+        if (c->pattern == patterns[i].cut.pattern && c->most_digits == patterns[i].cut.most_digits)
+            return patterns[i].text;
+    return "";
 }
 
 /* The last step turns bytes into characters. It also splits by the GPT-2 pattern, unless an earlier step has split. */

@@ -17,6 +17,9 @@ struct tt_hf_cut {
 /* From the pre_tokenizer of a tokenizer.json; TT_UNSUPPORTED for an unknown one. */
 tt_status tt_hf_cut_read(const struct tt_json *pre, struct tt_hf_cut *out);
 
+/* Its regular expression, as in a tokenizer.json. */
+const char *tt_hf_cut_pattern(const struct tt_hf_cut *c);
+
 /* The length up to the next single digit, or of that digit if the text begins with it. n without single_digits. n >= 1.
  */
 int64_t tt_hf_stretch(const struct tt_hf_cut *c, const char *text, int64_t n);

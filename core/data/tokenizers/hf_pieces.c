@@ -16,6 +16,15 @@ void tt_hf_put_byte(struct tt_text *out, unsigned char byte)
     tt_utf8_put(out, point);
 }
 
+int tt_hf_byte_of(uint32_t point)
+{
+    if (point < 0x100) return is_plain((int)point) ? (int)point : -1;
+    uint32_t other = 0x100;
+    for (int byte = 0; byte < 0x100; byte++)
+        if (!is_plain(byte) && other++ == point) return byte;
+    return -1;
+}
+
 /* ---- splitting a text into pieces ---- */
 
 /* The classes of kind_of() in bpe.c, in that alphabet. LEADS and FOLLOWS are the lead and continuation bytes of UTF-8.
@@ -57,13 +66,33 @@ static void put_split(struct tt_json_writer *w, const char *pattern)
     tt_json_end(w, '}');
 }
 
-void tt_hf_put_byte_level(struct tt_json_writer *w, const char *key)
+static void put_byte_level(struct tt_json_writer *w, const char *key, bool cuts)
 {
     tt_json_begin(w, key, '{');
     tt_json_put_string(w, "type", "ByteLevel");
     tt_json_put_bool(w, "add_prefix_space", false);
     tt_json_put_bool(w, "trim_offsets", true);
-    tt_json_put_bool(w, "use_regex", false);
+    tt_json_put_bool(w, "use_regex", cuts);
+    tt_json_end(w, '}');
+}
+
+void tt_hf_put_byte_level(struct tt_json_writer *w, const char *key) { put_byte_level(w, key, false); }
+
+void tt_hf_put_cut(struct tt_json_writer *w, const char *key, const struct tt_hf_cut *cut)
+{
+    tt_json_begin(w, key, '{');
+    tt_json_put_string(w, "type", "Sequence");
+    tt_json_begin(w, "pretokenizers", '[');
+    if (cut->single_digits) { /* then ByteLevel itself splits the rest, by GPT-2's pattern */
+        tt_json_begin(w, NULL, '{');
+        tt_json_put_string(w, "type", "Digits");
+        tt_json_put_bool(w, "individual_digits", true);
+        tt_json_end(w, '}');
+    } else {
+        put_split(w, tt_hf_cut_pattern(cut));
+    }
+    put_byte_level(w, NULL, cut->single_digits);
+    tt_json_end(w, ']');
     tt_json_end(w, '}');
 }
 

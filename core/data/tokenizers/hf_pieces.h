@@ -4,12 +4,16 @@
 #define TT_HF_PIECES_H
 
 #include "core/base/json.h"
+#include "core/data/tokenizers/hf_cut.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
 /* A printable Latin-1 byte stands for itself; the other bytes are mapped in order to U+0100 and following. */
 void tt_hf_put_byte(struct tt_text *out, unsigned char byte);
+int tt_hf_byte_of(uint32_t point); /* the byte that a character stands for; -1: none */
 
 void tt_hf_put_byte_level(struct tt_json_writer *w, const char *key);
 void tt_hf_put_pre_tokenizer(struct tt_json_writer *w, const char *key, enum tt_tokenizer_kind kind);
+/* The pre_tokenizer of another program that splits in this way; tt_hf_cut_read reads it back. */
+void tt_hf_put_cut(struct tt_json_writer *w, const char *key, const struct tt_hf_cut *cut);
 
 #endif

@@ -2,9 +2,11 @@
 #include "core/data/tokenizers/tokenizer.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/parallel.h"
 #include "core/base/utf8.h"
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
@@ -41,15 +43,33 @@ const char *tt_tokenizer_kind(const struct tt_tokenizer *t)
 
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t) { return t->size; }
 
+static int32_t find_point(const struct tt_tokenizer *t, uint32_t point);
+
+int32_t tt_tokenizer_end(const struct tt_tokenizer *t)
+{
+    if (t->kind == TT_BYTE_LEVEL) return tt_hf_bpe_end(t->hf);
+    if (t->kind == TT_CHARS) return find_point(t, 0);
+    return t->kind == TT_WORDS ? -1 : 0;
+}
+
+bool tt_tokenizer_cuts_at_lines(const struct tt_tokenizer *t)
+{
+    for (int i = 0; t->kind == TT_BYTE_LEVEL && i < t->hf->added_count; i++) {
+        int32_t token = t->hf->added[i].token;
+        if (memchr(t->hf->bytes[token], '\n', (size_t)t->hf->length[token])) return false;
+    }
+    return true;
+}
+
 tt_status tt_tokenizer_bytes(struct tt_tokenizer **out) { return new_tokenizer(TT_BYTES, 256, out); }
 
 /* ---- UTF-8 ---- */
 
-static tt_status not_utf8(const char *text, int64_t at)
+tt_status tt_not_utf8(const char *text, int64_t at, int64_t base)
 {
     return tt_fail(TT_USAGE,
                    "byte 0x%02x at offset %lld is not UTF-8; convert the text to UTF-8, or use the bytes tokenizer",
-                   (unsigned char)text[at], (long long)at);
+                   (unsigned char)text[at], (long long)(base + at));
 }
 
 /* ---- words ---- */
@@ -150,34 +170,35 @@ static tt_status unknown_word(const char *word, int64_t n, int64_t at)
 }
 
 /* A word, possibly followed by punctuation (. ? ,) without a space, as decode writes it. */
-static tt_status encode_word(const struct tt_tokenizer *t, const char *text, int64_t at, int64_t n, int32_t *tokens,
-                             int64_t *count)
+static tt_status encode_word(const struct tt_tokenizer *t, const struct tt_stretch *s, int64_t at, int64_t n,
+                             int32_t *tokens, int64_t *count)
 {
+    const char *text = s->text;
     int64_t bare = n;
     int32_t token = find_word(t, text + at, n);
     if (token < 0)
         while (bare > 0 && strchr(".?,", text[at + bare - 1])) bare--;
     if (bare && bare < n) token = find_word(t, text + at, bare);
-    if (bare && token < 0) return unknown_word(text + at, n, at);
+    if (bare && token < 0) return unknown_word(text + at, n, s->at + at);
     if (bare) tokens[(*count)++] = token;
     for (int64_t i = at + bare; i < at + n; i++) {
         token = find_word(t, text + i, 1);
-        if (token < 0) return unknown_word(text + i, 1, i);
+        if (token < 0) return unknown_word(text + i, 1, s->at + i);
         tokens[(*count)++] = token;
     }
     return TT_OK;
 }
 
-static tt_status encode_words(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t *tokens,
-                              int64_t *count)
+static tt_status encode_words(const struct tt_tokenizer *t, const struct tt_stretch *s, int32_t *tokens, int64_t *count)
 {
-    for (int64_t at = 0; at < n;) {
+    const char *text = s->text;
+    for (int64_t at = 0, n = s->n; at < n;) {
         int64_t end = at;
         while (end < n && !isspace((unsigned char)text[end])) {
-            if (!text[end]) return unknown_word(text + end, 1, end); /* words end with a 0, so none can contain one */
+            if (!text[end]) return unknown_word(text + end, 1, s->at + end); /* a word ends with a 0, so it has none */
             end++;
         }
-        if (end > at) TT_TRY(encode_word(t, text, at, end - at, tokens, count));
+        if (end > at) TT_TRY(encode_word(t, s, at, end - at, tokens, count));
         at = end + 1;
     }
     return TT_OK;
@@ -205,29 +226,6 @@ tt_status tt_tokenizer_from_points(const uint32_t *points, int64_t n, struct tt_
     return TT_OK;
 }
 
-tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **out)
-{
-    enum { POINTS = 0x110000 };
-    if (n < 1) return tt_fail(TT_USAGE, "the chars tokenizer needs some text to take its characters from");
-    bool *seen = calloc(POINTS, sizeof *seen);
-    uint32_t *points = calloc(POINTS, sizeof *points), point;
-    tt_status st = seen && points ? TT_OK : tt_no_memory("the tokenizer");
-    for (int64_t at = 0, step; at < n && !st; at += step) {
-        step = tt_utf8_decode(text + at, (size_t)(n - at), &point);
-        if (tt_utf8_is_character(point))
-            seen[point] = true;
-        else
-            st = not_utf8(text, at);
-    }
-    int64_t count = 0;
-    for (uint32_t c = 0; c < POINTS && !st; c++)
-        if (seen[c]) points[count++] = c;
-    if (!st) st = tt_tokenizer_from_points(points, count, out);
-    free(seen);
-    free(points);
-    return st;
-}
-
 static int32_t find_point(const struct tt_tokenizer *t, uint32_t point)
 {
     int64_t low = 0, high = t->size;
@@ -241,30 +239,32 @@ static int32_t find_point(const struct tt_tokenizer *t, uint32_t point)
     return low < t->size && t->points[low] == point ? (int32_t)low : -1;
 }
 
-static tt_status encode_chars(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t *tokens,
-                              int64_t *count)
+static tt_status encode_chars(const struct tt_tokenizer *t, const struct tt_stretch *s, int32_t *tokens, int64_t *count)
 {
     uint32_t point;
-    for (int64_t at = 0, step; at < n; at += step) {
-        step = tt_utf8_decode(text + at, (size_t)(n - at), &point);
-        if (!tt_utf8_is_character(point)) return not_utf8(text, at);
+    for (int64_t at = 0, step; at < s->n; at += step) {
+        step = tt_utf8_decode(s->text + at, (size_t)(s->n - at), &point);
+        if (!tt_utf8_is_character(point)) return tt_not_utf8(s->text, at, s->at);
         int32_t token = find_point(t, point);
         if (token < 0)
             return tt_fail(TT_USAGE, "the character U+%04X at byte %lld is not one of the %lld the tokenizer knows",
-                           (unsigned)point, (long long)at, (long long)t->size);
+                           (unsigned)point, (long long)(s->at + at), (long long)t->size);
         tokens[(*count)++] = token;
     }
     return TT_OK;
 }
 
 /* ---- every kind ---- */
-static tt_status encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t *tokens, int64_t *count)
+static tt_status encode(const struct tt_tokenizer *t, const struct tt_stretch *s, int32_t *tokens, int64_t *count)
 {
+    const char *text = s->text;
+    int64_t n = s->n;
+    *count = 0;
     switch (t->kind) {
     case TT_WORDS:
-        return encode_words(t, text, n, tokens, count);
+        return encode_words(t, s, tokens, count);
     case TT_CHARS:
-        return encode_chars(t, text, n, tokens, count);
+        return encode_chars(t, s, tokens, count);
     case TT_BYTES:
         for (int64_t i = 0; i < n; i++) tokens[i] = (unsigned char)text[i];
         *count = n;
@@ -287,7 +287,7 @@ tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, in
     *count = 0;
     *tokens = malloc(((size_t)n + 1) * sizeof **tokens); /* every token is at least one byte of text */
     if (!*tokens) return tt_no_memory("the tokens of %lld bytes", (long long)n);
-    tt_status st = encode(t, text, n, *tokens, count);
+    tt_status st = encode(t, &(struct tt_stretch){text, n, 0}, *tokens, count);
     if (st) {
         free(*tokens);
         *tokens = NULL;
@@ -297,6 +297,49 @@ tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, in
     int32_t *less = realloc(*tokens, ((size_t)*count + 1) * sizeof *less);
     if (less) *tokens = less;
     return TT_OK;
+}
+
+struct encoding {
+    const struct tt_tokenizer *t;
+    const struct tt_stretch *stretches;
+    int32_t *tokens;
+    int64_t *counts;
+    int64_t bad; /* the first stretch with an error so far */
+    tt_status error;
+    pthread_mutex_t lock;
+};
+
+static void encode_some(void *context, int64_t from, int64_t to)
+{
+    struct encoding *e = context;
+    int64_t start = 0;
+    for (int64_t i = 0; i < from; i++) start += e->stretches[i].n;
+    for (int64_t i = from; i < to; i++) {
+        tt_status st = encode(e->t, &e->stretches[i], e->tokens + start, &e->counts[i]);
+        start += e->stretches[i].n;
+        if (!st) continue;
+        pthread_mutex_lock(&e->lock);
+        if (e->bad < 0 || i < e->bad) {
+            tt_status later = e->error;
+            e->bad = i;
+            e->error = st;
+            st = later;
+        }
+        pthread_mutex_unlock(&e->lock);
+        tt_status_free(st);
+        return;
+    }
+}
+
+tt_status tt_tokenizer_encode_stretches(const struct tt_tokenizer *t, int threads, const struct tt_stretch *stretches,
+                                        int64_t count, int32_t *tokens, int64_t *counts, int64_t *bad)
+{
+    struct encoding e = {.t = t, .stretches = stretches, .tokens = tokens, .counts = counts, .bad = -1};
+    pthread_mutex_init(&e.lock, NULL);
+    tt_parallel(threads, count, 1, encode_some, &e);
+    pthread_mutex_destroy(&e.lock);
+    *bad = e.bad;
+    return e.error;
 }
 
 void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, int64_t n, struct tt_text *out)

@@ -13,8 +13,30 @@ struct tt_tokenizer;
 
 tt_status tt_tokenizer_bytes(struct tt_tokenizer **out);
 tt_status tt_tokenizer_words(const char *const *words, int n, struct tt_tokenizer **out);
+
+/* A stretch of text that is encoded by itself: no token goes on beyond its end. */
+struct tt_stretch {
+    const char *text;
+    int64_t n;
+    int64_t at; /* where it begins in its file, for messages */
+};
+
+/* Learns a tokenizer from text that comes in parts: "chars", the characters of it, or "bpe", byte-pair encoding. */
+struct tt_learner;
+tt_status tt_learner_open(const char *kind, struct tt_learner **out);
+/* Several threads (as of tt_parallel; 0: as many as there are) count the stretches; what is learnt does not depend on
+ * how many. On an error, *bad is the index of the stretch that it is about. */
+tt_status tt_learner_add(struct tt_learner *l, int threads, const struct tt_stretch *stretches, int64_t count,
+                         int64_t *bad);
+/* With `ends`, "chars" has a token that ends documents: the character 0. "bpe" has vocab_size tokens: 256 bytes and the
+ * merges; `progress` may be NULL. */
+tt_status tt_learner_finish(struct tt_learner *l, bool ends, int64_t vocab_size,
+                            void (*progress)(int64_t done, int64_t total, void *), void *arg,
+                            struct tt_tokenizer **out);
+void tt_learner_close(struct tt_learner *l);
+
+/* The same for a text that is there whole. */
 tt_status tt_tokenizer_chars(const char *text, int64_t n, struct tt_tokenizer **out);
-/* Byte-pair encoding of vocab_size tokens (256 bytes and the merges), trained on text. `progress` may be NULL. */
 tt_status tt_tokenizer_train(const char *text, int64_t n, int64_t vocab_size,
                              void (*progress)(int64_t done, int64_t total, void *), void *arg,
                              struct tt_tokenizer **out);
@@ -25,10 +47,20 @@ void tt_tokenizer_free(struct tt_tokenizer *t);
 
 const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words", "chars", "bpe", "byte-level" */
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
+/* The token after each document; -1: there is none. Of bytes and bpe it is 0, the byte 0, which no document contains.
+ * Of a tokenizer of another program it is the added token that is called like one. */
+int32_t tt_tokenizer_end(const struct tt_tokenizer *t);
+/* Whether text may be cut between lines, as text_reader.c does, without changing its tokens. */
+bool tt_tokenizer_cuts_at_lines(const struct tt_tokenizer *t);
 
 /* *tokens is malloc'd. An unknown word or character is an error that names it and its position. */
 tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,
                               int64_t *count);
+/* The tokens of each stretch, encoded by several threads: counts[i] of them, which begin in `tokens` at the number of
+ * bytes of the stretches before. `tokens` has room for a token a byte. On an error, *bad is the first stretch with one.
+ */
+tt_status tt_tokenizer_encode_stretches(const struct tt_tokenizer *t, int threads, const struct tt_stretch *stretches,
+                                        int64_t count, int32_t *tokens, int64_t *counts, int64_t *bad);
 /* Appends. A token out of range becomes U+FFFD. */
 void tt_tokenizer_decode(const struct tt_tokenizer *t, const int32_t *tokens, int64_t n, struct tt_text *out);
 /* Whether every token that both have decodes to the same text. */

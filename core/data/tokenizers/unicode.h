@@ -7,5 +7,6 @@
 
 bool tt_is_letter(uint32_t point);
 bool tt_is_number(uint32_t point);
+bool tt_is_space(uint32_t point); /* White_Space */
 
 #endif

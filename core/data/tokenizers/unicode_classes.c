@@ -26,3 +26,10 @@ static bool within(uint32_t point, const struct range *ranges, size_t n)
 
 bool tt_is_letter(uint32_t point) { return within(point, letters, sizeof letters / sizeof *letters); }
 bool tt_is_number(uint32_t point) { return within(point, numbers, sizeof numbers / sizeof *numbers); }
+
+bool tt_is_space(uint32_t c)
+{
+    if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r');
+    return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
+           c == 0x202f || c == 0x205f || c == 0x3000;
+}

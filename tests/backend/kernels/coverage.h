@@ -20,11 +20,13 @@
 #define COVER_SOFTMAX(X)                                                                           \
     X(causal_mask) X(softmax) X(softmax_backward) X(causal_softmax) X(causal_softmax_backward)
 
-#define COVER_ATTENTION(X) X(flash) X(flash_backward) X(cache_append) X(attention_decode)
+#define COVER_ATTENTION(X) X(flash) X(flash_backward)
+
+#define COVER_DECODE(X) X(rows_linear) X(cache_fill) X(attention_decode) X(sample)
 
 #define COVER_LOSS(X)                                                                              \
-    X(embedding) X(embedding_backward) X(row_logsumexp) X(gather_nll) X(sub_target)                \
-    X(cross_entropy) X(loss_sum)
+    X(embedding) X(embedding_backward) X(document_bounds) X(row_logsumexp) X(gather_nll)           \
+    X(sub_target) X(cross_entropy) X(loss_sum)
 
 #define COVER_OPTIMIZER(X)                                                                         \
     X(step_begin) X(clip_scale) X(record) X(sum_squares) X(adamw) X(clip_grad) X(adam_m)           \
@@ -39,6 +41,7 @@ enum kernels_covered {
     COVER_ROPE(COVERED)
     COVER_SOFTMAX(COVERED)
     COVER_ATTENTION(COVERED)
+    COVER_DECODE(COVERED)
     COVER_LOSS(COVERED)
     COVER_OPTIMIZER(COVERED)
     COVER_SELECT(COVERED)

@@ -121,9 +121,26 @@ static void multiply(const struct tt_gemm *g, int64_t batch, const double *rows,
     }
 }
 
+static tt_status simt_gemm(void *self, const struct tt_gemm *g, tt_stream s);
+
+/* In the way that TT_GEMM_SWIGLU says: by a kernel; or 0, and where there is none, by the product and one after it. */
+static tt_status simt_gemm_with(struct simt *simt, const struct tt_gemm *g, tt_stream s)
+{
+    struct tt_gemm alone = *g;
+    struct tt_gemm_after after = tt_gemm_after(g);
+    const char *only = getenv("TT_GEMM_SWIGLU");
+    int way = only ? atoi(only) : 1;
+    gpu_error e = 0;
+    if (!simt->portable && way > 0 && tt_gpu_product_native(g, way - 1, &simt->device, &e))
+        return e ? tt_fail(TT_FAILED, "%s: %s", tt_gemm_name(g), simt->device.fault) : TT_OK;
+    alone.with = TT_WITH_NOTHING;
+    TT_TRY(simt_gemm(simt, &alone, s));
+    return simt_run(simt, after.kernel, &after.args, s);
+}
+
 static tt_status simt_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
-    (void)self, (void)s;
+    if (g->with) return simt_gemm_with(self, g, s);
     for (int64_t batch = 0; batch < g->batch; batch++) {
         double *rows =
             unpack(g->a, g->type_a, batch * g->stride_a, g->m, g->k, g->trans_a ? 1 : g->lda, g->trans_a ? g->lda : 1);
@@ -218,6 +235,7 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .units = 1,
         .shared_bytes = (size_t)64 << 10,
         .flash_head = TT_GPU_FLASH_HEAD,
+        .swiglu_products = !((struct simt *)self)->portable && tt_gpu_products_native() > 0,
         .memory_total = (size_t)1 << 30,
         .memory_free = (size_t)1 << 30,
         .has =

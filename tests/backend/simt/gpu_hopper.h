@@ -9,6 +9,7 @@
 
 #define HOPPER_CODE 1
 #define HOPPER_KERNEL(threads) static void
+#define HOPPER_CLUSTER_KERNEL(threads, blocks) static void
 #define HOPPER_ARGUMENT const
 
 /* ---- the chip (host): few multiprocessors, so that a block goes through many tiles ---- */
@@ -34,6 +35,13 @@ void hopper_wait(uint64_t *b, int parity, SIMT_CALLER);
 void hopper_sync(int id, int threads, SIMT_CALLER);
 void hopper_sync_arrive(int id, int threads);
 
+/* ---- clusters: of one block ---- */
+
+enum { HOPPER_CLUSTER = 1 };
+GPU_DEVICE int hopper_rank(void) { return 0; }
+GPU_DEVICE void hopper_cluster_sync(SIMT_CALLER) { gpu_block_sync(file, line); }
+GPU_DEVICE void hopper_arrive_at(uint64_t *b, int, SIMT_CALLER) { hopper_arrive(b, file, line); }
+
 /* ---- the copy engine ---- */
 
 struct alignas(64) hopper_map {
@@ -45,6 +53,11 @@ typedef int (*hopper_encoder)(struct hopper_map *, int, uint32_t, void *, const 
 hopper_encoder hopper_find_encoder(void);
 
 void hopper_copy(void *shared, const struct hopper_map *map, int row, int head, int b, uint64_t *barrier);
+GPU_DEVICE void hopper_copy_to(void *shared, const struct hopper_map *map, int row, int head, uint64_t *barrier, int)
+{
+    hopper_copy(shared, map, row, head, 0, barrier);
+}
+GPU_DEVICE void hopper_prefetch(const struct hopper_map *, int, int) {}
 GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *) {}
 
 template <int N> GPU_DEVICE void hopper_registers_give(void) {}
@@ -56,6 +69,7 @@ struct simt_tile_product {
     float *c;
     const uint32_t *a;          /* registers, or NULL: from_a */
     uint64_t from_a, from_b;    /* descriptions of tiles in shared memory */
+    bool columns;               /* the columns of from_b are those of the result, else its rows are */
     int n, add;
     bool half;
     int group;
@@ -71,14 +85,15 @@ template <typename T, int N> GPU_DEVICE void hopper_hold(T (&)[N]) {}
 
 GPU_DEVICE bool simt_is_half(gpu_half) { return true; }
 GPU_DEVICE bool simt_is_half(gpu_bf16) { return false; }
-template <int N, typename T> GPU_DEVICE void hopper_mma_ss(float (&c)[N / 2], uint64_t a, uint64_t b, int add, T type)
+template <int N, int COLUMNS = 0, typename T>
+GPU_DEVICE void hopper_mma_ss(float (&c)[N / 2], uint64_t a, uint64_t b, int add, T type)
 {
-    simt_product_begin({c, NULL, a, b, N, add, simt_is_half(type), 0});
+    simt_product_begin({c, NULL, a, b, COLUMNS != 0, N, add, simt_is_half(type), 0});
 }
 template <int N, typename T>
 GPU_DEVICE void hopper_mma_rs(float (&c)[N / 2], const uint32_t *a, uint64_t b, int add, T type)
 {
-    simt_product_begin({c, a, 0, b, N, add, simt_is_half(type), 0});
+    simt_product_begin({c, a, 0, b, true, N, add, simt_is_half(type), 0});
 }
 
 #endif

@@ -63,6 +63,9 @@ template <typename... P> static inline gpu_error gpu_allow_shared(void (*kernel)
 #ifdef SIMT_NATIVE
 #define GPU_HAS_NATIVE 1
 bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, bool crowded, gpu_error *e);
+struct tt_gemm;
+bool gpu_native_product(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e);
+int gpu_native_products(void);
 const char *gpu_native_name(void);
 #endif
 

@@ -295,9 +295,13 @@ template <typename T, int N> static void multiply_wave(const struct simt_tile_pr
 {
     static float a[16 * 16], b[16 * N], c[16 * N];
     if (p[0]->a)
-        read_registers<T>(a, p), read_columns<T>(b, N, tile_of(p[0]->from_b));
+        read_registers<T>(a, p);
     else
-        read_rows<T>(a, 16, tile_of(p[0]->from_a), wave % 4 * 16, 16), read_rows<T>(b, N, tile_of(p[0]->from_b), 0, N);
+        read_rows<T>(a, 16, tile_of(p[0]->from_a), wave % 4 * 16, 16);
+    if (p[0]->columns)
+        read_columns<T>(b, N, tile_of(p[0]->from_b));
+    else
+        read_rows<T>(b, N, tile_of(p[0]->from_b), 0, N);
     memset(c, 0, sizeof c);
     multiply<N>(a, b, c);
     for (int lane = 0; lane < GPU_WAVE; lane++)
@@ -309,8 +313,8 @@ template <typename T, int N> static void multiply_wave(const struct simt_tile_pr
 
 static bool same(const struct simt_tile_product *p, const struct simt_tile_product *q)
 {
-    return !p->a == !q->a && p->from_a == q->from_a && p->from_b == q->from_b && p->n == q->n && p->add == q->add &&
-           p->half == q->half;
+    return !p->a == !q->a && p->from_a == q->from_a && p->from_b == q->from_b && p->columns == q->columns &&
+           p->n == q->n && p->add == q->add && p->half == q->half;
 }
 
 static void multiply_any(struct products *const *wave, int number)
@@ -322,10 +326,14 @@ static void multiply_any(struct products *const *wave, int number)
             return simt_fault("lanes of a wave have different matrix instructions");
     }
     int index = simt_here.thread / GPU_WAVE;
-    if (p[0]->n == 64)
-        p[0]->half ? multiply_wave<gpu_half, 64>(p, index) : multiply_wave<gpu_bf16, 64>(p, index);
-    else
-        p[0]->half ? multiply_wave<gpu_half, 128>(p, index) : multiply_wave<gpu_bf16, 128>(p, index);
+    switch (p[0]->n) {
+    case 64:
+        return p[0]->half ? multiply_wave<gpu_half, 64>(p, index) : multiply_wave<gpu_bf16, 64>(p, index);
+    case 128:
+        return p[0]->half ? multiply_wave<gpu_half, 128>(p, index) : multiply_wave<gpu_bf16, 128>(p, index);
+    default:
+        return p[0]->half ? multiply_wave<gpu_half, 256>(p, index) : multiply_wave<gpu_bf16, 256>(p, index);
+    }
 }
 
 /* Those of a wave that are older than its `newest` groups. */

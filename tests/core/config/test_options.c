@@ -63,6 +63,7 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
                                               {"fail-if", "slower:5%,gradients", "--fail-if=fatter:5%"},
                                               {"fault", "random:7", "--fault=random:x"},
                                               {"ranks", "1,2,4", "--ranks=1,two"},
+                                              {"generate", "1,16", "--generate=1,x"},
                                               {"link", "0.5,20", "--link=fast"},
                                               {"for", "rtx4080s,16GiB", "--for=4080x"},
                                               {"flash-tile", "256x64", "--flash-tile=256x0"},
@@ -302,7 +303,7 @@ static void files_are_checked(void)
         {"sede:", "line 1: there is no option sede; did you mean seed?"},
         {"batch-size:\n  a: 1", "takes one value"},
         {"lr: 1e-3\noptimizer:\n  learning_rate: 1e-4", "line 3: learning-rate is repeated"},
-        {"prompt: [a]", "takes one value"}, /* of another command: not used, but checked */
+        {"prompts: [a]", "takes one value"}, /* of another command: not used, but checked */
         {"temperature: 1000", "out of range"},
         {"fuse: [qkv, [norm]]", "flat list"},
         {"fuse: [\"qkv,norm\"]", "separator"},

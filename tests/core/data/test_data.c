@@ -338,7 +338,9 @@ static void wrong_paths(void)
     CHECK(!mkfifo(in_folder("pipe.bin"), 0600));
     refused_file(in_folder("pipe.bin"), "not a regular file");
     write_bytes("mixed-1.txt", "text", 4);
-    refused_file(in_folder("mixed-*"), "mixed-1.txt, which matches");
+    write_tokens("mixed-2.bin", 100, 0, 50, 50);
+    refused_file(in_folder("mixed-*"), "mixed-2.bin, which matches");
+    refused_file(in_folder("mixed-*"), "mixed-1.txt is text; give files of one kind");
     if (geteuid()) { /* root may read everything */
         CHECK(!chmod(write_tokens("closed.bin", 100, 0, 50, 50), 0));
         refused_file(in_folder("closed.bin"), "permissions");

@@ -49,6 +49,7 @@ static void look_at(const struct tt_op *op)
 {
     if (op->kind == TT_OP_GEMM) {
         CHECK(op->args.gemm.a && op->args.gemm.b && op->args.gemm.c);
+        CHECK(!op->args.gemm.with == !op->args.gemm.also);
         return;
     }
     launched[op->kernel] = true;
@@ -88,7 +89,9 @@ static void look_at_model(const struct tt_config *c)
     look_at_plan(st, p);
     st = tt_model_plan_logits(m, &p);
     look_at_plan(st, p);
-    st = tt_model_plan_decode(m, 8, &p);
+    st = tt_model_plan_fill(m, 4, 2, 8, &p);
+    look_at_plan(st, p);
+    st = tt_model_plan_decode(m, 2, 8, &(struct tt_sampling){0}, 8, &p);
     look_at_plan(st, p);
     tt_model_free(m);
 }
@@ -118,6 +121,16 @@ static void look_at_all(void)
                 c.qkv_bias = c.qk_norm = r > 0;
                 look_at_fusions(&c);
             }
+}
+
+static void look_at_separate_documents(void)
+{
+    struct tt_config c = tiny_config();
+    c.documents = TT_DOCUMENTS_SEPARATE;
+    for (int v = 0; v < TT_VERSIONS; v++) {
+        c.version = (enum tt_version)v;
+        look_at_model(&c);
+    }
 }
 
 static void look_at_selective_updates(void)
@@ -183,6 +196,7 @@ static void a_forgotten_operand_is_named(void)
 int main(void)
 {
     TEST(look_at_all);
+    TEST(look_at_separate_documents);
     TEST(look_at_selective_updates);
     TEST(optional_operands_are);
     TEST(every_kernel_is_launched);

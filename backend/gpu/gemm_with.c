@@ -1,0 +1,59 @@
+/* Products with SwiGLU in them (tt_gemm.with): by the library's product and then SwiGLU's kernel, or by one kernel of
+ * the vendor's folder, which may have several. The tuner times all ways as it times the library's algorithms;
+ * TT_GEMM_SWIGLU=0, 1, ... in the environment leaves it only that one. */
+#include <stdlib.h>
+
+#include "backend/gpu/gemm.h"
+#include "backend/gpu/launch.h"
+#include "backend/kernel_info.h"
+
+enum { APART }; /* the first byte of the algorithm; those after it are the native ways */
+
+static bool allowed(int way)
+{
+    const char *only = getenv("TT_GEMM_SWIGLU");
+    return way <= tt_gpu_products_native() && (!only || !*only || way == atoi(only));
+}
+
+static tt_status apart(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
+{
+    struct tt_gemm alone = *g;
+    struct tt_gemm_after after = tt_gemm_after(g);
+    alone.with = TT_WITH_NOTHING;
+    TT_TRY(tt_gpu_gemm(gpu, &alone, s));
+    CHECK(gpu, (gpu_rt_error)tt_gpu_launch_native(after.kernel, &after.args, s->rt, gpu->crowded));
+    return TT_OK;
+}
+
+static tt_status with_multiply(struct gpu *gpu, const struct gemm_algorithm *algorithm, const struct gemm_call *call)
+{
+    struct tt_gemm g = *call->product;
+    gpu_error e = 0;
+    g.also = call->also;
+    int way = gpu->portable ? APART : algorithm->bytes[0];
+    if (way == APART || !tt_gpu_product_native(&g, way - 1, call->stream->rt, &e))
+        return apart(gpu, &g, call->stream);
+    CHECK_OF(gpu, (gpu_rt_error)e, tt_gpu_product_native);
+    return TT_OK;
+}
+
+tt_status tt_gpu_gemm_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
+                               const struct gemm_call *call)
+{
+    return p->key.with ? with_multiply(gpu, algorithm, call) : tt_blas_multiply(gpu, p, algorithm, call);
+}
+
+tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
+                              int *count)
+{
+    if (!p->key.with) return tt_blas_propose(gpu, p, most, found, count);
+    *count = 0;
+    for (int way = APART; *count < most && way <= tt_gpu_products_native(); way++)
+        if (allowed(way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
+    return TT_OK;
+}
+
+bool tt_gpu_gemm_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered)
+{
+    return p->key.with ? allowed(remembered->bytes[0]) : tt_blas_takes(gpu, p, remembered);
+}

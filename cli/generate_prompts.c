@@ -1,0 +1,159 @@
+/* The prompts of tt generate: where they come from, and their tokens. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/generate.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+static tt_status add(struct tt_prompts *p, const char *text, size_t n)
+{
+    char **texts = p->texts;
+    if ((size_t)p->count == p->room) {
+        size_t room = p->room ? 2 * p->room : 16;
+        texts = realloc(texts, room * sizeof *texts);
+        if (!texts) return tt_no_memory("%zu prompts", room);
+        p->texts = texts;
+        p->room = room;
+    }
+    texts[p->count] = malloc(n + 1);
+    if (!texts[p->count]) return tt_no_memory("a prompt");
+    memcpy(texts[p->count], text, n);
+    texts[p->count++][n] = 0;
+    return TT_OK;
+}
+
+tt_status tt_prompts_add_list(struct tt_prompts *p, const char *list)
+{
+    for (;;) {
+        size_t n = strcspn(list, (char[]){TT_PROMPT_SEPARATOR, 0});
+        TT_TRY(add(p, list, n));
+        if (!list[n]) return TT_OK;
+        list += n + 1;
+    }
+}
+
+static tt_status add_json(struct tt_prompts *p, const char *line, size_t n)
+{
+    struct tt_json *j;
+    TT_TRY(tt_json_parse(line, n, &j));
+    const char *text = j->type == TT_JSON_STRING ? j->string : tt_json_string(j, "prompt", NULL);
+    tt_status st = text ? add(p, text, strlen(text)) : tt_fail(TT_USAGE, "there is no \"prompt\" in this line");
+    tt_json_free(j);
+    return st;
+}
+
+static bool is_json_lines(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 6 && !strcmp(path + n - 6, ".jsonl");
+}
+
+static tt_status add_lines(struct tt_prompts *p, const char *path, const char *text, size_t size)
+{
+    bool json = is_json_lines(path);
+    int64_t line = 0;
+    for (const char *at = text, *end = text + size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((stop ? stop : end) - at);
+        line++;
+        if (n > 0 && at[n - 1] == '\r') n--;
+        if (memchr(at, 0, n)) return tt_fail(TT_USAGE, "%s: line %lld has a byte 0", path, (long long)line);
+        if (n > 0)
+            TT_TRY(tt_context(json ? add_json(p, at, n) : add(p, at, n), "%s: line %lld", path, (long long)line));
+        at = stop ? stop + 1 : end;
+    }
+    return TT_OK;
+}
+
+tt_status tt_prompts_add_file(struct tt_prompts *p, const char *path)
+{
+    char *text;
+    size_t size;
+    int64_t before = p->count;
+    TT_TRY(tt_file_read(path, (size_t)1 << 30, &text, &size));
+    tt_status st = add_lines(p, path, text, size);
+    free(text);
+    TT_TRY(st);
+    return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no prompts: every line is empty", path);
+}
+
+void tt_prompts_free(struct tt_prompts *p)
+{
+    for (int64_t i = 0; i < p->count; i++) free(p->texts[i]);
+    free(p->texts);
+    *p = (struct tt_prompts){0};
+}
+
+/* ---- tokens ---- */
+
+/* Without a tokenizer the prompt is a list of token numbers. */
+static tt_status parse_numbers(int64_t vocab_size, const char *text, struct tt_prompt_tokens *out)
+{
+    out->tokens = malloc((strlen(text) + 1) * sizeof *out->tokens);
+    if (!out->tokens) return tt_no_memory("the prompt");
+    for (const char *at = text; *at;) {
+        char *end;
+        long n = strtol(at, &end, 10);
+        if (end == at || n < 0 || n >= vocab_size)
+            return tt_fail(TT_USAGE,
+                           "--prompt: this checkpoint has no tokenizer, so the prompt is a list of token "
+                           "numbers below %lld, like \"0 1 %lld\"",
+                           (long long)vocab_size, (long long)vocab_size - 1);
+        out->tokens[out->count++] = (int32_t)n;
+        at = end + strspn(end, " ,\t\n");
+    }
+    return TT_OK;
+}
+
+static bool is_builtin(const struct tt_tokenizer *t) { return !strcmp(tt_tokenizer_kind(t), "words"); }
+
+/* Sequences of the built-in language begin after a full stop. */
+static tt_status add_full_stop(struct tt_prompt_tokens *out)
+{
+    int32_t *longer = realloc(out->tokens, (size_t)(out->count + 1) * sizeof *longer);
+    if (!longer) return tt_no_memory("the prompt");
+    out->tokens = longer;
+    memmove(longer + 1, longer, (size_t)out->count++ * sizeof *longer);
+    longer[0] = 0;
+    out->added = 1;
+    return TT_OK;
+}
+
+static tt_status encode_nothing(const struct tt_tokenizer *t, struct tt_prompt_tokens *out)
+{
+    if (!is_builtin(t)) {
+        tt_status st = tt_tokenizer_encode(t, "\n", 1, &out->tokens, &out->count);
+        out->added = st ? 0 : out->count;
+        if (out->added > 0) return TT_OK;
+        tt_status_free(st);
+    }
+    free(out->tokens);
+    out->tokens = calloc(1, sizeof *out->tokens);
+    out->count = out->added = 1;
+    return out->tokens ? TT_OK : tt_no_memory("the prompt");
+}
+
+/* A tokenizer may know more tokens than the model. */
+static tt_status check(const struct tt_prompt_tokens *p, int64_t vocab_size)
+{
+    for (int64_t i = 0; i < p->count; i++)
+        if (p->tokens[i] >= vocab_size)
+            return tt_fail(TT_USAGE, "--prompt: the tokenizer makes token %d of it, but the model has only %lld",
+                           p->tokens[i], (long long)vocab_size);
+    return TT_OK;
+}
+
+tt_status tt_prompt_encode(const struct tt_tokenizer *t, int64_t vocab_size, const char *text,
+                           struct tt_prompt_tokens *out)
+{
+    if (!t) return parse_numbers(vocab_size, text[0] ? text : "0", out);
+    if (!text[0]) {
+        TT_TRY(encode_nothing(t, out));
+    } else {
+        TT_TRY(tt_tokenizer_encode(t, text, (int64_t)strlen(text), &out->tokens, &out->count));
+        if (is_builtin(t)) TT_TRY(add_full_stop(out));
+    }
+    return check(out, vocab_size);
+}

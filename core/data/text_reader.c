@@ -1,0 +1,269 @@
+#include "core/data/text_reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/base/grow.h"
+#include "core/base/stream.h"
+#include "core/base/utf8.h"
+#include "core/data/jsonl.h"
+#include "core/data/tokenizers/unicode.h"
+
+enum { BLOCK = 1 << 20, SPAN = 64 << 10, CHUNK = 64 << 10, MOST_LINE = 256 << 20 };
+
+struct tt_text_reader {
+    const char *const *paths;
+    int count, file; /* the file being read */
+    struct tt_text_options options;
+    struct tt_stream *stream; /* NULL: not open */
+    bool lines, at_end;
+    struct tt_text ahead; /* read of the file, but not handed out: from `from` on */
+    size_t from, searched;
+    int64_t line, offset, chars_left;
+    int64_t done, total; /* bytes of the files before this one, and of all */
+    struct tt_text_totals totals;
+    char chunk[CHUNK];
+};
+
+void tt_text_block_free(struct tt_text_block *b)
+{
+    tt_text_free(&b->text);
+    free(b->spans);
+    *b = (struct tt_text_block){0};
+}
+
+/* ---- which files are JSON Lines ---- */
+
+static bool given(const char *s) { return s && *s; }
+
+static bool ends_with(const char *name, size_t n, const char *end)
+{
+    size_t m = strlen(end);
+    return n >= m && !memcmp(name + n - m, end, m);
+}
+
+bool tt_text_is_lines(const char *path, const struct tt_text_options *options)
+{
+    size_t n = strlen(path);
+    if (given(options->text_field)) return true;
+    if (ends_with(path, n, ".gz"))
+        n -= 3;
+    else if (ends_with(path, n, ".zst"))
+        n -= 4;
+    return ends_with(path, n, ".jsonl") || ends_with(path, n, ".ndjson");
+}
+
+tt_status tt_text_at(tt_status st, const char *path, const struct tt_text_options *options,
+                     const struct tt_text_span *span)
+{
+    if (!tt_text_is_lines(path, options)) return tt_context(st, "%s", path);
+    return tt_context(st, "%s:%lld", path, (long long)span->where);
+}
+
+/* ---- opening ---- */
+
+tt_status tt_text_reader_open(const char *const *paths, int count, const struct tt_text_options *options,
+                              struct tt_text_reader **out)
+{
+    struct tt_text_reader *r = calloc(1, sizeof *r);
+    if (!r) return tt_no_memory("reading text");
+    r->paths = paths;
+    r->count = count;
+    r->options = *options;
+    for (int i = 0; i < count; i++) {
+        struct stat st;
+        if (!stat(paths[i], &st)) r->total += st.st_size;
+    }
+    *out = r;
+    return TT_OK;
+}
+
+void tt_text_reader_close(struct tt_text_reader *r)
+{
+    if (!r) return;
+    tt_stream_close(r->stream);
+    tt_text_free(&r->ahead);
+    free(r);
+}
+
+const struct tt_text_totals *tt_text_reader_totals(const struct tt_text_reader *r) { return &r->totals; }
+
+void tt_text_reader_progress(const struct tt_text_reader *r, int64_t *done, int64_t *total)
+{
+    *done = r->done + (r->stream ? tt_stream_done(r->stream) : 0);
+    *total = r->total;
+}
+
+static tt_status open_file(struct tt_text_reader *r)
+{
+    TT_TRY(tt_stream_open(r->paths[r->file], &r->stream));
+    r->lines = tt_text_is_lines(r->paths[r->file], &r->options);
+    r->at_end = false;
+    r->ahead.n = r->from = r->searched = 0;
+    r->line = r->offset = 0;
+    r->chars_left = r->options.max_chars ? r->options.max_chars : INT64_MAX;
+    return TT_OK;
+}
+
+static void close_file(struct tt_text_reader *r)
+{
+    r->done += tt_stream_size(r->stream);
+    tt_stream_close(r->stream);
+    r->stream = NULL;
+    r->file++;
+}
+
+/* Reads some more of the file behind what is there. */
+static tt_status read_more(struct tt_text_reader *r)
+{
+    size_t got = 0;
+    if (r->from) { /* what was handed out is not needed any more */
+        r->ahead.n -= r->from;
+        r->searched -= r->from;
+        memmove(r->ahead.s, r->ahead.s + r->from, r->ahead.n);
+        r->from = 0;
+    }
+    TT_TRY(tt_stream_read(r->stream, r->chunk, CHUNK, &got));
+    r->at_end = !got;
+    tt_text_add(&r->ahead, r->chunk, got);
+    return tt_text_status(&r->ahead);
+}
+
+/* ---- spans ---- */
+
+/* Appends a span, cut where the file's characters are used up. */
+static tt_status add_span(struct tt_text_reader *r, struct tt_text_block *b, const char *text, size_t n,
+                          struct tt_text_span span)
+{
+    if (r->options.max_chars) {
+        size_t whole = n;
+        n = tt_utf8_prefix(text, n, r->chars_left);
+        r->chars_left = n < whole ? 0 : r->chars_left - (int64_t)tt_utf8_count(text, n);
+    }
+    if (!tt_grow(&b->spans, sizeof *b->spans, (size_t)b->count, &b->room)) return tt_no_memory("reading text");
+    span.from = (int64_t)b->text.n;
+    span.n = (int64_t)n;
+    span.file = r->file;
+    b->spans[b->count++] = span;
+    tt_text_add(&b->text, text, n);
+    r->totals.bytes += (int64_t)n;
+    return tt_text_status(&b->text);
+}
+
+/* ---- JSON Lines ---- */
+
+static tt_status skip_line(struct tt_text_reader *r, tt_status bad)
+{
+    if (!r->totals.skipped++) snprintf(r->totals.first_skipped, sizeof r->totals.first_skipped, "%.399s", bad->text);
+    tt_status_free(bad);
+    return TT_OK;
+}
+
+static tt_status take_line(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
+{
+    struct tt_jsonl_document document = {0};
+    r->line++;
+    tt_status st = tt_jsonl_read(line, n, &r->options, &document);
+    if (st) {
+        st = tt_context(st, "%s:%lld", r->paths[r->file], (long long)r->line);
+        return r->options.skip_bad && st->code != TT_FAILED ? skip_line(r, st) : st;
+    }
+    if (document.text) {
+        r->totals.documents++;
+        struct tt_text_span span = {.ends = true, .where = r->line};
+        st = add_span(r, b, document.text, strlen(document.text), span);
+    }
+    tt_json_free(document.line);
+    return st;
+}
+
+static tt_status too_long(const struct tt_text_reader *r)
+{
+    return tt_fail(TT_FAILED, "%s:%lld: the line has more than %d MiB; is the file JSON Lines, one object a line?",
+                   r->paths[r->file], (long long)r->line + 1, MOST_LINE >> 20);
+}
+
+/* Hands out the next line, if the file has one. */
+static tt_status next_line(struct tt_text_reader *r, struct tt_text_block *b, bool *done)
+{
+    const char *end = NULL;
+    for (;;) {
+        if (r->searched < r->ahead.n) end = memchr(r->ahead.s + r->searched, '\n', r->ahead.n - r->searched);
+        if (end || r->at_end) break;
+        r->searched = r->ahead.n;
+        if (r->ahead.n - r->from > MOST_LINE) return too_long(r);
+        TT_TRY(read_more(r));
+    }
+    size_t from = r->from, n = end ? (size_t)(end - r->ahead.s) - from : r->ahead.n - from;
+    r->from = r->searched = from + n + (end != NULL);
+    *done = (!end && !n) || r->chars_left <= 0;
+    return *done ? TT_OK : take_line(r, b, r->ahead.s + from, n);
+}
+
+/* ---- plain text ---- */
+
+static bool is_visible(const char *p, size_t n)
+{
+    uint32_t point;
+    tt_utf8_decode(p, n, &point);
+    return tt_utf8_is_character(point) && !tt_is_space(point);
+}
+
+/* Between two lines, if one line end between two visible characters parts them: no tokenizer has a token that goes on
+ * there, or another one because the text ends there. */
+static bool can_cut(const char *text, size_t at, size_t n)
+{
+    size_t before = at - 2;
+    if (at < 2 || text[at - 1] != '\n' || !is_visible(text + at, n - at)) return false;
+    while (before > 0 && at - before < 5 && ((unsigned char)text[before] & 0xc0) == 0x80) before--;
+    return is_visible(text + before, at - 1 - before);
+}
+
+/* Where the next span ends: the last such place within SPAN bytes, else the first one. 0: not within what is there. */
+static size_t find_cut(struct tt_text_reader *r)
+{
+    const char *text = r->ahead.s;
+    size_t first = r->from + SPAN < r->ahead.n ? r->from + SPAN : r->ahead.n;
+    if (r->options.uncut || (first == r->ahead.n && r->at_end)) return 0;
+    if (r->searched <= r->from)
+        for (size_t at = first; at > r->from + 1;)
+            if (can_cut(text, --at, r->ahead.n)) return at;
+    size_t at = r->searched > first ? r->searched : first;
+    for (at = at > r->from + 1 ? at : r->from + 1; at < r->ahead.n; at++)
+        if (can_cut(text, at, r->ahead.n)) return at;
+    r->searched = r->ahead.n;
+    return 0;
+}
+
+static tt_status next_plain(struct tt_text_reader *r, struct tt_text_block *b, bool *done)
+{
+    size_t cut = 0;
+    while (!r->at_end && r->ahead.n - r->from < 2 * SPAN) TT_TRY(read_more(r));
+    while (!(cut = find_cut(r)) && !r->at_end) {
+        if ((int64_t)((r->ahead.n - r->from) / 4) > r->chars_left) break; /* more than is wanted */
+        TT_TRY(read_more(r));
+    }
+    size_t from = r->from, n = (cut ? cut : r->ahead.n) - from;
+    r->from = r->searched = from + n;
+    *done = !n || r->chars_left <= 0;
+    if (*done) return TT_OK;
+    r->totals.has_zeros |= memchr(r->ahead.s + from, 0, n) != NULL;
+    int64_t where = r->offset;
+    r->offset += (int64_t)n;
+    return add_span(r, b, r->ahead.s + from, n, (struct tt_text_span){.where = where});
+}
+
+tt_status tt_text_reader_next(struct tt_text_reader *r, struct tt_text_block *b)
+{
+    b->text.n = 0;
+    b->count = 0;
+    while (b->text.n < BLOCK && b->count < BLOCK / 16 && r->file < r->count) {
+        bool done = false;
+        if (!r->stream) TT_TRY(open_file(r));
+        TT_TRY((r->lines ? next_line : next_plain)(r, b, &done));
+        if (done) close_file(r);
+    }
+    return TT_OK;
+}

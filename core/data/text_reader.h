@@ -1,0 +1,64 @@
+/* Text as people have it: plain files and JSON Lines, packed or not, one after the other, in blocks of about a MiB. No
+ * file is held whole, except one without line ends. */
+#ifndef TT_TEXT_READER_H
+#define TT_TEXT_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/status.h"
+#include "core/base/text.h"
+
+struct tt_text_options {
+    const char *text_field; /* of a line of JSON; "" or NULL: "text", and only files called .jsonl are JSON Lines */
+    bool skip_bad;          /* leave bad lines out and count them */
+    int64_t max_chars;      /* of each file, from its start; 0 = all */
+    bool uncut;             /* a plain text is one span: a token may go on from line to line */
+};
+
+/* A piece of the text that is encoded by itself: a document, or some lines of a plain text, where a cut changes no
+ * token. */
+struct tt_text_span {
+    int64_t from, n; /* bytes of the block */
+    bool ends;       /* a document ends here */
+    int file;        /* its index */
+    int64_t where;   /* line of JSON Lines, from 1; of a plain text the byte it begins at */
+};
+
+struct tt_text_block { /* {0} before the first */
+    struct tt_text text;
+    struct tt_text_span *spans;
+    int64_t count;
+    size_t room;
+};
+void tt_text_block_free(struct tt_text_block *b);
+
+/* What has been read so far. */
+struct tt_text_totals {
+    int64_t bytes, documents, skipped; /* of text; lines of JSON; bad lines */
+    bool has_zeros;                    /* a plain text contains zero bytes */
+    char first_skipped[400];           /* why */
+};
+
+struct tt_text_reader;
+
+/* The paths must last as long as the reader. */
+tt_status tt_text_reader_open(const char *const *paths, int count, const struct tt_text_options *options,
+                              struct tt_text_reader **out);
+void tt_text_reader_close(struct tt_text_reader *r);
+
+/* The next block; one of 0 spans at the end of the last file. A bad line is an error that names file and line. */
+tt_status tt_text_reader_next(struct tt_text_reader *r, struct tt_text_block *block);
+
+const struct tt_text_totals *tt_text_reader_totals(const struct tt_text_reader *r);
+/* Bytes of the files that were read, and that there are. */
+void tt_text_reader_progress(const struct tt_text_reader *r, int64_t *done, int64_t *total);
+
+/* Whether the file is JSON Lines, by its name and the options. */
+bool tt_text_is_lines(const char *path, const struct tt_text_options *options);
+
+/* Puts the file and the place of the span before the message. */
+tt_status tt_text_at(tt_status st, const char *path, const struct tt_text_options *options,
+                     const struct tt_text_span *span);
+
+#endif

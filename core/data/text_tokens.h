@@ -1,0 +1,27 @@
+/* From files of text to a tokenizer, and to tokens, block by block and by several threads. */
+#ifndef TT_TEXT_TOKENS_H
+#define TT_TEXT_TOKENS_H
+
+#include "core/data/text_reader.h"
+#include "core/data/tokenizers/tokenizer.h"
+
+struct tt_text_work {
+    const char *const *paths;
+    int count;
+    struct tt_text_options options;
+    int threads; /* as of tt_parallel */
+    /* Called now and then with what is done and how much of it; may be NULL. */
+    void (*progress)(const char *what, int64_t done, int64_t total, void *arg);
+    void *arg;
+    struct tt_text_totals totals; /* of the last pass over the files */
+};
+
+/* "bytes" (also ""), "chars" or "bpe" for these texts, or the tokenizer of a file. */
+tt_status tt_text_tokenizer(struct tt_text_work *w, const char *name, int64_t vocab_size, struct tt_tokenizer **out);
+
+/* Gives all tokens to `take`, in order; each document is followed by the end token. A tokenizer without one is an error
+ * where there are documents. */
+typedef tt_status (*tt_take_tokens)(void *to, const int32_t *tokens, int64_t n);
+tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, tt_take_tokens take, void *to);
+
+#endif

@@ -1,0 +1,143 @@
+/* Exports a model as a GGUF file that llama.cpp opens. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "model/exchange/gguf_model.h"
+#include "model/exchange/gguf_names.h"
+#include "model/exchange/gguf_tokenizer.h"
+#include "model/exchange/weights.h"
+
+/* general.file_type, for people: readers look at each tensor. */
+static const struct {
+    const char *type;
+    uint32_t number;
+} file_types[] = {{"F32", 0}, {"F16", 1}, {"Q8_0", 7}, {"BF16", 32}};
+
+/* ---- weights ---- */
+
+static bool whole_blocks(const struct tt_param *p) { return p->shape[1] % TT_Q8_BLOCK == 0; }
+
+static const char *type_of(const struct tt_gguf_export *x, const struct tt_param *p)
+{
+    if (!p->shape[1]) return "F32";
+    return !strcmp(x->type, "Q8_0") && !whole_blocks(p) ? "F16" : x->type;
+}
+
+static void note_halves(const struct tt_gguf_export *x, struct tt_text *note)
+{
+    int n = 0;
+    for (int i = 0; i < x->params->n; i++) {
+        const struct tt_param *p = &x->params->items[i];
+        n += p->shape[1] && strcmp(type_of(x, p), x->type) != 0;
+    }
+    if (n)
+        tt_text_printf(note,
+                       "%s%d matrices are in fp16, because their rows are not multiples of the 32 numbers of a block",
+                       note->n ? "; " : "", n);
+}
+
+static tt_status write_file(const char *path, const struct tt_gguf_export *x, const struct tt_gguf_writer *w)
+{
+    int n = x->params->n;
+    struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
+    char(*names)[128] = calloc((size_t)n, sizeof *names);
+    tt_status st = tensors && names ? TT_OK : tt_no_memory("the names of %d tensors", n);
+    for (int i = 0; i < n && !st; i++) {
+        const struct tt_param *p = &x->params->items[i];
+        tt_gguf_name(p->name, names[i], sizeof names[i]);
+        tensors[i] = (struct tt_tensor_source){.name = names[i],
+                                               .rank = p->shape[1] ? 2 : 1,
+                                               .data = x->weights + p->offset,
+                                               .shape = {p->shape[0], p->shape[1]},
+                                               .type = type_of(x, p)};
+        st = tt_weights_fit(p, x->weights, tensors[i].type);
+    }
+    if (!st) st = tt_gguf_write(path, w, tensors, n);
+    free(tensors);
+    free(names);
+    return st;
+}
+
+/* ---- values ---- */
+
+static void put_general(const char *path, const struct tt_gguf_export *x, struct tt_gguf_writer *w)
+{
+    const char *base = strrchr(path, '/');
+    char name[256];
+    snprintf(name, sizeof name, "%s", base ? base + 1 : path);
+    char *end = strrchr(name, '.');
+    if (end && end > name && !strcmp(end, ".gguf")) *end = 0;
+    tt_gguf_put_string(w, "general.architecture", "llama");
+    tt_gguf_put_string(w, "general.type", "model");
+    tt_gguf_put_string(w, "general.name", name);
+    for (size_t i = 0; i < sizeof file_types / sizeof *file_types; i++)
+        if (!strcmp(file_types[i].type, x->type)) tt_gguf_put_u32(w, "general.file_type", file_types[i].number);
+    if (!strcmp(x->type, "Q8_0")) tt_gguf_put_u32(w, "general.quantization_version", 2);
+}
+
+static void put_shape(const struct tt_config *c, struct tt_gguf_writer *w)
+{
+    uint32_t head = (uint32_t)(c->hidden_dim / c->num_heads);
+    tt_gguf_put_u32(w, "llama.vocab_size", (uint32_t)c->vocab_size);
+    tt_gguf_put_u32(w, "llama.context_length", (uint32_t)c->seq_len);
+    tt_gguf_put_u32(w, "llama.embedding_length", (uint32_t)c->hidden_dim);
+    tt_gguf_put_u32(w, "llama.block_count", (uint32_t)c->num_layers);
+    tt_gguf_put_u32(w, "llama.feed_forward_length", (uint32_t)c->ffn_dim);
+    tt_gguf_put_u32(w, "llama.attention.head_count", (uint32_t)c->num_heads);
+    tt_gguf_put_u32(w, "llama.attention.head_count_kv", (uint32_t)c->num_kv_heads);
+    tt_gguf_put_u32(w, "llama.attention.key_length", head);
+    tt_gguf_put_u32(w, "llama.attention.value_length", head);
+    tt_gguf_put_f32(w, "llama.attention.layer_norm_rms_epsilon", (float)c->norm_eps);
+    tt_gguf_put_u32(w, "llama.rope.dimension_count", head);
+    tt_gguf_put_f32(w, "llama.rope.freq_base", (float)c->rope_theta);
+}
+
+/* Without a tokenizer, llama.cpp takes and gives token numbers only. */
+static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_writer *w, bool *left_out,
+                               struct tt_text *note)
+{
+    *left_out = true;
+    tt_status st =
+        x->tokenizer ? tt_gguf_tokenizer_put(x->tokenizer, x->config->vocab_size, x->nearest_split, w) : TT_OK;
+    if (x->tokenizer && !st) {
+        *left_out = false;
+        return TT_OK;
+    }
+    if (st && st->code != TT_UNSUPPORTED) return st;
+    if (st) tt_text_printf(note, "the tokenizer was left out: %s", st->text);
+    tt_status_free(st);
+    tt_gguf_put_string(w, "tokenizer.ggml.model", "none");
+    return TT_OK;
+}
+
+/* What llama.cpp would compute otherwise than tt does. */
+static tt_status check_shape(const struct tt_config *c)
+{
+    const char *extra = NULL;
+    if (c->rope_scaling[0]) extra = "rope-scaling";
+    if (tt_head_dim(c) * c->num_heads != c->hidden_dim) extra = "head-dim";
+    if (c->qkv_bias) extra = "qkv-bias";
+    if (c->qk_norm) extra = "qk-norm";
+    if (!extra) return TT_OK;
+    return tt_fail(TT_USAGE, "the model has --%s, which tt does not write into a GGUF file; export it with --format hf",
+                   extra);
+}
+
+tt_status tt_gguf_export(const char *path, const struct tt_gguf_export *x, bool *left_out, struct tt_text *note)
+{
+    struct tt_gguf_writer w = {0};
+    size_t n = strlen(path);
+    if (tt_is_dir(path) || (n && path[n - 1] == '/'))
+        return tt_fail(TT_USAGE, "%s is a folder; name a new file, such as model.gguf", path);
+    TT_TRY(check_shape(x->config));
+    put_general(path, x, &w);
+    put_shape(x->config, &w);
+    tt_status st = put_tokenizer(x, &w, left_out, note);
+    note_halves(x, note);
+    if (!st) st = tt_make_parent(path);
+    if (!st) st = write_file(path, x, &w);
+    tt_gguf_writer_free(&w);
+    return st;
+}

@@ -1,0 +1,202 @@
+/* Reads the tokenizer of a GGUF file: it is written as a tokenizer.json, and that is read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/utf8.h"
+#include "core/data/tokenizers/hf_pieces.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
+#include "model/exchange/gguf_tokenizer.h"
+
+static tt_status unlike(const char *what) { return tt_fail(TT_UNSUPPORTED, "its tokenizer %s", what); }
+
+struct reading {
+    const struct tt_gguf *g;
+    struct tt_json_writer w;
+    int kind; /* of tt's own; -1: of another program */
+    struct tt_hf_cut cut;
+    bool whole_first;
+};
+
+static tt_status check_model(struct reading *r)
+{
+    static const struct {
+        const char *name;
+        enum tt_tokenizer_kind kind;
+    } kinds[] = {{"bytes", TT_BYTES}, {"chars", TT_CHARS}, {"bpe", TT_BPE}};
+    char model[64], pre[64] = "default", kind[64];
+    if (!tt_gguf_string(r->g, "tokenizer.ggml.model", model, sizeof model))
+        return tt_fail(TT_UNSUPPORTED, "it has no tokenizer");
+    if (!strcmp(model, "none") || !strcmp(model, "no_vocab")) return tt_fail(TT_UNSUPPORTED, "it has no tokenizer");
+    if (strcmp(model, "gpt2"))
+        return tt_fail(TT_UNSUPPORTED, "its tokenizer is \"%s\", and tt reads \"gpt2\", byte-level BPE", model);
+    r->kind = -1;
+    for (int i = 0; i < 3 && tt_gguf_string(r->g, TT_GGUF_KIND, kind, sizeof kind); i++)
+        if (!strcmp(kind, kinds[i].name)) r->kind = (int)kinds[i].kind;
+    tt_gguf_string(r->g, "tokenizer.ggml.pre", pre, sizeof pre);
+    if (r->kind >= 0 || tt_gguf_pre_find(pre, &r->cut, &r->whole_first)) return TT_OK;
+    return tt_fail(TT_UNSUPPORTED, "its tokenizer splits text like \"%s\", which tt does not know", pre);
+}
+
+static bool is_text(const char *s, size_t n)
+{
+    uint32_t point;
+    for (size_t at = 0; at < n;) {
+        at += (size_t)tt_utf8_decode(s + at, n - at, &point);
+        if (!point || !tt_utf8_is_character(point)) return false;
+    }
+    return n > 0;
+}
+
+static tt_status put_word(struct reading *r, const char *s, size_t n, int64_t id)
+{
+    char *key = strndup(s, n);
+    if (!key) return tt_no_memory("the tokenizer");
+    tt_json_put_int(&r->w, key, id);
+    free(key);
+    return TT_OK;
+}
+
+static tt_status put_added(struct reading *r, const char *s, size_t n, int64_t id, bool special)
+{
+    tt_json_begin(&r->w, NULL, '{');
+    tt_json_put_int(&r->w, "id", id);
+    tt_json_put_text(&r->w, "content", s, n);
+    tt_json_put_bool(&r->w, "special", special);
+    tt_json_put_bool(&r->w, "normalized", false);
+    tt_json_end(&r->w, '}');
+    return TT_OK;
+}
+
+static tt_status open_tokens(const struct tt_gguf *g, struct tt_gguf_array *tokens)
+{
+    bool there = tt_gguf_array(g, "tokenizer.ggml.tokens", tokens);
+    return there && tokens->type == TT_GGUF_STRING && tokens->n <= TT_TOKENIZER_MOST ? TT_OK
+                                                                                     : unlike("has no list of tokens");
+}
+
+/* The normal tokens as a vocabulary, or the others as a list of added ones. */
+static tt_status put_tokens(struct reading *r, bool added)
+{
+    struct tt_gguf_array tokens, kinds;
+    const char *s;
+    size_t n;
+    int64_t type = TT_TOKEN_NORMAL;
+    TT_TRY(open_tokens(r->g, &tokens));
+    bool typed = tt_gguf_array(r->g, "tokenizer.ggml.token_type", &kinds);
+    for (int64_t i = 0; tt_gguf_next_string(&tokens, &s, &n); i++) {
+        if (typed && !tt_gguf_next_int(&kinds, &type)) return unlike("has tokens without a type");
+        if (type == TT_TOKEN_UNUSED || (r->kind >= 0 && type != TT_TOKEN_NORMAL)) continue;
+        if (type != TT_TOKEN_NORMAL && type != TT_TOKEN_CONTROL && type != TT_TOKEN_USER)
+            return unlike("has tokens of a type that tt does not know");
+        if ((type == TT_TOKEN_NORMAL) == added) continue;
+        if (!is_text(s, n)) return unlike("has a token that is empty or not UTF-8");
+        TT_TRY(added ? put_added(r, s, n, i, type == TT_TOKEN_CONTROL) : put_word(r, s, n, i));
+    }
+    return TT_OK;
+}
+
+static tt_status put_merges(struct reading *r)
+{
+    struct tt_gguf_array merges;
+    const char *s;
+    size_t n;
+    if (!tt_gguf_array(r->g, "tokenizer.ggml.merges", &merges) || merges.type != TT_GGUF_STRING ||
+        merges.n > TT_TOKENIZER_MOST)
+        return unlike("has no list of merges");
+    tt_json_begin(&r->w, "merges", '[');
+    while (tt_gguf_next_string(&merges, &s, &n)) {
+        if (!is_text(s, n)) return unlike("has a merge that is empty or not UTF-8");
+        tt_json_put_text(&r->w, NULL, s, n);
+    }
+    tt_json_end(&r->w, ']');
+    return TT_OK;
+}
+
+static tt_status put_json(struct reading *r)
+{
+    struct tt_json_writer *w = &r->w;
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_string(w, "version", "1.0");
+    tt_json_begin(w, "added_tokens", '[');
+    TT_TRY(put_tokens(r, true));
+    tt_json_end(w, ']');
+    tt_json_put_null(w, "normalizer");
+    if (r->kind >= 0)
+        tt_hf_put_pre_tokenizer(w, "pre_tokenizer", (enum tt_tokenizer_kind)r->kind);
+    else
+        tt_hf_put_cut(w, "pre_tokenizer", &r->cut);
+    tt_json_put_null(w, "post_processor");
+    tt_hf_put_byte_level(w, "decoder");
+    tt_json_begin(w, "model", '{');
+    tt_json_put_string(w, "type", "BPE");
+    if (r->kind < 0) tt_json_put_bool(w, "ignore_merges", r->whole_first);
+    tt_json_begin(w, "vocab", '{');
+    TT_TRY(put_tokens(r, false));
+    tt_json_end(w, '}');
+    TT_TRY(put_merges(r));
+    tt_json_end(w, '}');
+    tt_json_end(w, '}');
+    return tt_text_status(&w->text);
+}
+
+/* ---- tt's own characters, which JSON cannot hold when one is U+0000 ---- */
+
+/* The character whose bytes a token spells; false if it spells none or more. */
+static bool to_point(const char *s, size_t n, uint32_t *point)
+{
+    char bytes[8];
+    size_t count = 0;
+    for (size_t at = 0; at < n; count++) {
+        at += (size_t)tt_utf8_decode(s + at, n - at, point);
+        int byte = tt_hf_byte_of(*point);
+        if (byte < 0 || count == sizeof bytes) return false;
+        bytes[count] = (char)byte;
+    }
+    return count && tt_utf8_decode(bytes, count, point) == (int)count && tt_utf8_is_character(*point);
+}
+
+static tt_status read_chars(struct reading *r, struct tt_tokenizer **out)
+{
+    struct tt_gguf_array tokens, kinds;
+    const char *s;
+    size_t n;
+    int64_t type, count = 0;
+    TT_TRY(open_tokens(r->g, &tokens));
+    uint32_t *points = calloc((size_t)tokens.n + 1, sizeof *points);
+    tt_status st = points ? TT_OK : tt_no_memory("the tokenizer");
+    if (!st && !tt_gguf_array(r->g, "tokenizer.ggml.token_type", &kinds)) st = unlike("has tokens without a type");
+    while (!st && tt_gguf_next_string(&tokens, &s, &n)) {
+        if (!tt_gguf_next_int(&kinds, &type) || type != TT_TOKEN_NORMAL) break; /* rows of the model without a token */
+        if (!to_point(s, n, &points[count]) || (count && points[count] <= points[count - 1]))
+            st = unlike("does not list its characters in order");
+        count++;
+    }
+    if (!st && !count) st = unlike("has no list of tokens");
+    if (!st) st = tt_tokenizer_from_points(points, count, out);
+    free(points);
+    return st;
+}
+
+static tt_status read_json(struct reading *r, struct tt_tokenizer **out)
+{
+    struct tt_json *j = NULL;
+    tt_status st = put_json(r);
+    if (!st) st = tt_json_parse(r->w.text.s, r->w.text.n, &j);
+    if (!st) st = tt_hf_tokenizer_read(j, out);
+    tt_json_free(j);
+    tt_text_free(&r->w.text);
+    return st;
+}
+
+tt_status tt_gguf_tokenizer_get(const struct tt_gguf *g, struct tt_tokenizer **out, struct tt_text *note)
+{
+    struct reading r = {.g = g};
+    *out = NULL;
+    tt_status st = check_model(&r);
+    if (!st) st = r.kind == TT_CHARS ? read_chars(&r, out) : read_json(&r, out);
+    if (!st || st->code != TT_UNSUPPORTED) return st;
+    tt_text_puts(note, st->text);
+    tt_status_free(st);
+    return TT_OK;
+}

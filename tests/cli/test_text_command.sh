@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Text as people have it, through the program: JSON Lines that Python's json wrote are read as Python reads them; globs, folders,
+# packed files; what a user sees of bad lines, and of a library that is missing.
+set -u
+. tests/lib.sh
+: "${TT:?is the program to test}"
+cd "$dir" || exit 1
+tiny="--preset tiny --num-steps 2 --val-interval 0 --seq-len 16 --batch-size 2 --hidden-dim 16 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 16"
+
+if has python3; then
+    python3 - <<'PYTHON'
+import gzip, json, random
+random.seed(1)
+pieces = ["a", "é", "日本", "😀", "𝄞", "\\", '"', "/", "\n", "\t", "\r", "\b", "\f", " ", "\u2028", "\ufeff", "\x7f", "\u0001", "x y"]
+docs = ["".join(random.choice(pieces) for _ in range(random.randrange(60))) for _ in range(2000)]
+lines = [json.dumps({"id": i, "text": d, "meta": {"x": [1, 2.5e-3, None, True]}}, ensure_ascii=i % 2 == 0) for i, d in enumerate(docs)]
+open("a.jsonl", "w", newline="", encoding="utf-8").write("\r\n".join(lines[:900]) + "\r\n\n  \n")
+open("b.jsonl", "w", newline="", encoding="utf-8").write("\n".join(lines[900:]))
+gzip.open("packed.jsonl.gz", "wb").write("\n".join(lines).encode())
+read = [json.loads(line)["text"] for name in ("a.jsonl", "b.jsonl") for line in open(name, encoding="utf-8", newline="\n") if line.strip()]
+assert read == docs
+open("wanted", "wb").write(b"".join(d.encode() + b"\0" for d in read))
+PYTHON
+    tokens() { python3 -c 'import sys; sys.stdout.buffer.write(open(sys.argv[1], "rb").read()[1024::2])' "$1"; }
+    expect 0 "2000 documents" "$TT" data '[ab].jsonl' --out two --val-fraction 0
+    tokens two/train_000000.bin | cmp - wanted || fail "JSON Lines of Python are read otherwise than Python reads them"
+    expect 0 "" "$TT" data packed.jsonl.gz --out gz --val-fraction 0
+    cmp two/train_000000.bin gz/train_000000.bin || fail "packed, the text has other tokens"
+    if has zstd; then
+        zstd -q a.jsonl -o a.zst
+        expect 0 "" "$TT" data a.zst --text-field text --out zst --val-fraction 0
+        expect 0 "" "$TT" data a.jsonl --out plain --val-fraction 0
+        cmp zst/train_000000.bin plain/train_000000.bin || fail "packed by zstd, the text has other tokens"
+    fi
+    for threads in 1 2 3; do
+        OMP_NUM_THREADS=$threads expect 0 "vocabulary 400" "$TT" data '[ab].jsonl' --tokenizer bpe --vocab-size 400 --out "bpe$threads"
+        cmp bpe1/tokenizer.json "bpe$threads/tokenizer.json" || fail "$threads threads learn another tokenizer"
+        cmp bpe1/train_000000.bin "bpe$threads/train_000000.bin" || fail "$threads threads make other tokens"
+    done
+    passed "JSON Lines as Python reads them, packed and not, by any number of threads"
+fi
+
+# ---- training on it, and evaluating it again ----
+for i in 1 2 3; do for k in 1 2 3 4 5 6 7 8; do echo "{\"body\": \"document $i $k of some words\"}"; done >"part$i.jsonl"; done
+mkdir folder && cp part?.jsonl folder
+# shellcheck disable=SC2086
+expect 0 "24 documents" "$TT" train $tiny --data 'part*.jsonl' --text-field body --tokenizer chars --out run
+expect 0 "24 documents" "$TT" train $tiny --data folder --text-field body --tokenizer bpe --vocab-size 300 --out run2
+expect 0 "loss" "$TT" eval run
+(cd folder && expect 0 "loss" "$TT" eval ../run2)
+expect 2 'part1.jsonl:1: the object has no field "text", but "body"' "$TT" train --data 'part*.jsonl' --out never
+expect 0 "" "$TT" data part1.jsonl --text-field body --out data
+expect 0 "" "$TT" train $tiny --data data --out run3
+passed "globs and folders of JSON Lines are trained on and evaluated"
+
+# ---- bad lines ----
+printf '{"text":"a good line"}\n{"text":3}\nnothing\n{"text":"another good line"}\n' >bad.jsonl
+expect 2 'bad.jsonl:2: the field "text" is a number' "$TT" data bad.jsonl --out never
+expect 0 "2 bad lines were left out, the first: bad.jsonl:2" "$TT" data bad.jsonl --skip-bad-lines --out skipped
+expect 0 '"documents":2,"bad_lines":2' "$TT" data bad.jsonl --skip-bad-lines --out skipped2 --json
+[ -e never ] && fail "a refused command left a folder"
+passed "bad lines are named, or left out and counted"
+
+# ---- a bomb, and a library that is missing ----
+if has gzip; then
+    head -c 80000000 /dev/zero | gzip >bomb.txt.gz
+    expect 1 "more than 500 times" "$TT" data bomb.txt.gz --out never
+    gzip -k part1.jsonl
+    if has cc && ! grep -q __asan_init "$TT"; then
+        echo 'int nothing;' | cc -shared -fPIC -x c - -o libz.so.1 && mkdir empty && mv libz.so.1 empty
+        LD_LIBRARY_PATH=$dir/empty expect 4 "libz.so.1 was not found; install zlib" "$TT" data part1.jsonl.gz --text-field body --out never
+    fi
+fi
+passed "packed files that cannot be read are refused"
+finish

@@ -1,0 +1,372 @@
+/* Text as people have it: JSON Lines, packed files, globs and folders; and every way they can be wrong. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/rng.h"
+#include "core/base/stream.h"
+#include "core/base/unpack.h"
+#include "core/data/data.h"
+#include "core/data/text_tokens.h"
+#include "tests/test.h"
+
+static char folder[] = "/tmp/tt-text-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char paths[16][128];
+    static int turn;
+    char *path = paths[turn++ % 16];
+    snprintf(path, sizeof *paths, "%s/%s", folder, name);
+    return path;
+}
+
+static const char *write_bytes(const char *name, const void *data, size_t n)
+{
+    const char *path = in_folder(name);
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(data, 1, n, f) == n && !fclose(f));
+    return path;
+}
+
+static const char *write_text(const char *name, const char *text) { return write_bytes(name, text, strlen(text)); }
+
+/* Tokens as text; of bytes, the end token is a zero. */
+static tt_status take_bytes(void *to, const int32_t *tokens, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) tt_text_add(to, &(char){(char)tokens[i]}, 1);
+    return TT_OK;
+}
+
+static tt_status read_as_bytes(struct tt_text_work *w, struct tt_text *out)
+{
+    struct tt_tokenizer *t = NULL;
+    CHECK_OK(tt_tokenizer_bytes(&t));
+    out->n = 0;
+    tt_status st = tt_text_tokens(w, t, take_bytes, out);
+    tt_tokenizer_free(t);
+    return st;
+}
+
+/* The documents of the file are these bytes, with a zero after each. */
+static void reads(const char *path, const char *wanted, size_t n)
+{
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1};
+    CHECK_OK(read_as_bytes(&w, &got));
+    CHECK(got.n == n && !memcmp(got.s ? got.s : "", wanted, n), "%s: %zu bytes: %.*s", path, got.n, (int)got.n, got.s);
+    tt_text_free(&got);
+}
+#define READS(path, wanted) reads(path, wanted, sizeof wanted - 1)
+
+static void refuses(const char *path, const char *words)
+{
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1};
+    CHECK_FAILS(read_as_bytes(&w, &got), words);
+    tt_text_free(&got);
+}
+
+/* ---- JSON Lines ---- */
+
+static void documents_are_read(void)
+{
+    READS(write_text("a.jsonl", "{\"text\":\"one\"}\n{\"id\":2,\"text\":\"two\"}\n"), "one\0two\0");
+    READS(write_text("a.jsonl", "{\"text\":\"one\"}\n{\"text\":\"no line end\"}"), "one\0no line end\0");
+    READS(write_text("a.jsonl", "\xef\xbb\xbf{\"text\":\"mark\"}\r\n\r\n  \n{\"text\":\"\"}\r\n"), "mark\0\0");
+    READS(write_text("a.jsonl", "{\"text\":\"\\u00e9\\ud83d\\ude00\\n\\t\\\"\\\\\\/\"}"),
+          "\xc3\xa9\xf0\x9f\x98\x80\n\t\"\\/\0");
+    READS(write_text("a.ndjson", "{\"text\":\"first\",\"text\":\"last counts\"}"), "last counts\0");
+    READS(write_text("a.txt", "{\"text\":\"plain\"}\n"), "{\"text\":\"plain\"}\n");
+
+    const char *path = write_text("a.txt", "{\"body\":\"by its field\"}\n");
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1, .options.text_field = "body"};
+    CHECK_OK(read_as_bytes(&w, &got));
+    CHECK(got.n == 13 && !memcmp(got.s, "by its field", 13) && w.totals.documents == 1 && w.totals.bytes == 12);
+    tt_text_free(&got);
+}
+
+static void bad_lines_are_named(void)
+{
+    static const struct {
+        const char *line, *words;
+    } bad[] = {{"{\"txt\":\"a\",\"id\":1}", "a.jsonl:2: the object has no field \"text\", but \"txt\", \"id\""},
+               {"{}", "a.jsonl:2: the object has no field \"text\"; name the one"},
+               {"[1]", "a.jsonl:2: the line is JSON, but not an object"},
+               {"{\"text\":null}", "a.jsonl:2: the field \"text\" is null, not text"},
+               {"{\"text\":[\"a\"]}", "is a list, not text"},
+               {"{\"text\":\"\\ud800\"}", "a.jsonl:2: column 10: half of a surrogate pair"},
+               {"{\"text\":\"\\udc00\\ud800\"}", "half of a surrogate pair"},
+               {"{\"text\":\"\\u0000\"}", "a.jsonl:2: column 10: \\u0000"},
+               {"{\"text\":\"\xff\"}", "a.jsonl:2: column 10: invalid UTF-8"},
+               {"{\"text\":\"\x01\"}", "control character"},
+               {"{\"text\":\"a\"", "expected ',' or '}'"},
+               {"{\"text\":\"a\"} {}", "unexpected text after the value"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "{\"text\":\"good\"}\n%s\n{\"text\":\"also\"}\n", bad[i].line);
+        const char *path = write_text("a.jsonl", text);
+        struct tt_text got = {0};
+        struct tt_text_work w = {.paths = &path, .count = 1};
+        CHECK_FAILS(read_as_bytes(&w, &got), bad[i].words);
+        CHECK_FAILS(read_as_bytes(&w, &got), "--skip-bad-lines");
+        w.options.skip_bad = true;
+        CHECK_OK(read_as_bytes(&w, &got));
+        CHECK(got.n == 10 && !memcmp(got.s, "good\0also", 10) && w.totals.skipped == 1 && w.totals.documents == 2);
+        CHECK(strstr(w.totals.first_skipped, "a.jsonl:2"), "%s", w.totals.first_skipped);
+        tt_text_free(&got);
+    }
+    refuses(write_bytes("a.jsonl", "{\"text\":\"a\0b\"}", 14), "a.jsonl:1: column 11: control character");
+}
+
+static void the_first_characters(void)
+{
+    const char *path = write_text("a.jsonl", "{\"text\":\"\\u00e9\\u00e9\\u00e9\"}\n{\"text\":\"abc\"}\n"
+                                             "{\"text\":\"never\"}");
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1, .options.max_chars = 4};
+    CHECK_OK(read_as_bytes(&w, &got));
+    CHECK(got.n == 9 && !memcmp(got.s, "\xc3\xa9\xc3\xa9\xc3\xa9\0a", 9), "%zu", got.n);
+    tt_text_free(&got);
+}
+
+static void documents_need_an_end_token(void)
+{
+    const char *path = write_text("a.jsonl", "{\"text\":\"the dog\"}\n");
+    const char *const words[] = {"the", "dog"};
+    struct tt_tokenizer *t = NULL;
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1};
+    CHECK_OK(tt_tokenizer_words(words, 2, &t));
+    CHECK(tt_tokenizer_end(t) == -1);
+    CHECK_FAILS(tt_text_tokens(&w, t, take_bytes, &got), "no token that ends a document");
+    tt_tokenizer_free(t);
+    CHECK_OK(tt_text_tokenizer(&w, "chars", 0, &t));
+    CHECK(tt_tokenizer_end(t) == 0 && tt_tokenizer_size(t) == 8, "the zero and \" deghot\"");
+    tt_tokenizer_free(t);
+    tt_text_free(&got);
+}
+
+/* ---- packed ---- */
+
+/* {"text":"one"} and {"text":"two"}, by gzip and by zstd. */
+static const unsigned char in_gzip[] = {
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xab, 0x56, 0x2a, 0x49, 0xad, 0x28, 0x51, 0xb2, 0x52,
+    0xca, 0xcf, 0x4b, 0x55, 0xaa, 0xe5, 0xaa, 0x86, 0x71, 0x4b, 0xca, 0xf3, 0x81, 0x5c, 0x00, 0xfb, 0x0e, 0x50, 0xcb,
+    0x1e, 0x00, 0x00, 0x00};
+static const unsigned char in_zstd[] = {
+    0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0xdd, 0x00, 0x00, 0xa8, 0x7b, 0x22, 0x74, 0x65, 0x78, 0x74, 0x22, 0x3a, 0x22,
+    0x6f, 0x6e, 0x65, 0x22, 0x7d, 0x0a, 0x74, 0x77, 0x6f, 0x22, 0x7d, 0x0a, 0x01, 0x00, 0x52, 0xcc, 0x3a, 0x90, 0xe2,
+    0xdf, 0xee};
+
+static void packed_files_are_read(void)
+{
+    struct tt_unpacker *gzip = tt_unpacker_open(TT_GZIP), *zstd = tt_unpacker_open(TT_ZSTD);
+    if (gzip) {
+        char twice[2 * sizeof in_gzip + 9] = {0};
+        memcpy(twice, in_gzip, sizeof in_gzip);
+        memcpy(twice + sizeof in_gzip, in_gzip, sizeof in_gzip);
+        READS(write_bytes("p.jsonl.gz", in_gzip, sizeof in_gzip), "one\0two\0");
+        READS(write_bytes("p.jsonl", in_gzip, sizeof in_gzip), "one\0two\0"); /* by its bytes, not by its name */
+        READS(write_bytes("p.jsonl.gz", twice, sizeof twice), "one\0two\0one\0two\0");
+        twice[sizeof in_gzip] = 'x';
+        refuses(write_bytes("p.jsonl.gz", twice, sizeof twice), "damaged at byte 42: something else follows");
+    }
+    if (zstd) {
+        char twice[2 * sizeof in_zstd];
+        memcpy(twice, in_zstd, sizeof in_zstd);
+        memcpy(twice + sizeof in_zstd, in_zstd, sizeof in_zstd);
+        READS(write_bytes("p.jsonl.zst", in_zstd, sizeof in_zstd), "one\0two\0");
+        READS(write_bytes("p.jsonl.zst", twice, sizeof twice), "one\0two\0one\0two\0");
+    }
+    tt_unpacker_close(gzip);
+    tt_unpacker_close(zstd);
+    if (!gzip || !zstd) SKIP("zlib or libzstd is not installed");
+}
+
+/* Cut at every length, and with every byte changed: an error, or the same text where the byte does not matter. */
+static void damaged(const char *name, const unsigned char *whole, size_t n)
+{
+    unsigned char bytes[256];
+    struct tt_text got = {0};
+    int wrong = 0;
+    for (size_t cut = 5; cut < n; cut++) refuses(write_bytes(name, whole, cut), "truncated");
+    for (size_t i = 4; i < n; i++) {
+        memcpy(bytes, whole, n);
+        bytes[i] ^= 0x55;
+        const char *path = write_bytes(name, bytes, n);
+        struct tt_text_work w = {.paths = &path, .count = 1};
+        tt_status st = read_as_bytes(&w, &got);
+        CHECK(st || (got.n == 8 && !memcmp(got.s, "one\0two", 8)), "byte %zu", i);
+        if (st) wrong++;
+        tt_status_free(st);
+    }
+    CHECK(wrong > (int)n / 2, "%d errors in %zu bytes", wrong, n);
+    tt_text_free(&got);
+}
+
+static void damaged_files_are_refused(void)
+{
+    struct tt_unpacker *gzip = tt_unpacker_open(TT_GZIP), *zstd = tt_unpacker_open(TT_ZSTD);
+    if (gzip) damaged("d.jsonl.gz", in_gzip, sizeof in_gzip);
+    if (zstd) damaged("d.jsonl.zst", in_zstd, sizeof in_zstd);
+    tt_unpacker_close(gzip);
+    tt_unpacker_close(zstd);
+    if (!gzip || !zstd) SKIP("zlib or libzstd is not installed");
+}
+
+/* ---- blocks and threads ---- */
+
+static const char *write_story(const char *name, int64_t n)
+{
+    static const char *const words[] = {"the ", "dog", " ran\n", "\n\n", "  ", "é", "10\n\n  x", "\n\t", "'s\n",
+                                        "\r\n!",
+                                        "\xc2\xa0", "\n\xc2\xa0y", "(a)\n", "longer\nwords", "日本\n"};
+    struct tt_text text = {0};
+    for (uint64_t i = 0; (int64_t)text.n < n; i++)
+        tt_text_puts(&text, words[tt_random(7, 0, i) % (sizeof words / sizeof *words)]);
+    const char *path = write_bytes(name, text.s, text.n);
+    tt_text_free(&text);
+    return path;
+}
+
+struct list {
+    int32_t *tokens;
+    int64_t n;
+};
+
+static tt_status take_list(void *to, const int32_t *tokens, int64_t n)
+{
+    struct list *l = to;
+    l->tokens = realloc(l->tokens, (size_t)(l->n + n + 1) * sizeof *tokens);
+    memcpy(l->tokens + l->n, tokens, (size_t)n * sizeof *tokens);
+    l->n += n;
+    return TT_OK;
+}
+
+/* Cut into spans and encoded by several threads, a text has the tokens that it has whole. */
+static void same_tokens(const char *path, const struct tt_tokenizer *t, int threads)
+{
+    char *text;
+    size_t n;
+    int32_t *whole;
+    int64_t count;
+    struct list parts = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1, .threads = threads};
+    CHECK_OK(tt_file_read(path, 64 << 20, &text, &n));
+    CHECK_OK(tt_tokenizer_encode(t, text, (int64_t)n, &whole, &count));
+    CHECK_OK(tt_text_tokens(&w, t, take_list, &parts));
+    CHECK(parts.n == count && !memcmp(parts.tokens, whole, (size_t)count * sizeof *whole), "%s, %d threads",
+          tt_tokenizer_kind(t), threads);
+    free(parts.tokens);
+    free(whole);
+    free(text);
+}
+
+static void cuts_and_threads_change_nothing(void)
+{
+    static const char *const files[] = {"tests/fixtures/tokenizers/gpt2/tokenizer.json",
+                                        "tests/fixtures/tokenizers/llama3/tokenizer.json",
+                                        "tests/fixtures/tokenizers/qwen2/tokenizer.json",
+                                        "tests/fixtures/tokenizers/smollm/tokenizer.json"};
+    const char *path = write_story("story.txt", 1200000);
+    struct tt_text_work w = {.paths = &path, .count = 1};
+    char *first = NULL, *again = NULL;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        struct tt_tokenizer *t = NULL;
+        size_t n = 0, m = 0;
+        w.threads = threads;
+        CHECK_OK(tt_text_tokenizer(&w, "bpe", 300, &t));
+        CHECK(tt_tokenizer_size(t) == 300);
+        CHECK_OK(tt_tokenizer_save(t, in_folder(threads == 1 ? "first.json" : "again.json")));
+        CHECK_OK(tt_file_read(in_folder("first.json"), 1 << 20, &first, &n));
+        CHECK_OK(tt_file_read(in_folder(threads == 1 ? "first.json" : "again.json"), 1 << 20, &again, &m));
+        CHECK(n == m && !memcmp(first, again, n), "%d threads learn other merges", threads);
+        same_tokens(path, t, threads);
+        tt_tokenizer_free(t);
+        free(first);
+        free(again);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct tt_tokenizer *t = NULL;
+        CHECK_OK(tt_tokenizer_load(files[i], &t));
+        same_tokens(path, t, 3);
+        tt_tokenizer_free(t);
+    }
+}
+
+static void places_in_messages(void)
+{
+    struct tt_text text = {0};
+    struct tt_tokenizer *t = NULL;
+    struct list none = {0};
+    for (int i = 0; i < 40000; i++) tt_text_puts(&text, "line\n");
+    tt_text_puts(&text, "caf\xe9\n");
+    const char *path = write_bytes("latin1.txt", text.s, text.n);
+    struct tt_text_work w = {.paths = &path, .count = 1, .threads = 2};
+    CHECK_FAILS(tt_text_tokenizer(&w, "chars", 0, &t), "latin1.txt: byte 0xe9 at offset 200003 is not UTF-8");
+    CHECK_OK(tt_tokenizer_chars("line\ncaf", 8, &t));
+    CHECK_FAILS(tt_text_tokens(&w, t, take_list, &none), "latin1.txt: byte 0xe9 at offset 200003 is not UTF-8");
+    path = write_text("odd.jsonl", "{\"text\":\"line\"}\n{\"text\":\"lineX\"}\n");
+    tt_tokenizer_free(t);
+    CHECK_OK(tt_tokenizer_chars("line\0", 5, &t));
+    CHECK_FAILS(tt_text_tokens(&w, t, take_list, &none), "odd.jsonl:2: the character U+0058 at byte 4");
+    tt_tokenizer_free(t);
+    tt_text_free(&text);
+    free(none.tokens);
+}
+
+/* ---- sources ---- */
+
+static struct tt_data *open_data(struct tt_data_options o)
+{
+    struct tt_data *d = NULL;
+    o.seq_len = 4;
+    CHECK_OK(tt_data_open(&o, &d));
+    return d;
+}
+
+static void globs_and_folders(void)
+{
+    CHECK_OK(tt_make_dirs(in_folder("many/deeper.txt")));
+    write_text("many/b.jsonl", "{\"text\":\"second\"}\n");
+    write_text("many/a.txt", "first!");
+    write_text("many/c.md", "third.");
+    write_text("many/.hidden.txt", "never");
+    write_text("many/picture.png", "never");
+    struct tt_data *d = open_data((struct tt_data_options){.source = in_folder("many")});
+    int32_t sample[5];
+    char seen[32] = "";
+    CHECK(tt_data_samples(d, TT_TRAIN) == 4 && tt_data_end_token(d) == 0);
+    CHECK(strstr(tt_data_describe(d), "19 tokens") && strstr(tt_data_describe(d), "1 documents"));
+    for (uint64_t i = 0; i < 4; i++) {
+        CHECK_OK(tt_data_sample(d, TT_TRAIN, i, sample));
+        seen[i] = (char)sample[0];
+    }
+    CHECK(memchr(seen, 'f', 4) && memchr(seen, 't', 4) && memchr(seen, 'c', 4), "windows of first!second\\0third.");
+    tt_data_close(d);
+    d = open_data((struct tt_data_options){.source = in_folder("many/?.[jm]*")});
+    CHECK(strstr(tt_data_describe(d), "13 tokens"), "%s", tt_data_describe(d));
+    tt_data_close(d);
+    struct tt_data *none = NULL;
+    CHECK_FAILS(tt_data_open(&(struct tt_data_options){.source = in_folder("many/deeper.txt"), .seq_len = 4}, &none),
+                "is a folder without text");
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) return 1;
+    TEST(documents_are_read);
+    TEST(bad_lines_are_named);
+    TEST(the_first_characters);
+    TEST(documents_need_an_end_token);
+    TEST(packed_files_are_read);
+    TEST(damaged_files_are_refused);
+    TEST(cuts_and_threads_change_nothing);
+    TEST(places_in_messages);
+    TEST(globs_and_folders);
+    CHECK_OK(tt_remove_tree(folder));
+    return test_end();
+}

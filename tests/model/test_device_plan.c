@@ -1,0 +1,101 @@
+/* What a plan makes of the device it is for: products with SwiGLU in them where it has such, and small products beside
+ * others by the number of its multiprocessors. */
+#include "tests/core/plan/plan_check.h"
+#include "tests/model/model_fixture.h"
+
+static struct tt_config config_of(enum tt_precision precision)
+{
+    struct tt_config c = tiny_config();
+    c.version = TT_FLASH;
+    c.precision = precision;
+    c.num_layers = 3;
+    c.hidden_dim = 512, c.num_heads = 8, c.num_kv_heads = 4, c.ffn_dim = 2048;
+    c.seq_len = 128, c.batch_size = 8;
+    return c;
+}
+
+static struct tt_plan *plan_for(const struct tt_config *c, const struct tt_device_info *device)
+{
+    struct tt_model *m;
+    struct tt_plan *p = NULL;
+    tt_status st = tt_model_create(c, &m);
+    CHECK_OK(st);
+    if (st) return NULL;
+    tt_model_fit(m, device);
+    CHECK_OK(tt_model_plan_train(m, &p));
+    CHECK_OK(plan_check(p, true));
+    tt_model_free(m);
+    return p;
+}
+
+static int named(const struct tt_plan *p, const char *name)
+{
+    int n = 0;
+    for (int i = 0; i < p->count; i++) n += !strcmp(tt_op_name(&p->ops[i]), name);
+    return n;
+}
+
+static void sums(const struct tt_plan *p, double *flops, double *bytes)
+{
+    *flops = *bytes = 0;
+    for (int i = 0; i < p->count; i++) *flops += tt_op_flops(&p->ops[i]), *bytes += tt_op_bytes(&p->ops[i]);
+}
+
+/* The same work; gate and up are not read again, and the gradient of h is neither written nor read. */
+static void swiglu_in_products(void)
+{
+    struct tt_config c = config_of(TT_PREC_BF16);
+    struct tt_plan *apart = plan_for(&c, &(struct tt_device_info){0});
+    struct tt_plan *one = plan_for(&c, &(struct tt_device_info){.swiglu_products = true});
+    double flops[2], bytes[2], element = 2, h = (double)(c.batch_size * c.seq_len * c.ffn_dim) * element;
+    CHECK(named(apart, "swiglu") == 3 && named(apart, "swiglu_backward") == 3 && !named(apart, "gemm_swiglu"));
+    CHECK(named(one, "gemm_swiglu") == 3 && named(one, "gemm_swiglu_backward") == 3);
+    CHECK(!named(one, "swiglu") && !named(one, "swiglu_backward") && one->count == apart->count - 6);
+    sums(apart, &flops[0], &bytes[0]);
+    sums(one, &flops[1], &bytes[1]);
+    CHECK(fabs(flops[0] - flops[1]) < 1e-9 * flops[0], "%.0f and %.0f FLOPs", flops[0], flops[1]);
+    CHECK(fabs(bytes[0] - bytes[1] - 3 * 4 * h) < 1, "%.0f bytes less, not %.0f", bytes[0] - bytes[1], 3 * 4 * h);
+    CHECK(one->arena_bytes <= 1.01 * apart->arena_bytes, "%zu bytes instead of %zu", one->arena_bytes,
+          apart->arena_bytes);
+    tt_plan_free(apart);
+    tt_plan_free(one);
+}
+
+static void not_in_fp32_or_unfused(void)
+{
+    struct tt_device_info device = {.swiglu_products = true};
+    struct tt_config c = config_of(TT_FP32);
+    struct tt_plan *p = plan_for(&c, &device);
+    CHECK(!named(p, "gemm_swiglu") && named(p, "swiglu") == 3);
+    tt_plan_free(p);
+    c = config_of(TT_PREC_BF16);
+    c.version = TT_BASELINE;
+    p = plan_for(&c, &device);
+    CHECK(!named(p, "gemm_swiglu") && !named(p, "gemm_swiglu_backward") && named(p, "silu") == 3);
+    tt_plan_free(p);
+}
+
+static int aside(int units)
+{
+    struct tt_config c = config_of(TT_PREC_BF16);
+    struct tt_plan *p = plan_for(&c, &(struct tt_device_info){.wave_width = 32, .units = units});
+    int n = 0;
+    for (int i = 0; i < p->count; i++) n += p->ops[i].kind == TT_OP_GEMM && p->ops[i].stream == TT_STREAM_SIDE;
+    tt_plan_free(p);
+    return n;
+}
+
+static void small_products_by_multiprocessors(void)
+{
+    int all = aside(132);
+    CHECK(all > 0 && aside(1 << 20) >= all, "%d products aside, then %d", all, aside(1 << 20));
+    CHECK(aside(1) < all, "%d products aside on one multiprocessor, %d on 132", aside(1), all);
+}
+
+int main(void)
+{
+    TEST(swiglu_in_products);
+    TEST(not_in_fp32_or_unfused);
+    TEST(small_products_by_multiprocessors);
+    return test_end();
+}
