@@ -121,6 +121,7 @@ tt_status tt_gguf_import_config(const struct tt_gguf *g, const char *path, struc
     c->norm_eps = as_meant(eps);
     c->rope_theta = as_meant(theta);
     c->tie_embeddings = !tt_gguf_find(g, "output.weight");
+    c->qkv_bias = tt_gguf_find(g, "blk.0.attn_q.bias") != NULL;
     return tt_gguf_rope_get(g, path, c);
 }
 

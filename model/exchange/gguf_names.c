@@ -5,11 +5,14 @@
 
 static const struct {
     const char *ours, *theirs;
+    bool biased; /* may have a bias */
 } pieces[] = {
-    {"attention.wq", "attn_q"},       {"attention.wk", "attn_k"},      {"attention.wv", "attn_v"},
-    {"attention.wo", "attn_output"},  {"feed_forward.w1", "ffn_gate"}, {"feed_forward.w3", "ffn_up"},
-    {"feed_forward.w2", "ffn_down"},  {"attention_norm", "attn_norm"}, {"ffn_norm", "ffn_norm"},
-    {"tok_embeddings", "token_embd"}, {"norm", "output_norm"},         {"output", "output"},
+    {"attention.wq", "attn_q", true},       {"attention.wk", "attn_k", true},
+    {"attention.wv", "attn_v", true},       {"attention.wo", "attn_output", false},
+    {"feed_forward.w1", "ffn_gate", false}, {"feed_forward.w3", "ffn_up", false},
+    {"feed_forward.w2", "ffn_down", false}, {"attention_norm", "attn_norm", false},
+    {"ffn_norm", "ffn_norm", false},        {"tok_embeddings", "token_embd", false},
+    {"norm", "output_norm", false},         {"output", "output", false},
 };
 
 bool tt_gguf_name(const char *ours, char *out, size_t size)
@@ -19,8 +22,9 @@ bool tt_gguf_name(const char *ours, char *out, size_t size)
     const char *piece = ours + skip, *end = strrchr(piece, '.');
     size_t n = end ? (size_t)(end - piece) : 0;
     out[0] = 0;
-    for (size_t i = 0; n && !strcmp(end, ".weight") && i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; n && i < sizeof pieces / sizeof *pieces; i++) {
         if (strlen(pieces[i].ours) != n || memcmp(pieces[i].ours, piece, n) != 0) continue;
+        if (strcmp(end, ".weight") && !(pieces[i].biased && !strcmp(end, ".bias"))) continue;
         if (inside)
             snprintf(out, size, "blk.%d.%s%s", layer, pieces[i].theirs, end);
         else

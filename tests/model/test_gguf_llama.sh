@@ -26,9 +26,12 @@ n=$("$python" -c 'print(len(set(open("chars.txt", encoding="utf-8").read())))')
 types="fp32 bf16 fp16 q8_0"
 for type in $types; do expect 0 "wrote" "$TT" export run $type.gguf --dtype $type; done
 expect 0 "wrote" "$TT" export run-untied untied.gguf
-others="untied head linear yarn llama3" # heads of their own size, and scaled RoPE
+others="untied head bias linear yarn llama3" # heads of their own size, biases, and scaled RoPE
 "$TT" train $tiny --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --head-dim 32 --out run-head >out 2>err || die "train"
 "$TT" export run-head head.gguf >out 2>err || fail "export head"
+"$TT" train $tiny --learning-rate 0.1 --warmup-steps 0 --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --qkv-bias --out run-bias >out 2>err ||
+    die "train" # the step is large, because biases begin as 0
+"$TT" export run-bias bias.gguf >out 2>err || fail "export bias"
 for scaling in linear,factor=4 yarn,factor=4,original_max_position_embeddings=32 \
     llama3,factor=8,low_freq_factor=1,high_freq_factor=4,original_max_position_embeddings=32; do
     type=${scaling%%,*}

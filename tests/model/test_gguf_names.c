@@ -19,7 +19,8 @@ static void names_tensors(void)
     CHECK(!strcmp(name_of("tok_embeddings.weight"), "token_embd.weight"));
     CHECK(!strcmp(name_of("norm.weight"), "output_norm.weight"));
     CHECK(!strcmp(name_of("output.weight"), "output.weight"));
-    CHECK(!strcmp(name_of("layers.0.attention.wq.bias"), "none"));
+    CHECK(!strcmp(name_of("layers.0.attention.wq.bias"), "blk.0.attn_q.bias"));
+    CHECK(!strcmp(name_of("layers.0.attention.wo.bias"), "none"));
     CHECK(!strcmp(name_of("layers.0.attention.q_norm.weight"), "none"));
     CHECK(!strcmp(name_of("norm"), "none") && !strcmp(name_of(""), "none"));
 }
