@@ -20,9 +20,10 @@
 
 /* ---- the state of the run ---- */
 
-/* step += 1; slot = (step-1) % slots; loss = 0; apply = 1; lr from the schedule: peak·step/warmup while step <= warmup,
- * then from peak to floor, which it reaches at step == total, constant beyond. The schedule counts skipped steps too,
- * so that it ends with the run. bias1 and bias2 count only updates (step - skipped), as the moments do. */
+/* step += 1; slot = (step-1) % slots; loss = ignored = 0; apply = 1; lr from the schedule: peak·step/warmup while
+ * step <= warmup, then from peak to floor, which it reaches at step == total, constant beyond. The schedule counts
+ * skipped steps too, so that it ends with the run. bias1 and bias2 count only updates (step - skipped), as the moments
+ * do. */
 struct tt_step_begin_args {
     enum tt_dtype dtype;
     struct tt_state *state;
@@ -31,8 +32,10 @@ struct tt_step_begin_args {
     float beta1, beta2;
 };
 
-/* grad_norm = sqrt(sum of partial[0..count)) / loss_scale; apply = loss and norm are finite; clip = min(1, max_norm /
- * norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply; used_scale = loss_scale;
+/* Where targets were ignored, loss and gradients are means over too many: more = targets / (targets - ignored), at most
+ * targets, makes them means over the counted ones; else more = 1. loss *= more; grad_norm = more · sqrt(sum of
+ * partial[0..count)) / loss_scale; apply = loss and norm are finite; clip = more · min(1, max_norm
+ * / norm) / loss_scale (max_norm <= 0: no clipping), 0 when !apply, skipped += !apply; used_scale = loss_scale;
  * overflowed when the loss is finite, the norm is not, grow_after > 0 and loss_scale > 1. Then, with grow_after > 0,
  * the next step's loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches
  * grow_after, twice (at most TT_LOSS_SCALE_MAX) and good = 0.
@@ -44,6 +47,7 @@ struct tt_clip_scale_args {
     const float *partial;
     int64_t count;
     float max_norm;
+    float targets;      /* of the step, of all ranks; 0: none is ignored */
     int32_t grow_after; /* 0: the loss scale is constant */
 };
 
@@ -58,7 +62,8 @@ struct tt_record_args {
 /* ---- tokens ---- */
 
 /* y[t,:] = weight[token(t),:]. Tokens are stored in rows of S+1: token(t) = base[(t/S)·(S+1) + t%S], and its target is
- * the one after it; base = tokens + (state ? state->slot·slot_stride : 0). */
+ * the one after it; base = tokens + (state ? state->slot·slot_stride : 0). A token that is ignored as a target is
+ * stored as ~token, which is negative. */
 struct tt_embedding_args {
     enum tt_dtype dtype;
     const int32_t *tokens;
@@ -332,7 +337,9 @@ struct tt_swiglu_backward_args {
 };
 
 /* ---- loss: the target of a token is the next one (see tt_embedding_args); the rows may be a part of the T tokens,
- * from row `first` on ---- */
+ * from row `first` on. A row whose target is ignored has the loss TT_NO_LOSS and a gradient of zeros ---- */
+
+#define TT_NO_LOSS -1e30f /* no other loss is so small */
 
 /* lse[r] = log sum exp of row r. */
 struct tt_row_logsumexp_args {
@@ -367,7 +374,7 @@ struct tt_exp_args {
     int64_t n;
 };
 
-/* x[r, target(r)] -= 1. */
+/* x[r, target(r)] -= 1; x[r,:] = 0 where the target is ignored. */
 struct tt_sub_target_args {
     enum tt_dtype dtype;
     void *x;
@@ -389,11 +396,11 @@ struct tt_cross_entropy_args {
     bool grad;
 };
 
-/* *out += factor · sum of losses. */
+/* *out += factor · sum of the losses that are not TT_NO_LOSS; *ignored += how many are. */
 struct tt_loss_sum_args {
     enum tt_dtype dtype;
     const float *losses;
-    float *out;
+    float *out, *ignored; /* ignored: or NULL */
     int64_t n;
     float factor;
 };

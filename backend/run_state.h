@@ -17,7 +17,10 @@ struct tt_state {
     int32_t stopped;    /* 1: one has. No step updates anything until the host notices */
     float lr;           /* learning rate of this step */
     float bias1, bias2; /* 1 - beta^updates, this step's included */
-    float loss;         /* mean loss of this step, summed over its micro-batches */
+    float loss;         /* mean loss of this step, summed over its micro-batches; over its counted targets from
+                           clip_scale on */
+    float ignored;      /* targets of this step that do not count, of all ranks once the loss is summed; behind the
+                           loss, so that one collective sums both */
     float grad_norm;    /* before clipping */
     float clip;         /* factor on every gradient: clipping and the inverse loss scale */
     float loss_scale;   /* fp16 only; 1 otherwise. clip_scale sets that of the next step */

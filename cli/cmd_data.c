@@ -173,6 +173,7 @@ static tt_status print_json(const struct making *m)
     tt_json_put_string(&w, "out", m->c->out);
     tt_json_put_int(&w, "bytes", m->work.totals.bytes);
     tt_json_put_int(&w, "documents", m->work.totals.documents);
+    tt_json_put_int(&w, "pairs", m->work.totals.pairs);
     tt_json_put_int(&w, "bad_lines", m->work.totals.skipped);
     tt_json_put_int(&w, "tokens", m->spool.count);
     tt_json_put_int(&w, "validation_tokens", held_out(m));

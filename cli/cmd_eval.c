@@ -8,6 +8,7 @@
 #include "cli/common.h"
 #include "core/base/json.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/data/token_file.h"
 #include "core/train/evaluate.h"
 
 /* ---- options ---- */
@@ -122,6 +123,7 @@ static tt_status write_logits(struct evaluation *e)
     tt_status st = tokens && logits ? TT_OK : tt_no_memory("the logits of a batch");
     for (int64_t r = 0; r < B && !st; r++) st = tt_data_sample(e->data, TT_VAL, (uint64_t)r, tokens + r * (S + 1));
     if (!st) st = compute_logits(e, &engine, tokens, logits);
+    for (int64_t i = 0; i < B * (S + 1) && !st; i++) tokens[i] = tt_token_of(tokens[i]);
     const struct tt_tensor_source tensors[] = {
         {.name = "logits", .rank = 3, .shape = {B, S, V}, .data = logits},
         {.name = "tokens", .rank = 2, .shape = {B, S + 1}, .data = tokens, .type = "I32"}};

@@ -16,7 +16,7 @@ struct inspection {
     int32_t *tokens;
     int64_t *counts;
     int32_t largest;
-    int64_t distinct;
+    int64_t distinct, ignored; /* ignored: as targets */
 };
 
 static tt_status count_tokens(struct inspection *l)
@@ -37,9 +37,10 @@ static tt_status count_tokens(struct inspection *l)
         int64_t n = l->file.count - at < PIECE ? l->file.count - at : PIECE;
         TT_TRY(tt_token_file_read(&l->file, at, n, l->tokens));
         for (int64_t i = 0; i < n; i++) {
-            if (l->tokens[i] < 0 || l->tokens[i] > l->largest)
-                return tt_fail(TT_FAILED, "%s changed while it was read", l->file.path);
-            l->distinct += l->counts[l->tokens[i]]++ == 0;
+            int32_t token = tt_token_of(l->tokens[i]);
+            if (token > l->largest) return tt_fail(TT_FAILED, "%s changed while it was read", l->file.path);
+            l->distinct += l->counts[token]++ == 0;
+            l->ignored += l->tokens[i] < 0;
         }
     }
     return TT_OK;
@@ -82,6 +83,7 @@ static tt_status print_start(const struct inspection *l, const struct tt_tokeniz
     int64_t n = l->file.count < 40 ? l->file.count : 40;
     struct tt_text text = {0}, shown = {0};
     TT_TRY(tt_token_file_read(&l->file, 0, n, l->tokens));
+    for (int64_t i = 0; i < n; i++) l->tokens[i] = tt_token_of(l->tokens[i]);
     printf("begins      ");
     for (int64_t i = 0; i < n && !t; i++) printf("%d ", l->tokens[i]);
     if (t) tt_tokenizer_decode(t, l->tokens, n, &text);
@@ -102,6 +104,8 @@ static tt_status print_json(const char *file, const struct inspection *l)
     tt_json_put_int(&w, "bytes_per_token", l->file.width);
     tt_json_put_int(&w, "largest_token", l->largest);
     tt_json_put_int(&w, "distinct_tokens", l->distinct);
+    tt_json_put_int(&w, "end_token", l->file.end_token);
+    tt_json_put_int(&w, "ignored_as_targets", l->ignored);
     tt_json_end(&w, '}');
     return tt_json_print(&w);
 }
@@ -116,6 +120,8 @@ static tt_status look(const struct tt_config *c, const char *file, struct inspec
     printf("file        %s\ntokens      %lld of %d bytes\nlargest     %d, so the vocabulary is at least %d; %lld "
            "different ones occur\n",
            file, (long long)l->file.count, l->file.width, l->largest, l->largest + 1, (long long)l->distinct);
+    if (l->file.end_token >= 0) printf("documents   end with token %d\n", l->file.end_token);
+    if (l->ignored) printf("prompts     %lld tokens have no loss\n", (long long)l->ignored);
     print_frequent(l, *tokenizer);
     return print_start(l, *tokenizer);
 }

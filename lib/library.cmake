@@ -6,11 +6,11 @@ if(NOT TT_LIBRARY)
 endif()
 set(dir ${PROJECT_SOURCE_DIR}/lib)
 
-add_library(tt_library OBJECT ${dir}/libtt.c)
-target_link_libraries(tt_library PRIVATE tt_model)
+add_library(tt_library OBJECT ${dir}/libtt.c ${dir}/export.c ${dir}/generate.c)
+target_link_libraries(tt_library PRIVATE tt_exchange)
 
 add_library(libtt SHARED $<TARGET_OBJECTS:tt_library>)
-target_link_libraries(libtt PRIVATE tt_model)
+target_link_libraries(libtt PRIVATE tt_exchange)
 target_link_options(libtt PRIVATE -Wl,--version-script=${dir}/libtt.map)
 if(NOT TT_SANITIZE AND NOT TT_FUZZ) # with a sanitizer its symbols come from the program
   target_link_options(libtt PRIVATE -Wl,--no-undefined)
@@ -19,7 +19,7 @@ set_target_properties(libtt PROPERTIES OUTPUT_NAME tt VERSION ${PROJECT_VERSION}
   LINK_DEPENDS ${dir}/libtt.map)
 
 # ---- static ----
-set(rooms tt_model tt_train tt_checkpoint tt_data tt_tokenizers tt_config tt_plan tt_job tt_backend tt_base)
+set(rooms tt_exchange tt_model tt_train tt_checkpoint tt_data tt_tokenizers tt_config tt_plan tt_job tt_backend tt_base)
 if(TARGET tt_gpu)
   list(APPEND rooms tt_gpu)
 endif()
@@ -83,3 +83,4 @@ install(FILES ${dir}/libtt.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_BINARY_DIR}/made/libtt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_BINARY_DIR}/made/libttConfig.cmake ${PROJECT_BINARY_DIR}/made/libttConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/libtt)
+include(${dir}/python/python.cmake)

@@ -1,34 +1,25 @@
 /* The library: implements libtt.h with the same options, sessions and checkpoints as `tt train`. */
-#include "lib/libtt.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/config/run_options.h"
 #include "core/train/epochs.h"
 #include "core/train/open.h"
 #include "core/train/origin.h"
-#include "model/session.h"
+#include "lib/inside.h"
 
 struct libtt_backend {
     struct tt_backend b;
     char name[128];
 };
 
-struct libtt_model {
-    struct tt_options o;
-    struct tt_session session;
-    struct tt_data *data; /* NULL: the caller gives the tokens */
-    struct tt_run run;
-    struct tt_text config_text;
-};
-
 /* ---- errors ---- */
 
-static bool done(tt_status st, struct libtt_error *error)
+bool tt_library_done(tt_status st, struct libtt_error *error)
 {
     if (error) {
         error->code = !st ? 0 : st->code > 0 && st->code <= TT_NO_DEVICE ? (int)st->code : LIBTT_FAILED;
@@ -87,7 +78,7 @@ static tt_status open_backend(const char *settings, libtt_backend *b)
 libtt_backend *libtt_open(const char *settings, struct libtt_error *error)
 {
     libtt_backend *b = calloc(1, sizeof *b);
-    if (done(b ? open_backend(settings, b) : out_of_memory(), error)) return b;
+    if (tt_library_done(b ? open_backend(settings, b) : out_of_memory(), error)) return b;
     libtt_close(b);
     return NULL;
 }
@@ -102,10 +93,18 @@ void libtt_close(libtt_backend *b)
 
 /* ---- a model ---- */
 
+/* Of a checkpoint that goes on without its data. */
+static tt_status load_tokenizer(libtt_model *m, const char *checkpoint)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/tokenizer.json", checkpoint);
+    return tt_is_file(path) ? tt_tokenizer_load(path, &m->tokenizer) : TT_OK;
+}
+
 static tt_status open_data(libtt_model *m, const char *from)
 {
     TT_TRY(tt_config_check(&m->o.c));
-    if (!strcmp(m->o.c.data, TT_NO_DATA)) return TT_OK;
+    if (!strcmp(m->o.c.data, TT_NO_DATA)) return from ? load_tokenizer(m, from) : TT_OK;
     TT_TRY(tt_open_training_data(&m->o, from, &m->data));
     TT_TRY(tt_take_epochs(&m->o, m->data, from));
     return tt_config_check(&m->o.c);
@@ -137,7 +136,7 @@ static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, 
 libtt_model *libtt_load(libtt_backend *b, const char *path, const char *settings, struct libtt_error *error)
 {
     libtt_model *m = calloc(1, sizeof *m);
-    if (done(m ? open_model(m, b, path, settings) : out_of_memory(), error)) return m;
+    if (tt_library_done(m ? open_model(m, b, path, settings) : out_of_memory(), error)) return m;
     libtt_free(m);
     return NULL;
 }
@@ -153,6 +152,7 @@ void libtt_free(libtt_model *m)
     tt_run_close(&m->run);
     tt_session_close(&m->session);
     if (m->data) tt_data_close(m->data);
+    tt_tokenizer_free(m->tokenizer);
     tt_text_free(&m->config_text);
     free(m);
 }
@@ -170,9 +170,8 @@ struct libtt_shape libtt_shape(const libtt_model *m)
 
 /* ---- work ---- */
 
-static tt_status check_tokens(const libtt_model *m, const int32_t *tokens, int64_t rows)
+tt_status tt_library_check(const libtt_model *m, const int32_t *tokens, int64_t rows, int64_t width)
 {
-    int64_t width = m->o.c.seq_len + 1;
     for (int64_t i = 0; i < rows * width; i++)
         if (tokens[i] < 0 || tokens[i] >= m->o.c.vocab_size)
             return tt_fail(TT_USAGE, "token %lld of sequence %lld is %d; tokens of this model are 0 to %lld",
@@ -188,7 +187,7 @@ static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metric
 {
     struct tt_engine *e = &m->session.engine;
     if (!tokens && !m->data) return no_data();
-    if (tokens) TT_TRY(check_tokens(m, tokens, tt_run_rows(&m->run)));
+    if (tokens) TT_TRY(tt_library_check(m, tokens, tt_run_rows(&m->run), m->o.c.seq_len + 1));
     TT_TRY(tt_run_give(&m->run, tokens));
     TT_TRY(tt_run_step(&m->run));
     if (!out) return TT_OK;
@@ -201,7 +200,7 @@ static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metric
 
 bool libtt_step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out, struct libtt_error *error)
 {
-    return done(step(m, tokens, out), error);
+    return tt_library_done(step(m, tokens, out), error);
 }
 
 static tt_status evaluate_tokens(libtt_model *m, const int32_t *tokens, double *loss)
@@ -209,7 +208,7 @@ static tt_status evaluate_tokens(libtt_model *m, const int32_t *tokens, double *
     struct tt_engine *e = &m->session.engine;
     const struct tt_config *c = &m->o.c;
     float sum = 0;
-    TT_TRY(check_tokens(m, tokens, c->batch_size));
+    TT_TRY(tt_library_check(m, tokens, c->batch_size, c->seq_len + 1));
     TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
     TT_TRY(tt_engine_upload(e, TT_X_VAL_TOKENS, 0, tokens,
                             (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens));
@@ -229,7 +228,7 @@ static tt_status evaluate(libtt_model *m, const int32_t *tokens, double *loss)
 
 bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct libtt_error *error)
 {
-    return done(evaluate(m, tokens, loss), error);
+    return tt_library_done(evaluate(m, tokens, loss), error);
 }
 
 static tt_status save(libtt_model *m, const char *dir)
@@ -242,4 +241,7 @@ static tt_status save(libtt_model *m, const char *dir)
     return st;
 }
 
-bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error) { return done(save(m, dir), error); }
+bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error)
+{
+    return tt_library_done(save(m, dir), error);
+}

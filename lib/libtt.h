@@ -104,6 +104,37 @@ bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct 
  * generate --checkpoint DIR` and `tt export` read it. */
 bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error);
 
+/* Writes the model for other programs, as `tt export` does: into a folder that does not exist or is empty for Hugging
+ * Face's transformers, or, where the path ends in .gguf, as a file for llama.cpp. Weights are stored as dtype: "fp32",
+ * "bf16" or "fp16", in a file also "q8_0"; NULL is fp32. */
+bool libtt_export(libtt_model *m, const char *path, const char *dtype, struct libtt_error *error);
+
+/* ---- text ---- */
+
+struct libtt_sampling {
+    int64_t max_tokens; /* to generate, at least 1 */
+    double temperature; /* below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token */
+    int64_t top_k;      /* draw from so many likeliest tokens; 0: from all */
+    double top_p;       /* draw from the likeliest tokens that together have this probability; 1: from all */
+    double repetition_penalty; /* above 1 makes tokens that are there already less probable; 0 or 1: none */
+    uint64_t seed;
+    /* Called with each new token; false ends it there. May be NULL. It must not use the model. */
+    bool (*on_token)(int32_t token, void *arg);
+    void *arg;
+};
+
+/* Continues `count` tokens, at least one, with the tokens that `tt generate` would draw. `out` has room for max_tokens;
+ * *made is how many there are. */
+bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
+                    int32_t *out, int64_t *made, struct libtt_error *error);
+
+/* Text to tokens and back with the tokenizer of the data or of the checkpoint. Returns how many tokens or bytes there
+ * are, of which the first `room` are written, or -1 after a failure. Text is UTF-8, with no 0 at its end. */
+int64_t libtt_encode(const libtt_model *m, const char *text, int64_t bytes, int32_t *tokens, int64_t room,
+                     struct libtt_error *error);
+int64_t libtt_decode(const libtt_model *m, const int32_t *tokens, int64_t count, char *text, int64_t room,
+                     struct libtt_error *error);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -30,7 +30,7 @@ struct build {
     const int32_t *starts, *ends; /* (B, S) bounds of the tokens' documents; NULL: not needed */
     const float *cos, *sin; /* (positions, D/2) */
     float loss_factor;      /* 1 / tokens of the step */
-    float *loss;            /* where the mean loss is summed up */
+    float *loss;            /* where the mean loss is summed up; after it, the number of targets that do not count */
 };
 
 /* What a norm leaves for its backward pass. */

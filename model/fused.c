@@ -175,7 +175,8 @@ void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int6
 void clip(struct build *b, const float *partial, int64_t count)
 {
     LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = count,
-           .max_norm = (float)b->c->clip_norm, .grow_after = loss_scale_interval(b));
+           .max_norm = (float)b->c->clip_norm, .targets = (float)(b->T * b->c->grad_accum * b->m->params.ranks),
+           .grow_after = loss_scale_interval(b));
 }
 
 struct tt_adamw_args adamw_args(const struct build *b, const struct slice *s)

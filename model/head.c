@@ -45,5 +45,6 @@ void head_and_loss(struct build *b, const void *y, void *dy)
         one_chunk(b, y, dy, losses, first, first + step < b->T ? step : b->T - first);
     b->p->phase = TT_FORWARD;
     b->p->group = TT_G_LOSS;
-    LAUNCH(b->p, loss_sum, .losses = losses, .out = b->loss, .n = b->T, .factor = b->loss_factor);
+    LAUNCH(b->p, loss_sum, .losses = losses, .out = b->loss, .ignored = b->loss + 1, .n = b->T,
+           .factor = b->loss_factor);
 }

@@ -156,6 +156,8 @@ static void write_train(struct build *b, struct block_acts *blocks)
     b->slot_stride = micros * b->B * row;
     b->loss_factor = 1.0f / (float)(b->T * micros * b->m->params.ranks);
     b->loss = (float *)((char *)state + offsetof(struct tt_state, loss));
+    _Static_assert(offsetof(struct tt_state, ignored) == offsetof(struct tt_state, loss) + sizeof(float),
+                   "side by side");
     b->grads = tt_plan_external(b->p, TT_X_GRADS,
                                 (size_t)tt_arena_count(&b->m->params, TT_X_GRADS) * sizeof(float));
     weights_to_change(b);
@@ -177,7 +179,7 @@ static void write_eval(struct build *b, struct block_acts *blocks)
     struct norm_acts last;
     batch_tokens(b);
     b->loss_factor = 1.0f / (float)b->T;
-    b->loss = tt_plan_external(b->p, TT_X_VAL_LOSS, sizeof *b->loss);
+    b->loss = tt_plan_external(b->p, TT_X_VAL_LOSS, 2 * sizeof *b->loss);
     body_forward(b, blocks, &last);
     head_and_loss(b, last.y, NULL);
 }

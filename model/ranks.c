@@ -135,7 +135,7 @@ void sum_layer(struct build *b, int layer)
 
 void sum_loss(struct build *b)
 {
-    if (params(b)->ranks > 1) collective(b, TT_ALL_REDUCE, b->loss, b->loss, 1, TT_F32);
+    if (params(b)->ranks > 1) collective(b, TT_ALL_REDUCE, b->loss, b->loss, 2, TT_F32); /* and ignored */
 }
 
 void sum_partials(struct build *b, float *partial, int64_t count)

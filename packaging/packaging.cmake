@@ -8,11 +8,12 @@ install(TARGETS tt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 set(share ${CMAKE_INSTALL_DATADIR}/tt)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY exercises DESTINATION ${share} REGEX "/exercises/engine/.*[.](c|h|css)$" EXCLUDE)
-install(DIRECTORY packaging DESTINATION ${share} PATTERN packaging.cmake EXCLUDE)
+install(DIRECTORY packaging DESTINATION ${share} PATTERN packaging.cmake EXCLUDE PATTERN release.sh EXCLUDE)
 install(FILES LICENSE DESTINATION ${share})
 file(GLOB documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS *.md cli/*.md core/*.md core/*/*.md core/*/*/*.md model/*/*.md
   profiling/*.md profiling/*/*.md profiling/claims/* backend/*/*.md tests/README.md tests/*/README.md tests/*/*/README.md
-  lib/libtt.h lib/example.c)
+  lib/libtt.h lib/example.c lib/*.md lib/python/*.ipynb lib/python/tinytransformer/*.py
+  lib/python/tinytransformer/py.typed)
 foreach(file ${documents})
   get_filename_component(folder ${file} DIRECTORY)
   install(FILES ${file} DESTINATION ${share}/${folder})

@@ -44,7 +44,7 @@ arrows() { # arrows LIST_OF_ROOMS FILE...: includes of a room that theirs does n
             sub(/^backend\/.*/, "backend", from) # what each backend may include is said above
             sub(/^backend\/.*/, "backend", to)
             if (from == "lib" && to == "lib" || from ~ /^exercises/ && to ~ /^exercises/) next
-            if (from == "lib") from = "model"
+            if (from == "lib") from = "model/exchange"
             if (to in room ? !reach[room[from], room[to]] : to ~ /^(core|model|profiling|exercises|cli|lib|tests)(\/|$)/ && to != from)
                 printf "%s:%d: %s\n", FILENAME, FNR, $0
         }' "$@"

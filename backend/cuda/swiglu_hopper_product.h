@@ -251,7 +251,7 @@ GPU_DEVICE void product_products(const struct product_args &a, unsigned char *st
 
 template <typename C>
 HOPPER_CLUSTER_KERNEL(C::THREADS, C::CLUSTER)
-product_kernel(HOPPER_ARGUMENT struct product_args a)
+gemm_swiglu(HOPPER_ARGUMENT struct product_args a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);
@@ -290,7 +290,7 @@ template <typename C> static bool product_launch(const struct swiglu_product *p,
     int64_t rows = gpu_divide_up(p->M, C::ROWS * C::CLUSTER), cols = p->F / C::WIDTH;
     bool good = p->M > 0 && p->F > 0 && p->K > 0 && p->K % PRODUCT_STEP == 0 && p->F % C::WIDTH == 0 &&
                 p->M <= INT32_MAX - C::ROWS * C::CLUSTER && wide <= INT32_MAX && rows * cols <= INT32_MAX / 2 &&
-                hopper_has(product_kernel<C>) && gpu_aligned(p->gu) && gpu_aligned(p->h) &&
+                hopper_has(gemm_swiglu<C>) && gpu_aligned(p->gu) && gpu_aligned(p->h) &&
                 hopper_map_rows(&a.x, p->x, p->dtype, 1, p->M, steps, PRODUCT_STEP, p->K, C::ROWS);
     if (!good) return false;
     good = C::BACKWARD ? hopper_map_rows(&a.w, p->w, p->dtype, 1, p->K, p->F / C::HALF, C::HALF, p->F, PRODUCT_STEP)
@@ -302,9 +302,9 @@ template <typename C> static bool product_launch(const struct swiglu_product *p,
     a.gu = p->gu, a.h = p->h, a.M = (int)p->M, a.F = (int)p->F, a.steps = (int)steps;
     a.rows = (int)rows, a.cols = (int)cols;
     a.clusters = (int)gpu_smaller(rows * cols, hopper_multiprocessors() / C::CLUSTER);
-    *e = gpu_allow_shared(product_kernel<C>, C::bytes);
+    *e = gpu_allow_shared(gemm_swiglu<C>, C::bytes);
     if (!*e)
-        *e = GPU_LAUNCH(product_kernel<C>, gpu_grid((unsigned)(a.clusters * C::CLUSTER)), C::THREADS, C::bytes, s, a);
+        *e = GPU_LAUNCH(gemm_swiglu<C>, gpu_grid((unsigned)(a.clusters * C::CLUSTER)), C::THREADS, C::bytes, s, a);
     return true;
 }
 

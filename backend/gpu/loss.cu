@@ -30,7 +30,7 @@ template <typename T> GPU_KERNEL GPU_BOUNDS(THREADS) gather_nll(struct tt_gather
     int64_t r = gpu_block_x() * THREADS + gpu_thread();
     if (r >= a.rows) return;
     int32_t target = target_at(step_tokens(a.tokens, a.state, a.slot_stride), a.first + r, a.S);
-    a.losses[r] = -gpu_to_float(((const T *)a.x)[r * a.cols + target]);
+    a.losses[r] = target < 0 ? TT_NO_LOSS : -gpu_to_float(((const T *)a.x)[r * a.cols + target]);
 }
 
 gpu_error tt_gpu_gather_nll(const struct tt_gather_nll_args *a, gpu_stream s)
@@ -44,8 +44,9 @@ template <typename T> GPU_KERNEL GPU_BOUNDS(THREADS) sub_target(struct tt_sub_ta
     int64_t r = gpu_block_x() * THREADS + gpu_thread();
     if (r >= a.rows) return;
     int32_t target = target_at(step_tokens(a.tokens, a.state, a.slot_stride), a.first + r, a.S);
-    T *x = (T *)a.x + r * a.cols + target;
-    *x = gpu_from_float<T>(gpu_to_float(*x) - 1.0f);
+    T *x = (T *)a.x + r * a.cols;
+    if (target >= 0) x[target] = gpu_from_float<T>(gpu_to_float(x[target]) - 1.0f);
+    for (int64_t i = 0; target < 0 && i < a.cols; i++) x[i] = gpu_from_float<T>(0.0f);
 }
 
 gpu_error tt_gpu_sub_target(const struct tt_sub_target_args *a, gpu_stream s)
@@ -67,6 +68,11 @@ GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::thre
     row_span span = row_span_of(x, (int)a.cols, true);
     row_chunk<T, LANES, KEEP> chunk;
     int32_t target = target_at(step_tokens(a.tokens, a.state, a.slot_stride), a.first + r, a.S);
+    if (target < 0) { /* the same for all threads of the row, and team::sync() is of the row */
+        if (team::lane() == 0) a.losses[r] = TT_NO_LOSS;
+        for (int64_t i = team::lane(); a.grad && i < a.cols; i += LANES) x[i] = gpu_from_float<T>(0.0f);
+        return;
+    }
     float factor = row_factor<T>(1.0f), wanted = gpu_to_float(x[target]);
     row_softmax stats = row_exp_sum(x, span, chunk, factor);
     float below = gpu_fma(factor, wanted, -stats.top), top = stats.top;
@@ -97,11 +103,18 @@ enum { SUM_THREADS = 1024 };
 
 GPU_KERNEL GPU_BOUNDS(SUM_THREADS) loss_sum(struct tt_loss_sum_args a)
 {
-    double sum = 0;
+    double sum = 0, ignored = 0;
     GPU_UNROLL_BY(8)
-    for (int64_t i = gpu_thread(); i < a.n; i += SUM_THREADS) sum += a.losses[i];
+    for (int64_t i = gpu_thread(); i < a.n; i += SUM_THREADS) {
+        bool counts = a.losses[i] != TT_NO_LOSS;
+        sum += counts ? a.losses[i] : 0.0f;
+        ignored += !counts;
+    }
     sum = gpu_block_sum<SUM_THREADS>(sum);
-    if (gpu_thread() == 0) *a.out += (float)(a.factor * sum);
+    if (a.ignored) ignored = gpu_block_sum<SUM_THREADS>(ignored);
+    if (gpu_thread() > 0) return;
+    *a.out += (float)(a.factor * sum);
+    if (a.ignored) *a.ignored += (float)ignored;
 }
 
 gpu_error tt_gpu_loss_sum(const struct tt_loss_sum_args *a, gpu_stream s)

@@ -206,7 +206,8 @@ template <typename S> GPU_DEVICE void linear_keep(linear_sums<S> &sums, gpu_tile
 }
 
 template <typename T, typename S>
-GPU_KERNEL GPU_BOUNDS(S::WAVES *GPU_FULL_BLOCK / 4) rows_linear_tiles(struct tt_rows_linear_args a, int64_t first)
+GPU_KERNEL GPU_BOUNDS_MIN(S::WAVES * GPU_FULL_BLOCK / 4, 2)
+rows_linear_tiles(struct tt_rows_linear_args a, int64_t first)
 {
     constexpr int COLS = S::COLS, EACH = linear_x<T>::EACH;
     GPU_DYNAMIC_SHARED(bytes);

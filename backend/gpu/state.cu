@@ -24,7 +24,7 @@ GPU_KERNEL step_begin(struct tt_step_begin_args a)
     double updates = (double)(step - s->skipped); /* this one included */
     s->bias1 = (float)(1.0 - pow((double)a.beta1, updates));
     s->bias2 = (float)(1.0 - pow((double)a.beta2, updates));
-    s->loss = 0;
+    s->loss = s->ignored = 0;
 }
 
 gpu_error tt_gpu_step_begin(const struct tt_step_begin_args *a, gpu_stream s)
@@ -52,7 +52,9 @@ GPU_KERNEL GPU_BOUNDS(CLIP_THREADS) clip_scale(struct tt_clip_scale_args a)
     sum = gpu_block_sum<CLIP_THREADS>(sum);
     if (gpu_thread() > 0) return;
     struct tt_state *s = a.state;
-    float norm = (float)(sqrt(sum) / s->loss_scale);
+    float more = s->ignored > 0 && a.targets > 0 ? a.targets / gpu_max(1.0f, a.targets - s->ignored) : 1.0f;
+    float norm = (float)(sqrt(sum) / s->loss_scale) * more;
+    s->loss *= more;
     float clip = a.max_norm > 0 && norm > a.max_norm ? a.max_norm / norm : 1.0f;
     s->grad_norm = norm;
     s->used_scale = s->loss_scale;
@@ -60,7 +62,7 @@ GPU_KERNEL GPU_BOUNDS(CLIP_THREADS) clip_scale(struct tt_clip_scale_args a)
     s->overflowed = !finite && gpu_finite(s->loss) && a.grow_after > 0 && s->loss_scale > 1;
     s->stopped = s->stopped || (s->stops && !finite && !s->overflowed);
     s->apply = finite && !s->stopped;
-    s->clip = s->apply ? clip / s->loss_scale : 0;
+    s->clip = s->apply ? clip / s->loss_scale * more : 0;
     if (s->stopped) return;
     s->skipped += !s->apply;
     if (a.grow_after > 0) adapt_loss_scale(s, a.grow_after);

@@ -352,11 +352,11 @@ tt_status tt_check_end_token(const struct tt_config *c)
     if (c->end_token < 0)
         return tt_fail(TT_USAGE,
                        "--documents separate needs the token that ends a document, and the data %s do not say which it "
-                       "is; name it with --end-token",
+                       "is; name it with --document-end",
                        c->data);
     if (c->end_token >= c->vocab_size)
         return tt_fail(TT_USAGE,
-                       "--end-token %" PRId64 " is not below the vocabulary of %" PRId64 "; name a token of it",
+                       "--document-end %" PRId64 " is not below the vocabulary of %" PRId64 "; name a token of it",
                        c->end_token, c->vocab_size);
     return TT_OK;
 }

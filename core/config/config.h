@@ -104,6 +104,7 @@ struct tt_config {
     char tokenizer[1024]; /* "bytes", "chars", "bpe", or a tokenizer file */
     int64_t max_chars;    /* of a text; 0: all */
     char text_field[128]; /* of JSON Lines; "" = "text", in files called .jsonl */
+    char prompt_field[128], completion_field[128];
     bool skip_bad_lines;
     double val_fraction;
     enum tt_documents documents; /* whether attention goes across documents */

@@ -21,7 +21,7 @@ struct tt_data {
     uint64_t key; /* random key of builtin and random samples */
     double floor;
     bool has_zeros;              /* the text contains zero bytes */
-    int64_t documents, skipped;  /* of JSON Lines; bad lines that were left out */
+    int64_t documents, pairs, skipped; /* of JSON Lines; of these, prompts with completions; bad lines left out */
     char first_skipped[400];     /* why */
     struct tt_text describe;
     struct tt_tokenizer *tokenizer;
@@ -101,6 +101,7 @@ static void note_totals(struct tt_data *d, const struct tt_text_totals *totals)
 {
     d->has_zeros |= totals->has_zeros;
     d->documents += totals->documents;
+    d->pairs += totals->pairs;
     d->skipped += totals->skipped;
     if (!d->first_skipped[0]) memcpy(d->first_skipped, totals->first_skipped, sizeof d->first_skipped);
 }
@@ -179,6 +180,7 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
     else
         tt_text_puts(&d->describe, "none to validate");
     if (d->documents) tt_text_printf(&d->describe, "; %lld documents", (long long)d->documents);
+    if (d->pairs) tt_text_printf(&d->describe, ", %lld of them prompts whose completions count", (long long)d->pairs);
     if (d->skipped)
         tt_text_printf(&d->describe, "; %lld bad line%s left out, the first: %s", (long long)d->skipped,
                        d->skipped == 1 ? " was" : "s were", d->first_skipped);

@@ -1,5 +1,6 @@
-/* Datasets. A sample is S+1 tokens: S inputs, and the targets, which are the inputs shifted by one. The order of
- * samples depends only on the seed, so the position is all that a run needs to resume. */
+/* Datasets. A sample is S+1 tokens: S inputs, and the targets, which are the inputs shifted by one. A token of a
+ * prompt, which is ignored as a target, is ~token (tt_token_of in token_file.h). The order of samples depends only on
+ * the seed, so the position is all that a run needs to resume. */
 #ifndef TT_DATA_H
 #define TT_DATA_H
 
@@ -78,9 +79,10 @@ void tt_loader_close(struct tt_loader *l);          /* stops and joins the threa
 
 /* Writes a token file as llm.c does: a header of 256 int32 (magic, version, count, and what llm.c leaves 0: the end
  * token plus 1), then the tokens. uint16 tokens have magic 20240520 and version 1, uint32 tokens magic 20240801 and
- * version 7. `width` is 2 or 4 bytes per token; 0 chooses 2 if the vocabulary fits. */
+ * version 7. Where some are ignored as targets (~token), the version is 100 more, and a bit a token follows, from the
+ * lowest of each byte on: 1 where it is. `width` is 2 or 4 bytes per token; 0 chooses 2 if the vocabulary fits. */
 tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width);
-/* The same for documents that are followed by the token `end_token`; -1: not known. */
+/* The same for documents that are followed by the token `end_token`; -1: not known. Only these have prompts. */
 tt_status tt_tokens_write_documents(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width,
                                     int32_t end_token);
 

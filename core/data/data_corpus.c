@@ -48,8 +48,9 @@ tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *t
     s->tokens = tokens;
     s->count = count;
     for (int64_t i = 0; i < count; i++) {
-        if (vocab_size && tokens[i] >= vocab_size) return tt_token_too_large(tokens[i], i, name, vocab_size, c->known);
-        if (tokens[i] > c->largest) c->largest = tokens[i];
+        int32_t token = tt_token_of(tokens[i]);
+        if (vocab_size && token >= vocab_size) return tt_token_too_large(token, i, name, vocab_size, c->known);
+        if (token > c->largest) c->largest = token;
     }
     c->mark = tt_random(c->mark, tt_token_mark(0, tokens, count), (uint64_t)count);
     return TT_OK;
@@ -140,7 +141,10 @@ static tt_status read_window(const struct tt_corpus *c, const struct tt_shard *s
         return st;
     }
     uint32_t most = 0;
-    for (int64_t i = 0; i <= c->seq_len; i++) most = (uint32_t)out[i] > most ? (uint32_t)out[i] : most;
+    for (int64_t i = 0; i <= c->seq_len; i++) {
+        uint32_t token = (uint32_t)tt_token_of(out[i]);
+        most = token > most ? token : most;
+    }
     if (most <= (uint32_t)c->largest) return TT_OK;
     return tt_fail(TT_FAILED,
                    "%s has changed since it was opened: token %u was not in it; do not change data while it "

@@ -1,5 +1,6 @@
 #include "core/data/jsonl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WAY_OUT "; mend the line, or leave bad lines out with --skip-bad-lines"
@@ -36,38 +37,60 @@ static void put_names(const struct tt_json *object, struct tt_text *out)
     }
 }
 
-static tt_status no_field(const struct tt_json *object, const char *field)
+static tt_status no_field(const struct tt_json *object, const char *wanted, const char *option)
 {
     struct tt_text names = {0};
     put_names(object, &names);
     tt_status st = tt_fail(TT_USAGE,
-                           "the object has no field \"%s\"%s%s; name the one with the text by --text-field, or leave "
-                           "bad lines out with --skip-bad-lines",
-                           field, names.n ? ", but " : "", names.n ? names.s : "");
+                           "the object has no field %s%s%s; name the right one by %s, or leave bad lines out with "
+                           "--skip-bad-lines",
+                           wanted, names.n ? ", but " : "", names.n ? names.s : "", option);
     tt_text_free(&names);
     return st;
 }
 
-static tt_status find_text(const struct tt_json *object, const char *field, const char **out)
+static tt_status find_text(const struct tt_json *object, const char *field, const char *option, const char **out)
 {
     static const char *const types[] = {"null", "true or false", "a number", "", "a list", "an object"};
     const struct tt_json *value = tt_json_get(object, field);
-    if (object->type != TT_JSON_OBJECT) return tt_fail(TT_USAGE, "the line is JSON, but not an object" WAY_OUT);
-    if (!value) return no_field(object, field);
+    char wanted[160];
+    snprintf(wanted, sizeof wanted, "\"%s\"", field);
+    if (!value) return no_field(object, wanted, option);
     if (value->type != TT_JSON_STRING)
         return tt_fail(TT_USAGE, "the field \"%s\" is %s, not text" WAY_OUT, field, types[value->type]);
     *out = value->string;
     return TT_OK;
 }
 
+static bool given(const char *s) { return s && *s; }
+
+/* What the options say; else what the object has. */
+static tt_status find_fields(const struct tt_text_options *o, struct tt_jsonl_document *d)
+{
+    const char *text = given(o->text_field) ? o->text_field : "text";
+    const char *prompt = given(o->prompt_field) ? o->prompt_field : "prompt";
+    const char *completion = given(o->completion_field) ? o->completion_field : "completion";
+    bool pairs = given(o->prompt_field) || given(o->completion_field), said = given(o->text_field);
+    if (d->line->type != TT_JSON_OBJECT) return tt_fail(TT_USAGE, "the line is JSON, but not an object" WAY_OUT);
+    bool has_text = tt_json_get(d->line, text);
+    bool has_pair = tt_json_get(d->line, prompt) && tt_json_get(d->line, completion);
+    if (!pairs && !said && has_text && has_pair)
+        return tt_fail(TT_USAGE, "the object has \"text\", and also \"prompt\" and \"completion\"; say which of them "
+                                 "is meant with --text-field text or --prompt-field prompt");
+    if (!pairs && !said && !has_text && !has_pair)
+        return no_field(d->line, "\"text\", nor both \"prompt\" and \"completion\"", "--text-field");
+    if (!pairs && (said || has_text)) return find_text(d->line, text, "--text-field", &d->text);
+    TT_TRY(find_text(d->line, prompt, "--prompt-field", &d->prompt));
+    return find_text(d->line, completion, "--completion-field", &d->text);
+}
+
 tt_status tt_jsonl_read(const char *line, size_t n, const struct tt_text_options *options,
                         struct tt_jsonl_document *out)
 {
-    const char *field = options->text_field && options->text_field[0] ? options->text_field : "text";
     *out = (struct tt_jsonl_document){0};
     if (is_blank(line, n)) return TT_OK;
     TT_TRY(parse(line, n, &out->line));
-    tt_status st = find_text(out->line, field, &out->text);
+    tt_status st = find_fields(options, out);
     if (st) {
         tt_json_free(out->line);
         *out = (struct tt_jsonl_document){0};

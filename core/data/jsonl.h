@@ -1,4 +1,4 @@
-/* A line of JSON Lines: one object, with a document in one of its fields. */
+/* A line of JSON Lines: one object, with a document in one of its fields, or a prompt and its completion in two. */
 #ifndef TT_JSONL_H
 #define TT_JSONL_H
 
@@ -6,11 +6,12 @@
 #include "core/data/text_reader.h"
 
 struct tt_jsonl_document {
-    const char *text;     /* NULL: the line is blank */
+    const char *text;     /* or the completion; NULL: the line is blank */
+    const char *prompt;   /* NULL: none */
     struct tt_json *line; /* what the text belongs to: free it with tt_json_free */
 };
 
-/* TT_USAGE for a bad line: not JSON, not an object, without the field, or with something else than text in it; the
+/* TT_USAGE for a bad line: not JSON, not an object, without the fields, or with something else than text in them; the
  * message has neither file nor line. */
 tt_status tt_jsonl_read(const char *line, size_t n, const struct tt_text_options *options,
                         struct tt_jsonl_document *out);

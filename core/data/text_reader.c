@@ -47,7 +47,7 @@ static bool ends_with(const char *name, size_t n, const char *end)
 bool tt_text_is_lines(const char *path, const struct tt_text_options *options)
 {
     size_t n = strlen(path);
-    if (given(options->text_field)) return true;
+    if (given(options->text_field) || given(options->prompt_field) || given(options->completion_field)) return true;
     if (ends_with(path, n, ".gz"))
         n -= 3;
     else if (ends_with(path, n, ".zst"))
@@ -170,11 +170,11 @@ static tt_status take_line(struct tt_text_reader *r, struct tt_text_block *b, co
         st = tt_context(st, "%s:%lld", r->paths[r->file], (long long)r->line);
         return r->options.skip_bad && st->code != TT_FAILED ? skip_line(r, st) : st;
     }
-    if (document.text) {
-        r->totals.documents++;
-        struct tt_text_span span = {.ends = true, .where = r->line};
-        st = add_span(r, b, document.text, strlen(document.text), span);
-    }
+    struct tt_text_span prompt = {.prompt = true, .where = r->line}, text = {.ends = true, .where = r->line};
+    r->totals.documents += document.text != NULL;
+    r->totals.pairs += document.prompt != NULL;
+    if (document.prompt) st = add_span(r, b, document.prompt, strlen(document.prompt), prompt);
+    if (document.text && !st) st = add_span(r, b, document.text, strlen(document.text), text);
     tt_json_free(document.line);
     return st;
 }

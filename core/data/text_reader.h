@@ -11,6 +11,8 @@
 
 struct tt_text_options {
     const char *text_field; /* of a line of JSON; "" or NULL: "text", and only files called .jsonl are JSON Lines */
+    /* Of a pair; "" or NULL: "prompt" and "completion". Where one of them is given, every line is a pair. */
+    const char *prompt_field, *completion_field;
     bool skip_bad;          /* leave bad lines out and count them */
     int64_t max_chars;      /* of each file, from its start; 0 = all */
     bool uncut;             /* a plain text is one span: a token may go on from line to line */
@@ -21,6 +23,7 @@ struct tt_text_options {
 struct tt_text_span {
     int64_t from, n; /* bytes of the block */
     bool ends;       /* a document ends here */
+    bool prompt;     /* its tokens are ignored as targets */
     int file;        /* its index */
     int64_t where;   /* line of JSON Lines, from 1; of a plain text the byte it begins at */
 };
@@ -35,7 +38,7 @@ void tt_text_block_free(struct tt_text_block *b);
 
 /* What has been read so far. */
 struct tt_text_totals {
-    int64_t bytes, documents, skipped; /* of text; lines of JSON; bad lines */
+    int64_t bytes, documents, pairs, skipped; /* of text; lines of JSON; of these, pairs; bad lines */
     bool has_zeros;                    /* a plain text contains zero bytes */
     char first_skipped[400];           /* why */
 };

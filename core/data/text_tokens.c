@@ -119,7 +119,10 @@ static int64_t pack(struct pass *p, int32_t *to, int32_t end_token)
     int64_t n = 0;
     for (int64_t i = 0; i < p->block.count; i++) {
         const struct tt_text_span *s = &p->block.spans[i];
-        memcpy(to + n, p->tokens + s->from, (size_t)p->counts[i] * sizeof *to);
+        for (int64_t k = 0; k < p->counts[i]; k++) {
+            int32_t token = p->tokens[s->from + k];
+            to[n + k] = s->prompt ? ~token : token;
+        }
         n += p->counts[i];
         if (s->ends) to[n++] = end_token;
     }

@@ -19,6 +19,11 @@ static const struct format {
     int width;
 } formats[] = {{20240520, 1, 2}, {20240801, 7, 4}};
 
+/* Version of a file with tokens that are ignored as targets: that of the format, and so much. */
+enum { MASKED = 100 };
+
+static int64_t mask_bytes(int64_t count) { return (count + 7) / 8; }
+
 /* ---- opening ---- */
 static tt_status check_regular(const char *path, const struct stat *st)
 {
@@ -113,7 +118,8 @@ static tt_status check_header(struct tt_token_file *f, const int32_t *header, in
 {
     const struct format *format = format_of(header[0]);
     if (!format) return wrong_magic(f->path, header[0]);
-    if (header[1] != format->version)
+    f->masked = header[1] == format->version + MASKED;
+    if (header[1] != format->version && !f->masked)
         return tt_fail(TT_FAILED,
                        "%s has version %d of the format with magic number %d, which tt reads in version %d; make "
                        "it again with 'tt data'",
@@ -124,7 +130,12 @@ static tt_status check_header(struct tt_token_file *f, const int32_t *header, in
     f->width = format->width;
     f->count = header[2];
     f->end_token = header[3] > 0 ? header[3] - 1 : -1;
-    int64_t there = size - HEADER_BYTES, wanted = f->count * f->width;
+    int64_t there = size - HEADER_BYTES, wanted = f->count * f->width + (f->masked ? mask_bytes(f->count) : 0);
+    if (f->masked && there < wanted && there >= f->count * f->width)
+        return tt_fail(TT_FAILED,
+                       "%s ends before it has said which of its %lld tokens count; it is truncated: make or copy it "
+                       "again",
+                       f->path, (long long)f->count);
     if (there < wanted)
         return tt_fail(TT_FAILED,
                        "%s says it has %lld tokens, but ends after %lld of them; it is truncated: make or copy it "
@@ -180,16 +191,37 @@ static void widen(int32_t *out, int64_t n)
     }
 }
 
-tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out)
+/* Marks the tokens [first, first + n) that are ignored, a few bytes of bits at a time. */
+static tt_status read_mask(const struct tt_token_file *f, int fd, int64_t first, int64_t n, int32_t *out)
+{
+    unsigned char bits[512];
+    int64_t start = HEADER_BYTES + f->count * f->width;
+    for (int64_t i = first; i < first + n;) {
+        int64_t byte = i / 8, bytes = mask_bytes(first + n) - byte;
+        if (bytes > (int64_t)sizeof bits) bytes = sizeof bits;
+        TT_TRY(read_at(fd, f->path, bits, bytes, start + byte));
+        for (; i < first + n && i / 8 < byte + bytes; i++)
+            if (bits[i / 8 - byte] >> i % 8 & 1) out[i - first] = ~out[i - first];
+    }
+    return TT_OK;
+}
+
+static tt_status read_tokens(const struct tt_token_file *f, int64_t first, int64_t n, bool with_mask, int32_t *out)
 {
     int fd = f->fd;
     int64_t size;
     if (fd < 0) TT_TRY(open_regular(f->path, &fd, &size));
     char *to = (char *)out + (f->width == 2 ? 2 * n : 0);
     tt_status st = read_at(fd, f->path, to, n * f->width, HEADER_BYTES + first * f->width);
-    if (f->fd < 0) close(fd);
     if (!st && f->width == 2) widen(out, n);
+    if (!st && with_mask && f->masked) st = read_mask(f, fd, first, n, out);
+    if (f->fd < 0) close(fd);
     return st;
+}
+
+tt_status tt_token_file_read(const struct tt_token_file *f, int64_t first, int64_t n, int32_t *out)
+{
+    return read_tokens(f, first, n, true, out);
 }
 
 tt_status tt_token_too_large(int64_t token, int64_t index, const char *path, int64_t vocab_size, int64_t enough)
@@ -225,12 +257,13 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
     out->mark = 0;
     for (int64_t first = 0; first < f->count && !st; first += CHUNK) {
         int64_t n = f->count - first < CHUNK ? f->count - first : CHUNK;
-        st = tt_token_file_read(f, first, n, tokens);
+        st = read_tokens(f, first, n, false, tokens);
         uint32_t most = 0; /* unsigned, so that negative tokens of a damaged file are too large as well */
         for (int64_t i = 0; i < n && !st; i++) most = (uint32_t)tokens[i] > most ? (uint32_t)tokens[i] : most;
         for (int64_t i = 0; most >= limit && i < n && !st && bad < 0; i++)
             if ((uint32_t)tokens[i] >= limit) bad = first + i, bad_token = (uint32_t)tokens[i];
         if (!st && most > top) top = most;
+        if (!st && f->masked) st = tt_token_file_read(f, first, n, tokens);
         if (!st) out->mark = tt_token_mark(out->mark, tokens, n);
     }
     free(tokens);
@@ -242,6 +275,8 @@ tt_status tt_token_file_scan(const struct tt_token_file *f, int64_t vocab_size, 
 /* ---- writing ---- */
 tt_status tt_tokens_write(const char *path, const int32_t *tokens, int64_t n, int64_t vocab_size, int width)
 {
+    for (int64_t i = 0; n <= INT32_MAX && i < n; i++)
+        if (tokens[i] < 0) return tt_token_too_large(tokens[i], i, path, vocab_size, 0);
     return tt_tokens_write_documents(path, tokens, n, vocab_size, width, -1);
 }
 
@@ -257,16 +292,21 @@ tt_status tt_tokens_write_documents(const char *path, const int32_t *tokens, int
         return tt_fail(TT_USAGE, "a vocabulary of %lld does not fit into uint16; use --token-type uint32 or auto",
                        (long long)vocab_size);
     const struct format *format = &formats[width ? width == 4 : vocab_size > 65536];
-    size_t size = HEADER_BYTES + (size_t)n * (size_t)format->width;
+    bool masked = false;
+    for (int64_t i = 0; i < n && !masked; i++) masked = tokens[i] < 0;
+    size_t bits = HEADER_BYTES + (size_t)n * (size_t)format->width, size = bits + (masked ? (size_t)mask_bytes(n) : 0);
+    int32_t header[] = {format->magic, format->version + (masked ? MASKED : 0), (int32_t)n, end_token + 1};
     char *file = calloc(1, size);
     if (!file) return tt_no_memory("%s", path);
-    memcpy(file, (int32_t[]){format->magic, format->version, (int32_t)n, end_token + 1}, 4 * sizeof(int32_t));
+    memcpy(file, header, sizeof header);
     tt_status st = TT_OK;
     for (int64_t i = 0; i < n && !st; i++) {
-        if (tokens[i] < 0 || tokens[i] >= vocab_size) st = tt_token_too_large(tokens[i], i, path, vocab_size, 0);
-        uint16_t narrow = (uint16_t)tokens[i];
-        memcpy(file + HEADER_BYTES + i * format->width, format->width == 2 ? (void *)&narrow : (void *)&tokens[i],
+        int32_t token = tt_token_of(tokens[i]);
+        if (token >= vocab_size) st = tt_token_too_large(token, i, path, vocab_size, 0);
+        uint16_t narrow = (uint16_t)token;
+        memcpy(file + HEADER_BYTES + i * format->width, format->width == 2 ? (void *)&narrow : (void *)&token,
                (size_t)format->width);
+        if (tokens[i] < 0) file[bits + (size_t)i / 8] = (char)(file[bits + (size_t)i / 8] | 1 << i % 8);
     }
     if (!st) st = tt_file_replace(path, file, size);
     free(file);

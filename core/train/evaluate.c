@@ -38,28 +38,35 @@ static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const s
 /* Batches are dealt to the ranks in turn. A rank that has none in the last round computes one again without counting
  * it: the collectives of the plan need all ranks. */
 static tt_status my_batches(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c,
-                            struct tt_data *data, int64_t batches, float *sum)
+                            struct tt_data *data, int64_t batches, float sum[2])
 {
+    const size_t both = 2 * sizeof *sum;
     int64_t ranks = c->ranks > 1 ? c->ranks : 1, rounds = (batches + ranks - 1) / ranks;
-    TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, sum, sizeof *sum));
+    TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, sum, both));
     for (int64_t i = 0; i < rounds; i++) {
         int64_t batch = i * ranks + c->rank;
         bool mine = batch < batches;
-        if (!mine) TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, sizeof *sum));
+        if (!mine) TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, both));
         if (mine || p->collective) TT_TRY(one_batch(e, p, c, data, mine ? batch : 0));
         if (!mine) return TT_OK;
     }
-    return tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, sizeof *sum);
+    return tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, both);
 }
 
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data,
                       struct tt_job *job, double *loss, int64_t *batches)
 {
-    float sum = 0;
+    float sum[2] = {0, 0}; /* of the batches' losses, and of the targets that do not count */
     TT_TRY(count_batches(c, data, "", batches));
-    TT_TRY(my_batches(e, p, c, data, *batches, &sum));
-    *loss = (double)sum;
+    TT_TRY(my_batches(e, p, c, data, *batches, sum));
+    double ignored = (double)sum[1], targets = (double)(c->batch_size * c->seq_len);
+    *loss = (double)sum[0];
     TT_TRY(tt_job_sum(job, loss));
-    *loss /= (double)*batches;
+    TT_TRY(tt_job_sum(job, &ignored));
+    double counted = (double)*batches - ignored / targets; /* in batches */
+    if (counted * targets < 0.5)
+        return tt_fail(TT_USAGE, "all targets of the validation data are prompts, which have no loss; validate on more "
+                       "of it (--val-batches, --val-fraction), or use a longer --seq-len");
+    *loss /= counted;
     return TT_OK;
 }

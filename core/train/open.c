@@ -137,7 +137,8 @@ static void warn_of_other_tokens(const struct tt_config *c, const char *checkpoi
 
 struct tt_text_options tt_text_options_of(const struct tt_config *c)
 {
-    return (struct tt_text_options){.text_field = c->text_field, .skip_bad = c->skip_bad_lines,
+    return (struct tt_text_options){.text_field = c->text_field, .prompt_field = c->prompt_field,
+                                    .completion_field = c->completion_field, .skip_bad = c->skip_bad_lines,
                                     .max_chars = c->max_chars};
 }
 

@@ -21,8 +21,8 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
 /* Fails where the data is text and the checkpoint has no tokenizer, so the text cannot be encoded. */
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
 
-/* With --documents separate: takes the token that ends documents from the data, unless --end-token names one; an error
- * where neither does. tt_open_training_data does so by itself. */
+/* With --documents separate: takes the token that ends documents from the data, unless --document-end names one; an
+ * error where neither does. tt_open_training_data does so by itself. */
 tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data);
 
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a

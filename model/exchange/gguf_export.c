@@ -6,7 +6,9 @@
 #include "core/base/file.h"
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_names.h"
+#include "model/exchange/gguf_rope.h"
 #include "model/exchange/gguf_tokenizer.h"
+#include "model/exchange/hf_rope.h"
 #include "model/exchange/weights.h"
 
 /* general.file_type, for people: readers look at each tensor. */
@@ -38,10 +40,12 @@ static void note_halves(const struct tt_gguf_export *x, struct tt_text *note)
                        note->n ? "; " : "", n);
 }
 
-static tt_status write_file(const char *path, const struct tt_gguf_export *x, const struct tt_gguf_writer *w)
+/* `freqs` is the tensor of scaled RoPE, or NULL. */
+static tt_status write_file(const char *path, const struct tt_gguf_export *x, const float *freqs,
+                            const struct tt_gguf_writer *w)
 {
     int n = x->params->n;
-    struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
+    struct tt_tensor_source *tensors = calloc((size_t)n + 1, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
     tt_status st = tensors && names ? TT_OK : tt_no_memory("the names of %d tensors", n);
     for (int i = 0; i < n && !st; i++) {
@@ -54,6 +58,9 @@ static tt_status write_file(const char *path, const struct tt_gguf_export *x, co
                                                .type = type_of(x, p)};
         st = tt_weights_fit(p, x->weights, tensors[i].type);
     }
+    if (!st && freqs)
+        tensors[n++] = (struct tt_tensor_source){
+            .name = TT_GGUF_ROPE_FREQS, .rank = 1, .data = freqs, .shape = {tt_head_dim(x->config) / 2}};
     if (!st) st = tt_gguf_write(path, w, tensors, n);
     free(tensors);
     free(names);
@@ -79,9 +86,9 @@ static void put_general(const char *path, const struct tt_gguf_export *x, struct
 
 static void put_shape(const struct tt_config *c, struct tt_gguf_writer *w)
 {
-    uint32_t head = (uint32_t)(c->hidden_dim / c->num_heads);
+    uint32_t head = (uint32_t)tt_head_dim(c);
     tt_gguf_put_u32(w, "llama.vocab_size", (uint32_t)c->vocab_size);
-    tt_gguf_put_u32(w, "llama.context_length", (uint32_t)c->seq_len);
+    tt_gguf_put_u32(w, "llama.context_length", (uint32_t)tt_hf_rope_longest(c));
     tt_gguf_put_u32(w, "llama.embedding_length", (uint32_t)c->hidden_dim);
     tt_gguf_put_u32(w, "llama.block_count", (uint32_t)c->num_layers);
     tt_gguf_put_u32(w, "llama.feed_forward_length", (uint32_t)c->ffn_dim);
@@ -128,16 +135,19 @@ static tt_status check_shape(const struct tt_config *c)
 tt_status tt_gguf_export(const char *path, const struct tt_gguf_export *x, bool *left_out, struct tt_text *note)
 {
     struct tt_gguf_writer w = {0};
+    float *freqs = NULL;
     size_t n = strlen(path);
     if (tt_is_dir(path) || (n && path[n - 1] == '/'))
         return tt_fail(TT_USAGE, "%s is a folder; name a new file, such as model.gguf", path);
     TT_TRY(check_shape(x->config));
     put_general(path, x, &w);
     put_shape(x->config, &w);
-    tt_status st = put_tokenizer(x, &w, left_out, note);
+    tt_status st = tt_gguf_rope_put(x->config, &w, &freqs);
+    if (!st) st = put_tokenizer(x, &w, left_out, note);
     note_halves(x, note);
     if (!st) st = tt_make_parent(path);
-    if (!st) st = write_file(path, x, &w);
+    if (!st) st = write_file(path, x, freqs, &w);
     tt_gguf_writer_free(&w);
+    free(freqs);
     return st;
 }

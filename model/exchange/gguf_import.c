@@ -6,6 +6,7 @@
 
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_names.h"
+#include "model/exchange/gguf_rope.h"
 #include "model/exchange/weights.h"
 
 /* ---- the shape ---- */
@@ -34,18 +35,10 @@ static tt_status check_absent(const struct tt_gguf *g, const char *path)
 {
     static const char *const absent[] = {"llama.attention.sliding_window", "llama.attention.scale", "llama.logit_scale",
                                          "llama.embedding_scale", "llama.residual_scale"};
-    char type[64];
-    double factor;
     int64_t experts;
     bool causal;
     if (tt_gguf_int(g, "llama.expert_count", 1, INT64_MAX, &experts))
         return refuse(path, "llama.expert_count", "it has one feed-forward network a layer");
-    if ((tt_gguf_string(g, "llama.rope.scaling.type", type, sizeof type) && strcmp(type, "none")) ||
-        (tt_gguf_number(g, "llama.rope.scaling.factor", &factor) && factor != 1) ||
-        (tt_gguf_number(g, "llama.rope.scale_linear", &factor) && factor != 1))
-        return refuse(path, "llama.rope.scaling", "it has RoPE without scaling only");
-    if (tt_gguf_find(g, "rope_freqs.weight"))
-        return refuse(path, "rope_freqs.weight", "it has RoPE without scaling only");
     if (tt_gguf_bool(g, "llama.attention.causal", &causal) && !causal)
         return refuse(path, "llama.attention.causal = false", "its attention looks back only");
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
@@ -68,9 +61,23 @@ static tt_status read_field(const struct tt_gguf *g, const char *path, const str
     return TT_OK;
 }
 
+/* All numbers of a head are rotated, and queries, keys and values have heads of one size. */
+static tt_status read_head(const struct tt_gguf *g, const char *path, struct tt_config *c)
+{
+    int64_t usual = c->hidden_dim / c->num_heads, keys, values, rotated;
+    c->head_dim = 0;
+    TT_TRY(read_field(g, path, &(struct field){"llama.attention.key_length", &keys, usual ? usual : 1}));
+    TT_TRY(read_field(g, path, &(struct field){"llama.attention.value_length", &values, keys}));
+    TT_TRY(read_field(g, path, &(struct field){"llama.rope.dimension_count", &rotated, keys}));
+    if (values != keys) return refuse(path, "llama.attention.value_length", "keys and values have one size here");
+    if (rotated != keys) return refuse(path, "llama.rope.dimension_count", "it rotates whole heads");
+    if (keys != usual) c->head_dim = keys;
+    return TT_OK;
+}
+
 static tt_status read_sizes(const struct tt_gguf *g, const char *path, struct tt_config *c)
 {
-    int64_t head, rows;
+    int64_t rows;
     const struct tt_tensor *embedding = tt_gguf_find(g, "token_embd.weight");
     if (!embedding || embedding->rank != 2)
         return tt_fail(TT_FAILED, "%s has no matrix token_embd.weight; give the GGUF file of a whole model", path);
@@ -85,16 +92,7 @@ static tt_status read_sizes(const struct tt_gguf *g, const char *path, struct tt
     if (rows != c->vocab_size)
         return tt_fail(TT_FAILED, "%s: token_embd.weight has %lld rows, but llama.vocab_size says %lld", path,
                        (long long)c->vocab_size, (long long)rows);
-    int64_t usual = c->hidden_dim / c->num_heads;
-    static const char *const heads[] = {"llama.attention.key_length", "llama.attention.value_length",
-                                        "llama.rope.dimension_count"};
-    for (int i = 0; i < 3; i++) {
-        if (!usual) break; /* tt_config_check says what is wrong */
-        TT_TRY(read_field(g, path, &(struct field){heads[i], &head, usual}));
-        if (head != usual)
-            return refuse(path, heads[i], "a head has embedding_length / head_count numbers here, all of them rotated");
-    }
-    return TT_OK;
+    return read_head(g, path, c);
 }
 
 /* Numbers are stored as floats; the shortest decimal that is the same float is what was meant: 1e-06, not
@@ -123,7 +121,7 @@ tt_status tt_gguf_import_config(const struct tt_gguf *g, const char *path, struc
     c->norm_eps = as_meant(eps);
     c->rope_theta = as_meant(theta);
     c->tie_embeddings = !tt_gguf_find(g, "output.weight");
-    return TT_OK;
+    return tt_gguf_rope_get(g, path, c);
 }
 
 /* ---- the tensors ---- */
@@ -146,6 +144,7 @@ static tt_status check_tensor(const struct tt_gguf *g, const char *path, const s
 static bool is_expected(const struct tt_params *params, const char *name)
 {
     char expected[128];
+    if (!strcmp(name, TT_GGUF_ROPE_FREQS)) return true; /* tt_gguf_rope_get has read it */
     for (int i = 0; i < params->n; i++) {
         tt_gguf_name(params->items[i].name, expected, sizeof expected);
         if (!strcmp(expected, name)) return true;

@@ -98,7 +98,6 @@ static tt_status list_own(struct listing *l)
 static tt_status set_added(struct listing *l, const struct tt_json *e)
 {
     static const char *const begins[] = {"<|begin_of_text|>", "<|startoftext|>", "<s>", "<bos>"};
-    static const char *const ends[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|im_end|>", "<|eot_id|>"};
     const struct tt_json *special = tt_json_get(e, "special");
     const char *content = tt_json_string(e, "content", "");
     struct tt_text spelled = {0};
@@ -106,8 +105,6 @@ static tt_status set_added(struct listing *l, const struct tt_json *e)
     if (!tt_json_int(e, "id", 0, l->n - 1, &id)) return TT_OK;
     for (size_t k = 0; k < sizeof begins / sizeof *begins; k++)
         if (!strcmp(content, begins[k])) l->begin = (int32_t)id;
-    for (size_t k = 0; k < sizeof ends / sizeof *ends && l->end < 0; k++)
-        if (!strcmp(content, ends[k])) l->end = (int32_t)id;
     free(l->spelling[id]);
     l->spelling[id] = NULL;
     tt_text_puts(&spelled, content);
@@ -148,17 +145,11 @@ static tt_status list_unused(struct listing *l)
     return TT_OK;
 }
 
-/* The byte 0 ends a text: none contains it. */
-static int32_t byte_zero(const struct tt_tokenizer *t)
-{
-    if (t->kind == TT_BYTES || t->kind == TT_BPE) return 0;
-    if (t->kind == TT_CHARS) return t->points[0] ? -1 : 0;
-    return t->hf->byte_token[0];
-}
-
+/* Where no token is called the end of a document, the byte 0 is: no text contains it. */
 static tt_status find_end(struct listing *l)
 {
-    if (l->end < 0) l->end = byte_zero(l->t);
+    l->end = tt_tokenizer_end(l->t);
+    if (l->end < 0 && l->t->kind == TT_BYTE_LEVEL) l->end = l->t->hf->byte_token[0];
     TT_TRY(list_unused(l));
     if (l->end < 0)
         return tt_fail(TT_UNSUPPORTED,

@@ -9,10 +9,16 @@ struct text {
     const double *base;            /* of the slot that the state names */
 };
 
+/* Which targets are ignored: none, every third token, or all. */
+static enum { COUNTED, THIRDS, IGNORED } masks;
+
 static struct text make_text(int64_t B, int64_t S, int64_t V, int slot, float loss_scale)
 {
     struct text t = {.B = B, .S = S, .V = V, .slot_stride = B * (S + 1) + 5};
     t.tokens = integers("tokens", 2, t.slot_stride, V);
+    for (int64_t i = 0; i < 2 * t.slot_stride && masks; i++)
+        if (masks == IGNORED || i % 3 == 1) t.tokens->v[i] = -1 - t.tokens->v[i]; /* ~token */
+    if (masks) encode(t.tokens);
     t.base = t.tokens->v + (slot > 0 ? t.slot_stride : 0);
     struct tt_state state = {.step = 3, .slot = slot, .apply = 1, .loss_scale = loss_scale};
     if (slot >= 0) t.state = structure("state", &state, sizeof state);
@@ -21,9 +27,11 @@ static struct text make_text(int64_t B, int64_t S, int64_t V, int slot, float lo
 
 static int64_t token(const struct text *t, int64_t row)
 {
-    return (int64_t)t->base[row / t->S * (t->S + 1) + row % t->S];
+    int64_t stored = (int64_t)t->base[row / t->S * (t->S + 1) + row % t->S];
+    return stored < 0 ? ~stored : stored;
 }
 
+/* Negative: ignored. */
 static int64_t target(const struct text *t, int64_t row)
 {
     return (int64_t)t->base[row / t->S * (t->S + 1) + row % t->S + 1];
@@ -125,8 +133,10 @@ static void losses_of(const double *x, double *losses, const void *context)
 {
     const struct loss *l = context;
     int64_t V = l->text->V;
-    for (int64_t r = 0; r < l->rows; r++)
-        losses[r] = logsumexp(x + r * V, V) - x[r * V + target(l->text, l->first + r)];
+    for (int64_t r = 0; r < l->rows; r++) {
+        int64_t wanted = target(l->text, l->first + r);
+        losses[r] = wanted < 0 ? (double)TT_NO_LOSS : logsumexp(x + r * V, V) - x[r * V + wanted];
+    }
 }
 
 /* (softmax(x) - onehot)·factor */
@@ -135,8 +145,9 @@ static void loss_backward(const struct loss *l, const double *x, double factor, 
     int64_t V = l->text->V;
     for (int64_t r = 0; r < l->rows; r++) {
         double lse = logsumexp(x + r * V, V);
+        int64_t wanted = target(l->text, l->first + r);
         for (int64_t c = 0; c < V; c++)
-            dx[r * V + c] = (exp(x[r * V + c] - lse) - (c == target(l->text, l->first + r))) * factor;
+            dx[r * V + c] = wanted < 0 ? 0 : (exp(x[r * V + c] - lse) - (c == wanted)) * factor;
     }
 }
 
@@ -169,6 +180,15 @@ static struct text case_text(const struct loss_case *c)
     return make_text((c->first + c->rows + S - 1) / S, S, c->V, (int)c->slot, 512);
 }
 
+/* The gradients of ignored targets are 0 to the bit. */
+static void zero_where_ignored(const struct tensor *x, const struct text *t, const struct loss_case *c)
+{
+    int64_t other = 0;
+    for (int64_t i = 0; i < c->rows * c->V; i++)
+        other += target(t, c->first + i / c->V) < 0 && (x->v[i] != 0 || signbit(x->v[i]));
+    CHECK(other == 0, "[%s] %" PRId64 " gradients of ignored targets are not 0", kt.label, other);
+}
+
 /* A fp32 logit of that size is off by so much, and its exponential relatively. */
 static double logit_error(double spread) { return 2e-6 + 4 * 0x1p-24 * spread; }
 
@@ -187,6 +207,7 @@ static void check_cross_entropy(const struct loss_case *c)
            .losses = (float *)losses->data, .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S,
            .slot_stride = t.slot_stride, .factor = factor, .grad = c->grad);
     close_to(losses, want_losses, 1e-6, logit_error(c->spread));
+    if (c->grad) zero_where_ignored(x, &t, c);
     if (c->grad) close_to(x, want, logit_error(c->spread), total * 1e-6);
     else exactly(x, want);
 }
@@ -209,7 +230,10 @@ static void check_gather_nll(const struct loss_case *c)
     struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, c->spread);
     struct tensor *losses = output("losses", TT_F32, c->rows, 1, 0);
     double *want = doubles(c->rows);
-    for (int64_t r = 0; r < c->rows; r++) want[r] = -x->v[r * c->V + target(&t, c->first + r)];
+    for (int64_t r = 0; r < c->rows; r++) {
+        int64_t wanted = target(&t, c->first + r);
+        want[r] = wanted < 0 ? (double)TT_NO_LOSS : -x->v[r * c->V + wanted];
+    }
     LAUNCH(gather_nll, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
            .losses = (float *)losses->data, .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S,
            .slot_stride = t.slot_stride);
@@ -221,10 +245,15 @@ static void check_sub_target(const struct loss_case *c)
     struct text t = case_text(c);
     struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, 1);
     double *want = copy_doubles(x->v, c->rows * c->V);
-    for (int64_t r = 0; r < c->rows; r++) want[r * c->V + target(&t, c->first + r)] -= 1;
+    for (int64_t r = 0; r < c->rows; r++) {
+        int64_t wanted = target(&t, c->first + r);
+        if (wanted >= 0) want[r * c->V + wanted] -= 1;
+        for (int64_t i = 0; wanted < 0 && i < c->V; i++) want[r * c->V + i] = 0;
+    }
     LAUNCH(sub_target, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
            .rows = c->rows, .cols = c->V, .first = c->first, .S = t.S, .slot_stride = t.slot_stride);
     close_to(x, want, 1e-7, 1e-7);
+    zero_where_ignored(x, &t, c);
 }
 
 static void for_loss_cases(void (*check)(const struct loss_case *))
@@ -261,6 +290,27 @@ static void losses_show_what_is_not_finite(void)
             CHECK(isfinite(losses->v[0]) && !isfinite(losses->v[1]) && isfinite(losses->v[2]), "[%s] loss %g", kt.label,
                   losses->v[1]);
         }
+}
+
+/* Rows of one warp, of a block, and longer than its registers hold. */
+static void ignores_targets(void)
+{
+    for (int how = THIRDS; how <= IGNORED; how++) {
+        masks = how;
+        for EACH (V, 1, 7, 65, 1000, 20000)
+            for EACH (slot, NO_STATE, 1) {
+                struct loss_case c = {*V > 1000 ? 3 : 17, *V, 2, *slot, 2, true}, forward = c;
+                forward.grad = false;
+                check_cross_entropy(&c);
+                check_cross_entropy(&forward);
+                check_gather_nll(&c);
+                check_sub_target(&c);
+            }
+        check_embedding(3, 17, 7, 65, 1);
+        check_embedding_backward(3, 17, 7, 65, 1);
+        check_embedding_backward(4, 130, 50, 256, 1);
+    }
+    masks = COUNTED;
 }
 
 static void cross_entropies(void) { for_loss_cases(check_cross_entropy); }
@@ -310,7 +360,86 @@ static void check_loss_sum(int64_t n)
     close_to(out, &want, 1e-6, 1e-6 * size);
 }
 
-static void sums_losses(void) { for_lengths(check_loss_sum); }
+static void sums_only_what_counts(int64_t n)
+{
+    new_case("%" PRId64 ", some ignored", n);
+    struct tensor *losses = input("losses", TT_F32, 1, n, 0, 1), *out = given("out", TT_F32, 1, 2, 0, (double[]){3, 5});
+    double want[2] = {3, 5}, size = 3;
+    for (int64_t i = 0; i < n; i++) {
+        bool ignored = i % 5 == 2 || i == n - 1;
+        if (ignored) losses->v[i] = (double)TT_NO_LOSS;
+        want[0] += ignored ? 0 : 0.25 * losses->v[i];
+        want[1] += ignored;
+        size += ignored ? 0 : 0.25 * fabs(losses->v[i]);
+    }
+    encode(losses);
+    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = (float *)out->data, .ignored = (float *)out->data + 1,
+           .n = n, .factor = 0.25f);
+    CHECK(out->v[1] == want[1], "[%s] %g ignored instead of %g", kt.label, out->v[1], want[1]);
+    want[1] = out->v[1];
+    close_to(out, want, 1e-6, 1e-6 * size);
+}
+
+/* torch.nn.functional.cross_entropy(x, targets, ignore_index=-100) in float64, and its gradient in row 4, of PyTorch
+ * 2.15; x[r][c] = ((37 r + 11 c) mod 23 - 11) / 8. The mean over the counted targets comes from clip_scale. */
+static void as_pytorch(bool one_kernel, const bool ignored[10], double want_loss, const double want_row[7])
+{
+    static const int targets[10] = {3, 0, 6, 2, 5, 1, 1, 4, 0, 6};
+    new_case("as PyTorch, %s", one_kernel ? "in one kernel" : "in steps");
+    double logits[70], tokens[12] = {0};
+    for (int i = 0; i < 70; i++) logits[i] = ((i / 7 * 37 + i % 7 * 11) % 23 - 11) / 8.0;
+    for (int i = 0; i < 10; i++) tokens[i / 5 * 6 + i % 5 + 1] = ignored[i] ? -1 - targets[i] : targets[i];
+    struct tensor *x = given("x", TT_F32, 10, 7, 0, logits), *losses = output("losses", TT_F32, 10, 1, 0);
+    struct tensor *text = integers("tokens", 1, 12, 7), *lse = output("lse", TT_F32, 10, 1, 0);
+    memcpy(text->v, tokens, sizeof tokens);
+    encode(text);
+    struct tt_state before = {.step = 1, .loss_scale = 1};
+    struct tensor *state = structure("state", &before, sizeof before);
+    struct tensor *partial = given("partial", TT_F32, 1, 1, 0, (double[]){4});
+    struct tt_state *s = (struct tt_state *)state->data;
+    int32_t *stored = (int32_t *)text->data;
+    if (one_kernel) {
+        LAUNCH(cross_entropy, .x = x->data, .tokens = stored, .losses = (float *)losses->data, .rows = 10, .cols = 7,
+               .S = 5, .factor = 0.1f, .grad = true);
+    } else {
+        LAUNCH(row_logsumexp, .x = x->data, .lse = (float *)lse->data, .rows = 10, .cols = 7);
+        LAUNCH(sub_rows, .x = x->data, .s = (float *)lse->data, .rows = 10, .cols = 7);
+        LAUNCH(gather_nll, .x = x->data, .tokens = stored, .losses = (float *)losses->data, .rows = 10, .cols = 7,
+               .S = 5);
+        LAUNCH(exp, .x = x->data, .n = 70);
+        LAUNCH(sub_target, .x = x->data, .tokens = stored, .rows = 10, .cols = 7, .S = 5);
+        LAUNCH(scale, .x = x->data, .n = 70, .factor = 0.1f);
+    }
+    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = &s->loss, .ignored = &s->ignored, .n = 10, .factor = 0.1f);
+    LAUNCH(clip_scale, .state = s, .partial = (float *)partial->data, .count = 1, .targets = 10);
+    struct tt_state after;
+    memcpy(&after, state->data, sizeof after);
+    CHECK(fabs(after.loss - want_loss) < 1e-5, "[%s] loss %.9g instead of %.9g", kt.label, after.loss, want_loss);
+    for (int i = 0; i < 7; i++)
+        CHECK(fabs(x->v[4 * 7 + i] * after.clip - want_row[i]) < 2e-6, "[%s] gradient %.9g instead of %.9g", kt.label,
+              x->v[4 * 7 + i] * after.clip, want_row[i]);
+}
+
+static void means_are_those_of_pytorch(void)
+{
+    static const bool some[10] = {true, false, true, true, false, false, false, false, false, true};
+    static const bool most[10] = {true, true, true, true, false, true, true, true, true, true};
+    static const double row[7] = {0.012012684294856347, 0.047511088034379936, 0.010601156681937342,
+                                  0.041928388028764335, 0.00935548793562369,  -0.1296649941009171,
+                                  0.008256189125355458};
+    static const double alone[7] = {0.07207610576913809,  0.28506652820627965, 0.06360694009162406, 0.251570328172586,
+                                    0.056132927613742147, -0.7779899646055026, 0.04953713475213275};
+    for (int one = 0; one < 2; one++) {
+        as_pytorch(one, some, 2.0455614987413253, row);
+        as_pytorch(one, most, 1.5050326936518317, alone);
+    }
+}
+
+static void sums_losses(void)
+{
+    for_lengths(check_loss_sum);
+    for_lengths(sums_only_what_counts);
+}
 
 /* Into the state's own loss, as the plan has it; nothing else of the state changes. */
 static void sums_losses_into_the_state(void)
@@ -340,6 +469,8 @@ int main(void)
     TEST_TYPES(logs_sums_of_exponentials);
     TEST_TYPES(gathers_targets);
     TEST_TYPES(subtracts_targets);
+    TEST_TYPES(ignores_targets);
+    TEST(means_are_those_of_pytorch);
     TEST(steps_equal_the_one_kernel);
     TEST(sums_losses);
     TEST(sums_losses_into_the_state);

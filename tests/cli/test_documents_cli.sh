@@ -7,7 +7,7 @@ needs_device
 cd "$dir" || exit 1
 export OMP_NUM_THREADS=1
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 48 --batch-size 4"
-lines="--data lines.txt --end-token 10" # every line is a document
+lines="--data lines.txt --document-end 10" # every line is a document
 for i in $(seq 400); do echo "line $i of ${i}"; [ $((i % 7)) = 0 ] && echo; done >lines.txt
 
 loss() { sed 's/.*"loss"://; s/,.*//' out; }
@@ -18,12 +18,12 @@ evaluate() { # evaluate RUN OPTIONS...: its loss in $got
 }
 
 # ---- what ends a document must be known ----
-expect 2 "--end-token" "$TT" train $tiny --data random --documents separate --out never
-expect 2 "not below the vocabulary" "$TT" train $tiny --data random --documents separate --end-token 70000 --out never
+expect 2 "--document-end" "$TT" train $tiny --data random --documents separate --out never
+expect 2 "not below the vocabulary" "$TT" train $tiny --data random --documents separate --document-end 70000 --out never
 expect 2 "joined, separate" "$TT" train --documents apart --out never
 [ -e never ] && fail "a refused run has a folder"
 expect 0 "done" "$TT" train $tiny --documents separate --num-steps 2 --out "" # the built-in language says it itself
-expect 0 "flash" "$TT" bench --sizes small $tiny --documents separate --end-token 3 --versions flash --repeats 1 --warmup 0
+expect 0 "flash" "$TT" bench --sizes small $tiny --documents separate --document-end 3 --versions flash --repeats 1 --warmup 0
 expect 0 "document_bounds" "$TT" info $tiny --plan --documents separate
 "$TT" info $tiny --plan | grep -q document_bounds && fail "the plan of joined documents looks for their bounds"
 passed "an unknown end token is refused"

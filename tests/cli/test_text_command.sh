@@ -47,17 +47,61 @@ mkdir folder && cp part?.jsonl folder
 expect 0 "24 documents" "$TT" train $tiny --data 'part*.jsonl' --text-field body --tokenizer chars --out run
 expect 0 "24 documents" "$TT" train $tiny --data folder --text-field body --tokenizer bpe --vocab-size 300 --out run2
 expect 0 "loss" "$TT" eval run
-(cd folder && expect 0 "loss" "$TT" eval ../run2)
-expect 2 'part1.jsonl:1: the object has no field "text", but "body"' "$TT" train --data 'part*.jsonl' --out never
+cd folder || exit 1
+expect 0 "loss" "$TT" eval ../run2 --batch-size 1
+cd .. || exit 1
+expect 2 'part1.jsonl:1: the object has no field "text", nor both "prompt" and "completion", but "body"' "$TT" train --data 'part*.jsonl' --out never
 expect 0 "" "$TT" data part1.jsonl --text-field body --out data
 expect 0 "" "$TT" train $tiny --data data --out run3
 passed "globs and folders of JSON Lines are trained on and evaluated"
+
+# ---- prompts: the loss of a step is the mean over the completions of all its rows, however they are dealt out ----
+awk 'BEGIN { srand(3); for (i = 0; i < 200; i++) { p = ""; c = ""; for (k = rand() * 60; k > 0; k--) p = p sprintf("%d ", rand() * 10);
+    for (k = rand() * 30; k > 0; k--) c = c sprintf("%c", 97 + rand() * 26); printf "{\"q\":\"%s\",\"a\":\"%s\"}\n", p, c } }' >pairs.jsonl
+metrics() { # metrics RUN: loss and norm of each step
+    sed -n 's/.*"loss":\([^,]*\),.*"grad_norm":\([^,]*\),.*/\1 \2/p' "$1/metrics.jsonl"
+}
+near() { # near A B: the numbers of two files agree to 1e-4
+    paste -d' ' "$1" "$2" | awk 'NF != 4 { bad = 1 } { for (i = 1; i <= 2; i++) { d = $i - $(i + 2); if (d * d > 1e-8 * $i * $i) bad = 1 } } END { exit bad || !NR }'
+}
+few="$tiny --val-interval 2 --val-batches 4 --val-fraction 0.2"
+pairs="--data pairs.jsonl --prompt-field q --completion-field a"
+# shellcheck disable=SC2086
+expect 0 "200 documents, 200 of them prompts whose completions count" "$TT" train $few $pairs --batch-size 4 --out whole
+metrics whole >whole.txt
+for version in baseline fused; do
+    # shellcheck disable=SC2086
+    expect 0 "" "$TT" train $few $pairs --batch-size 4 --version $version --out "v-$version"
+    metrics "v-$version" >"$version.txt"
+    near whole.txt "$version.txt" || fail "$version has another loss of the completions than flash"
+done
+# shellcheck disable=SC2086
+expect 0 "" "$TT" train $few $pairs --batch-size 1 --grad-accum 4 --out parts
+metrics parts >parts.txt
+near whole.txt parts.txt || fail "four micro-batches have another mean over the completions than one batch"
+if ! "$TT" info 2>/dev/null | grep -q 'collectives: no' && ! grep -q __asan_init "$TT"; then
+    # shellcheck disable=SC2086
+    OMP_NUM_THREADS=1 TT_TEST_RANKS_ON_ONE_GPU=1 expect 0 "" "$TT" train $few $pairs --batch-size 2 --ranks 2 --out two-ranks
+    metrics two-ranks >ranks.txt
+    near whole.txt ranks.txt || fail "two ranks have another mean over the completions than one"
+fi
+"$TT" eval whole --batch-size 4 --val-batches 2 --json | sed 's/.*"loss"://; s/,.*/ 0/' >e1
+"$TT" eval whole --batch-size 1 --val-batches 8 --json | sed 's/.*"loss"://; s/,.*/ 0/' >e2
+near e1 e2 || fail "validation weights batches, not targets: $(cat e1 e2)"
+# shellcheck disable=SC2086
+expect 0 "200 documents" "$TT" data $(echo $pairs | sed 's/--data/--input/') --out pairs --val-fraction 0.2
+expect 0 "tokens have no loss" "$TT" data --inspect pairs/train_000000.bin
+# shellcheck disable=SC2086
+expect 0 "" "$TT" train $few --data pairs --batch-size 4 --out from-shards
+metrics from-shards >shards.txt
+[ -s shards.txt ] || fail "no steps from token files of pairs"
+passed "prompts have no loss, in any version, with micro-batches, ranks, validation and token files"
 
 # ---- bad lines ----
 printf '{"text":"a good line"}\n{"text":3}\nnothing\n{"text":"another good line"}\n' >bad.jsonl
 expect 2 'bad.jsonl:2: the field "text" is a number' "$TT" data bad.jsonl --out never
 expect 0 "2 bad lines were left out, the first: bad.jsonl:2" "$TT" data bad.jsonl --skip-bad-lines --out skipped
-expect 0 '"documents":2,"bad_lines":2' "$TT" data bad.jsonl --skip-bad-lines --out skipped2 --json
+expect 0 '"documents":2,"pairs":0,"bad_lines":2' "$TT" data bad.jsonl --skip-bad-lines --out skipped2 --json
 [ -e never ] && fail "a refused command left a folder"
 passed "bad lines are named, or left out and counted"
 

@@ -65,6 +65,70 @@ static void go_on(libtt_backend *b, const char *folder)
     libtt_free(m);
 }
 
+static bool two_more(int32_t token, void *arg)
+{
+    (void)token;
+    return ++*(int *)arg < 2;
+}
+
+/* Text of what go_on saved: the tokens go to FOLDER.tokens, the model for transformers to FOLDER.hf. */
+static void write_text(libtt_backend *b, const char *folder)
+{
+    struct libtt_error e;
+    struct libtt_sampling how = {.max_tokens = 20, .temperature = 0.8, .top_p = 1, .seed = 7};
+    int32_t start = 0, tokens[20], again[20];
+    int64_t made = 0;
+    int seen = 0;
+    char path[1000], text[1000];
+    libtt_model *m = libtt_load(b, folder, "threads: 1\n", &e);
+    CHECK(m && libtt_generate(m, &start, 1, &how, tokens, &made, &e) && made == 20);
+    snprintf(path, sizeof path, "%s.tokens", folder);
+    FILE *f = fopen(path, "w");
+    for (int i = 0; i < 20; i++) fprintf(f, "%d\n", tokens[i]);
+    fclose(f);
+
+    int64_t bytes = libtt_decode(m, tokens, 20, text, sizeof text, &e);
+    CHECK(bytes > 20 && bytes < (int64_t)sizeof text && libtt_decode(m, tokens, 20, NULL, 0, &e) == bytes);
+    CHECK(libtt_encode(m, text, bytes, again, 20, &e) == 20 && !memcmp(tokens, again, sizeof tokens));
+    CHECK(libtt_encode(m, "nosuchword", 10, again, 20, &e) == -1 && e.code && e.text[0]);
+    how.on_token = two_more;
+    how.arg = &seen;
+    CHECK(libtt_generate(m, &start, 1, &how, again, &made, &e) && made == 2 && again[1] == tokens[1]);
+    snprintf(path, sizeof path, "%s.hf", folder);
+    CHECK(libtt_export(m, path, "bf16", &e) && !e.code);
+    CHECK(!libtt_export(m, path, NULL, &e) && e.code == LIBTT_USAGE && strstr(e.text, "not empty"));
+    snprintf(path, sizeof path, "%s.gguf", folder);
+    CHECK(libtt_export(m, path, "q8_0", &e) && !e.code);
+    CHECK(!libtt_export(m, "/dev/null/x", "q8_0", &e) && e.code == LIBTT_USAGE && strstr(e.text, "q8_0"));
+    CHECK(!libtt_export(m, "/dev/null/x.gguf", "int8", &e) && e.code == LIBTT_USAGE && strstr(e.text, "int8"));
+    steps(m, 1, true); /* it can still train */
+    libtt_free(m);
+
+    m = libtt_load(b, folder, "data: none\nthreads: 1\n", &e); /* the tokenizer is the checkpoint's then */
+    CHECK(m && libtt_decode(m, tokens, 20, NULL, 0, &e) == bytes);
+    libtt_free(m);
+}
+
+static void refuse_sampling(libtt_model *m)
+{
+    struct libtt_error e;
+    static const struct libtt_sampling wrong[] = {{.max_tokens = 0, .top_p = 1}, {.max_tokens = 5, .top_p = 0},
+                                                  {.max_tokens = 5, .top_p = 1, .temperature = -1},
+                                                  {.max_tokens = 5, .top_p = 1, .top_k = -1},
+                                                  {.max_tokens = 5, .top_p = 1, .repetition_penalty = -1}};
+    struct libtt_sampling how = {.max_tokens = 5, .top_p = 1};
+    int32_t prompt = 3, out[5];
+    int64_t made = -1;
+    CHECK(libtt_generate(m, &prompt, 1, &how, out, &made, &e) && made == 5);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(!libtt_generate(m, &prompt, 1, &wrong[i], out, &made, &e) && e.code == LIBTT_USAGE && made <= 5);
+    CHECK(!libtt_generate(m, &prompt, 0, &how, out, &made, &e) && e.code == LIBTT_USAGE);
+    prompt = 11;
+    CHECK(!libtt_generate(m, &prompt, 1, &how, out, &made, &e) && e.code == LIBTT_USAGE);
+    CHECK(libtt_encode(m, "a", 1, out, 5, &e) == -1 && strstr(e.text, "no tokenizer"));
+    CHECK(libtt_decode(m, out, 5, NULL, 0, &e) == -1 && strstr(e.text, "no tokenizer"));
+}
+
 static void own_tokens(libtt_backend *b)
 {
     struct libtt_error e;
@@ -89,6 +153,7 @@ static void own_tokens(libtt_backend *b)
     CHECK(!libtt_step(m, NULL, NULL, &e) && e.code == LIBTT_USAGE && strstr(e.text, "data: none"));
     CHECK(!libtt_evaluate(m, NULL, &loss, NULL));
     CHECK(libtt_shape(m).step == 31);
+    refuse_sampling(m);
     CHECK(!libtt_save(m, "/dev/null/x", &e) && e.code && e.text[0] && !strchr(e.text, '\n'));
     libtt_free(m);
 }
@@ -116,6 +181,7 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     libtt_backend *b = open_backend();
     go_on(b, argv[1]);
+    write_text(b, argv[1]);
     own_tokens(b);
     refusals(b);
     libtt_close(b);

@@ -66,6 +66,15 @@ for run in by-shared by-static half; do
     done
 done
 "$TT" generate --checkpoint by-shared --max-tokens 5 >/dev/null 2>&1 || fail "tt generate does not take what the library saved"
+"$TT" generate --checkpoint by-tt --max-tokens 20 --seed 7 --threads 1 --json | tr -d ' \n' | sed 's/.*"tokens":\[0,//; s/\].*//' |
+    tr ',' '\n' | sed '$a\' >tokens
+"$TT" export by-tt --dtype bf16 hf >/dev/null || fail "tt export"
+mkdir gguf
+for run in by-shared by-static; do
+    [ "$(wc -l <tokens)" = 20 ] && cmp tokens $run.tokens || fail "$run: other tokens than tt generate: $(paste -sd ' ' $run.tokens)"
+    "$TT" export by-tt --dtype q8_0 --out gguf/$run.gguf >/dev/null || fail "tt export" # the name is in the file
+    diff -r hf $run.hf && cmp gguf/$run.gguf $run.gguf || fail "$run: the export differs from that of tt export"
+done
 passed "the bits of tt train"
 ./example sums >log || fail "the example fails"
 awk '/^step 1:/ { first = $4 } /^step 300:/ { last = $4 } END { exit !(last < 0.5 * first) }' log || fail "the example does not learn: $(cat log)"

@@ -217,7 +217,7 @@ static void an_unknown_end_is_refused(void)
     struct tt_session s = {0};
     struct tt_config c = separate(TT_FLASH);
     c.end_token = -1;
-    CHECK_FAILS(tt_session_open(&s, &backend, &c, TT_USE_TRAIN), "--end-token");
+    CHECK_FAILS(tt_session_open(&s, &backend, &c, TT_USE_TRAIN), "--document-end");
     tt_session_close(&s);
     c.end_token = c.vocab_size;
     s = (struct tt_session){0};

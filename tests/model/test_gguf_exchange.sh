@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # GGUF files from the command line: export, import of that, every number format and kind of tokenizer, and refusals.
-# test_gguf.c has the format itself.
+# test_gguf.c has the format itself, and test_gguf_llama.sh has llama.cpp open what was exported.
 set -u
 . tests/lib.sh
 . tests/model/hard_text.sh
@@ -54,6 +54,33 @@ cmp -s <(tail -c 4096 f16.gguf) <(tail -c 4096 fp16.gguf) || fail "f16 and fp16 
 expect 0 "matrices are in fp16" "$TT" export run-odd odd.gguf --dtype q8_0
 expect 0 "saved" "$TT" import odd.gguf --out back-odd
 passed "fp16, bf16 and q8_0 are within rounding"
+
+# heads of their own size and scaled RoPE come back; what llama.cpp does not have is refused
+keys() { sed 's/\\n/\n/g' "$1" | grep -E '^(rope-scaling|head-dim):'; }
+llama3() { echo "llama3,factor=8,original_max_position_embeddings=$1,low_freq_factor=1,high_freq_factor=4"; }
+for shape in "--head-dim 32" "--rope-scaling linear,factor=2.5" "--rope-scaling yarn,factor=4,original_max_position_embeddings=8" \
+    "--rope-scaling $(llama3 8)" "--rope-scaling $(llama3 8192)"; do
+    "$TT" train $tiny $shape --data text.txt --tokenizer bytes --num-steps 1 --out shaped >out 2>err || fail "train $shape"
+    expect 0 "wrote" "$TT" export shaped shaped.gguf
+    expect 0 "saved" "$TT" import shaped.gguf --out shaped-back
+    cmp -s <(weights shaped) <(weights shaped-back) || fail "$shape: the weights do not come back"
+    for run in shaped shaped-back; do keys $run/step-*/checkpoint.json >$run.keys; done
+    grep -q "${shape##* }" shaped.keys || fail "$shape is not in the checkpoint"
+    cmp -s shaped.keys shaped-back.keys || fail "$shape does not come back: $(cat shaped-back.keys)"
+    LC_ALL=C sed 's/tinytransformer.rope_scaling/tinytransformer.rope_scalinX/' shaped.gguf >foreign.gguf
+    case $shape in
+    *llama3*embeddings=8,*) expect 2 "does not know what scaling" "$TT" import foreign.gguf --out new ;;
+    *llama3*embeddings=8192,*) # as of Llama 3.1, which has these numbers
+        expect 0 "saved" "$TT" import foreign.gguf --out foreign
+        grep -q "factor=8,original_max_position_embeddings=8192" foreign/step-*/checkpoint.json || fail "Llama 3.1 is not recognised" ;;
+    esac
+    rm -rf shaped*
+done
+"$TT" train $tiny --rope-scaling dynamic,factor=2,max_position_embeddings=8 --data text.txt --tokenizer bytes --num-steps 1 \
+    --out dynamic >out 2>err || fail "train dynamic"
+expect 2 "no RoPE of this kind: dynamic; use --format hf" "$TT" export dynamic dynamic.gguf
+[ -e dynamic.gguf ] && fail "what was refused left something behind"
+passed "heads of their own size and scaled RoPE come back"
 
 # words of the command line
 expect 0 "wrote   exported.gguf: " "$TT" export run-bytes --format gguf

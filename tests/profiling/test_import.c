@@ -357,6 +357,8 @@ static void names_kernels(void)
         {"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
          "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "communication"},
         {"[CUDA memcpy Device-to-Host]", "[CUDA memcpy Device-to-Host]", "copies"},
+        {"void gemm_swiglu<product_shape<__nv_bfloat16, false, false, 1, 256, 4, 2>>(product_args)", "gemm_swiglu",
+         "swiglu_gate_up"},
         {"something_new", "something_new", "other"},
         {"", "", "other"},
         {"<<<::(", "<<<::(", "other"},

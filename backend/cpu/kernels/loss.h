@@ -18,16 +18,24 @@ static void k_gather_nll(const struct cpu_team *team, const struct tt_gather_nll
 {
     const int32_t *base = step_tokens(a->tokens, a->state, a->slot_stride);
     PARALLEL_FOR(team, a->rows)
-    for (int64_t r = 0; r < a->rows; r++)
-        a->losses[r] = -((const float *)a->x)[r * a->cols + target_at(base, a->first + r, a->S)];
+    for (int64_t r = 0; r < a->rows; r++) {
+        int32_t target = target_at(base, a->first + r, a->S);
+        a->losses[r] = target < 0 ? TT_NO_LOSS : -((const float *)a->x)[r * a->cols + target];
+    }
 }
 
 static void k_sub_target(const struct cpu_team *team, const struct tt_sub_target_args *a)
 {
     const int32_t *base = step_tokens(a->tokens, a->state, a->slot_stride);
     PARALLEL_FOR(team, a->rows)
-    for (int64_t r = 0; r < a->rows; r++)
-        ((float *)a->x)[r * a->cols + target_at(base, a->first + r, a->S)] -= 1.0f;
+    for (int64_t r = 0; r < a->rows; r++) {
+        int32_t target = target_at(base, a->first + r, a->S);
+        float *x = (float *)a->x + r * a->cols;
+        if (target < 0)
+            memset(x, 0, (size_t)a->cols * sizeof *x);
+        else
+            x[target] -= 1.0f;
+    }
 }
 
 static void k_cross_entropy(const struct cpu_team *team, const struct tt_cross_entropy_args *a)
@@ -38,6 +46,11 @@ static void k_cross_entropy(const struct cpu_team *team, const struct tt_cross_e
     for (int64_t r = 0; r < a->rows; r++) {
         float *x = (float *)a->x + r * a->cols;
         int32_t target = target_at(base, a->first + r, a->S);
+        if (target < 0) {
+            a->losses[r] = TT_NO_LOSS;
+            if (a->grad) memset(x, 0, (size_t)a->cols * sizeof *x);
+            continue;
+        }
         float top = row_max(x, a->cols), wanted = x[target];
         double sum = row_exp(a->grad ? x : NULL, x, a->cols, top, 1.0f);
         a->losses[r] = (float)(log(sum) + ((double)top - wanted));
@@ -50,7 +63,14 @@ static void k_cross_entropy(const struct cpu_team *team, const struct tt_cross_e
 static void k_loss_sum(const struct cpu_team *team, const struct tt_loss_sum_args *a)
 {
     (void)team;
-    *a->out += (float)(a->factor * row_sum(a->losses, a->n));
+    int64_t ignored = 0;
+    for (int64_t i = 0; i < a->n; i++) ignored += a->losses[i] == TT_NO_LOSS;
+    double sum = 0;
+    if (!ignored) sum = row_sum(a->losses, a->n);
+    for (int64_t i = 0; ignored && i < a->n; i++)
+        if (a->losses[i] != TT_NO_LOSS) sum += a->losses[i];
+    *a->out += (float)(a->factor * sum);
+    if (a->ignored) *a->ignored += (float)ignored;
 }
 
 #endif

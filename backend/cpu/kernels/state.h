@@ -23,7 +23,7 @@ static void k_step_begin(const struct cpu_team *team, const struct tt_step_begin
     double updates = (double)(s->step - s->skipped); /* this one included */
     s->bias1 = (float)(1.0 - pow(a->beta1, updates));
     s->bias2 = (float)(1.0 - pow(a->beta2, updates));
-    s->loss = 0;
+    s->loss = s->ignored = 0;
 }
 
 static void adapt_loss_scale(struct tt_state *s, int32_t grow_after)
@@ -43,7 +43,9 @@ static void k_clip_scale(const struct cpu_team *team, const struct tt_clip_scale
     struct tt_state *s = a->state;
     double sum = 0;
     for (int64_t i = 0; i < a->count; i++) sum += a->partial[i];
-    float norm = (float)(sqrt(sum) / s->loss_scale);
+    float more = s->ignored > 0 && a->targets > 0 ? a->targets / fmaxf(1.0f, a->targets - s->ignored) : 1.0f;
+    float norm = (float)(sqrt(sum) / s->loss_scale) * more;
+    s->loss *= more;
     float clip = a->max_norm > 0 && norm > a->max_norm ? a->max_norm / norm : 1.0f;
     s->grad_norm = norm;
     s->used_scale = s->loss_scale;
@@ -51,7 +53,7 @@ static void k_clip_scale(const struct cpu_team *team, const struct tt_clip_scale
     s->overflowed = !finite && isfinite(s->loss) && a->grow_after > 0 && s->loss_scale > 1;
     s->stopped = s->stopped || (s->stops && !finite && !s->overflowed);
     s->apply = finite && !s->stopped;
-    s->clip = s->apply ? clip / s->loss_scale : 0;
+    s->clip = s->apply ? clip / s->loss_scale * more : 0;
     if (s->stopped) return;
     s->skipped += !s->apply;
     if (a->grow_after > 0) adapt_loss_scale(s, a->grow_after);

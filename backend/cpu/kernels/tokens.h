@@ -8,8 +8,14 @@ static inline const int32_t *step_tokens(const int32_t *tokens, const struct tt_
     return tokens + (state ? state->slot * slot_stride : 0);
 }
 
-/* Tokens are stored in rows of S+1; the target of each is the next one. */
-static inline int32_t token_at(const int32_t *base, int64_t t, int64_t S) { return base[t / S * (S + 1) + t % S]; }
+/* Tokens are stored in rows of S+1; the target of each is the next one. One that is ignored as a target is stored as
+ * ~token. */
+static inline int32_t token_at(const int32_t *base, int64_t t, int64_t S)
+{
+    int32_t token = base[t / S * (S + 1) + t % S];
+    return token < 0 ? ~token : token;
+}
+/* Negative: ignored. */
 static inline int32_t target_at(const int32_t *base, int64_t t, int64_t S)
 {
     return base[t / S * (S + 1) + t % S + 1];

@@ -9,6 +9,7 @@
 #include "core/base/unpack.h"
 #include "core/data/data.h"
 #include "core/data/text_tokens.h"
+#include "core/data/token_file.h"
 #include "tests/test.h"
 
 static char folder[] = "/tmp/tt-text-XXXXXX";
@@ -92,8 +93,10 @@ static void bad_lines_are_named(void)
 {
     static const struct {
         const char *line, *words;
-    } bad[] = {{"{\"txt\":\"a\",\"id\":1}", "a.jsonl:2: the object has no field \"text\", but \"txt\", \"id\""},
-               {"{}", "a.jsonl:2: the object has no field \"text\"; name the one"},
+    } bad[] = {{"{\"txt\":\"a\",\"id\":1}",
+                "a.jsonl:2: the object has no field \"text\", nor both \"prompt\" and \"completion\", "
+                "but \"txt\", \"id\""},
+               {"{}", "\"completion\"; name the right one by --text-field"},
                {"[1]", "a.jsonl:2: the line is JSON, but not an object"},
                {"{\"text\":null}", "a.jsonl:2: the field \"text\" is null, not text"},
                {"{\"text\":[\"a\"]}", "is a list, not text"},
@@ -119,6 +122,97 @@ static void bad_lines_are_named(void)
         tt_text_free(&got);
     }
     refuses(write_bytes("a.jsonl", "{\"text\":\"a\0b\"}", 14), "a.jsonl:1: column 11: control character");
+}
+
+/* ---- prompts and completions ---- */
+
+struct list {
+    int32_t *tokens;
+    int64_t n;
+};
+
+static tt_status take_list(void *to, const int32_t *tokens, int64_t n)
+{
+    struct list *l = to;
+    l->tokens = realloc(l->tokens, (size_t)(l->n + n + 1) * sizeof *tokens);
+    memcpy(l->tokens + l->n, tokens, (size_t)n * sizeof *tokens);
+    l->n += n;
+    return TT_OK;
+}
+
+static struct list read_list(struct tt_text_work *w)
+{
+    struct tt_tokenizer *t = NULL;
+    struct list l = {0};
+    CHECK_OK(tt_tokenizer_bytes(&t));
+    CHECK_OK(tt_text_tokens(w, t, take_list, &l));
+    tt_tokenizer_free(t);
+    return l;
+}
+
+static void only_completions_count(void)
+{
+    static const int32_t wanted[] = {~'q', ~'?', 'y', 'e', 's', 0, 't', 0};
+    const char *path = write_text("p.jsonl", "{\"prompt\":\"q?\",\"completion\":\"yes\"}\n{\"text\":\"t\"}\n");
+    struct tt_text_work w = {.paths = &path, .count = 1};
+    struct list l = read_list(&w);
+    CHECK(l.n == 8 && !memcmp(l.tokens, wanted, sizeof wanted) && w.totals.documents == 2 && w.totals.pairs == 1);
+    free(l.tokens);
+    path = write_text("p.txt", "{\"in\":\"q?\",\"out\":\"yes\",\"text\":\"no\"}\n");
+    w.options = (struct tt_text_options){.prompt_field = "in", .completion_field = "out"};
+    l = read_list(&w);
+    CHECK(l.n == 6 && !memcmp(l.tokens, wanted, 6 * sizeof *wanted) && w.totals.pairs == 1);
+    free(l.tokens);
+    refuses(write_text("p.jsonl", "{\"prompt\":\"q\",\"completion\":\"a\",\"text\":\"t\"}"), "say which of them");
+    refuses(write_text("p.jsonl", "{\"prompt\":\"q\"}"), "nor both \"prompt\" and \"completion\"");
+    refuses(write_text("p.jsonl", "{\"prompt\":\"q\",\"completion\":1}"), "\"completion\" is a number");
+}
+
+/* Which tokens count comes back from a token file, wherever a window begins; a file without prompts is one of llm.c. */
+static void token_files_keep_what_counts(void)
+{
+    enum { N = 20011 };
+    static int32_t tokens[N], back[N];
+    for (int width = 2; width <= 4; width += 2) {
+        struct tt_token_file f;
+        for (int i = 0; i < N; i++) tokens[i] = tt_random(3, 0, (uint64_t)i) % 3 ? i % 300 : ~(i % 300);
+        const char *path = in_folder("mask.bin");
+        CHECK_OK(tt_tokens_write_documents(path, tokens, N, 300, width, 7));
+        CHECK_OK(tt_token_file_open(path, width == 2, &f));
+        CHECK(f.masked && f.end_token == 7 && f.count == N && f.width == width);
+        for (int first = 0; first < 20; first++) {
+            CHECK_OK(tt_token_file_read(&f, first, N - 2 * first, back));
+            CHECK(!memcmp(back, tokens + first, (size_t)(N - 2 * first) * sizeof *back), "from token %d", first);
+        }
+        tt_token_file_close(&f);
+        struct tt_data *d = NULL;
+        struct tt_data_options o = {.source = path, .seq_len = 100};
+        CHECK_OK(tt_data_open(&o, &d));
+        uint64_t mark = tt_data_mark(d);
+        CHECK(tt_data_end_token(d) == 7 && tt_data_vocab(d) == 300);
+        CHECK_OK(tt_data_sample(d, TT_TRAIN, 5, back));
+        bool found = false;
+        for (int i = 0; i + 100 < N && !found; i += 100) found = !memcmp(back, tokens + i, 101 * sizeof *back);
+        CHECK(found, "a window of the file");
+        tt_data_close(d);
+        for (int i = 0; i < N; i++) tokens[i] = tt_token_of(tokens[i]);
+        CHECK_OK(tt_tokens_write_documents(path, tokens, N, 300, width, 7));
+        CHECK_OK(tt_data_open(&o, &d));
+        CHECK(tt_data_mark(d) != mark, "other targets count");
+        tt_data_close(d);
+        CHECK_OK(tt_token_file_open(path, false, &f));
+        CHECK(!f.masked && f.end_token == 7);
+        tt_token_file_close(&f);
+    }
+    char *file;
+    size_t n;
+    tokens[9] = ~tokens[9];
+    CHECK_OK(tt_tokens_write_documents(in_folder("mask.bin"), tokens, N, 300, 2, -1));
+    CHECK_OK(tt_file_read(in_folder("mask.bin"), 1 << 20, &file, &n));
+    struct tt_data *d = NULL;
+    struct tt_data_options cut = {.source = write_bytes("mask.bin", file, n - 1), .seq_len = 8};
+    CHECK_FAILS(tt_data_open(&cut, &d), "ends before it has said which");
+    free(file);
 }
 
 static void the_first_characters(void)
@@ -230,20 +324,6 @@ static const char *write_story(const char *name, int64_t n)
     const char *path = write_bytes(name, text.s, text.n);
     tt_text_free(&text);
     return path;
-}
-
-struct list {
-    int32_t *tokens;
-    int64_t n;
-};
-
-static tt_status take_list(void *to, const int32_t *tokens, int64_t n)
-{
-    struct list *l = to;
-    l->tokens = realloc(l->tokens, (size_t)(l->n + n + 1) * sizeof *tokens);
-    memcpy(l->tokens + l->n, tokens, (size_t)n * sizeof *tokens);
-    l->n += n;
-    return TT_OK;
 }
 
 /* Cut into spans and encoded by several threads, a text has the tokens that it has whole. */
@@ -360,6 +440,8 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     TEST(documents_are_read);
     TEST(bad_lines_are_named);
+    TEST(only_completions_count);
+    TEST(token_files_keep_what_counts);
     TEST(the_first_characters);
     TEST(documents_need_an_end_token);
     TEST(packed_files_are_read);
