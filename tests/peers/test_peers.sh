@@ -29,6 +29,9 @@ run 2 "--attention takes sdpa, cudnn, flash" python3 "$peers/gpu_step.py" --atte
 run 2 "--modes takes eager, compile" python3 "$peers/gpu_step.py" --modes compile,quick
 run 1 "./nowhere is not there" python3 "$peers/cpu_step.py" --tt ./nowhere --sizes default --rounds 1 --warmup 0 --repeats 1 --modes eager
 run 2 "at least 1" python3 "$peers/cpu_step.py" --rounds 0
+run 0 "usage:" python3 "$peers/tokenizer.py" --help
+run 1 "./nowhere is not there" python3 "$peers/tokenizer.py" out --tt ./nowhere
+run 2 "at least 1" python3 "$peers/tokenizer.py" out --rounds 0
 run 1 "./nowhere is not there" python3 "$peers/generate_torch.py" --tt ./nowhere --sizes tiny --rows 1 --rounds 1 --modes ""
 run 2 "at least 1" python3 "$peers/generate_torch.py" --rounds 0
 run 1 "./nowhere is not there" bash "$peers/updates.sh" ./nowhere cpu
