@@ -100,9 +100,10 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         {"tt export runs/small model", "tt export model --checkpoint runs/small --dtype bf16",
          "tt export runs/small model.gguf --dtype q8_0"}},
     [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers or from llama.cpp",
-        "Reads the folder of a LLaMA, Qwen2 or Qwen3 (model.safetensors, or shards with their index; fp32, fp16 or bf16),\n"
-        "or the GGUF file of a LLaMA (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training goes on. RoPE may\n"
-        "be scaled: linear, dynamic, yarn, llama3. What this program does not compute is refused by name.\n"
+        "Reads the folder of a LLaMA, Qwen2 or Qwen3 (model.safetensors, or shards with an index; fp32, fp16 or bf16),\n"
+        "or the GGUF file of a LLaMA (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training\n"
+        "goes on. RoPE may be scaled: linear, dynamic, yarn, llama3. What this program does not compute is refused by\n"
+        "name.\n"
         "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"
         "the same tokens for every text, but no token is put before or behind it.",
         "from",
