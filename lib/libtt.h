@@ -123,8 +123,8 @@ struct libtt_sampling {
     void *arg;
 };
 
-/* Continues `count` tokens, at least one, with the tokens that `tt generate` would draw. `out` has room for max_tokens;
- * *made is how many there are. */
+/* Continues `count` tokens, at least one, with the tokens that `tt generate` would draw. No token ends it, as an end
+ * token would there; on_token can. `out` has room for max_tokens; *made is how many there are. */
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                     int32_t *out, int64_t *made, struct libtt_error *error);
 
