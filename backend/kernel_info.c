@@ -4,6 +4,7 @@
 #define E ((double)tt_dtype_size(a->dtype))
 #define F4 4.0
 #define RC ((double)a->rows * (double)a->cols)
+#define QK ((double)a->T * (double)(a->heads + a->kv_heads) * (double)a->D)
 #define BSD ((double)a->B * (double)a->S * (double)a->D)
 #define CAUSAL ((double)a->S * (double)(a->S + 1) / 2)
 

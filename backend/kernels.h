@@ -199,6 +199,14 @@ struct tt_mul_cols_args {
     int64_t rows, cols;
 };
 
+/* out[r,c] = x[r,c] + w[c]; in place. */
+struct tt_add_cols_args {
+    enum tt_dtype dtype;
+    const void *x, *w; /* w: (cols) */
+    void *out;
+    int64_t rows, cols;
+};
+
 /* out = silu(x) = x·sigmoid(x). */
 struct tt_silu_args {
     enum tt_dtype dtype;
@@ -239,6 +247,29 @@ struct tt_rmsnorm_backward_args {
     void *dx;
     float *partial; /* (parts, cols) */
     int64_t rows, cols, parts;
+};
+
+/* Each head of D in x, in place: x · weight / sqrt(mean(x²) + eps). A row has `heads` heads of q, then `kv_heads` of k,
+ * then what is left alone. */
+struct tt_head_norm_args {
+    enum tt_dtype dtype;
+    void *x;                         /* (T, ld) */
+    const void *q_weight, *k_weight; /* (D) */
+    void *raw; /* (T, (heads + kv_heads)·D) what was in x, for the backward pass; or NULL */
+    int64_t T, heads, kv_heads, D, ld;
+    float eps;
+};
+
+/* The gradient through head_norm, in place. Those of the weights are left as `parts` partial sums: partial[p] is q's,
+ * then k's, over the p-th run of ceil(T/parts) rows. */
+struct tt_head_norm_backward_args {
+    enum tt_dtype dtype;
+    void *dx;                        /* (T, ld) */
+    const void *raw;                 /* (T, (heads + kv_heads)·D) */
+    const void *q_weight, *k_weight; /* (D) */
+    float *partial;                  /* (parts, 2·D) */
+    int64_t T, heads, kv_heads, D, ld, parts;
+    float eps;
 };
 
 /* out[c] = (accumulate ? out[c] : 0) + sum over p of partial[p,c]. */

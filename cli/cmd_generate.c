@@ -16,9 +16,9 @@
 #define WORD_OF_(number) #number
 
 struct generate_options {
-    char prompt[16384], prompts[1024], stop[4096], end_token[256];
+    char prompt[16384], prompts[1024], stop[4096];
     double temperature, top_p, repetition_penalty;
-    int64_t top_k, max_tokens, num_samples, rows;
+    int64_t top_k, max_tokens, num_samples, rows, end_token;
     bool no_cache;
 };
 
@@ -36,8 +36,8 @@ static const struct tt_option table[] = {
     {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
     {"stop", AT(stop), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
      .help = "a text that ends a continuation, and is not printed; may be given several times", .list = TT_PROMPT_SEPARATOR},
-    {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
-     .help = "a token that ends a continuation: its text, or its number where there is no tokenizer; \"\" = none"},
+    {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
+     .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, if there is one"},
     {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
      .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
     {"top-k", AT(top_k), "Generation", 1 << TT_CMD_GENERATE, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
@@ -94,27 +94,12 @@ static tt_status read_prompts(struct generation *g)
     return TT_OK;
 }
 
-static tt_status read_end_token(struct generation *g)
-{
-    const char *text = g->own->end_token;
-    struct tt_prompt_tokens t = {0};
-    g->all.end_token = -1;
-    if (!text[0]) return TT_OK;
-    tt_status st = g->tokenizer ? tt_tokenizer_encode(g->tokenizer, text, (int64_t)strlen(text), &t.tokens, &t.count)
-                                : tt_prompt_encode(NULL, g->o.c.vocab_size, text, &t);
-    if (!st && t.count != 1)
-        st = tt_fail(TT_USAGE, "that is %lld tokens; --stop takes any text", (long long)t.count);
-    if (!st) g->all.end_token = t.tokens[0];
-    free(t.tokens);
-    return tt_context(st, "--end-token");
-}
-
 static tt_status read_stops(struct generation *g)
 {
     if (!g->own->stop[0]) return TT_OK;
     if (!g->tokenizer)
         return tt_fail(TT_USAGE, "--stop: this checkpoint has no tokenizer, so there is no text; --end-token takes a "
-                                 "number");
+                                 "token");
     TT_TRY(tt_prompts_add_list(&g->stops, g->own->stop));
     g->all.stops = (struct tt_stops){(const char *const *)g->stops.texts, (int)g->stops.count};
     return TT_OK;
@@ -235,7 +220,7 @@ static tt_status run(struct generation *g)
     g->all.tokenizer = g->tokenizer;
     g->all.checkpoint = g->checkpoint;
     TT_TRY(read_prompts(g));
-    TT_TRY(read_end_token(g));
+    g->all.end_token = g->own->end_token >= 0 ? g->own->end_token : c->end_token;
     TT_TRY(read_stops(g));
     TT_TRY(tt_open_backend(c, &g->backend));
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));

@@ -91,7 +91,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
          "tt diagnose --preset small --ranks 2 --shard weights"}},
     [TT_CMD_EXPORT] = {"export", "write a checkpoint as a model for Hugging Face's transformers or for llama.cpp",
         "hf: a folder with model.safetensors, config.json and the tokenizer's files, which\n"
-        "transformers.AutoModelForCausalLM and AutoTokenizer open: a LLaMA with the same logits and the same tokens.\n"
+        "transformers.AutoModelForCausalLM and AutoTokenizer open: a LLaMA with the same logits and the same tokens,\n"
+        "with --qkv-bias a Qwen2, with --qk-norm a Qwen3.\n"
         "gguf: a file with all of that, which llama.cpp and what builds on it open. Tokenizers that llama.cpp cannot\n"
         "reproduce are left out, with a line that says what to do: words; chars, unless --vocab-size left a token free;\n"
         "tt's own bpe, unless --nearest-split allows other tokens for some texts.",
@@ -99,8 +100,8 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         {"tt export runs/small model", "tt export model --checkpoint runs/small --dtype bf16",
          "tt export runs/small model.gguf --dtype q8_0"}},
     [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers or from llama.cpp",
-        "Reads the folder of a LLaMA (model.safetensors, or shards with their index; fp32, fp16 or bf16), or its GGUF\n"
-        "file (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training goes on. RoPE may\n"
+        "Reads the folder of a LLaMA, Qwen2 or Qwen3 (model.safetensors, or shards with their index; fp32, fp16 or bf16),\n"
+        "or the GGUF file of a LLaMA (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training goes on. RoPE may\n"
         "be scaled: linear, dynamic, yarn, llama3. What this program does not compute is refused by name.\n"
         "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"
         "the same tokens for every text, but no token is put before or behind it.",

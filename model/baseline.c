@@ -16,20 +16,48 @@ static void residual_add(struct build *b, struct residual *r)
     *r = (struct residual){sum, NULL};
 }
 
+/* Of rows of `cols`, which follow each other in memory. */
+static struct norm_acts rms_steps(struct build *b, void *x, const void *w, int64_t rows, int64_t cols)
+{
+    void *square = activation(b, "norm_square", rows, cols);
+    float *mean = floats(b, "norm_mean", rows);
+    struct norm_acts n = {.x = x, .xhat = activation(b, "norm_xhat", rows, cols),
+                          .y = activation(b, "norm", rows, cols), .rstd = floats(b, "norm_rstd", rows)};
+    LAUNCH(b->p, square, .x = x, .out = square, .n = rows * cols);
+    LAUNCH(b->p, row_sum, .x = square, .out = mean, .rows = rows, .cols = cols, .factor = 1.0f / (float)cols);
+    LAUNCH(b->p, rsqrt, .mean = mean, .rstd = n.rstd, .n = rows, .eps = (float)b->c->norm_eps);
+    LAUNCH(b->p, mul_rows, .x = x, .s = n.rstd, .out = n.xhat, .rows = rows, .cols = cols);
+    LAUNCH(b->p, mul_cols, .x = n.xhat, .w = w, .out = n.y, .rows = rows, .cols = cols);
+    return n;
+}
+
+/* dx may be dy. */
+static void rms_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, const void *w, float *dw,
+                               void *dx, int64_t rows, int64_t cols)
+{
+    void *t = activation(b, "norm_temp", rows, cols), *dxhat = activation(b, "norm_dxhat", rows, cols);
+    float *coef = floats(b, "norm_coef", rows);
+    /* y = xhat·w */
+    LAUNCH(b->p, mul, .x = dy, .y = n->xhat, .out = t, .rows = rows, .cols = cols, .ldx = cols, .ldy = cols,
+           .ldo = cols);
+    LAUNCH(b->p, col_sum, .x = t, .out = dw, .rows = rows, .cols = cols, .accumulate = b->accumulate);
+    LAUNCH(b->p, mul_cols, .x = dy, .w = w, .out = dxhat, .rows = rows, .cols = cols);
+    /* xhat = x·rstd, by rstd and then by x */
+    LAUNCH(b->p, mul, .x = dxhat, .y = n->x, .out = t, .rows = rows, .cols = cols, .ldx = cols, .ldy = cols,
+           .ldo = cols);
+    LAUNCH(b->p, row_sum, .x = t, .out = coef, .rows = rows, .cols = cols, .factor = 1);
+    LAUNCH(b->p, rsqrt_backward, .drstd = coef, .rstd = n->rstd, .coef = coef, .n = rows, .cols = cols);
+    LAUNCH(b->p, mul_rows, .x = n->x, .s = coef, .out = t, .rows = rows, .cols = cols);
+    LAUNCH(b->p, mul_rows, .x = dxhat, .s = n->rstd, .out = dxhat, .rows = rows, .cols = cols);
+    LAUNCH(b->p, add, .x = dxhat, .y = t, .out = dx, .rows = rows, .cols = cols, .ldx = cols, .ldy = cols,
+           .ldo = cols);
+}
+
 void norm_steps(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
 {
-    int64_t T = b->T, C = b->C;
     residual_add(b, r);
     b->p->group = TT_G_NORM;
-    void *square = activation(b, "norm_square", T, C);
-    float *mean = floats(b, "norm_mean", T);
-    *n = (struct norm_acts){.x = r->x, .xhat = activation(b, "norm_xhat", T, C), .y = activation(b, "norm", T, C),
-                            .rstd = floats(b, "norm_rstd", T)};
-    LAUNCH(b->p, square, .x = r->x, .out = square, .n = T * C);
-    LAUNCH(b->p, row_sum, .x = square, .out = mean, .rows = T, .cols = C, .factor = 1.0f / (float)C);
-    LAUNCH(b->p, rsqrt, .mean = mean, .rstd = n->rstd, .n = T, .eps = (float)b->c->norm_eps);
-    LAUNCH(b->p, mul_rows, .x = r->x, .s = n->rstd, .out = n->xhat, .rows = T, .cols = C);
-    LAUNCH(b->p, mul_cols, .x = n->xhat, .w = weight(b, w), .out = n->y, .rows = T, .cols = C);
+    *n = rms_steps(b, r->x, weight(b, w), b->T, b->C);
 }
 
 void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
@@ -37,23 +65,49 @@ void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts
 {
     int64_t T = b->T, C = b->C;
     b->p->group = TT_G_NORM;
-    void *t = activation(b, "norm_temp", T, C), *dxhat = activation(b, "norm_dxhat", T, C);
     void *dx = first ? dr : activation(b, "norm_dx", T, C);
-    float *coef = floats(b, "norm_coef", T);
-    /* y = xhat·w */
-    LAUNCH(b->p, mul, .x = dy, .y = n->xhat, .out = t, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
-    LAUNCH(b->p, col_sum, .x = t, .out = gradient(b, w), .rows = T, .cols = C, .accumulate = b->accumulate);
-    LAUNCH(b->p, mul_cols, .x = dy, .w = weight(b, w), .out = dxhat, .rows = T, .cols = C);
-    /* xhat = x·rstd, by rstd and then by x */
-    LAUNCH(b->p, mul, .x = dxhat, .y = n->x, .out = t, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
-    LAUNCH(b->p, row_sum, .x = t, .out = coef, .rows = T, .cols = C, .factor = 1);
-    LAUNCH(b->p, rsqrt_backward, .drstd = coef, .rstd = n->rstd, .coef = coef, .n = T, .cols = C);
-    LAUNCH(b->p, mul_rows, .x = n->x, .s = coef, .out = t, .rows = T, .cols = C);
-    LAUNCH(b->p, mul_rows, .x = dxhat, .s = n->rstd, .out = dxhat, .rows = T, .cols = C);
-    LAUNCH(b->p, add, .x = dxhat, .y = t, .out = dx, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
+    rms_steps_backward(b, dy, n, weight(b, w), gradient(b, w), dx, T, C);
     if (first) return;
     b->p->group = TT_G_RESIDUAL;
     LAUNCH(b->p, add, .x = dr, .y = dx, .out = dr, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
+}
+
+/* ---- the same of each head of q and k: taken out of the packed rows, and put back. With sequences of one token,
+ * splitting and merging heads are copies ---- */
+
+static void heads_out(struct build *b, const void *packed, void *x, int64_t heads)
+{
+    LAUNCH(b->p, heads_split, .x = packed, .out = x, .B = b->T, .S = 1, .heads = heads, .D = b->D, .ldx = b->P);
+}
+
+static void heads_back(struct build *b, const void *x, void *packed, int64_t heads)
+{
+    LAUNCH(b->p, heads_merge, .x = x, .out = packed, .B = b->T, .S = 1, .heads = heads, .D = b->D, .ldo = b->P);
+}
+
+void head_norm_steps(struct build *b, struct attention_acts *a)
+{
+    b->p->group = TT_G_NORM;
+    for (int k = 0; k < 2; k++) {
+        int64_t heads = k ? b->KV : b->H;
+        void *packed = view(b, a->qkv, k * b->H * b->D), *x = activation(b, "head_raw", b->T, heads * b->D);
+        heads_out(b, packed, x, heads);
+        a->head_norm[k] = rms_steps(b, x, view(b, weight(b, TT_W_QK_NORM), k * b->D), b->T * heads, b->D);
+        heads_back(b, a->head_norm[k].y, packed, heads);
+    }
+}
+
+void head_norm_steps_backward(struct build *b, const struct attention_acts *a, void *dqkv)
+{
+    b->p->group = TT_G_NORM;
+    for (int k = 0; k < 2; k++) {
+        int64_t heads = k ? b->KV : b->H;
+        void *packed = view(b, dqkv, k * b->H * b->D), *dx = activation(b, "d_head", b->T, heads * b->D);
+        heads_out(b, packed, dx, heads);
+        rms_steps_backward(b, dx, &a->head_norm[k], view(b, weight(b, TT_W_QK_NORM), k * b->D),
+                           gradient(b, TT_W_QK_NORM) + k * b->D, dx, b->T * heads, b->D);
+        heads_back(b, dx, packed, heads);
+    }
 }
 
 /* ---- RoPE: x·cos + rotate(x)·sin ---- */

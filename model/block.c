@@ -56,6 +56,30 @@ static void bundle_backward(struct build *b, const struct bundle *s, const void 
     }
 }
 
+static void bias(struct build *b, void *qkv)
+{
+    if (!b->c->qkv_bias) return;
+    LAUNCH(b->p, add_cols, .x = qkv, .w = weight(b, TT_W_QKV_BIAS), .out = qkv, .rows = b->T, .cols = b->P);
+}
+
+static void bias_backward(struct build *b, const void *dqkv)
+{
+    if (!b->c->qkv_bias) return;
+    LAUNCH(b->p, col_sum, .x = dqkv, .out = gradient(b, TT_W_QKV_BIAS), .rows = b->T, .cols = b->P,
+           .accumulate = b->accumulate);
+}
+
+void finish_qkv(struct build *b, struct attention_acts *a)
+{
+    bias(b, a->qkv);
+    if (b->c->qk_norm) (fused(b, TT_FUSE_NORM) ? head_norm_fused : head_norm_steps)(b, a);
+}
+
+static void head_norm_backward(struct build *b, const struct attention_acts *a, void *dqkv)
+{
+    if (b->c->qk_norm) (fused(b, TT_FUSE_NORM) ? head_norm_fused_backward : head_norm_steps_backward)(b, a, dqkv);
+}
+
 /* RoPE works in place on packed rows, unless it is fused with what comes next: the split into heads, and backward their
  * merging or flash's last kernel. */
 static void rope(struct build *b, void *qkv)
@@ -94,6 +118,7 @@ void block_keys(struct build *b, struct residual *r, struct block_acts *a)
     b->p->group = TT_G_QKV;
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
     bundle_forward(b, &qkv, a->norm1.y, a->attn.qkv);
+    finish_qkv(b, &a->attn);
     rope(b, a->attn.qkv);
     if (b->sequences) cache_fill(b, a->attn.qkv);
 }
@@ -176,7 +201,9 @@ static void attention_backward(struct build *b, const struct block_acts *a, void
     linear_dx(b, dr, b->C, weight(b, TT_W_O), dout, b->T, width, b->C, false);
     attention_core_backward(b, &a->attn, dout, dqkv);
     rope_backward(b, dqkv);
+    head_norm_backward(b, &a->attn, dqkv);
     b->p->group = TT_G_QKV;
+    bias_backward(b, dqkv);
     bundle_backward(b, &qkv, dqkv, a->norm1.y, dy);
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false);
 }

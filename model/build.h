@@ -43,6 +43,8 @@ struct norm_acts {
 
 struct attention_acts {
     void *qkv;                 /* (T, P) */
+    void *raw;                 /* (T, (H + KV)·D) q and k before their norms */
+    struct norm_acts head_norm[2]; /* the same in single steps, of q and of k: T·H or T·KV rows of D */
     void *q, *k, *v;           /* (B, H or KV, S, D) */
     void *k_all, *v_all;       /* repeated to H heads; k, v themselves when not */
     void *prob;                /* (B, H, S, S) */
@@ -152,6 +154,12 @@ void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts
 void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
                          bool first);
 
+/* Of each head of q and k, in place in packed rows. */
+void head_norm_steps(struct build *b, struct attention_acts *a);
+void head_norm_fused(struct build *b, struct attention_acts *a);
+void head_norm_steps_backward(struct build *b, const struct attention_acts *a, void *dqkv);
+void head_norm_fused_backward(struct build *b, const struct attention_acts *a, void *dqkv);
+
 /* In place on the q and k of packed rows. */
 void rope_steps(struct build *b, void *qkv, bool inverse);
 void rope_fused(struct build *b, void *qkv);
@@ -198,6 +206,8 @@ void optimizer_chosen(struct build *b);
 
 void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
 void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
+/* What the projections of q, k and v are still without: biases and norms of heads, where the model has them. */
+void finish_qkv(struct build *b, struct attention_acts *a);
 void block_forward(struct build *b, struct residual *r, struct block_acts *a);
 void block_backward(struct build *b, struct block_acts *a, void *dr);
 /* A block as far as its keys and values. */

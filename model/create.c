@@ -85,7 +85,7 @@ void tt_model_init_weights(const struct tt_model *m, float *weights)
         if (t->shape[1])
             tt_parallel((int)m->config.threads, t->count, LEAST, init_part, &init);
         else
-            for (int64_t j = 0; j < t->count; j++) init.weights[j] = 1.0f;
+            for (int64_t j = 0; j < t->count; j++) init.weights[j] = tt_param_is_bias(t) ? 0.0f : 1.0f;
     }
 }
 

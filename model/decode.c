@@ -47,6 +47,7 @@ void *decode_block(struct build *b, void *x)
     b->p->group = TT_G_QKV;
     LAUNCH(b->p, rows_linear, .type_y = b->p->dtype, .x = x, .norm = weight(b, TT_W_ATTENTION_NORM),
            .w = weight(b, TT_W_Q), .y = qkv, .rows = b->T, .in = b->C, .out = b->P, .eps = eps);
+    finish_qkv(b, &(struct attention_acts){.qkv = qkv});
     attend(b, qkv, o);
     LAUNCH(b->p, rows_linear, .type_y = b->p->dtype, .x = o, .w = weight(b, TT_W_O), .residual = x, .y = between,
            .rows = b->T, .in = b->H * b->D, .out = b->C);

@@ -35,6 +35,30 @@ void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts
     end_side_stream(b);
 }
 
+/* ---- RMSNorm of each head of q and k ---- */
+
+void head_norm_fused(struct build *b, struct attention_acts *a)
+{
+    const void *w = weight(b, TT_W_QK_NORM);
+    a->raw = b->train ? activation(b, "qk_raw", b->T, (b->H + b->KV) * b->D) : NULL;
+    b->p->group = TT_G_NORM;
+    LAUNCH(b->p, head_norm, .x = a->qkv, .q_weight = w, .k_weight = view(b, w, b->D), .raw = a->raw, .T = b->T,
+           .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .eps = (float)b->c->norm_eps);
+}
+
+void head_norm_fused_backward(struct build *b, const struct attention_acts *a, void *dqkv)
+{
+    const void *w = weight(b, TT_W_QK_NORM);
+    int64_t parts = norm_parts(b);
+    float *partial = floats(b, "norm_partial", parts * 2 * b->D);
+    b->p->group = TT_G_NORM;
+    LAUNCH(b->p, head_norm_backward, .dx = dqkv, .raw = a->raw, .q_weight = w, .k_weight = view(b, w, b->D),
+           .partial = partial, .T = b->T, .heads = b->H, .kv_heads = b->KV, .D = b->D, .ld = b->P, .parts = parts,
+           .eps = (float)b->c->norm_eps);
+    LAUNCH(b->p, reduce_parts, .partial = partial, .out = gradient(b, TT_W_QK_NORM), .parts = parts,
+           .cols = 2 * b->D, .accumulate = b->accumulate);
+}
+
 /* ---- RoPE ---- */
 
 void rope_fused(struct build *b, void *qkv)

@@ -1,29 +1,42 @@
-/* The parameter table: one flat arena. Matrices first (they decay), then the norms. Wq|Wk|Wv of a layer are adjacent,
- * and so are Wgate|Wup (w1|w3), so that one version can multiply by each of them and another by all at once. Names are
+/* The parameter table: one flat arena. Matrices first (they decay), then norms and biases. Wq|Wk|Wv of a layer are
+ * adjacent, and so are Wgate|Wup (w1|w3), so that one version can multiply by each of them and another by all at once;
+ * so are the biases of q|k|v and the norms of q|k. Names are
  * those of the original LLaMA release, which has the same interleaved RoPE. */
 #include "model/params.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Groups start on a 256-byte boundary; the gaps stay zero. */
 enum { PAD = TT_ALIGN / sizeof(float) };
 
 static void pad(struct tt_params *p) { p->total = (p->total + PAD - 1) / PAD * PAD; }
 
-static void add(struct tt_params *p, int layer, const char *name, int64_t rows, int64_t cols)
+static void add_as(struct tt_params *p, int layer, const char *name, const char *kind, int64_t rows, int64_t cols)
 {
     struct tt_param *t = &p->items[p->n++];
     if (layer < 0)
-        snprintf(t->name, sizeof t->name, "%s.weight", name);
+        snprintf(t->name, sizeof t->name, "%s.%s", name, kind);
     else
-        snprintf(t->name, sizeof t->name, "layers.%d.%s.weight", layer, name);
+        snprintf(t->name, sizeof t->name, "layers.%d.%s.%s", layer, name, kind);
     t->layer = layer;
     t->shape[0] = rows;
     t->shape[1] = cols;
     t->count = rows * (cols ? cols : 1);
     t->offset = p->total;
     p->total += t->count;
+}
+
+static void add(struct tt_params *p, int layer, const char *name, int64_t rows, int64_t cols)
+{
+    add_as(p, layer, name, "weight", rows, cols);
+}
+
+bool tt_param_is_bias(const struct tt_param *t)
+{
+    size_t n = strlen(t->name);
+    return n > 5 && !strcmp(t->name + n - 5, ".bias");
 }
 
 /* ---- buckets ---- */
@@ -78,6 +91,35 @@ static void add_matrices(struct tt_params *p, const struct tt_config *c, int lay
     add(p, layer, "feed_forward.w3", F, C);
     pad(p);
     add(p, layer, "feed_forward.w2", C, F);
+}
+
+static void add_vectors(struct tt_params *p, const struct tt_config *c, int layer, int64_t D)
+{
+    add(p, layer, "attention_norm", c->hidden_dim, 0);
+    pad(p);
+    add(p, layer, "ffn_norm", c->hidden_dim, 0);
+    pad(p);
+    if (c->qkv_bias) {
+        add_as(p, layer, "attention.wq", "bias", c->num_heads * D, 0);
+        add_as(p, layer, "attention.wk", "bias", c->num_kv_heads * D, 0);
+        add_as(p, layer, "attention.wv", "bias", c->num_kv_heads * D, 0);
+        pad(p);
+    }
+    if (c->qk_norm) {
+        add(p, layer, "attention.q_norm", D, 0);
+        add(p, layer, "attention.k_norm", D, 0);
+        pad(p);
+    }
+}
+
+/* Of a layer. */
+enum { MATRICES = 7 };
+static int biases(const struct tt_config *c) { return c->qkv_bias ? 3 : 0; }
+static int vectors(const struct tt_config *c) { return 2 + biases(c) + (c->qk_norm ? 2 : 0); }
+
+static int vector_index(const struct tt_config *c, enum tt_weight w)
+{
+    return w == TT_W_QK_NORM ? 2 + biases(c) : (int)(w - TT_W_ATTENTION_NORM);
 }
 
 /* ---- groups ---- */
@@ -137,7 +179,7 @@ static tt_status make_groups(struct tt_params *p, const struct tt_config *c)
 tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
 {
     int layers = (int)c->num_layers;
-    *p = (struct tt_params){.items = calloc(3 + 9 * (size_t)layers, sizeof *p->items),
+    *p = (struct tt_params){.items = calloc(3 + (size_t)((MATRICES + vectors(c)) * layers), sizeof *p->items),
                             .buckets = calloc(4 + (size_t)layers, sizeof *p->buckets),
                             .rank = c->rank, .ranks = c->ranks > 1 ? (int)c->ranks : 1};
     if (!p->items || !p->buckets)
@@ -154,12 +196,7 @@ tt_status tt_params_create(const struct tt_config *c, struct tt_params *p)
         if (is_full(p) || i + 1 == layers) cut(p);
     }
     p->decay_end = p->total;
-    for (int i = 0; i < layers; i++) {
-        add(p, i, "attention_norm", c->hidden_dim, 0);
-        pad(p);
-        add(p, i, "ffn_norm", c->hidden_dim, 0);
-        pad(p);
-    }
+    for (int i = 0; i < layers; i++) add_vectors(p, c, i, tt_head_dim(c));
     add(p, -1, "norm", c->hidden_dim, 0);
     cut(p);
     return c->update == TT_UPDATE_TOP_K ? make_groups(p, c) : TT_OK;
@@ -185,8 +222,8 @@ int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, in
     else if (w == TT_W_NORM)
         index = p->n - 1;
     else if (w >= TT_W_ATTENTION_NORM)
-        index = first + 7 * layers + 2 * layer + (w == TT_W_FFN_NORM);
+        index = first + MATRICES * layers + vectors(c) * layer + vector_index(c, w);
     else
-        index = first + 7 * layer + (int)w;
+        index = first + MATRICES * layer + (int)w;
     return p->items[index].offset;
 }

@@ -15,6 +15,8 @@ enum tt_weight {
     TT_W_DOWN,
     TT_W_ATTENTION_NORM,
     TT_W_FFN_NORM,
+    TT_W_QKV_BIAS, /* of q, then k, then v; with --qkv-bias */
+    TT_W_QK_NORM,  /* of the heads of q, then of k; with --qk-norm */
     TT_W_EMBEDDING,
     TT_W_HEAD, /* the embedding itself when tied */
     TT_W_NORM,
@@ -23,6 +25,7 @@ enum tt_weight {
 tt_status tt_params_create(const struct tt_config *c, struct tt_params *p);
 void tt_params_free(struct tt_params *p);
 int tt_bucket_of(const struct tt_params *p, int64_t offset); /* in which it lies */
+bool tt_param_is_bias(const struct tt_param *t);
 int64_t tt_param_offset(const struct tt_params *p, const struct tt_config *c, int layer, enum tt_weight w);
 
 #endif

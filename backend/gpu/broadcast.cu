@@ -55,20 +55,27 @@ gpu_error tt_gpu_sub_rows(const struct tt_sub_rows_args *a, gpu_stream s)
     return GPU_DISPATCH(a->dtype, T, by_row<T, true>(a->x, a->s, a->x, a->rows, a->cols, s));
 }
 
-struct f_by_column {
+struct f_mul_column {
     GPU_MEMBER bool begin() { return true; }
     GPU_MEMBER float operator()(const float *x) const { return x[0] * x[1]; }
 };
+struct f_add_column {
+    GPU_MEMBER bool begin() { return true; }
+    GPU_MEMBER float operator()(const float *x) const { return x[0] + x[1]; }
+};
 
 /* w is passed as a matrix with a row stride of 0. */
-template <typename T> static gpu_error by_column(const struct tt_mul_cols_args *a, gpu_stream s)
+template <typename T, typename F, typename Args> static gpu_error by_column(const Args *a, gpu_stream s)
 {
-    map_function<T, 2, f_by_column> op = {
-        {(const T *)a->x, (const T *)a->w}, (T *)a->out, {a->cols, 0}, a->cols, f_by_column()};
+    map_function<T, 2, F> op = {{(const T *)a->x, (const T *)a->w}, (T *)a->out, {a->cols, 0}, a->cols, F()};
     return map_launch_function(op, a->rows, a->cols, s);
 }
 
 gpu_error tt_gpu_mul_cols(const struct tt_mul_cols_args *a, gpu_stream s)
 {
-    return GPU_DISPATCH(a->dtype, T, by_column<T>(a, s));
+    return GPU_DISPATCH(a->dtype, T, (by_column<T, f_mul_column>(a, s)));
+}
+gpu_error tt_gpu_add_cols(const struct tt_add_cols_args *a, gpu_stream s)
+{
+    return GPU_DISPATCH(a->dtype, T, (by_column<T, f_add_column>(a, s)));
 }

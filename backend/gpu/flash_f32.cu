@@ -258,13 +258,18 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
 
 /* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where the query does not
  * see the key. The first query sees only one key, so its dS is set to exactly 0, instead of the rounding error of
- * dP - delta. lse and delta belong to the queries: to a thread's columns if KEYS, else to its rows. With DOCUMENTS,
- * `bound` is where the documents of a thread's rows end if these are keys, else where they start, as `start`. */
+ * dP - delta. lse and delta belong to the queries: to a thread's columns if KEYS, else to its rows. With DOCUMENTS the
+ * bounds of its rows are read again for every tile, since registers do not suffice to keep them. */
 template <bool KEYS, bool DOCUMENTS, int X, int R, int C, int Q>
 GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int col, int S, const float (&lse)[Q],
-                              const float (&delta)[Q], const int (&bound)[R], const int (&start)[R], float c)
+                              const float (&delta)[Q], const struct tt_flash_backward_args &a, int b, float c)
 {
     row += gpu_thread() / X, col += gpu_thread() % X;
+    int bound[R], start[R];
+    if (DOCUMENTS) {
+        bounds_of(bound, (KEYS ? a.ends : a.starts) + (int64_t)b * S, row, THREADS / X, S);
+        bounds_of(start, a.starts + (int64_t)b * S, row, THREADS / X, S);
+    }
     GPU_UNROLL
     for (int i = 0; i < R; i++)
         GPU_UNROLL
@@ -334,14 +339,8 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
     int b = (int)gpu_block_x() / owners, h = (int)gpu_block_x() % owners, kv = KEYS ? h : h / G;
     int first = (int)(KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS;
     int begin = KEYS ? first : 0, end = KEYS || first + ROWS > S ? S : first + ROWS;
-    int bound[SR], start[SR];
-    if (DOCUMENTS) {
-        const int32_t *starts = a.starts + (int64_t)b * S, *ends = a.ends + (int64_t)b * S;
-        if (KEYS) end = ends[first + ROWS < S ? first + ROWS - 1 : S - 1];
-        else begin = starts[first] / COLS * COLS;
-        bounds_of(bound, KEYS ? ends : starts, first + gpu_thread() / X, Y, S);
-        bounds_of(start, starts, first + gpu_thread() / X, Y, S);
-    }
+    if (DOCUMENTS && KEYS) end = a.ends[(int64_t)b * S + (first + ROWS < S ? first + ROWS : S) - 1];
+    if (DOCUMENTS && !KEYS) begin = a.starts[(int64_t)b * S + first] / COLS * COLS;
     int each = (end - begin + COLS - 1) / COLS, tiles = KEYS ? each * G : each;
     streamed<DP, COLS, KEYS> from = {a, b, KEYS ? h * G : h, kv, begin, each, wide};
 
@@ -369,7 +368,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
             settle();
         }
         products<SR, SC, DP, X>(dp, y, w);
-        probabilities<KEYS, DOCUMENTS, X>(s, dp, first, from.col(t), S, lse, delta, bound, start, c);
+        probabilities<KEYS, DOCUMENTS, X>(s, dp, first, from.col(t), S, lse, delta, a, b, c);
         if (KEYS) {
             put<COLS, X>(p, s);
             gpu_block_sync();

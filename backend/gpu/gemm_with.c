@@ -9,9 +9,12 @@
 
 enum { APART }; /* the first byte of the algorithm; those after it are the native ways */
 
-static bool allowed(int way)
+/* One kernel has a block for each multiprocessor, of equal work: beside collectives, which hold some of them, the last
+ * blocks would start when the others have ended. */
+static bool allowed(const struct gpu *gpu, int way)
 {
     const char *only = getenv("TT_GEMM_SWIGLU");
+    if (gpu->portable || gpu->crowded) return way == APART;
     return way <= tt_gpu_products_native() && (!only || !*only || way == atoi(only));
 }
 
@@ -30,7 +33,7 @@ static tt_status with_multiply(struct gpu *gpu, const struct gemm_algorithm *alg
     struct tt_gemm g = *call->product;
     gpu_error e = 0;
     g.also = call->also;
-    int way = gpu->portable ? APART : algorithm->bytes[0];
+    int way = algorithm->bytes[0];
     if (way == APART || !tt_gpu_product_native(&g, way - 1, call->stream->rt, &e))
         return apart(gpu, &g, call->stream);
     CHECK_OF(gpu, (gpu_rt_error)e, tt_gpu_product_native);
@@ -49,11 +52,11 @@ tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int mo
     if (!p->key.with) return tt_blas_propose(gpu, p, most, found, count);
     *count = 0;
     for (int way = APART; *count < most && way <= tt_gpu_products_native(); way++)
-        if (allowed(way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
+        if (allowed(gpu, way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
     return TT_OK;
 }
 
 bool tt_gpu_gemm_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered)
 {
-    return p->key.with ? allowed(remembered->bytes[0]) : tt_blas_takes(gpu, p, remembered);
+    return p->key.with ? allowed(gpu, remembered->bytes[0]) : tt_blas_takes(gpu, p, remembered);
 }

@@ -58,6 +58,8 @@ struct tt_config {
     double rope_theta, norm_eps, init_std;
     char rope_scaling[TT_ROPE_SCALING_SIZE]; /* "linear,factor=4"; "" = none (rope_scaling.h) */
     bool tie_embeddings;
+    bool qkv_bias; /* added to the projections of q, k and v */
+    bool qk_norm;  /* RMSNorm of each head of q and k, before RoPE */
 
     /* how it is computed */
     enum tt_version version;

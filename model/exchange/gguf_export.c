@@ -50,7 +50,10 @@ static tt_status write_file(const char *path, const struct tt_gguf_export *x, co
     tt_status st = tensors && names ? TT_OK : tt_no_memory("the names of %d tensors", n);
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
-        tt_gguf_name(p->name, names[i], sizeof names[i]);
+        if (!tt_gguf_name(p->name, names[i], sizeof names[i])) {
+            st = tt_fail(TT_USAGE, "a LLaMA of llama.cpp has no tensor for %s; use --format hf", p->name);
+            break;
+        }
         tensors[i] = (struct tt_tensor_source){.name = names[i],
                                                .rank = p->shape[1] ? 2 : 1,
                                                .data = x->weights + p->offset,
@@ -119,6 +122,19 @@ static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_wr
     return TT_OK;
 }
 
+/* What llama.cpp would compute otherwise than tt does. */
+static tt_status check_shape(const struct tt_config *c)
+{
+    const char *extra = NULL;
+    if (c->rope_scaling[0]) extra = "rope-scaling";
+    if (tt_head_dim(c) * c->num_heads != c->hidden_dim) extra = "head-dim";
+    if (c->qkv_bias) extra = "qkv-bias";
+    if (c->qk_norm) extra = "qk-norm";
+    if (!extra) return TT_OK;
+    return tt_fail(TT_USAGE, "the model has --%s, which tt does not write into a GGUF file; export it with --format hf",
+                   extra);
+}
+
 tt_status tt_gguf_export(const char *path, const struct tt_gguf_export *x, bool *left_out, struct tt_text *note)
 {
     struct tt_gguf_writer w = {0};
@@ -126,6 +142,7 @@ tt_status tt_gguf_export(const char *path, const struct tt_gguf_export *x, bool 
     size_t n = strlen(path);
     if (tt_is_dir(path) || (n && path[n - 1] == '/'))
         return tt_fail(TT_USAGE, "%s is a folder; name a new file, such as model.gguf", path);
+    TT_TRY(check_shape(x->config));
     put_general(path, x, &w);
     put_shape(x->config, &w);
     tt_status st = tt_gguf_rope_put(x->config, &w, &freqs);

@@ -1,6 +1,5 @@
 #include "model/exchange/gguf_names.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,16 +12,19 @@ static const struct {
     {"tok_embeddings", "token_embd"}, {"norm", "output_norm"},         {"output", "output"},
 };
 
-void tt_gguf_name(const char *ours, char *out, size_t size)
+bool tt_gguf_name(const char *ours, char *out, size_t size)
 {
     int layer, skip = 0;
     bool inside = sscanf(ours, "layers.%d.%n", &layer, &skip) == 1;
-    const char *piece = ours + skip, *end = strrchr(piece, '.'), *theirs = "unknown";
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (strlen(pieces[i].ours) == (size_t)(end - piece) && !memcmp(pieces[i].ours, piece, (size_t)(end - piece)))
-            theirs = pieces[i].theirs;
-    if (inside)
-        snprintf(out, size, "blk.%d.%s%s", layer, theirs, end);
-    else
-        snprintf(out, size, "%s%s", theirs, end);
+    const char *piece = ours + skip, *end = strrchr(piece, '.');
+    size_t n = end ? (size_t)(end - piece) : 0;
+    out[0] = 0;
+    for (size_t i = 0; n && !strcmp(end, ".weight") && i < sizeof pieces / sizeof *pieces; i++) {
+        if (strlen(pieces[i].ours) != n || memcmp(pieces[i].ours, piece, n) != 0) continue;
+        if (inside)
+            snprintf(out, size, "blk.%d.%s%s", layer, pieces[i].theirs, end);
+        else
+            snprintf(out, size, "%s%s", pieces[i].theirs, end);
+    }
+    return out[0] != 0;
 }

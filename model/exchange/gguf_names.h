@@ -2,9 +2,10 @@
 #ifndef TT_GGUF_NAMES_H
 #define TT_GGUF_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* "layers.3.attention.wq.weight" to "blk.3.attn_q.weight". */
-void tt_gguf_name(const char *ours, char *out, size_t size);
+/* "layers.3.attention.wq.weight" to "blk.3.attn_q.weight"; false for what a LLaMA of llama.cpp does not have. */
+bool tt_gguf_name(const char *ours, char *out, size_t size);
 
 #endif

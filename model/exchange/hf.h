@@ -1,8 +1,9 @@
 /* A model in the format of Hugging Face transformers: a folder with config.json, model.safetensors (or shards and an
  * index) and the tokenizer's files.
  *
- * Two things differ from a checkpoint: the names of the tensors, and the order of the rows of Wq and Wk. RoPE rotates
- * pairs of elements: here neighbours (0,1), (2,3), …, in transformers (0, D/2), (1, D/2 + 1), …. */
+ * It is a LLaMA, with --qkv-bias a Qwen2, with --qk-norm a Qwen3. Two things differ from a checkpoint: the names of the
+ * tensors, and the order of the rows of Wq and Wk, and of their biases and norms. RoPE rotates pairs of elements: here
+ * neighbours (0,1), (2,3), …, in transformers (0, D/2), (1, D/2 + 1), …. */
 #ifndef TT_HF_H
 #define TT_HF_H
 
@@ -36,5 +37,7 @@ tt_status tt_hf_import_tokenizer(const char *dir, struct tt_tokenizer **out, str
 /* Reorders the rows of a matrix (heads·D, columns) in place, from RoPE pairs of neighbours to pairs of halves or back.
  */
 tt_status tt_hf_permute_rows(float *w, int64_t heads, int64_t D, int64_t columns, bool to_halves);
+/* The same for a tensor of heads of D. */
+tt_status tt_hf_permute(float *w, const struct tt_param *p, int64_t D, bool to_halves);
 
 #endif

@@ -4,15 +4,54 @@
 
 #include "model/exchange/hf_rope.h"
 
+/* The models of transformers that tt has, with the defaults that their config.json may leave out. */
+static const struct kind {
+    const char *name, *class;
+    bool qkv_bias, qk_norm;
+    int64_t kv_heads, longest, head; /* kv_heads 0: as many as heads; head 0: hidden / heads */
+} kinds[] = {
+    {"llama", "LlamaForCausalLM", false, false, 0, 2048, 0},
+    {"mistral", "MistralForCausalLM", false, false, 0, 2048, 0},
+    {"qwen2", "Qwen2ForCausalLM", true, false, 32, 32768, 0},
+    {"qwen3", "Qwen3ForCausalLM", false, true, 32, 32768, 128},
+};
+
+static const struct kind *kind_of(const struct tt_config *c)
+{
+    size_t i = 0;
+    while (kinds[i].qkv_bias != c->qkv_bias || kinds[i].qk_norm != c->qk_norm) i++;
+    return &kinds[i];
+}
+
+static const struct kind *kind_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(kinds[i].name, name)) return &kinds[i];
+    return NULL;
+}
+
+tt_status tt_hf_config_check(const struct tt_config *c)
+{
+    if (c->qkv_bias && c->qk_norm)
+        return tt_fail(TT_USAGE, "no model of transformers has both --qkv-bias and --qk-norm: Qwen2 has the first, "
+                                 "Qwen3 the second");
+    if (c->hidden_dim % c->num_heads)
+        return tt_fail(TT_USAGE,
+                       "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
+                       (long long)c->hidden_dim, (long long)c->num_heads);
+    return TT_OK;
+}
+
 /* ---- writing ---- */
 
 void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_json_writer *w)
 {
+    const struct kind *kind = kind_of(c);
     tt_json_begin(w, NULL, '{');
     tt_json_begin(w, "architectures", '[');
-    tt_json_put_string(w, NULL, "LlamaForCausalLM");
+    tt_json_put_string(w, NULL, kind->class);
     tt_json_end(w, ']');
-    tt_json_put_string(w, "model_type", "llama");
+    tt_json_put_string(w, "model_type", kind->name);
     tt_json_put_int(w, "vocab_size", c->vocab_size);
     tt_json_put_int(w, "hidden_size", c->hidden_dim);
     tt_json_put_int(w, "intermediate_size", c->ffn_dim);
@@ -26,8 +65,9 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
     tt_json_put_number(w, "rms_norm_eps", c->norm_eps);
     tt_json_put_bool(w, "tie_word_embeddings", c->tie_embeddings);
     tt_hf_rope_write(c, w);
-    tt_json_put_bool(w, "attention_bias", false);
-    tt_json_put_bool(w, "mlp_bias", false);
+    if (c->qkv_bias || c->qk_norm) tt_json_put_bool(w, "use_sliding_window", false);
+    if (!c->qkv_bias) tt_json_put_bool(w, "attention_bias", false);
+    if (!c->qkv_bias && !c->qk_norm) tt_json_put_bool(w, "mlp_bias", false);
     tt_json_put_number(w, "attention_dropout", 0);
     tt_json_put_bool(w, "use_cache", true);
     /* null, because the defaults 1 and 2 are ordinary tokens here */
@@ -45,8 +85,8 @@ static tt_status check_kind(const struct tt_json *j)
     const struct tt_json *type = tt_hf_value(j, "model_type");
     if (!type || type->type != TT_JSON_STRING)
         return tt_fail(TT_FAILED, "config.json names no model_type; give the folder of a LLaMA");
-    if (strcmp(type->string, "llama") && strcmp(type->string, "mistral"))
-        return tt_hf_refuse("model_type", type->string, "it reads llama (and mistral without a sliding window)");
+    if (!kind_named(type->string))
+        return tt_hf_refuse("model_type", type->string, "it reads llama, qwen2, qwen3, and mistral without a window");
     const struct tt_json *act = tt_hf_value(j, "hidden_act");
     if (act && (act->type != TT_JSON_STRING || (strcmp(act->string, "silu") && strcmp(act->string, "swish"))))
         return tt_hf_refuse("hidden_act", tt_hf_shown(act), "it has silu only");
@@ -71,6 +111,14 @@ static tt_status check_switches(const struct tt_json *j)
  * of 4096, and the default of max_position_embeddings is larger than that. */
 static tt_status check_window(const struct tt_json *j, int64_t longest)
 {
+    const struct tt_json *use = tt_hf_value(j, "use_sliding_window"), *types = tt_hf_value(j, "layer_types");
+    if (use && !(use->type == TT_JSON_BOOL && !use->boolean))
+        return tt_hf_refuse("use_sliding_window", tt_hf_shown(use), "it has no sliding windows");
+    for (const struct tt_json *t = types ? types->first : NULL; t; t = t->next)
+        if (t->type != TT_JSON_STRING || strcmp(t->string, "full_attention"))
+            return tt_hf_refuse("layer_types", tt_hf_shown(t), "every layer has full attention");
+    /* a Qwen names the size of a window that it does not use */
+    if (!strncmp(tt_json_string(j, "model_type", ""), "qwen", 4)) return TT_OK;
     const struct tt_json *window = tt_hf_value(j, "sliding_window");
     bool mistral = !strcmp(tt_json_string(j, "model_type", ""), "mistral");
     int64_t size;
@@ -84,30 +132,34 @@ static tt_status check_window(const struct tt_json *j, int64_t longest)
 struct field {
     const char *key;
     int64_t *to;
-    int64_t otherwise; /* the default; 0: required, -1: num_heads */
+    int64_t otherwise; /* the default; -1: required, 0: num_heads */
 };
 
 static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
 {
+    const struct kind *kind = kind_named(tt_json_string(j, "model_type", ""));
     const struct field fields[] = {
-        {"hidden_size", &c->hidden_dim, 0},
-        {"num_hidden_layers", &c->num_layers, 0},
-        {"num_attention_heads", &c->num_heads, 0},
-        {"num_key_value_heads", &c->num_kv_heads, -1},
-        {"intermediate_size", &c->ffn_dim, 0},
-        {"vocab_size", &c->vocab_size, 0},
-        {"max_position_embeddings", &c->seq_len, 2048},
+        {"hidden_size", &c->hidden_dim, -1},
+        {"num_hidden_layers", &c->num_layers, -1},
+        {"num_attention_heads", &c->num_heads, -1},
+        {"num_key_value_heads", &c->num_kv_heads, kind->kv_heads},
+        {"intermediate_size", &c->ffn_dim, -1},
+        {"vocab_size", &c->vocab_size, -1},
+        {"max_position_embeddings", &c->seq_len, kind->longest},
     };
+    c->qkv_bias = kind->qkv_bias;
+    c->qk_norm = kind->qk_norm;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const struct field *f = &fields[i];
         const struct tt_json *v = tt_hf_value(j, f->key);
         if (v && !tt_json_as_int(v, 1, (int64_t)1 << 31, f->to))
             return tt_fail(TT_FAILED, "config.json has \"%s\": %s, which is not a valid size", f->key, tt_hf_shown(v));
-        if (!v && !f->otherwise) return tt_fail(TT_FAILED, "config.json has no \"%s\"; is it that of a LLaMA?", f->key);
+        if (!v && f->otherwise < 0)
+            return tt_fail(TT_FAILED, "config.json has no \"%s\"; is it that of a LLaMA?", f->key);
         if (!v) *f->to = f->otherwise > 0 ? f->otherwise : c->num_heads;
     }
     const struct tt_json *given = tt_hf_value(j, "head_dim");
-    c->head_dim = 0;
+    c->head_dim = kind->head;
     if (given && (!tt_json_as_int(given, 2, 1 << 16, &c->head_dim) || c->head_dim % 2))
         return tt_hf_refuse("head_dim", tt_hf_shown(given), "a head has an even number of numbers, at most 65536");
     if (c->head_dim * c->num_heads == c->hidden_dim) c->head_dim = 0; /* as it would be without */

@@ -5,12 +5,15 @@
 #include "core/base/json.h"
 #include "core/config/config.h"
 
+/* Whether transformers has a model of this kind. */
+tt_status tt_hf_config_check(const struct tt_config *c);
+
 /* `type` is the dtype of the stored weights: "float32", "bfloat16", "float16". */
 void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_json_writer *w);
 
-/* Sets the shape in `c`; seq_len becomes max_position_embeddings. A feature that tt does not have (scaled RoPE, biases,
- * another activation, sliding windows, ...) is an error that names it; otherwise the results would be silently wrong.
- */
+/* Sets the shape in `c`; seq_len becomes max_position_embeddings. A feature that tt does not have (other biases than
+ * Qwen2's, another activation, sliding windows, ...) is an error that names it; otherwise the results would be silently
+ * wrong. */
 tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c);
 
 #endif

@@ -35,9 +35,13 @@ tt_status tt_hf_permute_rows(float *w, int64_t heads, int64_t D, int64_t columns
     return TT_OK;
 }
 
+tt_status tt_hf_permute(float *w, const struct tt_param *p, int64_t D, bool to_halves)
+{
+    return tt_hf_permute_rows(w, p->shape[0] / D, D, p->shape[1] ? p->shape[1] : 1, to_halves);
+}
+
 static tt_status write_weights(const char *path, const struct tt_hf_export *x)
 {
-    const struct tt_config *c = x->config;
     int n = x->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n, sizeof *tensors);
     char(*names)[128] = calloc((size_t)n, sizeof *names);
@@ -46,9 +50,7 @@ static tt_status write_weights(const char *path, const struct tt_hf_export *x)
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         float *data = x->weights + p->offset;
-        char rotary = tt_hf_rotary(p->name);
-        int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
-        if (rotary) st = tt_hf_permute_rows(data, heads, tt_head_dim(c), c->hidden_dim, true);
+        if (tt_hf_rotary(p->name)) st = tt_hf_permute(data, p, tt_head_dim(x->config), true);
         tt_hf_name(p->name, false, names[i], sizeof names[i]);
         tensors[i] = (struct tt_tensor_source){.name = names[i],
                                                .rank = p->shape[1] ? 2 : 1,
@@ -136,10 +138,7 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
     if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
-    if (x->config->hidden_dim % x->config->num_heads)
-        return tt_fail(TT_USAGE,
-                       "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
-                       (long long)x->config->hidden_dim, (long long)x->config->num_heads);
+    TT_TRY(tt_hf_config_check(x->config));
     TT_TRY(tt_make_parent(name));
     TT_TRY(tt_stage_folder(name, &b));
     tt_status st = write_folder(b.path, x, note);

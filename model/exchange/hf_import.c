@@ -183,15 +183,13 @@ static tt_status read_all(const struct model_files *m, const struct tt_config *c
 {
     for (int i = 0; i < params->n; i++) {
         const struct tt_param *p = &params->items[i];
-        char name[128], rotary = tt_hf_rotary(p->name);
-        int64_t heads = rotary == 'q' ? c->num_heads : c->num_kv_heads;
+        char name[128];
         int file = 0;
         tt_hf_name(p->name, m->bare, name, sizeof name);
         const struct tt_tensor *t = find(m, name, &file);
         TT_TRY(tt_safetensors_read(m->files[file], t, w + p->offset));
         TT_TRY(tt_weights_finite(m->dir, name, w + p->offset, p->count));
-        if (rotary)
-            TT_TRY(tt_hf_permute_rows(w + p->offset, heads, tt_head_dim(c), c->hidden_dim, false));
+        if (tt_hf_rotary(p->name)) TT_TRY(tt_hf_permute(w + p->offset, p, tt_head_dim(c), false));
     }
     return TT_OK;
 }

@@ -10,6 +10,8 @@ static const struct {
     {"attention.wk", "self_attn.k_proj"},
     {"attention.wv", "self_attn.v_proj"},
     {"attention.wo", "self_attn.o_proj"},
+    {"attention.q_norm", "self_attn.q_norm"},
+    {"attention.k_norm", "self_attn.k_norm"},
     {"feed_forward.w1", "mlp.gate_proj"},
     {"feed_forward.w3", "mlp.up_proj"},
     {"feed_forward.w2", "mlp.down_proj"},
@@ -36,14 +38,18 @@ void tt_hf_name(const char *ours, bool bare, char *out, size_t size)
     }
     bool inside = sscanf(ours, "layers.%d.%n", &layer, &skip) == 1;
     const char *piece = ours + skip;
-    const char *theirs = translate(piece, strlen(piece) - strlen(".weight"));
+    const char *kind = strrchr(piece, '.'); /* .weight or .bias */
+    const char *theirs = translate(piece, (size_t)(kind - piece));
     if (inside)
-        snprintf(out, size, "%slayers.%d.%s.weight", model, layer, theirs);
+        snprintf(out, size, "%slayers.%d.%s%s", model, layer, theirs, kind);
     else
-        snprintf(out, size, "%s%s.weight", model, theirs);
+        snprintf(out, size, "%s%s%s", model, theirs, kind);
 }
 
-char tt_hf_rotary(const char *ours)
+bool tt_hf_rotary(const char *ours)
 {
-    return strstr(ours, "attention.wq") ? 'q' : strstr(ours, "attention.wk") ? 'k' : 0;
+    static const char *const of[] = {"attention.wq.", "attention.wk.", "attention.q_norm.", "attention.k_norm."};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (strstr(ours, of[i])) return true;
+    return false;
 }

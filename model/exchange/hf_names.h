@@ -9,7 +9,7 @@
  * a model without its head. */
 void tt_hf_name(const char *ours, bool bare, char *out, size_t size);
 
-/* 'q' or 'k' for the tensors whose rows have another order in Hugging Face models because of RoPE; 0 for all others. */
-char tt_hf_rotary(const char *ours);
+/* Whether the tensor's rows have another order in Hugging Face models, because of RoPE. */
+bool tt_hf_rotary(const char *ours);
 
 #endif

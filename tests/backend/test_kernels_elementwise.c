@@ -173,11 +173,23 @@ static void check_mul_cols(int64_t rows, int64_t cols, bool in_place)
     close_to(out, want, 1e-7, 0);
 }
 
+static void check_add_cols(int64_t rows, int64_t cols, bool in_place)
+{
+    new_case("%" PRId64 " x %" PRId64 ", in place %d", rows, cols, in_place);
+    struct tensor *x = input("x", kt.dtype, rows, cols, 0, 1), *w = input("w", kt.dtype, 1, cols, 0, 1);
+    struct tensor *out = in_place ? x : output("out", kt.dtype, rows, cols, 0);
+    double *want = doubles(rows * cols);
+    for (int64_t i = 0; i < rows * cols; i++) want[i] = x->v[i] + w->v[i % cols];
+    LAUNCH(add_cols, .x = x->data, .w = w->data, .out = out->data, .rows = rows, .cols = cols);
+    close_to(out, want, 1e-7, 0);
+}
+
 static void mul_rows_and_cols(int64_t rows, int64_t cols)
 {
     for (int in_place = 0; in_place < 2; in_place++) {
         check_mul_rows(rows, cols, in_place);
         check_mul_cols(rows, cols, in_place);
+        check_add_cols(rows, cols, in_place);
     }
 }
 

@@ -268,6 +268,78 @@ static void steps_equal_the_one_kernel(void)
     }
 }
 
+/* ---- of each head of q and k in packed rows ---- */
+
+struct packed {
+    int64_t T, heads, kv_heads, D;
+};
+
+/* The head's elements in packed rows of `cols`, and the weight that is its own of q's and k's. */
+static const double *own_weight(const struct packed *p, int64_t h, const double *q, const double *k)
+{
+    return h < p->heads ? q : k;
+}
+
+static void check_head_norm(const struct packed *p, int64_t gap, bool keep)
+{
+    new_case("%" PRId64 " rows, %" PRId64 " + %" PRId64 " heads of %" PRId64 ", gap %" PRId64 ", keep %d", p->T,
+             p->heads, p->kv_heads, p->D, gap, keep);
+    int64_t all = p->heads + p->kv_heads, cols = (all + p->kv_heads) * p->D, D = p->D;
+    struct tensor *x = input("x", kt.dtype, p->T, cols, gap, 2);
+    struct tensor *q = input("q_weight", kt.dtype, 1, D, 0, 1), *k = input("k_weight", kt.dtype, 1, D, 0, 1);
+    struct tensor *raw = keep ? output("raw", kt.dtype, p->T, all * D, 0) : NULL;
+    double *want = copy_doubles(x->v, p->T * cols), *want_raw = doubles(p->T * all * D);
+    for (int64_t i = 0; i < p->T * all; i++) {
+        const double *head = x->v + i / all * cols + i % all * D;
+        norm_forward(&(struct norm){1, D}, head, own_weight(p, i % all, q->v, k->v),
+                     want + i / all * cols + i % all * D, NULL);
+        memcpy(want_raw + i * D, head, (size_t)D * sizeof *head);
+    }
+    LAUNCH(head_norm, .x = x->data, .q_weight = q->data, .k_weight = k->data, .raw = data_or_null(raw), .T = p->T,
+           .heads = p->heads, .kv_heads = p->kv_heads, .D = D, .ld = x->ld, .eps = (float)eps);
+    double slack = roundoff(kt.dtype);
+    close_to(x, want, 2e-6 + slack, (1e-6 + slack) * 0.1);
+    if (raw) exactly(raw, want_raw);
+}
+
+static void check_head_norm_backward(const struct packed *p, int64_t gap, int64_t parts)
+{
+    new_case("%" PRId64 " rows, %" PRId64 " + %" PRId64 " heads of %" PRId64 ", gap %" PRId64 ", %" PRId64 " parts",
+             p->T, p->heads, p->kv_heads, p->D, gap, parts);
+    int64_t all = p->heads + p->kv_heads, cols = (all + p->kv_heads) * p->D, D = p->D, run = (p->T + parts - 1) / parts;
+    struct tensor *dx = input("dx", kt.dtype, p->T, cols, gap, 1), *raw = input("raw", kt.dtype, p->T, all * D, 0, 2);
+    struct tensor *q = input("q_weight", kt.dtype, 1, D, 0, 1), *k = input("k_weight", kt.dtype, 1, D, 0, 1);
+    struct tensor *partial = output("partial", TT_F32, parts, 2 * D, 0);
+    double *want = copy_doubles(dx->v, p->T * cols), *want_partial = doubles(parts * 2 * D), *y = doubles(D), rstd;
+    double largest = 1; /* of the terms that cancel in dx */
+    struct norm one = {1, D};
+    for (int64_t i = 0; i < p->T * all; i++) {
+        int64_t t = i / all, h = i % all, at = t * cols + h * D;
+        const double *w = own_weight(p, h, q->v, k->v), *x = raw->v + i * D;
+        norm_forward(&one, x, w, y, &rstd);
+        norm_backward(&one, x, w, &rstd, dx->v + at, want + at);
+        norm_weight_parts(&one, x, &rstd, dx->v + at, 1, want_partial + t / run * 2 * D + (h < p->heads ? 0 : D));
+        for (int64_t c = 0; c < D; c++) largest = fmax(largest, fabs(dx->v[at + c] * w[c] * rstd));
+    }
+    LAUNCH(head_norm_backward, .dx = dx->data, .raw = raw->data, .q_weight = q->data, .k_weight = k->data,
+           .partial = (float *)partial->data, .T = p->T, .heads = p->heads, .kv_heads = p->kv_heads, .D = D,
+           .ld = dx->ld, .parts = parts, .eps = (float)eps);
+    close_to(dx, want, 4e-6, 2e-6 * largest);
+    close_to(partial, want_partial, 4e-6, 2e-5);
+}
+
+static void normalises_heads(void)
+{
+    static const struct packed shapes[] = {{1, 1, 1, 2},   {5, 3, 1, 6},   {19, 4, 2, 16},  {7, 2, 2, 64},
+                                           {33, 5, 1, 20}, {3, 2, 1, 128}, {17, 3, 3, 130}, {2, 1, 1, 256},
+                                           {3, 2, 1, 300}, {70, 1, 1, 8}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int64_t gap = 0; gap < 4; gap += 3) {
+            for (int keep = 0; keep < 2; keep++) check_head_norm(&shapes[i], gap, keep);
+            for EACH (parts, 1, 3, 64) check_head_norm_backward(&shapes[i], gap, *parts);
+        }
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(open_backends());
@@ -275,6 +347,7 @@ int main(void)
     TEST_TYPES(normalises);
     TEST(normalises_extremes);
     TEST_TYPES(goes_back);
+    TEST_TYPES(normalises_heads);
     TEST(reduces_parts);
     TEST(takes_roots);
     TEST(steps_equal_the_one_kernel);

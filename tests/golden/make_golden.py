@@ -40,6 +40,12 @@ CONFIGS = {
     "yarn_tied": dict(hidden_dim=32, num_layers=2, num_heads=2, num_kv_heads=1, ffn_dim=28, vocab_size=43, seq_len=21,
                       batch_size=2, tie_embeddings=True, init_std=0.14, clip_norm=2.5, seed=2,
                       rope_scaling="yarn,factor=4,original_max_position_embeddings=64"),
+    # biases of q, k and v
+    "qwen2": dict(hidden_dim=30, num_layers=2, num_heads=3, num_kv_heads=1, ffn_dim=28, vocab_size=41, seq_len=17,
+                  batch_size=2, tie_embeddings=True, init_std=0.15, clip_norm=2.5, seed=4, qkv_bias=True),
+    # norms of the heads of q and k, which are not hidden / heads
+    "qwen3": dict(hidden_dim=30, num_layers=2, num_heads=3, num_kv_heads=1, head_dim=14, ffn_dim=28, vocab_size=41,
+                  seq_len=17, batch_size=2, tie_embeddings=False, init_std=0.15, clip_norm=2.9, seed=4, qk_norm=True),
     # attention inside documents, which end with token 5
     "documents": dict(hidden_dim=32, num_layers=2, num_heads=4, num_kv_heads=2, ffn_dim=44, vocab_size=23, seq_len=41,
                       batch_size=2, tie_embeddings=True, init_std=0.14, clip_norm=2.0, seed=4, end_token=5),
@@ -50,19 +56,27 @@ CONFIGS = {
 
 def shapes(c):
     """Name and shape of every parameter, in the order of Meta's LLaMA checkpoints."""
-    C, D, F, V = c["hidden_dim"], c["hidden_dim"] // c["num_heads"], c["ffn_dim"], c["vocab_size"]
+    C, D, F, V = c["hidden_dim"], c.get("head_dim", c["hidden_dim"] // c["num_heads"]), c["ffn_dim"], c["vocab_size"]
+    Hq, Hk = c["num_heads"] * D, c["num_kv_heads"] * D
     yield "tok_embeddings.weight", (V, C)
     for i in range(c["num_layers"]):
         p = f"layers.{i}."
-        yield p + "attention.wq.weight", (C, C)
-        yield p + "attention.wk.weight", (c["num_kv_heads"] * D, C)
-        yield p + "attention.wv.weight", (c["num_kv_heads"] * D, C)
-        yield p + "attention.wo.weight", (C, C)
+        yield p + "attention.wq.weight", (Hq, C)
+        yield p + "attention.wk.weight", (Hk, C)
+        yield p + "attention.wv.weight", (Hk, C)
+        yield p + "attention.wo.weight", (C, Hq)
         yield p + "feed_forward.w1.weight", (F, C)
         yield p + "feed_forward.w3.weight", (F, C)
         yield p + "feed_forward.w2.weight", (C, F)
         yield p + "attention_norm.weight", (C,)
         yield p + "ffn_norm.weight", (C,)
+        if c.get("qkv_bias"):
+            yield p + "attention.wq.bias", (Hq,)
+            yield p + "attention.wk.bias", (Hk,)
+            yield p + "attention.wv.bias", (Hk,)
+        if c.get("qk_norm"):
+            yield p + "attention.q_norm.weight", (D,)
+            yield p + "attention.k_norm.weight", (D,)
     yield "norm.weight", (C,)
     if not c["tie_embeddings"]:
         yield "output.weight", (V, C)
@@ -114,6 +128,11 @@ def attention(q, k, v, hidden):  # q: (B, S, H, D), k and v: (B, S, KV, D)
     return torch.cat(heads, -1)  # (B, S, H*D)
 
 
+def project(w, name, y, heads):  # (B, S, C) -> (B, S, heads, D)
+    z = y @ w[name + ".weight"].T + w.get(name + ".bias", 0)
+    return z.reshape(*y.shape[:2], heads, -1)
+
+
 def report_attention(name, c):
     """The attention above against PyTorch's own with the same mask."""
     tokens = initial(c)[0][0, :, :-1]
@@ -129,15 +148,15 @@ def report_attention(name, c):
 
 
 def logits(w, tokens, c):  # tokens (B, S) -> (B, S, V)
-    B, S = tokens.shape
     H, KV, eps = c["num_heads"], c["num_kv_heads"], c["norm_eps"]
     x = w["tok_embeddings.weight"][tokens]
     for i in range(c["num_layers"]):
         p = f"layers.{i}."
         y = rmsnorm(x, w[p + "attention_norm.weight"], eps)
-        q = (y @ w[p + "attention.wq.weight"].T).reshape(B, S, H, -1)
-        k = (y @ w[p + "attention.wk.weight"].T).reshape(B, S, KV, -1)
-        v = (y @ w[p + "attention.wv.weight"].T).reshape(B, S, KV, -1)
+        q, k, v = (project(w, p + "attention." + n, y, heads) for n, heads in (("wq", H), ("wk", KV), ("wv", KV)))
+        if c.get("qk_norm"):
+            q = rmsnorm(q, w[p + "attention.q_norm.weight"], eps)
+            k = rmsnorm(k, w[p + "attention.k_norm.weight"], eps)
         o = attention(rope(q, c), rope(k, c), v, hidden_keys(tokens, c))
         x = x + o @ w[p + "attention.wo.weight"].T
         y = rmsnorm(x, w[p + "ffn_norm.weight"], eps)
@@ -172,7 +191,8 @@ def initial(c):
     w = {}
     for name, shape in shapes(c):
         noise = torch.randn(shape, generator=random, dtype=torch.float64)
-        w[name] = (c["init_std"] * noise if len(shape) == 2 else 1 + 0.1 * noise).float()
+        bias = name.endswith(".bias")
+        w[name] = (c["init_std"] * noise if len(shape) == 2 else 0.3 * noise if bias else 1 + 0.1 * noise).float()
     return tokens, w
 
 

@@ -26,19 +26,22 @@ MODELS = {
     "rope_dynamic": dict(heads=2, kv=1, tied=True, length=24, longest=8, rope=dict(rope_type="dynamic", factor=2.0)),
     # four heads of 6 in rows of 16
     "head_dim": dict(heads=4, kv=2, tied=False, head=6),
+    "qwen2": dict(kind="Qwen2", heads=4, kv=2, tied=True),
+    "qwen3": dict(kind="Qwen3", heads=4, kv=2, tied=True, head=6),
 }
 
 
 def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.0, length=9, longest=32, rope=None,
-         head=None):
+         head=None, kind="Llama"):
     shutil.rmtree(folder, ignore_errors=True)
-    config = transformers.LlamaConfig(
+    more = dict(head_dim=head) if head else {}
+    config = getattr(transformers, kind + "Config")(
         vocab_size=24, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=heads,
-        num_key_value_heads=kv, head_dim=head, max_position_embeddings=longest, rms_norm_eps=1e-5,
+        num_key_value_heads=kv, max_position_embeddings=longest, rms_norm_eps=1e-5,
         tie_word_embeddings=tied, rope_parameters={"rope_type": "default", "rope_theta": theta, **(rope or {})},
-        bos_token_id=None, eos_token_id=None)
+        bos_token_id=None, eos_token_id=None, **more)
     torch.manual_seed(len(folder))
-    model = transformers.LlamaForCausalLM(config)
+    model = getattr(transformers, kind + "ForCausalLM")(config)
     with torch.no_grad():
         for name, p in model.named_parameters():
             p.copy_(torch.randn_like(p) * 0.3 + ("norm" in name))

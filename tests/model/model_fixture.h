@@ -4,6 +4,7 @@
 
 #include "core/base/rng.h"
 #include "core/checkpoint/weights.h"
+#include "model/params.h"
 #include "model/session.h"
 #include "tests/test.h"
 
@@ -47,7 +48,7 @@ static inline void fixture_batch(struct tt_session *s, int step, int batch)
 /* To each step its own. */
 static inline void fixture_tokens(struct tt_session *s, int step) { fixture_batch(s, step, step); }
 
-/* Norm weights are not all one, so that their effect is seen. */
+/* Norm weights are not all one and biases not all zero, so that their effect is seen. */
 static inline void fixture_weights(struct tt_session *s)
 {
     int64_t n = s->model->params.total;
@@ -55,6 +56,11 @@ static inline void fixture_weights(struct tt_session *s)
     tt_model_init_weights(s->model, w);
     for (int64_t i = s->model->params.decay_end; i < n; i++)
         if (w[i] != 0) w[i] += 0.2f * (float)tt_normal(5, 1, (uint64_t)i);
+    for (int i = 0; i < s->model->params.n; i++) {
+        const struct tt_param *t = &s->model->params.items[i];
+        for (int64_t j = 0; j < t->count && tt_param_is_bias(t); j++)
+            w[t->offset + j] = 0.3f * (float)tt_normal(5, 2, (uint64_t)(t->offset + j));
+    }
     CHECK_OK(tt_session_set_weights(s, w));
     struct tt_state state = {.loss_scale = 1};
     CHECK_OK(tt_engine_upload(&s->engine, TT_X_STATE, 0, &state, sizeof state));

@@ -87,6 +87,11 @@ expect 0 "wrote   exported.gguf: " "$TT" export run-bytes --format gguf
 cmp -s exported.gguf bytes/m.gguf && fail "a name is not in the file"
 expect 2 "exported.gguf" "$TT" export run-bytes --format gguf
 expect 2 "is a folder; name a new file" "$TT" export --checkpoint run-bytes --format gguf --out bytes
+for extra in "--qk-norm" "--qkv-bias" "--head-dim 6" "--rope-scaling linear,factor=2"; do
+    "$TT" train --hidden-dim 16 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 8 --seq-len 8 --batch-size 2 --num-steps 1 \
+        $extra --out "extra$extra" >out 2>err || fail "train with $extra"
+    expect 2 "the model has ${extra%% *}, which tt does not write into a GGUF file" "$TT" export --checkpoint "extra$extra" --out extra.gguf
+done
 expect 2 "has no weights in q8_0" "$TT" export run-bytes hf --dtype q8_0
 expect 0 '"tokenizer":true' "$TT" export run-bytes deep/er/m.gguf --json
 expect 2 "is not a GGUF file" "$TT" import text.txt --out new

@@ -79,9 +79,9 @@ has llama-tokenize || finish
 hard_text >text.txt
 tokens() { # tokens NAME TOKENIZER TEXT [OPTION...]
     "$TT" train $tiny --data "$3" --tokenizer "$2" "${@:4}" --out run-$1 >out 2>err || fail "train with $1"
-    expect 0 "wrote" "$TT" export run-$1 $1.gguf --dtype fp16
+    expect 0 "wrote" "$TT" export run-$1 tokens-$1.gguf --dtype fp16
     "$TT" data "$3" --tokenizer run-$1/step-00000001/tokenizer.json --val-fraction 0 --out tokens-$1 >out 2>err || fail "data with $1"
-    llama-tokenize -m $1.gguf -f "$3" --ids --no-bos --no-escape >theirs 2>err || fail "llama-tokenize with $1"
+    llama-tokenize -m tokens-$1.gguf -f "$3" --ids --no-bos --no-escape >theirs 2>err || fail "llama-tokenize with $1"
     "$python" "$check" tokens tokens-$1/train_000000.bin theirs >out 2>err || fail "other tokens with $1"
     cat out
 }

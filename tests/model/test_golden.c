@@ -19,6 +19,13 @@ static double number(const struct golden *g, const char *key)
     return text ? atof(text) : 0;
 }
 
+/* A switch that is off where the file does not name it. */
+static bool has(const struct golden *g, const char *key)
+{
+    const char *text = tt_safetensors_metadata(g->file, key);
+    return text && !strcmp(text, "true");
+}
+
 static float *tensor(const struct golden *g, const char *prefix, const char *name, int64_t count)
 {
     char full[160];
@@ -49,7 +56,9 @@ static void open_golden(struct golden *g, const char *name)
         g->c.documents = TT_DOCUMENTS_SEPARATE;
         g->c.end_token = (int64_t)number(g, "end_token");
     }
-    g->c.tie_embeddings = !strcmp(tt_safetensors_metadata(g->file, "tie_embeddings"), "true");
+    g->c.tie_embeddings = has(g, "tie_embeddings");
+    g->c.qkv_bias = has(g, "qkv_bias"), g->c.qk_norm = has(g, "qk_norm");
+    if (tt_safetensors_metadata(g->file, "head_dim")) g->c.head_dim = (int64_t)number(g, "head_dim");
     const char *scaling = tt_safetensors_metadata(g->file, "rope_scaling");
     snprintf(g->c.rope_scaling, sizeof g->c.rope_scaling, "%s", scaling ? scaling : "");
     g->batch = g->c.batch_size * (g->c.seq_len + 1);
@@ -164,6 +173,8 @@ static void gqa_tied(void) { check_file("gqa_tied"); }
 static void mha_untied(void) { check_file("mha_untied"); }
 static void mqa_tied(void) { check_file("mqa_tied"); }
 static void yarn_tied(void) { check_file("yarn_tied"); }
+static void qwen2(void) { check_file("qwen2"); }
+static void qwen3(void) { check_file("qwen3"); }
 static void documents(void) { check_file("documents"); }
 
 int main(void)
@@ -175,6 +186,8 @@ int main(void)
         TEST(mha_untied);
         TEST(mqa_tied);
         TEST(yarn_tied);
+        TEST(qwen2);
+        TEST(qwen3);
     }
     tt_backend_close(&backend);
     return test_end();

@@ -16,7 +16,8 @@ static struct tt_backend backend;
 static char folder[] = "/tmp/tt-test-hf-XXXXXX";
 
 static const char *const fixtures[] = {"gqa_tied_fp32", "mha_untied_bf16_sharded", "mqa_untied_fp16", "rope_linear",
-                                       "rope_dynamic",  "rope_yarn",               "rope_llama3",     "head_dim"};
+                                       "rope_dynamic",  "rope_yarn",               "rope_llama3",     "head_dim",
+                                       "qwen2",         "qwen3"};
 enum { FIXTURES = sizeof fixtures / sizeof *fixtures };
 
 static const char *in_folder(const char *name)
@@ -168,6 +169,7 @@ static void comes_back(void)
         CHECK(first.c.rope_theta == again.c.rope_theta && first.c.norm_eps == again.c.norm_eps &&
               first.c.tie_embeddings == again.c.tie_embeddings && first.c.num_kv_heads == again.c.num_kv_heads &&
               first.c.seq_len == again.c.seq_len && first.c.head_dim == again.c.head_dim &&
+              first.c.qkv_bias == again.c.qkv_bias && first.c.qk_norm == again.c.qk_norm &&
               !strcmp(first.c.rope_scaling, again.c.rope_scaling));
         CHECK(names_with("back") == 1);
         drop(&first);
@@ -210,6 +212,9 @@ static void keeps_what_is_there(void)
     m.c.num_heads = 3;
     CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "not a multiple of its 3 heads");
     m.c.num_heads = 4;
+    m.c.qkv_bias = m.c.qk_norm = true;
+    CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "both --qkv-bias and --qk-norm");
+    m.c.qkv_bias = m.c.qk_norm = false;
     m.weights[m.params.items[3].offset] = 1e5f;
     CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "beyond the range of fp16");
     CHECK(names_with("fresh") == 0);
@@ -297,8 +302,21 @@ static void configs(void)
     CHECK_OK(read_config("\"rope_scaling\": {\"rope_type\": \"default\"}, \"rope_theta\": 2", &c));
     CHECK(c.rope_theta == 2);
 
+    CHECK_OK(read_config("\"model_type\": \"qwen2\", \"num_key_value_heads\": 2, \"sliding_window\": 1024", &c));
+    CHECK(c.qkv_bias && !c.qk_norm && c.seq_len == 32768 && c.head_dim == 0);
+    CHECK_OK(read_config("\"model_type\": \"qwen3\", \"num_key_value_heads\": 2, \"attention_bias\": false", &c));
+    CHECK(!c.qkv_bias && c.qk_norm && c.seq_len == 32768 && c.head_dim == 128);
+    CHECK_OK(read_config("\"layer_types\": [\"full_attention\", \"full_attention\"]", &c));
+    CHECK(!c.qkv_bias);
+
     static const char *const refused[][2] = {
         {"\"model_type\": \"gpt2\"", "gpt2"},
+        {"\"model_type\": \"qwen2_moe\"", "qwen2_moe"},
+        {"\"model_type\": \"qwen3_moe\"", "qwen3_moe"},
+        {"\"model_type\": \"qwen3\", \"attention_bias\": true", "attention_bias"},
+        {"\"model_type\": \"qwen2\", \"use_sliding_window\": true", "use_sliding_window"},
+        {"\"layer_types\": [\"full_attention\", \"sliding_attention\"]", "layer_types"},
+        {"\"model_type\": \"qwen2\", \"attention_bias\": true", "attention_bias"},
         {"\"model_type\": \"mistral\", \"sliding_window\": 1024", "sliding_window"},
         {"\"model_type\": \"mistral\"", "\"sliding_window\": null"},
         {"\"model_type\": \"mistral\", \"max_position_embeddings\": 8192", "means 4096"},

@@ -320,6 +320,7 @@ static struct tt_config config_of(int version, enum tt_precision precision)
     c.precision = precision;
     c.clip_norm = 0.5;
     c.batch_size = 2;
+    c.qkv_bias = c.qk_norm = version == TT_FUSED;
     return c;
 }
 

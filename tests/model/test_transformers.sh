@@ -35,6 +35,24 @@ done
 for type in bf16 fp16; do pairs+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
 "$python" "$root/tests/hf/check.py" "${pairs[@]}" >out 2>err || fail "transformers reads another model"
 cat out
+
+# the likeliest continuations of several prompts, without and with a repetition penalty
+for penalty in 1.0 1.3; do
+    "$TT" generate run-bytes --prompt "some words" --prompt "a" --prompt "of a text that has" --temperature 0 --max-tokens 24 \
+        --repetition-penalty $penalty --json >greedy.jsonl 2>err || fail "generate with a penalty of $penalty"
+    "$python" - hf-bytes greedy.jsonl $penalty >out 2>err <<'END' || fail "transformers generates other tokens with a penalty of $penalty"
+import json, sys, torch, transformers
+model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1]).float()
+for line in open(sys.argv[2]):
+    ours = json.loads(line)
+    prompt = torch.tensor([ours["tokens"][:ours["prompt_tokens"]]])
+    theirs = model.generate(prompt, attention_mask=torch.ones_like(prompt), min_new_tokens=24, max_new_tokens=24, do_sample=False,
+                            repetition_penalty=float(sys.argv[3]), pad_token_id=0)[0].tolist()
+    assert theirs == ours["tokens"], (theirs, ours["tokens"])
+    print("the same", len(theirs), "tokens")
+END
+    cat out
+done
 "$python" "$root/tests/hf/make_fixtures.py" fresh >out 2>err || fail "transformers writes models"
 
 # what it wrote is trained on here and goes back to it

@@ -140,17 +140,21 @@ static void k_mul_rows(const struct cpu_team *team, const struct tt_mul_rows_arg
     }
 }
 
-static void k_mul_cols(const struct cpu_team *team, const struct tt_mul_cols_args *a)
-{
-    const float *w = a->w;
-    PARALLEL_FOR(team, a->rows * a->cols)
-    for (int64_t r = 0; r < a->rows; r++) {
-        const float *x = (const float *)a->x + r * a->cols;
-        float *out = (float *)a->out + r * a->cols;
-        SIMD
-        for (int64_t c = 0; c < a->cols; c++) out[c] = x[c] * w[c];
+#define COLUMN_KERNEL(name, op)                                                                    \
+    static void k_##name(const struct cpu_team *team, const struct tt_##name##_args *a)            \
+    {                                                                                              \
+        const float *w = a->w;                                                                     \
+        PARALLEL_FOR(team, a->rows * a->cols)                                                      \
+        for (int64_t r = 0; r < a->rows; r++) {                                                    \
+            const float *x = (const float *)a->x + r * a->cols;                                    \
+            float *out = (float *)a->out + r * a->cols;                                            \
+            SIMD                                                                                   \
+            for (int64_t c = 0; c < a->cols; c++) out[c] = x[c] op w[c];                           \
+        }                                                                                          \
     }
-}
+
+COLUMN_KERNEL(mul_cols, *)
+COLUMN_KERNEL(add_cols, +)
 
 static void k_sub_rows(const struct cpu_team *team, const struct tt_sub_rows_args *a)
 {

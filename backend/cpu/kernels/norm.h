@@ -59,4 +59,54 @@ static void k_rmsnorm_backward(const struct cpu_team *team, const struct tt_rmsn
     }
 }
 
+/* ---- of each head ---- */
+
+static inline float head_rstd(const float *x, int64_t D, float eps)
+{
+    return (float)(1.0 / sqrt(row_dot(x, x, D) / (double)D + eps));
+}
+
+static void k_head_norm(const struct cpu_team *team, const struct tt_head_norm_args *a)
+{
+    int64_t all = a->heads + a->kv_heads, D = a->D;
+    PARALLEL_FOR(team, a->T * all * D)
+    for (int64_t t = 0; t < a->T; t++)
+        for (int64_t h = 0; h < all; h++) {
+            float *x = (float *)a->x + t * a->ld + h * D, rstd = head_rstd(x, D, a->eps);
+            const float *w = h < a->heads ? a->q_weight : a->k_weight;
+            if (a->raw) row_copy((float *)a->raw + (t * all + h) * D, x, D);
+            SIMD
+            for (int64_t c = 0; c < D; c++) x[c] = x[c] * rstd * w[c];
+        }
+}
+
+static inline void head_norm_backward_row(const struct tt_head_norm_backward_args *a, int64_t t, float *partial)
+{
+    int64_t all = a->heads + a->kv_heads, D = a->D;
+    for (int64_t h = 0; h < all; h++) {
+        const float *x = (const float *)a->raw + (t * all + h) * D, *w = h < a->heads ? a->q_weight : a->k_weight;
+        float *dx = (float *)a->dx + t * a->ld + h * D, *dweight = partial + (h < a->heads ? 0 : D);
+        float rstd = head_rstd(x, D, a->eps);
+        float back = (float)(-row_dot3(w, dx, x, D) / (double)D) * rstd * rstd * rstd;
+        SIMD
+        for (int64_t c = 0; c < D; c++) {
+            float d = dx[c], v = x[c];
+            dweight[c] += d * v * rstd;
+            dx[c] = rstd * w[c] * d + back * v;
+        }
+    }
+}
+
+static void k_head_norm_backward(const struct cpu_team *team, const struct tt_head_norm_backward_args *a)
+{
+    int64_t run = divide_up(a->T, a->parts);
+    PARALLEL_FOR(team, a->T * (a->heads + a->kv_heads) * a->D)
+    for (int64_t p = 0; p < a->parts; p++) {
+        float *partial = a->partial + p * 2 * a->D;
+        row_zero(partial, 2 * a->D);
+        int64_t end = smaller(a->T, (p + 1) * run);
+        for (int64_t t = p * run; t < end; t++) head_norm_backward_row(a, t, partial);
+    }
+}
+
 #endif

@@ -7,9 +7,11 @@
 
 #define COVER_ELEMENTWISE(X)                                                                       \
     X(add) X(mul) X(scale) X(cast) X(zero) X(square) X(row_sum) X(col_sum) X(mul_rows) X(mul_cols) \
-    X(silu) X(silu_backward) X(swiglu) X(swiglu_backward) X(exp) X(sub_rows)
+    X(add_cols) X(silu) X(silu_backward) X(swiglu) X(swiglu_backward) X(exp) X(sub_rows)
 
-#define COVER_NORM(X) X(rsqrt) X(rsqrt_backward) X(rmsnorm) X(rmsnorm_backward) X(reduce_parts)
+#define COVER_NORM(X)                                                                              \
+    X(rsqrt) X(rsqrt_backward) X(rmsnorm) X(rmsnorm_backward) X(reduce_parts) \
+    X(head_norm) X(head_norm_backward)
 
 #define COVER_ROPE(X)                                                                              \
     X(rope) X(rope_cos) X(rope_sin) X(rope_rotate) X(rope_split) X(rope_merge)                     \

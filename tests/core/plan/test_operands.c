@@ -118,6 +118,7 @@ static void look_at_all(void)
                 c.recompute = (enum tt_recompute)r;
                 c.tie_embeddings = r & 1;
                 c.grad_accum = 1 + (r & 1);
+                c.qkv_bias = c.qk_norm = r > 0;
                 look_at_fusions(&c);
             }
 }
