@@ -1,5 +1,5 @@
-/* JSON Lines, plain and packed by gzip: every document comes back from its tokens, prompts are marked, and leaving out bad
- * lines never fails where reading them all does not. zstd is left out: a frame may ask libzstd for a large window. */
+/* JSON Lines, plain and packed by gzip: an end token a document, a token a byte, marks on prompts only; and without
+ * --skip-bad-lines nothing is left out. zstd is not tried: a frame may ask libzstd for a large window. */
 #include "core/data/text_tokens.h"
 #include "tests/fuzz/fuzz.h"
 
