@@ -11,13 +11,11 @@ enum { APART }; /* the first byte of the algorithm; those after it are the nativ
 
 /* One kernel has a block for each multiprocessor, of equal work: beside collectives, which hold some of them, the last
  * blocks would start when the others have ended. */
-static bool allowed(const struct gpu *gpu, const struct gemm_plan *p, int way)
+static bool allowed(const struct gpu *gpu, int way)
 {
-    /* TT_WITH_SWIGLU_BACKWARD belongs here too as soon as test_swiglu_product has passed with it on a chip. */
-    bool proven = p->key.with == TT_WITH_SWIGLU;
     const char *only = getenv("TT_GEMM_SWIGLU");
-    if (gpu->portable || gpu->crowded || way > tt_gpu_products_native()) return way == APART;
-    return only && *only ? way == atoi(only) : way == APART || proven;
+    if (gpu->portable || gpu->crowded) return way == APART;
+    return way <= tt_gpu_products_native() && (!only || !*only || way == atoi(only));
 }
 
 static tt_status apart(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
@@ -54,11 +52,11 @@ tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int mo
     if (!p->key.with) return tt_blas_propose(gpu, p, most, found, count);
     *count = 0;
     for (int way = APART; *count < most && way <= tt_gpu_products_native(); way++)
-        if (allowed(gpu, p, way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
+        if (allowed(gpu, way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
     return TT_OK;
 }
 
 bool tt_gpu_gemm_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered)
 {
-    return p->key.with ? allowed(gpu, p, remembered->bytes[0]) : tt_blas_takes(gpu, p, remembered);
+    return p->key.with ? allowed(gpu, remembered->bytes[0]) : tt_blas_takes(gpu, p, remembered);
 }
