@@ -4,7 +4,7 @@
 #
 #   tests/peers/updates.sh build/tt cpu       the default preset in fp32 on one thread, by the processor's time, so that it
 #                                             can be measured beside other work; the host waits for nothing there
-#   tests/peers/updates.sh build/tt gpu       medium and gpt2 in bf16, and losses of small: three minutes on an H200
+#   tests/peers/updates.sh build/tt gpu       medium and gpt2 in bf16, and losses of small: six minutes on an H200
 #
 # A third word names some of the tables: choice, step_times, slow_way, losses.
 set -u
