@@ -28,11 +28,16 @@ static bool with_dashes(const char *key, char name[64])
     return true;
 }
 
+static const struct tt_option *option_instead(const struct tt_options *o, const char *key)
+{
+    char name[64];
+    return with_dashes(key, name) ? tt_schema_find_instead(o->schema, o->command, name) : NULL;
+}
+
 /* "; did you mean seed?", or what to do instead. */
 static void say_instead(const struct tt_options *o, const char *key, struct tt_text *out)
 {
-    char name[64];
-    const struct tt_option *row = with_dashes(key, name) ? tt_schema_find_instead(o->schema, o->command, name) : NULL;
+    const struct tt_option *row = option_instead(o, key);
     const char *near = row ? NULL : tt_schema_nearest(o->schema, o->command, key);
     if (row) {
         tt_text_printf(out, "; %s does that", row->name);
@@ -73,13 +78,17 @@ static const struct settled {
     {"shuffle", "true", "samples come in random order"},
     {"drop-last", "true", "batches are whole"},
     {"pin-memory", "true", "batches lie in pinned memory"},
+    {"use-compile", "false", "its kernels are compiled when tt is built"},
+    {"compile", "false", "its kernels are compiled when tt is built"},
     {"persistent-workers", "true", "one thread loads for the whole run"},
 };
 
-static const struct settled *find_settled(const char *key)
+/* By the key, or by its group where the key is only its type: optimizer: {type: adamw}. */
+static const struct settled *find_settled(const char *group, const char *key)
 {
     char name[64];
-    if (!with_dashes(key, name)) return NULL;
+    bool type = !strcasecmp(key, "type") || !strcasecmp(key, "name");
+    if (!with_dashes(type && group[0] ? group : key, name)) return NULL;
     for (size_t i = 0; i < sizeof settled / sizeof *settled; i++)
         if (!strcasecmp(name, settled[i].name)) return &settled[i];
     return NULL;
@@ -105,9 +114,9 @@ static bool is_settled(const struct settled *s, const struct tt_yaml *y)
 static void note_unknown(struct reading *r, const char *group, const struct tt_yaml *y)
 {
     if (r->count++) tt_text_puts(&r->unknown, ", and ");
-    const struct settled *s = find_settled(y->key);
+    const struct settled *s = find_settled(group, y->key);
     tt_text_printf(&r->unknown, "line %d: there is no option %s%s%s", y->line, group, group[0] ? "." : "", y->key);
-    if (s)
+    if (s && !option_instead(r->o, y->key))
         tt_text_printf(&r->unknown, "; %s, so only %s is right", s->why, s->values);
     else
         say_instead(r->o, y->key, &r->unknown);
@@ -161,16 +170,22 @@ static tt_status check_preset(const struct tt_options *o, const char *text)
 static tt_status device_number(const char *text, struct tt_text *out)
 {
     static const struct {
-        const char *name, *backends;
-    } kinds[] = {{"cpu", "cpu"}, {"cuda", "cuda hip"}, {"gpu", "cuda hip"}, {"hip", "hip"}, {"rocm", "hip"}};
+        const char *name, *backends, *build; /* those that compute there, and the one to build for it */
+    } kinds[] = {{"cpu", "cpu", "cpu"},       {"cuda", "cuda hip", "cuda"}, {"gpu", "cuda hip", "cuda"},
+                 {"hip", "hip", "hip"},       {"rocm", "hip", "hip"},       {"mps", "", NULL},
+                 {"xpu", "", NULL},           {"tpu", "", NULL}};
     size_t n = strcspn(text, ":");
     const char *number = text[n] && text[n + 1] ? text + n + 1 : "0", *here = tt_backend_name();
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strlen(kinds[i].name) != n || strncasecmp(kinds[i].name, text, n)) continue;
+        if (!kinds[i].build)
+            return tt_fail(TT_USAGE,
+                           "tt computes on a CPU, with CUDA or with HIP, not on %s; write auto, or leave the key out",
+                           text);
         if (!strstr(kinds[i].backends, here))
             return tt_fail(TT_USAGE,
                            "this tt was built for %s and computes there; for %s build another: cmake -B build "
-                           "-DBACKEND=%s", here, text, i > 2 ? "hip" : i ? "cuda" : "cpu");
+                           "-DBACKEND=%s", here, text, kinds[i].build);
         tt_text_puts(out, number);
         return TT_OK;
     }
@@ -236,8 +251,9 @@ static tt_status apply_map(struct reading *r, const struct tt_yaml *map, const c
             TT_TRY(apply_map(r, y, y->key));
         else if (row)
             TT_TRY(apply_key(r, row, y));
-        else if (is_settled(find_settled(y->key), y))
-            tt_say("line %d: %s: %s is what tt does anyway: %s", y->line, y->key, y->text, find_settled(y->key)->why);
+        else if (is_settled(find_settled(group, y->key), y))
+            tt_say("line %d: %s: %s is what tt does anyway: %s", y->line, y->key, y->text,
+                   find_settled(group, y->key)->why);
         else
             note_unknown(r, group, y);
     }

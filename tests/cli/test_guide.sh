@@ -116,6 +116,16 @@ if on_cpu; then
     for words in "dropout: 0.0 is what tt does anyway" "optimizer: AdamW is what" "bias: false is what tt does anyway: no layer has a bias"; do
         grep -qF "$words" err || fail "not said: $words: $(cat err)"
     done
+    { echo 'training: {batch_size: 2, use_compile: false, log_interval: 1}'; echo 'optimizer: {type: adamw, lr: 0.001}'
+        echo 'model: {n_embd: 32, n_layer: 1, n_head: 2}'; echo 'data: {path: text.txt, max_chars: 5000}'; } >braces.yaml
+    expect 0 "data    text.txt: 5000 tokens" "$TT" train --config braces.yaml --num-steps 2 --out of-braces
+    for words in "type: adamw is what tt does anyway: the optimiser is AdamW" "use_compile: false is what tt does anyway"; do
+        grep -qF "$words" err || fail "not said: $words: $(cat err)"
+    done
+    sed 's/adamw/sgd/' braces.yaml >sgd.yaml
+    expect 2 "there is no option optimizer.type; the optimiser is AdamW, so only adamw is right" "$TT" train --config sgd.yaml --out never
+    sed 's/device: cpu/device: mps/' settled.yaml >mps.yaml
+    expect 2 "not on mps; write auto, or leave the key out" "$TT" train --config mps.yaml --out never
     sed 's/device: cpu/device: cuda/' settled.yaml >cuda.yaml
     expect 2 "line 1: device: this tt was built for cpu and computes there; for cuda build another: cmake -B build -DBACKEND=cuda" \
         "$TT" train --config cuda.yaml --out never

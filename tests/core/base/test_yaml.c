@@ -69,6 +69,10 @@ static void maps_and_lists(void)
           "a: 1\r\nb:\r\n  - 2\r\n",
           "{a=i1, b=[i2]}");
     reads("a:\n  plain below\n", "{a=splain below}");
+    reads("a: {b: 1, c: two words, d: [x, {e: f}], g: {}}  # h\nb: {i:, j: ~}\n",
+          "{a={b=i1, c=stwo words, d=[sx, {e=sf}], g={}}, b={i=-, j=-}}");
+    reads("{\"a\":1, 'b c': \"d, }\", e : 2 , }\n", "{a=i1, b c=sd, }, e=i2}");
+    reads("- {a: 1}\n- {}\n- b: {c: 2}\n  d: 3\n", "[{a=i1}, {}, {b={c=i2}, d=i3}]");
     reads("just text", "sjust text");
 }
 
@@ -129,7 +133,20 @@ static void refused(void)
     refuses("a: !!int 1\n", "tags");
     refuses("a: |\n  text\n", "block scalars");
     refuses("a: >\n  text\n", "block scalars");
-    refuses("a: {b: 1}\n", "braces");
+    refuses("a: {b: 1\n", "the map is not closed with }");
+    refuses("a: {b: 1,\n  c: 2}\n", "the map is not closed with }");
+    refuses("a: {b: 1]\n", "expected , or }");
+    refuses("a: [b, {c: 1]}\n", "expected , or }");
+    refuses("a: {b}\n", "the key b has no \": \"");
+    refuses("a: {b:1}\n", "inside [ ] or { }; quote");
+    refuses("a: {b: c: d}\n", "quote the item");
+    refuses("a: {b: 1, b: 2}\n", "the key b is repeated");
+    refuses("a: {1: 2}\n", "the key 1 is not a string");
+    refuses("a: {, b: 1}\n", "cannot begin");
+    refuses("a: {b: 1} c\n", "after the value");
+    refuses("a: {b: yes}\n", "quote it");
+    refuses("a: }\n", "cannot begin");
+    refuses("{a: 1}: b\n", "second \": \"");
     refuses("a: 1\n---\nb: 2\n", "line 2: only one document");
     refuses("a: 1\n...\n", "one document");
     refuses("--- a\n", "line of its own");
