@@ -84,14 +84,14 @@ def make_model(shape, device="cpu"):
     return Model().to(device)
 
 
-def fastest_adamw(model):
+def fastest_adamw(model, **options):
     import torch
     groups = [dict(params=[p for p in model.parameters() if p.dim() == 2], weight_decay=0.1),
               dict(params=[p for p in model.parameters() if p.dim() != 2], weight_decay=0.0)]
     try:
-        return torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95), fused=True), "fused"
+        return torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95), fused=True, **options), "fused"
     except (RuntimeError, TypeError):
-        return torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95), foreach=True), "foreach"
+        return torch.optim.AdamW(groups, lr=3e-4, betas=(0.9, 0.95), foreach=True, **options), "foreach"
 
 
 def torch_times(mode, shape, threads, warmup, repeats):

@@ -8,8 +8,14 @@ process of its own; the host does not wait inside a block of ten steps, and a bl
 median over the rounds of each round's median, "from ... to" the range of these, "peak MiB" what the program's own
 allocator counted. The last column is the best peer's time over this program's.
 
-PyTorch is written as fast as it ordinarily gets: fused QKV and gate/up, SDPA attention (by cuDNN with --attention
-cudnn), autocast for bf16, AdamW with fused=True; eager, under torch.compile, and with its CUDA graphs.
+PyTorch is written as fast as it ordinarily gets: fused QKV and gate/up, SDPA attention, autocast for bf16, AdamW with
+fused=True. Each of --modes runs with each of --attention (sdpa leaves the choice to PyTorch), and the fastest counts:
+    eager     without a compiler
+    compile   torch.compile
+    graphs    torch.compile with its own CUDA graphs (reduce-overhead)
+    autotune  torch.compile that times its kernels (max-autotune-no-cudagraphs); compiles for minutes
+    capture   torch.compile, and the whole step with clipping and AdamW in one captured CUDA graph
+Which attention kernels PyTorch ran is seen by its profiler in one more step, and printed.
 """
 import argparse
 import importlib.util
@@ -28,36 +34,78 @@ SIZES = {  # hidden, layers, heads, kv heads, ffn, vocab, S, B
     "gpt2": (768, 12, 12, 12, 2048, 50304, 1024, 32),
     "1b": (2048, 22, 32, 4, 5632, 32000, 2048, 8),
 }
-MODES = {"eager": None, "compile": "default", "graphs": "reduce-overhead"}
+MODES = {"eager": None, "compile": "default", "graphs": "reduce-overhead", "autotune": "max-autotune-no-cudagraphs",
+         "capture": "default"}
+ATTENTION = {"sdpa": None, "cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION"}
+ATTENTION_WORDS = ("attention", "flash", "fmha", "sdpa", "mha")  # in the names of kernels
 BLOCK = 10  # steps between two looks at the clock
 
 
 # ---- PyTorch: this part runs in a process of its own ----
 
-def torch_times(mode, shape, args):
-    import contextlib
+def attention_kernels(step):
+    """The attention kernels of a step, by PyTorch's profiler; one that the profiler sees nothing of says so."""
     import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        step()
+        torch.cuda.synchronize()
+    names = sorted({event.key for event in seen.key_averages()})
+    found = [name for name in names if any(word in name.lower() for word in ATTENTION_WORDS)]
+    return found or [f"none by name among {len(names)} kernels"]
+
+
+def captured(step, optimizer):
+    """A function that replays the whole step as one CUDA graph, and the loss that it leaves behind."""
+    import torch
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    optimizer.zero_grad(set_to_none=True)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = step(keep=True)
+
+    def replay():
+        graph.replay()
+        return loss
+    return replay
+
+
+def torch_step(mode, shape, args):
+    """(a function that makes a step and returns its loss, the model, the kind of AdamW)"""
+    import torch
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = args.precision != "fp32"
     model = make_model(shape, "cuda")
-    optimizer, kind = fastest_adamw(model)
+    optimizer, kind = fastest_adamw(model, **(dict(capturable=True) if mode == "capture" else {}))
     tokens = torch.randint(shape[5], (shape[7], shape[6] + 1), device="cuda")
     x, y = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
     forward = torch.compile(model, mode=MODES[mode]) if MODES[mode] else model
 
-    def step():
-        with torch.autocast("cuda", torch.bfloat16, enabled=args.precision == "bf16"):
+    def step(keep=False):  # keep: gradients stay where they are, as a captured step needs them
+        with torch.autocast("cuda", torch.bfloat16, enabled=args.precision == "bf16", cache_enabled=mode != "capture"):
             loss = forward(x, y)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        if not keep:
+            optimizer.zero_grad(set_to_none=True)
         return loss
+    return captured(step, optimizer) if mode == "capture" else step, model, kind
 
-    backend = sdpa_kernel(SDPBackend.CUDNN_ATTENTION) if args.attention == "cudnn" else contextlib.nullcontext()
+
+def torch_times(mode, shape, args):
+    import contextlib
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    backend = ATTENTION[args.attention]
     times = []
-    with backend:
+    with sdpa_kernel(getattr(SDPBackend, backend)) if backend else contextlib.nullcontext():
+        step, model, kind = torch_step(mode, shape, args)
         for i in range(args.warmup + args.repeats):
             torch.cuda.synchronize()
             begin = time.perf_counter()
@@ -65,18 +113,18 @@ def torch_times(mode, shape, args):
                 loss = step()
             torch.cuda.synchronize()
             times.append((time.perf_counter() - begin) * 1e3 / BLOCK)
-    return dict(ms=times[args.warmup:], loss=loss.item(), torch=torch.__version__, adamw=kind,
-                peak_bytes=torch.cuda.max_memory_allocated(), params=sum(p.numel() for p in model.parameters()),
-                device=torch.cuda.get_device_name())
+        peak = torch.cuda.max_memory_allocated()
+        kernels = attention_kernels(step)
+    return dict(ms=times[args.warmup:], loss=loss.item(), torch=torch.__version__, adamw=kind, kernels=kernels,
+                peak_bytes=peak, params=sum(p.numel() for p in model.parameters()), device=torch.cuda.get_device_name())
 
 
 # ---- taking turns ----
 
-def run_torch(mode, size, shape, args):
-    result = run_json([sys.executable, os.path.abspath(__file__), "--worker", mode, "--sizes", size, "--precision",
-                       args.precision, "--attention", args.attention, "--warmup", str(args.warmup),
-                       "--repeats", str(args.repeats)], os.environ)
-    return result
+def run_torch(mode, attention, size, args):
+    return run_json([sys.executable, os.path.abspath(__file__), "--worker", mode, "--sizes", size, "--precision",
+                     args.precision, "--attention", attention, "--warmup", str(args.warmup),
+                     "--repeats", str(args.repeats)], os.environ)
 
 
 def run_jax(shape, args):
@@ -94,8 +142,8 @@ def run_tt(version, size, args):
 
 def programs(size, shape, args):
     """{name: a function that measures it once}"""
-    found = {"PyTorch " + mode: lambda mode=mode: run_torch(mode, size, shape, args)
-             for mode in args.modes.split(",") if mode}
+    found = {f"PyTorch {mode} {attention}": lambda mode=mode, attention=attention: run_torch(mode, attention, size, args)
+             for mode in args.modes.split(",") if mode for attention in args.attention.split(",")}
     if args.precision == "bf16" and args.jax and importlib.util.find_spec("jax"):
         found["JAX"] = lambda: run_jax(shape, args)
     for version in args.versions.split(","):
@@ -123,19 +171,28 @@ def measure(size, shape, args):
     return results, about
 
 
+def short(kernel):
+    """The name of a kernel without its template's arguments, cut where it is longer than a line bears"""
+    name = kernel.split("<")[0].split("(")[0].replace("void ", "").strip()
+    return name if len(name) <= 72 else name[:72] + "…"
+
+
 def print_table(size, shape, results, about, args):
     print(f"\n{size}: {', '.join(f'{n} {v}' for n, v in zip(SHAPE, shape))}; {args.precision}")
     if about:
         print(f"{about['device']}, PyTorch {about['torch']}, AdamW {about['adamw']}, {about['params']} parameters")
     middle = {name: statistics.median(statistics.median(r["ms"]) for r in rounds) for name, rounds in results.items()}
     peers = [ms for name, ms in middle.items() if not name.startswith("tt")]
-    print(f"{'':16}{'ms':>10}{'from':>10}{'to':>10}{'tokens/s':>12}{'peak MiB':>10}{'peer/this':>11}")
+    print(f"{'':28}{'ms':>10}{'from':>10}{'to':>10}{'tokens/s':>12}{'peak MiB':>10}{'peer/this':>11}")
     for name, rounds in results.items():
         medians = [statistics.median(r["ms"]) for r in rounds]
         ratio = f"{min(peers) / middle[name]:.2f}" if peers else "-"
-        print(f"{name:16}{middle[name]:10.3f}{min(medians):10.3f}{max(medians):10.3f}"
+        print(f"{name:28}{middle[name]:10.3f}{min(medians):10.3f}{max(medians):10.3f}"
               f"{shape[6] * shape[7] / middle[name] * 1e3:12.0f}"
               f"{max(r['peak_bytes'] for r in rounds) / 2**20:10.0f}{ratio:>11}", flush=True)
+    for name, rounds in results.items():
+        if "kernels" in rounds[0]:
+            print(f"{name} ran attention by {', '.join(short(kernel) for kernel in rounds[0]['kernels'])}")
 
 
 def parse():
@@ -145,7 +202,7 @@ def parse():
     parser.add_argument("--modes", default="compile,graphs", help="of " + ", ".join(MODES) + '; "" for none')
     parser.add_argument("--versions", default="flash", help="of tt")
     parser.add_argument("--precision", default="bf16", choices=("fp32", "tf32", "bf16"))
-    parser.add_argument("--attention", default="sdpa", choices=("sdpa", "cudnn"), help="of PyTorch")
+    parser.add_argument("--attention", default="sdpa", help="of PyTorch: some of " + ", ".join(ATTENTION))
     parser.add_argument("--no-jax", dest="jax", action="store_false", help="without JAX even where it is installed")
     parser.add_argument("--rounds", type=int, default=2, help="each runs every program once")
     parser.add_argument("--warmup", type=int, default=2, help=f"blocks of {BLOCK} steps before those that count")
@@ -159,6 +216,8 @@ def parse():
         parser.error("--rounds and --repeats are at least 1, --warmup is at least 0")
     if args.modes and set(args.modes.split(",")) - set(MODES):
         parser.error("--modes takes " + ", ".join(MODES))
+    if set(args.attention.split(",")) - set(ATTENTION):
+        parser.error("--attention takes " + ", ".join(ATTENTION))
     return args
 
 

@@ -25,6 +25,8 @@ run 1 "on an NVIDIA GPU" python3 "$peers/attention.py"
 run 1 "tt does not run here" python3 "$peers/gpu_step.py" --tt ./nowhere --sizes small --modes "" --no-jax --rounds 1
 grep -q "./nowhere is not there" err || fail "gpu_step.py does not name the program that is missing"
 run 2 "at least 1" python3 "$peers/gpu_step.py" --rounds 0
+run 2 "--attention takes sdpa, cudnn, flash" python3 "$peers/gpu_step.py" --attention cudnn,fast
+run 2 "--modes takes eager, compile" python3 "$peers/gpu_step.py" --modes compile,quick
 run 1 "./nowhere is not there" python3 "$peers/cpu_step.py" --tt ./nowhere --sizes default --rounds 1 --warmup 0 --repeats 1 --modes eager
 run 2 "at least 1" python3 "$peers/cpu_step.py" --rounds 0
 run 1 "./nowhere is not there" bash "$peers/updates.sh" ./nowhere cpu
