@@ -7,6 +7,9 @@
 #include "profiling/measure/ceiling.h"
 #include "profiling/measure/passes.h"
 
+/* "1024x512x2048", "32x(128x128x64)", or "" for what is not a GEMM. */
+void tt_op_shape(const struct tt_op *op, char out[64]);
+
 struct tt_roofs tt_roofs_of(const struct tt_ceilings *c);
 
 /* What the roofs allow: FLOP/s at an intensity, and the shortest time for an amount of work. */

@@ -30,8 +30,7 @@ double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes)
     return fmax(flops / c->flops, bytes / c->bandwidth);
 }
 
-/* "1024x512x2048", "32x(128x128x64)", or "" for what is not a GEMM. */
-static void op_shape(const struct tt_op *op, char out[64])
+void tt_op_shape(const struct tt_op *op, char out[64])
 {
     const struct tt_gemm *g = &op->args.gemm;
     out[0] = 0;
@@ -93,7 +92,7 @@ static int row_of(struct tt_profile *out, const struct tt_op *op)
 {
     char shape[64];
     int i = 0;
-    op_shape(op, shape);
+    tt_op_shape(op, shape);
     while (i < out->operators_count && !same(&out->operators[i], op, shape)) i++;
     if (i < out->operators_count) return i;
     struct tt_profile_row *row = &out->operators[out->operators_count++];

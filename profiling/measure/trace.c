@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "profiling/measure/derive.h"
 #include "profiling/profile_write.h"
 
 /* ---- gathering ---- */
@@ -52,6 +53,16 @@ static void communicated(struct tt_recorder *r, struct tt_trace_ranges *g, const
                  tt_group_name(op->group), op->layer, start, end);
 }
 
+/* "rmsnorm"; of a GEMM also shape and phase, as in the tables: "gemm 1024x512x2048, backward". */
+static void kernel_name(const struct tt_op *op, char out[64])
+{
+    char shape[64];
+    const char *phase = tt_phase_name(op->phase);
+    tt_op_shape(op, shape);
+    snprintf(out, 64, "%s", tt_op_name(op));
+    if (shape[0]) snprintf(out, 64, "%s %.40s, %.*s", tt_op_name(op), shape, (int)strcspn(phase, "_"), phase);
+}
+
 /* Clocks tick in steps, and a kernel may seem to begin before the one before it ended: it begins there. */
 void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start, double end)
 {
@@ -70,7 +81,9 @@ void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const str
     g->phase = (int)op->phase;
     g->layer = op->layer;
     g->end = end;
-    tt_trace_add(r, "compute", tt_op_name(op), "kernel", tt_group_name(op->group), op->layer, start, end);
+    char name[64];
+    kernel_name(op, name);
+    tt_trace_add(r, "compute", name, "kernel", tt_group_name(op->group), op->layer, start, end);
 }
 
 void tt_trace_close(struct tt_recorder *r, struct tt_trace_ranges *g)

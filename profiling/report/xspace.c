@@ -77,6 +77,14 @@ static bool is_work(const struct tt_profile_event *e)
 
 static bool of_rank(const struct trace *t, const struct tt_profile_event *e) { return e->rank == t->rank; }
 
+/* The host launches a "gemm", the device computes a "gemm 1024x512x2048, backward". */
+static int kernel_length(const struct tt_profile_event *e) { return (int)strcspn(e->name, is(e, "copy") ? "" : " "); }
+
+static bool same_kernel(const struct tt_profile_event *a, const struct tt_profile_event *b)
+{
+    return kernel_length(a) == kernel_length(b) && !strncmp(a->name, b->name, (size_t)kernel_length(a));
+}
+
 /* How many before it in the same step have its name and are work, or are launches, as it is. */
 static int earlier(const struct trace *t, int of)
 {
@@ -85,7 +93,7 @@ static int earlier(const struct trace *t, int of)
     for (int i = 0; i < of; i++) {
         const struct tt_profile_event *o = &t->events[i];
         n += of_rank(t, o) && o->step == e->step && is_work(o) == is_work(e) && is(o, "launch") == is(e, "launch") &&
-             !strcmp(o->name, e->name);
+             same_kernel(o, e);
     }
     return n;
 }
@@ -97,7 +105,7 @@ static int launched_by(const struct trace *t, int launch)
     const struct tt_profile_event *e = &t->events[launch];
     for (int i = 0; i < t->count; i++) {
         const struct tt_profile_event *o = &t->events[i];
-        bool same = of_rank(t, o) && is_work(o) && o->step == e->step && !strcmp(o->name, e->name);
+        bool same = of_rank(t, o) && is_work(o) && o->step == e->step && same_kernel(o, e);
         if (same && left-- == 0) return i + 1;
     }
     return 0;
@@ -128,10 +136,11 @@ static void put_text_stat(struct plane *p, struct tt_text *event, const char *na
 }
 
 /* "rms_norm/rmsnorm:rmsnorm": the plugin takes what is before the last colon for an operation and the rest for its
- * kind. */
+ * kind. Spaces and commas it does not take. */
 static void name_operation(const struct tt_profile_event *e, char out[NAME])
 {
-    snprintf(out, NAME, "%s%s%s:%s", e->group, e->group[0] ? "/" : "", e->name, e->name);
+    int n = kernel_length(e);
+    snprintf(out, NAME, "%s%s%.*s:%.*s", e->group, e->group[0] ? "/" : "", n, e->name, n, e->name);
 }
 
 static void put_stats(struct plane *p, const struct trace *t, int i, struct tt_text *event)

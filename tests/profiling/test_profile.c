@@ -182,6 +182,20 @@ static void check_nesting(const struct tt_profile *p)
     }
 }
 
+/* A product of the trace is named as a row of the operators is: with its shape and its phase. */
+static bool is_row(const struct tt_profile *p, const struct tt_profile_event *e)
+{
+    char name[200];
+    for (int i = 0; i < p->operators_count; i++) {
+        const struct tt_profile_row *r = &p->operators[i];
+        snprintf(name, sizeof name, "%s", r->name);
+        if (r->shape[0])
+            snprintf(name, sizeof name, "%s %s, %.*s", r->name, r->shape, (int)strcspn(r->phase, "_"), r->phase);
+        if (!strcmp(name, e->name) && !strcmp(r->group, e->group)) return true;
+    }
+    return false;
+}
+
 static void check_trace(const struct tt_profile *p, const struct tt_plan *plan)
 {
     int kernels = 0, launches = 0, copies = 0, steps = 0;
@@ -191,6 +205,7 @@ static void check_trace(const struct tt_profile *p, const struct tt_plan *plan)
         copies += !strcmp(p->events[i].track, "copy");
         steps += !strcmp(p->events[i].kind, "step") && !strcmp(p->events[i].track, "compute");
         CHECK(p->events[i].start >= 0 && p->events[i].seconds >= 0);
+        if (!strcmp(p->events[i].kind, "kernel")) CHECK(is_row(p, &p->events[i]), "no row is %s", p->events[i].name);
     }
     CHECK(steps >= 1 && kernels == steps * plan->count && launches == kernels && copies == steps,
           "%d steps, %d kernels, %d copies", steps, kernels, copies);

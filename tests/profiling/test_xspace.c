@@ -10,10 +10,10 @@
 /* Two steps of a GPU: two products of one name in each, the second launched before the first has ended. */
 static struct tt_profile_event events[] = {
     {"compute", "step", "step", "", 7, -1, 10e-6, 90e-6, 0},
-    {"compute", "gemm", "kernel", "qkv_projection", 7, 0, 10e-6, 30e-6, 0},
-    {"compute", "gemm", "kernel", "attention_output", 7, 0, 40e-6, 50e-6, 0},
-    {"compute", "gemm", "kernel", "qkv_projection", 8, 0, 110e-6, 30e-6, 0},
-    {"compute", "gemm", "kernel", "attention_output", 8, 0, 140e-6, 50e-6, 0},
+    {"compute", "gemm 1024x1024x512, forward", "kernel", "qkv_projection", 7, 0, 10e-6, 30e-6, 0},
+    {"compute", "gemm 1024x512x512, forward", "kernel", "attention_output", 7, 0, 40e-6, 50e-6, 0},
+    {"compute", "gemm 1024x1024x512, forward", "kernel", "qkv_projection", 8, 0, 110e-6, 30e-6, 0},
+    {"compute", "gemm 1024x512x512, forward", "kernel", "attention_output", 8, 0, 140e-6, 50e-6, 0},
     {"copy", "copy tokens", "copy", "", 7, -1, 1e-6, 2e-6, 0},
     {"host", "step", "step", "", 7, -1, 0, 95e-6, 0},
     {"host", "gemm", "launch", "qkv_projection", 7, 0, 5e-6, 3e-6, 0},
@@ -102,7 +102,7 @@ static void of_a_gpu(void)
     CHECK(plane(space, "/device:GPU:0", &device) && plane(space, "/host:CPU", &host) && count(space, 1) == 2);
     CHECK(line(device, "compute", &compute) && count(compute, 4) == 4 && line(device, "copy", &e) && count(e, 4) == 1);
     CHECK(field(compute, 3, NULL, &x) && x == 1767323045e9, "begins at %.0f", x);
-    CHECK(nth_field(compute, 4, 1, &e, NULL) && is_text(name_of(device, e), "gemm"));
+    CHECK(nth_field(compute, 4, 1, &e, NULL) && is_text(name_of(device, e), "gemm 1024x512x512, forward"));
     CHECK(field(e, 2, NULL, &x) && x == 40e6 && field(e, 3, NULL, &x) && x == 50e6, "%g ps", x);
     CHECK(stat(device, e, "tf_op", &words, NULL) && is_text(words, "attention_output/gemm:gemm"));
     CHECK(line(host, "host", &launches) && count(launches, 4) == 6);
