@@ -129,7 +129,7 @@ static void describe_earlier(const char *folder, char out[160])
              seal[0] ? ", seal " : "", seal);
 }
 
-static tt_status show(const struct tt_config *c, const struct tt_profile *p, const char *earlier)
+static tt_status show(const struct tt_config *c, const struct tt_profile *p, const char *earlier, const char *board)
 {
     bool results_only = c->json || c->quiet;
     if (results_only && earlier[0]) fprintf(stderr, "%s\n", earlier);
@@ -138,7 +138,8 @@ static tt_status show(const struct tt_config *c, const struct tt_profile *p, con
     if (!results_only && earlier[0]) printf("%s\n", earlier);
     TT_TRY(print_saved(c->out));
     if (c->tensorboard[0] && !results_only)
-        printf("look    tensorboard --logdir %s (needs its profile plugin: pip install xprof)\n", c->tensorboard);
+        printf("look    tensorboard --logdir %s (needs its profile plugin: pip install xprof); there it is %s\n",
+               c->tensorboard, board);
     return TT_OK;
 }
 
@@ -147,20 +148,32 @@ struct profiling {
     struct tt_options o;   /* as given, with the data's vocabulary */
     struct tt_config runs; /* with what a fault changes */
     struct tt_profile profile;
-    char earlier[160];
+    char earlier[160], board[256]; /* the profile that it replaces; its name in TensorBoard */
 };
 
-/* Under the name of the profile's folder, so that those of several profiles stand side by side. */
-static tt_status write_board(const struct profiling *p, const char *out)
+/* A name that the board does not have yet: "small", "small-2", ... */
+static void number_board(const char *board, char *name, size_t size)
 {
-    char name[256];
+    size_t end = strlen(name);
+    char path[4096];
+    for (int n = 2;; n++) {
+        snprintf(path, sizeof path, "%s/plugins/profile/%s", board, name);
+        if (!tt_is_dir(path)) return;
+        snprintf(name + end, size - end, "-%d", n);
+    }
+}
+
+/* Under the name of the profile's folder, so that those of several profiles stand side by side. */
+static tt_status write_board(struct profiling *p, const char *out)
+{
     const char *board = p->o.c.tensorboard;
     size_t end = strlen(out), start;
     if (!board[0]) return TT_OK;
     while (end > 1 && out[end - 1] == '/') end--;
     for (start = end; start > 0 && out[start - 1] != '/';) start--;
-    snprintf(name, sizeof name, "%.*s", (int)(end - start), out + start);
-    return tt_profile_write_xspace(&p->profile, board, name);
+    snprintf(p->board, sizeof p->board, "%.*s", (int)(end - start < 200 ? end - start : 200), out + start);
+    number_board(board, p->board, sizeof p->board);
+    return tt_profile_write_xspace(&p->profile, board, p->board);
 }
 
 /* Locks the folder before the first step, so that no other process writes there meanwhile. */
@@ -220,7 +233,7 @@ static tt_status run_member(struct profiling *p)
         return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", p->o.c.tensorboard);
     if (p->o.c.tensorboard[0]) TT_TRY(tt_make_dirs(p->o.c.tensorboard)); /* before anything is measured */
     TT_TRY(measure_into(p, out));
-    return tt_job_leads(p->member.job) ? show(&p->o.c, &p->profile, p->earlier) : TT_OK;
+    return tt_job_leads(p->member.job) ? show(&p->o.c, &p->profile, p->earlier, p->board) : TT_OK;
 }
 
 static tt_status run(struct profiling *p)

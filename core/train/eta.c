@@ -34,6 +34,8 @@ void tt_eta_step(struct tt_eta *e, double now)
 
 void tt_eta_wait(struct tt_eta *e, double now) { e->busy += since(e, now); }
 
+double tt_eta_busy(const struct tt_eta *e, double now) { return e->busy + (now > e->last ? now - e->last : 0); }
+
 void tt_eta_pause(struct tt_eta *e, enum tt_pause what, double now)
 {
     e->pauses[what].seconds += since(e, now);

@@ -36,6 +36,8 @@ void tt_eta_step(struct tt_eta *e, double now); /* a step has ended */
 void tt_eta_wait(struct tt_eta *e, double now); /* the time since `last` belongs to the steps */
 void tt_eta_pause(struct tt_eta *e, enum tt_pause what, double now); /* a pause has ended */
 
+double tt_eta_busy(const struct tt_eta *e, double now); /* seconds spent in steps, that which runs now among them */
+
 /* Seconds; 0 as long as no step has ended. */
 double tt_eta_left(const struct tt_eta *e, const struct tt_eta_work *work);
 

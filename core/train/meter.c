@@ -26,7 +26,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
 {
     int64_t first = epochs->first;
     *m = (struct tt_meter){.config = c, .epochs = epochs, .engine = e, .first = first, .seen = first,
-                           .last_log_step = first, .loss = NAN};
+                           .last_log.step = first, .loss = NAN};
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
@@ -35,7 +35,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     TT_TRY(tt_choices_open(&m->choices, e, params));
     m->quiet = c->quiet || c->rank;
     m->terminal = !m->quiet && tt_is_terminal(stderr);
-    m->start = m->last_log_time = tt_seconds();
+    m->start = tt_seconds();
     tt_eta_start(&m->eta, m->start);
     if (!c->rank) tt_usage_open(&m->usage, b, m->start);
     return tt_meter_files_open(m);
@@ -88,10 +88,11 @@ static void note_bad(struct tt_meter *m, const struct tt_metrics *e)
 
 static void end_log_interval(struct tt_meter *m, const struct tt_metrics *e)
 {
-    double now = tt_seconds(), seconds = now - m->last_log_time;
-    if (seconds > 0) m->recent = (double)((e->step - m->last_log_step) * tt_meter_step_tokens(m)) / seconds;
-    m->last_log_time = now;
-    m->last_log_step = e->step;
+    double busy = tt_eta_busy(&m->eta, tt_seconds()), seconds = busy - m->last_log.busy;
+    if (seconds > 0) m->recent = (double)((e->step - m->last_log.step) * tt_meter_step_tokens(m)) / seconds;
+    m->last_log.busy = busy;
+    m->last_log.step = e->step;
+    m->last_log.ended = m->eta.steps;
     m->loss = m->sum_count ? m->sum / (double)m->sum_count : NAN;
     m->sum = 0;
     m->sum_count = 0;
@@ -145,11 +146,11 @@ static tt_status collect(struct tt_meter *m, bool wait)
     return TT_OK;
 }
 
-/* The progress line. Until the first log interval ends, only it asks for metrics. */
+/* The progress line, with the losses that have arrived since the last log line. */
 static tt_status paint(struct tt_meter *m, int64_t step)
 {
     if (!tt_meter_print_due(m)) return TT_OK;
-    if (isnan(m->loss) && !m->asked) {
+    if (!m->asked) {
         TT_TRY(ask(m, step));
         TT_TRY(collect(m, false));
     }

@@ -32,9 +32,12 @@ struct tt_meter {
     const struct tt_feed *feed; /* whose waits the progress line shows; NULL: none */
     bool quiet;         /* prints nothing */
     bool terminal;      /* stderr shows a progress line */
-    double start, last_log_time, last_paint; /* last_paint: of the progress line */
-    int64_t last_log_step;
-    double recent;      /* tokens per second between the last two log lines */
+    double start, last_paint; /* last_paint: of the progress line */
+    struct {
+        double busy;         /* seconds spent in steps until then */
+        int64_t step, ended; /* the step it shows; how many had ended for the host, which may be ahead */
+    } last_log;
+    double recent;      /* tokens per second between the last two log lines, pauses left out */
     double *seconds;    /* of each step of the ring: as many as it has entries */
     double sum;         /* losses since the last log line */
     int64_t sum_count;

@@ -68,10 +68,16 @@ void tt_meter_print_log(struct tt_meter *m, const struct tt_metrics *e)
     fflush(stdout);
 }
 
-/* The mean of the last log interval; in the first one, of the steps so far. NAN: none has arrived. */
-static double loss_so_far(const struct tt_meter *m)
+/* The mean since the last log line; before one has arrived, that of the line. NAN: none has arrived at all. */
+static double loss_so_far(const struct tt_meter *m) { return m->sum_count ? m->sum / (double)m->sum_count : m->loss; }
+
+/* Tokens per second since the last log line; as long as that is too short a time to tell, of the interval before. */
+static double speed_now(const struct tt_meter *m, double overall)
 {
-    return isnan(m->loss) && m->sum_count ? m->sum / (double)m->sum_count : m->loss;
+    double seconds = tt_eta_busy(&m->eta, m->last_paint) - m->last_log.busy;
+    int64_t steps = m->eta.steps - m->last_log.ended;
+    if (steps > 0 && seconds >= 0.5) return (double)(steps * tt_meter_step_tokens(m)) / seconds;
+    return m->recent > 0 ? m->recent : overall;
 }
 
 bool tt_meter_print_due(struct tt_meter *m)
@@ -104,11 +110,11 @@ static void speed_parts(const struct tt_meter *m, int64_t step, struct tt_live *
 {
     char rate[32], whole[32];
     double tokens = (double)tt_meter_step_tokens(m), overall = tt_meter_speed(m, step);
-    double recent = m->recent > 0 ? m->recent : overall, samples = recent / (double)m->config->seq_len;
-    tt_live_rates(recent / tokens, overall / tokens, rate, whole);
+    double now = speed_now(m, overall), samples = now / (double)m->config->seq_len;
+    tt_live_rates(now / tokens, overall / tokens, rate, whole);
     tt_live_add(line, 90, "%s", rate);
     tt_live_add(line, 50, "%s", whole);
-    tt_live_add(line, 80, "%.0f tok/s", recent);
+    tt_live_add(line, 80, "%.0f tok/s", now);
     tt_live_add(line, 45, "%.*f samples/s", samples < 100, samples);
 }
 

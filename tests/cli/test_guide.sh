@@ -80,6 +80,30 @@ if has script; then
 fi
 passed "speeds and losses"
 
+# ---- a log line's speed is that of its steps: a validation among them does not count ----
+"$TT" train $tiny --num-steps 8 --log-interval 4 --val-interval 6 --val-batches 300 --out validated >out 2>err || fail "train"
+awk '/^step +8\/8 .*tok\/s/ {for (i = 2; i <= NF; i++) if ($i == "tok/s") print $(i - 1)}' out >said
+sed -n 's/.*"step":\([5-8]\),.*"tokens_per_second":\([0-9.e+]*\).*/\2/p' validated/metrics.jsonl |
+    awk '{s += 1 / $1} END {if (NR) print NR / s}' >steps
+[ "$(cat said steps | wc -l)" = 2 ] || fail "no speeds: $(cat out)"
+awk 'NR == 1 {said = $1} NR == 2 {exit !(said > 0.6 * $1)}' said steps || fail "the line says $(cat said) tok/s, its steps had $(cat steps)"
+
+# ---- the progress line does not stand still between log lines ----
+if has script && on_cpu; then
+    slow="--hidden-dim 128 --num-layers 2 --seq-len 128 --batch-size 8"
+    COLUMNS=200 script -qec "OMP_NUM_THREADS=1 '$TT' train $slow --num-steps 16 --log-interval 6 --val-interval 0 --out ''" /dev/null \
+        </dev/null >live 2>err
+    tr '\r' '\n' <live | sed 's/\x1b\[[0-9;]*[mK]//g' >lines
+    line=$(awk '/^step +6\/16 .*lr/ {for (i = 1; i < NF; i++) if ($i == "loss") print $(i + 1)}' lines)
+    [ -n "$line" ] || fail "no log line: $(cat lines)"
+    awk -v line="$line" '/^step (7|8|9|10|11)\/16 / {for (i = 1; i < NF; i++) if ($i == "loss") {n++; same += $(i + 1) == line}}
+        END {exit n && same == n}' lines || fail "the progress line keeps the loss of the log line: $(grep -a '/16' lines)"
+    # steps that take long enough for a line each are long enough to be timed
+    awk '/^step (7|8|9|10|11)\/16 / {for (i = 2; i <= NF; i++) if ($i == "steps/s" || $i == "s/step") {n++; seen[$(i - 1)] = 1}}
+        END {for (x in seen) k++; exit n > 4 && k == 1}' lines || fail "the progress line keeps the speed of the log line: $(grep -a '/16' lines)"
+fi
+passed "the progress line"
+
 # ---- the config.yaml of a guide ----
 cat >config.yaml <<'TEXT'
 device: auto

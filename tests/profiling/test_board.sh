@@ -8,6 +8,10 @@ small="--num-layers 1 --hidden-dim 32 --num-heads 2 --num-kv-heads 1 --ffn-dim 3
 "$TT" profile $small --num-steps 1 --warmup 1 --out profiles/one/ --tensorboard board >out 2>&1 || die "$(cat out)"
 [ -s board/plugins/profile/one/rank0.xplane.pb ] || die "no file for TensorBoard: $(find board)"
 grep -q "^look .*tensorboard --logdir board" out || die "it is not said how to look at it: $(cat out)"
+cp board/plugins/profile/one/rank0.xplane.pb first
+"$TT" profile $small --num-steps 1 --warmup 1 --out profiles/one --tensorboard board >out 2>&1 || die "$(cat out)"
+cmp -s first board/plugins/profile/one/rank0.xplane.pb || die "a profile of the same name was replaced"
+[ -s board/plugins/profile/one-2/rank0.xplane.pb ] && grep -q "^look .*there it is one-2" out || die "it got no number: $(cat out)"
 echo mine >note
 "$TT" profile $small --num-steps 1 --warmup 1 --out profiles/two --tensorboard note >out 2>&1
 [ $? -eq 2 ] && [ ! -e profiles/two ] || die "a file as --tensorboard is not refused before anything is written: $(cat out)"
