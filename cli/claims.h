@@ -71,6 +71,7 @@ struct tt_claims_report {
     int count;
     char backend[16], device[160], library[160], model[160], command[400];
     double load, seconds; /* of the machine before it began; that it took */
+    int stopped;          /* by this signal, before the last turn; 0: it was not */
 
     /* while it measures */
     struct tt_text shared; /* words of all copies, one a line, then cut */

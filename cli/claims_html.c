@@ -102,6 +102,9 @@ tt_status tt_claims_html(const struct tt_claims_report *r, const char *path)
         tt_escape(&t, busy);
         tt_text_puts(&t, ": the intervals are wide.</p>\n");
     }
+    if (r->stopped)
+        tt_text_printf(&t, "<p class=\"warn\">Incomplete: it was stopped before the last of %lld turns.</p>\n",
+                       (long long)r->own->turns);
     html_section(&t, "speed", "Claimed and measured");
     chart(&t, r);
     table(&t, r);

@@ -12,6 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/load.h"
 #include "core/base/terminal.h"
+#include "core/train/stop.h"
 
 static bool on_cpu(void) { return !strcmp(tt_backend_name(), "cpu"); }
 
@@ -307,6 +308,7 @@ static tt_status take(struct tt_claims_report *r, struct tt_claim_result *c, boo
 {
     struct tt_side *s = on ? &c->on : &c->off;
     double *rate = &(on ? c->on_rate : c->off_rate)[turn];
+    if (tt_stop_signal()) return tt_fail(TT_INTERRUPTED, "stopped");
     if (!same_words(r->last, s)) {
         TT_TRY(tt_side_turn(s, turn, said));
         r->last = s;
@@ -336,14 +338,15 @@ static const char *last_line(char *said)
     return strncmp(line, "tt: ", 4) ? line : line + 4;
 }
 
-/* A claim that cannot be measured does not end the others. */
+/* A claim that cannot be measured does not end the others. A signal that asks to stop may have ended a copy too, and
+ * says nothing of its claim. */
 static void take_or_leave(struct tt_claims_report *r, struct tt_claim_result *c, int turn)
 {
     struct tt_text said = {0};
     tt_status st = take_pair(r, c, turn, &said);
     bool refused = st && c->claim->precision != TT_FP32 && st->code == TT_USAGE;
-    if (st) {
-        r->last = NULL;
+    if (st) r->last = NULL;
+    if (st && !tt_stop_signal()) {
         leave_out(c, refused ? TT_NOT_HERE : TT_NOT_RUN, said.n ? last_line(said.s) : st->text);
     }
     tt_text_free(&said);
@@ -363,6 +366,10 @@ static void show_progress(const struct tt_claims_report *r, const struct tt_clai
 static tt_status judge(struct tt_claim_result *c)
 {
     if (!runs(c)) return TT_OK;
+    if (!c->turns) {
+        leave_out(c, TT_NOT_RUN, "stopped before its first turn");
+        return TT_OK;
+    }
     TT_TRY(tt_turns_median(c->figures, c->turns, &c->measured, &c->range));
     c->verdict = tt_claim_judge(c->claim, &c->range);
     return TT_OK;
@@ -379,17 +386,26 @@ static void say_beforehand(const struct tt_claims_report *r)
                tt_plural(r->own->turns), r->device, expected);
 }
 
-tt_status tt_claims_measure(struct tt_claims_report *r)
+static void take_turns(struct tt_claims_report *r)
 {
-    TT_TRY(try_out(r));
-    say_beforehand(r);
     double began = tt_seconds();
     for (int turn = 0; turn < r->own->turns; turn++)
-        for (int i = 0; i < r->count; i++) {
+        for (int i = 0; i < r->count && !tt_stop_signal(); i++) {
             if (!runs(&r->results[i])) continue;
             show_progress(r, &r->results[i], turn, began);
             take_or_leave(r, &r->results[i], turn);
         }
+}
+
+tt_status tt_claims_measure(struct tt_claims_report *r)
+{
+    TT_TRY(try_out(r));
+    tt_stop_catch(); /* what was measured until then is shown and written */
+    say_beforehand(r);
+    take_turns(r);
+    for (int i = 0; i < r->count; i++)
+        if (runs(&r->results[i]) && r->results[i].turns < r->own->turns) r->stopped = tt_stop_signal();
+    tt_stop_restore();
     if (!r->o->c.quiet && tt_is_terminal(stderr)) fputs("\r\033[K", stderr);
     for (int i = 0; i < r->count; i++) TT_TRY(judge(&r->results[i]));
     r->seconds = tt_seconds() - r->started;

@@ -41,12 +41,21 @@ static void put_counts(const struct tt_claims_report *r, struct tt_text *t)
     tt_text_puts(t, "\n");
 }
 
-/* The same for all that were measured. */
+/* The least of those that were measured; where nothing stopped them, all have the same. */
 static double confidence(const struct tt_claims_report *r)
 {
+    double least = NAN;
+    for (int i = 0; i < r->count; i++) least = fmin(least, r->results[i].range.confidence); /* NAN: the other */
+    return least;
+}
+
+/* Of a claim that was measured. */
+static int fewest_turns(const struct tt_claims_report *r)
+{
+    int n = (int)r->own->turns;
     for (int i = 0; i < r->count; i++)
-        if (isfinite(r->results[i].range.confidence)) return r->results[i].range.confidence;
-    return NAN;
+        if (!r->results[i].why[0] && r->results[i].turns < n) n = r->results[i].turns;
+    return n;
 }
 
 static void put_notes(const struct tt_claims_report *r, struct tt_text *t)
@@ -57,7 +66,10 @@ static void put_notes(const struct tt_claims_report *r, struct tt_text *t)
         tt_text_printf(t, "An interval holds in %.0f %% of cases. A speed-up is of tokens a second, and each pair is "
                           "without and with that one thing.\n", 100 * sure);
     if (sure < 0.945)
-        tt_text_printf(t, "note    %lld turns are few: with 6 the intervals hold in 97 %% of cases\n",
+        tt_text_printf(t, "note    %d turn%s few: with 6 the intervals hold in 97 %% of cases\n", fewest_turns(r),
+                       fewest_turns(r) == 1 ? " is" : "s are");
+    if (r->stopped)
+        tt_text_printf(t, "note    incomplete: stopped by %s before the last of %lld turns\n", strsignal(r->stopped),
                        (long long)r->own->turns);
     tt_busy_words(r->load, busy);
     if (busy[0]) tt_text_printf(t, "note    when it began, %s: the intervals are wide\n", busy);
@@ -78,7 +90,7 @@ void tt_claims_text(const struct tt_claims_report *r, struct tt_text *t)
         if (!r->results[i].why[0])
             tt_text_printf(t, "%-13s %s\n", r->results[i].claim->name, r->results[i].command);
     tt_format_duration(r->seconds, took);
-    tt_text_printf(t, "\ndone    in %s\n", took);
+    tt_text_printf(t, r->stopped ? "\nstopped after %s\n" : "\ndone    in %s\n", took);
 }
 
 /* ---- JSON ---- */
@@ -128,6 +140,7 @@ void tt_claims_json(const struct tt_claims_report *r, struct tt_text *out)
     tt_json_put_string(&w, "library", r->library);
     tt_json_put_string(&w, "step", r->model);
     tt_json_put_string(&w, "command", r->command);
+    tt_json_put_bool(&w, "complete", !r->stopped);
     tt_json_put_number(&w, "seconds", r->seconds);
     tt_json_put_number(&w, "load", r->load);
     tt_json_put_bool(&w, "busy", tt_is_busy(r->load));

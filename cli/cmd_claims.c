@@ -79,6 +79,10 @@ tt_status tt_cmd_claims(const struct tt_options *o)
     tt_status st = tt_claims_open(&r, o);
     if (!st) st = tt_claims_measure(&r);
     if (!st) st = show(&r);
+    if (!st && r.stopped)
+        st = tt_fail(TT_INTERRUPTED, "stopped by %s; %s", strsignal(r.stopped),
+                     o->c.out[0] ? "what was measured until then is saved, marked as incomplete"
+                                 : "nothing was saved, since there is no --out");
     tt_claims_close(&r);
     return st;
 }

@@ -5,7 +5,7 @@
 #include "profiling/report/svg.h"
 #include "profiling/report/svg_parts.h"
 
-enum { ROW = 26, LETTERS = 20, GREY = 7 };
+enum { ROW = 26, LETTERS = 20, LABEL = 32, GREY = 7 }; /* LABEL: pixels that a tick's label needs */
 
 struct scale {
     double low, high, left, room; /* values; pixels */
@@ -23,12 +23,16 @@ static void widen(struct scale *s, double value)
     s->high = fmax(s->high, value);
 }
 
+/* On a wide axis not every tick has room for its label; that of 1 stays. */
 static void axis(struct tt_text *out, const struct scale *s, double bottom)
 {
     static const double ticks[] = {0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100};
+    double last = -LABEL, one = place(s, 1);
     for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
         if (ticks[i] < s->low || ticks[i] > s->high) continue;
         double x = place(s, ticks[i]);
+        if (x - last < LABEL || (ticks[i] != 1 && fabs(x - one) < LABEL)) continue;
+        last = x;
         svg_line(out, x, SVG_TOP - 4, x, bottom, ticks[i] == 1 ? "axis" : "grid");
         svg_text(out, x, bottom + 15, SVG_MIDDLE | SVG_SOFT, "%gx", ticks[i]);
     }

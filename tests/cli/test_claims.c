@@ -1,11 +1,13 @@
 /* tt claims: its list, its verdicts, and what it writes of results that are made up here. */
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/claims.h"
 #include "core/base/file.h"
+#include "profiling/report/svg.h"
 #include "tests/test.h"
 
 /* ---- verdicts ---- */
@@ -136,6 +138,58 @@ static void text_and_json_agree(void)
     free(o);
 }
 
+/* Marked everywhere; what had no turn yet is not judged. */
+static void stopped_is_marked(void)
+{
+    struct tt_options *o = calloc(1, sizeof *o);
+    struct tt_claims_report r = made_up(o);
+    struct tt_text text = {0}, json = {0};
+    char path[] = "/tmp/tt_claims_XXXXXX", *page;
+    size_t n;
+    int file = mkstemp(path);
+    CHECK(file >= 0);
+    close(file);
+    r.stopped = SIGTERM, results[2].turns = 2;
+    tt_claims_text(&r, &text);
+    tt_claims_json(&r, &json);
+    CHECK(strstr(text.s, "incomplete: stopped by Terminated before the last of 3 turns"), "%s", text.s);
+    CHECK(strstr(text.s, "2 turns are few") && !strstr(text.s, "\ndone"), "%s", text.s);
+    CHECK(strstr(json.s, "\"complete\": false"), "%s", json.s);
+    CHECK_OK(tt_claims_html(&r, path));
+    CHECK_OK(tt_file_read(path, 1 << 20, &page, &n));
+    CHECK(strstr(page, "Incomplete: it was stopped"));
+    free(page);
+    remove(path);
+    tt_text_free(&text);
+    tt_text_free(&json);
+    free(o);
+}
+
+/* Labels of the axis below each other's ends would not be read. */
+static void ticks_have_room(void)
+{
+    static const double widest[] = {1.3, 5, 30, 150};
+    for (int i = 0; i < 4; i++) {
+        struct tt_svg_interval row = {.label = "wide", .claimed_low = 1 / widest[i], .claimed_high = widest[i],
+                                      .value = 1, .low = 0.9, .high = 1.1};
+        struct tt_text t = {0};
+        double last = -100;
+        int n = 0, ones = 0;
+        tt_svg_intervals(&t, "wide", &row, 1);
+        for (const char *p = t.s; (p = strstr(p, "<text x=\"")); p++) {
+            double x = strtod(p + 9, NULL);
+            const char *word = strchr(p, '>') + 1, *end = strchr(word, '<');
+            if (end[-1] != 'x' || word[0] < '0' || word[0] > '9') continue;
+            CHECK(x - last >= 30, "%.*s stands %g beside the last", (int)(end - word), word, x - last);
+            ones += !strncmp(word, "1x", 2);
+            last = x;
+            n++;
+        }
+        CHECK(n >= 1 && ones == 1, "%d ticks up to %g", n, widest[i]);
+        tt_text_free(&t);
+    }
+}
+
 static void page_is_whole(void)
 {
     struct tt_options *o = calloc(1, sizeof *o);
@@ -165,5 +219,7 @@ int main(void)
     TEST(list_is_sound);
     TEST(text_and_json_agree);
     TEST(page_is_whole);
+    TEST(stopped_is_marked);
+    TEST(ticks_have_room);
     return test_end();
 }

@@ -37,6 +37,18 @@ sed -n 's/^evaluation  *tt train //p' claims/claims.txt >line
 expect 0 "% validation" bash -c "'$TT' train $(cat line)"
 passed "commands that are shown"
 
+# a signal ends the turns, and what they gave is written
+"$TT" claims --only adamw,qkv $tiny --turns 1000 --repeats 1 --warmup 0 --out stopped >out 2>err &
+claims=$!
+for i in $(seq 600); do grep -q "in 1000 turns" err && break; sleep 0.1; done
+kill -TERM $claims
+wait $claims
+[ $? = 130 ] || fail "claims that were stopped do not exit with 130"
+grep -q "incomplete: stopped by Terminated before the last of 1000 turns" stopped/claims.txt || fail "it is not marked"
+grep -q '"complete": false' stopped/claims.json && grep -q "Incomplete: it was" stopped/claims.html || fail "json or page are not marked"
+grep -q '"complete": true' claims/claims.json || fail "what is complete is not marked so"
+passed "claims that are stopped"
+
 # what fails is told in its row and does not end the others; what all of them share is refused at once
 expect 0 "1 not run" "$TT" claims --only batch,qkv $tiny --global-batch 4 --turns 1 --repeats 1 --warmup 0 --out ''
 grep -qE '^batch +2x +not run +.*batch' out || fail "it does not say why batches of 32 cannot be run"
