@@ -171,9 +171,9 @@ static tt_status device_number(const char *text, struct tt_text *out)
 {
     static const struct {
         const char *name, *backends, *build; /* those that compute there, and the one to build for it */
-    } kinds[] = {{"cpu", "cpu", "cpu"},       {"cuda", "cuda hip", "cuda"}, {"gpu", "cuda hip", "cuda"},
-                 {"hip", "hip", "hip"},       {"rocm", "hip", "hip"},       {"mps", "", NULL},
-                 {"xpu", "", NULL},           {"tpu", "", NULL}};
+    } kinds[] = {{"cpu", "cpu", "cpu"}, {"cuda", "cuda hip", "cuda"}, {"gpu", "cuda hip", "cuda"},
+                 {"hip", "hip", "hip"}, {"rocm", "hip", "hip"},       {"mps", "", NULL},
+                 {"xpu", "", NULL},     {"tpu", "", NULL}};
     size_t n = strcspn(text, ":");
     const char *number = text[n] && text[n + 1] ? text + n + 1 : "0", *here = tt_backend_name();
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -169,7 +169,7 @@ answer real disturbed '>\n    mean\n    : or so'
 answer real chance_loss "$(printf '3.9 \351')"
 expect 6 "first_idea             write it in quotes: \"all $kernels kernels: \\\"each\\\" is short" "$TT" exercise check 1 real
 for words in 'mostly_gemm +write true or false' 'step_ms +it cannot be read: the quote " is not closed in this line' \
-    'top_groups +it cannot be read: expected , or ] in the list' 'disturbed +write it on one line, in quotes' \
+    'top_groups +it cannot be read: the list is not closed with ] in this line' 'disturbed +write it on one line, in quotes' \
     'chance_loss +it cannot be read: not valid UTF-8'; do
     grep -qE "^  unknown +$words" out || fail "not marked: $words"
 done
