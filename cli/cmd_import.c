@@ -55,9 +55,7 @@ static tt_status describe(struct import *m)
     if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
     t->learning_rate = 1e-4;                                    /* gentle: these weights are worth keeping */
     strcpy(t->data, TT_NO_DATA);
-    TT_TRY(tt_context(tt_config_check(t), "%s", m->own->from));
-    tt_options_print(&m->train, &m->config);
-    return tt_text_status(&m->config);
+    return tt_context(tt_config_check(t), "%s", m->own->from);
 }
 
 static tt_status refuse_old_run(const char *out)
@@ -95,11 +93,21 @@ static tt_status read_model(struct import *m)
     return tt_hf_import_tokenizer(from, &m->tokenizer, &m->note);
 }
 
+/* What the tokenizer says need not be said twice, and a row of the model that is no token ends nothing. */
+static void settle_end(struct import *m)
+{
+    int64_t *end = &m->train.c.end_token;
+    if (m->tokenizer && (*end == tt_tokenizer_end(m->tokenizer) || *end >= tt_tokenizer_size(m->tokenizer))) *end = -1;
+}
+
 static tt_status convert(struct import *m)
 {
     TT_TRY(tt_params_create(&m->train.c, &m->params));
     TT_TRY(read_model(m));
     check_tokenizer(m);
+    settle_end(m);
+    tt_options_print(&m->train, &m->config);
+    TT_TRY(tt_text_status(&m->config));
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
     m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
     return m->zeros ? TT_OK : tt_no_memory("the state of the optimiser");

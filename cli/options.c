@@ -23,7 +23,7 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "prompt gets does not depend on those beside it: --seed S --num-samples 3 draws what seeds S, S+1 and S+2 draw.",
         "checkpoint",
         {"tt generate", "tt generate runs/small --prompt \"Once upon a time\" --temperature 0.7 --top-k 40",
-         "tt generate runs/small --prompts questions.txt --num-samples 2 --stop \"\\n\" --json"}},
+         "tt generate runs/small --prompts questions.txt --num-samples 2 --stop \"Q:\" --json"}},
     [TT_CMD_DATA] = {"data", "turn text into token files, or look into one",
         "Reads text files, makes or loads a tokenizer, and writes token files and the tokenizer into a folder; or,\n"
         "with --inspect, says what is in a token file.", "input",

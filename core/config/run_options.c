@@ -225,7 +225,7 @@ static const struct tt_option training[] = {
      .help = "whether a token attends to the documents before its own in the same sequence (joined) or not (separate)",
      .choices = tt_documents_names},
     {"document-end", AT(end_token), TT_S_DATA, T | E | I | B | P | K, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
-     .help = "with --documents separate: the token that ends a document, and is its last; -1 = what the data say",
+     .help = "the token that ends a document, and is its last: of --documents separate, tt generate and tt export; -1 = what the data say, else the tokenizer",
      .also = TT_NAMES("eos-token-id")},
     {"out", AT(out), TT_S_OUTPUT, T, "runs/default", NULL, "DIR",
      .help = "folder of the run; \"\" = write nothing", .here = true,

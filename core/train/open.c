@@ -197,9 +197,15 @@ tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
 
 tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data)
 {
-    if (c->documents == TT_DOCUMENTS_JOINED) return TT_OK;
-    if (c->end_token < 0) c->end_token = tt_data_end_token(data);
-    return tt_check_end_token(c);
+    bool joined = c->documents == TT_DOCUMENTS_JOINED;
+    if (c->end_token < 0 && !(joined && tt_data_tokenizer(data))) c->end_token = tt_data_end_token(data);
+    return joined ? TT_OK : tt_check_end_token(c);
+}
+
+int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t)
+{
+    int64_t end = c->end_token >= 0 ? c->end_token : t ? tt_tokenizer_end(t) : -1;
+    return end < c->vocab_size ? end : -1;
 }
 
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)

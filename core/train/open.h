@@ -21,9 +21,14 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
 /* Fails where the data is text and the checkpoint has no tokenizer, so the text cannot be encoded. */
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
 
-/* With --documents separate: takes the token that ends documents from the data, unless --document-end names one; an
- * error where neither does. tt_open_training_data does so by itself. */
+/* Takes the token that ends documents from the data, unless --document-end names one; with --documents separate it is
+ * an error where neither does. With joined documents it is needed only after training, and a tokenizer knows it then,
+ * so it is taken from data without one. tt_open_training_data does so by itself. */
 tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data);
+
+/* The token that ends a text of the model, for all that generate or write the model for others: the one its documents
+ * end with, else the tokenizer's, which may be NULL; -1: there is none. */
+int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t);
 
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a
  * checkpoint `from`, which may be NULL, has one. */

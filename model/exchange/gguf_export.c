@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/train/open.h"
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_names.h"
 #include "model/exchange/gguf_rope.h"
@@ -110,7 +111,9 @@ static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_wr
 {
     *left_out = true;
     tt_status st =
-        x->tokenizer ? tt_gguf_tokenizer_put(x->tokenizer, x->config->vocab_size, x->nearest_split, w) : TT_OK;
+        x->tokenizer ? tt_gguf_tokenizer_put(x->tokenizer, x->config->vocab_size, tt_text_end(x->config, x->tokenizer),
+                                             x->nearest_split, w)
+                     : TT_OK;
     if (x->tokenizer && !st) {
         *left_out = false;
         return TT_OK;

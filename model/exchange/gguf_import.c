@@ -122,6 +122,7 @@ tt_status tt_gguf_import_config(const struct tt_gguf *g, const char *path, struc
     c->rope_theta = as_meant(theta);
     c->tie_embeddings = !tt_gguf_find(g, "output.weight");
     c->qkv_bias = tt_gguf_find(g, "blk.0.attn_q.bias") != NULL;
+    if (!tt_gguf_int(g, "tokenizer.ggml.eos_token_id", 0, c->vocab_size - 1, &c->end_token)) c->end_token = -1;
     return tt_gguf_rope_get(g, path, c);
 }
 

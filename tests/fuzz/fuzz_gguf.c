@@ -43,7 +43,7 @@ static void read_tokenizer(const struct tt_gguf *g)
         for (int64_t i = 0; i < n; i++) PROMISE(tokens[i] >= 0 && tokens[i] < tt_tokenizer_size(t));
     if (t) {
         struct tt_gguf_writer w = {0};
-        fuzz_refused(tt_gguf_tokenizer_put(t, tt_tokenizer_size(t) + 1, true, &w));
+        fuzz_refused(tt_gguf_tokenizer_put(t, tt_tokenizer_size(t) + 1, tt_tokenizer_end(t), true, &w));
         tt_gguf_writer_free(&w);
     }
     free(tokens);
