@@ -71,6 +71,12 @@ static tt_status holds_checkpoint(const char *folder, bool *holds)
     return *holds ? TT_OK : st;
 }
 
+static tt_status no_checkpoint(const char *one, const char *other)
+{
+    return tt_fail(TT_USAGE, "neither %s nor %s holds a checkpoint; name a run, and a new folder for the model", one,
+                   other);
+}
+
 /* A word without dashes is what to export or where to, as can be seen by what is there. */
 static tt_status sort_words(struct export *x)
 {
@@ -82,6 +88,8 @@ static tt_status sort_words(struct export *x)
         if (holds && from)
             return tt_fail(TT_USAGE, "%s and %s both hold a checkpoint; name one, and a new folder for the model",
                            x->o.call.checkpoint, word);
+        if (!holds && to && !from && !tt_option_given(&x->o, "out"))
+            return no_checkpoint(c->out, word);
         if (!holds && to)
             return tt_fail(TT_USAGE, "%s holds no checkpoint, and the model goes to %s; name the folder of a run", word,
                            c->out);
@@ -92,7 +100,9 @@ static tt_status sort_words(struct export *x)
         from |= holds;
         to |= !holds;
     }
-    return TT_OK;
+    if (from || !x->own->folders[0] || tt_option_given(&x->o, "out")) return TT_OK;
+    TT_TRY(holds_checkpoint(x->o.call.checkpoint, &holds));
+    return holds ? TT_OK : no_checkpoint(c->out, x->o.call.checkpoint);
 }
 
 static tt_status load(struct export *x)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -50,6 +51,9 @@ static tt_status describe(struct import *m)
 {
     struct tt_config *t = &m->train.c;
     TT_TRY(tt_options_init(&m->train, TT_CMD_TRAIN));
+    if (access(m->own->from, F_OK))
+        return tt_fail(TT_USAGE, "there is no %s; give the folder of a Hugging Face model, or a GGUF file",
+                       m->own->from);
     if (tt_is_file(m->own->from)) TT_TRY(tt_gguf_open(m->own->from, &m->gguf));
     TT_TRY(m->gguf ? tt_gguf_import_config(m->gguf, m->own->from, t) : tt_hf_import_config(m->own->from, t));
     if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
@@ -86,7 +90,7 @@ static tt_status read_model(struct import *m)
 {
     const char *from = m->own->from;
     if (m->gguf) {
-        TT_TRY(tt_gguf_import_weights(m->gguf, from, &m->params, &m->weights));
+        TT_TRY(tt_gguf_import_weights(m->gguf, from, &m->train.c, &m->params, &m->weights));
         return tt_gguf_tokenizer_get(m->gguf, &m->tokenizer, &m->note);
     }
     TT_TRY(tt_hf_import_weights(from, &m->train.c, &m->params, &m->weights));

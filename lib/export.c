@@ -16,7 +16,7 @@ static tt_status write_folder(libtt_model *m, const char *path, int dtype, float
     return tt_hf_export(path, &how, note);
 }
 
-static tt_status write_file(libtt_model *m, const char *path, int dtype, const float *weights, struct tt_text *note)
+static tt_status write_file(libtt_model *m, const char *path, int dtype, float *weights, struct tt_text *note)
 {
     bool left_out;
     struct tt_gguf_export how = {.config = &m->o.c, .params = m->run.params, .weights = weights,

@@ -66,7 +66,7 @@ static const struct tt_option model[] = {
     {"rope-scaling", AT(rope_scaling), TT_S_MODEL, T | I | B | P | K, "", NULL, "TYPE,KEY=X,...",
      .help = "for longer sequences than a model was made for: linear, dynamic, yarn or llama3, and its numbers as "
              "config.json of transformers names them, like linear,factor=4; \"\" = none",
-     .check = tt_rope_scaling_check},
+     .check = tt_rope_scaling_check, .map = true},
     {"norm-eps", AT(norm_eps), TT_S_MODEL, T | I | B | P | K, "1e-6", "(0, 1]", "X",
      .help = "added to the mean square in RMSNorm",
      .also = TT_NAMES("rms-norm-eps")},

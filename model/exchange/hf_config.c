@@ -33,8 +33,8 @@ static const struct kind *kind_named(const char *name)
 tt_status tt_hf_config_check(const struct tt_config *c)
 {
     if (c->qkv_bias && c->qk_norm)
-        return tt_fail(TT_USAGE, "no model of transformers has both --qkv-bias and --qk-norm: Qwen2 has the first, "
-                                 "Qwen3 the second");
+        return tt_fail(TT_USAGE, "no model of transformers has both --qkv-bias and --qk-norm (Qwen2 has the first, "
+                                 "Qwen3 the second), so only tt can run this one; train with one of them to export it");
     if (c->hidden_dim % c->num_heads)
         return tt_fail(TT_USAGE,
                        "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",

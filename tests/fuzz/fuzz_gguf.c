@@ -26,7 +26,7 @@ static void read_model(const struct tt_gguf *g)
     PROMISE(c.norm_eps > 0 && c.rope_theta >= 1 && c.seq_len > 0);
     if (fuzz_refused(tt_config_check_shape(&c)) || c.num_layers > 100) return;
     if (!fuzz_refused(tt_params_create(&c, &params)) &&
-        !fuzz_refused(tt_gguf_import_weights(g, "fuzz", &params, &weights)))
+        !fuzz_refused(tt_gguf_import_weights(g, "fuzz", &c, &params, &weights)))
         free(weights);
     tt_params_free(&params);
 }
