@@ -56,7 +56,8 @@ static void reads(const char *path, const char *wanted, size_t n)
     struct tt_text got = {0};
     struct tt_text_work w = {.paths = &path, .count = 1};
     CHECK_OK(read_as_bytes(&w, &got));
-    CHECK(got.n == n && !memcmp(got.s ? got.s : "", wanted, n), "%s: %zu bytes: %.*s", path, got.n, (int)got.n, got.s);
+    CHECK(got.n == n && !memcmp(got.s ? got.s : "", wanted, n), "%s: %zu bytes: %.*s", path, got.n,
+          (int)(got.n < 100 ? got.n : 100), got.s);
     tt_text_free(&got);
 }
 #define READS(path, wanted) reads(path, wanted, sizeof wanted - 1)
@@ -280,6 +281,75 @@ static void packed_files_are_read(void)
     if (!gzip || !zstd) SKIP("zlib or libzstd is not installed");
 }
 
+static void put_number(struct tt_text *out, uint64_t n, int bytes)
+{
+    for (int i = 0; i < bytes; i++, n >>= 8) tt_text_add(out, &(char){(char)n}, 1);
+}
+
+/* A frame of zstd, whose blocks say how often a byte comes. */
+static void put_frame(struct tt_text *out, const char *text, size_t n)
+{
+    tt_text_add(out, "\x28\xb5\x2f\xfd\xa0", 5); /* the size follows in 4 bytes */
+    put_number(out, n, 4);
+    for (size_t from = 0, step; from < n; from += step) {
+        for (step = 1; from + step < n && text[from + step] == text[from];) step++;
+        put_number(out, step << 3 | 1 << 1 | (from + step == n), 3);
+        tt_text_add(out, text + from, 1);
+    }
+}
+
+/* A member of gzip, with the text as it is. */
+static void put_member(struct tt_text *out, const char *text, size_t n)
+{
+    enum { STORED = 65535 };
+    uint32_t crc = ~0U;
+    tt_text_add(out, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+    for (size_t from = 0, step; from < n; from += step) {
+        step = n - from < STORED ? n - from : STORED;
+        put_number(out, from + step == n, 1);
+        put_number(out, step | (~step & 0xffff) << 16, 4);
+        tt_text_add(out, text + from, step);
+    }
+    for (size_t i = 0; i < n; i++) {
+        crc ^= (unsigned char)text[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320U : 0);
+    }
+    put_number(out, ~crc, 4);
+    put_number(out, n, 4);
+}
+
+/* Text is unpacked 64 KiB at a time: a frame may end exactly there, and another may follow or none. */
+static void packed_in_frames(const char *name, void (*put)(struct tt_text *, const char *, size_t))
+{
+    enum { PIECE = 64 << 10 };
+    static char text[3 * PIECE];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)(i % 61 == 60 ? '\n' : 'a' + i / 1000 % 23);
+    for (int pieces = 1; pieces <= 2; pieces++)
+        for (int more = -1; more <= 1; more++)
+            for (int frames = 1; frames <= 3; frames++) {
+                size_t n = (size_t)(pieces * PIECE + more);
+                struct tt_text packed = {0}, wanted = {0};
+                for (int i = 0; i < frames; i++) {
+                    put(&packed, text + i, n);
+                    tt_text_add(&wanted, text + i, n);
+                }
+                reads(write_bytes(name, packed.s, packed.n), wanted.s, wanted.n);
+                refuses(write_bytes(name, packed.s, packed.n - 1), "truncated");
+                tt_text_free(&packed);
+                tt_text_free(&wanted);
+            }
+}
+
+static void packed_pieces_end_anywhere(void)
+{
+    struct tt_unpacker *gzip = tt_unpacker_open(TT_GZIP), *zstd = tt_unpacker_open(TT_ZSTD);
+    if (gzip) packed_in_frames("p.txt.gz", put_member);
+    if (zstd) packed_in_frames("p.txt.zst", put_frame);
+    tt_unpacker_close(gzip);
+    tt_unpacker_close(zstd);
+    if (!gzip || !zstd) SKIP("zlib or libzstd is not installed");
+}
+
 /* Cut at every length, and with every byte changed: an error, or the same text where the byte does not matter. */
 static void damaged(const char *name, const unsigned char *whole, size_t n)
 {
@@ -345,13 +415,14 @@ static void same_tokens(const char *path, const struct tt_tokenizer *t, int thre
     free(text);
 }
 
+/* Of several spans, by one thread and by more; and of several blocks. */
 static void cuts_and_threads_change_nothing(void)
 {
     static const char *const files[] = {"tests/fixtures/tokenizers/gpt2/tokenizer.json",
                                         "tests/fixtures/tokenizers/llama3/tokenizer.json",
                                         "tests/fixtures/tokenizers/qwen2/tokenizer.json",
                                         "tests/fixtures/tokenizers/smollm/tokenizer.json"};
-    const char *path = write_story("story.txt", 1200000);
+    const char *path = write_story("story.txt", 300000), *blocks = write_story("blocks.txt", 1100000);
     struct tt_text_work w = {.paths = &path, .count = 1};
     char *first = NULL, *again = NULL;
     for (int threads = 1; threads <= 5; threads += 2) {
@@ -364,7 +435,7 @@ static void cuts_and_threads_change_nothing(void)
         CHECK_OK(tt_file_read(in_folder("first.json"), 1 << 20, &first, &n));
         CHECK_OK(tt_file_read(in_folder(threads == 1 ? "first.json" : "again.json"), 1 << 20, &again, &m));
         CHECK(n == m && !memcmp(first, again, n), "%d threads learn other merges", threads);
-        same_tokens(path, t, threads);
+        same_tokens(threads == 5 ? blocks : path, t, threads);
         tt_tokenizer_free(t);
         free(first);
         free(again);
@@ -445,6 +516,7 @@ int main(void)
     TEST(the_first_characters);
     TEST(documents_need_an_end_token);
     TEST(packed_files_are_read);
+    TEST(packed_pieces_end_anywhere);
     TEST(damaged_files_are_refused);
     TEST(cuts_and_threads_change_nothing);
     TEST(places_in_messages);
