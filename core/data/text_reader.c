@@ -211,14 +211,26 @@ static bool is_visible(const char *p, size_t n)
     return tt_utf8_is_character(point) && !tt_is_space(point);
 }
 
+static bool is_visible_before(const char *text, size_t end)
+{
+    if (!end) return false;
+    size_t at = end - 1;
+    while (at > 0 && end - at < 4 && ((unsigned char)text[at] & 0xc0) == 0x80) at--;
+    return is_visible(text + at, end - at);
+}
+
 /* Between two lines, if one line end between two visible characters parts them: no tokenizer has a token that goes on
  * there, or another one because the text ends there. */
-static bool can_cut(const char *text, size_t at, size_t n)
+static bool can_cut(enum tt_line_cut how, const char *text, size_t at, size_t n)
 {
-    size_t before = at - 2;
-    if (at < 2 || text[at - 1] != '\n' || !is_visible(text + at, n - at)) return false;
-    while (before > 0 && at - before < 5 && ((unsigned char)text[before] & 0xc0) == 0x80) before--;
-    return is_visible(text + before, at - 1 - before);
+    size_t first = at, next = at; /* of the line end and of the line after it */
+    if (at > 1 && how == TT_CUT_IN_CRLF && text[at - 1] == '\r' && text[at] == '\n')
+        first--, next++;
+    else if (at > 1 && text[at - 1] == '\n')
+        first -= how == TT_CUT_AFTER_LINE && text[at - 2] == '\r' ? 2 : 1;
+    else
+        return false;
+    return next < n && is_visible(text + next, n - next) && is_visible_before(text, first);
 }
 
 /* Where the next span ends: the last such place within SPAN bytes, else the first one. 0: not within what is there. */
@@ -226,13 +238,13 @@ static size_t find_cut(struct tt_text_reader *r)
 {
     const char *text = r->ahead.s;
     size_t first = r->from + SPAN < r->ahead.n ? r->from + SPAN : r->ahead.n;
-    if (r->options.uncut || (first == r->ahead.n && r->at_end)) return 0;
+    if (r->options.cut == TT_NO_CUT || (first == r->ahead.n && r->at_end)) return 0;
     if (r->searched <= r->from)
         for (size_t at = first; at > r->from + 1;)
-            if (can_cut(text, --at, r->ahead.n)) return at;
+            if (can_cut(r->options.cut, text, --at, r->ahead.n)) return at;
     size_t at = r->searched > first ? r->searched : first;
     for (at = at > r->from + 1 ? at : r->from + 1; at < r->ahead.n; at++)
-        if (can_cut(text, at, r->ahead.n)) return at;
+        if (can_cut(r->options.cut, text, at, r->ahead.n)) return at;
     r->searched = r->ahead.n;
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/base/text.h"
+#include "core/data/tokenizers/tokenizer.h"
 
 struct tt_text_options {
     const char *text_field; /* of a line of JSON; "" or NULL: "text", and only files called .jsonl are JSON Lines */
@@ -15,7 +16,7 @@ struct tt_text_options {
     const char *prompt_field, *completion_field;
     bool skip_bad;          /* leave bad lines out and count them */
     int64_t max_chars;      /* of each file, from its start; 0 = all */
-    bool uncut;             /* a plain text is one span: a token may go on from line to line */
+    enum tt_line_cut cut;   /* of a plain text; TT_NO_CUT: it is one span */
 };
 
 /* A piece of the text that is encoded by itself: a document, or some lines of a plain text, where a cut changes no

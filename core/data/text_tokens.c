@@ -167,7 +167,7 @@ tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, t
                        "the %s tokenizer has no token that ends a document, which JSON Lines need; use another, such "
                        "as --tokenizer bpe",
                        tt_tokenizer_kind(t));
-    w->options.uncut = !tt_tokenizer_cuts_at_lines(t);
+    w->options.cut = tt_tokenizer_line_cut(t);
     tt_status st = begin(&p, w);
     if (!st) st = tokens_of(&p, t, take, to);
     end(&p);

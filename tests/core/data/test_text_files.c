@@ -415,6 +415,33 @@ static void same_tokens(const char *path, const struct tt_tokenizer *t, int thre
     free(text);
 }
 
+/* Lines that end as Windows ends them, after words and after marks. */
+static const char *write_crlf_story(const char *name, int64_t n)
+{
+    static const char *const words[] = {"the dog ran\r\n", "and stopped.\r\n", "(why?)\r\n", "10\r\n", "日本。\r\n",
+                                        "  far away \r\n", "\r\n", "'s\r\n", "one two "};
+    struct tt_text text = {0};
+    for (uint64_t i = 0; (int64_t)text.n < n; i++)
+        tt_text_puts(&text, words[tt_random(8, 0, i) % (sizeof words / sizeof *words)]);
+    const char *path = write_bytes(name, text.s, text.n);
+    tt_text_free(&text);
+    return path;
+}
+
+/* A plain text is read in spans, so that its size needs no memory. */
+static void is_cut(const char *path, const struct tt_tokenizer *t)
+{
+    struct tt_text_reader *r = NULL;
+    struct tt_text_block b = {0};
+    struct tt_text_options options = {.cut = tt_tokenizer_line_cut(t)};
+    CHECK_OK(tt_text_reader_open(&path, 1, &options, &r));
+    CHECK_OK(tt_text_reader_next(r, &b));
+    CHECK(b.count > 1, "%s, %s", path, tt_tokenizer_kind(t));
+    for (int64_t i = 0; i < b.count; i++) CHECK(b.spans[i].n < 100000, "a span of %lld bytes", (long long)b.spans[i].n);
+    tt_text_block_free(&b);
+    tt_text_reader_close(r);
+}
+
 /* Of several spans, by one thread and by more; and of several blocks. */
 static void cuts_and_threads_change_nothing(void)
 {
@@ -423,6 +450,7 @@ static void cuts_and_threads_change_nothing(void)
                                         "tests/fixtures/tokenizers/qwen2/tokenizer.json",
                                         "tests/fixtures/tokenizers/smollm/tokenizer.json"};
     const char *path = write_story("story.txt", 300000), *blocks = write_story("blocks.txt", 1100000);
+    const char *crlf = write_crlf_story("crlf.txt", 200000);
     struct tt_text_work w = {.paths = &path, .count = 1};
     char *first = NULL, *again = NULL;
     for (int threads = 1; threads <= 5; threads += 2) {
@@ -436,6 +464,8 @@ static void cuts_and_threads_change_nothing(void)
         CHECK_OK(tt_file_read(in_folder(threads == 1 ? "first.json" : "again.json"), 1 << 20, &again, &m));
         CHECK(n == m && !memcmp(first, again, n), "%d threads learn other merges", threads);
         same_tokens(threads == 5 ? blocks : path, t, threads);
+        same_tokens(crlf, t, threads);
+        is_cut(crlf, t);
         tt_tokenizer_free(t);
         free(first);
         free(again);
@@ -444,6 +474,8 @@ static void cuts_and_threads_change_nothing(void)
         struct tt_tokenizer *t = NULL;
         CHECK_OK(tt_tokenizer_load(files[i], &t));
         same_tokens(path, t, 3);
+        same_tokens(crlf, t, 3);
+        is_cut(crlf, t);
         tt_tokenizer_free(t);
     }
 }
