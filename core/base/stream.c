@@ -153,6 +153,8 @@ tt_status tt_stream_read(struct tt_stream *s, char *out, size_t room, size_t *go
     return TT_OK;
 }
 
+bool tt_stream_is_packed(const struct tt_stream *s) { return s->packing != TT_NOT_PACKED; }
+
 int64_t tt_stream_done(const struct tt_stream *s) { return s->done; }
 
 int64_t tt_stream_size(const struct tt_stream *s) { return s->size; }

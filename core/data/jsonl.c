@@ -78,7 +78,8 @@ static tt_status find_fields(const struct tt_text_options *o, struct tt_jsonl_do
         return tt_fail(TT_USAGE, "the object has \"text\", and also \"prompt\" and \"completion\"; say which of them "
                                  "is meant with --text-field text or --prompt-field prompt");
     if (!pairs && !said && !has_text && !has_pair)
-        return no_field(d->line, "\"text\", nor both \"prompt\" and \"completion\"", "--text-field");
+        return no_field(d->line, "\"text\", nor both \"prompt\" and \"completion\"",
+                        "--text-field, or the two of a pair by --prompt-field and --completion-field");
     if (!pairs && (said || has_text)) return find_text(d->line, text, "--text-field", &d->text);
     TT_TRY(find_text(d->line, prompt, "--prompt-field", &d->prompt));
     return find_text(d->line, completion, "--completion-field", &d->text);

@@ -96,16 +96,6 @@ void tt_text_reader_progress(const struct tt_text_reader *r, int64_t *done, int6
     *total = r->total;
 }
 
-static tt_status open_file(struct tt_text_reader *r)
-{
-    TT_TRY(tt_stream_open(r->paths[r->file], &r->stream));
-    r->lines = tt_text_is_lines(r->paths[r->file], &r->options);
-    r->at_end = false;
-    r->ahead.n = r->from = r->searched = 0;
-    r->line = r->offset = 0;
-    r->chars_left = r->options.max_chars ? r->options.max_chars : INT64_MAX;
-    return TT_OK;
-}
 
 static void close_file(struct tt_text_reader *r)
 {
@@ -129,6 +119,65 @@ static tt_status read_more(struct tt_text_reader *r)
     r->at_end = !got;
     tt_text_add(&r->ahead, r->chunk, got);
     return tt_text_status(&r->ahead);
+}
+
+/* ---- what a file is, by its name and its first bytes ---- */
+
+static tt_status refuse_packed_name(const struct tt_text_reader *r)
+{
+    const char *path = r->paths[r->file];
+    const char *end = ends_with(path, strlen(path), ".gz") ? "gzip" : "zstd";
+    if (tt_stream_is_packed(r->stream) || (end[0] == 'z' && !ends_with(path, strlen(path), ".zst"))) return TT_OK;
+    return tt_fail(TT_FAILED,
+                   "%s does not begin as %s data do, so it is damaged, or not packed; make or copy it again, or give "
+                   "it another name",
+                   path, end);
+}
+
+static tt_status refuse_utf16(const struct tt_text_reader *r)
+{
+    const char *text = r->ahead.s, *path = r->paths[r->file];
+    bool little = r->ahead.n >= 2 && !memcmp(text, "\xff\xfe", 2);
+    bool wide = little && r->ahead.n >= 4 && !text[2] && !text[3];
+    if (!little && !(r->ahead.n >= 2 && !memcmp(text, "\xfe\xff", 2))) return TT_OK;
+    int bits = wide ? 32 : 16;
+    return tt_fail(TT_USAGE, "%s is text in UTF-%d, and tt reads UTF-8; convert it: iconv -f UTF-%d -t UTF-8 FILE "
+                             ">NEW", path, bits, bits);
+}
+
+/* One list of objects, over one line or many; a list a line is a bad line instead. */
+static bool is_list(const char *text, size_t n)
+{
+    size_t at = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    while (at < n && strchr(" \t\r\n", text[at]) && text[at]) at++;
+    if (at == n || text[at++] != '[') return false;
+    while (at < n && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r')) at++;
+    return at < n && (text[at] == '{' || text[at] == '\n');
+}
+
+static tt_status look(struct tt_text_reader *r)
+{
+    TT_TRY(refuse_packed_name(r));
+    TT_TRY(refuse_utf16(r));
+    const char *path = r->paths[r->file];
+    bool json = r->lines || ends_with(path, strlen(path), ".json");
+    if (!json || !is_list(r->ahead.s, r->ahead.n)) return TT_OK;
+    return tt_fail(TT_USAGE,
+                   "%s is one JSON list, not JSON Lines, which have an object a line; make lines of it: "
+                   "jq -c '.[]' FILE >NEW.jsonl",
+                   path);
+}
+
+static tt_status open_file(struct tt_text_reader *r)
+{
+    TT_TRY(tt_stream_open(r->paths[r->file], &r->stream));
+    r->lines = tt_text_is_lines(r->paths[r->file], &r->options);
+    r->at_end = false;
+    r->ahead.n = r->from = r->searched = 0;
+    r->line = r->offset = 0;
+    r->chars_left = r->options.max_chars ? r->options.max_chars : INT64_MAX;
+    TT_TRY(read_more(r));
+    return look(r);
 }
 
 /* ---- spans ---- */
@@ -161,6 +210,16 @@ static tt_status skip_line(struct tt_text_reader *r, tt_status bad)
     return TT_OK;
 }
 
+/* A packed file may be damaged so that it unpacks to other text, which only its end tells. */
+static tt_status or_damage(struct tt_text_reader *r, tt_status bad)
+{
+    size_t got = 1;
+    tt_status st = TT_OK;
+    while (!st && got && tt_stream_is_packed(r->stream)) st = tt_stream_read(r->stream, r->chunk, CHUNK, &got);
+    tt_status_free(st ? bad : TT_OK);
+    return st ? st : bad;
+}
+
 static tt_status take_line(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
 {
     struct tt_jsonl_document document = {0};
@@ -168,7 +227,7 @@ static tt_status take_line(struct tt_text_reader *r, struct tt_text_block *b, co
     tt_status st = tt_jsonl_read(line, n, &r->options, &document);
     if (st) {
         st = tt_context(st, "%s:%lld", r->paths[r->file], (long long)r->line);
-        return r->options.skip_bad && st->code != TT_FAILED ? skip_line(r, st) : st;
+        return r->options.skip_bad && st->code != TT_FAILED ? skip_line(r, st) : or_damage(r, st);
     }
     struct tt_text_span prompt = {.prompt = true, .where = r->line}, text = {.ends = true, .where = r->line};
     r->totals.documents += document.text != NULL;

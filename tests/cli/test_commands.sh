@@ -142,8 +142,8 @@ printf '{"prompt": "the small cat"}\n{"id": 7, "prompt": "a dog"}\n' >prompts.js
 "$TT" generate parts --prompt "the small cat" --prompt "a dog" --num-samples 2 --max-tokens 20 --seed 7 --json >three 2>err || fail "generate of several prompts"
 [ "$(wc -l <three)" = 4 ] || fail "two samples of two prompts are $(wc -l <three) lines"
 for file in prompts.txt prompts.jsonl; do
-    "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >again 2>err || fail "generate --prompts $file"
-    same three again "$file, three rows at a time"
+    "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >by-file 2>err || fail "generate --prompts $file"
+    same three by-file "$file, three rows at a time"
 done
 text_of() { sed 's/.*"text":"\([^"]*\)".*/\1/'; }
 for line in 1 2 3 4; do

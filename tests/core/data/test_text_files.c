@@ -125,6 +125,31 @@ static void bad_lines_are_named(void)
     refuses(write_bytes("a.jsonl", "{\"text\":\"a\0b\"}", 14), "a.jsonl:1: column 11: control character");
 }
 
+static void all_lines_bad(void)
+{
+    const char *path = write_text("a.jsonl", "{\"question\":\"q\",\"answer\":\"a\"}\n{\"question\":1}\n");
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1, .options.skip_bad = true};
+    CHECK_FAILS(read_as_bytes(&w, &got), "every line is bad, so --skip-bad-lines leaves out all 2 of them; the first:");
+    CHECK_FAILS(read_as_bytes(&w, &got), "a.jsonl:1: the object has no field");
+    refuses(path, "but \"question\", \"answer\"; name the right one by --text-field, or the two of a pair by "
+                  "--prompt-field and --completion-field");
+    tt_text_free(&got);
+}
+
+static void other_files_are_named(void)
+{
+    refuses(write_bytes("u.txt", "\xff\xfe" "x\0y\0", 6), "u.txt is text in UTF-16, and tt reads UTF-8; convert it");
+    refuses(write_bytes("u.jsonl", "\xfe\xff\0{\0}", 6), "text in UTF-16");
+    refuses(write_bytes("u.txt", "\xff\xfe\0\0a\0\0\0", 8), "text in UTF-32");
+    refuses(write_text("l.jsonl", "[{\"text\": \"one\"},\n {\"text\": \"two\"}]\n"), "one JSON list, not JSON Lines");
+    refuses(write_text("l.json", "\xef\xbb\xbf [\r\n  {\"text\": \"one\"}\n]\n"), "jq -c '.[]'");
+    refuses(write_text("l.jsonl", "[\"a\", \"b\"]\n"), "l.jsonl:1: the line is JSON, but not an object");
+    READS(write_text("l.txt", "[{}]"), "[{}]");
+    refuses(write_text("p.txt.gz", "plain"), "p.txt.gz does not begin as gzip data do");
+    refuses(write_text("p.txt.zst", ""), "p.txt.zst does not begin as zstd data do");
+}
+
 /* ---- prompts and completions ---- */
 
 struct list {
@@ -270,7 +295,9 @@ static void packed_files_are_read(void)
         refuses(write_bytes("p.jsonl.gz", twice, sizeof twice), "damaged at byte 42: something else follows");
     }
     if (zstd) {
-        char twice[2 * sizeof in_zstd];
+        char twice[2 * sizeof in_zstd], skipped[10 + sizeof in_zstd] = "\x53\x2a\x4d\x18\2\0\0\0xx";
+        memcpy(skipped + 10, in_zstd, sizeof in_zstd);
+        READS(write_bytes("p.jsonl.zst", skipped, sizeof skipped), "one\0two\0");
         memcpy(twice, in_zstd, sizeof in_zstd);
         memcpy(twice + sizeof in_zstd, in_zstd, sizeof in_zstd);
         READS(write_bytes("p.jsonl.zst", in_zstd, sizeof in_zstd), "one\0two\0");
@@ -357,13 +384,14 @@ static void damaged(const char *name, const unsigned char *whole, size_t n)
     struct tt_text got = {0};
     int wrong = 0;
     for (size_t cut = 5; cut < n; cut++) refuses(write_bytes(name, whole, cut), "truncated");
-    for (size_t i = 4; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         memcpy(bytes, whole, n);
         bytes[i] ^= 0x55;
         const char *path = write_bytes(name, bytes, n);
         struct tt_text_work w = {.paths = &path, .count = 1};
         tt_status st = read_as_bytes(&w, &got);
         CHECK(st || (got.n == 8 && !memcmp(got.s, "one\0two", 8)), "byte %zu", i);
+        CHECK(!st || strstr(st->text, "damaged") || strstr(st->text, "truncated"), "%zu: %s", i, st ? st->text : "");
         if (st) wrong++;
         tt_status_free(st);
     }
@@ -543,6 +571,8 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     TEST(documents_are_read);
     TEST(bad_lines_are_named);
+    TEST(all_lines_bad);
+    TEST(other_files_are_named);
     TEST(only_completions_count);
     TEST(token_files_keep_what_counts);
     TEST(the_first_characters);
