@@ -18,7 +18,7 @@ struct tt_text_reader {
     int count, file; /* the file being read */
     struct tt_text_options options;
     struct tt_stream *stream; /* NULL: not open */
-    bool lines, at_end;
+    bool json, lines, at_end; /* JSON Lines; read line by line */
     struct tt_text ahead; /* read of the file, but not handed out: from `from` on */
     size_t from, searched;
     int64_t line, offset, chars_left;
@@ -160,7 +160,7 @@ static tt_status look(struct tt_text_reader *r)
     TT_TRY(refuse_packed_name(r));
     TT_TRY(refuse_utf16(r));
     const char *path = r->paths[r->file];
-    bool json = r->lines || ends_with(path, strlen(path), ".json");
+    bool json = r->json || ends_with(path, strlen(path), ".json");
     if (!json || !is_list(r->ahead.s, r->ahead.n)) return TT_OK;
     return tt_fail(TT_USAGE,
                    "%s is one JSON list, not JSON Lines, which have an object a line; make lines of it: "
@@ -171,7 +171,8 @@ static tt_status look(struct tt_text_reader *r)
 static tt_status open_file(struct tt_text_reader *r)
 {
     TT_TRY(tt_stream_open(r->paths[r->file], &r->stream));
-    r->lines = tt_text_is_lines(r->paths[r->file], &r->options);
+    r->json = tt_text_is_lines(r->paths[r->file], &r->options);
+    r->lines = r->json || r->options.prompts;
     r->at_end = false;
     r->ahead.n = r->from = r->searched = 0;
     r->line = r->offset = 0;
@@ -220,10 +221,20 @@ static tt_status or_damage(struct tt_text_reader *r, tt_status bad)
     return st ? st : bad;
 }
 
+/* A prompt that is no JSON. */
+static tt_status take_words(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
+{
+    if (n > 0 && line[n - 1] == '\r') n--;
+    if (memchr(line, 0, n))
+        return tt_fail(TT_USAGE, "%s:%lld: the line has a byte 0", r->paths[r->file], (long long)r->line);
+    return n ? add_span(r, b, line, n, (struct tt_text_span){.ends = true, .where = r->line}) : TT_OK;
+}
+
 static tt_status take_line(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
 {
     struct tt_jsonl_document document = {0};
     r->line++;
+    if (!r->json) return take_words(r, b, line, n);
     tt_status st = tt_jsonl_read(line, n, &r->options, &document);
     if (st) {
         st = tt_context(st, "%s:%lld", r->paths[r->file], (long long)r->line);
