@@ -115,7 +115,7 @@ static const struct tt_option model[] = {
 };
 
 static const struct tt_option machine[] = {
-    {"threads", AT(threads), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 1024]", "N",
+    {"threads", AT(threads), TT_S_COMPUTE, T | E | G | D | I | B | P | K, "0", "[0, 1024]", "N",
      .help = "CPU threads; 0 = all there are", .here = true},
     {"device", AT(device), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true,

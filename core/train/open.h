@@ -43,8 +43,12 @@ tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *
 /* How the options say that text is read. */
 struct tt_text_options tt_text_options_of(const struct tt_config *c);
 
-/* The progress of reading text, on a terminal, as a callback; `arg` is a double that is 0 before the first call. */
-void tt_paint_reading(const char *what, int64_t done, int64_t total, void *arg);
+/* The progress of reading text as a callback: NULL where none is to be seen, because of --quiet, in the library and on
+ * all ranks but the first. Its argument is a double that is 0 before the first call. */
+typedef void (*tt_reading)(const char *what, int64_t done, int64_t total, void *painted);
+tt_reading tt_reading_progress(const struct tt_config *c);
+/* Takes the line away that it may have left. */
+void tt_reading_done(const struct tt_config *c, double painted);
 
 /* tt_say as a callback. */
 void tt_warn(const char *line, void *arg);

@@ -141,9 +141,13 @@ printf 'the small cat\n\na dog\n' >prompts.txt
 printf '{"prompt": "the small cat"}\n{"id": 7, "prompt": "a dog"}\n' >prompts.jsonl
 "$TT" generate parts --prompt "the small cat" --prompt "a dog" --num-samples 2 --max-tokens 20 --seed 7 --json >three 2>err || fail "generate of several prompts"
 [ "$(wc -l <three)" = 4 ] || fail "two samples of two prompts are $(wc -l <three) lines"
-for file in prompts.txt prompts.jsonl; do
-    "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >anew 2>err || fail "generate --prompts $file"
-    same three anew "$file, three rows at a time"
+printf '"the small cat"\r\n\r\n{"prompt": "a dog"}\r\n' >prompts.ndjson
+files="prompts.txt prompts.jsonl prompts.ndjson crlf.txt"
+command -v gzip >/dev/null && gzip -k prompts.jsonl && files+=" prompts.jsonl.gz"
+printf 'the small cat\r\na dog' >crlf.txt
+for file in $files; do
+    "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >by-file 2>err || fail "generate --prompts $file"
+    same three by-file "$file, three rows at a time"
 done
 text_of() { sed 's/.*"text":"\([^"]*\)".*/\1/'; }
 for line in 1 2 3 4; do
@@ -161,7 +165,7 @@ grep -q '"finish":"stop"' stopped || fail "--stop is not named"
 expect 0 '"finish":"end-token"' "$TT" generate parts --prompt "a dog" --max-tokens 60 --seed 7 --end-token 0 --json
 expect 0 '"finish":"length"' "$TT" generate parts --max-tokens 3 --repetition-penalty 1.5 --json
 printf '{"prompt": "a dog"}\n{"text": "a dog"}\n' >bad.jsonl
-expect 2 "bad.jsonl: line 2" "$TT" generate parts --prompts bad.jsonl
+expect 2 "bad.jsonl:2: there is no" "$TT" generate parts --prompts bad.jsonl
 expect 0 "prompt tok/s" "$TT" bench --generate 1,3 --sizes default --prompt-tokens 20 --new-tokens 4
 "$TT" generate parts --max-tokens 100000 --quiet >endless 2>err &
 until [ -s endless ] || ! kill -0 $!; do sleep 0.1; done
