@@ -46,10 +46,10 @@ struct tt_profile_step {
     double launched_seconds;  /* without a graph; the same as seconds where there is none */
     double wall_seconds;      /* of the host: all measured steps by the clock, over their number */
     double kernel_seconds;    /* sum of the operators: median over the steps with an event after each operation */
-    /* Seconds - kernel_seconds (and copies where they are not beside it), or that of the recorded steps, if it is less;
-     * below 0: the sum is larger. */
+    /* Seconds - kernel_seconds (and copies where they are not beside it); where the host computes, without what only
+     * noise explains. Below 0: the sum is larger. */
     double gap_seconds;
-    double gap_fraction;      /* gap_seconds / seconds */
+    double gap_fraction;      /* its share among the groups; below 0: gap_seconds / seconds */
     double samples_per_second, tokens_per_second;
     int64_t kernels;          /* per step */
     double loss, grad_norm;   /* of the last step */

@@ -61,7 +61,7 @@ struct tt_mark {
     char means[600]; /* what a right answer says about the run; "" when nothing */
     char right[160]; /* shown only when asked for */
     double value, number; /* of a question for a number: the right one, and the one that was given; else NaN */
-    bool known;      /* a wrong one: a mistake that the question knows */
+    bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
     bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
 };
 

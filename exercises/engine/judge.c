@@ -189,7 +189,8 @@ static bool among(const struct tt_formula_value *v, int n, const char *word)
 }
 
 /* Against the right word, or the names of the rows it was taken from. */
-static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, struct tt_mark *m)
+static void choose_word(const struct tt_question *q, const struct tt_formula_value *v, bool measured,
+                        struct tt_mark *m)
 {
     char word[600];
     snprintf(word, sizeof word, "%s", m->given);
@@ -203,7 +204,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
         or_any(m, names, n);
         return;
     }
-    tt_exercise_decide(m, among(v, v->count, word), "your run says otherwise");
+    tt_exercise_decide(m, among(v, v->count, word), measured ? "your run says otherwise" : "another one is right");
 }
 
 static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -220,7 +221,7 @@ static tt_status judge_choice(const struct tt_question *q, struct tt_formula_sco
     } else if (!st) {
         snprintf(m->right, sizeof m->right, "%s", v.word);
         for (char *bar = m->right; (bar = strchr(bar, '|'));) *bar = '/';
-        if (m->given[0]) choose_word(q, &v, m);
+        if (m->given[0]) choose_word(q, &v, scope->used, m);
     }
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
@@ -240,7 +241,8 @@ static tt_status judge_truth(const struct tt_question *q, struct tt_formula_scop
         if (m->given[0] && strcasecmp(m->given, "true") && strcasecmp(m->given, "false"))
             tt_exercise_because(m, TT_MARK_UNKNOWN, "write true or false");
         else if (m->given[0])
-            tt_exercise_decide(m, !strcasecmp(m->given, right), "in your run it is the other way round");
+            tt_exercise_decide(m, !strcasecmp(m->given, right),
+                               scope->used ? "in your run it is the other way round" : "it is the other way round");
     }
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;

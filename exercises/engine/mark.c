@@ -189,6 +189,12 @@ static void show_runs(const struct tt_marked *m, struct tt_text *out)
     }
 }
 
+const char *tt_exercise_stop(const char *reason)
+{
+    size_t n = strlen(reason);
+    return !n || strchr(".?!", reason[n - 1]) ? "" : ".";
+}
+
 static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool reveal, struct tt_text *out)
 {
     bool bad = m->kind == TT_MARK_WRONG || m->kind == TT_MARK_UNKNOWN || m->kind == TT_MARK_EMPTY;
@@ -198,7 +204,7 @@ static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool
     if (m->kind == TT_MARK_WRONG) tt_text_printf(out, " %s:", m->given);
     if (m->reason[0]) tt_text_printf(out, " %s", m->reason);
     if (m->kind == TT_MARK_EMPTY) tt_text_printf(out, " %s", q->text);
-    if (m->kind == TT_MARK_WRONG && q->why) tt_text_printf(out, ". %s", q->why);
+    if (m->kind == TT_MARK_WRONG && q->why) tt_text_printf(out, "%s %s", tt_exercise_stop(m->reason), q->why);
     if (bad && q->look) tt_text_printf(out, "\n%38slook at %s", "", q->look);
     if (bad && reveal && m->right[0]) tt_text_printf(out, "\n%38sright: %s", "", m->right);
     tt_text_puts(out, "\n");

@@ -23,16 +23,26 @@ static double error_squared(const struct tt_json *profile)
     return n > 1 ? relative * relative / n : NAN;
 }
 
-/* Two errors of the mean. A busy machine is not the same in two runs, whatever the scatter within one says, and of a
- * single step nothing is known: neither decides anything. */
-double tt_exercise_noise_of(const struct tt_json *profile)
+/* Runs of the same program differ by about so much on a quiet machine, however little the steps of each scatter. */
+static const double between_runs = 0.01;
+
+/* Two errors of the mean, and no less than runs differ by; NaN when one step was all. */
+static double scatter_of(const struct tt_json *profile)
 {
     double error = 2 * sqrt(error_squared(profile));
-    bool busy = tt_is_busy(tt_json_number(tt_json_get(profile, "run"), "load", NAN));
-    return !isfinite(error) || busy ? 1 : fmin(fmax(error, 0.01), 1);
+    return isfinite(error) ? fmax(error, between_runs) : NAN;
 }
 
-/* Two errors of the quotient, when the answer is one of two steps and lies within them; else 0. */
+/* The same as formulas have it. A busy machine is not the same in two runs, whatever the scatter within one says, and
+ * of a single step nothing is known: neither decides anything. */
+double tt_exercise_noise_of(const struct tt_json *profile)
+{
+    double scatter = scatter_of(profile);
+    bool busy = tt_is_busy(tt_json_number(tt_json_get(profile, "run"), "load", NAN));
+    return !isfinite(scatter) || busy ? 1 : fmin(scatter, 1);
+}
+
+/* What the quotient may be off by, when the answer is one of two steps and lies within them; else 0. */
 static double noise_of(const struct tt_marked *m, const struct tt_question *q)
 {
     char above[64], below[64];
@@ -44,7 +54,7 @@ static double noise_of(const struct tt_marked *m, const struct tt_question *q)
     if (!end || q->answer[end] || !a || !b) return 0;
     double x = tt_json_number(tt_json_get(a, "step"), "seconds",
                               NAN) / tt_json_number(tt_json_get(b, "step"), "seconds", NAN);
-    double noise = 2 * sqrt(error_squared(a) + error_squared(b));
+    double noise = hypot(scatter_of(a), scatter_of(b));
     return isfinite(x) && isfinite(noise) && fabs(x - 1) < noise ? noise : 0;
 }
 
@@ -87,8 +97,10 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
         most = fmax(most, noise);
     }
     if (!n) return;
-    tt_text_printf(out, ": your steps vary so much that a quotient may be off by %.1f %%, and %s closer to 1 than "
-                        "that. The answer is right, but shows neither gain nor loss: measure with STEPS=30 on a "
-                        "machine of your own\n",
-                   100 * most, n > 1 ? "these are" : "this is");
+    tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% here, and %s closer to 1 than that. The answer "
+                        "is right, but shows neither gain nor loss: ", 100 * most, n > 1 ? "these are" : "this is");
+    tt_text_puts(out, most <= hypot(between_runs, between_runs) * 1.0001
+                          ? "runs of one program differ by about 1 % each even on a quiet machine, and more steps do "
+                            "not change that. Measure each of them several times\n"
+                          : "your steps vary. Measure with STEPS=30 on a machine of your own\n");
 }

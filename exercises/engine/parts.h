@@ -62,6 +62,8 @@ void tt_exercise_sentences(struct tt_marked *m);
 void tt_exercise_scope(const struct tt_marked *m, struct tt_formula_run runs[TT_EXERCISE_RUNS],
                        struct tt_formula_scope *out);
 double tt_exercise_points(const struct tt_question *q, const struct tt_mark *mark);
+/* "." where a sentence still needs it before another one follows. */
+const char *tt_exercise_stop(const char *reason);
 
 /* revealed.c: takes over from the result of the last check which right answers were shown. */
 void tt_exercise_recall(struct tt_marked *m);

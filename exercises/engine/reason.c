@@ -1,4 +1,5 @@
 /* What a right answer means, and which slip a wrong one is. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,12 +78,14 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
 /* The formula with one run in the place of another; false where it does not name that one. */
 static bool exchange(const char *text, const char *from, const char *to, char *out, size_t size)
 {
+    const char *start = text;
     char name[80];
     size_t at = 0;
     bool found = false;
     int n = snprintf(name, sizeof name, "%s:", from);
     for (; *text && at + 1 < size; text++) {
-        bool here = n > 0 && !strncmp(text, name, (size_t)n);
+        bool begins = text == start || !(isalnum((unsigned char)text[-1]) || text[-1] == '_');
+        bool here = n > 0 && begins && !strncmp(text, name, (size_t)n);
         at += (size_t)snprintf(out + at, size - at, "%s%s", here ? to : (char[2]){*text, 0}, here ? ":" : "");
         if (here) text += n - 1;
         found |= here;
@@ -110,6 +113,7 @@ static bool is_of_other_run(const struct tt_question *q, struct tt_formula_scope
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
             if (i == j || !scope->runs[j].profile) continue;
+            if (exchange(q->answer, to, to, formula, sizeof formula)) continue; /* one run over itself is no figure */
             bool named = exchange(q->answer, from, to, formula, sizeof formula);
             if (!named && strcmp(from, own)) continue;
             scope->run = named ? q->run : to;
@@ -118,6 +122,7 @@ static bool is_of_other_run(const struct tt_question *q, struct tt_formula_scope
             if (!same) continue;
             snprintf(reason, sizeof reason, "that is the figure of the run %.60s; that of %.60s is wanted", to, from);
             tt_exercise_because(m, TT_MARK_WRONG, reason);
+            m->known = true;
             return true;
         }
     return false;

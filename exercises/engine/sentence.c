@@ -38,8 +38,8 @@ static bool has_number(const char *sentence, double right)
         char *end, given[40];
         double x = strtod(s, &end);
         snprintf(given, sizeof given, "%.*s", (int)(end - s), s);
-        const char *letter = end + (*end == ' ');
-        if (is_figure(given, x, right) || is_figure(given, x * tt_exercise_scale(letter), right)) return true;
+        double scale = tt_exercise_scale(end + (*end == ' ')); /* 0 where no such letter follows */
+        if (is_figure(given, x, right) || (scale > 0 && is_figure(given, x * scale, right))) return true;
         s = end - 1;
     }
     return false;

@@ -64,8 +64,11 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
                        "gate cannot judge whether that is noise",
                        r->label, 100 * fabs(slower), slower > 0 ? "more" : "less", base->label);
     if (slower > limit && r->range.high < 1)
-        return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%", r->label, 100 * slower,
-                       base->label, 100 * limit);
+        return tt_fail(TT_GATE, "%s takes %.1f %% more time than %s; the limit is %.3g %%%s", r->label, 100 * slower,
+                       base->label, 100 * limit,
+                       slower < 0.02 && !r->in_turns ? ". Runs of one program differ by about 1 % each even on a quiet "
+                                                       "GPU: time them in turns (tt bench --against)"
+                                                     : "");
     if (1 / r->range.low - 1 > limit)
         return tt_fail(TT_UNDECIDED,
                        "%s takes %.1f %% %s time than %s, and the interval of the speed-up, %.2f to %.2f, does not "

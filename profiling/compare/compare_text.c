@@ -49,6 +49,16 @@ static void run_lines(const struct tt_comparison *c, struct tt_text *out)
     }
 }
 
+/* What the intervals cover: runs that were not made in turns differ by more than their steps do. */
+static void interval_line(const struct tt_comparison *c, struct tt_text *out)
+{
+    bool apart = false;
+    for (int i = 1; i < c->n; i++) apart |= isfinite(c->runs[i].range.low) && !c->runs[i].in_turns;
+    if (apart)
+        tt_text_puts(out, "interval of the steps of these runs. Other runs of the same programs differ by about 1 % on "
+                          "a quiet GPU, by more elsewhere; tt bench --against runs them in turns\n");
+}
+
 /* What the host did in a step, of those that know. */
 static void host_lines(const struct tt_comparison *c, struct tt_text *out)
 {
@@ -192,6 +202,7 @@ static void warnings(const struct tt_comparison *c, struct tt_text *out)
 void tt_compare_brief(const struct tt_comparison *c, struct tt_text *out)
 {
     run_lines(c, out);
+    interval_line(c, out);
     warnings(c, out);
     trim_lines(out);
 }
@@ -200,6 +211,7 @@ void tt_compare_text(const struct tt_comparison *c, struct tt_text *out)
 {
     int shown = c->operator_count < OPERATORS_SHOWN ? c->operator_count : OPERATORS_SHOWN;
     run_lines(c, out);
+    interval_line(c, out);
     row_lines(c, "group", c->groups, c->group_count, out);
     row_lines(c, "operators that changed most", c->operators, shown, out);
     tt_text_puts(out, "\n");

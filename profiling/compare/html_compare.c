@@ -41,7 +41,8 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
     html_note(
         t,
         "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
-        "holds the truth; what drifted between the runs is not in it (tt bench --against).");
+        "holds the truth of these runs; other runs of the same programs differ by about 1 %% on a quiet GPU and by "
+        "more elsewhere, which is not in it (tt bench --against).");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 

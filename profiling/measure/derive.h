@@ -19,6 +19,8 @@ double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes);
 /* step, launch, operators, groups; also r->t.median. Then phases and components. */
 tt_status tt_derive_times(struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out);
 tt_status tt_derive_parts(struct tt_passes *r, struct tt_profile *out);
+/* What a step that is launched one by one takes outside its phases: the host's work between steps. */
+double tt_outside_phases(struct tt_passes *r);
 
 /* FLOPs of the mathematics of a step, over the matrix products alone. */
 struct tt_model_work {

@@ -14,12 +14,19 @@ struct parts {
 
 /* ---- phases ---- */
 
-static double phase_median(struct parts *t, int phase, bool host)
+static double phase_median(struct tt_passes *r, int phase, bool host)
 {
-    struct tt_times *times = &t->r->t;
+    struct tt_times *times = &r->t;
     for (int i = 0; i < times->steps; i++)
         times->scratch[i] = host ? times->phase[i].host[phase] : times->phase[i].wall[phase];
     return tt_quantile(times->scratch, times->steps, 0.5);
+}
+
+double tt_outside_phases(struct tt_passes *r)
+{
+    double walls = r->serial ? tt_passes_median(r, r->t.data_host) : 0;
+    for (int phase = 0; phase < TT_PHASES; phase++) walls += phase_median(r, phase, false);
+    return fmax(0, tt_passes_median(r, r->t.launched) - walls);
 }
 
 static struct tt_profile_phase *add_phase(struct tt_profile *out, const char *name)
@@ -32,16 +39,15 @@ static struct tt_profile_phase *add_phase(struct tt_profile *out, const char *na
 static void make_phases(struct parts *t)
 {
     static const char *const names[TT_PHASES] = {"forward", "backward", "optimizer"};
-    double data = tt_passes_median(t->r, t->r->t.data_host), walls = t->r->serial ? data : 0;
+    double data = tt_passes_median(t->r, t->r->t.data_host);
     struct tt_profile_phase *p = add_phase(t->out, "data");
     p->wall = p->host = data;
     p->device = t->r->t.copy_median;
     p->bytes = t->r->t.copy_bytes;
     for (int phase = 0; phase < TT_PHASES; phase++) {
         p = add_phase(t->out, names[phase]);
-        p->wall = phase_median(t, phase, false);
-        p->host = phase_median(t, phase, true);
-        walls += p->wall;
+        p->wall = phase_median(t->r, phase, false);
+        p->host = phase_median(t->r, phase, true);
         for (int i = 0; i < t->plan->count; i++) {
             const struct tt_op *op = &t->plan->ops[i];
             if ((int)op->phase != phase) continue;
@@ -52,7 +58,7 @@ static void make_phases(struct parts *t)
         }
     }
     p = add_phase(t->out, "other");
-    p->wall = fmax(0, tt_passes_median(t->r, t->r->t.launched) - walls);
+    p->wall = tt_outside_phases(t->r);
     p->host = NAN;
 }
 

@@ -255,6 +255,14 @@ static double quantile(struct tt_passes *r, const double *row, double q)
     return tt_quantile(r->t.scratch, r->t.steps, q);
 }
 
+/* Where the host computes, nothing waits for it: what a step takes beyond a recorded one and the host's work between
+ * steps is noise. A device can wait for the host, and in recorded steps it does not. */
+static double most_of_gaps(struct tt_passes *r, double work)
+{
+    if (!r->serial) return INFINITY;
+    return fmax(0, tt_passes_median(r, r->t.recorded) - work) + tt_outside_phases(r);
+}
+
 static void make_step(struct times *t)
 {
     struct tt_passes *r = t->r;
@@ -270,10 +278,9 @@ static void make_step(struct times *t)
     s->wall_seconds = r->t.wall;
     for (int i = 0; i < t->plan->count; i++) s->kernel_seconds += t->r->t.median[i];
     double work = s->kernel_seconds + (r->serial ? r->t.copy_median : 0);
-    /* Recording makes nothing faster: where it seems so, the difference is noise, and no time in which nothing ran. */
-    double recorded = fmax(0, tt_passes_median(r, r->t.recorded) - work);
-    s->gap_seconds = fmin(s->seconds - work, recorded);
-    s->gap_fraction = s->gap_seconds / s->seconds;
+    s->gap_seconds = fmin(s->seconds - work, most_of_gaps(r, work));
+    double groups = s->kernel_seconds + r->t.copy_median + s->gap_seconds; /* one share for one gap */
+    s->gap_fraction = s->gap_seconds / (s->gap_seconds > 0 ? groups : s->seconds);
     s->samples_per_second = samples / s->seconds;
     s->tokens_per_second = samples * (double)c->seq_len / s->seconds;
     s->kernels = t->plan->count;
@@ -288,7 +295,7 @@ static void make_launch(struct times *t)
     l->recorded_seconds = tt_passes_median(t->r, t->r->t.recorded);
     l->recorded_overhead = l->recorded_seconds / s->launched_seconds - 1;
     l->total_seconds = (double)s->kernels * l->launch_seconds;
-    l->idle_seconds = fmax(0, fmin(s->launched_seconds, l->recorded_seconds) - s->kernel_seconds);
+    l->idle_seconds = fmax(0, fmin(s->launched_seconds - s->kernel_seconds, most_of_gaps(t->r, s->kernel_seconds)));
     l->waits = t->r->t.waits;
 }
 

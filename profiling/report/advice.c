@@ -126,8 +126,21 @@ static void about_gaps(struct list *l)
 {
     const struct tt_profile *p = l->p;
     double gaps = family_share(p, TT_FAMILY_GAP);
+    double between = tt_between_steps(p), one_by_one = p->step.launched_seconds;
     char launch[32];
+    if (p->run.graph && p->step.seconds > 1.02 * one_by_one && one_by_one > 0) {
+        advise(l, p->step.seconds / one_by_one,
+               "let no kernel run beside another (--fuse no-overlap), or take --graph off",
+               "as a graph the step takes %.1f %% longer than launched one by one",
+               100 * (p->step.seconds / one_by_one - 1));
+        return;
+    }
     if (gaps < 0.08) return;
+    if (between > 0.5 * p->step.gap_seconds) {
+        advise(l, amdahl(gaps, INFINITY), "let the host do less between steps: wait and copy less, validate less often",
+               "the host works for %s between steps (phase other), and the device waits", tt_si_time(between, launch));
+        return;
+    }
     const char *what = !l->own        ? "capture the step as a graph, or give each kernel more work: larger batches"
                        : p->run.graph || isnan(p->launch.graph_kernel_seconds)
                            ? "give each kernel more work: a larger --batch-size or --seq-len"

@@ -36,14 +36,17 @@ int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])
 /* "The step takes 12.3 ms: 41 % in feed-forward, 30 % in attention, ...; the device idles 3 %." */
 void tt_headline(const struct tt_profile *p, char out[400]);
 
-/* "1.23 ms, 4.5 % of the step", or, where the operations add up to more than the step, that there is only noise. */
+/* What a step that is launched one by one takes outside its phases; 0 where it is not known. */
+double tt_between_steps(const struct tt_profile *p);
+
+/* "1.23 ms, 4.5 % of the step", or, where the operations add up to more than the step, that there are none. */
 const char *tt_gap_words(const struct tt_profile *p, char out[100]);
-/* How much longer a step took that was recorded, and whether that is noise. */
+/* How much longer a step took that was recorded, and why it can be less, or that it is noise. */
 const char *tt_recording_words(const struct tt_profile *p, char out[100]);
 
 /* Sentences that belong beside the figures, "" where there is nothing to say: how old the roofs are, and whether the
- * step beats them; recorded steps that were slower than undisturbed ones; what the two ways of judging the step say;
- * what the device did not compute as asked for; that the machine had other work. */
+ * step beats them; what the step takes beyond its kernels, or they beyond the step; what the two ways of judging the
+ * step say; what the device did not compute as asked for; that the machine had other work. */
 void tt_roof_remark(const struct tt_profile *p, char out[400]);
 /* What of the communication of several ranks is exposed, and which of them is slowest. */
 void tt_ranks_remark(const struct tt_profile *p, char out[400]);

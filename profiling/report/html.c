@@ -137,9 +137,8 @@ static void groups(struct tt_text *t, const struct tt_profile *p)
     char words[400];
     html_section(t, "time", "Where the time goes");
     html_group_chart(t, p);
-    html_note(
-        t,
-        "Device time of one step; gaps are the time in which the device had nothing to do. Shares add up to 100 %%.");
+    html_note(t, "Device time of one step: its kernels and copies. Gaps are what the step takes beyond them. Shares "
+                 "add up to 100 %%.");
     tt_gap_remark(p, words);
     if (words[0]) html_paragraph(t, "%s", words);
     html_fold(t, "The same as a table", true);

@@ -61,6 +61,19 @@ void tt_attention_remark(const struct tt_profile *p, char out[400])
     snprintf(out, 400, "Not all was computed as asked for: %s.", note);
 }
 
+double tt_between_steps(const struct tt_profile *p)
+{
+    for (int i = 0; i < p->phases_count; i++)
+        if (!strcmp(p->phases[i].name, "other") && p->phases[i].wall > 0) return p->phases[i].wall;
+    return 0;
+}
+
+/* A graph runs kernels beside each other, and closer behind each other than they can be launched. */
+static bool graph_is_faster(const struct tt_profile *p)
+{
+    return p->run.graph && p->step.seconds < p->step.launched_seconds;
+}
+
 /* Time in which nothing runs cannot be less than none. */
 const char *tt_gap_words(const struct tt_profile *p, char out[100])
 {
@@ -68,35 +81,77 @@ const char *tt_gap_words(const struct tt_profile *p, char out[100])
     if (!isfinite(s->gap_seconds))
         snprintf(out, 100, "n/a");
     else if (s->gap_seconds < 0)
-        snprintf(out, 100, "none to be seen; the noise of the two sums is %.1f %% of the step", -100 * s->gap_fraction);
+        snprintf(out, 100, "%s the kernels take %.1f %% more than the %s",
+                 graph_is_faster(p) ? "none: one after the other" : "none to be seen: recorded,",
+                 -100 * s->gap_fraction, graph_is_faster(p) ? "graph" : "step");
     else
         snprintf(out, 100, "%.3f ms, %.1f %% of the step", 1e3 * s->gap_seconds, 100 * s->gap_fraction);
     return out;
 }
 
-/* What events cost is known, so a recorded step that took less, or far longer than they explain, shows noise. */
+/* Recorded steps leave out the host's work between steps, and in them a device does not wait for launches. What events
+ * cost is known, so what neither explains is noise. */
 const char *tt_recording_words(const struct tt_profile *p, char out[100])
 {
     const struct tt_profile_launch *l = &p->launch;
     double events = (double)p->step.kernels * l->event_seconds / p->step.launched_seconds;
-    bool noise = l->recorded_overhead < 0 || l->recorded_overhead > 3 * events + 0.05;
+    bool less = l->recorded_overhead < 0, waits = strcmp(p->run.backend, "cpu") != 0;
+    bool outside = tt_between_steps(p) > -0.5 * l->recorded_overhead * p->step.launched_seconds;
+    bool noise = less || l->recorded_overhead > 3 * events + 0.05;
+    const char *why = less && outside ? ": the host's work between steps is not in it"
+                      : less && waits ? ": in it no kernel waits for its launch"
+                      : noise         ? ": within the noise"
+                                      : "";
     if (isfinite(l->recorded_overhead))
-        snprintf(out, 100, "%.1f %% %s%s", 100 * fabs(l->recorded_overhead), l->recorded_overhead < 0 ? "less" : "more",
-                 noise ? ": within the noise" : "");
+        snprintf(out, 100, "%.1f %% %s%s", 100 * fabs(l->recorded_overhead), less ? "less" : "more", why);
     else
         snprintf(out, 100, "n/a");
     return out;
 }
 
-void tt_gap_remark(const struct tt_profile *p, char out[400])
+/* The kernels add up to more than the step. */
+static void overlap_remark(const struct tt_profile *p, char out[400])
 {
     char more[32];
+    tt_si_time(-p->step.gap_seconds, more);
+    if (graph_is_faster(p))
+        snprintf(out, 400,
+                 "The kernels were recorded one after the other, without the graph, and add up to %s (%.1f %%) more "
+                 "than the step: replayed, the graph runs some of them beside each other and leaves less between them. "
+                 "Shares are of the recorded sum.",
+                 more, -100 * p->step.gap_fraction);
+    else
+        snprintf(out, 400,
+                 "The recorded steps were slower than the undisturbed ones: their operations add up to %s (%.1f %%) "
+                 "more than the step, so there are no gaps to be seen, and shares are of the recorded sum.",
+                 more, -100 * p->step.gap_fraction);
+}
+
+/* What the step takes beyond its kernels has a name where it is more than the kernels' own distances. */
+void tt_gap_remark(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_step *s = &p->step;
+    double rest = s->seconds - s->kernel_seconds, slower = s->seconds - s->launched_seconds;
+    double between = tt_between_steps(p);
+    char one[32], two[32];
     out[0] = 0;
-    if (!(p->step.gap_seconds < 0)) return;
-    snprintf(out, 400,
-             "The recorded steps were slower than the undisturbed ones: their operations add up to %s (%.1f %%) more "
-             "than the step, so there are no gaps to be seen, and shares are of the recorded sum.",
-             tt_si_time(-p->step.gap_seconds, more), -100 * p->step.gap_fraction);
+    if (s->gap_seconds < 0)
+        overlap_remark(p, out);
+    else if (between > 0.5 * s->gap_seconds && between > 0.02 * s->seconds)
+        snprintf(out, 400,
+                 "Most of what the step takes beyond its kernels is the host's work between steps, such as validation "
+                 "or copies that it waits for: %s in a step that is launched one by one (the phase other).",
+                 tt_si_time(between, one));
+    else if (p->run.graph && slower > 0.02 * s->seconds)
+        snprintf(out, 400,
+                 "The graph is no gain here: launched one by one the step takes %s less. Kernels that the graph runs "
+                 "beside each other can slow each other down; --graph off or --fuse no-overlap tells.",
+                 tt_si_time(slower, one));
+    else if (!strcmp(p->run.backend, "cpu") && rest - s->gap_seconds > 0.02 * s->seconds)
+        snprintf(out, 400,
+                 "The undisturbed steps took %s longer than the recorded ones with their gaps of %s: that is the noise "
+                 "of this machine, and shares are of the recorded sum.",
+                 tt_si_time(rest - s->gap_seconds, one), tt_si_time(s->gap_seconds, two));
 }
 
 /* The class goes by the rate alone. */

@@ -163,8 +163,12 @@ static void gives_reasons(void)
     CHECK(judge(q, "80", &m) == TT_MARK_WRONG && strstr(m.reason, "factor 2 counted double"), "%s", m.reason);
     CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
           m.reason);
+    CHECK(m.known, "it is not called the answer to another question, too");
     q.answer = "1 * slow:step.kernels";
     CHECK(judge(q, "20", &m) == TT_MARK_WRONG && strstr(m.reason, "figure of the run fast; that of slow"), "%s",
+          m.reason);
+    q.answer = "slow:step.seconds / fast:step.seconds";
+    CHECK(judge(q, "1", &m) == TT_MARK_WRONG && !strstr(m.reason, "figure of the run"), "a run over itself: %s",
           m.reason);
     q.answer = "step.kernels * 5";
     q.means = "{gone:step.seconds} is not there";
@@ -175,6 +179,11 @@ static void gives_reasons(void)
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)", .slips = slips};
     CHECK(judge(q, "norm", &m) == TT_MARK_WRONG && !strcmp(m.reason, "only the second"), "%s", m.reason);
     CHECK(judge(q, "rope", &m) == TT_MARK_WRONG && strstr(m.reason, "says otherwise"), "%s", m.reason);
+    q.answer = "'mean'";
+    CHECK(judge(q, "median", &m) == TT_MARK_WRONG && !strstr(m.reason, "your run"), "no run decides it: %s", m.reason);
+    q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "1 < 2"};
+    CHECK(judge(q, "false", &m) == TT_MARK_WRONG && !strstr(m.reason, "your run"), "%s", m.reason);
+    CHECK(!strcmp(tt_exercise_stop("counted double?"), "") && !strcmp(tt_exercise_stop("too large"), "."));
     tt_yaml_free(slips);
 }
 
@@ -262,6 +271,11 @@ static void judges_sentences(void)
     CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a sentence"), "%s", m.reason);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
     tt_yaml_free(names);
+    names = yaml("- 0 * step.seconds\n");
+    q.names = names;
+    CHECK(judge(q, "I ate 55 bananas on the way there", &m) == TT_MARK_UNKNOWN, "no letter is no factor 0");
+    CHECK(judge(q, "the device idles 0 % of it", &m) == TT_MARK_RIGHT);
+    tt_yaml_free(names);
     names = yaml("- step.nothing\n");
     q.names = names;
     CHECK(judge(q, "no figure to name", &m) == TT_MARK_PASSED);
@@ -287,6 +301,11 @@ static void looks_at_all_answers(void)
     tt_exercise_swapped(&m);
     CHECK(!strcmp(marks[0].reason, "that is the answer to b") && !marks[1].reason[0], "%s, %s", marks[0].reason,
           marks[1].reason);
+    marks[0].known = true;
+    snprintf(marks[0].reason, sizeof marks[0].reason, "that is the figure of the run healthy");
+    tt_exercise_swapped(&m);
+    CHECK(strstr(marks[0].reason, "healthy"), "a slip of the question itself comes first: %s", marks[0].reason);
+    marks[0].known = false;
     q[1].unit = "ms";
     marks[0].reason[0] = 0;
     tt_exercise_swapped(&m);
@@ -344,7 +363,10 @@ static void noise(double seconds, double deviation, int steps, const char *answe
 static void tells_noise(void)
 {
     const char *gain = "slow:step.seconds / fast:step.seconds";
-    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: your steps");
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "noise: gain: a quotient of two runs may be off by 14.3 %");
+    noise(0.98, 0.1, 4, gain, TT_MARK_RIGHT, "your steps vary. Measure with STEPS=30");
+    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "may be off by 1.4 % here");
+    noise(0.99, 0.001, 4, gain, TT_MARK_RIGHT, "more steps do not change that");
     noise(0.98, 0.001, 4, gain, TT_MARK_RIGHT, NULL);
     noise(0.5, 0.1, 4, gain, TT_MARK_RIGHT, NULL);
     noise(0.98, 0.1, 1000, gain, TT_MARK_RIGHT, NULL);
