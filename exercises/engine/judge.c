@@ -284,6 +284,20 @@ static bool is_reversed(const struct candidate *c, int n, char words[PLACES][64]
     return reversed;
 }
 
+/* One of the places whose name is not given, although it is ahead of one that is; NULL: there is none. */
+static const char *left_out(const struct tt_question *q, const struct candidate *c, int n, char words[PLACES][64],
+                            int wanted)
+{
+    double least = INFINITY;
+    for (int i = 0; i < wanted; i++) least = fmin(least, named(c, n, words[i])->value);
+    for (int i = 0; i < wanted; i++) {
+        bool given = false;
+        for (int j = 0; j < wanted; j++) given |= !strcasecmp(words[j], c[i].name);
+        if (!given && c[i].value > least && !close_to(q, least, c[i].value)) return c[i].name;
+    }
+    return NULL;
+}
+
 static void judge_places(const struct tt_question *q, const struct candidate *c, int n, struct tt_mark *m)
 {
     char words[PLACES][64], reason[200];
@@ -314,7 +328,9 @@ static void judge_places(const struct tt_question *q, const struct candidate *c,
         tt_exercise_because(m, TT_MARK_WRONG, reason);
         return;
     }
-    tt_exercise_because(m, TT_MARK_RIGHT, "");
+    const char *out = left_out(q, c, n, words, wanted);
+    if (out) snprintf(reason, sizeof reason, "%.60s is left out, and larger in your run", out);
+    tt_exercise_decide(m, !out, reason);
 }
 
 static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
