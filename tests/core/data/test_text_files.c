@@ -477,8 +477,8 @@ static void cuts_and_threads_change_nothing(void)
                                         "tests/fixtures/tokenizers/llama3/tokenizer.json",
                                         "tests/fixtures/tokenizers/qwen2/tokenizer.json",
                                         "tests/fixtures/tokenizers/smollm/tokenizer.json"};
-    const char *path = write_story("story.txt", 300000), *blocks = write_story("blocks.txt", 1100000);
-    const char *crlf = write_crlf_story("crlf.txt", 200000);
+    const char *path = write_story("story.txt", 150000), *blocks = write_story("blocks.txt", 1100000);
+    const char *crlf = write_crlf_story("crlf.txt", 100000);
     struct tt_text_work w = {.paths = &path, .count = 1};
     struct tt_tokenizer *bytes = NULL;
     char *first = NULL, *again = NULL;
