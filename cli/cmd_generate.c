@@ -220,6 +220,9 @@ static tt_status run(struct generation *g)
     struct tt_progress progress;
     TT_TRY(tt_use_checkpoint(&g->o, g->o.call.checkpoint, &g->checkpoint));
     TT_TRY(tt_config_check(c));
+    if (g->own->end_token >= c->vocab_size)
+        return tt_fail(TT_USAGE, "--end-token %lld is none of the %lld tokens of the model",
+                       (long long)g->own->end_token, (long long)c->vocab_size);
     TT_TRY(load_tokenizer(g));
     g->all.tokenizer = g->tokenizer;
     g->all.checkpoint = g->checkpoint;

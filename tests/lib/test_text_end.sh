@@ -46,7 +46,7 @@ END
 agree bytes 0 a 98,99,0
 [ "$(u32_after tokenizer.ggml.eos_token_id bytes.gguf)" = 0 ] || fail "bytes: another end in the GGUF file"
 expect 0 'finish":"length' "$TT" generate bytes --prompt a --temperature 0 --max-tokens 12 --end-token -2 --json
-expect 2 "--end-token 256 is not below the vocabulary of 256" "$TT" generate bytes --prompt a --end-token 256
+expect 2 "--end-token 256 is none of the 256 tokens" "$TT" generate bytes --prompt a --end-token 256
 passed "the tokenizer's"
 
 # the data's: token files name it, and there is no tokenizer
