@@ -4,11 +4,22 @@
 
 #include <stddef.h>
 
-enum tt_dtype { TT_F32, TT_BF16, TT_F16, TT_DTYPES };
+/* Of weights and activations; then those that only the factors of a product may have (fp8.h). */
+enum tt_dtype {
+    TT_F32,
+    TT_BF16,
+    TT_F16,
+    TT_DTYPES,
+    TT_E4M3 = TT_DTYPES,
+    TT_E5M2,
+    TT_E4M3_FNUZ,
+    TT_E5M2_FNUZ,
+    TT_FACTOR_DTYPES
+};
 
 /* What a run computes in. TF32 stores fp32 and rounds the inputs of each matrix multiplication. */
 enum tt_precision { TT_FP32, TT_TF32, TT_PREC_BF16, TT_PREC_FP16, TT_PRECISIONS };
 
-static inline size_t tt_dtype_size(enum tt_dtype t) { return t == TT_F32 ? 4 : 2; }
+static inline size_t tt_dtype_size(enum tt_dtype t) { return t == TT_F32 ? 4 : t < TT_DTYPES ? 2 : 1; }
 
 #endif
