@@ -2,6 +2,7 @@
 #ifndef TT_TYPES_H
 #define TT_TYPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Of weights and activations; then those that only the factors of a product may have (fp8.h). */
@@ -17,9 +18,17 @@ enum tt_dtype {
     TT_FACTOR_DTYPES
 };
 
-/* What a run computes in. TF32 stores fp32 and rounds the inputs of each matrix multiplication. */
-enum tt_precision { TT_FP32, TT_TF32, TT_PREC_BF16, TT_PREC_FP16, TT_PRECISIONS };
+/* What a run computes in. TF32 stores fp32 and rounds the inputs of each matrix multiplication. FP8 is BF16 with 8-bit
+ * factors in most products. */
+enum tt_precision { TT_FP32, TT_TF32, TT_PREC_BF16, TT_PREC_FP16, TT_PREC_FP8, TT_PRECISIONS };
 
 static inline size_t tt_dtype_size(enum tt_dtype t) { return t == TT_F32 ? 4 : t < TT_DTYPES ? 2 : 1; }
+
+/* What activations are stored in, on a device with bf16 or without. */
+static inline enum tt_dtype tt_precision_dtype(enum tt_precision p, bool has_bf16)
+{
+    if (p == TT_PREC_BF16 || (p == TT_PREC_FP8 && has_bf16)) return TT_BF16;
+    return p == TT_PREC_FP16 ? TT_F16 : TT_F32;
+}
 
 #endif

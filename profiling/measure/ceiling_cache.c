@@ -108,11 +108,6 @@ static void keep(struct file *f, const struct entry *e)
     f->entries[f->count++] = *e;
 }
 
-static enum tt_dtype type_of(enum tt_precision p)
-{
-    return p == TT_PREC_BF16 ? TT_BF16 : p == TT_PREC_FP16 ? TT_F16 : TT_F32;
-}
-
 static void note_time(struct tt_ceilings *c)
 {
     time_t now = time(NULL);
@@ -185,7 +180,7 @@ tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, co
     snprintf(e.precision, sizeof e.precision, "%s", tt_precision_names[precision]);
     struct file *f = calloc(1, sizeof *f);
     if (!f) return tt_no_memory("the ceilings");
-    tt_status st = find(f, b, type_of(precision), &e, cache, how);
+    tt_status st = find(f, b, tt_precision_dtype(precision, info.has[TT_PREC_BF16]), &e, cache, how);
     free(f);
     *out = e.c;
     return st;
