@@ -184,7 +184,8 @@ static tt_status find_roofs(struct tt_bench *b)
 {
     struct tt_device_info info;
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
-    b->datasheet = info.peak_flops[tt_precision_dtype(b->o->c.precision, info.has[TT_PREC_BF16])];
+    b->roof = tt_precision_rest(b->o->c.precision, info.has[TT_PREC_BF16]);
+    b->datasheet = info.peak_flops[tt_precision_dtype(b->roof, info.has[TT_PREC_BF16])];
     return find_ceilings(b, TT_CEILINGS_KEPT);
 }
 

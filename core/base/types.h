@@ -24,11 +24,17 @@ enum tt_precision { TT_FP32, TT_TF32, TT_PREC_BF16, TT_PREC_FP16, TT_PREC_FP8, T
 
 static inline size_t tt_dtype_size(enum tt_dtype t) { return t == TT_F32 ? 4 : t < TT_DTYPES ? 2 : 1; }
 
-/* What activations are stored in, on a device with bf16 or without. */
+/* What all but 8-bit products are computed in, on a device with bf16 or without. */
+static inline enum tt_precision tt_precision_rest(enum tt_precision p, bool has_bf16)
+{
+    return p != TT_PREC_FP8 ? p : has_bf16 ? TT_PREC_BF16 : TT_FP32;
+}
+
+/* And what activations are stored in. */
 static inline enum tt_dtype tt_precision_dtype(enum tt_precision p, bool has_bf16)
 {
-    if (p == TT_PREC_BF16 || (p == TT_PREC_FP8 && has_bf16)) return TT_BF16;
-    return p == TT_PREC_FP16 ? TT_F16 : TT_F32;
+    p = tt_precision_rest(p, has_bf16);
+    return p == TT_PREC_BF16 ? TT_BF16 : p == TT_PREC_FP16 ? TT_F16 : TT_F32;
 }
 
 #endif

@@ -174,6 +174,7 @@ tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, co
     struct tt_device_info info;
     TT_TRY(b->ops->info(b->self, &info));
     struct entry e = {0};
+    precision = tt_precision_rest(precision, info.has[TT_PREC_BF16]); /* there is no roof of 8-bit products yet */
     snprintf(e.backend, sizeof e.backend, "%s", b->ops->name);
     snprintf(e.device, sizeof e.device, "%s", info.name);
     snprintf(e.library, sizeof e.library, "%s", info.library);

@@ -13,14 +13,14 @@ static double trained(enum tt_precision p, const char *more)
     struct libtt_error error;
     double loss = NAN;
     snprintf(settings, sizeof settings,
-             "precision: %s\nhidden-dim: 64\nnum-layers: 2\nnum-heads: 4\nnum-kv-heads: 2\nffn-dim: 128\nseq-len: 32\n"
-             "batch-size: 8\nnum-steps: 120\nwarmup-steps: 10\nlearning-rate: 5e-3\nval-batches: 8\n"
+             "precision: %s\nhidden-dim: 32\nnum-layers: 1\nnum-heads: 2\nnum-kv-heads: 1\nffn-dim: 64\nseq-len: 32\n"
+             "batch-size: 8\nnum-steps: 80\nwarmup-steps: 10\nlearning-rate: 5e-3\nval-batches: 8\n"
              "gemm-tune: \"off\"\n%s", tt_precision_names[p], more);
     libtt_backend *b = libtt_open(settings, &error);
     libtt_model *m = b ? libtt_create(b, settings, &error) : NULL;
     CHECK(m, "%s", error.text);
     bool good = m;
-    for (int i = 0; i < 120 && good; i++) good = libtt_step(m, NULL, NULL, &error);
+    for (int i = 0; i < 80 && good; i++) good = libtt_step(m, NULL, NULL, &error);
     if (good) good = libtt_evaluate(m, NULL, &loss, &error);
     CHECK(good, "%s", error.text);
     if (m) libtt_free(m);
