@@ -401,7 +401,7 @@ struct tt_cross_entropy_args {
 struct tt_loss_sum_args {
     enum tt_dtype dtype;
     const float *losses;
-    float *out, *ignored; /* ignored: or NULL */
+    float *out, *ignored;
     int64_t n;
     float factor;
 };

@@ -46,6 +46,9 @@ static void put_shape(struct tt_json_writer *w, const struct tt_config *c)
     tt_json_put_int(w, "num_heads", c->num_heads);
     tt_json_put_int(w, "num_kv_heads", c->num_kv_heads);
     tt_json_put_int(w, "head_dim", tt_head_dim(c));
+    tt_json_put_bool(w, "qkv_bias", c->qkv_bias);
+    tt_json_put_bool(w, "qk_norm", c->qk_norm);
+    tt_json_put_string(w, "rope_scaling", c->rope_scaling);
     tt_json_put_int(w, "ffn_dim", c->ffn_dim);
     tt_json_put_int(w, "vocab_size", c->vocab_size);
     tt_json_put_int(w, "seq_len", c->seq_len);

@@ -73,17 +73,19 @@ static tt_status find_inputs(struct making *m)
         TT_TRY(tt_sources_add(&m->sources, path));
     }
     m->work = (struct tt_text_work){.paths = (const char *const *)m->sources.paths, .count = m->sources.count,
-                                    .options = tt_text_options_of(m->c), .arg = &m->painted,
-                                    .progress = m->c->quiet ? NULL : tt_paint_reading};
+                                    .options = tt_text_options_of(m->c), .threads = (int)m->c->threads,
+                                    .progress = tt_reading_progress(m->c), .arg = &m->painted};
     if (m->sources.count) return TT_OK;
     return tt_fail(TT_USAGE, "no text to read; name one or more files: tt data book.txt --out data/book");
 }
 
 static tt_status read_inputs(struct making *m)
 {
-    TT_TRY(tt_text_tokenizer(&m->work, m->c->tokenizer, m->c->vocab_size, &m->tokenizer));
-    TT_TRY(tt_token_spool_open(m->c->out, &m->spool));
-    TT_TRY(tt_text_tokens(&m->work, m->tokenizer, tt_token_spool_add, &m->spool));
+    tt_status st = tt_text_tokenizer(&m->work, m->c->tokenizer, m->c->vocab_size, &m->tokenizer);
+    if (!st) st = tt_token_spool_open(m->c->out, &m->spool);
+    if (!st) st = tt_text_tokens(&m->work, m->tokenizer, tt_token_spool_add, &m->spool);
+    tt_reading_done(m->c, m->painted);
+    TT_TRY(st);
     const struct tt_text_totals *t = &m->work.totals;
     if (!m->spool.count) return tt_fail(TT_USAGE, "there is no text in %s; name files with some", m->own->input);
     if (t->has_zeros)

@@ -21,7 +21,7 @@ struct eval_options {
 // clang-format off
 static const struct tt_option rows[] = {
     {"logits", AT(logits), TT_S_OUTPUT, 1 << TT_CMD_EVAL, "", NULL, "FILE",
-     .help = "write tokens and logits of the first batch into this safetensors file; \"\" = none", .here = true},
+     .help = "write the first batch into this safetensors file: tokens (batch-size, seq-len + 1) as int32, logits (batch-size, seq-len, vocab-size) as fp32; \"\" = none", .here = true},
 };
 // clang-format on
 const struct tt_rows tt_eval_rows = TT_ROWS(rows);

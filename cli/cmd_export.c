@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "model/exchange/dtypes.h"
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/hf.h"
 #include "model/params.h"
@@ -16,18 +17,10 @@
 enum exchange { EXCHANGE_HF, EXCHANGE_GGUF };
 static const char *const exchange_names[] = {"hf", "gguf", NULL};
 
-/* q8_0 is for GGUF only. The last two are what llama.cpp calls the first and the third. */
-static const char *const dtype_names[] = {"fp32", "bf16", "fp16", "q8_0", "f32", "f16", NULL};
-static const struct {
-    enum tt_dtype hf;
-    const char *gguf;
-} dtypes[] = {{TT_F32, "F32"},     {TT_BF16, "BF16"}, {TT_F16, "F16"},
-              {TT_DTYPES, "Q8_0"}, {TT_F32, "F32"},   {TT_F16, "F16"}};
-
 struct export_options {
     char folders[4096]; /* one a line */
     enum exchange format;
-    int dtype; /* of dtypes */
+    int dtype; /* of tt_export_dtypes */
     bool nearest_split;
 };
 
@@ -40,7 +33,7 @@ static const struct tt_option rows[] = {
      .help = "what to write: hf, a folder for Hugging Face's transformers; gguf, a file for llama.cpp, also chosen by an --out that ends in .gguf",
      .choices = exchange_names},
     {"dtype", AT(dtype), "Exchange", 1 << TT_CMD_EXPORT, "fp32", TT_CHOICE,
-     .help = "number format of the weights in the file; q8_0, 8 bits a number and a scale for each 32, is for gguf", .choices = dtype_names},
+     .help = "number format of the weights in the file; q8_0, 8 bits a number and a scale for each 32, is for gguf", .choices = tt_export_dtype_names},
     {"nearest-split", AT(nearest_split), "Exchange", 1 << TT_CMD_EXPORT, "false", NULL, NULL,
      .help = "with gguf: write tt's own bpe although llama.cpp splits text in GPT-2's way, and so makes other tokens of some texts"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_EXPORT, "exported", NULL, "DIR",
@@ -78,6 +71,12 @@ static tt_status holds_checkpoint(const char *folder, bool *holds)
     return *holds ? TT_OK : st;
 }
 
+static tt_status no_checkpoint(const char *one, const char *other)
+{
+    return tt_fail(TT_USAGE, "neither %s nor %s holds a checkpoint; name a run, and a new folder for the model", one,
+                   other);
+}
+
 /* A word without dashes is what to export or where to, as can be seen by what is there. */
 static tt_status sort_words(struct export *x)
 {
@@ -89,6 +88,8 @@ static tt_status sort_words(struct export *x)
         if (holds && from)
             return tt_fail(TT_USAGE, "%s and %s both hold a checkpoint; name one, and a new folder for the model",
                            x->o.call.checkpoint, word);
+        if (!holds && to && !from && !tt_option_given(&x->o, "out"))
+            return no_checkpoint(c->out, word);
         if (!holds && to)
             return tt_fail(TT_USAGE, "%s holds no checkpoint, and the model goes to %s; name the folder of a run", word,
                            c->out);
@@ -99,7 +100,9 @@ static tt_status sort_words(struct export *x)
         from |= holds;
         to |= !holds;
     }
-    return TT_OK;
+    if (from || !x->own->folders[0] || tt_option_given(&x->o, "out")) return TT_OK;
+    TT_TRY(holds_checkpoint(x->o.call.checkpoint, &holds));
+    return holds ? TT_OK : no_checkpoint(c->out, x->o.call.checkpoint);
 }
 
 static tt_status load(struct export *x)
@@ -132,7 +135,7 @@ static void print_text(const struct export *x)
     const struct tt_config *c = &x->o.c;
     char count[32];
     tt_format_count((double)x->count, count);
-    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count, dtype_names[x->own->dtype],
+    printf("wrote   %s: %s parameters in %s, step %lld of %s\n", c->out, count, tt_export_dtype_names[x->own->dtype],
            (long long)x->progress.step, x->checkpoint);
     if (!x->tokenizer) printf("note    the checkpoint has no tokenizer, so none was written\n");
     if (x->note.n) printf("note    %s\n", x->note.s);
@@ -147,7 +150,7 @@ static tt_status print_json(const struct export *x)
     tt_json_put_int(&w, "step", x->progress.step);
     tt_json_put_string(&w, "out", x->o.c.out);
     tt_json_put_string(&w, "format", exchange_names[x->format]);
-    tt_json_put_string(&w, "dtype", dtype_names[x->own->dtype]);
+    tt_json_put_string(&w, "dtype", tt_export_dtype_names[x->own->dtype]);
     tt_json_put_int(&w, "parameters", x->count);
     tt_json_put_bool(&w, "tokenizer", x->tokenizer && !x->left_out);
     tt_json_end(&w, '}');
@@ -162,7 +165,7 @@ static tt_status choose_format(struct export *x)
     bool named = n > 5 && !strcmp(c->out + n - 5, ".gguf");
     x->format = named && !tt_option_given(&x->o, "format") ? EXCHANGE_GGUF : x->own->format;
     if (!named && x->format == EXCHANGE_GGUF && !strcmp(c->out, "exported")) strcat(c->out, ".gguf");
-    if (x->format == EXCHANGE_HF && dtypes[x->own->dtype].hf == TT_DTYPES)
+    if (x->format == EXCHANGE_HF && tt_export_dtypes[x->own->dtype].hf == TT_DTYPES)
         return tt_fail(TT_USAGE,
                        "a model for transformers has no weights in q8_0; give --format gguf, or --dtype bf16");
     return TT_OK;
@@ -177,14 +180,14 @@ static tt_status write_model(struct export *x)
                                      .weights = x->weights,
                                      .tokenizer = x->tokenizer,
                                      .nearest_split = x->own->nearest_split,
-                                     .type = dtypes[x->own->dtype].gguf};
+                                     .type = tt_export_dtypes[x->own->dtype].gguf};
         return tt_gguf_export(c->out, &how, &x->left_out, &x->note);
     }
     struct tt_hf_export how = {.config = c,
                                .params = &x->params,
                                .weights = x->weights,
                                .tokenizer = x->tokenizer,
-                               .type = dtypes[x->own->dtype].hf};
+                               .type = tt_export_dtypes[x->own->dtype].hf};
     TT_TRY(tt_hf_export(c->out, &how, &x->note));
     x->left_out = x->note.n;
     return TT_OK;

@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "cli/generate.h"
 #include "core/base/file.h"
+#include "core/train/open.h"
 #include "core/train/stop.h"
 #include "model/continue.h"
 
@@ -35,9 +36,9 @@ static const struct tt_option table[] = {
      .help = "continuations that are computed together; it changes no result", .here = true},
     {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
     {"stop", AT(stop), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
-     .help = "a text that ends a continuation, and is not printed; may be given several times", .list = TT_PROMPT_SEPARATOR},
-    {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
-     .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, if there is one"},
+     .help = "a text that ends a continuation, and is not printed; may be given several times (a line end is $'\\n' in bash)", .list = TT_PROMPT_SEPARATOR},
+    {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-2, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
+     .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, else the tokenizer's; -2 = none"},
     {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
      .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
     {"top-k", AT(top_k), "Generation", 1 << TT_CMD_GENERATE, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
@@ -96,6 +97,9 @@ static tt_status read_prompts(struct generation *g)
 
 static tt_status read_stops(struct generation *g)
 {
+    if (!g->own->stop[0] && tt_option_given(&g->o, "stop"))
+        return tt_fail(TT_USAGE,
+                       "--stop \"\": an empty text would end a continuation before it begins; leave it out");
     if (!g->own->stop[0]) return TT_OK;
     if (!g->tokenizer)
         return tt_fail(TT_USAGE, "--stop: this checkpoint has no tokenizer, so there is no text; --end-token takes a "
@@ -216,11 +220,14 @@ static tt_status run(struct generation *g)
     struct tt_progress progress;
     TT_TRY(tt_use_checkpoint(&g->o, g->o.call.checkpoint, &g->checkpoint));
     TT_TRY(tt_config_check(c));
+    if (g->own->end_token >= c->vocab_size)
+        return tt_fail(TT_USAGE, "--end-token %lld is none of the %lld tokens of the model",
+                       (long long)g->own->end_token, (long long)c->vocab_size);
     TT_TRY(load_tokenizer(g));
     g->all.tokenizer = g->tokenizer;
     g->all.checkpoint = g->checkpoint;
     TT_TRY(read_prompts(g));
-    g->all.end_token = g->own->end_token >= 0 ? g->own->end_token : c->end_token;
+    g->all.end_token = g->own->end_token == -1 ? tt_text_end(c, g->tokenizer) : g->own->end_token;
     TT_TRY(read_stops(g));
     TT_TRY(tt_open_backend(c, &g->backend));
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -50,14 +51,15 @@ static tt_status describe(struct import *m)
 {
     struct tt_config *t = &m->train.c;
     TT_TRY(tt_options_init(&m->train, TT_CMD_TRAIN));
+    if (access(m->own->from, F_OK))
+        return tt_fail(TT_USAGE, "there is no %s; give the folder of a Hugging Face model, or a GGUF file",
+                       m->own->from);
     if (tt_is_file(m->own->from)) TT_TRY(tt_gguf_open(m->own->from, &m->gguf));
     TT_TRY(m->gguf ? tt_gguf_import_config(m->gguf, m->own->from, t) : tt_hf_import_config(m->own->from, t));
     if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
     t->learning_rate = 1e-4;                                    /* gentle: these weights are worth keeping */
     strcpy(t->data, TT_NO_DATA);
-    TT_TRY(tt_context(tt_config_check(t), "%s", m->own->from));
-    tt_options_print(&m->train, &m->config);
-    return tt_text_status(&m->config);
+    return tt_context(tt_config_check(t), "%s", m->own->from);
 }
 
 static tt_status refuse_old_run(const char *out)
@@ -88,11 +90,18 @@ static tt_status read_model(struct import *m)
 {
     const char *from = m->own->from;
     if (m->gguf) {
-        TT_TRY(tt_gguf_import_weights(m->gguf, from, &m->params, &m->weights));
+        TT_TRY(tt_gguf_import_weights(m->gguf, from, &m->train.c, &m->params, &m->weights));
         return tt_gguf_tokenizer_get(m->gguf, &m->tokenizer, &m->note);
     }
     TT_TRY(tt_hf_import_weights(from, &m->train.c, &m->params, &m->weights));
     return tt_hf_import_tokenizer(from, &m->tokenizer, &m->note);
+}
+
+/* What the tokenizer says need not be said twice, and a row of the model that is no token ends nothing. */
+static void settle_end(struct import *m)
+{
+    int64_t *end = &m->train.c.end_token;
+    if (m->tokenizer && (*end == tt_tokenizer_end(m->tokenizer) || *end >= tt_tokenizer_size(m->tokenizer))) *end = -1;
 }
 
 static tt_status convert(struct import *m)
@@ -100,6 +109,9 @@ static tt_status convert(struct import *m)
     TT_TRY(tt_params_create(&m->train.c, &m->params));
     TT_TRY(read_model(m));
     check_tokenizer(m);
+    settle_end(m);
+    tt_options_print(&m->train, &m->config);
+    TT_TRY(tt_text_status(&m->config));
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
     m->zeros = calloc((size_t)m->params.total, sizeof *m->zeros);
     return m->zeros ? TT_OK : tt_no_memory("the state of the optimiser");

@@ -209,6 +209,8 @@ static void announce(struct training *t)
     if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
         printf("note    with another number of steps the learning rate now decays until step %lld, so the result "
                "differs from that of a run without a break\n", (long long)t->c->num_steps);
+    if (t->c->qkv_bias && t->c->qk_norm)
+        puts("note    no other program has a model with both --qkv-bias and --qk-norm, so tt export cannot write it");
     fflush(stdout);
 }
 

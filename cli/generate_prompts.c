@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "cli/generate.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/data/text_reader.h"
 
 static tt_status add(struct tt_prompts *p, const char *text, size_t n)
 {
@@ -34,47 +33,24 @@ tt_status tt_prompts_add_list(struct tt_prompts *p, const char *list)
     }
 }
 
-static tt_status add_json(struct tt_prompts *p, const char *line, size_t n)
+static tt_status add_blocks(struct tt_prompts *p, struct tt_text_reader *r, struct tt_text_block *b)
 {
-    struct tt_json *j;
-    TT_TRY(tt_json_parse(line, n, &j));
-    const char *text = j->type == TT_JSON_STRING ? j->string : tt_json_string(j, "prompt", NULL);
-    tt_status st = text ? add(p, text, strlen(text)) : tt_fail(TT_USAGE, "there is no \"prompt\" in this line");
-    tt_json_free(j);
-    return st;
-}
-
-static bool is_json_lines(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 6 && !strcmp(path + n - 6, ".jsonl");
-}
-
-static tt_status add_lines(struct tt_prompts *p, const char *path, const char *text, size_t size)
-{
-    bool json = is_json_lines(path);
-    int64_t line = 0;
-    for (const char *at = text, *end = text + size; at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t n = (size_t)((stop ? stop : end) - at);
-        line++;
-        if (n > 0 && at[n - 1] == '\r') n--;
-        if (memchr(at, 0, n)) return tt_fail(TT_USAGE, "%s: line %lld has a byte 0", path, (long long)line);
-        if (n > 0)
-            TT_TRY(tt_context(json ? add_json(p, at, n) : add(p, at, n), "%s: line %lld", path, (long long)line));
-        at = stop ? stop + 1 : end;
-    }
+    do {
+        TT_TRY(tt_text_reader_next(r, b));
+        for (int64_t i = 0; i < b->count; i++) TT_TRY(add(p, b->text.s + b->spans[i].from, (size_t)b->spans[i].n));
+    } while (b->count);
     return TT_OK;
 }
 
 tt_status tt_prompts_add_file(struct tt_prompts *p, const char *path)
 {
-    char *text;
-    size_t size;
+    struct tt_text_reader *r = NULL;
+    struct tt_text_block b = {0};
     int64_t before = p->count;
-    TT_TRY(tt_file_read(path, (size_t)1 << 30, &text, &size));
-    tt_status st = add_lines(p, path, text, size);
-    free(text);
+    TT_TRY(tt_text_reader_open(&path, 1, &(struct tt_text_options){.prompts = true}, &r));
+    tt_status st = add_blocks(p, r, &b);
+    tt_text_block_free(&b);
+    tt_text_reader_close(r);
     TT_TRY(st);
     return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no prompts: every line is empty", path);
 }

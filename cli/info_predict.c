@@ -110,6 +110,8 @@ static tt_status same_run(const struct forecast *a)
     TT_TRY(same_number("num-heads", r->num_heads, c->num_heads));
     TT_TRY(same_number("num-kv-heads", r->num_kv_heads, c->num_kv_heads));
     TT_TRY(same_number("head-dim", r->head_dim, tt_head_dim(c)));
+    TT_TRY(same_number("qkv-bias", r->qkv_bias, c->qkv_bias));
+    TT_TRY(same_number("qk-norm", r->qk_norm, c->qk_norm));
     TT_TRY(same_number("ffn-dim", r->ffn_dim, c->ffn_dim));
     TT_TRY(same_number("vocab-size", r->vocab_size, c->vocab_size));
     TT_TRY(same_number("seq-len", r->seq_len, c->seq_len));

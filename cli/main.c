@@ -62,6 +62,7 @@ static tt_status option_first(int argc, char **argv)
 static tt_status run_command(struct tt_options *o, enum tt_command command, int argc, char **argv)
 {
     TT_TRY(tt_options_parse(o, command, argc, argv));
+    o->c.paints = true;
     if (tt_left_to_rank_0(o)) return TT_OK;
     if (o->call.help) {
         struct tt_text text = {0};

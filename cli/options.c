@@ -23,7 +23,7 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "prompt gets does not depend on those beside it: --seed S --num-samples 3 draws what seeds S, S+1 and S+2 draw.",
         "checkpoint",
         {"tt generate", "tt generate runs/small --prompt \"Once upon a time\" --temperature 0.7 --top-k 40",
-         "tt generate runs/small --prompts questions.txt --num-samples 2 --stop \"\\n\" --json"}},
+         "tt generate runs/small --prompts questions.txt --num-samples 2 --stop \"Q:\" --json"}},
     [TT_CMD_DATA] = {"data", "turn text into token files, or look into one",
         "Reads text files, makes or loads a tokenizer, and writes token files and the tokenizer into a folder; or,\n"
         "with --inspect, says what is in a token file.", "input",
@@ -93,17 +93,18 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "hf: a folder with model.safetensors, config.json and the tokenizer's files, which\n"
         "transformers.AutoModelForCausalLM and AutoTokenizer open: a LLaMA with the same logits and the same tokens,\n"
         "with --qkv-bias a Qwen2, with --qk-norm a Qwen3.\n"
-        "gguf: a file with all of that, which llama.cpp and what builds on it open. Tokenizers that llama.cpp cannot\n"
-        "reproduce are left out, with a line that says what to do: words; chars, unless --vocab-size left a token free;\n"
-        "tt's own bpe, unless --nearest-split allows other tokens for some texts.",
+        "gguf: a file with all of that, which llama.cpp and what builds on it open: a LLaMA, also with --qkv-bias, or\n"
+        "with --qk-norm a Qwen3. Neither format has a model with both, nor llama.cpp every --rope-scaling. Tokenizers\n"
+        "that llama.cpp cannot reproduce are left out, with a line that says what to do: words; chars, unless\n"
+        "--vocab-size left a token free; tt's own bpe, unless --nearest-split allows other tokens for some texts.",
         "folder",
         {"tt export runs/small model", "tt export model --checkpoint runs/small --dtype bf16",
          "tt export runs/small model.gguf --dtype q8_0"}},
     [TT_CMD_IMPORT] = {"import", "make a checkpoint of a LLaMA from Hugging Face's transformers or from llama.cpp",
-        "Reads the folder of a LLaMA, Qwen2 or Qwen3 (model.safetensors, or shards with an index; fp32, fp16 or bf16),\n"
-        "or the GGUF file of a LLaMA (F32, F16, BF16 or Q8_0), and writes a checkpoint of step 0, from which training\n"
-        "goes on. RoPE may be scaled: linear, dynamic, yarn, llama3. What this program does not compute is refused by\n"
-        "name.\n"
+        "Reads the folder of a LLaMA, Qwen2, Qwen3 or of a Mistral without a sliding window (model.safetensors, or\n"
+        "shards with an index; fp32, fp16 or bf16), or the GGUF file of a LLaMA, Qwen2 or Qwen3 (F32, F16, BF16 or\n"
+        "Q8_0), and writes a checkpoint of step 0, from which training goes on. RoPE may be scaled: linear, dynamic,\n"
+        "yarn, llama3. What this program does not compute is refused by name.\n"
         "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"
         "the same tokens for every text, but no token is put before or behind it.",
         "from",

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/train/open.h"
 #include "lib/inside.h"
 #include "model/continue.h"
 
@@ -9,6 +10,7 @@
 
 struct taken {
     const struct libtt_sampling *how;
+    int64_t end; /* -1: none */
     int32_t *out;
     int64_t made;
 };
@@ -18,8 +20,11 @@ static bool take(int64_t row, int32_t token, void *arg)
     struct taken *t = arg;
     (void)row;
     t->out[t->made++] = token;
-    return !t->how->on_token || t->how->on_token(token, t->how->arg);
+    bool goes_on = !t->how->on_token || t->how->on_token(token, t->how->arg);
+    return goes_on && token != t->end;
 }
+
+int32_t libtt_end_token(const libtt_model *m) { return (int32_t)tt_text_end(&m->o.c, tt_library_tokenizer(m)); }
 
 static tt_status check_sampling(const struct libtt_sampling *s)
 {
@@ -37,7 +42,7 @@ static tt_status check_sampling(const struct libtt_sampling *s)
 static tt_status generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                           int32_t *out, int64_t *made)
 {
-    struct taken taken = {.how = how, .out = out};
+    struct taken taken = {.how = how, .end = how->ignore_end ? -1 : libtt_end_token(m), .out = out};
     const struct tt_tokenizer *tokenizer = tt_library_tokenizer(m);
     struct tt_prompt one = {prompt, count, how->seed};
     struct tt_continuation what = {.prompts = &one, .rows = 1, .max_tokens = how->max_tokens,

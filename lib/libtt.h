@@ -38,7 +38,7 @@ enum {
 
 struct libtt_error {
     int code;        /* one of the above; 0 after success */
-    char text[1000]; /* one line: what went wrong and what to do; empty after success */
+    char text[1000]; /* one line: what went wrong and what to do; after success empty, or a note of libtt_export */
 };
 
 const char *libtt_version(void); /* "0.1.0 (cuda)" */
@@ -106,7 +106,8 @@ bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error);
 
 /* Writes the model for other programs, as `tt export` does: into a folder that does not exist or is empty for Hugging
  * Face's transformers, or, where the path ends in .gguf, as a file for llama.cpp. Weights are stored as dtype: "fp32",
- * "bf16" or "fp16", in a file also "q8_0"; NULL is fp32. */
+ * "bf16" or "fp16", in a file also "q8_0"; NULL is fp32. Where the model is written without its tokenizer, because the
+ * format cannot express it, error->text says so. */
 bool libtt_export(libtt_model *m, const char *path, const char *dtype, struct libtt_error *error);
 
 /* ---- text ---- */
@@ -118,13 +119,18 @@ struct libtt_sampling {
     double top_p;       /* draw from the likeliest tokens that together have this probability; 1: from all */
     double repetition_penalty; /* above 1 makes tokens that are there already less probable; 0 or 1: none */
     uint64_t seed;
+    bool ignore_end; /* go on after the token that ends a text */
     /* Called with each new token; false ends it there. May be NULL. It must not use the model. */
     bool (*on_token)(int32_t token, void *arg);
     void *arg;
 };
 
-/* Continues `count` tokens, at least one, with the tokens that `tt generate` would draw. No token ends it, as an end
- * token would there; on_token can. `out` has room for max_tokens; *made is how many there are. */
+/* The token that ends a text: the one that the documents of the data end with, else the tokenizer's; -1: there is none.
+ */
+int32_t libtt_end_token(const libtt_model *m);
+
+/* Continues `count` tokens, at least one, with the tokens that `tt generate` would draw. The token that ends a text
+ * ends it and is the last. `out` has room for max_tokens; *made is how many there are. */
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                     int32_t *out, int64_t *made, struct libtt_error *error);
 

@@ -63,13 +63,14 @@ static tt_status start(struct tt_decoder *d, struct tt_continuation *w)
 static tt_status with_cache(const struct tt_config *c, const struct tt_engine *weights, struct tt_continuation *w)
 {
     struct tt_decoder d;
-    int64_t length = 1;
+    int64_t length = 1, most = 1;
     for (int64_t r = 0; r < w->rows; r++) {
-        int64_t room = tt_decoder_room(w->prompts[r].count, w->max_tokens);
+        int64_t room = tt_decoder_room(w->prompts[r].count, w->max_tokens), own = w->prompts[r].count + w->max_tokens;
         length = room > length ? room : length;
+        most = own > most ? own : most;
     }
     bool *ended = calloc((size_t)w->rows, sizeof *ended);
-    tt_status st = ended ? tt_decoder_open(&d, c, weights, w->rows, length, &w->how, known_of(c, w))
+    tt_status st = ended ? tt_decoder_open(&d, c, weights, w->rows, length, most, &w->how, known_of(c, w))
                          : tt_no_memory("%lld rows", (long long)w->rows);
     if (ended) {
         if (!st) st = start(&d, w);
@@ -78,6 +79,48 @@ static tt_status with_cache(const struct tt_config *c, const struct tt_engine *w
     }
     free(ended);
     return st;
+}
+
+/* ---- one row after the other, with a cache ---- */
+
+struct lone_row {
+    const struct tt_continuation *all;
+    int64_t row;
+};
+
+static bool hand_on(int64_t row, int32_t token, void *arg)
+{
+    const struct lone_row *l = arg;
+    return !l->all->on_token || l->all->on_token(l->row + row, token, l->all->arg);
+}
+
+static tt_status row_by_row(const struct tt_config *c, const struct tt_engine *weights, struct tt_continuation *w)
+{
+    for (int64_t r = 0; r < w->rows; r++) {
+        struct lone_row l = {w, r};
+        struct tt_continuation one = *w;
+        one.prompts += r;
+        one.rows = 1;
+        one.on_token = hand_on;
+        one.arg = &l;
+        one.prompt_seconds = one.seconds = 0;
+        one.steps = 0;
+        TT_TRY(with_cache(c, weights, &one));
+        w->prompt_seconds += one.prompt_seconds;
+        w->seconds += one.seconds;
+        w->steps += one.steps;
+    }
+    return TT_OK;
+}
+
+/* Rows have one table of angles, and the angles of dynamic RoPE depend on the length of the sequence. */
+static bool angles_differ(const struct tt_config *c, const struct tt_continuation *w)
+{
+    struct tt_rope_scaling s;
+    bool differ = false;
+    tt_status_free(tt_rope_scaling_read(c->rope_scaling, &s)); /* the model was made with it */
+    for (int64_t r = 1; r < w->rows; r++) differ |= w->prompts[r].count != w->prompts[0].count;
+    return differ && s.type == TT_ROPE_DYNAMIC;
 }
 
 /* ---- one row after the other, without a cache ---- */
@@ -106,7 +149,7 @@ static tt_status one_row(const struct tt_config *c, struct tt_generator *g, stru
     int32_t token = p->tokens[0];
     for (int64_t i = 0; i + 1 < p->count + w->max_tokens; i++) {
         h->seen[token / 32] |= 1u << token % 32;
-        TT_TRY(tt_generator_feed(g, token, h->logits));
+        TT_TRY(tt_generator_feed(g, token, i + 1 < p->count ? NULL : h->logits));
         if (i + 1 < p->count) {
             token = p->tokens[i + 1];
             continue;
@@ -143,5 +186,6 @@ tt_status tt_continue(const struct tt_config *c, const struct tt_engine *weights
 {
     w->prompt_seconds = w->seconds = 0;
     w->steps = 0;
-    return (w->uncached ? without_cache : with_cache)(c, weights, w);
+    if (w->uncached) return without_cache(c, weights, w);
+    return (angles_differ(c, w) ? row_by_row : with_cache)(c, weights, w);
 }

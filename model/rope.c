@@ -73,7 +73,7 @@ void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *ta
     double size = attention_factor(&s);
     float *cos_table = tables, *sin_table = tables + positions * half;
     for (int64_t i = 0; i < half; i++) {
-        double step = frequency(m, &s, i, positions);
+        double step = frequency(m, &s, i, m->rope_length > 0 ? m->rope_length : positions);
         for (int64_t t = 0; t < positions; t++) {
             cos_table[t * half + i] = (float)(size * cos((double)t * step));
             sin_table[t * half + i] = (float)(size * sin((double)t * step));

@@ -33,7 +33,8 @@ struct tt_profile_run {
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
     int64_t steps, warmup; /* measured, and before them; steps is 0 where an import cannot tell */
     double load;           /* of the machine before it began: processes that want to run, per processor */
-    bool tie_embeddings;
+    bool tie_embeddings, qkv_bias, qk_norm;
+    char rope_scaling[288]; /* --rope-scaling, or "" */
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */
     bool flash_refused;    /* the heads are too large for this device's flash attention; the fused one ran */

@@ -119,7 +119,7 @@ static tt_status too_much(const struct tt_stream *s)
 static tt_status read_packed(struct tt_stream *s, char *out, size_t room, size_t *got)
 {
     for (;;) {
-        if (s->at == s->n && !s->full) {
+        if (s->at == s->n && (s->ended || !s->full)) { /* at the end of a frame nothing is left to come out */
             s->at = s->n = 0;
             TT_TRY(read_file(s, s->packed, PACKED, &s->n));
             if (!s->n) return s->ended ? TT_OK : too_early(s);
@@ -152,6 +152,8 @@ tt_status tt_stream_read(struct tt_stream *s, char *out, size_t room, size_t *go
     s->done += (int64_t)*got;
     return TT_OK;
 }
+
+bool tt_stream_is_packed(const struct tt_stream *s) { return s->packing != TT_NOT_PACKED; }
 
 int64_t tt_stream_done(const struct tt_stream *s) { return s->done; }
 

@@ -3,6 +3,7 @@
 #ifndef TT_STREAM_H
 #define TT_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ void tt_stream_close(struct tt_stream *s); /* NULL is allowed */
  * size are errors that name the file and the byte. */
 tt_status tt_stream_read(struct tt_stream *s, char *out, size_t room, size_t *got);
 
+bool tt_stream_is_packed(const struct tt_stream *s);
 int64_t tt_stream_done(const struct tt_stream *s); /* bytes of the file that were read, packed as they are */
 int64_t tt_stream_size(const struct tt_stream *s); /* bytes of the file */
 

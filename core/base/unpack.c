@@ -8,6 +8,7 @@ enum tt_packing tt_packing_of(const char *head, size_t n)
 {
     if (n >= 3 && !memcmp(head, "\x1f\x8b\x08", 3)) return TT_GZIP;
     if (n >= 4 && !memcmp(head, "\x28\xb5\x2f\xfd", 4)) return TT_ZSTD;
+    if (n >= 4 && (head[0] & 0xf0) == 0x50 && !memcmp(head + 1, "\x2a\x4d\x18", 3)) return TT_ZSTD; /* to be skipped */
     return TT_NOT_PACKED;
 }
 

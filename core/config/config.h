@@ -120,6 +120,7 @@ struct tt_config {
     int64_t log_interval, save_interval, save_epochs, keep;
     double save_minutes; /* where there is neither save_interval nor save_epochs */
     bool quiet, json;
+    bool paints; /* a line on the terminal that says how far reading text is; the library has none */
 
     const struct tt_hooks *hooks; /* callbacks of an extension (the exercises); or NULL */
     _Alignas(8) char guest[1088]; /* options of that extension, which defines their layout */

@@ -137,9 +137,33 @@ static tt_status check_kind(const struct tt_option *row, const struct tt_yaml *y
     return TT_OK;
 }
 
-/* The value of a key as the text a flag would have: a list is joined. */
+static bool is_type(const struct tt_yaml *y) { return !strcmp(y->key, "type") || !strcmp(y->key, "rope_type"); }
+
+/* {type: linear, factor: 4} is linear,factor=4. The type may come by both names, as in config.json of transformers. */
+static tt_status join_map(const struct tt_yaml *map, struct tt_text *out)
+{
+    const char *type = NULL;
+    for (const struct tt_yaml *y = map->first; y; y = y->next) {
+        if (!y->text) return tt_fail(TT_USAGE, "needs one value for %s", y->key);
+        if (is_type(y) && type && strcmp(type, y->text))
+            return tt_fail(TT_USAGE, "has two types, %s and %s", type, y->text);
+        if (is_type(y)) type = y->text;
+    }
+    if (!type) return tt_fail(TT_USAGE, "needs a type and its numbers, like {type: linear, factor: 4}");
+    tt_text_puts(out, strcmp(type, "default") ? type : "");
+    for (const struct tt_yaml *y = map->first; y; y = y->next)
+        if (!is_type(y)) tt_text_printf(out, ",%s=%s", y->key, y->text);
+    return TT_OK;
+}
+
+/* The value of a key as the text a flag would have: a list or a map is joined. */
 static tt_status value_text(const struct tt_option *row, const struct tt_yaml *y, struct tt_text *out)
 {
+    if (row->map && y->kind == TT_YAML_MAP) return join_map(y, out);
+    if (row->map && y->kind == TT_YAML_NULL) {
+        tt_text_puts(out, "");
+        return TT_OK;
+    }
     if (y->kind != TT_YAML_LIST || !row->list) {
         TT_TRY(check_kind(row, y));
         tt_text_puts(out, y->text);

@@ -42,6 +42,7 @@ struct tt_option {
     bool here;                        /* belongs to this machine and call: not taken over from a checkpoint */
     bool flag_only;                   /* makes no sense in a file */
     bool numeric;                     /* a text that is a number, or empty */
+    bool map;                         /* a text "TYPE,KEY=X" that a file may have as a map, {type: TYPE, KEY: X} */
 };
 
 /* The location of a field and its option type; enums are choices. */

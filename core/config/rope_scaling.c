@@ -25,6 +25,11 @@ const struct tt_rope_number tt_rope_numbers[] = {
 };
 const int tt_rope_number_count = sizeof tt_rope_numbers / sizeof *tt_rope_numbers;
 
+static tt_status out_of_range(const struct tt_rope_number *n, double value)
+{
+    return tt_fail(TT_USAGE, "%s=%g is out of range; it must be from %g to %g", n->key, value, n->least, n->most);
+}
+
 tt_status tt_rope_scaling_verify(const struct tt_rope_scaling *s)
 {
     struct tt_rope_scaling copy = *s;
@@ -35,9 +40,7 @@ tt_status tt_rope_scaling_verify(const struct tt_rope_scaling *s)
         if (value == 0 && !(n->required >> s->type & 1)) continue;
         if (value == 0) return tt_fail(TT_USAGE, "RoPE of type %s needs %s=X", type, n->key);
         if (!(n->types >> s->type & 1)) return tt_fail(TT_USAGE, "RoPE of type %s has no %s", type, n->key);
-        if (!(value >= n->least && value <= n->most))
-            return tt_fail(TT_USAGE, "%s=%g is out of range; it must be from %g to %g", n->key, value, n->least,
-                           n->most);
+        if (!(value >= n->least && value <= n->most)) return out_of_range(n, value);
     }
     if (s->type == TT_ROPE_LLAMA3 && s->high <= s->low)
         return tt_fail(TT_USAGE, "high_freq_factor=%g must be larger than low_freq_factor=%g", s->high, s->low);
@@ -57,22 +60,42 @@ static tt_status set_type(const char *word, struct tt_rope_scaling *out)
                              "numbers, like linear,factor=4", word);
 }
 
+static const struct tt_rope_number *find_number(const char *name, size_t length)
+{
+    for (int i = 0; i < tt_rope_number_count; i++)
+        if (!strncmp(name, tt_rope_numbers[i].key, length) && !tt_rope_numbers[i].key[length])
+            return &tt_rope_numbers[i];
+    return NULL;
+}
+
+static tt_status no_such_number(const char *name, size_t length, enum tt_rope_type type)
+{
+    char known[256] = "";
+    for (int i = 0; i < tt_rope_number_count; i++) {
+        size_t at = strlen(known);
+        if (tt_rope_numbers[i].types >> type & 1)
+            snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", tt_rope_numbers[i].key);
+    }
+    return tt_fail(TT_USAGE, "RoPE of type %s has no number \"%.*s\"; it has %s", tt_rope_type_names[type], (int)length,
+                   name, known);
+}
+
+/* A number of 0 means that it is not given, so it is refused here. */
 static tt_status set_number(const char *word, struct tt_rope_scaling *out)
 {
     const char *equals = strchr(word, '=');
     char *end = NULL;
     double value = equals ? strtod(equals + 1, &end) : 0;
-    if (!equals || end == equals + 1 || *end || !isfinite(value) || value == 0)
+    if (!equals || end == equals + 1 || *end || !isfinite(value))
         return tt_fail(TT_USAGE, "\"%s\" is not of the form factor=4", word);
-    for (int i = 0; i < tt_rope_number_count; i++) {
-        double *to = tt_rope_number_at(out, &tt_rope_numbers[i]);
-        const char *key = tt_rope_numbers[i].key;
-        if (strncmp(word, key, (size_t)(equals - word)) || key[equals - word]) continue;
-        if (*to != 0) return tt_fail(TT_USAGE, "%s is given twice", key);
-        *to = value;
-        return TT_OK;
-    }
-    return tt_fail(TT_USAGE, "there is no number \"%.*s\" of a scaling", (int)(equals - word), word);
+    size_t length = (size_t)(equals - word);
+    const struct tt_rope_number *n = find_number(word, length);
+    if (!n) return no_such_number(word, length, out->type);
+    double *to = tt_rope_number_at(out, n);
+    if (value == 0) return out_of_range(n, value);
+    if (*to != 0) return tt_fail(TT_USAGE, "%s is given twice", n->key);
+    *to = value;
+    return TT_OK;
 }
 
 tt_status tt_rope_scaling_read(const char *text, struct tt_rope_scaling *out)

@@ -66,7 +66,7 @@ static const struct tt_option model[] = {
     {"rope-scaling", AT(rope_scaling), TT_S_MODEL, T | I | B | P | K, "", NULL, "TYPE,KEY=X,...",
      .help = "for longer sequences than a model was made for: linear, dynamic, yarn or llama3, and its numbers as "
              "config.json of transformers names them, like linear,factor=4; \"\" = none",
-     .check = tt_rope_scaling_check},
+     .check = tt_rope_scaling_check, .map = true},
     {"norm-eps", AT(norm_eps), TT_S_MODEL, T | I | B | P | K, "1e-6", "(0, 1]", "X",
      .help = "added to the mean square in RMSNorm",
      .also = TT_NAMES("rms-norm-eps")},
@@ -118,7 +118,7 @@ static const struct tt_option model[] = {
 };
 
 static const struct tt_option machine[] = {
-    {"threads", AT(threads), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 1024]", "N",
+    {"threads", AT(threads), TT_S_COMPUTE, T | E | G | D | I | B | P | K, "0", "[0, 1024]", "N",
      .help = "CPU threads; 0 = all there are", .here = true},
     {"device", AT(device), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true,
@@ -228,7 +228,7 @@ static const struct tt_option training[] = {
      .help = "whether a token attends to the documents before its own in the same sequence (joined) or not (separate)",
      .choices = tt_documents_names},
     {"document-end", AT(end_token), TT_S_DATA, T | E | I | B | P | K, "-1", "[-1, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
-     .help = "with --documents separate: the token that ends a document, and is its last; -1 = what the data say",
+     .help = "the token that ends a document, and is its last: of --documents separate, tt generate and tt export; -1 = what the data say, else the tokenizer",
      .also = TT_NAMES("eos-token-id")},
     {"out", AT(out), TT_S_OUTPUT, T, "runs/default", NULL, "DIR",
      .help = "folder of the run; \"\" = write nothing", .here = true,

@@ -110,7 +110,7 @@ static void note_totals(struct tt_data *d, const struct tt_text_totals *totals)
 static tt_status add_texts(struct tt_data *d, const struct tt_data_options *o, const struct tt_sources *s)
 {
     struct tt_text_work w = {.paths = (const char *const *)s->paths, .count = s->count,
-                             .options = o->text, .progress = o->progress, .arg = o->arg};
+                             .options = o->text, .threads = o->threads, .progress = o->progress, .arg = o->arg};
     struct tokens tokens = {0};
     if (d->corpus.shard_count && !d->tokenizer)
         return tt_fail(TT_USAGE,
@@ -295,4 +295,16 @@ int32_t tt_data_end_token(const struct tt_data *d)
     if (d->kind == BUILTIN) return TT_BUILTIN_STOP;
     if (d->corpus.end_token >= 0) return d->corpus.end_token;
     return d->tokenizer ? tt_tokenizer_end(d->tokenizer) : -1;
+}
+
+bool tt_data_may_contain(const struct tt_data *d, int32_t token)
+{
+    if (d->kind != FILES) return true;
+    for (int i = 0; i < d->corpus.shard_count; i++) {
+        const struct tt_shard *s = &d->corpus.shards[i];
+        if (!s->tokens) return true;
+        for (int64_t k = 0; k < s->count; k++)
+            if (tt_token_of(s->tokens[k]) == token) return true;
+    }
+    return false;
 }

@@ -24,6 +24,7 @@ struct tt_data_options {
     int64_t seq_len;
     int64_t vocab_size; /* of the model; 0 = as large as the data need ("bpe": 1024) */
     uint64_t seed;
+    int threads; /* that read text, as of tt_parallel */
     /* Reading text: what is done, and how much of it; may be NULL. */
     void (*progress)(const char *what, int64_t done, int64_t total, void *arg);
     void *arg;
@@ -49,6 +50,7 @@ const char *tt_data_describe(const struct tt_data *d); /* one line for the log *
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d); /* to turn tokens into text; NULL = unknown */
 /* The token after each document, as the token files or the tokenizer say; -1 = none. */
 int32_t tt_data_end_token(const struct tt_data *d);
+bool tt_data_may_contain(const struct tt_data *d, int32_t token); /* false: it is text, and this token is not in it */
 
 /* The built-in language: how many of the sentences in these tokens are grammatical. An unfinished last sentence counts
  * as grammatical if it is the prefix of one. */

@@ -12,13 +12,13 @@ static bool is_blank(const char *line, size_t n)
     return true;
 }
 
-static tt_status parse(const char *line, size_t n, struct tt_json **out)
+static tt_status parse(const char *line, size_t n, const char *way_out, struct tt_json **out)
 {
     static const char first[] = "line 1, "; /* a line has one line */
     tt_status st = tt_json_parse(line, n, out);
     if (!st || st->code != TT_DAMAGED) return st;
     const char *what = st->text + (strncmp(st->text, first, sizeof first - 1) ? 0 : sizeof first - 1);
-    tt_status bad = tt_fail(TT_USAGE, "%s" WAY_OUT, what);
+    tt_status bad = tt_fail(TT_USAGE, "%s%s", what, way_out);
     tt_status_free(st);
     return bad;
 }
@@ -78,10 +78,20 @@ static tt_status find_fields(const struct tt_text_options *o, struct tt_jsonl_do
         return tt_fail(TT_USAGE, "the object has \"text\", and also \"prompt\" and \"completion\"; say which of them "
                                  "is meant with --text-field text or --prompt-field prompt");
     if (!pairs && !said && !has_text && !has_pair)
-        return no_field(d->line, "\"text\", nor both \"prompt\" and \"completion\"", "--text-field");
+        return no_field(d->line, "\"text\", nor both \"prompt\" and \"completion\"",
+                        "--text-field, or the two of a pair by --prompt-field and --completion-field");
     if (!pairs && (said || has_text)) return find_text(d->line, text, "--text-field", &d->text);
     TT_TRY(find_text(d->line, prompt, "--prompt-field", &d->prompt));
     return find_text(d->line, completion, "--completion-field", &d->text);
+}
+
+static tt_status find_prompt(struct tt_jsonl_document *d)
+{
+    const struct tt_json *j = d->line->type == TT_JSON_OBJECT ? tt_json_get(d->line, "prompt") : d->line;
+    if (!j || j->type != TT_JSON_STRING)
+        return tt_fail(TT_USAGE, "there is no \"prompt\" that is text in this line, nor is it a text itself");
+    d->text = j->string;
+    return TT_OK;
 }
 
 tt_status tt_jsonl_read(const char *line, size_t n, const struct tt_text_options *options,
@@ -89,8 +99,8 @@ tt_status tt_jsonl_read(const char *line, size_t n, const struct tt_text_options
 {
     *out = (struct tt_jsonl_document){0};
     if (is_blank(line, n)) return TT_OK;
-    TT_TRY(parse(line, n, &out->line));
-    tt_status st = find_fields(options, out);
+    TT_TRY(parse(line, n, options->prompts ? "" : WAY_OUT, &out->line));
+    tt_status st = options->prompts ? find_prompt(out) : find_fields(options, out);
     if (st) {
         tt_json_free(out->line);
         *out = (struct tt_jsonl_document){0};

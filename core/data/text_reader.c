@@ -18,7 +18,7 @@ struct tt_text_reader {
     int count, file; /* the file being read */
     struct tt_text_options options;
     struct tt_stream *stream; /* NULL: not open */
-    bool lines, at_end;
+    bool json, lines, at_end; /* JSON Lines; read line by line */
     struct tt_text ahead; /* read of the file, but not handed out: from `from` on */
     size_t from, searched;
     int64_t line, offset, chars_left;
@@ -96,16 +96,6 @@ void tt_text_reader_progress(const struct tt_text_reader *r, int64_t *done, int6
     *total = r->total;
 }
 
-static tt_status open_file(struct tt_text_reader *r)
-{
-    TT_TRY(tt_stream_open(r->paths[r->file], &r->stream));
-    r->lines = tt_text_is_lines(r->paths[r->file], &r->options);
-    r->at_end = false;
-    r->ahead.n = r->from = r->searched = 0;
-    r->line = r->offset = 0;
-    r->chars_left = r->options.max_chars ? r->options.max_chars : INT64_MAX;
-    return TT_OK;
-}
 
 static void close_file(struct tt_text_reader *r)
 {
@@ -129,6 +119,66 @@ static tt_status read_more(struct tt_text_reader *r)
     r->at_end = !got;
     tt_text_add(&r->ahead, r->chunk, got);
     return tt_text_status(&r->ahead);
+}
+
+/* ---- what a file is, by its name and its first bytes ---- */
+
+static tt_status refuse_packed_name(const struct tt_text_reader *r)
+{
+    const char *path = r->paths[r->file];
+    const char *end = ends_with(path, strlen(path), ".gz") ? "gzip" : "zstd";
+    if (tt_stream_is_packed(r->stream) || (end[0] == 'z' && !ends_with(path, strlen(path), ".zst"))) return TT_OK;
+    return tt_fail(TT_FAILED,
+                   "%s does not begin as %s data do, so it is damaged, or not packed; make or copy it again, or give "
+                   "it another name",
+                   path, end);
+}
+
+static tt_status refuse_utf16(const struct tt_text_reader *r)
+{
+    const char *text = r->ahead.s, *path = r->paths[r->file];
+    bool little = r->ahead.n >= 2 && !memcmp(text, "\xff\xfe", 2);
+    bool wide = little && r->ahead.n >= 4 && !text[2] && !text[3];
+    if (!little && !(r->ahead.n >= 2 && !memcmp(text, "\xfe\xff", 2))) return TT_OK;
+    int bits = wide ? 32 : 16;
+    return tt_fail(TT_USAGE, "%s is text in UTF-%d, and tt reads UTF-8; convert it: iconv -f UTF-%d -t UTF-8 FILE "
+                             ">NEW", path, bits, bits);
+}
+
+/* One list of objects, over one line or many; a list a line is a bad line instead. */
+static bool is_list(const char *text, size_t n)
+{
+    size_t at = n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    while (at < n && strchr(" \t\r\n", text[at]) && text[at]) at++;
+    if (at == n || text[at++] != '[') return false;
+    while (at < n && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r')) at++;
+    return at < n && (text[at] == '{' || text[at] == '\n');
+}
+
+static tt_status look(struct tt_text_reader *r)
+{
+    TT_TRY(refuse_packed_name(r));
+    TT_TRY(refuse_utf16(r));
+    const char *path = r->paths[r->file];
+    bool json = r->json || ends_with(path, strlen(path), ".json");
+    if (!json || !is_list(r->ahead.s, r->ahead.n)) return TT_OK;
+    return tt_fail(TT_USAGE,
+                   "%s is one JSON list, not JSON Lines, which have an object a line; make lines of it: "
+                   "jq -c '.[]' FILE >NEW.jsonl",
+                   path);
+}
+
+static tt_status open_file(struct tt_text_reader *r)
+{
+    TT_TRY(tt_stream_open(r->paths[r->file], &r->stream));
+    r->json = tt_text_is_lines(r->paths[r->file], &r->options);
+    r->lines = r->json || r->options.prompts;
+    r->at_end = false;
+    r->ahead.n = r->from = r->searched = 0;
+    r->line = r->offset = 0;
+    r->chars_left = r->options.max_chars ? r->options.max_chars : INT64_MAX;
+    TT_TRY(read_more(r));
+    return look(r);
 }
 
 /* ---- spans ---- */
@@ -161,14 +211,34 @@ static tt_status skip_line(struct tt_text_reader *r, tt_status bad)
     return TT_OK;
 }
 
+/* A packed file may be damaged so that it unpacks to other text, which only its end tells. */
+static tt_status or_damage(struct tt_text_reader *r, tt_status bad)
+{
+    size_t got = 1;
+    tt_status st = TT_OK;
+    while (!st && got && tt_stream_is_packed(r->stream)) st = tt_stream_read(r->stream, r->chunk, CHUNK, &got);
+    tt_status_free(st ? bad : TT_OK);
+    return st ? st : bad;
+}
+
+/* A prompt that is no JSON. */
+static tt_status take_words(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
+{
+    if (n > 0 && line[n - 1] == '\r') n--;
+    if (memchr(line, 0, n))
+        return tt_fail(TT_USAGE, "%s:%lld: the line has a byte 0", r->paths[r->file], (long long)r->line);
+    return n ? add_span(r, b, line, n, (struct tt_text_span){.ends = true, .where = r->line}) : TT_OK;
+}
+
 static tt_status take_line(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
 {
     struct tt_jsonl_document document = {0};
     r->line++;
+    if (!r->json) return take_words(r, b, line, n);
     tt_status st = tt_jsonl_read(line, n, &r->options, &document);
     if (st) {
         st = tt_context(st, "%s:%lld", r->paths[r->file], (long long)r->line);
-        return r->options.skip_bad && st->code != TT_FAILED ? skip_line(r, st) : st;
+        return r->options.skip_bad && st->code != TT_FAILED ? skip_line(r, st) : or_damage(r, st);
     }
     struct tt_text_span prompt = {.prompt = true, .where = r->line}, text = {.ends = true, .where = r->line};
     r->totals.documents += document.text != NULL;
@@ -211,14 +281,26 @@ static bool is_visible(const char *p, size_t n)
     return tt_utf8_is_character(point) && !tt_is_space(point);
 }
 
+static bool is_visible_before(const char *text, size_t end)
+{
+    if (!end) return false;
+    size_t at = end - 1;
+    while (at > 0 && end - at < 4 && ((unsigned char)text[at] & 0xc0) == 0x80) at--;
+    return is_visible(text + at, end - at);
+}
+
 /* Between two lines, if one line end between two visible characters parts them: no tokenizer has a token that goes on
  * there, or another one because the text ends there. */
-static bool can_cut(const char *text, size_t at, size_t n)
+static bool can_cut(enum tt_line_cut how, const char *text, size_t at, size_t n)
 {
-    size_t before = at - 2;
-    if (at < 2 || text[at - 1] != '\n' || !is_visible(text + at, n - at)) return false;
-    while (before > 0 && at - before < 5 && ((unsigned char)text[before] & 0xc0) == 0x80) before--;
-    return is_visible(text + before, at - 1 - before);
+    size_t first = at, next = at; /* of the line end and of the line after it */
+    if (at > 1 && how == TT_CUT_IN_CRLF && text[at - 1] == '\r' && text[at] == '\n')
+        first--, next++;
+    else if (at > 1 && text[at - 1] == '\n')
+        first -= how == TT_CUT_AFTER_LINE && text[at - 2] == '\r' ? 2 : 1;
+    else
+        return false;
+    return next < n && is_visible(text + next, n - next) && is_visible_before(text, first);
 }
 
 /* Where the next span ends: the last such place within SPAN bytes, else the first one. 0: not within what is there. */
@@ -226,13 +308,13 @@ static size_t find_cut(struct tt_text_reader *r)
 {
     const char *text = r->ahead.s;
     size_t first = r->from + SPAN < r->ahead.n ? r->from + SPAN : r->ahead.n;
-    if (r->options.uncut || (first == r->ahead.n && r->at_end)) return 0;
+    if (r->options.cut == TT_NO_CUT || (first == r->ahead.n && r->at_end)) return 0;
     if (r->searched <= r->from)
         for (size_t at = first; at > r->from + 1;)
-            if (can_cut(text, --at, r->ahead.n)) return at;
+            if (can_cut(r->options.cut, text, --at, r->ahead.n)) return at;
     size_t at = r->searched > first ? r->searched : first;
     for (at = at > r->from + 1 ? at : r->from + 1; at < r->ahead.n; at++)
-        if (can_cut(text, at, r->ahead.n)) return at;
+        if (can_cut(r->options.cut, text, at, r->ahead.n)) return at;
     r->searched = r->ahead.n;
     return 0;
 }

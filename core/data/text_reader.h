@@ -8,14 +8,17 @@
 
 #include "core/base/status.h"
 #include "core/base/text.h"
+#include "core/data/tokenizers/tokenizer.h"
 
 struct tt_text_options {
     const char *text_field; /* of a line of JSON; "" or NULL: "text", and only files called .jsonl are JSON Lines */
     /* Of a pair; "" or NULL: "prompt" and "completion". Where one of them is given, every line is a pair. */
     const char *prompt_field, *completion_field;
+    /* Every line of a file is a text to continue, of JSON Lines its "prompt", or the line where that is a string. */
+    bool prompts;
     bool skip_bad;          /* leave bad lines out and count them */
     int64_t max_chars;      /* of each file, from its start; 0 = all */
-    bool uncut;             /* a plain text is one span: a token may go on from line to line */
+    enum tt_line_cut cut;   /* of a plain text; TT_NO_CUT: it is one span */
 };
 
 /* A piece of the text that is encoded by itself: a document, or some lines of a plain text, where a cut changes no

@@ -54,6 +54,10 @@ static tt_status next_block(struct pass *p, const char *what)
 {
     int64_t done, total;
     TT_TRY(tt_text_reader_next(p->reader, &p->block));
+    const struct tt_text_totals *t = tt_text_reader_totals(p->reader);
+    if (!p->block.count && t->skipped && !t->documents && !t->bytes)
+        return tt_fail(TT_USAGE, "every line is bad, so --skip-bad-lines leaves out all %lld of them; the first: %s",
+                       (long long)t->skipped, t->first_skipped);
     TT_TRY(make_room(p));
     for (int64_t i = 0; i < p->block.count; i++) {
         const struct tt_text_span *s = &p->block.spans[i];
@@ -167,7 +171,7 @@ tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, t
                        "the %s tokenizer has no token that ends a document, which JSON Lines need; use another, such "
                        "as --tokenizer bpe",
                        tt_tokenizer_kind(t));
-    w->options.uncut = !tt_tokenizer_cuts_at_lines(t);
+    w->options.cut = tt_tokenizer_line_cut(t);
     tt_status st = begin(&p, w);
     if (!st) st = tokens_of(&p, t, take, to);
     end(&p);

@@ -142,7 +142,7 @@ struct tt_text_options tt_text_options_of(const struct tt_config *c)
                                     .max_chars = c->max_chars};
 }
 
-void tt_paint_reading(const char *what, int64_t done, int64_t total, void *arg)
+static void paint_reading(const char *what, int64_t done, int64_t total, void *arg)
 {
     double *painted = arg, now = tt_seconds();
     bool begun = *painted > 0, over = done >= total;
@@ -151,6 +151,16 @@ void tt_paint_reading(const char *what, int64_t done, int64_t total, void *arg)
     *painted = now;
     fprintf(stderr, "\r\033[K%s: %.0f %%%s", what, 100 * (double)done / (double)(total ? total : 1),
             over ? "\r\033[K" : "");
+}
+
+tt_reading tt_reading_progress(const struct tt_config *c)
+{
+    return c->paints && !c->quiet && !c->rank ? paint_reading : NULL;
+}
+
+void tt_reading_done(const struct tt_config *c, double painted)
+{
+    if (painted > 0 && tt_reading_progress(c) && tt_is_terminal(stderr)) fputs("\r\033[K", stderr);
 }
 
 static tt_status open_sources(const struct tt_config *c, int64_t vocab_size, const char *tokenizer_dir,
@@ -167,8 +177,10 @@ static tt_status open_sources(const struct tt_config *c, int64_t vocab_size, con
     struct tt_data_options options = {.source = c->data, .val_source = c->val_data, .tokenizer = tokenizer,
                                       .text = tt_text_options_of(c), .val_fraction = c->val_fraction,
                                       .seq_len = c->seq_len, .vocab_size = vocab_size, .seed = (uint64_t)c->seed,
-                                      .progress = c->quiet ? NULL : tt_paint_reading, .arg = &painted};
-    TT_TRY(tt_data_open(&options, out));
+                                      .threads = (int)c->threads, .progress = tt_reading_progress(c), .arg = &painted};
+    tt_status st = tt_data_open(&options, out);
+    tt_reading_done(c, painted);
+    TT_TRY(st);
     if (tokenizer_dir) warn_of_other_tokens(c, tokenizer_dir, *out);
     return TT_OK;
 }
@@ -197,9 +209,44 @@ tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint)
 
 tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data)
 {
-    if (c->documents == TT_DOCUMENTS_JOINED) return TT_OK;
-    if (c->end_token < 0) c->end_token = tt_data_end_token(data);
+    bool joined = c->documents == TT_DOCUMENTS_JOINED;
+    if (c->end_token < 0 && !(joined && tt_data_tokenizer(data))) c->end_token = tt_data_end_token(data);
+    if (joined) return TT_OK;
+    if (c->end_token >= 0 && !tt_data_may_contain(data, (int32_t)c->end_token))
+        tt_say("note: --documents separate does nothing: token %lld, which ends documents, is not in %s, so every "
+               "sequence is one document; give JSON Lines, or name another token with --document-end",
+               (long long)c->end_token, c->data);
     return tt_check_end_token(c);
+}
+
+int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t)
+{
+    int64_t end = c->end_token >= 0 ? c->end_token : t ? tt_tokenizer_end(t) : -1;
+    return end < c->vocab_size ? end : -1;
+}
+
+/* A tokenizer that was named, and that neither the data nor the checkpoint go by. */
+static void warn_of_unused_tokenizer(const struct tt_config *c, const char *checkpoint)
+{
+    char path[1100] = "";
+    struct tt_tokenizer *used = NULL, *named = NULL;
+    bool other = true, tokens = are_tokens(c->data);
+    if (checkpoint) take_if_there(checkpoint, (int)strlen(checkpoint), path, sizeof path);
+    bool taken = path[0] != 0;
+    if (!taken && is_kind(c->tokenizer)) beside_tokens(c->data, path, sizeof path);
+    if (!taken && (!tokens || !is_kind(c->tokenizer))) return;
+    if (path[0]) tt_status_free(tt_tokenizer_load(path, &used)); /* whoever needs it says what is wrong with it */
+    if (used && is_kind(c->tokenizer))
+        other = strcmp(tt_tokenizer_kind(used), c->tokenizer) != 0;
+    else if (used)
+        tt_status_free(tt_tokenizer_load(c->tokenizer, &named));
+    if (named) other = !tt_tokenizers_agree(used, named);
+    if (other && taken)
+        tt_say("note: --tokenizer %s does nothing: %s has its own", c->tokenizer, checkpoint);
+    else if (other)
+        tt_say("note: --tokenizer %s does nothing: %s are tokens already", c->tokenizer, c->data);
+    tt_tokenizer_free(used);
+    tt_tokenizer_free(named);
 }
 
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out)
@@ -208,6 +255,7 @@ tt_status tt_open_training_data(struct tt_options *o, const char *from, struct t
     tt_take_folders(c);
     bool fixed = from || tt_option_given(o, "vocab-size") || !strcmp(c->data, "builtin") || !strcmp(c->data, "random");
     if (from && !tt_option_given(o, "tokenizer")) TT_TRY(tt_need_tokenizer(c, from));
+    if (tt_option_given(o, "tokenizer")) warn_of_unused_tokenizer(c, from);
     TT_TRY(tt_open_data(c, fixed ? c->vocab_size : 0, from, out));
     c->vocab_size = tt_data_vocab(*out);
     return tt_take_end_token(c, *out);

@@ -21,9 +21,14 @@ tt_status tt_open_data(const struct tt_config *c, int64_t vocab_size, const char
 /* Fails where the data is text and the checkpoint has no tokenizer, so the text cannot be encoded. */
 tt_status tt_need_tokenizer(const struct tt_config *c, const char *checkpoint);
 
-/* With --documents separate: takes the token that ends documents from the data, unless --document-end names one; an
- * error where neither does. tt_open_training_data does so by itself. */
+/* Takes the token that ends documents from the data, unless --document-end names one; with --documents separate it is
+ * an error where neither does. With joined documents it is needed only after training, and a tokenizer knows it then,
+ * so it is taken from data without one. tt_open_training_data does so by itself. */
 tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data);
+
+/* The token that ends a text of the model, for all that generate or write the model for others: the one its documents
+ * end with, else the tokenizer's, which may be NULL; -1: there is none. */
+int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t);
 
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a
  * checkpoint `from`, which may be NULL, has one. */
@@ -38,8 +43,12 @@ tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *
 /* How the options say that text is read. */
 struct tt_text_options tt_text_options_of(const struct tt_config *c);
 
-/* The progress of reading text, on a terminal, as a callback; `arg` is a double that is 0 before the first call. */
-void tt_paint_reading(const char *what, int64_t done, int64_t total, void *arg);
+/* The progress of reading text as a callback: NULL where none is to be seen, because of --quiet, in the library and on
+ * all ranks but the first. Its argument is a double that is 0 before the first call. */
+typedef void (*tt_reading)(const char *what, int64_t done, int64_t total, void *painted);
+tt_reading tt_reading_progress(const struct tt_config *c);
+/* Takes the line away that it may have left. */
+void tt_reading_done(const struct tt_config *c, double painted);
 
 /* tt_say as a callback. */
 void tt_warn(const char *line, void *arg);

@@ -113,7 +113,7 @@ tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const cha
 {
     TT_TRY(tt_save_progress(r->engine, step, tt_step_rows(r->config), &r->progress));
     struct tt_checkpoint c = {.progress = r->progress, .config = config, .folder = folder, .params = r->params,
-                              .tokenizer = r->data ? tt_data_tokenizer(r->data) : NULL, .job = r->job};
+                              .tokenizer = r->data ? tt_data_tokenizer(r->data) : r->tokenizer, .job = r->job};
     tt_job_busy(r->job);
     return tt_save(r->engine, dir, &c, r->config->keep);
 }

@@ -27,6 +27,7 @@ struct tt_run {
     tt_status (*plan_of)(void *user, int64_t step, const struct tt_plan **out, bool *renewed);
     void *plan_user;
     struct tt_data *data;            /* NULL: all tokens are given */
+    const struct tt_tokenizer *tokenizer; /* without data: what a checkpoint is saved with, or NULL */
     struct tt_job *job;              /* the other ranks, which do the same; NULL: there are none */
     struct tt_backend *backend;      /* where steps go when the engine's is a recorder around it; NULL: the engine's */
     bool graph;                      /* capture the step where the backend can */

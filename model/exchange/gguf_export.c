@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/train/open.h"
+#include "model/exchange/gguf_kind.h"
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_names.h"
 #include "model/exchange/gguf_rope.h"
 #include "model/exchange/gguf_tokenizer.h"
+#include "model/exchange/hf.h"
+#include "model/exchange/hf_names.h"
 #include "model/exchange/hf_rope.h"
 #include "model/exchange/weights.h"
 
@@ -41,8 +45,8 @@ static void note_halves(const struct tt_gguf_export *x, struct tt_text *note)
 }
 
 /* `freqs` is the tensor of scaled RoPE, or NULL. */
-static tt_status write_file(const char *path, const struct tt_gguf_export *x, const float *freqs,
-                            const struct tt_gguf_writer *w)
+static tt_status write_file(const char *path, const struct tt_gguf_export *x, const struct tt_gguf_kind *kind,
+                            const float *freqs, const struct tt_gguf_writer *w)
 {
     int n = x->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n + 1, sizeof *tensors);
@@ -51,7 +55,7 @@ static tt_status write_file(const char *path, const struct tt_gguf_export *x, co
     for (int i = 0; i < n && !st; i++) {
         const struct tt_param *p = &x->params->items[i];
         if (!tt_gguf_name(p->name, names[i], sizeof names[i])) {
-            st = tt_fail(TT_USAGE, "a LLaMA of llama.cpp has no tensor for %s; use --format hf", p->name);
+            st = tt_fail(TT_USAGE, "llama.cpp has no tensor for %s; use --format hf", p->name);
             break;
         }
         tensors[i] = (struct tt_tensor_source){.name = names[i],
@@ -60,6 +64,8 @@ static tt_status write_file(const char *path, const struct tt_gguf_export *x, co
                                                .shape = {p->shape[0], p->shape[1]},
                                                .type = type_of(x, p)};
         st = tt_weights_fit(p, x->weights, tensors[i].type);
+        if (!st && kind->halves && tt_hf_rotary(p->name))
+            st = tt_hf_permute(x->weights + p->offset, p, tt_head_dim(x->config), true);
     }
     if (!st && freqs)
         tensors[n++] = (struct tt_tensor_source){
@@ -72,14 +78,15 @@ static tt_status write_file(const char *path, const struct tt_gguf_export *x, co
 
 /* ---- values ---- */
 
-static void put_general(const char *path, const struct tt_gguf_export *x, struct tt_gguf_writer *w)
+static void put_general(const char *path, const struct tt_gguf_export *x, const struct tt_gguf_kind *kind,
+                        struct tt_gguf_writer *w)
 {
     const char *base = strrchr(path, '/');
     char name[256];
     snprintf(name, sizeof name, "%s", base ? base + 1 : path);
     char *end = strrchr(name, '.');
     if (end && end > name && !strcmp(end, ".gguf")) *end = 0;
-    tt_gguf_put_string(w, "general.architecture", "llama");
+    tt_gguf_put_string(w, "general.architecture", kind->name);
     tt_gguf_put_string(w, "general.type", "model");
     tt_gguf_put_string(w, "general.name", name);
     for (size_t i = 0; i < sizeof file_types / sizeof *file_types; i++)
@@ -87,21 +94,23 @@ static void put_general(const char *path, const struct tt_gguf_export *x, struct
     if (!strcmp(x->type, "Q8_0")) tt_gguf_put_u32(w, "general.quantization_version", 2);
 }
 
-static void put_shape(const struct tt_config *c, struct tt_gguf_writer *w)
+#define KEY(name) tt_gguf_key(kind, name).s
+
+static void put_shape(const struct tt_config *c, const struct tt_gguf_kind *kind, struct tt_gguf_writer *w)
 {
     uint32_t head = (uint32_t)tt_head_dim(c);
-    tt_gguf_put_u32(w, "llama.vocab_size", (uint32_t)c->vocab_size);
-    tt_gguf_put_u32(w, "llama.context_length", (uint32_t)tt_hf_rope_longest(c));
-    tt_gguf_put_u32(w, "llama.embedding_length", (uint32_t)c->hidden_dim);
-    tt_gguf_put_u32(w, "llama.block_count", (uint32_t)c->num_layers);
-    tt_gguf_put_u32(w, "llama.feed_forward_length", (uint32_t)c->ffn_dim);
-    tt_gguf_put_u32(w, "llama.attention.head_count", (uint32_t)c->num_heads);
-    tt_gguf_put_u32(w, "llama.attention.head_count_kv", (uint32_t)c->num_kv_heads);
-    tt_gguf_put_u32(w, "llama.attention.key_length", head);
-    tt_gguf_put_u32(w, "llama.attention.value_length", head);
-    tt_gguf_put_f32(w, "llama.attention.layer_norm_rms_epsilon", (float)c->norm_eps);
-    tt_gguf_put_u32(w, "llama.rope.dimension_count", head);
-    tt_gguf_put_f32(w, "llama.rope.freq_base", (float)c->rope_theta);
+    tt_gguf_put_u32(w, KEY("vocab_size"), (uint32_t)c->vocab_size);
+    tt_gguf_put_u32(w, KEY("context_length"), (uint32_t)tt_hf_rope_longest(c));
+    tt_gguf_put_u32(w, KEY("embedding_length"), (uint32_t)c->hidden_dim);
+    tt_gguf_put_u32(w, KEY("block_count"), (uint32_t)c->num_layers);
+    tt_gguf_put_u32(w, KEY("feed_forward_length"), (uint32_t)c->ffn_dim);
+    tt_gguf_put_u32(w, KEY("attention.head_count"), (uint32_t)c->num_heads);
+    tt_gguf_put_u32(w, KEY("attention.head_count_kv"), (uint32_t)c->num_kv_heads);
+    tt_gguf_put_u32(w, KEY("attention.key_length"), head);
+    tt_gguf_put_u32(w, KEY("attention.value_length"), head);
+    tt_gguf_put_f32(w, KEY("attention.layer_norm_rms_epsilon"), (float)c->norm_eps);
+    tt_gguf_put_u32(w, KEY("rope.dimension_count"), head);
+    tt_gguf_put_f32(w, KEY("rope.freq_base"), (float)c->rope_theta);
 }
 
 /* Without a tokenizer, llama.cpp takes and gives token numbers only. */
@@ -110,7 +119,9 @@ static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_wr
 {
     *left_out = true;
     tt_status st =
-        x->tokenizer ? tt_gguf_tokenizer_put(x->tokenizer, x->config->vocab_size, x->nearest_split, w) : TT_OK;
+        x->tokenizer ? tt_gguf_tokenizer_put(x->tokenizer, x->config->vocab_size, tt_text_end(x->config, x->tokenizer),
+                                             x->nearest_split, w)
+                     : TT_OK;
     if (x->tokenizer && !st) {
         *left_out = false;
         return TT_OK;
@@ -125,17 +136,19 @@ static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_wr
 tt_status tt_gguf_export(const char *path, const struct tt_gguf_export *x, bool *left_out, struct tt_text *note)
 {
     struct tt_gguf_writer w = {0};
+    const struct tt_gguf_kind *kind;
     float *freqs = NULL;
     size_t n = strlen(path);
     if (tt_is_dir(path) || (n && path[n - 1] == '/'))
         return tt_fail(TT_USAGE, "%s is a folder; name a new file, such as model.gguf", path);
-    put_general(path, x, &w);
-    put_shape(x->config, &w);
-    tt_status st = tt_gguf_rope_put(x->config, &w, &freqs);
+    TT_TRY(tt_gguf_kind_for(x->config, &kind));
+    put_general(path, x, kind, &w);
+    put_shape(x->config, kind, &w);
+    tt_status st = tt_gguf_rope_put(x->config, kind, &w, &freqs);
     if (!st) st = put_tokenizer(x, &w, left_out, note);
     note_halves(x, note);
     if (!st) st = tt_make_parent(path);
-    if (!st) st = write_file(path, x, freqs, &w);
+    if (!st) st = write_file(path, x, kind, freqs, &w);
     tt_gguf_writer_free(&w);
     free(freqs);
     return st;

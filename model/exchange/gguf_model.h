@@ -1,5 +1,6 @@
 /* A model as a GGUF file, the format of llama.cpp. Its LLaMA rotates pairs of neighbours, as tt does, so the rows of Wq
- * and Wk stay as they are; the files of transformers are reordered for it (hf.h). */
+ * and Wk stay as they are; the files of transformers are reordered for it (hf.h). With --qk-norm it is a Qwen3, whose
+ * rows have the order of transformers there too. */
 #ifndef TT_GGUF_MODEL_H
 #define TT_GGUF_MODEL_H
 
@@ -11,7 +12,7 @@
 struct tt_gguf_export {
     const struct tt_config *config;
     const struct tt_params *params;
-    const float *weights;                 /* the arena */
+    float *weights;                       /* the arena; the export may reorder rows in place */
     const struct tt_tokenizer *tokenizer; /* or NULL */
     bool nearest_split;                   /* see tt_gguf_tokenizer_put */
     const char *type;                     /* of the matrices: "F32", "F16", "BF16" or "Q8_0" */
@@ -26,7 +27,7 @@ tt_status tt_gguf_export(const char *path, const struct tt_gguf_export *x, bool 
 tt_status tt_gguf_import_config(const struct tt_gguf *g, const char *path, struct tt_config *c);
 
 /* Reads the weights into a malloc'd arena. Names, shapes and types are checked before memory is allocated. */
-tt_status tt_gguf_import_weights(const struct tt_gguf *g, const char *path, const struct tt_params *params,
-                                 float **weights);
+tt_status tt_gguf_import_weights(const struct tt_gguf *g, const char *path, const struct tt_config *c,
+                                 const struct tt_params *params, float **weights);
 
 #endif

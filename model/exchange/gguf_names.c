@@ -13,6 +13,7 @@ static const struct {
     {"feed_forward.w2", "ffn_down", false}, {"attention_norm", "attn_norm", false},
     {"ffn_norm", "ffn_norm", false},        {"tok_embeddings", "token_embd", false},
     {"norm", "output_norm", false},         {"output", "output", false},
+    {"attention.q_norm", "attn_q_norm", false}, {"attention.k_norm", "attn_k_norm", false},
 };
 
 bool tt_gguf_name(const char *ours, char *out, size_t size)

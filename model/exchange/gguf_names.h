@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* "layers.3.attention.wq.weight" to "blk.3.attn_q.weight"; false for what a LLaMA of llama.cpp does not have. */
+/* "layers.3.attention.wq.weight" to "blk.3.attn_q.weight"; false for what llama.cpp does not have. */
 bool tt_gguf_name(const char *ours, char *out, size_t size);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "core/base/text.h"
 
+#define KEY(name) tt_gguf_key(kind, name).s
+
 /* The scaling as --rope-scaling has it, for tt to read back as it was. */
 static const char own_key[] = "tinytransformer.rope_scaling";
 
@@ -26,7 +28,8 @@ static tt_status cannot(const char *what)
     return tt_fail(TT_USAGE, "llama.cpp has no RoPE of this kind: %s; use --format hf", what);
 }
 
-tt_status tt_gguf_rope_put(const struct tt_config *c, struct tt_gguf_writer *w, float **freqs)
+tt_status tt_gguf_rope_put(const struct tt_config *c, const struct tt_gguf_kind *kind, struct tt_gguf_writer *w,
+                           float **freqs)
 {
     struct tt_rope_scaling s;
     *freqs = NULL;
@@ -35,6 +38,7 @@ tt_status tt_gguf_rope_put(const struct tt_config *c, struct tt_gguf_writer *w, 
     if (s.type == TT_ROPE_DYNAMIC) return cannot("dynamic");
     if (s.type == TT_ROPE_YARN && (s.attention > 0 || s.beta_fast > 0 || s.beta_slow > 0))
         return cannot("yarn with an attention_factor, beta_fast or beta_slow of its own");
+    if (s.type == TT_ROPE_LLAMA3 && !kind->rope_freqs) return cannot("llama3 in a model with --qk-norm");
     tt_gguf_put_string(w, own_key, c->rope_scaling);
     if (s.type == TT_ROPE_LLAMA3) {
         int64_t D = tt_head_dim(c);
@@ -43,9 +47,9 @@ tt_status tt_gguf_rope_put(const struct tt_config *c, struct tt_gguf_writer *w, 
         divisors(&s, c->rope_theta, D, *freqs);
         return TT_OK;
     }
-    tt_gguf_put_string(w, "llama.rope.scaling.type", tt_rope_type_names[s.type]);
-    tt_gguf_put_f32(w, "llama.rope.scaling.factor", (float)s.factor);
-    if (s.original > 0) tt_gguf_put_u32(w, "llama.rope.scaling.original_context_length", (uint32_t)s.original);
+    tt_gguf_put_string(w, KEY("rope.scaling.type"), tt_rope_type_names[s.type]);
+    tt_gguf_put_f32(w, KEY("rope.scaling.factor"), (float)s.factor);
+    if (s.original > 0) tt_gguf_put_u32(w, KEY("rope.scaling.original_context_length"), (uint32_t)s.original);
     return TT_OK;
 }
 
@@ -90,35 +94,37 @@ static tt_status find_numbers(const struct tt_gguf *g, const char *path, const s
     return st ? st : found ? TT_OK : refuse(path, TT_GGUF_ROPE_FREQS);
 }
 
-static tt_status read_named(const struct tt_gguf *g, const char *path, struct tt_rope_scaling *s)
+static tt_status read_named(const struct tt_gguf *g, const char *path, const struct tt_gguf_kind *kind,
+                            struct tt_rope_scaling *s)
 {
-    static const char *const others[] = {"llama.rope.scaling.attn_factor", "llama.rope.scaling.yarn_ext_factor",
-                                         "llama.rope.scaling.yarn_attn_factor", "llama.rope.scaling.yarn_beta_fast",
-                                         "llama.rope.scaling.yarn_beta_slow"};
+    static const char *const others[] = {"rope.scaling.attn_factor", "rope.scaling.yarn_ext_factor",
+                                         "rope.scaling.yarn_attn_factor", "rope.scaling.yarn_beta_fast",
+                                         "rope.scaling.yarn_beta_slow"};
     char type[64] = "none";
-    tt_gguf_string(g, "llama.rope.scaling.type", type, sizeof type);
-    tt_gguf_number(g, "llama.rope.scale_linear", &s->factor);
-    tt_gguf_number(g, "llama.rope.scaling.factor", &s->factor);
-    tt_gguf_number(g, "llama.rope.scaling.original_context_length", &s->original);
-    bool linear = !strcmp(type, "linear") || (!tt_gguf_has(g, "llama.rope.scaling.type") && s->factor > 0);
+    tt_gguf_string(g, KEY("rope.scaling.type"), type, sizeof type);
+    tt_gguf_number(g, KEY("rope.scale_linear"), &s->factor);
+    tt_gguf_number(g, KEY("rope.scaling.factor"), &s->factor);
+    tt_gguf_number(g, KEY("rope.scaling.original_context_length"), &s->original);
+    bool linear = !strcmp(type, "linear") || (!tt_gguf_has(g, KEY("rope.scaling.type")) && s->factor > 0);
     if (linear) s->original = 0;
     if (linear && s->factor != 1) s->type = TT_ROPE_LINEAR;
     if (!strcmp(type, "yarn")) s->type = TT_ROPE_YARN;
-    if (!linear && s->type == TT_ROPE_DEFAULT && strcmp(type, "none")) return refuse(path, "llama.rope.scaling.type");
+    if (!linear && s->type == TT_ROPE_DEFAULT && strcmp(type, "none")) return refuse(path, KEY("rope.scaling.type"));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (tt_gguf_has(g, others[i])) return refuse(path, others[i]);
+        if (tt_gguf_has(g, KEY(others[i]))) return refuse(path, KEY(others[i]));
     if (s->type == TT_ROPE_DEFAULT) *s = (struct tt_rope_scaling){0};
     return TT_OK;
 }
 
-tt_status tt_gguf_rope_get(const struct tt_gguf *g, const char *path, struct tt_config *c)
+tt_status tt_gguf_rope_get(const struct tt_gguf *g, const char *path, const struct tt_gguf_kind *kind,
+                           struct tt_config *c)
 {
     char text[TT_ROPE_SCALING_SIZE] = "";
     struct tt_rope_scaling own, s = {0};
     c->rope_scaling[0] = 0;
     tt_gguf_string(g, own_key, text, sizeof text);
     TT_TRY(tt_context(tt_rope_scaling_read(text, &own), "%s", path));
-    TT_TRY(read_named(g, path, &s));
+    TT_TRY(read_named(g, path, kind, &s));
     if (tt_gguf_find(g, TT_GGUF_ROPE_FREQS)) {
         if (s.type != TT_ROPE_DEFAULT) return refuse(path, "two scalings");
         s = own;

@@ -5,14 +5,17 @@
 
 #include "core/checkpoint/gguf.h"
 #include "core/config/config.h"
+#include "model/exchange/gguf_kind.h"
 
 #define TT_GGUF_ROPE_FREQS "rope_freqs.weight"
 
 /* Puts the values. `*freqs` is malloc'd, of half the size of a head, if the file needs the tensor; else NULL. Refuses
  * what llama.cpp does not compute. */
-tt_status tt_gguf_rope_put(const struct tt_config *c, struct tt_gguf_writer *w, float **freqs);
+tt_status tt_gguf_rope_put(const struct tt_config *c, const struct tt_gguf_kind *kind, struct tt_gguf_writer *w,
+                           float **freqs);
 
 /* Sets c->rope_scaling; the rest of the shape is read before. Refuses what tt does not compute. */
-tt_status tt_gguf_rope_get(const struct tt_gguf *g, const char *path, struct tt_config *c);
+tt_status tt_gguf_rope_get(const struct tt_gguf *g, const char *path, const struct tt_gguf_kind *kind,
+                           struct tt_config *c);
 
 #endif

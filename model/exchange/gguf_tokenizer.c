@@ -1,10 +1,11 @@
 /* Writes each kind of tokenizer into a GGUF file.
  *
- * bytes        256 tokens and no merges
- * chars        its characters; those of several bytes are merged from their bytes, which need be no tokens for that
- * bpe          its tokens and merges, if the caller wants it: llama.cpp has no name for the way tt splits a text, and
- * the nearest, GPT-2's, gives other tokens for some texts byte-level   as in its tokenizer.json words        cannot be
- * expressed: llama.cpp puts no spaces between tokens
+ * - bytes: 256 tokens and no merges.
+ * - chars: its characters; those of several bytes are merged from their bytes, which need be no tokens for that.
+ * - bpe: its tokens and merges, if the caller wants it. llama.cpp has no name for the way tt splits a text, and the
+ *   nearest, GPT-2's, gives other tokens for some texts.
+ * - byte-level: as in its tokenizer.json.
+ * - words: cannot be expressed, because llama.cpp puts no spaces between tokens.
  *
  * llama.cpp takes token 11 for the end of a text unless the file names another, and stops there. So each file names one
  * that text does not contain. */
@@ -128,13 +129,13 @@ static tt_status list_byte_level(struct listing *l)
     return st;
 }
 
-/* Rows of the model without a token. The first can be the end of a text, if nothing else is. */
+/* Rows of the model without a token. The first becomes the end of a text, if nothing else is. */
 static tt_status list_unused(struct listing *l)
 {
     for (int64_t i = 0; i < l->n; i++) {
         struct tt_text spelled = {0};
         if (l->spelling[i]) continue;
-        bool ends = l->end < 0;
+        bool ends = l->end < 0 || l->end == i;
         if (ends)
             tt_text_puts(&spelled, "<|endoftext|>");
         else
@@ -145,10 +146,9 @@ static tt_status list_unused(struct listing *l)
     return TT_OK;
 }
 
-/* Where no token is called the end of a document, the byte 0 is: no text contains it. */
+/* Where no token ends a text, the byte 0 does: no text contains it. */
 static tt_status find_end(struct listing *l)
 {
-    l->end = tt_tokenizer_end(l->t);
     if (l->end < 0 && l->t->kind == TT_BYTE_LEVEL) l->end = l->t->hf->byte_token[0];
     TT_TRY(list_unused(l));
     if (l->end < 0)
@@ -298,9 +298,10 @@ static tt_status put_all(const struct listing *l, struct tt_gguf_writer *w)
     return tt_text_status(&w->values);
 }
 
-tt_status tt_gguf_tokenizer_put(const struct tt_tokenizer *t, int64_t rows, bool nearest, struct tt_gguf_writer *w)
+tt_status tt_gguf_tokenizer_put(const struct tt_tokenizer *t, int64_t rows, int64_t end, bool nearest,
+                                struct tt_gguf_writer *w)
 {
-    struct listing l = {.t = t, .n = rows, .begin = -1, .end = -1};
+    struct listing l = {.t = t, .n = rows, .begin = -1, .end = (int32_t)end};
     TT_TRY(check_kind(t, rows, nearest));
     l.spelling = calloc((size_t)rows, sizeof *l.spelling);
     l.type = calloc((size_t)rows, sizeof *l.type);

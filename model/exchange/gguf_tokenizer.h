@@ -6,10 +6,11 @@
 #include "core/checkpoint/gguf.h"
 #include "core/data/tokenizers/tokenizer.h"
 
-/* Puts the tokenizer of a model with `rows` tokens; rows that it does not use become unused tokens. TT_UNSUPPORTED,
- * with the reason, for one that llama.cpp would not reproduce; then nothing was put. `nearest` allows tt's own bpe, for
- * which llama.cpp gives other tokens for some texts. */
-tt_status tt_gguf_tokenizer_put(const struct tt_tokenizer *t, int64_t rows, bool nearest, struct tt_gguf_writer *w);
+/* Puts the tokenizer of a model with `rows` tokens; rows that it does not use become unused tokens. `end` is the token
+ * that ends a text, or -1. TT_UNSUPPORTED, with the reason, for a tokenizer that llama.cpp would not reproduce; then
+ * nothing was put. `nearest` allows tt's own bpe, for which llama.cpp gives other tokens for some texts. */
+tt_status tt_gguf_tokenizer_put(const struct tt_tokenizer *t, int64_t rows, int64_t end, bool nearest,
+                                struct tt_gguf_writer *w);
 
 /* The tokenizer, or NULL if there is none that tt supports; then `note` says why. */
 tt_status tt_gguf_tokenizer_get(const struct tt_gguf *g, struct tt_tokenizer **out, struct tt_text *note);

@@ -33,8 +33,8 @@ static const struct kind *kind_named(const char *name)
 tt_status tt_hf_config_check(const struct tt_config *c)
 {
     if (c->qkv_bias && c->qk_norm)
-        return tt_fail(TT_USAGE, "no model of transformers has both --qkv-bias and --qk-norm: Qwen2 has the first, "
-                                 "Qwen3 the second");
+        return tt_fail(TT_USAGE, "no model of transformers has both --qkv-bias and --qk-norm (Qwen2 has the first, "
+                                 "Qwen3 the second), so only tt can run this one; train with one of them to export it");
     if (c->hidden_dim % c->num_heads)
         return tt_fail(TT_USAGE,
                        "transformers opens no LLaMA whose hidden_size %lld is not a multiple of its %lld heads",
@@ -44,7 +44,15 @@ tt_status tt_hf_config_check(const struct tt_config *c)
 
 /* ---- writing ---- */
 
-void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_json_writer *w)
+void tt_hf_end_write(int64_t end, struct tt_json_writer *w)
+{
+    if (end >= 0)
+        tt_json_put_int(w, "eos_token_id", end);
+    else
+        tt_json_put_null(w, "eos_token_id");
+}
+
+void tt_hf_config_write(const struct tt_config *c, const char *type, int64_t end, struct tt_json_writer *w)
 {
     const struct kind *kind = kind_of(c);
     tt_json_begin(w, NULL, '{');
@@ -70,9 +78,9 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, struct tt_j
     if (!c->qkv_bias && !c->qk_norm) tt_json_put_bool(w, "mlp_bias", false);
     tt_json_put_number(w, "attention_dropout", 0);
     tt_json_put_bool(w, "use_cache", true);
-    /* null, because the defaults 1 and 2 are ordinary tokens here */
+    /* null where there is none, because the defaults 1 and 2 are ordinary tokens here */
     tt_json_put_null(w, "bos_token_id");
-    tt_json_put_null(w, "eos_token_id");
+    tt_hf_end_write(end, w);
     tt_json_put_null(w, "pad_token_id");
     tt_json_put_string(w, "torch_dtype", type);
     tt_json_end(w, '}');
@@ -166,6 +174,15 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
     return TT_OK;
 }
 
+/* One token, or a list, of which tt takes the first. */
+static int64_t read_end(const struct tt_json *j, int64_t vocab_size)
+{
+    const struct tt_json *v = tt_hf_value(j, "eos_token_id");
+    int64_t end;
+    if (v && v->type == TT_JSON_ARRAY) v = v->first;
+    return v && tt_json_as_int(v, 0, vocab_size - 1, &end) ? end : -1;
+}
+
 tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c)
 {
     if (!j || j->type != TT_JSON_OBJECT) return tt_fail(TT_FAILED, "config.json is not a JSON object");
@@ -182,6 +199,7 @@ tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c)
     c->norm_eps = eps ? eps->number : 1e-6;
     if ((eps && eps->type != TT_JSON_NUMBER) || !(c->norm_eps > 0 && c->norm_eps <= 1))
         return tt_fail(TT_FAILED, "config.json has \"rms_norm_eps\": %s; it must be above 0", tt_hf_shown(eps));
+    c->end_token = read_end(j, c->vocab_size);
     c->init_std = tt_json_number(j, "initializer_range", 0.02);
     if (!(c->init_std > 0 && c->init_std <= 10)) c->init_std = 0.02; /* unused: the model has its weights */
     return TT_OK;

@@ -8,6 +8,7 @@
 #include "core/base/staged.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
+#include "core/train/open.h"
 #include "model/exchange/hf.h"
 #include "model/exchange/hf_config.h"
 #include "model/exchange/hf_names.h"
@@ -82,10 +83,12 @@ static tt_status write_json(const char *dir, const char *name, struct tt_json_wr
 static tt_status write_config(const char *dir, const struct tt_hf_export *x)
 {
     struct tt_json_writer config = {.pretty = true}, generation = {.pretty = true};
-    tt_hf_config_write(x->config, types[x->type].torch, &config);
+    int64_t end = tt_text_end(x->config, x->tokenizer);
+    tt_hf_config_write(x->config, types[x->type].torch, end, &config);
     TT_TRY(write_json(dir, "config.json", &config));
     tt_json_begin(&generation, NULL, '{');
     tt_json_put_bool(&generation, "do_sample", true);
+    tt_hf_end_write(end, &generation);
     tt_json_end(&generation, '}');
     return write_json(dir, "generation_config.json", &generation);
 }

@@ -137,7 +137,7 @@ static tt_status check_tensor(const struct model_files *m, const struct tt_param
     const struct tt_tensor *t = find(m, name, NULL);
     if (!t) return tt_fail(TT_FAILED, "%s has no tensor %s; the files of the model are not complete", m->dir, name);
     if (strcmp(t->type, "F32") && strcmp(t->type, "F16") && strcmp(t->type, "BF16"))
-        return tt_fail(TT_FAILED, "%s: tensor %s is %s; only F32, F16 and BF16 can be read", m->dir, name, t->type);
+        return tt_fail(TT_USAGE, "%s: tensor %s is %s; only F32, F16 and BF16 can be read", m->dir, name, t->type);
     return tt_weights_check_shape(m->dir, t, p, "config.json");
 }
 

@@ -73,7 +73,8 @@ static bool same_model(const struct tt_profile_run *a, const struct tt_profile_r
     if (!a->num_layers && !b->num_layers) return strcmp(a->preset, b->preset) == 0;
     return a->hidden_dim == b->hidden_dim && a->num_layers == b->num_layers && a->num_heads == b->num_heads &&
            a->num_kv_heads == b->num_kv_heads && a->ffn_dim == b->ffn_dim && a->vocab_size == b->vocab_size &&
-           a->seq_len == b->seq_len && (a->head_dim == b->head_dim || !a->head_dim || !b->head_dim);
+           a->seq_len == b->seq_len && (a->head_dim == b->head_dim || !a->head_dim || !b->head_dim) &&
+           a->qkv_bias == b->qkv_bias && a->qk_norm == b->qk_norm && strcmp(a->rope_scaling, b->rope_scaling) == 0;
 }
 
 static bool same_task(const struct tt_profile_run *a, const struct tt_profile_run *b)

@@ -76,6 +76,12 @@ static tt_status add_sample(struct tt_profile *p, size_t *room, struct tt_profil
     return TT_OK;
 }
 
+static bool is_true(const struct tt_json *row, const char *key)
+{
+    const struct tt_json *v = tt_json_get(row, key);
+    return v && v->type == TT_JSON_BOOL && v->boolean;
+}
+
 static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *row)
 {
     const struct {
@@ -90,6 +96,9 @@ static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *r
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         tt_json_int(row, numbers[i].key, 0, INT64_MAX, numbers[i].to);
     snprintf(run->data, sizeof run->data, "%.127s", tt_json_string(row, "data", ""));
+    snprintf(run->rope_scaling, sizeof run->rope_scaling, "%.287s", tt_json_string(row, "rope_scaling", ""));
+    run->qkv_bias = is_true(row, "qkv_bias");
+    run->qk_norm = is_true(row, "qk_norm");
 }
 
 static tt_status take_bench_steps(struct tt_profile *p, const struct tt_json *row)

@@ -117,6 +117,7 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                      {"library", a->library, b->library, false},
                      {"data", a->data, b->data, false},
                      {"flash-tile", a->flash_tile, b->flash_tile, true},
+                     {"rope-scaling", a->rope_scaling, b->rope_scaling, true},
                      {"own-kernel", a->own_kernel, b->own_kernel, true}};
         const char *sep = ": ";
         struct tt_text line = {0};
@@ -138,6 +139,8 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                        {"ffn", a->ffn_dim, b->ffn_dim},
                        {"vocab", a->vocab_size, b->vocab_size},
                        {"seq-len", a->seq_len, b->seq_len},
+                       {"qkv-bias", a->qkv_bias, b->qkv_bias},
+                       {"qk-norm", a->qk_norm, b->qk_norm},
                        {"batch", a->batch_size, b->batch_size},
                        {"grad-accum", a->grad_accum, b->grad_accum},
                        {"seed", a->seed, b->seed}};

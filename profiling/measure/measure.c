@@ -23,6 +23,10 @@ static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, co
     run->batch_size = c->batch_size;
     run->grad_accum = c->grad_accum;
     run->tie_embeddings = c->tie_embeddings;
+    run->qkv_bias = c->qkv_bias;
+    run->qk_norm = c->qk_norm;
+    _Static_assert(sizeof run->rope_scaling >= sizeof c->rope_scaling, "a scaling fits");
+    strcpy(run->rope_scaling, c->rope_scaling);
     run->parameters = tt_model_param_count(m);
 }
 

@@ -141,9 +141,13 @@ printf 'the small cat\n\na dog\n' >prompts.txt
 printf '{"prompt": "the small cat"}\n{"id": 7, "prompt": "a dog"}\n' >prompts.jsonl
 "$TT" generate parts --prompt "the small cat" --prompt "a dog" --num-samples 2 --max-tokens 20 --seed 7 --json >three 2>err || fail "generate of several prompts"
 [ "$(wc -l <three)" = 4 ] || fail "two samples of two prompts are $(wc -l <three) lines"
-for file in prompts.txt prompts.jsonl; do
-    "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >again 2>err || fail "generate --prompts $file"
-    same three again "$file, three rows at a time"
+printf '"the small cat"\r\n\r\n{"prompt": "a dog"}\r\n' >prompts.ndjson
+files="prompts.txt prompts.jsonl prompts.ndjson crlf.txt"
+command -v gzip >/dev/null && gzip -k prompts.jsonl && files+=" prompts.jsonl.gz"
+printf 'the small cat\r\na dog' >crlf.txt
+for file in $files; do
+    "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >by-file 2>err || fail "generate --prompts $file"
+    same three by-file "$file, three rows at a time"
 done
 text_of() { sed 's/.*"text":"\([^"]*\)".*/\1/'; }
 for line in 1 2 3 4; do
@@ -161,7 +165,7 @@ grep -q '"finish":"stop"' stopped || fail "--stop is not named"
 expect 0 '"finish":"end-token"' "$TT" generate parts --prompt "a dog" --max-tokens 60 --seed 7 --end-token 0 --json
 expect 0 '"finish":"length"' "$TT" generate parts --max-tokens 3 --repetition-penalty 1.5 --json
 printf '{"prompt": "a dog"}\n{"text": "a dog"}\n' >bad.jsonl
-expect 2 "bad.jsonl: line 2" "$TT" generate parts --prompts bad.jsonl
+expect 2 "bad.jsonl:2: there is no" "$TT" generate parts --prompts bad.jsonl
 expect 0 "prompt tok/s" "$TT" bench --generate 1,3 --sizes default --prompt-tokens 20 --new-tokens 4
 "$TT" generate parts --max-tokens 100000 --quiet >endless 2>err &
 until [ -s endless ] || ! kill -0 $!; do sleep 0.1; done
@@ -169,6 +173,17 @@ kill -INT $!
 wait $!
 [ $? = 130 ] || fail "an interrupted generate ends with $?"
 [ -s endless ] || fail "an interrupted generate printed nothing"
+expect 2 "an empty text would end" "$TT" generate parts --stop ""
+"$TT" generate parts --max-tokens 100000 --no-cache --quiet >endless 2>err & # the first token does not wait for all that may follow
+pid=$!
+for i in $(seq 600); do
+    [ -s endless ] && break
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid
+[ $? = 130 ] || fail "an interrupted generate --no-cache ends with $?"
+[ -s endless ] || fail "generate --no-cache printed nothing for a minute"
 passed "eval and generate"
 
 # ---- data ----
@@ -210,16 +225,16 @@ passed "data"
 yes 'a\000\000b\303\251\342\202\254\360\237\230\200\377\n' | head -n 400 | while read -r line; do printf "$line"; done >any.txt
 tr -d -c '\000' <any.txt >zeros.txt
 expect 0 "perplexity" "$TT" train $tiny --num-steps 20 --learning-rate 0.1 --data zeros.txt --tokenizer bytes --out run-zeros
-expect 0 '"text":"a\u0000\u0000\u0000\u0000"' "$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --json
+expect 0 '"text":"a\u0000\u0000\u0000\u0000"' "$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --json --end-token -2
 printf 'a\000\000\000\000\n' >want
-"$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --quiet >out 2>err
+"$TT" generate run-zeros --prompt a --max-tokens 4 --temperature 0 --quiet --end-token -2 >out 2>err
 same want out "a zero is not printed"
 "$TT" data zeros.txt --tokenizer bytes --out data-zeros >out 2>err
 expect 0 '0 "\u0000" 100.0 %' "$TT" data --inspect data-zeros/train_000000.bin
 for kind in bytes bpe; do
     "$TT" train $tiny --num-steps 3 --data any.txt --tokenizer $kind --vocab-size 300 --out "run-any-$kind" >out 2>err || fail "train on any bytes"
-    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --json >any.json 2>err || fail "generate --json of any bytes"
-    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --quiet >any.out 2>err || fail "generate of any bytes"
+    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --json --end-token -2 >any.json 2>err || fail "generate --json of any bytes"
+    "$TT" generate "run-any-$kind" --prompt a --max-tokens 2000 --quiet --end-token -2 >any.out 2>err || fail "generate of any bytes"
     ! command -v python3 >/dev/null || python3 - any.json any.out "run-any-$kind"/step-*/tokenizer.json <<'PYTHON' || fail "$kind: not the text of the tokens"
 import json, sys
 said, printed = json.load(open(sys.argv[1])), open(sys.argv[2], "rb").read()

@@ -94,8 +94,8 @@ passed "a reader that goes away"
 printf 'abc\0def %.0s' $(seq 1200) >binary
 expect 0 "probably not text" "$TT" train $tiny --data binary --num-steps 1 --val-interval 0 --out binary-run
 expect 2 "so many operations" "$TT" info --preset tiny --grad-accum 65536
-expect 2 "alone would take 6 TiB" "$TT" info --plan --version flash --hidden-dim 65536 --num-heads 512 --num-kv-heads 512 --num-layers 1 \
-    --ffn-dim 32768 --vocab-size 256 --seq-len 65536 --batch-size 128
+expect 2 "logits alone would take 8 TiB" "$TT" info --plan --version flash --hidden-dim 64 --num-heads 1 --num-kv-heads 1 --num-layers 1 \
+    --ffn-dim 64 --vocab-size 65536 --seq-len 65536 --batch-size 512 --head-chunk 33554432
 if [ "$cpu" = 1 ]; then
     expect 2 "bf16 needs a GPU build" "$TT" bench --sizes tiny --precision bf16
     [ -s out ] && fail "bench prints before it refuses: $(cat out)"

@@ -105,6 +105,27 @@ expect 0 '"documents":2,"pairs":0,"bad_lines":2' "$TT" data bad.jsonl --skip-bad
 [ -e never ] && fail "a refused command left a folder"
 passed "bad lines are named, or left out and counted"
 
+# ---- said, not swallowed ----
+for i in $(seq 40); do echo "line $i of a text"; done >plain.txt
+does_nothing="does nothing: "
+# shellcheck disable=SC2086
+{
+    expect 0 "--documents separate ${does_nothing}token 0, which ends documents, is not in plain.txt" "$TT" train $tiny --data plain.txt --documents separate --out sep
+    expect 0 "" "$TT" train $tiny --data plain.txt --documents separate --document-end 10 --out sep10
+    grep -q "$does_nothing" err && fail "lines as documents: $(cat err)"
+    expect 0 "" "$TT" train $tiny --data folder --text-field body --documents separate --out sep-lines
+    grep -q "$does_nothing" err && fail "documents of JSON Lines: $(cat err)"
+    expect 0 "--tokenizer bpe ${does_nothing}run/step-00000002 has its own" "$TT" train --resume run --num-steps 3 --tokenizer bpe
+    expect 0 "" "$TT" train --resume run --num-steps 4 --tokenizer chars
+    grep -q "$does_nothing" err && fail "the tokenizer of the run is named: $(cat err)"
+    expect 0 "--tokenizer bpe ${does_nothing}data/train_*.bin are tokens already" "$TT" train $tiny --data data --tokenizer bpe --out run4
+    expect 0 "" "$TT" train $tiny --data data --tokenizer bytes --out run5
+    grep -q "$does_nothing" err && fail "the tokenizer of the tokens is named: $(cat err)"
+}
+expect 2 "every line is bad, so --skip-bad-lines leaves out all 8 of them; the first: part1.jsonl:1" "$TT" data part1.jsonl --skip-bad-lines --out never
+expect 2 "none of the" "$TT" generate run --end-token 300
+passed "what does nothing is said"
+
 # ---- a bomb, and a library that is missing ----
 if has gzip; then
     head -c 80000000 /dev/zero | gzip >bomb.txt.gz

@@ -26,7 +26,7 @@ static void read_model(const struct tt_gguf *g)
     PROMISE(c.norm_eps > 0 && c.rope_theta >= 1 && c.seq_len > 0);
     if (fuzz_refused(tt_config_check_shape(&c)) || c.num_layers > 100) return;
     if (!fuzz_refused(tt_params_create(&c, &params)) &&
-        !fuzz_refused(tt_gguf_import_weights(g, "fuzz", &params, &weights)))
+        !fuzz_refused(tt_gguf_import_weights(g, "fuzz", &c, &params, &weights)))
         free(weights);
     tt_params_free(&params);
 }
@@ -43,7 +43,7 @@ static void read_tokenizer(const struct tt_gguf *g)
         for (int64_t i = 0; i < n; i++) PROMISE(tokens[i] >= 0 && tokens[i] < tt_tokenizer_size(t));
     if (t) {
         struct tt_gguf_writer w = {0};
-        fuzz_refused(tt_gguf_tokenizer_put(t, tt_tokenizer_size(t) + 1, true, &w));
+        fuzz_refused(tt_gguf_tokenizer_put(t, tt_tokenizer_size(t) + 1, tt_tokenizer_end(t), true, &w));
         tt_gguf_writer_free(&w);
     }
     free(tokens);

@@ -59,11 +59,13 @@ def read_file(path):
     r = gguf.GGUFReader(path)
     value = lambda key: r.fields[key].contents()
     names = {t.name: t for t in r.tensors}
-    rows, width = value("llama.vocab_size"), value("llama.embedding_length")
-    assert value("general.architecture") == "llama" and value("tokenizer.ggml.model") == "gpt2"
+    kind = value("general.architecture")
+    rows, width = value(kind + ".vocab_size"), value(kind + ".embedding_length")
+    normed = any(n.endswith("attn_q_norm.weight") for n in names)
+    assert kind == ("qwen3" if normed else "llama") and value("tokenizer.ggml.model") == "gpt2"
     assert len(value("tokenizer.ggml.tokens")) == len(value("tokenizer.ggml.token_type")) == rows
     assert list(names["token_embd.weight"].shape) == [width, rows]
-    assert sum(n.endswith("attn_q.weight") for n in names) == value("llama.block_count")
+    assert sum(n.endswith("attn_q.weight") for n in names) == value(kind + ".block_count")
     for t in r.tensors:
         numbers = gguf.quants.dequantize(t.data, t.tensor_type)
         assert numbers.size == t.n_elements and abs(numbers).max() < 100, t.name

@@ -98,13 +98,18 @@ static void write_text(libtt_backend *b, const char *folder)
     CHECK(libtt_export(m, path, "bf16", &e) && !e.code);
     CHECK(!libtt_export(m, path, NULL, &e) && e.code == LIBTT_USAGE && strstr(e.text, "not empty"));
     snprintf(path, sizeof path, "%s.gguf", folder);
-    CHECK(libtt_export(m, path, "q8_0", &e) && !e.code);
+    CHECK(libtt_export(m, path, "q8_0", &e) && !e.code && strstr(e.text, "the tokenizer was left out"));
     CHECK(!libtt_export(m, "/dev/null/x", "q8_0", &e) && e.code == LIBTT_USAGE && strstr(e.text, "q8_0"));
     CHECK(!libtt_export(m, "/dev/null/x.gguf", "int8", &e) && e.code == LIBTT_USAGE && strstr(e.text, "int8"));
     steps(m, 1, true); /* it can still train */
     libtt_free(m);
 
     m = libtt_load(b, folder, "data: none\nthreads: 1\n", &e); /* the tokenizer is the checkpoint's then */
+    CHECK(m && libtt_decode(m, tokens, 20, NULL, 0, &e) == bytes);
+    snprintf(path, sizeof path, "%s.again", folder);
+    CHECK(libtt_save(m, path, &e)); /* and is saved with the next one */
+    libtt_free(m);
+    m = libtt_load(b, path, "threads: 1\n", &e);
     CHECK(m && libtt_decode(m, tokens, 20, NULL, 0, &e) == bytes);
     libtt_free(m);
 }

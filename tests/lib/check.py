@@ -2,12 +2,14 @@
 test_python.sh to compare with one of tt train. Without NumPy the checks of its arrays are left out."""
 import array
 import ctypes
+import gc
 import json
 import os
 import signal
 import sys
 import threading
 import time
+import warnings
 
 import tinytransformer as tt
 
@@ -55,6 +57,18 @@ def go_on(device, folder):
         check(model.generate(model.decode([0]), max_tokens=20, seed=7) == tokens, "a text continues otherwise")
         model.export(folder + ".hf", dtype="bf16")
         refuses(tt.UsageError, "not empty", model.export, folder + ".hf")
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model.export(folder + ".gguf")
+        check(["left out" in str(w.message) for w in said] == [True], "an export without its tokenizer is silent")
+        refuses(TypeError, "token numbers", model.generate, [[1], [2]])
+        refuses(TypeError, "token numbers", model.generate, [1 << 40])
+        refuses(TypeError, "token numbers", model.decode, "text")
+        refuses(TypeError, "not int", model.encode, 5)
+    with device.load(folder, data="none") as model:
+        model.save(folder + ".again")
+    with device.load(folder + ".again") as model:
+        check(model.encode(model.decode(tokens)) == tokens, "the tokenizer was not saved without data")
     with open(folder + ".json", "w", encoding="utf-8") as f:
         json.dump({"losses": losses, "tokens": tokens}, f)
 
@@ -120,7 +134,28 @@ def misuse(device):
     for call in (model.step, model.evaluate, lambda: model.shape, lambda: model.save("x")):
         refuses(tt.UsageError, "the model is closed", call)
     refuses(tt.UsageError, "did you mean hidden-dim?", device.create, hidden_dims=3)
+    refuses(TypeError, "None is not a setting", device.create, data=None)
     refuses(tt.UsageError, "/no/such", device.load, "/no/such/run")
+
+
+def cycles():
+    """Devices and models that refer to each other are collected in any order: a device is closed after its models."""
+    lib, said = tt._library.library(), []
+    free, close = lib.libtt_free, lib.libtt_close
+    lib.libtt_free = lambda pointer: (said.append("free"), free(pointer))
+    lib.libtt_close = lambda pointer: (said.append("close"), close(pointer))
+    for _ in range(3):
+        device = tt.open(threads=1)
+        models = [device.create(**SETTINGS) for _ in range(2)]
+        device.friends = models[0].friends = [device, models]
+        del device, models
+        gc.collect()
+    device = tt.open(threads=1)
+    model = device.create(**SETTINGS)
+    device.close()
+    model.close()
+    lib.libtt_free, lib.libtt_close = free, close
+    check(said == ["free", "free", "close"] * 3 + ["free", "close"], f"freed in the order {said}")
 
 
 def interrupted(device):
@@ -164,6 +199,7 @@ def main():
     go_on(device, sys.argv[1])
     own_tokens(device)
     misuse(device)
+    cycles()
     interrupted(device)
     profiles(sys.argv[1] + ".profile")
     model = device.create(**SETTINGS)

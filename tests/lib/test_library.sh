@@ -19,7 +19,7 @@ lib=$(cd "$(dirname "$pc")/.." && pwd) || exit 1
 cd "$dir" || exit 1
 
 # ---- names ----
-grep -oE '\blibtt_[a-z]+\(' "$tree/include/libtt.h" | tr -d '(' | sort -u >declared
+grep -oE '\blibtt_[a-z_]+\(' "$tree/include/libtt.h" | tr -d '(' | sort -u >declared
 nm -D --defined-only "$lib/libtt.so" | awk '{print $NF}' | sed 's/@.*//' | grep -v '^libtt\.so' | sort -u >shared
 nm -g --defined-only "$lib/libtt.a" | awk 'NF == 3 {print $3}' | sort -u >static
 if ! grep -q __asan_init "$TT"; then

@@ -136,6 +136,28 @@ static void without_a_cache_the_same(void)
     tt_session_close(&s);
 }
 
+/* The angles are those of the prompt and what may follow, not of the room in the cache, and of each row's own. */
+static void dynamic_angles_are_of_each_row(void)
+{
+    struct tt_prompt prompts[PROMPTS];
+    int32_t tokens[PROMPTS][40];
+    struct tt_session s;
+    struct tt_config c = tiny_config();
+    make_prompts(prompts, tokens);
+    c.init_std = 0.3;
+    strcpy(c.rope_scaling, "dynamic,factor=8,max_position_embeddings=16");
+    CHECK_OK(tt_session_open(&s, &backend, &c, 0));
+    CHECK_OK(tt_session_init_weights(&s));
+    struct kept cached = continued(&s, prompts, PROMPTS, ways[0], -1, false);
+    struct kept whole = continued(&s, prompts, PROMPTS, ways[0], -1, true);
+    for (int p = 0; p < PROMPTS; p++) {
+        struct kept alone = continued(&s, &prompts[p], 1, ways[0], -1, false);
+        same_rows(&cached, p, &whole, p, "without a cache");
+        same_rows(&cached, p, &alone, 0, "alone");
+    }
+    tt_session_close(&s);
+}
+
 /* What RepetitionPenaltyLogitsProcessor of transformers 5.22 makes of them, with penalties of 1.3 and 0.5. */
 static void penalty_is_that_of_transformers(void)
 {
@@ -213,6 +235,7 @@ int main(void)
     TEST(cached_equals_uncached);
     TEST(batches_are_like_prompts_alone);
     TEST(without_a_cache_the_same);
+    TEST(dynamic_angles_are_of_each_row);
     TEST(penalty_is_that_of_transformers);
     TEST(sampling_follows_the_softmax);
     TEST(sampling_cuts);

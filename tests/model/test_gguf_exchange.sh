@@ -56,16 +56,17 @@ expect 0 "saved" "$TT" import odd.gguf --out back-odd
 passed "fp16, bf16 and q8_0 are within rounding"
 
 # heads of their own size and scaled RoPE come back; what llama.cpp does not have is refused
-keys() { sed 's/\\n/\n/g' "$1" | grep -E '^(rope-scaling|head-dim|qkv-bias):'; }
+keys() { sed 's/\\n/\n/g' "$1" | grep -E '^(rope-scaling|head-dim|qkv-bias|qk-norm):'; }
 llama3() { echo "llama3,factor=8,original_max_position_embeddings=$1,low_freq_factor=1,high_freq_factor=4"; }
-for shape in "--qkv-bias" "--head-dim 32" "--rope-scaling linear,factor=2.5" "--rope-scaling yarn,factor=4,original_max_position_embeddings=8" \
+for shape in "--qkv-bias" "--qk-norm" "--qk-norm --head-dim 32" "--head-dim 32" "--rope-scaling linear,factor=2.5" "--rope-scaling yarn,factor=4,original_max_position_embeddings=8" \
     "--rope-scaling $(llama3 8)" "--rope-scaling $(llama3 8192)"; do
     "$TT" train $tiny $shape --data text.txt --tokenizer bytes --num-steps 1 --out shaped >out 2>err || fail "train $shape"
     expect 0 "wrote" "$TT" export shaped shaped.gguf
     expect 0 "saved" "$TT" import shaped.gguf --out shaped-back
     cmp -s <(weights shaped) <(weights shaped-back) || fail "$shape: the weights do not come back"
     for run in shaped shaped-back; do keys $run/step-*/checkpoint.json >$run.keys; done
-    word=${shape##* }
+    word=${shape##* --}
+    word=${word##* }
     grep -q "${word#--}" shaped.keys || fail "$shape is not in the checkpoint"
     cmp -s shaped.keys shaped-back.keys || fail "$shape does not come back: $(cat shaped-back.keys)"
     LC_ALL=C sed 's/tinytransformer.rope_scaling/tinytransformer.rope_scalinX/' shaped.gguf >foreign.gguf
@@ -80,8 +81,14 @@ done
 "$TT" train $tiny --rope-scaling dynamic,factor=2,max_position_embeddings=8 --data text.txt --tokenizer bytes --num-steps 1 \
     --out dynamic >out 2>err || fail "train dynamic"
 expect 2 "no RoPE of this kind: dynamic; use --format hf" "$TT" export dynamic dynamic.gguf
-"$TT" train $tiny --qk-norm --data text.txt --tokenizer bytes --num-steps 1 --out normed >out 2>err || fail "train with norms of q and k"
-expect 2 "has no tensor for layers.0.attention.q_norm.weight; use --format hf" "$TT" export normed normed.gguf
+for both in "--qkv-bias|both" "--rope-scaling $(llama3 8)|llama3 in a model with --qk-norm"; do
+    rm -rf normed
+    "$TT" train $tiny --qk-norm ${both%|*} --data text.txt --tokenizer bytes --num-steps 1 --out normed >out 2>err || fail "train with norms of q and k"
+    expect 2 "${both#*|}" "$TT" export normed normed.gguf
+done
+"$TT" train $tiny --qk-norm --qkv-bias --data text.txt --tokenizer bytes --num-steps 1 --out twofold >out 2>err || fail "train with both"
+grep -q "note  .*--qkv-bias and --qk-norm" out || fail "nothing says at the start that no other program has such a model"
+expect 2 "only tt can run this one; train with one of them" "$TT" export twofold new
 [ -e dynamic.gguf ] || [ -e normed.gguf ] && fail "what was refused left something behind"
 passed "heads of their own size and scaled RoPE come back"
 
@@ -99,7 +106,7 @@ passed "formats are chosen by name"
 # what tt does not have is refused by name
 change() { LC_ALL=C sed "$1" bytes/m.gguf >changed.gguf; } # texts of the same length
 change 's/\(architecture.\{12\}\)llama/\1gemma/'
-expect 2 'architecture "gemma"; tt reads llama only' "$TT" import changed.gguf --out new
+expect 2 'architecture "gemma"; tt reads llama, qwen2 and qwen3' "$TT" import changed.gguf --out new
 change 's/llama.rope.freq_base/llama.logit_scaleXXX/;s/llama.attention.value_length/llama.attention.sliding_wind/'
 expect 0 "saved" "$TT" import changed.gguf --out odd-keys
 change 's/blk.1.ffn_up.weight/blk.1.ffn_xy.weight/'

@@ -26,12 +26,18 @@ n=$("$python" -c 'print(len(set(open("chars.txt", encoding="utf-8").read())))')
 types="fp32 bf16 fp16 q8_0"
 for type in $types; do expect 0 "wrote" "$TT" export run $type.gguf --dtype $type; done
 expect 0 "wrote" "$TT" export run-untied untied.gguf
-others="untied head bias linear yarn llama3" # heads of their own size, biases, and scaled RoPE
+others="untied head bias norm normyarn linear yarn llama3" # heads of their own size, biases, norms of q and k, and scaled RoPE
 "$TT" train $tiny --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --head-dim 32 --out run-head >out 2>err || die "train"
 "$TT" export run-head head.gguf >out 2>err || fail "export head"
 "$TT" train $tiny --learning-rate 0.1 --warmup-steps 0 --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --qkv-bias --out run-bias >out 2>err ||
     die "train" # the step is large, because biases begin as 0
 "$TT" export run-bias bias.gguf >out 2>err || fail "export bias"
+for scaling in "" yarn,factor=4,original_max_position_embeddings=32; do # a Qwen3; the step is large, because norms begin as 1
+    type=norm${scaling%%,*}
+    "$TT" train $tiny --learning-rate 0.3 --warmup-steps 0 --data chars.txt --tokenizer chars --vocab-size $((n + 1)) --qk-norm \
+        --rope-scaling "$scaling" --out run-$type >out 2>err || die "train"
+    "$TT" export run-$type $type.gguf >out 2>err || fail "export $type"
+done
 for scaling in linear,factor=4 yarn,factor=4,original_max_position_embeddings=32 \
     llama3,factor=8,low_freq_factor=1,high_freq_factor=4,original_max_position_embeddings=32; do
     type=${scaling%%,*}
@@ -56,6 +62,19 @@ for type in $types $others; do
     cat out
 done
 has llama-debug && passed "the same logits"
+
+# a Qwen2 is a LLaMA with biases that rotates halves of a head: the same numbers by that name are another model, for both of us
+if has llama-debug; then
+    LC_ALL=C sed 's/\(general.architecture.\{12\}\)llama/\1qwen2/; s/llama\./qwen2./g' bias.gguf >qwen2.gguf
+    expect 0 "saved" "$TT" import qwen2.gguf --out run-qwen2
+    "$TT" eval run-qwen2 --data chars.txt --batch-size 2 --logits qwen2.safetensors >out 2>err || fail "logits of a Qwen2"
+    "$python" "$check" prompt qwen2.safetensors run/step-00000001/tokenizer.json >prompt-qwen2.txt || fail "prompt"
+    llama-debug -m qwen2.gguf -f prompt-qwen2.txt --save-logits --logits-output-dir logits -ctk f32 -ctv f32 -fa off >out 2>err ||
+        fail "llama-debug with a Qwen2"
+    "$python" "$check" logits qwen2.safetensors logits/llamacpp-qwen2.bin 1e-5 >out 2>err || fail "other logits of a Qwen2"
+    cat out
+    passed "a Qwen2 of llama.cpp"
+fi
 
 # the same bits of narrower weights
 weights() { sed 's/"step":"[0-9]*"/"step":""/' "$1"/step-*/model.safetensors; }

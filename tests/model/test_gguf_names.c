@@ -21,7 +21,8 @@ static void names_tensors(void)
     CHECK(!strcmp(name_of("output.weight"), "output.weight"));
     CHECK(!strcmp(name_of("layers.0.attention.wq.bias"), "blk.0.attn_q.bias"));
     CHECK(!strcmp(name_of("layers.0.attention.wo.bias"), "none"));
-    CHECK(!strcmp(name_of("layers.0.attention.q_norm.weight"), "none"));
+    CHECK(!strcmp(name_of("layers.3.attention.q_norm.weight"), "blk.3.attn_q_norm.weight"));
+    CHECK(!strcmp(name_of("layers.0.attention.q_norm.bias"), "none"));
     CHECK(!strcmp(name_of("norm"), "none") && !strcmp(name_of(""), "none"));
 }
 

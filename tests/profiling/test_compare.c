@@ -116,6 +116,20 @@ static void compares_profiles(void)
     CHECK(strstr(text.s, "hidden 0 -> 64"), "%s", text.s);
     tt_text_free(&text);
     tt_compare_free(c);
+    wide = by_hand(4);
+    wide.run.num_layers = 2;
+    save(&wide, "plain");
+    wide = by_hand(4);
+    wide.run.num_layers = 2;
+    strcpy(wide.run.rope_scaling, "linear,factor=2");
+    wide.run.qkv_bias = true;
+    save(&wide, "biased");
+    CHECK_OK(compare("plain", "biased", c));
+    CHECK(!c->runs[1].same_model, "a model with biases and scaled RoPE is taken for one without");
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "rope-scaling - -> linear,factor=2") && strstr(text.s, "qkv-bias 0 -> 1"), "%s", text.s);
+    tt_text_free(&text);
+    tt_compare_free(c);
     free(c);
 }
 

@@ -52,13 +52,15 @@ int32_t tt_tokenizer_end(const struct tt_tokenizer *t)
     return t->kind == TT_WORDS ? -1 : 0;
 }
 
-bool tt_tokenizer_cuts_at_lines(const struct tt_tokenizer *t)
+enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t)
 {
-    for (int i = 0; t->kind == TT_BYTE_LEVEL && i < t->hf->added_count; i++) {
+    if (t->kind != TT_BYTE_LEVEL) return TT_CUT_AFTER_LINE;
+    for (int i = 0; i < t->hf->added_count; i++) {
         int32_t token = t->hf->added[i].token;
-        if (memchr(t->hf->bytes[token], '\n', (size_t)t->hf->length[token])) return false;
+        size_t n = (size_t)t->hf->length[token];
+        if (memchr(t->hf->bytes[token], '\n', n) || memchr(t->hf->bytes[token], '\r', n)) return TT_NO_CUT;
     }
-    return true;
+    return t->hf->cut.pattern == TT_CUT_GPT2 ? TT_CUT_IN_CRLF : TT_CUT_AFTER_LINE;
 }
 
 tt_status tt_tokenizer_bytes(struct tt_tokenizer **out) { return new_tokenizer(TT_BYTES, 256, out); }

@@ -50,8 +50,13 @@ int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
 /* The token after each document; -1: there is none. Of bytes and bpe it is 0, the byte 0, which no document contains.
  * Of a tokenizer of another program it is the added token that is called like one. */
 int32_t tt_tokenizer_end(const struct tt_tokenizer *t);
-/* Whether text may be cut between lines, as text_reader.c does, without changing its tokens. */
-bool tt_tokenizer_cuts_at_lines(const struct tt_tokenizer *t);
+/* Where a text may be cut between two lines, as text_reader.c does, without changing its tokens. */
+enum tt_line_cut {
+    TT_CUT_AFTER_LINE, /* after \n and \r\n */
+    TT_CUT_IN_CRLF,    /* after \n, but between \r and \n: the two are one token only where the text ends after them */
+    TT_NO_CUT,         /* nowhere: a token may go on from line to line */
+};
+enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t);
 
 /* *tokens is malloc'd. An unknown word or character is an error that names it and its position. */
 tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,

@@ -14,6 +14,7 @@ anything else with such a buffer (array.array, memoryview). What fails raises Er
 """
 from __future__ import annotations
 
+import array
 import ctypes as c
 import html
 import json
@@ -21,6 +22,7 @@ import os
 import signal
 import subprocess
 import threading
+import warnings
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Sequence, Union
@@ -29,8 +31,6 @@ from . import _library
 from ._library import DeviceError, Error, Shape, UsageError
 
 if TYPE_CHECKING:
-    import array
-
     import numpy as np
     import numpy.typing as npt
 
@@ -56,6 +56,8 @@ def version() -> str:
 
 
 def _word(value: Setting) -> str:
+    if value is None:
+        raise TypeError("None is not a setting; leave it out, or write \"none\" where the option has that")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -82,6 +84,14 @@ def _view(tokens: Any, shape: tuple[int, int], what: str) -> c.Array[c.c_int32]:
     return kind.from_buffer_copy(view) if view.readonly else kind.from_buffer(view)
 
 
+def _numbers(tokens: Sequence[int], what: str) -> c.Array[c.c_int32]:
+    try:
+        numbers = array.array("i", list(tokens))
+    except (TypeError, OverflowError) as e:
+        raise TypeError(f"{what}: a list of token numbers is needed: {e}") from None
+    return (c.c_int32 * len(numbers))(*numbers)
+
+
 def _join(tokens: Tokens | None, targets: Tokens | None, rows: int, length: int) -> c.Array[c.c_int32] | None:
     """What libtt takes: sequences with one more token, the last target."""
     if targets is None:
@@ -96,19 +106,38 @@ def _join(tokens: Tokens | None, targets: Tokens | None, rows: int, length: int)
 
 
 def _ask(name: str, *arguments: Any) -> Any:
+    """What the function returns; where that is only success, its note, or ""."""
     error = _library.CError()
     result = getattr(_library.library(), "libtt_" + name)(*arguments, c.byref(error))
-    _library.check(error.code, error.text.decode(errors="replace"))
-    return result
+    text = error.text.decode(errors="replace")
+    _library.check(error.code, text)
+    return text if result is True else result
+
+
+class _Device:
+    """What a backend and its models share. The last of them that is closed closes it, in whatever order Python collects
+    them."""
+
+    def __init__(self, settings: bytes) -> None:
+        self.lock, self.users = threading.RLock(), 0
+        self.pointer: int = _ask("open", settings)
+
+    def drop(self, pointer: int) -> None:
+        self.users -= 1
+        if pointer != self.pointer:
+            _library.library().libtt_free(pointer)
+        if not self.users:
+            _library.library().libtt_close(self.pointer)
 
 
 class _Handle:
     """A pointer of libtt. Threads take turns; after a fork only the process that opened it may use it."""
     _pointer: int | None = None
-    _free = ""
 
-    def __init__(self, lock: Any) -> None:
-        self._lock, self._pid = lock, os.getpid()
+    def __init__(self, device: _Device, pointer: int) -> None:
+        self._device, self._lock, self._pid = device, device.lock, os.getpid()
+        self._pointer = pointer
+        device.users += 1
 
     def _open(self) -> int:
         if not self._pointer:
@@ -127,7 +156,8 @@ class _Handle:
             return
         with self._lock:
             pointer, self._pointer = self._pointer, None
-            getattr(_library.library(), self._free)(pointer)
+            if pointer:
+                self._device.drop(pointer)
 
     def __exit__(self, *raised: object) -> None:
         self.close()
@@ -138,12 +168,11 @@ class _Handle:
 
 class Backend(_Handle):
     """A device; tt.open() opens it."""
-    _free = "libtt_close"
 
     def __init__(self, settings: bytes) -> None:
-        super().__init__(threading.RLock())
         self._models: weakref.WeakSet[Model] = weakref.WeakSet()
-        self._pointer = _ask("open", settings)
+        device = _Device(settings)
+        super().__init__(device, device.pointer)
         self.name: str = _library.library().libtt_device(self._pointer).decode()
 
     def __enter__(self) -> Backend:
@@ -166,13 +195,12 @@ class Backend(_Handle):
 
 class Model(_Handle):
     """A model on a device; Backend.create and Backend.load make it."""
-    _free = "libtt_free"
 
     def __init__(self, backend: Backend, path: bytes | None, settings: bytes) -> None:
-        super().__init__(backend._lock)
+        with backend._lock:
+            super().__init__(backend._device, backend._call("load", path, settings))
+            backend._models.add(self)
         self._backend = backend  # lives as long as its models
-        self._pointer = backend._call("load", path, settings)
-        backend._models.add(self)
 
     def __enter__(self) -> Model:
         return self
@@ -182,6 +210,13 @@ class Model(_Handle):
         with self._lock:
             shape = _library.library().libtt_shape(self._open())
         return Shape(*(getattr(shape, name) for name in Shape._fields))
+
+    @property
+    def end_token(self) -> int | None:
+        """The token that ends a text: of the data's documents, else of the tokenizer; None: there is none."""
+        with self._lock:
+            token = int(_library.library().libtt_end_token(self._open()))
+        return None if token < 0 else token
 
     def step(self, tokens: Tokens | None = None, targets: Tokens | None = None) -> Metrics:
         """One optimiser step over tokens (rows, length + 1), or over tokens and targets (rows, length), the targets
@@ -198,6 +233,8 @@ class Model(_Handle):
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text."""
+        if not isinstance(text, str):
+            raise TypeError(f"text: a str is needed, not {type(text).__name__}")
         data = text.encode()
         room = (c.c_int32 * self._call("encode", data, len(data), None, 0))()
         self._call("encode", data, len(data), room, len(room))
@@ -205,26 +242,28 @@ class Model(_Handle):
 
     def decode(self, tokens: Sequence[int]) -> str:
         """The text of tokens; what is not UTF-8 becomes U+FFFD."""
-        given = (c.c_int32 * len(tokens))(*tokens)
-        room = c.create_string_buffer(self._call("decode", given, len(tokens), None, 0))
-        self._call("decode", given, len(tokens), room, len(room))
+        given = _numbers(tokens, "tokens")
+        room = c.create_string_buffer(self._call("decode", given, len(given), None, 0))
+        self._call("decode", given, len(given), room, len(room))
         return room.raw.decode(errors="replace")
 
     def generate(self, prompt: str | Sequence[int], max_tokens: int = 128, temperature: float = 0.8, top_k: int = 0,
-                 top_p: float = 1.0, repetition_penalty: float = 1.0, seed: int = 42) -> list[int]:
-        """New tokens after a text or tokens, as `tt generate` draws them; decode makes text of them. Ctrl-C ends it at
-        the next token."""
-        start = self.encode(prompt) if isinstance(prompt, str) else list(prompt)
+                 top_p: float = 1.0, repetition_penalty: float = 1.0, seed: int = 42,
+                 ignore_end: bool = False) -> list[int]:
+        """New tokens after a text or tokens, as `tt generate` draws them; decode makes text of them. end_token ends it,
+        and is the last; Ctrl-C ends it at the next token."""
+        start = _numbers(self.encode(prompt) if isinstance(prompt, str) else prompt, "prompt")
         stopped: list[int] = []
         go_on = _library.OnToken(lambda token, arg: not stopped)
-        how = _library.CSampling(max_tokens, temperature, top_k, top_p, repetition_penalty, seed, go_on, None)
+        how = _library.CSampling(max_tokens, temperature, top_k, top_p, repetition_penalty, seed, ignore_end,
+                                 go_on, None)
         out, made = (c.c_int32 * max(max_tokens, 1))(), c.c_int64()
         mine = (threading.current_thread() is threading.main_thread()
                 and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
         if mine:
             signal.signal(signal.SIGINT, lambda number, frame: stopped.append(number))
         try:
-            self._call("generate", (c.c_int32 * len(start))(*start), len(start), c.byref(how), out, c.byref(made))
+            self._call("generate", start, len(start), c.byref(how), out, c.byref(made))
         finally:
             if mine:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -238,8 +277,10 @@ class Model(_Handle):
 
     def export(self, path: Folder, dtype: str = "fp32") -> None:
         """Writes the model for transformers into a new or empty folder, or for llama.cpp where the path ends in .gguf;
-        dtype: fp32, bf16 or fp16, in a file also q8_0."""
-        self._call("export", os.fsencode(path), dtype.encode())
+        dtype: fp32, bf16 or fp16, in a file also q8_0. Warns where it left the tokenizer out."""
+        note = self._call("export", os.fsencode(path), dtype.encode())
+        if note:
+            warnings.warn(note, stacklevel=2)
 
 
 class Profile:

@@ -57,7 +57,8 @@ OnToken = c.CFUNCTYPE(c.c_bool, c.c_int32, c.c_void_p)
 
 class CSampling(c.Structure):
     _fields_ = [("max_tokens", c.c_int64), ("temperature", c.c_double), ("top_k", c.c_int64), ("top_p", c.c_double),
-                ("repetition_penalty", c.c_double), ("seed", c.c_uint64), ("on_token", OnToken), ("arg", c.c_void_p)]
+                ("repetition_penalty", c.c_double), ("seed", c.c_uint64), ("ignore_end", c.c_bool),
+                ("on_token", OnToken), ("arg", c.c_void_p)]
 
 
 def check(code: int, text: str) -> None:
@@ -100,6 +101,7 @@ def library() -> c.CDLL:
     types: dict[str, tuple[Any, list[Any]]] = {
         "open": (handle, [text, error]), "device": (text, [handle]), "close": (None, [handle]),
         "load": (handle, [handle, text, text, error]), "free": (None, [handle]), "shape": (CShape, [handle]),
+        "end_token": (c.c_int32, [handle]),
         "step": (c.c_bool, [handle, tokens, c.POINTER(CMetrics), error]),
         "evaluate": (c.c_bool, [handle, tokens, c.POINTER(c.c_double), error]),
         "save": (c.c_bool, [handle, text, error]), "export": (c.c_bool, [handle, text, text, error]),

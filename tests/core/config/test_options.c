@@ -252,6 +252,13 @@ static void files_of_others_are_read(void)
     CHECK(strcmp(o.c.data, "book.txt") == 0 && o.c.max_chars == 1000 && o.c.val_fraction == 0.2);
     CHECK(o.c.hidden_dim == 64 && o.c.num_layers == 2 && o.c.num_heads == 4 && o.c.seq_len == 32);
     CHECK(o.c.graph == TT_SWITCH_OFF && o.c.precision == TT_FP32);
+    CHECK_OK(tt_options_apply_yaml(&o, "rope_scaling: {type: linear, rope_type: linear, factor: 2}", TT_FROM_FILE));
+    CHECK(strcmp(o.c.rope_scaling, "linear,factor=2") == 0, "%s", o.c.rope_scaling);
+    CHECK_OK(tt_options_apply_yaml(&o, "model:\n  rope_scaling:\n    factor: 4\n    max_position_embeddings: 64\n"
+                                       "    rope_type: dynamic\n", TT_FROM_FILE));
+    CHECK(strcmp(o.c.rope_scaling, "dynamic,factor=4,max_position_embeddings=64") == 0, "%s", o.c.rope_scaling);
+    CHECK_OK(tt_options_apply_yaml(&o, "rope_scaling: null", TT_FROM_FILE));
+    CHECK(!o.c.rope_scaling[0]);
     CHECK_OK(parse(&o, TT_CMD_TRAIN, "--device auto --precision bfloat16"));
     CHECK(o.c.device == 0 && o.c.precision == TT_PREC_BF16);
     CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--gradient-clip 1"), "did you mean --clip-norm?");
@@ -306,6 +313,10 @@ static void files_are_checked(void)
         {"prompts: [a]", "takes one value"}, /* of another command: not used, but checked */
         {"temperature: 1000", "out of range"},
         {"fuse: [qkv, [norm]]", "flat list"},
+        {"rope-scaling: {factor: 2}", "needs a type"},
+        {"rope-scaling: {type: linear, rope_type: yarn}", "two types, linear and yarn"},
+        {"rope-scaling: {type: linear, factor: [2]}", "one value for factor"},
+        {"rope-scaling: {type: linear, size: 2}", "no number \"size\"; it has factor"},
         {"fuse: [\"qkv,norm\"]", "separator"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

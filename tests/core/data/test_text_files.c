@@ -56,7 +56,8 @@ static void reads(const char *path, const char *wanted, size_t n)
     struct tt_text got = {0};
     struct tt_text_work w = {.paths = &path, .count = 1};
     CHECK_OK(read_as_bytes(&w, &got));
-    CHECK(got.n == n && !memcmp(got.s ? got.s : "", wanted, n), "%s: %zu bytes: %.*s", path, got.n, (int)got.n, got.s);
+    CHECK(got.n == n && !memcmp(got.s ? got.s : "", wanted, n), "%s: %zu bytes: %.*s", path, got.n,
+          (int)(got.n < 100 ? got.n : 100), got.s);
     tt_text_free(&got);
 }
 #define READS(path, wanted) reads(path, wanted, sizeof wanted - 1)
@@ -122,6 +123,31 @@ static void bad_lines_are_named(void)
         tt_text_free(&got);
     }
     refuses(write_bytes("a.jsonl", "{\"text\":\"a\0b\"}", 14), "a.jsonl:1: column 11: control character");
+}
+
+static void all_lines_bad(void)
+{
+    const char *path = write_text("a.jsonl", "{\"question\":\"q\",\"answer\":\"a\"}\n{\"question\":1}\n");
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = &path, .count = 1, .options.skip_bad = true};
+    CHECK_FAILS(read_as_bytes(&w, &got), "every line is bad, so --skip-bad-lines leaves out all 2 of them; the first:");
+    CHECK_FAILS(read_as_bytes(&w, &got), "a.jsonl:1: the object has no field");
+    refuses(path, "but \"question\", \"answer\"; name the right one by --text-field, or the two of a pair by "
+                  "--prompt-field and --completion-field");
+    tt_text_free(&got);
+}
+
+static void other_files_are_named(void)
+{
+    refuses(write_bytes("u.txt", "\xff\xfe" "x\0y\0", 6), "u.txt is text in UTF-16, and tt reads UTF-8; convert it");
+    refuses(write_bytes("u.jsonl", "\xfe\xff\0{\0}", 6), "text in UTF-16");
+    refuses(write_bytes("u.txt", "\xff\xfe\0\0a\0\0\0", 8), "text in UTF-32");
+    refuses(write_text("l.jsonl", "[{\"text\": \"one\"},\n {\"text\": \"two\"}]\n"), "one JSON list, not JSON Lines");
+    refuses(write_text("l.json", "\xef\xbb\xbf [\r\n  {\"text\": \"one\"}\n]\n"), "jq -c '.[]'");
+    refuses(write_text("l.jsonl", "[\"a\", \"b\"]\n"), "l.jsonl:1: the line is JSON, but not an object");
+    READS(write_text("l.txt", "[{}]"), "[{}]");
+    refuses(write_text("p.txt.gz", "plain"), "p.txt.gz does not begin as gzip data do");
+    refuses(write_text("p.txt.zst", ""), "p.txt.zst does not begin as zstd data do");
 }
 
 /* ---- prompts and completions ---- */
@@ -269,12 +295,83 @@ static void packed_files_are_read(void)
         refuses(write_bytes("p.jsonl.gz", twice, sizeof twice), "damaged at byte 42: something else follows");
     }
     if (zstd) {
-        char twice[2 * sizeof in_zstd];
+        char twice[2 * sizeof in_zstd], skipped[10 + sizeof in_zstd] = "\x53\x2a\x4d\x18\2\0\0\0xx";
+        memcpy(skipped + 10, in_zstd, sizeof in_zstd);
+        READS(write_bytes("p.jsonl.zst", skipped, sizeof skipped), "one\0two\0");
         memcpy(twice, in_zstd, sizeof in_zstd);
         memcpy(twice + sizeof in_zstd, in_zstd, sizeof in_zstd);
         READS(write_bytes("p.jsonl.zst", in_zstd, sizeof in_zstd), "one\0two\0");
         READS(write_bytes("p.jsonl.zst", twice, sizeof twice), "one\0two\0one\0two\0");
     }
+    tt_unpacker_close(gzip);
+    tt_unpacker_close(zstd);
+    if (!gzip || !zstd) SKIP("zlib or libzstd is not installed");
+}
+
+static void put_number(struct tt_text *out, uint64_t n, int bytes)
+{
+    for (int i = 0; i < bytes; i++, n >>= 8) tt_text_add(out, &(char){(char)n}, 1);
+}
+
+/* A frame of zstd, whose blocks say how often a byte comes. */
+static void put_frame(struct tt_text *out, const char *text, size_t n)
+{
+    tt_text_add(out, "\x28\xb5\x2f\xfd\xa0", 5); /* the size follows in 4 bytes */
+    put_number(out, n, 4);
+    for (size_t from = 0, step; from < n; from += step) {
+        for (step = 1; from + step < n && text[from + step] == text[from];) step++;
+        put_number(out, step << 3 | 1 << 1 | (from + step == n), 3);
+        tt_text_add(out, text + from, 1);
+    }
+}
+
+/* A member of gzip, with the text as it is. */
+static void put_member(struct tt_text *out, const char *text, size_t n)
+{
+    enum { STORED = 65535 };
+    uint32_t crc = ~0U;
+    tt_text_add(out, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+    for (size_t from = 0, step; from < n; from += step) {
+        step = n - from < STORED ? n - from : STORED;
+        put_number(out, from + step == n, 1);
+        put_number(out, step | (~step & 0xffff) << 16, 4);
+        tt_text_add(out, text + from, step);
+    }
+    for (size_t i = 0; i < n; i++) {
+        crc ^= (unsigned char)text[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320U : 0);
+    }
+    put_number(out, ~crc, 4);
+    put_number(out, n, 4);
+}
+
+/* Text is unpacked 64 KiB at a time: a frame may end exactly there, and another may follow or none. */
+static void packed_in_frames(const char *name, void (*put)(struct tt_text *, const char *, size_t))
+{
+    enum { PIECE = 64 << 10 };
+    static char text[3 * PIECE];
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (char)(i % 61 == 60 ? '\n' : 'a' + i / 1000 % 23);
+    for (int pieces = 1; pieces <= 2; pieces++)
+        for (int more = -1; more <= 1; more++)
+            for (int frames = 1; frames <= 3; frames++) {
+                size_t n = (size_t)(pieces * PIECE + more);
+                struct tt_text packed = {0}, wanted = {0};
+                for (int i = 0; i < frames; i++) {
+                    put(&packed, text + i, n);
+                    tt_text_add(&wanted, text + i, n);
+                }
+                reads(write_bytes(name, packed.s, packed.n), wanted.s, wanted.n);
+                refuses(write_bytes(name, packed.s, packed.n - 1), "truncated");
+                tt_text_free(&packed);
+                tt_text_free(&wanted);
+            }
+}
+
+static void packed_pieces_end_anywhere(void)
+{
+    struct tt_unpacker *gzip = tt_unpacker_open(TT_GZIP), *zstd = tt_unpacker_open(TT_ZSTD);
+    if (gzip) packed_in_frames("p.txt.gz", put_member);
+    if (zstd) packed_in_frames("p.txt.zst", put_frame);
     tt_unpacker_close(gzip);
     tt_unpacker_close(zstd);
     if (!gzip || !zstd) SKIP("zlib or libzstd is not installed");
@@ -287,13 +384,14 @@ static void damaged(const char *name, const unsigned char *whole, size_t n)
     struct tt_text got = {0};
     int wrong = 0;
     for (size_t cut = 5; cut < n; cut++) refuses(write_bytes(name, whole, cut), "truncated");
-    for (size_t i = 4; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         memcpy(bytes, whole, n);
         bytes[i] ^= 0x55;
         const char *path = write_bytes(name, bytes, n);
         struct tt_text_work w = {.paths = &path, .count = 1};
         tt_status st = read_as_bytes(&w, &got);
         CHECK(st || (got.n == 8 && !memcmp(got.s, "one\0two", 8)), "byte %zu", i);
+        CHECK(!st || strstr(st->text, "damaged") || strstr(st->text, "truncated"), "%zu: %s", i, st ? st->text : "");
         if (st) wrong++;
         tt_status_free(st);
     }
@@ -345,15 +443,48 @@ static void same_tokens(const char *path, const struct tt_tokenizer *t, int thre
     free(text);
 }
 
+/* Lines that end as Windows ends them, after words and after marks. */
+static const char *write_crlf_story(const char *name, int64_t n)
+{
+    static const char *const words[] = {"the dog ran\r\n", "and stopped.\r\n", "(why?)\r\n", "10\r\n", "日本。\r\n",
+                                        "  far away \r\n", "\r\n", "'s\r\n", "one two "};
+    struct tt_text text = {0};
+    for (uint64_t i = 0; (int64_t)text.n < n; i++)
+        tt_text_puts(&text, words[tt_random(8, 0, i) % (sizeof words / sizeof *words)]);
+    const char *path = write_bytes(name, text.s, text.n);
+    tt_text_free(&text);
+    return path;
+}
+
+/* A plain text is read in spans, so that its size needs no memory. */
+static void is_cut(const char *path, const struct tt_tokenizer *t)
+{
+    struct tt_text_reader *r = NULL;
+    struct tt_text_block b = {0};
+    struct tt_text_options options = {.cut = tt_tokenizer_line_cut(t)};
+    CHECK_OK(tt_text_reader_open(&path, 1, &options, &r));
+    CHECK_OK(tt_text_reader_next(r, &b));
+    CHECK(b.count > 1, "%s, %s", path, tt_tokenizer_kind(t));
+    for (int64_t i = 0; i < b.count; i++) CHECK(b.spans[i].n < 100000, "a span of %lld bytes", (long long)b.spans[i].n);
+    tt_text_block_free(&b);
+    tt_text_reader_close(r);
+}
+
+/* Of several spans, by one thread and by more; and of several blocks. */
 static void cuts_and_threads_change_nothing(void)
 {
     static const char *const files[] = {"tests/fixtures/tokenizers/gpt2/tokenizer.json",
                                         "tests/fixtures/tokenizers/llama3/tokenizer.json",
                                         "tests/fixtures/tokenizers/qwen2/tokenizer.json",
                                         "tests/fixtures/tokenizers/smollm/tokenizer.json"};
-    const char *path = write_story("story.txt", 1200000);
+    const char *path = write_story("story.txt", 150000), *blocks = write_story("blocks.txt", 1100000);
+    const char *crlf = write_crlf_story("crlf.txt", 100000);
     struct tt_text_work w = {.paths = &path, .count = 1};
+    struct tt_tokenizer *bytes = NULL;
     char *first = NULL, *again = NULL;
+    CHECK_OK(tt_tokenizer_bytes(&bytes));
+    same_tokens(blocks, bytes, 3);
+    tt_tokenizer_free(bytes);
     for (int threads = 1; threads <= 5; threads += 2) {
         struct tt_tokenizer *t = NULL;
         size_t n = 0, m = 0;
@@ -365,6 +496,8 @@ static void cuts_and_threads_change_nothing(void)
         CHECK_OK(tt_file_read(in_folder(threads == 1 ? "first.json" : "again.json"), 1 << 20, &again, &m));
         CHECK(n == m && !memcmp(first, again, n), "%d threads learn other merges", threads);
         same_tokens(path, t, threads);
+        same_tokens(crlf, t, threads);
+        is_cut(crlf, t);
         tt_tokenizer_free(t);
         free(first);
         free(again);
@@ -373,6 +506,8 @@ static void cuts_and_threads_change_nothing(void)
         struct tt_tokenizer *t = NULL;
         CHECK_OK(tt_tokenizer_load(files[i], &t));
         same_tokens(path, t, 3);
+        same_tokens(crlf, t, 3);
+        is_cut(crlf, t);
         tt_tokenizer_free(t);
     }
 }
@@ -440,11 +575,14 @@ int main(void)
     if (!mkdtemp(folder)) return 1;
     TEST(documents_are_read);
     TEST(bad_lines_are_named);
+    TEST(all_lines_bad);
+    TEST(other_files_are_named);
     TEST(only_completions_count);
     TEST(token_files_keep_what_counts);
     TEST(the_first_characters);
     TEST(documents_need_an_end_token);
     TEST(packed_files_are_read);
+    TEST(packed_pieces_end_anywhere);
     TEST(damaged_files_are_refused);
     TEST(cuts_and_threads_change_nothing);
     TEST(places_in_messages);

@@ -34,7 +34,7 @@ static void learns_as_without(void)
     double without = trained(info.has[TT_PREC_BF16] ? TT_PREC_BF16 : TT_FP32, "");
     double linear = trained(TT_PREC_FP8, ""), all = trained(TT_PREC_FP8, "fp8: all\n");
     printf("     held-out loss %.4f, in fp8 %.4f, with the head %.4f\n", without, linear, all);
-    CHECK(without < 2.7, "it does not learn: %g", without);
+    CHECK(without < 3, "it does not learn: %g", without);
     CHECK(fabs(linear - without) < 0.12, "fp8 %g, without %g", linear, without);
     CHECK(fabs(all - without) < 0.12, "with the head %g, without %g", all, without);
 }
