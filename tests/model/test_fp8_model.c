@@ -1,5 +1,6 @@
 /* Models with 8-bit factors: loss and gradients stay near those without, in every version; and what computes the same
  * numbers has the same bits. */
+#include "cli/paper.h"
 #include "core/base/fp8.h"
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
@@ -200,12 +201,23 @@ static void less_memory(void)
     CHECK(arena[1] < arena[0], "%zu bytes of activations, %zu in bf16", arena[1], arena[0]);
 }
 
+/* A plan on paper is that of a GPU, also where this program has the CPU alone. */
+static void predictions_are_of_a_gpu(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_paper paper;
+    CHECK_OK(tt_paper_plan(&c, &paper));
+    CHECK(paper.plan && paper.plan->dtype == TT_BF16, "activations of fp8 are predicted in another type than bf16");
+    tt_paper_free(&paper);
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     CHECK_OK(backend.ops->info(backend.self, &info));
     TEST(plans_are_sound);
     TEST(less_memory);
+    TEST(predictions_are_of_a_gpu);
     if (tested_in(&info, TT_PREC_FP8)) {
         TEST(gradients_are_near);
         TEST(same_bits);
