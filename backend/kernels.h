@@ -14,6 +14,7 @@
 
 #include "backend/kernels_attention.h"
 #include "backend/kernels_decode.h"
+#include "backend/kernels_fp8.h"
 #include "backend/kernels_optimizer.h"
 #include "backend/run_state.h"
 #include "core/base/types.h"
