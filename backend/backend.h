@@ -27,7 +27,11 @@ enum tt_gemm_with {
 };
 
 /* C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, all row-major, ld* in elements between rows.
- * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on. */
+ * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on.
+ *
+ * A and B may be 8-bit (core/base/fp8.h), on devices that have TT_PREC_FP8: then both are, with a scale each, and not
+ * both E5M2; trans_b and not trans_a, so that both have k along their rows; the batch is 1, and m, n, k and ld* are
+ * multiples of 16. */
 struct tt_gemm {
     const void *a, *b;
     void *c;
@@ -39,6 +43,7 @@ struct tt_gemm {
     enum tt_dtype type_a, type_b, type_c;
     enum tt_gemm_with with;
     void *also; /* the other matrix of `with` */
+    const float *scale_a, *scale_b; /* of 8-bit A and B: a code stands for its number times this, on the device */
 };
 
 /* Collectives over `count` elements of `type`. A buffer that is split has one part per rank, of equal size and in rank

@@ -82,6 +82,12 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
                                        .bytes = batch * k * n * (double)tt_dtype_size(g->type_b)};
     out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, c), .name = "c", .bytes = bytes_c,
                                        .access = g->beta != 0 ? TT_READ_WRITE : TT_WRITE};
+    if (g->scale_a)
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, scale_a), .access = TT_READ,
+                                           .name = "scale_a", .bytes = sizeof(float)};
+    if (g->scale_b)
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, scale_b), .access = TT_READ,
+                                           .name = "scale_b", .bytes = sizeof(float)};
     if (g->with)
         out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, also), .name = "also",
                                            .bytes = m * (double)tt_gemm_also_cols(g) * (double)tt_dtype_size(g->type_c),

@@ -14,6 +14,7 @@
 
 #include "backend/kernels_attention.h"
 #include "backend/kernels_decode.h"
+#include "backend/kernels_fp8.h"
 #include "backend/kernels_optimizer.h"
 #include "backend/run_state.h"
 #include "core/base/types.h"
@@ -400,7 +401,7 @@ struct tt_cross_entropy_args {
 struct tt_loss_sum_args {
     enum tt_dtype dtype;
     const float *losses;
-    float *out, *ignored; /* ignored: or NULL */
+    float *out, *ignored;
     int64_t n;
     float factor;
 };

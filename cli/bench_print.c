@@ -13,7 +13,7 @@ void tt_bench_print_header(const struct tt_bench *b)
     if (!b->o->c.quiet) {
         tt_print_device(&b->backend);
         printf("ceiling %.3g TFLOP/s measured in %s on a large matrix product", b->ceilings.flops / 1e12,
-               tt_precision_names[b->o->c.precision]);
+               tt_precision_names[b->roof]);
         if (tt_ceilings_doubtful(&b->ceilings)) printf(", perhaps too low: the machine was busy");
         if (b->datasheet > 0) printf("; the datasheet says %.0f", b->datasheet / 1e12);
         putchar('\n');

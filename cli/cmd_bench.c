@@ -172,11 +172,6 @@ static tt_status one(struct tt_bench *b, const char *size, const char *version)
     return st;
 }
 
-static enum tt_dtype compute_type(const struct tt_config *c)
-{
-    return c->precision == TT_PREC_BF16 ? TT_BF16 : c->precision == TT_PREC_FP16 ? TT_F16 : TT_F32;
-}
-
 /* The roof that tt profile uses too, so that their MFUs can be compared. */
 static tt_status find_ceilings(struct tt_bench *b, enum tt_ceilings_how how)
 {
@@ -189,7 +184,8 @@ static tt_status find_roofs(struct tt_bench *b)
 {
     struct tt_device_info info;
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
-    b->datasheet = info.peak_flops[compute_type(&b->o->c)];
+    b->roof = tt_precision_rest(b->o->c.precision, info.has[TT_PREC_BF16]);
+    b->datasheet = info.peak_flops[tt_precision_dtype(b->roof, info.has[TT_PREC_BF16])];
     return find_ceilings(b, TT_CEILINGS_KEPT);
 }
 

@@ -55,7 +55,8 @@ struct audit {
 /* What rounding alone may do to a gradient, as a part of its norm. */
 static double tolerance_of(const struct audit *a)
 {
-    static const double usual[] = {[TT_FP32] = 1e-3, [TT_TF32] = 0.02, [TT_PREC_BF16] = 0.15, [TT_PREC_FP16] = 0.05};
+    static const double usual[] = {[TT_FP32] = 1e-3, [TT_TF32] = 0.02, [TT_PREC_BF16] = 0.15, [TT_PREC_FP16] = 0.05,
+                                   [TT_PREC_FP8] = 0.4};
     return a->own->tolerance > 0 ? a->own->tolerance : usual[a->c->precision];
 }
 

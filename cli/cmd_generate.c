@@ -221,15 +221,12 @@ static tt_status run(struct generation *g)
     TT_TRY(tt_use_checkpoint(&g->o, g->o.call.checkpoint, &g->checkpoint));
     TT_TRY(tt_config_check(c));
     if (g->own->end_token >= c->vocab_size)
-        return tt_fail(TT_USAGE, "--end-token %lld is not below the vocabulary of %lld; name a token of it",
+        return tt_fail(TT_USAGE, "--end-token %lld is none of the %lld tokens of the model",
                        (long long)g->own->end_token, (long long)c->vocab_size);
     TT_TRY(load_tokenizer(g));
     g->all.tokenizer = g->tokenizer;
     g->all.checkpoint = g->checkpoint;
     TT_TRY(read_prompts(g));
-    if (g->own->end_token >= c->vocab_size)
-        return tt_fail(TT_USAGE, "--end-token %lld is none of the %lld tokens of the model",
-                       (long long)g->own->end_token, (long long)c->vocab_size);
     g->all.end_token = g->own->end_token == -1 ? tt_text_end(c, g->tokenizer) : g->own->end_token;
     TT_TRY(read_stops(g));
     TT_TRY(tt_open_backend(c, &g->backend));

@@ -23,7 +23,7 @@ tt_status tt_paper_plan(const struct tt_config *c, struct tt_paper *out)
     free(here);
     TT_TRY(st);
     out->model->config.precision = c->precision;
-    tt_model_fit(out->model, &(struct tt_device_info){.flash_head = TT_GPU_FLASH_HEAD});
+    tt_model_fit(out->model, &(struct tt_device_info){.flash_head = TT_GPU_FLASH_HEAD, .has = {[TT_PREC_BF16] = true}});
     TT_TRY(tt_model_plan_train(out->model, &out->plan));
     out->cost = tt_cost_of_plan(out->plan);
     out->step_flops = 3 * tt_model_work(out->model).forward;

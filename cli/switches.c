@@ -10,6 +10,9 @@ static void print_math(const struct tt_model *m)
         words = m->tf32 ? "fp32, matrix products in tf32" : "fp32, since this device has no tf32";
     if (m->config.precision == TT_PREC_BF16) words = "bf16, with fp32 for sums, weights and moments";
     if (m->config.precision == TT_PREC_FP16) words = "fp16 with a scaled loss, and fp32 for sums, weights and moments";
+    if (m->config.precision == TT_PREC_FP8)
+        words = m->no_bf16 ? "fp8 factors in products, fp32 for the rest"
+                           : "fp8 factors in products, bf16 for the rest, with fp32 for sums, weights and moments";
     printf("math    %s\n", words);
 }
 

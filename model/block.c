@@ -12,48 +12,25 @@ void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, e
     (fused(b, TT_FUSE_NORM) ? norm_fused_backward : norm_steps_backward)(b, dy, n, w, dr, first);
 }
 
-/* Several matrices that are adjacent in the arena and whose results are adjacent in a row: as one product, or as one
- * each. */
-struct bundle {
-    int n;
-    enum tt_weight w[3];
-    int64_t out[3];
-    int64_t width; /* of a row: the sum of out */
-    bool whole;
-};
-
 static struct bundle qkv_bundle(const struct build *b)
 {
-    return (struct bundle){3, {TT_W_Q, TT_W_K, TT_W_V}, {b->H * b->D, b->KV * b->D, b->KV * b->D}, b->P,
+    return (struct bundle){3, {TT_W_Q, TT_W_K, TT_W_V}, {b->H * b->D, b->KV * b->D, b->KV * b->D}, b->T, b->C, b->P,
                            fused(b, TT_FUSE_QKV)};
 }
 
 static struct bundle gate_up_bundle(const struct build *b)
 {
-    return (struct bundle){2, {TT_W_GATE, TT_W_UP}, {b->F, b->F}, 2 * b->F, fused(b, TT_FUSE_GATE_UP)};
+    return (struct bundle){2, {TT_W_GATE, TT_W_UP}, {b->F, b->F}, b->T, b->C, 2 * b->F, fused(b, TT_FUSE_GATE_UP)};
 }
 
-static void bundle_forward(struct build *b, const struct bundle *s, const void *x, void *y)
+static struct bundle out_bundle(const struct build *b)
 {
-    if (s->whole) {
-        linear(b, x, weight(b, s->w[0]), y, b->T, b->C, s->width, s->width);
-        return;
-    }
-    for (int64_t i = 0, at = 0; i < s->n; at += s->out[i++])
-        linear(b, x, weight(b, s->w[i]), view(b, y, at), b->T, b->C, s->out[i], s->width);
+    return (struct bundle){1, {TT_W_O}, {b->C}, b->T, b->H * b->D, b->C, true};
 }
 
-static void bundle_backward(struct build *b, const struct bundle *s, const void *dy, const void *x, void *dx)
+static struct bundle down_bundle(const struct build *b)
 {
-    if (s->whole) {
-        linear_dw(b, dy, s->width, x, gradient(b, s->w[0]), b->T, b->C, s->width, b->accumulate);
-        linear_dx(b, dy, s->width, weight(b, s->w[0]), dx, b->T, b->C, s->width, false);
-        return;
-    }
-    for (int64_t i = 0, at = 0; i < s->n; at += s->out[i++]) {
-        linear_dw(b, view(b, dy, at), s->width, x, gradient(b, s->w[i]), b->T, b->C, s->out[i], b->accumulate);
-        linear_dx(b, view(b, dy, at), s->width, weight(b, s->w[i]), dx, b->T, b->C, s->out[i], i > 0);
-    }
+    return (struct bundle){1, {TT_W_DOWN}, {b->C}, b->T, b->F, b->C, true};
 }
 
 static void bias(struct build *b, void *qkv)
@@ -117,7 +94,7 @@ void block_keys(struct build *b, struct residual *r, struct block_acts *a)
     norm(b, r, TT_W_ATTENTION_NORM, &a->norm1);
     b->p->group = TT_G_QKV;
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
-    bundle_forward(b, &qkv, a->norm1.y, a->attn.qkv);
+    bundle_forward(b, &qkv, a->norm1.y, false, a->attn.qkv, &a->qkv);
     finish_qkv(b, &a->attn);
     rope(b, a->attn.qkv);
     if (b->sequences) cache_fill(b, a->attn.qkv);
@@ -127,7 +104,9 @@ void block_keys(struct build *b, struct residual *r, struct block_acts *a)
  * would be timed. */
 static bool swiglu_in_products(const struct build *b)
 {
-    return b->m->swiglu_products && fused(b, TT_FUSE_SWIGLU) && fused(b, TT_FUSE_GATE_UP) && !b->sequences;
+    struct bundle gate_up = gate_up_bundle(b);
+    return b->m->swiglu_products && fused(b, TT_FUSE_SWIGLU) && fused(b, TT_FUSE_GATE_UP) && !b->sequences &&
+           !bundle_in_fp8(b, &gate_up);
 }
 
 static void ffn_inner(struct build *b, struct block_acts *a)
@@ -140,18 +119,19 @@ static void ffn_inner(struct build *b, struct block_acts *a)
         linear_swiglu(b, a->norm2.y, weight(b, TT_W_GATE), a->ffn.gu, a->ffn.h, b->T, b->C, b->F);
         return;
     }
-    bundle_forward(b, &gate_up, a->norm2.y, a->ffn.gu);
+    bundle_forward(b, &gate_up, a->norm2.y, false, a->ffn.gu, &a->gate_up);
     (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
 }
 
 /* Everything the backward pass needs: up to what the down projection multiplies. */
 static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
 {
+    struct bundle out = out_bundle(b);
     block_keys(b, r, a);
     attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
     r->delta = activation(b, "attention_delta", b->T, b->C);
-    linear(b, a->attn.o, weight(b, TT_W_O), r->delta, b->T, b->H * b->D, b->C, b->C);
+    bundle_forward(b, &out, a->attn.o, true, r->delta, &a->out);
 
     norm(b, r, TT_W_FFN_NORM, &a->norm2);
     ffn_inner(b, a);
@@ -159,52 +139,54 @@ static void block_inner(struct build *b, struct residual *r, struct block_acts *
 
 void block_forward(struct build *b, struct residual *r, struct block_acts *a)
 {
+    struct bundle down = down_bundle(b);
     block_inner(b, r, a);
     b->p->group = TT_G_DOWN;
     r->delta = activation(b, "ffn_delta", b->T, b->C);
-    linear(b, a->ffn.h, weight(b, TT_W_DOWN), r->delta, b->T, b->F, b->C, b->C);
+    bundle_forward(b, &down, a->ffn.h, true, r->delta, &a->down);
 }
 
 /* From the gradient of the block's output to that of gate and up, which it returns; a->ffn.h is where h lies then. */
-static void *down_backward(struct build *b, struct block_acts *a, const void *dr, void *dh)
+static void *down_backward(struct build *b, struct block_acts *a, const struct output_gradient *dr, void *dh)
 {
-    b->p->group = TT_G_DOWN;
+    struct bundle down = down_bundle(b);
     if (swiglu_in_products(b)) {
-        linear_dx_swiglu(b, dr, weight(b, TT_W_DOWN), a->ffn.gu, dh, b->T, b->F, b->C);
+        linear_dx_swiglu(b, dr->dy, weight(b, TT_W_DOWN), a->ffn.gu, dh, b->T, b->F, b->C);
         a->ffn.h = dh;
         return a->ffn.gu;
     }
-    linear_dx(b, dr, b->C, weight(b, TT_W_DOWN), dh, b->T, b->F, b->C, false);
+    bundle_dx(b, &down, dr, &a->down, dh);
     return (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
 }
 
 static void ffn_backward(struct build *b, struct block_acts *a, void *dr)
 {
-    struct bundle gate_up = gate_up_bundle(b);
+    struct bundle gate_up = gate_up_bundle(b), down = down_bundle(b);
     void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dy = activation(b, "d_norm", b->T, b->C);
-    void *dgu = down_backward(b, a, dr, dh);
     b->p->group = TT_G_DOWN;
-    linear_dw(b, dr, b->C, a->ffn.h, gradient(b, TT_W_DOWN), b->T, b->F, b->C, b->accumulate);
+    struct output_gradient d = output_gradient(b, &down, dr);
+    void *dgu = down_backward(b, a, &d, dh);
+    b->p->group = TT_G_DOWN;
+    bundle_dw(b, &down, &d, a->ffn.h, &a->down, b->accumulate);
     b->p->group = TT_G_GATE_UP;
-    bundle_backward(b, &gate_up, dgu, a->norm2.y, dy);
+    bundle_backward(b, &gate_up, dgu, a->norm2.y, &a->gate_up, dy);
     norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false);
 }
 
 static void attention_backward(struct build *b, const struct block_acts *a, void *dr)
 {
-    struct bundle qkv = qkv_bundle(b);
+    struct bundle qkv = qkv_bundle(b), out = out_bundle(b);
     int64_t width = b->H * b->D;
     void *dout = activation(b, "d_attention_out", b->T, width), *dqkv = activation(b, "d_qkv", b->T, b->P);
     void *dy = activation(b, "d_norm", b->T, b->C);
     b->p->group = TT_G_ATTENTION;
-    linear_dw(b, dr, b->C, a->attn.o, gradient(b, TT_W_O), b->T, width, b->C, b->accumulate);
-    linear_dx(b, dr, b->C, weight(b, TT_W_O), dout, b->T, width, b->C, false);
+    bundle_backward(b, &out, dr, a->attn.o, &a->out, dout);
     attention_core_backward(b, &a->attn, dout, dqkv);
     rope_backward(b, dqkv);
     head_norm_backward(b, &a->attn, dqkv);
     b->p->group = TT_G_QKV;
     bias_backward(b, dqkv);
-    bundle_backward(b, &qkv, dqkv, a->norm1.y, dy);
+    bundle_backward(b, &qkv, dqkv, a->norm1.y, &a->qkv, dy);
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false);
 }
 

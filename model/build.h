@@ -41,6 +41,12 @@ struct norm_acts {
     float *rstd; /* (T) */
 };
 
+/* What a product with 8-bit factors leaves for its backward pass (bundle.c). */
+struct fp8_acts {
+    const uint8_t *x; /* (in, rows) the codes of its input, transposed; NULL: to be made again */
+    const float *x_scale, *w_scale;
+};
+
 struct attention_acts {
     void *qkv;                 /* (T, P) */
     void *raw;                 /* (T, (H + KV)·D) q and k before their norms */
@@ -62,6 +68,7 @@ struct block_acts {
     struct norm_acts norm1, norm2;
     struct attention_acts attn;
     struct ffn_acts ffn;
+    struct fp8_acts qkv, out, gate_up, down; /* of the products with these weights */
 };
 
 /* A whole bucket, where each rank keeps only its part of it. NULL: not gathered at present. */
@@ -108,6 +115,39 @@ void batched(struct build *b, const void *a, bool trans_a, const void *bb, bool 
 /* Operations in between go to the side stream when they have few enough FLOPs (fusion overlap). */
 void begin_side_stream(struct build *b, double flops);
 void end_side_stream(struct build *b);
+
+/* ---- bundle.c: products with weights, of any precision ---- */
+
+/* One matrix, or several that are adjacent in the arena and whose results are adjacent in a row: as one product, or as
+ * one each. */
+struct bundle {
+    int n;
+    enum tt_weight w[3];
+    int64_t out[3];
+    int64_t rows, in, width; /* of the input; width of a row of the output: the sum of out */
+    bool whole;
+};
+
+/* Whether its factors are 8-bit. */
+bool bundle_in_fp8(const struct build *b, const struct bundle *s);
+
+/* y (rows, width) = x (rows, in)·Wᵀ. `again`: the backward pass has x once more, so nothing of it is kept. */
+void bundle_forward(struct build *b, const struct bundle *s, const void *x, bool again, void *y, struct fp8_acts *kept);
+
+/* dy (rows, width) as a factor of both products of the backward pass. */
+struct output_gradient {
+    const void *dy;
+    const uint8_t *codes, *transposed; /* of 8-bit products */
+    const float *scale;
+};
+struct output_gradient output_gradient(struct build *b, const struct bundle *s, const void *dy);
+/* dx (rows, in) = dy·W, and dW = dyᵀ·x (+ dW when add); or both. */
+void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,
+               void *dx);
+void bundle_dw(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
+               const struct fp8_acts *kept, bool add);
+void bundle_backward(struct build *b, const struct bundle *s, const void *dy, const void *x,
+                     const struct fp8_acts *kept, void *dx);
 
 /* ---- ranks.c: what several ranks do together; with one, nothing ---- */
 

@@ -40,6 +40,7 @@ void tt_model_free(struct tt_model *m)
 
 void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
 {
+    m->no_bf16 = !device->has[TT_PREC_BF16];
     m->swiglu_products = device->swiglu_products && tt_model_dtype(m) != TT_F32;
     if (device->wave_width > 1 && device->units > 0) m->small_product = small_product(device->units);
     m->tf32 = m->tf32 && device->has[TT_TF32];
@@ -98,14 +99,7 @@ int64_t tt_model_param_count(const struct tt_model *m)
 
 enum tt_dtype tt_model_dtype(const struct tt_model *m)
 {
-    switch (m->config.precision) {
-    case TT_PREC_BF16:
-        return TT_BF16;
-    case TT_PREC_FP16:
-        return TT_F16;
-    default:
-        return TT_F32;
-    }
+    return tt_precision_dtype(m->config.precision, !m->no_bf16);
 }
 
 double tt_model_step_flops(const struct tt_model *m)

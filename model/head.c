@@ -25,16 +25,19 @@ static int64_t chunk_rows(const struct build *b)
 static void one_chunk(struct build *b, const void *y, void *dy, float *losses, int64_t first, int64_t rows)
 {
     int64_t C = b->C, V = b->V;
+    struct bundle head = {1, {TT_W_HEAD}, {V}, rows, C, V, true};
+    struct fp8_acts kept = {0};
     const void *y_rows = view(b, y, first * C);
     void *logits = activation(b, "logits", rows, V);
     b->p->phase = TT_FORWARD;
     b->p->group = TT_G_LOSS;
-    linear(b, y_rows, weight(b, TT_W_HEAD), logits, rows, C, V, V);
+    bundle_forward(b, &head, y_rows, true, logits, &kept);
     (fused(b, TT_FUSE_LOSS) ? loss_fused : loss_steps)(b, logits, losses + first, rows, first);
     if (!b->train) return;
     b->p->phase = TT_BACKWARD;
-    linear_dw(b, logits, V, y_rows, gradient(b, TT_W_HEAD), rows, C, V, b->accumulate || first > 0);
-    linear_dx(b, logits, V, weight(b, TT_W_HEAD), view(b, dy, first * C), rows, C, V, false);
+    struct output_gradient d = output_gradient(b, &head, logits);
+    bundle_dw(b, &head, &d, y_rows, &kept, b->accumulate || first > 0);
+    bundle_dx(b, &head, &d, &kept, view(b, dy, first * C));
 }
 
 void head_and_loss(struct build *b, const void *y, void *dy)

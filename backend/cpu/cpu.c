@@ -11,6 +11,7 @@
 #include "backend/cpu/kernels/parallel.h"
 #include "backend/cpu/worker.h"
 #include "backend/kernel_info.h"
+#include "core/base/fp8.h"
 
 /* ---- memory ---- */
 
@@ -135,9 +136,43 @@ static void gemm_without_product(const struct tt_gemm *g)
     }
 }
 
+static tt_status need_wide(struct cpu *cpu, size_t floats)
+{
+    if (floats <= cpu->wide_floats) return TT_OK;
+    free(cpu->wide);
+    cpu->wide_floats = 0;
+    cpu->wide = aligned_bytes(floats * sizeof *cpu->wide);
+    if (!cpu->wide) return tt_no_memory("%.1f MiB of 8-bit factors as floats", (double)floats * 4 / 1048576);
+    cpu->wide_floats = floats;
+    return TT_OK;
+}
+
+static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s);
+
+/* The product of the numbers that 8-bit factors stand for, in fp32. */
+static tt_status multiply_fp8(struct cpu *cpu, const struct tt_gemm *g, tt_stream s)
+{
+    bool good = tt_is_fp8(g->type_a) && tt_is_fp8(g->type_b) && g->type_c == TT_F32 && g->scale_a && g->scale_b &&
+                !g->trans_a && g->trans_b && g->batch == 1;
+    if (!good) return tt_fail(TT_UNSUPPORTED, "gemm: the CPU does not multiply 8-bit factors in this shape");
+    struct tt_gemm wide = *g;
+    TT_TRY(tt_cpu_stream_sync(cpu, s));
+    TT_TRY(need_wide(cpu, (size_t)((g->m + g->n) * g->k)));
+    float *b = cpu->wide + g->m * g->k;
+    cpu->kernels->fp8_widen(&cpu->team, g->a, g->m, g->k, g->lda, g->type_a, cpu->wide);
+    cpu->kernels->fp8_widen(&cpu->team, g->b, g->n, g->k, g->ldb, g->type_b, b);
+    wide.a = cpu->wide, wide.b = b;
+    wide.lda = wide.ldb = g->k;
+    wide.type_a = wide.type_b = TT_F32;
+    wide.alpha *= *g->scale_a * *g->scale_b;
+    wide.scale_a = wide.scale_b = NULL;
+    return cpu_gemm(cpu, &wide, s);
+}
+
 static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
     struct cpu *cpu = self;
+    if (tt_is_fp8(g->type_a) || tt_is_fp8(g->type_b)) return multiply_fp8(cpu, g, s);
     if (g->type_a != TT_F32 || g->type_b != TT_F32 || g->type_c != TT_F32)
         return tt_fail(TT_UNSUPPORTED, "gemm: the CPU multiplies fp32 only; use precision: fp32");
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return TT_OK;
@@ -164,6 +199,7 @@ static void cpu_close(void *self)
     tt_cpu_mpi_leave(cpu->mpi, tt_cpu_worker_stop(cpu->worker));
     tt_cpu_blas_let_go(&cpu->blas_room);
     free(cpu->team.scratch);
+    free(cpu->wide);
     free(cpu);
 }
 
@@ -187,7 +223,7 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
     tt_cpu_memory(&out->memory_total, &out->memory_free);
     out->memory_used = atomic_load(&cpu->used);
     out->memory_peak = atomic_load(&cpu->peak);
-    out->has[TT_FP32] = true;
+    out->has[TT_FP32] = out->has[TT_PREC_FP8] = true;
     return TT_OK;
 }
 

@@ -26,6 +26,10 @@ struct cpu_kernels {
     void (*gemm)(const struct cpu_team *team, const struct tt_gemm *g);
     size_t gemm_scratch;
 
+    /* rows of 8-bit codes to a dense matrix of their numbers */
+    void (*fp8_widen)(const struct cpu_team *team, const uint8_t *codes, int64_t rows, int64_t cols, int64_t ld,
+                      enum tt_dtype type, float *out);
+
     /* for C of one row; faster than a BLAS */
     void (*gemv)(const struct cpu_team *team, const struct tt_gemm *g);
     bool (*gemv_can)(const struct tt_gemm *g);
@@ -49,6 +53,8 @@ struct cpu {
     bool blas;
     char blas_name[64];
     struct cpu_room blas_room;
+    float *wide; /* 8-bit factors as floats, while they are multiplied */
+    size_t wide_floats;
     size_t memory_total;       /* 0 when unknown */
     atomic_size_t used, peak;  /* atomic: other threads may allocate too */
     struct cpu_worker *worker; /* NULL until the first task */

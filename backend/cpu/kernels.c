@@ -10,6 +10,7 @@
 #include "backend/cpu/kernels/simd.h"
 
 #include "backend/cpu/kernels/elementwise.h"
+#include "backend/cpu/kernels/fp8.h"
 #include "backend/cpu/kernels/loss.h"
 #include "backend/cpu/kernels/norm.h"
 #include "backend/cpu/kernels/optimizer.h"
@@ -63,6 +64,7 @@ const struct cpu_kernels TABLE(TT_ISA) = {
     .launch_scratch = launch_scratch,
     .gemm = gemm_builtin,
     .gemm_scratch = GEMM_SCRATCH,
+    .fp8_widen = fp8_widen,
     .gemv = gemv,
     .gemv_can = gemv_can,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backend/gpu/gemm.h"
+#include "core/base/fp8.h"
 
 struct gpu_blas {
     cublasLtHandle_t lt;
@@ -93,17 +94,43 @@ void tt_blas_name(const struct gpu *gpu, char *out, size_t size)
 
 static cudaDataType_t cuda_type(int64_t type)
 {
-    return type == TT_F32 ? CUDA_R_32F : type == TT_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+    switch (type) {
+    case TT_F32: return CUDA_R_32F;
+    case TT_BF16: return CUDA_R_16BF;
+    case TT_E4M3: return CUDA_R_8F_E4M3;
+    case TT_E5M2: return CUDA_R_8F_E5M2;
+    default: return CUDA_R_16F;
+    }
+}
+
+/* The scales of 8-bit factors; cuBLASLt's A is our B. */
+static tt_status set_scales(struct gpu *gpu, cublasLtMatmulDesc_t product, const void *a, const void *b)
+{
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &b, sizeof b));
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &a, sizeof a));
+    return TT_OK;
+}
+
+/* Fast: Hopper's 8-bit products keep their sums in the tensor cores, with fewer bits than fp32 has; else the sums move
+ * to fp32 registers every few steps. Fast for E4M3 by E4M3, the products of the forward pass, and not for gradients, of
+ * which one factor is E5M2: their sums are long and of both signs. Algorithms are chosen by whether there are scales;
+ * which ones is said when they run, so that any address will do here. */
+static tt_status make_fp8(struct gpu *gpu, const struct gemm_key *k, cublasLtMatmulDesc_t product)
+{
+    int8_t fast = k->type_a == TT_E4M3 && k->type_b == TT_E4M3;
+    const void *any = gpu->compute.scratch.workspace;
+    BLAS(gpu, cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast));
+    return set_scales(gpu, product, any, any);
 }
 
 static tt_status make_product(struct gpu *gpu, const struct gemm_key *k, cublasLtMatmulDesc_t *out)
 {
-    bool fast = gpu->tf32 && k->type_in == TT_F32;
+    bool fast = gpu->tf32 && k->type_a == TT_F32;
     cublasOperation_t left = k->trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, right = k->trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     BLAS(gpu, cublasLtMatmulDescCreate(out, fast ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
     BLAS(gpu, cublasLtMatmulDescSetAttribute(*out, CUBLASLT_MATMUL_DESC_TRANSA, &left, sizeof left));
     BLAS(gpu, cublasLtMatmulDescSetAttribute(*out, CUBLASLT_MATMUL_DESC_TRANSB, &right, sizeof right));
-    return TT_OK;
+    return tt_is_fp8((enum tt_dtype)k->type_a) ? make_fp8(gpu, k, *out) : TT_OK;
 }
 
 /* A row-major matrix of `rows` rows with stride `ld` is a column-major one of `rows` columns. */
@@ -125,9 +152,9 @@ tt_status tt_blas_plan(struct gpu *gpu, struct gemm_plan *p)
     struct shape *s = p->library = calloc(1, sizeof *s);
     if (!s) return tt_no_memory("a matrix shape");
     TT_TRY(make_product(gpu, k, &s->product));
-    TT_TRY(make_layout(gpu, k->batch, k->type_in, k->trans_b ? k->n : k->k, k->trans_b ? k->k : k->n, k->ldb,
+    TT_TRY(make_layout(gpu, k->batch, k->type_b, k->trans_b ? k->n : k->k, k->trans_b ? k->k : k->n, k->ldb,
                        k->stride_b, &s->left));
-    TT_TRY(make_layout(gpu, k->batch, k->type_in, k->trans_a ? k->k : k->m, k->trans_a ? k->m : k->k, k->lda,
+    TT_TRY(make_layout(gpu, k->batch, k->type_a, k->trans_a ? k->k : k->m, k->trans_a ? k->m : k->k, k->lda,
                        k->stride_a, &s->right));
     return make_layout(gpu, k->batch, k->type_out, k->m, k->n, k->ldc, k->stride_c, &s->out);
 }
@@ -219,6 +246,8 @@ tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const str
                            const struct gemm_call *call)
 {
     const struct shape *s = p->library;
+    const struct tt_gemm *g = call->product;
+    if (tt_is_fp8(g->type_a)) TT_TRY(set_scales(gpu, s->product, g->scale_a, g->scale_b));
     BLAS(gpu, cublasLtMatmul(gpu->blas->lt, s->product, &call->alpha, call->b, s->left, call->a, s->right, &call->beta,
                              call->c, s->out, call->d, s->out, (const cublasLtMatmulAlgo_t *)algorithm,
                              call->stream->scratch.workspace, gpu->workspace_bytes, call->stream->rt));

@@ -102,6 +102,7 @@ gpu_rt_error tt_gpu_describe(struct gpu *gpu)
     gpu->has[TT_FP32] = true;
     gpu->has[TT_TF32] = gpu->has[TT_PREC_BF16] = sm >= 80;
     gpu->has[TT_PREC_FP16] = sm >= 70;
+    gpu->has[TT_PREC_FP8] = sm >= 89;
     return cudaSuccess;
 }
 
@@ -118,6 +119,9 @@ tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
     if ((precision == TT_TF32 || precision == TT_PREC_BF16) && !gpu->has[precision])
         return tt_fail(TT_USAGE, "%s is %s and has no %s, which needs sm_80; use --precision fp16 or fp32", gpu->name,
                        gpu->arch, precision == TT_TF32 ? "tf32" : "bf16");
+    if (precision == TT_PREC_FP8 && !gpu->has[precision])
+        return tt_fail(TT_USAGE, "%s is %s and has no fp8, which needs sm_89; use --precision %s", gpu->name, gpu->arch,
+                       gpu->has[TT_PREC_BF16] ? "bf16" : "fp16");
     gpu->tf32 = precision == TT_TF32;
     if (gpu->tf32) snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 as tf32");
     return TT_OK;

@@ -1,14 +1,19 @@
 /* Attention of new tokens over caches of keys and values.
  *
- * A block takes TT_DECODE_KEYS keys of one sequence and key/value head, and up to DECODE_HEADS of the query heads that
- * share it, so that a long cache is read by many blocks and each key by one (or a few). It rotates its queries, and
+ * A block takes TT_DECODE_KEYS keys of one sequence and key/value head, and up to HEADS of the query heads that share
+ * it, so that a long cache is read by many blocks and each key by one (or a few). It rotates its queries, and
  * the block of the newest key rotates that and adds it to the cache. First, each group of lanes takes a key;
  * neighbouring lanes read neighbouring 16 bytes of its row. Then comes the softmax over these keys. Last, the threads
  * are divided into slices of the keys, and those of a slice over the columns of a row; the slices are added in order.
  * Where a cache is longer than TT_DECODE_KEYS, a second kernel puts the parts together, in their order. */
 #include "backend/gpu/gpu.h"
 
-enum { DECODE_THREADS = 128, DECODE_HEADS = 8, FILL_THREADS = 256 };
+enum {
+    DECODE_THREADS = 128,
+    DECODE_HEADS = 8,        /* most query heads of a block; 1 where rows are not aligned or heads are too large */
+    DECODE_STATIC = 8 << 10, /* more than the shared memory of a block beside that for its heads; it is allowed twice */
+    FILL_THREADS = 256
+};
 
 /* N elements: 16 bytes of T, or a single one. */
 template <typename T, bool WIDE> struct decode_vec {
@@ -127,17 +132,19 @@ GPU_DEVICE void decode_values(const float *p, float *part, const decode_block<T>
     }
 }
 
-template <typename T>
-GPU_DEVICE bool decode_find(decode_block<T> &b, const tt_attention_decode_args &a, int64_t *first_head)
+/* Of the grid: x is sequences times parts of the keys, y is heads. False: the part is beyond the newest key. */
+template <int HEADS, typename T>
+GPU_DEVICE bool decode_find(decode_block<T> &b, const tt_attention_decode_args &a, int64_t *first_head, int64_t *part)
 {
-    int64_t G = a.heads / a.kv_heads, chunks = gpu_divide_up(G, DECODE_HEADS);
-    int64_t kv = gpu_block_y() / chunks, chunk = gpu_block_y() % chunks, r = gpu_block_z();
-    int64_t pos = gpu_smaller(a.pos[r], a.length - 1), from = gpu_block_x() * TT_DECODE_KEYS;
+    int64_t G = a.heads / a.kv_heads, chunks = gpu_divide_up(G, HEADS), parts = TT_DECODE_PARTS(a.length);
+    int64_t kv = gpu_block_y() / chunks, chunk = gpu_block_y() % chunks, r = gpu_block_x() / parts;
+    *part = gpu_block_x() - r * parts;
+    int64_t pos = gpu_smaller(a.pos[r], a.length - 1), from = *part * TT_DECODE_KEYS;
     if (from > pos) return false;
     const T *row = (const T *)a.qkv + r * (a.heads + 2 * a.kv_heads) * a.D;
     b.D = a.D, b.ld = a.kv_heads * a.D, b.angle = pos * (a.D / 2);
-    int64_t h = kv * G + chunk * DECODE_HEADS, cache = (r * a.length + from) * b.ld + kv * a.D;
-    b.heads = (int)gpu_smaller(DECODE_HEADS, G - chunk * DECODE_HEADS);
+    int64_t h = kv * G + chunk * HEADS, cache = (r * a.length + from) * b.ld + kv * a.D;
+    b.heads = (int)gpu_smaller(HEADS, G - chunk * HEADS);
     b.q = row + h * a.D, b.k_new = row + (a.heads + kv) * a.D, b.v_new = b.k_new + b.ld;
     b.k = (T *)a.k_cache + cache, b.v = (T *)a.v_cache + cache;
     b.o = (T *)a.o + (r * a.heads + h) * a.D;
@@ -162,15 +169,19 @@ GPU_DEVICE void decode_append(const decode_block<T> &b, const tt_attention_decod
 
 /* Shared floats: queries (HEADS, D), the new key (D), scores, the slices of values. */
 template <typename T, bool WIDE, int HEADS>
-GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode(struct tt_attention_decode_args a, int lanes, bool parted)
+GPU_KERNEL GPU_BOUNDS_MIN(DECODE_THREADS, 4) attention_decode(struct tt_attention_decode_args a, int lanes, bool parted)
 {
+    /* Sizes fit 32 bits; where the compiler knows that, they take one register each. */
+    a.heads = (uint32_t)a.heads, a.kv_heads = (uint32_t)a.kv_heads;
+    a.D = (uint32_t)a.D, a.length = (uint32_t)a.length;
     GPU_DYNAMIC_SHARED(bytes);
     GPU_SHARED float scores[HEADS * TT_DECODE_KEYS], top[HEADS], total[HEADS];
     GPU_SHARED float part[DECODE_THREADS * decode_vec<T, WIDE>::N];
     float *q = (float *)bytes, *k = q + HEADS * a.D;
     decode_block<T> b;
-    int64_t head, parts = TT_DECODE_PARTS(a.length), D = a.D, x = gpu_block_x();
-    if (!decode_find(b, a, &head)) return;
+    int64_t head, x, D = a.D, apart = TT_DECODE_PARTS(a.length) * (D + 2); /* between the parts of two heads */
+    if (!decode_find<HEADS>(b, a, &head, &x)) return;
+    float *to = parted ? a.parts + head * apart + x * (D + 2) : NULL;
     decode_rotate(q, b.q, b.heads * D / 2, a, b.angle);
     decode_append(b, a, k);
     gpu_block_sync();
@@ -180,12 +191,12 @@ GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode(struct tt_attention_decod
     gpu_block_sync();
     decode_values<T, WIDE, HEADS>(scores, part, b, [&](int h, int64_t d, float sum) {
         if (parted)
-            a.parts[((head + h) * parts + x) * (D + 2) + d] = sum;
+            to[h * apart + d] = sum;
         else
             b.o[h * D + d] = gpu_from_float<T>(gpu_divide(sum, total[h]));
     });
     if (parted && gpu_thread() < b.heads) {
-        float *to = a.parts + ((head + gpu_thread()) * parts + x) * (D + 2) + D;
+        to += gpu_thread() * apart + D;
         to[0] = top[gpu_thread()], to[1] = total[gpu_thread()];
     }
 }
@@ -206,13 +217,15 @@ template <typename T> GPU_KERNEL GPU_BOUNDS(DECODE_THREADS) attention_decode_joi
     }
 }
 
+template <int HEADS> static size_t decode_bytes(int64_t D) { return (size_t)((HEADS + 1) * D) * sizeof(float); }
+
 template <typename T, bool WIDE, int HEADS>
 static gpu_error decode_heads(const struct tt_attention_decode_args *a, int lanes, gpu_stream s)
 {
-    int64_t parts = TT_DECODE_PARTS(a->length), chunks = gpu_divide_up(a->heads / a->kv_heads, DECODE_HEADS);
-    size_t shared = (size_t)((HEADS + 1) * a->D) * sizeof(float);
-    gpu_grid grid((unsigned)parts, (unsigned)(a->kv_heads * chunks), (unsigned)a->rows);
-    gpu_error e = gpu_allow_shared(attention_decode<T, WIDE, HEADS>, shared);
+    int64_t parts = TT_DECODE_PARTS(a->length), chunks = gpu_divide_up(a->heads / a->kv_heads, HEADS);
+    size_t shared = decode_bytes<HEADS>(a->D);
+    gpu_grid grid((unsigned)(a->rows * parts), (unsigned)(a->kv_heads * chunks));
+    gpu_error e = gpu_allow_shared(attention_decode<T, WIDE, HEADS>, shared + DECODE_STATIC);
     if (!e) e = GPU_LAUNCH(attention_decode<T, WIDE, HEADS>, grid, DECODE_THREADS, shared, s, *a, lanes, parts > 1);
     if (e || parts == 1) return e;
     return GPU_LAUNCH(attention_decode_join<T>, gpu_grid_of(a->rows * a->heads), DECODE_THREADS, 0, s, *a);
@@ -223,8 +236,9 @@ template <typename T, bool WIDE> static gpu_error decode_launch(const struct tt_
     int64_t pieces = WIDE ? a->D * (int64_t)sizeof(T) / 16 : a->D, G = a->heads / a->kv_heads;
     int lanes = 1;
     while (lanes < pieces && lanes < GPU_GROUP) lanes *= 2;
-    if (WIDE && G == 1) return decode_heads < T, WIDE, WIDE ? 1 : DECODE_HEADS > (a, lanes, s);
-    return decode_heads<T, WIDE, DECODE_HEADS>(a, lanes, s);
+    bool fits = decode_bytes<DECODE_HEADS>(a->D) + 2 * DECODE_STATIC <= (size_t)gpu_shared_limit();
+    if (WIDE && G > 1 && fits) return decode_heads < T, WIDE, WIDE ? DECODE_HEADS : 1 > (a, lanes, s);
+    return decode_heads<T, WIDE, 1>(a, lanes, s);
 }
 
 gpu_error tt_gpu_attention_decode(const struct tt_attention_decode_args *a, gpu_stream s)
@@ -240,7 +254,7 @@ gpu_error tt_gpu_attention_decode(const struct tt_attention_decode_args *a, gpu_
 /* U has the size of an element. */
 template <typename U> GPU_KERNEL GPU_BOUNDS(FILL_THREADS) cache_fill(struct tt_cache_fill_args a)
 {
-    int64_t width = a.kv_heads * a.D, i = gpu_block_x() * FILL_THREADS + gpu_thread(), t = gpu_block_y();
+    int64_t width = a.kv_heads * a.D, i = gpu_block_y() * FILL_THREADS + gpu_thread(), t = gpu_block_x();
     if (i >= width || t >= a.length) return;
     int64_t to = (*a.sequence * a.length + t) * width + i;
     ((U *)a.k_cache)[to] = ((const U *)a.k)[t * a.ld + i];
@@ -249,7 +263,7 @@ template <typename U> GPU_KERNEL GPU_BOUNDS(FILL_THREADS) cache_fill(struct tt_c
 
 gpu_error tt_gpu_cache_fill(const struct tt_cache_fill_args *a, gpu_stream s)
 {
-    gpu_grid grid((unsigned)gpu_divide_up(a->kv_heads * a->D, FILL_THREADS), (unsigned)a->T);
+    gpu_grid grid((unsigned)a->T, (unsigned)gpu_divide_up(a->kv_heads * a->D, FILL_THREADS));
     if (a->dtype == TT_F32) return GPU_LAUNCH(cache_fill<uint32_t>, grid, FILL_THREADS, 0, s, *a);
     return GPU_LAUNCH(cache_fill<uint16_t>, grid, FILL_THREADS, 0, s, *a);
 }

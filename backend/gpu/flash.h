@@ -46,6 +46,35 @@ static inline bool flash_wide(const void *p, int64_t ld, int64_t D, size_t size)
 
 template <typename T> GPU_BOTH constexpr int flash_ld(int DP) { return DP + 16 / (int)sizeof(T); }
 
+/* What is subtracted from the scores of a row, for its maximum so far; 0 while no key of its document was seen. */
+GPU_DEVICE float flash_shift(float top, float c) { return top == -GPU_INFINITY ? 0.0f : top * c; }
+
+/* ---- documents: which keys a query sees, and which queries see a key ----
+ *
+ * The bound of a row is the start of its document if it is a query, and the end if it is a key. Without documents there
+ * is one, from 0 to S. Rows beyond the end of the sequence are taken for its last one. */
+GPU_DEVICE int flash_bound(const int32_t *of, int without, int64_t b, int S, int row)
+{
+    return of ? of[b * S + (row < S ? row : S - 1)] : without;
+}
+
+/* The bounds of a block's rows, and the starts of their documents, are in the padding of the rows' tile. */
+template <typename T, int DP> struct flash_padding {
+    T *tile;
+    GPU_MEMBER int32_t *of(int row) const { return (int32_t *)(tile + row * flash_ld<T>(DP) + DP); }
+    GPU_MEMBER int bound(int row) const { return of(row)[0]; }
+    GPU_MEMBER int start(int row) const { return of(row)[1]; }
+    /* By the whole block, for `rows` rows from `first` on; the caller synchronises it. */
+    GPU_MEMBER void put(int rows, const int32_t *bounds, int without, const int32_t *starts, int64_t b, int S,
+                        int first) const
+    {
+        for (int r = gpu_thread(); r < rows; r += gpu_threads()) {
+            of(r)[0] = flash_bound(bounds, without, b, S, first + r);
+            of(r)[1] = flash_bound(starts, 0, b, S, first + r);
+        }
+    }
+};
+
 /* Copies `count` rows of D elements with stride ld to tile (ROWS, DP), by the whole block, in two steps: between begin
  * and end the bytes are in flight. `end` needs the memory of the tile to be free; `begin` too, unless copies are held
  * in registers (GPU_COPY_HELD). The caller waits and synchronises the block. */

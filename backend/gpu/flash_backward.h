@@ -11,7 +11,7 @@
  * Only the owner of a row writes it, and adds in a fixed order: no atomics, the same bits in every run. Scores stay in
  * registers: the layout of one product's result is that of the next one's operand.
  *
- * With DOCUMENTS keys stream queries only up to the end of the last of their documents, and queries stream keys only
+ * Keys stream queries only up to the end of the last of their documents, and queries stream keys only
  * from the start of the first of theirs. */
 #ifndef TT_GPU_FLASH_BACKWARD_H
 #define TT_GPU_FLASH_BACKWARD_H
@@ -41,47 +41,51 @@ template <int M> struct flash_stats {
     const float *col_lse, *col_delta;
 };
 
-/* f(mine, other, bound, x&) for each element of the tiles of a wave; `bound` is that of its own row. */
-template <typename C, int M, typename F>
-GPU_DEVICE void flash_each_bound(gpu_tile_c (&x)[M][C::TILES], int row, int col, const flash_bounds &bounds, F f)
+/* f(column, place, x&) for each element of the tiles of a wave, where place is what `of` says of its own row. */
+template <typename C, int M, typename G, typename F>
+GPU_DEVICE void flash_each_place(gpu_tile_c (&x)[M][C::TILES], G of, F f)
 {
     GPU_UNROLL
     for (int m = 0; m < M; m++) {
-        int bound[GPU_TILE_ROWS];
+        int place[GPU_TILE_ROWS];
         GPU_UNROLL
-        for (int r = 0; r < GPU_TILE_ROWS; r++) bound[r] = bounds.at(row + m * 16 + gpu_tile_row_of(r));
+        for (int r = 0; r < GPU_TILE_ROWS; r++) place[r] = of(m * 16 + gpu_tile_row_of(r));
         GPU_UNROLL
         for (int n = 0; n < C::TILES; n++)
-            gpu_tile_each_slot(x[m][n], [&](int r, int i, int j, float &v) {
-                f(row + m * 16 + i, col + n * 16 + j, bound[r], v);
-            });
+            gpu_tile_each_slot(x[m][n], [&](int r, int, int j, float &v) { f(n * 16 + j, place[r], v); });
     }
 }
 
-/* Whether the query is of another document than the key. */
-template <typename C> GPU_DEVICE bool flash_apart(int other, int bound)
+/* Sets x to `hidden` where the query is of another document than the key. */
+template <typename C, int M>
+GPU_DEVICE void flash_part(gpu_tile_c (&x)[M][C::TILES], int col, const flash_bounds<C> &bounds, float hidden)
 {
-    return C::KEYS ? other >= bound : other < bound;
+    flash_each_place<C, M>(
+        x, [&](int i) { return bounds.each.bound(i) - col; },
+        [&](int j, int bound, float &v) { v = (C::KEYS ? j >= bound : j < bound) ? hidden : v; });
+}
+
+/* Sets the elements to 0 of the queries that are the first of their documents and their own keys. */
+template <typename C, int M>
+GPU_DEVICE void flash_alone(gpu_tile_c (&x)[M][C::TILES], int row, int col, const flash_bounds<C> &bounds)
+{
+    flash_each_place<C, M>(
+        x, [&](int i) { return bounds.each.start(i) == row + i ? row + i - col : -1; },
+        [&](int j, int own, float &v) { v = j == own ? 0.0f : v; });
 }
 
 /* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where the query does not
- * see the key, even if dP is NaN there. The first query sees only one key, so its dS is set to exactly 0, instead of
- * the rounding error of dP - delta. */
+ * see the key, even if dP is NaN there. The first query of a document sees only one key, so its dS is set to exactly 0,
+ * instead of the rounding error of dP - delta. */
 template <typename C, int M>
 GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&ds)[M][C::TILES], int row,
-                                    int col, const flash_stats<M> &q, float c, const flash_bounds &bounds,
-                                    const flash_bounds &starts)
+                                    int col, const flash_stats<M> &q, float c, const flash_bounds<C> &bounds)
 {
     bool diagonal = C::KEYS ? col < row + M * 16 - 1 : col + C::STEP - 1 > row;
-    bool boundary = C::DOCUMENTS && (C::KEYS ? col + C::STEP > bounds.least : col < bounds.most);
+    bool boundary = C::KEYS ? col + C::STEP > bounds.least : col < bounds.most;
     if (boundary) {
-        flash_each_bound<C, M>(p, row, col, bounds, [&](int, int other, int bound, float &x) {
-            if (flash_apart<C>(other, bound)) x = -GPU_INFINITY;
-        });
-        if (C::DS_SUM)
-            flash_each_bound<C, M>(ds, row, col, bounds, [&](int, int other, int bound, float &x) {
-                if (flash_apart<C>(other, bound)) x = 0.0f;
-            });
+        flash_part<C, M>(p, col, bounds, -GPU_INFINITY);
+        if (C::DS_SUM) flash_part<C, M>(ds, col, bounds, 0.0f);
     }
     GPU_UNROLL
     for (int m = 0; m < M; m++)
@@ -105,17 +109,10 @@ GPU_DEVICE void flash_probabilities(gpu_tile_c (&p)[M][C::TILES], gpu_tile_c (&d
                     x = prob * (x - (C::KEYS ? q.col_delta[n * 16 + j] : q.delta[m][r]));
                 });
         }
-    bool origin = row == 0 && col == 0;
-    if (C::DOCUMENTS && C::DS_SUM && diagonal)
-        flash_each_bound<C, M>(ds, row, col, starts, [&](int mine, int other, int start, float &x) {
-            if (mine == other && start == mine) x = 0.0f;
-        });
-    else if (C::DS_SUM)
-        gpu_tile_each(ds[0][0], [&](int i, int j, float &x) { x = origin && i == 0 && j == 0 ? 0.0f : x; });
+    if (C::DS_SUM && diagonal) flash_alone<C, M>(ds, row, col, bounds);
 }
 
-/* Zeroes the accumulators; if the wave's rows are queries, loads their lse and delta, which start at `at` in (B, H, S).
- */
+/* Zeroes the accumulators; if the wave's rows are queries, loads their lse and delta, which start at `at` in (H, S). */
 template <typename C, int M>
 GPU_DEVICE void flash_begin(flash_sums<M, C::DP> &sums, flash_stats<M> &q, const struct tt_flash_backward_args &a,
                             int64_t at, int row)
@@ -137,12 +134,12 @@ GPU_DEVICE void flash_begin(flash_sums<M, C::DP> &sums, flash_stats<M> &q, const
 template <typename C, int M>
 GPU_DEVICE void flash_step(flash_sums<M, C::DP> &sums, const flash_own<C> &x, const flash_own<C> &y,
                            const typename C::T *u, const typename C::T *w, int row, int col, const flash_stats<M> &q,
-                           float c, const flash_bounds &bounds, const flash_bounds &starts)
+                           float c, const flash_bounds<C> &bounds)
 {
     gpu_tile_c p[M][C::TILES], ds[M][C::TILES];
     flash_product<C, C::TILES>(p, x, u);
     if (C::DS_SUM) flash_product<C, C::TILES>(ds, y, w);
-    flash_probabilities<C, M>(p, ds, row, col, q, c, bounds, starts);
+    flash_probabilities<C, M>(p, ds, row, col, q, c, bounds);
     if (C::P_SUM) flash_accumulate<C, C::TILES>(sums.p, p, w);
     if (C::DS_SUM) flash_accumulate<C, C::TILES>(sums.ds, ds, u);
 }
@@ -172,50 +169,48 @@ template <typename C> struct flash_fetch {
 
     /* f(from_u, from_w, distance of rows of w, rows) of the tile at `col` of query head `head` */
     template <typename F>
-    static GPU_MEMBER void with(const struct tt_flash_backward_args &a, int b, int head, int col, F f)
+    static GPU_MEMBER void with(const struct tt_flash_backward_args &a, int head, int col, F f)
     {
-        int64_t row = (int64_t)b * a.S + col, ld = C::KEYS ? a.heads * a.D : a.ld;
+        int64_t ld = C::KEYS ? a.heads * a.D : a.ld;
         int kv = head / ((int)a.heads / (int)a.kv_heads);
-        int64_t at = row * a.ld + (C::KEYS ? head : kv) * a.D;
+        int64_t at = col * a.ld + (C::KEYS ? head : kv) * a.D;
         f((const T *)(C::KEYS ? a.q : a.k) + at,
-          C::KEYS ? (const T *)a.dout + (row * a.heads + head) * a.D : (const T *)a.v + at, ld, (int)a.S - col);
+          C::KEYS ? (const T *)a.dout + (col * a.heads + head) * a.D : (const T *)a.v + at, ld, (int)a.S - col);
     }
-    GPU_MEMBER void begin(T *stage, const struct tt_flash_backward_args &a, int b, int head, int col, bool wide)
+    GPU_MEMBER void begin(T *stage, const struct tt_flash_backward_args &a, int head, int col, bool wide)
     {
-        with(a, b, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
+        with(a, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
             u.begin(stage, from_u, a.ld, rows, (int)a.D, wide);
             w.begin(stage + C::COLS * C::LD, from_w, ld, rows, (int)a.D, wide);
         });
         gpu_copy_commit();
-        begin_stats(a, b, head, col);
+        begin_stats(a, head, col);
     }
-    GPU_MEMBER void end(T *stage, float *stats, const struct tt_flash_backward_args &a, int b, int head,
-                        int col, bool wide)
+    GPU_MEMBER void end(T *stage, float *stats, const struct tt_flash_backward_args &a, int head, int col, bool wide)
     {
-        with(a, b, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
+        with(a, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
             u.end(stage, from_u, a.ld, rows, (int)a.D, wide);
             w.end(stage + C::COLS * C::LD, from_w, ld, rows, (int)a.D, wide);
         });
         end_stats(stats);
     }
     /* begin and end together, with few registers. */
-    GPU_MEMBER void load(T *stage, float *stats, const struct tt_flash_backward_args &a, int b, int head,
-                         int col, bool wide)
+    GPU_MEMBER void load(T *stage, float *stats, const struct tt_flash_backward_args &a, int head, int col, bool wide)
     {
-        with(a, b, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
+        with(a, head, col, [&](const T *from_u, const T *from_w, int64_t ld, int rows) {
             u.load(stage, from_u, a.ld, rows, (int)a.D, wide);
             w.load(stage + C::COLS * C::LD, from_w, ld, rows, (int)a.D, wide);
         });
         gpu_copy_commit();
-        begin_stats(a, b, head, col);
+        begin_stats(a, head, col);
         end_stats(stats);
     }
 
   private:
-    GPU_MEMBER void begin_stats(const struct tt_flash_backward_args &a, int b, int head, int col)
+    GPU_MEMBER void begin_stats(const struct tt_flash_backward_args &a, int head, int col)
     {
         if (!C::KEYS || gpu_thread() >= C::COLS) return;
-        int64_t stat = (b * a.heads + head) * a.S + col + gpu_thread();
+        int64_t stat = head * a.S + col + gpu_thread();
         bool inside = gpu_thread() < (int)a.S - col; /* a query beyond the end has P = 0 */
         lse = inside ? a.lse[stat] * FLASH_LOG2E : GPU_INFINITY;
         delta = inside ? a.delta[stat] : 0.0f;
@@ -231,11 +226,11 @@ template <typename C> struct flash_fetch {
  * after the other. */
 template <typename C>
 GPU_DEVICE void flash_take(flash_own<C> &x, flash_own<C> &y, typename C::T *tile,
-                           const struct tt_flash_backward_args &a, int b, int h, int first, int wave_row, bool wide)
+                           const struct tt_flash_backward_args &a, int h, int first, int wave_row, bool wide)
 {
     typedef typename C::T T;
     int rows = (int)a.S - first, D = (int)a.D;
-    int64_t at = (b * a.S + first) * a.ld + h * D, at_o = ((b * a.S + first) * a.heads + h) * D;
+    int64_t at = first * a.ld + h * D, at_o = (first * a.heads + h) * D;
     T *y_tile = C::HOLD ? tile : tile + C::ROWS * C::LD;
     flash_load<T, C::ROWS, C::DP, C::THREADS>(tile, (const T *)(C::KEYS ? a.k : a.q) + at, a.ld, rows, D, wide);
     if (C::HOLD) gpu_copy_commit(), gpu_copy_wait<0>(), gpu_block_sync();
@@ -249,7 +244,20 @@ GPU_DEVICE void flash_take(flash_own<C> &x, flash_own<C> &y, typename C::T *tile
     if (C::HOLD) gpu_block_sync();
 }
 
-template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flash_backward_args &a, bool wide)
+/* The arguments for sequence b alone. Sizes fit 32 bits; where the compiler knows that, they take one register each. */
+template <typename T> GPU_DEVICE struct tt_flash_backward_args flash_sequence(struct tt_flash_backward_args a, int b)
+{
+    a.S = (uint32_t)a.S, a.D = (uint32_t)a.D, a.ld = (uint32_t)a.ld;
+    a.heads = (uint32_t)a.heads, a.kv_heads = (uint32_t)a.kv_heads;
+    int64_t rows = b * a.S, packed = rows * a.ld;
+    a.q = (const T *)a.q + packed, a.k = (const T *)a.k + packed, a.v = (const T *)a.v + packed;
+    a.dq = (T *)a.dq + packed, a.dk = (T *)a.dk + packed, a.dv = (T *)a.dv + packed;
+    a.dout = (const T *)a.dout + rows * a.heads * a.D;
+    a.lse += rows * a.heads, a.delta += rows * a.heads;
+    return a;
+}
+
+template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flash_backward_args &all, bool wide)
 {
     typedef typename C::T T;
     constexpr int LD = C::LD, ROWS = C::ROWS, COLS = C::COLS, M = C::M, STAGE = C::STAGE;
@@ -258,61 +266,62 @@ template <typename C> GPU_DEVICE void flash_gradients_block(const struct tt_flas
     T *tile = (T *)shared, *stages = C::HOLD ? tile : tile + 2 * ROWS * LD;
     float *stats = (float *)(tile + C::TILE_ROWS * LD); /* (STAGES, 2, COLS): lse·log2(e) and delta of the queries */
 
-    int S = (int)a.S, D = (int)a.D, G = C::KEYS ? (int)a.heads / (int)a.kv_heads : 1;
-    int owners = (int)(C::KEYS ? a.kv_heads : a.heads), block = (int)gpu_block_x(); /* a grid fits an int */
+    int owners = (int)(C::KEYS ? all.kv_heads : all.heads), block = (int)gpu_block_x(); /* a grid fits an int */
     int b = block / owners, h = block % owners;
+    struct tt_flash_backward_args a = flash_sequence<T>(all, b);
+    int S = (int)a.S, D = (int)a.D, G = C::KEYS ? (int)a.heads / (int)a.kv_heads : 1;
     int first = (int)(C::KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS; /* longest first */
     int wave_row = gpu_wave() * M * 16, row = first + wave_row;
 
-    /* keys: stream queries from the diagonal to the end, for each head of the group; queries: keys from 0 to the
-     * diagonal */
-    int begin = C::KEYS ? first : 0, end = C::KEYS || first + ROWS > S ? S : first + ROWS;
-    flash_bounds starts, bounds; /* bounds: ends of keys, starts of queries */
-    if (C::DOCUMENTS) {
-        starts.take(a.starts, b, S, row, M * 16);
-        bounds.take(C::KEYS ? a.ends : a.starts, b, S, row, M * 16);
-        if (C::KEYS) end = bounds.at(first + ROWS - 1);
-        else begin = bounds.at(first) / COLS * COLS;
-    }
+    /* keys: stream queries from the diagonal to the end of the last document, for each head of the group; queries: keys
+     * from the start of the first document to the diagonal */
+    const int32_t *of = C::KEYS ? a.ends : a.starts;
+    int without = C::KEYS ? S : 0;
+    auto bound = [&](int r) { return flash_bound(of, without, b, S, r); };
+    int begin = C::KEYS ? first : bound(first) / COLS * COLS;
+    int end = C::KEYS ? bound(first + ROWS - 1) : first + ROWS < S ? first + ROWS : S;
+    flash_bounds<C> bounds = {bound(row), bound(row + M * 16 - 1), {tile}};
+    bounds.each.put(ROWS, of, without, a.starts, b, S, first);
+    bounds.each.tile += wave_row * LD;
     int head = h * G, heads_end = head + G;
     int col = begin, stage = 0;
     flash_own<C> x, y;
-    flash_take<C>(x, y, tile, a, b, h, first, wave_row, wide);
+    flash_take<C>(x, y, tile, a, h, first, wave_row, wide);
     flash_fetch<C> next;
-    if (C::EARLY) next.begin(stages, a, b, head, col, wide);
+    if (C::EARLY) next.begin(stages, a, head, col, wide);
     flash_stats<M> stat;
     flash_sums<M, C::DP> sums;
-    flash_begin<C, M>(sums, stat, a, (b * a.heads + h) * S, row);
-    if (C::EARLY) next.end(stages, stats, a, b, head, col, wide);
-    if (!C::EARLY) next.load(stages, stats, a, b, head, col, wide);
+    flash_begin<C, M>(sums, stat, a, (int64_t)h * S, row);
+    if (C::EARLY) next.end(stages, stats, a, head, col, wide);
+    if (!C::EARLY) next.load(stages, stats, a, head, col, wide);
     while (head < heads_end) {
         gpu_copy_wait<0>();
         gpu_block_sync();
         int next_col = col + COLS < end ? col + COLS : begin, to = C::STAGES > 1 ? stage ^ 1 : 0;
         int next_head = next_col == begin ? head + 1 : head;
         bool more = next_head < heads_end;
-        if (more && C::EARLY) next.begin(stages + to * STAGE, a, b, next_head, next_col, wide);
+        if (more && C::EARLY) next.begin(stages + to * STAGE, a, next_head, next_col, wide);
         const T *u = stages + stage * STAGE;
         FLASH_NO_UNROLL
         for (int n = 0; n < COLS; n += C::STEP) {
             bool future = C::KEYS ? col + n + C::STEP <= row : col + n >= row + M * 16; /* keys after every query */
-            bool apart = C::DOCUMENTS && (C::KEYS ? col + n >= bounds.most : col + n + C::STEP <= bounds.least);
+            bool apart = C::KEYS ? col + n >= bounds.most : col + n + C::STEP <= bounds.least;
             if (future || apart) continue;
             stat.col_lse = stats + stage * 2 * COLS + n;
             stat.col_delta = stat.col_lse + COLS;
             flash_step<C, M>(sums, x, y, u + n * LD, u + (COLS + n) * LD, row, col + n, stat, a.scale * FLASH_LOG2E,
-                             bounds, starts);
+                             bounds);
         }
         if (C::STAGES == 1) gpu_block_sync();
-        if (more && !C::EARLY) next.load(stages + to * STAGE, stats + to * 2 * COLS, a, b, next_head, next_col, wide);
-        if (more && C::EARLY) next.end(stages + to * STAGE, stats + to * 2 * COLS, a, b, next_head, next_col, wide);
+        if (more && !C::EARLY) next.load(stages + to * STAGE, stats + to * 2 * COLS, a, next_head, next_col, wide);
+        if (more && C::EARLY) next.end(stages + to * STAGE, stats + to * 2 * COLS, a, next_head, next_col, wide);
         stage = to, col = next_col, head = next_head;
     }
     gpu_block_sync();
 
     int rows = S - row;
     if (rows <= 0) return;
-    int64_t at = ((int64_t)b * S + row) * a.ld + h * D;
+    int64_t at = row * a.ld + h * D;
     tile += wave_row * LD;
     if (C::DS_SUM) flash_emit<C, M>(sums.ds, a.scale, tile, (T *)(C::KEYS ? a.dk : a.dq) + at, a.ld, rows, D, wide);
     if (C::P_SUM) flash_emit<C, M>(sums.p, 1.0f, tile, (T *)a.dv + at, a.ld, rows, D, wide);
@@ -335,8 +344,8 @@ template <typename C> static gpu_error flash_gradients_launch(const struct tt_fl
 }
 
 /* dK and dV, by one kernel or by two, then dQ. */
-template <typename Shape, bool APART>
-static gpu_error flash_gradients_of(const struct tt_flash_backward_args *a, gpu_stream s)
+template <typename Shape, bool APART = false>
+static gpu_error flash_gradients_both(const struct tt_flash_backward_args *a, gpu_stream s)
 {
     gpu_error e;
     if constexpr (APART) {
@@ -346,12 +355,6 @@ static gpu_error flash_gradients_of(const struct tt_flash_backward_args *a, gpu_
         e = flash_gradients_launch<flash_side<Shape, true, true, true>>(a, s);
     }
     return e ? e : flash_gradients_launch<flash_side<Shape, false, false, true>>(a, s);
-}
-
-template <typename Shape, bool APART = false>
-static gpu_error flash_gradients_both(const struct tt_flash_backward_args *a, gpu_stream s)
-{
-    return a->starts ? flash_gradients_of<flash_documents<Shape>, APART>(a, s) : flash_gradients_of<Shape, APART>(a, s);
 }
 
 /* ---- shapes, as in flash.cu ---- */

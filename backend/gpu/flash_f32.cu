@@ -115,7 +115,7 @@ template <int DP, int ROWS, int KEYS> GPU_BOTH constexpr size_t forward_bytes()
 }
 
 /* Writes e^(scale·(score - maximum)) to p; sums and outputs are rescaled to the new maximum. c = scale·log2(e). */
-template <bool DOCUMENTS, int R, int C, int N, int COLS>
+template <int R, int C, int N, int COLS>
 GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R], float (&o)[R][N], float *p, float c)
 {
     GPU_UNROLL
@@ -124,7 +124,7 @@ GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R],
         GPU_UNROLL
         for (int j = 0; j < C; j++) new_top = gpu_max(new_top, s[i][j]);
         new_top = gpu_group_max<ACROSS>(new_top);
-        float shift = DOCUMENTS && new_top == -GPU_INFINITY ? 0.0f : new_top * c; /* 0: no key seen yet */
+        float shift = flash_shift(new_top, c);
         float factor = gpu_exp2_fast(top[i] * c - shift), part = 0.0f;
         top[i] = new_top;
         GPU_UNROLL
@@ -139,14 +139,7 @@ GPU_DEVICE void softmax_tile(float (&s)[R][C], float (&top)[R], float (&sum)[R],
     }
 }
 
-/* The starts or ends of a thread's rows, `step` apart from `row` on; beyond the end of the sequence, its last row's. */
-template <int R> GPU_DEVICE void bounds_of(int (&out)[R], const int32_t *of, int row, int step, int S)
-{
-    GPU_UNROLL
-    for (int i = 0; i < R; i++) out[i] = of[row + i * step < S ? row + i * step : S - 1];
-}
-
-template <int DP, int ROWS, int KEYS, bool DOCUMENTS>
+template <int DP, int ROWS, int KEYS>
 GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
 {
     constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, C = KEYS / ACROSS, N = DP / ACROSS;
@@ -161,11 +154,9 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
     const float *q_rows = (const float *)a.q + (b * S + first) * a.ld + h * D;
     flash_load<float, ROWS, DP, THREADS>(q, q_rows, a.ld, S - first, D, wide);
 
-    int starts[R], begin = 0;
-    if (DOCUMENTS) {
-        bounds_of(starts, a.starts + b * S, first + gpu_thread() / ACROSS, HIGH, S);
-        begin = a.starts[b * S + first] / KEYS * KEYS;
-    }
+    flash_padding<float, DP> starts = {q};
+    starts.put(ROWS, a.starts, 0, a.starts, b, S, first);
+    int begin = flash_bound(a.starts, 0, b, S, first) / KEYS * KEYS;
     float top[R], sum[R], o[R][N], c = a.scale * FLASH_LOG2E;
     GPU_UNROLL
     for (int i = 0; i < R; i++) {
@@ -182,14 +173,15 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
         fetch(k_rows, key);
         products<R, C, DP>(s, q, kv);
         GPU_UNROLL
-        for (int i = 0; i < R; i++)
+        for (int i = 0; i < R; i++) {
+            int y = gpu_thread() / ACROSS + i * HIGH, start = starts.bound(y);
             GPU_UNROLL
             for (int j = 0; j < C; j++) {
                 int other = key + gpu_thread() % ACROSS + j * ACROSS;
-                if (other > first + gpu_thread() / ACROSS + i * HIGH || (DOCUMENTS && other < starts[i]))
-                    s[i][j] = -GPU_INFINITY;
+                if (other > first + y || other < start) s[i][j] = -GPU_INFINITY;
             }
-        softmax_tile<DOCUMENTS, R, C, N, KEYS>(s, top, sum, o, p, c);
+        }
+        softmax_tile<R, C, N, KEYS>(s, top, sum, o, p, c);
         gpu_block_sync();
         fetch(v_rows, key);
         accumulate<R, KEYS, DP>(o, p, kv);
@@ -208,21 +200,14 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) forward(struct tt_flash_args a, bool wide)
     emit<R, DP>(o, (float *)a.o + ((b * S + first) * a.heads + h) * D, a.heads * D, S - first, D, wide);
 }
 
-template <int DP, int ROWS, int KEYS, bool DOCUMENTS>
-static gpu_error forward_launch_one(const struct tt_flash_args *a, gpu_stream s)
+template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
 {
-    void (*kernel)(struct tt_flash_args, bool) = forward<DP, ROWS, KEYS, DOCUMENTS>;
     bool wide = flash_wide(a->q, a->ld, a->D, sizeof(float)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
                 gpu_aligned(a->o);
     size_t bytes = forward_bytes<DP, ROWS, KEYS>();
     gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, ROWS));
-    gpu_error e = gpu_allow_shared(kernel, bytes);
-    return e ? e : GPU_LAUNCH(kernel, grid, THREADS, bytes, s, *a, wide);
-}
-
-template <int DP, int ROWS, int KEYS> static gpu_error forward_launch(const struct tt_flash_args *a, gpu_stream s)
-{
-    return a->starts ? forward_launch_one<DP, ROWS, KEYS, true>(a, s) : forward_launch_one<DP, ROWS, KEYS, false>(a, s);
+    gpu_error e = gpu_allow_shared(forward<DP, ROWS, KEYS>, bytes);
+    return e ? e : GPU_LAUNCH(forward<DP, ROWS, KEYS>, grid, THREADS, bytes, s, *a, wide);
 }
 
 /* Larger tiles need fewer reads per product: FULL keys if they fit into shared memory, which they can only on chips
@@ -257,33 +242,26 @@ template <int DP, int ROWS, int COLS> GPU_BOTH constexpr size_t backward_bytes()
 }
 
 /* Scores become P, dP becomes dS, for rows from `row` and columns from `col` on. Both are 0 where the query does not
- * see the key. The first query sees only one key, so its dS is set to exactly 0, instead of the rounding error of
- * dP - delta. lse and delta belong to the queries: to a thread's columns if KEYS, else to its rows. With DOCUMENTS the
- * bounds of its rows are read again for every tile, since registers do not suffice to keep them. */
-template <bool KEYS, bool DOCUMENTS, int X, int R, int C, int Q>
+ * see the key. The first query of a document sees only one key, so its dS is set to exactly 0, instead of the rounding
+ * error of dP - delta. lse and delta belong to the queries: to a thread's columns if KEYS, else to its rows. */
+template <bool KEYS, int X, int DP, int R, int C, int Q>
 GPU_DEVICE void probabilities(float (&s)[R][C], float (&dp)[R][C], int row, int col, int S, const float (&lse)[Q],
-                              const float (&delta)[Q], const struct tt_flash_backward_args &a, int b, float c)
+                              const float (&delta)[Q], const flash_padding<float, DP> &bounds, float c)
 {
-    row += gpu_thread() / X, col += gpu_thread() % X;
-    int bound[R], start[R];
-    if (DOCUMENTS) {
-        bounds_of(bound, (KEYS ? a.ends : a.starts) + (int64_t)b * S, row, THREADS / X, S);
-        bounds_of(start, a.starts + (int64_t)b * S, row, THREADS / X, S);
-    }
+    col += gpu_thread() % X;
     GPU_UNROLL
-    for (int i = 0; i < R; i++)
+    for (int i = 0; i < R; i++) {
+        int y = gpu_thread() / X + i * (THREADS / X), mine = row + y, bound = bounds.bound(y);
+        bool first = bounds.start(y) == mine;
         GPU_UNROLL
         for (int j = 0; j < C; j++) {
-            int mine = row + i * (THREADS / X), other = col + j * X, n = KEYS ? j : i;
-            int query = KEYS ? other : mine, key = KEYS ? mine : other;
-            bool seen = query < S && key <= query, alone = query == 0;
-            if (DOCUMENTS) {
-                seen = seen && (KEYS ? query < bound[i] : key >= bound[i]);
-                alone = query == key && start[i] == mine;
-            }
+            int other = col + j * X, n = KEYS ? j : i, query = KEYS ? other : mine, key = KEYS ? mine : other;
+            bool seen = query < S && key <= query && (KEYS ? query < bound : key >= bound);
+            bool alone = first && query == key;
             s[i][j] = seen ? gpu_exp2_fast(gpu_fma(s[i][j], c, -lse[n] * FLASH_LOG2E)) : 0.0f;
             dp[i][j] = seen && !alone ? s[i][j] * (dp[i][j] - delta[n]) : 0.0f;
         }
+    }
 }
 
 template <int COLS, int X, int R, int C> GPU_DEVICE void put(float *p, const float (&s)[R][C])
@@ -324,7 +302,7 @@ template <int DP, int COLS, bool KEYS> struct streamed {
     }
 };
 
-template <int DP, int ROWS, int COLS, bool KEYS, bool DOCUMENTS>
+template <int DP, int ROWS, int COLS, bool KEYS>
 GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a, bool wide)
 {
     constexpr int LD = flash_ld<float>(DP), R = ROWS / HIGH, N = DP / ACROSS;
@@ -338,9 +316,11 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
     int S = (int)a.S, D = (int)a.D, G = (int)(a.heads / a.kv_heads), owners = (int)(KEYS ? a.kv_heads : a.heads);
     int b = (int)gpu_block_x() / owners, h = (int)gpu_block_x() % owners, kv = KEYS ? h : h / G;
     int first = (int)(KEYS ? gpu_block_y() : (a.S - 1) / ROWS - gpu_block_y()) * ROWS;
-    int begin = KEYS ? first : 0, end = KEYS || first + ROWS > S ? S : first + ROWS;
-    if (DOCUMENTS && KEYS) end = a.ends[(int64_t)b * S + (first + ROWS < S ? first + ROWS : S) - 1];
-    if (DOCUMENTS && !KEYS) begin = a.starts[(int64_t)b * S + first] / COLS * COLS;
+    const int32_t *of = KEYS ? a.ends : a.starts;
+    int begin = KEYS ? first : flash_bound(of, 0, b, S, first) / COLS * COLS;
+    int end = KEYS ? flash_bound(of, S, b, S, first + ROWS - 1) : first + ROWS < S ? first + ROWS : S;
+    flash_padding<float, DP> bounds = {x};
+    bounds.put(ROWS, of, KEYS ? S : 0, a.starts, b, S, first);
     int each = (end - begin + COLS - 1) / COLS, tiles = KEYS ? each * G : each;
     streamed<DP, COLS, KEYS> from = {a, b, KEYS ? h * G : h, kv, begin, each, wide};
 
@@ -368,7 +348,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
             settle();
         }
         products<SR, SC, DP, X>(dp, y, w);
-        probabilities<KEYS, DOCUMENTS, X>(s, dp, first, from.col(t), S, lse, delta, a, b, c);
+        probabilities<KEYS, X>(s, dp, first, from.col(t), S, lse, delta, bounds, c);
         if (KEYS) {
             put<COLS, X>(p, s);
             gpu_block_sync();
@@ -394,28 +374,18 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, 2) gradients(struct tt_flash_backward_args a,
     if (KEYS) emit<R, DP>(sum_p, (float *)a.dv + at, a.ld, S - first, D, wide);
 }
 
-template <int DP, int ROWS, int COLS, bool DOCUMENTS>
-static gpu_error backward_launch_one(const struct tt_flash_backward_args *a, gpu_stream s)
+template <int DP, int ROWS, int COLS>
+static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s)
 {
-    typedef void (*kernel)(struct tt_flash_backward_args, bool);
-    kernel of_keys = gradients<DP, ROWS, COLS, true, DOCUMENTS>;
-    kernel of_queries = gradients<DP, ROWS, COLS, false, DOCUMENTS>;
     bool wide = flash_wide(a->q, a->ld, a->D, sizeof(float)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
                 gpu_aligned(a->dout) && gpu_aligned(a->dq) && gpu_aligned(a->dk) && gpu_aligned(a->dv);
     size_t bytes = backward_bytes<DP, ROWS, COLS>();
     unsigned tiles = (unsigned)gpu_divide_up(a->S, ROWS);
     gpu_grid keys((unsigned)(a->B * a->kv_heads), tiles), queries((unsigned)(a->B * a->heads), tiles);
-    gpu_error e = gpu_allow_shared(of_keys, bytes);
-    if (!e) e = gpu_allow_shared(of_queries, bytes);
-    if (!e) e = GPU_LAUNCH(of_keys, keys, THREADS, bytes, s, *a, wide);
-    return e ? e : GPU_LAUNCH(of_queries, queries, THREADS, bytes, s, *a, wide);
-}
-
-template <int DP, int ROWS, int COLS>
-static gpu_error backward_launch(const struct tt_flash_backward_args *a, gpu_stream s)
-{
-    return a->starts ? backward_launch_one<DP, ROWS, COLS, true>(a, s)
-                     : backward_launch_one<DP, ROWS, COLS, false>(a, s);
+    gpu_error e = gpu_allow_shared(gradients<DP, ROWS, COLS, true>, bytes);
+    if (!e) e = gpu_allow_shared(gradients<DP, ROWS, COLS, false>, bytes);
+    if (!e) e = GPU_LAUNCH(gradients<DP, ROWS, COLS, true>, keys, THREADS, bytes, s, *a, wide);
+    return e ? e : GPU_LAUNCH(gradients<DP, ROWS, COLS, false>, queries, THREADS, bytes, s, *a, wide);
 }
 
 template <int DP, int FULL, int ROWS, int COLS>

@@ -5,7 +5,7 @@
  * O += P·V. The lanes that hold a row keep its running maximum and sum; a new maximum rescales the sum and the output.
  * Exponentials are of base 2, with scale·log2(e) folded into the argument. The blocks with the most keys start first.
  *
- * With DOCUMENTS a block begins at the tile of keys in which the document of its first query starts. */
+ * A block begins at the tile of keys in which the document of its first query starts. */
 #ifndef TT_GPU_FLASH_FORWARD_H
 #define TT_GPU_FLASH_FORWARD_H
 
@@ -27,7 +27,7 @@ template <int M, int DP> struct flash_rows {
 };
 
 /* Scores become e^(scale·(score - maximum)); sums and outputs are rescaled to the new maximum. c = scale·log2(e). */
-template <int M, int DP, int TILES, bool DOCUMENTS>
+template <int M, int DP, int TILES>
 GPU_DEVICE void flash_softmax(gpu_tile_c (&s)[M][TILES], flash_rows<M, DP> &w, float c)
 {
     GPU_UNROLL
@@ -41,7 +41,7 @@ GPU_DEVICE void flash_softmax(gpu_tile_c (&s)[M][TILES], flash_rows<M, DP> &w, f
         GPU_UNROLL
         for (int r = 0; r < GPU_TILE_ROWS; r++) {
             top[r] = gpu_tile_row_max(top[r]);
-            shift[r] = DOCUMENTS && top[r] == -GPU_INFINITY ? 0.0f : top[r] * c; /* no key seen yet */
+            shift[r] = flash_shift(top[r], c);
             factor[r] = gpu_exp2_fast(w.top[m][r] * c - shift[r]);
             w.top[m][r] = top[r];
             w.sum[m][r] *= factor[r];
@@ -113,7 +113,7 @@ template <typename C> struct flash_stream {
 /* A tile of keys and values against the wave's queries, which begin at `row`. */
 template <typename C>
 GPU_DEVICE void flash_tile(flash_rows<C::M, C::DP> &w, const flash_own<C> &q, const typename C::T *stage, int key,
-                           int row, float c, const flash_bounds &starts)
+                           int row, float c, const flash_bounds<C> &starts)
 {
     constexpr int M = C::M, TILES = C::COLS / 16;
     gpu_tile_c s[M][TILES];
@@ -127,12 +127,12 @@ GPU_DEVICE void flash_tile(flash_rows<C::M, C::DP> &w, const flash_own<C> &q, co
                     if (key + n * 16 + j > row + m * 16 + i) x = -GPU_INFINITY;
                 });
     }
-    if (C::DOCUMENTS && key < starts.most) {
+    if (key < starts.most) {
         GPU_UNROLL
         for (int m = 0; m < M; m++) {
             int first[GPU_TILE_ROWS];
             GPU_UNROLL
-            for (int r = 0; r < GPU_TILE_ROWS; r++) first[r] = starts.at(row + m * 16 + gpu_tile_row_of(r)) - key;
+            for (int r = 0; r < GPU_TILE_ROWS; r++) first[r] = starts.each.bound(m * 16 + gpu_tile_row_of(r)) - key;
             GPU_UNROLL
             for (int n = 0; n < TILES; n++)
                 gpu_tile_each_slot(s[m][n], [&](int r, int, int j, float &x) {
@@ -140,7 +140,7 @@ GPU_DEVICE void flash_tile(flash_rows<C::M, C::DP> &w, const flash_own<C> &q, co
                 });
         }
     }
-    flash_softmax<M, C::DP, TILES, C::DOCUMENTS>(s, w, c);
+    flash_softmax<M, C::DP, TILES>(s, w, c);
     flash_accumulate<C, TILES>(w.o, s, stage + C::COLS * C::LD);
 }
 
@@ -167,12 +167,11 @@ template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_
     if (C::HOLD) gpu_copy_commit(), gpu_copy_wait<0>(), gpu_block_sync();
     q.take(queries + wave_row * LD);
     if (C::HOLD) gpu_block_sync();
-    flash_bounds starts;
-    int begin = 0;
-    if (C::DOCUMENTS) {
-        starts.take(a.starts, b, S, row, M * 16);
-        begin = starts.at(first) / COLS * COLS;
-    }
+    auto start = [&](int query) { return flash_bound(a.starts, 0, b, S, query); };
+    flash_bounds<C> starts = {start(row), start(row + M * 16 - 1), {queries}};
+    starts.each.put(ROWS, a.starts, 0, a.starts, b, S, first);
+    starts.each.tile += wave_row * LD;
+    int begin = start(first) / COLS * COLS;
     next.begin(stages, begin);
     float c = a.scale * FLASH_LOG2E;
     flash_rows<M, C::DP> w;
@@ -192,8 +191,8 @@ template <typename C> GPU_DEVICE void flash_forward_block(const struct tt_flash_
         now = C::STAGES > 1 ? now ^ 1 : 0;
         T *next_stage = stages + now * C::STAGE;
         if (more) next.begin(next_stage, key + COLS);
-        bool before = C::DOCUMENTS && key + COLS <= starts.least;
-        if (key < row + M * 16 && !before) /* without documents every row sees the first tile */
+        bool before = key + COLS <= starts.least; /* every document of the rows */
+        if (key < row + M * 16 && !before)
             flash_tile<C>(w, q, stage, key, row, c, starts);
         if (C::STAGES == 1) gpu_block_sync();
         if (more) next.end(next_stage, key + COLS);
@@ -211,7 +210,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(C::THREADS, C::BLOCKS) flash_forward(struct tt_flash_a
     if constexpr (C::WAVE == GPU_WAVE) flash_forward_block<C>(a, wide);
 }
 
-template <typename C> static gpu_error flash_launch_one(const struct tt_flash_args *a, gpu_stream s)
+template <typename C> static gpu_error flash_launch(const struct tt_flash_args *a, gpu_stream s)
 {
     bool wide = flash_wide(a->q, a->ld, a->D, sizeof(typename C::T)) && gpu_aligned(a->k) && gpu_aligned(a->v) &&
                 gpu_aligned(a->o);
@@ -219,11 +218,6 @@ template <typename C> static gpu_error flash_launch_one(const struct tt_flash_ar
     gpu_error e = gpu_allow_shared(flash_forward<C>, bytes);
     gpu_grid grid((unsigned)(a->B * a->heads), (unsigned)gpu_divide_up(a->S, C::ROWS));
     return e ? e : GPU_LAUNCH(flash_forward<C>, grid, C::THREADS, bytes, s, *a, wide);
-}
-
-template <typename C> static gpu_error flash_launch(const struct tt_flash_args *a, gpu_stream s)
-{
-    return a->starts ? flash_launch_one<flash_documents<C>>(a, s) : flash_launch_one<C>(a, s);
 }
 
 #endif

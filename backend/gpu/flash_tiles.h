@@ -17,29 +17,16 @@ template <typename T_, int DP_, int WAVE_, int ROWS_, int COLS_, int THREADS_, i
 struct flash_shape {
     typedef T_ T;
     static constexpr int DP = DP_, WAVE = WAVE_, ROWS = ROWS_, COLS = COLS_, THREADS = THREADS_, STAGES = STAGES_;
-    static constexpr bool HOLD = HOLD_, EARLY = EARLY_ || STAGES_ > 1, DOCUMENTS = false;
+    static constexpr bool HOLD = HOLD_, EARLY = EARLY_ || STAGES_ > 1;
     static constexpr int BLOCKS = BLOCKS_, LD = flash_ld<T>(DP), STAGE = 2 * COLS * LD;
     static constexpr int STEP = COLS < STEP_ ? COLS : STEP_, M = ROWS / 16 / (THREADS / WAVE);
     static_assert(M * 16 * (THREADS / WAVE) == ROWS, "every wave has rows");
 };
 
-/* The same shape for attention inside documents: kernels of its own, so that the others pay nothing for it. */
-template <typename Shape> struct flash_documents : Shape {
-    static constexpr bool DOCUMENTS = true;
-};
-
-/* Where the documents of a wave's rows begin, if these are queries, or end, if they are keys: the least and the largest
- * of them, and those of a lane's own rows. Rows beyond the end of the sequence are taken for its last one. */
-struct flash_bounds {
-    const int32_t *of; /* starts or ends of the sequence */
-    int S, least, most;
-
-    GPU_MEMBER int at(int row) const { return of[row < S ? row : S - 1]; }
-    GPU_MEMBER void take(const int32_t *bounds, int64_t b, int length, int row, int rows)
-    {
-        of = bounds + b * length, S = length;
-        least = at(row), most = at(row + rows - 1);
-    }
+/* The bounds of a wave's rows: the least and the largest, and each. */
+template <typename C> struct flash_bounds {
+    int least, most;
+    flash_padding<typename C::T, C::DP> each;
 };
 
 /* Copies are asynchronous, into two buffers, by 128 threads; or they go through registers into one buffer. */

@@ -5,6 +5,7 @@
 
 #include "backend/gpu/gemm.h"
 #include "backend/gpu/launch.h"
+#include "core/base/fp8.h"
 
 /* ---- empty products: k = 0 gives beta · C ---- */
 
@@ -34,13 +35,33 @@ static tt_status empty_product(struct gpu *gpu, const struct tt_gemm *g, struct 
 
 /* ---- products ---- */
 
+const char *tt_gpu_type_name(int64_t type)
+{
+    static const char *const names[TT_FACTOR_DTYPES] = {[TT_F32] = "fp32",          [TT_BF16] = "bf16",
+                                                        [TT_F16] = "fp16",          [TT_E4M3] = "e4m3",
+                                                        [TT_E5M2] = "e5m2",         [TT_E4M3_FNUZ] = "e4m3fnuz",
+                                                        [TT_E5M2_FNUZ] = "e5m2fnuz"};
+    return type >= 0 && type < TT_FACTOR_DTYPES ? names[type] : "unknown";
+}
+
+/* 8-bit factors, as backend.h says which there are. */
+static bool takes_fp8(const struct gpu *gpu, const struct tt_gemm *g)
+{
+    bool types = (g->type_a == TT_E4M3 && g->type_b == TT_E4M3) || (g->type_a == TT_E4M3 && g->type_b == TT_E5M2) ||
+                 (g->type_a == TT_E5M2 && g->type_b == TT_E4M3);
+    bool sizes = (g->m | g->n | g->k | g->lda | g->ldb | g->ldc) % 16 == 0;
+    return gpu->has[TT_PREC_FP8] && types && sizes && !g->trans_a && g->trans_b && g->batch == 1 && g->scale_a &&
+           g->scale_b && (g->type_c == TT_BF16 || g->type_c == TT_F32);
+}
+
 static tt_status check_types(const struct gpu *gpu, const struct tt_gemm *g)
 {
-    static const char *names[] = {[TT_F32] = "fp32", [TT_BF16] = "bf16", [TT_F16] = "fp16"};
+    bool eight = tt_is_fp8(g->type_a) || tt_is_fp8(g->type_b);
     bool known = g->type_a == g->type_b && (g->type_c == g->type_a || g->type_c == TT_F32);
-    if (known && gpu_has_type(gpu, g->type_a)) return TT_OK;
-    return tt_fail(TT_UNSUPPORTED, "gemm: %s does not multiply %s by %s into %s", gpu->arch, names[g->type_a],
-                   names[g->type_b], names[g->type_c]);
+    if (eight ? takes_fp8(gpu, g) : known && gpu_has_type(gpu, g->type_a)) return TT_OK;
+    return tt_fail(TT_UNSUPPORTED, "gemm: %s does not multiply %s by %s into %s%s", gpu->arch,
+                   tt_gpu_type_name(g->type_a), tt_gpu_type_name(g->type_b), tt_gpu_type_name(g->type_c),
+                   eight ? " in this shape" : "");
 }
 
 static tt_status check_sizes(const struct tt_gemm *g)
@@ -74,7 +95,8 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
         .ldc = g->ldc,
         .trans_a = g->trans_a,
         .trans_b = g->trans_b,
-        .type_in = g->type_a,
+        .type_a = g->type_a,
+        .type_b = g->type_b,
         .type_out = g->type_c,
         .align_a = alignment(call->a),
         .align_b = alignment(call->b),

@@ -23,7 +23,7 @@ struct gemm_key {
     int64_t batch, stride_a, stride_b, stride_c; /* strides are 0 when batch is 1 */
     int64_t lda, ldb, ldc;
     int64_t trans_a, trans_b;
-    int64_t type_in, type_out;                  /* enum tt_dtype */
+    int64_t type_a, type_b, type_out;           /* enum tt_dtype */
     int64_t align_a, align_b, align_c, align_d; /* bytes, a power of two */
     int64_t reads_c;                            /* beta is not 0 */
     int64_t with;                               /* enum tt_gemm_with */
@@ -107,6 +107,10 @@ void tt_gemm_file_close(struct gemm_file *f); /* does not save */
 bool tt_gemm_file_find(const struct gemm_file *f, const char *shape, struct gemm_algorithm *out);
 void tt_gemm_file_add(struct gemm_file *f, const char *shape, const struct gemm_algorithm *algorithm);
 void tt_gemm_file_save(struct gemm_file *f);
+
+/* ---- gemm.c ---- */
+
+const char *tt_gpu_type_name(int64_t type); /* "bf16", "e4m3" */
 
 /* ---- gemm_cache.c ---- */
 

@@ -73,10 +73,10 @@ template <typename T, bool VECTORS> GPU_KERNEL GPU_BOUNDS(THREADS) head_norm(str
 
 /* ---- backward: a block takes a run of rows, first their heads of q, then those of k ---- */
 
-template <typename T, bool VECTORS>
+template <typename T>
 GPU_KERNEL GPU_BOUNDS(THREADS) head_norm_backward(struct tt_head_norm_backward_args a, int64_t run)
 {
-    typedef piece<T, VECTORS> part;
+    typedef piece<T, true> part;
     constexpr int N = part::N, KEEP = WIDEST / (LANES * N);
     GPU_SHARED float sums[TEAMS][WIDEST];
     int team = gpu_thread() / LANES, first = gpu_thread() % LANES * N, D = (int)a.D;
@@ -139,7 +139,8 @@ GPU_KERNEL GPU_BOUNDS(THREADS) head_norm_backward(struct tt_head_norm_backward_a
     }
 }
 
-/* For wider heads: a block takes one at a time, and the sums are in `partial`, each element with one thread. */
+/* For wider heads and those without vectors: a block takes one at a time, and the sums are in `partial`, each element
+ * with one thread. */
 template <typename T>
 GPU_KERNEL GPU_BOUNDS(THREADS) head_norm_backward_any(struct tt_head_norm_backward_args a, int64_t run)
 {
@@ -192,9 +193,9 @@ template <typename T> static gpu_error backward(const struct tt_head_norm_backwa
 {
     int64_t run = gpu_divide_up(a->T, a->parts);
     gpu_grid grid = gpu_grid_of(a->parts);
-    if (a->D > WIDEST) return GPU_LAUNCH(head_norm_backward_any<T>, grid, THREADS, 0, s, *a, run);
-    if (has_vectors<T>(a, a->dx)) return GPU_LAUNCH((head_norm_backward<T, true>), grid, THREADS, 0, s, *a, run);
-    return GPU_LAUNCH((head_norm_backward<T, false>), grid, THREADS, 0, s, *a, run);
+    if (a->D <= WIDEST && has_vectors<T>(a, a->dx))
+        return GPU_LAUNCH(head_norm_backward<T>, grid, THREADS, 0, s, *a, run);
+    return GPU_LAUNCH(head_norm_backward_any<T>, grid, THREADS, 0, s, *a, run);
 }
 
 gpu_error tt_gpu_head_norm_backward(const struct tt_head_norm_backward_args *a, gpu_stream s)

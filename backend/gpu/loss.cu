@@ -111,10 +111,10 @@ GPU_KERNEL GPU_BOUNDS(SUM_THREADS) loss_sum(struct tt_loss_sum_args a)
         ignored += !counts;
     }
     sum = gpu_block_sum<SUM_THREADS>(sum);
-    if (a.ignored) ignored = gpu_block_sum<SUM_THREADS>(ignored);
+    ignored = gpu_block_sum<SUM_THREADS>(ignored);
     if (gpu_thread() > 0) return;
     *a.out += (float)(a.factor * sum);
-    if (a.ignored) *a.ignored += (float)ignored;
+    *a.ignored += (float)ignored;
 }
 
 gpu_error tt_gpu_loss_sum(const struct tt_loss_sum_args *a, gpu_stream s)

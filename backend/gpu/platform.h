@@ -84,7 +84,9 @@
  *                              arguments; crowded: kernels of other streams may hold a part of the chip for long
  * gpu_native_product(gemm, way, stream, error*) gpu_native_products()   the same for a product that does more; the number
  *                              of ways there are
- * gpu_native_name()            which there are; NULL: none for this chip */
+ * gpu_native_name()            which there are; NULL: none for this chip
+ * GPU_HAS_FP8_PACK2            chips have instructions that round to 8 bits:
+ * gpu_native_fp8_pack2<E4M3>(low, high)   two codes of OCP's E4M3 or E5M2 in a word, as core/base/fp8.h has them */
 // clang-format on
 #ifndef TT_GPU_NAMES_H
 #define TT_GPU_NAMES_H

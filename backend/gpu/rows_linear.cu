@@ -41,6 +41,15 @@ GPU_DEVICE float linear_gate(float gate, float up) { return gpu_divide(gate, 1.0
 
 /* ---- 16-bit tiles ---- */
 
+/* What x times the norm is multiplied by before it is rounded: the row's own factor is not known yet, and in fp16 the
+ * product alone may be too large. A power of two, so small that the digits that fp16 has below 1 still suffice. */
+template <typename T> struct linear_shrink {
+    static constexpr float by = 1.0f;
+};
+template <> struct linear_shrink<gpu_half> {
+    static constexpr float by = 1.0f / 64;
+};
+
 /* The x of a chunk, on their way to shared memory through registers, since a norm changes them. Vector i of a lane is
  * of row row(i). */
 template <typename T> struct linear_x {
@@ -60,7 +69,7 @@ template <typename T> struct linear_x {
                        : gpu_bytes16{};
         norm = inside && a.norm ? gpu_load16((const T *)a.norm + k + column()) : gpu_bytes16{};
     }
-    /* Writes them; squares[i] gets the squares of row(i) added. */
+    /* Writes them; squares[i] gets the squares of row(i) added. With a norm they are smaller, as linear_shrink says. */
     GPU_MEMBER void store(T *to, bool normed, float *squares) const
     {
         GPU_UNROLL
@@ -71,7 +80,7 @@ template <typename T> struct linear_x {
                 GPU_UNROLL
                 for (int j = 0; j < 8; j++) {
                     squares[i] = gpu_fma(x.v[j], x.v[j], squares[i]);
-                    x.v[j] *= w.v[j];
+                    x.v[j] *= w.v[j] * linear_shrink<T>::by;
                 }
                 out = gpu_vec_bytes(x);
             }
@@ -185,12 +194,13 @@ GPU_DEVICE void linear_chunks(const tt_rows_linear_args &a, linear_shared<T, S> 
 }
 
 /* The factor of a row. */
-template <typename S> GPU_DEVICE float linear_factor(const tt_rows_linear_args &a, const linear_sums<S> &sums, int row)
+template <typename T, typename S>
+GPU_DEVICE float linear_factor(const tt_rows_linear_args &a, const linear_sums<S> &sums, int row)
 {
     if (!a.norm) return 1.0f;
     float square = 0.0f;
     for (int w = 0; w < S::WAVES; w++) square += sums.squares[w][row];
-    return gpu_rsqrt(gpu_divide(square, (float)a.in) + a.eps);
+    return gpu_rsqrt(gpu_divide(square, (float)a.in) + a.eps) / linear_shrink<T>::by;
 }
 
 template <typename S> GPU_DEVICE void linear_keep(linear_sums<S> &sums, gpu_tile_c *c, const float *squares, int each)
@@ -228,7 +238,7 @@ rows_linear_tiles(struct tt_rows_linear_args a, int64_t first)
     for (int e = gpu_thread(); e < rows * width; e += gpu_threads()) {
         int row = e / width, col = e % width;
         if (n + col >= a.out) continue;
-        float sum = 0.0f, up = 0.0f, factor = linear_factor(a, sums, row);
+        float sum = 0.0f, up = 0.0f, factor = linear_factor<T>(a, sums, row);
         GPU_UNROLL
         for (int w = 0; w < S::WAVES; w++) {
             sum += sums.s[w][row * COLS + col];

@@ -182,7 +182,7 @@ GPU_DEVICE int32_t sample_choose(const tt_sample_args &a, float *logits, uint32_
     return sample_draw(r, draw, likeliest);
 }
 
-GPU_KERNEL GPU_BOUNDS(SAMPLE_THREADS) sample(struct tt_sample_args a)
+GPU_KERNEL GPU_BOUNDS_MIN(SAMPLE_THREADS, 1) sample(struct tt_sample_args a)
 {
     int64_t r = gpu_block_x(), pos = a.pos[r];
     float *logits = a.logits + r * a.V;

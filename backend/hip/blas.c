@@ -86,9 +86,9 @@ static struct lt_shape lt_shape_of(const struct gpu *gpu, const struct gemm_key 
         .batch = (int32_t)k->batch,
         .transpose_left = k->trans_b != 0,
         .transpose_right = k->trans_a != 0,
-        .type_in = hip_type(k->type_in),
+        .type_in = hip_type(k->type_a),
         .type_out = hip_type(k->type_out),
-        .compute = gpu->tf32 && k->type_in == TT_F32 ? HIPBLAS_COMPUTE_32F_FAST_TF32 : HIPBLAS_COMPUTE_32F,
+        .compute = gpu->tf32 && k->type_a == TT_F32 ? HIPBLAS_COMPUTE_32F_FAST_TF32 : HIPBLAS_COMPUTE_32F,
     };
 }
 
@@ -188,7 +188,7 @@ static tt_status by_hipblas(struct gpu *gpu, const struct gemm_key *k, const str
     hipblasHandle_t h = handles_of(c->stream)->hipblas;
     hipblasOperation_t left = k->trans_b ? HIPBLAS_OP_T : HIPBLAS_OP_N,
                        right = k->trans_a ? HIPBLAS_OP_T : HIPBLAS_OP_N;
-    hipDataType in = (hipDataType)hip_type(k->type_in), out = (hipDataType)hip_type(k->type_out);
+    hipDataType in = (hipDataType)hip_type(k->type_a), out = (hipDataType)hip_type(k->type_out);
     if (c->beta != 0 && c->c != c->d) TT_TRY(copy_c(gpu, k, c));
     BLAS(gpu, hipblasSetStream(h, c->stream->rt));
     BLAS(gpu,
@@ -275,7 +275,8 @@ static bool lt_works(struct gpu *gpu)
                                   .lda = SIDE,
                                   .ldb = SIDE,
                                   .ldc = SIDE,
-                                  .type_in = TT_F16,
+                                  .type_a = TT_F16,
+                                  .type_b = TT_F16,
                                   .type_out = TT_F16}};
     struct lt_shape shape = lt_shape_of(gpu, &p.key);
     struct lt_call call = {.left = at,

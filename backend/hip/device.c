@@ -144,6 +144,9 @@ tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
                        "%s is %s and has no bf16, which needs gfx90a, gfx942, gfx950, gfx11 or gfx12; use --precision "
                        "fp16 or fp32",
                        gpu->name, gpu->arch);
+    if (precision == TT_PREC_FP8 && !gpu->has[precision])
+        return tt_fail(TT_USAGE, "tt has no fp8 on %s yet; use --precision %s", gpu->name,
+                       gpu->has[TT_PREC_BF16] ? "bf16" : "fp16");
     gpu->tf32 = precision == TT_TF32 && gpu->has[TT_TF32];
     if (gpu->tf32)
         snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 as %s", chip(gpu->arch) ? "xf32" : "tf32");

@@ -10,7 +10,8 @@
 #include "core/config/hooks.h"
 
 const char *const tt_version_names[] = {"baseline", "fused", "flash", NULL};
-const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", NULL};
+const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8", NULL};
+const char *const tt_fp8_names[] = {"linear", "all", NULL};
 const char *const tt_recompute_names[] = {"none", "attention", "block", NULL};
 const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
@@ -310,7 +311,8 @@ static tt_status check_volume(const struct tt_config *c, const bool fuse[TT_FUSI
 
 static tt_status check_precision(const struct tt_config *c)
 {
-    if (c->precision == TT_FP32 || strcmp(tt_backend_name(), "cpu") != 0) return TT_OK;
+    bool here = c->precision == TT_FP32 || c->precision == TT_PREC_FP8;
+    if (here || strcmp(tt_backend_name(), "cpu") != 0) return TT_OK;
     return tt_fail(TT_USAGE,
                    "%s needs a GPU build: cmake -B build -DBACKEND=cuda or hip; this tt was built for cpu, "
                    "which has --precision fp32",

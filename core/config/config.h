@@ -12,6 +12,7 @@
 
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
+enum tt_fp8 { TT_FP8_LINEAR, TT_FP8_ALL }; /* products with 8-bit factors: those of the blocks, or the head too */
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_documents { TT_DOCUMENTS_JOINED, TT_DOCUMENTS_SEPARATE };
 enum tt_switch { TT_SWITCH_OFF, TT_SWITCH_ON };
@@ -65,6 +66,7 @@ struct tt_config {
     enum tt_version version;
     char fuse[256]; /* "qkv,no-norm": changes to the version's set */
     enum tt_precision precision;
+    enum tt_fp8 fp8;
     enum tt_recompute recompute;
     int64_t head_chunk;  /* rows of logits at a time; 0 = chosen */
     char flash_tile[24]; /* "256x64": rows and columns of a tile of flash attention; "" = chosen */
@@ -127,6 +129,7 @@ struct tt_config {
 /* The words of the enums, in their order, NULL at the end. */
 extern const char *const tt_version_names[];
 extern const char *const tt_precision_names[];
+extern const char *const tt_fp8_names[];
 extern const char *const tt_recompute_names[];
 extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];

@@ -108,11 +108,6 @@ static void keep(struct file *f, const struct entry *e)
     f->entries[f->count++] = *e;
 }
 
-static enum tt_dtype type_of(enum tt_precision p)
-{
-    return p == TT_PREC_BF16 ? TT_BF16 : p == TT_PREC_FP16 ? TT_F16 : TT_F32;
-}
-
 static void note_time(struct tt_ceilings *c)
 {
     time_t now = time(NULL);
@@ -179,13 +174,14 @@ tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, co
     struct tt_device_info info;
     TT_TRY(b->ops->info(b->self, &info));
     struct entry e = {0};
+    precision = tt_precision_rest(precision, info.has[TT_PREC_BF16]); /* there is no roof of 8-bit products yet */
     snprintf(e.backend, sizeof e.backend, "%s", b->ops->name);
     snprintf(e.device, sizeof e.device, "%s", info.name);
     snprintf(e.library, sizeof e.library, "%s", info.library);
     snprintf(e.precision, sizeof e.precision, "%s", tt_precision_names[precision]);
     struct file *f = calloc(1, sizeof *f);
     if (!f) return tt_no_memory("the ceilings");
-    tt_status st = find(f, b, type_of(precision), &e, cache, how);
+    tt_status st = find(f, b, tt_precision_dtype(precision, info.has[TT_PREC_BF16]), &e, cache, how);
     free(f);
     *out = e.c;
     return st;

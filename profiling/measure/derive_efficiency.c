@@ -127,7 +127,8 @@ tt_status tt_derive_efficiency(const struct tt_passes *r, const struct tt_ceilin
     out->points = calloc((size_t)(1 + out->groups_count + TOP_OPERATORS), sizeof *out->points);
     if (!out->roofs || !out->points) return tt_no_memory("the roofline");
     make_efficiency(r, c, out);
-    snprintf(name, sizeof name, "matrix product in %s", tt_precision_names[r->config.precision]);
+    enum tt_precision roof = tt_precision_rest(r->config.precision, r->before.has[TT_PREC_BF16]);
+    snprintf(name, sizeof name, "matrix product in %s", tt_precision_names[roof]);
     add_roof(out, name, "compute", "measured", c->flops);
     add_roof(out, "copy", "memory", "measured", c->bandwidth);
     add_roof(out, name, "compute", "datasheet", out->efficiency.datasheet_flops_per_second);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "core/base/fp8.h"
+
 /* What runs on the matrix units; the rest runs on the vector units. */
 static bool multiplies_matrices(const struct tt_op *op)
 {
@@ -11,6 +13,8 @@ static bool multiplies_matrices(const struct tt_op *op)
 
 double tt_predict_op(const struct tt_op *op, enum tt_precision precision, const struct tt_chip *chip, bool *by_memory)
 {
+    if (precision == TT_PREC_FP8 && !(op->kind == TT_OP_GEMM && tt_is_fp8(op->args.gemm.type_a)))
+        precision = TT_PREC_BF16;
     double rate = multiplies_matrices(op) ? chip->matrix[precision] : chip->vector;
     double compute = tt_op_flops(op) / rate, memory = tt_op_bytes(op) / chip->bandwidth;
     *by_memory = memory > compute;

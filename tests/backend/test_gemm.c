@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "core/base/fp8.h"
 #include "core/base/rng.h"
 #include "tests/test.h"
 
@@ -271,6 +272,115 @@ static void same_bits_on_any_number_of_threads(void)
     }
 }
 
+/* ---- 8-bit factors ---- */
+
+struct codes {
+    uint8_t *host, *device;
+    float scale, *device_scale;
+    enum tt_dtype type;
+    int64_t count;
+};
+
+static void to_device(void **out, const void *from, size_t bytes)
+{
+    CHECK_OK(backend.ops->alloc(backend.self, bytes, out));
+    CHECK_OK(backend.ops->copy(backend.self, *out, from, bytes, TT_TO_DEVICE, NULL));
+    CHECK_OK(backend.ops->stream_sync(backend.self, NULL));
+}
+
+static struct codes codes_new(int64_t count, enum tt_dtype type, float scale, uint64_t stream)
+{
+    struct codes x = {.host = malloc((size_t)count), .type = type, .scale = scale, .count = count};
+    for (int64_t i = 0; i < count; i++)
+        x.host[i] = tt_to_fp8((float)tt_normal(9, stream, (uint64_t)i) * 4, type);
+    to_device((void **)&x.device, x.host, (size_t)count);
+    to_device((void **)&x.device_scale, &x.scale, sizeof x.scale);
+    return x;
+}
+
+static void codes_free(struct codes *x)
+{
+    backend.ops->free(backend.self, x->device);
+    backend.ops->free(backend.self, x->device_scale);
+    free(x->host);
+}
+
+static struct tt_gemm product_of(const struct codes *a, const struct codes *b, const struct matrix *c, int64_t k)
+{
+    return (struct tt_gemm){.a = a->device, .b = b->device, .c = c->device, .m = c->rows, .n = c->cols, .k = k,
+                            .lda = k, .ldb = k, .ldc = c->ld, .batch = 1, .alpha = 1, .trans_b = true,
+                            .type_a = a->type, .type_b = b->type, .type_c = TT_F32, .scale_a = a->device_scale,
+                            .scale_b = b->device_scale};
+}
+
+/* The tensor cores of a GPU add 8-bit products with fewer bits than fp32 has. */
+static void check_eight_bits(int64_t m, int64_t n, int64_t k, enum tt_dtype type_a, enum tt_dtype type_b, float beta)
+{
+    struct codes a = codes_new(m * k, type_a, 0x1p-5f, 1), b = codes_new(n * k, type_b, 0x1p3f, 2);
+    struct matrix c = matrix_new(1, m, n, 16);
+    struct tt_gemm g = product_of(&a, &b, &c, k);
+    double worst = 0, allowed = strcmp(tt_backend_name(), "cpu") ? 1e-3 : 2e-6;
+    matrix_set(&c, beta != 0 ? 3 : NAN);
+    g.beta = beta;
+    CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
+    matrix_download(&c);
+    for (int64_t i = 0; i < m * n; i++) {
+        double sum = 0, size = 0;
+        for (int64_t l = 0; l < k; l++) {
+            double t = (double)tt_from_fp8(a.host[i / n * k + l], type_a) *
+                       (double)tt_from_fp8(b.host[i % n * k + l], type_b) * 0.25;
+            sum += t;
+            size += fabs(t);
+        }
+        worst = fmax(worst, fabs((double)*at(&c, 0, i / n, i % n) - sum - 3 * (double)beta) / (size + 1e-30));
+    }
+    CHECK(worst < allowed, "%d x %d x %d in %d and %d: error %g", (int)m, (int)n, (int)k, (int)type_a, (int)type_b,
+          worst);
+    codes_free(&a);
+    codes_free(&b);
+    matrix_free(&c);
+}
+
+static void eight_bits(void)
+{
+    static const enum tt_dtype pairs[][2] = {{TT_E4M3, TT_E4M3}, {TT_E5M2, TT_E4M3}, {TT_E4M3, TT_E5M2}};
+    struct tt_device_info info;
+    CHECK_OK(backend.ops->info(backend.self, &info));
+    if (!info.has[TT_PREC_FP8]) SKIP("this device does not multiply 8-bit numbers");
+    for (int i = 0; i < 3; i++)
+        for (int beta = 0; beta < 2; beta++) {
+            check_eight_bits(16, 16, 16, pairs[i][0], pairs[i][1], (float)beta);
+            check_eight_bits(48, 80, 112, pairs[i][0], pairs[i][1], (float)beta);
+            check_eight_bits(272, 144, 512, pairs[i][0], pairs[i][1], (float)beta);
+        }
+    if (strcmp(tt_backend_name(), "cpu")) return;
+    check_eight_bits(32, 48, 64, TT_E4M3_FNUZ, TT_E4M3_FNUZ, 0);
+    check_eight_bits(32, 48, 64, TT_E5M2_FNUZ, TT_E4M3_FNUZ, 0);
+}
+
+static void refuses_eight_bits_in_other_shapes(void)
+{
+    struct tt_device_info info;
+    CHECK_OK(backend.ops->info(backend.self, &info));
+    if (!info.has[TT_PREC_FP8]) SKIP("this device does not multiply 8-bit numbers");
+    struct codes a = codes_new(32 * 32, TT_E4M3, 1, 1), b = codes_new(32 * 32, TT_E4M3, 1, 2);
+    struct matrix c = matrix_new(1, 32, 32, 0);
+    struct tt_gemm good = product_of(&a, &b, &c, 32);
+    for (int i = 0; i < 4; i++) {
+        struct tt_gemm g = good;
+        if (i == 0) g.trans_a = true;
+        if (i == 1) g.trans_b = false;
+        if (i == 2) g.scale_a = NULL;
+        if (i == 3) g.type_b = TT_F32;
+        tt_status st = backend.ops->gemm(backend.self, &g, NULL);
+        CHECK(st && st->code == TT_UNSUPPORTED, "way %d", i);
+        tt_status_free(st);
+    }
+    codes_free(&a);
+    codes_free(&b);
+    matrix_free(&c);
+}
+
 static void refuses_other_types(void)
 {
     struct tt_device_info info;
@@ -355,6 +465,8 @@ static void everything(void)
     TEST(empty_products);
     TEST(counts_exactly);
     TEST(same_bits_on_any_number_of_threads);
+    TEST(eight_bits);
+    TEST(refuses_eight_bits_in_other_shapes);
     TEST(refuses_other_types);
     tt_backend_close(&backend);
     TEST(remembers_the_fastest);

@@ -435,36 +435,33 @@ static void check_documents_apart(const struct dims *d, int64_t at)
 
 static void flash_keeps_to_documents(void)
 {
-    for (cut = WHOLE; cut < CUTS; cut++) {
-        for EACH (S, 1, 33, 64, 130) flash_both_ways(2, *S, 4, 2, 16, 3, 1);
-        for EACH (D, 32, 64, 96, 128, 200) flash_both_ways(1, 131, 2, 1, *D, 0, 1);
-        flash_both_ways(2, 200, 3, 1, 16, 0, 80);
-        struct dims d = {2, 70, 2, 1, 32, (float)(1 / sqrt(32.0))};
-        check_flash_first(&d);
-    }
+    for (cut = WHOLE; cut < CUTS; cut++)
+        for EACH (S, 130, 1, 64) flash_both_ways(2, *S, 4, 2, 16, 3, 1);
+    cut = MIXED;
+    for EACH (D, 32, 64, 96, 128, 200) flash_both_ways(1, 131, 2, 1, *D, 0, 1);
+    flash_both_ways(2, 200, 3, 1, 16, 0, 80);
     for (int64_t D = 16; D <= 256; D *= 4) {
-        struct dims d = {2, 200, 2, 1, D, (float)(1 / sqrt((double)D))};
-        cut = AT_TILES, check_documents_apart(&(struct dims){1, 200, 2, 1, D, d.scale}, 100);
-        cut = AROUND_TILES, check_documents_apart(&d, 100);
+        struct dims d = {2, 130, 2, 1, D, (float)(1 / sqrt((double)D))};
+        cut = MIXED, check_flash_first(&d);
+        cut = AROUND_TILES, check_documents_apart(&d, 70);
     }
+    struct dims d = {1, 200, 2, 1, 16, 0.25};
+    cut = AT_TILES, check_documents_apart(&d, 100);
     cut = JOINED;
 }
 
 /* The same for the tiles of the kernels that some chips have for these heads. */
 static void flash_keeps_to_documents_in_large_tiles(void)
 {
-    for (cut = WHOLE; cut < CUTS; cut++)
-        for (int64_t D = 64; D <= 128; D += 64) {
-            flash_both_ways(1, 65, 2, 2, D, 8, 1);
-            flash_both_ways(2, 257, 2, 1, D, 0, 1);
-        }
+    for (cut = WHOLE; cut < CUTS; cut++) flash_both_ways(1, 257, 2, 1, cut % 2 ? 64 : 128, 0, 1);
     cut = MIXED;
-    for (int64_t D = 64; D <= 128; D += 64) flash_both_ways(1, 600, 3, 1, D, 0, 1);
-    flash_both_ways(70, 129, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
+    flash_both_ways(1, 600, 2, 1, 64, 0, 1);
+    flash_both_ways(1, 300, 3, 1, 128, 8, 1);
+    flash_both_ways(70, 65, 4, 2, 64, 0, 1); /* more heads than a GPU has multiprocessors */
     for (int64_t D = 64; D <= 128; D += 64) {
-        struct dims d = {2, 200, 2, 1, D, (float)(1 / sqrt((double)D))};
+        struct dims d = {2, 130, 2, 1, D, (float)(1 / sqrt((double)D))};
         cut = MIXED, check_flash_first(&d);
-        cut = AROUND_TILES, check_documents_apart(&d, 100);
+        cut = AROUND_TILES, check_documents_apart(&d, 70);
     }
     cut = JOINED;
 }

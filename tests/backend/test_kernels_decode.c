@@ -16,6 +16,7 @@ static double dot(const double *a, const double *b, int64_t n)
 struct product {
     int64_t rows, in, out;
     bool norm, residual, gated, single;
+    double x, weight; /* sizes of x and of the norm's weights; 0: 1 */
 };
 
 static const float EPS = 1e-5f;
@@ -51,9 +52,9 @@ static void check_linear(struct product p)
              p.norm, p.residual, p.gated);
     int64_t n = p.rows * p.out;
     double size = 1 / sqrt((double)p.in), off = 2 * roundoff(kt.dtype) + 4e-6;
-    struct tensor *x = input("x", kt.dtype, p.rows, p.in, 0, 1),
+    struct tensor *x = input("x", kt.dtype, p.rows, p.in, 0, p.x > 0 ? p.x : 1),
                   *w = input("w", kt.dtype, (1 + p.gated) * p.out, p.in, 0, size);
-    struct tensor *norm = p.norm ? input("norm", kt.dtype, 1, p.in, 0, 1) : NULL;
+    struct tensor *norm = p.norm ? input("norm", kt.dtype, 1, p.in, 0, p.weight > 0 ? p.weight : 1) : NULL;
     struct tensor *residual = p.residual ? input("residual", kt.dtype, p.rows, p.out, 0, 1) : NULL;
     struct tensor *y = output("y", p.single ? TT_F32 : (int)kt.dtype, p.rows, p.out, 0);
     double *want = doubles(n);
@@ -64,7 +65,7 @@ static void check_linear(struct product p)
         want[i] = sum + (residual ? residual->v[i] : 0);
     }
     launch_linear(&p, x->data, w, norm, residual, y, p.rows);
-    close_to(y, want, off, 6 * off);
+    close_to(y, want, off, 6 * off * (p.weight > 0 ? p.weight : 1));
     if (p.residual || p.rows == 1) return;
     double *got = copy_doubles(y->v, n);
     alone_the_same(&p, x, w, norm, got, 0);
@@ -82,6 +83,8 @@ static void multiplies_rows(void)
         }
     check_linear((struct product){3, 16, 8200, .norm = true, .single = true}); /* wide blocks */
     check_linear((struct product){1, 40, 128, .gated = true});
+    check_linear((struct product){2, 264, 33, .norm = true, .x = 4e3, .weight = 40}); /* fp16 does not hold x · norm */
+    check_linear((struct product){2, 264, 33, .norm = true, .x = 0.02});
 }
 
 /* ---- the cache ---- */
@@ -111,6 +114,7 @@ static void fills_the_cache(void)
             check_fill(*T, 1, *D, 33, 0);
             check_fill(*T, 3, *D, 40, 2);
         }
+    if (kt.dtype != TT_F16) check_fill(65537, 1, 2, 65537, 0); /* more rows than a grid is high */
 }
 
 /* ---- attention ---- */
@@ -205,6 +209,7 @@ static void decodes(void)
                 check_decode((struct attention){1, *KV, *KV, *D, *pos + 1, 10}, some);
             }
     check_decode((struct attention){1, 20, 2, 16, 70, 1}, (int32_t[]){66}); /* more heads than a block has */
+    check_decode((struct attention){1, 2, 1, 4096, 3, 1}, (int32_t[]){2});  /* as large as few are */
     if (kt.dtype == TT_F32) check_decode((struct attention){1, 4, 2, 16, 130, 1e3}, (int32_t[]){100});
 }
 

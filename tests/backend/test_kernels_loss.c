@@ -350,14 +350,16 @@ static void steps_equal_the_one_kernel(void)
 static void check_loss_sum(int64_t n)
 {
     new_case("%" PRId64, n);
-    struct tensor *losses = input("losses", TT_F32, 1, n, 0, 1), *out = input("out", TT_F32, 1, 1, 0, 1);
-    double want = out->v[0], factor = (float)(1 / (double)n), size = fabs(want);
+    struct tensor *losses = input("losses", TT_F32, 1, n, 0, 1), *out = input("out", TT_F32, 1, 2, 0, 1);
+    double want[2] = {out->v[0], out->v[1]}, factor = (float)(1 / (double)n), size = fabs(want[0]);
     for (int64_t i = 0; i < n; i++) {
-        want += factor * losses->v[i];
+        want[0] += factor * losses->v[i];
         size += factor * fabs(losses->v[i]);
     }
-    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = (float *)out->data, .n = n, .factor = (float)factor);
-    close_to(out, &want, 1e-6, 1e-6 * size);
+    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = (float *)out->data, .ignored = (float *)out->data + 1,
+           .n = n, .factor = (float)factor);
+    CHECK(out->v[1] == want[1], "[%s] %g ignored instead of %g", kt.label, out->v[1], want[1]);
+    close_to(out, want, 1e-6, 1e-6 * size);
 }
 
 static void sums_only_what_counts(int64_t n)
@@ -449,7 +451,8 @@ static void sums_losses_into_the_state(void)
     struct tensor *state = structure("state", &before, sizeof before), *losses = input("losses", TT_F32, 1, 65, 0, 1);
     double want = 2;
     for (int64_t i = 0; i < 65; i++) want += 0.125 * losses->v[i];
-    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = &((struct tt_state *)state->data)->loss, .n = 65,
+    struct tt_state *into = (struct tt_state *)state->data;
+    LAUNCH(loss_sum, .losses = (float *)losses->data, .out = &into->loss, .ignored = &into->ignored, .n = 65,
            .factor = 0.125f);
     struct tt_state after;
     memcpy(&after, state->data, sizeof after);

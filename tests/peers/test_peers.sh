@@ -35,6 +35,7 @@ run 2 "at least 1" python3 "$peers/tokenizer.py" out --rounds 0
 run 1 "./nowhere is not there" python3 "$peers/generate_torch.py" --tt ./nowhere --sizes tiny --rows 1 --rounds 1 --modes ""
 run 2 "at least 1" python3 "$peers/generate_torch.py" --rounds 0
 run 1 "./nowhere is not there" bash "$peers/updates.sh" ./nowhere cpu
+run 1 "./nowhere is not there" bash "$peers/fp8.sh" ./nowhere
 
 # ---- the arguments of attention, as Python and as C see them ----
 fields() { # fields python|c

@@ -72,6 +72,10 @@ static void rates_make_sense(void)
         CHECK(c->matrix[TT_FP32] > 8e12 && c->matrix[TT_FP32] <= c->matrix[TT_TF32] &&
               c->matrix[TT_TF32] < c->matrix[TT_PREC_FP16], "%s", c->name);
         CHECK(turing ? !c->matrix[TT_PREC_BF16] : c->matrix[TT_TF32] < c->matrix[TT_PREC_BF16], "%s", c->name);
+        static const char *const eight[] = {"sm_89", "sm_90", "sm_100", "sm_120", "gfx942", "gfx950", "gfx1201"};
+        bool has_fp8 = false;
+        for (size_t k = 0; k < sizeof eight / sizeof *eight; k++) has_fp8 |= !strcmp(c->arch, eight[k]);
+        CHECK(c->matrix[TT_PREC_FP8] == (has_fp8 ? 2 * c->matrix[TT_PREC_BF16] : 0), "%s", c->name);
         CHECK(c->vector > 8e12 && c->vector <= c->matrix[TT_FP32] && c->bandwidth >= 3e11 && c->bandwidth < 1e13, "%s",
               c->name);
         CHECK((c->wave == 32 || c->wave == 64) && c->shared_kib >= 48 && c->units >= 40 && c->memory > 1e10);

@@ -70,7 +70,7 @@ static void k_loss_sum(const struct cpu_team *team, const struct tt_loss_sum_arg
     for (int64_t i = 0; ignored && i < a->n; i++)
         if (a->losses[i] != TT_NO_LOSS) sum += a->losses[i];
     *a->out += (float)(a->factor * sum);
-    if (a->ignored) *a->ignored += (float)ignored;
+    *a->ignored += (float)ignored;
 }
 
 #endif

@@ -24,6 +24,8 @@
 
 #define COVER_DECODE(X) X(rows_linear) X(cache_fill) X(attention_decode) X(sample)
 
+#define COVER_FP8(X) X(fp8_amax) X(fp8_cast)
+
 #define COVER_LOSS(X)                                                                              \
     X(embedding) X(embedding_backward) X(document_bounds) X(row_logsumexp) X(gather_nll)           \
     X(sub_target) X(cross_entropy) X(loss_sum)
@@ -42,6 +44,7 @@ enum kernels_covered {
     COVER_SOFTMAX(COVERED)
     COVER_ATTENTION(COVERED)
     COVER_DECODE(COVERED)
+    COVER_FP8(COVERED)
     COVER_LOSS(COVERED)
     COVER_OPTIMIZER(COVERED)
     COVER_SELECT(COVERED)

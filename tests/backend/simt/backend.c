@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "backend/gpu/launch.h"
 #include "backend/kernel_info.h"
+#include "core/base/fp8.h"
 #include "tests/backend/kernels/half.h"
 #include "tests/backend/simt/simt.h"
 
@@ -89,6 +90,7 @@ static __attribute__((noinline)) uint16_t narrow(enum tt_dtype type, double x)
 
 static double get(const void *p, enum tt_dtype type, int64_t i)
 {
+    if (tt_is_fp8(type)) return (double)tt_from_fp8(((const uint8_t *)p)[i], type);
     return type == TT_F32 ? (double)((const float *)p)[i] : get_narrow((const uint16_t *)p + i, type);
 }
 
@@ -111,13 +113,14 @@ static double *unpack(const void *p, enum tt_dtype type, int64_t first, int64_t 
 
 static void multiply(const struct tt_gemm *g, int64_t batch, const double *rows, const double *columns)
 {
+    double scale = (g->scale_a ? (double)*g->scale_a : 1) * (g->scale_b ? (double)*g->scale_b : 1);
     for (int64_t i = 0; i < g->m * g->n; i++) {
         const double *row = rows + i / g->n * g->k, *column = columns + i % g->n * g->k;
         int64_t at = batch * g->stride_c + i / g->n * g->ldc + i % g->n;
         double sum = 0, old = 0;
         for (int64_t k = 0; k < g->k; k++) sum += row[k] * column[k];
         if (g->beta != 0) old = (double)g->beta * get(g->c, g->type_c, at);
-        put(g->c, g->type_c, at, (double)g->alpha * sum + old);
+        put(g->c, g->type_c, at, (double)g->alpha * scale * sum + old);
     }
 }
 
@@ -239,7 +242,8 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .memory_total = (size_t)1 << 30,
         .memory_free = (size_t)1 << 30,
         .has =
-            {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true},
+            {[TT_FP32] = true, [TT_TF32] = getenv("SIMT_TF32") != NULL, [TT_PREC_BF16] = true, [TT_PREC_FP16] = true,
+             [TT_PREC_FP8] = true},
     };
     snprintf(out->name, sizeof out->name, "SIMT machine, waves of %d", out->wave_width);
     if (native) snprintf(out->kernels, sizeof out->kernels, "native (%s), else portable", native);

@@ -123,6 +123,16 @@ static void look_at_all(void)
             }
 }
 
+/* Sizes that 8-bit products take. */
+static void look_at_eight_bits(void)
+{
+    struct tt_config c = tiny_config();
+    c.hidden_dim = 48, c.num_heads = 3, c.num_kv_heads = 1, c.ffn_dim = 32, c.seq_len = 16;
+    c.version = TT_FLASH;
+    c.precision = TT_PREC_FP8;
+    look_at_model(&c);
+}
+
 static void look_at_separate_documents(void)
 {
     struct tt_config c = tiny_config();
@@ -196,6 +206,7 @@ static void a_forgotten_operand_is_named(void)
 int main(void)
 {
     TEST(look_at_all);
+    TEST(look_at_eight_bits);
     TEST(look_at_separate_documents);
     TEST(look_at_selective_updates);
     TEST(optional_operands_are);

@@ -1,0 +1,37 @@
+/* The arguments of the kernels that make the 8-bit factors of products; included by kernels.h. The formats and scales
+ * are those of core/base/fp8.h.
+ *
+ * Both factors of an 8-bit product are stored with the dimension that is summed along their rows. So a tensor that is
+ * summed along its columns in another product is stored a second time, transposed. */
+#ifndef TT_KERNELS_FP8_H
+#define TT_KERNELS_FP8_H
+
+#include <stdint.h>
+
+#include "core/base/types.h"
+
+/* partial[i] = the largest magnitude in rows [i·step, (i+1)·step) of x, step = rows / parts rounded up; 0 without such
+ * rows, NaN if one of them has a NaN. */
+#define TT_FP8_PARTS 512 /* the most parts there can be */
+struct tt_fp8_amax_args {
+    enum tt_dtype dtype;
+    const void *x;  /* (rows, cols), ldx apart */
+    float *partial; /* (parts) */
+    int64_t rows, cols, ldx, parts;
+};
+
+/* out = x / scale in the format `to`, rounded; transposed = the same transposed. With `partial`, the scale is that of
+ * the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`. */
+struct tt_fp8_cast_args {
+    enum tt_dtype dtype;
+    enum tt_dtype to;
+    const void *x;        /* (rows, cols), ldx apart */
+    const float *partial; /* (parts) or NULL */
+    float *new_scale;     /* with partial */
+    const float *scale;   /* without */
+    uint8_t *out;         /* (rows, cols) or NULL */
+    uint8_t *transposed;  /* (cols, rows) or NULL */
+    int64_t rows, cols, ldx, parts;
+};
+
+#endif

@@ -1,0 +1,175 @@
+/* Products with weights, in the type of the activations or with 8-bit factors (--precision fp8).
+ *
+ * In 8 bits, weights and activations are E4M3 and gradients E5M2, each tensor with a scale of its own, made of its
+ * largest magnitude at present. A product sums along the rows of both factors, so three products need
+ *
+ *   y  = x·Wᵀ     x and W as they are
+ *   dx = dy·W     dy as it is, W transposed
+ *   dW = dyᵀ·x    dy and x transposed
+ *
+ * A tensor of n elements costs a pass of 2·n bytes for its largest magnitude, and one of 2·n that writes n for each of
+ * the two forms. W is cast when it is used, so that no copy of all weights is kept; x is kept transposed if it is not
+ * there in the backward pass in any other form. The scale of the forward pass serves the backward pass too. */
+#include "model/build.h"
+
+enum { AS_IT_IS = 1, TRANSPOSED = 2 };
+
+/* A matrix as a factor: in the activation type, or its codes. */
+struct factor {
+    const uint8_t *codes, *transposed; /* NULL: not made */
+    const float *scale;
+};
+
+static int parts_of(const struct bundle *s) { return s->whole ? 1 : s->n; }
+static int64_t width_of(const struct bundle *s, int i) { return s->whole ? s->width : s->out[i]; }
+
+/* The libraries multiply 8-bit factors of such sizes only. */
+bool bundle_in_fp8(const struct build *b, const struct bundle *s)
+{
+    bool wanted = b->c->precision == TT_PREC_FP8 && (s->w[0] != TT_W_HEAD || b->c->fp8 == TT_FP8_ALL);
+    int64_t sizes = s->rows | s->in | s->width;
+    for (int i = 0; i < s->n; i++) sizes |= s->out[i];
+    return wanted && !b->sequences && sizes % 16 == 0;
+}
+
+static uint8_t *bytes(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n); }
+
+/* x (rows, cols) in 8 bits. Without a scale, it gets one of its own. */
+static struct factor cast(struct build *b, const char *name, const void *x, int64_t rows, int64_t cols,
+                          enum tt_dtype type, unsigned forms, const float *scale)
+{
+    int64_t parts = rows < TT_FP8_PARTS ? rows : TT_FP8_PARTS;
+    uint8_t *codes = forms & AS_IT_IS ? bytes(b, name, rows * cols) : NULL;
+    uint8_t *transposed = forms & TRANSPOSED ? bytes(b, name, rows * cols) : NULL;
+    float *partial = NULL, *made = NULL;
+    if (!scale) {
+        partial = floats(b, "fp8_amax", parts);
+        made = floats(b, "fp8_scale", 1);
+        LAUNCH(b->p, fp8_amax, .x = x, .partial = partial, .rows = rows, .cols = cols, .ldx = cols, .parts = parts);
+    }
+    LAUNCH(b->p, fp8_cast, .to = type, .x = x, .partial = partial, .new_scale = made, .scale = scale, .out = codes,
+           .transposed = transposed, .rows = rows, .cols = cols, .ldx = cols, .parts = parts);
+    return (struct factor){codes, transposed, made ? made : scale};
+}
+
+/* C (m, n) = A·Bᵀ of codes whose rows are lda and ldb apart. */
+static struct tt_gemm product(const uint8_t *a, const float *scale_a, enum tt_dtype type_a, int64_t lda,
+                              const uint8_t *b, const float *scale_b, int64_t ldb, int64_t m, int64_t n, int64_t k)
+{
+    return (struct tt_gemm){.a = a, .b = b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = n, .batch = 1,
+                            .alpha = 1, .trans_b = true, .type_a = type_a, .type_b = TT_E4M3, .scale_a = scale_a,
+                            .scale_b = scale_b};
+}
+
+/* ---- forward ---- */
+
+/* What a block that is computed again needs later is kept by that second pass alone. */
+static bool is_kept(const struct build *b)
+{
+    return b->train && (b->c->recompute != TT_RECOMPUTE_BLOCK || b->p->phase == TT_BACKWARD);
+}
+
+static void forward_fp8(struct build *b, const struct bundle *s, const void *x, bool again, void *y,
+                        struct fp8_acts *kept)
+{
+    unsigned forms = AS_IT_IS | (!again && is_kept(b) ? TRANSPOSED : 0);
+    struct factor x8 = cast(b, "fp8_input", x, s->rows, s->in, TT_E4M3, forms, NULL);
+    struct factor w8 = cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, TT_E4M3, AS_IT_IS, NULL);
+    for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
+        struct tt_gemm g = product(x8.codes, x8.scale, TT_E4M3, s->in, w8.codes + at * s->in, w8.scale, s->in, s->rows,
+                                   width_of(s, (int)i), s->in);
+        g.c = view(b, y, at), g.ldc = s->width, g.type_c = b->p->dtype;
+        tt_plan_gemm(b->p, &g);
+    }
+    *kept = (struct fp8_acts){x8.transposed, x8.scale, w8.scale};
+}
+
+void bundle_forward(struct build *b, const struct bundle *s, const void *x, bool again, void *y, struct fp8_acts *kept)
+{
+    if (bundle_in_fp8(b, s)) {
+        forward_fp8(b, s, x, again, y, kept);
+        return;
+    }
+    for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++])
+        linear(b, x, weight(b, s->w[i]), view(b, y, at), s->rows, s->in, width_of(s, (int)i), s->width);
+}
+
+/* ---- backward ---- */
+
+struct output_gradient output_gradient(struct build *b, const struct bundle *s, const void *dy)
+{
+    struct output_gradient d = {.dy = dy};
+    if (!bundle_in_fp8(b, s)) return d;
+    struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, TT_E5M2, AS_IT_IS | TRANSPOSED, NULL);
+    d.codes = f.codes, d.transposed = f.transposed, d.scale = f.scale;
+    return d;
+}
+
+/* Part i of the bundle, whose columns in dy begin at `at`; w and x are what the two functions below have made. */
+static void part_dx(struct build *b, const struct bundle *s, int i, int64_t at, const struct output_gradient *d,
+                    const struct factor *w, void *dx)
+{
+    if (!d->codes) {
+        linear_dx(b, view(b, d->dy, at), s->width, weight(b, s->w[i]), dx, s->rows, s->in, width_of(s, i), i > 0);
+        return;
+    }
+    struct tt_gemm g = product(d->codes + at, d->scale, TT_E5M2, s->width, w->transposed + at, w->scale, s->width,
+                               s->rows, s->in, width_of(s, i));
+    g.c = dx, g.type_c = b->p->dtype, g.beta = i > 0;
+    tt_plan_gemm(b->p, &g);
+}
+
+static void part_dw(struct build *b, const struct bundle *s, int i, int64_t at, const struct output_gradient *d,
+                    const void *x, const struct factor *x8, bool add)
+{
+    float *dw = gradient(b, s->w[i]);
+    if (!d->codes) {
+        linear_dw(b, view(b, d->dy, at), s->width, x, dw, s->rows, s->in, width_of(s, i), add);
+        return;
+    }
+    struct tt_gemm g = product(d->transposed + at * s->rows, d->scale, TT_E5M2, s->rows, x8->transposed, x8->scale,
+                               s->rows, width_of(s, i), s->in, s->rows);
+    g.c = dw, g.type_c = TT_F32, g.beta = add;
+    begin_side_stream(b, tt_gemm_flops(&g));
+    tt_plan_gemm(b->p, &g);
+    end_side_stream(b);
+}
+
+static struct factor weights_of(struct build *b, const struct bundle *s, const struct output_gradient *d,
+                                const struct fp8_acts *kept)
+{
+    if (!d->codes) return (struct factor){0};
+    return cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, TT_E4M3, TRANSPOSED, kept->w_scale);
+}
+
+static struct factor input_of(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
+                              const struct fp8_acts *kept)
+{
+    if (!d->codes || kept->x) return (struct factor){.transposed = kept->x, .scale = kept->x_scale};
+    return cast(b, "fp8_input", x, s->rows, s->in, TT_E4M3, TRANSPOSED, kept->x_scale);
+}
+
+void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,
+               void *dx)
+{
+    struct factor w = weights_of(b, s, d, kept);
+    for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) part_dx(b, s, (int)i, at, d, &w, dx);
+}
+
+void bundle_dw(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
+               const struct fp8_acts *kept, bool add)
+{
+    struct factor x8 = input_of(b, s, d, x, kept);
+    for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) part_dw(b, s, (int)i, at, d, x, &x8, add);
+}
+
+void bundle_backward(struct build *b, const struct bundle *s, const void *dy, const void *x,
+                     const struct fp8_acts *kept, void *dx)
+{
+    struct output_gradient d = output_gradient(b, s, dy);
+    struct factor x8 = input_of(b, s, &d, x, kept), w = weights_of(b, s, &d, kept);
+    for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
+        part_dw(b, s, (int)i, at, &d, x, &x8, b->accumulate);
+        part_dx(b, s, (int)i, at, &d, &w, dx);
+    }
+}
