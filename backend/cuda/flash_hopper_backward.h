@@ -349,7 +349,7 @@ struct backward_sides {
 
 template <typename Keys, typename Queries>
 HOPPER_KERNEL(Keys::THREADS)
-backward_kernel(HOPPER_ARGUMENT struct backward_sides a)
+flash_backward_hopper(HOPPER_ARGUMENT struct backward_sides a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);
@@ -386,7 +386,7 @@ static gpu_error backward_launch_one(const struct tt_flash_backward_args *a, gpu
 {
     static_assert(Keys::THREADS == Queries::THREADS, "a block is either");
     constexpr size_t bytes = Keys::bytes > Queries::bytes ? Keys::bytes : Queries::bytes;
-    void (*kernel)(struct backward_sides) = backward_kernel<Keys, Queries>;
+    void (*kernel)(struct backward_sides) = flash_backward_hopper<Keys, Queries>;
     struct backward_sides f;
     *mine = hopper_has(kernel) && backward_side<Keys>(&f.keys, a, 0, crowded) &&
             backward_side<Queries>(&f.queries, a, f.keys.work.blocks, crowded);

@@ -260,7 +260,7 @@ template <typename C> GPU_DEVICE void forward_products(const struct forward_args
     }
 }
 
-template <typename C> HOPPER_KERNEL(C::THREADS) forward_kernel(HOPPER_ARGUMENT struct forward_args a)
+template <typename C> HOPPER_KERNEL(C::THREADS) flash_forward_hopper(HOPPER_ARGUMENT struct forward_args a)
 {
 #ifdef HOPPER_CODE
     GPU_DYNAMIC_SHARED(shared);
@@ -304,13 +304,13 @@ static gpu_error forward_launch_one(const struct tt_flash_args *a, gpu_stream s,
     f.heads = (int)a->heads;
     f.group = (int)(a->heads / a->kv_heads);
     f.o = a->o, f.lse = a->lse, f.starts = a->starts, f.S = (int)a->S, f.scale = a->scale;
-    *mine = hopper_has(forward_kernel<C>) && gpu_aligned(a->o) &&
+    *mine = hopper_has(flash_forward_hopper<C>) && gpu_aligned(a->o) &&
             hopper_map_rows(&f.q, a->q, a->dtype, a->B, a->S, a->heads, a->D, a->ld, C::ROWS) &&
             hopper_map_rows(&f.k, a->k, a->dtype, a->B, a->S, a->kv_heads, a->D, a->ld, C::KEYS) &&
             hopper_map_rows(&f.v, a->v, a->dtype, a->B, a->S, a->kv_heads, a->D, a->ld, C::KEYS);
     if (!*mine) return 0;
-    gpu_error e = gpu_allow_shared(forward_kernel<C>, C::bytes);
-    return e ? e : GPU_LAUNCH(forward_kernel<C>, gpu_grid((unsigned)f.work.blocks), C::THREADS, C::bytes, s, f);
+    gpu_error e = gpu_allow_shared(flash_forward_hopper<C>, C::bytes);
+    return e ? e : GPU_LAUNCH(flash_forward_hopper<C>, gpu_grid((unsigned)f.work.blocks), C::THREADS, C::bytes, s, f);
 }
 
 template <typename C>
@@ -336,4 +336,4 @@ bool flash_hopper(const struct tt_flash_args *a, gpu_stream s, bool crowded, gpu
     return mine;
 }
 
-bool flash_hopper_here(void) { return hopper_has(forward_kernel<forward_shape<gpu_bf16, 128, 2, 128, 2>>); }
+bool flash_hopper_here(void) { return hopper_has(flash_forward_hopper<forward_shape<gpu_bf16, 128, 2, 128, 2>>); }

@@ -1,6 +1,7 @@
 /* Opening text for a run: on as many threads as are asked for, and who paints how far it is. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -54,13 +55,18 @@ static void threads_read(void)
 
 /* ---- the line on the terminal ---- */
 
-/* What opening the text leaves on a terminal. */
+/* What opening the text leaves on a terminal; the kernel passes it on a little later. */
 static size_t painted(int master)
 {
     char bytes[4096];
+    size_t all = 0;
+    struct pollfd seen = {.fd = master, .events = POLLIN};
     open_text();
-    ssize_t n = read(master, bytes, sizeof bytes);
-    return n > 0 ? (size_t)n : 0;
+    while (poll(&seen, 1, 300) > 0 && (seen.revents & POLLIN)) {
+        ssize_t n = read(master, bytes, sizeof bytes);
+        all += n > 0 ? (size_t)n : 0;
+    }
+    return all;
 }
 
 static void who_paints(void)
