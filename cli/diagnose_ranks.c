@@ -37,7 +37,7 @@ static tt_status rates(struct tt_diagnosis *d, struct tt_chip *out)
     TT_TRY(tt_job_agree(d->member.job, st));
     TT_TRY(tt_job_share(d->member.job, &c, sizeof c));
     *out = (struct tt_chip){.vector = c.flops, .bandwidth = c.bandwidth};
-    out->matrix[d->c->precision] = c.flops;
+    for (int p = 0; p < TT_PRECISIONS; p++) out->matrix[p] = c.flops;
     return TT_OK;
 }
 
@@ -54,7 +54,7 @@ static tt_status predict(struct tt_diagnosis *d, const struct tt_plan *plan)
     double slower = r->own / (p.seconds - p.exposed);
     chip.vector /= slower;
     chip.bandwidth /= slower;
-    chip.matrix[precision] /= slower;
+    for (int p = 0; p < TT_PRECISIONS; p++) chip.matrix[p] /= slower;
     TT_TRY(tt_predict(plan, precision, &chip, (struct tt_ring){rate, 0}, &p));
     r->exposed = p.exposed < r->communication ? p.exposed : r->communication;
     return TT_OK;

@@ -3,7 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_math(const struct tt_model *m)
+#include "core/base/fp8.h"
+
+static int products_in_fp8(const struct tt_plan *p)
+{
+    int n = 0;
+    for (int i = 0; p && i < p->count; i++) n += p->ops[i].kind == TT_OP_GEMM && tt_is_fp8(p->ops[i].args.gemm.type_a);
+    return n;
+}
+
+static void print_math(const struct tt_model *m, const struct tt_plan *step)
 {
     const char *words = "fp32";
     if (m->config.precision == TT_TF32)
@@ -14,6 +23,9 @@ static void print_math(const struct tt_model *m)
         words = m->no_bf16 ? "fp8 factors in products, fp32 for the rest"
                            : "fp8 factors in products, bf16 for the rest, with fp32 for sums, weights and moments";
     printf("math    %s\n", words);
+    if (m->config.precision == TT_PREC_FP8 && !products_in_fp8(step))
+        printf("note    no product has 8-bit factors: their sizes, among them batch-size times seq-len, hidden-dim and "
+               "ffn-dim, must be multiples of 16\n");
 }
 
 static void print_optimizer(const struct tt_model *m)
@@ -58,7 +70,7 @@ void tt_print_switches(const struct tt_backend *b, const struct tt_session *s, c
 {
     struct tt_device_info info = {0};
     tt_status st = b->ops->info(b->self, &info);
-    print_math(s->model);
+    print_math(s->model, s->step);
     print_optimizer(s->model);
     print_graph(b, s->model, run);
     print_attention(s->model, &info);

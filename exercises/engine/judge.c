@@ -329,7 +329,8 @@ static void judge_places(const struct tt_question *q, const struct candidate *c,
         return;
     }
     const char *out = left_out(q, c, n, words, wanted);
-    if (out) snprintf(reason, sizeof reason, "%.60s is left out, and larger in your run", out);
+    if (out)
+        snprintf(reason, sizeof reason, "%.60s is left out, and %s in your run", out, q->least ? "smaller" : "larger");
     tt_exercise_decide(m, !out, reason);
 }
 

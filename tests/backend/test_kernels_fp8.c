@@ -9,8 +9,11 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 static double most_of(const struct tensor *x, int64_t from, int64_t to)
 {
     double most = 0;
-    for (int64_t i = from * x->cols; i < to * x->cols; i++)
-        if (!(fabs(x->v[i]) <= most)) most = fabs(x->v[i]); /* NaN too, and stays */
+    for (int64_t i = from * x->cols; i < to * x->cols; i++) {
+        double a = fabs(x->v[i]);
+        if (isnan(a)) return a;
+        if (a > most) most = a;
+    }
     return most;
 }
 

@@ -47,7 +47,7 @@ offers "--tie-embeddings" tt train --tie
 offers "--no-tie-embeddings" tt train --no-t
 offers "baseline" tt train --version b
 offers "baseline" tt train --version = b
-offers "fp32 tf32 bf16 fp16" tt train --precision =
+offers "fp32 tf32 bf16 fp16 fp8" tt train --precision =
 offers "tiny" tt train --preset ti
 offers "baseline,flash" tt bench --versions baseline,fl
 offers "auto" tt train --resume a

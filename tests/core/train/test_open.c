@@ -64,7 +64,8 @@ static size_t painted(int master)
     open_text();
     while (poll(&seen, 1, 300) > 0 && (seen.revents & POLLIN)) {
         ssize_t n = read(master, bytes, sizeof bytes);
-        all += n > 0 ? (size_t)n : 0;
+        if (n <= 0) break;
+        all += (size_t)n;
     }
     return all;
 }
