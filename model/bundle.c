@@ -14,7 +14,7 @@
 
 enum { AS_IT_IS = 1, TRANSPOSED = 2 };
 
-/* A matrix as a factor: in the activation type, or its codes. */
+/* The codes of a matrix, in the forms that products take it, and their scale. */
 struct factor {
     const uint8_t *codes, *transposed; /* NULL: not made */
     const float *scale;

@@ -24,6 +24,7 @@ text_loss() { # text_loss OPTIONS...: held out
     rm -rf run
 }
 row() { # row WHAT SEED A B
+    [ -n "$3" ] && [ -n "$4" ] || { echo "$1, seed $2: a run ended without its figure" >&2; exit 1; }
     awk -v what="$1" -v seed="$2" -v a="$3" -v b="$4" 'BEGIN { printf "| %s | %s | %s | %s | %+.2f %% |\n", what, seed, a, b, (b / a - 1) * 100 }'
 }
 echo "| $steps steps | seed | $with | fp8 | fp8 against $with |"
