@@ -116,6 +116,7 @@ static tt_status open_run(libtt_model *m, struct tt_backend *b, const char *from
     TT_TRY(tt_session_open(&m->session, b, &m->o.c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(tt_session_run(&m->session, &m->o.c, (struct tt_origin){.checkpoint = from}, m->data, &m->run));
     m->run.tokenizer = m->tokenizer;
+    if (m->data) TT_TRY(tt_note_data(&m->o.c, m->data, &m->run.progress));
     TT_TRY(tt_run_start(&m->run, TT_TOKENS_GIVEN));
     tt_options_print(&m->o, &m->config_text);
     return tt_text_status(&m->config_text);

@@ -2,6 +2,7 @@
 #ifndef TT_OPEN_H
 #define TT_OPEN_H
 
+#include "core/checkpoint/checkpoint.h"
 #include "core/config/options.h"
 #include "core/data/data.h"
 
@@ -29,6 +30,14 @@ tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data);
 /* The token that ends a text of the model, for all that generate or write the model for others: the one its documents
  * end with, else the tokenizer's, which may be NULL; -1: there is none. */
 int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t);
+
+/* The tokens of a text of which nothing is given, malloc'd: the token that ends documents, where the data had one
+ * (`data_end` of the progress), else a line end, and without a tokenizer or in the built-in language token 0. */
+tt_status tt_text_start(const struct tt_tokenizer *t, int64_t vocab_size, int64_t data_end, int32_t **tokens,
+                        int64_t *count);
+
+/* What checkpoints of a run keep of its data: data_mark and data_end. */
+tt_status tt_note_data(const struct tt_config *c, const struct tt_data *data, struct tt_progress *progress);
 
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a
  * checkpoint `from`, which may be NULL, has one. */
