@@ -83,7 +83,7 @@ struct libtt_shape libtt_shape(const libtt_model *m);
 
 struct libtt_metrics {
     int64_t step; /* number of this step, from 1 */
-    float loss;   /* mean over the tokens of the step, in nats */
+    float loss;   /* mean over the targets of the step that count, in nats; NaN: all are of prompts */
     float grad_norm, learning_rate;
     /* False: loss or gradients were not finite, so the weights were not updated. The setting on-nan has no effect here.
      */

@@ -304,7 +304,7 @@ tt_status tt_take_vocabulary(struct tt_options *o)
     return TT_OK;
 }
 
-tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates)
+tt_status tt_check_validation(const struct tt_options *o, struct tt_data *data, bool *validates)
 {
     const struct tt_config *c = &o->c;
     *validates = c->val_interval > 0 && tt_data_validates(data);

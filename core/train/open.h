@@ -47,7 +47,7 @@ tt_status tt_take_vocabulary(struct tt_options *o);
 
 /* Whether training validates, and an error where it is asked for what it cannot do. Where the data hold out nothing to
  * validate on there is no validation; a note says so where --val-interval was given. */
-tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates);
+tt_status tt_check_validation(const struct tt_options *o, struct tt_data *data, bool *validates);
 
 /* How the options say that text is read. */
 struct tt_text_options tt_text_options_of(const struct tt_config *c);
