@@ -7,7 +7,6 @@
 /* ---- meter.c ---- */
 
 int64_t tt_meter_step_tokens(const struct tt_meter *m);
-double *tt_meter_seconds(const struct tt_meter *m, int64_t step); /* of a step in the ring */
 
 /* ---- meter_print.c: what is printed ---- */
 
