@@ -10,6 +10,10 @@
 
 #include "core/base/types.h"
 
+/* A kernel that writes a tensor can take its largest magnitude with it: `amax` of such a kernel becomes the larger one
+ * of itself and that of the tensor as it is stored, compared as bits, so that NaN is larger than all numbers. The order
+ * in which blocks of threads do so does not matter. It must be a number >= 0 before. */
+
 /* partial[i] = the largest magnitude in rows [i·step, (i+1)·step) of x, step = rows / parts rounded up; 0 without such
  * rows, NaN if one of them has a NaN. */
 #define TT_FP8_PARTS 512 /* the most parts there can be */

@@ -1,14 +1,8 @@
 /* The 8-bit factors of products: the largest magnitude of a tensor, and its codes, as it is and transposed. */
+#include "backend/gpu/amax.h"
 #include "backend/gpu/fp8.h"
 
 enum { FP8_THREADS = 256 };
-
-/* Of magnitudes as bits: NaN is larger than all numbers, so it is not lost. */
-struct most_op {
-    GPU_MEMBER uint32_t operator()(uint32_t a, uint32_t b) const { return a > b ? a : b; }
-};
-
-GPU_DEVICE uint32_t magnitude(float x) { return gpu_float_bits(x) & 0x7fffffff; }
 
 /* ---- largest magnitudes: a block per part ---- */
 
@@ -20,11 +14,10 @@ template <typename T> GPU_DEVICE uint32_t most_of(const T *x, int64_t n, bool al
     GPU_UNROLL_BY(4)
     for (int64_t i = gpu_thread(); i < vectors; i += FP8_THREADS) {
         gpu_vec<T> v = gpu_vec_load(x + i * N);
-        GPU_UNROLL
-        for (int k = 0; k < N; k++) most = most_op()(most, magnitude(v.v[k]));
+        most = gpu_most(most, v);
     }
     for (int64_t i = vectors * N + gpu_thread(); i < n; i += FP8_THREADS)
-        most = most_op()(most, magnitude(gpu_to_float(x[i])));
+        most = gpu_most(most, gpu_to_float(x[i]));
     return most;
 }
 
@@ -37,7 +30,7 @@ template <typename T> GPU_KERNEL GPU_BOUNDS(FP8_THREADS) fp8_amax(struct tt_fp8_
         most = most_of(x + from * a.cols, (to - from) * a.cols, aligned, most);
     else
         for (int64_t r = from; r < to; r++) most = most_of(x + r * a.ldx, a.cols, aligned, most);
-    most = gpu_block_reduce<FP8_THREADS>(most, most_op());
+    most = gpu_block_reduce<FP8_THREADS>(most, gpu_op_most());
     if (gpu_thread() == 0) a.partial[gpu_block_x()] = gpu_bits_float(most);
 }
 
@@ -163,8 +156,8 @@ GPU_DEVICE float scale_of(const struct tt_fp8_cast_args &a)
 {
     uint32_t most = 0;
     if (!a.partial) return *a.scale;
-    for (int64_t i = gpu_thread(); i < a.parts; i += FP8_THREADS) most = most_op()(most, magnitude(a.partial[i]));
-    most = gpu_block_reduce<FP8_THREADS>(most, most_op());
+    for (int64_t i = gpu_thread(); i < a.parts; i += FP8_THREADS) most = gpu_most(most, a.partial[i]);
+    most = gpu_block_reduce<FP8_THREADS>(most, gpu_op_most());
     float scale = tt_fp8_scale(gpu_bits_float(most), a.to);
     if (gpu_block_x() == 0 && gpu_thread() == 0) *a.new_scale = scale;
     return scale;

@@ -1,6 +1,7 @@
 /* RMSNorm, optionally with the residual addition before it. A team of threads keeps its row in registers between the
  * sum of squares and the product, so that x and delta are read once and sum and y are written once; only what does not
  * fit is read again. The sum is normalised as stored, rounded to T, because the backward pass reads that. */
+#include "backend/gpu/amax.h"
 #include "backend/gpu/rows.h"
 
 template <typename T> struct norm_row {
@@ -32,7 +33,8 @@ template <typename T> struct norm_row {
         sum[c] = gpu_from_float<T>(gpu_to_float(x[c]) + gpu_to_float(delta[c]));
         return gpu_to_float(sum[c]);
     }
-    GPU_MEMBER void write_vector(int c, gpu_bytes16 b, float rstd, bool weight_aligned) const
+    /* Returns the larger one of `most` and the magnitudes written. */
+    GPU_MEMBER uint32_t write_vector(int c, gpu_bytes16 b, float rstd, bool weight_aligned, uint32_t most) const
     {
         gpu_vec<T> v = gpu_vec_from<T>(b), w;
         if (weight_aligned) {
@@ -44,6 +46,7 @@ template <typename T> struct norm_row {
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] = v.v[i] * rstd * w.v[i];
         gpu_vec_store(y + c, v);
+        return gpu_most(most, v);
     }
 };
 
@@ -78,18 +81,25 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
 
     bool weight_aligned = span.head == 0 && (uintptr_t)a.weight % 16 == 0;
     const T *again = a.delta ? row.sum : row.x;
+    uint32_t most = 0;
     GPU_UNROLL_BY(1)
     for (int c = 0; c < chunk.count(span); c++) {
         if (c > 0) chunk.load(again, span, c);
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++)
             if (chunk.vector(c, k) < span.vectors)
-                row.write_vector(chunk.column(span, c, k), chunk.b[k], rstd, weight_aligned);
+                most = row.write_vector(chunk.column(span, c, k), chunk.b[k], rstd, weight_aligned, most);
     }
     GPU_UNROLL_BY(1)
     for (int e = lane; e < span.edges; e += LANES) {
         int at = row_edge<T>(span, e);
-        row.y[at] = gpu_from_float<T>(gpu_to_float(again[at]) * rstd * gpu_to_float(row.weight[at]));
+        float y = gpu_to_float(again[at]) * rstd * gpu_to_float(row.weight[at]);
+        row.y[at] = gpu_from_float<T>(y);
+        most = gpu_most(most, y);
+    }
+    if (a.amax) {
+        most = team::reduce(most, gpu_op_most());
+        if (lane == 0) gpu_raise_amax<T>(a.amax, most);
     }
     if (lane == 0) a.rstd[r] = rstd;
 }

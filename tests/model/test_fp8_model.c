@@ -183,6 +183,30 @@ static void plans_are_sound(void)
             }
 }
 
+/* Only weights, attention's output and the gradient of q, k and v are read once more for their largest magnitude. */
+static void writers_take_magnitudes(void)
+{
+    for (int head = 0; head < 2; head++) {
+        struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+        struct tt_model *m;
+        struct tt_plan *p = NULL;
+        int64_t passes = 0, taken = 0;
+        c.fp8 = head ? TT_FP8_ALL : TT_FP8_LINEAR;
+        CHECK_OK(tt_model_create(&c, &m));
+        CHECK_OK(tt_model_plan_train(m, &p));
+        for (int i = 0; i < p->count; i++) {
+            const struct tt_op *op = &p->ops[i];
+            if (op->kind != TT_OP_KERNEL) continue;
+            passes += op->kernel == TT_K_fp8_amax;
+            taken += op->kernel == TT_K_fp8_cast && op->args.fp8_cast.partial && op->args.fp8_cast.parts == 1;
+        }
+        CHECK(passes == 6 * c.num_layers + head && taken == 6 * c.num_layers + 2 * head,
+              "%" PRId64 " passes, %" PRId64 " magnitudes taken on the way", passes, taken);
+        tt_plan_free(p);
+        tt_model_free(m);
+    }
+}
+
 /* What is kept of a layer for the backward pass is less: its inputs as codes. */
 static void less_memory(void)
 {
@@ -216,6 +240,7 @@ int main(void)
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     CHECK_OK(backend.ops->info(backend.self, &info));
     TEST(plans_are_sound);
+    TEST(writers_take_magnitudes);
     TEST(less_memory);
     TEST(predictions_are_of_a_gpu);
     if (tested_in(&info, TT_PREC_FP8)) {

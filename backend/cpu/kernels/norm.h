@@ -21,6 +21,7 @@ static void k_rmsnorm(const struct cpu_team *team, const struct tt_rmsnorm_args 
         for (int64_t c = 0; c < a->cols; c++) y[c] = x[c] * rstd * w[c];
         a->rstd[r] = rstd;
     }
+    raise_amax(team, a->amax, a->y, a->rows * a->cols);
 }
 
 /* dx = rstd·(w·dy) - x·rstd³·mean(w·dy·x); also adds the row's part of the gradient of the weight. */
@@ -57,6 +58,7 @@ static void k_rmsnorm_backward(const struct cpu_team *team, const struct tt_rmsn
         int64_t end = smaller(a->rows, (p + 1) * run);
         for (int64_t r = p * run; r < end; r++) rmsnorm_backward_row(a, r, dweight);
     }
+    raise_amax(team, a->amax, a->dx, a->rows * a->cols);
 }
 
 /* ---- of each head ---- */

@@ -49,6 +49,7 @@ static void k_swiglu(const struct cpu_team *team, const struct tt_swiglu_args *a
     }
         LOOP(a->F, SWIGLU);
     }
+    raise_amax(team, a->amax, a->h, a->rows * a->F);
 }
 
 static void k_swiglu_backward(const struct cpu_team *team, const struct tt_swiglu_backward_args *a)
@@ -77,6 +78,7 @@ static void k_swiglu_backward(const struct cpu_team *team, const struct tt_swigl
         else
             LOOP(a->F, SWIGLU_BACKWARD);
     }
+    raise_amax(team, a->amax, a->dgu, 2 * a->rows * a->F);
 }
 
 #endif
