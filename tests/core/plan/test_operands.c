@@ -123,13 +123,13 @@ static void look_at_all(void)
             }
 }
 
-/* Sizes that 8-bit products take. */
 static void look_at_eight_bits(void)
 {
     struct tt_config c = tiny_config();
-    c.hidden_dim = 48, c.num_heads = 3, c.num_kv_heads = 1, c.ffn_dim = 32, c.seq_len = 16;
+    make_even(&c);
     c.version = TT_FLASH;
     c.precision = TT_PREC_FP8;
+    c.fp8 = TT_FP8_ALL;
     look_at_model(&c);
 }
 
