@@ -8,7 +8,7 @@
  *   in load(r, c) const        the vector at (r, c), as bytes
  *   store(r, c, in, context) const
  *   one(r, c, context) const   the single element at (r, c)
- * A context that is a map_amax becomes the largest magnitude of what store and one give it.
+ * A context that is a map_amax<T> becomes the largest magnitude of what store and one give it.
  * The thread that reads an element also writes it, so an output may be an input. */
 #ifndef TT_GPU_MAP_H
 #define TT_GPU_MAP_H
@@ -21,14 +21,14 @@ struct map_nothing {
 };
 
 /* The largest magnitude that this thread has written, and where that of all goes; NULL: nowhere. */
-struct map_amax {
+template <typename T> struct map_amax {
     float *amax;
     uint32_t most;
 };
 
 /* The end of a block, which all its threads reach. */
-template <typename T, typename C> GPU_DEVICE void map_end(const C &) {}
-template <typename T> GPU_DEVICE void map_end(const map_amax &c)
+template <typename C> GPU_DEVICE void map_end(const C &) {}
+template <typename T> GPU_DEVICE void map_end(const map_amax<T> &c)
 {
     if (c.amax) gpu_block_amax<T, MAP_THREADS>(c.amax, c.most);
 }
@@ -76,7 +76,7 @@ template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_vectors(Op op, int
     int64_t edges = rows > 1 ? 0 : cols - per_row * N;
     for (int64_t e = gpu_block_x() * MAP_THREADS + gpu_thread(); e < edges; e += gpu_blocks_x() * MAP_THREADS)
         op.one(0, e < head ? e : e + per_row * N, context);
-    map_end<typename Op::type>(context);
+    map_end(context);
 }
 
 /* For operands that are not aligned to 16 bytes. */
@@ -93,7 +93,7 @@ template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_singles(Op op, int
         map_place at = map_at(row, col, offset, rows, cols);
         op.one(at.row, at.col, context);
     }
-    map_end<typename Op::type>(context);
+    map_end(context);
 }
 
 /* ---- host ---- */

@@ -5,7 +5,7 @@
 
 template <typename T> struct swiglu_op {
     typedef T type;
-    typedef map_amax context;
+    typedef map_amax<T> context;
     static constexpr int unroll = 2;
     struct in {
         gpu_bytes16 gate, up;
@@ -51,7 +51,7 @@ gpu_error tt_gpu_swiglu(const struct tt_swiglu_args *a, gpu_stream s)
 
 template <typename T> struct swiglu_backward_op {
     typedef T type;
-    typedef map_amax context;
+    typedef map_amax<T> context;
     static constexpr int unroll = 2;
     struct in {
         gpu_bytes16 gate, up, dh;
