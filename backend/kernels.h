@@ -232,7 +232,7 @@ struct tt_rmsnorm_args {
     const void *x, *delta; /* delta or NULL */
     const void *weight;
     void *sum; /* with delta; NULL without; may be x or delta */
-    void *y;
+    void *y;   /* or NULL, with amax */
     float *rstd;
     float *amax; /* of y (kernels_fp8.h), or NULL */
     int64_t rows, cols;
@@ -332,7 +332,8 @@ struct tt_swiglu_args {
     int64_t rows, F;
 };
 
-/* dgu from dh; also recomputes h, so that the forward pass need not keep it. dgu may be gu; h may be dh or NULL. */
+/* dgu from dh; also recomputes h, so that the forward pass need not keep it. dgu may be gu; h may be dh or NULL. With
+ * amax alone, dgu is NULL too. */
 struct tt_swiglu_backward_args {
     enum tt_dtype dtype;
     const void *gu, *dh;

@@ -8,6 +8,12 @@ void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_act
     (fused(b, TT_FUSE_NORM) ? norm_fused : norm_steps)(b, r, w, n);
 }
 
+struct measured normed(const struct norm_acts *n)
+{
+    if (n->y) return (struct measured){.x = n->y, .amax = n->amax};
+    return (struct measured){.x = n->x, .amax = n->amax, .rstd = n->rstd, .weight = n->weight};
+}
+
 void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, struct measured *dr,
                    bool first, const struct bundle *user)
 {
@@ -94,8 +100,6 @@ static void attention_core_backward(struct build *b, const struct attention_acts
         (fused(b, TT_FUSE_SOFTMAX) ? attention_fused_backward : attention_steps_backward)(b, a, dout, dqkv);
 }
 
-static struct measured normed(const struct norm_acts *n) { return (struct measured){n->y, n->amax}; }
-
 void block_keys(struct build *b, struct residual *r, struct block_acts *a)
 {
     struct bundle qkv = qkv_bundle(b);
@@ -140,7 +144,7 @@ static void block_inner(struct build *b, struct residual *r, struct block_acts *
     attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
     r->delta = activation(b, "attention_delta", b->T, b->C);
-    bundle_forward(b, &out, (struct measured){a->attn.o, NULL}, true, r->delta, &a->out);
+    bundle_forward(b, &out, (struct measured){.x = a->attn.o}, true, r->delta, &a->out);
 
     norm(b, r, TT_W_FFN_NORM, &a->norm2, &gate_up);
     ffn_inner(b, a);
@@ -152,21 +156,25 @@ void block_forward(struct build *b, struct residual *r, struct block_acts *a)
     block_inner(b, r, a);
     b->p->group = TT_G_DOWN;
     r->delta = activation(b, "ffn_delta", b->T, b->C);
-    bundle_forward(b, &down, (struct measured){a->ffn.h, a->ffn.amax}, true, r->delta, &a->down);
+    bundle_forward(b, &down, (struct measured){.x = a->ffn.h, .amax = a->ffn.amax}, true, r->delta, &a->down);
 }
 
-/* From the gradient of the block's output to that of gate and up, which it returns; a->ffn.h is where h lies then. */
-static void *down_backward(struct build *b, struct block_acts *a, const struct output_gradient *dr, void *dh)
+/* From the gradient of the block's output to that of gate and up; a->ffn.h is where h lies then, or its codes are in
+ * a->down. */
+static struct output_gradient down_backward(struct build *b, struct block_acts *a, const struct output_gradient *dr,
+                                            void *dh)
 {
     struct bundle down = down_bundle(b), gate_up = gate_up_bundle(b);
     if (swiglu_in_products(b)) {
         linear_dx_swiglu(b, dr->dy, weight(b, TT_W_DOWN), a->ffn.gu, dh, b->T, b->F, b->C);
         a->ffn.h = dh;
-        return a->ffn.gu;
+        return (struct output_gradient){.dy = a->ffn.gu};
     }
     bundle_dx(b, &down, dr, &a->down, dh);
     a->ffn.d_amax = amax_for(b, &gate_up, TT_FUSE_SWIGLU);
-    return (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+    if (a->ffn.d_amax && bundle_in_fp8(b, &down)) return swiglu_codes(b, &a->ffn, dh, &a->down);
+    void *dgu = (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+    return output_gradient(b, &gate_up, (struct measured){.x = dgu, .amax = a->ffn.d_amax});
 }
 
 static void ffn_backward(struct build *b, struct block_acts *a, struct measured *dr)
@@ -174,12 +182,11 @@ static void ffn_backward(struct build *b, struct block_acts *a, struct measured 
     struct bundle gate_up = gate_up_bundle(b), down = down_bundle(b), out = out_bundle(b);
     void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dy = activation(b, "d_norm", b->T, b->C);
     b->p->group = TT_G_DOWN;
-    struct output_gradient d = output_gradient(b, &down, *dr);
-    struct measured dgu = {down_backward(b, a, &d, dh), a->ffn.d_amax};
+    struct output_gradient d = output_gradient(b, &down, *dr), dgu = down_backward(b, a, &d, dh);
     b->p->group = TT_G_DOWN;
     bundle_dw(b, &down, &d, a->ffn.h, &a->down, b->accumulate);
     b->p->group = TT_G_GATE_UP;
-    bundle_backward(b, &gate_up, dgu, a->norm2.y, &a->gate_up, dy);
+    bundle_backward(b, &gate_up, &dgu, a->norm2.y, &a->gate_up, dy);
     norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false, &out);
 }
 
@@ -190,13 +197,15 @@ static void attention_backward(struct build *b, const struct block_acts *a, stru
     void *dout = activation(b, "d_attention_out", b->T, width), *dqkv = activation(b, "d_qkv", b->T, b->P);
     void *dy = activation(b, "d_norm", b->T, b->C);
     b->p->group = TT_G_ATTENTION;
-    bundle_backward(b, &out, *dr, a->attn.o, &a->out, dout);
+    struct output_gradient d = output_gradient(b, &out, *dr);
+    bundle_backward(b, &out, &d, a->attn.o, &a->out, dout);
     attention_core_backward(b, &a->attn, dout, dqkv);
     rope_backward(b, dqkv);
     head_norm_backward(b, &a->attn, dqkv);
     b->p->group = TT_G_QKV;
     bias_backward(b, dqkv);
-    bundle_backward(b, &qkv, (struct measured){dqkv, NULL}, a->norm1.y, &a->qkv, dy);
+    d = output_gradient(b, &qkv, (struct measured){.x = dqkv});
+    bundle_backward(b, &qkv, &d, a->norm1.y, &a->qkv, dy);
     norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false, b->p->layer > 0 ? &below : NULL);
 }
 

@@ -38,14 +38,17 @@ struct build {
 /* A tensor, and its largest magnitude. */
 struct measured {
     void *x;
-    float *amax; /* NULL: what writes the tensor does not take it */
+    float *amax;        /* NULL: what writes the tensor does not take it */
+    const float *rstd;  /* or: the tensor is x·rstd·weight, and not in memory */
+    const void *weight;
 };
 
 /* What a norm leaves for its backward pass. */
 struct norm_acts {
     void *x;    /* (T, C) the residual stream it normalised */
-    void *y;    /* (T, C) result */
+    void *y;    /* (T, C) result; NULL: only its codes are made */
     float *amax; /* of y, as in struct measured */
+    const void *weight;
     void *xhat; /* (T, C) before the weight; only when in single steps */
     float *rstd; /* (T) */
 };
@@ -160,8 +163,11 @@ void bundle_dx(struct build *b, const struct bundle *s, const struct output_grad
                void *dx);
 void bundle_dw(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                const struct fp8_acts *kept, bool add);
-void bundle_backward(struct build *b, const struct bundle *s, struct measured dy, const void *x,
+void bundle_backward(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                      const struct fp8_acts *kept, void *dx);
+/* The gradient of gate and up from that of h, of which only codes are made, and h once more, into the one that `down`
+ * has kept. */
+struct output_gradient swiglu_codes(struct build *b, struct ffn_acts *f, const void *dh, struct fp8_acts *down);
 
 /* ---- ranks.c: what several ranks do together; with one, nothing ---- */
 
@@ -260,6 +266,7 @@ void optimizer_chosen(struct build *b);
 
 /* `user` multiplies the result; of the gradient, it multiplies dr. NULL: no product does. */
 void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n, const struct bundle *user);
+struct measured normed(const struct norm_acts *n);
 void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, struct measured *dr,
                    bool first, const struct bundle *user);
 struct bundle down_bundle(const struct build *b);

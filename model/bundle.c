@@ -69,8 +69,9 @@ static struct factor cast(struct build *b, const char *name, struct measured x, 
             LAUNCH(b->p, fp8_amax, .x = x.x, .partial = partial, .rows = rows, .cols = cols, .ldx = cols,
                    .parts = parts);
     }
-    LAUNCH(b->p, fp8_cast, .to = type, .x = x.x, .partial = partial, .new_scale = made, .scale = scale, .out = codes,
-           .transposed = transposed, .rows = rows, .cols = cols, .ldx = cols, .parts = parts);
+    LAUNCH(b->p, fp8_cast, .to = type, .x = x.x, .partial = partial, .new_scale = made, .scale = scale, .rstd = x.rstd,
+           .weight = x.weight, .out = codes, .transposed = transposed, .rows = rows, .cols = cols, .ldx = cols,
+           .parts = parts);
     return (struct factor){codes, transposed, made ? made : scale};
 }
 
@@ -93,7 +94,7 @@ static bool is_kept(const struct build *b)
 
 static struct measured weights_of(struct build *b, const struct bundle *s)
 {
-    return (struct measured){weight(b, s->w[0]), NULL};
+    return (struct measured){.x = weight(b, s->w[0])};
 }
 
 static void forward_fp8(struct build *b, const struct bundle *s, struct measured x, bool again, void *y,
@@ -175,7 +176,7 @@ static struct factor input_of(struct build *b, const struct bundle *s, const str
                               const struct fp8_acts *kept)
 {
     if (!d->codes || kept->x) return (struct factor){.transposed = kept->x, .scale = kept->x_scale};
-    return cast(b, "fp8_input", (struct measured){(void *)x, NULL}, s->rows, s->in, TT_E4M3, TRANSPOSED, kept->x_scale);
+    return cast(b, "fp8_input", (struct measured){.x = (void *)x}, s->rows, s->in, TT_E4M3, TRANSPOSED, kept->x_scale);
 }
 
 void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,
@@ -192,13 +193,27 @@ void bundle_dw(struct build *b, const struct bundle *s, const struct output_grad
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) part_dw(b, s, (int)i, at, d, x, &x8, add);
 }
 
-void bundle_backward(struct build *b, const struct bundle *s, struct measured dy, const void *x,
+void bundle_backward(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                      const struct fp8_acts *kept, void *dx)
 {
-    struct output_gradient d = output_gradient(b, s, dy);
-    struct factor x8 = input_of(b, s, &d, x, kept), w = turned_weights(b, s, &d, kept);
+    struct factor x8 = input_of(b, s, d, x, kept), w = turned_weights(b, s, d, kept);
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
-        part_dw(b, s, (int)i, at, &d, x, &x8, b->accumulate);
-        part_dx(b, s, (int)i, at, &d, &w, dx);
+        part_dw(b, s, (int)i, at, d, x, &x8, b->accumulate);
+        part_dx(b, s, (int)i, at, d, &w, dx);
     }
+}
+
+struct output_gradient swiglu_codes(struct build *b, struct ffn_acts *f, const void *dh, struct fp8_acts *down)
+{
+    int64_t n = b->T * b->F;
+    uint8_t *codes = bytes(b, "fp8_gradient", 2 * n), *transposed = bytes(b, "fp8_gradient", 2 * n);
+    uint8_t *h = bytes(b, "fp8_input", n);
+    float *scale = floats(b, "fp8_scale", 1);
+    b->p->group = TT_G_ACTIVATION;
+    LAUNCH(b->p, swiglu_backward, .gu = f->gu, .dh = dh, .amax = f->d_amax, .rows = b->T, .F = b->F);
+    LAUNCH(b->p, fp8_swiglu_backward, .to = TT_E5M2, .gu = f->gu, .dh = dh, .amax = f->d_amax,
+           .h_scale = down->x_scale, .scale = scale, .dgu = codes, .dgu_transposed = transposed, .h_transposed = h,
+           .rows = b->T, .F = b->F);
+    down->x = h;
+    return (struct output_gradient){.codes = codes, .transposed = transposed, .scale = scale};
 }

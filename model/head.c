@@ -33,7 +33,8 @@ static void one_chunk(struct build *b, struct measured y, void *dy, float *losse
     int64_t C = b->C, V = b->V;
     struct bundle head = head_bundle(b, rows);
     struct fp8_acts kept = {0};
-    struct measured y_rows = {view(b, y.x, first * C), y.amax}, logits = {activation(b, "logits", rows, V), NULL};
+    struct measured y_rows = {.x = view(b, y.x, first * C), .amax = y.amax};
+    struct measured logits = {.x = activation(b, "logits", rows, V)};
     if (b->train) logits.amax = amax_for(b, &head, TT_FUSE_LOSS);
     b->p->phase = TT_FORWARD;
     b->p->group = TT_G_LOSS;

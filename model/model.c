@@ -78,7 +78,7 @@ static void body_forward(struct build *b, struct block_acts *blocks, struct norm
 
 static void body_backward(struct build *b, struct block_acts *blocks, const struct norm_acts *last, const void *dy)
 {
-    struct measured dr = {activation(b, "d_residual", b->T, b->C), NULL};
+    struct measured dr = {.x = activation(b, "d_residual", b->T, b->C)};
     struct bundle top = down_bundle(b);
     b->p->phase = TT_BACKWARD;
     norm_backward(b, dy, last, TT_W_NORM, &dr, true, &top);
@@ -129,7 +129,7 @@ static void micro_batch(struct build *b, int i, const int32_t *tokens, struct bl
     b->tokens = tokens + i * b->B * (b->S + 1);
     body_forward(b, blocks, &last);
     void *dy = activation(b, "d_norm", b->T, b->C);
-    head_and_loss(b, (struct measured){last.y, last.amax}, dy);
+    head_and_loss(b, normed(&last), dy);
     drop_weights(b, b->c->tie_embeddings ? 0 : 1);
     if (!b->c->tie_embeddings) sum_bucket(b, 1);
     body_backward(b, blocks, &last, dy);
@@ -184,7 +184,7 @@ static void write_eval(struct build *b, struct block_acts *blocks)
     b->loss_factor = 1.0f / (float)b->T;
     b->loss = tt_plan_external(b->p, TT_X_VAL_LOSS, 2 * sizeof *b->loss);
     body_forward(b, blocks, &last);
-    head_and_loss(b, (struct measured){last.y, last.amax}, NULL);
+    head_and_loss(b, normed(&last), NULL);
 }
 
 /* To the host, so in fp32 whatever the activations are. */
@@ -203,7 +203,7 @@ static void write_logits(struct build *b, struct block_acts *blocks)
     struct norm_acts last;
     batch_tokens(b);
     body_forward(b, blocks, &last);
-    logits_out(b, (struct measured){last.y, last.amax});
+    logits_out(b, normed(&last));
 }
 
 /* B sequences of S tokens, at so many positions; the rest as in struct build. */

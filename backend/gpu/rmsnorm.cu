@@ -6,7 +6,7 @@
 
 template <typename T> struct norm_row {
     const T *x, *delta, *weight; /* delta or NULL */
-    T *sum, *y;                  /* sum with delta */
+    T *sum, *y;                  /* sum with delta; y or NULL */
 
     /* Loads a chunk of x, or computes x + delta and stores it. All loads come before the first store, since the
      * compiler must assume that they alias. */
@@ -45,7 +45,7 @@ template <typename T> struct norm_row {
         }
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] = v.v[i] * rstd * w.v[i];
-        gpu_vec_store(y + c, v);
+        if (y) gpu_vec_store(y + c, v);
         return gpu_most(most, v);
     }
 };
@@ -57,7 +57,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
     int64_t r = team::row(), start = r * a.cols;
     if (r >= a.rows) return;
     norm_row<T> row = {(const T *)a.x + start, a.delta ? (const T *)a.delta + start : NULL, (const T *)a.weight,
-                       a.delta ? (T *)a.sum + start : NULL, (T *)a.y + start};
+                       a.delta ? (T *)a.sum + start : NULL, a.y ? (T *)a.y + start : NULL};
     row_span span = row_span_of(row.x, (int)a.cols, together);
     int lane = team::lane();
 
@@ -94,7 +94,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
     for (int e = lane; e < span.edges; e += LANES) {
         int at = row_edge<T>(span, e);
         float y = gpu_to_float(again[at]) * rstd * gpu_to_float(row.weight[at]);
-        row.y[at] = gpu_from_float<T>(y);
+        if (row.y) row.y[at] = gpu_from_float<T>(y);
         most = gpu_most(most, y);
     }
     if (a.amax) {
@@ -116,7 +116,7 @@ template <typename T> static gpu_error launch(const struct tt_rmsnorm_args *a, b
 gpu_error tt_gpu_rmsnorm(const struct tt_rmsnorm_args *a, gpu_stream s)
 {
     uintptr_t off = (uintptr_t)a->x % 16;
-    bool together = (uintptr_t)a->y % 16 == off;
+    bool together = !a->y || (uintptr_t)a->y % 16 == off;
     if (a->delta) together = together && (uintptr_t)a->delta % 16 == off && (uintptr_t)a->sum % 16 == off;
     return GPU_DISPATCH(a->dtype, T, launch<T>(a, together, s));
 }

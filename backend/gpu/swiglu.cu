@@ -57,7 +57,7 @@ template <typename T> struct swiglu_backward_op {
         gpu_bytes16 gate, up, dh;
     };
     const T *gu, *dh;
-    T *dgu, *h; /* may be gu and dh; h may be NULL */
+    T *dgu, *h; /* may be gu and dh; or NULL */
     float *amax; /* of dgu, or NULL */
     int64_t F;
 
@@ -73,8 +73,8 @@ template <typename T> struct swiglu_backward_op {
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) swiglu_back<T>(gate.v[i], up.v[i], d.v[i]);
         T *dgate = dgu + r * 2 * F + c;
-        gpu_vec_store(dgate, gate);
-        gpu_vec_store(dgate + F, up);
+        if (dgu) gpu_vec_store(dgate, gate);
+        if (dgu) gpu_vec_store(dgate + F, up);
         if (h) gpu_vec_store(h + r * F + c, d);
         most.most = gpu_most(gpu_most(most.most, gate), up);
     }
@@ -83,8 +83,8 @@ template <typename T> struct swiglu_backward_op {
         int64_t at = r * 2 * F + c;
         float gate = gpu_to_float(gu[at]), up = gpu_to_float(gu[at + F]), d = gpu_to_float(dh[r * F + c]);
         swiglu_back<T>(gate, up, d);
-        dgu[at] = gpu_from_float<T>(gate);
-        dgu[at + F] = gpu_from_float<T>(up);
+        if (dgu) dgu[at] = gpu_from_float<T>(gate);
+        if (dgu) dgu[at + F] = gpu_from_float<T>(up);
         if (h) h[r * F + c] = gpu_from_float<T>(d);
         most.most = gpu_most(gpu_most(most.most, gate), up);
     }

@@ -197,7 +197,10 @@ static void writers_take_magnitudes(void)
             const struct tt_op *op = &p->ops[i];
             if (op->kind != TT_OP_KERNEL) continue;
             passes += op->kernel == TT_K_fp8_amax;
-            taken += op->kernel == TT_K_fp8_cast && op->args.fp8_cast.partial && op->args.fp8_cast.parts == 1;
+            taken += op->kernel == TT_K_fp8_swiglu_backward ||
+                     (op->kernel == TT_K_fp8_cast && op->args.fp8_cast.partial && op->args.fp8_cast.parts == 1);
+            if (op->kernel == TT_K_rmsnorm && op->layer >= 0)
+                CHECK(!op->args.rmsnorm.y, "a norm is stored beside its codes");
         }
         CHECK(passes == 6 * layers + head && taken == 6 * layers + 2 * head,
               "%d passes, %d magnitudes taken on the way", passes, taken);

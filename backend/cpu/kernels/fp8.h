@@ -49,7 +49,9 @@ INLINE void cast_square(const struct tt_fp8_cast_args *a, float inverse, int64_t
 {
     for (int64_t r = row; r < smaller(a->rows, row + side); r++)
         for (int64_t c = col; c < smaller(a->cols, col + side); c++) {
-            uint8_t code = tt_to_fp8(((const float *)a->x)[r * a->ldx + c] * inverse, a->to);
+            float x = ((const float *)a->x)[r * a->ldx + c];
+            if (a->rstd) x = x * a->rstd[r] * ((const float *)a->weight)[c];
+            uint8_t code = tt_to_fp8(x * inverse, a->to);
             if (a->out) a->out[r * a->cols + c] = code;
             if (a->transposed) a->transposed[c * a->rows + r] = code;
         }

@@ -164,7 +164,6 @@ static const struct {
 } always[] = {
     {"embedding_backward", "state", "finds its tokens as embedding does, which a forward pass alone runs without"},
     {"sub_target", "state", "finds its tokens as gather_nll does, which an evaluation runs without"},
-    {"swiglu_backward", "h", "a caller that kept h of the forward pass has it already"},
 };
 
 static bool always_given(const struct optional *o)
