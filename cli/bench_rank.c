@@ -78,6 +78,13 @@ static void put_each(struct tt_json_writer *w, const struct figures *all, int ra
     tt_json_end(w, ']');
 }
 
+/* As the backend takes them (struct tt_backend_options); 0: not said. */
+static int64_t threads_of(const struct tt_config *c)
+{
+    const char *environment = getenv("OMP_NUM_THREADS");
+    return c->threads || !environment ? c->threads : atoi(environment);
+}
+
 static void put_row(struct rank *r, const struct tt_session *s, const char *size, const struct figures *all)
 {
     const struct tt_config *c = &r->trial.c;
@@ -91,7 +98,7 @@ static void put_row(struct rank *r, const struct tt_session *s, const char *size
     tt_json_put_string(&r->w, "size", label);
     tt_json_put_string(&r->w, "version", tt_version_names[c->version]);
     tt_json_put_int(&r->w, "ranks", c->ranks);
-    tt_json_put_int(&r->w, "threads", c->threads);
+    tt_json_put_int(&r->w, "threads", threads_of(c));
     tt_json_put_string(&r->w, "shard", tt_shard_names[c->shard]);
     tt_json_put_number(&r->w, "median_ms", 1e3 * f->median);
     tt_json_put_number(&r->w, "p95_ms", 1e3 * f->p95);

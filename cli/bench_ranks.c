@@ -256,12 +256,21 @@ static tt_status write_json(const struct scaling *s)
 
 /* ---- all ---- */
 
+/* Whether that number of ranks has been measured: it gives one row, however often it is named. */
+static bool is_again(const struct scaling *s, int ranks)
+{
+    for (int i = 0; i < s->count; i++)
+        if (row_of(s, i, 0) && number(row_of(s, i, 0), "ranks") == ranks) return true;
+    return false;
+}
+
 static tt_status run(struct scaling *s)
 {
     char item[32];
     TT_TRY(make_words(s));
     for (const char *at = s->own->ranks; tt_list_next(&at, ',', item, sizeof item);) {
         if (s->count == MOST) return tt_fail(TT_USAGE, "--ranks: more than %d numbers", MOST);
+        if (is_again(s, atoi(item))) continue;
         TT_TRY(measure(s, atoi(item)));
     }
     if (!s->o->c.json) print_text(s);

@@ -181,6 +181,14 @@ static tt_status look_back(struct training *t)
     return TT_OK;
 }
 
+/* One process has no others to be late for; a fault that was drawn is none of these. */
+static const char *of_ranks_alone(const struct tt_config *c)
+{
+    enum tt_fault fault = tt_fault_of(c);
+    bool of_ranks = fault >= TT_FAULT_OF_RANKS && fault < TT_FAULT_OF_UPDATES;
+    return of_ranks && c->ranks < 2 ? ", which does nothing here: only several ranks feel it (--ranks)" : "";
+}
+
 static void announce_ranks(const struct training *t)
 {
     const struct tt_config *c = t->c;
@@ -207,7 +215,7 @@ static void announce(struct training *t)
                (long long)t->c->num_steps);
     const struct tt_course_options *course = tt_course_of(t->c);
     if (course->own_kernel[0]) printf("kernel  residual_norm of %s in the place of rmsnorm\n", course->own_kernel);
-    if (course->fault[0]) printf("fault   %s\n", tt_fault_shown(t->c));
+    if (course->fault[0]) printf("fault   %s%s\n", tt_fault_shown(t->c), of_ranks_alone(t->c));
     if (t->origin) printf("begin   with the weights of %s\n", t->origin);
     if (t->checkpoint)
         printf("resume  %s, %lld of %lld steps done\n", t->checkpoint, (long long)t->run.progress.step,
@@ -368,7 +376,7 @@ static tt_status run(struct training *t)
     const char *board = t->c->tensorboard;
     snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out,
              board[0] ? " --tensorboard " : "", board);
-    if (t->c->ranks > 1) snprintf(command + strlen(command), 40, " --ranks %lld", (long long)t->c->ranks);
+    tt_ranks_words(t->c, command + strlen(command));
     struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
                              .command = command};
     tt_status st = tt_train_run(&train, &t->result);

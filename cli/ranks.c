@@ -27,6 +27,15 @@ tt_status tt_ranks_start(int ranks, char **words)
     return code ? tt_fail((enum tt_code)code, "%s", "") : TT_OK;
 }
 
+void tt_ranks_words(const struct tt_config *c, char out[TT_RANKS_WORDS])
+{
+    out[0] = 0;
+    if (c->ranks < 2) return;
+    snprintf(out, TT_RANKS_WORDS, " --ranks %lld", (long long)c->ranks);
+    size_t n = strlen(out);
+    if (c->shard != TT_SHARD_NONE) snprintf(out + n, TT_RANKS_WORDS - n, " --shard %s", tt_shard_names[c->shard]);
+}
+
 /* ---- commands of one process ---- */
 
 static bool is_for_ranks(const struct tt_options *o)

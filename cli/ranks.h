@@ -12,6 +12,10 @@ extern char **tt_words;
  * has their exit code and no text, since they have said why. */
 tt_status tt_ranks_start(int ranks, char **words);
 
+/* " --ranks 2 --shard weights", for a command that goes on as this one does: neither is taken from a checkpoint. */
+enum { TT_RANKS_WORDS = 64 };
+void tt_ranks_words(const struct tt_config *c, char out[TT_RANKS_WORDS]);
+
 /* Where somebody started several processes with a command that one of them can do alone (info, eval, data, ...), rank 0
  * does it and says so; true: this is another rank, which has nothing to do. */
 bool tt_left_to_rank_0(const struct tt_options *o);

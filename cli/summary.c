@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/common.h"
+#include "cli/ranks.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/load.h"
@@ -118,8 +119,8 @@ void tt_summary_next(const struct tt_summary *s)
     if (!c->out[0]) return;
     printf("saved   %s/step-%08lld\n", c->out, (long long)s->progress->step);
     if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
-    char ranks[40] = "";
-    if (c->ranks > 1) snprintf(ranks, sizeof ranks, " --ranks %lld", (long long)c->ranks);
+    char ranks[TT_RANKS_WORDS];
+    tt_ranks_words(c, ranks);
     printf("next    tt generate %s        tt train --resume auto --out %s --%s %lld%s%s%s\n", c->out, c->out,
            c->epochs ? "epochs" : "num-steps", 2 * (long long)(c->epochs ? c->epochs : c->num_steps),
            c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);

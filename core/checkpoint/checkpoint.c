@@ -34,12 +34,12 @@ static bool is_sharded(const struct tt_checkpoint *c) { return c->params->sharde
 
 /* Writes the tensors of several arenas to one file; the names of each arena get its prefix. */
 static tt_status write_tensors(const char *folder, const char *name, const struct tt_checkpoint *c,
-                               const float *const *arenas, const char *const *prefixes, int n_arenas,
+                               const float *const *arenas, const bool *parts, const char *const *prefixes, int n_arenas,
                                struct tt_manifest *m)
 {
     int n = c->params->n;
     struct tt_tensor_source *tensors = calloc((size_t)n * (size_t)n_arenas + 1, sizeof *tensors);
-    int64_t *offsets = calloc((size_t)n * (size_t)n_arenas + 1, sizeof *offsets);
+    struct tt_placed *places = calloc((size_t)n * (size_t)n_arenas + 1, sizeof *places);
     char(*names)[128] = calloc((size_t)n * (size_t)n_arenas + 1, sizeof *names), *path = NULL;
     char step[24];
     snprintf(step, sizeof step, "%lld", (long long)c->progress.step);
@@ -48,25 +48,26 @@ static tt_status write_tensors(const char *folder, const char *name, const struc
     snprintf(file->name, sizeof file->name, "%s", name);
 
     tt_status st = TT_OK;
-    if (!tensors || !offsets || !names || asprintf(&path, "%s/%s", folder, name) < 0) st = tt_no_memory("a checkpoint");
+    if (!tensors || !places || !names || asprintf(&path, "%s/%s", folder, name) < 0) st = tt_no_memory("a checkpoint");
     for (int a = 0; a < n_arenas && !st; a++) {
         for (int i = 0; i < n; i++) {
             int at = a * n + i;
             snprintf(names[at], sizeof names[at], "%s%s", prefixes[a], c->params->items[i].name);
             tensors[at] = source_of(&c->params->items[i], names[at], arenas[a]);
-            offsets[at] = c->params->items[i].offset;
+            if (parts[a]) tensors[at].data = arenas[a];
+            places[at] = (struct tt_placed){c->params->items[i].offset, parts[a]};
         }
     }
     if (is_sharded(c)) {
         st = tt_job_agree(c->job, st);
         if (!st)
-            st = tt_safetensors_write_sharded(path, tensors, offsets, n * n_arenas, metadata, 2, c->params, c->job,
+            st = tt_safetensors_write_sharded(path, tensors, places, n * n_arenas, metadata, 2, c->params, c->job,
                                               &file->size, &file->crc);
     } else if (!st) {
         st = tt_safetensors_write(path, tensors, n * n_arenas, metadata, 2, &file->size, &file->crc);
     }
     free(tensors);
-    free(offsets);
+    free(places);
     free(names);
     free(path);
     return st;
@@ -87,9 +88,10 @@ static tt_status write_tokenizer(const char *folder, const struct tt_tokenizer *
 static tt_status write_folder(const char *folder, const struct tt_checkpoint *c)
 {
     struct tt_manifest m = {.progress = c->progress, .config = (char *)c->config, .folder = (char *)c->folder};
-    TT_TRY(write_tensors(folder, "model.safetensors", c, (const float *[]){c->w}, (const char *[]){""}, 1, &m));
-    TT_TRY(write_tensors(folder, "state.safetensors", c, (const float *[]){c->m, c->v}, (const char *[]){"m.", "v."}, 2,
+    TT_TRY(write_tensors(folder, "model.safetensors", c, (const float *[]){c->w}, c->parts, (const char *[]){""}, 1,
                          &m));
+    TT_TRY(write_tensors(folder, "state.safetensors", c, (const float *[]){c->m, c->v}, c->parts + 1,
+                         (const char *[]){"m.", "v."}, 2, &m));
     if (!tt_job_leads(c->job)) return TT_OK;
     if (c->updates) TT_TRY(tt_updates_write(folder, c, &m));
     if (c->tokenizer) TT_TRY(write_tokenizer(folder, c->tokenizer, &m));

@@ -76,6 +76,7 @@ struct tt_checkpoint {
     const struct tt_tokenizer *tokenizer; /* or NULL; not loaded */
     const struct tt_params *params;
     float *w, *m, *v;   /* host copies of the arenas; m, v may be NULL on load: weights only */
+    bool parts[3];      /* on save, of w, m and v: only this rank's parts of each bucket, one after the other */
     struct tt_update_group *updates; /* what groups of weights have seen, groups.count + 1 of them; or NULL */
     struct tt_job *job; /* on save: the ranks that save together; NULL: this process alone. Each rank has its parts of
                            sharded arrays */

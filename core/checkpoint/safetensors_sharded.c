@@ -23,18 +23,20 @@ struct pieces {
 
 /* ---- the pieces: the same list on every rank ---- */
 
-/* The rank that has the float at `offset` of the arena, and the offset where its part ends. */
-static int owner_of(const struct tt_params *p, int64_t offset, int64_t *end)
+/* The rank that has the float at `offset` of the arena, the offset where its part ends, and where the float is in the
+ * parts of that rank. */
+static int owner_of(const struct tt_params *p, int64_t offset, int64_t *end, int64_t *at)
 {
     int b = 0;
     while (offset >= p->buckets[b].offset + p->buckets[b].count) b++;
     int64_t part = p->buckets[b].count / p->ranks, owner = (offset - p->buckets[b].offset) / part;
     *end = p->buckets[b].offset + (owner + 1) * part;
+    *at = p->buckets[b].offset / p->ranks + (offset - p->buckets[b].offset) % part;
     return (int)owner;
 }
 
 /* Cuts the file into pieces, in file order, at every end of a tensor and of a part. */
-static tt_status cut(const struct tt_tensor_source *tensors, const int64_t *offsets, int n, uint64_t at,
+static tt_status cut(const struct tt_tensor_source *tensors, const struct tt_placed *places, int n, uint64_t at,
                      const struct tt_params *p, struct pieces *out)
 {
     size_t most = (size_t)n + (size_t)n * (size_t)p->bucket_count * (size_t)p->ranks;
@@ -42,10 +44,12 @@ static tt_status cut(const struct tt_tensor_source *tensors, const int64_t *offs
     if (!out->p) return tt_no_memory("a checkpoint");
     for (int i = 0; i < n; i++) {
         int64_t count = tensors[i].shape[0] * (tensors[i].rank > 1 ? tensors[i].shape[1] : 1);
-        for (int64_t done = 0, end; done < count;) {
-            int owner = owner_of(p, offsets[i] + done, &end);
-            int64_t here = end - offsets[i] - done < count - done ? end - offsets[i] - done : count - done;
-            out->p[out->n++] = (struct piece){(const float *)tensors[i].data + done, at, (uint64_t)here, owner};
+        for (int64_t done = 0, end, from; done < count;) {
+            int64_t begin = places[i].offset + done;
+            int owner = owner_of(p, begin, &end, &from);
+            int64_t here = end - begin < count - done ? end - begin : count - done;
+            const float *data = (const float *)tensors[i].data + (places[i].parts ? from : done);
+            out->p[out->n++] = (struct piece){data, at, (uint64_t)here, owner};
             at += (uint64_t)here * sizeof(float);
             done += here;
         }
@@ -113,15 +117,16 @@ static tt_status join(struct tt_job *job, const struct pieces *all, const uint32
     return st;
 }
 
-tt_status tt_safetensors_write_sharded(const char *path, const struct tt_tensor_source *tensors, const int64_t *offsets,
-                                       int n, const struct tt_metadata *metadata, int n_metadata,
-                                       const struct tt_params *p, struct tt_job *job, uint64_t *size, uint32_t *crc)
+tt_status tt_safetensors_write_sharded(const char *path, const struct tt_tensor_source *tensors,
+                                       const struct tt_placed *places, int n, const struct tt_metadata *metadata,
+                                       int n_metadata, const struct tt_params *p, struct tt_job *job, uint64_t *size,
+                                       uint32_t *crc)
 {
     struct tt_text header = {0};
     struct pieces all = {0};
     uint32_t *crcs = NULL;
     tt_status st = tt_safetensors_header(tensors, n, metadata, n_metadata, &header);
-    if (!st) st = cut(tensors, offsets, n, header.n, p, &all);
+    if (!st) st = cut(tensors, places, n, header.n, p, &all);
     if (!st) {
         const struct piece *last = &all.p[all.n - 1];
         *size = last->at + last->count * sizeof(float);

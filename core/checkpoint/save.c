@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/checkpoint/arena.h"
 #include "core/checkpoint/weights.h"
 
 void tt_progress_to(struct tt_progress *progress, int64_t step, int64_t rows)
@@ -21,20 +22,37 @@ tt_status tt_save_progress(struct tt_engine *e, int64_t step, int64_t rows, stru
     return TT_OK;
 }
 
-/* The array itself if the host can read it in place, else NULL. */
-static float *in_place(const struct tt_engine *e, const struct tt_params *p, enum tt_external x, bool shared)
+/* One array for a checkpoint: the device's own where the host can read it in place, else a copy. Of a sharded one it
+ * is this rank's parts. */
+struct taken {
+    float *host;
+    bool copied, parts;
+};
+
+static tt_status new_copy(struct taken *t, int64_t n)
 {
-    if (x == TT_X_WEIGHTS) return tt_weights_in_place(e, p, shared);
-    return shared && !p->sharded[x] ? e->externals[x] : NULL;
+    t->host = malloc((size_t)n * sizeof *t->host);
+    t->copied = true;
+    return t->host ? TT_OK : tt_no_memory("%.0f MiB of a checkpoint", (double)n * sizeof *t->host / 0x1p20);
 }
 
-static tt_status on_host(struct tt_engine *e, const struct tt_params *p, enum tt_external x, bool shared, float **out)
+static tt_status take(struct tt_engine *e, const struct tt_params *p, enum tt_external x, bool shared,
+                      struct taken *out)
 {
-    *out = in_place(e, p, x, shared);
-    if (*out) return TT_OK;
-    *out = malloc((size_t)p->total * sizeof **out);
-    if (!*out) return tt_no_memory("%.0f MiB of a checkpoint", (double)p->total * sizeof **out / 0x1p20);
-    return x == TT_X_WEIGHTS ? tt_weights_read(e, p, *out) : tt_arena_download(e, p, x, sizeof **out, *out);
+    bool halves = x == TT_X_WEIGHTS && e->bytes[TT_X_LOW];
+    if (x == TT_X_WEIGHTS && e->bytes[TT_X_MASTER]) x = TT_X_MASTER;
+    *out = (struct taken){.parts = !halves && p->sharded[x]};
+    if (halves) {
+        TT_TRY(new_copy(out, p->total));
+        return tt_weights_read(e, p, out->host);
+    }
+    int64_t n = tt_arena_count(p, x);
+    if (shared) {
+        out->host = e->externals[x];
+        return TT_OK;
+    }
+    TT_TRY(new_copy(out, n));
+    return tt_engine_download(e, x, 0, out->host, (size_t)n * sizeof *out->host);
 }
 
 static tt_status read_updates(struct tt_engine *e, struct tt_checkpoint *c)
@@ -50,17 +68,18 @@ tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoi
     struct tt_device_info info;
     TT_TRY(e->backend->ops->info(e->backend->self, &info));
     const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
-    float *host[3] = {0};
+    struct taken got[3] = {0};
     struct tt_checkpoint whole = *c;
     tt_status st = TT_OK;
     bool writes = tt_job_leads(c->job) || c->params->sharded[TT_X_MOMENT1];
-    for (int i = 0; i < 3 && !st && writes; i++) st = on_host(e, c->params, which[i], info.shares_memory, &host[i]);
+    for (int i = 0; i < 3 && !st && writes; i++) st = take(e, c->params, which[i], info.shares_memory, &got[i]);
     if (!st) st = read_updates(e, &whole);
-    whole.w = host[0], whole.m = host[1], whole.v = host[2];
+    whole.w = got[0].host, whole.m = got[1].host, whole.v = got[2].host;
+    for (int i = 0; i < 3; i++) whole.parts[i] = got[i].parts;
     st = tt_job_agree(c->job, st);
     if (!st) st = tt_checkpoint_save(dir, &whole, keep);
     free(whole.updates);
     for (int i = 0; i < 3; i++)
-        if (host[i] != in_place(e, c->params, which[i], info.shares_memory)) free(host[i]);
+        if (got[i].copied) free(got[i].host);
     return st;
 }

@@ -22,6 +22,12 @@ same() { # same A B: weights and moments, to the bit
     cmp -s "$1/model.safetensors" "$2/model.safetensors" && cmp -s "$1/state.safetensors" "$2/state.safetensors"
 }
 
+of_rank() { # of_rank RANK WORDS: its process
+    pgrep -f "$2" | while read -r p; do
+        tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qE "^(RANK|OMPI_COMM_WORLD_RANK)=$1\$" && echo "$p"
+    done
+}
+
 # ---- an epoch is once through the data, by all ranks together ----
 
 for i in $(seq 200); do echo "line $i of a text"; done >text.txt
@@ -42,6 +48,7 @@ for shard in optimizer gradients weights; do
     train "two-$shard" --ranks 2 --shard $shard || fail "--shard $shard does not train"
     check "--shard $shard: the losses" near "two-$shard" one 2e-5
 done
+check "what is said next keeps what is sharded" grep -q '^next .* --ranks 2 --shard weights$' "$dir/out"
 check "what is divided does not change the weights" same two-optimizer/step-00000012 two-weights/step-00000012
 train again --ranks 2 --shard weights || fail "it does not train again"
 check "twice the same bits" same again/step-00000012 two-weights/step-00000012
@@ -51,6 +58,18 @@ for version in baseline fused; do
     check "$version: three ranks as one" near "three-$version" "one-$version" 5e-5
 done
 passed "several ranks train as one does"
+
+# ---- saving on a CPU copies nothing of what is sharded ----
+
+peak() { # peak WORDS...: bytes of rank 0
+    # shellcheck disable=SC2086 # words
+    timeout 120 "$TT" train --hidden-dim 256 --num-layers 8 --num-heads 4 --seq-len 16 --batch-size 1 --num-steps 2 --val-interval 0 \
+        --ranks 2 --shard gradients --json "$@" 2>"$dir/err" | sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p'
+}
+if on_cpu; then # a rank has 15 MiB of the moments
+    without=$(peak --out "") with=$(peak --out saves)
+    check "saving takes less than 8 MiB more than $without bytes: $with" test "$with" -lt $((without + 8 * 1048576))
+fi
 
 # ---- from one number of ranks to another ----
 
@@ -67,6 +86,11 @@ passed "a checkpoint goes on with any number of ranks"
 
 # ---- what is refused ----
 
+# shellcheck disable=SC2086 # words
+OMP_NUM_THREADS=1 timeout 60 "$TT" bench $shape --versions flash --ranks 1,1 --repeats 1 --warmup 1 --json >"$dir/out" 2>"$dir/err"
+check "a number of ranks that is named twice is timed once" test "$(grep -c '"slowest_rank"' "$dir/out")" = 1
+check "with the threads of its environment" grep -q '"threads": 1,' "$dir/out"
+expect 0 "fault   late-bucket, which does nothing here: only several ranks feel it" "$TT" train $shape --num-steps 1 --fault late-bucket
 expect 2 "is no multiple of ranks = 5; give another --global-batch" train x --ranks 5
 expect 2 "--global-batch 12, but batch-size x grad-accum x ranks = 4 x 2 x 2" train x --ranks 2 --batch-size 4 --grad-accum 2
 mkdir -p other && "$TT" data --data builtin --out other --tokens 4000 >/dev/null 2>&1
@@ -86,8 +110,7 @@ for victim in 0 1; do
     run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
     (train "killed-$victim" --ranks 2 --comm-timeout 5; echo $? >"$dir/code") &
     for _ in $(seq 1200); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
-    pids=$(pgrep -f "killed-$victim" | while read -r p; do
-        tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qE "^(RANK|OMPI_COMM_WORLD_RANK)=$victim\$" && echo "$p"; done)
+    pids=$(of_rank $victim "killed-$victim")
     begin=$SECONDS
     # shellcheck disable=SC2086 # one process, or what is left of none
     kill -9 $pids 2>/dev/null
@@ -113,6 +136,17 @@ wait $!
 code=$?
 check "SIGTERM ends the run with 130, not $code" test $code = 130
 check "and says where it stopped" grep -q 'stopped by .* after step' "$dir/err"
+check "and how it goes on as it was" grep -q -- '--out stopped --ranks 2 --shard gradients$' "$dir/err"
+
+# shellcheck disable=SC2086 # words
+timeout 120 "$TT" train $shape $run --out asked --ranks 2 >"$dir/out" 2>"$dir/err" &
+for _ in $(seq 1200); do [ -d asked/step-00000020 ] && break; sleep 0.1; done
+# shellcheck disable=SC2046 # one process
+kill -TERM $(of_rank 1 asked)
+wait $!
+code=$?
+check "SIGTERM to rank 1 alone ends all with 130, not $code" test $code = 130
+check "which rank 0 says" grep -q 'stopped by a signal to another rank after step .* saved. Go on with: ' "$dir/err"
 
 # shellcheck disable=SC2086 # words
 (timeout 120 "$TT" train $shape $run --out unread --ranks 2 --log-interval 1 2>"$dir/err"; echo $? >"$dir/code") | head -n 8 >"$dir/out"
