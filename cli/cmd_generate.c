@@ -26,7 +26,7 @@ struct generate_options {
 #define AT(field) TT_FIELD(TT_OF_COMMAND, struct generate_options, field)
 // clang-format off
 static const struct tt_option table[] = {
-    {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "a text to continue; may be given several times",
+    {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "a text to continue; may be given several times; without one a text starts where one of the data would",
      .list = TT_PROMPT_SEPARATOR},
     {"prompts", AT(prompts), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "FILE",
      .help = "texts to continue: one per line, or of a .jsonl file the \"prompt\" of each line", .here = true},
@@ -85,12 +85,16 @@ static tt_status load_tokenizer(struct generation *g)
 static tt_status read_prompts(struct generation *g)
 {
     const struct generate_options *own = g->own;
+    struct tt_progress of;
+    char *config = NULL;
+    TT_TRY(tt_checkpoint_peek(g->checkpoint, &of, &config));
+    free(config);
     if (own->prompt[0] || !own->prompts[0]) TT_TRY(tt_prompts_add_list(&g->prompts, own->prompt));
     if (own->prompts[0]) TT_TRY(tt_prompts_add_file(&g->prompts, own->prompts));
     g->encoded = calloc((size_t)g->prompts.count, sizeof *g->encoded);
     if (!g->encoded) return tt_no_memory("%lld prompts", (long long)g->prompts.count);
     for (int64_t i = 0; i < g->prompts.count; i++)
-        TT_TRY(tt_prompt_encode(g->tokenizer, g->o.c.vocab_size, g->prompts.texts[i], &g->encoded[i]));
+        TT_TRY(tt_prompt_encode(g->tokenizer, g->o.c.vocab_size, of.data_end, g->prompts.texts[i], &g->encoded[i]));
     g->total = g->prompts.count * own->num_samples;
     return TT_OK;
 }

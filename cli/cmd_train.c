@@ -277,7 +277,7 @@ static tt_status open_session(struct training *t)
     TT_TRY(tt_session_run(&t->session, &t->loop, (struct tt_origin){t->checkpoint, t->origin}, t->data, &t->run));
     t->run.job = t->member.job;
     TT_TRY(look_back(t));
-    t->run.progress.data_mark = tt_data_mark(t->data);
+    TT_TRY(tt_note_data(t->c, t->data, &t->run.progress));
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
     TT_TRY(check_left(t));

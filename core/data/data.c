@@ -297,14 +297,11 @@ int32_t tt_data_end_token(const struct tt_data *d)
     return d->tokenizer ? tt_tokenizer_end(d->tokenizer) : -1;
 }
 
-bool tt_data_may_contain(const struct tt_data *d, int32_t token)
+/* A random token is any but 0. */
+tt_status tt_data_contains(const struct tt_data *d, int32_t token, bool *contains)
 {
-    if (d->kind != FILES) return true;
-    for (int i = 0; i < d->corpus.shard_count; i++) {
-        const struct tt_shard *s = &d->corpus.shards[i];
-        if (!s->tokens) return true;
-        for (int64_t k = 0; k < s->count; k++)
-            if (tt_token_of(s->tokens[k]) == token) return true;
-    }
-    return false;
+    *contains = d->kind == BUILTIN || (d->kind == RANDOM && token > 0);
+    for (int i = 0; i < d->corpus.shard_count && !*contains; i++)
+        TT_TRY(tt_shard_contains(&d->corpus.shards[i], token, contains));
+    return TT_OK;
 }

@@ -97,6 +97,22 @@ metrics from-shards >shards.txt
 [ -s shards.txt ] || fail "no steps from token files of pairs"
 passed "prompts have no loss, in any version, with micro-batches, ranks, validation and token files"
 
+# A long prompt fills whole steps: they have no loss, means leave them out and weigh the others by their targets.
+awk 'BEGIN { for (i = 0; i < 30; i++) { p = ""; for (k = 0; k < 60; k++) p = p "abcd "; c = "yes"
+    if (i % 4 == 0) c = c " indeed it is so"; printf "{\"prompt\":\"%s\",\"completion\":\"%s\"}\n", p, c } }' >long.jsonl
+# shellcheck disable=SC2086
+expect 0 "loss -  norm 0.000" "$TT" train ${tiny/--num-steps 2/--epochs 1} --data long.jsonl --batch-size 1 --log-interval 1 --val-interval 0 --out long
+grep -q '"loss":null,"grad_norm":0,.*"targets":0' long/metrics.jsonl || fail "a step of prompts has a loss: $(head -n 3 long/metrics.jsonl)"
+sed -n 's/.*"loss":\([^,]*\),.*"targets":\([0-9]*\).*/\1 \2/p' long/metrics.jsonl | awk '$2 > 0 { s += $1 * $2; n += $2 } END { print s / n, 0 }' >mean.txt
+sed -n 's/.*"epoch_loss":\([^,]*\),.*/\1 0/p' long/metrics.jsonl >epoch.txt
+near mean.txt epoch.txt || fail "the epoch's loss is $(cat epoch.txt), not $(cat mean.txt)"
+"$TT" eval long --val-fraction 0.2 --val-batches 100000 --batch-size 1 --json >out 2>err || fail "eval of prompts"
+grep -Eq '"tokens":[1-9][0-9]{0,2}[,}]' out || fail "eval counts the targets of prompts: $(cat out)"
+# shellcheck disable=SC2086
+expect 1 "all targets of the validation data are prompts" "$TT" train $tiny --data long.jsonl --batch-size 1 --val-interval 1 --val-batches 1 --val-fraction 0.002 --out prompts-only
+[ -e prompts-only ] && fail "a refused run has a folder"
+passed "steps of prompts alone have no loss, and validation on them is refused"
+
 # ---- bad lines ----
 printf '{"text":"a good line"}\n{"text":3}\nnothing\n{"text":"another good line"}\n' >bad.jsonl
 expect 2 'bad.jsonl:2: the field "text" is a number' "$TT" data bad.jsonl --out never
