@@ -10,6 +10,7 @@
  * A tensor of n elements costs a pass of 2·n bytes for its largest magnitude, and one of 2·n that writes n for each of
  * the two forms. W is cast when it is used, so that no copy of all weights is kept; x is kept transposed if it is not
  * there in the backward pass in any other form. The scale of the forward pass serves the backward pass too. */
+#include "core/base/fp8.h"
 #include "model/build.h"
 
 enum { AS_IT_IS = 1, TRANSPOSED = 2 };
@@ -31,6 +32,10 @@ bool bundle_in_fp8(const struct build *b, const struct bundle *s)
     for (int i = 0; i < s->n; i++) sizes |= s->out[i];
     return wanted && !b->sequences && sizes % 16 == 0;
 }
+
+/* The device's formats of weights and activations, and of gradients. */
+static enum tt_dtype numbers(const struct build *b) { return tt_fp8_e4m3(b->m->fp8_fnuz); }
+static enum tt_dtype gradients(const struct build *b) { return tt_fp8_e5m2(b->m->fp8_fnuz); }
 
 static uint8_t *bytes(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n); }
 
@@ -54,10 +59,11 @@ static struct factor cast(struct build *b, const char *name, const void *x, int6
 
 /* C (m, n) = A·Bᵀ of codes whose rows are lda and ldb apart. */
 static struct tt_gemm product(const uint8_t *a, const float *scale_a, enum tt_dtype type_a, int64_t lda,
-                              const uint8_t *b, const float *scale_b, int64_t ldb, int64_t m, int64_t n, int64_t k)
+                              const uint8_t *b, const float *scale_b, enum tt_dtype type_b, int64_t ldb, int64_t m,
+                              int64_t n, int64_t k)
 {
     return (struct tt_gemm){.a = a, .b = b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = n, .batch = 1,
-                            .alpha = 1, .trans_b = true, .type_a = type_a, .type_b = TT_E4M3, .scale_a = scale_a,
+                            .alpha = 1, .trans_b = true, .type_a = type_a, .type_b = type_b, .scale_a = scale_a,
                             .scale_b = scale_b};
 }
 
@@ -73,11 +79,11 @@ static void forward_fp8(struct build *b, const struct bundle *s, const void *x, 
                         struct fp8_acts *kept)
 {
     unsigned forms = AS_IT_IS | (!again && is_kept(b) ? TRANSPOSED : 0);
-    struct factor x8 = cast(b, "fp8_input", x, s->rows, s->in, TT_E4M3, forms, NULL);
-    struct factor w8 = cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, TT_E4M3, AS_IT_IS, NULL);
+    struct factor x8 = cast(b, "fp8_input", x, s->rows, s->in, numbers(b), forms, NULL);
+    struct factor w8 = cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, numbers(b), AS_IT_IS, NULL);
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
-        struct tt_gemm g = product(x8.codes, x8.scale, TT_E4M3, s->in, w8.codes + at * s->in, w8.scale, s->in, s->rows,
-                                   width_of(s, (int)i), s->in);
+        struct tt_gemm g = product(x8.codes, x8.scale, numbers(b), s->in, w8.codes + at * s->in, w8.scale,
+                                   numbers(b), s->in, s->rows, width_of(s, (int)i), s->in);
         g.c = view(b, y, at), g.ldc = s->width, g.type_c = b->p->dtype;
         tt_plan_gemm(b->p, &g);
     }
@@ -100,7 +106,7 @@ struct output_gradient output_gradient(struct build *b, const struct bundle *s, 
 {
     struct output_gradient d = {.dy = dy};
     if (!bundle_in_fp8(b, s)) return d;
-    struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, TT_E5M2, AS_IT_IS | TRANSPOSED, NULL);
+    struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, gradients(b), AS_IT_IS | TRANSPOSED, NULL);
     d.codes = f.codes, d.transposed = f.transposed, d.scale = f.scale;
     return d;
 }
@@ -113,8 +119,8 @@ static void part_dx(struct build *b, const struct bundle *s, int i, int64_t at, 
         linear_dx(b, view(b, d->dy, at), s->width, weight(b, s->w[i]), dx, s->rows, s->in, width_of(s, i), i > 0);
         return;
     }
-    struct tt_gemm g = product(d->codes + at, d->scale, TT_E5M2, s->width, w->transposed + at, w->scale, s->width,
-                               s->rows, s->in, width_of(s, i));
+    struct tt_gemm g = product(d->codes + at, d->scale, gradients(b), s->width, w->transposed + at, w->scale,
+                               numbers(b), s->width, s->rows, s->in, width_of(s, i));
     g.c = dx, g.type_c = b->p->dtype, g.beta = i > 0;
     tt_plan_gemm(b->p, &g);
 }
@@ -127,8 +133,8 @@ static void part_dw(struct build *b, const struct bundle *s, int i, int64_t at, 
         linear_dw(b, view(b, d->dy, at), s->width, x, dw, s->rows, s->in, width_of(s, i), add);
         return;
     }
-    struct tt_gemm g = product(d->transposed + at * s->rows, d->scale, TT_E5M2, s->rows, x8->transposed, x8->scale,
-                               s->rows, width_of(s, i), s->in, s->rows);
+    struct tt_gemm g = product(d->transposed + at * s->rows, d->scale, gradients(b), s->rows, x8->transposed,
+                               x8->scale, numbers(b), s->rows, width_of(s, i), s->in, s->rows);
     g.c = dw, g.type_c = TT_F32, g.beta = add;
     begin_side_stream(b, tt_gemm_flops(&g));
     tt_plan_gemm(b->p, &g);
@@ -139,14 +145,14 @@ static struct factor weights_of(struct build *b, const struct bundle *s, const s
                                 const struct fp8_acts *kept)
 {
     if (!d->codes) return (struct factor){0};
-    return cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, TT_E4M3, TRANSPOSED, kept->w_scale);
+    return cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, numbers(b), TRANSPOSED, kept->w_scale);
 }
 
 static struct factor input_of(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                               const struct fp8_acts *kept)
 {
     if (!d->codes || kept->x) return (struct factor){.transposed = kept->x, .scale = kept->x_scale};
-    return cast(b, "fp8_input", x, s->rows, s->in, TT_E4M3, TRANSPOSED, kept->x_scale);
+    return cast(b, "fp8_input", x, s->rows, s->in, numbers(b), TRANSPOSED, kept->x_scale);
 }
 
 void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,

@@ -12,6 +12,7 @@
 #include "core/train/events.h"
 #include "core/train/feed.h"
 #include "core/train/metrics_file.h"
+#include "core/train/step_clock.h"
 #include "core/train/usage.h"
 
 /* A mean of losses, each with the weight of the targets that count in it. */
@@ -43,7 +44,8 @@ struct tt_meter {
         int64_t step, ended; /* the step it shows; how many had ended for the host, which may be ahead */
     } last_log;
     double recent;      /* tokens per second between the last two log lines, pauses left out */
-    double *seconds;    /* of each step of the ring: as many as it has entries */
+    struct tt_step_clock clock;
+    double seconds;     /* of the step that is shown */
     struct tt_mean sum; /* of the losses since the last log line */
     struct {
         struct tt_mean loss;
@@ -63,8 +65,8 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
 /* Step `step` (from 1) is enqueued. Looks whether metrics have arrived and shows them; asks for new ones when due. */
 tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */
-void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
-void tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the last step */
+tt_status tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
+tt_status tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the last step */
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
 tt_status tt_meter_status(const struct tt_meter *m); /* an error when lines of metrics.jsonl are missing */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */

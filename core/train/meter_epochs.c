@@ -39,7 +39,7 @@ static void epoch_line(struct tt_meter *m, int64_t step)
 void tt_meter_count_epoch(struct tt_meter *m, const struct tt_metrics *e)
 {
     if (m->config->epochs <= 0) return;
-    m->epoch.seconds += *tt_meter_seconds(m, e->step);
+    m->epoch.seconds += m->seconds;
     m->epoch.steps++;
     if (e->apply) tt_mean_add(&m->epoch.loss, (double)e->loss, tt_counted_part(m->config, e->ignored));
     if (!tt_epochs_times(m->epochs, e->step, e->step, 1)) return;

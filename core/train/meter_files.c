@@ -32,11 +32,10 @@ tt_status tt_meter_files_open(struct tt_meter *m)
 
 tt_status tt_meter_status(const struct tt_meter *m) { return tt_metrics_file_status(&m->file); }
 
-/* Tokens per second of one step; NAN where the clock has not moved. */
-static double step_speed(const struct tt_meter *m, int64_t step)
+/* Tokens per second of the step that is shown; NAN where the clock has not moved. */
+static double step_speed(const struct tt_meter *m)
 {
-    double seconds = *tt_meter_seconds(m, step);
-    return seconds > 0 ? (double)tt_meter_step_tokens(m) / seconds : (double)NAN;
+    return m->seconds > 0 ? (double)tt_meter_step_tokens(m) / m->seconds : (double)NAN;
 }
 
 /* A step whose targets are all of prompts has no loss. */
@@ -52,7 +51,7 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
     if (!out) return;
     fprintf(out, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
             (long long)e->step, tt_metrics_number(loss, step_loss(m, e)), tt_metrics_number(norm, (double)e->grad_norm),
-            tt_metrics_number(lr, (double)e->lr), tt_metrics_number(speed, step_speed(m, e->step)),
+            tt_metrics_number(lr, (double)e->lr), tt_metrics_number(speed, step_speed(m)),
             e->apply ? "true" : "false");
     if (e->ignored)
         fprintf(out, ",\"targets\":%lld", (long long)(tt_meter_step_tokens(m) - e->ignored));
@@ -69,7 +68,7 @@ static void write_events(struct tt_meter *m, const struct tt_metrics *e)
         tt_events_scalar(m->events, e->step, "train/loss", (double)e->loss);
     tt_events_scalar(m->events, e->step, "train/grad_norm", (double)e->grad_norm);
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
-    double speed = step_speed(m, e->step);
+    double speed = step_speed(m);
     if (isfinite(speed)) tt_events_scalar(m->events, e->step, "train/tokens_per_second", speed);
     if (tt_usage_known(&m->usage)) tt_events_scalar(m->events, e->step, "train/device_utilisation", m->usage.now.busy);
     tt_choices_events(&m->choices, e->step, m->events);

@@ -7,7 +7,6 @@
 /* ---- meter.c ---- */
 
 int64_t tt_meter_step_tokens(const struct tt_meter *m);
-double *tt_meter_seconds(const struct tt_meter *m, int64_t step); /* of a step in the ring */
 void tt_mean_add(struct tt_mean *mean, double loss, double weight); /* of weight 0 there is no loss */
 double tt_mean_of(const struct tt_mean *mean);                      /* NAN: of nothing */
 

@@ -201,6 +201,46 @@ static void less_memory(void)
     CHECK(arena[1] < arena[0], "%zu bytes of activations, %zu in bf16", arena[1], arena[0]);
 }
 
+/* ---- FNUZ, the numbers of gfx942: a CPU rounds to them as that chip does ----
+ *
+ * They are OCP's, halved, but for the largest ones of E4M3 and the smallest. With scales that are powers of two the
+ * same numbers come out of nearly all tensors: all but those whose largest is between 1.75 and 1.875 times a power of
+ * two, and the smallest in each. */
+
+static const struct tt_backend_ops *ocp;
+
+static tt_status say_fnuz(void *self, struct tt_device_info *out)
+{
+    TT_TRY(ocp->info(self, out));
+    out->fp8_fnuz = true;
+    return TT_OK;
+}
+
+static void numbers_of_another_chip(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_backend_ops fnuz = *backend.ops;
+    struct tt_session s;
+    if (strcmp(backend.ops->name, "cpu")) SKIP("a GPU has one kind of 8-bit numbers");
+    struct result x = one_step(&c, NULL, 0);
+    ocp = backend.ops, fnuz.info = say_fnuz, backend.ops = &fnuz;
+    CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN));
+    for (int i = 0; i < s.step->count; i++) {
+        const struct tt_gemm *g = &s.step->ops[i].args.gemm;
+        if (s.step->ops[i].kind != TT_OP_GEMM || !tt_is_fp8(g->type_a)) continue;
+        CHECK(tt_fp8_fnuz(g->type_a) && tt_fp8_fnuz(g->type_b), "product %d", i);
+    }
+    tt_session_close(&s);
+    check_near(&c, TT_FP8_LINEAR, "FNUZ");
+    struct result y = one_step(&c, NULL, 0);
+    backend.ops = ocp;
+    char name[96] = "";
+    double apart = worst_gradient(&c, &x, &y, false, name);
+    CHECK(apart < 0.05, "the gradient of %s is %g from that in OCP's numbers", name, apart);
+    free(x.grads);
+    free(y.grads);
+}
+
 /* A plan on paper is that of a GPU, also where this program has the CPU alone. */
 static void predictions_are_of_a_gpu(void)
 {
@@ -211,6 +251,20 @@ static void predictions_are_of_a_gpu(void)
     tt_paper_free(&paper);
 }
 
+/* What is planned without being run is what runs, where the device has the precision. */
+static void plans_are_of_this_device(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_session run, told;
+    if (!info.has[TT_PREC_FP8]) SKIP("this device has no fp8");
+    CHECK_OK(tt_session_plan(&run, &backend, &c, TT_USE_TRAIN));
+    CHECK_OK(tt_session_plan(&told, &backend, &c, TT_USE_TRAIN | TT_USE_PREDICT));
+    CHECK(tt_engine_total(&run.engine) == tt_engine_total(&told.engine), "%zu bytes, told %zu",
+          tt_engine_total(&run.engine), tt_engine_total(&told.engine));
+    tt_session_close(&run);
+    tt_session_close(&told);
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
@@ -218,11 +272,13 @@ int main(void)
     TEST(plans_are_sound);
     TEST(less_memory);
     TEST(predictions_are_of_a_gpu);
+    TEST(plans_are_of_this_device);
     if (tested_in(&info, TT_PREC_FP8)) {
         TEST(gradients_are_near);
         TEST(same_bits);
         TEST(odd_sizes_are_left_alone);
         TEST(infinities_are_not_hidden);
+        TEST(numbers_of_another_chip);
     }
     tt_backend_close(&backend);
     return test_end();
