@@ -99,6 +99,7 @@ expect 2 "--predict" "$TT" info --measured first
 if on_cpu; then expect 2 "none of the chips" "$TT" info $tiny --predict h200 --measured first; fi
 expect 2 "seq-len 16" "$TT" info $tiny --seq-len 8 --predict h200 --measured first
 expect 2 "version flash" "$TT" info $tiny --version fused --predict h200 --measured first
+expect 2 "--documents joined" "$TT" info $tiny --documents separate --predict h200 --measured first
 expect 2 "nowhere" "$TT" info $tiny --predict h200 --measured nowhere
 mkdir h200 && sed 's/"device": "[^"]*"/"device": "NVIDIA H200"/' first/profile.json >h200/profile.json
 expect 0 "measured on NVIDIA H200" "$TT" info $tiny --predict mi300x,h200 --measured h200
