@@ -145,6 +145,14 @@ static bool same_source(const char *a, const char *b)
     return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
+/* The same files may be read otherwise. */
+static bool same_reading(const struct tt_config *a, const struct tt_config *b)
+{
+    return !strcmp(a->text_field, b->text_field) && !strcmp(a->prompt_field, b->prompt_field) &&
+           !strcmp(a->completion_field, b->completion_field) && a->max_chars == b->max_chars &&
+           a->skip_bad_lines == b->skip_bad_lines;
+}
+
 /* Files of the same names with other tokens in them. */
 static bool changed(uint64_t then, uint64_t now) { return then && now && then != now; }
 
@@ -153,7 +161,8 @@ static void forget_best(struct training *t)
 {
     const struct tt_config *now = t->c, *then = &t->before.c;
     bool fraction = now->val_data[0] || now->val_fraction == then->val_fraction;
-    bool names = same_source(now->data, then->data) && same_source(now->val_data, then->val_data);
+    bool names = same_source(now->data, then->data) && same_source(now->val_data, then->val_data) &&
+                 same_reading(now, then);
     t->changed_data = names && changed(t->run.progress.data_mark, tt_data_mark(t->data));
     t->other_data = (!names || !fraction || t->changed_data) && isfinite(t->run.progress.best_val);
     if (!t->other_data) return;

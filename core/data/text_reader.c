@@ -67,6 +67,10 @@ tt_status tt_text_at(tt_status st, const char *path, const struct tt_text_option
 tt_status tt_text_reader_open(const char *const *paths, int count, const struct tt_text_options *options,
                               struct tt_text_reader **out)
 {
+    bool pairs = given(options->prompt_field) || given(options->completion_field);
+    if (given(options->text_field) && pairs)
+        return tt_fail(TT_USAGE, "--text-field is for lines with one text, --prompt-field and --completion-field are "
+                                 "for pairs; give one kind of them");
     struct tt_text_reader *r = calloc(1, sizeof *r);
     if (!r) return tt_no_memory("reading text");
     r->paths = paths;

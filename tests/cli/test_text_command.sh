@@ -5,6 +5,7 @@ set -u
 . tests/lib.sh
 : "${TT:?is the program to test}"
 cd "$dir" || exit 1
+tiny_model="--seq-len 32 --batch-size 8 --hidden-dim 16 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 16 --vocab-size 256"
 tiny="--preset tiny --num-steps 2 --val-interval 0 --seq-len 16 --batch-size 2 --hidden-dim 16 --num-layers 1 --num-heads 2 --num-kv-heads 1 --ffn-dim 16"
 
 if has python3; then
@@ -118,6 +119,18 @@ printf '{"text":"a good line"}\n{"text":3}\nnothing\n{"text":"another good line"
 expect 2 'bad.jsonl:2: the field "text" is a number' "$TT" data bad.jsonl --out never
 expect 0 "2 bad lines were left out, the first: bad.jsonl:2" "$TT" data bad.jsonl --skip-bad-lines --out skipped
 expect 0 '"documents":2,"pairs":0,"bad_lines":2' "$TT" data bad.jsonl --skip-bad-lines --out skipped2 --json
+[ -e never ] && fail "a refused command left a folder"
+grep -q "leave bad lines out" out err && fail "--skip-bad-lines is advised to who gave it"
+# whoever is told of an option has it, and one kind of fields replaces the other
+# shellcheck disable=SC2086
+for command in "profile --out prof" "bench --sizes tiny --repeats 1 --warmup 0 --versions flash" "check"; do
+    expect 2 "by --prompt-field and --completion-field" "$TT" $command $tiny_model --data pairs.jsonl
+    expect 0 "" "$TT" $command $tiny_model $pairs
+done
+expect 2 "give one kind of them" "$TT" train $pairs --text-field q --out never
+expect 0 "200 documents" "$TT" train --resume whole --num-steps 3 --text-field q
+grep -q "of them prompts" out && fail "--text-field does not replace the fields of the pairs: $(cat out)"
+grep -q "data files have changed" out && fail "other fields are taken for other files"
 [ -e never ] && fail "a refused command left a folder"
 passed "bad lines are named, or left out and counted"
 

@@ -119,7 +119,8 @@ static void bad_lines_are_named(void)
         w.options.skip_bad = true;
         CHECK_OK(read_as_bytes(&w, &got));
         CHECK(got.n == 10 && !memcmp(got.s, "good\0also", 10) && w.totals.skipped == 1 && w.totals.documents == 2);
-        CHECK(strstr(w.totals.first_skipped, "a.jsonl:2"), "%s", w.totals.first_skipped);
+        CHECK(strstr(w.totals.first_skipped, "a.jsonl:2") && !strstr(w.totals.first_skipped, "--skip-bad-lines"), "%s",
+              w.totals.first_skipped);
         tt_text_free(&got);
     }
     refuses(write_bytes("a.jsonl", "{\"text\":\"a\0b\"}", 14), "a.jsonl:1: column 11: control character");
@@ -185,6 +186,9 @@ static void only_completions_count(void)
     CHECK(l.n == 8 && !memcmp(l.tokens, wanted, sizeof wanted) && w.totals.documents == 2 && w.totals.pairs == 1);
     free(l.tokens);
     path = write_text("p.txt", "{\"in\":\"q?\",\"out\":\"yes\",\"text\":\"no\"}\n");
+    w.options = (struct tt_text_options){.text_field = "text", .prompt_field = "in"};
+    CHECK_FAILS(tt_text_reader_open(w.paths, 1, &w.options, &(struct tt_text_reader *){NULL}),
+                "--text-field is for lines with one text");
     w.options = (struct tt_text_options){.prompt_field = "in", .completion_field = "out"};
     l = read_list(&w);
     CHECK(l.n == 6 && !memcmp(l.tokens, wanted, 6 * sizeof *wanted) && w.totals.pairs == 1);
