@@ -24,7 +24,6 @@ struct tt_profile_run {
     char scope[400];  /* which part of a recording the figures are of; "": what tt profile measured */
     char backend[16], device[128], arch[32], library[128];
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
-    char fp8[16];        /* --fp8 with precision fp8: "linear", "all"; else "" */
     char flash_tile[24]; /* --flash-tile: "256x64", or "" where it was not given */
     char fault[24];   /* --fault: its name, "hidden", or "" */
     /* --own-kernel: the file's name and the first 16 digits of its SHA-256, or "". */

@@ -48,7 +48,6 @@ static void fill_run(const struct tt_passes *r, struct tt_profile_run *run)
     snprintf(run->version, sizeof run->version, "%s", tt_version_names[c->version]);
     snprintf(run->fuse, sizeof run->fuse, "%s", c->fuse);
     snprintf(run->precision, sizeof run->precision, "%s", tt_precision_names[c->precision]);
-    if (c->precision == TT_PREC_FP8) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_names[c->fp8]);
     snprintf(run->recompute, sizeof run->recompute, "%s", tt_recompute_names[c->recompute]);
     snprintf(run->data, sizeof run->data, "%.127s", c->data);
     snprintf(run->flash_tile, sizeof run->flash_tile, "%s", c->flash_tile);
