@@ -35,6 +35,7 @@ struct tt_profile_run {
     double load;           /* of the machine before it began: processes that want to run, per processor */
     bool tie_embeddings, qkv_bias, qk_norm;
     char rope_scaling[288]; /* --rope-scaling, or "" */
+    char documents[16];     /* --documents; "": not known */
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */
     bool flash_refused;    /* the heads are too large for this device's flash attention; the fused one ran */

@@ -39,8 +39,9 @@ enum { STOP = 1, SAVE = 2, NOT_FINITE = 4 };
 static tt_status validate(struct loop *l, int64_t step)
 {
     struct tt_progress *g = &l->r->progress;
-    int64_t batches;
-    TT_TRY(tt_run_evaluate(l->r, &l->val_loss, &batches));
+    struct tt_evaluation on;
+    TT_TRY(tt_run_evaluate(l->r, &on));
+    l->val_loss = on.loss;
     l->val_step = step;
     bool best = l->val_loss < g->best_val;
     if (best) {
@@ -50,7 +51,7 @@ static tt_status validate(struct loop *l, int64_t step)
     } else {
         g->bad_vals++;
     }
-    tt_meter_validation(&l->meter, step, l->val_loss, best);
+    TT_TRY(tt_meter_validation(&l->meter, step, l->val_loss, best));
     l->stop_early = l->c->patience > 0 && g->bad_vals >= l->c->patience;
     return TT_OK;
 }
@@ -120,7 +121,11 @@ static tt_status save_now(struct loop *l, int64_t step)
         remove_timed(l, step);
     }
     if (st) l->r->together = true;
-    tt_meter_saved(&l->meter);
+    tt_status noted = tt_meter_saved(&l->meter);
+    if (st)
+        tt_status_free(noted);
+    else
+        st = noted;
     return l->saved < 0 ? st : tt_context(st, "the newest checkpoint is that of step %lld", (long long)l->saved);
 }
 

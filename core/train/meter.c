@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/terminal.h"
 #include "core/train/meter_parts.h"
+#include "core/train/state.h"
 
 int64_t tt_meter_step_tokens(const struct tt_meter *m) { return tt_step_rows(m->config) * m->config->seq_len; }
 
@@ -30,8 +31,7 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
     struct tt_backend *b = e->backend;
     TT_TRY(b->ops->host_alloc(b->self, e->bytes[TT_X_RING], (void **)&m->ring));
     TT_TRY(b->ops->event_create(b->self, &m->ready));
-    m->seconds = calloc((size_t)ring_entries(m), sizeof *m->seconds);
-    if (!m->seconds) return tt_no_memory("the times of steps");
+    TT_TRY(tt_step_clock_open(&m->clock, b, 2 * fetch_interval(m), first));
     TT_TRY(tt_choices_open(&m->choices, e, params));
     m->quiet = c->quiet || c->rank;
     m->terminal = !m->quiet && tt_is_terminal(stderr);
@@ -43,26 +43,26 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
 
 /* ---- the time of steps ---- */
 
-double *tt_meter_seconds(const struct tt_meter *m, int64_t step) { return &m->seconds[(step - 1) % ring_entries(m)]; }
-
-/* The host may run some steps ahead of the device and then waits for it, so the time of one step is rough; over a few
- * steps it is right. */
-static void note_step(struct tt_meter *m, int64_t step)
+static tt_status note_step(struct tt_meter *m, int64_t step)
 {
-    double now = tt_seconds();
-    *tt_meter_seconds(m, step) = now - m->eta.last;
-    tt_eta_step(&m->eta, now);
+    tt_eta_step(&m->eta, tt_seconds());
+    return tt_step_clock_mark(&m->clock, step);
 }
 
 /* What the device still had to do after the last step was enqueued. */
-static tt_status note_wait(struct tt_meter *m, int64_t step)
+static tt_status note_wait(struct tt_meter *m)
 {
     struct tt_backend *b = m->engine->backend;
     TT_TRY(b->ops->stream_sync(b->self, NULL));
-    double now = tt_seconds();
-    if (step > m->first) *tt_meter_seconds(m, step) += now - m->eta.last;
-    tt_eta_wait(&m->eta, now);
+    tt_eta_wait(&m->eta, tt_seconds());
     return TT_OK;
+}
+
+/* All steps before the pause have been shown, so that their times are known. */
+static tt_status note_pause(struct tt_meter *m, enum tt_pause what)
+{
+    tt_eta_pause(&m->eta, what, tt_seconds());
+    return tt_step_clock_mark(&m->clock, m->seen);
 }
 
 double tt_meter_speed(const struct tt_meter *m, int64_t step)
@@ -93,22 +93,29 @@ static void end_log_interval(struct tt_meter *m, const struct tt_metrics *e)
     m->last_log.busy = busy;
     m->last_log.step = e->step;
     m->last_log.ended = m->eta.steps;
-    m->loss = m->sum_count ? m->sum / (double)m->sum_count : NAN;
-    m->sum = 0;
-    m->sum_count = 0;
+    m->loss = tt_mean_of(&m->sum);
+    m->sum = (struct tt_mean){0};
     tt_meter_print_log(m, e);
 }
 
-static void show(struct tt_meter *m, int64_t upto)
+void tt_mean_add(struct tt_mean *mean, double loss, double weight)
+{
+    if (weight <= 0) return;
+    mean->sum += weight * loss;
+    mean->weight += weight;
+}
+
+double tt_mean_of(const struct tt_mean *mean) { return mean->weight > 0 ? mean->sum / mean->weight : (double)NAN; }
+
+static tt_status show(struct tt_meter *m, int64_t upto)
 {
     for (; m->seen < upto && !tt_meter_stops(m); m->seen++) {
         const struct tt_metrics *e = &m->ring[m->seen % ring_entries(m)];
-        if (e->apply) {
-            m->sum += (double)e->loss;
-            m->sum_count++;
-        } else {
+        TT_TRY(tt_step_clock_read(&m->clock, m->seen + 1, &m->seconds));
+        if (e->apply)
+            tt_mean_add(&m->sum, (double)e->loss, tt_counted_part(m->config, e->ignored));
+        else
             note_bad(m, e);
-        }
         m->scale = (double)e->loss_scale;
         m->skipped = e->skipped;
         int64_t interval = m->config->log_interval;
@@ -117,6 +124,7 @@ static void show(struct tt_meter *m, int64_t upto)
         tt_meter_count_epoch(m, e);
     }
     tt_meter_files_flush(m);
+    return TT_OK;
 }
 
 static tt_status ask(struct tt_meter *m, int64_t step)
@@ -142,8 +150,7 @@ static tt_status collect(struct tt_meter *m, bool wait)
         TT_TRY(b->ops->event_query(b->self, m->ready, &done));
     if (!done) return TT_OK;
     m->asked = false;
-    show(m, m->asked_step);
-    return TT_OK;
+    return show(m, m->asked_step);
 }
 
 /* The progress line, with the losses that have arrived since the last log line. */
@@ -160,7 +167,7 @@ static tt_status paint(struct tt_meter *m, int64_t step)
 
 tt_status tt_meter_step(struct tt_meter *m, int64_t step)
 {
-    note_step(m, step);
+    TT_TRY(note_step(m, step));
     TT_TRY(collect(m, false));
     if (step % fetch_interval(m) == 0 || step - m->seen >= ring_entries(m) / 2) {
         TT_TRY(collect(m, true)); /* only if the device is a whole interval behind */
@@ -173,23 +180,24 @@ tt_status tt_meter_step(struct tt_meter *m, int64_t step)
 
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
 {
-    TT_TRY(note_wait(m, step));
+    TT_TRY(note_wait(m));
     TT_TRY(collect(m, true));
     TT_TRY(ask(m, step));
     TT_TRY(collect(m, true));
-    if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
+    if (isnan(m->loss)) m->loss = tt_mean_of(&m->sum);
     tt_eta_wait(&m->eta, tt_seconds());
     tt_usage_ask(&m->usage, m->eta.last);
     return TT_OK;
 }
 
-void tt_meter_saved(struct tt_meter *m) { tt_eta_pause(&m->eta, TT_PAUSE_SAVE, tt_seconds()); }
+tt_status tt_meter_saved(struct tt_meter *m) { return note_pause(m, TT_PAUSE_SAVE); }
 
-void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best)
+tt_status tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best)
 {
-    tt_eta_pause(&m->eta, TT_PAUSE_VALIDATION, tt_seconds());
+    TT_TRY(note_pause(m, TT_PAUSE_VALIDATION));
     tt_meter_files_validation(m, step, loss);
     tt_meter_print_validation(m, step, loss, best);
+    return TT_OK;
 }
 
 double tt_meter_norm(const struct tt_meter *m, int64_t step)
@@ -205,7 +213,7 @@ tt_status tt_meter_close(struct tt_meter *m)
     tt_metrics_file_close(&m->file);
     if (m->ready) b->ops->event_destroy(b->self, m->ready);
     if (m->ring) b->ops->host_free(b->self, m->ring);
-    free(m->seconds);
+    tt_step_clock_close(&m->clock);
     tt_choices_close(&m->choices);
     m->engine = NULL;
     return tt_events_close(m->events);

@@ -12,7 +12,13 @@
 #include "core/train/events.h"
 #include "core/train/feed.h"
 #include "core/train/metrics_file.h"
+#include "core/train/step_clock.h"
 #include "core/train/usage.h"
+
+/* A mean of losses, each with the weight of the targets that count in it. */
+struct tt_mean {
+    double sum, weight;
+};
 
 struct tt_meter {
     const struct tt_config *config;
@@ -38,14 +44,15 @@ struct tt_meter {
         int64_t step, ended; /* the step it shows; how many had ended for the host, which may be ahead */
     } last_log;
     double recent;      /* tokens per second between the last two log lines, pauses left out */
-    double *seconds;    /* of each step of the ring: as many as it has entries */
-    double sum;         /* losses since the last log line */
-    int64_t sum_count;
+    struct tt_step_clock clock;
+    double seconds;     /* of the step that is shown */
+    struct tt_mean sum; /* of the losses since the last log line */
     struct {
-        double loss, seconds; /* sums */
-        int64_t losses, steps;
+        struct tt_mean loss;
+        double seconds;
+        int64_t steps;
     } epoch;            /* since it began, or since this run did */
-    double loss;        /* mean of the last complete log interval */
+    double loss;        /* mean of the last complete log interval; NAN: no target of it counted */
     double scale;       /* the last step's loss scale */
     int64_t skipped;    /* steps so far whose update was skipped */
     int64_t bad_step;   /* first step with a loss or gradients that are not finite; 0 = none */
@@ -58,8 +65,8 @@ tt_status tt_meter_open(struct tt_meter *m, struct tt_engine *e, const struct tt
 /* Step `step` (from 1) is enqueued. Looks whether metrics have arrived and shows them; asks for new ones when due. */
 tt_status tt_meter_step(struct tt_meter *m, int64_t step);
 tt_status tt_meter_finish(struct tt_meter *m, int64_t step); /* waits for everything up to step */
-void tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
-void tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the last step */
+tt_status tt_meter_validation(struct tt_meter *m, int64_t step, double loss, bool best);
+tt_status tt_meter_saved(struct tt_meter *m); /* a checkpoint was written since the last step */
 void tt_meter_clear(struct tt_meter *m); /* wipe the progress line before printing something else */
 tt_status tt_meter_status(const struct tt_meter *m); /* an error when lines of metrics.jsonl are missing */
 double tt_meter_speed(const struct tt_meter *m, int64_t step); /* overall tokens per second */

@@ -150,6 +150,10 @@ static void host_norm(void)
     struct tt_profile p = profile("host-norm");
     CHECK(p.launch.waits == clean.launch.waits + p.gradients_count, "a wait for each of %d tensors: %g",
           p.gradients_count, p.launch.waits);
+    const struct tt_profile_row *copies = group(&p, "copies"), *before = group(&clean, "copies");
+    CHECK(copies->count == before->count + p.gradients_count, "all of them are counted: %lld", (long long)copies->count);
+    CHECK(copies->bytes == before->bytes + 4 * (double)p.run.parameters, "%g", copies->bytes);
+    CHECK(copies->seconds > 0 && copies->median <= copies->seconds);
     tt_profile_free(&p);
 }
 
@@ -158,7 +162,8 @@ static void host_sort(void)
     struct tt_profile p = profile("host-sort");
     int tensors = p.gradients_count;
     CHECK(p.launch.waits == clean.launch.waits + tensors, "a wait for each of %d tensors: %g", tensors, p.launch.waits);
-    CHECK(p.step.kernels == clean.step.kernels && group(&p, "copies")->count > group(&clean, "copies")->count);
+    CHECK(p.step.kernels == clean.step.kernels && group(&p, "copies")->count ==
+          group(&clean, "copies")->count + tensors);
     CHECK(p.samples[0].loss == clean.samples[0].loss, "the losses are those of a run without it");
     tt_profile_free(&p);
 }
@@ -232,6 +237,29 @@ static void wrong_stride(void)
     CHECK(bad > good + 0.05, "it learns less: %g against %g", bad, good);
     free(right);
     free(wrong);
+}
+
+/* Products of 8-bit factors take them in one way only: there, the codes are made the wrong way. */
+static void wrong_stride_in_fp8(void)
+{
+    struct tt_config c = shape("wrong-stride");
+    struct tt_model *m;
+    struct tt_plan *p = NULL;
+    int forward = 0, turned = 0;
+    make_even(&c);
+    c.precision = TT_PREC_FP8;
+    CHECK_OK(tt_model_create(&c, &m));
+    CHECK_OK(tt_model_plan_train(m, &p));
+    CHECK_OK(plan_check(p, true));
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_op *op = &p->ops[i];
+        if (op->kind != TT_OP_KERNEL || op->kernel != TT_K_fp8_cast || op->phase != TT_FORWARD) continue;
+        forward += !op->args.fp8_cast.transposed;
+        turned += !op->args.fp8_cast.out;
+    }
+    CHECK(turned == c.num_layers && forward > turned, "%d of %d casts are the wrong way", turned, forward + turned);
+    tt_plan_free(p);
+    tt_model_free(m);
 }
 
 static void double_shift(void)
@@ -436,6 +464,7 @@ int main(void)
     if (!test_few()) { /* whose kernels are those of any run */
         TEST(no_init);
         TEST(wrong_stride);
+        TEST(wrong_stride_in_fp8);
         TEST(host_wait);
         TEST(naive_matmul);
         TEST(dropped_gradient);

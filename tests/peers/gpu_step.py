@@ -2,6 +2,8 @@
 """A training step of PyTorch, and of JAX where it is installed, on a GPU beside one of tt: same model, same batch.
 
     python3 tests/peers/gpu_step.py --tt build/cuda-sm_90/tt [--sizes small,medium,gpt2,1b] [--precision bf16] [--rounds 2]
+    python3 tests/peers/gpu_step.py --sizes 1b --precision fp8 --modes compile,float8,float8-rows
+                                    --versions flash,flash:bf16   (one line)
 
 A step is forward, backward, clipping by the global norm and AdamW over fp32 weights. The programs take turns, each in a
 process of its own; the host does not wait inside a block of ten steps, and a block is one measurement. "ms" is the
@@ -15,6 +17,7 @@ fused=True. Each of --modes runs with each of --attention (sdpa leaves the choic
     graphs    torch.compile with its own CUDA graphs (reduce-overhead)
     autotune  torch.compile that times its kernels (max-autotune-no-cudagraphs); compiles for minutes
     capture   torch.compile, and the whole step with clipping and AdamW in one captured CUDA graph
+    float8, float8-rows   torch.compile of torchao's 8-bit linears, scaled by tensor or by row; the head stays bf16
 Which attention kernels PyTorch ran is seen by its profiler in one more step, and printed.
 """
 import argparse
@@ -35,7 +38,8 @@ SIZES = {  # hidden, layers, heads, kv heads, ffn, vocab, S, B
     "1b": (2048, 22, 32, 4, 5632, 32000, 2048, 8),
 }
 MODES = {"eager": None, "compile": "default", "graphs": "reduce-overhead", "autotune": "max-autotune-no-cudagraphs",
-         "capture": "default"}
+         "capture": "default", "float8": "default", "float8-rows": "default"}
+RECIPES = {"float8": "tensorwise", "float8-rows": "rowwise"}  # torchao's names
 ATTENTION = {"sdpa": None, "cudnn": "CUDNN_ATTENTION", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION"}
 ATTENTION_WORDS = ("attention", "flash", "fmha", "sdpa", "mha")  # in the names of kernels
 BLOCK = 10  # steps between two looks at the clock
@@ -75,19 +79,29 @@ def captured(step, optimizer):
     return replay
 
 
+def to_float8(model, recipe):
+    """Every linear in 8 bits; the head, which is the embedding's matrix, is none"""
+    from torchao.float8 import Float8LinearConfig, convert_to_float8_training
+    convert_to_float8_training(model, config=Float8LinearConfig.from_recipe_name(recipe))
+
+
 def torch_step(mode, shape, args):
     """(a function that makes a step and returns its loss, the model, the kind of AdamW)"""
     import torch
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = args.precision != "fp32"
     model = make_model(shape, "cuda")
+    if mode in RECIPES:
+        to_float8(model, RECIPES[mode])
     optimizer, kind = fastest_adamw(model, **(dict(capturable=True) if mode == "capture" else {}))
     tokens = torch.randint(shape[5], (shape[7], shape[6] + 1), device="cuda")
     x, y = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
     forward = torch.compile(model, mode=MODES[mode]) if MODES[mode] else model
 
+    mixed = args.precision in ("bf16", "fp8")
+
     def step(keep=False):  # keep: gradients stay where they are, as a captured step needs them
-        with torch.autocast("cuda", torch.bfloat16, enabled=args.precision == "bf16", cache_enabled=mode != "capture"):
+        with torch.autocast("cuda", torch.bfloat16, enabled=mixed, cache_enabled=mode != "capture"):
             loss = forward(x, y)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -134,8 +148,10 @@ def run_jax(shape, args):
 
 
 def run_tt(version, size, args):
-    row = run_json([args.tt, "bench", "--sizes", size, "--versions", version, "--precision", args.precision,
-                    "--warmup", str(BLOCK * args.warmup), "--repeats", str(BLOCK * args.repeats), "--json"],
+    version, _, precision = version.partition(":")
+    row = run_json([args.tt, "bench", "--sizes", size, "--versions", version, "--precision",
+                    precision or args.precision, "--warmup", str(BLOCK * args.warmup),
+                    "--repeats", str(BLOCK * args.repeats), "--json"],
                    os.environ)["rows"][0]
     return dict(row, ms=[row["median_ms"]], peak_bytes=row["peak_memory_bytes"])
 
@@ -200,8 +216,8 @@ def parse():
     parser.add_argument("--tt", default="build/cuda-sm_90/tt", help="the tt to compare with")
     parser.add_argument("--sizes", default="small,medium,gpt2", help="of " + ", ".join(SIZES))
     parser.add_argument("--modes", default="compile,graphs", help="of " + ", ".join(MODES) + '; "" for none')
-    parser.add_argument("--versions", default="flash", help="of tt")
-    parser.add_argument("--precision", default="bf16", choices=("fp32", "tf32", "bf16"))
+    parser.add_argument("--versions", default="flash", help="of tt; another precision after a colon, as in flash:bf16")
+    parser.add_argument("--precision", default="bf16", choices=("fp32", "tf32", "bf16", "fp8"))
     parser.add_argument("--attention", default="sdpa", help="of PyTorch: some of " + ", ".join(ATTENTION))
     parser.add_argument("--no-jax", dest="jax", action="store_false", help="without JAX even where it is installed")
     parser.add_argument("--rounds", type=int, default=2, help="each runs every program once")

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
+#include "backend/relay.h"
 #include "core/base/file.h"
 #include "core/train/loop.h"
 #include "tests/backend/faulty_backend.h"
@@ -100,6 +101,7 @@ static void check_twice(enum tt_version v, enum tt_precision p)
     struct tt_train_result r;
     char from[1200];
     c.precision = p;
+    if (p == TT_PREC_FP8) make_even(&c);
     float *x = train(&c, NULL, 7, &r, NULL), *y = train(&c, NULL, 7, &r, NULL);
     CHECK(!memcmp(x, y, (size_t)arena_floats(&c) * sizeof *x), "%s in %s", tt_version_names[v], tt_precision_names[p]);
     free(y);
@@ -314,6 +316,69 @@ static void keeps_the_last_two(void)
     CHECK(found == 2, "%d checkpoints", found);
 }
 
+/* ---- the time of a step is the device's, however far ahead the host is ---- */
+
+/* A device whose clock moves a millisecond with each piece of work, and not while the host does something else. */
+struct steady {
+    struct tt_relay relay;
+    struct {
+        tt_event event;
+        int64_t at;
+    } seen[1024];
+    int count;
+};
+
+static int64_t *steady_time(struct steady *d, tt_event e)
+{
+    int i = 0;
+    while (i < d->count && d->seen[i].event != e) i++;
+    if (i == d->count) d->seen[d->count++].event = e;
+    return &d->seen[i].at;
+}
+
+static tt_status steady_record(void *self, tt_event e, tt_stream s)
+{
+    struct steady *d = self;
+    *steady_time(d, e) = d->relay.work;
+    return d->relay.real.ops->event_record(d->relay.real.self, e, s);
+}
+
+static tt_status steady_elapsed(void *self, tt_event from, tt_event to, double *seconds)
+{
+    struct steady *d = self;
+    *seconds = 1e-3 * (double)(*steady_time(d, to) - *steady_time(d, from));
+    return TT_OK;
+}
+
+static void each_step_has_its_own_time(void)
+{
+    static struct steady d;
+    struct tt_backend real = backend;
+    struct tt_config c = loop_config(TT_FLASH, "clock");
+    struct tt_train_result result;
+    char path[1100], line[500];
+    c.graph = TT_SWITCH_OFF;
+    c.save_interval = 2;
+    c.log_interval = 3;
+    backend = tt_relay_open(&d.relay, &real);
+    d.relay.ops.event_record = steady_record;
+    d.relay.ops.event_elapsed = steady_elapsed;
+    free(train(&c, NULL, c.num_steps, &result, NULL));
+    backend = real;
+    snprintf(path, sizeof path, "%s/metrics.jsonl", c.out);
+    FILE *in = fopen(path, "r");
+    double first = 0, speed;
+    int lines = 0;
+    while (in && fgets(line, sizeof line, in)) {
+        const char *at = strstr(line, "\"tokens_per_second\":");
+        if (!at || sscanf(at, "\"tokens_per_second\":%lf", &speed) != 1) continue;
+        if (!lines++) first = speed;
+        CHECK(speed == first && speed > 0, "step %d: %g tokens/s, the first %g", lines, speed, first);
+    }
+    CHECK(lines == 7, "%d lines with a speed", lines);
+    if (in) fclose(in);
+}
+
 int main(void)
 {
     CHECK(mkdtemp(root) != NULL, "no folder for the test");
@@ -323,6 +388,7 @@ int main(void)
     TEST(versions_take_over_from_each_other);
     TEST(losses_fall_and_are_written);
     TEST(early_stop);
+    TEST(each_step_has_its_own_time);
     TEST(not_finite_stops_or_skips);
     TEST(one_bad_step_is_skipped);
     TEST(keeps_the_last_two);
