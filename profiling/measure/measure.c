@@ -75,7 +75,7 @@ static bool op_beats(const struct tt_op *op, double seconds, const struct tt_cei
 {
     const double shortest = 1e-4, largest_cache = 0x1p30;
     if (seconds < shortest) return false;
-    if (tt_op_flops(op) / seconds > 1.25 * c->flops) return true;
+    if (tt_op_flops(op) / seconds > 1.25 * tt_roof_of_op(c, op)) return true;
     return tt_op_bytes(op) > largest_cache && tt_op_bytes(op) / seconds > 1.25 * c->bandwidth;
 }
 
@@ -84,7 +84,6 @@ static bool op_beats(const struct tt_op *op, double seconds, const struct tt_cei
 static bool beaten(struct tt_passes *r, const struct tt_ceilings *c)
 {
     enum { TOLERANCE = 5 }; /* percent, of two measurements of the same rate */
-    if (r->o->config->precision == TT_PREC_FP8) return false; /* its roof is that of the rest */
     double flops = 0, seconds = 0, most = c->flops * (1 + TOLERANCE / 100.0);
     for (int i = 0; i < r->session.step->count; i++) {
         const struct tt_op *op = &r->session.step->ops[i];
@@ -115,6 +114,7 @@ static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_p
     TT_TRY(tt_passes_run(r, true));
     measure_again(r, c);
     fill_run(r, &out->run);
+    out->run.waited = tt_turns_waited(&r->t.turns);
     take_trace(r, out);
     TT_TRY(tt_derive_training(r, out));
     TT_TRY(tt_derive_times(r, c, out));

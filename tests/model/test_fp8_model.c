@@ -303,6 +303,20 @@ static void predictions_are_of_a_gpu(void)
     tt_paper_free(&paper);
 }
 
+/* What is planned without being run is what runs, where the device has the precision. */
+static void plans_are_of_this_device(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_session run, told;
+    if (!info.has[TT_PREC_FP8]) SKIP("this device has no fp8");
+    CHECK_OK(tt_session_plan(&run, &backend, &c, TT_USE_TRAIN));
+    CHECK_OK(tt_session_plan(&told, &backend, &c, TT_USE_TRAIN | TT_USE_PREDICT));
+    CHECK(tt_engine_total(&run.engine) == tt_engine_total(&told.engine), "%zu bytes, told %zu",
+          tt_engine_total(&run.engine), tt_engine_total(&told.engine));
+    tt_session_close(&run);
+    tt_session_close(&told);
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
@@ -311,6 +325,7 @@ int main(void)
     TEST(writers_take_magnitudes);
     TEST(less_memory);
     TEST(predictions_are_of_a_gpu);
+    TEST(plans_are_of_this_device);
     if (!strcmp(tt_backend_name(), "cpu")) TEST(scratch_is_counted);
     if (tested_in(&info, TT_PREC_FP8)) {
         TEST(gradients_are_near);

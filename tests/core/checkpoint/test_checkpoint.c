@@ -137,8 +137,8 @@ static void names_what_does_not_fit(void)
     other[1].shape[0] = 8;
     CHECK_FAILS(
         tt_checkpoint_load(path, &c),
-        "'layers.0.attention.wq.weight' is [4, 4] in the checkpoint and [8, 4] here; start with the shape of the "
-        "checkpoint, or give another --out");
+        "'layers.0.attention.wq.weight' is [4, 4] in the checkpoint and [8, 4] here; leave out the options that "
+        "give the model another shape, or train a new one");
     memcpy(other, items, sizeof items);
     other[2].shape[1] = 1;
     CHECK_FAILS(tt_checkpoint_load(path, &c), "'norm.weight' is [4] in the checkpoint and [4, 1] here");
