@@ -111,9 +111,10 @@ GPU_DEVICE float scale_of(const struct tt_fp8_cast_args &a)
     return scale;
 }
 
-/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. */
+/* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. The 64 KiB of shared memory of gfx90a and
+ * gfx942 hold three squares, not four. */
 template <typename T, enum tt_dtype TO>
-GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, 4) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
+GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, GPU_WAVE == 64 ? 3 : 4) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
 {
     GPU_SHARED uint32_t square[SIDE * COLUMN_WORDS];
     int64_t across = gpu_divide_up(a.cols, SIDE);
