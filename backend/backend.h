@@ -30,8 +30,8 @@ enum tt_gemm_with {
  * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on.
  *
  * A and B may be 8-bit (core/base/fp8.h), on devices that have TT_PREC_FP8: then both are, with a scale each, and not
- * both E5M2; trans_b and not trans_a, so that both have k along their rows; the batch is 1, and m, n, k and ld* are
- * multiples of 16. */
+ * both E5M2, in the kind of numbers that the device has (fp8_fnuz of its info); trans_b and not trans_a, so that both
+ * have k along their rows; the batch is 1, and m, n, k and ld* are multiples of 16. */
 struct tt_gemm {
     const void *a, *b;
     void *c;
@@ -82,8 +82,10 @@ struct tt_device_info {
     size_t memory_total, memory_free;
     size_t memory_used, memory_peak; /* allocated through this backend; the peak since opening or reset_peak */
     double peak_flops[TT_DTYPES];    /* published FLOP/s of a matrix multiply by type; 0 when unknown */
+    double peak_fp8;                 /* the same with 8-bit factors */
     double peak_bandwidth;           /* published bytes/s; 0 when unknown */
     bool has[TT_PRECISIONS];         /* which precisions are supported */
+    bool fp8_fnuz;                   /* its 8-bit numbers are FNUZ, not OCP (core/base/fp8.h) */
     bool tf32_as_fp32;               /* without tf32: a request for it gets fp32, and `library` says so */
 };
 

@@ -232,8 +232,9 @@ struct tt_rmsnorm_args {
     const void *x, *delta; /* delta or NULL */
     const void *weight;
     void *sum; /* with delta; NULL without; may be x or delta */
-    void *y;
+    void *y;   /* or NULL, with amax */
     float *rstd;
+    float *amax; /* of y (kernels_fp8.h), or NULL */
     int64_t rows, cols;
     float eps;
 };
@@ -247,6 +248,7 @@ struct tt_rmsnorm_backward_args {
     const void *dres; /* or NULL */
     void *dx;
     float *partial; /* (parts, cols) */
+    float *amax;    /* of dx (kernels_fp8.h), or NULL */
     int64_t rows, cols, parts;
 };
 
@@ -326,14 +328,17 @@ struct tt_swiglu_args {
     enum tt_dtype dtype;
     const void *gu;
     void *h;
+    float *amax; /* of h (kernels_fp8.h), or NULL */
     int64_t rows, F;
 };
 
-/* dgu from dh; also recomputes h, so that the forward pass need not keep it. dgu may be gu; h may be dh or NULL. */
+/* dgu from dh; also recomputes h, so that the forward pass need not keep it. dgu may be gu; h may be dh or NULL. With
+ * amax alone, dgu is NULL too. */
 struct tt_swiglu_backward_args {
     enum tt_dtype dtype;
     const void *gu, *dh;
     void *dgu, *h;
+    float *amax; /* of dgu (kernels_fp8.h), or NULL */
     int64_t rows, F;
 };
 
@@ -385,13 +390,15 @@ struct tt_sub_target_args {
 };
 
 /* The five above in one: losses[r] (row r of these rows) and, with grad, x becomes (softmax(x) - onehot)·factor·(state
- * ? loss_scale : 1). Without grad x is not changed. */
+ * ? loss_scale : 1). Without grad x is not changed. The gradients of a row sum up to 0 and only that of the target is
+ * negative, so it has the largest magnitude: amax is that of the targets' alone. */
 struct tt_cross_entropy_args {
     enum tt_dtype dtype;
     void *x;
     const int32_t *tokens;
     const struct tt_state *state; /* or NULL */
     float *losses;
+    float *amax; /* with grad (kernels_fp8.h), or NULL */
     int64_t rows, cols, first, S, slot_stride;
     float factor;
     bool grad;

@@ -10,6 +10,10 @@
 
 #include "core/base/types.h"
 
+/* A kernel that writes a tensor can take its largest magnitude with it: `amax` of such a kernel becomes the larger one
+ * of itself and that of the tensor as it is stored, compared as bits, so that NaN is larger than all numbers. The order
+ * in which blocks of threads do so does not matter. It must be a number >= 0 before. */
+
 /* partial[i] = the largest magnitude in rows [i·step, (i+1)·step) of x, step = rows / parts rounded up; 0 without such
  * rows, NaN if one of them has a NaN. */
 #define TT_FP8_PARTS 512 /* the most parts there can be */
@@ -21,7 +25,8 @@ struct tt_fp8_amax_args {
 };
 
 /* out = x / scale in the format `to`, rounded; transposed = the same transposed. With `partial`, the scale is that of
- * the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`. */
+ * the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`. With `rstd`, it is
+ * x·rstd·weight, as RMSNorm would store it, in the place of x. */
 struct tt_fp8_cast_args {
     enum tt_dtype dtype;
     enum tt_dtype to;
@@ -29,9 +34,27 @@ struct tt_fp8_cast_args {
     const float *partial; /* (parts) or NULL */
     float *new_scale;     /* with partial */
     const float *scale;   /* without */
+    const float *rstd;    /* (rows) or NULL */
+    const void *weight;   /* (cols), with rstd */
     uint8_t *out;         /* (rows, cols) or NULL */
     uint8_t *transposed;  /* (cols, rows) or NULL */
     int64_t rows, cols, ldx, parts;
+};
+
+/* swiglu_backward, whose results are codes: dgu in the format `to`, as it is and transposed, with the scale of amax,
+ * which is written; and h transposed in E4M3 (FNUZ if `to` is), with a scale that is read. Rows and F are multiples of
+ * 16 and all matrices aligned, as products of 8-bit factors want them. */
+struct tt_fp8_swiglu_backward_args {
+    enum tt_dtype dtype;
+    enum tt_dtype to;        /* TT_E5M2 or TT_E5M2_FNUZ */
+    const void *gu, *dh;     /* (rows, 2F), (rows, F) */
+    const float *amax;       /* of dgu, as swiglu_backward takes it */
+    const float *h_scale;
+    float *scale;            /* of dgu */
+    uint8_t *dgu;            /* (rows, 2F) */
+    uint8_t *dgu_transposed; /* (2F, rows) */
+    uint8_t *h_transposed;   /* (F, rows) */
+    int64_t rows, F;
 };
 
 #endif

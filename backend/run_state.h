@@ -33,6 +33,7 @@ struct tt_state {
 /* An entry of the metrics ring, which the host reads some steps later. */
 struct tt_metrics {
     int64_t step, skipped;
+    int64_t ignored; /* targets of this step that do not count, of all ranks */
     float loss, grad_norm, lr, loss_scale; /* loss_scale: that of this step */
     int32_t apply, overflowed;
 };

@@ -28,7 +28,7 @@ struct tt_bench {
     struct tt_bench_row *rows;
     int count;
     struct tt_ceilings ceilings;
-    enum tt_precision roof; /* what the ceiling and the datasheet are for: in fp8, the precision of the rest */
+    enum tt_precision roof; /* what the ceiling and the datasheet are for */
     double datasheet; /* FLOP/s of a matrix product, published; 0 = unknown */
     double load;      /* of the machine before it began */
 };

@@ -184,16 +184,14 @@ static tt_status find_roofs(struct tt_bench *b)
 {
     struct tt_device_info info;
     TT_TRY(b->backend.ops->info(b->backend.self, &info));
-    b->roof = tt_precision_rest(b->o->c.precision, info.has[TT_PREC_BF16]);
-    b->datasheet = info.peak_flops[tt_precision_dtype(b->roof, info.has[TT_PREC_BF16])];
+    b->roof = tt_roof_precision(b->o->c.precision, &info);
+    b->datasheet = tt_roof_datasheet(b->o->c.precision, &info);
     return find_ceilings(b, TT_CEILINGS_KEPT);
 }
 
-/* A step cannot multiply faster than the device: then the roof was measured on a busy one. 8-bit products can, since
- * the roof is that of the rest. */
+/* A step cannot multiply faster than the device: then the roof was measured on a busy one. */
 static tt_status check_roof(struct tt_bench *b, const struct tt_bench_row *r)
 {
-    if (b->o->c.precision == TT_PREC_FP8) return TT_OK;
     return r->flops / r->median > 1.05 * b->ceilings.flops ? find_ceilings(b, TT_CEILINGS_RAISE) : TT_OK;
 }
 

@@ -27,8 +27,9 @@ struct check_options {
 static const struct tt_option rows[] = {
     {"what", AT(what), "What to read", 1 << TT_CMD_CHECK, "grads", TT_CHOICE,
      .help = "what to audit", .choices = check_names, .required = true, .here = true},
-    {"against", AT(against), "What to read", 1 << TT_CMD_CHECK, "", NULL, "VERSION|FILE",
-     .help = "compare with another version, or with gradients that --out saved, say on the CPU", .here = true},
+    {"against", AT(against), "What to read", 1 << TT_CMD_CHECK, "", NULL, "VERSION|PRECISION|FILE",
+     .help = "compare with another version, with another precision, or with gradients that --out saved, say on the CPU",
+     .here = true},
     {"tolerance", AT(tolerance), "What to read", 1 << TT_CMD_CHECK, "0", "[0, 1]", "X",
      .help = "largest relative difference of a tensor with --against; 0 = what the precision allows"},
     {"out", TT_RUN_FIELD(out), TT_S_OUTPUT, 1 << TT_CMD_CHECK, "", NULL, "FILE",
@@ -43,7 +44,7 @@ struct audit {
     const struct check_options *own;
     const struct tt_config *c;
     struct tt_config trial; /* that of the version that runs */
-    struct tt_backend backend, plain; /* plain: without --own-kernel, for what it is compared with */
+    struct tt_backend backend, plain; /* plain: without --own-kernel or in another precision, to compare with */
     struct tt_grads grads, other;
     bool compares;
     double tolerance;
@@ -52,12 +53,21 @@ struct audit {
     char note[160]; /* what one of the two does not compute as asked for */
 };
 
+static int precision_of(const char *word) /* -1: it is none */
+{
+    for (int p = 0; p < TT_PRECISIONS; p++)
+        if (!strcmp(word, tt_precision_names[p])) return p;
+    return -1;
+}
+
 /* What rounding alone may do to a gradient, as a part of its norm. */
 static double tolerance_of(const struct audit *a)
 {
+    int other = precision_of(a->own->against);
     static const double usual[] = {[TT_FP32] = 1e-3, [TT_TF32] = 0.02, [TT_PREC_BF16] = 0.15, [TT_PREC_FP16] = 0.05,
                                    [TT_PREC_FP8] = 0.4};
-    return a->own->tolerance > 0 ? a->own->tolerance : usual[a->c->precision];
+    if (a->own->tolerance > 0) return a->own->tolerance;
+    return fmax(usual[a->c->precision], other < 0 ? 0 : usual[other]);
 }
 
 /* In fp16 the first steps may overflow until the loss scale fits; they change no weight. */
@@ -89,13 +99,14 @@ static tt_status step_of(struct tt_session *s, struct tt_backend *backend, const
     return st ? st : tt_grads_take(s, &metrics, out);
 }
 
-static tt_status run_version(struct audit *a, enum tt_version version, struct tt_grads *out)
+static tt_status run_as(struct audit *a, enum tt_version version, enum tt_precision precision, struct tt_grads *out)
 {
     struct tt_config *c = &a->trial;
     struct tt_session s = {0};
     *c = *a->c;
-    bool plain = out == &a->other && tt_course_of(c)->own_kernel[0];
+    bool plain = out == &a->other && (tt_course_of(c)->own_kernel[0] || precision != c->precision);
     c->version = version;
+    c->precision = precision;
     if (version != a->c->version) c->fuse[0] = 0; /* the other version with its own fusions */
     /* without a fault, a learner's kernel or a chosen tile */
     if (out == &a->other) tt_course_told(c)->fault[0] = tt_course_told(c)->own_kernel[0] = c->flash_tile[0] = 0;
@@ -114,7 +125,10 @@ static tt_status read_other(struct audit *a)
     a->compares = against[0] != 0;
     if (!a->compares) return TT_OK;
     for (int v = 0; v < TT_VERSIONS; v++)
-        if (strcmp(against, tt_version_names[v]) == 0) return run_version(a, (enum tt_version)v, &a->other);
+        if (strcmp(against, tt_version_names[v]) == 0)
+            return run_as(a, (enum tt_version)v, a->c->precision, &a->other);
+    if (precision_of(against) >= 0)
+        return run_as(a, a->c->version, (enum tt_precision)precision_of(against), &a->other);
     TT_TRY(tt_context(tt_grads_load(against, &a->other), "--against"));
     return tt_context(tt_grads_fit(&a->grads, &a->other), "--against %s", against);
 }
@@ -157,6 +171,61 @@ static void print_table(const struct audit *a)
     }
 }
 
+/* All tensors of a layer together; of the rest (layer -1) those of no layer. */
+struct layer {
+    double norm, difference; /* of what it is compared with; and of the difference, over that */
+    double most;             /* difference of one of its tensors */
+    const char *where;       /* that tensor, without its layer */
+};
+
+static int layer_of(const char *name, const char **rest)
+{
+    int layer, read = 0;
+    bool found = sscanf(name, "layers.%d.%n", &layer, &read) == 1 && read;
+    *rest = found ? name + read : name;
+    return found ? layer : -1;
+}
+
+static bool sum_layer(const struct audit *a, int layer, struct layer *out)
+{
+    double apart = 0, size = 0;
+    *out = (struct layer){.most = -1};
+    for (int i = 0; i < a->grads.n; i++) {
+        const struct tt_grad *other = tt_grads_find(&a->other, a->grads.rows[i].name);
+        const char *rest;
+        if (layer_of(a->grads.rows[i].name, &rest) != layer || !other) continue;
+        double d = difference(a, &a->grads.rows[i]), absolute = d * fmax(other->norm, a->floor);
+        apart += absolute * absolute;
+        size += other->norm * other->norm;
+        if (d > out->most) out->most = d, out->where = rest;
+    }
+    out->norm = sqrt(size);
+    out->difference = apart > 0 ? sqrt(apart) / fmax(out->norm, a->floor) : 0;
+    return out->where != NULL;
+}
+
+static int layers_of(const struct audit *a)
+{
+    const char *rest;
+    int layers = 0;
+    for (int i = 0; i < a->grads.n; i++) layers = (int)fmax(layers, layer_of(a->grads.rows[i].name, &rest) + 1);
+    return layers;
+}
+
+static void print_layers(const struct audit *a)
+{
+    struct layer l;
+    int layers = layers_of(a);
+    printf("\n%-8s %12s %12s   %s\n", "layer", "norm", "difference", "most in");
+    for (int i = 0; i <= layers; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", i);
+        if (!sum_layer(a, i < layers ? i : -1, &l)) continue;
+        printf("%-8s %12.6g %12.3g   %s, %.3g\n", i < layers ? name : "rest", l.norm, l.difference, l.where, l.most);
+    }
+    printf("\n");
+}
+
 static void print_summary(const struct audit *a)
 {
     if (a->note[0]) printf("note    %s\n", a->note);
@@ -167,6 +236,22 @@ static void print_summary(const struct audit *a)
                a->grads.n - a->different, a->grads.n, a->tolerance);
 }
 
+static void put_layers(struct tt_json_writer *w, const struct audit *a)
+{
+    struct layer l;
+    tt_json_begin(w, "layers", '[');
+    for (int i = 0; i < layers_of(a); i++) {
+        if (!sum_layer(a, i, &l)) continue;
+        tt_json_begin(w, NULL, '{');
+        tt_json_put_int(w, "layer", i);
+        tt_json_put_number(w, "norm", l.norm);
+        tt_json_put_number(w, "difference", l.difference);
+        tt_json_put_string(w, "most_in", l.where);
+        tt_json_end(w, '}');
+    }
+    tt_json_end(w, ']');
+}
+
 static tt_status print_json(const struct audit *a)
 {
     struct tt_json_writer w = {.pretty = true};
@@ -175,6 +260,7 @@ static tt_status print_json(const struct audit *a)
     tt_json_put_int(&w, "missing", a->missing);
     if (a->compares) tt_json_put_int(&w, "different", a->different);
     tt_json_put_bool(&w, "flash_refused", a->note[0] != 0);
+    if (a->compares) put_layers(&w, a);
     tt_json_begin(&w, "tensors", '[');
     for (int i = 0; i < a->grads.n; i++) {
         const struct tt_grad *g = &a->grads.rows[i];
@@ -211,7 +297,7 @@ static tt_status run(struct audit *a)
     if (a->c->out[0] && access(a->c->out, F_OK) == 0)
         return tt_fail(TT_USAGE, "--out %s exists; choose a new file", a->c->out);
     TT_TRY(tt_open_backend(a->c, &a->backend));
-    TT_TRY(run_version(a, a->c->version, &a->grads));
+    TT_TRY(run_as(a, a->c->version, a->c->precision, &a->grads));
     TT_TRY(read_other(a));
     judge(a);
     if (a->c->out[0]) TT_TRY(tt_grads_save(&a->grads, a->c->out));
@@ -219,6 +305,7 @@ static tt_status run(struct audit *a)
         TT_TRY(print_json(a));
     } else {
         if (!a->c->quiet) print_table(a);
+        if (a->compares && !a->c->quiet) print_layers(a);
         print_summary(a);
     }
     return verdict(a);

@@ -35,8 +35,7 @@ struct evaluation {
     struct tt_data *data;
     struct tt_session session;
     struct tt_progress progress;
-    double loss;
-    int64_t batches;
+    struct tt_evaluation on;
     char measured[2200]; /* which data, and which part of them, in words */
 };
 
@@ -46,7 +45,7 @@ static void describe(struct evaluation *e)
     const struct tt_config *c = &e->o.c;
     long long held = tt_data_samples(e->data, TT_VAL), all = held + tt_data_samples(e->data, TT_TRAIN),
               seq = c->seq_len;
-    long long windows = e->batches * c->batch_size;
+    long long windows = e->on.batches * c->batch_size;
     if (!held)
         snprintf(e->measured, sizeof e->measured, "%s", tt_data_describe(e->data));
     else if (c->val_data[0])
@@ -61,16 +60,17 @@ static void describe(struct evaluation *e)
 static void print_text(const struct evaluation *e)
 {
     const struct tt_config *c = &e->o.c;
-    double floor = tt_data_floor(e->data);
+    double floor = tt_data_floor(e->data), loss = e->on.loss;
     if (!c->quiet) {
         tt_print_device(&e->backend);
         tt_print_model(&e->session);
         printf("data    %s\n", e->measured);
         printf("from    %s\n", e->checkpoint);
     }
-    printf("loss    %.4f (perplexity %.2f) over %lld tokens", e->loss, exp(e->loss),
-           (long long)(e->batches * c->batch_size * c->seq_len));
-    if (floor > 0) printf(", floor %.4f: gap %.4f = %.1f %%", floor, e->loss - floor, 100 * (e->loss - floor) / floor);
+    long long all = e->on.batches * c->batch_size * c->seq_len;
+    printf("loss    %.4f (perplexity %.2f) over %lld tokens", loss, exp(loss), (long long)e->on.targets);
+    if (all > e->on.targets) printf(", without the %lld of prompts", all - (long long)e->on.targets);
+    if (floor > 0) printf(", floor %.4f: gap %.4f = %.1f %%", floor, loss - floor, 100 * (loss - floor) / floor);
     putchar('\n');
 }
 
@@ -82,10 +82,10 @@ static tt_status print_json(const struct evaluation *e)
     tt_json_put_string(&w, "checkpoint", e->checkpoint);
     tt_json_put_int(&w, "step", e->progress.step);
     tt_json_put_string(&w, "data", e->measured);
-    tt_json_put_number(&w, "loss", e->loss);
-    tt_json_put_number(&w, "perplexity", exp(e->loss));
+    tt_json_put_number(&w, "loss", e->on.loss);
+    tt_json_put_number(&w, "perplexity", exp(e->on.loss));
     tt_json_put_number(&w, "floor", floor > 0 ? floor : NAN);
-    tt_json_put_int(&w, "tokens", e->batches * e->o.c.batch_size * e->o.c.seq_len);
+    tt_json_put_int(&w, "tokens", e->on.targets);
     tt_json_end(&w, '}');
     return tt_json_print(&w);
 }
@@ -155,10 +155,10 @@ static tt_status run(struct evaluation *e)
     TT_TRY(tt_open_backend(c, &e->backend));
     TT_TRY(tt_session_open(&e->session, &e->backend, c, TT_USE_EVAL));
     TT_TRY(tt_session_load(&e->session, e->checkpoint, &e->progress));
-    TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, NULL, &e->loss, &e->batches));
-    if (!isfinite(e->loss))
+    TT_TRY(tt_evaluate(&e->session.engine, e->session.eval, c, e->data, NULL, &e->on));
+    if (!isfinite(e->on.loss))
         return tt_fail(TT_FAILED, "the loss of %s is %g: its weights hold NaN or Inf, or numbers overflow in %s",
-                       e->checkpoint, e->loss, tt_precision_names[c->precision]);
+                       e->checkpoint, e->on.loss, tt_precision_names[c->precision]);
     describe(e);
     if (e->own->logits[0]) TT_TRY(write_logits(e));
     if (c->json) return print_json(e);

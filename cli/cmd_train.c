@@ -145,6 +145,14 @@ static bool same_source(const char *a, const char *b)
     return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
+/* The same files may be read otherwise. */
+static bool same_reading(const struct tt_config *a, const struct tt_config *b)
+{
+    return !strcmp(a->text_field, b->text_field) && !strcmp(a->prompt_field, b->prompt_field) &&
+           !strcmp(a->completion_field, b->completion_field) && a->max_chars == b->max_chars &&
+           a->skip_bad_lines == b->skip_bad_lines;
+}
+
 /* Files of the same names with other tokens in them. */
 static bool changed(uint64_t then, uint64_t now) { return then && now && then != now; }
 
@@ -153,7 +161,8 @@ static void forget_best(struct training *t)
 {
     const struct tt_config *now = t->c, *then = &t->before.c;
     bool fraction = now->val_data[0] || now->val_fraction == then->val_fraction;
-    bool names = same_source(now->data, then->data) && same_source(now->val_data, then->val_data);
+    bool names = same_source(now->data, then->data) && same_source(now->val_data, then->val_data) &&
+                 same_reading(now, then);
     t->changed_data = names && changed(t->run.progress.data_mark, tt_data_mark(t->data));
     t->other_data = (!names || !fraction || t->changed_data) && isfinite(t->run.progress.best_val);
     if (!t->other_data) return;
@@ -184,6 +193,18 @@ static void announce_ranks(const struct training *t)
     tt_status_free(st);
 }
 
+/* What changes the model itself, but not the shape of its weights. */
+static void announce_changes(const struct training *t)
+{
+    const struct tt_config *now = t->c, *then = &t->before.c;
+    if (strcmp(now->rope_scaling, then->rope_scaling))
+        printf("note    --rope-scaling was \"%s\" until this step, and is \"%s\" from here on\n", then->rope_scaling,
+               now->rope_scaling);
+    if (now->documents != then->documents)
+        printf("note    --documents was %s until this step, and is %s from here on\n",
+               tt_documents_names[then->documents], tt_documents_names[now->documents]);
+}
+
 static void announce(struct training *t)
 {
     if (t->c->quiet || t->c->json || t->c->rank) return;
@@ -206,7 +227,9 @@ static void announce(struct training *t)
     if (t->changed_data) puts("note    the data files have changed since the checkpoint was written");
     if (t->other_data)
         puts("note    the data are not those of the checkpoint: the best validation loss and patience start afresh");
-    if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
+    bool begun = t->checkpoint && t->run.progress.step > 0;
+    if (begun) announce_changes(t);
+    if (begun && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
         printf("note    with another number of steps the learning rate now decays until step %lld, so the result "
                "differs from that of a run without a break\n", (long long)t->c->num_steps);
     if (t->c->qkv_bias && t->c->qk_norm)
@@ -277,7 +300,7 @@ static tt_status open_session(struct training *t)
     TT_TRY(tt_session_run(&t->session, &t->loop, (struct tt_origin){t->checkpoint, t->origin}, t->data, &t->run));
     t->run.job = t->member.job;
     TT_TRY(look_back(t));
-    t->run.progress.data_mark = tt_data_mark(t->data);
+    TT_TRY(tt_note_data(t->c, t->data, &t->run.progress));
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
     TT_TRY(check_left(t));

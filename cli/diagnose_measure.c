@@ -148,17 +148,17 @@ static tt_status measure_validation(struct tt_diagnosis *d)
     struct tt_session s = {0};
     struct tt_config *c = &d->trial;
     *c = *d->c;
-    double loss;
-    int64_t batches, wanted = c->val_batches, there = tt_data_samples(d->data, TT_VAL) / c->batch_size;
+    struct tt_evaluation on;
+    int64_t wanted = c->val_batches, there = tt_data_samples(d->data, TT_VAL) / c->batch_size;
     if (there > 0 && there < wanted) wanted = there;
     if (c->val_interval == 0) return TT_OK;
     c->val_batches = 2 * (c->ranks > 1 ? c->ranks : 1);
     tt_status st = tt_session_open(&s, &d->backend, c, TT_USE_EVAL);
     if (!st) st = tt_session_init_weights(&s);
-    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &loss, &batches); /* to warm up */
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &on); /* to warm up */
     double start = tt_seconds();
-    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &loss, &batches);
-    if (!st) d->validation_seconds = (tt_seconds() - start) / (double)batches * (double)wanted;
+    if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &on);
+    if (!st) d->validation_seconds = (tt_seconds() - start) / (double)on.batches * (double)wanted;
     tt_session_close(&s);
     return st;
 }

@@ -36,8 +36,8 @@ static tt_status rates(struct tt_diagnosis *d, struct tt_chip *out)
                               TT_CEILINGS_KEPT, &c);
     TT_TRY(tt_job_agree(d->member.job, st));
     TT_TRY(tt_job_share(d->member.job, &c, sizeof c));
-    *out = (struct tt_chip){.vector = c.flops, .bandwidth = c.bandwidth};
-    for (int p = 0; p < TT_PRECISIONS; p++) out->matrix[p] = c.flops;
+    *out = (struct tt_chip){.vector = c.rest, .bandwidth = c.bandwidth};
+    for (int p = 0; p < TT_PRECISIONS; p++) out->matrix[p] = p == TT_PREC_FP8 ? c.flops : c.rest;
     return TT_OK;
 }
 

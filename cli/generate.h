@@ -8,7 +8,8 @@
 
 /* ---- generate_prompts.c ---- */
 
-/* Prompts as text, from the list of an option and from a file: one per line, or JSON lines with a "prompt". */
+/* Prompts as text, from the list of an option and from a file: one per line, also an empty one, or JSON lines with a
+ * "prompt". */
 struct tt_prompts {
     char **texts;
     int64_t count;
@@ -21,13 +22,13 @@ tt_status tt_prompts_add_list(struct tt_prompts *p, const char *list);
 tt_status tt_prompts_add_file(struct tt_prompts *p, const char *path);
 void tt_prompts_free(struct tt_prompts *p);
 
-/* The tokens of a prompt. An empty one starts where the data starts: at a sentence's end, or a line's. `added` counts
- * tokens at the beginning that the user did not write. */
+/* The tokens of a prompt. An empty one starts where the data starts, as tt_text_start says for `data_end`. `added`
+ * counts tokens at the beginning that the user did not write. */
 struct tt_prompt_tokens {
     int32_t *tokens;
     int64_t count, added;
 };
-tt_status tt_prompt_encode(const struct tt_tokenizer *t, int64_t vocab_size, const char *text,
+tt_status tt_prompt_encode(const struct tt_tokenizer *t, int64_t vocab_size, int64_t data_end, const char *text,
                            struct tt_prompt_tokens *out);
 
 /* ---- generate_result.c ---- */

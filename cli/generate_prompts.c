@@ -5,6 +5,7 @@
 
 #include "cli/generate.h"
 #include "core/data/text_reader.h"
+#include "core/train/open.h"
 
 static tt_status add(struct tt_prompts *p, const char *text, size_t n)
 {
@@ -18,7 +19,7 @@ static tt_status add(struct tt_prompts *p, const char *text, size_t n)
     }
     texts[p->count] = malloc(n + 1);
     if (!texts[p->count]) return tt_no_memory("a prompt");
-    memcpy(texts[p->count], text, n);
+    if (n) memcpy(texts[p->count], text, n);
     texts[p->count++][n] = 0;
     return TT_OK;
 }
@@ -37,7 +38,8 @@ static tt_status add_blocks(struct tt_prompts *p, struct tt_text_reader *r, stru
 {
     do {
         TT_TRY(tt_text_reader_next(r, b));
-        for (int64_t i = 0; i < b->count; i++) TT_TRY(add(p, b->text.s + b->spans[i].from, (size_t)b->spans[i].n));
+        for (int64_t i = 0; i < b->count; i++)
+            TT_TRY(add(p, b->text.s ? b->text.s + b->spans[i].from : "", (size_t)b->spans[i].n));
     } while (b->count);
     return TT_OK;
 }
@@ -52,7 +54,7 @@ tt_status tt_prompts_add_file(struct tt_prompts *p, const char *path)
     tt_text_block_free(&b);
     tt_text_reader_close(r);
     TT_TRY(st);
-    return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no prompts: every line is empty", path);
+    return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no prompts: it has no lines", path);
 }
 
 void tt_prompts_free(struct tt_prompts *p)
@@ -83,8 +85,6 @@ static tt_status parse_numbers(int64_t vocab_size, const char *text, struct tt_p
     return TT_OK;
 }
 
-static bool is_builtin(const struct tt_tokenizer *t) { return !strcmp(tt_tokenizer_kind(t), "words"); }
-
 /* Sequences of the built-in language begin after a full stop. */
 static tt_status add_full_stop(struct tt_prompt_tokens *out)
 {
@@ -97,20 +97,6 @@ static tt_status add_full_stop(struct tt_prompt_tokens *out)
     return TT_OK;
 }
 
-static tt_status encode_nothing(const struct tt_tokenizer *t, struct tt_prompt_tokens *out)
-{
-    if (!is_builtin(t)) {
-        tt_status st = tt_tokenizer_encode(t, "\n", 1, &out->tokens, &out->count);
-        out->added = st ? 0 : out->count;
-        if (out->added > 0) return TT_OK;
-        tt_status_free(st);
-    }
-    free(out->tokens);
-    out->tokens = calloc(1, sizeof *out->tokens);
-    out->count = out->added = 1;
-    return out->tokens ? TT_OK : tt_no_memory("the prompt");
-}
-
 /* A tokenizer may know more tokens than the model. */
 static tt_status check(const struct tt_prompt_tokens *p, int64_t vocab_size)
 {
@@ -121,15 +107,16 @@ static tt_status check(const struct tt_prompt_tokens *p, int64_t vocab_size)
     return TT_OK;
 }
 
-tt_status tt_prompt_encode(const struct tt_tokenizer *t, int64_t vocab_size, const char *text,
+tt_status tt_prompt_encode(const struct tt_tokenizer *t, int64_t vocab_size, int64_t data_end, const char *text,
                            struct tt_prompt_tokens *out)
 {
-    if (!t) return parse_numbers(vocab_size, text[0] ? text : "0", out);
     if (!text[0]) {
-        TT_TRY(encode_nothing(t, out));
-    } else {
-        TT_TRY(tt_tokenizer_encode(t, text, (int64_t)strlen(text), &out->tokens, &out->count));
-        if (is_builtin(t)) TT_TRY(add_full_stop(out));
+        TT_TRY(tt_text_start(t, vocab_size, data_end, &out->tokens, &out->count));
+        out->added = out->count;
+        return check(out, vocab_size);
     }
+    if (!t) return parse_numbers(vocab_size, text, out);
+    TT_TRY(tt_tokenizer_encode(t, text, (int64_t)strlen(text), &out->tokens, &out->count));
+    if (!strcmp(tt_tokenizer_kind(t), "words")) TT_TRY(add_full_stop(out));
     return check(out, vocab_size);
 }

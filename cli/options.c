@@ -78,8 +78,10 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         {"tt claims", "tt claims --only flash,qkv,adamw --preset small", "tt claims --preset medium --precision bf16 --repeats 10"}},
     [TT_CMD_CHECK] = {"check", "audit the gradients of a step",
         "grads: runs one step and looks at the gradient of every tensor: norm, zeros, what is not finite, and against\n"
-        "another version. Fails when any tensor got no gradient.", "what",
-        {"tt check grads", "tt check grads --preset tiny --version flash --against baseline"}},
+        "another version or precision how far off it is, tensor by tensor and layer by layer. Fails when any tensor got\n"
+        "no gradient.", "what",
+        {"tt check grads", "tt check grads --preset tiny --version flash --against baseline",
+         "tt check grads --precision fp8 --against bf16"}},
     [TT_CMD_DIAGNOSE] = {"diagnose", "say before a run whether it will work, how long it takes, and what to change",
         "Takes the options of train and tries the run out: device and libraries, memory against what is free, the\n"
         "speed of data against that of steps, the best batch size, the time of the whole run. Each advice names what\n"

@@ -39,8 +39,8 @@ static tt_status check_sampling(const struct libtt_sampling *s)
     return TT_OK;
 }
 
-static tt_status generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
-                          int32_t *out, int64_t *made)
+static tt_status continue_prompt(libtt_model *m, const int32_t *prompt, int64_t count,
+                                 const struct libtt_sampling *how, int32_t *out, int64_t *made)
 {
     struct taken taken = {.how = how, .end = how->ignore_end ? -1 : libtt_end_token(m), .out = out};
     const struct tt_tokenizer *tokenizer = tt_library_tokenizer(m);
@@ -49,14 +49,25 @@ static tt_status generate(libtt_model *m, const int32_t *prompt, int64_t count, 
                                    .how = {how->temperature, how->top_k, how->top_p, how->repetition_penalty},
                                    .known = tokenizer ? tt_tokenizer_size(tokenizer) : 0,
                                    .on_token = take, .arg = &taken};
-    *made = 0;
-    TT_TRY(check_sampling(how));
-    if (count < 1 || count > 1 << 20) return tt_fail(TT_USAGE, "a prompt of %lld tokens: use 1 to %d", (long long)count,
-                                                     1 << 20);
     TT_TRY(tt_library_check(m, prompt, 1, count));
     TT_TRY(tt_continue(&m->o.c, &m->session.engine, &what));
     *made = taken.made;
     return TT_OK;
+}
+
+static tt_status generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
+                          int32_t *out, int64_t *made)
+{
+    int32_t *start = NULL;
+    *made = 0;
+    TT_TRY(check_sampling(how));
+    if (count < 0 || count > 1 << 20)
+        return tt_fail(TT_USAGE, "a prompt of %lld tokens: use 0 to %d", (long long)count, 1 << 20);
+    if (!count)
+        TT_TRY(tt_text_start(tt_library_tokenizer(m), m->o.c.vocab_size, m->run.progress.data_end, &start, &count));
+    tt_status st = continue_prompt(m, start ? start : prompt, count, how, out, made);
+    free(start);
+    return st;
 }
 
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,

@@ -1,4 +1,5 @@
 /* The library: implements libtt.h with the same options, sessions and checkpoints as `tt train`. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "core/train/epochs.h"
 #include "core/train/open.h"
 #include "core/train/origin.h"
+#include "core/train/state.h"
 #include "lib/inside.h"
 
 struct libtt_backend {
@@ -116,6 +118,7 @@ static tt_status open_run(libtt_model *m, struct tt_backend *b, const char *from
     TT_TRY(tt_session_open(&m->session, b, &m->o.c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(tt_session_run(&m->session, &m->o.c, (struct tt_origin){.checkpoint = from}, m->data, &m->run));
     m->run.tokenizer = m->tokenizer;
+    if (m->data) TT_TRY(tt_note_data(&m->o.c, m->data, &m->run.progress));
     TT_TRY(tt_run_start(&m->run, TT_TOKENS_GIVEN));
     tt_options_print(&m->o, &m->config_text);
     return tt_text_status(&m->config_text);
@@ -194,7 +197,8 @@ static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metric
     if (!out) return TT_OK;
     struct tt_state state;
     TT_TRY(tt_engine_download(e, TT_X_STATE, 0, &state, sizeof state));
-    *out = (struct libtt_metrics){.step = state.step, .loss = state.loss, .grad_norm = state.grad_norm,
+    bool counts = tt_counted_part(&m->o.c, (int64_t)state.ignored) > 0;
+    *out = (struct libtt_metrics){.step = state.step, .loss = counts ? state.loss : NAN, .grad_norm = state.grad_norm,
                                   .learning_rate = state.lr, .applied = state.apply != 0};
     return TT_OK;
 }
@@ -221,10 +225,12 @@ static tt_status evaluate_tokens(libtt_model *m, const int32_t *tokens, double *
 
 static tt_status evaluate(libtt_model *m, const int32_t *tokens, double *loss)
 {
-    int64_t batches;
+    struct tt_evaluation on;
     if (tokens) return evaluate_tokens(m, tokens, loss);
     if (!m->data) return no_data();
-    return tt_run_evaluate(&m->run, loss, &batches);
+    TT_TRY(tt_run_evaluate(&m->run, &on));
+    *loss = on.loss;
+    return TT_OK;
 }
 
 bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct libtt_error *error)

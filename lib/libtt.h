@@ -83,7 +83,7 @@ struct libtt_shape libtt_shape(const libtt_model *m);
 
 struct libtt_metrics {
     int64_t step; /* number of this step, from 1 */
-    float loss;   /* mean over the tokens of the step, in nats */
+    float loss;   /* mean over the targets of the step that count, in nats; NaN: all are of prompts */
     float grad_norm, learning_rate;
     /* False: loss or gradients were not finite, so the weights were not updated. The setting on-nan has no effect here.
      */
@@ -129,8 +129,9 @@ struct libtt_sampling {
  */
 int32_t libtt_end_token(const libtt_model *m);
 
-/* Continues `count` tokens, at least one, with the tokens that `tt generate` would draw. The token that ends a text
- * ends it and is the last. `out` has room for max_tokens; *made is how many there are. */
+/* Continues `count` tokens with the tokens that `tt generate` would draw; 0 tokens start where the data start, as an
+ * empty prompt does there. The token that ends a text ends it and is the last. `out` has room for max_tokens; *made is
+ * how many there are. */
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                     int32_t *out, int64_t *made, struct libtt_error *error);
 

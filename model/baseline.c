@@ -60,16 +60,16 @@ void norm_steps(struct build *b, struct residual *r, enum tt_weight w, struct no
     *n = rms_steps(b, r->x, weight(b, w), b->T, b->C);
 }
 
-void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
-                         bool first)
+void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w,
+                         struct measured dr, bool first)
 {
     int64_t T = b->T, C = b->C;
     b->p->group = TT_G_NORM;
-    void *dx = first ? dr : activation(b, "norm_dx", T, C);
+    void *dx = first ? dr.x : activation(b, "norm_dx", T, C);
     rms_steps_backward(b, dy, n, weight(b, w), gradient(b, w), dx, T, C);
     if (first) return;
     b->p->group = TT_G_RESIDUAL;
-    LAUNCH(b->p, add, .x = dr, .y = dx, .out = dr, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
+    LAUNCH(b->p, add, .x = dr.x, .y = dx, .out = dr.x, .rows = T, .cols = C, .ldx = C, .ldy = C, .ldo = C);
 }
 
 /* ---- the same of each head of q and k: taken out of the packed rows, and put back. With sequences of one token,
@@ -229,21 +229,21 @@ void *swiglu_steps_backward(struct build *b, struct ffn_acts *f, void *dh)
 /* ---- loss: log-softmax, gather, mean. Written as x - logsumexp(x), since in log(softmax(x)) small probabilities
  * underflow ---- */
 
-void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int64_t first)
+void loss_steps(struct build *b, struct measured logits, float *losses, int64_t rows, int64_t first)
 {
     int64_t V = b->V;
     float *lse = floats(b, "loss_logsumexp", rows);
     b->p->group = TT_G_LOSS;
-    LAUNCH(b->p, row_logsumexp, .x = logits, .lse = lse, .rows = rows, .cols = V);
-    LAUNCH(b->p, sub_rows, .x = logits, .s = lse, .rows = rows, .cols = V);
-    LAUNCH(b->p, gather_nll, .x = logits, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows,
+    LAUNCH(b->p, row_logsumexp, .x = logits.x, .lse = lse, .rows = rows, .cols = V);
+    LAUNCH(b->p, sub_rows, .x = logits.x, .s = lse, .rows = rows, .cols = V);
+    LAUNCH(b->p, gather_nll, .x = logits.x, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows,
            .cols = V, .first = first, .S = b->S, .slot_stride = b->slot_stride);
     if (!b->train) return;
     b->p->phase = TT_BACKWARD;
-    LAUNCH(b->p, exp, .x = logits, .n = rows * V);
-    LAUNCH(b->p, sub_target, .x = logits, .tokens = b->tokens, .state = b->state, .rows = rows, .cols = V,
+    LAUNCH(b->p, exp, .x = logits.x, .n = rows * V);
+    LAUNCH(b->p, sub_target, .x = logits.x, .tokens = b->tokens, .state = b->state, .rows = rows, .cols = V,
            .first = first, .S = b->S, .slot_stride = b->slot_stride);
-    LAUNCH(b->p, scale, .x = logits, .state = b->state, .n = rows * V, .factor = b->loss_factor);
+    LAUNCH(b->p, scale, .x = logits.x, .state = b->state, .n = rows * V, .factor = b->loss_factor);
 }
 
 /* ---- optimiser: every step of every tensor a kernel of its own ---- */

@@ -2,35 +2,47 @@
  * up. */
 #include "model/build.h"
 
-void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
+void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n, const struct bundle *user)
 {
+    n->amax = user ? amax_for(b, user, TT_FUSE_NORM) : NULL;
     (fused(b, TT_FUSE_NORM) ? norm_fused : norm_steps)(b, r, w, n);
 }
 
-void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first)
+struct measured normed(const struct norm_acts *n)
 {
-    (fused(b, TT_FUSE_NORM) ? norm_fused_backward : norm_steps_backward)(b, dy, n, w, dr, first);
+    if (n->y) return (struct measured){.x = n->y, .amax = n->amax};
+    return (struct measured){.x = n->x, .amax = n->amax, .rstd = n->rstd, .weight = n->weight};
+}
+
+void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, struct measured *dr,
+                   bool first, const struct bundle *user)
+{
+    dr->amax = user ? amax_for(b, user, TT_FUSE_NORM) : NULL;
+    (fused(b, TT_FUSE_NORM) ? norm_fused_backward : norm_steps_backward)(b, dy, n, w, *dr, first);
 }
 
 static struct bundle qkv_bundle(const struct build *b)
 {
-    return (struct bundle){3, {TT_W_Q, TT_W_K, TT_W_V}, {b->H * b->D, b->KV * b->D, b->KV * b->D}, b->T, b->C, b->P,
-                           fused(b, TT_FUSE_QKV)};
+    return (struct bundle){.n = 3, .w = {TT_W_Q, TT_W_K, TT_W_V}, .out = {b->H * b->D, b->KV * b->D, b->KV * b->D},
+                           .rows = b->T, .in = b->C, .width = b->P, .whole = fused(b, TT_FUSE_QKV)};
 }
 
 static struct bundle gate_up_bundle(const struct build *b)
 {
-    return (struct bundle){2, {TT_W_GATE, TT_W_UP}, {b->F, b->F}, b->T, b->C, 2 * b->F, fused(b, TT_FUSE_GATE_UP)};
+    return (struct bundle){.n = 2, .w = {TT_W_GATE, TT_W_UP}, .out = {b->F, b->F}, .rows = b->T, .in = b->C,
+                           .width = 2 * b->F, .whole = fused(b, TT_FUSE_GATE_UP)};
 }
 
 static struct bundle out_bundle(const struct build *b)
 {
-    return (struct bundle){1, {TT_W_O}, {b->C}, b->T, b->H * b->D, b->C, true};
+    return (struct bundle){.n = 1, .w = {TT_W_O}, .out = {b->C}, .rows = b->T, .in = b->H * b->D, .width = b->C,
+                           .whole = true};
 }
 
-static struct bundle down_bundle(const struct build *b)
+struct bundle down_bundle(const struct build *b)
 {
-    return (struct bundle){1, {TT_W_DOWN}, {b->C}, b->T, b->F, b->C, true};
+    return (struct bundle){.n = 1, .w = {TT_W_DOWN}, .out = {b->C}, .rows = b->T, .in = b->F, .width = b->C,
+                           .whole = true};
 }
 
 static void bias(struct build *b, void *qkv)
@@ -91,10 +103,10 @@ static void attention_core_backward(struct build *b, const struct attention_acts
 void block_keys(struct build *b, struct residual *r, struct block_acts *a)
 {
     struct bundle qkv = qkv_bundle(b);
-    norm(b, r, TT_W_ATTENTION_NORM, &a->norm1);
+    norm(b, r, TT_W_ATTENTION_NORM, &a->norm1, &qkv);
     b->p->group = TT_G_QKV;
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
-    bundle_forward(b, &qkv, a->norm1.y, false, a->attn.qkv, &a->qkv);
+    bundle_forward(b, &qkv, normed(&a->norm1), false, a->attn.qkv, &a->qkv);
     finish_qkv(b, &a->attn);
     rope(b, a->attn.qkv);
     if (b->sequences) cache_fill(b, a->attn.qkv);
@@ -111,7 +123,7 @@ static bool swiglu_in_products(const struct build *b)
 
 static void ffn_inner(struct build *b, struct block_acts *a)
 {
-    struct bundle gate_up = gate_up_bundle(b);
+    struct bundle gate_up = gate_up_bundle(b), down = down_bundle(b);
     b->p->group = TT_G_GATE_UP;
     a->ffn.gu = activation(b, "ffn_gate_up", b->T, 2 * b->F);
     if (swiglu_in_products(b)) {
@@ -119,21 +131,22 @@ static void ffn_inner(struct build *b, struct block_acts *a)
         linear_swiglu(b, a->norm2.y, weight(b, TT_W_GATE), a->ffn.gu, a->ffn.h, b->T, b->C, b->F);
         return;
     }
-    bundle_forward(b, &gate_up, a->norm2.y, false, a->ffn.gu, &a->gate_up);
+    bundle_forward(b, &gate_up, normed(&a->norm2), false, a->ffn.gu, &a->gate_up);
+    a->ffn.amax = amax_for(b, &down, TT_FUSE_SWIGLU);
     (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
 }
 
 /* Everything the backward pass needs: up to what the down projection multiplies. */
 static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
 {
-    struct bundle out = out_bundle(b);
+    struct bundle out = out_bundle(b), gate_up = gate_up_bundle(b);
     block_keys(b, r, a);
     attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
     r->delta = activation(b, "attention_delta", b->T, b->C);
-    bundle_forward(b, &out, a->attn.o, true, r->delta, &a->out);
+    bundle_forward(b, &out, (struct measured){.x = a->attn.o}, true, r->delta, &a->out);
 
-    norm(b, r, TT_W_FFN_NORM, &a->norm2);
+    norm(b, r, TT_W_FFN_NORM, &a->norm2, &gate_up);
     ffn_inner(b, a);
 }
 
@@ -143,57 +156,63 @@ void block_forward(struct build *b, struct residual *r, struct block_acts *a)
     block_inner(b, r, a);
     b->p->group = TT_G_DOWN;
     r->delta = activation(b, "ffn_delta", b->T, b->C);
-    bundle_forward(b, &down, a->ffn.h, true, r->delta, &a->down);
+    bundle_forward(b, &down, (struct measured){.x = a->ffn.h, .amax = a->ffn.amax}, true, r->delta, &a->down);
 }
 
-/* From the gradient of the block's output to that of gate and up, which it returns; a->ffn.h is where h lies then. */
-static void *down_backward(struct build *b, struct block_acts *a, const struct output_gradient *dr, void *dh)
+/* From the gradient of the block's output to that of gate and up; a->ffn.h is where h lies then, or its codes are in
+ * a->down. */
+static struct output_gradient down_backward(struct build *b, struct block_acts *a, const struct output_gradient *dr,
+                                            void *dh)
 {
-    struct bundle down = down_bundle(b);
+    struct bundle down = down_bundle(b), gate_up = gate_up_bundle(b);
     if (swiglu_in_products(b)) {
         linear_dx_swiglu(b, dr->dy, weight(b, TT_W_DOWN), a->ffn.gu, dh, b->T, b->F, b->C);
         a->ffn.h = dh;
-        return a->ffn.gu;
+        return (struct output_gradient){.dy = a->ffn.gu};
     }
     bundle_dx(b, &down, dr, &a->down, dh);
-    return (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+    a->ffn.d_amax = amax_for(b, &gate_up, TT_FUSE_SWIGLU);
+    if (a->ffn.d_amax && bundle_in_fp8(b, &down)) return swiglu_codes(b, &a->ffn, dh, &a->down);
+    void *dgu = (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
+    return output_gradient(b, &gate_up, (struct measured){.x = dgu, .amax = a->ffn.d_amax});
 }
 
-static void ffn_backward(struct build *b, struct block_acts *a, void *dr)
+static void ffn_backward(struct build *b, struct block_acts *a, struct measured *dr)
 {
-    struct bundle gate_up = gate_up_bundle(b), down = down_bundle(b);
+    struct bundle gate_up = gate_up_bundle(b), down = down_bundle(b), out = out_bundle(b);
     void *dh = activation(b, "d_ffn_hidden", b->T, b->F), *dy = activation(b, "d_norm", b->T, b->C);
     b->p->group = TT_G_DOWN;
-    struct output_gradient d = output_gradient(b, &down, dr);
-    void *dgu = down_backward(b, a, &d, dh);
+    struct output_gradient d = output_gradient(b, &down, *dr), dgu = down_backward(b, a, &d, dh);
     b->p->group = TT_G_DOWN;
     bundle_dw(b, &down, &d, a->ffn.h, &a->down, b->accumulate);
     b->p->group = TT_G_GATE_UP;
-    bundle_backward(b, &gate_up, dgu, a->norm2.y, &a->gate_up, dy);
-    norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false);
+    bundle_backward(b, &gate_up, &dgu, a->norm2.y, &a->gate_up, dy);
+    norm_backward(b, dy, &a->norm2, TT_W_FFN_NORM, dr, false, &out);
 }
 
-static void attention_backward(struct build *b, const struct block_acts *a, void *dr)
+static void attention_backward(struct build *b, const struct block_acts *a, struct measured *dr)
 {
-    struct bundle qkv = qkv_bundle(b), out = out_bundle(b);
+    struct bundle qkv = qkv_bundle(b), out = out_bundle(b), below = down_bundle(b);
     int64_t width = b->H * b->D;
     void *dout = activation(b, "d_attention_out", b->T, width), *dqkv = activation(b, "d_qkv", b->T, b->P);
     void *dy = activation(b, "d_norm", b->T, b->C);
     b->p->group = TT_G_ATTENTION;
-    bundle_backward(b, &out, dr, a->attn.o, &a->out, dout);
+    struct output_gradient d = output_gradient(b, &out, *dr);
+    bundle_backward(b, &out, &d, a->attn.o, &a->out, dout);
     attention_core_backward(b, &a->attn, dout, dqkv);
     rope_backward(b, dqkv);
     head_norm_backward(b, &a->attn, dqkv);
     b->p->group = TT_G_QKV;
     bias_backward(b, dqkv);
-    bundle_backward(b, &qkv, dqkv, a->norm1.y, &a->qkv, dy);
-    norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false);
+    d = output_gradient(b, &qkv, (struct measured){.x = dqkv});
+    bundle_backward(b, &qkv, &d, a->norm1.y, &a->qkv, dy);
+    norm_backward(b, dy, &a->norm1, TT_W_ATTENTION_NORM, dr, false, b->p->layer > 0 ? &below : NULL);
 }
 
 /* With recomputation, what the backward pass needs is computed once more just before it: the whole block from its
  * input, or the attention from q, k, v. What the forward pass left then dies early, and the planner reuses its
  * bytes. */
-void block_backward(struct build *b, struct block_acts *a, void *dr)
+void block_backward(struct build *b, struct block_acts *a, struct measured *dr)
 {
     if (b->c->recompute == TT_RECOMPUTE_BLOCK) {
         struct residual again = {a->norm1.x, NULL};

@@ -61,17 +61,12 @@ static struct tt_gemm dx_of(const struct build *b, const void *dy, int64_t lddy,
     return g;
 }
 
-void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
-               int64_t out, int64_t ldy)
+void linear(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
+            int64_t out, int64_t ldy)
 {
     struct tt_gemm g = forward_of(b, x, w, y, rows, in, out, ldy);
     g.type_c = type;
     tt_plan_gemm(b->p, &g);
-}
-
-void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy)
-{
-    linear_as(b, x, w, y, b->p->dtype, rows, in, out, ldy);
 }
 
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,

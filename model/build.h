@@ -31,12 +31,24 @@ struct build {
     const float *cos, *sin; /* (positions, D/2) */
     float loss_factor;      /* 1 / tokens of the step */
     float *loss;            /* where the mean loss is summed up; after it, the number of targets that do not count */
+    float *amax;            /* of this micro-batch, largest magnitudes of tensors; NULL: none yet */
+    int64_t amax_used;
+};
+
+/* A tensor, and its largest magnitude. */
+struct measured {
+    void *x;
+    float *amax;        /* NULL: what writes the tensor does not take it */
+    const float *rstd;  /* or: the tensor is x·rstd·weight, and not in memory */
+    const void *weight;
 };
 
 /* What a norm leaves for its backward pass. */
 struct norm_acts {
     void *x;    /* (T, C) the residual stream it normalised */
-    void *y;    /* (T, C) result */
+    void *y;    /* (T, C) result; NULL: only its codes are made */
+    float *amax; /* of y, as in struct measured */
+    const void *weight;
     void *xhat; /* (T, C) before the weight; only when in single steps */
     float *rstd; /* (T) */
 };
@@ -62,6 +74,7 @@ struct ffn_acts {
     void *gu;   /* (T, 2F) */
     void *silu; /* (T, F) only when in single steps */
     void *h;    /* (T, F) */
+    float *amax, *d_amax; /* of h, and of the gradient of gu, as in struct measured */
 };
 
 struct block_acts {
@@ -92,11 +105,9 @@ void *view(const struct build *b, const void *base, int64_t elements); /* base +
 void *weight(struct build *b, enum tt_weight w);                       /* of the plan's current layer */
 float *gradient(struct build *b, enum tt_weight w);
 
-/* y (rows, out) = x (rows, in) · Wᵀ, W stored (out, in); ld* are row distances. */
-void linear(struct build *b, const void *x, const void *w, void *y, int64_t rows, int64_t in, int64_t out, int64_t ldy);
-/* The same with y of another type. */
-void linear_as(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
-               int64_t out, int64_t ldy);
+/* y (rows, out), of that type, = x (rows, in) · Wᵀ, W stored (out, in); ld* are row distances. */
+void linear(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
+            int64_t out, int64_t ldy);
 /* dx (rows, in) = dy·W (+ dx when add). */
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add);
@@ -126,13 +137,19 @@ struct bundle {
     int64_t out[3];
     int64_t rows, in, width; /* of the input; width of a row of the output: the sum of out */
     bool whole;
+    bool in_floats; /* the output, of one matrix, whatever activations are */
 };
 
 /* Whether its factors are 8-bit. */
 bool bundle_in_fp8(const struct build *b, const struct bundle *s);
 
+/* Where the largest magnitude of a tensor goes that this bundle multiplies, forward or backward; 0 before. NULL if its
+ * factors are not 8-bit, or if what writes the tensor is in single steps without this fusion. */
+float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer);
+
 /* y (rows, width) = x (rows, in)·Wᵀ. `again`: the backward pass has x once more, so nothing of it is kept. */
-void bundle_forward(struct build *b, const struct bundle *s, const void *x, bool again, void *y, struct fp8_acts *kept);
+void bundle_forward(struct build *b, const struct bundle *s, struct measured x, bool again, void *y,
+                    struct fp8_acts *kept);
 
 /* dy (rows, width) as a factor of both products of the backward pass. */
 struct output_gradient {
@@ -140,14 +157,17 @@ struct output_gradient {
     const uint8_t *codes, *transposed; /* of 8-bit products */
     const float *scale;
 };
-struct output_gradient output_gradient(struct build *b, const struct bundle *s, const void *dy);
+struct output_gradient output_gradient(struct build *b, const struct bundle *s, struct measured dy);
 /* dx (rows, in) = dy·W, and dW = dyᵀ·x (+ dW when add); or both. */
 void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,
                void *dx);
 void bundle_dw(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                const struct fp8_acts *kept, bool add);
-void bundle_backward(struct build *b, const struct bundle *s, const void *dy, const void *x,
+void bundle_backward(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                      const struct fp8_acts *kept, void *dx);
+/* The gradient of gate and up from that of h, of which only codes are made, and h once more, into the one that `down`
+ * has kept. */
+struct output_gradient swiglu_codes(struct build *b, struct ffn_acts *f, const void *dh, struct fp8_acts *down);
 
 /* ---- ranks.c: what several ranks do together; with one, nothing ---- */
 
@@ -189,10 +209,10 @@ void share_slice(struct build *b, const struct slice *s);
 void norm_steps(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
 /* dr (T, C) += the gradient through the norm of dy. */
-void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
-                         bool first);
-void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
-                         bool first);
+void norm_steps_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w,
+                         struct measured dr, bool first);
+void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w,
+                         struct measured dr, bool first);
 
 /* Of each head of q and k, in place in packed rows. */
 void head_norm_steps(struct build *b, struct attention_acts *a);
@@ -223,8 +243,8 @@ void *swiglu_fused_backward(struct build *b, struct ffn_acts *f, void *dh);
 
 /* Losses of `rows` rows of logits from row `first`; the gradient replaces the logits (the second half of it in the
  * backward phase when in single steps). */
-void loss_steps(struct build *b, void *logits, float *losses, int64_t rows, int64_t first);
-void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int64_t first);
+void loss_steps(struct build *b, struct measured logits, float *losses, int64_t rows, int64_t first);
+void loss_fused(struct build *b, struct measured logits, float *losses, int64_t rows, int64_t first);
 
 /* fp16 alone scales its loss, and doubles the scale after so many good steps. */
 static inline int32_t loss_scale_interval(const struct build *b) { return b->p->dtype == TT_F16 ? 1000 : 0; }
@@ -244,12 +264,16 @@ void optimizer_chosen(struct build *b);
 
 /* ---- block.c: the pieces chosen by the switches ---- */
 
-void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n);
-void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr, bool first);
+/* `user` multiplies the result; of the gradient, it multiplies dr. NULL: no product does. */
+void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n, const struct bundle *user);
+struct measured normed(const struct norm_acts *n);
+void norm_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, struct measured *dr,
+                   bool first, const struct bundle *user);
+struct bundle down_bundle(const struct build *b);
 /* What the projections of q, k and v are still without: biases and norms of heads, where the model has them. */
 void finish_qkv(struct build *b, struct attention_acts *a);
 void block_forward(struct build *b, struct residual *r, struct block_acts *a);
-void block_backward(struct build *b, struct block_acts *a, void *dr);
+void block_backward(struct build *b, struct block_acts *a, struct measured *dr);
 /* A block as far as its keys and values. */
 void block_keys(struct build *b, struct residual *r, struct block_acts *a);
 
@@ -264,7 +288,10 @@ void decode_head(struct build *b, void *x);
 
 /* ---- head.c: the last norm's output to losses and back ---- */
 
+/* Rows of a chunk; and the products of so many. */
+int64_t head_rows(const struct build *b);
+struct bundle head_bundle(const struct build *b, int64_t rows);
 /* Writes losses; with train also dy and the head's gradient. */
-void head_and_loss(struct build *b, const void *y, void *dy);
+void head_and_loss(struct build *b, struct measured y, void *dy);
 
 #endif

@@ -7,9 +7,11 @@
  *   dx = dy·W     dy as it is, W transposed
  *   dW = dyᵀ·x    dy and x transposed
  *
- * A tensor of n elements costs a pass of 2·n bytes for its largest magnitude, and one of 2·n that writes n for each of
- * the two forms. W is cast when it is used, so that no copy of all weights is kept; x is kept transposed if it is not
- * there in the backward pass in any other form. The scale of the forward pass serves the backward pass too. */
+ * A tensor of n elements costs a pass of 2·n bytes that writes n for each of the two forms. Its largest magnitude is
+ * taken by the kernel that writes it, or, where that kernel does not, in another pass of 2·n. W is cast when it is
+ * used, so that no copy of all weights is kept; x is kept transposed if it is not there in the backward pass in any
+ * other form. The scale of the forward pass serves the backward pass too. */
+#include "core/base/fp8.h"
 #include "model/build.h"
 
 enum { AS_IT_IS = 1, TRANSPOSED = 2 };
@@ -21,6 +23,10 @@ struct factor {
 };
 
 static int parts_of(const struct bundle *s) { return s->whole ? 1 : s->n; }
+static enum tt_dtype output_type(const struct build *b, const struct bundle *s)
+{
+    return s->in_floats ? TT_F32 : b->p->dtype;
+}
 static int64_t width_of(const struct bundle *s, int i) { return s->whole ? s->width : s->out[i]; }
 
 /* The libraries multiply 8-bit factors of such sizes only. */
@@ -32,32 +38,55 @@ bool bundle_in_fp8(const struct build *b, const struct bundle *s)
     return wanted && !b->sequences && sizes % 16 == 0;
 }
 
+/* The device's formats of weights and activations, and of gradients. */
+static enum tt_dtype numbers(const struct build *b) { return tt_fp8_e4m3(b->m->fp8_fnuz); }
+static enum tt_dtype gradients(const struct build *b) { return tt_fp8_e5m2(b->m->fp8_fnuz); }
+
+/* All of a micro-batch are set to 0 at once. A layer has four inputs of products, computed twice with recomputation,
+ * and four gradients; beside the layers are the last norm, twice, and the chunks of the head. */
+float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer)
+{
+    int64_t most = 12 * b->c->num_layers + 2 + b->T / 16;
+    if (!bundle_in_fp8(b, s) || !fused(b, writer)) return NULL;
+    if (!b->amax) {
+        b->amax = floats(b, "fp8_amax", most);
+        b->amax_used = 0;
+        b->p->group = TT_G_CONTROL;
+        LAUNCH(b->p, zero, .x = b->amax, .n = most);
+    }
+    return b->amax_used < most ? b->amax + b->amax_used++ : NULL;
+}
+
 static uint8_t *bytes(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n); }
 
 /* x (rows, cols) in 8 bits. Without a scale, it gets one of its own. */
-static struct factor cast(struct build *b, const char *name, const void *x, int64_t rows, int64_t cols,
+static struct factor cast(struct build *b, const char *name, struct measured x, int64_t rows, int64_t cols,
                           enum tt_dtype type, unsigned forms, const float *scale)
 {
-    int64_t parts = rows < TT_FP8_PARTS ? rows : TT_FP8_PARTS;
+    int64_t parts = x.amax ? 1 : rows < TT_FP8_PARTS ? rows : TT_FP8_PARTS;
     uint8_t *codes = forms & AS_IT_IS ? bytes(b, name, rows * cols) : NULL;
     uint8_t *transposed = forms & TRANSPOSED ? bytes(b, name, rows * cols) : NULL;
     float *partial = NULL, *made = NULL;
     if (!scale) {
-        partial = floats(b, "fp8_amax", parts);
+        partial = x.amax ? x.amax : floats(b, "fp8_partial", parts);
         made = floats(b, "fp8_scale", 1);
-        LAUNCH(b->p, fp8_amax, .x = x, .partial = partial, .rows = rows, .cols = cols, .ldx = cols, .parts = parts);
+        if (!x.amax)
+            LAUNCH(b->p, fp8_amax, .x = x.x, .partial = partial, .rows = rows, .cols = cols, .ldx = cols,
+                   .parts = parts);
     }
-    LAUNCH(b->p, fp8_cast, .to = type, .x = x, .partial = partial, .new_scale = made, .scale = scale, .out = codes,
-           .transposed = transposed, .rows = rows, .cols = cols, .ldx = cols, .parts = parts);
+    LAUNCH(b->p, fp8_cast, .to = type, .x = x.x, .partial = partial, .new_scale = made, .scale = scale, .rstd = x.rstd,
+           .weight = x.weight, .out = codes, .transposed = transposed, .rows = rows, .cols = cols, .ldx = cols,
+           .parts = parts);
     return (struct factor){codes, transposed, made ? made : scale};
 }
 
 /* C (m, n) = A·Bᵀ of codes whose rows are lda and ldb apart. */
 static struct tt_gemm product(const uint8_t *a, const float *scale_a, enum tt_dtype type_a, int64_t lda,
-                              const uint8_t *b, const float *scale_b, int64_t ldb, int64_t m, int64_t n, int64_t k)
+                              const uint8_t *b, const float *scale_b, enum tt_dtype type_b, int64_t ldb, int64_t m,
+                              int64_t n, int64_t k)
 {
     return (struct tt_gemm){.a = a, .b = b, .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = n, .batch = 1,
-                            .alpha = 1, .trans_b = true, .type_a = type_a, .type_b = TT_E4M3, .scale_a = scale_a,
+                            .alpha = 1, .trans_b = true, .type_a = type_a, .type_b = type_b, .scale_a = scale_a,
                             .scale_b = scale_b};
 }
 
@@ -69,38 +98,45 @@ static bool is_kept(const struct build *b)
     return b->train && (b->c->recompute != TT_RECOMPUTE_BLOCK || b->p->phase == TT_BACKWARD);
 }
 
-static void forward_fp8(struct build *b, const struct bundle *s, const void *x, bool again, void *y,
+static struct measured weights_of(struct build *b, const struct bundle *s)
+{
+    return (struct measured){.x = weight(b, s->w[0])};
+}
+
+static void forward_fp8(struct build *b, const struct bundle *s, struct measured x, bool again, void *y,
                         struct fp8_acts *kept)
 {
     unsigned forms = AS_IT_IS | (!again && is_kept(b) ? TRANSPOSED : 0);
-    struct factor x8 = cast(b, "fp8_input", x, s->rows, s->in, TT_E4M3, forms, NULL);
-    struct factor w8 = cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, TT_E4M3, AS_IT_IS, NULL);
+    struct factor x8 = cast(b, "fp8_input", x, s->rows, s->in, numbers(b), forms, NULL);
+    struct factor w8 = cast(b, "fp8_weights", weights_of(b, s), s->width, s->in, numbers(b), AS_IT_IS, NULL);
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
-        struct tt_gemm g = product(x8.codes, x8.scale, TT_E4M3, s->in, w8.codes + at * s->in, w8.scale, s->in, s->rows,
-                                   width_of(s, (int)i), s->in);
-        g.c = view(b, y, at), g.ldc = s->width, g.type_c = b->p->dtype;
+        struct tt_gemm g = product(x8.codes, x8.scale, numbers(b), s->in, w8.codes + at * s->in, w8.scale,
+                                   numbers(b), s->in, s->rows, width_of(s, (int)i), s->in);
+        g.c = view(b, y, at), g.ldc = s->width, g.type_c = output_type(b, s);
         tt_plan_gemm(b->p, &g);
     }
     *kept = (struct fp8_acts){x8.transposed, x8.scale, w8.scale};
 }
 
-void bundle_forward(struct build *b, const struct bundle *s, const void *x, bool again, void *y, struct fp8_acts *kept)
+void bundle_forward(struct build *b, const struct bundle *s, struct measured x, bool again, void *y,
+                    struct fp8_acts *kept)
 {
     if (bundle_in_fp8(b, s)) {
         forward_fp8(b, s, x, again, y, kept);
         return;
     }
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++])
-        linear(b, x, weight(b, s->w[i]), view(b, y, at), s->rows, s->in, width_of(s, (int)i), s->width);
+        linear(b, x.x, weight(b, s->w[i]), view(b, y, at), output_type(b, s), s->rows, s->in, width_of(s, (int)i),
+               s->width);
 }
 
 /* ---- backward ---- */
 
-struct output_gradient output_gradient(struct build *b, const struct bundle *s, const void *dy)
+struct output_gradient output_gradient(struct build *b, const struct bundle *s, struct measured dy)
 {
-    struct output_gradient d = {.dy = dy};
+    struct output_gradient d = {.dy = dy.x};
     if (!bundle_in_fp8(b, s)) return d;
-    struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, TT_E5M2, AS_IT_IS | TRANSPOSED, NULL);
+    struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, gradients(b), AS_IT_IS | TRANSPOSED, NULL);
     d.codes = f.codes, d.transposed = f.transposed, d.scale = f.scale;
     return d;
 }
@@ -113,8 +149,8 @@ static void part_dx(struct build *b, const struct bundle *s, int i, int64_t at, 
         linear_dx(b, view(b, d->dy, at), s->width, weight(b, s->w[i]), dx, s->rows, s->in, width_of(s, i), i > 0);
         return;
     }
-    struct tt_gemm g = product(d->codes + at, d->scale, TT_E5M2, s->width, w->transposed + at, w->scale, s->width,
-                               s->rows, s->in, width_of(s, i));
+    struct tt_gemm g = product(d->codes + at, d->scale, gradients(b), s->width, w->transposed + at, w->scale,
+                               numbers(b), s->width, s->rows, s->in, width_of(s, i));
     g.c = dx, g.type_c = b->p->dtype, g.beta = i > 0;
     tt_plan_gemm(b->p, &g);
 }
@@ -127,32 +163,33 @@ static void part_dw(struct build *b, const struct bundle *s, int i, int64_t at, 
         linear_dw(b, view(b, d->dy, at), s->width, x, dw, s->rows, s->in, width_of(s, i), add);
         return;
     }
-    struct tt_gemm g = product(d->transposed + at * s->rows, d->scale, TT_E5M2, s->rows, x8->transposed, x8->scale,
-                               s->rows, width_of(s, i), s->in, s->rows);
+    struct tt_gemm g = product(d->transposed + at * s->rows, d->scale, gradients(b), s->rows, x8->transposed,
+                               x8->scale, numbers(b), s->rows, width_of(s, i), s->in, s->rows);
     g.c = dw, g.type_c = TT_F32, g.beta = add;
     begin_side_stream(b, tt_gemm_flops(&g));
     tt_plan_gemm(b->p, &g);
     end_side_stream(b);
 }
 
-static struct factor weights_of(struct build *b, const struct bundle *s, const struct output_gradient *d,
-                                const struct fp8_acts *kept)
+static struct factor turned_weights(struct build *b, const struct bundle *s, const struct output_gradient *d,
+                                    const struct fp8_acts *kept)
 {
     if (!d->codes) return (struct factor){0};
-    return cast(b, "fp8_weights", weight(b, s->w[0]), s->width, s->in, TT_E4M3, TRANSPOSED, kept->w_scale);
+    return cast(b, "fp8_weights", weights_of(b, s), s->width, s->in, numbers(b), TRANSPOSED, kept->w_scale);
 }
 
 static struct factor input_of(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                               const struct fp8_acts *kept)
 {
     if (!d->codes || kept->x) return (struct factor){.transposed = kept->x, .scale = kept->x_scale};
-    return cast(b, "fp8_input", x, s->rows, s->in, TT_E4M3, TRANSPOSED, kept->x_scale);
+    return cast(b, "fp8_input", (struct measured){.x = (void *)x}, s->rows, s->in, numbers(b), TRANSPOSED,
+                kept->x_scale);
 }
 
 void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,
                void *dx)
 {
-    struct factor w = weights_of(b, s, d, kept);
+    struct factor w = turned_weights(b, s, d, kept);
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) part_dx(b, s, (int)i, at, d, &w, dx);
 }
 
@@ -163,13 +200,27 @@ void bundle_dw(struct build *b, const struct bundle *s, const struct output_grad
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) part_dw(b, s, (int)i, at, d, x, &x8, add);
 }
 
-void bundle_backward(struct build *b, const struct bundle *s, const void *dy, const void *x,
+void bundle_backward(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                      const struct fp8_acts *kept, void *dx)
 {
-    struct output_gradient d = output_gradient(b, s, dy);
-    struct factor x8 = input_of(b, s, &d, x, kept), w = weights_of(b, s, &d, kept);
+    struct factor x8 = input_of(b, s, d, x, kept), w = turned_weights(b, s, d, kept);
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
-        part_dw(b, s, (int)i, at, &d, x, &x8, b->accumulate);
-        part_dx(b, s, (int)i, at, &d, &w, dx);
+        part_dw(b, s, (int)i, at, d, x, &x8, b->accumulate);
+        part_dx(b, s, (int)i, at, d, &w, dx);
     }
+}
+
+struct output_gradient swiglu_codes(struct build *b, struct ffn_acts *f, const void *dh, struct fp8_acts *down)
+{
+    int64_t n = b->T * b->F;
+    uint8_t *codes = bytes(b, "fp8_gradient", 2 * n), *transposed = bytes(b, "fp8_gradient", 2 * n);
+    uint8_t *h = bytes(b, "fp8_input", n);
+    float *scale = floats(b, "fp8_scale", 1);
+    b->p->group = TT_G_ACTIVATION;
+    LAUNCH(b->p, swiglu_backward, .gu = f->gu, .dh = dh, .amax = f->d_amax, .rows = b->T, .F = b->F);
+    LAUNCH(b->p, fp8_swiglu_backward, .to = gradients(b), .gu = f->gu, .dh = dh, .amax = f->d_amax,
+           .h_scale = down->x_scale, .scale = scale, .dgu = codes, .dgu_transposed = transposed, .h_transposed = h,
+           .rows = b->T, .F = b->F);
+    down->x = h;
+    return (struct output_gradient){.codes = codes, .transposed = transposed, .scale = scale};
 }

@@ -11,22 +11,24 @@ static int64_t norm_parts(const struct build *b) { return b->T < 512 ? b->T : 51
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
 {
     void *sum = r->delta ? activation(b, "residual", b->T, b->C) : NULL;
-    *n = (struct norm_acts){.x = sum ? sum : r->x, .y = activation(b, "norm", b->T, b->C),
-                            .rstd = floats(b, "norm_rstd", b->T)};
+    bool in_memory = !n->amax || b->p->layer < 0; /* chunks of the head read the last one again */
+    *n = (struct norm_acts){.x = sum ? sum : r->x, .y = in_memory ? activation(b, "norm", b->T, b->C) : NULL,
+                            .amax = n->amax, .weight = weight(b, w), .rstd = floats(b, "norm_rstd", b->T)};
     b->p->group = TT_G_NORM;
-    LAUNCH(b->p, rmsnorm, .x = r->x, .delta = r->delta, .weight = weight(b, w), .sum = sum, .y = n->y, .rstd = n->rstd,
-           .rows = b->T, .cols = b->C, .eps = (float)b->c->norm_eps);
+    LAUNCH(b->p, rmsnorm, .x = r->x, .delta = r->delta, .weight = n->weight, .sum = sum, .y = n->y, .rstd = n->rstd,
+           .amax = n->amax, .rows = b->T, .cols = b->C, .eps = (float)b->c->norm_eps);
     *r = (struct residual){n->x, NULL};
 }
 
-void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w, void *dr,
-                         bool first)
+void norm_fused_backward(struct build *b, const void *dy, const struct norm_acts *n, enum tt_weight w,
+                         struct measured dr, bool first)
 {
     int64_t parts = norm_parts(b);
     float *partial = floats(b, "norm_partial", parts * b->C);
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm_backward, .dy = dy, .x = n->x, .weight = weight(b, w), .rstd = n->rstd,
-           .dres = first ? NULL : dr, .dx = dr, .partial = partial, .rows = b->T, .cols = b->C, .parts = parts);
+           .dres = first ? NULL : dr.x, .dx = dr.x, .partial = partial, .amax = dr.amax, .rows = b->T, .cols = b->C,
+           .parts = parts);
     /* Only beside small products: from one that fills the device it would take a multiprocessor and so delay a whole
      * wave of tiles. */
     begin_side_stream(b, 2.0 * (double)b->T * (double)b->C * (double)b->C);
@@ -147,7 +149,7 @@ void swiglu_fused(struct build *b, struct ffn_acts *f)
 {
     b->p->group = TT_G_ACTIVATION;
     f->h = activation(b, "ffn_hidden", b->T, b->F);
-    LAUNCH(b->p, swiglu, .gu = f->gu, .h = f->h, .rows = b->T, .F = b->F);
+    LAUNCH(b->p, swiglu, .gu = f->gu, .h = f->h, .amax = f->amax, .rows = b->T, .F = b->F);
 }
 
 /* The hidden values are computed once more, over their gradient, rather than kept from the forward pass: a fifth more
@@ -155,19 +157,20 @@ void swiglu_fused(struct build *b, struct ffn_acts *f)
 void *swiglu_fused_backward(struct build *b, struct ffn_acts *f, void *dh)
 {
     b->p->group = TT_G_ACTIVATION;
-    LAUNCH(b->p, swiglu_backward, .gu = f->gu, .dh = dh, .dgu = f->gu, .h = dh, .rows = b->T, .F = b->F);
+    LAUNCH(b->p, swiglu_backward, .gu = f->gu, .dh = dh, .dgu = f->gu, .h = dh, .amax = f->d_amax, .rows = b->T,
+           .F = b->F);
     f->h = dh;
     return f->gu;
 }
 
 /* ---- loss, the gradient written over the logits ---- */
 
-void loss_fused(struct build *b, void *logits, float *losses, int64_t rows, int64_t first)
+void loss_fused(struct build *b, struct measured logits, float *losses, int64_t rows, int64_t first)
 {
     b->p->group = TT_G_LOSS;
-    LAUNCH(b->p, cross_entropy, .x = logits, .tokens = b->tokens, .state = b->state, .losses = losses, .rows = rows,
-           .cols = b->V, .first = first, .S = b->S, .slot_stride = b->slot_stride, .factor = b->loss_factor,
-           .grad = b->train);
+    LAUNCH(b->p, cross_entropy, .x = logits.x, .tokens = b->tokens, .state = b->state, .losses = losses,
+           .amax = logits.amax, .rows = rows, .cols = b->V, .first = first, .S = b->S, .slot_stride = b->slot_stride,
+           .factor = b->loss_factor, .grad = b->train);
 }
 
 /* ---- optimiser: one pass over the arena for the norm, one for clip + AdamW ---- */

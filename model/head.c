@@ -15,35 +15,42 @@ static int64_t chosen_rows(const struct build *b)
     return (rows + ROWS - 1) / ROWS * ROWS;
 }
 
-static int64_t chunk_rows(const struct build *b)
+int64_t head_rows(const struct build *b)
 {
     if (!fused(b, TT_FUSE_HEAD)) return b->T;
     int64_t rows = b->c->head_chunk > 0 ? b->c->head_chunk : chosen_rows(b);
     return rows < b->T ? rows : b->T;
 }
 
-static void one_chunk(struct build *b, const void *y, void *dy, float *losses, int64_t first, int64_t rows)
+struct bundle head_bundle(const struct build *b, int64_t rows)
+{
+    return (struct bundle){.n = 1, .w = {TT_W_HEAD}, .out = {b->V}, .rows = rows, .in = b->C, .width = b->V,
+                           .whole = true};
+}
+
+static void one_chunk(struct build *b, struct measured y, void *dy, float *losses, int64_t first, int64_t rows)
 {
     int64_t C = b->C, V = b->V;
-    struct bundle head = {1, {TT_W_HEAD}, {V}, rows, C, V, true};
+    struct bundle head = head_bundle(b, rows);
     struct fp8_acts kept = {0};
-    const void *y_rows = view(b, y, first * C);
-    void *logits = activation(b, "logits", rows, V);
+    struct measured y_rows = {.x = view(b, y.x, first * C), .amax = y.amax};
+    struct measured logits = {.x = activation(b, "logits", rows, V)};
+    if (b->train) logits.amax = amax_for(b, &head, TT_FUSE_LOSS);
     b->p->phase = TT_FORWARD;
     b->p->group = TT_G_LOSS;
-    bundle_forward(b, &head, y_rows, true, logits, &kept);
+    bundle_forward(b, &head, y_rows, true, logits.x, &kept);
     (fused(b, TT_FUSE_LOSS) ? loss_fused : loss_steps)(b, logits, losses + first, rows, first);
     if (!b->train) return;
     b->p->phase = TT_BACKWARD;
     struct output_gradient d = output_gradient(b, &head, logits);
-    bundle_dw(b, &head, &d, y_rows, &kept, b->accumulate || first > 0);
+    bundle_dw(b, &head, &d, y_rows.x, &kept, b->accumulate || first > 0);
     bundle_dx(b, &head, &d, &kept, view(b, dy, first * C));
 }
 
-void head_and_loss(struct build *b, const void *y, void *dy)
+void head_and_loss(struct build *b, struct measured y, void *dy)
 {
     float *losses = floats(b, "losses", b->T);
-    int64_t step = chunk_rows(b);
+    int64_t step = head_rows(b);
     for (int64_t first = 0; first < b->T; first += step)
         one_chunk(b, y, dy, losses, first, first + step < b->T ? step : b->T - first);
     b->p->phase = TT_FORWARD;

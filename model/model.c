@@ -72,23 +72,25 @@ static void body_forward(struct build *b, struct block_acts *blocks, struct norm
         leave_layer(b, i, +1);
     }
     b->p->layer = -1;
-    norm(b, &r, TT_W_NORM, last);
+    struct bundle head = head_bundle(b, head_rows(b));
+    norm(b, &r, TT_W_NORM, last, &head);
 }
 
 static void body_backward(struct build *b, struct block_acts *blocks, const struct norm_acts *last, const void *dy)
 {
-    void *dr = activation(b, "d_residual", b->T, b->C);
+    struct measured dr = {.x = activation(b, "d_residual", b->T, b->C)};
+    struct bundle top = down_bundle(b);
     b->p->phase = TT_BACKWARD;
-    norm_backward(b, dy, last, TT_W_NORM, dr, true);
+    norm_backward(b, dy, last, TT_W_NORM, &dr, true, &top);
     for (int i = (int)b->c->num_layers - 1; i >= 0; i--) {
         b->p->layer = i;
         enter_layer(b, i, -1);
-        block_backward(b, &blocks[i], dr);
+        block_backward(b, &blocks[i], &dr);
         leave_layer(b, i, -1);
         sum_layer(b, i);
     }
     b->p->layer = -1;
-    embed_backward(b, dr);
+    embed_backward(b, dr.x);
     sum_bucket(b, b->m->params.bucket_count - 1); /* that of the norms */
     sum_bucket(b, 0);
 }
@@ -122,11 +124,12 @@ static void micro_batch(struct build *b, int i, const int32_t *tokens, struct bl
     struct norm_acts last;
     tt_plan_micro(b->p, i);
     drop_all(b);
+    b->amax = NULL;
     b->accumulate = i > 0 && !b->m->params.sharded[TT_X_GRADS];
     b->tokens = tokens + i * b->B * (b->S + 1);
     body_forward(b, blocks, &last);
     void *dy = activation(b, "d_norm", b->T, b->C);
-    head_and_loss(b, last.y, dy);
+    head_and_loss(b, normed(&last), dy);
     drop_weights(b, b->c->tie_embeddings ? 0 : 1);
     if (!b->c->tie_embeddings) sum_bucket(b, 1);
     body_backward(b, blocks, &last, dy);
@@ -181,15 +184,18 @@ static void write_eval(struct build *b, struct block_acts *blocks)
     b->loss_factor = 1.0f / (float)b->T;
     b->loss = tt_plan_external(b->p, TT_X_VAL_LOSS, 2 * sizeof *b->loss);
     body_forward(b, blocks, &last);
-    head_and_loss(b, last.y, NULL);
+    head_and_loss(b, normed(&last), NULL);
 }
 
 /* To the host, so in fp32 whatever the activations are. */
-static void logits_out(struct build *b, const void *y)
+static void logits_out(struct build *b, struct measured y)
 {
     float *logits = tt_plan_external(b->p, TT_X_LOGITS, (size_t)(b->T * b->V) * sizeof *logits);
+    struct bundle head = head_bundle(b, b->T);
+    struct fp8_acts kept;
+    head.in_floats = true;
     b->p->group = TT_G_LOSS;
-    linear_as(b, y, weight(b, TT_W_HEAD), logits, TT_F32, b->T, b->C, b->V, b->V);
+    bundle_forward(b, &head, y, true, logits, &kept);
 }
 
 static void write_logits(struct build *b, struct block_acts *blocks)
@@ -197,7 +203,7 @@ static void write_logits(struct build *b, struct block_acts *blocks)
     struct norm_acts last;
     batch_tokens(b);
     body_forward(b, blocks, &last);
-    logits_out(b, last.y);
+    logits_out(b, normed(&last));
 }
 
 /* B sequences of S tokens, at so many positions; the rest as in struct build. */

@@ -18,6 +18,7 @@ struct tt_model {
     struct tt_config config;
     bool fuse[TT_FUSION_COUNT];
     bool no_bf16; /* the device has none: with fp8 the rest is fp32 then */
+    bool fp8_fnuz; /* the device's 8-bit numbers are FNUZ, not OCP */
     bool tf32; /* asked for, and not fp32 on the device in its place */
     bool swiglu_products; /* the device's products may have SwiGLU in them */
     double small_product; /* FLOPs: smaller ones may run beside others */

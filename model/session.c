@@ -33,7 +33,7 @@ static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, un
     if (!runs && !(use & TT_USE_PREDICT)) return refuse_precision(wanted, &info);
     if (!backend->ops->graph_begin || !s->model->fuse[TT_FUSE_GRAPH] || c->graph != TT_SWITCH_ON)
         s->model->fuse[TT_FUSE_OVERLAP] = false;
-    if (use & TT_USE_PREDICT) info.has[wanted] = info.has[TT_PREC_BF16] = true; /* as the chip of the prediction */
+    if (!runs) info.has[wanted] = info.has[TT_PREC_BF16] = true; /* as on a device that has it */
     tt_model_fit(s->model, &info);
     return TT_OK;
 }

@@ -62,6 +62,7 @@ GPU_DEVICE int gpu_count_below(uint64_t ballot, int lane) { return __popcll(ball
 GPU_DEVICE void gpu_fetch_fence(void) {}
 
 GPU_DEVICE int gpu_atomic_add(int *p, int x) { return atomicAdd(p, x); } /* integers only */
+GPU_DEVICE void gpu_atomic_max(uint32_t *p, uint32_t x) { atomicMax(p, x); }
 
 /* ---- numbers ---- */
 

@@ -59,6 +59,7 @@ static void fill_peaks(const struct gpu *gpu, struct tt_device_info *out)
     out->peak_flops[TT_F32] = chip->matrix[gpu->tf32 ? TT_TF32 : TT_FP32];
     out->peak_flops[TT_BF16] = gpu->has[TT_PREC_BF16] ? chip->matrix[TT_PREC_BF16] : 0;
     out->peak_flops[TT_F16] = chip->matrix[TT_PREC_FP16];
+    out->peak_fp8 = gpu->has[TT_PREC_FP8] ? chip->matrix[TT_PREC_FP8] : 0;
     out->peak_bandwidth = chip->bandwidth;
 }
 
@@ -96,5 +97,6 @@ tt_status tt_gpu_info(void *self, struct tt_device_info *out)
     fill_memory(gpu, out);
     fill_peaks(gpu, out);
     for (int p = 0; p < TT_PRECISIONS; p++) out->has[p] = gpu->has[p];
+    out->fp8_fnuz = gpu->fp8_fnuz;
     return TT_OK;
 }

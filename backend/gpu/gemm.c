@@ -47,8 +47,9 @@ const char *tt_gpu_type_name(int64_t type)
 /* 8-bit factors, as backend.h says which there are. */
 static bool takes_fp8(const struct gpu *gpu, const struct tt_gemm *g)
 {
-    bool types = (g->type_a == TT_E4M3 && g->type_b == TT_E4M3) || (g->type_a == TT_E4M3 && g->type_b == TT_E5M2) ||
-                 (g->type_a == TT_E5M2 && g->type_b == TT_E4M3);
+    enum tt_dtype e4m3 = tt_fp8_e4m3(gpu->fp8_fnuz), e5m2 = tt_fp8_e5m2(gpu->fp8_fnuz);
+    bool types = (g->type_a == e4m3 && g->type_b == e4m3) || (g->type_a == e4m3 && g->type_b == e5m2) ||
+                 (g->type_a == e5m2 && g->type_b == e4m3);
     bool sizes = (g->m | g->n | g->k | g->lda | g->ldb | g->ldc) % 16 == 0;
     return gpu->has[TT_PREC_FP8] && types && sizes && !g->trans_a && g->trans_b && g->batch == 1 && g->scale_a &&
            g->scale_b && (g->type_c == TT_BF16 || g->type_c == TT_F32);

@@ -48,6 +48,7 @@ struct gpu {
     int wave;            /* lanes of a warp or wavefront */
     size_t shared_bytes; /* shared memory available to a block */
     bool has[TT_PRECISIONS];
+    bool fp8_fnuz;              /* the chip's 8-bit numbers are FNUZ, not OCP */
     bool tf32;                  /* fp32 matrices are multiplied in tf32 */
     bool tf32_as_fp32;          /* a request for tf32 is accepted without tf32, and gets fp32 */
     char arithmetic[60];        /* for tt info: "fp32 as tf32", "fp32 in place of tf32, ..."; or "" */
@@ -93,7 +94,8 @@ tt_status tt_gpu_none(gpu_rt_error e);
 /* Why GPUs cannot be used, and what to do; NULL: use the text of the runtime. */
 const char *tt_gpu_reason(gpu_rt_error e);
 
-/* Sets name, arch, units, wave, shared_bytes, has and tf32_as_fp32 from gpu->device, which is the current device. */
+/* Sets name, arch, units, wave, shared_bytes, has, fp8_fnuz and tf32_as_fp32 from gpu->device, which is the current
+ * device. */
 gpu_rt_error tt_gpu_describe(struct gpu *gpu);
 
 /* "driver for CUDA 13.0, runtime 13.0" */

@@ -1,5 +1,6 @@
 /* Cross-entropy, in steps and fused. The fused kernel reads a row of logits once if it fits into the registers of a
  * block, and overwrites it with the gradient; what does not fit is read a second time, from the cache. */
+#include "backend/gpu/amax.h"
 #include "backend/gpu/rows.h"
 #include "backend/gpu/tokens.h"
 
@@ -83,7 +84,10 @@ GPU_KERNEL GPU_BOUNDS_MIN(row_team<LANES>::threads, 1024 / row_team<LANES>::thre
     team::sync(); /* every thread has read x[target] */
     row_replace(x, span, chunk, [=](float v) { return row_exp<T>(factor, v, top) * part; });
     team::sync();
-    if (team::lane() == 0) x[target] = gpu_from_float<T>(row_power<T>(below) * part - weight);
+    if (team::lane() > 0) return;
+    float gradient = row_power<T>(below) * part - weight;
+    x[target] = gpu_from_float<T>(gradient);
+    if (a.amax) gpu_raise_amax<T>(a.amax, gpu_magnitude(gradient));
 }
 
 template <typename T> static gpu_error cross_entropy_rows(const struct tt_cross_entropy_args *a, gpu_stream s)

@@ -8,16 +8,30 @@
  *   in load(r, c) const        the vector at (r, c), as bytes
  *   store(r, c, in, context) const
  *   one(r, c, context) const   the single element at (r, c)
+ * A context that is a map_amax<T> becomes the largest magnitude of what store and one give it.
  * The thread that reads an element also writes it, so an output may be an input. */
 #ifndef TT_GPU_MAP_H
 #define TT_GPU_MAP_H
 
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/amax.h"
 
 enum { MAP_THREADS = 256, MAP_SINGLES = 4 };
 
 struct map_nothing {
 };
+
+/* The largest magnitude that this thread has written, and where that of all goes; NULL: nowhere. */
+template <typename T> struct map_amax {
+    float *amax;
+    uint32_t most;
+};
+
+/* The end of a block, which all its threads reach. */
+template <typename C> GPU_DEVICE void map_end(const C &) {}
+template <typename T> GPU_DEVICE void map_end(const map_amax<T> &c)
+{
+    if (c.amax) gpu_block_amax<T, MAP_THREADS>(c.amax, c.most);
+}
 
 /* The position of the item `offset` after the first of the block. Offsets within a block are small, so the division is
  * of 32 bits. */
@@ -59,10 +73,10 @@ template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_vectors(Op op, int
             op.store(at.row, head + at.col * N, v[u], context);
         }
     }
-    if (rows > 1) return;
-    int64_t edges = cols - per_row * N;
+    int64_t edges = rows > 1 ? 0 : cols - per_row * N;
     for (int64_t e = gpu_block_x() * MAP_THREADS + gpu_thread(); e < edges; e += gpu_blocks_x() * MAP_THREADS)
         op.one(0, e < head ? e : e + per_row * N, context);
+    map_end(context);
 }
 
 /* For operands that are not aligned to 16 bytes. */
@@ -75,10 +89,11 @@ template <typename Op> GPU_KERNEL GPU_BOUNDS(MAP_THREADS) map_singles(Op op, int
     int64_t row = rows == 1 ? 0 : first / cols, col = first - row * cols;
     for (int u = 0; u < MAP_SINGLES; u++) {
         int offset = u * MAP_THREADS + gpu_thread();
-        if (first + offset >= total) return;
+        if (first + offset >= total) break;
         map_place at = map_at(row, col, offset, rows, cols);
         op.one(at.row, at.col, context);
     }
+    map_end(context);
 }
 
 /* ---- host ---- */

@@ -28,6 +28,7 @@
  * gpu_count(ballot) gpu_count_below(ballot, lane)   number of its bits; of those below a lane
  * gpu_fetch_fence()            keeps the compiler from moving later loads before it, where registers would not suffice
  * gpu_atomic_add(p, x)         on int; returns the old value. There is none for floats, so that sums have a fixed order
+ * gpu_atomic_max(p, x)         *p = the larger one, on uint32_t in global memory
  *
  * ---- numbers ----
  * gpu_bf16 gpu_half            16-bit types

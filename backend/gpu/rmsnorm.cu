@@ -1,11 +1,12 @@
 /* RMSNorm, optionally with the residual addition before it. A team of threads keeps its row in registers between the
  * sum of squares and the product, so that x and delta are read once and sum and y are written once; only what does not
  * fit is read again. The sum is normalised as stored, rounded to T, because the backward pass reads that. */
+#include "backend/gpu/amax.h"
 #include "backend/gpu/rows.h"
 
 template <typename T> struct norm_row {
     const T *x, *delta, *weight; /* delta or NULL */
-    T *sum, *y;                  /* sum with delta */
+    T *sum, *y;                  /* sum with delta; y or NULL */
 
     /* Loads a chunk of x, or computes x + delta and stores it. All loads come before the first store, since the
      * compiler must assume that they alias. */
@@ -32,7 +33,8 @@ template <typename T> struct norm_row {
         sum[c] = gpu_from_float<T>(gpu_to_float(x[c]) + gpu_to_float(delta[c]));
         return gpu_to_float(sum[c]);
     }
-    GPU_MEMBER void write_vector(int c, gpu_bytes16 b, float rstd, bool weight_aligned) const
+    /* Returns the larger one of `most` and the magnitudes written. */
+    GPU_MEMBER uint32_t write_vector(int c, gpu_bytes16 b, float rstd, bool weight_aligned, uint32_t most) const
     {
         gpu_vec<T> v = gpu_vec_from<T>(b), w;
         if (weight_aligned) {
@@ -43,7 +45,8 @@ template <typename T> struct norm_row {
         }
         GPU_UNROLL
         for (int i = 0; i < gpu_vec<T>::n; i++) v.v[i] = v.v[i] * rstd * w.v[i];
-        gpu_vec_store(y + c, v);
+        if (y) gpu_vec_store(y + c, v);
+        return gpu_most(most, v);
     }
 };
 
@@ -54,7 +57,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
     int64_t r = team::row(), start = r * a.cols;
     if (r >= a.rows) return;
     norm_row<T> row = {(const T *)a.x + start, a.delta ? (const T *)a.delta + start : NULL, (const T *)a.weight,
-                       a.delta ? (T *)a.sum + start : NULL, (T *)a.y + start};
+                       a.delta ? (T *)a.sum + start : NULL, a.y ? (T *)a.y + start : NULL};
     row_span span = row_span_of(row.x, (int)a.cols, together);
     int lane = team::lane();
 
@@ -78,18 +81,25 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
 
     bool weight_aligned = span.head == 0 && (uintptr_t)a.weight % 16 == 0;
     const T *again = a.delta ? row.sum : row.x;
+    uint32_t most = 0;
     GPU_UNROLL_BY(1)
     for (int c = 0; c < chunk.count(span); c++) {
         if (c > 0) chunk.load(again, span, c);
         GPU_UNROLL
         for (int k = 0; k < KEEP; k++)
             if (chunk.vector(c, k) < span.vectors)
-                row.write_vector(chunk.column(span, c, k), chunk.b[k], rstd, weight_aligned);
+                most = row.write_vector(chunk.column(span, c, k), chunk.b[k], rstd, weight_aligned, most);
     }
     GPU_UNROLL_BY(1)
     for (int e = lane; e < span.edges; e += LANES) {
         int at = row_edge<T>(span, e);
-        row.y[at] = gpu_from_float<T>(gpu_to_float(again[at]) * rstd * gpu_to_float(row.weight[at]));
+        float y = gpu_to_float(again[at]) * rstd * gpu_to_float(row.weight[at]);
+        if (row.y) row.y[at] = gpu_from_float<T>(y);
+        most = gpu_most(most, y);
+    }
+    if (a.amax) {
+        most = team::reduce(most, gpu_op_most());
+        if (lane == 0) gpu_raise_amax<T>(a.amax, most);
     }
     if (lane == 0) a.rstd[r] = rstd;
 }
@@ -106,7 +116,7 @@ template <typename T> static gpu_error launch(const struct tt_rmsnorm_args *a, b
 gpu_error tt_gpu_rmsnorm(const struct tt_rmsnorm_args *a, gpu_stream s)
 {
     uintptr_t off = (uintptr_t)a->x % 16;
-    bool together = (uintptr_t)a->y % 16 == off;
+    bool together = !a->y || (uintptr_t)a->y % 16 == off;
     if (a->delta) together = together && (uintptr_t)a->delta % 16 == off && (uintptr_t)a->sum % 16 == off;
     return GPU_DISPATCH(a->dtype, T, launch<T>(a, together, s));
 }

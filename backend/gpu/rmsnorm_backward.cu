@@ -5,6 +5,7 @@
  * which are added over the teams at the end. A team is so wide that a thread has one vector of a row, which needs few
  * registers: all blocks are resident, and the next row is loaded while this one is reduced. For rows much wider than a
  * block, there are no registers for the weight and the next row. */
+#include "backend/gpu/amax.h"
 #include "backend/gpu/rows.h"
 
 enum { THREADS = 256 };
@@ -70,6 +71,7 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, KEEP > 1 ? 2 : 4) rmsnorm_backward(struct tt_
         for (int i = 0; i < N; i++) dweight[k].v[i] = 0;
     }
 
+    uint32_t most = 0; /* of dx */
     rows now, next;
     if (ROOM && from + team < to) next.load(a, from + team, lane, vectors);
     for (int64_t first = from; first < to; first += TEAMS) {
@@ -105,8 +107,10 @@ GPU_KERNEL GPU_BOUNDS_MIN(THREADS, KEEP > 1 ? 2 : 4) rmsnorm_backward(struct tt_
             GPU_UNROLL
             for (int i = 0; i < N; i++) dx.v[i] += rstd * w.v[i] * dy.v[i] + back * x.v[i];
             gpu_vec_store((T *)a.dx + r * cols + v * N, dx);
+            most = gpu_most(most, dx);
         }
     }
+    if (a.amax) gpu_block_amax<T, THREADS>(a.amax, most);
 
     float *partial = a.partial + gpu_block_x() * cols;
     float *out = TEAMS > 1 ? sums + team * LANES * N : partial;
@@ -133,6 +137,7 @@ template <typename T>
 GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward_any(struct tt_rmsnorm_backward_args a, int64_t run)
 {
     const T *w = (const T *)a.weight;
+    uint32_t most = 0;
     float *partial = a.partial + gpu_block_x() * a.cols;
     int64_t from = gpu_block_x() * run, to = gpu_smaller(a.rows, from + run);
     for (int64_t c = gpu_thread(); c < a.cols; c += THREADS) partial[c] = 0;
@@ -149,9 +154,12 @@ GPU_KERNEL GPU_BOUNDS(THREADS) rmsnorm_backward_any(struct tt_rmsnorm_backward_a
             float d = gpu_to_float(dy[c]), v = gpu_to_float(x[c]);
             partial[c] += d * v * rstd;
             d = rstd * gpu_to_float(w[c]) * d + back * v;
-            dx[c] = gpu_from_float<T>(dres ? gpu_to_float(dres[c]) + d : d);
+            d = dres ? gpu_to_float(dres[c]) + d : d;
+            dx[c] = gpu_from_float<T>(d);
+            most = gpu_most(most, d);
         }
     }
+    if (a.amax) gpu_block_amax<T, THREADS>(a.amax, most);
 }
 
 template <typename T> static gpu_error launch(const struct tt_rmsnorm_backward_args *a, gpu_stream s)

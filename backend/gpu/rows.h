@@ -33,7 +33,7 @@ template <int LANES> struct row_team {
     static constexpr int rows = threads / LANES; /* per block */
     static GPU_MEMBER int64_t row() { return gpu_block_x() * rows + gpu_thread() / LANES; }
     static GPU_MEMBER int lane() { return gpu_thread() % LANES; }
-    template <typename Op> static GPU_MEMBER float reduce(float x, Op op)
+    template <typename V, typename Op> static GPU_MEMBER V reduce(V x, Op op)
     {
         if constexpr (LANES > GPU_GROUP)
             return gpu_block_reduce<LANES>(x, op);

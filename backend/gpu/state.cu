@@ -79,6 +79,7 @@ GPU_KERNEL record(struct tt_record_args a)
     struct tt_metrics m;
     m.step = s->step;
     m.skipped = s->skipped;
+    m.ignored = (int64_t)s->ignored;
     m.loss = s->loss;
     m.grad_norm = s->grad_norm;
     m.lr = s->lr;

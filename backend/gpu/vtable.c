@@ -105,7 +105,8 @@ static tt_status open_device(struct gpu *gpu, const struct tt_backend_options *o
     gpu->portable = options->kernels == TT_PORTABLE;
     tt_status st = prepare(gpu, options);
     if (st) st->code = TT_NO_DEVICE; /* e.g. other programs use all its memory */
-    return st;
+    if (st || options->precision != TT_PREC_FP8) return st;
+    return tt_gpu_accept(gpu, TT_PREC_FP8); /* again: only now is it known whether the library has 8-bit products */
 }
 
 tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_backend *out)

@@ -10,6 +10,7 @@
 #include "backend/gpu/gemm.h"
 #include "backend/hip/blaslt.h"
 #include "backend/hip/rocblas.h"
+#include "core/base/fp8.h"
 
 enum { BY_HIPBLAS = 1, BY_LT = 2 };
 
@@ -69,7 +70,24 @@ static tt_status failed(const struct gpu *gpu, const char *function, const char 
 
 /* ---- shapes for hipBLASLt ---- */
 
-static int hip_type(int64_t type) { return type == TT_F32 ? HIP_R_32F : type == TT_BF16 ? HIP_R_16BF : HIP_R_16F; }
+/* HIP's 8-bit types, which it has in hipDataType since ROCm 6.3; 6.2 has those of FNUZ only. */
+enum { R_8F_E4M3 = 28, R_8F_E5M2 = 29, R_8F_E4M3_FNUZ = 1000, R_8F_E5M2_FNUZ = 1001 };
+#if HIP_VERSION >= 60300000 && defined(__HIP_PLATFORM_AMD__)
+_Static_assert((int)HIP_R_8F_E4M3 == R_8F_E4M3 && (int)HIP_R_8F_E5M2 == R_8F_E5M2, "OCP's");
+_Static_assert((int)HIP_R_8F_E4M3_FNUZ == R_8F_E4M3_FNUZ && (int)HIP_R_8F_E5M2_FNUZ == R_8F_E5M2_FNUZ, "FNUZ's");
+#endif
+
+static int hip_type(int64_t type)
+{
+    static const int types[TT_FACTOR_DTYPES] = {[TT_F32] = HIP_R_32F,
+                                                [TT_BF16] = HIP_R_16BF,
+                                                [TT_F16] = HIP_R_16F,
+                                                [TT_E4M3] = R_8F_E4M3,
+                                                [TT_E5M2] = R_8F_E5M2,
+                                                [TT_E4M3_FNUZ] = R_8F_E4M3_FNUZ,
+                                                [TT_E5M2_FNUZ] = R_8F_E5M2_FNUZ};
+    return types[type];
+}
 
 /* A row-major matrix of `rows` rows with stride `ld` is a column-major one of `rows` columns. */
 static struct lt_matrix seen(int64_t rows, int64_t cols, int64_t ld, int64_t stride)
@@ -86,9 +104,11 @@ static struct lt_shape lt_shape_of(const struct gpu *gpu, const struct gemm_key 
         .batch = (int32_t)k->batch,
         .transpose_left = k->trans_b != 0,
         .transpose_right = k->trans_a != 0,
-        .type_in = hip_type(k->type_a),
+        .type_left = hip_type(k->type_b),
+        .type_right = hip_type(k->type_a),
         .type_out = hip_type(k->type_out),
         .compute = gpu->tf32 && k->type_a == TT_F32 ? HIPBLAS_COMPUTE_32F_FAST_TF32 : HIPBLAS_COMPUTE_32F,
+        .scaled = tt_is_fp8((enum tt_dtype)k->type_a) ? gpu->compute.scratch.workspace : NULL,
     };
 }
 
@@ -96,6 +116,8 @@ static struct lt_call lt_call_of(const struct gpu *gpu, const struct gemm_call *
 {
     return (struct lt_call){.left = c->b,
                             .right = c->a,
+                            .scale_left = c->product->scale_b,
+                            .scale_right = c->product->scale_a,
                             .c = c->c,
                             .d = c->d,
                             .alpha = c->alpha,
@@ -124,7 +146,8 @@ void tt_blas_plan_free(struct gemm_plan *p)
 
 static bool fits_hipblas(const struct gemm_key *k)
 {
-    return k->m <= INT_MAX && k->n <= INT_MAX && k->k <= INT_MAX && k->lda <= INT_MAX && k->ldb <= INT_MAX &&
+    bool eight = tt_is_fp8((enum tt_dtype)k->type_a);
+    return !eight && k->m <= INT_MAX && k->n <= INT_MAX && k->k <= INT_MAX && k->lda <= INT_MAX && k->ldb <= INT_MAX &&
            k->ldc <= INT_MAX;
 }
 
@@ -153,7 +176,8 @@ tt_status tt_blas_propose(struct gpu *gpu, const struct gemm_plan *p, int most, 
 
 tt_status tt_blas_no_algorithm(const struct gpu *gpu, const char *shape)
 {
-    return tt_fail(TT_FAILED, "neither hipBLASLt nor hipBLAS multiplies %s on %s; make batch-size or seq-len smaller",
+    return tt_fail(TT_FAILED, "neither hipBLASLt nor hipBLAS multiplies %s on %s; make batch-size or seq-len smaller, "
+                   "or choose another --precision",
                    shape, gpu->name);
 }
 
@@ -262,12 +286,13 @@ void tt_blas_handles_close(void *handles)
 
 /* On chips that it has no kernels for, hipBLASLt opens but fails to multiply. So this tries a small product in the
  * workspace. */
-static bool lt_works(struct gpu *gpu)
+static bool lt_multiplies(struct gpu *gpu, enum tt_dtype type, enum tt_dtype type_out)
 {
     enum { SIDE = 128 };
     void *lt = handles_of(&gpu->compute)->lt;
     char *at = gpu->compute.scratch.workspace;
     size_t bytes = SIDE * SIDE * sizeof(uint16_t);
+    bool scaled = tt_is_fp8(type);
     struct gemm_plan p = {.key = {.m = SIDE,
                                   .n = SIDE,
                                   .k = SIDE,
@@ -275,14 +300,17 @@ static bool lt_works(struct gpu *gpu)
                                   .lda = SIDE,
                                   .ldb = SIDE,
                                   .ldc = SIDE,
-                                  .type_a = TT_F16,
-                                  .type_b = TT_F16,
-                                  .type_out = TT_F16}};
+                                  .trans_b = scaled,
+                                  .type_a = type,
+                                  .type_b = type,
+                                  .type_out = type_out}};
     struct lt_shape shape = lt_shape_of(gpu, &p.key);
     struct lt_call call = {.left = at,
                            .right = at + bytes,
                            .c = at + 2 * bytes,
                            .d = at + 2 * bytes,
+                           .scale_left = scaled ? (float *)at : NULL,
+                           .scale_right = scaled ? (float *)at : NULL,
                            .alpha = 1,
                            .workspace = at + 4 * bytes,
                            .workspace_bytes = gpu->workspace_bytes - 4 * bytes,
@@ -305,7 +333,7 @@ static void try_lt(struct gpu *gpu)
     struct handles *h = gpu->compute.scratch.handles;
     if (wish && !strcmp(wish, "0")) return;
     tt_status st = open_lt(gpu, h);
-    gpu->blas->lt = !st && lt_works(gpu);
+    gpu->blas->lt = !st && lt_multiplies(gpu, TT_F16, TT_F16);
     if (!gpu->blas->lt) close_lt(h);
     tt_status_free(st);
 }
@@ -318,6 +346,13 @@ static void use_tf32(struct gpu *gpu)
     if (hipblasSetMathMode(h, HIPBLAS_XF32_XDL_MATH) == HIPBLAS_STATUS_SUCCESS) return;
     gpu->tf32 = gpu->has[TT_TF32] = false;
     snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 in place of tf32, which hipBLAS lacks");
+}
+
+/* Only hipBLASLt has 8-bit products, and not each that has the chip has these. */
+static void use_fp8(struct gpu *gpu)
+{
+    if (!gpu->has[TT_PREC_FP8]) return;
+    gpu->has[TT_PREC_FP8] = gpu->blas->lt && lt_multiplies(gpu, tt_fp8_e4m3(gpu->fp8_fnuz), TT_BF16);
 }
 
 static tt_status no_kernels(const struct gpu *gpu, const struct rocblas_files *files)
@@ -340,6 +375,7 @@ tt_status tt_blas_open(struct gpu *gpu)
     try_lt(gpu);
     if (!gpu->blas->hipblas && !gpu->blas->lt) return no_kernels(gpu, &files);
     use_tf32(gpu);
+    use_fp8(gpu);
     return TT_OK;
 }
 

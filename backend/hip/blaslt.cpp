@@ -24,6 +24,15 @@ hipblasStatus_t make_layout(hipblasLtMatrixLayout_t *out, int type, const lt_mat
                                              sizeof m.stride);
 }
 
+/* What hipBLASLt proposes depends on whether there are scales, and not on where they are. */
+hipblasStatus_t set_scales(hipblasLtMatmulDesc_t product, const void *left, const void *right)
+{
+    hipblasStatus_t e =
+        hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_A_SCALE_POINTER, &left, sizeof left);
+    if (e) return e;
+    return hipblasLtMatmulDescSetAttribute(product, HIPBLASLT_MATMUL_DESC_B_SCALE_POINTER, &right, sizeof right);
+}
+
 hipblasStatus_t make_product(hipblasLtMatmulDesc_t *out, const lt_shape &s)
 {
     int32_t left = s.transpose_left ? HIPBLAS_OP_T : HIPBLAS_OP_N;
@@ -31,6 +40,7 @@ hipblasStatus_t make_product(hipblasLtMatmulDesc_t *out, const lt_shape &s)
     hipblasStatus_t e = hipblasLtMatmulDescCreate(out, (hipblasComputeType_t)s.compute, HIP_R_32F);
     if (!e) e = hipblasLtMatmulDescSetAttribute(*out, HIPBLASLT_MATMUL_DESC_TRANSA, &left, sizeof left);
     if (!e) e = hipblasLtMatmulDescSetAttribute(*out, HIPBLASLT_MATMUL_DESC_TRANSB, &right, sizeof right);
+    if (!e && s.scaled) e = set_scales(*out, s.scaled, s.scaled);
     return e;
 }
 
@@ -55,8 +65,8 @@ int tt_lt_plan(const lt_shape *s, void **out)
     *out = p;
     if (!p) return HIPBLAS_STATUS_ALLOC_FAILED;
     hipblasStatus_t e = make_product(&p->product, *s);
-    if (!e) e = make_layout(&p->left, s->type_in, s->left, s->batch);
-    if (!e) e = make_layout(&p->right, s->type_in, s->right, s->batch);
+    if (!e) e = make_layout(&p->left, s->type_left, s->left, s->batch);
+    if (!e) e = make_layout(&p->right, s->type_right, s->right, s->batch);
     if (!e) e = make_layout(&p->out, s->type_out, s->out, s->batch);
     return e;
 }
@@ -101,6 +111,9 @@ int tt_lt_multiply(void *lt, const void *any, const unsigned char bytes[LT_ALGOR
     const plan *p = (const plan *)any;
     hipblasLtMatmulAlgo_t algorithm;
     memcpy(&algorithm, bytes, sizeof algorithm);
+    hipblasStatus_t e = call->scale_left ? set_scales(p->product, call->scale_left, call->scale_right)
+                                         : HIPBLAS_STATUS_SUCCESS;
+    if (e) return e;
     return hipblasLtMatmul((hipblasLtHandle_t)lt, p->product, &call->alpha, call->left, p->left, call->right, p->right,
                            &call->beta, call->c, p->out, call->d, p->out, &algorithm, call->workspace,
                            call->workspace_bytes, (hipStream_t)call->stream);

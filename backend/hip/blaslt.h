@@ -18,12 +18,14 @@ struct lt_shape {
     struct lt_matrix left, right, out;
     int32_t batch;
     int transpose_left, transpose_right;
-    int type_in, type_out; /* hipDataType */
-    int compute;           /* hipblasComputeType_t */
+    int type_left, type_right, type_out; /* hipDataType */
+    int compute;                         /* hipblasComputeType_t */
+    const void *scaled;                  /* an address on the device: both factors have a scale; NULL: none has */
 };
 
 struct lt_call {
     const void *left, *right, *c;
+    const float *scale_left, *scale_right; /* of scaled factors, on the device */
     void *d;
     float alpha, beta;
     void *workspace, *stream;

@@ -76,6 +76,10 @@ static unsigned long chip(const char *arch) { return strncmp(arch, "gfx", 3) ? 0
 /* Whether the matrix instructions that the kernels use have bf16: CDNA 2 and later, RDNA 3 and later. */
 static bool has_bf16(unsigned long gfx) { return gfx == 0x90a || (gfx >= 0x940 && gfx < 0xa00) || gfx >= 0x1100; }
 
+/* 8-bit numbers in its matrix instructions: CDNA 3 and later, RDNA 4. */
+static bool has_fp8(unsigned long gfx) { return (gfx >= 0x940 && gfx < 0xa00) || gfx >= 0x1200; }
+static bool is_fnuz(unsigned long gfx) { return gfx >= 0x940 && gfx < 0x950; }
+
 static void name_arch(const hipDeviceProp_t *p, char *out, size_t size)
 {
     int length = (int)strcspn(p->gcnArchName, ":");
@@ -101,6 +105,8 @@ gpu_rt_error tt_gpu_describe(struct gpu *gpu)
     gpu->has[TT_FP32] = gpu->has[TT_PREC_FP16] = true;
     gpu->has[TT_TF32] = gfx == 0x942 || ampere; /* gfx942 calls it xf32 */
     gpu->has[TT_PREC_BF16] = has_bf16(gfx) || ampere;
+    gpu->has[TT_PREC_FP8] = has_fp8(gfx);
+    gpu->fp8_fnuz = is_fnuz(gfx);
     gpu->tf32_as_fp32 = true;
     return hipSuccess;
 }
@@ -136,6 +142,22 @@ void tt_gpu_versions(char *out, size_t size)
         snprintf(out, size, "HIP %s", driver);
 }
 
+static tt_status no_fp8(const struct gpu *gpu)
+{
+    const char *instead = gpu->has[TT_PREC_BF16] ? "bf16" : "fp16";
+    unsigned long gfx = chip(gpu->arch);
+    if (!gfx)
+        return tt_fail(TT_USAGE, "tt has no fp8 by HIP on %s; use --precision %s, or build with -DBACKEND=cuda",
+                       gpu->name, instead);
+    if (has_fp8(gfx))
+        return tt_fail(TT_USAGE,
+                       "%s is %s and has fp8, but there is no hipBLASLt with 8-bit products for it; use --precision "
+                       "%s, or install one (ROCm 6.2 or later for gfx942, 6.4 for gfx12, 7.0 for gfx950)",
+                       gpu->name, gpu->arch, instead);
+    return tt_fail(TT_USAGE, "%s is %s and has no fp8, which needs gfx942, gfx950 or gfx12; use --precision %s",
+                   gpu->name, gpu->arch, instead);
+}
+
 /* fp32 is at least as accurate as tf32, so a chip without tf32 computes in fp32 and says so. */
 tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
 {
@@ -144,9 +166,7 @@ tt_status tt_gpu_accept(struct gpu *gpu, enum tt_precision precision)
                        "%s is %s and has no bf16, which needs gfx90a, gfx942, gfx950, gfx11 or gfx12; use --precision "
                        "fp16 or fp32",
                        gpu->name, gpu->arch);
-    if (precision == TT_PREC_FP8 && !gpu->has[precision])
-        return tt_fail(TT_USAGE, "tt has no fp8 on %s yet; use --precision %s", gpu->name,
-                       gpu->has[TT_PREC_BF16] ? "bf16" : "fp16");
+    if (precision == TT_PREC_FP8 && !gpu->has[precision]) return no_fp8(gpu);
     gpu->tf32 = precision == TT_TF32 && gpu->has[TT_TF32];
     if (gpu->tf32)
         snprintf(gpu->arithmetic, sizeof gpu->arithmetic, "fp32 as %s", chip(gpu->arch) ? "xf32" : "tf32");

@@ -21,6 +21,10 @@
 #define TT_FP8_FUNCTION static inline
 #endif
 
+/* The two formats of a kind of chips. */
+TT_FP8_FUNCTION enum tt_dtype tt_fp8_e4m3(bool fnuz) { return fnuz ? TT_E4M3_FNUZ : TT_E4M3; }
+TT_FP8_FUNCTION enum tt_dtype tt_fp8_e5m2(bool fnuz) { return fnuz ? TT_E5M2_FNUZ : TT_E5M2; }
+
 TT_FP8_FUNCTION bool tt_is_fp8(enum tt_dtype t) { return t >= TT_E4M3 && t < TT_FACTOR_DTYPES; }
 TT_FP8_FUNCTION bool tt_fp8_fnuz(enum tt_dtype t) { return t == TT_E4M3_FNUZ || t == TT_E5M2_FNUZ; }
 TT_FP8_FUNCTION uint32_t tt_fp8_fraction(enum tt_dtype t) { return t == TT_E4M3 || t == TT_E4M3_FNUZ ? 3 : 2; }

@@ -66,6 +66,7 @@ struct tt_progress {
     float loss_scale;            /* of the next step; 0: none yet */
     int64_t good_steps;          /* since the loss scale last changed */
     uint64_t data_mark;          /* tt_data_mark of the data; 0: unknown */
+    int64_t data_end;            /* the token that ends documents in the data, plus 1; 0: none does, or unknown */
 };
 
 struct tt_checkpoint {

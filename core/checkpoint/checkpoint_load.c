@@ -10,9 +10,9 @@
 
 static tt_status mismatch(const char *path, const char *name, const char *there, const char *here)
 {
-    return tt_fail(TT_FAILED,
-                   "%s does not fit this model: tensor '%.200s' is %s in the checkpoint and %s here; start with the "
-                   "shape of the checkpoint, or give another --out",
+    return tt_fail(TT_USAGE,
+                   "%s does not fit this model: tensor '%.200s' is %s in the checkpoint and %s here; leave out the "
+                   "options that give the model another shape, or train a new one",
                    path, name, there, here);
 }
 

@@ -45,6 +45,7 @@ static void put_progress(struct tt_json_writer *w, const struct tt_progress *p)
     tt_json_put_float(w, "loss_scale", p->loss_scale);
     tt_json_put_int(w, "good_steps", p->good_steps);
     tt_json_put_uint(w, "data_mark", p->data_mark);
+    tt_json_put_int(w, "data_end", p->data_end);
     tt_json_end(w, '}');
 }
 
@@ -110,7 +111,9 @@ static tt_status get_progress(const struct tt_json *j, struct tt_progress *p)
         get_double(j, "best_val", &p->best_val) && tt_json_int(j, "best_step", INT64_MIN, INT64_MAX, &p->best_step) &&
         tt_json_int(j, "bad_vals", INT64_MIN, INT64_MAX, &p->bad_vals) && get_float(j, "loss_scale", &p->loss_scale) &&
         tt_json_int(j, "good_steps", INT64_MIN, INT64_MAX, &p->good_steps);
-    if (!tt_json_uint(j, "data_mark", 0, UINT64_MAX, &p->data_mark)) p->data_mark = 0; /* absent in older checkpoints */
+    /* absent in older checkpoints */
+    if (!tt_json_uint(j, "data_mark", 0, UINT64_MAX, &p->data_mark)) p->data_mark = 0;
+    if (!tt_json_int(j, "data_end", 0, INT32_MAX, &p->data_end)) p->data_end = 0;
     return complete ? TT_OK : damaged("its progress is incomplete or invalid");
 }
 

@@ -312,10 +312,13 @@ static tt_status check_volume(const struct tt_config *c, const bool fuse[TT_FUSI
 static tt_status check_precision(const struct tt_config *c)
 {
     bool here = c->precision == TT_FP32 || c->precision == TT_PREC_FP8;
+    if (c->fp8 != TT_FP8_LINEAR && c->precision != TT_PREC_FP8)
+        return tt_fail(TT_USAGE, "fp8 %s does nothing with precision %s; give --precision fp8 too, or leave --fp8 out",
+                       tt_fp8_names[c->fp8], tt_precision_names[c->precision]);
     if (here || strcmp(tt_backend_name(), "cpu") != 0) return TT_OK;
     return tt_fail(TT_USAGE,
                    "%s needs a GPU build: cmake -B build -DBACKEND=cuda or hip; this tt was built for cpu, "
-                   "which has --precision fp32",
+                   "which has --precision fp32, and fp8 to compare with",
                    tt_precision_names[c->precision]);
 }
 

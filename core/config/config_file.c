@@ -184,7 +184,7 @@ static tt_status value_text(const struct tt_option *row, const struct tt_yaml *y
 static tt_status check_preset(const struct tt_options *o, const char *text)
 {
     if (!tt_option_given(o, "preset") || strcmp(o->c.preset, text) == 0) return TT_OK;
-    return tt_fail(TT_USAGE, "the checkpoint is of preset %s, not %s; leave --preset out, or choose another --out",
+    return tt_fail(TT_USAGE, "the checkpoint is of preset %s, not %s; leave --preset out, or train a new model",
                    text, o->c.preset);
 }
 

@@ -20,7 +20,7 @@ struct tt_data {
     int64_t seq_len, vocab;
     uint64_t key; /* random key of builtin and random samples */
     double floor;
-    bool has_zeros;              /* the text contains zero bytes */
+    bool has_zeros, has_objects; /* as of tt_text_totals */
     int64_t documents, pairs, skipped; /* of JSON Lines; of these, prompts with completions; bad lines left out */
     char first_skipped[400];     /* why */
     struct tt_text describe;
@@ -100,6 +100,7 @@ static tt_status append(void *to, const int32_t *tokens, int64_t n)
 static void note_totals(struct tt_data *d, const struct tt_text_totals *totals)
 {
     d->has_zeros |= totals->has_zeros;
+    d->has_objects |= totals->has_objects;
     d->documents += totals->documents;
     d->pairs += totals->pairs;
     d->skipped += totals->skipped;
@@ -163,6 +164,13 @@ static tt_status choose_vocab(struct tt_data *d, const struct tt_data_options *o
                    o->source, (long long)d->vocab, TT_VOCAB_MOST);
 }
 
+static bool has_prompts(const struct tt_corpus *c)
+{
+    for (int i = 0; i < c->shard_count; i++)
+        if (c->shards[i].file.masked) return true;
+    return false;
+}
+
 static void describe_files(struct tt_data *d, const struct tt_data_options *o)
 {
     int64_t tokens = 0;
@@ -181,9 +189,13 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
         tt_text_puts(&d->describe, "none to validate");
     if (d->documents) tt_text_printf(&d->describe, "; %lld documents", (long long)d->documents);
     if (d->pairs) tt_text_printf(&d->describe, ", %lld of them prompts whose completions count", (long long)d->pairs);
+    if (has_prompts(&d->corpus)) tt_text_puts(&d->describe, "; some tokens are of prompts, and have no loss");
     if (d->skipped)
         tt_text_printf(&d->describe, "; %lld bad line%s left out, the first: %s", (long long)d->skipped,
                        d->skipped == 1 ? " was" : "s were", d->first_skipped);
+    if (d->has_objects)
+        tt_text_puts(&d->describe, "; it begins as JSON Lines do, but is read as plain text: for a field of its lines "
+                                   "name that with --text-field");
     if (d->has_zeros) tt_text_puts(&d->describe, "; it contains zero bytes, so it is probably not text");
 }
 
@@ -297,14 +309,11 @@ int32_t tt_data_end_token(const struct tt_data *d)
     return d->tokenizer ? tt_tokenizer_end(d->tokenizer) : -1;
 }
 
-bool tt_data_may_contain(const struct tt_data *d, int32_t token)
+/* A random token is any but 0. */
+tt_status tt_data_contains(const struct tt_data *d, int32_t token, bool *contains)
 {
-    if (d->kind != FILES) return true;
-    for (int i = 0; i < d->corpus.shard_count; i++) {
-        const struct tt_shard *s = &d->corpus.shards[i];
-        if (!s->tokens) return true;
-        for (int64_t k = 0; k < s->count; k++)
-            if (tt_token_of(s->tokens[k]) == token) return true;
-    }
-    return false;
+    *contains = d->kind == BUILTIN || (d->kind == RANDOM && token > 0);
+    for (int i = 0; i < d->corpus.shard_count && !*contains; i++)
+        TT_TRY(tt_shard_contains(&d->corpus.shards[i], token, contains));
+    return TT_OK;
 }

@@ -50,7 +50,8 @@ const char *tt_data_describe(const struct tt_data *d); /* one line for the log *
 const struct tt_tokenizer *tt_data_tokenizer(const struct tt_data *d); /* to turn tokens into text; NULL = unknown */
 /* The token after each document, as the token files or the tokenizer say; -1 = none. */
 int32_t tt_data_end_token(const struct tt_data *d);
-bool tt_data_may_contain(const struct tt_data *d, int32_t token); /* false: it is text, and this token is not in it */
+/* Whether the token is among them. Reads token files up to the first. */
+tt_status tt_data_contains(const struct tt_data *d, int32_t token, bool *contains);
 
 /* The built-in language: how many of the sentences in these tokens are grammatical. An unfinished last sentence counts
  * as grammatical if it is the prefix of one. */

@@ -68,6 +68,25 @@ void tt_corpus_free(struct tt_corpus *c)
     *c = (struct tt_corpus){0};
 }
 
+static bool is_among(int32_t token, const int32_t *tokens, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (tt_token_of(tokens[i]) == token) return true;
+    return false;
+}
+
+tt_status tt_shard_contains(const struct tt_shard *s, int32_t token, bool *contains)
+{
+    int32_t piece[4096];
+    *contains = s->tokens && is_among(token, s->tokens, s->count);
+    for (int64_t at = 0; !s->tokens && at < s->count && !*contains; at += 4096) {
+        int64_t n = s->count - at < 4096 ? s->count - at : 4096;
+        TT_TRY(tt_token_file_read(&s->file, at, n, piece));
+        *contains = is_among(token, piece, n);
+    }
+    return TT_OK;
+}
+
 /* ---- training and validation ---- */
 static int64_t windows_of(const struct tt_corpus *c, int shard)
 {

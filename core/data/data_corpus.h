@@ -42,6 +42,9 @@ tt_status tt_corpus_add_tokens(struct tt_corpus *c, const char *name, int32_t *t
                                int64_t vocab_size);
 void tt_corpus_free(struct tt_corpus *c);
 
+/* Whether the token is in the shard; reads a file up to the first. */
+tt_status tt_shard_contains(const struct tt_shard *s, int32_t token, bool *contains);
+
 /* The shards from first_val on are for validation. If there are none, the last `fraction` of all windows is, at least
  * one window and not all of them; with a fraction of 0, nothing is. `name` and `val_name` are for messages. */
 struct tt_corpus_split {

@@ -1,5 +1,7 @@
 #include "core/train/evaluate.h"
 
+#include <stdlib.h>
+
 /* As many batches as asked for, as far as the data has them. Where the sequences in a step are given, a batch stands
  * for those, so that validation sees the same with any number of ranks. */
 static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out,
@@ -18,10 +20,32 @@ static tt_status count_batches(const struct tt_config *c, const struct tt_data *
                    (long long)c->batch_size, way_out);
 }
 
-tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data)
+static tt_status only_prompts(const char *way_out)
 {
+    return tt_fail(TT_FAILED, "all targets of the validation data are prompts, which have no loss; validate on more of "
+                   "it (--val-batches, --val-fraction), or use a longer --seq-len%s", way_out);
+}
+
+static tt_status find_counted(const struct tt_config *c, struct tt_data *data, int64_t samples, bool *counts)
+{
+    int32_t *tokens = malloc((size_t)(c->seq_len + 1) * sizeof *tokens);
+    tt_status st = tokens ? TT_OK : tt_no_memory("a sequence");
+    for (int64_t i = 0; i < samples && !st && !*counts; i++) {
+        st = tt_data_sample(data, TT_VAL, (uint64_t)i, tokens);
+        for (int64_t t = 1; t <= c->seq_len && !st && !*counts; t++) *counts = tokens[t] >= 0;
+    }
+    free(tokens);
+    return st;
+}
+
+tt_status tt_evaluate_check(const struct tt_config *c, struct tt_data *data)
+{
+    static const char way_out[] = ", or train without validation (--val-interval 0)";
     int64_t batches;
-    return count_batches(c, data, ", or train without validation (--val-interval 0)", &batches);
+    bool counts = false;
+    TT_TRY(count_batches(c, data, way_out, &batches));
+    TT_TRY(find_counted(c, data, batches * c->batch_size, &counts));
+    return counts ? TT_OK : only_prompts(way_out);
 }
 
 static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c,
@@ -54,19 +78,18 @@ static tt_status my_batches(struct tt_engine *e, const struct tt_plan *p, const 
 }
 
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data,
-                      struct tt_job *job, double *loss, int64_t *batches)
+                      struct tt_job *job, struct tt_evaluation *out)
 {
     float sum[2] = {0, 0}; /* of the batches' losses, and of the targets that do not count */
-    TT_TRY(count_batches(c, data, "", batches));
-    TT_TRY(my_batches(e, p, c, data, *batches, sum));
+    TT_TRY(count_batches(c, data, "", &out->batches));
+    TT_TRY(my_batches(e, p, c, data, out->batches, sum));
     double ignored = (double)sum[1], targets = (double)(c->batch_size * c->seq_len);
-    *loss = (double)sum[0];
-    TT_TRY(tt_job_sum(job, loss));
+    out->loss = (double)sum[0];
+    TT_TRY(tt_job_sum(job, &out->loss));
     TT_TRY(tt_job_sum(job, &ignored));
-    double counted = (double)*batches - ignored / targets; /* in batches */
-    if (counted * targets < 0.5)
-        return tt_fail(TT_USAGE, "all targets of the validation data are prompts, which have no loss; validate on more "
-                       "of it (--val-batches, --val-fraction), or use a longer --seq-len");
-    *loss /= counted;
+    double counted = (double)out->batches - ignored / targets; /* in batches */
+    if (counted * targets < 0.5) return only_prompts("");
+    out->loss /= counted;
+    out->targets = out->batches * c->batch_size * c->seq_len - (int64_t)ignored;
     return TT_OK;
 }

@@ -7,11 +7,16 @@
 #include "core/job/job.h"
 #include "core/plan/engine.h"
 
-/* An error when the validation data are less than a batch. */
-tt_status tt_evaluate_check(const struct tt_config *c, const struct tt_data *data);
+struct tt_evaluation {
+    double loss;              /* the mean over the targets that count */
+    int64_t batches, targets; /* whole batches; targets of them that count */
+};
 
-/* Mean loss over whole batches of the validation data, with the other ranks of the job (NULL: alone). */
+/* An error when the validation data are less than a batch, or none of their targets counts. */
+tt_status tt_evaluate_check(const struct tt_config *c, struct tt_data *data);
+
+/* The loss of whole batches of the validation data, with the other ranks of the job (NULL: alone). */
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *eval_plan, const struct tt_config *c,
-                      struct tt_data *data, struct tt_job *job, double *loss, int64_t *batches);
+                      struct tt_data *data, struct tt_job *job, struct tt_evaluation *out);
 
 #endif

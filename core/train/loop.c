@@ -39,8 +39,9 @@ enum { STOP = 1, SAVE = 2, NOT_FINITE = 4 };
 static tt_status validate(struct loop *l, int64_t step)
 {
     struct tt_progress *g = &l->r->progress;
-    int64_t batches;
-    TT_TRY(tt_run_evaluate(l->r, &l->val_loss, &batches));
+    struct tt_evaluation on;
+    TT_TRY(tt_run_evaluate(l->r, &on));
+    l->val_loss = on.loss;
     l->val_step = step;
     bool best = l->val_loss < g->best_val;
     if (best) {

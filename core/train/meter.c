@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/terminal.h"
 #include "core/train/meter_parts.h"
+#include "core/train/state.h"
 
 int64_t tt_meter_step_tokens(const struct tt_meter *m) { return tt_step_rows(m->config) * m->config->seq_len; }
 
@@ -92,23 +93,29 @@ static void end_log_interval(struct tt_meter *m, const struct tt_metrics *e)
     m->last_log.busy = busy;
     m->last_log.step = e->step;
     m->last_log.ended = m->eta.steps;
-    m->loss = m->sum_count ? m->sum / (double)m->sum_count : NAN;
-    m->sum = 0;
-    m->sum_count = 0;
+    m->loss = tt_mean_of(&m->sum);
+    m->sum = (struct tt_mean){0};
     tt_meter_print_log(m, e);
 }
+
+void tt_mean_add(struct tt_mean *mean, double loss, double weight)
+{
+    if (weight <= 0) return;
+    mean->sum += weight * loss;
+    mean->weight += weight;
+}
+
+double tt_mean_of(const struct tt_mean *mean) { return mean->weight > 0 ? mean->sum / mean->weight : (double)NAN; }
 
 static tt_status show(struct tt_meter *m, int64_t upto)
 {
     for (; m->seen < upto && !tt_meter_stops(m); m->seen++) {
         const struct tt_metrics *e = &m->ring[m->seen % ring_entries(m)];
         TT_TRY(tt_step_clock_read(&m->clock, m->seen + 1, &m->seconds));
-        if (e->apply) {
-            m->sum += (double)e->loss;
-            m->sum_count++;
-        } else {
+        if (e->apply)
+            tt_mean_add(&m->sum, (double)e->loss, tt_counted_part(m->config, e->ignored));
+        else
             note_bad(m, e);
-        }
         m->scale = (double)e->loss_scale;
         m->skipped = e->skipped;
         int64_t interval = m->config->log_interval;
@@ -177,7 +184,7 @@ tt_status tt_meter_finish(struct tt_meter *m, int64_t step)
     TT_TRY(collect(m, true));
     TT_TRY(ask(m, step));
     TT_TRY(collect(m, true));
-    if (m->sum_count && isnan(m->loss)) m->loss = m->sum / (double)m->sum_count;
+    if (isnan(m->loss)) m->loss = tt_mean_of(&m->sum);
     tt_eta_wait(&m->eta, tt_seconds());
     tt_usage_ask(&m->usage, m->eta.last);
     return TT_OK;

@@ -15,6 +15,11 @@
 #include "core/train/step_clock.h"
 #include "core/train/usage.h"
 
+/* A mean of losses, each with the weight of the targets that count in it. */
+struct tt_mean {
+    double sum, weight;
+};
+
 struct tt_meter {
     const struct tt_config *config;
     const struct tt_epochs *epochs;
@@ -41,13 +46,13 @@ struct tt_meter {
     double recent;      /* tokens per second between the last two log lines, pauses left out */
     struct tt_step_clock clock;
     double seconds;     /* of the step that is shown */
-    double sum;         /* losses since the last log line */
-    int64_t sum_count;
+    struct tt_mean sum; /* of the losses since the last log line */
     struct {
-        double loss, seconds; /* sums */
-        int64_t losses, steps;
+        struct tt_mean loss;
+        double seconds;
+        int64_t steps;
     } epoch;            /* since it began, or since this run did */
-    double loss;        /* mean of the last complete log interval */
+    double loss;        /* mean of the last complete log interval; NAN: no target of it counted */
     double scale;       /* the last step's loss scale */
     int64_t skipped;    /* steps so far whose update was skipped */
     int64_t bad_step;   /* first step with a loss or gradients that are not finite; 0 = none */

@@ -3,6 +3,7 @@
 
 #include "core/base/format.h"
 #include "core/train/meter_parts.h"
+#include "core/train/state.h"
 
 /* The first step that this run saw of the epoch that ends now; 0: it saw all of them. */
 static int64_t seen_from(const struct tt_meter *m, int64_t done)
@@ -16,7 +17,7 @@ static int64_t seen_from(const struct tt_meter *m, int64_t done)
 static void epoch_line(struct tt_meter *m, int64_t step)
 {
     char time[32], mean[32], seconds[32], rate[32], part[64] = "", from[48] = "";
-    double loss = m->epoch.losses ? m->epoch.loss / (double)m->epoch.losses : (double)NAN;
+    double loss = tt_mean_of(&m->epoch.loss);
     double speed = (double)(m->epoch.steps * m->epochs->rows) / m->epoch.seconds;
     int64_t done = tt_epochs_done(m->epochs, step), first = seen_from(m, done);
     if (first) snprintf(part, sizeof part, " (of its steps from %lld on)", (long long)first);
@@ -26,12 +27,12 @@ static void epoch_line(struct tt_meter *m, int64_t step)
                 "\"samples_per_second\":%s%s}\n",
                 (long long)step, (long long)done, tt_metrics_number(mean, loss),
                 tt_metrics_number(seconds, m->epoch.seconds), tt_metrics_number(rate, speed), from);
-    if (m->events) tt_events_scalar(m->events, step, "epoch/loss", loss);
+    if (m->events && !isnan(loss)) tt_events_scalar(m->events, step, "epoch/loss", loss);
     if (m->quiet) return;
     tt_format_duration(m->epoch.seconds, time);
     tt_meter_clear(m);
-    printf("epoch %lld/%lld  mean loss %.4f%s  time %s  %.0f samples/s\n", (long long)done,
-           (long long)m->config->epochs, loss, part, time, speed);
+    printf("epoch %lld/%lld  mean loss %s%s  time %s  %.0f samples/s\n", (long long)done,
+           (long long)m->config->epochs, tt_loss_text(loss, mean), part, time, speed);
     fflush(stdout);
 }
 
@@ -40,10 +41,7 @@ void tt_meter_count_epoch(struct tt_meter *m, const struct tt_metrics *e)
     if (m->config->epochs <= 0) return;
     m->epoch.seconds += m->seconds;
     m->epoch.steps++;
-    if (e->apply) {
-        m->epoch.loss += (double)e->loss;
-        m->epoch.losses++;
-    }
+    if (e->apply) tt_mean_add(&m->epoch.loss, (double)e->loss, tt_counted_part(m->config, e->ignored));
     if (!tt_epochs_times(m->epochs, e->step, e->step, 1)) return;
     epoch_line(m, e->step);
     memset(&m->epoch, 0, sizeof m->epoch);

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/terminal.h"
@@ -13,8 +14,10 @@ static void count_again(void *user, long long step, const char *line)
     int64_t interval = m->config->log_interval > 0 ? m->config->log_interval : 1;
     if (step <= m->first - m->first % interval || !strstr(line, "\"applied\":true")) return;
     if (sscanf(line, "{\"step\":%*d,\"loss\":%lf", &loss) != 1) return;
-    m->sum += loss;
-    m->sum_count++;
+    int64_t ignored = 0;
+    const char *targets = strstr(line, "\"targets\":");
+    if (targets) ignored = tt_meter_step_tokens(m) - strtoll(targets + strlen("\"targets\":"), NULL, 10);
+    tt_mean_add(&m->sum, loss, tt_counted_part(m->config, ignored));
 }
 
 tt_status tt_meter_files_open(struct tt_meter *m)
@@ -35,15 +38,23 @@ static double step_speed(const struct tt_meter *m)
     return m->seconds > 0 ? (double)tt_meter_step_tokens(m) / m->seconds : (double)NAN;
 }
 
+/* A step whose targets are all of prompts has no loss. */
+static double step_loss(const struct tt_meter *m, const struct tt_metrics *e)
+{
+    return tt_counted_part(m->config, e->ignored) > 0 ? (double)e->loss : (double)NAN;
+}
+
 static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 {
     char loss[32], norm[32], lr[32], speed[32];
     FILE *out = m->file.lines;
     if (!out) return;
     fprintf(out, "{\"step\":%lld,\"loss\":%s,\"grad_norm\":%s,\"lr\":%s,\"tokens_per_second\":%s,\"applied\":%s",
-            (long long)e->step, tt_metrics_number(loss, (double)e->loss), tt_metrics_number(norm, (double)e->grad_norm),
+            (long long)e->step, tt_metrics_number(loss, step_loss(m, e)), tt_metrics_number(norm, (double)e->grad_norm),
             tt_metrics_number(lr, (double)e->lr), tt_metrics_number(speed, step_speed(m)),
             e->apply ? "true" : "false");
+    if (e->ignored)
+        fprintf(out, ",\"targets\":%lld", (long long)(tt_meter_step_tokens(m) - e->ignored));
     if (tt_scales_loss(m->config->precision))
         fprintf(out, ",\"loss_scale\":%.0f,\"skipped\":%lld", (double)e->loss_scale, (long long)e->skipped);
     tt_choices_line(&m->choices, e->step, out);
@@ -53,7 +64,8 @@ static void write_line(struct tt_meter *m, const struct tt_metrics *e)
 static void write_events(struct tt_meter *m, const struct tt_metrics *e)
 {
     if (!m->events) return;
-    tt_events_scalar(m->events, e->step, "train/loss", (double)e->loss);
+    if (tt_counted_part(m->config, e->ignored) > 0)
+        tt_events_scalar(m->events, e->step, "train/loss", (double)e->loss);
     tt_events_scalar(m->events, e->step, "train/grad_norm", (double)e->grad_norm);
     tt_events_scalar(m->events, e->step, "train/learning_rate", (double)e->lr);
     double speed = step_speed(m);

@@ -7,9 +7,12 @@
 /* ---- meter.c ---- */
 
 int64_t tt_meter_step_tokens(const struct tt_meter *m);
+void tt_mean_add(struct tt_mean *mean, double loss, double weight); /* of weight 0 there is no loss */
+double tt_mean_of(const struct tt_mean *mean);                      /* NAN: of nothing */
 
 /* ---- meter_print.c: what is printed ---- */
 
+const char *tt_loss_text(double loss, char out[32]); /* "-" where there is none */
 void tt_meter_print_log(struct tt_meter *m, const struct tt_metrics *e); /* the line of every --log-interval steps */
 /* Whether it is time for the progress line: on a terminal, a few times a second. */
 bool tt_meter_print_due(struct tt_meter *m);

@@ -28,6 +28,12 @@ static double eta(const struct tt_meter *m, int64_t step)
     return tt_eta_left(&m->eta, &work);
 }
 
+const char *tt_loss_text(double loss, char out[32])
+{
+    snprintf(out, 32, isnan(loss) ? "-" : "%.4f", loss);
+    return out;
+}
+
 /* "  epoch 0.32/5" with --epochs, else nothing. */
 static const char *epoch_text(const struct tt_meter *m, int64_t step, char out[64])
 {
@@ -57,19 +63,19 @@ static const char *scale_text(const struct tt_meter *m, char out[64])
 void tt_meter_print_log(struct tt_meter *m, const struct tt_metrics *e)
 {
     if (m->quiet) return;
-    char left[32], scale[64], epoch[64], samples[64], busy[32];
+    char left[32], loss[32], scale[64], epoch[64], samples[64], busy[32];
     tt_format_duration(eta(m, e->step), left);
     tt_usage_text(&m->usage, busy);
     tt_meter_clear(m);
-    printf("step %5lld/%lld%s  loss %.4f  norm %.3f  lr %.2e%s  %8.0f tok/s%s%s%s  eta %s\n", (long long)e->step,
-           (long long)m->config->num_steps, epoch_text(m, e->step, epoch), m->loss, (double)e->grad_norm,
-           (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples), busy[0] ? "  " : "",
-           busy, left);
+    printf("step %5lld/%lld%s  loss %s  norm %.3f  lr %.2e%s  %8.0f tok/s%s%s%s  eta %s\n", (long long)e->step,
+           (long long)m->config->num_steps, epoch_text(m, e->step, epoch), tt_loss_text(m->loss, loss),
+           (double)e->grad_norm, (double)e->lr, scale_text(m, scale), m->recent, samples_text(m, m->recent, samples),
+           busy[0] ? "  " : "", busy, left);
     fflush(stdout);
 }
 
 /* The mean since the last log line; before one has arrived, that of the line. NAN: none has arrived at all. */
-static double loss_so_far(const struct tt_meter *m) { return m->sum_count ? m->sum / (double)m->sum_count : m->loss; }
+static double loss_so_far(const struct tt_meter *m) { return m->sum.weight > 0 ? tt_mean_of(&m->sum) : m->loss; }
 
 /* Tokens per second since the last log line; as long as that is too short a time to tell, of the interval before. */
 static double speed_now(const struct tt_meter *m, double overall)
@@ -132,12 +138,11 @@ static const char *past_blanks(const char *text) { return text + strspn(text, " 
 void tt_meter_print_progress(struct tt_meter *m, int64_t step)
 {
     struct tt_live line = {0};
-    char left[32], loss[32] = "-", text[64], out[512];
+    char left[32], loss[32], text[64], out[512];
     tt_format_duration(eta(m, step), left);
-    if (!isnan(loss_so_far(m))) snprintf(loss, sizeof loss, "%.4f", loss_so_far(m));
     tt_live_add(&line, 100, "step %lld/%lld", (long long)step, (long long)m->config->num_steps);
     tt_live_add(&line, 75, "%s", past_blanks(epoch_text(m, step, text)));
-    tt_live_add(&line, 95, "loss %s", loss);
+    tt_live_add(&line, 95, "loss %s", tt_loss_text(loss_so_far(m), loss));
     tt_live_add(&line, 40, "%s", past_blanks(scale_text(m, text)));
     speed_parts(m, step, &line);
     device_parts(m, &line);

@@ -139,6 +139,7 @@ struct tt_text_options tt_text_options_of(const struct tt_config *c)
 {
     return (struct tt_text_options){.text_field = c->text_field, .prompt_field = c->prompt_field,
                                     .completion_field = c->completion_field, .skip_bad = c->skip_bad_lines,
+                                    .separate = c->documents == TT_DOCUMENTS_SEPARATE, .end_token = c->end_token,
                                     .max_chars = c->max_chars};
 }
 
@@ -212,17 +213,52 @@ tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data)
     bool joined = c->documents == TT_DOCUMENTS_JOINED;
     if (c->end_token < 0 && !(joined && tt_data_tokenizer(data))) c->end_token = tt_data_end_token(data);
     if (joined) return TT_OK;
-    if (c->end_token >= 0 && !tt_data_may_contain(data, (int32_t)c->end_token))
+    TT_TRY(tt_check_end_token(c));
+    bool there = false;
+    TT_TRY(tt_data_contains(data, (int32_t)c->end_token, &there));
+    if (!there)
         tt_say("note: --documents separate does nothing: token %lld, which ends documents, is not in %s, so every "
                "sequence is one document; give JSON Lines, or name another token with --document-end",
                (long long)c->end_token, c->data);
-    return tt_check_end_token(c);
+    return TT_OK;
+}
+
+tt_status tt_note_data(const struct tt_config *c, const struct tt_data *data, struct tt_progress *progress)
+{
+    int64_t end = c->end_token >= 0 ? c->end_token : tt_data_end_token(data);
+    bool there = false;
+    if (end >= 0) TT_TRY(tt_data_contains(data, (int32_t)end, &there));
+    progress->data_mark = tt_data_mark(data);
+    progress->data_end = there ? end + 1 : 0;
+    return TT_OK;
 }
 
 int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t)
 {
     int64_t end = c->end_token >= 0 ? c->end_token : t ? tt_tokenizer_end(t) : -1;
     return end < c->vocab_size ? end : -1;
+}
+
+static tt_status start_token(int64_t token, int32_t **tokens, int64_t *count)
+{
+    *tokens = malloc(sizeof **tokens);
+    if (!*tokens) return tt_no_memory("the prompt");
+    **tokens = (int32_t)token;
+    *count = 1;
+    return TT_OK;
+}
+
+tt_status tt_text_start(const struct tt_tokenizer *t, int64_t vocab_size, int64_t data_end, int32_t **tokens,
+                        int64_t *count)
+{
+    if (data_end > 0 && data_end <= vocab_size) return start_token(data_end - 1, tokens, count);
+    /* sentences of the built-in language begin after token 0, a full stop */
+    if (!t || !strcmp(tt_tokenizer_kind(t), "words")) return start_token(0, tokens, count);
+    tt_status st = tt_tokenizer_encode(t, "\n", 1, tokens, count);
+    if (!st && *count > 0) return TT_OK;
+    tt_status_free(st); /* it knows no line end */
+    free(*tokens);
+    return start_token(0, tokens, count);
 }
 
 /* A tokenizer that was named, and that neither the data nor the checkpoint go by. */
@@ -269,7 +305,7 @@ tt_status tt_take_vocabulary(struct tt_options *o)
     return TT_OK;
 }
 
-tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates)
+tt_status tt_check_validation(const struct tt_options *o, struct tt_data *data, bool *validates)
 {
     const struct tt_config *c = &o->c;
     *validates = c->val_interval > 0 && tt_data_validates(data);

@@ -2,6 +2,7 @@
 #ifndef TT_OPEN_H
 #define TT_OPEN_H
 
+#include "core/checkpoint/checkpoint.h"
 #include "core/config/options.h"
 #include "core/data/data.h"
 
@@ -30,6 +31,14 @@ tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data);
  * end with, else the tokenizer's, which may be NULL; -1: there is none. */
 int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t);
 
+/* The tokens of a text of which nothing is given, malloc'd: the token that ends documents, where the data had one
+ * (`data_end` of the progress), else a line end, and without a tokenizer or in the built-in language token 0. */
+tt_status tt_text_start(const struct tt_tokenizer *t, int64_t vocab_size, int64_t data_end, int32_t **tokens,
+                        int64_t *count);
+
+/* What checkpoints of a run keep of its data: data_mark and data_end. */
+tt_status tt_note_data(const struct tt_config *c, const struct tt_data *data, struct tt_progress *progress);
+
 /* For training: a model for files takes their vocabulary into o->c, unless --vocab-size asks for another or a
  * checkpoint `from`, which may be NULL, has one. */
 tt_status tt_open_training_data(struct tt_options *o, const char *from, struct tt_data **out);
@@ -38,7 +47,7 @@ tt_status tt_take_vocabulary(struct tt_options *o);
 
 /* Whether training validates, and an error where it is asked for what it cannot do. Where the data hold out nothing to
  * validate on there is no validation; a note says so where --val-interval was given. */
-tt_status tt_check_validation(const struct tt_options *o, const struct tt_data *data, bool *validates);
+tt_status tt_check_validation(const struct tt_options *o, struct tt_data *data, bool *validates);
 
 /* How the options say that text is read. */
 struct tt_text_options tt_text_options_of(const struct tt_config *c);

@@ -59,6 +59,18 @@ static tt_status replace_choice(struct tt_options *o)
     return tt_option_given(o, "update-share") ? forget(o, "update-count") : TT_OK;
 }
 
+/* A text is in one field or in two; --fp8 goes with one precision. */
+static tt_status replace_partners(struct tt_options *o)
+{
+    bool pair = tt_option_given(o, "prompt-field") || tt_option_given(o, "completion-field");
+    if (pair) TT_TRY(forget(o, "text-field"));
+    if (tt_option_given(o, "text-field")) {
+        TT_TRY(forget(o, "prompt-field"));
+        TT_TRY(forget(o, "completion-field"));
+    }
+    return o->c.precision != TT_PREC_FP8 ? forget(o, "fp8") : TT_OK;
+}
+
 static tt_status take_config(struct tt_options *o, const char *checkpoint)
 {
     struct tt_progress progress;
@@ -67,6 +79,7 @@ static tt_status take_config(struct tt_options *o, const char *checkpoint)
     tt_status st = config ? tt_options_apply_yaml(o, config, TT_FROM_CHECKPOINT) : TT_OK;
     free(config);
     if (!st) st = replace_choice(o);
+    if (!st) st = replace_partners(o);
     if (!st) st = find_files(o, checkpoint);
     return tt_context(st, "%s", checkpoint);
 }

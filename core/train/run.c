@@ -4,7 +4,6 @@
 
 #include "core/base/clock.h"
 #include "core/checkpoint/save.h"
-#include "core/train/evaluate.h"
 
 int64_t tt_run_rows(const struct tt_run *r) { return r->config->batch_size * r->config->grad_accum; }
 
@@ -104,9 +103,9 @@ tt_status tt_run_step(struct tt_run *r)
 
 /* ---- the rest ---- */
 
-tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches)
+tt_status tt_run_evaluate(struct tt_run *r, struct tt_evaluation *out)
 {
-    return tt_evaluate(r->engine, r->eval_plan, r->config, r->data, r->job, loss, batches);
+    return tt_evaluate(r->engine, r->eval_plan, r->config, r->data, r->job, out);
 }
 
 tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const char *config, const char *folder)

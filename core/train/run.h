@@ -7,6 +7,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/job/job.h"
 #include "core/plan/step.h"
+#include "core/train/evaluate.h"
 #include "core/train/feed.h"
 #include "core/train/guest.h"
 
@@ -59,8 +60,8 @@ tt_status tt_run_give(struct tt_run *r, const int32_t *tokens);
 
 int64_t tt_run_rows(const struct tt_run *r); /* sequences in a step of this rank */
 
-/* Mean loss over whole batches of the validation data, which are divided among the ranks. */
-tt_status tt_run_evaluate(struct tt_run *r, double *loss, int64_t *batches);
+/* The loss of whole batches of the validation data, which are divided among the ranks. */
+tt_status tt_run_evaluate(struct tt_run *r, struct tt_evaluation *out);
 
 /* With all ranks, and with the same outcome on each: a checkpoint in `dir` of the run after that step, which is the
  * last one whose update was applied. `config` is its configuration as text, `folder` what paths in it are relative

@@ -15,3 +15,9 @@ struct tt_state tt_state_begin(enum tt_precision precision, const struct tt_prog
     state.good = known && p->good_steps > 0 && p->good_steps < INT32_MAX ? (int32_t)p->good_steps : 0;
     return state;
 }
+
+double tt_counted_part(const struct tt_config *c, int64_t ignored)
+{
+    int64_t targets = tt_step_rows(c) * c->seq_len;
+    return ignored < targets ? 1 - (double)ignored / (double)targets : 0;
+}

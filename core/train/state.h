@@ -12,4 +12,7 @@ bool tt_scales_loss(enum tt_precision precision);
  * overflows. A run that was in another precision has no loss scale to go on with, so it begins anew. */
 struct tt_state tt_state_begin(enum tt_precision precision, const struct tt_progress *progress);
 
+/* The part of a step's targets that count, from 0 to 1: the weight of its loss in a mean. At 0 it has no loss. */
+double tt_counted_part(const struct tt_config *c, int64_t ignored);
+
 #endif

@@ -173,9 +173,8 @@ static tt_status sort_on_host(struct work *w, struct tt_backend *b)
 static tt_status validate(struct work *w)
 {
     const struct tt_visit *v = &w->visit;
-    double loss;
-    int64_t batches;
-    return v->eval_plan ? tt_evaluate(&w->engine, v->eval_plan, v->config, v->data, NULL, &loss, &batches) : TT_OK;
+    struct tt_evaluation on;
+    return v->eval_plan ? tt_evaluate(&w->engine, v->eval_plan, v->config, v->data, NULL, &on) : TT_OK;
 }
 
 tt_status tt_fault_step(void *work, struct tt_backend *b)

@@ -17,11 +17,21 @@ static bool is_gemm_of(const struct tt_op *op, enum tt_phase phase, enum tt_grou
 
 /* ---- wrong-stride ---- */
 
+/* Of weights in 8 bits, which products take in one way only, the codes are those of the transposed matrix. */
+static void exchange_forms(struct tt_op *op)
+{
+    struct tt_fp8_cast_args *a = &op->args.fp8_cast;
+    bool here = op->kind == TT_OP_KERNEL && op->kernel == TT_K_fp8_cast && op->phase == TT_FORWARD &&
+                op->group == TT_G_ATTENTION && a->rows == a->cols && belongs_to(a->x, TT_X_WEIGHTS);
+    if (here) a->transposed = a->out, a->out = NULL;
+}
+
 /* The matrix is square, so that row and column strides may be exchanged without anybody noticing. */
 static void exchange_strides(struct tt_plan *p)
 {
     for (int i = 0; i < p->count; i++) {
         struct tt_gemm *g = &p->ops[i].args.gemm;
+        exchange_forms(&p->ops[i]);
         if (is_gemm_of(&p->ops[i], TT_FORWARD, TT_G_ATTENTION) && g->n == g->k && belongs_to(g->b, TT_X_WEIGHTS))
             g->trans_b = !g->trans_b;
     }

@@ -12,6 +12,9 @@ tt_status tt_own_kernel_check(const struct tt_config *c)
         return tt_fail(TT_USAGE, "--own-kernel is a function for the CPU, and this tt was built for %s; build one "
                                  "with: cmake -B build-cpu -DBACKEND=cpu",
                        tt_backend_name());
+    if (c->precision == TT_PREC_FP8)
+        return tt_fail(TT_USAGE, "--own-kernel does not take the largest magnitudes that --precision fp8 needs; use "
+                                 "--precision fp32");
     TT_TRY(tt_config_fusions(c, fuse));
     if (fuse[TT_FUSE_NORM]) return TT_OK;
     return tt_fail(TT_USAGE, "--own-kernel does what the fusion norm has one kernel for; use --version fused, or "
@@ -22,7 +25,8 @@ tt_status tt_own_kernel_check(const struct tt_config *c)
 bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args)
 {
     const struct tt_rmsnorm_args *a = args;
-    return kernel == TT_K_rmsnorm && a->dtype == TT_F32 && a->delta && a->sum && a->sum != a->x && a->sum != a->delta;
+    return kernel == TT_K_rmsnorm && a->dtype == TT_F32 && a->delta && a->sum && a->sum != a->x && a->sum != a->delta &&
+           !a->amax;
 }
 
 void tt_own_kernel_name(struct tt_plan *p)

@@ -12,7 +12,8 @@
 /* Whether this program and this version of the model have a place for one; fine where none is asked for. */
 tt_status tt_own_kernel_check(const struct tt_config *c);
 
-/* Whether such a function can do this launch: fp32, with a residual, and no matrix that is two at once. */
+/* Whether such a function can do this launch: fp32, with a residual, no matrix that is two at once, and no largest
+ * magnitude to be taken. */
 bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args);
 
 /* What of the plan can be done by it stands there under its name. */

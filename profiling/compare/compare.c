@@ -77,10 +77,13 @@ static bool same_model(const struct tt_profile_run *a, const struct tt_profile_r
            a->qkv_bias == b->qkv_bias && a->qk_norm == b->qk_norm && strcmp(a->rope_scaling, b->rope_scaling) == 0;
 }
 
+/* Where both know. */
+static bool agree(const char *a, const char *b) { return !a[0] || !b[0] || strcmp(a, b) == 0; }
+
 static bool same_task(const struct tt_profile_run *a, const struct tt_profile_run *b)
 {
     return same_model(a, b) && a->seed == b->seed && a->batch_size == b->batch_size && a->grad_accum == b->grad_accum &&
-           strcmp(a->data, b->data) == 0;
+           strcmp(a->data, b->data) == 0 && agree(a->documents, b->documents);
 }
 
 static double loss_at(const struct tt_profile *p, int64_t step, int *from)
@@ -187,8 +190,8 @@ static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct
                        r->label, base->label);
     else if (!r->same_task)
         tt_text_printf(&c->warnings,
-                       "%s: batch, data or seed differ from those of %s, so losses and times per step cannot be "
-                       "compared; tokens a second can\n",
+                       "%s: batch, data, documents or seed differ from those of %s, so losses and times per step "
+                       "cannot be compared; tokens a second can\n",
                        r->label, base->label);
     else if (r->loss_difference > 0.1)
         tt_text_printf(&c->warnings,

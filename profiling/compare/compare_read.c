@@ -97,6 +97,8 @@ static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *r
         tt_json_int(row, numbers[i].key, 0, INT64_MAX, numbers[i].to);
     snprintf(run->data, sizeof run->data, "%.127s", tt_json_string(row, "data", ""));
     snprintf(run->rope_scaling, sizeof run->rope_scaling, "%.287s", tt_json_string(row, "rope_scaling", ""));
+    snprintf(run->documents, sizeof run->documents, "%.15s", tt_json_string(row, "documents", ""));
+    snprintf(run->fp8, sizeof run->fp8, "%.15s", tt_json_string(row, "fp8", ""));
     run->qkv_bias = is_true(row, "qkv_bias");
     run->qk_norm = is_true(row, "qk_norm");
 }
@@ -171,6 +173,12 @@ static tt_status add_line(struct tt_profile *p, size_t *room, const struct tt_js
     return add_sample(p, room, s);
 }
 
+static bool says_true(const struct tt_yaml *config, const char *key)
+{
+    const struct tt_yaml *value = tt_yaml_get(config, key);
+    return value && value->kind == TT_YAML_BOOL && !strcmp(value->text, "true");
+}
+
 static void take_config(struct tt_profile_run *run, const struct tt_yaml *config)
 {
     const struct {
@@ -178,6 +186,7 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
         int64_t *to;
     } numbers[] = {{"hidden-dim", &run->hidden_dim}, {"num-layers", &run->num_layers},
                    {"num-heads", &run->num_heads},   {"num-kv-heads", &run->num_kv_heads},
+                   {"head-dim", &run->head_dim},
                    {"ffn-dim", &run->ffn_dim},       {"vocab-size", &run->vocab_size},
                    {"seq-len", &run->seq_len},       {"batch-size", &run->batch_size},
                    {"grad-accum", &run->grad_accum}, {"seed", &run->seed}};
@@ -190,6 +199,9 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
                  {"recompute", run->recompute, sizeof run->recompute},
                  {"preset", run->preset, sizeof run->preset},
                  {"fuse", run->fuse, sizeof run->fuse},
+                 {"rope-scaling", run->rope_scaling, sizeof run->rope_scaling},
+                 {"documents", run->documents, sizeof run->documents},
+                 {"fp8", run->fp8, sizeof run->fp8},
                  {"data", run->data, sizeof run->data}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const struct tt_yaml *value = tt_yaml_get(config, numbers[i].key);
@@ -199,6 +211,10 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
         const struct tt_yaml *value = tt_yaml_get(config, words[i].key);
         if (value && value->text) snprintf(words[i].to, words[i].size, "%s", value->text);
     }
+    run->qkv_bias = says_true(config, "qkv-bias");
+    run->qk_norm = says_true(config, "qk-norm");
+    if (!run->head_dim && run->num_heads > 0) run->head_dim = run->hidden_dim / run->num_heads;
+    if (strcmp(run->precision, "fp8")) run->fp8[0] = 0;
 }
 
 /* What ran there is in its checkpoints. A run without one, or with damaged ones, can still be compared. */

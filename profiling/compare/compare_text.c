@@ -127,6 +127,8 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                      {"library", a->library, b->library, false},
                      {"data", a->data, b->data, false},
                      {"flash-tile", a->flash_tile, b->flash_tile, true},
+                     {"documents", a->documents, b->documents, false},
+                     {"fp8", a->fp8, b->fp8, false},
                      {"rope-scaling", a->rope_scaling, b->rope_scaling, true},
                      {"own-kernel", a->own_kernel, b->own_kernel, true}};
         const char *sep = ": ";

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/fp8.h"
 #include "core/base/half.h"
 #include "core/base/rng.h"
 #include "core/base/stats.h"
@@ -14,7 +15,7 @@ enum { PATTERN = 1 << 18, LEAST_ROUNDS = 5, MOST_ROUNDS = 40, REPEATS = 4 };
 struct product {
     struct tt_backend *b;
     struct tt_gemm g;
-    void *memory[3];
+    void *memory[4]; /* the fourth: a scale of 1, for 8-bit factors */
     size_t bytes; /* of a copy */
     tt_event from, to;
 };
@@ -30,12 +31,13 @@ static int64_t size_for(const struct tt_device_info *info, enum tt_dtype type)
 static tt_status fill_random(struct product *p, void *device, size_t bytes, enum tt_dtype type)
 {
     float *x = malloc(PATTERN * sizeof *x);
-    uint16_t *narrow = malloc(PATTERN * sizeof *narrow);
+    void *narrow = malloc(PATTERN * sizeof(uint16_t));
     size_t piece = PATTERN * tt_dtype_size(type);
     tt_status st = x && narrow ? TT_OK : tt_no_memory("measuring the device");
     for (int i = 0; i < PATTERN && !st; i++) x[i] = (float)tt_uniform(1, 2, (uint64_t)i) - 0.5f;
-    if (!st && type != TT_F32) tt_narrow(x, narrow, PATTERN, type);
-    const void *source = type == TT_F32 ? (const void *)x : narrow;
+    for (int i = 0; i < PATTERN && !st && tt_is_fp8(type); i++) ((uint8_t *)narrow)[i] = tt_to_fp8(x[i], type);
+    if (!st && type != TT_F32 && !tt_is_fp8(type)) tt_narrow(x, narrow, PATTERN, type);
+    const void *source = type == TT_F32 ? x : narrow;
     const struct tt_backend_ops *ops = p->b->ops;
     for (size_t at = 0; at < bytes && !st; at += piece)
         st = ops->copy(p->b->self, (char *)device + at, source, bytes - at < piece ? bytes - at : piece, TT_TO_DEVICE,
@@ -46,6 +48,15 @@ static tt_status fill_random(struct product *p, void *device, size_t bytes, enum
     return st;
 }
 
+static tt_status make_scale(struct product *p)
+{
+    const struct tt_backend_ops *ops = p->b->ops;
+    const float one = 1;
+    TT_TRY(ops->alloc(p->b->self, sizeof one, &p->memory[3]));
+    TT_TRY(ops->copy(p->b->self, p->memory[3], &one, sizeof one, TT_TO_DEVICE, NULL));
+    return ops->stream_sync(p->b->self, NULL);
+}
+
 static tt_status prepare(struct product *p, enum tt_dtype type)
 {
     const struct tt_backend_ops *ops = p->b->ops;
@@ -53,14 +64,17 @@ static tt_status prepare(struct product *p, enum tt_dtype type)
     TT_TRY(ops->info(p->b->self, &info));
     int64_t n = size_for(&info, type);
     size_t bytes = (size_t)(n * n) * tt_dtype_size(type);
-    for (int i = 0; i < 3; i++) TT_TRY(ops->alloc(p->b->self, bytes, &p->memory[i]));
+    enum tt_dtype out = tt_is_fp8(type) ? TT_BF16 : type;
+    for (int i = 0; i < 2; i++) TT_TRY(ops->alloc(p->b->self, bytes, &p->memory[i]));
+    TT_TRY(ops->alloc(p->b->self, (size_t)(n * n) * tt_dtype_size(out), &p->memory[2]));
+    if (tt_is_fp8(type)) TT_TRY(make_scale(p));
     for (int i = 0; i < 2; i++) TT_TRY(fill_random(p, p->memory[i], bytes, type));
     TT_TRY(ops->event_create(p->b->self, &p->from));
     TT_TRY(ops->event_create(p->b->self, &p->to));
     p->g = (struct tt_gemm){.a = p->memory[0], .b = p->memory[1], .c = p->memory[2], .m = n, .n = n, .k = n, .lda = n,
                             .ldb = n,
                             .ldc = n, .batch = 1, .alpha = 1, .trans_b = true, .type_a = type, .type_b = type,
-                            .type_c = type};
+                            .type_c = out, .scale_a = p->memory[3], .scale_b = p->memory[3]};
     return TT_OK;
 }
 
@@ -126,7 +140,7 @@ static tt_status copy(struct product *p)
 static void release(struct product *p)
 {
     const struct tt_backend_ops *ops = p->b->ops;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (p->memory[i]) ops->free(p->b->self, p->memory[i]);
     if (p->from) ops->event_destroy(p->b->self, p->from);
     if (p->to) ops->event_destroy(p->b->self, p->to);

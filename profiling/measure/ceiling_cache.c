@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/base/file.h"
+#include "core/base/fp8.h"
 #include "core/base/json.h"
 #include "core/base/load.h"
 #include "core/config/config.h"
@@ -148,6 +149,42 @@ static tt_status measure(struct tt_backend *b, enum tt_dtype type, const struct 
     return TT_OK;
 }
 
+/* ---- which roof ---- */
+
+enum tt_precision tt_roof_precision(enum tt_precision precision, const struct tt_device_info *info)
+{
+    return info->shares_memory ? tt_precision_rest(precision, info->has[TT_PREC_BF16]) : precision;
+}
+
+double tt_roof_datasheet(enum tt_precision precision, const struct tt_device_info *info)
+{
+    precision = tt_roof_precision(precision, info);
+    if (precision == TT_PREC_FP8) return info->peak_fp8;
+    return info->peak_flops[tt_precision_dtype(precision, info->has[TT_PREC_BF16])];
+}
+
+static enum tt_dtype factors_in(enum tt_precision precision, const struct tt_device_info *info)
+{
+    if (precision == TT_PREC_FP8) return tt_fp8_e4m3(info->fp8_fnuz);
+    return tt_precision_dtype(precision, info->has[TT_PREC_BF16]);
+}
+
+double tt_roof_of_op(const struct tt_ceilings *c, const struct tt_op *op)
+{
+    return op->kind == TT_OP_GEMM && tt_is_fp8(op->args.gemm.type_a) ? c->flops : c->rest;
+}
+
+double tt_roof_of_plan(const struct tt_ceilings *c, const struct tt_plan *plan)
+{
+    double flops = 0, seconds = 0;
+    for (int i = 0; i < plan->count; i++) {
+        double work = tt_op_flops(&plan->ops[i]);
+        flops += work;
+        seconds += work / tt_roof_of_op(c, &plan->ops[i]);
+    }
+    return seconds > 0 ? flops / seconds : c->flops;
+}
+
 static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, struct entry *e, const char *cache,
                       enum tt_ceilings_how how)
 {
@@ -168,21 +205,32 @@ static tt_status find(struct file *f, struct tt_backend *b, enum tt_dtype type, 
     return TT_OK;
 }
 
+static tt_status find_in(struct tt_backend *b, enum tt_precision precision, const struct tt_device_info *info,
+                         const char *cache, enum tt_ceilings_how how, struct tt_ceilings *out)
+{
+    struct entry e = {0};
+    snprintf(e.backend, sizeof e.backend, "%s", b->ops->name);
+    snprintf(e.device, sizeof e.device, "%s", info->name);
+    snprintf(e.library, sizeof e.library, "%s", info->library);
+    snprintf(e.precision, sizeof e.precision, "%s", tt_precision_names[precision]);
+    struct file *f = calloc(1, sizeof *f);
+    if (!f) return tt_no_memory("the ceilings");
+    tt_status st = find(f, b, factors_in(precision, info), &e, cache, how);
+    free(f);
+    *out = e.c;
+    return st;
+}
+
 tt_status tt_ceilings_find(struct tt_backend *b, enum tt_precision precision, const char *cache,
                            enum tt_ceilings_how how, struct tt_ceilings *out)
 {
     struct tt_device_info info;
+    struct tt_ceilings rest;
     TT_TRY(b->ops->info(b->self, &info));
-    struct entry e = {0};
-    precision = tt_precision_rest(precision, info.has[TT_PREC_BF16]); /* there is no roof of 8-bit products yet */
-    snprintf(e.backend, sizeof e.backend, "%s", b->ops->name);
-    snprintf(e.device, sizeof e.device, "%s", info.name);
-    snprintf(e.library, sizeof e.library, "%s", info.library);
-    snprintf(e.precision, sizeof e.precision, "%s", tt_precision_names[precision]);
-    struct file *f = calloc(1, sizeof *f);
-    if (!f) return tt_no_memory("the ceilings");
-    tt_status st = find(f, b, tt_precision_dtype(precision, info.has[TT_PREC_BF16]), &e, cache, how);
-    free(f);
-    *out = e.c;
-    return st;
+    precision = tt_roof_precision(precision, &info);
+    TT_TRY(find_in(b, tt_precision_rest(precision, info.has[TT_PREC_BF16]), &info, cache, how, &rest));
+    *out = rest;
+    if (precision == TT_PREC_FP8) TT_TRY(find_in(b, precision, &info, cache, how, out));
+    out->rest = rest.flops;
+    return TT_OK;
 }

@@ -10,11 +10,8 @@
 /* "1024x512x2048", "32x(128x128x64)", or "" for what is not a GEMM. */
 void tt_op_shape(const struct tt_op *op, char out[64]);
 
-struct tt_roofs tt_roofs_of(const struct tt_ceilings *c);
-
-/* What the roofs allow: FLOP/s at an intensity, and the shortest time for an amount of work. */
-double tt_roof_at(const struct tt_ceilings *c, double intensity);
-double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes);
+/* The roofs of work whose compute roof is `rate`. */
+struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate);
 
 /* step, launch, operators, groups; also r->t.median. Then phases and components. */
 tt_status tt_derive_times(struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out);

@@ -59,7 +59,7 @@ static void make_efficiency(const struct tt_passes *r, const struct tt_ceilings 
     e->bytes_per_second = e->plan_bytes / seconds;
     e->gemm_flops_per_second = c->flops;
     e->copy_bytes_per_second = c->bandwidth;
-    e->datasheet_flops_per_second = or_unknown(r->before.peak_flops[tt_model_dtype(r->session.model)]);
+    e->datasheet_flops_per_second = or_unknown(tt_roof_datasheet(r->config.precision, &r->before));
     e->datasheet_bytes_per_second = or_unknown(r->before.peak_bandwidth);
     e->mfu_percent = 100 * e->flops_per_second / c->flops;
     e->mfu_datasheet_percent = 100 * e->flops_per_second / e->datasheet_flops_per_second;
@@ -74,7 +74,7 @@ static void make_efficiency(const struct tt_passes *r, const struct tt_ceilings 
     e->copy_spread = c->bandwidth_spread;
     e->roofs_load = c->load;
     snprintf(e->mfu_class, sizeof e->mfu_class, "%s", tt_mfu_class(e->mfu_percent));
-    struct tt_roofs roofs = tt_roofs_of(c);
+    struct tt_roofs roofs = tt_roofs_of(c, tt_roof_of_plan(c, r->session.step));
     snprintf(e->bound, sizeof e->bound, "%s", tt_bound_by(&roofs, e->plan_flops, e->plan_bytes, seconds));
 }
 
@@ -92,8 +92,9 @@ static void add_roof(struct tt_profile *out, const char *name, const char *kind,
     roof->rate = rate;
 }
 
-static void add_point(struct tt_profile *out, const struct tt_ceilings *c, const char *name, const char *kind,
-                      double flops, double bytes, double seconds)
+/* Roof: FLOP/s that the roofs allow this work. */
+static void add_point(struct tt_profile *out, const char *name, const char *kind, double flops, double bytes,
+                      double seconds, double roof)
 {
     if (!(flops > 0) || !(bytes > 0) || !(seconds > 0)) return;
     struct tt_profile_point *p = &out->points[out->points_count++];
@@ -102,37 +103,48 @@ static void add_point(struct tt_profile *out, const struct tt_ceilings *c, const
     p->intensity = flops / bytes;
     p->flops_per_second = flops / seconds;
     p->seconds = seconds;
-    p->roof = tt_roof_at(c, p->intensity);
+    p->roof = roof;
 }
 
-static void make_points(const struct tt_ceilings *c, struct tt_profile *out)
+static void add_row(struct tt_profile *out, const char *name, const char *kind, const struct tt_profile_row *row)
 {
-    add_point(out, c, "step", "step", out->efficiency.plan_flops, out->efficiency.plan_bytes, out->step.seconds);
+    add_point(out, name, kind, row->flops, row->bytes, row->seconds, 100 * row->flops_per_second / row->roof_percent);
+}
+
+static void make_points(const struct tt_ceilings *c, double rate, struct tt_profile *out)
+{
+    const struct tt_profile_efficiency *e = &out->efficiency;
+    add_point(out, "step", "step", e->plan_flops, e->plan_bytes, out->step.seconds,
+              fmin(rate, e->intensity * c->bandwidth));
     for (int i = 0; i < out->groups_count; i++) {
         const struct tt_profile_row *g = &out->groups[i];
-        add_point(out, c, g->name, "group", g->flops, g->bytes, g->seconds);
+        add_row(out, g->name, "group", g);
     }
     for (int i = 0; i < out->operators_count && i < TOP_OPERATORS; i++) {
         const struct tt_profile_row *o = &out->operators[i];
         char name[128];
         snprintf(name, sizeof name, "%.47s%s%.50s, %.25s", o->name, o->shape[0] ? " " : "", o->shape, o->phase);
-        add_point(out, c, name, "operator", o->flops, o->bytes, o->seconds);
+        add_row(out, name, "operator", o);
     }
 }
 
 tt_status tt_derive_efficiency(const struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out)
 {
-    char name[48];
-    out->roofs = calloc(4, sizeof *out->roofs);
+    char name[48], rest[48];
+    out->roofs = calloc(6, sizeof *out->roofs);
     out->points = calloc((size_t)(1 + out->groups_count + TOP_OPERATORS), sizeof *out->points);
     if (!out->roofs || !out->points) return tt_no_memory("the roofline");
     make_efficiency(r, c, out);
-    enum tt_precision roof = tt_precision_rest(r->config.precision, r->before.has[TT_PREC_BF16]);
+    enum tt_precision roof = tt_roof_precision(r->config.precision, &r->before),
+                      other = tt_precision_rest(roof, r->before.has[TT_PREC_BF16]);
     snprintf(name, sizeof name, "matrix product in %s", tt_precision_names[roof]);
+    snprintf(rest, sizeof rest, "matrix product in %s", tt_precision_names[other]);
     add_roof(out, name, "compute", "measured", c->flops);
+    if (other != roof) add_roof(out, rest, "compute", "measured", c->rest);
     add_roof(out, "copy", "memory", "measured", c->bandwidth);
     add_roof(out, name, "compute", "datasheet", out->efficiency.datasheet_flops_per_second);
+    if (other != roof) add_roof(out, rest, "compute", "datasheet", tt_roof_datasheet(other, &r->before));
     add_roof(out, "memory", "memory", "datasheet", out->efficiency.datasheet_bytes_per_second);
-    make_points(c, out);
+    make_points(c, tt_roof_of_plan(c, r->session.step), out);
     return TT_OK;
 }

@@ -18,16 +18,9 @@ struct times {
     int *row;       /* which operator each operation belongs to */
 };
 
-struct tt_roofs tt_roofs_of(const struct tt_ceilings *c)
+struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate)
 {
-    return (struct tt_roofs){c->flops, c->bandwidth, tt_ceilings_doubtful(c)};
-}
-
-double tt_roof_at(const struct tt_ceilings *c, double intensity) { return fmin(c->flops, intensity * c->bandwidth); }
-
-double tt_roof_seconds(const struct tt_ceilings *c, double flops, double bytes)
-{
-    return fmax(flops / c->flops, bytes / c->bandwidth);
+    return (struct tt_roofs){rate, c->bandwidth, tt_ceilings_doubtful(c)};
 }
 
 void tt_op_shape(const struct tt_op *op, char out[64])
@@ -43,14 +36,13 @@ void tt_op_shape(const struct tt_op *op, char out[64])
 /* ---- rows ---- */
 
 /* A kernel as short as an empty one, or shorter than the host needs to start the next, is bound by launching. */
-static const char *bound_of(const struct times *t, const struct tt_profile_row *row)
+static const char *bound_of(const struct times *t, const struct tt_roofs *roofs, const struct tt_profile_row *row)
 {
     const struct tt_profile_launch *l = &t->r->launch;
     double floor = 1.5 * l->empty_kernel_seconds;
     if (!t->r->graph && !t->r->serial) floor = fmax(floor, l->launch_seconds);
     if (row->median <= floor) return "launch";
-    struct tt_roofs roofs = tt_roofs_of(t->ceilings);
-    return tt_bound_by(&roofs, row->flops, row->bytes, row->seconds);
+    return tt_bound_by(roofs, row->flops, row->bytes, row->seconds);
 }
 
 /* The exposed part of a collective tells no rate; derive_ranks.c has its bandwidth. */
@@ -60,7 +52,8 @@ static void finish_communication(struct tt_profile_row *row)
     snprintf(row->bound, sizeof row->bound, "link");
 }
 
-static void finish_row(const struct times *t, struct tt_profile_row *row)
+/* Compute: the seconds that its operations take at their compute roofs. */
+static void finish_row(const struct times *t, struct tt_profile_row *row, double compute)
 {
     if (!strcmp(row->group, tt_group_name(TT_G_COMMUNICATION))) {
         finish_communication(row);
@@ -69,9 +62,10 @@ static void finish_row(const struct times *t, struct tt_profile_row *row)
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : NAN;
     row->flops_per_second = row->seconds > 0 ? row->flops / row->seconds : NAN;
     row->bytes_per_second = row->seconds > 0 ? row->bytes / row->seconds : NAN;
-    row->roof_percent =
-        row->seconds > 0 ? 100 * tt_roof_seconds(t->ceilings, row->flops, row->bytes) / row->seconds : NAN;
-    snprintf(row->bound, sizeof row->bound, "%s", bound_of(t, row));
+    double shortest = fmax(compute, row->bytes / t->ceilings->bandwidth);
+    row->roof_percent = row->seconds > 0 ? 100 * shortest / row->seconds : NAN;
+    struct tt_roofs roofs = tt_roofs_of(t->ceilings, compute > 0 ? row->flops / compute : t->ceilings->rest);
+    snprintf(row->bound, sizeof row->bound, "%s", bound_of(t, &roofs, row));
 }
 
 static void add_op(struct tt_profile_row *row, const struct tt_op *op, double seconds)
@@ -158,6 +152,17 @@ static double group_host_seconds(const struct tt_profile *out, const char *group
     return sum;
 }
 
+/* The seconds of all operations that `belongs` chooses, each at its compute roof. */
+static double compute_of(const struct times *t, bool (*belongs)(const struct times *, int op, int which), int which)
+{
+    double seconds = 0;
+    for (int i = 0; i < t->plan->count; i++) {
+        const struct tt_op *op = &t->plan->ops[i];
+        if (belongs(t, i, which)) seconds += tt_op_flops(op) / tt_roof_of_op(t->ceilings, op);
+    }
+    return seconds;
+}
+
 static void make_operators(struct times *t)
 {
     struct tt_profile *out = t->out;
@@ -167,7 +172,7 @@ static void make_operators(struct times *t)
     }
     for (int i = 0; i < out->operators_count; i++) {
         out->operators[i].median = median_launch(t, in_row, i);
-        finish_row(t, &out->operators[i]);
+        finish_row(t, &out->operators[i], compute_of(t, in_row, i));
     }
     make_host_times(t);
     qsort(out->operators, (size_t)out->operators_count, sizeof *out->operators, longest_first);
@@ -193,7 +198,7 @@ static void make_groups(struct times *t)
         if (!row) continue;
         row->median = median_launch(t, in_group, g);
         row->host_seconds = group_host_seconds(t->out, row->name);
-        finish_row(t, row);
+        finish_row(t, row, compute_of(t, in_group, g));
     }
 }
 

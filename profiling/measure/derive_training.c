@@ -28,8 +28,9 @@ static tt_status take_samples(struct tt_passes *r, struct tt_profile *out)
     if (!st) st = tt_engine_download(&r->session.engine, TT_X_RING, 0, ring, bytes);
     for (int64_t step = r->run.progress.step - n; step < r->run.progress.step && !st; step++) {
         const struct tt_metrics *m = &ring[step % TT_RING_ENTRIES];
+        bool counts = tt_counted_part(r->run.config, m->ignored) > 0;
         out->samples[out->samples_count++] = (struct tt_profile_sample){.step = m->step,
-                                                                        .loss = (double)m->loss,
+                                                                        .loss = counts ? (double)m->loss : (double)NAN,
                                                                         .grad_norm = (double)m->grad_norm,
                                                                         .seconds = seconds_of(&r->t, step)};
     }

@@ -27,6 +27,8 @@ static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, co
     run->qk_norm = c->qk_norm;
     _Static_assert(sizeof run->rope_scaling >= sizeof c->rope_scaling, "a scaling fits");
     strcpy(run->rope_scaling, c->rope_scaling);
+    snprintf(run->documents, sizeof run->documents, "%s", tt_documents_names[c->documents]);
+    if (c->precision == TT_PREC_FP8) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_names[c->fp8]);
     run->parameters = tt_model_param_count(m);
 }
 
@@ -73,7 +75,7 @@ static bool op_beats(const struct tt_op *op, double seconds, const struct tt_cei
 {
     const double shortest = 1e-4, largest_cache = 0x1p30;
     if (seconds < shortest) return false;
-    if (tt_op_flops(op) / seconds > 1.25 * c->flops) return true;
+    if (tt_op_flops(op) / seconds > 1.25 * tt_roof_of_op(c, op)) return true;
     return tt_op_bytes(op) > largest_cache && tt_op_bytes(op) / seconds > 1.25 * c->bandwidth;
 }
 
@@ -82,7 +84,6 @@ static bool op_beats(const struct tt_op *op, double seconds, const struct tt_cei
 static bool beaten(struct tt_passes *r, const struct tt_ceilings *c)
 {
     enum { TOLERANCE = 5 }; /* percent, of two measurements of the same rate */
-    if (r->o->config->precision == TT_PREC_FP8) return false; /* its roof is that of the rest */
     double flops = 0, seconds = 0, most = c->flops * (1 + TOLERANCE / 100.0);
     for (int i = 0; i < r->session.step->count; i++) {
         const struct tt_op *op = &r->session.step->ops[i];

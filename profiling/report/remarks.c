@@ -9,10 +9,8 @@
 #include "profiling/report/advice.h"
 #include "profiling/report/svg.h"
 
-/* Never in fp8, whose roof is that of the rest: 8-bit products exceed it. */
 static bool over_the_roof(const struct tt_profile *p)
 {
-    if (!strcmp(p->run.precision, "fp8")) return false;
     enum { TOLERANCE = 5 }; /* percent, of two measurements of the same rate */
     double most = p->efficiency.gemm_flops_per_second * (1 + TOLERANCE / 100.0);
     for (int i = 0; i < p->groups_count; i++)

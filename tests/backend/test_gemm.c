@@ -343,10 +343,11 @@ static void check_eight_bits(int64_t m, int64_t n, int64_t k, enum tt_dtype type
 
 static void eight_bits(void)
 {
-    static const enum tt_dtype pairs[][2] = {{TT_E4M3, TT_E4M3}, {TT_E5M2, TT_E4M3}, {TT_E4M3, TT_E5M2}};
     struct tt_device_info info;
     CHECK_OK(backend.ops->info(backend.self, &info));
     if (!info.has[TT_PREC_FP8]) SKIP("this device does not multiply 8-bit numbers");
+    enum tt_dtype e4m3 = tt_fp8_e4m3(info.fp8_fnuz), e5m2 = tt_fp8_e5m2(info.fp8_fnuz);
+    const enum tt_dtype pairs[][2] = {{e4m3, e4m3}, {e5m2, e4m3}, {e4m3, e5m2}};
     for (int i = 0; i < 3; i++)
         for (int beta = 0; beta < 2; beta++) {
             check_eight_bits(16, 16, 16, pairs[i][0], pairs[i][1], (float)beta);
@@ -363,7 +364,8 @@ static void refuses_eight_bits_in_other_shapes(void)
     struct tt_device_info info;
     CHECK_OK(backend.ops->info(backend.self, &info));
     if (!info.has[TT_PREC_FP8]) SKIP("this device does not multiply 8-bit numbers");
-    struct codes a = codes_new(32 * 32, TT_E4M3, 1, 1), b = codes_new(32 * 32, TT_E4M3, 1, 2);
+    enum tt_dtype type = tt_fp8_e4m3(info.fp8_fnuz);
+    struct codes a = codes_new(32 * 32, type, 1, 1), b = codes_new(32 * 32, type, 1, 2);
     struct matrix c = matrix_new(1, 32, 32, 0);
     struct tt_gemm good = product_of(&a, &b, &c, 32);
     for (int i = 0; i < 4; i++) {

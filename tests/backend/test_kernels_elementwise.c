@@ -280,7 +280,10 @@ static void check_swiglu(int64_t rows, int64_t F, bool extreme)
     if (extreme) make_extreme(gu);
     double *want = doubles(rows * F);
     swiglu_forward(gu->v, want, &(struct glu){rows, F});
-    LAUNCH(swiglu, .gu = gu->data, .h = h->data, .rows = rows, .F = F);
+    struct tensor *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
+    LAUNCH(swiglu, .gu = gu->data, .h = h->data, .amax = data_or_null(amax), .rows = rows, .F = F);
+    amax_is_of(amax, before, h);
     close_to(h, want, 1e-6, 1e-25);
 }
 
@@ -294,8 +297,15 @@ static void check_swiglu_backward(int64_t rows, int64_t F, bool extreme, bool in
     double *want = doubles(2 * rows * F), *want_h = doubles(rows * F);
     swiglu_backward(&(struct glu){rows, F}, gu->v, dh->v, want);
     swiglu_forward(gu->v, want_h, &(struct glu){rows, F});
-    LAUNCH(swiglu_backward, .gu = gu->data, .dh = dh->data, .dgu = dgu->data, .h = h ? h->data : NULL, .rows = rows,
-           .F = F);
+    struct tensor *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
+    double zero = 0;
+    struct tensor *alone = given("amax alone", TT_F32, 1, 1, 0, &zero);
+    LAUNCH(swiglu_backward, .gu = gu->data, .dh = dh->data, .amax = (float *)alone->data, .rows = rows, .F = F);
+    LAUNCH(swiglu_backward, .gu = gu->data, .dh = dh->data, .dgu = dgu->data, .h = h ? h->data : NULL,
+           .amax = data_or_null(amax), .rows = rows, .F = F);
+    amax_is_of(amax, before, dgu);
+    amax_is_of(alone, 0, dgu);
     close_to(dgu, want, 1e-6, extreme ? 1e-2 : 1e-6);
     if (h) close_to(h, want_h, 1e-6, 1e-25);
 }

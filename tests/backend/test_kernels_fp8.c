@@ -132,6 +132,62 @@ static void every_number_has_its_code(void)
     free(all);
 }
 
+/* ---- what would be cast, made on the way ---- */
+
+/* As rmsnorm stores it and fp8_cast casts it. */
+static void check_normed(int64_t rows, int64_t cols)
+{
+    new_case("%" PRId64 " x %" PRId64 ", normalised", rows, cols);
+    struct tensor *x = input("x", kt.dtype, rows, cols, 0, 3), *w = input("weight", kt.dtype, 1, cols, 0, 1);
+    struct tensor *rstd = output("rstd", TT_F32, rows, 1, 0), *y = output("y", kt.dtype, rows, cols, 0);
+    struct tensor *out = new_tensor("out", BYTES, rows, cols, 0), *turned = new_tensor("turned", BYTES, cols, rows, 0);
+    double one = 0x1p-7;
+    struct tensor *scale = given("scale", TT_F32, 1, 1, 0, &one);
+    LAUNCH(rmsnorm, .x = x->data, .weight = w->data, .y = y->data, .rstd = (float *)rstd->data, .rows = rows,
+           .cols = cols, .eps = 1e-6f);
+    LAUNCH(fp8_cast, .to = TT_E4M3, .x = x->data, .scale = (float *)scale->data, .rstd = (float *)rstd->data,
+           .weight = w->data, .out = out->data, .transposed = turned->data, .rows = rows, .cols = cols, .ldx = cols);
+    compare_codes(out, y, (float)one, TT_E4M3, false);
+    compare_codes(turned, y, (float)one, TT_E4M3, true);
+}
+
+static void normalises_on_the_way(void)
+{
+    for_shapes(check_normed);
+    for EACH (cols, 16, 144, 256) check_normed(144, *cols);
+}
+
+/* As swiglu_backward stores them and fp8_cast casts them. */
+static void check_glu(int64_t rows, int64_t F, enum tt_dtype to)
+{
+    new_case("%" PRId64 " x %" PRId64 ", SwiGLU, format %d", rows, F, (int)to);
+    enum tt_dtype to_h = to == TT_E5M2 ? TT_E4M3 : TT_E4M3_FNUZ;
+    struct tensor *gu = input("gu", kt.dtype, rows, 2 * F, 0, 2), *dh = input("dh", kt.dtype, rows, F, 0, 1e-3);
+    struct tensor *dgu = output("dgu", kt.dtype, rows, 2 * F, 0), *h = output("h", kt.dtype, rows, F, 0);
+    struct tensor *out = new_tensor("codes", BYTES, rows, 2 * F, 0), *scale = output("scale", TT_F32, 1, 1, 0);
+    struct tensor *turned = new_tensor("turned", BYTES, 2 * F, rows, 0), *h8 = new_tensor("h8", BYTES, F, rows, 0);
+    double zero = 0, h_scale = 0x1p-5;
+    struct tensor *amax = given("amax", TT_F32, 1, 1, 0, &zero), *given_h = given("h_scale", TT_F32, 1, 1, 0, &h_scale);
+    LAUNCH(swiglu_backward, .gu = gu->data, .dh = dh->data, .dgu = dgu->data, .h = h->data, .amax = (float *)amax->data,
+           .rows = rows, .F = F);
+    LAUNCH(fp8_swiglu_backward, .to = to, .gu = gu->data, .dh = dh->data, .amax = (float *)amax->data,
+           .h_scale = (float *)given_h->data, .scale = (float *)scale->data, .dgu = out->data,
+           .dgu_transposed = turned->data, .h_transposed = h8->data, .rows = rows, .F = F);
+    CHECK(scale->v[0] == (double)tt_fp8_scale((float)amax->v[0], to), "[%s]: the scale is %g", kt.label, scale->v[0]);
+    compare_codes(out, dgu, (float)scale->v[0], to, false);
+    compare_codes(turned, dgu, (float)scale->v[0], to, true);
+    compare_codes(h8, h, (float)h_scale, to_h, true);
+}
+
+static void swiglu_on_the_way(void)
+{
+    for EACH (rows, 16, 48, 128, 272)
+        for EACH (F, 16, 144, 256, 400) {
+            check_glu(*rows, *F, TT_E5M2);
+            check_glu(*rows, *F, TT_E5M2_FNUZ);
+        }
+}
+
 static void extremes_have_scales(void)
 {
     static const double most[] = {0, 1e-45, 1e-38, 448, 449, 57344, 3e38, (double)INFINITY, (double)NAN};
@@ -153,5 +209,7 @@ int main(void)
     TEST_TYPES(casts_of_all_shapes);
     TEST_TYPES(every_number_has_its_code);
     TEST_TYPES(extremes_have_scales);
+    TEST_TYPES(normalises_on_the_way);
+    TEST_TYPES(swiglu_on_the_way);
     END_KERNEL_TESTS(COVER_FP8);
 }

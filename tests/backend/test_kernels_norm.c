@@ -71,6 +71,16 @@ static void references_differentiate(void)
 
 enum sum_place { NO_DELTA, SUM_APART, SUM_ON_X, SUM_ON_DELTA };
 
+/* With amax, the result itself may be left out. */
+static void check_without_result(const struct tensor *x, const struct tensor *weight, const struct tensor *y)
+{
+    double zero = 0;
+    struct tensor *amax = given("amax", TT_F32, 1, 1, 0, &zero), *rstd = output("rstd", TT_F32, x->rows, 1, 0);
+    LAUNCH(rmsnorm, .x = x->data, .weight = weight->data, .rstd = (float *)rstd->data, .amax = (float *)amax->data,
+           .rows = x->rows, .cols = x->cols, .eps = (float)eps);
+    amax_is_of(amax, 0, y);
+}
+
 static void check_rmsnorm(int64_t rows, int64_t cols, double scale, enum sum_place place)
 {
     new_case("%" PRId64 " x %" PRId64 ", scale %g, sum %d", rows, cols, scale, place);
@@ -84,12 +94,17 @@ static void check_rmsnorm(int64_t rows, int64_t cols, double scale, enum sum_pla
     double *want_sum = copy_doubles(x->v, rows * cols), *want = doubles(rows * cols), *want_rstd = doubles(rows);
     for (int64_t i = 0; delta && i < rows * cols; i++) want_sum[i] += delta->v[i];
     norm_forward(&(struct norm){rows, cols}, want_sum, weight->v, want, want_rstd);
+    struct tensor *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
     LAUNCH(rmsnorm, .x = x->data, .delta = data_or_null(delta), .weight = weight->data, .sum = data_or_null(sum),
-           .y = y->data, .rstd = (float *)rstd->data, .rows = rows, .cols = cols, .eps = (float)eps);
+           .y = y->data, .rstd = (float *)rstd->data, .amax = data_or_null(amax), .rows = rows, .cols = cols,
+           .eps = (float)eps);
     double slack = roundoff(kt.dtype);
     if (sum) close_to(sum, want_sum, 1e-7, 0);
     close_to(rstd, want_rstd, 2e-6 + slack, 0);
     close_to(y, want, 2e-6 + slack, (1e-6 + slack) * 0.1);
+    amax_is_of(amax, before, y);
+    if (!delta) check_without_result(x, weight, y);
 }
 
 static void rmsnorm(int64_t rows, int64_t cols)
@@ -132,13 +147,16 @@ static void check_rmsnorm_backward(int64_t rows, int64_t cols, int64_t parts, en
     norm_backward(&n, x->v, weight->v, rstd->v, dy->v, want);
     norm_weight_parts(&n, x->v, rstd->v, dy->v, parts, want_partial);
     for (int64_t i = 0; dres && i < rows * cols; i++) want[i] += dres->v[i];
-    double largest = 1; /* of the terms that cancel in dx: all of them, with one column */
+    double terms = 1; /* the largest of those that cancel in dx: all of them, with one column */
     for (int64_t i = 0; i < rows * cols; i++)
-        largest = fmax(largest, fabs(dy->v[i] * weight->v[i % cols] * rstd->v[i / cols]));
+        terms = fmax(terms, fabs(dy->v[i] * weight->v[i % cols] * rstd->v[i / cols]));
+    struct tensor *amax = new_amax();
+    double before = amax ? amax->v[0] : 0;
     LAUNCH(rmsnorm_backward, .dy = dy->data, .x = x->data, .weight = weight->data, .rstd = (float *)rstd->data,
-           .dres = data_or_null(dres), .dx = dx->data, .partial = (float *)partial->data, .rows = rows, .cols = cols,
-           .parts = parts);
-    close_to(dx, want, 2e-6, 1e-6 * largest);
+           .dres = data_or_null(dres), .dx = dx->data, .partial = (float *)partial->data,
+           .amax = data_or_null(amax), .rows = rows, .cols = cols, .parts = parts);
+    close_to(dx, want, 2e-6, 1e-6 * terms);
+    amax_is_of(amax, before, dx);
     close_to(partial, want_partial, 2e-6, 1e-5);
 }
 
@@ -311,7 +329,7 @@ static void check_head_norm_backward(const struct packed *p, int64_t gap, int64_
     struct tensor *q = input("q_weight", kt.dtype, 1, D, 0, 1), *k = input("k_weight", kt.dtype, 1, D, 0, 1);
     struct tensor *partial = output("partial", TT_F32, parts, 2 * D, 0);
     double *want = copy_doubles(dx->v, p->T * cols), *want_partial = doubles(parts * 2 * D), *y = doubles(D), rstd;
-    double largest = 1; /* of the terms that cancel in dx */
+    double terms = 1; /* the largest of those that cancel in dx */
     struct norm one = {1, D};
     for (int64_t i = 0; i < p->T * all; i++) {
         int64_t t = i / all, h = i % all, at = t * cols + h * D;
@@ -319,12 +337,12 @@ static void check_head_norm_backward(const struct packed *p, int64_t gap, int64_
         norm_forward(&one, x, w, y, &rstd);
         norm_backward(&one, x, w, &rstd, dx->v + at, want + at);
         norm_weight_parts(&one, x, &rstd, dx->v + at, 1, want_partial + t / run * 2 * D + (h < p->heads ? 0 : D));
-        for (int64_t c = 0; c < D; c++) largest = fmax(largest, fabs(dx->v[at + c] * w[c] * rstd));
+        for (int64_t c = 0; c < D; c++) terms = fmax(terms, fabs(dx->v[at + c] * w[c] * rstd));
     }
     LAUNCH(head_norm_backward, .dx = dx->data, .raw = raw->data, .q_weight = q->data, .k_weight = k->data,
            .partial = (float *)partial->data, .T = p->T, .heads = p->heads, .kv_heads = p->kv_heads, .D = D,
            .ld = dx->ld, .parts = parts, .eps = (float)eps);
-    close_to(dx, want, 4e-6, 2e-6 * largest);
+    close_to(dx, want, 4e-6, 2e-6 * terms);
     close_to(partial, want_partial, 4e-6, 2e-5);
 }
 

@@ -269,10 +269,11 @@ static void records_in_a_ring(void)
         struct tt_state s = worn_state(step);
         s.loss = 0.5f * (float)step;
         s.apply = step % 2;
+        s.ignored = 100 * (float)step;
         struct tensor *state = structure("state", &s, sizeof s);
         LAUNCH(record, .state = (struct tt_state *)state->data, .ring = (struct tt_metrics *)ring->data,
                .entries = ENTRIES);
-        want[(step - 1) % ENTRIES] = (struct tt_metrics){step, s.skipped, s.loss, 5, 9, 33, s.apply, 7};
+        want[(step - 1) % ENTRIES] = (struct tt_metrics){step, s.skipped, 100 * step, s.loss, 5, 9, 33, s.apply, 7};
         CHECK(!memcmp(ring->data, want, sizeof want), "after step %" PRId64, step);
     }
 }

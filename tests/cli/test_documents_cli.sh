@@ -59,6 +59,20 @@ check "a configuration file gives other weights" cmp runs/flash/step-00000004/mo
 expect 0 "" "$TT" generate runs/flash --prompt "line 7" --max-tokens 4
 passed "checkpoints and files keep it"
 
+# ---- a comparison tells ----
+expect 0 "documents joined -> separate" "$TT" compare runs/joined runs/flash
+expect 8 "cannot be compared" "$TT" compare runs/joined runs/flash --fail-if loss:0.5
+for other in "--qkv-bias" "--qk-norm" "--rope-scaling linear,factor=2" "--head-dim 16"; do
+    # shellcheck disable=SC2086
+    expect 0 "saved" "$TT" train $tiny $lines --num-steps 2 $other --out runs/other
+    expect 0 "its model differs" "$TT" compare runs/joined runs/other
+    set -- $other
+    grep -q "changed .* ${1#--} .* -> " out || fail "it does not name $1: $(grep changed out)"
+    expect 8 "its model differs" "$TT" compare runs/joined runs/other --fail-if slower:5%
+    rm -r runs/other
+done
+passed "a comparison names what makes the models differ, and its gate does not judge them"
+
 # ---- micro-batches ----
 expect 0 "saved" "$TT" train $tiny $lines --documents separate --batch-size 2 --grad-accum 2 --num-steps 4 --out runs/micro
 evaluate runs/micro --batch-size 4

@@ -239,6 +239,29 @@ static void wrong_stride(void)
     free(wrong);
 }
 
+/* Products of 8-bit factors take them in one way only: there, the codes are made the wrong way. */
+static void wrong_stride_in_fp8(void)
+{
+    struct tt_config c = shape("wrong-stride");
+    struct tt_model *m;
+    struct tt_plan *p = NULL;
+    int forward = 0, turned = 0;
+    make_even(&c);
+    c.precision = TT_PREC_FP8;
+    CHECK_OK(tt_model_create(&c, &m));
+    CHECK_OK(tt_model_plan_train(m, &p));
+    CHECK_OK(plan_check(p, true));
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_op *op = &p->ops[i];
+        if (op->kind != TT_OP_KERNEL || op->kernel != TT_K_fp8_cast || op->phase != TT_FORWARD) continue;
+        forward += !op->args.fp8_cast.transposed;
+        turned += !op->args.fp8_cast.out;
+    }
+    CHECK(turned == c.num_layers && forward > turned, "%d of %d casts are the wrong way", turned, forward + turned);
+    tt_plan_free(p);
+    tt_model_free(m);
+}
+
 static void double_shift(void)
 {
     double good = train("", 80, NULL), bad = train("double-shift", 80, NULL);
@@ -444,6 +467,7 @@ int main(void)
     if (!test_few()) { /* whose kernels are those of any run */
         TEST(no_init);
         TEST(wrong_stride);
+        TEST(wrong_stride_in_fp8);
         TEST(host_wait);
         TEST(naive_matmul);
         TEST(dropped_gradient);

@@ -315,6 +315,18 @@ expect 1 "differ" "$TT" check grads $tiny --fault wrong-stride --against baselin
 expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
 passed "faults"
 
+# one precision against another, tensor by tensor and layer by layer
+if "$TT" info | grep -q "precisions fp32.* fp8"; then
+    even="$tiny --vocab-size 64"
+    expect 0 "20 of 20 tensors within 0.4" "$TT" check grads $even --precision fp8 --against fp32
+    awk '/^layer / {on = 1; next} on && $1 ~ /^[01]$/ {n += $3 > 0.01 && $3 < 0.4 && $4 ~ /^(attention|feed_forward|ffn_norm)/} END {exit n != 2}' out ||
+        fail "no table of layers: $(cat out)"
+    expect 0 "20 of 20 tensors within 0.4" "$TT" check grads $even --precision fp32 --against fp8 --quiet
+    expect 1 "differ from fp32" "$TT" check grads $even --precision fp8 --against fp32 --tolerance 0.001 --quiet
+    expect 0 '"most_in": "' "$TT" check grads $even --precision fp8 --against fp32 --json
+    passed "precision against precision"
+fi
+
 # right for every fault: does it compute something else, or the same more slowly? Once is enough: not under sanitizers.
 kind_of() {
     "$TT" exercise solution 9 --fault random:$1 | grep -q "^$2:" || return # on a GPU some seeds draw another

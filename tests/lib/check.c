@@ -127,7 +127,8 @@ static void refuse_sampling(libtt_model *m)
     CHECK(libtt_generate(m, &prompt, 1, &how, out, &made, &e) && made == 5);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(!libtt_generate(m, &prompt, 1, &wrong[i], out, &made, &e) && e.code == LIBTT_USAGE && made <= 5);
-    CHECK(!libtt_generate(m, &prompt, 0, &how, out, &made, &e) && e.code == LIBTT_USAGE);
+    CHECK(!libtt_generate(m, &prompt, -1, &how, out, &made, &e) && e.code == LIBTT_USAGE);
+    CHECK(libtt_generate(m, NULL, 0, &how, out, &made, &e) && made == 5);
     prompt = 11;
     CHECK(!libtt_generate(m, &prompt, 1, &how, out, &made, &e) && e.code == LIBTT_USAGE);
     CHECK(libtt_encode(m, "a", 1, out, 5, &e) == -1 && strstr(e.text, "no tokenizer"));

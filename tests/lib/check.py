@@ -91,7 +91,8 @@ def own_tokens(device):
         refuses(TypeError, "not list", model.step, list(rows))
         refuses(tt.UsageError, "data: none", model.step)
         refuses(tt.UsageError, "no tokenizer", model.generate, "text")
-        refuses(tt.UsageError, "prompt", model.generate, [])
+        check(model.generate(max_tokens=4, temperature=0) == model.generate([0], max_tokens=4, temperature=0),
+              "nothing does not start at token 0")
         refuses(tt.UsageError, "max_tokens", model.generate, [1], max_tokens=0)
         rows[40] = 11
         refuses(tt.UsageError, "token 6 of sequence 2 is 11", model.step, view)

@@ -11,8 +11,7 @@ tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48
 hard_text >text.txt
 
 for kind in words bytes chars bpe; do
-    if [ $kind = words ]; then data="--data builtin"; else data="--data text.txt --tokenizer $kind"; fi
-    [ $kind = bpe ] && data="$data --vocab-size 600"
+    data=$(data_of $kind)
     [ $kind = chars ] && tie=--no-tie-embeddings || tie=
     "$TT" train $tiny $data $tie --num-steps 6 --rope-theta 20000 --norm-eps 1e-5 --out run-$kind >out 2>err || fail "train $kind"
     expect 0 "wrote" "$TT" export --format hf hf-$kind --checkpoint run-$kind
@@ -22,6 +21,13 @@ for kind in words bytes chars bpe; do
         fail "$kind: the weights do not come back"
     cmp -s {run-$kind/step-00000006,back-$kind/step-00000000}/tokenizer.json || fail "$kind: the tokenizer does not come back"
 done
+# characters of documents: the one that ends them is a special token there
+while read -r line; do printf '{"text":"%s"}\n' "$(tr -d '"\\\t' <<<"$line")"; done <text.txt >text.jsonl
+"$TT" train $tiny --data text.jsonl --tokenizer chars --num-steps 2 --out run-documents >out 2>err || fail "train on documents"
+expect 0 "wrote" "$TT" export run-documents hf-documents
+grep -q "left out" out && fail "the tokenizer is left out: $(cat out)"
+expect 0 "tied" "$TT" import hf-documents --out back-documents
+cmp -s {run-documents/step-00000002,back-documents/step-00000000}/tokenizer.json || fail "the tokenizer of documents does not come back"
 expect 2 "is not empty" "$TT" export hf-bpe --checkpoint run-bpe
 expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
 expect 2 "no checkpoint" "$TT" export new --checkpoint nothing

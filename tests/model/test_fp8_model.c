@@ -8,12 +8,11 @@
 static struct tt_backend backend;
 static struct tt_device_info info;
 
-/* Sizes that 8-bit products take; heads of 16. */
 static struct tt_config even_config(enum tt_version v, enum tt_precision p)
 {
     struct tt_config c = tiny_config();
-    c.hidden_dim = 64, c.num_heads = 4, c.num_kv_heads = 2, c.ffn_dim = 96, c.vocab_size = 80;
-    c.seq_len = 16, c.batch_size = 4;
+    make_even(&c);
+    c.batch_size = 4;
     c.version = v;
     c.precision = p;
     return c;
@@ -183,6 +182,33 @@ static void plans_are_sound(void)
             }
 }
 
+/* Only weights, attention's output and the gradient of q, k and v are read once more for their largest magnitude. */
+static void writers_take_magnitudes(void)
+{
+    for (int head = 0; head < 2; head++) {
+        struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+        struct tt_model *m;
+        struct tt_plan *p = NULL;
+        int passes = 0, taken = 0, layers = (int)c.num_layers;
+        c.fp8 = head ? TT_FP8_ALL : TT_FP8_LINEAR;
+        CHECK_OK(tt_model_create(&c, &m));
+        CHECK_OK(tt_model_plan_train(m, &p));
+        for (int i = 0; i < p->count; i++) {
+            const struct tt_op *op = &p->ops[i];
+            if (op->kind != TT_OP_KERNEL) continue;
+            passes += op->kernel == TT_K_fp8_amax;
+            taken += op->kernel == TT_K_fp8_swiglu_backward ||
+                     (op->kernel == TT_K_fp8_cast && op->args.fp8_cast.partial && op->args.fp8_cast.parts == 1);
+            if (op->kernel == TT_K_rmsnorm && op->layer >= 0)
+                CHECK(!op->args.rmsnorm.y, "a norm is stored beside its codes");
+        }
+        CHECK(passes == 6 * layers + head && taken == 6 * layers + 2 * head,
+              "%d passes, %d magnitudes taken on the way", passes, taken);
+        tt_plan_free(p);
+        tt_model_free(m);
+    }
+}
+
 /* What is kept of a layer for the backward pass is less: its inputs as codes. */
 static void less_memory(void)
 {
@@ -201,6 +227,72 @@ static void less_memory(void)
     CHECK(arena[1] < arena[0], "%zu bytes of activations, %zu in bf16", arena[1], arena[0]);
 }
 
+/* ---- FNUZ, the numbers of gfx942: a CPU rounds to them as that chip does ----
+ *
+ * They are OCP's, halved, but for the largest ones of E4M3 and the smallest. With scales that are powers of two the
+ * same numbers come out of nearly all tensors: all but those whose largest is between 1.75 and 1.875 times a power of
+ * two, and the smallest in each. */
+
+static const struct tt_backend_ops *ocp;
+
+static tt_status say_fnuz(void *self, struct tt_device_info *out)
+{
+    TT_TRY(ocp->info(self, out));
+    out->fp8_fnuz = true;
+    return TT_OK;
+}
+
+static void numbers_of_another_chip(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_backend_ops fnuz = *backend.ops;
+    struct tt_session s;
+    if (strcmp(backend.ops->name, "cpu")) SKIP("a GPU has one kind of 8-bit numbers");
+    struct result x = one_step(&c, NULL, 0);
+    ocp = backend.ops, fnuz.info = say_fnuz, backend.ops = &fnuz;
+    CHECK_OK(tt_session_plan(&s, &backend, &c, TT_USE_TRAIN));
+    for (int i = 0; i < s.step->count; i++) {
+        const struct tt_gemm *g = &s.step->ops[i].args.gemm;
+        if (s.step->ops[i].kind != TT_OP_GEMM || !tt_is_fp8(g->type_a)) continue;
+        CHECK(tt_fp8_fnuz(g->type_a) && tt_fp8_fnuz(g->type_b), "product %d", i);
+    }
+    tt_session_close(&s);
+    check_near(&c, TT_FP8_LINEAR, "FNUZ");
+    struct result y = one_step(&c, NULL, 0);
+    backend.ops = ocp;
+    char name[96] = "";
+    double apart = worst_gradient(&c, &x, &y, false, name);
+    CHECK(apart < 0.05, "the gradient of %s is %g from that in OCP's numbers", name, apart);
+    free(x.grads);
+    free(y.grads);
+}
+
+/* A CPU multiplies the factors as floats, which are memory too: those of the largest product. */
+static void scratch_is_counted(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_backend own;
+    struct tt_session s;
+    struct tt_device_info before, after;
+    int64_t most = 0;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){0}, &own));
+    CHECK_OK(own.ops->info(own.self, &before));
+    CHECK_OK(tt_session_open(&s, &own, &c, TT_USE_TRAIN));
+    for (int i = 0; i < s.step->count; i++) {
+        const struct tt_gemm *g = &s.step->ops[i].args.gemm;
+        if (s.step->ops[i].kind != TT_OP_GEMM || !tt_is_fp8(g->type_a)) continue;
+        if ((g->m + g->n) * g->k > most) most = (g->m + g->n) * g->k;
+    }
+    fixture_weights(&s);
+    fixture_tokens(&s, 0);
+    CHECK_OK(tt_plan_run(s.step, &own, NULL));
+    tt_session_close(&s);
+    CHECK_OK(own.ops->info(own.self, &after));
+    CHECK(after.memory_used - before.memory_used == (size_t)most * sizeof(float), "%zu bytes more, not %zu",
+          after.memory_used - before.memory_used, (size_t)most * sizeof(float));
+    tt_backend_close(&own);
+}
+
 /* A plan on paper is that of a GPU, also where this program has the CPU alone. */
 static void predictions_are_of_a_gpu(void)
 {
@@ -211,18 +303,36 @@ static void predictions_are_of_a_gpu(void)
     tt_paper_free(&paper);
 }
 
+/* What is planned without being run is what runs, where the device has the precision. */
+static void plans_are_of_this_device(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_session run, told;
+    if (!info.has[TT_PREC_FP8]) SKIP("this device has no fp8");
+    CHECK_OK(tt_session_plan(&run, &backend, &c, TT_USE_TRAIN));
+    CHECK_OK(tt_session_plan(&told, &backend, &c, TT_USE_TRAIN | TT_USE_PREDICT));
+    CHECK(tt_engine_total(&run.engine) == tt_engine_total(&told.engine), "%zu bytes, told %zu",
+          tt_engine_total(&run.engine), tt_engine_total(&told.engine));
+    tt_session_close(&run);
+    tt_session_close(&told);
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     CHECK_OK(backend.ops->info(backend.self, &info));
     TEST(plans_are_sound);
+    TEST(writers_take_magnitudes);
     TEST(less_memory);
     TEST(predictions_are_of_a_gpu);
+    TEST(plans_are_of_this_device);
+    if (!strcmp(tt_backend_name(), "cpu")) TEST(scratch_is_counted);
     if (tested_in(&info, TT_PREC_FP8)) {
         TEST(gradients_are_near);
         TEST(same_bits);
         TEST(odd_sizes_are_left_alone);
         TEST(infinities_are_not_hidden);
+        TEST(numbers_of_another_chip);
     }
     tt_backend_close(&backend);
     return test_end();

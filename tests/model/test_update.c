@@ -139,6 +139,7 @@ static void plans_are_sound(void)
                 struct tt_session s;
                 c.update_by = (enum tt_update_by)by;
                 c.precision = (enum tt_precision)precision;
+                if (precision == TT_PREC_FP8) make_even(&c);
                 c.shard = (enum tt_sharding)shard;
                 c.ranks = shard ? 3 : 1;
                 c.rank = shard ? 2 : 0;

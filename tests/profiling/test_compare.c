@@ -131,6 +131,27 @@ static void compares_profiles(void)
     CHECK(strstr(text.s, "rope-scaling - -> linear,factor=2") && strstr(text.s, "qkv-bias 0 -> 1"), "%s", text.s);
     tt_text_free(&text);
     tt_compare_free(c);
+
+    wide = by_hand(4);
+    wide.run.num_layers = 2;
+    strcpy(wide.run.documents, "joined");
+    strcpy(wide.run.fp8, "linear");
+    save(&wide, "joined");
+    wide = by_hand(4);
+    wide.run.num_layers = 2;
+    strcpy(wide.run.documents, "separate");
+    strcpy(wide.run.fp8, "all");
+    save(&wide, "separate");
+    CHECK_OK(compare("joined", "separate", c));
+    CHECK(c->runs[1].same_model && !c->runs[1].same_task, "losses of other attention are compared");
+    tt_compare_text(c, &text);
+    CHECK(strstr(text.s, "documents joined -> separate, fp8 linear -> all"), "%s", text.s);
+    CHECK_FAILS(gate(c, "loss:0.5"), "cannot be compared");
+    tt_text_free(&text);
+    tt_compare_free(c);
+    CHECK_OK(compare("plain", "separate", c)); /* an older profile does not say */
+    CHECK(c->runs[1].same_task, "%s", c->warnings.s);
+    tt_compare_free(c);
     free(c);
 }
 

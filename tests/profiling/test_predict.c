@@ -1,5 +1,7 @@
 /* A step on paper: against sums by hand, and against the order that the chips' rates demand. */
 #include "model/model.h"
+#include "core/base/fp8.h"
+#include "profiling/measure/ceiling.h"
 #include "profiling/measure/cluster.h"
 #include "profiling/measure/cost.h"
 #include "profiling/measure/predict.h"
@@ -147,6 +149,63 @@ static void one_product(void)
     CHECK(fabs(tt_predict_op(&op, TT_FP32, &chip, &by_memory) - 14e6 / 1e9) < 1e-15 && by_memory);
 }
 
+/* ---- 8-bit products ---- */
+
+static struct tt_plan *plan_in_fp8(void)
+{
+    struct tt_config c = tiny_config();
+    struct tt_model *m;
+    struct tt_plan *p = NULL;
+    c.hidden_dim = 64, c.num_heads = 4, c.num_kv_heads = 2, c.ffn_dim = 96, c.seq_len = 16, c.batch_size = 4;
+    c.version = TT_FLASH;
+    CHECK_OK(tt_model_create(&c, &m));
+    m->config.precision = TT_PREC_FP8;
+    CHECK_OK(tt_model_plan_train(m, &p));
+    tt_model_free(m);
+    return p;
+}
+
+/* They have the roof of fp8, the rest that of bf16; a plan is as fast as all of them one after the other. */
+static void eight_bits_have_a_roof_of_their_own(void)
+{
+    struct tt_plan *p = plan_in_fp8();
+    const struct tt_ceilings c = {.flops = 2e12, .rest = 1e12, .bandwidth = 1e11};
+    double eight = 0, rest = 0;
+    for (int i = 0; i < p->count; i++) {
+        bool is_eight = p->ops[i].kind == TT_OP_GEMM && tt_is_fp8(p->ops[i].args.gemm.type_a);
+        CHECK(tt_roof_of_op(&c, &p->ops[i]) == (is_eight ? 2e12 : 1e12), "%s", tt_op_name(&p->ops[i]));
+        *(is_eight ? &eight : &rest) += tt_op_flops(&p->ops[i]);
+    }
+    double rate = (eight + rest) / (eight / 2e12 + rest / 1e12);
+    CHECK(eight > rest && fabs(tt_roof_of_plan(&c, p) / rate - 1) < 1e-12, "%g", tt_roof_of_plan(&c, p));
+    tt_plan_free(p);
+}
+
+/* A CPU multiplies widened factors, so its roof is that of the rest. */
+static void the_roof_is_of_the_precision(void)
+{
+    struct tt_device_info gpu = {.has = {[TT_FP32] = true, [TT_PREC_BF16] = true, [TT_PREC_FP8] = true},
+                                 .peak_flops = {[TT_F32] = 1, [TT_BF16] = 3}, .peak_fp8 = 6};
+    struct tt_device_info cpu = {.has = {[TT_FP32] = true, [TT_PREC_FP8] = true}, .shares_memory = true,
+                                 .peak_flops = {[TT_F32] = 2}};
+    CHECK(tt_roof_precision(TT_PREC_FP8, &gpu) == TT_PREC_FP8 && tt_roof_datasheet(TT_PREC_FP8, &gpu) == 6);
+    CHECK(tt_roof_precision(TT_PREC_BF16, &gpu) == TT_PREC_BF16 && tt_roof_datasheet(TT_PREC_BF16, &gpu) == 3);
+    CHECK(tt_roof_precision(TT_PREC_FP8, &cpu) == TT_FP32 && tt_roof_datasheet(TT_PREC_FP8, &cpu) == 2);
+}
+
+/* As their vendors print them, dense: TFLOP/s in fp8. */
+static void fp8_rates_are_those_published(void)
+{
+    const struct { const char *name; double tera; } known[] = {
+        {"h100", 1979}, {"h200", 1979}, {"b200", 4500}, {"l40s", 733}, {"l4", 242.5}, {"mi300x", 2614.9},
+        {"mi355x", 5033}, {"mi350x", 4614},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        double there = tt_chip_find(known[i].name)->matrix[TT_PREC_FP8] / 1e12;
+        CHECK(fabs(there / known[i].tera - 1) < 0.015, "%s: %g", known[i].name, there);
+    }
+}
+
 static void faster_chips_are_faster(void)
 {
     struct tt_plan *flash = plan_of(TT_FLASH, TT_PREC_BF16), *baseline = plan_of(TT_BASELINE, TT_PREC_BF16);
@@ -261,6 +320,9 @@ int main(void)
     TEST(links_are_those_published);
     TEST(sums_by_hand);
     TEST(one_product);
+    TEST(eight_bits_have_a_roof_of_their_own);
+    TEST(the_roof_is_of_the_precision);
+    TEST(fp8_rates_are_those_published);
     TEST(faster_chips_are_faster);
     TEST(clocks_wait_for_each_other);
     TEST(links_hide_behind_kernels);

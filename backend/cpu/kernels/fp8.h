@@ -28,12 +28,30 @@ static void k_fp8_amax(const struct cpu_team *team, const struct tt_fp8_amax_arg
     }
 }
 
+/* `amax` of a kernel that has written n elements at x; NULL: it is not asked for. */
+static void raise_amax(const struct cpu_team *team, float *amax, const float *x, int64_t n)
+{
+    enum { PARTS = 64 };
+    float partial[PARTS];
+    uint32_t most;
+    if (!amax || n == 0) return;
+    struct tt_fp8_amax_args a = {.x = x, .partial = partial, .rows = divide_up(n, BLOCK), .cols = BLOCK, .ldx = BLOCK};
+    a.parts = smaller(a.rows, PARTS);
+    memcpy(&most, amax, sizeof most);
+    if (n % BLOCK) most = row_amax(x + --a.rows * BLOCK, n % BLOCK, most);
+    if (a.rows) k_fp8_amax(team, &a);
+    most = row_amax(partial, a.rows ? a.parts : 0, most);
+    memcpy(amax, &most, sizeof most);
+}
+
 /* A square of the matrix, so that what is written transposed stays in the cache until its lines are full. */
 INLINE void cast_square(const struct tt_fp8_cast_args *a, float inverse, int64_t row, int64_t col, int64_t side)
 {
     for (int64_t r = row; r < smaller(a->rows, row + side); r++)
         for (int64_t c = col; c < smaller(a->cols, col + side); c++) {
-            uint8_t code = tt_to_fp8(((const float *)a->x)[r * a->ldx + c] * inverse, a->to);
+            float x = ((const float *)a->x)[r * a->ldx + c];
+            if (a->rstd) x = x * a->rstd[r] * ((const float *)a->weight)[c];
+            uint8_t code = tt_to_fp8(x * inverse, a->to);
             if (a->out) a->out[r * a->cols + c] = code;
             if (a->transposed) a->transposed[c * a->rows + r] = code;
         }

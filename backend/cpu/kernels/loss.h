@@ -58,6 +58,7 @@ static void k_cross_entropy(const struct cpu_team *team, const struct tt_cross_e
         row_scale(x, a->cols, (float)(factor / sum));
         x[target] -= factor;
     }
+    raise_amax(team, a->grad ? a->amax : NULL, a->x, a->rows * a->cols);
 }
 
 static void k_loss_sum(const struct cpu_team *team, const struct tt_loss_sum_args *a)

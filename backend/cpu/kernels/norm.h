@@ -2,13 +2,26 @@
 #ifndef TT_CPU_NORM_H
 #define TT_CPU_NORM_H
 
+/* The largest magnitude of a result that is not stored. */
+static void rmsnorm_amax(const struct tt_rmsnorm_args *a)
+{
+    const float *x = a->delta ? a->sum : a->x, *w = a->weight;
+    uint32_t most;
+    memcpy(&most, a->amax, sizeof most);
+    for (int64_t r = 0; r < a->rows; r++)
+        for (int64_t c = 0; c < a->cols; c++) {
+            float y = x[r * a->cols + c] * a->rstd[r] * w[c];
+            most = row_amax(&y, 1, most);
+        }
+    memcpy(a->amax, &most, sizeof most);
+}
+
 static void k_rmsnorm(const struct cpu_team *team, const struct tt_rmsnorm_args *a)
 {
     const float *w = a->weight;
     PARALLEL_FOR(team, a->rows * a->cols)
     for (int64_t r = 0; r < a->rows; r++) {
         const float *x = (const float *)a->x + r * a->cols;
-        float *y = (float *)a->y + r * a->cols;
         if (a->delta) {
             const float *delta = (const float *)a->delta + r * a->cols;
             float *sum = (float *)a->sum + r * a->cols;
@@ -17,10 +30,16 @@ static void k_rmsnorm(const struct cpu_team *team, const struct tt_rmsnorm_args 
             x = sum;
         }
         float rstd = (float)(1.0 / sqrt(row_dot(x, x, a->cols) / (double)a->cols + a->eps));
+        a->rstd[r] = rstd;
+        if (!a->y) continue;
+        float *y = (float *)a->y + r * a->cols;
         SIMD
         for (int64_t c = 0; c < a->cols; c++) y[c] = x[c] * rstd * w[c];
-        a->rstd[r] = rstd;
     }
+    if (a->y)
+        raise_amax(team, a->amax, a->y, a->rows * a->cols);
+    else
+        rmsnorm_amax(a);
 }
 
 /* dx = rstd·(w·dy) - x·rstd³·mean(w·dy·x); also adds the row's part of the gradient of the weight. */
@@ -57,6 +76,7 @@ static void k_rmsnorm_backward(const struct cpu_team *team, const struct tt_rmsn
         int64_t end = smaller(a->rows, (p + 1) * run);
         for (int64_t r = p * run; r < end; r++) rmsnorm_backward_row(a, r, dweight);
     }
+    raise_amax(team, a->amax, a->dx, a->rows * a->cols);
 }
 
 /* ---- of each head ---- */

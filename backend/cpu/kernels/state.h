@@ -66,6 +66,7 @@ static void k_record(const struct cpu_team *team, const struct tt_record_args *a
     a->ring[(s->step - 1) % a->entries] = (struct tt_metrics){
         .step = s->step,
         .skipped = s->skipped,
+        .ignored = (int64_t)s->ignored,
         .loss = s->loss,
         .grad_norm = s->grad_norm,
         .lr = s->lr,

@@ -49,16 +49,13 @@ static void k_swiglu(const struct cpu_team *team, const struct tt_swiglu_args *a
     }
         LOOP(a->F, SWIGLU);
     }
+    raise_amax(team, a->amax, a->h, a->rows * a->F);
 }
 
-static void k_swiglu_backward(const struct cpu_team *team, const struct tt_swiglu_backward_args *a)
+/* n values of a row of gate, up and dh; h may be NULL. */
+static void swiglu_backward_row(const float *gate, const float *up, const float *dh, float *dgate, float *dup, float *h,
+                                int64_t n)
 {
-    PARALLEL_FOR(team, a->rows * a->F)
-    for (int64_t r = 0; r < a->rows; r++) {
-        const float *gate = (const float *)a->gu + r * 2 * a->F, *up = gate + a->F;
-        const float *dh = (const float *)a->dh + r * a->F;
-        float *dgate = (float *)a->dgu + r * 2 * a->F, *dup = dgate + a->F;
-        float *h = a->h ? (float *)a->h + r * a->F : NULL;
 #define SWIGLU_BACKWARD(type, get, put, sigmoid)                                                   \
     {                                                                                              \
         type v = get(gate + i), u = get(up + i), d = get(dh + i), g = sigmoid(v);                  \
@@ -72,11 +69,75 @@ static void k_swiglu_backward(const struct cpu_team *team, const struct tt_swigl
         put(dup + i, d * v * g);                                                                   \
         put(h + i, v * g * u);                                                                     \
     }
-        if (h)
-            LOOP(a->F, SWIGLU_BACKWARD_AND_H);
-        else
-            LOOP(a->F, SWIGLU_BACKWARD);
+    if (h)
+        LOOP(n, SWIGLU_BACKWARD_AND_H);
+    else
+        LOOP(n, SWIGLU_BACKWARD);
+}
+
+enum { GLU_RUN = 256 }; /* columns at a time, where results are not stored */
+
+/* The largest magnitude of a gradient that is not stored. */
+static void swiglu_backward_amax(const struct tt_swiglu_backward_args *a)
+{
+    float dgate[GLU_RUN], dup[GLU_RUN];
+    uint32_t most;
+    memcpy(&most, a->amax, sizeof most);
+    for (int64_t r = 0; r < a->rows; r++)
+        for (int64_t c = 0; c < a->F; c += GLU_RUN) {
+            const float *gate = (const float *)a->gu + r * 2 * a->F + c;
+            int64_t n = smaller(GLU_RUN, a->F - c);
+            swiglu_backward_row(gate, gate + a->F, (const float *)a->dh + r * a->F + c, dgate, dup, NULL, n);
+            most = row_amax(dup, n, row_amax(dgate, n, most));
+        }
+    memcpy(a->amax, &most, sizeof most);
+}
+
+static void k_swiglu_backward(const struct cpu_team *team, const struct tt_swiglu_backward_args *a)
+{
+    if (!a->dgu) {
+        swiglu_backward_amax(a);
+        return;
     }
+    PARALLEL_FOR(team, a->rows * a->F)
+    for (int64_t r = 0; r < a->rows; r++) {
+        const float *gate = (const float *)a->gu + r * 2 * a->F;
+        float *dgate = (float *)a->dgu + r * 2 * a->F;
+        swiglu_backward_row(gate, gate + a->F, (const float *)a->dh + r * a->F, dgate, dgate + a->F,
+                            a->h ? (float *)a->h + r * a->F : NULL, a->F);
+    }
+    raise_amax(team, a->amax, a->dgu, 2 * a->rows * a->F);
+}
+
+/* n codes, as they are and transposed; out may be NULL. */
+static void put_codes(const float *x, int64_t n, float inverse, enum tt_dtype to, uint8_t *out, uint8_t *transposed,
+                      int64_t rows)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t code = tt_to_fp8(x[i] * inverse, to);
+        if (out) out[i] = code;
+        transposed[i * rows] = code;
+    }
+}
+
+static void k_fp8_swiglu_backward(const struct cpu_team *team, const struct tt_fp8_swiglu_backward_args *a)
+{
+    int64_t rows = a->rows, F = a->F;
+    enum tt_dtype to_h = tt_fp8_fnuz(a->to) ? TT_E4M3_FNUZ : TT_E4M3;
+    *a->scale = tt_fp8_scale(*a->amax, a->to);
+    float inverse = tt_fp8_inverse(*a->scale), inverse_h = tt_fp8_inverse(*a->h_scale);
+    PARALLEL_FOR(team, rows * F)
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < F; c += GLU_RUN) {
+            float dgate[GLU_RUN], dup[GLU_RUN], h[GLU_RUN];
+            const float *gate = (const float *)a->gu + r * 2 * F + c;
+            int64_t n = smaller(GLU_RUN, F - c);
+            uint8_t *dgu = a->dgu + r * 2 * F + c, *turned = a->dgu_transposed + c * rows + r;
+            swiglu_backward_row(gate, gate + F, (const float *)a->dh + r * F + c, dgate, dup, h, n);
+            put_codes(dgate, n, inverse, a->to, dgu, turned, rows);
+            put_codes(dup, n, inverse, a->to, dgu + F, turned + F * rows, rows);
+            put_codes(h, n, inverse_h, to_h, NULL, a->h_transposed + c * rows + r, rows);
+        }
 }
 
 #endif

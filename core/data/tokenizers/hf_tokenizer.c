@@ -2,7 +2,8 @@
  *
  * bytes, bpe   a BPE model over characters that stand for bytes (GPT-2's alphabet). The text is turned into these
  *              characters before it is split, so that the pattern counts bytes, as tt_bpe_piece does.
- * chars        a WordLevel model, after a split between all characters
+ * chars        a WordLevel model, after a split between all characters; character 0, which ends documents, is the
+ *              special token <|endoftext|>
  * words        a WordLevel model, after a split at spaces and before punctuation at the end of a word */
 #include "core/data/tokenizers/hf_tokenizer.h"
 
@@ -31,9 +32,18 @@ static void put_decoder(struct tt_json_writer *w, enum tt_tokenizer_kind kind)
 
 /* ---- the vocabulary ---- */
 
+static bool is_special(const struct tt_tokenizer *t, int64_t token)
+{
+    return t->kind == TT_CHARS && token == tt_tokenizer_end(t);
+}
+
 static void spell(const struct tt_tokenizer *t, int32_t token, struct tt_text *out)
 {
     struct tt_text bytes = {0};
+    if (is_special(t, token)) {
+        tt_text_puts(out, TT_END_OF_TEXT);
+        return;
+    }
     tt_tokenizer_decode(t, &token, 1, &bytes);
     if (t->kind == TT_BYTES || t->kind == TT_BPE)
         for (size_t i = 0; i < bytes.n; i++) tt_hf_put_byte(out, (unsigned char)bytes.s[i]);
@@ -108,6 +118,17 @@ static void put_model(struct tt_json_writer *w, const struct tt_tokenizer *t, ch
     tt_json_end(w, '}');
 }
 
+static void put_special(struct tt_json_writer *w, int64_t token)
+{
+    static const char *const no[] = {"single_word", "lstrip", "rstrip", "normalized"};
+    tt_json_begin(w, NULL, '{');
+    tt_json_put_int(w, "id", token);
+    tt_json_put_string(w, "content", TT_END_OF_TEXT);
+    for (int i = 0; i < 4; i++) tt_json_put_bool(w, no[i], false);
+    tt_json_put_bool(w, "special", true);
+    tt_json_end(w, '}');
+}
+
 static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, char *const *spelling)
 {
     tt_json_begin(w, NULL, '{');
@@ -115,6 +136,7 @@ static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, char
     tt_json_put_null(w, "truncation");
     tt_json_put_null(w, "padding");
     tt_json_begin(w, "added_tokens", '[');
+    if (is_special(t, tt_tokenizer_end(t))) put_special(w, tt_tokenizer_end(t));
     tt_json_end(w, ']');
     tt_json_put_null(w, "normalizer");
     tt_hf_put_pre_tokenizer(w, "pre_tokenizer", t->kind);
@@ -138,7 +160,6 @@ tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_wri
         spell(t, (int32_t)i, &text);
         spelling[i] = text.s;
         st = tt_text_status(&text);
-        if (!st && strlen(text.s) != text.n) st = tt_fail(TT_UNSUPPORTED, "token %lld is a byte 0", (long long)i);
     }
     if (!st) st = check_spellings(spelling, t->size);
     if (!st) put_all(w, t, spelling);

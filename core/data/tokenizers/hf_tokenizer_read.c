@@ -91,7 +91,8 @@ static tt_status read_chars(const char **words, int64_t n, struct tt_tokenizer *
 {
     uint32_t *points = calloc((size_t)n, sizeof *points);
     tt_status st = points ? TT_OK : tt_no_memory("the tokenizer");
-    for (int64_t i = 0; i < n && !st; i++) {
+    int64_t first = !strcmp(words[0], TT_END_OF_TEXT); /* of which points[0] is 0 */
+    for (int64_t i = first; i < n && !st; i++) {
         size_t length = strlen(words[i]);
         bool one = length > 0 && tt_utf8_decode(words[i], length, &points[i]) == (int)length &&
                    tt_utf8_is_character(points[i]);
@@ -116,7 +117,7 @@ static tt_status read_kind(enum tt_tokenizer_kind kind, const struct tt_json *mo
     return st;
 }
 
-/* Writing what was read must give the same vocabulary again, with no normalizer and no added tokens. Otherwise it would
+/* Writing what was read must give the same vocabulary and added tokens again, with no normalizer. Otherwise it would
  * produce other tokens than the file. */
 static tt_status check_back(const struct tt_tokenizer *t, const struct tt_json *j)
 {
@@ -127,7 +128,9 @@ static tt_status check_back(const struct tt_tokenizer *t, const struct tt_json *
     if (!st && !same(tt_json_get(tt_json_get(back, "model"), "vocab"), tt_json_get(tt_json_get(j, "model"), "vocab")))
         st = other_kind();
     const struct tt_json *normalizer = tt_json_get(j, "normalizer"), *added = tt_json_get(j, "added_tokens");
-    if (!st && ((normalizer && normalizer->type != TT_JSON_NULL) || (added && added->count))) st = other_kind();
+    const struct tt_json *ours = st ? NULL : tt_json_get(back, "added_tokens");
+    if (!st && ((normalizer && normalizer->type != TT_JSON_NULL) || (added ? !same(added, ours) : ours->count > 0)))
+        st = other_kind();
     tt_json_free(back);
     tt_text_free(&w.text);
     return st;

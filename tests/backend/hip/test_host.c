@@ -1,7 +1,7 @@
 /* The host code of the HIP backend on a runtime that fails: what the user is told when there is no GPU, that no two
- * streams share a handle, that nothing is left behind after a failure of any call, and that a chip which rocBLAS has no
- * kernels for is refused before rocBLAS ends the program. ROCBLAS_LIBRARY names a librocblas.so to load, for its place.
- */
+ * streams share a handle, that nothing is left behind after a failure of any call, that 8-bit products are asked for as
+ * hipBLASLt wants them, and that a chip which rocBLAS has no kernels for is refused before rocBLAS ends the program.
+ * ROCBLAS_LIBRARY names a librocblas.so to load, for its place. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <hip/hip_runtime_api.h>
@@ -10,6 +10,7 @@
 #define FAKE_HANDLE_PER_STREAM true
 #include "backend/hip/rocblas.h"
 #include "tests/backend/gpu/host_work.h"
+#include "tests/backend/hip/fake_lt.h"
 
 /* ---- no GPU ---- */
 
@@ -84,6 +85,78 @@ static void without_hipblaslt(void)
     a_capture_makes_nothing();
     fail_every_call(70, 70);
     unsetenv("TT_HIPBLASLT");
+}
+
+/* ---- 8-bit products ---- */
+
+static const struct tt_backend_options in_fp8 = {.precision = TT_PREC_FP8};
+
+static struct tt_gemm eight_bits(const struct work *w, enum tt_dtype a, enum tt_dtype b)
+{
+    return (struct tt_gemm){.a = w->device[0], .b = w->device[1], .c = w->device[2], .m = 16, .n = 32, .k = 16,
+                            .lda = 16, .ldb = 16, .ldc = 32, .batch = 1, .alpha = 1, .trans_b = true, .type_a = a,
+                            .type_b = b, .type_c = TT_BF16, .scale_a = w->device[0], .scale_b = w->device[1]};
+}
+
+/* The left one of hipBLASLt's factors is our B; the numbers are those of hipDataType. */
+static void asks_in_the_format_of(const char *chip, bool fnuz, int e4m3, int e5m2)
+{
+    struct work w = {0};
+    struct tt_device_info info;
+    fake_reset();
+    fake.chip = chip;
+    CHECK_OK(tt_backend_open(&in_fp8, &w.b));
+    for (int i = 0; i < 3; i++) CHECK_OK(w.b.ops->alloc(w.b.self, 1024, &w.device[i]));
+    CHECK_OK(w.b.ops->info(w.b.self, &info));
+    CHECK(info.has[TT_PREC_FP8] && info.fp8_fnuz == fnuz, "%s", chip);
+    struct tt_gemm g = eight_bits(&w, fnuz ? TT_E5M2_FNUZ : TT_E5M2, fnuz ? TT_E4M3_FNUZ : TT_E4M3);
+    CHECK_OK(w.b.ops->gemm(w.b.self, &g, NULL));
+    CHECK(fake_lt.shape.type_left == e4m3 && fake_lt.shape.type_right == e5m2, "%s: %d and %d", chip,
+          fake_lt.shape.type_left, fake_lt.shape.type_right);
+    CHECK(fake_lt.shape.scaled && fake_lt.shape.transpose_left && !fake_lt.shape.transpose_right, "%s", chip);
+    CHECK(fake_lt.call.left == g.b && fake_lt.call.scale_left == g.scale_b && fake_lt.call.right == g.a &&
+              fake_lt.call.scale_right == g.scale_a, "%s: scales", chip);
+    g = eight_bits(&w, fnuz ? TT_E4M3 : TT_E4M3_FNUZ, fnuz ? TT_E4M3 : TT_E4M3_FNUZ);
+    tt_status st = w.b.ops->gemm(w.b.self, &g, NULL);
+    CHECK(st && st->code == TT_UNSUPPORTED, "%s takes the numbers of other chips", chip);
+    tt_status_free(st);
+    give_back(&w);
+    CHECK(fake.live == 0, "%ld things were left", fake.live);
+}
+
+static void refused_in_fp8(const char *chip, const char *words)
+{
+    struct tt_backend b;
+    fake.chip = chip;
+    tt_status st = tt_backend_open(&in_fp8, &b);
+    CHECK(st && st->code == TT_USAGE && strstr(st->text, words) && one_line(st->text), "%s: wanted \"%s\", got %s",
+          chip, words, st ? st->text : "nothing");
+    tt_status_free(st);
+    if (b.ops) tt_backend_close(&b);
+    CHECK(fake.live == 0, "%ld things were left", fake.live);
+}
+
+static void multiplies_eight_bits(void)
+{
+    asks_in_the_format_of("gfx942", true, 1000, 1001);
+    asks_in_the_format_of("gfx950", false, 28, 29);
+    asks_in_the_format_of("gfx1201", false, 28, 29);
+    fake_reset();
+    refused_in_fp8("gfx90a", "has no fp8, which needs gfx942, gfx950 or gfx12; use --precision bf16");
+    refused_in_fp8("gfx1100", "use --precision bf16");
+    refused_in_fp8("gfx1030", "use --precision fp16");
+    setenv("TT_HIPBLASLT", "0", 1); /* rocBLAS has no 8-bit products */
+    refused_in_fp8("gfx942", "no hipBLASLt with 8-bit products for it; use --precision bf16");
+    unsetenv("TT_HIPBLASLT");
+    fake_lt.no_fp8 = true;
+    refused_in_fp8("gfx1201", "no hipBLASLt with 8-bit products for it; use --precision bf16");
+    struct work w = {0}; /* the rest goes on */
+    struct tt_device_info info;
+    CHECK_OK(do_all(&w, NULL));
+    CHECK_OK(w.b.ops->info(w.b.self, &info));
+    CHECK(!info.has[TT_PREC_FP8] && info.has[TT_PREC_BF16]);
+    give_back(&w);
+    fake_lt.no_fp8 = false;
 }
 
 /* ---- rocBLAS's files ---- */
@@ -191,6 +264,7 @@ int main(void)
     TEST(two_new_streams_in_a_capture_are_refused);
     TEST(knows_that_hipblaslt_needs_memory);
     TEST(without_hipblaslt);
+    TEST(multiplies_eight_bits);
     TEST(knows_which_chips_rocblas_has);
     TEST(finds_rocblas_beside_its_library);
     return test_end();

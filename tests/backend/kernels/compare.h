@@ -88,6 +88,32 @@ static inline void exactly(const struct tensor *t, const double *want)
           kt.label, t->name, i / t->cols, i % t->cols, t->v[i], want[i]);
 }
 
+/* ---- `amax` of a kernel that writes a tensor (kernels_fp8.h) ---- */
+
+/* In turn none, 0, and a number that is larger than some tensors and smaller than others. */
+static inline struct tensor *new_amax(void)
+{
+    static int calls;
+    const double before = calls++ % 3 == 1 ? 0 : 0.5;
+    return calls % 3 == 1 ? NULL : given("amax", TT_F32, 1, 1, 0, &before);
+}
+
+/* What it must be after a launch: the larger one of `before` and the magnitudes of x as it is stored; NaN if one is. */
+static inline double largest(const struct tensor *x, double before)
+{
+    for (int64_t i = 0; i < x->rows * x->cols; i++)
+        if (isnan(x->v[i]) || fabs(x->v[i]) > before) before = fabs(x->v[i]);
+    return before;
+}
+
+static inline void amax_is_of(const struct tensor *amax, double before, const struct tensor *x)
+{
+    if (!amax) return;
+    double want = largest(x, before);
+    CHECK(isnan(want) ? isnan(amax->v[0]) : amax->v[0] == want, "%s [%s]: the largest of %s is %.9g, should be %.9g",
+          tt_kernel_name(kt.kernel), kt.label, x->name, amax->v[0], want);
+}
+
 /* ---- finite differences, of the references themselves ---- */
 
 typedef void (*function)(const double *x, double *y, const void *context);

@@ -159,6 +159,7 @@ GPU_DEVICE int gpu_atomic_add(int *p, int x)
     *p += x;
     return old;
 }
+GPU_DEVICE void gpu_atomic_max(uint32_t *p, uint32_t x) { *p = x > *p ? x : *p; }
 
 /* ---- numbers ---- */
 

@@ -17,7 +17,7 @@ static bool same_progress(const struct tt_progress *a, const struct tt_progress 
     return a->step == b->step && a->skipped == b->skipped && a->position == b->position && a->seed == b->seed &&
            a->best_val == b->best_val && a->best_step == b->best_step && a->bad_vals == b->bad_vals &&
            a->loss_scale == b->loss_scale && a->good_steps == b->good_steps &&
-           a->data_mark == b->data_mark;
+           a->data_mark == b->data_mark && a->data_end == b->data_end;
 }
 
 static void round_trips(void)
@@ -44,7 +44,7 @@ static void round_trips(void)
          .bad_vals = INT64_MIN,
          .loss_scale = 0.1f,
          .good_steps = 9007199254740993,
-         .data_mark = UINT64_MAX},
+         .data_mark = UINT64_MAX, .data_end = 1048576},
         {.best_val = 5e-324, .loss_scale = 3.4028235e38f},
         {.step = 99999999, .best_val = 2.718281828459045, .loss_scale = 1e-45f},
     };
@@ -137,8 +137,8 @@ static void names_what_does_not_fit(void)
     other[1].shape[0] = 8;
     CHECK_FAILS(
         tt_checkpoint_load(path, &c),
-        "'layers.0.attention.wq.weight' is [4, 4] in the checkpoint and [8, 4] here; start with the shape of the "
-        "checkpoint, or give another --out");
+        "'layers.0.attention.wq.weight' is [4, 4] in the checkpoint and [8, 4] here; leave out the options that "
+        "give the model another shape, or train a new one");
     memcpy(other, items, sizeof items);
     other[2].shape[1] = 1;
     CHECK_FAILS(tt_checkpoint_load(path, &c), "'norm.weight' is [4] in the checkpoint and [4, 1] here");

@@ -116,6 +116,7 @@ static void sizes_fit_together(void)
     fails_together("--warmup-steps 400", "make warmup-steps smaller");
     fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
     fails_together("--patience 2 --val-interval 0", "set val-interval");
+    fails_together("--fp8 all", "fp8 all does nothing with precision fp32; give --precision fp8 too");
     fails_together("--hidden-dim 65536 --num-layers 1024 --ffn-dim 262144", "parameters is too large");
     fails_together("--seq-len 1048560 --batch-size 65536", "is too large");
     fails_together("--seq-len 1048560 --batch-size 64 --version fused --num-heads 64", "use version flash");
@@ -124,7 +125,8 @@ static void sizes_fit_together(void)
     fails_together("--hidden-dim 65536 --num-heads 512 --seq-len 65536 --batch-size 256", "too large");
     fails_together("--num-steps 2147483648 --batch-size 65536 --grad-accum 65536", "more tokens than can be counted");
     if (strcmp(tt_backend_name(), "cpu") == 0)
-        fails_together("--precision bf16", "bf16 needs a GPU build: cmake -B build -DBACKEND=cuda or hip");
+        fails_together("--precision bf16", "bf16 needs a GPU build: cmake -B build -DBACKEND=cuda or hip; this tt was "
+                                           "built for cpu, which has --precision fp32, and fp8 to compare with");
     struct tt_config zero = {.tie_embeddings = true};
     CHECK_FAILS(tt_config_check(&zero), "hidden-dim is 0");
 }

@@ -1,0 +1,17 @@
+/* What the hipBLASLt of fake_runtime.c was asked. */
+#ifndef TT_TEST_FAKE_LT_H
+#define TT_TEST_FAKE_LT_H
+
+#include <stdbool.h>
+
+#include "backend/hip/blaslt.h"
+
+struct fake_lt {
+    bool no_fp8;           /* it proposes nothing for 8-bit factors */
+    struct lt_shape shape; /* of the last product */
+    struct lt_call call;
+};
+
+extern struct fake_lt fake_lt;
+
+#endif
