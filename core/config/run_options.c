@@ -123,7 +123,7 @@ static const struct tt_option machine[] = {
     {"device", AT(device), TT_S_COMPUTE, T | E | G | I | B | P | K, "0", "[0, 63]", "N",
      .help = "which GPU; 0 is the first", .here = true,
      .same = "auto=0"},
-    {"ranks", AT(ranks), TT_S_RANKS, RANKS | I, "1", "[1, 65536]", "N",
+    {"ranks", AT(ranks), TT_S_RANKS, RANKS | I, "1", "[1, 65535]", "N",
      .help = "processes that train together, one for each device; more than 1 starts them on this machine", .here = true,
      .also = TT_NAMES("num-gpus", "world-size", "nproc-per-node")},
     {"shard", AT(shard), TT_S_RANKS, RANKS | I | B, "none", TT_CHOICE,

@@ -119,10 +119,12 @@ bool tt_address_read(const char *path, struct tt_address *out)
         tt_status_free(st);
         return false;
     }
-    *out = (struct tt_address){0};
-    int got = sscanf(line, "%255s %d %64s", out->host, &out->port, out->secret);
+    struct tt_address a = {0};
+    int got = sscanf(line, "%255s %d %64s", a.host, &a.port, a.secret);
     free(line);
-    return got == 3 && out->port > 0 && out->port <= 65535 && strlen(out->secret) == TT_SHA256_DIGITS;
+    bool whole = got == 3 && a.port > 0 && a.port <= 65535 && strlen(a.secret) == TT_SHA256_DIGITS;
+    if (whole) *out = a;
+    return whole;
 }
 
 void tt_address_remove(const char *path, const struct tt_address *where)

@@ -27,10 +27,12 @@ struct tt_job_progress {
     _Atomic uint64_t calls, signs; /* collective calls so far; all signs of life, calls included */
     _Atomic int64_t step;          /* -1: none yet */
     _Atomic bool busy;             /* tt_job_busy */
+    _Atomic int64_t met;           /* the step at the last call that showed that the others have come so far; -1 */
+    _Atomic uint32_t asks;         /* tt_job_ask: of this rank; on rank 0 the watcher adds those of the others */
 };
 
 struct tt_job {
-    int rank, ranks;
+    int rank, ranks, local_rank;
     double timeout;
     char host[TT_HOST];
     struct tt_peer *peers; /* (ranks): rank 0 has all but itself, the others have rank 0 only */

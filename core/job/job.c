@@ -29,9 +29,11 @@ tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out)
     if (!j) return tt_no_memory("a job");
     j->rank = p->rank;
     j->ranks = p->ranks;
+    j->local_rank = p->local_rank;
     j->timeout = options->timeout;
     tt_host_name(j->host, sizeof j->host);
     atomic_init(&j->progress.step, -1);
+    atomic_init(&j->progress.met, -1);
     atomic_init(&j->progress.busy, true); /* until the first call: setting up may take long */
     j->peers = calloc((size_t)j->ranks, sizeof *j->peers);
     tt_status st = j->peers ? TT_OK : tt_no_memory("a job of %d ranks", j->ranks);
@@ -75,6 +77,14 @@ void tt_job_alive(struct tt_job *j, int64_t step)
 void tt_job_busy(struct tt_job *j)
 {
     if (j) sign_of_life(j, true);
+}
+
+/* All ranks make the same calls in the same order: whoever has entered this one has done the steps before it. */
+static void met(struct tt_job *j) { atomic_store(&j->progress.met, atomic_load(&j->progress.step)); }
+
+void tt_job_ask(struct tt_job *j, uint32_t bits)
+{
+    if (j) atomic_fetch_or(&j->progress.asks, bits);
 }
 
 /* ---- sending and receiving ---- */
@@ -144,9 +154,12 @@ tt_status tt_job_gather(struct tt_job *j, const void *mine, size_t size, void *a
     uint64_t number = enter(j);
     if (j->rank > 0) {
         TT_TRY(send_to(j, 0, TT_GATHER, number, mine, size, TT_FOREVER));
-        return receive_from(j, 0, TT_GATHER, number, all, size * (size_t)j->ranks);
+        TT_TRY(receive_from(j, 0, TT_GATHER, number, all, size * (size_t)j->ranks));
+        met(j);
+        return TT_OK;
     }
     for (int r = 1; r < j->ranks; r++) TT_TRY(receive_from(j, r, TT_GATHER, number, part + (size_t)r * size, size));
+    met(j);
     return send_to_all(j, TT_GATHER, number, all, size * (size_t)j->ranks, TT_FOREVER);
 }
 
@@ -228,6 +241,7 @@ static tt_status agree_on(struct tt_job *j, tt_status st)
     if (j->rank == 0) {
         if (st) fill_failure(&v, j, 0, st->code, st->text);
         TT_TRY(receive_failures(j, number, &v));
+        met(j);
         return announce(j, TT_AGREE, number, &v);
     }
     if (st) {
@@ -266,7 +280,7 @@ static void compare(struct tt_failure *v, const struct tt_job *j, int rank, cons
         if (mine[same] == '\n') start = same + 1;
     tt_status st = tt_fail(TT_USAGE,
                            "%s is not the same on all ranks: rank %d (%s) has \"%.*s\", rank 0 (%s) has "
-                           "\"%.*s\"; start all ranks with the same options",
+                           "\"%.*s\"; start all ranks with the same options and the same files",
                            what, rank, j->peers[rank].host, line_at(theirs + start), theirs + start, j->host,
                            line_at(mine + start), mine + start);
     v->code = (int32_t)st->code;
@@ -316,10 +330,12 @@ tt_status tt_job_decide(struct tt_job *j, int64_t step, uint32_t *decision)
 {
     if (!j) return TT_OK;
     uint64_t number = enter(j);
+    if (j->rank == 0) *decision |= atomic_load(&j->progress.asks);
     struct decision d = {step, *decision};
     if (j->rank == 0) return send_to_all(j, TT_DECIDE, number, &d, sizeof d, tt_seconds() + j->timeout);
     TT_TRY(receive_from(j, 0, TT_DECIDE, number, &d, sizeof d));
     if (d.step != step) return broken(j, 0, TT_WIRE_WRONG);
+    met(j);
     *decision = (uint32_t)d.bits;
     return TT_OK;
 }

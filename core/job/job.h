@@ -68,11 +68,16 @@ tt_status tt_job_clocks(struct tt_job *j, struct tt_clock *all);
 /* From what one rank and rank 0 noted around each message: before it left, and when the answer was there. */
 struct tt_clock tt_clock_between(const double (*theirs)[2], const double (*of_0)[2], int messages);
 
-/* Broadcasts rank 0's decision after a step; the caller defines the bits. Rank 0 does not wait; the others wait for the
- * host of rank 0, not for a device. Called once per step with the number of the step. */
+/* Broadcasts rank 0's decision after a step, with what others have asked for; the caller defines the bits. Rank 0 does
+ * not wait; the others wait for the host of rank 0, not for a device. Called once per step with the number of the step.
+ */
 tt_status tt_job_decide(struct tt_job *j, int64_t step, uint32_t *decision);
 
 /* ---- calls of one rank ---- */
+
+/* Adds these bits to a decision of rank 0 soon, and to all that follow it. Nobody waits: they travel with the next
+ * heartbeat. On rank 0 the bits of its own next decision do. */
+void tt_job_ask(struct tt_job *j, uint32_t bits);
 
 /* A sign of life: the main thread has reached this step. The message about a lost rank names its step. */
 void tt_job_alive(struct tt_job *j, int64_t step);

@@ -31,7 +31,7 @@ tt_status tt_env_number(const char *name, const char *because, long least, long 
         return tt_fail(TT_USAGE, "%s is not set, but %s=%s says that this process is one of a job; set both or neither",
                        name, because, getenv(because));
     size_t digits = strspn(text, "0123456789");
-    if (text[digits]) return tt_fail(TT_USAGE, "%s=%.100s is not a number", name, text);
+    if (text[digits]) return tt_fail(TT_USAGE, "%s=%.100s is not a number from %ld to %ld", name, text, least, most);
     errno = 0;
     long value = strtol(text, NULL, 10);
     if (errno || value < least || value > most)
@@ -59,14 +59,20 @@ static tt_status need_all(const struct names *n)
     return TT_OK;
 }
 
+/* The number of a rank, which is below that of the ranks. */
+static tt_status read_rank(const char *name, const char *of, int ranks, int *out)
+{
+    return tt_context(tt_env_number(name, of, 0, ranks - 1, out), "%s=%d", of, ranks);
+}
+
 static tt_status read_names(const struct names *n, struct tt_place *out)
 {
     const char *because = any_of(n);
     TT_TRY(need_all(n));
     TT_TRY(tt_env_number(n->ranks, because, 1, TT_MOST_RANKS, &out->ranks));
-    TT_TRY(tt_env_number(n->rank, because, 0, out->ranks - 1, &out->rank));
+    TT_TRY(read_rank(n->rank, n->ranks, out->ranks, &out->rank));
     TT_TRY(tt_env_number(n->local_ranks, because, 1, out->ranks, &out->local_ranks));
-    TT_TRY(tt_env_number(n->local_rank, because, 0, out->local_ranks - 1, &out->local_rank));
+    TT_TRY(read_rank(n->local_rank, n->local_ranks, out->local_ranks, &out->local_rank));
     snprintf(out->starter, sizeof out->starter, "%s", n->starter);
     return TT_OK;
 }

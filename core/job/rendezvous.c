@@ -7,7 +7,7 @@
  *                              <-     WAITING, once in a while
  *                              <-     GO, or ENDED with the reason
  *
- * The token is a hash of the job's id and of the secret in the comm file, if there is one. A connection stays pending
+ * The token is a hash of the job's id or, if there is a comm file, of the secret in it. A connection stays pending
  * until it has sent the right token; so a port scanner or a rank of another job is never admitted. It has a few seconds
  * and a fixed number of bytes for that, while other connections are served. */
 #include <errno.h>
@@ -48,7 +48,7 @@ struct rendezvous {
 static void make_token(struct rendezvous *m, const char *id, const char *secret)
 {
     struct tt_text text = {0};
-    tt_text_printf(&text, "tt job %s secret %s", id, secret);
+    tt_text_printf(&text, "tt job %s secret %s", secret[0] ? "" : id, secret);
     tt_sha256(text.s ? text.s : "", text.n, m->token);
     tt_text_printf(&text, " rank 0");
     tt_sha256(text.s ? text.s : "", text.n, m->proof);
@@ -114,14 +114,16 @@ static tt_status contradicts(const struct listener *d, const struct greeting *g)
 {
     const struct tt_job *j = d->m->j;
     if (g->ranks != j->ranks)
-        return tt_fail(TT_USAGE, "rank %d (%s) says that there are %d ranks, rank 0 (%s) that there are %d", g->rank,
-                       g->host, g->ranks, j->host, j->ranks);
+        return tt_fail(TT_USAGE, "rank %d (%s) says that there are %d ranks, rank 0 (%s) that there are %d; start "
+                       "all with the same number (WORLD_SIZE)", g->rank, g->host, g->ranks, j->host, j->ranks);
     if (g->rank < 0 || g->rank >= j->ranks)
         return tt_fail(TT_USAGE, "a process on %s says that it is rank %d of %d", g->host, g->rank, g->ranks);
-    if (g->rank == 0) return tt_fail(TT_USAGE, "two processes are rank 0: one on %s, one on %s", j->host, g->host);
+    if (g->rank == 0) return tt_fail(TT_USAGE, "two processes are rank 0: one on %s, one on %s; give each its own RANK",
+                                    j->host, g->host);
     const struct tt_peer *p = &j->peers[g->rank];
     if (p->fd[g->channel] < 0) return TT_OK;
-    return tt_fail(TT_USAGE, "two processes are rank %d: one on %s, one on %s", g->rank, p->host, g->host);
+    return tt_fail(TT_USAGE, "two processes are rank %d: one on %s, one on %s; give each its own RANK", g->rank,
+                   p->host, g->host);
 }
 
 static bool answer(struct listener *d, struct pending *s)
@@ -326,17 +328,34 @@ static int try_channel(struct rendezvous *m, const struct tt_address *where, enu
     return -1;
 }
 
-static tt_status no_answer(const struct tt_job *j, const struct tt_address *where, const char *file, const char *why)
+/* Where the address of rank 0 comes from (address.c), as a question. */
+static void where_from(const struct tt_job_options *options, const struct tt_address *where, char out[400])
 {
+    const struct tt_place *p = &options->place;
+    if (where->secret[0])
+        snprintf(out, 400, "does it have the same --comm-file, %.300s?", options->file);
+    else if (!strcmp(where->host, p->address))
+        snprintf(out, 400, "is MASTER_ADDR its machine?");
+    else if (p->port)
+        snprintf(out, 400, "does it have the same MASTER_PORT? LOCAL_WORLD_SIZE says that it is on this machine");
+    else
+        snprintf(out, 400, "did the same process start it? Else set MASTER_ADDR and MASTER_PORT for all ranks");
+}
+
+static tt_status no_answer(const struct tt_job_options *options, const struct tt_address *where, const char *why)
+{
+    char from[400];
+    if (!where->host[0] && access(options->file, F_OK) == 0)
+        return tt_fail(TT_RANK_LOST, "%s is not a file of rank 0, and rank 0 did not replace it within %g s; is it "
+                       "started, with the same --comm-file?", options->file, options->timeout);
     if (!where->host[0])
         return tt_fail(TT_RANK_LOST,
                        "rank 0 did not write its address to %s within %g s; is it started, and is the "
                        "folder shared?",
-                       file, j->timeout);
-    return tt_fail(TT_RANK_LOST,
-                   "rank 0 did not answer at %s port %d within %g s: %s; is it started, and is "
-                   "MASTER_ADDR its machine?",
-                   where->host, where->port, j->timeout, why);
+                       options->file, options->timeout);
+    where_from(options, where, from);
+    return tt_fail(TT_RANK_LOST, "rank 0 did not answer at %s port %d within %g s: %s; is it started, and %s",
+                   where->host, where->port, options->timeout, why, from);
 }
 
 /* Tries until the timeout: rank 0 may start later, and the comm file may be a leftover of an earlier job. */
@@ -347,9 +366,9 @@ static tt_status reach(struct rendezvous *m, const struct tt_job_options *option
     char why[REASON] = "nothing was tried";
     TT_TRY(tt_address_find(options, &where, &in_file));
     make_token(m, options->place.id, where.secret);
-    if (in_file) where.host[0] = 0;
+    if (in_file) where = (struct tt_address){0};
     for (int channel = 0; channel < TT_CHANNELS;) {
-        if (tt_seconds() >= m->until) return no_answer(m->j, &where, options->file, why);
+        if (tt_seconds() >= m->until) return no_answer(options, &where, why);
         if (in_file && channel == 0 && tt_address_read(options->file, &where))
             make_token(m, options->place.id, where.secret);
         tt_status refused = TT_OK;

@@ -4,7 +4,8 @@
  *   - its connection ends without a TT_LEAVES: its process is gone;
  *   - it is silent for the timeout: its process or its machine hangs;
  *   - its main thread makes no progress, and ranks that are ahead have waited for the timeout (see find_stuck).
- * Rank 0 prints which rank it is, tells the others, and all end. If rank 0 itself is lost, each of the others says so.
+ * Rank 0 prints which rank it is, tells the others, and all end. If rank 0 itself is lost, one of the others on each
+ * machine says so; they reach no rank but 0, and tell it in case that it wakes up.
  *
  * They end with _exit, and only here: the main thread may hang in a collective whose partner is gone, and nothing can
  * interrupt it. So it cannot return a status, and exit handlers would hang too. */
@@ -27,7 +28,7 @@ static const double DRAIN_SECONDS = 2; /* for the others to read the last messag
 struct beat {
     uint64_t calls, signs;
     int64_t step;
-    uint64_t busy;
+    uint64_t busy, asks;
 };
 
 /* What is known about a rank. Times are of this process's clock. */
@@ -108,15 +109,20 @@ static void print(const char *text)
 
 static _Noreturn void end(void) { _exit(TT_RANK_LOST); }
 
+/* Rank 0; without it the first on each machine. */
+static bool speaks_for_others(const struct tt_watch *w, int lost)
+{
+    const struct tt_job *j = w->j;
+    return lost != 0 || j->rank == 0 || j->local_rank == (strcmp(j->host, j->peers[0].host) ? 0 : 1);
+}
+
 static _Noreturn void end_all(struct tt_watch *w, int rank, const char *text)
 {
-    print(text);
     struct tt_failure v = {.code = TT_RANK_LOST, .rank = rank};
+    if (speaks_for_others(w, rank)) print(text);
     snprintf(v.text, sizeof v.text, "%s", text);
-    if (w->j->rank == 0) {
-        send_to_all(w, TT_LOST, &v, sizeof v);
-        drain(w);
-    }
+    send_to_all(w, TT_LOST, &v, sizeof v);
+    if (w->j->rank == 0) drain(w);
     end();
 }
 
@@ -129,7 +135,8 @@ static const char *host_of(const struct tt_watch *w, int rank)
 static _Noreturn void report_lost(struct tt_watch *w, int rank, const char *what, const char *why)
 {
     char text[TT_MESSAGE], when[48] = "before its first step";
-    long long step = (long long)w->seen[rank].beat.step;
+    int64_t met = atomic_load(&w->j->progress.met), heard = w->seen[rank].beat.step;
+    long long step = (long long)(met > heard ? met : heard); /* beats are seconds apart, calls need not be */
     if (step >= 0) snprintf(when, sizeof when, "at step %lld", step);
     snprintf(text, sizeof text, "rank %d (%s) %s %s: %.800s", rank, host_of(w, rank), what, when, why);
     end_all(w, rank, text);
@@ -160,6 +167,12 @@ static void note_beat(struct seen *s, const struct beat *b, double now)
     s->beat = *b;
 }
 
+/* Rank 0 decides with what the others ask for. */
+static void note_asks(struct tt_watch *w, const struct beat *b)
+{
+    if (w->j->rank == 0) atomic_fetch_or(&w->j->progress.asks, (uint32_t)b->asks);
+}
+
 /* False: an invalid message. */
 static bool handle(struct tt_watch *w, int rank)
 {
@@ -170,6 +183,7 @@ static bool handle(struct tt_watch *w, int rank)
     case TT_BEAT:
         if (size != sizeof s->in.body.beat) return false;
         note_beat(s, &s->in.body.beat, s->heard);
+        note_asks(w, &s->in.body.beat);
         return true;
     case TT_LEAVES:
         s->left = true;
@@ -179,8 +193,8 @@ static bool handle(struct tt_watch *w, int rank)
         if (!atomic_load(&w->j->over)) report_lost(w, rank, "failed", s->in.body.failure.text);
         return true;
     case TT_LOST:
-        if (size != sizeof s->in.body.failure || rank != 0) return false;
-        if (!atomic_load(&w->j->over)) end(); /* rank 0 has printed it */
+        if (size != sizeof s->in.body.failure) return false;
+        if (!atomic_load(&w->j->over)) end(); /* rank 0 has printed it, or the others have: rank 0 was silent */
         return true;
     default:
         return false;
@@ -263,7 +277,8 @@ static void check_ranks(struct tt_watch *w, double now)
 static void beat(struct tt_watch *w, double now)
 {
     struct tt_job_progress *p = &w->j->progress;
-    struct beat b = {atomic_load(&p->calls), atomic_load(&p->signs), atomic_load(&p->step), atomic_load(&p->busy)};
+    struct beat b = {atomic_load(&p->calls), atomic_load(&p->signs), atomic_load(&p->step), atomic_load(&p->busy),
+                     atomic_load(&p->asks)};
     note_beat(&w->seen[w->j->rank], &b, now);
     send_to_all(w, TT_BEAT, &b, sizeof b);
 }

@@ -76,6 +76,12 @@ struct tt_op {
     union tt_args args;
 };
 
+/* A collective on whichever stream, or what follows one on the stream of collectives; the rest computes. */
+static inline bool tt_op_communicates(const struct tt_op *op)
+{
+    return op->kind == TT_OP_COLLECTIVE || op->stream == TT_STREAM_COMM;
+}
+
 struct tt_buffer {
     const char *name;
     size_t bytes, offset; /* offset in the arena */

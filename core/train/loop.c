@@ -31,7 +31,8 @@ struct loop {
     uint32_t decided; /* by rank 0 after this step: STOP, SAVE, NOT_FINITE */
 };
 
-/* Signals, the clock and late metrics could make each rank decide at another step, so rank 0 decides for all. */
+/* Signals, the clock and late metrics could make each rank decide at another step, so rank 0 decides for all. A signal
+ * to any rank stops all: the others ask rank 0. */
 enum { STOP = 1, SAVE = 2, NOT_FINITE = 4 };
 
 /* ---- validation and early stopping ---- */
@@ -223,6 +224,7 @@ static bool save_due(const struct loop *l, int64_t step)
 /* What this host sees; rank 0 sends its own view to all ranks. */
 static tt_status decide(struct loop *l, int64_t step)
 {
+    if (tt_stop_signal()) tt_job_ask(l->r->job, STOP);
     l->decided = (tt_stop_signal() ? STOP : 0) | (timed_save_due(l) ? SAVE : 0) |
                  (tt_meter_stops(&l->meter) ? NOT_FINITE : 0);
     return tt_job_decide(l->r->job, step, &l->decided);
@@ -281,10 +283,9 @@ static tt_status open_loop(struct loop *l)
 static tt_status interrupted(const struct loop *l, int64_t step)
 {
     int number = tt_stop_signal();
-    if (!number) return tt_fail(TT_INTERRUPTED, "stopped by rank 0 after step %lld", (long long)step);
     const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
     bool passed_on = l->r->job && number == SIGUSR1; /* by the process that started the ranks */
-    const char *what = passed_on ? "a signal" : strsignal(number);
+    const char *what = !number ? "a signal to another rank" : passed_on ? "a signal" : strsignal(number);
     return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", what,
                    (long long)step, (long long)l->c->num_steps, kept, resume_command(l));
 }

@@ -192,7 +192,7 @@ static tt_status read_operations(struct tt_passes *r, int at)
     tt_exposed(r->session.step, t->spans, t->one);
     for (int i = 0; i < t->ops; i++) {
         double seconds = fmax(0, t->spans[i].end - t->spans[i].start - event);
-        bool communicates = r->session.step->ops[i].stream == TT_STREAM_COMM;
+        bool communicates = tt_op_communicates(&r->session.step->ops[i]);
         t->op[i * t->steps + at] = communicates ? fmin(t->one[i], seconds) : seconds;
         t->beside[i * t->steps + at] = communicates ? seconds : 0;
     }

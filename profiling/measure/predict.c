@@ -33,10 +33,11 @@ struct walk {
 static void take(struct walk *w, const struct tt_op *op, double seconds)
 {
     int clock = op->stream == TT_STREAM_COMM ? COMMUNICATE : COMPUTE;
+    int use = tt_op_communicates(op) ? COMMUNICATE : COMPUTE; /* a collective may keep the kernels' stream waiting */
     for (int s = 0; s < TT_STREAMS; s++)
         if (op->wait[s] >= 0 && w->given[op->wait[s]] > w->now[clock]) w->now[clock] = w->given[op->wait[s]];
     w->now[clock] += seconds;
-    w->busy[clock] += seconds;
+    w->busy[use] += seconds;
     if (op->signal >= 0) w->given[op->signal] = w->now[clock];
 }
 

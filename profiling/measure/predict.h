@@ -11,7 +11,7 @@ struct tt_prediction {
     const struct tt_chip *chip;
     double seconds;        /* of a step */
     double memory_seconds; /* of it in kernels that wait for memory */
-    double communication;  /* on the communication stream, hidden or not */
+    double communication;  /* hidden or not */
     double exposed;        /* of that, what no kernel hides: the step is longer by it */
     double group[TT_GROUP_COUNT], phase[TT_PHASES]; /* each operation's own time, hidden or not */
 };

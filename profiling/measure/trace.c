@@ -66,7 +66,7 @@ static void kernel_name(const struct tt_op *op, char out[64])
 /* Clocks tick in steps, and a kernel may seem to begin before the one before it ended: it begins there. */
 void tt_trace_kernel(struct tt_recorder *r, struct tt_trace_ranges *g, const struct tt_op *op, double start, double end)
 {
-    if (op->stream == TT_STREAM_COMM) {
+    if (tt_op_communicates(op)) {
         communicated(r, g, op, start, end);
         return;
     }

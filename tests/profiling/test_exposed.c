@@ -38,6 +38,18 @@ static void begins_and_ends(void)
     CHECK(exposed[2] == 0, "%g", exposed[2]);
 }
 
+/* A sum on the stream of the kernels hides behind none, neither the one before nor the one after it. */
+static void on_the_stream_of_kernels(void)
+{
+    struct tt_op ops[] = {op_on(TT_STREAM_MAIN, -1), op_on(TT_STREAM_MAIN, -1), op_on(TT_STREAM_MAIN, -1)};
+    struct tt_op_time spans[] = {{0, 1}, {1, 3}, {3, 4}};
+    struct tt_plan plan = {.ops = ops, .count = 3};
+    double exposed[3];
+    ops[1].kind = TT_OP_COLLECTIVE;
+    tt_exposed(&plan, spans, exposed);
+    CHECK(exposed[0] == 0 && exposed[1] == 2 && exposed[2] == 0, "%g of 2", exposed[1]);
+}
+
 /* ---- known links ---- */
 
 static double link_rate;
@@ -133,6 +145,7 @@ int main(void)
 {
     TEST(known_times);
     TEST(begins_and_ends);
+    TEST(on_the_stream_of_kernels);
     OPEN_OR_SKIP(begin_profiles());
     TEST(of_one_rank_nothing);
     if (backend.ops->delay) { /* links are simulated on the CPU only */

@@ -263,6 +263,9 @@ static void clocks_wait_for_each_other(void)
     struct tt_op queue[] = {compute(10, -1, 0), sum_up(20, 0, -1), compute(10, -1, 1), sum_up(5, 1, 2),
                             compute(10, 2, -1)};
     check_walk(queue, 5, 45, 25, 15); /* the second sum waits for the first, till 35 */
+    struct tt_op behind[] = {compute(10, -1, -1), sum_up(20, -1, -1), compute(5, -1, -1)};
+    behind[1].stream = TT_STREAM_MAIN;
+    check_walk(behind, 3, 35, 20, 20); /* a sum on the stream of the kernels hides behind none */
     struct tt_op alone[] = {compute(10, -1, -1), compute(10, -1, -1)};
     alone[1].stream = TT_STREAM_SIDE;
     check_walk(alone, 2, 20, 0, 0); /* two streams that compute share one chip */

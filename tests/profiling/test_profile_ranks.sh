@@ -75,6 +75,13 @@ info 3 weights
 check "three ranks" looks_right three 3 weights
 expect 0 "saved" "$TT" report three
 says three/report.html "Ranks and communication"
+profile --ranks 2 --fault late-bucket --out late || die "a fault of ranks is not profiled"
+info 2 none
+check "sums that come late" looks_right late 2 none
+check "are all exposed" python3 -c 'import json
+p = json.load(open("late/profile.json"))
+for r in [p["job"]] + p["ranks"]: assert r["communication"] > 0 and r["hidden"] <= 0.05 * r["communication"], r
+for r in p["collectives"]: assert r["seconds"] > 0 and r["bus_bandwidth"] > 0, r'
 passed "profiles of several ranks"
 
 if on_cpu && has mpirun; then

@@ -21,6 +21,7 @@ static struct {
     double timeout;
     const char *file;
     int jobs;   /* so far */
+    bool nameless, parents; /* rank 0's machine has a name that is not known; every rank has another job id */
     bool hasty; /* times matter: a sanitizer does not look for leaks when a rank ends, which takes seconds */
     pid_t pids[MOST];
     int codes[MOST]; /* exit codes; 1000 + the signal */
@@ -48,8 +49,9 @@ static inline struct tt_job_options options_of(int rank)
 {
     struct tt_job_options o = {.file = crew.file, .timeout = crew.timeout};
     o.place = (struct tt_place){.rank = rank, .ranks = crew.ranks, .local_rank = rank, .local_ranks = crew.ranks};
-    snprintf(o.place.address, sizeof o.place.address, "%s", crew.file ? "" : "127.0.0.1");
-    snprintf(o.place.id, sizeof o.place.id, "test");
+    const char *address = crew.nameless ? "no.such.host.invalid" : "127.0.0.1";
+    snprintf(o.place.address, sizeof o.place.address, "%s", crew.file ? "" : address);
+    snprintf(o.place.id, sizeof o.place.id, "parent %d", crew.parents ? rank : 0);
     o.place.port = crew.port;
     return o;
 }

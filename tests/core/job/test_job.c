@@ -158,8 +158,35 @@ static void what_differs_is_refused(void)
     CHECK_ALL_END_WITH(TT_USAGE);
     snprintf(words, sizeof words,
              "main of rank: the configuration is not the same on all ranks: rank 2 (%s) has \"lr: 0.2\", rank 0 (%s) "
-             "has \"lr: 0.1\"; start all ranks with the same options\n", host, host);
+             "has \"lr: 0.1\"; start all ranks with the same options and the same files\n", host, host);
     CHECK(times(words) == 3, "%s", crew.text);
+}
+
+/* Rank 2 asks, rank 0 decides; a heartbeat later all know it, after the same step. */
+static tt_status asks(struct tt_job *j, int rank)
+{
+    uint32_t decision = 0;
+    double last;
+    int64_t step = 0;
+    if (rank == 2) tt_job_ask(j, 2);
+    for (; !(decision & 2); step++) {
+        decision = rank == 0 ? 4 : 8;
+        WANT(step < 2000);
+        rest(0.005);
+        TT_TRY(tt_job_decide(j, step, &decision));
+        WANT((decision & ~2u) == 4);
+    }
+    last = (double)step;
+    TT_TRY(tt_job_sum(j, &last));
+    WANT(last == 3.0 * (double)step);
+    return TT_OK;
+}
+
+static void any_rank_can_ask(void)
+{
+    start_all(3, 5, asks);
+    await_all();
+    CHECK_ALL_END_WITH(0);
 }
 
 static tt_status other_call(struct tt_job *j, int rank)
@@ -250,6 +277,14 @@ static void rank_0_does_not_come(void)
     await(1);
     read_messages();
     CHECK(crew.codes[1] == TT_RANK_LOST && times("rank 0 did not answer at 127.0.0.1 port "), "%s", crew.text);
+    CHECK(times("is it started, and is MASTER_ADDR its machine?"), "%s", crew.text);
+    crew.nameless = true; /* a name that is not known, of ranks that are all here: MASTER_ADDR is not to blame */
+    prepare(2, 1);
+    start_rank(1, never_called);
+    await(1);
+    crew.nameless = false;
+    read_messages();
+    CHECK(times("is it started, and does it have the same MASTER_PORT?") && !times("ADDR"), "%s", crew.text);
 }
 
 static void a_port_in_use_is_named(void)
@@ -277,7 +312,7 @@ static void two_of_one_rank(void)
     crew.pids[2] = first;
     await_all();
     CHECK_ALL_END_WITH(TT_USAGE);
-    CHECK(times("two processes are rank 1: one on ") == 3, "%s", crew.text);
+    CHECK(times("two processes are rank 1: one on ") == 3 && times("; give each its own RANK") == 3, "%s", crew.text);
 }
 
 static void another_number_of_ranks(void)
@@ -289,6 +324,7 @@ static void another_number_of_ranks(void)
     await_all();
     CHECK_ALL_END_WITH(TT_USAGE);
     CHECK(times("says that there are 2 ranks, rank 0 (") == 2, "%s", crew.text);
+    CHECK(times("that there are 3; start all with the same number (WORLD_SIZE)") == 2, "%s", crew.text);
 }
 
 /* ---- the comm file ---- */
@@ -334,6 +370,42 @@ static void a_stale_comm_file_is_not_taken(void)
     crew.file = NULL;
 }
 
+/* From two shells each rank has another parent, by which ranks without a file would know each other. */
+static void the_comm_file_makes_the_job(void)
+{
+    crew.file = path;
+    crew.parents = true;
+    prepare(3, 10);
+    for (int r = 0; r < 3; r++) start_rank(r, hello);
+    await_all();
+    crew.parents = false;
+    CHECK_ALL_END_WITH(0);
+    crew.file = NULL;
+}
+
+/* When rank 0 does not come, the file is to blame, and not a host of which it speaks. */
+static void what_is_wrong_with_the_comm_file(void)
+{
+    char line[200], secret[65];
+    memset(secret, 'a', 64);
+    secret[64] = 0;
+    snprintf(line, sizeof line, "127.0.0.1 %d %s\n", free_port(), secret);
+    for (int how = 0; how < 2; how++) {
+        crew.file = path;
+        write_comm_file(how ? line : "garbage\n");
+        prepare(2, 1);
+        start_rank(1, never_called);
+        await(1);
+        read_messages();
+        char words[200];
+        snprintf(words, sizeof words, how ? "and does it have the same --comm-file, %s?" : "%s is not a file of rank 0",
+                 path);
+        CHECK(crew.codes[1] == TT_RANK_LOST && times(words) && !times("MASTER_ADDR"), "%s", crew.text);
+    }
+    unlink(path);
+    crew.file = NULL;
+}
+
 static void the_comm_file_is_private(void)
 {
     crew.file = path;
@@ -366,6 +438,7 @@ int main(void)
     TEST(the_first_that_fails_is_named);
     TEST(a_failure_can_be_handled);
     TEST(what_differs_is_refused);
+    TEST(any_rank_can_ask);
     TEST(different_calls_are_noticed);
     TEST(strangers_do_no_harm);
     TEST(who_does_not_come_is_named);
@@ -374,6 +447,8 @@ int main(void)
     TEST(two_of_one_rank);
     TEST(another_number_of_ranks);
     TEST(a_stale_comm_file_is_not_taken);
+    TEST(the_comm_file_makes_the_job);
+    TEST(what_is_wrong_with_the_comm_file);
     TEST(the_comm_file_is_private);
     unlink(path);
     return test_end();

@@ -44,14 +44,13 @@ static bool others_end(int lost, double limit)
     return took <= limit;
 }
 
-/* Rank 0 says it for all; without rank 0, each says it. */
+/* Rank 0 says it for all; without rank 0, the first of the others on this machine. */
 static bool is_named(int lost, const char *how)
 {
     char host[64], words[200];
     gethostname(host, sizeof host);
     snprintf(words, sizeof words, "tt: rank %d (%s) %s", lost, host, how);
-    int lines = times("\n"), want = lost == 0 ? crew.ranks - 1 : 1;
-    return times(words) == want && lines == want && times("tt: rank ") == want;
+    return times(words) == 1 && times("\n") == 1;
 }
 
 static void check_codes(int lost)
@@ -113,16 +112,18 @@ static void stopped(void)
 /* One that goes on when the others have ended has been told, and says nothing. */
 static void stopped_and_woken(void)
 {
-    start_all(3, TIMEOUT, trains);
-    rest(1);
-    kill(crew.pids[1], SIGSTOP);
-    await(0);
-    await(2);
-    kill(crew.pids[1], SIGCONT);
-    await(1);
-    read_messages();
-    CHECK_ALL_END_WITH(TT_RANK_LOST);
-    CHECK(is_named(1, "is gone, last heard of at step "), "%s", crew.text);
+    for (int lost = 0; lost < 2; lost++) {
+        start_all(3, TIMEOUT, trains);
+        rest(1);
+        kill(crew.pids[lost], SIGSTOP);
+        await(1 - lost);
+        await(2);
+        kill(crew.pids[lost], SIGCONT);
+        await(lost);
+        read_messages();
+        CHECK_ALL_END_WITH(TT_RANK_LOST);
+        CHECK(is_named(lost, "is gone, last heard of at step "), "%s", crew.text);
+    }
 }
 
 static int idler;
@@ -272,6 +273,28 @@ static void an_exit_is_a_loss(void)
     CHECK(times("tt: rank 2 (") == 1 && times("\n") == 1, "%s", crew.text);
 }
 
+/* Many steps between two heartbeats: the step of the last call together is known. */
+static tt_status exits_later(struct tt_job *j, int rank)
+{
+    for (int64_t step = 0; step < 300; step++) {
+        double sum = rank;
+        tt_job_alive(j, step);
+        TT_TRY(tt_job_sum(j, &sum));
+    }
+    rest(0.3); /* all have the last sum, and no heartbeat is due yet */
+    if (rank == idler) _exit(9);
+    hang();
+}
+
+static void the_last_step_together_is_named(void)
+{
+    for (idler = 0; idler < 3; idler += 2) {
+        start_all(3, 20, exits_later);
+        await_all();
+        CHECK(times("is gone, last heard of at step 299: ") == 1 && times("\n") == 1, "%s", crew.text);
+    }
+}
+
 int main(void)
 {
     crew.hasty = true;
@@ -285,5 +308,6 @@ int main(void)
     TEST(stopped_together);
     TEST(a_failure_is_told);
     TEST(an_exit_is_a_loss);
+    TEST(the_last_step_together_is_named);
     return test_end();
 }
