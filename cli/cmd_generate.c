@@ -29,7 +29,7 @@ static const struct tt_option table[] = {
     {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "a text to continue; may be given several times; without one a text starts where one of the data would",
      .list = TT_PROMPT_SEPARATOR, .blanks = true},
     {"prompts", AT(prompts), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "FILE",
-     .help = "texts to continue: each line, also an empty one, or of a .jsonl file the \"prompt\" of each line", .here = true},
+     .help = "texts to continue: each line, also an empty one, or of a .jsonl file the \"prompt\" of each line; - = of the standard input", .here = true},
     {"num-samples", AT(num_samples), "Generation", 1 << TT_CMD_GENERATE, "1", "[1, 65536]", "N",
      .help = "continuations of each prompt: the first draws by the seed, the second by the next, and so on"},
     {"rows", AT(rows), "Generation", 1 << TT_CMD_GENERATE, "16", "[1, 1024]", "N",

@@ -193,13 +193,16 @@ static void announce_ranks(const struct training *t)
     tt_status_free(st);
 }
 
-/* What changes the model itself, but not the shape of its weights. */
+/* What changes the model or its numbers, but not the shape of its weights. */
 static void announce_changes(const struct training *t)
 {
     const struct tt_config *now = t->c, *then = &t->before.c;
     if (strcmp(now->rope_scaling, then->rope_scaling))
         printf("note    --rope-scaling was \"%s\" until this step, and is \"%s\" from here on\n", then->rope_scaling,
                now->rope_scaling);
+    if (now->precision != then->precision)
+        printf("note    --precision was %s until this step, and is %s from here on\n",
+               tt_precision_names[then->precision], tt_precision_names[now->precision]);
     if (now->documents != then->documents)
         printf("note    --documents was %s until this step, and is %s from here on\n",
                tt_documents_names[then->documents], tt_documents_names[now->documents]);

@@ -49,6 +49,7 @@ tt_status tt_prompts_add_file(struct tt_prompts *p, const char *path)
     struct tt_text_reader *r = NULL;
     struct tt_text_block b = {0};
     int64_t before = p->count;
+    if (!strcmp(path, "-")) path = "/dev/stdin";
     TT_TRY(tt_text_reader_open(&path, 1, &(struct tt_text_options){.prompts = true}, &r));
     tt_status st = add_blocks(p, r, &b);
     tt_text_block_free(&b);

@@ -33,6 +33,7 @@ struct tt_profile_run {
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
     int64_t steps, warmup; /* measured, and before them; steps is 0 where an import cannot tell */
     double load;           /* of the machine before it began: processes that want to run, per processor */
+    double waited;         /* in the undisturbed steps: what part of their time threads waited for a processor */
     bool tie_embeddings, qkv_bias, qk_norm;
     char rope_scaling[288]; /* --rope-scaling, or "" */
     char documents[16];     /* --documents; "": not known */
@@ -68,7 +69,7 @@ struct tt_profile_launch {
     double graph_replay_seconds; /* host: to enqueue a graph of as many empty kernels; NaN: none */
     double graph_kernel_seconds; /* device: an empty kernel in a graph of them; NaN: none */
     double total_seconds;        /* kernels per step x launch_seconds */
-    double idle_seconds;         /* launched_seconds - kernel_seconds: the device waits */
+    double idle_seconds;         /* launched_seconds - kernel_seconds: the device waits; 0 where the host computes */
     double waits;                /* host waits per step: stream_sync, event_sync, event_elapsed */
 };
 

@@ -39,7 +39,12 @@ static double load_of(const struct tt_json *profile)
     return tt_json_number(tt_json_get(profile, "run"), "load", tt_json_number(profile, "load", NAN));
 }
 
-bool tt_exercise_was_busy(const struct tt_json *profile) { return tt_is_busy(load_of(profile)); }
+static double waited_of(const struct tt_json *profile)
+{
+    return tt_json_number(tt_json_get(profile, "run"), "waited", NAN);
+}
+
+bool tt_exercise_was_busy(const struct tt_json *profile) { return tt_was_busy(load_of(profile), waited_of(profile)); }
 
 /* The same as formulas have it. A busy machine is not the same in two runs, whatever the scatter within one says, and
  * of a single step nothing is known: neither decides anything. */
@@ -84,7 +89,7 @@ static void busy_runs(const struct tt_marked *m, struct tt_text *out)
     for (int i = 0; i < m->exercise->run_count; i++) {
         char busy[100];
         const struct tt_json *profile = m->runs[i].profile;
-        tt_busy_words(profile ? load_of(profile) : NAN, busy);
+        tt_was_busy_words(profile ? load_of(profile) : NAN, profile ? waited_of(profile) : NAN, busy);
         if (busy[0])
             tt_text_printf(out, "noise: %s: when it was measured, %s; its times say little\n",
                            m->exercise->runs[i].name, busy);

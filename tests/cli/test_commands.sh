@@ -154,6 +154,8 @@ printf 'the small cat\n\na dog\n' >gap.txt # an empty line is a prompt, so that 
 grep -q '"prompt":2,' gap || fail "the third of three prompts is not number 2: $(cat gap)"
 "$TT" generate parts --prompts gap.txt --max-tokens 20 --seed 7 --json >by-file 2>err || fail "a file with an empty line"
 same gap by-file "an empty line"
+"$TT" generate parts --prompts - --max-tokens 20 --seed 7 --json <gap.txt >by-file 2>err || fail "the standard input"
+same gap by-file "the standard input"
 text_of() { sed 's/.*"text":"\([^"]*\)".*/\1/'; }
 for line in 1 2 3 4; do
     prompt="the small cat"

@@ -151,6 +151,7 @@ does_nothing="does nothing: "
     expect 0 "--documents separate ${does_nothing}token 3, which ends documents, is not in" "$TT" train $tiny --data plain-tokens --documents separate --document-end 3 --val-fraction 0 --out sep3
     expect 0 "--documents was separate until this step, and is joined from here on" "$TT" train --resume sep10 --num-steps 3 --documents joined
     expect 0 '--rope-scaling was "" until this step, and is "linear,factor=2" from here on' "$TT" train --resume sep10 --num-steps 4 --rope-scaling linear,factor=2
+    if on_cpu; then expect 0 "--precision was fp32 until this step, and is fp8 from here on" "$TT" train --resume sep10 --num-steps 5 --precision fp8; fi
     expect 0 "wrote" "$TT" export sep10 sep-hf
     expect 0 "saved" "$TT" import sep-hf --out imported
     expect 0 "saved" "$TT" train --resume imported --num-steps 3 --data plain.txt --seq-len 16 --batch-size 2 --val-interval 0

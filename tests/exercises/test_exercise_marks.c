@@ -435,21 +435,25 @@ static void tells_noise(void)
 static void tells_busy_runs(void)
 {
     static const char busy[] = "{\"run\": {\"load\": 4.5}}", ranks[] = "{\"run\": {}, \"load\": 3.1, \"rows\": []}",
-                      quiet[] = "{\"run\": {\"load\": 0.9}}";
-    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"}},
-                            .run_count = 4};
+                      begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}}",
+                      quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}}";
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"},
+                                     {.name = "late"}}, .run_count = 5};
     struct tt_marked m = {.exercise = &e};
     struct tt_text out = {0};
     CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[3].profile));
+    CHECK_OK(tt_json_parse(begun, strlen(begun), &m.runs[4].profile));
     CHECK_OK(tt_json_parse(quiet, strlen(quiet), &m.runs[0].profile));
     CHECK_OK(tt_json_parse(busy, strlen(busy), &m.runs[1].profile));
     tt_exercise_noise(&m, &out);
-    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: 4.5 processes"), "%s",
+    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: a load of 4.5"), "%s",
           out.s);
     CHECK(out.s && strstr(out.s, "noise: weak: when it was measured, the machine was busy"), "ranks.json: %s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
+          "a load that began with the run: %s", out.s);
     CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
     tt_text_free(&out);
-    for (int i = 0; i < 4; i++) tt_json_free(m.runs[i].profile);
+    for (int i = 0; i < 5; i++) tt_json_free(m.runs[i].profile);
 }
 
 /* Several ranks are not faster than one for each of them: the machine was. */
