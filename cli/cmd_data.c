@@ -75,6 +75,7 @@ static tt_status find_inputs(struct making *m)
     m->work = (struct tt_text_work){.paths = (const char *const *)m->sources.paths, .count = m->sources.count,
                                     .options = tt_text_options_of(m->c), .threads = (int)m->c->threads,
                                     .progress = tt_reading_progress(m->c), .arg = &m->painted};
+    m->work.options.end_token = -1;
     if (m->sources.count) return TT_OK;
     return tt_fail(TT_USAGE, "no text to read; name one or more files: tt data book.txt --out data/book");
 }
@@ -88,6 +89,9 @@ static tt_status read_inputs(struct making *m)
     TT_TRY(st);
     const struct tt_text_totals *t = &m->work.totals;
     if (!m->spool.count) return tt_fail(TT_USAGE, "there is no text in %s; name files with some", m->own->input);
+    if (t->has_objects)
+        tt_say("note: the text begins as JSON Lines do, but is read as plain text; for a field of its lines name that "
+               "with --text-field");
     if (t->has_zeros)
         tt_say("note: the text contains zero bytes, so it is probably not text; they become tokens like other bytes");
     if (t->skipped)
@@ -190,7 +194,9 @@ static void print_text(const struct making *m)
     int64_t bytes = m->work.totals.bytes, documents = m->work.totals.documents, count = m->spool.count;
     printf("%lld bytes became %lld tokens (%.2f bytes a token), %lld of them for validation; ", (long long)bytes,
            (long long)count, (double)bytes / (double)count, (long long)held_out(m));
-    if (documents) printf("%lld document%s; ", (long long)documents, tt_plural(documents));
+    if (documents) printf("%lld document%s", (long long)documents, tt_plural(documents));
+    if (m->work.totals.pairs) printf(", %lld of them prompts whose completions count", (long long)m->work.totals.pairs);
+    if (documents) printf("; ");
     printf("vocabulary %lld (%s); %d file%s in %s\n", (long long)tt_tokenizer_size(m->tokenizer),
            tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files), m->c->out);
     printf("train on them: tt train --data %s\n", m->c->out);

@@ -27,16 +27,16 @@ struct generate_options {
 // clang-format off
 static const struct tt_option table[] = {
     {"prompt", AT(prompt), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT", .help = "a text to continue; may be given several times; without one a text starts where one of the data would",
-     .list = TT_PROMPT_SEPARATOR},
+     .list = TT_PROMPT_SEPARATOR, .blanks = true},
     {"prompts", AT(prompts), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "FILE",
-     .help = "texts to continue: one per line, or of a .jsonl file the \"prompt\" of each line", .here = true},
+     .help = "texts to continue: each line, also an empty one, or of a .jsonl file the \"prompt\" of each line; - = of the standard input", .here = true},
     {"num-samples", AT(num_samples), "Generation", 1 << TT_CMD_GENERATE, "1", "[1, 65536]", "N",
      .help = "continuations of each prompt: the first draws by the seed, the second by the next, and so on"},
     {"rows", AT(rows), "Generation", 1 << TT_CMD_GENERATE, "16", "[1, 1024]", "N",
      .help = "continuations that are computed together; it changes no result", .here = true},
     {"max-tokens", AT(max_tokens), "Generation", 1 << TT_CMD_GENERATE, "128", "[1, 1048576]", "N", .help = "tokens to generate"},
     {"stop", AT(stop), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
-     .help = "a text that ends a continuation, and is not printed; may be given several times (a line end is $'\\n' in bash)", .list = TT_PROMPT_SEPARATOR},
+     .help = "a text that ends a continuation, and is not printed; may be given several times (a line end is $'\\n' in bash)", .list = TT_PROMPT_SEPARATOR, .blanks = true},
     {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-2, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
      .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, else the tokenizer's; -2 = none"},
     {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
@@ -89,7 +89,7 @@ static tt_status read_prompts(struct generation *g)
     char *config = NULL;
     TT_TRY(tt_checkpoint_peek(g->checkpoint, &of, &config));
     free(config);
-    if (own->prompt[0] || !own->prompts[0]) TT_TRY(tt_prompts_add_list(&g->prompts, own->prompt));
+    if (tt_option_given(&g->o, "prompt") || !own->prompts[0]) TT_TRY(tt_prompts_add_list(&g->prompts, own->prompt));
     if (own->prompts[0]) TT_TRY(tt_prompts_add_file(&g->prompts, own->prompts));
     g->encoded = calloc((size_t)g->prompts.count, sizeof *g->encoded);
     if (!g->encoded) return tt_no_memory("%lld prompts", (long long)g->prompts.count);
@@ -101,14 +101,15 @@ static tt_status read_prompts(struct generation *g)
 
 static tt_status read_stops(struct generation *g)
 {
-    if (!g->own->stop[0] && tt_option_given(&g->o, "stop"))
-        return tt_fail(TT_USAGE,
-                       "--stop \"\": an empty text would end a continuation before it begins; leave it out");
-    if (!g->own->stop[0]) return TT_OK;
+    if (!tt_option_given(&g->o, "stop")) return TT_OK;
     if (!g->tokenizer)
         return tt_fail(TT_USAGE, "--stop: this checkpoint has no tokenizer, so there is no text; --end-token takes a "
                                  "token");
     TT_TRY(tt_prompts_add_list(&g->stops, g->own->stop));
+    for (int64_t i = 0; i < g->stops.count; i++)
+        if (!g->stops.texts[i][0])
+            return tt_fail(TT_USAGE,
+                           "--stop \"\": an empty text would end a continuation before it begins; leave it out");
     g->all.stops = (struct tt_stops){(const char *const *)g->stops.texts, (int)g->stops.count};
     return TT_OK;
 }

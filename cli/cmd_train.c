@@ -201,6 +201,21 @@ static void announce_ranks(const struct training *t)
     tt_status_free(st);
 }
 
+/* What changes the model or its numbers, but not the shape of its weights. */
+static void announce_changes(const struct training *t)
+{
+    const struct tt_config *now = t->c, *then = &t->before.c;
+    if (strcmp(now->rope_scaling, then->rope_scaling))
+        printf("note    --rope-scaling was \"%s\" until this step, and is \"%s\" from here on\n", then->rope_scaling,
+               now->rope_scaling);
+    if (now->precision != then->precision)
+        printf("note    --precision was %s until this step, and is %s from here on\n",
+               tt_precision_names[then->precision], tt_precision_names[now->precision]);
+    if (now->documents != then->documents)
+        printf("note    --documents was %s until this step, and is %s from here on\n",
+               tt_documents_names[then->documents], tt_documents_names[now->documents]);
+}
+
 static void announce(struct training *t)
 {
     if (t->c->quiet || t->c->json || t->c->rank) return;
@@ -223,7 +238,9 @@ static void announce(struct training *t)
     if (t->changed_data) puts("note    the data files have changed since the checkpoint was written");
     if (t->other_data)
         puts("note    the data are not those of the checkpoint: the best validation loss and patience start afresh");
-    if (t->checkpoint && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
+    bool begun = t->checkpoint && t->run.progress.step > 0;
+    if (begun) announce_changes(t);
+    if (begun && t->before.c.num_steps != t->c->num_steps) /* the learning rate depends on them */
         printf("note    with another number of steps the learning rate now decays until step %lld, so the result "
                "differs from that of a run without a break\n", (long long)t->c->num_steps);
     if (t->c->qkv_bias && t->c->qk_norm)

@@ -95,7 +95,7 @@ static tt_status write_page(const struct tt_exercise_call *k, struct tt_page *p,
     qsort(p->parts, (size_t)p->part_count, sizeof *p->parts, by_number);
     for (int i = 0; i < p->part_count; i++) p->parts[i].marked.exercise = &p->parts[i].exercise;
     TT_TRY(tt_page_write(p, path));
-    printf("page    %s, of %d exercise%s\n", path, p->part_count, p->part_count == 1 ? "" : "s");
+    printf("page    %s, of %d folder%s\n", path, p->part_count, p->part_count == 1 ? "" : "s");
     return TT_OK;
 }
 

@@ -8,7 +8,8 @@
 
 /* ---- generate_prompts.c ---- */
 
-/* Prompts as text, from the list of an option and from a file: one per line, or JSON lines with a "prompt". */
+/* Prompts as text, from the list of an option and from a file: one per line, also an empty one, or JSON lines with a
+ * "prompt". */
 struct tt_prompts {
     char **texts;
     int64_t count;

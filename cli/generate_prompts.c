@@ -19,7 +19,7 @@ static tt_status add(struct tt_prompts *p, const char *text, size_t n)
     }
     texts[p->count] = malloc(n + 1);
     if (!texts[p->count]) return tt_no_memory("a prompt");
-    memcpy(texts[p->count], text, n);
+    if (n) memcpy(texts[p->count], text, n);
     texts[p->count++][n] = 0;
     return TT_OK;
 }
@@ -38,7 +38,8 @@ static tt_status add_blocks(struct tt_prompts *p, struct tt_text_reader *r, stru
 {
     do {
         TT_TRY(tt_text_reader_next(r, b));
-        for (int64_t i = 0; i < b->count; i++) TT_TRY(add(p, b->text.s + b->spans[i].from, (size_t)b->spans[i].n));
+        for (int64_t i = 0; i < b->count; i++)
+            TT_TRY(add(p, b->text.s ? b->text.s + b->spans[i].from : "", (size_t)b->spans[i].n));
     } while (b->count);
     return TT_OK;
 }
@@ -48,12 +49,13 @@ tt_status tt_prompts_add_file(struct tt_prompts *p, const char *path)
     struct tt_text_reader *r = NULL;
     struct tt_text_block b = {0};
     int64_t before = p->count;
+    if (!strcmp(path, "-")) path = "/dev/stdin";
     TT_TRY(tt_text_reader_open(&path, 1, &(struct tt_text_options){.prompts = true}, &r));
     tt_status st = add_blocks(p, r, &b);
     tt_text_block_free(&b);
     tt_text_reader_close(r);
     TT_TRY(st);
-    return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no prompts: every line is empty", path);
+    return p->count > before ? TT_OK : tt_fail(TT_USAGE, "%s has no prompts: it has no lines", path);
 }
 
 void tt_prompts_free(struct tt_prompts *p)

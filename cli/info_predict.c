@@ -107,6 +107,8 @@ static tt_status same_run(const struct forecast *a)
     if (c->precision == TT_PREC_FP8 && strcmp(r->fp8, tt_fp8_names[c->fp8]))
         return other("--fp8", r->fp8, tt_fp8_names[c->fp8]);
     if (strcmp(r->fuse, c->fuse)) return other("--fuse", r->fuse, c->fuse);
+    if (r->documents[0] && strcmp(r->documents, tt_documents_names[c->documents]))
+        return other("--documents", r->documents, tt_documents_names[c->documents]);
     TT_TRY(same_number("hidden-dim", r->hidden_dim, c->hidden_dim));
     TT_TRY(same_number("num-layers", r->num_layers, c->num_layers));
     TT_TRY(same_number("num-heads", r->num_heads, c->num_heads));

@@ -182,8 +182,8 @@ static struct factor input_of(struct build *b, const struct bundle *s, const str
                               const struct fp8_acts *kept)
 {
     if (!d->codes || kept->x) return (struct factor){.transposed = kept->x, .scale = kept->x_scale};
-    struct measured from = {.x = (void *)x};
-    return cast(b, "fp8_input", from, s->rows, s->in, numbers(b), TRANSPOSED, kept->x_scale);
+    return cast(b, "fp8_input", (struct measured){.x = (void *)x}, s->rows, s->in, numbers(b), TRANSPOSED,
+                kept->x_scale);
 }
 
 void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,

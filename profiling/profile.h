@@ -24,7 +24,6 @@ struct tt_profile_run {
     char scope[400];  /* which part of a recording the figures are of; "": what tt profile measured */
     char backend[16], device[128], arch[32], library[128];
     char preset[32], version[16], fuse[256], precision[16], recompute[16], data[128];
-    char fp8[16];        /* --fp8 with precision fp8: "linear", "all"; else "" */
     char flash_tile[24]; /* --flash-tile: "256x64", or "" where it was not given */
     char fault[24];   /* --fault: its name, "hidden", or "" */
     /* --own-kernel: the file's name and the first 16 digits of its SHA-256, or "". */
@@ -34,9 +33,11 @@ struct tt_profile_run {
     int64_t seq_len, batch_size, grad_accum, seed, parameters;
     int64_t steps, warmup; /* measured, and before them; steps is 0 where an import cannot tell */
     double load;           /* of the machine before it began: processes that want to run, per processor */
+    double waited;         /* in the undisturbed steps: what part of their time threads waited for a processor */
     bool tie_embeddings, qkv_bias, qk_norm;
     char rope_scaling[288]; /* --rope-scaling, or "" */
     char documents[16];     /* --documents; "": not known */
+    char fp8[16];           /* --fp8, or "" in another precision */
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */
     bool flash_refused;    /* the heads are too large for this device's flash attention; the fused one ran */
@@ -68,7 +69,7 @@ struct tt_profile_launch {
     double graph_replay_seconds; /* host: to enqueue a graph of as many empty kernels; NaN: none */
     double graph_kernel_seconds; /* device: an empty kernel in a graph of them; NaN: none */
     double total_seconds;        /* kernels per step x launch_seconds */
-    double idle_seconds;         /* launched_seconds - kernel_seconds: the device waits */
+    double idle_seconds;         /* launched_seconds - kernel_seconds: the device waits; 0 where the host computes */
     double waits;                /* host waits per step: stream_sync, event_sync, event_elapsed */
 };
 

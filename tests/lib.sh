@@ -50,6 +50,16 @@ needs_ranks() { # skips the test where several ranks cannot compute together, an
     once "the optimised build does it"
     export TT_TEST_RANKS_ON_ONE_GPU=1 OMP_NUM_THREADS=1 NO_COLOR=1
 }
+needs_module() { # skips the test where $python cannot load the library of this build; its module is found there
+    : "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
+    [ "$(cached TT_LIBRARY)" = ON ] || skip "built without the library"
+    python=${TT_PYTHON:-python3}
+    "$python" -c 'import sys, ctypes; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || skip "no Python from 3.9 on with ctypes"
+    once "a library with sanitizers cannot be loaded into Python"
+    needs_device
+    export PYTHONPATH=$root/lib/python TT_LIBRARY=$TT_BUILD/libtt.so TT_PROGRAM=$TT PYTHONDONTWRITEBYTECODE=1
+    export XDG_CACHE_HOME=$dir/cache OMP_NUM_THREADS=1
+}
 needs_browser() { # skips the test where there is no Chromium, which `chrome` runs
     for browser in chromium chromium-browser google-chrome; do has "$browser" && return; done
     skip "no Chromium"

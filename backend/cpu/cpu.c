@@ -139,10 +139,10 @@ static void gemm_without_product(const struct tt_gemm *g)
 static tt_status need_wide(struct cpu *cpu, size_t floats)
 {
     if (floats <= cpu->wide_floats) return TT_OK;
-    free(cpu->wide);
+    cpu_free(cpu, cpu->wide);
+    cpu->wide = NULL;
     cpu->wide_floats = 0;
-    cpu->wide = aligned_bytes(floats * sizeof *cpu->wide);
-    if (!cpu->wide) return tt_no_memory("%.1f MiB of 8-bit factors as floats", (double)floats * 4 / 1048576);
+    TT_TRY(cpu_alloc(cpu, floats * sizeof *cpu->wide, (void **)&cpu->wide));
     cpu->wide_floats = floats;
     return TT_OK;
 }
@@ -200,7 +200,7 @@ static void cpu_close(void *self)
     tt_cpu_mpi_leave(cpu->mpi, tt_cpu_worker_stop(cpu->worker));
     tt_cpu_blas_let_go(&cpu->blas_room);
     free(cpu->team.scratch);
-    free(cpu->wide);
+    cpu_free(cpu, cpu->wide);
     free(cpu);
 }
 

@@ -142,16 +142,37 @@ GPU_DEVICE void hopper_copy_to(void *shared, const struct hopper_map *map, int r
                  "l"(map), "r"(0), "r"(row), "r"(head), "r"(hopper_address(barrier)), "h"((uint16_t)ranks)
                  : "memory");
 }
-/* Fetches a box into the cache of the chip. */
-GPU_DEVICE void hopper_prefetch(const struct hopper_map *map, int row, int head)
+/* Fetches the line of 128 bytes at p into the cache of the chip. */
+GPU_DEVICE void hopper_prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory"); }
+/* The other way: shared memory to the box at (row, head); what lies outside the tensor is not written. Threads that
+ * wrote the tile call hopper_written and then a barrier, before one of them copies. A thread's copies are in groups. */
+GPU_DEVICE void hopper_copy_out(const struct hopper_map *map, int row, int head, const void *shared)
 {
-    asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global.tile [%0, {%1, %2, %1, %3, %1}];" ::"l"(map), "r"(0),
-                 "r"(row), "r"(head)
+    asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %1, %3, %1}], [%4];" ::"l"(
+                     map),
+                 "r"(0), "r"(row), "r"(head), "r"(hopper_address(shared))
                  : "memory");
 }
+GPU_DEVICE void hopper_written(void) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+GPU_DEVICE void hopper_out_commit(void) { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/* Waits until this thread's copies, but for the newest N groups, have read shared memory; until all are done. */
+template <int N> GPU_DEVICE void hopper_out_read(void)
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+GPU_DEVICE void hopper_out_done(void) { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *map)
 {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/* Stores four matrices of 8x8 16-bit elements to shared memory. Lane i says where row i % 8 of matrix i / 8 is; w[m]
+ * has the two elements of matrix m in row lane / 4, columns from lane % 4 * 2. */
+GPU_DEVICE void hopper_matrices_store(void *row, const uint32_t (&w)[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(hopper_address(row)),
+                 "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                 : "memory");
 }
 
 /* ---- registers: the copying warps give registers to the computing ones ----

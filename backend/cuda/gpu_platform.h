@@ -126,7 +126,6 @@ GPU_DEVICE float gpu_max(float x, float y) { return fmaxf(x, y); } /* if one is 
 GPU_DEVICE float gpu_min(float x, float y) { return fminf(x, y); }
 GPU_DEVICE bool gpu_finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
 /* Hardware approximations, accurate to a few ulp: for results that are rounded to 16 bits, or small parts of a sum. */
-GPU_DEVICE float gpu_exp_fast(float x) { return __expf(x); }
 GPU_DEVICE float gpu_divide_fast(float x, float y) { return __fdividef(x, y); } /* 0 when y is above 2^126 */
 GPU_DEVICE float gpu_sqrt_fast(float x)
 {
@@ -138,6 +137,13 @@ GPU_DEVICE float gpu_exp2_fast(float x)
 {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+GPU_DEVICE float gpu_exp_fast(float x) { return gpu_exp2_fast(x * 1.44269504088896f); }
+GPU_DEVICE float gpu_reciprocal_fast(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 GPU_DEVICE float gpu_log2_fast(float x) { return __log2f(x); }

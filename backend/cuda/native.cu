@@ -12,9 +12,9 @@ bool gpu_native_launch(enum tt_kernel kernel, const void *args, gpu_stream s, bo
 
 bool gpu_native_product(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e)
 {
-    return hopper_chip() && swiglu_hopper(g, way, s, e);
+    return way == 0 && hopper_chip() && swiglu_hopper(g, s, e);
 }
 
-int gpu_native_products(void) { return hopper_chip() && flash_hopper_here() ? SWIGLU_WAYS : 0; }
+int gpu_native_products(void) { return hopper_chip() && flash_hopper_here() ? 1 : 0; }
 
 const char *gpu_native_name(void) { return hopper_chip() && flash_hopper_here() ? "flash, swiglu: sm_90a" : NULL; }

@@ -6,10 +6,8 @@
 
 struct tt_gemm;
 
-enum { SWIGLU_WAYS = 2 }; /* kernels for the same, of different tiles */
-
 /* Launches a kernel; false, without a launch, if it does not support these sizes or this chip. */
-bool swiglu_hopper(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e);
+bool swiglu_hopper(const struct tt_gemm *g, gpu_stream s, gpu_error *e);
 
 /* x (M, K) and w as swiglu_hopper_product.h has them; gate|up (M, 2F); h (M, F). */
 struct swiglu_product {
@@ -19,7 +17,7 @@ struct swiglu_product {
     int64_t M, K, F;
 };
 
-bool swiglu_hopper_forward(const struct swiglu_product *p, int way, gpu_stream s, gpu_error *e);
-bool swiglu_hopper_backward(const struct swiglu_product *p, int way, gpu_stream s, gpu_error *e);
+bool swiglu_hopper_forward(const struct swiglu_product *p, gpu_stream s, gpu_error *e);
+bool swiglu_hopper_backward(const struct swiglu_product *p, gpu_stream s, gpu_error *e);
 
 #endif

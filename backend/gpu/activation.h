@@ -8,10 +8,10 @@
 template <typename T> GPU_DEVICE float sigmoid(float x)
 {
     if (sizeof(T) == 4) return gpu_divide(1.0f, 1.0f + gpu_exp(-x));
-    return gpu_divide_fast(1.0f, 1.0f + gpu_exp_fast(-x));
+    return gpu_reciprocal_fast(1.0f + gpu_exp_fast(-x));
 }
 /* The derivative, from sigmoid(x). */
-GPU_DEVICE float silu_slope(float x, float sigmoid) { return sigmoid * (1.0f + x * (1.0f - sigmoid)); }
+GPU_DEVICE float silu_slope(float x, float sigmoid) { return sigmoid + x * sigmoid * (1.0f - sigmoid); }
 
 template <typename T> GPU_DEVICE float swiglu(float gate, float up) { return gate * sigmoid<T>(gate) * up; }
 /* gate, up and dh become dgate, dup and h. */

@@ -111,9 +111,12 @@ GPU_DEVICE float scale_of(const struct tt_fp8_cast_args &a)
     return scale;
 }
 
+/* Of a multiprocessor: where waves are wide, its shared memory holds no more. */
+enum { CAST_BLOCKS = GPU_WAVE > GPU_GROUP ? 3 : 4 };
+
 /* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. */
 template <typename T, enum tt_dtype TO>
-GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, 4) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
+GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, CAST_BLOCKS) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
 {
     GPU_SHARED uint32_t square[SIDE * COLUMN_WORDS];
     int64_t across = gpu_divide_up(a.cols, SIDE);

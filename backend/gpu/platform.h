@@ -40,8 +40,8 @@
  * gpu_fma(x, y, z)             x·y + z, rounded once
  * gpu_max gpu_min              if one argument is NaN, the other
  * gpu_finite(x)                neither infinite nor NaN
- * gpu_exp_fast gpu_exp2_fast gpu_log2_fast gpu_sqrt_fast gpu_divide_fast   accurate to a few ulp: for results that are
- *                              rounded to 16 bits, or small parts of a sum; a divisor above 2^126 gives 0
+ * gpu_exp_fast gpu_exp2_fast gpu_log2_fast gpu_sqrt_fast gpu_divide_fast gpu_reciprocal_fast   accurate to a few ulp: for
+ *                              results that are rounded to 16 bits, or small parts of a sum; a divisor above 2^126 gives 0
  *
  * ---- 16 bytes at a time; pointers are aligned to 16 ----
  * gpu_bytes16                  four words: w[4]

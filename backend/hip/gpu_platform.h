@@ -163,6 +163,7 @@ GPU_DEVICE float gpu_exp2_fast(float x) { return __builtin_amdgcn_exp2f(x); }
 GPU_DEVICE float gpu_log2_fast(float x) { return __builtin_amdgcn_logf(x); }
 GPU_DEVICE float gpu_exp_fast(float x) { return gpu_exp2_fast(x * 1.44269504088896f); }
 GPU_DEVICE float gpu_divide_fast(float x, float y) { return x * __builtin_amdgcn_rcpf(y); } /* 0 when y > 2^126 */
+GPU_DEVICE float gpu_reciprocal_fast(float x) { return __builtin_amdgcn_rcpf(x); }
 GPU_DEVICE float gpu_sqrt_fast(float x) { return __builtin_amdgcn_sqrtf(x); }
 
 /* ---- 16 bytes at a time; pointers are multiples of 16 ---- */

@@ -1,9 +1,12 @@
 #include "core/base/load.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 double tt_machine_load(void)
 {
@@ -17,5 +20,60 @@ bool tt_is_busy(double load) { return load > 1.5; }
 void tt_busy_words(double load, char out[100])
 {
     out[0] = 0;
-    if (tt_is_busy(load)) snprintf(out, 100, "the machine was busy: %.1f processes waited for each processor", load);
+    if (tt_is_busy(load)) snprintf(out, 100, "the machine was busy: a load of %.1f per processor", load);
+}
+
+/* ---- of this program itself ---- */
+
+/* Linux keeps for each thread the nanoseconds that it ran, and that it was ready to and another one ran. */
+static bool add_thread(const char *name, struct tt_turns *sum)
+{
+    char path[300];
+    unsigned long long ran, waited;
+    snprintf(path, sizeof path, "/proc/self/task/%.200s/schedstat", name);
+    FILE *file = fopen(path, "r");
+    bool read = file && fscanf(file, "%llu %llu", &ran, &waited) == 2;
+    if (file) fclose(file);
+    if (read) sum->ran += 1e-9 * (double)ran;
+    if (read) sum->waited += 1e-9 * (double)waited;
+    return read;
+}
+
+struct tt_turns tt_turns_now(void)
+{
+    struct tt_turns now = {.wall = tt_seconds()};
+    DIR *tasks = opendir("/proc/self/task");
+    int threads = 0;
+    for (const struct dirent *e; tasks && (e = readdir(tasks));)
+        if (e->d_name[0] != '.') threads += add_thread(e->d_name, &now);
+    if (tasks) closedir(tasks);
+    if (!threads) now.ran = now.waited = NAN;
+    return now;
+}
+
+void tt_turns_add(struct tt_turns *sum, const struct tt_turns *from, const struct tt_turns *to)
+{
+    sum->wall += to->wall - from->wall;
+    sum->ran += to->ran - from->ran;
+    sum->waited += to->waited - from->waited;
+}
+
+/* Of a program that mostly sleeps, as the host beside a GPU does, a part of the time by the clock. */
+double tt_turns_waited(const struct tt_turns *sum)
+{
+    double whole = fmax(sum->ran + sum->waited, sum->wall);
+    bool known = sum->ran >= 0 && sum->waited >= 0 && whole > 0; /* a thread that ended takes its times with it */
+    return known ? sum->waited / whole : NAN;
+}
+
+/* A program that has the machine to itself waits for a hundredth of its time or less. */
+static const double much = 0.05;
+
+bool tt_was_busy(double load, double waited) { return tt_is_busy(load) || waited > much; }
+
+void tt_was_busy_words(double load, double waited, char out[100])
+{
+    tt_busy_words(load, out);
+    if (waited > much)
+        snprintf(out, 100, "the machine was busy: threads waited %.0f %% of their time for a processor", 100 * waited);
 }

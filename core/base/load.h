@@ -11,7 +11,25 @@ double tt_machine_load(void);
 /* More than a program that has the machine to itself makes. False where the load is not known. */
 bool tt_is_busy(double load);
 
-/* "the machine is busy: 3.2 processes wait for each processor", or "" where it is not. */
+/* "the machine was busy: a load of 3.2 per processor", or "" where it was not. */
 void tt_busy_words(double load, char out[100]);
+
+/* ---- of this program itself ---- */
+
+/* Seconds since some moment: by the clock, and of all threads together on a processor, and ready to run while none was
+ * free. The load is of the minute before a run; this is of the run itself. NaN where the system does not say. */
+struct tt_turns {
+    double wall, ran, waited;
+};
+
+struct tt_turns tt_turns_now(void);
+void tt_turns_add(struct tt_turns *sum, const struct tt_turns *from, const struct tt_turns *to);
+
+/* What part of their time threads waited for a processor, 0 to 1. One that sleeps waits for none. */
+double tt_turns_waited(const struct tt_turns *sum);
+
+/* By either: the load before a run, and what the run waited, where that is known. */
+bool tt_was_busy(double load, double waited);
+void tt_was_busy_words(double load, double waited, char out[100]);
 
 #endif

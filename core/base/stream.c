@@ -108,6 +108,14 @@ static tt_status damaged(const struct tt_stream *s, const char *what)
                    packing_name(s), (long long)s->done, what);
 }
 
+static tt_status too_wide(const struct tt_stream *s)
+{
+    return tt_fail(TT_FAILED,
+                   "%s was packed by zstd with --long and needs more than 128 MiB to be unpacked; unpack it yourself: "
+                   "zstd -d --long=31 %s",
+                   s->path, s->path);
+}
+
 static tt_status too_much(const struct tt_stream *s)
 {
     return tt_fail(TT_FAILED,
@@ -130,6 +138,7 @@ static tt_status read_packed(struct tt_stream *s, char *out, size_t room, size_t
         s->given += (int64_t)r.out;
         s->ended = r.ended;
         s->full = r.out == room;
+        if (r.wide) return too_wide(s);
         if (r.error) return damaged(s, r.error);
         if (s->given > ALWAYS_FINE && s->given / MOST_RATIO > s->done) return too_much(s);
         *got = r.out;

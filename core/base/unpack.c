@@ -140,6 +140,7 @@ static struct tt_unpacked unpack_zstd(struct tt_unpacker *u, const char *in, siz
     size_t left = u->zstd.unpack(u->frames, &to, &from);
     struct tt_unpacked r = {.in = from.pos, .out = to.pos, .ended = left == 0};
     if (u->zstd.is_error(left)) r.error = u->zstd.error_name(left);
+    r.wide = r.error && strstr(r.error, "too much memory"); /* of ZSTD_error_frameParameter_windowTooLarge */
     return r;
 }
 

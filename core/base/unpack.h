@@ -21,6 +21,7 @@ struct tt_unpacked {
     size_t in, out;
     bool ended;        /* a member of the file, or a frame, is complete: another may follow, or the file ends */
     const char *error; /* what is wrong with the data; NULL: nothing */
+    bool wide;         /* they are not damaged, but need more memory than the library takes by itself */
 };
 struct tt_unpacked tt_unpack(struct tt_unpacker *u, const char *in, size_t n, char *out, size_t room);
 

@@ -34,6 +34,7 @@ struct tt_option {
     const char *const *choices;       /* allowed values, or items of a list; NULL at the end */
     tt_status (*check)(const char *); /* further conditions on a text; with choices of a list, it alone decides */
     char list;                        /* separator, when a text is a list: ',' or '\n' */
+    bool blanks;                      /* an empty item of the list is one, too */
     bool inverted;                    /* the field stores the opposite of the option */
     bool required;                    /* the text must not be empty */
     const char *const *also;          /* what other programs call it: keys that a file may have instead */

@@ -123,11 +123,12 @@ static tt_status set_text(const struct tt_option *row, char *to, const char *tex
 {
     TT_TRY(check_text(row, text));
     size_t before = append ? strlen(to) : 0, n = strlen(text);
-    if (before > 0 && n > 0) before++; /* the separator */
+    bool parted = append && ((before > 0 && n > 0) || row->blanks);
+    if (parted) before++; /* the separator */
     if (n >= row->size - before)
         return tt_fail(TT_USAGE, "too long: there is room for %zu bytes in all", row->size - 1);
-    if (before > 0 && n > 0) to[before - 1] = row->list;
-    if (n > 0 || !append) memcpy(to + before, text, n + 1);
+    if (parted) to[before - 1] = row->list;
+    if (n > 0 || !append || row->blanks) memcpy(to + before, text, n + 1);
     return TT_OK;
 }
 

@@ -20,7 +20,7 @@ struct tt_data {
     int64_t seq_len, vocab;
     uint64_t key; /* random key of builtin and random samples */
     double floor;
-    bool has_zeros;              /* the text contains zero bytes */
+    bool has_zeros, has_objects; /* as of tt_text_totals */
     int64_t documents, pairs, skipped; /* of JSON Lines; of these, prompts with completions; bad lines left out */
     char first_skipped[400];     /* why */
     struct tt_text describe;
@@ -100,6 +100,7 @@ static tt_status append(void *to, const int32_t *tokens, int64_t n)
 static void note_totals(struct tt_data *d, const struct tt_text_totals *totals)
 {
     d->has_zeros |= totals->has_zeros;
+    d->has_objects |= totals->has_objects;
     d->documents += totals->documents;
     d->pairs += totals->pairs;
     d->skipped += totals->skipped;
@@ -163,6 +164,13 @@ static tt_status choose_vocab(struct tt_data *d, const struct tt_data_options *o
                    o->source, (long long)d->vocab, TT_VOCAB_MOST);
 }
 
+static bool has_prompts(const struct tt_corpus *c)
+{
+    for (int i = 0; i < c->shard_count; i++)
+        if (c->shards[i].file.masked) return true;
+    return false;
+}
+
 static void describe_files(struct tt_data *d, const struct tt_data_options *o)
 {
     int64_t tokens = 0;
@@ -181,9 +189,13 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
         tt_text_puts(&d->describe, "none to validate");
     if (d->documents) tt_text_printf(&d->describe, "; %lld documents", (long long)d->documents);
     if (d->pairs) tt_text_printf(&d->describe, ", %lld of them prompts whose completions count", (long long)d->pairs);
+    if (has_prompts(&d->corpus)) tt_text_puts(&d->describe, "; some tokens are of prompts, and have no loss");
     if (d->skipped)
         tt_text_printf(&d->describe, "; %lld bad line%s left out, the first: %s", (long long)d->skipped,
                        d->skipped == 1 ? " was" : "s were", d->first_skipped);
+    if (d->has_objects)
+        tt_text_puts(&d->describe, "; it begins as JSON Lines do, but is read as plain text: for a field of its lines "
+                                   "name that with --text-field");
     if (d->has_zeros) tt_text_puts(&d->describe, "; it contains zero bytes, so it is probably not text");
 }
 

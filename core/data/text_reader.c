@@ -159,10 +159,23 @@ static bool is_list(const char *text, size_t n)
     return at < n && (text[at] == '{' || text[at] == '\n');
 }
 
+/* The first line is an object: JSON Lines by another name. */
+static bool begins_with_object(const char *text, size_t n)
+{
+    struct tt_json *line = NULL;
+    const char *end = n && text[0] == '{' ? memchr(text, '\n', n) : NULL;
+    tt_status st = end ? tt_json_parse(text, (size_t)(end - text), &line) : TT_OK;
+    bool object = line && line->type == TT_JSON_OBJECT && line->count;
+    tt_status_free(st);
+    tt_json_free(line);
+    return object;
+}
+
 static tt_status look(struct tt_text_reader *r)
 {
     TT_TRY(refuse_packed_name(r));
     TT_TRY(refuse_utf16(r));
+    if (!r->lines) r->totals.has_objects |= begins_with_object(r->ahead.s, r->ahead.n);
     const char *path = r->paths[r->file];
     bool json = r->json || ends_with(path, strlen(path), ".json");
     if (!json || !is_list(r->ahead.s, r->ahead.n)) return TT_OK;
@@ -231,7 +244,7 @@ static tt_status take_words(struct tt_text_reader *r, struct tt_text_block *b, c
     if (n > 0 && line[n - 1] == '\r') n--;
     if (memchr(line, 0, n))
         return tt_fail(TT_USAGE, "%s:%lld: the line has a byte 0", r->paths[r->file], (long long)r->line);
-    return n ? add_span(r, b, line, n, (struct tt_text_span){.ends = true, .where = r->line}) : TT_OK;
+    return add_span(r, b, line, n, (struct tt_text_span){.ends = true, .where = r->line});
 }
 
 static tt_status take_line(struct tt_text_reader *r, struct tt_text_block *b, const char *line, size_t n)
@@ -323,6 +336,12 @@ static size_t find_cut(struct tt_text_reader *r)
     return 0;
 }
 
+static tt_status end_document(struct tt_text_reader *r, struct tt_text_block *b)
+{
+    r->totals.documents++;
+    return add_span(r, b, "", 0, (struct tt_text_span){.ends = true, .where = r->offset});
+}
+
 static tt_status next_plain(struct tt_text_reader *r, struct tt_text_block *b, bool *done)
 {
     size_t cut = 0;
@@ -334,7 +353,7 @@ static tt_status next_plain(struct tt_text_reader *r, struct tt_text_block *b, b
     size_t from = r->from, n = (cut ? cut : r->ahead.n) - from;
     r->from = r->searched = from + n;
     *done = !n || r->chars_left <= 0;
-    if (*done) return TT_OK;
+    if (*done) return r->options.file_ends && r->offset ? end_document(r, b) : TT_OK;
     r->totals.has_zeros |= memchr(r->ahead.s + from, 0, n) != NULL;
     int64_t where = r->offset;
     r->offset += (int64_t)n;

@@ -16,6 +16,11 @@ struct tt_text_options {
     const char *prompt_field, *completion_field;
     /* Every line of a file is a text to continue, of JSON Lines its "prompt", or the line where that is a string. */
     bool prompts;
+    /* Several plain files are documents, each followed by the end token; else they are one text. Where JSON Lines are
+     * among them, they are documents anyway. `end_token`: the one that was named; -1: the tokenizer's. */
+    bool separate;
+    int64_t end_token;
+    bool file_ends;         /* what follows from that, as text_tokens.c sets it: a plain file ends a document */
     bool skip_bad;          /* leave bad lines out and count them */
     int64_t max_chars;      /* of each file, from its start; 0 = all */
     enum tt_line_cut cut;   /* of a plain text; TT_NO_CUT: it is one span */
@@ -41,8 +46,9 @@ void tt_text_block_free(struct tt_text_block *b);
 
 /* What has been read so far. */
 struct tt_text_totals {
-    int64_t bytes, documents, pairs, skipped; /* of text; lines of JSON; of these, pairs; bad lines */
+    int64_t bytes, documents, pairs, skipped; /* of text; lines of JSON and plain files; of these, pairs; bad lines */
     bool has_zeros;                    /* a plain text contains zero bytes */
+    bool has_objects;                  /* a plain text begins with a line that is a JSON object */
     char first_skipped[400];           /* why */
 };
 

@@ -14,6 +14,21 @@ struct pass {
     int64_t span_room, token_room;
 };
 
+static bool has_lines(const struct tt_text_work *w)
+{
+    for (int i = 0; i < w->count; i++)
+        if (tt_text_is_lines(w->paths[i], &w->options)) return true;
+    return false;
+}
+
+/* Whether documents are followed by the token `end`, which a tokenizer that is still to be learnt would get. */
+static bool has_documents(const struct tt_text_work *w, int64_t end)
+{
+    const struct tt_text_options *o = &w->options;
+    bool files = o->separate && w->count > 1 && end >= 0 && (o->end_token < 0 || o->end_token == end);
+    return files || has_lines(w);
+}
+
 static tt_status begin(struct pass *p, struct tt_text_work *w)
 {
     *p = (struct pass){.w = w};
@@ -84,13 +99,6 @@ static void paint_merges(int64_t done, int64_t total, void *arg)
     if (w->progress) w->progress("learning the vocabulary", done, total, w->arg);
 }
 
-static bool has_documents(const struct tt_text_work *w)
-{
-    for (int i = 0; i < w->count; i++)
-        if (tt_text_is_lines(w->paths[i], &w->options)) return true;
-    return false;
-}
-
 static tt_status learn(struct pass *p, struct tt_learner *l, int64_t vocab_size, struct tt_tokenizer **out)
 {
     do {
@@ -98,7 +106,7 @@ static tt_status learn(struct pass *p, struct tt_learner *l, int64_t vocab_size,
         TT_TRY(next_block(p, "counting words"));
         TT_TRY(name_place(p, tt_learner_add(l, p->w->threads, p->stretches, p->block.count, &bad), bad));
     } while (p->block.count);
-    return tt_learner_finish(l, has_documents(p->w), vocab_size, paint_merges, p->w, out);
+    return tt_learner_finish(l, has_documents(p->w, 0), vocab_size, paint_merges, p->w, out);
 }
 
 tt_status tt_text_tokenizer(struct tt_text_work *w, const char *name, int64_t vocab_size, struct tt_tokenizer **out)
@@ -166,12 +174,13 @@ static tt_status tokens_of(struct pass *p, const struct tt_tokenizer *t, tt_take
 tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, tt_take_tokens take, void *to)
 {
     struct pass p;
-    if (has_documents(w) && tt_tokenizer_end(t) < 0)
+    if (has_lines(w) && tt_tokenizer_end(t) < 0)
         return tt_fail(TT_USAGE,
                        "the %s tokenizer has no token that ends a document, which JSON Lines need; use another, such "
                        "as --tokenizer bpe",
                        tt_tokenizer_kind(t));
     w->options.cut = tt_tokenizer_line_cut(t);
+    w->options.file_ends = w->count > 1 && has_documents(w, tt_tokenizer_end(t));
     tt_status st = begin(&p, w);
     if (!st) st = tokens_of(&p, t, take, to);
     end(&p);

@@ -139,6 +139,7 @@ struct tt_text_options tt_text_options_of(const struct tt_config *c)
 {
     return (struct tt_text_options){.text_field = c->text_field, .prompt_field = c->prompt_field,
                                     .completion_field = c->completion_field, .skip_bad = c->skip_bad_lines,
+                                    .separate = c->documents == TT_DOCUMENTS_SEPARATE, .end_token = c->end_token,
                                     .max_chars = c->max_chars};
 }
 

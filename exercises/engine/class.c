@@ -1,5 +1,6 @@
 /* The results of many learners in one table, for whoever teaches. */
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,18 @@ const char *tt_class_learner(const struct tt_json *r)
     return name[0] ? name : folder[0] ? folder : "(no name)";
 }
 
+/* The sum over the questions, which the table shows: a total that was written into the file counts for nothing. */
+double tt_class_points(const struct tt_json *r)
+{
+    double sum = 0;
+    for (const struct tt_json *q = tt_json_get(r, "questions")->first; q; q = q->next) {
+        const struct tt_json *optional = tt_json_get(q, "optional");
+        bool extra = optional && optional->type == TT_JSON_BOOL && optional->boolean;
+        if (*tt_class_sign(q) == '+' && !extra) sum += tt_json_number(q, "points", 0);
+    }
+    return fmin(sum, tt_json_number(r, "most", 0));
+}
+
 double tt_class_revealed(const struct tt_json *r) { return tt_json_number(r, "revealed", 0); }
 
 const struct tt_json *tt_class_question(const struct tt_json *result, const char *id)
@@ -134,7 +147,7 @@ const char *tt_class_sign(const struct tt_json *q)
 static void learner_line(struct tt_json *const *results, int n, int i, const struct tt_json *model, struct tt_text *out)
 {
     const struct tt_json *r = results[i];
-    tt_text_printf(out, "%-24s %4g of %-4g", tt_class_learner(r), tt_json_number(r, "points", 0),
+    tt_text_printf(out, "%-24s %4g of %-4g", tt_class_learner(r), tt_class_points(r),
                    tt_json_number(r, "most", 0));
     for (const struct tt_json *q = tt_json_get(model, "questions")->first; q; q = q->next)
         tt_text_printf(out, " %s", tt_class_sign(tt_class_question(r, tt_json_string(q, "id", ""))));

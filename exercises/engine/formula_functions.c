@@ -214,16 +214,17 @@ static tt_status also(struct tt_formula_parser *p, const char *name, const value
     return TT_OK;
 }
 
-/* noise('a', 'b'): what the quotient of the steps of two runs may be off by; 1: by anything. */
+/* noise('a', 'b'): what the quotient of the steps of two runs may be off by; 1: by anything. busy('a', 'b'): whether
+ * the machine was busy during one of them. */
 static tt_status noise(struct tt_formula_parser *p, const char *name, const value *args, value *out)
 {
-    (void)name;
     double sum = 0;
+    bool busy = false;
     for (int i = 0; i < 2; i++) {
         const struct tt_formula_run *run = NULL;
         for (int j = 0; args[i].kind == TT_FORMULA_WORD && j < p->scope->count; j++)
             if (!strcmp(p->scope->runs[j].name, args[i].word)) run = &p->scope->runs[j];
-        if (!run) return tt_formula_error(p, "noise needs two runs: noise('baseline', 'fused')");
+        if (!run) return tt_formula_error(p, "%s needs two runs: %s('baseline', 'fused')", name, name);
         p->scope->used = true;
         if (!run->profile) {
             p->scope->lacking = run->name;
@@ -231,8 +232,9 @@ static tt_status noise(struct tt_formula_parser *p, const char *name, const valu
         }
         double one = tt_exercise_noise_of(run->profile);
         sum += one * one;
+        busy |= tt_exercise_was_busy(run->profile);
     }
-    *out = tt_formula_number(fmin(sqrt(sum), 1));
+    *out = strcmp(name, "busy") ? tt_formula_number(fmin(sqrt(sum), 1)) : tt_formula_truth(busy);
     return TT_OK;
 }
 
@@ -246,7 +248,7 @@ static const struct function {
     {"argmax", 1, extreme},    {"argmin", 1, extreme},  {"rank", 2, rank},      {"abs", 1, of_numbers},
     {"round", 1, of_numbers},  {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
     {"amdahl", 2, of_numbers}, {"if", 3, choose},       {"has", 1, has},        {"decide", 4, decide},
-    {"either", 4, decide},     {"noise", 2, noise},     {"also", 3, also},
+    {"either", 4, decide},     {"noise", 2, noise},     {"busy", 2, noise},     {"also", 3, also},
 };
 
 static const struct function *find(const char *name)

@@ -30,6 +30,7 @@ tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct 
 
 /* noise.c: what the step of a run may be off by, as a part of it. */
 double tt_exercise_noise_of(const struct tt_json *profile);
+bool tt_exercise_was_busy(const struct tt_json *profile);
 
 static inline struct tt_formula_value tt_formula_number(double x)
 {

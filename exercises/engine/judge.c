@@ -204,7 +204,10 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
         or_any(m, names, n);
         return;
     }
-    tt_exercise_decide(m, among(v, v->count, word), measured ? "your run says otherwise" : "another one is right");
+    tt_exercise_decide(m, among(v, v->count, word),
+                       !measured                        ? "another one is right"
+                       : !strcmp(v->word, "undecided") ? "your runs do not decide it"
+                                                       : "your run says otherwise");
 }
 
 static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
@@ -355,17 +358,19 @@ static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_sc
 
 /* ---- all kinds ---- */
 
-/* Reading a figure rightly is not enough where the run itself has to be so. */
+/* Reading a figure rightly is not enough where the run itself has to be so. Where it is not, no answer is right, and
+ * there is none to show. */
 static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_formula_value v;
-    if (!q->must || m->kind != TT_MARK_RIGHT) return TT_OK;
+    if (!q->must || m->kind == TT_MARK_PASSED) return TT_OK;
     tt_status st = tt_formula(q->must, scope, &v);
     if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING)
         st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
-    if (!st && v.kind == TT_FORMULA_TRUTH && v.number == 0)
-        tt_exercise_because(m, TT_MARK_WRONG, "so it is in your run, but it should not be so: mend what was measured, "
-                                              "and measure it again");
+    bool unfit = !st && v.kind == TT_FORMULA_TRUTH && v.number == 0;
+    if (unfit) m->right[0] = 0;
+    if (unfit && m->kind == TT_MARK_RIGHT)
+        tt_exercise_because(m, TT_MARK_WRONG, "your runs say so, but they are not as the question needs them");
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }

@@ -87,9 +87,14 @@ static void add_up(struct tt_marked *m)
 }
 
 /* What could not be read as it stands is never right; where its kind was wrong as well, that is the better reason. */
-static void as_written(const struct tt_slip *slip, struct tt_mark *mark)
+static void as_written(const struct tt_question *q, const struct tt_slip *slip, struct tt_mark *mark)
 {
     if (!slip || mark->kind == TT_MARK_PASSED || mark->kind == TT_MARK_REFUSED) return;
+    if (slip->comment) { /* only a sentence may have meant it */
+        if (q->kind == TT_ASK_TEXT && mark->kind == TT_MARK_UNKNOWN)
+            tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
+        return;
+    }
     if (mark->kind == TT_MARK_UNKNOWN && !slip->broken) return;
     tt_exercise_because(mark, TT_MARK_UNKNOWN, slip->reason);
 }
@@ -121,7 +126,7 @@ static tt_status judge_all(struct tt_marked *m, const struct tt_sheet *sheet)
     tt_exercise_sentences(m);
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_yaml *answer = tt_yaml_get(tt_yaml_get(sheet->tree, "answers"), e->questions[i].id);
-        as_written(tt_sheet_slip(sheet, answer), &m->marks[i]);
+        as_written(&e->questions[i], tt_sheet_slip(sheet, answer), &m->marks[i]);
     }
     add_up(m);
     return TT_OK;

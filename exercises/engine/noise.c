@@ -33,13 +33,25 @@ static double scatter_of(const struct tt_json *profile)
     return isfinite(error) ? fmax(error, between_runs) : NAN;
 }
 
+/* ranks.json has it beside the run, not in it. */
+static double load_of(const struct tt_json *profile)
+{
+    return tt_json_number(tt_json_get(profile, "run"), "load", tt_json_number(profile, "load", NAN));
+}
+
+static double waited_of(const struct tt_json *profile)
+{
+    return tt_json_number(tt_json_get(profile, "run"), "waited", NAN);
+}
+
+bool tt_exercise_was_busy(const struct tt_json *profile) { return tt_was_busy(load_of(profile), waited_of(profile)); }
+
 /* The same as formulas have it. A busy machine is not the same in two runs, whatever the scatter within one says, and
  * of a single step nothing is known: neither decides anything. */
 double tt_exercise_noise_of(const struct tt_json *profile)
 {
     double scatter = scatter_of(profile);
-    bool busy = tt_is_busy(tt_json_number(tt_json_get(profile, "run"), "load", NAN));
-    return !isfinite(scatter) || busy ? 1 : fmin(scatter, 1);
+    return !isfinite(scatter) || tt_exercise_was_busy(profile) ? 1 : fmin(scatter, 1);
 }
 
 /* What the quotient may be off by, when the answer is one of two steps and lies within them; else 0. */
@@ -76,12 +88,12 @@ static void busy_runs(const struct tt_marked *m, struct tt_text *out)
 {
     for (int i = 0; i < m->exercise->run_count; i++) {
         char busy[100];
-        const struct tt_json *run = m->runs[i].profile ? tt_json_get(m->runs[i].profile, "run") : NULL;
-        tt_busy_words(run ? tt_json_number(run, "load", NAN) : NAN, busy);
+        const struct tt_json *profile = m->runs[i].profile;
+        tt_was_busy_words(profile ? load_of(profile) : NAN, profile ? waited_of(profile) : NAN, busy);
         if (busy[0])
             tt_text_printf(out, "noise: %s: when it was measured, %s; its times say little\n",
                            m->exercise->runs[i].name, busy);
-        impossible_ranks(m->exercise->runs[i].name, m->runs[i].profile, out);
+        impossible_ranks(m->exercise->runs[i].name, profile, out);
     }
 }
 

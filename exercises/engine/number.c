@@ -47,6 +47,14 @@ static bool is_decimal(const char *text, const char *end)
     return end > text && !memchr(text, 'x', (size_t)(end - text)) && !memchr(text, 'X', (size_t)(end - text));
 }
 
+/* "s", "µs" or "%": another unit, and not the rest of the number (a space in it, "±5", a letter for thousands). */
+static bool is_a_unit(const char *text)
+{
+    bool begins = isalpha((unsigned char)*text) || *text == '%' || !strncmp(text, "\xc2\xb5", 2) ||
+                  !strncmp(text, "\xce\xbc", 2);
+    return begins && !(tt_exercise_scale(text) > 0);
+}
+
 bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *out)
 {
     char *end, reason[300];
@@ -63,11 +71,11 @@ bool tt_exercise_number(const struct tt_question *q, struct tt_mark *m, double *
                  m->given);
     else if (number && has_unit_first(q, end))
         snprintf(reason, sizeof reason, "\"%.80s\": write the number alone, less as a negative one: -12.5", m->given);
-    else if (number && q->unit)
+    else if (number && q->unit && is_a_unit(end))
         snprintf(reason, sizeof reason, "\"%.80s\": give it in %s", m->given, q->unit);
     else if (number)
-        snprintf(reason, sizeof reason, "\"%.60s\" has \"%.40s\" after the number; write the number alone, like 12.5",
-                 m->given, end);
+        snprintf(reason, sizeof reason, "\"%.60s\" has \"%.40s\" after the number; write the number alone%s%.20s, like "
+                                        "12.5", m->given, end, q->unit ? ", in " : "", q->unit ? q->unit : "");
     else
         snprintf(reason, sizeof reason, "\"%.80s\" is not a number; write it like 12.5", m->given);
     tt_exercise_because(m, TT_MARK_UNKNOWN, reason);
@@ -86,7 +94,7 @@ static bool equals(const struct tt_question *q, double x, double right)
 }
 
 /* Digits as they were written, without zeros in front: of 0.0140 three. */
-static int digits_of(const char *given)
+int tt_exercise_digits(const char *given)
 {
     int n = 0;
     for (const char *s = given; isdigit((unsigned char)*s) || strchr("+-.", *s ? *s : 'x'); s++)
@@ -97,7 +105,7 @@ static int digits_of(const char *given)
 bool tt_exercise_rounded(const char *given, double x, double right)
 {
     char same[64];
-    int n = digits_of(given);
+    int n = tt_exercise_digits(given);
     if (n < 1 || n > 6) return false;
     snprintf(same, sizeof same, "%.*e", n - 1, right);
     return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x);
@@ -107,7 +115,7 @@ bool tt_exercise_rounded(const char *given, double x, double right)
 static bool as_printed(const struct tt_question *q, const struct tt_mark *m, double x, double right)
 {
     bool scaled = !q->unit && strpbrk(m->given, "kKMGBT");
-    return scaled && q->tolerance > 0 && digits_of(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
+    return scaled && q->tolerance > 0 && tt_exercise_digits(m->given) >= 3 && tt_exercise_rounded(m->given, x, right);
 }
 
 bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, double x, double right)

@@ -160,6 +160,14 @@ static const struct tt_page_part *part_of(const struct tt_page *p, int64_t numbe
     return NULL;
 }
 
+/* Of several folders of one exercise the first counts. */
+static bool is_first(const struct tt_page *p, int part)
+{
+    int index;
+    part_of(p, p->parts[part].exercise.number, &index);
+    return index == part;
+}
+
 static void progress_row(struct tt_text *t, const struct tt_page *p, const struct tt_exercise *e)
 {
     int index;
@@ -199,7 +207,7 @@ static void progress(struct tt_text *t, const struct tt_page *p)
     html_note(
         t,
         "Made of %d folder%s; tt exercise page writes it anew. Of an exercise that was started in several folders, "
-        "the first is in this table.",
+        "the first is in this table, and counts.",
         p->part_count, p->part_count == 1 ? "" : "s");
     html_section_end(t);
 }
@@ -218,7 +226,7 @@ static void head(struct tt_text *t, const struct tt_page *p)
     double points = 0, most = 0;
     for (int i = 0; i < p->part_count; i++) {
         const struct tt_marked *m = &p->parts[i].marked;
-        if (p->parts[i].failure[0]) continue;
+        if (p->parts[i].failure[0] || !is_first(p, i)) continue;
         marked++;
         solved += m->passed;
         points += m->points;

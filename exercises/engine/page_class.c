@@ -27,7 +27,6 @@ static bool is_true(const struct tt_json *object, const char *key)
     return t && t->boolean;
 }
 
-static double points_of(const struct tt_json *r) { return tt_json_number(r, "points", 0); }
 static double most_of(const struct tt_json *r) { return tt_json_number(r, "most", 0); }
 
 /* ---- rows and columns ---- */
@@ -109,7 +108,7 @@ static void who_is_where(struct tt_text *t, const struct room *c)
         char all[32], revealed[32];
         for (int i = 0; i < c->exercise_count; i++) {
             if (c->rows[row][i] < 0) continue;
-            points += points_of(c->results[c->rows[row][i]]);
+            points += tt_class_points(c->results[c->rows[row][i]]);
             shown += tt_class_revealed(c->results[c->rows[row][i]]);
         }
         snprintf(all, sizeof all, "%g", points);
@@ -121,7 +120,7 @@ static void who_is_where(struct tt_text *t, const struct room *c)
         for (int i = 0; i < c->exercise_count; i++) {
             const struct tt_json *r = c->rows[row][i] >= 0 ? c->results[c->rows[row][i]] : NULL;
             if (r)
-                page_points(t, points_of(r), most_of(r), is_true(r, "passed"));
+                page_points(t, tt_class_points(r), most_of(r), is_true(r, "passed"));
             else
                 html_number(t, -1, "");
         }
@@ -253,7 +252,7 @@ static void learner_rows(struct tt_text *t, const struct room *c, int column)
         if (!r) continue;
         html_row(t);
         name_cell(t, tt_class_learner(r));
-        page_points(t, points_of(r), most_of(r), is_true(r, "passed"));
+        page_points(t, tt_class_points(r), most_of(r), is_true(r, "passed"));
         for (const struct tt_json *q = questions->first; q; q = q->next) {
             const struct tt_json *own = tt_class_question(r, tt_json_string(q, "id", ""));
             const char *mark = tt_json_string(own, "mark", "");

@@ -32,6 +32,8 @@ bool tt_exercise_right(const struct tt_question *q, const struct tt_mark *m, dou
 const char *tt_exercise_slip(const struct tt_question *q, double x, double right, const char *given, bool measured);
 const char *tt_exercise_outside(bool below, bool measured);
 
+/* Digits as they were written, without zeros in front. */
+int tt_exercise_digits(const char *given);
 /* The right number, but written with too few digits. */
 bool tt_exercise_rounded(const char *given, double x, double right);
 /* 1e6 of "M", as tt prints large numbers; 0 of what is no such letter. */
@@ -75,7 +77,8 @@ enum { TT_SLIPS = 256 };
 /* An answer that is not valid YAML, or that YAML readers understand differently. */
 struct tt_slip {
     int line;
-    bool broken; /* its value could not be made out */
+    bool broken;  /* its value could not be made out */
+    bool comment; /* it can be read, and ends where a comment begins */
     char reason[300];
 };
 
@@ -98,6 +101,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
 
 const char *tt_class_learner(const struct tt_json *result);
 double tt_class_exercise(const struct tt_json *result);
+double tt_class_points(const struct tt_json *result);
 /* How many right answers tt exercise check --reveal has shown. */
 double tt_class_revealed(const struct tt_json *result);
 /* NULL where the result has no such question. */

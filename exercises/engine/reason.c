@@ -60,13 +60,20 @@ static bool is_number(const struct tt_question *q, const struct tt_mark *m, doub
     return isfinite(m->number) && isfinite(x) && fabs(m->number - x) <= room * fabs(x);
 }
 
+/* As tables print it, with two digits or more. */
+static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, double x)
+{
+    return q->tolerance > 0 && isfinite(m->number) && isfinite(x) && tt_exercise_digits(m->given) > 1 &&
+           tt_exercise_rounded(m->given, m->number, x);
+}
+
 /* The mistakes that the question knows. */
 static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m, bool *found)
 {
     for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y && !*found; y = y->next) {
         struct tt_formula_value v;
         TT_TRY(tt_formula(tt_yaml_get(y, "is")->text, scope, &v));
-        *found = (v.kind == TT_FORMULA_NUMBER && is_number(q, m, v.number)) ||
+        *found = (v.kind == TT_FORMULA_NUMBER && (is_number(q, m, v.number) || is_rounded(q, m, v.number))) ||
                  (v.kind == TT_FORMULA_WORD && !strcasecmp(v.word, m->given));
         tt_formula_free(&v);
         if (*found) tt_exercise_because(m, TT_MARK_WRONG, tt_yaml_get(y, "says")->text);
@@ -104,11 +111,25 @@ static bool gives(const struct tt_question *q, const char *formula, struct tt_fo
     return same;
 }
 
+/* Small whole numbers are the figure of something else by chance: they tell nothing of what was mistaken. */
+static bool is_small_whole(double x, double below) { return x == trunc(x) && fabs(x) < below; }
+
+/* Several runs are in the formula. */
+static bool has_runs(const char *formula, const struct tt_formula_scope *scope)
+{
+    int n = 0;
+    char same[1200];
+    for (int i = 0; i < scope->count; i++)
+        n += exchange(formula, scope->runs[i].name, scope->runs[i].name, same, sizeof same);
+    return n > 1;
+}
+
 /* The figure of another run than the question's. */
 static bool is_of_other_run(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
     char formula[1200], reason[200];
+    if (is_small_whole(m->number, 100) && has_runs(q->answer, scope)) return false;
     for (int i = 0; i < scope->count; i++)
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
@@ -168,9 +189,11 @@ void tt_exercise_swapped(struct tt_marked *m)
     for (int i = 0; i < e->question_count; i++)
         for (int j = 0; j < e->question_count && m->marks[i].kind == TT_MARK_WRONG; j++) {
             struct tt_mark *mark = &m->marks[i];
-            if (i == j || !same_unit(&e->questions[i], &e->questions[j]) || !answers(m, j, mark)) continue;
+            if (i == j || !answers(m, j, mark)) continue;
             bool both = m->marks[j].kind == TT_MARK_WRONG && answers(m, i, &m->marks[j]);
-            if (mark->known && !both) continue; /* equal by chance */
+            bool chance = mark->known || is_small_whole(mark->number, 10) ||
+                          !same_unit(&e->questions[i], &e->questions[j]);
+            if (chance && !both) continue;
             snprintf(mark->reason, sizeof mark->reason,
                      both ? "this and %s are swapped" : "that is the answer to %s", e->questions[j].id);
             break;

@@ -117,7 +117,7 @@ static tt_status put_noise(const struct roadmap *r, const struct tt_comparison *
     for (int i = 0; i < r->n; i++) {
         char busy[100];
         struct tt_range range = {NAN, NAN, NAN};
-        tt_busy_words(c->runs[i].profile.run.load, busy);
+        tt_was_busy_words(c->runs[i].profile.run.load, c->runs[i].profile.run.waited, busy);
         if (busy[0])
             tt_text_printf(out, "noise: %s: when it was measured, %s; measure again when it is quiet\n",
                            r->steps[i].name, busy);

@@ -41,6 +41,23 @@ static void text_at(const struct tt_json *profile, const char *path, char *out, 
     snprintf(out, size, "%s", text);
 }
 
+/* The same of a path, or of a formula such as run.batch_size * run.grad_accum; "" where the profile does not say. */
+static void value_at(const struct tt_json *profile, const char *what, char *out, size_t size)
+{
+    struct tt_formula_run run = {.name = "run", .profile = profile};
+    struct tt_formula_scope scope = {.runs = &run, .count = 1};
+    struct tt_formula_value v;
+    if (!strpbrk(what, "+-*/ (")) {
+        text_at(profile, what, out, size);
+        return;
+    }
+    tt_status st = tt_formula(what, &scope, &v);
+    snprintf(out, size, "%s", "");
+    if (!st && v.kind == TT_FORMULA_NUMBER) snprintf(out, size, "%.15g", v.number);
+    tt_status_free(st);
+    tt_formula_free(&v);
+}
+
 static bool one_of(const struct tt_yaml *wanted, const char *text)
 {
     if (wanted->kind != TT_YAML_LIST) return !strcmp(wanted->text ? wanted->text : "", text);
@@ -193,8 +210,8 @@ static void check_same(struct tt_marked *m, const struct tt_yaml *paths, int i)
     if (m->runs[i].recorded) return;
     for (const struct tt_yaml *y = paths ? paths->first : NULL; y && j < i && m->runs[i].profile; y = y->next) {
         if (!y->text) continue;
-        text_at(m->runs[j].profile, y->text, first, sizeof first);
-        text_at(m->runs[i].profile, y->text, own, sizeof own);
+        value_at(m->runs[j].profile, y->text, first, sizeof first);
+        value_at(m->runs[i].profile, y->text, own, sizeof own);
         if (strcmp(first, own))
             refuse(&m->runs[i], "its %.60s is \"%.80s\", and that of %.60s is \"%.80s\"; only runs that agree in it "
                                 "can be compared, so measure one of them again", y->text,

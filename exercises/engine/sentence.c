@@ -18,6 +18,16 @@ static bool is_figure(const char *given, double x, double right)
     return given[0] && given[1] && tt_exercise_rounded(given, x, fabs(right));
 }
 
+/* A 0, 1 or 2 stands in many a sentence that names no figure. */
+static bool is_bare(const char *given) { return strchr("012", given[0]) && !given[1]; }
+
+static bool is_bare_figure(const struct tt_figure *f)
+{
+    char written[40];
+    snprintf(written, sizeof written, "%.6g", fabs(f->value));
+    return !f->word && is_bare(written);
+}
+
 /* The word stands there, not as a part of another one. */
 static bool has_word(const char *sentence, const char *word)
 {
@@ -29,7 +39,7 @@ static bool has_word(const char *sentence, const char *word)
     return false;
 }
 
-static bool has_number(const char *sentence, double right)
+static bool has_number(const char *sentence, double right, bool bare)
 {
     for (const char *s = sentence; *s; s++) {
         bool begins = isdigit((unsigned char)*s) &&
@@ -39,17 +49,28 @@ static bool has_number(const char *sentence, double right)
         double x = strtod(s, &end);
         snprintf(given, sizeof given, "%.*s", (int)(end - s), s);
         double scale = tt_exercise_scale(end + (*end == ' ')); /* 0 where no such letter follows */
-        if (is_figure(given, x, right) || (scale > 0 && is_figure(given, x * scale, right))) return true;
         s = end - 1;
+        if (!bare && is_bare(given)) continue;
+        if (is_figure(given, x, right) || (scale > 0 && is_figure(given, x * scale, right))) return true;
     }
     return false;
 }
 
 bool tt_sentence_names(const char *sentence, const struct tt_figure *f, int n)
 {
+    bool bare = true; /* a bare digit counts only where the run has no other figures */
+    for (int i = 0; i < n; i++) bare &= is_bare_figure(&f[i]);
     for (int i = 0; i < n; i++)
-        if (f[i].word ? has_word(sentence, f[i].word) : has_number(sentence, f[i].value)) return true;
+        if (f[i].word ? has_word(sentence, f[i].word) : has_number(sentence, f[i].value, bare)) return true;
     return false;
+}
+
+/* One that a sentence may name. */
+static const struct tt_figure *example(const struct tt_figure *f, int n)
+{
+    int i = 0;
+    while (i < n - 1 && is_bare_figure(&f[i])) i++;
+    return is_bare_figure(&f[i]) ? f : &f[i];
 }
 
 /* Where one figure is found; the question's own words name it, or the answer it was. */
@@ -72,14 +93,15 @@ void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n)
         tt_exercise_because(m, TT_MARK_PASSED, "the profile has no figure for it");
         return;
     }
-    if (f[0].word)
-        snprintf(m->right, sizeof m->right, "a sentence with %s", f[0].word);
+    const struct tt_figure *one = example(f, n);
+    if (one->word)
+        snprintf(m->right, sizeof m->right, "a sentence with %s", one->word);
     else
-        snprintf(m->right, sizeof m->right, "a sentence with %.6g", fabs(f[0].value));
+        snprintf(m->right, sizeof m->right, "a sentence with %.6g", fabs(one->value));
     if (!m->given[0]) return;
     for (const char *s = m->given; *s; s++) letters |= isalpha((unsigned char)*s) && isspace((unsigned char)s[1]);
     if (!letters)
-        tt_exercise_because(m, TT_MARK_UNKNOWN, "write a sentence");
+        tt_exercise_because(m, TT_MARK_UNKNOWN, "write a whole sentence: the figure, and what it says");
     else if (tt_sentence_names(m->given, f, n))
         tt_exercise_because(m, TT_MARK_RIGHT, "");
     else

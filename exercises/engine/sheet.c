@@ -70,16 +70,20 @@ static struct place find_place(const struct tt_text *text, int number)
     return p;
 }
 
-/* What was written after the key; of plain words without the comment behind them. */
-static void value_of(const struct place *p, char *out, size_t size)
+/* What was written after the key; of plain words without the comment behind them. Whether there is one. */
+static bool value_of(const struct place *p, char *out, size_t size)
 {
     const char *s = p->line.s + p->key, *end = p->line.s + p->line.n;
     while (s < end && *s == ' ') s++;
-    bool quoted = s < end && (*s == '"' || *s == '\'');
+    bool quoted = s < end && (*s == '"' || *s == '\''), comment = false;
     for (const char *c = s; c < end && !quoted; c++)
-        if (*c == '#' && c > s && c[-1] == ' ') end = c;
+        if (*c == '#' && c > s && c[-1] == ' ') {
+            comment = true;
+            end = c;
+        }
     while (end > s && end[-1] == ' ') end--;
     snprintf(out, size, "%.*s", (int)(end - s), s);
+    return comment;
 }
 
 /* As many bytes of a sentence as a message shows. */
@@ -154,6 +158,21 @@ static bool mend(struct tt_sheet *sheet, struct tt_text *text, const char *compl
     return !text->failed;
 }
 
+/* Answers that end where a comment begins: in a sentence it may have been meant as a part of it. */
+static void note_comments(struct tt_sheet *sheet, const struct tt_text *text)
+{
+    char value[2000];
+    int number = 1;
+    for (const char *at = text->s, *end = at + text->n; at < end && sheet->slip_count < TT_SLIPS; number++) {
+        next_line(&at, end);
+        struct place p = find_place(text, number);
+        if (!p.key || p.answer != number || slip_at(sheet, number) || !value_of(&p, value, sizeof value)) continue;
+        struct tt_slip *slip = &sheet->slips[sheet->slip_count++];
+        *slip = (struct tt_slip){.line = number, .comment = true};
+        snprintf(slip->reason, sizeof slip->reason, "what follows the # is not read; write it all in quotes");
+    }
+}
+
 tt_status tt_sheet_read(const char *path, struct tt_sheet *out)
 {
     struct tt_text text = {0};
@@ -170,6 +189,7 @@ tt_status tt_sheet_read(const char *path, struct tt_sheet *out)
         tt_status_free(st);
         st = tt_yaml_parse(text.s, text.n, &out->tree);
     }
+    if (!st) note_comments(out, &text);
     tt_text_free(&text);
     return st ? tt_context(st, "%s", path) : TT_OK;
 }

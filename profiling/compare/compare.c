@@ -143,7 +143,7 @@ static void warn_of_roofs(struct tt_comparison *c, struct tt_compared *r, const 
 static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
 {
     char busy[100];
-    tt_busy_words(r->profile.run.load, busy);
+    tt_was_busy_words(r->profile.run.load, r->profile.run.waited, busy);
     if (busy[0] && !c->runs[1].in_turns)
         tt_text_printf(&c->warnings,
                        "%s: when it was measured, %s; its times may be too long: measure again when it is quiet, or in "

@@ -270,6 +270,7 @@ void tt_compare_json(const struct tt_comparison *c, struct tt_text *out)
         tt_json_put_number(&w, "gemm_flops_per_second", rate_of(r));
         tt_json_put_number(&w, "host_waits", r->profile.operators_count ? r->profile.launch.waits : NAN);
         tt_json_put_number(&w, "load", r->profile.run.load);
+        tt_json_put_number(&w, "waited", r->profile.run.waited);
         tt_json_put_number(&w, "kernels", r->kernels);
         tt_json_put_number(&w, "memory_bytes", r->memory_bytes);
         tt_json_put_number(&w, "loss", r->loss);

@@ -300,7 +300,7 @@ static void make_launch(struct times *t)
     l->recorded_seconds = tt_passes_median(t->r, t->r->t.recorded);
     l->recorded_overhead = l->recorded_seconds / s->launched_seconds - 1;
     l->total_seconds = (double)s->kernels * l->launch_seconds;
-    l->idle_seconds = fmax(0, fmin(s->launched_seconds - s->kernel_seconds, most_of_gaps(t->r, s->kernel_seconds)));
+    l->idle_seconds = t->r->serial ? 0 : fmax(0, s->launched_seconds - s->kernel_seconds);
     l->waits = t->r->t.waits;
 }
 

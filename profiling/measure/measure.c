@@ -28,6 +28,7 @@ static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, co
     _Static_assert(sizeof run->rope_scaling >= sizeof c->rope_scaling, "a scaling fits");
     strcpy(run->rope_scaling, c->rope_scaling);
     snprintf(run->documents, sizeof run->documents, "%s", tt_documents_names[c->documents]);
+    if (c->precision == TT_PREC_FP8) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_names[c->fp8]);
     run->parameters = tt_model_param_count(m);
 }
 
@@ -47,7 +48,6 @@ static void fill_run(const struct tt_passes *r, struct tt_profile_run *run)
     snprintf(run->version, sizeof run->version, "%s", tt_version_names[c->version]);
     snprintf(run->fuse, sizeof run->fuse, "%s", c->fuse);
     snprintf(run->precision, sizeof run->precision, "%s", tt_precision_names[c->precision]);
-    if (c->precision == TT_PREC_FP8) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_names[c->fp8]);
     snprintf(run->recompute, sizeof run->recompute, "%s", tt_recompute_names[c->recompute]);
     snprintf(run->data, sizeof run->data, "%.127s", c->data);
     snprintf(run->flash_tile, sizeof run->flash_tile, "%s", c->flash_tile);
@@ -114,6 +114,7 @@ static tt_status run_all(struct tt_passes *r, struct tt_ceilings *c, struct tt_p
     TT_TRY(tt_passes_run(r, true));
     measure_again(r, c);
     fill_run(r, &out->run);
+    out->run.waited = tt_turns_waited(&r->t.turns);
     take_trace(r, out);
     TT_TRY(tt_derive_training(r, out));
     TT_TRY(tt_derive_times(r, c, out));

@@ -138,6 +138,7 @@ static tt_status time_undisturbed(struct tt_passes *r, struct tt_stepper *s, str
     TT_TRY(tt_recorder_mode(&r->recorder, TT_RECORD_NOTHING, span.count));
     tt_event *events = r->recorder.events;
     TT_TRY(real_sync(r));
+    struct tt_turns before = tt_turns_now();
     double start = tt_seconds();
     TT_TRY(b->ops->event_record(b->self, r->recorder.origin, NULL));
     for (int i = 0; i < span.count; i++) {
@@ -147,6 +148,8 @@ static tt_status time_undisturbed(struct tt_passes *r, struct tt_stepper *s, str
     }
     TT_TRY(real_sync(r));
     r->t.wall += tt_seconds() - start;
+    struct tt_turns after = tt_turns_now();
+    tt_turns_add(&r->t.turns, &before, &after);
     for (int i = 0; i < span.count; i++)
         TT_TRY(b->ops->event_elapsed(b->self, i ? events[i - 1] : r->recorder.origin, events[i],
                                      &r->t.step[span.from + i]));

@@ -2,6 +2,7 @@
 #ifndef TT_PASSES_H
 #define TT_PASSES_H
 
+#include "core/base/load.h"
 #include "model/session.h"
 #include "profiling/measure/measure.h"
 #include "profiling/measure/record.h"
@@ -25,6 +26,7 @@ struct tt_times {
     double copy_median;
     struct tt_phase_times *phase; /* steps of them */
     double wall;                  /* of the undisturbed steps, per step */
+    struct tt_turns turns;        /* in all of them */
     double copy_bytes;
     int copy_count;
     double waits;

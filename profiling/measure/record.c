@@ -6,8 +6,6 @@
 #include "core/base/clock.h"
 #include "profiling/measure/trace.h"
 
-enum { MOST_COPIES = 4 };
-
 static tt_status record(struct tt_recorder *r, tt_event e, tt_stream s)
 {
     return r->relay->real.ops->event_record(r->relay->real.self, e, s);
@@ -64,6 +62,19 @@ static tt_status after_work(struct tt_recorder *r, tt_stream s)
 
 static bool wants_copies(const struct tt_recorder *r) { return r->mode == TT_RECORD_OPS || r->mode == TT_RECORD_TRACE; }
 
+/* Events for one more copy of this step; those of earlier steps are used again. */
+static tt_status want_copy(struct tt_recorder *r)
+{
+    const struct tt_backend *b = &r->relay->real;
+    if (r->copies < r->copy_room) return TT_OK;
+    struct tt_copy_events *events = realloc(r->copy_events, (size_t)(r->copies + 1) * sizeof *events);
+    if (!events) return tt_no_memory("%d copies", r->copies + 1);
+    r->copy_events = events;
+    events[r->copy_room++] = (struct tt_copy_events){0};
+    TT_TRY(b->ops->event_create(b->self, &events[r->copies].start));
+    return b->ops->event_create(b->self, &events[r->copies].end);
+}
+
 /* Kernels that a guest of the run launches after the plan's own have no place in the step. */
 static bool is_of_plan(const struct tt_recorder *r) { return r->at < r->plan->count; }
 
@@ -72,9 +83,10 @@ static tt_status before(void *user, enum tt_relay_call call, size_t bytes, tt_st
     struct tt_recorder *r = user;
     if (call == TT_RELAY_WORK) return is_of_plan(r) ? before_work(r, s) : TT_OK;
     if (call == TT_RELAY_WAIT) r->wait_start = tt_seconds();
-    if (call != TT_RELAY_COPY || !wants_copies(r) || r->copies >= MOST_COPIES) return TT_OK;
-    r->copy_bytes[r->copies] = (double)bytes;
-    return record(r, r->copy_events[2 * r->copies], s);
+    if (call != TT_RELAY_COPY || !wants_copies(r)) return TT_OK;
+    TT_TRY(want_copy(r));
+    r->copy_events[r->copies].bytes = (double)bytes;
+    return record(r, r->copy_events[r->copies].start, s);
 }
 
 static tt_status after(void *user, enum tt_relay_call call, size_t bytes, tt_stream s)
@@ -84,8 +96,8 @@ static tt_status after(void *user, enum tt_relay_call call, size_t bytes, tt_str
     if (call == TT_RELAY_WORK) return is_of_plan(r) ? after_work(r, s) : TT_OK;
     if (call == TT_RELAY_WAIT && r->mode == TT_RECORD_TRACE)
         tt_trace_add(r, "host", "wait", "wait", "", -1, r->wait_start - r->zero, tt_seconds() - r->zero);
-    if (call != TT_RELAY_COPY || !wants_copies(r) || r->copies >= MOST_COPIES) return TT_OK;
-    return record(r, r->copy_events[2 * r->copies++ + 1], s);
+    if (call != TT_RELAY_COPY || !wants_copies(r)) return TT_OK;
+    return record(r, r->copy_events[r->copies++].end, s);
 }
 
 static void push(void *user, const char *name) { tt_recorder_push(user, name); }
@@ -99,9 +111,7 @@ tt_status tt_recorder_open(struct tt_recorder *r, struct tt_relay *relay, const 
     const struct tt_backend *b = &relay->real;
     *r = (struct tt_recorder){.relay = relay, .plan = plan, .hold = hold, .segments = 1};
     for (int i = 1; i < plan->count; i++) r->segments += plan->ops[i].phase != plan->ops[i - 1].phase;
-    TT_TRY(b->ops->event_create(b->self, &r->origin));
-    for (int i = 0; i < 2 * MOST_COPIES; i++) TT_TRY(b->ops->event_create(b->self, &r->copy_events[i]));
-    return TT_OK;
+    return b->ops->event_create(b->self, &r->origin);
 }
 
 static tt_status want_events(struct tt_recorder *r, int64_t wanted)
@@ -160,11 +170,14 @@ void tt_recorder_close(struct tt_recorder *r)
     if (!r->relay) return;
     const struct tt_backend *b = &r->relay->real;
     for (int i = 0; i < r->event_room; i++) b->ops->event_destroy(b->self, r->events[i]);
-    for (int i = 0; i < 2 * MOST_COPIES; i++)
-        if (r->copy_events[i]) b->ops->event_destroy(b->self, r->copy_events[i]);
+    for (int i = 0; i < r->copy_room; i++) {
+        if (r->copy_events[i].start) b->ops->event_destroy(b->self, r->copy_events[i].start);
+        if (r->copy_events[i].end) b->ops->event_destroy(b->self, r->copy_events[i].end);
+    }
     if (r->origin) b->ops->event_destroy(b->self, r->origin);
     tt_relay_watch(r->relay, NULL, NULL);
     free(r->events);
+    free(r->copy_events);
     free(r->clock);
     free(r->trace);
     *r = (struct tt_recorder){0};
@@ -223,9 +236,9 @@ tt_status tt_recorder_copies(struct tt_recorder *r, double *seconds, double *byt
     *count = r->copies;
     for (int i = 0; i < r->copies; i++) {
         double one;
-        TT_TRY(elapsed(r, r->copy_events[2 * i], r->copy_events[2 * i + 1], &one));
+        TT_TRY(elapsed(r, r->copy_events[i].start, r->copy_events[i].end, &one));
         *seconds += one;
-        *bytes += r->copy_bytes[i];
+        *bytes += r->copy_events[i].bytes;
     }
     return TT_OK;
 }
@@ -267,9 +280,9 @@ tt_status tt_recorder_trace(struct tt_recorder *r)
 {
     for (int i = 0; i < r->copies; i++) {
         double start, end;
-        TT_TRY(since_origin(r, r->copy_events[2 * i], &start));
-        TT_TRY(since_origin(r, r->copy_events[2 * i + 1], &end));
-        tt_trace_add(r, "copy", "copy tokens", "copy", "copies", -1, start, end);
+        TT_TRY(since_origin(r, r->copy_events[i].start, &start));
+        TT_TRY(since_origin(r, r->copy_events[i].end, &end));
+        tt_trace_add(r, "copy", "copy", "copy", "copies", -1, start, end);
     }
     struct tt_trace_ranges ranges = {.layer = -2, .phase = -1};
     for (int i = 0; i < r->plan->count; i++) {

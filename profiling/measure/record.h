@@ -25,6 +25,12 @@ struct tt_phase_times {
     double wall[TT_PHASES], host[TT_PHASES];
 };
 
+/* Around a copy. */
+struct tt_copy_events {
+    tt_event start, end;
+    double bytes;
+};
+
 struct tt_recorder {
     struct tt_relay *relay;
     const struct tt_plan *plan;
@@ -35,8 +41,8 @@ struct tt_recorder {
     tt_event *events; /* from the pool below */
     int event_room;
     tt_event origin;
-    tt_event copy_events[8];
-    double copy_bytes[4];
+    struct tt_copy_events *copy_events;
+    int copy_room;
     int copies;    /* of this step */
     int at;        /* operations of this step so far */
     int used;      /* events of this step */

@@ -1,3 +1,4 @@
+#include "core/base/load.h"
 #include "profiling/report/advice.h"
 
 #include <math.h>
@@ -303,6 +304,17 @@ static int most_first(const void *x, const void *y)
     return a > b ? -1 : a < b;
 }
 
+/* After all others, which it puts in doubt. */
+static void about_the_machine(struct list *l)
+{
+    char busy[100];
+    tt_was_busy_words(l->p->run.load, l->p->run.waited, busy);
+    if (busy[0] && l->n == TT_ADVICE_LIMIT) l->n--;
+    if (busy[0])
+        advise(l, NAN, "measure again when the machine is quiet",
+               "%s; the figures above may be its noise", busy);
+}
+
 int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])
 {
     struct list l = {p, out, 0, p->run.version[0] != 0};
@@ -317,5 +329,6 @@ int tt_advise(const struct tt_profile *p, struct tt_advice out[TT_ADVICE_LIMIT])
     about_communication(&l);
     about_memory(&l);
     qsort(out, (size_t)l.n, sizeof *out, most_first);
+    about_the_machine(&l);
     return l.n;
 }

@@ -36,7 +36,7 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
                  n ? " " : "");
     else if (tt_roofs_doubtful(e->roofs_load, e->gemm_spread, e->copy_spread))
         snprintf(out + n, 400 - (size_t)n,
-                 "%sThey may be too low: %.1f processes wanted each processor then, and half of the samples fell short "
+                 "%sThey may be too low: the load was %.1f per processor then, and half of the samples fell short "
                  "of the best by %.0f %% (products) and %.0f %% (copies) or more.",
                  n ? " " : "", e->roofs_load, 100 * e->gemm_spread, 100 * e->copy_spread);
 }
@@ -44,11 +44,11 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
 void tt_busy_remark(const struct tt_profile *p, char out[400])
 {
     char busy[100];
-    tt_busy_words(p->run.load, busy);
+    tt_was_busy_words(p->run.load, p->run.waited, busy);
     out[0] = 0;
     if (busy[0])
-        snprintf(out, 400, "When this run began, %s. Times may be too long and differ from run to run; measure again "
-                           "when it is quiet.",
+        snprintf(out, 400, "When this was measured, %s. Times may be too long and differ from run to run; measure "
+                           "again when it is quiet.",
                  busy);
 }
 
@@ -59,6 +59,12 @@ void tt_attention_remark(const struct tt_profile *p, char out[400])
     char note[160];
     tt_flash_refused_note(p->run.head_dim, note);
     snprintf(out, 400, "Not all was computed as asked for: %s.", note);
+}
+
+/* Where the host computes, what a step takes beyond its kernels may be what other programs took of the processors. */
+static bool others_took(const struct tt_profile *p)
+{
+    return !strcmp(p->run.backend, "cpu") && tt_was_busy(p->run.load, p->run.waited);
 }
 
 double tt_between_steps(const struct tt_profile *p)
@@ -98,7 +104,8 @@ const char *tt_recording_words(const struct tt_profile *p, char out[100])
     bool less = l->recorded_overhead < 0, waits = strcmp(p->run.backend, "cpu") != 0;
     bool outside = tt_between_steps(p) > -0.5 * l->recorded_overhead * p->step.launched_seconds;
     bool noise = less || l->recorded_overhead > 3 * events + 0.05;
-    const char *why = less && outside ? ": the host's work between steps is not in it"
+    const char *why = noise && others_took(p) ? ": the machine was busy, and this is its noise"
+                      : less && outside ? ": the host's work between steps is not in it"
                       : less && waits ? ": in it no kernel waits for its launch"
                       : noise         ? ": within the noise"
                                       : "";
@@ -140,7 +147,8 @@ void tt_gap_remark(const struct tt_profile *p, char out[400])
     else if (between > 0.5 * s->gap_seconds && between > 0.02 * s->seconds)
         snprintf(out, 400,
                  "Most of what the step takes beyond its kernels is the host's work between steps, such as validation "
-                 "or copies that it waits for: %s in a step that is launched one by one (the phase other).",
+                 "or copies that it waits for%s: %s in a step that is launched one by one (the phase other).",
+                 others_took(p) ? ", or what other programs took, since the machine was busy" : "",
                  tt_si_time(between, one));
     else if (p->run.graph && slower > 0.02 * s->seconds)
         snprintf(out, 400,
@@ -160,10 +168,11 @@ void tt_bound_remark(const struct tt_profile *p, char out[400])
     const struct tt_profile_efficiency *e = &p->efficiency;
     out[0] = 0;
     if (!e->bound[0]) return;
-    char where[160];
+    char where[240];
     if (strcmp(e->bound, "latency") == 0)
         snprintf(where, sizeof where, "The step reaches less than a fifth of what either roof allows, so neither "
-                                      "bounds it: latency or overhead does.");
+                                      "bounds it: latency or overhead does%s.",
+                 others_took(p) ? ", or other programs: the machine was busy" : "");
     else if (strcmp(e->bound, "uncertain") == 0)
         snprintf(where, sizeof where, "Which roof the step lies under is uncertain: the roofs may be too low.");
     else

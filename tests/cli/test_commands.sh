@@ -137,7 +137,7 @@ expect 0 '"text":"the small cat' "$TT" generate parts --prompt "the small cat" -
 [ "$(sed 's/.*"text":"\([^"]*\)".*/\1/' out)" = "$(cat a)" ] || fail "generate --json has another text than generate"
 expect 0 "1 token, " "$TT" generate parts --max-tokens 1
 expect 2 "zebra" "$TT" generate parts --prompt "the zebra"
-printf 'the small cat\n\na dog\n' >prompts.txt
+printf 'the small cat\na dog\n' >prompts.txt
 printf '{"prompt": "the small cat"}\n{"id": 7, "prompt": "a dog"}\n' >prompts.jsonl
 "$TT" generate parts --prompt "the small cat" --prompt "a dog" --num-samples 2 --max-tokens 20 --seed 7 --json >three 2>err || fail "generate of several prompts"
 [ "$(wc -l <three)" = 4 ] || fail "two samples of two prompts are $(wc -l <three) lines"
@@ -149,6 +149,13 @@ for file in $files; do
     "$TT" generate parts --prompts $file --num-samples 2 --max-tokens 20 --seed 7 --json --rows 3 >by-file 2>err || fail "generate --prompts $file"
     same three by-file "$file, three rows at a time"
 done
+printf 'the small cat\n\na dog\n' >gap.txt # an empty line is a prompt, so that the numbers are those of the lines
+"$TT" generate parts --prompt "the small cat" --prompt "" --prompt "a dog" --max-tokens 20 --seed 7 --json >gap 2>err || fail "an empty prompt"
+grep -q '"prompt":2,' gap || fail "the third of three prompts is not number 2: $(cat gap)"
+"$TT" generate parts --prompts gap.txt --max-tokens 20 --seed 7 --json >by-file 2>err || fail "a file with an empty line"
+same gap by-file "an empty line"
+"$TT" generate parts --prompts - --max-tokens 20 --seed 7 --json <gap.txt >by-file 2>err || fail "the standard input"
+same gap by-file "the standard input"
 text_of() { sed 's/.*"text":"\([^"]*\)".*/\1/'; }
 for line in 1 2 3 4; do
     prompt="the small cat"
@@ -174,6 +181,7 @@ wait $!
 [ $? = 130 ] || fail "an interrupted generate ends with $?"
 [ -s endless ] || fail "an interrupted generate printed nothing"
 expect 2 "an empty text would end" "$TT" generate parts --stop ""
+expect 2 "an empty text would end" "$TT" generate parts --stop . --stop ""
 "$TT" generate parts --max-tokens 100000 --no-cache --quiet >endless 2>err & # the first token does not wait for all that may follow
 pid=$!
 for i in $(seq 600); do

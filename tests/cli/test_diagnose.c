@@ -128,7 +128,7 @@ static void unsteady_steps(void)
     d.step.slow = 0.2;
     expect(&d, TT_ADVICE, "the median is 100.00 ms, one in twenty takes more than 200.00 ms", "what else runs");
     d.load = 4;
-    expect(&d, TT_ADVICE, "4.0 processes", "quiet");
+    expect(&d, TT_ADVICE, "a load of 4.0", "quiet");
 }
 
 int main(void)

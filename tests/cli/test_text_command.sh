@@ -91,9 +91,10 @@ fi
 near e1 e2 || fail "validation weights batches, not targets: $(cat e1 e2)"
 # shellcheck disable=SC2086
 expect 0 "200 documents" "$TT" data $(echo $pairs | sed 's/--data/--input/') --out pairs --val-fraction 0.2
+grep -q "200 of them prompts whose completions count" out || fail "tt data does not name the pairs: $(cat out)"
 expect 0 "tokens have no loss" "$TT" data --inspect pairs/train_000000.bin
 # shellcheck disable=SC2086
-expect 0 "" "$TT" train $few --data pairs --batch-size 4 --out from-shards
+expect 0 "some tokens are of prompts, and have no loss" "$TT" train $few --data pairs --batch-size 4 --out from-shards
 metrics from-shards >shards.txt
 [ -s shards.txt ] || fail "no steps from token files of pairs"
 passed "prompts have no loss, in any version, with micro-batches, ranks, validation and token files"
@@ -144,6 +145,25 @@ does_nothing="does nothing: "
     grep -q "$does_nothing" err && fail "lines as documents: $(cat err)"
     expect 0 "" "$TT" train $tiny --data folder --text-field body --documents separate --out sep-lines
     grep -q "$does_nothing" err && fail "documents of JSON Lines: $(cat err)"
+    expect 2 "--document-end 999 is not below the vocabulary" "$TT" train $tiny --data plain.txt --documents separate --document-end 999 --out never
+    grep -q "$does_nothing" err && fail "a note before the error: $(cat err)"
+    expect 0 "" "$TT" data plain.txt --tokenizer bytes --val-fraction 0 --out plain-tokens
+    expect 0 "--documents separate ${does_nothing}token 3, which ends documents, is not in" "$TT" train $tiny --data plain-tokens --documents separate --document-end 3 --val-fraction 0 --out sep3
+    expect 0 "--documents was separate until this step, and is joined from here on" "$TT" train --resume sep10 --num-steps 3 --documents joined
+    expect 0 '--rope-scaling was "" until this step, and is "linear,factor=2" from here on' "$TT" train --resume sep10 --num-steps 4 --rope-scaling linear,factor=2
+    if on_cpu; then expect 0 "--precision was fp32 until this step, and is fp8 from here on" "$TT" train --resume sep10 --num-steps 5 --precision fp8; fi
+    expect 0 "wrote" "$TT" export sep10 sep-hf
+    expect 0 "saved" "$TT" import sep-hf --out imported
+    expect 0 "saved" "$TT" train --resume imported --num-steps 3 --data plain.txt --seq-len 16 --batch-size 2 --val-interval 0
+    grep -q "another number of steps" out && fail "the first steps of an imported model are called a break: $(cat out)"
+    mkdir texts && printf 'one text\n%.0s' 1 2 3 4 5 6 7 8 >texts/a.txt && printf 'another text\n%.0s' 1 2 3 4 5 6 7 8 >texts/b.txt
+    expect 0 "2 documents" "$TT" train $tiny --data texts --documents separate --out sep-files
+    grep -q "$does_nothing" err && fail "files as documents: $(cat err)"
+    expect 0 "2 documents" "$TT" data texts --documents separate --val-fraction 0 --out texts-tokens
+    expect 0 "documents   end with token 0" "$TT" data --inspect texts-tokens/train_000000.bin
+    expect 0 "176 bytes became 176 tokens" "$TT" data 'texts/*.txt' --val-fraction 0 --out joined-tokens
+    cp pairs.jsonl lines-by-another-name
+    expect 0 "begins as JSON Lines do, but is read as plain text" "$TT" data lines-by-another-name --out lines-tokens
     expect 0 "--tokenizer bpe ${does_nothing}run/step-00000002 has its own" "$TT" train --resume run --num-steps 3 --tokenizer bpe
     expect 0 "" "$TT" train --resume run --num-steps 4 --tokenizer chars
     grep -q "$does_nothing" err && fail "the tokenizer of the run is named: $(cat err)"
@@ -155,7 +175,10 @@ expect 2 "every line is bad, so --skip-bad-lines leaves out all 8 of them; the f
 expect 2 "none of the" "$TT" generate run --end-token 300
 passed "what does nothing is said"
 
-# ---- a bomb, and a library that is missing ----
+# ---- a bomb, a window of 2 GiB, and a library that is missing ----
+printf '\050\265\057\375\000\250\001\000\000' >wide.txt.zst # the header of a frame of zstd --long=31, and an empty block
+"$TT" data wide.txt.zst --out never >out 2>err
+grep -q "libzstd.so.1 was not found" err || expect 1 "packed by zstd with --long and needs more than 128 MiB" "$TT" data wide.txt.zst --out never
 if has gzip; then
     head -c 80000000 /dev/zero | gzip >bomb.txt.gz
     expect 1 "more than 500 times" "$TT" data bomb.txt.gz --out never

@@ -150,6 +150,10 @@ static void host_norm(void)
     struct tt_profile p = profile("host-norm");
     CHECK(p.launch.waits == clean.launch.waits + p.gradients_count, "a wait for each of %d tensors: %g",
           p.gradients_count, p.launch.waits);
+    const struct tt_profile_row *copies = group(&p, "copies"), *before = group(&clean, "copies");
+    CHECK(copies->count == before->count + p.gradients_count, "all are counted: %lld", (long long)copies->count);
+    CHECK(copies->bytes == before->bytes + 4 * (double)p.run.parameters, "%g", copies->bytes);
+    CHECK(copies->seconds > 0 && copies->median <= copies->seconds);
     tt_profile_free(&p);
 }
 
@@ -158,7 +162,8 @@ static void host_sort(void)
     struct tt_profile p = profile("host-sort");
     int tensors = p.gradients_count;
     CHECK(p.launch.waits == clean.launch.waits + tensors, "a wait for each of %d tensors: %g", tensors, p.launch.waits);
-    CHECK(p.step.kernels == clean.step.kernels && group(&p, "copies")->count > group(&clean, "copies")->count);
+    CHECK(p.step.kernels == clean.step.kernels && group(&p, "copies")->count ==
+          group(&clean, "copies")->count + tensors);
     CHECK(p.samples[0].loss == clean.samples[0].loss, "the losses are those of a run without it");
     tt_profile_free(&p);
 }
@@ -292,6 +297,9 @@ static void eval_every_step(void)
     tt_data_close(data);
     tt_session_close(&s);
     struct tt_profile p = profile("eval-every-step");
+    CHECK(strcmp(p.run.backend, "cpu") || p.launch.idle_seconds == 0, "a CPU waits for no launch: %g",
+          p.launch.idle_seconds);
+    CHECK(isnan(p.run.waited) || (p.run.waited >= 0 && p.run.waited <= 1), "%g", p.run.waited);
     CHECK(p.memory.predicted_bytes > clean.memory.predicted_bytes, "it needs room for the validation");
     tt_profile_free(&p);
 }

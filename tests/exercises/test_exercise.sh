@@ -8,6 +8,7 @@ export LC_ALL=C OMP_NUM_THREADS=1 XDG_CACHE_HOME=$dir/cache TT_EXERCISES=$PWD/ex
 cd "$dir" || exit 1
 tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --vocab-size 50 --seq-len 16 --batch-size 4"
 quick="--num-steps 2 --warmup 1 --quiet"
+eight="--version baseline --batch-size 8" # as the commands of exercise 1 have it
 
 marked() { grep -qE "^  $1 +$2 " out || fail "$2 is not $1"; }
 answer() { sed -i "s|^  $2: .*|  $2: $3|" "$1/worksheet.yaml"; }
@@ -48,9 +49,11 @@ cp -r nothing ada/baseline
 expect 6 'asks for "baseline"' "$TT" exercise check 1 ada
 rm -r ada/baseline
 for run in again double; do
-    "$TT" profile $tiny $quick --version baseline $([ $run = double ] && echo --batch-size 8) --out ada/$run >out 2>err || fail "no profile $run"
+    "$TT" profile $tiny $quick $eight $([ $run = double ] && echo --batch-size 16) --out ada/$run >out 2>err || fail "no profile $run"
 done
 "$TT" profile $tiny $quick --version baseline --out ada/baseline >out 2>err || fail "no profile"
+expect 6 'its run.batch_size is "4", and the exercise asks for "8"' "$TT" exercise check 1 ada
+"$TT" profile $tiny $quick $eight --out ada/baseline >out 2>err || fail "no profile"
 seal=$(sed -n 's/^saved .*seal //p' out)
 [ ${#seal} = 8 ] || fail "tt profile printed no seal"
 expect 2 "but the one above it is" "$TT" exercise check 1 ada/baseline
@@ -177,6 +180,8 @@ for question in parameters starts_at_chance kernels largest_group gemm_percent; 
 answer real first_idea "\"all $kernels kernels: each is short\""
 "$TT" exercise check 1 real >out 2>err
 marked right first_idea
+answer real first_idea "MFU #1 is not all"
+expect 6 "first_idea             what follows the # is not read; write it all in quotes" "$TT" exercise check 1 real
 sed 's/^  kernels:/ kernels:/' ada/worksheet.yaml >real/worksheet.yaml
 expect 2 "unexpected indentation" "$TT" exercise check 1 real
 sed 's/^learner: .*/learner: Ada: me/' ada/worksheet.yaml >real/worksheet.yaml
@@ -196,7 +201,7 @@ expect 6 "seal is broken or missing" "$TT" exercise check 1 forged
 "$TT" report ada/baseline >out 2>err && expect 6 "right" "$TT" exercise check 1 ada
 cp -r ada early && sed -i 's/"started": ".*"/"started": "2999-01-01T00:00:00Z"/' early/exercise.json
 expect 6 "before this exercise was started" "$TT" exercise check 1 early
-cp -r ada again && "$TT" profile $tiny $quick --version baseline --out again/baseline >out 2>err
+cp -r ada again && "$TT" profile $tiny $quick $eight --out again/baseline >out 2>err
 expect 6 "filled in from a run with the seal" "$TT" exercise check 1 again
 cp -r ada short && answer short baseline '"abc"'
 expect 6 "at least 6 characters" "$TT" exercise check 1 short
@@ -280,8 +285,8 @@ expect 2 "needs the learners" "$TT" exercise class
 passed "class"
 
 mkdir road && cp -r ada/baseline road/baseline
-"$TT" profile $tiny $quick --version fused --out road/fused >out 2>err
-"$TT" profile $tiny $quick --version fused --out road/again >out 2>err
+"$TT" profile $tiny $quick --version fused --batch-size 8 --out road/fused >out 2>err
+"$TT" profile $tiny $quick --version fused --batch-size 8 --out road/again >out 2>err
 printf 'steps:\n  - run: baseline\n  - run: fused\n    predicted: 1.5\n    again: again\ngates:\n  throughput: -0.999\n  loss: 0.02\n  memory: 0\n' >road/roadmap.yaml
 expect 0 "gate deterministic  holds" "$TT" exercise roadmap road
 for gate in throughput accuracy memory; do grep -qE "gate $gate +holds" out || fail "the gate $gate does not hold"; done
@@ -342,7 +347,14 @@ if ! grep -q __asan_init "$TT"; then
         "$TT" exercise check 9 nine >out 2>err
         [ $suspect = host-norm ] && mark=right || mark=wrong
         marked $mark diagnosis
+        [ $mark = right ] && continue
+        cp -r nine shown9
+        "$TT" exercise check 9 shown9 --reveal >out 2>err
+        grep -qE "right: *$suspect" out && fail "--reveal shows a diagnosis that is wrong"
+        grep -A 4 '"id": "diagnosis"' shown9/result.json | grep -q '"revealed": false' || fail "nothing was shown, and it counts as shown"
     done
+    "$TT" profile $learn --batch-size 2 --fault random:3 --out nine/patient >out 2>err || fail "no patient of another batch"
+    expect 6 'its run.batch_size * run.grad_accum is "2", and that of healthy is "4"' "$TT" exercise check 9 nine
     "$TT" profile $learn --fault random:3 --out nine/suspect >out 2>err || fail "no hidden suspect"
     expect 6 'its run.fault is "hidden", and the exercise asks for "no-init" or "wrong-stride" or' "$TT" exercise check 9 nine
     for patient in "12 no-init" "8 wrong-stride" "2 dropped-gradient" "4 double-shift" "6 no-clip"; do kind_of $patient wrong; done

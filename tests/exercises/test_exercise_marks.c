@@ -41,8 +41,10 @@ static void judges_numbers(void)
     q.must = "fast:step.seconds < slow:step.seconds";
     CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT);
     q.must = "fast:step.seconds > slow:step.seconds";
-    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "should not be so"), "%s", m.reason);
-    CHECK(judge(q, "7", &m) == TT_MARK_WRONG && strstr(m.reason, "too large"), "%s", m.reason);
+    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && strstr(m.reason, "not as the question needs them"), "%s", m.reason);
+    CHECK(!m.right[0], "where no answer is right, none is shown: %s", m.right);
+    CHECK(judge(q, "7", &m) == TT_MARK_WRONG && strstr(m.reason, "too large") && !m.right[0], "%s", m.reason);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !m.right[0], "%s", m.right);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds", .tolerance = 0.05, .slack = 0.2};
     CHECK(judge(q, "0.6", &m) == TT_MARK_WRONG && !strstr(m.reason, "times"),
           "what is allowed beside the tolerance is no unit: %s", m.reason);
@@ -62,6 +64,11 @@ static void judges_units(void)
     CHECK(judge(q, "250000 us", &m) == TT_MARK_RIGHT && judge(q, "250000 \xc2\xb5s", &m) == TT_MARK_RIGHT &&
           judge(q, "250000\xce\xbcs", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "250 ms", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "in us"), "%s", m.reason);
+    CHECK(judge(q, "250 000", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"000\" after the number; write the number"),
+          "%s", m.reason);
+    CHECK(judge(q, "250000\xc2\xb1" "5", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write the number alone, in us"),
+          "%s", m.reason);
+    CHECK(judge(q, "250k", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "\"k\" after the number"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "step.kernels", .unit = "MiB", .tolerance = 0.01};
     CHECK(judge(q, "41.943", &m) == TT_MARK_WRONG && strstr(m.reason, "1048576"), "%s", m.reason);
     q.unit = "%";
@@ -176,6 +183,10 @@ static void gives_reasons(void)
     CHECK(judge(q, "70", &m) == TT_MARK_WRONG && strstr(m.reason, "too small for this run"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "slow:step.seconds", .tolerance = 0.01};
     CHECK(judge(q, "0.125", &m) == TT_MARK_WRONG && strstr(m.reason, "factor 2 forgotten"), "%s", m.reason);
+    struct tt_yaml *quotient = yaml("- is: 100 * fast:step.seconds / 0.427\n  says: of the other one\n");
+    q.slips = quotient; /* 23.4, as a table with two digits prints it */
+    CHECK(judge(q, "23", &m) == TT_MARK_WRONG && !strcmp(m.reason, "of the other one"), "%s", m.reason);
+    tt_yaml_free(quotient);
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)", .slips = slips};
     CHECK(judge(q, "norm", &m) == TT_MARK_WRONG && !strcmp(m.reason, "only the second"), "%s", m.reason);
     CHECK(judge(q, "rope", &m) == TT_MARK_WRONG && strstr(m.reason, "says otherwise"), "%s", m.reason);
@@ -185,6 +196,31 @@ static void gives_reasons(void)
     CHECK(judge(q, "false", &m) == TT_MARK_WRONG && !strstr(m.reason, "your run"), "%s", m.reason);
     CHECK(!strcmp(tt_exercise_stop("counted double?"), "") && !strcmp(tt_exercise_stop("too large"), "."));
     tt_yaml_free(slips);
+}
+
+/* 39 - 2 waits are the figure of another run by chance; 3900 - 200 are not. */
+static void small_differences_are_chance(void)
+{
+    static const char *const texts[] = {"{\"waits\": 39, \"ms\": 3900}", "{\"waits\": 1, \"ms\": 100}",
+                                        "{\"waits\": 2, \"ms\": 200}"};
+    struct tt_json *profiles[3];
+    struct tt_formula_run three[3] = {{.name = "norm"}, {.name = "healthy"}, {.name = "patient"}};
+    struct tt_formula_scope scope = {.runs = three, .count = 3};
+    struct tt_question q = {
+        .id = "q", .kind = TT_ASK_NUMBER, .answer = "norm:waits - healthy:waits", .tolerance = 0.01};
+    struct tt_yaml given = {.kind = TT_YAML_STRING, .text = "37"};
+    struct tt_mark m;
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(tt_json_parse(texts[i], strlen(texts[i]), &profiles[i]));
+        three[i].profile = profiles[i];
+    }
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_WRONG && !strstr(m.reason, "figure of the run"), "%s", m.reason);
+    q.answer = "norm:ms - healthy:ms";
+    given.text = "3700";
+    CHECK_OK(tt_exercise_judge(&q, &given, &scope, &m));
+    CHECK(m.kind == TT_MARK_WRONG && strstr(m.reason, "figure of the run patient; that of healthy"), "%s", m.reason);
+    for (int i = 0; i < 3; i++) tt_json_free(profiles[i]);
 }
 
 static void judges_what_is_foreseen(void)
@@ -236,6 +272,8 @@ static void leaves_open(void)
     q.answer = "decide(-7, 1, 'faster', 'slower')";
     CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "slower", &m) == TT_MARK_WRONG,
           "a noise of 1 decides nothing");
+    q.answer = "decide(-step.kernels, 1, 'faster', 'slower')";
+    CHECK(judge(q, "slower", &m) == TT_MARK_WRONG && strstr(m.reason, "do not decide it"), "%s", m.reason);
     q.answer = "also('faster', 'undecided', step.kernels > 30)";
     CHECK(judge(q, "undecided", &m) == TT_MARK_RIGHT && judge(q, "faster", &m) == TT_MARK_RIGHT &&
           judge(q, "slower", &m) == TT_MARK_WRONG);
@@ -268,8 +306,15 @@ static void judges_sentences(void)
               strstr(m.reason, "no figure of your run"),
           "%s", m.reason);
     CHECK(judge(q, "x250 and 2500 and 25 and h250 and ffnn", &m) == TT_MARK_UNKNOWN);
-    CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a sentence"), "%s", m.reason);
+    CHECK(judge(q, "250", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "write a whole sentence"), "%s", m.reason);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 250"), "%s", m.right);
+    tt_yaml_free(names);
+    names = yaml("- 0 * step.seconds\n- step.kernels / 20\n- step.kernels\n");
+    q.names = names;
+    CHECK(judge(q, "I saw it 0 times", &m) == TT_MARK_UNKNOWN && judge(q, "there is 1 reason, or 2", &m) ==
+              TT_MARK_UNKNOWN, "a bare digit is no figure");
+    CHECK(judge(q, "there are 2.0 of them", &m) == TT_MARK_RIGHT && judge(q, "2 of 40 kernels", &m) == TT_MARK_RIGHT);
+    CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !strcmp(m.right, "a sentence with 40"), "%s", m.right);
     tt_yaml_free(names);
     names = yaml("- 0 * step.seconds\n");
     q.names = names;
@@ -288,9 +333,9 @@ static void looks_at_all_answers(void)
     struct tt_question q[] = {{.id = "a", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
                               {.id = "b", .kind = TT_ASK_NUMBER, .tolerance = 0.01},
                               {.id = "why", .kind = TT_ASK_TEXT}};
-    struct tt_mark marks[] = {{.kind = TT_MARK_WRONG, .value = 3, .number = 7, .right = "3"},
-                              {.kind = TT_MARK_WRONG, .value = 7, .number = 3, .right = "7"},
-                              {.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN, .given = "because of the 7 of b"}};
+    struct tt_mark marks[] = {{.kind = TT_MARK_WRONG, .value = 3, .number = 37, .right = "3"},
+                              {.kind = TT_MARK_WRONG, .value = 37, .number = 3, .right = "37"},
+                              {.kind = TT_MARK_EMPTY, .value = NAN, .number = NAN, .given = "because of the 37 of b"}};
     struct tt_exercise e = {.questions = q, .question_count = 3};
     struct tt_marked m = {.exercise = &e, .marks = marks};
     tt_exercise_swapped(&m);
@@ -310,6 +355,17 @@ static void looks_at_all_answers(void)
     marks[0].reason[0] = 0;
     tt_exercise_swapped(&m);
     CHECK(!marks[0].reason[0], "another unit is another answer");
+    marks[1].number = 3;
+    tt_exercise_swapped(&m);
+    CHECK(!strcmp(marks[0].reason, "this and b are swapped"), "of two units, but each is the other's: %s",
+          marks[0].reason);
+    q[1].unit = NULL;
+    marks[1] = (struct tt_mark){.kind = TT_MARK_RIGHT, .value = 7, .number = 7, .right = "7"};
+    marks[0].number = 7;
+    marks[0].reason[0] = 0;
+    tt_exercise_swapped(&m);
+    CHECK(!marks[0].reason[0], "small whole numbers are equal by chance: %s", marks[0].reason);
+    marks[1].value = 37;
     tt_exercise_sentences(&m);
     CHECK(marks[2].kind == TT_MARK_RIGHT);
     snprintf(marks[2].given, sizeof marks[2].given, "because of all that");
@@ -378,18 +434,26 @@ static void tells_noise(void)
 
 static void tells_busy_runs(void)
 {
-    static const char busy[] = "{\"run\": {\"load\": 4.5}}", quiet[] = "{\"run\": {\"load\": 0.9}}";
-    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}}, .run_count = 3};
+    static const char busy[] = "{\"run\": {\"load\": 4.5}}", ranks[] = "{\"run\": {}, \"load\": 3.1, \"rows\": []}",
+                      begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}}",
+                      quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}}";
+    struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"},
+                                     {.name = "late"}}, .run_count = 5};
     struct tt_marked m = {.exercise = &e};
     struct tt_text out = {0};
+    CHECK_OK(tt_json_parse(ranks, strlen(ranks), &m.runs[3].profile));
+    CHECK_OK(tt_json_parse(begun, strlen(begun), &m.runs[4].profile));
     CHECK_OK(tt_json_parse(quiet, strlen(quiet), &m.runs[0].profile));
     CHECK_OK(tt_json_parse(busy, strlen(busy), &m.runs[1].profile));
     tt_exercise_noise(&m, &out);
-    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: 4.5 processes"), "%s",
+    CHECK(out.s && strstr(out.s, "noise: fast: when it was measured, the machine was busy: a load of 4.5"), "%s",
           out.s);
+    CHECK(out.s && strstr(out.s, "noise: weak: when it was measured, the machine was busy"), "ranks.json: %s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
+          "a load that began with the run: %s", out.s);
     CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
     tt_text_free(&out);
-    for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
+    for (int i = 0; i < 5; i++) tt_json_free(m.runs[i].profile);
 }
 
 /* Several ranks are not faster than one for each of them: the machine was. */
@@ -416,6 +480,7 @@ int main(void)
     TEST(judges_words);
     TEST(reads_letters);
     TEST(gives_reasons);
+    TEST(small_differences_are_chance);
     TEST(judges_what_is_foreseen);
     TEST(leaves_open);
     TEST(defines);

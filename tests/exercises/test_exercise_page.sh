@@ -18,7 +18,7 @@ sed -i 's/^learner: .*/learner: "Ada Lovelace"/' ex3/worksheet.yaml
 question=$(sed -n 's/^  - id: //p' "$TT_EXERCISES/03-bottlenecks/check.yaml" | head -1)
 [ -n "$question" ] || fail "exercise 3 has no question"
 answer ex3 "$question" '"my <b>answer</b>"'
-expect 0 "page.html, of 3 exercises" "$TT" exercise page
+expect 0 "page.html, of 3 folders" "$TT" exercise page
 has_text page.html "The course: Ada Lovelace"
 has_text page.html '<section id="part-3">'
 has_text page.html "my &lt;b&gt;answer&lt;/b&gt;"
@@ -35,11 +35,16 @@ marks() { grep -o "<td class=\"state m-$1\">$1</td>" page.html | wc -l; }
 for mark in right wrong empty unknown; do
     [ "$(marks $mark)" = "$(grep -cE "^  $mark " out)" ] || fail "$mark: $(marks $mark) on the page, $(grep -cE "^  $mark " out) by check"
 done
-expect 0 "elsewhere.html, of 1 exercise" "$TT" exercise page ex3 --html elsewhere.html
-cd ex3 && expect 0 "page.html, of 1 exercise" "$TT" exercise page && [ -s page.html ] || fail "no page in the folder of the exercise"
+cp -r ex3 ex3b # the same exercise twice: the first folder counts
+points=$(sed -n 's/^score [0-9.]* of \([0-9.]*\).*/\1/p' out)
+"$TT" exercise page ex3 ex3b >/dev/null || fail "page ex3 ex3b"
+has_text page.html "of $points points in 1 exercise, "
+rm -r ex3b
+expect 0 "elsewhere.html, of 1 folder" "$TT" exercise page ex3 --html elsewhere.html
+cd ex3 && expect 0 "page.html, of 1 folder" "$TT" exercise page && [ -s page.html ] || fail "no page in the folder of the exercise"
 cd .. || exit 1
 printf 'answers: [\n' >ex1/worksheet.yaml # one that cannot be read does not hide the other
-expect 0 "of 2 exercises" "$TT" exercise page ex1 ex3
+expect 0 "of 2 folders" "$TT" exercise page ex1 ex3
 has_text page.html 'class="warn">ex1/worksheet.yaml: line'
 has_text page.html "cannot be marked"
 passed "a learner's page"
@@ -70,11 +75,11 @@ passed "pictures"
 # result LEARNER EXERCISE MARK GIVEN REASON SEAL
 result() {
     cat <<JSON
-{"exercise": $2, "title": "Made up", "learner": "$1", "folder": "ex", "points": 1, "most": 2, "passed": false, "revealed": 4,
+{"exercise": $2, "title": "Made up", "learner": "$1", "folder": "ex", "points": 99, "most": 2, "passed": false, "revealed": 4,
  "noise": "noise: baseline: when it was measured, the machine was busy",
  "runs": [{"name": "baseline", "taken": true, "recorded": false, "seal": "$6", "created": "2026-01-01T00:00:00Z", "written": "", "refusal": ""},
           {"name": "flash", "taken": false, "seal": "", "refusal": "it is not there <b>"}],
- "questions": [{"id": "kernels", "mark": "$3", "points": 0, "given": "$4", "reason": "$5"}, {"id": "step", "mark": "right", "revealed": true}]}
+ "questions": [{"id": "kernels", "mark": "$3", "points": 0, "given": "$4", "reason": "$5"}, {"id": "step", "mark": "right", "points": 1, "revealed": true}]}
 JSON
 }
 mkdir -p class/ada class/bob class/eve

@@ -3,15 +3,8 @@
 # libtt.h, it refuses what is wrong. mypy, NumPy and nbformat are used where they are installed.
 set -u
 . tests/lib.sh
-: "${TT:?is the program to test}" "${TT_BUILD:?is the build folder}"
-[ "$(cached TT_LIBRARY)" = ON ] || skip "built without the library"
-python=${TT_PYTHON:-python3}
-"$python" -c 'import sys, ctypes; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || skip "no Python from 3.9 on with ctypes"
-once "a library with sanitizers cannot be loaded into Python"
-needs_device
+needs_module
 package=$root/lib/python/tinytransformer
-export PYTHONPATH=$root/lib/python TT_LIBRARY=$TT_BUILD/libtt.so TT_PROGRAM=$TT PYTHONDONTWRITEBYTECODE=1
-export XDG_CACHE_HOME=$dir/cache OMP_NUM_THREADS=1
 cd "$dir" || exit 1
 
 # ---- its text ----

@@ -9,3 +9,11 @@ hard_text() {
         printf ' %s日日 %s\t \n' "${run// /c}" "${run// /?}"
     done
 }
+
+data_of() { # data_of KIND: options of tt train for a run with this tokenizer, of the hard text or, for words, of the language
+    case $1 in
+    words) echo "--data builtin" ;;
+    bpe) echo "--data text.txt --tokenizer bpe --vocab-size 600" ;;
+    *) echo "--data text.txt --tokenizer $1" ;;
+    esac
+}

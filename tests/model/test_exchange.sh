@@ -11,8 +11,7 @@ tiny="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48
 hard_text >text.txt
 
 for kind in words bytes chars bpe; do
-    if [ $kind = words ]; then data="--data builtin"; else data="--data text.txt --tokenizer $kind"; fi
-    [ $kind = bpe ] && data="$data --vocab-size 600"
+    data=$(data_of $kind)
     [ $kind = chars ] && tie=--no-tie-embeddings || tie=
     "$TT" train $tiny $data $tie --num-steps 6 --rope-theta 20000 --norm-eps 1e-5 --out run-$kind >out 2>err || fail "train $kind"
     expect 0 "wrote" "$TT" export --format hf hf-$kind --checkpoint run-$kind

@@ -267,6 +267,32 @@ static void numbers_of_another_chip(void)
     free(y.grads);
 }
 
+/* A CPU multiplies the factors as floats, which are memory too: those of the largest product. */
+static void scratch_is_counted(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_backend own;
+    struct tt_session s;
+    struct tt_device_info before, after;
+    int64_t most = 0;
+    CHECK_OK(tt_backend_open(&(struct tt_backend_options){0}, &own));
+    CHECK_OK(own.ops->info(own.self, &before));
+    CHECK_OK(tt_session_open(&s, &own, &c, TT_USE_TRAIN));
+    for (int i = 0; i < s.step->count; i++) {
+        const struct tt_gemm *g = &s.step->ops[i].args.gemm;
+        if (s.step->ops[i].kind != TT_OP_GEMM || !tt_is_fp8(g->type_a)) continue;
+        if ((g->m + g->n) * g->k > most) most = (g->m + g->n) * g->k;
+    }
+    fixture_weights(&s);
+    fixture_tokens(&s, 0);
+    CHECK_OK(tt_plan_run(s.step, &own, NULL));
+    tt_session_close(&s);
+    CHECK_OK(own.ops->info(own.self, &after));
+    CHECK(after.memory_used - before.memory_used == (size_t)most * sizeof(float), "%zu bytes more, not %zu",
+          after.memory_used - before.memory_used, (size_t)most * sizeof(float));
+    tt_backend_close(&own);
+}
+
 /* A plan on paper is that of a GPU, also where this program has the CPU alone. */
 static void predictions_are_of_a_gpu(void)
 {
@@ -300,6 +326,7 @@ int main(void)
     TEST(less_memory);
     TEST(predictions_are_of_a_gpu);
     TEST(plans_are_of_this_device);
+    if (!strcmp(tt_backend_name(), "cpu")) TEST(scratch_is_counted);
     if (tested_in(&info, TT_PREC_FP8)) {
         TEST(gradients_are_near);
         TEST(same_bits);

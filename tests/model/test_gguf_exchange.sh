@@ -13,8 +13,7 @@ loss() { "$TT" eval "$1" --data text.txt --json 2>/dev/null | sed -n 's/.*"loss"
 
 # fp32: the same bits, the same tokenizer, the same file again
 for kind in bytes chars bpe words; do
-    if [ $kind = words ]; then data="--data builtin"; else data="--data text.txt --tokenizer $kind"; fi
-    [ $kind = bpe ] && data="$data --vocab-size 600"
+    data=$(data_of $kind)
     [ $kind = chars ] && data="$data --vocab-size 120 --no-tie-embeddings"
     "$TT" train $tiny $data --num-steps 6 --rope-theta 20000 --norm-eps 1e-5 --out run-$kind >out 2>err || fail "train $kind"
     mkdir $kind again-$kind

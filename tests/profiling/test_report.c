@@ -304,20 +304,62 @@ static void busy_machines_are_told(void)
     CHECK(!words[0], "%s", words);
     p.run.load = 3.2;
     tt_busy_remark(&p, words);
-    CHECK(strstr(words, "the machine was busy: 3.2 processes waited for each processor"), "%s", words);
+    CHECK(strstr(words, "the machine was busy: a load of 3.2 per processor"), "%s", words);
+    p.run.load = 0.4; /* the load was low, and rose with the run */
+    p.run.waited = 0.002;
+    tt_busy_remark(&p, words);
+    CHECK(!words[0], "%s", words);
+    p.run.waited = 0.41;
+    tt_busy_remark(&p, words);
+    CHECK(strstr(words, "the machine was busy: threads waited 41 % of their time for a processor"), "%s", words);
+    p.run.waited = NAN;
+    tt_busy_remark(&p, words);
+    CHECK(!words[0], "%s", words);
+    p.run.load = 3.2;
     p.efficiency.roofs_kept = true;
     strcpy(p.efficiency.roofs_measured, "2025-01-31T12:00:00Z");
     p.efficiency.roofs_load = 9;
     p.efficiency.gemm_spread = 0.1;
     p.efficiency.copy_spread = 0.75;
     tt_roof_remark(&p, words);
-    CHECK(strstr(words, "may be too low: 9.0 processes") && strstr(words, "75 % (copies)"), "%s", words);
+    CHECK(strstr(words, "too low: the load was 9.0 per processor") && strstr(words, "75 % (copies)"), "%s", words);
     strcpy(p.efficiency.bound, "latency");
     tt_bound_remark(&p, words);
     CHECK(strstr(words, "less than a fifth") && !strstr(words, "under the roof"), "%s", words);
     strcpy(p.efficiency.bound, "uncertain");
     tt_bound_remark(&p, words);
     CHECK(strstr(words, "is uncertain"), "%s", words);
+    tt_profile_free(&p);
+}
+
+/* On a busy CPU other programs explain what else would be explained by the step itself. */
+static void busy_machines_explain_themselves(void)
+{
+    struct tt_profile p = by_hand(1);
+    struct tt_advice advice[TT_ADVICE_LIMIT];
+    char quiet[400], busy[400], recording[2][100];
+    strcpy(p.run.backend, "cpu");
+    strcpy(p.efficiency.bound, "latency");
+    p.launch.recorded_overhead = -0.058;
+    p.step.launched_seconds = p.step.seconds;
+    int few = 0, more = 0;
+    for (int i = 0; i < 2; i++) {
+        p.run.load = i ? 5 : 0.2;
+        tt_bound_remark(&p, i ? busy : quiet);
+        tt_recording_words(&p, recording[i]);
+        *(i ? &more : &few) = tt_advise(&p, advice);
+    }
+    CHECK(!strstr(quiet, "other programs") && strstr(busy, "or other programs: the machine was busy"), "%s", busy);
+    CHECK(strstr(recording[1], "this is its noise") && !strstr(recording[0], "busy"), "%s", recording[1]);
+    CHECK(more == few + 1 && strstr(advice[more - 1].what, "when the machine is quiet") &&
+          strstr(advice[more - 1].reason, "a load of 5.0"), "%d, %d: %s", few, more, advice[more - 1].what);
+    strcpy(p.phases[0].name, "other"), p.phases[0].wall = 0.5 * p.step.seconds, p.phases_count = 1;
+    p.step.gap_seconds = 0.1 * p.step.seconds;
+    p.run.load = 5;
+    tt_gap_remark(&p, busy);
+    p.run.load = 0.2;
+    tt_gap_remark(&p, quiet);
+    CHECK(strstr(busy, "or what other programs took") && !strstr(quiet, "other programs"), "%s | %s", busy, quiet);
     tt_profile_free(&p);
 }
 
@@ -337,6 +379,7 @@ int main(void)
     TEST(says_what_the_figures_hide);
     TEST(bounds_are_borne_out);
     TEST(busy_machines_are_told);
+    TEST(busy_machines_explain_themselves);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();
 }

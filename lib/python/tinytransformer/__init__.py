@@ -247,11 +247,11 @@ class Model(_Handle):
         self._call("decode", given, len(given), room, len(room))
         return room.raw.decode(errors="replace")
 
-    def generate(self, prompt: str | Sequence[int] = "", max_tokens: int = 128, temperature: float = 0.8, top_k: int = 0,
-                 top_p: float = 1.0, repetition_penalty: float = 1.0, seed: int = 42,
+    def generate(self, prompt: str | Sequence[int] = "", max_tokens: int = 128, temperature: float = 0.8,
+                 top_k: int = 0, top_p: float = 1.0, repetition_penalty: float = 1.0, seed: int = 42,
                  ignore_end: bool = False) -> list[int]:
-        """New tokens after a text or tokens, as `tt generate` draws them, also after nothing; decode makes text of them.
-        end_token ends it, and is the last; Ctrl-C ends it at the next token."""
+        """New tokens after a text or tokens, as `tt generate` draws them, also after nothing; decode makes text of
+        them. end_token ends it, and is the last; Ctrl-C ends it at the next token."""
         words = [] if isinstance(prompt, str) and not prompt else prompt  # nothing needs no tokenizer
         start = _numbers(self.encode(words) if isinstance(words, str) else words, "prompt")
         stopped: list[int] = []

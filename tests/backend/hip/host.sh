@@ -27,6 +27,20 @@ $cc -std=gnu17 -g -O1 -Wall -Wextra -Werror "${sanitize[@]}" -D_GNU_SOURCE -D__H
     "$here/test_host.c" "$here/fake_runtime.c" "$root"/backend/gpu/*.c \
     "$root"/backend/hip/{blas,device,error,rocblas,usage}.c "${rooms[@]}" -lm -lpthread -ldl -o "$dir/test_host" || exit 1
 
+# blaslt.cpp on a hipBLASLt that multiplies on the host
+if [ -e "$rocm/sysroot/opt/rocm/include/hipblaslt/hipblaslt.h" ]; then
+    cxx=${CXX:-c++}
+    for file in backend/hip/blaslt tests/backend/hip/fake_hipblaslt; do
+        # shellcheck disable=SC2086 # CXX may have options
+        $cxx -std=c++17 -g -O1 -Wall -Wextra -Werror "${sanitize[@]}" -D__HIP_PLATFORM_AMD__ -I"$root" \
+            -isystem "$rocm/sysroot/opt/rocm/include" -c "$root/$file.cpp" -o "$dir/$(basename $file).o" || exit 1
+    done
+    $cc -std=gnu17 -g -O1 -Wall -Wextra -Werror "${sanitize[@]}" -D_GNU_SOURCE -I"$root" -c "$here/test_blaslt.c" -o "$dir/test_blaslt.o" || exit 1
+    # shellcheck disable=SC2086
+    $cxx "${sanitize[@]}" "$dir"/{test_blaslt,blaslt,fake_hipblaslt}.o "${rooms[@]}" -lm -lpthread -ldl -o "$dir/test_blaslt" || exit 1
+    "$dir/test_blaslt" || exit 1
+fi
+
 # a rocBLAS with two chips, in the layout of Debian
 mkdir -p "$dir/lib/rocblas/5.1.0/library"
 echo 'int rocblas_nothing;' | $cc -x c - -shared -fPIC -o "$dir/lib/librocblas.so.5" || exit 1

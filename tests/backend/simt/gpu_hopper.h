@@ -57,8 +57,26 @@ GPU_DEVICE void hopper_copy_to(void *shared, const struct hopper_map *map, int r
 {
     hopper_copy(shared, map, row, head, 0, barrier);
 }
-GPU_DEVICE void hopper_prefetch(const struct hopper_map *, int, int) {}
+void hopper_copy_out(const struct hopper_map *map, int row, int head, const void *shared);
+GPU_DEVICE void hopper_written(void) {}
+void hopper_out_commit(void);
+void simt_out_wait(int newest);
+template <int N> GPU_DEVICE void hopper_out_read(void) { simt_out_wait(N); }
+GPU_DEVICE void hopper_out_done(void) { simt_out_wait(0); }
+GPU_DEVICE void hopper_prefetch(const void *) {}
 GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *) {}
+
+/* ---- matrices of 8x8 ---- */
+
+struct simt_matrices {
+    const uint32_t *w;
+    unsigned char *row;
+};
+void simt_matrices_store(simt_matrices m, simt_site site);
+GPU_DEVICE void hopper_matrices_store(void *row, const uint32_t (&w)[4], SIMT_CALLER)
+{
+    simt_matrices_store({w, (unsigned char *)row}, SIMT_SITE);
+}
 
 template <int N> GPU_DEVICE void hopper_registers_give(void) {}
 template <int N> GPU_DEVICE void hopper_registers_take(void) {}

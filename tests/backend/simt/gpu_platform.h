@@ -193,6 +193,7 @@ GPU_DEVICE float gpu_min(float x, float y) { return fminf(x, y); }
 GPU_DEVICE bool gpu_finite(float x) { return (simt_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
 GPU_DEVICE float gpu_exp_fast(float x) { return expf(x); }
 GPU_DEVICE float gpu_divide_fast(float x, float y) { return x / y; }
+GPU_DEVICE float gpu_reciprocal_fast(float x) { return 1 / x; }
 GPU_DEVICE float gpu_sqrt_fast(float x) { return sqrtf(x); }
 GPU_DEVICE float gpu_exp2_fast(float x) { return exp2f(x); }
 GPU_DEVICE float gpu_log2_fast(float x) { return log2f(x); }

@@ -6,6 +6,7 @@ enum {
     THREADS_MAX = 1024,
     PRODUCTS_MAX = 64, /* of a thread, under way */
     COPIES_MAX = 64,   /* of a block */
+    OUT_MAX = 8,       /* copies of a thread from shared memory */
     MARK = 0x55,       /* of a barrier that was initialised; memory begins as 0x7f there */
     PIECE = 16,        /* bytes that the swizzle moves together */
 };
@@ -101,7 +102,7 @@ static int encode(struct hopper_map *map, int type, uint32_t dimensions, void *b
 hopper_encoder hopper_find_encoder(void) { return encode; }
 
 struct tile_copy {
-    uint32_t to;
+    uint32_t to; /* or from: in shared memory */
     struct hopper_map map;
     int64_t at[MAP_DIMENSIONS];
     uint64_t *barrier;
@@ -112,24 +113,28 @@ static struct {
     int count;
 } engine;
 
-/* A row of 128 bytes of the box; zeros where it is outside. */
-static void copy_row(const struct tile_copy *c, uint32_t to, const int64_t *at)
+/* A row of 128 bytes of the box, read as zeros and not written where it is outside. */
+static void copy_row(const struct tile_copy *c, uint32_t shared, const int64_t *at)
 {
     const uint64_t *sizes = c->map.words + MAP_SIZES, *distances = c->map.words + MAP_DISTANCES;
-    const unsigned char *from = (const unsigned char *)c->map.words[MAP_BASE];
+    unsigned char *memory = (unsigned char *)c->map.words[MAP_BASE];
     bool inside = true;
     for (int i = 1; i < MAP_DIMENSIONS; i++) {
         inside = inside && at[i] >= 0 && (uint64_t)at[i] < sizes[i];
-        from += at[i] * (int64_t)distances[i - 1];
+        memory += at[i] * (int64_t)distances[i - 1];
     }
     for (uint32_t x = 0; x < 128; x += PIECE) {
-        if (inside)
-            memcpy(piece_at(to + x), from + x, PIECE);
-        else
-            memset(piece_at(to + x), 0, PIECE);
+        unsigned char *piece = piece_at(shared + x);
+        if (!c->barrier && inside)
+            memcpy(memory + x, piece, PIECE);
+        else if (inside)
+            memcpy(piece, memory + x, PIECE);
+        else if (c->barrier)
+            memset(piece, 0, PIECE);
     }
 }
 
+/* To shared memory, and its bytes to a barrier; or without one, from there. */
 static void copy_tile(const struct tile_copy *c)
 {
     const uint64_t *box = c->map.words + MAP_BOX;
@@ -139,6 +144,7 @@ static void copy_tile(const struct tile_copy *c)
         for (int i = 1; i < MAP_DIMENSIONS; left /= (int64_t)box[i], i++) at[i] = c->at[i] + left % (int64_t)box[i];
         copy_row(c, c->to + (uint32_t)r * 128, at);
     }
+    if (!c->barrier) return;
     struct barrier *b = barrier_at(c->barrier);
     b->bytes -= (int32_t)rows * 128;
     end_phase(b);
@@ -166,6 +172,59 @@ static void arrive_copies(const uint64_t *barrier)
     }
     engine.count = kept;
 }
+
+/* ---- from shared memory: a thread's groups, which leave when it waits for them, or at once ---- */
+
+struct outs {
+    uint64_t block;
+    struct tile_copy list[OUT_MAX];
+    int group[OUT_MAX], count, next; /* `next` is the group that the next one joins */
+};
+static struct outs outs[THREADS_MAX];
+
+static struct outs *my_outs(void)
+{
+    struct outs *o = &outs[simt_here.thread];
+    if (o->block != simt_block_number()) o->count = o->next = 0, o->block = simt_block_number();
+    return o;
+}
+
+void hopper_copy_out(const struct hopper_map *map, int row, int head, const void *shared)
+{
+    struct outs *o = my_outs();
+    struct tile_copy c = {hopper_address(shared), *map, {0, row, 0, head, 0}, NULL};
+    if (c.to % 128) simt_fault("a tile is not copied from a multiple of 128");
+    if (!simt_late()) return copy_tile(&c);
+    if (o->count == OUT_MAX) return simt_fault("a thread has more than %d tiles on their way out", OUT_MAX);
+    o->group[o->count] = o->next;
+    o->list[o->count++] = c;
+}
+
+void hopper_out_commit(void) { my_outs()->next++; }
+
+void simt_out_wait(int newest)
+{
+    struct outs *o = my_outs();
+    int done = 0, kept = 0;
+    while (done < o->count && o->group[done] < o->next - newest) copy_tile(&o->list[done++]);
+    for (; done < o->count; done++, kept++) o->list[kept] = o->list[done], o->group[kept] = o->group[done];
+    o->count = kept;
+}
+
+/* ---- matrices of 8x8 ---- */
+
+static void store_matrices(void *const *operands)
+{
+    const simt_matrices *const *lanes = (const simt_matrices *const *)operands;
+    for (int lane = 0; lane < GPU_WAVE; lane++)
+        for (int m = 0; m < 4; m++) {
+            unsigned char *row = lanes[m * 8 + lane / 4]->row;
+            if (hopper_address(row) % PIECE) return simt_fault("a row of a matrix is not on a multiple of 16");
+            memcpy(row + lane % 4 * 4, lanes[lane]->w + m, 4);
+        }
+}
+
+void simt_matrices_store(simt_matrices m, simt_site site) { simt_meet(SIMT_FULL_WAVE, site, store_matrices, &m); }
 
 /* ---- waiting ---- */
 

@@ -9,26 +9,7 @@
 #include "core/base/rng.h"
 #include "core/config/config.h"
 #include "core/data/token_file.h"
-#include "tests/test.h"
-
-static char folder[] = "/tmp/tt-data-XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-    static char paths[64][128];
-    static int turn;
-    char *path = paths[turn++ % 64];
-    snprintf(path, sizeof *paths, "%s/%s", folder, name);
-    return path;
-}
-
-static const char *write_bytes(const char *name, const void *data, size_t n)
-{
-    const char *path = in_folder(name);
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(data, 1, n, f) == n && !fclose(f));
-    return path;
-}
+#include "tests/core/data/data_fixture.h"
 
 /* Tokens first, first+1, … below `modulo`, so that a token tells where it was. */
 static const char *write_tokens(const char *name, int64_t n, int first, int modulo, int64_t vocab)

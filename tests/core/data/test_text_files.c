@@ -10,26 +10,7 @@
 #include "core/data/data.h"
 #include "core/data/text_tokens.h"
 #include "core/data/token_file.h"
-#include "tests/test.h"
-
-static char folder[] = "/tmp/tt-text-XXXXXX";
-
-static const char *in_folder(const char *name)
-{
-    static char paths[16][128];
-    static int turn;
-    char *path = paths[turn++ % 16];
-    snprintf(path, sizeof *paths, "%s/%s", folder, name);
-    return path;
-}
-
-static const char *write_bytes(const char *name, const void *data, size_t n)
-{
-    const char *path = in_folder(name);
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(data, 1, n, f) == n && !fclose(f));
-    return path;
-}
+#include "tests/core/data/data_fixture.h"
 
 static const char *write_text(const char *name, const char *text) { return write_bytes(name, text, strlen(text)); }
 
@@ -558,20 +539,62 @@ static void globs_and_folders(void)
     struct tt_data *d = open_data((struct tt_data_options){.source = in_folder("many")});
     int32_t sample[5];
     char seen[32] = "";
-    CHECK(tt_data_samples(d, TT_TRAIN) == 4 && tt_data_end_token(d) == 0);
-    CHECK(strstr(tt_data_describe(d), "19 tokens") && strstr(tt_data_describe(d), "1 documents"));
-    for (uint64_t i = 0; i < 4; i++) {
+    CHECK(tt_data_samples(d, TT_TRAIN) == 5 && tt_data_end_token(d) == 0);
+    CHECK(strstr(tt_data_describe(d), "21 tokens") && strstr(tt_data_describe(d), "3 documents"));
+    for (uint64_t i = 0; i < 5; i++) {
         CHECK_OK(tt_data_sample(d, TT_TRAIN, i, sample));
         seen[i] = (char)sample[0];
     }
-    CHECK(memchr(seen, 'f', 4) && memchr(seen, 't', 4) && memchr(seen, 'c', 4), "windows of first!second\\0third.");
+    CHECK(memchr(seen, 'e', 5) && memchr(seen, 'd', 5) && memchr(seen, 'i', 5), "windows of first!\\0second\\0third.");
     tt_data_close(d);
     d = open_data((struct tt_data_options){.source = in_folder("many/?.[jm]*")});
-    CHECK(strstr(tt_data_describe(d), "13 tokens"), "%s", tt_data_describe(d));
+    CHECK(strstr(tt_data_describe(d), "14 tokens"), "%s", tt_data_describe(d));
     tt_data_close(d);
     struct tt_data *none = NULL;
     CHECK_FAILS(tt_data_open(&(struct tt_data_options){.source = in_folder("many/deeper.txt"), .seq_len = 4}, &none),
                 "is a folder without text");
+}
+
+/* Plain files are one text, or documents; a single one has no boundary. */
+static void plain_files_are_documents(void)
+{
+    static const struct {
+        struct tt_text_options options;
+        int count;
+        const char *wanted;
+        size_t n;
+    } cases[] = {{{.end_token = -1}, 2, "one\ntwo", 7},
+                 {{.separate = true, .end_token = -1}, 2, "one\n\0two\0", 9},
+                 {{.separate = true, .end_token = 0}, 2, "one\n\0two\0", 9},
+                 {{.separate = true, .end_token = 10}, 2, "one\ntwo", 7},
+                 {{.separate = true, .end_token = -1}, 1, "one\n", 4},
+                 {{.separate = true, .end_token = -1, .max_chars = 2}, 2, "on\0tw\0", 6}};
+    char *one = strdup(write_text("p1.txt", "one\n")), *two = strdup(write_text("p2.txt", "two"));
+    const char *paths[] = {one, two};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_text got = {0};
+        struct tt_text_work w = {.paths = paths, .count = cases[i].count, .options = cases[i].options};
+        CHECK_OK(read_as_bytes(&w, &got));
+        CHECK(got.n == cases[i].n && !memcmp(got.s, cases[i].wanted, got.n), "case %zu: %zu tokens", i, got.n);
+        CHECK(w.totals.documents == (cases[i].n == 7 || cases[i].n == 4 ? 0 : 2), "case %zu", i);
+        tt_text_free(&got);
+        struct tt_tokenizer *t = NULL;
+        CHECK_OK(tt_text_tokenizer(&w, "chars", 0, &t));
+        CHECK((tt_tokenizer_end(t) == 0) == (w.totals.documents > 0), "case %zu: characters that documents need", i);
+        tt_tokenizer_free(t);
+    }
+    free(one);
+    free(two);
+}
+
+static void objects_in_plain_text_are_told(void)
+{
+    struct tt_data *d = open_data((struct tt_data_options){.source = write_text("o.txt", "{\"text\":\"a\"}\n{}\n")});
+    CHECK(strstr(tt_data_describe(d), "begins as JSON Lines do, but is read as plain text"), "%s", tt_data_describe(d));
+    tt_data_close(d);
+    d = open_data((struct tt_data_options){.source = write_text("o.txt", "{not json}\n{}\n")});
+    CHECK(!strstr(tt_data_describe(d), "JSON Lines"), "%s", tt_data_describe(d));
+    tt_data_close(d);
 }
 
 int main(void)
@@ -591,6 +614,8 @@ int main(void)
     TEST(cuts_and_threads_change_nothing);
     TEST(places_in_messages);
     TEST(globs_and_folders);
+    TEST(plain_files_are_documents);
+    TEST(objects_in_plain_text_are_told);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();
 }

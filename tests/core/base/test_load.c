@@ -1,0 +1,68 @@
+/* What a program waited for a processor: seen where another one has it, and not where it sleeps. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/load.h"
+#include "tests/test.h"
+
+/* This process, and what it starts, on one processor. */
+static bool stay_on_one(void)
+{
+    cpu_set_t all, one;
+    if (sched_getaffinity(0, sizeof all, &all)) return false;
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all)) {
+            CPU_SET(i, &one);
+            break;
+        }
+    return !sched_setaffinity(0, sizeof one, &one);
+}
+
+static void compute_for(double seconds)
+{
+    for (double end = tt_seconds() + seconds; tt_seconds() < end;) {
+    }
+}
+
+static void another_program_is_seen(void)
+{
+    struct tt_turns from = tt_turns_now(), to, sum = {0};
+    if (!(from.ran >= 0) || !stay_on_one()) return; /* this system does not say */
+    pid_t other = fork();
+    if (!other)
+        for (;;) compute_for(1);
+    from = tt_turns_now();
+    compute_for(0.3);
+    to = tt_turns_now();
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    tt_turns_add(&sum, &from, &to);
+    CHECK(sum.wall > 0.29 && sum.waited > 0 && sum.ran > 0, "%g %g %g", sum.wall, sum.waited, sum.ran);
+    CHECK(tt_turns_waited(&sum) > 0.2 && tt_turns_waited(&sum) < 1, "two programs on one processor: %g",
+          tt_turns_waited(&sum));
+    CHECK(tt_was_busy(0.1, tt_turns_waited(&sum)), "though the load before it was low");
+}
+
+static void what_is_not_known_is_not_busy(void)
+{
+    struct tt_turns none = {.wall = 1, .ran = NAN, .waited = NAN}, ended = {.wall = 1, .ran = -3, .waited = 0.1},
+                    asleep = {.wall = 10, .ran = 0.01, .waited = 0.01};
+    char words[100];
+    CHECK(isnan(tt_turns_waited(&none)) && isnan(tt_turns_waited(&ended)) && tt_turns_waited(&asleep) == 0.001);
+    CHECK(!tt_was_busy(NAN, NAN) && !tt_was_busy(0.5, 0.01) && tt_was_busy(2, 0) && tt_was_busy(NAN, 0.2));
+    tt_was_busy_words(2, 0, words);
+    CHECK(!strcmp(words, "the machine was busy: a load of 2.0 per processor"), "%s", words);
+    tt_was_busy_words(0.5, 0.01, words);
+    CHECK(!words[0], "%s", words);
+}
+
+int main(void)
+{
+    TEST(another_program_is_seen);
+    TEST(what_is_not_known_is_not_busy);
+    return test_end();
+}
