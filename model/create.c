@@ -5,6 +5,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/rng.h"
+#include "core/checkpoint/arena.h"
 #include "model/model.h"
 #include "model/params.h"
 
@@ -64,7 +65,8 @@ void tt_model_note(const struct tt_model *m, char out[160])
 }
 
 struct init {
-    float *weights;
+    float *weights; /* of the tensor */
+    int64_t first;  /* of these, where this begins */
     double deviation;
     uint64_t seed, tensor;
 };
@@ -72,22 +74,39 @@ struct init {
 static void init_part(void *context, int64_t from, int64_t to)
 {
     const struct init *t = context;
-    for (int64_t j = from; j < to; j++)
+    for (int64_t j = t->first + from; j < t->first + to; j++)
         t->weights[j] = (float)(t->deviation * tt_normal(t->seed, t->tensor, (uint64_t)j));
 }
 
-/* On several threads, since a billion weights would take a minute. Each weight is a function of its index. */
-void tt_model_init_weights(const struct tt_model *m, float *weights)
+/* Of every tensor what lies from `begin` to `end` of the arena. On several threads, since a billion weights would take
+ * a minute. Each weight is a function of its index. */
+static void init_between(const struct tt_model *m, float *weights, int64_t begin, int64_t end)
 {
     enum { LEAST = 1 << 16 }; /* weights worth a thread */
-    for (int64_t i = 0; i < m->params.total; i++) weights[i] = 0;
+    for (int64_t i = begin; i < end; i++) weights[i] = 0;
     for (int i = 0; i < m->params.n; i++) {
         const struct tt_param *t = &m->params.items[i];
-        struct init init = {weights + t->offset, m->config.init_std, (uint64_t)m->config.seed, (uint64_t)i};
+        int64_t from = begin > t->offset ? begin - t->offset : 0;
+        int64_t to = end < t->offset + t->count ? end - t->offset : t->count;
+        struct init init = {weights + t->offset, from, m->config.init_std, (uint64_t)m->config.seed, (uint64_t)i};
+        if (from >= to) continue;
         if (t->shape[1])
-            tt_parallel((int)m->config.threads, t->count, LEAST, init_part, &init);
+            tt_parallel((int)m->config.threads, to - from, LEAST, init_part, &init);
         else
-            for (int64_t j = 0; j < t->count; j++) init.weights[j] = tt_param_is_bias(t) ? 0.0f : 1.0f;
+            for (int64_t j = from; j < to; j++) init.weights[j] = tt_param_is_bias(t) ? 0.0f : 1.0f;
+    }
+}
+
+void tt_model_init_weights(const struct tt_model *m, float *weights)
+{
+    init_between(m, weights, 0, m->params.total);
+}
+
+void tt_model_init_parts(const struct tt_model *m, float *weights)
+{
+    for (int i = 0; i < m->params.bucket_count; i++) {
+        struct tt_part part = tt_part_of(&m->params, i);
+        init_between(m, weights, part.begin, part.begin + part.count);
     }
 }
 

@@ -41,6 +41,8 @@ void tt_flash_refused_note(int64_t head_dim, char out[160]);
 
 /* N(0, init_std) for matrices, 1 for norms, 0 for biases; the same for a seed on every backend and in every version. */
 void tt_model_init_weights(const struct tt_model *m, float *weights);
+/* The same, of this rank's parts of each bucket alone; the rest of the arena is not touched. */
+void tt_model_init_parts(const struct tt_model *m, float *weights);
 
 int64_t tt_model_param_count(const struct tt_model *m); /* without padding */
 

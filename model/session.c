@@ -69,7 +69,7 @@ static float *in_place(const struct tt_session *s, enum tt_external x)
 static tt_status host_floats(struct tt_session *s, enum tt_external x, int64_t n, float **out)
 {
     float *shared = in_place(s, x);
-    *out = shared ? shared : malloc((size_t)n * sizeof **out);
+    *out = shared ? shared : calloc((size_t)n, sizeof **out);
     return *out ? TT_OK : tt_no_memory("%.0f MiB of weights", (double)n * sizeof **out / 0x1p20);
 }
 
@@ -195,7 +195,10 @@ tt_status tt_session_init_weights(struct tt_session *s)
 {
     float *weights;
     TT_TRY(host_floats(s, TT_X_WEIGHTS, s->model->params.total, &weights));
-    tt_model_init_weights(s->model, weights);
+    if (s->model->params.sharded[TT_X_WEIGHTS]) /* memory that is not touched is not taken */
+        tt_model_init_parts(s->model, weights);
+    else
+        tt_model_init_weights(s->model, weights);
     tt_status st = tt_session_set_weights(s, weights);
     drop(s, TT_X_WEIGHTS, weights);
     return st ? st : begin(s, NULL, NULL);

@@ -535,12 +535,38 @@ static void check_hundred(struct tt_config *c, const char *what)
 
 static void a_hundred_steps(void) { each_version_and_precision(check_hundred); }
 
+/* A rank that keeps parts of the weights makes these alone, as they are in the whole. */
+static void parts_begin_as_the_whole(void)
+{
+    struct tt_config c = tiny_config();
+    struct tt_model *m;
+    c.ranks = 3, c.rank = 1, c.shard = TT_SHARD_WEIGHTS;
+    CHECK_OK(tt_model_create(&c, &m));
+    size_t total = (size_t)m->params.total;
+    float *whole = malloc(total * sizeof *whole), *parts = malloc(total * sizeof *parts);
+    for (size_t i = 0; i < total; i++) parts[i] = -77; /* no weight: 77 / init_std deviations from 0 */
+    tt_model_init_weights(m, whole);
+    tt_model_init_parts(m, parts);
+    int64_t same = 0, untouched = 0;
+    for (int i = 0; i < m->params.bucket_count; i++) {
+        struct tt_part part = tt_part_of(&m->params, i);
+        for (int64_t j = part.begin; j < part.begin + part.count; j++) same += parts[j] == whole[j];
+    }
+    for (size_t i = 0; i < total; i++) untouched += parts[i] == -77;
+    CHECK(3 * same == (int64_t)total && 3 * untouched == 2 * (int64_t)total, "%lld and %lld of %zu", (long long)same,
+          (long long)untouched, total);
+    free(whole);
+    free(parts);
+    tt_model_free(m);
+}
+
 int main(void)
 {
     struct tt_backend b;
     OPEN_OR_SKIP(tt_backend_open(NULL, &b));
     tt_backend_close(&b);
     TEST(parts_are_the_arena);
+    TEST(parts_begin_as_the_whole);
     TEST(plans_are_in_order);
     TEST(costs_are_those_of_a_run);
     TEST(every_version_and_precision);
