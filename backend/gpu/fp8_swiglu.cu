@@ -10,11 +10,13 @@ struct glu_codes {
     uint32_t words[RESULTS][PATCH][2];
 };
 
-/* x as it would be read from memory. */
-template <typename T> GPU_DEVICE void round_row(float *x)
+/* The codes of x as it would be read from memory. */
+template <typename T, enum tt_dtype TO> GPU_DEVICE void pack_row(uint32_t *codes, float *x, float inverse)
 {
     GPU_UNROLL
     for (int i = 0; i < WIDTH; i++) x[i] = gpu_to_float(gpu_from_float<T>(x[i]));
+    GPU_UNROLL
+    for (int w = 0; w < 2; w++) codes[w] = pack4<TO>(x + 4 * w, inverse);
 }
 
 template <typename T> GPU_DEVICE void load_row(float *x, const T *p)
@@ -34,32 +36,30 @@ GPU_DEVICE void glu_patch(const struct tt_fp8_swiglu_backward_args &a, int64_t r
                           float inverse_h, glu_codes &codes)
 {
     if (r0 >= a.rows || c0 >= a.F) return;
+    int64_t line = r0 * 2 * a.F + c0; /* of gate, and of its codes */
+    const T *h = (const T *)a.dh + r0 * a.F + c0;
     GPU_UNROLL
-    for (int r = 0; r < PATCH; r++) {
-        const T *gu = (const T *)a.gu + (r0 + r) * 2 * a.F + c0;
+    for (int r = 0; r < PATCH; r++, line += 2 * a.F, h += a.F) {
         float gate[WIDTH], up[WIDTH], dh[WIDTH];
-        load_row(gate, gu);
-        load_row(up, gu + a.F);
-        load_row(dh, (const T *)a.dh + (r0 + r) * a.F + c0);
+        load_row(gate, (const T *)a.gu + line);
+        load_row(up, (const T *)a.gu + line + a.F);
+        load_row(dh, h);
         GPU_UNROLL
         for (int i = 0; i < WIDTH; i++) swiglu_back<T>(gate[i], up[i], dh[i]);
-        round_row<T>(gate);
-        round_row<T>(up);
-        round_row<T>(dh);
-        GPU_UNROLL
-        for (int w = 0; w < 2; w++) {
-            codes.words[GATE][r][w] = pack4<TO>(gate + 4 * w, inverse);
-            codes.words[UP][r][w] = pack4<TO>(up + 4 * w, inverse);
-            codes.words[HIDDEN][r][w] = pack4<TO_H>(dh + 4 * w, inverse_h);
-        }
-        uint8_t *dgu = a.dgu + (r0 + r) * 2 * a.F + c0;
-        store_row(dgu, codes.words[GATE][r], true, WIDTH);
-        store_row(dgu + a.F, codes.words[UP][r], true, WIDTH);
+        pack_row<T, TO_H>(codes.words[HIDDEN][r], dh, inverse_h);
+        pack_row<T, TO>(codes.words[GATE][r], gate, inverse);
+        pack_row<T, TO>(codes.words[UP][r], up, inverse);
+        store_row(a.dgu + line, codes.words[GATE][r], true, WIDTH);
+        store_row(a.dgu + line + a.F, codes.words[UP][r], true, WIDTH);
     }
 }
 
+/* Of a multiprocessor. Two leave fp16, which no model has beside 8-bit factors, one register too few on sm_90a. */
+template <typename T> constexpr int GLU_BLOCKS = 2;
+template <> constexpr int GLU_BLOCKS<gpu_half> = 1;
+
 template <typename T, enum tt_dtype TO, enum tt_dtype TO_H>
-GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, 2) fp8_swiglu_backward(struct tt_fp8_swiglu_backward_args a)
+GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, GLU_BLOCKS<T>) fp8_swiglu_backward(struct tt_fp8_swiglu_backward_args a)
 {
     GPU_SHARED uint32_t square[SIDE * COLUMN_WORDS];
     int64_t across = gpu_divide_up(a.F, SIDE);
