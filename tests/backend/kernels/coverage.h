@@ -30,9 +30,9 @@
     X(embedding) X(embedding_backward) X(document_bounds) X(row_logsumexp) X(gather_nll)           \
     X(sub_target) X(cross_entropy) X(loss_sum)
 
-#define COVER_OPTIMIZER(X)                                                                         \
-    X(step_begin) X(clip_scale) X(record) X(sum_squares) X(adamw) X(clip_grad) X(adam_m)           \
-    X(adam_v) X(weight_decay) X(adam_update)
+#define COVER_STATE(X) X(step_begin) X(clip_scale) X(record) X(sum_squares)
+
+#define COVER_OPTIMIZER(X) X(adamw) X(clip_grad) X(adam_m) X(adam_v) X(weight_decay) X(adam_update)
 
 #define COVER_SELECT(X) X(group_squares) X(span_squares) X(group_sums) X(choose_groups) X(adamw_chosen)
 
@@ -46,6 +46,7 @@ enum kernels_covered {
     COVER_DECODE(COVERED)
     COVER_FP8(COVERED)
     COVER_LOSS(COVERED)
+    COVER_STATE(COVERED)
     COVER_OPTIMIZER(COVERED)
     COVER_SELECT(COVERED)
 };
