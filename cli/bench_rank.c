@@ -13,6 +13,7 @@ struct rank {
     struct tt_options o, trial; /* trial: those of one size and version */
     const struct tt_bench_options *own;
     struct tt_backend backend;
+    int threads; /* of a CPU; 0 on a GPU */
     struct tt_step_times steps;
     struct tt_json_writer w;
 };
@@ -78,13 +79,6 @@ static void put_each(struct tt_json_writer *w, const struct figures *all, int ra
     tt_json_end(w, ']');
 }
 
-/* As the backend takes them (struct tt_backend_options); 0: not said. */
-static int64_t threads_of(const struct tt_config *c)
-{
-    const char *environment = getenv("OMP_NUM_THREADS");
-    return c->threads || !environment ? c->threads : atoi(environment);
-}
-
 static void put_row(struct rank *r, const struct tt_session *s, const char *size, const struct figures *all)
 {
     const struct tt_config *c = &r->trial.c;
@@ -98,7 +92,7 @@ static void put_row(struct rank *r, const struct tt_session *s, const char *size
     tt_json_put_string(&r->w, "size", label);
     tt_json_put_string(&r->w, "version", tt_version_names[c->version]);
     tt_json_put_int(&r->w, "ranks", c->ranks);
-    tt_json_put_int(&r->w, "threads", threads_of(c));
+    tt_json_put_int(&r->w, "threads", r->threads);
     tt_json_put_string(&r->w, "shard", tt_shard_names[c->shard]);
     tt_json_put_number(&r->w, "median_ms", 1e3 * f->median);
     tt_json_put_number(&r->w, "p95_ms", 1e3 * f->p95);
@@ -162,6 +156,7 @@ static tt_status measure(struct rank *r)
     TT_TRY(tt_job_agree(r->member.job, open_rank(r)));
     TT_TRY(tt_job_agree(r->member.job, tt_member_join(&r->member, &r->backend)));
     TT_TRY(tt_job_agree(r->member.job, r->backend.ops->info(r->backend.self, &info)));
+    r->threads = info.wave_width == 1 ? info.units : 0;
     tt_json_begin(&r->w, NULL, '{');
     tt_json_put_string(&r->w, "device", info.name);
     tt_json_put_string(&r->w, "collectives", r->member.job ? info.collectives : "");
