@@ -133,6 +133,7 @@ tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_sc
                       : measured < x[0]        ? "below your range"
                       : measured > x[1]        ? "above your range"
                                                : "within your range";
-    snprintf(m->means, sizeof m->means, "Measured %s%s%s: %s.", figure, q->unit ? " " : "", q->unit ? q->unit : "", how);
+    snprintf(m->means, sizeof m->means, "Measured %s%s%s: %s.", figure, q->unit ? " " : "", q->unit ? q->unit : "",
+             how);
     return TT_OK;
 }

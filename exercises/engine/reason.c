@@ -76,7 +76,8 @@ static double off_by(const struct tt_question *q, const struct tt_mark *m, doubl
 }
 
 /* The mistakes that the question knows: the one that comes nearest. */
-static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m, double *nearest)
+static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
+                           double *nearest)
 {
     for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y; y = y->next) {
         struct tt_formula_value v;
@@ -137,7 +138,8 @@ static bool has_runs(const char *formula, const struct tt_formula_scope *scope)
 }
 
 /* The figure of another run than the question's, where that comes nearer than any other mistake. */
-static void find_other_run(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m, double nearest)
+static void find_other_run(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
+                           double nearest)
 {
     const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
     char formula[1200], reason[200];
