@@ -48,7 +48,7 @@ static tt_status prepare(struct tt_diagnosis *d)
     struct tt_config *c = d->c;
     bool validates;
     TT_TRY(choose_start(d));
-    TT_TRY(tt_member_batch(&d->o));
+    TT_TRY(tt_share_batch(&d->o));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
     TT_TRY(tt_take_epochs(&d->o, d->data, d->done ? d->checkpoint : NULL));

@@ -294,7 +294,7 @@ static tt_status read_all(struct training *t)
 {
     TT_TRY(choose_start(t));
     tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
-    TT_TRY(tt_member_batch(&t->o));
+    TT_TRY(tt_share_batch(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
