@@ -199,7 +199,8 @@ static void print_text(const struct making *m)
     if (documents) printf("; ");
     printf("vocabulary %lld (%s); %d file%s in %s\n", (long long)tt_tokenizer_size(m->tokenizer),
            tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files), m->c->out);
-    printf("train on them: tt train --data %s\n", m->c->out);
+    char out[1300];
+    printf("train on them: tt train --data %s\n", tt_shell_word(m->c->out, out, sizeof out));
 }
 
 tt_status tt_cmd_data(const struct tt_options *o)

@@ -391,8 +391,9 @@ static tt_status run(struct training *t)
     tt_stop_catch(); /* from the first file on, a signal means to save and stop */
     if (!t->c->rank) keep_summary(t, &(struct tt_summary){.config = &t->loop, .data = t->data});
     const char *board = t->c->tensorboard;
-    snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out,
-             board[0] ? " --tensorboard " : "", board);
+    char out[1300], events[1300];
+    snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", tt_shell_word(t->c->out, out, sizeof out),
+             board[0] ? " --tensorboard " : "", board[0] ? tt_shell_word(board, events, sizeof events) : "");
     tt_ranks_words(t->c, command + strlen(command));
     struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
                              .command = command};

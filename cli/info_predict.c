@@ -351,8 +351,10 @@ static tt_status run(struct forecast *a)
     const char *at = a->own->predict;
     a->entries = calloc(MOST_CHIPS, sizeof *a->entries);
     if (!a->entries) return tt_no_memory("a prediction");
-    while (a->count < MOST_CHIPS && tt_list_next(&at, ',', name, sizeof name))
+    while (tt_list_next(&at, ',', name, sizeof name)) {
+        if (a->count == MOST_CHIPS) return tt_fail(TT_USAGE, "--predict takes %d chips at most", MOST_CHIPS);
         TT_TRY(predict(a, name, &a->entries[a->count++]));
+    }
     TT_TRY(take_measured(a));
     if (a->o->c.json) return print_json(a);
     print_text(a);

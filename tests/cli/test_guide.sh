@@ -16,7 +16,9 @@ grep -v "build/cpu" lines && fail "the README installs from a folder that ./run 
 
 # ---- a folder that tt data made ----
 for folder in tokens 'odd [1]'; do
-    expect 0 "train on them: tt train --data $folder" "$TT" data text.txt --tokenizer chars --out "$folder"
+    word=$folder
+    [ "$folder" = tokens ] || word="'$folder'"
+    expect 0 "train on them: tt train --data $word" "$TT" data text.txt --tokenizer chars --out "$folder"
     expect 0 "of 16 to train" "$TT" train $tiny --num-steps 3 --data "$folder/" --out "on $folder"
     grep -q "(chars, vocabulary" out || fail "the tokenizer of $folder is not taken"
     grep -q "in 2 files" out || fail "the validation data of $folder are not taken"
@@ -216,6 +218,7 @@ expect 0 "PREDICTION" "$TT" diagnose --preset small --precision fp16 --batch-siz
 row 16GiB | grep -q ' yes' || fail "the largest batch, $most, does not fit: $(row 16GiB)"
 expect 0 "PREDICTION" "$TT" diagnose --preset small --precision fp16 --batch-size $((most + 1)) --for 16GiB
 row 16GiB | grep -q ' no' || fail "$((most + 1)) fits, but the largest batch is $most"
+expect 2 "leave out --ranks" "$TT" diagnose --for h200 --preset small --ranks 8
 expect 0 "an epoch" "$TT" diagnose --for t4 --data text.txt
 expect 0 "it has no bf16" "$TT" diagnose --precision bf16 --for t4
 expect 0 "not even --batch-size 1 fits" "$TT" diagnose --preset xl --precision bf16 --for 4090,h200
