@@ -165,10 +165,12 @@ static void other_groups_have_files_of_their_own(void)
     free(train(&alone, NULL, 3));
     free(train(&c, NULL, 3));
     snprintf(from, sizeof from, "%s/step-00000003", c.out);
-    c.update = TT_UPDATE_ALL;
-    free(train(&c, from, 4));
+    struct tt_config all = c;
+    all.update = TT_UPDATE_ALL;
+    all.update_level = TT_LEVEL_MATRIX;
+    all.update_share[0] = 0;
+    free(train(&all, from, 4));
     snprintf(from, sizeof from, "%s/step-00000004", c.out);
-    c.update = TT_UPDATE_TOP_K;
     c.update_level = TT_LEVEL_LAYER;
     free(train(&c, from, 6));
     snprintf(path, sizeof path, "%s/choices-before-5.bits", c.out);
