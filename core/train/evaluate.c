@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-/* As many batches as asked for, as far as the data has them. Where the sequences in a step are given, a batch stands
- * for those, so that validation sees the same with any number of ranks. */
+/* As many batches as asked for, as far as the data has them. */
 static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out,
                                int64_t *batches)
 {
@@ -11,8 +10,7 @@ static tt_status count_batches(const struct tt_config *c, const struct tt_data *
     if (!tt_data_validates(data))
         return tt_fail(TT_USAGE, "with --val-fraction 0 nothing of %s is held out to validate on; name data for it "
                        "with --val-data, or give a larger --val-fraction%s", c->data, way_out);
-    *batches = c->val_batches > 0 ? c->val_batches : 1;
-    if (c->global_batch > 0) *batches *= c->global_batch / c->batch_size;
+    *batches = tt_validation_batches(c);
     if (samples > 0 && samples / c->batch_size < *batches) *batches = samples / c->batch_size;
     if (*batches > 0) return TT_OK;
     return tt_fail(TT_USAGE, "the validation data has %lld samples, less than one batch of %lld; use a smaller "

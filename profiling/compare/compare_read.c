@@ -211,6 +211,9 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
         const struct tt_yaml *value = tt_yaml_get(config, words[i].key);
         if (value && value->text) snprintf(words[i].to, words[i].size, "%s", value->text);
     }
+    const struct tt_yaml *global = tt_yaml_get(config, "global-batch"); /* what several ranks made of one batch */
+    int64_t rows = global && global->kind == TT_YAML_INT ? strtoll(global->text, NULL, 10) : 0;
+    if (rows > 0 && run->batch_size > 0) run->grad_accum = rows / run->batch_size;
     run->qkv_bias = says_true(config, "qkv-bias");
     run->qk_norm = says_true(config, "qk-norm");
     if (!run->head_dim && run->num_heads > 0) run->head_dim = run->hidden_dim / run->num_heads;

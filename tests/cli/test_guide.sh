@@ -27,6 +27,12 @@ for folder in tokens 'odd [1]'; do
     expect 0 "resume" "$TT" train --resume "on $folder" --data "$folder" --num-steps 4
     grep -q "not those of the checkpoint" out && fail "the same folder counts as other data"
 done
+mkdir -p half/train_000002.bin.part # where a file cannot be written: all that was is taken back
+expect 2 "train_000002.bin.part" "$TT" data text.txt --tokenizer chars --out half --shard-tokens 8192
+[ "$(find half -type f ! -name '.*')" = "" ] || fail "tt data leaves a part of the data: $(ls half)"
+rmdir half/train_000002.bin.part
+expect 0 "train on them" "$TT" data text.txt --tokenizer chars --out half --shard-tokens 8192
+[ "$(find half -name '*.part')" = "" ] || fail "tt data leaves parts: $(ls half)"
 "$TT" train $tiny --num-steps 3 --data 'tokens/train_*.bin' --val-data 'tokens/val_*.bin' --out by-pattern >out 2>err || fail "patterns"
 cmp -s by-pattern/step-00000003/model.safetensors 'on tokens/step-00000003/model.safetensors' || fail "a folder is not what its patterns are"
 expect 0 "saved" "$TT" profile ${tiny} --data tokens --num-steps 1 --warmup 1 --out of-folder --quiet
