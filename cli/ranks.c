@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/allowance.h"
 #include "core/base/terminal.h"
 #include "core/job/place.h"
 #include "core/train/stop.h"
@@ -77,7 +78,7 @@ static int cores(bool *chosen)
     long all = sysconf(_SC_NPROCESSORS_ONLN);
     int mine = sched_getaffinity(0, sizeof set, &set) ? (int)all : CPU_COUNT(&set);
     *chosen = mine < all;
-    return mine;
+    return *chosen ? mine : tt_cores();
 }
 
 static void choose_threads(const struct tt_member *w, struct tt_config *c)

@@ -62,6 +62,6 @@ tt_status tt_choose_start(struct tt_options *o, char **checkpoint, char **origin
 tt_status tt_check_left(const struct tt_config *c, const char *checkpoint, int64_t done)
 {
     if (done < c->num_steps) return TT_OK;
-    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger %s to go on", checkpoint, (long long)done,
-                   c->epochs ? "--epochs" : "--num-steps");
+    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger %s to go on", checkpoint,
+                   (long long)done, c->epochs ? "--epochs" : "--num-steps");
 }
