@@ -55,7 +55,8 @@ static void read_group(const char *folder, struct tt_allowance *a)
 {
     double quota = 0, period = 0, limit = 0;
     if (read_numbers(folder, "cpu.max", &quota, &period) == 2) take_cores(a, quota, period);
-    if (read_numbers(folder, "cpu.cfs_quota_us", &quota, NULL) && read_numbers(folder, "cpu.cfs_period_us", &period, NULL))
+    if (read_numbers(folder, "cpu.cfs_quota_us", &quota, NULL) &&
+        read_numbers(folder, "cpu.cfs_period_us", &period, NULL))
         take_cores(a, quota, period);
     if (read_numbers(folder, "memory.max", &limit, NULL)) take_memory(a, folder, limit, "memory.current");
     if (read_numbers(folder, "memory.limit_in_bytes", &limit, NULL))

@@ -328,9 +328,11 @@ static tt_status check_rounded(const struct tt_config *c)
     if ((float)c->beta1 >= 1 || (float)c->beta2 >= 1)
         return tt_fail(TT_USAGE, "--%s %.12g is 1 in fp32; the largest below is 0.99999994",
                        (float)c->beta1 >= 1 ? "beta1" : "beta2", (float)c->beta1 >= 1 ? c->beta1 : c->beta2);
-    if (!((float)c->adam_eps > 0)) return tt_fail(TT_USAGE, "--adam-eps %g is 0 in fp32; use 1e-38 or more", c->adam_eps);
+    if (!((float)c->adam_eps > 0))
+        return tt_fail(TT_USAGE, "--adam-eps %g is 0 in fp32; use 1e-38 or more", c->adam_eps);
     if (c->clip_norm > 0 && !((float)c->clip_norm > 0))
-        return tt_fail(TT_USAGE, "--clip-norm %g is 0 in fp32, which means no clipping; use 1e-38 or more", c->clip_norm);
+        return tt_fail(TT_USAGE, "--clip-norm %g is 0 in fp32, which means no clipping; use 1e-38 or more",
+                       c->clip_norm);
     return TT_OK;
 }
 
