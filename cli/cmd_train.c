@@ -161,7 +161,7 @@ static void announce_changes(const struct training *t)
         printf("note    --precision was %s until this step, and is %s from here on\n",
                tt_precision_names[then->precision], tt_precision_names[now->precision]);
     if (now->seed != then->seed)
-        printf("note    --seed was %lld until this step, and is %lld from here on: the data come in another order, some "
+        printf("note    --seed was %lld until this step, and is %lld from here on: data come in another order, some "
                "of them again\n", (long long)then->seed, (long long)now->seed);
     if (now->documents != then->documents)
         printf("note    --documents was %s until this step, and is %s from here on\n",
