@@ -88,6 +88,8 @@ static tt_status encode(const libtt_model *m, const char *text, int64_t bytes, i
                         int64_t *count)
 {
     int32_t *all = NULL;
+    if (bytes < 0)
+        return tt_fail(TT_USAGE, "a text of %lld bytes: give its length, which is not looked for", (long long)bytes);
     TT_TRY(need_tokenizer(m));
     TT_TRY(tt_tokenizer_encode(tt_library_tokenizer(m), text, bytes, &all, count));
     if (room > 0 && *count > 0) memcpy(tokens, all, (size_t)(*count < room ? *count : room) * sizeof *tokens);
@@ -107,6 +109,7 @@ static tt_status decode(const libtt_model *m, const int32_t *tokens, int64_t cou
                         int64_t *bytes)
 {
     struct tt_text all = {0};
+    if (count < 0) return tt_fail(TT_USAGE, "%lld tokens: give how many there are", (long long)count);
     TT_TRY(need_tokenizer(m));
     TT_TRY(tt_library_check(m, tokens, 1, count));
     tt_tokenizer_decode(tt_library_tokenizer(m), tokens, count, &all);

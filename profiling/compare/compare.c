@@ -51,9 +51,9 @@ static void include_estimate(struct tt_compared *r)
 
 static tt_status find_speedups(struct tt_comparison *c)
 {
-    const struct tt_compared *base = &c->runs[0];
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
+        const struct tt_compared *base = &c->runs[r->base];
         if (r->in_turns && i == 1) continue;
         r->speedup = r->tokens_per_second > 0 && base->tokens_per_second > 0
                          ? r->tokens_per_second / base->tokens_per_second
@@ -213,9 +213,9 @@ static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct
 
 static void find_accuracy(struct tt_comparison *c)
 {
-    struct tt_compared *base = &c->runs[0];
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
+        const struct tt_compared *base = &c->runs[r->base];
         r->same_model = same_model(&base->profile.run, &r->profile.run);
         r->same_task = same_task(&base->profile, &r->profile);
         if (i && r->same_task) compare_losses(base, r);
@@ -303,12 +303,45 @@ static void shorten_labels(struct tt_comparison *c)
     for (int i = 0; i < c->n; i++) memmove(c->runs[i].label, last[i], strlen(last[i]) + 1);
 }
 
+/* Two benchmarks with a row for each size and version: what was flash then is held against what flash is now. */
+static void pair_rows(struct tt_comparison *c, int rows)
+{
+    c->rows = rows > 1 && rows < c->n ? rows : 1;
+    for (int i = rows; i < c->n && rows > 1; i++)
+        for (int k = 0; k < rows; k++)
+            if (!strcmp(c->runs[i].label, c->runs[k].label)) c->runs[i].base = k;
+}
+
+/* Where rows of several files have one name, the file stands beside it. */
+static void name_files(struct tt_comparison *c, const char *const *paths, const int *path_of)
+{
+    bool twice[TT_COMPARE_LIMIT] = {false};
+    for (int i = 0; i < c->n; i++)
+        for (int k = 0; k < c->n; k++)
+            twice[i] |= path_of[i] != path_of[k] && !strcmp(c->runs[i].label, c->runs[k].label);
+    for (int i = 0; i < c->n; i++) {
+        char label[sizeof c->runs[i].label];
+        const char *path = paths[path_of[i]], *slash = strrchr(path, '/');
+        if (!twice[i]) continue;
+        snprintf(label, sizeof label, "%.45s, %.45s", c->runs[i].label, slash && slash[1] ? slash + 1 : path);
+        memcpy(c->runs[i].label, label, sizeof label);
+    }
+}
+
 tt_status tt_compare(const char *const *paths, int n, struct tt_comparison *out)
 {
-    *out = (struct tt_comparison){0};
-    for (int i = 0; i < n; i++) TT_TRY(tt_compare_add(out, paths[i]));
+    int path_of[TT_COMPARE_LIMIT], rows = 0;
+    *out = (struct tt_comparison){.rows = 1};
+    for (int i = 0; i < n; i++) {
+        int from = out->n;
+        TT_TRY(tt_compare_add(out, paths[i]));
+        for (int k = from; k < out->n; k++) path_of[k] = i;
+        if (!i) rows = out->n;
+    }
     if (out->n < 2) return tt_fail(TT_USAGE, "a comparison needs two runs; name the folders of two profiles");
+    pair_rows(out, rows);
     shorten_labels(out);
+    if (out->rows > 1) name_files(out, paths, path_of);
     TT_TRY(find_speedups(out));
     find_accuracy(out);
     return find_rows(out);

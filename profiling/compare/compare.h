@@ -14,7 +14,8 @@ struct tt_compared {
     double seconds;            /* of a step; NaN here and below: not known */
     double tokens_per_second, mfu_percent, memory_bytes, kernels;
     double loss;                      /* the last */
-    double speedup;                   /* against the first */
+    int base;                         /* the run it is measured against, see below */
+    double speedup;                   /* against that one */
     struct tt_range range;            /* of it, from the times of single steps; drift between runs is not in it */
     bool in_turns;                    /* with the first: the range is of the ratios of pairs, and holds drift too */
     bool other_roof;                  /* its MFU is of another measured rate than that of the first */
@@ -30,9 +31,11 @@ struct tt_compare_row {
     double seconds[TT_COMPARE_LIMIT]; /* a step; 0: that run has none of it; NaN: that run is not a profile */
 };
 
+/* What `first` means above and below: the first run of all. Where the first path has several runs, rows of a benchmark, a
+ * run of a later path is measured against the one of the same name there. */
 struct tt_comparison {
     struct tt_compared runs[TT_COMPARE_LIMIT];
-    int n;
+    int n, rows; /* rows: runs of the first path, where later ones are held against them; else 1 */
     struct tt_compare_row *groups, *operators; /* groups as in a step; operators that changed most first */
     int group_count, operator_count;
     struct tt_text warnings; /* a line each: why the comparison may mislead */

@@ -152,9 +152,9 @@ tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions,
         enum condition what;
         double limit;
         tt_status st = read_condition(one, &what, &limit);
-        for (int i = 1; !st && i < c->n; i++) {
+        for (int i = c->rows; !st && i < c->n; i++) {
             struct tt_text why = {0};
-            tt_status here = judges[what](&c->runs[0], &c->runs[i], limit, &why);
+            tt_status here = judges[what](&c->runs[c->runs[i].base], &c->runs[i], limit, &why);
             say_verdict(said, one, &c->runs[i], here, why.s);
             tt_text_free(&why);
             worst = worse(worst, here);

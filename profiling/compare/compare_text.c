@@ -40,6 +40,7 @@ static void run_lines(const struct tt_comparison *c, struct tt_text *out)
         const struct tt_compared *r = &c->runs[i];
         put_range(r, range);
         if (!i) strcpy(range, "the first");
+        if (i && i < c->rows) strcpy(range, "one of the first");
         tt_text_printf(out, "%-32.32s %10s", r->label, cell(a, "%.3f", 1e3 * r->seconds));
         tt_text_printf(out, " %8s%c %-20s", cell(b, "%.2f", r->speedup), isfinite(r->speedup) ? 'x' : ' ', range);
         tt_text_printf(out, " %11s %7s%c", cell(d, "%.0f", r->tokens_per_second), cell(e, "%.1f", r->mfu_percent),
@@ -54,6 +55,8 @@ static void interval_line(const struct tt_comparison *c, struct tt_text *out)
 {
     bool apart = false;
     for (int i = 1; i < c->n; i++) apart |= isfinite(c->runs[i].range.low) && !c->runs[i].in_turns;
+    if (c->rows > 1)
+        tt_text_printf(out, "speed-up of each against the row of the same name among the first %d\n", c->rows);
     if (apart)
         tt_text_puts(out, "interval of the steps of these runs. Other runs of the same programs differ by about 1 % on "
                           "a quiet GPU, by more elsewhere; tt bench --against runs them in turns\n");
@@ -112,8 +115,8 @@ static void trim_lines(struct tt_text *t)
 
 static void differences(const struct tt_comparison *c, struct tt_text *out)
 {
-    const struct tt_profile_run *a = &c->runs[0].profile.run;
     for (int i = 1; i < c->n; i++) {
+        const struct tt_profile_run *a = &c->runs[c->runs[i].base].profile.run;
         const struct tt_profile_run *b = &c->runs[i].profile.run;
         const struct {
             const char *name, *from, *to;

@@ -172,9 +172,13 @@ const char *svg_without_zeros(char *number)
     return number;
 }
 
-const char *svg_tick_label(double value, char out[32])
+const char *svg_tick_label(double value, double step, char out[32])
 {
-    tt_si(value, out);
+    double digits = fabs(value) > 0 && step > 0 ? 1 + floor(log10(fabs(value))) - floor(log10(step) + 1e-9) : 1;
+    if (digits > 3 && digits < 16)
+        snprintf(out, 32, "%.*g", (int)digits, value); /* three digits would make neighbours alike */
+    else
+        tt_si(value, out);
     return svg_without_zeros(out);
 }
 

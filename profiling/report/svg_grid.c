@@ -43,8 +43,8 @@ void tt_svg_grid(struct tt_text *out, const struct tt_grid *g)
         draw_row(out, g, i, y, h >= 4 ? h - 1 : h);
     }
     svg_line(out, NAMES, bottom, SVG_WIDTH, bottom, "axis");
-    svg_text(out, NAMES, bottom + 15, SVG_LEFT, "%s", svg_tick_label(g->first, tick));
-    svg_text(out, SVG_WIDTH, bottom + 15, SVG_RIGHT, "%s", svg_tick_label(g->last, tick));
+    svg_text(out, NAMES, bottom + 15, SVG_LEFT, "%s", svg_tick_label(g->first, g->last - g->first, tick));
+    svg_text(out, SVG_WIDTH, bottom + 15, SVG_RIGHT, "%s", svg_tick_label(g->last, g->last - g->first, tick));
     svg_text(out, (NAMES + SVG_WIDTH) / 2.0, bottom + 30, SVG_MIDDLE | SVG_SOFT, "%s", g->x_label);
     svg_end(out);
 }

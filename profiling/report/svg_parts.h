@@ -23,8 +23,8 @@ const char *svg_shorten(const char *s, int most, char *out, size_t size);
 
 /* 1, 2 or 5 times a power of ten, so that at most about `most` steps lie in the span. */
 double svg_tick_step(double span, int most);
-/* "0.5", "20", "1 k": as short as the number is round. */
-const char *svg_tick_label(double value, char out[32]);
+/* "0.5", "20", "1 k": as short as the number is round, with the digits that tell it from one that is a step away. */
+const char *svg_tick_label(double value, double step, char out[32]);
 const char *svg_without_zeros(char *number); /* "1.50 ms" becomes "1.5 ms" */
 
 #endif

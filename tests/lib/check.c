@@ -92,6 +92,8 @@ static void write_text(libtt_backend *b, const char *folder)
     CHECK(bytes > 20 && bytes < (int64_t)sizeof text && libtt_decode(m, tokens, 20, NULL, 0, &e) == bytes);
     CHECK(libtt_encode(m, text, bytes, again, 20, &e) == 20 && !memcmp(tokens, again, sizeof tokens));
     CHECK(libtt_encode(m, "nosuchword", 10, again, 20, &e) == -1 && e.code && e.text[0]);
+    CHECK(libtt_encode(m, "the", -1, again, 20, &e) == -1 && e.code == LIBTT_USAGE);
+    CHECK(libtt_decode(m, tokens, -1, text, sizeof text, &e) == -1 && e.code == LIBTT_USAGE);
     how.on_token = two_more;
     how.arg = &seen;
     CHECK(libtt_generate(m, &start, 1, &how, again, &made, &e) && made == 2 && again[1] == tokens[1]);

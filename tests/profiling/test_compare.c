@@ -339,6 +339,33 @@ static void reads_conditions(void)
     CHECK_FAILS(tt_compare_gate_check("slower:5"), "write slower:5%");
 }
 
+/* Two benchmarks of two rows: the gate holds each against the one of its name, not against the very first. */
+static void holds_rows_against_their_like(void)
+{
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    char old[200], now[200];
+    const char *paths[] = {old, now};
+    static const char row[] = "{\"size\": \"small\", \"version\": \"%s\", \"median_ms\": %d, \"num_layers\": 2, "
+                              "\"tokens_per_second\": %d, \"steps_ms\": [%d, %d, %d, %d]}";
+    for (int i = 0; i < 2; i++) {
+        char a[400], b[400], all[900];
+        int flash = i ? 15 : 10;
+        snprintf(a, sizeof a, row, "baseline", 20, 50, 20, 20, 20, 20);
+        snprintf(b, sizeof b, row, "flash", flash, 1000 / flash, flash, flash, flash, flash);
+        snprintf(all, sizeof all, "{\"precision\": \"fp32\", \"rows\": [%s, %s]}", a, b);
+        write_text(i ? "now.json" : "old.json", all);
+    }
+    snprintf(old, sizeof old, "%s", in("old.json"));
+    snprintf(now, sizeof now, "%s", in("now.json"));
+    CHECK_OK(tt_compare(paths, 2, c));
+    CHECK(c->n == 4 && c->rows == 2 && c->runs[3].base == 1 && c->runs[2].base == 0 && c->runs[1].base == 0);
+    CHECK(fabs(c->runs[3].speedup - 0.66) < 0.01 && c->runs[2].speedup == 1, "%g", c->runs[3].speedup);
+    CHECK(!strcmp(c->runs[3].label, "small flash fp32, now.json"), "%s", c->runs[3].label);
+    CHECK_FAILS(gate(c, "slower:5%"), "more time than small flash fp32, old.json");
+    tt_compare_free(c);
+    free(c);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
@@ -348,6 +375,7 @@ int main(void)
     TEST(busy_runs_are_told);
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
+    TEST(holds_rows_against_their_like);
     TEST(reads_conditions);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();
