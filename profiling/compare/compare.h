@@ -31,8 +31,8 @@ struct tt_compare_row {
     double seconds[TT_COMPARE_LIMIT]; /* a step; 0: that run has none of it; NaN: that run is not a profile */
 };
 
-/* What `first` means above and below: the first run of all. Where the first path has several runs, rows of a benchmark, a
- * run of a later path is measured against the one of the same name there. */
+/* What `first` means above and below: the first run of all. Where the first path has several runs, rows of a benchmark,
+ * a run of a later path is measured against the one of the same name there. */
 struct tt_comparison {
     struct tt_compared runs[TT_COMPARE_LIMIT];
     int n, rows; /* rows: runs of the first path, where later ones are held against them; else 1 */

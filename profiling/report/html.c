@@ -305,7 +305,8 @@ static void next_steps(struct tt_text *t, const struct tt_profile *p)
         tt_escape(t, advice[i].what);
         tt_text_puts(t, "</strong><br>");
         tt_escape(t, advice[i].reason);
-        if (isfinite(advice[i].gain)) tt_text_printf(t, ". By Amdahl's law about %.2f× as fast, if that goes well.", advice[i].gain);
+        if (isfinite(advice[i].gain))
+            tt_text_printf(t, ". By Amdahl's law about %.2f× as fast, if that goes well.", advice[i].gain);
         tt_text_puts(t, "</li>\n");
     }
     tt_text_puts(t, n ? "</ol>\n" : "");

@@ -75,6 +75,12 @@ static int ticks(const struct axis *a, double *at, int most)
     return n;
 }
 
+/* Of neighbours; powers of ten need no digits to be told apart. */
+static double distance(const struct axis *a, const double *at, int n)
+{
+    return n > 1 && !a->log ? fabs(at[1] - at[0]) : 0;
+}
+
 static void draw_axes(struct tt_text *out, const struct axis *x, const struct axis *y, const char *x_label,
                       const char *y_label)
 {
@@ -83,12 +89,12 @@ static void draw_axes(struct tt_text *out, const struct axis *x, const struct ax
     for (int i = 0, n = ticks(x, at, 8); i < n; i++) {
         double p = place(x, at[i]);
         svg_line(out, p, y->from, p, y->to, "grid");
-        svg_text(out, p, y->from + 16, SVG_MIDDLE | SVG_SOFT, "%s", svg_tick_label(at[i], n > 1 && !x->log ? fabs(at[1] - at[0]) : 0, number));
+        svg_text(out, p, y->from + 16, SVG_MIDDLE | SVG_SOFT, "%s", svg_tick_label(at[i], distance(x, at, n), number));
     }
     for (int i = 0, n = ticks(y, at, 7); i < n; i++) {
         double p = place(y, at[i]);
         svg_line(out, x->from, p, x->to, p, "grid");
-        svg_text(out, x->from - 6, p + 4, SVG_RIGHT | SVG_SOFT, "%s", svg_tick_label(at[i], n > 1 && !y->log ? fabs(at[1] - at[0]) : 0, number));
+        svg_text(out, x->from - 6, p + 4, SVG_RIGHT | SVG_SOFT, "%s", svg_tick_label(at[i], distance(y, at, n), number));
     }
     svg_line(out, x->from, y->from, x->to, y->from, "axis");
     svg_line(out, x->from, y->from, x->from, y->to, "axis");

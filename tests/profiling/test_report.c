@@ -1,4 +1,5 @@
 /* Charts, report.html and advice, from profiles made by hand. */
+#include "profiling/report/svg_parts.h"
 #include "profiling/bound.h"
 #include "profiling/report/advice.h"
 #include "profiling/report/html.h"
@@ -363,6 +364,18 @@ static void busy_machines_explain_themselves(void)
     tt_profile_free(&p);
 }
 
+/* Steps 1000001 to 1000010 are not all 1 M. */
+static void ticks_are_told_apart(void)
+{
+    char a[32], b[32];
+    svg_tick_label(1000002, 2, a), svg_tick_label(1000004, 2, b);
+    CHECK(!strcmp(a, "1000002") && !strcmp(b, "1000004"), "%s, %s", a, b);
+    svg_tick_label(2.0705, 0.0005, a), svg_tick_label(2.071, 0.0005, b);
+    CHECK(!strcmp(a, "2.0705") && !strcmp(b, "2.071"), "%s, %s", a, b);
+    CHECK(!strcmp(svg_tick_label(200000, 50000, a), "200 k"), "%s", a);
+    CHECK(!strcmp(svg_tick_label(1000, 0, a), "1 k") && !strcmp(svg_tick_label(0, 0.5, b), "0"), "%s, %s", a, b);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
@@ -381,5 +394,6 @@ int main(void)
     TEST(busy_machines_are_told);
     TEST(busy_machines_explain_themselves);
     CHECK_OK(tt_remove_tree(folder));
+    TEST(ticks_are_told_apart);
     return test_end();
 }
