@@ -106,19 +106,23 @@ passed "ranks that would not do the same are refused"
 
 # ---- a rank is gone ----
 
-for victim in 0 1; do
+for victim in 0 1 01 12 0123; do # of two ranks, or several at once of four
+    ranks=$((${#victim} > 1 ? 4 : 2)) pids=
     run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
-    (train "killed-$victim" --ranks 2 --comm-timeout 5; echo $? >"$dir/code") &
+    (train "killed-$victim" --ranks $ranks --comm-timeout 5; echo $? >"$dir/code") &
     for _ in $(seq 1200); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
-    pids=$(of_rank $victim "killed-$victim")
+    for rank in $(grep -o . <<<"$victim"); do pids+=" $(of_rank "$rank" "killed-$victim ")"; done
     begin=$SECONDS
-    # shellcheck disable=SC2086 # one process, or what is left of none
+    # shellcheck disable=SC2086 # processes, or what is left of none
     kill -9 $pids 2>/dev/null
     wait $!
     check "rank $victim is killed: the others end within the timeout ($((SECONDS - begin)) s)" test $((SECONDS - begin)) -le 12
     check "rank $victim is killed: exit code 7, not $(cat code)" test "$(cat code)" = 7
-    check "rank $victim is named" grep -qE "rank $victim \\(.*\\)" "$dir/err"
-    check "no process is left" test -z "$(pgrep -f "killed-$victim")"
+    who="rank [$victim] \\(.*\\) is gone"
+    [ "$victim" = 0123 ] && who="rank.* was killed by signal 9"
+    check "rank $victim is named, once" test "$(grep -cE "^tt: .*$who" "$dir/err")" = 1
+    check "and nothing else is said" test "$(grep -c '^tt:' "$dir/err")" = 1
+    check "no process is left" test -z "$(pgrep -f "killed-$victim ")"
     last=$(find "killed-$victim" -maxdepth 1 -name 'step-????????' | sort | tail -n 1)
     run="--num-steps $((10#${last##*-} + 5)) --global-batch 4 --val-interval 0"
     train "killed-$victim" --ranks 2 --resume auto --shard optimizer || fail "the run does not go on from $last"
