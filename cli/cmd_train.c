@@ -109,7 +109,7 @@ static tt_status choose_folder(struct training *t)
     struct stat own, other;
     if (!tt_option_given(&t->o, "out")) tt_stay_in_run(&t->o, t->checkpoint);
     TT_TRY(continues_here(t, &here));
-    if (!here || strcmp(t->c->resume, t->checkpoint)) return TT_OK; /* of a run the newest was taken */
+    if (!here || t->c->rank || strcmp(t->c->resume, t->checkpoint)) return TT_OK; /* of a run the newest was taken */
     tt_status st = tt_checkpoint_find(t->c->out, NULL, NULL, &newest);
     if (st && st->code != TT_DAMAGED) return st;
     tt_status_free(st); /* what is damaged is found when it is loaded */
@@ -123,18 +123,35 @@ static tt_status choose_folder(struct training *t)
     return st;
 }
 
-static tt_status choose_start(struct training *t)
+/* `found`: what rank 0 found, for the others; "" if nothing. */
+static tt_status choose_start(struct training *t, const char *found)
 {
     const char *resume = t->c->resume, *init = t->c->init_from;
     bool resumes = strcmp(resume, "none") && resume[0];
     if (init[0] && resumes)
         return tt_fail(TT_USAGE,
                        "--init-from begins a new run and --resume goes on with one; give one of them, not both");
-    if (init[0]) return tt_use_checkpoint(&t->o, init, &t->origin);
+    if (init[0]) return tt_use_checkpoint(&t->o, found[0] ? found : init, &t->origin);
     if (!resumes) return TT_OK;
-    if (!strcmp(resume, "auto")) return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
-    TT_TRY(tt_use_checkpoint(&t->o, resume, &t->checkpoint));
+    bool newest = !strcmp(resume, "auto");
+    if (newest && !t->c->rank) return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
+    if (newest) return found[0] ? tt_use_checkpoint(&t->o, found, &t->checkpoint) : TT_OK;
+    TT_TRY(tt_use_checkpoint(&t->o, found[0] ? found : resume, &t->checkpoint));
     return choose_folder(t);
+}
+
+/* Rank 0 alone searches a run for its newest good checkpoint, since that reads whole files. */
+static tt_status choose_together(struct training *t)
+{
+    char found[1200] = "";
+    tt_status st = t->c->rank ? TT_OK : choose_start(t, found);
+    const char *path = t->checkpoint ? t->checkpoint : t->origin;
+    if (path) snprintf(found, sizeof found, "%s", path);
+    tt_status shared = tt_job_share(t->member.job, found, sizeof found);
+    if (!st && !shared && t->c->rank) st = choose_start(t, found);
+    if (!st) return shared;
+    tt_status_free(shared);
+    return st;
 }
 
 /* ---- a resumed run that is not continued as it was ---- */
@@ -292,7 +309,7 @@ static tt_status agree(struct training *t, tt_status st)
 
 static tt_status read_all(struct training *t)
 {
-    TT_TRY(choose_start(t));
+    TT_TRY(choose_together(t));
     tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
     TT_TRY(tt_member_batch(&t->o));
     tt_fault_configure(t->c);
@@ -307,6 +324,7 @@ static tt_status read_all(struct training *t)
 static tt_status open_session(struct training *t)
 {
     make_loop_config(t);
+    tt_job_busy(t->member.job); /* to read a checkpoint may take long */
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(tt_session_run(&t->session, &t->loop, (struct tt_origin){t->checkpoint, t->origin}, t->data, &t->run));
     t->run.job = t->member.job;

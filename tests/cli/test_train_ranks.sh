@@ -59,16 +59,19 @@ for version in baseline fused; do
 done
 passed "several ranks train as one does"
 
-# ---- saving on a CPU copies nothing of what is sharded ----
+# ---- saving on a CPU copies nothing of what is sharded, and resuming reads only the parts of a rank ----
 
 peak() { # peak WORDS...: bytes of rank 0
     # shellcheck disable=SC2086 # words
-    timeout 120 "$TT" train --hidden-dim 256 --num-layers 8 --num-heads 4 --seq-len 16 --batch-size 1 --num-steps 2 --val-interval 0 \
-        --ranks 2 --shard gradients --json "$@" 2>"$dir/err" | sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p'
+    timeout 120 "$TT" train --hidden-dim 256 --num-layers 8 --num-heads 4 --seq-len 16 --batch-size 1 --val-interval 0 \
+        --ranks 2 --json "$@" 2>"$dir/err" | sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p'
 }
 if on_cpu; then # a rank has 15 MiB of the moments
-    without=$(peak --out "") with=$(peak --out saves)
+    without=$(peak --num-steps 2 --shard gradients --out "") with=$(peak --num-steps 2 --shard gradients --out saves)
     check "saving takes less than 8 MiB more than $without bytes: $with" test "$with" -lt $((without + 8 * 1048576))
+    without=$(peak --num-steps 2 --shard weights --out loads) with=$(peak --num-steps 3 --shard weights --resume auto --out loads)
+    all=$(cat loads/step-00000002/*.safetensors | wc -c)
+    check "resuming takes at most half of $all bytes more than $without: $with" test "$with" -le $((without + all / 2))
 fi
 
 # ---- from one number of ranks to another ----
