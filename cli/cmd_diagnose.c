@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/diagnose.h"
 #include "core/base/terminal.h"
+#include "core/config/batch.h"
 #include "core/train/epochs.h"
 
 /* ---- options ---- */
@@ -48,7 +49,7 @@ static tt_status prepare(struct tt_diagnosis *d)
     struct tt_config *c = d->c;
     bool validates;
     TT_TRY(choose_start(d));
-    TT_TRY(tt_member_batch(&d->o));
+    TT_TRY(tt_batch_fit(&d->o));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
     TT_TRY(tt_take_epochs(&d->o, d->data, d->done ? d->checkpoint : NULL));
@@ -143,7 +144,7 @@ tt_status tt_cmd_diagnose(const struct tt_options *o)
     st = tt_member_close(&d->member, st);
     if (d->data) tt_data_close(d->data);
     if (d->backend.ops) tt_backend_close(&d->backend);
-    free(d->ranks.hosts);
+    free(d->ranks.seats);
     free(d->checkpoint);
     free(d);
     return st;

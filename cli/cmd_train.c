@@ -17,6 +17,7 @@
 #include "core/base/folder_lock.h"
 #include "core/base/load.h"
 #include "core/base/terminal.h"
+#include "core/config/batch.h"
 #include "core/train/epochs.h"
 #include "core/train/loop.h"
 #include "core/train/stop.h"
@@ -311,7 +312,7 @@ static tt_status read_all(struct training *t)
 {
     TT_TRY(choose_together(t));
     tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
-    TT_TRY(tt_member_batch(&t->o));
+    TT_TRY(tt_batch_fit(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));

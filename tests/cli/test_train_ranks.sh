@@ -92,7 +92,7 @@ passed "a checkpoint goes on with any number of ranks"
 # shellcheck disable=SC2086 # words
 OMP_NUM_THREADS=1 timeout 60 "$TT" bench $shape --versions flash --ranks 1,1 --repeats 1 --warmup 1 --json >"$dir/out" 2>"$dir/err"
 check "a number of ranks that is named twice is timed once" test "$(grep -c '"slowest_rank"' "$dir/out")" = 1
-check "with the threads of its environment" grep -q '"threads": 1,' "$dir/out"
+on_cpu && check "with the threads of its environment" grep -q '"threads": 1,' "$dir/out"
 expect 0 "fault   late-bucket, which does nothing here: only several ranks feel it" "$TT" train $shape --num-steps 1 --fault late-bucket
 expect 2 "is no multiple of ranks = 5; give another --global-batch" train x --ranks 5
 expect 2 "--global-batch 12, but batch-size x grad-accum x ranks = 4 x 2 x 2" train x --ranks 2 --batch-size 4 --grad-accum 2

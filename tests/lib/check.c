@@ -182,14 +182,32 @@ static void refusals(libtt_backend *b)
     libtt_close(NULL);
 }
 
+/* One device: no ranks, and a step of as many sequences as was asked for, or as the ranks that saved it had. */
+static void one_device(libtt_backend *b, const char *of_ranks)
+{
+    struct libtt_error e;
+    CHECK(!libtt_create(b, "preset: tiny\nranks: 2\n", &e) && e.code == LIBTT_USAGE &&
+          strstr(e.text, "the library trains on one device") && !strchr(e.text, '\n'));
+    CHECK(!libtt_create(b, "preset: tiny\nbatch-size: 3\nglobal-batch: 8\n", &e) && strstr(e.text, "no multiple"));
+    libtt_model *m = libtt_create(b, "preset: tiny\nbatch-size: 4\nglobal-batch: 8\nthreads: 1\n", &e);
+    CHECK(m && libtt_shape(m).rows == 8 && libtt_shape(m).eval_rows == 4);
+    libtt_free(m);
+    if (!of_ranks) return;
+    m = libtt_load(b, of_ranks, "threads: 1\n", &e);
+    CHECK(m && libtt_shape(m).rows == 8 && libtt_shape(m).step == 3);
+    if (m) steps(m, 1, true);
+    libtt_free(m);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2) return 2;
+    if (argc != 2 && argc != 3) return 2;
     libtt_backend *b = open_backend();
     go_on(b, argv[1]);
     write_text(b, argv[1]);
     own_tokens(b);
     refusals(b);
+    one_device(b, argc > 2 ? argv[2] : NULL);
     libtt_close(b);
     if (!failures) printf("ok   the library answers\n");
     return failures != 0;
