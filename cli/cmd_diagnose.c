@@ -8,6 +8,7 @@
 #include "cli/diagnose.h"
 #include "cli/start.h"
 #include "core/base/terminal.h"
+#include "core/config/batch.h"
 #include "core/train/epochs.h"
 
 /* ---- options ---- */
@@ -31,7 +32,7 @@ static tt_status choose_start(struct tt_diagnosis *d)
 {
     struct tt_progress progress = {0};
     char *config = NULL, *origin = NULL;
-    tt_status st = tt_choose_start(&d->o, &d->checkpoint, &origin);
+    tt_status st = tt_choose_start(&d->o, NULL, &d->checkpoint, &origin);
     if (!st && d->checkpoint) {
         st = tt_checkpoint_peek(d->checkpoint, &progress, &config);
         d->done = progress.step;
@@ -47,7 +48,7 @@ static tt_status prepare(struct tt_diagnosis *d)
     struct tt_config *c = d->c;
     bool validates;
     TT_TRY(choose_start(d));
-    TT_TRY(tt_share_batch(&d->o));
+    TT_TRY(tt_batch_fit(&d->o));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
     TT_TRY(tt_take_epochs(&d->o, d->data, d->done ? d->checkpoint : NULL));
@@ -142,7 +143,7 @@ tt_status tt_cmd_diagnose(const struct tt_options *o)
     st = tt_member_close(&d->member, st);
     if (d->data) tt_data_close(d->data);
     if (d->backend.ops) tt_backend_close(&d->backend);
-    free(d->ranks.hosts);
+    free(d->ranks.seats);
     free(d->checkpoint);
     free(d);
     return st;

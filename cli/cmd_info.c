@@ -11,6 +11,7 @@
 #include "cli/info_update.h"
 #include "cli/ranks.h"
 #include "core/base/json.h"
+#include "core/config/batch.h"
 #include "core/train/feed.h"
 #include "profiling/measure/cost.h"
 
@@ -264,7 +265,7 @@ tt_status tt_cmd_info(const struct tt_options *o)
     struct tt_options *fitted = malloc(sizeof *fitted);
     if (!fitted) return tt_no_memory("the command");
     *fitted = *o;
-    tt_status st = tt_share_batch(fitted);
+    tt_status st = tt_batch_fit(fitted);
     if (!st) st = show(fitted);
     free(fitted);
     return st;

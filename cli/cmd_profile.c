@@ -12,6 +12,7 @@
 #include "core/base/cache.h"
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "core/config/batch.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
 #include "profiling/import/tools.h"
@@ -241,7 +242,7 @@ static tt_status run(struct profiling *p)
 {
     tt_status st = refuse_for_ranks(p);
     if (!st) st = tt_member_open(&p->member, &p->o);
-    if (!st && !p->member.done) st = tt_share_batch(&p->o);
+    if (!st && !p->member.done) st = tt_batch_fit(&p->o);
     if (!st && !p->member.done) st = run_member(p);
     return tt_member_close(&p->member, st);
 }

@@ -18,6 +18,7 @@
 #include "core/base/folder_lock.h"
 #include "core/base/load.h"
 #include "core/base/terminal.h"
+#include "core/config/batch.h"
 #include "core/train/epochs.h"
 #include "core/train/loop.h"
 #include "core/train/stop.h"
@@ -84,6 +85,22 @@ static tt_status own_folder(struct training *t)
     TT_TRY(writable(t->c->out));
     if (here) tt_checkpoint_set_aside(t->c->out, t->run.progress.step, tt_warn, NULL);
     return TT_OK;
+}
+
+/* ---- set-up ---- */
+
+/* Rank 0 alone searches a run for its newest good checkpoint, since that reads whole files. */
+static tt_status choose_together(struct training *t)
+{
+    char found[1200] = "";
+    tt_status st = t->c->rank ? TT_OK : tt_choose_start(&t->o, NULL, &t->checkpoint, &t->origin);
+    const char *path = t->checkpoint ? t->checkpoint : t->origin;
+    if (path) snprintf(found, sizeof found, "%s", path);
+    tt_status shared = tt_job_share(t->member.job, found, sizeof found);
+    if (!st && !shared && t->c->rank) st = tt_choose_start(&t->o, found, &t->checkpoint, &t->origin);
+    if (!st) return shared;
+    tt_status_free(shared);
+    return st;
 }
 
 /* ---- a resumed run that is not continued as it was ---- */
@@ -237,9 +254,9 @@ static tt_status agree(struct training *t, tt_status st)
 
 static tt_status read_all(struct training *t)
 {
-    TT_TRY(tt_choose_start(&t->o, &t->checkpoint, &t->origin));
+    TT_TRY(choose_together(t));
     tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
-    TT_TRY(tt_share_batch(&t->o));
+    TT_TRY(tt_batch_fit(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
@@ -252,6 +269,7 @@ static tt_status read_all(struct training *t)
 static tt_status open_session(struct training *t)
 {
     make_loop_config(t);
+    tt_job_busy(t->member.job); /* to read a checkpoint may take long */
     TT_TRY(tt_session_open(&t->session, &t->backend, t->c, TT_USE_TRAIN | TT_USE_EVAL));
     TT_TRY(tt_session_run(&t->session, &t->loop, (struct tt_origin){t->checkpoint, t->origin}, t->data, &t->run));
     t->run.job = t->member.job;

@@ -36,10 +36,16 @@ struct tt_sweep_row {
     struct tt_timing t;
 };
 
+/* One of several ranks: its machine, the memory there for it, and the most that its device had in use at once. */
+struct tt_rank_seat {
+    char host[64];
+    double room, peak; /* bytes */
+};
+
 /* Of several ranks: how they communicate, and what that costs a step. */
 struct tt_rank_diagnosis {
     struct tt_links links;
-    char (*hosts)[64]; /* of each rank */
+    struct tt_rank_seat *seats; /* of each rank */
     int collectives;
     double sent;                             /* bytes in a step, by each rank */
     double communication, exposed, own;      /* predicted seconds of a step, by the links; of its kernels, measured */

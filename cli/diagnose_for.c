@@ -297,7 +297,7 @@ static tt_status run(struct outlook *f)
     TT_TRY(tt_check_cards(own->cards)); /* several --for were checked one by one */
     for (const char *at = own->cards; tt_list_next(&at, ',', name, sizeof name);)
         TT_TRY(read_card(name, &f->cards[f->card_count++]));
-    TT_TRY(tt_share_batch(&f->o));
+    TT_TRY(tt_batch_fit(&f->o));
     TT_TRY(tt_config_check_shape(f->c));
     TT_TRY(tt_open_training_data(&f->o, NULL, &f->data));
     TT_TRY(tt_take_epochs(&f->o, f->data, NULL));

@@ -16,13 +16,18 @@
 
 /* ---- measuring ---- */
 
-static tt_status gather_hosts(struct tt_diagnosis *d)
+/* After the steps that were timed. */
+static tt_status gather_seats(struct tt_diagnosis *d)
 {
-    char mine[64] = "";
-    tt_host_name(mine, sizeof mine);
-    d->ranks.hosts = calloc((size_t)tt_job_ranks(d->member.job), sizeof *d->ranks.hosts);
-    TT_TRY(tt_job_agree(d->member.job, d->ranks.hosts ? TT_OK : tt_no_memory("the names of hosts")));
-    return tt_job_gather(d->member.job, mine, sizeof mine, d->ranks.hosts);
+    struct tt_rank_seat mine = {.room = d->room};
+    struct tt_device_info info = {0};
+    tt_host_name(mine.host, sizeof mine.host);
+    tt_status st = d->backend.ops->info(d->backend.self, &info);
+    mine.peak = (double)info.memory_peak;
+    d->ranks.seats = calloc((size_t)tt_job_ranks(d->member.job), sizeof *d->ranks.seats);
+    if (!st && !d->ranks.seats) st = tt_no_memory("what the ranks have");
+    TT_TRY(tt_job_agree(d->member.job, st));
+    return tt_job_gather(d->member.job, &mine, sizeof mine, d->ranks.seats);
 }
 
 /* Rank 0's rates, measured while the others wait: only the ratios between kernels are taken from them. */
@@ -80,6 +85,7 @@ static tt_status time_steps(struct tt_diagnosis *d, struct tt_session *s, struct
 {
     struct tt_rank_diagnosis *r = &d->ranks;
     struct tt_run run = {0};
+    d->backend.ops->reset_peak(d->backend.self); /* not what the collectives alone took */
     tt_status st = tt_session_try(s, &d->backend, d->c, d->data, &run);
     if (!st) st = tt_step_times_open(steps, &d->backend, 2, d->own->quick ? 3 : 7);
     st = tt_job_agree(d->member.job, st);
@@ -96,11 +102,11 @@ tt_status tt_diagnose_ranks(struct tt_diagnosis *d)
     struct tt_step_times steps = {0};
     double most = d->own->quick ? 0x1p20 : d->device.shares_memory ? 0x1p24 : 0x1p27;
     if (!d->member.job) return TT_OK;
-    TT_TRY(gather_hosts(d));
     TT_TRY(tt_links_measure(&d->backend, d->member.job, most, d->own->quick ? 3 : 7, &d->ranks.links));
     tt_status st = time_steps(d, &s, &steps);
     tt_step_times_close(&steps, &d->backend);
     tt_session_close(&s);
+    if (!st) st = gather_seats(d);
     return st ? st : predict_step(d);
 }
 
@@ -121,7 +127,7 @@ static void print_table(const struct tt_links *l)
 
 static void print_pair(const struct tt_rank_diagnosis *r, const char *which, const struct tt_link_pair *p)
 {
-    printf("%s ranks %d (%s) and %d (%s) with %.3f GB/s", which, p->a, r->hosts[p->a], p->b, r->hosts[p->b],
+    printf("%s ranks %d (%s) and %d (%s) with %.3f GB/s", which, p->a, r->seats[p->a].host, p->b, r->seats[p->b].host,
            p->bytes_per_second / 1e9);
 }
 
@@ -136,6 +142,21 @@ static void print_pairs(const struct tt_rank_diagnosis *r)
     printf("; %d measured\n", r->links.pairs);
 }
 
+/* The two ranks that matter: the one that took most, and the one with the least room. */
+static void print_memory(const struct tt_rank_diagnosis *r)
+{
+    char most[32], least[32];
+    int takes = 0, tight = 0;
+    for (int i = 1; i < r->links.ranks; i++) {
+        if (r->seats[i].peak > r->seats[takes].peak) takes = i;
+        if (r->seats[i].room < r->seats[tight].room) tight = i;
+    }
+    tt_format_bytes(r->seats[takes].peak, most);
+    tt_format_bytes(r->seats[tight].room, least);
+    printf("memory    a step took at most %s, on rank %d (%s); the least was free for rank %d (%s), %s\n", most, takes,
+           r->seats[takes].host, tight, r->seats[tight].host, least);
+}
+
 void tt_diagnose_print_ranks(const struct tt_diagnosis *d)
 {
     const struct tt_rank_diagnosis *r = &d->ranks;
@@ -145,6 +166,7 @@ void tt_diagnose_print_ranks(const struct tt_diagnosis *d)
            tt_shard_names[d->c->shard]);
     print_table(&r->links);
     print_pairs(r);
+    print_memory(r);
     tt_format_bytes(r->sent, sent);
     printf("comm.     a rank sends %s in the %d collective%s of a step: by this table %.2f ms, of which %.2f ms are "
            "exposed beside %.2f ms of kernels\n", sent, r->collectives, tt_plural(r->collectives),
@@ -182,11 +204,25 @@ static void put_pair(struct tt_json_writer *w, const char *key, const struct tt_
     tt_json_put_int(w, NULL, p->b);
     tt_json_end(w, ']');
     tt_json_begin(w, "hosts", '[');
-    tt_json_put_string(w, NULL, r->hosts[p->a]);
-    tt_json_put_string(w, NULL, r->hosts[p->b]);
+    tt_json_put_string(w, NULL, r->seats[p->a].host);
+    tt_json_put_string(w, NULL, r->seats[p->b].host);
     tt_json_end(w, ']');
     tt_json_put_number(w, "gb_per_s", p->bytes_per_second / 1e9);
     tt_json_end(w, '}');
+}
+
+static void put_seats(struct tt_json_writer *w, const struct tt_rank_diagnosis *r)
+{
+    tt_json_begin(w, "each", '[');
+    for (int i = 0; i < r->links.ranks; i++) {
+        tt_json_begin(w, NULL, '{');
+        tt_json_put_int(w, "rank", i);
+        tt_json_put_string(w, "host", r->seats[i].host);
+        tt_json_put_number(w, "free_bytes", r->seats[i].room);
+        tt_json_put_number(w, "peak_bytes", r->seats[i].peak);
+        tt_json_end(w, '}');
+    }
+    tt_json_end(w, ']');
 }
 
 void tt_diagnose_put_ranks(struct tt_json_writer *w, const struct tt_diagnosis *d)
@@ -203,6 +239,7 @@ void tt_diagnose_put_ranks(struct tt_json_writer *w, const struct tt_diagnosis *
     tt_json_put_string(w, "no_pairs", r->links.no_pairs);
     if (r->links.pairs) put_pair(w, "slowest_pair", r, &r->links.slowest);
     if (r->links.pairs) put_pair(w, "fastest_pair", r, &r->links.fastest);
+    put_seats(w, r);
     tt_json_begin(w, "step", '{');
     tt_json_put_int(w, "collectives", r->collectives);
     tt_json_put_number(w, "sent_bytes", r->sent);

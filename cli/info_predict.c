@@ -9,6 +9,7 @@
 #include "cli/paper.h"
 #include "cli/ranks.h"
 #include "core/base/json.h"
+#include "core/config/batch.h"
 #include "profiling/measure/cluster.h"
 #include "profiling/measure/derive.h"
 #include "profiling/measure/predict.h"
@@ -62,7 +63,7 @@ static tt_status predict(const struct forecast *a, const char *text, struct entr
     e->o = *a->o;
     TT_TRY(tt_cluster_read(text, e->o.c.ranks, &e->on));
     e->o.c.ranks = tt_cluster_ranks(&e->on);
-    TT_TRY(tt_share_batch(&e->o));
+    TT_TRY(tt_batch_fit(&e->o));
     if (!peak_of(e))
         return tt_fail(TT_USAGE, "--predict %s: the %s has no %s; choose another --precision", text, e->on.chip->title,
                        tt_precision_names[e->o.c.precision]);

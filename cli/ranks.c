@@ -143,7 +143,7 @@ tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
     tt_status st = take_place(w, o);
     if (st && w->place.rank > 0) st->text[0] = 0; /* rank 0 says it */
     if (st || w->place.ranks == 1) return st;
-    tt_stop_catch(); /* a signal that asks all ranks to stop must not end this one first */
+    if (o->command == TT_CMD_TRAIN) tt_stop_catch(); /* a signal that asks all to stop must not end this one first */
     struct tt_job_options options = {.place = w->place, .file = c->comm_file, .timeout = c->comm_timeout};
     TT_TRY(tt_job_open(&options, &w->job));
     if (c->rank)

@@ -3,7 +3,6 @@
 #define TT_CLI_RANKS_H
 
 #include "cli/common.h"
-#include "core/config/batch.h"
 #include "core/job/job.h"
 
 /* The words this program was called with, for copies of it; set by main. */
@@ -31,7 +30,6 @@ struct tt_member {
 /* Says in o->c which rank of how many this is, with its device and threads, and meets the others. Alone, with --ranks,
  * it starts them and waits: then `done` is set, and the status has their exit code and no text. */
 tt_status tt_member_open(struct tt_member *w, struct tt_options *o);
-
 
 /* Connects the device with those of the other ranks. */
 tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b);

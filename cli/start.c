@@ -31,7 +31,7 @@ static tt_status choose_folder(struct tt_options *o, const char *checkpoint)
     struct stat own, other;
     if (!tt_option_given(o, "out")) tt_stay_in_run(o, checkpoint);
     TT_TRY(tt_continues_in(checkpoint, o->c.out, &here));
-    if (!here || strcmp(o->c.resume, checkpoint)) return TT_OK; /* of a run the newest was taken */
+    if (!here || o->c.rank || strcmp(o->c.resume, checkpoint)) return TT_OK; /* of a run the newest was taken */
     tt_status st = tt_checkpoint_find(o->c.out, NULL, NULL, &newest);
     if (st && st->code != TT_DAMAGED) return st;
     tt_status_free(st); /* what is damaged is found when it is loaded */
@@ -45,17 +45,19 @@ static tt_status choose_folder(struct tt_options *o, const char *checkpoint)
     return st;
 }
 
-tt_status tt_choose_start(struct tt_options *o, char **checkpoint, char **origin)
+tt_status tt_choose_start(struct tt_options *o, const char *found, char **checkpoint, char **origin)
 {
     const char *resume = o->c.resume, *init = o->c.init_from;
     bool resumes = strcmp(resume, "none") && resume[0];
     if (init[0] && resumes)
         return tt_fail(TT_USAGE,
                        "--init-from begins a new run and --resume goes on with one; give one of them, not both");
-    if (init[0]) return tt_use_checkpoint(o, init, origin);
+    if (init[0]) return tt_use_checkpoint(o, found && found[0] ? found : init, origin);
     if (!resumes) return TT_OK;
-    if (!strcmp(resume, "auto")) return tt_use_newest(o, o->c.out, checkpoint);
-    TT_TRY(tt_use_checkpoint(o, resume, checkpoint));
+    bool newest = !strcmp(resume, "auto");
+    if (newest && !found) return tt_use_newest(o, o->c.out, checkpoint);
+    if (newest) return found[0] ? tt_use_checkpoint(o, found, checkpoint) : TT_OK;
+    TT_TRY(tt_use_checkpoint(o, found && found[0] ? found : resume, checkpoint));
     return choose_folder(o, *checkpoint);
 }
 

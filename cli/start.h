@@ -6,8 +6,8 @@
 
 /* By --resume and --init-from, with what the checkpoint adds to o. At most one of them is set, malloc'd: `checkpoint`
  * to go on from, `origin` of a new run's first weights. A run that goes on stays in its folder where --out is not
- * given. */
-tt_status tt_choose_start(struct tt_options *o, char **checkpoint, char **origin);
+ * given. `found`: what rank 0 found, "" if nothing; NULL: it is searched for here. */
+tt_status tt_choose_start(struct tt_options *o, const char *found, char **checkpoint, char **origin);
 
 /* Whether the checkpoint to go on from, if any, is in this folder. */
 tt_status tt_continues_in(const char *checkpoint, const char *folder, bool *here);

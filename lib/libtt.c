@@ -114,6 +114,7 @@ static tt_status load_tokenizer(libtt_model *m, const char *checkpoint)
 
 static tt_status open_data(libtt_model *m, const char *from)
 {
+    TT_TRY(tt_batch_fit(&m->o));
     TT_TRY(tt_config_check(&m->o.c));
     if (!strcmp(m->o.c.data, TT_NO_DATA)) return from ? load_tokenizer(m, from) : TT_OK;
     TT_TRY(tt_open_training_data(&m->o, from, &m->data));
@@ -148,12 +149,12 @@ static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, 
     char *checkpoint = NULL;
     TT_TRY(tt_options_read(&m->o, &schema, TT_CMD_TRAIN, settings ? settings : ""));
     const struct told *asked = (const void *)m->o.own;
-    if (m->o.c.ranks > 1) return tt_fail(TT_USAGE, "ranks: the library trains on one device; leave it out");
+    if (m->o.c.ranks > 1)
+        return tt_fail(TT_USAGE, "ranks: the library trains on one device; leave it out, or start tt train --ranks");
     if (asked->fault[0]) return tt_fail(TT_USAGE, "fault: that is an option of the program tt; leave it out");
     TT_TRY(refuse_origins(&m->o));
     if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
-    tt_status st = tt_share_batch(&m->o);
-    if (!st) st = open_run(m, &b->b, checkpoint);
+    tt_status st = open_run(m, &b->b, checkpoint);
     free(checkpoint);
     return st;
 }

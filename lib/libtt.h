@@ -8,7 +8,8 @@
  *
  * Settings are lines "option: value", as in a file for `tt train --config`; `tt help train` lists the options.
  * A model trains exactly as with `tt train` and the same settings, bit for bit, and either can resume what the other
- * saved.
+ * saved. The library trains on one device and refuses "ranks"; what several ranks saved it loads, and takes as many
+ * sequences in a step as they did. Processes that mpirun or srun starts train each by itself.
  *
  * A function that fails returns false or NULL and sets *error, which may be NULL. After LIBTT_USAGE the model is
  * unchanged; after a failure of the device, load it again. The library never exits. It prints nothing, except a line on

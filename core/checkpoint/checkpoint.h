@@ -106,9 +106,10 @@ tt_status tt_checkpoint_peek(const char *path, struct tt_progress *progress, cha
 /* The folder in which the run was started, malloc'd; NULL when unknown. */
 tt_status tt_checkpoint_folder(const char *path, char **folder);
 
-/* Fills w (and m, v if not NULL) for c->params, and progress and config. Checks names, shapes, sizes and checksums
- * before it writes to the arenas; the padding between tensors becomes 0. Without m and v, state.safetensors is not
- * read. Without updates.safetensors, `updates` becomes that of groups which were all chosen in every update. */
+/* Fills w (and m, v if not NULL) for c->params, and progress and config; of a sharded array it reads and writes only
+ * this rank's parts, where the whole arena has them. Checks names, shapes, sizes and, on rank 0, checksums before it
+ * writes to the arenas; the padding between tensors becomes 0. Without m and v, state.safetensors is not read. Without
+ * updates.safetensors, `updates` becomes that of groups which were all chosen in every update. */
 tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/checkpoint/arena.h"
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/safetensors.h"
@@ -71,16 +72,44 @@ static tt_status check_tensors(const char *path, const struct tt_safetensors *s,
     return tt_safetensors_count(s) == n * params->n ? TT_OK : name_the_extra(path, s, params, prefixes, n);
 }
 
-/* The padding between tensors becomes 0, as in a new arena. */
-static tt_status fill(const struct tt_safetensors *s, const struct tt_params *params, const char *prefix, float *arena)
+/* One piece of the arena. The padding between tensors becomes 0, as in a new arena. All tensors are F32. */
+static tt_status fill_piece(const struct tt_safetensors *s, const struct tt_params *params, const char *prefix,
+                            int64_t begin, int64_t count, float *arena)
 {
-    memset(arena, 0, (size_t)params->total * sizeof *arena);
+    memset(arena + begin, 0, (size_t)count * sizeof *arena);
     for (int i = 0; i < params->n; i++) {
+        const struct tt_param *p = &params->items[i];
+        int64_t from = p->offset > begin ? p->offset : begin, end = p->offset + p->count;
+        if (end > begin + count) end = begin + count;
+        if (from >= end) continue;
         char name[128];
-        snprintf(name, sizeof name, "%s%s", prefix, params->items[i].name);
-        TT_TRY(tt_safetensors_read(s, tt_safetensors_find(s, name), arena + params->items[i].offset));
+        snprintf(name, sizeof name, "%s%s", prefix, p->name);
+        struct tt_tensor t = *tt_safetensors_find(s, name);
+        t.offset += (uint64_t)(from - p->offset) * sizeof *arena;
+        t.count = end - from;
+        t.size = (uint64_t)t.count * sizeof *arena;
+        TT_TRY(tt_safetensors_read(s, &t, arena + from));
     }
     return TT_OK;
+}
+
+/* Of a sharded array, only what this rank has. */
+static tt_status fill(const struct tt_safetensors *s, const struct tt_params *params, enum tt_external x,
+                      const char *prefix, float *arena)
+{
+    if (!params->sharded[x]) return fill_piece(s, params, prefix, 0, params->total, arena);
+    for (int i = 0; i < params->bucket_count; i++) {
+        struct tt_part part = tt_part_of(params, i);
+        TT_TRY(fill_piece(s, params, prefix, part.begin, part.count, arena));
+    }
+    return TT_OK;
+}
+
+/* Of several ranks, only the first reads all of a file for its checksum. */
+static tt_status check_file(const char *path, const struct tt_manifest *m, const struct tt_manifest_file *f, int rank)
+{
+    tt_status st = rank ? tt_manifest_check_sizes(path, m) : tt_manifest_check_file(path, f);
+    return tt_context(st, "%s cannot be used", path);
 }
 
 static tt_status open_checked(const char *path, const struct tt_manifest *m, const char *name,
@@ -89,7 +118,7 @@ static tt_status open_checked(const char *path, const struct tt_manifest *m, con
 {
     const struct tt_manifest_file *f = tt_manifest_find(m, name);
     if (!f) return tt_fail(TT_FAILED, "%s: checkpoint.json lists no %s; use another checkpoint", path, name);
-    TT_TRY(tt_context(tt_manifest_check_file(path, f), "%s cannot be used", path));
+    TT_TRY(check_file(path, m, f, params->rank));
     char *file;
     if (asprintf(&file, "%s/%s", path, name) < 0) return tt_no_memory("a checkpoint");
     tt_status st = tt_safetensors_open(file, out);
@@ -106,9 +135,9 @@ static tt_status load_tensors(const char *path, const struct tt_manifest *m, str
     TT_GOTO(st, done, open_checked(path, m, "model.safetensors", c->params, none, 1, &model));
     if (c->m || c->v) TT_GOTO(st, done, open_checked(path, m, "state.safetensors", c->params, moments, 2, &state));
     if (c->updates) TT_GOTO(st, done, tt_updates_read(path, m, c));
-    TT_GOTO(st, done, fill(model, c->params, "", c->w));
-    if (c->m) TT_GOTO(st, done, fill(state, c->params, "m.", c->m));
-    if (c->v) TT_GOTO(st, done, fill(state, c->params, "v.", c->v));
+    TT_GOTO(st, done, fill(model, c->params, TT_X_WEIGHTS, "", c->w));
+    if (c->m) TT_GOTO(st, done, fill(state, c->params, TT_X_MOMENT1, "m.", c->m));
+    if (c->v) TT_GOTO(st, done, fill(state, c->params, TT_X_MOMENT2, "v.", c->v));
 done:
     tt_safetensors_close(model);
     tt_safetensors_close(state);

@@ -25,9 +25,23 @@ tt_status tt_weights_read(struct tt_engine *e, const struct tt_params *p, float 
     TT_TRY(new_halves(p->total, &halves));
     tt_status st = tt_arena_download(e, p, TT_X_WEIGHTS, sizeof *halves, halves);
     if (!st) st = tt_arena_download(e, p, TT_X_LOW, sizeof *halves, halves + p->total);
-    if (!st) tt_join_halves(halves, halves + p->total, out, p->total);
+    bool parts = p->sharded[TT_X_LOW]; /* of the others this rank has no low halves */
+    if (!st && !parts) tt_join_halves(halves, halves + p->total, out, p->total);
+    for (int i = 0; !st && parts && i < p->bucket_count; i++) {
+        int64_t at = tt_part_of(p, i).begin;
+        tt_join_halves(halves + at, halves + p->total + at, out + at, tt_part_of(p, i).count);
+    }
     free(halves);
     return st;
+}
+
+/* n weights as they are on the device; `low` only where it has the low halves too. */
+static void to_halves(const float *weights, uint16_t *halves, uint16_t *low, int64_t n, enum tt_dtype type)
+{
+    if (low)
+        tt_split_halves(weights, halves, low, n);
+    else
+        tt_narrow(weights, halves, n, type);
 }
 
 tt_status tt_weights_write(struct tt_engine *e, const struct tt_params *p, enum tt_dtype type, const float *weights)
@@ -36,12 +50,15 @@ tt_status tt_weights_write(struct tt_engine *e, const struct tt_params *p, enum 
     if (type == TT_F32) return tt_arena_upload(e, p, TT_X_WEIGHTS, sizeof *weights, weights);
     if (e->bytes[TT_X_MASTER]) TT_TRY(tt_arena_upload(e, p, TT_X_MASTER, sizeof *weights, weights));
     TT_TRY(new_halves(p->total, &halves));
-    if (e->bytes[TT_X_LOW])
-        tt_split_halves(weights, halves, halves + p->total, p->total);
-    else
-        tt_narrow(weights, halves, p->total, type);
+    uint16_t *low = e->bytes[TT_X_LOW] ? halves + p->total : NULL;
+    bool parts = p->sharded[TT_X_WEIGHTS]; /* memory that is not touched is not taken */
+    if (!parts) to_halves(weights, halves, low, p->total, type);
+    for (int i = 0; parts && i < p->bucket_count; i++) {
+        int64_t at = tt_part_of(p, i).begin;
+        to_halves(weights + at, halves + at, low ? low + at : NULL, tt_part_of(p, i).count, type);
+    }
     tt_status st = tt_arena_upload(e, p, TT_X_WEIGHTS, sizeof *halves, halves);
-    if (!st && e->bytes[TT_X_LOW]) st = tt_arena_upload(e, p, TT_X_LOW, sizeof *halves, halves + p->total);
+    if (!st && low) st = tt_arena_upload(e, p, TT_X_LOW, sizeof *halves, low);
     free(halves);
     return st;
 }

@@ -20,7 +20,7 @@ static void divide_anew(struct tt_config *c, int64_t each)
     c->batch_size = each / c->grad_accum;
 }
 
-tt_status tt_share_batch(struct tt_options *o)
+tt_status tt_batch_fit(struct tt_options *o)
 {
     struct tt_config *c = &o->c;
     int64_t global = c->global_batch, ranks = c->ranks > 1 ? c->ranks : 1;

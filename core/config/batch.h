@@ -1,4 +1,4 @@
-/* The batch of a step, divided among ranks and micro-batches. */
+/* The batch of one device and the batch of a step. */
 #ifndef TT_BATCH_H
 #define TT_BATCH_H
 
@@ -6,6 +6,6 @@
 
 /* Makes batch-size, grad-accum and global-batch agree with each other and with the number of ranks. To be called when
  * the options of a checkpoint are in o. */
-tt_status tt_share_batch(struct tt_options *o);
+tt_status tt_batch_fit(struct tt_options *o);
 
 #endif

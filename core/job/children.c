@@ -1,6 +1,8 @@
 #include "core/job/children.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -26,8 +28,9 @@ static sigset_t awaited(void)
 
 tt_status tt_children_open(struct tt_children *c, int most)
 {
-    *c = (struct tt_children){.pids = calloc((size_t)most, sizeof *c->pids), .killed = -1};
+    *c = (struct tt_children){.pids = calloc((size_t)most, sizeof *c->pids), .killed = -1, .said = {-1, -1}};
     if (!c->pids) return tt_no_memory("%d processes", most);
+    (void)!pipe2(c->said, O_CLOEXEC | O_NONBLOCK); /* without it, one line too many at worst */
     signal(SIGCHLD, SIG_DFL); /* if it is inherited as ignored, children leave no exit code */
     sigset_t set = awaited();
     sigprocmask(SIG_BLOCK, &set, &c->before);
@@ -91,7 +94,10 @@ static void note_end(struct tt_children *c, int child, int status)
     if (!code) return;
     bool of_rank =
         c->through_mpirun && !c->asked && code > 128 && code != TT_INTERRUPTED; /* a rank was killed by a signal */
-    if (of_rank) code = TT_RANK_LOST;
+    if (of_rank) {
+        c->by = code - 128;
+        code = TT_RANK_LOST;
+    }
     if (WIFSIGNALED(status) && c->killed < 0) {
         c->killed = child;
         c->by = WTERMSIG(status);
@@ -139,17 +145,24 @@ static void await_signal(struct tt_children *c)
         kill(c->group, SIGUSR1); /* again: an mpirun that was still starting has ignored it */
 }
 
+/* A rank of mpirun was killed, and no other was left to say so. */
+static bool died_silently(const struct tt_children *c)
+{
+    char byte;
+    return c->through_mpirun && c->code == TT_RANK_LOST && c->by && read(c->said[0], &byte, 1) < 1;
+}
+
 tt_status tt_children_wait(struct tt_children *c, int *code)
 {
     while (c->left) await_signal(c);
     *code = c->code;
     if (c->asked && (c->code || c->killed >= 0)) *code = TT_INTERRUPTED; /* whatever mpirun returned */
-    if (c->code || c->asked || c->killed < 0) return TT_OK;
+    if (c->asked || (c->code ? !died_silently(c) : c->killed < 0)) return TT_OK;
     *code = TT_RANK_LOST;
-    return tt_fail(
-        TT_RANK_LOST,
-        "%s %d was killed by signal %d (%s); if the run has saved a checkpoint, resume it with --resume auto",
-        c->through_mpirun ? "mpirun, process" : "rank", c->killed, c->by, strsignal(c->by));
+    char who[40] = "a rank";
+    if (c->killed >= 0) snprintf(who, sizeof who, c->through_mpirun ? "mpirun" : "rank %d", c->killed);
+    return tt_fail(TT_RANK_LOST, "%s was killed by signal %d (%s); if the run has saved a checkpoint, resume it with "
+                   "--resume auto", who, c->by, strsignal(c->by));
 }
 
 void tt_children_close(struct tt_children *c)
@@ -157,6 +170,8 @@ void tt_children_close(struct tt_children *c)
     if (c->left) kill(-c->group, SIGKILL);
     for (int i = 0; i < c->started; i++)
         if (c->pids[i]) waitpid(c->pids[i], NULL, 0);
+    for (int i = 0; i < 2; i++)
+        if (c->said[i] >= 0) close(c->said[i]);
     free(c->pids);
     sigprocmask(SIG_SETMASK, &c->before, NULL);
 }

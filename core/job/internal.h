@@ -8,7 +8,7 @@
 #include "core/job/job.h"
 #include "core/job/wire.h"
 
-enum { TT_HOST = 64, TT_MESSAGE = 1000 };
+enum { TT_HOST = 64, TT_MESSAGE = 1000, TT_NAME = 64 };
 enum tt_channel { TT_CALLS, TT_WATCH, TT_CHANNELS };
 
 struct tt_peer {
@@ -32,9 +32,10 @@ struct tt_job_progress {
 };
 
 struct tt_job {
-    int rank, ranks, local_rank;
+    int rank, ranks;
     double timeout;
     char host[TT_HOST];
+    char name[TT_NAME]; /* of this job, on all ranks but 0; jobs that run at the same time have different ones */
     struct tt_peer *peers; /* (ranks): rank 0 has all but itself, the others have rank 0 only */
     struct tt_job_progress progress;
     _Atomic bool over; /* all ranks know that the job ends: a rank that leaves now is not lost */

@@ -29,7 +29,6 @@ tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out)
     if (!j) return tt_no_memory("a job");
     j->rank = p->rank;
     j->ranks = p->ranks;
-    j->local_rank = p->local_rank;
     j->timeout = options->timeout;
     tt_host_name(j->host, sizeof j->host);
     atomic_init(&j->progress.step, -1);

@@ -380,6 +380,7 @@ static tt_status reach(struct rendezvous *m, const struct tt_job_options *option
         else
             pause_for(0.05);
     }
+    snprintf(m->j->name, sizeof m->j->name, "tt-%.32s-%d", m->token, where.port);
     return TT_OK;
 }
 

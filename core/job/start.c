@@ -181,6 +181,7 @@ static _Noreturn void become_mpirun(const struct start *s, const char *mpirun, i
     setenv(TT_STARTED, s->word, 1);
     name_pipe(TT_OUTPUT, STDOUT_FILENO);
     name_pipe(TT_ERRORS, STDERR_FILENO);
+    name_pipe(TT_SAID, s->children.said[1]);
     if (!isatty(STDOUT_FILENO)) set_new("NO_COLOR", "1"); /* ranks of Open MPI always see a terminal */
     if (open_mpi && geteuid() == 0) {
         set_new("OMPI_ALLOW_RUN_AS_ROOT", "1");

@@ -4,8 +4,8 @@
  *   - its connection ends without a TT_LEAVES: its process is gone;
  *   - it is silent for the timeout: its process or its machine hangs;
  *   - its main thread makes no progress, and ranks that are ahead have waited for the timeout (see find_stuck).
- * Rank 0 prints which rank it is, tells the others, and all end. If rank 0 itself is lost, one of the others on each
- * machine says so; they reach no rank but 0, and tell it in case that it wakes up.
+ * Rank 0 prints which rank it is, tells the others, and all end. If rank 0 itself is lost, the first on each machine
+ * that notices says so; they reach no rank but 0, and tell it in case that it wakes up.
  *
  * They end with _exit, and only here: the main thread may hang in a collective whose partner is gone, and nothing can
  * interrupt it. So it cannot return a status, and exit handlers would hang too. */
@@ -17,11 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/job/internal.h"
+#include "core/job/place.h"
 
 static const double DRAIN_SECONDS = 2; /* for the others to read the last message */
 
@@ -105,22 +108,39 @@ static void print(const char *text)
     char line[TT_MESSAGE + 8];
     int n = snprintf(line, sizeof line, "tt: %s\n", text);
     (void)!write(STDERR_FILENO, line, (size_t)n); /* not stdio: the main thread may hold its lock */
+    int said = tt_env(TT_SAID) ? open(tt_env(TT_SAID), O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (said >= 0) (void)!write(said, "", 1);
 }
 
 static _Noreturn void end(void) { _exit(TT_RANK_LOST); }
 
-/* Rank 0; without it the first on each machine. */
-static bool speaks_for_others(const struct tt_watch *w, int lost)
+/* Without rank 0: whether this rank is the first on its machine to take the job's name as an abstract socket, which the
+ * system frees when the process ends. Any of the others may be gone too, so none is chosen beforehand. */
+static bool is_first_here(const struct tt_job *j)
 {
-    const struct tt_job *j = w->j;
-    return lost != 0 || j->rank == 0 || j->local_rank == (strcmp(j->host, j->peers[0].host) ? 0 : 1);
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    size_t n = strlen(j->name);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    memcpy(a.sun_path + 1, j->name, n);
+    return fd < 0 || !bind(fd, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
+}
+
+/* Rank 0 is lost. Whoever says so keeps the name until the others have noticed too. */
+static _Noreturn void end_without_rank_0(struct tt_watch *w, const char *text, const struct tt_failure *v)
+{
+    bool first = is_first_here(w->j);
+    if (first) print(text);
+    send_to_all(w, TT_LOST, v, sizeof *v);
+    if (first) poll(NULL, 0, (int)(w->period * 1000) + 500);
+    end();
 }
 
 static _Noreturn void end_all(struct tt_watch *w, int rank, const char *text)
 {
     struct tt_failure v = {.code = TT_RANK_LOST, .rank = rank};
-    if (speaks_for_others(w, rank)) print(text);
     snprintf(v.text, sizeof v.text, "%s", text);
+    if (rank == 0 && w->j->rank > 0) end_without_rank_0(w, text, &v);
+    print(text);
     send_to_all(w, TT_LOST, &v, sizeof v);
     if (w->j->rank == 0) drain(w);
     end();

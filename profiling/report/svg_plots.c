@@ -94,7 +94,8 @@ static void draw_axes(struct tt_text *out, const struct axis *x, const struct ax
     for (int i = 0, n = ticks(y, at, 7); i < n; i++) {
         double p = place(y, at[i]);
         svg_line(out, x->from, p, x->to, p, "grid");
-        svg_text(out, x->from - 6, p + 4, SVG_RIGHT | SVG_SOFT, "%s", svg_tick_label(at[i], distance(y, at, n), number));
+        svg_text(out, x->from - 6, p + 4, SVG_RIGHT | SVG_SOFT, "%s",
+                 svg_tick_label(at[i], distance(y, at, n), number));
     }
     svg_line(out, x->from, y->from, x->to, y->from, "axis");
     svg_line(out, x->from, y->from, x->from, y->to, "axis");

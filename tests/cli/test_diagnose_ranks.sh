@@ -27,6 +27,9 @@ for name in "all_reduce", "reduce_scatter", "all_gather":
 assert r["pairs"] == ranks * (ranks - 1) // 2 and r["no_pairs"] == "", r
 slow, fast = r["slowest_pair"], r["fastest_pair"]
 assert 0 < slow["gb_per_s"] <= fast["gb_per_s"] and slow["ranks"][0] < slow["ranks"][1] < ranks and all(slow["hosts"]), r
+for i, seat in enumerate(r["each"]):
+    assert seat["rank"] == i and seat["host"] and seat["free_bytes"] > 0, seat
+    assert abs(seat["peak_bytes"] / predicted["total_bytes"] - 1) < 0.05, (seat, predicted)
 step = r["step"]
 assert near(step["sent_bytes"], predicted["sent_bytes"]) and step["collectives"] == predicted["collectives"], step
 assert 0 <= step["predicted_exposed_ms"] <= step["predicted_communication_ms"] and step["measured_step_ms"] > 0 and step["kernels_ms"] > 0, step
@@ -51,6 +54,15 @@ if on_cpu && has mpirun; then
         "^pairs +slowest: ranks 0 \\(.*\\) and 1 \\(.*GB/s; 1 measured" "^comm\\. +a rank sends"; do shows "$words"; done
     check "rank 0 alone prints" test "$(grep -c '^device' out)" = 1
 fi
+# one signal ends it: there is nothing to save
+timeout 120 "$TT" diagnose --preset small --ranks 2 >out 2>err &
+sleep 3
+begin=$SECONDS
+pkill -TERM -P $! -f diagnose || kill -TERM $!
+wait $!
+code=$?
+check "SIGTERM ends it in $((SECONDS - begin)) s" test $((SECONDS - begin)) -le 15
+check "with 130, not $code" test $code = 130
 # a run that would fail fails on all ranks, and is said once
 touch file
 # shellcheck disable=SC2086

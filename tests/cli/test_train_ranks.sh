@@ -59,16 +59,19 @@ for version in baseline fused; do
 done
 passed "several ranks train as one does"
 
-# ---- saving on a CPU copies nothing of what is sharded ----
+# ---- saving on a CPU copies nothing of what is sharded, and resuming reads only the parts of a rank ----
 
 peak() { # peak WORDS...: bytes of rank 0
     # shellcheck disable=SC2086 # words
-    timeout 120 "$TT" train --hidden-dim 256 --num-layers 8 --num-heads 4 --seq-len 16 --batch-size 1 --num-steps 2 --val-interval 0 \
-        --ranks 2 --shard gradients --json "$@" 2>"$dir/err" | sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p'
+    timeout 120 "$TT" train --hidden-dim 256 --num-layers 8 --num-heads 4 --seq-len 16 --batch-size 1 --val-interval 0 \
+        --ranks 2 --json "$@" 2>"$dir/err" | sed -n 's/.*"peak_memory_bytes":\([0-9]*\).*/\1/p'
 }
 if on_cpu; then # a rank has 15 MiB of the moments
-    without=$(peak --out "") with=$(peak --out saves)
+    without=$(peak --num-steps 2 --shard gradients --out "") with=$(peak --num-steps 2 --shard gradients --out saves)
     check "saving takes less than 8 MiB more than $without bytes: $with" test "$with" -lt $((without + 8 * 1048576))
+    without=$(peak --num-steps 2 --shard weights --out loads) with=$(peak --num-steps 3 --shard weights --resume auto --out loads)
+    all=$(cat loads/step-00000002/*.safetensors | wc -c)
+    check "resuming takes at most half of $all bytes more than $without: $with" test "$with" -le $((without + all / 2))
 fi
 
 # ---- from one number of ranks to another ----
@@ -89,7 +92,7 @@ passed "a checkpoint goes on with any number of ranks"
 # shellcheck disable=SC2086 # words
 OMP_NUM_THREADS=1 timeout 60 "$TT" bench $shape --versions flash --ranks 1,1 --repeats 1 --warmup 1 --json >"$dir/out" 2>"$dir/err"
 check "a number of ranks that is named twice is timed once" test "$(grep -c '"slowest_rank"' "$dir/out")" = 1
-check "with the threads of its environment" grep -q '"threads": 1,' "$dir/out"
+on_cpu && check "with the threads of its environment" grep -q '"threads": 1,' "$dir/out"
 expect 0 "fault   late-bucket, which does nothing here: only several ranks feel it" "$TT" train $shape --num-steps 1 --fault late-bucket
 expect 2 "is no multiple of ranks = 5; give another --global-batch" train x --ranks 5
 expect 2 "--global-batch 12, but batch-size x grad-accum x ranks = 4 x 2 x 2" train x --ranks 2 --batch-size 4 --grad-accum 2
@@ -106,19 +109,23 @@ passed "ranks that would not do the same are refused"
 
 # ---- a rank is gone ----
 
-for victim in 0 1; do
+for victim in 0 1 01 12 0123; do # of two ranks, or several at once of four
+    ranks=$((${#victim} > 1 ? 4 : 2)) pids=
     run="--num-steps 1000000 --global-batch 4 --val-interval 0 --log-interval 10 --save-interval 20"
-    (train "killed-$victim" --ranks 2 --comm-timeout 5; echo $? >"$dir/code") &
+    (train "killed-$victim" --ranks $ranks --comm-timeout 5; echo $? >"$dir/code") &
     for _ in $(seq 1200); do [ -d "killed-$victim/step-00000020" ] && break; sleep 0.1; done
-    pids=$(of_rank $victim "killed-$victim")
+    for rank in $(grep -o . <<<"$victim"); do pids+=" $(of_rank "$rank" "killed-$victim ")"; done
     begin=$SECONDS
-    # shellcheck disable=SC2086 # one process, or what is left of none
+    # shellcheck disable=SC2086 # processes, or what is left of none
     kill -9 $pids 2>/dev/null
     wait $!
     check "rank $victim is killed: the others end within the timeout ($((SECONDS - begin)) s)" test $((SECONDS - begin)) -le 12
     check "rank $victim is killed: exit code 7, not $(cat code)" test "$(cat code)" = 7
-    check "rank $victim is named" grep -qE "rank $victim \\(.*\\)" "$dir/err"
-    check "no process is left" test -z "$(pgrep -f "killed-$victim")"
+    who="rank [$victim] \\(.*\\) is gone"
+    [ "$victim" = 0123 ] && who="rank.* was killed by signal 9"
+    check "rank $victim is named, once" test "$(grep -cE "^tt: .*$who" "$dir/err")" = 1
+    check "and nothing else is said" test "$(grep -c '^tt:' "$dir/err")" = 1
+    check "no process is left" test -z "$(pgrep -f "killed-$victim ")"
     last=$(find "killed-$victim" -maxdepth 1 -name 'step-????????' | sort | tail -n 1)
     run="--num-steps $((10#${last##*-} + 5)) --global-batch 4 --val-interval 0"
     train "killed-$victim" --ranks 2 --resume auto --shard optimizer || fail "the run does not go on from $last"

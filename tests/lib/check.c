@@ -172,8 +172,7 @@ static void refusals(libtt_backend *b)
     static const char *const wrong[] = {"hidden-dim: much\n", "hidden_dim: 33\n", "no-such: 1\n",
                                         "fault: random-access\n", "data: /no/such/file\n",
                                         "preset: [1]\n", "- a\n", "num-heads: 0\n", "batch-size: 4000000000\n",
-                                        "resume: auto\n", "init-from: elsewhere\n", "ranks: 2\n",
-                                        "batch-size: 4\nglobal-batch: 6\n"};
+                                        "resume: auto\n", "init-from: elsewhere\n"};
     struct libtt_error e;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK(!libtt_create(b, wrong[i], &e));
@@ -182,17 +181,31 @@ static void refusals(libtt_backend *b)
         CHECK(!libtt_create(b, wrong[i], NULL));
     }
     CHECK(!libtt_load(b, "/no/such/run", NULL, &e) && e.code == LIBTT_USAGE);
-    libtt_model *m = libtt_create(b, "hidden-dim: 32\nnum-layers: 1\nbatch-size: 4\nglobal-batch: 12\n", &e);
-    CHECK(m && libtt_shape(m).rows == 12); /* what several ranks would share is taken in micro-batches */
-    libtt_free(m);
     CHECK(!libtt_open("threads: -3\n", &e) && e.code == LIBTT_USAGE);
     libtt_free(NULL);
     libtt_close(NULL);
 }
 
+/* One device: no ranks, and a step of as many sequences as was asked for, or as the ranks that saved it had. */
+static void one_device(libtt_backend *b, const char *of_ranks)
+{
+    struct libtt_error e;
+    CHECK(!libtt_create(b, "preset: tiny\nranks: 2\n", &e) && e.code == LIBTT_USAGE &&
+          strstr(e.text, "the library trains on one device") && !strchr(e.text, '\n'));
+    CHECK(!libtt_create(b, "preset: tiny\nbatch-size: 3\nglobal-batch: 8\n", &e) && strstr(e.text, "no multiple"));
+    libtt_model *m = libtt_create(b, "preset: tiny\nbatch-size: 4\nglobal-batch: 8\nthreads: 1\n", &e);
+    CHECK(m && libtt_shape(m).rows == 8 && libtt_shape(m).eval_rows == 4);
+    libtt_free(m);
+    if (!of_ranks) return;
+    m = libtt_load(b, of_ranks, "threads: 1\n", &e);
+    CHECK(m && libtt_shape(m).rows == 8 && libtt_shape(m).step == 3);
+    if (m) steps(m, 1, true);
+    libtt_free(m);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2) return 2;
+    if (argc != 2 && argc != 3) return 2;
     setlocale(LC_ALL, ""); /* as most programs with a window do; a decimal point may be a comma from here on */
     const char point = *localeconv()->decimal_point;
     libtt_backend *b = open_backend();
@@ -200,6 +213,7 @@ int main(int argc, char **argv)
     write_text(b, argv[1]);
     own_tokens(b);
     refusals(b);
+    one_device(b, argc > 2 ? argv[2] : NULL);
     libtt_close(b);
     CHECK(*localeconv()->decimal_point == point); /* the program's locale is its own */
     if (!failures) printf("ok   the library answers, where a point is %c\n", point);

@@ -54,6 +54,12 @@ passed "build"
 # ---- use it ----
 export XDG_CACHE_HOME=$dir/cache # the same choices among a GPU's ways to multiply, whatever else runs meanwhile
 export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMP_NUM_THREADS=1
+of_ranks=
+if ! "$TT" info | grep -q 'collectives: no'; then
+    TT_TEST_RANKS_ON_ONE_GPU=1 "$TT" train --hidden-dim 32 --num-layers 2 --seq-len 16 --global-batch 8 --num-steps 3 --ranks 2 --shard weights \
+        --val-interval 0 --quiet --out by-ranks >log 2>&1 || fail "two ranks do not train: $(tail -n 3 log)"
+    of_ranks=by-ranks
+fi
 # the shared one in a program whose locale writes 1,5
 printf '%s\n' LC_NUMERIC 'decimal_point ","' 'thousands_sep "."' 'grouping 3;3' 'END LC_NUMERIC' >comma
 locale=(env)
@@ -62,10 +68,10 @@ if has localedef && localedef -c -i ./comma "$dir/xx_XX" >log 2>&1 || [ -e "$dir
 else
     echo "note: no locale can be made here; the library is not tried where a decimal point is a comma"
 fi
-"${locale[@]}" ./shared-check by-shared >said || fail "shared: $(cat said)"
+"${locale[@]}" ./shared-check by-shared $of_ranks >said || fail "shared: $(cat said)"
 cat said
 [ ${#locale[@]} = 1 ] || grep -q "a point is ," said || fail "the locale with a comma is not used: $(cat said)"
-./static-check by-static || fail "static"
+./static-check by-static $of_ranks || fail "static"
 words=(--hidden-dim 32 --num-layers 2 --batch-size 4 --seq-len 16 --grad-accum 2 --num-steps 6 --threads 1)
 "$TT" train "${words[@]}" --quiet --val-interval 0 --out by-tt >/dev/null || fail "tt train"
 mkdir half && cp -r by-shared/step-00000003 half/

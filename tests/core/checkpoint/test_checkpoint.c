@@ -69,6 +69,73 @@ static void round_trips(void)
     }
 }
 
+/* What this process has read from files so far, in bytes. */
+static double bytes_read(void)
+{
+    double n = -1;
+    FILE *f = fopen("/proc/self/io", "r");
+    if (!f) return -1;
+    if (fscanf(f, "rchar: %lf", &n) != 1) n = -1;
+    fclose(f);
+    return n;
+}
+
+/* A model of 1 MiB in two buckets, the first of which ends inside a tensor. */
+enum { LARGE = 262144 };
+static struct tt_param large_items[] = {
+    {.name = "a", .shape = {1000, 100}, .offset = 0, .count = 100000},
+    {.name = "b", .shape = {150000, 0}, .offset = 100096, .count = 150000},
+};
+static struct tt_bucket large_buckets[] = {{0, 98304}, {98304, LARGE - 98304}};
+
+/* Loads rank `rank` of 4, and returns what that read. */
+static double load_part(const char *path, int rank, const float *all, float *host)
+{
+    struct tt_params p = {.items = large_items, .n = 2, .total = LARGE, .buckets = large_buckets, .bucket_count = 2,
+                          .ranks = 4, .rank = rank};
+    p.sharded[TT_X_WEIGHTS] = p.sharded[TT_X_MOMENT1] = p.sharded[TT_X_MOMENT2] = true;
+    for (int64_t i = 0; i < 3 * LARGE; i++) host[i] = -1;
+    struct tt_checkpoint c = {.params = &p, .w = host, .m = host + LARGE, .v = host + 2 * LARGE};
+    double before = bytes_read();
+    CHECK_OK(tt_checkpoint_load(path, &c));
+    double took = bytes_read() - before;
+    free((char *)c.config);
+    for (int b = 0; b < 2; b++) {
+        int64_t part = large_buckets[b].count / 4, begin = large_buckets[b].offset + rank * part;
+        for (int64_t i = large_buckets[b].offset; i < large_buckets[b].offset + large_buckets[b].count; i++)
+            for (int x = 0; x < 3; x++) {
+                float want = i >= begin && i < begin + part ? all[x * LARGE + i] : -1;
+                if (host[x * LARGE + i] != want) {
+                    CHECK(false, "rank %d, array %d, %lld: %g", rank, x, (long long)i, (double)host[x * LARGE + i]);
+                    return took;
+                }
+            }
+    }
+    return took;
+}
+
+/* Of a sharded array a rank reads its parts, and writes nothing else; rank 0 reads all of it once for its checksum. */
+static void loads_parts_only(void)
+{
+    float *all = calloc(3 * LARGE, sizeof *all), *host = malloc(3 * LARGE * sizeof *host);
+    for (int x = 0; x < 3; x++)
+        for (int p = 0; p < 2; p++)
+            for (int64_t i = 0; i < large_items[p].count; i++)
+                all[x * LARGE + large_items[p].offset + i] = (float)(x * LARGE + i);
+    struct tt_params p = {.items = large_items, .n = 2, .total = LARGE};
+    struct tt_checkpoint c = {.config = "a: 1\n", .params = &p, .w = all, .m = all + LARGE, .v = all + 2 * LARGE};
+    c.progress = (struct tt_progress){.step = 1, .best_val = INFINITY};
+    CHECK_OK(tt_checkpoint_save(at(0, "parts"), &c, 0));
+    for (int rank = 3; rank >= 0; rank--) {
+        double took = load_part(at(1, "parts/step-00000001"), rank, all, host), all_bytes = 3.0 * LARGE * sizeof *all;
+        if (took <= 0) continue; /* a system that does not say what was read */
+        double most = all_bytes / 4 + (rank ? 0 : all_bytes) + 65536;
+        CHECK(took < most, "rank %d read %.0f of %.0f bytes", rank, took, all_bytes);
+    }
+    free(all);
+    free(host);
+}
+
 static void loads_weights_only(void)
 {
     struct arenas a, b;
@@ -332,6 +399,7 @@ int main(void)
     if (!begin_checkpoints()) return 1;
     TEST(round_trips);
     TEST(loads_weights_only);
+    TEST(loads_parts_only);
     TEST(same_state_same_bytes);
     TEST(writes_ordinary_safetensors);
     TEST(works_without_a_tokenizer);

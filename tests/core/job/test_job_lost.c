@@ -81,6 +81,28 @@ static void killed_while_the_others_hang_in_the_device(void)
     for (int lost = 0; lost < 4; lost += lost ? 2 : 1) check_killed(computes, lost, 2);
 }
 
+/* Several at the same moment, rank 0 among them or not: one line of those that are left names one of them. */
+static void killed_together(void)
+{
+    const int lost[][4] = {{1, 1, 0, 0}, {0, 1, 1, 0}, {1, 0, 0, 1}, {1, 1, 1, 0}, {0, 1, 1, 1}};
+    for (int i = 0; i < 5; i++) {
+        const int *gone = lost[i];
+        start_all(4, 20, i % 2 ? computes : trains);
+        rest(1.5);
+        for (int r = 3; r >= 0; r--)
+            if (gone[r]) kill(crew.pids[r], SIGKILL);
+        double from = tt_seconds();
+        await_all();
+        CHECK(tt_seconds() - from < SLACK, "%.1f s", tt_seconds() - from);
+        int named = 0;
+        for (int r = 0; r < 4; r++) {
+            CHECK(crew.codes[r] == (gone[r] ? 1000 + SIGKILL : TT_RANK_LOST), "rank %d: %d", r, crew.codes[r]);
+            named += gone[r] && is_named(r, "is gone, last heard of at step ");
+        }
+        CHECK(named == 1, "%s", crew.text);
+    }
+}
+
 /* While they meet, or just after; messages differ, but nobody stays. */
 static void killed_at_the_beginning(void)
 {
@@ -300,6 +322,7 @@ int main(void)
     crew.hasty = true;
     TEST(killed_while_they_train);
     TEST(killed_while_the_others_hang_in_the_device);
+    TEST(killed_together);
     TEST(killed_at_the_beginning);
     TEST(stopped);
     TEST(stopped_and_woken);
