@@ -12,8 +12,9 @@
  *   SLABS    the copy engine stores results, from slabs in shared memory
  *   WIDTH    columns of the result (of h, with SwiGLU) that a tile has
  *   w_row    where half a tile's rows of W begin, without COLUMNS
- *   ahead    what a warpgroup does before it multiplies
- *   rows     what a warp does with its 16 rows of a tile */
+ *   held     what a lane has in registers while it multiplies
+ *   ahead    what a warp does before that; its first row is given
+ *   rows     what it does with its 16 rows of each block of 64 of a tile */
 #ifndef TT_CUDA_PRODUCT_HOPPER_H
 #define TT_CUDA_PRODUCT_HOPPER_H
 
@@ -215,12 +216,13 @@ GPU_DEVICE void product_products(const struct product_args &a, unsigned char *st
         }
         struct product_tile at = product_tile_of<C>(a, n);
         product_c c;
-        C::ahead(a, at);
+        typename C::held held;
+        C::ahead(a, at, at.row + warp % PRODUCT_WARPS * 16, held);
         product_multiply<C>(c, a.steps, stages, ring, full, empty, turns);
         GPU_UNROLL
         for (int m = 0; m < PRODUCT_BLOCKS; m++) {
             int row = at.row + m * HOPPER_ROWS + warp % PRODUCT_WARPS * 16;
-            C::rows(a, slabs, c[m], row, at.col);
+            C::rows(a, slabs, held, m, c[m], row, at.col);
         }
     }
     if (C::SLABS && gpu_lane() == 0) hopper_out_done();

@@ -93,8 +93,9 @@ template <typename T_> struct swiglu_forward_shape {
     static constexpr bool COLUMNS = false, SLABS = true;
     static constexpr int WIDTH = PRODUCT_HALF;
     static GPU_MEMBER int w_row(const struct product_args &a, int half, int col) { return half * a.F + col; }
-    static GPU_MEMBER void ahead(const struct product_args &, struct product_tile) {}
-    static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &slabs,
+    struct held {};
+    static GPU_MEMBER void ahead(const struct product_args &, struct product_tile, int, held &) {}
+    static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &slabs, held &, int,
                                 const float (&c)[PRODUCT_COLS / 2], int row, int col)
     {
         swiglu_forward_rows<T>(a, slabs, c, row, col);
@@ -105,8 +106,12 @@ template <typename T_> struct swiglu_backward_shape {
     typedef T_ T;
     static constexpr bool COLUMNS = true, SLABS = false;
     static constexpr int WIDTH = PRODUCT_COLS;
-    static GPU_MEMBER void ahead(const struct product_args &a, struct product_tile at) { swiglu_ahead(a, at); }
-    static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &,
+    struct held {};
+    static GPU_MEMBER void ahead(const struct product_args &a, struct product_tile at, int, held &)
+    {
+        swiglu_ahead(a, at);
+    }
+    static GPU_MEMBER void rows(const struct product_args &a, struct product_slabs &, held &, int,
                                 const float (&c)[PRODUCT_COLS / 2], int row, int col)
     {
         swiglu_backward_rows<T>(a, c, row, col);
