@@ -52,9 +52,11 @@ template <typename T> GPU_KERNEL GPU_BOUNDS(SUMS_ROWS *SUMS_SLICES) loss_of_sums
     GPU_SHARED float slices[SUMS_SLICES][SUMS_ROWS];
     int slot = gpu_thread() % SUMS_ROWS, slice = gpu_thread() / SUMS_ROWS;
     int64_t r = gpu_block_x() * SUMS_ROWS + slot;
+    int parts = r < a.rows ? (int)a.parts : 0;
+    const float *from = a.sums + r;
     float sum = 0;
     GPU_UNROLL_BY(8)
-    for (int64_t p = slice; r < a.rows && p < a.parts; p += SUMS_SLICES) sum += a.sums[p * a.rows + r];
+    for (int p = slice; p < parts; p += SUMS_SLICES) sum += from[p * a.rows];
     slices[slice][slot] = sum;
     gpu_block_sync();
     if (slice > 0 || r >= a.rows) return;
