@@ -60,13 +60,13 @@ static void one_chunk_in_product(struct build *b, struct measured y, void *dy, f
                                  int64_t rows)
 {
     int64_t C = b->C, V = b->V, parts = TT_EXP_PARTS(V);
+    b->p->phase = TT_FORWARD;
+    b->p->group = TT_G_LOSS;
     const void *x = view(b, y.x, first * C), *w = weight(b, TT_W_HEAD);
     void *powers = activation(b, "logits", rows, V), *scaled = activation(b, "scaled_norm", rows, C);
     void *dx = view(b, dy, first * C);
     float *shift = floats(b, "target_logits", rows), *sums = floats(b, "exp_sums", parts * rows);
     float *scale = floats(b, "row_scale", rows);
-    b->p->phase = TT_FORWARD;
-    b->p->group = TT_G_LOSS;
     LAUNCH(b->p, target_logit, .x = x, .w = w, .tokens = b->tokens, .state = b->state, .logits = shift, .rows = rows,
            .cols = C, .V = V, .first = first, .S = b->S, .slot_stride = b->slot_stride);
     linear_exp(b, x, w, shift, powers, sums, rows, C, V);

@@ -67,6 +67,24 @@ static void more_in_products(void)
     tt_plan_free(one);
 }
 
+/* The exponentials in place of the logits; with ranks that share the weights, and of several chunks. */
+static void loss_in_the_head(void)
+{
+    struct tt_config c = config_of(TT_PREC_BF16);
+    c.vocab_size = 192, c.batch_size = 1, c.head_chunk = 64;
+    for (int ranks = 1; ranks <= 2; ranks++) {
+        c.ranks = ranks, c.shard = ranks > 1 ? TT_SHARD_WEIGHTS : TT_SHARD_NONE;
+        struct tt_plan *p = plan_for(&c, &(struct tt_device_info){.product_epilogues = true});
+        CHECK(named(p, "gemm_exp") == 2 && named(p, "target_logit") == 2 && named(p, "loss_of_sums") == 2);
+        CHECK(!named(p, "cross_entropy"));
+        tt_plan_free(p);
+    }
+    c.vocab_size = 200, c.ranks = 0, c.shard = TT_SHARD_NONE;
+    struct tt_plan *p = plan_for(&c, &(struct tt_device_info){.product_epilogues = true});
+    CHECK(!named(p, "gemm_exp") && named(p, "cross_entropy") == 2);
+    tt_plan_free(p);
+}
+
 static void not_in_fp32_or_unfused(void)
 {
     struct tt_device_info device = {.product_epilogues = true};
@@ -101,6 +119,7 @@ static void small_products_by_multiprocessors(void)
 int main(void)
 {
     TEST(more_in_products);
+    TEST(loss_in_the_head);
     TEST(not_in_fp32_or_unfused);
     TEST(small_products_by_multiprocessors);
     return test_end();
