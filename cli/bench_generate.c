@@ -101,10 +101,8 @@ static tt_status one_size(struct generate_bench *b, const char *size)
         tt_bench_label(b->o, size, &chosen->c, row.size);
         st = measure(&s, b->own, &row);
         if (st) break;
-        if (b->o->c.json)
-            put_row(&b->json, &row);
-        else
-            print_row(&row, b->info.peak_bandwidth);
+        put_row(&b->json, &row);
+        if (!b->o->c.json) print_row(&row, b->info.peak_bandwidth);
     }
     tt_session_close(&s);
     free(chosen);
@@ -115,26 +113,36 @@ static tt_status all_sizes(struct generate_bench *b)
 {
     char size[32];
     TT_TRY(b->backend.ops->info(b->backend.self, &b->info));
-    if (b->o->c.json) {
-        tt_json_begin(&b->json, NULL, '{');
-        tt_json_put_string(&b->json, "device", b->info.name);
-        tt_json_put_int(&b->json, "prompt_tokens", b->own->prompt_tokens);
-        tt_json_put_int(&b->json, "new_tokens", b->own->new_tokens);
-        tt_json_begin(&b->json, "results", '[');
-    } else {
+    tt_json_begin(&b->json, NULL, '{');
+    tt_json_put_string(&b->json, "device", b->info.name);
+    tt_json_put_int(&b->json, "prompt_tokens", b->own->prompt_tokens);
+    tt_json_put_int(&b->json, "new_tokens", b->own->new_tokens);
+    tt_json_begin(&b->json, "results", '[');
+    if (!b->o->c.json) {
         tt_print_device(&b->backend);
         printf("%-10s %6s %14s %9s %12s %9s %9s%s\n", "size", "rows", "prompt tok/s", "ms/step", "tokens/s", "GB/step",
                "GB/s", b->info.peak_bandwidth > 0 ? "  sheet%" : "");
     }
     for (const char *at = b->own->sizes; tt_list_next(&at, ',', size, sizeof size);) TT_TRY(one_size(b, size));
-    if (!b->o->c.json) return TT_OK;
     tt_json_end(&b->json, ']');
     tt_json_end(&b->json, '}');
-    return tt_bench_write(&b->json, true, b->own->profile_dir);
+    return tt_bench_write(&b->json, b->o->c.json, b->own->profile_dir);
+}
+
+/* Options of training steps, which would change nothing here. */
+static tt_status refuse_steps(const struct tt_options *o)
+{
+    static const char *const others[] = {"versions", "repeats", "warmup", "feed"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (tt_option_given(o, others[i]))
+            return tt_fail(TT_USAGE, "--%s is for training steps; with --generate a text is generated twice, and the "
+                           "second time is shown: leave it out", others[i]);
+    return TT_OK;
 }
 
 tt_status tt_bench_generate(const struct tt_options *o)
 {
+    TT_TRY(refuse_steps(o));
     struct generate_bench b = {.o = o, .own = tt_own(o)};
     TT_TRY(tt_open_backend(&o->c, &b.backend));
     tt_status st = all_sizes(&b);

@@ -2,7 +2,6 @@
  * they found. On a CPU every rank has the same number of threads in all rows, so that their speeds can be compared. */
 #include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/bench.h"
+#include "core/base/allowance.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/load.h"
@@ -44,14 +44,13 @@ static int most_ranks(const struct scaling *s)
 static tt_status make_words(struct scaling *s)
 {
     int n = 0;
-    cpu_set_t set;
     while (tt_words[n]) n++;
     s->words = calloc((size_t)n + 4, sizeof *s->words);
     if (!s->words) return tt_no_memory("the command");
     for (int i = 0; i < n; i++) s->words[i] = tt_words[i];
     s->words[n++] = "--json";
     if (tt_option_given(s->o, "threads") || getenv("OMP_NUM_THREADS") || strcmp(tt_backend_name(), "cpu")) return TT_OK;
-    int cores = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set) / most_ranks(s);
+    int cores = tt_cores() / most_ranks(s);
     snprintf(s->threads, sizeof s->threads, "%d", cores > 1 ? cores : 1);
     s->words[n++] = "--threads";
     s->words[n++] = s->threads;

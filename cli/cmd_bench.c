@@ -125,7 +125,7 @@ tt_status tt_bench_choose(const struct tt_options *o, const char *size, const ch
     TT_TRY(tt_options_apply_preset(out, size));
     for (int v = 0; v < TT_VERSIONS; v++)
         if (!strcmp(version, tt_version_names[v])) out->c.version = (enum tt_version)v;
-    TT_TRY(tt_member_batch(out));
+    TT_TRY(tt_share_batch(out));
     tt_fault_configure(&out->c);
     return tt_config_check(&out->c);
 }

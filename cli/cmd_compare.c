@@ -123,8 +123,11 @@ tt_status tt_cmd_compare(const struct tt_options *o)
     char paths[TT_COMPARE_LIMIT][1024];
     const char *list[TT_COMPARE_LIMIT];
     int n = 0;
-    for (const char *at = own->runs; n < TT_COMPARE_LIMIT && tt_list_next(&at, '\n', paths[n], sizeof paths[n]); n++)
-        list[n] = paths[n];
+    char one[1024];
+    for (const char *at = own->runs; tt_list_next(&at, '\n', one, sizeof one); n++) {
+        if (n == TT_COMPARE_LIMIT) return tt_fail(TT_USAGE, "tt compare takes %d runs at most", TT_COMPARE_LIMIT);
+        list[n] = memcpy(paths[n], one, sizeof one);
+    }
     if (!n)
         return tt_fail(
             TT_USAGE,

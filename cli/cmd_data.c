@@ -1,7 +1,9 @@
 /* tt data: turn text into token files and a tokenizer. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/common.h"
@@ -117,11 +119,37 @@ static tt_status write_shards(struct making *m, const char *split, int64_t first
     for (int shard = 0; first < end; shard++, m->files++) {
         char path[1200];
         int64_t n = end - first < m->own->shard_tokens ? end - first : m->own->shard_tokens;
-        snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
+        snprintf(path, sizeof path, "%s/%s_%06d.bin.part", m->c->out, split, shard);
         TT_TRY(write_shard(m, path, first, n));
         first += n;
     }
     return TT_OK;
+}
+
+/* Shards have a name of their own until all are there: a part of a text must not pass for the whole of it. The first of
+ * all comes last, since it tells that the folder is taken. */
+static tt_status name_shards(const struct making *m, const char *split)
+{
+    char part[1200], path[1200];
+    int count = 0;
+    do snprintf(part, sizeof part, "%s/%s_%06d.bin.part", m->c->out, split, count++);
+    while (tt_is_file(part));
+    for (int shard = count - 2; shard >= 0; shard--) {
+        snprintf(part, sizeof part, "%s/%s_%06d.bin.part", m->c->out, split, shard);
+        snprintf(path, sizeof path, "%s/%s_%06d.bin", m->c->out, split, shard);
+        if (rename(part, path)) return tt_file_error(errno, "rename", part);
+    }
+    return TT_OK;
+}
+
+/* Of this text, when it cannot be written, or of one before that was cut off. */
+static void remove_parts(const struct making *m, const char *split)
+{
+    char part[1200];
+    for (int shard = 0;; shard++) {
+        snprintf(part, sizeof part, "%s/%s_%06d.bin.part", m->c->out, split, shard);
+        if (unlink(part)) return;
+    }
 }
 
 /* Shards of an earlier, longer text would be read along with the new ones. */
@@ -151,10 +179,17 @@ static tt_status write_files(struct making *m)
 {
     char path[1200];
     int64_t train = m->spool.count - held_out(m);
+    remove_parts(m, "train");
+    remove_parts(m, "val");
+    tt_status st = write_shards(m, "train", 0, train);
+    if (!st) st = write_shards(m, "val", train, m->spool.count);
     snprintf(path, sizeof path, "%s/tokenizer.json", m->c->out);
-    TT_TRY(tt_tokenizer_save(m->tokenizer, path));
-    TT_TRY(write_shards(m, "train", 0, train));
-    return write_shards(m, "val", train, m->spool.count);
+    if (!st) st = tt_tokenizer_save(m->tokenizer, path);
+    if (!st) st = name_shards(m, "val");
+    if (!st) st = name_shards(m, "train");
+    remove_parts(m, "train");
+    remove_parts(m, "val");
+    return st;
 }
 
 static tt_status make(struct making *m)
@@ -199,7 +234,8 @@ static void print_text(const struct making *m)
     if (documents) printf("; ");
     printf("vocabulary %lld (%s); %d file%s in %s\n", (long long)tt_tokenizer_size(m->tokenizer),
            tt_tokenizer_kind(m->tokenizer), m->files, tt_plural(m->files), m->c->out);
-    printf("train on them: tt train --data %s\n", m->c->out);
+    char out[1300];
+    printf("train on them: tt train --data %s\n", tt_shell_word(m->c->out, out, sizeof out));
 }
 
 tt_status tt_cmd_data(const struct tt_options *o)

@@ -6,6 +6,7 @@
 #include "backend/chips.h"
 #include "cli/commands.h"
 #include "cli/diagnose.h"
+#include "cli/start.h"
 #include "core/base/terminal.h"
 #include "core/train/epochs.h"
 
@@ -28,18 +29,16 @@ TT_OWN_FITS(struct tt_diagnose_options);
 /* What train would take from a checkpoint. */
 static tt_status choose_start(struct tt_diagnosis *d)
 {
-    const char *from = d->c->init_from[0] ? d->c->init_from : d->c->resume;
     struct tt_progress progress = {0};
-    char *config = NULL;
-    if (!from[0] || !strcmp(from, "none")) return TT_OK;
-    TT_TRY(strcmp(from, "auto") ? tt_use_checkpoint(&d->o, from, &d->checkpoint)
-                                : tt_use_newest(&d->o, d->c->out, &d->checkpoint));
-    if (!d->checkpoint || d->c->init_from[0]) return TT_OK;
-    if (strcmp(from, "auto")) tt_stay_in_run(&d->o, d->checkpoint);
-    TT_TRY(tt_checkpoint_peek(d->checkpoint, &progress, &config));
+    char *config = NULL, *origin = NULL;
+    tt_status st = tt_choose_start(&d->o, &d->checkpoint, &origin);
+    if (!st && d->checkpoint) {
+        st = tt_checkpoint_peek(d->checkpoint, &progress, &config);
+        d->done = progress.step;
+    }
+    if (origin) d->checkpoint = origin; /* its tokenizer is that of the data */
     free(config);
-    d->done = progress.step;
-    return TT_OK;
+    return st;
 }
 
 /* What train refuses is refused here in the same words, with the same exit code. */
@@ -48,12 +47,12 @@ static tt_status prepare(struct tt_diagnosis *d)
     struct tt_config *c = d->c;
     bool validates;
     TT_TRY(choose_start(d));
-    TT_TRY(tt_member_batch(&d->o));
+    TT_TRY(tt_share_batch(&d->o));
     TT_TRY(tt_config_check(c));
     TT_TRY(tt_open_training_data(&d->o, d->checkpoint, &d->data));
     TT_TRY(tt_take_epochs(&d->o, d->data, d->done ? d->checkpoint : NULL));
-    if (d->done > c->num_steps) d->done = c->num_steps;
     TT_TRY(tt_config_check(c));
+    TT_TRY(tt_check_left(c, d->checkpoint, d->done));
     TT_TRY(tt_check_validation(&d->o, d->data, &validates));
     if (!validates) c->val_interval = 0;
     return tt_open_backend(c, &d->backend);

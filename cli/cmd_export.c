@@ -124,10 +124,12 @@ static tt_status load(struct export *x)
 static void print_next(const struct export *x)
 {
     const char *out = x->o.c.out;
+    char word[1300];
+    tt_shell_word(out, word, sizeof word);
     if (x->format == EXCHANGE_HF)
         printf("next    python3 -c \"import transformers as t; t.AutoModelForCausalLM.from_pretrained('%s')\"\n", out);
     else if (!x->left_out)
-        printf("next    llama-completion -m %s -p TEXT -no-cnv        tt import %s --out runs/model\n", out, out);
+        printf("next    llama-completion -m %s -p TEXT -no-cnv        tt import %s --out runs/model\n", word, word);
 }
 
 static void print_text(const struct export *x)

@@ -144,8 +144,9 @@ static tt_status save(struct import *m)
 static void print_text(const struct import *m)
 {
     const struct tt_config *t = &m->train.c;
-    char count[32];
+    char count[32], out[1300];
     tt_format_count((double)m->count, count);
+    tt_shell_word(m->c->out, out, sizeof out);
     printf("read    %s: %lld layer%s, hidden %lld, %lld head%s (%lld key/value) of %lld, ffn %lld, vocabulary %lld, %s "
            "head: %s parameters\n",
            m->own->from, (long long)t->num_layers, tt_plural(t->num_layers), (long long)t->hidden_dim,
@@ -156,7 +157,7 @@ static void print_text(const struct import *m)
                m->note.s);
     printf("saved   %s/step-00000000\n", m->c->out);
     if (!m->c->quiet)
-        printf("next    tt train --resume %s --data SOURCE --out DIR        tt generate %s\n", m->c->out, m->c->out);
+        printf("next    tt train --resume %s --data SOURCE --out DIR        tt generate %s\n", out, out);
 }
 
 static tt_status print_json(const struct import *m)

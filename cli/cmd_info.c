@@ -264,7 +264,7 @@ tt_status tt_cmd_info(const struct tt_options *o)
     struct tt_options *fitted = malloc(sizeof *fitted);
     if (!fitted) return tt_no_memory("the command");
     *fitted = *o;
-    tt_status st = tt_member_batch(fitted);
+    tt_status st = tt_share_batch(fitted);
     if (!st) st = show(fitted);
     free(fitted);
     return st;

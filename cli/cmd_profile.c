@@ -241,7 +241,7 @@ static tt_status run(struct profiling *p)
 {
     tt_status st = refuse_for_ranks(p);
     if (!st) st = tt_member_open(&p->member, &p->o);
-    if (!st && !p->member.done) st = tt_member_batch(&p->o);
+    if (!st && !p->member.done) st = tt_share_batch(&p->o);
     if (!st && !p->member.done) st = run_member(p);
     return tt_member_close(&p->member, st);
 }

@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/ranks.h"
 #include "cli/sampling.h"
+#include "cli/start.h"
 #include "cli/summary.h"
 #include "cli/switches.h"
 #include "core/base/file.h"
@@ -68,26 +69,12 @@ static tt_status writable(const char *dir)
     return tt_fail(TT_FAILED, "%s: %s; choose another --out, or --out \"\" to write nothing", dir, strerror(errno));
 }
 
-/* Whether the checkpoint to go on from is in the folder of this run. */
-static tt_status continues_here(const struct training *t, bool *here)
-{
-    char path[1200];
-    struct stat parent, out;
-    *here = false;
-    if (!t->checkpoint) return TT_OK;
-    snprintf(path, sizeof path, "%s/..", t->checkpoint);
-    if (stat(path, &parent)) return tt_file_error(errno, "read", path);
-    if (stat(t->c->out, &out)) return errno == ENOENT ? TT_OK : tt_file_error(errno, "read", t->c->out);
-    *here = parent.st_dev == out.st_dev && parent.st_ino == out.st_ino;
-    return TT_OK;
-}
-
 static tt_status own_folder(struct training *t)
 {
     if (!t->c->out[0]) return TT_OK;
     bool here, used = false;
     TT_TRY(tt_folder_lock(t->c->out, 0, &t->lock));
-    TT_TRY(continues_here(t, &here));
+    TT_TRY(tt_continues_in(t->checkpoint, t->c->out, &here));
     if (!here) TT_TRY(tt_find_run(t->c->out, &used));
     if (used) {
         TT_TRY(set_aside(t->c->out, !strcmp(t->c->resume, "auto")));
@@ -97,44 +84,6 @@ static tt_status own_folder(struct training *t)
     TT_TRY(writable(t->c->out));
     if (here) tt_checkpoint_set_aside(t->c->out, t->run.progress.step, tt_warn, NULL);
     return TT_OK;
-}
-
-/* ---- set-up ---- */
-
-/* A run goes on in its own folder; one that goes back to an earlier checkpoint would mix with the later ones there. */
-static tt_status choose_folder(struct training *t)
-{
-    char *newest = NULL;
-    bool here;
-    struct stat own, other;
-    if (!tt_option_given(&t->o, "out")) tt_stay_in_run(&t->o, t->checkpoint);
-    TT_TRY(continues_here(t, &here));
-    if (!here || strcmp(t->c->resume, t->checkpoint)) return TT_OK; /* of a run the newest was taken */
-    tt_status st = tt_checkpoint_find(t->c->out, NULL, NULL, &newest);
-    if (st && st->code != TT_DAMAGED) return st;
-    tt_status_free(st); /* what is damaged is found when it is loaded */
-    bool later = newest && !stat(newest, &other) && !stat(t->checkpoint, &own) && own.st_ino != other.st_ino;
-    st = TT_OK;
-    if (later)
-        st = tt_fail(TT_USAGE,
-                     "%s is not the newest checkpoint of its run, %s is; go on from that one, or give another --out "
-                     "for a run that branches off", t->checkpoint, newest);
-    free(newest);
-    return st;
-}
-
-static tt_status choose_start(struct training *t)
-{
-    const char *resume = t->c->resume, *init = t->c->init_from;
-    bool resumes = strcmp(resume, "none") && resume[0];
-    if (init[0] && resumes)
-        return tt_fail(TT_USAGE,
-                       "--init-from begins a new run and --resume goes on with one; give one of them, not both");
-    if (init[0]) return tt_use_checkpoint(&t->o, init, &t->origin);
-    if (!resumes) return TT_OK;
-    if (!strcmp(resume, "auto")) return tt_use_newest(&t->o, t->c->out, &t->checkpoint);
-    TT_TRY(tt_use_checkpoint(&t->o, resume, &t->checkpoint));
-    return choose_folder(t);
 }
 
 /* ---- a resumed run that is not continued as it was ---- */
@@ -211,6 +160,9 @@ static void announce_changes(const struct training *t)
     if (now->precision != then->precision)
         printf("note    --precision was %s until this step, and is %s from here on\n",
                tt_precision_names[then->precision], tt_precision_names[now->precision]);
+    if (now->seed != then->seed)
+        printf("note    --seed was %lld until this step, and is %lld from here on: data come in another order, some "
+               "of them again\n", (long long)then->seed, (long long)now->seed);
     if (now->documents != then->documents)
         printf("note    --documents was %s until this step, and is %s from here on\n",
                tt_documents_names[then->documents], tt_documents_names[now->documents]);
@@ -246,13 +198,6 @@ static void announce(struct training *t)
     if (t->c->qkv_bias && t->c->qk_norm)
         puts("note    no other program has a model with both --qkv-bias and --qk-norm, so tt export cannot write it");
     fflush(stdout);
-}
-
-static tt_status check_left(const struct training *t)
-{
-    if (t->run.progress.step < t->c->num_steps) return TT_OK;
-    return tt_fail(TT_USAGE, "%s has run all %lld steps already; give a larger %s to go on", t->checkpoint,
-                   (long long)t->run.progress.step, t->c->epochs ? "--epochs" : "--num-steps");
 }
 
 static void make_loop_config(struct training *t)
@@ -292,9 +237,9 @@ static tt_status agree(struct training *t, tt_status st)
 
 static tt_status read_all(struct training *t)
 {
-    TT_TRY(choose_start(t));
+    TT_TRY(tt_choose_start(&t->o, &t->checkpoint, &t->origin));
     tt_options_fit_warmup(&t->o); /* a checkpoint's may be longer than the run that is asked for now */
-    TT_TRY(tt_member_batch(&t->o));
+    TT_TRY(tt_share_batch(&t->o));
     tt_fault_configure(t->c);
     TT_TRY(tt_config_check(t->c));
     TT_TRY(tt_open_training_data(&t->o, t->checkpoint ? t->checkpoint : t->origin, &t->data));
@@ -314,7 +259,7 @@ static tt_status open_session(struct training *t)
     TT_TRY(tt_note_data(t->c, t->data, &t->run.progress));
     tt_options_print(&t->o, &t->config_text);
     TT_TRY(tt_text_status(&t->config_text));
-    TT_TRY(check_left(t));
+    TT_TRY(tt_check_left(t->c, t->checkpoint, t->run.progress.step));
     if (access(t->c->tensorboard, F_OK) == 0 && !tt_is_dir(t->c->tensorboard))
         return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", t->c->tensorboard);
     return TT_OK;
@@ -391,8 +336,9 @@ static tt_status run(struct training *t)
     tt_stop_catch(); /* from the first file on, a signal means to save and stop */
     if (!t->c->rank) keep_summary(t, &(struct tt_summary){.config = &t->loop, .data = t->data});
     const char *board = t->c->tensorboard;
-    snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", t->c->out,
-             board[0] ? " --tensorboard " : "", board);
+    char out[1300], events[1300];
+    snprintf(command, sizeof command, "tt train --resume auto --out %s%s%s", tt_shell_word(t->c->out, out, sizeof out),
+             board[0] ? " --tensorboard " : "", board[0] ? tt_shell_word(board, events, sizeof events) : "");
     tt_ranks_words(t->c, command + strlen(command));
     struct tt_train train = {.run = &t->run, .config_text = t->config_text.s, .folder = getcwd(folder, sizeof folder),
                              .command = command};

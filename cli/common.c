@@ -60,6 +60,12 @@ void tt_print_model(const struct tt_session *s)
     if (note[0]) printf("note    %s\n", note);
 }
 
+/* "step-00000100", also damaged or half written; not "step-by-step.md". */
+static bool is_checkpoint_name(const char *name)
+{
+    return !strncmp(name, "step-", 5) && strspn(name + 5, "0123456789") >= 8;
+}
+
 tt_status tt_find_run(const char *folder, bool *found)
 {
     DIR *d = opendir(folder);
@@ -67,7 +73,7 @@ tt_status tt_find_run(const char *folder, bool *found)
     if (!d) return tt_file_error(errno, "read", folder);
     errno = 0;
     for (struct dirent *e; !*found && (e = readdir(d)); errno = 0)
-        *found = !strcmp(e->d_name, "metrics.jsonl") || !strncmp(e->d_name, "step-", 5);
+        *found = !strcmp(e->d_name, "metrics.jsonl") || is_checkpoint_name(e->d_name);
     tt_status st = *found || !errno ? TT_OK : tt_file_error(errno, "read", folder);
     closedir(d);
     return st;

@@ -308,6 +308,9 @@ static tt_status run(struct outlook *f)
 
 tt_status tt_diagnose_for(const struct tt_options *o)
 {
+    if (o->c.ranks > 1)
+        return tt_fail(TT_USAGE, "--for tells of one card; leave out --ranks, or ask for several: tt info --predict "
+                       "%lldxh200", (long long)o->c.ranks);
     struct outlook *f = calloc(1, sizeof *f);
     if (!f) return tt_no_memory("the command");
     f->o = *o;

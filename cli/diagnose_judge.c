@@ -103,7 +103,7 @@ static void judge_disk(struct tt_diagnosis *d)
     }
     snprintf(parent, sizeof parent, "%s", out);
     while (access(parent, F_OK) && strrchr(parent, '/') > parent) *strrchr(parent, '/') = 0;
-    if (access(parent, F_OK)) strcpy(parent, ".");
+    if (access(parent, F_OK)) strcpy(parent, out[0] == '/' ? "/" : ".");
     if (!tt_is_dir(parent))
         find(d, TT_FATAL, "choose another --out", "%s is a file, and the run needs a folder there", parent);
     else if (access(parent, W_OK))
@@ -120,9 +120,9 @@ static void judge_data(struct tt_diagnosis *d)
              (long long)tt_data_samples(d->data, TT_TRAIN));
     }
     int64_t there = tt_data_samples(d->data, TT_VAL) / d->c->batch_size;
-    if (d->c->val_interval > 0 && there > 0 && there < d->c->val_batches)
+    if (d->c->val_interval > 0 && there > 0 && there < tt_validation_batches(d->c))
         find(d, TT_ADVICE, "a larger --val-fraction, or more --val-data",
-             "validation asks for %lld batches, and the data have %lld", (long long)d->c->val_batches,
+             "validation asks for %lld batches, and the data have %lld", (long long)tt_validation_batches(d->c),
              (long long)there);
     if (!tt_data_learnable(d->data)) find(d, TT_WARN, "give --data", "random tokens: there is nothing to learn");
 }
@@ -172,7 +172,7 @@ static void judge_batch(struct tt_diagnosis *d)
 
 static void judge_validation(struct tt_diagnosis *d)
 {
-    if (d->validation_time < 0.2 * d->total_time) return;
+    if (!(d->total_time > 0) || d->validation_time < 0.2 * d->total_time) return;
     find(d, TT_ADVICE, "a larger --val-interval, or fewer --val-batches",
          "validation takes %.0f %% of the time (%.2f s each)", 100 * d->validation_time / d->total_time,
          d->validation_seconds);

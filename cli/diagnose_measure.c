@@ -149,10 +149,11 @@ static tt_status measure_validation(struct tt_diagnosis *d)
     struct tt_config *c = &d->trial;
     *c = *d->c;
     struct tt_evaluation on;
-    int64_t wanted = c->val_batches, there = tt_data_samples(d->data, TT_VAL) / c->batch_size;
+    int64_t wanted = tt_validation_batches(c), there = tt_data_samples(d->data, TT_VAL) / c->batch_size;
     if (there > 0 && there < wanted) wanted = there;
     if (c->val_interval == 0) return TT_OK;
     c->val_batches = 2 * (c->ranks > 1 ? c->ranks : 1);
+    c->global_batch = 0;
     tt_status st = tt_session_open(&s, &d->backend, c, TT_USE_EVAL);
     if (!st) st = tt_session_init_weights(&s);
     if (!st) st = tt_evaluate(&s.engine, s.eval, c, d->data, d->member.job, &on); /* to warm up */

@@ -62,7 +62,7 @@ static tt_status predict(const struct forecast *a, const char *text, struct entr
     e->o = *a->o;
     TT_TRY(tt_cluster_read(text, e->o.c.ranks, &e->on));
     e->o.c.ranks = tt_cluster_ranks(&e->on);
-    TT_TRY(tt_member_batch(&e->o));
+    TT_TRY(tt_share_batch(&e->o));
     if (!peak_of(e))
         return tt_fail(TT_USAGE, "--predict %s: the %s has no %s; choose another --precision", text, e->on.chip->title,
                        tt_precision_names[e->o.c.precision]);
@@ -351,8 +351,10 @@ static tt_status run(struct forecast *a)
     const char *at = a->own->predict;
     a->entries = calloc(MOST_CHIPS, sizeof *a->entries);
     if (!a->entries) return tt_no_memory("a prediction");
-    while (a->count < MOST_CHIPS && tt_list_next(&at, ',', name, sizeof name))
+    while (tt_list_next(&at, ',', name, sizeof name)) {
+        if (a->count == MOST_CHIPS) return tt_fail(TT_USAGE, "--predict takes %d chips at most", MOST_CHIPS);
         TT_TRY(predict(a, name, &a->entries[a->count++]));
+    }
     TT_TRY(take_measured(a));
     if (a->o->c.json) return print_json(a);
     print_text(a);

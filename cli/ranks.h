@@ -3,6 +3,7 @@
 #define TT_CLI_RANKS_H
 
 #include "cli/common.h"
+#include "core/config/batch.h"
 #include "core/job/job.h"
 
 /* The words this program was called with, for copies of it; set by main. */
@@ -31,9 +32,6 @@ struct tt_member {
  * it starts them and waits: then `done` is set, and the status has their exit code and no text. */
 tt_status tt_member_open(struct tt_member *w, struct tt_options *o);
 
-/* Makes batch-size, grad-accum and global-batch agree with each other and with the number of ranks. To be called when
- * the options of a checkpoint are in o. */
-tt_status tt_member_batch(struct tt_options *o);
 
 /* Connects the device with those of the other ranks. */
 tt_status tt_member_join(struct tt_member *w, const struct tt_backend *b);

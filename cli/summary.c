@@ -121,9 +121,12 @@ void tt_summary_next(const struct tt_summary *s)
     if (s->interrupted || c->quiet) return; /* a message says how to go on; --quiet prints results only */
     char ranks[TT_RANKS_WORDS];
     tt_ranks_words(c, ranks);
-    printf("next    tt generate %s        tt train --resume auto --out %s --%s %lld%s%s%s\n", c->out, c->out,
+    char out[1300], board[1300];
+    tt_shell_word(c->out, out, sizeof out);
+    printf("next    tt generate %s        tt train --resume auto --out %s --%s %lld%s%s%s\n", out, out,
            c->epochs ? "epochs" : "num-steps", 2 * (long long)(c->epochs ? c->epochs : c->num_steps),
-           c->tensorboard[0] ? " --tensorboard " : "", c->tensorboard, ranks);
+           c->tensorboard[0] ? " --tensorboard " : "",
+           c->tensorboard[0] ? tt_shell_word(c->tensorboard, board, sizeof board) : "", ranks);
 }
 
 static void put_floor(struct tt_json_writer *w, const struct tt_summary *s)

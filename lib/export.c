@@ -44,7 +44,8 @@ static tt_status export(libtt_model *m, const char *path, const char *dtype, str
 bool libtt_export(libtt_model *m, const char *path, const char *dtype, struct libtt_error *error)
 {
     struct tt_text note = {0};
-    bool good = tt_library_done(export(m, path, dtype ? dtype : "fp32", &note), error);
+    locale_t before = tt_library_begin();
+    bool good = tt_library_end(before, export(m, path, dtype ? dtype : "fp32", &note), error);
     if (good && error && note.n) snprintf(error->text, sizeof error->text, "%s", note.s);
     tt_text_free(&note);
     return good;

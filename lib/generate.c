@@ -73,7 +73,8 @@ static tt_status generate(libtt_model *m, const int32_t *prompt, int64_t count, 
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                     int32_t *out, int64_t *made, struct libtt_error *error)
 {
-    return tt_library_done(generate(m, prompt, count, how, out, made), error);
+    locale_t before = tt_library_begin();
+    return tt_library_end(before, generate(m, prompt, count, how, out, made), error);
 }
 
 /* ---- text ---- */
@@ -98,7 +99,8 @@ int64_t libtt_encode(const libtt_model *m, const char *text, int64_t bytes, int3
                      struct libtt_error *error)
 {
     int64_t count = 0;
-    return tt_library_done(encode(m, text, bytes, tokens, room, &count), error) ? count : -1;
+    locale_t before = tt_library_begin();
+    return tt_library_end(before, encode(m, text, bytes, tokens, room, &count), error) ? count : -1;
 }
 
 static tt_status decode(const libtt_model *m, const int32_t *tokens, int64_t count, char *text, int64_t room,
@@ -119,5 +121,6 @@ int64_t libtt_decode(const libtt_model *m, const int32_t *tokens, int64_t count,
                      struct libtt_error *error)
 {
     int64_t bytes = 0;
-    return tt_library_done(decode(m, tokens, count, text, room, &bytes), error) ? bytes : -1;
+    locale_t before = tt_library_begin();
+    return tt_library_end(before, decode(m, tokens, count, text, room, &bytes), error) ? bytes : -1;
 }

@@ -2,6 +2,8 @@
 #ifndef TT_LIB_INSIDE_H
 #define TT_LIB_INSIDE_H
 
+#include <locale.h>
+
 #include "core/config/options.h"
 #include "core/data/data.h"
 #include "lib/libtt.h"
@@ -16,8 +18,11 @@ struct libtt_model {
     struct tt_text config_text;
 };
 
+/* Settings, checkpoints and exports have points in their numbers, whatever locale the program has chosen: from the
+ * beginning of a call to its end this thread has the locale C. The program's is what begin returns and end takes. */
+locale_t tt_library_begin(void);
 /* Frees the status, and says in *error what it was. Whether all was well. */
-bool tt_library_done(tt_status st, struct libtt_error *error);
+bool tt_library_end(locale_t before, tt_status st, struct libtt_error *error);
 
 /* Fails where one of rows x width tokens is none of the model's. */
 tt_status tt_library_check(const libtt_model *m, const int32_t *tokens, int64_t rows, int64_t width);

@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
+#include "core/config/batch.h"
 #include "core/config/run_options.h"
 #include "core/train/epochs.h"
 #include "core/train/open.h"
@@ -21,8 +22,15 @@ struct libtt_backend {
 
 /* ---- errors ---- */
 
-bool tt_library_done(tt_status st, struct libtt_error *error)
+locale_t tt_library_begin(void)
 {
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a constant of the C library: nothing to free */
+    return plain ? uselocale(plain) : uselocale((locale_t)0);
+}
+
+bool tt_library_end(locale_t before, tt_status st, struct libtt_error *error)
+{
+    uselocale(before);
     if (error) {
         error->code = !st ? 0 : st->code > 0 && st->code <= TT_NO_DEVICE ? (int)st->code : LIBTT_FAILED;
         snprintf(error->text, sizeof error->text, "%s", st ? st->text : "");
@@ -79,8 +87,9 @@ static tt_status open_backend(const char *settings, libtt_backend *b)
 
 libtt_backend *libtt_open(const char *settings, struct libtt_error *error)
 {
+    locale_t before = tt_library_begin();
     libtt_backend *b = calloc(1, sizeof *b);
-    if (tt_library_done(b ? open_backend(settings, b) : out_of_memory(), error)) return b;
+    if (tt_library_end(before, b ? open_backend(settings, b) : out_of_memory(), error)) return b;
     libtt_close(b);
     return NULL;
 }
@@ -124,6 +133,16 @@ static tt_status open_run(libtt_model *m, struct tt_backend *b, const char *from
     return tt_text_status(&m->config_text);
 }
 
+/* Where a model comes from is an argument here, not a setting. */
+static tt_status refuse_origins(const struct tt_options *o)
+{
+    if (tt_option_given(o, "resume") && strcmp(o->c.resume, "none"))
+        return tt_fail(TT_USAGE, "resume: give the path to libtt_load, and leave it out of the settings");
+    if (o->c.init_from[0])
+        return tt_fail(TT_USAGE, "init-from: the library does not take weights alone from another run; tt train does");
+    return TT_OK;
+}
+
 static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, const char *settings)
 {
     char *checkpoint = NULL;
@@ -131,16 +150,19 @@ static tt_status open_model(libtt_model *m, libtt_backend *b, const char *path, 
     const struct told *asked = (const void *)m->o.own;
     if (m->o.c.ranks > 1) return tt_fail(TT_USAGE, "ranks: the library trains on one device; leave it out");
     if (asked->fault[0]) return tt_fail(TT_USAGE, "fault: that is an option of the program tt; leave it out");
+    TT_TRY(refuse_origins(&m->o));
     if (path) TT_TRY(tt_use_checkpoint(&m->o, path, &checkpoint));
-    tt_status st = open_run(m, &b->b, checkpoint);
+    tt_status st = tt_share_batch(&m->o);
+    if (!st) st = open_run(m, &b->b, checkpoint);
     free(checkpoint);
     return st;
 }
 
 libtt_model *libtt_load(libtt_backend *b, const char *path, const char *settings, struct libtt_error *error)
 {
+    locale_t before = tt_library_begin();
     libtt_model *m = calloc(1, sizeof *m);
-    if (tt_library_done(m ? open_model(m, b, path, settings) : out_of_memory(), error)) return m;
+    if (tt_library_end(before, m ? open_model(m, b, path, settings) : out_of_memory(), error)) return m;
     libtt_free(m);
     return NULL;
 }
@@ -205,7 +227,8 @@ static tt_status step(libtt_model *m, const int32_t *tokens, struct libtt_metric
 
 bool libtt_step(libtt_model *m, const int32_t *tokens, struct libtt_metrics *out, struct libtt_error *error)
 {
-    return tt_library_done(step(m, tokens, out), error);
+    locale_t before = tt_library_begin();
+    return tt_library_end(before, step(m, tokens, out), error);
 }
 
 static tt_status evaluate_tokens(libtt_model *m, const int32_t *tokens, double *loss)
@@ -235,7 +258,8 @@ static tt_status evaluate(libtt_model *m, const int32_t *tokens, double *loss)
 
 bool libtt_evaluate(libtt_model *m, const int32_t *tokens, double *loss, struct libtt_error *error)
 {
-    return tt_library_done(evaluate(m, tokens, loss), error);
+    locale_t before = tt_library_begin();
+    return tt_library_end(before, evaluate(m, tokens, loss), error);
 }
 
 static tt_status save(libtt_model *m, const char *dir)
@@ -250,5 +274,6 @@ static tt_status save(libtt_model *m, const char *dir)
 
 bool libtt_save(libtt_model *m, const char *dir, struct libtt_error *error)
 {
-    return tt_library_done(save(m, dir), error);
+    locale_t before = tt_library_begin();
+    return tt_library_end(before, save(m, dir), error);
 }

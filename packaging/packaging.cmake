@@ -10,7 +10,7 @@ install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY exercises DESTINATION ${share} REGEX "/exercises/engine/.*[.](c|h|css)$" EXCLUDE)
 install(DIRECTORY packaging DESTINATION ${share} PATTERN packaging.cmake EXCLUDE PATTERN release.sh EXCLUDE)
 install(FILES LICENSE DESTINATION ${share})
-file(GLOB documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS *.md cli/*.md core/*.md core/*/*.md core/*/*/*.md model/*/*.md
+file(GLOB documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS *.md cli/*.md core/*.md core/*/*.md core/*/*/*.md model/*.md model/*.svg model/*/*.md
   profiling/*.md profiling/*/*.md profiling/claims/* backend/*/*.md tests/README.md tests/*/README.md tests/*/*/README.md
   lib/libtt.h lib/example.c lib/*.md lib/python/*.ipynb lib/python/tinytransformer/*.py
   lib/python/tinytransformer/py.typed)

@@ -1,8 +1,6 @@
 /* Properties of this computer: the name of the processor, the threads this process may use and their time, and the
  * memory. */
 #include <ctype.h>
-#include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/cpu/cpu.h"
+#include "core/base/allowance.h"
 #include "core/base/clock.h"
 
 /* ---- threads ---- */
@@ -22,49 +21,10 @@ static int threads_of_environment(void)
     return n > 0 && n < 65536 ? (int)n : 0;
 }
 
-static int threads_of_affinity(void)
-{
-    /* A fixed cpu_set_t has 1024 bits; larger machines need a larger set. */
-    for (int bits = 1024; bits <= 65536; bits *= 4) {
-        cpu_set_t *set = CPU_ALLOC((size_t)bits);
-        if (!set) break;
-        size_t bytes = CPU_ALLOC_SIZE((size_t)bits);
-        int count = sched_getaffinity(0, bytes, set) == 0 ? CPU_COUNT_S(bytes, set) : 0;
-        CPU_FREE(set);
-        if (count > 0) return count;
-    }
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (int)online : 1;
-}
-
-static bool read_numbers(const char *path, const char *format, double *a, double *b)
-{
-    FILE *f = fopen(path, "r");
-    if (!f) return false;
-    int n = fscanf(f, format, a, b);
-    fclose(f);
-    return n == (b ? 2 : 1);
-}
-
-/* The CPU quota of the cgroup: a container may be allowed on 64 cores but get the time of four. */
-static int threads_of_quota(void)
-{
-    double quota = 0, period = 0;
-    bool known = read_numbers("/sys/fs/cgroup/cpu.max", "%lf %lf", &quota, &period) ||
-                 (read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "%lf", &quota, NULL) &&
-                  read_numbers("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "%lf", &period, NULL));
-    if (!known || !(quota > 0) || !(period > 0) || quota / period > 65536) return 0;
-    int n = (int)ceil(quota / period);
-    return n > 0 ? n : 1;
-}
-
 int tt_cpu_thread_count(void)
 {
     int n = threads_of_environment();
-    if (n) return n;
-    n = threads_of_affinity();
-    int quota = threads_of_quota();
-    return quota && quota < n ? quota : n;
+    return n ? n : tt_cores();
 }
 
 static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
@@ -155,4 +115,7 @@ void tt_cpu_memory(size_t *total, size_t *free)
         if ((value = value_of(line, "MemAvailable"))) *free = strtoull(value, NULL, 10) * 1024;
     }
     fclose(f);
+    struct tt_allowance allowed = tt_allowance();
+    if (allowed.memory < (double)*total) *total = (size_t)allowed.memory;
+    if (allowed.free < (double)*free) *free = (size_t)allowed.free;
 }

@@ -30,7 +30,9 @@ void tt_format_bytes(double n, char out[32])
 void tt_format_duration(double seconds, char out[32])
 {
     long s = seconds > 0 && seconds < 1e9 ? lround(seconds) : 0;
-    if (s >= 3600)
+    if (seconds >= 1e9)
+        snprintf(out, 32, "%.3g years", seconds / (365.25 * 86400));
+    else if (s >= 3600)
         snprintf(out, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
     else if (s >= 60)
         snprintf(out, 32, "%ld:%02ld", s / 60, s % 60);

@@ -1,9 +1,10 @@
 #include "core/base/parallel.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "core/base/allowance.h"
 
 enum { MOST = 64, STACK = 256 * 1024 };
 
@@ -16,11 +17,9 @@ struct share {
 
 static int threads_here(void)
 {
-    cpu_set_t set;
     const char *text = getenv("OMP_NUM_THREADS");
     int said = text ? atoi(text) : 0;
-    if (said > 0) return said;
-    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+    return said > 0 ? said : tt_cores();
 }
 
 static void *work(void *own)

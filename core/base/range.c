@@ -53,14 +53,14 @@ tt_status tt_median_range(const double *x, int n, struct tt_range *out)
 
 /* ---- the ratio ---- */
 
-enum { EXACT = 12, LARGEST = 500 };
+enum { EXACT = 10, LARGEST = 500 };
 
 /* ways[u]: in how many orders of na and nb equal things u pairs are the wrong way round. The coefficients of the
  * product of (1 - x^(nb + i)) / (1 - x^i), for i up to na. */
-static void count_orders(int na, int nb, double ways[EXACT * EXACT + 1])
+static void count_orders(int na, int nb, double ways[EXACT * LARGEST + 1])
 {
     int top = na * nb;
-    memset(ways, 0, (EXACT * EXACT + 1) * sizeof *ways);
+    memset(ways, 0, (EXACT * LARGEST + 1) * sizeof *ways);
     ways[0] = 1;
     for (int i = 1; i <= na; i++) {
         for (int u = top; u >= nb + i; u--) ways[u] -= ways[u - nb - i];
@@ -70,9 +70,9 @@ static void count_orders(int na, int nb, double ways[EXACT * EXACT + 1])
 
 static int exact_cut(int na, int nb, double *confidence)
 {
-    double ways[EXACT * EXACT + 1], all = 0, tail;
+    double ways[EXACT * LARGEST + 1], all = 0, tail;
     int cut = 0;
-    count_orders(na, nb, ways);
+    count_orders(na < nb ? na : nb, na < nb ? nb : na, ways);
     for (int u = 0; u <= na * nb; u++) all += ways[u];
     tail = ways[0] / all;
     *confidence = 1 - 2 * tail;
@@ -85,7 +85,7 @@ static int exact_cut(int na, int nb, double *confidence)
     return cut;
 }
 
-/* Many pairs are as good as normally distributed. */
+/* Many of both are as good as normally distributed; many of one and few of the other are not. */
 static int normal_cut(int na, int nb, double *confidence)
 {
     double a = na, b = nb;
@@ -112,7 +112,7 @@ tt_status tt_ratio_range(const double *a, int na, const double *b, int nb, struc
     if (!ratios) return tt_no_memory("an interval");
     for (int i = 0; i < na; i++)
         for (int k = 0; k < nb; k++) ratios[i * nb + k] = few_a[i] / few_b[k];
-    int cut = na <= EXACT && nb <= EXACT ? exact_cut(na, nb, &confidence) : normal_cut(na, nb, &confidence);
+    int cut = na <= EXACT || nb <= EXACT ? exact_cut(na, nb, &confidence) : normal_cut(na, nb, &confidence);
     *out = between(ratios, na * nb, cut, confidence);
     free(ratios);
     return TT_OK;

@@ -145,3 +145,17 @@ bool tt_is_decimal(const char *s)
     }
     return *p == 0;
 }
+
+const char *tt_shell_word(const char *s, char *out, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    size_t n = 0;
+    if (*s && s[strspn(s, plain)] == 0) {
+        snprintf(out, size, "%s", s);
+        return out;
+    }
+    n += (size_t)snprintf(out, size, "'");
+    for (; *s && n < size; s++) n += (size_t)snprintf(out + n, size - n, *s == '\'' ? "'\\''" : "%c", *s);
+    if (n < size) snprintf(out + n, size - n, "'");
+    return out;
+}

@@ -19,6 +19,9 @@ void tt_text_printf(struct tt_text *t, const char *format, ...) __attribute__((f
 tt_status tt_text_status(const struct tt_text *t); /* an error when memory ran out on the way */
 void tt_text_free(struct tt_text *t);
 
+/* A word of a command that can be pasted into a shell: in quotes where it needs them. The same buffer as `out`. */
+const char *tt_shell_word(const char *s, char *out, size_t size);
+
 /* Whether s is a decimal number without a sign: "12", "1.", ".5", "1e-3"; not hexadecimal, not inf. */
 bool tt_is_decimal(const char *s);
 

@@ -322,8 +322,23 @@ static tt_status check_precision(const struct tt_config *c)
                    tt_precision_names[c->precision]);
 }
 
+/* The kernels take them as fp32, where what is near a limit may be the limit itself. */
+static tt_status check_rounded(const struct tt_config *c)
+{
+    if ((float)c->beta1 >= 1 || (float)c->beta2 >= 1)
+        return tt_fail(TT_USAGE, "--%s %.12g is 1 in fp32; the largest below is 0.99999994",
+                       (float)c->beta1 >= 1 ? "beta1" : "beta2", (float)c->beta1 >= 1 ? c->beta1 : c->beta2);
+    if (!((float)c->adam_eps > 0))
+        return tt_fail(TT_USAGE, "--adam-eps %g is 0 in fp32; use 1e-38 or more", c->adam_eps);
+    if (c->clip_norm > 0 && !((float)c->clip_norm > 0))
+        return tt_fail(TT_USAGE, "--clip-norm %g is 0 in fp32, which means no clipping; use 1e-38 or more",
+                       c->clip_norm);
+    return TT_OK;
+}
+
 static tt_status check_training(const struct tt_config *c)
 {
+    TT_TRY(check_rounded(c));
     if (c->warmup_steps < 0 || c->warmup_steps > c->num_steps)
         return tt_fail(TT_USAGE,
                        "warmup-steps %" PRId64 " does not fit into num-steps %" PRId64 "; make warmup-steps smaller",

@@ -174,6 +174,14 @@ static inline int64_t tt_step_rows(const struct tt_config *c)
     return c->batch_size * c->grad_accum * (c->ranks > 1 ? c->ranks : 1);
 }
 
+/* Batches in a validation of all ranks. Where the sequences in a step are given, a batch of --val-batches stands for
+ * those, so that validation sees the same with any number of ranks. */
+static inline int64_t tt_validation_batches(const struct tt_config *c)
+{
+    int64_t asked = c->val_batches > 0 ? c->val_batches : 1;
+    return c->global_batch > 0 ? (asked * c->global_batch + c->batch_size - 1) / c->batch_size : asked;
+}
+
 /* A copy on the heap, to change and free(): the struct is large for a stack. */
 tt_status tt_config_copy(const struct tt_config *c, struct tt_config **copy);
 

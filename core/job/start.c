@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/allowance.h"
 #include "core/job/address.h"
 #include "core/job/children.h"
 #include "core/job/place.h"
@@ -46,9 +46,8 @@ static void set_number(const char *name, int value)
 /* Each rank gets its share of the cores, unless OMP_NUM_THREADS is set. */
 static void share_cores(int ranks)
 {
-    cpu_set_t set;
-    if (tt_env("OMP_NUM_THREADS") || sched_getaffinity(0, sizeof set, &set)) return;
-    int cores = CPU_COUNT(&set) / ranks;
+    if (tt_env("OMP_NUM_THREADS")) return;
+    int cores = tt_cores() / ranks;
     set_number("OMP_NUM_THREADS", cores > 1 ? cores : 1);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/terminal.h"
+#include "core/base/text.h"
 
 tt_status tt_choices_open(struct tt_choices *c, struct tt_engine *e, const struct tt_params *params)
 {
@@ -83,23 +84,47 @@ void tt_choices_events(struct tt_choices *c, int64_t step, struct tt_events *e)
 
 /* ---- in the folder of the run ---- */
 
-static tt_status write_groups(const struct tt_choices *c, const char *folder)
+static void describe_groups(const struct tt_choices *c, struct tt_text *out)
 {
-    char path[1100];
-    snprintf(path, sizeof path, "%s/groups.csv", folder);
-    FILE *f = fopen(path, "w");
-    if (!f) return tt_file_error(errno, "write", path);
-    fputs("group,tensor,first_row,rows\n", f);
+    tt_text_puts(out, "group,tensor,first_row,rows\n");
     for (int i = 0; i < c->params->n; i++) {
         const struct tt_param *t = &c->params->items[i];
         for (int64_t row = 0; row < t->shape[0]; row += t->group_rows) {
             int64_t left = t->shape[0] - row;
-            fprintf(f, "%lld,%s,%lld,%lld\n", (long long)(t->group + row / t->group_rows), t->name, (long long)row,
-                    (long long)(left < t->group_rows ? left : t->group_rows));
+            tt_text_printf(out, "%lld,%s,%lld,%lld\n", (long long)(t->group + row / t->group_rows), t->name,
+                           (long long)row, (long long)(left < t->group_rows ? left : t->group_rows));
         }
     }
-    bool failed = ferror(f) != 0;
-    return fclose(f) || failed ? tt_file_error(errno ? errno : EIO, "write", path) : TT_OK;
+}
+
+static tt_status put_aside(const char *folder, const char *name, int64_t first)
+{
+    char from[1100], to[1200];
+    const char *dot = strrchr(name, '.');
+    snprintf(from, sizeof from, "%s/%s", folder, name);
+    snprintf(to, sizeof to, "%s/%.*s-before-%lld%s", folder, (int)(dot - name), name, (long long)first + 1, dot);
+    return !rename(from, to) || errno == ENOENT ? TT_OK : tt_file_error(errno, "rename", from);
+}
+
+/* Where a resumed run has other groups, the bits of the steps before mean what their own groups.csv says: both are put
+ * aside, and the new file has no bits for those steps. */
+static tt_status write_groups(const struct tt_choices *c, const char *folder, int64_t first)
+{
+    char path[1100], *old = NULL;
+    size_t n = 0;
+    struct tt_text text = {0};
+    snprintf(path, sizeof path, "%s/groups.csv", folder);
+    describe_groups(c, &text);
+    tt_status st = tt_text_status(&text);
+    if (!st && first > 0 && tt_is_file(path)) st = tt_file_read(path, 1 << 30, &old, &n);
+    if (!st && old && (n != text.n || memcmp(old, text.s, n))) {
+        st = put_aside(folder, "groups.csv", first);
+        if (!st) st = put_aside(folder, "choices.bits", first);
+    }
+    if (!st) st = tt_file_replace(path, text.s, text.n);
+    free(old);
+    tt_text_free(&text);
+    return st;
 }
 
 static int64_t step_bytes(const struct tt_choices *c) { return c->words * (int64_t)sizeof *c->ring; }
@@ -108,7 +133,7 @@ tt_status tt_choices_keep(struct tt_choices *c, const char *folder, int64_t firs
 {
     char path[1100];
     if (!c->engine) return TT_OK;
-    TT_TRY(write_groups(c, folder));
+    TT_TRY(write_groups(c, folder, first));
     snprintf(path, sizeof path, "%s/choices.bits", folder);
     c->file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (c->file < 0 || ftruncate(c->file, (off_t)(first * step_bytes(c)))) return tt_file_error(errno, "write", path);

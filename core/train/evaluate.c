@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-/* As many batches as asked for, as far as the data has them. Where the sequences in a step are given, a batch stands
- * for those, so that validation sees the same with any number of ranks. */
+/* As many batches as asked for, as far as the data has them. */
 static tt_status count_batches(const struct tt_config *c, const struct tt_data *data, const char *way_out,
                                int64_t *batches)
 {
@@ -11,8 +10,7 @@ static tt_status count_batches(const struct tt_config *c, const struct tt_data *
     if (!tt_data_validates(data))
         return tt_fail(TT_USAGE, "with --val-fraction 0 nothing of %s is held out to validate on; name data for it "
                        "with --val-data, or give a larger --val-fraction%s", c->data, way_out);
-    *batches = c->val_batches > 0 ? c->val_batches : 1;
-    if (c->global_batch > 0) *batches *= c->global_batch / c->batch_size;
+    *batches = tt_validation_batches(c);
     if (samples > 0 && samples / c->batch_size < *batches) *batches = samples / c->batch_size;
     if (*batches > 0) return TT_OK;
     return tt_fail(TT_USAGE, "the validation data has %lld samples, less than one batch of %lld; use a smaller "
@@ -59,32 +57,49 @@ static tt_status one_batch(struct tt_engine *e, const struct tt_plan *p, const s
     return tt_plan_run(p, e->backend, NULL);
 }
 
+/* The device adds up in fp32, where the millionth batch would be rounded away. What it has is moved over from time to
+ * time, and it begins with 0 again. */
+enum { PARTS = 256 };
+
+static tt_status begin_part(struct tt_engine *e)
+{
+    static const float none[2] = {0, 0};
+    return tt_engine_upload(e, TT_X_VAL_LOSS, 0, none, sizeof none);
+}
+
+static tt_status take_part(struct tt_engine *e, double sum[2])
+{
+    float part[2];
+    TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, part, sizeof part));
+    for (int i = 0; i < 2; i++) sum[i] += (double)part[i];
+    return begin_part(e);
+}
+
 /* Batches are dealt to the ranks in turn. A rank that has none in the last round computes one again without counting
  * it: the collectives of the plan need all ranks. */
 static tt_status my_batches(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c,
-                            struct tt_data *data, int64_t batches, float sum[2])
+                            struct tt_data *data, int64_t batches, double sum[2])
 {
-    const size_t both = 2 * sizeof *sum;
     int64_t ranks = c->ranks > 1 ? c->ranks : 1, rounds = (batches + ranks - 1) / ranks;
-    TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, sum, both));
+    TT_TRY(begin_part(e));
     for (int64_t i = 0; i < rounds; i++) {
         int64_t batch = i * ranks + c->rank;
         bool mine = batch < batches;
-        if (!mine) TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, both));
+        if (!mine || (i > 0 && i % PARTS == 0)) TT_TRY(take_part(e, sum));
         if (mine || p->collective) TT_TRY(one_batch(e, p, c, data, mine ? batch : 0));
         if (!mine) return TT_OK;
     }
-    return tt_engine_download(e, TT_X_VAL_LOSS, 0, sum, both);
+    return take_part(e, sum);
 }
 
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data,
                       struct tt_job *job, struct tt_evaluation *out)
 {
-    float sum[2] = {0, 0}; /* of the batches' losses, and of the targets that do not count */
+    double sum[2] = {0, 0}; /* of the batches' losses, and of the targets that do not count */
     TT_TRY(count_batches(c, data, "", &out->batches));
     TT_TRY(my_batches(e, p, c, data, out->batches, sum));
-    double ignored = (double)sum[1], targets = (double)(c->batch_size * c->seq_len);
-    out->loss = (double)sum[0];
+    double ignored = sum[1], targets = (double)(c->batch_size * c->seq_len);
+    out->loss = sum[0];
     TT_TRY(tt_job_sum(job, &out->loss));
     TT_TRY(tt_job_sum(job, &ignored));
     double counted = (double)out->batches - ignored / targets; /* in batches */

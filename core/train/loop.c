@@ -286,8 +286,9 @@ static tt_status interrupted(const struct loop *l, int64_t step)
     const char *kept = l->c->out[0] ? "saved" : "nothing was saved, since there is no --out";
     bool passed_on = l->r->job && number == SIGUSR1; /* by the process that started the ranks */
     const char *what = !number ? "a signal to another rank" : passed_on ? "a signal" : strsignal(number);
-    return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s. Go on with: %s", what,
-                   (long long)step, (long long)l->c->num_steps, kept, resume_command(l));
+    return tt_fail(TT_INTERRUPTED, "stopped by %s after step %lld of %lld; %s%s%s", what, (long long)step,
+                   (long long)l->c->num_steps, kept, l->c->out[0] ? ". Go on with: " : "",
+                   l->c->out[0] ? resume_command(l) : "");
 }
 
 tt_status tt_train_run(const struct tt_train *t, struct tt_train_result *result)

@@ -17,9 +17,10 @@ void tt_meter_clear(struct tt_meter *m)
 static double eta(const struct tt_meter *m, int64_t step)
 {
     const struct tt_config *c = m->config;
+    double in_a_step = (double)c->grad_accum * (c->ranks > 1 ? (double)c->ranks : 1);
     struct tt_eta_work work = {.steps = c->num_steps - step,
                                /* a forward pass is about a third of a step */
-                               .validation_steps = (double)c->val_batches / (double)c->grad_accum / 3};
+                               .validation_steps = (double)tt_validation_batches(c) / in_a_step / 3};
     work.pauses[TT_PAUSE_VALIDATION] = tt_eta_times(step, c->num_steps, c->val_interval);
     if (c->out[0])
         work.pauses[TT_PAUSE_SAVE] = tt_eta_times(step, c->num_steps,

@@ -141,8 +141,8 @@ static tt_status check_slips(const struct tt_yaml *list)
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
-    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "run", "answer", "at_least", "at_most", "must",
-                "choices", "items", "slips", "names",
+    TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "run", "answer", "at_least", "at_most",
+                "measured", "must", "choices", "items", "slips", "names",
                 "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -156,6 +156,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "answer", false, &q->answer));
     TT_TRY(text_of(y, "at_least", false, &q->at_least));
     TT_TRY(text_of(y, "at_most", false, &q->at_most));
+    TT_TRY(text_of(y, "measured", false, &q->measured));
     TT_TRY(text_of(y, "must", false, &q->must));
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));

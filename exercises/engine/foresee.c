@@ -103,3 +103,37 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
     tt_exercise_decide(m, !is_below(x[1], limits[0], q->tolerance) && !is_above(x[1], limits[1], q->tolerance), reason);
     return TT_OK;
 }
+
+/* How far a prediction was off, as a learner would say it. */
+static void say_prediction(struct tt_mark *m, double said, double measured)
+{
+    double times = measured / said;
+    if (!(said > 0) || !(measured > 0))
+        snprintf(m->means, sizeof m->means, "Measured %.3g.", measured);
+    else if (fabs(times - 1) < 0.05)
+        snprintf(m->means, sizeof m->means, "Measured %.3g, as you said.", measured);
+    else
+        snprintf(m->means, sizeof m->means, "Measured %.3g, which is %.2g times what you said.", measured, times);
+}
+
+tt_status tt_exercise_came_out(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    double measured, x[2];
+    TT_TRY(tt_exercise_formula(q, q->measured, scope, &measured));
+    if (!isfinite(measured)) return TT_OK;
+    if (q->kind == TT_ASK_RANGE) {
+        if (tt_exercise_number(q, m, &x[0])) say_prediction(m, x[0], measured);
+        return TT_OK;
+    }
+    if (!two_numbers(q, m, "", x)) return TT_OK;
+    char figure[32];
+    snprintf(figure, sizeof figure, fabs(measured) >= 1000 && fabs(measured) < 1e15 ? "%.0f" : "%.3g", measured);
+    bool reached = x[1] >= x[0] ? measured >= x[1] : measured <= x[1];
+    const char *how = q->kind == TT_ASK_TARGET ? (reached ? "your target is reached" : "your target is missed")
+                      : measured < x[0]        ? "below your range"
+                      : measured > x[1]        ? "above your range"
+                                               : "within your range";
+    snprintf(m->means, sizeof m->means, "Measured %s%s%s: %s.", figure, q->unit ? " " : "", q->unit ? q->unit : "",
+             how);
+    return TT_OK;
+}

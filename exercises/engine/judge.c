@@ -144,6 +144,13 @@ static bool close_to(const struct tt_question *q, double x, double best)
     return fabs(x - best) <= q->tolerance * fabs(best) + q->slack;
 }
 
+/* Close to the first is right too, but it is not the first. */
+static void say_first(const struct tt_question *q, const char *first, struct tt_mark *m)
+{
+    snprintf(m->means, sizeof m->means, "In your run %.100s is ahead of it by less than %.3g %%, too little to tell.",
+             first, 100 * q->tolerance);
+}
+
 static tt_status choose_item(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct candidate c[CANDIDATES];
@@ -158,6 +165,7 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
     if (!m->given[0] || !allowed(q, m, m->given)) return TT_OK;
     const struct candidate *chosen = named(c, n, m->given);
     tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value), "another one is ahead of it in your run");
+    if (m->kind == TT_MARK_RIGHT && chosen->value < c[0].value) say_first(q, c[0].name, m);
     return TT_OK;
 }
 
@@ -204,10 +212,12 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
         or_any(m, names, n);
         return;
     }
+    bool second = v->count > 1 && strcasecmp(v->word, word);
     tt_exercise_decide(m, among(v, v->count, word),
                        !measured                        ? "another one is right"
                        : !strcmp(v->word, "undecided") ? "your runs do not decide it"
                                                        : "your run says otherwise");
+    if (m->kind == TT_MARK_RIGHT && second) say_first(q, v->word, m);
 }
 
 static tt_status judge_choice(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)

@@ -47,7 +47,8 @@ static tt_status say_meaning(const struct tt_question *q, struct tt_formula_scop
     struct tt_text text = {0};
     bool there = false;
     tt_status st = fill_in(q->means, scope, &text, &there);
-    if (!st && there && text.s) snprintf(m->means, sizeof m->means, "%s", text.s);
+    size_t n = strlen(m->means);
+    if (!st && there && text.s) snprintf(m->means + n, sizeof m->means - n, "%s%s", n ? " " : "", text.s);
     tt_text_free(&text);
     return st ? tt_context(st, "line %d, question %s, means", q->line, q->id) : TT_OK;
 }
@@ -67,17 +68,28 @@ static bool is_rounded(const struct tt_question *q, const struct tt_mark *m, dou
            tt_exercise_rounded(m->given, m->number, x);
 }
 
-/* The mistakes that the question knows. */
-static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m, bool *found)
+/* How far the given number is from one that a mistake gives, as a part of that; INFINITY: it is not that one. */
+static double off_by(const struct tt_question *q, const struct tt_mark *m, double x)
 {
-    for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y && !*found; y = y->next) {
+    if (is_rounded(q, m, x)) return 0;
+    return is_number(q, m, x) ? fabs(m->number - x) / fmax(fabs(x), 1e-300) : INFINITY;
+}
+
+/* The mistakes that the question knows: the one that comes nearest. */
+static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
+                           double *nearest)
+{
+    for (const struct tt_yaml *y = q->slips ? q->slips->first : NULL; y; y = y->next) {
         struct tt_formula_value v;
         TT_TRY(tt_formula(tt_yaml_get(y, "is")->text, scope, &v));
-        *found = (v.kind == TT_FORMULA_NUMBER && (is_number(q, m, v.number) || is_rounded(q, m, v.number))) ||
-                 (v.kind == TT_FORMULA_WORD && !strcasecmp(v.word, m->given));
+        double off = v.kind == TT_FORMULA_NUMBER                                   ? off_by(q, m, v.number)
+                     : v.kind == TT_FORMULA_WORD && !strcasecmp(v.word, m->given) ? 0
+                                                                                   : INFINITY;
         tt_formula_free(&v);
-        if (*found) tt_exercise_because(m, TT_MARK_WRONG, tt_yaml_get(y, "says")->text);
-        m->known |= *found;
+        if (!(off < *nearest)) continue;
+        *nearest = off;
+        tt_exercise_because(m, TT_MARK_WRONG, tt_yaml_get(y, "says")->text);
+        m->known = true;
     }
     return TT_OK;
 }
@@ -100,15 +112,16 @@ static bool exchange(const char *text, const char *from, const char *to, char *o
     return found && at < size;
 }
 
-static bool gives(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
-                  const struct tt_mark *m)
+static double off_formula(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                          const struct tt_mark *m)
 {
     struct tt_formula_value v;
     tt_status st = tt_formula(formula, scope, &v);
     bool same = !st && v.kind == TT_FORMULA_NUMBER && is_number(q, m, v.number);
+    double off = same ? off_by(q, m, v.number) : INFINITY;
     tt_status_free(st);
     tt_formula_free(&v);
-    return same;
+    return off;
 }
 
 /* Small whole numbers are the figure of something else by chance: they tell nothing of what was mistaken. */
@@ -124,12 +137,13 @@ static bool has_runs(const char *formula, const struct tt_formula_scope *scope)
     return n > 1;
 }
 
-/* The figure of another run than the question's. */
-static bool is_of_other_run(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+/* The figure of another run than the question's, where that comes nearer than any other mistake. */
+static void find_other_run(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m,
+                           double nearest)
 {
     const char *own = q->run ? q->run : scope->count ? scope->runs[0].name : "";
     char formula[1200], reason[200];
-    if (is_small_whole(m->number, 100) && has_runs(q->answer, scope)) return false;
+    if (is_small_whole(m->number, 100) && has_runs(q->answer, scope)) return;
     for (int i = 0; i < scope->count; i++)
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
@@ -138,23 +152,22 @@ static bool is_of_other_run(const struct tt_question *q, struct tt_formula_scope
             bool named = exchange(q->answer, from, to, formula, sizeof formula);
             if (!named && strcmp(from, own)) continue;
             scope->run = named ? q->run : to;
-            bool same = gives(q, named ? formula : q->answer, scope, m);
+            double off = off_formula(q, named ? formula : q->answer, scope, m);
             scope->run = q->run;
-            if (!same) continue;
+            if (!(off < nearest)) continue;
+            nearest = off;
             snprintf(reason, sizeof reason, "that is the figure of the run %.60s; that of %.60s is wanted", to, from);
             tt_exercise_because(m, TT_MARK_WRONG, reason);
             m->known = true;
-            return true;
         }
-    return false;
 }
 
 static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
-    bool found = false;
+    double nearest = INFINITY;
     if (isfinite(m->number) && tt_exercise_near(q, m->number, m->value)) return TT_OK; /* the run is wrong, not it */
-    TT_TRY(tt_context(find_slip(q, scope, m, &found), "line %d, question %s, slips", q->line, q->id));
-    if (!found && q->kind == TT_ASK_NUMBER && isfinite(m->number)) is_of_other_run(q, scope, m);
+    TT_TRY(tt_context(find_slip(q, scope, m, &nearest), "line %d, question %s, slips", q->line, q->id));
+    if (q->kind == TT_ASK_NUMBER && isfinite(m->number)) find_other_run(q, scope, m, nearest);
     return TT_OK;
 }
 
@@ -163,7 +176,8 @@ tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scop
     const char *lacking = scope->lacking; /* an explanation may need more runs than the answer */
     bool used = scope->used;
     tt_status st = TT_OK;
-    if (m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
+    if (m->kind == TT_MARK_RIGHT && q->measured) st = tt_exercise_came_out(q, scope, m);
+    if (!st && m->kind == TT_MARK_RIGHT && q->means) st = say_meaning(q, scope, m);
     if (m->kind == TT_MARK_WRONG) st = name_slip(q, scope, m);
     scope->lacking = lacking;
     scope->used = used;

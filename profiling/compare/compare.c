@@ -80,10 +80,16 @@ static bool same_model(const struct tt_profile_run *a, const struct tt_profile_r
 /* Where both know. */
 static bool agree(const char *a, const char *b) { return !a[0] || !b[0] || strcmp(a, b) == 0; }
 
-static bool same_task(const struct tt_profile_run *a, const struct tt_profile_run *b)
+static int64_t step_rows(const struct tt_profile *p)
 {
-    return same_model(a, b) && a->seed == b->seed && a->batch_size == b->batch_size && a->grad_accum == b->grad_accum &&
-           strcmp(a->data, b->data) == 0 && agree(a->documents, b->documents);
+    return p->run.batch_size * p->run.grad_accum * (p->job.ranks > 1 ? p->job.ranks : 1);
+}
+
+static bool same_task(const struct tt_profile *p, const struct tt_profile *q)
+{
+    const struct tt_profile_run *a = &p->run, *b = &q->run;
+    return same_model(a, b) && a->seed == b->seed && step_rows(p) == step_rows(q) && strcmp(a->data, b->data) == 0 &&
+           agree(a->documents, b->documents);
 }
 
 static double loss_at(const struct tt_profile *p, int64_t step, int *from)
@@ -211,7 +217,7 @@ static void find_accuracy(struct tt_comparison *c)
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
         r->same_model = same_model(&base->profile.run, &r->profile.run);
-        r->same_task = same_task(&base->profile.run, &r->profile.run);
+        r->same_task = same_task(&base->profile, &r->profile);
         if (i && r->same_task) compare_losses(base, r);
         if (i && r->same_task) compare_gradients(base, r);
         warn_of(c, r, base);

@@ -211,6 +211,9 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
         const struct tt_yaml *value = tt_yaml_get(config, words[i].key);
         if (value && value->text) snprintf(words[i].to, words[i].size, "%s", value->text);
     }
+    const struct tt_yaml *global = tt_yaml_get(config, "global-batch"); /* what several ranks made of one batch */
+    int64_t rows = global && global->kind == TT_YAML_INT ? strtoll(global->text, NULL, 10) : 0;
+    if (rows > 0 && run->batch_size > 0) run->grad_accum = rows / run->batch_size;
     run->qkv_bias = says_true(config, "qkv-bias");
     run->qk_norm = says_true(config, "qk-norm");
     if (!run->head_dim && run->num_heads > 0) run->head_dim = run->hidden_dim / run->num_heads;
@@ -237,16 +240,29 @@ static void take_training_config(struct tt_profile_run *run, const char *folder)
  * was. */
 struct pace {
     double steps, seconds, last; /* seconds in units of a step's tokens */
+    double waiting;              /* the rate of the first line, until the second says how many steps it is of */
 };
 
+static void take_pace(struct pace *p, double steps, double rate)
+{
+    p->steps += steps;
+    p->seconds += steps / rate;
+}
+
+/* A line tells of the steps since the line before it. The first of a resumed run has none: it tells of as many as the
+ * second, and of no more than there were. */
 static void add_pace(struct pace *p, const struct tt_json *line)
 {
     double rate = tt_json_number(line, "tokens_per_second", NAN), step = tt_json_number(line, "step", NAN);
     if (!(rate > 0)) return;
     double steps = step > p->last ? step - p->last : 1;
+    if (p->waiting > 0) take_pace(p, fmin(p->last, steps), p->waiting);
+    if (p->steps > 0)
+        take_pace(p, steps, rate);
+    else
+        p->waiting = rate;
+    if (p->steps > 0) p->waiting = 0;
     if (step > 0) p->last = step;
-    p->steps += steps;
-    p->seconds += steps / rate;
 }
 
 /* metrics.jsonl of a training run: a line per step. */
@@ -275,6 +291,7 @@ static tt_status add_training(struct tt_comparison *c, const char *folder, const
         at += length + 1;
     }
     if (!r->profile.samples_count) return tt_fail(TT_FAILED, "metrics.jsonl has no step");
+    if (pace.waiting > 0) take_pace(&pace, 1, pace.waiting);
     r->tokens_per_second = pace.steps > 0 ? pace.steps / pace.seconds : NAN;
     r->loss = r->profile.samples[r->profile.samples_count - 1].loss;
     return TT_OK;

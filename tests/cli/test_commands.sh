@@ -26,6 +26,10 @@ for steps in 12 13; do # of 12 it is the run as it was begun
 done
 same whole/step-00000012/model.safetensors on-12/step-00000012/model.safetensors "a run resumed with the steps it had differs"
 expect 2 "has run all 12 steps" "$TT" train --resume auto --out parts
+mkdir notes && touch notes/step-by-step.md
+expect 0 "saved   notes/step-" "$TT" train $tiny --num-steps 1 --out notes # which is no run
+[ -e notes/step-by-step.md ] || fail "a folder that is no run was moved away"
+expect 0 "resume auto --out 'my run'" "$TT" train $tiny --num-steps 1 --out "my run"
 expect 0 "moved to whole.1" "$TT" train $tiny --num-steps 2 --out whole
 [ -d whole.1/step-00000012 ] || fail "an earlier run was lost"
 expect 0 "moved to whole.2" "$TT" train --resume parts/step-00000005 --num-steps 6 --out whole
@@ -173,7 +177,9 @@ expect 0 '"finish":"end-token"' "$TT" generate parts --prompt "a dog" --max-toke
 expect 0 '"finish":"length"' "$TT" generate parts --max-tokens 3 --repetition-penalty 1.5 --json
 printf '{"prompt": "a dog"}\n{"text": "a dog"}\n' >bad.jsonl
 expect 2 "bad.jsonl:2: there is no" "$TT" generate parts --prompts bad.jsonl
-expect 0 "prompt tok/s" "$TT" bench --generate 1,3 --sizes default --prompt-tokens 20 --new-tokens 4
+expect 0 "prompt tok/s" "$TT" bench --generate 1,3 --sizes default --prompt-tokens 20 --new-tokens 4 --profile-dir generated
+grep -q '"rows":' generated/bench.json || fail "bench --generate --profile-dir: $(cat generated/bench.json)"
+expect 2 "is for training steps" "$TT" bench --generate 1 --sizes default --repeats 3
 "$TT" generate parts --max-tokens 100000 --quiet >endless 2>err &
 until [ -s endless ] || ! kill -0 $!; do sleep 0.1; done
 kill -INT $!
@@ -327,6 +333,7 @@ grep -q "all_reduce  *1966080 fp32  *0  *15.0 MiB  *7.5 MiB  *comm " out || fail
 expect 0 '"sent_bytes"' "$TT" info --preset tiny --ranks 2 --plan --json
 expect 0 "2 x 128 tokens" "$TT" info --preset tiny --ranks 4 --global-batch 8
 expect 2 "no multiple" "$TT" info --preset tiny --ranks 3 --global-batch 8
+expect 2 "16 chips at most" "$TT" info --preset tiny --predict "$(printf 'h200,%.0s' {1..17})"
 expect 0 "InfiniBand x 8" "$TT" info --preset tiny --predict 4x8xh100
 grep -q "of a rank" out && fail "the rate of a node stands under what is of a rank"
 if on_cpu; then

@@ -57,5 +57,10 @@ expect 2 "less than one batch" $tiny --data ../text.txt --batch-size 500
 # ---- a run that goes on: only what is left ----
 "$TT" train $tiny --num-steps 20 --out ../run >../out 2>../err || fail "train"
 expect 0 "for the whole run: 30 steps" --resume ../run --num-steps 50 --quick
+expect 2 "has run all 20 steps" --resume ../run --quick
+expect 2 "give one of them, not both" --resume ../run --init-from ../run --quick
+rounds() { "$TT" diagnose $tiny --quick --val-interval 5 --val-batches 20 --json "$@" | tr -d ' \n' | grep -o '"validation_seconds":[0-9.e-]*' | cut -d: -f2; }
+alone=$(rounds) many=$(rounds --global-batch 80) # of 20 batches, and of 400
+awk -v a="$alone" -v b="$many" 'BEGIN { exit !(b > 8 * a) }' || fail "validation of 20 times as many batches takes $many s, not 20 x $alone s"
 passed "diagnose"
 finish

@@ -16,7 +16,9 @@ grep -v "build/cpu" lines && fail "the README installs from a folder that ./run 
 
 # ---- a folder that tt data made ----
 for folder in tokens 'odd [1]'; do
-    expect 0 "train on them: tt train --data $folder" "$TT" data text.txt --tokenizer chars --out "$folder"
+    word=$folder
+    [ "$folder" = tokens ] || word="'$folder'"
+    expect 0 "train on them: tt train --data $word" "$TT" data text.txt --tokenizer chars --out "$folder"
     expect 0 "of 16 to train" "$TT" train $tiny --num-steps 3 --data "$folder/" --out "on $folder"
     grep -q "(chars, vocabulary" out || fail "the tokenizer of $folder is not taken"
     grep -q "in 2 files" out || fail "the validation data of $folder are not taken"
@@ -25,6 +27,12 @@ for folder in tokens 'odd [1]'; do
     expect 0 "resume" "$TT" train --resume "on $folder" --data "$folder" --num-steps 4
     grep -q "not those of the checkpoint" out && fail "the same folder counts as other data"
 done
+mkdir -p half/train_000002.bin.part # where a file cannot be written: all that was is taken back
+expect 2 "train_000002.bin.part" "$TT" data text.txt --tokenizer chars --out half --shard-tokens 8192
+[ "$(find half -type f ! -name '.*')" = "" ] || fail "tt data leaves a part of the data: $(ls half)"
+rmdir half/train_000002.bin.part
+expect 0 "train on them" "$TT" data text.txt --tokenizer chars --out half --shard-tokens 8192
+[ "$(find half -name '*.part')" = "" ] || fail "tt data leaves parts: $(ls half)"
 "$TT" train $tiny --num-steps 3 --data 'tokens/train_*.bin' --val-data 'tokens/val_*.bin' --out by-pattern >out 2>err || fail "patterns"
 cmp -s by-pattern/step-00000003/model.safetensors 'on tokens/step-00000003/model.safetensors' || fail "a folder is not what its patterns are"
 expect 0 "saved" "$TT" profile ${tiny} --data tokens --num-steps 1 --warmup 1 --out of-folder --quiet
@@ -216,6 +224,7 @@ expect 0 "PREDICTION" "$TT" diagnose --preset small --precision fp16 --batch-siz
 row 16GiB | grep -q ' yes' || fail "the largest batch, $most, does not fit: $(row 16GiB)"
 expect 0 "PREDICTION" "$TT" diagnose --preset small --precision fp16 --batch-size $((most + 1)) --for 16GiB
 row 16GiB | grep -q ' no' || fail "$((most + 1)) fits, but the largest batch is $most"
+expect 2 "leave out --ranks" "$TT" diagnose --for h200 --preset small --ranks 8
 expect 0 "an epoch" "$TT" diagnose --for t4 --data text.txt
 expect 0 "it has no bf16" "$TT" diagnose --precision bf16 --for t4
 expect 0 "not even --batch-size 1 fits" "$TT" diagnose --preset xl --precision bf16 --for 4090,h200

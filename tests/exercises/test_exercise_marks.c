@@ -106,6 +106,8 @@ static void judges_words(void)
     CHECK(judge(q, "norm", &m) == TT_MARK_WRONG);
     q.tolerance = 0.05;
     CHECK(judge(q, "norm", &m) == TT_MARK_RIGHT, "as good as gaps, within 5 %%");
+    CHECK(strstr(m.means, "gaps is ahead of it by less than 5 %"), "what is close is not the first: %s", m.means);
+    CHECK(judge(q, "gaps", &m) == TT_MARK_RIGHT && !m.means[0], "%s", m.means);
     struct tt_yaml *choices = yaml("[memory, compute]"),
                    *items = yaml("slow: slow:step.seconds\nfast: fast:step.seconds\n");
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "groups[0].bound", .choices = choices};
@@ -113,6 +115,9 @@ static void judges_words(void)
     CHECK(judge(q, "disk", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "memory, compute"), "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .items = items};
     CHECK(judge(q, "slow", &m) == TT_MARK_RIGHT && judge(q, "fast", &m) == TT_MARK_WRONG);
+    q.tolerance = 0.7;
+    CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && strstr(m.means, "slow is ahead"), "%s", m.means);
+    q.tolerance = 0;
     q.least = true;
     CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && judge(q, "slow", &m) == TT_MARK_WRONG);
     q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "step.kernels > 30"};
@@ -187,6 +192,11 @@ static void gives_reasons(void)
     q.slips = quotient; /* 23.4, as a table with two digits prints it */
     CHECK(judge(q, "23", &m) == TT_MARK_WRONG && !strcmp(m.reason, "of the other one"), "%s", m.reason);
     tt_yaml_free(quotient);
+    struct tt_yaml *close = yaml("- is: 0.0991\n  says: the fastest\n");
+    q.slips = close;
+    CHECK(judge(q, "0.0999", &m) == TT_MARK_WRONG && strstr(m.reason, "the run fast"), "0.1 is nearer: %s", m.reason);
+    CHECK(judge(q, "0.0992", &m) == TT_MARK_WRONG && !strcmp(m.reason, "the fastest"), "0.0991 is: %s", m.reason);
+    tt_yaml_free(close);
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)", .slips = slips};
     CHECK(judge(q, "norm", &m) == TT_MARK_WRONG && !strcmp(m.reason, "only the second"), "%s", m.reason);
     CHECK(judge(q, "rope", &m) == TT_MARK_WRONG && strstr(m.reason, "says otherwise"), "%s", m.reason);
@@ -235,7 +245,19 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "0.1 to 1.1", &m) == TT_MARK_WRONG && strstr(m.reason, "begins below"), "%s", m.reason);
     CHECK(judge(q, "1.1", &m) == TT_MARK_UNKNOWN && judge(q, "a to b", &m) == TT_MARK_UNKNOWN &&
           judge(q, "-", &m) == TT_MARK_UNKNOWN && judge(q, "", &m) == TT_MARK_EMPTY);
-    q.at_most = "step.nothing";
+    q.measured = "step.kernels / 32";
+    q.means = "{step.kernels} kernels.";
+    CHECK(judge(q, "1.1 to 1.3", &m) == TT_MARK_RIGHT);
+    CHECK(!strcmp(m.means, "Measured 1.25: within your range. 40 kernels."), "%s", m.means);
+    CHECK(judge(q, "1.1 to 1.2", &m) == TT_MARK_RIGHT && strstr(m.means, "above your range"), "%s", m.means);
+    CHECK(judge(q, "1.3 to 1.4", &m) == TT_MARK_RIGHT && strstr(m.means, "below your range"), "%s", m.means);
+    q.kind = TT_ASK_RANGE;
+    CHECK(judge(q, "1", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, which is 1.2 times what you"), "%s",
+          m.means);
+    CHECK(judge(q, "1.3", &m) == TT_MARK_RIGHT && strstr(m.means, "Measured 1.25, as you said."), "%s", m.means);
+    q.measured = "step.nothing";
+    CHECK(judge(q, "1.3", &m) == TT_MARK_RIGHT && !strcmp(m.means, "40 kernels."), "%s", m.means);
+    q = (struct tt_question){.kind = TT_ASK_INTERVAL, .at_least = "0.8", .at_most = "step.nothing"};
     CHECK(judge(q, "1.1 to 1.3", &m) == TT_MARK_PASSED);
     q = (struct tt_question){
         .kind = TT_ASK_TARGET, .answer = "step.kernels", .at_least = "10", .at_most = "step.kernels", .tolerance = 0};
@@ -245,6 +267,10 @@ static void judges_what_is_foreseen(void)
     CHECK(judge(q, "40 -> 5", &m) == TT_MARK_WRONG && strstr(m.reason, "after: smaller"), "%s", m.reason);
     CHECK(judge(q, "80 -> 20", &m) == TT_MARK_WRONG && strstr(m.reason, "before: twice"), "%s", m.reason);
     CHECK(judge(q, "40", &m) == TT_MARK_UNKNOWN && strstr(m.reason, "before and after"), "%s", m.reason);
+    q.measured = "fast:step.kernels";
+    CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && !strcmp(m.means, "Measured 20: your target is reached."), "%s",
+          m.means);
+    CHECK(judge(q, "40 -> 15", &m) == TT_MARK_RIGHT && strstr(m.means, "your target is missed"), "%s", m.means);
 }
 
 /* Where a run does not decide, undecided is right, and near the edge what it points to as well. */

@@ -1,6 +1,7 @@
 /* Uses libtt as a program outside would, and checks what it answers. Leaves checkpoints in the folder it is given, for
  * test_library.sh to compare with those of tt train. */
 #include <libtt.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +169,9 @@ static void refusals(libtt_backend *b)
 {
     static const char *const wrong[] = {"hidden-dim: much\n", "hidden_dim: 33\n", "no-such: 1\n",
                                         "fault: random-access\n", "data: /no/such/file\n",
-                                        "preset: [1]\n", "- a\n", "num-heads: 0\n", "batch-size: 4000000000\n"};
+                                        "preset: [1]\n", "- a\n", "num-heads: 0\n", "batch-size: 4000000000\n",
+                                        "resume: auto\n", "init-from: elsewhere\n", "ranks: 2\n",
+                                        "batch-size: 4\nglobal-batch: 6\n"};
     struct libtt_error e;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK(!libtt_create(b, wrong[i], &e));
@@ -177,6 +180,9 @@ static void refusals(libtt_backend *b)
         CHECK(!libtt_create(b, wrong[i], NULL));
     }
     CHECK(!libtt_load(b, "/no/such/run", NULL, &e) && e.code == LIBTT_USAGE);
+    libtt_model *m = libtt_create(b, "hidden-dim: 32\nnum-layers: 1\nbatch-size: 4\nglobal-batch: 12\n", &e);
+    CHECK(m && libtt_shape(m).rows == 12); /* what several ranks would share is taken in micro-batches */
+    libtt_free(m);
     CHECK(!libtt_open("threads: -3\n", &e) && e.code == LIBTT_USAGE);
     libtt_free(NULL);
     libtt_close(NULL);
@@ -185,12 +191,15 @@ static void refusals(libtt_backend *b)
 int main(int argc, char **argv)
 {
     if (argc != 2) return 2;
+    setlocale(LC_ALL, ""); /* as most programs with a window do; a decimal point may be a comma from here on */
+    const char point = *localeconv()->decimal_point;
     libtt_backend *b = open_backend();
     go_on(b, argv[1]);
     write_text(b, argv[1]);
     own_tokens(b);
     refusals(b);
     libtt_close(b);
-    if (!failures) printf("ok   the library answers\n");
+    CHECK(*localeconv()->decimal_point == point); /* the program's locale is its own */
+    if (!failures) printf("ok   the library answers, where a point is %c\n", point);
     return failures != 0;
 }

@@ -54,7 +54,17 @@ passed "build"
 # ---- use it ----
 export XDG_CACHE_HOME=$dir/cache # the same choices among a GPU's ways to multiply, whatever else runs meanwhile
 export LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} OMP_NUM_THREADS=1
-./shared-check by-shared || fail "shared"
+# the shared one in a program whose locale writes 1,5
+printf '%s\n' LC_NUMERIC 'decimal_point ","' 'thousands_sep "."' 'grouping 3;3' 'END LC_NUMERIC' >comma
+locale=(env)
+if has localedef && localedef -c -i ./comma "$dir/xx_XX" >log 2>&1 || [ -e "$dir/xx_XX/LC_NUMERIC" ]; then
+    locale=(env LOCPATH="$dir" LC_ALL=xx_XX)
+else
+    echo "note: no locale can be made here; the library is not tried where a decimal point is a comma"
+fi
+"${locale[@]}" ./shared-check by-shared >said || fail "shared: $(cat said)"
+cat said
+[ ${#locale[@]} = 1 ] || grep -q "a point is ," said || fail "the locale with a comma is not used: $(cat said)"
 ./static-check by-static || fail "static"
 words=(--hidden-dim 32 --num-layers 2 --batch-size 4 --seq-len 16 --grad-accum 2 --num-steps 6 --threads 1)
 "$TT" train "${words[@]}" --quiet --val-interval 0 --out by-tt >/dev/null || fail "tt train"

@@ -156,6 +156,39 @@ static void metrics_say_what_was_chosen(void)
     tt_model_free(m);
 }
 
+/* Rows, then all, then layers, in one folder: the bits of the rows stay with what says what they mean. */
+static void other_groups_have_files_of_their_own(void)
+{
+    struct tt_config c = run_config("levels"), alone = run_config("alone");
+    char from[1100], path[1200], *bits, *old;
+    size_t n, m;
+    free(train(&alone, NULL, 3));
+    free(train(&c, NULL, 3));
+    snprintf(from, sizeof from, "%s/step-00000003", c.out);
+    struct tt_config all = c;
+    all.update = TT_UPDATE_ALL;
+    all.update_level = TT_LEVEL_MATRIX;
+    all.update_share[0] = 0;
+    free(train(&all, from, 4));
+    snprintf(from, sizeof from, "%s/step-00000004", c.out);
+    c.update_level = TT_LEVEL_LAYER;
+    free(train(&c, from, 6));
+    snprintf(path, sizeof path, "%s/choices-before-5.bits", c.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &old, &n));
+    snprintf(path, sizeof path, "%s/choices.bits", alone.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &bits, &m));
+    CHECK(n == m && !memcmp(old, bits, n), "%zu and %zu bytes", n, m);
+    free(old), free(bits);
+    snprintf(path, sizeof path, "%s/choices.bits", c.out);
+    CHECK_OK(tt_file_read(path, 1 << 20, &bits, &n));
+    size_t each = n / 6, set = 0;
+    for (size_t i = 0; i < 4 * each; i++) set += bits[i] != 0;
+    CHECK(n % 6 == 0 && each >= 4 && !set, "%zu bytes, %zu of them of steps before the layers", n, set);
+    snprintf(path, sizeof path, "%s/groups-before-5.csv", c.out);
+    CHECK(tt_is_file(path));
+    free(bits);
+}
+
 int main(void)
 {
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){.threads = 2}, &backend));
@@ -163,6 +196,7 @@ int main(void)
     TEST(resume_gives_the_same_bits);
     TEST(other_updates_take_over);
     TEST(all_groups_go_on_as_all);
+    TEST(other_groups_have_files_of_their_own);
     TEST(metrics_say_what_was_chosen);
     tt_backend_close(&backend);
     tt_status_free(tt_remove_tree(root));

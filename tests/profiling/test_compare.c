@@ -308,6 +308,14 @@ static void compares_benchmarks_and_training_runs(void)
     CHECK(fabs(c->runs[1].tokens_per_second - 20 / 0.101) < 1e-9, "%g tokens/s", c->runs[1].tokens_per_second);
     tt_compare_free(c);
 
+    /* a resumed run begins at step 101: its first line is of one step, not of 101 */
+    write_text("run2/metrics.jsonl", "{\"step\":101,\"loss\":4.0,\"tokens_per_second\":100}\n"
+                                     "{\"step\":102,\"loss\":3.25,\"tokens_per_second\":300}\n"
+                                     "{\"step\":103,\"loss\":3.25,\"tokens_per_second\":300}\n");
+    CHECK_OK(compare("run1", "run2", c));
+    CHECK(fabs(c->runs[1].tokens_per_second - 180) < 1e-9, "%g tokens/s", c->runs[1].tokens_per_second);
+    tt_compare_free(c);
+
     write_text("run2/metrics.jsonl", "{\"step\":1,\"loss\":4.0}\n{\"step\":2,\"lo\n");
     CHECK_FAILS(compare("run1", "run2", c), "line 2 of metrics.jsonl");
     tt_compare_free(c);

@@ -33,6 +33,12 @@ static void of_ratios(void)
     CHECK(fabs(r.confidence - (1 - 2.0 / 70)) < 1e-12, "%g", r.confidence);
     CHECK_OK(tt_ratio_range(a, 0, b, 4, &r));
     CHECK(isnan(r.low));
+    double many[40];
+    for (int i = 0; i < 40; i++) many[i] = 1 + 0.01 * i;
+    CHECK_OK(tt_ratio_range(many, 30, b, 1, &r)); /* one step is the least or the most of 31 in 2 of 31 orders */
+    CHECK(fabs(r.confidence - (1 - 2.0 / 31)) < 1e-12 && r.confidence < 0.95, "%g", r.confidence);
+    CHECK_OK(tt_ratio_range(b, 1, many, 40, &r));
+    CHECK(r.confidence >= 0.95 && fabs(r.confidence - (1 - 2.0 / 41)) < 1e-12, "%g", r.confidence);
 }
 
 /* As often as they say: samples whose true ratio is 1.25, in numbers that scatter by a third. */

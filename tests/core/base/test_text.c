@@ -98,6 +98,17 @@ static void does_not_guess_wildly(void)
     CHECK(!tt_nearest("train", NULL, 0));
 }
 
+static void quotes_for_a_shell(void)
+{
+    char out[64];
+    CHECK(!strcmp(tt_shell_word("runs/a-1.b", out, sizeof out), "runs/a-1.b"), "%s", out);
+    CHECK(!strcmp(tt_shell_word("my run", out, sizeof out), "'my run'"), "%s", out);
+    CHECK(!strcmp(tt_shell_word("", out, sizeof out), "''"), "%s", out);
+    CHECK(!strcmp(tt_shell_word("it's $1", out, sizeof out), "'it'\\''s $1'"), "%s", out);
+    char small[8];
+    CHECK(strlen(tt_shell_word("a long name", small, sizeof small)) < sizeof small);
+}
+
 int main(void)
 {
     TEST(grows);
@@ -107,5 +118,6 @@ int main(void)
     TEST(measures_distance);
     TEST(suggests);
     TEST(does_not_guess_wildly);
+    TEST(quotes_for_a_shell);
     return test_end();
 }

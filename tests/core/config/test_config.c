@@ -114,6 +114,10 @@ static void sizes_fit_together(void)
     fails_together("--num-heads 2 --num-kv-heads 4", "num-heads a multiple of num-kv-heads");
     fails_together("--rope-theta 1 --rope-scaling yarn,factor=2,original_max_position_embeddings=8", "larger");
     fails_together("--warmup-steps 400", "make warmup-steps smaller");
+    fails_together("--beta2 0.99999999", "is 1 in fp32");
+    fails_together("--beta1 0.99999999", "--beta1 0.99999999");
+    fails_together("--clip-norm 1e-50", "means no clipping");
+    fails_together("--adam-eps 1e-50", "is 0 in fp32");
     fails_together("--fuse all,no-qkv --fuse qkv", "\"qkv\" and \"no-qkv\" contradict");
     fails_together("--patience 2 --val-interval 0", "set val-interval");
     fails_together("--fp8 all", "fp8 all does nothing with precision fp32; give --precision fp8 too");
