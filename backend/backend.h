@@ -18,22 +18,41 @@ enum { TT_ALIGN = 256 };
 
 enum tt_direction { TT_TO_DEVICE, TT_TO_HOST, TT_ON_DEVICE };
 
-/* What a product does beside storing C, for devices whose info has swiglu_products. C is dense, the batch is 1, alpha 1
- * and beta 0; the result is as if the product alone and then this kernel had run. */
+/* What a product does beside storing C, for devices whose info has product_epilogues. C is dense, the batch is 1, alpha
+ * 1 and beta 0; the result is as if the product alone and then this kernel had run, but for a rounding in between. */
 enum tt_gemm_with {
     TT_WITH_NOTHING,
     TT_WITH_SWIGLU,          /* swiglu: gu = c, h = also */
     TT_WITH_SWIGLU_BACKWARD, /* swiglu_backward: gu = dgu = also, dh = h = c */
+    TT_WITH_ROPE,            /* rope: c = q|k|v */
+    TT_WITH_EXP,             /* as tt_gemm_exp says; there is no kernel that does it after a product */
+};
+
+/* For TT_WITH_ROPE: as in tt_rope_args. */
+struct tt_gemm_rope {
+    const float *cos, *sin;
+    int64_t S, heads, kv_heads, D;
+};
+
+/* For TT_WITH_EXP, in bf16, with n and k multiples of 64, A and trans B dense: C = exp(product - shift of its row), but
+ * not more than 2^110; sums[p,r] is that of columns p·TT_EXP_COLS and up in row r, before they are rounded. */
+enum { TT_EXP_COLS = 128 };
+#define TT_EXP_PARTS(n) (((n) + TT_EXP_COLS - 1) / TT_EXP_COLS)
+struct tt_gemm_exp {
+    const float *shift; /* (m) */
+    float *sums;        /* (TT_EXP_PARTS(n), m) */
 };
 
 /* C[m,n] = alpha · op(A)[m,k] · op(B)[k,n] + beta · C, all row-major, ld* in elements between rows.
  * With trans_a, A is stored [k,m]; with trans_b, B is stored [n,k]. Batch i uses a + i·stride_a and so on.
+ * With `from`, that is what beta multiplies, in the rows and strides of C, which is only written; then k > 0.
  *
  * A and B may be 8-bit (core/base/fp8.h), on devices that have TT_PREC_FP8: then both are, with a scale each, and not
  * both E5M2, in the kind of numbers that the device has (fp8_fnuz of its info); trans_b and not trans_a, so that both
  * have k along their rows; the batch is 1, and m, n, k and ld* are multiples of 16. */
 struct tt_gemm {
     const void *a, *b;
+    const void *from; /* NULL: C itself */
     void *c;
     int64_t m, n, k;
     int64_t lda, ldb, ldc;
@@ -42,7 +61,9 @@ struct tt_gemm {
     bool trans_a, trans_b;
     enum tt_dtype type_a, type_b, type_c;
     enum tt_gemm_with with;
-    void *also; /* the other matrix of `with` */
+    void *also; /* the other matrix of SwiGLU */
+    struct tt_gemm_rope rope;
+    struct tt_gemm_exp exp;
     const float *scale_a, *scale_b; /* of 8-bit A and B: a code stands for its number times this, on the device */
 };
 
@@ -72,12 +93,13 @@ struct tt_device_info {
     char library[128];    /* GEMM library: "OpenBLAS 0.3.21", "cuBLASLt 13.0" */
     char collectives[64]; /* library of collectives: "Open MPI 4.1.4", "NCCL 2.28.9" (after join); "": none */
     char versions[128];   /* of driver, runtime and system, for reports: "driver for CUDA 13.0, runtime 13.0" */
-    char kernels[64];     /* "native (flash, swiglu: sm_90a), else portable"; "": there is only one set */
+    char kernels[64];     /* "native (flash, products: sm_90a), else portable"; "": there is only one set */
     bool shares_memory;   /* the host can read and write device memory in place */
     int wave_width;       /* threads of a warp or wavefront; 1 on a CPU */
     int units;            /* cores, SMs, CUs */
     size_t shared_bytes;  /* shared memory (LDS) available to a block; 0 on a CPU */
-    bool swiglu_products; /* its products may have SwiGLU in them (tt_gemm.with), in 16-bit types */
+    bool product_epilogues; /* in 16-bit types its products do more without a pass of their own (tt_gemm.with), and
+                               add another matrix than C for less than a pass (tt_gemm.from) */
     int flash_head;       /* largest head dimension of its flash attention; 0 = any */
     size_t memory_total, memory_free;
     size_t memory_used, memory_peak; /* allocated through this backend; the peak since opening or reset_peak */

@@ -71,6 +71,11 @@ const char *tt_group_name(enum tt_group g)
     return names[g];
 }
 
+static double rope_table_bytes(const struct tt_gemm *g)
+{
+    return (double)g->rope.S * (double)g->rope.D / 2 * sizeof(float);
+}
+
 int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERANDS])
 {
     double batch = (double)g->batch, m = (double)g->m, n = (double)g->n, k = (double)g->k;
@@ -81,24 +86,40 @@ int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERA
     out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, b), .access = TT_READ, .name = "b",
                                        .bytes = batch * k * n * (double)tt_dtype_size(g->type_b)};
     out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, c), .name = "c", .bytes = bytes_c,
-                                       .access = g->beta != 0 ? TT_READ_WRITE : TT_WRITE};
+                                       .access = g->beta != 0 && !g->from ? TT_READ_WRITE : TT_WRITE};
+    if (g->from)
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, from), .access = TT_READ, .name = "from",
+                                           .bytes = bytes_c};
     if (g->scale_a)
         out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, scale_a), .access = TT_READ,
                                            .name = "scale_a", .bytes = sizeof(float)};
     if (g->scale_b)
         out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, scale_b), .access = TT_READ,
                                            .name = "scale_b", .bytes = sizeof(float)};
-    if (g->with)
+    if (g->with == TT_WITH_ROPE) {
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, rope.cos), .access = TT_READ,
+                                           .name = "cos", .bytes = rope_table_bytes(g)};
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, rope.sin), .access = TT_READ,
+                                           .name = "sin", .bytes = rope_table_bytes(g)};
+    } else if (g->with == TT_WITH_EXP) {
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, exp.shift), .access = TT_READ,
+                                           .name = "shift", .bytes = m * sizeof(float)};
+        out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, exp.sums), .access = TT_WRITE,
+                                           .name = "sums", .bytes = m * (double)TT_EXP_PARTS(g->n) * sizeof(float)};
+    } else if (g->with) {
         out[count++] = (struct tt_operand){.field = offsetof(struct tt_gemm, also), .name = "also",
                                            .bytes = m * (double)tt_gemm_also_cols(g) * (double)tt_dtype_size(g->type_c),
                                            .access = g->with == TT_WITH_SWIGLU ? TT_WRITE : TT_READ_WRITE};
+    }
     return count;
 }
 
 double tt_gemm_flops(const struct tt_gemm *g)
 {
-    double flops = 2.0 * (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+    double each = 2.0 * (double)g->k + (g->from ? 1 : 0);
+    double flops = each * (double)g->batch * (double)g->m * (double)g->n;
     if (!g->with) return flops;
+    if (g->with == TT_WITH_EXP) return flops + 3 * (double)g->m * (double)g->n;
     struct tt_gemm_after after = tt_gemm_after(g);
     return flops + tt_kernel_flops(after.kernel, &after.args);
 }
@@ -106,14 +127,29 @@ double tt_gemm_flops(const struct tt_gemm *g)
 const char *tt_gemm_name(const struct tt_gemm *g)
 {
     static const char *const names[] = {[TT_WITH_NOTHING] = "gemm", [TT_WITH_SWIGLU] = "gemm_swiglu",
-                                        [TT_WITH_SWIGLU_BACKWARD] = "gemm_swiglu_backward"};
+                                        [TT_WITH_SWIGLU_BACKWARD] = "gemm_swiglu_backward",
+                                        [TT_WITH_ROPE] = "gemm_rope", [TT_WITH_EXP] = "gemm_exp"};
     return names[g->with];
 }
 
-int64_t tt_gemm_also_cols(const struct tt_gemm *g) { return g->with == TT_WITH_SWIGLU ? g->n / 2 : 2 * g->n; }
+int64_t tt_gemm_also_cols(const struct tt_gemm *g)
+{
+    return g->with == TT_WITH_SWIGLU ? g->n / 2 : g->with == TT_WITH_SWIGLU_BACKWARD ? 2 * g->n : 0;
+}
+
+static struct tt_gemm_after rope_after(const struct tt_gemm *g)
+{
+    const struct tt_gemm_rope *r = &g->rope;
+    void *k = (char *)g->c + r->heads * r->D * (int64_t)tt_dtype_size(g->type_c);
+    return (struct tt_gemm_after){TT_K_rope,
+                                  {.rope = {.dtype = g->type_c, .q = g->c, .k = k, .cos = r->cos, .sin = r->sin,
+                                            .T = g->m, .S = r->S, .heads = r->heads, .kv_heads = r->kv_heads,
+                                            .D = r->D, .ld = g->ldc}}};
+}
 
 struct tt_gemm_after tt_gemm_after(const struct tt_gemm *g)
 {
+    if (g->with == TT_WITH_ROPE) return rope_after(g);
     if (g->with == TT_WITH_SWIGLU)
         return (struct tt_gemm_after){TT_K_swiglu,
                                       {.swiglu = {.dtype = g->type_c, .gu = g->c, .h = g->also, .rows = g->m,

@@ -30,14 +30,15 @@ double tt_kernel_flops(enum tt_kernel k, const void *args);
 int tt_gemm_operands(const struct tt_gemm *g, struct tt_operand out[TT_MAX_OPERANDS]);
 double tt_gemm_flops(const struct tt_gemm *g);
 const char *tt_gemm_name(const struct tt_gemm *g); /* "gemm", "gemm_swiglu" */
-int64_t tt_gemm_also_cols(const struct tt_gemm *g); /* columns of g->also, which has m rows */
+int64_t tt_gemm_also_cols(const struct tt_gemm *g); /* columns of g->also, which has m rows; 0: there is none */
 
-/* The kernel that, after the product alone, does what g->with says; its arguments. */
+/* The kernel that, after the product alone, does what g->with says; its arguments. Not for TT_WITH_EXP. */
 struct tt_gemm_after {
     enum tt_kernel kernel;
     union {
         struct tt_swiglu_args swiglu;
         struct tt_swiglu_backward_args swiglu_backward;
+        struct tt_rope_args rope;
     } args;
 };
 struct tt_gemm_after tt_gemm_after(const struct tt_gemm *g);

@@ -404,6 +404,31 @@ struct tt_cross_entropy_args {
     bool grad;
 };
 
+/* For cross-entropy around a product that leaves exponentials (TT_WITH_EXP). logits[r] = x[r,:] · w[target(r),:], and
+ * infinity where the target is ignored, so that all exponentials of that row are 0. */
+struct tt_target_logit_args {
+    enum tt_dtype dtype;
+    const void *x, *w; /* (rows, cols), (V, cols) */
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    float *logits;
+    int64_t rows, cols, V, first, S, slot_stride;
+};
+
+/* x[r,c] = exp(logit - that of the target), of which sums (parts, rows) are the partial sums. losses[r] = log of the
+ * sum; x[r, target(r)] = 1 - sum and scale[r] = factor·(state ? loss_scale : 1) / sum, so that x·scale is the gradient.
+ * Where the target is ignored: TT_NO_LOSS and 0. */
+struct tt_loss_of_sums_args {
+    enum tt_dtype dtype;
+    void *x; /* (rows, cols) */
+    const int32_t *tokens;
+    const struct tt_state *state; /* or NULL */
+    const float *sums;
+    float *losses, *scale;
+    int64_t rows, cols, parts, first, S, slot_stride;
+    float factor;
+};
+
 /* *out += factor · sum of the losses that are not TT_NO_LOSS; *ignored += how many are. */
 struct tt_loss_sum_args {
     enum tt_dtype dtype;

@@ -100,12 +100,24 @@ static void attention_core_backward(struct build *b, const struct attention_acts
         (fused(b, TT_FUSE_SOFTMAX) ? attention_fused_backward : attention_steps_backward)(b, a, dout, dqkv);
 }
 
+/* RoPE in the product of q, k and v, where the device has such. Not for generation, as with SwiGLU below. */
+static bool rope_in_product(const struct build *b)
+{
+    struct bundle qkv = qkv_bundle(b);
+    return b->m->product_epilogues && fused(b, TT_FUSE_ROPE) && fused(b, TT_FUSE_ATTENTION) && qkv.whole &&
+           !b->c->qkv_bias && !b->c->qk_norm && !b->sequences && !bundle_in_fp8(b, &qkv);
+}
+
 void block_keys(struct build *b, struct residual *r, struct block_acts *a)
 {
     struct bundle qkv = qkv_bundle(b);
     norm(b, r, TT_W_ATTENTION_NORM, &a->norm1, &qkv);
     b->p->group = TT_G_QKV;
     a->attn.qkv = activation(b, "qkv", b->T, b->P);
+    if (rope_in_product(b)) {
+        linear_rope(b, a->norm1.y, weight(b, TT_W_Q), a->attn.qkv);
+        return;
+    }
     bundle_forward(b, &qkv, normed(&a->norm1), false, a->attn.qkv, &a->qkv);
     finish_qkv(b, &a->attn);
     rope(b, a->attn.qkv);
@@ -117,7 +129,7 @@ void block_keys(struct build *b, struct residual *r, struct block_acts *a)
 static bool swiglu_in_products(const struct build *b)
 {
     struct bundle gate_up = gate_up_bundle(b);
-    return b->m->swiglu_products && fused(b, TT_FUSE_SWIGLU) && fused(b, TT_FUSE_GATE_UP) && !b->sequences &&
+    return b->m->product_epilogues && fused(b, TT_FUSE_SWIGLU) && fused(b, TT_FUSE_GATE_UP) && !b->sequences &&
            !bundle_in_fp8(b, &gate_up);
 }
 
@@ -136,6 +148,21 @@ static void ffn_inner(struct build *b, struct block_acts *a)
     (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
 }
 
+/* The stream grows by x·Wᵀ: the product adds it where the device can do that for less than the next norm, which else
+ * does it. */
+static void add_to_residual(struct build *b, const struct bundle *s, struct measured x, const char *name,
+                            struct residual *r, struct fp8_acts *kept)
+{
+    if (b->m->product_epilogues && fused(b, TT_FUSE_NORM) && !b->sequences && !bundle_in_fp8(b, s)) {
+        void *sum = activation(b, "residual", s->rows, s->width);
+        linear_add(b, x.x, weight(b, s->w[0]), r->x, sum, s->rows, s->in, s->width);
+        r->x = sum;
+        return;
+    }
+    r->delta = activation(b, name, s->rows, s->width);
+    bundle_forward(b, s, x, true, r->delta, kept);
+}
+
 /* Everything the backward pass needs: up to what the down projection multiplies. */
 static void block_inner(struct build *b, struct residual *r, struct block_acts *a)
 {
@@ -143,8 +170,7 @@ static void block_inner(struct build *b, struct residual *r, struct block_acts *
     block_keys(b, r, a);
     attention_core(b, &a->attn);
     b->p->group = TT_G_ATTENTION;
-    r->delta = activation(b, "attention_delta", b->T, b->C);
-    bundle_forward(b, &out, (struct measured){.x = a->attn.o}, true, r->delta, &a->out);
+    add_to_residual(b, &out, (struct measured){.x = a->attn.o}, "attention_delta", r, &a->out);
 
     norm(b, r, TT_W_FFN_NORM, &a->norm2, &gate_up);
     ffn_inner(b, a);
@@ -155,8 +181,7 @@ void block_forward(struct build *b, struct residual *r, struct block_acts *a)
     struct bundle down = down_bundle(b);
     block_inner(b, r, a);
     b->p->group = TT_G_DOWN;
-    r->delta = activation(b, "ffn_delta", b->T, b->C);
-    bundle_forward(b, &down, (struct measured){.x = a->ffn.h, .amax = a->ffn.amax}, true, r->delta, &a->down);
+    add_to_residual(b, &down, (struct measured){.x = a->ffn.h, .amax = a->ffn.amax}, "ffn_delta", r, &a->down);
 }
 
 /* From the gradient of the block's output to that of gate and up; a->ffn.h is where h lies then, or its codes are in

@@ -69,6 +69,33 @@ void linear(struct build *b, const void *x, const void *w, void *y, enum tt_dtyp
     tt_plan_gemm(b->p, &g);
 }
 
+void linear_add(struct build *b, const void *x, const void *w, const void *from, void *y, int64_t rows, int64_t in,
+                int64_t out)
+{
+    struct tt_gemm g = forward_of(b, x, w, y, rows, in, out, out);
+    g.from = from;
+    g.beta = 1;
+    tt_plan_gemm(b->p, &g);
+}
+
+void linear_rope(struct build *b, const void *x, const void *w, void *qkv)
+{
+    struct tt_gemm g = forward_of(b, x, w, qkv, b->T, b->C, b->P, b->P);
+    g.with = TT_WITH_ROPE;
+    g.rope = (struct tt_gemm_rope){.cos = b->cos, .sin = b->sin, .S = b->S, .heads = b->H, .kv_heads = b->KV,
+                                   .D = b->D};
+    tt_plan_gemm(b->p, &g);
+}
+
+void linear_exp(struct build *b, const void *x, const void *w, const float *shift, void *y, float *sums, int64_t rows,
+                int64_t in, int64_t out)
+{
+    struct tt_gemm g = forward_of(b, x, w, y, rows, in, out, out);
+    g.with = TT_WITH_EXP;
+    g.exp = (struct tt_gemm_exp){.shift = shift, .sums = sums};
+    tt_plan_gemm(b->p, &g);
+}
+
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add)
 {

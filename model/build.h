@@ -108,6 +108,14 @@ float *gradient(struct build *b, enum tt_weight w);
 /* y (rows, out), of that type, = x (rows, in) · Wᵀ, W stored (out, in); ld* are row distances. */
 void linear(struct build *b, const void *x, const void *w, void *y, enum tt_dtype type, int64_t rows, int64_t in,
             int64_t out, int64_t ldy);
+/* y (rows, out) = from + x·Wᵀ. */
+void linear_add(struct build *b, const void *x, const void *w, const void *from, void *y, int64_t rows, int64_t in,
+                int64_t out);
+/* qkv (T, P) = x (T, C)·Wᵀ with q and k rotated. */
+void linear_rope(struct build *b, const void *x, const void *w, void *qkv);
+/* y (rows, out) = exp(x·Wᵀ - shift of the row), and its sums, as tt_gemm_exp has them. */
+void linear_exp(struct build *b, const void *x, const void *w, const float *shift, void *y, float *sums, int64_t rows,
+                int64_t in, int64_t out);
 /* dx (rows, in) = dy·W (+ dx when add). */
 void linear_dx(struct build *b, const void *dy, int64_t lddy, const void *w, void *dx, int64_t rows, int64_t in,
                int64_t out, bool add);

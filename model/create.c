@@ -43,7 +43,7 @@ void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
 {
     m->no_bf16 = !device->has[TT_PREC_BF16];
     m->fp8_fnuz = device->fp8_fnuz;
-    m->swiglu_products = device->swiglu_products && tt_model_dtype(m) != TT_F32;
+    m->product_epilogues = device->product_epilogues && tt_model_dtype(m) != TT_F32;
     if (device->wave_width > 1 && device->units > 0) m->small_product = small_product(device->units);
     m->tf32 = m->tf32 && device->has[TT_TF32];
     m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];

@@ -47,12 +47,47 @@ static void one_chunk(struct build *b, struct measured y, void *dy, float *losse
     bundle_dx(b, &head, &d, &kept, view(b, dy, first * C));
 }
 
+/* Cross-entropy without a pass over the logits, where the device's product leaves exponentials. Of the gradient each
+ * row lacks a factor, which is known when the row is complete: dW gets it with the input, dy afterwards. */
+static bool loss_in_product(const struct build *b)
+{
+    struct bundle head = head_bundle(b, b->T);
+    return b->m->product_epilogues && b->train && b->p->dtype == TT_BF16 && fused(b, TT_FUSE_LOSS) &&
+           b->V % 64 == 0 && b->C % 64 == 0 && !bundle_in_fp8(b, &head);
+}
+
+static void one_chunk_in_product(struct build *b, struct measured y, void *dy, float *losses, int64_t first,
+                                 int64_t rows)
+{
+    int64_t C = b->C, V = b->V, parts = TT_EXP_PARTS(V);
+    b->p->phase = TT_FORWARD;
+    b->p->group = TT_G_LOSS;
+    const void *x = view(b, y.x, first * C), *w = weight(b, TT_W_HEAD);
+    void *powers = activation(b, "logits", rows, V), *scaled = activation(b, "scaled_norm", rows, C);
+    void *dx = view(b, dy, first * C);
+    float *shift = floats(b, "target_logits", rows), *sums = floats(b, "exp_sums", parts * rows);
+    float *scale = floats(b, "row_scale", rows);
+    LAUNCH(b->p, target_logit, .x = x, .w = w, .tokens = b->tokens, .state = b->state, .logits = shift, .rows = rows,
+           .cols = C, .V = V, .first = first, .S = b->S, .slot_stride = b->slot_stride);
+    linear_exp(b, x, w, shift, powers, sums, rows, C, V);
+    LAUNCH(b->p, loss_of_sums, .x = powers, .tokens = b->tokens, .state = b->state, .sums = sums,
+           .losses = losses + first, .scale = scale, .rows = rows, .cols = V, .parts = parts, .first = first,
+           .S = b->S, .slot_stride = b->slot_stride, .factor = b->loss_factor);
+    b->p->phase = TT_BACKWARD;
+    LAUNCH(b->p, mul_rows, .x = x, .s = scale, .out = scaled, .rows = rows, .cols = C);
+    linear_dw(b, powers, V, scaled, gradient(b, TT_W_HEAD), rows, C, V, b->accumulate || first > 0);
+    linear_dx(b, powers, V, w, dx, rows, C, V, false);
+    LAUNCH(b->p, mul_rows, .x = dx, .s = scale, .out = dx, .rows = rows, .cols = C);
+}
+
 void head_and_loss(struct build *b, struct measured y, void *dy)
 {
     float *losses = floats(b, "losses", b->T);
     int64_t step = head_rows(b);
-    for (int64_t first = 0; first < b->T; first += step)
-        one_chunk(b, y, dy, losses, first, first + step < b->T ? step : b->T - first);
+    for (int64_t first = 0; first < b->T; first += step) {
+        int64_t rows = first + step < b->T ? step : b->T - first;
+        (loss_in_product(b) ? one_chunk_in_product : one_chunk)(b, y, dy, losses, first, rows);
+    }
     b->p->phase = TT_FORWARD;
     b->p->group = TT_G_LOSS;
     LAUNCH(b->p, loss_sum, .losses = losses, .out = b->loss, .ignored = b->loss + 1, .n = b->T,

@@ -20,7 +20,7 @@ struct tt_model {
     bool no_bf16; /* the device has none: with fp8 the rest is fp32 then */
     bool fp8_fnuz; /* the device's 8-bit numbers are FNUZ, not OCP */
     bool tf32; /* asked for, and not fp32 on the device in its place */
-    bool swiglu_products; /* the device's products may have SwiGLU in them */
+    bool product_epilogues; /* the device's products may do more than store C (tt_gemm.with, .from) */
     double small_product; /* FLOPs: smaller ones may run beside others */
     bool flash_refused; /* the heads are too large for the device's flash attention; the fused one runs */
     struct tt_params params;

@@ -45,6 +45,7 @@ static const struct rule own[] = {
     {"row_logsumexp", "loss_calculation"}, {"sub_rows", "loss_calculation"},
     {"gather_nll", "loss_calculation"},   {"exp", "loss_calculation"},
     {"sub_target", "loss_calculation"},   {"cross_entropy", "loss_calculation"},
+    {"target_logit", "loss_calculation"}, {"loss_of_sums", "loss_calculation"},
     {"loss_sum", "loss_calculation"},     {"sum_squares", "gradient_clip"},
     {"clip_scale", "gradient_clip"},      {"clip_grad", "gradient_clip"},
     {"group_squares", "gradient_clip"},   {"span_squares", "gradient_clip"},
@@ -56,6 +57,7 @@ static const struct rule own[] = {
     {"zero", "control"},                  {"step_begin", "control"},
     {"record", "control"},                {"gemm", "gemm"},
     {"gemm_swiglu", "swiglu_gate_up"},    {"gemm_swiglu_backward", "swiglu_down"},
+    {"gemm_rope", "qkv_projection"},      {"gemm_exp", "loss_calculation"},
 };
 
 /* Words that names of other programs' kernels and operators contain, in any case. The first that is found decides, so

@@ -170,6 +170,16 @@ static tt_status multiply_fp8(struct cpu *cpu, const struct tt_gemm *g, tt_strea
     return cpu_gemm(cpu, &wide, s);
 }
 
+/* C = `from`, so that the product adds to C. */
+static void gemm_begin_from(struct cpu *cpu, const struct tt_gemm *g)
+{
+    PARALLEL_FOR(&cpu->team, g->batch * g->m * g->n)
+    for (int64_t r = 0; r < g->batch * g->m; r++) {
+        int64_t at = r / g->m * g->stride_c + r % g->m * g->ldc;
+        memcpy((float *)g->c + at, (const float *)g->from + at, (size_t)g->n * sizeof(float));
+    }
+}
+
 static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
 {
     struct cpu *cpu = self;
@@ -178,6 +188,7 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
         return tt_fail(TT_UNSUPPORTED, "gemm: the CPU multiplies fp32 only; use precision: fp32");
     if (g->m <= 0 || g->n <= 0 || g->batch <= 0) return TT_OK;
     TT_TRY(tt_cpu_stream_sync(cpu, s));
+    if (g->from && g->beta != 0) gemm_begin_from(cpu, g);
     if (g->k <= 0 || g->alpha == 0) {
         gemm_without_product(g);
     } else if (cpu->kernels->gemv_can(g)) {

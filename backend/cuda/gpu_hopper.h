@@ -142,6 +142,13 @@ GPU_DEVICE void hopper_copy_to(void *shared, const struct hopper_map *map, int r
                  "l"(map), "r"(0), "r"(row), "r"(head), "r"(hopper_address(barrier)), "h"((uint16_t)ranks)
                  : "memory");
 }
+/* The smaller one; NaN if one of them is. */
+GPU_DEVICE float hopper_least(float x, float y)
+{
+    float least;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(x), "f"(y));
+    return least;
+}
 /* Fetches the line of 128 bytes at p into the cache of the chip. */
 GPU_DEVICE void hopper_prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p) : "memory"); }
 /* The other way: shared memory to the box at (row, head); what lies outside the tensor is not written. Threads that

@@ -79,7 +79,7 @@ tt_status tt_gpu_info(void *self, struct tt_device_info *out)
                                    .units = gpu->units,
                                    .shared_bytes = gpu->shared_bytes,
                                    .flash_head = TT_GPU_FLASH_HEAD,
-                                   .swiglu_products = !gpu->portable && tt_gpu_products_native() > 0,
+                                   .product_epilogues = !gpu->portable && tt_gpu_products_native() > 0,
                                    .tf32_as_fp32 = gpu->tf32_as_fp32};
     tt_blas_name(gpu, library, sizeof library);
     snprintf(out->name, sizeof out->name, "%s", gpu->name);

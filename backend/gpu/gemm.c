@@ -111,7 +111,7 @@ static struct gemm_key key_of(const struct tt_gemm *g, const struct gemm_call *c
 static tt_status multiply(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     struct gemm_call call = {
-        .a = g->a, .b = g->b, .c = g->c, .d = g->c, .alpha = g->alpha, .beta = g->beta, .stream = s,
+        .a = g->a, .b = g->b, .c = g->from ? g->from : g->c, .d = g->c, .alpha = g->alpha, .beta = g->beta, .stream = s,
         .product = g, .also = g->also};
     struct gemm_key key = key_of(g, &call);
     struct gemm_plan *plan;

@@ -3,7 +3,7 @@
  *   gemm_scratch.c  workspace and handles of each stream
  *   gemm_cache.c    one plan (descriptors, algorithm) per shape, in a hash table
  *   gemm_tune.c     which of the library's algorithms a new plan gets
- *   gemm_with.c     products that do more: SwiGLU in the same kernel, or in one after them
+ *   gemm_with.c     products that do more: SwiGLU or RoPE in the same kernel, or in one after them
  *   gemm_file.c     the text file that keeps timed choices from run to run
  *   blas.c          in the vendor's folder: the library itself, behind the tt_blas_ functions below
  *
@@ -41,7 +41,8 @@ struct gemm_plan {
     void *library; /* descriptors of blas.c */
 };
 
-/* The arguments of one multiply: d = alpha · a · b + beta · c. d is c, except while algorithms are timed. */
+/* The arguments of one multiply: d = alpha · a · b + beta · c. d is c, except with tt_gemm.from and while algorithms
+ * are timed. */
 struct gemm_call {
     const void *a, *b, *c;
     void *d;
@@ -72,7 +73,7 @@ bool tt_blas_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm
 tt_status tt_blas_multiply(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
                            const struct gemm_call *call);
 
-/* ---- gemm_with.c: the same of every product, also of one with SwiGLU in it ---- */
+/* ---- gemm_with.c: the same of every product, also of one that does more ---- */
 
 tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int most, struct gemm_algorithm *found,
                               int *count);

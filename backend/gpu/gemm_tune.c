@@ -20,6 +20,13 @@ struct stopwatch {
     gpu_rt_event start, stop;
 };
 
+/* What the timed products overwrite in place of the real matrix, and where that is; NULL: nothing. */
+struct scratch {
+    void *copy;
+    const void *real;
+    size_t bytes;
+};
+
 static gpu_rt_error stopwatch_open(struct stopwatch *w)
 {
     gpu_rt_error e = gpu_rt_event_create(&w->start);
@@ -41,12 +48,16 @@ static bool multiplies(struct gpu *gpu, const struct gemm_plan *p, const struct 
     return ok;
 }
 
-/* Seconds per multiply, over `times` in a row; negative if the algorithm fails. */
+/* Seconds per multiply, over `times` in a row; negative if the algorithm fails. The first of them has the real numbers,
+ * since a kernel takes another time on others. */
 static double time_runs(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *algorithm,
-                        const struct gemm_call *call, const struct stopwatch *w, int times)
+                        const struct gemm_call *call, const struct scratch *scratch, const struct stopwatch *w,
+                        int times)
 {
     float ms = 0;
-    bool ok = !gpu_rt_event_record(w->start, call->stream->rt);
+    bool ok = !scratch->real ||
+              !gpu_rt_copy(scratch->copy, scratch->real, scratch->bytes, TT_ON_DEVICE, call->stream->rt);
+    ok = ok && !gpu_rt_event_record(w->start, call->stream->rt);
     for (int i = 0; i < times && ok; i++) ok = multiplies(gpu, p, algorithm, call);
     ok = ok && !gpu_rt_event_record(w->stop, call->stream->rt) && !gpu_rt_event_sync(w->stop) &&
          !gpu_rt_event_elapsed(&ms, w->start, w->stop);
@@ -56,14 +67,14 @@ static double time_runs(struct gpu *gpu, const struct gemm_plan *p, const struct
 
 /* The best of several rounds. Each round times all candidates, so that a rising clock favours none. */
 static void time_all(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_call *call,
-                     const struct stopwatch *w, double budget, struct candidates *c)
+                     const struct scratch *scratch, const struct stopwatch *w, double budget, struct candidates *c)
 {
-    for (int i = 0; i < c->count; i++) c->seconds[i] = time_runs(gpu, p, &c->found[i], call, w, 1);
+    for (int i = 0; i < c->count; i++) c->seconds[i] = time_runs(gpu, p, &c->found[i], call, scratch, w, 1);
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < c->count; i++) {
             if (c->seconds[i] < 0) continue;
             double fit = budget / (c->seconds[i] + 1e-6);
-            double t = time_runs(gpu, p, &c->found[i], call, w, fit < 1 ? 1 : fit > 20 ? 20 : (int)fit);
+            double t = time_runs(gpu, p, &c->found[i], call, scratch, w, fit < 1 ? 1 : fit > 20 ? 20 : (int)fit);
             if (t < c->seconds[i]) c->seconds[i] = t; /* negative if it fails now */
         }
 }
@@ -78,19 +89,21 @@ static int fastest(const struct candidates *c)
 }
 
 /* If C is read (beta != 0), timing must not overwrite it: the result then goes to a scratch buffer. Likewise gate and
- * up, which SwiGLU's backward pass overwrites. */
-static tt_status scratch_for(struct gpu *gpu, const struct gemm_key *k, struct gemm_call *call, void **scratch)
+ * up, which SwiGLU's backward pass reads and overwrites: the scratch buffer is a copy of them. */
+static tt_status scratch_for(struct gpu *gpu, const struct gemm_key *k, struct gemm_call *call,
+                             struct scratch *scratch)
 {
     size_t size = tt_dtype_size((enum tt_dtype)k->type_out);
-    *scratch = NULL;
     if (k->with == TT_WITH_SWIGLU_BACKWARD) {
-        TT_TRY(tt_gpu_alloc(gpu, (size_t)(2 * k->m * k->n) * size, scratch));
-        call->also = *scratch;
+        scratch->bytes = (size_t)(2 * k->m * k->n) * size;
+        TT_TRY(tt_gpu_alloc(gpu, scratch->bytes, &scratch->copy));
+        scratch->real = call->also;
+        call->also = scratch->copy;
     }
-    if (!k->reads_c) return TT_OK;
+    if (!k->reads_c || call->c != call->d) return TT_OK;
     int64_t elements = (k->batch - 1) * k->stride_c + (k->m - 1) * k->ldc + k->n;
-    TT_TRY(tt_gpu_alloc(gpu, (size_t)elements * size, scratch));
-    call->d = *scratch;
+    TT_TRY(tt_gpu_alloc(gpu, (size_t)elements * size, &scratch->copy));
+    call->d = scratch->copy;
     return TT_OK;
 }
 
@@ -99,28 +112,29 @@ static int race(struct gpu *gpu, const struct gemm_plan *p, struct gemm_call cal
 {
     double budget = gpu->gemms->tune == TT_TUNE_FULL ? 20e-3 : 2e-3;
     struct stopwatch watch = {0};
-    void *scratch;
+    struct scratch scratch = {0};
     int best = -1;
     tt_status st = scratch_for(gpu, &p->key, &call, &scratch);
     if (!st && !stopwatch_open(&watch)) {
-        time_all(gpu, p, &call, &watch, budget, c);
+        time_all(gpu, p, &call, &scratch, &watch, budget, c);
         best = fastest(c);
     }
     tt_status_free(st); /* no memory for the scratch buffer: use the library's first choice */
     stopwatch_close(&watch);
     (void)gpu_rt_stream_sync(call.stream->rt);
-    tt_gpu_free(gpu, scratch);
+    tt_gpu_free(gpu, scratch.copy);
     return best;
 }
 
 /* ---- choosing ---- */
 
 /* The shape as text, the key in the file. Choices of full tuning have another key than those of quick tuning. The
- * number behind "swiglu" is that of our own kernels, to be raised when they become faster. */
+ * number behind "swiglu" and "rope" is that of our own kernels, to be raised when they become faster. */
 static void name_shape(const struct gpu *gpu, const struct gemm_key *k, char *out, size_t size)
 {
     static const char *with[] = {
-        [TT_WITH_NOTHING] = "", [TT_WITH_SWIGLU] = " swiglu 1", [TT_WITH_SWIGLU_BACKWARD] = " swiglu_backward 1"};
+        [TT_WITH_NOTHING] = "", [TT_WITH_SWIGLU] = " swiglu 1", [TT_WITH_SWIGLU_BACKWARD] = " swiglu_backward 1",
+        [TT_WITH_ROPE] = " rope 1", [TT_WITH_EXP] = " exp 1"};
     bool mixed = k->type_a != k->type_b;
     snprintf(out, size,
              "%" PRId64 "x%" PRId64 "x%" PRId64 " %s%s%s%s->%s %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64

@@ -1,6 +1,7 @@
-/* Products with SwiGLU in them (tt_gemm.with): by the library's product and then SwiGLU's kernel, or by one kernel of
- * the vendor's folder, which may have several. The tuner times all ways as it times the library's algorithms;
- * TT_GEMM_SWIGLU=0, 1, ... in the environment leaves it only that one. */
+/* Products with SwiGLU or RoPE in them (tt_gemm.with): by the library's product and then the kernel of that, or by one
+ * kernel of the vendor's folder, which may have several. The tuner times all ways as it times the library's algorithms;
+ * TT_GEMM_SWIGLU=0, 1, ... and TT_GEMM_ROPE in the environment leave it only that one. For exponentials there is only
+ * the one kernel. */
 #include <stdlib.h>
 
 #include "backend/gpu/gemm.h"
@@ -11,9 +12,10 @@ enum { APART }; /* the first byte of the algorithm; those after it are the nativ
 
 /* One kernel has a block for each multiprocessor, of equal work: beside collectives, which hold some of them, the last
  * blocks would start when the others have ended. */
-static bool allowed(const struct gpu *gpu, int way)
+static bool allowed(const struct gpu *gpu, int64_t with, int way)
 {
-    const char *only = getenv("TT_GEMM_SWIGLU");
+    const char *only = getenv(with == TT_WITH_ROPE ? "TT_GEMM_ROPE" : "TT_GEMM_SWIGLU");
+    if (with == TT_WITH_EXP && !gpu->portable) return way == APART + 1;
     if (gpu->portable || gpu->crowded) return way == APART;
     return way <= tt_gpu_products_native() && (!only || !*only || way == atoi(only));
 }
@@ -21,6 +23,8 @@ static bool allowed(const struct gpu *gpu, int way)
 static tt_status apart(struct gpu *gpu, const struct tt_gemm *g, struct tt_stream_s *s)
 {
     struct tt_gemm alone = *g;
+    if (g->with == TT_WITH_EXP)
+        return tt_fail(TT_UNSUPPORTED, "gemm: %s has no product of this shape with exponentials in it", gpu->name);
     struct tt_gemm_after after = tt_gemm_after(g);
     alone.with = TT_WITH_NOTHING;
     TT_TRY(tt_gpu_gemm(gpu, &alone, s));
@@ -52,11 +56,11 @@ tt_status tt_gpu_gemm_propose(struct gpu *gpu, const struct gemm_plan *p, int mo
     if (!p->key.with) return tt_blas_propose(gpu, p, most, found, count);
     *count = 0;
     for (int way = APART; *count < most && way <= tt_gpu_products_native(); way++)
-        if (allowed(gpu, way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
+        if (allowed(gpu, p->key.with, way)) found[(*count)++] = (struct gemm_algorithm){.bytes = {(unsigned char)way}};
     return TT_OK;
 }
 
 bool tt_gpu_gemm_takes(struct gpu *gpu, const struct gemm_plan *p, const struct gemm_algorithm *remembered)
 {
-    return p->key.with ? allowed(gpu, remembered->bytes[0]) : tt_blas_takes(gpu, p, remembered);
+    return p->key.with ? allowed(gpu, p->key.with, remembered->bytes[0]) : tt_blas_takes(gpu, p, remembered);
 }

@@ -27,7 +27,7 @@ gpu_error tt_gpu_launch_native(enum tt_kernel kernel, const void *args, gpu_stre
 struct tt_gemm;
 bool tt_gpu_product_native(const struct tt_gemm *g, int way, gpu_stream s, gpu_error *e);
 int tt_gpu_products_native(void);
-/* The native kernels for this chip, such as "flash, swiglu: sm_90a"; NULL: none. */
+/* The native kernels for this chip, such as "flash, products: sm_90a"; NULL: none. */
 const char *tt_gpu_native(void);
 
 #ifdef __cplusplus

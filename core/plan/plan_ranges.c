@@ -18,6 +18,10 @@ static size_t gemm_extent(const struct tt_gemm *g, size_t field)
                           : extent(g->k, g->n, g->ldb, g->batch, g->stride_b, g->type_b);
     if (field == offsetof(struct tt_gemm, also))
         return extent(g->m, tt_gemm_also_cols(g), tt_gemm_also_cols(g), 1, 0, g->type_c);
+    if (field == offsetof(struct tt_gemm, rope.cos) || field == offsetof(struct tt_gemm, rope.sin))
+        return (size_t)(g->rope.S * g->rope.D / 2) * sizeof(float);
+    if (field == offsetof(struct tt_gemm, exp.shift)) return (size_t)g->m * sizeof(float);
+    if (field == offsetof(struct tt_gemm, exp.sums)) return (size_t)(g->m * TT_EXP_PARTS(g->n)) * sizeof(float);
     if (field == offsetof(struct tt_gemm, scale_a) || field == offsetof(struct tt_gemm, scale_b)) return sizeof(float);
     return extent(g->m, g->n, g->ldc, g->batch, g->stride_c, g->type_c);
 }

@@ -45,6 +45,8 @@ static void shift_again(struct tt_plan *p)
         struct tt_op *op = &p->ops[i];
         if (op->kind != TT_OP_KERNEL) continue;
         if (op->kernel == TT_K_cross_entropy) op->args.cross_entropy.tokens++;
+        if (op->kernel == TT_K_target_logit) op->args.target_logit.tokens++;
+        if (op->kernel == TT_K_loss_of_sums) op->args.loss_of_sums.tokens++;
         if (op->kernel == TT_K_gather_nll) op->args.gather_nll.tokens++;
         if (op->kernel == TT_K_sub_target) op->args.sub_target.tokens++;
     }

@@ -15,10 +15,11 @@ int tt_fault_slow_rank(const struct tt_config *c)
     return (int)(tt_random((uint64_t)c->seed, STREAM, (uint64_t)c->ranks) % (uint64_t)c->ranks);
 }
 
-/* A product that adds to nothing has the same result when it is made again. */
+/* A product that does not add to its own result has the same result when it is made again. */
 static int times(const struct tt_op *op)
 {
-    bool again = op->kind == TT_OP_GEMM && op->phase == TT_FORWARD && op->args.gemm.beta == 0;
+    bool again = op->kind == TT_OP_GEMM && op->phase == TT_FORWARD &&
+                 (op->args.gemm.beta == 0 || op->args.gemm.from);
     return again ? TIMES : 1;
 }
 

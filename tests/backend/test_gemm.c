@@ -74,6 +74,7 @@ struct shape {
     int64_t m, n, k, batch, gap;
     bool trans_a, trans_b;
     float alpha, beta;
+    bool from; /* beta multiplies another matrix than C */
 };
 
 static double wanted(const struct shape *s, const struct matrix *a, const struct matrix *b, double old, int64_t bt,
@@ -124,12 +125,12 @@ static void check_shape(const struct shape *s)
     matrix_random(&a, 1);
     matrix_random(&b, 2);
     matrix_random(&before, 3);
-    if (s->beta == 0)
+    if (s->beta == 0 || s->from)
         matrix_set(&c, NAN); /* what is not to be read */
     else
         matrix_random(&c, 3);
     struct tt_gemm g = {
-        .a = a.device, .b = b.device, .c = c.device,
+        .a = a.device, .b = b.device, .c = c.device, .from = s->from ? before.device : NULL,
         .m = s->m, .n = s->n, .k = s->k, .lda = a.ld, .ldb = b.ld, .ldc = c.ld,
         .batch = s->batch, .stride_a = a.stride, .stride_b = b.stride, .stride_c = c.stride,
         .alpha = s->alpha, .beta = s->beta, .trans_a = s->trans_a, .trans_b = s->trans_b,
@@ -200,6 +201,15 @@ static void alpha_and_beta(void)
         for (int j = 0; j < 4; j += stride)
             check_transposes((struct shape){
                 .m = 35, .n = 67, .k = 31, .batch = 2, .gap = 3, .alpha = values[i], .beta = values[j]});
+}
+
+static void adds_another_matrix(void)
+{
+    check_transposes((struct shape){
+        .m = 35, .n = 67, .k = 31, .batch = 2, .gap = 3, .alpha = 1, .beta = 1, .from = true});
+    check_transposes((struct shape){.m = 1, .n = 130, .k = 70, .batch = 1, .alpha = 1, .beta = 0.5f, .from = true});
+    check_transposes((struct shape){.m = 129, .n = 64, .k = 200, .batch = 1, .alpha = -1, .beta = 1, .from = true});
+    check_transposes((struct shape){.m = 9, .n = 8, .k = 5, .batch = 1, .alpha = 1, .beta = 0, .from = true});
 }
 
 static void empty_products(void)
@@ -464,6 +474,7 @@ static void everything(void)
     TEST(large_sizes);
     TEST(views_and_batches);
     TEST(alpha_and_beta);
+    TEST(adds_another_matrix);
     TEST(empty_products);
     TEST(counts_exactly);
     TEST(same_bits_on_any_number_of_threads);

@@ -217,6 +217,75 @@ static void check_cross_entropy(const struct loss_case *c)
     close_to(amax, &most, 1e-6 + 2 * roundoff(kt.dtype), total * 1e-6);
 }
 
+/* ---- around a product that leaves exponentials ---- */
+
+static void check_target_logit(const struct loss_case *c, int64_t cols)
+{
+    struct text t = case_text(c);
+    struct tensor *x = input("x", kt.dtype, c->rows, cols, 0, 1), *w = input("w", kt.dtype, c->V, cols, 0, 1);
+    struct tensor *logits = output("logits", TT_F32, c->rows, 1, 0);
+    double *want = doubles(c->rows), size = 0;
+    for (int64_t r = 0; r < c->rows; r++) {
+        int64_t wanted = target(&t, c->first + r);
+        want[r] = wanted < 0 ? (double)INFINITY : 0;
+        for (int64_t i = 0; wanted >= 0 && i < cols; i++) {
+            want[r] += x->v[r * cols + i] * w->v[wanted * cols + i];
+            size = fmax(size, fabs(x->v[r * cols + i] * w->v[wanted * cols + i]));
+        }
+    }
+    LAUNCH(target_logit, .x = x->data, .w = w->data, .tokens = (int32_t *)t.tokens->data,
+           .state = data_or_null(t.state), .logits = (float *)logits->data, .rows = c->rows, .cols = cols, .V = c->V,
+           .first = c->first, .S = t.S, .slot_stride = t.slot_stride);
+    for (int64_t r = 0; r < c->rows; r++) { /* infinities cannot be subtracted */
+        if (!isinf(want[r])) continue;
+        CHECK(isinf(logits->v[r]) && logits->v[r] > 0, "[%s] row %" PRId64, kt.label, r);
+        want[r] = logits->v[r] = 0;
+    }
+    close_to(logits, want, 1e-6, 0x1p-23 * size * (double)cols);
+}
+
+/* From exponentials and their partial sums to losses and gradients. */
+static void check_loss_of_sums(const struct loss_case *c, int64_t parts)
+{
+    struct text t = case_text(c);
+    struct tensor *x = input("x", kt.dtype, c->rows, c->V, 0, c->spread);
+    struct tensor *sums = input("sums", TT_F32, parts, c->rows, 0, 1);
+    struct tensor *losses = output("losses", TT_F32, c->rows, 1, 0), *scale = output("scale", TT_F32, c->rows, 1, 0);
+    double *want = copy_doubles(x->v, c->rows * c->V), *want_losses = doubles(c->rows), *want_scale = doubles(c->rows);
+    for (int64_t i = 0; i < parts * c->rows; i++) sums->v[i] = (double)(float)(0.1 + fabs(sums->v[i]));
+    encode(sums);
+    float factor = 0.01f;
+    for (int64_t r = 0; r < c->rows; r++) {
+        int64_t wanted = target(&t, c->first + r);
+        double sum = 0;
+        for (int64_t p = 0; p < parts; p++) sum += sums->v[p * c->rows + r];
+        want_losses[r] = wanted < 0 ? (double)TT_NO_LOSS : log(sum);
+        want_scale[r] = wanted < 0 ? 0 : (double)factor * (t.state ? 512 : 1) / sum;
+        if (wanted >= 0) want[r * c->V + wanted] = 1 - sum;
+    }
+    LAUNCH(loss_of_sums, .x = x->data, .tokens = (int32_t *)t.tokens->data, .state = data_or_null(t.state),
+           .sums = (float *)sums->data, .losses = (float *)losses->data, .scale = (float *)scale->data,
+           .rows = c->rows, .cols = c->V, .parts = parts, .first = c->first, .S = t.S, .slot_stride = t.slot_stride,
+           .factor = factor);
+    close_to(losses, want_losses, 1e-6, 1e-6);
+    close_to(scale, want_scale, 1e-6, 0);
+    close_to(x, want, 2e-6, 1e-6 * (double)parts);
+}
+
+static void around_exponentials(void)
+{
+    for (int how = COUNTED; how <= IGNORED; how++) {
+        masks = how;
+        for EACH (slot, NO_STATE, 1) {
+            for EACH (cols, 1, 7, 64, 100, 1000, 2048)
+                check_target_logit(&(struct loss_case){17, 65, 2, *slot, 1, true}, *cols);
+            for EACH (parts, 1, 3, 8, 100)
+                for EACH (rows, 1, 33) check_loss_of_sums(&(struct loss_case){*rows, 65, 2, *slot, 2, true}, *parts);
+        }
+    }
+    masks = COUNTED;
+}
+
 /* ---- in single steps ---- */
 
 static void check_row_logsumexp(const struct loss_case *c)
@@ -473,6 +542,7 @@ int main(void)
     TEST_TYPES(embeds);
     TEST(finds_documents);
     TEST_TYPES(cross_entropies);
+    TEST_TYPES(around_exponentials);
     TEST_TYPES(losses_show_what_is_not_finite);
     TEST_TYPES(logs_sums_of_exponentials);
     TEST_TYPES(gathers_targets);

@@ -3,11 +3,8 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "core/base/rng.h"
-#include "tests/backend/kernels/half.h"
+#include "tests/backend/kernels/half_matrix.h"
 #include "tests/test.h"
-
-static struct tt_backend backend;
 
 struct size {
     int64_t M, K, F;
@@ -17,39 +14,6 @@ struct size {
 static const struct size sizes[] = {{1, 64, 256},   {64, 128, 256},  {333, 192, 512}, {257, 64, 768},
                                     {40, 448, 256}, {130, 320, 128}, {70, 72, 256},   {33, 64, 200}};
 enum { SIZES = sizeof sizes / sizeof *sizes };
-
-static uint16_t narrow(enum tt_dtype type, double x) { return type == TT_BF16 ? to_bf16(x) : to_f16(x); }
-static double wide(enum tt_dtype type, uint16_t x) { return type == TT_BF16 ? from_bf16(x) : from_f16(x); }
-
-/* ---- matrices on both sides ---- */
-
-struct half_matrix {
-    uint16_t *host;
-    void *device;
-    int64_t n;
-};
-
-static struct half_matrix matrix_new(enum tt_dtype type, int64_t n, double scale, int seed)
-{
-    struct half_matrix x = {.host = malloc((size_t)n * 2), .n = n};
-    for (int64_t i = 0; i < n; i++)
-        x.host[i] = scale > 0 ? narrow(type, scale * tt_normal(7, (uint64_t)seed, (uint64_t)i)) : 0xffff; /* NaN */
-    CHECK_OK(backend.ops->alloc(backend.self, (size_t)n * 2, &x.device));
-    CHECK_OK(backend.ops->copy(backend.self, x.device, x.host, (size_t)n * 2, TT_TO_DEVICE, NULL));
-    return x;
-}
-
-static void matrix_download(struct half_matrix *x)
-{
-    CHECK_OK(backend.ops->copy(backend.self, x->host, x->device, (size_t)x->n * 2, TT_TO_HOST, NULL));
-    CHECK_OK(backend.ops->stream_sync(backend.self, NULL));
-}
-
-static void matrix_free(struct half_matrix *x)
-{
-    backend.ops->free(backend.self, x->device);
-    free(x->host);
-}
 
 /* ---- one product ---- */
 
@@ -212,7 +176,7 @@ int main(void)
     OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
     CHECK_OK(backend.ops->info(backend.self, &info));
     tt_backend_close(&backend);
-    if (!info.swiglu_products) {
+    if (!info.product_epilogues) {
         printf("skipped: this device has no products with SwiGLU in them\n");
         return 77;
     }

@@ -1,4 +1,4 @@
-/* What a plan makes of the device it is for: products with SwiGLU in them where it has such, and small products beside
+/* What a plan makes of the device it is for: products that do more where it has such, and small products beside
  * others by the number of its multiprocessors. */
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
@@ -41,32 +41,56 @@ static void sums(const struct tt_plan *p, double *flops, double *bytes)
     for (int i = 0; i < p->count; i++) *flops += tt_op_flops(&p->ops[i]), *bytes += tt_op_bytes(&p->ops[i]);
 }
 
-/* The same work; gate and up are not read again, and the gradient of h is neither written nor read. */
-static void swiglu_in_products(void)
+/* The same work. Gate and up are not read again, and the gradient of h is neither written nor read; q and k are rotated
+ * before they are stored; what a product adds to the residual stream is not stored and read. */
+static void more_in_products(void)
 {
     struct tt_config c = config_of(TT_PREC_BF16);
     struct tt_plan *apart = plan_for(&c, &(struct tt_device_info){0});
-    struct tt_plan *one = plan_for(&c, &(struct tt_device_info){.swiglu_products = true});
-    double flops[2], bytes[2], element = 2, h = (double)(c.batch_size * c.seq_len * c.ffn_dim) * element;
+    struct tt_plan *one = plan_for(&c, &(struct tt_device_info){.product_epilogues = true});
+    double flops[2], bytes[2], row = 2 * (double)(c.batch_size * c.seq_len);
+    double heads = (double)(c.num_heads + c.num_kv_heads);
+    double less = row * 3 * (4 * (double)c.ffn_dim + 2 * heads * (double)(c.hidden_dim / c.num_heads) +
+                             2 * (double)c.hidden_dim);
     CHECK(named(apart, "swiglu") == 3 && named(apart, "swiglu_backward") == 3 && !named(apart, "gemm_swiglu"));
     CHECK(named(one, "gemm_swiglu") == 3 && named(one, "gemm_swiglu_backward") == 3);
-    CHECK(!named(one, "swiglu") && !named(one, "swiglu_backward") && one->count == apart->count - 6);
+    CHECK(named(apart, "rope") == 3 && named(one, "gemm_rope") == 3 && !named(one, "rope"));
+    CHECK(!named(one, "swiglu") && !named(one, "swiglu_backward") && one->count == apart->count - 9);
     sums(apart, &flops[0], &bytes[0]);
     sums(one, &flops[1], &bytes[1]);
     CHECK(fabs(flops[0] - flops[1]) < 1e-9 * flops[0], "%.0f and %.0f FLOPs", flops[0], flops[1]);
-    CHECK(fabs(bytes[0] - bytes[1] - 3 * 4 * h) < 1, "%.0f bytes less, not %.0f", bytes[0] - bytes[1], 3 * 4 * h);
-    CHECK(one->arena_bytes <= 1.01 * apart->arena_bytes, "%zu bytes instead of %zu", one->arena_bytes,
-          apart->arena_bytes);
+    CHECK(fabs(bytes[0] - bytes[1] - less) < 1, "%.0f bytes less, not %.0f", bytes[0] - bytes[1], less);
+    /* The sum of the residual stream now lives while the hidden values do: one more of its size. */
+    double most = 1.01 * (double)apart->arena_bytes + row * (double)c.hidden_dim;
+    CHECK((double)one->arena_bytes <= most, "%zu bytes instead of %zu", one->arena_bytes, apart->arena_bytes);
     tt_plan_free(apart);
     tt_plan_free(one);
 }
 
+/* The exponentials in place of the logits; with ranks that share the weights, and of several chunks. */
+static void loss_in_the_head(void)
+{
+    struct tt_config c = config_of(TT_PREC_BF16);
+    c.vocab_size = 192, c.batch_size = 1, c.head_chunk = 64;
+    for (int ranks = 1; ranks <= 2; ranks++) {
+        c.ranks = ranks, c.shard = ranks > 1 ? TT_SHARD_WEIGHTS : TT_SHARD_NONE;
+        struct tt_plan *p = plan_for(&c, &(struct tt_device_info){.product_epilogues = true});
+        CHECK(named(p, "gemm_exp") == 2 && named(p, "target_logit") == 2 && named(p, "loss_of_sums") == 2);
+        CHECK(!named(p, "cross_entropy"));
+        tt_plan_free(p);
+    }
+    c.vocab_size = 200, c.ranks = 0, c.shard = TT_SHARD_NONE;
+    struct tt_plan *p = plan_for(&c, &(struct tt_device_info){.product_epilogues = true});
+    CHECK(!named(p, "gemm_exp") && named(p, "cross_entropy") == 2);
+    tt_plan_free(p);
+}
+
 static void not_in_fp32_or_unfused(void)
 {
-    struct tt_device_info device = {.swiglu_products = true};
+    struct tt_device_info device = {.product_epilogues = true};
     struct tt_config c = config_of(TT_FP32);
     struct tt_plan *p = plan_for(&c, &device);
-    CHECK(!named(p, "gemm_swiglu") && named(p, "swiglu") == 3);
+    CHECK(!named(p, "gemm_swiglu") && named(p, "swiglu") == 3 && !named(p, "gemm_rope") && named(p, "rope") == 3);
     tt_plan_free(p);
     c = config_of(TT_PREC_BF16);
     c.version = TT_BASELINE;
@@ -94,7 +118,8 @@ static void small_products_by_multiprocessors(void)
 
 int main(void)
 {
-    TEST(swiglu_in_products);
+    TEST(more_in_products);
+    TEST(loss_in_the_head);
     TEST(not_in_fp32_or_unfused);
     TEST(small_products_by_multiprocessors);
     return test_end();

@@ -61,6 +61,34 @@ static void k_cross_entropy(const struct cpu_team *team, const struct tt_cross_e
     raise_amax(team, a->grad ? a->amax : NULL, a->x, a->rows * a->cols);
 }
 
+static void k_target_logit(const struct cpu_team *team, const struct tt_target_logit_args *a)
+{
+    const int32_t *base = step_tokens(a->tokens, a->state, a->slot_stride);
+    PARALLEL_FOR(team, a->rows * a->cols)
+    for (int64_t r = 0; r < a->rows; r++) {
+        int32_t target = target_at(base, a->first + r, a->S);
+        const float *x = (const float *)a->x + r * a->cols, *w = (const float *)a->w + target * a->cols;
+        double sum = 0;
+        for (int64_t c = 0; target >= 0 && c < a->cols; c++) sum += (double)x[c] * (double)w[c];
+        a->logits[r] = target < 0 ? INFINITY : (float)sum;
+    }
+}
+
+static void k_loss_of_sums(const struct cpu_team *team, const struct tt_loss_of_sums_args *a)
+{
+    const int32_t *base = step_tokens(a->tokens, a->state, a->slot_stride);
+    float factor = a->factor * (a->state ? a->state->loss_scale : 1.0f);
+    PARALLEL_FOR(team, a->rows * a->parts)
+    for (int64_t r = 0; r < a->rows; r++) {
+        int32_t target = target_at(base, a->first + r, a->S);
+        double sum = 0;
+        for (int64_t p = 0; p < a->parts; p++) sum += (double)a->sums[p * a->rows + r];
+        a->losses[r] = target < 0 ? TT_NO_LOSS : (float)log(sum);
+        a->scale[r] = target < 0 ? 0 : (float)(factor / sum);
+        if (target >= 0) ((float *)a->x)[r * a->cols + target] = (float)(1 - sum);
+    }
+}
+
 static void k_loss_sum(const struct cpu_team *team, const struct tt_loss_sum_args *a)
 {
     (void)team;

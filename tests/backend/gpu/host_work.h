@@ -56,13 +56,13 @@ static inline tt_status multiply(struct work *w, int64_t k, tt_stream s)
     return w->b.ops->gemm(w->b.self, &g, s);
 }
 
-/* A product with SwiGLU in it, for which two ways are timed. */
+/* A product with SwiGLU or RoPE in it, for which two ways are timed. */
 static inline tt_status multiply_with(struct work *w, enum tt_gemm_with with)
 {
     bool backward = with == TT_WITH_SWIGLU_BACKWARD;
     struct tt_gemm g = {.a = w->device[0], .b = w->device[1], .c = w->device[2], .also = w->device[1], .m = 4, .n = 4,
                         .k = 4, .batch = 1, .lda = 4, .ldb = 4, .ldc = 4, .alpha = 1, .trans_b = !backward,
-                        .type_a = TT_F16, .type_b = TT_F16, .type_c = TT_F16, .with = with};
+                        .type_a = TT_F16, .type_b = TT_F16, .type_c = TT_F16, .with = with, .rope = {.S = 1, .D = 2}};
     return w->b.ops->gemm(w->b.self, &g, NULL);
 }
 
@@ -94,6 +94,7 @@ static tt_status order(struct work *w)
     TT_TRY(multiply(w, 4, w->stream)); /* which takes a workspace of its own */
     TT_TRY(multiply_with(w, TT_WITH_SWIGLU));
     TT_TRY(multiply_with(w, TT_WITH_SWIGLU_BACKWARD));
+    TT_TRY(multiply_with(w, TT_WITH_ROPE));
     TT_TRY(ops->event_record(w->b.self, w->events[1], w->stream));
     TT_TRY(ops->stream_wait(w->b.self, NULL, w->events[1]));
     TT_TRY(ops->event_query(w->b.self, w->events[1], &done));

@@ -28,7 +28,7 @@
 
 #define COVER_LOSS(X)                                                                              \
     X(embedding) X(embedding_backward) X(document_bounds) X(row_logsumexp) X(gather_nll)           \
-    X(sub_target) X(cross_entropy) X(loss_sum)
+    X(sub_target) X(cross_entropy) X(target_logit) X(loss_of_sums) X(loss_sum)
 
 #define COVER_STATE(X) X(step_begin) X(clip_scale) X(record) X(sum_squares)
 

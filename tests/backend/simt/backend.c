@@ -119,23 +119,25 @@ static void multiply(const struct tt_gemm *g, int64_t batch, const double *rows,
         int64_t at = batch * g->stride_c + i / g->n * g->ldc + i % g->n;
         double sum = 0, old = 0;
         for (int64_t k = 0; k < g->k; k++) sum += row[k] * column[k];
-        if (g->beta != 0) old = (double)g->beta * get(g->c, g->type_c, at);
+        if (g->beta != 0) old = (double)g->beta * get(g->from ? g->from : g->c, g->type_c, at);
         put(g->c, g->type_c, at, (double)g->alpha * scale * sum + old);
     }
 }
 
 static tt_status simt_gemm(void *self, const struct tt_gemm *g, tt_stream s);
 
-/* In the way that TT_GEMM_SWIGLU says: by a kernel; or 0, and where there is none, by the product and one after it. */
+/* In the way that TT_GEMM_SWIGLU or TT_GEMM_ROPE says: by a kernel; or 0, and where there is none, by the product and
+ * one after it. */
 static tt_status simt_gemm_with(struct simt *simt, const struct tt_gemm *g, tt_stream s)
 {
     struct tt_gemm alone = *g;
-    struct tt_gemm_after after = tt_gemm_after(g);
-    const char *only = getenv("TT_GEMM_SWIGLU");
+    const char *only = getenv(g->with == TT_WITH_ROPE ? "TT_GEMM_ROPE" : "TT_GEMM_SWIGLU");
     int way = only ? atoi(only) : 1;
     gpu_error e = 0;
     if (!simt->portable && way > 0 && tt_gpu_product_native(g, way - 1, &simt->device, &e))
         return e ? tt_fail(TT_FAILED, "%s: %s", tt_gemm_name(g), simt->device.fault) : TT_OK;
+    if (g->with == TT_WITH_EXP) return tt_fail(TT_UNSUPPORTED, "gemm: no exponentials in this shape");
+    struct tt_gemm_after after = tt_gemm_after(g);
     alone.with = TT_WITH_NOTHING;
     TT_TRY(simt_gemm(simt, &alone, s));
     return simt_run(simt, after.kernel, &after.args, s);
@@ -238,7 +240,7 @@ static tt_status simt_info(void *self, struct tt_device_info *out)
         .units = 1,
         .shared_bytes = (size_t)64 << 10,
         .flash_head = TT_GPU_FLASH_HEAD,
-        .swiglu_products = !((struct simt *)self)->portable && tt_gpu_products_native() > 0,
+        .product_epilogues = !((struct simt *)self)->portable && tt_gpu_products_native() > 0,
         .memory_total = (size_t)1 << 30,
         .memory_free = (size_t)1 << 30,
         .has =

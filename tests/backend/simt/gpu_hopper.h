@@ -63,6 +63,7 @@ void hopper_out_commit(void);
 void simt_out_wait(int newest);
 template <int N> GPU_DEVICE void hopper_out_read(void) { simt_out_wait(N); }
 GPU_DEVICE void hopper_out_done(void) { simt_out_wait(0); }
+GPU_DEVICE float hopper_least(float x, float y) { return x < y || x != x ? x : y; }
 GPU_DEVICE void hopper_prefetch(const void *) {}
 GPU_DEVICE void hopper_map_prefetch(const struct hopper_map *) {}
 

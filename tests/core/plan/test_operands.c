@@ -45,11 +45,19 @@ static void note(const char *kernel, const char *field, bool given)
 #include "backend/kernels.def"
 #undef TT_KERNEL
 
+static void look_at_product(const struct tt_gemm *g)
+{
+    bool swiglu = g->with == TT_WITH_SWIGLU || g->with == TT_WITH_SWIGLU_BACKWARD;
+    bool rope = g->with == TT_WITH_ROPE, powers = g->with == TT_WITH_EXP;
+    CHECK(g->a && g->b && g->c && (!g->from || g->beta != 0));
+    CHECK(swiglu == (g->also != NULL) && rope == (g->rope.cos && g->rope.sin) && rope == (g->rope.D > 0));
+    CHECK(powers == (g->exp.shift && g->exp.sums));
+}
+
 static void look_at(const struct tt_op *op)
 {
     if (op->kind == TT_OP_GEMM) {
-        CHECK(op->args.gemm.a && op->args.gemm.b && op->args.gemm.c);
-        CHECK(!op->args.gemm.with == !op->args.gemm.also);
+        look_at_product(&op->args.gemm);
         return;
     }
     launched[op->kernel] = true;
@@ -72,6 +80,8 @@ static void look_at_plan(tt_status st, struct tt_plan *p)
     tt_plan_free(p);
 }
 
+static bool epilogues; /* of the device's products */
+
 static void look_at_model(const struct tt_config *c)
 {
     struct tt_model *m;
@@ -79,6 +89,7 @@ static void look_at_model(const struct tt_config *c)
     tt_status st = tt_model_create(c, &m);
     CHECK_OK(st);
     if (st) return;
+    m->product_epilogues = epilogues;
     st = tt_model_plan_train(m, &p);
     look_at_plan(st, p);
     if (c->update == TT_UPDATE_TOP_K) {
@@ -133,6 +144,18 @@ static void look_at_eight_bits(void)
     look_at_model(&c);
 }
 
+static void look_at_products_that_do_more(void)
+{
+    struct tt_config c = tiny_config();
+    make_even(&c);
+    c.vocab_size = 128;
+    c.version = TT_FLASH;
+    c.precision = TT_PREC_BF16;
+    epilogues = true;
+    look_at_fusions(&c);
+    epilogues = false;
+}
+
 static void look_at_separate_documents(void)
 {
     struct tt_config c = tiny_config();
@@ -163,6 +186,8 @@ static const struct {
     const char *kernel, *field, *why;
 } always[] = {
     {"embedding_backward", "state", "finds its tokens as embedding does, which a forward pass alone runs without"},
+    {"target_logit", "state", "finds its tokens as cross_entropy does, which an evaluation runs without"},
+    {"loss_of_sums", "state", "finds its tokens as cross_entropy does, which an evaluation runs without"},
     {"sub_target", "state", "finds its tokens as gather_nll does, which an evaluation runs without"},
 };
 
@@ -206,6 +231,7 @@ int main(void)
 {
     TEST(look_at_all);
     TEST(look_at_eight_bits);
+    TEST(look_at_products_that_do_more);
     TEST(look_at_separate_documents);
     TEST(look_at_selective_updates);
     TEST(optional_operands_are);
