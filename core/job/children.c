@@ -16,13 +16,16 @@
  * noticed and told the others; and after SIGTERM. */
 static const double TO_NOTICE = 60, TO_FOLLOW = 10, TO_END = 5;
 
-/* The signals that the parent forwards or handles. */
+/* The signals that the parent forwards or handles. What nohup has it ignore stays ignored: a blocked signal would be
+ * kept and taken all the same. */
 static sigset_t awaited(void)
 {
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGTSTP, SIGCHLD};
+    const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGQUIT, SIGTSTP, SIGCHLD};
+    struct sigaction hangup;
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&set, signals[i]);
+    if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
     return set;
 }
 

@@ -244,6 +244,20 @@ static void signals_are_passed_on_once(void)
     check_signal(NULL, SIGHUP);
 }
 
+/* As nohup starts it: a hang-up does not reach the ranks, and SIGTERM still does. */
+static void a_hangup_may_be_ignored(void)
+{
+    signal(SIGHUP, SIG_IGN);
+    pid_t pid = start_waiting(NULL);
+    signal(SIGHUP, SIG_DFL);
+    kill(pid, SIGHUP);
+    rest(0.7);
+    for (int r = 0; r < 3; r++) CHECK(noted("signals", r) < 0, "rank %d: %ld", r, noted("signals", r));
+    kill(pid, SIGTERM);
+    int code = code_of(pid);
+    CHECK(code == TT_INTERRUPTED, "%d", code);
+}
+
 /* All that has the terminal gets a Ctrl-C from it. */
 static void a_terminal_interrupts_once(void)
 {
@@ -337,6 +351,7 @@ int main(int argc, char **argv)
     TEST(ranks_start);
     TEST(their_code_is_returned);
     TEST(signals_are_passed_on_once);
+    TEST(a_hangup_may_be_ignored);
     TEST(a_terminal_interrupts_once);
     TEST(no_orphans_stay);
     TEST(they_stop_together);
