@@ -80,6 +80,7 @@ static tt_status my_batches(struct tt_engine *e, const struct tt_plan *p, const 
 tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *p, const struct tt_config *c, struct tt_data *data,
                       struct tt_job *job, struct tt_evaluation *out)
 {
+    TT_TRY(tt_engine_settle(e));
     float sum[2] = {0, 0}; /* of the batches' losses, and of the targets that do not count */
     TT_TRY(count_batches(c, data, "", &out->batches));
     TT_TRY(my_batches(e, p, c, data, out->batches, sum));
