@@ -24,10 +24,11 @@
 /* step += 1; slot = (step-1) % slots; loss = ignored = 0; apply = 1; lr from the schedule: peak·step/warmup while
  * step <= warmup, then from peak to floor, which it reaches at step == total, constant beyond. The schedule counts
  * skipped steps too, so that it ends with the run. bias1 and bias2 count only updates (step - skipped), as the moments
- * do. */
+ * do. With `before`, the state as it was, for an update that is due: its apply = due. due = 0 then. */
 struct tt_step_begin_args {
     enum tt_dtype dtype;
     struct tt_state *state;
+    struct tt_state *before; /* or NULL */
     struct tt_schedule schedule;
     int32_t slots;
     float beta1, beta2;
@@ -41,7 +42,8 @@ struct tt_step_begin_args {
  * the next step's loss_scale: half (at least 1) and good = 0 when !apply; else good += 1, and when that reaches
  * grow_after, twice (at most TT_LOSS_SCALE_MAX) and good = 0.
  * With stops, a step that is neither finite nor overflowed sets stopped. From that step on, apply and clip are 0, and
- * skipped, loss_scale and good do not change: everything that a checkpoint holds stays as after the step before. */
+ * skipped, loss_scale and good do not change: everything that a checkpoint holds stays as after the step before.
+ * due = apply if the update comes `late`, else 0. */
 struct tt_clip_scale_args {
     enum tt_dtype dtype;
     struct tt_state *state;
@@ -50,6 +52,7 @@ struct tt_clip_scale_args {
     float max_norm;
     float targets;      /* of the step, of all ranks; 0: none is ignored */
     int32_t grow_after; /* 0: the loss scale is constant */
+    int32_t late;       /* 1: this step does not make its update itself */
 };
 
 /* ring[(step-1) % entries] = this step's metrics. */

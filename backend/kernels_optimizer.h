@@ -31,6 +31,7 @@ struct tt_adamw_args {
     uint16_t *low; /* or NULL; GPUs only */
     int64_t n, decay_end;
     float beta1, beta2, eps, decay;
+    int32_t units; /* of a GPU that it may take, since others run beside it; 0: all of them. The same bits */
 };
 
 /* The same, a kernel per step and tensor; each does nothing when !state->apply. */

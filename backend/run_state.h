@@ -26,6 +26,7 @@ struct tt_state {
     float loss_scale;   /* fp16 only; 1 otherwise. clip_scale sets that of the next step */
     float used_scale;   /* loss scale of this step, set by clip_scale */
     int32_t good;       /* steps since the loss scale last changed */
+    int32_t due;        /* 1: the update of this step is still to be made, by the next one or by the update plan */
 };
 
 #define TT_LOSS_SCALE_MAX 16777216.0f /* 2^24; the minimum is 1 */

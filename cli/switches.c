@@ -30,8 +30,10 @@ static void print_math(const struct tt_model *m, const struct tt_plan *step)
 
 static void print_optimizer(const struct tt_model *m)
 {
-    printf("adamw   %s\n", m->fuse[TT_FUSE_OPTIMIZER] ? "fused: one kernel over all parameters"
-                                                      : "not fused: a kernel for each operation on each tensor");
+    const char *words = "not fused: a kernel for each operation on each tensor";
+    if (m->fuse[TT_FUSE_OPTIMIZER]) words = "fused: one kernel over all parameters";
+    if (m->fuse[TT_FUSE_LATE]) words = "fused: one kernel, layer by layer beside the forward pass of the next step";
+    printf("adamw   %s\n", words);
     const struct tt_config *c = &m->config;
     if (c->update != TT_UPDATE_TOP_K) return;
     int64_t groups = m->params.groups.count;

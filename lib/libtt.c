@@ -241,6 +241,7 @@ static tt_status evaluate_tokens(libtt_model *m, const int32_t *tokens, double *
     TT_TRY(tt_engine_upload(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
     TT_TRY(tt_engine_upload(e, TT_X_VAL_TOKENS, 0, tokens,
                             (size_t)(c->batch_size * (c->seq_len + 1)) * sizeof *tokens));
+    TT_TRY(tt_engine_settle(e));
     TT_TRY(tt_plan_run(m->session.eval, e->backend, NULL));
     TT_TRY(tt_engine_download(e, TT_X_VAL_LOSS, 0, &sum, sizeof sum));
     *loss = (double)sum;

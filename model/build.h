@@ -16,6 +16,7 @@ struct build {
     bool train;      /* a backward pass follows */
     bool accumulate; /* it adds to the gradients instead of overwriting them */
     bool between;    /* it is a step between two choices of --update-every */
+    bool late;       /* it makes the update of the step before, not its own */
     int64_t sequences; /* keys and values go to a cache of so many sequences; 0: there is none */
     const struct tt_sampling *how; /* the next tokens are chosen, of those below `known`; NULL: not */
     int64_t known;
@@ -265,6 +266,13 @@ static inline int64_t norm_partials(int slices) { return slices > 1 ? 256 : 1024
 /* The norm of all gradients from their partial sums of squares, and the factor that clips them. */
 void clip(struct build *b, const float *partial, int64_t count);
 struct tt_adamw_args adamw_args(const struct build *b, const struct slice *s);
+
+/* ---- late.c: the update apart from its step ---- */
+
+/* That of the step before, whose state is `before`, beside the forward pass that follows. */
+void update_before(struct build *b, const struct tt_state *before);
+/* That of the last step, which has not made it. */
+void update_now(struct build *b, struct tt_state *state);
 
 /* ---- update.c: selective updates ---- */
 

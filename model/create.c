@@ -13,6 +13,9 @@
  * slow them down. On an H200, of 132 multiprocessors, these FLOPs take 20 µs. */
 static double small_product(int multiprocessors) { return 15e9 / 132 * multiprocessors; }
 
+/* On an H200 48 of 132 have two thirds of its bandwidth; 16 take longer than the forward pass of a small model. */
+static int beside_units(int multiprocessors) { return multiprocessors > 2 ? multiprocessors * 4 / 11 : 1; }
+
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
 {
     TT_TRY(tt_config_check_shape(c));
@@ -44,7 +47,10 @@ void tt_model_fit(struct tt_model *m, const struct tt_device_info *device)
     m->no_bf16 = !device->has[TT_PREC_BF16];
     m->fp8_fnuz = device->fp8_fnuz;
     m->product_epilogues = device->product_epilogues && tt_model_dtype(m) != TT_F32;
-    if (device->wave_width > 1 && device->units > 0) m->small_product = small_product(device->units);
+    if (device->wave_width > 1 && device->units > 0) {
+        m->small_product = small_product(device->units);
+        m->beside_units = beside_units(device->units);
+    }
     m->tf32 = m->tf32 && device->has[TT_TF32];
     m->flash_refused = device->flash_head > 0 && m->head_dim > device->flash_head && m->fuse[TT_FUSE_ATTENTION];
     if (!m->flash_refused) return;

@@ -56,6 +56,7 @@ tt_status tt_decoder_open(struct tt_decoder *d, const struct tt_config *c, const
                           int64_t rows, int64_t length, int64_t most, const struct tt_sampling *how, int64_t known)
 {
     *d = (struct tt_decoder){.rows = rows, .length = length};
+    TT_TRY(tt_engine_settle(weights));
     TT_TRY(make_model(d, c, weights));
     d->model->rope_length = most;
     TT_TRY(tt_model_plan_decode(d->model, rows, length, how, known, &d->plan));

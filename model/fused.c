@@ -179,7 +179,7 @@ void clip(struct build *b, const float *partial, int64_t count)
 {
     LAUNCH(b->p, clip_scale, .state = (struct tt_state *)b->state, .partial = partial, .count = count,
            .max_norm = (float)b->c->clip_norm, .targets = (float)(b->T * b->c->grad_accum * b->m->params.ranks),
-           .grow_after = loss_scale_interval(b));
+           .grow_after = loss_scale_interval(b), .late = b->late);
 }
 
 struct tt_adamw_args adamw_args(const struct build *b, const struct slice *s)
@@ -203,6 +203,7 @@ void optimizer_fused(struct build *b)
     }
     sum_partials(b, partial, slices * parts);
     clip(b, partial, slices * parts);
+    if (b->late) return;
     b->p->group = TT_G_OPTIMIZER;
     for (int i = 0; i < slices; i++) {
         struct slice s = slice_of(b, i);

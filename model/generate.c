@@ -44,6 +44,7 @@ tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, c
                             int64_t length, bool cached)
 {
     *g = (struct tt_generator){.weights = weights, .length = length, .cached = cached};
+    TT_TRY(tt_engine_settle(weights));
     g->tokens = calloc((size_t)length + 1, sizeof *g->tokens);
     if (!g->tokens) return tt_no_memory("a sequence of %lld tokens", (long long)length);
     return make(g, c, cached || length < LEAST_PLANNED ? length : LEAST_PLANNED);

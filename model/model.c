@@ -95,15 +95,15 @@ static void body_backward(struct build *b, struct block_acts *blocks, const stru
     sum_bucket(b, 0);
 }
 
-static void step_begin(struct build *b, struct tt_state *state)
+static void step_begin(struct build *b, struct tt_state *state, struct tt_state *before)
 {
     const struct tt_config *c = b->c;
     struct tt_schedule schedule = {.decay = c->lr_schedule, .warmup = c->warmup_steps, .total = c->num_steps,
                                    .peak = (float)c->learning_rate,
                                    .floor = (float)(c->learning_rate * c->min_lr_ratio)};
     b->p->group = TT_G_CONTROL;
-    LAUNCH(b->p, step_begin, .state = state, .schedule = schedule, .slots = TT_TOKEN_SLOTS, .beta1 = (float)c->beta1,
-           .beta2 = (float)c->beta2);
+    LAUNCH(b->p, step_begin, .state = state, .before = before, .schedule = schedule, .slots = TT_TOKEN_SLOTS,
+           .beta1 = (float)c->beta1, .beta2 = (float)c->beta2);
 }
 
 static void step_end(struct build *b)
@@ -150,23 +150,31 @@ static void weights_to_change(struct build *b)
         b->master = tt_plan_external(b->p, TT_X_MASTER, (size_t)tt_arena_count(p, TT_X_MASTER) * sizeof *b->master);
 }
 
+/* What the optimiser reads and writes, but for the moments. Behind the state there is room for a second. */
+static struct tt_state *begin_training(struct build *b)
+{
+    struct tt_state *state = tt_plan_external(b->p, TT_X_STATE, 2 * sizeof *state);
+    b->state = state;
+    b->grads = tt_plan_external(b->p, TT_X_GRADS,
+                                (size_t)tt_arena_count(&b->m->params, TT_X_GRADS) * sizeof(float));
+    weights_to_change(b);
+    return state;
+}
+
 static void write_train(struct build *b, struct block_acts *blocks)
 {
     int64_t micros = b->c->grad_accum, row = b->S + 1;
-    struct tt_state *state = tt_plan_external(b->p, TT_X_STATE, sizeof *state);
+    struct tt_state *state = begin_training(b), *before = b->late ? state + 1 : NULL;
     b->train = true;
-    b->state = state;
     b->slot_stride = micros * b->B * row;
     b->loss_factor = 1.0f / (float)(b->T * micros * b->m->params.ranks);
     b->loss = (float *)((char *)state + offsetof(struct tt_state, loss));
     _Static_assert(offsetof(struct tt_state, ignored) == offsetof(struct tt_state, loss) + sizeof(float),
                    "side by side");
-    b->grads = tt_plan_external(b->p, TT_X_GRADS,
-                                (size_t)tt_arena_count(&b->m->params, TT_X_GRADS) * sizeof(float));
-    weights_to_change(b);
     const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS,
                                              TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
-    step_begin(b, state);
+    step_begin(b, state, before);
+    if (b->late) update_before(b, before);
     for (int i = 0; i < micros; i++) micro_batch(b, i, tokens, blocks);
     tt_plan_micro(b->p, 0);
     step_end(b);
@@ -249,6 +257,28 @@ tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out)
         return tt_fail(TT_USAGE, "--update top-k needs the optimiser in one kernel, which this run does not have; use "
                                  "--version fused or flash, or add --fuse optimizer");
     return write_plan(m, write_train, batch_of(m), out);
+}
+
+static void write_late(struct build *b, struct block_acts *blocks)
+{
+    b->late = true;
+    write_train(b, blocks);
+}
+
+tt_status tt_model_plan_late(const struct tt_model *m, struct tt_plan **out)
+{
+    return write_plan(m, write_late, batch_of(m), out);
+}
+
+static void write_update(struct build *b, struct block_acts *blocks)
+{
+    (void)blocks;
+    update_now(b, begin_training(b));
+}
+
+tt_status tt_model_plan_update(const struct tt_model *m, struct tt_plan **out)
+{
+    return write_plan(m, write_update, batch_of(m), out);
 }
 
 static void write_between(struct build *b, struct block_acts *blocks)

@@ -22,6 +22,7 @@ struct tt_model {
     bool tf32; /* asked for, and not fp32 on the device in its place */
     bool product_epilogues; /* the device's products may do more than store C (tt_gemm.with, .from) */
     double small_product; /* FLOPs: smaller ones may run beside others */
+    int beside_units; /* multiprocessors for the optimiser when it runs beside others; 0: all */
     bool flash_refused; /* the heads are too large for the device's flash attention; the fused one runs */
     struct tt_params params;
     int64_t head_dim;
@@ -60,6 +61,11 @@ tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, in
 
 /* One optimiser step over grad_accum micro-batches. */
 tt_status tt_model_plan_train(const struct tt_model *m, struct tt_plan **out);
+/* The same, but it makes the update of such a step before it, if one is due, and leaves its own to the next: those of
+ * tt_model_plan_train in another order. tt_model_plan_update makes one that is due by itself. Of one rank, with the
+ * optimiser in one kernel, on all weights. */
+tt_status tt_model_plan_late(const struct tt_model *m, struct tt_plan **out);
+tt_status tt_model_plan_update(const struct tt_model *m, struct tt_plan **out);
 /* The same between two choices of --update-every: the groups that the update before changed are changed again, and the
  * norm that clips is that of their gradients alone. tt_between_reduce leaves out what the others would need. */
 tt_status tt_model_plan_between(const struct tt_model *m, struct tt_plan **out);

@@ -23,6 +23,14 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
 }
 
 /* The side stream is used only inside a graph. */
+static void fit_streams(struct tt_model *m, const struct tt_backend *backend)
+{
+    bool graph = backend->ops->graph_begin && m->fuse[TT_FUSE_GRAPH] && m->config.graph == TT_SWITCH_ON;
+    m->fuse[TT_FUSE_OVERLAP] = m->fuse[TT_FUSE_OVERLAP] && graph;
+    m->fuse[TT_FUSE_LATE] = m->fuse[TT_FUSE_LATE] && graph && m->fuse[TT_FUSE_OPTIMIZER] && !m->params.groups.count &&
+                            m->params.ranks == 1;
+}
+
 static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
 {
     const struct tt_config *c = &s->model->config;
@@ -31,8 +39,7 @@ static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, un
     enum tt_precision wanted = c->precision;
     bool runs = info.has[wanted] || (wanted == TT_TF32 && info.tf32_as_fp32);
     if (!runs && !(use & TT_USE_PREDICT)) return refuse_precision(wanted, &info);
-    if (!backend->ops->graph_begin || !s->model->fuse[TT_FUSE_GRAPH] || c->graph != TT_SWITCH_ON)
-        s->model->fuse[TT_FUSE_OVERLAP] = false;
+    fit_streams(s->model, backend);
     if (!runs) info.has[wanted] = info.has[TT_PREC_BF16] = true; /* as on a device that has it */
     tt_model_fit(s->model, &info);
     return TT_OK;
@@ -47,10 +54,14 @@ tt_status tt_session_plan(struct tt_session *s, struct tt_backend *backend, cons
     const struct tt_groups *g = &s->model->params.groups;
     if (use & TT_USE_TRAIN && g->chosen < g->count && c->update_every > 1)
         TT_TRY(tt_model_plan_between(s->model, &s->between));
+    if (use & TT_USE_TRAIN && s->model->fuse[TT_FUSE_LATE]) {
+        TT_TRY(tt_model_plan_late(s->model, &s->late));
+        TT_TRY(tt_model_plan_update(s->model, &s->update));
+    }
     if (use & TT_USE_EVAL) TT_TRY(tt_model_plan_eval(s->model, &s->eval));
-    if (s->step) tt_engine_require(&s->engine, s->step);
-    if (s->between) tt_engine_require(&s->engine, s->between);
-    if (s->eval) tt_engine_require(&s->engine, s->eval);
+    const struct tt_plan *plans[] = {s->step, s->late, s->update, s->between, s->eval};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        if (plans[i]) tt_engine_require(&s->engine, plans[i]);
     s->engine.bytes[TT_X_WEIGHTS] = (size_t)tt_arena_count(&s->model->params, TT_X_WEIGHTS) *
                                     tt_dtype_size(tt_model_dtype(s->model));
     return TT_OK;
@@ -174,8 +185,9 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     s->shares_memory = info.shares_memory;
     TT_TRY(check_room(s, c, use, &info));
     TT_TRY(tt_engine_alloc(&s->engine, backend));
-    if (s->step) tt_engine_bind(&s->engine, s->step);
-    if (s->eval) tt_engine_bind(&s->engine, s->eval);
+    struct tt_plan *plans[] = {s->step, s->late, s->update, s->eval};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        if (plans[i]) tt_engine_bind(&s->engine, plans[i]);
     TT_TRY(tt_update_upload(&s->model->params, &s->engine));
     if (s->between) TT_TRY(tt_between_open(&s->interval, s->model, &s->engine, s->between));
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
@@ -262,7 +274,7 @@ tt_status tt_session_run(struct tt_session *s, const struct tt_config *c, struct
                          struct tt_run *out)
 {
     *out = (struct tt_run){.config = c, .params = &s->model->params, .engine = &s->engine, .step_plan = s->step,
-                           .eval_plan = s->eval,
+                           .late_plan = s->late, .update_plan = s->update, .eval_plan = s->eval,
                            .data = data, .graph = s->model->fuse[TT_FUSE_GRAPH] && c->graph == TT_SWITCH_ON,
                            .progress = {.seed = (uint64_t)c->seed, .best_val = INFINITY}};
     if (s->between) {
@@ -288,6 +300,8 @@ void tt_session_close(struct tt_session *s)
     tt_engine_free(&s->engine);
     tt_between_close(&s->interval);
     tt_plan_free(s->step);
+    tt_plan_free(s->late);
+    tt_plan_free(s->update);
     tt_plan_free(s->between);
     tt_plan_free(s->eval);
     tt_model_free(s->model);

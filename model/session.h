@@ -13,6 +13,7 @@ struct tt_session {
     struct tt_model *model;
     struct tt_engine engine;
     struct tt_plan *step, *eval; /* NULL when not asked for */
+    struct tt_plan *late, *update; /* a step that leaves its update to the next, and that update; NULL: none does */
     struct tt_plan *between;     /* of a step between two choices of --update-every, not bound; NULL: there are none */
     struct tt_between interval; /* such steps */
     bool shares_memory;          /* with the host */

@@ -8,7 +8,7 @@
 /* ---- AdamW: a thread has two vectors of each array, a block apart, so that the lanes of a wave read and write whole
  * lines ---- */
 
-enum { ADAM_THREADS = 256, ADAM_VECTORS = 2, ADAM_BLOCKS = 4096 /* without vectors */ };
+enum { ADAM_THREADS = 256, ADAM_VECTORS = 2, ADAM_BLOCKS = 4096 /* without vectors */, ADAM_WIDE = 1024 };
 
 /* What is rounded when is written out, so that every form of the kernel gives the same bits. */
 struct adam_step {

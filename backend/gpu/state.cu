@@ -16,6 +16,11 @@ GPU_DEVICE float learning_rate(const struct tt_schedule &s, int64_t step)
 GPU_KERNEL step_begin(struct tt_step_begin_args a)
 {
     struct tt_state *s = a.state;
+    if (a.before) {
+        *a.before = *s;
+        a.before->apply = s->due;
+        s->due = 0;
+    }
     int64_t step = s->step + 1;
     s->step = step;
     s->slot = a.slots > 0 ? (int32_t)((step - 1) % a.slots) : 0;
@@ -63,6 +68,7 @@ GPU_KERNEL GPU_BOUNDS(CLIP_THREADS) clip_scale(struct tt_clip_scale_args a)
     s->stopped = s->stopped || (s->stops && !finite && !s->overflowed);
     s->apply = finite && !s->stopped;
     s->clip = s->apply ? clip / s->loss_scale * more : 0;
+    s->due = a.late && s->apply;
     if (s->stopped) return;
     s->skipped += !s->apply;
     if (a.grow_after > 0) adapt_loss_scale(s, a.grow_after);

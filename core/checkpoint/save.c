@@ -66,6 +66,7 @@ static tt_status read_updates(struct tt_engine *e, struct tt_checkpoint *c)
 tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoint *c, int64_t keep)
 {
     struct tt_device_info info;
+    TT_TRY(tt_engine_settle(e)); /* where the host reads in place, nothing else would */
     TT_TRY(e->backend->ops->info(e->backend->self, &info));
     const enum tt_external which[] = {TT_X_WEIGHTS, TT_X_MOMENT1, TT_X_MOMENT2};
     struct taken got[3] = {0};

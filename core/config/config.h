@@ -38,6 +38,7 @@ enum tt_sharding {
     X(OPTIMIZER, "optimizer", "clip and AdamW in one kernel over all parameters")                                      \
     X(GRAPH, "graph", "the step captured once and replayed (where the backend can)")                                   \
     X(OVERLAP, "overlap", "in a graph, small weight gradients on a side stream")                                       \
+    X(LATE, "late-update", "in a graph, AdamW beside the forward pass of the next step")                               \
     X(ATTENTION, "attention", "flash attention: no S x S in memory")                                                   \
     X(HEAD, "head", "head and loss in chunks: logits never exist whole")
 

@@ -74,9 +74,22 @@ void tt_engine_free(struct tt_engine *e)
     *e = (struct tt_engine){0};
 }
 
+tt_status tt_engine_settle(const struct tt_engine *e)
+{
+    if (!e->late || !e->late->due) return TT_OK;
+    e->late->due = false;
+    return tt_context(tt_plan_run(e->late->update, e->late->backend, NULL), "the update of the last step");
+}
+
+static bool is_updated(enum tt_external x)
+{
+    return x == TT_X_WEIGHTS || x == TT_X_MASTER || x == TT_X_LOW || x == TT_X_MOMENT1 || x == TT_X_MOMENT2;
+}
+
 tt_status tt_engine_upload(struct tt_engine *e, enum tt_external x, size_t offset, const void *src, size_t bytes)
 {
     struct tt_backend *b = e->backend;
+    if (is_updated(x) || x == TT_X_STATE || x == TT_X_GRADS) TT_TRY(tt_engine_settle(e));
     TT_TRY(b->ops->copy(b->self, (char *)e->externals[x] + offset, src, bytes, TT_TO_DEVICE, NULL));
     return b->ops->stream_sync(b->self, NULL);
 }
@@ -84,6 +97,7 @@ tt_status tt_engine_upload(struct tt_engine *e, enum tt_external x, size_t offse
 tt_status tt_engine_download(struct tt_engine *e, enum tt_external x, size_t offset, void *dst, size_t bytes)
 {
     struct tt_backend *b = e->backend;
+    if (is_updated(x)) TT_TRY(tt_engine_settle(e));
     TT_TRY(b->ops->copy(b->self, dst, (const char *)e->externals[x] + offset, bytes, TT_TO_HOST, NULL));
     return b->ops->stream_sync(b->self, NULL);
 }

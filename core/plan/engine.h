@@ -8,8 +8,16 @@
 /* TT_X_TOKENS is double-buffered: one batch is copied in while the step reads the other. */
 enum { TT_TOKEN_SLOTS = 2 };
 
+/* Where a step leaves its update to the next: what makes it by itself, before anyone else sees the weights. */
+struct tt_late {
+    struct tt_backend *backend;
+    const struct tt_plan *update; /* bound */
+    bool due;                     /* the last step has left its update */
+};
+
 struct tt_engine {
     struct tt_backend *backend;
+    struct tt_late *late; /* of the run that uses this memory; NULL: its steps make their own updates */
     void *externals[TT_EXTERNAL_COUNT];
     size_t bytes[TT_EXTERNAL_COUNT];
     bool borrowed[TT_EXTERNAL_COUNT];
@@ -36,7 +44,10 @@ tt_status tt_engine_alloc(struct tt_engine *e, struct tt_backend *backend);
 void tt_engine_bind(struct tt_engine *e, struct tt_plan *p);
 void tt_engine_free(struct tt_engine *e);
 
-/* Copy and wait until the copy is done. */
+/* Enqueues an update that is due. To be called before a plan reads the weights outside of the run's own steps. */
+tt_status tt_engine_settle(const struct tt_engine *e);
+
+/* Copy and wait until the copy is done. An update that is due comes first where it touches what is copied. */
 tt_status tt_engine_upload(struct tt_engine *e, enum tt_external x, size_t offset, const void *src, size_t bytes);
 tt_status tt_engine_download(struct tt_engine *e, enum tt_external x, size_t offset, void *dst, size_t bytes);
 

@@ -96,6 +96,7 @@ tt_status tt_evaluate(struct tt_engine *e, const struct tt_plan *p, const struct
                       struct tt_job *job, struct tt_evaluation *out)
 {
     double sum[2] = {0, 0}; /* of the batches' losses, and of the targets that do not count */
+    TT_TRY(tt_engine_settle(e));
     TT_TRY(count_batches(c, data, "", &out->batches));
     TT_TRY(my_batches(e, p, c, data, out->batches, sum));
     double ignored = sum[1], targets = (double)(c->batch_size * c->seq_len);

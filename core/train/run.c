@@ -64,11 +64,22 @@ tt_status tt_run_give(struct tt_run *r, const int32_t *tokens)
 tt_status tt_run_start(struct tt_run *r, enum tt_tokens tokens)
 {
     r->tokens = tokens;
-    r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend, .plan = r->step_plan,
-                                     .graph_wanted = r->graph};
+    r->stepper = (struct tt_stepper){.backend = r->backend ? r->backend : r->engine->backend,
+                                     .plan = r->late_plan ? r->late_plan : r->step_plan, .graph_wanted = r->graph};
+    r->late = (struct tt_late){.backend = r->stepper.backend, .update = r->update_plan};
+    r->engine->late = r->late_plan ? &r->late : NULL;
     r->between = (struct tt_stepper){.backend = r->stepper.backend, .graph_wanted = r->graph};
     if (tokens == TT_TOKENS_FED) return feed(r);
     return tokens == TT_TOKENS_KEPT ? gather_slots(r, 0, 0, TT_TOKEN_SLOTS) : TT_OK;
+}
+
+/* A step that makes its own update does so after the one before. */
+static tt_status step(struct tt_run *r, struct tt_stepper *s)
+{
+    if (!r->late_plan) return tt_step(s);
+    if (s->plan != r->late_plan) TT_TRY(tt_engine_settle(r->engine));
+    r->late.due = s->plan == r->late_plan;
+    return tt_step(s);
 }
 
 static tt_status fed_step(struct tt_run *r, struct tt_stepper *s)
@@ -78,14 +89,14 @@ static tt_status fed_step(struct tt_run *r, struct tt_stepper *s)
     r->starved = st != TT_OK;
     TT_TRY(st);
     r->data_seconds = tt_seconds() - start;
-    TT_TRY(tt_step(s));
+    TT_TRY(step(r, s));
     return tt_feed_end(&r->feed);
 }
 
 tt_status tt_run_step_by(struct tt_run *r, struct tt_stepper *s)
 {
     if (!s->warm) tt_job_busy(r->job); /* a first step may time GEMM algorithms, on one rank longer than on another */
-    TT_TRY(r->tokens == TT_TOKENS_FED ? fed_step(r, s) : tt_step(s));
+    TT_TRY(r->tokens == TT_TOKENS_FED ? fed_step(r, s) : step(r, s));
     tt_progress_to(&r->progress, r->progress.step + 1, tt_step_rows(r->config));
     tt_job_alive(r->job, r->progress.step);
     return TT_OK;
@@ -119,6 +130,8 @@ tt_status tt_run_save(struct tt_run *r, const char *dir, int64_t step, const cha
 
 void tt_run_close(struct tt_run *r)
 {
+    if (r->late_plan && r->stepper.plan) tt_status_free(tt_engine_settle(r->engine)); /* what fails, fails again */
+    if (r->engine) r->engine->late = NULL;
     tt_feed_close(&r->feed);
     tt_guest_close(&r->guest);
     if (r->between.plan) tt_stepper_close(&r->between);

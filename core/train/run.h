@@ -22,6 +22,8 @@ struct tt_run {
     const struct tt_params *params;
     struct tt_engine *engine;        /* allocated; weights and state in place */
     const struct tt_plan *step_plan; /* bound */
+    /* A step that leaves its update to the next one, and that update; bound. NULL: all run step_plan. */
+    const struct tt_plan *late_plan, *update_plan;
     const struct tt_plan *eval_plan; /* NULL: it does not validate */
     /* Where steps do not all run step_plan: the plan of that step (from 1), bound and good until the next call; *out
      * stays NULL for step_plan. *renewed: it is another one than before. NULL: all run step_plan. */
@@ -37,7 +39,8 @@ struct tt_run {
 
     /* set by tt_run_start */
     enum tt_tokens tokens;
-    struct tt_stepper stepper, between; /* of step_plan; of other plans */
+    struct tt_stepper stepper, between; /* of step_plan, or of late_plan where there is one; of other plans */
+    struct tt_late late;
     bool reduced;                       /* the last step ran another plan and lacks some gradients */
     struct tt_feed feed;
     struct tt_guest guest;

@@ -4,6 +4,8 @@
 
 static const float beta1 = 0.9f, beta2 = 0.95f, adam_eps = 1e-3f, decay = 0.1f; /* an eps that shows */
 
+static int32_t units; /* that it may take */
+
 struct arena {
     int64_t n;
     struct tensor *w, *m, *v, *grad, *state, *copy; /* copy or NULL */
@@ -42,7 +44,7 @@ static void launch_adamw(const struct arena *a, int64_t decay_end)
 {
     LAUNCH(adamw, .state = (struct tt_state *)a->state->data, .w = (float *)a->w->data, .m = (float *)a->m->data,
            .v = (float *)a->v->data, .grad = (float *)a->grad->data, .copy = data_or_null(a->copy), .n = a->n,
-           .decay_end = decay_end, .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay);
+           .decay_end = decay_end, .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay, .units = units);
 }
 
 static void check_adamw(int64_t n, int64_t decay_end, int64_t gap)
@@ -112,7 +114,7 @@ static void check_split(int64_t n, int64_t gap)
         LAUNCH(adamw, .state = (struct tt_state *)split.state->data, .m = (float *)split.m->data,
                .v = (float *)split.v->data,
                .grad = (float *)split.grad->data, .copy = high->data, .low = (uint16_t *)low->data, .n = n,
-               .decay_end = n / 2, .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay);
+               .decay_end = n / 2, .beta1 = beta1, .beta2 = beta2, .eps = adam_eps, .decay = decay, .units = units);
         move_whole(&whole, n / 2);
         tt_split_halves((float *)whole.w->data, parts, parts + n, n);
         CHECK(!memcmp(high->data, parts, (size_t)n * 2) && !memcmp(low->data, parts + n, (size_t)n * 2),
@@ -130,6 +132,35 @@ static void adamw_in_halves(void)
     for EACH (n, 1, 65, 4099, 70001)
         for EACH (gap, 0, 1) check_split(*n, *gap);
     kt.dtype = TT_F32;
+}
+
+/* On a few multiprocessors, beside others: right, and the same bits as on all. */
+static void adamw_beside_others(void)
+{
+    for EACH (few, 1, 3, 200) {
+        units = (int32_t)*few;
+        for_lengths(adamw);
+        adamw_copies();
+        if (kt.has[TT_BF16]) adamw_in_halves();
+    }
+    units = 0;
+    for EACH (n, 1, 4099, 70001)
+        for EACH (gap, 0, 1) {
+            new_case("%" PRId64 " on few and on all, gap %" PRId64, *n, *gap);
+            struct arena all = make_arena(*n, *gap), some = all;
+            struct tt_state s = step_state(2, 1);
+            some.w = given("w of few", TT_F32, 1, *n, *gap, all.w->v);
+            some.m = given("m of few", TT_F32, 1, *n, *gap, all.m->v);
+            some.v = given("v of few", TT_F32, 1, *n, *gap, all.v->v);
+            all.state = some.state = structure("state", &s, sizeof s);
+            launch_adamw(&all, *n / 2);
+            units = 3;
+            launch_adamw(&some, *n / 2);
+            units = 0;
+            exactly(some.w, all.w->v);
+            exactly(some.m, all.m->v);
+            exactly(some.v, all.v->v);
+        }
 }
 
 /* A parameter that never had a gradient stays where it is: 0/(0 + eps), not 0/0. */
@@ -269,6 +300,7 @@ int main(void)
     TEST(adamw_steps);
     TEST_TYPES(adamw_copies);
     TEST(adamw_in_halves);
+    TEST(adamw_beside_others);
     TEST(adamw_leaves_what_has_no_gradient);
     TEST(adamw_skips);
     TEST(adam_in_single_steps);

@@ -29,7 +29,7 @@ static struct tt_state worn_state(int64_t step)
 {
     return (struct tt_state){.step = step, .slot = 77, .apply = 0, .overflowed = 7, .lr = 9, .bias1 = 9, .bias2 = 9,
                              .loss = 9, .grad_norm = 5, .clip = 0.5f, .loss_scale = 64, .used_scale = 33, .good = 11,
-                             .skipped = step < 3 ? step : 3};
+                             .skipped = step < 3 ? step : 3, .due = 1};
 }
 
 static void check_step_begin(const struct tt_schedule *schedule, int64_t before, int32_t slots)
@@ -80,6 +80,26 @@ static void begins_steps_one_after_another(void)
     }
 }
 
+/* An update that is due gets the state of its step, and is due no more. */
+static void keeps_the_state_before(void)
+{
+    for (int32_t due = 0; due < 2; due++) {
+        new_case("due %d", due);
+        struct tt_state worn = worn_state(6), none = {0};
+        struct tt_schedule schedule = {TT_DECAY_COSINE, 5, 20, 1e-3f, 0};
+        worn.apply = 1;
+        worn.due = due;
+        struct tensor *state = structure("state", &worn, sizeof worn), *kept = structure("before", &none, sizeof none);
+        LAUNCH(step_begin, .state = (struct tt_state *)state->data, .before = (struct tt_state *)kept->data,
+               .schedule = schedule, .slots = 2, .beta1 = 0.9f, .beta2 = 0.999f);
+        struct tt_state s = state_of(state), before = state_of(kept);
+        CHECK(before.step == 6 && before.lr == 9 && before.bias1 == 9 && before.bias2 == 9 && before.clip == 0.5f,
+              "[%s] not the state of the step before", kt.label);
+        CHECK(before.apply == due && s.due == 0 && s.step == 7 && s.apply == 1, "[%s] apply %d, then due %d", kt.label,
+              before.apply, s.due);
+    }
+}
+
 /* ---- clip_scale ---- */
 
 static struct tt_state clipped(struct tensor *partial, float loss, float loss_scale, float max_norm)
@@ -95,6 +115,7 @@ static struct tt_state clipped(struct tensor *partial, float loss, float loss_sc
           kt.label);
     CHECK(s.loss_scale == loss_scale && s.good == 11, "[%s] loss scale %g, good %d", kt.label, s.loss_scale, s.good);
     CHECK(s.used_scale == loss_scale && !s.overflowed, "[%s] overflowed without a search", kt.label);
+    CHECK(!s.due, "[%s] an update is due that the step makes itself", kt.label);
     return s;
 }
 
@@ -233,13 +254,14 @@ static void check_stop(bool stops, bool stopped, float scale, float loss, double
     struct tensor *state = structure("state", &before, sizeof before);
     struct tensor *partial = given("partial", TT_F32, 1, 2, 0, (double[]){square, 1});
     LAUNCH(clip_scale, .state = (struct tt_state *)state->data, .partial = (float *)partial->data, .count = 2,
-           .grow_after = 12);
+           .grow_after = 12, .late = 1);
     struct tt_state s = state_of(state);
     bool finite = isfinite(loss) && isfinite(square), overflow = isfinite(loss) && !finite && scale > 1;
     bool ends = stopped || (stops && !finite && !overflow), applied = finite && !ends;
     CHECK(s.stopped == ends && s.stops == stops && s.apply == applied && s.overflowed == overflow &&
           (s.clip > 0) == applied,
           "[%s] stopped %d, apply %d, overflowed %d, clip %g", kt.label, s.stopped, s.apply, s.overflowed, s.clip);
+    CHECK(s.due == applied, "[%s] the update is due: %d", kt.label, s.due);
     bool kept = s.skipped == 3 && s.loss_scale == scale && s.good == 11;
     CHECK(kept == ends, "[%s] skipped %" PRId64 ", loss scale %g, good %d", kt.label, s.skipped, s.loss_scale, s.good);
 }
@@ -316,6 +338,7 @@ int main(void)
     OPEN_OR_SKIP(open_backends());
     TEST(begins_steps);
     TEST(begins_steps_one_after_another);
+    TEST(keeps_the_state_before);
     TEST(clips);
     TEST(does_not_clip_no_gradient);
     TEST(skips_what_is_not_finite);

@@ -16,6 +16,11 @@ static void k_step_begin(const struct cpu_team *team, const struct tt_step_begin
 {
     (void)team;
     struct tt_state *s = a->state;
+    if (a->before) {
+        *a->before = *s;
+        a->before->apply = s->due;
+        s->due = 0;
+    }
     s->step++;
     s->slot = a->slots > 0 ? (int32_t)((s->step - 1) % a->slots) : 0;
     s->apply = 1;
@@ -54,6 +59,7 @@ static void k_clip_scale(const struct cpu_team *team, const struct tt_clip_scale
     s->stopped = s->stopped || (s->stops && !finite && !s->overflowed);
     s->apply = finite && !s->stopped;
     s->clip = s->apply ? clip / s->loss_scale * more : 0;
+    s->due = a->late && s->apply;
     if (s->stopped) return;
     s->skipped += !s->apply;
     if (a->grow_after > 0) adapt_loss_scale(s, a->grow_after);

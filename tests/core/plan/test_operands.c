@@ -96,6 +96,12 @@ static void look_at_model(const struct tt_config *c)
         st = tt_model_plan_between(m, &p);
         look_at_plan(st, p);
     }
+    if (m->fuse[TT_FUSE_OPTIMIZER] && c->update != TT_UPDATE_TOP_K) {
+        st = tt_model_plan_late(m, &p);
+        look_at_plan(st, p);
+        st = tt_model_plan_update(m, &p);
+        look_at_plan(st, p);
+    }
     st = tt_model_plan_eval(m, &p);
     look_at_plan(st, p);
     st = tt_model_plan_logits(m, &p);

@@ -1,5 +1,6 @@
-/* The fusion overlap: weight gradients on a second stream change no bit. On any backend with a second stream that runs
- * its work as late as the waits allow, so that a wait that is missing shows; on a GPU in a graph too. */
+/* The fusions overlap and late-update: weight gradients on a second stream, and AdamW beside the next forward pass,
+ * change no bit. On any backend with a second stream that runs its work as late as the waits allow, so that a wait that
+ * is missing shows; on a GPU in a graph too. */
 #include "core/plan/step.h"
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
@@ -138,6 +139,34 @@ static struct outcome read_outcome(struct tt_session *s)
                             (size_t)s->model->params.total * sizeof(float)};
 }
 
+/* The last step leaves its update, which whoever reads the weights asks for first. */
+static struct outcome some_late_steps(const struct tt_config *c, bool beside)
+{
+    struct lazy *l = calloc(1, sizeof *l);
+    CHECK(l != NULL, "out of memory");
+    struct tt_backend b = make_lazy(l);
+    struct tt_session s;
+    struct tt_plan_streams side = {0};
+    CHECK_OK(tt_session_open(&s, &b, c, TT_USE_TRAIN));
+    CHECK(s.late && s.late->signals > 0, "no update runs aside");
+    struct tt_plan *step = beside ? s.late : s.step;
+    fixture_weights(&s);
+    CHECK_OK(tt_plan_streams_open(&side, s.late, &b));
+    for (int i = 0; i < 3; i++) {
+        fixture_tokens(&s, i);
+        CHECK_OK(beside ? tt_plan_run_streams(step, &b, NULL, &side) : tt_plan_run(step, &b, NULL));
+        CHECK(l->first == l->end, "%d operations were not waited for", l->end - l->first);
+        l->first = l->end = 0;
+    }
+    CHECK(!beside || l->late > 4, "only %d kernels before what is aside", l->late);
+    if (beside) CHECK_OK(tt_plan_run(s.update, &b, NULL));
+    struct outcome out = read_outcome(&s);
+    tt_plan_streams_close(&side, &b);
+    tt_session_close(&s);
+    free(l);
+    return out;
+}
+
 static struct outcome two_steps(const struct tt_config *c, bool beside)
 {
     struct lazy *l = calloc(1, sizeof *l);
@@ -167,6 +196,12 @@ static void check_lazy(const struct tt_config *c, const char *what)
 {
     struct outcome one = two_steps(c, false), two = two_steps(c, true);
     same_bits(&one, &two, what);
+    struct outcome own = some_late_steps(c, false), late = some_late_steps(c, true);
+    same_bits(&own, &late, what);
+    struct tt_config plain = *c;
+    strcpy(plain.fuse, "no-overlap");
+    struct outcome apart = some_late_steps(&plain, false), beside = some_late_steps(c, false);
+    same_bits(&apart, &beside, what);
 }
 
 static struct tt_config overlapping(enum tt_version v)
@@ -174,6 +209,7 @@ static struct tt_config overlapping(enum tt_version v)
     struct tt_config c = tiny_config();
     c.version = v;
     c.graph = TT_SWITCH_ON;
+    c.clip_norm = 0.1;
     return c;
 }
 
@@ -194,13 +230,13 @@ static void the_latest_moment_is_early_enough(void)
 }
 
 /* A plan out of order is found, whichever wait is missing. */
-static void a_missing_wait_is_found(void)
+static void check_waits(tt_status (*write)(const struct tt_model *m, struct tt_plan **out))
 {
     struct tt_config c = overlapping(TT_FLASH);
     struct tt_model *m;
     struct tt_plan *p;
     CHECK_OK(tt_model_create(&c, &m));
-    CHECK_OK(tt_model_plan_train(m, &p));
+    CHECK_OK(write(m, &p));
     CHECK_OK(plan_check(p, true));
     int found = 0, waits = 0;
     for (int i = 0; i < p->count; i++) {
@@ -218,14 +254,23 @@ static void a_missing_wait_is_found(void)
     tt_model_free(m);
 }
 
+static void a_missing_wait_is_found(void)
+{
+    check_waits(tt_model_plan_train);
+    check_waits(tt_model_plan_late);
+}
+
 /* ---- on a GPU, in a graph ---- */
 
+enum how { LAUNCHED, CAPTURED, CAPTURED_LATE };
+
 /* The first step is run, the second captured, and replayed as those after it. */
-static struct outcome some_steps(const struct tt_config *c, bool graph)
+static struct outcome some_steps(const struct tt_config *c, enum how how)
 {
     struct tt_session s;
+    bool graph = how != LAUNCHED, late = how == CAPTURED_LATE;
     CHECK_OK(tt_session_open(&s, &real, c, TT_USE_TRAIN));
-    struct tt_stepper stepper = {.backend = &real, .plan = s.step, .graph_wanted = graph};
+    struct tt_stepper stepper = {.backend = &real, .plan = late ? s.late : s.step, .graph_wanted = graph};
     fixture_weights(&s);
     for (int i = 0; i < (test_few() ? 3 : 6); i++) {
         fixture_tokens(&s, i);
@@ -233,6 +278,7 @@ static struct outcome some_steps(const struct tt_config *c, bool graph)
         CHECK_OK(real.ops->stream_sync(real.self, NULL));
     }
     CHECK(!graph || stepper.streams.events, "the graph has one stream only");
+    if (late) CHECK_OK(tt_plan_run(s.update, &real, NULL));
     struct outcome out = read_outcome(&s);
     tt_stepper_close(&stepper);
     tt_session_close(&s);
@@ -250,8 +296,10 @@ static void a_graph_of_two_streams_gives_the_same_bits(void)
             if (wide)
                 c.hidden_dim = 256, c.ffn_dim = 512, c.num_heads = 4, c.num_kv_heads = 2, c.seq_len = 128,
                     c.batch_size = 4;
-            struct outcome one = some_steps(&c, false), two = some_steps(&c, true);
+            struct outcome one = some_steps(&c, LAUNCHED), two = some_steps(&c, CAPTURED);
             same_bits(&one, &two, tt_precision_names[p]);
+            struct outcome own = some_steps(&c, LAUNCHED), late = some_steps(&c, CAPTURED_LATE);
+            same_bits(&own, &late, "late");
         }
 }
 
@@ -275,7 +323,7 @@ static void models_in_turns_give_the_same_bits(void)
     CHECK_OK(real.ops->stream_sync(real.self, NULL));
     for (int m = 0; m < MODELS; m++) {
         CHECK(steppers[m].streams.events, "the graph has one stream only");
-        struct outcome alone = some_steps(&c, false), beside = read_outcome(&s[m]);
+        struct outcome alone = some_steps(&c, LAUNCHED), beside = read_outcome(&s[m]);
         same_bits(&alone, &beside, "a model among others");
         tt_stepper_close(&steppers[m]);
         tt_session_close(&s[m]);
