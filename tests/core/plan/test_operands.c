@@ -131,6 +131,8 @@ static void look_at_eight_bits(void)
     c.precision = TT_PREC_FP8;
     c.fp8 = TT_FP8_ALL;
     look_at_model(&c);
+    c.fp8_scaling = TT_SCALING_DELAYED;
+    look_at_model(&c);
 }
 
 static void look_at_separate_documents(void)
