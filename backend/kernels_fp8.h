@@ -26,9 +26,9 @@ struct tt_fp8_amax_args {
     int64_t rows, cols, ldx, parts;
 };
 
-/* out = x / scale in the format `to`, rounded (tt_fp8_code); transposed = the same transposed. With `partial`, the scale
- * is that of the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`. With
- * `rstd`, it is x·rstd·weight, as RMSNorm would store it, in the place of x. */
+/* out = x / scale in the format `to`, rounded (tt_fp8_code); transposed = the same transposed. With `partial`, the
+ * scale is that of the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`.
+ * With `rstd`, it is x·rstd·weight, as RMSNorm would store it, in the place of x. */
 struct tt_fp8_cast_args {
     enum tt_dtype dtype;
     enum tt_dtype to;

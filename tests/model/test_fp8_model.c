@@ -368,7 +368,8 @@ static void less_memory(void)
         struct tt_config c = even_config(TT_FLASH, eight ? TT_PREC_FP8 : TT_PREC_BF16);
         struct tt_model *m;
         struct tt_plan *p = NULL;
-        c.num_layers = 12, c.batch_size = 1024, c.vocab_size = 65536, c.seq_len = 32;
+        c.num_layers = 12, c.batch_size = 32, c.seq_len = 1024, c.vocab_size = 50304; /* about as gpt2 */
+        c.hidden_dim = 768, c.num_heads = c.num_kv_heads = 12, c.ffn_dim = 2048, c.head_dim = 64;
         c.fp8 = eight == 2 ? TT_FP8_ALL : TT_FP8_LINEAR;
         CHECK_OK(tt_model_create(&c, &m));
         CHECK_OK(tt_model_plan_train(m, &p));
