@@ -78,10 +78,11 @@ struct tt_fp8_swiglu_backward_args {
  * (tt_fp8_next_scale of the history's largest). What is not finite counts as 0. The first `numbers` tensors are E4M3,
  * the others E5M2. When the run has stopped (tt_state), nothing changes. */
 #define TT_FP8_HISTORY 16 /* steps */
+#define TT_FP8_APART 4    /* floats from a scale to the next: products want scales at multiples of 16 bytes */
 struct tt_fp8_history_args {
     enum tt_dtype dtype;
     const struct tt_state *state;
-    float *scale;   /* (n) */
+    float *scale;   /* (n, TT_FP8_APART), of which the first of each row counts */
     float *history; /* (TT_FP8_HISTORY, n): step s is row (s - 1) % TT_FP8_HISTORY */
     float *amax;    /* (ranks, n) */
     int64_t n, numbers, ranks;

@@ -64,13 +64,14 @@ static struct delayed delayed(const struct build *b, const struct bundle *s, enu
 {
     int64_t i = tt_scales_index(b->c, b->p->layer, s->w[0], f), n = tt_scales_count(b->c);
     if (!b->scales) return (struct delayed){0};
-    return (struct delayed){b->scales + i, b->scales + (1 + TT_FP8_HISTORY + b->m->params.rank) * n + i};
+    return (struct delayed){b->scales + i * TT_FP8_APART,
+                            b->scales + (TT_FP8_APART + TT_FP8_HISTORY + b->m->params.rank) * n + i};
 }
 
 void record_scales(struct build *b)
 {
     int64_t n = tt_scales_count(b->c);
-    float *history = b->scales + n, *amax = history + TT_FP8_HISTORY * n;
+    float *history = b->scales + TT_FP8_APART * n, *amax = history + TT_FP8_HISTORY * n;
     if (!b->scales) return;
     gather_rows(b, amax, n);
     LAUNCH(b->p, fp8_history, .state = b->state, .scale = b->scales, .history = history, .amax = amax, .n = n,

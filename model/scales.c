@@ -18,7 +18,7 @@ int64_t tt_scales_index(const struct tt_config *c, int layer, enum tt_weight fir
 
 int64_t tt_scales_floats(const struct tt_model *m)
 {
-    return (1 + TT_FP8_HISTORY + m->params.ranks) * tt_scales_count(&m->config);
+    return (TT_FP8_APART + TT_FP8_HISTORY + m->params.ranks) * tt_scales_count(&m->config);
 }
 
 /* A largest magnitude that hardly any tensor exceeds at first. E4M3 has 17 powers of two below it and E5M2 32, so it
@@ -40,9 +40,9 @@ tt_status tt_scales_begin(const struct tt_model *m, struct tt_engine *e, const f
     for (int64_t i = 0; i < n; i++) {
         enum tt_factor factor = (enum tt_factor)(i / products(&m->config));
         enum tt_dtype type = factor == TT_FACTOR_GRADIENT ? tt_fp8_e5m2(m->fp8_fnuz) : tt_fp8_e4m3(m->fp8_fnuz);
-        scales[i] = tt_fp8_next_scale(estimate(m, factor), 1, type);
+        scales[i * TT_FP8_APART] = tt_fp8_next_scale(estimate(m, factor), 1, type);
     }
-    if (kept) memcpy(scales, kept, (size_t)((1 + TT_FP8_HISTORY) * n) * sizeof *scales);
+    if (kept) memcpy(scales, kept, (size_t)((TT_FP8_APART + TT_FP8_HISTORY) * n) * sizeof *scales);
     tt_status st = tt_engine_upload(e, TT_X_SCALES, 0, scales, (size_t)tt_scales_floats(m) * sizeof *scales);
     free(scales);
     return st;

@@ -1,5 +1,6 @@
 /* The scales of 8-bit factors that come from a history of largest magnitudes (--fp8-scaling delayed). TT_X_SCALES has n
- * floats of scales, TT_FP8_HISTORY times n of magnitudes, and for each rank n of this step's (fp8_history). */
+ * scales, TT_FP8_APART floats apart, TT_FP8_HISTORY times n magnitudes, and for each rank n of this step (fp8_history).
+ */
 #ifndef TT_SCALES_H
 #define TT_SCALES_H
 

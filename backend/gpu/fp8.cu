@@ -178,7 +178,8 @@ GPU_KERNEL GPU_BOUNDS(FP8_THREADS) fp8_history(struct tt_fp8_history_args a)
     a.history[row * a.n + i] = gpu_bits_float(most);
     for (int64_t s = 0; s < TT_FP8_HISTORY; s++) most = gpu_most(most, a.history[s * a.n + i]);
     enum tt_dtype to = i < a.numbers ? tt_fp8_e4m3(a.fnuz) : tt_fp8_e5m2(a.fnuz);
-    a.scale[i] = tt_fp8_next_scale(gpu_bits_float(most), a.scale[i], to);
+    float *scale = a.scale + i * TT_FP8_APART;
+    *scale = tt_fp8_next_scale(gpu_bits_float(most), *scale, to);
 }
 
 gpu_error tt_gpu_fp8_history(const struct tt_fp8_history_args *a, gpu_stream s)

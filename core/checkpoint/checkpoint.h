@@ -79,7 +79,7 @@ struct tt_checkpoint {
     float *w, *m, *v;   /* host copies of the arenas; m, v may be NULL on load: weights only */
     bool parts[3];      /* on save, of w, m and v: only this rank's parts of each bucket, one after the other */
     struct tt_update_group *updates; /* what groups of weights have seen, groups.count + 1 of them; or NULL */
-    float *scales; /* of 8-bit factors and their history, (1 + TT_FP8_HISTORY) times scale_count; or NULL */
+    float *scales; /* of 8-bit factors and their history, TT_FP8_APART + TT_FP8_HISTORY times scale_count; or NULL */
     int64_t scale_count;
     bool scales_found; /* on load: the checkpoint has them */
     struct tt_job *job; /* on save: the ranks that save together; NULL: this process alone. Each rank has its parts of

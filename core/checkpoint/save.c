@@ -65,7 +65,7 @@ static tt_status read_updates(struct tt_engine *e, struct tt_checkpoint *c)
 
 static tt_status read_scales(struct tt_engine *e, struct tt_checkpoint *c)
 {
-    enum { KEPT = 1 + TT_FP8_HISTORY };
+    enum { KEPT = TT_FP8_APART + TT_FP8_HISTORY };
     size_t row = e->bytes[TT_X_SCALES] / (size_t)(KEPT + c->params->ranks), kept = KEPT * row;
     if (!row || !tt_job_leads(c->job)) return TT_OK;
     c->scale_count = (int64_t)(row / sizeof *c->scales);

@@ -9,8 +9,8 @@
 
 static const char file_name[] = "scales.safetensors", tensor_name[] = "scales";
 
-/* The scales of the next step in the first row, then the history. */
-enum { ROWS = 1 + TT_FP8_HISTORY };
+/* The scales of the next step, as they lie in memory, then a row for each step of the history. */
+enum { ROWS = TT_FP8_APART + TT_FP8_HISTORY };
 
 tt_status tt_scales_write(const char *folder, const struct tt_checkpoint *c, struct tt_manifest *m)
 {

@@ -241,9 +241,11 @@ static void check_history(int64_t n, int64_t ranks, bool fnuz)
     new_case("%" PRId64 " tensors, %" PRId64 " ranks, fnuz %d", n, ranks, (int)fnuz);
     int64_t numbers = n * 2 / 3;
     double *seen = doubles(STEPS * n), *start = doubles(n), *none = doubles(16 * n);
+    double *apart = doubles(TT_FP8_APART * n);
     for (int64_t i = 0; i < n; i++) start[i] = exp2((double)(i % 5));
+    for (int64_t i = 0; i < TT_FP8_APART * n; i++) apart[i] = i % TT_FP8_APART ? 77 : start[i / TT_FP8_APART];
     for (int64_t i = 0; i < 16 * n; i++) none[i] = 0;
-    struct tensor *scale = given("scale", TT_F32, 1, n, 0, start);
+    struct tensor *scale = given("scale", TT_F32, n, TT_FP8_APART, 0, apart);
     struct tensor *history = given("history", TT_F32, TT_FP8_HISTORY, n, 0, none);
     struct tensor *state = structure("state", &(struct tt_state){0}, sizeof(struct tt_state));
     struct tensor *amax = given("amax", TT_F32, ranks, n, 0, none);
@@ -265,8 +267,9 @@ static void check_history(int64_t n, int64_t ranks, bool fnuz)
                 largest = fmax(largest, seen[k * n + i]);
             enum tt_dtype to = i < numbers ? tt_fp8_e4m3(fnuz) : tt_fp8_e5m2(fnuz);
             float want = tt_fp8_next_scale((float)largest, (float)start[i], to);
-            CHECK(scale->v[i] == (double)want, "[%s]: step %" PRId64 ", tensor %" PRId64 ": %g, not %g", kt.label, step,
-                  i, scale->v[i], (double)want);
+            double got = scale->v[i * TT_FP8_APART];
+            CHECK(got == (double)want && scale->v[i * TT_FP8_APART + 1] == 77,
+                  "[%s]: step %" PRId64 ", tensor %" PRId64 ": %g, not %g", kt.label, step, i, got, (double)want);
             if (step < STOPS) CHECK(amax->v[i] == 0, "[%s]: amax %g", kt.label, amax->v[i]);
         }
     }

@@ -102,7 +102,8 @@ static void k_fp8_history(const struct cpu_team *team, const struct tt_fp8_histo
         for (int64_t s = 0; s < TT_FP8_HISTORY; s++)
             if (a->history[s * a->n + i] > most) most = a->history[s * a->n + i];
         enum tt_dtype to = i < a->numbers ? tt_fp8_e4m3(a->fnuz) : tt_fp8_e5m2(a->fnuz);
-        a->scale[i] = tt_fp8_next_scale(most, a->scale[i], to);
+        float *scale = a->scale + i * TT_FP8_APART;
+        *scale = tt_fp8_next_scale(most, *scale, to);
     }
 }
 
