@@ -1,6 +1,7 @@
 #!/bin/bash
 # Training in fp8 beside bf16 (on a CPU beside fp32), seed by seed: how far from the floor of the built-in language the
-# held-out loss ends, and that on text, the documents of this project; with scales of the present and of a history. A table on standard output.
+# held-out loss ends, and that on text, the documents of this project; with scales of the present and of a history. A
+# table on standard output.
 #
 #   tests/peers/fp8.sh build/tt            1000 steps, three seeds: a minute on an H200, hours on a CPU
 #   STEPS=100 SEEDS=1 tests/peers/fp8.sh build/tt
