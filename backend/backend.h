@@ -49,7 +49,7 @@ struct tt_gemm_exp {
  *
  * A and B may be 8-bit (core/base/fp8.h), on devices that have TT_PREC_FP8: then both are, with a scale each, and not
  * both E5M2, in the kind of numbers that the device has (fp8_fnuz of its info); trans_b and not trans_a, so that both
- * have k along their rows; the batch is 1, and m, n, k and ld* are multiples of 16. */
+ * have k along their rows; the batch is 1, and m, n, k and ld* are multiples of 16, as are the scales' addresses. */
 struct tt_gemm {
     const void *a, *b;
     const void *from; /* NULL: C itself */

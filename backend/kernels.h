@@ -235,7 +235,7 @@ struct tt_rmsnorm_args {
     const void *x, *delta; /* delta or NULL */
     const void *weight;
     void *sum; /* with delta; NULL without; may be x or delta */
-    void *y;   /* or NULL, with amax */
+    void *y;   /* or NULL */
     float *rstd;
     float *amax; /* of y (kernels_fp8.h), or NULL */
     int64_t rows, cols;

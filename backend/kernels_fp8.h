@@ -6,8 +6,10 @@
 #ifndef TT_KERNELS_FP8_H
 #define TT_KERNELS_FP8_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "backend/run_state.h"
 #include "core/base/types.h"
 
 /* A kernel that writes a tensor can take its largest magnitude with it: `amax` of such a kernel becomes the larger one
@@ -24,9 +26,9 @@ struct tt_fp8_amax_args {
     int64_t rows, cols, ldx, parts;
 };
 
-/* out = x / scale in the format `to`, rounded; transposed = the same transposed. With `partial`, the scale is that of
- * the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`. With `rstd`, it is
- * x·rstd·weight, as RMSNorm would store it, in the place of x. */
+/* out = x / scale in the format `to`, rounded (tt_fp8_code); transposed = the same transposed. With `partial`, the
+ * scale is that of the largest of it (tt_fp8_scale) and is written to new_scale; without, it is read from `scale`.
+ * With `rstd`, it is x·rstd·weight, as RMSNorm would store it, in the place of x. */
 struct tt_fp8_cast_args {
     enum tt_dtype dtype;
     enum tt_dtype to;
@@ -34,6 +36,7 @@ struct tt_fp8_cast_args {
     const float *partial; /* (parts) or NULL */
     float *new_scale;     /* with partial */
     const float *scale;   /* without */
+    float *amax;          /* of x, or NULL */
     const float *rstd;    /* (rows) or NULL */
     const void *weight;   /* (cols), with rstd */
     uint8_t *out;         /* (rows, cols) or NULL */
@@ -41,20 +44,49 @@ struct tt_fp8_cast_args {
     int64_t rows, cols, ldx, parts;
 };
 
-/* swiglu_backward, whose results are codes: dgu in the format `to`, as it is and transposed, with the scale of amax,
- * which is written; and h transposed in E4M3 (FNUZ if `to` is), with a scale that is read. Rows and F are multiples of
- * 16 and all matrices aligned, as products of 8-bit factors want them. */
+/* swiglu, whose result is codes in the format `to`. */
+struct tt_fp8_swiglu_args {
+    enum tt_dtype dtype;
+    enum tt_dtype to;   /* TT_E4M3 or TT_E4M3_FNUZ */
+    const void *gu;     /* (rows, 2F) */
+    const float *scale; /* of h */
+    float *amax;        /* of h */
+    uint8_t *h;         /* (rows, F) */
+    int64_t rows, F;
+};
+
+/* swiglu_backward, whose results are codes: dgu in the format `to`, as it is and transposed, with a scale as in
+ * fp8_cast; and h transposed in E4M3 (FNUZ if `to` is), with a scale that is read. Rows and F are multiples of 16 and
+ * all matrices aligned, as products of 8-bit factors want them. */
 struct tt_fp8_swiglu_backward_args {
     enum tt_dtype dtype;
     enum tt_dtype to;        /* TT_E5M2 or TT_E5M2_FNUZ */
     const void *gu, *dh;     /* (rows, 2F), (rows, F) */
-    const float *amax;       /* of dgu, as swiglu_backward takes it */
+    const float *partial;    /* of dgu, one, as swiglu_backward takes it; or NULL */
+    float *new_scale;        /* of dgu, with partial */
+    const float *scale;      /* of dgu, without */
+    float *amax;             /* of dgu without its NaN, or NULL */
     const float *h_scale;
-    float *scale;            /* of dgu */
     uint8_t *dgu;            /* (rows, 2F) */
     uint8_t *dgu_transposed; /* (2F, rows) */
     uint8_t *h_transposed;   /* (F, rows) */
     int64_t rows, F;
+};
+
+/* The end of a step with scales from a history (--fp8-scaling delayed), of n tensors: amax, the largest magnitudes of
+ * this step, goes to its row of the history and becomes 0, and the scales become those of the next step
+ * (tt_fp8_next_scale of the history's largest). What is not finite counts as 0. The first `numbers` tensors are E4M3,
+ * the others E5M2. When the run has stopped (tt_state), nothing changes. */
+#define TT_FP8_HISTORY 16 /* steps */
+#define TT_FP8_APART 4    /* floats from a scale to the next: products want scales at multiples of 16 bytes */
+struct tt_fp8_history_args {
+    enum tt_dtype dtype;
+    const struct tt_state *state;
+    float *scale;   /* (n, TT_FP8_APART), of which the first of each row counts */
+    float *history; /* (TT_FP8_HISTORY, n): step s is row (s - 1) % TT_FP8_HISTORY */
+    float *amax;    /* (ranks, n) */
+    int64_t n, numbers, ranks;
+    bool fnuz;
 };
 
 #endif

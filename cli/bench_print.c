@@ -50,7 +50,7 @@ static void put_shape(struct tt_json_writer *w, const struct tt_config *c)
     tt_json_put_bool(w, "qk_norm", c->qk_norm);
     tt_json_put_string(w, "rope_scaling", c->rope_scaling);
     tt_json_put_string(w, "documents", tt_documents_names[c->documents]);
-    if (c->precision == TT_PREC_FP8) tt_json_put_string(w, "fp8", tt_fp8_names[c->fp8]);
+    if (c->precision == TT_PREC_FP8) tt_json_put_string(w, "fp8", tt_fp8_words(c));
     tt_json_put_int(w, "ffn_dim", c->ffn_dim);
     tt_json_put_int(w, "vocab_size", c->vocab_size);
     tt_json_put_int(w, "seq_len", c->seq_len);

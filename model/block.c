@@ -5,6 +5,8 @@
 void norm(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n, const struct bundle *user)
 {
     n->amax = user ? amax_for(b, user, TT_FUSE_NORM) : NULL;
+    bool delayed = b->scales && user && bundle_in_fp8(b, user);
+    n->cast = (n->amax || delayed) && b->p->layer >= 0; /* chunks of the head read the last one again */
     (fused(b, TT_FUSE_NORM) ? norm_fused : norm_steps)(b, r, w, n);
 }
 
@@ -144,6 +146,7 @@ static void ffn_inner(struct build *b, struct block_acts *a)
         return;
     }
     bundle_forward(b, &gate_up, normed(&a->norm2), false, a->ffn.gu, &a->gate_up);
+    if (swiglu_codes(b, &a->ffn, &down)) return;
     a->ffn.amax = amax_for(b, &down, TT_FUSE_SWIGLU);
     (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused : swiglu_steps)(b, &a->ffn);
 }
@@ -181,7 +184,8 @@ void block_forward(struct build *b, struct residual *r, struct block_acts *a)
     struct bundle down = down_bundle(b);
     block_inner(b, r, a);
     b->p->group = TT_G_DOWN;
-    add_to_residual(b, &down, (struct measured){.x = a->ffn.h, .amax = a->ffn.amax}, "ffn_delta", r, &a->down);
+    add_to_residual(b, &down, (struct measured){.x = a->ffn.h, .amax = a->ffn.amax, .codes = a->ffn.codes}, "ffn_delta",
+                    r, &a->down);
 }
 
 /* From the gradient of the block's output to that of gate and up; a->ffn.h is where h lies then, or its codes are in
@@ -197,7 +201,8 @@ static struct output_gradient down_backward(struct build *b, struct block_acts *
     }
     bundle_dx(b, &down, dr, &a->down, dh);
     a->ffn.d_amax = amax_for(b, &gate_up, TT_FUSE_SWIGLU);
-    if (a->ffn.d_amax && bundle_in_fp8(b, &down)) return swiglu_codes(b, &a->ffn, dh, &a->down);
+    if (fused(b, TT_FUSE_SWIGLU) && bundle_in_fp8(b, &gate_up) && bundle_in_fp8(b, &down))
+        return swiglu_codes_backward(b, &a->ffn, dh, &gate_up, &a->down);
     void *dgu = (fused(b, TT_FUSE_SWIGLU) ? swiglu_fused_backward : swiglu_steps_backward)(b, &a->ffn, dh);
     return output_gradient(b, &gate_up, (struct measured){.x = dgu, .amax = a->ffn.d_amax});
 }

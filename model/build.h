@@ -9,6 +9,12 @@
 #include "model/model.h"
 #include "model/params.h"
 
+/* The 8-bit codes of a matrix, in the forms that products take it, and their scale. */
+struct factor {
+    const uint8_t *codes, *transposed; /* NULL: not made */
+    const float *scale;
+};
+
 struct build {
     struct tt_plan *p;
     const struct tt_model *m;
@@ -34,12 +40,15 @@ struct build {
     float *loss;            /* where the mean loss is summed up; after it, the number of targets that do not count */
     float *amax;            /* of this micro-batch, largest magnitudes of tensors; NULL: none yet */
     int64_t amax_used;
+    struct factor head;     /* of this micro-batch, the head's weights in 8 bits; no codes: not yet */
+    float *scales;          /* with --fp8-scaling delayed, in training: TT_X_SCALES (scales.h); else NULL */
 };
 
 /* A tensor, and its largest magnitude. */
 struct measured {
     void *x;
     float *amax;        /* NULL: what writes the tensor does not take it */
+    const uint8_t *codes; /* or: only these are in memory, made with the tensor's scale of a history */
     const float *rstd;  /* or: the tensor is x·rstd·weight, and not in memory */
     const void *weight;
 };
@@ -49,6 +58,7 @@ struct norm_acts {
     void *x;    /* (T, C) the residual stream it normalised */
     void *y;    /* (T, C) result; NULL: only its codes are made */
     float *amax; /* of y, as in struct measured */
+    bool cast;   /* products take its codes, made of x, rstd and weight: y need not be in memory */
     const void *weight;
     void *xhat; /* (T, C) before the weight; only when in single steps */
     float *rstd; /* (T) */
@@ -75,6 +85,7 @@ struct ffn_acts {
     void *gu;   /* (T, 2F) */
     void *silu; /* (T, F) only when in single steps */
     void *h;    /* (T, F) */
+    const uint8_t *codes; /* or these of it, forward */
     float *amax, *d_amax; /* of h, and of the gradient of gu, as in struct measured */
 };
 
@@ -174,9 +185,14 @@ void bundle_dw(struct build *b, const struct bundle *s, const struct output_grad
                const struct fp8_acts *kept, bool add);
 void bundle_backward(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
                      const struct fp8_acts *kept, void *dx);
-/* The gradient of gate and up from that of h, of which only codes are made, and h once more, into the one that `down`
- * has kept. */
-struct output_gradient swiglu_codes(struct build *b, struct ffn_acts *f, const void *dh, struct fp8_acts *down);
+/* SwiGLU whose result is codes alone, where a history has their scale: true when done. */
+bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down);
+/* The gradient of gate and up from that of h, of which only codes are made, and h once more, into the one that `kept`
+ * has of the down projection. */
+struct output_gradient swiglu_codes_backward(struct build *b, struct ffn_acts *f, const void *dh,
+                                             const struct bundle *gate_up, struct fp8_acts *kept);
+/* The end of a step: this step's magnitudes become a part of the history. */
+void record_scales(struct build *b);
 
 /* ---- ranks.c: what several ranks do together; with one, nothing ---- */
 
@@ -194,6 +210,8 @@ void sum_bucket(struct build *b, int bucket);
 /* The same for the layer's bucket when this was its last layer. */
 void sum_layer(struct build *b, int layer);
 void sum_loss(struct build *b);
+/* In rows of n, one of each rank: this rank's to the others. */
+void gather_rows(struct build *b, float *rows, int64_t n);
 /* Adds up the ranks' partial sums of squares, before they make a norm. */
 void sum_partials(struct build *b, float *partial, int64_t count);
 

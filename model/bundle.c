@@ -10,17 +10,15 @@
  * A tensor of n elements costs a pass of 2·n bytes that writes n for each of the two forms. Its largest magnitude is
  * taken by the kernel that writes it, or, where that kernel does not, in another pass of 2·n. W is cast when it is
  * used, so that no copy of all weights is kept; x is kept transposed if it is not there in the backward pass in any
- * other form. The scale of the forward pass serves the backward pass too. */
+ * other form. The scale of the forward pass serves the backward pass too.
+ *
+ * With --fp8-scaling delayed, a scale comes from the magnitudes of steps before, so no pass for it alone is left: the
+ * cast takes the magnitude of this step with it, and SwiGLU writes codes at once, forward and backward. */
 #include "core/base/fp8.h"
 #include "model/build.h"
+#include "model/scales.h"
 
 enum { AS_IT_IS = 1, TRANSPOSED = 2 };
-
-/* The codes of a matrix, in the forms that products take it, and their scale. */
-struct factor {
-    const uint8_t *codes, *transposed; /* NULL: not made */
-    const float *scale;
-};
 
 static int parts_of(const struct bundle *s) { return s->whole ? 1 : s->n; }
 static enum tt_dtype output_type(const struct build *b, const struct bundle *s)
@@ -47,7 +45,7 @@ static enum tt_dtype gradients(const struct build *b) { return tt_fp8_e5m2(b->m-
 float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer)
 {
     int64_t most = 12 * b->c->num_layers + 2 + b->T / 16;
-    if (!bundle_in_fp8(b, s) || !fused(b, writer)) return NULL;
+    if (!bundle_in_fp8(b, s) || !fused(b, writer) || b->scales) return NULL;
     if (!b->amax) {
         b->amax = floats(b, "fp8_amax", most);
         b->amax_used = 0;
@@ -57,12 +55,36 @@ float *amax_for(struct build *b, const struct bundle *s, enum tt_fusion writer)
     return b->amax_used < most ? b->amax + b->amax_used++ : NULL;
 }
 
+/* With scales from a history: that of one of the bundle's factors, and where its magnitude of this step goes. */
+struct delayed {
+    const float *scale;
+    float *amax;
+};
+static struct delayed delayed(const struct build *b, const struct bundle *s, enum tt_factor f)
+{
+    int64_t i = tt_scales_index(b->c, b->p->layer, s->w[0], f), n = tt_scales_count(b->c);
+    if (!b->scales) return (struct delayed){0};
+    return (struct delayed){b->scales + i * TT_FP8_APART,
+                            b->scales + (TT_FP8_APART + TT_FP8_HISTORY + b->m->params.rank) * n + i};
+}
+
+void record_scales(struct build *b)
+{
+    int64_t n = tt_scales_count(b->c);
+    float *history = b->scales + TT_FP8_APART * n, *amax = history + TT_FP8_HISTORY * n;
+    if (!b->scales) return;
+    gather_rows(b, amax, n);
+    LAUNCH(b->p, fp8_history, .state = b->state, .scale = b->scales, .history = history, .amax = amax, .n = n,
+           .numbers = n / TT_FACTORS * TT_FACTOR_GRADIENT, .ranks = b->m->params.ranks, .fnuz = b->m->fp8_fnuz);
+}
+
 static uint8_t *bytes(struct build *b, const char *name, int64_t n) { return tt_plan_buffer(b->p, name, (size_t)n); }
 
 /* x (rows, cols) in 8 bits. Without a scale, it gets one of its own. */
 static struct factor cast(struct build *b, const char *name, struct measured x, int64_t rows, int64_t cols,
-                          enum tt_dtype type, unsigned forms, const float *scale)
+                          enum tt_dtype type, unsigned forms, struct delayed by)
 {
+    const float *scale = by.scale;
     int64_t parts = x.amax ? 1 : rows < TT_FP8_PARTS ? rows : TT_FP8_PARTS;
     uint8_t *codes = forms & AS_IT_IS ? bytes(b, name, rows * cols) : NULL;
     uint8_t *transposed = forms & TRANSPOSED ? bytes(b, name, rows * cols) : NULL;
@@ -74,9 +96,9 @@ static struct factor cast(struct build *b, const char *name, struct measured x, 
             LAUNCH(b->p, fp8_amax, .x = x.x, .partial = partial, .rows = rows, .cols = cols, .ldx = cols,
                    .parts = parts);
     }
-    LAUNCH(b->p, fp8_cast, .to = type, .x = x.x, .partial = partial, .new_scale = made, .scale = scale, .rstd = x.rstd,
-           .weight = x.weight, .out = codes, .transposed = transposed, .rows = rows, .cols = cols, .ldx = cols,
-           .parts = parts);
+    LAUNCH(b->p, fp8_cast, .to = type, .x = x.x, .partial = partial, .new_scale = made, .scale = scale, .amax = by.amax,
+           .rstd = x.rstd, .weight = x.weight, .out = codes, .transposed = transposed, .rows = rows, .cols = cols,
+           .ldx = cols, .parts = parts);
     return (struct factor){codes, transposed, made ? made : scale};
 }
 
@@ -107,8 +129,14 @@ static void forward_fp8(struct build *b, const struct bundle *s, struct measured
                         struct fp8_acts *kept)
 {
     unsigned forms = AS_IT_IS | (!again && is_kept(b) ? TRANSPOSED : 0);
-    struct factor x8 = cast(b, "fp8_input", x, s->rows, s->in, numbers(b), forms, NULL);
-    struct factor w8 = cast(b, "fp8_weights", weights_of(b, s), s->width, s->in, numbers(b), AS_IT_IS, NULL);
+    struct delayed of_x = delayed(b, s, TT_FACTOR_INPUT), of_w = delayed(b, s, TT_FACTOR_WEIGHTS);
+    struct factor x8 = {x.codes, NULL, of_x.scale};
+    if (!x.codes) x8 = cast(b, "fp8_input", x, s->rows, s->in, numbers(b), forms, of_x);
+    struct factor w8 = s->w[0] == TT_W_HEAD ? b->head : (struct factor){0};
+    unsigned of_head = s->w[0] == TT_W_HEAD && b->train ? TRANSPOSED : 0;
+    if (!w8.codes)
+        w8 = cast(b, "fp8_weights", weights_of(b, s), s->width, s->in, numbers(b), AS_IT_IS | of_head, of_w);
+    if (of_head) b->head = w8; /* for the other chunks, forward and backward */
     for (int64_t i = 0, at = 0; i < parts_of(s); at += s->out[i++]) {
         struct tt_gemm g = product(x8.codes, x8.scale, numbers(b), s->in, w8.codes + at * s->in, w8.scale,
                                    numbers(b), s->in, s->rows, width_of(s, (int)i), s->in);
@@ -136,7 +164,8 @@ struct output_gradient output_gradient(struct build *b, const struct bundle *s, 
 {
     struct output_gradient d = {.dy = dy.x};
     if (!bundle_in_fp8(b, s)) return d;
-    struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, gradients(b), AS_IT_IS | TRANSPOSED, NULL);
+    struct factor f = cast(b, "fp8_gradient", dy, s->rows, s->width, gradients(b), AS_IT_IS | TRANSPOSED,
+                           delayed(b, s, TT_FACTOR_GRADIENT));
     d.codes = f.codes, d.transposed = f.transposed, d.scale = f.scale;
     return d;
 }
@@ -175,7 +204,9 @@ static struct factor turned_weights(struct build *b, const struct bundle *s, con
                                     const struct fp8_acts *kept)
 {
     if (!d->codes) return (struct factor){0};
-    return cast(b, "fp8_weights", weights_of(b, s), s->width, s->in, numbers(b), TRANSPOSED, kept->w_scale);
+    if (s->w[0] == TT_W_HEAD) return b->head;
+    return cast(b, "fp8_weights", weights_of(b, s), s->width, s->in, numbers(b), TRANSPOSED,
+                (struct delayed){.scale = kept->w_scale});
 }
 
 static struct factor input_of(struct build *b, const struct bundle *s, const struct output_gradient *d, const void *x,
@@ -183,7 +214,7 @@ static struct factor input_of(struct build *b, const struct bundle *s, const str
 {
     if (!d->codes || kept->x) return (struct factor){.transposed = kept->x, .scale = kept->x_scale};
     return cast(b, "fp8_input", (struct measured){.x = (void *)x}, s->rows, s->in, numbers(b), TRANSPOSED,
-                kept->x_scale);
+                (struct delayed){.scale = kept->x_scale});
 }
 
 void bundle_dx(struct build *b, const struct bundle *s, const struct output_gradient *d, const struct fp8_acts *kept,
@@ -210,17 +241,31 @@ void bundle_backward(struct build *b, const struct bundle *s, const struct outpu
     }
 }
 
-struct output_gradient swiglu_codes(struct build *b, struct ffn_acts *f, const void *dh, struct fp8_acts *down)
+bool swiglu_codes(struct build *b, struct ffn_acts *f, const struct bundle *down)
+{
+    struct delayed of_h = delayed(b, down, TT_FACTOR_INPUT);
+    if (!b->scales || !bundle_in_fp8(b, down) || !fused(b, TT_FUSE_SWIGLU)) return false;
+    uint8_t *h = bytes(b, "fp8_input", b->T * b->F);
+    b->p->group = TT_G_ACTIVATION;
+    LAUNCH(b->p, fp8_swiglu, .to = numbers(b), .gu = f->gu, .scale = of_h.scale, .amax = of_h.amax, .h = h,
+           .rows = b->T, .F = b->F);
+    f->codes = h;
+    return true;
+}
+
+struct output_gradient swiglu_codes_backward(struct build *b, struct ffn_acts *f, const void *dh,
+                                             const struct bundle *gate_up, struct fp8_acts *kept)
 {
     int64_t n = b->T * b->F;
     uint8_t *codes = bytes(b, "fp8_gradient", 2 * n), *transposed = bytes(b, "fp8_gradient", 2 * n);
     uint8_t *h = bytes(b, "fp8_input", n);
-    float *scale = floats(b, "fp8_scale", 1);
+    struct delayed by = delayed(b, gate_up, TT_FACTOR_GRADIENT);
+    float *made = by.scale ? NULL : floats(b, "fp8_scale", 1);
     b->p->group = TT_G_ACTIVATION;
-    LAUNCH(b->p, swiglu_backward, .gu = f->gu, .dh = dh, .amax = f->d_amax, .rows = b->T, .F = b->F);
-    LAUNCH(b->p, fp8_swiglu_backward, .to = gradients(b), .gu = f->gu, .dh = dh, .amax = f->d_amax,
-           .h_scale = down->x_scale, .scale = scale, .dgu = codes, .dgu_transposed = transposed, .h_transposed = h,
-           .rows = b->T, .F = b->F);
-    down->x = h;
-    return (struct output_gradient){.codes = codes, .transposed = transposed, .scale = scale};
+    if (made) LAUNCH(b->p, swiglu_backward, .gu = f->gu, .dh = dh, .amax = f->d_amax, .rows = b->T, .F = b->F);
+    LAUNCH(b->p, fp8_swiglu_backward, .to = gradients(b), .gu = f->gu, .dh = dh, .partial = made ? f->d_amax : NULL,
+           .new_scale = made, .scale = by.scale, .amax = by.amax, .h_scale = kept->x_scale, .dgu = codes,
+           .dgu_transposed = transposed, .h_transposed = h, .rows = b->T, .F = b->F);
+    kept->x = h;
+    return (struct output_gradient){.codes = codes, .transposed = transposed, .scale = made ? made : by.scale};
 }

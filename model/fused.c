@@ -11,9 +11,9 @@ static int64_t norm_parts(const struct build *b) { return b->T < 512 ? b->T : 51
 void norm_fused(struct build *b, struct residual *r, enum tt_weight w, struct norm_acts *n)
 {
     void *sum = r->delta ? activation(b, "residual", b->T, b->C) : NULL;
-    bool in_memory = !n->amax || b->p->layer < 0; /* chunks of the head read the last one again */
-    *n = (struct norm_acts){.x = sum ? sum : r->x, .y = in_memory ? activation(b, "norm", b->T, b->C) : NULL,
-                            .amax = n->amax, .weight = weight(b, w), .rstd = floats(b, "norm_rstd", b->T)};
+    *n = (struct norm_acts){.x = sum ? sum : r->x, .y = n->cast ? NULL : activation(b, "norm", b->T, b->C),
+                            .amax = n->amax, .cast = n->cast, .weight = weight(b, w),
+                            .rstd = floats(b, "norm_rstd", b->T)};
     b->p->group = TT_G_NORM;
     LAUNCH(b->p, rmsnorm, .x = r->x, .delta = r->delta, .weight = n->weight, .sum = sum, .y = n->y, .rstd = n->rstd,
            .amax = n->amax, .rows = b->T, .cols = b->C, .eps = (float)b->c->norm_eps);

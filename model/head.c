@@ -11,6 +11,7 @@ static int64_t chosen_rows(const struct build *b)
     int64_t size = (int64_t)tt_dtype_size(b->p->dtype);
     int64_t kept = b->c->num_layers * b->T * (4 * b->C + b->P + 2 * b->F) * size, bytes = kept / 8;
     bytes = bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
+    if (b->c->precision == TT_PREC_FP8 && b->c->fp8 == TT_FP8_ALL) size += 2; /* codes of the gradient, in two forms */
     int64_t chunks = (b->T * b->V * size + bytes - 1) / bytes, rows = (b->T + chunks - 1) / chunks;
     return (rows + ROWS - 1) / ROWS * ROWS;
 }

@@ -7,6 +7,7 @@
 #include "core/checkpoint/arena.h"
 #include "core/config/hooks.h"
 #include "model/build.h"
+#include "model/scales.h"
 
 static struct build begin(const struct tt_model *m, struct tt_plan *p, int64_t B, int64_t S, int64_t positions)
 {
@@ -116,6 +117,7 @@ static void step_end(struct build *b)
     else
         (fused(b, TT_FUSE_OPTIMIZER) ? optimizer_fused : optimizer_steps)(b);
     b->p->group = TT_G_CONTROL;
+    record_scales(b);
     LAUNCH(b->p, record, .state = b->state, .ring = ring, .entries = TT_RING_ENTRIES);
 }
 
@@ -125,6 +127,7 @@ static void micro_batch(struct build *b, int i, const int32_t *tokens, struct bl
     tt_plan_micro(b->p, i);
     drop_all(b);
     b->amax = NULL;
+    b->head = (struct factor){0};
     b->accumulate = i > 0 && !b->m->params.sharded[TT_X_GRADS];
     b->tokens = tokens + i * b->B * (b->S + 1);
     body_forward(b, blocks, &last);
@@ -173,6 +176,8 @@ static void write_train(struct build *b, struct block_acts *blocks)
                    "side by side");
     const int32_t *tokens = tt_plan_external(b->p, TT_X_TOKENS,
                                              TT_TOKEN_SLOTS * (size_t)b->slot_stride * sizeof *tokens);
+    if (b->c->precision == TT_PREC_FP8 && b->c->fp8_scaling == TT_SCALING_DELAYED)
+        b->scales = tt_plan_external(b->p, TT_X_SCALES, (size_t)tt_scales_floats(b->m) * sizeof *b->scales);
     step_begin(b, state, before);
     if (b->late) update_before(b, before);
     for (int i = 0; i < micros; i++) micro_batch(b, i, tokens, blocks);

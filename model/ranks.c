@@ -138,6 +138,12 @@ void sum_loss(struct build *b)
     if (params(b)->ranks > 1) collective(b, TT_ALL_REDUCE, b->loss, b->loss, 2, TT_F32); /* and ignored */
 }
 
+void gather_rows(struct build *b, float *rows, int64_t n)
+{
+    int ranks = params(b)->ranks;
+    if (ranks > 1) collective(b, TT_ALL_GATHER, rows + params(b)->rank * n, rows, ranks * n, TT_F32);
+}
+
 void sum_partials(struct build *b, float *partial, int64_t count)
 {
     if (sharded(b, TT_X_MOMENT1)) collective(b, TT_ALL_REDUCE, partial, partial, count, TT_F32);

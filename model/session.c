@@ -9,6 +9,7 @@
 #include "core/base/yaml.h"
 #include "core/checkpoint/weights.h"
 #include "core/train/state.h"
+#include "model/scales.h"
 #include "model/update.h"
 
 static tt_status refuse_precision(enum tt_precision wanted, const struct tt_device_info *info)
@@ -189,6 +190,7 @@ tt_status tt_session_open(struct tt_session *s, struct tt_backend *backend, cons
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
         if (plans[i]) tt_engine_bind(&s->engine, plans[i]);
     TT_TRY(tt_update_upload(&s->model->params, &s->engine));
+    TT_TRY(tt_scales_begin(s->model, &s->engine, NULL));
     if (s->between) TT_TRY(tt_between_open(&s->interval, s->model, &s->engine, s->between));
     return tt_model_upload_rope(s->model, &s->engine, c->seq_len);
 }
@@ -236,6 +238,8 @@ static tt_status go_on(struct tt_session *s, const struct tt_checkpoint *c, stru
     TT_TRY(precision_of(c->config, &then));
     *progress = c->progress;
     if (!tt_scales_loss(then)) progress->loss_scale = 0;
+    s->new_scales = c->scales && !c->scales_found && c->progress.step > 0;
+    if (c->scales_found) TT_TRY(tt_scales_begin(s->model, &s->engine, c->scales));
     return begin(s, progress, c->updates);
 }
 
@@ -252,11 +256,17 @@ static tt_status load(struct tt_session *s, const char *path, int n, struct tt_p
         c.updates = calloc((size_t)c.params->groups.count + 1, sizeof *c.updates);
         if (!c.updates) st = tt_no_memory("the groups of weights");
     }
+    if (!st && progress && s->engine.bytes[TT_X_SCALES]) {
+        c.scale_count = tt_scales_count(&s->model->config);
+        c.scales = calloc((size_t)tt_scales_floats(s->model), sizeof *c.scales);
+        if (!c.scales) st = tt_no_memory("the scales of 8-bit factors");
+    }
     if (!st) st = tt_checkpoint_load(path, &c);
     for (int i = 0; i < n && !st; i++) st = upload(s, which[i], host[i]);
     for (int i = 0; i < n; i++) drop(s, which[i], host[i]);
     if (!st) st = progress ? go_on(s, &c, progress) : begin(s, NULL, NULL);
     free(c.updates);
+    free(c.scales);
     free((char *)c.config);
     return st;
 }

@@ -153,6 +153,7 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s);
 static tt_status multiply_fp8(struct cpu *cpu, const struct tt_gemm *g, tt_stream s)
 {
     bool good = tt_is_fp8(g->type_a) && tt_is_fp8(g->type_b) && g->type_c == TT_F32 && g->scale_a && g->scale_b &&
+                ((uintptr_t)g->scale_a | (uintptr_t)g->scale_b) % 16 == 0 &&
                 !g->trans_a && g->trans_b && g->batch == 1 &&
                 (g->m | g->n | g->k | g->lda | g->ldb | g->ldc) % 16 == 0;
     if (!good) return tt_fail(TT_UNSUPPORTED, "gemm: the CPU does not multiply 8-bit factors in this shape");

@@ -1,4 +1,5 @@
-/* The 8-bit factors of products: the largest magnitude of a tensor, and its codes, as it is and transposed. */
+/* The 8-bit factors of products: the largest magnitude of a tensor, and its codes, as it is and transposed; and scales
+ * from a history of magnitudes. */
 #include "backend/gpu/fp8_tile.h"
 
 /* ---- largest magnitudes: a block per part ---- */
@@ -82,7 +83,7 @@ GPU_DEVICE void normalise(patch &p, const float *rstd, const T *weight, int64_t 
 
 template <typename T, enum tt_dtype TO>
 GPU_DEVICE void cast_patch(const struct tt_fp8_cast_args &a, float inverse, int64_t row, int64_t col, place at,
-                           bool vectors, uint32_t *square)
+                           bool vectors, uint32_t *square, uint32_t &most)
 {
     int64_t r0 = row + at.row, c0 = col + at.col, rows = a.rows - r0, cols = a.cols - c0;
     uint32_t words[PATCH][2];
@@ -96,6 +97,8 @@ GPU_DEVICE void cast_patch(const struct tt_fp8_cast_args &a, float inverse, int6
     if (a.rstd) normalise(p, a.rstd + r0, (const T *)a.weight + c0, rows, cols);
     GPU_UNROLL
     for (int r = 0; r < PATCH; r++) {
+        GPU_UNROLL
+        for (int c = 0; c < WIDTH; c++) most = gpu_most(most, p.v[r][c]);
         GPU_UNROLL
         for (int w = 0; w < 2; w++) words[r][w] = pack4<TO>(p.v[r] + 4 * w, inverse);
         if (a.out && r < rows) store_row(a.out + (r0 + r) * a.cols + c0, words[r], vectors, cols);
@@ -111,20 +114,25 @@ GPU_DEVICE float scale_of(const struct tt_fp8_cast_args &a)
     return scale;
 }
 
-/* Of a multiprocessor: where waves are wide, its shared memory holds no more. */
-enum { CAST_BLOCKS = GPU_WAVE > GPU_GROUP ? 3 : 4 };
+/* Of a multiprocessor: where waves are wide, its shared memory holds no more. Four leave fp16, which no model has
+ * beside 8-bit factors, too few registers on sm_90a. */
+template <typename T> constexpr int CAST_BLOCKS = GPU_WAVE > GPU_GROUP ? 3 : 4;
+template <> constexpr int CAST_BLOCKS<gpu_half> = 3;
 
 /* `vectors`: rows and columns are multiples of CHUNK, and all is aligned. */
 template <typename T, enum tt_dtype TO>
-GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, CAST_BLOCKS) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
+GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, CAST_BLOCKS<T>) fp8_cast(struct tt_fp8_cast_args a, bool vectors)
 {
     GPU_SHARED uint32_t square[SIDE * COLUMN_WORDS];
     int64_t across = gpu_divide_up(a.cols, SIDE);
     int64_t row = gpu_block_x() / across * SIDE, col = gpu_block_x() % across * SIDE;
     float inverse = tt_fp8_inverse(scale_of(a));
+    uint32_t most = 0; /* padding is 0 */
     GPU_UNROLL
     for (int i = 0; i < PATCHES; i++)
-        cast_patch<T, TO>(a, inverse, row, col, place_of(i * FP8_THREADS + gpu_thread()), vectors, square);
+        cast_patch<T, TO>(a, inverse, row, col, place_of(i * FP8_THREADS + gpu_thread()), vectors, square,
+                          most);
+    if (a.amax) gpu_block_amax<float, FP8_THREADS>(a.amax, most);
     if (a.transposed) store_square(a.transposed, a.rows, a.cols, square, row, col, vectors);
 }
 
@@ -148,4 +156,33 @@ template <typename T> static gpu_error cast_to(const struct tt_fp8_cast_args *a,
 gpu_error tt_gpu_fp8_cast(const struct tt_fp8_cast_args *a, gpu_stream s)
 {
     return GPU_DISPATCH(a->dtype, T, cast_to<T>(a, s));
+}
+
+/* ---- scales from a history: a thread per tensor ---- */
+
+GPU_DEVICE uint32_t most_of_ranks(const struct tt_fp8_history_args &a, int64_t i)
+{
+    uint32_t most = 0;
+    for (int64_t r = 0; r < a.ranks; r++) {
+        most = gpu_most(most, a.amax[r * a.n + i]);
+        a.amax[r * a.n + i] = 0;
+    }
+    return most < 0x7f800000 ? most : 0;
+}
+
+GPU_KERNEL GPU_BOUNDS(FP8_THREADS) fp8_history(struct tt_fp8_history_args a)
+{
+    int64_t i = gpu_block_x() * FP8_THREADS + gpu_thread(), row = (a.state->step - 1) % TT_FP8_HISTORY;
+    if (i >= a.n || a.state->stopped) return;
+    uint32_t most = most_of_ranks(a, i);
+    a.history[row * a.n + i] = gpu_bits_float(most);
+    for (int64_t s = 0; s < TT_FP8_HISTORY; s++) most = gpu_most(most, a.history[s * a.n + i]);
+    enum tt_dtype to = i < a.numbers ? tt_fp8_e4m3(a.fnuz) : tt_fp8_e5m2(a.fnuz);
+    float *scale = a.scale + i * TT_FP8_APART;
+    *scale = tt_fp8_next_scale(gpu_bits_float(most), *scale, to);
+}
+
+gpu_error tt_gpu_fp8_history(const struct tt_fp8_history_args *a, gpu_stream s)
+{
+    return GPU_LAUNCH(fp8_history, gpu_grid_of(gpu_divide_up(a->n, FP8_THREADS)), FP8_THREADS, 0, s, *a);
 }

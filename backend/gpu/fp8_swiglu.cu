@@ -1,8 +1,75 @@
-/* The backward pass of SwiGLU with 8-bit results: the codes of the gradient of gate and up, as it is and transposed,
- * and those of h, transposed. None of them is in memory in another form. A thread keeps the codes of its patches, and
- * the three matrices take turns in one square of shared memory. */
+/* SwiGLU with 8-bit results, none of which is in memory in another form. Forward, the codes of h. Backward, those of
+ * the gradient of gate and up, as it is and transposed, and of h, transposed: a thread keeps the codes of its patches,
+ * and the three matrices take turns in one square of shared memory. */
+#include <math.h>
+
 #include "backend/gpu/activation.h"
 #include "backend/gpu/fp8_tile.h"
+#include "backend/gpu/map.h"
+
+/* ---- forward ---- */
+
+template <typename T> struct glu_context {
+    map_amax<T> most;
+    float inverse;
+};
+template <typename T> GPU_DEVICE void map_end(const glu_context<T> &c) { map_end(c.most); }
+
+template <typename T, enum tt_dtype TO> struct fp8_swiglu_op {
+    typedef T type;
+    typedef glu_context<T> context;
+    static constexpr int unroll = 2, N = gpu_vec<T>::n;
+    struct in {
+        gpu_bytes16 gate, up;
+    };
+    const T *gu;
+    const float *scale;
+    float *amax;
+    uint8_t *h;
+    int64_t F;
+
+    GPU_MEMBER context begin(bool &) const { return {{amax, 0}, tt_fp8_inverse(*scale)}; }
+    GPU_MEMBER in load(int64_t r, int64_t c) const
+    {
+        const T *gate = gu + r * 2 * F + c;
+        return {gpu_load16(gate), gpu_load16(gate + F)};
+    }
+    GPU_MEMBER void store(int64_t r, int64_t c, const in &v, context &k) const
+    {
+        gpu_vec<T> gate = gpu_vec_from<T>(v.gate), up = gpu_vec_from<T>(v.up);
+        GPU_UNROLL
+        for (int i = 0; i < N; i++) up.v[i] = gpu_to_float(gpu_from_float<T>(swiglu<T>(gate.v[i], up.v[i])));
+        k.most.most = gpu_most(k.most.most, up);
+        uint32_t words[N / 4], *out = (uint32_t *)(h + r * F + c);
+        GPU_UNROLL
+        for (int w = 0; w < N / 4; w++) words[w] = pack4<TO>(up.v + 4 * w, k.inverse);
+        if constexpr (N == 8)
+            *(gpu_bytes8 *)out = gpu_bytes8{{words[0], words[1]}};
+        else
+            *out = words[0];
+    }
+    GPU_MEMBER void one(int64_t r, int64_t c, context &k) const
+    {
+        const T *gate = gu + r * 2 * F + c;
+        float x = gpu_to_float(gpu_from_float<T>(swiglu<T>(gpu_to_float(gate[0]), gpu_to_float(gate[F]))));
+        h[r * F + c] = tt_fp8_code(x, k.inverse, TO);
+        k.most.most = gpu_most(k.most.most, x);
+    }
+};
+
+template <typename T, enum tt_dtype TO> static gpu_error forward_to(const struct tt_fp8_swiglu_args *a, gpu_stream s)
+{
+    fp8_swiglu_op<T, TO> op = {(const T *)a->gu, a->scale, a->amax, a->h, a->F};
+    return map_launch(op, a->rows, a->F, gpu_aligned(a->gu) && gpu_aligned(a->h), s);
+}
+
+gpu_error tt_gpu_fp8_swiglu(const struct tt_fp8_swiglu_args *a, gpu_stream s)
+{
+    if (a->to == TT_E4M3) return GPU_DISPATCH(a->dtype, T, (forward_to<T, TT_E4M3>(a, s)));
+    return GPU_DISPATCH(a->dtype, T, (forward_to<T, TT_E4M3_FNUZ>(a, s)));
+}
+
+/* ---- backward ---- */
 
 enum { GATE, UP, HIDDEN, RESULTS };
 
@@ -33,7 +100,7 @@ template <typename T> GPU_DEVICE void load_row(float *x, const T *p)
 /* A patch at (r0, c0) of the hidden values; dgu's codes as they are go to memory at once. */
 template <typename T, enum tt_dtype TO, enum tt_dtype TO_H>
 GPU_DEVICE void glu_patch(const struct tt_fp8_swiglu_backward_args &a, int64_t r0, int64_t c0, float inverse,
-                          float inverse_h, glu_codes &codes)
+                          float inverse_h, glu_codes &codes, float &most)
 {
     if (r0 >= a.rows || c0 >= a.F) return;
     int64_t line = r0 * 2 * a.F + c0; /* of gate, and of its codes */
@@ -45,7 +112,10 @@ GPU_DEVICE void glu_patch(const struct tt_fp8_swiglu_backward_args &a, int64_t r
         load_row(up, (const T *)a.gu + line + a.F);
         load_row(dh, h);
         GPU_UNROLL
-        for (int i = 0; i < WIDTH; i++) swiglu_back<T>(gate[i], up[i], dh[i]);
+        for (int i = 0; i < WIDTH; i++) {
+            swiglu_back<T>(gate[i], up[i], dh[i]);
+            most = gpu_max(gpu_max(most, fabsf(gate[i])), fabsf(up[i]));
+        }
         pack_row<T, TO_H>(codes.words[HIDDEN][r], dh, inverse_h);
         pack_row<T, TO>(codes.words[GATE][r], gate, inverse);
         pack_row<T, TO>(codes.words[UP][r], up, inverse);
@@ -64,15 +134,17 @@ GPU_KERNEL GPU_BOUNDS_MIN(FP8_THREADS, GLU_BLOCKS<T>) fp8_swiglu_backward(struct
     GPU_SHARED uint32_t square[SIDE * COLUMN_WORDS];
     int64_t across = gpu_divide_up(a.F, SIDE);
     int64_t row = gpu_block_x() / across * SIDE, col = gpu_block_x() % across * SIDE;
-    float scale = scale_of_parts(a.amax, 1, TO), inverse = tt_fp8_inverse(scale);
+    float scale = a.partial ? tt_fp8_scale(*a.partial, TO) : *a.scale, inverse = tt_fp8_inverse(scale);
     float inverse_h = tt_fp8_inverse(*a.h_scale);
-    if (gpu_block_x() == 0 && gpu_thread() == 0) *a.scale = scale;
+    float most = 0;
+    if (a.partial && gpu_block_x() == 0 && gpu_thread() == 0) *a.new_scale = scale;
     glu_codes codes[PATCHES] = {};
     GPU_UNROLL
     for (int i = 0; i < PATCHES; i++) {
         place at = place_of(i * FP8_THREADS + gpu_thread());
-        glu_patch<T, TO, TO_H>(a, row + at.row, col + at.col, inverse, inverse_h, codes[i]);
+        glu_patch<T, TO, TO_H>(a, row + at.row, col + at.col, inverse, inverse_h, codes[i], most);
     }
+    if (a.amax) gpu_block_amax<T, FP8_THREADS>(a.amax, gpu_float_bits(most));
     GPU_UNROLL
     for (int k = 0; k < RESULTS; k++) {
         uint8_t *out = k == HIDDEN ? a.h_transposed : a.dgu_transposed + (k == UP ? a.F * a.rows : 0);

@@ -48,7 +48,8 @@ GPU_DEVICE uint32_t column_of(const uint32_t (*words)[2], int c)
 /* Four codes. */
 template <enum tt_dtype TO> GPU_DEVICE uint32_t pack4(const float *v, float inverse)
 {
-    return gpu_fp8_pack2<TO>(v[0] * inverse, v[1] * inverse) | gpu_fp8_pack2<TO>(v[2] * inverse, v[3] * inverse) << 16;
+    return gpu_fp8_pack2<TO>(tt_fp8_scaled(v[0], inverse), tt_fp8_scaled(v[1], inverse)) |
+           gpu_fp8_pack2<TO>(tt_fp8_scaled(v[2], inverse), tt_fp8_scaled(v[3], inverse)) << 16;
 }
 
 /* The columns of a patch, to the square. */

@@ -51,8 +51,9 @@ static bool takes_fp8(const struct gpu *gpu, const struct tt_gemm *g)
     bool types = (g->type_a == e4m3 && g->type_b == e4m3) || (g->type_a == e4m3 && g->type_b == e5m2) ||
                  (g->type_a == e5m2 && g->type_b == e4m3);
     bool sizes = (g->m | g->n | g->k | g->lda | g->ldb | g->ldc) % 16 == 0;
-    return gpu->has[TT_PREC_FP8] && types && sizes && !g->trans_a && g->trans_b && g->batch == 1 && g->scale_a &&
-           g->scale_b && (g->type_c == TT_BF16 || g->type_c == TT_F32);
+    bool scales = g->scale_a && g->scale_b && ((uintptr_t)g->scale_a | (uintptr_t)g->scale_b) % 16 == 0;
+    return gpu->has[TT_PREC_FP8] && types && sizes && !g->trans_a && g->trans_b && g->batch == 1 && scales &&
+           (g->type_c == TT_BF16 || g->type_c == TT_F32);
 }
 
 static tt_status check_types(const struct gpu *gpu, const struct tt_gemm *g)

@@ -7,7 +7,7 @@
  * TT_E5M2_FNUZ    5, 2                 16     57344     NaN 0x80; no infinity, no -0    gfx942
  *
  * Numbers too large for the format become its largest, infinity too. NaN becomes the NaN 0x7f (0x80 in FNUZ), whatever
- * its sign. */
+ * its sign. With a scale (tt_fp8_code), infinity is NaN as well. */
 #ifndef TT_FP8_H
 #define TT_FP8_H
 
@@ -94,6 +94,21 @@ TT_FP8_FUNCTION float tt_fp8_inverse(float scale)
     if (u < 0x7f800000) u = 0x7f000000 - u;
     memcpy(&scale, &u, sizeof u);
     return scale;
+}
+
+/* x / scale, to be rounded to a code. A scale may be older than x, so that x is beyond the format: finite numbers then
+ * become its largest, but infinity becomes NaN, so that what is computed from the code is not finite either. */
+TT_FP8_FUNCTION float tt_fp8_scaled(float x, float inverse) { return x * inverse + x * 0.0f; }
+TT_FP8_FUNCTION uint8_t tt_fp8_code(float x, float inverse, enum tt_dtype t)
+{
+    return tt_to_fp8(tt_fp8_scaled(x, inverse), t);
+}
+
+/* The scale of the next step of a tensor whose largest magnitude in the latest steps is `most`: with room for twice as
+ * much. The one it has, `before`, if it was 0 in all of these. */
+TT_FP8_FUNCTION float tt_fp8_next_scale(float most, float before, enum tt_dtype t)
+{
+    return most > 0 ? 2 * tt_fp8_scale(most, t) : before;
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/checkpoint/safetensors_sharded.h"
+#include "core/checkpoint/scales.h"
 #include "core/checkpoint/updates.h"
 
 /* ---- writing ---- */
@@ -94,6 +95,7 @@ static tt_status write_folder(const char *folder, const struct tt_checkpoint *c)
                          (const char *[]){"m.", "v."}, 2, &m));
     if (!tt_job_leads(c->job)) return TT_OK;
     if (c->updates) TT_TRY(tt_updates_write(folder, c, &m));
+    if (c->scales) TT_TRY(tt_scales_write(folder, c, &m));
     if (c->tokenizer) TT_TRY(write_tokenizer(folder, c->tokenizer, &m));
     TT_TRY(tt_manifest_write(folder, &m));
     return tt_sync_dir(folder);

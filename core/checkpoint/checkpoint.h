@@ -3,6 +3,7 @@
  *   state.safetensors   AdamW's moments, as m.<name> and v.<name>
  *   updates.safetensors with --update top-k: how often and when last each group of weights was chosen, and in the last
  *                       row the number of choices and the step of the latest
+ *   scales.safetensors  with --fp8-scaling delayed: the scales of 8-bit factors, and the magnitudes they come from
  *   tokenizer.json      when the data has one
  *   checkpoint.json     step, position in the data, configuration, size and CRC-32 of each file, and its own CRC-32
  * It is written as step-00000100.tmp, synced, and renamed, so a folder with the final name is complete. The same state
@@ -78,6 +79,9 @@ struct tt_checkpoint {
     float *w, *m, *v;   /* host copies of the arenas; m, v may be NULL on load: weights only */
     bool parts[3];      /* on save, of w, m and v: only this rank's parts of each bucket, one after the other */
     struct tt_update_group *updates; /* what groups of weights have seen, groups.count + 1 of them; or NULL */
+    float *scales; /* of 8-bit factors and their history, TT_FP8_APART + TT_FP8_HISTORY times scale_count; or NULL */
+    int64_t scale_count;
+    bool scales_found; /* on load: the checkpoint has them */
     struct tt_job *job; /* on save: the ranks that save together; NULL: this process alone. Each rank has its parts of
                            sharded arrays */
 };
@@ -109,7 +113,8 @@ tt_status tt_checkpoint_folder(const char *path, char **folder);
 /* Fills w (and m, v if not NULL) for c->params, and progress and config; of a sharded array it reads and writes only
  * this rank's parts, where the whole arena has them. Checks names, shapes, sizes and, on rank 0, checksums before it
  * writes to the arenas; the padding between tensors becomes 0. Without m and v, state.safetensors is not read. Without
- * updates.safetensors, `updates` becomes that of groups which were all chosen in every update. */
+ * updates.safetensors, `updates` becomes that of groups which were all chosen in every update; without
+ * scales.safetensors, `scales` is left alone. */
 tt_status tt_checkpoint_load(const char *path, struct tt_checkpoint *c);
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/checkpoint/checkpoint.h"
 #include "core/checkpoint/manifest.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/checkpoint/scales.h"
 #include "core/checkpoint/updates.h"
 
 static tt_status mismatch(const char *path, const char *name, const char *there, const char *here)
@@ -135,6 +136,7 @@ static tt_status load_tensors(const char *path, const struct tt_manifest *m, str
     TT_GOTO(st, done, open_checked(path, m, "model.safetensors", c->params, none, 1, &model));
     if (c->m || c->v) TT_GOTO(st, done, open_checked(path, m, "state.safetensors", c->params, moments, 2, &state));
     if (c->updates) TT_GOTO(st, done, tt_updates_read(path, m, c));
+    if (c->scales) TT_GOTO(st, done, tt_scales_read(path, m, c));
     TT_GOTO(st, done, fill(model, c->params, TT_X_WEIGHTS, "", c->w));
     if (c->m) TT_GOTO(st, done, fill(state, c->params, TT_X_MOMENT1, "m.", c->m));
     if (c->v) TT_GOTO(st, done, fill(state, c->params, TT_X_MOMENT2, "v.", c->v));

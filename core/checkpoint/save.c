@@ -63,6 +63,16 @@ static tt_status read_updates(struct tt_engine *e, struct tt_checkpoint *c)
     return c->updates ? tt_engine_download(e, TT_X_UPDATES, 0, c->updates, bytes) : tt_no_memory("a checkpoint");
 }
 
+static tt_status read_scales(struct tt_engine *e, struct tt_checkpoint *c)
+{
+    enum { KEPT = TT_FP8_APART + TT_FP8_HISTORY };
+    size_t row = e->bytes[TT_X_SCALES] / (size_t)(KEPT + c->params->ranks), kept = KEPT * row;
+    if (!row || !tt_job_leads(c->job)) return TT_OK;
+    c->scale_count = (int64_t)(row / sizeof *c->scales);
+    c->scales = malloc(kept);
+    return c->scales ? tt_engine_download(e, TT_X_SCALES, 0, c->scales, kept) : tt_no_memory("a checkpoint");
+}
+
 tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoint *c, int64_t keep)
 {
     struct tt_device_info info;
@@ -75,11 +85,13 @@ tt_status tt_save(struct tt_engine *e, const char *dir, const struct tt_checkpoi
     bool writes = tt_job_leads(c->job) || c->params->sharded[TT_X_MOMENT1];
     for (int i = 0; i < 3 && !st && writes; i++) st = take(e, c->params, which[i], info.shares_memory, &got[i]);
     if (!st) st = read_updates(e, &whole);
+    if (!st) st = read_scales(e, &whole);
     whole.w = got[0].host, whole.m = got[1].host, whole.v = got[2].host;
     for (int i = 0; i < 3; i++) whole.parts[i] = got[i].parts;
     st = tt_job_agree(c->job, st);
     if (!st) st = tt_checkpoint_save(dir, &whole, keep);
     free(whole.updates);
+    free(whole.scales);
     for (int i = 0; i < 3; i++)
         if (got[i].copied) free(got[i].host);
     return st;

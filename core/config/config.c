@@ -12,6 +12,14 @@
 const char *const tt_version_names[] = {"baseline", "fused", "flash", NULL};
 const char *const tt_precision_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8", NULL};
 const char *const tt_fp8_names[] = {"linear", "all", NULL};
+const char *const tt_fp8_scaling_names[] = {"tensor", "delayed", NULL};
+
+const char *tt_fp8_words(const struct tt_config *c)
+{
+    static const char *const words[][2] = {{"linear", "linear delayed"}, {"all", "all delayed"}};
+    return words[c->fp8][c->fp8_scaling];
+}
+
 const char *const tt_recompute_names[] = {"none", "attention", "block", NULL};
 const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};
@@ -315,6 +323,9 @@ static tt_status check_precision(const struct tt_config *c)
     if (c->fp8 != TT_FP8_LINEAR && c->precision != TT_PREC_FP8)
         return tt_fail(TT_USAGE, "fp8 %s does nothing with precision %s; give --precision fp8 too, or leave --fp8 out",
                        tt_fp8_names[c->fp8], tt_precision_names[c->precision]);
+    if (c->fp8_scaling != TT_SCALING_TENSOR && c->precision != TT_PREC_FP8)
+        return tt_fail(TT_USAGE, "fp8-scaling %s does nothing with precision %s; give --precision fp8 too, or leave "
+                       "--fp8-scaling out", tt_fp8_scaling_names[c->fp8_scaling], tt_precision_names[c->precision]);
     if (here || strcmp(tt_backend_name(), "cpu") != 0) return TT_OK;
     return tt_fail(TT_USAGE,
                    "%s needs a GPU build: cmake -B build -DBACKEND=cuda or hip; this tt was built for cpu, "

@@ -12,6 +12,7 @@
 
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
+enum tt_fp8_scaling { TT_SCALING_TENSOR, TT_SCALING_DELAYED }; /* by magnitudes of now, or of the steps before */
 enum tt_fp8 { TT_FP8_LINEAR, TT_FP8_ALL }; /* products with 8-bit factors: those of the blocks, or the head too */
 enum tt_on_nan { TT_NAN_STOP, TT_NAN_SKIP };
 enum tt_documents { TT_DOCUMENTS_JOINED, TT_DOCUMENTS_SEPARATE };
@@ -68,6 +69,7 @@ struct tt_config {
     char fuse[256]; /* "qkv,no-norm": changes to the version's set */
     enum tt_precision precision;
     enum tt_fp8 fp8;
+    enum tt_fp8_scaling fp8_scaling;
     enum tt_recompute recompute;
     int64_t head_chunk;  /* rows of logits at a time; 0 = chosen */
     char flash_tile[24]; /* "256x64": rows and columns of a tile of flash attention; "" = chosen */
@@ -131,6 +133,8 @@ struct tt_config {
 extern const char *const tt_version_names[];
 extern const char *const tt_precision_names[];
 extern const char *const tt_fp8_names[];
+extern const char *const tt_fp8_scaling_names[];
+const char *tt_fp8_words(const struct tt_config *c); /* --fp8 and --fp8-scaling for reports: "all", "linear delayed" */
 extern const char *const tt_recompute_names[];
 extern const char *const tt_schedule_names[]; /* enum tt_decay */
 extern const char *const tt_on_nan_names[];

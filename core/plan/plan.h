@@ -27,6 +27,7 @@ enum tt_phase { TT_FORWARD, TT_BACKWARD, TT_OPTIMIZE, TT_PHASES };
     X(GROUPS, "groups of weights")                                                                                     \
     X(UPDATES, "updates of groups")                                                                                    \
     X(CHOICES, "ring of choices")                                                                                      \
+    X(SCALES, "scales of 8-bit factors")                                                                               \
     X(ROPE, "rope tables")                                                                                             \
     X(VAL_LOSS, "validation loss")                                                                                     \
     X(LOGITS, "logits")                                                                                                \

@@ -59,7 +59,7 @@ static tt_status replace_choice(struct tt_options *o)
     return tt_option_given(o, "update-share") ? forget(o, "update-count") : TT_OK;
 }
 
-/* A text is in one field or in two; --fp8 goes with one precision. */
+/* A text is in one field or in two; --fp8 and --fp8-scaling go with one precision. */
 static tt_status replace_partners(struct tt_options *o)
 {
     bool pair = tt_option_given(o, "prompt-field") || tt_option_given(o, "completion-field");
@@ -68,7 +68,9 @@ static tt_status replace_partners(struct tt_options *o)
         TT_TRY(forget(o, "prompt-field"));
         TT_TRY(forget(o, "completion-field"));
     }
-    return o->c.precision != TT_PREC_FP8 ? forget(o, "fp8") : TT_OK;
+    if (o->c.precision == TT_PREC_FP8) return TT_OK;
+    TT_TRY(forget(o, "fp8"));
+    return forget(o, "fp8-scaling");
 }
 
 static tt_status take_config(struct tt_options *o, const char *checkpoint)

@@ -26,7 +26,7 @@ bool tt_own_kernel_takes(enum tt_kernel kernel, const void *args)
 {
     const struct tt_rmsnorm_args *a = args;
     return kernel == TT_K_rmsnorm && a->dtype == TT_F32 && a->delta && a->sum && a->sum != a->x && a->sum != a->delta &&
-           !a->amax;
+           a->y && !a->amax;
 }
 
 void tt_own_kernel_name(struct tt_plan *p)

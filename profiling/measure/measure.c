@@ -28,7 +28,7 @@ static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, co
     _Static_assert(sizeof run->rope_scaling >= sizeof c->rope_scaling, "a scaling fits");
     strcpy(run->rope_scaling, c->rope_scaling);
     snprintf(run->documents, sizeof run->documents, "%s", tt_documents_names[c->documents]);
-    if (c->precision == TT_PREC_FP8) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_names[c->fp8]);
+    if (c->precision == TT_PREC_FP8) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_words(c));
     run->parameters = tt_model_param_count(m);
 }
 

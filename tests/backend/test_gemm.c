@@ -378,12 +378,13 @@ static void refuses_eight_bits_in_other_shapes(void)
     struct codes a = codes_new(32 * 32, type, 1, 1), b = codes_new(32 * 32, type, 1, 2);
     struct matrix c = matrix_new(1, 32, 32, 0);
     struct tt_gemm good = product_of(&a, &b, &c, 32);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         struct tt_gemm g = good;
         if (i == 0) g.trans_a = true;
         if (i == 1) g.trans_b = false;
         if (i == 2) g.scale_a = NULL;
         if (i == 3) g.type_b = TT_F32;
+        if (i == 4) g.scale_b++;
         tt_status st = backend.ops->gemm(backend.self, &g, NULL);
         CHECK(st && st->code == TT_UNSUPPORTED, "way %d", i);
         tt_status_free(st);

@@ -2,6 +2,7 @@
  * numbers has the same bits. */
 #include "cli/paper.h"
 #include "core/base/fp8.h"
+#include "model/scales.h"
 #include "tests/core/plan/plan_check.h"
 #include "tests/model/model_fixture.h"
 
@@ -98,6 +99,124 @@ static void gradients_are_near(void)
         c.tie_embeddings = false;
         c.grad_accum = 2;
         check_near(&c, TT_FP8_ALL, "with the head, two micro-batches");
+        c.fp8_scaling = TT_SCALING_DELAYED; /* this first step is of estimated scales */
+        check_near(&c, TT_FP8_ALL, "the same with delayed scales");
+    }
+}
+
+/* ---- scales from a history ---- */
+
+static void next_step(struct tt_session *s, int step)
+{
+    fixture_tokens(s, step);
+    CHECK_OK(tt_plan_run(s->step, s->backend, NULL));
+}
+
+static float *read_scales(struct tt_session *s)
+{
+    float *scales = malloc(s->engine.bytes[TT_X_SCALES]);
+    CHECK_OK(tt_engine_download(&s->engine, TT_X_SCALES, 0, scales, s->engine.bytes[TT_X_SCALES]));
+    return scales;
+}
+
+/* After a step every tensor has the scale of its own magnitude; the next step's gradients are as near as with scales of
+ * the present. */
+static void histories_are_kept(void)
+{
+    for (int v = first_version(); v < TT_VERSIONS; v++) {
+        struct tt_config c = even_config((enum tt_version)v, TT_PREC_FP8), without = c;
+        struct tt_session s, plain;
+        char name[96] = "";
+        c.fp8 = TT_FP8_ALL, c.fp8_scaling = TT_SCALING_DELAYED, c.learning_rate = without.learning_rate = 0;
+        without.precision = rest();
+        CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
+        CHECK_OK(tt_session_open(&plain, &backend, &without, TT_USE_TRAIN));
+        fixture_weights(&s);
+        fixture_weights(&plain);
+        for (int step = 0; step < 3; step++) next_step(&s, step), next_step(&plain, step);
+        int64_t n = tt_scales_count(&c);
+        float *scales = read_scales(&s), *history = scales + TT_FP8_APART * n, *amax = history + TT_FP8_HISTORY * n;
+        for (int64_t i = 0; i < n; i++) {
+            enum tt_dtype to = i < 2 * n / 3 ? tt_fp8_e4m3(info.fp8_fnuz) : tt_fp8_e5m2(info.fp8_fnuz);
+            float most = 0;
+            for (int k = 0; k < 3; k++) {
+                CHECK(history[k * n + i] > 0, "tensor %d of step %d has no magnitude", (int)i, k);
+                most = fmaxf(most, history[k * n + i]);
+            }
+            CHECK(scales[i * TT_FP8_APART] == 2 * tt_fp8_scale(most, to), "the scale of tensor %d", (int)i);
+            CHECK(amax[i] == 0 && history[3 * n + i] == 0, "tensor %d", (int)i);
+        }
+        struct result x = {.grads = fixture_read(&s, TT_X_GRADS)}, y = {.grads = fixture_read(&plain, TT_X_GRADS)};
+        double most = worst_gradient(&c, &x, &y, false, name);
+        CHECK(most < 0.3, "the gradient of %s differs by %g", name, most);
+        free(x.grads), free(y.grads), free(scales);
+        tt_session_close(&s);
+        tt_session_close(&plain);
+    }
+}
+
+/* Magnitudes a thousand times those of the history: numbers saturate, the step is finite, and the next one has the
+ * scales for them. The other way round, and all weights 0: finite too. */
+static void sudden_magnitudes_are_met(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    static const float factors[] = {1000, 1e-3f, 0};
+    c.fp8_scaling = TT_SCALING_DELAYED, c.learning_rate = 0;
+    for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+        struct tt_session s;
+        struct tt_state state;
+        CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
+        fixture_weights(&s);
+        next_step(&s, 0);
+        float *before = read_scales(&s), *w = fixture_read(&s, TT_X_WEIGHTS);
+        int64_t at = tt_param_offset(&s.model->params, &c, 1, TT_W_DOWN), n = c.hidden_dim * c.ffn_dim;
+        for (int64_t i = 0; i < n; i++) w[at + i] *= factors[k];
+        CHECK_OK(tt_session_set_weights(&s, w));
+        next_step(&s, 1);
+        CHECK_OK(tt_engine_download(&s.engine, TT_X_STATE, 0, &state, sizeof state));
+        CHECK(state.apply && isfinite(state.loss) && isfinite(state.grad_norm), "factor %g: loss %g",
+              (double)factors[k], (double)state.loss);
+        float *after = read_scales(&s);
+        int64_t slot = TT_FP8_APART * tt_scales_index(&c, 1, TT_W_DOWN, TT_FACTOR_WEIGHTS);
+        if (factors[k] > 1)
+            CHECK(after[slot] == before[slot] * 1024 || after[slot] == before[slot] * 512, "scale %g after %g",
+                  (double)after[slot], (double)before[slot]);
+        else
+            CHECK(after[slot] == before[slot], "the history forgot its largest");
+        free(before), free(after), free(w);
+        tt_session_close(&s);
+    }
+}
+
+/* A step that is not finite is not applied, and leaves nothing in the history that is not finite. */
+static void nan_is_not_remembered(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    static const float spoilt[] = {INFINITY, NAN};
+    c.fp8_scaling = TT_SCALING_DELAYED;
+    for (int k = 0; k < 2; k++) {
+        struct tt_session s;
+        struct tt_state state;
+        CHECK_OK(tt_session_open(&s, &backend, &c, TT_USE_TRAIN));
+        fixture_weights(&s);
+        next_step(&s, 0);
+        int64_t at = tt_param_offset(&s.model->params, &c, 1, TT_W_UP) + 9;
+        float *good = fixture_read(&s, TT_X_WEIGHTS), keep = good[at];
+        good[at] = spoilt[k];
+        CHECK_OK(tt_session_set_weights(&s, good));
+        next_step(&s, 1);
+        CHECK_OK(tt_engine_download(&s.engine, TT_X_STATE, 0, &state, sizeof state));
+        CHECK(!state.apply && !isfinite(state.loss), "with %g: loss %g", (double)spoilt[k], (double)state.loss);
+        good[at] = keep;
+        CHECK_OK(tt_session_set_weights(&s, good));
+        float *scales = read_scales(&s);
+        for (size_t i = 0; i < s.engine.bytes[TT_X_SCALES] / sizeof *scales; i++)
+            CHECK(isfinite(scales[i]), "%g is left at %zu", (double)scales[i], i);
+        next_step(&s, 2);
+        CHECK_OK(tt_engine_download(&s.engine, TT_X_STATE, 0, &state, sizeof state));
+        CHECK(state.apply && isfinite(state.loss), "then: loss %g", (double)state.loss);
+        free(good), free(scales);
+        tt_session_close(&s);
     }
 }
 
@@ -118,10 +237,13 @@ static void same_bits(void)
     for (int v = first_version(); v < TT_VERSIONS; v++) {
         struct tt_config c = even_config((enum tt_version)v, TT_PREC_FP8), again = c;
         check_same(&c, &c, &(struct tt_backend_options){.threads = 1}, "another run");
-        for (int r = TT_RECOMPUTE_ATTENTION; r <= TT_RECOMPUTE_BLOCK; r++) {
-            again.recompute = (enum tt_recompute)r;
-            check_same(&again, &c, NULL, tt_recompute_names[r]);
-        }
+        for (int r = TT_RECOMPUTE_ATTENTION; r <= TT_RECOMPUTE_BLOCK; r++)
+            for (int d = 0; d < 2; d++) {
+                again.recompute = (enum tt_recompute)r;
+                again.fp8_scaling = c.fp8_scaling = d ? TT_SCALING_DELAYED : TT_SCALING_TENSOR;
+                check_same(&again, &c, NULL, tt_recompute_names[r]);
+            }
+        check_same(&c, &c, &(struct tt_backend_options){.threads = 1}, "another run with delayed scales");
     }
 }
 
@@ -141,9 +263,10 @@ static void infinities_are_not_hidden(void)
 {
     struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
     static const float spoilt[] = {INFINITY, NAN};
-    for (int i = 0; i < 2; i++) {
-        struct result r = one_step(&c, NULL, spoilt[i]);
-        CHECK(!r.state.apply && !isfinite(r.loss), "with %g: loss %g", (double)spoilt[i], r.loss);
+    for (int i = 0; i < 4; i++) {
+        c.fp8_scaling = i < 2 ? TT_SCALING_TENSOR : TT_SCALING_DELAYED;
+        struct result r = one_step(&c, NULL, spoilt[i % 2]);
+        CHECK(!r.state.apply && !isfinite(r.loss), "with %g: loss %g", (double)spoilt[i % 2], r.loss);
         free(r.grads);
     }
 }
@@ -164,13 +287,15 @@ static void plans_are_sound(void)
 {
     for (int v = 0; v < TT_VERSIONS; v++)
         for (int r = 0; r <= TT_RECOMPUTE_BLOCK; r++)
-            for (int head = 0; head < 2; head++) {
+            for (int way = 0; way < 4; way++) {
+                int head = way % 2;
                 struct tt_config c = even_config((enum tt_version)v, TT_PREC_FP8);
                 struct tt_model *m;
                 struct tt_plan *p = NULL;
                 c.recompute = (enum tt_recompute)r;
                 c.fp8 = head ? TT_FP8_ALL : TT_FP8_LINEAR;
                 c.grad_accum = 1 + head;
+                c.fp8_scaling = way / 2 ? TT_SCALING_DELAYED : TT_SCALING_TENSOR;
                 CHECK_OK(tt_model_create(&c, &m));
                 tt_status st = tt_model_plan_train(m, &p);
                 check_plan(st, p, r == TT_RECOMPUTE_NONE, true); /* computing again leaves some */
@@ -209,22 +334,51 @@ static void writers_take_magnitudes(void)
     }
 }
 
-/* What is kept of a layer for the backward pass is less: its inputs as codes. */
+/* With scales of a history no pass is for magnitudes alone, and SwiGLU's results are written as codes only. */
+static void no_pass_is_for_magnitudes(void)
+{
+    struct tt_config c = even_config(TT_FLASH, TT_PREC_FP8);
+    struct tt_model *m;
+    struct tt_plan *p = NULL;
+    int casts = 0, codes = 0, records = 0, layers = (int)c.num_layers;
+    c.fp8 = TT_FP8_ALL, c.fp8_scaling = TT_SCALING_DELAYED;
+    CHECK_OK(tt_model_create(&c, &m));
+    CHECK_OK(tt_model_plan_train(m, &p));
+    for (int i = 0; i < p->count; i++) {
+        const struct tt_op *op = &p->ops[i];
+        if (op->kind != TT_OP_KERNEL) continue;
+        CHECK(op->kernel != TT_K_fp8_amax && op->kernel != TT_K_swiglu && op->kernel != TT_K_swiglu_backward,
+              "operation %d is %s", i, tt_op_name(op));
+        casts += op->kernel == TT_K_fp8_cast && op->args.fp8_cast.amax;
+        codes += op->kernel == TT_K_fp8_swiglu || op->kernel == TT_K_fp8_swiglu_backward;
+        records += op->kernel == TT_K_fp8_history;
+    }
+    CHECK(casts == 10 * layers + 3 && codes == 2 * layers && records == 1, "%d casts, %d of SwiGLU, %d records", casts,
+          codes, records);
+    tt_plan_free(p);
+    tt_model_free(m);
+}
+
+/* What is kept of a layer for the backward pass is less: its inputs as codes. The head's chunks are as much smaller as
+ * 8-bit gradients beside the logits need. */
 static void less_memory(void)
 {
-    size_t arena[2];
-    for (int eight = 0; eight < 2; eight++) {
+    size_t arena[3];
+    for (int eight = 0; eight < 3; eight++) {
         struct tt_config c = even_config(TT_FLASH, eight ? TT_PREC_FP8 : TT_PREC_BF16);
         struct tt_model *m;
         struct tt_plan *p = NULL;
-        c.num_layers = 12, c.batch_size = 256;
+        c.num_layers = 12, c.batch_size = 32, c.seq_len = 1024, c.vocab_size = 50304; /* about as gpt2 */
+        c.hidden_dim = 768, c.num_heads = c.num_kv_heads = 12, c.ffn_dim = 2048, c.head_dim = 64;
+        c.fp8 = eight == 2 ? TT_FP8_ALL : TT_FP8_LINEAR;
         CHECK_OK(tt_model_create(&c, &m));
         CHECK_OK(tt_model_plan_train(m, &p));
         arena[eight] = p->arena_bytes;
         tt_plan_free(p);
         tt_model_free(m);
     }
-    CHECK(arena[1] < arena[0], "%zu bytes of activations, %zu in bf16", arena[1], arena[0]);
+    CHECK(arena[1] < arena[0] && arena[2] < arena[0], "%zu and %zu bytes of activations, %zu in bf16", arena[1],
+          arena[2], arena[0]);
 }
 
 /* ---- FNUZ, the numbers of gfx942: a CPU rounds to them as that chip does ----
@@ -323,6 +477,7 @@ int main(void)
     CHECK_OK(backend.ops->info(backend.self, &info));
     TEST(plans_are_sound);
     TEST(writers_take_magnitudes);
+    TEST(no_pass_is_for_magnitudes);
     TEST(less_memory);
     TEST(predictions_are_of_a_gpu);
     TEST(plans_are_of_this_device);
@@ -332,6 +487,9 @@ int main(void)
         TEST(same_bits);
         TEST(odd_sizes_are_left_alone);
         TEST(infinities_are_not_hidden);
+        TEST(histories_are_kept);
+        TEST(sudden_magnitudes_are_met);
+        TEST(nan_is_not_remembered);
         TEST(numbers_of_another_chip);
     }
     tt_backend_close(&backend);

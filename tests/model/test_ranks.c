@@ -362,6 +362,9 @@ static void each_version_and_precision(void (*check)(struct tt_config *c, const 
             char what[64];
             snprintf(what, sizeof what, "%s in %s", tt_version_names[v], tt_precision_names[p]);
             check(&c, what);
+            if (p != TT_PREC_FP8) continue;
+            c.fp8_scaling = TT_SCALING_DELAYED;
+            check(&c, "fp8 with delayed scales");
         }
 }
 

@@ -44,17 +44,31 @@ static void raise_amax(const struct cpu_team *team, float *amax, const float *x,
     memcpy(amax, &most, sizeof most);
 }
 
+/* By one of several threads. */
+static void raise_to(float *amax, uint32_t most)
+{
+#pragma omp critical(tt_raise_amax)
+    {
+        uint32_t before;
+        memcpy(&before, amax, sizeof before);
+        if (most > before) memcpy(amax, &most, sizeof most);
+    }
+}
+
 /* A square of the matrix, so that what is written transposed stays in the cache until its lines are full. */
 INLINE void cast_square(const struct tt_fp8_cast_args *a, float inverse, int64_t row, int64_t col, int64_t side)
 {
+    uint32_t most = 0;
     for (int64_t r = row; r < smaller(a->rows, row + side); r++)
         for (int64_t c = col; c < smaller(a->cols, col + side); c++) {
             float x = ((const float *)a->x)[r * a->ldx + c];
             if (a->rstd) x = x * a->rstd[r] * ((const float *)a->weight)[c];
-            uint8_t code = tt_to_fp8(x * inverse, a->to);
+            uint8_t code = tt_fp8_code(x, inverse, a->to);
+            most = row_amax(&x, 1, most);
             if (a->out) a->out[r * a->cols + c] = code;
             if (a->transposed) a->transposed[c * a->rows + r] = code;
         }
+    if (a->amax) raise_to(a->amax, most);
 }
 
 static void k_fp8_cast(const struct cpu_team *team, const struct tt_fp8_cast_args *a)
@@ -70,6 +84,27 @@ static void k_fp8_cast(const struct cpu_team *team, const struct tt_fp8_cast_arg
     int64_t across = divide_up(a->cols, SIDE), squares = divide_up(a->rows, SIDE) * across;
     PARALLEL_FOR(team, a->rows * a->cols)
     for (int64_t i = 0; i < squares; i++) cast_square(a, inverse, i / across * SIDE, i % across * SIDE, SIDE);
+}
+
+static void k_fp8_history(const struct cpu_team *team, const struct tt_fp8_history_args *a)
+{
+    (void)team;
+    int64_t row = (a->state->step - 1) % TT_FP8_HISTORY;
+    for (int64_t i = 0; i < a->n && !a->state->stopped; i++) {
+        float most = 0;
+        uint32_t bits = 0;
+        for (int64_t r = 0; r < a->ranks; r++) {
+            bits = row_amax(a->amax + r * a->n + i, 1, bits);
+            a->amax[r * a->n + i] = 0;
+        }
+        if (bits < 0x7f800000) memcpy(&most, &bits, sizeof most);
+        a->history[row * a->n + i] = most;
+        for (int64_t s = 0; s < TT_FP8_HISTORY; s++)
+            if (a->history[s * a->n + i] > most) most = a->history[s * a->n + i];
+        enum tt_dtype to = i < a->numbers ? tt_fp8_e4m3(a->fnuz) : tt_fp8_e5m2(a->fnuz);
+        float *scale = a->scale + i * TT_FP8_APART;
+        *scale = tt_fp8_next_scale(most, *scale, to);
+    }
 }
 
 /* `rows` rows of codes to a dense matrix of floats, without their scale. */

@@ -38,7 +38,7 @@ static void k_rmsnorm(const struct cpu_team *team, const struct tt_rmsnorm_args 
     }
     if (a->y)
         raise_amax(team, a->amax, a->y, a->rows * a->cols);
-    else
+    else if (a->amax)
         rmsnorm_amax(a);
 }
 

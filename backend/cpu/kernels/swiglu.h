@@ -52,6 +52,23 @@ static void k_swiglu(const struct cpu_team *team, const struct tt_swiglu_args *a
     raise_amax(team, a->amax, a->h, a->rows * a->F);
 }
 
+enum { GLU_RUN = 256 }; /* columns at a time, where results are not stored */
+
+static void k_fp8_swiglu(const struct cpu_team *team, const struct tt_fp8_swiglu_args *a)
+{
+    float inverse = tt_fp8_inverse(*a->scale);
+    PARALLEL_FOR(team, a->rows * a->F)
+    for (int64_t r = 0; r < a->rows; r++)
+        for (int64_t c = 0; c < a->F; c += GLU_RUN) {
+            float h[GLU_RUN];
+            const float *gate = (const float *)a->gu + r * 2 * a->F + c, *up = gate + a->F;
+            int64_t n = smaller(GLU_RUN, a->F - c);
+            LOOP(n, SWIGLU);
+            for (int64_t i = 0; i < n; i++) a->h[r * a->F + c + i] = tt_fp8_code(h[i], inverse, a->to);
+            raise_to(a->amax, row_amax(h, n, 0));
+        }
+}
+
 /* n values of a row of gate, up and dh; h may be NULL. */
 static void swiglu_backward_row(const float *gate, const float *up, const float *dh, float *dgate, float *dup, float *h,
                                 int64_t n)
@@ -74,8 +91,6 @@ static void swiglu_backward_row(const float *gate, const float *up, const float 
     else
         LOOP(n, SWIGLU_BACKWARD);
 }
-
-enum { GLU_RUN = 256 }; /* columns at a time, where results are not stored */
 
 /* The largest magnitude of a gradient that is not stored. */
 static void swiglu_backward_amax(const struct tt_swiglu_backward_args *a)
@@ -114,7 +129,7 @@ static void put_codes(const float *x, int64_t n, float inverse, enum tt_dtype to
                       int64_t rows)
 {
     for (int64_t i = 0; i < n; i++) {
-        uint8_t code = tt_to_fp8(x[i] * inverse, to);
+        uint8_t code = tt_fp8_code(x[i], inverse, to);
         if (out) out[i] = code;
         transposed[i * rows] = code;
     }
@@ -124,8 +139,8 @@ static void k_fp8_swiglu_backward(const struct cpu_team *team, const struct tt_f
 {
     int64_t rows = a->rows, F = a->F;
     enum tt_dtype to_h = tt_fp8_fnuz(a->to) ? TT_E4M3_FNUZ : TT_E4M3;
-    *a->scale = tt_fp8_scale(*a->amax, a->to);
-    float inverse = tt_fp8_inverse(*a->scale), inverse_h = tt_fp8_inverse(*a->h_scale);
+    if (a->partial) *a->new_scale = tt_fp8_scale(*a->partial, a->to);
+    float inverse = tt_fp8_inverse(a->partial ? *a->new_scale : *a->scale), inverse_h = tt_fp8_inverse(*a->h_scale);
     PARALLEL_FOR(team, rows * F)
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < F; c += GLU_RUN) {
@@ -134,6 +149,7 @@ static void k_fp8_swiglu_backward(const struct cpu_team *team, const struct tt_f
             int64_t n = smaller(GLU_RUN, F - c);
             uint8_t *dgu = a->dgu + r * 2 * F + c, *turned = a->dgu_transposed + c * rows + r;
             swiglu_backward_row(gate, gate + F, (const float *)a->dh + r * F + c, dgate, dup, h, n);
+            if (a->amax) raise_to(a->amax, row_amax(dup, n, row_amax(dgate, n, 0)));
             put_codes(dgate, n, inverse, a->to, dgu, turned, rows);
             put_codes(dup, n, inverse, a->to, dgu + F, turned + F * rows, rows);
             put_codes(h, n, inverse_h, to_h, NULL, a->h_transposed + c * rows + r, rows);

@@ -134,6 +134,7 @@ static size_t span(const struct tt_gemm *g, size_t field)
 {
     if (field == offsetof(struct tt_gemm, also))
         return (size_t)(g->m * tt_gemm_also_cols(g)) * tt_dtype_size(g->type_c);
+    if (field == offsetof(struct tt_gemm, scale_a) || field == offsetof(struct tt_gemm, scale_b)) return sizeof(float);
     bool a = field == offsetof(struct tt_gemm, a), b = field == offsetof(struct tt_gemm, b);
     bool turned = a ? g->trans_a : b && g->trans_b;
     int64_t rows = b ? g->k : g->m, cols = a ? g->k : g->n;
@@ -149,7 +150,7 @@ static size_t external_span(const struct tt_plan *p, const struct tt_op *op, con
                             enum tt_external x)
 {
     bool arena = x == TT_X_WEIGHTS || x == TT_X_MASTER || x == TT_X_LOW || x == TT_X_GRADS || x == TT_X_MOMENT1 ||
-                 x == TT_X_MOMENT2;
+                 x == TT_X_MOMENT2 || x == TT_X_SCALES;
     if (op->kind == TT_OP_GEMM) return span(&op->args.gemm, o->field);
     if (op->kind == TT_OP_KERNEL && !arena) return p->external_bytes[x];
     return (size_t)(o->reach > 0 ? o->reach : o->bytes);

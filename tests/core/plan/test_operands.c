@@ -148,6 +148,8 @@ static void look_at_eight_bits(void)
     c.precision = TT_PREC_FP8;
     c.fp8 = TT_FP8_ALL;
     look_at_model(&c);
+    c.fp8_scaling = TT_SCALING_DELAYED;
+    look_at_model(&c);
 }
 
 static void look_at_products_that_do_more(void)

@@ -1,0 +1,12 @@
+/* The file scales.safetensors of a checkpoint: the scales of 8-bit factors, and the magnitudes that they come from. */
+#ifndef TT_CHECKPOINT_SCALES_H
+#define TT_CHECKPOINT_SCALES_H
+
+#include "core/checkpoint/checkpoint.h"
+#include "core/checkpoint/manifest.h"
+
+tt_status tt_scales_write(const char *folder, const struct tt_checkpoint *c, struct tt_manifest *m);
+/* Fills c->scales and sets scales_found; not if the checkpoint has none of so many tensors. */
+tt_status tt_scales_read(const char *folder, const struct tt_manifest *m, struct tt_checkpoint *c);
+
+#endif

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# --precision fp8 as a user types it: scales of a history over a break, logits of an 8-bit head, and what is refused.
+set -u
+. tests/lib.sh
+needs_device
+cd "$dir" || exit 1
+tiny="--hidden-dim 32 --num-layers 2 --num-heads 2 --num-kv-heads 1 --ffn-dim 48 --seq-len 32 --batch-size 4 --gemm-tune off"
+expect 2 "fp8-scaling delayed does nothing with precision fp32; give --precision fp8 too" "$TT" train --precision fp32 --fp8-scaling delayed
+expect 2 "row" "$TT" train --precision fp8 --fp8-scaling row
+if on_cpu; then # before the library is opened
+    expect 2 "does not take the largest magnitudes that --precision fp8 needs; use --precision fp32" "$TT" check grads $tiny --precision fp8 --own-kernel none.so
+    expect 2 "does not take the largest magnitudes that --precision fp8 needs" "$TT" train $tiny --precision fp8 --fp8-scaling delayed --own-kernel none.so
+fi
+passed "what is refused"
+"$TT" train $tiny --precision fp8 --num-steps 1 --out try >out 2>err || skip "no fp8 on this device"
+
+# ---- scales of a history: with a break as without ----
+fp8="--precision fp8 --fp8 all --fp8-scaling delayed"
+same() { cmp -s "$1" "$2" || fail "$3"; }
+expect 0 "floor" "$TT" train $tiny $fp8 --num-steps 24 --out whole
+expect 0 "floor" "$TT" train $tiny $fp8 --num-steps 24 --save-interval 19 --out parts
+rm -rf parts/step-00000024
+cp -r parts without && cp -r parts changed
+expect 0 "resume" "$TT" train --resume auto --out parts
+grep -q "history of magnitudes" out && fail "a history was not found"
+for file in model state scales; do
+    same whole/step-00000024/$file.safetensors parts/step-00000024/$file.safetensors "$file resumed has other bits"
+done
+# A run in which tensors are scaled by themselves has no history, and one can go on either way.
+expect 0 "floor" "$TT" train $tiny --precision fp8 --num-steps 24 --save-interval 19 --out present
+[ ! -e present/step-00000024/scales.safetensors ] || fail "scales of the present were saved"
+rm -rf present/step-00000024
+expect 0 "has no history of magnitudes for --fp8-scaling delayed: it begins anew" "$TT" train --resume auto --fp8-scaling delayed --out present
+[ -s present/step-00000024/scales.safetensors ] || fail "a history that began anew was not saved"
+expect 0 "resume" "$TT" train --resume auto --fp8-scaling tensor --out changed
+[ ! -e changed/step-00000024/scales.safetensors ] || fail "scales were saved that nothing uses"
+expect 0 "resume" "$TT" train --resume without --precision fp32 --out elsewhere
+grep -q "fp8-scaling: delayed" elsewhere/step-00000024/checkpoint.json && fail "an option of fp8 stayed without it"
+passed "scales of a history, over a break"
+
+# ---- logits of an 8-bit head: those of the others but for its rounding ----
+for how in "fp32" "fp8 --fp8 linear" "fp8 --fp8 all"; do
+    expect 0 "" "$TT" eval whole --logits "${how// /_}.logits" --precision $how
+done
+numbers() { tail -c $((4 * 32 * 64 * 4 + 4 * 33 * 4)) "$1" | head -c $((4 * 32 * 64 * 4)) | od -An -v -w4 -t f4; } # logits, before tokens
+# apart A B: how far B is from A, the norm of the difference over that of A
+apart() { paste <(numbers "$1") <(numbers "$2") | awk '{ d += ($1 - $2) ^ 2; n += $1 ^ 2 } END { printf "%.6f", sqrt(d / n) }'; }
+within() { awk -v x="$1" -v low="$2" -v high="$3" 'BEGIN { exit !(x > low && x < high) }' || fail "logits of $4 are apart by $1, not between $2 and $3"; }
+within "$(apart fp32.logits fp8_--fp8_linear.logits)" 0.001 0.1 "8-bit products and fp32"
+within "$(apart fp8_--fp8_linear.logits fp8_--fp8_all.logits)" 0.001 0.1 "an 8-bit head and the other"
+passed "logits of an 8-bit head"
+finish
