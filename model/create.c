@@ -13,7 +13,8 @@
  * slow them down. On an H200, of 132 multiprocessors, these FLOPs take 20 µs. */
 static double small_product(int multiprocessors) { return 15e9 / 132 * multiprocessors; }
 
-/* On an H200 48 of 132 have two thirds of its bandwidth; 16 take longer than the forward pass of a small model. */
+/* On an H200 48 of 132 are best for a small model: with fewer the update takes longer than its forward pass, with more
+ * that has too few. */
 static int beside_units(int multiprocessors) { return multiprocessors > 2 ? multiprocessors * 4 / 11 : 1; }
 
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out)
