@@ -13,7 +13,8 @@
 #include "core/base/clock.h"
 
 /* Once a child has failed, the others have so many seconds to end by themselves: until a watcher notices; after one has
- * noticed and told the others; and after SIGTERM. */
+ * noticed and told the others; and after SIGTERM. mpirun has TO_END once a rank has said that the job ends: it may wait
+ * forever for a rank that was killed while it connected to it. */
 static const double TO_NOTICE = 60, TO_FOLLOW = 10, TO_END = 5;
 
 /* The signals that the parent forwards or handles. What nohup has it ignore stays ignored: a blocked signal would be
@@ -128,10 +129,18 @@ static void hurry(struct tt_children *c)
     c->deadline = tt_seconds() + TO_END;
 }
 
+static void listen_to_ranks(struct tt_children *c)
+{
+    char byte;
+    if (c->told || read(c->said[0], &byte, 1) != 1) return;
+    c->told = true;
+    hurry_within(c, TO_END);
+}
+
 static void await_signal(struct tt_children *c)
 {
     bool repeats = c->asked && c->through_mpirun && !c->deadline;
-    double left = c->deadline ? c->deadline - tt_seconds() : repeats ? 1 : 3600;
+    double left = c->deadline ? c->deadline - tt_seconds() : c->through_mpirun ? 1 : 3600;
     if (left < 0) left = 0;
     struct timespec t = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
     sigset_t set = awaited();
@@ -146,13 +155,13 @@ static void await_signal(struct tt_children *c)
         hurry(c);
     else if (errno == EAGAIN && repeats)
         kill(c->group, SIGUSR1); /* again: an mpirun that was still starting has ignored it */
+    if (c->through_mpirun) listen_to_ranks(c);
 }
 
 /* A rank of mpirun was killed, and no other was left to say so. */
 static bool died_silently(const struct tt_children *c)
 {
-    char byte;
-    return c->through_mpirun && c->code == TT_RANK_LOST && c->by && read(c->said[0], &byte, 1) < 1;
+    return c->through_mpirun && c->code == TT_RANK_LOST && c->by && !c->told;
 }
 
 tt_status tt_children_wait(struct tt_children *c, int *code)
@@ -160,7 +169,8 @@ tt_status tt_children_wait(struct tt_children *c, int *code)
     while (c->left) await_signal(c);
     *code = c->code;
     if (c->asked && (c->code || c->killed >= 0)) *code = TT_INTERRUPTED; /* whatever mpirun returned */
-    if (c->asked || (c->code ? !died_silently(c) : c->killed < 0)) return TT_OK;
+    if (c->told && c->hurried) *code = TT_RANK_LOST;
+    if (c->asked || (c->told && c->hurried) || (c->code ? !died_silently(c) : c->killed < 0)) return TT_OK;
     *code = TT_RANK_LOST;
     char who[40] = "a rank";
     if (c->killed >= 0) snprintf(who, sizeof who, c->through_mpirun ? "mpirun" : "rank %d", c->killed);

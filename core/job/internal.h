@@ -45,6 +45,9 @@ struct tt_job {
 /* Seconds between two heartbeats. */
 static inline double tt_period(const struct tt_job *j) { return j->timeout / 5 < 1 ? j->timeout / 5 : 1; }
 
+/* job.c: tells the tt that started mpirun that this rank says why the job ends (TT_SAID). */
+void tt_tell_starter(void);
+
 /* rendezvous.c: connects the ranks. */
 tt_status tt_rendezvous(struct tt_job *j, const struct tt_job_options *options);
 

@@ -2,6 +2,7 @@
  * are not in the same call. A call waits without a timeout; the watcher (watch.c) detects lost ranks. */
 #include "core/job/job.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/job/address.h"
 #include "core/job/internal.h"
+#include "core/job/place.h"
 
 static void free_job(struct tt_job *j)
 {
@@ -18,6 +20,15 @@ static void free_job(struct tt_job *j)
             if (j->peers[r].fd[c] >= 0) close(j->peers[r].fd[c]);
     free(j->peers);
     free(j);
+}
+
+void tt_tell_starter(void)
+{
+    const char *path = tt_env(TT_SAID);
+    int fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (fd < 0) return;
+    (void)!write(fd, "", 1);
+    close(fd);
 }
 
 tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out)
@@ -40,10 +51,12 @@ tt_status tt_job_open(const struct tt_job_options *options, struct tt_job **out)
         for (int c = 0; c < TT_CHANNELS; c++) j->peers[r].fd[c] = -1;
     if (!st) st = tt_rendezvous(j, options);
     if (!st) st = tt_watch_start(j);
-    if (st)
+    if (st) {
         free_job(j);
-    else
+        tt_tell_starter();
+    } else {
         *out = j;
+    }
     return st;
 }
 

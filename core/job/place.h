@@ -14,7 +14,7 @@
  * away ends all ranks at once. */
 #define TT_OUTPUT "TT_OUTPUT"
 #define TT_ERRORS "TT_ERRORS"
-/* A pipe for a rank that says which rank is lost: mpirun's exit code does not tell its starter whether any has. */
+/* A pipe for a rank that says why the job ends: mpirun's exit code does not tell its starter whether any has. */
 #define TT_SAID "TT_SAID"
 
 enum { TT_MOST_RANKS = 65535 };

@@ -24,7 +24,6 @@
 
 #include "core/base/clock.h"
 #include "core/job/internal.h"
-#include "core/job/place.h"
 
 static const double DRAIN_SECONDS = 2; /* for the others to read the last message */
 
@@ -108,8 +107,7 @@ static void print(const char *text)
     char line[TT_MESSAGE + 8];
     int n = snprintf(line, sizeof line, "tt: %s\n", text);
     (void)!write(STDERR_FILENO, line, (size_t)n); /* not stdio: the main thread may hold its lock */
-    int said = tt_env(TT_SAID) ? open(tt_env(TT_SAID), O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-    if (said >= 0) (void)!write(said, "", 1);
+    tt_tell_starter();
 }
 
 static _Noreturn void end(void) { _exit(TT_RANK_LOST); }

@@ -355,6 +355,9 @@ grep -q '"median_ms"' prof/bench.json || fail "no bench.json"
 expect 0 '"tokens_per_second"' "$TT" bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --json
 expect 2 "no number of ranks" "$TT" bench --ranks 1,two
 expect 2 "no number of ranks" "$TT" bench --ranks 0
+if on_cpu && "$TT" info | grep -q "collectives: no"; then
+    expect 4 "this tt was built without MPI, which ranks on a CPU need for their collectives; install it" "$TT" train --ranks 2
+fi
 if on_cpu && "$TT" info | grep -q "collectives: .*MPI"; then
     ranks="bench --sizes tiny --versions baseline,flash $tiny --repeats 2 --warmup 1 --ranks 1,2"
     expect 0 "slowest rank" "$TT" $ranks --shard optimizer --profile-dir scaling

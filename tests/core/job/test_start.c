@@ -342,6 +342,32 @@ static void through_mpirun(void)
     CHECK(are_gone(30));
 }
 
+/* A program in the place of mpirun that runs these words of a shell. */
+static const char *stand_in(const char *does)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "%s/mpirun", folder);
+    unlink(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (fd < 0) return path;
+    dprintf(fd, "#!/bin/sh\n[ \"$1\" = --version ] && exec echo 'mpirun (Open MPI) 4.1.4'\n%s\n", does);
+    close(fd);
+    return path;
+}
+
+/* Who says why the job ends, and what mpirun then does: ends by the signal of a rank, or waits for it forever. */
+static void an_mpirun_that_does_not_end(void)
+{
+    int code = -1;
+    CHECK_FAILS(start(2, "sum", stand_in("exit 137"), &code), "a rank was killed by signal 9 (Killed)");
+    CHECK(code == TT_RANK_LOST, "%d", code);
+    CHECK_OK(start(2, "sum", stand_in("echo >\"$TT_SAID\"; exit 137"), &code));
+    CHECK(code == TT_RANK_LOST, "%d", code);
+    double from = tt_seconds();
+    CHECK_OK(start(2, "sum", stand_in("echo >\"$TT_SAID\"; exec sleep 60"), &code));
+    CHECK(code == TT_RANK_LOST && tt_seconds() - from < 20, "%d after %.1f s", code, tt_seconds() - from);
+}
+
 int main(int argc, char **argv)
 {
     /* A sanitizer looks for leaks at exit, for seconds; here times matter, and test_job.c looks for leaks. */
@@ -356,6 +382,7 @@ int main(int argc, char **argv)
     TEST(no_orphans_stay);
     TEST(they_stop_together);
     TEST(through_mpirun);
+    TEST(an_mpirun_that_does_not_end);
     TEST(who_does_not_end_is_ended);
     tt_status_free(tt_remove_tree(folder));
     return test_end();

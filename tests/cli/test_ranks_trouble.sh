@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# What goes wrong with several ranks of tt train: kills at any moment, also while they save together; a rank without
+# memory; files that differ; and what all ranks must decide alike. test_train_ranks.sh has the rest.
+. tests/lib.sh
+needs_ranks
+cd "$dir" || exit 1
+shape="--hidden-dim 32 --num-layers 2 --num-heads 4 --num-kv-heads 2 --ffn-dim 48 --seq-len 16 --global-batch 4"
+RANDOM=${TT_KILL_SEED:-7}
+
+train() { # train OUT WORDS...
+    local out=$1
+    shift
+    # shellcheck disable=SC2086 # words
+    timeout 120 "$TT" train $shape --val-interval 0 --out "$out" "$@" >"$dir/out" 2>"$dir/err"
+}
+of_rank() { # of_rank RANK WORDS: its process
+    pgrep -f "$2" | while read -r p; do
+        tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qE "^(RANK|OMPI_COMM_WORLD_RANK)=$1\$" && echo "$p"
+    done
+}
+
+# ---- killed at any moment, resumed until it is done: the bits of a run that nobody disturbed ----
+
+words="--ranks 2 --shard weights --num-steps 80 --save-interval 2 --comm-timeout 5"
+# shellcheck disable=SC2086 # words
+train whole $words || die "two ranks do not train"
+newest() { find disturbed -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1; } # also of one that is being written
+runs=0 kills=0
+while [ ! -d disturbed/step-00000080 ] && [ $((runs += 1)) -le 12 ]; do
+    last=$(newest)
+    # shellcheck disable=SC2086 # words
+    train disturbed $words --resume auto &
+    if [ $runs -le 6 ]; then
+        for _ in $(seq 600); do # until it saves once more
+            [ "$(newest)" \> "$last" ] && break
+            sleep 0.05
+        done
+        sleep "0.0$((RANDOM % 10))"
+        # shellcheck disable=SC2046 # one process, or none
+        kill -9 $(of_rank $((RANDOM % 2)) "out disturbed ") 2>/dev/null && kills=$((kills + 1))
+    fi
+    wait $!
+    code=$?
+    check "run $runs ends with 0 or 7, not $code" test $code = 0 -o $code = 7
+done
+check "$kills kills" test "$kills" -ge 3
+for file in model state; do
+    check "$file after $kills kills" cmp whole/step-00000080/$file.safetensors disturbed/step-00000080/$file.safetensors
+done
+check "nothing half-written is left" test -z "$(find disturbed -name '*.tmp')"
+passed "killed at any moment, it comes to the same bits"
+
+# ---- decided alike ----
+
+train early --ranks 2 --num-steps 200 --learning-rate 1e-12 --val-interval 1 --val-batches 1 --patience 2 || fail "--patience"
+check "--patience ends all ranks" test -d early/step-00000003
+# shellcheck disable=SC2086 # words
+check "one rank runs the plan of no ranks" cmp <("$TT" info $shape --plan) <("$TT" info $shape --plan --ranks 1)
+passed "what ranks decide alike"
+
+# ---- started by hand ----
+
+if on_cpu && has mpirun; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OPENBLAS_NUM_THREADS=1
+    mkdir here there
+    seq 500 >here/text.txt
+    seq 501 1000 >there/text.txt
+    # shellcheck disable=SC2016,SC2086 # words; for the shell of each rank
+    by_hand() { # by_hand SHELL WORDS...: two ranks, each after that command
+        local first=$1
+        shift
+        timeout 120 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 bash -c "$first"'; exec "$0" train "$@"' \
+            "$TT" $shape --val-interval 0 --num-steps 3 "$@" >"$dir/out" 2>"$dir/err"
+    }
+    # shellcheck disable=SC2016 # for the shell of each rank
+    by_hand '[ $OMPI_COMM_WORLD_RANK = 1 ] && cd there || cd here' --data text.txt --out "$dir/differ"
+    check "other data are refused by name" grep -q 'rank 1 (.*) has "data: text.txt: .*", rank 0 (.*) has "data: text.txt: ' "$dir/err"
+    check "and nothing is written" test ! -e differ
+    by_hand : --comm-file meet --out met || fail "--comm-file"
+    check "the file of the rendezvous is gone" test ! -e meet
+    # shellcheck disable=SC2016
+    by_hand '[ $OMPI_COMM_WORLD_RANK = 1 ] && ulimit -v 700000' --hidden-dim 512 --num-layers 12 --ffn-dim 2048 --out "$dir/large"
+    code=$?
+    check "a rank without memory ends all with 1, not $code" test $code = 1
+    check "which names it" grep -q 'rank 1 (.*): the run needs .* MiB' "$dir/err"
+    check "once" test "$(grep -c '^tt:' "$dir/err")" = 1
+    passed "ranks that cannot begin say which and why"
+fi
+finish
