@@ -380,7 +380,7 @@ static tt_status demand(const struct tt_question *q, struct tt_formula_scope *sc
     bool unfit = !st && v.kind == TT_FORMULA_TRUTH && v.number == 0;
     if (unfit) m->right[0] = 0;
     if (unfit && m->kind == TT_MARK_RIGHT)
-        tt_exercise_because(m, TT_MARK_WRONG, "your runs say so, but they are not as the question needs them");
+        tt_exercise_because(m, TT_MARK_WRONG, "your runs are not as the question needs them");
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }

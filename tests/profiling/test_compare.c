@@ -219,6 +219,36 @@ static void busy_runs_are_told(void)
     free(c);
 }
 
+/* Of two runs that were not in turns, a busy machine can have made either slower. */
+static void a_busy_machine_fails_no_gate(void)
+{
+    struct tt_profile quiet = by_hand(1), slow = by_hand(3), busy = by_hand(3);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    busy.run.waited = 0.83;
+    save(&quiet, "quiet");
+    save(&slow, "slow");
+    save(&busy, "busy");
+    CHECK_OK(compare("quiet", "slow", c));
+    tt_status st = gate(c, "slower:5%");
+    CHECK(st && st->code == TT_GATE, "%s", st ? st->text : "passed");
+    tt_status_free(st);
+    tt_compare_free(c);
+    CHECK_OK(compare("quiet", "busy", c));
+    undecided(c, "slower:5%");
+    CHECK_OK(gate(c, "slower:300%"));
+    struct tt_text said = {0};
+    tt_status_free(tt_compare_gate(c, "slower:5%", &said));
+    CHECK(strstr(said.s, "200.0 % more time than quiet, but when busy was measured, the machine was busy: threads"), "%s",
+          said.s);
+    tt_text_free(&said);
+    tt_compare_free(c);
+    CHECK_OK(compare("busy", "quiet", c));
+    undecided(c, "slower:5%");
+    CHECK_OK(gate(c, "slower:200%"));
+    tt_compare_free(c);
+    free(c);
+}
+
 /* Steps that scatter by a fifth: a median that is 6 % off says nothing, and the gate knows. */
 static void noise_is_no_regression(void)
 {
@@ -346,6 +376,7 @@ int main(void)
     TEST(noise_is_no_regression);
     TEST(few_steps_are_told);
     TEST(busy_runs_are_told);
+    TEST(a_busy_machine_fails_no_gate);
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
     TEST(reads_conditions);
