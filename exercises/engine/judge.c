@@ -164,7 +164,9 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
     snprintf(m->right, sizeof m->right, "%s", c[0].name);
     if (!m->given[0] || !allowed(q, m, m->given)) return TT_OK;
     const struct candidate *chosen = named(c, n, m->given);
-    tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value), "another one is ahead of it in your run");
+    tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value),
+                       strcmp(c[0].name, "undecided") ? "another one is ahead of it in your run"
+                                                      : "your runs do not decide it");
     if (m->kind == TT_MARK_RIGHT && chosen->value < c[0].value) say_first(q, c[0].name, m);
     return TT_OK;
 }
