@@ -122,7 +122,8 @@ static const char busy_text[] =
     "\"kernels\": 636, \"launched_seconds\": 1.5137}, \"launch\": {\"total_seconds\": 0.00028, \"idle_seconds\": "
     "0.0599, \"empty_kernel_seconds\": 1e-7, \"graph_kernel_seconds\": null, \"event_seconds\": 4e-8, "
     "\"recorded_overhead\": 0.023}, \"memory\": {\"arena_bytes\": 1002, "
-    "\"live_bytes\": 1000}, \"efficiency\": {\"mfu_percent\": 19.2, \"mfu_class\": \"low\"}, \"phases\": ["
+    "\"live_bytes\": 1000}, \"efficiency\": {\"mfu_percent\": 19.2, "
+    "\"mfu_full_percent\": 21, \"mfu_class\": \"low\"}, \"phases\": ["
     "{\"name\": \"forward\", \"device\": 0.5}, {\"name\": \"backward\", \"device\": 0.865}], \"groups\": ["
     "{\"name\": \"qkv_projection\", \"share\": 0.2}, {\"name\": \"attention_scores\", \"share\": 0.05}, "
     "{\"name\": \"attention_softmax\", \"share\": 0.03}, {\"name\": \"attention_output\", \"share\": 0.1}, "
@@ -226,6 +227,8 @@ static void busy_runs_mean_something_else(void)
           strstr(m.means, "not known, since the machine was busy"), "%s", m.means);
     CHECK(ask(&e, r, 3, "double_gain", "undecided", &m) == TT_MARK_RIGHT && !strstr(m.means, "100"), "%s", m.means);
     CHECK(ask(&e, r, 3, "equals_percent", "55.3", &m) == TT_MARK_RIGHT, "%s", m.reason);
+    CHECK(ask(&e, r, 3, "ideal_ms", "7884", &m) == TT_MARK_WRONG && strstr(m.reason, "the step over MFU"), "%s",
+          m.reason);
     CHECK(ask(&e, r, 3, "equals_percent", "124", &m) == TT_MARK_WRONG && strstr(m.reason, "tt compare prints that"),
           "%s", m.reason);
     tt_exercise_free(&e);

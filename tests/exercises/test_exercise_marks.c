@@ -121,6 +121,14 @@ static void judges_words(void)
     q.tolerance = 0;
     q.least = true;
     CHECK(judge(q, "fast", &m) == TT_MARK_RIGHT && judge(q, "slow", &m) == TT_MARK_WRONG);
+    struct tt_yaml *faults = yaml("[mask-rebuild, host-wait, rank_1]");
+    q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "'mask-rebuild'", .choices = faults};
+    CHECK(judge(q, "Mask rebuild", &m) == TT_MARK_RIGHT && judge(q, "host_wait", &m) == TT_MARK_WRONG &&
+          judge(q, "mask-rebuilds", &m) == TT_MARK_UNKNOWN && judge(q, "mask", &m) == TT_MARK_UNKNOWN);
+    q.answer = "'rank_1'";
+    CHECK(judge(q, "rank 1", &m) == TT_MARK_RIGHT && judge(q, "rank 2", &m) == TT_MARK_UNKNOWN &&
+          strstr(m.reason, "\"rank 2\""), "%s", m.reason);
+    tt_yaml_free(faults);
     q = (struct tt_question){.kind = TT_ASK_TRUTH, .answer = "step.kernels > 30"};
     CHECK(judge(q, "true", &m) == TT_MARK_RIGHT && judge(q, "false", &m) == TT_MARK_WRONG &&
           judge(q, "maybe", &m) == TT_MARK_UNKNOWN);

@@ -238,8 +238,7 @@ static void a_busy_machine_fails_no_gate(void)
     CHECK_OK(gate(c, "slower:300%"));
     struct tt_text said = {0};
     tt_status_free(tt_compare_gate(c, "slower:5%", &said));
-    CHECK(strstr(said.s, "200.0 % more time than quiet, but when busy was measured, the machine was busy: threads"), "%s",
-          said.s);
+    CHECK(strstr(said.s, "more time than quiet, but when busy was measured, the machine was busy"), "%s", said.s);
     tt_text_free(&said);
     tt_compare_free(c);
     CHECK_OK(compare("busy", "quiet", c));
