@@ -420,6 +420,24 @@ static void takes_points_for_what_was_shown(void)
     CHECK(tt_exercise_points(&q[0], &marks[0]) == 2 && tt_exercise_points(&q[1], &marks[1]) == 0);
 }
 
+/* A class page lists what was refused; what need not be there was not. */
+static void refuses_nothing_that_may_be_absent(void)
+{
+    struct tt_question q = {.id = "a", .text = "?", .look = "the table says so"};
+    struct tt_exercise e = {.title = "", .runs = {{.name = "tile", .command = "", .optional = true}, {.name = "base"}},
+                            .run_count = 2, .questions = &q, .question_count = 1};
+    struct tt_mark mark = {.kind = TT_MARK_EMPTY};
+    struct tt_marked m = {.exercise = &e, .marks = &mark,
+                          .runs = {{.absent = true, .refusal = "make the tile"}, {.refusal = "make the base"}}};
+    struct tt_text out = {0};
+    tt_marked_json(&m, false, &out);
+    CHECK(strstr(out.s, "make the base") && !strstr(out.s, "make the tile"), "%s", out.s);
+    tt_text_free(&out);
+    tt_marked_text(&m, false, &out);
+    CHECK(strstr(out.s, " look: the table says so\n"), "%s", out.s);
+    tt_text_free(&out);
+}
+
 /* ---- noise ---- */
 
 static const char *timed_on = ""; /* more of the run */
@@ -530,6 +548,7 @@ int main(void)
     TEST(judges_sentences);
     TEST(looks_at_all_answers);
     TEST(takes_points_for_what_was_shown);
+    TEST(refuses_nothing_that_may_be_absent);
     TEST(tells_noise);
     TEST(tells_busy_runs);
     TEST(tells_impossible_ranks);

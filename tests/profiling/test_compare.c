@@ -107,7 +107,13 @@ static void compares_profiles(void)
     CHECK(!c->warnings.n, "%s", c->warnings.s);
     tt_compare_free(c);
 
-    struct tt_profile wide = by_hand(4);
+    struct tt_profile wide = by_hand(4), longer = by_hand(4);
+    longer.run.seq_len *= 2;
+    save(&longer, "longer");
+    CHECK_OK(compare("slow", "longer", c));
+    CHECK(strstr(c->warnings.s, "longer: its sequences differ in length from those of slow") &&
+          !strstr(c->warnings.s, "model differs"), "%s", c->warnings.s);
+    tt_compare_free(c);
     wide.run.hidden_dim = 64;
     save(&wide, "wide");
     CHECK_OK(compare("slow", "wide", c));
