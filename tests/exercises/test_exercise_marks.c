@@ -271,7 +271,7 @@ static void judges_what_is_foreseen(void)
     q = (struct tt_question){
         .kind = TT_ASK_TARGET, .answer = "step.kernels", .at_least = "10", .at_most = "step.kernels", .tolerance = 0};
     CHECK(judge(q, "40 -> 20", &m) == TT_MARK_RIGHT && judge(q, "40 to 20", &m) == TT_MARK_RIGHT &&
-          judge(q, "40 \xe2\x86\x92 20", &m) == TT_MARK_RIGHT);
+          judge(q, "40 \xe2\x86\x92 20", &m) == TT_MARK_RIGHT && judge(q, "40 => 20", &m) == TT_MARK_RIGHT);
     CHECK(judge(q, "20 -> 40", &m) == TT_MARK_WRONG && strstr(m.reason, "swapped"), "%s", m.reason);
     CHECK(judge(q, "40 -> 5", &m) == TT_MARK_WRONG && strstr(m.reason, "after: smaller"), "%s", m.reason);
     CHECK(judge(q, "80 -> 20", &m) == TT_MARK_WRONG && strstr(m.reason, "before: twice"), "%s", m.reason);
