@@ -14,6 +14,10 @@ bool tt_is_busy(double load);
 /* "the machine was busy: a load of 3.2 per processor", or "" where it was not. */
 void tt_busy_words(double load, char out[100]);
 
+/* Runs of one program differ by about this part on a quiet machine, however little the steps of each scatter: 0.01 on a
+ * GPU, 0.06 on a CPU ("cpu"), whose clock, pages and threads are other ones each time. */
+double tt_runs_differ(const char *backend);
+
 /* ---- of this program itself ---- */
 
 /* Seconds since some moment: by the clock, and of all threads together on a processor, and ready to run while none was

@@ -39,7 +39,7 @@ tt_status tt_exercise_judge_range(const struct tt_question *q, struct tt_formula
 /* "1.1 to 1.3", "1.1-1.3", "1.1, 1.3", "342 -> 450": the two numbers, with or without the unit. */
 static bool two_numbers(const struct tt_question *q, struct tt_mark *m, const char *how, double x[2])
 {
-    static const char *const between[] = {"->", "→", "to", "..", "-", "–", ","};
+    static const char *const between[] = {"->", "→", "=>", "to", "..", "-", "–", ","};
     char left[300] = "", right[300] = "", reason[200];
     for (size_t i = 0; i < sizeof between / sizeof *between && !right[0]; i++) {
         const char *at = strstr(m->given + 1, between[i]);

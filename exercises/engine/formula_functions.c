@@ -214,27 +214,59 @@ static tt_status also(struct tt_formula_parser *p, const char *name, const value
     return TT_OK;
 }
 
-/* noise('a', 'b'): what the quotient of the steps of two runs may be off by; 1: by anything. busy('a', 'b'): whether
- * the machine was busy during one of them. */
-static tt_status noise(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+/* The two runs that the arguments name. NULL and no error where one of them is not there. */
+static tt_status two_runs(struct tt_formula_parser *p, const char *name, const value *args,
+                          const struct tt_json *out[2])
 {
-    double sum = 0;
-    bool busy = false;
+    out[0] = out[1] = NULL;
     for (int i = 0; i < 2; i++) {
         const struct tt_formula_run *run = NULL;
         for (int j = 0; args[i].kind == TT_FORMULA_WORD && j < p->scope->count; j++)
             if (!strcmp(p->scope->runs[j].name, args[i].word)) run = &p->scope->runs[j];
         if (!run) return tt_formula_error(p, "%s needs two runs: %s('baseline', 'fused')", name, name);
         p->scope->used = true;
+        out[i] = run->profile;
         if (!run->profile) {
             p->scope->lacking = run->name;
             return TT_OK;
         }
-        double one = tt_exercise_noise_of(run->profile);
-        sum += one * one;
-        busy |= tt_exercise_was_busy(run->profile);
     }
-    *out = strcmp(name, "busy") ? tt_formula_number(fmin(sqrt(sum), 1)) : tt_formula_truth(busy);
+    return TT_OK;
+}
+
+static void say_noise(double noise, bool busy, value *out)
+{
+    out->kind = TT_FORMULA_WORD;
+    if (busy || noise >= 1)
+        snprintf(out->word, sizeof out->word, "not known, since %s",
+                 busy ? "the machine was busy" : "too few steps were measured");
+    else
+        snprintf(out->word, sizeof out->word, "%.3g %%", 100 * noise);
+}
+
+/* noise('a', 'b'): what the quotient of the steps of two runs may be off by; 1: by anything. busy('a', 'b'): whether
+ * the machine was busy during one of them. noise_words('a', 'b'): the noise as a sentence says it. */
+static tt_status noise(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    const struct tt_json *runs[2];
+    TT_TRY(two_runs(p, name, args, runs));
+    if (!runs[0] || !runs[1]) return TT_OK;
+    double room = hypot(tt_exercise_noise_of(runs[0]), tt_exercise_noise_of(runs[1]));
+    bool busy = tt_exercise_was_busy(runs[0]) || tt_exercise_was_busy(runs[1]);
+    if (!strcmp(name, "noise_words"))
+        say_noise(room, busy, out);
+    else
+        *out = strcmp(name, "busy") ? tt_formula_number(fmin(room, 1)) : tt_formula_truth(busy);
+    return TT_OK;
+}
+
+/* losses_apart('a', 'b') and gradients_apart('a', 'b') */
+static tt_status apart(struct tt_formula_parser *p, const char *name, const value *args, value *out)
+{
+    const struct tt_json *runs[2];
+    TT_TRY(two_runs(p, name, args, runs));
+    if (runs[0] && runs[1])
+        *out = tt_formula_number(tt_exercise_apart(runs[0], runs[1], !strcmp(name, "gradients_apart")));
     return TT_OK;
 }
 
@@ -249,6 +281,7 @@ static const struct function {
     {"round", 1, of_numbers},  {"sqrt", 1, of_numbers}, {"log", 1, of_numbers}, {"pow", 2, of_numbers},
     {"amdahl", 2, of_numbers}, {"if", 3, choose},       {"has", 1, has},        {"decide", 4, decide},
     {"either", 4, decide},     {"noise", 2, noise},     {"busy", 2, noise},     {"also", 3, also},
+    {"noise_words", 2, noise}, {"losses_apart", 2, apart}, {"gradients_apart", 2, apart},
 };
 
 static const struct function *find(const char *name)

@@ -32,6 +32,10 @@ tt_status tt_formula_call(struct tt_formula_parser *p, const char *name, struct 
 double tt_exercise_noise_of(const struct tt_json *profile);
 bool tt_exercise_was_busy(const struct tt_json *profile);
 
+/* apart.c: the largest difference of the losses of the same steps, or of the norms of a tensor's gradient in the first
+ * step, as a part of it; NaN where the two have none in common. */
+double tt_exercise_apart(const struct tt_json *a, const struct tt_json *b, bool gradients);
+
 static inline struct tt_formula_value tt_formula_number(double x)
 {
     bool finite = x - x == 0;

@@ -70,11 +70,23 @@ static tt_status judge_number(const struct tt_question *q, struct tt_formula_sco
 
 /* ---- words ---- */
 
+static char plain(char c) { return (char)(c == '-' || c == '_' ? ' ' : tolower((unsigned char)c)); }
+
+/* The first n letters of a are b: "Mask rebuild" is mask-rebuild. */
+static bool same_word(const char *a, size_t n, const char *b)
+{
+    for (size_t i = 0; i < n; i++)
+        if (plain(a[i]) != plain(b[i])) return false;
+    return !b[n];
+}
+
+static bool same_name(const char *a, const char *b) { return same_word(a, strlen(a), b); }
+
 static bool listed(const struct tt_yaml *list, const char *word)
 {
     for (const struct tt_yaml *y = list->first; y; y = y->next) {
         const char *name = list->kind == TT_YAML_MAP ? y->key : y->text;
-        if (name && !strcasecmp(name, word)) return true;
+        if (name && same_name(name, word)) return true;
     }
     return false;
 }
@@ -135,7 +147,7 @@ static int descending(const void *a, const void *b)
 static const struct candidate *named(const struct candidate *c, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
-        if (!strcasecmp(c[i].name, name)) return &c[i];
+        if (same_name(c[i].name, name)) return &c[i];
     return NULL;
 }
 
@@ -164,7 +176,9 @@ static tt_status choose_item(const struct tt_question *q, struct tt_formula_scop
     snprintf(m->right, sizeof m->right, "%s", c[0].name);
     if (!m->given[0] || !allowed(q, m, m->given)) return TT_OK;
     const struct candidate *chosen = named(c, n, m->given);
-    tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value), "another one is ahead of it in your run");
+    tt_exercise_decide(m, chosen && close_to(q, chosen->value, c[0].value),
+                       strcmp(c[0].name, "undecided") ? "another one is ahead of it in your run"
+                                                      : "your runs do not decide it");
     if (m->kind == TT_MARK_RIGHT && chosen->value < c[0].value) say_first(q, c[0].name, m);
     return TT_OK;
 }
@@ -174,7 +188,7 @@ static void without_shape(char *word)
 {
     char *space = strrchr(word, ' ');
     if (space && space > word && isdigit((unsigned char)space[1]) &&
-        strspn(space + 1, "0123456789x") == strlen(space + 1))
+        strchr(space, 'x') && strspn(space + 1, "0123456789x") == strlen(space + 1))
         *space = 0;
 }
 
@@ -183,7 +197,7 @@ static bool one_of(const char *words, const char *word)
 {
     for (size_t n; *words; words += n + (words[n] == '|')) {
         n = strcspn(words, "|");
-        if (n == strlen(word) && !strncasecmp(words, word, n)) return true;
+        if (same_word(words, n, word)) return true;
     }
     return false;
 }
@@ -192,7 +206,7 @@ static bool among(const struct tt_formula_value *v, int n, const char *word)
 {
     if (one_of(v->word, word)) return true;
     for (int i = 0; i < n; i++)
-        if (!strcasecmp(tt_formula_row_name(v->cells[i].row), word)) return true;
+        if (same_name(tt_formula_row_name(v->cells[i].row), word)) return true;
     return false;
 }
 
@@ -212,7 +226,7 @@ static void choose_word(const struct tt_question *q, const struct tt_formula_val
         or_any(m, names, n);
         return;
     }
-    bool second = v->count > 1 && strcasecmp(v->word, word);
+    bool second = v->count > 1 && !same_name(v->word, word);
     tt_exercise_decide(m, among(v, v->count, word),
                        !measured                        ? "another one is right"
                        : !strcmp(v->word, "undecided") ? "your runs do not decide it"
@@ -293,7 +307,7 @@ static int split(const char *text, char words[PLACES][64])
 static bool is_reversed(const struct candidate *c, int n, char words[PLACES][64], int wanted)
 {
     bool reversed = wanted > 1 && wanted == n;
-    for (int i = 0; i < wanted; i++) reversed &= !strcasecmp(words[i], c[wanted - 1 - i].name);
+    for (int i = 0; i < wanted; i++) reversed &= same_name(words[i], c[wanted - 1 - i].name);
     return reversed;
 }
 
@@ -305,7 +319,7 @@ static const char *left_out(const struct tt_question *q, const struct candidate 
     for (int i = 0; i < wanted; i++) least = fmin(least, named(c, n, words[i])->value);
     for (int i = 0; i < wanted; i++) {
         bool given = false;
-        for (int j = 0; j < wanted; j++) given |= !strcasecmp(words[j], c[i].name);
+        for (int j = 0; j < wanted; j++) given |= same_name(words[j], c[i].name);
         if (!given && c[i].value > least && !close_to(q, least, c[i].value)) return c[i].name;
     }
     return NULL;
@@ -331,7 +345,7 @@ static void judge_places(const struct tt_question *q, const struct candidate *c,
             or_any(m, names, n);
             return;
         }
-        for (int j = 0; j < i; j++) twice |= !strcasecmp(words[i], words[j]);
+        for (int j = 0; j < i; j++) twice |= same_name(words[i], words[j]);
         if (own && !twice && close_to(q, own->value, c[i].value)) continue;
         if (is_reversed(c, n, words, wanted))
             snprintf(reason, sizeof reason, "the other way round: the %s comes first",
@@ -380,7 +394,7 @@ static tt_status demand(const struct tt_question *q, struct tt_formula_scope *sc
     bool unfit = !st && v.kind == TT_FORMULA_TRUTH && v.number == 0;
     if (unfit) m->right[0] = 0;
     if (unfit && m->kind == TT_MARK_RIGHT)
-        tt_exercise_because(m, TT_MARK_WRONG, "your runs say so, but they are not as the question needs them");
+        tt_exercise_because(m, TT_MARK_WRONG, "your runs are not as the question needs them");
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }

@@ -210,7 +210,7 @@ static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool
     if (m->reason[0]) tt_text_printf(out, " %s", m->reason);
     if (m->kind == TT_MARK_EMPTY) tt_text_printf(out, " %s", q->text);
     if (m->kind == TT_MARK_WRONG && q->why) tt_text_printf(out, "%s %s", tt_exercise_stop(m->reason), q->why);
-    if (bad && q->look) tt_text_printf(out, "\n%38slook at %s", "", q->look);
+    if (bad && q->look) tt_text_printf(out, "\n%38slook: %s", "", q->look);
     if (bad && reveal && m->right[0]) tt_text_printf(out, "\n%38sright: %s", "", m->right);
     tt_text_puts(out, "\n");
 }
@@ -273,7 +273,8 @@ void tt_marked_json(const struct tt_marked *m, bool reveal, struct tt_text *out)
         tt_json_put_string(&w, "created", r->created);
         tt_json_put_string(&w, "written", r->written);
         tt_json_put_string(&w, "device", r->device);
-        tt_json_put_string(&w, "refusal", r->refusal);
+        bool free = r->absent && m->exercise->runs[i].optional; /* nobody refuses what need not be there */
+        tt_json_put_string(&w, "refusal", free ? "" : r->refusal);
         tt_json_end(&w, '}');
     }
     tt_json_end(&w, ']');

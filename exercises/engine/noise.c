@@ -23,14 +23,16 @@ static double error_squared(const struct tt_json *profile)
     return n > 1 ? relative * relative / n : NAN;
 }
 
-/* Runs of the same program differ by about so much on a quiet machine, however little the steps of each scatter. */
-static const double between_runs = 0.01;
+static const char *backend_of(const struct tt_json *profile)
+{
+    return tt_json_string(tt_json_get(profile, "run"), "backend", "");
+}
 
 /* Two errors of the mean, and no less than runs differ by; NaN when one step was all. */
 static double scatter_of(const struct tt_json *profile)
 {
     double error = 2 * sqrt(error_squared(profile));
-    return isfinite(error) ? fmax(error, between_runs) : NAN;
+    return isfinite(error) ? fmax(error, tt_runs_differ(backend_of(profile))) : NAN;
 }
 
 /* ranks.json has it beside the run, not in it. */
@@ -54,19 +56,33 @@ double tt_exercise_noise_of(const struct tt_json *profile)
     return !isfinite(scatter) || tt_exercise_was_busy(profile) ? 1 : fmin(scatter, 1);
 }
 
-/* What the quotient may be off by, when the answer is one of two steps and lies within them; else 0. */
-static double noise_of(const struct tt_marked *m, const struct tt_question *q)
+/* Two runs whose steps an answer divides. */
+struct quotient {
+    const struct tt_json *above, *below;
+};
+
+static bool read_quotient(const struct tt_marked *m, const struct tt_question *q, struct quotient *out)
 {
     char above[64], below[64];
     int end = 0;
     if (!q->answer || sscanf(q->answer, "%63[a-zA-Z0-9_]:step.seconds / %63[a-zA-Z0-9_]:step.seconds%n", above, below,
                              &end) != 2)
-        return 0;
-    const struct tt_json *a = profile_of(m, above), *b = profile_of(m, below);
-    if (!end || q->answer[end] || !a || !b) return 0;
-    double x = tt_json_number(tt_json_get(a, "step"), "seconds",
-                              NAN) / tt_json_number(tt_json_get(b, "step"), "seconds", NAN);
-    double noise = hypot(scatter_of(a), scatter_of(b));
+        return false;
+    *out = (struct quotient){profile_of(m, above), profile_of(m, below)};
+    return end && !q->answer[end] && out->above && out->below;
+}
+
+static bool is_busy(const struct quotient *q)
+{
+    return tt_exercise_was_busy(q->above) || tt_exercise_was_busy(q->below);
+}
+
+/* What it may be off by where it is no further from 1 than that; else 0. */
+static double noise_of(const struct quotient *q)
+{
+    double x = tt_json_number(tt_json_get(q->above, "step"), "seconds",
+                              NAN) / tt_json_number(tt_json_get(q->below, "step"), "seconds", NAN);
+    double noise = hypot(scatter_of(q->above), scatter_of(q->below));
     return isfinite(x) && isfinite(noise) && fabs(x - 1) < noise ? noise : 0;
 }
 
@@ -97,22 +113,51 @@ static void busy_runs(const struct tt_marked *m, struct tt_text *out)
     }
 }
 
-void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
+/* Right answers of runs that something else disturbed. */
+static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
+{
+    int n = 0;
+    for (int i = 0; i < m->exercise->question_count; i++) {
+        struct quotient q;
+        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
+        if (right && is_busy(&q))
+            tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->questions[i].id);
+    }
+    if (n)
+        tt_text_printf(out, ": the machine was busy during runs of %s, so that %s neither gain nor loss, however "
+                            "large; the answer is right\n", n > 1 ? "these" : "this", n > 1 ? "they show" : "it shows");
+}
+
+/* Of quiet runs. *floor: whether no more steps would make it smaller. */
+static double scattered_quotients(const struct tt_marked *m, bool *floor, int *n, struct tt_text *out)
 {
     double most = 0;
+    for (int i = 0; i < m->exercise->question_count; i++) {
+        struct quotient q;
+        bool right = m->marks[i].kind == TT_MARK_RIGHT && read_quotient(m, &m->exercise->questions[i], &q);
+        double noise = right && !is_busy(&q) ? noise_of(&q) : 0;
+        if (!(noise > 0)) continue;
+        tt_text_printf(out, "%s %s", (*n)++ ? "," : "noise:", m->exercise->questions[i].id);
+        if (noise <= most) continue;
+        most = noise;
+        *floor = noise <= 1.0001 * hypot(tt_runs_differ(backend_of(q.above)), tt_runs_differ(backend_of(q.below)));
+    }
+    return most;
+}
+
+void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
+{
+    bool floor = false;
     int n = 0;
     busy_runs(m, out);
-    for (int i = 0; i < m->exercise->question_count; i++) {
-        double noise = m->marks[i].kind == TT_MARK_RIGHT ? noise_of(m, &m->exercise->questions[i]) : 0;
-        if (!(noise > 0)) continue;
-        tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->questions[i].id);
-        most = fmax(most, noise);
-    }
+    busy_quotients(m, out);
+    double most = scattered_quotients(m, &floor, &n, out);
     if (!n) return;
     tt_text_printf(out, ": a quotient of two runs may be off by %.1f %% here, and %s closer to 1 than that. The answer "
                         "is right, but shows neither gain nor loss: ", 100 * most, n > 1 ? "these are" : "this is");
-    tt_text_puts(out, most <= hypot(between_runs, between_runs) * 1.0001
-                          ? "runs of one program differ by about 1 % each even on a quiet machine, and more steps do "
-                            "not change that. Measure each of them several times\n"
-                          : "your steps vary. Measure with STEPS=30 on a machine of your own\n");
+    if (floor)
+        tt_text_printf(out, "runs of one program differ by about %.0f %% each even on a quiet machine, and more steps "
+                            "do not change that. Measure each of them several times\n", 100 * most / sqrt(2));
+    else
+        tt_text_puts(out, "your steps vary. Measure with STEPS=30 on a machine of your own\n");
 }

@@ -9,7 +9,7 @@
 
 #include "exercises/engine/parts.h"
 
-enum { FIGURES = 256, NAMES = 32 };
+enum { FIGURES = 256, NAMES = 48 };
 
 /* As near as people quote: to 2 %, or as it is rounded to two digits or more. */
 static bool is_figure(const char *given, double x, double right)

@@ -77,6 +77,13 @@ static bool same_model(const struct tt_profile_run *a, const struct tt_profile_r
            a->qkv_bias == b->qkv_bias && a->qk_norm == b->qk_norm && strcmp(a->rope_scaling, b->rope_scaling) == 0;
 }
 
+static bool only_length_differs(const struct tt_profile_run *a, const struct tt_profile_run *b)
+{
+    struct tt_profile_run as_long = *a;
+    as_long.seq_len = b->seq_len;
+    return a->seq_len != b->seq_len && same_model(&as_long, b);
+}
+
 /* Where both know. */
 static bool agree(const char *a, const char *b) { return !a[0] || !b[0] || strcmp(a, b) == 0; }
 
@@ -185,15 +192,17 @@ static void warn_of(struct tt_comparison *c, struct tt_compared *r, const struct
     warn_of_load(c, r);
     if (r == base) return;
     bool known = r->profile.run.num_layers && base->profile.run.num_layers;
+    bool length = only_length_differs(&base->profile.run, &r->profile.run);
     if (!r->same_model && !known && (r->profile.run.num_layers || base->profile.run.num_layers))
         tt_text_printf(&c->warnings,
                        "%s: %s does not say what shape its model has, so it is not known whether the two can be "
                        "compared\n",
                        r->label, r->profile.run.num_layers ? base->label : "it");
     else if (!r->same_model)
-        tt_text_printf(&c->warnings, "%s: its model differs from that of %s, so losses, speeds and times per step "
-                                     "cannot be compared\n",
-                       r->label, base->label);
+        tt_text_printf(&c->warnings, "%s: its %s from %s of %s, so losses, speeds and times per step cannot be "
+                                     "compared\n",
+                       r->label, length ? "sequences differ in length" : "model differs", length ? "those" : "that",
+                       base->label);
     else if (!r->same_task)
         tt_text_printf(&c->warnings,
                        "%s: batch, data, documents or seed differ from those of %s, so losses and times per step "

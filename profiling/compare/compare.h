@@ -61,7 +61,9 @@ tt_status tt_compare_write_html(const struct tt_comparison *c, const char *path)
  * they can be read. The gate fails with TT_GATE when one holds for any run against the first, else with TT_UNDECIDED
  * when one cannot be decided. A slowdown counts when it exceeds the limit and its interval excludes no change at all;
  * it is denied when the interval stays within the limit; else it is undecided, as with an interval of less than
- * TT_GATE_CONFIDENCE. `said` gets a line for each condition and run; it may be NULL. */
+ * TT_GATE_CONFIDENCE. On a busy machine none counts, and it is denied when the first run might have had the machine to
+ * itself and the interval would stay within the limit still. `said` gets a line for each condition and run; it may be
+ * NULL. */
 #define TT_GATE_CONFIDENCE 0.9
 tt_status tt_compare_gate_check(const char *conditions);
 tt_status tt_compare_gate(const struct tt_comparison *c, const char *conditions, struct tt_text *said);

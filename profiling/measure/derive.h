@@ -16,7 +16,8 @@ struct tt_roofs tt_roofs_of(const struct tt_ceilings *c, double rate);
 /* step, launch, operators, groups; also r->t.median. Then phases and components. */
 tt_status tt_derive_times(struct tt_passes *r, const struct tt_ceilings *c, struct tt_profile *out);
 tt_status tt_derive_parts(struct tt_passes *r, struct tt_profile *out);
-/* What a step that is launched one by one takes outside its phases: the host's work between steps. */
+/* What a step that is launched one by one takes outside its phases, and what follows it: the host's work between
+ * steps. */
 double tt_outside_phases(struct tt_passes *r);
 
 /* FLOPs of the mathematics of a step, over the matrix products alone. */

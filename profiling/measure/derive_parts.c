@@ -22,11 +22,15 @@ static double phase_median(struct tt_passes *r, int phase, bool host)
     return tt_quantile(times->scratch, times->steps, 0.5);
 }
 
+/* Of each step by itself: a disturbance that hits one pass of one step then counts in that step alone. */
 double tt_outside_phases(struct tt_passes *r)
 {
-    double walls = r->serial ? tt_passes_median(r, r->t.data_host) : 0;
-    for (int phase = 0; phase < TT_PHASES; phase++) walls += phase_median(r, phase, false);
-    return fmax(0, tt_passes_median(r, r->t.launched) - walls);
+    struct tt_times *t = &r->t;
+    for (int i = 0; i < t->steps; i++) {
+        t->scratch[i] = t->launched[i] - (r->serial ? t->data_host[i] : 0);
+        for (int phase = 0; phase < TT_PHASES; phase++) t->scratch[i] -= t->phase[i].wall[phase];
+    }
+    return fmax(0, tt_quantile(t->scratch, t->steps, 0.5));
 }
 
 static struct tt_profile_phase *add_phase(struct tt_profile *out, const char *name)

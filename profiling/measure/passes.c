@@ -164,7 +164,8 @@ static tt_status time_undisturbed(struct tt_passes *r, struct tt_stepper *s, str
     return TT_OK;
 }
 
-/* Operation by operation, with an event where the phase changes: few enough not to disturb. */
+/* Operation by operation, with an event where the phase changes: few enough not to disturb. What follows a step, a
+ * validation perhaps, is in the next one's time; a single step has none after it, and ends where it is all done. */
 static tt_status time_phases(struct tt_passes *r, struct tt_stepper *s, struct span span)
 {
     struct tt_recorder *rec = &r->recorder;
@@ -179,9 +180,11 @@ static tt_status time_phases(struct tt_passes *r, struct tt_stepper *s, struct s
         r->t.data_host[span.from + i] = r->run.data_seconds;
     }
     r->t.waits += (double)(r->relay.waits - waits);
+    TT_TRY(b->ops->event_record(b->self, rec->end, NULL));
     for (int i = 0; i < span.count; i++) {
         tt_event from = i ? tt_recorder_last_event(rec, i - 1) : rec->origin;
-        TT_TRY(b->ops->event_elapsed(b->self, from, tt_recorder_last_event(rec, i), &r->t.launched[span.from + i]));
+        tt_event to = span.count > 1 ? tt_recorder_last_event(rec, i) : rec->end;
+        TT_TRY(b->ops->event_elapsed(b->self, from, to, &r->t.launched[span.from + i]));
         TT_TRY(tt_recorder_phases(rec, i, &r->t.phase[span.from + i]));
     }
     return TT_OK;

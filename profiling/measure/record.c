@@ -111,7 +111,8 @@ tt_status tt_recorder_open(struct tt_recorder *r, struct tt_relay *relay, const 
     const struct tt_backend *b = &relay->real;
     *r = (struct tt_recorder){.relay = relay, .plan = plan, .hold = hold, .segments = 1};
     for (int i = 1; i < plan->count; i++) r->segments += plan->ops[i].phase != plan->ops[i - 1].phase;
-    return b->ops->event_create(b->self, &r->origin);
+    TT_TRY(b->ops->event_create(b->self, &r->origin));
+    return b->ops->event_create(b->self, &r->end);
 }
 
 static tt_status want_events(struct tt_recorder *r, int64_t wanted)
@@ -175,6 +176,7 @@ void tt_recorder_close(struct tt_recorder *r)
         if (r->copy_events[i].end) b->ops->event_destroy(b->self, r->copy_events[i].end);
     }
     if (r->origin) b->ops->event_destroy(b->self, r->origin);
+    if (r->end) b->ops->event_destroy(b->self, r->end);
     tt_relay_watch(r->relay, NULL, NULL);
     free(r->events);
     free(r->copy_events);

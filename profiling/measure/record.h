@@ -40,7 +40,7 @@ struct tt_recorder {
 
     tt_event *events; /* from the pool below */
     int event_room;
-    tt_event origin;
+    tt_event origin, end; /* the caller's: before the first step and after the last */
     struct tt_copy_events *copy_events;
     int copy_room;
     int copies;    /* of this step */

@@ -28,7 +28,8 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
         n = snprintf(out, 400, "The roofs were measured %s%s and kept; --remeasure measures them again.",
                      e->roofs_measured[0] ? "at " : "by an earlier run", e->roofs_measured);
     else if (e->roofs_measured[0])
-        n = snprintf(out, 400, "The roofs were measured at %s, by this run.", e->roofs_measured);
+        n = snprintf(out, 400, "The roofs were measured at %s, by this run; a higher rate of an earlier one is kept.",
+                     e->roofs_measured);
     if (over_the_roof(p))
         snprintf(out + n, 400 - (size_t)n,
                  "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with "

@@ -53,6 +53,13 @@ static const struct tt_profile_row *group(const struct tt_profile *p, const char
     return &none;
 }
 
+static double other(const struct tt_profile *p)
+{
+    for (int i = 0; i < p->phases_count; i++)
+        if (!strcmp(p->phases[i].name, "other")) return p->phases[i].wall;
+    return NAN;
+}
+
 static int without_gradient(const struct tt_profile *p)
 {
     int n = 0;
@@ -300,6 +307,7 @@ static void eval_every_step(void)
     CHECK(strcmp(p.run.backend, "cpu") || p.launch.idle_seconds == 0, "a CPU waits for no launch: %g",
           p.launch.idle_seconds);
     CHECK(isnan(p.run.waited) || (p.run.waited >= 0 && p.run.waited <= 1), "%g", p.run.waited);
+    CHECK(other(&p) > 3 * other(&clean), "the phase other tells: %g s against %g", other(&p), other(&clean));
     CHECK(p.memory.predicted_bytes > clean.memory.predicted_bytes, "it needs room for the validation");
     tt_profile_free(&p);
 }

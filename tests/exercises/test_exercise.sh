@@ -312,6 +312,12 @@ expect 0 ":" "$TT" exercise solution 9 --fault random:5
 name=$(sed 's/:.*//' out)
 "$TT" train $tiny --vocab-size 64 --num-steps 2 --val-interval 0 --fault random:5 --out "" 2>&1 | grep -q "$name" && fail "a hidden fault is named"
 expect 1 "differ" "$TT" check grads $tiny --fault wrong-stride --against baseline
+# What exercise 9 goes by: of two faults that change every tensor, only a stride turns gradients another way.
+off_by() { "$TT" check grads --data builtin --version fused --batch-size 4 --fault "$1" --against fused 2>err |
+    awk '$1 == "layer" { on = 1 } on && /^[1-9]/ { print $3 }' | tr '\n' ' '; }
+all_three() { awk "{ for (i = 1; i <= NF; i++) if (!(\$i > $1 && \$i < $2)) exit 1; exit NF != 3 }"; }
+off_by wrong-stride | all_three 1 2 || fail "a stride: $(off_by wrong-stride)"
+off_by double-shift | all_three 0.05 0.5 || fail "other targets: $(off_by double-shift)"
 expect 1 "no gradient" "$TT" check grads $tiny --fault dropped-gradient
 passed "faults"
 

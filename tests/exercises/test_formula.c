@@ -9,6 +9,14 @@ static void gives(const char *text, double wanted)
     tt_formula_free(&v);
 }
 
+static void is_word(const char *text, const char *word)
+{
+    struct tt_formula_scope scope = {.runs = runs, .count = 3};
+    struct tt_formula_value v = eval(text, &scope);
+    CHECK(v.kind == TT_FORMULA_WORD && !strcmp(v.word, word), "%s: kind %d, %s", text, v.kind, v.word);
+    tt_formula_free(&v);
+}
+
 static void is_kind(const char *text, enum tt_formula_kind kind, double truth)
 {
     struct tt_formula_scope scope = {.runs = runs, .count = 3};
@@ -127,6 +135,9 @@ static void leaves_open(void)
     refuses("noise('slow', 'nobody')", "two runs");
     is_kind("noise('slow', 'gone')", TT_FORMULA_MISSING, 0);
     gives("noise('slow', 'fast')", 1); /* neither says how its steps scatter */
+    is_word("noise_words('slow', 'fast')", "not known, since too few steps were measured");
+    is_kind("losses_apart('slow', 'fast')", TT_FORMULA_MISSING, 0);
+    refuses("gradients_apart('slow', 'nobody')", "two runs");
     refuses("either(1, 2, 3, 4)", "either needs two numbers and two words");
 }
 

@@ -107,7 +107,13 @@ static void compares_profiles(void)
     CHECK(!c->warnings.n, "%s", c->warnings.s);
     tt_compare_free(c);
 
-    struct tt_profile wide = by_hand(4);
+    struct tt_profile wide = by_hand(4), longer = by_hand(4);
+    longer.run.seq_len *= 2;
+    save(&longer, "longer");
+    CHECK_OK(compare("slow", "longer", c));
+    CHECK(strstr(c->warnings.s, "longer: its sequences differ in length from those of slow") &&
+          !strstr(c->warnings.s, "model differs"), "%s", c->warnings.s);
+    tt_compare_free(c);
     wide.run.hidden_dim = 64;
     save(&wide, "wide");
     CHECK_OK(compare("slow", "wide", c));
@@ -215,6 +221,35 @@ static void busy_runs_are_told(void)
     CHECK_OK(compare("quiet", "busy", c));
     CHECK(c->warnings.s && strstr(c->warnings.s, "busy: when it was measured, the machine was busy: a load of 7.0") &&
           !strstr(c->warnings.s, "quiet: when"), "%s", c->warnings.s);
+    tt_compare_free(c);
+    free(c);
+}
+
+/* Of two runs that were not in turns, a busy machine can have made either slower. */
+static void a_busy_machine_fails_no_gate(void)
+{
+    struct tt_profile quiet = by_hand(1), slow = by_hand(3), busy = by_hand(3);
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    busy.run.waited = 0.83;
+    save(&quiet, "quiet");
+    save(&slow, "slow");
+    save(&busy, "busy");
+    CHECK_OK(compare("quiet", "slow", c));
+    tt_status st = gate(c, "slower:5%");
+    CHECK(st && st->code == TT_GATE, "%s", st ? st->text : "passed");
+    tt_status_free(st);
+    tt_compare_free(c);
+    CHECK_OK(compare("quiet", "busy", c));
+    undecided(c, "slower:5%");
+    CHECK_OK(gate(c, "slower:300%"));
+    struct tt_text said = {0};
+    tt_status_free(tt_compare_gate(c, "slower:5%", &said));
+    CHECK(strstr(said.s, "more time than quiet, but when busy was measured, the machine was busy"), "%s", said.s);
+    tt_text_free(&said);
+    tt_compare_free(c);
+    CHECK_OK(compare("busy", "quiet", c));
+    undecided(c, "slower:5%");
+    CHECK_OK(gate(c, "slower:200%"));
     tt_compare_free(c);
     free(c);
 }
@@ -373,6 +408,7 @@ int main(void)
     TEST(noise_is_no_regression);
     TEST(few_steps_are_told);
     TEST(busy_runs_are_told);
+    TEST(a_busy_machine_fails_no_gate);
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
     TEST(holds_rows_against_their_like);

@@ -1,0 +1,51 @@
+/* How far apart the results of two runs are, as tt compare says it. */
+#include <math.h>
+#include <string.h>
+
+#include "exercises/engine/formula_parts.h"
+
+static const struct tt_json *first_of(const struct tt_json *profile, const char *list)
+{
+    const struct tt_json *j = tt_json_get(profile, list);
+    return j && j->type == TT_JSON_ARRAY ? j->first : NULL;
+}
+
+static double losses_apart(const struct tt_json *a, const struct tt_json *b)
+{
+    double most = NAN;
+    for (const struct tt_json *x = first_of(a, "samples"); x; x = x->next)
+        for (const struct tt_json *y = first_of(b, "samples"); y; y = y->next)
+            if (tt_json_number(x, "step", -1) == tt_json_number(y, "step", -2))
+                most = fmax(most, fabs(tt_json_number(x, "loss", NAN) - tt_json_number(y, "loss", NAN)));
+    return most;
+}
+
+/* What is small beside the whole gradient is rounding. */
+static double floor_of(const struct tt_json *profile)
+{
+    double sum = 0;
+    for (const struct tt_json *x = first_of(profile, "gradients"); x; x = x->next) {
+        double norm = tt_json_number(x, "first_norm", 0);
+        sum += norm * norm;
+    }
+    return 1e-3 * sqrt(sum);
+}
+
+/* Of the first step, as a part of the norm of a tensor. */
+static double gradients_apart(const struct tt_json *a, const struct tt_json *b)
+{
+    double most = NAN, floor = floor_of(a);
+    for (const struct tt_json *x = first_of(a, "gradients"); x; x = x->next)
+        for (const struct tt_json *y = first_of(b, "gradients"); y; y = y->next) {
+            double here = tt_json_number(x, "first_norm", NAN), there = tt_json_number(y, "first_norm", NAN);
+            double scale = fmax(floor, fmax(here, there));
+            if (strcmp(tt_json_string(x, "name", ""), tt_json_string(y, "name", "?")) == 0 && scale > 0)
+                most = fmax(most, fabs(here - there) / scale);
+        }
+    return most;
+}
+
+double tt_exercise_apart(const struct tt_json *a, const struct tt_json *b, bool gradients)
+{
+    return gradients ? gradients_apart(a, b) : losses_apart(a, b);
+}
