@@ -1,4 +1,5 @@
-/* Writes each kind of tokenizer into a GGUF file.
+/* Writes each kind of tokenizer into a GGUF file. The byte or character 0, which ends documents, is the control token
+ * <|endoftext|>, which llama.cpp does not print.
  *
  * - bytes: 256 tokens and no merges.
  * - chars: its characters; those of several bytes are merged from their bytes, which need be no tokens for that.
@@ -19,6 +20,7 @@
 #include "core/base/utf8.h"
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/hf_pieces.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
 
 struct listing {
     const struct tt_tokenizer *t;
@@ -86,8 +88,14 @@ static tt_status set_bytes(struct listing *l, int64_t i, const char *bytes, size
 static tt_status list_own(struct listing *l)
 {
     tt_status st = TT_OK;
+    int32_t special = tt_hf_special_end(l->t);
     for (int32_t i = 0; i < l->t->size && !st; i++) {
         struct tt_text bytes = {0};
+        if (i == special) {
+            tt_text_puts(&bytes, TT_END_OF_TEXT);
+            st = set(l, i, &bytes, TT_TOKEN_CONTROL);
+            continue;
+        }
         tt_tokenizer_decode(l->t, &i, 1, &bytes);
         st = tt_text_status(&bytes);
         if (!st) st = set_bytes(l, i, bytes.s, bytes.n);
@@ -137,7 +145,7 @@ static tt_status list_unused(struct listing *l)
         if (l->spelling[i]) continue;
         bool ends = l->end < 0 || l->end == i;
         if (ends)
-            tt_text_puts(&spelled, "<|endoftext|>");
+            tt_text_puts(&spelled, tt_hf_special_end(l->t) < 0 ? TT_END_OF_TEXT : "<|end_of_text|>");
         else
             tt_text_printf(&spelled, "[PAD%lld]", (long long)i);
         if (ends) l->end = (int32_t)i;

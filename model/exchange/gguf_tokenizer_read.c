@@ -75,6 +75,12 @@ static tt_status open_tokens(const struct tt_gguf *g, struct tt_gguf_array *toke
                                                                                      : unlike("has no list of tokens");
 }
 
+/* Of tt's own, token 0 is one that ends texts. */
+static bool is_own_end(const struct reading *r, int64_t id, int64_t type)
+{
+    return r->kind >= 0 && !id && type == TT_TOKEN_CONTROL;
+}
+
 /* The normal tokens as a vocabulary, or the others as a list of added ones. */
 static tt_status put_tokens(struct reading *r, bool added)
 {
@@ -86,6 +92,11 @@ static tt_status put_tokens(struct reading *r, bool added)
     bool typed = tt_gguf_array(r->g, "tokenizer.ggml.token_type", &kinds);
     for (int64_t i = 0; tt_gguf_next_string(&tokens, &s, &n); i++) {
         if (typed && !tt_gguf_next_int(&kinds, &type)) return unlike("has tokens without a type");
+        if (is_own_end(r, i, type)) {
+            if (added) tt_hf_put_special_end(&r->w, 0);
+            if (!added) tt_json_put_int(&r->w, TT_END_OF_TEXT, 0);
+            continue;
+        }
         if (type == TT_TOKEN_UNUSED || (r->kind >= 0 && type != TT_TOKEN_NORMAL)) continue;
         if (type != TT_TOKEN_NORMAL && type != TT_TOKEN_CONTROL && type != TT_TOKEN_USER)
             return unlike("has tokens of a type that tt does not know");
@@ -167,7 +178,12 @@ static tt_status read_chars(struct reading *r, struct tt_tokenizer **out)
     tt_status st = points ? TT_OK : tt_no_memory("the tokenizer");
     if (!st && !tt_gguf_array(r->g, "tokenizer.ggml.token_type", &kinds)) st = unlike("has tokens without a type");
     while (!st && tt_gguf_next_string(&tokens, &s, &n)) {
-        if (!tt_gguf_next_int(&kinds, &type) || type != TT_TOKEN_NORMAL) break; /* rows of the model without a token */
+        if (!tt_gguf_next_int(&kinds, &type)) break;
+        if (is_own_end(r, count, type)) { /* points[0] is 0 */
+            count++;
+            continue;
+        }
+        if (type != TT_TOKEN_NORMAL) break; /* rows of the model without a token */
         if (!to_point(s, n, &points[count]) || (count && points[count] <= points[count - 1]))
             st = unlike("does not list its characters in order");
         count++;

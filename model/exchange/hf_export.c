@@ -109,6 +109,9 @@ static tt_status write_tokenizer(const char *dir, const struct tt_hf_export *x, 
     tt_json_begin(&about, NULL, '{');
     tt_json_put_string(&about, "tokenizer_class", "PreTrainedTokenizerFast");
     tt_json_put_bool(&about, "clean_up_tokenization_spaces", false);
+    int32_t special = tt_hf_special_end(x->tokenizer);
+    if (special >= 0 && special == tt_text_end(x->config, x->tokenizer))
+        tt_json_put_string(&about, "eos_token", TT_END_OF_TEXT);
     tt_json_end(&about, '}');
     return write_json(dir, "tokenizer_config.json", &about);
 }

@@ -159,6 +159,9 @@ class _Handle:
             if pointer:
                 self._device.drop(pointer)
 
+    def __reduce__(self) -> str:  # of copy and pickle: a second object would free the same pointer
+        raise TypeError(f"a {type(self).__name__.lower()} cannot be copied or pickled; save a model, and load it")
+
     def __exit__(self, *raised: object) -> None:
         self.close()
 
