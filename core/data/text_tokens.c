@@ -10,7 +10,8 @@ struct pass {
     struct tt_text_block block;
     struct tt_stretch *stretches; /* of the block */
     int64_t *counts;              /* tokens of each */
-    int32_t *tokens;              /* room for a token a byte, and an end token a span */
+    int32_t *tokens;              /* room for a token a byte, and two a span, which begin and end a document */
+    bool inside;                  /* a document that has begun */
     int64_t span_room, token_room;
 };
 
@@ -47,7 +48,7 @@ static void end(struct pass *p)
 
 static tt_status make_room(struct pass *p)
 {
-    int64_t spans = p->block.count, tokens = (int64_t)p->block.text.n + spans;
+    int64_t spans = p->block.count, tokens = (int64_t)p->block.text.n + 2 * spans;
     if (spans > p->span_room) {
         free(p->stretches);
         free(p->counts);
@@ -104,7 +105,8 @@ static tt_status learn(struct pass *p, struct tt_learner *l, int64_t vocab_size,
     do {
         int64_t bad = -1;
         TT_TRY(next_block(p, "counting words"));
-        TT_TRY(name_place(p, tt_learner_add(l, p->w->threads, p->stretches, p->block.count, &bad), bad));
+        tt_status st = tt_learner_add(l, p->w->threads, p->stretches, p->block.count, &bad);
+        TT_TRY(name_place(p, st, bad));
     } while (p->block.count);
     return tt_learner_finish(l, has_documents(p->w, 0), vocab_size, paint_merges, p->w, out);
 }
@@ -125,18 +127,30 @@ tt_status tt_text_tokenizer(struct tt_text_work *w, const char *name, int64_t vo
 
 /* ---- tokens ---- */
 
-/* The tokens of the spans, each of which lie at its first byte, without gaps and with end tokens after documents. */
-static int64_t pack(struct pass *p, int32_t *to, int32_t end_token)
+/* The token to put before the span, if a document begins there; -1: none. The text may begin with that token itself. */
+static int32_t begin_of(const struct pass *p, int64_t i, int32_t begin)
+{
+    bool there = p->counts[i] && p->tokens[p->block.spans[i].from] == begin;
+    return p->inside || there ? -1 : begin;
+}
+
+/* The tokens of the spans, each of which lie at its first byte, without gaps and with those that begin and end
+ * documents. */
+static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t)
 {
     int64_t n = 0;
+    bool documents = p->w->options.file_ends || has_lines(p->w);
     for (int64_t i = 0; i < p->block.count; i++) {
         const struct tt_text_span *s = &p->block.spans[i];
+        int32_t begin = documents ? begin_of(p, i, tt_tokenizer_begin(t)) : -1;
+        if (begin >= 0) to[n++] = s->prompt ? ~begin : begin;
+        p->inside = !s->ends;
         for (int64_t k = 0; k < p->counts[i]; k++) {
             int32_t token = p->tokens[s->from + k];
             to[n + k] = s->prompt ? ~token : token;
         }
         n += p->counts[i];
-        if (s->ends) to[n++] = end_token;
+        if (s->ends) to[n++] = tt_tokenizer_end(t);
     }
     return n;
 }
@@ -153,7 +167,7 @@ static tt_status encode_block(struct pass *p, const struct tt_tokenizer *t, int3
         *room = *packed ? p->token_room : 0;
         if (!*packed) return tt_no_memory("the tokens of %zu bytes", p->block.text.n);
     }
-    *n = pack(p, *packed, tt_tokenizer_end(t));
+    *n = pack(p, *packed, t);
     return TT_OK;
 }
 

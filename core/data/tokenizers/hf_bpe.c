@@ -182,6 +182,7 @@ void tt_hf_bpe_free(struct tt_hf_bpe *b)
     free(b->slots);
     free(b->added);
     free(b->source);
+    free(b->about);
     free(b);
 }
 
@@ -189,6 +190,7 @@ int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b)
 {
     static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>",
                                         "<eos>",         "<|im_end|>",      "<|eot_id|>"};
+    if (b->eos >= 0) return b->eos;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (int i = 0; i < b->added_count; i++) {
             int32_t token = b->added[i].token;

@@ -30,6 +30,11 @@ struct tt_hf_bpe {
     int added_count;
     bool begins[256]; /* an added token begins with this byte */
     char *source;     /* the tokenizer.json itself */
+    /* hf_about.h */
+    char *about;            /* tokenizer_config.json; NULL: none */
+    int32_t begin;          /* the token that is put before a text; -1: none */
+    int32_t bos, eos, pad;  /* those that tokenizer_config.json names; -1: none */
+    bool puts_more;         /* there are further tokens to put around a text, which tt does not */
 };
 
 /* Reads a tokenizer.json. TT_UNSUPPORTED, with the reason, if it is not a byte-level BPE that tt can reproduce. */
@@ -38,7 +43,7 @@ tt_status tt_hf_bpe_read(const struct tt_json *j, struct tt_hf_bpe **out);
 bool tt_hf_merge_halves(const struct tt_json *e, struct tt_text *left, const char **right);
 void tt_hf_bpe_free(struct tt_hf_bpe *b);
 
-/* The added token that ends a document, by its name (<|endoftext|>, </s>, …); -1: none is called so. */
+/* The added token that ends a document: the eos_token, else by its name (<|endoftext|>, </s>, …); -1: none. */
 int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b);
 
 struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int32_t right);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/utf8.h"
+#include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/hf_pieces.h"
 
@@ -231,10 +232,12 @@ static tt_status read_all_added(struct reading *r)
 static tt_status keep_source(const struct tt_json *j, struct tt_hf_bpe *b)
 {
     struct tt_json_writer w = {0};
-    tt_json_put_value(&w, NULL, j);
-    TT_TRY(tt_text_status(&w.text));
+    tt_json_begin(&w, NULL, '{');
+    for (const struct tt_json *e = j->first; e; e = e->next)
+        if (strcmp(e->key, TT_HF_ABOUT)) tt_json_put_value(&w, e->key, e);
+    tt_json_end(&w, '}');
     b->source = w.text.s;
-    return TT_OK;
+    return tt_text_status(&w.text);
 }
 
 static tt_status read_parts(struct reading *r, const struct tt_json *j)
@@ -256,6 +259,7 @@ static tt_status read_parts(struct reading *r, const struct tt_json *j)
     TT_TRY(sort_tokens(r->b));
     TT_TRY(read_merges(r));
     TT_TRY(read_all_added(r));
+    TT_TRY(tt_hf_about_read(j, r->b));
     return keep_source(j, r->b);
 }
 

@@ -119,14 +119,14 @@ static void put_model(struct tt_json_writer *w, const struct tt_tokenizer *t, ch
     tt_json_end(w, '}');
 }
 
-void tt_hf_put_special_end(struct tt_json_writer *w, int32_t token)
+void tt_hf_put_added(struct tt_json_writer *w, int64_t id, const char *content, size_t n, bool special)
 {
     static const char *const no[] = {"single_word", "lstrip", "rstrip", "normalized"};
     tt_json_begin(w, NULL, '{');
-    tt_json_put_int(w, "id", token);
-    tt_json_put_string(w, "content", TT_END_OF_TEXT);
+    tt_json_put_int(w, "id", id);
+    tt_json_put_text(w, "content", content, n);
     for (int i = 0; i < 4; i++) tt_json_put_bool(w, no[i], false);
-    tt_json_put_bool(w, "special", true);
+    tt_json_put_bool(w, "special", special);
     tt_json_end(w, '}');
 }
 
@@ -137,7 +137,7 @@ static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, int3
     tt_json_put_null(w, "truncation");
     tt_json_put_null(w, "padding");
     tt_json_begin(w, "added_tokens", '[');
-    if (special_end >= 0) tt_hf_put_special_end(w, special_end);
+    if (special_end >= 0) tt_hf_put_added(w, special_end, TT_END_OF_TEXT, strlen(TT_END_OF_TEXT), true);
     tt_json_end(w, ']');
     tt_json_put_null(w, "normalizer");
     tt_hf_put_pre_tokenizer(w, "pre_tokenizer", t->kind);

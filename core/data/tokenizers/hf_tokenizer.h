@@ -11,8 +11,8 @@
 
 /* The token of ours with that spelling; -1: none. A bpe that learnt merges with the byte 0 has none. */
 int32_t tt_hf_special_end(const struct tt_tokenizer *t);
-/* Puts it as an added token. */
-void tt_hf_put_special_end(struct tt_json_writer *w, int32_t token);
+/* Puts an added token, with all fields that tokenizers demands. */
+void tt_hf_put_added(struct tt_json_writer *w, int64_t id, const char *content, size_t n, bool special);
 
 /* TT_UNSUPPORTED, with the reason, for one that a tokenizer.json cannot express: two tokens of the same spelling, or
  * words that end in punctuation. */

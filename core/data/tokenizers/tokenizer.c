@@ -52,6 +52,10 @@ int32_t tt_tokenizer_end(const struct tt_tokenizer *t)
     return t->kind == TT_WORDS ? -1 : 0;
 }
 
+int32_t tt_tokenizer_begin(const struct tt_tokenizer *t) { return t->kind == TT_BYTE_LEVEL ? t->hf->begin : -1; }
+
+bool tt_tokenizer_puts_more(const struct tt_tokenizer *t) { return t->kind == TT_BYTE_LEVEL && t->hf->puts_more; }
+
 enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t)
 {
     if (t->kind != TT_BYTE_LEVEL) return TT_CUT_AFTER_LINE;

@@ -48,8 +48,13 @@ void tt_tokenizer_free(struct tt_tokenizer *t);
 const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words", "chars", "bpe", "byte-level" */
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
 /* The token after each document; -1: there is none. Of bytes and bpe it is 0, the byte 0, which no document contains.
- * Of a tokenizer of another program it is the added token that is called like one. */
+ * Of a tokenizer of another program it is its eos_token, else the added token that is called like one. */
 int32_t tt_tokenizer_end(const struct tt_tokenizer *t);
+/* The token that a tokenizer of another program puts before a text; -1: none. tt_tokenizer_encode leaves it to its
+ * callers. */
+int32_t tt_tokenizer_begin(const struct tt_tokenizer *t);
+/* Whether it puts further tokens around a text, which tt does not. */
+bool tt_tokenizer_puts_more(const struct tt_tokenizer *t);
 /* Where a text may be cut between two lines, as text_reader.c does, without changing its tokens. */
 enum tt_line_cut {
     TT_CUT_AFTER_LINE, /* after \n and \r\n */

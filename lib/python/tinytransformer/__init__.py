@@ -235,7 +235,7 @@ class Model(_Handle):
         return loss.value
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text."""
+        """The tokens of a text, after the one that the tokenizer puts before texts, if it does."""
         if not isinstance(text, str):
             raise TypeError(f"text: a str is needed, not {type(text).__name__}")
         data = text.encode()
