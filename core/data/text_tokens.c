@@ -136,7 +136,7 @@ static int32_t begin_of(const struct pass *p, int64_t i, int32_t begin)
 
 /* The tokens of the spans, each of which lie at its first byte, without gaps and with those that begin and end
  * documents. */
-static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t)
+static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t, int32_t end)
 {
     int64_t n = 0;
     bool documents = p->w->options.file_ends || has_lines(p->w);
@@ -150,9 +150,17 @@ static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t)
             to[n + k] = s->prompt ? ~token : token;
         }
         n += p->counts[i];
-        if (s->ends) to[n++] = tt_tokenizer_end(t);
+        if (s->ends) to[n++] = end;
     }
     return n;
+}
+
+/* The token after each document: the tokenizer's, else the one that was named; -1: none. */
+static int32_t end_of(const struct tt_text_work *w, const struct tt_tokenizer *t)
+{
+    int64_t named = w->options.end_token;
+    if (tt_tokenizer_end(t) >= 0) return tt_tokenizer_end(t);
+    return named >= 0 && named < tt_tokenizer_size(t) ? (int32_t)named : -1;
 }
 
 static tt_status encode_block(struct pass *p, const struct tt_tokenizer *t, int32_t **packed, int64_t *room, int64_t *n)
@@ -167,7 +175,7 @@ static tt_status encode_block(struct pass *p, const struct tt_tokenizer *t, int3
         *room = *packed ? p->token_room : 0;
         if (!*packed) return tt_no_memory("the tokens of %zu bytes", p->block.text.n);
     }
-    *n = pack(p, *packed, t);
+    *n = pack(p, *packed, t, end_of(p->w, t));
     return TT_OK;
 }
 
@@ -188,13 +196,14 @@ static tt_status tokens_of(struct pass *p, const struct tt_tokenizer *t, tt_take
 tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, tt_take_tokens take, void *to)
 {
     struct pass p;
-    if (has_lines(w) && tt_tokenizer_end(t) < 0)
+    int32_t ends = end_of(w, t);
+    if (has_lines(w) && ends < 0)
         return tt_fail(TT_USAGE,
-                       "the %s tokenizer has no token that ends a document, which JSON Lines need; use another, such "
-                       "as --tokenizer bpe",
+                       "the %s tokenizer has no token that ends a document, which JSON Lines need; name one with "
+                       "--document-end in tt train, or use another, such as --tokenizer bpe",
                        tt_tokenizer_kind(t));
     w->options.cut = tt_tokenizer_line_cut(t);
-    w->options.file_ends = w->count > 1 && has_documents(w, tt_tokenizer_end(t));
+    w->options.file_ends = w->count > 1 && has_documents(w, ends);
     tt_status st = begin(&p, w);
     if (!st) st = tokens_of(&p, t, take, to);
     end(&p);

@@ -147,7 +147,8 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     struct tt_staged b;
     snprintf(name, sizeof name, "%s", dir);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
-    if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
+    if (tt_is_file(name)) return tt_fail(TT_USAGE, "%s is a file; name a new folder, or one that ends in .gguf", name);
+    if (tt_is_dir(name) && !is_empty(name))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
     TT_TRY(tt_hf_config_check(x->config));
     TT_TRY(tt_make_parent(name));

@@ -143,6 +143,8 @@ def misuse(device):
     refuses(tt.UsageError, "did you mean hidden-dim?", device.create, hidden_dims=3)
     refuses(TypeError, "None is not a setting", device.create, data=None)
     refuses(tt.UsageError, "/no/such", device.load, "/no/such/run")
+    for call in (device.load, device.create(**SETTINGS).save, device.create(**SETTINGS).export):
+        refuses(ValueError, "zero byte", call, "one\0two")
 
 
 def cycles():

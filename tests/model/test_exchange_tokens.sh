@@ -57,6 +57,11 @@ keeps tuned-hf
 rm hf/tokenizer_config.json
 expect 0 saved "$TT" import hf --seq-len 16 --out bare
 grep -q '"eos_token":"<xy>"' bare/step-00000000/tokenizer.json || fail "eos_token_id names no token for documents"
+sed 's/"type": *"TemplateProcessing"/"type":"ByteLevel"/' $fixture/tokenizer.json >nameless.json
+expect 2 "name one with --document-end" "$TT" train $tiny --data documents.jsonl --tokenizer nameless.json --num-steps 1 --out nameless
+expect 0 "" "$TT" train $tiny --data documents.jsonl --tokenizer nameless.json --document-end 361 --num-steps 1 --out nameless
+printf '\xef\xbb\xbfsome words\n' >marked.txt
+expect 0 '"text":"some words' "$TT" generate imported --prompts marked.txt --temperature 0 --max-tokens 1 --threads 1 --json
 passed "training keeps it"
 
 # prompts and documents begin with the token that the tokenizer puts there, once

@@ -208,7 +208,7 @@ static void keeps_what_is_there(void)
     CHECK_OK(tt_make_dirs(in_folder("taken")));
     write_file("taken/mine", "x");
     CHECK_FAILS(tt_hf_export(in_folder("taken"), &x, NULL), "is not empty");
-    CHECK_FAILS(tt_hf_export(in_folder("taken/mine"), &x, NULL), "is not empty");
+    CHECK_FAILS(tt_hf_export(in_folder("taken/mine"), &x, NULL), "is a file; name a new folder");
     m.c.num_heads = 3;
     CHECK_FAILS(tt_hf_export(in_folder("fresh"), &x, NULL), "not a multiple of its 3 heads");
     m.c.num_heads = 4;
