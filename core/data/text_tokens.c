@@ -10,7 +10,8 @@ struct pass {
     struct tt_text_block block;
     struct tt_stretch *stretches; /* of the block */
     int64_t *counts;              /* tokens of each */
-    int32_t *tokens;              /* room for a token a byte, and two a span, which begin and end a document */
+    int32_t *tokens;              /* room for `growth` tokens a byte, and two a span, which begin and end a document */
+    int64_t growth;               /* tt_tokenizer_growth */
     bool inside;                  /* a document that has begun */
     int64_t span_room, token_room;
 };
@@ -32,7 +33,7 @@ static bool has_documents(const struct tt_text_work *w, int64_t end)
 
 static tt_status begin(struct pass *p, struct tt_text_work *w)
 {
-    *p = (struct pass){.w = w};
+    *p = (struct pass){.w = w, .growth = 1};
     return tt_text_reader_open(w->paths, w->count, &w->options, &p->reader);
 }
 
@@ -48,7 +49,7 @@ static void end(struct pass *p)
 
 static tt_status make_room(struct pass *p)
 {
-    int64_t spans = p->block.count, tokens = (int64_t)p->block.text.n + 2 * spans;
+    int64_t spans = p->block.count, tokens = (int64_t)p->block.text.n * p->growth + 2 * spans;
     if (spans > p->span_room) {
         free(p->stretches);
         free(p->counts);
@@ -130,12 +131,12 @@ tt_status tt_text_tokenizer(struct tt_text_work *w, const char *name, int64_t vo
 /* The token to put before the span, if a document begins there; -1: none. The text may begin with that token itself. */
 static int32_t begin_of(const struct pass *p, int64_t i, int32_t begin)
 {
-    bool there = p->counts[i] && p->tokens[p->block.spans[i].from] == begin;
+    bool there = p->counts[i] && p->tokens[p->block.spans[i].from * p->growth] == begin;
     return p->inside || there ? -1 : begin;
 }
 
-/* The tokens of the spans, each of which lie at its first byte, without gaps and with those that begin and end
- * documents. */
+/* The tokens of the spans, each of which lie at its first byte times growth, without gaps and with those that begin and
+ * end documents. */
 static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t, int32_t end)
 {
     int64_t n = 0;
@@ -146,7 +147,7 @@ static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t, i
         if (begin >= 0) to[n++] = s->prompt ? ~begin : begin;
         p->inside = !s->ends;
         for (int64_t k = 0; k < p->counts[i]; k++) {
-            int32_t token = p->tokens[s->from + k];
+            int32_t token = p->tokens[s->from * p->growth + k];
             to[n + k] = s->prompt ? ~token : token;
         }
         n += p->counts[i];
@@ -205,6 +206,7 @@ tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, t
     w->options.cut = tt_tokenizer_line_cut(t);
     w->options.file_ends = w->count > 1 && has_documents(w, ends);
     tt_status st = begin(&p, w);
+    p.growth = tt_tokenizer_growth(t);
     if (!st) st = tokens_of(&p, t, take, to);
     end(&p);
     return st;

@@ -135,6 +135,11 @@ static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_wr
     if (x->tokenizer && !st) {
         *left_out = false;
         put_ends(x, w, note);
+        if (tt_tokenizer_growth(x->tokenizer) > 1)
+            tt_text_printf(note,
+                           "%sllama.cpp does not bring text into Unicode's normal form C, so it makes other tokens of "
+                           "text that is not in it",
+                           note->n ? "; " : "");
         return TT_OK;
     }
     if (st && st->code != TT_UNSUPPORTED) return st;

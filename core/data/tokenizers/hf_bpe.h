@@ -17,6 +17,7 @@ struct tt_hf_added { /* a token that is matched in the text before it is split *
 
 struct tt_hf_bpe {
     struct tt_hf_cut cut;
+    bool nfc;                /* a text is normalized first (nfc.h) */
     bool whole_first;        /* ignore_merges: a piece that is in the vocabulary is one token */
     int32_t byte_token[256]; /* -1: no token for this byte */
     int64_t size;
@@ -49,7 +50,7 @@ int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b);
 struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int32_t right);
 /* Compares the bytes of two tokens, like memcmp. */
 int tt_hf_bpe_compare(const char *a, int64_t n, const char *b, int64_t m);
-/* Appends to tokens, which needs room for n more, and adds to *count. */
+/* Appends to tokens, which needs room for n more, with nfc for TT_NFC_GROWTH times as many, and adds to *count. */
 tt_status tt_hf_bpe_encode(const struct tt_hf_bpe *b, const char *text, int64_t n, int32_t *tokens, int64_t *count);
 
 #endif

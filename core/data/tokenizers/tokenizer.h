@@ -66,9 +66,11 @@ enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t);
 /* *tokens is malloc'd. An unknown word or character is an error that names it and its position. */
 tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,
                               int64_t *count);
+/* At most so many tokens are made of a byte: 1, or more where a text is normalized, which may make it longer. */
+int tt_tokenizer_growth(const struct tt_tokenizer *t);
 /* The tokens of each stretch, encoded by several threads: counts[i] of them, which begin in `tokens` at the number of
- * bytes of the stretches before. `tokens` has room for a token a byte. On an error, *bad is the first stretch with one.
- */
+ * bytes of the stretches before, times tt_tokenizer_growth; `tokens` has room for so many. On an error, *bad is the
+ * first stretch with one. */
 tt_status tt_tokenizer_encode_stretches(const struct tt_tokenizer *t, int threads, const struct tt_stretch *stretches,
                                         int64_t count, int32_t *tokens, int64_t *counts, int64_t *bad);
 /* Appends. A token out of range becomes U+FFFD. */
