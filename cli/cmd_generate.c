@@ -38,7 +38,7 @@ static const struct tt_option table[] = {
     {"stop", AT(stop), "Generation", 1 << TT_CMD_GENERATE, "", NULL, "TEXT",
      .help = "a text that ends a continuation, and is not printed; may be given several times (a line end is $'\\n' in bash)", .list = TT_PROMPT_SEPARATOR, .blanks = true},
     {"end-token", AT(end_token), "Generation", 1 << TT_CMD_GENERATE, "-1", "[-2, " WORD_OF(TT_VOCAB_MOST) "]", "ID",
-     .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, else the tokenizer's; -2 = none"},
+     .help = "the token that ends a continuation; -1 = the one that ends the checkpoint's documents, else the tokenizer's, and those of --end-tokens; -2 = none"},
     {"temperature", AT(temperature), "Generation", 1 << TT_CMD_GENERATE, "0.8", "[0, 100]", "X",
      .help = "below 1 sharpens, above 1 flattens the probabilities; 0 takes the likeliest token"},
     {"top-k", AT(top_k), "Generation", 1 << TT_CMD_GENERATE, "0", "[0, " WORD_OF(TT_VOCAB_MOST) "]", "N",
@@ -232,7 +232,8 @@ static tt_status run(struct generation *g)
     g->all.tokenizer = g->tokenizer;
     g->all.checkpoint = g->checkpoint;
     TT_TRY(read_prompts(g));
-    g->all.end_token = g->own->end_token == -1 ? tt_text_end(c, g->tokenizer) : g->own->end_token;
+    g->all.ends = (struct tt_text_ends){{g->own->end_token}, g->own->end_token >= 0};
+    if (g->own->end_token == -1) g->all.ends = tt_text_ends(c, g->tokenizer);
     TT_TRY(read_stops(g));
     TT_TRY(tt_open_backend(c, &g->backend));
     TT_TRY(tt_session_open(&g->session, &g->backend, c, 0));

@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/folder_lock.h"
 #include "core/base/json.h"
+#include "core/train/open.h"
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_tokenizer.h"
 #include "model/exchange/hf.h"
@@ -56,7 +57,11 @@ static tt_status describe(struct import *m)
                        m->own->from);
     if (tt_is_file(m->own->from)) TT_TRY(tt_gguf_open(m->own->from, &m->gguf));
     TT_TRY(m->gguf ? tt_gguf_import_config(m->gguf, m->own->from, t) : tt_hf_import_config(m->own->from, t));
-    if (t->seq_len > m->c->seq_len) t->seq_len = m->c->seq_len; /* few have the memory for all that many models allow */
+    t->max_positions = 0;
+    if (t->seq_len > m->c->seq_len) { /* few have the memory for all that many models allow */
+        t->max_positions = t->seq_len;
+        t->seq_len = m->c->seq_len;
+    }
     t->learning_rate = 1e-4;                                    /* gentle: these weights are worth keeping */
     strcpy(t->data, TT_NO_DATA);
     return tt_context(tt_config_check(t), "%s", m->own->from);
@@ -94,14 +99,23 @@ static tt_status read_model(struct import *m)
         return tt_gguf_tokenizer_get(m->gguf, &m->tokenizer, &m->note);
     }
     TT_TRY(tt_hf_import_weights(from, &m->train.c, &m->params, &m->weights));
-    return tt_hf_import_tokenizer(from, &m->tokenizer, &m->note);
+    return tt_hf_import_tokenizer(from, m->train.c.end_token, &m->tokenizer, &m->note);
 }
 
-/* What the tokenizer says need not be said twice, and a row of the model that is no token ends nothing. */
-static void settle_end(struct import *m)
+/* What the tokenizer says need not be said twice, and a row of the model that is no token begins and ends nothing.
+ */
+static void settle_tokens(struct import *m)
 {
-    int64_t *end = &m->train.c.end_token;
-    if (m->tokenizer && (*end == tt_tokenizer_end(m->tokenizer) || *end >= tt_tokenizer_size(m->tokenizer))) *end = -1;
+    struct tt_config *c = &m->train.c;
+    struct tt_text_ends ends = tt_text_ends(c, NULL);
+    if (!m->tokenizer) return;
+    bool said = tt_ends_text(&ends, tt_tokenizer_end(m->tokenizer));
+    if (c->begin_token >= tt_tokenizer_size(m->tokenizer)) c->begin_token = -1;
+    c->end_token = said ? tt_tokenizer_end(m->tokenizer) : -1;
+    c->end_tokens[0] = 0;
+    for (int i = 0; i < ends.count; i++)
+        if (ends.tokens[i] < tt_tokenizer_size(m->tokenizer)) tt_ends_add(c, ends.tokens[i]);
+    if (said) c->end_token = -1;
 }
 
 static tt_status convert(struct import *m)
@@ -109,7 +123,7 @@ static tt_status convert(struct import *m)
     TT_TRY(tt_params_create(&m->train.c, &m->params));
     TT_TRY(read_model(m));
     check_tokenizer(m);
-    settle_end(m);
+    settle_tokens(m);
     tt_options_print(&m->train, &m->config);
     TT_TRY(tt_text_status(&m->config));
     for (int i = 0; i < m->params.n; i++) m->count += m->params.items[i].count;
@@ -155,6 +169,8 @@ static void print_text(const struct import *m)
     if (m->note.n)
         printf("note    no tokenizer: %s. Train on token files made with its own; prompts are token numbers\n",
                m->note.s);
+    if (m->tokenizer && tt_tokenizer_puts_more(m->tokenizer))
+        printf("note    its tokenizer puts tokens behind a text, or several before it; tt does not\n");
     printf("saved   %s/step-00000000\n", m->c->out);
     if (!m->c->quiet)
         printf("next    tt train --resume %s --data SOURCE --out DIR        tt generate %s\n", out, out);

@@ -5,6 +5,7 @@
 #include "core/base/stops.h"
 #include "core/base/text.h"
 #include "core/data/tokenizers/tokenizer.h"
+#include "core/train/open.h"
 
 /* ---- generate_prompts.c ---- */
 
@@ -52,7 +53,7 @@ struct tt_result {
 struct tt_results {
     const struct tt_tokenizer *tokenizer; /* NULL: tokens are numbers */
     struct tt_stops stops;
-    int64_t end_token; /* -1: none */
+    struct tt_text_ends ends;
     const char *checkpoint;
 };
 

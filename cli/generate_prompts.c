@@ -86,14 +86,13 @@ static tt_status parse_numbers(int64_t vocab_size, const char *text, struct tt_p
     return TT_OK;
 }
 
-/* Sequences of the built-in language begin after a full stop. */
-static tt_status add_full_stop(struct tt_prompt_tokens *out)
+static tt_status add_before(struct tt_prompt_tokens *out, int32_t token)
 {
     int32_t *longer = realloc(out->tokens, (size_t)(out->count + 1) * sizeof *longer);
     if (!longer) return tt_no_memory("the prompt");
     out->tokens = longer;
     memmove(longer + 1, longer, (size_t)out->count++ * sizeof *longer);
-    longer[0] = 0;
+    longer[0] = token;
     out->added = 1;
     return TT_OK;
 }
@@ -118,6 +117,9 @@ tt_status tt_prompt_encode(const struct tt_tokenizer *t, int64_t vocab_size, int
     }
     if (!t) return parse_numbers(vocab_size, text, out);
     TT_TRY(tt_tokenizer_encode(t, text, (int64_t)strlen(text), &out->tokens, &out->count));
-    if (!strcmp(tt_tokenizer_kind(t), "words")) TT_TRY(add_full_stop(out));
+    /* Sequences of the built-in language begin after a full stop. A chat template may begin with the token itself. */
+    int32_t first = !strcmp(tt_tokenizer_kind(t), "words") ? 0 : tt_tokenizer_begin(t);
+    bool there = tt_tokenizer_begin(t) >= 0 && out->count && out->tokens[0] == first;
+    if (first >= 0 && !there) TT_TRY(add_before(out, first));
     return check(out, vocab_size);
 }

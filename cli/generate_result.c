@@ -24,7 +24,7 @@ tt_status tt_result_begin(struct tt_result *r, const struct tt_results *all, int
 bool tt_result_add(struct tt_result *r, const struct tt_results *all, int32_t token)
 {
     r->tokens[r->count++] = token;
-    if (token == all->end_token) {
+    if (tt_ends_text(&all->ends, token)) {
         r->finish = TT_AT_END_TOKEN;
         r->end = r->text.n;
         return false;

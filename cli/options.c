@@ -107,8 +107,9 @@ const struct tt_command_info tt_commands[TT_COMMANDS] = {
         "shards with an index; fp32, fp16 or bf16), or the GGUF file of a LLaMA, Qwen2 or Qwen3 (F32, F16, BF16 or\n"
         "Q8_0), and writes a checkpoint of step 0, from which training goes on. RoPE may be scaled: linear, dynamic,\n"
         "yarn, llama3. What this program does not compute is refused by name.\n"
-        "A byte-level tokenizer in the way of GPT-2, Llama 3 or SmolLM comes along, and so does one that tt exported:\n"
-        "the same tokens for every text, but no token is put before or behind it.",
+        "A byte-level tokenizer like those of GPT-2, Llama 3, Qwen and SmolLM comes along, or one that tt exported:\n"
+        "the same tokens for every text, the one that it puts before prompts and documents, chat template and special\n"
+        "tokens. All of eos_token_id ends a text, and max_position_embeddings is kept for exports.",
         "from",
         {"tt import model --out runs/model", "tt import model.gguf --out runs/model",
          "tt train --resume runs/model --data 'shards/*.bin' --out runs/tuned"}},

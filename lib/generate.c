@@ -10,7 +10,7 @@
 
 struct taken {
     const struct libtt_sampling *how;
-    int64_t end; /* -1: none */
+    struct tt_text_ends ends;
     int32_t *out;
     int64_t made;
 };
@@ -21,7 +21,7 @@ static bool take(int64_t row, int32_t token, void *arg)
     (void)row;
     t->out[t->made++] = token;
     bool goes_on = !t->how->on_token || t->how->on_token(token, t->how->arg);
-    return goes_on && token != t->end;
+    return goes_on && !tt_ends_text(&t->ends, token);
 }
 
 int32_t libtt_end_token(const libtt_model *m) { return (int32_t)tt_text_end(&m->o.c, tt_library_tokenizer(m)); }
@@ -42,8 +42,9 @@ static tt_status check_sampling(const struct libtt_sampling *s)
 static tt_status continue_prompt(libtt_model *m, const int32_t *prompt, int64_t count,
                                  const struct libtt_sampling *how, int32_t *out, int64_t *made)
 {
-    struct taken taken = {.how = how, .end = how->ignore_end ? -1 : libtt_end_token(m), .out = out};
+    struct taken taken = {.how = how, .out = out};
     const struct tt_tokenizer *tokenizer = tt_library_tokenizer(m);
+    if (!how->ignore_end) taken.ends = tt_text_ends(&m->o.c, tokenizer);
     struct tt_prompt one = {prompt, count, how->seed};
     struct tt_continuation what = {.prompts = &one, .rows = 1, .max_tokens = how->max_tokens,
                                    .how = {how->temperature, how->top_k, how->top_p, how->repetition_penalty},
@@ -92,7 +93,11 @@ static tt_status encode(const libtt_model *m, const char *text, int64_t bytes, i
         return tt_fail(TT_USAGE, "a text of %lld bytes: give its length, which is not looked for", (long long)bytes);
     TT_TRY(need_tokenizer(m));
     TT_TRY(tt_tokenizer_encode(tt_library_tokenizer(m), text, bytes, &all, count));
-    if (room > 0 && *count > 0) memcpy(tokens, all, (size_t)(*count < room ? *count : room) * sizeof *tokens);
+    int32_t begin = tt_tokenizer_begin(tt_library_tokenizer(m));
+    int64_t put = begin >= 0 && (!*count || all[0] != begin);
+    if (put && room > 0) tokens[0] = begin;
+    for (int64_t i = 0; i < *count && i + put < room; i++) tokens[i + put] = all[i];
+    *count += put;
     free(all);
     return TT_OK;
 }

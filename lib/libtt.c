@@ -140,7 +140,7 @@ static tt_status refuse_origins(const struct tt_options *o)
     if (tt_option_given(o, "resume") && strcmp(o->c.resume, "none"))
         return tt_fail(TT_USAGE, "resume: give the path to libtt_load, and leave it out of the settings");
     if (o->c.init_from[0])
-        return tt_fail(TT_USAGE, "init-from: the library does not take weights alone from another run; tt train does");
+        return tt_fail(TT_USAGE, "init-from: the library does not begin with another run's weights; tt train does");
     return TT_OK;
 }
 

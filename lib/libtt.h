@@ -131,13 +131,15 @@ struct libtt_sampling {
 int32_t libtt_end_token(const libtt_model *m);
 
 /* Continues `count` tokens with the tokens that `tt generate` would draw; 0 tokens start where the data start, as an
- * empty prompt does there. The token that ends a text ends it and is the last. `out` has room for max_tokens; *made is
- * how many there are. */
+ * empty prompt does there. A token that ends a text (of several each does) ends it and is the last. `out` has room for
+ * max_tokens; *made is how many there are. */
 bool libtt_generate(libtt_model *m, const int32_t *prompt, int64_t count, const struct libtt_sampling *how,
                     int32_t *out, int64_t *made, struct libtt_error *error);
 
 /* Text to tokens and back with the tokenizer of the data or of the checkpoint. Returns how many tokens or bytes there
- * are, of which the first `room` are written, or -1 after a failure. Text is UTF-8, with no 0 at its end. */
+ * are, of which the first `room` are written, or -1 after a failure. Text is UTF-8, with no 0 at its end.
+ * encode puts the token before a text that the tokenizer of another program does, as that of Llama 3, unless the text
+ * begins with it. */
 int64_t libtt_encode(const libtt_model *m, const char *text, int64_t bytes, int32_t *tokens, int64_t room,
                      struct libtt_error *error);
 int64_t libtt_decode(const libtt_model *m, const int32_t *tokens, int64_t count, char *text, int64_t room,

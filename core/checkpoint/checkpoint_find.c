@@ -109,8 +109,10 @@ tt_status tt_checkpoint_find(const char *dir, void (*warn)(const char *line, voi
     if (st || *path) return st;
     if (s.gone >= 0) return disappeared(&s);
     if (!s.skipped) return TT_OK;
-    return tt_fail(TT_DAMAGED, "every checkpoint in %s is damaged; restore one, or start a new run with another --out",
-                   dir);
+    return tt_fail(TT_DAMAGED,
+                   "every checkpoint in %s is damaged; restore one, or start a new run with another --out; where the "
+                   "weights of one are whole, name it, as %s/step-00000100, to generate, evaluate or export",
+                   dir, dir);
 }
 
 /* ---- setting aside ---- */

@@ -414,12 +414,21 @@ static const char *string_at(const struct tt_gguf *g, uint64_t at, uint64_t *n)
     return g->head + at + sizeof *n;
 }
 
-bool tt_gguf_string(const struct tt_gguf *g, const char *key, char *out, size_t size)
+bool tt_gguf_text(const struct tt_gguf *g, const char *key, const char **s, size_t *n)
 {
     const struct value *v = find(g, key);
-    uint64_t n;
+    uint64_t size;
     if (!v || v->type != TT_GGUF_STRING) return false;
-    const char *s = string_at(g, v->at, &n);
+    *s = string_at(g, v->at, &size);
+    *n = (size_t)size;
+    return true;
+}
+
+bool tt_gguf_string(const struct tt_gguf *g, const char *key, char *out, size_t size)
+{
+    const char *s;
+    size_t n;
+    if (!tt_gguf_text(g, key, &s, &n)) return false;
     size_t kept = n < size - 1 ? (size_t)n : size - 1;
     for (size_t i = 0; i < kept; i++) out[i] = (unsigned char)s[i] < ' ' || s[i] == 0x7f ? '?' : s[i];
     out[kept] = 0;

@@ -52,6 +52,8 @@ bool tt_gguf_number(const struct tt_gguf *g, const char *key, double *out);
 bool tt_gguf_bool(const struct tt_gguf *g, const char *key, bool *out);
 /* The first size - 1 bytes, with '?' for control characters and the byte 0. */
 bool tt_gguf_string(const struct tt_gguf *g, const char *key, char *out, size_t size);
+/* All of it, as it is: not 0-terminated; valid until close. */
+bool tt_gguf_text(const struct tt_gguf *g, const char *key, const char **s, size_t *n);
 
 /* An array of strings or of numbers, element by element. */
 struct tt_gguf_array {

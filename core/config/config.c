@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -390,6 +391,39 @@ tt_status tt_check_end_token(const struct tt_config *c)
                        "--document-end %" PRId64 " is not below the vocabulary of %" PRId64 "; name a token of it",
                        c->end_token, c->vocab_size);
     return TT_OK;
+}
+
+tt_status tt_ends_read(const char *text, int64_t tokens[TT_ENDS_MOST], int *count)
+{
+    char word[TT_ENDS_SIZE];
+    *count = 0;
+    for (const char *at = text; tt_list_next(&at, ',', word, sizeof word);) {
+        char *end;
+        long token = strtol(word, &end, 10);
+        if (end == word || *end || token < 0 || token >= TT_VOCAB_MOST || *count == TT_ENDS_MOST)
+            return tt_fail(TT_USAGE, "\"%s\" must be at most %d token numbers, like 7,9", text, TT_ENDS_MOST);
+        tokens[(*count)++] = token;
+    }
+    return TT_OK;
+}
+
+void tt_ends_add(struct tt_config *c, int64_t token)
+{
+    int64_t tokens[TT_ENDS_MOST];
+    int count;
+    if (c->end_token < 0) c->end_token = token;
+    tt_status_free(tt_ends_read(c->end_tokens, tokens, &count));
+    bool known = token == c->end_token || count == TT_ENDS_MOST;
+    for (int i = 0; i < count; i++) known |= tokens[i] == token;
+    size_t n = strlen(c->end_tokens);
+    if (!known) snprintf(c->end_tokens + n, sizeof c->end_tokens - n, "%s%" PRId64, n ? "," : "", token);
+}
+
+tt_status tt_ends_check(const char *text)
+{
+    int64_t tokens[TT_ENDS_MOST];
+    int count;
+    return tt_ends_read(text, tokens, &count);
 }
 
 tt_status tt_config_check(const struct tt_config *c)

@@ -9,6 +9,7 @@
 #include "core/config/rope_scaling.h"
 
 #define TT_VOCAB_MOST 4194304 /* the largest vocabulary of a model */
+enum { TT_ENDS_MOST = 15, TT_ENDS_SIZE = 128 }; /* tokens of --end-tokens, and bytes of the list */
 
 enum tt_version { TT_BASELINE, TT_FUSED, TT_FLASH, TT_VERSIONS };
 enum tt_recompute { TT_RECOMPUTE_NONE, TT_RECOMPUTE_ATTENTION, TT_RECOMPUTE_BLOCK };
@@ -59,6 +60,7 @@ struct tt_config {
     int64_t head_dim; /* 0: hidden_dim / num_heads (tt_head_dim) */
     int64_t seq_len, batch_size;
     double rope_theta, norm_eps, init_std;
+    int64_t max_positions; /* the longest sequence that the model is for, if that is more than seq_len */
     char rope_scaling[TT_ROPE_SCALING_SIZE]; /* "linear,factor=4"; "" = none (rope_scaling.h) */
     bool tie_embeddings;
     bool qkv_bias; /* added to the projections of q, k and v */
@@ -114,6 +116,8 @@ struct tt_config {
     double val_fraction;
     enum tt_documents documents; /* whether attention goes across documents */
     int64_t end_token;           /* the last token of every document; -1 = what the data say */
+    char end_tokens[TT_ENDS_SIZE]; /* further ones that end a text of the model: "7,9" (tt_ends_read) */
+    int64_t begin_token;           /* begins a text of the model, where no tokenizer says so; -1 = none is known */
 
     /* output */
     char out[1024]; /* directory of the run; "" = write nothing */
@@ -200,6 +204,12 @@ tt_status tt_config_check_shape(const struct tt_config *c);
 /* With --documents separate: the token that ends documents is known, and in the vocabulary. Before the data are open it
  * need not be. */
 tt_status tt_check_end_token(const struct tt_config *c);
+
+/* The tokens of a list like "7,9", at most TT_ENDS_MOST. */
+tt_status tt_ends_read(const char *text, int64_t tokens[TT_ENDS_MOST], int *count);
+tt_status tt_ends_check(const char *text);
+/* Adds a token that ends a text of the model: end_token, if there is none yet, else to end_tokens. */
+void tt_ends_add(struct tt_config *c, int64_t token);
 
 /* Takes the next item of a list in a text field. *at starts as the text and advances; false at the end. A separator at
  * the end is ignored; with commas, so are spaces around an item. An item that is too long is truncated. */

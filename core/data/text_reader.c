@@ -149,6 +149,36 @@ static tt_status refuse_utf16(const struct tt_text_reader *r)
                              ">NEW", path, bits, bits);
 }
 
+/* By its first bytes, which no text begins with. */
+static tt_status refuse_binary(const struct tt_text_reader *r)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *what, *instead;
+    } kinds[] = {
+        {"\xfd" "7zXZ\0", 6, "packed with xz", "unpack it: xz -dc FILE >NEW"},
+        {"PK\3\4", 4, "a zip archive", "unpack it: unzip FILE"},
+        {"PAR1\x15", 5, "a Parquet file", "make JSON Lines of it: python3 -c \"import pandas; "
+         "pandas.read_parquet('FILE').to_json('NEW.jsonl', orient='records', lines=True)\""},
+        {"GGUF\3\0\0\0", 8, "a model for llama.cpp", "make a checkpoint of it: tt import FILE --out DIR"},
+    };
+    const char *text = r->ahead.s, *path = r->paths[r->file];
+    if (r->ahead.n >= 10 && !memcmp(text, "BZh", 3) && !memcmp(text + 4, "1AY&SY", 6))
+        return tt_fail(TT_USAGE, "%s is packed with bzip2, not text; unpack it: bzip2 -dc FILE >NEW", path);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (r->ahead.n >= kinds[i].n && !memcmp(text, kinds[i].bytes, kinds[i].n))
+            return tt_fail(TT_USAGE, "%s is %s, not text; %s", path, kinds[i].what, kinds[i].instead);
+    return TT_OK;
+}
+
+/* A byte order mark is no part of the first prompt. JSON Lines are read without it anyway. */
+static void skip_mark(struct tt_text_reader *r)
+{
+    if (r->options.prompts && !r->json && r->ahead.n >= 3 && !memcmp(r->ahead.s, "\xef\xbb\xbf", 3))
+        r->from = r->searched = 3;
+}
+
 /* One list of objects, over one line or many; a list a line is a bad line instead. */
 static bool is_list(const char *text, size_t n)
 {
@@ -175,6 +205,8 @@ static tt_status look(struct tt_text_reader *r)
 {
     TT_TRY(refuse_packed_name(r));
     TT_TRY(refuse_utf16(r));
+    TT_TRY(refuse_binary(r));
+    skip_mark(r);
     if (!r->lines) r->totals.has_objects |= begins_with_object(r->ahead.s, r->ahead.n);
     const char *path = r->paths[r->file];
     bool json = r->json || ends_with(path, strlen(path), ".json");

@@ -10,7 +10,9 @@ struct pass {
     struct tt_text_block block;
     struct tt_stretch *stretches; /* of the block */
     int64_t *counts;              /* tokens of each */
-    int32_t *tokens;              /* room for a token a byte, and an end token a span */
+    int32_t *tokens;              /* room for `growth` tokens a byte, and two a span, which begin and end a document */
+    int64_t growth;               /* tt_tokenizer_growth */
+    bool inside;                  /* a document that has begun */
     int64_t span_room, token_room;
 };
 
@@ -31,7 +33,7 @@ static bool has_documents(const struct tt_text_work *w, int64_t end)
 
 static tt_status begin(struct pass *p, struct tt_text_work *w)
 {
-    *p = (struct pass){.w = w};
+    *p = (struct pass){.w = w, .growth = 1};
     return tt_text_reader_open(w->paths, w->count, &w->options, &p->reader);
 }
 
@@ -47,7 +49,7 @@ static void end(struct pass *p)
 
 static tt_status make_room(struct pass *p)
 {
-    int64_t spans = p->block.count, tokens = (int64_t)p->block.text.n + spans;
+    int64_t spans = p->block.count, tokens = (int64_t)p->block.text.n * p->growth + 2 * spans;
     if (spans > p->span_room) {
         free(p->stretches);
         free(p->counts);
@@ -104,7 +106,8 @@ static tt_status learn(struct pass *p, struct tt_learner *l, int64_t vocab_size,
     do {
         int64_t bad = -1;
         TT_TRY(next_block(p, "counting words"));
-        TT_TRY(name_place(p, tt_learner_add(l, p->w->threads, p->stretches, p->block.count, &bad), bad));
+        tt_status st = tt_learner_add(l, p->w->threads, p->stretches, p->block.count, &bad);
+        TT_TRY(name_place(p, st, bad));
     } while (p->block.count);
     return tt_learner_finish(l, has_documents(p->w, 0), vocab_size, paint_merges, p->w, out);
 }
@@ -125,20 +128,40 @@ tt_status tt_text_tokenizer(struct tt_text_work *w, const char *name, int64_t vo
 
 /* ---- tokens ---- */
 
-/* The tokens of the spans, each of which lie at its first byte, without gaps and with end tokens after documents. */
-static int64_t pack(struct pass *p, int32_t *to, int32_t end_token)
+/* The token to put before the span, if a document begins there; -1: none. The text may begin with that token itself. */
+static int32_t begin_of(const struct pass *p, int64_t i, int32_t begin)
+{
+    bool there = p->counts[i] && p->tokens[p->block.spans[i].from * p->growth] == begin;
+    return p->inside || there ? -1 : begin;
+}
+
+/* The tokens of the spans, each of which lie at its first byte times growth, without gaps and with those that begin and
+ * end documents. */
+static int64_t pack(struct pass *p, int32_t *to, const struct tt_tokenizer *t, int32_t end)
 {
     int64_t n = 0;
+    bool documents = p->w->options.file_ends || has_lines(p->w);
     for (int64_t i = 0; i < p->block.count; i++) {
         const struct tt_text_span *s = &p->block.spans[i];
+        int32_t begin = documents ? begin_of(p, i, tt_tokenizer_begin(t)) : -1;
+        if (begin >= 0) to[n++] = s->prompt ? ~begin : begin;
+        p->inside = !s->ends;
         for (int64_t k = 0; k < p->counts[i]; k++) {
-            int32_t token = p->tokens[s->from + k];
+            int32_t token = p->tokens[s->from * p->growth + k];
             to[n + k] = s->prompt ? ~token : token;
         }
         n += p->counts[i];
-        if (s->ends) to[n++] = end_token;
+        if (s->ends) to[n++] = end;
     }
     return n;
+}
+
+/* The token after each document: the tokenizer's, else the one that was named; -1: none. */
+static int32_t end_of(const struct tt_text_work *w, const struct tt_tokenizer *t)
+{
+    int64_t named = w->options.end_token;
+    if (tt_tokenizer_end(t) >= 0) return tt_tokenizer_end(t);
+    return named >= 0 && named < tt_tokenizer_size(t) ? (int32_t)named : -1;
 }
 
 static tt_status encode_block(struct pass *p, const struct tt_tokenizer *t, int32_t **packed, int64_t *room, int64_t *n)
@@ -153,7 +176,7 @@ static tt_status encode_block(struct pass *p, const struct tt_tokenizer *t, int3
         *room = *packed ? p->token_room : 0;
         if (!*packed) return tt_no_memory("the tokens of %zu bytes", p->block.text.n);
     }
-    *n = pack(p, *packed, tt_tokenizer_end(t));
+    *n = pack(p, *packed, t, end_of(p->w, t));
     return TT_OK;
 }
 
@@ -174,14 +197,16 @@ static tt_status tokens_of(struct pass *p, const struct tt_tokenizer *t, tt_take
 tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, tt_take_tokens take, void *to)
 {
     struct pass p;
-    if (has_lines(w) && tt_tokenizer_end(t) < 0)
+    int32_t ends = end_of(w, t);
+    if (has_lines(w) && ends < 0)
         return tt_fail(TT_USAGE,
-                       "the %s tokenizer has no token that ends a document, which JSON Lines need; use another, such "
-                       "as --tokenizer bpe",
+                       "the %s tokenizer has no token that ends a document, which JSON Lines need; name one with "
+                       "--document-end in tt train, or use another, such as --tokenizer bpe",
                        tt_tokenizer_kind(t));
     w->options.cut = tt_tokenizer_line_cut(t);
-    w->options.file_ends = w->count > 1 && has_documents(w, tt_tokenizer_end(t));
+    w->options.file_ends = w->count > 1 && has_documents(w, ends);
     tt_status st = begin(&p, w);
+    p.growth = tt_tokenizer_growth(t);
     if (!st) st = tokens_of(&p, t, take, to);
     end(&p);
     return st;

@@ -19,7 +19,8 @@ struct tt_text_work {
 /* "bytes" (also ""), "chars" or "bpe" for these texts, or the tokenizer of a file. */
 tt_status tt_text_tokenizer(struct tt_text_work *w, const char *name, int64_t vocab_size, struct tt_tokenizer **out);
 
-/* Gives all tokens to `take`, in order; each document is followed by the end token. A tokenizer without one is an error
+/* Gives all tokens to `take`, in order; each document is followed by the end token, and begins with the token that the
+ * tokenizer puts before texts, if it does. A tokenizer without one is an error
  * where there are documents. A token of a prompt is ~token, since it is ignored as a target. */
 typedef tt_status (*tt_take_tokens)(void *to, const int32_t *tokens, int64_t n);
 tt_status tt_text_tokens(struct tt_text_work *w, const struct tt_tokenizer *t, tt_take_tokens take, void *to);

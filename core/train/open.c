@@ -239,6 +239,25 @@ int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t)
     return end < c->vocab_size ? end : -1;
 }
 
+bool tt_ends_text(const struct tt_text_ends *ends, int64_t token)
+{
+    for (int i = 0; i < ends->count; i++)
+        if (ends->tokens[i] == token) return true;
+    return false;
+}
+
+struct tt_text_ends tt_text_ends(const struct tt_config *c, const struct tt_tokenizer *t)
+{
+    struct tt_text_ends ends = {.tokens = {tt_text_end(c, t)}};
+    int64_t more[TT_ENDS_MOST];
+    int count = 0;
+    ends.count = ends.tokens[0] >= 0;
+    tt_status_free(tt_ends_read(c->end_tokens, more, &count)); /* the options have checked it */
+    for (int i = 0; i < count; i++)
+        if (more[i] < c->vocab_size && !tt_ends_text(&ends, more[i])) ends.tokens[ends.count++] = more[i];
+    return ends;
+}
+
 static tt_status start_token(int64_t token, int32_t **tokens, int64_t *count)
 {
     *tokens = malloc(sizeof **tokens);
@@ -251,6 +270,8 @@ static tt_status start_token(int64_t token, int32_t **tokens, int64_t *count)
 tt_status tt_text_start(const struct tt_tokenizer *t, int64_t vocab_size, int64_t data_end, int32_t **tokens,
                         int64_t *count)
 {
+    int32_t begin = t ? tt_tokenizer_begin(t) : -1;
+    if (begin >= 0 && begin < vocab_size) return start_token(begin, tokens, count);
     if (data_end > 0 && data_end <= vocab_size) return start_token(data_end - 1, tokens, count);
     /* sentences of the built-in language begin after token 0, a full stop */
     if (!t || !strcmp(tt_tokenizer_kind(t), "words")) return start_token(0, tokens, count);

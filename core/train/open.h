@@ -30,8 +30,16 @@ tt_status tt_take_end_token(struct tt_config *c, const struct tt_data *data);
 /* The token that ends a text of the model, for all that generate or write the model for others: the one its documents
  * end with, else the tokenizer's, which may be NULL; -1: there is none. */
 int64_t tt_text_end(const struct tt_config *c, const struct tt_tokenizer *t);
+/* All that end a text: that one first, then --end-tokens. */
+struct tt_text_ends {
+    int64_t tokens[TT_ENDS_MOST + 1];
+    int count;
+};
+struct tt_text_ends tt_text_ends(const struct tt_config *c, const struct tt_tokenizer *t);
+bool tt_ends_text(const struct tt_text_ends *ends, int64_t token);
 
-/* The tokens of a text of which nothing is given, malloc'd: the token that ends documents, where the data had one
+/* The tokens of a text of which nothing is given, malloc'd: the token that the tokenizer puts before texts, else the
+ * one that ends documents, where the data had one
  * (`data_end` of the progress), else a line end, and without a tokenizer or in the built-in language token 0. */
 tt_status tt_text_start(const struct tt_tokenizer *t, int64_t vocab_size, int64_t data_end, int32_t **tokens,
                         int64_t *count);

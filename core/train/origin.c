@@ -101,6 +101,23 @@ tt_status tt_use_newest(struct tt_options *o, const char *dir, char **checkpoint
     return st;
 }
 
+/* What tt import reads is no checkpoint yet. */
+static tt_status refuse_other_model(const char *path)
+{
+    static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json"};
+    char file[1200];
+    size_t n = strlen(path);
+    bool gguf = n > 5 && !strcmp(path + n - 5, ".gguf") && tt_is_file(path), folder = false;
+    for (int i = 0; i < 2; i++) {
+        snprintf(file, sizeof file, "%s/%s", path, weights[i]);
+        folder |= tt_is_file(file);
+    }
+    snprintf(file, sizeof file, "%s/config.json", path);
+    if (!gguf && !(folder && tt_is_file(file))) return TT_OK;
+    return tt_fail(TT_USAGE, "%s is a model for %s, not a checkpoint; make one of it: tt import %s --out runs/model",
+                   path, gguf ? "llama.cpp" : "transformers", path);
+}
+
 tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **checkpoint)
 {
     char manifest[1200];
@@ -115,6 +132,7 @@ tt_status tt_use_checkpoint(struct tt_options *o, const char *path, char **check
     }
     TT_TRY(tt_use_newest(o, path, checkpoint));
     if (*checkpoint) return TT_OK;
+    TT_TRY(refuse_other_model(path));
     if (tt_is_file(path))
         return tt_fail(TT_USAGE, "%s is a file; name the folder of a run, or one of its checkpoints", path);
     return tt_fail(TT_USAGE, "%s holds no checkpoint; make one with: tt train --out %s", path, path);

@@ -113,6 +113,16 @@ static void put_shape(const struct tt_config *c, const struct tt_gguf_kind *kind
     tt_gguf_put_f32(w, KEY("rope.freq_base"), (float)c->rope_theta);
 }
 
+/* Those beside the first. */
+static void put_ends(const struct tt_gguf_export *x, struct tt_gguf_writer *w, struct tt_text *note)
+{
+    struct tt_text_ends ends = tt_text_ends(x->config, x->tokenizer);
+    for (int i = 1; i < ends.count && i < TT_GGUF_ENDS; i++)
+        tt_gguf_put_u32(w, tt_gguf_ends[i], (uint32_t)ends.tokens[i]);
+    if (ends.count > TT_GGUF_ENDS)
+        tt_text_printf(note, "%d tokens end a text, of which a GGUF file names the first %d", ends.count, TT_GGUF_ENDS);
+}
+
 /* Without a tokenizer, llama.cpp takes and gives token numbers only. */
 static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_writer *w, bool *left_out,
                                struct tt_text *note)
@@ -124,6 +134,12 @@ static tt_status put_tokenizer(const struct tt_gguf_export *x, struct tt_gguf_wr
                      : TT_OK;
     if (x->tokenizer && !st) {
         *left_out = false;
+        put_ends(x, w, note);
+        if (tt_tokenizer_growth(x->tokenizer) > 1)
+            tt_text_printf(note,
+                           "%sllama.cpp does not bring text into Unicode's normal form C, so it makes other tokens of "
+                           "text that is not in it",
+                           note->n ? "; " : "");
         return TT_OK;
     }
     if (st && st->code != TT_UNSUPPORTED) return st;

@@ -8,6 +8,7 @@
 #include "model/exchange/gguf_model.h"
 #include "model/exchange/gguf_names.h"
 #include "model/exchange/gguf_rope.h"
+#include "model/exchange/gguf_tokenizer.h"
 #include "model/exchange/hf.h"
 #include "model/exchange/hf_names.h"
 #include "model/exchange/weights.h"
@@ -114,6 +115,7 @@ tt_status tt_gguf_import_config(const struct tt_gguf *g, const char *path, struc
 {
     const struct tt_gguf_kind *kind;
     double eps = 0, theta = 10000;
+    int64_t end;
     TT_TRY(tt_gguf_kind_of(g, path, &kind));
     TT_TRY(check_whole(g, path));
     TT_TRY(check_absent(g, path, kind));
@@ -130,7 +132,10 @@ tt_status tt_gguf_import_config(const struct tt_gguf *g, const char *path, struc
     c->tie_embeddings = !tt_gguf_find(g, "output.weight");
     c->qk_norm = kind->qk_norm;
     c->qkv_bias = tt_gguf_find(g, "blk.0.attn_q.bias") != NULL;
-    if (!tt_gguf_int(g, "tokenizer.ggml.eos_token_id", 0, c->vocab_size - 1, &c->end_token)) c->end_token = -1;
+    c->begin_token = c->end_token = -1; /* that which begins a text is the tokenizer's here */
+    c->end_tokens[0] = 0;
+    for (int i = 0; i < TT_GGUF_ENDS; i++)
+        if (tt_gguf_int(g, tt_gguf_ends[i], 0, c->vocab_size - 1, &end)) tt_ends_add(c, end);
     return tt_gguf_rope_get(g, path, kind, c);
 }
 

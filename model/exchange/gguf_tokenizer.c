@@ -1,4 +1,5 @@
-/* Writes each kind of tokenizer into a GGUF file.
+/* Writes each kind of tokenizer into a GGUF file. The byte or character 0, which ends documents, is the control token
+ * <|endoftext|>, which llama.cpp does not print.
  *
  * - bytes: 256 tokens and no merges.
  * - chars: its characters; those of several bytes are merged from their bytes, which need be no tokens for that.
@@ -17,8 +18,13 @@
 
 #include "core/base/json.h"
 #include "core/base/utf8.h"
+#include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/hf_pieces.h"
+#include "core/data/tokenizers/hf_tokenizer.h"
+
+const char *const tt_gguf_ends[TT_GGUF_ENDS] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                                                "tokenizer.ggml.eom_token_id"};
 
 struct listing {
     const struct tt_tokenizer *t;
@@ -86,8 +92,14 @@ static tt_status set_bytes(struct listing *l, int64_t i, const char *bytes, size
 static tt_status list_own(struct listing *l)
 {
     tt_status st = TT_OK;
+    int32_t special = tt_hf_special_end(l->t);
     for (int32_t i = 0; i < l->t->size && !st; i++) {
         struct tt_text bytes = {0};
+        if (i == special) {
+            tt_text_puts(&bytes, TT_END_OF_TEXT);
+            st = set(l, i, &bytes, TT_TOKEN_CONTROL);
+            continue;
+        }
         tt_tokenizer_decode(l->t, &i, 1, &bytes);
         st = tt_text_status(&bytes);
         if (!st) st = set_bytes(l, i, bytes.s, bytes.n);
@@ -122,6 +134,7 @@ static tt_status list_byte_level(struct listing *l)
     const struct tt_json *added = tt_json_get(j, "added_tokens");
     tt_status st = TT_OK;
     for (const struct tt_json *e = added ? added->first : NULL; e && !st; e = e->next) st = set_added(l, e);
+    if (tt_hf_begin(b) >= 0) l->begin = tt_hf_begin(b);
     tt_json_free(j);
     for (int64_t i = 0; i < b->size && !st; i++)
         if (b->bytes[i] && !l->spelling[i])
@@ -137,7 +150,7 @@ static tt_status list_unused(struct listing *l)
         if (l->spelling[i]) continue;
         bool ends = l->end < 0 || l->end == i;
         if (ends)
-            tt_text_puts(&spelled, "<|endoftext|>");
+            tt_text_puts(&spelled, tt_hf_special_end(l->t) < 0 ? TT_END_OF_TEXT : "<|end_of_text|>");
         else
             tt_text_printf(&spelled, "[PAD%lld]", (long long)i);
         if (ends) l->end = (int32_t)i;
@@ -280,6 +293,15 @@ static tt_status list_all(struct listing *l)
     return check_spellings(l);
 }
 
+static tt_status put_chat_template(const struct tt_hf_bpe *b, struct tt_gguf_writer *w)
+{
+    struct tt_text chat = {0};
+    tt_status st = tt_hf_chat_template(b, &chat);
+    if (!st && chat.n) tt_gguf_put_string(w, "tokenizer.chat_template", chat.s);
+    tt_text_free(&chat);
+    return st;
+}
+
 static tt_status put_all(const struct listing *l, struct tt_gguf_writer *w)
 {
     const struct tt_tokenizer *t = l->t;
@@ -292,9 +314,10 @@ static tt_status put_all(const struct listing *l, struct tt_gguf_writer *w)
     for (int64_t i = 0; i < l->n; i++) tt_gguf_add_i32(w, l->type[i]);
     TT_TRY(put_merges(l, w));
     tt_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)l->begin);
-    tt_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)l->end);
-    tt_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", false); /* tt puts none before a text either */
+    tt_gguf_put_u32(w, tt_gguf_ends[0], (uint32_t)l->end);
+    tt_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", tt_tokenizer_begin(t) >= 0);
     tt_gguf_put_bool(w, "tokenizer.ggml.add_eos_token", false);
+    if (t->kind == TT_BYTE_LEVEL) TT_TRY(put_chat_template(t->hf, w));
     return tt_text_status(&w->values);
 }
 

@@ -23,6 +23,10 @@ bool tt_gguf_pre_find(const char *name, struct tt_hf_cut *cut, bool *whole_first
 /* The key under which tt keeps the kind of a tokenizer of its own, to read it back as it was. */
 #define TT_GGUF_KIND "tinytransformer.tokenizer.kind"
 
+/* The keys of the tokens that end a text: llama.cpp has three. */
+enum { TT_GGUF_ENDS = 3 };
+extern const char *const tt_gguf_ends[TT_GGUF_ENDS];
+
 /* token_type of a token */
 enum { TT_TOKEN_NORMAL = 1, TT_TOKEN_CONTROL = 3, TT_TOKEN_USER = 4, TT_TOKEN_UNUSED = 5 };
 

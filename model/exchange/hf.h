@@ -23,7 +23,7 @@ struct tt_hf_export {
  * tokenizer.json, it is left out, and `note` (if not NULL) gets a line that says so. */
 tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_text *note);
 
-/* Reads only the shape; see tt_hf_config_read. */
+/* Reads only the shape and which tokens end a text; see tt_hf_config_read. */
 tt_status tt_hf_import_config(const char *dir, struct tt_config *c);
 
 /* Reads the weights into a malloc'd arena. Names, shapes and types are checked against the files before memory is
@@ -31,8 +31,9 @@ tt_status tt_hf_import_config(const char *dir, struct tt_config *c);
 tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const struct tt_params *params,
                                float **weights);
 
-/* The tokenizer, or NULL if there is none that tt supports; then `note` says why. */
-tt_status tt_hf_import_tokenizer(const char *dir, struct tt_tokenizer **out, struct tt_text *note);
+/* The tokenizer, or NULL if there is none that tt supports; then `note` says why. `end` is the token that ends a text
+ * by config.json, or -1. */
+tt_status tt_hf_import_tokenizer(const char *dir, int64_t end, struct tt_tokenizer **out, struct tt_text *note);
 
 /* Reorders the rows of a matrix (heads·D, columns) in place, from RoPE pairs of neighbours to pairs of halves or back.
  */

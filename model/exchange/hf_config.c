@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/data/tokenizers/hf_about.h"
+#include "core/train/open.h"
 #include "model/exchange/hf_rope.h"
 
 /* The models of transformers that tt has, with the defaults that their config.json may leave out. */
@@ -44,17 +46,31 @@ tt_status tt_hf_config_check(const struct tt_config *c)
 
 /* ---- writing ---- */
 
-void tt_hf_end_write(int64_t end, struct tt_json_writer *w)
+static void put_token(const char *key, int64_t token, struct tt_json_writer *w)
 {
-    if (end >= 0)
-        tt_json_put_int(w, "eos_token_id", end);
+    if (token >= 0)
+        tt_json_put_int(w, key, token);
     else
-        tt_json_put_null(w, "eos_token_id");
+        tt_json_put_null(w, key);
 }
 
-void tt_hf_config_write(const struct tt_config *c, const char *type, int64_t end, struct tt_json_writer *w)
+void tt_hf_ends_write(const struct tt_config *c, const struct tt_tokenizer *t, struct tt_json_writer *w)
+{
+    struct tt_text_ends ends = tt_text_ends(c, t);
+    if (ends.count < 2) {
+        put_token("eos_token_id", ends.count ? ends.tokens[0] : -1, w);
+        return;
+    }
+    tt_json_begin(w, "eos_token_id", '[');
+    for (int i = 0; i < ends.count; i++) tt_json_put_int(w, NULL, ends.tokens[i]);
+    tt_json_end(w, ']');
+}
+
+void tt_hf_config_write(const struct tt_config *c, const char *type, const struct tt_tokenizer *t,
+                        struct tt_json_writer *w)
 {
     const struct kind *kind = kind_of(c);
+    const struct tt_hf_bpe *other = t ? t->hf : NULL;
     tt_json_begin(w, NULL, '{');
     tt_json_begin(w, "architectures", '[');
     tt_json_put_string(w, NULL, kind->class);
@@ -79,9 +95,9 @@ void tt_hf_config_write(const struct tt_config *c, const char *type, int64_t end
     tt_json_put_number(w, "attention_dropout", 0);
     tt_json_put_bool(w, "use_cache", true);
     /* null where there is none, because the defaults 1 and 2 are ordinary tokens here */
-    tt_json_put_null(w, "bos_token_id");
-    tt_hf_end_write(end, w);
-    tt_json_put_null(w, "pad_token_id");
+    put_token("bos_token_id", other && tt_hf_begin(other) >= 0 ? tt_hf_begin(other) : c->begin_token, w);
+    tt_hf_ends_write(c, t, w);
+    put_token("pad_token_id", other ? other->pad : -1, w);
     tt_json_put_string(w, "torch_dtype", type);
     tt_json_end(w, '}');
 }
@@ -174,13 +190,14 @@ static tt_status read_sizes(const struct tt_json *j, struct tt_config *c)
     return TT_OK;
 }
 
-/* One token, or a list, of which tt takes the first. */
-static int64_t read_end(const struct tt_json *j, int64_t vocab_size)
+/* One token, or a list. */
+void tt_hf_ends_read(const struct tt_json *j, struct tt_config *c)
 {
     const struct tt_json *v = tt_hf_value(j, "eos_token_id");
     int64_t end;
-    if (v && v->type == TT_JSON_ARRAY) v = v->first;
-    return v && tt_json_as_int(v, 0, vocab_size - 1, &end) ? end : -1;
+    if (v && tt_json_as_int(v, 0, c->vocab_size - 1, &end)) tt_ends_add(c, end);
+    for (const struct tt_json *e = v && v->type == TT_JSON_ARRAY ? v->first : NULL; e; e = e->next)
+        if (tt_json_as_int(e, 0, c->vocab_size - 1, &end)) tt_ends_add(c, end);
 }
 
 tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c)
@@ -199,7 +216,10 @@ tt_status tt_hf_config_read(const struct tt_json *j, struct tt_config *c)
     c->norm_eps = eps ? eps->number : 1e-6;
     if ((eps && eps->type != TT_JSON_NUMBER) || !(c->norm_eps > 0 && c->norm_eps <= 1))
         return tt_fail(TT_FAILED, "config.json has \"rms_norm_eps\": %s; it must be above 0", tt_hf_shown(eps));
-    c->end_token = read_end(j, c->vocab_size);
+    c->end_token = -1;
+    c->end_tokens[0] = 0;
+    tt_hf_ends_read(j, c);
+    if (!tt_json_int(j, "bos_token_id", 0, c->vocab_size - 1, &c->begin_token)) c->begin_token = -1;
     c->init_std = tt_json_number(j, "initializer_range", 0.02);
     if (!(c->init_std > 0 && c->init_std <= 10)) c->init_std = 0.02; /* unused: the model has its weights */
     return TT_OK;

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/staged.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/train/open.h"
 #include "model/exchange/hf.h"
@@ -83,14 +84,22 @@ static tt_status write_json(const char *dir, const char *name, struct tt_json_wr
 static tt_status write_config(const char *dir, const struct tt_hf_export *x)
 {
     struct tt_json_writer config = {.pretty = true}, generation = {.pretty = true};
-    int64_t end = tt_text_end(x->config, x->tokenizer);
-    tt_hf_config_write(x->config, types[x->type].torch, end, &config);
+    tt_hf_config_write(x->config, types[x->type].torch, x->tokenizer, &config);
     TT_TRY(write_json(dir, "config.json", &config));
     tt_json_begin(&generation, NULL, '{');
     tt_json_put_bool(&generation, "do_sample", true);
-    tt_hf_end_write(end, &generation);
+    tt_hf_ends_write(x->config, x->tokenizer, &generation);
     tt_json_end(&generation, '}');
     return write_json(dir, "generation_config.json", &generation);
+}
+
+static tt_status put_about(const struct tt_hf_export *x, struct tt_json_writer *w)
+{
+    int32_t special = tt_hf_special_end(x->tokenizer);
+    TT_TRY(tt_hf_about_put(x->tokenizer->hf, w));
+    if (special >= 0 && special == tt_text_end(x->config, x->tokenizer))
+        tt_json_put_string(w, "eos_token", TT_END_OF_TEXT);
+    return TT_OK;
 }
 
 static tt_status write_tokenizer(const char *dir, const struct tt_hf_export *x, struct tt_text *note)
@@ -107,8 +116,7 @@ static tt_status write_tokenizer(const char *dir, const struct tt_hf_export *x, 
     tt_text_free(&file.text);
     TT_TRY(st);
     tt_json_begin(&about, NULL, '{');
-    tt_json_put_string(&about, "tokenizer_class", "PreTrainedTokenizerFast");
-    tt_json_put_bool(&about, "clean_up_tokenization_spaces", false);
+    TT_TRY(put_about(x, &about));
     tt_json_end(&about, '}');
     return write_json(dir, "tokenizer_config.json", &about);
 }
@@ -139,7 +147,8 @@ tt_status tt_hf_export(const char *dir, const struct tt_hf_export *x, struct tt_
     struct tt_staged b;
     snprintf(name, sizeof name, "%s", dir);
     for (size_t n = strlen(name); n > 1 && name[n - 1] == '/';) name[--n] = 0;
-    if (tt_is_file(name) || (tt_is_dir(name) && !is_empty(name)))
+    if (tt_is_file(name)) return tt_fail(TT_USAGE, "%s is a file; name a new folder, or one that ends in .gguf", name);
+    if (tt_is_dir(name) && !is_empty(name))
         return tt_fail(TT_USAGE, "%s is not empty; name a new folder", name);
     TT_TRY(tt_hf_config_check(x->config));
     TT_TRY(tt_make_parent(name));

@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/checkpoint/safetensors.h"
+#include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "model/exchange/hf.h"
 #include "model/exchange/hf_config.h"
@@ -51,7 +52,12 @@ tt_status tt_hf_import_config(const char *dir, struct tt_config *c)
     TT_TRY(read_json(dir, "config.json", &j));
     tt_status st = tt_hf_config_read(j, c);
     tt_json_free(j);
-    return tt_context(st, "%s", dir);
+    TT_TRY(tt_context(st, "%s", dir));
+    if (!has_file(dir, "generation_config.json")) return TT_OK;
+    TT_TRY(read_json(dir, "generation_config.json", &j)); /* the tokens at which transformers stops */
+    tt_hf_ends_read(j, c);
+    tt_json_free(j);
+    return TT_OK;
 }
 
 /* ---- the files ---- */
@@ -232,16 +238,18 @@ tt_status tt_hf_import_weights(const char *dir, const struct tt_config *c, const
     return st;
 }
 
-tt_status tt_hf_import_tokenizer(const char *dir, struct tt_tokenizer **out, struct tt_text *note)
+tt_status tt_hf_import_tokenizer(const char *dir, int64_t end, struct tt_tokenizer **out, struct tt_text *note)
 {
-    struct tt_json *j;
+    struct tt_json *j, *both = NULL;
     *out = NULL;
     if (!has_file(dir, "tokenizer.json")) {
         tt_text_puts(note, "it has no tokenizer.json");
         return TT_OK;
     }
     TT_TRY(read_json(dir, "tokenizer.json", &j));
-    tt_status st = tt_hf_tokenizer_read(j, out);
+    tt_status st = tt_hf_about_join(dir, j, end, &both);
+    if (!st) st = tt_hf_tokenizer_read(both ? both : j, out);
+    tt_json_free(both);
     tt_json_free(j);
     if (!st || st->code != TT_UNSUPPORTED) return st;
     tt_text_puts(note, st->text);

@@ -47,7 +47,9 @@ int64_t tt_hf_rope_longest(const struct tt_config *c)
 {
     struct tt_rope_scaling s = scaling_of(c);
     int64_t longest = (int64_t)s.longest;
-    return s.type == TT_ROPE_DYNAMIC || longest > c->seq_len ? longest : c->seq_len;
+    if (s.type == TT_ROPE_DYNAMIC) return longest;
+    if (longest < c->max_positions) longest = c->max_positions;
+    return longest > c->seq_len ? longest : c->seq_len;
 }
 
 void tt_hf_rope_write(const struct tt_config *c, struct tt_json_writer *w)

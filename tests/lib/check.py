@@ -1,10 +1,12 @@
 """Uses the Python module as a program would, and checks what it answers. Leaves a run in the folder it is given, for
 test_python.sh to compare with one of tt train. Without NumPy the checks of its arrays are left out."""
 import array
+import copy
 import ctypes
 import gc
 import json
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -121,6 +123,10 @@ def misuse(device):
     for thread in threads:
         thread.join()
     check(model.shape.step == 15, f"{model.shape.step} steps of three threads")
+    for what in (model, device):
+        for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+            refuses(TypeError, "cannot be copied or pickled", attempt, what)
+    gc.collect()
     child = os.fork()
     if not child:
         try:
@@ -137,6 +143,8 @@ def misuse(device):
     refuses(tt.UsageError, "did you mean hidden-dim?", device.create, hidden_dims=3)
     refuses(TypeError, "None is not a setting", device.create, data=None)
     refuses(tt.UsageError, "/no/such", device.load, "/no/such/run")
+    for call in (device.load, device.create(**SETTINGS).save, device.create(**SETTINGS).export):
+        refuses(ValueError, "zero byte", call, "one\0two")
 
 
 def cycles():

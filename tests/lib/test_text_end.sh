@@ -58,6 +58,14 @@ END
 agree bytes 0 a 98,99,0
 starts bytes 0
 [ "$(u32_after tokenizer.ggml.eos_token_id bytes.gguf)" = 0 ] || fail "bytes: another end in the GGUF file"
+grep -q '"eos_token": "<|endoftext|>"' bytes-hf/tokenizer_config.json || fail "bytes: transformers does not know the end as a token"
+grep -q '"special": true' bytes-hf/tokenizer.json || fail "bytes: transformers shows the end as text"
+at=$(LC_ALL=C grep -abo tokenizer.ggml.token_type bytes.gguf | head -n 1 | cut -d: -f1)
+[ "$(od -An -td4 -j $((at + 41)) -N 8 bytes.gguf | tr -s ' ')" = " 3 1" ] || fail "bytes: llama.cpp shows the end as text"
+for from in bytes-hf bytes.gguf; do
+    expect 0 saved "$TT" import $from --out back-$from
+    cmp bytes/step-00000060/tokenizer.json back-$from/step-00000000/tokenizer.json || fail "$from: another tokenizer comes back"
+done
 expect 0 'finish":"length' "$TT" generate bytes --prompt a --temperature 0 --max-tokens 12 --end-token -2 --json
 expect 2 "--end-token 256 is none of the 256 tokens" "$TT" generate bytes --prompt a --end-token 256
 passed "the tokenizer's"

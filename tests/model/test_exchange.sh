@@ -29,6 +29,13 @@ grep -q "left out" out && fail "the tokenizer is left out: $(cat out)"
 expect 0 "tied" "$TT" import hf-documents --out back-documents
 cmp -s {run-documents/step-00000002,back-documents/step-00000000}/tokenizer.json || fail "the tokenizer of documents does not come back"
 expect 2 "is not empty" "$TT" export hf-bpe --checkpoint run-bpe
+expect 2 "hf-bpe is a model for transformers, not a checkpoint; make one of it: tt import hf-bpe --out" "$TT" generate hf-bpe --prompt a
+expect 2 "tt import hf-bpe --out" "$TT" train --resume hf-bpe --num-steps 1 --out new
+: >model.gguf
+expect 2 "model.gguf is a model for llama.cpp" "$TT" generate model.gguf --prompt a
+cp -r run-bytes without-state && rm without-state/step-*/state.safetensors
+expect 1 "where the weights of one are whole, name it, as without-state/step-" "$TT" generate without-state --prompt a
+expect 0 "wrote" "$TT" export without-state/step-00000006 weights-alone
 expect 2 "holds a run already" "$TT" import hf-bpe --out back-bpe
 expect 2 "no checkpoint" "$TT" export new --checkpoint nothing
 expect 2 "there is no nothing.gguf; give the folder of a Hugging Face model, or a GGUF file" "$TT" import nothing.gguf --out new

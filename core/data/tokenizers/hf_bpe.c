@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/data/tokenizers/heap.h"
+#include "core/data/tokenizers/nfc.h"
 
 struct symbol {            /* a token of the piece, in a linked list */
     int32_t token;         /* -1: merged into its left neighbour */
@@ -146,6 +147,8 @@ static int32_t added_at(const struct tt_hf_bpe *b, bool late, const char *text, 
     return best;
 }
 
+static tt_status encode_normal(struct encoder *e, const char *text, int64_t n);
+
 static tt_status encode_around(struct encoder *e, const char *text, int64_t n, bool late)
 {
     int64_t from = 0;
@@ -154,13 +157,23 @@ static tt_status encode_around(struct encoder *e, const char *text, int64_t n, b
         int32_t token = perhaps ? added_at(e->b, late, text + at, n - at) : -1;
         if (token < 0 && at < n) continue;
         if (at > from)
-            TT_TRY(late ? encode_plain(e, text + from, at - from) : encode_around(e, text + from, at - from, true));
+            TT_TRY(late ? encode_plain(e, text + from, at - from) : encode_normal(e, text + from, at - from));
         if (token < 0) break;
         e->tokens[(*e->count)++] = token;
         from = at + e->b->length[token];
         at = from - 1;
     }
     return TT_OK;
+}
+
+static tt_status encode_normal(struct encoder *e, const char *text, int64_t n)
+{
+    struct tt_text normal = {0};
+    if (!e->b->nfc || tt_nfc_is_plain(text, (size_t)n)) return encode_around(e, text, n, true);
+    tt_status st = tt_nfc(text, (size_t)n, &normal);
+    if (!st) st = encode_around(e, normal.s, (int64_t)normal.n, true);
+    tt_text_free(&normal);
+    return st;
 }
 
 tt_status tt_hf_bpe_encode(const struct tt_hf_bpe *b, const char *text, int64_t n, int32_t *tokens, int64_t *count)
@@ -182,6 +195,7 @@ void tt_hf_bpe_free(struct tt_hf_bpe *b)
     free(b->slots);
     free(b->added);
     free(b->source);
+    free(b->about);
     free(b);
 }
 
@@ -189,6 +203,7 @@ int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b)
 {
     static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>",
                                         "<eos>",         "<|im_end|>",      "<|eot_id|>"};
+    if (b->eos >= 0) return b->eos;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (int i = 0; i < b->added_count; i++) {
             int32_t token = b->added[i].token;

@@ -17,6 +17,7 @@ struct tt_hf_added { /* a token that is matched in the text before it is split *
 
 struct tt_hf_bpe {
     struct tt_hf_cut cut;
+    bool nfc;                /* a text is normalized first (nfc.h) */
     bool whole_first;        /* ignore_merges: a piece that is in the vocabulary is one token */
     int32_t byte_token[256]; /* -1: no token for this byte */
     int64_t size;
@@ -30,6 +31,11 @@ struct tt_hf_bpe {
     int added_count;
     bool begins[256]; /* an added token begins with this byte */
     char *source;     /* the tokenizer.json itself */
+    /* hf_about.h */
+    char *about;            /* tokenizer_config.json; NULL: none */
+    int32_t begin;          /* the token that is put before a text; -1: none */
+    int32_t bos, eos, pad;  /* those that tokenizer_config.json names; -1: none */
+    bool puts_more;         /* there are further tokens to put around a text, which tt does not */
 };
 
 /* Reads a tokenizer.json. TT_UNSUPPORTED, with the reason, if it is not a byte-level BPE that tt can reproduce. */
@@ -38,13 +44,13 @@ tt_status tt_hf_bpe_read(const struct tt_json *j, struct tt_hf_bpe **out);
 bool tt_hf_merge_halves(const struct tt_json *e, struct tt_text *left, const char **right);
 void tt_hf_bpe_free(struct tt_hf_bpe *b);
 
-/* The added token that ends a document, by its name (<|endoftext|>, </s>, …); -1: none is called so. */
+/* The added token that ends a document: the eos_token, else by its name (<|endoftext|>, </s>, …); -1: none. */
 int32_t tt_hf_bpe_end(const struct tt_hf_bpe *b);
 
 struct tt_hf_merge *tt_hf_bpe_slot(const struct tt_hf_bpe *b, int32_t left, int32_t right);
 /* Compares the bytes of two tokens, like memcmp. */
 int tt_hf_bpe_compare(const char *a, int64_t n, const char *b, int64_t m);
-/* Appends to tokens, which needs room for n more, and adds to *count. */
+/* Appends to tokens, which needs room for n more, with nfc for TT_NFC_GROWTH times as many, and adds to *count. */
 tt_status tt_hf_bpe_encode(const struct tt_hf_bpe *b, const char *text, int64_t n, int32_t *tokens, int64_t *count);
 
 #endif

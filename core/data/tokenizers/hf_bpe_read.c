@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "core/base/utf8.h"
+#include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_bpe.h"
 #include "core/data/tokenizers/hf_pieces.h"
+#include "core/data/tokenizers/nfc.h"
 
 struct reading {
     struct tt_hf_bpe *b;
@@ -30,10 +32,19 @@ static bool is_nothing(const struct tt_json *j, const char *key)
            (value->type == TT_JSON_NUMBER && value->number == 0);
 }
 
+/* {"type": "NFC"}, also alone in a sequence. */
+static bool is_nfc(const struct tt_json *normalizer)
+{
+    const struct tt_json *list = tt_json_get(normalizer, "normalizers");
+    if (list) return list->type == TT_JSON_ARRAY && list->count == 1 && is_nfc(list->first);
+    return !strcmp(tt_json_string(normalizer, "type", ""), "NFC");
+}
+
 static tt_status check_model(const struct tt_json *j, const struct tt_json *model)
 {
     if (strcmp(tt_json_string(model, "type", "BPE"), "BPE")) return unlike("is not a byte-pair encoding");
-    if (!is_nothing(j, "normalizer")) return unlike("has a normalizer");
+    if (!is_nothing(j, "normalizer") && !is_nfc(tt_json_get(j, "normalizer")))
+        return unlike("has a normalizer other than NFC");
     if (strcmp(tt_json_string(tt_json_get(j, "decoder"), "type", ""), "ByteLevel") || is_true(model, "byte_fallback"))
         return unlike("is not byte-level");
     if (!is_nothing(model, "dropout") || !is_nothing(model, "continuing_subword_prefix") ||
@@ -213,6 +224,8 @@ static tt_status read_added(struct reading *r, const struct tt_json *e)
         b->bytes[id] && (size_t)b->length[id] == strlen(content) && !memcmp(b->bytes[id], content, strlen(content));
     if (b->bytes[id] && !same) return unlike("has an added token with the id of another token");
     if (!b->bytes[id]) TT_TRY(set_token(b, id, content));
+    if (b->nfc && is_true(e, "normalized") && !tt_nfc_is_plain(content, strlen(content)))
+        return unlike("normalizes the names of added tokens");
     b->added[b->added_count++] = (struct tt_hf_added){(int32_t)id, is_true(e, "normalized")};
     b->begins[(unsigned char)content[0]] = true;
     return TT_OK;
@@ -231,10 +244,12 @@ static tt_status read_all_added(struct reading *r)
 static tt_status keep_source(const struct tt_json *j, struct tt_hf_bpe *b)
 {
     struct tt_json_writer w = {0};
-    tt_json_put_value(&w, NULL, j);
-    TT_TRY(tt_text_status(&w.text));
+    tt_json_begin(&w, NULL, '{');
+    for (const struct tt_json *e = j->first; e; e = e->next)
+        if (strcmp(e->key, TT_HF_ABOUT)) tt_json_put_value(&w, e->key, e);
+    tt_json_end(&w, '}');
     b->source = w.text.s;
-    return TT_OK;
+    return tt_text_status(&w.text);
 }
 
 static tt_status read_parts(struct reading *r, const struct tt_json *j)
@@ -250,12 +265,14 @@ static tt_status read_parts(struct reading *r, const struct tt_json *j)
         return unlike("has no vocabulary or no merges");
     if (r->added && r->added->type != TT_JSON_ARRAY) r->added = NULL;
     r->b->whole_first = is_true(model, "ignore_merges");
+    r->b->nfc = !is_nothing(j, "normalizer");
     list_characters(r);
     TT_TRY(find_size(r));
     TT_TRY(read_vocab(r));
     TT_TRY(sort_tokens(r->b));
     TT_TRY(read_merges(r));
     TT_TRY(read_all_added(r));
+    TT_TRY(tt_hf_about_read(j, r->b));
     return keep_source(j, r->b);
 }
 

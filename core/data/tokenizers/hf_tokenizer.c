@@ -2,9 +2,11 @@
  *
  * bytes, bpe   a BPE model over characters that stand for bytes (GPT-2's alphabet). The text is turned into these
  *              characters before it is split, so that the pattern counts bytes, as tt_bpe_piece does.
- * chars        a WordLevel model, after a split between all characters; character 0, which ends documents, is the
- *              special token <|endoftext|>
- * words        a WordLevel model, after a split at spaces and before punctuation at the end of a word */
+ * chars        a WordLevel model, after a split between all characters
+ * words        a WordLevel model, after a split at spaces and before punctuation at the end of a word
+ *
+ * The byte or character 0, which ends documents, is the special token <|endoftext|>: other programs then leave it out
+ * of the text that they show. */
 #include "core/data/tokenizers/hf_tokenizer.h"
 
 #include <stdlib.h>
@@ -32,18 +34,17 @@ static void put_decoder(struct tt_json_writer *w, enum tt_tokenizer_kind kind)
 
 /* ---- the vocabulary ---- */
 
-static bool is_special(const struct tt_tokenizer *t, int64_t token)
+int32_t tt_hf_special_end(const struct tt_tokenizer *t)
 {
-    return t->kind == TT_CHARS && token == tt_tokenizer_end(t);
+    if (t->kind == TT_BYTE_LEVEL) return -1;
+    for (int64_t i = 0; t->kind == TT_BPE && i < t->size - 256; i++)
+        if (!t->merges[i].left || !t->merges[i].right) return -1;
+    return tt_tokenizer_end(t);
 }
 
 static void spell(const struct tt_tokenizer *t, int32_t token, struct tt_text *out)
 {
     struct tt_text bytes = {0};
-    if (is_special(t, token)) {
-        tt_text_puts(out, TT_END_OF_TEXT);
-        return;
-    }
     tt_tokenizer_decode(t, &token, 1, &bytes);
     if (t->kind == TT_BYTES || t->kind == TT_BPE)
         for (size_t i = 0; i < bytes.n; i++) tt_hf_put_byte(out, (unsigned char)bytes.s[i]);
@@ -118,25 +119,25 @@ static void put_model(struct tt_json_writer *w, const struct tt_tokenizer *t, ch
     tt_json_end(w, '}');
 }
 
-static void put_special(struct tt_json_writer *w, int64_t token)
+void tt_hf_put_added(struct tt_json_writer *w, int64_t id, const char *content, size_t n, bool special)
 {
     static const char *const no[] = {"single_word", "lstrip", "rstrip", "normalized"};
     tt_json_begin(w, NULL, '{');
-    tt_json_put_int(w, "id", token);
-    tt_json_put_string(w, "content", TT_END_OF_TEXT);
+    tt_json_put_int(w, "id", id);
+    tt_json_put_text(w, "content", content, n);
     for (int i = 0; i < 4; i++) tt_json_put_bool(w, no[i], false);
-    tt_json_put_bool(w, "special", true);
+    tt_json_put_bool(w, "special", special);
     tt_json_end(w, '}');
 }
 
-static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, char *const *spelling)
+static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, int32_t special_end, char *const *spelling)
 {
     tt_json_begin(w, NULL, '{');
     tt_json_put_string(w, "version", "1.0");
     tt_json_put_null(w, "truncation");
     tt_json_put_null(w, "padding");
     tt_json_begin(w, "added_tokens", '[');
-    if (is_special(t, tt_tokenizer_end(t))) put_special(w, tt_tokenizer_end(t));
+    if (special_end >= 0) tt_hf_put_added(w, special_end, TT_END_OF_TEXT, strlen(TT_END_OF_TEXT), true);
     tt_json_end(w, ']');
     tt_json_put_null(w, "normalizer");
     tt_hf_put_pre_tokenizer(w, "pre_tokenizer", t->kind);
@@ -146,7 +147,7 @@ static void put_all(struct tt_json_writer *w, const struct tt_tokenizer *t, char
     tt_json_end(w, '}');
 }
 
-tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w)
+tt_status tt_hf_tokenizer_write_as(const struct tt_tokenizer *t, int32_t special_end, struct tt_json_writer *w)
 {
     if (t->kind == TT_BYTE_LEVEL) { /* as it was read */
         tt_text_puts(&w->text, t->hf->source);
@@ -157,13 +158,21 @@ tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_wri
     tt_status st = spelling ? TT_OK : tt_no_memory("the tokenizer");
     for (int64_t i = 0; i < t->size && !st; i++) {
         struct tt_text text = {0};
-        spell(t, (int32_t)i, &text);
+        if (i == special_end)
+            tt_text_puts(&text, TT_END_OF_TEXT);
+        else
+            spell(t, (int32_t)i, &text);
         spelling[i] = text.s;
         st = tt_text_status(&text);
     }
     if (!st) st = check_spellings(spelling, t->size);
-    if (!st) put_all(w, t, spelling);
+    if (!st) put_all(w, t, special_end, spelling);
     for (int64_t i = 0; spelling && i < t->size; i++) free(spelling[i]);
     free(spelling);
     return st ? st : tt_text_status(&w->text);
+}
+
+tt_status tt_hf_tokenizer_write(const struct tt_tokenizer *t, struct tt_json_writer *w)
+{
+    return tt_hf_tokenizer_write_as(t, tt_hf_special_end(t), w);
 }

@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/base/utf8.h"
 #include "core/data/tokenizers/hf_bpe.h"
+#include "core/data/tokenizers/nfc.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
 static tt_status new_tokenizer(enum tt_tokenizer_kind kind, int64_t size, struct tt_tokenizer **out)
@@ -51,6 +52,15 @@ int32_t tt_tokenizer_end(const struct tt_tokenizer *t)
     if (t->kind == TT_CHARS) return find_point(t, 0);
     return t->kind == TT_WORDS ? -1 : 0;
 }
+
+int32_t tt_tokenizer_begin(const struct tt_tokenizer *t) { return t->kind == TT_BYTE_LEVEL ? t->hf->begin : -1; }
+
+int tt_tokenizer_growth(const struct tt_tokenizer *t)
+{
+    return t->kind == TT_BYTE_LEVEL && t->hf->nfc ? TT_NFC_GROWTH : 1;
+}
+
+bool tt_tokenizer_puts_more(const struct tt_tokenizer *t) { return t->kind == TT_BYTE_LEVEL && t->hf->puts_more; }
 
 enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t)
 {
@@ -287,7 +297,7 @@ tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, in
                               int64_t *count)
 {
     *count = 0;
-    *tokens = malloc(((size_t)n + 1) * sizeof **tokens); /* every token is at least one byte of text */
+    *tokens = malloc(((size_t)n * (size_t)tt_tokenizer_growth(t) + 1) * sizeof **tokens);
     if (!*tokens) return tt_no_memory("the tokens of %lld bytes", (long long)n);
     tt_status st = encode(t, &(struct tt_stretch){text, n, 0}, *tokens, count);
     if (st) {
@@ -314,11 +324,11 @@ struct encoding {
 static void encode_some(void *context, int64_t from, int64_t to)
 {
     struct encoding *e = context;
-    int64_t start = 0;
-    for (int64_t i = 0; i < from; i++) start += e->stretches[i].n;
+    int64_t start = 0, growth = tt_tokenizer_growth(e->t);
+    for (int64_t i = 0; i < from; i++) start += e->stretches[i].n * growth;
     for (int64_t i = from; i < to; i++) {
         tt_status st = encode(e->t, &e->stretches[i], e->tokens + start, &e->counts[i]);
-        start += e->stretches[i].n;
+        start += e->stretches[i].n * growth;
         if (!st) continue;
         pthread_mutex_lock(&e->lock);
         if (e->bad < 0 || i < e->bad) {

@@ -48,8 +48,13 @@ void tt_tokenizer_free(struct tt_tokenizer *t);
 const char *tt_tokenizer_kind(const struct tt_tokenizer *t); /* "bytes", "words", "chars", "bpe", "byte-level" */
 int64_t tt_tokenizer_size(const struct tt_tokenizer *t);
 /* The token after each document; -1: there is none. Of bytes and bpe it is 0, the byte 0, which no document contains.
- * Of a tokenizer of another program it is the added token that is called like one. */
+ * Of a tokenizer of another program it is its eos_token, else the added token that is called like one. */
 int32_t tt_tokenizer_end(const struct tt_tokenizer *t);
+/* The token that a tokenizer of another program puts before a text; -1: none. tt_tokenizer_encode leaves it to its
+ * callers. */
+int32_t tt_tokenizer_begin(const struct tt_tokenizer *t);
+/* Whether it puts further tokens around a text, which tt does not. */
+bool tt_tokenizer_puts_more(const struct tt_tokenizer *t);
 /* Where a text may be cut between two lines, as text_reader.c does, without changing its tokens. */
 enum tt_line_cut {
     TT_CUT_AFTER_LINE, /* after \n and \r\n */
@@ -61,9 +66,11 @@ enum tt_line_cut tt_tokenizer_line_cut(const struct tt_tokenizer *t);
 /* *tokens is malloc'd. An unknown word or character is an error that names it and its position. */
 tt_status tt_tokenizer_encode(const struct tt_tokenizer *t, const char *text, int64_t n, int32_t **tokens,
                               int64_t *count);
+/* At most so many tokens are made of a byte: 1, or more where a text is normalized, which may make it longer. */
+int tt_tokenizer_growth(const struct tt_tokenizer *t);
 /* The tokens of each stretch, encoded by several threads: counts[i] of them, which begin in `tokens` at the number of
- * bytes of the stretches before. `tokens` has room for a token a byte. On an error, *bad is the first stretch with one.
- */
+ * bytes of the stretches before, times tt_tokenizer_growth; `tokens` has room for so many. On an error, *bad is the
+ * first stretch with one. */
 tt_status tt_tokenizer_encode_stretches(const struct tt_tokenizer *t, int threads, const struct tt_stretch *stretches,
                                         int64_t count, int32_t *tokens, int64_t *counts, int64_t *bad);
 /* Appends. A token out of range becomes U+FFFD. */

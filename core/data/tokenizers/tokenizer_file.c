@@ -5,7 +5,8 @@
  *     {"format": "tt-tokenizer", "version": 1, "kind": "chars", "chars": [10, 32, 97]}          code points, ascending
  *     {"format": "tt-tokenizer", "version": 1, "kind": "bpe", "merges": [[104, 101], [116, 256]]}
  *
- * or the tokenizer.json of another program, which is saved unchanged.
+ * or the tokenizer.json of another program, which is saved unchanged, with its tokenizer_config.json in it
+ * (hf_about.h).
  *
  * Tokens are numbered in the order given. Tokens 0 to 255 of "bpe" are the bytes; the i-th merge joins two earlier
  * tokens into token 256 + i. Merges are numbers and not strings, because a token need not be valid UTF-8. */
@@ -14,6 +15,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/data/tokenizers/hf_about.h"
 #include "core/data/tokenizers/hf_tokenizer.h"
 #include "core/data/tokenizers/tokenizer_kinds.h"
 
@@ -38,12 +40,21 @@ static void put_own(const struct tt_tokenizer *t, struct tt_json_writer *w)
     tt_json_end(w, '}');
 }
 
+/* As it was read, and what its tokenizer_config.json says behind that. */
+static void put_other(const struct tt_hf_bpe *b, struct tt_text *out)
+{
+    tt_text_add(out, b->source, strlen(b->source) - (b->about ? 1 : 0));
+    if (b->about) tt_text_printf(out, ",\"%s\":", TT_HF_ABOUT);
+    if (b->about) tt_text_puts(out, b->about);
+    if (b->about) tt_text_puts(out, "}");
+}
+
 tt_status tt_tokenizer_save(const struct tt_tokenizer *t, const char *path)
 {
     struct tt_json_writer w = {0};
     tt_status st = TT_OK;
     if (t->kind == TT_BYTE_LEVEL)
-        st = tt_hf_tokenizer_write(t, &w);
+        put_other(t->hf, &w.text);
     else
         put_own(t, &w);
     tt_text_puts(&w.text, "\n");
@@ -141,6 +152,21 @@ static tt_status from_json(const struct tt_json *j, struct tt_tokenizer **out)
     return tt_fail(TT_FAILED, "its kind \"%.40s\" is none of bytes, words, chars, bpe", kind);
 }
 
+/* The file of another program with what lies beside it. */
+static tt_status with_about(const char *path, struct tt_json **j)
+{
+    const char *slash = strrchr(path, '/');
+    struct tt_json *both = NULL;
+    if (!tt_json_get(*j, "model") || tt_json_get(*j, "format")) return TT_OK;
+    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    tt_status st = dir ? tt_hf_about_join(dir, *j, -1, &both) : tt_no_memory("a path");
+    free(dir);
+    if (!both) return st;
+    tt_json_free(*j);
+    *j = both;
+    return TT_OK;
+}
+
 tt_status tt_tokenizer_load(const char *path, struct tt_tokenizer **out)
 {
     enum { LIMIT = 64 << 20 };
@@ -149,6 +175,7 @@ tt_status tt_tokenizer_load(const char *path, struct tt_tokenizer **out)
     struct tt_json *j = NULL;
     TT_TRY(tt_file_read(path, LIMIT, &text, &size));
     tt_status st = tt_json_parse(text, size, &j);
+    if (!st) st = with_about(path, &j);
     if (!st) st = from_json(j, out);
     tt_json_free(j);
     free(text);

@@ -84,6 +84,12 @@ def _view(tokens: Any, shape: tuple[int, int], what: str) -> c.Array[c.c_int32]:
     return kind.from_buffer_copy(view) if view.readonly else kind.from_buffer(view)
 
 
+def _path(path: Folder) -> bytes:
+    if b"\0" in (name := os.fsencode(path)):
+        raise ValueError("a path has no zero byte")  # C would read it to there
+    return name
+
+
 def _numbers(tokens: Sequence[int], what: str) -> c.Array[c.c_int32]:
     try:
         numbers = array.array("i", list(tokens))
@@ -159,6 +165,9 @@ class _Handle:
             if pointer:
                 self._device.drop(pointer)
 
+    def __reduce__(self) -> str:  # of copy and pickle: a second object would free the same pointer
+        raise TypeError(f"a {type(self).__name__.lower()} cannot be copied or pickled; save a model, and load it")
+
     def __exit__(self, *raised: object) -> None:
         self.close()
 
@@ -184,7 +193,7 @@ class Backend(_Handle):
 
     def load(self, path: Folder, **settings: Setting) -> Model:
         """A checkpoint, or the newest undamaged one of a run. Settings override those of the checkpoint."""
-        return Model(self, os.fsencode(path), _lines(settings))
+        return Model(self, _path(path), _lines(settings))
 
     def close(self) -> None:
         """Closes its models, then the device."""
@@ -232,7 +241,7 @@ class Model(_Handle):
         return loss.value
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text."""
+        """The tokens of a text, after the one that the tokenizer puts before texts, if it does."""
         if not isinstance(text, str):
             raise TypeError(f"text: a str is needed, not {type(text).__name__}")
         data = text.encode()
@@ -274,12 +283,12 @@ class Model(_Handle):
 
     def save(self, folder: Folder) -> None:
         """Saves a checkpoint in the folder of a run; load and `tt train --resume` read it."""
-        self._call("save", os.fsencode(folder))
+        self._call("save", _path(folder))
 
     def export(self, path: Folder, dtype: str = "fp32") -> None:
         """Writes the model for transformers into a new or empty folder, or for llama.cpp where the path ends in .gguf;
         dtype: fp32, bf16 or fp16, in a file also q8_0. Warns where it left the tokenizer out."""
-        note = self._call("export", os.fsencode(path), dtype.encode())
+        note = self._call("export", _path(path), dtype.encode())
         if note:
             warnings.warn(note, stacklevel=2)
 

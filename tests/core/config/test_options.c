@@ -68,6 +68,7 @@ static void check_texts(enum tt_command command, const struct tt_option *row)
                                               {"for", "rtx4080s,16GiB", "--for=4080x"},
                                               {"flash-tile", "256x64", "--flash-tile=256x0"},
                                               {"rope-scaling", "linear,factor=4", "--rope-scaling=linear"},
+                                              {"end-tokens", "7,9", "--end-tokens=7,x"},
                                               {"update-share", "0.25", "--update-share=0"}};
     for (size_t i = 0; row->check && i < sizeof grammars / sizeof *grammars; i++) {
         if (strcmp(row->name, grammars[i][0]) != 0) continue;

@@ -141,7 +141,7 @@ static void refuses_what_it_would_read_otherwise(void)
     static const struct {
         const char *kind, *from, *to, *words;
     } cases[] = {
-        {"gpt2", "\"normalizer\":null", "\"normalizer\":{\"type\":\"NFC\"}", "a normalizer"},
+        {"gpt2", "\"normalizer\":null", "\"normalizer\":{\"type\":\"NFD\"}", "a normalizer"},
         {"gpt2", "\"add_prefix_space\":false", "\"add_prefix_space\":true", "splits text in a way"},
         {"llama3", "{1,3}", "{1,4}", "splits text in a way"},
         {"llama3", "\"Isolated\"", "\"Removed\"", "splits text in a way"},

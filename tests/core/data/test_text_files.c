@@ -80,6 +80,11 @@ static void other_files_are_named(void)
 {
     refuses(write_bytes("u.txt", "\xff\xfe" "x\0y\0", 6), "u.txt is text in UTF-16, and tt reads UTF-8; convert it");
     refuses(write_bytes("u.jsonl", "\xfe\xff\0{\0}", 6), "text in UTF-16");
+    refuses(write_bytes("a.jsonl.bz2", "BZh91AY&SY....", 14), "a.jsonl.bz2 is packed with bzip2, not text; unpack it");
+    refuses(write_bytes("a.xz", "\xfd" "7zXZ\0..", 8), "xz -dc FILE >NEW");
+    refuses(write_bytes("a.zip", "PK\3\4....", 8), "a zip archive, not text");
+    refuses(write_bytes("a.parquet", "PAR1\x15\4\x15", 7), "to_json('NEW.jsonl'");
+    refuses(write_bytes("a.gguf", "GGUF\3\0\0\0\1", 9), "tt import FILE --out DIR");
     refuses(write_bytes("u.txt", "\xff\xfe\0\0a\0\0\0", 8), "text in UTF-32");
     refuses(write_text("l.jsonl", "[{\"text\": \"one\"},\n {\"text\": \"two\"}]\n"), "one JSON list, not JSON Lines");
     refuses(write_text("l.json", "\xef\xbb\xbf [\r\n  {\"text\": \"one\"}\n]\n"), "jq -c '.[]'");
@@ -186,10 +191,15 @@ static void documents_need_an_end_token(void)
     const char *const words[] = {"the", "dog"};
     struct tt_tokenizer *t = NULL;
     struct tt_text got = {0};
-    struct tt_text_work w = {.paths = &path, .count = 1};
+    struct tt_text_work w = {.paths = &path, .count = 1, .options = {.end_token = -1}};
     CHECK_OK(tt_tokenizer_words(words, 2, &t));
     CHECK(tt_tokenizer_end(t) == -1);
     CHECK_FAILS(tt_text_tokens(&w, t, take_bytes, &got), "no token that ends a document");
+    w.options.end_token = 2; /* none of its tokens */
+    CHECK_FAILS(tt_text_tokens(&w, t, take_bytes, &got), "name one with --document-end");
+    w.options.end_token = 0;
+    CHECK_OK(tt_text_tokens(&w, t, take_bytes, &got));
+    CHECK(got.n == 3 && !memcmp(got.s, "\0\1\0", 3), "the named token does not end the document");
     tt_tokenizer_free(t);
     CHECK_OK(tt_text_tokenizer(&w, "chars", 0, &t));
     CHECK(tt_tokenizer_end(t) == 0 && tt_tokenizer_size(t) == 8, "the zero and \" deghot\"");
