@@ -62,6 +62,7 @@ struct tt_mark {
     char right[160]; /* shown only when asked for */
     double value, number; /* of a question for a number: the right one, and the one that was given; else NaN */
     bool known;      /* a wrong one: a mistake that the question knows, or the figure of another run */
+    bool misput;     /* a wrong one, by how it was written: why the figure would be wrong does not apply */
     bool revealed;   /* what is right was shown before the answer was right: it earns no points any more */
 };
 

@@ -66,6 +66,7 @@ tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_form
     if (!there) return TT_OK;
     snprintf(m->right, sizeof m->right, "between %.6g and %.6g", limits[0], limits[1]);
     if (!m->given[0] || !two_numbers(q, m, "like 1.1 to 1.3", x)) return TT_OK;
+    m->misput = x[0] >= x[1];
     if (x[0] > x[1])
         tt_exercise_because(m, TT_MARK_WRONG, "the two are swapped: the smaller one comes first");
     else if (x[0] == x[1])

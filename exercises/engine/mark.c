@@ -209,7 +209,8 @@ static void show_mark(const struct tt_question *q, const struct tt_mark *m, bool
     if (m->kind == TT_MARK_WRONG) tt_text_printf(out, " %s:", m->given);
     if (m->reason[0]) tt_text_printf(out, " %s", m->reason);
     if (m->kind == TT_MARK_EMPTY) tt_text_printf(out, " %s", q->text);
-    if (m->kind == TT_MARK_WRONG && q->why) tt_text_printf(out, "%s %s", tt_exercise_stop(m->reason), q->why);
+    if (m->kind == TT_MARK_WRONG && q->why && !m->misput)
+        tt_text_printf(out, "%s %s", tt_exercise_stop(m->reason), q->why);
     if (bad && q->look) tt_text_printf(out, "\n%38slook: %s", "", q->look);
     if (bad && reveal && m->right[0]) tt_text_printf(out, "\n%38sright: %s", "", m->right);
     tt_text_puts(out, "\n");

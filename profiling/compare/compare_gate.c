@@ -87,8 +87,8 @@ static tt_status judge_speed(const struct tt_compared *base, const struct tt_com
     if (!r->same_model)
         return tt_fail(
             TT_UNDECIDED,
-            "%s: its model differs from that of %s or is not known, so the gate cannot judge its speed", r->label,
-            base->label);
+            "%s: its model, or the length of its sequences, differs from that of %s or is not known, so the gate "
+            "cannot judge its speed", r->label, base->label);
     if (!(r->range.confidence >= TT_GATE_CONFIDENCE))
         return tt_fail(TT_UNDECIDED,
                        "%s takes %.1f %% %s time than %s, but fewer than three single steps of each are known, so the "

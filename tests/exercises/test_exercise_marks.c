@@ -436,6 +436,13 @@ static void refuses_nothing_that_may_be_absent(void)
     tt_marked_text(&m, false, &out);
     CHECK(strstr(out.s, " look: the table says so\n"), "%s", out.s);
     tt_text_free(&out);
+    q = (struct tt_question){.id = "a", .kind = TT_ASK_INTERVAL, .at_least = "0.8", .at_most = "2", .why = "Amdahl."};
+    for (int swapped = 0; swapped < 2; swapped++) {
+        judge(q, swapped ? "1.3 to 1.05" : "1.3 to 3", &mark);
+        tt_marked_text(&m, false, &out);
+        CHECK(mark.kind == TT_MARK_WRONG && (strstr(out.s, "Amdahl.") == NULL) == (swapped == 1), "%s", out.s);
+        tt_text_free(&out);
+    }
 }
 
 /* ---- noise ---- */
