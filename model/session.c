@@ -23,13 +23,13 @@ static tt_status refuse_precision(enum tt_precision wanted, const struct tt_devi
     return st;
 }
 
-/* The side stream is used only inside a graph. 8-bit steps make their own update: both together were never measured. */
+/* The side stream is used only inside a graph. */
 static void fit_streams(struct tt_model *m, const struct tt_backend *backend)
 {
     bool graph = backend->ops->graph_begin && m->fuse[TT_FUSE_GRAPH] && m->config.graph == TT_SWITCH_ON;
     m->fuse[TT_FUSE_OVERLAP] = m->fuse[TT_FUSE_OVERLAP] && graph;
     m->fuse[TT_FUSE_LATE] = m->fuse[TT_FUSE_LATE] && graph && m->fuse[TT_FUSE_OPTIMIZER] && !m->params.groups.count &&
-                            m->params.ranks == 1 && m->config.precision != TT_PREC_FP8;
+                            m->params.ranks == 1;
 }
 
 static tt_status fit_device(struct tt_session *s, struct tt_backend *backend, unsigned use)
