@@ -67,6 +67,7 @@ struct pair {
     struct tt_session s[2];
     struct tt_run run[2];
     struct tt_data *data;
+    enum tt_fp8_scaling scaling; /* of 8-bit factors */
 };
 
 static void open_pair(struct pair *p, enum tt_version v, enum tt_precision precision)
@@ -76,6 +77,7 @@ static void open_pair(struct pair *p, enum tt_version v, enum tt_precision preci
         *c = late_config(v, "pair", i);
         c->precision = precision;
         if (precision == TT_PREC_FP8) make_even(c);
+        c->fp8_scaling = p->scaling;
         if (!i) p->data = open_data(c);
         CHECK_OK(tt_session_open(&p->s[i], &backend, c, TT_USE_TRAIN | TT_USE_EVAL));
         CHECK(!p->s[i].late == !i && !p->s[i].update == !i, "a late plan: %d", i);
@@ -105,30 +107,34 @@ static void close_pair(struct pair *p)
 }
 
 /* Read after one, two, ... steps: each time the last update is made by itself, and the next step makes it no more. */
+static void check_readers(enum tt_precision p, enum tt_fp8_scaling scaling)
+{
+    struct pair pair = {.scaling = scaling};
+    int step = 0;
+    open_pair(&pair, TT_FLASH, p);
+    for (int k = 1; k <= 4; k++) {
+        step_pair(&pair, k);
+        CHECK(pair.run[1].late.due && !pair.run[0].late.due, "no update is due");
+        same_pair(&pair, tt_precision_names[p], step += k);
+        CHECK(!pair.run[1].late.due, "an update is due still");
+        same_pair(&pair, "read again", step);
+    }
+    CHECK(!graphs.relay.real.ops || graphs.replays > 0, "nothing was replayed");
+    close_pair(&pair);
+}
+
 static void whoever_reads_sees_the_update(void)
 {
     struct tt_device_info info;
     CHECK_OK(real.ops->info(real.self, &info));
-    for (int p = 0; p < TT_PRECISIONS; p++) {
-        struct pair pair;
-        int step = 0;
-        if (!tested_in(&info, p)) continue;
-        open_pair(&pair, TT_FLASH, (enum tt_precision)p);
-        for (int k = 1; k <= 4; k++) {
-            step_pair(&pair, k);
-            CHECK(pair.run[1].late.due && !pair.run[0].late.due, "no update is due");
-            same_pair(&pair, tt_precision_names[p], step += k);
-            CHECK(!pair.run[1].late.due, "an update is due still");
-            same_pair(&pair, "read again", step);
-        }
-        CHECK(!graphs.relay.real.ops || graphs.replays > 0, "nothing was replayed");
-        close_pair(&pair);
-    }
+    for (int p = 0; p < TT_PRECISIONS; p++)
+        if (tested_in(&info, p)) check_readers((enum tt_precision)p, TT_SCALING_TENSOR);
+    if (tested_in(&info, TT_PREC_FP8)) check_readers(TT_PREC_FP8, TT_SCALING_DELAYED);
 }
 
 static void validation_sees_the_update(void)
 {
-    struct pair p;
+    struct pair p = {0};
     struct tt_evaluation on[2];
     open_pair(&p, TT_FUSED, TT_FP32);
     for (int k = 0; k < 4; k++) {
@@ -144,7 +150,7 @@ static void validation_sees_the_update(void)
 /* As a profile does: steps of the usual plan between replays of the other. */
 static void steps_of_both_kinds_take_turns(void)
 {
-    struct pair p;
+    struct pair p = {0};
     open_pair(&p, TT_FLASH, TT_FP32);
     struct tt_stepper launched = {.backend = &backend, .plan = p.s[1].step, .warm = true};
     for (int k = 0; k < 8; k++) {
@@ -159,7 +165,7 @@ static void steps_of_both_kinds_take_turns(void)
 
 static void closing_makes_the_update(void)
 {
-    struct pair p;
+    struct pair p = {0};
     open_pair(&p, TT_FLASH, TT_FP32);
     step_pair(&p, 3);
     tt_run_close(&p.run[1]);
@@ -171,7 +177,7 @@ static void closing_makes_the_update(void)
 /* New weights from outside replace those that the update would have changed. */
 static void an_update_is_not_made_to_other_weights(void)
 {
-    struct pair p;
+    struct pair p = {0};
     open_pair(&p, TT_FLASH, TT_FP32);
     step_pair(&p, 3);
     int64_t n = p.s[0].model->params.total;
