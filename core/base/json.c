@@ -214,7 +214,8 @@ static tt_status parse_word(struct parser *s, struct tt_json *j)
         j->boolean = words[i].value;
         return TT_OK;
     }
-    return fail_at(s, s->p, "expected a value");
+    bool python = s->end - s->p >= 3 && (!memcmp(s->p, "NaN", 3) || !memcmp(s->p, "Inf", 3));
+    return fail_at(s, s->p, python ? "JSON has no NaN and no Infinity; write null" : "expected a value");
 }
 
 static tt_status parse_value(struct parser *s, struct tt_json *j);

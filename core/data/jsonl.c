@@ -60,7 +60,15 @@ static tt_status find_text(const struct tt_text_options *o, const struct tt_json
     const struct tt_json *value = tt_json_get(object, field);
     char wanted[160];
     snprintf(wanted, sizeof wanted, "\"%s\"", field);
+    if (!value && strchr(field, '.'))
+        return tt_fail(TT_USAGE, "the object has no field %s; fields inside others cannot be named, so put the text on "
+                                 "top: jq -c '{text: .%s}' FILE >NEW.jsonl", wanted, field);
     if (!value) return no_field(object, wanted, option, o->skip_bad);
+    if (value->type == TT_JSON_ARRAY && value->first && value->first->type == TT_JSON_OBJECT)
+        return tt_fail(TT_USAGE,
+                       "the field \"%s\" is a list of objects, not text; of a chat tt takes two fields of text, named "
+                       "by --prompt-field and --completion-field%s",
+                       field, way_out(o));
     if (value->type != TT_JSON_STRING)
         return tt_fail(TT_USAGE, "the field \"%s\" is %s, not text%s", field, types[value->type], way_out(o));
     *out = value->string;

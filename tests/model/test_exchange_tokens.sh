@@ -91,6 +91,8 @@ grep -qE '"tokens":\[[0-9,]*,(5|360|361),[0-9]' many && fail "a text goes on aft
 expect 2 "token numbers, like 7,9" "$TT" train $tiny --end-tokens 3,x --num-steps 1 --out new
 passed "each of the tokens ends a text"
 
+expect 2 "fields inside others cannot be named" "$TT" data documents.jsonl --text-field doc.text --tokenizer bytes --out new
+
 # bad files beside a tokenizer
 printf '{"eos_token": ' >beside/tokenizer_config.json
 expect 1 "tokenizer_config.json is damaged" "$TT" data documents.jsonl --tokenizer beside/tokenizer.json --out new

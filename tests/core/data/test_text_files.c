@@ -39,6 +39,8 @@ static void bad_lines_are_named(void)
                {"[1]", "a.jsonl:2: the line is JSON, but not an object"},
                {"{\"text\":null}", "a.jsonl:2: the field \"text\" is null, not text"},
                {"{\"text\":[\"a\"]}", "is a list, not text"},
+               {"{\"text\":[{\"role\":\"user\"}]}", "named by --prompt-field and --completion-field"},
+               {"{\"text\":\"a\",\"score\":NaN}", "JSON has no NaN"},
                {"{\"text\":\"\\ud800\"}", "a.jsonl:2: column 10: half of a surrogate pair"},
                {"{\"text\":\"\\udc00\\ud800\"}", "half of a surrogate pair"},
                {"{\"text\":\"\\u0000\"}", "a.jsonl:2: column 10: \\u0000"},
