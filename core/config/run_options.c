@@ -55,7 +55,7 @@ static const struct tt_option model[] = {
      .also = TT_NAMES("intermediate-size", "dim-feedforward", "d-ff")},
     {"vocab-size", AT(vocab_size), TT_S_MODEL, T | I | B | P | K, TT_BY_PRESET, "[2, " WORD_OF(TT_VOCAB_MOST) "]", "N",
      .help = "size of the vocabulary; taken from the data if they are files"},
-    {"seq-len", AT(seq_len), TT_S_MODEL, T | E | I | B | P | K, TT_BY_PRESET, "[1, 1048576]", "N",
+    {"seq-len", AT(seq_len), TT_S_MODEL, T | E | I | B | P | K, TT_BY_PRESET, "[1, 1048560]", "N",
      .help = "tokens in a sequence",
      .also = TT_NAMES("block-size", "max-seq-len", "sequence-length", "context-length", "n-ctx")},
     {"batch-size", AT(batch_size), TT_S_MODEL, T | E | I | B | P | K, TT_BY_PRESET, "[1, 65536]", "N",
