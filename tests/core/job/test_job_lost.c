@@ -90,6 +90,8 @@ static void killed_together(void)
         start_all(4, 20, i % 2 ? computes : trains);
         rest(1.5);
         for (int r = 3; r >= 0; r--)
+            if (gone[r]) kill(crew.pids[r], SIGSTOP); /* so that none notices the others before it is killed */
+        for (int r = 3; r >= 0; r--)
             if (gone[r]) kill(crew.pids[r], SIGKILL);
         double from = tt_seconds();
         await_all();
