@@ -79,8 +79,10 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
     sum = team::sum(sum);
     float rstd = gpu_rsqrt(gpu_divide_fast(sum, (float)a.cols) + a.eps);
 
-    if (lane == 0) a.rstd[r] = rstd;
-    if (!a.y && !a.amax) return;
+    if (!a.y && !a.amax) {
+        if (lane == 0) a.rstd[r] = rstd;
+        return;
+    }
     bool weight_aligned = span.head == 0 && (uintptr_t)a.weight % 16 == 0;
     const T *again = a.delta ? row.sum : row.x;
     uint32_t most = 0;
@@ -103,6 +105,7 @@ GPU_KERNEL GPU_BOUNDS(row_team<LANES>::threads) rmsnorm(struct tt_rmsnorm_args a
         most = team::reduce(most, gpu_op_most());
         if (lane == 0) gpu_raise_amax<T>(a.amax, most);
     }
+    if (lane == 0) a.rstd[r] = rstd;
 }
 
 /* For rows of up to 256 vectors, one vector per thread: the registers for four would halve the number of resident
