@@ -44,15 +44,14 @@ static void raise_amax(const struct cpu_team *team, float *amax, const float *x,
     memcpy(amax, &most, sizeof most);
 }
 
-/* By one of several threads. */
+/* By one of several threads. Magnitudes are ordered as their bits are. */
 static void raise_to(float *amax, uint32_t most)
 {
-#pragma omp critical(tt_raise_amax)
-    {
-        uint32_t before;
-        memcpy(&before, amax, sizeof before);
-        if (most > before) memcpy(amax, &most, sizeof most);
-    }
+    typedef uint32_t __attribute__((may_alias)) bits;
+    uint32_t before = __atomic_load_n((bits *)amax, __ATOMIC_RELAXED);
+    while (most > before && !__atomic_compare_exchange_n((bits *)amax, &before, most, false, __ATOMIC_RELAXED,
+                                                         __ATOMIC_RELAXED))
+        continue;
 }
 
 /* A square of the matrix, so that what is written transposed stays in the cache until its lines are full. */
