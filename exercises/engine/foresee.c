@@ -19,7 +19,8 @@ static tt_status read_limits(const struct tt_question *q, struct tt_formula_scop
     return TT_OK;
 }
 
-/* The limits themselves are allowed, also as they are printed. */
+/* The limits themselves are allowed, also as they are printed, with three digits. */
+static const double PRINTED = 0.005;
 static bool is_below(double x, double limit, double room) { return x < limit - fmax(room, 1e-4) * fabs(limit); }
 static bool is_above(double x, double limit, double room) { return x > limit + fmax(room, 1e-4) * fabs(limit); }
 
@@ -72,9 +73,9 @@ tt_status tt_exercise_judge_interval(const struct tt_question *q, struct tt_form
     else if (x[0] == x[1])
         tt_exercise_because(m, TT_MARK_WRONG, "a range has two ends: how sure are you?");
     else if (is_below(x[0], limits[0], 0))
-        tt_exercise_because(m, TT_MARK_WRONG, "it begins below what the run allows");
+        tt_exercise_because(m, TT_MARK_WRONG, "it begins below what a plan may expect");
     else
-        tt_exercise_decide(m, !is_above(x[1], limits[1], 0), "it ends above what the run allows");
+        tt_exercise_decide(m, !is_above(x[1], limits[1], PRINTED), "it ends above what the run allows");
     return TT_OK;
 }
 
@@ -101,7 +102,8 @@ tt_status tt_exercise_judge_target(const struct tt_question *q, struct tt_formul
         return TT_OK;
     }
     snprintf(reason, sizeof reason, "after: %s", tt_exercise_outside(x[1] < limits[0], true));
-    tt_exercise_decide(m, !is_below(x[1], limits[0], q->tolerance) && !is_above(x[1], limits[1], q->tolerance), reason);
+    double room = fmin(q->tolerance, PRINTED);
+    tt_exercise_decide(m, !is_below(x[1], limits[0], room) && !is_above(x[1], limits[1], room), reason);
     return TT_OK;
 }
 

@@ -48,7 +48,7 @@ static tt_status say_meaning(const struct tt_question *q, struct tt_formula_scop
     bool there = false;
     tt_status st = fill_in(q->means, scope, &text, &there);
     size_t n = strlen(m->means);
-    if (!st && there && text.s) snprintf(m->means + n, sizeof m->means - n, "%s%s", n ? " " : "", text.s);
+    if (!st && there && text.n) snprintf(m->means + n, sizeof m->means - n, "%s%s", n ? " " : "", text.s);
     tt_text_free(&text);
     return st ? tt_context(st, "line %d, question %s, means", q->line, q->id) : TT_OK;
 }

@@ -105,8 +105,8 @@ const char *tt_recording_words(const struct tt_profile *p, char out[100])
     bool less = l->recorded_overhead < 0, waits = strcmp(p->run.backend, "cpu") != 0;
     bool outside = tt_between_steps(p) > -0.5 * l->recorded_overhead * p->step.launched_seconds;
     bool noise = less || l->recorded_overhead > 3 * events + 0.05;
-    const char *why = noise && others_took(p) ? ": the machine was busy, and this is its noise"
-                      : less && outside ? ": the host's work between steps is not in it"
+    const char *why = less && outside           ? ": the host's work between steps is not in it"
+                      : noise && others_took(p) ? ": the machine was busy, and this is its noise"
                       : less && waits ? ": in it no kernel waits for its launch"
                       : noise         ? ": within the noise"
                                       : "";
