@@ -85,6 +85,48 @@ static void loss_in_the_head(void)
     tt_plan_free(p);
 }
 
+/* Whichever wait is missing, two operations touch the same bytes at once. */
+static void check_waits(struct tt_plan *p, const char *what)
+{
+    int found = 0, waits = 0;
+    CHECK_OK(plan_check(p, true));
+    for (int i = 0; i < p->count; i++) {
+        struct tt_op *op = &p->ops[i];
+        int *wait = &op->wait[op->stream == TT_STREAM_MAIN ? TT_STREAM_SIDE : TT_STREAM_MAIN], kept = *wait;
+        if (kept < 0) continue;
+        waits++;
+        *wait = -1;
+        tt_status st = plan_check(p, true);
+        found += st && strstr(st->text, "the same bytes");
+        tt_status_free(st);
+        *wait = kept;
+    }
+    CHECK(waits > 4 && found == waits, "%s: %d of %d missing waits were found", what, found, waits);
+}
+
+/* Products that do more, 8-bit ones with either scales, and the update of the step before beside them all. */
+static void late_updates_beside_them(void)
+{
+    struct tt_device_info device = {.product_epilogues = true, .units = 132, .wave_width = 32};
+    for (int p = 0; p < TT_PRECISIONS; p++) device.has[p] = true;
+    const enum tt_precision precisions[] = {TT_PREC_BF16, TT_PREC_FP16, TT_PREC_FP8, TT_PREC_FP8};
+    for (int i = 0; i < 4; i++) {
+        struct tt_config c = config_of(precisions[i]);
+        struct tt_model *m;
+        struct tt_plan *p;
+        c.vocab_size = 192, c.clip_norm = 1;
+        c.fp8_scaling = i == 3 ? TT_SCALING_DELAYED : TT_SCALING_TENSOR;
+        CHECK_OK(tt_model_create(&c, &m));
+        tt_model_fit(m, &device);
+        CHECK_OK(tt_model_plan_late(m, &p));
+        CHECK(precisions[i] != TT_PREC_BF16 || (named(p, "gemm_rope") == 3 && named(p, "gemm_exp") > 0));
+        CHECK(named(p, "adamw_beside") + named(p, "adamw") > 1, "no update by layers");
+        check_waits(p, tt_precision_names[precisions[i]]);
+        tt_plan_free(p);
+        tt_model_free(m);
+    }
+}
+
 static void not_in_fp32_or_unfused(void)
 {
     struct tt_device_info device = {.product_epilogues = true};
@@ -120,6 +162,7 @@ int main(void)
 {
     TEST(more_in_products);
     TEST(loss_in_the_head);
+    TEST(late_updates_beside_them);
     TEST(not_in_fp32_or_unfused);
     TEST(small_products_by_multiprocessors);
     return test_end();

@@ -125,7 +125,8 @@ static void sizes_fit_together(void)
     fails_together("--seq-len 1048560 --batch-size 65536", "is too large");
     fails_together("--seq-len 1048560 --batch-size 64 --version fused --num-heads 64", "use version flash");
     fails_together("--seq-len 1048560 --batch-size 1024 --vocab-size 4194304 --version fused", "too large");
-    fails_together("--seq-len 1048561", "from 1 to 1048560");
+    static struct tt_options o;
+    CHECK_FAILS(parse(&o, TT_CMD_TRAIN, "--seq-len 1048561"), "it must be in [1, 1048560]");
     fails_together("--hidden-dim 65536 --num-heads 512 --seq-len 65536 --batch-size 256", "too large");
     fails_together("--num-steps 2147483648 --batch-size 65536 --grad-accum 65536", "more tokens than can be counted");
     if (strcmp(tt_backend_name(), "cpu") == 0)
