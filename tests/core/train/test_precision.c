@@ -265,7 +265,7 @@ static void shows_the_loss_scale(void)
         for (int step = 1; step <= MIDDLE; step++) {
             double scale = metric(out, step, "loss_scale"), count = metric(out, step, "skipped");
             double want = ldexp((double)first_scale, -skipped); /* of the step itself, not of the next */
-            skipped = (int)count;
+            skipped = isnan(count) ? 0 : (int)count;
             CHECK(scaled ? scale == want && count >= 0 && count <= step : isnan(scale) && isnan(count),
                   "%s, step %d: scale %g, skipped %g", tt_precision_names[p], step, scale, count);
         }
