@@ -9,8 +9,7 @@ endif()
 # As root, with more ranks than cores, not bound to any: Open MPI 4 and 5 are told so; others ignore it.
 set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
   OMPI_MCA_hwloc_base_binding_policy=none PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none OMP_NUM_THREADS=1
-  LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_LIST_DIR}/mpi.supp)
+  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none OMP_NUM_THREADS=1)
 foreach(ranks 1 2 3 4)
   add_test(NAME collectives_${ranks} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:test_collectives>)
   set_tests_properties(collectives_${ranks} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 300 PROCESSORS 2)

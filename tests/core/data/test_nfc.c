@@ -90,8 +90,8 @@ static void tokenizers(void)
     tt_tokenizer_free(t);
     tt_tokenizer_free(plain);
     static const char *const others[] = {"{\"type\":\"NFKC\"}", "{\"type\":\"Lowercase\"}",
-                                         "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},"
-                                         "{\"type\":\"Lowercase\"}]}"};
+                                         ("{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},"
+                                          "{\"type\":\"Lowercase\"}]}")};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         CHECK_FAILS(load(others[i], &t), "a normalizer other than NFC");
 }
