@@ -12,8 +12,8 @@
 #include "backend/cpu/cpu.h"
 
 #ifdef __SANITIZE_ADDRESS__
-/* Asked at the end. Open MPI does not give back all that it takes, by libraries that are gone when leaks are looked for,
- * so that no suppression can name them. */
+/* Asked at the end. Open MPI does not give back all that it takes, by libraries that are gone when leaks are looked
+ * for, so that no suppression can name them. */
 static bool begun_here;
 int __lsan_is_turned_off(void);
 __attribute__((visibility("default"))) int __lsan_is_turned_off(void) { return begun_here; }
