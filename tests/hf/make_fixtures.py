@@ -1,4 +1,5 @@
-"""Writes the small models of tests/fixtures/hf with the real transformers, and the logits it computes for them.
+"""Writes the small models of tests/fixtures/hf with the real transformers, and the logits it computes for them
+in float64.
 
     python3 tests/hf/make_fixtures.py tests/fixtures/hf"""
 import json
@@ -46,10 +47,10 @@ def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.
         for name, p in model.named_parameters():
             p.copy_(torch.randn_like(p) * 0.3 + ("norm" in name))
     model.to(dtype).save_pretrained(folder, max_shard_size=shard)
-    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).double()
     tokens = torch.randint(0, 24, (2, length + 1))
     with torch.no_grad():
-        logits = model(tokens[:, :-1]).logits.numpy()
+        logits = model(tokens[:, :-1]).logits.numpy().astype(np.float32)
     save_file({"tokens": tokens.numpy().astype(np.int32), "logits": logits}, os.path.join(folder, "golden.safetensors"),
               metadata={"transformers": transformers.__version__, "torch": torch.__version__})
     for name in ("config.json", "generation_config.json"):
