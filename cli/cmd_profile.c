@@ -216,24 +216,36 @@ static tt_status refuse_for_ranks(const struct profiling *p)
     return TT_OK;
 }
 
-static tt_status run_member(struct profiling *p)
+static tt_status choose(struct profiling *p)
 {
-    const char *out = p->o.c.out;
-    const struct tt_profile_command *own = tt_own(&p->o);
     TT_TRY(refuse_for_ranks(p));
+    TT_TRY(tt_batch_fit(&p->o));
     p->runs = p->o.c; /* with its place */
     tt_fault_configure(&p->runs);
     TT_TRY(tt_config_check(&p->runs));
     TT_TRY(tt_take_vocabulary(&p->o));
     p->runs.vocab_size = p->o.c.vocab_size;
     p->runs.end_token = p->o.c.end_token;
-    TT_TRY(tt_config_check(&p->runs));
+    return tt_config_check(&p->runs);
+}
+
+/* Before anything is measured. */
+static tt_status make_board(const char *folder)
+{
+    if (access(folder, F_OK) == 0 && !tt_is_dir(folder))
+        return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", folder);
+    return folder[0] ? tt_make_dirs(folder) : TT_OK;
+}
+
+static tt_status run_member(struct profiling *p)
+{
+    const char *out = p->o.c.out;
+    const struct tt_profile_command *own = tt_own(&p->o);
+    TT_TRY(tt_job_agree(p->member.job, choose(p)));
     if (own->with[0]) return tt_profile_with_tool(&p->o);
     TT_TRY(tt_member_compare(&p->member, &p->o, ""));
     if (own->bare) return tt_profile_bare(&p->member, &p->runs, own->warmup);
-    if (access(p->o.c.tensorboard, F_OK) == 0 && !tt_is_dir(p->o.c.tensorboard))
-        return tt_fail(TT_USAGE, "--tensorboard %s is a file; name a folder", p->o.c.tensorboard);
-    if (p->o.c.tensorboard[0]) TT_TRY(tt_make_dirs(p->o.c.tensorboard)); /* before anything is measured */
+    TT_TRY(tt_job_agree(p->member.job, make_board(p->o.c.tensorboard)));
     TT_TRY(measure_into(p, out));
     return tt_job_leads(p->member.job) ? show(&p->o.c, &p->profile, p->earlier, p->board) : TT_OK;
 }
@@ -242,7 +254,6 @@ static tt_status run(struct profiling *p)
 {
     tt_status st = refuse_for_ranks(p);
     if (!st) st = tt_member_open(&p->member, &p->o);
-    if (!st && !p->member.done) st = tt_batch_fit(&p->o);
     if (!st && !p->member.done) st = run_member(p);
     return tt_member_close(&p->member, st);
 }

@@ -240,16 +240,7 @@ static tt_status compare_ranks(struct training *t)
                    (long long)tt_data_samples(t->data, TT_TRAIN));
     tt_status st = tt_job_agree(t->member.job, tt_text_status(&more));
     if (!st) st = tt_member_compare(&t->member, &t->o, more.s);
-    t->member.together = st != TT_OK;
     tt_text_free(&more);
-    return st;
-}
-
-/* When one rank fails all fail, so that none waits for a rank that has ended. */
-static tt_status agree(struct training *t, tt_status st)
-{
-    st = tt_job_agree(t->member.job, st);
-    t->member.together = st != TT_OK;
     return st;
 }
 
@@ -286,14 +277,16 @@ static tt_status open_session(struct training *t)
     return TT_OK;
 }
 
-/* Everything that can be refused is refused before anything is written. */
+/* Everything that can be refused is refused before anything is written, and on all ranks: none waits for one that has
+ * ended. */
 static tt_status prepare(struct training *t)
 {
-    TT_TRY(agree(t, read_all(t)));
-    TT_TRY(agree(t, tt_member_join(&t->member, &t->backend)));
-    TT_TRY(agree(t, open_session(t)));
+    struct tt_job *j = t->member.job;
+    TT_TRY(tt_job_agree(j, read_all(t)));
+    TT_TRY(tt_job_agree(j, tt_member_join(&t->member, &t->backend)));
+    TT_TRY(tt_job_agree(j, open_session(t)));
     TT_TRY(compare_ranks(t));
-    return agree(t, t->c->rank ? TT_OK : own_folder(t));
+    return tt_job_agree(j, t->c->rank ? TT_OK : own_folder(t));
 }
 
 /* ---- the end ---- */

@@ -1,6 +1,7 @@
 #include "cli/ranks.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,13 @@ static tt_status take_place(struct tt_member *w, struct tt_options *o)
     return TT_OK;
 }
 
+/* Rank 0 prints it. There is no job yet to wait for it in, and a launcher may kill it once this rank has failed. */
+static void leave_to_rank_0(tt_status st)
+{
+    st->text[0] = 0;
+    poll(NULL, 0, 1000);
+}
+
 tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
 {
     struct tt_config *c = &o->c;
@@ -141,7 +149,7 @@ tt_status tt_member_open(struct tt_member *w, struct tt_options *o)
     if (w->done) return tt_ranks_start((int)c->ranks, tt_words);
     if (w->place.ranks == 0) return TT_OK;
     tt_status st = take_place(w, o);
-    if (st && w->place.rank > 0) st->text[0] = 0; /* rank 0 says it */
+    if (st && w->place.rank > 0) leave_to_rank_0(st);
     if (st || w->place.ranks == 1) return st;
     if (o->command == TT_CMD_TRAIN) tt_stop_catch(); /* a signal that asks all to stop must not end this one first */
     struct tt_job_options options = {.place = w->place, .file = c->comm_file, .timeout = c->comm_timeout};
@@ -208,11 +216,12 @@ tt_status tt_member_compare(struct tt_member *w, const struct tt_options *o, con
 
 tt_status tt_member_close(struct tt_member *w, tt_status st)
 {
-    bool together = w->together || (st && st->code == TT_INTERRUPTED);
+    bool together = w->together || tt_job_agreed_to_end(w->job) || (st && st->code == TT_INTERRUPTED);
     if (!w->job) return st;
     fflush(stdout);
-    if (st && together && w->place.rank == 0) tt_say("%s", st->text); /* before the first of them ends */
+    /* Before any of them ends: mpirun kills the others when one has failed. */
+    if (st && w->place.rank == 0) tt_say("%s", st->text);
     tt_job_close(w->job, together ? TT_OK : st);
-    if (st && (together || w->place.rank > 0)) st->text[0] = 0;
+    if (st) st->text[0] = 0;
     return st;
 }

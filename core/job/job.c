@@ -273,6 +273,8 @@ tt_status tt_job_agree(struct tt_job *j, tt_status st)
     return st;
 }
 
+bool tt_job_agreed_to_end(const struct tt_job *j) { return j && atomic_load(&j->over); }
+
 /* ---- the same text on all ranks ---- */
 
 enum { LONGEST_TEXT = 1 << 20 };

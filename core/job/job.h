@@ -54,6 +54,8 @@ tt_status tt_job_sum(struct tt_job *j, double *value);
 /* Makes a failure of one rank a failure of all. A rank that failed gets its own `st` back; the others get the message
  * of the first rank that failed, with its rank and host. TT_OK if no rank failed. */
 tt_status tt_job_agree(struct tt_job *j, tt_status st);
+/* Whether the last of these calls ended with a failure that all ranks know of. */
+bool tt_job_agreed_to_end(const struct tt_job *j);
 /* An error on all ranks unless `text` is the same on every rank. It names the rank, its host and the first line that
  * differs; `what` names the text. */
 tt_status tt_job_same(struct tt_job *j, const char *what, const char *text);

@@ -21,12 +21,12 @@ of_rank() { # of_rank RANK WORDS: its process
 
 # ---- killed at any moment, resumed until it is done: the bits of a run that nobody disturbed ----
 
-words="--ranks 2 --shard weights --num-steps 80 --save-interval 2 --comm-timeout 5"
+words="--ranks 2 --shard weights --num-steps 600 --save-interval 4 --comm-timeout 5"
 # shellcheck disable=SC2086 # words
 train whole $words || die "two ranks do not train"
 newest() { find disturbed -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1; } # also of one that is being written
 runs=0 kills=0
-while [ ! -d disturbed/step-00000080 ] && [ $((runs += 1)) -le 12 ]; do
+while [ ! -d disturbed/step-00000600 ] && [ $((runs += 1)) -le 12 ]; do
     last=$(newest)
     # shellcheck disable=SC2086 # words
     train disturbed $words --resume auto &
@@ -45,7 +45,7 @@ while [ ! -d disturbed/step-00000080 ] && [ $((runs += 1)) -le 12 ]; do
 done
 check "$kills kills" test "$kills" -ge 3
 for file in model state; do
-    check "$file after $kills kills" cmp whole/step-00000080/$file.safetensors disturbed/step-00000080/$file.safetensors
+    check "$file after $kills kills" cmp whole/step-00000600/$file.safetensors disturbed/step-00000600/$file.safetensors
 done
 check "nothing half-written is left" test -z "$(find disturbed -name '*.tmp')"
 passed "killed at any moment, it comes to the same bits"
@@ -57,6 +57,29 @@ check "--patience ends all ranks" test -d early/step-00000003
 # shellcheck disable=SC2086 # words
 check "one rank runs the plan of no ranks" cmp <("$TT" info $shape --plan) <("$TT" info $shape --plan --ranks 1)
 passed "what ranks decide alike"
+
+# ---- refused by all, said once: whichever of them ends first, and though mpirun then kills the others ----
+
+refused() { # refused TIMES TEXT WORDS...
+    local times=$1 text=$2 code
+    shift 2
+    for _ in $(seq "$times"); do
+        timeout 60 "$@" >"$dir/out" 2>"$dir/err"
+        code=$?
+        check "${*:2:1}: exit 2, not $code" test $code = 2
+        check "${*:2:1}: one line" test "$(grep -c '^tt: ' "$dir/err")" = 1
+        says "$dir/err" "$text"
+    done
+}
+for command in "train --out refused" "diagnose" "profile --out refused" "bench --sizes tiny"; do
+    # shellcheck disable=SC2086 # words
+    refused 12 "is no multiple of ranks = 3" "$TT" $command $shape --ranks 3
+done
+touch board
+# shellcheck disable=SC2086 # words
+refused 6 "board is a file" "$TT" profile $shape --ranks 2 --out refused --tensorboard board
+check "nothing is written" test ! -e refused
+passed "what all ranks refuse is said once"
 
 # ---- started by hand ----
 
@@ -76,6 +99,8 @@ if on_cpu && has mpirun; then
     by_hand '[ $OMPI_COMM_WORLD_RANK = 1 ] && cd there || cd here' --data text.txt --out "$dir/differ"
     check "other data are refused by name" grep -q 'rank 1 (.*) has "data: text.txt: .*", rank 0 (.*) has "data: text.txt: ' "$dir/err"
     check "and nothing is written" test ! -e differ
+    by_hand : --ranks 3 --out three
+    check "other ranks than were started are refused in one line" test "$(grep -c '^tt: --ranks 3, but .* started 2' "$dir/err")" = 1
     by_hand : --comm-file meet --out met || fail "--comm-file"
     check "the file of the rendezvous is gone" test ! -e meet
     # shellcheck disable=SC2016

@@ -49,7 +49,6 @@ check "one rank has more operations" test "$(sort -u operations | wc -l)" = 2
 check "and no rank of the plain run has" test "$(grep '"operations"' plain/ranks.json | sort -u | wc -l)" = 1
 expect 2 "is no link; write GB/s" "$TT" bench --sizes tiny --link fast
 expect 2 "is no link" "$TT" bench --sizes tiny --link 1,-2
-expect 2 "is no multiple of ranks" "$TT" bench --sizes tiny $shape --ranks 3 --global-batch 8
 expect 0 '"batch_size": 4' "$TT" bench --sizes tiny --versions flash --hidden-dim 32 --num-heads 4 --num-kv-heads 4 --num-layers 1 --seq-len 8 --ranks 2 --warmup 0 --repeats 1 --global-batch 8 --json
 passed "tt bench sees what is wrong"
 finish
