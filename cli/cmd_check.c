@@ -106,7 +106,7 @@ static tt_status run_as(struct audit *a, enum tt_version version, enum tt_precis
     *c = *a->c;
     bool plain = out == &a->other && (tt_course_of(c)->own_kernel[0] || precision != c->precision);
     c->version = version;
-    c->precision = precision;
+    tt_config_compute_in(c, precision);
     if (version != a->c->version) c->fuse[0] = 0; /* the other version with its own fusions */
     /* without a fault, a learner's kernel or a chosen tile */
     if (out == &a->other) tt_course_told(c)->fault[0] = tt_course_told(c)->own_kernel[0] = c->flash_tile[0] = 0;

@@ -201,7 +201,7 @@ static tt_status run(struct export *x)
     TT_TRY(sort_words(x));
     TT_TRY(choose_format(x));
     TT_TRY(tt_use_checkpoint(&x->o, x->o.call.checkpoint, &x->checkpoint));
-    c->precision = TT_FP32; /* weights are kept in full precision, whatever the run computed in */
+    tt_config_compute_in(c, TT_FP32); /* weights are kept in full precision, whatever the run computed in */
     TT_TRY(tt_config_check(c));
     TT_TRY(load(x));
     TT_TRY(write_model(x));

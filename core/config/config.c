@@ -21,6 +21,14 @@ const char *tt_fp8_words(const struct tt_config *c)
     return words[c->fp8][c->fp8_scaling];
 }
 
+void tt_config_compute_in(struct tt_config *c, enum tt_precision precision)
+{
+    c->precision = precision;
+    if (precision == TT_PREC_FP8) return;
+    c->fp8 = TT_FP8_LINEAR;
+    c->fp8_scaling = TT_SCALING_TENSOR;
+}
+
 const char *const tt_recompute_names[] = {"none", "attention", "block", NULL};
 const char *const tt_schedule_names[] = {"constant", "linear", "cosine", NULL};
 const char *const tt_on_nan_names[] = {"stop", "skip", NULL};

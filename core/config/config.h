@@ -138,6 +138,8 @@ extern const char *const tt_version_names[];
 extern const char *const tt_precision_names[];
 extern const char *const tt_fp8_names[];
 extern const char *const tt_fp8_scaling_names[];
+/* Another precision than was asked for, without what belongs to fp8 alone. */
+void tt_config_compute_in(struct tt_config *c, enum tt_precision precision);
 const char *tt_fp8_words(const struct tt_config *c); /* --fp8 and --fp8-scaling for reports: "all", "linear delayed" */
 extern const char *const tt_recompute_names[];
 extern const char *const tt_schedule_names[]; /* enum tt_decay */

@@ -97,7 +97,7 @@ static const struct tt_option model[] = {
     {"fp8", AT(fp8), TT_S_COMPUTE, T | E | I | B | P | K, "linear", TT_CHOICE,
      .help = "with --precision fp8, the products with 8-bit factors: those with weights of the blocks, or the head's too",
      .choices = tt_fp8_names},
-    {"fp8-scaling", AT(fp8_scaling), TT_S_COMPUTE, T | E | I | B | P | K, "tensor", TT_CHOICE,
+    {"fp8-scaling", AT(fp8_scaling), TT_S_COMPUTE, T | I | B | P | K, "tensor", TT_CHOICE,
      .help = "with --precision fp8, what a tensor is scaled by in training: its largest magnitude, or that of the last 16 steps",
      .choices = tt_fp8_scaling_names},
     {"graph", AT(graph), TT_S_COMPUTE, T | B | P, "on", TT_CHOICE,

@@ -38,6 +38,16 @@ expect 0 "resume" "$TT" train --resume without --precision fp32 --out elsewhere
 grep -q "fp8-scaling: delayed" elsewhere/step-00000024/checkpoint.json && fail "an option of fp8 stayed without it"
 passed "scales of a history, over a break"
 
+# ---- what computes in fp32 whatever the run did ----
+for run in whole parts changed present; do
+    expect 0 "" "$TT" export "$run" --out "hf-$run"
+    [ -s "hf-$run/model.safetensors" ] || fail "$run was not exported"
+done
+for words in "--fp8 all" "--fp8-scaling delayed" "--fp8 all --fp8-scaling delayed"; do
+    expect 0 "against fp32" "$TT" check grads $tiny --precision fp8 $words --against fp32
+done
+passed "runs of fp8 are exported, and compared with fp32"
+
 # ---- logits of an 8-bit head: those of the others but for its rounding ----
 for how in "fp32" "fp8 --fp8 linear" "fp8 --fp8 all"; do
     expect 0 "" "$TT" eval whole --logits "${how// /_}.logits" --precision $how
