@@ -1,6 +1,7 @@
 /* tt data: turn text into token files and a tokenizer. */
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,19 +154,13 @@ static void remove_parts(const struct making *m, const char *split)
     }
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-    return n >= m && !strcmp(name + n - m, end);
-}
-
 /* Shards of an earlier, longer text would be read along with the new ones. */
 static tt_status refuse_old_shards(const struct making *m)
 {
     bool found = false;
     DIR *d = opendir(m->c->out);
     for (struct dirent *e; d && !found && (e = readdir(d));)
-        found = (!strncmp(e->d_name, "train_", 6) || !strncmp(e->d_name, "val_", 4)) && ends_with(e->d_name, ".bin");
+        found = !fnmatch("train_*.bin", e->d_name, 0) || !fnmatch("val_*.bin", e->d_name, 0);
     if (d) closedir(d);
     if (!found) return TT_OK;
     return tt_fail(TT_USAGE, "%s holds token files already; remove them, or choose another --out", m->c->out);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/backend/kernels/half_matrix.h"
+#include "tests/backend/products_or_skip.h"
 
 struct size {
     int64_t T, S, C, V;
@@ -179,14 +180,7 @@ static void nan_and_overflow(void)
 
 int main(void)
 {
-    struct tt_device_info info;
-    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
-    CHECK_OK(backend.ops->info(backend.self, &info));
-    tt_backend_close(&backend);
-    if (!info.product_epilogues) {
-        printf("skipped: this device has no products with exponentials in them\n");
-        return 77;
-    }
+    PRODUCTS_OR_SKIP(&backend);
     TEST(losses_and_gradients);
     TEST(same_bits_every_time);
     TEST(nan_and_overflow);

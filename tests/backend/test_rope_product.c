@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/backend/kernels/half_matrix.h"
+#include "tests/backend/products_or_skip.h"
 
 struct size {
     int64_t T, S, K, heads, kv_heads, D;
@@ -145,14 +146,7 @@ static void same_bits_every_time(void)
 
 int main(void)
 {
-    struct tt_device_info info;
-    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
-    CHECK_OK(backend.ops->info(backend.self, &info));
-    tt_backend_close(&backend);
-    if (!info.product_epilogues) {
-        printf("skipped: this device has no products with RoPE in them\n");
-        return 77;
-    }
+    PRODUCTS_OR_SKIP(&backend);
     TEST(product_and_kernel);
     TEST(one_kernel);
     TEST(same_bits_every_time);

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "tests/backend/kernels/half_matrix.h"
+#include "tests/backend/products_or_skip.h"
 #include "tests/test.h"
 
 struct size {
@@ -172,14 +173,7 @@ static void timing_changes_nothing(void)
 
 int main(void)
 {
-    struct tt_device_info info;
-    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
-    CHECK_OK(backend.ops->info(backend.self, &info));
-    tt_backend_close(&backend);
-    if (!info.product_epilogues) {
-        printf("skipped: this device has no products with SwiGLU in them\n");
-        return 77;
-    }
+    PRODUCTS_OR_SKIP(&backend);
     TEST(product_and_kernel);
     TEST(one_kernel);
     TEST(same_bits_every_time);

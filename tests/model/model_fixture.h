@@ -4,6 +4,7 @@
 
 #include "core/base/rng.h"
 #include "core/checkpoint/weights.h"
+#include "core/data/data.h"
 #include "model/params.h"
 #include "model/session.h"
 #include "tests/test.h"
@@ -21,6 +22,15 @@ static inline struct tt_config tiny_config(void)
     strcpy(c.preset, "default");
     strcpy(c.data, "builtin");
     return c;
+}
+
+/* The data that the configuration names, a tenth of it held out. */
+static inline struct tt_data *fixture_data(const struct tt_config *c)
+{
+    struct tt_data *d = NULL;
+    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = c->data, .val_fraction = 0.1, .seq_len = c->seq_len,
+                                                    .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed}, &d));
+    return d;
 }
 
 /* Sizes of which every product is 8-bit in fp8; heads of 16. */

@@ -1,5 +1,6 @@
 /* A model of sizes at which products do more (SwiGLU, RoPE, the residual stream, cross-entropy), in bf16: as close to
  * fp32 as the same without that, in every tensor. Skipped where the device has no such products. */
+#include "tests/backend/products_or_skip.h"
 #include "tests/model/model_fixture.h"
 
 static struct tt_backend backend;
@@ -65,14 +66,7 @@ static void accumulated_and_untied(void) { check_accumulated(2, false); }
 
 int main(void)
 {
-    struct tt_device_info info;
-    OPEN_OR_SKIP(tt_backend_open(&(struct tt_backend_options){0}, &backend));
-    CHECK_OK(backend.ops->info(backend.self, &info));
-    tt_backend_close(&backend);
-    if (!info.product_epilogues) {
-        printf("skipped: this device has no products that do more\n");
-        return 77;
-    }
+    PRODUCTS_OR_SKIP(&backend);
     TEST(gradients_agree);
     TEST(accumulated_and_untied);
     return test_end();

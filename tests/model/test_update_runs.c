@@ -13,14 +13,8 @@ static float *train(const struct tt_config *c, const char *from, int64_t until)
     struct tt_session s;
     struct tt_config loop = *c;
     struct tt_run run;
-    struct tt_data *data = NULL;
+    struct tt_data *data = fixture_data(c);
     struct tt_train_result result;
-    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = c->data,
-                                                    .val_fraction = 0.1,
-                                                    .seq_len = c->seq_len,
-                                                    .vocab_size = c->vocab_size,
-                                                    .seed = (uint64_t)c->seed},
-                          &data));
     CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN));
     loop.num_steps = until;
     CHECK_OK(tt_session_run(&s, &loop, (struct tt_origin){.checkpoint = from}, data, &run));

@@ -30,14 +30,6 @@ static struct tt_config late_config(enum tt_version v, const char *name, bool la
     return c;
 }
 
-static struct tt_data *open_data(const struct tt_config *c)
-{
-    struct tt_data *d = NULL;
-    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = c->data, .val_fraction = 0.1, .seq_len = c->seq_len,
-                                                    .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed}, &d));
-    return d;
-}
-
 /* Weights and both moments, malloc'd. */
 static float *arenas(struct tt_session *s)
 {
@@ -78,7 +70,7 @@ static void open_pair(struct pair *p, enum tt_version v, enum tt_precision preci
         c->precision = precision;
         if (precision == TT_PREC_FP8) make_even(c);
         c->fp8_scaling = p->scaling;
-        if (!i) p->data = open_data(c);
+        if (!i) p->data = fixture_data(c);
         CHECK_OK(tt_session_open(&p->s[i], &backend, c, TT_USE_TRAIN | TT_USE_EVAL));
         CHECK(!p->s[i].late == !i && !p->s[i].update == !i, "a late plan: %d", i);
         CHECK_OK(tt_session_run(&p->s[i], c, (struct tt_origin){0}, p->data, &p->run[i]));
@@ -200,7 +192,7 @@ static float *train(const struct tt_config *c, const char *from, int64_t until, 
     struct tt_session s;
     struct tt_config loop = *c;
     struct tt_run run;
-    struct tt_data *data = open_data(c);
+    struct tt_data *data = fixture_data(c);
     loop.num_steps = until;
     CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL));
     CHECK_OK(tt_session_run(&s, &loop, (struct tt_origin){.checkpoint = from}, data, &run));

@@ -30,14 +30,6 @@ static struct tt_config loop_config(enum tt_version v, const char *name)
     return c;
 }
 
-static struct tt_data *open_data(const struct tt_config *c)
-{
-    struct tt_data *d = NULL;
-    CHECK_OK(tt_data_open(&(struct tt_data_options){.source = c->data, .val_fraction = 0.1, .seq_len = c->seq_len,
-                                                    .vocab_size = c->vocab_size, .seed = (uint64_t)c->seed}, &d));
-    return d;
-}
-
 /* Trains from `from` (a checkpoint, or NULL) until step `until`; weights and moments afterwards, malloc'd. */
 static float *train(const struct tt_config *c, const char *from, int64_t until, struct tt_train_result *result,
                     tt_status *status)
@@ -45,7 +37,7 @@ static float *train(const struct tt_config *c, const char *from, int64_t until, 
     struct tt_session s;
     struct tt_config loop = *c;
     struct tt_run run;
-    struct tt_data *data = open_data(c);
+    struct tt_data *data = fixture_data(c);
     char config[64];
     snprintf(config, sizeof config, "precision: %s\n", tt_precision_names[c->precision]);
     CHECK_OK(tt_session_open(&s, &backend, c, TT_USE_TRAIN | TT_USE_EVAL)); /* the schedule is that of the whole run */
