@@ -138,11 +138,29 @@ static tt_status check_slips(const struct tt_yaml *list)
     return TT_OK;
 }
 
+/* What a sentence may name: a list, or the id of a question above that has the same. */
+static tt_status read_names(const struct tt_yaml *map, const struct tt_exercise *e, struct tt_question *q)
+{
+    const struct tt_yaml *y = tt_yaml_get(map, "names");
+    const char *text;
+    for (int i = 0; y && y->text && i < e->question_count; i++)
+        if (!strcmp(e->questions[i].id, y->text)) q->names = e->questions[i].names;
+    if (!q->names) TT_TRY(part_of(map, "names", TT_YAML_LIST, &q->names));
+    for (y = q->names ? q->names->first : NULL; y; y = y->next) {
+        const struct tt_yaml *with;
+        if (y->kind != TT_YAML_MAP) continue;
+        TT_TRY(ONLY(y, "is", "with", "table"));
+        TT_TRY(text_of(y, tt_yaml_get(y, "table") ? "table" : "is", true, &text));
+        TT_TRY(part_of(y, "with", TT_YAML_LIST, &with));
+    }
+    return TT_OK;
+}
+
 static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
 {
     const char *kind;
     TT_TRY(ONLY(y, "id", "text", "kind", "unit", "look", "why", "means", "run", "answer", "at_least", "at_most",
-                "measured", "must", "choices", "items", "slips", "names",
+                "measured", "must", "choices", "items", "slips", "names", "unlike",
                 "tolerance", "slack", "points", "count", "optional", "least"));
     q->line = y->line;
     TT_TRY(text_of(y, "id", true, &q->id));
@@ -160,7 +178,7 @@ static tt_status read_question(const struct tt_yaml *y, struct tt_question *q)
     TT_TRY(text_of(y, "must", false, &q->must));
     TT_TRY(part_of(y, "choices", TT_YAML_LIST, &q->choices));
     TT_TRY(part_of(y, "items", TT_YAML_MAP, &q->items));
-    TT_TRY(part_of(y, "names", TT_YAML_LIST, &q->names));
+    TT_TRY(text_of(y, "unlike", false, &q->unlike));
     TT_TRY(part_of(y, "slips", TT_YAML_LIST, &q->slips));
     TT_TRY(check_slips(q->slips));
     for (q->kind = 0; q->kind < TT_ASK_KINDS && strcmp(kind_names[q->kind], kind); q->kind++) continue;
@@ -194,6 +212,7 @@ static tt_status read_questions(const struct tt_yaml *list, struct tt_exercise *
     for (const struct tt_yaml *y = list->first; y; y = y->next) {
         struct tt_question *q = &e->questions[e->question_count++];
         TT_TRY(read_question(y, q));
+        TT_TRY(read_names(y, e, q));
         for (int i = 0; i + 1 < e->question_count; i++)
             if (!strcmp(e->questions[i].id, q->id))
                 return tt_fail(TT_USAGE, "line %d: the id %s is there twice", q->line, q->id);

@@ -40,6 +40,7 @@ struct tt_formula_scope {
     const struct tt_formula_run *runs;
     int count;
     const struct tt_yaml *define; /* names of formulas that stand for them; NULL: none */
+    const char *folder;           /* of the learner; NULL: none */
     int nested;          /* definitions within definitions, while evaluating */
     const char *run;     /* of paths that name none; NULL: the first */
     double closeness;    /* how near to the largest a row has to be, relatively, to count as the largest too */

@@ -104,7 +104,8 @@ void tt_exercise_scope(const struct tt_marked *m, struct tt_formula_run runs[TT_
 {
     const struct tt_exercise *e = m->exercise;
     for (int i = 0; i < e->run_count; i++) runs[i] = (struct tt_formula_run){e->runs[i].name, m->runs[i].profile};
-    *out = (struct tt_formula_scope){.runs = runs, .count = e->run_count, .define = e->define};
+    *out = (struct tt_formula_scope){.runs = runs, .count = e->run_count, .define = e->define,
+                                     .folder = m->folder};
 }
 
 static tt_status judge_all(struct tt_marked *m, const struct tt_sheet *sheet)

@@ -48,6 +48,16 @@ static double waited_of(const struct tt_json *profile)
 
 bool tt_exercise_was_busy(const struct tt_json *profile) { return tt_was_busy(load_of(profile), waited_of(profile)); }
 
+int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[2])
+{
+    double waited = profile ? 100 * waited_of(profile) : NAN, load = profile ? load_of(profile) : NAN;
+    int n = 0;
+    if (!profile || !tt_exercise_was_busy(profile)) return 0;
+    if (isfinite(waited)) out[n++] = (struct tt_figure){.value = waited};
+    if (isfinite(load)) out[n++] = (struct tt_figure){.value = load};
+    return n;
+}
+
 /* The same as formulas have it. A busy machine is not the same in two runs, whatever the scatter within one says, and
  * of a single step nothing is known: neither decides anything. */
 double tt_exercise_noise_of(const struct tt_json *profile)

@@ -43,6 +43,8 @@ double tt_exercise_scale(const char *letter);
 
 /* reason.c: what a right answer means, and which slip a wrong one is. */
 tt_status tt_exercise_reason(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
+/* The formula with one run in the place of another; false where it does not name that one. */
+bool tt_exercise_exchange(const char *text, const char *from, const char *to, char *out, size_t size);
 /* Of a whole worksheet: numbers that are right answers to other questions. */
 void tt_exercise_swapped(struct tt_marked *m);
 
@@ -52,15 +54,22 @@ void tt_exercise_swapped(struct tt_marked *m);
 struct tt_figure {
     double value;
     const char *word, *from;
+    const struct tt_yaml *with; /* words that have to stand beside a bare digit ("a|b": either); NULL: none help it */
+    const char *unlike;         /* the run that it has to tell from the learner's; NULL: none */
+    double other;               /* the figure of that run */
 };
 
-bool tt_sentence_names(const char *sentence, const struct tt_figure *f, int n);
 /* Marks a sentence by the figures it may name; passed over where there are none. */
 void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n);
-tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
 /* Of a whole worksheet: sentences whose questions name no figures may name the right answer of any other question. */
 void tt_exercise_sentences(struct tt_marked *m);
 
+/* figures.c */
+
+enum { TT_FIGURES = 256 };
+
+/* Sentences by the figures that their question lists. */
+tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m);
 /* mark.c */
 /* Formulas over the runs of the worksheet, with the definitions of the exercise; `runs` has to outlive it. */
 void tt_exercise_scope(const struct tt_marked *m, struct tt_formula_run runs[TT_EXERCISE_RUNS],
@@ -98,6 +107,9 @@ void tt_sheet_free(struct tt_sheet *sheet);
 /* noise.c: a line for each run of a busy machine, and one about the right answers that are speed-ups within
  * the noise of their runs; nothing where none is. */
 void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out);
+/* What the report says of a busy machine: the part of their time that threads waited, in percent, and the load. Returns
+ * how many of the two there are. */
+int tt_exercise_busy_figures(const struct tt_json *profile, struct tt_figure out[2]);
 
 /* class.c, shared.c */
 

@@ -94,8 +94,7 @@ static tt_status find_slip(const struct tt_question *q, struct tt_formula_scope 
     return TT_OK;
 }
 
-/* The formula with one run in the place of another; false where it does not name that one. */
-static bool exchange(const char *text, const char *from, const char *to, char *out, size_t size)
+bool tt_exercise_exchange(const char *text, const char *from, const char *to, char *out, size_t size)
 {
     const char *start = text;
     char name[80];
@@ -133,7 +132,7 @@ static bool has_runs(const char *formula, const struct tt_formula_scope *scope)
     int n = 0;
     char same[1200];
     for (int i = 0; i < scope->count; i++)
-        n += exchange(formula, scope->runs[i].name, scope->runs[i].name, same, sizeof same);
+        n += tt_exercise_exchange(formula, scope->runs[i].name, scope->runs[i].name, same, sizeof same);
     return n > 1;
 }
 
@@ -148,8 +147,8 @@ static void find_other_run(const struct tt_question *q, struct tt_formula_scope 
         for (int j = 0; j < scope->count; j++) {
             const char *from = scope->runs[i].name, *to = scope->runs[j].name;
             if (i == j || !scope->runs[j].profile) continue;
-            if (exchange(q->answer, to, to, formula, sizeof formula)) continue; /* one run over itself is no figure */
-            bool named = exchange(q->answer, from, to, formula, sizeof formula);
+            if (tt_exercise_exchange(q->answer, to, to, formula, sizeof formula)) continue; /* over itself: no figure */
+            bool named = tt_exercise_exchange(q->answer, from, to, formula, sizeof formula);
             if (!named && strcmp(from, own)) continue;
             scope->run = named ? q->run : to;
             double off = off_formula(q, named ? formula : q->answer, scope, m);

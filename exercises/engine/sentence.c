@@ -9,8 +9,6 @@
 
 #include "exercises/engine/parts.h"
 
-enum { FIGURES = 256, NAMES = 48 };
-
 /* As near as people quote: to 2 %, or as it is rounded to two digits or more. */
 static bool is_figure(const char *given, double x, double right)
 {
@@ -39,7 +37,40 @@ static bool has_word(const char *sentence, const char *word)
     return false;
 }
 
-static bool has_number(const char *sentence, double right, bool bare)
+/* "wait|waits": one of the words stands there. */
+static bool has_one_of(const char *sentence, const char *words)
+{
+    char word[64];
+    for (size_t n; *words; words += n + (words[n] == '|')) {
+        n = strcspn(words, "|");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        if (has_word(sentence, word)) return true;
+    }
+    return false;
+}
+
+static bool has_all_of(const char *sentence, const struct tt_yaml *with)
+{
+    for (const struct tt_yaml *y = with->first; y; y = y->next)
+        if (y->text && !has_one_of(sentence, y->text)) return false;
+    return true;
+}
+
+/* The other run has another figure, also as people quote it. */
+static bool tells(const struct tt_figure *f)
+{
+    return !f->unlike || fabs(fabs(f->value) - fabs(f->other)) > 1e-5 * fabs(f->value);
+}
+
+/* The number as it was written is this figure, and not as well that of the run which it has to be told from. */
+static bool is_this(const struct tt_figure *f, const char *given, double x, bool anyway)
+{
+    if (!is_figure(given, x, f->value)) return false;
+    if (!f->unlike || anyway) return true;
+    return fabs(x - fabs(f->value)) < fabs(x - fabs(f->other)) && !tt_exercise_rounded(given, x, fabs(f->other));
+}
+
+static bool has_number(const char *sentence, const struct tt_figure *f, bool bare, bool anyway)
 {
     for (const char *s = sentence; *s; s++) {
         bool begins = isdigit((unsigned char)*s) &&
@@ -51,32 +82,68 @@ static bool has_number(const char *sentence, double right, bool bare)
         double scale = tt_exercise_scale(end + (*end == ' ')); /* 0 where no such letter follows */
         s = end - 1;
         if (!bare && is_bare(given)) continue;
-        if (is_figure(given, x, right) || (scale > 0 && is_figure(given, x * scale, right))) return true;
+        if (is_this(f, given, x, anyway) || (scale > 0 && is_this(f, given, x * scale, anyway))) return true;
     }
     return false;
 }
 
-bool tt_sentence_names(const char *sentence, const struct tt_figure *f, int n)
+/* "one more wait", "waits twice": a count in letters. */
+static bool has_count(const char *sentence, const struct tt_figure *f)
+{
+    static const char *const counts[] = {"", "one|once|single", "two|twice|second", "three|third", "four|fourth"};
+    double x = fabs(f->value);
+    return x == trunc(x) && x < sizeof counts / sizeof *counts && has_one_of(sentence, counts[(int)x]);
+}
+
+/* `anyway`: also where the other run has the same figure. */
+static bool names_figure(const char *sentence, const struct tt_figure *f, bool bare, bool anyway)
+{
+    if (!anyway && !tells(f)) return false;
+    if (f->word) return has_word(sentence, f->word);
+    if (f->with) bare = has_all_of(sentence, f->with);
+    return has_number(sentence, f, bare, anyway) || (f->with && bare && has_count(sentence, f));
+}
+
+static bool names_one(const char *sentence, const struct tt_figure *f, int n, bool anyway)
 {
     bool bare = true; /* a bare digit counts only where the run has no other figures */
-    for (int i = 0; i < n; i++) bare &= is_bare_figure(&f[i]);
+    for (int i = 0; i < n; i++) bare &= f[i].with || is_bare_figure(&f[i]);
     for (int i = 0; i < n; i++)
-        if (f[i].word ? has_word(sentence, f[i].word) : has_number(sentence, f[i].value, bare)) return true;
+        if (names_figure(sentence, &f[i], bare, anyway)) return true;
     return false;
 }
 
-/* One that a sentence may name. */
+/* One that a sentence may name, best one with more than a digit; NULL: there is none. */
 static const struct tt_figure *example(const struct tt_figure *f, int n)
 {
-    int i = 0;
-    while (i < n - 1 && is_bare_figure(&f[i])) i++;
-    return is_bare_figure(&f[i]) ? f : &f[i];
+    const struct tt_figure *bare = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!tells(&f[i])) continue;
+        if (!is_bare_figure(&f[i])) return &f[i];
+        if (!bare) bare = &f[i];
+    }
+    return bare;
+}
+
+/* "a sentence with 1 wait more". */
+static void show_example(struct tt_mark *m, const struct tt_figure *f)
+{
+    int n = f->word ? snprintf(m->right, sizeof m->right, "a sentence with %s", f->word)
+                    : snprintf(m->right, sizeof m->right, "a sentence with %.6g", fabs(f->value));
+    for (const struct tt_yaml *y = f->with ? f->with->first : NULL; y && (size_t)n < sizeof m->right; y = y->next)
+        if (y->text)
+            n += snprintf(m->right + n, sizeof m->right - (size_t)n, " %.*s", (int)strcspn(y->text, "|"), y->text);
 }
 
 /* Where one figure is found; the question's own words name it, or the answer it was. */
 static void say_which(struct tt_mark *m, const struct tt_figure *f, int n)
 {
     char reason[300] = "it names no figure of your run: say which one led you there";
+    if (n && f->unlike)
+        snprintf(reason, sizeof reason,
+                 names_one(m->given, f, n, true)
+                     ? "the run %.60s has the same figure: name one that tells the two apart"
+                     : "it names no figure that tells your run from %.60s", f->unlike);
     for (int i = 0; i < n; i++)
         if (f[i].from) {
             snprintf(reason, sizeof reason, "it names no figure of your run: say which one led you there, such as your "
@@ -89,55 +156,36 @@ static void say_which(struct tt_mark *m, const struct tt_figure *f, int n)
 void tt_exercise_sentence(struct tt_mark *m, const struct tt_figure *f, int n)
 {
     bool letters = false;
-    if (!n) {
-        tt_exercise_because(m, TT_MARK_PASSED, "the profile has no figure for it");
+    const struct tt_figure *one = example(f, n);
+    if (!one) {
+        tt_exercise_because(m, TT_MARK_PASSED, n ? "no figure of the profile tells the two runs apart"
+                                                 : "the profile has no figure for it");
         return;
     }
-    const struct tt_figure *one = example(f, n);
-    if (one->word)
-        snprintf(m->right, sizeof m->right, "a sentence with %s", one->word);
-    else
-        snprintf(m->right, sizeof m->right, "a sentence with %.6g", fabs(one->value));
+    show_example(m, one);
     if (!m->given[0]) return;
     for (const char *s = m->given; *s; s++) letters |= isalpha((unsigned char)*s) && isspace((unsigned char)s[1]);
     if (!letters)
         tt_exercise_because(m, TT_MARK_UNKNOWN, "write a whole sentence: the figure, and what it says");
-    else if (tt_sentence_names(m->given, f, n))
+    else if (names_one(m->given, f, n, false))
         tt_exercise_because(m, TT_MARK_RIGHT, "");
     else
         say_which(m, f, n);
 }
 
-tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
-{
-    struct tt_figure f[NAMES] = {0};
-    struct tt_formula_value v[NAMES];
-    int n = 0, found = 0;
-    tt_status st = TT_OK;
-    for (const struct tt_yaml *y = q->names ? q->names->first : NULL; y && !st && n < NAMES; y = y->next) {
-        if (!y->text) return tt_fail(TT_USAGE, "line %d: a formula is missing here", y->line);
-        st = tt_formula(y->text, scope, &v[n++]);
-        const struct tt_formula_value *last = &v[n - 1];
-        if (!st && last->kind == TT_FORMULA_NUMBER) f[found++] = (struct tt_figure){.value = last->number};
-        if (!st && last->kind == TT_FORMULA_WORD && last->word[0])
-            f[found++] = (struct tt_figure){.word = last->word};
-    }
-    if (!st && q->names) tt_exercise_sentence(m, f, found);
-    for (int i = 0; i < n; i++) tt_formula_free(&v[i]);
-    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
-}
-
 void tt_exercise_sentences(struct tt_marked *m)
 {
-    struct tt_figure f[FIGURES] = {0};
+    struct tt_figure f[TT_FIGURES] = {0};
     const struct tt_exercise *e = m->exercise;
     int n = 0;
     bool refused = false;
-    for (int i = 0; i < e->question_count && n < FIGURES; i++) {
+    for (int i = 0; i < e->question_count && n < TT_FIGURES; i++) {
         refused |= m->marks[i].kind == TT_MARK_REFUSED;
         if (e->questions[i].kind == TT_ASK_NUMBER && isfinite(m->marks[i].value) && m->marks[i].right[0])
             f[n++] = (struct tt_figure){.value = m->marks[i].value, .from = e->questions[i].id};
     }
+    for (int i = 0; i < e->run_count && n && n + 2 <= TT_FIGURES; i++)
+        n += tt_exercise_busy_figures(m->runs[i].profile, &f[n]);
     for (int i = 0; i < e->question_count; i++) {
         const struct tt_question *q = &e->questions[i];
         if (q->kind != TT_ASK_TEXT || q->names) continue;

@@ -1,0 +1,102 @@
+/* The figures that a sentence may name: those its question lists, tables that a command left in the learner's folder,
+ * and what the report says of a busy machine, which is the honest answer of a run that decides nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "exercises/engine/parts.h"
+
+enum { NAMES = 48, TABLE = 1 << 20 };
+
+struct figures {
+    const struct tt_question *q;
+    struct tt_figure f[TT_FIGURES];
+    struct tt_formula_value v[NAMES]; /* the words lie there */
+    int n, values;
+};
+
+static void add(struct figures *all, struct tt_figure f)
+{
+    if (all->n < TT_FIGURES) all->f[all->n++] = f;
+}
+
+/* What the formula gives of the run that the figure has to tell from the learner's: with that in the place of another.
+ * One that names no run can be exchanged for nothing: it is a difference already, and tells nothing where it is 0. */
+static tt_status compare(const struct tt_question *q, const char *formula, struct tt_formula_scope *scope,
+                         struct tt_figure *f)
+{
+    struct tt_formula_value v = {0};
+    char other[1200];
+    tt_status st = TT_OK;
+    f->unlike = q->unlike;
+    for (int i = 0; q->unlike && i < scope->count && !st && !v.kind; i++)
+        if (strcmp(scope->runs[i].name, q->unlike) &&
+            tt_exercise_exchange(formula, scope->runs[i].name, q->unlike, other, sizeof other))
+            st = tt_formula(other, scope, &v);
+    f->other = v.kind == TT_FORMULA_NUMBER ? v.number : 0;
+    tt_formula_free(&v);
+    return st;
+}
+
+/* One row of names: a formula, or with the words that a bare digit needs beside it. */
+static tt_status add_formula(struct figures *all, const struct tt_yaml *y, struct tt_formula_scope *scope)
+{
+    const struct tt_yaml *is = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "is") : y;
+    if (!is || !is->text) return tt_fail(TT_USAGE, "line %d: a formula is missing here", y->line);
+    if (all->values == NAMES) return tt_fail(TT_USAGE, "line %d: more than %d formulas", y->line, NAMES);
+    struct tt_formula_value *v = &all->v[all->values++];
+    TT_TRY(tt_formula(is->text, scope, v));
+    struct tt_figure f = {.value = v->number, .with = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "with") : NULL};
+    if (v->kind == TT_FORMULA_WORD && v->word[0]) add(all, (struct tt_figure){.word = v->word});
+    if (v->kind != TT_FORMULA_NUMBER) return TT_OK;
+    TT_TRY(compare(all->q, is->text, scope, &f));
+    add(all, f);
+    return TT_OK;
+}
+
+/* The table of layers that tt check grads --against prints: how far each is off, and the tensor that is most. What
+ * rounding alone makes is no figure. */
+static void add_table(struct figures *all, const char *name, const struct tt_formula_scope *scope)
+{
+    char path[1400], *text = NULL;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", scope->folder ? scope->folder : ".", name);
+    if (!scope->folder || !tt_is_file(path)) return;
+    tt_status_free(tt_file_read(path, TABLE, &text, &size));
+    for (char *at = text; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        double apart, most;
+        if (sscanf(at, "%*15s %*f %lf %*[^,\n], %lf", &apart, &most) != 2) continue;
+        if (apart > 1e-3) add(all, (struct tt_figure){.value = apart, .unlike = all->q->unlike});
+        if (most > 1e-3) add(all, (struct tt_figure){.value = most, .unlike = all->q->unlike});
+    }
+    free(text);
+}
+
+/* That a machine was busy tells no run from another. */
+static void add_busy(struct figures *all, const struct tt_formula_scope *scope)
+{
+    for (int i = 0; !all->q->unlike && i < scope->count && all->n + 2 <= TT_FIGURES; i++)
+        all->n += tt_exercise_busy_figures(scope->runs[i].profile, &all->f[all->n]);
+}
+
+tt_status tt_exercise_judge_names(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
+{
+    if (!q->names) return TT_OK;
+    struct figures *all = calloc(1, sizeof *all);
+    if (!all) return tt_no_memory("the figures");
+    all->q = q;
+    tt_status st = TT_OK;
+    for (const struct tt_yaml *y = q->names->first; y && !st; y = y->next) {
+        const struct tt_yaml *table = y->kind == TT_YAML_MAP ? tt_yaml_get(y, "table") : NULL;
+        if (table)
+            add_table(all, table->text, scope);
+        else
+            st = add_formula(all, y, scope);
+    }
+    if (all->n) add_busy(all, scope);
+    if (!st) tt_exercise_sentence(m, all->f, all->n);
+    for (int i = 0; i < all->values; i++) tt_formula_free(&all->v[i]);
+    free(all);
+    return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
+}
