@@ -102,13 +102,24 @@ int tt_exercise_digits(const char *given)
     return n;
 }
 
+/* "10" of 9.76: rounded to the whole number that it is, or to the decimals that stand there. */
+static bool to_decimals(const char *given, double x, double right)
+{
+    size_t whole = strspn(given, "+-0123456789"), n = given[whole] == '.' ? strspn(given + whole + 1, "0123456789") : 0;
+    bool scaled = tt_exercise_scale(given + strspn(given, "+-.0123456789 ")) > 0;
+    char same[64];
+    if (scaled || n > 6 || !(fabs(right) < 1e15)) return false;
+    snprintf(same, sizeof same, "%.*f", (int)n, right);
+    return strtod(same, NULL) == x && x != 0;
+}
+
 bool tt_exercise_rounded(const char *given, double x, double right)
 {
     char same[64];
     int n = tt_exercise_digits(given);
     if (n < 1 || n > 6) return false;
     snprintf(same, sizeof same, "%.*e", n - 1, right);
-    return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x);
+    return fabs(strtod(same, NULL) - x) <= 1e-12 * fabs(x) || to_decimals(given, x, right);
 }
 
 /* "4.19 M" is how tt prints 4190464: as many digits as it shows are enough. */
@@ -133,6 +144,8 @@ const char *tt_exercise_slip(const struct tt_question *q, double x, double right
                  {1e-6, "1000000 times too small: look at the unit"},
                  {1e2, "100 times too large: a fraction is wanted, not a percentage"},
                  {1e-2, "100 times too small: a percentage is wanted, not a fraction"},
+                 {1e1, "10 times too large: is there a digit too many?"},
+                 {1e-1, "10 times too small: is a digit missing?"},
                  {1e9, "1e9 times too large: look at the unit"},      {1e-9, "1e9 times too small: look at the unit"}};
     double mib = 0x1p20 / 1e6;
     if (tt_exercise_rounded(given, x, right)) return "rounded too far: give more digits";

@@ -165,6 +165,7 @@ static tt_status name_slip(const struct tt_question *q, struct tt_formula_scope 
 {
     double nearest = INFINITY;
     if (isfinite(m->number) && tt_exercise_near(q, m->number, m->value)) return TT_OK; /* the run is wrong, not it */
+    if (isfinite(m->number) && tt_exercise_rounded(m->given, m->number, m->value)) return TT_OK; /* and says so */
     TT_TRY(tt_context(find_slip(q, scope, m, &nearest), "line %d, question %s, slips", q->line, q->id));
     if (q->kind == TT_ASK_NUMBER && isfinite(m->number)) find_other_run(q, scope, m, nearest);
     return TT_OK;

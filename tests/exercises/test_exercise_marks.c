@@ -206,6 +206,15 @@ static void gives_reasons(void)
     CHECK(judge(q, "0.0999", &m) == TT_MARK_WRONG && strstr(m.reason, "the run fast"), "0.1 is nearer: %s", m.reason);
     CHECK(judge(q, "0.0992", &m) == TT_MARK_WRONG && !strcmp(m.reason, "the fastest"), "0.0991 is: %s", m.reason);
     tt_yaml_free(close);
+    struct tt_yaml *sum = yaml("- is: 10.219\n  says: that is the sum of the kernels\n");
+    q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "39.024 * slow:step.seconds", .unit = "us",
+                             .tolerance = 0.02, .slips = sum}; /* 9.756 */
+    CHECK(judge(q, "10", &m) == TT_MARK_WRONG && strstr(m.reason, "rounded too far"), "a whole number: %s", m.reason);
+    CHECK(judge(q, "10 us", &m) == TT_MARK_WRONG && strstr(m.reason, "rounded too far"), "%s", m.reason);
+    CHECK(judge(q, "10.2", &m) == TT_MARK_WRONG && strstr(m.reason, "sum of the kernels"), "%s", m.reason);
+    CHECK(judge(q, "97.56", &m) == TT_MARK_WRONG && strstr(m.reason, "10 times too large"), "%s", m.reason);
+    CHECK(judge(q, "0.976", &m) == TT_MARK_WRONG && strstr(m.reason, "10 times too small"), "%s", m.reason);
+    tt_yaml_free(sum);
     q = (struct tt_question){.kind = TT_ASK_CHOICE, .answer = "argmax(groups.share)", .slips = slips};
     CHECK(judge(q, "norm", &m) == TT_MARK_WRONG && !strcmp(m.reason, "only the second"), "%s", m.reason);
     CHECK(judge(q, "rope", &m) == TT_MARK_WRONG && strstr(m.reason, "says otherwise"), "%s", m.reason);
