@@ -51,8 +51,8 @@ static void put_character(struct tt_text *out, const char *s, const char *at, si
         tt_text_puts(out, TT_UTF8_REPLACEMENT);
     else if (c == '<')
         tt_text_puts(out, "&lt;"); /* older readers do not know \< */
-    else if (c == '>')
-        tt_text_puts(out, "&gt;");
+    else if (c == '>' && starts_line && at == s)
+        tt_text_puts(out, "&gt;"); /* it would begin a quotation; elsewhere it is plain, as in 2537 -> 2900 */
     else if (c == '&')
         tt_text_puts(out, "&amp;");
     else {

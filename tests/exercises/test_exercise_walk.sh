@@ -108,7 +108,7 @@ report_of() {
     grep -q '<table' page || fail "the page of the report of exercise $1 has no table"
     grep -E '&amp;(gt|lt|amp);|\*\*' page && fail "the page of the report of exercise $1 shows its markup"
     [ $1 = 3 ] || return
-    for words in '^## 7 Validation and gates' '^\| gemm .*\| n/a \|' '^\| tokens a second \| [0-9.]+ -' '\*\*(first|later)\*\*: [a-z]'; do
+    for words in '^## 7 Validation and gates' '^\| gemm .*\| n/a \|' '^\| tokens a second \| [0-9.]+ -> [0-9.]+ ' '\*\*(first|later)\*\*: [a-z]'; do
         grep -qE "$words" report.md || fail "the report of exercise 3 lacks $words"
     done
     mv worksheet.yaml right.yaml

@@ -150,7 +150,7 @@ static bool shown(const char *s, size_t n, char *out)
         if (c == '\\' && s + 1 < end && escapable(s[1])) {
             take = 2;
             c = s[1];
-        } else if (strchr("`*[]~$<>|\\\n\r\t", c)) {
+        } else if (strchr("`*[]~$<|\\\n\r\t", c)) { /* a > ends what a < began, and begins a quotation only */
             return false;
         }
         for (int i = 0; i < 3 && take == 1 && c == '&' && !known; i++)
@@ -214,7 +214,8 @@ static void check_text(const char *before, const char *s, const char *want)
 static void markdown_escapes_what_it_must(void)
 {
     check_text("x ", "flash_backward 1024x512x2048, 3.5 % of a-b", "flash_backward 1024x512x2048, 3.5 % of a-b");
-    check_text("x ", "void f<__half, a::b*>()", "void f&lt;\\_\\_half, a::b\\*&gt;()");
+    check_text("x ", "void f<__half, a::b*>()", "void f&lt;\\_\\_half, a::b\\*>()");
+    check_text("x ", "2537 -> 2900", "2537 -> 2900");
     check_text("x ", "_a_b_ c__d 1_", "\\_a_b\\_ c__d 1\\_");
     check_text("x ", "std::a http://b.c www.d.e", "std::a http\\://b.c www\\.d.e");
     check_text("x ", "#1 f#2 #", "\\#1 f#2 \\#");
