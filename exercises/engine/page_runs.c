@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exercises/engine/formula_parts.h"
 #include "exercises/engine/page_parts.h"
 #include "profiling/profile.h"
 #include "profiling/report/html_parts.h"
@@ -52,40 +53,64 @@ static void step_chart(struct tt_text *t, const struct tt_marked *m)
     char time[32];
     int n = 0;
     for (int i = 0; i < m->exercise->run_count; i++) {
-        const struct tt_json *run = tt_json_get(m->runs[i].profile, "run");
-        double seconds = tt_json_number(tt_json_get(m->runs[i].profile, "step"), "seconds", NAN);
+        const struct tt_json *profile = m->runs[i].profile, *run = tt_json_get(profile, "run");
+        double seconds = tt_json_number(tt_json_get(profile, "step"), "seconds", NAN);
         if (!is_profile(m, i) || m->runs[i].recorded || !isfinite(seconds)) continue;
-        bars[n] = (struct tt_bar){.label = m->exercise->runs[i].name, .value = seconds};
-        snprintf(bars[n].note, sizeof bars[n].note, "%s, %.0f x %.0f tokens", tt_si_time(seconds, time),
-                 tt_json_number(run, "batch_size", NAN), tt_json_number(run, "seq_len", NAN));
+        bars[n] = (struct tt_bar){.label = m->exercise->runs[i].name, .value = seconds,
+                                  .noise = tt_exercise_noise_of(profile)};
+        snprintf(bars[n].note, sizeof bars[n].note, "%s%s, %.0f x %.0f tokens", tt_si_time(seconds, time),
+                 tt_exercise_was_busy(profile) ? " (busy)" : "", tt_json_number(run, "batch_size", NAN),
+                 tt_json_number(run, "seq_len", NAN));
         n++;
     }
-    if (n > 1) tt_svg_bars(t, "A step of each run", bars, n);
+    if (n < 2) return;
+    tt_svg_bars(t, "A step of each run", bars, n);
+    html_note(t, "A line across the end of a bar is what the step may be off by: two errors of its mean, or what runs "
+                 "of one program differ by. A pale bar decides nothing: the machine was busy, or a single step was "
+                 "measured.");
 }
 
-/* Rows of ranks.json: how much of a step is work, and how much is communication that nothing hides. */
-static void ranks_chart(struct tt_text *t, const char *name, const struct tt_json *run)
+/* What of a step is communication: certainly exposed, or hidden and exposed to parts that are within the noise. A busy
+ * machine decides nothing of it. */
+struct communication {
+    double exposed, unsure;
+};
+
+static struct communication communication_of(const struct tt_json *row, double step, bool busy)
 {
-    static const char *const series[] = {"everything else", "exposed communication"};
-    const struct tt_json *list = tt_json_get(run, "rows");
-    char labels[MOST_RANKS][32], title[120];
+    double all = fmin(fmax(tt_json_number(row, "communication_ms", 0), 0), step);
+    double hidden = tt_json_number(row, "hidden_ms", 0), noise = tt_json_number(row, "hidden_noise_ms", 0);
+    double most = fmin(fmax(all - (hidden - noise), 0), all), least = fmin(fmax(all - (hidden + noise), 0), all);
+    return busy ? (struct communication){0, all} : (struct communication){least, most - least};
+}
+
+/* Rows of ranks.json, of all runs on one scale: how much of a step is work, and how much is communication that nothing
+ * hides. */
+static void ranks_chart(struct tt_text *t, const struct tt_marked *m)
+{
+    static const char *const series[] = {"everything else", "exposed communication",
+                                         "communication: what of it is exposed is noise"};
+    char labels[MOST_RANKS][64];
     const char *rows[MOST_RANKS];
-    double values[2 * MOST_RANKS];
+    double values[3 * MOST_RANKS];
     int n = 0;
-    for (const struct tt_json *r = list ? list->first : NULL; r && n < MOST_RANKS; r = r->next) {
-        double step = tt_json_number(r, "median_ms", NAN), ranks = tt_json_number(r, "ranks", NAN);
-        double exposed = tt_json_number(r, "communication_ms", 0) - tt_json_number(r, "hidden_ms", 0);
-        if (!(step > 0) || !isfinite(ranks)) continue;
-        if (!(exposed > 0)) exposed = 0;
-        if (exposed > step) exposed = step;
-        snprintf(labels[n], sizeof labels[n], "%.0f rank%s", ranks, ranks == 1 ? "" : "s");
-        rows[n] = labels[n];
-        values[2 * n] = 1e-3 * (step - exposed);
-        values[2 * n + 1] = 1e-3 * exposed;
-        n++;
+    for (int i = 0; i < m->exercise->run_count; i++) {
+        const struct tt_json *run = is_profile(m, i) ? NULL : m->runs[i].profile;
+        const struct tt_json *list = run ? tt_json_get(run, "rows") : NULL;
+        for (const struct tt_json *r = list ? list->first : NULL; r && n < MOST_RANKS; r = r->next) {
+            double step = tt_json_number(r, "median_ms", NAN), ranks = tt_json_number(r, "ranks", NAN);
+            if (!(step > 0) || !isfinite(ranks)) continue;
+            struct communication c = communication_of(r, step, tt_exercise_was_busy(run));
+            snprintf(labels[n], sizeof labels[n], "%.40s, %.0f rank%s", m->exercise->runs[i].name, ranks,
+                     ranks == 1 ? "" : "s");
+            rows[n] = labels[n];
+            values[3 * n] = 1e-3 * (step - c.exposed - c.unsure);
+            values[3 * n + 1] = 1e-3 * c.exposed;
+            values[3 * n + 2] = 1e-3 * c.unsure;
+            n++;
+        }
     }
-    snprintf(title, sizeof title, "A step of the run %s", name);
-    if (n) tt_svg_stacked(t, &(struct tt_stack){title, TT_IN_SECONDS, rows, series, n, 2, values});
+    if (n) tt_svg_stacked(t, &(struct tt_stack){"A step of each run", TT_IN_SECONDS, rows, series, n, 3, values});
 }
 
 /* ---- one run ---- */
@@ -132,12 +157,10 @@ void page_runs(struct tt_text *t, const struct tt_marked *m)
     tt_text_puts(t, "<h3>Runs</h3>\n");
     table_of_runs(t, m);
     step_chart(t, m);
+    ranks_chart(t, m);
     for (int i = 0; i < m->exercise->run_count; i++) {
-        if (is_profile(m, i)) {
-            profile_of(t, m, i, first && !m->runs[i].recorded);
-            first &= m->runs[i].recorded;
-        } else if (m->runs[i].profile) {
-            ranks_chart(t, m->exercise->runs[i].name, m->runs[i].profile);
-        }
+        if (!is_profile(m, i)) continue;
+        profile_of(t, m, i, first && !m->runs[i].recorded);
+        first &= m->runs[i].recorded;
     }
 }

@@ -26,6 +26,7 @@ struct tt_bar {
     double value;
     char note[80]; /* after the bar: the value in words */
     int color;
+    double noise; /* what the value may be off by, as a part of it: a line across the end; 1: the bar is drawn pale */
 };
 void tt_svg_bars(struct tt_text *out, const char *title, const struct tt_bar *bars, int n);
 

@@ -18,25 +18,38 @@ static double room_for(const char *const *texts, int n, int most)
 
 static double positive(double x) { return isfinite(x) && x > 0 ? x : 0; }
 
+/* How far the end of the bar may lie to either side. */
+static double noise_of(const struct tt_bar *b) { return b->noise > 0 && b->noise < 1 ? b->noise : 0; }
+
+static void one_bar(struct tt_text *out, const struct tt_bar *b, double left, double y, double w)
+{
+    char words[200];
+    snprintf(words, sizeof words, "%.90s: %.80s", b->label, b->note);
+    if (b->noise >= 1) tt_text_puts(out, "<g class=\"unsure\">");
+    svg_rect(out, left, y, w, BAR, b->color, words);
+    if (b->noise >= 1) tt_text_puts(out, "</g>\n");
+    double off = w * noise_of(b), middle = y + BAR / 2.0;
+    if (off > 0) svg_line(out, left + w - off, middle, left + w + off, middle, "noise");
+}
+
 void tt_svg_bars(struct tt_text *out, const char *title, const struct tt_bar *bars, int n)
 {
     double most = 0, left = 0, right = 0;
-    char words[200], label[120];
+    char label[120];
     for (int i = 0; i < n; i++) {
         const char *note = bars[i].note;
         left = fmax(left, room_for(&bars[i].label, 1, LETTERS));
         right = fmax(right, room_for(&note, 1, LETTERS));
     }
     double room = SVG_WIDTH - left - right;
-    for (int i = 0; i < n; i++) most = fmax(most, positive(bars[i].value));
+    for (int i = 0; i < n; i++) most = fmax(most, positive(bars[i].value) * (1 + noise_of(&bars[i])));
     svg_begin(out, title, SVG_WIDTH, SVG_TOP + n * ROW + 4);
     svg_line(out, left, SVG_TOP - 4, left, SVG_TOP + n * ROW, "axis");
     for (int i = 0; i < n; i++) {
         double y = SVG_TOP + i * ROW, w = most > 0 ? positive(bars[i].value) / most * room : 0;
-        snprintf(words, sizeof words, "%.90s: %.80s", bars[i].label, bars[i].note);
         svg_text(out, left - 6, y + 12, SVG_RIGHT, "%s", svg_shorten(bars[i].label, LETTERS, label, sizeof label));
-        svg_rect(out, left, y, w, BAR, bars[i].color, words);
-        svg_text(out, left + w + 6, y + 12, SVG_SOFT, "%s", bars[i].note);
+        one_bar(out, &bars[i], left, y, w);
+        svg_text(out, left + w * (1 + noise_of(&bars[i])) + 6, y + 12, SVG_SOFT, "%s", bars[i].note);
     }
     svg_end(out);
 }

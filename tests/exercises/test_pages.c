@@ -128,12 +128,61 @@ static void runs_of_several_ranks(void)
     page_runs(&t, &m);
     const char *fault = markup_fault(t.s, NULL);
     CHECK(!fault[0], "%s", fault);
-    CHECK(strstr(t.s, "A step of the run weak") && strstr(t.s, "exposed communication"));
-    CHECK(strstr(t.s, "2 ranks") && strstr(t.s, ": 30") && strstr(t.s, ": 70"), "exposed 30 ms, all else 70");
-    CHECK(strstr(t.s, "4 ranks") && !strstr(t.s, "5 ranks") && !strstr(t.s, "inf"));
+    CHECK(strstr(t.s, "A step of each run") && strstr(t.s, "exposed communication"));
+    CHECK(strstr(t.s, "weak, 2 ranks") && strstr(t.s, ": 30") && strstr(t.s, ": 70"), "exposed 30 ms, all else 70");
+    CHECK(strstr(t.s, "odd, 4 ranks") && !strstr(t.s, "5 ranks") && !strstr(t.s, "inf"));
     tt_text_free(&t);
     tt_json_free(m.runs[0].profile);
     tt_json_free(m.runs[1].profile);
+}
+
+/* Communication that a busy machine, or the noise of a quiet one, made look hidden is not drawn as hidden. */
+static void noise_hides_no_communication(void)
+{
+    struct tt_exercise e = {.run_count = 2,
+                            .runs = {{.name = "late", .file = "ranks.json", .command = "tt bench"},
+                                     {.name = "quiet", .file = "ranks.json", .command = "tt bench"}}};
+    struct tt_marked m = {.exercise = &e};
+    static const char format[] = "{\"load\": %g, \"rows\": [{\"ranks\": 2, \"median_ms\": 3473, \"communication_ms\": "
+                                 "570, \"hidden_ms\": %d, \"hidden_noise_ms\": 40}]}";
+    char text[300];
+    struct tt_text t = {0};
+    snprintf(text, sizeof text, format, 10.4, 570);
+    m.runs[0].profile = parsed(text);
+    snprintf(text, sizeof text, format, 0.1, 20);
+    m.runs[1].profile = parsed(text);
+    page_runs(&t, &m);
+    CHECK(strstr(t.s, "late, 2 ranks, communication: what of it is exposed is noise: 570"), "%s", t.s);
+    CHECK(!strstr(t.s, "late, 2 ranks, exposed communication"), "%s", t.s);
+    CHECK(strstr(t.s, "quiet, 2 ranks, exposed communication: 510"), "570 - 20 - 40: %s", t.s);
+    CHECK(strstr(t.s, "quiet, 2 ranks, communication: what of it is exposed is noise: 60"), "%s", t.s);
+    tt_text_free(&t);
+    for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
+}
+
+/* Bars of a busy machine are pale, those of a quiet one have a line of what they may be off by. */
+static void bars_carry_their_noise(void)
+{
+    struct tt_exercise e = {.run_count = 2,
+                            .runs = {{.name = "quiet", .file = "profile.json", .command = "tt profile"},
+                                     {.name = "busy", .file = "profile.json", .command = "tt profile"}}};
+    struct tt_marked m = {.exercise = &e};
+    static const char format[] =
+        "{\"run\": {\"backend\": \"cpu\", \"steps\": 10, \"load\": %g, \"waited\": %g, \"batch_size\": 8, \"seq_len\": "
+        "64}, \"step\": {\"seconds\": 0.5, \"deviation\": 0.01}}";
+    char text[300];
+    struct tt_text t = {0};
+    snprintf(text, sizeof text, format, 0.1, 0.0);
+    m.runs[0].profile = parsed(text);
+    snprintf(text, sizeof text, format, 5.6, 0.83);
+    m.runs[1].profile = parsed(text);
+    page_runs(&t, &m);
+    CHECK(strstr(t.s, "busy: 500 ms (busy), 8 x 64 tokens") && strstr(t.s, "quiet: 500 ms, 8 x 64 tokens"), "%s", t.s);
+    const char *line = strstr(t.s, "class=\"noise\""), *pale = strstr(t.s, "class=\"unsure\"");
+    CHECK(line && pale && line < pale, "each has its own mark");
+    CHECK(!strstr(line + 1, "class=\"noise\"") && !strstr(pale + 1, "class=\"unsure\""), "and no other");
+    tt_text_free(&t);
+    for (int i = 0; i < 2; i++) tt_json_free(m.runs[i].profile);
 }
 
 int main(void)
@@ -142,6 +191,8 @@ int main(void)
     TEST(a_page_of_every_exercise);
     TEST(results_of_anybody);
     TEST(runs_of_several_ranks);
+    TEST(noise_hides_no_communication);
+    TEST(bars_carry_their_noise);
     static const char *const left[] = {"worksheet.yaml", "exercise.json", "page.html", "class.html"};
     for (int i = 0; i < 4; i++) unlink(in_folder(left[i]));
     rmdir(folder);

@@ -40,7 +40,7 @@ static void draws_odd_values(void)
         struct tt_roof_point points[8];
         struct tt_span spans[8];
         for (int i = 0; i < n; i++) {
-            bars[i] = (struct tt_bar){.label = names[i], .value = odd[i], .color = i + 9};
+            bars[i] = (struct tt_bar){.label = names[i], .value = odd[i], .color = i + 9, .noise = odd[7 - i]};
             points[i] = (struct tt_roof_point){names[i], odd[i], odd[7 - i], odd[i], i};
             spans[i] = (struct tt_span){names[i], odd[i], odd[7 - i], i % 3, i};
         }
