@@ -387,14 +387,16 @@ static tt_status judge_ranking(const struct tt_question *q, struct tt_formula_sc
 static tt_status demand(const struct tt_question *q, struct tt_formula_scope *scope, struct tt_mark *m)
 {
     struct tt_formula_value v;
+    char reason[300];
     if (!q->must || m->kind == TT_MARK_PASSED) return TT_OK;
     tt_status st = tt_formula(q->must, scope, &v);
-    if (!st && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING)
+    bool says = !st && v.kind == TT_FORMULA_WORD; /* what is wrong with the runs, or "" */
+    if (!st && !says && v.kind != TT_FORMULA_TRUTH && v.kind != TT_FORMULA_MISSING)
         st = tt_fail(TT_USAGE, "%s is neither true nor false", q->must);
-    bool unfit = !st && v.kind == TT_FORMULA_TRUTH && v.number == 0;
+    bool unfit = !st && ((v.kind == TT_FORMULA_TRUTH && v.number == 0) || (says && v.word[0]));
+    snprintf(reason, sizeof reason, "%s", says ? v.word : "your runs are not as the question needs them");
     if (unfit) m->right[0] = 0;
-    if (unfit && m->kind == TT_MARK_RIGHT)
-        tt_exercise_because(m, TT_MARK_WRONG, "your runs are not as the question needs them");
+    if (unfit && m->kind == TT_MARK_RIGHT) tt_exercise_because(m, TT_MARK_WRONG, reason);
     tt_formula_free(&v);
     return st ? tt_context(st, "line %d, question %s", q->line, q->id) : TT_OK;
 }

@@ -456,6 +456,35 @@ static void evidence_is_in_the_table_of_layers(void)
     tt_json_free(patient);
 }
 
+/* A suspicion that does not reproduce says which figure is another one, also where tt compare rounds it away. */
+static void a_suspicion_says_what_differs(void)
+{
+    static const char format[] =
+        "{\"run\": {\"fault\": \"unpinned-copies\"}, \"step\": {\"loss\": 3.8, \"grad_norm\": 0.7, \"kernels\": 143}, "
+        "\"launch\": {\"waits\": %d}, \"memory\": {\"measured_bytes\": %d}, \"groups\": [{\"name\": \"copies\", "
+        "\"count\": 1}]}";
+    static const struct {
+        int waits, bytes;
+        const char *says; /* NULL: it is right */
+    } cases[] = {{1, 79980880, "if only by bytes"}, {2, 79989208, "another number of waits"}, {1, 79989208, NULL}};
+    struct tt_exercise e;
+    CHECK_OK(tt_exercise_read("exercises/09-faults", &e));
+    for (int i = 0; i < 3; i++) {
+        char text[2][400];
+        struct tt_mark m;
+        snprintf(text[0], sizeof text[0], format, 1, 79989208);
+        snprintf(text[1], sizeof text[1], format, cases[i].waits, cases[i].bytes);
+        struct tt_json *patient = json(text[0]), *suspect = json(text[1]);
+        struct tt_formula_run r[] = {{.name = "patient", .profile = patient}, {.name = "suspect", .profile = suspect}};
+        enum tt_mark_kind kind = ask(&e, r, 2, "diagnosis", "unpinned-copies", &m);
+        CHECK(kind == (cases[i].says ? TT_MARK_WRONG : TT_MARK_RIGHT) &&
+              (!cases[i].says || strstr(m.reason, cases[i].says)), "case %d: %s", i, m.reason);
+        tt_json_free(patient);
+        tt_json_free(suspect);
+    }
+    tt_exercise_free(&e);
+}
+
 /* The honest answer of a machine that decides nothing, wherever a sentence is asked for. */
 static void busy_machines_are_a_reason(void)
 {
@@ -537,6 +566,7 @@ int main(void)
     TEST(evidence_is_what_compare_prints);
     TEST(evidence_tells_the_patient_from_healthy);
     TEST(evidence_is_in_the_table_of_layers);
+    TEST(a_suspicion_says_what_differs);
     TEST(busy_machines_are_a_reason);
     TEST(busy_ranks_decide_nothing);
     TEST(a_plan_may_reach_what_was_measured);

@@ -46,6 +46,10 @@ static void judges_numbers(void)
     CHECK(!m.right[0], "where no answer is right, none is shown: %s", m.right);
     CHECK(judge(q, "7", &m) == TT_MARK_WRONG && strstr(m.reason, "too large") && !m.right[0], "%s", m.reason);
     CHECK(judge(q, "", &m) == TT_MARK_EMPTY && !m.right[0], "%s", m.right);
+    q.must = "if(fast:step.seconds < slow:step.seconds, 'fast is too fast', '')";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_WRONG && !strcmp(m.reason, "fast is too fast"), "%s", m.reason);
+    q.must = "if(fast:step.seconds > slow:step.seconds, 'fast is too fast', '')";
+    CHECK(judge(q, "2.5", &m) == TT_MARK_RIGHT, "%s", m.reason);
     q = (struct tt_question){.kind = TT_ASK_NUMBER, .answer = "fast:step.seconds", .tolerance = 0.05, .slack = 0.2};
     CHECK(judge(q, "0.6", &m) == TT_MARK_WRONG && !strstr(m.reason, "times"),
           "what is allowed beside the tolerance is no unit: %s", m.reason);
