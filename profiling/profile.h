@@ -125,6 +125,7 @@ struct tt_profile_efficiency {
     char bound[16];      /* of the whole step, as of a row */
     char roofs_measured[32]; /* when the two rates were, as run.created; "": not known */
     bool roofs_kept;         /* by an earlier run */
+    bool roofs_earlier;      /* measured by this run, but a higher rate of an earlier one is kept */
     /* How far the median of their samples fell short of the best, 0 to 1, and run.load when they were measured. */
     double gemm_spread, copy_spread, roofs_load;
 };

@@ -55,7 +55,7 @@ static const struct field efficiency_fields[] = {
     R(bytes_per_second), R(gemm_flops_per_second), R(datasheet_flops_per_second), R(copy_bytes_per_second),
     R(datasheet_bytes_per_second), R(mfu_percent), R(mfu_datasheet_percent), R(mfu_full_percent),
     R(mfu_full_datasheet_percent), R(bandwidth_percent), R(ridge), R(ridge_datasheet), R(mfu_class), R(bound),
-    R(roofs_measured), R(roofs_kept), R(gemm_spread), R(copy_spread), R(roofs_load),
+    R(roofs_measured), R(roofs_kept), R(roofs_earlier), R(gemm_spread), R(copy_spread), R(roofs_load),
 };
 #undef R
 

@@ -6,6 +6,7 @@
 #include "core/base/load.h"
 #include "exercises/engine/formula_parts.h"
 #include "exercises/engine/parts.h"
+#include "profiling/bound.h"
 
 static const struct tt_json *profile_of(const struct tt_marked *m, const char *name)
 {
@@ -123,6 +124,22 @@ static void busy_runs(const struct tt_marked *m, struct tt_text *out)
     }
 }
 
+/* Runs whose shares of a roof rest on one that was measured under load. */
+static void doubtful_roofs(const struct tt_marked *m, struct tt_text *out)
+{
+    int n = 0;
+    for (int i = 0; i < m->exercise->run_count; i++) {
+        const struct tt_json *e = m->runs[i].profile ? tt_json_get(m->runs[i].profile, "efficiency") : NULL;
+        if (!e || !tt_roofs_doubtful(tt_json_number(e, "roofs_load", NAN), tt_json_number(e, "gemm_spread", NAN),
+                                     tt_json_number(e, "copy_spread", NAN)))
+            continue;
+        tt_text_printf(out, "%s %s", n++ ? "," : "noise:", m->exercise->runs[i].name);
+    }
+    if (n)
+        tt_text_puts(out, ": the roofs were measured on a busy machine and may be too low, and MFU and roof % then too "
+                          "high; tt profile --remeasure measures them again when it is quiet\n");
+}
+
 /* Right answers of runs that something else disturbed. */
 static void busy_quotients(const struct tt_marked *m, struct tt_text *out)
 {
@@ -160,6 +177,7 @@ void tt_exercise_noise(const struct tt_marked *m, struct tt_text *out)
     bool floor = false;
     int n = 0;
     busy_runs(m, out);
+    doubtful_roofs(m, out);
     busy_quotients(m, out);
     double most = scattered_quotients(m, &floor, &n, out);
     if (!n) return;

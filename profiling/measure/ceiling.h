@@ -24,6 +24,7 @@ struct tt_ceilings {
     double load;                           /* of the machine then, as tt_machine_load says */
     char measured[32];       /* when: 2025-01-31T12:00:00Z; "" where an older file does not tell */
     bool kept;               /* they come from the file, and the load may have been different then */
+    bool earlier;            /* not kept, but an earlier measurement was faster, and its rate is */
 };
 
 /* Measured on a busy machine, or from samples that differ much: the device may be faster. */

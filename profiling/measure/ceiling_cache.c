@@ -143,6 +143,7 @@ static tt_status measure(struct tt_backend *b, enum tt_dtype type, const struct 
     TT_TRY(tt_measure_copy(b, &bytes));
     out->flops = fmax(flops.best, least->flops);
     out->bandwidth = fmax(bytes.best, least->bandwidth);
+    out->earlier = out->flops > flops.best || out->bandwidth > bytes.best;
     out->flops_spread = flops.spread;
     out->bandwidth_spread = bytes.spread;
     note_time(out);

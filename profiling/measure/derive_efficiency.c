@@ -70,6 +70,7 @@ static void make_efficiency(const struct tt_passes *r, const struct tt_ceilings 
     e->ridge_datasheet = e->datasheet_flops_per_second / e->datasheet_bytes_per_second;
     snprintf(e->roofs_measured, sizeof e->roofs_measured, "%s", c->measured);
     e->roofs_kept = c->kept;
+    e->roofs_earlier = c->earlier;
     e->gemm_spread = c->flops_spread;
     e->copy_spread = c->bandwidth_spread;
     e->roofs_load = c->load;

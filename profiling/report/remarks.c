@@ -18,18 +18,45 @@ static bool over_the_roof(const struct tt_profile *p)
     return p->efficiency.flops_per_second > most;
 }
 
+/* Days since some day, of "2025-01-31T12:00:00Z"; 0 where it is no such time. */
+static int day_of(const char *time)
+{
+    int y, m, d;
+    if (sscanf(time, "%4d-%2d-%2d", &y, &m, &d) != 3) return 0;
+    y -= m <= 2; /* a year from March on ends with its leap day */
+    return 365 * y + y / 4 - y / 100 + y / 400 + (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d;
+}
+
+/* How old the roofs were when the run used them, where that is long enough for a device to have changed. */
+static int days_old(const struct tt_profile *p)
+{
+    enum { LONG_AGO = 14 };
+    int then = day_of(p->efficiency.roofs_measured), now = day_of(p->run.created);
+    return then && now - then >= LONG_AGO ? now - then : 0;
+}
+
+/* When, and by whom. Returns the letters written. */
+static int roofs_age(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_efficiency *e = &p->efficiency;
+    int n = 0, days = days_old(p);
+    if (e->roofs_kept)
+        n = snprintf(out, 400, "The roofs were measured %s%s", e->roofs_measured[0] ? "at " : "by an earlier run",
+                     e->roofs_measured);
+    if (e->roofs_kept && days) n += snprintf(out + n, 400 - (size_t)n, ", %d days before this run,", days);
+    if (e->roofs_kept) n += snprintf(out + n, 400 - (size_t)n, " and kept; --remeasure measures them again.");
+    if (!e->roofs_kept && e->roofs_measured[0])
+        n = snprintf(out, 400, "The roofs were measured at %s, by this run%s.", e->roofs_measured,
+                     e->roofs_earlier ? "; one was higher in an earlier measurement, and that rate is kept" : "");
+    return n;
+}
+
 void tt_roof_remark(const struct tt_profile *p, char out[400])
 {
     const struct tt_profile_efficiency *e = &p->efficiency;
     out[0] = 0;
     if (!isfinite(e->gemm_flops_per_second)) return;
-    int n = 0;
-    if (e->roofs_kept)
-        n = snprintf(out, 400, "The roofs were measured %s%s and kept; --remeasure measures them again.",
-                     e->roofs_measured[0] ? "at " : "by an earlier run", e->roofs_measured);
-    else if (e->roofs_measured[0])
-        n = snprintf(out, 400, "The roofs were measured at %s, by this run; a higher rate of an earlier one is kept.",
-                     e->roofs_measured);
+    int n = roofs_age(p, out);
     if (over_the_roof(p))
         snprintf(out + n, 400 - (size_t)n,
                  "%sThe step, or a group of it, is faster than the measured roof allows: the device was busy with "
@@ -40,6 +67,8 @@ void tt_roof_remark(const struct tt_profile *p, char out[400])
                  "%sThey may be too low: the load was %.1f per processor then, and half of the samples fell short "
                  "of the best by %.0f %% (products) and %.0f %% (copies) or more.",
                  n ? " " : "", e->roofs_load, 100 * e->gemm_spread, 100 * e->copy_spread);
+    else if (n && e->roofs_load >= 0)
+        snprintf(out + n, 400 - (size_t)n, " The load was %.1f per processor then.", e->roofs_load);
 }
 
 void tt_busy_remark(const struct tt_profile *p, char out[400])

@@ -515,9 +515,11 @@ static void tells_noise(void)
 
 static void tells_busy_runs(void)
 {
-    static const char busy[] = "{\"run\": {\"load\": 4.5}}", ranks[] = "{\"run\": {}, \"load\": 3.1, \"rows\": []}",
-                      begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}}",
-                      quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}}";
+    static const char busy[] = "{\"run\": {\"load\": 4.5}, \"efficiency\": {\"roofs_load\": 5.6}}",
+                      ranks[] = "{\"run\": {}, \"load\": 3.1, \"rows\": []}",
+                      begun[] = "{\"run\": {\"load\": 0.2, \"waited\": 0.3, \"steps\": 3}, \"efficiency\": "
+                                "{\"roofs_load\": 0.2, \"gemm_spread\": 0.1, \"copy_spread\": 0.6}}",
+                      quiet[] = "{\"run\": {\"load\": 0.9, \"waited\": 0.01}, \"efficiency\": {\"roofs_load\": 0.2}}";
     struct tt_exercise e = {.runs = {{.name = "slow"}, {.name = "fast"}, {.name = "missing"}, {.name = "weak"},
                                      {.name = "late"}}, .run_count = 5};
     struct tt_marked m = {.exercise = &e};
@@ -532,6 +534,8 @@ static void tells_busy_runs(void)
     CHECK(out.s && strstr(out.s, "noise: weak: when it was measured, the machine was busy"), "ranks.json: %s", out.s);
     CHECK(out.s && strstr(out.s, "noise: late: when it was measured, the machine was busy: threads waited 30 %"),
           "a load that began with the run: %s", out.s);
+    CHECK(out.s && strstr(out.s, "noise: fast, late: the roofs were measured on a busy machine and may be too low"),
+          "%s", out.s);
     CHECK(out.s && !strstr(out.s, "slow") && !strstr(out.s, "missing"), "%s", out.s);
     tt_text_free(&out);
     for (int i = 0; i < 5; i++) tt_json_free(m.runs[i].profile);

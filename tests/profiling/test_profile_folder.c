@@ -219,6 +219,7 @@ static void ceilings_are_kept(void)
     if (second.kept) CHECK(second.load == first.load && second.bandwidth_spread == first.bandwidth_spread);
     CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_RAISE, &c));
     CHECK(c.flops >= GEMM_RATE && c.bandwidth >= COPY_RATE, "%g and %g: lower than they were", c.flops, c.bandwidth);
+    CHECK(c.earlier == (c.flops == GEMM_RATE || c.bandwidth == COPY_RATE), "it says whose rates they are");
     CHECK_OK(tt_ceilings_find(&backend, TT_FP32, ceilings, TT_CEILINGS_KEPT, &second));
     CHECK(second.flops == c.flops && second.bandwidth == c.bandwidth, "kept");
 }

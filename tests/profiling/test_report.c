@@ -259,6 +259,20 @@ static void says_what_the_figures_hide(void)
     strcpy(p.efficiency.roofs_measured, "2025-01-31T12:00:00Z");
     tt_roof_remark(&p, words);
     CHECK(strstr(words, "at 2025-01-31T12:00:00Z and kept; --remeasure") && !strstr(words, "busy"), "%s", words);
+    strcpy(p.run.created, "2025-03-01T00:10:00Z");
+    p.efficiency.roofs_load = 0.3;
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "at 2025-01-31T12:00:00Z, 29 days before this run, and kept;") &&
+          strstr(words, "The load was 0.3 per processor then."), "%s", words);
+    strcpy(p.run.created, "2025-02-01T00:10:00Z");
+    tt_roof_remark(&p, words);
+    CHECK(!strstr(words, "days"), "a day is nothing: %s", words);
+    p.efficiency.roofs_kept = false;
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "by this run. The load"), "nothing was kept: %s", words);
+    p.efficiency.roofs_earlier = true;
+    tt_roof_remark(&p, words);
+    CHECK(strstr(words, "by this run; one was higher in an earlier measurement"), "%s", words);
     p.groups[0].flops_per_second = 6e12;
     tt_roof_remark(&p, words);
     CHECK(strstr(words, "busy"), "a group beats the roof: %s", words);
