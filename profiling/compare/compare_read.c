@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/yaml.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/config/config.h"
 #include "profiling/compare/compare.h"
 #include "profiling/measure/grads.h"
 
@@ -99,6 +100,7 @@ static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *r
     snprintf(run->rope_scaling, sizeof run->rope_scaling, "%.287s", tt_json_string(row, "rope_scaling", ""));
     snprintf(run->documents, sizeof run->documents, "%.15s", tt_json_string(row, "documents", ""));
     snprintf(run->fp8, sizeof run->fp8, "%.15s", tt_json_string(row, "fp8", ""));
+    snprintf(run->update, sizeof run->update, "%.95s", tt_json_string(row, "update", ""));
     run->qkv_bias = is_true(row, "qkv_bias");
     run->qk_norm = is_true(row, "qk_norm");
 }
@@ -179,6 +181,35 @@ static bool says_true(const struct tt_yaml *config, const char *key)
     return value && value->kind == TT_YAML_BOOL && !strcmp(value->text, "true");
 }
 
+static const char *word_of(const struct tt_yaml *config, const char *key)
+{
+    const struct tt_yaml *value = tt_yaml_get(config, key);
+    return value && value->text ? value->text : "";
+}
+
+static int choice_of(const struct tt_yaml *config, const char *key, const char *const *names)
+{
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], word_of(config, key))) return i;
+    return 0;
+}
+
+/* Options of several words each, as tt profile writes them. One that an older checkpoint does not name is not known. */
+static void take_words(struct tt_profile_run *run, const struct tt_yaml *config)
+{
+    struct tt_config c = {.fp8 = choice_of(config, "fp8", tt_fp8_names),
+                          .fp8_scaling = choice_of(config, "fp8-scaling", tt_fp8_scaling_names),
+                          .update = choice_of(config, "update", tt_update_names),
+                          .update_count = strtoll(word_of(config, "update-count"), NULL, 10),
+                          .update_every = strtoll(word_of(config, "update-every"), NULL, 10),
+                          .update_level = choice_of(config, "update-level", tt_update_level_names),
+                          .update_by = choice_of(config, "update-by", tt_update_by_names),
+                          .update_rest = choice_of(config, "update-rest", tt_update_rest_names)};
+    snprintf(c.update_share, sizeof c.update_share, "%.23s", word_of(config, "update-share"));
+    if (tt_yaml_get(config, "update")) tt_update_words(&c, run->update);
+    if (!strcmp(run->precision, "fp8")) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_words(&c));
+}
+
 static void take_config(struct tt_profile_run *run, const struct tt_yaml *config)
 {
     const struct {
@@ -201,7 +232,6 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
                  {"fuse", run->fuse, sizeof run->fuse},
                  {"rope-scaling", run->rope_scaling, sizeof run->rope_scaling},
                  {"documents", run->documents, sizeof run->documents},
-                 {"fp8", run->fp8, sizeof run->fp8},
                  {"data", run->data, sizeof run->data}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const struct tt_yaml *value = tt_yaml_get(config, numbers[i].key);
@@ -217,7 +247,7 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
     run->qkv_bias = says_true(config, "qkv-bias");
     run->qk_norm = says_true(config, "qk-norm");
     if (!run->head_dim && run->num_heads > 0) run->head_dim = run->hidden_dim / run->num_heads;
-    if (strcmp(run->precision, "fp8")) run->fp8[0] = 0;
+    take_words(run, config);
 }
 
 /* What ran there is in its checkpoints. A run without one, or with damaged ones, can still be compared. */

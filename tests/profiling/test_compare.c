@@ -142,16 +142,19 @@ static void compares_profiles(void)
     wide.run.num_layers = 2;
     strcpy(wide.run.documents, "joined");
     strcpy(wide.run.fp8, "linear");
+    strcpy(wide.run.update, "all");
     save(&wide, "joined");
     wide = by_hand(4);
     wide.run.num_layers = 2;
     strcpy(wide.run.documents, "separate");
     strcpy(wide.run.fp8, "all");
+    strcpy(wide.run.update, "top-k share 0.1");
     save(&wide, "separate");
     CHECK_OK(compare("joined", "separate", c));
     CHECK(c->runs[1].same_model && !c->runs[1].same_task, "losses of other attention are compared");
     tt_compare_text(c, &text);
-    CHECK(strstr(text.s, "documents joined -> separate, fp8 linear -> all"), "%s", text.s);
+    CHECK(strstr(text.s, "documents joined -> separate, fp8 linear -> all, update all -> top-k share 0.1"), "%s",
+          text.s);
     CHECK_FAILS(gate(c, "loss:0.5"), "cannot be compared");
     tt_text_free(&text);
     tt_compare_free(c);
