@@ -232,6 +232,7 @@ static void globs_and_folders(void)
     char seen[32] = "";
     CHECK(tt_data_samples(d, TT_TRAIN) == 5 && tt_data_end_token(d) == 0);
     CHECK(strstr(tt_data_describe(d), "21 tokens") && strstr(tt_data_describe(d), "3 documents"));
+    CHECK(strstr(tt_data_describe(d), "; 1 folder in it is not read: name the files"), "%s", tt_data_describe(d));
     for (uint64_t i = 0; i < 5; i++) {
         CHECK_OK(tt_data_sample(d, TT_TRAIN, i, sample));
         seen[i] = (char)sample[0];
@@ -244,6 +245,20 @@ static void globs_and_folders(void)
     struct tt_data *none = NULL;
     CHECK_FAILS(tt_data_open(&(struct tt_data_options){.source = in_folder("many/deeper.txt"), .seq_len = 4}, &none),
                 "is a folder without text");
+    CHECK_OK(tt_make_dirs(in_folder("nested/one")));
+    CHECK_OK(tt_make_dirs(in_folder("nested/.git")));
+    CHECK_FAILS(tt_data_open(&(struct tt_data_options){.source = in_folder("nested"), .seq_len = 4}, &none),
+                "has folders but no text");
+    write_text("nested/one/a.txt", "text of a folder");
+    CHECK_OK(tt_make_dirs(in_folder("nested/two")));
+    write_text("nested/top.txt", "text beside them");
+    d = open_data((struct tt_data_options){.source = in_folder("nested")});
+    CHECK(strstr(tt_data_describe(d), ": 16 tokens") && strstr(tt_data_describe(d), "; 2 folders in it are not read"),
+          "%s", tt_data_describe(d));
+    tt_data_close(d);
+    d = open_data((struct tt_data_options){.source = in_folder("nested/*/*.txt")});
+    CHECK(!strstr(tt_data_describe(d), "not read"), "%s", tt_data_describe(d));
+    tt_data_close(d);
 }
 
 /* Plain files are one text, or documents; a single one has no boundary. */
