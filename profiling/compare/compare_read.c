@@ -1,4 +1,5 @@
 /* The runs of a comparison, from what tt profile, tt bench and tt train leave. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,31 +296,48 @@ static void add_pace(struct pace *p, const struct tt_json *line)
     if (step > 0) p->last = step;
 }
 
+/* Line by line: the file of a long run is larger than what should be in memory. */
+static tt_status read_lines(FILE *f, struct tt_profile *p, struct pace *pace)
+{
+    char *text = NULL;
+    size_t size = 0, room = 0;
+    tt_status st = TT_OK;
+    ssize_t n;
+    for (long long number = 1; !st && (n = getline(&text, &size, f)) > 0; number++) {
+        struct tt_json *line;
+        if (n == 1 && text[0] == '\n') continue;
+        st = tt_json_parse(text, (size_t)n, &line);
+        if (st && text[n - 1] != '\n') { /* half written by a run that goes on */
+            tt_status_free(st);
+            st = TT_OK;
+            break;
+        }
+        if (st) {
+            st = tt_context(st, "line %lld of metrics.jsonl", number);
+            break;
+        }
+        st = add_line(p, &room, line);
+        add_pace(pace, line);
+        tt_json_free(line);
+    }
+    if (!st && ferror(f)) st = tt_file_error(errno, "read", "metrics.jsonl");
+    free(text);
+    return st;
+}
+
 /* metrics.jsonl of a training run: a line per step. */
-static tt_status add_training(struct tt_comparison *c, const char *folder, const char *text, size_t n)
+static tt_status add_training(struct tt_comparison *c, const char *folder, const char *path)
 {
     struct tt_compared *r;
-    int number = 0;
-    size_t room = 0;
     struct pace pace = {0};
     TT_TRY(new_run(c, &r));
     label_by_path(r, folder);
     take_training_config(&r->profile.run, folder);
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t length = end ? (size_t)(end - text) - at : n - at;
-        struct tt_json *line;
-        number++;
-        if (length) {
-            tt_status st = tt_json_parse(text + at, length, &line);
-            if (st) return tt_context(st, "line %d of metrics.jsonl", number);
-            st = add_line(&r->profile, &room, line);
-            add_pace(&pace, line);
-            tt_json_free(line);
-            TT_TRY(st);
-        }
-        at += length + 1;
-    }
+    FILE *f = fopen(path, "r");
+    if (!f) return tt_file_error(errno, "open", path);
+    tt_status st = read_lines(f, &r->profile, &pace);
+    fclose(f);
+    TT_TRY(st);
     if (!r->profile.samples_count) return tt_fail(TT_FAILED, "metrics.jsonl has no step");
     if (pace.waiting > 0) take_pace(&pace, 1, pace.waiting);
     r->tokens_per_second = pace.steps > 0 ? pace.steps / pace.seconds : NAN;
@@ -343,22 +361,19 @@ tt_status tt_compare_add(struct tt_comparison *c, const char *path)
                        "%s holds neither profile.json nor bench.json nor metrics.jsonl; name the folder of a profile, "
                        "a bench or a run",
                        path);
+    if (training) return tt_context(add_training(c, path, inside), "%s", path);
     TT_TRY(tt_file_read(folder ? inside : path, largest, &text, &n));
-    if (!training && text[strspn(text, " \t\r\n")] != '{') {
+    if (text[strspn(text, " \t\r\n")] != '{') {
         free(text);
         return tt_fail(TT_USAGE, "%s is neither a profile.json nor a bench.json; name the folder or file of one", path);
     }
-    if (training) {
-        st = add_training(c, path, text, n);
-    } else {
-        struct tt_json *root = NULL;
-        st = tt_json_parse(text, n, &root);
-        if (!st && tt_json_get(root, "operators"))
-            st = add_profile(c, path);
-        else if (!st)
-            st = add_bench_rows(c, root);
-        if (root) tt_json_free(root);
-    }
+    struct tt_json *root = NULL;
+    st = tt_json_parse(text, n, &root);
+    if (!st && tt_json_get(root, "operators"))
+        st = add_profile(c, path);
+    else if (!st)
+        st = add_bench_rows(c, root);
+    if (root) tt_json_free(root);
     free(text);
     return st ? tt_context(st, "%s", path) : TT_OK;
 }

@@ -134,6 +134,16 @@ END
     passed "Ctrl-C and the background"
 fi
 
+# ---- a file of metrics that no memory would hold: what is behind the last whole line goes ----
+expect 0 "saved" "$TT" train $tiny --num-steps 4 --out huge
+cp huge/metrics.jsonl lines
+if truncate -s 5G huge/metrics.jsonl 2>/dev/null; then
+    expect 0 "saved" "$TT" train --resume auto --num-steps 6 --out huge
+    head -c "$(stat -c %s lines)" huge/metrics.jsonl | cmp -s - lines && [ "$(stat -c %s huge/metrics.jsonl)" -lt 10000 ] ||
+        fail "the lines are not those before, or more: $(stat -c %s huge/metrics.jsonl) bytes"
+fi
+passed "metrics of a long run"
+
 # ---- nothing half-done ----
 expect 2 "in the way" "$TT" train $tiny --num-steps 2 --out whole/metrics.jsonl/x
 expect 2 "--val-interval" "$TT" train $tiny --num-steps 2 --val-intervall 3 --out never
