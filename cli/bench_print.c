@@ -41,6 +41,8 @@ void tt_bench_print_row(const struct tt_bench *b, const struct tt_bench_row *r)
 /* In the words of profile.json; tt compare tells by them what may be compared. */
 static void put_shape(struct tt_json_writer *w, const struct tt_config *c)
 {
+    char update[TT_UPDATE_WORDS];
+    tt_update_words(c, update);
     tt_json_put_int(w, "hidden_dim", c->hidden_dim);
     tt_json_put_int(w, "num_layers", c->num_layers);
     tt_json_put_int(w, "num_heads", c->num_heads);
@@ -51,6 +53,7 @@ static void put_shape(struct tt_json_writer *w, const struct tt_config *c)
     tt_json_put_string(w, "rope_scaling", c->rope_scaling);
     tt_json_put_string(w, "documents", tt_documents_names[c->documents]);
     if (c->precision == TT_PREC_FP8) tt_json_put_string(w, "fp8", tt_fp8_words(c));
+    tt_json_put_string(w, "update", update);
     tt_json_put_int(w, "ffn_dim", c->ffn_dim);
     tt_json_put_int(w, "vocab_size", c->vocab_size);
     tt_json_put_int(w, "seq_len", c->seq_len);

@@ -9,8 +9,10 @@
 #include "cli/bench_rows.h"
 #include "cli/commands.h"
 #include "core/base/cache.h"
+#include "core/base/file.h"
 #include "core/base/load.h"
 #include "core/base/stats.h"
+#include "core/base/writable.h"
 #include "core/config/batch.h"
 #include "core/config/hooks.h"
 #include "core/config/presets.h"
@@ -264,6 +266,15 @@ static tt_status alone(const struct tt_options *o)
     return st;
 }
 
+static tt_status check_folder(const struct tt_bench_options *own)
+{
+    char path[1200];
+    if (!own->profile_dir[0]) return TT_OK;
+    TT_TRY(tt_could_fill(own->profile_dir, "--profile-dir"));
+    snprintf(path, sizeof path, "%s/%s.json", own->profile_dir, own->ranks[0] ? "ranks" : "bench");
+    return tt_is_dir(own->profile_dir) ? tt_could_write(path) : TT_OK;
+}
+
 tt_status tt_cmd_bench(const struct tt_options *o)
 {
     const struct tt_bench_options *own = tt_own(o);
@@ -273,6 +284,7 @@ tt_status tt_cmd_bench(const struct tt_options *o)
     if (own->feed && own->ranks[0]) return tt_fail(TT_USAGE, "--feed and --ranks do not go together");
     if (own->generate[0] && (own->against[0] || own->ranks[0]))
         return tt_fail(TT_USAGE, "--generate goes with neither --against nor --ranks");
+    TT_TRY(check_folder(own));
     if (own->generate[0]) return tt_bench_generate(o);
     if (own->against[0]) return tt_bench_against(o);
     if (!own->ranks[0]) return alone(o);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/base/json.h"
+#include "core/base/writable.h"
 #include "core/train/state.h"
 #include "exercises/engine/course.h"
 #include "exercises/engine/fault.h"
@@ -296,6 +297,7 @@ static tt_status run(struct audit *a)
     TT_TRY(tt_config_check(a->c));
     if (a->c->out[0] && access(a->c->out, F_OK) == 0)
         return tt_fail(TT_USAGE, "--out %s exists; choose a new file", a->c->out);
+    if (a->c->out[0]) TT_TRY(tt_could_write(a->c->out));
     TT_TRY(tt_open_backend(a->c, &a->backend));
     TT_TRY(run_as(a, a->c->version, a->c->precision, &a->grads));
     TT_TRY(read_other(a));

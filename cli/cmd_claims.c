@@ -28,6 +28,16 @@ static const struct tt_option rows[] = {
 const struct tt_rows tt_claims_rows = TT_ROWS(rows);
 TT_OWN_FITS(struct tt_claims_options);
 
+/* Better refused now than after minutes. */
+static tt_status check_folder(const char *folder)
+{
+    int lock = -1;
+    if (tt_is_dir(folder)) TT_TRY(tt_folder_lock(folder, TT_LOCK_WAIT, &lock)); /* another may be writing there */
+    tt_status st = tt_folder_check(folder, "claims.json", "set of claims");
+    tt_folder_unlock(&lock);
+    return st;
+}
+
 static tt_status write_folder(const struct tt_claims_report *r, const struct tt_text *text, const struct tt_text *json)
 {
     const char *folder = r->o->c.out;
@@ -75,6 +85,7 @@ tt_status tt_cmd_claims(const struct tt_options *o)
 {
     const struct tt_claims_options *own = tt_own(o);
     if (own->list) return print_list(o->c.json);
+    if (o->c.out[0]) TT_TRY(check_folder(o->c.out));
     struct tt_claims_report r;
     tt_status st = tt_claims_open(&r, o);
     if (!st) st = tt_claims_measure(&r);

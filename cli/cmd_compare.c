@@ -137,7 +137,9 @@ tt_status tt_cmd_compare(const struct tt_options *o)
     if (!c) return tt_no_memory("the command");
     char ran[64];
     int file = -1;
-    tt_status st = is_to_run(list[0]) ? run_in_turns(list, n, own->turns, ran, &file) : TT_OK;
+    bool runs = is_to_run(list[0]);
+    tt_status st = runs && o->c.out[0] ? tt_folder_check(o->c.out, "compare.json", "comparison") : TT_OK;
+    if (!st && runs) st = run_in_turns(list, n, own->turns, ran, &file);
     if (!st && file >= 0) list[0] = ran, n = 1;
     if (!st) st = tt_compare(list, n, c);
     if (file >= 0) close(file);

@@ -93,6 +93,9 @@ static tt_status read_inputs(struct making *m)
     TT_TRY(st);
     const struct tt_text_totals *t = &m->work.totals;
     if (!m->spool.count) return tt_fail(TT_USAGE, "there is no text in %s; name files with some", m->own->input);
+    if (m->sources.unread)
+        tt_say("note: %d folder%s in it %s not read: name the files there with a pattern, such as '*/*.txt'",
+               m->sources.unread, tt_plural(m->sources.unread), m->sources.unread == 1 ? "is" : "are");
     if (t->has_objects)
         tt_say("note: the text begins as JSON Lines do, but is read as plain text; for a field of its lines name that "
                "with --text-field");

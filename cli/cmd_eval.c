@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "core/base/json.h"
+#include "core/base/writable.h"
 #include "core/checkpoint/safetensors.h"
 #include "core/data/token_file.h"
 #include "core/train/evaluate.h"
@@ -149,6 +150,7 @@ static tt_status run(struct evaluation *e)
     choose_data(&e->o);
     tt_take_folders(c);
     TT_TRY(tt_config_check(c));
+    if (e->own->logits[0]) TT_TRY(tt_could_write(e->own->logits));
     TT_TRY(tt_need_tokenizer(c, e->checkpoint));
     TT_TRY(tt_open_data(c, c->vocab_size, e->checkpoint, &e->data));
     TT_TRY(tt_take_end_token(c, e->data));

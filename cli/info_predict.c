@@ -103,10 +103,13 @@ static tt_status same_run(const struct forecast *a)
     const struct tt_profile_run *r = &a->measured.run;
     const struct tt_config *c = &a->entries[0].o.c;
     const char *version = tt_version_names[c->version], *precision = tt_precision_names[c->precision];
+    char update[TT_UPDATE_WORDS];
+    tt_update_words(c, update);
     if (strcmp(r->version, version)) return other("version", r->version, version);
     if (strcmp(r->precision, precision)) return other("precision", r->precision, precision);
     if (c->precision == TT_PREC_FP8 && strcmp(r->fp8, tt_fp8_words(c)))
         return other("--fp8", r->fp8, tt_fp8_words(c));
+    if (r->update[0] && strcmp(r->update, update)) return other("--update", r->update, update);
     if (strcmp(r->fuse, c->fuse)) return other("--fuse", r->fuse, c->fuse);
     if (r->documents[0] && strcmp(r->documents, tt_documents_names[c->documents]))
         return other("--documents", r->documents, tt_documents_names[c->documents]);

@@ -63,14 +63,14 @@ static tt_status start(struct tt_decoder *d, struct tt_continuation *w)
 static tt_status with_cache(const struct tt_config *c, const struct tt_engine *weights, struct tt_continuation *w)
 {
     struct tt_decoder d;
-    int64_t length = 1, most = 1;
+    int64_t length = 1, prompt = 1;
     for (int64_t r = 0; r < w->rows; r++) {
-        int64_t room = tt_decoder_room(w->prompts[r].count, w->max_tokens), own = w->prompts[r].count + w->max_tokens;
+        int64_t count = w->prompts[r].count, room = tt_decoder_room(count, w->max_tokens);
         length = room > length ? room : length;
-        most = own > most ? own : most;
+        prompt = count > prompt ? count : prompt;
     }
     bool *ended = calloc((size_t)w->rows, sizeof *ended);
-    tt_status st = ended ? tt_decoder_open(&d, c, weights, w->rows, length, most, &w->how, known_of(c, w))
+    tt_status st = ended ? tt_decoder_open(&d, c, weights, w->rows, length, prompt, &w->how, known_of(c, w))
                          : tt_no_memory("%lld rows", (long long)w->rows);
     if (ended) {
         if (!st) st = start(&d, w);
@@ -113,13 +113,15 @@ static tt_status row_by_row(const struct tt_config *c, const struct tt_engine *w
     return TT_OK;
 }
 
-/* Rows have one table of angles, and the angles of dynamic RoPE depend on the length of the sequence. */
+/* Rows have one table of angles, and those of dynamic RoPE depend on how long a prompt is beyond what the model is
+ * for. */
 static bool angles_differ(const struct tt_config *c, const struct tt_continuation *w)
 {
     struct tt_rope_scaling s;
     bool differ = false;
     tt_status_free(tt_rope_scaling_read(c->rope_scaling, &s)); /* the model was made with it */
-    for (int64_t r = 1; r < w->rows; r++) differ |= w->prompts[r].count != w->prompts[0].count;
+    for (int64_t r = 1; r < w->rows; r++)
+        differ |= fmax((double)w->prompts[r].count, s.longest) != fmax((double)w->prompts[0].count, s.longest);
     return differ && s.type == TT_ROPE_DYNAMIC;
 }
 
@@ -170,7 +172,8 @@ static tt_status without_cache(const struct tt_config *c, const struct tt_engine
                                 calloc(TT_SEEN_WORDS(vocab), sizeof *h.seen)};
         double begin = tt_seconds();
         if (!h.logits || !h.scratch || !h.seen) st = tt_no_memory("%lld logits", (long long)vocab);
-        if (!st) st = tt_generator_open(&g, c, weights, w->prompts[r].count + w->max_tokens, false);
+        int64_t prompt = w->prompts[r].count;
+        if (!st) st = tt_generator_open(&g, c, weights, prompt + w->max_tokens, prompt, false);
         if (!st) st = one_row(c, &g, w, &h, r);
         w->seconds += tt_seconds() - begin;
         w->steps += w->max_tokens;

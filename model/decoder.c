@@ -53,12 +53,12 @@ static tt_status host_side(struct tt_decoder *d)
 }
 
 tt_status tt_decoder_open(struct tt_decoder *d, const struct tt_config *c, const struct tt_engine *weights,
-                          int64_t rows, int64_t length, int64_t most, const struct tt_sampling *how, int64_t known)
+                          int64_t rows, int64_t length, int64_t prompt, const struct tt_sampling *how, int64_t known)
 {
     *d = (struct tt_decoder){.rows = rows, .length = length};
     TT_TRY(tt_engine_settle(weights));
     TT_TRY(make_model(d, c, weights));
-    d->model->rope_length = most;
+    d->model->rope_prompt = prompt;
     TT_TRY(tt_model_plan_decode(d->model, rows, length, how, known, &d->plan));
     tt_engine_borrow(&d->engine, weights, TT_X_WEIGHTS);
     tt_engine_require(&d->engine, d->plan);

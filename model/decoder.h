@@ -24,9 +24,9 @@ struct tt_decoder {
 int64_t tt_decoder_room(int64_t prompt_count, int64_t max_tokens);
 
 /* Weights are taken from `weights`, an engine on the same backend that outlives the decoder. There is room for `length`
- * positions a row, and the longest row will have `most` tokens. Tokens below `known` are chosen. */
+ * positions a row; the longest prompt has `prompt` tokens. Tokens below `known` are chosen. */
 tt_status tt_decoder_open(struct tt_decoder *d, const struct tt_config *c, const struct tt_engine *weights,
-                          int64_t rows, int64_t length, int64_t most, const struct tt_sampling *how, int64_t known);
+                          int64_t rows, int64_t length, int64_t prompt, const struct tt_sampling *how, int64_t known);
 /* Before the first step, for every row: reads the prompt (at least one token). */
 tt_status tt_decoder_start(struct tt_decoder *d, int64_t row, const int32_t *prompt, int64_t count, uint64_t seed);
 /* Enqueues a step: a token more for every row. At most TT_DECODER_AHEAD steps are not taken. */

@@ -19,7 +19,7 @@ static tt_status make(struct tt_generator *g, const struct tt_config *c, int64_t
     free(one);
     TT_TRY(st);
     g->planned = planned;
-    g->model->rope_length = g->length;
+    g->model->rope_prompt = g->prompt;
     TT_TRY(b->ops->info(b->self, &device));
     tt_model_fit(g->model, &device);
     TT_TRY(g->cached ? tt_model_plan_decode(g->model, 1, planned, NULL, 0, &g->plan)
@@ -41,9 +41,9 @@ static void unmake(struct tt_generator *g)
 }
 
 tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights,
-                            int64_t length, bool cached)
+                            int64_t length, int64_t prompt, bool cached)
 {
-    *g = (struct tt_generator){.weights = weights, .length = length, .cached = cached};
+    *g = (struct tt_generator){.weights = weights, .length = length, .prompt = prompt, .cached = cached};
     TT_TRY(tt_engine_settle(weights));
     g->tokens = calloc((size_t)length + 1, sizeof *g->tokens);
     if (!g->tokens) return tt_no_memory("a sequence of %lld tokens", (long long)length);

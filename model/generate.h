@@ -12,13 +12,14 @@ struct tt_generator {
     struct tt_engine engine;
     struct tt_plan *plan;
     int64_t length, planned, at; /* room for, planned for, and number of tokens fed */
+    int64_t prompt;              /* of these, tokens that count as read at once */
     bool cached;
     int32_t *tokens; /* (length + 1) */
 };
 
 /* Weights are taken from `weights`, an engine on the same backend that outlives the generator. */
 tt_status tt_generator_open(struct tt_generator *g, const struct tt_config *c, const struct tt_engine *weights,
-                            int64_t length, bool cached);
+                            int64_t length, int64_t prompt, bool cached);
 /* The next token of the sequence; logits (vocab_size) of what follows it, or NULL. An error when the room is used up.
  */
 tt_status tt_generator_feed(struct tt_generator *g, int32_t token, float *logits);

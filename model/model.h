@@ -26,7 +26,7 @@ struct tt_model {
     bool flash_refused; /* the heads are too large for the device's flash attention; the fused one runs */
     struct tt_params params;
     int64_t head_dim;
-    int64_t rope_length; /* of the sequences, for --rope-scaling dynamic; 0: as many as the tables have positions */
+    int64_t rope_prompt; /* tokens that are read at once, for --rope-scaling dynamic; 0: all that the tables have */
 };
 
 tt_status tt_model_create(const struct tt_config *c, struct tt_model **out);
@@ -53,8 +53,8 @@ enum tt_dtype tt_model_dtype(const struct tt_model *m);
 /* tokens × (6·params + 6·layers·S·heads·D): the tied head counted once, causal attention halved. */
 double tt_model_step_flops(const struct tt_model *m);
 
-/* cos and sin for `positions` positions: (positions, D/2) each, cos first. With --rope-scaling dynamic, every position
- * has the frequencies of a sequence of rope_length, or of that length. */
+/* cos and sin for `positions` positions: (positions, D/2) each, cos first. With --rope-scaling dynamic, a position
+ * has the frequencies of the sequence as it is read there: those of the prompt, or of what ends with the position. */
 void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables);
 /* The same into an engine's TT_X_ROPE, when its plans have one. */
 tt_status tt_model_upload_rope(const struct tt_model *m, struct tt_engine *e, int64_t positions);

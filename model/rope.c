@@ -65,6 +65,14 @@ static double attention_factor(const struct tt_rope_scaling *s)
     return s->attention > 0 ? s->attention : 0.1 * log(s->factor) + 1;
 }
 
+/* How long the sequence is when the key of a position is made, which stays in the cache as it is. So it is with
+ * transformers: the prompt is read at once, and then a token at a time. */
+static int64_t length_at(const struct tt_model *m, int64_t positions, int64_t t)
+{
+    if (!m->rope_prompt) return positions;
+    return t < m->rope_prompt ? m->rope_prompt : t + 1;
+}
+
 void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *tables)
 {
     struct tt_rope_scaling s;
@@ -73,8 +81,9 @@ void tt_model_rope_tables(const struct tt_model *m, int64_t positions, float *ta
     double size = attention_factor(&s);
     float *cos_table = tables, *sin_table = tables + positions * half;
     for (int64_t i = 0; i < half; i++) {
-        double step = frequency(m, &s, i, m->rope_length > 0 ? m->rope_length : positions);
+        double step = 0;
         for (int64_t t = 0; t < positions; t++) {
+            if (!t || s.type == TT_ROPE_DYNAMIC) step = frequency(m, &s, i, length_at(m, positions, t));
             cos_table[t * half + i] = (float)(size * cos((double)t * step));
             sin_table[t * half + i] = (float)(size * sin((double)t * step));
         }

@@ -38,6 +38,7 @@ struct tt_profile_run {
     char rope_scaling[288]; /* --rope-scaling, or "" */
     char documents[16];     /* --documents; "": not known */
     char fp8[16];           /* --fp8, or "" in another precision */
+    char update[96];        /* --update and what goes with it: "all", "top-k share 0.1"; "": not known */
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */
     bool flash_refused;    /* the heads are too large for this device's flash attention; the fused one ran */
@@ -301,11 +302,12 @@ tt_status tt_profile_write_memory(const struct tt_profile *p, const char *path);
 tt_status tt_profile_write_roofline(const struct tt_profile *p, const char *path);  /* JSON */
 tt_status tt_profile_write_summary(const struct tt_profile *p, const char *path);   /* Markdown */
 
-/* Only sees whether a profile could be written there; makes nothing. */
+/* Only sees whether a profile could be written there; nothing stays made. */
 tt_status tt_profile_check_folder(const char *dir);
 /* Makes the folder and sees that it can be written to. One that holds other things and no profile is refused. */
 tt_status tt_profile_prepare(const char *dir);
 /* The same for a folder of something else, which `file` tells: "comparison" for one. */
+tt_status tt_folder_check(const char *dir, const char *file, const char *what);
 tt_status tt_folder_prepare(const char *dir, const char *file, const char *what);
 /* All of these into that folder, and report.html (html.h). */
 tt_status tt_profile_write(const struct tt_profile *p, const char *dir);

@@ -184,12 +184,36 @@ tt_status tt_update_share_check(const char *text)
                    text);
 }
 
-int64_t tt_config_chosen(const struct tt_config *c, int64_t groups)
+static double share_of(const struct tt_config *c)
 {
     double share = default_share;
-    if (c->update_count > 0) return c->update_count;
     if (c->update_share[0]) (void)read_share(c->update_share, &share);
-    int64_t chosen = llround(share * (double)groups);
+    return share;
+}
+
+void tt_update_words(const struct tt_config *c, char out[TT_UPDATE_WORDS])
+{
+    char many[32], level[16] = "", by[16] = "", every[32] = "";
+    if (c->update == TT_UPDATE_ALL) {
+        strcpy(out, tt_update_names[TT_UPDATE_ALL]);
+        return;
+    }
+    if (c->update_count > 0)
+        snprintf(many, sizeof many, "count %" PRId64, c->update_count);
+    else
+        snprintf(many, sizeof many, "share %g", share_of(c));
+    if (c->update_level != TT_LEVEL_MATRIX)
+        snprintf(level, sizeof level, " level %s", tt_update_level_names[c->update_level]);
+    if (c->update_by != TT_BY_NORM) snprintf(by, sizeof by, " by %s", tt_update_by_names[c->update_by]);
+    if (c->update_every > 1) snprintf(every, sizeof every, " every %" PRId64, c->update_every);
+    snprintf(out, TT_UPDATE_WORDS, "%s %s%s%s%s%s", tt_update_names[c->update], many, level, by,
+             c->update_rest == TT_REST_DECAY ? " rest decay" : "", every);
+}
+
+int64_t tt_config_chosen(const struct tt_config *c, int64_t groups)
+{
+    if (c->update_count > 0) return c->update_count;
+    int64_t chosen = llround(share_of(c) * (double)groups);
     return chosen < 1 ? 1 : chosen;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/format.h"
 #include "core/base/rng.h"
 #include "core/config/config.h"
 #include "core/data/builtin.h"
@@ -23,6 +24,7 @@ struct tt_data {
     bool has_zeros, has_objects; /* as of tt_text_totals */
     int64_t documents, pairs, skipped; /* of JSON Lines; of these, prompts with completions; bad lines left out */
     char first_skipped[400];     /* why */
+    int unread;                  /* folders in a folder of text */
     struct tt_text describe;
     struct tt_tokenizer *tokenizer;
     struct tt_builtin *builtin;
@@ -145,6 +147,7 @@ static tt_status add_source(struct tt_data *d, const struct tt_data_options *o, 
     struct tt_sources s = {0};
     tt_status st = tt_sources_add(&s, source);
     if (!st) st = add_files(d, o, &s, source);
+    d->unread += s.unread;
     tt_sources_free(&s);
     return st;
 }
@@ -193,6 +196,10 @@ static void describe_files(struct tt_data *d, const struct tt_data_options *o)
     if (d->skipped)
         tt_text_printf(&d->describe, "; %lld bad line%s left out, the first: %s", (long long)d->skipped,
                        d->skipped == 1 ? " was" : "s were", d->first_skipped);
+    if (d->unread)
+        tt_text_printf(&d->describe,
+                       "; %d folder%s in it %s not read: name the files there with a pattern, such as '*/*.txt'",
+                       d->unread, tt_plural(d->unread), d->unread == 1 ? "is" : "are");
     if (d->has_objects)
         tt_text_puts(&d->describe, "; it begins as JSON Lines do, but is read as plain text: for a field of its lines "
                                    "name that with --text-field");

@@ -45,7 +45,6 @@ static bool called_text(const char *name)
     static const char *const ends[] = {".txt", ".text", ".md", ".jsonl", ".ndjson"};
     static const char *const packed[] = {"", ".gz", ".zst"};
     char end[16];
-    if (name[0] == '.') return false;
     for (int i = 0; i < 5; i++)
         for (int k = 0; k < 3; k++) {
             size_t n = strlen(name), m = (size_t)snprintf(end, sizeof end, "%s%s", ends[i], packed[k]);
@@ -54,24 +53,34 @@ static bool called_text(const char *name)
     return false;
 }
 
+static tt_status add_entry(struct tt_sources *s, const char *folder, const char *name)
+{
+    char path[4096];
+    if (name[0] == '.' || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return TT_OK;
+    s->unread += tt_is_dir(path);
+    return called_text(name) && tt_is_file(path) ? add_path(s, path) : TT_OK;
+}
+
+static tt_status no_text(const char *folder, bool has_folders)
+{
+    if (has_folders)
+        return tt_fail(TT_USAGE, "%s has folders but no text (.txt, .md, .jsonl, also .gz or .zst) beside them, and "
+                                 "they are not read; give one of them, or a pattern such as '%s/*/*.txt'",
+                       folder, folder);
+    return tt_fail(TT_USAGE, "%s is a folder without text (.txt, .md, .jsonl, also .gz or .zst); give a file, or a "
+                             "pattern such as '%s/train_*.bin'",
+                   folder, folder);
+}
+
 static tt_status add_folder(struct tt_sources *s, const char *folder)
 {
-    int before = s->count;
+    int before = s->count, unread = s->unread;
     tt_status st = TT_OK;
     DIR *d = opendir(folder);
     if (!d) return tt_file_error(errno, "open", folder);
-    for (const struct dirent *e = NULL; !st && (e = readdir(d));) {
-        char path[4096];
-        int n = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (called_text(e->d_name) && n < (int)sizeof path && tt_is_file(path)) st = add_path(s, path);
-    }
+    for (const struct dirent *e = NULL; !st && (e = readdir(d));) st = add_entry(s, folder, e->d_name);
     closedir(d);
-    if (!st && s->count == before)
-        st = tt_fail(TT_USAGE,
-                     "%s is a folder without text (.txt, .md, .jsonl, also .gz or .zst); give a file, or a pattern "
-                     "such as '%s/train_*.bin'",
-                     folder, folder);
-    return st;
+    return !st && s->count == before ? no_text(folder, s->unread > unread) : st;
 }
 
 tt_status tt_sources_add(struct tt_sources *s, const char *source)

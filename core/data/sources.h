@@ -10,11 +10,13 @@
 struct tt_sources { /* {0} before the first */
     char **paths;
     int count;
+    int unread; /* folders in a folder: their files do not count */
     size_t room;
 };
 
 /* Appends the file itself, the files that match a pattern, or the files of a folder that are called as texts are
- * (.txt, .md, .jsonl, …, also packed); these sorted by name, the same in every locale. */
+ * (.txt, .md, .jsonl, …, also packed), but not those of folders in it; these sorted by name, the same in every
+ * locale. */
 tt_status tt_sources_add(struct tt_sources *s, const char *source);
 void tt_sources_free(struct tt_sources *s);
 

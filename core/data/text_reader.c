@@ -20,7 +20,7 @@ struct tt_text_reader {
     struct tt_stream *stream; /* NULL: not open */
     bool json, lines, at_end; /* JSON Lines; read line by line */
     struct tt_text ahead; /* read of the file, but not handed out: from `from` on */
-    size_t from, searched;
+    size_t from, searched, mark; /* mark: bytes before the text */
     int64_t line, offset, chars_left;
     int64_t done, total; /* bytes of the files before this one, and of all */
     struct tt_text_totals totals;
@@ -172,11 +172,10 @@ static tt_status refuse_binary(const struct tt_text_reader *r)
     return TT_OK;
 }
 
-/* A byte order mark is no part of the first prompt. JSON Lines are read without it anyway. */
+/* A byte order mark is no part of a text. JSON Lines are read without it anyway. */
 static void skip_mark(struct tt_text_reader *r)
 {
-    if (r->options.prompts && !r->json && r->ahead.n >= 3 && !memcmp(r->ahead.s, "\xef\xbb\xbf", 3))
-        r->from = r->searched = 3;
+    if (!r->json && r->ahead.n >= 3 && !memcmp(r->ahead.s, "\xef\xbb\xbf", 3)) r->mark = r->from = r->searched = 3;
 }
 
 /* One list of objects, over one line or many; a list a line is a bad line instead. */
@@ -207,7 +206,7 @@ static tt_status look(struct tt_text_reader *r)
     TT_TRY(refuse_utf16(r));
     TT_TRY(refuse_binary(r));
     skip_mark(r);
-    if (!r->lines) r->totals.has_objects |= begins_with_object(r->ahead.s, r->ahead.n);
+    if (!r->lines) r->totals.has_objects |= begins_with_object(r->ahead.s + r->from, r->ahead.n - r->from);
     const char *path = r->paths[r->file];
     bool json = r->json || ends_with(path, strlen(path), ".json");
     if (!json || !is_list(r->ahead.s, r->ahead.n)) return TT_OK;
@@ -223,7 +222,7 @@ static tt_status open_file(struct tt_text_reader *r)
     r->json = tt_text_is_lines(r->paths[r->file], &r->options);
     r->lines = r->json || r->options.prompts;
     r->at_end = false;
-    r->ahead.n = r->from = r->searched = 0;
+    r->ahead.n = r->from = r->searched = r->mark = 0;
     r->line = r->offset = 0;
     r->chars_left = r->options.max_chars ? r->options.max_chars : INT64_MAX;
     TT_TRY(read_more(r));
@@ -387,7 +386,7 @@ static tt_status next_plain(struct tt_text_reader *r, struct tt_text_block *b, b
     *done = !n || r->chars_left <= 0;
     if (*done) return r->options.file_ends && r->offset ? end_document(r, b) : TT_OK;
     r->totals.has_zeros |= memchr(r->ahead.s + from, 0, n) != NULL;
-    int64_t where = r->offset;
+    int64_t where = (int64_t)r->mark + r->offset;
     r->offset += (int64_t)n;
     return add_span(r, b, r->ahead.s + from, n, (struct tt_text_span){.where = where});
 }

@@ -17,16 +17,21 @@
  * forever for a rank that was killed while it connected to it. */
 static const double TO_NOTICE = 60, TO_FOLLOW = 10, TO_END = 5;
 
+static bool is_ignored(int number)
+{
+    struct sigaction a;
+    return !sigaction(number, NULL, &a) && a.sa_handler == SIG_IGN;
+}
+
 /* The signals that the parent forwards or handles. What nohup has it ignore stays ignored: a blocked signal would be
  * kept and taken all the same. */
 static sigset_t awaited(void)
 {
     const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGQUIT, SIGTSTP, SIGCHLD};
-    struct sigaction hangup;
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&set, signals[i]);
-    if (sigaction(SIGHUP, NULL, &hangup) || hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
+    if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);
     return set;
 }
 
@@ -144,9 +149,12 @@ static void await_signal(struct tt_children *c)
     if (left < 0) left = 0;
     struct timespec t = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
     sigset_t set = awaited();
-    int number = sigtimedwait(&set, NULL, &t);
+    siginfo_t info;
+    int number = sigtimedwait(&set, &info, &t);
     if (number == SIGCHLD)
         reap(c);
+    else if (number == SIGINT && info.si_code == SI_KERNEL && is_ignored(SIGINT))
+        return; /* Ctrl-C at the terminal of a script that runs it in the background */
     else if (number == SIGTSTP)
         stop_together(c);
     else if (number > 0)

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,22 +9,21 @@
 #include "core/base/file.h"
 
 /* Bytes before the first line that is cut off: one of a later step, half written, or not in our format. */
-static size_t kept_length(const char *text, size_t size, int64_t first,
-                          void (*kept)(void *user, long long step, const char *line), void *user)
+static int64_t kept_length(FILE *f, int64_t first, void (*kept)(void *user, long long step, const char *line),
+                           void *user)
 {
     char line[1 << 13]; /* a line with a number for each of a thousand layers fits */
-    for (size_t at = 0; at < size;) {
-        const char *end = memchr(text + at, '\n', size - at);
-        size_t n = end ? (size_t)(end - text) - at : 0;
+    int64_t at = 0;
+    while (fgets(line, sizeof line, f)) {
+        size_t n = strlen(line);
         long long step;
-        if (!end || n >= sizeof line) return at;
-        memcpy(line, text + at, n);
-        line[n] = 0;
-        if (sscanf(line, "{\"step\":%lld", &step) != 1 || step > first) return at;
+        if (!n || line[n - 1] != '\n') break;
+        line[n - 1] = 0;
+        if (sscanf(line, "{\"step\":%lld", &step) != 1 || step > first) break;
         if (kept) kept(user, step, line);
-        at += n + 1;
+        at += (int64_t)n;
     }
-    return size;
+    return at;
 }
 
 tt_status tt_metrics_file_open(struct tt_metrics_file *f, const char *folder, int64_t first,
@@ -33,11 +31,12 @@ tt_status tt_metrics_file_open(struct tt_metrics_file *f, const char *folder, in
 {
     snprintf(f->path, sizeof f->path, "%s/metrics.jsonl", folder);
     if (first > 0 && tt_is_file(f->path)) {
-        char *text;
-        size_t size;
-        TT_TRY(tt_file_read(f->path, (size_t)1 << 32, &text, &size));
-        f->whole_bytes = (int64_t)kept_length(text, size, first, kept, user);
-        free(text);
+        FILE *old = fopen(f->path, "r");
+        if (!old) return tt_file_error(errno, "open", f->path);
+        f->whole_bytes = kept_length(old, first, kept, user);
+        bool broken = ferror(old);
+        fclose(old);
+        if (broken) return tt_file_error(EIO, "read", f->path); /* what could not be read is not cut off */
         if (truncate(f->path, (off_t)f->whole_bytes))
             return tt_fail(TT_FAILED, "%s: %s; is it writable?", f->path, strerror(errno));
     }

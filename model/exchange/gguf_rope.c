@@ -11,13 +11,20 @@
 /* The scaling as --rope-scaling has it, for tt to read back as it was. */
 static const char own_key[] = "tinytransformer.rope_scaling";
 
-/* What llama3's scaling divides the frequency of each pair by; model/rope.c has the same as frequencies. */
-static void divisors(const struct tt_rope_scaling *s, double theta, int64_t D, float *out)
+/* Turns of a pair per position. */
+static double pace(const struct tt_config *c, int64_t pair)
 {
-    for (int64_t i = 0; i < D / 2; i++) {
-        double turns = s->original * pow(theta, -2.0 * (double)i / (double)D) / (2 * M_PI);
-        double keep = fmin(fmax((turns - s->low) / (s->high - s->low), 0), 1);
-        out[i] = (float)(1 / ((1 - keep) / s->factor + keep));
+    return pow(c->rope_theta, -2.0 * (double)pair / (double)tt_head_dim(c)) / (2 * M_PI);
+}
+
+/* What llama3's scaling divides the frequency of each pair by; model/rope.c has the same as frequencies. That of linear
+ * is the same for all. */
+static void divisors(const struct tt_rope_scaling *s, const struct tt_config *c, float *out)
+{
+    for (int64_t i = 0; i < tt_head_dim(c) / 2; i++) {
+        double keep = fmin(fmax((s->original * pace(c, i) - s->low) / (s->high - s->low), 0), 1);
+        if (s->type != TT_ROPE_LLAMA3) keep = s->type == TT_ROPE_DEFAULT;
+        out[i] = (float)(1 / (keep < 1 ? (1 - keep) / s->factor + keep : 1));
     }
 }
 
@@ -41,10 +48,9 @@ tt_status tt_gguf_rope_put(const struct tt_config *c, const struct tt_gguf_kind 
     if (s.type == TT_ROPE_LLAMA3 && !kind->rope_freqs) return cannot("llama3 in a model with --qk-norm");
     tt_gguf_put_string(w, own_key, c->rope_scaling);
     if (s.type == TT_ROPE_LLAMA3) {
-        int64_t D = tt_head_dim(c);
-        *freqs = malloc((size_t)D / 2 * sizeof **freqs);
+        *freqs = malloc((size_t)tt_head_dim(c) / 2 * sizeof **freqs);
         if (!*freqs) return tt_no_memory("the frequencies of RoPE");
-        divisors(&s, c->rope_theta, D, *freqs);
+        divisors(&s, c, *freqs);
         return TT_OK;
     }
     tt_gguf_put_string(w, KEY("rope.scaling.type"), tt_rope_type_names[s.type]);
@@ -60,25 +66,76 @@ static tt_status refuse(const char *path, const char *key)
     return tt_fail(TT_USAGE, "%s has %s, and tt does not know what scaling of RoPE that is", path, key);
 }
 
-static bool matches(const struct tt_rope_scaling *s, const struct tt_config *c, const float *freqs)
+static bool matches(const struct tt_rope_scaling *s, const struct tt_config *c, const float *freqs, float within)
 {
-    int64_t D = tt_head_dim(c);
-    float *wanted = malloc((size_t)D / 2 * sizeof *wanted + 1);
-    bool same = wanted != NULL && s->type == TT_ROPE_LLAMA3;
-    if (same) divisors(s, c->rope_theta, D, wanted);
-    for (int64_t i = 0; same && i < D / 2; i++) same = fabsf(freqs[i] - wanted[i]) <= 1e-4f * wanted[i];
+    int64_t half = tt_head_dim(c) / 2;
+    float *wanted = malloc((size_t)half * sizeof *wanted + 1);
+    bool same = wanted != NULL;
+    if (same) divisors(s, c, wanted);
+    for (int64_t i = 0; same && i < half; i++) same = fabsf(freqs[i] - wanted[i]) <= within * wanted[i];
     free(wanted);
     return same;
 }
 
-/* The numbers behind the tensor: those that tt wrote beside it, or of Llama 3.1 or 3.2. */
+/* Of numbers that are found from the divisors: a few units in their last place. */
+static const float rounding = 1e-6f;
+
+/* Between which paces a pair is scaled partly: what is kept of its frequency rises in a straight line from 0 to 1.
+ * Where fewer than two pairs lie on the line, one that passes the pairs beside it. */
+static void find_line(const struct tt_config *c, const float *freqs, double most, double *from, double *to)
+{
+    double slow = 0, fast = 0, x[2] = {0}, kept[2] = {0}; /* last pair with all scaled, first with none, two between */
+    int between = 0;
+    for (int64_t i = tt_head_dim(c) / 2; i-- > 0;) {
+        double keep = (1 / (double)freqs[i] - 1 / most) / (1 - 1 / most), pair = pace(c, i);
+        if (keep < 1e-5)
+            slow = pair;
+        else if (keep > 1 - 1e-5)
+            fast = fast > 0 ? fast : pair;
+        else
+            x[between > 0] = pair, kept[between > 0] = keep, between++;
+    }
+    if (between > 1) {
+        *from = x[0] - kept[0] * (x[1] - x[0]) / (kept[1] - kept[0]);
+        *to = *from + (x[0] - *from) / kept[0];
+    } else if (between) {
+        double least = fast > 0 ? (x[0] / kept[0] - fast) / (1 / kept[0] - 1) : 0;
+        *from = fmax(slow, least);
+        *to = *from + (x[0] - *from) / kept[0];
+    } else {
+        *from = slow;
+        *to = fast;
+    }
+}
+
+/* The numbers of a scaling that gives these divisors, if there is one: their length is of no other use, so that
+ * low_freq_factor is about 1. */
+static struct tt_rope_scaling fit(const struct tt_config *c, const float *freqs)
+{
+    float least = freqs[0], most = freqs[0];
+    double from, to;
+    for (int64_t i = 1; i < tt_head_dim(c) / 2; i++) least = fminf(least, freqs[i]), most = fmaxf(most, freqs[i]);
+    if (!(least > 0.5f) || !isfinite(most) || most <= 1.00001f) return (struct tt_rope_scaling){0};
+    if (most - least < 1e-5f * most) return (struct tt_rope_scaling){.type = TT_ROPE_LINEAR, .factor = most};
+    find_line(c, freqs, most, &from, &to);
+    double length = round(1 / from);
+    struct tt_rope_scaling s = {TT_ROPE_LLAMA3, .factor = most, .original = length, .low = length * from,
+                                .high = length * to};
+    struct tt_rope_scaling short_one = s;
+    short_one.low = round(1e3 * s.low) / 1e3;
+    short_one.high = round(1e3 * s.high) / 1e3;
+    return short_one.low < short_one.high && matches(&short_one, c, freqs, rounding) ? short_one : s;
+}
+
+/* The numbers behind the tensor: those that tt wrote beside it, of Llama 3.1 or 3.2, or others that give the same. */
 static tt_status find_numbers(const struct tt_gguf *g, const char *path, const struct tt_config *c,
                               struct tt_rope_scaling *s)
 {
-    const struct tt_rope_scaling known[] = {
+    struct tt_rope_scaling known[] = {
         *s,
         {.type = TT_ROPE_LLAMA3, .factor = 8, .low = 1, .high = 4, .original = 8192},
         {.type = TT_ROPE_LLAMA3, .factor = 32, .low = 1, .high = 4, .original = 8192},
+        {0},
     };
     const struct tt_tensor *t = tt_gguf_find(g, TT_GGUF_ROPE_FREQS);
     if (t->rank != 1 || t->count != tt_head_dim(c) / 2) return refuse(path, TT_GGUF_ROPE_FREQS " of another size");
@@ -86,8 +143,9 @@ static tt_status find_numbers(const struct tt_gguf *g, const char *path, const s
     if (!freqs) return tt_no_memory("the frequencies of RoPE");
     tt_status st = tt_gguf_read(g, t, freqs);
     bool found = false;
-    for (int i = 0; i < 3 && !st && !found; i++) {
-        found = matches(&known[i], c, freqs);
+    if (!st) known[3] = fit(c, freqs);
+    for (int i = 0; i < 4 && !st && !found; i++) {
+        found = matches(&known[i], c, freqs, i < 3 ? 1e-4f : rounding);
         if (found) *s = known[i];
     }
     free(freqs);

@@ -1,4 +1,5 @@
 /* The runs of a comparison, from what tt profile, tt bench and tt train leave. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/yaml.h"
 #include "core/checkpoint/checkpoint.h"
+#include "core/config/config.h"
 #include "profiling/compare/compare.h"
 #include "profiling/measure/grads.h"
 
@@ -99,6 +101,7 @@ static void take_bench_shape(struct tt_profile_run *run, const struct tt_json *r
     snprintf(run->rope_scaling, sizeof run->rope_scaling, "%.287s", tt_json_string(row, "rope_scaling", ""));
     snprintf(run->documents, sizeof run->documents, "%.15s", tt_json_string(row, "documents", ""));
     snprintf(run->fp8, sizeof run->fp8, "%.15s", tt_json_string(row, "fp8", ""));
+    snprintf(run->update, sizeof run->update, "%.95s", tt_json_string(row, "update", ""));
     run->qkv_bias = is_true(row, "qkv_bias");
     run->qk_norm = is_true(row, "qk_norm");
 }
@@ -179,6 +182,35 @@ static bool says_true(const struct tt_yaml *config, const char *key)
     return value && value->kind == TT_YAML_BOOL && !strcmp(value->text, "true");
 }
 
+static const char *word_of(const struct tt_yaml *config, const char *key)
+{
+    const struct tt_yaml *value = tt_yaml_get(config, key);
+    return value && value->text ? value->text : "";
+}
+
+static int choice_of(const struct tt_yaml *config, const char *key, const char *const *names)
+{
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(names[i], word_of(config, key))) return i;
+    return 0;
+}
+
+/* Options of several words each, as tt profile writes them. One that an older checkpoint does not name is not known. */
+static void take_words(struct tt_profile_run *run, const struct tt_yaml *config)
+{
+    struct tt_config c = {.fp8 = choice_of(config, "fp8", tt_fp8_names),
+                          .fp8_scaling = choice_of(config, "fp8-scaling", tt_fp8_scaling_names),
+                          .update = choice_of(config, "update", tt_update_names),
+                          .update_count = strtoll(word_of(config, "update-count"), NULL, 10),
+                          .update_every = strtoll(word_of(config, "update-every"), NULL, 10),
+                          .update_level = choice_of(config, "update-level", tt_update_level_names),
+                          .update_by = choice_of(config, "update-by", tt_update_by_names),
+                          .update_rest = choice_of(config, "update-rest", tt_update_rest_names)};
+    snprintf(c.update_share, sizeof c.update_share, "%.23s", word_of(config, "update-share"));
+    if (tt_yaml_get(config, "update")) tt_update_words(&c, run->update);
+    if (!strcmp(run->precision, "fp8")) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_words(&c));
+}
+
 static void take_config(struct tt_profile_run *run, const struct tt_yaml *config)
 {
     const struct {
@@ -201,7 +233,6 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
                  {"fuse", run->fuse, sizeof run->fuse},
                  {"rope-scaling", run->rope_scaling, sizeof run->rope_scaling},
                  {"documents", run->documents, sizeof run->documents},
-                 {"fp8", run->fp8, sizeof run->fp8},
                  {"data", run->data, sizeof run->data}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const struct tt_yaml *value = tt_yaml_get(config, numbers[i].key);
@@ -217,7 +248,7 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
     run->qkv_bias = says_true(config, "qkv-bias");
     run->qk_norm = says_true(config, "qk-norm");
     if (!run->head_dim && run->num_heads > 0) run->head_dim = run->hidden_dim / run->num_heads;
-    if (strcmp(run->precision, "fp8")) run->fp8[0] = 0;
+    take_words(run, config);
 }
 
 /* What ran there is in its checkpoints. A run without one, or with damaged ones, can still be compared. */
@@ -265,31 +296,48 @@ static void add_pace(struct pace *p, const struct tt_json *line)
     if (step > 0) p->last = step;
 }
 
+/* Line by line: the file of a long run is larger than what should be in memory. */
+static tt_status read_lines(FILE *f, struct tt_profile *p, struct pace *pace)
+{
+    char *text = NULL;
+    size_t size = 0, room = 0;
+    tt_status st = TT_OK;
+    ssize_t n;
+    for (long long number = 1; !st && (n = getline(&text, &size, f)) > 0; number++) {
+        struct tt_json *line;
+        if (n == 1 && text[0] == '\n') continue;
+        st = tt_json_parse(text, (size_t)n, &line);
+        if (st && text[n - 1] != '\n') { /* half written by a run that goes on */
+            tt_status_free(st);
+            st = TT_OK;
+            break;
+        }
+        if (st) {
+            st = tt_context(st, "line %lld of metrics.jsonl", number);
+            break;
+        }
+        st = add_line(p, &room, line);
+        add_pace(pace, line);
+        tt_json_free(line);
+    }
+    if (!st && ferror(f)) st = tt_file_error(errno, "read", "metrics.jsonl");
+    free(text);
+    return st;
+}
+
 /* metrics.jsonl of a training run: a line per step. */
-static tt_status add_training(struct tt_comparison *c, const char *folder, const char *text, size_t n)
+static tt_status add_training(struct tt_comparison *c, const char *folder, const char *path)
 {
     struct tt_compared *r;
-    int number = 0;
-    size_t room = 0;
     struct pace pace = {0};
     TT_TRY(new_run(c, &r));
     label_by_path(r, folder);
     take_training_config(&r->profile.run, folder);
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t length = end ? (size_t)(end - text) - at : n - at;
-        struct tt_json *line;
-        number++;
-        if (length) {
-            tt_status st = tt_json_parse(text + at, length, &line);
-            if (st) return tt_context(st, "line %d of metrics.jsonl", number);
-            st = add_line(&r->profile, &room, line);
-            add_pace(&pace, line);
-            tt_json_free(line);
-            TT_TRY(st);
-        }
-        at += length + 1;
-    }
+    FILE *f = fopen(path, "r");
+    if (!f) return tt_file_error(errno, "open", path);
+    tt_status st = read_lines(f, &r->profile, &pace);
+    fclose(f);
+    TT_TRY(st);
     if (!r->profile.samples_count) return tt_fail(TT_FAILED, "metrics.jsonl has no step");
     if (pace.waiting > 0) take_pace(&pace, 1, pace.waiting);
     r->tokens_per_second = pace.steps > 0 ? pace.steps / pace.seconds : NAN;
@@ -313,22 +361,19 @@ tt_status tt_compare_add(struct tt_comparison *c, const char *path)
                        "%s holds neither profile.json nor bench.json nor metrics.jsonl; name the folder of a profile, "
                        "a bench or a run",
                        path);
+    if (training) return tt_context(add_training(c, path, inside), "%s", path);
     TT_TRY(tt_file_read(folder ? inside : path, largest, &text, &n));
-    if (!training && text[strspn(text, " \t\r\n")] != '{') {
+    if (text[strspn(text, " \t\r\n")] != '{') {
         free(text);
         return tt_fail(TT_USAGE, "%s is neither a profile.json nor a bench.json; name the folder or file of one", path);
     }
-    if (training) {
-        st = add_training(c, path, text, n);
-    } else {
-        struct tt_json *root = NULL;
-        st = tt_json_parse(text, n, &root);
-        if (!st && tt_json_get(root, "operators"))
-            st = add_profile(c, path);
-        else if (!st)
-            st = add_bench_rows(c, root);
-        if (root) tt_json_free(root);
-    }
+    struct tt_json *root = NULL;
+    st = tt_json_parse(text, n, &root);
+    if (!st && tt_json_get(root, "operators"))
+        st = add_profile(c, path);
+    else if (!st)
+        st = add_bench_rows(c, root);
+    if (root) tt_json_free(root);
     free(text);
     return st ? tt_context(st, "%s", path) : TT_OK;
 }

@@ -132,6 +132,7 @@ static void differences(const struct tt_comparison *c, struct tt_text *out)
                      {"flash-tile", a->flash_tile, b->flash_tile, true},
                      {"documents", a->documents, b->documents, false},
                      {"fp8", a->fp8, b->fp8, false},
+                     {"update", a->update, b->update, false},
                      {"rope-scaling", a->rope_scaling, b->rope_scaling, true},
                      {"own-kernel", a->own_kernel, b->own_kernel, true}};
         const char *sep = ": ";

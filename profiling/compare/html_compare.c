@@ -10,6 +10,7 @@
 #include "profiling/report/svg.h"
 
 enum { OPERATORS_SHOWN = 25 };
+enum { POINTS = 600 }; /* of a line: more than a screen is wide would only make the file large */
 
 static const char *times(double ratio, char out[32])
 {
@@ -126,23 +127,41 @@ struct curve {
     double (*value)(const struct tt_profile_sample *);
 };
 
+/* Points that are each the mean of as many steps; NaN where none of these is known. */
+static int gather(const struct tt_profile *p, const struct curve *what, int each, double *x, double *y)
+{
+    int n = 0;
+    for (int at = 0; at < p->samples_count; at += each, n++) {
+        double sum = 0, count = 0;
+        for (int i = at; i < p->samples_count && i - at < each; i++) {
+            double value = what->value(&p->samples[i]);
+            x[n] = (double)p->samples[i].step;
+            if (isfinite(value)) sum += value, count++;
+        }
+        y[n] = sum / count;
+    }
+    return n;
+}
+
 static void curves(struct tt_text *t, const struct tt_comparison *c, const struct curve *what)
 {
     struct tt_line lines[TT_COMPARE_LIMIT];
     double *room[TT_COMPARE_LIMIT] = {0};
-    int n = 0;
+    int n = 0, longest = 1;
+    for (int i = 0; i < c->n; i++)
+        if (c->runs[i].profile.samples_count > longest) longest = c->runs[i].profile.samples_count;
+    int each = (longest - 1) / POINTS + 1;
     for (int i = 0; i < c->n; i++) {
         const struct tt_profile *p = &c->runs[i].profile;
-        int m = p->samples_count;
-        if (!m || !(room[i] = calloc((size_t)m * 2, sizeof **room))) continue;
-        for (int k = 0; k < m; k++)
-            room[i][k] = (double)p->samples[k].step, room[i][m + k] = what->value(&p->samples[k]);
-        lines[n++] = (struct tt_line){c->runs[i].label, room[i], room[i] + m, m, m <= 60};
+        if (!p->samples_count || !(room[i] = calloc(2 * POINTS, sizeof **room))) continue;
+        int m = gather(p, what, each, room[i], room[i] + POINTS);
+        lines[n++] = (struct tt_line){c->runs[i].label, room[i], room[i] + POINTS, m, m <= 60};
     }
     if (n) {
         html_section(t, what->id, what->heading);
         tt_svg_lines(t, &(struct tt_lines){what->title, "step", what->unit, lines, n, false, false, false});
         html_note(t, "%s", what->note);
+        if (each > 1) html_note(t, "Each point is the mean of %d steps.", each);
         html_section_end(t);
     }
     for (int i = 0; i < c->n; i++) free(room[i]);

@@ -29,6 +29,8 @@ static void fill_shape(struct tt_profile_run *run, const struct tt_config *c, co
     strcpy(run->rope_scaling, c->rope_scaling);
     snprintf(run->documents, sizeof run->documents, "%s", tt_documents_names[c->documents]);
     if (c->precision == TT_PREC_FP8) snprintf(run->fp8, sizeof run->fp8, "%s", tt_fp8_words(c));
+    _Static_assert(sizeof run->update >= TT_UPDATE_WORDS, "they fit");
+    tt_update_words(c, run->update);
     run->parameters = tt_model_param_count(m);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/file.h"
+#include "core/base/writable.h"
 #include "profiling/profile_write.h"
 #include "profiling/report/html.h"
 
@@ -89,31 +90,13 @@ static tt_status other_things(const char *dir, const char *file, const char *wha
                    what);
 }
 
-/* The folder itself, or the nearest one above it that is there. */
-static tt_status nearest_folder(const char *dir, char *out, size_t size)
+tt_status tt_folder_check(const char *dir, const char *file, const char *what)
 {
-    TT_TRY(path_in(dir, "", out, size));
-    while (access(out, F_OK) && errno == ENOENT) {
-        char *slash = strrchr(out, '/');
-        if (slash && slash > out)
-            *slash = 0;
-        else
-            strcpy(out, slash ? "/" : ".");
-    }
-    return TT_OK;
+    TT_TRY(tt_could_fill(dir, "--out"));
+    return other_things(dir, file, what);
 }
 
-tt_status tt_profile_check_folder(const char *dir)
-{
-    char path[4096];
-    TT_TRY(nearest_folder(dir, path, sizeof path));
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') path[--n] = 0;
-    if (access(path, F_OK) == 0 && !tt_is_dir(path))
-        return tt_fail(TT_USAGE, "%s is a file; --out names a folder", path);
-    if (access(path, W_OK | X_OK)) return tt_file_error(errno, "write into", path);
-    return other_things(dir, "profile.json", "profile");
-}
+tt_status tt_profile_check_folder(const char *dir) { return tt_folder_check(dir, "profile.json", "profile"); }
 
 tt_status tt_folder_prepare(const char *dir, const char *file, const char *what)
 {

@@ -35,6 +35,7 @@ static void facts(struct tt_text *t, const struct tt_profile *p)
     snprintf(line, sizeof line, "%s%s%s, %s%s", r->version, r->fuse[0] ? " " : "", r->fuse, r->precision,
              r->graph ? ", as a graph" : "");
     if (r->version[0]) html_fact(t, "version", line);
+    if (r->update[0] && strcmp(r->update, "all")) html_fact(t, "update", r->update);
     snprintf(line, sizeof line,
              "%lld layer%s, hidden %lld, %lld head%s (%lld key/value), ffn %lld, vocabulary %lld: %s parameters",
              (long long)r->num_layers, tt_plural(r->num_layers), (long long)r->hidden_dim, (long long)r->num_heads,

@@ -117,6 +117,11 @@ static void head(struct tt_text *t, const struct tt_profile *p)
     tt_text_printf(t, "%s is %lld x %lld x %lld tokens (accumulated, sequences, length), %s.\n\n",
                    p->job.ranks ? "" : "A step", (long long)r->grad_accum, (long long)r->batch_size,
                    (long long)r->seq_len, r->graph ? "replayed as a graph" : "launched operation by operation");
+    if (r->update[0] && strcmp(r->update, "all")) {
+        tt_text_puts(t, "Not all weights are updated: ");
+        tt_md_printf(t, "%s. What was measured is the step that chooses.", r->update);
+        tt_text_puts(t, "\n\n");
+    }
     if (r->own_kernel[0]) {
         tt_text_puts(t, "`residual_norm` of ");
         tt_md_printf(t, "%s (SHA-256 %s...)", r->own_kernel, r->own_kernel_sha);

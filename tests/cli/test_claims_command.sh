@@ -14,6 +14,29 @@ expect 0 '"claimed": "24 %"' "$TT" claims --list --json
 expect 2 'did you mean "adamw"' "$TT" claims --only adamv
 [ -e claims ] && fail "a list or a refusal wrote something"
 passed "the list"
+
+# ---- where nothing can be written is said before anything is measured ----
+echo mine >in-the-way
+mkdir full && echo mine >full/mine
+for out in in-the-way full in-the-way/below; do
+    expect 2 "" timeout 20 "$TT" claims --turns 1000 --out "$out"
+    [ -s out ] && fail "claims were measured for $out"
+done
+expect 2 "is a file; --profile-dir names a folder" timeout 20 "$TT" bench --repeats 100000 --profile-dir in-the-way
+for words in "--ranks 1,2" "--generate 1" "--against baseline --against flash"; do
+    expect 2 "write into in-the-way/below" timeout 20 "$TT" bench --repeats 100000 $words --profile-dir in-the-way/below
+done
+mkdir -p kept/bench.json
+expect 2 "kept/bench.json: Is a directory" timeout 20 "$TT" bench --repeats 100000 --profile-dir kept
+expect 2 "full holds other files and no comparison" timeout 20 "$TT" compare --turns 1000 --out full --run fused flash
+expect 2 "Not a directory" timeout 20 "$TT" check grads --preset medium --out in-the-way/grads
+[ -s out ] && fail "something was measured"
+expect 0 "" "$TT" train $tiny --vocab-size 64 --num-steps 1 --out run --quiet
+expect 2 "Not a directory" "$TT" eval run --logits in-the-way/logits
+[ -s out ] && fail "a run was evaluated whose logits could not be written"
+expect 2 "Is a directory" "$TT" eval run --logits full
+[ -e in-the-way ] && [ "$(ls full)" = mine ] || fail "a refusal changed a folder"
+passed "folders that cannot be written to"
 [ "$(cached TT_SANITIZE)" = ON ] && finish # each copy takes seconds there; the optimised build runs them
 
 expect 0 "saved   claims/claims.html" "$TT" claims --only adamw,tf32,evaluation $tiny --turns 2 --repeats 1 --warmup 0

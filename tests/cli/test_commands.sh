@@ -106,6 +106,44 @@ for interval in 50 1000000; do # stopped after a validation, and before the firs
 done
 passed "signals save and stop"
 
+# ---- Ctrl-C is for what runs in front: a script's shell has its background ignore it; kill -INT, as above, is meant ----
+if has python3; then
+    cat >background.sh <<'END'
+trap 'touch caught' INT
+"$TT" train "$@" >out 2>err &
+steps() { cat background/metrics.jsonl 2>/dev/null | wc -l; }
+until [ "$(steps)" -gt 5 ] || ! kill -0 $!; do sleep 0.05; done
+touch ready
+for _ in $(seq 600); do [ -e caught ] && break; sleep 0.05; done
+until [ "$(steps)" -gt $((${before:=$(steps)} + 40)) ] || ! kill -0 $!; do sleep 0.05; done
+kill -TERM $!
+wait $!
+END
+    TT=$TT timeout 100 python3 - $tiny --num-steps 1000000 --val-interval 0 --log-interval 5 --out background <<'END'
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if not pid:
+    os.execvp("bash", ["bash", "background.sh", *sys.argv[1:]])
+while not os.path.exists("ready"):
+    time.sleep(0.05)
+os.write(terminal, b"\x03")
+os.waitpid(pid, 0)
+END
+    [ -e caught ] || fail "the script has seen no Ctrl-C"
+    grep -q "stopped by Terminated" err || fail "Ctrl-C reaches a run in the background"
+    passed "Ctrl-C and the background"
+fi
+
+# ---- a file of metrics that no memory would hold: what is behind the last whole line goes ----
+expect 0 "saved" "$TT" train $tiny --num-steps 4 --out huge
+cp huge/metrics.jsonl lines
+if truncate -s 5G huge/metrics.jsonl 2>/dev/null; then
+    expect 0 "saved" "$TT" train --resume auto --num-steps 6 --out huge
+    head -c "$(stat -c %s lines)" huge/metrics.jsonl | cmp -s - lines && [ "$(stat -c %s huge/metrics.jsonl)" -lt 10000 ] ||
+        fail "the lines are not those before, or more: $(stat -c %s huge/metrics.jsonl) bytes"
+fi
+passed "metrics of a long run"
+
 # ---- nothing half-done ----
 expect 2 "in the way" "$TT" train $tiny --num-steps 2 --out whole/metrics.jsonl/x
 expect 2 "--val-interval" "$TT" train $tiny --num-steps 2 --val-intervall 3 --out never

@@ -32,6 +32,16 @@ MODELS = {
 }
 
 
+def grown(folder, tokens, prompt):
+    """Logits with a cache: of a prompt that is read at once, and then token by token."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).double()
+    cache, logits = transformers.DynamicCache(config=model.config), []
+    with torch.no_grad():
+        for part in (tokens[:, :prompt], *tokens[:, prompt:].split(1, 1)):
+            logits.append(model(part, past_key_values=cache, use_cache=True).logits[0])
+    return torch.cat(logits).numpy().astype(np.float32)
+
+
 def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.0, length=9, longest=32, rope=None,
          head=None, kind="Llama"):
     shutil.rmtree(folder, ignore_errors=True)
@@ -53,6 +63,9 @@ def make(folder, heads, kv, tied, dtype=torch.float32, shard="1GB", theta=10000.
         logits = model(tokens[:, :-1]).logits.numpy().astype(np.float32)
     save_file({"tokens": tokens.numpy().astype(np.int32), "logits": logits}, os.path.join(folder, "golden.safetensors"),
               metadata={"transformers": transformers.__version__, "torch": torch.__version__})
+    if rope and rope["rope_type"] == "dynamic":  # prompts within and beyond what the model was made for
+        save_file({f"prompt_{n}": grown(folder, tokens[:1, :-1], n) for n in (longest - 3, longest + 4)},
+                  os.path.join(folder, "grown.safetensors"))
     for name in ("config.json", "generation_config.json"):
         json.load(open(os.path.join(folder, name)))
     print(folder, sorted(os.listdir(folder)), float(np.abs(logits).max()))

@@ -96,6 +96,8 @@ def own_tokens(device):
         check(model.generate(max_tokens=4, temperature=0) == model.generate([0], max_tokens=4, temperature=0),
               "nothing does not start at token 0")
         refuses(tt.UsageError, "max_tokens", model.generate, [1], max_tokens=0)
+        refuses(tt.UsageError, "seed -1: use 0", model.generate, [1], seed=-1)
+        refuses(tt.UsageError, "seed 18446744073709551616: use 0", model.generate, [1], seed=2**64)
         rows[40] = 11
         refuses(tt.UsageError, "token 6 of sequence 2 is 11", model.step, view)
         rows[40] = 7
@@ -112,6 +114,10 @@ def numpy_tokens(model, x, loss):
     refuses(ValueError, "not contiguous", model.step, np.asfortranarray(x))
     refuses(ValueError, "not contiguous", model.step, np.repeat(x, 2, axis=1)[:, ::2])
     refuses(ValueError, "not the next tokens", model.step, inputs, inputs)
+    masked = np.ma.masked_array(x, mask=x == x[0, 0])
+    refuses(TypeError, "tokens: the array is masked", model.step, masked)
+    refuses(TypeError, "targets: the array is masked", model.step, inputs, np.ma.masked_array(targets))
+    refuses(TypeError, "prompt: the array is masked", model.generate, masked[0])
     refuses(TypeError, "targets", model.step, inputs, targets.astype("float32"))
 
 
@@ -140,8 +146,13 @@ def misuse(device):
         model.close()
     for call in (model.step, model.evaluate, lambda: model.shape, lambda: model.save("x")):
         refuses(tt.UsageError, "the model is closed", call)
-    refuses(tt.UsageError, "did you mean hidden-dim?", device.create, hidden_dims=3)
+    refuses(tt.UsageError, "there is no option hidden_dims; did you mean hidden_dim?", device.create, hidden_dims=3)
     refuses(TypeError, "None is not a setting", device.create, data=None)
+    refuses(tt.UsageError, "seed: -1 is out of range", device.create, seed=-1)
+    refuses(tt.UsageError, "make hidden_dim a multiple of num_heads", device.create, hidden_dim=33, num_heads=2)
+    refuses(tt.UsageError, "or leave update_share out", device.create, update_share=0.5)
+    refuses(tt.UsageError, "tt train --ranks", device.create, ranks=2)  # a command is as it is typed
+    refuses(tt.UsageError, "my-len.txt; check", device.create, data="my-len.txt")  # and so is a path
     refuses(tt.UsageError, "/no/such", device.load, "/no/such/run")
     for call in (device.load, device.create(**SETTINGS).save, device.create(**SETTINGS).export):
         refuses(ValueError, "zero byte", call, "one\0two")
@@ -191,7 +202,7 @@ def profiles(folder):
     check(shown.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;') and shown.count("<") == 2, shown[:80])
     check("allow-same-origin" not in shown, "the page may reach the notebook")
     check(tt.Profile(folder)._repr_html_() == shown, "it opens otherwise")
-    refuses(tt.UsageError, "no-such", tt.profile, folder, no_such=1)
+    refuses(tt.UsageError, "profile has no option no_such", tt.profile, folder, no_such=1)
 
 
 def structs():

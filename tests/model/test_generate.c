@@ -19,8 +19,8 @@ static void cached_equals_uncached(void)
         float a[61], b[61];
         CHECK_OK(tt_session_open(&s, &backend, &c, 0));
         CHECK_OK(tt_session_init_weights(&s));
-        CHECK_OK(tt_generator_open(&cached, &c, &s.engine, length, true));
-        CHECK_OK(tt_generator_open(&whole, &c, &s.engine, length, false));
+        CHECK_OK(tt_generator_open(&cached, &c, &s.engine, length, length, true));
+        CHECK_OK(tt_generator_open(&whole, &c, &s.engine, length, length, false));
         for (int i = 0; i < length; i++) {
             int32_t token = (int32_t)(tt_random(3, 1, (uint64_t)i) % 61);
             CHECK_OK(tt_generator_feed(&cached, token, a));
@@ -136,7 +136,8 @@ static void without_a_cache_the_same(void)
     tt_session_close(&s);
 }
 
-/* The angles are those of the prompt and what may follow, not of the room in the cache, and of each row's own. */
+/* The angles are those of each row's own prompt and of what follows, not of the room in the cache or of what may
+ * follow. */
 static void dynamic_angles_are_of_each_row(void)
 {
     struct tt_prompt prompts[PROMPTS];

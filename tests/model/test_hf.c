@@ -74,17 +74,38 @@ static void check_close(const char *what, const float *ours, const float *theirs
 }
 
 /* Token by token against a cache: what the last token of a whole sequence sees is the same. */
-static void generate_again(const struct imported *m, const struct tt_session *s, const int32_t *tokens,
-                           const float *theirs)
+static void generate_again(const struct imported *m, const struct tt_session *s, const int32_t *tokens, int64_t prompt,
+                           const float *theirs, bool cached)
 {
     struct tt_generator g;
     int64_t V = m->c.vocab_size, S = m->c.seq_len;
     float *ours = malloc((size_t)(S * V) * sizeof *ours);
-    CHECK_OK(tt_generator_open(&g, &m->c, &s->engine, S, true));
+    CHECK_OK(tt_generator_open(&g, &m->c, &s->engine, S, prompt, cached));
     for (int64_t i = 0; i < S; i++) CHECK_OK(tt_generator_feed(&g, tokens[i], ours + i * V));
-    check_close("generated", ours, theirs, S * V);
+    check_close(cached ? "generated" : "generated without a cache", ours, theirs, S * V);
     tt_generator_close(&g);
     free(ours);
+}
+
+/* With a cache transformers leaves keys as they are, while the angles of dynamic RoPE change with the length. */
+static void grow_again(const struct imported *m, const struct tt_session *s, const int32_t *tokens)
+{
+    static const int prompts[] = {5, 12}; /* the model was made for 8 */
+    struct tt_safetensors *golden;
+    if (strncmp(m->c.rope_scaling, "dynamic", 7)) return;
+    CHECK_OK(tt_safetensors_open("tests/fixtures/hf/rope_dynamic/grown.safetensors", &golden));
+    for (int i = 0; i < 2; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "prompt_%d", prompts[i]);
+        const struct tt_tensor *logits = tt_safetensors_find(golden, name);
+        CHECK(logits && logits->shape[0] == m->c.seq_len && logits->shape[1] == m->c.vocab_size, "%s", name);
+        float *theirs = malloc(logits->size);
+        CHECK_OK(tt_safetensors_read(golden, logits, theirs));
+        generate_again(m, s, tokens, prompts[i], theirs, true);
+        generate_again(m, s, tokens, prompts[i], theirs, false);
+        free(theirs);
+    }
+    tt_safetensors_close(golden);
 }
 
 static void compare_logits(struct imported *m, const char *golden_path)
@@ -114,7 +135,8 @@ static void compare_logits(struct imported *m, const char *golden_path)
     CHECK_OK(tt_plan_run(p, &backend, NULL));
     CHECK_OK(tt_engine_download(&e, TT_X_LOGITS, 0, ours, (size_t)logits->size));
     check_close(golden_path, ours, theirs, logits->count);
-    generate_again(m, &s, input, theirs);
+    generate_again(m, &s, input, m->c.seq_len, theirs, true);
+    grow_again(m, &s, input);
     tt_engine_free(&e);
     tt_plan_free(p);
     tt_session_close(&s);

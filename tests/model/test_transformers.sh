@@ -35,15 +35,20 @@ for type in bf16 fp16; do pairs+=(hf-bpe-$type bpe.safetensors 2e-2 - -); done
 "$python" "$root/tests/hf/check.py" "${pairs[@]}" >out 2>err || fail "transformers reads another model"
 cat out
 
-# the likeliest continuations of several prompts, without and with a repetition penalty
-for penalty in 1.0 1.3; do
-    "$TT" generate run-bytes --prompt "some words" --prompt "a" --prompt "of a text that has" --temperature 0 --max-tokens 24 \
-        --repetition-penalty $penalty --json >greedy.jsonl 2>err || fail "generate with a penalty of $penalty"
-    "$python" - hf-bytes greedy.jsonl $penalty >out 2>err <<'END' || fail "transformers generates other tokens with a penalty of $penalty"
+# the likeliest continuations of several prompts, without and with a repetition penalty, and beyond the length that dynamic RoPE is for
+"$TT" train $tiny $(data_of bytes) --num-steps 6 --rope-scaling dynamic,factor=2,max_position_embeddings=16 --out run-dynamic >out 2>err ||
+    fail "train with dynamic RoPE"
+"$TT" export hf-dynamic --checkpoint run-dynamic >out 2>err || fail "export with dynamic RoPE"
+for how in "bytes 1.0" "bytes 1.3" "dynamic 1.3"; do
+    set -- $how
+    "$TT" generate run-$1 --prompt "some words" --prompt "a" --prompt "of a text that has" --temperature 0 --max-tokens 24 \
+        --repetition-penalty $2 --json >greedy.jsonl 2>err || fail "generate $1 with a penalty of $2"
+    "$python" - hf-$1 greedy.jsonl $2 >out 2>err <<'END' || fail "transformers generates other tokens with $1, penalty $2"
 import json, sys, torch, transformers
-model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1]).float()
 for line in open(sys.argv[2]):
     ours = json.loads(line)
+    # a model keeps the angles of the longest text it has seen
+    model = transformers.AutoModelForCausalLM.from_pretrained(sys.argv[1]).float()
     prompt = torch.tensor([ours["tokens"][:ours["prompt_tokens"]]])
     theirs = model.generate(prompt, attention_mask=torch.ones_like(prompt), min_new_tokens=24, max_new_tokens=24, do_sample=False,
                             repetition_penalty=float(sys.argv[3]), pad_token_id=0)[0].tolist()

@@ -142,16 +142,19 @@ static void compares_profiles(void)
     wide.run.num_layers = 2;
     strcpy(wide.run.documents, "joined");
     strcpy(wide.run.fp8, "linear");
+    strcpy(wide.run.update, "all");
     save(&wide, "joined");
     wide = by_hand(4);
     wide.run.num_layers = 2;
     strcpy(wide.run.documents, "separate");
     strcpy(wide.run.fp8, "all");
+    strcpy(wide.run.update, "top-k share 0.1");
     save(&wide, "separate");
     CHECK_OK(compare("joined", "separate", c));
     CHECK(c->runs[1].same_model && !c->runs[1].same_task, "losses of other attention are compared");
     tt_compare_text(c, &text);
-    CHECK(strstr(text.s, "documents joined -> separate, fp8 linear -> all"), "%s", text.s);
+    CHECK(strstr(text.s, "documents joined -> separate, fp8 linear -> all, update all -> top-k share 0.1"), "%s",
+          text.s);
     CHECK_FAILS(gate(c, "loss:0.5"), "cannot be compared");
     tt_text_free(&text);
     tt_compare_free(c);
@@ -354,6 +357,10 @@ static void compares_benchmarks_and_training_runs(void)
     write_text("run2/metrics.jsonl", "{\"step\":1,\"loss\":4.0}\n{\"step\":2,\"lo\n");
     CHECK_FAILS(compare("run1", "run2", c), "line 2 of metrics.jsonl");
     tt_compare_free(c);
+    write_text("run2/metrics.jsonl", "{\"step\":1,\"loss\":4.0}\n{\"step\":2,\"lo");
+    CHECK_OK(compare("run1", "run2", c)); /* a run that goes on */
+    CHECK(c->runs[1].profile.samples_count == 1);
+    tt_compare_free(c);
     CHECK_FAILS(compare("run1", "nowhere", c), "nowhere");
     tt_compare_free(c);
     write_text("bench.json", "{\"rows\": []}");
@@ -361,6 +368,32 @@ static void compares_benchmarks_and_training_runs(void)
     tt_compare_free(c);
     CHECK_OK(tt_make_dirs(in("none")));
     CHECK_FAILS(compare("run1", "none", c), "neither profile.json");
+    tt_compare_free(c);
+    free(c);
+}
+
+/* A line has as many points as can be seen, however long the run. */
+static void long_runs_make_small_pages(void)
+{
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    struct tt_text lines = {0};
+    char *page = NULL;
+    size_t n = 0;
+    for (int step = 1; step <= 100001; step++)
+        tt_text_printf(&lines, "{\"step\":%d,\"loss\":%s,\"grad_norm\":1.5}\n", step, step < 168 ? "null" : "2.25");
+    CHECK_OK(tt_make_dirs(in("long")));
+    write_text("long/metrics.jsonl", lines.s);
+    CHECK_OK(tt_make_dirs(in("short")));
+    write_text("short/metrics.jsonl", "{\"step\":1,\"loss\":4.0}\n{\"step\":2,\"loss\":3.0}\n");
+    CHECK_OK(compare("long", "short", c));
+    CHECK(c->runs[0].profile.samples_count == 100001);
+    CHECK_OK(tt_compare_write_html(c, in("compare.html")));
+    CHECK_OK(tt_file_read(in("compare.html"), 1 << 24, &page, &n));
+    CHECK(n < 100000, "%zu bytes", n);
+    CHECK(strstr(page, "Each point is the mean of 167 steps."));
+    well_formed(page, "compare.html");
+    free(page);
+    tt_text_free(&lines);
     tt_compare_free(c);
     free(c);
 }
@@ -409,6 +442,7 @@ int main(void)
     TEST(few_steps_are_told);
     TEST(busy_runs_are_told);
     TEST(a_busy_machine_fails_no_gate);
+    TEST(long_runs_make_small_pages);
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
     TEST(holds_rows_against_their_like);

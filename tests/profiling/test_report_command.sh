@@ -128,6 +128,21 @@ run 8 compare base wide --fail-if slower:0%
 says out "ffn 64 -> 96"
 says out "its model differs from that of base"
 says err "cannot judge"
+run 0 profile $small --num-steps 4 --update top-k --update-count 3 --update-level rows --update-every 2 --out chosen --quiet
+says chosen/profile.json '"update": "top-k count 3 level rows every 2"'
+says chosen/summary.md "top-k count 3 level rows every 2. What was measured is the step that chooses."
+says chosen/report.html "top-k count 3 level rows every 2"
+grep -q "Not all weights" flash/summary.md && fail "a run that updates all weights says otherwise"
+run 0 compare flash chosen
+says out "changed  chosen: update all -> top-k count 3 level rows every 2"
+run 0 bench --sizes tiny --versions flash --warmup 1 --repeats 2 $small --update top-k --update-by random --json
+cp out bench-chosen.json
+run 0 compare flash bench-chosen.json
+says out "update all -> top-k share 0.1 by random"
+run 0 train $small --num-steps 2 --update top-k --update-share 0.50 --update-rest decay --out run-chosen --quiet
+run 0 train $small --num-steps 2 --out run-all --quiet
+run 0 compare run-all run-chosen
+says out "changed  run-chosen: update all -> top-k share 0.5 rest decay"
 for v in baseline flash; do run 0 train $small --num-steps 2 --version $v --out run-$v --quiet; done
 run 8 compare run-baseline run-flash --fail-if gradients
 says out "version baseline -> flash"

@@ -67,8 +67,14 @@ def _lines(settings: dict[str, Setting]) -> bytes:
                    for key, v in settings.items()).encode()
 
 
+def _refuse_mask(tokens: Any, what: str) -> None:
+    if hasattr(tokens, "mask") and hasattr(tokens, "filled"):
+        raise TypeError(f"{what}: the array is masked, which says nothing here; use array.filled(token) or array.data")
+
+
 def _view(tokens: Any, shape: tuple[int, int], what: str) -> c.Array[c.c_int32]:
     """The tokens, if they are int32, contiguous and of that shape; copied only if they are read-only."""
+    _refuse_mask(tokens, what)
     try:
         view = memoryview(tokens)
     except TypeError:
@@ -90,7 +96,8 @@ def _path(path: Folder) -> bytes:
     return name
 
 
-def _numbers(tokens: Sequence[int], what: str) -> c.Array[c.c_int32]:
+def _numbers(tokens: Any, what: str) -> c.Array[c.c_int32]:
+    _refuse_mask(tokens, what)
     try:
         numbers = array.array("i", list(tokens))
     except (TypeError, OverflowError) as e:
@@ -261,12 +268,13 @@ class Model(_Handle):
                  ignore_end: bool = False) -> list[int]:
         """New tokens after a text or tokens, as `tt generate` draws them, also after nothing; decode makes text of
         them. end_token ends it, and is the last; Ctrl-C ends it at the next token."""
-        words = [] if isinstance(prompt, str) and not prompt else prompt  # nothing needs no tokenizer
-        start = _numbers(self.encode(words) if isinstance(words, str) else words, "prompt")
+        if not 0 <= seed < 2**64:
+            raise UsageError(f"seed {seed}: use 0 to {2**64 - 1}")
+        # an empty text needs no tokenizer
+        start = _numbers(self.encode(prompt) if isinstance(prompt, str) and prompt else prompt, "prompt")
         stopped: list[int] = []
-        go_on = _library.OnToken(lambda token, arg: not stopped)
-        how = _library.CSampling(max_tokens, temperature, top_k, top_p, repetition_penalty, seed, ignore_end,
-                                 go_on, None)
+        ask = _library.OnToken(lambda token, arg: not stopped)
+        how = _library.CSampling(max_tokens, temperature, top_k, top_p, repetition_penalty, seed, ignore_end, ask, None)
         out, made = (c.c_int32 * max(max_tokens, 1))(), c.c_int64()
         mine = (threading.current_thread() is threading.main_thread()
                 and signal.getsignal(signal.SIGINT) is signal.default_int_handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes as c
 import functools
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -61,17 +62,27 @@ class CSampling(c.Structure):
                 ("on_token", OnToken), ("arg", c.c_void_p)]
 
 
+# --batch-size anywhere, the key of a line of settings, and names of a model's shape, which have no dashes before them
+NAMES = re.compile(r"(^line \d+: |(?<![\w/.-])(?:--|(?<=no option )|(?<=did you mean )|(?=(?:[hf][a-z]+-dim|seq-len|"
+                   r"[bv][a-z]+-size|num-[a-z-]+|grad-accum|(?:rope|fp8)-[a-z]+)\b)))([A-Za-z][\w-]*)(?![\w/-]|\.\w)")
+
+
+def spoken(text: str) -> str:
+    """A message of tt with the names that arguments have here; commands to type are as they were."""
+    parts = re.split(r"(\btt [a-z]+ [^;]*)", text.removeprefix("tt: ").replace("libtt_load", "load"))
+    return "".join(p if i % 2 else NAMES.sub(lambda m: m[2].replace("-", "_"), p) for i, p in enumerate(parts))
+
+
 def check(code: int, text: str) -> None:
     """Raises what an error code of libtt, or an exit code of tt, stands for."""
     if code:
-        raise {2: UsageError, 3: DeviceError}.get(code, Error)(text)
+        raise {2: UsageError, 3: DeviceError}.get(code, Error)(spoken(text))
 
 
 def find(name: str, variable: str, folder: str) -> str | None:
     """The file beside this module, else what the environment variable names, else in that folder of Python's tree."""
-    beside, installed = Path(__file__).with_name(name), Path(sys.prefix, folder, name)
-    return str(beside) if beside.exists() else os.environ.get(variable) or (
-        str(installed) if installed.exists() else None)
+    beside, placed = Path(__file__).with_name(name), Path(sys.prefix, folder, name)
+    return str(beside) if beside.exists() else os.environ.get(variable) or (str(placed) if placed.exists() else None)
 
 
 def program() -> str:
@@ -101,8 +112,7 @@ def library() -> c.CDLL:
     types: dict[str, tuple[Any, list[Any]]] = {
         "open": (handle, [text, error]), "device": (text, [handle]), "close": (None, [handle]),
         "load": (handle, [handle, text, text, error]), "free": (None, [handle]), "shape": (CShape, [handle]),
-        "end_token": (c.c_int32, [handle]),
-        "step": (c.c_bool, [handle, tokens, c.POINTER(CMetrics), error]),
+        "end_token": (c.c_int32, [handle]), "step": (c.c_bool, [handle, tokens, c.POINTER(CMetrics), error]),
         "evaluate": (c.c_bool, [handle, tokens, c.POINTER(c.c_double), error]),
         "save": (c.c_bool, [handle, text, error]), "export": (c.c_bool, [handle, text, text, error]),
         "generate": (c.c_bool, [handle, tokens, i64, c.POINTER(CSampling), tokens, c.POINTER(i64), error]),

@@ -232,6 +232,7 @@ static void globs_and_folders(void)
     char seen[32] = "";
     CHECK(tt_data_samples(d, TT_TRAIN) == 5 && tt_data_end_token(d) == 0);
     CHECK(strstr(tt_data_describe(d), "21 tokens") && strstr(tt_data_describe(d), "3 documents"));
+    CHECK(strstr(tt_data_describe(d), "; 1 folder in it is not read: name the files"), "%s", tt_data_describe(d));
     for (uint64_t i = 0; i < 5; i++) {
         CHECK_OK(tt_data_sample(d, TT_TRAIN, i, sample));
         seen[i] = (char)sample[0];
@@ -244,6 +245,56 @@ static void globs_and_folders(void)
     struct tt_data *none = NULL;
     CHECK_FAILS(tt_data_open(&(struct tt_data_options){.source = in_folder("many/deeper.txt"), .seq_len = 4}, &none),
                 "is a folder without text");
+    CHECK_OK(tt_make_dirs(in_folder("nested/one")));
+    CHECK_OK(tt_make_dirs(in_folder("nested/.git")));
+    CHECK_FAILS(tt_data_open(&(struct tt_data_options){.source = in_folder("nested"), .seq_len = 4}, &none),
+                "has folders but no text");
+    write_text("nested/one/a.txt", "text of a folder");
+    CHECK_OK(tt_make_dirs(in_folder("nested/two")));
+    write_text("nested/top.txt", "text beside them");
+    d = open_data((struct tt_data_options){.source = in_folder("nested")});
+    CHECK(strstr(tt_data_describe(d), ": 16 tokens") && strstr(tt_data_describe(d), "; 2 folders in it are not read"),
+          "%s", tt_data_describe(d));
+    tt_data_close(d);
+    d = open_data((struct tt_data_options){.source = in_folder("nested/*/*.txt")});
+    CHECK(!strstr(tt_data_describe(d), "not read"), "%s", tt_data_describe(d));
+    tt_data_close(d);
+}
+
+/* Tools of Windows write one; three bytes that stand for nothing would be learnt. */
+static void a_byte_order_mark_is_no_text(void)
+{
+    READS(write_text("m.txt", "\xef\xbb\xbf" "first"), "first");
+    READS(write_text("m.txt", "first\xef\xbb\xbf"), "first\xef\xbb\xbf");
+    READS(write_text("m.txt", "\xef\xbb"), "\xef\xbb");
+    READS(write_text("m.txt", "\xef\xbb\xbf"), "");
+    char *one = strdup(write_text("m1.txt", "\xef\xbb\xbf" "one\n")),
+         *two = strdup(write_text("m2.txt", "\xef\xbb\xbftwo")),
+         *none = strdup(write_text("m3.txt", "\xef\xbb\xbf"));
+    const char *paths[] = {one, two, none};
+    struct tt_text got = {0};
+    struct tt_text_work w = {.paths = paths, .count = 3, .options.end_token = -1};
+    CHECK_OK(read_as_bytes(&w, &got));
+    CHECK(got.n == 7 && !memcmp(got.s, "one\ntwo", 7), "%zu bytes", got.n);
+    w.options = (struct tt_text_options){.separate = true, .end_token = -1, .max_chars = 2};
+    w.totals = (struct tt_text_totals){0};
+    CHECK_OK(read_as_bytes(&w, &got));
+    CHECK(got.n == 6 && !memcmp(got.s, "on\0tw", 6) && w.totals.documents == 2, "%zu bytes", got.n);
+    tt_text_free(&got);
+    struct tt_tokenizer *t = NULL;
+    CHECK_OK(tt_text_tokenizer(&w, "chars", 0, &t));
+    CHECK(tt_tokenizer_size(t) == 5, "%lld characters: the zero and \"notw\"", (long long)tt_tokenizer_size(t));
+    tt_tokenizer_free(t);
+    const char *bad = write_text("m.txt", "\xef\xbb\xbf\xe9");
+    w = (struct tt_text_work){.paths = &bad, .count = 1};
+    CHECK_FAILS(tt_text_tokenizer(&w, "chars", 0, &t), "0xe9 at offset 3");
+    const char *path = write_text("o.txt", "\xef\xbb\xbf{\"text\":\"a\"}\n{}\n");
+    struct tt_data *d = open_data((struct tt_data_options){.source = path});
+    CHECK(strstr(tt_data_describe(d), "begins as JSON Lines do"), "%s", tt_data_describe(d));
+    tt_data_close(d);
+    free(one);
+    free(two);
+    free(none);
 }
 
 /* Plain files are one text, or documents; a single one has no boundary. */
@@ -300,6 +351,7 @@ int main(void)
     TEST(the_first_characters);
     TEST(documents_need_an_end_token);
     TEST(globs_and_folders);
+    TEST(a_byte_order_mark_is_no_text);
     TEST(plain_files_are_documents);
     TEST(objects_in_plain_text_are_told);
     CHECK_OK(tt_remove_tree(folder));

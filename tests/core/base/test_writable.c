@@ -1,0 +1,49 @@
+/* core/base/writable: refused before it is written, and nothing left behind. */
+#include "core/base/writable.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/core/base/folder_fixture.h"
+
+static void folders(void)
+{
+    CHECK_OK(tt_file_replace(at(0, "file"), "x", 1));
+    CHECK_OK(tt_could_fill(root, "--out"));
+    CHECK_OK(tt_could_fill(at(0, "new"), "--out"));
+    CHECK_OK(tt_could_fill(at(0, "new//deep/er///"), "--out"));
+    CHECK(names_with("new") == 0, "a folder stayed");
+    CHECK_FAILS(tt_could_fill(at(0, "file"), "--out"), "file is a file; --out names a folder");
+    CHECK_FAILS(tt_could_fill(at(0, "file/"), "--profile-dir"), "file is a file; --profile-dir names a folder");
+    CHECK_FAILS(tt_could_fill(at(0, "file/below/it"), "--out"), "Not a directory");
+    CHECK_FAILS(tt_could_fill("", "--out"), "make the folder");
+    CHECK(!symlink("nowhere", at(0, "dangling")));
+    CHECK_FAILS(tt_could_fill(at(0, "dangling"), "--out"), "dangling");
+    if (tt_is_dir("/proc")) CHECK_FAILS(tt_could_fill("/proc/none/here", "--out"), "/proc");
+    CHECK(!chdir(root));
+    CHECK_OK(tt_could_fill("relative", "--out"));
+    CHECK_OK(tt_could_fill("relative/deeper", "--out"));
+    CHECK_OK(tt_could_fill(".", "--out"));
+    CHECK(names_with("relative") == 0, "a folder stayed");
+}
+
+static void files(void)
+{
+    CHECK_OK(tt_could_write(at(0, "another")));
+    CHECK(names_with("another") == 0, "a file was made");
+    CHECK_OK(tt_could_write(at(0, "file")));
+    CHECK(holds(at(0, "file"), "x"), "the file changed");
+    CHECK_OK(tt_could_write("/dev/null"));
+    CHECK_FAILS(tt_could_write(root), "this is a folder");
+    CHECK_FAILS(tt_could_write(at(0, "none/file")), "none: No such file");
+    CHECK_FAILS(tt_could_write(at(0, "file/in")), "Not a directory");
+}
+
+int main(void)
+{
+    if (!mkdtemp(root)) return 1;
+    TEST(folders);
+    TEST(files);
+    tt_status_free(tt_remove_tree(root));
+    return test_end();
+}
