@@ -1,6 +1,6 @@
 /* The vtable of the CPU. Computation is done before its call returns; only collectives are queued (streams.c). Two
- * environment variables for comparisons: TT_CPU_GEMM=builtin does not use a BLAS, and TT_CPU_ISA=base|v3|v4 chooses the
- * instruction set of the kernels. */
+ * environment variables for comparisons: TT_CPU_GEMM=blas does not use matrix units (AMX), TT_CPU_GEMM=builtin uses no
+ * BLAS either, and TT_CPU_ISA=base|v3|v4 chooses the instruction set of the kernels; the units need v4. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +115,20 @@ static tt_status need_scratch(struct cpu *cpu, size_t floats)
     return TT_OK;
 }
 
+/* Room for packed factors grows in the same way. */
+static tt_status need_panels(struct cpu *cpu, size_t bytes)
+{
+    if (bytes <= cpu->panel_bytes) return TT_OK;
+    free(cpu->panels);
+    cpu->panel_bytes = 0;
+    cpu->panels = aligned_bytes(bytes);
+    if (!cpu->panels)
+        return tt_fail(TT_FAILED, "no memory for %.1f MiB of packed factors; multiply without them: TT_CPU_GEMM=blas",
+                       (double)bytes / 1048576);
+    cpu->panel_bytes = bytes;
+    return TT_OK;
+}
+
 static tt_status cpu_launch(void *self, enum tt_kernel kernel, const void *args, tt_stream s)
 {
     struct cpu *cpu = self;
@@ -194,6 +208,9 @@ static tt_status cpu_gemm(void *self, const struct tt_gemm *g, tt_stream s)
         gemm_without_product(g);
     } else if (cpu->kernels->gemv_can(g)) {
         cpu->kernels->gemv(&cpu->team, g);
+    } else if (cpu->amx && tt_cpu_amx_can(g)) {
+        TT_TRY(need_panels(cpu, tt_cpu_amx_bytes(g)));
+        tt_cpu_amx_gemm(&cpu->team, g, cpu->panels);
     } else if (cpu->blas && tt_cpu_blas_can(g)) {
         tt_cpu_blas_let_go(&cpu->blas_room);
         tt_cpu_blas_gemm(&cpu->team, g);
@@ -212,6 +229,7 @@ static void cpu_close(void *self)
     tt_cpu_mpi_leave(cpu->mpi, tt_cpu_worker_stop(cpu->worker));
     tt_cpu_blas_let_go(&cpu->blas_room);
     free(cpu->team.scratch);
+    free(cpu->panels);
     cpu_free(cpu, cpu->wide);
     free(cpu);
 }
@@ -228,7 +246,8 @@ static tt_status cpu_info(void *self, struct tt_device_info *out)
     bool only = !strcmp(cpu->kernels->isa, "base");
     snprintf(out->arch, sizeof out->arch, "%.20s%s%s", uname(&machine) ? "unknown" : machine.machine, only ? "" : "-",
              only ? "" : cpu->kernels->isa);
-    snprintf(out->library, sizeof out->library, "%s", cpu->blas ? cpu->blas_name : "built-in GEMM");
+    snprintf(out->library, sizeof out->library, "%s%s", cpu->amx ? "AMX, " : "",
+             cpu->blas ? cpu->blas_name : "built-in GEMM");
     tt_cpu_mpi_name(out->collectives, sizeof out->collectives);
     bool known = uname(&machine) == 0;
     snprintf(out->versions, sizeof out->versions, "%.20s %.60s, %s", known ? machine.sysname : "",
@@ -325,7 +344,9 @@ tt_status tt_backend_open(const struct tt_backend_options *options, struct tt_ba
     cpu->kernels = choose_kernels();
     cpu->asked = tt_cpu_clocks();
     const char *gemm = getenv("TT_CPU_GEMM");
-    cpu->blas = !(gemm && !strcmp(gemm, "builtin")) && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);
+    bool builtin = gemm && !strcmp(gemm, "builtin"), no_amx = builtin || (gemm && !strcmp(gemm, "blas"));
+    cpu->amx = !no_amx && !strcmp(cpu->kernels->isa, "v4") && tt_cpu_amx_allowed();
+    cpu->blas = !builtin && tt_cpu_blas_open(cpu->blas_name, sizeof cpu->blas_name);
     tt_status st = cpu->blas ? tt_cpu_blas_hold(cpu->team.threads, &cpu->blas_room) : TT_OK;
     if (st) {
         cpu_close(cpu);

@@ -53,6 +53,9 @@ struct cpu {
     bool blas;
     char blas_name[64];
     struct cpu_room blas_room;
+    bool amx;
+    void *panels; /* packed factors of a product on matrix units */
+    size_t panel_bytes;
     float *wide; /* 8-bit factors as floats, while they are multiplied */
     size_t wide_floats;
     size_t memory_total;       /* 0 when unknown */
@@ -83,6 +86,12 @@ tt_status tt_cpu_blas_hold(int threads, struct cpu_room *room);
 void tt_cpu_blas_let_go(struct cpu_room *room);
 bool tt_cpu_blas_can(const struct tt_gemm *g);
 void tt_cpu_blas_gemm(const struct cpu_team *team, const struct tt_gemm *g);
+
+/* amx.c: products on the matrix units of x86; amx_none.c for other processors and compilers. `room` has
+ * tt_cpu_amx_bytes(), aligned to 64. */
+bool tt_cpu_amx_can(const struct tt_gemm *g);
+size_t tt_cpu_amx_bytes(const struct tt_gemm *g);
+void tt_cpu_amx_gemm(const struct cpu_team *team, const struct tt_gemm *g, void *room);
 
 /* streams.c */
 tt_status tt_cpu_stream_create(void *self, tt_stream *out);
@@ -123,5 +132,6 @@ int tt_cpu_thread_count(void);
 void tt_cpu_model_name(char *name, size_t size);
 void tt_cpu_memory(size_t *total, size_t *free);
 struct cpu_clocks tt_cpu_clocks(void);
+bool tt_cpu_amx_allowed(void); /* whether the processor has AMX, and the system lets this process use it */
 
 #endif

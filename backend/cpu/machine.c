@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #include "backend/cpu/cpu.h"
 #include "core/base/allowance.h"
@@ -26,6 +30,22 @@ int tt_cpu_thread_count(void)
     int n = threads_of_environment();
     return n ? n : tt_cores();
 }
+
+/* ---- matrix units ---- */
+
+#if defined(__x86_64__) && defined(__linux__)
+bool tt_cpu_amx_allowed(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* of arch_prctl(2) */
+    unsigned a, b, c, d;
+    bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 24 & 1) && (d >> 22 & 1);
+    return tiles && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+#else
+bool tt_cpu_amx_allowed(void) { return false; }
+#endif
+
+/* ---- clocks ---- */
 
 static double seconds_of(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 

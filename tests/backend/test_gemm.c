@@ -1,5 +1,5 @@
 /* Matrix multiplies of the backend against a triple loop in fp64: awkward sizes, transposes, views, batches, alpha
- * and beta, and nothing written outside C. On the CPU both the BLAS and the built-in multiply are run, on
+ * and beta, and nothing written outside C. On the CPU the matrix units, the BLAS and the built-in multiply are run, on
  * an AMD GPU hipBLASLt and hipBLAS. */
 #include <stdint.h>
 #include <unistd.h>
@@ -184,6 +184,15 @@ static void large_sizes(void)
     check_transposes((struct shape){.m = 37, .n = 1061, .k = 9, .batch = 1, .alpha = 1, .beta = 1});
 }
 
+/* From 2^24 on, and so on matrix units where a CPU has them. */
+static void largest_sizes(void)
+{
+    if (!test_few()) check_transposes((struct shape){.m = 270, .n = 515, .k = 137, .batch = 1, .alpha = 1});
+    check_transposes((struct shape){.m = 67, .n = 260, .k = 1100, .batch = 1, .alpha = 1, .beta = 1});
+    check_transposes((struct shape){.m = 515, .n = 65, .k = 530, .batch = 1, .gap = 1, .alpha = -1, .beta = 0.5f});
+    check_transposes((struct shape){.m = 64, .n = 8200, .k = 33, .batch = 1, .alpha = 2, .beta = 1, .from = true});
+}
+
 static void views_and_batches(void)
 {
     check_transposes((struct shape){.m = 17, .n = 33, .k = 29, .batch = 1, .gap = 5, .alpha = 1});
@@ -224,22 +233,55 @@ static void empty_products(void)
 /* A sum of ones is exact, so overlapping or forgotten pieces show as whole numbers. */
 static void counts_exactly(void)
 {
+    enum { M = 330, N = 340 };
     for (int64_t k = 1; k < 1200; k += test_few() ? 397 : 97) {
-        struct matrix a = matrix_new(1, 130, k, 0), b = matrix_new(1, k, 140, 0), c = matrix_new(1, 130, 140, 0);
+        struct matrix a = matrix_new(1, M, k, 0), b = matrix_new(1, k, N, 0), c = matrix_new(1, M, N, 0);
         matrix_set(&a, 1);
         matrix_set(&b, 1);
         matrix_set(&c, NAN);
-        struct tt_gemm g = {.a = a.device, .b = b.device, .c = c.device, .m = 130, .n = 140, .k = k,
-                            .lda = k, .ldb = 140, .ldc = 140, .batch = 1, .alpha = 1};
+        struct tt_gemm g = {.a = a.device, .b = b.device, .c = c.device, .m = M, .n = N, .k = k,
+                            .lda = k, .ldb = N, .ldc = N, .batch = 1, .alpha = 1};
         CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
         matrix_download(&c);
         int wrong = 0;
-        for (int64_t i = 0; i < 130 * 140; i++) wrong += c.host[i] != (float)k;
+        for (int64_t i = 0; i < M * N; i++) wrong += c.host[i] != (float)k;
         CHECK(!wrong, "%d elements are not %d", wrong, (int)k);
         matrix_free(&a);
         matrix_free(&b);
         matrix_free(&c);
     }
+}
+
+/* A is diagonal, so every element of C is one product, which fp32 rounds once. A way that splits factors must not lose
+ * bits of them. NaN must arrive, whatever its bits, in its own row only. */
+static void keeps_every_bit(void)
+{
+    enum { N = 272 };
+    static const union { uint32_t bits; float number; } nans[] = {{0x7fffffff}, {0xffffffff}, {0x7fc00000}};
+    struct matrix a = matrix_new(1, N, N, 0), b = matrix_new(1, N, N, 0), c = matrix_new(1, N, N, 0);
+    matrix_random(&a, 1);
+    matrix_random(&b, 2);
+    for (int i = 0; i < N * N; i++) a.host[i] = i % (N + 1) ? 0 : ldexpf(a.host[i], i % 41 - 20);
+    for (int i = 0; i < 3; i++) a.host[(10 + i) * N + 7] = nans[i].number;
+    matrix_upload(&a);
+    struct tt_gemm g = {.a = a.device, .b = b.device, .c = c.device, .m = N, .n = N, .k = N, .lda = a.ld, .ldb = b.ld,
+                        .ldc = c.ld, .batch = 1, .alpha = 1};
+    CHECK_OK(backend.ops->gemm(backend.self, &g, NULL));
+    matrix_download(&c);
+    double worst = 0;
+    int lost = 0;
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < N; j++) {
+            double want = (double)*at(&a, 0, i, i) * (double)*at(&b, 0, i, j), got = *at(&c, 0, i, j);
+            bool nan = i >= 10 && i < 13;
+            lost += nan && !isnan(got);
+            if (!nan && !(fabs(got - want) <= worst * fabs(want))) worst = fabs(got / want - 1);
+        }
+    CHECK(!lost, "%d elements are numbers though a factor is NaN", lost);
+    CHECK(worst < 1.8e-7, "a product is wrong by %g of itself", worst); /* one and a half units in the last place */
+    matrix_free(&a);
+    matrix_free(&b);
+    matrix_free(&c);
 }
 
 static void multiply_on(int threads, const struct shape *s, float *out)
@@ -267,8 +309,9 @@ static void multiply_on(int threads, const struct shape *s, float *out)
 static void same_bits_on_any_number_of_threads(void)
 {
     static const struct shape shapes[] = {
-        {.m = 333, .n = 1027, .k = 301, .batch = 1}, {.m = 64, .n = 65, .k = 66, .batch = 13}};
-    for (int i = 0; i < 2; i++) {
+        {.m = 333, .n = 1027, .k = 301, .batch = 1}, {.m = 64, .n = 65, .k = 66, .batch = 13},
+        {.m = 70, .n = 300, .k = 1100, .batch = 1}};
+    for (int i = 0; i < 3; i++) {
         const struct shape *s = &shapes[i];
         size_t bytes = (size_t)(s->batch * s->m * s->n) * sizeof(float);
         float *one = malloc(bytes), *many = malloc(bytes);
@@ -473,11 +516,13 @@ static void everything(void)
     printf("-- %s\n", info.library);
     TEST(awkward_sizes);
     TEST(large_sizes);
+    TEST(largest_sizes);
     TEST(views_and_batches);
     TEST(alpha_and_beta);
     TEST(adds_another_matrix);
     TEST(empty_products);
     TEST(counts_exactly);
+    TEST(keeps_every_bit);
     TEST(same_bits_on_any_number_of_threads);
     TEST(eight_bits);
     TEST(refuses_eight_bits_in_other_shapes);
@@ -494,6 +539,10 @@ int main(void)
     unsetenv("TT_HIPBLASLT");
     everything();
     if (!strcmp(tt_backend_name(), "cuda")) return test_end(); /* it has one library, not two */
+    if (!strcmp(tt_backend_name(), "cpu")) {
+        setenv("TT_CPU_GEMM", "blas", 1);
+        everything();
+    }
     setenv("TT_CPU_GEMM", "builtin", 1);
     setenv("TT_HIPBLASLT", "0", 1);
     everything();
