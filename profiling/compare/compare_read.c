@@ -179,6 +179,17 @@ static bool says_true(const struct tt_yaml *config, const char *key)
     return value && value->kind == TT_YAML_BOOL && !strcmp(value->text, "true");
 }
 
+/* As tt_fp8_words: of --fp8-scaling only what is not the default. */
+static void take_fp8(struct tt_profile_run *run, const struct tt_yaml *config)
+{
+    const struct tt_yaml *scaling = tt_yaml_get(config, "fp8-scaling");
+    size_t n = strlen(run->fp8);
+    if (strcmp(run->precision, "fp8"))
+        run->fp8[0] = 0;
+    else if (scaling && scaling->text && !strcmp(scaling->text, "delayed"))
+        snprintf(run->fp8 + n, sizeof run->fp8 - n, " delayed");
+}
+
 static void take_config(struct tt_profile_run *run, const struct tt_yaml *config)
 {
     const struct {
@@ -217,7 +228,7 @@ static void take_config(struct tt_profile_run *run, const struct tt_yaml *config
     run->qkv_bias = says_true(config, "qkv-bias");
     run->qk_norm = says_true(config, "qk-norm");
     if (!run->head_dim && run->num_heads > 0) run->head_dim = run->hidden_dim / run->num_heads;
-    if (strcmp(run->precision, "fp8")) run->fp8[0] = 0;
+    take_fp8(run, config);
 }
 
 /* What ran there is in its checkpoints. A run without one, or with damaged ones, can still be compared. */
