@@ -196,8 +196,8 @@ tt_status tt_bench_as_rank(const struct tt_options *o)
     r->own = tt_own(&r->o);
     tt_status st = tt_place_find(&r->member.place);
     r->o.c.ranks = r->member.place.ranks;
-    if (!st) st = is_wanted(r->own, r->member.place.ranks);
     if (!st) st = tt_member_open(&r->member, &r->o);
+    if (!st) st = tt_job_agree(r->member.job, is_wanted(r->own, r->member.place.ranks));
     if (!st) st = measure(r);
     st = tt_member_close(&r->member, st);
     close_rank(r);

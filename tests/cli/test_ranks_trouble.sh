@@ -105,6 +105,9 @@ if on_cpu && has mpirun; then
     check "and nothing is written" test ! -e differ
     by_hand : --ranks 3 --out three
     check "other ranks than were started are refused in one line" test "$(grep -c '^tt: --ranks 3, but .* started 2' "$dir/err")" = 1
+    # shellcheck disable=SC2086 # words
+    timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --sizes tiny $shape --ranks 1,4 >"$dir/out" 2>"$dir/err"
+    check "bench, too" test "$(grep -c '^tt: --ranks 1,4, but 2 were started' "$dir/err")" = 1
     by_hand : --comm-file meet --out met || fail "--comm-file"
     check "the file of the rendezvous is gone" test ! -e meet
     # shellcheck disable=SC2016
