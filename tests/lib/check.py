@@ -6,6 +6,7 @@ import ctypes
 import gc
 import json
 import os
+import pathlib
 import pickle
 import signal
 import sys
@@ -142,6 +143,7 @@ def misuse(device):
         refuses(tt.UsageError, "the model is closed", call)
     refuses(tt.UsageError, "did you mean hidden-dim?", device.create, hidden_dims=3)
     refuses(TypeError, "None is not a setting", device.create, data=None)
+    refuses(tt.UsageError, "no data file no such #1.txt", device.create, data=pathlib.Path("no such #1.txt"))
     refuses(tt.UsageError, "/no/such", device.load, "/no/such/run")
     for call in (device.load, device.create(**SETTINGS).save, device.create(**SETTINGS).export):
         refuses(ValueError, "zero byte", call, "one\0two")
