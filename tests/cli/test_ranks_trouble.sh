@@ -108,6 +108,9 @@ if on_cpu && has mpirun; then
     # shellcheck disable=SC2086 # words
     timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --sizes tiny $shape --ranks 1,4 >"$dir/out" 2>"$dir/err"
     check "bench, too" test "$(grep -c '^tt: --ranks 1,4, but 2 were started' "$dir/err")" = 1
+    # shellcheck disable=SC2086 # words
+    timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --sizes tiny $shape --ranks 2 --profile-dir figures >"$dir/out" 2>"$dir/err"
+    check "a folder that nobody would write is refused" test "$(grep -c '^tt: --profile-dir is written by' "$dir/err")" = 1
     by_hand : --comm-file meet --out met || fail "--comm-file"
     check "the file of the rendezvous is gone" test ! -e meet
     # shellcheck disable=SC2016
