@@ -5,6 +5,7 @@
 
 #include "cli/bench.h"
 #include "core/base/json.h"
+#include "core/job/place.h"
 #include "profiling/measure/cost.h"
 #include "profiling/measure/steps.h"
 
@@ -175,9 +176,13 @@ static tt_status measure(struct rank *r)
 static tt_status is_wanted(const struct tt_bench_options *own, int ranks)
 {
     char item[32];
-    for (const char *at = own->ranks; tt_list_next(&at, ',', item, sizeof item);)
-        if (atoi(item) == ranks) return TT_OK;
-    return tt_fail(TT_USAGE, "--ranks %s, but %d were started", own->ranks, ranks);
+    bool wanted = false;
+    for (const char *at = own->ranks; tt_list_next(&at, ',', item, sizeof item);) wanted |= atoi(item) == ranks;
+    if (!wanted) return tt_fail(TT_USAGE, "--ranks %s, but %d were started", own->ranks, ranks);
+    if (own->profile_dir[0] && !tt_env(TT_STARTED))
+        return tt_fail(TT_USAGE, "--profile-dir is written by a tt bench that starts its ranks itself; leave it out "
+                                 "and keep what is printed, or start tt bench alone");
+    return TT_OK;
 }
 
 static void close_rank(struct rank *r)
@@ -196,8 +201,8 @@ tt_status tt_bench_as_rank(const struct tt_options *o)
     r->own = tt_own(&r->o);
     tt_status st = tt_place_find(&r->member.place);
     r->o.c.ranks = r->member.place.ranks;
-    if (!st) st = is_wanted(r->own, r->member.place.ranks);
     if (!st) st = tt_member_open(&r->member, &r->o);
+    if (!st) st = tt_job_agree(r->member.job, is_wanted(r->own, r->member.place.ranks));
     if (!st) st = measure(r);
     st = tt_member_close(&r->member, st);
     close_rank(r);

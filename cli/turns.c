@@ -1,9 +1,11 @@
 #include "cli/turns.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,8 +66,11 @@ tt_status tt_side_bench(struct tt_side *s)
 
 /* ---- copies ---- */
 
-static _Noreturn void become(char *const *words, int out, int err)
+/* A copy ends with the one that waits for it. */
+static _Noreturn void become(char *const *words, int out, int err, pid_t parent)
 {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(TT_INTERRUPTED); /* it ended before the prctl */
     if (dup2(out, STDOUT_FILENO) >= 0 && (err < 0 || dup2(err, STDERR_FILENO) >= 0)) execv("/proc/self/exe", words);
     dprintf(STDERR_FILENO, "tt: cannot start a copy of itself: %s\n", strerror(errno));
     _exit(TT_FAILED);
@@ -75,9 +80,9 @@ tt_status tt_copy(char *const *words, int out, int err, const char *label)
 {
     int state;
     fflush(NULL);
-    pid_t child = fork();
+    pid_t parent = getpid(), child = fork();
     if (child < 0) return tt_fail(TT_FAILED, "cannot start a copy of tt: %s", strerror(errno));
-    if (!child) become(words, out, err);
+    if (!child) become(words, out, err, parent);
     while (waitpid(child, &state, 0) < 0)
         if (errno != EINTR) return tt_fail(TT_FAILED, "cannot wait for a copy of tt: %s", strerror(errno));
     if (WIFEXITED(state) && !WEXITSTATUS(state)) return TT_OK;

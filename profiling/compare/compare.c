@@ -54,7 +54,8 @@ static tt_status find_speedups(struct tt_comparison *c)
     for (int i = 0; i < c->n; i++) {
         struct tt_compared *r = &c->runs[i];
         const struct tt_compared *base = &c->runs[r->base];
-        if (r->in_turns && i == 1) continue;
+        r->in_turns = r->in_turns && i == 1; /* rows of later files were in turns with each other, not with the base */
+        if (r->in_turns) continue;
         r->speedup = r->tokens_per_second > 0 && base->tokens_per_second > 0
                          ? r->tokens_per_second / base->tokens_per_second
                          : base->seconds / r->seconds;
@@ -157,7 +158,7 @@ static void warn_of_load(struct tt_comparison *c, const struct tt_compared *r)
 {
     char busy[100];
     tt_was_busy_words(r->profile.run.load, r->profile.run.waited, busy);
-    if (busy[0] && !c->runs[1].in_turns)
+    if (busy[0] && !(c->n == 2 && c->runs[1].in_turns))
         tt_text_printf(&c->warnings,
                        "%s: when it was measured, %s; its times may be too long: measure again when it is quiet, or in "
                        "turns (tt bench --against)\n",

@@ -35,4 +35,13 @@ expect 2 "failed; what it said is above" "$TT" bench --against '--versio fused' 
 grep -qF "did you mean --versions" err || fail "the copy does not say what is wrong"
 expect 2 "do not go together" "$TT" bench --against fused flash --ranks 2
 passed "what is refused"
+
+# a copy does not outlive the one that waits for it
+"$TT" bench --against fused flash $tiny --repeats 100000 >out 2>err &
+for _ in $(seq 600); do copy=$(pgrep -P $!) && break; sleep 0.1; done
+kill -9 $!
+{ wait $!; } 2>/dev/null
+for _ in $(seq 100); do [ -n "$copy" ] && kill -0 "$copy" 2>/dev/null || break; sleep 0.1; done
+[ -n "$copy" ] && ! kill -0 "$copy" 2>/dev/null || { fail "a copy is left: $copy"; kill "$copy"; }
+passed "a bench that is killed"
 finish

@@ -37,7 +37,7 @@ PYTHON
 }
 diagnose() { # diagnose RANKS SHARD
     # shellcheck disable=SC2086 # words
-    timeout 120 "$TT" diagnose $shape --quick --ranks "$1" --shard "$2" --json >out 2>err
+    timeout 600 "$TT" diagnose $shape --quick --ranks "$1" --shard "$2" --json >out 2>err
     code=$?
     # shellcheck disable=SC2086
     "$TT" info $shape --ranks "$1" --shard "$2" --json >info
@@ -49,13 +49,13 @@ diagnose 2 none
 diagnose 3 weights
 if on_cpu && has mpirun; then
     # shellcheck disable=SC2086
-    timeout 60 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" diagnose $shape --quick >out 2>err
+    timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" diagnose $shape --quick >out 2>err
     for words in "^ranks +2 by Open MPI" "size +count +type +time +algbw +busbw" "^  all_reduce +65536 +16384 +float" \
         "^pairs +slowest: ranks 0 \\(.*\\) and 1 \\(.*GB/s; 1 measured" "^comm\\. +a rank sends"; do shows "$words"; done
     check "rank 0 alone prints" test "$(grep -c '^device' out)" = 1
 fi
 # one signal ends it: there is nothing to save
-timeout 120 "$TT" diagnose --preset small --ranks 2 >out 2>err &
+timeout 600 "$TT" diagnose --preset small --ranks 2 >out 2>err &
 sleep 3
 begin=$SECONDS
 pkill -TERM -P $! -f diagnose || kill -TERM $!
@@ -66,7 +66,7 @@ check "with 130, not $code" test $code = 130
 # a run that would fail fails on all ranks, and is said once
 touch file
 # shellcheck disable=SC2086
-timeout 60 "$TT" diagnose $shape --quick --ranks 2 --out file/run >out 2>err
+timeout 300 "$TT" diagnose $shape --quick --ranks 2 --out file/run >out 2>err
 code=$?
 check "exit 1, not $code" test $code = 1
 check "which is said once" test "$(grep -c 'the run would fail' err)" = 1

@@ -59,7 +59,11 @@ expect 2 "less than one batch" $tiny --data ../text.txt --batch-size 500
 expect 0 "for the whole run: 30 steps" --resume ../run --num-steps 50 --quick
 expect 2 "has run all 20 steps" --resume ../run --quick
 expect 2 "give one of them, not both" --resume ../run --init-from ../run --quick
-rounds() { "$TT" diagnose $tiny --quick --val-interval 5 --val-batches 20 --json "$@" | tr -d ' \n' | grep -o '"validation_seconds":[0-9.e-]*' | cut -d: -f2; }
+rounds() { # of three tries the shortest, since a busy machine is late in some
+    for _ in 1 2 3; do
+        "$TT" diagnose $tiny --quick --val-interval 5 --val-batches 20 --json "$@" | tr -d ' \n' | grep -o '"validation_seconds":[0-9.e-]*' | cut -d: -f2
+    done | sort -g | head -n 1
+}
 alone=$(rounds) many=$(rounds --global-batch 80) # of 20 batches, and of 400
 awk -v a="$alone" -v b="$many" 'BEGIN { exit !(b > 8 * a) }' || fail "validation of 20 times as many batches takes $many s, not 20 x $alone s"
 passed "diagnose"

@@ -46,6 +46,7 @@ done
 for words in "--fp8 all" "--fp8-scaling delayed" "--fp8 all --fp8-scaling delayed"; do
     expect 0 "against fp32" "$TT" check grads $tiny --precision fp8 $words --against fp32
 done
+expect 0 "changed  whole: fp8 all -> all delayed" "$TT" compare changed whole
 passed "runs of fp8 are exported, and compared with fp32"
 
 # ---- logits of an 8-bit head: those of the others but for its rounding ----

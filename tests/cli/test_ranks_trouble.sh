@@ -11,7 +11,7 @@ train() { # train OUT WORDS...
     local out=$1
     shift
     # shellcheck disable=SC2086 # words
-    timeout 120 "$TT" train $shape --val-interval 0 --out "$out" "$@" >"$dir/out" 2>"$dir/err"
+    timeout 600 "$TT" train $shape --val-interval 0 --out "$out" "$@" >"$dir/out" 2>"$dir/err"
 }
 of_rank() { # of_rank RANK WORDS: its process
     pgrep -f "$2" | while read -r p; do
@@ -19,33 +19,37 @@ of_rank() { # of_rank RANK WORDS: its process
     done
 }
 
-# ---- killed at any moment, resumed until it is done: the bits of a run that nobody disturbed ----
+# ---- killed at any moment and resumed, as long as it takes: the bits of a run that nobody disturbed ----
 
-words="--ranks 2 --shard weights --num-steps 600 --save-interval 4 --comm-timeout 5"
-# shellcheck disable=SC2086 # words
-train whole $words || die "two ranks do not train"
-newest() { find disturbed -maxdepth 1 -name 'step-*' 2>/dev/null | sort | tail -n 1; } # also of one that is being written
-runs=0 kills=0
-while [ ! -d disturbed/step-00000600 ] && [ $((runs += 1)) -le 12 ]; do
-    last=$(newest)
+words="--ranks 2 --shard weights --save-interval 4 --comm-timeout 5 --lr-schedule constant --warmup-steps 0"
+newest() { find disturbed -maxdepth 1 -name "step-$1" 2>/dev/null | sort | tail -n 1; }
+kills=0
+for round in 1 2 3 4 5 6; do
+    last=$(newest '*') # also one that is being written
     # shellcheck disable=SC2086 # words
-    train disturbed $words --resume auto &
-    if [ $runs -le 6 ]; then
-        for _ in $(seq 600); do # until it saves once more
-            [ "$(newest)" \> "$last" ] && break
-            sleep 0.05
-        done
-        sleep "0.0$((RANDOM % 10))"
-        # shellcheck disable=SC2046 # one process, or none
-        kill -9 $(of_rank $((RANDOM % 2)) "out disturbed ") 2>/dev/null && kills=$((kills + 1))
-    fi
+    train disturbed $words --num-steps 1000000 --resume auto &
+    for _ in $(seq 600); do # until it saves once more
+        [ "$(newest '*')" \> "$last" ] && break
+        sleep 0.05
+    done
+    sleep "0.0$((RANDOM % 10))"
+    # shellcheck disable=SC2046 # one process, or none
+    until kill -9 $(of_rank $((RANDOM % 2)) "out disturbed ") 2>/dev/null && kills=$((kills + 1)) || ! kill -0 $! 2>/dev/null; do
+        sleep 0.1
+    done
     wait $!
     code=$?
-    check "run $runs ends with 0 or 7, not $code" test $code = 0 -o $code = 7
+    check "round $round ends with 7, not $code" test $code = 7
 done
 check "$kills kills" test "$kills" -ge 3
+last=$(newest '????????')
+steps=$((10#${last##*-} + 4)) end=step-$(printf %08d $((10#${last##*-} + 4)))
+# shellcheck disable=SC2086 # words
+train disturbed $words --num-steps $steps --resume auto || fail "it does not go on to step $steps"
+# shellcheck disable=SC2086 # words
+train whole $words --num-steps $steps || die "two ranks do not train"
 for file in model state; do
-    check "$file after $kills kills" cmp whole/step-00000600/$file.safetensors disturbed/step-00000600/$file.safetensors
+    check "$file after $kills kills" cmp "whole/$end/$file.safetensors" "disturbed/$end/$file.safetensors"
 done
 check "nothing half-written is left" test -z "$(find disturbed -name '*.tmp')"
 passed "killed at any moment, it comes to the same bits"
@@ -64,7 +68,7 @@ refused() { # refused TIMES TEXT WORDS...
     local times=$1 text=$2 code
     shift 2
     for _ in $(seq "$times"); do
-        timeout 60 "$@" >"$dir/out" 2>"$dir/err"
+        timeout 300 "$@" >"$dir/out" 2>"$dir/err"
         code=$?
         check "${*:2:1}: exit 2, not $code" test $code = 2
         check "${*:2:1}: one line" test "$(grep -c '^tt: ' "$dir/err")" = 1
@@ -92,7 +96,7 @@ if on_cpu && has mpirun; then
     by_hand() { # by_hand SHELL WORDS...: two ranks, each after that command
         local first=$1
         shift
-        timeout 120 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 bash -c "$first"'; exec "$0" train "$@"' \
+        timeout 600 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 bash -c "$first"'; exec "$0" train "$@"' \
             "$TT" $shape --val-interval 0 --num-steps 3 "$@" >"$dir/out" 2>"$dir/err"
     }
     # shellcheck disable=SC2016 # for the shell of each rank
@@ -101,6 +105,12 @@ if on_cpu && has mpirun; then
     check "and nothing is written" test ! -e differ
     by_hand : --ranks 3 --out three
     check "other ranks than were started are refused in one line" test "$(grep -c '^tt: --ranks 3, but .* started 2' "$dir/err")" = 1
+    # shellcheck disable=SC2086 # words
+    timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --sizes tiny $shape --ranks 1,4 >"$dir/out" 2>"$dir/err"
+    check "bench, too" test "$(grep -c '^tt: --ranks 1,4, but 2 were started' "$dir/err")" = 1
+    # shellcheck disable=SC2086 # words
+    timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2 "$TT" bench --sizes tiny $shape --ranks 2 --profile-dir figures >"$dir/out" 2>"$dir/err"
+    check "a folder that nobody would write is refused" test "$(grep -c '^tt: --profile-dir is written by' "$dir/err")" = 1
     by_hand : --comm-file meet --out met || fail "--comm-file"
     check "the file of the rendezvous is gone" test ! -e meet
     # shellcheck disable=SC2016

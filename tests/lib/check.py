@@ -6,6 +6,7 @@ import ctypes
 import gc
 import json
 import os
+import pathlib
 import pickle
 import signal
 import sys
@@ -153,6 +154,7 @@ def misuse(device):
     refuses(tt.UsageError, "or leave update_share out", device.create, update_share=0.5)
     refuses(tt.UsageError, "tt train --ranks", device.create, ranks=2)  # a command is as it is typed
     refuses(tt.UsageError, "my-len.txt; check", device.create, data="my-len.txt")  # and so is a path
+    refuses(tt.UsageError, "no data file no such #1.txt", device.create, data=pathlib.Path("no such #1.txt"))
     refuses(tt.UsageError, "/no/such", device.load, "/no/such/run")
     for call in (device.load, device.create(**SETTINGS).save, device.create(**SETTINGS).export):
         refuses(ValueError, "zero byte", call, "one\0two")

@@ -434,6 +434,37 @@ static void holds_rows_against_their_like(void)
     free(c);
 }
 
+/* Two files of tt bench --against: each ran its own pair in turns, but not one beside the other. */
+static void turns_of_another_file_are_none(void)
+{
+    struct tt_comparison *c = calloc(1, sizeof *c);
+    char old[200], now[200];
+    const char *paths[] = {old, now};
+    static const char file[] =
+        "{\"backend\": \"cpu\", \"load\": %d, "
+        "\"against\": {\"ratio\": 2, \"low\": 1.9, \"high\": 2.1, \"confidence\": 0.97}, \"rows\": ["
+        "{\"label\": \"A\", \"num_layers\": 2, \"tokens_per_second\": %d, \"median_ms\": %d, "
+        "\"steps_ms\": [%d, %d, %d, %d]}, "
+        "{\"label\": \"B\", \"num_layers\": 2, \"tokens_per_second\": %d, \"median_ms\": %d, "
+        "\"steps_ms\": [%d, %d, %d, %d]}]}";
+    for (int i = 0; i < 2; i++) {
+        char all[900];
+        int a = i ? 30 : 20, b = i ? 15 : 10;
+        snprintf(all, sizeof all, file, i ? 4 : 0, 6000 / a, a, a, a, a, a, 6000 / b, b, b, b, b, b);
+        write_text(i ? "now.json" : "old.json", all);
+    }
+    snprintf(old, sizeof old, "%s", in("old.json"));
+    snprintf(now, sizeof now, "%s", in("now.json"));
+    CHECK_OK(tt_compare(paths, 2, c));
+    CHECK(c->runs[1].in_turns && c->runs[1].speedup == 2 && !c->runs[3].in_turns && c->runs[3].base == 1);
+    CHECK(strstr(c->warnings.s, "B, now.json: when it was measured"), "%s", c->warnings.s);
+    tt_status st = gate(c, "slower:5%");
+    CHECK(st && st->code == TT_UNDECIDED, "a busy machine fails the gate: %s", st ? st->text : "passed");
+    tt_status_free(st);
+    tt_compare_free(c);
+    free(c);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder)) return 1;
@@ -446,6 +477,7 @@ int main(void)
     TEST(only_first_gradients_compare);
     TEST(compares_benchmarks_and_training_runs);
     TEST(holds_rows_against_their_like);
+    TEST(turns_of_another_file_are_none);
     TEST(reads_conditions);
     CHECK_OK(tt_remove_tree(folder));
     return test_end();

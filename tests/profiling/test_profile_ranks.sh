@@ -12,7 +12,7 @@ shape="--hidden-dim 48 --num-layers 3 --num-heads 4 --num-kv-heads 2 --ffn-dim 7
 quick="--num-steps 2 --warmup 1"
 profile() { # profile WORDS...
     # shellcheck disable=SC2086 # words
-    timeout 120 "$TT" profile $shape $quick "$@" >"$dir/out" 2>"$dir/err"
+    timeout 600 "$TT" profile $shape $quick "$@" >"$dir/out" 2>"$dir/err"
 }
 info() { # info RANKS SHARD: what is predicted, as JSON
     # shellcheck disable=SC2086
@@ -85,7 +85,7 @@ for r in p["collectives"]: assert r["seconds"] > 0 and r["bus_bandwidth"] > 0, r
 passed "profiles of several ranks"
 
 if on_cpu && has mpirun; then
-    under="timeout 60 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2"
+    under="timeout 300 mpirun --quiet --map-by slot:OVERSUBSCRIBE --bind-to none -n 2"
     # shellcheck disable=SC2086
     expect 0 '"slowest":' $under "$TT" profile $shape $quick --shard optimizer --out mpi --json
     info 2 optimizer

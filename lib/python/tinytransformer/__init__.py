@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Tokens = Union[npt.NDArray[np.int32], array.array[int], memoryview]
-Setting = Union[str, int, float]
+Setting = Union[str, int, float, "os.PathLike[str]"]
 Folder = Union[str, "os.PathLike[str]"]
 
 __all__ = ["Backend", "DeviceError", "Error", "Metrics", "Model", "Profile", "Shape", "UsageError", "open", "profile",
@@ -63,8 +63,10 @@ def _word(value: Setting) -> str:
 
 def _lines(settings: dict[str, Setting]) -> bytes:
     """As libtt reads them: YAML."""
-    return "".join(f"{key.replace('_', '-')}: {json.dumps(v, ensure_ascii=False) if isinstance(v, str) else _word(v)}\n"
-                   for key, v in settings.items()).encode()
+    def quoted(v: Setting) -> str:
+        text = os.fspath(v) if isinstance(v, os.PathLike) else v
+        return json.dumps(text, ensure_ascii=False) if isinstance(text, str) else _word(v)
+    return "".join(f"{key.replace('_', '-')}: {quoted(v)}\n" for key, v in settings.items()).encode()
 
 
 def _refuse_mask(tokens: Any, what: str) -> None:
