@@ -150,7 +150,6 @@ def misuse(device):
     refuses(tt.UsageError, "there is no option hidden_dims; did you mean hidden_dim?", device.create, hidden_dims=3)
     refuses(TypeError, "None is not a setting", device.create, data=None)
     refuses(tt.UsageError, "seed: -1 is out of range", device.create, seed=-1)
-    refuses(tt.UsageError, "make hidden_dim a multiple of num_heads", device.create, hidden_dim=33, num_heads=2)
     refuses(tt.UsageError, "or leave update_share out", device.create, update_share=0.5)
     refuses(tt.UsageError, "tt train --ranks", device.create, ranks=2)  # a command is as it is typed
     refuses(tt.UsageError, "my-len.txt; check", device.create, data="my-len.txt")  # and so is a path

@@ -63,10 +63,9 @@ def _word(value: Setting) -> str:
 
 def _lines(settings: dict[str, Setting]) -> bytes:
     """As libtt reads them: YAML."""
-    def quoted(v: Setting) -> str:
-        text = os.fspath(v) if isinstance(v, os.PathLike) else v
-        return json.dumps(text, ensure_ascii=False) if isinstance(text, str) else _word(v)
-    return "".join(f"{key.replace('_', '-')}: {quoted(v)}\n" for key, v in settings.items()).encode()
+    words = {k: json.dumps(os.fspath(v), ensure_ascii=False) if isinstance(v, (str, os.PathLike)) else _word(v)
+             for k, v in settings.items()}
+    return "".join(f"{key.replace('_', '-')}: {word}\n" for key, word in words.items()).encode()
 
 
 def _refuse_mask(tokens: Any, what: str) -> None:

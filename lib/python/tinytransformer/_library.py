@@ -62,15 +62,14 @@ class CSampling(c.Structure):
                 ("on_token", OnToken), ("arg", c.c_void_p)]
 
 
-# --batch-size anywhere, the key of a line of settings, and names of a model's shape, which have no dashes before them
-NAMES = re.compile(r"(^line \d+: |(?<![\w/.-])(?:--|(?<=no option )|(?<=did you mean )|(?=(?:[hf][a-z]+-dim|seq-len|"
-                   r"[bv][a-z]+-size|num-[a-z-]+|grad-accum|(?:rope|fp8)-[a-z]+)\b)))([A-Za-z][\w-]*)(?![\w/-]|\.\w)")
+# --batch-size, and what is unknown or meant instead, which has no dashes before it
+NAMES = re.compile(r"(?:(?<!\S)--|(?<=no option )|(?<=did you mean ))([a-z][a-z0-9-]*)")
 
 
 def spoken(text: str) -> str:
-    """A message of tt with the names that arguments have here; commands to type are as they were."""
-    parts = re.split(r"(\btt [a-z]+ [^;]*)", text.removeprefix("tt: ").replace("libtt_load", "load"))
-    return "".join(p if i % 2 else NAMES.sub(lambda m: m[2].replace("-", "_"), p) for i, p in enumerate(parts))
+    """A message of tt with the names that arguments have here; commands to type stay as they are."""
+    parts = re.split(r"(\btt [a-z]+ [^;]*)", re.sub(r"^line \d+: ", "", text.removeprefix("tt: ")))
+    return "".join(p if i % 2 else NAMES.sub(lambda m: m[1].replace("-", "_"), p) for i, p in enumerate(parts))
 
 
 def check(code: int, text: str) -> None:
