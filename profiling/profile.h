@@ -38,7 +38,7 @@ struct tt_profile_run {
     char rope_scaling[288]; /* --rope-scaling, or "" */
     char documents[16];     /* --documents; "": not known */
     char fp8[16];           /* tt_fp8_words, or "" in another precision */
-    char update[96];        /* --update and what goes with it: "all", "top-k share 0.1"; "": not known */
+    char update[128];       /* --update and what goes with it: "all", "top-k share 0.1"; "": not known */
     bool graph;            /* the step was captured and replayed */
     bool prefetch;         /* batches were gathered ahead of time */
     bool flash_refused;    /* the heads are too large for this device's flash attention; the fused one ran */

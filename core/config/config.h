@@ -172,7 +172,7 @@ tt_status tt_flash_tile_check(const char *text); /* "" or ROWSxCOLS */
 /* How many of that many groups a step with --update top-k changes: at least one. */
 int64_t tt_config_chosen(const struct tt_config *c, int64_t groups);
 /* --update and what goes with it, for reports: "all", "top-k share 0.1", "top-k count 64 level rows every 20". */
-enum { TT_UPDATE_WORDS = 96 };
+enum { TT_UPDATE_WORDS = 128 };
 void tt_update_words(const struct tt_config *c, char out[TT_UPDATE_WORDS]);
 tt_status tt_update_share_check(const char *text); /* "" or a number in (0, 1] */
 
