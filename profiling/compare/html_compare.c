@@ -96,7 +96,7 @@ static void rows_section(struct tt_text *t, const struct tt_comparison *c, const
         for (int i = 0; i < c->n; i++) values[k * c->n + i] = rows[k].seconds[i];
     }
     html_section(t, id, heading);
-    tt_svg_grouped(t, &(struct tt_stack){title, TT_IN_SECONDS, names, series, n, c->n, values});
+    tt_svg_grouped(t, &(struct tt_stack){title, TT_IN_SECONDS, names, series, n, c->n, values, 0});
     tt_text_puts(&columns, "name");
     for (int i = 0; i < c->n; i++) tt_text_printf(&columns, "|#%s", c->runs[i].label);
     for (int i = 1; i < c->n; i++) tt_text_printf(&columns, "|#speed-up of %s", c->runs[i].label);

@@ -226,7 +226,7 @@ void html_phase_chart(struct tt_text *t, const struct tt_profile *p)
     }
     if (rows && values)
         tt_svg_grouped(t, &(struct tt_stack){"Phases of a step", TT_IN_SECONDS, rows, series, p->phases_count, 3,
-                                             values});
+                                             values, 0});
     free(rows);
     free(values);
 }
