@@ -46,8 +46,8 @@ static void draws_odd_values(void)
         }
         struct tt_line line = {"l", odd, odd, n, true};
         tt_svg_bars(&t, "bars", bars, n);
-        tt_svg_stacked(&t, &(struct tt_stack){"stacked", TT_IN_SECONDS, names, names, n, 1, odd});
-        tt_svg_grouped(&t, &(struct tt_stack){"grouped", TT_IN_BYTES, names, names, n, 1, odd});
+        tt_svg_stacked(&t, &(struct tt_stack){"stacked", TT_IN_SECONDS, names, names, n, 1, odd, 0});
+        tt_svg_grouped(&t, &(struct tt_stack){"grouped", TT_IN_BYTES, names, names, n, 1, odd, 0});
         for (int log = 0; log < 2; log++)
             tt_svg_lines(&t, &(struct tt_lines){"lines", "x", "y", &line, 1, log, log, !log});
         tt_svg_roofline(&t, &(struct tt_roof){"roof", n ? 1e12 : NAN, 1e11, NAN, NAN, points, n});
@@ -79,14 +79,14 @@ static void grouped_bars_have_units_and_whole_names(void)
     struct tt_text t = {0};
     const char *rows[] = {"gemm 1024x256x1024 in swiglu_gate_up, backward_pass", "short"}, *series[] = {"a", "b"};
     const double seconds[] = {1.5, 0.25, 2, 3e-6}, bytes[] = {3 * 0x1p30, 0x1p20, 1, 0};
-    tt_svg_grouped(&t, &(struct tt_stack){"times", TT_IN_SECONDS, rows, series, 2, 2, seconds});
+    tt_svg_grouped(&t, &(struct tt_stack){"times", TT_IN_SECONDS, rows, series, 2, 2, seconds, 0});
     for (const char *const *words = (const char *const[]){">gemm 1024x256x1024<", ">in swiglu_gate_up, backward_pass<",
                                                           ">short<", ">1.50 s<", ">250 ms<", ">3.00 µs<", ">500 ms<",
                                                           ">1 s<", NULL};
          *words; words++)
         CHECK(strstr(t.s, *words), "no %s", *words);
     tt_text_free(&t);
-    tt_svg_grouped(&t, &(struct tt_stack){"memory", TT_IN_BYTES, rows, series, 2, 2, bytes});
+    tt_svg_grouped(&t, &(struct tt_stack){"memory", TT_IN_BYTES, rows, series, 2, 2, bytes, 0});
     CHECK(strstr(t.s, ">3.00 GiB<") && strstr(t.s, ">1.00 MiB<") && strstr(t.s, ">1 GiB<"), "%s", t.s);
     tt_text_free(&t);
 }
@@ -303,6 +303,10 @@ static void bounds_are_borne_out(void)
     roofs.doubtful = true;
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 50e9, 1.1), "uncertain"));
     CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "latency"));
+    roofs.disturbed = true; /* which explains that little is reached, not that much is */
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e6, 6), "uncertain"));
+    CHECK(!strcmp(tt_bound_by(&roofs, 22e9, 1e9, 1.1), "compute"));
     CHECK(tt_roofs_doubtful(9, 0.01, 0.01) && tt_roofs_doubtful(0.5, 0.01, 0.6) && tt_roofs_doubtful(NAN, 0.6, NAN));
     CHECK(!tt_roofs_doubtful(0.5, 0.1, 0.1) && !tt_roofs_doubtful(NAN, NAN, NAN));
 }
@@ -365,6 +369,10 @@ static void busy_machines_explain_themselves(void)
         *(i ? &more : &few) = tt_advise(&p, advice);
     }
     CHECK(!strstr(quiet, "other programs") && strstr(busy, "or other programs: the machine was busy"), "%s", busy);
+    CHECK(strstr(quiet, "says it of each group.") && strstr(busy, "of what is uncertain there"), "%s", busy);
+    strcpy(p.efficiency.bound, "uncertain");
+    tt_bound_remark(&p, busy);
+    CHECK(strstr(busy, "is uncertain: other programs had the processors"), "%s", busy);
     CHECK(strstr(recording[1], "this is its noise") && !strstr(recording[0], "busy"), "%s", recording[1]);
     CHECK(more == few + 1 && strstr(advice[more - 1].what, "when the machine is quiet") &&
           strstr(advice[more - 1].reason, "a load of 5.0"), "%d, %d: %s", few, more, advice[more - 1].what);
