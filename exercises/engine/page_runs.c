@@ -82,7 +82,8 @@ static struct communication communication_of(const struct tt_json *row, double s
     double hidden = tt_json_number(row, "hidden_ms", 0), noise = tt_json_number(row, "hidden_noise_ms", 0);
     double most = fmin(fmax(all - (hidden - noise), 0), all), least = fmin(fmax(all - (hidden + noise), 0), all);
     const struct tt_json *known = tt_json_get(row, "hidden_known");
-    return busy || (known && !known->boolean) ? (struct communication){0, all} : (struct communication){least, most - least};
+    bool unknown = busy || (known && !known->boolean);
+    return unknown ? (struct communication){0, all} : (struct communication){least, most - least};
 }
 
 /* Rows of ranks.json, of all runs on one scale: how much of a step is work, and how much is communication that nothing

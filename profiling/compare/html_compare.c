@@ -45,8 +45,8 @@ static void run_bars(struct tt_text *t, const struct tt_comparison *c)
         t,
         "In tokens a second. In brackets the interval from the times of single steps, and how often such an interval "
         "holds the truth of these runs; other runs of the same programs differ by about 1 %% on a quiet GPU and by "
-        "more elsewhere, which is not in it (tt bench --against). A pale bar shows neither gain nor loss: one of the two "
-        "runs was measured on a busy machine.");
+        "more elsewhere, which is not in it (tt bench --against). A pale bar shows neither gain nor loss: one of the "
+        "two runs was measured on a busy machine.");
     if (any) tt_svg_bars(t, "Peak memory", memory, c->n);
 }
 

@@ -229,6 +229,9 @@ void html_phase_chart(struct tt_text *t, const struct tt_profile *p)
                                              values, 0});
     free(rows);
     free(values);
+    char words[400];
+    tt_phase_remark(p, words);
+    if (words[0]) html_note(t, "%s", words);
 }
 
 static void phases(struct tt_text *t, const struct tt_profile *p)

@@ -97,6 +97,21 @@ static bool others_took(const struct tt_profile *p)
     return !strcmp(p->run.backend, "cpu") && tt_was_busy(p->run.load, p->run.waited);
 }
 
+/* A GPU runs kernels beside each other; a CPU does not. The few percent by which steps differ anyway are not worth a
+ * word. */
+void tt_phase_remark(const struct tt_profile *p, char out[400])
+{
+    const struct tt_profile_phase *longer = NULL;
+    out[0] = 0;
+    if (strcmp(p->run.backend, "cpu") != 0) return;
+    for (int i = 0; i < p->phases_count; i++)
+        if (p->phases[i].wall > 0 && p->phases[i].device > 1.03 * p->phases[i].wall) longer = &p->phases[i];
+    if (!longer) return;
+    snprintf(out, 400, "Wall and device are of different steps: those in which each kernel was timed were slower%s, so "
+                       "that the kernels of %s seem to take longer than it.",
+             others_took(p) ? ", since the machine was busy" : "", longer->name);
+}
+
 double tt_between_steps(const struct tt_profile *p)
 {
     for (int i = 0; i < p->phases_count; i++)

@@ -351,6 +351,28 @@ static void busy_machines_are_told(void)
     tt_profile_free(&p);
 }
 
+/* Kernels of one pass may take longer than their phase did in another. */
+static void phases_of_two_passes(void)
+{
+    struct tt_profile p = by_hand(1);
+    char words[400];
+    strcpy(p.phases[0].name, "backward_pass");
+    p.phases_count = 1;
+    const struct {
+        const char *backend;
+        double device, waited;
+        const char *words;
+    } cases[] = {{"cpu", 0.391, 0, ""}, {"cpu", 0.487, 0, "were slower, so that the kernels of backward_pass"},
+                 {"cpu", 0.487, 0.5, "since the machine was busy"}, {"cuda", 0.487, 0.5, ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        strcpy(p.run.backend, cases[i].backend);
+        p.phases[0].wall = 0.390, p.phases[0].device = cases[i].device, p.run.waited = cases[i].waited;
+        tt_phase_remark(&p, words);
+        CHECK(cases[i].words[0] ? strstr(words, cases[i].words) != NULL : !words[0], "case %zu: %s", i, words);
+    }
+    tt_profile_free(&p);
+}
+
 /* On a busy CPU other programs explain what else would be explained by the step itself. */
 static void busy_machines_explain_themselves(void)
 {
@@ -421,6 +443,7 @@ int main(void)
     TEST(bounds_are_borne_out);
     TEST(busy_machines_are_told);
     TEST(busy_machines_explain_themselves);
+    TEST(phases_of_two_passes);
     CHECK_OK(tt_remove_tree(folder));
     TEST(ticks_are_told_apart);
     return test_end();
